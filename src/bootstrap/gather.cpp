@@ -186,6 +186,15 @@ Status TreeGather::Complete(const Slice& table) {
   return Ok();
 }
 
+std::vector<std::uint32_t> TreeGather::AwaitedRanks() const {
+  if (!running_) return {};
+  if (sent_up_) return {place_.parent.value()};
+  std::vector<std::uint32_t> ranks;
+  for (std::size_t i = 0; i < from_child_.size(); ++i)
+    if (!from_child_[i]) ranks.push_back(place_.children[i]);
+  return ranks;
+}
+
 std::string TreeGather::Awaited() const {
   if (sent_up_ && place_.parent) return fmt::format("the answer of rank {}", *place_.parent);
   std::string text;

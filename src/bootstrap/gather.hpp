@@ -68,7 +68,9 @@ class TreeGather {
   std::optional<Table> TakeResult() { return std::exchange(result_, std::nullopt); }
 
   bool running() const { return running_; }
-  /// The ranks that are awaited: "rank 3 or those below it", or "rank 0's answer".
+  /// The ranks whose frame comes next: children, then the parent.
+  std::vector<std::uint32_t> AwaitedRanks() const;
+  /// The same as text: "rank 3 or those below it", or "rank 0's answer".
   std::string Awaited() const;
 
  private:

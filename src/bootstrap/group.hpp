@@ -82,6 +82,11 @@ class Group {
   const std::optional<Failure>& failure() const { return failure_; }
 
   bool HasLeft(std::uint32_t rank) const { return left_.contains(rank); }
+  /// The ranks whose frame this rank waits for in a collective; empty around a ring, where the
+  /// lines stand from the beginning.
+  std::vector<std::uint32_t> AwaitedRanks() const {
+    return tree_ ? tree_->AwaitedRanks() : std::vector<std::uint32_t>();
+  }
   bool gathering() const { return tree_ ? tree_->running() : ring_->running(); }
   /// "in normal operation", or in which collective and for whom it waits.
   std::string Phase() const;

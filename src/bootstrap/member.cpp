@@ -64,7 +64,8 @@ std::optional<Instant> Member::Deadline() const {
     deadline = deadline ? std::min(*deadline, when) : when;
   };
   if (joining()) include(milestones_.started + config_.timeout);
-  if (suspicion_) include(suspicion_expires_);
+  for (const auto& [rank, suspicion] : suspicions_) include(suspicion.expires);
+  for (const auto& [group, due] : awaiting_) include(due);
   if (beat_due_ != Instant(0) && !lines_.empty()) include(beat_due_);
   for (const Outgoing& outgoing : outgoing_) {
     include(outgoing.expires);
@@ -75,11 +76,15 @@ std::optional<Instant> Member::Deadline() const {
 }
 
 void Member::OnTick(Instant now) {
-  if (suspicion_ && now >= suspicion_expires_) {
-    const std::string what = *std::exchange(suspicion_, std::nullopt);
-    if (joining()) return FailOn(suspect_, Code::kPeerLost, what);
-    OnLost(suspect_, Code::kPeerLost, what);
+  for (auto it = suspicions_.begin(); it != suspicions_.end();) {
+    const auto due = it++;
+    if (now < due->second.expires) continue;
+    const auto [rank, suspicion] = *due;
+    suspicions_.erase(due);
+    OnLost(rank, Code::kPeerLost, suspicion.what);
+    if (Finished()) return;
   }
+  LookForAwaited(now);
   acceptor_.Expire(now);
   ExpireOutgoing(now);
   if (Finished()) return;
@@ -96,8 +101,7 @@ void Member::ExpireOutgoing(Instant now) {
       continue;
     }
     const std::uint32_t peer = outgoing->peer;
-    const std::string why =
-        "cannot be reached by " + Name(self()) + ": " + outgoing->dialler.Reasons();
+    const std::string reasons = outgoing->dialler.Reasons();
     outgoing->dialler.Stop();
     const bool node_leader = outgoing->role == Role::kNodeLeader;
     outgoing_.erase(outgoing);
@@ -105,9 +109,11 @@ void Member::ExpireOutgoing(Instant now) {
       CallRootsFor(self());  // the rank that was to speak is gone: speak for ourselves
     } else if (standing()) {
       // If no process listens, that rank has left, or its neighbours know that it has died.
-      if (!absent_.contains(peer)) OnLost(peer, Code::kTimeout, why);
+      if (!absent_.contains(peer)) OnLost(peer, Code::kTimeout, "cannot be reached: " + reasons);
     } else {
-      return Fail({Code::kTimeout, peer, Name(peer) + " " + why});
+      return Fail(
+          {Code::kTimeout, peer,
+           fmt::format("{} cannot be reached by {}: {}", Name(peer), Name(self()), reasons)});
     }
   }
 }
@@ -222,11 +228,9 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
   // The peer may have hung up because of a failure elsewhere before it knew us on this line. While
   // joining the root tells who really failed, later the tree does: wait a little for the true
   // story.
-  if (suspicion_) return;
-  suspicion_ = what;
-  suspect_ = line.peer;
-  suspicion_expires_ =
+  const Instant expires =
       now_ + std::min<Instant>(LadderStep(config_.timeout), std::chrono::milliseconds(500));
+  suspicions_.try_emplace(line.peer, Suspicion{what, expires});
 }
 
 // ---- lines ------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <variant>
 
 #include "base/wire/acceptor.hpp"
@@ -93,9 +92,15 @@ struct MemberJoining {
   std::vector<Slice> pieces = {};  // of the roster, for children that are not connected yet
 };
 
+// A group that this rank has left, for ranks that still count on it there.
+struct GroupLeft {
+  std::uint64_t digest = 0;           // of the list of its ranks
+  std::optional<Slice> failure = {};  // the frame that tells of its failure
+};
+
 struct MemberStanding {
   std::unordered_map<std::uint32_t, std::string> lost = {};  // ranks that are gone, and how
-  std::unordered_set<GroupId> left = {};
+  std::unordered_map<GroupId, GroupLeft> left = {};
 };
 
 struct MemberOver {
@@ -180,7 +185,11 @@ class Member final : public Machine {
     PlaceRange subtree = {};
     std::vector<Slice> waiting = {};  // to send as soon as it stands
   };
-  struct Seat;    // in a group
+  struct Seat;        // in a group
+  struct Suspicion {  // a line to a rank closed, and why is not yet certain
+    std::string what;
+    Instant expires;
+  };
   struct Early {  // for a group that is not formed here yet
     std::uint32_t from;
     FrameType type;
@@ -265,6 +274,10 @@ class Member final : public Machine {
   bool HasLeft(GroupId id) const;
   bool IsLost(std::uint32_t peer) const;
   void OnGroupFrame(const Line& line, const Frame& frame);
+  void AnswerForLeft(std::uint32_t from, GroupId id, FrameType type, View payload);
+  void OnStranger(Seat& seat, std::uint32_t from, FrameType type);
+  void LookForAwaited(Instant now);
+  bool CallAwaited(Seat& seat, Instant now);
   void KeepEarly(GroupId id, Early early);
   void Replay(Seat& seat);
   void OnLost(std::uint32_t peer, Code code, const std::string& why);
@@ -277,6 +290,8 @@ class Member final : public Machine {
   void OnFailureFrame(Seat& seat, std::uint32_t from);
   static Slice FailureFrameOf(const Seat& seat);
   void PostTo(std::uint32_t peer, const Slice& frame);
+  std::list<Outgoing>::iterator FindCall(std::uint32_t peer);
+  bool IsBeingCalled(std::uint32_t peer) { return FindCall(peer) != outgoing_.end(); }
 
   MemberConfig config_;
   NonceSource nonces_;
@@ -290,14 +305,13 @@ class Member final : public Machine {
   std::list<Outgoing> outgoing_;
   Milestones milestones_;
 
-  std::optional<std::string> suspicion_;  // a line closed, and why is not yet certain
-  std::uint32_t suspect_ = 0;
-  Instant suspicion_expires_{0};
+  std::map<std::uint32_t, Suspicion> suspicions_;  // by rank
 
   // Groups, of which the world opens before this rank stands
   Roster roster_;
   std::map<GroupId, std::unique_ptr<Seat>> seats_;
-  std::unordered_set<std::uint32_t> absent_;  // at whose addresses no process listens
+  std::unordered_map<std::uint32_t, Instant> absent_;  // no process listens there, since when
+  std::map<GroupId, Instant> awaiting_;  // groups in a collective: when to look after its ranks
   std::map<GroupId, std::vector<Early>> early_;
   std::size_t early_bytes_ = 0, early_frames_ = 0;
 };

@@ -18,9 +18,22 @@ constexpr std::size_t kEarlyBytesMax = std::size_t{64} << 20;
 // all have gone there are not many left to tell, and each would call all.
 constexpr std::size_t kPassedMax = 64;
 
+// A rank looks after those whose frame it waits for when it has waited so long, and again: a line
+// within a site is made in less.
+constexpr Instant kLookAfter = std::chrono::milliseconds(100);
+// An awaited rank where no process listens is lost after this time, in which a neighbour that knows
+// more may say it.
+constexpr Instant kAbsentMax = std::chrono::milliseconds(200);
+
 Slice GroupFrame(GroupId id, FrameType type, View head, View body) {
   Writer out = BeginFrame(static_cast<std::uint8_t>(type));
   return Slice(Share(EndFrame(std::move(out.U64(id).Raw(head).Raw(body)))));
+}
+
+// The word of a rank that has formed a group of these ranks.
+Slice FormFrame(GroupId id, std::uint64_t digest) {
+  Writer payload;
+  return GroupFrame(id, FrameType::kForm, {}, payload.U64(digest).view());
 }
 
 std::vector<std::uint32_t> AllOf(const TreePlace& place) {
@@ -94,20 +107,44 @@ void Member::OnGroupFrame(const Line& line, const Frame& frame) {
     return failure.ok() ? Fail(*failure)
                         : FailOn(from, Code::kProtocol, "sent a frame that does not parse");
   }
-  if (HasLeft(id)) {
-    // A rank that counts on us to pass a failure on, or to answer, must know that we do not.
-    if (type == FrameType::kFailure || type == FrameType::kAsk)
-      PostTo(from, GroupFrame(id, FrameType::kLeave, {}, {}));
-    return;
-  }
+  if (HasLeft(id)) return AnswerForLeft(from, id, type, payload.bytes);
   Seat* const seat = FindSeat(id);
   if (!seat) return KeepEarly(id, {from, type, payload.Owned()});
   const auto rank = seat->FromWorld(from);
-  if (!rank) return FailOn(from, Code::kProtocol, "speaks in a group in which it is not");
+  if (!rank) return OnStranger(*seat, from, type);
   if (type == FrameType::kFailure) OnFailureFrame(*seat, *rank);
   seat->group.OnFrame(*rank, type, payload);
   Settle(*seat);
   if (type == FrameType::kLeave && seat->told && !Finished()) Flood(*seat);
+}
+
+// A rank that forms a group that this one has left must not wait for it: it hears of the group's
+// failure, if there was one and it has the same ranks in mind. A rank that counts on this one to
+// pass a failure on, or to answer, hears that this one does not.
+void Member::AnswerForLeft(std::uint32_t from, GroupId id, FrameType type, View payload) {
+  const GroupLeft& left = std::get<Standing>(state_).left.at(id);
+  Reader in(payload);
+  const bool forms = type == FrameType::kForm || type == FrameType::kGather;
+  const std::uint64_t digest =
+      type == FrameType::kForm ? in.U64() : DecodeGatherHeader(in).group_digest;
+  if (forms && digest != left.digest) return PostTo(from, FormFrame(id, left.digest));
+  if (forms && left.failure) return PostTo(from, *left.failure);
+  if (forms || type == FrameType::kFailure || type == FrameType::kAsk)
+    PostTo(from, GroupFrame(id, FrameType::kLeave, {}, {}));
+}
+
+// A rank that this one has left out takes part: it hears what list this one has.
+void Member::OnStranger(Seat& seat, std::uint32_t from, FrameType type) {
+  if (type == FrameType::kLeave || type == FrameType::kAnswer) return;
+  const auto address = roster_.At(Rank{from});
+  seat.group.Fail(
+      {Code::kInvalidArgument, kNoOrigin,
+       fmt::format("a rank that is not in this communicator takes part in it ({}): the "
+                   "ranks were not given the same ranks to keep or to leave out",
+                   address.ok() ? fmt::format("host {}, pid {}", address->host, address->pid)
+                                : std::string("its address is not known"))});
+  Settle(seat);
+  PostTo(from, FormFrame(seat.group.id(), seat.group.digest()));
 }
 
 // A rank that tells of a failure stays until those that it tells have said so, too.
@@ -140,8 +177,13 @@ void Member::Replay(Seat& seat) {
   for (const Early& early : frames) {
     --early_frames_;
     early_bytes_ -= early.payload.bytes.size();
-    if (const auto rank = seat.FromWorld(early.from))
-      seat.group.OnFrame(*rank, early.type, early.payload);
+    const auto rank = seat.FromWorld(early.from);
+    if (!rank) {
+      OnStranger(seat, early.from, early.type);
+      continue;
+    }
+    if (early.type == FrameType::kFailure) OnFailureFrame(seat, *rank);
+    seat.group.OnFrame(*rank, early.type, early.payload);
   }
   Settle(seat);
 }
@@ -152,8 +194,10 @@ void Member::OnLost(std::uint32_t peer, Code code, const std::string& why) {
   for (const auto& [id, seat] : seats_) {
     const auto rank = seat->FromWorld(peer);
     if (!rank) continue;
+    const bool told = seat->told;
     seat->group.OnLost(*rank, code, why);
     Settle(*seat);
+    if (told && id != kWorld) Flood(*seat);  // beyond this one, too
   }
 }
 
@@ -194,9 +238,7 @@ Status Member::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>
     if (const auto rank = formed.FromWorld(peer)) formed.group.OnLost(*rank, Code::kPeerLost, why);
   Settle(formed);
   // Ranks that were given other numbers would wait for each other in vain: those nearby hear ours.
-  Writer digest_of_ranks;
-  digest_of_ranks.U64(formed.group.digest());
-  TellGroup(formed, GroupFrame(id, FrameType::kForm, {}, digest_of_ranks.view()));
+  TellGroup(formed, FormFrame(id, formed.group.digest()));
   Replay(formed);
   return Ok();
 }
@@ -206,12 +248,55 @@ void Member::Gather(bool barrier, Bytes payload, GroupId group) {
   if (!seat) return;
   RINGLET_ASSERT(standing());
   seat->group.Gather(barrier, std::move(payload));
+  awaiting_[group] = Instant(0);  // from the next Tick on
   Settle(*seat);
+}
+
+// The lines of the world stand, and the end of one shows that a rank is lost. In another group a
+// parent has no line to a child that does not call, and hears nothing of one that died before it
+// did; and a child may call a parent that is dead.
+void Member::LookForAwaited(Instant now) {
+  for (auto it = awaiting_.begin(); it != awaiting_.end();) {
+    const auto entry = it++;
+    Instant& due = entry->second;
+    Seat* const seat = FindSeat(entry->first);
+    if (!seat || seat->group.failure() || !seat->group.gathering()) {
+      awaiting_.erase(entry);
+    } else if (due == Instant(0)) {
+      due = now + kLookAfter;
+    } else if (now >= due) {
+      due = now + kLookAfter;
+      if (!CallAwaited(*seat, now)) awaiting_.erase(entry);
+      if (Finished()) return;
+    }
+  }
+}
+
+// False: there is nothing to look after any more.
+bool Member::CallAwaited(Seat& seat, Instant now) {
+  bool all_have_lines = true;
+  for (const std::uint32_t rank : seat.group.AwaitedRanks()) {
+    const std::uint32_t peer = seat.ToWorld(rank);
+    if (route_to_.contains(peer)) continue;
+    all_have_lines = false;
+    const auto absent = absent_.find(peer);
+    if (absent != absent_.end() && IsBeingCalled(peer) && now - absent->second >= kAbsentMax) {
+      seat.group.OnLost(rank, Code::kPeerLost,
+                        "has died, or has left: no process listens for it any more");
+      Settle(seat);
+      return false;
+    }
+    // A rank that is there learns nothing new from this frame.
+    if (!IsBeingCalled(peer)) PostTo(peer, FormFrame(seat.group.id(), seat.group.digest()));
+  }
+  return !all_have_lines;
 }
 
 std::optional<Table> Member::TakeTable(GroupId group) {
   Seat* const seat = FindSeat(group);
-  return seat ? seat->group.TakeTable() : std::nullopt;
+  auto table = seat ? seat->group.TakeTable() : std::nullopt;
+  if (table) awaiting_.erase(group);
+  return table;
 }
 
 void Member::Post(Rank to, std::uint64_t tag, Bytes message, Instant now, GroupId group) {
@@ -268,6 +353,7 @@ void Member::SendOut(Seat& seat, Group::Out out) {
   const std::uint32_t peer = seat.ToWorld(out.to);
   const auto way = route_to_.find(peer);
   constexpr std::size_t kWorthNoCopy = 4096;
+  if (way == route_to_.end()) awaiting_.try_emplace(seat.group.id(), Instant(0));
   if (way == route_to_.end() || out.body.bytes.size() < kWorthNoCopy)
     return PostTo(peer, GroupFrame(seat.group.id(), out.type, out.head, out.body.bytes));
   Writer header;
@@ -283,9 +369,7 @@ void Member::PostTo(std::uint32_t peer, const Slice& frame) {
     Say(way->second, frame);
     return;
   }
-  auto it = std::ranges::find_if(outgoing_, [&](const Outgoing& one) {
-    return one.peer == peer && one.role != Role::kRoot && one.role != Role::kNodeLeader;
-  });
+  auto it = FindCall(peer);
   if (it == outgoing_.end()) {
     if (roster_.size() == 0) return;  // the next in the ring is lost: its line has been told of
     const auto member_address = roster_.At(Rank{peer});
@@ -293,9 +377,17 @@ void Member::PostTo(std::uint32_t peer, const Slice& frame) {
       return FailHere(member_address.error().code, member_address.error().message);
     Connect(Role::kPeerOut, peer, config_.roots.front().credentials, member_address->addresses,
             now_ + config_.timeout);
+    absent_.erase(peer);
     it = std::prev(outgoing_.end());
   }
   it->waiting.push_back(frame);
+}
+
+// The line to a rank that is being made.
+std::list<Member::Outgoing>::iterator Member::FindCall(std::uint32_t peer) {
+  return std::ranges::find_if(outgoing_, [&](const Outgoing& one) {
+    return one.peer == peer && one.role != Role::kRoot && one.role != Role::kNodeLeader;
+  });
 }
 
 // Tells those next to this rank; in the place of one that is gone and did not know, those next to
@@ -319,15 +411,18 @@ void Member::Flood(Seat& seat) {
     next.pop_back();
     const bool left = seat.group.HasLeft(rank);
     if (left && seat.knows.contains(rank)) continue;
-    if (left || seat.absent.contains(rank)) {
+    // Those next to a lost rank have lost their lines to it, and know. In a group that is being
+    // formed they may have none yet.
+    const bool lost = seat.group.id() != kWorld && IsLost(seat.ToWorld(rank));
+    if (left || lost || seat.absent.contains(rank)) {
       const bool may_pass = seat.passed.contains(rank) || seat.passed.size() < kPassedMax;
       if (!may_pass || !passed_now.insert(rank).second) continue;
       seat.passed.insert(rank);
       for (const std::uint32_t beyond : next_to(rank)) next.push_back(beyond);
       continue;
     }
-    const std::uint32_t peer = seat.ToWorld(rank);
-    if (seat.called.insert(rank).second && !IsLost(peer)) PostTo(peer, failure);
+    if (seat.called.insert(rank).second && !IsLost(seat.ToWorld(rank)))
+      PostTo(seat.ToWorld(rank), failure);
   }
 }
 
@@ -341,7 +436,7 @@ Member::Presence Member::PresenceOf(Rank whom, GroupId group) const {
 
 // No process listens there (for now): it may have left, and no rank that knows that has told us.
 void Member::OnUnanswered(std::uint32_t peer) {
-  absent_.insert(peer);
+  absent_.try_emplace(peer, now_);
   for (const auto& [id, seat] : seats_) {
     const auto rank = seat->FromWorld(peer);
     if (!rank || !seat->called.contains(*rank)) continue;
@@ -364,8 +459,8 @@ std::vector<std::uint32_t> Member::TellGroup(const Seat& seat, const Slice& fram
 
 // A rank that is just calling must not take our hanging up for a loss: it knows whom it has called.
 void Member::TellCallers() {
-  for (const GroupId left : std::get<Standing>(state_).left)
-    acceptor_.TellProven(Purpose::kPeer, GroupFrame(left, FrameType::kLeave, {}, {}));
+  for (const auto& [group, left] : std::get<Standing>(state_).left)
+    acceptor_.TellProven(Purpose::kPeer, GroupFrame(group, FrameType::kLeave, {}, {}));
 }
 
 // ---- endings ----------------------------------------------------------------------------------
@@ -395,9 +490,12 @@ void Member::Leave(GroupId group) {
     return FailHere(Code::kAborted, fmt::format("{} gave up {}", Name(self()), Phase()));
   const auto it = seats_.find(group);
   if (it == seats_.end()) return;
-  TellGroup(*it->second, GroupFrame(group, FrameType::kLeave, {}, {}));
+  const Seat& seat = *it->second;
+  TellGroup(seat, GroupFrame(group, FrameType::kLeave, {}, {}));
+  GroupLeft left{.digest = seat.group.digest()};
+  if (seat.group.failure()) left.failure = FailureFrameOf(seat);
+  std::get<Standing>(state_).left.emplace(group, std::move(left));
   seats_.erase(it);
-  std::get<Standing>(state_).left.insert(group);
   if (!seats_.empty()) return;
   TellCallers();
   state_ = Over();

@@ -394,6 +394,59 @@ TEST(Member, AGroupWithADeadRankFailsAtOnce) {
   EXPECT_FALSE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok()) << "twice";
 }
 
+// Of a group that is being formed: its parent in the tree of that group never called it, and it
+// died before it called its parent.
+TEST(Member, AnAwaitedRankWhereNoProcessListensIsLost) {
+  Middle scene;
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {1, 3}, scene.driver.now).ok());
+  scene.member.Gather(true, {}, kChild);
+  const std::size_t dials = scene.driver.dials.size();
+  scene.driver.Pass(milliseconds(0));
+  EXPECT_EQ(scene.driver.dials.size(), dials) << "it may be about to call";
+  std::size_t refused = dials;
+  for (int i = 0; i < 20 && !scene.member.failure(kChild); ++i) {
+    scene.driver.Pass(milliseconds(50));
+    for (; refused < scene.driver.dials.size(); ++refused)
+      scene.driver.Tell(Closed{scene.driver.dials[refused].line, "Connection refused"});
+  }
+  EXPECT_GT(refused, dials);
+  ASSERT_TRUE(scene.member.failure(kChild));
+  EXPECT_EQ(scene.member.failure(kChild)->origin, 1u);
+  EXPECT_THAT(scene.member.failure(kChild)->text,
+              HasSubstr("rank 1 (host host1, pid 1003) has died, or has left"));
+  EXPECT_FALSE(scene.member.failure()) << "the world needs no word of it";
+}
+
+TEST(Member, ARankThatFormsAGroupThatHasFailedAndWasLeftHearsWhy) {
+  Middle scene;
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
+  scene.driver.Drain();
+  const auto form = scene.child->Take(FrameType::kForm);
+  ASSERT_TRUE(form);
+  scene.member.Abort(Code::kAborted, "no memory", kChild);
+  scene.member.Leave(kChild);
+  scene.driver.Drain();
+  EXPECT_EQ(scene.child->TakeFailure(FrameType::kFailure).text, "no memory");
+  scene.child->Say(FrameType::kForm, form->payload.bytes);
+  EXPECT_EQ(scene.child->TakeFailure(FrameType::kFailure).text, "no memory");
+  Writer other;
+  scene.child->Say(FrameType::kForm, other.U64(kChild).U64(1).view());
+  EXPECT_TRUE(scene.child->Take(FrameType::kForm)) << "it has another list";
+}
+
+TEST(Member, ARankThatWasLeftOutAndTakesPartIsToldAndFailsThatGroupOnly) {
+  Middle scene;
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
+  scene.driver.Drain();
+  Writer other;
+  scene.parent->Say(FrameType::kForm, other.U64(kChild).U64(1).view());
+  ASSERT_TRUE(scene.member.failure(kChild));
+  EXPECT_THAT(scene.member.failure(kChild)->text,
+              HasSubstr("not in this communicator takes part in it (host host0, pid 1000)"));
+  EXPECT_FALSE(scene.member.failure()) << "the world goes on";
+  EXPECT_TRUE(scene.parent->Take(FrameType::kForm));
+}
+
 // ---- silence ----------------------------------------------------------------------------------
 
 struct Listening : Middle {
