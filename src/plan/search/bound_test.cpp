@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/channels/machine_for_test.hpp"
+#include "plan/search/host_search.hpp"
 
 namespace ringlet::plan {
 namespace {
@@ -38,6 +39,36 @@ TEST(BoundTest, NvlsIsNoWiderThanNicsAndTheWaysToThem) {
   EXPECT_EQ(Bound("2x(switch: 4 gpu h100-sxm5 switch, 1 nic 100g)", GraphId::kNvls, true), 25'000u);
   EXPECT_EQ(Bound("2x(switch: 4 gpu h100-sxm5 switch, 1 nic 200g)", GraphId::kNvls, true), 48'000u)
       << "behind PCIe of 24 GB/s each";
+}
+
+/// GPUs of an NVSwitch, each split into two halves that are ranks of their own.
+topology::HostView SplitGpus(std::string_view words) {
+  topology::HostView view = topology::ParseSynthetic(words).value();
+  std::vector<topology::Gpu> halves;
+  for (const topology::Gpu& gpu : view.gpus)
+    for (const std::uint32_t half : {0u, 1u}) {
+      halves.push_back(gpu);
+      halves.back().mlopart = half;
+      halves.back().rank = static_cast<std::uint32_t>(halves.size()) - 1;
+    }
+  view.gpus = halves;
+  return view;
+}
+
+// A ring enters a device by the links of one half and leaves it by those of the other.
+TEST(BoundTest, NoPlanOfSplitGpusIsAboveTheBound) {
+  for (const char* const words : {"2 gpu b200-sxm switch", "4 gpu b200-sxm switch, 2 nic 400g"}) {
+    const MachineForTest machine(SplitGpus(words));
+    for (const Policy policy : {Policy::kBest, Policy::kCompat})
+      for (const bool multi_node : {false, true}) {
+        const auto found = SearchHost(machine.paths(),
+                                      {.policy = policy, .multi_node = multi_node, .bounds = true});
+        ASSERT_TRUE(found.ok()) << found.error().message;
+        for (const GraphId id : {GraphId::kRing, GraphId::kTree})
+          EXPECT_LE(found->of(id).total(), found->of(id).bound)
+              << words << " " << NameOf(id) << " " << multi_node;
+      }
+  }
 }
 
 }  // namespace

@@ -158,8 +158,10 @@ class LimitFinder {
       last = device;
       Limit out;
       for (const topology::Link& link : graph.at(device).links) {
-        if (link.kind == LinkKind::kLocal) continue;
-        if (nvlink_alone && link.kind != LinkKind::kNvLink) continue;
+        if (graph.at(link.to).kind == NodeKind::kGpu) continue;
+        // The other half of a split GPU carries on what this half has no NVLink for.
+        const bool to_half = link.kind == LinkKind::kLocal;
+        if (nvlink_alone && link.kind != LinkKind::kNvLink && !to_half) continue;
         out.mb_per_s.push_back(link.bandwidth.mb_per_s);
       }
       std::int64_t sum = 0;
