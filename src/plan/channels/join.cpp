@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <utility>
 
 namespace ringlet::plan {
 namespace {
@@ -41,6 +43,7 @@ class Joiner {
     const std::uint32_t fewer = std::min(ring.channels, tree.channels);
     if (fewer == 0) return RefusedJoin("there is a node without any ring or tree");
     if (limits_.one_number) ring.channels = tree.channels = fewer;
+    for (const GraphId id : {GraphId::kRing, GraphId::kTree}) RINGLET_TRY(CheckRails(id));
     ChannelPlan::Options options;
     options.rings.assign(ring.channels, SpeedOf(ring));
     options.trees.assign(tree.channels, SpeedOf(tree));
@@ -89,6 +92,30 @@ class Joiner {
       return RefusedJoin(fmt::format("node {} has {} devices and {} numbers for them",
                                      present_[number].first_node, one.plan.devices,
                                      one.locals.size()));
+    return Ok();
+  }
+
+  /// Each channel stays on one rail from node to node.
+  Status CheckRails(GraphId id) const {
+    if (nodes_ < 2) return Ok();
+    for (std::uint32_t channel = 0; channel < joined_.of(id).channels; ++channel) {
+      std::optional<std::pair<std::uint32_t, std::uint32_t>> first;  // rail and node
+      for (std::size_t i = 0; i < classes_.size(); ++i) {
+        if (present_[i].nodes == 0 || classes_[i].rails.empty()) continue;
+        const LocalChannel& its = classes_[i].plan.of(id).channels[channel];
+        for (const std::optional<std::uint32_t> nic : {its.entry, its.exit}) {
+          if (!nic) continue;
+          const std::uint32_t rail = classes_[i].rails[*nic];
+          if (!first) first = {rail, present_[i].first_node};
+          if (first->first == rail) continue;
+          return RefusedJoin(fmt::format(
+              "channel {} of the {} would go from rail {} on node {} to rail {} on node {}, but "
+              "NICs of different rails do not reach each other; give each node a NIC on every "
+              "rail, or join the rails",
+              channel, NameOf(id), first->first, first->second, rail, present_[i].first_node));
+        }
+      }
+    }
     return Ok();
   }
 

@@ -30,6 +30,9 @@ struct NodeClass {
   /// Of each device of the plan the local number, 0 for the node's lowest rank. Empty: the same.
   std::vector<std::uint32_t> locals = {};
   std::uint32_t compute_capability = 0;  ///< the lowest, times 10; 0: unknown
+  /// The rail of each NIC of the plan, where NICs reach only those of their own rail. Empty: every
+  /// NIC reaches all others.
+  std::vector<std::uint32_t> rails = {};
 };
 
 /// The limits of the user, NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS, and NCCL's own.
@@ -86,7 +89,8 @@ LocalTree ChainOf(std::vector<std::uint32_t> order, Pattern pattern);
 
 /// \param blocks  in order of ranks; every rank from 0 on once
 /// Errors  kInvalidArgument  no node, ranks that do not follow one another, a class without a ring,
-///                           or limits that leave nothing; the sentence names node or class
+///                           limits that leave nothing, or a channel that would cross isolated
+///                           rails; the sentence names node or class
 /// Cost    O(classes * channels * devices + blocks): not of nodes or ranks
 Result<JoinedPlan> Join(std::span<const NodeClass> classes, std::span<const NodeBlock> blocks,
                         const ChannelLimits& limits);

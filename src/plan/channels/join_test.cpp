@@ -82,6 +82,21 @@ TEST(JoinTest, TreesHaveTheirOwnNumberWhereTheyMay) {
   EXPECT_EQ(most.plan.counts(), (ChannelCounts{2, 4}));
 }
 
+TEST(JoinTest, AChannelDoesNotCrossIsolatedRails) {
+  NodeClass one = Pcie(), other = Pcie();
+  const std::vector<NodeBlock> blocks = {{0, 1, Rank{0}}, {1, 1, Rank{4}}};
+  EXPECT_TRUE(Join(std::vector{one, other}, blocks, {}).ok()) << "every NIC reaches all others";
+  one.rails = other.rails = {3};
+  EXPECT_TRUE(Join(std::vector{one, other}, blocks, {}).ok()) << "one rail";
+  other.rails = {4};
+  const auto refused = Join(std::vector{one, other}, blocks, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("channel 0 of the ring would go from rail 3 on node 0 to rail 4 "
+                        "on node 1"));
+  EXPECT_TRUE(Join(std::vector{one}, std::vector<NodeBlock>{{0, 1, Rank{0}}}, {}).ok());
+}
+
 JoinedPlan JoinedOf(const std::vector<NodeClass>& classes, const std::vector<NodeBlock>& blocks) {
   return Join(classes, blocks, {}).value();
 }

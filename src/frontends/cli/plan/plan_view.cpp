@@ -61,7 +61,9 @@ class Viewer {
     RINGLET_TRY(Dump());
     limits.one_number = search_.policy == plan::Policy::kCompat;
     const Instant start = os::Now();
-    RINGLET_TRY_ASSIGN(view_.joined, plan::Join(view_.classes, Blocks(), limits));
+    Result<plan::JoinedPlan> joined = plan::Join(view_.classes, Blocks(), limits);
+    if (!joined.ok()) return WithNodes(joined.error());
+    view_.joined = *std::move(joined);
     view_.join_time = os::Now() - start;
     return std::move(view_);
   }
@@ -158,8 +160,17 @@ class Viewer {
       RINGLET_TRY_ASSIGN(planned.plan, Read(file, node));
     }
     node.search_time = os::Now() - start;
+    if (request_.cross_nic == 0) planned.rails = RailsOf(node);
     view_.classes.push_back(std::move(planned));
     return Ok();
+  }
+
+  /// NICs of one number are on one rail, unless the file names rails.
+  static std::vector<std::uint32_t> RailsOf(const NodeView& node) {
+    std::vector<std::uint32_t> rails;
+    for (const NodeIndex net : node.paths.Of(NodeKind::kNet))
+      rails.push_back(node.graph->net(net).rail.value_or(node.graph->at(net).number));
+    return rails;
   }
 
   Result<plan::HostPlan> Read(const std::string& file, const NodeView& node) const {
@@ -181,6 +192,16 @@ class Viewer {
     out.close();
     if (out.good()) return Ok();
     return Error{Code::kSystem, fmt::format("{} cannot be written", file)};
+  }
+
+  /// The sentence of Join counts nodes, of which a host may have several.
+  Error WithNodes(Error error) const {
+    for (const HostKind& kind : view_.kinds)
+      if (kind.node_count > 1)
+        error.message +=
+            fmt::format(" ({} counts as {} nodes, because its GPUs do not all reach each other)",
+                        kind.title, kind.node_count);
+    return error;
   }
 
   // Host after host; nodes of one kind in one block where there is one a host.
