@@ -103,6 +103,23 @@ Status CheckGpus(const ChosenMachine& machine) {
   return Ok();
 }
 
+/// A program counts one device for each function: it cannot have a half of a GPU, nor one GPU
+/// twice.
+Status CheckFunctions(const ChosenMachine& machine) {
+  std::set<std::uint32_t> functions;
+  for (const Gpu& gpu : machine.view.gpus) {
+    if (functions.insert(gpu.pci).second) continue;
+    return Refused(machine.title,
+                   fmt::format("{} <gpu> elements are on the function {}; {} cannot be emulated; "
+                               "keep one <gpu> for each function",
+                               std::ranges::count(machine.view.gpus, gpu.pci, &Gpu::pci),
+                               BusOf(machine.view, gpu),
+                               gpu.mlopart ? "the logical GPUs (mlopart) of one function"
+                                           : "several ranks on one GPU"));
+  }
+  return Ok();
+}
+
 Status FillCapabilities(ChosenMachine& machine) {
   std::uint32_t filled = 0;
   for (Gpu& gpu : machine.view.gpus) {
@@ -215,6 +232,7 @@ Result<ChosenMachine> MakeChosen(HostView view, std::string title, std::string p
   RINGLET_TRY(CompleteSkeleton(machine));
   RINGLET_TRY(CheckHosts(machine));
   RINGLET_TRY(CheckGpus(machine));
+  RINGLET_TRY(CheckFunctions(machine));
   RINGLET_TRY(FillCapabilities(machine));
   RINGLET_TRY(NumberGpus(machine));
   return machine;

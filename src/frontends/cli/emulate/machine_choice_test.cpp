@@ -54,6 +54,16 @@ TEST(ChosenMachineTest, AWholeMachineStaysAsItIs) {
   EXPECT_THAT(chosen->notes, IsEmpty());
 }
 
+TEST(ChosenMachineTest, SeveralGpusOfOneFunctionCannotBeEmulated) {
+  topology::HostView view = Described("2 gpu h100-sxm5 switch");
+  view.gpus.insert(view.gpus.begin(), view.gpus.front());
+  ExpectRefused(view, "2 <gpu> elements are on the function");
+  ExpectRefused(view, "several ranks on one GPU cannot be emulated");
+  view.gpus[0].mlopart = 0;
+  view.gpus[1].mlopart = 1;
+  ExpectRefused(view, "the logical GPUs (mlopart) of one function cannot be emulated");
+}
+
 TEST(ChosenMachineTest, GpusAreNumberedWithoutGaps) {
   topology::HostView view = Described("3 gpu");
   view.gpus[0].dev = 7;
