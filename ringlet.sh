@@ -267,8 +267,8 @@ installed_how() {
     *)
       heading 'Installed. To use it from this folder:'
       echo "  export PATH=$prefix/bin:\$PATH"
-      echo "  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig"
-      echo "  export LD_LIBRARY_PATH=$prefix/lib"
+      echo "  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig\${PKG_CONFIG_PATH:+:\$PKG_CONFIG_PATH}"
+      echo "  export LD_LIBRARY_PATH=$prefix/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
       ;;
   esac
 }

@@ -2,7 +2,13 @@
 # What they depend on is read from the libraries they need, by dpkg-shlibdeps.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ringlet)
-set(CPACK_PACKAGE_CONTACT "Ringlet maintainers <maintainers@ringlet.invalid>")
+# Who made them, as Debian's own tools find it.
+if(DEFINED ENV{DEBEMAIL})
+  set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+else()
+  cmake_host_system_information(RESULT package_host QUERY HOSTNAME)
+  set(CPACK_PACKAGE_CONTACT "Ringlet, made on this host <root@${package_host}>")
+endif()
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

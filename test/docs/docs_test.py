@@ -6,6 +6,10 @@
 * A block below `<!-- run -->` runs as it stands, and ends with status 0, or N below `<!-- run N -->`.
   The blocks of a page run one after the other in one folder, with what `<!-- file: PATH -->` has
   shown in it and the tool from a fresh installation ($PREFIX).
+* The lines of a block below `<!-- output -->` are lines that the block before it has written, in
+  this order; below `<!-- output unordered -->` they are all of its lines, in any order. `...` stands
+  for any text within a line.
+* docs/index.md names every page of the tutorials, how-tos, reference and explanation.
 * A picture that such a block draws, and docs/pictures/speed.svg, are those of docs/pictures.
   RINGLET_UPDATE_GOLDENS=1 renews them.
 """
@@ -22,7 +26,7 @@ import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = SOURCE / "docs" / "pictures"
-BLOCK = re.compile(r"(?:^(?:<!-- (run|file:)(?: ([^\n]*?))? ?-->\n))?"
+BLOCK = re.compile(r"(?:^(?:<!-- (run|file:|output)(?: ([^\n]*?))? ?-->\n))?"
                    r"(?:^```\w*\n(.*?)^```|((?:^    [^\n]*\n|^\n(?=    ))+))", re.S | re.M)
 UPDATE = "RINGLET_UPDATE_GOLDENS" in os.environ
 BUILD = None  # set by main
@@ -34,10 +38,28 @@ def pages():
 
 
 def blocks(text):
-    """(kind, argument, code) of every code block: `run`, `file:` or None."""
+    """(kind, argument, code) of every code block: `run`, `file:`, `output` or None."""
     for match in BLOCK.finditer(text):
         indented = match[4] and re.sub(r"^    ", "", match[4], flags=re.M)
         yield match[1], match[2], match[3] if indented is None else indented
+
+
+def lines_that_differ(shown, written, ordered):
+    """The lines of `shown`, a block of a page, that are not among `written`; and the reverse if the
+    order does not matter."""
+    wanted = [line.rstrip() for line in shown.splitlines() if line.strip()]
+    rest = [line.rstrip() for line in written.splitlines() if line.strip()]
+    missing = []
+    for line in wanted:
+        form = re.compile(".*".join(map(re.escape, line.split("..."))))
+        found = next((i for i, one in enumerate(rest) if form.fullmatch(one)), None)
+        if found is None:
+            missing.append(line)
+        elif ordered:
+            del rest[:found + 1]
+        else:
+            del rest[found]
+    return missing if ordered else missing + rest
 
 
 def command_lines(code):
@@ -113,6 +135,28 @@ class Commands(unittest.TestCase):
             self.assertEqual(unknown_words(line.split()), [], line)
 
 
+class Index(unittest.TestCase):
+    def test_every_page_is_named(self):
+        text = (SOURCE / "docs" / "index.md").read_text(encoding="utf-8")
+        for folder in ("tutorial", "howto", "reference", "explanation"):
+            for page in sorted((SOURCE / "docs" / folder).glob("*.md")):
+                self.assertIn(f"({folder}/{page.name})", text)
+
+    def test_pages_have_no_placeholders(self):
+        for page in pages():
+            self.assertNotRegex(page.read_text(encoding="utf-8"), "ORGANISATION|RINGLET_REPOSITORY")
+
+
+class Output(unittest.TestCase):
+    def test_lines_are_compared(self):
+        written = "a 1\nb\nc\n"
+        self.assertEqual(lines_that_differ("a ...\nc\n", written, True), [])
+        self.assertEqual(lines_that_differ("c\nb\n", written, True), ["b"])
+        self.assertEqual(lines_that_differ("c\nb\na 1\n", written, False), [])
+        self.assertEqual(lines_that_differ("c\nb\n", written, False), ["a 1"])
+        self.assertEqual(lines_that_differ("c\nc\nb\na 1", written, False), ["c"])
+
+
 class Blocks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -136,7 +180,11 @@ class Blocks(unittest.TestCase):
         count = 0
         for name in ("test", "examples", "machines"):
             (folder / name).symlink_to(SOURCE / name)
+        written = ""
         for kind, argument, code in blocks(page.read_text(encoding="utf-8")):
+            if kind == "output":
+                differ = lines_that_differ(code, written, argument != "unordered")
+                self.assertEqual(differ, [], f"{page.name} shows what is not written:\n{written}")
             if kind == "file:":
                 (folder / pathlib.Path(argument).name).write_text(code, encoding="utf-8")
             if kind != "run":
@@ -146,6 +194,7 @@ class Blocks(unittest.TestCase):
                                  capture_output=True, text=True, check=False, timeout=120)
             self.assertEqual(ran.returncode, int(argument or 0),
                              f"{page.name}: {code}\n{ran.stdout}\n{ran.stderr}")
+            written = ran.stdout + ran.stderr
         return count
 
     def expect_picture(self, drawn):
