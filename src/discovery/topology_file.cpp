@@ -1,7 +1,10 @@
 #include "discovery/topology_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/settings/setting_table.hpp"
 #include "discovery/sysfs.hpp"
 #include "topology/xml/xml_reader.hpp"
 
@@ -49,6 +52,17 @@ Result<TopologyFile> ReadTopologyFile(const os::FileTree& files, const std::stri
   TopologyFile none;
   if (provided.error().code == Code::kInvalidArgument)
     none.findings.push_back(provided.error().message + "; the file is left aside");
+  return none;
+}
+
+Result<TopologyFile> ReadTopologyFile(const os::FileTree& files, const Settings& settings) {
+  Result<TopologyFile> file = ReadTopologyFile(files, settings.topo_file);
+  if (file.ok() || settings.topo_file.empty()) return file;
+  Error error = std::move(file).error();
+  error.message = fmt::format("{}: {}", VariableOf(settings, "TOPO_FILE"), error.message);
+  if (error.code != Code::kSystem || !IsSetByNccl(settings, "TOPO_FILE")) return error;
+  TopologyFile none;
+  none.findings.push_back(error.message + "; Ringlet continues without the file, as NCCL does");
   return none;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/settings/settings.hpp"
 #include "os/fs/file_tree.hpp"
 #include "topology/view/host_view.hpp"
 
@@ -19,10 +20,15 @@ struct TopologyFile {
 };
 
 /// \param files  the live machine's "/"
-/// \param path   RINGLET_TOPO_FILE, absolute or from the current directory; empty: kProvidedFile,
+/// \param path   of the file, absolute or from the current directory; empty: kProvidedFile,
 ///               and nothing if that is not there or cannot be read
-/// Errors  kSystem           `path` cannot be read. NCCL would go on without it and hardly say so
+/// Errors  kSystem           `path` cannot be read
 ///         kInvalidArgument  it is no topology; the sentence names file, line and column
 Result<TopologyFile> ReadTopologyFile(const os::FileTree& files, const std::string& path);
+
+/// The file of TOPO_FILE, whose variable errors and findings name. A file of NCCL_TOPO_FILE that
+/// cannot be read is a finding, because NCCL continues without it.
+/// Errors  as above
+Result<TopologyFile> ReadTopologyFile(const os::FileTree& files, const Settings& settings);
 
 }  // namespace ringlet::discovery

@@ -54,6 +54,26 @@ TEST(TopologyFileTest, ANamedFileThatCannotBeReadIsAnError) {
   EXPECT_FALSE(ReadTopologyFile(files, "/text").ok());
 }
 
+TEST(TopologyFileTest, AFileOfNcclThatCannotBeReadIsAFinding) {
+  TempTree tree;
+  tree.Write("bad.xml", "<system").Write("conf", "NCCL_TOPO_FILE=/none.xml");
+  const FileTree files = FileTree::Open(tree.root()).value();
+  FileVariables conf;
+  conf.Add("NCCL_TOPO_FILE=/none.xml", "/etc/nccl.conf");
+  const auto without = ReadTopologyFile(files, ParseSettings({}, conf).value());
+  ASSERT_TRUE(without.ok()) << without.error().message;
+  EXPECT_FALSE(without->view.has_value());
+  EXPECT_THAT(without->findings,
+              ElementsAre(testing::AllOf(HasSubstr("NCCL_TOPO_FILE in /etc/nccl.conf: cannot open"),
+                                         HasSubstr("continues without the file"))));
+  const auto why = [&](const EnvMap& env) {
+    return ReadTopologyFile(files, ParseSettings(env).value()).error().message;
+  };
+  EXPECT_THAT(why({{"RINGLET_TOPO_FILE", "/none.xml"}}),
+              HasSubstr("RINGLET_TOPO_FILE: cannot open"));
+  EXPECT_THAT(why({{"NCCL_TOPO_FILE", "/bad.xml"}}), HasSubstr("NCCL_TOPO_FILE: /bad.xml:1:"));
+}
+
 TEST(TopologyFileTest, TheProvidedFileIsTriedSilently) {
   TempTree tree;
   const FileTree files = FileTree::Open(tree.root()).value();

@@ -2,6 +2,7 @@
 // have their borders.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "doctor/facts.hpp"
@@ -20,6 +21,9 @@ std::vector<CheckReport> JudgeHosts(const SetFacts& facts);
 std::vector<CheckReport> JudgeDifferences(const SetFacts& facts);
 /// Of what they saw of each other: reach, path-mtu, latency, rate.
 std::vector<CheckReport> JudgePairs(const SetFacts& facts);
+
+/// The variable by which this host, or else its user, names interfaces.
+std::string InterfaceVariable(const HostFacts& host);
 
 /// The pairs whose measurement is worth another one before it is believed: much slower than others.
 std::vector<PairFacts> DoubtfulPairs(const SetFacts& facts);

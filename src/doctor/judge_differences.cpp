@@ -107,7 +107,7 @@ CheckReport Interfaces(const SetFacts& facts) {
                                  .host = host.host,
                                  .reason = "no interface leads to other hosts",
                                  .cost = "ranks of other hosts cannot connect",
-                                 .cure = "bring one up, or name it with RINGLET_SOCKET_IFNAME",
+                                 .cure = "bring one up, or name it with " + InterfaceVariable(host),
                                  .evidence = {}});
     if (&host != &facts.hosts.front() || first == nullptr) continue;
     seen = fmt::format("{} {}: {}", first->name,
@@ -285,6 +285,12 @@ CheckReport Clock(const SetFacts& facts) {
 }
 
 }  // namespace
+
+std::string InterfaceVariable(const HostFacts& host) {
+  const bool nccl = host.settings.contains("NCCL_SOCKET_IFNAME") &&
+                    !host.settings.contains("RINGLET_SOCKET_IFNAME");
+  return nccl ? "NCCL_SOCKET_IFNAME" : "RINGLET_SOCKET_IFNAME";
+}
 
 std::vector<CheckReport> JudgeDifferences(const SetFacts& facts) {
   if (facts.hosts.empty()) return {Hosts(facts)};

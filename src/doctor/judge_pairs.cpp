@@ -123,6 +123,12 @@ const PairFacts* SlowDirection(const SetFacts& facts) {
   return slow;
 }
 
+/// "10.0.0.2" of "10.0.0.2:40123", "fd00::2" of "[fd00::2]:40123".
+std::string_view IpOf(std::string_view address) {
+  address = address.substr(0, address.rfind(':'));
+  return address.starts_with('[') ? address.substr(1, address.size() - 2) : address;
+}
+
 CheckReport ReachOf(const SetFacts& facts) {
   CheckReport report{.check = "reach", .seen = {}};
   std::size_t connected = 0;
@@ -139,7 +145,10 @@ CheckReport ReachOf(const SetFacts& facts) {
         break;
       case Contact::kUnreachable:
         why = fmt::format("has no route ({})", pair.why);
-        cure = "name an interface of a common network with RINGLET_SOCKET_IFNAME, or add a route";
+        cure = fmt::format(
+            "look at the route (ip route get {}), or name an interface of a common "
+            "network with {}",
+            IpOf(pair.address), InterfaceVariable(facts.hosts[pair.from]));
         break;
       case Contact::kNoPort:
         why = "cannot begin: no local port is free";

@@ -195,6 +195,33 @@ class Sick(Doctor):
         self.find_one(findings, "path-mtu", "beta to alpha", "error",
                       "packets of 1400 bytes pass, those of 1500, .* stands still")
 
+    def test_ranks_behind_a_path_that_swallows_large_packets(self):
+        """The path drops the packets of the examination itself, too, unless those are small."""
+        self.lay("alpha", "beta")
+        self.ip("switch", "link", "set", "beta", "mtu", 1400)
+        for host in self.hosts:
+            self.ip(host, "link", "set", "eth0", "gso_max_segs", 1)
+        job = {"WORLD_SIZE": "2", "MASTER_ADDR": "10.78.0.1", "MASTER_PORT": "29511"}
+        first, other = [
+            self.start("sh", self.ssh, host, f"{TOOL} doctor --json", RANK=str(rank), **job)
+            for rank, host in enumerate(self.hosts)]
+        self.assertEqual(first.wait(), 1, first.text())
+        findings = [json.loads(line) for line in first.lines]
+        self.find_one([one for one in findings if "reason" in one], "path-mtu", "beta to alpha",
+                      "error", "packets of 1400 bytes pass, those of 1500, .* stands still")
+        self.assertEqual(other.wait(), 0, other.text())
+
+    def test_a_blackhole_route(self):
+        self.lay("alpha", "beta")
+        self.ip("alpha", "route", "add", "blackhole", "10.78.0.2/32")
+        findings, status = self.examine(NCCL_SOCKET_IFNAME="eth0")
+        self.assertEqual(status, 1)
+        self.find_one(findings, "reach", "alpha to beta", "error",
+                      "has no route .a blackhole route leads there")
+        cure = [one["cure"] for one in findings if one["host"] == "alpha to beta"][0]
+        self.assertIn("ip route get 10.78.0.2), or", cure)
+        self.assertIn("NCCL_SOCKET_IFNAME", cure)
+
     def test_a_name_that_is_loopback(self):
         self.lay("alpha", "beta")
         self.name_hosts(beta="127.0.1.1")

@@ -26,6 +26,11 @@ void FileVariables::Add(std::string_view text, std::string_view path) {
     } else if (equals == std::string_view::npos || equals == 0) {
       warn(fmt::format("{} does not set a variable; write NAME=value",
                        Quoted(Printable(line, kNameBytesShown))));
+    } else if (const std::string_view name = line.substr(0, equals); name != Trim(name)) {
+      warn(fmt::format(
+          "blanks beside the name are part of it, and no variable is called {}; write "
+          "{}=value",
+          Quoted(Printable(name, kNameBytesShown)), Printable(Trim(name), kNameBytesShown)));
     } else {
       values.try_emplace(std::string(line.substr(0, equals)),
                          FileVariable{std::string(line.substr(equals + 1)), std::string(path)});

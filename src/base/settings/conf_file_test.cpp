@@ -45,5 +45,15 @@ TEST(ConfFile, ControlCharactersStayOutOfWarnings) {
   EXPECT_THAT(files.warnings, ElementsAre(testing::Not(HasSubstr("\x1b"))));
 }
 
+TEST(ConfFileTest, ABlankBesideTheNameIsNamed) {
+  FileVariables files;
+  files.Add("NCCL_DEBUG = INFO\n NCCL_ALGO=ring\n", "conf");
+  EXPECT_THAT(files.values, testing::IsEmpty());
+  EXPECT_THAT(files.warnings,
+              ElementsAre("conf:1 is ignored: blanks beside the name are part of it, and no "
+                          "variable is called \"NCCL_DEBUG \"; write NCCL_DEBUG=value",
+                          HasSubstr("write NCCL_ALGO=value")));
+}
+
 }  // namespace
 }  // namespace ringlet

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/value/text.hpp"
 
 namespace ringlet {
@@ -62,7 +64,9 @@ struct AllowedTexts {
   std::string operator()(bool Settings::*) const { return "0 or 1"; }
   std::string operator()(std::uint64_t Settings::*) const { return Number(); }
   std::string operator()(std::optional<std::uint32_t> Settings::*) const { return Number(); }
-  std::string operator()(std::string Settings::*) const { return "text"; }
+  std::string operator()(std::string Settings::*) const {
+    return spec.choices.empty() ? "text" : ChoicesText(spec.choices);
+  }
   std::string operator()(SecretText Settings::*) const { return "text"; }
   std::string operator()(SubsystemMask Settings::*) const {
     return "a comma list of " + ToString(SubsystemMask{(1u << 18) - 1}) + ",ALL";
@@ -93,6 +97,19 @@ std::string OriginText(const Settings& settings, const SettingSpec& spec) {
   const auto index = static_cast<std::size_t>(&spec - kSettings.data());
   if (index >= settings.origins.size() || settings.origins[index].empty()) return "default";
   return settings.origins[index];
+}
+
+std::string VariableOf(const Settings& settings, std::string_view name) {
+  const auto spec = std::ranges::find(kSettings, name, &SettingSpec::name);
+  RINGLET_ASSERT(spec != kSettings.end());
+  const auto index = static_cast<std::size_t>(spec - kSettings.begin());
+  if (index >= settings.origins.size() || settings.origins[index].empty())
+    return fmt::format("RINGLET_{}", name);
+  return settings.origins[index];
+}
+
+bool IsSetByNccl(const Settings& settings, std::string_view name) {
+  return VariableOf(settings, name).starts_with("NCCL_");
 }
 
 }  // namespace ringlet

@@ -38,12 +38,13 @@ struct SettingSpec {
   std::string_view name;  ///< without RINGLET_
   SettingScope scope;
   SettingField field;
-  std::string_view help;          ///< one sentence, no newline
-  std::uint64_t min = 0;          ///< numbers; milliseconds where the member is a time
-  std::uint64_t max = 0;          ///< inclusive
-  std::string_view unit = {};     ///< of the text: "s", "bytes"
-  std::string_view choices = {};  ///< "a|b|c" in the order of the enumerators
-  bool has_nccl_alias = false;    ///< NCCL_<name> is read too
+  std::string_view help;       ///< one sentence, no newline
+  std::uint64_t min = 0;       ///< numbers; milliseconds where the member is a time
+  std::uint64_t max = 0;       ///< inclusive
+  std::string_view unit = {};  ///< of the text: "s", "bytes"
+  /// "a|b|c" in the order of the enumerators; of a text, with NUMBER for one from min to max.
+  std::string_view choices = {};
+  bool has_nccl_alias = false;  ///< NCCL_<name> is read too
   bool power_of_two = false;
   bool must_agree = false;  ///< between the ranks of a communicator
 };
@@ -53,6 +54,10 @@ inline constexpr std::uint64_t kRanksMax = std::uint64_t{1}
                                            << 24;  // the simulator's million, and room
 
 inline constexpr std::uint64_t kChannelSettingMax = 64;  // NCCL's MAXCHANNELS
+
+// How far apart two devices are; a number is NCCL's older way to say it.
+inline constexpr std::string_view kPathLevels = "LOC|NVL|NVB|C2C|PIX|PXB|P2C|PXN|PHB|SYS|NUMBER";
+inline constexpr std::uint64_t kLevelsMax = 1'000'000;
 
 inline constexpr std::array kSettings = {
     SettingSpec{
@@ -386,6 +391,8 @@ inline constexpr std::array kSettings = {
                 .field = &Settings::p2p_level,
                 .help = "How far apart two GPUs may be and still access each other: LOC, NVL, NVB, "
                         "C2C, PIX, PXB, P2C, PXN, PHB or SYS.",
+                .max = kLevelsMax,
+                .choices = kPathLevels,
                 .has_nccl_alias = true},
     SettingSpec{.name = "P2P_DISABLE",
                 .scope = SettingScope::kDevices,
@@ -418,6 +425,8 @@ inline constexpr std::array kSettings = {
         .scope = SettingScope::kDevices,
         .field = &Settings::net_gdr_level,
         .help = "How far from a GPU a NIC may be for GPUDirect RDMA, in the words of P2P_LEVEL.",
+        .max = kLevelsMax,
+        .choices = kPathLevels,
         .has_nccl_alias = true},
     SettingSpec{.name = "NET_GDR_READ",
                 .scope = SettingScope::kDevices,
@@ -449,6 +458,9 @@ inline constexpr std::array kSettings = {
                 .scope = SettingScope::kDevices,
                 .field = &Settings::netdevs_policy,
                 .help = "How many NICs a GPU uses: AUTO, ALL, or MAX: and a number.",
+                .min = 1,
+                .max = 16'384,
+                .choices = "AUTO|ALL|MAX:NUMBER",
                 .has_nccl_alias = true},
     SettingSpec{.name = "NET_MERGE_LEVEL",
                 .scope = SettingScope::kDevices,
@@ -456,11 +468,13 @@ inline constexpr std::array kSettings = {
                 .help = "How far apart ports may be and still be merged into one: LOC merges none, "
                         "PORT those of one device, which is the default; PIX, PXB, P2C, PXN, PHB "
                         "or SYS.",
+                .choices = "LOC|PORT|PIX|PXB|P2C|PXN|PHB|SYS",
                 .has_nccl_alias = true},
     SettingSpec{.name = "NET_MERGE_POLICY",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::net_merge_policy,
                 .help = "ALL: any ports are merged that are near enough; RAIL: those of one rail.",
+                .choices = "ALL|RAIL",
                 .has_nccl_alias = true},
     SettingSpec{.name = "NET_FORCE_MERGE",
                 .scope = SettingScope::kDevices,
@@ -616,5 +630,13 @@ std::string ValueText(const Settings& settings, const SettingSpec& spec);
 
 /// "default", "RINGLET_DEBUG" or "NCCL_DEBUG in /etc/nccl.conf".
 std::string OriginText(const Settings& settings, const SettingSpec& spec);
+
+/// The variable that set a setting, for messages: "NCCL_GRAPH_FILE in /etc/nccl.conf"; if none did,
+/// "RINGLET_GRAPH_FILE".
+/// \param name  "GRAPH_FILE", a name of kSettings
+std::string VariableOf(const Settings& settings, std::string_view name);
+
+/// Whether that variable is one of NCCL.
+bool IsSetByNccl(const Settings& settings, std::string_view name);
 
 }  // namespace ringlet

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <set>
 
 #include "base/settings/nccl_variables.hpp"
@@ -23,6 +24,7 @@ struct Given {
   const SettingSpec& spec;
   std::string variable;  ///< with the file that it stands in, if it does
   std::string_view text;
+  bool of_nccl = false;  ///< the variable is NCCL_X
 };
 
 Error Refuse(const Given& given, std::string_view why) {
@@ -84,7 +86,21 @@ Status Assign(const Given& given, std::optional<std::uint32_t>& out) {
   return Ok();
 }
 
+/// Whether `text` is `choice`, in any case, with a number of the setting's range for NUMBER.
+bool Fits(const SettingSpec& spec, std::string_view choice, std::string_view text) {
+  constexpr std::string_view kNumber = "NUMBER";
+  if (!choice.ends_with(kNumber)) return EqualIgnoringCase(choice, text);
+  choice.remove_suffix(kNumber.size());
+  if (!EqualIgnoringCase(choice, text.substr(0, choice.size()))) return false;
+  const std::optional<std::uint64_t> number = ParseDecimal(text.substr(choice.size()));
+  return number && InBounds(spec, *number);
+}
+
 Status Assign(const Given& given, std::string& out) {
+  const std::vector<std::string_view> choices = Split(given.spec.choices, '|');
+  const bool fits = std::ranges::any_of(
+      choices, [&](std::string_view choice) { return Fits(given.spec, choice, Trim(given.text)); });
+  if (!given.spec.choices.empty() && !fits) return RefuseValue(given);
   out = given.text;
   return Ok();
 }
@@ -112,6 +128,72 @@ requires std::is_enum_v<T> Status Assign(const Given& given, T& out) {
   return RefuseValue(given);
 }
 
+/// The integer that `text` begins with, as strtoll reads it; 0 if there is none. Empty if it does
+/// not fit.
+std::optional<std::int64_t> LeadingInteger(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  int base = 10;
+  if (text.starts_with("0x") || text.starts_with("0X")) {
+    base = 16;
+    text.remove_prefix(2);
+  } else if (text.starts_with('0')) {
+    base = 8;
+  }
+  if (text.starts_with('-')) return 0;
+  std::int64_t value = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), value, base).ec ==
+      std::errc::result_out_of_range)
+    return std::nullopt;
+  return negative ? -value : value;
+}
+
+/// The value that NCCL uses if it does not understand a text: the leading integer, within bounds.
+template <typename T>
+requires std::is_integral_v<T>
+void Substitute(const Given& given, T& out) {
+  const std::optional<std::int64_t> value = LeadingInteger(given.text);
+  if (!value) return;
+  constexpr bool kSwitch = std::is_same_v<T, bool>;
+  const auto least = static_cast<std::int64_t>(kSwitch ? 0 : given.spec.min);
+  const auto most = static_cast<std::int64_t>(kSwitch ? 1 : given.spec.max);
+  out = static_cast<T>(std::clamp(*value, least, most));
+}
+
+void Substitute(const Given& given, std::optional<std::uint32_t>& out) {
+  std::uint32_t value = 0;
+  Substitute(given, value);
+  out = value;
+}
+
+/// The subsystems that are known.
+void Substitute(const Given& given, SubsystemMask& out) {
+  const bool inverted = given.text.starts_with('^');
+  std::string known;
+  for (const std::string_view name : Split(given.text.substr(inverted ? 1 : 0), ','))
+    if (ParseSubsystems(name).ok()) known += fmt::format("{}{}", known.empty() ? "" : ",", name);
+  if (!known.empty()) out = ParseSubsystems((inverted ? "^" : "") + known).value();
+}
+
+/// The default.
+template <typename T>
+requires(!std::is_integral_v<T>) void Substitute(const Given&, T&) {}
+
+/// Sets a member of `settings`. A value that Ringlet does not understand is an error in a variable
+/// of Ringlet. NCCL does not stop at such a value, so in a variable of NCCL it is a warning.
+Status Take(const Given& given, Settings& settings) {
+  const Status assigned =
+      std::visit([&](auto member) { return Assign(given, settings.*member); }, given.spec.field);
+  if (assigned.ok() || !given.of_nccl) return assigned;
+  std::visit([&](auto member) { Substitute(given, settings.*member); }, given.spec.field);
+  const std::string value = ValueText(settings, given.spec);
+  settings.warnings.push_back(fmt::format(
+      "{}; {}", assigned.error().message,
+      value.empty() ? "the variable is ignored" : "Ringlet uses " + value + " instead"));
+  return Ok();
+}
+
 /// The environment, and behind it the files.
 class Variables {
  public:
@@ -136,6 +218,14 @@ class Variables {
     return names;
   }
 
+  /// "NCCL_DEBUG", or "NCCL_DEBUG in /etc/nccl.conf" if the environment does not have it.
+  std::string Place(const std::string& variable) const {
+    const std::string name = Printable(variable, kShownBytesMax);
+    const auto at = files_.values.find(variable);
+    if (env_.contains(variable) || at == files_.values.end()) return name;
+    return fmt::format("{} in {}", name, at->second.path);
+  }
+
  private:
   // Few are set of the many that could be: looking each up takes 40 us of the start of a process.
   std::optional<Given> Look(std::string_view prefix, const std::set<std::string>& set,
@@ -146,11 +236,11 @@ class Variables {
     const std::string& variable = *named;
     if (const auto at = env_.find(variable); at != env_.end()) {
       if (at->second.empty()) return std::nullopt;
-      return Given{spec, variable, at->second};
+      return Given{spec, variable, at->second, prefix == kNcclPrefix};
     }
     const auto at = files_.values.find(variable);
     if (at == files_.values.end() || at->second.value.empty()) return std::nullopt;
-    return Given{spec, fmt::format("{} in {}", variable, at->second.path), at->second.value};
+    return Given{spec, Place(variable), at->second.value, prefix == kNcclPrefix};
   }
 
   const EnvMap& env_;
@@ -170,7 +260,7 @@ NearestVariable NearestSetting(std::string_view name, bool of_nccl) {
   return nearest;
 }
 
-std::string UnknownText(const std::string& variable, bool of_nccl) {
+std::string UnknownText(const Variables& variables, const std::string& variable, bool of_nccl) {
   const std::string_view prefix = of_nccl ? kNcclPrefix : kPrefix;
   NearestVariable nearest =
       NearestSetting(std::string_view(variable).substr(prefix.size()), of_nccl);
@@ -179,7 +269,7 @@ std::string UnknownText(const std::string& variable, bool of_nccl) {
     if (unused.edits < nearest.edits) nearest = unused;
   }
   std::string text =
-      fmt::format("{} is not a setting of {} and is ignored", Printable(variable, kShownBytesMax),
+      fmt::format("{} is not a setting of {} and is ignored", variables.Place(variable),
                   of_nccl ? "NCCL or Ringlet" : "Ringlet");
   if (nearest.edits <= kNearEdits) text += fmt::format("; did you mean {}?", nearest.name);
   return text;
@@ -202,7 +292,7 @@ void WarnOfUnknown(const Variables& variables, std::vector<std::string>& warning
   for (const std::string& variable : variables.Names(kPrefix)) {
     const std::string_view name = std::string_view(variable).substr(kPrefix.size());
     if (!IsSetting(name, false) && !IsReadElsewhere(name) && name.size() <= kMistypedBytesMax)
-      warnings.push_back(UnknownText(variable, false));
+      warnings.push_back(UnknownText(variables, variable, false));
   }
 }
 
@@ -222,11 +312,24 @@ void TellOfNccl(const Variables& variables, Settings& settings) {
     } else if (name.size() <= kMistypedBytesMax && settings.profiler_plugin.empty() &&
                settings.tuner_plugin.empty()) {
       // Else it may be a plug-in's.
-      settings.warnings.push_back(UnknownText(variable, true));
+      settings.warnings.push_back(UnknownText(variables, variable, true));
     }
   }
   if (!unused.empty())
     settings.notes.push_back(fmt::format("{}: NCCL reads this, and Ringlet does not", unused));
+}
+
+void WarnOfChannels(Settings& settings) {
+  const std::uint64_t least =
+      std::max({settings.min_nchannels, settings.min_nrings, settings.min_ctas});
+  std::uint64_t most = kChannelSettingMax;
+  for (const std::uint64_t one : {settings.max_nchannels, settings.max_nrings, settings.max_ctas})
+    if (one > 0) most = std::min(most, one);
+  if (least > most)
+    settings.warnings.push_back(fmt::format(
+        "MIN_NCHANNELS (or MIN_NRINGS, MIN_CTAS) is {}, above MAX_NCHANNELS (or MAX_NRINGS, "
+        "MAX_CTAS), which is {}; the minimum counts, as in NCCL",
+        least, most));
 }
 
 Status CheckTogether(const Settings& settings) {
@@ -246,17 +349,17 @@ Status CheckTogether(const Settings& settings) {
 Result<Settings> ParseSettings(const EnvMap& env, const FileVariables& files) {
   const Variables variables(env, files);
   Settings settings;
+  settings.warnings = files.warnings;
   for (const SettingSpec& spec : kSettings) {
     const std::optional<Given> given = variables.Find(spec);
     settings.origins.push_back(given ? given->variable : "");
     if (!given) continue;
     if (given->text.size() > kSettingTextBytesMax)
       return Refuse(*given, fmt::format("it must be at most {} bytes long", kSettingTextBytesMax));
-    RINGLET_TRY(
-        std::visit([&](auto member) { return Assign(*given, settings.*member); }, spec.field));
+    RINGLET_TRY(Take(*given, settings));
   }
   RINGLET_TRY(CheckTogether(settings));
-  settings.warnings = files.warnings;
+  WarnOfChannels(settings);
   WarnOfUnknown(variables, settings.warnings);
   TellOfNccl(variables, settings);
   return settings;

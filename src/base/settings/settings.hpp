@@ -155,7 +155,9 @@ struct Settings {
 
 /// Reads every setting out of `env` and, for names that it does not have, out of `files`. Pure: the
 /// environment is read once, by os::ReadEnvironment, and files by os::ReadConfFiles.
-/// Errors  kInvalidArgument  names the variable, the file that it stands in, its value (never a
+/// A value of an NCCL_X that NCCL would clamp or ignore is a warning: the number within bounds or
+/// the default is used. Errors  kInvalidArgument  names the variable, the file that it stands in,
+/// its value (never a
 ///                           secret's) and what is allowed.
 Result<Settings> ParseSettings(const EnvMap& env, const FileVariables& files = {});
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "base/settings/setting_table.hpp"
+
 namespace ringlet {
 namespace {
 
@@ -84,8 +86,8 @@ TEST(SettingsTest, SettingsOfRingletAloneAreNotReadWithNcclsPrefix) {
 TEST(SettingsTest, ABadValueIsNamedWithItsVariableAndWhatIsAllowed) {
   EXPECT_THAT(ErrorOf({{"RINGLET_TREE_ARITY", "1"}}),
               AllOf(HasSubstr("RINGLET_TREE_ARITY is \"1\""), HasSubstr("from 2 to 256")));
-  EXPECT_THAT(ErrorOf({{"NCCL_DEBUG", "LOUD"}}),
-              AllOf(HasSubstr("NCCL_DEBUG is \"LOUD\""), HasSubstr("NONE, VERSION, WARN")));
+  EXPECT_THAT(ErrorOf({{"RINGLET_DEBUG", "LOUD"}}),
+              AllOf(HasSubstr("RINGLET_DEBUG is \"LOUD\""), HasSubstr("NONE, VERSION, WARN")));
   EXPECT_THAT(ErrorOf({{"RINGLET_PIPE_BYTES", "5000"}}), HasSubstr("a power of two"));
   EXPECT_THAT(ErrorOf({{"RINGLET_DEBUG_SUBSYS", "INIT,X"}}),
               AllOf(HasSubstr("RINGLET_DEBUG_SUBSYS"), HasSubstr("\"X\" is no log subsystem")));
@@ -184,9 +186,73 @@ TEST(SettingsTest, FilesCountWhereTheEnvironmentHasNothing) {
 
 TEST(SettingsTest, ABadValueOfAFileIsNamedWithTheFile) {
   FileVariables files;
-  files.Add("NCCL_DEBUG=LOUD", "/etc/nccl.conf");
+  files.Add("RINGLET_DEBUG=LOUD\nNCCL_DEBUGG=x", "/etc/nccl.conf");
   EXPECT_THAT(ParseSettings({}, files).error().message,
-              HasSubstr("NCCL_DEBUG in /etc/nccl.conf is \"LOUD\""));
+              HasSubstr("RINGLET_DEBUG in /etc/nccl.conf is \"LOUD\""));
+  EXPECT_THAT(ParseSettings({{"RINGLET_DEBUG", "WARN"}}, files)->warnings,
+              ElementsAre(HasSubstr("NCCL_DEBUGG in /etc/nccl.conf is not a setting")));
+}
+
+TEST(SettingsTest, NoValueOfAnNcclVariableStopsAProgramThatNcclWouldRun) {
+  for (const SettingSpec& spec : kSettings) {
+    const bool any_text =
+        std::holds_alternative<std::string Settings::*>(spec.field) && spec.choices.empty();
+    if (!spec.has_nccl_alias || any_text) continue;
+    const std::string name(spec.name);
+    for (const std::string text : {"debug", "-5", "99999999999999999999", "112", "1 ", "^", ","}) {
+      const auto theirs = ParseSettings({{"NCCL_" + name, text}});
+      ASSERT_TRUE(theirs.ok()) << theirs.error().message;
+      if (ParseSettings({{"RINGLET_" + name, text}}).ok()) continue;
+      EXPECT_THAT(theirs->warnings, ElementsAre(HasSubstr("NCCL_" + name + " is \"" + text + '"')));
+    }
+  }
+}
+
+TEST(SettingsTest, AnNcclVariableIsReadAsNcclReadsIt) {
+  const auto read = [](std::string_view name, const char* text) {
+    return ParseSettings({{"NCCL_" + std::string(name), text}}).value();
+  };
+  EXPECT_EQ(read("DEBUG", "debug").debug, LogLevel::kWarn);
+  EXPECT_EQ(read("MIN_NCHANNELS", "112").min_nchannels, 64u);
+  EXPECT_EQ(read("MAX_NCHANNELS", "0x80").max_nchannels, 64u);
+  EXPECT_EQ(read("MAX_NCHANNELS", "-2").max_nchannels, 0u);
+  EXPECT_EQ(read("CROSS_NIC", "99999999999999999999").cross_nic, 2u) << "the default";
+  EXPECT_EQ(read("CROSS_NIC", "1;").cross_nic, 1u);
+  EXPECT_EQ(read("CROSS_NIC", "yes").cross_nic, 0u);
+  EXPECT_EQ(read("CROSS_NIC", " +010").cross_nic, 2u);
+  EXPECT_TRUE(read("SHM_DISABLE", "1 # never").shm_disable);
+  EXPECT_FALSE(read("PXN_C2C", "no").pxn_c2c);
+  EXPECT_EQ(read("NET_GDR_READ", "3").net_gdr_read, 1u);
+  EXPECT_EQ(read("P2P_LEVEL", "far").p2p_level, "");
+  EXPECT_EQ(read("P2P_LEVEL", "7").p2p_level, "7");
+  EXPECT_EQ(read("NETDEVS_POLICY", "MAX:0").netdevs_policy, "");
+  EXPECT_EQ(read("NETDEVS_POLICY", "max:2").netdevs_policy, "max:2");
+  EXPECT_EQ(ToString(read("DEBUG_SUBSYS", "^INIT,FOO").debug_subsystems), "^INIT");
+  EXPECT_EQ(read("DEBUG_SUBSYS", "FOO").debug_subsystems.bits, SubsystemMask().bits);
+  EXPECT_THAT(read("MIN_NCHANNELS", "112").warnings,
+              ElementsAre("NCCL_MIN_NCHANNELS is \"112\", but it must be an integer from 0 to 64; "
+                          "Ringlet uses 64 instead"));
+}
+
+TEST(SettingsTest, MoreChannelsAtLeastThanAtMostIsAWarning) {
+  EXPECT_THAT(
+      ParseSettings({{"NCCL_MIN_CTAS", "32"}, {"NCCL_MAX_NCHANNELS", "16"}})->warnings,
+      ElementsAre(AllOf(HasSubstr("is 32, above"), HasSubstr("is 16; the minimum counts"))));
+  EXPECT_THAT(
+      ParseSettings({{"NCCL_MIN_NCHANNELS", "112"}, {"NCCL_MAX_NCHANNELS", "128"}})->warnings,
+      testing::SizeIs(2));
+}
+
+TEST(SettingsTest, TheVariableOfASettingIsTheOneThatSetIt) {
+  FileVariables files;
+  files.Add("NCCL_GRAPH_FILE=/x", "conf");
+  const Settings settings = ParseSettings({{"NCCL_TOPO_FILE", "/y"}}, files).value();
+  EXPECT_EQ(VariableOf(settings, "GRAPH_FILE"), "NCCL_GRAPH_FILE in conf");
+  EXPECT_EQ(VariableOf(settings, "TOPO_FILE"), "NCCL_TOPO_FILE");
+  EXPECT_TRUE(IsSetByNccl(settings, "TOPO_FILE"));
+  EXPECT_EQ(VariableOf(settings, "TRACE"), "RINGLET_TRACE");
+  EXPECT_EQ(VariableOf({}, "TRACE"), "RINGLET_TRACE");
+  EXPECT_FALSE(IsSetByNccl({}, "TRACE"));
 }
 
 TEST(SettingsTest, ARankMustBeBelowTheWorldSize) {

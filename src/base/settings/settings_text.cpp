@@ -32,10 +32,11 @@ std::string Cell(std::string_view text) {
 
 }  // namespace
 
-std::string SettingsTable(const Settings& settings) {
+std::string SettingsTable(const Settings& settings, std::string_view only) {
   using Row = std::array<std::string, 5>;
   std::vector<Row> rows = {{"VARIABLE", "VALUE", "FROM", "DEFAULT", "MEANING"}};
   for (const SettingSpec& spec : kSettings) {
+    if (!only.empty() && spec.name != only) continue;
     rows.push_back({fmt::format("RINGLET_{}", spec.name), WithUnit(settings, spec),
                     OriginText(settings, spec), WithUnit(Settings(), spec),
                     std::string(spec.help)});
@@ -52,9 +53,10 @@ std::string SettingsTable(const Settings& settings) {
   return text;
 }
 
-std::string SettingsJson(const Settings& settings) {
+std::string SettingsJson(const Settings& settings, std::string_view only) {
   std::string text = "[";
   for (const SettingSpec& spec : kSettings) {
+    if (!only.empty() && spec.name != only) continue;
     const std::string alias = spec.has_nccl_alias ? fmt::format("NCCL_{}", spec.name) : "";
     text += text.size() == 1 ? "\n" : ",\n";
     text += fmt::format(
@@ -112,8 +114,13 @@ and the first of these that has a name counts for it. A file has lines `NAME=val
 or spaces around the `=`; a line that begins with `#` is a comment. `RINGLET_X` wins over `NCCL_X`
 where the table says that the latter is read too. An empty value counts as unset.
 
-Integers may be decimal, hexadecimal (0x10) or octal (020); words may be in any case. A value that
-does not parse is an error that names the variable and its file, never a silent default. An unknown
+Integers may be decimal, hexadecimal (0x10) or octal (020); words may be in any case. A value of a
+`RINGLET_X` that does not parse is an error that names the variable and its file, never a silent
+default. Scripts that were written for NCCL run: where NCCL clamps a number or ignores a word of an
+`NCCL_X`, Ringlet does the same and logs a warning that says which value it uses. The same holds for
+a file of `NCCL_TOPO_FILE` that cannot be read. Ringlet fails where NCCL fails: an unknown word of
+`NCCL_ALGO` or `NCCL_PROTO`, `NCCL_SOCKET_IFNAME` without an interface, an unreadable
+`NCCL_GRAPH_FILE`. `NCCL_MAX_NCHANNELS=0` sets no limit, which is one channel in NCCL. An unknown
 variable that begins with `RINGLET_` or `NCCL_` is warned of, with the nearest name. Those that NCCL
 knows and Ringlet does not honour are named once in the log, at level INFO. `ringlet env` shows the
 values in force and where each comes from.

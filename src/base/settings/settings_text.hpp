@@ -7,11 +7,12 @@
 namespace ringlet {
 
 /// Columns: variable, value, where from, default, help. Secrets are "(set)".
-std::string SettingsTable(const Settings& settings);
+/// \param only  the name of one setting, without prefix; empty: all
+std::string SettingsTable(const Settings& settings, std::string_view only = {});
 
 /// An array of objects {name, value, from, default, unit, allowed, nccl_alias, must_agree,
 /// help}. Values are strings, spelled as the environment would; "" is unset.
-std::string SettingsJson(const Settings& settings);
+std::string SettingsJson(const Settings& settings, std::string_view only = {});
 
 /// The whole of docs/reference/settings.md.
 std::string SettingsMarkdown();

@@ -18,8 +18,8 @@ struct Surroundings {
 // The devices and addresses of a rank that began as if all ranks were on one host.
 Result<Surroundings> LookAtDevices(const Origin& origin, Control& control) {
   RINGLET_TRY_ASSIGN(LocalHost local_host, DiscoverLocal(*origin.process, origin.config));
-  RINGLET_TRY_ASSIGN(auto listeners,
-                     OpenDataListener(*origin.process, origin.credentials, local_host));
+  RINGLET_TRY_ASSIGN(auto listeners, OpenDataListener(*origin.process, origin.credentials,
+                                                      local_host, origin.config.size));
   RINGLET_TRY_ASSIGN(auto peer_infos, ExchangePeerInfo(origin, control, local_host, listeners, {}));
   return Surroundings{std::move(local_host), std::move(listeners), {}, std::move(peer_infos)};
 }
@@ -150,8 +150,9 @@ Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
   control->set_operation_timeout(InitTimeout(*origin.process, origin.config));
   RINGLET_TRY_ASSIGN(const LocalHost local_host,
                      control->Share(DiscoverLocal(*origin.process, origin.config)));
-  RINGLET_TRY_ASSIGN(auto listeners, control->Share(OpenDataListener(
-                                         *origin.process, origin.credentials, local_host)));
+  RINGLET_TRY_ASSIGN(auto listeners,
+                     control->Share(OpenDataListener(*origin.process, origin.credentials,
+                                                     local_host, origin.config.size)));
   RINGLET_TRY_ASSIGN(HostMemoryDraft memory,
                      control->Share(DraftHostMemory(*origin.process, origin.config)));
   timeline.Reached(Phase::kDiscoverLocal);

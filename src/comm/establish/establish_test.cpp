@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <latch>
@@ -43,6 +47,43 @@ TEST_P(EstablishOver, ManySizesAndBothBootstraps) {
                });
       EXPECT_EQ(right, static_cast<int>(size));
     }
+}
+
+/// In a process without any network: an error of one rank that is alone, then one of two ranks.
+std::string FormWithoutNetwork() {
+  if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
+    return "this test needs a network namespace";
+  const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "20"}});
+  const auto form = [&](std::uint32_t size) -> Status {
+    RINGLET_TRY_ASSIGN(const UniqueId id, CreateUniqueId(process));
+    RINGLET_TRY_ASSIGN(const auto communicator,
+                       Establish(process, {.id = id, .rank = 0, .size = size}, {}));
+    return SumOfRanks(*communicator, 1000);
+  };
+  if (const Status alone = form(1); !alone.ok()) return alone.error().message;
+  const Status together = form(2);
+  if (together.ok() || together.error().code == Code::kTimeout) return "two ranks do not fail";
+  return together.error().message.find("this host has lo (not running)") != std::string::npos
+             ? ""
+             : together.error().message;
+}
+
+TEST(Establish, ARankThatIsAloneNeedsNoNetwork) {
+  int result[2];
+  ASSERT_EQ(::pipe(result), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string error = FormWithoutNetwork();
+    const bool told = ::write(result[1], error.data(), error.size()) >= 0;
+    ::_exit(told ? 0 : 1);
+  }
+  ::close(result[1]);
+  std::array<char, 1000> error{};
+  EXPECT_EQ(::read(result[0], error.data(), error.size()), 0) << error.data();
+  ::close(result[0]);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Establish, TheCallerHearsThatAllHaveJoined) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/settings/agreement.hpp"
+#include "base/settings/setting_table.hpp"
 #include "base/value/digest.hpp"
 #include "bootstrap/root.hpp"
 #include "comm/establish/near_nics.hpp"
@@ -17,6 +18,7 @@
 #include "discovery/placement.hpp"
 #include "discovery/scan.hpp"
 #include "discovery/topology_file.hpp"
+#include "os/fs/shm.hpp"
 #include "os/fs/write_file.hpp"
 #include "os/process/limits.hpp"
 #include "os/process/random.hpp"
@@ -141,7 +143,9 @@ void DumpTopology(Process& process, const Config& config, const topology::HostVi
   const Settings& settings = process.settings();
   if (settings.topo_dump_file.empty() || config.rank != settings.topo_dump_file_rank) return;
   const Status written = os::WriteFile(settings.topo_dump_file, ToXml(view));
-  if (!written.ok()) process.WarnOnce("the topology is not dumped: " + written.error().message);
+  if (!written.ok())
+    process.WarnOnce(fmt::format("{}: the topology is not dumped: {}",
+                                 VariableOf(settings, "TOPO_DUMP_FILE"), written.error().message));
 }
 
 // The processors that the caller may run on: from the system call, which opens no file, where its
@@ -193,8 +197,11 @@ Status CheckOneHost(const topology::HostView& view, const std::string& file) {
 
 // The host that a file describes, in place of the one that is here.
 Result<LocalHost> ReadMachine(Process& process, const Config& config) {
-  RINGLET_TRY_ASSIGN(discovery::TopologyFile file,
-                     discovery::ReadTopologyFile(process.files(), process.settings().machine));
+  auto read = discovery::ReadTopologyFile(process.files(), process.settings().machine);
+  if (!read.ok())
+    return Error{read.error().code,
+                 VariableOf(process.settings(), "MACHINE") + ": " + read.error().message};
+  discovery::TopologyFile file = *std::move(read);
   RINGLET_TRY(CheckOneHost(*file.view, process.settings().machine));
   for (const std::string& finding : file.findings) process.WarnOnce(finding);
   file.view->name = process.host().name;
@@ -244,7 +251,7 @@ Result<LocalHost> DiscoverLocal(Process& process, const Config& config) {
   }
   RINGLET_TRY_ASSIGN(discovery::HostScan scan, process.ScanHost(true));
   RINGLET_TRY_ASSIGN(const discovery::TopologyFile file,
-                     discovery::ReadTopologyFile(process.files(), settings.topo_file));
+                     discovery::ReadTopologyFile(process.files(), settings));
   for (const std::string& finding : file.findings) process.WarnOnce(finding);
   if (file.view) {
     RINGLET_TRY_ASSIGN(scan.view, discovery::Fill(*file.view, scan.view));
@@ -254,8 +261,8 @@ Result<LocalHost> DiscoverLocal(Process& process, const Config& config) {
 }
 
 Result<transport::ListenerSet> OpenDataListener(Process& process, const Credentials& credentials,
-                                                const LocalHost& local_host) {
-  RINGLET_TRY_ASSIGN(const auto usable, process.ReachableInterfaces());
+                                                const LocalHost& local_host, std::uint32_t size) {
+  RINGLET_TRY_ASSIGN(const auto usable, process.ReachableInterfaces(size == 1));
   return OpenEndpoint(process, NearNics(usable, local_host.view, local_host.numa),
                       {credentials.magic, ServiceKey::Kind::kData});
 }
@@ -273,12 +280,13 @@ Address NodeLeaderAddress(const Invitation& invitation) {
 Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
                                 const Config& config, const LocalHost& local_host) {
   Listeners listeners;
-  RINGLET_TRY_ASSIGN(auto addresses, process.ReachableAddresses());
+  RINGLET_TRY_ASSIGN(auto addresses, process.ReachableAddresses(config.size == 1));
   const Credentials& credentials = invitation.credentials;
   RINGLET_TRY_ASSIGN(listeners.control,
                      OpenEndpoint(process, {std::move(addresses)},
                                   {credentials.magic, ServiceKey::Kind::kControl}));
-  RINGLET_TRY_ASSIGN(listeners.data, OpenDataListener(process, credentials, local_host));
+  RINGLET_TRY_ASSIGN(listeners.data,
+                     OpenDataListener(process, credentials, local_host, config.size));
   OpenNodeLeaderListener(process, invitation, config, listeners);
   return listeners;
 }
@@ -487,7 +495,9 @@ void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan, const GpuMa
   const Status written = os::WriteFile(
       settings.graph_dump_file, machine ? machine->GraphsOf(rank) : plan::GraphsOf(plan, rank));
   if (!written.ok())
-    origin.process->WarnOnce("the channels are not dumped: " + written.error().message);
+    origin.process->WarnOnce(fmt::format("{}: the channels are not dumped: {}",
+                                         VariableOf(settings, "GRAPH_DUMP_FILE"),
+                                         written.error().message));
 }
 
 Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
@@ -530,8 +540,24 @@ Status Report(const Origin& origin, Control& control, const Timeline& timeline) 
   // A trace that cannot be written is no reason to fail a communicator.
   if (const Status written = os::WriteFile(file, TraceOf(timelines)); !written.ok())
     process.logger().Log(LogLevel::kWarn, Subsystem::kInit, origin.config.device,
-                         "RINGLET_TRACE: " + written.error().message);
+                         VariableOf(process.settings(), "TRACE") + ": " + written.error().message);
   return Ok();
+}
+
+void WarnOfSharedFiles(const Origin& origin, const PeerTable& peer_table) {
+  Process& process = *origin.process;
+  const Settings& settings = process.settings();
+  const bool shares = !settings.shm_disable && settings.links != LinkChoice::kTcp &&
+                      settings.links != LinkChoice::kOfi;
+  for (std::uint32_t rank = 0; shares && rank < origin.config.size; ++rank) {
+    if (rank == origin.config.rank || !SameHost(peer_table, origin.config.rank, rank)) continue;
+    const std::string why = os::Shm::WhyInFiles();
+    if (!why.empty())
+      process.WarnOnce(why +
+                       "; ranks of this host share memory in files without a name in /dev/shm "
+                       "instead (NCCL_SHM_DISABLE=1: they do not share memory)");
+    return;
+  }
 }
 
 std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> control,
@@ -539,6 +565,7 @@ std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> con
                                      std::unique_ptr<transport::Links> links,
                                      HostMemoryParts memory, Planned planned) {
   const std::shared_ptr<const GpuMachine>& machine = planned.machine;
+  WarnOfSharedFiles(origin, peer_table);
   origin.config.device = DeviceOf(Rank{origin.config.rank}, peer_table);
   const Config& config = origin.config;
   const auto timeout = OperationTimeout(*origin.process, config);

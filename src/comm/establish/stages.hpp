@@ -63,7 +63,7 @@ struct Listeners {
 Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
                                 const Config& config, const LocalHost& local_host);
 Result<transport::ListenerSet> OpenDataListener(Process& process, const Credentials& credentials,
-                                                const LocalHost& local_host);
+                                                const LocalHost& local_host, std::uint32_t size);
 /// Fills `node leader` and `speaks`, and adds the listener, where ranks of a host check in
 /// together.
 void OpenNodeLeaderListener(const Process& process, const Invitation& invitation,

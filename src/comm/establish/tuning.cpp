@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/settings/setting_table.hpp"
 #include "base/value/digest.hpp"
 #include "os/fs/file_tree.hpp"
 #include "topology/xml/xml_reader.hpp"
@@ -51,16 +52,16 @@ Result<collective::TuningTable> ReadTuning(Settings& settings) {
   if (settings.tune_file.empty()) return collective::TuningTable();
   constexpr std::size_t kFileBytesMax = std::size_t{16} << 20;
   const std::string file = settings.tune_file;
-  RINGLET_TRY_ASSIGN(const std::string text,
-                     ReadAgreed("RINGLET_TUNE_FILE", settings.tune_file, kFileBytesMax));
+  RINGLET_TRY_ASSIGN(const std::string text, ReadAgreed(VariableOf(settings, "TUNE_FILE"),
+                                                        settings.tune_file, kFileBytesMax));
   return collective::TuningTable::Parse(text, file);
 }
 
 Result<plan::GraphText> ReadGraphFile(Settings& settings) {
   if (settings.graph_file.empty()) return plan::GraphText();
   plan::GraphText given{settings.graph_file, ""};
-  RINGLET_TRY_ASSIGN(given.text,
-                     ReadAgreed("RINGLET_GRAPH_FILE", settings.graph_file, topology::kXmlBytesMax));
+  RINGLET_TRY_ASSIGN(given.text, ReadAgreed(VariableOf(settings, "GRAPH_FILE"), settings.graph_file,
+                                            topology::kXmlBytesMax));
   return given;
 }
 

@@ -130,7 +130,7 @@ Result<plan::GpuPlanOptions> GpuPlanOptionsOf(const Settings& settings) {
   RINGLET_TRY_ASSIGN(options.channels, plan::ReadLimits(settings));
   RINGLET_TRY_ASSIGN(options.ports, topology::ReadPortRules(settings));
   RINGLET_TRY_ASSIGN(options.paths, topology::ReadPathOptions(settings));
-  RINGLET_TRY_ASSIGN(options.choice, plan::ParseTuningChoice(settings.algo, settings.proto));
+  RINGLET_TRY_ASSIGN(options.choice, plan::ReadTuningChoice(settings));
   return options;
 }
 

@@ -74,9 +74,8 @@ Error Lacks(const PluginKind& kind, const std::string& file, const os::SharedLib
   };
   const std::string has = names(kind.not_versions, true);
   return {Code::kUnsupported,
-          fmt::format("{}: {} has {}, and Ringlet speaks with {} only", kind.setting,
-                      Printable(file, kShownBytesMax), has.empty() ? "no such plug-in" : has,
-                      names(kind.versions, false))};
+          fmt::format("{} has {}, and Ringlet speaks with {} only", Printable(file, kShownBytesMax),
+                      has.empty() ? "no such plug-in" : has, names(kind.versions, false))};
 }
 
 }  // namespace
@@ -103,7 +102,7 @@ Result<LoadedPlugin> LoadPlugin(const PluginKind& kind, const std::string& value
         return LoadedPlugin{.file = file, .version = version, .table = table};
     return Lacks(kind, file, *library);
   }
-  return Error{Code::kUnsupported, fmt::format("{}: {}", kind.setting, refusals)};
+  return Error{Code::kUnsupported, refusals};
 }
 
 nccl_abi::LogFunction PluginLog() {

@@ -15,7 +15,6 @@ namespace ringlet::comm {
 
 /// A kind of plug-in, and the versions that are spoken here.
 struct PluginKind {
-  std::string_view setting;           ///< "RINGLET_PROFILER_PLUGIN"
   std::string_view file_prefix;       ///< "libnccl-profiler"
   std::string_view symbol_prefix;     ///< "ncclProfiler_v"
   std::span<const int> versions;      ///< the newest first

@@ -16,8 +16,7 @@ using nccl_abi::Event;
 
 constexpr int kVersions[] = {6, 5};
 constexpr int kNotVersions[] = {4, 3, 2, 1};
-constexpr PluginKind kKind{.setting = "RINGLET_PROFILER_PLUGIN",
-                           .file_prefix = "libnccl-profiler",
+constexpr PluginKind kKind{.file_prefix = "libnccl-profiler",
                            .symbol_prefix = "ncclProfiler_v",
                            .versions = kVersions,
                            .not_versions = kNotVersions};
@@ -94,11 +93,11 @@ Result<std::unique_ptr<ProfilerPlugin>> ProfilerPlugin::Load(const std::string& 
   const auto& table = *static_cast<const nccl_abi::Profiler*>(loaded.table);
   if (const char* const missing = FirstNull(table))
     return Error{Code::kUnsupported,
-                 fmt::format("{}: {} has no function {} in ncclProfiler_v{}", kKind.setting,
+                 fmt::format("{} has no function {} in ncclProfiler_v{}",
                              Printable(loaded.file, 256), missing, loaded.version)};
   auto plugin = std::unique_ptr<ProfilerPlugin>(new ProfilerPlugin(loaded, logger));
   logger.Log(LogLevel::kInfo, Subsystem::kInit, std::nullopt,
-             fmt::format("{}: {} is told of operations, as ncclProfiler_v{} {}", kKind.setting,
+             fmt::format("{} is told of operations, as ncclProfiler_v{} {}",
                          Printable(loaded.file, 256), loaded.version, plugin->name_));
   return plugin;
 }

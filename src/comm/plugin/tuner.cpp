@@ -17,8 +17,7 @@ using plan::TuningConstants;
 
 constexpr int kTunerVersions[] = {6, 5};
 constexpr int kNotTunerVersions[] = {4, 3, 2, 1};
-constexpr PluginKind kTunerKind{.setting = "RINGLET_TUNER_PLUGIN",
-                                .file_prefix = "libnccl-tuner",
+constexpr PluginKind kTunerKind{.file_prefix = "libnccl-tuner",
                                 .symbol_prefix = "ncclTunerPlugin_v",
                                 .versions = kTunerVersions,
                                 .not_versions = kNotTunerVersions};
@@ -78,14 +77,12 @@ Result<std::unique_ptr<TunerPlugin>> TunerPlugin::Load(const std::string& value,
   const auto& table = *static_cast<const nccl_abi::TunerTable*>(loaded.table);
   if (const char* const missing = FirstNull(table))
     return Error{Code::kUnsupported,
-                 fmt::format("{}: {} has no function {} in {}{}", kTunerKind.setting,
-                             Printable(loaded.file, 256), missing, kTunerKind.symbol_prefix,
-                             loaded.version)};
+                 fmt::format("{} has no function {} in {}{}", Printable(loaded.file, 256), missing,
+                             kTunerKind.symbol_prefix, loaded.version)};
   auto plugin = std::unique_ptr<TunerPlugin>(new TunerPlugin(loaded, logger));
   logger.Log(LogLevel::kInfo, Subsystem::kInit, std::nullopt,
-             fmt::format("{}: {} is asked for algorithms, as {}{} {}", kTunerKind.setting,
-                         Printable(loaded.file, 256), kTunerKind.symbol_prefix, loaded.version,
-                         plugin->name_));
+             fmt::format("{} is asked for algorithms, as {}{} {}", Printable(loaded.file, 256),
+                         kTunerKind.symbol_prefix, loaded.version, plugin->name_));
   return plugin;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <future>
 
+#include "base/settings/setting_table.hpp"
 #include "base/value/text.hpp"
 #include "collective/reduce/reduce.hpp"
 #include "collective/select/algorithm_choice.hpp"
@@ -29,25 +30,30 @@
 namespace ringlet::comm {
 namespace {
 
-Status CheckFault(const std::string& text) {
-  if (text.empty()) return Ok();
-  const auto fault = ParseFault(text);
-  if (fault.ok()) return Ok();
-  return Error{fault.error().code, "RINGLET_FAULT: " + fault.error().message};
+/// `error` with the variable that gave the value.
+Error Of(const Settings& settings, std::string_view name, Error error) {
+  error.message = fmt::format("{}: {}", VariableOf(settings, name), error.message);
+  return error;
 }
 
-Status CheckSlowLinks(const std::string& text) {
-  if (text.empty()) return Ok();
-  const auto links = ParseSlowLinks(text);
-  if (links.ok()) return Ok();
-  return Error{links.error().code, "RINGLET_SLOW: " + links.error().message};
+Status CheckFault(const Settings& settings) {
+  if (settings.fault.empty()) return Ok();
+  const auto fault = ParseFault(settings.fault);
+  return fault.ok() ? Ok() : Status(Of(settings, "FAULT", fault.error()));
 }
 
-Status CheckDumpSignal(const std::string& name) {
+Status CheckSlowLinks(const Settings& settings) {
+  if (settings.slow.empty()) return Ok();
+  const auto links = ParseSlowLinks(settings.slow);
+  return links.ok() ? Ok() : Status(Of(settings, "SLOW", links.error()));
+}
+
+Status CheckDumpSignal(const Settings& settings) {
+  const std::string& name = settings.dump_signal;
   if (name.empty() || os::SignalNamed(name)) return Ok();
   return Error{Code::kInvalidArgument,
-               fmt::format("RINGLET_DUMP_SIGNAL is {}: it must be HUP, QUIT, USR1 or USR2",
-                           Quoted(Printable(name, 32)))};
+               fmt::format("{} is {}: it must be HUP, QUIT, USR1 or USR2",
+                           VariableOf(settings, "DUMP_SIGNAL"), Quoted(Printable(name, 32)))};
 }
 
 // The status socket opens so late: no user asks sooner, and ranks that form need not wait for it.
@@ -83,11 +89,8 @@ LastingFacts LastingFactsIn(const os::FileTree& live) {
 
 Status CheckSockets(const Settings& settings) {
   if (settings.tcp_congestion.empty()) return Ok();
-  Status status = os::CheckCongestionControl(settings.tcp_congestion);
-  if (status.ok()) return status;
-  Error error = std::move(status).error();
-  error.message = "RINGLET_TCP_CONGESTION: " + error.message;
-  return error;
+  const Status status = os::CheckCongestionControl(settings.tcp_congestion);
+  return status.ok() ? status : Of(settings, "TCP_CONGESTION", status.error());
 }
 
 }  // namespace
@@ -111,10 +114,10 @@ Result<std::shared_ptr<Process>> Process::Make(const EnvMap& environment,
   // One control connection is one descriptor: take all that the system allows.
   // The settings that communicators need: wrong here is wrong for all of them.
   RINGLET_TRY(collective::ParseAlgorithmChoice(settings.host_algo));
-  RINGLET_TRY(CheckFault(settings.fault));
-  RINGLET_TRY(CheckSlowLinks(settings.slow));
+  RINGLET_TRY(CheckFault(settings));
+  RINGLET_TRY(CheckSlowLinks(settings));
   RINGLET_TRY(CheckSockets(settings));
-  RINGLET_TRY(CheckDumpSignal(settings.dump_signal));
+  RINGLET_TRY(CheckDumpSignal(settings));
   RINGLET_TRY_ASSIGN(collective::TuningTable measured, ReadTuning(settings));
   RINGLET_TRY_ASSIGN(plan::GraphText graphs, ReadGraphFile(settings));
   const std::uint64_t descriptors_max = os::RaiseDescriptorLimit();
@@ -184,7 +187,7 @@ ProfilerPlugin* Process::profiler() {
   if (PluginFiles({}, settings_.profiler_plugin).empty()) return nullptr;
   std::call_once(loads_profiler_once_, [this] {
     auto loaded = ProfilerPlugin::Load(settings_.profiler_plugin, logger_);
-    if (!loaded.ok()) return WarnOnce(loaded.error().message);
+    if (!loaded.ok()) return WarnOnce(Of(settings_, "PROFILER_PLUGIN", loaded.error()).message);
     profiler_ = *std::move(loaded);
   });
   return profiler_.get();
@@ -194,7 +197,7 @@ TunerPlugin* Process::tuner() {
   if (PluginFiles({}, settings_.tuner_plugin).empty()) return nullptr;
   std::call_once(loads_tuner_once_, [this] {
     auto loaded = TunerPlugin::Load(settings_.tuner_plugin, logger_);
-    if (!loaded.ok()) return WarnOnce(loaded.error().message);
+    if (!loaded.ok()) return WarnOnce(Of(settings_, "TUNER_PLUGIN", loaded.error()).message);
     tuner_ = *std::move(loaded);
   });
   return tuner_.get();
@@ -299,19 +302,23 @@ std::uint64_t Process::NetNamespaceOf(const transport::ListenerSet& listeners) c
   return listeners.net_namespace ? *listeners.net_namespace : os::NetNamespace(files_);
 }
 
-Result<std::vector<os::UsableAddress>> Process::ReachableInterfaces() {
+Result<std::vector<os::UsableAddress>> Process::ReachableInterfaces(bool alone) {
   const std::lock_guard lock(scans_mutex_);
   const Instant now = os::Now();
   if (interfaces_.empty() || now - interfaces_read_at_ > kInterfacesFresh) {
-    RINGLET_TRY_ASSIGN(interfaces_, os::FindReachable({.names = settings_.socket_ifname,
-                                                       .family = settings_.socket_family}));
+    auto found = os::FindReachable(os::FilterOf(settings_));
+    if (!found.ok() && alone && settings_.socket_ifname.empty()) {
+      return std::vector{
+          os::UsableAddress{"lo", Address::Ipv4(127, 0, 0, 1, 0), os::InterfaceTier::kLoopback}};
+    }
+    RINGLET_TRY_ASSIGN(interfaces_, std::move(found));
     interfaces_read_at_ = now;
   }
   return interfaces_;
 }
 
-Result<std::vector<Address>> Process::ReachableAddresses() {
-  RINGLET_TRY_ASSIGN(const auto interfaces, ReachableInterfaces());
+Result<std::vector<Address>> Process::ReachableAddresses(bool alone) {
+  RINGLET_TRY_ASSIGN(const auto interfaces, ReachableInterfaces(alone));
   std::vector<Address> addresses;
   for (const os::UsableAddress& one : interfaces) addresses.push_back(one.address);
   return addresses;

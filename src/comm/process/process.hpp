@@ -98,9 +98,10 @@ class Process {
   /// This host's addresses, best first: those that other hosts can use, or, when there are none,
   /// all. As they were at most kInterfacesFresh ago. Errors  kInvalidArgument
   /// RINGLET_SOCKET_IFNAME lets nothing pass.
-  Result<std::vector<os::UsableAddress>> ReachableInterfaces();
+  /// \param alone  a rank without others needs no network: 127.0.0.1 if there is no interface
+  Result<std::vector<os::UsableAddress>> ReachableInterfaces(bool alone = false);
   /// The same without their names.
-  Result<std::vector<Address>> ReachableAddresses();
+  Result<std::vector<Address>> ReachableAddresses(bool alone = false);
 
   /// The service thread of a rank of this process.
   struct Seat {

@@ -64,10 +64,10 @@ TEST(Process, TheServiceThreadRunsWhatIsPosted) {
 }
 
 TEST(Process, APathSettingThatMakesNoSenseIsNamedAtOnce) {
-  const auto process = Process::Start({{"NCCL_P2P_LEVEL", "near"}});
+  const auto process = Process::Start({{"RINGLET_P2P_LEVEL", "near"}});
   ASSERT_FALSE(process.ok());
   EXPECT_THAT(process.error().message,
-              testing::AllOf(testing::HasSubstr("P2P_LEVEL"), testing::HasSubstr("near")));
+              testing::AllOf(testing::HasSubstr("RINGLET_P2P_LEVEL"), testing::HasSubstr("near")));
 }
 
 /// Runs `ask` on the service thread.

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/log/log.hpp"
+#include "base/settings/setting_table.hpp"
 #include "comm/process/process.hpp"
 #include "os/fs/write_file.hpp"
 #include "os/net/resolve.hpp"
@@ -144,7 +145,8 @@ void Process::HeedDumpSignal() {
   if (settings_.dump_dir.empty())
     return WarnOnce("RINGLET_DUMP_SIGNAL has no effect without RINGLET_DUMP_DIR");
   auto opened = os::SignalCounter::Open(*signal);
-  if (!opened.ok()) return WarnOnce("RINGLET_DUMP_SIGNAL: " + opened.error().message);
+  if (!opened.ok())
+    return WarnOnce(VariableOf(settings_, "DUMP_SIGNAL") + ": " + opened.error().message);
   const auto shared = std::make_shared<os::SignalCounter>(*std::move(opened));  // of the call below
   const auto look = [this, shared, seen = shared->count()]() mutable {
     const std::uint64_t count = shared->count();
@@ -176,12 +178,13 @@ void Process::OpenRas() {
   if (!enabled) return;
   const std::string at = settings_.ras_addr.empty() ? "127.0.0.1:28028" : settings_.ras_addr;
   const auto address = os::Resolve(at);
-  if (!address.ok()) return WarnOnce("RINGLET_RAS_ADDR: " + address.error().message);
+  if (!address.ok())
+    return WarnOnce(VariableOf(settings_, "RAS_ADDR") + ": " + address.error().message);
   if (!address->IsLoopback())
     return WarnOnce(
-        fmt::format("RINGLET_RAS_ADDR: {} is no loopback address, and RAS asks no client "
+        fmt::format("{}: {} is no loopback address, and RAS asks no client "
                     "for a password: no RAS client is answered; ask over ssh",
-                    at));
+                    VariableOf(settings_, "RAS_ADDR"), at));
   ras_ = std::make_unique<RasPort>(*this, *address);
 }
 

@@ -1,5 +1,6 @@
 #include "comm/process/root.hpp"
 
+#include "base/settings/setting_table.hpp"
 #include "bootstrap/root.hpp"
 #include "comm/establish/establish.hpp"
 #include "os/net/resolve.hpp"
@@ -36,9 +37,12 @@ namespace {
 
 Result<UniqueId> UniqueIdFromCommId(const Process& process) {
   const Settings& settings = process.settings();
-  RINGLET_TRY_ASSIGN(const Address address, os::Resolve(settings.comm_id));
+  const auto address = os::Resolve(settings.comm_id);
+  if (!address.ok())
+    return Error{address.error().code,
+                 VariableOf(settings, "COMM_ID") + ": " + address.error().message};
   return rendezvous::Encode(
-      rendezvous::FromCommId(settings.comm_id, address, settings.secret.text));
+      rendezvous::FromCommId(settings.comm_id, *address, settings.secret.text));
 }
 
 }  // namespace
@@ -48,18 +52,21 @@ Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
   if (!process->settings().comm_id.empty()) {
     if (parent_size > 0)
       return Error{Code::kUnsupported,
-                   "a communicator cannot grow where NCCL_COMM_ID fixes the address of its root"};
+                   fmt::format("a communicator cannot grow where {} fixes the address of its root",
+                               VariableOf(process->settings(), "COMM_ID"))};
     if (process->settings().secret.text.empty())
       process->WarnOnce(
-          "RINGLET_SECRET is not set: any process that can reach NCCL_COMM_ID's address can join; "
-          "set it to the same secret on all ranks");
+          fmt::format("RINGLET_SECRET is not set: any process that can reach the address of {} can "
+                      "join; set it to the same secret on all ranks",
+                      VariableOf(process->settings(), "COMM_ID")));
     return UniqueIdFromCommId(*process);
   }
   rendezvous::Invitation invitation;
   RINGLET_TRY_ASSIGN(invitation.credentials.secret, os::SecureRandom());
   RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
   invitation.credentials.magic = Reader(seed).U64();
-  RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses());
+  // How many ranks there will be is not known yet. More than one find out when they join.
+  RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses(true));
   RINGLET_TRY_ASSIGN(const Secret endpoint_seed, os::SecureRandom());
   RINGLET_TRY_ASSIGN(
       auto endpoint,

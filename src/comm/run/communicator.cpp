@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/settings/setting_table.hpp"
 #include "collective/call/run.hpp"
 #include "comm/establish/tuning.hpp"
 #include "comm/run/waiting.hpp"
@@ -349,8 +350,9 @@ void Communicator::SetTuner(std::unique_ptr<TunerSession> tuner) {
   tuning_ = std::move(tuner);
   if (!tuning_ || !host_.IsHere()) return;
   origin_.process->NoteOnce(
-      "RINGLET_TUNER_PLUGIN is not asked where all ranks share the memory of one host: their "
-      "collectives are neither rings nor trees; RINGLET_LINKS=tcp makes them");
+      VariableOf(origin_.process->settings(), "TUNER_PLUGIN") +
+      " is not asked where all ranks share the memory of one host: their collectives are neither "
+      "rings nor trees; RINGLET_LINKS=tcp makes them");
   tuning_.reset();
 }
 

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <string>
 #include <utility>
 
 #include "os/net/sockaddr.hpp"
@@ -50,6 +52,25 @@ Status Resize(const Fd& fd, std::size_t bytes) {
       reason);
 }
 
+/// A file without a name in /dev/shm, for a system that denies memfd_create. All of its memory is
+/// taken now: a write into memory that /dev/shm does not have would kill the process.
+Result<Fd> CreateUnnamedFile(std::size_t bytes, int memfd_error) {
+  const LimitSaysNoMore guard;
+  Fd fd(::open("/dev/shm", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
+  if (fd.valid() && ::fallocate(fd.get(), 0, 0, static_cast<off_t>(bytes)) == 0) return fd;
+  const int reason = errno;
+  return SystemError(fmt::format("cannot create shared memory, which ranks do not need if "
+                                 "NCCL_SHM_DISABLE=1: memfd_create failed ({}), and a file of {} "
+                                 "bytes in /dev/shm",
+                                 std::strerror(memfd_error), bytes),
+                     reason);
+}
+
+/// Another process of our user could end us anyway, so its file need not be sealed.
+bool IsUnnamedFileOfOurUser(int seals, const struct stat& about) {
+  return seals == F_SEAL_SEAL && about.st_nlink == 0 && about.st_uid == ::geteuid();
+}
+
 Result<Shm::ShmIdentity> IdentityOf(const Fd& fd) {
   struct stat about {};
   if (::fstat(fd.get(), &about) != 0) return SystemError("cannot examine shared memory", errno);
@@ -68,23 +89,33 @@ Result<std::span<std::byte>> Shm::MapWhole(int fd, std::size_t bytes) {
 Result<Shm> Shm::Create(std::size_t bytes) {
   if (bytes == 0) return Error{Code::kInvalidArgument, "shared memory of 0 bytes was asked for"};
   Fd fd(::memfd_create("ringlet", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd.valid()) return SystemError("cannot create shared memory", errno);
-  RINGLET_TRY(Resize(fd, bytes));
-  if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0)
-    return SystemError("cannot seal shared memory", errno);
+  if (!fd.valid()) {
+    if (errno != EPERM && errno != EACCES && errno != ENOSYS)
+      return SystemError("cannot create shared memory", errno);
+    RINGLET_TRY_ASSIGN(fd, CreateUnnamedFile(bytes, errno));
+  } else {
+    RINGLET_TRY(Resize(fd, bytes));
+    if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0)
+      return SystemError("cannot seal shared memory", errno);
+  }
   RINGLET_TRY_ASSIGN(const std::span<std::byte> mapped, MapWhole(fd.get(), bytes));
   return Shm(std::move(fd), mapped);
+}
+
+std::string Shm::WhyInFiles() {
+  const Fd fd(::memfd_create("ringlet", MFD_CLOEXEC));
+  return fd.valid() ? "" : fmt::format("memfd_create failed: {}", std::strerror(errno));
 }
 
 Result<Shm> Shm::Map(Fd received, std::size_t bytes_expected) {
   if (bytes_expected == 0) return Error{Code::kProtocol, "a peer offers 0 bytes of shared memory"};
   const int seals = ::fcntl(received.get(), F_GET_SEALS);
   if (seals < 0) return Error{Code::kProtocol, "a peer sent a descriptor that is no shared memory"};
-  if ((seals & kSeals) != kSeals)
-    return Error{Code::kProtocol, "a peer sent shared memory that is not sealed against resizing"};
   struct stat about {};
   if (::fstat(received.get(), &about) != 0)
     return SystemError("cannot examine a peer's shared memory", errno);
+  if ((seals & kSeals) != kSeals && !IsUnnamedFileOfOurUser(seals, about))
+    return Error{Code::kProtocol, "a peer sent shared memory that is not sealed against resizing"};
   if (std::cmp_not_equal(about.st_size, bytes_expected))
     return Error{Code::kProtocol,
                  fmt::format("a peer sent {} bytes of shared memory and promised {}", about.st_size,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "os/fs/fd.hpp"
 #include "ringlet/status.hpp"
@@ -10,17 +11,24 @@
 namespace ringlet::os {
 
 /// One mapping. It has no name in any file system, so nothing is left behind when a process dies,
-/// and it is sealed against shrinking, so that a peer cannot turn our reads into SIGBUS.
+/// and it is sealed against shrinking, so that a peer cannot turn our reads into SIGBUS. If the
+/// system denies memfd_create, as seccomp filters of sandboxes do, it is a file without a name in
+/// /dev/shm, which cannot be sealed and which only processes of the same user can map.
 class Shm {
  public:
   /// New memory, zero-filled. fd() is what a peer needs for Map.
   /// Errors  kInvalidArgument  `bytes` is 0
-  ///         kSystem           no descriptors or no address space left
+  ///         kSystem           no descriptors or no address space left; or memfd_create is denied,
+  ///                           and /dev/shm has no place for it
   static Result<Shm> Create(std::size_t bytes);
 
+  /// Why Create makes files in /dev/shm, with the reason of the kernel; empty: it makes a memfd.
+  static std::string WhyInFiles();
+
   /// Maps what a peer has sent. The descriptor is outside input: it must be memory of exactly
-  /// `bytes_expected`, sealed, or nothing is mapped. It is closed either way; fd() is then invalid.
-  /// Errors  kProtocol  it is not such memory; the sentence says what it is
+  /// `bytes_expected`, sealed or a file as Create makes it, or nothing is mapped. It is closed
+  /// either way; fd() is then invalid. Errors  kProtocol  it is not such memory; the sentence says
+  /// what it is
   ///         kSystem    no address space left
   static Result<Shm> Map(Fd received, std::size_t bytes_expected);
 

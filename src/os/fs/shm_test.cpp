@@ -3,14 +3,21 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstring>
+#include <iterator>
 
 namespace ringlet::os {
 namespace {
@@ -54,6 +61,52 @@ TEST(Shm, BeyondTheLimitOfAFileIsAnErrorAndKillsNoProcess) {
   sigset_t waiting;
   ASSERT_EQ(::sigpending(&waiting), 0);
   EXPECT_EQ(::sigismember(&waiting, SIGXFSZ), 0);
+}
+
+/// The kernel answers memfd_create with EPERM from now on, as in a sandbox.
+bool DenyMemfd() {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(SYS_memfd_create), 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program = {std::size(code), code};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/// 0, or the number of the step that failed. The calling process never has a memfd again.
+int ShareWithoutMemfd() {
+  if (!Shm::WhyInFiles().empty()) return 1;
+  if (!DenyMemfd()) return 2;
+  if (Shm::WhyInFiles() != "memfd_create failed: Operation not permitted") return 3;
+  auto mine = Shm::Create(5000);
+  if (!mine.ok()) return 4;
+  auto sent = Shm::Map(Duplicate(mine->fd()), 5000);
+  if (!sent.ok()) return 5;
+  mine->bytes()[4999] = std::byte{7};
+  if (sent->bytes()[4999] != std::byte{7}) return 6;
+  const auto its = mine->identity().value();
+  auto found = Shm::MapOf(::getpid(), mine->fd().get(), its.device, its.inode, 5000);
+  if (!found.ok() || found->bytes()[4999] != std::byte{7}) return 7;
+  if (Shm::Map(Duplicate(mine->fd()), 6000).ok()) return 8;
+  struct stat about {};
+  if (::fstat(mine->fd().get(), &about) != 0 || about.st_nlink != 0) return 9;  // nothing is left
+  const auto too_much = Shm::Create(std::size_t{1} << 50);
+  if (too_much.ok()) return 10;
+  const std::string& why = too_much.error().message;
+  return why.find("memfd_create failed (Operation not permitted)") != std::string::npos &&
+                 why.find("NCCL_SHM_DISABLE=1") != std::string::npos
+             ? 0
+             : 11;
+}
+
+TEST(Shm, IsAFileWithoutANameWhereMemfdIsDenied) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(ShareWithoutMemfd());
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "step " << WEXITSTATUS(status);
 }
 
 TEST(Shm, ItsSizeIsFixed) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/settings/setting_table.hpp"
 #include "base/value/text.hpp"
 
 namespace ringlet::os {
@@ -72,16 +73,23 @@ Error NothingPasses(const std::vector<Interface>& interfaces, const InterfaceFil
     exist += interface.name + (interface.running ? "" : " (not running)");
   }
   return {Code::kInvalidArgument,
-          fmt::format("no network interface with a usable address passes SOCKET_IFNAME=\"{}\" and "
-                      "SOCKET_FAMILY={}; this host has {}",
-                      Printable(filter.names, kShownBytesMax),
-                      kFamilies[static_cast<std::size_t>(filter.family)],
+          fmt::format("no network interface with a usable address passes {}=\"{}\" and {}={}; "
+                      "this host has {}",
+                      filter.names_variable, Printable(filter.names, kShownBytesMax),
+                      filter.family_variable, kFamilies[static_cast<std::size_t>(filter.family)],
                       exist.empty() ? "none" : Printable(exist, 4 * kShownBytesMax))};
 }
 
 }  // namespace
 
-Result<NameRule> NameRule::Parse(std::string_view text) {
+InterfaceFilter FilterOf(const Settings& settings) {
+  return {.names = settings.socket_ifname,
+          .family = settings.socket_family,
+          .names_variable = VariableOf(settings, "SOCKET_IFNAME"),
+          .family_variable = VariableOf(settings, "SOCKET_FAMILY")};
+}
+
+Result<NameRule> NameRule::Parse(std::string_view text, std::string_view variable) {
   NameRule rule;
   if (text.empty()) return rule;
   std::string_view list = text;
@@ -98,9 +106,9 @@ Result<NameRule> NameRule::Parse(std::string_view text) {
                                 [](const std::string& name) { return name.empty(); });
   if (hole || rule.names_.size() > kNamesMax) {
     return Error{Code::kInvalidArgument,
-                 fmt::format("SOCKET_IFNAME is \"{}\", but it must be a comma list of 1 to {} "
+                 fmt::format("{} is \"{}\", but it must be a comma list of 1 to {} "
                              "interface names, with ^ or = in front if wanted",
-                             Printable(text, kShownBytesMax), kNamesMax)};
+                             variable, Printable(text, kShownBytesMax), kNamesMax)};
   }
   return rule;
 }
@@ -115,7 +123,7 @@ bool NameRule::Allows(std::string_view interface) const {
 
 Result<std::vector<UsableAddress>> UsableAddresses(const std::vector<Interface>& interfaces,
                                                    const InterfaceFilter& filter) {
-  RINGLET_TRY_ASSIGN(const NameRule rule, NameRule::Parse(filter.names));
+  RINGLET_TRY_ASSIGN(const NameRule rule, NameRule::Parse(filter.names, filter.names_variable));
   std::vector<UsableAddress> usable;
   for (const Interface& interface : interfaces) {
     if (!interface.running || !rule.Allows(interface.name)) continue;

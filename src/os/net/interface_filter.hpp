@@ -53,7 +53,8 @@ struct UsableAddress {
 class NameRule {
  public:
   /// Errors  kInvalidArgument  quotes the text and says what it should be
-  static Result<NameRule> Parse(std::string_view text);
+  static Result<NameRule> Parse(std::string_view text,
+                                std::string_view variable = "RINGLET_SOCKET_IFNAME");
 
   bool Allows(std::string_view interface) const;
   /// Whether it lists what is wanted, and not only what is not.
@@ -70,7 +71,13 @@ struct InterfaceFilter {
   std::string_view names = {};  ///< RINGLET_SOCKET_IFNAME; empty: all, in the default order
   SocketFamily family = SocketFamily::kAny;
   std::optional<Address> root = std::nullopt;  ///< of RINGLET_COMM_ID, when it is numeric
+  /// The variables that set `names` and `family`, for messages.
+  std::string names_variable = "RINGLET_SOCKET_IFNAME";
+  std::string family_variable = "RINGLET_SOCKET_FAMILY";
 };
+
+/// The filter of the user. `settings` must outlive it.
+InterfaceFilter FilterOf(const Settings& settings);
 
 /// All addresses of running interfaces that `filter` lets pass, best first.
 ///

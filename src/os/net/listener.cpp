@@ -20,6 +20,9 @@ Result<Listener> ListenAt(const Address& at, bool together) {
   const int yes = 1;
   if (at.kind == Address::Kind::kIpv6)
     ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
+  // Without a running loopback interface, a rank that is alone listens there nevertheless.
+  if (at.kind == Address::Kind::kIpv4 && at.IsLoopback())
+    ::setsockopt(fd.get(), IPPROTO_IP, IP_FREEBIND, &yes, sizeof yes);
   // A fixed port may still have connections in TIME_WAIT from the job before.
   if (at.port != 0) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (together) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/settings/setting_table.hpp"
 #include "base/value/choice_list.hpp"
 #include "base/value/text.hpp"
 
@@ -65,10 +66,19 @@ std::string_view NameOf(Function function) {
 }
 
 Result<TuningChoice> ParseTuningChoice(std::string_view algorithms, std::string_view protocols) {
+  Settings settings;
+  settings.algo = algorithms;
+  settings.proto = protocols;
+  return ReadTuningChoice(settings);
+}
+
+Result<TuningChoice> ReadTuningChoice(const Settings& settings) {
   TuningChoice choice;
-  RINGLET_TRY(ReadList(algorithms, "NCCL_ALGO", kAlgorithmNames, choice.algorithms));
-  RINGLET_TRY(ReadList(protocols, "NCCL_PROTO", kProtocolNames, choice.protocols));
-  choice.protocols_given = !Trim(protocols).empty();
+  RINGLET_TRY(
+      ReadList(settings.algo, VariableOf(settings, "ALGO"), kAlgorithmNames, choice.algorithms));
+  RINGLET_TRY(
+      ReadList(settings.proto, VariableOf(settings, "PROTO"), kProtocolNames, choice.protocols));
+  choice.protocols_given = !Trim(settings.proto).empty();
   return choice;
 }
 

@@ -51,4 +51,7 @@ struct TuningChoice {
 /// Errors  kInvalidArgument  names the variable, the word, and what it may be
 Result<TuningChoice> ParseTuningChoice(std::string_view algorithms, std::string_view protocols);
 
+/// The same of settings, whose variables errors name.
+Result<TuningChoice> ReadTuningChoice(const Settings& settings);
+
 }  // namespace ringlet::plan

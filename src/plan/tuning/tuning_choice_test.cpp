@@ -33,9 +33,9 @@ TEST(TuningChoiceTest, BadWordsAreNamedWithWhatTheyMayBe) {
     return choice.ok() ? std::string() : choice.error().message;
   };
   EXPECT_EQ(why("rings", ""),
-            "NCCL_ALGO has \"rings\", but it must be one of Tree, Ring, CollnetDirect, "
+            "RINGLET_ALGO has \"rings\", but it must be one of Tree, Ring, CollnetDirect, "
             "CollnetChain, NVLS, NVLSTree, PAT");
-  EXPECT_EQ(why("", "fast"), "NCCL_PROTO has \"fast\", but it must be one of LL, LL128, Simple");
+  EXPECT_EQ(why("", "fast"), "RINGLET_PROTO has \"fast\", but it must be one of LL, LL128, Simple");
   EXPECT_THAT(why("gather:ring", ""), HasSubstr("\"gather\""));
   EXPECT_THAT(why("ring;tree", ""), HasSubstr("\"tree\", but only the first list"));
   EXPECT_THAT(why("ring,", ""), HasSubstr("\"\""));

@@ -12,11 +12,7 @@ Result<ChannelLimits> ReadLimits(const Settings& settings) {
   std::uint64_t most = kChannelsMax;
   for (const std::uint64_t one : {settings.max_nchannels, settings.max_nrings, settings.max_ctas})
     if (one > 0) most = std::min(most, one);
-  if (least > most)
-    return Error{Code::kInvalidArgument,
-                 fmt::format("NCCL_MIN_NCHANNELS asks for {} channels, but NCCL_MAX_NCHANNELS (or "
-                             "_NRINGS, _CTAS) allows {}",
-                             least, most)};
+  most = std::max(most, least);  // as in NCCL
   return ChannelLimits{.min = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, least)),
                        .max = static_cast<std::uint32_t>(most)};
 }
@@ -37,7 +33,7 @@ Result<SearchOptions> ReadSearchOptions(const Settings& settings) {
 }
 
 Result<SearchLimits> ReadUserLimits(const Settings& settings, GraphText given) {
-  RINGLET_TRY(ParseTuningChoice(settings.algo, settings.proto));
+  RINGLET_TRY(ReadTuningChoice(settings));
   RINGLET_TRY_ASSIGN(const ChannelLimits limits, ReadLimits(settings));
   SearchLimits user_limits;
   user_limits.plain = settings.plan_policy == PlanPolicy::kCompat;

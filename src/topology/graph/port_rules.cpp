@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/settings/setting_table.hpp"
 #include "base/value/text.hpp"
 #include "topology/edit/refuse.hpp"
 
@@ -15,8 +16,8 @@ constexpr std::size_t kPortNamesShown = 4;
 constexpr std::size_t kPortNameBytesShown = 60;
 constexpr std::size_t kHcaNamesMax = 32;  // NCCL's
 
-Error RefuseRule(std::string_view name, std::string_view value, std::string_view why) {
-  return Refuse(fmt::format("RINGLET_{}={}: {}", name, Quoted(Printable(value, 100)), why));
+Error RefuseRule(std::string_view variable, std::string_view value, std::string_view why) {
+  return Refuse(fmt::format("{}={}: {}", variable, Quoted(Printable(value, 100)), why));
 }
 
 /// "a, b and 3 more".
@@ -109,16 +110,18 @@ Result<PortRules> ReadPortRules(const Settings& settings) {
   PortRules rules;
   if (const std::string_view level = Trim(settings.net_merge_level); !level.empty()) {
     const Result<PortDistance> parsed = ParseMergeLevel(level);
-    if (!parsed.ok()) return RefuseRule("NET_MERGE_LEVEL", level, parsed.error().message);
+    if (!parsed.ok())
+      return RefuseRule(VariableOf(settings, "NET_MERGE_LEVEL"), level, parsed.error().message);
     rules.merge.level = *parsed;
   }
   const std::string_view policy = Trim(settings.net_merge_policy);
   rules.merge.same_rail = EqualIgnoringCase(policy, "RAIL");
   if (!policy.empty() && !rules.merge.same_rail && !EqualIgnoringCase(policy, "ALL"))
-    return RefuseRule("NET_MERGE_POLICY", policy, "it is ALL or RAIL");
+    return RefuseRule(VariableOf(settings, "NET_MERGE_POLICY"), policy, "it is ALL or RAIL");
   rules.merge.forced = ParseForcedMerge(settings.net_force_merge);
   Result<HcaRule> hca = HcaRule::Parse(settings.ib_hca);
-  if (!hca.ok()) return RefuseRule("IB_HCA", settings.ib_hca, hca.error().message);
+  if (!hca.ok())
+    return RefuseRule(VariableOf(settings, "IB_HCA"), settings.ib_hca, hca.error().message);
   rules.hca = *std::move(hca);
   return rules;
 }

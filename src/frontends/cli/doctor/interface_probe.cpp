@@ -14,12 +14,14 @@ namespace {
 constexpr std::size_t kEndpointsMax = 8;
 constexpr std::size_t kNumberBytesMax = 64;
 
+Settings SettingsOf(const EnvMap& environment) {
+  auto read = os::ReadSettings(environment);
+  return read.ok() ? *std::move(read) : Settings();
+}
+
 /// Those that a communicator advertises.
-std::vector<os::UsableAddress> Reachable(const EnvMap& environment) {
-  Settings settings;
-  if (const auto read = os::ReadSettings(environment); read.ok()) settings = *read;
-  auto reachable =
-      os::FindReachable({.names = settings.socket_ifname, .family = settings.socket_family});
+std::vector<os::UsableAddress> Reachable(const Settings& settings) {
+  auto reachable = os::FindReachable(os::FilterOf(settings));
   return reachable.ok() ? *std::move(reachable) : std::vector<os::UsableAddress>();
 }
 
@@ -30,8 +32,8 @@ std::optional<std::uint32_t> NumberIn(const os::FileTree& files, const std::stri
   return static_cast<std::uint32_t>(*number);
 }
 
-std::string WhyUsed(const os::UsableAddress& address, bool named) {
-  if (named) return "named by RINGLET_SOCKET_IFNAME";
+std::string WhyUsed(const os::UsableAddress& address, const os::InterfaceFilter& filter) {
+  if (!filter.names.empty()) return "named by " + filter.names_variable;
   switch (address.tier) {
     case os::InterfaceTier::kSameSubnet: return "in the network of the root";
     case os::InterfaceTier::kFabric: return "a fabric, by its name";
@@ -40,11 +42,11 @@ std::string WhyUsed(const os::UsableAddress& address, bool named) {
   }
 }
 
-std::string WhyNot(const os::Interface& interface, bool named) {
+std::string WhyNot(const os::Interface& interface, const os::InterfaceFilter& filter) {
   if (!interface.running) return "down";
   if (interface.addresses.empty()) return "no address";
-  return named ? "RINGLET_SOCKET_IFNAME or RINGLET_SOCKET_FAMILY leaves it out"
-               : "loopback, or of containers on this host";
+  if (filter.names.empty()) return "loopback, or of containers on this host";
+  return fmt::format("{} or {} leaves it out", filter.names_variable, filter.family_variable);
 }
 
 }  // namespace
@@ -62,9 +64,9 @@ std::vector<doctor::InterfaceReport> ProbeInterfaces(const os::FileTree& files,
   std::vector<doctor::InterfaceReport> reports;
   const auto interfaces = os::ListInterfaces();
   if (!interfaces.ok()) return reports;
-  const std::vector<os::UsableAddress> usable = Reachable(environment);
-  const auto settings = os::ReadSettings(environment);
-  const bool named = settings.ok() && !settings->socket_ifname.empty();
+  const Settings settings = SettingsOf(environment);
+  const std::vector<os::UsableAddress> usable = Reachable(settings);
+  const os::InterfaceFilter filter = os::FilterOf(settings);
   for (const os::Interface& interface : *interfaces) {
     const std::string folder = fmt::format("/sys/class/net/{}", interface.name);
     doctor::InterfaceReport report{.name = interface.name,
@@ -79,13 +81,13 @@ std::vector<doctor::InterfaceReport> ProbeInterfaces(const os::FileTree& files,
     for (const os::UsableAddress& one : usable) {
       if (one.interface == interface.name) {
         report.place = place;
-        report.why = WhyUsed(one, named);
+        report.why = WhyUsed(one, filter);
         break;
       }
       if (std::ranges::count(before, one.interface) == 0) ++place;
       before.push_back(one.interface);
     }
-    if (!report.place) report.why = WhyNot(interface, named);
+    if (!report.place) report.why = WhyNot(interface, filter);
     reports.push_back(std::move(report));
   }
   return reports;
@@ -94,7 +96,7 @@ std::vector<doctor::InterfaceReport> ProbeInterfaces(const os::FileTree& files,
 std::vector<Address> AdvertisedAddresses(const EnvMap& environment) {
   std::vector<Address> addresses;
   std::vector<std::string> seen;
-  for (const os::UsableAddress& one : Reachable(environment)) {
+  for (const os::UsableAddress& one : Reachable(SettingsOf(environment))) {
     if (std::ranges::count(seen, one.interface) > 0 || addresses.size() == kEndpointsMax) continue;
     // Link-local addresses are numbered by the host that has them; a peer cannot use the number.
     if (one.address.scope != 0) continue;

@@ -40,7 +40,10 @@ Contact ReachOf(int error) {
     case ECONNREFUSED: return Contact::kRefused;
     case ETIMEDOUT: return Contact::kTimeout;
     case EHOSTUNREACH:
-    case ENETUNREACH: return Contact::kUnreachable;
+    case ENETUNREACH:
+    case EINVAL:  // a blackhole route
+    case EACCES:  // a prohibit route
+      return Contact::kUnreachable;
     case EADDRNOTAVAIL:
     case EADDRINUSE: return Contact::kNoPort;
     case ECONNRESET:
@@ -51,7 +54,9 @@ Contact ReachOf(int error) {
 
 void SetFailed(PairFacts& pair, int error) {
   pair.reach = ReachOf(error);
-  pair.why = os::ErrnoText(error);
+  pair.why = error == EINVAL   ? "a blackhole route leads there"
+             : error == EACCES ? "a prohibit route leads there"
+                               : os::ErrnoText(error);
 }
 
 bool IsSameNetwork(const Address& a, const Address& b, std::uint32_t prefix_bits) {

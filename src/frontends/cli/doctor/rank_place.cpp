@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@ constexpr std::size_t kKnockingMax = 4096;  // half-open
 constexpr Instant kHandshakeWait = std::chrono::seconds(10);
 constexpr Instant kRetryWait = std::chrono::milliseconds(100);
 constexpr std::size_t kShakeBytes = 4096;
+constexpr int kSegmentBytes = 536;  // every path carries it
 
 struct LauncherNames {
   std::string_view rank, ranks, local_ranks;
@@ -151,6 +153,9 @@ Result<os::Fd> CallOnce(const JobRank& place, Instant until, Error& last) {
   const os::SocketAddress to = os::ToSocketAddress(at);
   os::Fd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return os::SystemError("cannot open a socket", errno);
+  // A path that drops large packets must not drop what is said about it. Both directions obey.
+  const int segment_bytes = kSegmentBytes;
+  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_MAXSEG, &segment_bytes, sizeof segment_bytes);
   const timeval wait{.tv_sec = 2, .tv_usec = 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);  // of connect, too
   ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);

@@ -363,8 +363,7 @@ std::vector<plan::HostPlan> PlansByChannels(const PlanView& view) {
 
 Result<plan::TuningInput> TuningInputOf(const PlanView& view, const EnvMap& environment) {
   RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment));
-  RINGLET_TRY_ASSIGN(plan::TuningChoice choice,
-                     plan::ParseTuningChoice(settings.algo, settings.proto));
+  RINGLET_TRY_ASSIGN(plan::TuningChoice choice, plan::ReadTuningChoice(settings));
   std::vector<const topology::Paths*> kinds;
   for (const NodeView& node : view.nodes) kinds.push_back(&node.paths);
   return plan::TuningInputFor(kinds, view.joined, std::move(choice));

@@ -51,8 +51,7 @@ Result<LoadedTopology> ThisMachine(const Settings& settings) {
       .gpus = &driver};
   RINGLET_TRY_ASSIGN(discovery::HostScan scan, discovery::Scan(files, options));
   LoadedTopology loaded = Plain("this machine", std::move(scan.view), std::move(scan.missing));
-  RINGLET_TRY_ASSIGN(discovery::TopologyFile file,
-                     discovery::ReadTopologyFile(files, settings.topo_file));
+  RINGLET_TRY_ASSIGN(discovery::TopologyFile file, discovery::ReadTopologyFile(files, settings));
   loaded.missing.insert(loaded.missing.begin(), file.findings.begin(), file.findings.end());
   if (!file.view) return loaded;
   RINGLET_TRY_ASSIGN(loaded.view, discovery::Fill(*std::move(file.view), loaded.view));
