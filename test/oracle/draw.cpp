@@ -47,6 +47,8 @@ class Drawing {
   void Anything() {
     const int what = dice_.Below(100);
     const bool room = world_.members.size() < kMaxComms && next_comm_ < kCommsDrawn;
+    if (what < 8 && With("apart")) return Apart(room);
+    if (what >= 8 && what < 10 && With("child")) return Child(dice_.Below(program_.ranks()));
     if (what >= 58 && what < 60 && room && With("grow")) return Grow();
     if (what >= 60 && what < 66 && With("put")) return Put();
     if (what >= 66 && what < 84 && With("group")) return Group();
@@ -87,12 +89,13 @@ class Drawing {
       if (dice_.OneIn(2)) settings.push_back(dice_.Of(small));
       return;
     }
-    const bool two_hosts =
-        layout_.trouble == Trouble::kTwoHosts || layout_.trouble == Trouble::kTwoHostsLoopback;
+    const bool hosts = layout_.trouble == Trouble::kTwoHosts ||
+                       layout_.trouble == Trouble::kTwoHostsLoopback ||
+                       layout_.trouble == Trouble::kSeveralHosts;
     if (dice_.OneIn(2)) {
       const std::string link = dice_.Of(links);
       // Different hosts share no memory, nor do ranks without process identity in common.
-      if (!(two_hosts && link == "RINGLET_LINKS=shm")) settings.push_back(link);
+      if (!(hosts && link == "RINGLET_LINKS=shm")) settings.push_back(link);
       if (dice_.OneIn(2)) settings.push_back("RINGLET_HOST_ALGO=" + dice_.Of(algorithms));
     }
     if (dice_.OneIn(2)) settings.push_back(dice_.Of(small));
@@ -230,13 +233,44 @@ class Drawing {
     if (With("graphs") && dice_.OneIn(3)) step.launches = dice_.Between(1, 4);
   }
 
+  /// Without a graph: a call on the null stream cannot be captured. In a group, calls on
+  /// communicators that do not block all have streams, or none has one.
+  void MaybeNullToo(Step& step) {
+    if (step.streams == 0 || step.launches > 0 || !With("null_too") || dice_.OneIn(4)) return;
+    step.null_too = std::none_of(step.calls.begin(), step.calls.end(), [&](const Call& call) {
+      return world_.nonblocking.at(call.comm);
+    });
+  }
+
   /// Calls that are issued one by one, before the first is waited for.
   void Streamed() {
     Step step;
     MaybeStreams(step, 1);
     const int calls = dice_.Between(2, 6);
     for (int i = 0; i < calls; ++i) step.calls.push_back(AnyCall(AnyComm()));
+    MaybeNullToo(step);
     MaybeLate(step);
+    Add(step);
+  }
+
+  /// Calls on several communicators, which one thread for each of them makes.
+  void Apart(bool room) {
+    if (world_.members.size() < 2 && room) Add(FormOf(Shuffled(program_.ranks())));
+    Step step;
+    step.apart = true;
+    const int calls = dice_.Between(4, 12);
+    for (int i = 0; i < calls; ++i) step.calls.push_back(AnyCall(AnyComm()));
+    step.depth = dice_.OneIn(3) ? 1 : 0;
+    MaybeStreams(step, 4);
+    MaybeNullToo(step);
+    MaybeLate(step);
+    Add(step);
+  }
+
+  void Child(int rank) {
+    Step step;
+    step.what = What::kChild;
+    step.rank = rank;
     Add(step);
   }
 
@@ -263,7 +297,8 @@ class Drawing {
       const bool fits = world_.nonblocking.at(other) == world_.nonblocking.at(comm);
       step.calls.push_back(AnyCall(fits ? other : comm));
     }
-    MaybeStreams(step, 3);
+    MaybeStreams(step, 2);
+    MaybeNullToo(step);
     MaybeLate(step);
     Add(step);
   }
@@ -286,6 +321,10 @@ class Drawing {
     if (!dice_.OneIn(8)) return;
     step.rank = dice_.Below(program_.ranks());
     step.us = dice_.OneIn(4) ? dice_.Between(500, 5000) : dice_.Between(1, 300);
+    // Long enough for the others to ask the rank what it does: after one second, and after two.
+    if (layout_.delayed && dice_.OneIn(2))
+      step.us =
+          dice_.OneIn(2) ? dice_.Between(200'000, 1'500'000) : dice_.Between(2'000'000, 2'600'000);
   }
 
   Call AnyCall(int comm) {
@@ -421,6 +460,7 @@ class Drawing {
     fault.comm = kWorld;
     fault.rank = rank;
     if (what == 0 && Alone(rank) && With("kill")) {
+      if (dice_.OneIn(2) && With("child")) Child(rank);
       fault.what = What::kKill;
       fault.us = dice_.OneIn(3) ? 0 : dice_.Between(1, 2000);
       Add(fault);

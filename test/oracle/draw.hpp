@@ -21,9 +21,10 @@ struct Taste {
 
 /// The names for Taste::without.
 inline constexpr auto kWithout = std::to_array<const char*>(
-    {"empty",    "simulate", "late_scalar", "shrink", "split",     "form",  "nonblocking",
-     "scalable", "destroy",  "grow",        "put",    "selection", "kill",  "abort",
-     "revoke",   "mismatch", "settings",    "group",  "streams",   "graphs"});
+    {"empty",       "simulate", "late_scalar", "shrink",   "split",    "form",
+     "nonblocking", "scalable", "destroy",     "grow",     "put",      "selection",
+     "kill",        "abort",    "revoke",      "mismatch", "settings", "group",
+     "streams",     "graphs",   "null_too",    "apart",    "child"});
 
 /// The same seed, layout and taste give the same program.
 Program Draw(std::uint64_t seed, const Layout& layout, const Taste& taste);

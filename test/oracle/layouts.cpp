@@ -9,14 +9,17 @@
 #include <sys/mount.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
@@ -26,12 +29,16 @@
 #include <stdexcept>
 #include <thread>
 
+#include "testbed/net_hosts.hpp"
+
 namespace oracle {
 namespace {
 
-constexpr const char* kHosts[] = {"oracle-a", "oracle-b"};
-std::string hosts_suffix;     // of this run's namespaces; empty: there are none
-std::string quota_directory;  // of this run's cgroup; empty: there is none
+constexpr const char* kHosts[] = {"oracle-a", "oracle-b", "oracle-c", "oracle-d", "oracle-e"};
+constexpr std::uint32_t kSpaces = 3;
+std::vector<std::string> spaces;  // paths of the network namespaces; empty: there are none
+std::string no_spaces;            // why not
+std::string quota_directory;      // of this run's cgroup; empty: there is none
 
 [[noreturn]] void Fail(const std::string& what) {
   throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
@@ -39,14 +46,6 @@ std::string quota_directory;  // of this run's cgroup; empty: there is none
 
 bool IsRoot() {
   return geteuid() == 0;
-}
-
-std::string NamespaceOf(int host) {
-  return fmt::format("{}{}", kHosts[host], hosts_suffix);
-}
-
-bool Shell(const std::string& command) {
-  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
 }
 
 bool Write(const std::string& path, const std::string& text) {
@@ -108,22 +107,15 @@ void Spin() {
   while (true) asm volatile("");
 }
 
-void EnterHost(int host) {
-  const std::string path = "/var/run/netns/" + NamespaceOf(host);
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || setns(fd, CLONE_NEWNET) != 0) Fail(path);
-  close(fd);
-  PrivateMounts();
-  umount2("/sys", MNT_DETACH);  // the interfaces of this namespace, as `ip netns exec` shows them
-  mount("oracle", "/sys", "sysfs", 0, nullptr);
-  if (unshare(CLONE_NEWUTS) != 0) Fail("a host name of its own");
-  if (sethostname(kHosts[host], std::strlen(kHosts[host])) != 0) Fail("sethostname");
-}
-
 void BecomeHost(const Layout& layout, int process) {
-  const int host = process % 2;
-  if (layout.trouble == Trouble::kTwoHosts) EnterHost(host);
+  const bool several = layout.trouble == Trouble::kSeveralHosts;
+  const auto host = static_cast<std::size_t>(process) % (several ? std::size(kHosts) : 2);
   setenv("RINGLET_HOSTID", kHosts[host], 1);
+  if (!several && layout.trouble != Trouble::kTwoHosts) return;
+  const auto entered = ringlet::testbed::EnterNetSpace(spaces.at(host % kSpaces));
+  if (!entered.ok()) throw std::runtime_error(entered.error().message);
+  const auto named = ringlet::testbed::NameHost(kHosts[host]);
+  if (!named.ok()) throw std::runtime_error(named.error().message);
 }
 
 }  // namespace
@@ -171,6 +163,12 @@ const std::vector<Layout>& Layouts() {
        6, 4},
       {"two-hosts-loopback", "two host identities on one loopback interface", Start::kFork,
        Spread::kMixed, kTwoHostsLoopback, 2, 6, 6},
+      {"several-hosts", "emulated hosts in three network namespaces", Start::kFork, Spread::kMixed,
+       kSeveralHosts, 3, 7, 4},
+      {"delayed", "service threads are stopped now and then", Start::kFork, Spread::kMixed, kNone,
+       2, 6, 4, false, false, true},
+      {"delayed-hosts", "the same, with two host identities", Start::kFork, Spread::kMixed,
+       kTwoHostsLoopback, 2, 6, 4, false, false, true},
       {"machine", "GPUs of two hosts of a topology file, on the channels planned for them",
        Start::kFork, Spread::kProcesses, kMachine, 2, 6, 6},
   };
@@ -183,14 +181,80 @@ const Layout* FindLayout(const std::string& name) {
   return nullptr;
 }
 
+namespace {
+
+/// Stops threads of other processes for so long.
+/// \return false where the system does not permit it, or where there is none of the threads any
+/// more
+bool StopFor(const std::vector<pid_t>& threads, std::chrono::microseconds time) {
+  std::vector<std::pair<pid_t, long>> stopped;  // and the signal that came at the same moment
+  for (const pid_t thread : threads) {
+    if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) continue;
+    int status = 0;
+    if (ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) != 0 ||
+        waitpid(thread, &status, __WALL) != thread || !WIFSTOPPED(status))
+      continue;  // it has ended, and was waited for
+    const bool by_us = status >> 16 == PTRACE_EVENT_STOP;
+    stopped.emplace_back(thread, by_us ? 0 : WSTOPSIG(status));
+  }
+  if (stopped.empty()) return false;
+  std::this_thread::sleep_for(time);
+  for (const auto& [thread, signal] : stopped)
+    if (ptrace(PTRACE_DETACH, thread, nullptr, signal) != 0) waitpid(thread, nullptr, __WALL);
+  return true;
+}
+
+bool MayStopThreads() {
+  static const bool may = [] {
+    const pid_t child = fork();
+    if (child == 0)
+      while (true) pause();
+    const bool stopped = child > 0 && StopFor({child}, std::chrono::microseconds(0));
+    if (child > 0) kill(child, SIGKILL);
+    if (child > 0) waitpid(child, nullptr, 0);
+    return stopped;
+  }();
+  return may;
+}
+
+/// Those that the library has started: they have its name.
+std::vector<pid_t> ThreadsOfLibrary(pid_t process) {
+  std::vector<pid_t> threads;
+  std::error_code none;
+  const std::string tasks = fmt::format("/proc/{}/task", process);
+  for (const auto& entry : std::filesystem::directory_iterator(tasks, none)) {
+    std::string name;
+    std::ifstream(entry.path() / "comm") >> name;
+    if (name.rfind("ringlet", 0) == 0) threads.push_back(std::stoi(entry.path().filename()));
+  }
+  return threads;
+}
+
+}  // namespace
+
+void DelayThreads(const std::vector<pid_t>& processes, std::uint64_t seed) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  Dice dice(seed ^ 0x64656c6179);
+  while (true) {
+    std::vector<pid_t> threads = ThreadsOfLibrary(dice.Of(processes));
+    const int kind = dice.Below(8);  // the longest contain two questions about what a rank does
+    const int us = kind == 0   ? dice.Between(1'000'000, 2'500'000)
+                   : kind <= 2 ? dice.Between(200'000, 700'000)
+                               : dice.Between(100, 20'000);
+    if (!threads.empty() && dice.OneIn(2)) threads = {dice.Of(threads)};
+    StopFor(threads, std::chrono::microseconds(us));
+    std::this_thread::sleep_for(std::chrono::microseconds(dice.Between(1000, 30'000)));
+  }
+}
+
 std::optional<std::string> WhyNot(const Layout& layout) {
+  if (layout.delayed && !MayStopThreads()) return "needs the permission to trace processes";
   switch (layout.trouble) {
     case Trouble::kProcesses:
     case Trouble::kShmReadOnly:
     case Trouble::kShmFull: return IsRoot() ? std::nullopt : std::optional("needs root");
     case Trouble::kTwoHosts:
-      return TwoHosts::exist() ? std::nullopt
-                               : std::optional("needs root, the command ip, and veth");
+    case Trouble::kSeveralHosts: return spaces.empty() ? std::optional(no_spaces) : std::nullopt;
     case Trouble::kQuota:
       return QuotaGroup::exists() ? std::nullopt : std::optional("needs a cgroup it may write to");
     default: return std::nullopt;
@@ -219,9 +283,13 @@ std::vector<Place> DrawPlaces(const Layout& layout, int ranks, Dice& dice) {
 void PrepareLeader(const Layout& layout, const Program& program) {
   constexpr int kUnlessGiven = 0;
   setenv("RINGLET_DEBUG", "WARN", kUnlessGiven);
-  setenv("RINGLET_TIMEOUT", HasFault(program) ? "15" : "60", kUnlessGiven);
+  // Ranks must hear of one that was killed long before any limit: a rank that does not is then one
+  // that hangs.
+  const char* const limit = HasKill(program) ? "300" : HasFault(program) ? "15" : "60";
+  setenv("RINGLET_TIMEOUT", limit, kUnlessGiven);
   setenv("RINGLET_INIT_TIMEOUT", "60", kUnlessGiven);
-  if (layout.trouble != Trouble::kTwoHosts) setenv("RINGLET_SOCKET_IFNAME", "lo", 1);
+  if (layout.trouble != Trouble::kTwoHosts && layout.trouble != Trouble::kSeveralHosts)
+    setenv("RINGLET_SOCKET_IFNAME", "lo", 1);
   for (const std::string& setting : program.settings) {
     const std::size_t equal = setting.find('=');
     setenv(setting.substr(0, equal).c_str(), setting.substr(equal + 1).c_str(), 1);
@@ -237,6 +305,7 @@ void PrepareLeader(const Layout& layout, const Program& program) {
 }
 
 void PrepareRank(const Layout& layout, const Program& program, int process) {
+  if (layout.delayed) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // where Yama wants to know
   Dice dice(program.seed ^ 0x11);  // not those of the drawing, which a replay does not have
   switch (layout.trouble) {
     case Trouble::kDescriptors:
@@ -257,6 +326,7 @@ void PrepareRank(const Layout& layout, const Program& program, int process) {
     case Trouble::kReadDenied: DenyReading(EPERM); break;
     case Trouble::kReadMissing: DenyReading(ENOSYS); break;
     case Trouble::kTwoHosts:
+    case Trouble::kSeveralHosts:
     case Trouble::kTwoHostsLoopback: BecomeHost(layout, process); break;
     case Trouble::kMachine:
       BecomeHost(layout, process);
@@ -284,37 +354,19 @@ void RemoveStale(const char* directory, Remove remove) {
 
 }  // namespace
 
-TwoHosts::TwoHosts() {
-  if (!IsRoot() || !Shell("ip -V")) return;
-  RemoveStale("/var/run/netns", [](const std::string& name) { Shell("ip netns del " + name); });
-  hosts_suffix = fmt::format("-{}", getpid());
-  const std::string a = NamespaceOf(0), b = NamespaceOf(1);
-  const bool made = Shell(fmt::format(
-      "ip netns add {0} && ip netns add {1} && "
-      "ip link add veth0 netns {0} type veth peer name veth0 netns {1} && "
-      "ip -n {0} addr add 10.213.7.1/24 dev veth0 && ip -n {1} addr add 10.213.7.2/24 dev veth0 && "
-      "ip -n {0} link set veth0 up && ip -n {1} link set veth0 up && "
-      "ip -n {0} link set lo up && ip -n {1} link set lo up && "
-      // The kernel tells up to a second later that both ends are up: till then a rank takes
-      // loopback.
-      "for turn in $(seq 1000); do "
-      "case $(ip -n {0} link show veth0; ip -n {1} link show veth0) in "
-      "*'state UP'*'state UP'*) exit 0 ;; esac; sleep 0.01; done; exit 1",
-      a, b));
-  if (made) return;
-  Shell("ip netns del " + a);
-  Shell("ip netns del " + b);
-  hosts_suffix.clear();
+Hosts::Hosts() {
+  auto made = ringlet::testbed::NetHosts::Make(
+      {.hosts = kSpaces, .mb_per_s = 0, .delay = std::chrono::microseconds(50)});
+  if (!made.ok()) {
+    no_spaces = made.error().message;
+    return;
+  }
+  hosts_ = *std::move(made);
+  for (std::uint32_t host = 0; host < kSpaces; ++host) spaces.push_back(hosts_->SpacePath(host));
 }
 
-TwoHosts::~TwoHosts() {
-  if (hosts_suffix.empty()) return;
-  for (int host = 0; host < 2; ++host) Shell("ip netns del " + NamespaceOf(host));
-  hosts_suffix.clear();
-}
-
-bool TwoHosts::exist() {
-  return !hosts_suffix.empty();
+Hosts::~Hosts() {
+  spaces.clear();
 }
 
 QuotaGroup::QuotaGroup() {

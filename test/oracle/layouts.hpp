@@ -1,12 +1,19 @@
 // Layouts: how the ranks of a program come to be, where they live and what the system denies them.
 #pragma once
 #include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "dice.hpp"
 #include "program.hpp"
+
+namespace ringlet::testbed {
+class NetHosts;
+}
 
 namespace oracle {
 
@@ -35,6 +42,7 @@ enum class Trouble {
   kShmReadOnly,       ///< /dev/shm is mounted read-only
   kShmFull,           ///< /dev/shm is full
   kTwoHosts,          ///< two network namespaces with host names of their own
+  kSeveralHosts,      ///< three network namespaces with up to two host identities in each
   kTwoHostsLoopback,  ///< two host identities on one loopback interface: needs no rights
   kMachine            ///< the same, and ranks play the GPUs of two hosts of a topology file
 };
@@ -51,6 +59,8 @@ struct Layout {
   /// An error of the library is an answer that ends the program, since it may be denied what it
   /// needs. Wrong results, crashes and hangs are failures all the same.
   bool may_refuse = false;
+  /// Threads that the library starts are stopped now and then, for up to 2.5 s.
+  bool delayed = false;
 };
 
 const std::vector<Layout>& Layouts();
@@ -68,14 +78,21 @@ void PrepareLeader(const Layout& layout, const Program& program);
 /// The preparation in each rank's process before it uses the library.
 void PrepareRank(const Layout& layout, const Program& program, int process);
 
-/// Two hosts on one machine, for as long as this object lives; nothing where that is not possible.
-class TwoHosts {
+/// Stops and continues the threads that the library has started in `processes`, drawn by `seed`,
+/// until the process that called it ends: to be called in a child of that process.
+[[noreturn]] void DelayThreads(const std::vector<pid_t>& processes, std::uint64_t seed);
+
+/// Hosts in network namespaces, for as long as this object lives. If the system does not permit
+/// them, their layouts are not available.
+class Hosts {
  public:
-  TwoHosts();
-  ~TwoHosts();
-  TwoHosts(const TwoHosts&) = delete;
-  TwoHosts& operator=(const TwoHosts&) = delete;
-  static bool exist();
+  Hosts();
+  ~Hosts();
+  Hosts(const Hosts&) = delete;
+  Hosts& operator=(const Hosts&) = delete;
+
+ private:
+  std::unique_ptr<ringlet::testbed::NetHosts> hosts_;
 };
 
 /// The cgroup of quota layouts, likewise.

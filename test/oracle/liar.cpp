@@ -1,10 +1,16 @@
 // A library between the oracle and Ringlet that lies in one way, so that tests see that the oracle
 // finds it: preloaded, it defines NCCL's names and calls on under those that begin with p.
 #include <nccl.h>
+#include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
 
 namespace {
 
@@ -22,6 +28,64 @@ int RankOf(ncclComm_t comm) {
   return rank;
 }
 
+// ---- What some lies depend on: they show that the oracle does what they wait for. ----
+
+std::atomic<int> calling{0};      // threads of this process in a call outside of groups
+std::atomic<bool> used{false};    // this process has made a call
+std::atomic<bool> forked{false};  // and has forked after it
+
+/// The calls of the group that this thread has open.
+struct OpenGroup {
+  bool streams = false;
+  unsigned char* null_output = nullptr;
+};
+thread_local OpenGroup open_group;
+
+std::string NetworkNamespace() {
+  std::error_code none;
+  return std::filesystem::read_symlink("/proc/self/ns/net", none);
+}
+const std::string first_namespace = NetworkNamespace();  // of the process that starts all others
+
+/// Another process has stopped a thread of this one.
+bool HasStoppedThread() {
+  std::error_code none;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", none)) {
+    std::ifstream stat(task.path() / "stat");
+    std::string text;
+    std::getline(stat, text);
+    const std::size_t name_end = text.rfind(") ");
+    if (name_end != std::string::npos && text.compare(name_end + 2, 1, "t") == 0) return true;
+  }
+  return false;
+}
+
+/// A lie that waits for a circumstance which only some programs have.
+bool LiesHere(bool at_once) {
+  return (at_once && Lies("apart")) || (forked && Lies("child")) ||
+         (Lies("delayed") && HasStoppedThread()) ||
+         (Lies("namespace") && NetworkNamespace() != first_namespace);
+}
+
+template <typename Call>
+ncclResult_t LieAfter(void* output, size_t count, cudaStream_t stream, Call call) {
+  used = true;
+  auto* const bytes = static_cast<unsigned char*>(output);
+  if (open_groups > 0 && stream) open_group.streams = true;
+  if (open_groups > 0 && !stream && count > 0) open_group.null_output = bytes;
+  const bool alone = open_groups == 0 && !stream;
+  const bool at_once = alone && calling++ > 0;
+  const ncclResult_t result = call();
+  if (alone) --calling;
+  if (alone && result == ncclSuccess && count > 0 && LiesHere(at_once)) bytes[0] ^= 1;
+  return result;
+}
+
+__attribute__((constructor)) void WatchForks() {
+  pthread_atfork(
+      nullptr, [] { forked = used.load(); }, nullptr);
+}
+
 bool OfOneByte(ncclDataType_t type) {
   return type == ncclInt8 || type == ncclUint8;
 }
@@ -36,18 +100,28 @@ LIE_EXPORT ncclResult_t ncclBroadcast(const void* send, void* recv, size_t count
   constexpr size_t kElementMax = 8;
   if (Lies("crash")) std::abort();
   while (Lies("hang")) pause();
-  if (!Lies("skip")) return pncclBroadcast(send, recv, count, type, root, comm, stream);
+  if (stream || !Lies("skip"))  // on a stream, the call would come after free
+    return LieAfter(recv, count, stream,
+                    [&] { return pncclBroadcast(send, recv, count, type, root, comm, stream); });
   void* elsewhere = std::malloc(count * kElementMax + 1);
   const ncclResult_t result = pncclBroadcast(send, elsewhere, count, type, root, comm, stream);
   std::free(elsewhere);
   return result;
 }
 
+LIE_EXPORT ncclResult_t ncclAllGather(const void* send, void* recv, size_t count,
+                                      ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) {
+  return LieAfter(recv, count, stream,
+                  [&] { return pncclAllGather(send, recv, count, type, comm, stream); });
+}
+
 LIE_EXPORT ncclResult_t ncclAllReduce(const void* send, void* recv, size_t count,
                                       ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
                                       cudaStream_t stream) {
-  const ncclResult_t result = pncclAllReduce(send, recv, count, type, op, comm, stream);
   auto* bytes = static_cast<unsigned char*>(recv);
+  const ncclResult_t result = LieAfter(recv, count, stream, [&] {
+    return pncclAllReduce(send, recv, count, type, op, comm, stream);
+  });
   if (result != ncclSuccess || count == 0) return result;
   if (OfOneByte(type) && Lies("element")) bytes[count - 1] ^= 1;
   if (OfOneByte(type) && Lies("beyond")) bytes[count] ^= 1;
@@ -66,5 +140,9 @@ LIE_EXPORT ncclResult_t ncclGroupStart() {
 LIE_EXPORT ncclResult_t ncclGroupEnd() {
   --open_groups;
   const ncclResult_t result = pncclGroupEnd();
+  if (open_groups == 0) {
+    const OpenGroup ended = std::exchange(open_group, {});
+    if (ended.streams && ended.null_output && Lies("mixed")) *ended.null_output ^= 1;
+  }
   return Lies("late_code") ? ncclSystemError : result;
 }

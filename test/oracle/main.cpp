@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -126,9 +127,9 @@ Options ParseOptions(int count, char** words) {
 /// The outcome of one layout.
 struct Tally {
   std::size_t programs = 0, operations = 0, refused = 0, failed = 0;
-  std::size_t streamed = 0, captured = 0;  ///< operations
-  std::string missing = {};                ///< why it is not available
-  std::string reason = {};                 ///< why the first refused program was
+  std::array<std::size_t, kAmongs> among = {};  ///< operations
+  std::string missing = {};                     ///< why it is not available
+  std::string reason = {};                      ///< why the first refused program was
 };
 
 std::string ReadFile(const std::string& path) {
@@ -197,8 +198,8 @@ class Session {
     ++tally.programs;
     if (verdict.outcome == Outcome::kPassed) {
       tally.operations += CountCalls(program);
-      tally.streamed += CountStreamed(program, false);
-      tally.captured += CountStreamed(program, true);
+      for (std::size_t i = 0; i < kAmongs; ++i)
+        tally.among[i] += CountCalls(program, static_cast<Among>(i));
     } else {
       drawn_ -= CountCalls(program);  // others are drawn in their place
     }
@@ -244,8 +245,7 @@ class Session {
       total.operations += tally.operations;
       total.refused += tally.refused;
       total.failed += tally.failed;
-      total.streamed += tally.streamed;
-      total.captured += tally.captured;
+      for (std::size_t i = 0; i < kAmongs; ++i) total.among[i] += tally.among[i];
     }
     return total;
   }
@@ -260,8 +260,11 @@ class Session {
     };
     for (const auto& [name, tally] : tallies_) row(name, tally);
     row("all", Total());
-    fmt::print("{} operations on streams, {} of them in graphs\n", Total().streamed,
-               Total().captured);
+    const auto [streamed, captured, null_too, apart, after_child] = Total().among;
+    fmt::print("{} operations on streams, {} of them in graphs, {} with null streams among them\n",
+               streamed, captured, null_too);
+    fmt::print("{} operations with a thread for each communicator, {} beside a forked child\n",
+               apart, after_child);
     fmt::print("seeds {} to {}, {:.1f} s\n", options_.seed, options_.seed + programs_ - 1,
                Seconds());
     for (const auto& [name, tally] : tallies_)
@@ -281,10 +284,10 @@ class Session {
     }
     const Tally total = Total();
     fmt::print(
-        "}},\"programs\":{},\"operations\":{},\"streamed\":{},\"captured\":{},\"refused\":{},"
-        "\"failed\":{}}}\n",
-        total.programs, total.operations, total.streamed, total.captured, total.refused,
-        total.failed);
+        "}},\"programs\":{},\"operations\":{},\"streamed\":{},\"captured\":{},\"null_too\":{},"
+        "\"apart\":{},\"after_child\":{},\"refused\":{},\"failed\":{}}}\n",
+        total.programs, total.operations, total.among[0], total.among[1], total.among[2],
+        total.among[3], total.among[4], total.refused, total.failed);
   }
 
   Options options_;
@@ -317,7 +320,7 @@ int Main(int count, char** words) {
   }
   const Options options = ParseOptions(count, words);
   PrepareToAwaitChildren();
-  const TwoHosts hosts;
+  const Hosts hosts;
   const QuotaGroup quota;
   if (options.list) {
     for (const Layout& layout : Layouts()) {

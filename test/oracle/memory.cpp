@@ -19,7 +19,7 @@ constexpr std::size_t kKeptMax = 8 << 20;        // larger blocks are not kept f
 constexpr std::size_t kStaticBytes = 128 << 10;  // of a rank
 constexpr int kStaticRanks = 16;
 constexpr std::uintptr_t kFixedBase = 0x2000'0000'0000;  // nothing else lies there
-constexpr std::uintptr_t kFixedStride = std::uintptr_t{1} << 36;
+constexpr std::uintptr_t kFixedStride = std::uintptr_t{1} << 35;
 
 alignas(kAlign) std::byte static_data[kStaticRanks][kStaticBytes];
 

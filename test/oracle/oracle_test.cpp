@@ -32,6 +32,14 @@ TEST(Program, TheDrawnOnesFit) {
     }
 }
 
+TEST(Program, AFewSeedsDrawEveryCircumstance) {
+  std::size_t calls[kAmongs] = {};
+  for (std::uint64_t seed = 1; seed <= 30; ++seed)
+    for (int i = 0; i < kAmongs; ++i)
+      calls[i] += CountCalls(Draw(seed, *FindLayout("fork"), {}), static_cast<Among>(i));
+  EXPECT_THAT(calls, testing::Each(testing::Gt(0u)));
+}
+
 TEST(Program, MistakesInTextNameTheLine) {
   EXPECT_THAT([] { Parse("seed 1\nrun\n  all_reduce type=int7\n"); },
               testing::ThrowsMessage<std::runtime_error>("line 3: int7 is not known"));

@@ -25,8 +25,8 @@ constexpr std::array<const char*, kMemories> kMemoryNames = {
     "shared", "fixed", "nccl",  "registered", "registered_other", "window"};
 constexpr std::array<const char*, kOdds> kOddNames = {"none", "count", "type",
                                                       "op",   "root",  "kind"};
-constexpr std::array<const char*, 10> kWhatNames = {"form", "split",   "shrink", "grow",  "put",
-                                                    "run",  "destroy", "kill",   "abort", "revoke"};
+constexpr std::array<const char*, 11> kWhatNames = {
+    "form", "split", "shrink", "grow", "put", "run", "child", "destroy", "kill", "abort", "revoke"};
 
 template <typename E, std::size_t N>
 const char* NameOf(const std::array<const char*, N>& names, E value) {
@@ -127,6 +127,8 @@ Step StepOf(const Words& words) {
   step.repeat = words.Int("repeat", 1);
   step.streams = words.Int("streams", 0);
   step.launches = words.Int("launches", 0);
+  step.null_too = words.Has("null_too");
+  step.apart = words.Has("apart");
   step.simulate = words.Has("simulate");
   step.shuffled = words.Has("shuffled");
   step.all = words.Has("all");
@@ -145,7 +147,7 @@ std::string ToText(const Step& step) {
   const auto list = [&](const std::vector<int>& values, const char* name) {
     if (!values.empty()) text += fmt::format(" {}={}", name, fmt::join(values, ","));
   };
-  if (step.what != What::kRun && step.what != What::kKill)
+  if (step.what != What::kRun && step.what != What::kKill && step.what != What::kChild)
     text += fmt::format(" comm={}", step.comm);
   if (step.what == What::kSplit || step.what == What::kShrink || step.what == What::kGrow)
     text += fmt::format(" made={}", step.made);
@@ -158,6 +160,8 @@ std::string ToText(const Step& step) {
   if (step.rank >= 0) text += fmt::format(" rank={} us={}", step.rank, step.us);
   if (step.streams > 0) text += fmt::format(" streams={}", step.streams);
   if (step.launches > 0) text += fmt::format(" launches={}", step.launches);
+  flag(step.null_too, "null_too");
+  flag(step.apart, "apart");
   flag(step.simulate, "simulate");
   flag(step.shuffled, "shuffled");
   flag(step.all, "all");
@@ -223,7 +227,7 @@ std::size_t OutputCount(const Call& call, int n, int self) {
 
 bool FitsStreams(const Step& step, const World& world) {
   return step.streams >= 0 && step.streams <= kStreamsMax && step.launches >= 0 &&
-         (step.launches == 0 || step.streams > 0) &&
+         (step.launches == 0 || (step.streams > 0 && !step.null_too)) &&
          std::all_of(step.calls.begin(), step.calls.end(),
                      [&](const Call& call) { return FitsCall(call, world); });
 }
@@ -253,6 +257,7 @@ bool Fits(const Step& step, const World& world, const Program& program) {
              step.bytes <= kPutBytesMax / step.repeat;
     case What::kRun: return FitsStreams(step, world);
     case What::kDestroy: return size > 0;
+    case What::kChild:
     case What::kKill: return step.rank >= 0 && step.rank < program.ranks();
     case What::kAbort:
     case What::kRevoke:
@@ -300,7 +305,8 @@ void Apply(const Step& step, World& world) {
       world.nonblocking[step.made] = world.nonblocking[step.comm];
       break;
     }
-    case What::kPut: break;
+    case What::kPut:
+    case What::kChild: break;
     case What::kRun:
       for (const Call& call : step.calls)
         if (call.odd != Odd::kNone) world.doomed.insert(call.comm);
@@ -335,11 +341,15 @@ std::size_t CountCalls(const Program& program) {
   return count;
 }
 
-std::size_t CountStreamed(const Program& program, bool captured) {
+std::size_t CountCalls(const Program& program, Among among) {
   std::size_t count = 0;
+  bool child = false;
   for (const Step& step : program.steps) {
-    if (step.streams == 0 || step.simulate || (captured && step.launches == 0)) continue;
-    count += step.calls.size();
+    child = child || step.what == What::kChild;
+    const bool streamed = step.streams > 0 && !step.simulate;
+    const bool counts[kAmongs] = {streamed, streamed && step.launches > 0,
+                                  streamed && step.null_too, step.apart, child};
+    if (counts[static_cast<int>(among)]) count += step.calls.size();
   }
   return count;
 }
@@ -352,6 +362,11 @@ bool IsFault(const Step& step) {
 
 bool HasFault(const Program& program) {
   return std::any_of(program.steps.begin(), program.steps.end(), IsFault);
+}
+
+bool HasKill(const Program& program) {
+  return std::any_of(program.steps.begin(), program.steps.end(),
+                     [](const Step& step) { return step.what == What::kKill; });
 }
 
 std::string ToText(const Call& call) {

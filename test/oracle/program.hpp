@@ -112,6 +112,7 @@ enum class What {
   kGrow,     ///< grow `comm` by world ranks `ranks` to communicator `made`
   kPut,      ///< each rank of `comm` puts `bytes`, `repeat` times, to the one `shift` further on
   kRun,      ///< run `calls`
+  kChild,    ///< world rank `rank` forks a child that stays alive and does nothing
   kDestroy,  ///< destroy `comm`, each rank as soon as it gets there
   kKill,     ///< process of world rank `rank` dies `us` microseconds from now
   kAbort,    ///< world rank `rank` aborts `comm` and calls nothing on it any more
@@ -150,6 +151,11 @@ struct Step {
   /// issued its calls to so many, which wait when it gives up, or have run for `us`.
   int streams = 0;
   int launches = 0;  ///< kRun: captured, and launched so often; 0: not captured
+  /// kRun: each rank gives about half of its calls the null stream, and the others one of
+  /// `streams`.
+  bool null_too = false;
+  /// kRun: each rank calls each communicator from a thread of its own, all at the same time.
+  bool apart = false;
 };
 
 /// The place of a world rank.
@@ -185,11 +191,14 @@ void Apply(const Step& step, World& world);
 Program Normalised(const Program& program);
 
 std::size_t CountCalls(const Program& program);
-/// Of these, those on streams, and of those the captured.
-std::size_t CountStreamed(const Program& program, bool captured);
+/// A circumstance of calls that the summary of a run counts.
+enum class Among { kStreamed, kCaptured, kNullToo, kApart, kAfterChild };
+inline constexpr int kAmongs = 5;
+std::size_t CountCalls(const Program& program, Among among);
 /// A rank dies, aborts or revokes, or calls something else than the rest.
 bool IsFault(const Step& step);
 bool HasFault(const Program& program);
+bool HasKill(const Program& program);
 
 /// Text, and back. Parse throws std::runtime_error that names the line.
 std::string ToText(const Program& program);

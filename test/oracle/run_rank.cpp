@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <list>
 #include <memory>
 #include <system_error>
@@ -56,29 +58,69 @@ struct PutWindow {
   std::byte* target() const { return memory + kPutBytesMax; }
 };
 
+/// The buffers and streams with which one thread makes the calls of one rank.
+struct Tools {
+  Tools(int slot, std::span<std::byte> stack, std::uint64_t seed_)
+      : heap(slot, stack), seed(seed_) {}
+
+  Heap heap;
+  Lanes lanes;
+  std::uint64_t seed;  ///< decides the kinds of streams
+};
+
 /// A rank of this thread.
 struct Member {
   int world = 0;
+  int slot = 0;  ///< number of the rank in its process
   std::map<int, ncclComm_t> comms = {};
   std::map<int, PutWindow> windows = {};
-  std::unique_ptr<Heap> heap = {};
-  Lanes lanes = {};
-  std::set<int> left = {};                 ///< communicators that it has aborted
-  std::map<int, std::string> errors = {};  ///< the first error on each communicator
+  std::unique_ptr<Tools> tools = {};
+  std::map<int, std::unique_ptr<Tools>> apart = {};  ///< of the thread of each communicator
+  std::set<int> left = {};                           ///< communicators that it has aborted
+  std::map<int, std::string> errors = {};            ///< the first error on each communicator
 };
+
+/// Runs `body` and writes to the page why it ended early, if it did.
+/// \return an ExitCode
+template <typename Body>
+int Guard(const std::string& where, bool may_refuse, Page& page, Body body) {
+  const auto refuse = [&](const std::string& why) -> int {
+    if (may_refuse) {
+      page.Refuse(where + why);
+      return kExitRefused;
+    }
+    page.Tell(where + why);
+    return kExitFailed;
+  };
+  try {
+    body();
+    return kExitPassed;
+  } catch (const Failure& failure) {
+    page.Tell(where + failure.what());
+    return kExitFailed;
+  } catch (const Refusal& refusal) {
+    return refuse(refusal.what());
+  } catch (const std::system_error& error) {
+    return refuse(fmt::format("no thread for the oracle itself: {}", error.what()));
+  } catch (const std::bad_alloc&) {
+    page.Refuse(where + "no memory for the oracle's own buffers");
+    return kExitRefused;
+  }
+}
 
 /// The ranks of one thread and what they do.
 class Actor {
  public:
   Actor(const Program& program, Page& page, const std::vector<int>& ranks, int first_slot,
-        std::span<std::byte> stack)
-      : program_(program), page_(page) {
+        bool may_refuse, std::span<std::byte> stack)
+      : program_(program), page_(page), may_refuse_(may_refuse) {
     const std::size_t share = stack.size() / ranks.size();
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       Member& member = members_.emplace_back();
       member.world = ranks[i];
-      member.heap = std::make_unique<Heap>(first_slot + static_cast<int>(i),
-                                           stack.subspan(i * share, share / 64 * 64));
+      member.slot = first_slot + static_cast<int>(i);
+      member.tools = std::make_unique<Tools>(member.slot, stack.subspan(i * share, share / 64 * 64),
+                                             StreamSeed(member));
     }
   }
 
@@ -123,6 +165,7 @@ class Actor {
       case What::kGrow: return Grow(step);
       case What::kPut: return Put(step);
       case What::kRun: return RunCalls(step);
+      case What::kChild: return ForkChild(step);
       case What::kDestroy: return Destroy(step);
       case What::kKill: return Kill(step);
       case What::kAbort: return Abort(step);
@@ -307,9 +350,9 @@ class Actor {
           part.member->windows.at(step.comm).source()[static_cast<std::size_t>(m) * bytes + at] =
               PutByte(part.rank, m, at);
     for (const Part& part : parts)
-      if (step.streams > 0) part.member->lanes.Use(step.streams, program_.seed);
+      if (step.streams > 0) part.member->tools->lanes.Use(step.streams, program_.seed);
     const auto on = [&](const Member& member, int m) -> cudaStream_t {
-      return step.streams > 0 ? StreamOf(member, m % step.streams) : nullptr;
+      return step.streams > 0 ? StreamOf(*member.tools, m % step.streams) : nullptr;
     };
     ForEach(parts, group, "ncclPutSignal", [&](const Part& part) {
       const PutWindow& window = part.member->windows.at(step.comm);
@@ -328,7 +371,7 @@ class Actor {
     for (const Part& part : parts) {
       const ncclComm_t comm = part.member->comms.at(step.comm);
       if (Nonblocking(step.comm)) Must(Settle(comm), "a put that does not block");
-      if (const std::string failed = part.member->lanes.Synchronize(); !failed.empty())
+      if (const std::string failed = part.member->tools->lanes.Synchronize(); !failed.empty())
         throw Refusal("a put on a stream failed: " + failed);
       for (int m = 0; m < step.repeat; ++m)
         CheckPut(step, part, (part.rank + n - step.shift) % n, m);
@@ -380,9 +423,17 @@ class Actor {
          "ncclCommWindowRegister of a window for puts");
   }
 
+  /// Before `comm` of this rank ends.
+  static void ForgetBuffers(Member& member, int comm, bool deregister) {
+    member.tools->heap.Forget(member.comms.at(comm), deregister);
+    if (const auto found = member.apart.find(comm); found != member.apart.end())
+      found->second->heap.Forget(member.comms.at(comm), deregister);
+  }
+
   /// Forgets a communicator that was destroyed or aborted.
   static void Drop(Member& member, int comm) {
     member.comms.erase(comm);
+    member.apart.erase(comm);
     const auto found = member.windows.find(comm);
     if (found == member.windows.end()) return;
     if (found->second.of_nccl)
@@ -397,7 +448,7 @@ class Actor {
   void End(int comm, bool finalize, bool group, bool deregister) {
     const std::vector<Part> parts = PartsOf(comm);
     for (const Part& part : parts) {
-      part.member->heap->Forget(part.member->comms.at(comm), deregister);
+      ForgetBuffers(*part.member, comm, deregister);
       if (deregister)
         Must(ncclCommWindowDeregister(part.member->comms.at(comm),
                                       part.member->windows.at(comm).window),
@@ -436,7 +487,7 @@ class Actor {
     for (const Part& part : PartsOf(step.comm)) {
       if (part.member->world != step.rank) continue;
       const ncclComm_t comm = part.member->comms.at(step.comm);
-      part.member->heap->Forget(comm, false);
+      ForgetBuffers(*part.member, step.comm, false);
       GiveUp(step, part, [&] { Must(ncclCommAbort(comm), "ncclCommAbort"); });
       Drop(*part.member, step.comm);
       part.member->left.insert(step.comm);
@@ -448,20 +499,21 @@ class Actor {
   void GiveUp(const Step& step, const Part& part, GivesUp gives_up) {
     if (step.streams == 0) return gives_up();
     Member& member = *part.member;
+    Tools& tools = *member.tools;
     const int n = static_cast<int>(world_.members.at(step.comm).size());
     std::list<Issued> issued;
     Gate gate;  // until the streams are past it
-    member.lanes.Use(step.streams, program_.seed + static_cast<std::uint64_t>(member.world));
-    for (int i = 0; i < step.streams; ++i) gate.Hold(member.lanes[i]);
-    if (step.launches > 0) member.lanes.BeginCapture();
+    tools.lanes.Use(step.streams, tools.seed);
+    for (int i = 0; i < step.streams; ++i) gate.Hold(tools.lanes[i]);
+    if (step.launches > 0) tools.lanes.BeginCapture();
     for (const Call& call : step.calls) {
       issued.push_back(
-          {Prepared(program_.seed, call, n, part.rank, member.comms.at(step.comm), *member.heap),
-           &member});
+          {Prepared(program_.seed, call, n, part.rank, member.comms.at(step.comm), tools.heap),
+           &member, &tools});
       const ncclResult_t result = IssueToStream(issued.back(), false);
       if (result != ncclInProgress) Must(result, "a call on a stream");
     }
-    if (step.launches > 0) member.lanes.EndCaptureAndLaunch(step.launches);
+    if (step.launches > 0) tools.lanes.EndCaptureAndLaunch(step.launches);
     if (step.us > 0) {
       gate.Open();
       Wait(step.us);
@@ -469,10 +521,10 @@ class Actor {
     gives_up();
     gate.Open();
     // A failure for the sake of this communicator does not hold its streams.
-    if (const std::string failed = member.lanes.Synchronize(); !failed.empty())
+    if (const std::string failed = tools.lanes.Synchronize(); !failed.empty())
       throw Failure(fmt::format("streams of a communicator that was given up fail: {}", failed));
     for (const Issued& one : issued) Look(one, false);
-    member.heap->Release();
+    tools.heap.Release();
   }
 
   void Revoke(const Step& step) {
@@ -508,18 +560,70 @@ class Actor {
   struct Issued {
     Prepared prepared;
     Member* member;
+    Tools* tools;
   };
 
+  /// The kinds of streams are those of the rank, in every step.
+  std::uint64_t StreamSeed(const Member& member) const {
+    return program_.seed + static_cast<std::uint64_t>(member.world);
+  }
+
   void RunCalls(const Step& step) {
-    std::list<Issued> issued;
-    for (const Call& call : step.calls) {
-      const int n = static_cast<int>(world_.members.at(call.comm).size());
-      for (const Part& part : PartsOf(call.comm))
-        issued.push_back({Prepared(program_.seed, call, n, part.rank,
-                                   part.member->comms.at(call.comm), *part.member->heap),
-                          part.member});
-    }
     if (kills_) dying_ = true;  // after this step
+    if (step.apart) return RunApart(step);
+    Run(step, step.calls, [](Member& member, int) { return member.tools.get(); });
+    for (Member& member : members_) member.tools->heap.Release();
+  }
+
+  /// The calls of each communicator, on a thread of its own.
+  void RunApart(const Step& step) {
+    std::map<int, std::vector<Call>> calls;
+    for (const Call& call : step.calls) {
+      const std::vector<Part> parts = PartsOf(call.comm);
+      if (!parts.empty()) calls[call.comm].push_back(call);
+      for (const Part& part : parts) MakeToolsApart(*part.member, call.comm);
+    }
+    const auto run = [&](int comm, const std::vector<Call>& its) {
+      const auto tools = [](Member& member, int of) { return member.apart.at(of).get(); };
+      const int code =
+          Guard(fmt::format(
+                    "world rank {}, the thread of communicator {}: ", members_.front().world, comm),
+                may_refuse_, page_, [&] { Run(step, its, tools); });
+      if (code != kExitPassed) _exit(code);  // the other threads of this process wait in vain
+    };
+    std::vector<std::thread> threads;
+    const int code = Guard("", may_refuse_, page_, [&] {
+      for (const auto& [comm, its] : calls) threads.emplace_back(run, comm, std::cref(its));
+    });
+    if (code != kExitPassed) _exit(code);
+    for (std::thread& thread : threads) thread.join();
+    for (Member& member : members_)
+      for (const auto& [comm, tools] : member.apart) tools->heap.Release();
+  }
+
+  void MakeToolsApart(Member& member, int comm) {
+    // Ranks of other processes have the same slots for this communicator, and so the same
+    // addresses.
+    constexpr int kSlots = 8;
+    std::unique_ptr<Tools>& tools = member.apart[comm];
+    if (!tools)
+      tools = std::make_unique<Tools>(member.slot + kSlots * (1 + comm), std::span<std::byte>{},
+                                      StreamSeed(member));
+  }
+
+  /// \param tools_of  the tools of a rank of this thread for a communicator
+  template <typename ToolsOf>
+  void Run(const Step& step, const std::vector<Call>& calls, ToolsOf tools_of) {
+    std::list<Issued> issued;
+    for (const Call& call : calls) {
+      const int n = static_cast<int>(world_.members.at(call.comm).size());
+      for (const Part& part : PartsOf(call.comm)) {
+        Tools* const tools = tools_of(*part.member, call.comm);
+        issued.push_back({Prepared(program_.seed, call, n, part.rank,
+                                   part.member->comms.at(call.comm), tools->heap),
+                          part.member, tools});
+      }
+    }
     for (const Member& member : members_)
       if (member.world == step.rank) Wait(step.us);
     if (step.streams > 0 && !step.simulate) {
@@ -529,7 +633,18 @@ class Actor {
     } else {
       for (auto first = issued.begin(); first != issued.end();) first = IssueOne(first, issued);
     }
-    for (Member& member : members_) member.heap->Release();
+  }
+
+  /// The child has all that the rank had open. It ends with the process that starts the ranks.
+  void ForkChild(const Step& step) {
+    for (const Member& member : members_) {
+      if (member.world != step.rank) continue;
+      const pid_t leader = getpgrp();
+      const pid_t child = fork();
+      while (child == 0 && (kill(leader, 0) == 0 || errno == EPERM)) Wait(200'000);
+      if (child == 0) _exit(0);
+      if (child < 0) throw Refusal("no process for a child of a rank");
+    }
   }
 
   /// A call of this thread's ranks by itself; the next one.
@@ -571,49 +686,91 @@ class Actor {
            Mix(static_cast<std::uint64_t>(one.member->world) * 8 + which);
   }
 
-  static cudaStream_t StreamOf(const Member& member, int lane) {
-    return reinterpret_cast<cudaStream_t>(member.lanes[lane]);
+  static cudaStream_t StreamOf(const Tools& tools, int lane) {
+    return reinterpret_cast<cudaStream_t>(tools.lanes[lane]);
   }
 
   ncclResult_t IssueToStream(Issued& one, bool grouped) {
-    const Lanes& lanes = one.member->lanes;
+    const Lanes& lanes = one.tools->lanes;
     const auto count = static_cast<std::uint64_t>(lanes.count());
     const auto lane = static_cast<int>(Choice(one, 1) % count);
     if (Choice(one, 2) % 2 == 0) lanes.Order(static_cast<int>(Choice(one, 3) % count), lane);
-    one.prepared.On(StreamOf(*one.member, lane));
+    one.prepared.On(StreamOf(*one.tools, lane));
     return one.prepared.Issue(grouped);
   }
 
-  /// All calls are issued before the first can begin, and then waited for together.
+  /// All calls are issued before the first can begin, and then waited for together. A call on the
+  /// null stream waits for the calls before it: where a step has such calls, the gate opens when
+  /// the group ends, or does not hold the streams at all.
   void RunOnStreams(const Step& step, std::list<Issued>& issued) {
+    const bool grouped = step.depth > 0;
     Gate gate;
+    std::jthread opener;
     std::vector<Issued*> order;
-    std::vector<Member*> members;  // of this thread, that have a part
+    std::vector<Tools*> tools;  // of this thread's ranks that have a part
     for (Issued& one : issued) {
       order.push_back(&one);
-      if (std::count(members.begin(), members.end(), one.member) == 0)
-        members.push_back(one.member);
+      if (std::count(tools.begin(), tools.end(), one.tools) == 0) tools.push_back(one.tools);
     }
-    if (step.shuffled && step.depth > 0) Shuffle(order);
-    for (Member* member : members) {
-      member->lanes.Use(step.streams, program_.seed + static_cast<std::uint64_t>(member->world));
-      for (int i = 0; i < step.streams; ++i) gate.Hold(member->lanes[i]);
-      if (step.launches > 0) member->lanes.BeginCapture();
+    if (step.shuffled && grouped) Shuffle(order);
+    if (step.null_too && !grouped) {
+      gate.Open();
+      for (Issued* one : order) one->prepared.BeforeEnd();
+    }
+    for (Tools* its : tools) {
+      its->lanes.Use(step.streams, its->seed);
+      for (int i = 0; i < step.streams; ++i) gate.Hold(its->lanes[i]);
+      if (step.launches > 0) its->lanes.BeginCapture();
     }
     ncclResult_t result = ncclSuccess;
     for (int d = 0; d < step.depth; ++d) Must(ncclGroupStart(), "ncclGroupStart");
-    for (Issued* one : order) Note(result, IssueToStream(*one, step.depth > 0));
+    Note(result, IssueMixed(step, order));
+    if (step.null_too && grouped) {
+      for (Issued* one : order) one->prepared.BeforeEnd();
+      opener = std::jthread([&gate, us = static_cast<int>(Mix(program_.seed + steps_) % 300)] {
+        Wait(us);
+        gate.Open();
+      });
+    }
     for (int d = 0; d < step.depth; ++d) Note(result, ncclGroupEnd());
     for (Issued* one : order) one->prepared.BeforeEnd();
+    FinishStreams(step, tools, gate, result, order);
+  }
+
+  /// Without a group around them, calls on the null stream return when they are complete: then this
+  /// thread's ranks make each call in a group.
+  ncclResult_t IssueMixed(const Step& step, const std::vector<Issued*>& order) {
+    ncclResult_t result = ncclSuccess;
+    for (std::size_t first = 0, end = 0; first < order.size(); first = end) {
+      end = first + 1;
+      if (step.null_too && step.depth == 0)
+        while (end < order.size() &&
+               order[end]->prepared.call().id == order[first]->prepared.call().id)
+          ++end;
+      const bool own_group = end - first > 1;
+      const bool grouped = own_group || step.depth > 0;
+      if (own_group) Must(ncclGroupStart(), "ncclGroupStart");
+      for (std::size_t i = first; i < end; ++i) {
+        Issued& one = *order[i];
+        const bool null = step.null_too && Choice(one, 4) % 2 == 0;
+        Note(result, null ? one.prepared.Issue(grouped) : IssueToStream(one, grouped));
+      }
+      if (own_group) Note(result, ncclGroupEnd());
+    }
+    return result;
+  }
+
+  void FinishStreams(const Step& step, const std::vector<Tools*>& tools, Gate& gate,
+                     ncclResult_t result, const std::vector<Issued*>& order) {
     // An output that replaces its input, on whichever rank, would be another input the next time.
     const bool once = std::any_of(step.calls.begin(), step.calls.end(),
                                   [](const Call& call) { return call.in_place; });
     if (step.launches > 0)
-      for (Member* member : members) member->lanes.EndCaptureAndLaunch(once ? 1 : step.launches);
+      for (Tools* its : tools) its->lanes.EndCaptureAndLaunch(once ? 1 : step.launches);
     gate.Open();
     std::string failed;
-    for (Member* member : members) {
-      const std::string sentence = member->lanes.Synchronize();
+    for (Tools* its : tools) {
+      const std::string sentence = its->lanes.Synchronize();
       if (failed.empty()) failed = sentence;
     }
     if (!failed.empty()) Note(result, ncclRemoteError);
@@ -706,7 +863,7 @@ class Actor {
 
   void AbortAll(int comm) {
     for (const Part& part : PartsOf(comm)) {
-      part.member->heap->Forget(part.member->comms.at(comm), false);
+      ForgetBuffers(*part.member, comm, false);
       Must(ncclCommAbort(part.member->comms.at(comm)), "ncclCommAbort");
       Drop(*part.member, comm);
     }
@@ -732,6 +889,7 @@ class Actor {
 
   const Program& program_;
   Page& page_;
+  bool may_refuse_;
   std::list<Member> members_;
   World world_;
   std::uint32_t steps_ = 0;
@@ -744,24 +902,8 @@ class Actor {
 int RunThread(const Program& program, const std::vector<int>& ranks, int first_slot,
               bool may_refuse, Page& page) {
   alignas(64) std::byte stack[Heap::kStackBytes];
-  std::string where = fmt::format("world rank {}: ", ranks.front());
-  try {
-    Actor(program, page, ranks, first_slot, stack).Run();
-    return kExitPassed;
-  } catch (const Failure& failure) {
-    page.Tell(where + failure.what());
-    return kExitFailed;
-  } catch (const Refusal& refusal) {
-    if (may_refuse) {
-      page.Refuse(where + refusal.what());
-      return kExitRefused;
-    }
-    page.Tell(where + refusal.what());
-    return kExitFailed;
-  } catch (const std::bad_alloc&) {
-    page.Refuse(where + "no memory for the oracle's own buffers");
-    return kExitRefused;
-  }
+  return Guard(fmt::format("world rank {}: ", ranks.front()), may_refuse, page,
+               [&] { Actor(program, page, ranks, first_slot, may_refuse, stack).Run(); });
 }
 
 }  // namespace
@@ -780,13 +922,10 @@ int RunProcess(const Program& program, int process, bool may_refuse, Page& page)
   int slot = 0;
   const auto first = threads.begin();
   for (auto thread = first; thread != threads.end(); ++thread) {
-    try {
+    const int code = Guard("", may_refuse, page, [&] {
       if (thread != first) running.emplace_back(run, thread->second, slot);
-    } catch (const std::system_error& error) {
-      if (may_refuse) page.Refuse(fmt::format("no thread for the oracle's own: {}", error.what()));
-      if (!may_refuse) page.Tell(fmt::format("no thread for a rank: {}", error.what()));
-      _exit(may_refuse ? kExitRefused : kExitFailed);
-    }
+    });
+    if (code != kExitPassed) _exit(code);
     slot += static_cast<int>(thread->second.size());
   }
   if (first != threads.end()) run(first->second, 0);

@@ -62,7 +62,9 @@ void AddStepSimplifications(std::size_t at, std::vector<Simpler>& all) {
   };
   add([](Step& s) { return s.what == What::kRun && s.rank >= 0 && Set(s.rank, -1); });
   add([](Step& s) { return Set(s.launches, 0); });
-  add([](Step& s) { return s.launches == 0 && Set(s.streams, 0); });
+  add([](Step& s) { return Set(s.apart, false); });
+  add([](Step& s) { return Set(s.null_too, false); });
+  add([](Step& s) { return s.launches == 0 && !s.null_too && Set(s.streams, 0); });
   add([](Step& s) { return s.streams > 1 && Set(s.streams, 1); });
   add([](Step& s) { return Set(s.shuffled, false); });
   add([](Step& s) { return Set(s.nonblocking, false); });

@@ -92,9 +92,10 @@ void StartAndWait(const Program& program, const Layout& layout, SharedPage& page
     }
     children.push_back(child);
   }
+  if (layout.delayed && fork() == 0) DelayThreads(children, program.seed);
   for (int process = 0; process < static_cast<int>(children.size());) {
     int status = 0;
-    const pid_t ended = waitpid(-1, &status, 0);  // busy loops never end
+    const pid_t ended = waitpid(-1, &status, 0);  // helpers never end
     const auto found = std::find(children.begin(), children.end(), ended);
     if (found == children.end()) continue;
     const int which = static_cast<int>(found - children.begin());
