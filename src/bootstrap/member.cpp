@@ -221,7 +221,7 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
       }))
     return;
   const std::string what = "was lost: " + why;
-  const bool settled = standing() && line.role != Role::kPeerOut;
+  const bool settled = standing() && (line.role != Role::kPeerOut || line.spoke);
   if (settled) return OnLost(line.peer, Code::kPeerLost, what);
   // Before there is a roster a rank of this host hears of nothing but through us.
   if (line.local_rank && roster_.size() == 0) return FailOn(line.peer, Code::kPeerLost, what);
@@ -373,6 +373,7 @@ void Member::OnFrame(LineId id, Line& line, const Frame& frame) {
     if (!IsLateFrame(line.role, frame.type)) OnMisfit(id, frame);
     return;
   }
+  line.spoke = true;
   const auto type = static_cast<FrameType>(frame.type);
   if (type == FrameType::kBeat) return;
   if (line.role == Role::kRoot) return OnRootFrame(id, line, frame);

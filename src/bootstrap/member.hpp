@@ -176,6 +176,7 @@ class Member final : public Machine {
     bool local_rank = false;  // kChild: called us, and checked in through us
     bool ready = false;       // kChild: all below it are connected; kRoot: it has welcomed us
     bool done = false;        // kRoot: its work is done
+    bool spoke = false;       // a frame has come on it
   };
   struct Outgoing {  // a line that is still being made
     Role role;

@@ -445,6 +445,7 @@ Result<std::unique_ptr<Control>> Control::Form(GroupId id,
     control->roster_ = *child->roster;
   }
   control->rank_ = rank;
+  control->ranks_of_parent_ = ranks;
   process_->Watch(child);
   return control;
 }

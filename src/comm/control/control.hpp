@@ -66,6 +66,8 @@ class Control {
   /// When it came how far, by the clock of os::Now.
   bootstrap::Milestones milestones() const;
   Rank rank() const { return rank_; }
+  /// Of a child: by rank, the rank of the parent. Else empty.
+  const std::vector<std::uint32_t>& ranks_of_parent() const { return ranks_of_parent_; }
   /// The same on all its ranks, and another for each child of a communicator.
   bootstrap::GroupId id() const;
 
@@ -181,6 +183,7 @@ class Control {
   std::chrono::milliseconds operation_timeout_;
   bootstrap::Roster roster_;
   Rank rank_{};
+  std::vector<std::uint32_t> ranks_of_parent_;
   std::uint64_t splits_ = 0;                        // so far: all ranks count alike
   std::vector<std::vector<std::uint32_t>> shrunk_;  // the ranks that each shrink here has kept
 };

@@ -1,5 +1,6 @@
 #include "comm/establish/establish.hpp"
 
+#include "comm/establish/renumber.hpp"
 #include "comm/establish/stages.hpp"
 #include "comm/run/host_memory.hpp"
 #include "plan/search/search.hpp"
@@ -128,23 +129,9 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
                   std::move(timeline), abort);
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& process,
-                                                const Config& config,
+Result<std::unique_ptr<Communicator>> FormChild(const Communicator& parent,
+                                                std::unique_ptr<Control> control,
                                                 const std::stop_token& abort) {
-  const std::uint64_t shortages = process->shortages();
-  auto formed = Form(process, config, abort);
-  if (formed.ok() || process->shortages() == shortages) return formed;
-  // The last failure may say nothing of the cause: a peer that could not call, say, is missing.
-  Error error = std::move(formed).error();
-  error.message += "; this process was out of file descriptors meanwhile: raise ulimit -n";
-  return error;
-}
-
-Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
-                                                     std::unique_ptr<Control> control,
-                                                     const std::stop_token& abort) {
   Timeline timeline("EstablishChild");
   Origin origin = ChildOf(parent.origin(), *control);
   control->set_operation_timeout(InitTimeout(*origin.process, origin.config));
@@ -163,6 +150,31 @@ Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
   return Complete(std::move(origin), std::move(control),
                   {local_host, std::move(listeners), std::move(memory), std::move(peer_infos)},
                   std::move(timeline), abort);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& process,
+                                                const Config& config,
+                                                const std::stop_token& abort) {
+  const std::uint64_t shortages = process->shortages();
+  auto formed = Form(process, config, abort);
+  if (formed.ok() || process->shortages() == shortages) return formed;
+  // The last failure may say nothing of the cause: a peer that could not call, say, is missing.
+  Error error = std::move(formed).error();
+  error.message += "; this process was out of file descriptors meanwhile: raise ulimit -n";
+  return error;
+}
+
+Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
+                                                     std::unique_ptr<Control> control,
+                                                     const std::stop_token& abort) {
+  const std::vector<std::uint32_t> numbers = control->ranks_of_parent();
+  auto formed = FormChild(parent, std::move(control), abort);
+  if (formed.ok()) return formed;
+  Error error = std::move(formed).error();
+  error.message = Renumbered(error.message, numbers);
+  return error;
 }
 
 }  // namespace ringlet::comm

@@ -35,7 +35,8 @@ Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& 
                                                 const Config& config, const std::stop_token& abort);
 
 /// Makes a communicator of the ranks that `control` joins, all of them ranks of `parent`. Blocks as
-/// Establish does. See family.hpp for what calls it.
+/// Establish does. See family.hpp for what calls it. Errors name ranks by their numbers in
+/// `parent`.
 Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
                                                      std::unique_ptr<Control> control,
                                                      const std::stop_token& abort);

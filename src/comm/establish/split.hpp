@@ -24,7 +24,7 @@ Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<
                                             std::int32_t key, const std::stop_token& abort);
 
 /// Called by all ranks of `parent` but those in `excluded`, which may be dead: the parent may have
-/// failed. Ranks keep their order.
+/// failed. Ranks keep their order. Errors name ranks by their numbers in `parent`.
 /// \param excluded  ranks of the parent, in any order, the same on all callers
 /// Errors  kInvalidArgument  a rank that does not exist, or the caller's own; or, found among the
 ///                           callers, that they did not exclude the same ranks

@@ -135,6 +135,25 @@ TEST_P(SplitOver, AParentThatSomeHaveShrunkIsSplitAndShrunkAgain) {
   });
 }
 
+// Rank 2 here is rank 1 among those that stay.
+TEST_P(SplitOver, AFailedShrinkNamesRanksByTheirNumbersInTheParent) {
+  RunRanks(4, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
+    ASSERT_TRUE(parent.ok());
+    if (rank == 1) return;
+    if (rank == 2) {
+      const auto control = (*parent)->control().Shrink({1});
+      ASSERT_TRUE(control.ok());
+      EXPECT_EQ((*control)->ranks_of_parent(), (std::vector<std::uint32_t>{0, 2, 3}));
+      (*control)->Fail({Code::kAborted, (*control)->roster().DescribeRank(Rank{1}) + " gives up"});
+      return;
+    }
+    const auto rest = Shrink(**parent, {1}, {});
+    ASSERT_FALSE(rest.ok());
+    EXPECT_THAT(rest.error().message, HasSubstr("rank 2 (host "));
+    EXPECT_THAT(rest.error().message, testing::Not(HasSubstr("rank 1 ")));
+  });
+}
+
 TEST_P(SplitOver, ARankThatExcludesOthersIsToldSo) {
   RunRanks(4, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());
