@@ -73,6 +73,16 @@ class Scanner {
     return cpus.ok() ? *std::move(cpus) : CpuSet();
   }
 
+  // Kernels before 2.6.25, and what hwloc-gather-topology packs, have the mask alone.
+  CpuSet ReadCpus(const std::string& folder) {
+    const std::optional<std::string> list = sysfs_.Peek(folder + "cpulist");
+    const std::optional<std::string> mask = list ? std::nullopt : sysfs_.Peek(folder + "cpumap");
+    if (!mask) return ParseCpus(list ? *list : sysfs_.Read(folder + "cpulist"), folder + "cpulist");
+    Result<CpuSet> cpus = CpuSet::ParseMask(*mask);
+    if (!cpus.ok()) sysfs_.Miss(fmt::format("{}cpumap: {}", folder, cpus.error().message));
+    return cpus.ok() ? *std::move(cpus) : CpuSet();
+  }
+
   // Of a host with one node and without devices nothing lies between parts: its CPUs are all that
   // counts, and what the processor is called, and how much memory it has, is left out. False:
   // there are several.
@@ -105,7 +115,7 @@ class Scanner {
     const std::string folder = fmt::format("{}/node{}/", kNodes, id);
     NumaNode node;
     node.id = id;
-    node.cpus = ParseCpus(sysfs_.Read(folder + "cpulist"), folder + "cpulist");
+    node.cpus = ReadCpus(folder);
     const std::optional<std::uint64_t> memory = ParseMemTotal(sysfs_.Read(folder + "meminfo"));
     if (!memory) sysfs_.Miss(folder + "meminfo does not tell how much memory the node has");
     node.memory_bytes = memory.value_or(0);
@@ -173,7 +183,7 @@ std::optional<NumaNode> ReadOnlyNode(const os::FileTree& files) {
   const auto id = ParseKnown(online.ok() ? Trim(*online) : "");
   if (!id) return std::nullopt;  // "0-1", say
   const auto list = files.Read(fmt::format("{}/node{}/cpulist", kNodes, *id));
-  Result<CpuSet> cpus = CpuSet::Parse(list.ok() ? *list : "");
+  Result<CpuSet> cpus = CpuSet::Parse(list.ok() ? list->substr(0, list->find('\0')) : "");
   if (!cpus.ok() || cpus->empty()) return std::nullopt;
   NumaNode node;
   node.id = *id;

@@ -47,6 +47,29 @@ void WriteTwoSockets(TempTree& tree) {
   tree.Directory("sys/bus/pci/devices");
 }
 
+TEST(ScanTest, CpusOfANodeComeFromItsMaskWhereThereIsNoList) {
+  TempTree tree;
+  const std::string nodes = "sys/devices/system/node/";
+  tree.Write(nodes + "node0/cpumap", "0000000f\n").Write(nodes + "node0/distance", "10 20\n");
+  tree.Write(nodes + "node1/cpumap", "000000f0\n").Write(nodes + "node1/distance", "20 10\n");
+  const HostScan scan = ScanOf(tree);
+  ASSERT_EQ(scan.view.numa_nodes.size(), 2u);
+  EXPECT_EQ(ToString(scan.view.numa_nodes[0].cpus), "0-3");
+  EXPECT_EQ(ToString(scan.view.numa_nodes[1].cpus), "4-7");
+  EXPECT_THAT(scan.missing, testing::Each(testing::Not(HasSubstr("cpulist"))));
+}
+
+TEST(ScanTest, ANulBehindAListOfCpusIsNoPartOfIt) {
+  TempTree tree;
+  const std::string nodes = "sys/devices/system/node/";
+  tree.Write(nodes + "node0/cpulist", std::string("0-3\n\0", 5));
+  tree.Write(nodes + "node1/cpulist", std::string("4-7\n\0", 5));
+  const HostScan scan = ScanOf(tree);
+  ASSERT_EQ(scan.view.numa_nodes.size(), 2u);
+  EXPECT_EQ(ToString(scan.view.numa_nodes[0].cpus), "0-3");
+  EXPECT_EQ(ToString(scan.view.numa_nodes[1].cpus), "4-7");
+}
+
 TEST(ScanTest, ReadsATwoSocketMachine) {
   TempTree tree;
   WriteTwoSockets(tree);

@@ -9,6 +9,16 @@ namespace ringlet::discovery {
 
 using topology::BusId;
 
+namespace {
+
+/// Without blanks at its ends, and without what follows a NUL: Linux 5.15-rc wrote one behind lists
+/// of CPUs.
+std::string TextOf(const std::string& content) {
+  return std::string(Trim(std::string_view(content).substr(0, content.find('\0'))));
+}
+
+}  // namespace
+
 std::string ResolveLink(std::string_view link, std::string_view target) {
   std::vector<std::string_view> parts;
   const auto walk = [&](std::string_view path) {
@@ -53,13 +63,13 @@ void Sysfs::Miss(std::string what) {
 std::optional<std::string> Sysfs::Peek(const std::string& path) const {
   const Result<std::string> content = files_.Read(path, kSmallFileBytesMax);
   if (!content.ok()) return std::nullopt;
-  return std::string(Trim(*content));
+  return TextOf(*content);
 }
 
 std::string Sysfs::Read(const std::string& path) {
   Result<std::string> content = files_.Read(path, kSmallFileBytesMax);
   if (!content.ok()) Miss(content.error().message);
-  return content.ok() ? std::string(Trim(*content)) : "";
+  return content.ok() ? TextOf(*content) : "";
 }
 
 std::optional<std::uint32_t> Sysfs::PeekNumber(const std::string& path) const {
