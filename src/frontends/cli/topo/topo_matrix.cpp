@@ -192,7 +192,8 @@ std::string SmiText(const PathView& view) {
     for (const NodeIndex to : nodes)
       text += "\t" + (from == to ? " X " : SmiWord(view, from, view.paths.From(from, to)));
     const std::optional<NodeIndex> numa = NumaOf(view, from);
-    text += numa ? fmt::format("\t{}\n", view.graph->at(*numa).number) : "\t\n";
+    const std::uint32_t id = numa ? view.graph->at(*numa).number : topology::kUnknownNuma;
+    text += id == topology::kUnknownNuma ? "\tN/A\n" : fmt::format("\t{}\n", id);
   }
   return text;
 }
@@ -214,7 +215,9 @@ std::string MatrixJson(const PathView& view, bool with_numa) {
       entry["bus"] = ToString(device.bus);
       entry["architecture"] = ArchitectureText(device.gcn, device.compute_capability);
     }
-    if (const auto numa = NumaOf(view, node)) entry["numa"] = graph.at(*numa).number;
+    const auto numa = NumaOf(view, node);
+    if (numa && graph.at(*numa).number != topology::kUnknownNuma)
+      entry["numa"] = graph.at(*numa).number;
     listed.push_back(std::move(entry));
   }
   for (std::size_t from = 0; from < nodes.size(); ++from) {

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "frontends/cli/tool_run_for_test.hpp"
+#include "os/fs/temp_tree_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -141,6 +142,20 @@ TEST(TopoMatrixTest, PortsAreMergedIntoTheVirtualDeviceThatNcclMade) {
   ASSERT_EQ(nodes.size(), 3u);
   EXPECT_EQ(nodes[2]["name"], "mlx5_0+mlx5_1");
   EXPECT_EQ(nodes[2]["nccl"], "NET/0-2");
+}
+
+TEST(TopoMatrixTest, AnUnknownNumaNodeHasNoNumber) {
+  os::TempTree tree;
+  tree.Write("unknown.xml",
+             "<system version=\"1\"><cpu numaid=\"-1\" arch=\"x86_64\" vendor=\"GenuineIntel\" "
+             "familyid=\"6\" modelid=\"143\"><pci busid=\"0000:01:00.0\" class=\"0x030200\">"
+             "<gpu dev=\"0\" sm=\"90\" rank=\"0\" gdr=\"1\"/></pci></cpu></system>");
+  const std::string file = tree.root() + "/unknown.xml";
+  const ToolRun smi = RunCommand({"topo", "matrix", "--nvidia-smi", file});
+  EXPECT_THAT(smi.output, HasSubstr("\tN/A\n"));
+  EXPECT_THAT(smi.output, testing::Not(HasSubstr("4294967295")));
+  EXPECT_THAT(RunCommand({"topo", "matrix", "--json", file}).output,
+              testing::Not(HasSubstr("4294967295")));
 }
 
 /// The pairs that nvidia-smi printed with NICs, on a machine of that shape.
