@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/value/text.hpp"
 
@@ -65,7 +66,20 @@ Status AddRange(std::string_view part, std::string_view range, std::vector<std::
   return Ok();
 }
 
+/// "[fe80::1%eth0]" or "[::1]:2": an IPv6 address, perhaps with a number of slots behind it. Ranges
+/// have no colon.
+std::optional<std::string_view> BracketedAddress(std::string_view part) {
+  const std::size_t close = part.find(']');
+  if (!part.starts_with('[') || close == std::string_view::npos) return std::nullopt;
+  const std::string_view address = part.substr(1, close - 1), rest = part.substr(close + 1);
+  const bool has_slots = rest.starts_with(':') && ParseDecimal(rest.substr(1));
+  if (address.find(':') == std::string_view::npos || !(rest.empty() || has_slots))
+    return std::nullopt;
+  return address;
+}
+
 Status AddPart(std::string_view part, std::vector<std::string>& hosts) {
+  if (const auto address = BracketedAddress(part)) return AddName(*address, hosts);
   const std::size_t open = part.find('[');
   if (open == std::string_view::npos) return AddName(part, hosts);
   const std::size_t close = part.find(']', open);

@@ -38,6 +38,13 @@ TEST(HostList, OtherTextsAreRefused) {
   EXPECT_THAT(WhyNot(std::string(300, 'x')), HasSubstr("no name of a host"));
 }
 
+TEST(HostFile, AddressesOfIpv6AreInBrackets) {
+  EXPECT_THAT(*ParseHostFile("node1 slots=2\n[fe80::1%eth0]:2\n[::1]\n"),
+              ElementsAre("node1", "fe80::1%eth0", "::1"));
+  EXPECT_THAT(*ParseHostList("[fd00::1]:8,n[1-2]"), ElementsAre("fd00::1", "n1", "n2"));
+  EXPECT_THAT(WhyNot("[fe80::1]x"), HasSubstr("no range"));
+}
+
 TEST(HostFile, OfLaunchers) {
   EXPECT_THAT(*ParseHostFile("# ours\na slots=8\n\n  b:4 # old\nc[1-2]\n"),
               ElementsAre("a", "b", "c1", "c2"));
