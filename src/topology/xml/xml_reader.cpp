@@ -19,6 +19,25 @@ std::uint32_t Next(const std::vector<T>& parts) {
   return static_cast<std::uint32_t>(parts.size());
 }
 
+/// NCCL writes the extended family of an x86 processor sixteen times: 175 is the kernel's 25.
+std::uint32_t KernelFamily(std::uint32_t family) {
+  constexpr std::uint32_t kBase = 15, kLast = kBase + 255 * 16;
+  const bool extended = family > kBase && family <= kLast && family % 16 == kBase;
+  return extended ? kBase + family / 16 : family;
+}
+
+/// The program that writes files with such an outermost element.
+std::string_view OtherFile(std::string_view root) {
+  if (root == "graphs") return "this is a graph file, for NCCL_GRAPH_FILE";
+  if (root == "topology")
+    return "this is hwloc's XML, as lstopo writes it; NCCL writes its own with "
+           "NCCL_TOPO_DUMP_FILE=FILE";
+  if (root == "nvidia_smi_log")
+    return "this is what nvidia-smi -q -x writes; NCCL writes its topology with "
+           "NCCL_TOPO_DUMP_FILE=FILE";
+  return "";
+}
+
 class ViewReader {
  public:
   ViewReader(const XmlText& text, std::string_view file) : context_{text, std::string(file)} {}
@@ -75,23 +94,23 @@ class ViewReader {
     }
   }
 
-  void Keep(pugi::xml_node child, const XmlElement& parent, std::string_view reason) {
+  void Keep(pugi::xml_node child, const XmlElement& parent, std::string_view reason,
+            Severity severity = Severity::kWarning) {
     const std::string path =
         fmt::format("{}/{}", parent.path(), Printable(child.name(), kTextBytesShown));
     std::string xml = RawXml(child);
     const bool fits = xml.size() <= HostView::kUnknownBytesMax;
-    SayOf(child, path, fits ? Severity::kWarning : Severity::kError, "unknown-element",
-          std::string(reason), fits ? "it is kept" : "it is too long to be kept");
+    SayOf(child, path, fits ? severity : Severity::kError, "unknown-element", std::string(reason),
+          fits ? "it is kept" : "it is too long to be kept");
     if (fits) view().unknown_elements.push_back({parent.part(), std::move(xml)});
   }
 
   bool ReadSystem(pugi::xml_node root) {
     if (std::string_view(root.name()) != "system") {
-      const bool graphs = std::string_view(root.name()) == "graphs";
       SayOf(root, Printable(root.name(), kTextBytesShown), Severity::kError, "not-a-topology",
             fmt::format("the outermost element is <{}>, not <system>",
                         Printable(root.name(), kTextBytesShown)),
-            graphs ? "this is a graph file, for NCCL_GRAPH_FILE" : "");
+            std::string(OtherFile(root.name())));
       return false;
     }
     XmlElement system(context_, root, "system", {PartKind::kSystem});
@@ -195,7 +214,7 @@ class ViewReader {
     CpuModel model;
     model.arch = cpu.Text("arch").value_or("");
     model.vendor = cpu.Text("vendor").value_or("");
-    model.family = cpu.Number("familyid").value_or(0);
+    model.family = KernelFamily(cpu.Number("familyid").value_or(0));
     model.model = cpu.Number("modelid").value_or(0);
     if (view().numa_nodes.empty()) {
       view().cpu = model;
@@ -238,7 +257,10 @@ class ViewReader {
     const pugi::xml_attribute busid = node.attribute("busid");
     const Result<BusId> bus = BusId::Parse(busid.value());
     if (!bus.ok())
-      return Keep(node, parent, busid ? bus.error().message : "busid is missing; NCCL stops here");
+      return Keep(
+          node, parent,
+          busid ? bus.error().message : "busid is missing; NCCL stops here; take it from lspci -D",
+          Severity::kError);
     if (depth > HostView::kDepthMax)
       return Keep(node, parent, fmt::format("PCI deeper than {} levels", HostView::kDepthMax));
     XmlElement element(context_, node, fmt::format("{}/pci[{}]", parent.path(), ToString(*bus)),
@@ -269,8 +291,8 @@ class ViewReader {
   void ReadPciLink(pugi::xml_node node, const XmlElement& pci) {
     std::vector<BusId>& peers = view().pci[pci.part().index].peers;
     const Result<BusId> target = BusId::Parse(node.attribute("target").value());
-    if (!target.ok() || peers.size() == HostView::kLinksMax)
-      return Keep(node, pci, target.ok() ? "too many pcilinks" : target.error().message);
+    if (!target.ok()) return Keep(node, pci, target.error().message, Severity::kError);
+    if (peers.size() == HostView::kLinksMax) return Keep(node, pci, "too many pcilinks");
     XmlElement element(context_, node, fmt::format("{}/pcilink", pci.path()),
                        {PartKind::kPciLink, pci.part().index, Next(peers)});
     peers.push_back(*element.Bus("target"));

@@ -132,6 +132,40 @@ TEST(XmlReaderTest, UnknownPartsAreKeptAndTold) {
   EXPECT_EQ(reading.findings.size(), 3u);
 }
 
+TEST(XmlReaderTest, PartsThatStopNcclAreErrors) {
+  for (const std::string& text : {Within("<pci class='0x03'/>"),
+                                  Within("<pci busid='x' class='0x03'/>"), InPci("<pcilink/>")}) {
+    const XmlReading reading = ReadXml(text, "");
+    ASSERT_EQ(reading.findings.size(), 1u) << text;
+    EXPECT_EQ(reading.findings[0].severity, Severity::kError) << text;
+  }
+}
+
+TEST(XmlReaderTest, XmlOfOtherProgramsIsRecognized) {
+  const auto cure = [](const std::string& text) { return ReadXml(text, "").findings.at(0).cure; };
+  EXPECT_THAT(cure("<topology version='2.0'><object type='Machine'/></topology>"),
+              testing::HasSubstr("hwloc's XML"));
+  EXPECT_THAT(cure("<nvidia_smi_log/>"), testing::HasSubstr("nvidia-smi -q -x"));
+  EXPECT_THAT(cure("<graphs/>"), testing::HasSubstr("NCCL_GRAPH_FILE"));
+}
+
+TEST(XmlReaderTest, FamiliesAreTheKernels) {
+  const auto family = [](const std::string& id) {
+    return ViewFromXml(
+               "<system version='1'><cpu numaid='0' arch='x86_64' vendor='AuthenticAMD' "
+               "familyid='" +
+                   id + "' modelid='1'/></system>",
+               "")
+        .value()
+        .cpu.family;
+  };
+  EXPECT_EQ(family("175"), 25u) << "as NCCL writes it";
+  EXPECT_EQ(family("25"), 25u);
+  EXPECT_EQ(family("143"), 23u);
+  EXPECT_EQ(family("6"), 6u);
+  EXPECT_EQ(family("15"), 15u);
+}
+
 TEST(XmlReaderTest, PartsWithoutAPlaceAreKept) {
   EXPECT_THAT(RulesOf(Within("<gpu dev='0'/>")), ElementsAre("unknown-element system/cpu[0]/gpu"));
   EXPECT_THAT(RulesOf(Within("<pci class='0x03'/>")),

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/value/text.hpp"
 #include "topology/xml/xml_reader.hpp"
@@ -11,11 +14,77 @@
 namespace ringlet::topology {
 namespace {
 
+constexpr std::size_t kTagBytesShown = 60;
 constexpr std::string_view kBom = "\xef\xbb\xbf";
 
 bool IsControl(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte < 0x20 && c != '\t' && c != '\n' && c != '\r';
+}
+
+/// A tag that opens an element.
+struct OpenTag {
+  std::string_view name;
+  std::size_t at = 0;
+};
+
+struct Mismatch {
+  OpenTag open, closing;
+  bool is_stray = false;  ///< no element of that name is open
+};
+
+/// The end of what begins at `at` and is no tag of an element: a comment, a declaration or the
+/// like. nullopt: it is a tag.
+std::optional<std::size_t> EndOfOther(std::string_view text, std::size_t at) {
+  const auto behind = [&](std::string_view end) {
+    const std::size_t found = text.find(end, at);
+    return found == std::string_view::npos ? text.size() : found + end.size();
+  };
+  if (text.substr(at).starts_with("<!--")) return behind("-->");
+  if (text.substr(at).starts_with("<![CDATA[")) return behind("]]>");
+  if (text.substr(at).starts_with("<?")) return behind("?>");
+  if (text.substr(at).starts_with("<!")) return behind(">");
+  return std::nullopt;
+}
+
+/// The > of a tag, outside quotes.
+std::size_t EndOfTag(std::string_view text, std::size_t at) {
+  char quote = 0;
+  for (; at < text.size(); ++at) {
+    if (quote != 0) {
+      if (text[at] == quote) quote = 0;
+    } else if (text[at] == '"' || text[at] == '\'') {
+      quote = text[at];
+    } else if (text[at] == '>') {
+      return at;
+    }
+  }
+  return text.size();
+}
+
+/// Of a text whose tags do not match: the last open element, and the closing tag that is not its
+/// own; an empty one at the end of the text.
+std::optional<Mismatch> FindUnclosed(std::string_view text) {
+  std::vector<OpenTag> open;
+  for (std::size_t at = text.find('<'); at < text.size(); at = text.find('<', at)) {
+    if (const auto behind = EndOfOther(text, at)) {
+      at = *behind;
+      continue;
+    }
+    const bool closes = text.substr(at).starts_with("</");
+    const std::size_t name = at + (closes ? 2 : 1), end = EndOfTag(text, name);
+    const OpenTag tag{text.substr(name, text.find_first_of(" \t\r\n/>", name) - name), at};
+    if (!closes && text[end - 1] != '/') open.push_back(tag);
+    if (closes && (open.empty() || open.back().name != tag.name)) {
+      if (open.empty()) return std::nullopt;
+      const bool is_stray = std::ranges::find(open, tag.name, &OpenTag::name) == open.end();
+      return Mismatch{open.back(), tag, is_stray};
+    }
+    if (closes) open.pop_back();
+    at = end;
+  }
+  if (open.empty()) return std::nullopt;
+  return Mismatch{open.back(), {"", text.size()}, false};
 }
 
 class StringSink : public pugi::xml_writer {
@@ -43,7 +112,7 @@ TextPosition LineIndex::At(std::size_t offset) const {
 XmlText::XmlText(std::string_view text)
     : buffer_(text.substr(0, kXmlBytesMax + 1)), lines_(buffer_) {
   CheckBytes(text);
-  if (!refusal_) Parse();
+  if (!refusal_) Parse(text);
   if (!refusal_) CheckTree();
 }
 
@@ -77,14 +146,39 @@ void XmlText::CheckBytes(std::string_view text) {
            "", 0);
 }
 
-void XmlText::Parse() {
+void XmlText::RefuseUnclosed(const pugi::xml_parse_result& result, std::string_view text) {
+  if (result.status != pugi::status_end_element_mismatch) return;
+  const auto unclosed = FindUnclosed(text);
+  if (!unclosed) return;
+  const auto& [open, other, is_stray] = *unclosed;
+  const auto line = [&](std::size_t at) { return lines_.At(at).line; };
+  const std::string name = Printable(open.name, kTagBytesShown);
+  if (is_stray)
+    return Refuse(
+        "not-xml",
+        fmt::format("this is no XML: </{}> closes nothing; the element that is open is <{}> "
+                    "of line {}",
+                    Printable(other.name, kTagBytesShown), name, line(open.at)),
+        "take it out, or write the tag that it should close", other.at + 2);
+  Refuse("not-xml",
+         fmt::format("this is no XML: <{}> of line {} is never closed; {}", name, line(open.at),
+                     other.name.empty()
+                         ? "the file ends before"
+                         : fmt::format("</{}> of line {} comes first",
+                                       Printable(other.name, kTagBytesShown), line(other.at))),
+         fmt::format("write </{}>, or end its tag with /> if nothing is inside", name),
+         open.at + 1);
+}
+
+void XmlText::Parse(std::string_view text) {
   const std::size_t skip = buffer_.starts_with(kBom) ? kBom.size() : 0;
   const pugi::xml_parse_result result = document_.load_buffer_inplace(
       buffer_.data() + skip, buffer_.size() - skip, pugi::parse_default, pugi::encoding_utf8);
   if (result.status == pugi::status_no_document_element)
     return Refuse("no-element", "the file holds no element", "a topology begins with <system", 0);
   const auto offset = skip + static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0));
-  if (!result)
+  if (!result) RefuseUnclosed(result, text);
+  if (!result && !refusal_)
     Refuse("not-xml", fmt::format("this is no XML: {}", result.description()), "",
            std::min(offset, buffer_.size() - 1));
 }

@@ -43,7 +43,8 @@ class XmlText {
 
  private:
   void CheckBytes(std::string_view text);
-  void Parse();
+  void RefuseUnclosed(const pugi::xml_parse_result& result, std::string_view text);
+  void Parse(std::string_view text);
   void CheckTree();
   void Refuse(std::string rule, std::string reason, std::string cure, std::size_t offset);
   TextPosition AtPointer(const char* place) const;

@@ -48,6 +48,17 @@ TEST(XmlTextTest, InvalidXmlIsRefusedWithItsPlace) {
   EXPECT_EQ(RuleOf("\xff\xfe<"), "not-utf8");
 }
 
+TEST(XmlTextTest, AnElementThatIsNeverClosedIsNamed) {
+  const auto refused = [](const std::string& text) { return XmlText(text).refusal().value(); };
+  const XmlRefusal inside = refused("<a>\n <!-- <b> -->\n <b c='>'>\n <b c=\"/>\"/>\n</a>\n");
+  EXPECT_THAT(inside.reason,
+              HasSubstr("<b> of line 3 is never closed; </a> of line 5 comes first"));
+  EXPECT_EQ(inside.at.line, 3u);
+  EXPECT_THAT(inside.cure, HasSubstr("write </b>"));
+  EXPECT_THAT(refused("<a>\n<b/>\n").reason,
+              HasSubstr("<a> of line 1 is never closed; the file ends before"));
+}
+
 TEST(XmlTextTest, BoundsHoldBeforeAnythingIsBuilt) {
   EXPECT_EQ(RuleOf(std::string(kXmlBytesMax + 1, ' ')), "too-large");
   std::string wide = "<a>";

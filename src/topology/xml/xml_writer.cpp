@@ -85,7 +85,11 @@ class XmlWriter {
     if (!model.arch.empty()) Text("arch", model.arch);
     if (!model.vendor.empty()) Text("vendor", model.vendor);
     if (model.family != 0 || model.model != 0) {
-      Number("familyid", std::uint64_t{model.family});
+      // As NCCL: the extended family, which the kernel adds to 15, sixteen times.
+      constexpr std::uint64_t kBase = 15, kLast = kBase + 255;
+      const std::uint64_t family = model.family;
+      const bool extended = family > kBase && family <= kLast;
+      Number("familyid", extended ? kBase + (family - kBase) * 16 : family);
       Number("modelid", std::uint64_t{model.model});
     }
     if (!numa.distances.empty())
