@@ -25,6 +25,10 @@ inline constexpr Bandwidth kRankMemory{17'000};
 /// Source  NCCL takes 10,000 Mbit/s where /sys/class/net/NAME/speed is unreadable or not positive.
 inline constexpr std::uint32_t kUnknownNetSpeedMbitPerS = 10'000;
 
+/// The highest rate of a port that a file may state: four ports of 1.6 Tbit/s, which NCCL may have
+/// merged into one. PCIe 7.0 with 16 lanes carries a third of it.
+inline constexpr std::uint32_t kPortRateMaxMbitPerS = 6'400'000;
+
 /// Within a device, and where nothing is known to limit: as good as no limit.
 /// Source  NCCL's 5000 GB/s for what lies within a device (LOC), and for unknown processors.
 inline constexpr Bandwidth kLocalLink{5'000'000};

@@ -111,6 +111,7 @@ std::vector<Finding> Lint(const HostView& view, const Positions& positions, std:
   LintSystem(context);
   LintCpus(context);
   LintPci(context);
+  LintBusOrder(context);
   LintGpus(context);
   LintLinks(context);
   LintNets(context);

@@ -50,6 +50,7 @@ class LintContext {
 void LintSystem(LintContext& context);
 void LintCpus(LintContext& context);
 void LintPci(LintContext& context);
+void LintBusOrder(LintContext& context);
 void LintGpus(LintContext& context);
 void LintLinks(LintContext& context);
 void LintNets(LintContext& context);

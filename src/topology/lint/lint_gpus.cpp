@@ -39,6 +39,21 @@ void LintModel(LintContext& context, Part part, const Gpu& gpu) {
       fmt::format("write sm=\"{}\"", model->compute_capability));
 }
 
+/// One function is one GPU. Several elements of it are ranks that share the GPU, or its halves, and
+/// then have one dev.
+void LintFunction(LintContext& context, Part part, std::uint32_t first) {
+  const Gpu& gpu = context.view().gpus[part.index];
+  const Gpu& other = context.view().gpus[first];
+  if (first == part.index || !gpu.dev || !other.dev || gpu.dev == other.dev) return;
+  context.Say(
+      Severity::kError, "gpus-on-one-function", part, "dev",
+      fmt::format("device {} is on the function {}, which is already device {} ({}); one PCI "
+                  "function is one GPU",
+                  *gpu.dev, ToString(context.view().pci[gpu.pci].bus), *other.dev,
+                  context.Where({PartKind::kGpu, first})),
+      "give each GPU a pci of its own; nvidia-smi shows the bus ids");
+}
+
 }  // namespace
 
 void LintGpus(LintContext& context) {
@@ -50,6 +65,7 @@ void LintGpus(LintContext& context) {
     const Part part{PartKind::kGpu, i};
     LintNeeded(context, part, gpu);
     LintModel(context, part, gpu);
+    LintFunction(context, part, context.GpusOf(gpu.pci).front());
     if (gpu.rank) {
       const auto [first, is_new] = ranks.emplace(*gpu.rank, i);
       if (!is_new)

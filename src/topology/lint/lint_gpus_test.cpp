@@ -37,5 +37,24 @@ TEST(LintGpusTest, RanksAndDevicesAreOfOneGpu) {
               ElementsAre());
 }
 
+TEST(LintGpusTest, OneFunctionIsOneGpu) {
+  const auto two_on_one = [](HostView& v, std::optional<std::uint32_t> dev) {
+    v.gpus.push_back(v.gpus[0]);
+    v.gpus[1].rank = 1;
+    v.gpus[1].dev = dev;
+  };
+  EXPECT_THAT(
+      SaidOf("gpu", [&](HostView& v) { two_on_one(v, 1); }),
+      ElementsAre("error gpus-on-one-function system/cpu[0]/pci[0000:01:00.0]/gpu[rank 1]"));
+  EXPECT_THAT(SaidOf("gpu",
+                     [&](HostView& v) {
+                       two_on_one(v, 0);
+                       v.gpus[0].mlopart = 0;
+                       v.gpus[1].mlopart = 1;
+                     }),
+              ElementsAre())
+      << "the halves of one GPU have its number";
+}
+
 }  // namespace
 }  // namespace ringlet::topology

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/value/text.hpp"
+#include "topology/graph/bandwidth.hpp"
 #include "topology/lint/lint_context.hpp"
 
 namespace ringlet::topology {
@@ -79,6 +80,49 @@ void LintSameDevice(LintContext& context, Part part, std::uint32_t first) {
               "dev is the number in the order of detection; every net has its own");
 }
 
+/// A GUID is that of a chip. Functions of one card share it; cards do not, except Socket Direct
+/// cards, which reach a second processor by a second slot: then all cards of the host do so.
+void LintGuids(LintContext& context) {
+  const HostView& view = context.view();
+  using Slot = std::pair<std::uint64_t, std::uint64_t>;  // host, and the bus id without function
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::map<Slot, std::uint32_t>> chips;
+  for (std::uint32_t i = 0; i < view.nets.size(); ++i) {
+    const NetInterface& net = view.nets[i];
+    if (!net.guid || *net.guid == 0 || !net.nic) continue;
+    const Part parent = view.nics[*net.nic].parent;
+    if (parent.kind != PartKind::kPci) continue;
+    const std::uint64_t host = context.HostOf({PartKind::kNet, i});
+    chips[{host, *net.guid}].emplace(Slot{host, view.pci[parent.index].bus.value >> 4}, i);
+  }
+  const auto shared =
+      std::ranges::count_if(chips, [](const auto& chip) { return chip.second.size() > 1; });
+  if (static_cast<std::size_t>(shared) * 2 > chips.size() && chips.size() > 1) return;
+  for (const auto& [chip, slots] : chips) {
+    const std::uint32_t first = slots.begin()->second;
+    for (const auto& [slot, net] : slots)
+      if (net != first)
+        context.Say(Severity::kWarning, "duplicate-guid", {PartKind::kNet, net}, "guid",
+                    fmt::format("the GUID {:#x} is already that of {}, which is in another slot; "
+                                "NCCL takes ports with one GUID for one chip, and divides its "
+                                "bandwidth among them",
+                                chip.second, context.Where({PartKind::kNet, first})),
+                    "ibv_devinfo shows the sys_image_guid of each card");
+  }
+}
+
+/// A rate that no port has: NCCL merges up to four ports into one.
+void LintRate(LintContext& context, Part part) {
+  const NetInterface& net = context.view().nets[part.index];
+  if (net.speed_mbit_per_s.value_or(0) <= kPortRateMaxMbitPerS) return;
+  const std::uint32_t as_kbit = *net.speed_mbit_per_s / 1000;
+  context.Say(
+      Severity::kError, "impossible-rate", part, "speed",
+      fmt::format("no port has {} Gbit/s", *net.speed_mbit_per_s / 1000),
+      as_kbit <= kPortRateMaxMbitPerS
+          ? fmt::format("speed is in Mbit/s: write \"{}\" if the number is in kbit/s", as_kbit)
+          : "speed is in Mbit/s; ibstat or ethtool shows the rate");
+}
+
 }  // namespace
 
 void LintNets(LintContext& context) {
@@ -96,12 +140,14 @@ void LintNets(LintContext& context) {
     }
     const auto [first, is_new] = devices.emplace(std::pair(context.HostOf(part), *net.dev), i);
     if (!is_new) LintSameDevice(context, part, first->second);
+    LintRate(context, part);
     if (!net.speed_mbit_per_s)
       context.Say(Severity::kNote, "no-speed", part, "speed",
                   fmt::format("the speed of \"{}\" is not known; NCCL takes 10 Gbit/s",
                               Printable(net.name, kNetNameBytesShown)),
                   "");
   }
+  LintGuids(context);
 }
 
 }  // namespace ringlet::topology

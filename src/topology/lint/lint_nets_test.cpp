@@ -54,5 +54,31 @@ TEST(LintNetsTest, NicsOfNodesAreJoinedByNccl) {
   EXPECT_THAT(SaidOfLoose([](HostView&) {}), ElementsAre("warning joined-nics system/cpu[1]/nic"));
 }
 
+TEST(LintNetsTest, ARateThatNoPortHasIsNamed) {
+  EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s = 200'000'000; }),
+              ElementsAre("error impossible-rate " + kSecondNet));
+  EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s = 3'200'000; }),
+              ElementsAre())
+      << "four merged ports";
+}
+
+TEST(LintNetsTest, CardsDoNotShareAGuid) {
+  const auto with_guids = [](std::vector<std::uint64_t> guids) {
+    return SaidOf("4 nic", [&](HostView& v) {
+      for (std::size_t i = 0; i < v.nets.size(); ++i) v.nets[i].guid = guids[i];
+    });
+  };
+  EXPECT_THAT(with_guids({1, 2, 3, 4}), ElementsAre());
+  EXPECT_THAT(with_guids({0, 0, 0, 0}), ElementsAre()) << "unknown";
+  EXPECT_THAT(with_guids({1, 1, 3, 4}), ElementsAre("warning duplicate-guid " + kSecondNet));
+  EXPECT_THAT(with_guids({1, 1, 3, 3}), ElementsAre()) << "each card has two slots";
+  EXPECT_THAT(SaidOf("4 nic",
+                     [](HostView& v) {
+                       for (std::size_t i = 0; i < 4; ++i) v.nets[i].guid = i == 1 ? 1 : i + 1;
+                       v.pci[1].bus.value = v.pci[0].bus.value + 1;  // its second function
+                     }),
+              ElementsAre());
+}
+
 }  // namespace
 }  // namespace ringlet::topology

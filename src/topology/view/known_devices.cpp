@@ -89,7 +89,9 @@ std::uint32_t NvLinksMax(std::uint32_t compute_capability) {
   if (compute_capability < 60) return 0;
   if (compute_capability < 70) return 4;
   if (compute_capability < 80) return 6;
-  return compute_capability < 90 ? 12 : 18;
+  if (compute_capability < 90) return 12;
+  const bool is_rubin = compute_capability >= 107 && compute_capability < 110;
+  return is_rubin ? 36 : 18;
 }
 
 std::string_view LayoutName(LinkLayout layout) {

@@ -36,9 +36,9 @@ TEST(KnownDevicesTest, EveryMachineHasAKnownGpuAndASource) {
 }
 
 TEST(KnownDevicesTest, NvLinksAreThoseThatNcclLooksFor) {
-  const std::pair<std::uint32_t, std::uint32_t> table[] = {{52, 0},  {59, 0},  {60, 4},  {69, 4},
-                                                           {70, 6},  {79, 6},  {80, 12}, {89, 12},
-                                                           {90, 18}, {99, 18}, {120, 18}};
+  const std::pair<std::uint32_t, std::uint32_t> table[] = {
+      {52, 0},  {59, 0},  {60, 4},  {69, 4},   {70, 6},   {79, 6},  {80, 12},
+      {89, 12}, {90, 18}, {99, 18}, {120, 18}, {106, 18}, {107, 36}};
   for (const auto& [capability, links] : table)
     EXPECT_EQ(NvLinksMax(capability), links) << capability;
 }
