@@ -26,6 +26,22 @@ std::vector<Defect> OfFile(std::span<const Finding> findings) {
   return defects;
 }
 
+/// Properties of the kind of machine, which the expected machine has, too, are no defects.
+void ForgetExpected(std::vector<Defect>& defects, const HostView& expected) {
+  const Positions none;
+  CheckContext context(expected, none);
+  CheckGpus(context);
+  CheckNarrowLinks(context);
+  const std::vector<Defect> known = context.Take();
+  std::erase_if(defects, [&](const Defect& defect) {
+    if (defect.rule->remedy != Remedy::kNone && defect.rule->remedy != Remedy::kEditFile)
+      return false;
+    return std::ranges::any_of(known, [&](const Defect& other) {
+      return other.rule == defect.rule && other.reason == defect.reason;
+    });
+  });
+}
+
 }  // namespace
 
 std::vector<Defect> Check(const CheckInput& input) {
@@ -37,6 +53,7 @@ std::vector<Defect> Check(const CheckInput& input) {
   CheckLinkStates(context, input.links);
   if (input.expected != nullptr) CheckExpected(context, *input.expected, input.expected_name);
   std::vector<Defect> defects = context.Take();
+  if (input.expected != nullptr) ForgetExpected(defects, *input.expected);
   for (Defect& defect : OfFile(input.findings)) defects.push_back(std::move(defect));
   std::stable_sort(defects.begin(), defects.end(), [](const Defect& a, const Defect& b) {
     if (a.severity != b.severity) return a.severity > b.severity;

@@ -76,6 +76,19 @@ std::uint64_t CheckContext::HostOf(Part part) const {
   return numa ? view_.HostOf(view_.numa_nodes[*numa]) : view_.identity;
 }
 
+std::optional<std::uint32_t> CheckContext::RateOf(std::uint32_t net) const {
+  constexpr std::uint32_t kOtherNetworkClass = 0x028000;  // of Wi-Fi cards
+  const NetInterface& port = view_.nets[net];
+  if (port.speed_mbit_per_s.value_or(0) > kPortRateMaxMbitPerS) return std::nullopt;
+  if (port.speed_mbit_per_s != kUnknownNetSpeedMbitPerS) return port.speed_mbit_per_s;
+  bool is_wifi = port.name.starts_with("wl");
+  if (port.nic && view_.nics[*port.nic].parent.kind == PartKind::kPci) {
+    const PciDevice& card = view_.pci[view_.nics[*port.nic].parent.index];
+    is_wifi = is_wifi || (card.device_class && card.device_class->code == kOtherNetworkClass);
+  }
+  return is_wifi ? std::nullopt : port.speed_mbit_per_s;
+}
+
 std::uint32_t CheckContext::NumaOf(std::uint32_t pci) const {
   const std::optional<std::uint32_t> numa = view_.NumaIndexOf({PartKind::kPci, pci});
   return numa ? view_.numa_nodes[*numa].id : kUnknownNuma;

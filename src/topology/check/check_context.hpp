@@ -47,6 +47,9 @@ class CheckContext {
   /// The function right below the NUMA node that `pci` hangs on, or `pci` itself.
   std::uint32_t RootOf(std::uint32_t pci) const { return roots_[pci]; }
   std::uint64_t HostOf(Part part) const;
+  /// The rate of a port in Mbit/s, where it is one: not a rate that no port has, nor the rate that
+  /// NCCL takes for a card that tells none, of a Wi-Fi card.
+  std::optional<std::uint32_t> RateOf(std::uint32_t net) const;
   /// Id of the NUMA node above a function.
   std::uint32_t NumaOf(std::uint32_t pci) const;
   /// Functions with the same value of it are peers.
@@ -97,6 +100,14 @@ void CheckNics(CheckContext& context);
 void CheckNarrowLinks(CheckContext& context);
 void CheckLinkStates(CheckContext& context, std::span<const LinkState> states);
 void CheckExpected(CheckContext& context, const HostView& expected, std::string_view expected_name);
+/// Parts of CheckExpected.
+void CheckExpectedNics(CheckContext& context, const CheckContext& expected, std::string_view name);
+void CheckExpectedPlaces(CheckContext& context, const CheckContext& expected,
+                         std::string_view name);
+
+/// Whether most GPUs of the machine with fewer of them have the bus ids of GPUs of the other one:
+/// then the devices of both can be told apart by their bus ids.
+bool HaveSameAddresses(const CheckContext& a, const CheckContext& b);
 
 /// The value that most of a group have: the greatest of those that are most frequent.
 struct Majority {

@@ -1,9 +1,8 @@
-// The rules that compare a machine with one that it should be like: by its devices, not by their
-// addresses, which differ from machine to machine, but where both have the same.
+// The rules that compare the GPUs of a machine with those of one that it should be like: not by
+// their addresses, which differ from machine to machine, but where both have the same.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "topology/check/check_context.hpp"
@@ -16,20 +15,18 @@ class Comparison {
   Comparison(CheckContext& context, const CheckContext& expected, std::string_view name)
       : context_(context), expected_(expected), name_(name) {
     for (const CheckedGpu& gpu : context.gpus()) addresses_.insert(context.At(gpu).bus);
-    std::size_t common = 0;
-    for (const CheckedGpu& gpu : expected.gpus()) {
-      wanted_.insert(expected.At(gpu).bus);
-      if (addresses_.contains(expected.At(gpu).bus)) ++common;
-    }
-    same_addresses_ = common * 2 > std::min(wanted_.size(), addresses_.size());
+    for (const CheckedGpu& gpu : expected.gpus()) wanted_.insert(expected.At(gpu).bus);
+    same_addresses_ = HaveSameAddresses(context, expected);
   }
 
   void Run() {
     Gpus();
     Links();
+    C2c();
     Pcie();
-    Ports();
-    if (same_addresses_) Numa();
+    Gdr();
+    CheckExpectedNics(context_, expected_, name_);
+    CheckExpectedPlaces(context_, expected_, name_);
   }
 
  private:
@@ -100,6 +97,44 @@ class Comparison {
     }
   }
 
+  /// Links to the processor of a GPU's package, all together.
+  static std::uint64_t C2cOf(const CheckContext& context, const CheckedGpu& gpu) {
+    std::uint64_t mb_per_s = 0;
+    if (gpu.gpu)
+      for (const C2cLink& link : context.view().gpus[*gpu.gpu].c2c)
+        mb_per_s += std::uint64_t{link.mb_per_s} * link.count;
+    return mb_per_s;
+  }
+
+  void C2c() {
+    std::uint64_t least = ~std::uint64_t{0};
+    for (const CheckedGpu& gpu : expected_.gpus()) least = std::min(least, C2cOf(expected_, gpu));
+    for (const CheckedGpu& gpu : context_.gpus()) {
+      const std::uint64_t have = C2cOf(context_, gpu);
+      if (!gpu.gpu || have >= least || expected_.gpus().empty()) continue;
+      context_.Add(
+          "c2c-fewer", {PartKind::kGpu, *gpu.gpu}, context_.NameOf(gpu),
+          fmt::format("{:.0f} GB/s of C2C; the GPUs of {} have {:.0f} GB/s",
+                      static_cast<double>(have) / 1000, name_, static_cast<double>(least) / 1000),
+          "drain the machine; nvidia-smi c2c -s shows which links are down", {});
+    }
+  }
+
+  /// All GPUs without GPUDirect RDMA, which no comparison with peers shows.
+  void Gdr() {
+    const auto has_gdr = [](const CheckContext& context, const CheckedGpu& gpu) {
+      return gpu.gpu && context.view().gpus[*gpu.gpu].gdr.value_or(false);
+    };
+    for (const CheckedGpu& gpu : expected_.gpus())
+      if (!has_gdr(expected_, gpu)) return;
+    for (const CheckedGpu& gpu : context_.gpus())
+      if (gpu.gpu && context_.view().gpus[*gpu.gpu].gdr == false)
+        context_.Add("gpu-gdr", {PartKind::kGpu, *gpu.gpu}, context_.NameOf(gpu),
+                     fmt::format("no GPUDirect RDMA; the GPUs of {} have it", name_),
+                     "see that nvidia-peermem is loaded and that the GPU's driver is in order",
+                     {GdrChange{{PartKind::kGpu, *gpu.gpu}}});
+  }
+
   /// All GPUs slower than they should be, which no comparison with peers shows.
   void Pcie() {
     PciDevice norm;
@@ -121,67 +156,6 @@ class Comparison {
     }
   }
 
-  /// Rates of ports beside GPUs, the fastest first.
-  static std::vector<std::pair<std::uint32_t, std::uint32_t>> RatesOf(const CheckContext& context) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> rates;
-    for (const CheckedNic& nic : context.nics())
-      for (const std::uint32_t net : nic.nets)
-        if (nic.beside_gpu && context.view().nets[net].speed_mbit_per_s)
-          rates.emplace_back(*context.view().nets[net].speed_mbit_per_s, net);
-    std::stable_sort(rates.begin(), rates.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    return rates;
-  }
-
-  void Ports() {
-    const auto wanted = RatesOf(expected_), have = RatesOf(context_);
-    for (std::size_t i = 0; i < std::min(wanted.size(), have.size()); ++i) {
-      if (have[i].first >= wanted[i].first) continue;
-      const std::uint32_t net = have[i].second;
-      context_.Add("nic-rate", {PartKind::kNet, net}, context_.NameOfPort(net),
-                   fmt::format("{}; a port of {} has {}", GigabitText(have[i].first), name_,
-                               GigabitText(wanted[i].first)),
-                   "ibstat or ethtool shows the port's state; clean or replace cable and "
-                   "transceiver, and see what the switch's port is set to",
-                   {RateChange{net, wanted[i].first}});
-    }
-    // Of a skeleton no port is known, and a NIC may be beside a GPU that is missing.
-    const bool is_skeleton = context_.view().nets.empty() && !context_.nics().empty();
-    const bool lacks_gpus = context_.gpus().size() < expected_.gpus().size();
-    if (have.size() >= wanted.size() || is_skeleton || lacks_gpus || context_.Has("nic-missing"))
-      return;
-    context_.Add("nic-missing", {}, fmt::format("{} ports", have.size()),
-                 fmt::format("{} of the {} ports that {} has beside its GPUs are here", have.size(),
-                             wanted.size(), name_),
-                 "lspci shows whether the NIC is on the bus; if it is, see its driver and whether "
-                 "its port is up; NCCL leaves out ports that are down",
-                 {});
-  }
-
-  void Numa() {
-    std::map<BusId, std::uint32_t> numas;
-    for (const CheckedGpu& gpu : expected_.gpus())
-      numas.emplace(expected_.At(gpu).bus, expected_.NumaOf(gpu.pci));
-    for (const CheckedNic& nic : expected_.nics())
-      numas.emplace(expected_.At(nic).bus, expected_.NumaOf(nic.pci));
-    const auto say = [&](std::string_view rule, std::uint32_t pci, const std::string& name) {
-      const auto wanted = numas.find(context_.view().pci[pci].bus);
-      if (wanted == numas.end() || wanted->second == context_.NumaOf(pci)) return;
-      context_.Add(rule, {PartKind::kPci, pci}, name,
-                   fmt::format("it is at NUMA node {}; in {} it is at {}",
-                               NumaText(context_.NumaOf(pci)), name_, NumaText(wanted->second)),
-                   "cat /sys/bus/pci/devices/ADDRESS/numa_node says where it is: mend the file, or "
-                   "the firmware's setting for NUMA nodes",
-                   {});
-    };
-    for (const CheckedGpu& gpu : context_.gpus()) say("gpu-numa", gpu.pci, context_.NameOf(gpu));
-    for (const CheckedNic& nic : context_.nics()) say("nic-numa", nic.pci, context_.NameOf(nic));
-  }
-
-  static std::string NumaText(std::uint32_t numa) {
-    return numa == kUnknownNuma ? "none" : fmt::format("{}", numa);
-  }
-
   CheckContext& context_;
   const CheckContext& expected_;
   std::string_view name_;
@@ -190,6 +164,14 @@ class Comparison {
 };
 
 }  // namespace
+
+bool HaveSameAddresses(const CheckContext& a, const CheckContext& b) {
+  std::set<BusId> addresses;
+  for (const CheckedGpu& gpu : a.gpus()) addresses.insert(a.At(gpu).bus);
+  const auto common = static_cast<std::size_t>(std::ranges::count_if(
+      b.gpus(), [&](const CheckedGpu& gpu) { return addresses.contains(b.At(gpu).bus); }));
+  return common * 2 > std::min(a.gpus().size(), b.gpus().size());
+}
 
 void CheckExpected(CheckContext& context, const HostView& expected,
                    std::string_view expected_name) {

@@ -13,6 +13,10 @@ namespace ringlet::topology {
 
 /// Four switches at each of two NUMA nodes, with a GPU and a NIC: an HGX H100.
 inline constexpr std::string_view kHgxH100 = "2x(numa: 4x(switch: gpu h100-sxm5 switch, nic 400g))";
+inline const HostView& GoodHgx() {
+  static const HostView view = ParseSynthetic(kHgxH100).value();
+  return view;
+}
 /// The same machine with cards that are on no board.
 inline constexpr std::string_view kCards = "2x(numa: 2x(switch: 2 gpu a100-pcie, nic))";
 

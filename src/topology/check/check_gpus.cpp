@@ -73,6 +73,33 @@ void CheckGpuNuma(CheckContext& context, const GpuGroup& group) {
                   "update the firmware, or give the function its cpu in the topology file", {});
 }
 
+/// A board with switches hangs its GPUs on the NUMA nodes evenly: one of its switches may be on the
+/// wrong node.
+void CheckSpread(CheckContext& context, const GpuGroup& all) {
+  constexpr std::uint16_t kNvidiaVendor = 0x10de;
+  if (all.front()->board->vendor != kNvidiaVendor) return;
+  std::map<std::uint64_t, std::map<std::uint32_t, std::size_t>> hosts;
+  for (const CheckedGpu* gpu : all) ++hosts[gpu->host][context.NumaOf(gpu->pci)];
+  for (const auto& [host, nodes] : hosts) {
+    std::size_t gpus = 0, most = 0, least = all.size();
+    std::string text;
+    for (const auto& [node, count] : nodes) {
+      gpus += count;
+      most = std::max(most, count);
+      least = std::min(least, count);
+      text += fmt::format("{}{} at node {}", text.empty() ? "" : ", ", count, node);
+    }
+    if (gpus % all.front()->board->gpus != 0 || most == least || nodes.contains(kUnknownNuma))
+      continue;
+    context.Add(
+        "gpu-numa", {}, fmt::format("{} GPUs ({})", gpus, all.front()->board->model),
+        fmt::format("they are spread unevenly over NUMA nodes: {}", text),
+        "cat /sys/bus/pci/devices/ADDRESS/numa_node says where each is: correct the file, or "
+        "the firmware's setting for NUMA nodes",
+        {});
+  }
+}
+
 /// The part to which a GPU that is missing would be added: where a NIC waits for one as beside its
 /// peers, else where there are fewest.
 GpuAdded PlaceForMissing(const CheckContext& context, const GpuGroup& group) {
@@ -160,6 +187,7 @@ void CheckGpus(CheckContext& context) {
     }
     if (group.front()->board == nullptr) continue;
     CheckGpuCount(context, group);
+    CheckSpread(context, group);
     CheckGeneration(context, group);
   }
   CheckSilent(context);

@@ -115,5 +115,11 @@ TEST(CheckGpusTest, AnOldHostIsANote) {
               ElementsAre("note gpu-below-model 8 GPUs (h100-sxm5)"));
 }
 
+TEST(CheckGpusTest, ASwitchOfABoardAtTheWrongNodeIsSeen) {
+  const std::vector<std::string> said =
+      JudgedOf(kHgxH100, [](HostView& v) { v.pci[0].parent.index = 1; });
+  EXPECT_THAT(said, testing::Contains("warning gpu-numa 8 GPUs (h100-sxm5)"));
+}
+
 }  // namespace
 }  // namespace ringlet::topology

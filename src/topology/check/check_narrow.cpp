@@ -31,8 +31,8 @@ class NarrowLinks {
     std::vector<Bandwidth> ports(view_.pci.size());
     for (const CheckedNic& nic : context_.nics())
       for (const std::uint32_t net : nic.nets)
-        if (view_.nets[net].speed_mbit_per_s)
-          ports[nic.pci].mb_per_s += NetworkInterface(view_.nets[net].speed_mbit_per_s).mb_per_s;
+        if (const auto rate = context_.RateOf(net))
+          ports[nic.pci].mb_per_s += NetworkInterface(rate).mb_per_s;
     for (const CheckedNic& nic : context_.nics()) Device(nic.pci, ports[nic.pci]);
     for (const CheckedGpu& gpu : context_.gpus()) Device(gpu.pci, {});
     // Below come after above.
@@ -78,7 +78,7 @@ class NarrowLinks {
            PcieChange repair) {
     repair.pci = pci;
     const PciDevice& device = view_.pci[pci];
-    context_.Add("narrow-link", {PartKind::kPci, pci}, context_.NameOfFunction(pci),
+    context_.Add(kNarrowRule, {PartKind::kPci, pci}, context_.NameOfFunction(pci),
                  fmt::format("{}, {}, is far narrower than {}, {}", LinkText(device), RateText(own),
                              what, RateText(below)),
                  "compare with lspci -vv -s on the machine; bridges that a hypervisor or a switch "

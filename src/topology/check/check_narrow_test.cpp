@@ -48,5 +48,22 @@ TEST(CheckNarrowTest, OfANicItsPortsCount) {
               ElementsAre("warning narrow-link 0000:01:00.0 NIC nic0"));
 }
 
+TEST(CheckNarrowTest, ANumberThatIsNoRateNeedsNoLink) {
+  const auto judged = [](std::uint32_t mbit_per_s, const char* name, std::uint32_t code) {
+    return JudgedOf("nic, gpu", [&](HostView& v) {
+      v.nets[0].speed_mbit_per_s = mbit_per_s;
+      v.nets[0].name = name;
+      PciDevice& card = v.pci[v.nics[0].parent.index];
+      card.device_class = PciClass{code};
+      card.link_speed = PcieSpeed::Of(1);
+      card.link_width = 1;
+    });
+  };
+  EXPECT_THAT(judged(10'000, "eth0", 0x020000), ElementsAre(testing::StartsWith("warning narrow")));
+  EXPECT_THAT(judged(10'000, "wlp2s0", 0x020000), IsEmpty()) << "NCCL's placeholder";
+  EXPECT_THAT(judged(10'000, "net0", 0x028000), IsEmpty()) << "by the class of Wi-Fi cards";
+  EXPECT_THAT(judged(200'000'000, "cxi0", 0x020000), IsEmpty()) << "the linter names the rate";
+}
+
 }  // namespace
 }  // namespace ringlet::topology

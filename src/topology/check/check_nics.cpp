@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "topology/check/check_context.hpp"
 
@@ -40,7 +41,7 @@ void CheckPorts(CheckContext& context, const NicGroup& group) {
   for (const CheckedNic* nic : group)
     for (const std::uint32_t net : nic->nets) {
       nets.push_back(net);
-      rates.push_back(view.nets[net].speed_mbit_per_s.value_or(0));
+      rates.push_back(context.RateOf(net).value_or(0));
       if (view.nets[net].gdr.value_or(false)) ++with_gdr;
     }
   if (nets.size() < 2) return;
@@ -105,6 +106,37 @@ void CheckBranches(CheckContext& context) {
   }
 }
 
+/// Switches of one model that lead to GPUs, right below NUMA nodes, have equal links.
+void CheckSwitches(CheckContext& context) {
+  const HostView& view = context.view();
+  std::map<std::uint64_t, std::vector<std::uint32_t>> models;
+  std::set<std::uint32_t> seen;
+  for (const CheckedGpu& gpu : context.gpus()) {
+    const std::uint32_t root = context.RootOf(gpu.pci);
+    if (root != gpu.pci && view.pci[root].ids.vendor != 0 && seen.insert(root).second)
+      models[view.pci[root].ids.packed()].push_back(root);
+  }
+  for (const auto& [model, roots] : models) {
+    std::vector<std::uint64_t> rates;
+    for (const std::uint32_t root : roots) rates.push_back(LinkOf(view.pci[root]).mb_per_s);
+    const Majority most = MajorityOf(rates);
+    // Three of four, or more: half of the switches may be of another purpose.
+    if (roots.size() < 4 || most.value == 0 || most.count * 4 < roots.size() * 3) continue;
+    const PciDevice& peer = view.pci[roots[static_cast<std::size_t>(
+        std::ranges::find(rates, most.value) - rates.begin())]];
+    for (std::size_t i = 0; i < roots.size(); ++i)
+      if (rates[i] != 0 && rates[i] < most.value)
+        context.Add(
+            "switch-pcie", {PartKind::kPci, roots[i]}, context.NameOfFunction(roots[i]),
+            fmt::format("{}, {}; {} of its {} peers have {}, {}", LinkText(view.pci[roots[i]]),
+                        RateText(LinkOf(view.pci[roots[i]])), most.count, roots.size() - 1,
+                        LinkText(peer), RateText(LinkOf(peer))),
+            "reset the machine; if the link does not come back, the switch or its cable is "
+            "to be replaced",
+            {PcieChange{roots[i], peer.link_speed, peer.link_width}});
+  }
+}
+
 }  // namespace
 
 void CheckNics(CheckContext& context) {
@@ -115,6 +147,7 @@ void CheckNics(CheckContext& context) {
     CheckPorts(context, group);
   }
   CheckBranches(context);
+  CheckSwitches(context);
 }
 
 }  // namespace ringlet::topology

@@ -63,5 +63,14 @@ TEST(CheckNicsTest, FewSwitchesAreNoRule) {
   EXPECT_THAT(JudgedOf("2x(switch: 4 gpu, nic), (switch: 4 gpu)", [](HostView&) {}), IsEmpty());
 }
 
+TEST(CheckNicsTest, ASwitchWithASlowerLinkThanItsPeersIsNamed) {
+  const std::vector<std::string> said = JudgedOf(kHgxH100, [](HostView& v) {
+    for (PciDevice& device : v.pci)
+      if (device.parent.kind == PartKind::kNuma) device.ids = {.vendor = 0x1000, .device = 0xc030};
+    v.pci[0].link_width = 8;
+  });
+  EXPECT_THAT(said, ElementsAre("error switch-pcie 0000:01:00.0 PCIe switch"));
+}
+
 }  // namespace
 }  // namespace ringlet::topology

@@ -34,6 +34,11 @@ const DefectRule& DefectRuleOf(std::string_view word);
 /// The word of the rule for what the linter says of a file.
 inline constexpr std::string_view kFileRule = "file";
 
+/// The words of the rules for narrow links: of those that cost bandwidth, or may; and of those that
+/// cost nothing, which only plans of the machine can tell.
+inline constexpr std::string_view kNarrowRule = "narrow-link";
+inline constexpr std::string_view kIdleNarrowRule = "narrow-link-idle";
+
 struct Defect {
   const DefectRule* rule = nullptr;
   Part part = {};              ///< of the view; kSystem: of the whole machine

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "topology/check/check_context.hpp"
@@ -13,7 +14,18 @@ namespace {
 struct MachineAbility {
   std::string model;    ///< of its first GPU; empty: it has none
   std::string ability;  ///< all that it can do
+  std::string processor;
+  std::vector<std::uint64_t> functions;  ///< their models, ascending
 };
+
+/// Machines of one kind have one processor, and most of their PCI functions are of the same models.
+/// A machine that lacks a few is still of its kind.
+bool AreOfOneKind(const MachineAbility& a, const MachineAbility& b) {
+  if (a.model != b.model || a.processor != b.processor) return false;
+  std::vector<std::uint64_t> common;
+  std::ranges::set_intersection(a.functions, b.functions, std::back_inserter(common));
+  return common.size() * 5 > std::max(a.functions.size(), b.functions.size()) * 3;
+}
 
 MachineAbility AbilityIn(const CheckContext& context) {
   const HostView& view = context.view();
@@ -25,30 +37,36 @@ MachineAbility AbilityIn(const CheckContext& context) {
   }
   for (const CheckedNic& nic : context.nics())
     for (const std::uint32_t net : nic.nets)
-      if (nic.beside_gpu)
-        words.push_back(fmt::format("port {} {}", view.nets[net].speed_mbit_per_s.value_or(0),
-                                    LinkOf(context.At(nic)).mb_per_s));
+      words.push_back(fmt::format("port {} {} {}", nic.beside_gpu ? "beside" : "apart",
+                                  context.RateOf(net).value_or(0),
+                                  LinkOf(context.At(nic)).mb_per_s));
   std::ranges::sort(words);
   MachineAbility machine;
   if (!context.gpus().empty()) machine.model = context.ModelKey(context.gpus().front());
   for (const std::string& word : words) machine.ability += word + '\n';
+  machine.processor =
+      fmt::format("{} {} {} {}", view.cpu.arch, view.cpu.vendor, view.cpu.family, view.cpu.model);
+  for (const PciDevice& device : view.pci) machine.functions.push_back(device.ids.packed());
+  std::ranges::sort(machine.functions);
   return machine;
 }
 
-/// The machines of one class: by ability, those that have it.
-using MachineClass = std::map<std::string, std::vector<std::size_t>>;
+/// The machines of one kind: by ability, those that have it.
+struct MachineKind {
+  MachineAbility first;
+  std::map<std::string, std::vector<std::size_t>> machines = {};
 
-std::optional<std::size_t> UsualOf(const MachineClass& machines, std::size_t of) {
-  for (const auto& [ability, members] : machines)
-    if (members.size() >= 2 && members.size() * 2 > of) return members.front();
-  return std::nullopt;
-}
-
-std::size_t CountOf(const MachineClass& machines) {
-  std::size_t count = 0;
-  for (const auto& [ability, members] : machines) count += members.size();
-  return count;
-}
+  std::size_t count() const {
+    std::size_t count = 0;
+    for (const auto& [ability, members] : machines) count += members.size();
+    return count;
+  }
+  std::optional<std::size_t> usual() const {
+    for (const auto& [ability, members] : machines)
+      if (members.size() >= 2 && members.size() * 2 > count()) return members.front();
+    return std::nullopt;
+  }
+};
 
 }  // namespace
 
@@ -59,29 +77,31 @@ std::string AbilityOf(const HostView& view) {
 
 std::vector<std::optional<std::size_t>> UsualMachines(std::span<const HostView* const> views) {
   const Positions none;
-  std::map<std::string, MachineClass> classes;
+  std::vector<MachineKind> kinds;
+  std::vector<std::size_t> without;  // any GPU
   std::size_t all = 0;
   for (std::size_t i = 0; i < views.size(); ++i) {
     if (views[i] == nullptr) continue;
-    MachineAbility machine = AbilityIn(CheckContext(*views[i], none));
-    classes[machine.model][machine.ability].push_back(i);
     ++all;
+    MachineAbility machine = AbilityIn(CheckContext(*views[i], none));
+    if (machine.model.empty()) {
+      without.push_back(i);
+      continue;
+    }
+    auto kind = std::ranges::find_if(
+        kinds, [&](const MachineKind& one) { return AreOfOneKind(one.first, machine); });
+    if (kind == kinds.end()) kind = kinds.insert(kind, MachineKind{machine});
+    kind->machines[machine.ability].push_back(i);
   }
   std::vector<std::optional<std::size_t>> usual(views.size());
-  std::optional<std::size_t> of_fleet;
-  for (const auto& [model, machines] : classes) {
-    if (model.empty()) continue;
-    const std::size_t count = CountOf(machines);
-    const std::optional<std::size_t> like = UsualOf(machines, count);
-    if (count * 2 > all) of_fleet = like;
-    for (const auto& [ability, members] : machines)
+  for (const MachineKind& kind : kinds) {
+    const std::optional<std::size_t> like = kind.usual();
+    for (const auto& [ability, members] : kind.machines)
       for (const std::size_t i : members)
         if (like && std::ranges::count(members, *like) == 0) usual[i] = like;
+    if (kind.count() * 2 <= all) continue;
+    for (const std::size_t i : without) usual[i] = like;
   }
-  const auto without = classes.find("");
-  if (without == classes.end()) return usual;
-  for (const auto& [ability, members] : without->second)
-    for (const std::size_t i : members) usual[i] = of_fleet;
   return usual;
 }
 

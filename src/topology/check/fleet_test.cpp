@@ -53,5 +53,21 @@ TEST(FleetTest, AddressesAndNamesAreNoAbility) {
   EXPECT_EQ(AbilityOf(good), AbilityOf(other));
 }
 
+TEST(FleetTest, MachinesOfAnotherKindAreNotComparedThoughTheirGpusAreTheSame) {
+  const HostView good = ParseSynthetic(kHgxH100).value();
+  const HostView other_processor = Sick("2x(numa: 4x(switch: gpu h100-sxm5 switch))",
+                                        [](HostView& v) { v.cpu.vendor = "AuthenticAMD"; });
+  const HostView other_devices = ParseSynthetic("2 gpu h100-sxm5 switch").value();
+  const HostView* const views[] = {&good, &good, &good, &other_processor, &other_devices};
+  EXPECT_THAT(UsualMachines(views), Each(Eq(std::nullopt)));
+}
+
+TEST(FleetTest, AMachineThatLacksItsNicsIsStillOfItsKind) {
+  const HostView good = ParseSynthetic("8 gpu h100-sxm5 switch, 2 nic 400g").value();
+  const HostView bare = ParseSynthetic("8 gpu h100-sxm5 switch").value();
+  const HostView* const views[] = {&good, &good, &bare};
+  EXPECT_EQ(UsualMachines(views), (Usual{{}, {}, 0}));
+}
+
 }  // namespace
 }  // namespace ringlet::topology

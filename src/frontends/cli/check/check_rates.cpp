@@ -73,6 +73,18 @@ std::optional<DefectCost> CheckRates::CostOf(const HostView& with, const HostVie
   return worst;
 }
 
+bool CheckRates::AreNarrowLinksIdle(const HostView& view, const HostView& well,
+                                    const std::vector<Defect>& defects) {
+  std::vector<Change> others;
+  for (const Defect& defect : defects)
+    if (defect.rule->word != topology::kNarrowRule)
+      others.insert(others.end(), defect.repair.begin(), defect.repair.end());
+  const Result<HostView> narrow = topology::Repaired(view, others);
+  std::string why_not;
+  const auto cost = narrow.ok() ? CostOf(*narrow, well, why_not) : std::nullopt;
+  return cost && cost->lost().mb_per_s == 0 && why_not.empty();
+}
+
 MachineCosts CheckRates::CostsOf(const HostView& view, const std::vector<Defect>& defects) {
   MachineCosts costs;
   costs.each.resize(defects.size());
@@ -88,6 +100,7 @@ MachineCosts CheckRates::CostsOf(const HostView& view, const std::vector<Defect>
     return costs;
   }
   costs.together = CostOf(view, *well, costs.why_not);
+  costs.narrow_links_are_idle = AreNarrowLinksIdle(view, *well, defects);
   std::size_t planned = 0;
   for (std::size_t i = 0; i < defects.size() && costs.together; ++i) {
     if (defects[i].repair.empty() || planned++ >= kPlannedDefectsMax) continue;

@@ -33,6 +33,8 @@ struct MachineCosts {
   std::vector<std::optional<DefectCost>> each = {};
   std::optional<DefectCost> together = {};  ///< of all that plans can tell about
   std::string why_not = {};                 ///< if the machine cannot be planned at all
+  /// Whether all narrow links together cost nothing, as plans tell.
+  bool narrow_links_are_idle = false;
 };
 
 class CheckRates {
@@ -51,6 +53,9 @@ class CheckRates {
   Result<topology::Bandwidth> RateOf(const topology::HostView& view, std::uint32_t hosts);
   std::optional<DefectCost> CostOf(const topology::HostView& with,
                                    const topology::HostView& without, std::string& why_not);
+
+  bool AreNarrowLinksIdle(const topology::HostView& view, const topology::HostView& well,
+                          const std::vector<topology::Defect>& defects);
 
   plan::GpuPlanOptions options_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, Result<topology::Bandwidth>> known_;

@@ -163,7 +163,7 @@ std::string FleetReport(const std::vector<CheckedMachine>& machines, bool all) {
   const auto refused = std::ranges::count_if(
       machines, [](const CheckedMachine& machine) { return !machine.refusal.empty(); });
   const auto faulty = std::ranges::count_if(
-      machines, [](const CheckedMachine& machine) { return !machine.defects.empty(); });
+      machines, [](const CheckedMachine& machine) { return machine.worst() > Severity::kNote; });
   std::string text =
       fmt::format("{}: {} healthy, {} with findings, {} without a verdict\n",
                   Counted(machines.size(), "machine"),

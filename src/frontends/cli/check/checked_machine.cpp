@@ -10,6 +10,20 @@
 #include "topology/lint/lint.hpp"
 
 namespace ringlet::cli {
+namespace {
+
+/// Narrow links that cost nothing are how such machines are built: the uplink of a switch, say,
+/// whose GPU reaches its processor otherwise.
+void TakeForNotes(std::vector<topology::Defect>& defects) {
+  for (topology::Defect& defect : defects) {
+    if (defect.rule->word != topology::kNarrowRule) continue;
+    defect.rule = &topology::DefectRuleOf(topology::kIdleNarrowRule);
+    defect.severity = defect.rule->severity;
+    defect.cure.clear();
+  }
+}
+
+}  // namespace
 
 MachineToCheck ReadMachine(const std::string& source) {
   MachineToCheck machine{.title = source};
@@ -68,6 +82,7 @@ CheckedMachine CheckMachine(const MachineToCheck& machine, const topology::HostV
                                      .expected = expected,
                                      .expected_name = expected_name});
   checked.costs = rates.CostsOf(*machine.view, checked.defects);
+  if (checked.costs.narrow_links_are_idle) TakeForNotes(checked.defects);
   return checked;
 }
 
