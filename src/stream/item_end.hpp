@@ -61,6 +61,8 @@ class ItemEnd {
   void Wait() const { ended_.wait(false, std::memory_order_acquire); }
   /// Null where it is done, or what failed is forgiven. \pre  not pending
   FailureRef failure() const;
+  /// The reason why the item did not end well, forgiven or not; null: it did. \pre  not pending
+  const FailureRef& cause() const { return failure_; }
   /// When it ended. \pre  not pending
   Instant when() const { return when_; }
 

@@ -197,7 +197,21 @@ std::vector<StreamCall> TakeStreamCalls(Group& collected) {
   return calls;
 }
 
-Result<bool> RunCalls(Group collected);
+Status CheckAlike(const Group& collected) {
+  if (collected.unblocked.empty() || collected.unblocked.size() == collected.calls.size())
+    return Ok();
+  return Error{Code::kInvalidArgument,
+               "a group has calls on communicators that block and on others that do not"};
+}
+
+/// The calls on null streams. \pre  CheckAlike
+Result<bool> RunNullCalls(Group collected) {
+  for (const Group::Beginning& one : collected.begins) RINGLET_TRY(RecordBegin(one.event));
+  if (!collected.unblocked.empty())
+    return BeginCalls(std::move(collected.unblocked), std::move(collected.calls));
+  RINGLET_TRY(comm::RunGroup(collected.calls));
+  return false;
+}
 
 Result<bool> RunStreamCalls(Group collected) {
   const bool unblocked = std::any_of(collected.streamed.begin(), collected.streamed.end(),
@@ -214,23 +228,21 @@ Result<bool> RunStreamCalls(Group collected) {
                    "none of them was issued; close the group first"};
   for (const comm::GroupedCall& call : collected.calls)
     RINGLET_TRY(call.communicator->Validate(call.work));
-  RINGLET_TRY(IssueCalls(TakeStreamCalls(collected)));
-  collected.streamed.clear();
-  RINGLET_TRY(RunCalls(std::move(collected)));
-  return unblocked;
+  std::vector<StreamCall> calls = TakeStreamCalls(collected);
+  RINGLET_TRY(CheckAlike(collected));
+  bool goes_on = unblocked;
+  RINGLET_TRY(IssueCalls(std::move(calls), [&]() -> Status {
+    RINGLET_TRY_ASSIGN(const bool begun, RunNullCalls(std::move(collected)));
+    goes_on = goes_on || begun;
+    return Ok();
+  }));
+  return goes_on;
 }
 
 Result<bool> RunCalls(Group collected) {
   if (!collected.streamed.empty()) return RunStreamCalls(std::move(collected));
-  for (const Group::Beginning& one : collected.begins) RINGLET_TRY(RecordBegin(one.event));
-  if (collected.unblocked.empty()) {
-    RINGLET_TRY(comm::RunGroup(collected.calls));
-    return false;
-  }
-  if (collected.unblocked.size() < collected.calls.size())
-    return Error{Code::kInvalidArgument,
-                 "a group has calls on communicators that block and on others that do not"};
-  return BeginCalls(std::move(collected.unblocked), std::move(collected.calls));
+  RINGLET_TRY(CheckAlike(collected));
+  return RunNullCalls(std::move(collected));
 }
 
 }  // namespace

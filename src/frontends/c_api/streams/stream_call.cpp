@@ -119,16 +119,6 @@ void Describe(StreamCallSet& set) {
   }
 }
 
-Status RunHere(const StreamCallSet& set) {
-  std::vector<comm::GroupedCall> grouped;
-  for (const StreamCall& call : set.calls) {
-    call.issued->Await();
-    grouped.push_back(call.call);
-  }
-  for (const StreamCall& call : set.calls) RINGLET_TRY(RecordBegin(call.begins));
-  return comm::RunGroup(grouped);
-}
-
 stream::JointTask JointTaskOf(const StreamCallSet& set) {
   stream::JointTask joint{.streams = set.streams, .task = TaskOf(set), .awaited = set.waits};
   for (const StreamCall& call : set.calls)
@@ -153,18 +143,10 @@ std::vector<StreamCallSet> Gather(std::vector<StreamCall> calls) {
   std::sort(sets.begin(), sets.end(),
             [](const Placed& a, const Placed& b) { return a.places.front() < b.places.front(); });
   std::vector<StreamCallSet> gathered;
-  Placed here;
   for (Placed& placed : sets) {
     Describe(placed.set);
-    if (placed.set.streams.empty()) {
-      Absorb(here, std::move(placed));
-    } else {
-      gathered.push_back(std::move(placed.set));
-    }
+    gathered.push_back(std::move(placed.set));
   }
-  if (here.set.calls.empty()) return gathered;
-  Describe(here.set);
-  gathered.push_back(std::move(here.set));
   return gathered;
 }
 
@@ -204,19 +186,19 @@ Status RecordBegin(ringletEvent_t event) {
   return event ? ToStatus(stream::StreamTable::Here().RecordNow(event)) : Ok();
 }
 
-Status IssueCalls(std::vector<StreamCall> calls) {
-  const std::vector<StreamCallSet> sets = Gather(std::move(calls));
+Status IssueCalls(std::vector<StreamCall> calls, const std::function<Status()>& meanwhile) {
   std::vector<stream::JointTask> tasks;
-  for (const StreamCallSet& set : sets)
-    if (!set.streams.empty()) tasks.push_back(JointTaskOf(set));
+  for (const StreamCallSet& set : Gather(std::move(calls))) tasks.push_back(JointTaskOf(set));
   RINGLET_TRY(ToStatus(stream::StreamTable::Here().Enqueue(tasks)));
-  if (sets.back().streams.empty()) RINGLET_TRY(RunHere(sets.back()));
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (!sets[i].waits) continue;
-    tasks[i].done->Wait();
-    if (const stream::FailureRef failure = tasks[i].done->failure()) return failure->error;
+  Status status = meanwhile ? meanwhile() : Ok();
+  for (const stream::JointTask& task : tasks) {
+    if (!task.awaited) continue;
+    task.done->Wait();
+    // The caller's output is not there, even if an abort lets the streams go on.
+    const stream::FailureRef failure = task.done->cause();
+    if (failure && status.ok()) status = failure->error;
   }
-  return Ok();
+  return status;
 }
 
 }  // namespace ringlet::c_api

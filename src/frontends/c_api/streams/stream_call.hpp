@@ -1,6 +1,7 @@
 // Operations that are issued to streams: one item for those of a call or a group that belong
 // together.
 #pragma once
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -31,17 +32,21 @@ struct StreamCallSet {
   bool waits = false;                         ///< some are complete when the caller returns
 };
 
-/// Sets in the order of their first calls. Sets without a stream come as one, the last.
+/// Sets in the order of their first calls.
+/// \pre  a call without a stream has the communicator of a call on a stream
 std::vector<StreamCallSet> Gather(std::vector<StreamCall> calls);
 
 /// The host function that runs them, once or with every launch of a graph. Communicators that are
 /// gone by then are an error.
 stream::TaskRef TaskOf(const StreamCallSet& set);
 
-/// Issues them, and waits for those that are to be complete; captured streams write them down.
+/// Issues them, runs `meanwhile`, and waits for those that must be complete on return. `meanwhile`
+/// runs before any wait: peers may need its operations to complete the operations on streams.
+/// Captured streams record the calls instead.
 /// Errors  kInvalidArgument  no such stream; kUnsupported  a capture does not allow it;
-///         kSystem  no thread; and those of what was waited for
-Status IssueCalls(std::vector<StreamCall> calls);
+///         kSystem  no thread (in these cases `meanwhile` does not run); the first error of
+///         `meanwhile` and of the awaited operations
+Status IssueCalls(std::vector<StreamCall> calls, const std::function<Status()>& meanwhile = {});
 
 /// The answer of a stream as an error of NCCL's functions.
 Status ToStatus(const stream::Answer& answer);

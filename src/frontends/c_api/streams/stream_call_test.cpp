@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "comm/run/no_threads_for_test.hpp"
+#include "frontends/c_api/handles.hpp"
 #include "frontends/c_api/streams/streams_for_test.hpp"
 
 namespace ringlet::c_api {
@@ -55,14 +56,13 @@ TEST(Gather, ASharedStreamOrCommunicatorJoins) {
   EXPECT_THAT(CountsOf(sets[1]), ElementsAre(3));
 }
 
-TEST(Gather, CallsWithoutAStreamComeLast) {
-  const auto sets = Gather({CallOf(1, 0, 1), CallOf(2, 20, 2), CallOf(3, 0, 3), CallOf(2, 0, 4)});
+TEST(Gather, ACallWithoutAStreamGoesWithItsCommunicator) {
+  const auto sets = Gather({CallOf(2, 20, 2), CallOf(3, 30, 3), CallOf(2, 0, 4)});
   ASSERT_EQ(sets.size(), 2u);
   EXPECT_THAT(CountsOf(sets[0]), ElementsAre(2, 4));
   EXPECT_TRUE(sets[0].waits);
-  EXPECT_THAT(CountsOf(sets[1]), ElementsAre(1, 3));
-  EXPECT_TRUE(sets[1].streams.empty());
-  EXPECT_TRUE(sets[1].waits);
+  EXPECT_THAT(CountsOf(sets[1]), ElementsAre(3));
+  EXPECT_FALSE(sets[1].waits);
 }
 
 /// Sums ones over ranks of one thread, each on its stream.
@@ -212,6 +212,62 @@ TEST(OnStreams, AGroupWithNullStreamsTooCompletesThemOnReturn) {
   streams.Synchronize();
   EXPECT_EQ(out[0], 3);
   DestroyAll(comms);
+}
+
+/// One rank's group: a call on each communicator at a place that `placement` gives (the null stream
+/// or one of two streams), and a second call on the second communicator on the null stream.
+void RunPlacedGroup(const std::vector<Comms>& comms, std::size_t rank, const TestStreams& streams,
+                    int placement) {
+  const std::size_t ranks = comms[0].size();
+  std::vector<int> in(comms.size() + 1, placement + static_cast<int>(rank)), out(in.size(), -1);
+  const int expected =
+      static_cast<int>(ranks) * placement + static_cast<int>(ranks * (ranks - 1)) / 2;
+  const auto sum = [&](std::size_t call, std::size_t communicator, int place) {
+    const cudaStream_t stream =
+        place == 0 ? nullptr : AsCuda(streams[2 * rank + static_cast<std::size_t>(place) - 1]);
+    EXPECT_EQ(ncclAllReduce(&in[call], &out[call], 1, ncclInt, ncclSum, comms[communicator][rank],
+                            stream),
+              ncclSuccess)
+        << LastMessage();
+  };
+  int places = placement;
+  for (std::size_t skipped = 0; skipped < rank * comms.size(); ++skipped) places /= 3;
+  std::vector<std::size_t> complete = {comms.size()};  // on return
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  for (std::size_t i = 0; i < comms.size(); ++i, places /= 3) {
+    sum(i, i, places % 3);
+    if (places % 3 == 0) complete.push_back(i);
+    if (i == 1) sum(comms.size(), 1, 0);
+  }
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << placement << ": " << LastMessage();
+  for (const std::size_t call : complete) EXPECT_EQ(out[call], expected) << placement;
+  for (const std::size_t own : {2 * rank, 2 * rank + 1})
+    EXPECT_EQ(ringletStreamSynchronize(streams[own]), ringletSuccess);
+  EXPECT_THAT(out, Each(expected)) << placement;
+}
+
+/// Runs all 3^6 placements of six calls, each rank on a thread.
+void RunPlacements(std::size_t ranks) {
+  std::vector<Comms> comms;
+  while (comms.size() * ranks < 6) comms.push_back(InitAll(static_cast<int>(ranks)));
+  const TestStreams streams(2 * ranks);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      threads.emplace_back([&, rank] {
+        for (int placement = 0; placement < 729 && !testing::Test::HasFailure(); ++placement)
+          RunPlacedGroup(comms, rank, streams, placement);
+      });
+  }
+  for (const Comms& one : comms) testing::Test::HasFailure() ? AbortAll(one) : DestroyAll(one);
+}
+
+TEST(OnStreams, TwoRanksMayPlaceTheCallsOfAGroupDifferently) {
+  RunPlacements(2);
+}
+
+TEST(OnStreams, ThreeRanksMayPlaceTheCallsOfAGroupDifferently) {
+  RunPlacements(3);
 }
 
 TEST(OnStreams, AGroupOfACommunicatorThatIsGoneIsRefused) {
@@ -610,30 +666,6 @@ TEST(OnStreams, WithoutAThreadNothingIsIssued) {
   EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], AsCuda(streams[0])),
             ncclSuccess);
   streams.Synchronize();
-  DestroyAll(comms);
-}
-
-TEST(OnStreams, CallsOfNoStreamRunAtOnceAndTheirEventsAreRecorded) {
-  const auto comms = InitAll(1);
-  float in = 2, out = 0;
-  comm::Call call;
-  call.count = 1;
-  call.input = View(reinterpret_cast<const std::byte*>(&in), sizeof in);
-  call.output = std::span(reinterpret_cast<std::byte*>(&out), sizeof out);
-  const auto issue = [&](ringletEvent_t begins) {
-    return IssueCalls({{.call = {FindActive(comms[0])->communicator, call},
-                        .issued = *IssuedOf(comms[0]),
-                        .on_stream = false,
-                        .begins = begins}});
-  };
-  ringletEvent_t event = nullptr;
-  ASSERT_EQ(ringletEventCreate(&event, ringletEventDisableTiming), ringletSuccess);
-  EXPECT_TRUE(issue(event).ok());
-  EXPECT_EQ(out, 2);
-  EXPECT_EQ(ringletEventDestroy(event), ringletSuccess);
-  out = 0;
-  EXPECT_EQ(issue(event).error().code, Code::kInvalidArgument) << "it is gone";
-  EXPECT_EQ(out, 0);
   DestroyAll(comms);
 }
 
