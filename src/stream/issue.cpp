@@ -268,10 +268,13 @@ Answer StreamTable::AwaitDevice(int device) {
   Answer answer;
   {
     Lock lock(mutex_);
+    const ItemEndRef before = std::exchange(devices_[device].unreported, nullptr);
     std::vector<Awaited> awaited;
     for (const StreamRef& stream : devices_[device].streams)
       if (Matters(stream->last)) awaited.push_back({stream, stream->last});
     answer = AwaitAll(lock, awaited);
+    const FailureRef failure = before ? before->failure() : nullptr;
+    if (failure && answer.ok()) answer = FailedFor(failure);
   }
   Reap();
   return answer;

@@ -206,11 +206,15 @@ void StreamTable::Reap(bool waits) {
   const auto ends = [&](const StreamWorker& worker, const ItemEndRef& last) {
     return worker.ended() || (waits && !(last && last->pending()));
   };
-  for (auto& [number, device] : devices_) {
+  for (auto& its : devices_) {
+    DeviceStreams& device = its.second;
     std::erase_if(device.streams, [&](const StreamRef& stream) {
       const bool gone = stream->retired && ends(stream->worker, stream->last);
-      if (gone) streams.push_back(stream);
-      return gone;
+      if (!gone) return false;
+      if (!device.unreported && stream->last && stream->last->failure())
+        device.unreported = stream->last;
+      streams.push_back(stream);
+      return true;
     });
   }
   std::erase_if(retired_lanes_, [&](RetiredLane& retired) {

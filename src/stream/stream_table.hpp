@@ -113,6 +113,8 @@ class StreamTable {
   struct DeviceStreams {
     StreamRef legacy = {};
     std::vector<StreamRef> streams = {};  ///< with the legacy one, and with retired ones
+    /// The first failed end of a destroyed stream that no call has reported; null: none.
+    ItemEndRef unreported = {};
   };
 
   explicit StreamTable(std::uintptr_t first_handle);

@@ -99,6 +99,22 @@ TEST(StreamTable, ThreadsOfStreamsThatHaveRunAllAreJoined) {
   EXPECT_TRUE(Table().AwaitDevice(0).ok());
 }
 
+TEST(StreamTable, ADestroyedStreamsFailureIsReportedByItsDevice) {
+  constexpr int kDevice = 9;  // which no other test uses
+  for (int i = 0; i < 2; ++i) {
+    ringletStream_t stream = nullptr;
+    ASSERT_TRUE(Table().Create(&stream, kDevice, ringletStreamNonBlocking, 0).ok());
+    const TaskRef fails = Task([] { EXPECT_TRUE(FailRunningItem("no kernel").ok()); });
+    EXPECT_TRUE(Table().Launch(stream, fails).ok());
+    EXPECT_TRUE(Table().Destroy(stream).ok());
+  }
+  Table().ReapLast();
+  const Answer answer = Table().AwaitDevice(kDevice);
+  EXPECT_EQ(answer.code, ringletFailed);
+  EXPECT_EQ(answer.why, "no kernel");
+  EXPECT_TRUE(Table().AwaitDevice(kDevice).ok()) << "it is reported once";
+}
+
 TEST(StreamTable, ThreadsHavePerThreadStreamsOfTheirOwn) {
   StreamTable::Properties mine, same, others;
   ASSERT_TRUE(Table().Describe(ringletStreamPerThread, &mine).ok());

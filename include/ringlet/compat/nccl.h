@@ -425,11 +425,13 @@ RINGLET_C_API ncclResult_t pncclCommGrow(ncclComm_t comm, int nRanks, const nccl
 /* ---- Ending it ------------------------------------------------------------------------------- */
 
 /* Completes everything issued on `comm`, once, collectively. Afterwards only ncclCommDestroy and
- * ncclCommAbort may follow. */
+ * ncclCommAbort may follow. Returns the error of an operation on a stream, or of one that did not
+ * block, whose result is not there. */
 RINGLET_C_API ncclResult_t ncclCommFinalize(ncclComm_t comm);
 RINGLET_C_API ncclResult_t pncclCommFinalize(ncclComm_t comm);
 
-/* Frees `comm`; finalizes it first if that was not done. */
+/* Frees `comm`; finalizes it first if that was not done, and returns the same errors. `comm` is
+ * freed even then, unless it is busy or no communicator (ncclInvalidArgument). */
 RINGLET_C_API ncclResult_t ncclCommDestroy(ncclComm_t comm);
 RINGLET_C_API ncclResult_t pncclCommDestroy(ncclComm_t comm);
 

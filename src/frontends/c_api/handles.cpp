@@ -120,7 +120,7 @@ Status NotRevoked(const Entry& entry) {
                "the communicator is revoked: it can be split, shrunk, destroyed and aborted only"};
 }
 
-// Its owner gives it up: streams are not to stand still for what it has failed to do.
+// Its owner has aborted it: streams are not to stand still for what it has failed to do.
 void EndFailed(const std::shared_ptr<Issued>& issued) {
   if (!issued) return;
   issued->order()->Forgive();
@@ -129,8 +129,21 @@ void EndFailed(const std::shared_ptr<Issued>& issued) {
 
 // From here on nothing but `entry` has the communicator, so that it goes with that.
 void GiveUp(const Entry& entry) {
-  if (entry.issued) entry.issued->Close();
-  EndFailed(entry.issued);
+  if (!entry.issued) return;
+  entry.issued->Close();
+  entry.issued->AwaitUnused();
+}
+
+// The error of an operation that was begun and whose result is not there. None of a revoked
+// communicator, whose owner has asked for that. \pre  formed, and no operation runs
+Status OutcomeOf(const Entry& entry) {
+  if (entry.communicator->revoked()) return Ok();
+  if (entry.running && entry.running->failure()) return *entry.running->failure();
+  if (!entry.issued) return Ok();
+  if (const auto failed = entry.issued->failure()) return *failed;
+  if (!entry.issued->pending()) return Ok();
+  const auto failed = entry.communicator->failure();
+  return failed ? Status(*failed) : Ok();
 }
 
 // Whether this rank has nothing unfinished on it, so that peers can go on without it until they
@@ -401,9 +414,12 @@ Result<bool> MarkFinalized(ncclComm_t handle) {
   });
   if (!marked.ok()) return marked.error();
   const std::shared_ptr<Issued> issued = FindIssued(handle);
-  if (!blocking) return issued && issued->pending();
+  if (!blocking && issued && issued->pending()) return true;
   RINGLET_TRY(AwaitIssued(handle));
-  return false;
+  return WithEntry(handle, [](Entry& entry) -> Result<bool> {
+    RINGLET_TRY(OutcomeOf(entry));
+    return false;
+  });
 }
 
 Status MarkResting(ncclComm_t handle, bool frees) {
@@ -482,8 +498,10 @@ Status Take(ncclComm_t handle) {
   RINGLET_TRY(AwaitIssued(handle));
   RINGLET_TRY_ASSIGN(Entry entry, Withdraw(handle, false));
   static_cast<void>(Settle(entry));
-  if (entry.communicator) LetGo(std::move(entry));
-  return Ok();
+  if (!entry.communicator) return Ok();
+  Status outcome = OutcomeOf(entry);
+  LetGo(std::move(entry));
+  return outcome;
 }
 
 Status TakeAborted(ncclComm_t handle, const std::string& why) {
@@ -494,6 +512,7 @@ Status TakeAborted(ncclComm_t handle, const std::string& why) {
   if (!entry.communicator) return Ok();
   if (!AtRest(entry)) entry.communicator->Abort(why);
   if (entry.running) entry.running->Wait();
+  if (entry.issued) entry.issued->order()->Forgive();
   LetGo(std::move(entry));
   return Ok();
 }

@@ -71,7 +71,8 @@ Status AwaitIssued(ncclComm_t handle);
 
 /// Finds and forgets: the handle is invalid from now on. Nothing where none was formed. Waits as
 /// AwaitIssued.
-/// Errors  kInvalidArgument  as Find
+/// Errors  kInvalidArgument  as Find, and the handle stays; the error of an operation on a stream,
+///                           or of one that did not block, whose result is not there
 Status Take(ncclComm_t handle);
 /// The same at any time: what is still being formed is stopped first, and what this rank has not
 /// finished is failed on all ranks for the reason `why`. With nothing unfinished it is Take.
@@ -86,7 +87,7 @@ struct State {
 Result<State> StateOf(ncclComm_t handle);
 
 /// A finalized communicator takes no more operations. True: some on streams have not ended, and it
-/// does not block. Errors  as FindActive
+/// does not block. Errors  as FindActive; of operations as Take
 Result<bool> MarkFinalized(ncclComm_t handle);
 
 /// A communicator rests until it is woken. \param frees  its working memory is given back

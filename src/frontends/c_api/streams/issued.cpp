@@ -11,6 +11,16 @@ void Issued::Await() const {
   if (const stream::ItemEndRef last = order_->last()) last->Wait();
 }
 
+std::optional<Error> Issued::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void Issued::Fail(const Error& why) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = why;
+}
+
 Issued::InUse::~InUse() {
   if (!issued_) return;
   issued_->running_.fetch_sub(1);

@@ -2,6 +2,8 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 
 #include "stream/item_end.hpp"
 
@@ -32,6 +34,11 @@ class Issued {
   /// The communicator is given up: those that begin later leave it alone.
   void Close() { closed_.store(true); }
   bool closed() const { return closed_.load(); }
+  /// The first error of those that failed or were not run. Any thread.
+  std::optional<Error> failure() const;
+  /// One of them failed or was not run.
+  void Fail(const Error& why);
+
   /// Waits until none uses it. The caller has failed the communicator, so that this comes soon, and
   /// those that begin later end at once.
   void AwaitUnused() const;
@@ -41,6 +48,8 @@ class Issued {
   const std::shared_ptr<stream::SerialOrder> order_ = std::make_shared<stream::SerialOrder>();
   std::atomic<int> running_{0};
   std::atomic<bool> closed_{false};
+  mutable std::mutex mutex_;  // of the next
+  std::optional<Error> failure_;
 };
 
 }  // namespace ringlet::c_api

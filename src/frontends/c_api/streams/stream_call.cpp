@@ -37,10 +37,12 @@ Error Gone() {
 }
 
 // Ranks that have called the same would wait for this one in vain.
-void FailAll(const std::vector<LaterCall>& calls, const std::string& why) {
-  for (const LaterCall& call : calls)
+void FailAll(const std::vector<LaterCall>& calls, const Error& why) {
+  for (const LaterCall& call : calls) {
+    call.issued->Fail(why);
     if (const auto communicator = call.Communicator(); communicator && !communicator->failure())
-      communicator->Abort(why);
+      communicator->Abort(why.message);
+  }
 }
 
 /// While it lives, what runs on a communicator was enqueued with the item of this thread.
@@ -77,7 +79,8 @@ Status RunLater(const std::vector<LaterCall>& calls) {
   const std::vector<Issued::InUse> in_use = Use(calls);
   Status status = RunOnCommunicators(calls);
   if (status.ok()) return status;
-  FailAll(calls, "an operation on a stream failed: " + status.error().message);
+  FailAll(calls,
+          {status.error().code, "an operation on a stream failed: " + status.error().message});
   Report("an operation on a stream", status.error());
   return status;
 }
@@ -85,7 +88,8 @@ Status RunLater(const std::vector<LaterCall>& calls) {
 void PassOver(const std::vector<LaterCall>& calls, const Error& why) {
   const std::vector<Issued::InUse> in_use = Use(calls);
   FailAll(calls,
-          "an operation was not run, because work before it on its stream failed: " + why.message);
+          {why.code, "an operation was not run, because work before it on its stream failed: " +
+                         why.message});
 }
 
 bool Shares(const StreamCallSet& set, const StreamCall& call) {

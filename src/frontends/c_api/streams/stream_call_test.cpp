@@ -638,6 +638,63 @@ TEST(OnStreams, AFailureIsTheStreamsAndTheCommunicators) {
   AbortAll(comms);
 }
 
+// After `end`, the stream still reports that the operation did not write its output.
+void ExpectFailureIsKept(ncclResult_t (*end)(ncclComm_t)) {
+  const auto comms = InitAll(1);
+  const TestStreams streams(1);
+  float data = 1;
+  EXPECT_EQ(ncclSend(&data, 1, ncclFloat, 0, comms[0], AsCuda(streams[0])), ncclSuccess);
+  EXPECT_EQ(Outcome(comms[0]), ncclSuccess) << "it is issued";
+  EXPECT_NE(end(comms[0]), ncclSuccess);
+  EXPECT_THAT(LastMessage(), HasSubstr("an operation on a stream failed: "));
+  EXPECT_EQ(ringletStreamSynchronize(streams[0]), ringletFailed);
+  ncclCommAbort(comms[0]);
+}
+
+TEST(OnStreams, TheEndOfACommunicatorReportsWhatFailedOnIt) {
+  ExpectFailureIsKept(ncclCommFinalize);
+  ExpectFailureIsKept(ncclCommDestroy);
+}
+
+TEST(OnStreams, TheEndOfACommunicatorReportsWhatWasNotRun) {
+  const auto comms = InitAll(1);
+  const TestStreams streams(1);
+  float data = 1;
+  EXPECT_EQ(
+      ringletStreamLaunch(
+          streams[0], [](void*) { static_cast<void>(ringletStreamFail("no data")); }, nullptr),
+      ringletSuccess);
+  EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], AsCuda(streams[0])),
+            ncclSuccess);
+  EXPECT_NE(ncclCommDestroy(comms[0]), ncclSuccess);
+  EXPECT_THAT(LastMessage(), HasSubstr("no data"));
+  EXPECT_EQ(ringletStreamSynchronize(streams[0]), ringletFailed);
+}
+
+// An abort lets streams go on, but not a caller whose output is not there.
+TEST(OnStreams, AnAbortedCallOnANullStreamIsAnErrorInAGroupToo) {
+  const auto comms = InitAll(2);
+  const TestStreams streams(1);
+  StreamGate gate;
+  gate.Hold(streams[0]);
+  float data[2] = {1, 2};
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclAllReduce(&data[0], &data[0], 1, ncclFloat, ncclSum, comms[0], AsCuda(streams[0])),
+            ncclSuccess);
+  EXPECT_EQ(ncclAllReduce(&data[1], &data[1], 1, ncclFloat, ncclSum, comms[0], nullptr),
+            ncclSuccess);
+  {
+    const std::jthread aborter([&] {
+      while (!FindIssued(comms[0])->pending()) std::this_thread::yield();
+      EXPECT_EQ(ncclCommAbort(comms[0]), ncclSuccess);
+      gate.Open();
+    });
+    EXPECT_NE(ncclGroupEnd(), ncclSuccess);
+  }
+  EXPECT_EQ(ringletStreamSynchronize(streams[0]), ringletSuccess) << "its owner aborted it";
+  AbortAll({comms[1]});
+}
+
 // The worker's thread has the error, and so has the process.
 TEST(OnStreams, AFailureIsTheLastErrorOfThreadsThatHaveNone) {
   const auto comms = InitAll(1);
