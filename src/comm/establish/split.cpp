@@ -83,8 +83,11 @@ Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<
     if (!revived) return std::unique_ptr<Communicator>();
     return EstablishChild(parent, std::move(revived), abort);
   }
+  std::optional<Communicator::Occupancy> occupancy(std::in_place, parent);
+  RINGLET_TRY(occupancy->Check());
   std::optional<AbortsParent> aborts(std::in_place, parent, abort);
   RINGLET_TRY_ASSIGN(auto control, parent.control().Split(color, key));
+  occupancy.reset();
   aborts.reset();
   if (!control) return std::unique_ptr<Communicator>();
   return EstablishChild(parent, std::move(control), abort);
@@ -104,11 +107,14 @@ Result<UniqueId> CreateGrowthId(const Communicator& parent) {
 Result<std::unique_ptr<Communicator>> Grow(Communicator& parent, std::uint32_t size,
                                            const std::optional<UniqueId>& id,
                                            const std::stop_token& abort) {
+  std::optional<Communicator::Occupancy> occupancy(std::in_place, parent);
+  RINGLET_TRY(occupancy->Check());
   Bytes own;
   if (id) own.assign(id->bytes.begin(), id->bytes.end());
   std::optional<AbortsParent> aborts(std::in_place, parent, abort);
   RINGLET_TRY_ASSIGN(const bootstrap::Table given, parent.control().AllGather(std::move(own)));
   aborts.reset();
+  occupancy.reset();
   Config config = parent.origin().config;
   RINGLET_TRY_ASSIGN(config.id, TheId(given));
   RINGLET_TRY(CheckGrowth(parent, size, config.id));

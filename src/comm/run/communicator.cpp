@@ -136,6 +136,20 @@ Communicator::~Communicator() {
   Leave();
 }
 
+Communicator::Occupancy::Occupancy(Communicator& communicator)
+    : fork_guard_(&communicator.fork_guard_) {
+  if (fork_guard_->IsHere() && !communicator.occupied_.exchange(true, std::memory_order_acquire))
+    communicator_ = &communicator;
+}
+
+Status Communicator::Occupancy::Check() const {
+  if (granted()) return Ok();
+  RINGLET_TRY(fork_guard_->Check());
+  return Error{Code::kUnsupported,
+               "another thread is in a call on this communicator: one thread at a time may use it, "
+               "so let the threads take turns, or give each a communicator of its own"};
+}
+
 void Communicator::Leave() {
   if (std::exchange(left_, true)) return;
   WriteTraffic();
@@ -269,11 +283,14 @@ Communicator::MemoryUse Communicator::memory_use() const {
           .shared = host_.shared_bytes()};
 }
 
-void Communicator::FreeWorkingMemory() {
+Status Communicator::FreeWorkingMemory() {
+  const Occupancy occupancy(*this);
+  RINGLET_TRY(occupancy.Check());
   scratch_ = Bytes();
   staging_ = Bytes();
   programs_.clear();
   working_bytes_.store(0, std::memory_order_relaxed);
+  return Ok();
 }
 
 std::span<std::byte> Communicator::WorkingMemory(Bytes& buffer, std::size_t bytes) {
@@ -287,12 +304,17 @@ std::span<std::byte> Communicator::WorkingMemory(Bytes& buffer, std::size_t byte
 Status Communicator::Run(const Work& work) {
   if (const auto* const call = std::get_if<Call>(&work)) return Run(*call);
   if (const auto* const transfer = std::get_if<Transfer>(&work)) return Run({transfer, 1});
+  const Occupancy occupancy(*this);
+  if (!occupancy.granted()) return occupancy.Check();
   RINGLET_TRY(Validate(work));
   RINGLET_TRY_ASSIGN(const auto operation, Prepare(work));
   return RunPrepared(*operation);
 }
 
 Status Communicator::Run(const Call& call) {
+  const Occupancy occupancy(*this);
+  if (!occupancy.granted()) [[unlikely]]
+    return occupancy.Check();
   if (const auto failed = failure()) return *failed;
   RINGLET_TRY(ValidateCall(call));
   if (Skips(call)) return Ok();

@@ -23,6 +23,7 @@
 #include "comm/machine/traffic.hpp"
 #include "comm/plugin/profiler.hpp"
 #include "comm/plugin/tuner.hpp"
+#include "comm/process/fork_guard.hpp"
 #include "comm/run/fault.hpp"
 #include "comm/run/host_memory.hpp"
 #include "comm/run/one_sided.hpp"
@@ -53,6 +54,26 @@ class Communicator {
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
+
+  /// Holds the communicator for one operation. Another thread, or a forked child, gets none: they
+  /// would share buffers and sequence numbers with the operation. Cost  one locked instruction
+  class Occupancy {
+   public:
+    explicit Occupancy(Communicator& communicator);
+    ~Occupancy() {
+      if (communicator_) communicator_->occupied_.store(false, std::memory_order_release);
+    }
+    Occupancy(const Occupancy&) = delete;
+    Occupancy& operator=(const Occupancy&) = delete;
+    bool granted() const { return communicator_ != nullptr; }
+    /// Errors  kUnsupported      another thread runs an operation on it
+    ///         kInvalidArgument  this is a child of the process that made it
+    Status Check() const;
+
+   private:
+    Communicator* communicator_ = nullptr;  // null: it was refused
+    const ForkGuard* fork_guard_;
+  };
 
   const Identity& identity() const { return identity_; }
   const Origin& origin() const { return origin_; }
@@ -86,9 +107,10 @@ class Communicator {
   // longer needed. One thread at a time. How buffers lie and what may be in place:
   // collective/call/call.hpp. Errors of all of them:
   //   kInvalidArgument  the call makes no sense; nothing happened
+  //   kUnsupported      another thread is in an operation; nothing happened
   //   kProtocol         a rank called something else; names the ranks and both calls
   //   kTimeout          names who is awaited; kPeerLost  who is gone; kAborted  who aborted and why
-  // After any but the first the communicator has failed on all ranks, and stays so.
+  // After any but the first two the communicator has failed on all ranks, and stays so.
 
   /// Every rank gets the reduction over all.
   Status AllReduce(Call call) { return RunAs(CallKind::kAllReduce, call); }
@@ -145,7 +167,8 @@ class Communicator {
   };
   MemoryUse memory_use() const;  ///< any thread
   /// Gives the working memory back; operations take it again. The rank's thread, between them.
-  void FreeWorkingMemory();
+  /// Errors  as of Occupancy
+  Status FreeWorkingMemory();
 
   /// Any of the above.
   Status Run(const Work& work);
@@ -287,7 +310,9 @@ class Communicator {
   void StartPartOnHost(const collective::HostPart& part, const Call& call,
                        const collective::Task& task, bool is_first);
 
-  Origin origin_;  // its process's service thread serves the rest: it goes last
+  const ForkGuard fork_guard_ = {};
+  std::atomic<bool> occupied_{false};  // an operation runs
+  Origin origin_;                      // its process's service thread serves the rest: it goes last
   Identity identity_;
   std::unique_ptr<Control> control_;
   PeerTable peer_table_;

@@ -15,7 +15,7 @@ namespace {
 class GroupOperation final : public collective::Operation {
  public:
   explicit GroupOperation(std::shared_ptr<Communicator> communicator)
-      : communicator_(std::move(communicator)) {}
+      : communicator_(std::move(communicator)), occupancy_(*communicator_) {}
 
   Communicator& communicator() const { return *communicator_; }
   void Add(const Work& work) {
@@ -30,6 +30,7 @@ class GroupOperation final : public collective::Operation {
     }
   }
   bool done() const { return done_; }
+  Status CheckOccupancy() const { return occupancy_.Check(); }
 
   Result<bool> Advance() override {
     moved_ = false;
@@ -76,6 +77,7 @@ class GroupOperation final : public collective::Operation {
   }
 
   std::shared_ptr<Communicator> communicator_;
+  const Communicator::Occupancy occupancy_;
   std::vector<Work> calls_;
   std::size_t begun_ = 0;  // of the calls
   std::vector<Put> puts_;
@@ -148,6 +150,8 @@ Status RunGroup(const std::vector<GroupedCall>& calls) {
     RINGLET_TRY(call.communicator->Validate(call.work));
     GroupOperationOf(call.communicator, group_operations).Add(call.work);
   }
+  for (const auto& group_operation : group_operations)
+    RINGLET_TRY(group_operation->CheckOccupancy());
   const Status status = Run(group_operations);
   if (status.ok()) return Ok();
   Error reason = status.error();

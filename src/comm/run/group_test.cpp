@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "comm/establish/ranks_for_test.hpp"
+#include "comm/establish/split.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -47,6 +48,43 @@ TEST_P(GroupOver, OneThreadDrivesAllRanksThroughSeveralCalls) {
     for (std::uint32_t rank = 0; rank < kSize; ++rank)
       for (std::size_t i = 0; i < kCount; i += 997)
         ASSERT_EQ(data[round * kSize + rank][i], static_cast<std::int32_t>(6 + 4 * (i + round)));
+}
+
+// Two threads in one communicator: the second gets an error, and the first goes on.
+TEST(Group, AnotherThreadIsRefused) {
+  const auto all = AllOf(2, {{"RINGLET_LINKS", "shm"}});
+  float data[3] = {1, 2, 3};
+  const auto sum_of = [&](float& value) {
+    const auto bytes = std::as_writable_bytes(std::span(&value, 1));
+    return Call{.input = bytes, .output = bytes, .count = 1};
+  };
+  std::jthread first([&] { EXPECT_TRUE(all[0]->Run(sum_of(data[0])).ok()); });
+  while (all[0]->control().doing().operations == 0) std::this_thread::yield();
+  const std::vector<std::function<Status()>> intruders = {
+      [&] { return all[0]->Run(sum_of(data[2])); },
+      [&] { return all[0]->Run(Work(Call{.kind = CallKind::kBarrier})); },
+      [&] {
+        return all[0]->Send(Rank{1}, std::as_bytes(std::span(data, 1)), 1, DataType::kFloat32);
+      },
+      [&] {
+        return RunGroup({{all[0], sum_of(data[2])}, {all[1], sum_of(data[1])}});
+      },
+      [&] { return all[0]->FreeWorkingMemory(); },
+      [&] {
+        const auto child = Split(*all[0], 0, 0, {});
+        return child.ok() ? Ok() : Status(child.error());
+      },
+  };
+  for (const auto& intruder : intruders) {
+    const Status refused = intruder();
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Code::kUnsupported);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("another thread"));
+  }
+  EXPECT_TRUE(all[1]->Run(sum_of(data[1])).ok());
+  first.join();
+  EXPECT_EQ(data[0], 3);
+  EXPECT_EQ(data[1], 3);
 }
 
 TEST(Group, AMismatchFailsTheCommunicator) {

@@ -476,6 +476,9 @@ std::unique_ptr<collective::Operation> Communicator::Prepare(std::vector<SignalW
 }
 
 Status Communicator::Run(std::span<const Transfer> transfers) {
+  const Occupancy occupancy(*this);
+  if (!occupancy.granted()) [[unlikely]]
+    return occupancy.Check();
   if (const auto failed = failure()) return *failed;
   for (const Transfer& transfer : transfers) RINGLET_TRY(ValidateTransfer(transfer));
   CollectMessages(transfers);

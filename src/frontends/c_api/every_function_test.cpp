@@ -1,8 +1,11 @@
 // Every function of nccl.h, called wrongly and out of turn: an error with its reason, never a
 // crash, and nothing of it stays.
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -285,6 +288,45 @@ TEST(EveryFunction, RefusesWhatIsNoCommunicator) {
         EXPECT_TRUE(end == kOk || end == kArgument) << end;
       }
   EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage);
+}
+
+// The handles of a parent process are errors in its forked child, which must leave the sockets and
+// the shared memory of the communicator alone.
+TEST(EveryFunction, OfACommunicatorOfTheParentProcess) {
+  const Comms comms = InitAll(2);
+  ExpectSum(comms);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    int wrong = 0;
+    for (const OnComm& function : All()) {
+      const bool right = function.call(comms[0]) == ncclInvalidArgument &&
+                         LastMessage().find("before fork()") != std::string::npos;
+      if (!right) ++wrong;
+      if (!right) std::fprintf(stderr, "%s: %s\n", function.name, LastMessage().c_str());
+    }
+    ::_exit(wrong == 0 ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  ExpectSum(comms);
+  DestroyAll(comms);
+}
+
+TEST(EveryFunction, OfAGroupOfTheParentProcess) {
+  const Comms comms = InitAll(2);
+  float data[2] = {1, 2};
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(ncclAllReduce(&data[i], &data[i], 1, ncclFloat, ncclSum, comms[i], nullptr), kOk);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(ncclGroupEnd() == kUsage ? 0 : 1);
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "the child ran the calls of its parent";
+  EXPECT_EQ(ncclGroupEnd(), kOk) << LastMessage();
+  EXPECT_EQ(data[0], 3);
+  DestroyAll(comms);
 }
 
 TEST(EveryFunction, OfAFinalizedCommunicator) {

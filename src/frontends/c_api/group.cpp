@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "comm/process/fork_guard.hpp"
 #include "comm/process/thread.hpp"
 #include "frontends/c_api/streams/stream_call.hpp"
 #include "stream/current_device.hpp"
@@ -41,8 +42,18 @@ struct Group {
     bool blocking;
   };
   std::vector<Streamed> streamed;
+  comm::ForkGuard fork_guard;
 };
 thread_local Group group;
+
+/// Whether the calls of this thread are collected. A child of fork() does not continue the group of
+/// its parent, whose communicators it must leave alone.
+bool IsCollecting() {
+  if (group.depth == 0 || group.fork_guard.IsHere()) [[likely]]
+    return group.depth > 0;
+  new Group(std::exchange(group, Group{}));
+  return false;
+}
 
 /// Data between hosts are not encrypted: who has asked for that gets no such communicator.
 Status CheckEncryption(comm::Communicator& communicator) {
@@ -149,7 +160,7 @@ Result<StreamCall> StreamCallOf(CallJob job) {
 Result<bool> SubmitToStream(CallJob job) {
   const bool blocking = job.held.options.blocking;
   RINGLET_TRY_ASSIGN(StreamCall call, StreamCallOf(std::move(job)));
-  if (group.depth == 0) {
+  if (!IsCollecting()) {
     std::vector<StreamCall> calls;
     calls.push_back(std::move(call));
     RINGLET_TRY(IssueCalls(std::move(calls)));
@@ -271,14 +282,14 @@ Result<bool> SubmitInit(InitJob job) {
     const ncclComm_t handle = *job.out =
         job.gives_one ? ExportForming(forming, job.options) : nullptr;
     Occupy(job.parent, forming);
-    if (group.depth == 0) {
+    if (!IsCollecting()) {
       BeginForming(*forming);
     } else {
       group.begun.push_back({std::move(forming), handle, job.out});
     }
     return true;
   }
-  if (group.depth == 0) {
+  if (!IsCollecting()) {
     RINGLET_TRY(RunInits({std::move(job)}));
     return false;
   }
@@ -292,7 +303,7 @@ Result<bool> SubmitCall(CallJob job) {
   if (stream::IsStream(job.stream)) return SubmitToStream(std::move(job));
   if (job.held.has_issued && job.held.options.blocking) RINGLET_TRY(AwaitIssued(job.handle));
   comm::GroupedCall call{std::move(job.held.communicator), std::move(job.work)};
-  if (group.depth > 0) {
+  if (IsCollecting()) {
     if (begins) group.begins.push_back({group.calls.size(), begins});
     group.calls.push_back(std::move(call));
     if (!job.held.options.blocking) group.unblocked.push_back(job.handle);
@@ -306,7 +317,7 @@ Result<bool> SubmitCall(CallJob job) {
 
 Result<bool> SubmitCollective(ncclComm_t handle, const Held& held, const collective::Call& call,
                               cudaStream_t stream, cudaEvent_t begins) {
-  const bool at_once = group.depth == 0 && begins == nullptr && held.options.blocking;
+  const bool at_once = !IsCollecting() && begins == nullptr && held.options.blocking;
   if (!at_once || stream::IsStream(stream)) [[unlikely]]
     return SubmitCall({handle, held, call, stream, begins});
   if (held.has_issued) RINGLET_TRY(AwaitIssued(handle));
@@ -315,15 +326,16 @@ Result<bool> SubmitCollective(ncclComm_t handle, const Held& held, const collect
 }
 
 void StartGroup() {
+  if (!IsCollecting()) group.fork_guard = {};
   ++group.depth;
 }
 
 void SpoilGroup(const Error& error) {
-  if (group.depth > 0 && !group.spoiled) group.spoiled = error;
+  if (IsCollecting() && !group.spoiled) group.spoiled = error;
 }
 
 Status DropGroup(const Error& why) {
-  if (group.depth == 0)
+  if (!IsCollecting())
     return Error{Code::kUnsupported, "ncclGroupSimulateEnd without ncclGroupStart on this thread"};
   SpoilGroup(why);
   if (--group.depth == 0) Withdraw(std::exchange(group, Group{}));
@@ -331,7 +343,7 @@ Status DropGroup(const Error& why) {
 }
 
 Result<bool> EndGroup() {
-  if (group.depth == 0)
+  if (!IsCollecting())
     return Error{Code::kUnsupported, "ncclGroupEnd without ncclGroupStart on this thread"};
   if (--group.depth > 0) return false;
   Group collected = std::exchange(group, Group{});

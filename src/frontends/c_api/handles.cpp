@@ -1,14 +1,16 @@
 #include "frontends/c_api/handles.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "comm/process/fork_guard.hpp"
 #include "frontends/c_api/guard.hpp"
 #include "frontends/c_api/red_op.hpp"
 #include "stream/host_task.hpp"
@@ -29,35 +31,44 @@ struct Entry {
   std::optional<UniqueId> growth_id = {};  // not used yet
 };
 
-/// Of the parent of a child of fork, which has copies of the objects but not the service thread.
-struct Inherited {
-  std::shared_ptr<comm::Process> process;
-  std::map<ncclComm_t, Entry> entries;
-};
-
+/// Of one process. A child of fork() finds neither the handles nor the process of its parent: it
+/// has copies of these objects, but not the threads that serve them.
 struct Registry {
-  std::mutex mutex;
+  explicit Registry(const Registry* parent)
+      : first_handle(parent ? parent->last_handle.load() : 0),
+        last_handle(first_handle),
+        overrides(parent ? parent->overrides.load() : nullptr) {}
+
+  const std::uintptr_t first_handle;  // the handles up to it are a parent's
+  std::mutex mutex;                   // of the members that are not atomic
   std::map<ncclComm_t, Entry> entries;
   std::shared_ptr<comm::Process> process;
-  EnvMap overrides;
-  bool in_use = false;  // the process: its settings stay
-  pid_t pid = 0;
-  std::uintptr_t last_handle = 0;
-  std::vector<Inherited> inherited;  // never used, never destroyed
+  std::deque<EnvMap> given_overrides;  // the last ones hold; a child may read any of them
+  bool in_use = false;                 // the process: its settings stay
+  std::atomic<std::uintptr_t> last_handle;
+  std::atomic<const EnvMap*> overrides;  // null: none
+
+  EnvMap Overrides() const {
+    const EnvMap* const present = overrides.load();
+    return present ? *present : EnvMap{};
+  }
 };
 
 // A handle is a number that is never used twice, so that a destroyed one is always found out. It
 // looks like a pointer because NCCL's type is one; it is never followed.
 constexpr std::uintptr_t kHandleStep = 16;
 
-// Never destroyed: communicators may be used by threads that outlive main's statics.
 Registry& TheRegistry() {
-  static Registry& registry = *new Registry;
-  return registry;
+  static comm::PerProcess<Registry> registries;
+  return registries.Here();
 }
 
 Error Unknown(ncclComm_t handle) {
   if (!handle) return Error{Code::kInvalidArgument, "the communicator is NULL"};
+  if (reinterpret_cast<std::uintptr_t>(handle) <= TheRegistry().first_handle)
+    return Error{Code::kInvalidArgument,
+                 "the communicator was made before fork(), and this process is the child: it has "
+                 "no communicators of its parent; form one of its own here"};
   return Error{
       Code::kInvalidArgument,
       "this is no communicator of this process: never created, or already destroyed or aborted"};
@@ -187,7 +198,7 @@ void LeaveAtExit(int exit_status, void* /*unused*/) {
   std::vector<std::shared_ptr<comm::Communicator>> left;
   {
     const std::lock_guard lock(registry.mutex);
-    if (exit_status != 0 || registry.pid != ::getpid()) return;
+    if (exit_status != 0) return;
     for (auto& [handle, entry] : registry.entries) {
       static_cast<void>(Settle(entry));
       if (!entry.communicator || !AtRest(entry)) continue;
@@ -205,14 +216,8 @@ void SeeToTheExit() {
 }
 
 Result<std::shared_ptr<comm::Process>> ProcessOf(Registry& registry) {
-  if (registry.process && registry.pid != ::getpid()) {
-    registry.inherited.push_back(
-        {std::move(registry.process), std::exchange(registry.entries, {})});
-    registry.in_use = false;
-  }
   if (!registry.process) {
-    RINGLET_TRY_ASSIGN(registry.process, comm::Process::StartHere(registry.overrides));
-    registry.pid = ::getpid();
+    RINGLET_TRY_ASSIGN(registry.process, comm::Process::StartHere(registry.Overrides()));
     SeeToTheExit();
   }
   return registry.process;
@@ -238,23 +243,23 @@ Status Override(const EnvMap& settings) {
   std::shared_ptr<comm::Process> former;  // ends its threads, which may want the lock
   Registry& registry = TheRegistry();
   const std::lock_guard lock(registry.mutex);
-  EnvMap overrides = registry.overrides;
+  const EnvMap present = registry.Overrides();
+  EnvMap overrides = present;
   for (const auto& [name, value] : settings) overrides.insert_or_assign(name, value);
-  if (overrides == registry.overrides) return Ok();
-  if (registry.process && registry.in_use && registry.pid == ::getpid())
+  if (overrides == present) return Ok();
+  if (registry.process && registry.in_use)
     return Error{Code::kUnsupported,
                  "this process has unique ids, communicators or memory already: say so before the "
                  "first of them"};
-  registry.overrides = std::move(overrides);
+  registry.overrides = &registry.given_overrides.emplace_back(std::move(overrides));
   former = std::exchange(registry.process, nullptr);
   return Ok();
 }
 
 bool IsEncryptionWanted() {
-  Registry& registry = TheRegistry();
-  const std::lock_guard lock(registry.mutex);
-  const auto set = registry.overrides.find("RINGLET_ENCRYPT");
-  return set != registry.overrides.end() && set->second == "1";
+  const EnvMap overrides = TheRegistry().Overrides();
+  const auto set = overrides.find("RINGLET_ENCRYPT");
+  return set != overrides.end() && set->second == "1";
 }
 
 ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator, const CommOptions& options) {
@@ -426,9 +431,9 @@ Status MarkResting(ncclComm_t handle, bool frees) {
   return WithEntry(handle, [&](Entry& entry) -> Status {
     RINGLET_TRY(Active(entry));
     if (const auto failed = entry.communicator->failure()) return *failed;
+    if (frees) RINGLET_TRY(entry.communicator->FreeWorkingMemory());
     entry.rests = true;
     entry.freed = frees;
-    if (frees) entry.communicator->FreeWorkingMemory();
     return Ok();
   });
 }

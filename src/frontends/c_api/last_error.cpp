@@ -2,17 +2,19 @@
 
 #include <mutex>
 
+#include "comm/process/fork_guard.hpp"
+
 namespace ringlet::c_api {
 namespace {
 
-// Never destroyed: operations on streams may end while the program does.
 struct ProcessError {
+  explicit ProcessError(const ProcessError* /*parent*/) {}
   std::mutex mutex;
   std::string message;
 };
 ProcessError& ErrorOfProcess() {
-  static ProcessError& its = *new ProcessError;
-  return its;
+  static comm::PerProcess<ProcessError> its;
+  return its.Here();
 }
 thread_local std::string of_thread;
 thread_local std::string shown;

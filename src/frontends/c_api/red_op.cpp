@@ -7,6 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include "comm/process/fork_guard.hpp"
+
 namespace ringlet::c_api {
 namespace {
 
@@ -19,16 +21,16 @@ struct Made {
   const std::byte* read_later = nullptr;  // or this, when what uses it runs
 };
 
-// Like the handles of communicators, these belong to no object of the C API. Never destroyed: what
-// the program destroys after main may destroy communicators.
+// Like the handles of communicators, these belong to no object of the C API.
 struct RedOps {
+  explicit RedOps(const RedOps* /*parent*/) {}
   std::mutex mutex;
   std::map<std::pair<const comm::Communicator*, int>, Made> made;
   int next = ncclNumOps;
 };
 RedOps& TheRedOps() {
-  static RedOps& registry = *new RedOps;
-  return registry;
+  static comm::PerProcess<RedOps> registries;
+  return registries.Here();
 }
 
 collective::Scalar Copy(const void* scalar, DataType type) {

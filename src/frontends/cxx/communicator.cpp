@@ -137,64 +137,64 @@ std::uint32_t Communicator::hosts() const noexcept {
 // ---- Operations ---------------------------------------------------------------------------------
 
 Status Communicator::AllReduce(SendBuffer send, ReceiveBuffer receive, ReduceOp op) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return RunOn(impl_->communicator, cxx::AllReduceOf(send, receive, op));
 }
 
 Status Communicator::Reduce(SendBuffer send, ReceiveBuffer receive, ReduceOp op, Rank root) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return RunOn(impl_->communicator, cxx::ReduceOf(send, receive, op, root));
 }
 
 Status Communicator::Broadcast(ReceiveBuffer data, Rank root) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return RunOn(impl_->communicator, cxx::BroadcastOf(data, root));
 }
 
 Status Communicator::AllGather(SendBuffer send, ReceiveBuffer receive) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return RunOn(impl_->communicator, cxx::AllGatherOf(send, receive));
 }
 
 Status Communicator::ReduceScatter(SendBuffer send, ReceiveBuffer receive, ReduceOp op) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return RunOn(impl_->communicator, cxx::ReduceScatterOf(send, receive, op));
 }
 
 Status Communicator::AllToAll(SendBuffer send, ReceiveBuffer receive) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return RunOn(impl_->communicator, cxx::AllToAllOf(send, receive));
 }
 
 Status Communicator::Scatter(SendBuffer send, ReceiveBuffer receive, Rank root) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return RunOn(impl_->communicator, cxx::ScatterOf(send, receive, root));
 }
 
 Status Communicator::Gather(SendBuffer send, ReceiveBuffer receive, Rank root) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return RunOn(impl_->communicator, cxx::GatherOf(send, receive, root));
 }
 
 Status Communicator::Send(SendBuffer data, Rank to) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return RunOn(impl_->communicator, cxx::SendOf(data, to));
 }
 
 Status Communicator::Receive(ReceiveBuffer data, Rank from) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return RunOn(impl_->communicator, cxx::ReceiveOf(data, from));
 }
 
 Status Communicator::Barrier() {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return RunOn(impl_->communicator, cxx::Request{});
 }
 
 // ---- Communicators made of this one -------------------------------------------------------------
 
 Result<Communicator> Communicator::Split(std::optional<std::int32_t> color, std::int32_t key) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return comm::Caught([&]() -> Result<Communicator> {
     RINGLET_TRY_ASSIGN(auto formed, comm::Split(*impl_->communicator, color, key, {}));
     if (!formed) return Communicator();
@@ -203,7 +203,7 @@ Result<Communicator> Communicator::Split(std::optional<std::int32_t> color, std:
 }
 
 Result<Communicator> Communicator::Shrink(const std::vector<Rank>& excluded) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return comm::Caught([&]() -> Result<Communicator> {
     std::vector<std::uint32_t> ranks;
     for (const Rank rank : excluded) ranks.push_back(Index(rank));
@@ -213,12 +213,12 @@ Result<Communicator> Communicator::Shrink(const std::vector<Rank>& excluded) {
 }
 
 Result<UniqueId> Communicator::CreateGrowthId() {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return comm::Caught([&] { return comm::CreateGrowthId(*impl_->communicator); });
 }
 
 Result<Communicator> Communicator::Grow(std::uint32_t size, const std::optional<UniqueId>& id) {
-  if (!impl_) return cxx::IsEmpty();
+  RINGLET_TRY(Impl::Check(impl_.get()));
   return comm::Caught([&]() -> Result<Communicator> {
     RINGLET_TRY_ASSIGN(auto formed, comm::Grow(*impl_->communicator, size, id, {}));
     return Communicator(std::make_unique<Impl>(std::move(formed)));
@@ -228,7 +228,7 @@ Result<Communicator> Communicator::Grow(std::uint32_t size, const std::optional<
 // ---- The end ------------------------------------------------------------------------------------
 
 void Communicator::Abort(const std::string& why) noexcept {
-  if (!impl_) return;
+  if (!Impl::Check(impl_.get()).ok()) return;
   static_cast<void>(comm::Caught([&]() -> Status {
     impl_->communicator->Abort(why);
     static_cast<void>(impl_->communicator->control().AwaitFailure(kAbortMax));
@@ -238,6 +238,7 @@ void Communicator::Abort(const std::string& why) noexcept {
 
 std::optional<Error> Communicator::failure() const {
   if (!impl_) return std::nullopt;
+  if (const Status here = impl_->fork_guard.Check(); !here.ok()) return here.error();
   return impl_->communicator->failure();
 }
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <latch>
@@ -269,15 +271,10 @@ TEST(CommunicatorOfCxx, NamesARankThatLeft) {
   EXPECT_THAT(status.error().message, HasSubstr("rank 1"));
 }
 
-void ExpectEmpty(Communicator& communicator) {
-  EXPECT_FALSE(communicator);
-  EXPECT_EQ(communicator.size(), 0u);
-  EXPECT_EQ(communicator.hosts(), 0u);
-  EXPECT_EQ(communicator.rank(), Rank{0});
-  EXPECT_FALSE(communicator.failure());
+/// Every call is refused for this reason.
+void ExpectRefused(Communicator& communicator, const std::string& why) {
   communicator.Abort("nothing happens");
   std::vector<float> data(4);
-  const std::string why = "the communicator is empty";
   EXPECT_THAT(Said(communicator.AllReduce(data, data)), HasSubstr(why));
   EXPECT_THAT(Said(communicator.Reduce(data, data, ReduceOp::kSum, Rank{0})), HasSubstr(why));
   EXPECT_THAT(Said(communicator.Broadcast(data, Rank{0})), HasSubstr(why));
@@ -293,7 +290,39 @@ void ExpectEmpty(Communicator& communicator) {
   EXPECT_THAT(Said(communicator.Shrink({})), HasSubstr(why));
   EXPECT_THAT(Said(communicator.CreateGrowthId()), HasSubstr(why));
   EXPECT_THAT(Said(communicator.Grow(2)), HasSubstr(why));
-  EXPECT_THAT(Said(communicator.Destroy()), HasSubstr(why));
+}
+
+void ExpectEmpty(Communicator& communicator) {
+  EXPECT_FALSE(communicator);
+  EXPECT_EQ(communicator.size(), 0u);
+  EXPECT_EQ(communicator.hosts(), 0u);
+  EXPECT_EQ(communicator.rank(), Rank{0});
+  EXPECT_FALSE(communicator.failure());
+  ExpectRefused(communicator, "the communicator is empty");
+  EXPECT_THAT(Said(communicator.Destroy()), HasSubstr("the communicator is empty"));
+}
+
+// A child has copies of the objects of its parent, and must leave its sockets and memory alone.
+TEST(CommunicatorOfCxx, RefusesAllInAChildOfItsProcess) {
+  std::vector<Communicator> ranks = AllRanks(2);
+  std::vector<float> data = {1, 2};
+  Group group;
+  for (Communicator& one : ranks) group.AllReduce(one, data, data);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ExpectRefused(ranks[0], "before fork()");
+    EXPECT_THAT(Said(group.End()), HasSubstr("before fork()"));
+    group.Barrier(ranks[1]);
+    EXPECT_THAT(Said(group.End()), HasSubstr("before fork()"));
+    EXPECT_THAT(ranks[0].failure().value_or(Error{}).message, HasSubstr("before fork()"));
+    EXPECT_THAT(Said(ranks[0].Destroy()), HasSubstr("before fork()"));
+    ranks[1] = Communicator();
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  RunRanks(std::move(ranks), [](Communicator mine) { ExpectSum(mine); });
 }
 
 TEST(CommunicatorOfCxx, RefusesAllWhenItIsEmpty) {

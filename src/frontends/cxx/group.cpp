@@ -25,7 +25,8 @@ struct Group::Impl {
  private:
   template <typename Asked>
   Status TryAdd(const Communicator& on, const Asked& asked) {
-    Status checked = on.impl_ ? Check(on.impl_->communicator, asked) : Status(cxx::IsEmpty());
+    Status checked = Communicator::Impl::Check(on.impl_.get());
+    if (checked.ok()) checked = Check(on.impl_->communicator, asked);
     if (checked.ok()) return checked;
     Error error = std::move(checked).error();
     error.message = fmt::format("call {} of the group: {}", calls.size() + 1, error.message);

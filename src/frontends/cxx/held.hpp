@@ -8,19 +8,6 @@
 
 namespace ringlet {
 
-struct Communicator::Impl {
-  explicit Impl(std::shared_ptr<comm::Communicator> formed) : communicator(std::move(formed)) {}
-  /// In the child of a fork the threads that serve the communicator are missing: it is kept.
-  ~Impl() {
-    if (!fork_guard.IsHere()) new std::shared_ptr<comm::Communicator>(std::move(communicator));
-  }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-
-  std::shared_ptr<comm::Communicator> communicator;
-  const comm::ForkGuard fork_guard = {};
-};
-
 namespace cxx {
 
 inline Error IsEmpty() {
@@ -30,4 +17,23 @@ inline Error IsEmpty() {
 }
 
 }  // namespace cxx
+
+struct Communicator::Impl {
+  explicit Impl(std::shared_ptr<comm::Communicator> formed) : communicator(std::move(formed)) {}
+  /// In the child of a fork the threads that serve the communicator are missing: it is kept.
+  ~Impl() {
+    if (!fork_guard.IsHere()) new std::shared_ptr<comm::Communicator>(std::move(communicator));
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  /// Errors  kInvalidArgument  there is none, or it was made before a fork
+  static Status Check(const Impl* impl) {
+    return impl ? impl->fork_guard.Check() : Status(cxx::IsEmpty());
+  }
+
+  std::shared_ptr<comm::Communicator> communicator;
+  const comm::ForkGuard fork_guard = {};
+};
+
 }  // namespace ringlet

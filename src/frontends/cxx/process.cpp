@@ -11,15 +11,14 @@ namespace {
 using Processes = std::map<EnvMap, std::shared_ptr<comm::Process>>;
 
 struct ProcessTable {
+  explicit ProcessTable(const ProcessTable* /*parent*/) {}
   std::mutex mutex;
   Processes processes;
-  comm::ForkGuard fork_guard;
 };
 
-// Never destroyed: communicators may be used by threads that outlive main's statics.
 ProcessTable& TheShared() {
-  static ProcessTable& shared = *new ProcessTable;
-  return shared;
+  static comm::PerProcess<ProcessTable> tables;
+  return tables.Here();
 }
 
 }  // namespace
@@ -27,11 +26,6 @@ ProcessTable& TheShared() {
 Result<std::shared_ptr<comm::Process>> ProcessWith(const EnvMap& overrides) {
   ProcessTable& shared = TheShared();
   const std::lock_guard lock(shared.mutex);
-  if (!shared.fork_guard.IsHere()) {
-    new Processes(std::move(shared.processes));  // their threads are the parent's: leave them be
-    shared.processes.clear();
-    shared.fork_guard = comm::ForkGuard();
-  }
   if (const auto found = shared.processes.find(overrides); found != shared.processes.end())
     return found->second;
   if (shared.processes.size() >= kEnvironmentsMax)

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <functional>
+#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
@@ -53,6 +54,22 @@ TEST(Forks, AChildOfABareSystemCallIsSeen) {
   const std::uint64_t here = ForkGeneration();
   EXPECT_TRUE(InChild([] { return ::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0); },
                       [&] { return ForkGeneration() != here; }));
+}
+
+/// Counts the processes from which it was forked, and has a lock that a thread may hold in a fork.
+struct Lineage {
+  explicit Lineage(const Lineage* parent) : forks(parent ? parent->forks + 1 : 0) {}
+  const int forks;
+  std::mutex mutex;
+};
+
+TEST(PerProcess, IsMadeAnewInAChildEvenIfItIsLocked) {
+  static PerProcess<Lineage> lineages;
+  EXPECT_EQ(&lineages.Here(), &lineages.Here());
+  EXPECT_EQ(lineages.Here().forks, 0);
+  const std::lock_guard lock(lineages.Here().mutex);
+  EXPECT_TRUE(
+      InChild(Fork, [] { return lineages.Here().forks == 1 && lineages.Here().mutex.try_lock(); }));
 }
 
 }  // namespace
