@@ -15,7 +15,7 @@ std::uint32_t NumberIn(const char* variable, std::uint32_t otherwise) {
 }
 
 ringlet::Status Run(std::uint32_t rank, std::uint32_t ranks) {
-  RINGLET_TRY_ASSIGN(const auto id, ringlet::UniqueId::Create());  // the same one in all ranks
+  RINGLET_TRY_ASSIGN(const auto id, ringlet::UniqueId::Create());  // no exchange: ringlet run
   RINGLET_TRY_ASSIGN(auto communicator,
                      ringlet::Communicator::Create(id, ringlet::Rank{rank}, ranks));
   const std::vector<float> mine(1, static_cast<float>(rank));

@@ -25,11 +25,10 @@ struct UniqueId {
   /// Makes the id of one communicator and starts its root in this process, which must live until
   /// the communicator is formed. One rank calls it; the others get the id from that one.
   ///
-  /// Under `ringlet run` the first id of each process is RINGLET_UNIQUE_ID, so that ranks that each
-  /// call this meet. With RINGLET_COMM_ID the id names that address, and rank 0 starts the root.
-  /// \param environment  as CommunicatorOptions::environment
-  /// Any thread. Does not wait for other ranks.
-  /// Errors  kInvalidArgument  a setting is wrong; names it
+  /// Under `ringlet run` the ranks of the first communicator of the whole job meet even if each of
+  /// them calls this and passes the id that it got. With RINGLET_COMM_ID the id names that address,
+  /// and rank 0 starts the root. \param environment  as CommunicatorOptions::environment Any
+  /// thread. Does not wait for other ranks. Errors  kInvalidArgument  a setting is wrong; names it
   ///         kSystem           no file descriptor, no thread
   /// Cost    one listener per address family until the communicator is formed
   RINGLET_API static Result<UniqueId> Create(const Environment& environment = {});

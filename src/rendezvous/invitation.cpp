@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint32_t kTag = 0x544c4752;  // "RGLT"
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint16_t kFixedAddressFlag = 1;
+constexpr std::uint16_t kJobFlag = 2;
+constexpr std::size_t kJobOffset = 112;
 constexpr std::size_t kChecksumOffset = 120;
 constexpr std::string_view kTextPrefix = "ringlet1:";
 
@@ -29,19 +31,24 @@ Result<UniqueId> Encode(const Invitation& invitation) {
   std::uint8_t count = 0;
   Writer head;
   constexpr std::size_t kHeadBytes = 52;
+  const std::size_t addresses_end = invitation.job ? kJobOffset : kChecksumOffset;
   for (const Address& root : invitation.roots) {
     Writer one;
     ringlet::Encode(one, root);
-    if (kHeadBytes + addresses.size() + one.size() > kChecksumOffset) break;
+    if (kHeadBytes + addresses.size() + one.size() > addresses_end) break;
     addresses.Raw(one.view());
     ++count;
   }
   if (count == 0) return Error{Code::kInvalidArgument, "a unique id needs an address of its root"};
-  head.U32(kTag).U8(kVersion).U8(count).U16(invitation.fixed_address ? kFixedAddressFlag : 0);
+  const int flags =
+      (invitation.fixed_address ? kFixedAddressFlag : 0) | (invitation.job ? kJobFlag : 0);
+  head.U32(kTag).U8(kVersion).U8(count).U16(static_cast<std::uint16_t>(flags));
   head.U64(invitation.credentials.magic)
       .Raw(invitation.credentials.secret)
       .U32(invitation.parent_size);
-  head.Raw(addresses.view()).Pad(kChecksumOffset - head.size());
+  head.Raw(addresses.view());
+  if (invitation.job) head.Pad(kJobOffset - head.size()).U64(*invitation.job);
+  head.Pad(kChecksumOffset - head.size());
   head.U64(DigestOf(head.view()));
   UniqueId id;
   std::ranges::copy(head.view(), id.bytes.begin());
@@ -69,7 +76,9 @@ Result<Invitation> Decode(const UniqueId& id) {
                  "the unique id is damaged: its check sum does not fit its bytes"};
   Invitation invitation;
   const std::uint8_t count = in.U8();
-  invitation.fixed_address = (in.U16() & kFixedAddressFlag) != 0;
+  const std::uint16_t flags = in.U16();
+  invitation.fixed_address = (flags & kFixedAddressFlag) != 0;
+  if ((flags & kJobFlag) != 0) invitation.job = Reader(View(id.bytes).subspan(kJobOffset)).U64();
   invitation.credentials.magic = in.U64();
   std::ranges::copy(in.Raw(sizeof(Secret)), invitation.credentials.secret.begin());
   invitation.parent_size = in.U32();

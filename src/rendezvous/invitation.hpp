@@ -1,5 +1,6 @@
 // The contents of a unique id, and their form in 128 bytes. Layout: docs/reference/wire.md.
 #pragma once
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -11,16 +12,20 @@ namespace ringlet::rendezvous {
 
 /// The contents of a UniqueId: who is invited to what, and where the root listens.
 struct Invitation {
-  Credentials credentials;
-  std::vector<Address> roots;     ///< every address of the root, best first
-  std::uint32_t parent_size = 0;  ///< 0, or the size of the communicator that this id grows
+  Credentials credentials = {};
+  std::vector<Address> roots = {};  ///< every address of the root, best first
+  std::uint32_t parent_size = 0;    ///< 0, or the size of the communicator that this id grows
   /// The root's address was chosen by the user (NCCL_COMM_ID): no root listens there yet, and the
   /// rank 0 that uses the id opens it.
   bool fixed_address = false;
+  /// The magic of the launched job's own id, where this id is the first that a process of the job
+  /// made. A communicator of all ranks of the job meets at the job's id instead.
+  std::optional<std::uint64_t> job = {};
   bool operator==(const Invitation&) const = default;
 };
 
-/// Addresses that do not fit (9 of IPv4, 2 of IPv6 do) are left out from the end.
+/// Addresses that do not fit are left out from the end: 9 of IPv4 or 2 of IPv6 fit, with `job` 8
+/// or 2.
 /// Errors  kInvalidArgument  no address at all.
 Result<UniqueId> Encode(const Invitation& invitation);
 

@@ -29,6 +29,16 @@ TEST(Invitation, SurvivesTheTripThroughBytesAndText) {
   EXPECT_EQ(*Decode(again), invitation);
 }
 
+TEST(Invitation, NamesTheJobOfAFirstId) {
+  Invitation invitation = Example();
+  invitation.job = 0xfedcba9876543210;
+  EXPECT_EQ(*Decode(*Encode(invitation)), invitation);
+  invitation.roots.assign(20, Address::Ipv4(10, 0, 0, 5, 1));
+  const Invitation decoded = *Decode(*Encode(invitation));
+  EXPECT_EQ(decoded.roots.size(), 8u) << "the job takes the place of one";
+  EXPECT_EQ(decoded.job, invitation.job);
+}
+
 TEST(Invitation, KeepsTheFirstAddressesThatFit) {
   Invitation invitation = Example();
   invitation.roots.assign(20, Address::Ipv4(10, 0, 0, 5, 1));

@@ -23,7 +23,7 @@ int main(void) {
   ncclUniqueId id;
   ncclComm_t comm;
   OK(cudaSetDevice(Number("LOCAL_RANK")));
-  OK(ncclGetUniqueId(&id)); /* the same of all */
+  OK(ncclGetUniqueId(&id)); /* ranks of a job need not exchange it */
   OK(ncclCommInitRank(&comm, ranks, id, rank));
   OK(cudaStreamCreateWithFlags(&stream, 1));
   OK(cudaMalloc((void**)&buffer, sizeof values));

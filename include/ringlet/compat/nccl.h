@@ -357,7 +357,9 @@ RINGLET_C_API void pncclResetDebugInitInternal(void);
 
 /* Makes an id for one communicator and waits for its ranks in the background of this process,
  * which must live until they all came. Call on one rank, then carry the id to the others. With
- * NCCL_COMM_ID=host:port set, every rank may call it and gets the same id. */
+ * NCCL_COMM_ID=host:port set, every rank may call it and gets the same id. Under `ringlet run`
+ * every rank may call it once without an exchange: the first communicator of all ranks of the job
+ * accepts the first id of any of its processes. */
 RINGLET_C_API ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId);
 RINGLET_C_API ncclResult_t pncclGetUniqueId(ncclUniqueId* uniqueId);
 

@@ -598,9 +598,11 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "UNIQUE_ID",
                 .scope = SettingScope::kLaunch,
                 .field = &Settings::unique_id,
-                .help = "A communicator's unique id in text form, set by `ringlet run`: what "
-                        "ncclGetUniqueId gives the first time in each process, unless COMM_ID is "
-                        "set. It holds the secret and is never shown."},
+                .help = "A communicator's unique id in text form, set by `ringlet run`: where the "
+                        "first communicator of all WORLD_SIZE ranks meets if they pass the first "
+                        "id that ncclGetUniqueId gave in a process. Without WORLD_SIZE, what "
+                        "ncclGetUniqueId gives the first time in each process. COMM_ID overrides "
+                        "it. It holds the secret and is never shown."},
     SettingSpec{.name = "RANK",
                 .scope = SettingScope::kLaunch,
                 .field = &Settings::rank,

@@ -2,6 +2,7 @@
 
 #include "comm/establish/renumber.hpp"
 #include "comm/establish/stages.hpp"
+#include "comm/process/root.hpp"
 #include "comm/run/host_memory.hpp"
 #include "plan/search/search.hpp"
 #include "plan/tuning/user_limits.hpp"
@@ -103,7 +104,8 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
                                            const Config& config, const std::stop_token& abort) {
   Timeline timeline("Establish");
   RINGLET_TRY(CheckArguments(config));
-  RINGLET_TRY_ASSIGN(const std::vector<Invitation> invitations, ReadIds(*process, config));
+  RINGLET_TRY_ASSIGN(std::vector<Invitation> invitations, ReadIds(*process, config));
+  RINGLET_TRY(MeetAsJob(*process, config, invitations.front()));
   RINGLET_TRY(OpenFixedRoot(process, invitations.front(), config));
 
   // The devices and addresses of this rank: reads the machine.

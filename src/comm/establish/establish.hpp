@@ -17,9 +17,12 @@ namespace ringlet::comm {
 Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
                                 std::uint32_t parent_size = 0);
 
-/// The settings of a program's next ncclGetUniqueId: RINGLET_UNIQUE_ID, which `ringlet run` sets,
-/// the first time in a process, so that ranks that each ask for an id meet; a new one afterwards,
-/// and where RINGLET_COMM_ID is set. Errors kInvalidArgument RINGLET_UNIQUE_ID is no id
+/// The id of a program's next ncclGetUniqueId. It is new, and the first one of a process under
+/// `ringlet run` (RINGLET_UNIQUE_ID and RINGLET_WORLD_SIZE are set) carries the name of the job: a
+/// communicator of all ranks then meets at RINGLET_UNIQUE_ID even if each rank asked for an id of
+/// its own (MeetAsJob). With RINGLET_UNIQUE_ID alone the first id is that one.
+/// RINGLET_COMM_ID overrides all of this.
+/// Errors  kInvalidArgument  RINGLET_UNIQUE_ID is no id
 Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process);
 
 /// Has the rank beside the root speak for its host, if it is called before others know `config.id`:

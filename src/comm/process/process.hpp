@@ -150,6 +150,8 @@ class Process {
 
   /// Whether RINGLET_UNIQUE_ID is still to be used: true once.
   bool TakeGivenId() { return !given_id_taken_.exchange(true); }
+  /// The same for the first communicator of all ranks of the job: true once.
+  bool ClaimJobId() { return !job_id_claimed_.exchange(true); }
 
   /// Logs a warning, or with less weight a note, the first time that it is given.
   void WarnOnce(const std::string& text) { SayOnce(LogLevel::kWarn, text); }
@@ -205,6 +207,7 @@ class Process {
   plan::GraphText graphs_;
   std::uint64_t descriptors_max_ = 0;
   std::atomic<bool> given_id_taken_{false};
+  std::atomic<bool> job_id_claimed_{false};
   std::mutex scans_mutex_;
   std::optional<discovery::HostScan> scans_[2];  // without devices, and with them
   std::vector<os::UsableAddress> interfaces_;    // empty: not read yet

@@ -45,6 +45,34 @@ Result<UniqueId> UniqueIdFromCommId(const Process& process) {
       rendezvous::FromCommId(settings.comm_id, *address, settings.secret.text));
 }
 
+/// The id that the launcher gave.
+Result<UniqueId> GivenId(const Settings& settings) {
+  auto id = rendezvous::FromText(settings.unique_id.text);
+  if (id.ok() && rendezvous::Decode(*id).ok()) return id;
+  return Error{Code::kInvalidArgument,
+               "RINGLET_UNIQUE_ID holds no unique id; unset it, or start the program with ringlet "
+               "run, which sets it"};
+}
+
+/// Draws credentials for `invitation` and serves its root in this process.
+Result<UniqueId> MakeId(const std::shared_ptr<Process>& process,
+                        rendezvous::Invitation invitation) {
+  RINGLET_TRY_ASSIGN(invitation.credentials.secret, os::SecureRandom());
+  RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
+  invitation.credentials.magic = Reader(seed).U64();
+  // How many ranks there will be is not known yet. More than one find out when they join.
+  RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses(true));
+  RINGLET_TRY_ASSIGN(const Secret endpoint_seed, os::SecureRandom());
+  RINGLET_TRY_ASSIGN(
+      auto endpoint,
+      process->endpoints().Open(
+          {.interfaces = std::move(addresses), .seed = endpoint_seed, .unix_listener = false},
+          {invitation.credentials.magic, ServiceKey::Kind::kRoot}));
+  invitation.roots = endpoint.tcp;
+  RINGLET_TRY(HostRoot(process, invitation.credentials, std::move(endpoint)));
+  return rendezvous::Encode(invitation);
+}
+
 }  // namespace
 
 Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
@@ -61,33 +89,28 @@ Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
                       VariableOf(process->settings(), "COMM_ID")));
     return UniqueIdFromCommId(*process);
   }
-  rendezvous::Invitation invitation;
-  RINGLET_TRY_ASSIGN(invitation.credentials.secret, os::SecureRandom());
-  RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
-  invitation.credentials.magic = Reader(seed).U64();
-  // How many ranks there will be is not known yet. More than one find out when they join.
-  RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses(true));
-  RINGLET_TRY_ASSIGN(const Secret endpoint_seed, os::SecureRandom());
-  RINGLET_TRY_ASSIGN(
-      auto endpoint,
-      process->endpoints().Open(
-          {.interfaces = std::move(addresses), .seed = endpoint_seed, .unix_listener = false},
-          {invitation.credentials.magic, ServiceKey::Kind::kRoot}));
-  invitation.parent_size = parent_size;
-  invitation.roots = endpoint.tcp;
-  RINGLET_TRY(HostRoot(process, invitation.credentials, std::move(endpoint)));
-  return rendezvous::Encode(invitation);
+  return MakeId(process, {.parent_size = parent_size});
 }
 
 Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process) {
-  const std::string& given = process->settings().unique_id.text;
-  const bool fixed = !process->settings().comm_id.empty();
-  if (given.empty() || fixed || !process->TakeGivenId()) return CreateUniqueId(process);
-  auto id = rendezvous::FromText(given);
-  if (id.ok() && rendezvous::Decode(*id).ok()) return id;
-  return Error{Code::kInvalidArgument,
-               "RINGLET_UNIQUE_ID holds no unique id; unset it, or start the program with ringlet "
-               "run, which sets it"};
+  const Settings& settings = process->settings();
+  const bool fixed = !settings.comm_id.empty();
+  if (settings.unique_id.text.empty() || fixed || !process->TakeGivenId())
+    return CreateUniqueId(process);
+  RINGLET_TRY_ASSIGN(const UniqueId given, GivenId(settings));
+  if (!settings.world_size) return given;
+  RINGLET_TRY_ASSIGN(const rendezvous::Invitation job, rendezvous::Decode(given));
+  return MakeId(process, {.job = job.credentials.magic});
+}
+
+Status MeetAsJob(Process& process, const Config& config, rendezvous::Invitation& invitation) {
+  const Settings& settings = process.settings();
+  if (!invitation.job || settings.unique_id.text.empty()) return Ok();
+  if (!config.more_ids.empty() || settings.world_size != config.size) return Ok();
+  RINGLET_TRY_ASSIGN(const UniqueId given, GivenId(settings));
+  RINGLET_TRY_ASSIGN(rendezvous::Invitation job, rendezvous::Decode(given));
+  if (job.credentials.magic == *invitation.job && process.ClaimJobId()) invitation = std::move(job);
+  return Ok();
 }
 
 }  // namespace ringlet::comm

@@ -3,7 +3,9 @@
 #include <memory>
 
 #include "base/wire/handshake.hpp"
+#include "comm/establish/config.hpp"
 #include "comm/process/process.hpp"
+#include "rendezvous/invitation.hpp"
 #include "transport/listener_set.hpp"
 
 namespace ringlet::comm {
@@ -12,5 +14,11 @@ namespace ringlet::comm {
 /// failed, or until Process::kUnusedRootsMax later ones were made and no rank has checked in at it.
 Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& credentials,
                 transport::ListenerSet endpoint);
+
+/// Replaces the first id of a process of a launched job by the id of the job, for the first
+/// communicator of all ranks of the job: ranks that each made an id of their own then meet. Other
+/// communicators keep their ids, so that parts of the job can form theirs at the same time.
+/// Errors  kInvalidArgument  RINGLET_UNIQUE_ID is no id
+Status MeetAsJob(Process& process, const Config& config, rendezvous::Invitation& invitation);
 
 }  // namespace ringlet::comm

@@ -59,6 +59,66 @@ TEST(Root, AGivenIdIsThatOfTheFirstCallAlone) {
   EXPECT_THAT(bad.error().message, testing::Not(testing::HasSubstr("ringlet1")));
 }
 
+/// Ranks of a launched job of four, each a process.
+class Job {
+ public:
+  Job() {
+    const std::string id = rendezvous::ToText(*CreateUniqueId(launcher_));
+    for (int rank = 0; rank < 4; ++rank)
+      ranks_.push_back(ProcessWith({{"RINGLET_UNIQUE_ID", id},
+                                    {"RINGLET_RANK", std::to_string(rank)},
+                                    {"RINGLET_WORLD_SIZE", "4"}}));
+  }
+  UniqueId NextIdOf(std::uint32_t rank) { return *NextUniqueId(ranks_[rank]); }
+
+  /// Forms a communicator of `members`, each with an id of its own, and sums.
+  void ExpectTogether(const std::vector<std::uint32_t>& members, const std::vector<UniqueId>& ids) {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t i = 0; i < members.size(); ++i)
+      threads.emplace_back([&, i] {
+        const Config config{
+            .id = ids[i], .rank = i, .size = static_cast<std::uint32_t>(members.size())};
+        auto formed = Establish(ranks_[members[i]], config, {});
+        ASSERT_TRUE(formed.ok()) << formed.error().message;
+        EXPECT_TRUE(SumOfRanks(**formed, 1).ok());
+      });
+  }
+
+ private:
+  const std::shared_ptr<Process> launcher_ = ProcessWith({});
+  std::vector<std::shared_ptr<Process>> ranks_;
+};
+
+TEST(Root, RanksOfAJobMeetWithoutAnExchange) {
+  Job job;
+  std::vector<UniqueId> ids;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) ids.push_back(job.NextIdOf(rank));
+  job.ExpectTogether({0, 1, 2, 3}, ids);
+}
+
+TEST(Root, PartsOfAJobExchangeTheirFirstIds) {
+  Job job;
+  const UniqueId low = job.NextIdOf(0), high = job.NextIdOf(2);
+  EXPECT_NE(low, high);
+  std::jthread other([&] { job.ExpectTogether({2, 3}, {high, high}); });
+  job.ExpectTogether({0, 1}, {low, low});
+}
+
+// Any rank may make the id of a communicator of all ranks, and there may be several.
+TEST(Root, AllRanksOfAJobExchangeTheirFirstIds) {
+  Job job;
+  std::vector<UniqueId> made;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) made.push_back(job.NextIdOf(rank));
+  for (const std::uint32_t maker : {1u, 0u, 3u})
+    job.ExpectTogether({0, 1, 2, 3}, std::vector(4, made[maker]));
+}
+
+TEST(Root, AFirstIdIsAPlainOneInAnotherJob) {
+  Job job, another;
+  const UniqueId id = job.NextIdOf(0);
+  another.ExpectTogether({0, 1, 2, 3}, std::vector(4, id));
+}
+
 TEST(Root, AFixedAddressNeedsNoCarrying) {
   const std::string comm_id = "127.0.0.1:" + std::to_string(FreePort());
   const EnvMap environment = {{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "s3"}};
