@@ -559,7 +559,8 @@ RINGLET_C_API ncclResult_t pncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
  *
  * Counts are in elements of `datatype`. Buffers may be the same where "in place" is described, and
  * may not overlap otherwise. All ranks give the same count, type, operation and root; a rank that
- * differs is reported on all of them. A count of 0 moves nothing and waits for no rank. */
+ * differs is reported on all of them. A collective with a count of 0 moves nothing and waits for
+ * no rank. */
 
 /* Reduces `count` elements of every rank to `recvbuff` of the root. In place: sendbuff ==
  * recvbuff. Other ranks' `recvbuff` is not touched. */
@@ -702,7 +703,8 @@ RINGLET_C_API ncclResult_t pncclScatterConfig(const void* sendbuff, void* recvbu
 /* ---- Between two ranks ----------------------------------------------------------------------- */
 
 /* Sends to `peer`, which receives the same count and type. Messages between two ranks keep their
- * order. A send and a receive that wait for each other belong in one group. */
+ * order. A send and a receive that wait for each other belong in one group. A count of 0 is a
+ * message too: ncclRecv waits for its ncclSend. */
 RINGLET_C_API ncclResult_t ncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype,
                                     int peer, ncclComm_t comm, cudaStream_t stream);
 RINGLET_C_API ncclResult_t pncclSend(const void* sendbuff, size_t count, ncclDataType_t datatype,

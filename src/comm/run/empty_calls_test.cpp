@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "comm/establish/ranks_for_test.hpp"
 #include "comm/run/group.hpp"
+#include "os/process/clock.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -96,6 +99,25 @@ TEST_P(EmptyCalls, AreFoundByRanksThatHaveElements) {
     EXPECT_EQ(status.error().code, Code::kProtocol) << status.error().message;
     EXPECT_THAT(status.error().message,
                 AllOf(HasSubstr("all_reduce of 0"), HasSubstr("all_reduce of 8")));
+  });
+}
+
+// Messages are told from each other by their order, so one without elements counts.
+TEST_P(EmptyCalls, AMessageWithoutElementsIsWaitedFor) {
+  std::atomic<bool> received{false};
+  RunRanks(2, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    if (rank == 0) {
+      const Status status = (*formed)->Receive(Rank{1}, {}, 0, DataType::kFloat32);
+      received = true;
+      EXPECT_TRUE(status.ok()) << status.error().message;
+      return;
+    }
+    const Instant give_up = os::Now() + std::chrono::seconds(20);
+    while ((*formed)->control().Ask(Rank{0}, std::chrono::seconds(1)).activity.waits_for != 1u)
+      ASSERT_LT(os::Now(), give_up) << "rank 0 does not wait for this one";
+    EXPECT_FALSE(received);
+    EXPECT_TRUE((*formed)->Send(Rank{0}, {}, 0, DataType::kFloat32).ok());
   });
 }
 
