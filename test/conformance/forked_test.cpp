@@ -287,5 +287,45 @@ TEST(ForkedRanks, DISABLED_ThatLeaveAThousandTimesFailNoOther) {
                 {{"RINGLET_DEBUG", "NONE"}});
 }
 
+// ---- children -----------------------------------------------------------------------------------
+
+// The child of a rank stays when the rank is killed, and has copies of all its descriptors. Nothing
+// but the end of the connections tells the other rank: it would wait until its time is over.
+TEST(ForkedRanks, ThatAreKilledAreMissedWhileTheirChildrenLive) {
+  int stop[2];  // the child stays until this test closes its end
+  ASSERT_EQ(::pipe(stop), 0);
+  constexpr std::uint32_t kKilled = 1;
+  for (const char* const links : {"auto", "tcp"})
+    RunForked(2, [&](const Seat& seat) -> std::string {
+      ::close(stop[1]);
+      auto process = Process::Start({{"RINGLET_DEBUG", "NONE"},
+                                     {"RINGLET_LINKS", links},
+                                     {"RINGLET_HEARTBEAT_TIMEOUT", "0"},
+                                     {"RINGLET_TIMEOUT", "40"}});
+      if (!process.ok()) return process.error().message;
+      auto communicator = seat.Establish(*process);
+      if (!communicator.ok()) return communicator.error().message;
+      if (const Status met = (*communicator)->Barrier(); !met.ok()) return met.error().message;
+      if (seat.rank == kKilled) {
+        int runs[2];
+        char word = 'r';
+        if (::pipe(runs) != 0) return "no pipe";
+        if (::fork() == 0) {
+          if (::write(runs[1], &word, 1) == 1) ::read(stop[0], &word, 1);
+          ::_exit(0);
+        }
+        if (::read(runs[0], &word, 1) != 1) return "no child";
+        ::_exit(0);  // as if it were killed: it says no word
+      }
+      const Status missed = (*communicator)->Barrier();
+      if (missed.ok()) return "the barrier succeeded without rank 1";
+      const bool named = missed.error().message.find("rank 1 (") != std::string::npos;
+      const bool lost = missed.error().code == Code::kPeerLost;
+      return named && lost ? "" : missed.error().message;
+    });
+  ::close(stop[0]);
+  ::close(stop[1]);
+}
+
 }  // namespace
 }  // namespace ringlet::comm

@@ -29,6 +29,7 @@
 
 #include "os/net/caller_filter.hpp"
 #include "os/net/sockaddr.hpp"
+#include "os/process/forks.hpp"
 
 namespace ringlet::os {
 namespace {
@@ -250,6 +251,7 @@ SocketDriver::Id SocketDriver::Impl::Add(Hosted hosted) {
       counters.system_calls += Tune(listener.fd.get());
       if (GreetedBy(entry.hosted)) DeferSilentCallers(listener.fd.get());
     }
+    KeepFromChildren(listener.fd.get());
     Watch(listener.fd.get(), token, EPOLLIN, EPOLL_CTL_ADD);
     doors_.emplace(token, Door{std::move(listener), id});
     entry.doors.push_back(token);
@@ -396,7 +398,9 @@ void SocketDriver::Impl::Apply(Id id, Action action) {
 
 void SocketDriver::Impl::DoDial(Id id, const Dial& dial) {
   const SocketAddress to = ToSocketAddress(dial.to);
-  Fd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Fd fd = OpenForThisProcess([&] {
+    return ::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  });
   ++counters.system_calls;
   if (!fd.valid() && (errno == EMFILE || errno == ENFILE)) ++shortages;
   const auto fail = [&](std::string why) {
@@ -553,8 +557,10 @@ void SocketDriver::Impl::OnDoor(Token token, Door& door) {
     if (again == doors_.end() || !entries_.at(owner).accepting) return;
     SocketAddress from;
     from.bytes = sizeof from.storage;
-    Fd fd(::accept4(again->second.listener.fd.get(), from.get(), &from.bytes,
-                    SOCK_NONBLOCK | SOCK_CLOEXEC));
+    Fd fd = OpenForThisProcess([&] {
+      return ::accept4(again->second.listener.fd.get(), from.get(), &from.bytes,
+                       SOCK_NONBLOCK | SOCK_CLOEXEC);
+    });
     ++counters.system_calls;
     if (!fd.valid() && (errno == EMFILE || errno == ENFILE)) {
       // Out of descriptors: turn the caller away instead of being woken for it for ever. It

@@ -1,9 +1,16 @@
 #include "os/process/forks.hpp"
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cerrno>
+#include <mutex>
 #include <new>
 
 namespace ringlet::os {
@@ -29,7 +36,64 @@ std::uint64_t Number(Word& word) {
   return word.compare_exchange_strong(present, next) ? next : present;
 }
 
+// The inode of the socket that a descriptor was opened for, by its number; 0: none. A number that
+// has been closed and used again stands for another inode, so closing need not be told.
+constinit std::array<std::atomic<std::uint64_t>, 65'536> sockets{};
+constinit std::atomic<int> sockets_end{0};
+constinit std::mutex opening;
+
+std::uint64_t InodeOf(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
+}
+
+void Remember(int fd) {
+  if (fd < 0 || static_cast<std::size_t>(fd) >= sockets.size()) return;
+  sockets[static_cast<std::size_t>(fd)].store(InodeOf(fd), std::memory_order_relaxed);
+  if (fd >= sockets_end.load(std::memory_order_relaxed))
+    sockets_end.store(fd + 1, std::memory_order_relaxed);
+}
+
+// In the child, which has this one thread: only system calls. A number that was closed could be
+// given to a file of the child's, which a copy of our objects would then close.
+void LetGoOfSockets() {
+  const int nothing = ::eventfd(0, EFD_CLOEXEC);
+  const int end = sockets_end.load(std::memory_order_relaxed);
+  for (int fd = 0; fd < end; ++fd) {
+    const std::uint64_t inode =
+        sockets[static_cast<std::size_t>(fd)].load(std::memory_order_relaxed);
+    if (inode == 0 || inode != InodeOf(fd)) continue;
+    if (nothing < 0 || ::dup3(nothing, fd, O_CLOEXEC) < 0) ::close(fd);
+  }
+  if (nothing >= 0) ::close(nothing);
+}
+
+void WatchForks() {
+  static const int failed = ::pthread_atfork([] { opening.lock(); }, [] { opening.unlock(); },
+                                             [] {
+                                               LetGoOfSockets();
+                                               opening.unlock();
+                                             });
+  static_cast<void>(failed);  // for want of memory; then children keep the sockets
+}
+
 }  // namespace
+
+Fd OpenForThisProcess(const std::function<int()>& open) {
+  WatchForks();
+  const std::lock_guard lock(opening);
+  Fd fd(open());
+  const int error = errno;
+  Remember(fd.get());
+  errno = error;
+  return fd;
+}
+
+void KeepFromChildren(int socket) {
+  WatchForks();
+  const std::lock_guard lock(opening);
+  Remember(socket);
+}
 
 std::uint64_t ForkGeneration() {
   static Word* const word = MapWord();

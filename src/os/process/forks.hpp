@@ -1,7 +1,11 @@
-// Whether a process is still the one that it was, or a child that was forked from it.
+// Whether a process is still the one that it was, or a child that was forked from it; and what a
+// child does not get.
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
+
+#include "os/fs/fd.hpp"
 
 namespace ringlet::os {
 
@@ -38,5 +42,16 @@ class PerProcess {
   };
   std::atomic<OfProcess*> made_{nullptr};
 };
+
+/// Gives the socket that `open` makes, which a child made by fork() does not keep: its copy becomes
+/// a descriptor of nothing, with the same number. So the connection ends with this process, however
+/// long its children live, and a peer notices that. errno stays as `open` leaves it.
+/// \param open  makes one system call that gives a descriptor and does not block. fork() waits for
+///              it, so that no child gets a socket that is not known yet.
+/// Cost  two system calls. Descriptors above 65,535 are not known, and are kept.
+Fd OpenForThisProcess(const std::function<int()>& open);
+
+/// The same for a socket that is open already. Cost  a system call
+void KeepFromChildren(int socket);
 
 }  // namespace ringlet::os

@@ -1,6 +1,9 @@
 #include "os/process/forks.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,6 +73,66 @@ TEST(PerProcess, IsMadeAnewInAChildEvenIfItIsLocked) {
   const std::lock_guard lock(lineages.Here().mutex);
   EXPECT_TRUE(
       InChild(Fork, [] { return lineages.Here().forks == 1 && lineages.Here().mutex.try_lock(); }));
+}
+
+/// Forks a child that lives until `stop` is closed everywhere, and returns when it runs.
+pid_t ForkChildThatStays(int stop) {
+  int runs[2];
+  EXPECT_EQ(::pipe(runs), 0);
+  const pid_t child = ::fork();
+  char word = 'r';
+  if (child == 0) {
+    if (::write(runs[1], &word, 1) == 1) ::read(stop, &word, 1);
+    ::_exit(0);
+  }
+  EXPECT_EQ(::read(runs[0], &word, 1), 1);
+  ::close(runs[0]);
+  ::close(runs[1]);
+  return child;
+}
+
+TEST(Forks, ASocketThatIsKeptFromChildrenClosesWithItsProcess) {
+  int plain[2], ends[2], stop[2];
+  ASSERT_EQ(::pipe(stop), 0);
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, plain), 0);
+  Fd opened = OpenForThisProcess([&] {
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    return ends[0];
+  });
+  int others[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, others), 0);
+  Fd known(others[0]);
+  KeepFromChildren(known.get());
+  const pid_t child = ForkChildThatStays(stop[0]);
+  opened.Close();
+  known.Close();
+  ::close(plain[0]);
+  char word = 0;
+  EXPECT_EQ(::recv(ends[1], &word, 1, MSG_DONTWAIT), 0) << "the connection has not ended";
+  EXPECT_EQ(::recv(others[1], &word, 1, MSG_DONTWAIT), 0) << "the connection has not ended";
+  EXPECT_EQ(::recv(plain[1], &word, 1, MSG_DONTWAIT), -1) << "the child lives and keeps this one";
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  for (const int fd : {ends[1], others[1], plain[1], stop[0], stop[1]}) ::close(fd);
+}
+
+TEST(Forks, AChildKeepsTheNumberOfASocketAndTheFilesOfOthers) {
+  int ends[2];
+  Fd opened = OpenForThisProcess([&] {
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    return ends[0];
+  });
+  struct stat status {};
+  EXPECT_TRUE(InChild(Fork, [&] {
+    return ::fstat(opened.get(), &status) == 0 && !S_ISSOCK(status.st_mode) &&
+           ::fcntl(opened.get(), F_GETFD) == FD_CLOEXEC;
+  }));
+  // The number is used again, for another socket.
+  const int number = opened.get();
+  ASSERT_EQ(::dup2(ends[1], number), number);
+  EXPECT_TRUE(
+      InChild(Fork, [&] { return ::fstat(number, &status) == 0 && S_ISSOCK(status.st_mode); }));
+  ::close(ends[1]);
 }
 
 }  // namespace
