@@ -329,6 +329,19 @@ TEST_F(SettingEffect, FAULT) {
   EXPECT_EXIT(sum("0@all_reduce:9"), testing::ExitedWithCode(0), "");
 }
 
+TEST_F(SettingEffect, FAULT_FILE) {
+  const std::string file = tree_.At("struck");
+  const auto sum = [&](const char* fault) {
+    OfRankZero(1, {{"RINGLET_FAULT", fault}, {"RINGLET_FAULT_FILE", file}},
+               [](Communicator&) { return ""; });
+    std::exit(0);
+  };
+  EXPECT_EXIT(sum("0@all_reduce:9"), testing::ExitedWithCode(0), "");
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EXIT(sum("0@all_reduce"), testing::KilledBySignal(SIGKILL), "");
+  EXPECT_TRUE(std::filesystem::exists(file));
+}
+
 TEST_F(SettingEffect, TOPO_FILE) {
   const auto gpus = [](const EnvMap& environment) {
     return DiscoverLocal(*ProcessWith(environment), {.size = 1})->view.gpus.size();

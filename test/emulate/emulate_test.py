@@ -153,6 +153,33 @@ class Tool(Case):
         self.assertEqual(emulate("sh", "-c", "exit 7").returncode, 7)
         self.assertEqual(emulate("sh", "-c", "kill -9 $$").returncode, -9)
 
+    def test_a_fault_that_does_not_strike_is_a_failure(self):
+        ranks = ("--machine", "dgx-a100", "-n", "2")
+        for options in ((), ranks):
+            with self.subTest(options=options):
+                ran = emulate("true", options=(*options, "--kill", "1@all_reduce"))
+                self.assertEqual(ran.returncode, 1, ran.stderr)
+                self.assertIn("--kill 1@all_reduce has killed no rank", ran.stderr)
+        ran = emulate("sh", "-c", "exit 7", options=("--kill", "1@all_reduce"))
+        self.assertEqual(ran.returncode, 7, ran.stderr)
+        ran = emulate(BUILD / "bin/host_ranks", options=(*ranks, "--kill", "1@all_reduce:1"))
+        self.assertEqual(ran.returncode, 137, ran.stderr)
+        self.assertNotIn("has killed no rank", ran.stderr)
+
+    def test_survivors_of_a_fault_may_go_on(self):
+        options = ("--machine", "dgx-a100", "-n", "3", "--kill", "1@all_reduce", "--keep-going")
+        ran = emulate("sh", "-c", f"{BUILD}/bin/host_ranks && exit 9; [ $RANK != 1 ] && echo $RANK recovers",
+                      options=options)
+        self.assertEqual(ran.returncode, 1, "the shell of rank 1 lives on: " + ran.stderr)
+        ran = emulate("sh", "-c", f"[ $RANK = 1 ] && exec {BUILD}/bin/host_ranks; {BUILD}/bin/host_ranks && exit 9; "
+                      "echo $RANK recovers", options=options)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertEqual(sorted(line for line in ran.stdout.splitlines() if "recovers" in line),
+                         ["[0] 0 recovers", "[2] 2 recovers"])
+        self.assertIn("rank 1 was killed by signal 9 (SIGKILL); the others keep going", ran.stderr)
+        ran = emulate("true", options=("--keep-going",))
+        self.assertEqual(ran.returncode, 2, ran.stderr)
+
     def test_a_program_that_cannot_be_started(self):
         ran = emulate("/nowhere/no-such-program")
         self.assertEqual(ran.returncode, 127)

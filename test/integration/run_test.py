@@ -3,8 +3,10 @@
 
     run_test.py BUILD_DIR
 """
+import os
 import re
 import signal
+import tempfile
 
 import support
 from support import TOOL
@@ -98,6 +100,25 @@ class Run(support.Case):
         run = self.run_to_end(TOOL, "run", "-n", 2, "/nowhere/ringlet-no-such")
         self.assertEqual(run.status, 127)
         self.assertIsNotNone(run.find("/nowhere/ringlet-no-such", run.error_lines), run.text())
+
+
+    def test_survivors_may_keep_going(self):
+        script = "if [ $RANK = 1 ]; then kill -KILL $$; fi; cat $GATE.$RANK; echo $RANK goes on; exit $CODE"
+        for code in (0, 5):
+            with self.subTest(code=code), tempfile.TemporaryDirectory() as folder:
+                gate = os.path.join(folder, "gate")
+                for rank in (0, 2):
+                    os.mkfifo(f"{gate}.{rank}")
+                run = self.start(TOOL, "run", "-n", 3, "--keep-going", "sh", "-c", script,
+                                 GATE=gate, CODE=str(code))
+                run.wait_for(r"rank 1 was killed by signal 9 \(SIGKILL\); the others keep going",
+                             "error_lines")
+                for rank in (0, 2):
+                    with open(f"{gate}.{rank}", "w"):
+                        pass
+                self.assertEqual(run.finish(), code, run.text())
+                for rank in (0, 2):
+                    self.assertIn(f"[{rank}] {rank} goes on", run.lines)
 
 
 class CommandLine(support.Case):

@@ -267,6 +267,11 @@ inline constexpr std::array kSettings = {
                     "communicator) is killed when it begins so many operations of that name on "
                     "one communicator, such as 3@all_reduce:10. For tests of what others do "
                     "then."},
+    SettingSpec{.name = "FAULT_FILE",
+                .scope = SettingScope::kCollectives,
+                .field = &Settings::fault_file,
+                .help = "File that the process of FAULT makes before it is killed, by which "
+                        "`ringlet emulate --kill` learns that the fault has struck."},
     SettingSpec{.name = "SLOW",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::slow,

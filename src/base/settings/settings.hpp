@@ -59,6 +59,7 @@ struct Settings {
   std::string host_id;                 ///< empty: host name and boot id
 
   std::string machine;         ///< empty: ranks are in CPU memory, on the machine that is here
+  std::string fault_file;      ///< empty: none is made
   std::string fault;           ///< empty: none; comm::ParseFault reads it
   std::string slow;            ///< empty: none; comm::ParseSlowLinks reads it
   std::string traffic_dir;     ///< empty: nothing is written

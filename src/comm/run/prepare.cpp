@@ -15,6 +15,7 @@
 #include "comm/run/communicator.hpp"
 #include "comm/run/gradual_messages.hpp"
 #include "comm/run/sequence.hpp"
+#include "os/fs/write_file.hpp"
 #include "os/process/clock.hpp"
 #include "os/process/signals.hpp"
 
@@ -410,7 +411,10 @@ collective::SentBytes* Communicator::CountsMessage(const Transfer& transfer) {
 }
 
 void Communicator::StrikeAt(CallKind kind) {
-  if (fault_->Strikes(kind)) os::KillThisProcess();
+  if (!fault_->Strikes(kind)) return;
+  const std::string& file = origin_.process->settings().fault_file;
+  if (!file.empty()) static_cast<void>(os::WriteFile(file, ""));
+  os::KillThisProcess();
 }
 
 void Communicator::CountPortion(collective::Message& message) {

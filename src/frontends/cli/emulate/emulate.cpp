@@ -24,6 +24,7 @@
 #include "frontends/cli/json_text.hpp"
 #include "frontends/cli/plural.hpp"
 #include "frontends/cli/run/job.hpp"
+#include "frontends/cli/run/run.hpp"
 #include "frontends/cli/size_units.hpp"
 #include "frontends/cli/terminal.hpp"
 #include "frontends/cli/topo/topo_source.hpp"
@@ -54,6 +55,7 @@ struct EmulateOptions {
   std::vector<std::string> kernels;
   std::optional<std::uint32_t> ranks, hosts;
   double grace_s = 5;
+  bool keep_going = false;
   std::string policy;
   std::string kill, report;
   std::string sysfs = "auto";
@@ -70,6 +72,7 @@ struct EmulateSetup {
   EmulatedMachine machine;
   std::unique_ptr<os::PrivateFolder> folder;
   std::unique_ptr<os::PrivateFolder> traffic;  ///< of the files of ranks, if a report is wanted
+  std::unique_ptr<os::PrivateFolder> fault;    ///< of the file of --kill, if there is a fault
   std::optional<topology::HostView> view;      ///< of the machine, if there is one
   std::vector<comm::SlowLink> slow;
 };
@@ -176,7 +179,7 @@ Status SetReport(const EmulateOptions& options, const EnvMap& environment, Emula
   return Ok();
 }
 
-Status SetFaults(const EmulateOptions& options, EmulateSetup& setup) {
+Status SetFaults(const EmulateOptions& options, const EnvMap& environment, EmulateSetup& setup) {
   if (!options.slow.empty()) {
     if (!setup.view)
       return Error{Code::kInvalidArgument, "--slow needs a --machine that has the link"};
@@ -191,6 +194,8 @@ Status SetFaults(const EmulateOptions& options, EmulateSetup& setup) {
     return Error{Code::kInvalidArgument, fmt::format("--kill {}: there is no rank {} of {}",
                                                      options.kill, fault->rank, *options.ranks)};
   setup.machine.fault = options.kill;
+  RINGLET_TRY_ASSIGN(setup.fault, MakeFolder(environment));
+  setup.machine.fault_file = setup.fault->path() + "/struck";
   return Ok();
 }
 
@@ -202,7 +207,7 @@ Result<EmulateSetup> SetUp(const EmulateOptions& options, const EnvMap& environm
   setup.machine.policy = options.policy;
   setup.machine.pace = options.pace;
   RINGLET_TRY(SetReport(options, environment, setup));
-  RINGLET_TRY(SetFaults(options, setup));
+  RINGLET_TRY(SetFaults(options, environment, setup));
   return setup;
 }
 
@@ -227,18 +232,29 @@ void WriteReport(const EmulateOptions& options, const EmulateSetup& setup) {
   if (!written.ok()) Tell(kEmulate, "--report: " + written.error().message);
 }
 
+/// Completes a command whose program has ended: writes the report, and checks that the fault has
+/// struck, since a test of a fault must not pass without it.
+/// \return  the exit status: the program's, or kExitFailed where --kill has killed no rank
+int Conclude(const EmulateOptions& options, const EmulateSetup& setup, int status) {
+  if (setup.traffic) WriteReport(options, setup);
+  if (!setup.fault || IsThere(setup.machine.fault_file)) return status;
+  Tell(kEmulate, fmt::format("--kill {} has killed no rank: the program ended before that rank "
+                             "began that operation",
+                             options.kill));
+  return status == kExitDone ? static_cast<int>(kExitFailed) : status;
+}
+
 /// One program in the foreground. This process becomes it, unless something is left to do when it
 /// has ended; its terminal, signals and exit status are the program's in any case.
 int RunOne(const EmulateOptions& options, const EnvMap& environment, EmulateSetup setup) {
-  if (!setup.folder && !setup.traffic)
+  if (!setup.folder && !setup.traffic && !setup.fault)
     return CannotStart(os::BecomeProgram(options.program, environment));
   const auto ended = os::RunInForeground(options.program, environment);
-  if (setup.traffic && ended.ok()) WriteReport(options, setup);
-  setup.folder.reset();
-  setup.traffic.reset();
+  const int status = ended.ok() ? Conclude(options, setup, ended->status) : kExitCannotStart;
+  setup = {};
   if (!ended.ok()) return CannotStart(ended.error());
   if (ended->signal != 0) os::EndLike(*ended);
-  return ended->status;
+  return status;
 }
 
 /// Differs from that of any other launch on this computer.
@@ -259,6 +275,7 @@ int RunRanks(const EmulateOptions& options, const EnvMap& environment, const std
                  .ranks = spread->ranks,
                  .hosts = spread->hosts,
                  .grace_s = options.grace_s,
+                 .keep_going = options.keep_going,
                  .environment = [&](std::uint32_t host) {
                    return EmulatedHostEnvironment(environment, host, spread->hosts, launch);
                  }});
@@ -305,9 +322,11 @@ int Run(const EmulateOptions& options) {
     return Fail(kEmulate, shown.error());
   if (options.ranks || options.hosts) {
     const int status = RunRanks(options, *environment, *launch);
-    if (setup->traffic) WriteReport(options, *setup);
-    return status;
+    return Conclude(options, *setup, status);
   }
+  if (options.keep_going)
+    return Fail(kEmulate, Error{Code::kInvalidArgument,
+                                "--keep-going is about ranks that this command starts: add -n"});
   return RunOne(options, *environment, *std::move(setup));
 }
 
@@ -366,7 +385,7 @@ void AddRankOptions(CLI::App& emulate, EmulateOptions& options) {
   emulate.add_option(
       "--kill", options.kill,
       "A rank to be killed when it begins an operation: 3@all_reduce:10 is rank 3 at "
-      "its tenth all-reduce");
+      "its tenth all-reduce. The exit status is not 0 if that never happens");
   emulate
       .add_option("--slow", options.slow,
                   "A link of the machine at a fraction of its rate, by a name that reports have: "
@@ -380,6 +399,7 @@ void AddRankOptions(CLI::App& emulate, EmulateOptions& options) {
       ->type_name(kSecondsType)
       ->check(CLI::Range(0.0, 86'400.0))
       ->capture_default_str();
+  AddKeepGoing(emulate, options.keep_going);
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ Result<EnvMap> EmulatedEnvironment(EnvMap base, const EmulateFolders& folders,
   if (machine.pace) base["RINGLET_PACE"] = "1";
   if (!machine.traffic.empty()) base["RINGLET_TRAFFIC_DIR"] = machine.traffic;
   if (!machine.fault.empty()) base["RINGLET_FAULT"] = machine.fault;
+  if (!machine.fault_file.empty()) base["RINGLET_FAULT_FILE"] = machine.fault_file;
   if (!machine.policy.empty()) base["RINGLET_PLAN_POLICY"] = machine.policy;
   // A program for NCCL is shown the channels that NCCL would make of the machine.
   if (!machine.topology.empty()) base.try_emplace("RINGLET_PLAN_POLICY", "compat");

@@ -36,7 +36,8 @@ struct EmulatedMachine {
   bool pace = false;         ///< RINGLET_PACE
   std::string traffic = {};  ///< RINGLET_TRAFFIC_DIR; empty: none
   std::string fault = {};    ///< RINGLET_FAULT; empty: none
-  std::string policy = {};   ///< RINGLET_PLAN_POLICY; empty: what `base` says, else "compat"
+  std::string fault_file = {};  ///< RINGLET_FAULT_FILE; empty: none
+  std::string policy = {};      ///< RINGLET_PLAN_POLICY; empty: what `base` says, else "compat"
 };
 
 /// `base` with what makes a program and all that it starts find our libraries. libnccl.so.2 and

@@ -87,10 +87,11 @@ int RunJob(const RankJob& job) {
   if (!terminal.ok()) return Fail(job.command, terminal.error());
   if (*terminal) launcher.input = &**terminal;
   launcher.grace = std::chrono::duration_cast<Instant>(std::chrono::duration<double>(job.grace_s));
+  launcher.keep_going = job.keep_going;
   launcher.on_line = ShowLine;
   launcher.on_failure = [&job](const RankEnd& end) {
-    Tell(job.command,
-         fmt::format("rank {} {}; ending the others", Index(end.rank), ToString(end.how)));
+    Tell(job.command, fmt::format("rank {} {}; {}", Index(end.rank), ToString(end.how),
+                                  job.keep_going ? "the others keep going" : "ending the others"));
   };
   const auto outcome = LaunchRanks(**signals, launcher);
   if (!outcome.ok()) {

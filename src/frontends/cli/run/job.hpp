@@ -34,12 +34,14 @@ struct RankJob {
   std::uint32_t ranks = 1;
   std::uint32_t hosts = 1;  ///< divides `ranks`; ranks fill hosts in order
   double grace_s = 5;       ///< between SIGTERM and SIGKILL
+  bool keep_going = false;  ///< a rank that ends badly does not end the others
   /// The environment of a rank of this host, without that of RankIdentity.
   std::function<EnvMap(std::uint32_t host)> environment;
 };
 
 /// Starts the ranks, and waits until all have ended: a unique id for all, standard input for rank
-/// 0, the number of the rank before each line. When one fails the others are ended.
+/// 0, the number of the rank before each line. When one fails the others are ended, unless they are
+/// to keep going.
 /// \return the exit status of the tool; what went wrong was said
 int RunJob(const RankJob& job);
 

@@ -111,7 +111,8 @@ Result<std::unique_ptr<os::SignalQueue>> TakeSignals() {
 
 Result<LauncherOutcome> LaunchRanks(os::SignalQueue& signals, const LauncherOptions& options) {
   RINGLET_TRY_ASSIGN(std::vector<LaunchedRank> members, StartAll(options));
-  Supervisor supervisor(static_cast<std::uint32_t>(members.size()), options.grace);
+  Supervisor supervisor(static_cast<std::uint32_t>(members.size()), options.grace,
+                        options.keep_going);
   Instant next_second = os::Now() + kSecond;
   while (!supervisor.finished()) {
     Wait(members, options.input, signals, supervisor.Deadline(), os::Now());
@@ -127,8 +128,12 @@ Result<LauncherOutcome> LaunchRanks(os::SignalQueue& signals, const LauncherOpti
     const bool failed_before = supervisor.first_failure().has_value();
     supervisor.OnEnds(ends, now);
     supervisor.OnTick(now);
-    if (supervisor.first_failure() && !failed_before)
+    if (options.keep_going) {
+      for (const RankEnd& end : ends)
+        if (!end.how.ok() && !supervisor.user_signal()) options.on_failure(end);
+    } else if (supervisor.first_failure() && !failed_before) {
       options.on_failure(*supervisor.first_failure());
+    }
     while (const auto order = supervisor.TakeOrder())
       for (LaunchedRank& member : members) member.Signal(*order);
     if (options.on_second && now >= next_second) {

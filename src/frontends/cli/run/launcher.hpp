@@ -16,10 +16,12 @@ enum class Stream : std::uint8_t { kOutput, kErrors };
 struct LauncherOptions {
   std::vector<os::Command> commands;  ///< by rank
   Instant grace = std::chrono::seconds(5);
+  bool keep_going = false;     ///< a rank that ends badly does not end the others
   InputPump* input = nullptr;  ///< of a command; null: there is none to be served
   /// A line that a rank has written, without its newline.
   std::function<void(Rank, Stream, std::string_view)> on_line;
-  /// The first failure, when it is noticed: all that the rank wrote has been given to on_line.
+  /// The first failure, when it is noticed; with keep_going each rank that ends badly. All that the
+  /// rank wrote has been given to on_line.
   std::function<void(const RankEnd&)> on_failure;
   /// About once a second, for a display of progress. May be empty.
   std::function<void(Instant now)> on_second;

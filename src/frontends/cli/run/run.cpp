@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 14> kOptionsWithValue = {
 struct RunOptions {
   std::uint32_t ranks = 0;
   double grace_s = 5;
+  bool keep_going = false;
   std::vector<std::string> program;
 };
 
@@ -31,10 +32,17 @@ int Run(const RunOptions& options) {
                  .program = options.program,
                  .ranks = options.ranks,
                  .grace_s = options.grace_s,
+                 .keep_going = options.keep_going,
                  .environment = [&](std::uint32_t) { return environment; }});
 }
 
 }  // namespace
+
+void AddKeepGoing(CLI::App& command, bool& keep_going) {
+  command.add_flag("--keep-going", keep_going,
+                   "A rank that ends badly does not end the others. The exit status is that of the "
+                   "first rank to fail which was not killed by a signal; 0 if there is none");
+}
 
 bool TakesProgram(std::string_view command) {
   return command == "run" || command == "emulate";
@@ -76,6 +84,7 @@ void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen) {
       ->type_name(kSecondsType)
       ->check(CLI::Range(0.0, 86'400.0))
       ->capture_default_str();
+  AddKeepGoing(*run, options->keep_going);
   run->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
 }
 

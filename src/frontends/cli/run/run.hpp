@@ -23,6 +23,9 @@ RunArguments SplitRunArguments(const std::vector<std::string>& arguments);
 /// Whether what follows the options of `command` is a program with its arguments.
 bool TakesProgram(std::string_view command);
 
+/// Adds --keep-going to `run` or `emulate`.
+void AddKeepGoing(CLI::App& command, bool& keep_going);
+
 /// Adds the command to `tool`. \param program  as SplitRunArguments found it
 void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen);
 

@@ -14,6 +14,7 @@ bool WasKilled(const RankEnd& end) {
 
 void Supervisor::OnEnds(const std::vector<RankEnd>& ends, Instant now) {
   running_ -= static_cast<std::uint32_t>(ends.size());
+  if (keep_going_) return NoteEnds(ends);
   if (first_failure_ || user_signal_) return;
   for (const RankEnd& end : ends) {
     if (end.how.ok() || (suspect_ && !WasKilled(end))) continue;
@@ -22,6 +23,19 @@ void Supervisor::OnEnds(const std::vector<RankEnd>& ends, Instant now) {
     if (WasKilled(end)) return Conclude(now);
   }
   if (suspect_ && finished()) Conclude(now);
+}
+
+void Supervisor::NoteEnds(const std::vector<RankEnd>& ends) {
+  if (user_signal_) return;
+  for (const RankEnd& end : ends) {
+    if (WasKilled(end)) {
+      if (!suspect_) suspect_ = end;
+    } else {
+      has_survivor_ = true;
+      if (!end.how.ok() && !first_failure_) first_failure_ = end;
+    }
+  }
+  if (finished() && !has_survivor_) first_failure_ = suspect_;
 }
 
 void Supervisor::Conclude(Instant now) {
@@ -36,7 +50,7 @@ void Supervisor::OnSignal(int signal, Instant now) {
 }
 
 void Supervisor::OnTick(Instant now) {
-  if (suspect_ && !first_failure_ && !user_signal_ && now >= settled_) Conclude(now);
+  if (IsSettling() && now >= settled_) Conclude(now);
   if (!grace_ends_ || now < *grace_ends_) return;
   grace_ends_ = std::nullopt;
   orders_.push_back(SIGKILL);
@@ -56,7 +70,7 @@ std::optional<int> Supervisor::TakeOrder() {
 
 std::optional<Instant> Supervisor::Deadline() const {
   if (finished()) return std::nullopt;
-  return suspect_ && !first_failure_ && !user_signal_ ? settled_ : grace_ends_;
+  return IsSettling() ? settled_ : grace_ends_;
 }
 
 }  // namespace ringlet::cli

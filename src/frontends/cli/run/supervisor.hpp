@@ -20,7 +20,9 @@ class Supervisor {
  public:
   /// \param ranks  processes that run
   /// \param grace  what they get to end by themselves after they were told to
-  Supervisor(std::uint32_t ranks, Instant grace) : running_(ranks), grace_(grace) {}
+  /// \param keep_going  a rank that ends badly does not end the others
+  Supervisor(std::uint32_t ranks, Instant grace, bool keep_going = false)
+      : running_(ranks), grace_(grace), keep_going_(keep_going) {}
 
   /// The ends that were noticed together. Their order is not known. A rank that was killed is a
   /// cause, one that gave up may be a consequence: when a process is killed, its connections close
@@ -38,17 +40,24 @@ class Supervisor {
   std::optional<Instant> Deadline() const;
   bool finished() const { return running_ == 0; }
 
-  /// The first rank that ended badly, before we told any to end.
+  /// The first rank that ended badly, before we told any to end. With `keep_going` the first one
+  /// that was not killed: killed ranks count only if there is no other.
   const std::optional<RankEnd>& first_failure() const { return first_failure_; }
   /// The user's first signal.
   std::optional<int> user_signal() const { return user_signal_; }
 
  private:
+  /// Whether a cause may still show up for the suspect's end.
+  bool IsSettling() const { return suspect_ && !first_failure_ && !user_signal_ && !keep_going_; }
   void Conclude(Instant now);
   void EndAll(int signal, Instant now);
 
+  void NoteEnds(const std::vector<RankEnd>& ends);
+
   std::uint32_t running_;
   Instant grace_;
+  bool keep_going_;
+  bool has_survivor_ = false;  // a rank that ended and was not killed
   std::optional<RankEnd> suspect_;
   Instant settled_{0};
   std::optional<RankEnd> first_failure_;

@@ -98,5 +98,44 @@ TEST(SupervisorTest, TheSecondSignalEndsAllAtOnce) {
   EXPECT_EQ(supervisor.user_signal(), SIGINT);
 }
 
+TEST(SupervisorTest, RanksMayKeepGoingAfterADeath) {
+  Supervisor supervisor(3, kGrace, true);
+  supervisor.OnEnds({{Rank{1}, {.signal = SIGKILL}}}, kStart);
+  supervisor.OnTick(kStart + Supervisor::kSettling + kGrace);
+  EXPECT_EQ(supervisor.TakeOrder(), std::nullopt);
+  EXPECT_EQ(supervisor.Deadline(), std::nullopt);
+  supervisor.OnEnds({{Rank{0}, {}}}, kStart);
+  supervisor.OnEnds({{Rank{2}, {}}}, kStart);
+  EXPECT_TRUE(supervisor.finished());
+  EXPECT_FALSE(supervisor.first_failure().has_value()) << "the survivors ended well";
+}
+
+TEST(SupervisorTest, ASurvivorThatFailsIsTheFailure) {
+  Supervisor supervisor(3, kGrace, true);
+  supervisor.OnEnds({{Rank{1}, {.signal = SIGKILL}}}, kStart);
+  supervisor.OnEnds({{Rank{0}, {.status = 3}}}, kStart);
+  EXPECT_EQ(supervisor.TakeOrder(), std::nullopt);
+  supervisor.OnEnds({{Rank{2}, {.status = 4}}}, kStart);
+  ASSERT_TRUE(supervisor.first_failure().has_value());
+  EXPECT_EQ(supervisor.first_failure()->how.status, 3);
+}
+
+TEST(SupervisorTest, WithoutASurvivorTheFirstDeathIsTheFailure) {
+  Supervisor supervisor(2, kGrace, true);
+  supervisor.OnEnds({{Rank{1}, {.signal = SIGKILL}}}, kStart);
+  supervisor.OnEnds({{Rank{0}, {.signal = SIGSEGV}}}, kStart);
+  ASSERT_TRUE(supervisor.first_failure().has_value());
+  EXPECT_EQ(supervisor.first_failure()->rank, Rank{1});
+}
+
+TEST(SupervisorTest, TheUserEndsRanksThatKeepGoing) {
+  Supervisor supervisor(2, kGrace, true);
+  supervisor.OnEnds({{Rank{1}, {.signal = SIGKILL}}}, kStart);
+  supervisor.OnSignal(SIGINT, kStart);
+  EXPECT_EQ(supervisor.TakeOrder(), SIGINT);
+  supervisor.OnTick(kStart + kGrace);
+  EXPECT_EQ(supervisor.TakeOrder(), SIGKILL);
+}
+
 }  // namespace
 }  // namespace ringlet::cli
