@@ -53,6 +53,22 @@ class Functions(Case):
                 self.assertEqual(ran.stderr.count("cudaGraphUpload"), 1)
                 self.assertIn(f"libcudart.so.{major}", ran.stderr)
 
+    def test_the_static_runtime_is_told_what_it_lacks(self):
+        script = ("import ctypes; cuda = ctypes.CDLL('libcuda.so.1'); table = ctypes.c_void_p(1); "
+                  "assert [cuda.cuGetExportTable(ctypes.byref(table), b'0' * 16) for _ in '12'] == [500, 500]; "
+                  "assert table.value is None")
+        ran = emulate(sys.executable, "-c", script)
+        self.expect_right(ran)
+        self.assertEqual(ran.stderr.count("static runtime"), 1, ran.stderr)
+        self.assertIn("-cudart shared", ran.stderr)
+
+    def test_cudnn_has_a_version(self):
+        script = ("import ctypes; version = ctypes.CDLL('libcudnn.so.9').cudnnGetVersion; "
+                  "version.restype = ctypes.c_size_t; assert version() // 10000 == 9, version()")
+        ran = emulate(sys.executable, "-c", script)
+        self.expect_right(ran)
+        self.assertEqual(ran.stderr, "")
+
     def test_refusals_are_told_where_the_log_is_on(self):
         ran = emulate(BUILD / "bin/cuda_program_13", "memory", RINGLET_DEBUG="WARN")
         self.expect_right(ran)
@@ -128,6 +144,9 @@ assert nvml.nvmlDeviceGetUUID(device, text, 96) == 0 and text.value.startswith(b
 found = ctypes.c_void_p()
 assert nvml.nvmlDeviceGetHandleByUUID(text.value, ctypes.byref(found)) == 0
 assert found.value == device.value
+for wanted, code in ((text.value[4:], 0), (b"GPU-", 6), (b"", 6), (text.value[5:], 6)):
+    assert nvml.nvmlDeviceGetHandleByUUID(wanted, ctypes.byref(found)) == code, wanted
+assert nvml.nvmlDeviceGetHandleByUUID(text.value[4:], ctypes.byref(found)) == 0 and found.value == device.value
 assert nvml.nvmlDeviceGetName(device, text, 4) == 7
 assert nvml.nvmlDeviceGetName(device, text, 96) == 0 and text.value
 assert nvml.nvmlDeviceGetMemoryInfo(device, memory) == 0 and memory[0] == 8 << 20

@@ -71,10 +71,17 @@ RINGLET_DRIVER_FUNCTION int cuGetProcAddress(const char* name, void** function, 
   return cuGetProcAddress_v2(name, function, version, flags, nullptr);
 }
 
-// Tables that NVIDIA's own tools ask for, by a number: there are none.
+// Private tables of NVIDIA's driver, which CUDA's static runtime and NVIDIA's own tools ask for:
+// there are none. The runtime reports that as "named symbol not found", which names no cause.
 RINGLET_DRIVER_FUNCTION int cuGetExportTable(const void** table, const void*) {
   if (table == nullptr) return static_cast<int>(CudaCode::kInvalidValue);
   *table = nullptr;
+  const std::string sentence =
+      "the program asks for private tables of NVIDIA's driver (cuGetExportTable), as CUDA's static "
+      "runtime does, and there are none on the host: link it with the shared libcudart "
+      "(nvcc -cudart shared), or use a build of it that is";
+  Host().SayOnce(sentence);
+  Host().log_listeners().Tell(CudaLogLevel::kError, sentence);
   return static_cast<int>(CudaCode::kSymbolNotFound);
 }
 

@@ -156,8 +156,13 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetHandleByPciBusId_v2(const char* address,
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetHandleByUUID(const char* uuid, NvmlDevice* device) {
   if (uuid == nullptr) return kNvmlInvalidArgument;
-  for (std::uint32_t number = 0; number < Host().machine().devices(); ++number)
-    if (UuidText(Facts(number)) == uuid) return FindDevice(number, device);
+  // As NVIDIA's library, it takes the UUID with "GPU-" and without.
+  constexpr std::string_view kPrefix = "GPU-";
+  const std::string_view given(uuid);
+  for (std::uint32_t number = 0; number < Host().machine().devices(); ++number) {
+    const std::string text = UuidText(Facts(number));
+    if (text == given || text.substr(kPrefix.size()) == given) return FindDevice(number, device);
+  }
   return FindDevice(std::nullopt, device);
 }
 
