@@ -53,6 +53,9 @@ constexpr std::array kMachines = {
                  "each GPU"},
     KnownMachine{"dgx-a100", "a100-sxm4", 8, LinkLayout::kSwitch, 200'000,
                  "NVIDIA DGX A100 user guide: 8 A100 on six NVSwitches, 200 Gbit/s ConnectX-6"},
+    KnownMachine{"dgx-h100", "h100-sxm5", 8, LinkLayout::kSwitch, 400'000,
+                 "NVIDIA DGX H100/H200 user guide: 8 H100 on four NVSwitches, a ConnectX-7 of 400 "
+                 "Gbit/s for each GPU"},
     KnownMachine{"nebius-h100", "h100-sxm5", 8, LinkLayout::kSwitch, 400'000,
                  "github.com/nebius/soperator, renderConfigMapNCCLTopology: 8 H100 (0x2330), NICs "
                  "of 400 Gbit/s"},
