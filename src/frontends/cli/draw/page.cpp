@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -105,11 +106,12 @@ std::string ScriptText(const PageJson& json) {
 
 std::string SectionText(const PageMachine& machine) {
   return fmt::format(
-      "<section class=\"machine\">\n<h2>{}</h2>\n<div class=\"picture\">{}</div>\n"
+      "<section class=\"machine\" style=\"--width: {:.0f}px\">\n<h2>{}</h2>\n"
+      "<div class=\"picture\">{}</div>\n"
       "<div class=\"path\" role=\"status\" aria-live=\"polite\">no pair is picked</div>\n"
       "<div class=\"groups\"></div>\n<div class=\"findings\"></div>\n"
       "<h2>Paths</h2>\n<div class=\"pairs\"></div>\n</section>\n",
-      EscapedXml(machine.title), ToPageSvg(machine.drawing));
+      std::ceil(machine.drawing.width), EscapedXml(machine.title), ToPageSvg(machine.drawing));
 }
 
 }  // namespace

@@ -52,6 +52,16 @@ TEST(PageTest, ThePageNeedsNoNetwork) {
   }
 }
 
+TEST(PageTest, APictureFitsTheWindow) {
+  const PathView view = ViewFor("topo-vectors/pcie4-1nic.xml");
+  Drawing drawing = LayOut(*view.graph, "one");
+  drawing.width = 2200;
+  const PageMachine machine{.title = "one", .drawing = drawing, .paths = view.paths};
+  const std::string page = PageOf("p", {&machine, 1});
+  EXPECT_THAT(page, HasSubstr("<section class=\"machine\" style=\"--width: 2200px\">"));
+  EXPECT_THAT(page, HasSubstr("width: min(100%, var(--width))"));
+}
+
 TEST(PageTest, PathsAreThoseOfTheToolAndPassItsNodes) {
   const PathView view = ViewFor("topo-vectors/pcie4-1nic.xml");
   const PageData machine = DataOf(PageFor(view))["machines"][0];

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <memory>
 #include <set>
 
@@ -14,6 +13,7 @@
 #include "frontends/cli/draw/page.hpp"
 #include "frontends/cli/draw/picture_file.hpp"
 #include "frontends/cli/draw/traffic_draw.hpp"
+#include "frontends/cli/plan/plan_channels.hpp"
 #include "frontends/cli/plural.hpp"
 #include "frontends/cli/size_units.hpp"
 #include "frontends/cli/value_types.hpp"
@@ -28,11 +28,15 @@ using plan::GraphId;
 using topology::NodeIndex;
 using topology::NodeKind;
 
-constexpr double kStep = 11;        // down, from one device of a ring to the next
-constexpr double kChannelGap = 12;  // between channels
+constexpr double kPlanLeft = 24;    // of the title, and of all below it
+constexpr double kPlanSize = 11;    // of letters
+constexpr double kChip = 22;        // height of the box of a device of a channel
+constexpr double kChipGap = 16;     // from the box of one device to the next
+constexpr double kChannelGap = 10;  // between channels
 constexpr double kHead = 30;        // above the channels of a pattern
+constexpr double kRowWidthMin = 900;
 constexpr double kTreeStep = 46, kTreeWidth = 52, kTreeBox = 24;
-constexpr std::size_t kDrawnChannelsMax = 32;
+constexpr std::size_t kDrawnRowsMax = 32;
 constexpr std::uint32_t kDrawnNodesOfTreeMax = 48;
 
 // Told apart by most eyes, on light and on dark ground.
@@ -49,6 +53,40 @@ std::vector<topology::Defect> DefectsOf(const PlanView& view) {
   return topology::Check({.view = view.kinds.front().machine, .positions = none});
 }
 
+/// Equal channels: those that pass the same devices in the same order, in and out by the same NICs.
+/// A ring without NICs is the same wherever it begins.
+struct EqualChannels {
+  plan::LocalChannel channel;
+  std::vector<std::uint32_t> numbers;
+};
+
+std::vector<EqualChannels> RowsOf(const plan::PatternGraph& graph) {
+  std::vector<EqualChannels> rows;
+  for (std::uint32_t i = 0; i < graph.channels.size(); ++i) {
+    plan::LocalChannel channel = graph.channels[i];
+    if (!channel.entry && graph.id == GraphId::kRing)
+      std::ranges::rotate(channel.devices, std::ranges::min_element(channel.devices));
+    auto row = std::ranges::find(rows, channel, &EqualChannels::channel);
+    if (row == rows.end()) row = rows.insert(row, {channel, {}});
+    row->numbers.push_back(i);
+  }
+  return rows;
+}
+
+/// "0-11, x 12".
+std::string RowLabel(const EqualChannels& row) {
+  std::string text = RangesText(row.numbers);
+  if (row.numbers.size() > 1) text += fmt::format(", x {}", row.numbers.size());
+  return text;
+}
+
+/// A device or NIC that a channel passes.
+struct Chip {
+  std::string label;
+  bool is_nic = false;
+  bool is_return = false;  ///< the first device again, where a ring closes
+};
+
 class PlanDrawing {
  public:
   PlanDrawing(const PlanView& view, const LayoutLook* look)
@@ -57,7 +95,10 @@ class PlanDrawing {
         facts_(FactsOf(*node_.graph, view.kinds.front().machine, DefectsOf(view))),
         drawing_(LayOut(*node_.graph, view.title, look, &facts_)),
         y_(drawing_.height) {
-    FindColumns();
+    drawing_.width = std::max(drawing_.width, kRowWidthMin);
+    for (const auto* const labels : {&node_.gpus, &node_.nets})
+      for (const std::string& label : *labels)
+        chip_width_ = std::max(chip_width_, TextWidth(label, kPlanSize) + kChipGap);
   }
 
   Drawing Run() {
@@ -68,28 +109,11 @@ class PlanDrawing {
   }
 
  private:
-  // The middle of the box of each GPU and NIC.
-  void FindColumns() {
-    std::map<std::uint32_t, double> middles;
-    for (const Box& box : drawing_.boxes)
-      if (box.node) middles[*box.node] = box.x + box.width / 2;
-    const topology::Graph& graph = *node_.graph;
-    for (const NodeIndex gpu : node_.paths.Of(NodeKind::kGpu))
-      gpus_.push_back(middles[Index(graph.gpu(gpu).device)]);
-    for (const NodeIndex net : node_.paths.Of(NodeKind::kNet)) {
-      double middle = middles[Index(net)];
-      for (const topology::Link& link : graph.at(net).links)
-        if (graph.at(link.to).kind == NodeKind::kNic) middle = middles[Index(link.to)];
-      nets_.push_back(middle);
-    }
-  }
-
   void Say(double x, double y, std::string text, bool strong, Anchor anchor = Anchor::kStart) {
-    constexpr double kSize = 11;
     drawing_.words.push_back({.x = x,
                               .y = y,
                               .text = std::move(text),
-                              .size = kSize,
+                              .size = kPlanSize,
                               .anchor = anchor,
                               .strong = strong});
   }
@@ -97,54 +121,79 @@ class PlanDrawing {
   void DrawPattern(GraphId id) {
     const plan::PatternGraph& graph = view_.classes.front().plan.of(id);
     if (graph.channels.empty()) return;
-    const double top = y_;
-    Say(24, y_ + 14,
-        fmt::format("{} ({}): {}, {} GB/s together; each passes its devices from top to "
-                    "bottom",
-                    NameOf(id), NameOf(graph.pattern), Counted(graph.channels.size(), "channel"),
+    Say(kPlanLeft, y_ + 14,
+        fmt::format("{} ({}): {}, {} GB/s together; equal channels are drawn once", NameOf(id),
+                    NameOf(graph.pattern), Counted(graph.channels.size(), "channel"),
                     GigabytesText(graph.total())),
         true);
     y_ += kHead;
-    const std::size_t shown = std::min(graph.channels.size(), kDrawnChannelsMax);
-    for (std::size_t i = 0; i < shown; ++i) DrawChannel(i, graph, graph.channels[i]);
-    if (shown < graph.channels.size()) {
-      Say(24, y_ + 10, fmt::format("and {} more", graph.channels.size() - shown), false);
-      y_ += kHead;
+    const std::vector<EqualChannels> rows = RowsOf(graph);
+    double label_width = 0;
+    std::size_t left = graph.channels.size();
+    for (const EqualChannels& row : rows)
+      label_width = std::max(label_width, TextWidth(RowLabel(row), kPlanSize));
+    for (std::size_t i = 0; i < std::min(rows.size(), kDrawnRowsMax); ++i) {
+      DrawRow(graph, rows[i], i, kPlanLeft + label_width + kChipGap);
+      left -= rows[i].numbers.size();
     }
-    DrawColumns(top + kHead - 8);
+    if (left == 0) return;
+    Say(kPlanLeft, y_ + 10, fmt::format("and {} more", left), false);
+    y_ += kHead;
   }
 
-  void DrawColumns(double top) {
-    for (const double x : gpus_)
-      drawing_.lines.insert(drawing_.lines.begin(),
-                            Polyline{{{x, top}, {x, y_ - kChannelGap}}, 0.5, Paint::kPciLine});
+  std::vector<Chip> ChipsOf(const plan::PatternGraph& graph,
+                            const plan::LocalChannel& channel) const {
+    const bool ring = graph.id == GraphId::kRing;
+    std::vector<Chip> chips;
+    if (channel.entry) chips.push_back({node_.nets[*channel.entry], true});
+    for (const std::uint32_t device : channel.devices) chips.push_back({node_.gpus[device]});
+    if (ring && channel.exit) chips.push_back({node_.nets[*channel.exit], true});
+    if (ring && !channel.exit && channel.devices.size() > 1)
+      chips.push_back({node_.gpus[channel.devices.front()], false, true});
+    return chips;
   }
 
-  void DrawChannel(std::size_t number, const plan::PatternGraph& graph,
-                   const plan::LocalChannel& channel) {
-    std::vector<std::pair<double, double>> points;
-    Say(8, y_ + kStep, fmt::format("{}", number), false);
-    const auto add = [&](double x) {
-      points.emplace_back(x, y_);
-      y_ += kStep;
-    };
-    if (channel.entry) add(nets_[*channel.entry]);
-    for (const std::uint32_t device : channel.devices) add(gpus_[device]);
-    if (channel.exit && graph.id == GraphId::kRing) add(nets_[*channel.exit]);
-    constexpr double kDot = 5;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      const bool net = (i == 0 && channel.entry) ||
-                       (i + 1 == points.size() && channel.exit && graph.id == GraphId::kRing);
-      drawing_.boxes.push_back({points[i].first - kDot / 2, points[i].second - kDot / 2, kDot, kDot,
-                                net ? Paint::kNic : Paint::kGpu});
+  /// One row of boxes; more rows where they do not fit.
+  void DrawRow(const plan::PatternGraph& graph, const EqualChannels& row, std::size_t number,
+               double begin) {
+    Say(kPlanLeft, y_ + kChip / 2 + 4, RowLabel(row), true);
+    const double step = chip_width_ + kChipGap;
+    double x = begin;
+    const std::vector<Chip> chips = ChipsOf(graph, row.channel);
+    for (std::size_t i = 0; i < chips.size(); ++i) {
+      const double middle = y_ + kChip / 2;
+      if (i > 0) DrawArrow(graph, row, number, {{x - kChipGap, middle}, {x, middle}});
+      DrawChip(chips[i], x);
+      x += step;
+      if (x + chip_width_ <= drawing_.width - kPlanLeft || i + 1 == chips.size()) continue;
+      DrawArrow(graph, row, number, {{x - kChipGap, middle}, {x - kChipGap / 2, middle}});
+      x = begin;
+      y_ += kChip + kChannelGap / 2;
     }
-    drawing_.lines.push_back({.points = points,
-                              .width = 2,
+    // Of a tree what leaves the host leaves by the NIC of the first box, if not by another one.
+    const auto& exit = row.channel.exit;
+    if (exit && graph.id != GraphId::kRing && exit != row.channel.entry)
+      Say(x, y_ + kChip / 2 + 4, "out by " + node_.nets[*exit], false);
+    y_ += kChip + kChannelGap;
+  }
+
+  void DrawChip(const Chip& chip, double x) {
+    Box box{x, y_, chip_width_, kChip, chip.is_nic ? Paint::kNic : Paint::kGpu};
+    if (chip.is_return) box.title = "the ring closes here";
+    box.dashed = chip.is_return;
+    if (chip.is_return) box.outline = "#8b95a1";
+    drawing_.boxes.push_back(std::move(box));
+    Say(x + chip_width_ / 2, y_ + kChip / 2 + 4, chip.label, false, Anchor::kMiddle);
+  }
+
+  void DrawArrow(const plan::PatternGraph& graph, const EqualChannels& row, std::size_t number,
+                 std::vector<std::pair<double, double>> points) {
+    drawing_.lines.push_back({.points = std::move(points),
+                              .width = 3,
                               .paint = Paint::kNvLine,
-                              .title = fmt::format("channel {}", number),
+                              .title = "channel " + RowLabel(row),
                               .color = ColorOf(number),
-                              .group = fmt::format("{} {}", NameOf(graph.id), number)});
-    y_ += kChannelGap;
+                              .group = fmt::format("{} {}", NameOf(graph.id), RowLabel(row))});
   }
 
   // Both trees over nodes, side by side where there is room.
@@ -153,7 +202,7 @@ class PlanDrawing {
     if (nodes < 2) return;
     const std::uint32_t shown = std::min(nodes, kDrawnNodesOfTreeMax);
     for (std::uint32_t tree = 0; tree < 2; ++tree) {
-      Say(24, y_ + 14,
+      Say(kPlanLeft, y_ + 14,
           fmt::format("tree {} over {} nodes: channels {}{}", tree, nodes,
                       tree == 0 ? "of the first half" : "of the second half",
                       shown < nodes ? fmt::format(" (the first {} nodes)", shown) : ""),
@@ -202,7 +251,7 @@ class PlanDrawing {
   DrawnFacts facts_;
   Drawing drawing_;
   double y_;
-  std::vector<double> gpus_, nets_;
+  double chip_width_ = 0;
 };
 
 struct DrawPlanRequest {
