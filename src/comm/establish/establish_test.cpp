@@ -55,7 +55,7 @@ std::string FormWithoutNetwork() {
     return "this test needs a network namespace";
   const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "20"}});
   const auto form = [&](std::uint32_t size) -> Status {
-    RINGLET_TRY_ASSIGN(const UniqueId id, CreateUniqueId(process));
+    RINGLET_TRY_ASSIGN(const UniqueId id, NextUniqueId(process));
     RINGLET_TRY_ASSIGN(const auto communicator,
                        Establish(process, {.id = id, .rank = 0, .size = size}, {}));
     return SumOfRanks(*communicator, 1000);

@@ -55,13 +55,15 @@ Result<UniqueId> GivenId(const Settings& settings) {
 }
 
 /// Draws credentials for `invitation` and serves its root in this process.
-Result<UniqueId> MakeId(const std::shared_ptr<Process>& process,
-                        rendezvous::Invitation invitation) {
+/// \param alone  the ranks of this process may be all ranks: the root needs no network, because they
+///               call it over a UNIX socket. Ranks of a larger job notice the missing network when
+///               they join.
+Result<UniqueId> MakeId(const std::shared_ptr<Process>& process, rendezvous::Invitation invitation,
+                        bool alone) {
   RINGLET_TRY_ASSIGN(invitation.credentials.secret, os::SecureRandom());
   RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
   invitation.credentials.magic = Reader(seed).U64();
-  // How many ranks there will be is not known yet. More than one find out when they join.
-  RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses(true));
+  RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses(alone));
   RINGLET_TRY_ASSIGN(const Secret endpoint_seed, os::SecureRandom());
   RINGLET_TRY_ASSIGN(
       auto endpoint,
@@ -73,10 +75,8 @@ Result<UniqueId> MakeId(const std::shared_ptr<Process>& process,
   return rendezvous::Encode(invitation);
 }
 
-}  // namespace
-
-Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
-                                std::uint32_t parent_size) {
+Result<UniqueId> MakeUniqueId(const std::shared_ptr<Process>& process, std::uint32_t parent_size,
+                              bool alone) {
   if (!process->settings().comm_id.empty()) {
     if (parent_size > 0)
       return Error{Code::kUnsupported,
@@ -89,18 +89,25 @@ Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
                       VariableOf(process->settings(), "COMM_ID")));
     return UniqueIdFromCommId(*process);
   }
-  return MakeId(process, {.parent_size = parent_size});
+  return MakeId(process, {.parent_size = parent_size}, alone);
+}
+
+}  // namespace
+
+Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
+                                std::uint32_t parent_size) {
+  return MakeUniqueId(process, parent_size, false);
 }
 
 Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process) {
   const Settings& settings = process->settings();
   const bool fixed = !settings.comm_id.empty();
   if (settings.unique_id.text.empty() || fixed || !process->TakeGivenId())
-    return CreateUniqueId(process);
+    return MakeUniqueId(process, 0, true);
   RINGLET_TRY_ASSIGN(const UniqueId given, GivenId(settings));
   if (!settings.world_size) return given;
   RINGLET_TRY_ASSIGN(const rendezvous::Invitation job, rendezvous::Decode(given));
-  return MakeId(process, {.job = job.credentials.magic});
+  return MakeId(process, {.job = job.credentials.magic}, false);
 }
 
 Status MeetAsJob(Process& process, const Config& config, rendezvous::Invitation& invitation) {
