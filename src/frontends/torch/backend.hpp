@@ -740,6 +740,8 @@ class RingletBackend final : public c10d::Backend {
 
   /// \param store  of this group alone
   void MakeGroup(const c10::intrusive_ptr<c10d::Store>& store, Milliseconds init_timeout) {
+    const auto process = ProcessNumber();
+    TORCH_CHECK(process.ok(), "ringlet: ", process.error().message);
     const std::string given = GroupNameOf(*options_);
     group_ = std::make_unique<Group>(
         Group::Options{.rank = static_cast<std::uint32_t>(rank_),
@@ -748,16 +750,17 @@ class RingletBackend final : public c10d::Backend {
                        .timeout = options_->timeout,
                        .init_timeout = init_timeout,
                        .ranks_per_root = static_cast<std::uint32_t>(options_->ranks_per_root),
-                       .beacon = size_ > 1 ? Beacon() : nullptr},
+                       .beacon = size_ > 1 ? Beacon() : nullptr,
+                       .process = *process},
         std::make_shared<TorchStore>(store));
     p2p_queue_ = std::make_unique<P2pQueue>(*group_, LinesWithin(init_timeout));
-    const Status announced = group_->presence().Announce();
+    const Status announced = size_ > 1 ? group_->Announce() : Ok();
     TORCH_CHECK_WITH(DistBackendError, announced.ok(), "ringlet: making the process group ", name_,
                      ": ", announced.error().message);
   }
 
   void EndGroup() {
-    static_cast<void>(group_->presence().Leave());  // a store that is gone can tell nothing
+    if (size_ > 1) group_->Leave();
     p2p_queue_->Close();
     group_->Close();
     p2p_queue_ = nullptr;

@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 
 #include "base/value/address.hpp"
+#include "frontends/torch/group/formation.hpp"
 
 namespace ringlet::torch_api {
 namespace {
@@ -15,6 +17,10 @@ struct ProcessState {
   std::mutex mutex;
   std::weak_ptr<comm::Process> process;
   std::weak_ptr<comm::Beacon> beacon;
+  std::uint64_t number = 0;  // 0: none yet
+  // The beacon that was asked for last: mostly all groups of a job ask for the same one.
+  Address asked;
+  std::optional<comm::Sight> sight;
   comm::ForkGuard fork_guard;
 };
 
@@ -44,12 +50,15 @@ Result<std::shared_ptr<comm::Process>> SharedProcess() {
   if (!shared.fork_guard.IsHere()) {
     shared.process.reset();
     shared.beacon.reset();
+    shared.number = 0;
+    shared.sight.reset();
     shared.fork_guard = comm::ForkGuard();
   }
   auto process = shared.process.lock();
   if (process) return process;
   RINGLET_TRY_ASSIGN(process, comm::Process::PrepareHere());
   shared.process = process;
+  if (shared.number == 0) shared.number = process->process_hash();
   return process;
 }
 
@@ -67,6 +76,24 @@ Result<std::shared_ptr<comm::Beacon>> SharedBeacon() {
   std::shared_ptr<comm::Beacon> beacon(lit.get(), put_out);
   shared.beacon = beacon;
   return beacon;
+}
+
+Result<std::uint64_t> ProcessNumber() {
+  RINGLET_TRY(SharedProcess());
+  const std::lock_guard lock(TheShared().mutex);
+  return TheShared().number;
+}
+
+bool HasEnded(const Address& beacon) {
+  constexpr std::chrono::milliseconds kPause{1};
+  constexpr int kPausesMax = 200;
+  ProcessState& shared = TheShared();
+  const std::lock_guard lock(shared.mutex);
+  if (shared.sight && shared.asked == beacon) return shared.sight->IsGone();
+  shared.asked = beacon;
+  shared.sight = comm::Sight::Of(beacon);
+  for (int pause = 0; pause < kPausesMax && !shared.sight->IsAnswered(); ++pause) Pause(kPause, {});
+  return shared.sight->IsGone();
 }
 
 Result<std::string> ReachableAddress() {

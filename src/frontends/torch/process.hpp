@@ -1,5 +1,6 @@
 // The process that all groups of this program share.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,14 @@ Result<std::shared_ptr<comm::Process>> SharedProcess();
 /// The beacon of this process, made and gone as the process behind all groups is.
 /// Errors  as comm::Beacon::Light
 Result<std::shared_ptr<comm::Beacon>> SharedBeacon();
+
+/// A random number of this process. The child of a fork has another one.
+/// Errors  as SharedProcess
+Result<std::uint64_t> ProcessNumber();
+
+/// Whether it is certain that the process with this beacon has ended. Waits for an answer for
+/// 200 ms at most, and keeps the connection: further calls for the same beacon make no other one.
+bool HasEnded(const Address& beacon);
 
 /// The address of this host that a Ringlet group would listen at first, as text without a port.
 /// Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME or its family lets no address pass

@@ -17,6 +17,25 @@ TEST(SharedProcess, IsOneForAllAndGoesWithTheLast) {
   EXPECT_TRUE(seen.expired());
 }
 
+TEST(ProcessNumber, StaysWithTheProcess) {
+  const auto first = ProcessNumber();
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_NE(*first, 0u);
+  EXPECT_EQ(ProcessNumber().value(), *first) << "although the process behind all groups is another";
+}
+
+TEST(HasEnded, IsTrueOnceTheBeaconIsOut) {
+  const auto process = SharedProcess();
+  auto beacon = comm::Beacon::Light(**process);
+  ASSERT_TRUE(beacon.ok());
+  const Address address = (*beacon)->address();
+  EXPECT_FALSE(HasEnded(address));
+  *beacon = nullptr;
+  bool ended = false;
+  for (int look = 0; look < 100'000 && !ended; ++look) ended = HasEnded(address);
+  EXPECT_TRUE(ended);
+}
+
 TEST(ReachableAddress, IsOneOfThisHostWithoutAPort) {
   const auto said = ReachableAddress();
   ASSERT_TRUE(said.ok()) << said.error().message;

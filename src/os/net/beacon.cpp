@@ -35,4 +35,10 @@ bool Sight::IsGone() {
   return gone_;
 }
 
+bool Sight::IsAnswered() {
+  if (!fd_.valid()) return true;
+  pollfd entry{.fd = fd_.get(), .events = POLLOUT, .revents = 0};
+  return ::poll(&entry, 1, 0) > 0;
+}
+
 }  // namespace ringlet::os

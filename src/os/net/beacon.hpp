@@ -17,6 +17,9 @@ class Sight {
   /// Whether it is certain that no process listens there any more. No answer, and no way there, are
   /// not certain: false. Cost one system call.
   bool IsGone();
+  /// Whether the call has ended, or a process listens there: until then IsGone can still change its
+  /// mind within a round trip. Cost one system call.
+  bool IsAnswered();
 
  private:
   void EndsWith(int error);

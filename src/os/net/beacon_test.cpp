@@ -28,10 +28,12 @@ TEST(Beacon, IsSeenAsLongAsItListens) {
   Sight first = Sight::Of(beacon.address), second = Sight::Of(beacon.address);
   EXPECT_FALSE(first.IsGone());
   EXPECT_FALSE(second.IsGone());
+  while (!first.IsAnswered()) PollReadable({}, std::chrono::milliseconds(1));
   beacon.fd.Close();
   EXPECT_TRUE(EndsSoon(first));
   EXPECT_TRUE(EndsSoon(second));
   EXPECT_TRUE(first.IsGone()) << "and again";
+  EXPECT_TRUE(first.IsAnswered());
   Sight late = Sight::Of(beacon.address);
   EXPECT_TRUE(EndsSoon(late));
 }

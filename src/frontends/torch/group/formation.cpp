@@ -131,12 +131,10 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
   config.device = process->settings().local_rank.value_or(0);
   config.init_timeout = seat.timeout;
   config.timeout = seat.operation_timeout;
-  // The last rank has less to do at the end than rank 0, which may set the keys of another group
-  // before a slow line has brought this.
+  // The last rank has less to do at the end than rank 0.
   if (seat.rank + 1 == seat.size && seat.size > 1)
     config.joined = [&] {
-      for (std::size_t root = 0; root < keys.size(); ++root)
-        store.EraseIf(keys[root], ids[root].bytes);
+      for (const std::string& key : keys) store.Erase(key);
     };
   return comm::Establish(process, config, abort);
 }

@@ -28,9 +28,9 @@ struct Seat {
 /// The keys under which the roots of a seat's communicator publish their ids, first root first.
 std::vector<std::string> KeysOfRoots(const Seat& seat);
 
-/// Forms the communicator with all other ranks of the seat. Blocks until it stands. Rank 0 takes
-/// the keys out of the store afterwards, so that the same names can serve again. Errors  kTimeout
-/// no rank published an id in time; else as comm::Establish
+/// Forms the communicator with all other ranks of the seat. Blocks until it stands. The
+/// last rank erases the keys afterwards.
+/// Errors  kTimeout  no rank published an id in time; else as comm::Establish
 Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& seat,
                                                  const std::shared_ptr<comm::Process>& process,
                                                  const std::stop_token& abort);

@@ -45,22 +45,6 @@ TEST(Formation, RanksMeetThroughTheStoreAndLeaveItEmpty) {
   }
 }
 
-TEST(Formation, AKeyThatIsSetAnewMeanwhileStays) {
-  class SlowStore final : public MemoryStore {  // erases when rank 0 has begun another group
-    void EraseIf(const std::string& key, View value) override {
-      ASSERT_TRUE(Set(key, AsView("another id")).ok());
-      MemoryStore::EraseIf(key, value);
-    }
-  };
-  SlowStore store;
-  const auto process = comm::ProcessWith({});
-  std::thread other([&] { EXPECT_TRUE(Form(store, SeatOf(1, 2), process, {}).ok()); });
-  EXPECT_TRUE(Form(store, SeatOf(0, 2), process, {}).ok());
-  other.join();
-  EXPECT_EQ(store.Find("0").value(),
-            Bytes(AsView("another id").begin(), AsView("another id").end()));
-}
-
 TEST(Formation, ARankThatWaitsForAMissingIdIsToldSo) {
   MemoryStore store;
   Seat seat = SeatOf(1, 2);

@@ -10,14 +10,26 @@ namespace ringlet::torch_api {
 
 Group::Group(Options options, std::shared_ptr<KeyStore> store)
     : options_(std::move(options)),
-      store_(std::move(store)),
+      all_generations_(std::move(store)),
+      store_(std::make_shared<GenerationStore>(all_generations_)),
       timeout_ms_(options_.timeout.count()),
-      presence_(*store_, options_.rank, options_.beacon),
+      presence_(*all_generations_,
+                {.rank = options_.rank, .beacon = options_.beacon, .process = options_.process}),
       call_lines_(
           std::make_shared<CallLines>(store_, options_.rank, options_.size, ending_.get_token())) {}
 
 Group::~Group() {
   Close();
+}
+
+Status Group::Announce() {
+  RINGLET_TRY(presence_.Announce());
+  store_->set_generation(presence_.generation());
+  return Ok();
+}
+
+void Group::Leave() {
+  (void)presence_.Leave(formed_);
 }
 
 std::optional<Error> Group::failure() const {

@@ -30,17 +30,24 @@ class Group {
     std::chrono::milliseconds init_timeout{};  ///< of forming a communicator
     std::uint32_t ranks_per_root = 128;
     std::shared_ptr<comm::Beacon> beacon = nullptr;  ///< null: others cannot see this rank's end
+    std::uint64_t process = 0;                       ///< as of ProcessNumber
   };
 
+  /// \param store  may have served earlier generations of the group
   Group(Options options, std::shared_ptr<KeyStore> store);
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
   const Options& options() const { return options_; }
+  /// Of this generation.
   KeyStore& store() { return *store_; }
   SerialExecutor& serial_executor() { return *serial_executor_; }
   Presence& presence() { return presence_; }
+  /// Tells the others that this rank has made the group. Call it first. Errors  the store's
+  Status Announce();
+  /// Tells the others that this rank leaves. Nothing happens where the store is gone.
+  void Leave();
   /// For the error of calls that differ.
   const std::shared_ptr<CallLines>& call_lines() const { return call_lines_; }
   /// Threads for callbacks: they may call this group, and wait for what comes of that.
@@ -95,7 +102,8 @@ class Group {
   bool IsAwaitedInVain(std::uint64_t call);
 
   const Options options_;
-  const std::shared_ptr<KeyStore> store_;  // shared with the pairs' threads
+  const std::shared_ptr<KeyStore> all_generations_;
+  const std::shared_ptr<GenerationStore> store_;  // shared with the pairs' threads
   const comm::ForkGuard fork_guard_;
   std::atomic<std::int64_t> timeout_ms_;
   std::atomic<bool> formed_{false};

@@ -28,6 +28,7 @@ void OnRanks(std::uint32_t size, const std::function<void(Group&)>& body) {
   for (std::uint32_t rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
       Group group(At(rank, size), store);
+      ASSERT_TRUE(group.Announce().ok());
       body(group);
     });
   for (std::thread& thread : threads) thread.join();
@@ -63,6 +64,24 @@ TEST(Group, ChildrenNeedNoStore) {
   });
 }
 
+TEST(Group, SeveralGenerationsMeetInOneStore) {
+  const auto store = std::make_shared<MemoryStore>();
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      Group::Options options = At(rank, 3);
+      options.process = rank + 1;
+      for (int generation = 0; generation < 20; ++generation) {
+        Group group(options, store);
+        ASSERT_TRUE(group.Announce().ok());
+        const Status sum = Sum(group);
+        EXPECT_TRUE(sum.ok()) << sum.error().message;
+        group.Leave();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(Group, AnAbortedGroupSaysSo) {
   Group group(At(0, 2), std::make_shared<MemoryStore>());
   group.Abort("the test wants it");
@@ -80,8 +99,10 @@ TEST(Group, AFailedGroupFailsAgainAtOnce) {
 TEST(Group, ARankThatWillNotComeEndsTheForming) {
   const auto store = std::make_shared<MemoryStore>();
   Group group(At(1, 2), store);
-  Presence other(*store, 0, nullptr);
-  ASSERT_TRUE(other.Leave().ok());
+  ASSERT_TRUE(group.Announce().ok());
+  Presence other(*store, {.rank = 0, .process = 1});
+  ASSERT_TRUE(other.Announce().ok());
+  ASSERT_TRUE(other.Leave(Presence::Use::kNone).ok());
   const Status sum = Sum(group);
   EXPECT_EQ(sum.error().code, Code::kPeerLost);
   EXPECT_THAT(sum.error().message, HasSubstr("rank 0 has left"));

@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "frontends/torch/process.hpp"
+
 namespace ringlet::torch_api {
 namespace {
 
 // The store is asked at every so many looks; a look at a socket costs next to nothing.
 constexpr std::uint32_t kLooksPerRequest = 8;
 
-// Shorter than any address.
-constexpr std::string_view kFarewell = "-";
+// Of the rank that began the newest generation.
+constexpr char kBeginner[] = "beginner";
 
 std::string KeyOf(std::uint32_t rank) {
   return fmt::format("at:{}", rank);
@@ -17,18 +21,72 @@ std::string KeyOf(std::uint32_t rank) {
 
 }  // namespace
 
-Presence::Presence(KeyStore& store, std::uint32_t rank, std::shared_ptr<comm::Beacon> beacon)
-    : store_(store), rank_(rank), beacon_(std::move(beacon)) {}
-
-Status Presence::Announce() {
-  if (!beacon_) return Ok();
-  Writer peer_info;
-  Encode(peer_info, beacon_->address());
-  return store_.Set(KeyOf(rank_), peer_info.view());
+Result<std::optional<Presence::Record>> Presence::RecordOf(std::uint32_t rank) {
+  RINGLET_TRY_ASSIGN(const auto bytes, store_.Find(KeyOf(rank)));
+  if (!bytes) return std::optional<Record>();
+  Reader in(*bytes);
+  Record record;
+  record.generation = in.U64();
+  record.first = in.U64();
+  record.process = in.U64();
+  record.left = in.U8() != 0;
+  if (in.ok() && in.remaining() > 0) record.beacon = DecodeAddress(in);
+  return in.AtEnd() ? std::optional(record) : std::nullopt;
 }
 
-Status Presence::Leave() {
-  return store_.Set(KeyOf(rank_), AsView(kFarewell));
+Status Presence::Put(const Record& record) {
+  Writer out;
+  out.U64(record.generation).U64(record.first).U64(record.process).U8(record.left ? 1 : 0);
+  if (record.beacon) Encode(out, *record.beacon);
+  return store_.Set(KeyOf(self_.rank), out.view());
+}
+
+Status Presence::Announce() {
+  RINGLET_TRY_ASSIGN(const auto before, RecordOf(self_.rank));
+  Record own{.generation = 1, .first = 1, .process = self_.process};
+  if (before) own.generation = own.first = before->generation + 1;
+  if (self_.beacon) own.beacon = self_.beacon->address();
+  if (before && before->process == self_.process) {
+    own.first = before->first;
+  } else {
+    RINGLET_TRY(JoinLiving(own));
+  }
+  generation_ = own.generation;
+  return Put(own);
+}
+
+// Of a new process: into the generation of those that live, which its predecessor may have missed.
+Status Presence::JoinLiving(Record& own) {
+  RINGLET_TRY_ASSIGN(const auto named, store_.Find(kBeginner));
+  std::optional<Record> beginner;
+  if (named) {
+    Reader in(*named);
+    RINGLET_TRY_ASSIGN(beginner, RecordOf(in.U32()));
+  }
+  if (beginner && beginner->generation >= own.generation) {
+    const bool ended = !beginner->left && beginner->beacon && HasEnded(*beginner->beacon);
+    own.generation = ended ? beginner->generation + 1 : std::max(own.generation, beginner->first);
+    own.first = own.generation;
+    if (own.generation <= beginner->generation) return Ok();
+  }
+  // Others may read the record as soon as this rank is named.
+  RINGLET_TRY(Put(own));
+  Writer name;
+  name.U32(self_.rank);
+  return store_.Set(kBeginner, name.view());
+}
+
+Status Presence::Leave(bool used) {
+  RINGLET_TRY_ASSIGN(const auto before, RecordOf(self_.rank));
+  // The program may have made the group again before it destroyed this one.
+  if (!before || before->process != self_.process || before->generation != generation_) return Ok();
+  Record own = *before;
+  own.left = true;
+  const std::lock_guard lock(mutex_);
+  // Behind the others, this rank catches up in its next generation.
+  own.generation = std::max(own.generation, newest_);
+  if (used) own.first = own.generation + 1;
+  return Put(own);
 }
 
 Presence::State Presence::Of(std::uint32_t rank, bool closely) {
@@ -43,18 +101,17 @@ Presence::State Presence::Of(std::uint32_t rank, bool closely) {
 }
 
 void Presence::LookInStore(std::uint32_t rank, Known& known) {
-  const auto peer_info = store_.Find(KeyOf(rank));
+  const auto found = RecordOf(rank);
   // A store that does not answer any more says nothing about the rank.
-  if (!peer_info.ok() || !peer_info->has_value()) return;
-  if (AsText(**peer_info) == kFarewell) {
+  if (!found.ok() || !*found || (*found)->generation < generation_) return;
+  const Record& record = **found;
+  newest_ = std::max(newest_, record.generation);
+  if (record.left || record.generation > generation_) {
     known.state = State::kLeft;
     return;
   }
-  if (known.sight) return;
-  Reader in(**peer_info);
-  const Address address = DecodeAddress(in);
-  if (!in.AtEnd()) return;
-  known.sight = comm::Sight::Of(address);
+  if (known.sight || !record.beacon) return;
+  known.sight = comm::Sight::Of(*record.beacon);
   known.state = State::kThere;
 }
 

@@ -16,6 +16,12 @@ namespace ringlet::torch_api {
 
 /// Each rank puts the address of its process's beacon into the store when it makes the group, and a
 /// farewell when it leaves; others look when they have waited in vain. Safe from any thread.
+///
+/// A program may make a group several times in one store, and new processes may do so after a
+/// restart. Each time is a generation of the group. The ranks of one generation have the same
+/// number: that of a rank's last generation and one more, as long as the process lives; and a new
+/// process takes part in the generation of the others that live. What a rank of an earlier
+/// generation left in the store says nothing about the present one.
 class Presence {
  public:
   enum class State : std::uint8_t {
@@ -25,12 +31,20 @@ class Presence {
     kGone,  ///< its process ended without that
   };
 
-  /// \param beacon  null: others cannot see this rank
-  Presence(KeyStore& store, std::uint32_t rank, std::shared_ptr<comm::Beacon> beacon);
+  struct Self {
+    std::uint32_t rank = 0;
+    std::shared_ptr<comm::Beacon> beacon = nullptr;  ///< null: others cannot see this rank
+    std::uint64_t process = 0;                       ///< as of ProcessNumber
+  };
+  /// \param store  of all generations
+  Presence(KeyStore& store, Self self) : store_(store), self_(std::move(self)) {}
 
-  /// The errors of both are the store's.
+  /// Takes part in a generation, whose number `generation` gives then. Call it first.
+  /// Errors  the store's
   Status Announce();
-  Status Leave();
+  /// \param used  this rank tried to connect to the others in this generation. Errors  the store's
+  Status Leave(bool used);
+  std::uint64_t generation() const { return generation_; }
 
   /// The state of another rank, as far as it is known. Cost a system call; at the first look, some
   /// later ones, and before it says kGone, a request to the store.
@@ -38,17 +52,29 @@ class Presence {
   State Of(std::uint32_t rank, bool closely = false);
 
  private:
+  /// What a rank says of itself in the store.
+  struct Record {
+    std::uint64_t generation = 0;
+    std::uint64_t first = 0;  ///< the generation in which a new process may still meet this one
+    std::uint64_t process = 0;
+    bool left = false;
+    std::optional<Address> beacon = std::nullopt;
+  };
   struct Known {
     std::optional<comm::Sight> sight;
     std::uint32_t looks = 0;
     State state = State::kUnknown;
   };
+  Result<std::optional<Record>> RecordOf(std::uint32_t rank);
+  Status Put(const Record& record);
+  Status JoinLiving(Record& own);
   void LookInStore(std::uint32_t rank, Known& known);
 
   KeyStore& store_;
-  const std::uint32_t rank_;
-  const std::shared_ptr<comm::Beacon> beacon_;
+  const Self self_;
+  std::uint64_t generation_ = 0;
   std::mutex mutex_;
+  std::uint64_t newest_ = 0;  // generation that another rank was seen in
   std::map<std::uint32_t, Known> known_;
 };
 

@@ -26,9 +26,10 @@ State Eventually(Presence& presence, std::uint32_t rank, State wanted) {
 
 TEST(Presence, ARankThatHasNotComeIsUnknown) {
   MemoryStore store;
-  Presence own(store, 0, nullptr);
+  Presence own(store, {.rank = 0, .process = 10});
+  ASSERT_TRUE(own.Announce().ok());
   EXPECT_EQ(own.Of(1), State::kUnknown);
-  Presence other(store, 1, NewBeacon());
+  Presence other(store, {.rank = 1, .beacon = NewBeacon(), .process = 11});
   ASSERT_TRUE(other.Announce().ok());
   EXPECT_EQ(Eventually(own, 1, State::kThere), State::kThere);
   EXPECT_EQ(WhyInVain(own, 1), "");
@@ -36,12 +37,13 @@ TEST(Presence, ARankThatHasNotComeIsUnknown) {
 
 TEST(Presence, ARankThatLeavesIsNotTakenForDead) {
   MemoryStore store;
-  Presence own(store, 0, nullptr);
+  Presence own(store, {.rank = 0, .process = 10});
+  ASSERT_TRUE(own.Announce().ok());
   {
-    Presence other(store, 1, NewBeacon());
+    Presence other(store, {.rank = 1, .beacon = NewBeacon(), .process = 11});
     ASSERT_TRUE(other.Announce().ok());
     EXPECT_EQ(own.Of(1), State::kThere);
-    ASSERT_TRUE(other.Leave().ok());
+    ASSERT_TRUE(other.Leave(Presence::Use::kNone).ok());
   }
   EXPECT_EQ(Eventually(own, 1, State::kLeft), State::kLeft);
   EXPECT_THAT(WhyInVain(own, 1), testing::HasSubstr("rank 1 has left"));
@@ -49,9 +51,10 @@ TEST(Presence, ARankThatLeavesIsNotTakenForDead) {
 
 TEST(Presence, ARankIsGoneWhenItsProcessEnds) {
   MemoryStore store;
-  Presence own(store, 0, nullptr);
+  Presence own(store, {.rank = 0, .process = 10});
+  ASSERT_TRUE(own.Announce().ok());
   {
-    Presence other(store, 1, NewBeacon());
+    Presence other(store, {.rank = 1, .beacon = NewBeacon(), .process = 11});
     ASSERT_TRUE(other.Announce().ok());
     EXPECT_EQ(own.Of(1), State::kThere);
   }  // its beacon closes as it would with its process
@@ -70,12 +73,15 @@ TEST(Presence, OfARankThatIsGoneAndOneThatLeftBecauseOfItTheFirstIsNamed) {
   };
   for (const bool known : {true, false}) {
     Store store;
-    Presence own(store, 0, nullptr);
-    ASSERT_TRUE(Presence(store, 1, store.dies).Announce().ok());
+    Presence own(store, {.rank = 0, .process = 10});
+    ASSERT_TRUE(own.Announce().ok());
+    ASSERT_TRUE(Presence(store, {.rank = 1, .beacon = store.dies, .process = 11}).Announce().ok());
     if (known) {
       EXPECT_EQ(own.Of(1), State::kThere);
     }
-    ASSERT_TRUE(Presence(store, 2, NewBeacon()).Leave().ok());
+    Presence other(store, {.rank = 2, .beacon = NewBeacon(), .process = 12});
+    ASSERT_TRUE(other.Announce().ok());
+    ASSERT_TRUE(other.Leave(Presence::Use::kNone).ok());
     const auto absent = WhyInVain(own, {1, 2});
     ASSERT_EQ(absent.size(), 2u);
     EXPECT_THAT(absent[0].second, testing::HasSubstr("rank 1 is gone"));
@@ -84,10 +90,134 @@ TEST(Presence, OfARankThatIsGoneAndOneThatLeftBecauseOfItTheFirstIsNamed) {
   }
 }
 
+// The number of the generation that a rank takes part in.
+std::uint64_t Joined(Presence& presence) {
+  EXPECT_TRUE(presence.Announce().ok());
+  return presence.generation();
+}
+
+TEST(Presence, ProcessesThatMakeTheGroupAgainCountAlikeAlthoughOneIsLate) {
+  MemoryStore store;
+  const auto beacon = NewBeacon();
+  for (const std::uint64_t expected : {1u, 2u, 3u}) {
+    Presence early(store, {.rank = 0, .beacon = beacon, .process = 10});
+    EXPECT_EQ(Joined(early), expected);
+    ASSERT_TRUE(early.Leave(Presence::Use::kNone).ok());
+  }
+  for (const std::uint64_t expected : {1u, 2u, 3u}) {
+    Presence late(store, {.rank = 1, .beacon = beacon, .process = 11});
+    EXPECT_EQ(Joined(late), expected);
+    ASSERT_TRUE(late.Leave(Presence::Use::kNone).ok());
+  }
+}
+
+TEST(Presence, NotesOfAnEarlierGenerationSayNothing) {
+  for (const bool dies : {true, false}) {
+    MemoryStore store;
+    {
+      Presence before(store, {.rank = 1, .beacon = NewBeacon(), .process = 11});
+      EXPECT_EQ(Joined(before), 1u);
+      Presence waits(store, {.rank = 0, .process = 10});
+      EXPECT_EQ(Joined(waits), 1u);
+      if (!dies) {
+        ASSERT_TRUE(before.Leave(Presence::Use::kConnected).ok());
+      }
+    }
+    Presence own(store, {.rank = 0, .process = 20});
+    EXPECT_EQ(Joined(own), 2u);
+    for (int look = 0; look < 100; ++look) EXPECT_EQ(own.Of(1, true), State::kUnknown);
+    auto after = std::make_unique<Presence>(
+        store, Presence::Self{.rank = 1, .beacon = NewBeacon(), .process = 21});
+    EXPECT_EQ(Joined(*after), 2u);
+    EXPECT_EQ(Eventually(own, 1, State::kThere), State::kThere);
+    after = nullptr;
+    EXPECT_EQ(Eventually(own, 1, State::kGone), State::kGone);
+  }
+}
+
+// Rank 1 ended before it made the group for the first time; then all processes start anew.
+TEST(Presence, ANewProcessThatMissedAGenerationMeetsTheOthersInAnyOrder) {
+  for (const bool first : {true, false}) {
+    MemoryStore store;
+    {
+      Presence alone(store, {.rank = 0, .beacon = NewBeacon(), .process = 10});
+      EXPECT_EQ(Joined(alone), 1u);
+    }
+    Presence zero(store, {.rank = 0, .beacon = NewBeacon(), .process = 20});
+    Presence one(store, {.rank = 1, .beacon = NewBeacon(), .process = 21});
+    EXPECT_EQ(Joined(first ? one : zero), 2u);
+    EXPECT_EQ(Joined(first ? zero : one), 2u);
+  }
+}
+
+// Rank 0 lives through the failure of its generation, which it tried to connect, and makes another.
+TEST(Presence, AProcessThatReplacesOneThatNeverCameMeetsTheNextGeneration) {
+  MemoryStore store;
+  const auto beacon = NewBeacon();
+  Presence failed(store, {.rank = 0, .beacon = beacon, .process = 10});
+  EXPECT_EQ(Joined(failed), 1u);
+  ASSERT_TRUE(failed.Leave(Presence::Use::kConnected).ok());
+  Presence next(store, {.rank = 0, .beacon = beacon, .process = 10});
+  EXPECT_EQ(Joined(next), 2u);
+  Presence other(store, {.rank = 1, .beacon = NewBeacon(), .process = 11});
+  EXPECT_EQ(Joined(other), 2u);
+}
+
+TEST(Presence, ARankThatIsBehindIsToldAndCatchesUp) {
+  MemoryStore store;
+  const auto beacon = NewBeacon();
+  Presence behind(store, {.rank = 1, .beacon = beacon, .process = 11});
+  EXPECT_EQ(Joined(behind), 1u);
+  for (int round = 0; round < 3; ++round) {
+    Presence ahead(store, {.rank = 0, .beacon = beacon, .process = 10});
+    ASSERT_TRUE(ahead.Announce().ok());
+  }
+  EXPECT_EQ(behind.Of(0), State::kLeft);
+  ASSERT_TRUE(behind.Leave(Presence::Use::kFailed).ok());
+  Presence next(store, {.rank = 1, .beacon = beacon, .process = 11});
+  EXPECT_EQ(Joined(next), 4u);
+}
+
+// The others have left the generation in order, and one of them is in the next one already.
+TEST(Presence, ARankThatOthersHaveOvertakenKeepsItsCount) {
+  MemoryStore store;
+  const auto beacon = NewBeacon();
+  Presence slow(store, {.rank = 1, .beacon = beacon, .process = 11});
+  EXPECT_EQ(Joined(slow), 1u);
+  for (const std::uint64_t expected : {1u, 2u}) {
+    Presence quick(store, {.rank = 0, .beacon = beacon, .process = 10});
+    EXPECT_EQ(Joined(quick), expected);
+    if (expected == 1) {
+      ASSERT_TRUE(quick.Leave(Presence::Use::kConnected).ok());
+    }
+  }
+  EXPECT_EQ(slow.Of(0), State::kLeft);
+  ASSERT_TRUE(slow.Leave(Presence::Use::kConnected).ok());
+  Presence next(store, {.rank = 1, .beacon = beacon, .process = 11});
+  EXPECT_EQ(Joined(next), 2u);
+}
+
+TEST(Presence, TheEndOfAnEarlierGenerationIsNotThatOfALaterOne) {
+  MemoryStore store;
+  const auto beacon = NewBeacon();
+  Presence other(store, {.rank = 0, .process = 10});
+  Presence before(store, {.rank = 1, .beacon = beacon, .process = 11});
+  EXPECT_EQ(Joined(before), 1u);
+  EXPECT_EQ(Joined(other), 1u);
+  Presence after(store, {.rank = 1, .beacon = beacon, .process = 11});
+  EXPECT_EQ(Joined(after), 2u);
+  ASSERT_TRUE(before.Leave(Presence::Use::kConnected).ok());
+  EXPECT_EQ(other.Of(1), State::kLeft);
+  Presence own(store, {.rank = 0, .process = 10});
+  EXPECT_EQ(Joined(own), 2u);
+  EXPECT_EQ(own.Of(1), State::kThere);
+}
+
 TEST(Presence, NonsenseInTheStoreSaysNothing) {
   MemoryStore store;
   ASSERT_TRUE(store.Set("at:1", AsView("nonsense")).ok());
-  Presence own(store, 0, nullptr);
+  Presence own(store, {.rank = 0, .process = 10});
+  ASSERT_TRUE(own.Announce().ok());
   EXPECT_EQ(own.Of(1), State::kUnknown);
 }
 

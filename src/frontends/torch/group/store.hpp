@@ -35,17 +35,15 @@ class TorchStore final : public KeyStore {
       return static_cast<std::uint64_t>(store_->add(key, 1) - 1);
     });
   }
-  // The store's own deletion waits for its answer, and not all stores have it.
+  // A store in Python need not have a deletion. The store may be gone: nothing depends on it.
   void Erase(const std::string& key) override {
-    Quietly([&] { store_->set(key, Value()); });
-  }
-  void EraseIf(const std::string& key, View value) override {
     try {
-      store_->compareSet(key, ValueOf(value), Value());
-    } catch (const std::exception&) {  // as of a store in Python, which need not have it
-      Quietly([&] {
-        if (Looked(key) == ValueOf(value)) store_->set(key, Value());
-      });
+      store_->deleteKey(key);
+    } catch (const std::exception&) {
+      try {
+        store_->set(key, Value());
+      } catch (const std::exception&) {
+      }
     }
   }
 
@@ -55,14 +53,6 @@ class TorchStore final : public KeyStore {
   static Value ValueOf(View bytes) {
     const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
     return {first, first + bytes.size()};
-  }
-  // The store may be gone already: nothing depends on it.
-  template <typename Act>
-  static void Quietly(Act&& act) {
-    try {
-      act();
-    } catch (const std::exception&) {
-    }
   }
 
   // TCPStore's `check` is a request, and its `get` two more.

@@ -1,6 +1,5 @@
 // A key store in memory, for ranks that are threads of the test.
 #pragma once
-#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -28,11 +27,6 @@ class MemoryStore : public KeyStore {
   void Erase(const std::string& key) override {
     const std::lock_guard lock(mutex_);
     values_.erase(key);
-  }
-  void EraseIf(const std::string& key, View value) override {
-    const std::lock_guard lock(mutex_);
-    const auto it = values_.find(key);
-    if (it != values_.end() && std::ranges::equal(it->second, value)) values_.erase(it);
   }
   std::size_t size() {
     const std::lock_guard lock(mutex_);

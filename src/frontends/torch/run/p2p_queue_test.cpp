@@ -59,6 +59,7 @@ class P2pQueueTest : public testing::Test {
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
       groups_.push_back(std::make_unique<Group>(
           Group::Options{.rank = rank, .size = 3, .name = "test", .timeout = seconds(30)}, store_));
+      EXPECT_TRUE(groups_.back()->Announce().ok());
       p2p_queues_.push_back(std::make_unique<P2pQueue>(
           *groups_.back(),
           [this](const UniqueId& id, std::uint32_t, std::chrono::milliseconds,
@@ -194,7 +195,7 @@ TEST_F(P2pQueueTest, AnEarlyMessageIsTakenWhileItsSenderIsListenedTo) {
 TEST_F(P2pQueueTest, AReceiveFromARankThatLeftIsToldWithItsTag) {
   // It never sent, so that nothing connects the two.
   const auto certain = Receive(1, 2u, 7, 4);
-  ASSERT_TRUE(groups_[2]->presence().Leave().ok());
+  ASSERT_TRUE(groups_[2]->presence().Leave(false).ok());
   const auto ended = certain->From();
   ASSERT_FALSE(ended.ok());
   EXPECT_EQ(ended.error().code, Code::kPeerLost);
@@ -203,7 +204,7 @@ TEST_F(P2pQueueTest, AReceiveFromARankThatLeftIsToldWithItsTag) {
 
 TEST_F(P2pQueueTest, AReceiveFromAnyRankIsToldWhenNoneIsLeft) {
   const auto anybody = Receive(1, std::nullopt, 3, 4);
-  ASSERT_TRUE(groups_[2]->presence().Leave().ok());
+  ASSERT_TRUE(groups_[2]->presence().Leave(false).ok());
   Send(0, 1, 3, "more");
   EXPECT_EQ(*anybody->From(), 0U) << "one that left concerns those alone who need it";
   const auto nobody = Receive(1, std::nullopt, 3, 4);

@@ -1,0 +1,159 @@
+"""Processes that end and are restarted.
+
+    python lives.py [-v] [Restarts.test_name ...]
+"""
+import contextlib
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import unittest
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+import ringlet
+
+FORK = multiprocessing.get_context("fork")
+TIMEOUT = timedelta(seconds=30)
+
+
+def pass_time(store, milliseconds):
+    """As a rank does that is busy elsewhere."""
+    with contextlib.suppress(RuntimeError):
+        store.wait(["nobody sets this"], timedelta(milliseconds=milliseconds))
+
+
+class Restarts(unittest.TestCase):
+    """Several generations of processes meet in one store, as after a restart by torchrun."""
+
+    SIZE = 3
+
+    def setUp(self):
+        self.store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+
+    def meet(self, store, rank):
+        dist.init_process_group("ringlet", store=store, rank=rank, world_size=self.SIZE, timeout=TIMEOUT)
+
+    def use(self, rank):
+        """Everything that goes through the store."""
+        right, left, got = (rank + 1) % self.SIZE, (rank - 1) % self.SIZE, torch.zeros(1)
+        sent = dist.isend(torch.full((1,), float(rank)), right)
+        dist.recv(got, left)
+        sent.wait()
+        assert got.item() == left, got
+        mine = torch.full((1,), float(rank))
+        dist.all_reduce(mine)
+        assert mine.item() == sum(range(self.SIZE)), mine
+        ringlet.monitored_barrier(timeout=TIMEOUT)
+        group = dist.new_group([0, 2])
+        if rank != 1:
+            dist.barrier(group)
+
+    def child(self, rank, ends, late):
+        torch.set_num_threads(1)
+        store = dist.TCPStore("127.0.0.1", self.store.port, is_master=False)
+        if ends == "never comes" and rank == 1:
+            os._exit(0)
+        if rank == late:
+            pass_time(store, 700)
+        self.meet(store, rank)
+        if ends == "destroy":
+            self.use(rank)
+            return dist.destroy_process_group()
+        try:
+            if ends not in ("is killed unused", "never comes"):
+                self.use(rank)
+            if rank == 1:
+                if "killed" in ends:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                os._exit(0)
+            if ends == "never comes":
+                os._exit(0)
+            dist.all_reduce(torch.ones(1))
+        except RuntimeError as error:
+            # Before the group has connected, rank 2 may be told by the end of rank 0, which was told first.
+            assert "rank 1" in str(error) or ends == "is killed unused", error
+            os._exit(0)
+        raise AssertionError("an all_reduce without rank 1 succeeded")
+
+    def generation(self, ends, late):
+        children = [FORK.Process(target=self.child, args=(rank, ends, late)) for rank in range(self.SIZE)]
+        for child in children:
+            child.start()
+        for rank, child in enumerate(children):
+            child.join(90)
+            if child.is_alive():
+                child.kill()
+            expected = -signal.SIGKILL if rank == 1 and "killed" in ends else 0
+            self.assertEqual(child.exitcode, expected, f"rank {rank}, which {ends}; late: {late}")
+
+    def test_a_new_generation_recovers_whatever_ended_the_one_before(self):
+        for ends in ("destroy", "is killed", "is killed unused", "exits", "never comes"):
+            for late in range(self.SIZE):
+                self.generation(ends, None)
+                self.generation("destroy", late)
+
+    def test_one_store_serves_many_rounds_of_the_same_processes(self):
+        rounds = 20
+
+        def body(rank):
+            torch.set_num_threads(1)
+            store = dist.TCPStore("127.0.0.1", self.store.port, is_master=False)
+            for count in range(rounds):
+                if count % self.SIZE == rank:
+                    pass_time(store, 30)
+                self.meet(store, rank)
+                if count % 4 == 3:
+                    dist.new_group([0, 1])  # and nobody uses it, nor the group of all
+                else:
+                    self.use(rank)
+                dist.destroy_process_group()
+
+        children = [FORK.Process(target=body, args=(rank,)) for rank in range(self.SIZE)]
+        for child in children:
+            child.start()
+        for child in children:
+            child.join(120)
+            if child.is_alive():
+                child.kill()
+        self.assertEqual([child.exitcode for child in children], [0] * self.SIZE)
+        # What stays does not grow with the use of a group: records, and the last verdict of each.
+        self.assertLess(self.store.num_keys(), 100 + 20 * rounds)
+
+    def test_torchrun_restarts_all_workers_with_its_store(self):
+        program = textwrap.dedent("""
+            import os, signal, torch, torch.distributed as dist
+            torch.set_num_threads(1)
+            attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+            rank = int(os.environ["RANK"])
+            if attempt == 1 and rank == 1:
+                os.kill(os.getpid(), signal.SIGKILL)  # before it makes the group
+            dist.init_process_group("ringlet")
+            got = torch.ones(1)
+            dist.all_reduce(got)
+            if attempt == 0 and rank == 1:
+                os.abort()
+            dist.all_reduce(got)
+            dist.barrier()
+            print("attempt", attempt, "rank", rank, got.item(), flush=True)
+            dist.destroy_process_group()
+        """)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "worker.py")
+            with open(path, "w") as file:
+                file.write(program)
+            ran = subprocess.run(
+                [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3",
+                 "--max-restarts", "3", path], capture_output=True, text=True, timeout=300)
+        done = sorted(line for line in ran.stdout.splitlines() if line.startswith("attempt"))
+        self.assertEqual(done, [f"attempt 2 rank {rank} 9.0" for rank in range(3)], ran.stderr[-3000:])
+
+
+if __name__ == "__main__":
+    unittest.main()
