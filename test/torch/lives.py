@@ -1,4 +1,4 @@
-"""Processes that end and are restarted.
+"""Processes that end, are restarted, or leave first.
 
     python lives.py [-v] [Restarts.test_name ...]
 """
@@ -18,6 +18,7 @@ import torch
 import torch.distributed as dist
 
 import ringlet
+from ours import on_ranks, the_store
 
 FORK = multiprocessing.get_context("fork")
 TIMEOUT = timedelta(seconds=30)
@@ -154,6 +155,22 @@ class Restarts(unittest.TestCase):
         done = sorted(line for line in ran.stdout.splitlines() if line.startswith("attempt"))
         self.assertEqual(done, [f"attempt 2 rank {rank} 9.0" for rank in range(3)], ran.stderr[-3000:])
 
+
+class Ends(unittest.TestCase):
+    def test_a_monitored_barrier_names_a_dead_rank_at_once(self):
+        def body(rank, size):
+            if rank == 1:
+                the_store().wait(["waits 0", "waits 2"])
+                os._exit(3)
+            the_store().set(f"waits {rank}", "1")
+            try:
+                ringlet.monitored_barrier(timeout=timedelta(minutes=30))
+            except RuntimeError as error:
+                assert "Rank 1 failed to pass monitoredBarrier: rank 1 is gone" in str(error), error
+            else:
+                raise AssertionError("rank 1 was there?")
+
+        on_ranks(3, body, may_die=(1,))
 
 if __name__ == "__main__":
     unittest.main()

@@ -580,7 +580,7 @@ class RingletBackend final : public c10d::Backend {
         .number = barriers_++,
         .timeout = opts.timeout == c10d::kUnsetTimeout ? group.timeout() : opts.timeout,
         .wait_for_all = wait_all_ranks};
-    const Status status = HoldMuster(group.store(), muster, group.ending());
+    const Status status = HoldMuster(group.store(), group.presence(), muster, group.ending());
     TORCH_CHECK_WITH(DistBackendError, status.ok(), "ringlet: ", status.error().message);
   }
 

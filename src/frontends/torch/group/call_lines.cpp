@@ -9,13 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "comm/process/clock.hpp"
 #include "frontends/torch/group/formation.hpp"
 
 namespace ringlet::torch_api {
 namespace {
 
 // A rank that failed in the same call tells its line within moments.
-constexpr std::chrono::microseconds kTimeout = std::chrono::seconds(1);
+constexpr Instant kTimeout = std::chrono::seconds(1);
 
 struct ToldLine {
   std::uint64_t call = 0;
@@ -44,7 +45,7 @@ LinesByRank Collect(KeyStore& store, std::uint64_t communicator, std::uint32_t r
                     const std::stop_token& ending) {
   LinesByRank found;
   Backoff backoff;
-  std::chrono::microseconds waited{0};
+  const Instant end = comm::Now() + kTimeout;
   while (true) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       if (found.contains(rank)) continue;
@@ -53,10 +54,8 @@ LinesByRank Collect(KeyStore& store, std::uint64_t communicator, std::uint32_t r
       if (!*bytes) continue;
       if (auto told = TextOf(**bytes)) found.emplace(rank, std::move(*told));
     }
-    if (found.size() == ranks || waited >= kTimeout) return found;
-    const auto pause = backoff.Next();
-    if (!Pause(pause, ending)) return found;
-    waited += pause;
+    if (found.size() == ranks || comm::Now() >= end) return found;
+    if (!Pause(backoff.Next(), ending)) return found;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "comm/process/clock.hpp"
 #include "comm/run/host_memory.hpp"
 
 namespace ringlet::torch_api {
@@ -67,21 +68,19 @@ std::vector<std::string> KeysOfRoots(const Seat& seat) {
 Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::milliseconds timeout,
                     const std::stop_token& abort, const std::function<void()>& meanwhile,
                     Backoff backoff) {
-  std::chrono::microseconds waited{0};
+  const Instant end = comm::Now() + timeout;
   while (true) {
     RINGLET_TRY_ASSIGN(auto value, store.Find(key));
     if (value) return std::move(*value);
-    if (waited >= timeout)
+    if (comm::Now() >= end)
       return Error{
           Code::kTimeout,
           fmt::format(
               "key '{}' did not appear in the store within {} ms: has the rank that sets it "
               "called this operation?",
               key, timeout.count())};
-    const auto pause = backoff.Next();
-    if (!Pause(pause, abort)) return Aborted(key);
+    if (!Pause(backoff.Next(), abort)) return Aborted(key);
     if (meanwhile) meanwhile();
-    waited += pause;
   }
 }
 

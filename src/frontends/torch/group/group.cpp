@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "comm/establish/split.hpp"
+#include "comm/process/clock.hpp"
 
 namespace ringlet::torch_api {
 
@@ -238,13 +239,14 @@ void Group::TellWhoWaits(std::uint64_t call, const std::string& why) {
   Refusal refusal{.call = call, .why = why};
   has_refused_ = true;
   if (!refusal.Tell(*store_, options_.rank).ok()) return;  // no rank can be told of anything
-  std::chrono::milliseconds waited{0}, awaited{0};
-  for (; waited < timeout() && !goes_on(); waited += kBetweenLooks) {
+  const Instant begin = comm::Now();
+  Instant not_awaited = begin;  // the last time
+  while (comm::Now() < begin + timeout() && !goes_on()) {
     if (!Pause(kBetweenLooks, closing_.get_token())) break;
     if (formed_) {
-      awaited = IsAwaitedInVain(call) ? awaited + kBetweenLooks : std::chrono::milliseconds(0);
-      if (awaited >= kGrace && !goes_on()) main_->Abort(why);
-    } else if (!refusal.stands && waited >= kGrace) {
+      if (!IsAwaitedInVain(call)) not_awaited = comm::Now();
+      if (comm::Now() - not_awaited >= kGrace && !goes_on()) main_->Abort(why);
+    } else if (!refusal.stands && comm::Now() - begin >= kGrace) {
       refusal.stands = true;
       (void)refusal.Tell(*store_, options_.rank);
     }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "comm/process/clock.hpp"
 #include "frontends/torch/group/formation.hpp"
 
 namespace ringlet::torch_api {
@@ -29,14 +30,16 @@ Status ChangeInTime(std::uint32_t& word, std::uint32_t from, std::uint32_t to,
     if (Change(word, from, to)) return Ok();
     std::this_thread::yield();
   }
-  // Sleeps take longer than they say: so does the timeout, by no more than that.
-  std::chrono::microseconds waited{0}, asked{0}, sleep = kFirstSleep;
+  const Instant begin = comm::Now();
+  Instant asked = begin;
+  std::chrono::microseconds sleep = kFirstSleep;
   while (!Change(word, from, to)) {
-    if (waited >= waiting.timeout)
+    const Instant now = comm::Now();
+    if (now - begin >= waiting.timeout)
       return Error{Code::kTimeout,
                    fmt::format("{} for {} ms", waiting.what, waiting.timeout.count())};
-    if (waited - asked >= kBetweenQuestions && waiting.why_in_vain) {
-      asked = waited;
+    if (now - asked >= kBetweenQuestions && waiting.why_in_vain) {
+      asked = now;
       if (const std::string why = waiting.why_in_vain(); !why.empty())
         return Error{Code::kPeerLost, fmt::format("{}: {}", waiting.what, why)};
     }
@@ -44,7 +47,6 @@ Status ChangeInTime(std::uint32_t& word, std::uint32_t from, std::uint32_t to,
       return Error{Code::kAborted, fmt::format("{}, and its process group was aborted or "
                                                "destroyed",
                                                waiting.what)};
-    waited += sleep;
     sleep = std::min(2 * sleep, kLongestSleep);
   }
   return Ok();
