@@ -3,8 +3,10 @@
     python lives.py [-v] [Restarts.test_name ...]
 """
 import contextlib
+import io
 import multiprocessing
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -28,6 +30,11 @@ def pass_time(store, milliseconds):
     """As a rank does that is busy elsewhere."""
     with contextlib.suppress(RuntimeError):
         store.wait(["nobody sets this"], timedelta(milliseconds=milliseconds))
+
+
+def wait_for_file(path):
+    while not os.path.exists(path):
+        os.sched_yield()
 
 
 class Restarts(unittest.TestCase):
@@ -171,6 +178,72 @@ class Ends(unittest.TestCase):
                 raise AssertionError("rank 1 was there?")
 
         on_ranks(3, body, may_die=(1,))
+
+    def ranks_with_store_of_0(self, body, size=2):
+        """Runs body(rank) in processes of which rank 0 serves the store; gives what they wrote."""
+        with tempfile.TemporaryDirectory() as folder:
+            port_file = os.path.join(folder, "port")
+
+            def run(rank):
+                os.dup2(os.open(os.path.join(folder, f"said{rank}"), os.O_CREAT | os.O_WRONLY), 2)
+                sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), write_through=True)
+                torch.set_num_threads(1)
+                if rank == 0:
+                    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+                    with open(port_file + "+", "w") as file:
+                        file.write(str(store.port))
+                    os.rename(port_file + "+", port_file)
+                wait_for_file(port_file)
+                if rank != 0:
+                    store = dist.TCPStore("127.0.0.1", int(pathlib.Path(port_file).read_text()), is_master=False)
+                dist.init_process_group("ringlet", store=store, rank=rank, world_size=size, timeout=TIMEOUT)
+                body(rank, lambda: wait_for_file(os.path.join(folder, "rank 0 has ended")))
+
+            children = [FORK.Process(target=run, args=(rank,)) for rank in range(size)]
+            for child in children:
+                child.start()
+            children[0].join(60)
+            with open(os.path.join(folder, "rank 0 has ended"), "w"):
+                pass
+            for child in children[1:]:
+                child.join(60)
+                if child.is_alive():
+                    child.kill()
+            self.assertEqual([child.exitcode for child in children], [0] * size)
+            return [pathlib.Path(folder, f"said{rank}").read_text() for rank in range(size)]
+
+    def test_ranks_that_leave_after_the_store_say_nothing(self):
+        def body(rank, wait_for_end_of_0):
+            dist.all_reduce(torch.ones(1))
+            used, unused = dist.new_group([0, 1, 2]), dist.new_group([0, 1, 2])
+            assert unused is not None
+            dist.barrier(used)
+            if rank != 0:
+                wait_for_end_of_0()
+            dist.destroy_process_group()
+
+        self.assertEqual(self.ranks_with_store_of_0(body, 3), ["", "", ""])
+
+    def test_a_receive_from_a_rank_that_ended_with_the_store_says_so(self):
+        def body(rank, wait_for_end_of_0):
+            if rank == 0:
+                dist.isend(torch.ones(1000), 1)
+                the_store().wait(["rank 1 has made the group"])
+                os._exit(0)
+            the_store().set("rank 1 has made the group", "1")
+            got = torch.zeros(1000)
+            wait_for_end_of_0()
+            try:
+                dist.recv(got, 0)
+            except RuntimeError as error:
+                said = str(error)
+                assert "rank 0 is gone" in said or "served the store" in said, said
+            else:
+                assert got.sum() == 1000  # it had been sent
+            os._exit(0)
+
+        self.ranks_with_store_of_0(body)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -9,6 +9,7 @@
 namespace ringlet::comm {
 
 using Sight = os::Sight;
+using os::HasConnectionTo;
 
 class Beacon {
  public:

@@ -4,7 +4,10 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
+#include "base/value/text.hpp"
 #include "os/net/sockaddr.hpp"
 
 namespace ringlet::os {
@@ -39,6 +42,31 @@ bool Sight::IsAnswered() {
   if (!fd_.valid()) return true;
   pollfd entry{.fd = fd_.get(), .events = POLLOUT, .revents = 0};
   return ::poll(&entry, 1, 0) > 0;
+}
+
+namespace {
+
+bool IsOpenTo(std::uint16_t port, int fd) {
+  SocketAddress peer;
+  peer.bytes = sizeof peer.storage;
+  if (::getpeername(fd, peer.get(), &peer.bytes) != 0) return false;
+  const Address address = FromSocketAddress(peer);
+  const bool is_ip = address.kind == Address::Kind::kIpv4 || address.kind == Address::Kind::kIpv6;
+  if (!is_ip || address.port != port) return false;
+  pollfd entry{.fd = fd, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&entry, 1, 0) == 0;
+}
+
+}  // namespace
+
+bool HasConnectionTo(std::uint16_t port) {
+  std::error_code failed;
+  std::filesystem::directory_iterator entry("/proc/self/fd", failed);
+  for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+    const auto fd = ParseDecimal(entry->path().filename().string());
+    if (fd && IsOpenTo(port, static_cast<int>(*fd))) return true;
+  }
+  return static_cast<bool>(failed);  // not known: it may
 }
 
 }  // namespace ringlet::os

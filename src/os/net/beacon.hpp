@@ -3,6 +3,8 @@
 // A socket that listens and never accepts: the kernel takes callers into its queue, and cuts them
 // off when the process ends, however it ends. No thread of that process has to do anything.
 #pragma once
+#include <cstdint>
+
 #include "base/value/address.hpp"
 #include "os/fs/fd.hpp"
 #include "os/net/listener.hpp"
@@ -27,5 +29,10 @@ class Sight {
   Fd fd_;  // closed once the call has ended
   bool gone_ = false;
 };
+
+/// Whether this process has a TCP connection to this port of some host that the other side has not
+/// closed: a library that keeps its socket to itself still has its server. Cost a few system calls
+/// for each descriptor.
+bool HasConnectionTo(std::uint16_t port);
 
 }  // namespace ringlet::os

@@ -1,10 +1,12 @@
 #include "os/net/beacon.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/net/poll.hpp"
+#include "os/net/sockaddr.hpp"
 
 namespace ringlet::os {
 namespace {
@@ -58,6 +60,21 @@ TEST(Beacon, AnUnreachableBeaconIsNotGone) {
   Address nowhere;  // of no family
   Sight sight = Sight::Of(nowhere);
   EXPECT_FALSE(sight.IsGone());
+}
+
+TEST(HasConnectionTo, IsTrueUntilTheOtherSideCloses) {
+  Listener server = ListenHere();
+  const std::uint16_t port = server.address.port;
+  EXPECT_FALSE(HasConnectionTo(port));
+  const Fd client(::socket(AF_INET, SOCK_STREAM, 0));
+  const SocketAddress to = ToSocketAddress(server.address);
+  ASSERT_EQ(::connect(client.get(), to.get(), to.bytes), 0);
+  Fd accepted(::accept(server.fd.get(), nullptr, nullptr));
+  EXPECT_TRUE(HasConnectionTo(port));
+  accepted.Close();
+  for (int look = 0; look < 10'000 && HasConnectionTo(port); ++look)
+    PollReadable({}, std::chrono::milliseconds(1));
+  EXPECT_FALSE(HasConnectionTo(port));
 }
 
 }  // namespace

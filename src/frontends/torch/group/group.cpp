@@ -24,13 +24,22 @@ Group::~Group() {
 }
 
 Status Group::Announce() {
-  RINGLET_TRY(presence_.Announce());
+  const Status announced = presence_.Announce();
+  // A rank that has ended with its store may have needed no other rank, and so may this one: what
+  // needs the store says so.
+  if (!announced.ok()) return all_generations_->IsGone() ? Ok() : announced;
   store_->set_generation(presence_.generation());
   return Ok();
 }
 
 void Group::Leave() {
-  (void)presence_.Leave(formed_);
+  if (all_generations_->IsGone()) return;
+  auto use = Presence::Use::kNone;
+  if (formed_) {
+    const std::lock_guard lock(mutex_);
+    use = main_ ? Presence::Use::kConnected : Presence::Use::kFailed;
+  }
+  (void)presence_.Leave(use);
 }
 
 std::optional<Error> Group::failure() const {
@@ -144,7 +153,7 @@ void Group::Close() {
   closing_.request_stop();
   serial_executor_.reset();
   helpers_ = nullptr;
-  if (has_refused_) store_->Erase(Refusal::Key(options_.rank));
+  if (has_refused_ && !store_->IsGone()) store_->Erase(Refusal::Key(options_.rank));
 }
 
 Result<std::unique_ptr<comm::Communicator>> Group::FormMain(std::uint64_t call) {

@@ -25,6 +25,9 @@ class KeyStore {
   virtual Result<std::uint64_t> CountUp(const std::string& key) = 0;
   /// From here on it is as if it had not been set. Nothing happens where the store is gone.
   virtual void Erase(const std::string& key) = 0;
+  /// Whether it is certain that what serves the store has ended: each call would fail. PyTorch
+  /// prints a stack for such a call. Cost some system calls.
+  virtual bool IsGone() { return false; }
 };
 
 /// The keys of one generation of a group, behind the number of that generation: a group that is
@@ -47,6 +50,7 @@ class GenerationStore final : public KeyStore {
     return all_->CountUp(prefix_ + key);
   }
   void Erase(const std::string& key) override { all_->Erase(prefix_ + key); }
+  bool IsGone() override { return all_->IsGone(); }
 
  private:
   const std::shared_ptr<KeyStore> all_;  // with the groups that the program made in it

@@ -21,11 +21,11 @@ std::string KeyOf(std::uint32_t rank) {
 
 }  // namespace
 
-Result<std::optional<Presence::Record>> Presence::RecordOf(std::uint32_t rank) {
+Result<std::optional<Presence::PresenceNote>> Presence::NoteOf(std::uint32_t rank) {
   RINGLET_TRY_ASSIGN(const auto bytes, store_.Find(KeyOf(rank)));
-  if (!bytes) return std::optional<Record>();
+  if (!bytes) return std::optional<PresenceNote>();
   Reader in(*bytes);
-  Record record;
+  PresenceNote record;
   record.generation = in.U64();
   record.first = in.U64();
   record.process = in.U64();
@@ -34,7 +34,7 @@ Result<std::optional<Presence::Record>> Presence::RecordOf(std::uint32_t rank) {
   return in.AtEnd() ? std::optional(record) : std::nullopt;
 }
 
-Status Presence::Put(const Record& record) {
+Status Presence::Put(const PresenceNote& record) {
   Writer out;
   out.U64(record.generation).U64(record.first).U64(record.process).U8(record.left ? 1 : 0);
   if (record.beacon) Encode(out, *record.beacon);
@@ -42,8 +42,8 @@ Status Presence::Put(const Record& record) {
 }
 
 Status Presence::Announce() {
-  RINGLET_TRY_ASSIGN(const auto before, RecordOf(self_.rank));
-  Record own{.generation = 1, .first = 1, .process = self_.process};
+  RINGLET_TRY_ASSIGN(const auto before, NoteOf(self_.rank));
+  PresenceNote own{.generation = 1, .first = 1, .process = self_.process};
   if (before) own.generation = own.first = before->generation + 1;
   if (self_.beacon) own.beacon = self_.beacon->address();
   if (before && before->process == self_.process) {
@@ -56,12 +56,12 @@ Status Presence::Announce() {
 }
 
 // Of a new process: into the generation of those that live, which its predecessor may have missed.
-Status Presence::JoinLiving(Record& own) {
+Status Presence::JoinLiving(PresenceNote& own) {
   RINGLET_TRY_ASSIGN(const auto named, store_.Find(kBeginner));
-  std::optional<Record> beginner;
+  std::optional<PresenceNote> beginner;
   if (named) {
     Reader in(*named);
-    RINGLET_TRY_ASSIGN(beginner, RecordOf(in.U32()));
+    RINGLET_TRY_ASSIGN(beginner, NoteOf(in.U32()));
   }
   if (beginner && beginner->generation >= own.generation) {
     const bool ended = !beginner->left && beginner->beacon && HasEnded(*beginner->beacon);
@@ -76,16 +76,15 @@ Status Presence::JoinLiving(Record& own) {
   return store_.Set(kBeginner, name.view());
 }
 
-Status Presence::Leave(bool used) {
-  RINGLET_TRY_ASSIGN(const auto before, RecordOf(self_.rank));
+Status Presence::Leave(Use use) {
+  RINGLET_TRY_ASSIGN(const auto before, NoteOf(self_.rank));
   // The program may have made the group again before it destroyed this one.
   if (!before || before->process != self_.process || before->generation != generation_) return Ok();
-  Record own = *before;
+  PresenceNote own = *before;
   own.left = true;
   const std::lock_guard lock(mutex_);
-  // Behind the others, this rank catches up in its next generation.
-  own.generation = std::max(own.generation, newest_);
-  if (used) own.first = own.generation + 1;
+  if (use == Use::kFailed) own.generation = std::max(own.generation, newest_);
+  if (use != Use::kNone) own.first = own.generation + 1;
   return Put(own);
 }
 
@@ -100,11 +99,19 @@ Presence::State Presence::Of(std::uint32_t rank, bool closely) {
   return known.state;
 }
 
+void Presence::Saw(std::uint32_t rank, const Address& beacon) {
+  const std::lock_guard lock(mutex_);
+  Known& known = known_[rank];
+  if (known.state != State::kUnknown) return;
+  known.sight = comm::Sight::Of(beacon);
+  known.state = State::kThere;
+}
+
 void Presence::LookInStore(std::uint32_t rank, Known& known) {
-  const auto found = RecordOf(rank);
+  const auto found = NoteOf(rank);
   // A store that does not answer any more says nothing about the rank.
   if (!found.ok() || !*found || (*found)->generation < generation_) return;
-  const Record& record = **found;
+  const PresenceNote& record = **found;
   newest_ = std::max(newest_, record.generation);
   if (record.left || record.generation > generation_) {
     known.state = State::kLeft;

@@ -20,8 +20,8 @@ namespace ringlet::torch_api {
 /// A program may make a group several times in one store, and new processes may do so after a
 /// restart. Each time is a generation of the group. The ranks of one generation have the same
 /// number: that of a rank's last generation and one more, as long as the process lives; and a new
-/// process takes part in the generation of the others that live. What a rank of an earlier
-/// generation left in the store says nothing about the present one.
+/// process takes part in the generation of the others that live. Notes of an earlier generation say
+/// nothing about the present one.
 class Presence {
  public:
   enum class State : std::uint8_t {
@@ -42,18 +42,22 @@ class Presence {
   /// Takes part in a generation, whose number `generation` gives then. Call it first.
   /// Errors  the store's
   Status Announce();
-  /// \param used  this rank tried to connect to the others in this generation. Errors  the store's
-  Status Leave(bool used);
+  enum class Use : std::uint8_t { kNone, kConnected, kFailed };
+  /// \param use  whether this rank tried to connect to the others in this generation. If that
+  ///             failed, it catches up with ranks that were ahead. Errors  the store's
+  Status Leave(Use use);
   std::uint64_t generation() const { return generation_; }
 
   /// The state of another rank, as far as it is known. Cost a system call; at the first look, some
   /// later ones, and before it says kGone, a request to the store.
   /// \param closely  ask the store for the address if it is not known
   State Of(std::uint32_t rank, bool closely = false);
+  /// Another rank of this generation has told its beacon by other means than its record.
+  void Saw(std::uint32_t rank, const Address& beacon);
 
  private:
-  /// What a rank says of itself in the store.
-  struct Record {
+  /// The state of a rank, as the rank itself put it into the store.
+  struct PresenceNote {
     std::uint64_t generation = 0;
     std::uint64_t first = 0;  ///< the generation in which a new process may still meet this one
     std::uint64_t process = 0;
@@ -65,9 +69,9 @@ class Presence {
     std::uint32_t looks = 0;
     State state = State::kUnknown;
   };
-  Result<std::optional<Record>> RecordOf(std::uint32_t rank);
-  Status Put(const Record& record);
-  Status JoinLiving(Record& own);
+  Result<std::optional<PresenceNote>> NoteOf(std::uint32_t rank);
+  Status Put(const PresenceNote& record);
+  Status JoinLiving(PresenceNote& own);
   void LookInStore(std::uint32_t rank, Known& known);
 
   KeyStore& store_;

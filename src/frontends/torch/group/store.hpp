@@ -7,6 +7,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "comm/control/beacon.hpp"
 #include "frontends/torch/group/key_store.hpp"
 
 namespace ringlet::torch_api {
@@ -14,7 +15,7 @@ namespace ringlet::torch_api {
 class TorchStore final : public KeyStore {
  public:
   explicit TorchStore(c10::intrusive_ptr<c10d::Store> store)
-      : store_(std::move(store)), answers_at_once_(IsTcp(*store_)) {}
+      : store_(std::move(store)), tcp_(TcpOf(*store_)) {}
 
   Status Set(const std::string& key, View value) override {
     return Guarded("set", key, [&]() -> Status {
@@ -24,7 +25,7 @@ class TorchStore final : public KeyStore {
   }
   Result<std::optional<Bytes>> Find(const std::string& key) override {
     return Guarded("look up", key, [&]() -> Result<std::optional<Bytes>> {
-      const auto value = answers_at_once_ ? Compared(key) : Looked(key);
+      const auto value = tcp_ != nullptr ? Compared(key) : Looked(key);
       const auto bytes = std::as_bytes(std::span(value));
       if (bytes.empty()) return std::optional<Bytes>();
       return std::optional<Bytes>(Bytes(bytes.begin(), bytes.end()));
@@ -35,8 +36,11 @@ class TorchStore final : public KeyStore {
       return static_cast<std::uint64_t>(store_->add(key, 1) - 1);
     });
   }
+  // The client keeps its connection as long as it can use it.
+  bool IsGone() override { return tcp_ != nullptr && !comm::HasConnectionTo(tcp_->getPort()); }
   // A store in Python need not have a deletion. The store may be gone: nothing depends on it.
   void Erase(const std::string& key) override {
+    if (gone_) return;
     try {
       store_->deleteKey(key);
     } catch (const std::exception&) {
@@ -64,15 +68,15 @@ class TorchStore final : public KeyStore {
     Value value = store_->compareSet(key, never, never);
     return value == never ? Value() : value;
   }
-  static bool IsTcp(c10d::Store& store) {
+  static const c10d::TCPStore* TcpOf(c10d::Store& store) {
     auto* prefixed = dynamic_cast<c10d::PrefixStore*>(&store);
-    if (prefixed == nullptr) return dynamic_cast<c10d::TCPStore*>(&store) != nullptr;
-    const auto inner = prefixed->getUnderlyingNonPrefixStore();
-    return dynamic_cast<c10d::TCPStore*>(inner.get()) != nullptr;
+    if (prefixed == nullptr) return dynamic_cast<const c10d::TCPStore*>(&store);
+    return dynamic_cast<const c10d::TCPStore*>(prefixed->getUnderlyingNonPrefixStore().get());
   }
 
   template <typename Body>
-  static auto Guarded(const char* what, const std::string& key, Body&& body) -> decltype(body()) {
+  auto Guarded(const char* what, const std::string& key, Body&& body) -> decltype(body()) {
+    if (gone_) return Failed(what, key, "");
     try {
       return body();
     } catch (const c10::Error& error) {
@@ -81,14 +85,24 @@ class TorchStore final : public KeyStore {
       return Failed(what, key, error.what());
     }
   }
-  static Error Failed(const char* what, const std::string& key, std::string_view why) {
+  Error Failed(const char* what, const std::string& key, std::string_view why) {
+    if (gone_ || IsGone()) {
+      gone_ = true;
+      return Error{
+          Code::kPeerLost,
+          fmt::format("the process that served the store of the process group at {}:{} has "
+                      "ended or closed it: mostly rank 0 or the launcher, whose output "
+                      "tells why",
+                      tcp_->getHost(), tcp_->getPort())};
+    }
     return Error{Code::kPeerLost,
                  fmt::format("cannot {} '{}' in the store of the process group: {}", what, key,
                              why.substr(0, why.find('\n')))};
   }
 
   const c10::intrusive_ptr<c10d::Store> store_;
-  const bool answers_at_once_;
+  const c10d::TCPStore* const tcp_;  // in it, or null
+  std::atomic<bool> gone_{false};    // it is not called any more: each call would print a stack
 };
 
 }  // namespace ringlet::torch_api

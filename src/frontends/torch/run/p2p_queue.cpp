@@ -132,6 +132,7 @@ Result<std::shared_ptr<Line>> P2pQueue::Connect(std::uint32_t to) {
   RINGLET_TRY_ASSIGN(const std::uint64_t number, group_.store().CountUp(CounterOf(to)));
   Writer peer_info;
   peer_info.U32(group_.options().rank).Raw(id.bytes);
+  if (group_.options().beacon) Encode(peer_info, group_.options().beacon->address());
   RINGLET_TRY(group_.store().Set(KeyOf(to, number), peer_info.view()));
   std::stop_token stop;
   {
@@ -378,10 +379,13 @@ Result<bool> P2pQueue::ReceiveGuest(std::uint64_t number) {
   Reader in(*peer_info);
   const std::uint32_t from = in.U32();
   const View id_bytes = in.Raw(UniqueId::kBytes);
+  const auto beacon = in.remaining() > 0 ? std::optional(DecodeAddress(in)) : std::nullopt;
   if (!in.AtEnd() || from >= group_.options().size)
     return Error{Code::kProtocol,
                  fmt::format("'{}' in the store is not what a sender announces", key)};
   RINGLET_TRY_ASSIGN(const UniqueId id, ToId(id_bytes, key));
+  // The store may end with the sender: its record could not be looked up then.
+  if (beacon) group_.presence().Saw(from, *beacon);
   group_.store().Erase(key);
   const Lock lock(mutex_);
   Inbox& inbox = inboxes_[from];
