@@ -462,6 +462,14 @@ class Ranks(unittest.TestCase):
             for work in dist.batch_isend_irecv(ops):
                 work.wait()
             assert torch.equal(got, torch.full((3,), float(left)))
+            own = torch.zeros(3)
+            ops = [dist.P2POp(dist.isend, torch.full((3,), float(rank)), rank),
+                   dist.P2POp(dist.irecv, own, rank)]
+            for batch in (ops, ops[::-1]):
+                own.zero_()
+                for work in dist.batch_isend_irecv(batch):
+                    work.wait()
+                assert torch.equal(own, torch.full((3,), float(rank)))
             a, b = torch.ones(3), torch.ones(2)
             with dist._coalescing_manager():
                 dist.all_reduce(a)
@@ -469,6 +477,37 @@ class Ranks(unittest.TestCase):
             assert a.tolist() == [size] * 3 and b.tolist() == [size] * 2
 
         on_ranks(3, body)
+
+    def test_a_block_of_a_rank_for_itself_must_fit(self):
+        def body(rank, size):
+            source, target, name = torch.ones(4, 2), torch.ones(4, 2), dist.group.WORLD.group_name
+            calls = (
+                lambda: dist.all_to_all_single(target, source, [1, 3], [2, 2]),
+                lambda: dist.all_to_all([torch.ones(1), torch.ones(3)], [torch.ones(2), torch.ones(2)]),
+                lambda: ringlet.ops.all_to_all_single(target, source, name, [1, 3], [2, 2]),
+            )
+            for call in calls:
+                try:
+                    call()
+                except RuntimeError as error:
+                    assert f"rank {rank} sends" in str(error) and "to itself" in str(error), error
+                else:
+                    raise AssertionError("its block does not fit")
+            dist.all_reduce(target)  # all have refused: the group goes on
+            assert target[0, 0].item() == size
+
+        on_ranks(2, body)
+
+    def test_bool_has_no_average(self):
+        def body(rank, size):
+            try:
+                dist.all_reduce(torch.ones(2, dtype=torch.bool), dist.ReduceOp.AVG)
+            except RuntimeError as error:
+                assert "avg does not exist for Bool" in str(error), error
+            else:
+                raise AssertionError("an average of bool")
+
+        on_ranks(2, body)
 
     def test_a_lost_rank_is_named(self):
         def body(rank, size):

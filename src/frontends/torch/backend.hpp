@@ -496,6 +496,7 @@ class RingletBackend final : public c10d::Backend {
     c10d::checkSplitSizes(input_splits, input, size_);
     c10d::checkSplitSizes(output_splits, output, size_);
     const Splits sends(input, input_splits, size_), receives(output, output_splits, size_);
+    CheckOwnBlock(sends, receives);
     return Launch(
         Named(c10d::OpType::ALLTOALL_BASE, "all_to_all", opts, input, output),
         [input, output, sends, receives](comm::Communicator& communicator,
@@ -519,6 +520,7 @@ class RingletBackend final : public c10d::Backend {
     CheckAlike(inputs, inputs.front(), "all_to_all");
     CheckAlike(outputs, inputs.front(), "all_to_all");
     CheckWritten(outputs, "all_to_all");
+    CheckOwnBlock(Splits(inputs), Splits(outputs));
     return Launch(
         Named(c10d::OpType::ALLTOALL, "all_to_all", opts, inputs, outputs),
         [inputs, outputs](comm::Communicator& communicator, Milliseconds timeout) -> Status {
@@ -691,6 +693,13 @@ class RingletBackend final : public c10d::Backend {
   void CheckTimes(const at::Tensor& large, const at::Tensor& small, const char* operation) const {
     TORCH_CHECK(large.numel() == small.numel() * size_, "ringlet: ", operation, ": ", large.numel(),
                 " elements are not ", size_, " times ", small.numel());
+  }
+  /// The block of a rank for itself, on which no other rank has a say.
+  void CheckOwnBlock(const Splits& sends, const Splits& receives) const {
+    const std::int64_t sent = sends.Elements(rank_), received = receives.Elements(rank_);
+    TORCH_CHECK(sent == received, "ringlet: all_to_all: rank ", rank_, " sends ", sent,
+                " elements to itself and expects ", received,
+                ": its input and output sizes for its own rank must be equal");
   }
 
   /// All backends of this process that have not been destroyed.
@@ -1073,8 +1082,8 @@ class RingletBackend final : public c10d::Backend {
     TORCH_CHECK_VALUE(is_new, "ringlet: a hook with the number ", number, " is there already");
   }
   void CheckPeer(int peer, const char* operation) const {
-    TORCH_CHECK(peer >= 0 && peer < size_ && peer != rank_, "ringlet: ", operation, ": rank ", peer,
-                " is not another rank of this group of ", size_);
+    TORCH_CHECK(peer >= 0 && peer < size_, "ringlet: ", operation, ": there is no rank ", peer,
+                " in this group of ", size_);
   }
   Tensors ListOfAll(const std::vector<Tensors>& lists, const at::Tensor& model,
                     const char* operation) const {

@@ -131,9 +131,10 @@ inline void AllToAllOperator(const at::Tensor& output, const at::Tensor& input,
     const int size = backend->getSize();
     c10d::checkSplitSizes(sent, input, size);
     c10d::checkSplitSizes(received, output, size);
-    return [&input, &output, sends = Splits(input, sent, size),
-            receives = Splits(output, received, size)](comm::Communicator& communicator,
-                                                       Milliseconds timeout) -> Status {
+    const Splits sends(input, sent, size), receives(output, received, size);
+    backend->CheckOwnBlock(sends, receives);
+    return [&input, &output, sends, receives](comm::Communicator& communicator,
+                                              Milliseconds timeout) -> Status {
       const at::Tensor room = Room(output);
       RINGLET_TRY(AllToAll(communicator, Dense(input), sends, room, receives, timeout));
       Deliver(room, output);

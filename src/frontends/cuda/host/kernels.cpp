@@ -36,6 +36,17 @@ std::string Normal(std::string_view name) {
   return normal;
 }
 
+// PyTorch launches kernels also where its caller asks for no arithmetic: its collectives of objects
+// compare sizes on the device.
+constexpr const char* kHostCompute =
+    "; PyTorch's arithmetic on \"cuda\" tensors, which its collectives of objects need too, runs "
+    "inside `with ringlet.torch.HostCompute():`";
+
+bool IsOfPyTorch(std::string_view demangled) {
+  return demangled.find("at::native::") != std::string_view::npos ||
+         demangled.find("at_cuda_detail::") != std::string_view::npos;
+}
+
 }  // namespace
 
 Status Kernels::Register(std::string name, ringlet_host_kernel_function function,
@@ -75,11 +86,11 @@ Result<HostKernel> Kernels::Find(const void* stub) const {
   const std::lock_guard lock(mutex_);
   const HostFunction* const found = FindName(*name, demangled);
   if (found == nullptr)
-    return Error{
-        Code::kUnsupported,
-        fmt::format("the kernel {} cannot run on the host: no library of --kernels "
-                    "registers a function for {}",
-                    Printable(demangled, kShownBytesMax), Printable(*name, kShownBytesMax))};
+    return Error{Code::kUnsupported,
+                 fmt::format("the kernel {} cannot run on the host: no library of --kernels "
+                             "registers a function for {}{}",
+                             Printable(demangled, kShownBytesMax), Printable(*name, kShownBytesMax),
+                             IsOfPyTorch(demangled) ? kHostCompute : "")};
   auto sizes = found->sizes ? found->sizes : ParameterSizes(demangled);
   if (!sizes)
     return Error{Code::kUnsupported,

@@ -54,6 +54,14 @@ TEST(KernelsTest, AnUnknownKernelIsNamedBothWays) {
   EXPECT_EQ(kernels.Find(&kOtherStub).error().code, Code::kInvalidArgument);
 }
 
+TEST(KernelsTest, AKernelOfPyTorchIsToldOfHostCompute) {
+  Kernels kernels;
+  kernels.Bind(&kStub, "_ZN2at6native13reduce_kernelEv");
+  kernels.Bind(&kOtherStub, "_Z5scalePfi");
+  EXPECT_THAT(kernels.Find(&kStub).error().message, HasSubstr("ringlet.torch.HostCompute"));
+  EXPECT_THAT(kernels.Find(&kOtherStub).error().message, Not(HasSubstr("HostCompute")));
+}
+
 TEST(KernelsTest, SizesAreToldWhereTheNameDoesNot) {
   Kernels kernels;
   kernels.Bind(&kStub, "of_c");

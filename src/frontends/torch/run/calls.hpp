@@ -184,6 +184,7 @@ class Splits {
     for (const at::Tensor& tensor : tensors) elements_.push_back(tensor.numel());
   }
 
+  std::int64_t Elements(int rank) const { return elements_[static_cast<std::size_t>(rank)]; }
   comm::Portions Portions(const Moved& moved) const {
     comm::Portions portions;
     std::size_t offset = 0;

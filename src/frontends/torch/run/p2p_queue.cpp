@@ -104,6 +104,8 @@ void P2pQueue::Close() {
   for (auto& [to, outbox] : outboxes_) join(outbox.thread);
   join(caretaker_);  // it starts inboxes: they end after it
   for (auto& [from, inbox] : inboxes_) join(inbox.thread);
+  if (std::exchange(guests_, 0) > 0 && !group_.store().IsGone())
+    group_.store().Erase(CounterOf(group_.options().rank));
 }
 
 void P2pQueue::Fail(const Error& error) {
@@ -151,6 +153,10 @@ void P2pQueue::Send(std::uint32_t to, std::int32_t tag, View bytes,
     lock.unlock();
     return done(error);
   }
+  if (to == group_.options().rank) {
+    lock.unlock();
+    return SendToSelf(tag, bytes, done);
+  }
   Outbox& outbox = outboxes_[to];
   if (const Status started = StartOutbox(to, outbox); !started.ok()) {
     lock.unlock();
@@ -159,6 +165,22 @@ void P2pQueue::Send(std::uint32_t to, std::int32_t tag, View bytes,
   outbox.requests.push_back({tag, bytes, std::move(done)});
   lock.unlock();
   news_.notify_all();
+}
+
+void P2pQueue::SendToSelf(std::int32_t tag, View bytes, const std::function<void(Status)>& done) {
+  const std::uint32_t self = group_.options().rank;
+  Lock lock(mutex_);
+  std::optional<Posted> posted;
+  if (const auto it = Match(self, tag); it != posted_.end()) {
+    posted = Take(it);
+  } else {
+    Inbox& inbox = inboxes_[self];
+    inbox.unexpected.push_back({tag, Bytes(bytes.begin(), bytes.end())});
+    inbox.unexpected_bytes += bytes.size();
+  }
+  lock.unlock();
+  if (posted) HandOver(*posted, bytes, self);
+  done(Ok());
 }
 
 Status P2pQueue::SendOne(std::uint32_t to, const SendRequest& request) {
@@ -239,10 +261,12 @@ bool P2pQueue::Withdraw(std::uint64_t number) {
 }
 
 bool P2pQueue::IsReceptionNeeded() const {
+  const std::uint32_t self = group_.options().rank;
+  const std::size_t senders = inboxes_.size() - (inboxes_.contains(self) ? 1 : 0);
   return std::ranges::any_of(posted_, [&](const auto& entry) {
     const Posted& posted = entry.second;
-    return posted.from ? !inboxes_.contains(*posted.from)
-                       : inboxes_.size() + 1 < group_.options().size;
+    if (posted.from) return *posted.from != self && !inboxes_.contains(*posted.from);
+    return senders + 1 < group_.options().size;
   });
 }
 
@@ -427,7 +451,7 @@ Status CheckSize(const Posted& posted, std::uint64_t bytes, std::uint32_t from) 
 
 }  // namespace
 
-void P2pQueue::HandOver(const Posted& posted, const Bytes& bytes, std::uint32_t from) {
+void P2pQueue::HandOver(const Posted& posted, View bytes, std::uint32_t from) {
   Status status = CheckSize(posted, bytes.size(), from);
   if (status.ok()) std::ranges::copy(bytes, posted.room.begin());
   posted.done(std::move(status), from);

@@ -59,7 +59,8 @@ class P2pQueue {
   P2pQueue& operator=(const P2pQueue&) = delete;
 
   /// Sends in the background; to one receiver in the order of the calls. `done` is called once,
-  /// when the bytes are no longer needed, and must not block.
+  /// when the bytes are no longer needed, and must not block. A message to this rank itself is
+  /// copied here, unless a receive waits for it already.
   void Send(std::uint32_t to, std::int32_t tag, View bytes, std::function<void(Status)> done);
 
   /// Receives in the background. Messages of one sender and tag are matched in their order.
@@ -103,6 +104,7 @@ class P2pQueue {
   using PostedList = std::list<std::pair<std::uint64_t, Posted>>;
   using Lock = std::unique_lock<std::mutex>;
 
+  void SendToSelf(std::int32_t tag, View bytes, const std::function<void(Status)>& done);
   void RunOutbox(std::uint32_t to);
   Status SendOne(std::uint32_t to, const SendRequest& request);
   Result<std::shared_ptr<Line>> Connect(std::uint32_t to);
@@ -128,7 +130,7 @@ class P2pQueue {
   void DeliverUnexpected(Lock& lock, std::uint32_t from);
   /// The messages that have come already for `posted`, and their sender.
   std::optional<std::pair<std::uint32_t, Bytes>> TakeUnexpected(const Posted& posted);
-  static void HandOver(const Posted& posted, const Bytes& bytes, std::uint32_t from);
+  static void HandOver(const Posted& posted, View bytes, std::uint32_t from);
   Status TakeMessage(Lock& lock, std::uint32_t from);
   /// Whether a rank may send it yet, or has sent it and it lies here.
   bool MayStillCome(const Posted& posted) const;

@@ -195,7 +195,7 @@ TEST_F(P2pQueueTest, AnEarlyMessageIsTakenWhileItsSenderIsListenedTo) {
 TEST_F(P2pQueueTest, AReceiveFromARankThatLeftIsToldWithItsTag) {
   // It never sent, so that nothing connects the two.
   const auto certain = Receive(1, 2u, 7, 4);
-  ASSERT_TRUE(groups_[2]->presence().Leave(false).ok());
+  ASSERT_TRUE(groups_[2]->presence().Leave(Presence::Use::kNone).ok());
   const auto ended = certain->From();
   ASSERT_FALSE(ended.ok());
   EXPECT_EQ(ended.error().code, Code::kPeerLost);
@@ -204,7 +204,7 @@ TEST_F(P2pQueueTest, AReceiveFromARankThatLeftIsToldWithItsTag) {
 
 TEST_F(P2pQueueTest, AReceiveFromAnyRankIsToldWhenNoneIsLeft) {
   const auto anybody = Receive(1, std::nullopt, 3, 4);
-  ASSERT_TRUE(groups_[2]->presence().Leave(false).ok());
+  ASSERT_TRUE(groups_[2]->presence().Leave(Presence::Use::kNone).ok());
   Send(0, 1, 3, "more");
   EXPECT_EQ(*anybody->From(), 0U) << "one that left concerns those alone who need it";
   const auto nobody = Receive(1, std::nullopt, 3, 4);
@@ -221,6 +221,27 @@ TEST_F(P2pQueueTest, AFailureOfTheGroupWakesWaitingReceives) {
     ASSERT_FALSE(each.ok());
     EXPECT_THAT(each.error().message, HasSubstr("the test wants it"));
   }
+}
+
+TEST_F(P2pQueueTest, AMessageToTheRankItselfArrivesWhicheverSideIsFirst) {
+  const auto waits = Receive(1, 1u, 4, 5), anybody = Receive(1, std::nullopt, 5, 5);
+  Send(1, 1, 4, "first");
+  EXPECT_EQ(*waits->From(), 1u);
+  Send(1, 1, 5, "other");
+  EXPECT_EQ(*anybody->From(), 1u);
+  Send(1, 1, 4, "later");
+  const auto small = Receive(1, 1u, 4, 3)->From();
+  ASSERT_FALSE(small.ok());
+  EXPECT_THAT(small.error().message, HasSubstr("rank 1 sent 5 bytes with tag 4"));
+  Send(1, 1, 4, "again");
+  const auto again = Receive(1, std::nullopt, 4, 5);
+  EXPECT_EQ(*again->From(), 1u);
+  EXPECT_EQ(waits->text + anybody->text + again->text, "firstotheragain");
+  // The rank has told itself something: that is not a sender less to wait for.
+  const auto both = Receive(1, std::nullopt, 6, 1), more = Receive(1, std::nullopt, 6, 1);
+  Send(0, 1, 6, "0");
+  Send(2, 1, 6, "2");
+  EXPECT_EQ(*both->From() + *more->From(), 2u);
 }
 
 }  // namespace
