@@ -1,4 +1,4 @@
-"""Processes that end, are restarted, or leave first.
+"""Processes that end, are restarted, leave first, or are interrupted while they wait.
 
     python lives.py [-v] [Restarts.test_name ...]
 """
@@ -243,6 +243,118 @@ class Ends(unittest.TestCase):
             os._exit(0)
 
         self.ranks_with_store_of_0(body)
+
+
+class Interrupts(unittest.TestCase):
+    """Signals to rank 0 of two while it waits for rank 1, which does nothing, for 30 minutes."""
+
+    WAITS = {
+        "first": lambda: dist.barrier(),
+        "collective": lambda: dist.all_reduce(torch.ones(3)),
+        "operator": lambda: ringlet.ops.all_reduce_(torch.ones(3), dist.group.WORLD.group_name),
+        "work": lambda: dist.all_reduce(torch.ones(3), async_op=True).wait(),
+        "second work": lambda: [dist.all_reduce(torch.ones(3), async_op=True) for _ in range(2)][1].wait(),
+        "message": lambda: dist.recv(torch.ones(3), 1),
+        "objects": lambda: dist.all_gather_object([None] * 2, 1),
+        "monitored": lambda: ringlet.monitored_barrier(),
+        "new group": lambda: dist.barrier(dist.new_group([0, 1])),
+    }
+
+    def child(self, rank, name, how, folder, pipe):
+        torch.set_num_threads(1)
+        store = dist.FileStore(os.path.join(folder, "store"), 2)
+        dist.init_process_group("ringlet", store=store, rank=rank, world_size=2)
+        if name != "first":
+            dist.all_reduce(torch.ones(1))
+        if rank == 1:
+            pipe.recv()
+            os._exit(0)
+        handled = threading.Semaphore(0)
+
+        def handler(number, frame):
+            handled.release()
+            if how == "destroys":
+                dist.destroy_process_group()
+                sys.exit()
+            if how == "raises":
+                raise KeyboardInterrupt
+
+        def interrupt():  # when the main thread has long been in its wait, mostly
+            for _ in range(3 if how == "returns" else 1):
+                threading.Event().wait(0.3)
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+                handled.acquire()
+            if how == "returns":
+                pipe.send("it still waits")
+
+        signal.signal(signal.SIGUSR1, handler)
+        threading.Thread(target=interrupt, daemon=True).start()
+        try:
+            self.WAITS[name]()
+        except BaseException as error:
+            pipe.send(type(error))
+        else:
+            pipe.send("it returned")
+        os._exit(0)
+
+    def outcome(self, name, how):
+        """What became of rank 0."""
+        with tempfile.TemporaryDirectory() as folder:
+            pipes = [FORK.Pipe() for _ in range(2)]
+            children = [FORK.Process(target=self.child, args=(rank, name, how, folder, pipes[rank][1]))
+                        for rank in range(2)]
+            for child in children:
+                child.start()
+            try:
+                return pipes[0][0].recv() if pipes[0][0].poll(60) else "no answer after 60 s"
+            finally:
+                for child in children:
+                    child.kill()
+                    child.join()
+
+    def test_a_handler_that_raises_ends_any_wait(self):
+        for name in self.WAITS:
+            with self.subTest(name):
+                self.assertEqual(self.outcome(name, "raises"), KeyboardInterrupt)
+
+    def test_a_handler_that_returns_lets_the_wait_go_on(self):
+        for name in ("first", "collective", "work", "message"):
+            with self.subTest(name):
+                self.assertEqual(self.outcome(name, "returns"), "it still waits")
+
+    def test_a_handler_may_destroy_the_groups_and_exit(self):
+        for name in ("first", "collective", "work", "message", "new group"):
+            with self.subTest(name):
+                self.assertEqual(self.outcome(name, "destroys"), SystemExit)
+
+    def test_an_interrupted_rank_is_named_to_the_others(self):
+        def body(rank, size):
+            dist.all_reduce(torch.ones(1))
+            if rank == 0:
+                signal.signal(signal.SIGALRM, signal.default_int_handler)
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
+                with self.assertRaises(KeyboardInterrupt):
+                    dist.barrier()
+                the_store().set("rank 0 was interrupted", "1")
+            elif rank == 1:
+                the_store().wait(["rank 0 was interrupted"])
+            if rank != 0:
+                with self.assertRaisesRegex(RuntimeError, "rank 0 was interrupted by a signal"):
+                    dist.barrier()
+
+        on_ranks(3, body)
+
+
+class Timeouts(unittest.TestCase):
+    def test_a_new_group_has_the_timeout_of_the_default_group(self):
+        def body(rank, size):
+            def of(group):
+                return group._get_backend(torch.device("cpu")).options._timeout
+
+            assert of(dist.new_group([0, 1])) == timedelta(seconds=77)
+            assert of(dist.new_group([0, 1], timeout=timedelta(seconds=5))) == timedelta(seconds=5)
+
+        on_ranks(2, body, timeout=timedelta(seconds=77))
 
 
 if __name__ == "__main__":

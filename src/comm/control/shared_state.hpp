@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/control/control.hpp"
+#include "comm/process/long_wait.hpp"
 #include "comm/process/watched.hpp"
 
 namespace ringlet::comm {
@@ -65,15 +66,22 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
   bool WaitFor(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds timeout,
                Ready&& ready) const {
     const Instant until = os::Now() + timeout;
-    lock.unlock();
-    carrier->driver->RunUntil(
-        [&] {
-          const std::lock_guard looking(mutex);
-          return ready();
-        },
-        until);
-    lock.lock();
-    return changed.wait_for(lock, std::max(until - os::Now(), Instant(0)), ready);
+    while (true) {
+      const Instant look = std::min(until, os::Now() + LongWait::kPeriod);
+      lock.unlock();
+      carrier->driver->RunUntil(
+          [&] {
+            const std::lock_guard looking(mutex);
+            return ready();
+          },
+          look);
+      lock.lock();
+      if (changed.wait_for(lock, std::max(look - os::Now(), Instant(0)), ready)) return true;
+      if (look == until) return false;
+      lock.unlock();
+      (void)LongWait::Look();
+      lock.lock();
+    }
   }
 
   // For those who watch.

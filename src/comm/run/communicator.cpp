@@ -9,6 +9,7 @@
 #include "base/settings/setting_table.hpp"
 #include "collective/call/run.hpp"
 #include "comm/establish/tuning.hpp"
+#include "comm/process/long_wait.hpp"
 #include "comm/run/waiting.hpp"
 #include "os/fs/write_file.hpp"
 #include "os/process/clock.hpp"
@@ -447,6 +448,11 @@ Status Communicator::Check(Instant deadline, const Operation& running) {
   control_->doing().WaitsFor(running.Awaits(), now);
   if (now < deadline) {
     const Instant waited = now - (deadline - timeout_);
+    if (waited >= LongWait::kPeriod && now - looked_around_ >= LongWait::kPeriod) {
+      looked_around_ = now;
+      (void)LongWait::Look();
+      if (auto failed = failure()) return *failed;
+    }
     if (looks_ >= kLooksMax || waited < kFirstLook * (1 << looks_)) return Ok();
     ++looks_;
     // A slow operation that moves is not held up.

@@ -335,6 +335,7 @@ class Communicator {
   std::uint64_t sequence_ = 0;            // collectives begun
   collective::Fingerprint call_;          // the one that runs
   std::uint32_t looks_ = 0;               // at whether it stands still
+  Instant looked_around_{0};              // when LongWait was asked last
   std::string seen_waiting_for_;          // by the last of them
   std::optional<Rank> seen_gone_;
   static constexpr std::size_t kProgramsMax = 64;

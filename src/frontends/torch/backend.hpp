@@ -21,6 +21,7 @@
 #include "frontends/torch/group/store.hpp"
 #include "frontends/torch/run/calls.hpp"
 #include "frontends/torch/run/hooks.hpp"
+#include "frontends/torch/run/interrupts.hpp"
 #include "frontends/torch/run/p2p_queue.hpp"
 #include "frontends/torch/run/python_line.hpp"
 #include "frontends/torch/run/timeout_extensions.hpp"
@@ -105,7 +106,14 @@ class RingletBackend final : public c10d::Backend {
     group_->Abort(why);
     p2p_queue_->Abort(why);
   }
-  void shutdown() override { End(false); }
+  /// A signal's handler that runs while this thread waits in an operation aborts the group; it ends
+  /// with its last reference, after that operation.
+  void shutdown() override {
+    if (!comm::LongWait::IsLooking()) return End(false);
+    if (ended_.exchange(true)) return;
+    ends_later_ = true;
+    abort();
+  }
 
 #ifdef C10D_BACKEND_HAS_HOOKS
   // PyTorch's flight recorder is among those that register them.
@@ -148,7 +156,7 @@ class RingletBackend final : public c10d::Backend {
     std::optional<py::gil_scoped_release> no_gil;
     if (Py_IsInitialized() && PyGILState_Check()) no_gil.emplace();
     // From here on callbacks that still run are refused, and so leave mail and group alone.
-    if (ended_.exchange(true)) return;
+    if (ended_.exchange(true) && !ends_later_.exchange(false)) return;
     if (at_exit) AbortIfBusy();
     EndGroup();
   }
@@ -582,7 +590,9 @@ class RingletBackend final : public c10d::Backend {
         .number = barriers_++,
         .timeout = opts.timeout == c10d::kUnsetTimeout ? group.timeout() : opts.timeout,
         .wait_for_all = wait_all_ranks};
+    const Interrupts interrupts;
     const Status status = HoldMuster(group.store(), group.presence(), muster, group.ending());
+    interrupts.Rethrow();
     TORCH_CHECK_WITH(DistBackendError, status.ok(), "ringlet: ", status.error().message);
   }
 
@@ -603,8 +613,10 @@ class RingletBackend final : public c10d::Backend {
         c10::make_intrusive<RingletBackend>(store, static_cast<int>(mine - ranks.begin()),
                                             static_cast<int>(ranks.size()), options, name_);
     if (Alive().is_formed() && std::ranges::is_sorted(ranks)) {
+      const Interrupts interrupts([&] { AbortInterrupted(*group_); });
       const Status status =
           group_->Beget(*child->group_, std::vector<std::uint32_t>(ranks.begin(), ranks.end()));
+      interrupts.Rethrow();
       TORCH_CHECK_WITH(DistBackendError, status.ok(),
                        "ringlet: splitting the process group: ", status.error().message);
     }
@@ -661,7 +673,9 @@ class RingletBackend final : public c10d::Backend {
     const std::uint64_t call = group.NextCall();
     Outcome outcome;
     const auto in_turn = [&] { outcome = Attempt(group, call, run, task); };
+    const Interrupts interrupts([&] { AbortInterrupted(group); });
     group.serial_executor().RunHere(std::ref(in_turn));
+    interrupts.Rethrow();
     if (!outcome.ok()) std::rethrow_exception(FailureHere(operation, outcome));
   }
 
@@ -706,6 +720,7 @@ class RingletBackend final : public c10d::Backend {
   struct Living {
     std::mutex mutex;
     std::set<RingletBackend*> backends;
+    RingletBackend* of_default = nullptr;  // of PyTorch's default group
 
     static Living& The() {
       static Living& living = *new Living;  // never destroyed: backends may outlive main's statics
@@ -718,6 +733,15 @@ class RingletBackend final : public c10d::Backend {
     static void Remove(RingletBackend* backend) {
       const std::lock_guard lock(The().mutex);
       The().backends.erase(backend);
+      if (The().of_default == backend) The().of_default = nullptr;
+    }
+    static void SetDefault(RingletBackend* backend) {
+      const std::lock_guard lock(The().mutex);
+      The().of_default = backend;
+    }
+    static std::optional<Milliseconds> TimeoutOfDefault() {
+      const std::lock_guard lock(The().mutex);
+      return The().of_default ? std::optional(The().of_default->options_->timeout) : std::nullopt;
     }
   };
 
@@ -802,10 +826,12 @@ class RingletBackend final : public c10d::Backend {
   /// Connects the ranks, which other groups do when something needs it.
   void FormNow() {
     Status status = Ok();
+    const Interrupts interrupts([&] { AbortInterrupted(*group_); });
     group_->serial_executor().RunHere([&] {
       const auto main = group_->Main(group_->NextCall());
       if (!main.ok()) status = main.error();
     });
+    interrupts.Rethrow();
     if (!status.ok()) std::rethrow_exception(Failure("reconfigure", status.error()));
   }
 #endif
@@ -901,7 +927,13 @@ class RingletBackend final : public c10d::Backend {
       outcome = Attempt(group, call, run, task);
       if (outcome.ok() && work) Complete(*work, nullptr, nullptr);
     };
+    const Interrupts interrupts([&] { AbortInterrupted(group); });
     group.serial_executor().RunHere(std::ref(in_turn));
+    if (auto exception = interrupts.exception()) {
+      if (work && !outcome.ok()) Complete(*work, exception, nullptr);
+      timeout_extensions_.End(sequence);
+      std::rethrow_exception(exception);
+    }
     if (outcome.ok()) {
       timeout_extensions_.End(sequence);
       return work;
@@ -917,14 +949,17 @@ class RingletBackend final : public c10d::Backend {
     const TurnTask task{name.name, ReachableAmong(name), work->getTimeout(),
                         comm::Communicator::EnqueuedNow()};
     const std::uint64_t call = counts ? group.NextCall() : 0;
-    work->set_job(group.serial_executor().Submit([this, &group, call, work, run = std::move(run),
-                                                  task, line = LineToKeep(),
-                                                  state =
-                                                      at::ThreadLocalState()](auto& turn) mutable {
-      const at::ThreadLocalStateGuard as_caller(state);
-      const Outcome outcome = Attempt(group, call, run, task);
-      Complete(*work, outcome.ok() ? nullptr : FailureBeside(line, task.operation, outcome), &turn);
-    }),
+    work->set_job(group.serial_executor().Submit(
+                      [this, &group, call, work, run = std::move(run), task, line = LineToKeep(),
+                       state = at::ThreadLocalState()](auto& turn) mutable {
+                        const at::ThreadLocalStateGuard as_caller(state);
+                        const Interrupts interrupts([&] { AbortInterrupted(group); });
+                        const Outcome outcome = Attempt(group, call, run, task);
+                        auto failure = interrupts.exception();
+                        if (!failure && !outcome.ok())
+                          failure = FailureBeside(line, task.operation, outcome);
+                        Complete(*work, std::move(failure), &turn);
+                      }),
                   group.fork_guard());
     return Coalesce(work);
   }
@@ -941,6 +976,12 @@ class RingletBackend final : public c10d::Backend {
   }
   static std::vector<View> ReachableAmong(const Name& name) {
     return ReachableAmong(name.inputs, name.outputs);
+  }
+
+  /// A signal's handler raised an exception while this rank was in an operation: the other ranks
+  /// would wait for the rest of it.
+  void AbortInterrupted(Group& group) const {
+    group.Abort(fmt::format("rank {} was interrupted by a signal", rank_));
   }
 
   /// A call of this rank made no sense: others may have begun theirs.
@@ -1118,6 +1159,7 @@ class RingletBackend final : public c10d::Backend {
   std::unique_ptr<Group> group_;    // null after its end, and before it has members
   std::unique_ptr<P2pQueue> p2p_queue_;
   std::atomic<bool> ended_{false};
+  std::atomic<bool> ends_later_{false};  // `ended_`, and its parts are still there
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<c10d::ErrorType> last_error_{c10d::ErrorType::SUCCESS};
   Hooks<> abort_hooks_;

@@ -22,12 +22,18 @@ c10::intrusive_ptr<c10d::Backend> Create(const c10d::DistributedBackendOptions& 
                      ? c10::make_intrusive<BackendOptions>()
                      : c10::make_intrusive<BackendOptions>(given.cast<const BackendOptions&>());
   options->timeout = Whole(torch_options.timeout);
+  // PyTorch's constant stands for a timeout that the caller of new_group has not given.
+  const bool is_default = torch_options.global_ranks_in_group.empty();
+  if (!is_default && options->timeout == kBackendDefaultTimeout)
+    options->timeout = RingletBackend::Living::TimeoutOfDefault().value_or(options->timeout);
   CopyReconfigure(torch_options, *options);
   SetGroup<c10d::Backend::Options>(
       *options, torch_options.group_id,
       {torch_options.global_ranks_in_group.begin(), torch_options.global_ranks_in_group.end()});
-  return c10::make_intrusive<RingletBackend>(torch_options.store, torch_options.group_rank,
-                                             torch_options.group_size, std::move(options));
+  auto backend = c10::make_intrusive<RingletBackend>(torch_options.store, torch_options.group_rank,
+                                                     torch_options.group_size, std::move(options));
+  if (is_default) RingletBackend::Living::SetDefault(backend.get());
+  return backend;
 }
 
 /// At the end of the program: the groups that were not destroyed.

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "comm/process/clock.hpp"
+#include "comm/process/long_wait.hpp"
 #include "comm/run/host_memory.hpp"
 
 namespace ringlet::torch_api {
@@ -47,6 +48,15 @@ std::chrono::microseconds Backoff::Next() {
   return now;
 }
 
+bool Backoff::Rest(const std::stop_token& abort) {
+  if (!Pause(Next(), abort)) return false;
+  const Instant now = comm::Now();
+  if (looked_ == Instant(0)) looked_ = now;
+  if (now - looked_ < comm::LongWait::kPeriod) return true;
+  looked_ = now;
+  return !comm::LongWait::Look();
+}
+
 bool Pause(std::chrono::microseconds time, const std::stop_token& abort) {
   if (time.count() == 0) return !abort.stop_requested();  // a wait for no time takes 50 us
   std::mutex mutex;
@@ -79,7 +89,7 @@ Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::millis
               "key '{}' did not appear in the store within {} ms: has the rank that sets it "
               "called this operation?",
               key, timeout.count())};
-    if (!Pause(backoff.Next(), abort)) return Aborted(key);
+    if (!backoff.Rest(abort)) return Aborted(key);
     if (meanwhile) meanwhile();
   }
 }

@@ -41,10 +41,14 @@ class Backoff {
   /// \param at_once  so many looks come without a wait
   explicit Backoff(int at_once = 0) : at_once_(at_once) {}
   std::chrono::microseconds Next();
+  /// Waits for the next interval, and looks after the caller's LongWait. False: aborted, or the
+  /// caller does not want to wait any longer.
+  bool Rest(const std::stop_token& abort);
 
  private:
   int at_once_;
   std::chrono::microseconds next_{50};
+  Instant looked_{0};  // when LongWait was asked last, or the first Rest began
 };
 
 /// Waits until `key` is in the store, looking again and again, at ever longer intervals.

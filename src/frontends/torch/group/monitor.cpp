@@ -63,7 +63,7 @@ Result<Absence> AwaitAll(KeyStore& store, Presence& presence, const Muster& must
     const bool enough = muster.wait_for_all ? absence.in_vain.size() == absence.missing.size()
                                             : !absence.in_vain.empty() || absence.missing.empty();
     if (enough || comm::Now() >= end) return absence;
-    if (!Pause(backoff.Next(), abort)) return Error{Code::kAborted, kAborted};
+    if (!backoff.Rest(abort)) return Error{Code::kAborted, kAborted};
   }
 }
 
@@ -86,7 +86,7 @@ Status Preside(KeyStore& store, Presence& presence, const Muster& muster,
   return Error{absence.in_vain.empty() ? Code::kTimeout : Code::kPeerLost, verdict};
 }
 
-// What rank 0 says, or why it does not.
+// The verdict of rank 0, or why it gives none.
 Result<std::string> AwaitVerdict(KeyStore& store, Presence& presence, const Muster& muster,
                                  const std::stop_token& abort) {
   // Rank 0 gives up first and knows more: wait longer than it does.
@@ -99,7 +99,7 @@ Result<std::string> AwaitVerdict(KeyStore& store, Presence& presence, const Must
     if (!why.empty()) return why;
     if (comm::Now() >= end)
       return fmt::format("nothing within {} ms", (2 * muster.timeout).count());
-    if (!Pause(backoff.Next(), abort)) return Error{Code::kAborted, kAborted};
+    if (!backoff.Rest(abort)) return Error{Code::kAborted, kAborted};
     why = WhyInVain(presence, 0);  // it may have said so before: look once more
   }
 }

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "comm/process/long_wait.hpp"
+
 namespace ringlet::torch_api {
 
 struct SerialExecutor::State {
@@ -52,6 +54,14 @@ SerialExecutor::~SerialExecutor() {
   ++state_->waiting;
   state_->turn.wait(lock, [&] { return state_->serving == state_->next_ticket; });
   --state_->waiting;
+}
+
+// With the lock held. False: the caller's LongWait has enough, and the turn has not come.
+bool SerialExecutor::AwaitTurn(State& state, Lock& lock, std::uint64_t ticket) {
+  ++state.waiting;
+  const bool came = comm::LongWait::Wait(state.turn, lock, [&] { return state.serving == ticket; });
+  --state.waiting;
+  return came;
 }
 
 // Both with the lock held. True: it has become the caller's task to find a thread that drains.
@@ -119,9 +129,9 @@ void SerialExecutor::RunHere(const std::function<void()>& job) {
   {
     Lock lock(state->mutex);
     const std::uint64_t ticket = state->next_ticket++;
-    ++state->waiting;
-    state->turn.wait(lock, [&] { return state->serving == ticket; });
-    --state->waiting;
+    // The ticket must be served: a caller that has enough sees to the end of the jobs before.
+    while (!AwaitTurn(*state, lock, ticket)) {
+    }
   }
   {
     const Entered inside(state.get());
@@ -158,9 +168,12 @@ void SerialExecutor::Submitted::RunHereUnlessBegun() const {
     if (found == state_->jobs.end()) return;
     job = std::move(found->job);
     state_->jobs.erase(found);
-    ++state_->waiting;
-    state_->turn.wait(lock, [&] { return state_->serving == ticket_; });
-    --state_->waiting;
+    if (!AwaitTurn(*state_, lock, ticket_)) {
+      // The caller does not wait any longer: the job goes back to its place.
+      const auto place = std::ranges::upper_bound(state_->jobs, ticket_, {}, &Ticketed::ticket);
+      state_->jobs.insert(place, {ticket_, std::move(job)});
+      return;
+    }
   }
   // A helper that was called for this job finds others or none.
   if (!Serve(state_, std::move(job))) return;

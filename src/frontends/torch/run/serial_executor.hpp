@@ -38,7 +38,8 @@ class SerialExecutor {
   class Submitted {
    public:
     /// Runs the job on this thread in its turn, unless it has begun or this thread is inside a
-    /// turn: the caller would sleep meanwhile, and be woken. Returns when it has run, or at once.
+    /// turn: the caller would sleep meanwhile, and be woken. Returns when it has run, at once, or
+    /// when the caller's comm::LongWait has enough.
     void RunHereUnlessBegun() const;
 
    private:
@@ -78,6 +79,7 @@ class SerialExecutor {
   };
   using Lock = std::unique_lock<std::mutex>;
 
+  static bool AwaitTurn(State& state, Lock& lock, std::uint64_t ticket);
   static bool WantsDrainer(State& state);
   static bool Pass(State& state);
   static void FindDrainer(const std::shared_ptr<State>& state);

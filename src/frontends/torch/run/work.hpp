@@ -6,8 +6,10 @@
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
+#include "comm/process/clock.hpp"
 #include "comm/process/fork_guard.hpp"
 #include "frontends/torch/run/helpers.hpp"
+#include "frontends/torch/run/interrupts.hpp"
 #include "frontends/torch/run/serial_executor.hpp"
 #include "ringlet/status.hpp"
 
@@ -54,11 +56,16 @@ class GroupWork : public c10d::Work {
 
   bool wait(std::chrono::milliseconds timeout) override {
     const bool for_ever = timeout == kNoTimeout || timeout == c10d::kUnsetTimeout;
+    // One that a signal interrupts stops waiting; the operation goes on.
+    const Interrupts interrupts;
     if (own_ && for_ever && own_->maker.IsHere()) own_->job.RunHereUnlessBegun();
+    if (for_ever) timeout = withdraw_ ? timeout_ : kForever;
+    const bool ended = EndsWithin(timeout);
+    interrupts.Rethrow();
     if (withdraw_) {
-      WaitForMessage(timeout == kNoTimeout ? timeout_ : timeout);
-    } else if (!for_ever) {
-      TORCH_CHECK_WITH(DistBackendError, EndsWithin(timeout),
+      if (!ended) Withdraw(timeout);
+    } else {
+      TORCH_CHECK_WITH(DistBackendError, ended,
                        fmt::format("{}: Timed out waiting {}ms for its end; it goes on", title_,
                                    timeout.count()));
     }
@@ -101,6 +108,9 @@ class GroupWork : public c10d::Work {
   }
 
  private:
+  // An operation has a deadline of its own.
+  static constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
+
   static std::uint64_t NextKey() {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
@@ -133,13 +143,26 @@ class GroupWork : public c10d::Work {
     if (turn_ != nullptr) turn_->End();
   }
 
+  /// Also false if the caller does not want to wait any longer.
   bool EndsWithin(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
-    return cv_.wait_for(lock, timeout, [&] { return completed_; });
+    if (completed_) return true;
+    const Instant end = comm::Now() + std::min(timeout, kForever);
+    bool enough = false;
+    while (!completed_ && !enough) {
+      const Instant left = end - comm::Now();
+      if (left <= Instant(0)) break;
+      const auto look = std::min<Instant>(left, comm::LongWait::kPeriod);
+      if (cv_.wait_for(lock, look, [&] { return completed_; })) break;
+      lock.unlock();
+      enough = comm::LongWait::Look();
+      lock.lock();
+    }
+    return completed_;
   }
 
-  void WaitForMessage(std::chrono::milliseconds timeout) {
-    if (EndsWithin(timeout) || !withdraw_()) return;
+  void Withdraw(std::chrono::milliseconds timeout) {
+    if (!withdraw_()) return;
     Complete(std::make_exception_ptr(c10::DistBackendError(
         {__func__, __FILE__, __LINE__}, fmt::format("{}: Timed out waiting {}ms for a message {}",
                                                     title_, timeout.count(), detail_))));
