@@ -464,12 +464,21 @@ std::string Root::MissingText() const {
     }
     hosts += fmt::format("{}{} ({})", hosts.empty() ? "" : ", ", host, count);
   }
+  const StrangerLog& log = acceptor_.log();
+  std::string refused;
+  if (log.turned_away() > 0)
+    refused += fmt::format("; callers turned away: {}, the last {}", log.turned_away(), log.last());
+  if (log.left() > 0)
+    refused += fmt::format(
+        "; callers that hung up before they introduced themselves: {} (a rank with another "
+        "RINGLET_SECRET or unique id does so)",
+        log.left());
   return fmt::format(
-      "rank{} {}: {} of {} ranks checked in{}, from {}", missing.size() == 1 ? "" : "s",
+      "rank{} {}: {} of {} ranks checked in{}, from {}{}", missing.size() == 1 ? "" : "s",
       Shortened(RangesText(missing)), job_->members.size(), expected.count,
       job_->first.root.index == 0 ? std::string()
                                   : fmt::format(" at root {}", job_->first.root.index),
-      hosts.empty() ? "nowhere" : hosts);
+      hosts.empty() ? "nowhere" : hosts, refused);
 }
 
 }  // namespace ringlet::bootstrap

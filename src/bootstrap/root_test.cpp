@@ -290,6 +290,18 @@ TEST_F(RootTest, MissingRanksAreNamedBeforeTheMembersGiveUp) {
             "timed out waiting for ranks 1-4: 2 of 6 ranks checked in, from host0 (1), host2 (1)");
 }
 
+TEST_F(RootTest, ATimeoutSaysThatCallersWereRefused) {
+  FarEnd& zero = CheckInAs(CheckInOf(0, 2));
+  FarEnd& other = Call({.magic = kRootCredentials.magic, .secret = {std::byte{1}}});
+  EXPECT_FALSE(other.open());
+  other.Close();
+  driver.Pass(seconds(10));
+  EXPECT_THAT(WhyRejected(zero),
+              AllOf(HasSubstr("timed out waiting for rank 1"),
+                    HasSubstr("callers that hung up before they introduced themselves: 1 (a rank "
+                              "with another RINGLET_SECRET or unique id does so)")));
+}
+
 TEST_F(RootTest, OneMissingRankIsOne) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
   driver.Pass(seconds(10));
