@@ -55,7 +55,6 @@ PURE = {"base", "sim", "watch", "doctor", "rendezvous", "bootstrap", "topology",
 UNTESTED = {
     "frontends/cli/main.cpp": "only calls what is tested; test/integration runs it",
     "frontends/c_api/collectives.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
-    "frontends/c_api/guard.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
     "frontends/c_api/handles.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
     "frontends/cuda/driver/device.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/driver/entry.cpp": "C functions; test/emulate calls them as programs do",

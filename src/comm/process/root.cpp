@@ -55,7 +55,8 @@ Result<UniqueId> GivenId(const Settings& settings) {
 }
 
 /// Draws credentials for `invitation` and serves its root in this process.
-/// \param alone  the ranks of this process may be all ranks: the root needs no network, because they
+/// \param alone  the ranks of this process may be all ranks: the root needs no network, because
+/// they
 ///               call it over a UNIX socket. Ranks of a larger job notice the missing network when
 ///               they join.
 Result<UniqueId> MakeId(const std::shared_ptr<Process>& process, rendezvous::Invitation invitation,

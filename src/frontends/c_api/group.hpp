@@ -50,11 +50,14 @@ Status DropGroup(const Error& why);
 /// A call that is refused inside a group must keep the group from running without it.
 template <typename Body>
 ncclResult_t GuardInGroup(std::string_view function, Body&& body) noexcept {
-  return Guard(function, [&]() -> Status {
+  const ncclResult_t result = Guard(function, [&]() -> Status {
     Status status = body();
     if (!status.ok()) SpoilGroup(status.error());
     return status;
   });
+  // An exception has not spoiled the group yet. A group keeps its first error.
+  if (result != ncclSuccess) SpoilGroup({Code::kSystem, "out of memory"});
+  return result;
 }
 
 /// The same for calls that may go on when they return: the body says whether.

@@ -9,8 +9,11 @@
 
 namespace ringlet::c_api {
 
-/// Remembers and logs an error once; `function` names the C function for the log.
-ncclResult_t Report(std::string_view function, const Error& error);
+/// Remembers and logs an error once; `function` names the C function for the log. If
+/// memory runs out, the caller gets the code without a message.
+ncclResult_t Report(std::string_view function, const Error& error) noexcept;
+/// Reports an exception that Ringlet does not throw itself.
+ncclResult_t ReportUnexpected(std::string_view function, const std::exception& thrown) noexcept;
 
 /// Runs `body`; nothing that is thrown below crosses into C.
 template <typename Body>
@@ -21,7 +24,7 @@ ncclResult_t Guard(std::string_view function, Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     return Report(function, Error{Code::kSystem, "out of memory"});
   } catch (const std::exception& e) {
-    return Report(function, Error{Code::kSystem, std::string("unexpected: ") + e.what()});
+    return ReportUnexpected(function, e);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "frontends/c_api/last_error.hpp"
 
 #include <mutex>
+#include <new>
 
 #include "comm/process/fork_guard.hpp"
 
@@ -42,12 +43,16 @@ void Remember(const Error& error) {
 }
 
 const char* LastError() {
-  if (!of_thread.empty()) {
-    shown = of_thread;
-  } else {
-    ProcessError& its = ErrorOfProcess();
-    const std::lock_guard lock(its.mutex);
-    shown = its.message;
+  try {
+    if (!of_thread.empty()) {
+      shown = of_thread;
+    } else {
+      ProcessError& its = ErrorOfProcess();
+      const std::lock_guard lock(its.mutex);
+      shown = its.message;
+    }
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
   }
   return shown.c_str();
 }

@@ -25,7 +25,8 @@ int DriverCall(const char* function, Body&& body) noexcept {
   try {
     answer = std::forward<Body>(body)();
   } catch (const std::bad_alloc&) {
-    answer = {CudaCode::kMemoryAllocation, "out of memory"};
+    // A note needs memory; the caller gets the code without one.
+    return static_cast<int>(CudaCode::kMemoryAllocation);
   } catch (const std::exception& error) {
     answer = {CudaCode::kUnknown, std::string("unexpected: ") + error.what()};
   }

@@ -29,7 +29,9 @@ int Call(const char* function, Body&& body) noexcept {
     if (Host().devices() == 0) return Give(function, {CudaCode::kNoDevice, "no device is visible"});
     return Give(function, std::forward<Body>(body)());
   } catch (const std::bad_alloc&) {
-    return Give(function, {CudaCode::kMemoryAllocation, "out of memory"});
+    // A note needs memory; the caller gets the code without one.
+    SetLastError(CudaCode::kMemoryAllocation);
+    return static_cast<int>(CudaCode::kMemoryAllocation);
   } catch (const std::exception& error) {
     return Give(function, {CudaCode::kUnknown, std::string("unexpected: ") + error.what()});
   }
