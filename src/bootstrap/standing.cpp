@@ -492,9 +492,9 @@ void Member::Leave(GroupId group) {
   if (it == seats_.end()) return;
   const Seat& seat = *it->second;
   TellGroup(seat, GroupFrame(group, FrameType::kLeave, {}, {}));
-  GroupLeft left{.digest = seat.group.digest()};
+  GroupLeft& left = std::get<Standing>(state_).left[group];
+  left.digest = seat.group.digest();
   if (seat.group.failure()) left.failure = FailureFrameOf(seat);
-  std::get<Standing>(state_).left.emplace(group, std::move(left));
   seats_.erase(it);
   if (!seats_.empty()) return;
   TellCallers();
