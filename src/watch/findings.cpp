@@ -29,6 +29,16 @@ void AddMissing(const States& states, std::uint32_t ranks, std::vector<std::stri
     findings.push_back(fmt::format("nothing is known of {}", RanksNamed(missing)));
 }
 
+/// Ranks have left in good order, and no other one needs them: the job is ending.
+bool IsEnding(const States& states) {
+  const auto has_left = [](const RankState& state) { return state.reach == Reach::kLeft; };
+  const auto is_busy = [](const RankState& state) {
+    return state.inside || state.forming || !state.failure.empty() ||
+           state.reach == Reach::kSilent || state.process == "stopped";
+  };
+  return std::ranges::any_of(states, has_left) && std::ranges::none_of(states, is_busy);
+}
+
 void AddUnreached(const States& states, std::vector<std::string>& findings) {
   for (const RankState& state : states) {
     if (state.process == "stopped")
@@ -190,6 +200,7 @@ std::string_view Name(RankState::Reach reach) {
 
 std::vector<std::string> FindingsOf(const std::vector<RankState>& states, std::uint32_t ranks) {
   std::vector<std::string> findings;
+  if (IsEnding(states)) return findings;
   AddUnreached(states, findings);
   AddDiverged(states, findings);
   AddBehind(states, findings);

@@ -133,6 +133,17 @@ TEST(Findings, RanksThatAreGoneOrUnknownAreNamed) {
                           "nothing is known of ranks 3-5"));
 }
 
+TEST(Findings, RanksOfACommunicatorThatEndsAreNone) {
+  RankState last = AfterSixth(0), left = AfterSixth(1), gone = AfterSixth(2);
+  left.reach = RankState::Reach::kLeft;
+  gone.reach = RankState::Reach::kGone;
+  EXPECT_THAT(FindingsOf({last, left, gone}, 4), IsEmpty());
+  EXPECT_THAT(FindingsOf({last, gone}, 2), testing::Contains(HasSubstr("has ended")))
+      << "none has left in good order";
+  last.failure = "rank 2 was lost";
+  EXPECT_THAT(FindingsOf({last, left, gone}, 3), testing::SizeIs(3));
+}
+
 TEST(Findings, AFailureAndTheFormingOfACommunicatorAreTold) {
   RankState failed = InSeventh(0);
   failed.failure = "rank 1 was lost";

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
+
+#include "base/value/text.hpp"
 
 namespace ringlet::watch {
 namespace {
@@ -88,7 +91,79 @@ void AddDeadlock(JobStatus& job) {
       RanksNamed(inside), inside.size() == 1 ? "is" : "are", RanksNamed(elsewhere)));
 }
 
+/// Numbers jobs: communicators with a process in common are of one.
+void NumberJobs(std::vector<JobStatus>& all) {
+  std::map<ProcessKey, std::uint32_t> job_of;
+  std::uint32_t jobs = 0;
+  for (JobStatus& one : all) {
+    std::set<std::uint32_t> joined;
+    for (const RankState& state : one.states)
+      if (const auto at = job_of.find({state.host, state.pid});
+          state.pid != 0 && at != job_of.end())
+        joined.insert(at->second);
+    one.job = joined.empty() ? ++jobs : *joined.begin();
+    for (const RankState& state : one.states)
+      if (state.pid != 0) job_of[{state.host, state.pid}] = one.job;
+    const auto rename = [&](std::uint32_t& job) {
+      if (joined.contains(job)) job = one.job;
+    };
+    for (auto& [process, job] : job_of) rename(job);
+    for (JobStatus& other : all)
+      if (&other != &one) rename(other.job);
+  }
+  std::ranges::stable_sort(all, {}, &JobStatus::job);
+  std::uint32_t number = 0, before = 0;
+  for (JobStatus& one : all) {
+    if (one.job != std::exchange(before, one.job)) ++number;
+    one.job = number;
+  }
+}
+
+/// "job 2: node7:6412, node7:6413 and 6 more processes".
+std::string JobText(const std::vector<JobStatus>& all, std::uint32_t job) {
+  constexpr std::size_t kProcessesShown = 2;
+  std::set<ProcessKey> processes;
+  for (const JobStatus& one : all)
+    if (one.job == job)
+      for (const RankState& state : one.states)
+        if (state.pid != 0) processes.emplace(state.host, state.pid);
+  std::string text = fmt::format("job {}:", job);
+  std::size_t shown = 0;
+  for (const auto& [host, pid] : processes) {
+    if (shown == kProcessesShown) break;
+    text += fmt::format("{} {}:{}", shown++ > 0 ? "," : "", host, pid);
+  }
+  if (processes.size() > shown)
+    text += fmt::format(" and {} more process{}", processes.size() - shown,
+                        processes.size() - shown == 1 ? "" : "es");
+  return text + "\n";
+}
+
+std::string TableText(const JobStatus& job) {
+  std::string text =
+      fmt::format("communicator {}, {} {}\n{:>6} {:<24} {:<9} {:<8} {:>8} {:>8}  {}\n",
+                  job.communicator, job.ranks, job.ranks == 1 ? "rank" : "ranks", "rank",
+                  "host:pid", "process", "state", "for", "awaits", "operation");
+  std::size_t rows = 0;
+  for (const RankState& state : job.states)
+    if (rows++ < kRowsMax) text += RowText(state);
+  if (rows > kRowsMax) text += fmt::format("and {} more ranks\n", rows - kRowsMax);
+  return text;
+}
+
 }  // namespace
+
+bool IsNamed(std::string_view communicator, std::string_view name) {
+  for (const std::string_view before : {"commId ", "communicator ", "comm ", "0x"})
+    if (name.starts_with(before)) name.remove_prefix(before.size());
+  const auto begins = [&](std::string_view digits) {
+    return EqualIgnoringCase(digits.substr(0, name.size()), name);
+  };
+  // With 0x, logs leave out zeros at the front.
+  const std::size_t first = communicator.find_first_not_of('0');
+  return begins(communicator) ||
+         (first != std::string_view::npos && begins(communicator.substr(first)));
+}
 
 std::vector<JobStatus> JobsOf(const std::vector<ProcessStatus>& processes) {
   std::map<std::string, KnownRanks> communicators;
@@ -117,19 +192,23 @@ std::vector<JobStatus> JobsOf(const std::vector<ProcessStatus>& processes) {
     job.findings = FindingsOf(job.states, job.ranks);
     AddDeadlock(job);
   }
+  NumberJobs(jobs);
   return jobs;
 }
 
-std::string ToText(const JobStatus& job) {
-  std::string text =
-      fmt::format("communicator {}, {} {}\n{:>6} {:<24} {:<9} {:<8} {:>8} {:>8}  {}\n",
-                  job.communicator, job.ranks, job.ranks == 1 ? "rank" : "ranks", "rank",
-                  "host:pid", "process", "state", "for", "awaits", "operation");
-  std::size_t rows = 0;
-  for (const RankState& state : job.states)
-    if (rows++ < kRowsMax) text += RowText(state);
-  if (rows > kRowsMax) text += fmt::format("and {} more ranks\n", rows - kRowsMax);
-  for (const std::string& finding : job.findings) text += "! " + finding + "\n";
+std::string ToText(const std::vector<JobStatus>& jobs) {
+  std::string text;
+  for (const JobStatus& job : jobs)
+    for (const std::string& finding : job.findings)
+      text += jobs.size() == 1 ? fmt::format("! {}\n", finding)
+                               : fmt::format("! {} (communicator {})\n", finding, job.communicator);
+  const bool several = !jobs.empty() && jobs.front().job != jobs.back().job;
+  for (const JobStatus& job : jobs) {
+    if (!text.empty()) text += "\n";
+    const bool begins = &job == &jobs.front() || (&job - 1)->job != job.job;
+    if (several && begins) text += JobText(jobs, job.job);
+    text += TableText(job);
+  }
   return text;
 }
 
@@ -139,6 +218,7 @@ std::string ToJson(const std::vector<JobStatus>& jobs) {
     Json states = Json::array();
     for (const RankState& state : job.states) states.push_back(RankStateJson(state));
     list.push_back({{"communicator", job.communicator},
+                    {"job", job.job},
                     {"ranks", job.ranks},
                     {"states", std::move(states)},
                     {"findings", job.findings}});

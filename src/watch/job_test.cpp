@@ -12,6 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 
 RankState StateForTest(std::uint32_t rank) {
   return {.rank = rank, .host = "node0", .pid = 10 + rank, .operations = 1, .last = SumForTest(0)};
@@ -100,17 +101,54 @@ TEST(JobText, HasARowForEachRankAndTheFindings) {
   jobs[0].states[1].since = std::chrono::seconds(3);
   jobs[0].states[1].waits_for = 0;
   jobs[0].findings = {"rank 1 waits"};
-  const std::string text = ToText(jobs[0]);
+  const std::string text = ToText(jobs);
   EXPECT_THAT(text, HasSubstr("communicator ab, 2 ranks\n"));
   EXPECT_THAT(text, HasSubstr("     1 node0:11"));
   EXPECT_THAT(text, HasSubstr("inside      3.0 s   rank 0  all_reduce of 2 float sum"));
-  EXPECT_THAT(text, HasSubstr("! rank 1 waits\n"));
+  EXPECT_THAT(text, StartsWith("! rank 1 waits\n\ncommunicator ab, 2 ranks\n"));
+}
+
+/// The processes of a job of two ranks, with the pids PID and PID + 1.
+std::vector<ProcessStatus> TwoRanksOf(const std::string& communicator, std::uint32_t pid) {
+  std::vector<ProcessStatus> processes = {ProcessForTest(0), ProcessForTest(1)};
+  for (ProcessStatus& process : processes) {
+    process.communicators[0].communicator = communicator;
+    process.communicators[0].self.pid += pid - 10;
+  }
+  return processes;
+}
+
+TEST(JobText, JobsAreApartAndFindingsComeFirst) {
+  std::vector<ProcessStatus> processes = TwoRanksOf("cc", 10);
+  for (const char* communicator : {"aa", "dd"})
+    for (ProcessStatus& one : TwoRanksOf(communicator, 20)) processes.push_back(one);
+  auto jobs = JobsOf(processes);
+  ASSERT_EQ(jobs.size(), 3u);
+  EXPECT_EQ(jobs[0].communicator, "aa");
+  EXPECT_EQ(jobs[1].communicator, "dd") << "in the processes of aa";
+  EXPECT_EQ(jobs[2].communicator, "cc");
+  EXPECT_EQ(jobs[0].job, 1u);
+  EXPECT_EQ(jobs[1].job, 1u);
+  EXPECT_EQ(jobs[2].job, 2u);
+  jobs[2].findings = {"rank 1 waits"};
+  const std::string text = ToText(jobs);
+  EXPECT_THAT(text, StartsWith("! rank 1 waits (communicator cc)\n\njob 1: node0:20, node0:21\n"
+                               "communicator aa, 2 ranks\n"));
+  EXPECT_THAT(text, HasSubstr("\n\njob 2: node0:10, node0:11\ncommunicator cc, 2 ranks\n"));
+}
+
+TEST(JobNames, AreThoseOfTheLog) {
+  for (const char* name : {"0071c25ab0a4a8a8", "commId 0071c25ab0a4a8a8", "0x71C25AB0A4A8A8",
+                           "comm 0x71c25ab0a4a8a8", "0071", ""})
+    EXPECT_TRUE(IsNamed("0071c25ab0a4a8a8", name)) << name;
+  for (const char* name : {"c25a", "0071c25ab0a4a8a8a", "commId 1"})
+    EXPECT_FALSE(IsNamed("0071c25ab0a4a8a8", name)) << name;
 }
 
 TEST(JobText, ManyRanksAreCut) {
   JobStatus job{.communicator = "ab", .ranks = 300};
   for (std::uint32_t rank = 0; rank < 300; ++rank) job.states.push_back(StateForTest(rank));
-  EXPECT_THAT(ToText(job), HasSubstr("and 172 more ranks\n"));
+  EXPECT_THAT(ToText(std::vector{job}), HasSubstr("and 172 more ranks\n"));
 }
 
 TEST(JobJson, IsAListOfObjects) {

@@ -32,6 +32,21 @@ TEST_F(EnvTest, TheTableShowsValuesAndOrigins) {
   EXPECT_THAT(ran.output, HasSubstr("INFO"));
 }
 
+TEST_F(EnvTest, OneSettingIsShownByAnyOfItsNames) {
+  Set("INFO");
+  for (const char* name : {"RINGLET_DEBUG", "NCCL_DEBUG", "debug"}) {
+    const ToolRun ran = RunEnv({name});
+    EXPECT_EQ(ran.status, 0) << ran.errors;
+    EXPECT_THAT(ran.output, HasSubstr("RINGLET_DEBUG "));
+    EXPECT_EQ(std::count(ran.output.begin(), ran.output.end(), '\n'), 2) << ran.output;
+  }
+  EXPECT_EQ(nlohmann::json::parse(RunEnv({"DEBUG", "--json"}).output).size(), 1u);
+  const ToolRun unknown = RunEnv({"NCCL_DEBUGG"});
+  EXPECT_EQ(unknown.status, kExitUsage);
+  EXPECT_EQ(unknown.errors,
+            "ringlet env: \"NCCL_DEBUGG\" is no setting; did you mean RINGLET_DEBUG?\n");
+}
+
 TEST_F(EnvTest, JsonIsJson) {
   Set("INFO");
   const auto json = nlohmann::json::parse(RunEnv({"--json"}).output);

@@ -1,4 +1,4 @@
-// Other words for operations: those of nccl-tests. Commands take both and print the first.
+// Other words for operations: those of nccl-tests and MPI. Commands take both and print the first.
 #pragma once
 #include <array>
 #include <string_view>
@@ -9,8 +9,10 @@ struct OperationAlias {
   std::string_view name;
   std::string_view alias;
 };
-inline constexpr std::array kOperationAliases = {OperationAlias{"all_to_all", "alltoall"},
-                                                 OperationAlias{"send_receive", "sendrecv"}};
+inline constexpr std::array kOperationAliases = {
+    OperationAlias{"all_to_all", "alltoall"}, OperationAlias{"send_receive", "sendrecv"},
+    OperationAlias{"all_reduce", "allreduce"}, OperationAlias{"all_gather", "allgather"},
+    OperationAlias{"reduce_scatter", "reducescatter"}};
 
 /// The name that `word` is another word for; else `word`.
 constexpr std::string_view OperationNamed(std::string_view word) {

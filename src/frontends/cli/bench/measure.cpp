@@ -272,10 +272,17 @@ std::size_t BytesFor(const MeasureOptions& options, std::uint32_t ranks) {
   return std::max<std::size_t>(elements * SizeOf(options.type), 1);
 }
 
+// "2 shm", "host memory", "host memory, 1 tcp".
+std::string LinksOf(comm::Communicator& communicator) {
+  const std::string links = communicator.links().Summary();
+  if (communicator.host_memory().shared_bytes() == 0) return links;
+  return links == "none" ? "host memory" : "host memory, " + links;
+}
+
 // "2 shm", or where ranks differ "rank 0,2: 2 shm; rank 1: 1 shm, 1 tcp".
 Result<std::string> LinksOfAll(comm::Communicator& communicator) {
   Writer out;
-  out.Raw(AsView(communicator.links().Summary()));
+  out.Raw(AsView(LinksOf(communicator)));
   RINGLET_TRY_ASSIGN(const auto table, communicator.control().AllGather(out.Take()));
   std::map<std::string, std::vector<std::uint32_t>> ranks;
   for (std::uint32_t rank = 0; rank < communicator.identity().size; ++rank)

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "discovery/pci_tree.hpp"
+#include "frontends/cli/emulate/machine_folder.hpp"
 #include "frontends/cli/topo/topo_source.hpp"
 #include "os/fs/file_tree.hpp"
 #include "topology/lint/lint.hpp"
@@ -40,7 +41,7 @@ MachineToCheck ReadMachine(const std::string& source) {
     machine.missing = std::move(loaded->missing);
     return machine;
   }
-  const Result<std::string> text = ReadUserFile(source, topology::kXmlBytesMax);
+  const Result<std::string> text = ReadMachineText(source);
   if (!text.ok()) {
     machine.refusal = text.error().message;
     return machine;

@@ -67,13 +67,13 @@ Result<std::vector<std::string>> Expanded(const std::vector<std::string>& source
 Result<HostView> ExpectedMachine(const std::string& words) {
   RINGLET_TRY_ASSIGN(const std::string folder, MachineFolder());
   RINGLET_TRY_ASSIGN(const std::vector<std::string> names, MachineNames(folder));
-  const bool is_name = std::ranges::count(names, words) > 0;
-  if (!is_name && !IsThere(words))
+  const std::string name = MachineNamed(words, names);
+  if (name.empty() && !IsThere(words))
     return Error{Code::kInvalidArgument,
                  fmt::format("--expect: {} is no named machine, as ringlet emulate --list-machines "
                              "shows, and no file{}",
                              words, DidYouMean(words, names))};
-  const std::string path = is_name ? MachineFile(folder, words) : words;
+  const std::string path = name.empty() ? words : MachineFile(folder, name);
   RINGLET_TRY_ASSIGN(LoadedTopology loaded,
                      LoadTopology({.file = path, .root = {}, .synthetic = {}}));
   if (!topology::HasGpus(loaded.view))

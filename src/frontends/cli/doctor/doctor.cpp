@@ -131,7 +131,7 @@ int Run(const DoctorRequest& request) {
 void AddOptions(CLI::App& command, DoctorRequest& request) {
   CLI::Option* hosts =
       command
-          .add_option("--hosts", request.hosts,
+          .add_option("HOSTS,--hosts", request.hosts,
                       "Hosts to examine by ssh: a,b,node[01-16]; localhost needs no ssh. None: the "
                       "hosts of the ranks that a launcher started, or this host")
           ->type_name("TEXT");

@@ -30,6 +30,12 @@ TEST(DoctorTest, ItsCommandLineIsChecked) {
   EXPECT_EQ(RunCommand({"doctor", "--hosts", "a", "--ssh", "no-such-program"}).status, 2);
 }
 
+TEST(DoctorTest, HostsNeedNoOption) {
+  EXPECT_THAT(RunCommand({"doctor", "a,b", "--ssh", "false"}).output,
+              HasSubstr("2 hosts: 2 errors"));
+  EXPECT_EQ(RunCommand({"doctor", "a b"}).status, 2);
+}
+
 TEST(DoctorTest, HostsThatCannotBeReachedAreFindings) {
   const ToolRun ran = RunCommand({"doctor", "--hosts", "a,b", "--ssh", "false"});
   EXPECT_EQ(ran.status, 1);

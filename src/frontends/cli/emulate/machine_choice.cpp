@@ -226,6 +226,12 @@ std::string MachineFile(const std::string& folder, std::string_view name) {
   return fmt::format("{}/{}{}", folder, name, kMachineSuffix);
 }
 
+std::string MachineNamed(std::string_view words, const std::vector<std::string>& names) {
+  const auto named = std::ranges::find_if(
+      names, [&](std::string_view name) { return EqualIgnoringCase(name, words); });
+  return named == names.end() ? "" : *named;
+}
+
 Result<ChosenMachine> MakeChosen(HostView view, std::string title, std::string path) {
   ChosenMachine machine{
       .title = std::move(title), .view = std::move(view), .path = std::move(path), .notes = {}};
@@ -240,8 +246,8 @@ Result<ChosenMachine> MakeChosen(HostView view, std::string title, std::string p
 
 Result<ChosenMachine> ChooseMachine(const std::string& words, const std::string& folder) {
   RINGLET_TRY_ASSIGN(const std::vector<std::string> names, MachineNames(folder));
-  if (std::ranges::count(names, words) > 0)
-    return FromMachineFile(words, MachineFile(folder, words));
+  if (const std::string name = MachineNamed(words, names); !name.empty())
+    return FromMachineFile(name, MachineFile(folder, name));
   if (LooksLikeFile(words)) return FromMachineFile(words, words);
   if (LooksLikeDescription(words)) {
     RINGLET_TRY_ASSIGN(HostView view, topology::ParseSynthetic(words));

@@ -24,6 +24,8 @@ Result<std::string> FindMachineFolder(const std::string& tool, std::string_view 
 /// Errors  kSystem  it cannot be read
 Result<std::vector<std::string>> MachineNames(const std::string& folder);
 std::string MachineFile(const std::string& folder, std::string_view name);
+/// The one of `names` that `words` is, in any case of its letters; "" if it is none.
+std::string MachineNamed(std::string_view words, const std::vector<std::string>& names);
 
 /// A machine that CUDA programs can be shown.
 struct ChosenMachine {

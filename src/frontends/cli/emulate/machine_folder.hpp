@@ -15,4 +15,9 @@ bool IsThere(const std::string& path);
 /// Errors  those of ToolPath and FindMachineFolder
 Result<std::string> MachineFolder();
 
+/// The text of a topology file, as ReadUserFile reads it, or of a named machine in any case of its
+/// letters.
+/// Errors  as ReadUserFile; a file that is not there is told with the machine of the nearest name
+Result<std::string> ReadMachineText(const std::string& words);
+
 }  // namespace ringlet::cli

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 
+#include "frontends/cli/emulate/machine_folder.hpp"
 #include "frontends/cli/explain/explain_collective.hpp"
 #include "frontends/cli/explain/explain_json.hpp"
 #include "frontends/cli/help/suggest.hpp"
@@ -380,7 +381,7 @@ int Run(const ExplainRequest& request, const std::vector<std::string>& operation
   const Result<PlanView> view = MakePlanView(request.plan, environment);
   if (!view.ok()) {
     Error error = view.error();
-    if (error.code == Code::kSystem)
+    if (!IsThere(request.plan.machine.source.file))
       error.message += DidYouMean(request.plan.machine.source.file, operations);
     return Fail("explain", error);
   }

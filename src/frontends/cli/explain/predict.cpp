@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <utility>
 
+#include "base/value/text.hpp"
 #include "comm/machine/machine.hpp"
 #include "comm/machine/prediction.hpp"
 #include "frontends/cli/bench/sweep.hpp"
+#include "frontends/cli/operation_alias.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
 #include "frontends/cli/plural.hpp"
 #include "frontends/cli/size_units.hpp"
@@ -70,7 +74,26 @@ std::string FlowsText(const comm::Flows& flows) {
   return text;
 }
 
-Result<int> Predict(const PredictRequest& request) {
+constexpr std::array<std::string_view, 5> kPredicted = {"all_reduce", "all_gather",
+                                                        "reduce_scatter", "broadcast", "reduce"};
+
+/// A word alone that is no operation is a machine.
+Result<PredictRequest> Settled(PredictRequest request) {
+  const auto is_predicted = [&] {
+    return std::ranges::count(kPredicted, OperationNamed(request.function)) > 0;
+  };
+  if (!is_predicted() && request.plan.machine.source.file.empty())
+    request.plan.machine.source.file = std::exchange(request.function, "all_reduce");
+  if (!is_predicted())
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{} is none of the operations that are predicted: {}",
+                             Quoted(Printable(request.function, 64)), fmt::join(kPredicted, ", "))};
+  request.function = OperationNamed(request.function);
+  return request;
+}
+
+Result<int> Predict(const PredictRequest& given) {
+  RINGLET_TRY_ASSIGN(const PredictRequest request, Settled(given));
   const auto kind = *collective::CallKindNamed(request.function);
   const auto function = *comm::FunctionOf(kind);
   RINGLET_TRY_ASSIGN(const std::uint64_t bytes, ParseSize(request.bytes));
@@ -110,8 +133,9 @@ void AddPredict(CLI::App& tool, Action& chosen) {
       "predict", "Predict how long a collective on GPUs takes, by NCCL's cost model");
   // Shared by the parser, which fills it, and the action, which reads it later.
   const auto request = std::make_shared<PredictRequest>();
-  predict->add_option("FUNCTION", request->function, "The operation")
-      ->check(CLI::IsMember({"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"}))
+  predict
+      ->add_option("FUNCTION", request->function,
+                   "The operation: all_reduce, all_gather, reduce_scatter, broadcast or reduce")
       ->capture_default_str();
   AddPlanRequest(*predict, request->plan);
   predict->add_option("-b,--bytes", request->bytes, fmt::format("Size; {}", kSizeUnitsHelp))

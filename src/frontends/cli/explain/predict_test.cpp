@@ -55,6 +55,16 @@ TEST(PredictTest, TextHasTheTimesOfTheModelInMicroseconds) {
       << "among the others as well";
 }
 
+TEST(PredictTest, WordsOfOtherToolsAreUnderstood) {
+  const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
+  const std::string expected = RunCommand({"predict", "all_reduce", file}).output;
+  EXPECT_EQ(RunCommand({"predict", "allreduce", file}).output, expected);
+  EXPECT_EQ(RunCommand({"predict", file}).output, expected);
+  const ToolRun wrong = RunCommand({"predict", "gather", file});
+  EXPECT_EQ(wrong.status, kExitUsage);
+  EXPECT_THAT(wrong.errors, HasSubstr("\"gather\" is none of the operations that are predicted"));
+}
+
 TEST(PredictTest, EveryFunctionIsCalledAsInBench) {
   for (const char* function :
        {"broadcast", "reduce", "all_gather", "reduce_scatter", "all_reduce"}) {

@@ -12,9 +12,10 @@ namespace {
 
 constexpr std::string_view kRun = "run";
 // Of `run` and `emulate`, no two of which mean different things.
-constexpr std::array<std::string_view, 14> kOptionsWithValue = {
-    "-n",      "--ranks",  "--grace",  "--devices", "--memory",      "--kernels", "--machine",
-    "--hosts", "--policy", "--report", "--kill",    "--drop-nvlink", "--sysfs",   "--slow"};
+constexpr std::array<std::string_view, 15> kOptionsWithValue = {
+    "-n",       "-np",       "--ranks",       "--grace", "--devices",
+    "--memory", "--kernels", "--machine",     "--hosts", "--policy",
+    "--report", "--kill",    "--drop-nvlink", "--sysfs", "--slow"};
 
 struct RunOptions {
   std::uint32_t ranks = 0;
@@ -58,7 +59,8 @@ RunArguments SplitRunArguments(const std::vector<std::string>& arguments) {
                            arguments.end());
       break;
     }
-    split.own.push_back(argument);
+    // mpirun's spelling, which the parser would take for -n with the value p.
+    split.own.push_back(argument == "-np" ? "-n" : argument);
     if (std::ranges::count(kOptionsWithValue, argument) > 0 && i + 1 < arguments.size())
       split.own.push_back(arguments[++i]);
   }

@@ -18,6 +18,12 @@ TEST(SplitRunArgumentsTest, TheProgramKeepsItsOptions) {
   EXPECT_THAT(split.program, ElementsAre("prog", "-n", "3", "--", "x"));
 }
 
+TEST(SplitRunArgumentsTest, MpirunsNameOfTheNumberOfRanksIsUnderstood) {
+  const auto split = SplitRunArguments({"-np", "4", "prog", "-np", "3"});
+  EXPECT_THAT(split.own, ElementsAre("-n", "4"));
+  EXPECT_THAT(split.program, ElementsAre("prog", "-np", "3"));
+}
+
 TEST(SplitRunArgumentsTest, AValueIsOursThoughNothingFollows) {
   for (const char* option : {"-n", "--ranks", "--grace"}) {
     const auto split = SplitRunArguments({option, "2"});

@@ -43,7 +43,7 @@ TEST(TopoDiffTest, JsonHasTheSentences) {
 
 TEST(TopoDiffTest, AnUnreadableFileIsNamed) {
   const ToolRun ran = RunCommand({"topo", "diff", "(numa: gpu)", "no/such.xml"});
-  EXPECT_NE(ran.status, 0);
+  EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("no/such.xml"));
 }
 

@@ -47,7 +47,7 @@ TEST(TopoFuseTest, FilesOfSeveralHostsAreToldApartToo) {
 TEST(TopoFuseTest, BadFilesAreNamed) {
   EXPECT_EQ(RunCommand({"topo", "fuse"}).status, 2);
   const ToolRun ran = RunCommand({"topo", "fuse", "/nowhere.xml"});
-  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("nowhere.xml"));
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "frontends/cli/emulate/machine_folder.hpp"
 #include "frontends/cli/json_text.hpp"
 #include "frontends/cli/plural.hpp"
 #include "frontends/cli/topo/graph_lint.hpp"
@@ -72,7 +73,7 @@ Finding FusedFinding(const topology::HostView& view, const std::string& file, st
 }
 
 Result<std::vector<Finding>> FindingsOf(const std::string& file, const LintOptions& options) {
-  RINGLET_TRY_ASSIGN(const std::string text, ReadUserFile(file, topology::kXmlBytesMax));
+  RINGLET_TRY_ASSIGN(const std::string text, ReadMachineText(file));
   if (options.pre_commit && !LooksLikeTopology(text)) return std::vector<Finding>();
   topology::LintReport report = topology::LintXml(text, file);
   if (!report.view) return std::move(report.findings);

@@ -99,7 +99,7 @@ TEST(TopoLintTest, AGraphFileIsCheckedAgainstIt) {
 
 TEST(TopoLintTest, AFileThatIsNotThereIsNamed) {
   const ToolRun ran = RunCommand({"topo", "lint", "no/such.xml"});
-  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("no/such.xml"));
 }
 

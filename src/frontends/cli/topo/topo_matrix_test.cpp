@@ -197,7 +197,7 @@ TEST(TopoMatrixTest, ThisMachineAndWhatIsNoFile) {
   const ToolRun here = RunCommand({"topo", "matrix"});
   EXPECT_EQ(here.status, 0) << here.errors;
   EXPECT_THAT(here.output, HasSubstr("NUMA"));
-  EXPECT_EQ(RunCommand({"topo", "matrix", "/nowhere.xml"}).status, 1);
+  EXPECT_EQ(RunCommand({"topo", "matrix", "/nowhere.xml"}).status, kExitUsage);
 }
 
 }  // namespace

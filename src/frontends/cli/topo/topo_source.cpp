@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
@@ -10,6 +11,7 @@
 #include "discovery/nvml.hpp"
 #include "discovery/scan.hpp"
 #include "discovery/topology_file.hpp"
+#include "frontends/cli/emulate/machine_folder.hpp"
 #include "frontends/cli/plural.hpp"
 #include "frontends/cli/value_types.hpp"
 #include "os/fs/conf_files.hpp"
@@ -61,7 +63,7 @@ Result<LoadedTopology> ThisMachine(const Settings& settings) {
 }
 
 Result<LoadedTopology> FromFile(const std::string& path) {
-  RINGLET_TRY_ASSIGN(const std::string text, ReadUserFile(path, topology::kXmlBytesMax));
+  RINGLET_TRY_ASSIGN(const std::string text, ReadMachineText(path));
   topology::XmlReading reading = topology::ReadXml(text, path);
   if (!reading.view) return topology::ViewFromXml(text, path).error();
   const std::vector<topology::Finding> dialect = topology::LintDialect(text, path);
@@ -106,7 +108,8 @@ void AddTopoSource(CLI::App& command, TopoSource& source) {
   CLI::Option* file =
       command
           .add_option("FILE", source.file,
-                      "An NCCL topology file; - is standard input; none: this machine")
+                      "An NCCL topology file, or a machine that ringlet emulate --list-machines "
+                      "names; - is standard input; none: this machine")
           ->type_name(kFileType);
   CLI::Option* root =
       command
@@ -147,7 +150,11 @@ Result<LoadedTopology> LoadPlanned(const TopoSource& source, const Settings& set
   RINGLET_TRY_ASSIGN(topology::PlannedPorts ports,
                      topology::ApplyPortRules(std::move(loaded.view), rules));
   loaded.view = std::move(ports.view);
-  told.insert(told.end(), ports.notes.begin(), ports.notes.end());
+  for (std::string& note : ports.notes)
+    if (note.starts_with("merged as NCCL does"))
+      loaded.merged = std::move(note);
+    else
+      told.push_back(std::move(note));
   loaded.missing = std::move(told);
   return loaded;
 }
@@ -169,7 +176,11 @@ Result<std::string> ReadUserFile(const std::string& path, std::size_t bytes_max)
   if (error)
     return Error{Code::kSystem, fmt::format("{}: {}", path, error.message()), error.value()};
   RINGLET_TRY_ASSIGN(const os::FileTree files, os::FileTree::Open("/"));
-  return files.Read(absolute.string(), bytes_max);
+  auto text = files.Read(absolute.string(), bytes_max);
+  // A file that is missing is a mistake in the command line.
+  if (!text.ok() && text.error().os_errno == ENOENT)
+    return Error{Code::kInvalidArgument, text.error().message};
+  return text;
 }
 
 }  // namespace ringlet::cli

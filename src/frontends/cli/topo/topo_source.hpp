@@ -28,6 +28,7 @@ struct LoadedTopology {
   std::vector<topology::Finding> findings;  ///< of the reader; empty where there was no file
   topology::Positions positions;
   std::vector<std::string> missing;  ///< facts that discovery did not find; hints
+  std::string merged = {};           ///< ports that LoadPlanned merged; for who looks at ports
 };
 
 /// Errors  kInvalidArgument  the file or the description makes no sense; the sentence says where
@@ -38,7 +39,7 @@ Result<LoadedTopology> LoadTopology(const TopoSource& source);
 using ViewEdit = std::function<Result<topology::HostView>(topology::HostView)>;
 
 /// The same as plans for GPUs take it: ports by topology::PortRules, and in `missing`, first, that
-/// a file has errors, GPUs that are left out, and what became of ports. This machine is what
+/// a file has errors, GPUs that are left out, and ports that are. This machine is what
 /// communicators see, with SOCKET_IFNAME and TOPO_FILE.
 /// Errors  kInvalidArgument  as LoadTopology; a variable makes no sense; those of `edit`
 Result<LoadedTopology> LoadPlanned(const TopoSource& source, const Settings& settings,
@@ -49,7 +50,8 @@ Result<LoadedTopology> LoadPlanned(const TopoSource& source, const Settings& set
 std::string SkeletonHint(const topology::HostView& view);
 
 /// A whole file that the user named; "-" is standard input.
-/// Errors  kSystem  it cannot be read; kUnsupported  it has more than `bytes_max` bytes
+/// Errors  kInvalidArgument  it is missing; kSystem  it cannot be read
+///         kUnsupported      it has more than `bytes_max` bytes
 Result<std::string> ReadUserFile(const std::string& path, std::size_t bytes_max);
 
 }  // namespace ringlet::cli

@@ -44,7 +44,7 @@ Error NoProcess(const StatusRequest& request) {
 
 bool IsChosen(const StatusRequest& request, std::string_view communicator) {
   return request.job.empty() || std::ranges::any_of(request.job, [&](const std::string& name) {
-           return communicator.starts_with(name);
+           return watch::IsNamed(communicator, name);
          });
 }
 
@@ -52,8 +52,9 @@ Result<std::vector<watch::JobStatus>> ChosenJobs(const StatusRequest& request,
                                                  const StatusAnswers& answers) {
   std::vector<watch::JobStatus> jobs = watch::JobsOf(answers.processes);
   for (const std::string& name : request.job)
-    if (std::ranges::none_of(
-            jobs, [&](const watch::JobStatus& job) { return job.communicator.starts_with(name); }))
+    if (std::ranges::none_of(jobs, [&](const watch::JobStatus& job) {
+          return watch::IsNamed(job.communicator, name);
+        }))
       return Error{Code::kInvalidArgument,
                    fmt::format("no communicator begins with {}", Quoted(Printable(name, 64)))};
   std::erase_if(jobs,
@@ -75,8 +76,7 @@ Result<bool> ShowOnce(const StatusRequest& request) {
   if (request.json) {
     fmt::print("{}", ToJson(jobs));
   } else {
-    std::string text;
-    for (const watch::JobStatus& job : jobs) text += (text.empty() ? "" : "\n") + ToText(job);
+    std::string text = ToText(jobs);
     if (jobs.empty())
       text =
           Counted(answers.processes.size(), "process", "processes") + " without a communicator\n";
@@ -177,12 +177,13 @@ void AddStatus(CLI::App& tool, Action& chosen) {
       ->check(CLI::Range(1u, 0xffff'ffffu));
   status
       ->add_option("--job", request->job,
-                   "Only communicators whose names begin so, with commas between")
+                   "Only communicators whose names begin so, with commas between; the log names a "
+                   "communicator behind commId")
       ->type_name("TEXT")
       ->delimiter(',')
       ->expected(1, 1);
-  CLI::Option* json = status->add_flag("--json", request->json,
-                                       "A list of objects: communicator, ranks, states, findings");
+  CLI::Option* json = status->add_flag(
+      "--json", request->json, "A list of objects: communicator, job, ranks, states, findings");
   CLI::Option* watch =
       status->add_option("--watch", request->watch_seconds, "Again every so many seconds")
           ->check(CLI::Range(1u, 86'400u));
