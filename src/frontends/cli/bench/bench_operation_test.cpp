@@ -11,7 +11,8 @@ TEST(BenchOperationTest, EveryOperationIsFoundByNameAndByKind) {
     EXPECT_EQ(BenchOperationNamed(operation.name), &operation);
     EXPECT_EQ(&BenchOperationOf(operation.kind), &operation);
   }
-  EXPECT_EQ(BenchOperationNamed("allreduce"), nullptr);
+  EXPECT_EQ(BenchOperationNamed("allreduce"), BenchOperationNamed("all_reduce"));
+  EXPECT_EQ(BenchOperationNamed("all_reverse"), nullptr);
 }
 
 // nccl-tests, doc/PERFORMANCE.md.

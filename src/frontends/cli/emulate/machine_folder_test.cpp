@@ -23,7 +23,7 @@ TEST(MachineFolderTest, EveryCommandKnowsTheNamesOfMachines) {
                                                   {"explain"},
                                                   {"topo", "show"},
                                                   {"topo", "matrix"},
-                                                  {"topo", "paths"},
+                                                  {"topo", "path", "GPU0", "GPU1"},
                                                   {"topo", "dump"},
                                                   {"topo", "lint"},
                                                   {"topo", "check"}}) {

@@ -33,10 +33,10 @@ TEST(HelpTest, OptionsThatExcludeEachOtherAreSorted) {
 }
 
 TEST(HelpTest, UnknownCommandsAreNamedWithTheNearest) {
-  const ToolRun ran = RunCommand({"help", "bench", "allreduce"});
+  const ToolRun ran = RunCommand({"help", "bench", "all_reduc"});
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_EQ(ran.output, "");
-  EXPECT_THAT(ran.errors, AllOf(HasSubstr("\"allreduce\""), HasSubstr("did you mean all_reduce?")));
+  EXPECT_THAT(ran.errors, AllOf(HasSubstr("\"all_reduc\""), HasSubstr("did you mean all_reduce?")));
   EXPECT_THAT(RunCommand({"help", "exit-code"}).errors, HasSubstr("did you mean exit-codes?"));
 }
 

@@ -44,8 +44,8 @@ TEST(SuggestTest, FarEmptyAndEndlessWordsAreNot) {
 TEST(SuggestTest, CommandsOperationsAndOptionsAreSuggested) {
   EXPECT_THAT(Refused({"bnech"}), HasSubstr("no command \"bnech\"; did you mean bench?"));
   EXPECT_THAT(Refused({"bensh"}), HasSubstr("did you mean bench?"));
-  EXPECT_THAT(Refused({"bench", "allreduce"}), HasSubstr("did you mean all_reduce?"));
-  EXPECT_THAT(Refused({"bench", "allreduce", "-n", "4"}), HasSubstr("did you mean all_reduce?"));
+  EXPECT_THAT(Refused({"bench", "all_reduc"}), HasSubstr("did you mean all_reduce?"));
+  EXPECT_THAT(Refused({"bench", "all_reduc", "-n", "4"}), HasSubstr("did you mean all_reduce?"));
   EXPECT_THAT(Refused({"topo", "shwo"}), HasSubstr("did you mean show?"));
   EXPECT_THAT(Refused({"bench", "all_reduce", "--max-byte", "1M"}),
               HasSubstr("no option \"--max-byte\"; did you mean --max-bytes?"));
@@ -62,7 +62,7 @@ TEST(SuggestTest, HiddenCommandsAreNotSuggested) {
 }
 
 TEST(SuggestTest, WordsThatNoCommandTakesAreNamed) {
-  EXPECT_THAT(Refused({"env", "more"}), HasSubstr("ringlet env: \"more\" is not expected"));
+  EXPECT_THAT(Refused({"env", "DEBUG", "more"}), HasSubstr("ringlet env: \"more\" is not expected"));
 }
 
 }  // namespace

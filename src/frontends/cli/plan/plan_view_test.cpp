@@ -53,10 +53,10 @@ TEST(PlanViewTest, GpusAreNumberedWithinTheirNode) {
 TEST(PlanViewTest, VariablesAreHeeded) {
   const PlanRequest request = For("topo-vectors/nvswitch8-sm90.xml", 2);
   EXPECT_EQ(MakePlanView(request, {{"NCCL_MAX_NCHANNELS", "3"}})->joined.plan.channel_count(), 3u);
-  EXPECT_THAT(MakePlanView(request, {{"NCCL_MIN_NCHANNELS", "65"}}).error().message,
-              HasSubstr("NCCL_MIN_NCHANNELS"));
+  EXPECT_THAT(MakePlanView(request, {{"RINGLET_MIN_NCHANNELS", "65"}}).error().message,
+              HasSubstr("RINGLET_MIN_NCHANNELS"));
   const PlanView view = MakePlanView(request, {}).value();
-  EXPECT_THAT(TuningInputOf(view, {{"NCCL_ALGO", "wheel"}}).error().message,
+  EXPECT_THAT(TuningInputOf(view, {{"RINGLET_ALGO", "wheel"}}).error().message,
               HasSubstr("\"wheel\""));
 }
 

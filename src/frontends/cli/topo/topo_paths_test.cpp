@@ -77,7 +77,8 @@ TEST(TopoPathsTest, VariablesAreHeeded) {
   };
   EXPECT_EQ(type({}), topology::PathType::kNvl);
   EXPECT_EQ(type({{"NCCL_P2P_DISABLE", "1"}}), topology::PathType::kPhb);
-  EXPECT_FALSE(FindPathView(request, {{"NCCL_P2P_LEVEL", "far"}}).ok());
+  EXPECT_EQ(type({{"NCCL_P2P_LEVEL", "far"}}), topology::PathType::kNvl) << "ignored, as in NCCL";
+  EXPECT_FALSE(FindPathView(request, {{"RINGLET_P2P_LEVEL", "far"}}).ok());
 }
 
 TEST(TopoPathsTest, GigabytesHaveOneDigitWhereNeeded) {
