@@ -279,7 +279,7 @@ class Choice(unittest.TestCase):
         script = ("import ctypes; c = ctypes.CDLL('libcudart.so.13'); t = ctypes.create_string_buffer(32);"
                   "assert c.cudaDeviceGetPCIBusId(t, 32, 0) == 0; print(t.value.decode())")
         ran = emulate("--machine", "dgx-h100", "--", sys.executable, "-c", script, CUDA_VISIBLE_DEVICES="2")
-        self.assertEqual(ran.stdout, "0000:44:00.0\n", ran.stderr)
+        self.assertEqual(ran.stdout, "0000:52:00.0\n", ran.stderr)
 
     def test_a_program_is_told_of_a_bad_file(self):
         script = "import ctypes; ctypes.CDLL('libcudart.so.13').cudaGetDeviceCount(None)"

@@ -250,7 +250,7 @@ class Program(unittest.TestCase):
         # The user may not enter the folders above, such as /root.
         seen = ["unshare", "-m", "sh", "-c", 'mount --bind "$1" /mnt && shift && exec "$@"', "sh", BUILD.parent]
         ran = run(*seen, *word, f"/mnt/{BUILD.name}/bin/ringlet", "emulate", "--machine", "dgx-h100", "--sysfs", "on", "--",
-                  "sh", "-c", "id -u; id -g; cat /sys/bus/pci/devices/0000:0f:00.0/device; "
+                  "sh", "-c", "id -u; id -g; cat /sys/bus/pci/devices/0000:1b:00.0/device; "
                   "umount /sys 2>&1 || true")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertTrue(ran.stdout.startswith(f"{NOBODY}\n{NOBODY}\n0x2330\n"), ran.stdout)

@@ -127,8 +127,9 @@ TEST(PredictTest, NodesOfOneHostShareItsLinks) {
 
 TEST(PredictTest, NonsenseIsNamed) {
   const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
-  EXPECT_THAT(RunCommand({"predict", "all_reverse", file}).errors,
-              HasSubstr("\"all_reverse\" is none of the operations that are predicted: all_reduce,"));
+  EXPECT_THAT(
+      RunCommand({"predict", "all_reverse", file}).errors,
+      HasSubstr("\"all_reverse\" is none of the operations that are predicted: all_reduce,"));
   EXPECT_EQ(RunCommand({"predict", "all_reduce", file, "-b", "much"}).status, kExitUsage);
 }
 

@@ -62,7 +62,8 @@ TEST(SuggestTest, HiddenCommandsAreNotSuggested) {
 }
 
 TEST(SuggestTest, WordsThatNoCommandTakesAreNamed) {
-  EXPECT_THAT(Refused({"env", "DEBUG", "more"}), HasSubstr("ringlet env: \"more\" is not expected"));
+  EXPECT_THAT(Refused({"env", "DEBUG", "more"}),
+              HasSubstr("ringlet env: \"more\" is not expected"));
 }
 
 }  // namespace
