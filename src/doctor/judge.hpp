@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "doctor/facts.hpp"
@@ -22,8 +23,9 @@ std::vector<CheckReport> JudgeDifferences(const SetFacts& facts);
 /// Of what they saw of each other: reach, path-mtu, latency, rate.
 std::vector<CheckReport> JudgePairs(const SetFacts& facts);
 
-/// The variable by which this host, or else its user, names interfaces.
-std::string InterfaceVariable(const HostFacts& host);
+/// The variables that name interfaces, for cures.
+inline constexpr std::string_view kInterfaceVariables =
+    "NCCL_SOCKET_IFNAME or RINGLET_SOCKET_IFNAME";
 
 /// The pairs whose measurement is worth another one before it is believed: much slower than others.
 std::vector<PairFacts> DoubtfulPairs(const SetFacts& facts);

@@ -103,12 +103,13 @@ CheckReport Interfaces(const SetFacts& facts) {
   for (const HostFacts& host : facts.hosts) {
     const InterfaceReport* const first = FirstUsed(host);
     if ((first == nullptr || IsLoopback(*first)) && facts.hosts.size() > 1)
-      report.findings.push_back({.verdict = FindingVerdict::kError,
-                                 .host = host.host,
-                                 .reason = "no interface leads to other hosts",
-                                 .cost = "ranks of other hosts cannot connect",
-                                 .cure = "bring one up, or name it with " + InterfaceVariable(host),
-                                 .evidence = {}});
+      report.findings.push_back(
+          {.verdict = FindingVerdict::kError,
+           .host = host.host,
+           .reason = "no interface leads to other hosts",
+           .cost = "ranks of other hosts cannot connect",
+           .cure = "bring one up, or name it with " + std::string(kInterfaceVariables),
+           .evidence = {}});
     if (&host != &facts.hosts.front() || first == nullptr) continue;
     seen = fmt::format("{} {}: {}", first->name,
                        first->addresses.empty() ? "" : first->addresses.front(), first->why);
@@ -285,12 +286,6 @@ CheckReport Clock(const SetFacts& facts) {
 }
 
 }  // namespace
-
-std::string InterfaceVariable(const HostFacts& host) {
-  const bool nccl = host.settings.contains("NCCL_SOCKET_IFNAME") &&
-                    !host.settings.contains("RINGLET_SOCKET_IFNAME");
-  return nccl ? "NCCL_SOCKET_IFNAME" : "RINGLET_SOCKET_IFNAME";
-}
 
 std::vector<CheckReport> JudgeDifferences(const SetFacts& facts) {
   if (facts.hosts.empty()) return {Hosts(facts)};
