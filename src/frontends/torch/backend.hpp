@@ -107,11 +107,12 @@ class RingletBackend final : public c10d::Backend {
     p2p_queue_->Abort(why);
   }
   /// A signal's handler that runs while this thread waits in an operation aborts the group; it ends
-  /// with its last reference, after that operation.
+  /// with the program, since the operation still needs it.
   void shutdown() override {
     if (!comm::LongWait::IsLooking()) return End(false);
     if (ended_.exchange(true)) return;
     ends_later_ = true;
+    Living::Keep(c10::intrusive_ptr<RingletBackend>::unsafe_reclaim_from_nonowning(this));
     abort();
   }
 
@@ -721,6 +722,7 @@ class RingletBackend final : public c10d::Backend {
     std::mutex mutex;
     std::set<RingletBackend*> backends;
     RingletBackend* of_default = nullptr;  // of PyTorch's default group
+    std::vector<c10::intrusive_ptr<RingletBackend>> kept;
 
     static Living& The() {
       static Living& living = *new Living;  // never destroyed: backends may outlive main's statics
@@ -734,6 +736,10 @@ class RingletBackend final : public c10d::Backend {
       const std::lock_guard lock(The().mutex);
       The().backends.erase(backend);
       if (The().of_default == backend) The().of_default = nullptr;
+    }
+    static void Keep(c10::intrusive_ptr<RingletBackend> backend) {
+      const std::lock_guard lock(The().mutex);
+      The().kept.push_back(std::move(backend));
     }
     static void SetDefault(RingletBackend* backend) {
       const std::lock_guard lock(The().mutex);

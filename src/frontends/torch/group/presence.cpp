@@ -85,7 +85,11 @@ Status Presence::Leave(Use use) {
   const std::lock_guard lock(mutex_);
   if (use == Use::kFailed) own.generation = std::max(own.generation, newest_);
   if (use != Use::kNone) own.first = own.generation + 1;
-  return Put(own);
+  RINGLET_TRY(Put(own));
+  // A TCPStore does not acknowledge Set, and this process may end now. Without an answer on the
+  // same connection, the note of its successor could reach the store before this one.
+  RINGLET_TRY(store_.Find(KeyOf(self_.rank)));
+  return Ok();
 }
 
 Presence::State Presence::Of(std::uint32_t rank, bool closely) {
