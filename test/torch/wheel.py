@@ -113,7 +113,10 @@ def wheels_in(folder, temporary):
     """A folder with a wheel: `folder`, or one that is made of the source there; None: there is none."""
     if (folder / "pyproject.toml").exists():
         python = SOURCE / "build" / "venv" / "bin" / "python"
-        subprocess.run([python, "-m", "pip", "-q", "wheel", "--no-deps", "-w", temporary, folder], check=True, cwd=SOURCE,
+        # The options of ringlet.sh: with others, the compiler cache has no object.
+        werror = "ON" if os.environ.get("CI") == "true" else "OFF"
+        subprocess.run([python, "-m", "pip", "-q", "wheel", "--no-deps", "-w", temporary,
+                        f"--config-settings=cmake.define.RINGLET_WERROR={werror}", folder], check=True, cwd=SOURCE,
                        env={**os.environ, "CXX": os.environ.get("CXX", "c++")})
         return temporary
     return folder if list(folder.glob("ringlet-*.whl")) else None
