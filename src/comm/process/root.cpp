@@ -114,10 +114,13 @@ Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process) {
 Status MeetAsJob(Process& process, const Config& config, rendezvous::Invitation& invitation) {
   const Settings& settings = process.settings();
   if (!invitation.job || settings.unique_id.text.empty()) return Ok();
-  if (!config.more_ids.empty() || settings.world_size != config.size) return Ok();
+  if (!config.more_ids.empty() || !settings.world_size || config.size % *settings.world_size != 0)
+    return Ok();
   RINGLET_TRY_ASSIGN(const UniqueId given, GivenId(settings));
   RINGLET_TRY_ASSIGN(rendezvous::Invitation job, rendezvous::Decode(given));
-  if (job.credentials.magic == *invitation.job && process.ClaimJobId()) invitation = std::move(job);
+  if (job.credentials.magic != *invitation.job) return Ok();
+  // With several ranks in each process, all of them pass the same id.
+  if (config.size > *settings.world_size || process.ClaimJobId()) invitation = std::move(job);
   return Ok();
 }
 
