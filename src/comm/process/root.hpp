@@ -16,10 +16,9 @@ Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& cred
                 transport::ListenerSet endpoint);
 
 /// Replaces the first id of a process of a launched job by the id of the job, for the first
-/// communicator of as many ranks as the job has processes, or of a multiple of that: ranks that each
-/// made an id of their own then meet. Other communicators keep their ids, so that parts of the job
-/// can form theirs at the same time.
-/// Errors  kInvalidArgument  RINGLET_UNIQUE_ID is no id
+/// communicator of as many ranks as the job has processes, or of a multiple of that: ranks that
+/// each made an id of their own then meet. Other communicators keep their ids, so that parts of the
+/// job can form theirs at the same time. Errors  kInvalidArgument  RINGLET_UNIQUE_ID is no id
 Status MeetAsJob(Process& process, const Config& config, rendezvous::Invitation& invitation);
 
 }  // namespace ringlet::comm
