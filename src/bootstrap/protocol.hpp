@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "base/value/slow_send.hpp"
+#include "base/wire/slow_send.hpp"
 #include "base/wire/frame.hpp"
 #include "bootstrap/roster.hpp"
 #include "bootstrap/tree.hpp"

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "stream/stream_table.hpp"
 
 namespace ringlet::stream {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <iterator>
 
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "stream/stream_table.hpp"
 #include "stream/streams_for_test.hpp"
 

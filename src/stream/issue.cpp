@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "stream/current_device.hpp"
 #include "stream/stream_table.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/thread.hpp"
 #include "stream/current_device.hpp"
 

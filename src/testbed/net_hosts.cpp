@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/thread.hpp"
 
 namespace ringlet::testbed {

@@ -13,7 +13,7 @@
 
 #include "os/fs/temp_tree_for_test.hpp"
 #include "os/process/child.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::testbed {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/value/slow_send.hpp"
+#include "base/wire/slow_send.hpp"
 #include "watch/operation.hpp"
 #include "watch/rank_trace.hpp"
 

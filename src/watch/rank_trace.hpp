@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/value/json_object.hpp"
-#include "base/value/slow_send.hpp"
+#include "base/wire/slow_send.hpp"
 #include "ringlet/status.hpp"
 #include "watch/operation.hpp"
 

@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "transport/ofi/libfabric.hpp"
-#include "transport/ranks_for_test.hpp"
+#include "transport/wireup/ranks_for_test.hpp"
 
 namespace ringlet::transport {
 

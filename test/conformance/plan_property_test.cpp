@@ -18,7 +18,7 @@
 #include <tuple>
 #include <vector>
 
-#include "plan/search/host_search.hpp"
+#include "plan/policy/host_search.hpp"
 #include "topology/edit/synthetic.hpp"
 #include "topology/edit/trim.hpp"
 #include "topology/paths/paths.hpp"

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/search/host_search.hpp"
+#include "plan/policy/host_search.hpp"
 #include "plan_machines.hpp"
 
 namespace ringlet::plan {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/search/host_search.hpp"
+#include "plan/policy/host_search.hpp"
 #include "plan_machines.hpp"
 #include "vectors.hpp"
 

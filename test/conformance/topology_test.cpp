@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "topology/edit/trim.hpp"
-#include "topology/view/locality.hpp"
+#include "topology/paths/locality.hpp"
 #include "topology/xml/xml_reader.hpp"
 #include "vectors.hpp"
 

@@ -1,5 +1,5 @@
 // No rank sleeps through news: the doorbell.
-#include "transport/doorbell.hpp"
+#include "transport/link/doorbell.hpp"
 
 #include <sys/socket.h>
 
@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "programs_for_test.hpp"
-#include "transport/doorbell_waiter.hpp"
-#include "transport/shm/bell_waiter.hpp"
+#include "transport/link/doorbell_waiter.hpp"
+#include "transport/arena/bell_waiter.hpp"
 
 namespace ringlet::model {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "programs_for_test.hpp"
-#include "transport/pipe_link.hpp"
+#include "transport/shm/pipe_link.hpp"
 
 namespace ringlet::model {
 namespace {

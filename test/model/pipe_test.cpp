@@ -1,11 +1,11 @@
 // The bytes that go in at one end of a pipe come out at the other, and no rank sleeps through them.
-#include "transport/pipe.hpp"
+#include "transport/link/pipe.hpp"
 
 #include <array>
 #include <cstring>
 
 #include "programs_for_test.hpp"
-#include "transport/shm/bell_waiter.hpp"
+#include "transport/arena/bell_waiter.hpp"
 
 namespace ringlet::model {
 namespace {

@@ -10,7 +10,7 @@
 #include "collective/algorithm/hierarchy.hpp"
 #include "collective/algorithm/shared_hierarchy.hpp"
 #include "collective/call/call.hpp"
-#include "collective/call/groups.hpp"
+#include "collective/algorithm/groups.hpp"
 #include "collective/exec/schedule.hpp"
 
 namespace ringlet::collective {

@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "collective/algorithm/rails.hpp"
-#include "collective/call/groups.hpp"
+#include "collective/algorithm/groups.hpp"
 #include "collective/exec/schedule.hpp"
 
 namespace ringlet::collective {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "collective/call/groups.hpp"
+#include "collective/algorithm/groups.hpp"
 #include "collective/exec/schedule.hpp"
 
 namespace ringlet::collective {

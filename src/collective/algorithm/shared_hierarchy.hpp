@@ -14,7 +14,7 @@
 
 #include "collective/algorithm/rails.hpp"
 #include "collective/call/call.hpp"
-#include "collective/call/groups.hpp"
+#include "collective/algorithm/groups.hpp"
 #include "collective/exec/schedule.hpp"
 
 namespace ringlet::collective {

@@ -3,10 +3,10 @@
 #include <optional>
 #include <string>
 
-#include "collective/shm/wait_policy.hpp"
+#include "collective/call/wait_policy.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"
-#include "transport/link.hpp"
+#include "transport/link/link.hpp"
 
 namespace ringlet::collective {
 

@@ -6,7 +6,7 @@
 
 #include "collective/call/operation.hpp"
 #include "ringlet/status.hpp"
-#include "transport/link.hpp"
+#include "transport/link/link.hpp"
 
 namespace ringlet::collective {
 

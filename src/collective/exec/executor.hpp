@@ -21,7 +21,7 @@
 #include "collective/exec/sent_bytes.hpp"
 #include "ringlet/status.hpp"
 #include "ringlet/types.hpp"
-#include "transport/link.hpp"
+#include "transport/link/link.hpp"
 
 namespace ringlet::collective {
 

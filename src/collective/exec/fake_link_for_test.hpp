@@ -16,7 +16,7 @@
 #include "base/value/bytes.hpp"
 #include "base/value/prng.hpp"
 #include "ringlet/status.hpp"
-#include "transport/link.hpp"
+#include "transport/link/link.hpp"
 
 namespace ringlet::collective {
 

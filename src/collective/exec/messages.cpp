@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "collective/reduce/reduce.hpp"
-#include "transport/pipe.hpp"
+#include "transport/link/pipe.hpp"
 
 namespace ringlet::collective {
 namespace {

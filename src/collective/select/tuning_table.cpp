@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/value/text.hpp"
-#include "transport/shm/arena.hpp"
+#include "transport/arena/arena.hpp"
 
 namespace ringlet::collective {
 namespace {

@@ -25,9 +25,9 @@
 #include <string>
 #include <vector>
 
-#include "collective/call/groups.hpp"
+#include "collective/algorithm/groups.hpp"
 #include "collective/shm/slicing.hpp"
-#include "transport/shm/arena.hpp"
+#include "transport/arena/arena.hpp"
 
 namespace ringlet::collective {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "transport/shm/arena.hpp"
+#include "transport/arena/arena.hpp"
 
 namespace ringlet::collective {
 

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdint>
 
-#include "transport/shm/arena.hpp"
-#include "transport/shm/bell_waiter.hpp"
+#include "transport/arena/arena.hpp"
+#include "transport/arena/bell_waiter.hpp"
 
 namespace ringlet::collective {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "collective/algorithm/algorithm.hpp"
-#include "collective/call/groups.hpp"
+#include "collective/algorithm/groups.hpp"
 #include "collective/call/operation.hpp"
 #include "collective/shm/pipelined_shm.hpp"
 #include "collective/shm/post_ring.hpp"
@@ -23,7 +23,7 @@
 #include "collective/shm/slicing.hpp"
 #include "collective/shm/zero_copy_shm.hpp"
 #include "ringlet/status.hpp"
-#include "transport/shm/arena.hpp"
+#include "transport/arena/arena.hpp"
 
 namespace ringlet::collective {
 

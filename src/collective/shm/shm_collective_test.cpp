@@ -8,7 +8,7 @@
 
 #include "collective/call/run.hpp"
 #include "collective/shm/host_world_for_test.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/remote_fence.hpp"
 
 namespace ringlet::collective {

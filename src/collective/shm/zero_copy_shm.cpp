@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "collective/reduce/reduce.hpp"
-#include "transport/doorbell.hpp"
-#include "transport/last_look.hpp"
+#include "transport/link/doorbell.hpp"
+#include "transport/link/last_look.hpp"
 
 namespace ringlet::collective {
 namespace {

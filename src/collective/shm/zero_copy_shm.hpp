@@ -19,8 +19,8 @@
 #include "base/value/remote_address.hpp"
 #include "collective/shm/in_process_buffers.hpp"
 #include "collective/shm/slicing.hpp"
-#include "transport/shm/arena.hpp"
-#include "transport/shm/shared_buffers.hpp"
+#include "transport/arena/arena.hpp"
+#include "transport/arena/shared_buffers.hpp"
 
 namespace ringlet::collective {
 

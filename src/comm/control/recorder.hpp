@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "collective/call/fingerprint.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "watch/metrics.hpp"
 #include "watch/operation.hpp"
 

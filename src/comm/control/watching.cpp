@@ -6,7 +6,7 @@
 
 #include "comm/control/shared_state.hpp"
 #include "os/fs/write_file.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::comm {
 namespace {

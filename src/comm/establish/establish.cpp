@@ -2,7 +2,7 @@
 
 #include "comm/establish/renumber.hpp"
 #include "comm/establish/stages.hpp"
-#include "comm/process/root.hpp"
+#include "comm/establish/root.hpp"
 #include "comm/run/host_memory.hpp"
 #include "plan/search/search.hpp"
 #include "plan/tuning/user_limits.hpp"

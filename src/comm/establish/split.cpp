@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "comm/process/root.hpp"
+#include "comm/establish/root.hpp"
 #include "rendezvous/invitation.hpp"
 
 namespace ringlet::comm {

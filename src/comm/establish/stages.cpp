@@ -12,8 +12,7 @@
 #include "bootstrap/root.hpp"
 #include "comm/establish/near_nics.hpp"
 #include "comm/machine/init_lines.hpp"
-#include "comm/process/root.hpp"
-#include "comm/run/waiting.hpp"
+#include "comm/establish/root.hpp"
 #include "discovery/fill.hpp"
 #include "discovery/placement.hpp"
 #include "discovery/scan.hpp"
@@ -25,7 +24,7 @@
 #include "os/process/thread.hpp"
 #include "topology/view/host_shape.hpp"
 #include "topology/xml/xml_writer.hpp"
-#include "transport/connect.hpp"
+#include "transport/wireup/connect.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -71,18 +70,6 @@ PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHos
   return peer_info;
 }
 
-bool SameHost(const PeerTable& peer_table, std::uint32_t a, std::uint32_t b) {
-  return peer_table.peer_infos[a].host_hash == peer_table.peer_infos[b].host_hash;
-}
-
-// How many ranks of its host come before it.
-std::uint32_t PlaceOnHost(Rank rank, const PeerTable& peer_table) {
-  const std::uint32_t host = peer_table.places[Index(rank)].host;
-  return static_cast<std::uint32_t>(
-      std::count_if(peer_table.places.begin(), peer_table.places.begin() + Index(rank),
-                    [&](const topology::RankPlace& place) { return place.host == host; }));
-}
-
 // The device that the rank was given, unless another rank of its host was given the same: then the
 // ranks are not told apart, and they are counted.
 std::uint32_t DeviceOf(Rank rank, const PeerTable& peer_table) {
@@ -100,42 +87,6 @@ std::vector<std::uint32_t> RanksOfHosts(const PeerTable& peer_table) {
   std::vector<std::uint32_t> ranks(peer_table.hosts.size());
   for (const topology::RankPlace& place : peer_table.places) ++ranks[place.host];
   return ranks;
-}
-
-transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
-                                 const bootstrap::Roster& roster) {
-  const PeerInfo& peer_info = peer_table.peer_infos[Index(rank)];
-  const auto member_address = roster.At(rank);
-  return {.rank = rank,
-          .host = member_address.ok() ? member_address->host : "",
-          .host_hash = peer_info.host_hash,
-          .network_namespace = peer_info.network_namespace,
-          .process_hash = peer_info.process_hash,
-          .tcp = peer_info.tcp,
-          .preferred = peer_info.preferred,
-          .turn = peer_info.preferred > 1 ? PlaceOnHost(rank, peer_table) : 0,
-          .unix_socket = peer_info.unix_socket};
-}
-
-// A spinning rank takes the core that another needs: only where each has one.
-std::chrono::nanoseconds SpinFor(const collective::WaitPolicy& policy) {
-  return policy.looks > 0 ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
-}
-
-transport::Choice NetworkOf(const Settings& settings) {
-  return settings.net == NetChoice::kOfi ? transport::Choice::kOfi : transport::Choice::kTcp;
-}
-
-transport::Choice ChoiceOf(const Settings& settings) {
-  switch (settings.links) {
-    case LinkChoice::kAuto:
-      return settings.shm_disable ? NetworkOf(settings) : transport::Choice::kAuto;
-    case LinkChoice::kInproc: return transport::Choice::kInproc;
-    case LinkChoice::kShm: return transport::Choice::kShm;
-    case LinkChoice::kTcp: return transport::Choice::kTcp;
-    case LinkChoice::kOfi: return transport::Choice::kOfi;
-  }
-  return transport::Choice::kAuto;
 }
 
 // Before anything can fail whose cause may be of interest. A dump is no reason to fail.
@@ -216,10 +167,6 @@ Result<LocalHost> ReadMachine(Process& process, const Config& config) {
 }
 
 }  // namespace
-
-std::chrono::milliseconds InitTimeout(const Process& process, const Config& config) {
-  return config.init_timeout.value_or(process.settings().init_timeout);
-}
 
 Status CheckArguments(const Config& config) {
   if (config.size == 0 || config.size > bootstrap::kSizeMax)
@@ -431,35 +378,6 @@ Result<std::vector<PeerInfo>> ExchangePeerInfo(const Origin& origin, Control& co
     peer_infos.push_back(std::move(peer_info));
   }
   return peer_infos;
-}
-
-Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::vector<Rank>& peers,
-                                             const PeerTable& peer_table, const Control& control,
-                                             Instant deadline) {
-  const Process& process = *origin.process;
-  transport::ConnectRequest request;
-  request.credentials = origin.credentials;
-  RINGLET_TRY_ASSIGN(request.nonce_seed, os::SecureRandom());
-  request.self = NeighbourOf(Rank{origin.config.rank}, peer_table, control.roster());
-  for (const Rank rank : peers)
-    request.peers.push_back(NeighbourOf(rank, peer_table, control.roster()));
-  request.deadline = deadline;
-  request.options.choice = ChoiceOf(process.settings());
-  request.options.network = NetworkOf(process.settings());
-  request.options.ofi_provider = process.settings().ofi_provider;
-  request.options.pipe_bytes = process.settings().pipe_bytes;
-  request.options.strands = static_cast<std::uint32_t>(process.settings().sockets_per_link);
-  request.options.congestion = process.settings().tcp_congestion;
-  request.options.waiter.spin =
-      SpinFor(WaitPolicyOf(peer_table, Rank{origin.config.rank}, process.settings().wait));
-  return request;
-}
-
-transport::ConnectTools ToolsOf(Process& process) {
-  return {
-      .driver = process.driver(), .inproc = process.inproc(), .note = [&process](const Note& note) {
-        process.logger().Log(note.level, Subsystem::kNet, std::nullopt, note.text);
-      }};
 }
 
 Result<Planned> PlanMachine(const Origin& origin, const PeerTable& peer_table) {

@@ -4,17 +4,19 @@
 #include <stop_token>
 
 #include "comm/control/control.hpp"
+#include "comm/control/link_request.hpp"
+#include "comm/establish/gather_peers.hpp"
 #include "comm/establish/establish.hpp"
-#include "comm/establish/peer_table.hpp"
+#include "comm/peers/peer_table.hpp"
 #include "comm/establish/timeline.hpp"
 #include "comm/machine/machine.hpp"
 #include "comm/run/communicator.hpp"
 #include "comm/run/host_memory.hpp"
 #include "plan/channels/channel_plan.hpp"
 #include "rendezvous/invitation.hpp"
-#include "transport/connect.hpp"
-#include "transport/links.hpp"
-#include "transport/listener_set.hpp"
+#include "transport/wireup/connect.hpp"
+#include "transport/wireup/links.hpp"
+#include "transport/wireup/listener_set.hpp"
 
 namespace ringlet::comm {
 
@@ -22,9 +24,6 @@ using rendezvous::Invitation;
 
 /// Errors  kInvalidArgument  a size of 0 or too large, a rank that is not below it.
 Status CheckArguments(const Config& config);
-
-/// Of forming a communicator.
-std::chrono::milliseconds InitTimeout(const Process& process, const Config& config);
 
 /// The ids' contents, the first one's first.
 /// Errors  kInvalidArgument  an id that is damaged or foreign; more ids than ranks; an id that
@@ -90,13 +89,6 @@ Result<std::vector<PeerInfo>> ExchangePeerInfo(const Origin& origin, Control& co
 
 /// Whether ranks on several hosts must look at their devices now, since one has not yet. Pure.
 bool LackDevices(const std::vector<PeerInfo>& peer_infos);
-
-/// The parts that make links to `peers`, now or later.
-Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::vector<Rank>& peers,
-                                             const PeerTable& peer_table, const Control& control,
-                                             Instant deadline);
-/// \return  without an `abort`
-transport::ConnectTools ToolsOf(Process& process);
 
 /// The machine of RINGLET_MACHINE with its plan, and the tuner of the communicator, which may
 /// change the model of times; null where there is none. Errors  as GpuMachine::Plan

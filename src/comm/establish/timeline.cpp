@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::comm {
 namespace {

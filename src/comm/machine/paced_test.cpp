@@ -7,7 +7,7 @@
 
 #include "collective/call/run.hpp"
 #include "comm/machine/machines_for_test.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::comm {
 namespace {

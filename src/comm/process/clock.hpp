@@ -1,6 +1,6 @@
 // The time for the front ends, which see comm and not os.
 #pragma once
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::comm {
 

@@ -35,7 +35,7 @@
 #include "plan/search/given_graphs.hpp"
 #include "topology/view/cpu_set.hpp"
 #include "transport/inproc/inproc.hpp"
-#include "transport/shared_listeners.hpp"
+#include "transport/wireup/shared_listeners.hpp"
 
 namespace ringlet::comm {
 

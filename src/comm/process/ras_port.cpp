@@ -9,7 +9,7 @@
 #include "comm/process/process_states.hpp"
 #include "os/net/listener.hpp"
 #include "os/net/local_ask.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "ringlet/compat/nccl.h"
 #include "watch/questions.hpp"
 #include "watch/ras/ras_server.hpp"

@@ -7,7 +7,7 @@
 #include "comm/establish/ranks_for_test.hpp"
 #include "os/net/listener.hpp"
 #include "os/net/socket_driver.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "watch/ras/ras_client.hpp"
 
 namespace ringlet::comm {

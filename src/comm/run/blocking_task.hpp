@@ -9,7 +9,7 @@
 
 #include "collective/call/operation.hpp"
 #include "os/process/thread.hpp"
-#include "transport/link.hpp"
+#include "transport/link/link.hpp"
 
 namespace ringlet::comm {
 

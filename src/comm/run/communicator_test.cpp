@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/establish/ranks_for_test.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "transport/ofi/libfabric.hpp"
 
 namespace ringlet::comm {

@@ -6,7 +6,7 @@
 
 #include "comm/establish/ranks_for_test.hpp"
 #include "comm/run/group.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::comm {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "collective/call/run.hpp"
 #include "os/net/poll.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::comm {
 namespace {

@@ -6,10 +6,10 @@
 #include <cerrno>
 
 #include "base/value/text.hpp"
-#include "comm/establish/numa_groups.hpp"
-#include "comm/establish/stages.hpp"
+#include "comm/peers/numa_groups.hpp"
+#include "comm/control/link_request.hpp"
 #include "comm/process/process_proof.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/random.hpp"
 
 namespace ringlet::comm {

@@ -12,10 +12,10 @@
 
 #include "collective/shm/shm_collective.hpp"
 #include "comm/control/control.hpp"
-#include "comm/establish/config.hpp"
-#include "comm/establish/peer_table.hpp"
+#include "comm/process/config.hpp"
+#include "comm/peers/peer_table.hpp"
 #include "comm/process/process_proof.hpp"
-#include "transport/shm/arena_meeting.hpp"
+#include "transport/wireup/arena_meeting.hpp"
 
 namespace ringlet::comm {
 

@@ -18,7 +18,7 @@
 #include "collective/call/operation.hpp"
 #include "comm/control/control.hpp"
 #include "comm/run/work.hpp"
-#include "transport/shm/shared_buffers.hpp"
+#include "transport/arena/shared_buffers.hpp"
 
 namespace ringlet::comm {
 

@@ -9,14 +9,14 @@
 #include "collective/exec/messages.hpp"
 #include "collective/reduce/reduce.hpp"
 #include "collective/select/select.hpp"
-#include "comm/establish/stages.hpp"
+#include "comm/control/link_request.hpp"
 #include "comm/machine/paced.hpp"
 #include "comm/run/blocking_task.hpp"
 #include "comm/run/communicator.hpp"
 #include "comm/run/gradual_messages.hpp"
 #include "comm/run/sequence.hpp"
 #include "os/fs/write_file.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/signals.hpp"
 
 namespace ringlet::comm {

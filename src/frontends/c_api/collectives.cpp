@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/value/text.hpp"
-#include "comm/run/selection.hpp"
+#include "comm/peers/selection.hpp"
 #include "frontends/c_api/group.hpp"
 #include "frontends/c_api/red_op.hpp"
 

@@ -1,6 +1,6 @@
 // The options of a communicator, checked.
 #pragma once
-#include "comm/establish/config.hpp"
+#include "comm/process/config.hpp"
 #include "ringlet/communicator.hpp"
 
 namespace ringlet::cxx {

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "os/net/sockaddr.hpp"
+#include "os/error.hpp"
 
 namespace ringlet::os {
 

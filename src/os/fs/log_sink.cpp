@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::os {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "os/net/sockaddr.hpp"
+#include "os/error.hpp"
 
 namespace ringlet::os {
 namespace {

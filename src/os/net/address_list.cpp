@@ -9,7 +9,7 @@
 #include <cstring>
 #include <optional>
 
-#include "os/net/sockaddr.hpp"
+#include "os/error.hpp"
 
 namespace ringlet::os {
 namespace {

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <fstream>
 
-#include "os/net/sockaddr.hpp"
+#include "os/error.hpp"
 
 namespace ringlet::os {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "os/fs/fd.hpp"
 #include "os/net/address_list.hpp"
-#include "os/net/sockaddr.hpp"
+#include "os/error.hpp"
 
 namespace ringlet::os {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "os/error.hpp"
 #include "os/net/sockaddr.hpp"
 
 namespace ringlet::os {

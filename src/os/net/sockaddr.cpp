@@ -1,13 +1,11 @@
 #include "os/net/sockaddr.hpp"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cerrno>
 #include <cstring>
+#include <string>
 
 namespace ringlet::os {
 namespace {
@@ -81,17 +79,6 @@ Address FromSocketAddress(const SocketAddress& from) {
                                              : "");
   }
   return address;
-}
-
-std::string ErrnoText(int error) {
-  std::string text = strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error";
-  text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
-  const char* name = strerrorname_np(error);
-  return fmt::format("{} ({} {})", text, name ? name : "errno", error);
-}
-
-Error SystemError(std::string what, int error) {
-  return Error{Code::kSystem, std::move(what) + ": " + ErrnoText(error), error};
 }
 
 }  // namespace ringlet::os

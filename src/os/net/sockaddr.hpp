@@ -1,9 +1,7 @@
-// Address <-> sockaddr, and the text of errno.
+// Address <-> sockaddr.
 #pragma once
 #include <sys/socket.h>
 #include <sys/un.h>
-
-#include <string>
 
 #include "base/value/address.hpp"
 
@@ -20,11 +18,5 @@ struct SocketAddress {
 SocketAddress ToSocketAddress(const Address& address);
 /// kNone for a family that Ringlet does not use.
 Address FromSocketAddress(const SocketAddress& address);
-
-/// "connection refused (ECONNREFUSED 111)", lower case, without a full stop.
-std::string ErrnoText(int error);
-
-/// kSystem with `what` and the text of `error`, as in "cannot bind 10.0.0.5:7: address in use ...".
-Error SystemError(std::string what, int error);
 
 }  // namespace ringlet::os

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 
-#include <cerrno>
 #include <cstring>
 
 namespace ringlet::os {
@@ -59,15 +58,6 @@ TEST(SocketAddress, AnAddressWithoutNameOrOfAForeignFamilyIsTold) {
   foreign.storage.ss_family = AF_NETLINK;
   foreign.bytes = sizeof foreign.storage;
   EXPECT_EQ(FromSocketAddress(foreign).kind, Address::Kind::kNone);
-}
-
-TEST(SystemError, HasWordsNameAndNumber) {
-  EXPECT_EQ(ErrnoText(ECONNREFUSED), "connection refused (ECONNREFUSED 111)");
-  EXPECT_EQ(ErrnoText(99999), "unknown error (errno 99999)");
-  const Error error = SystemError("cannot bind 10.0.0.5:7", EADDRINUSE);
-  EXPECT_EQ(error.code, Code::kSystem);
-  EXPECT_EQ(error.os_errno, EADDRINUSE);
-  EXPECT_EQ(error.message, "cannot bind 10.0.0.5:7: address already in use (EADDRINUSE 98)");
 }
 
 }  // namespace

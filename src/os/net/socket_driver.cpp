@@ -28,6 +28,7 @@
 #include <unordered_set>
 
 #include "os/net/caller_filter.hpp"
+#include "os/error.hpp"
 #include "os/net/sockaddr.hpp"
 #include "os/process/forks.hpp"
 

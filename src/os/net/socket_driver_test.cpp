@@ -19,6 +19,7 @@
 #include <map>
 #include <thread>
 
+#include "os/error.hpp"
 #include "os/net/sockaddr.hpp"
 
 namespace ringlet::os {

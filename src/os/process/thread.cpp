@@ -15,7 +15,7 @@
 #include <string>
 #include <system_error>
 
-#include "os/net/sockaddr.hpp"
+#include "os/error.hpp"
 
 namespace ringlet::os {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/search/pattern_graph.hpp"
+#include "plan/channels/pattern_graph.hpp"
 #include "ringlet/status.hpp"
 #include "topology/paths/paths.hpp"
 

@@ -1,5 +1,5 @@
 #include "plan/channels/join.hpp"
-#include "plan/search/capability.hpp"
+#include "plan/channels/capability.hpp"
 
 #include <fmt/format.h>
 

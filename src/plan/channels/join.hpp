@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "plan/channels/channel_plan.hpp"
-#include "plan/search/pattern_graph.hpp"
+#include "plan/channels/pattern_graph.hpp"
 #include "topology/graph/graph.hpp"
 
 namespace ringlet::plan {

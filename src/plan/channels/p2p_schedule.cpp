@@ -3,7 +3,7 @@
 #include <bit>
 #include <numeric>
 
-#include "topology/view/locality.hpp"
+#include "topology/paths/locality.hpp"
 
 namespace ringlet::plan {
 namespace {

@@ -13,7 +13,7 @@
 #include "topology/graph/bandwidth.hpp"
 #include "topology/paths/known_drivers.hpp"
 #include "topology/view/host_shape.hpp"
-#include "topology/view/locality.hpp"
+#include "topology/paths/locality.hpp"
 
 namespace ringlet::plan {
 namespace {

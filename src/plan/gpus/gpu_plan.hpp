@@ -10,7 +10,7 @@
 #include "plan/channels/join.hpp"
 #include "plan/channels/p2p_channels.hpp"
 #include "plan/search/given_graphs.hpp"
-#include "plan/search/host_search.hpp"
+#include "plan/routes/search_options.hpp"
 #include "plan/tuning/tuning.hpp"
 #include "topology/graph/port_rules.hpp"
 #include "topology/paths/paths.hpp"

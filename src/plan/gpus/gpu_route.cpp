@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "topology/view/locality.hpp"
+#include "topology/paths/locality.hpp"
 
 namespace ringlet::plan {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "plan/channels/nic_selector.hpp"
+#include "plan/routes/nic_selector.hpp"
 #include "plan/packing/packing.hpp"
-#include "plan/search/channel_ways.hpp"
-#include "plan/search/limits.hpp"
-#include "plan/search/route_table.hpp"
+#include "plan/routes/channel_ways.hpp"
+#include "plan/routes/limits.hpp"
+#include "plan/routes/route_table.hpp"
 
 namespace ringlet::plan {
 namespace {

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "plan/search/channel_ways.hpp"
-#include "plan/search/limits.hpp"
+#include "plan/routes/channel_ways.hpp"
+#include "plan/routes/limits.hpp"
 
 namespace ringlet::plan {
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <limits>
 
-#include "plan/search/limits.hpp"
+#include "plan/routes/limits.hpp"
 
 namespace ringlet::plan {
 namespace {

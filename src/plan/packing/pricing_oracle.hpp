@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "plan/channels/nic_selector.hpp"
+#include "plan/routes/nic_selector.hpp"
 #include "plan/packing/near_chain.hpp"
-#include "plan/search/pattern_graph.hpp"
-#include "plan/search/route_table.hpp"
+#include "plan/channels/pattern_graph.hpp"
+#include "plan/routes/route_table.hpp"
 
 namespace ringlet::plan {
 

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "plan/channels/machine_for_test.hpp"
-#include "plan/search/channel_ways.hpp"
-#include "plan/search/limits.hpp"
+#include "plan/routes/channel_ways.hpp"
+#include "plan/routes/limits.hpp"
 
 namespace ringlet::plan {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/channels/machine_for_test.hpp"
-#include "plan/search/host_search.hpp"
+#include "plan/policy/host_search.hpp"
 
 namespace ringlet::plan {
 namespace {

@@ -10,12 +10,12 @@
 #include <optional>
 #include <vector>
 
-#include "plan/channels/nic_selector.hpp"
-#include "plan/search/host_search.hpp"
-#include "plan/search/pattern_graph.hpp"
-#include "plan/search/route_table.hpp"
-#include "plan/search/search_step.hpp"
-#include "plan/search/transposition_table.hpp"
+#include "plan/routes/nic_selector.hpp"
+#include "plan/routes/search_options.hpp"
+#include "plan/channels/pattern_graph.hpp"
+#include "plan/routes/route_table.hpp"
+#include "plan/channels/search_step.hpp"
+#include "plan/routes/transposition_table.hpp"
 
 namespace ringlet::plan {
 

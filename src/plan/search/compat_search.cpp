@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "plan/search/capability.hpp"
+#include "plan/channels/capability.hpp"
 #include "topology/edit/trim.hpp"
 
 namespace ringlet::plan {
@@ -106,10 +106,6 @@ struct TypeRange {
 };
 
 }  // namespace
-
-std::string_view NameOf(Policy policy) {
-  return policy == Policy::kBest ? "best" : "compat";
-}
 
 SystemFacts FactsOf(const RouteTable& table, bool multi_node) {
   const topology::Paths& paths = table.paths();

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "plan/search/channel_search.hpp"
-#include "plan/search/host_search.hpp"
-#include "plan/search/limits.hpp"
-#include "plan/search/search_step.hpp"
+#include "plan/routes/search_options.hpp"
+#include "plan/routes/limits.hpp"
+#include "plan/channels/search_step.hpp"
 
 namespace ringlet::plan {
 

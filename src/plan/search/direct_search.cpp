@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "plan/search/channel_ways.hpp"
-#include "plan/search/limits.hpp"
+#include "plan/routes/channel_ways.hpp"
+#include "plan/routes/limits.hpp"
 
 namespace ringlet::plan {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "plan/search/capability.hpp"
+#include "plan/channels/capability.hpp"
 #include "plan/tuning/tuning_cell.hpp"
 
 namespace ringlet::plan {

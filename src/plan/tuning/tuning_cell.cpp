@@ -1,5 +1,5 @@
 #include "plan/tuning/tuning_cell.hpp"
-#include "plan/search/capability.hpp"
+#include "plan/channels/capability.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/settings/settings.hpp"
 #include "plan/channels/join.hpp"
-#include "plan/search/host_search.hpp"
+#include "plan/routes/search_options.hpp"
 #include "plan/search/search.hpp"
 #include "plan/tuning/tuning_choice.hpp"
 

@@ -11,7 +11,7 @@
 #include "topology/check/check.hpp"
 #include "topology/check/defect.hpp"
 #include "topology/graph/bandwidth.hpp"
-#include "topology/lint/finding.hpp"
+#include "topology/finding/finding.hpp"
 #include "topology/view/host_view.hpp"
 
 namespace ringlet::topology {

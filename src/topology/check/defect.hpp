@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "topology/check/repair.hpp"
-#include "topology/lint/finding.hpp"
+#include "topology/finding/finding.hpp"
 #include "topology/view/host_view.hpp"
 
 namespace ringlet::topology {

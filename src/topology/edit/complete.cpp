@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 
-#include "topology/edit/refuse.hpp"
+#include "topology/view/refuse.hpp"
 #include "topology/xml/xml_reader.hpp"
 #include "topology/xml/xml_writer.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/value/text.hpp"
-#include "topology/edit/refuse.hpp"
+#include "topology/view/refuse.hpp"
 #include "topology/graph/build_links.hpp"
 #include "topology/graph/build_tree.hpp"
 

@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "base/value/text.hpp"
-#include "topology/edit/refuse.hpp"
+#include "topology/view/refuse.hpp"
 
 namespace ringlet::topology {
 namespace {

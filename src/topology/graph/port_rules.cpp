@@ -7,7 +7,7 @@
 
 #include "base/settings/setting_table.hpp"
 #include "base/value/text.hpp"
-#include "topology/edit/refuse.hpp"
+#include "topology/view/refuse.hpp"
 
 namespace ringlet::topology {
 namespace {

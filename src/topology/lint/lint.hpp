@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "topology/lint/finding.hpp"
+#include "topology/finding/finding.hpp"
 #include "topology/view/host_view.hpp"
 
 namespace ringlet::topology {

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "topology/lint/finding.hpp"
+#include "topology/finding/finding.hpp"
 
 namespace ringlet::topology {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "topology/graph/access.hpp"
+#include "topology/paths/access.hpp"
 
 namespace ringlet::topology {
 namespace {

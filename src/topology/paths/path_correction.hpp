@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "topology/paths/paths.hpp"
-#include "topology/view/locality.hpp"
+#include "topology/paths/locality.hpp"
 
 namespace ringlet::topology {
 

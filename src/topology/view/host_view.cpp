@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/value/digest.hpp"
-#include "topology/edit/refuse.hpp"
+#include "topology/view/refuse.hpp"
 
 namespace ringlet::topology {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "topology/lint/finding.hpp"
+#include "topology/finding/finding.hpp"
 #include "topology/view/host_view.hpp"
 #include "topology/xml/xml_text.hpp"
 

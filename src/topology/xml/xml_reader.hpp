@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ringlet/status.hpp"
-#include "topology/lint/finding.hpp"
+#include "topology/finding/finding.hpp"
 #include "topology/view/host_view.hpp"
 
 namespace ringlet::topology {

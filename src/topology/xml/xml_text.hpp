@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "topology/lint/finding.hpp"
+#include "topology/finding/finding.hpp"
 
 namespace ringlet::topology {
 

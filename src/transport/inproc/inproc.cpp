@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "transport/pipe_link.hpp"
+#include "transport/shm/pipe_link.hpp"
 
 namespace ringlet::transport {
 namespace {

@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "base/wire/machine.hpp"
-#include "transport/doorbell_waiter.hpp"
-#include "transport/pipe.hpp"
+#include "transport/link/doorbell_waiter.hpp"
+#include "transport/link/pipe.hpp"
 
 namespace ringlet::transport {
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::transport {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "transport/wireup_hello.hpp"
+#include "transport/wireup/wireup_hello.hpp"
 
 namespace ringlet::transport::ofi {
 namespace {

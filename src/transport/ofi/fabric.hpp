@@ -13,7 +13,7 @@
 #include "base/value/bytes.hpp"
 #include "base/wire/machine.hpp"
 #include "ringlet/status.hpp"
-#include "transport/doorbell_waiter.hpp"
+#include "transport/link/doorbell_waiter.hpp"
 
 namespace ringlet::transport::ofi {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::transport::ofi {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/value/text.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::transport::ofi {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "base/wire/handshake.hpp"
 #include "os/fs/fd.hpp"
-#include "transport/link.hpp"
+#include "transport/link/link.hpp"
 #include "transport/ofi/credits.hpp"
 #include "transport/ofi/endpoint_address.hpp"
 #include "transport/ofi/fabric.hpp"

@@ -6,7 +6,7 @@
 
 #include "base/wire/handshake.hpp"
 #include "os/fs/shm.hpp"
-#include "transport/pipe.hpp"
+#include "transport/link/pipe.hpp"
 
 namespace ringlet::transport {
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "os/net/sockaddr.hpp"
-#include "transport/pipe_link.hpp"
+#include "transport/shm/pipe_link.hpp"
 
 namespace ringlet::transport {
 namespace {

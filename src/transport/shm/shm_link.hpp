@@ -8,10 +8,10 @@
 #include <string>
 
 #include "base/wire/machine.hpp"
-#include "transport/doorbell_waiter.hpp"
-#include "transport/link.hpp"
+#include "transport/link/doorbell_waiter.hpp"
+#include "transport/link/link.hpp"
 #include "transport/shm/segment.hpp"
-#include "transport/shm/shared_buffers.hpp"
+#include "transport/arena/shared_buffers.hpp"
 
 namespace ringlet::transport {
 

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/value/slow_send.hpp"
+#include "base/wire/slow_send.hpp"
 #include "os/net/send_queue.hpp"
 #include "ringlet/types.hpp"
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "transport/link.hpp"
+#include "transport/link/link.hpp"
 
 namespace ringlet::transport {
 

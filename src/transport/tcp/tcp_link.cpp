@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "os/net/sockaddr.hpp"
+#include "os/error.hpp"
 
 namespace ringlet::transport {
 namespace {

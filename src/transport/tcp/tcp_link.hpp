@@ -6,7 +6,7 @@
 #include <string>
 
 #include "os/fs/fd.hpp"
-#include "transport/link.hpp"
+#include "transport/link/link.hpp"
 #include "transport/tcp/send_queues.hpp"
 
 namespace ringlet::transport {

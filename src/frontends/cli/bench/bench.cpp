@@ -22,7 +22,7 @@
 #include "frontends/cli/results/machine.hpp"
 #include "frontends/cli/results/result_writer.hpp"
 #include "frontends/cli/run/launcher.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/env.hpp"
 #include "os/process/thread.hpp"
 #include "rendezvous/invitation.hpp"

@@ -12,7 +12,7 @@
 #include "frontends/cli/value_types.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/fs/write_file.hpp"
-#include "transport/shm/arena.hpp"
+#include "transport/arena/arena.hpp"
 
 namespace ringlet::cli {
 namespace {

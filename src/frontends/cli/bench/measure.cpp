@@ -14,7 +14,7 @@
 #include "frontends/cli/bench/check_data.hpp"
 #include "frontends/cli/bench/sweep.hpp"
 #include "os/net/poll.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/limits.hpp"
 #include "os/process/thread.hpp"
 

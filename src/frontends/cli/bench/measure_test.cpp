@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "frontends/cli/bench/check_data.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include "frontends/cli/doctor/agent_line.hpp"
 #include "frontends/cli/doctor/host_probes.hpp"
 #include "frontends/cli/doctor/interface_probe.hpp"
-#include "os/net/sockaddr.hpp"
-#include "os/process/clock.hpp"
+#include "os/error.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::cli {
 namespace {

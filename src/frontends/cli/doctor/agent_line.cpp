@@ -10,8 +10,8 @@
 #include <cerrno>
 
 #include "base/value/text.hpp"
-#include "os/net/sockaddr.hpp"
-#include "os/process/clock.hpp"
+#include "os/error.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::cli {
 namespace {

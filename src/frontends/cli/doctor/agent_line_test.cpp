@@ -9,7 +9,7 @@
 #include <array>
 
 #include "os/net/poll.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::cli {

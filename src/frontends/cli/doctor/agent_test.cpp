@@ -9,7 +9,7 @@
 #include "doctor/facts.hpp"
 #include "frontends/cli/doctor/agent_command.hpp"
 #include "frontends/cli/doctor/agent_line.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -18,7 +18,7 @@
 #include "frontends/cli/doctor/rank_place.hpp"
 #include "frontends/cli/topo/topo_source.hpp"
 #include "frontends/cli/value_types.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/env.hpp"
 #include "os/process/limits.hpp"
 

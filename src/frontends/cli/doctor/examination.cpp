@@ -12,7 +12,7 @@
 #include "doctor/judge.hpp"
 #include "frontends/cli/doctor/agent_command.hpp"
 #include "os/net/poll.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/random.hpp"
 
 namespace ringlet::cli {

@@ -15,8 +15,9 @@
 #include <span>
 
 #include "os/net/interfaces.hpp"
+#include "os/error.hpp"
 #include "os/net/sockaddr.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -17,8 +17,9 @@
 #include "os/net/listener.hpp"
 #include "os/net/poll.hpp"
 #include "os/net/resolve.hpp"
+#include "os/error.hpp"
 #include "os/net/sockaddr.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/random.hpp"
 #include "rendezvous/invitation.hpp"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "os/net/listener.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/thread.hpp"
 
 namespace ringlet::cli {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <system_error>
 
-#include "comm/run/fault.hpp"
+#include "comm/process/fault.hpp"
 #include "frontends/cli/bench/sweep.hpp"
 #include "frontends/cli/emulate/emulated_environment.hpp"
 #include "frontends/cli/emulate/machine_choice.hpp"

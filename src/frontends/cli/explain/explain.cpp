@@ -17,7 +17,7 @@
 #include "os/process/env.hpp"
 #include "plan/channels/p2p_schedule.hpp"
 #include "plan/gpus/gpu_plan.hpp"
-#include "topology/view/locality.hpp"
+#include "topology/paths/locality.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/settings/settings.hpp"
-#include "comm/establish/tuning.hpp"
+#include "comm/process/tuning.hpp"
 #include "comm/run/host_memory.hpp"
 #include "frontends/cli/bench/sweep.hpp"
 #include "frontends/cli/json_text.hpp"
@@ -17,7 +17,7 @@
 #include "frontends/cli/value_types.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/process/env.hpp"
-#include "transport/shm/arena.hpp"
+#include "transport/arena/arena.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "base/settings/agreement.hpp"
 #include "comm/establish/stages.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/random.hpp"
 #include "rendezvous/invitation.hpp"
-#include "transport/listener_set.hpp"
+#include "transport/wireup/listener_set.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/value/text.hpp"
 #include "frontends/cli/peers/peer_build.hpp"
 #include "os/net/poll.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::cli {
 namespace {

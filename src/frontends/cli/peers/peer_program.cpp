@@ -10,7 +10,7 @@
 #include "frontends/cli/bench/bench_enter.hpp"
 #include "frontends/cli/bench/sweep.hpp"
 #include "frontends/cli/peers/peer_build.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/limits.hpp"
 
 namespace ringlet::cli {

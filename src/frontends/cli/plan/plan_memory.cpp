@@ -9,7 +9,7 @@
 #include "frontends/cli/json_text.hpp"
 #include "frontends/cli/plural.hpp"
 #include "os/fs/conf_files.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "plan/tuning/user_limits.hpp"
 
 namespace ringlet::cli {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/value/text.hpp"
 #include "frontends/cli/value_types.hpp"
 #include "os/fs/conf_files.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "plan/channels/graph_file.hpp"
 #include "plan/gpus/gpu_plan.hpp"
 #include "plan/search/channel_search.hpp"

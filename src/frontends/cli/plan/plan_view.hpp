@@ -10,7 +10,7 @@
 #include "frontends/cli/topo/topo_paths.hpp"
 #include "plan/channels/join.hpp"
 #include "plan/gpus/gpu_plan.hpp"
-#include "plan/search/host_search.hpp"
+#include "plan/policy/host_search.hpp"
 #include "plan/tuning/tuning.hpp"
 
 namespace ringlet::cli {

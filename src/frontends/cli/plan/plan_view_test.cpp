@@ -7,8 +7,8 @@
 
 #include "frontends/cli/tool_run_for_test.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
-#include "os/process/clock.hpp"
-#include "plan/search/channel_ways.hpp"
+#include "os/clock.hpp"
+#include "plan/routes/channel_ways.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/value/text.hpp"
 #include "frontends/cli/plural.hpp"
 #include "os/fs/file_tree.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 #include "os/process/limits.hpp"
 
 namespace ringlet::cli {

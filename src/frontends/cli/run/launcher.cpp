@@ -8,7 +8,7 @@
 #include "frontends/cli/run/input_pump.hpp"
 #include "frontends/cli/run/lines.hpp"
 #include "os/net/poll.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::cli {
 namespace {

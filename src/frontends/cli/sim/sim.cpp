@@ -14,7 +14,7 @@
 #include "frontends/cli/sim/sim_trace.hpp"
 #include "frontends/cli/terminal.hpp"
 #include "os/fs/file_tree.hpp"
-#include "os/process/clock.hpp"
+#include "os/clock.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "comm/establish/peer_info.hpp"
+#include "comm/peers/peer_info.hpp"
 #include "frontends/cli/plural.hpp"
 
 namespace ringlet::cli {

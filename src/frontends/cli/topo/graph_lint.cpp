@@ -8,7 +8,7 @@
 
 #include "frontends/cli/topo/topo_paths.hpp"
 #include "plan/channels/graph_file.hpp"
-#include "plan/search/host_search.hpp"
+#include "plan/policy/host_search.hpp"
 #include "topology/graph/graph.hpp"
 #include "topology/paths/paths.hpp"
 

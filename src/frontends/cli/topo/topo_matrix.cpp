@@ -9,7 +9,7 @@
 #include "frontends/cli/json_text.hpp"
 #include "frontends/cli/terminal.hpp"
 #include "os/process/env.hpp"
-#include "topology/view/locality.hpp"
+#include "topology/paths/locality.hpp"
 
 namespace ringlet::cli {
 namespace {

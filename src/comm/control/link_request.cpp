@@ -1,0 +1,76 @@
+#include "comm/control/link_request.hpp"
+
+#include "comm/peers/waiting.hpp"
+#include "os/process/random.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+// A spinning rank takes the core that another needs: only where each has one.
+std::chrono::nanoseconds SpinFor(const collective::WaitPolicy& policy) {
+  return policy.looks > 0 ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
+}
+
+transport::Choice NetworkOf(const Settings& settings) {
+  return settings.net == NetChoice::kOfi ? transport::Choice::kOfi : transport::Choice::kTcp;
+}
+
+transport::Choice ChoiceOf(const Settings& settings) {
+  switch (settings.links) {
+    case LinkChoice::kAuto:
+      return settings.shm_disable ? NetworkOf(settings) : transport::Choice::kAuto;
+    case LinkChoice::kInproc: return transport::Choice::kInproc;
+    case LinkChoice::kShm: return transport::Choice::kShm;
+    case LinkChoice::kTcp: return transport::Choice::kTcp;
+    case LinkChoice::kOfi: return transport::Choice::kOfi;
+  }
+  return transport::Choice::kAuto;
+}
+
+}  // namespace
+
+transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
+                                 const bootstrap::Roster& roster) {
+  const PeerInfo& peer_info = peer_table.peer_infos[Index(rank)];
+  const auto member_address = roster.At(rank);
+  return {.rank = rank,
+          .host = member_address.ok() ? member_address->host : "",
+          .host_hash = peer_info.host_hash,
+          .network_namespace = peer_info.network_namespace,
+          .process_hash = peer_info.process_hash,
+          .tcp = peer_info.tcp,
+          .preferred = peer_info.preferred,
+          .turn = peer_info.preferred > 1 ? PlaceOnHost(rank, peer_table) : 0,
+          .unix_socket = peer_info.unix_socket};
+}
+
+Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::vector<Rank>& peers,
+                                             const PeerTable& peer_table, const Control& control,
+                                             Instant deadline) {
+  const Process& process = *origin.process;
+  transport::ConnectRequest request;
+  request.credentials = origin.credentials;
+  RINGLET_TRY_ASSIGN(request.nonce_seed, os::SecureRandom());
+  request.self = NeighbourOf(Rank{origin.config.rank}, peer_table, control.roster());
+  for (const Rank rank : peers)
+    request.peers.push_back(NeighbourOf(rank, peer_table, control.roster()));
+  request.deadline = deadline;
+  request.options.choice = ChoiceOf(process.settings());
+  request.options.network = NetworkOf(process.settings());
+  request.options.ofi_provider = process.settings().ofi_provider;
+  request.options.pipe_bytes = process.settings().pipe_bytes;
+  request.options.strands = static_cast<std::uint32_t>(process.settings().sockets_per_link);
+  request.options.congestion = process.settings().tcp_congestion;
+  request.options.waiter.spin =
+      SpinFor(WaitPolicyOf(peer_table, Rank{origin.config.rank}, process.settings().wait));
+  return request;
+}
+
+transport::ConnectTools ToolsOf(Process& process) {
+  return {
+      .driver = process.driver(), .inproc = process.inproc(), .note = [&process](const Note& note) {
+        process.logger().Log(note.level, Subsystem::kNet, std::nullopt, note.text);
+      }};
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,26 @@
+// The parts of a communicator from which transport::Connect makes links.
+#pragma once
+#include <vector>
+
+#include "comm/control/control.hpp"
+#include "comm/peers/peer_table.hpp"
+#include "comm/process/config.hpp"
+#include "transport/wireup/connect.hpp"
+
+namespace ringlet::comm {
+
+/// \pre  `peer_table` has the peer info of `rank`
+transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
+                                 const bootstrap::Roster& roster);
+
+/// The request for links to `peers`.
+/// \param deadline  of connecting
+/// Errors  kSystem  no random source
+Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::vector<Rank>& peers,
+                                             const PeerTable& peer_table, const Control& control,
+                                             Instant deadline);
+
+/// \return  without an `abort`
+transport::ConnectTools ToolsOf(Process& process);
+
+}  // namespace ringlet::comm

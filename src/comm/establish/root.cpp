@@ -1,0 +1,127 @@
+#include "comm/establish/root.hpp"
+
+#include "base/settings/setting_table.hpp"
+#include "bootstrap/root.hpp"
+#include "comm/establish/establish.hpp"
+#include "os/net/resolve.hpp"
+#include "os/process/random.hpp"
+#include "rendezvous/invitation.hpp"
+#include "transport/wireup/listener_set.hpp"
+
+namespace ringlet::comm {
+
+Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& credentials,
+                transport::ListenerSet endpoint) {
+  bootstrap::RootConfig config;
+  config.credentials = credentials;
+  RINGLET_TRY_ASSIGN(config.nonce_seed, os::SecureRandom());
+  config.host = process->host().name;
+  config.pid = process->host().pid;
+  config.handshake_timeout = process->settings().handshake_timeout;
+  config.silence_max = process->settings().silence_max;
+  config.lines.encrypt = process->settings().encrypt;
+  config.half_open_max = process->HalfOpenMax(config.half_open_max);
+  const auto root = std::make_shared<bootstrap::Root>(std::move(config));
+  os::Hosted hosted{.machine = root,
+                    .listeners = std::move(endpoint.listeners),
+                    .entrance = std::move(endpoint.entrance),
+                    .greeting = kGreeting};
+  hosted.note = [process = process.get()](const Note& note) {
+    process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
+  };
+  process->HostRoot(root, std::move(hosted));
+  return Ok();
+}
+
+namespace {
+
+Result<UniqueId> UniqueIdFromCommId(const Process& process) {
+  const Settings& settings = process.settings();
+  const auto address = os::Resolve(settings.comm_id);
+  if (!address.ok())
+    return Error{address.error().code,
+                 VariableOf(settings, "COMM_ID") + ": " + address.error().message};
+  return rendezvous::Encode(
+      rendezvous::FromCommId(settings.comm_id, *address, settings.secret.text));
+}
+
+/// The id that the launcher gave.
+Result<UniqueId> GivenId(const Settings& settings) {
+  auto id = rendezvous::FromText(settings.unique_id.text);
+  if (id.ok() && rendezvous::Decode(*id).ok()) return id;
+  return Error{Code::kInvalidArgument,
+               "RINGLET_UNIQUE_ID holds no unique id; unset it, or start the program with ringlet "
+               "run, which sets it"};
+}
+
+/// Draws credentials for `invitation` and serves its root in this process.
+/// \param alone  the ranks of this process may be all ranks: the root needs no network, because
+/// they
+///               call it over a UNIX socket. Ranks of a larger job notice the missing network when
+///               they join.
+Result<UniqueId> MakeId(const std::shared_ptr<Process>& process, rendezvous::Invitation invitation,
+                        bool alone) {
+  RINGLET_TRY_ASSIGN(invitation.credentials.secret, os::SecureRandom());
+  RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
+  invitation.credentials.magic = Reader(seed).U64();
+  RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses(alone));
+  RINGLET_TRY_ASSIGN(const Secret endpoint_seed, os::SecureRandom());
+  RINGLET_TRY_ASSIGN(
+      auto endpoint,
+      process->endpoints().Open(
+          {.interfaces = std::move(addresses), .seed = endpoint_seed, .unix_listener = false},
+          {invitation.credentials.magic, ServiceKey::Kind::kRoot}));
+  invitation.roots = endpoint.tcp;
+  RINGLET_TRY(HostRoot(process, invitation.credentials, std::move(endpoint)));
+  return rendezvous::Encode(invitation);
+}
+
+Result<UniqueId> MakeUniqueId(const std::shared_ptr<Process>& process, std::uint32_t parent_size,
+                              bool alone) {
+  if (!process->settings().comm_id.empty()) {
+    if (parent_size > 0)
+      return Error{Code::kUnsupported,
+                   fmt::format("a communicator cannot grow where {} fixes the address of its root",
+                               VariableOf(process->settings(), "COMM_ID"))};
+    if (process->settings().secret.text.empty())
+      process->WarnOnce(
+          fmt::format("RINGLET_SECRET is not set: any process that can reach the address of {} can "
+                      "join; set it to the same secret on all ranks",
+                      VariableOf(process->settings(), "COMM_ID")));
+    return UniqueIdFromCommId(*process);
+  }
+  return MakeId(process, {.parent_size = parent_size}, alone);
+}
+
+}  // namespace
+
+Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
+                                std::uint32_t parent_size) {
+  return MakeUniqueId(process, parent_size, false);
+}
+
+Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process) {
+  const Settings& settings = process->settings();
+  const bool fixed = !settings.comm_id.empty();
+  if (settings.unique_id.text.empty() || fixed || !process->TakeGivenId())
+    return MakeUniqueId(process, 0, true);
+  RINGLET_TRY_ASSIGN(const UniqueId given, GivenId(settings));
+  if (!settings.world_size) return given;
+  RINGLET_TRY_ASSIGN(const rendezvous::Invitation job, rendezvous::Decode(given));
+  return MakeId(process, {.job = job.credentials.magic}, false);
+}
+
+Status MeetAsJob(Process& process, const Config& config, rendezvous::Invitation& invitation) {
+  const Settings& settings = process.settings();
+  if (!invitation.job || settings.unique_id.text.empty()) return Ok();
+  if (!config.more_ids.empty() || !settings.world_size || config.size % *settings.world_size != 0)
+    return Ok();
+  RINGLET_TRY_ASSIGN(const UniqueId given, GivenId(settings));
+  RINGLET_TRY_ASSIGN(rendezvous::Invitation job, rendezvous::Decode(given));
+  if (job.credentials.magic != *invitation.job) return Ok();
+  // With several ranks in each process, all of them pass the same id.
+  if (config.size > *settings.world_size || process.ClaimJobId()) invitation = std::move(job);
+  return Ok();
+}
+
+}  // namespace ringlet::comm

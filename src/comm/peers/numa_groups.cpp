@@ -1,0 +1,16 @@
+#include "comm/peers/numa_groups.hpp"
+
+#include <map>
+
+namespace ringlet::comm {
+
+collective::Groups NumaGroups(std::span<const PeerInfo> peer_infos, std::uint64_t in_row) {
+  std::map<std::uint64_t, std::vector<Rank>> by_node;
+  for (std::uint32_t rank = 0; rank < peer_infos.size(); ++rank)
+    by_node[in_row == 0 ? peer_infos[rank].numa : rank / in_row].push_back(Rank{rank});
+  collective::Groups groups;
+  for (auto& [node, ranks] : by_node) groups.push_back(std::move(ranks));
+  return groups;
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,70 @@
+#include "comm/peers/waiting.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace ringlet::comm {
+namespace {
+
+using collective::WaitPolicy;
+using topology::CpuSet;
+
+// Ranks to CPUs, one each: who finds all taken asks those who took them to move.
+class Seating {
+ public:
+  explicit Seating(const std::vector<CpuSet>& ranks) : ranks_(ranks) {}
+
+  bool Seat(std::size_t rank) {
+    asked_.clear();
+    return TakeFree(rank) || Move(rank);
+  }
+
+ private:
+  bool TakeFree(std::size_t rank) {
+    for (const CpuRange& range : ranks_[rank].ranges())
+      for (std::uint32_t cpu = range.first; cpu <= range.last; ++cpu)
+        if (taken_.emplace(cpu, rank).second) return true;
+    return false;
+  }
+
+  // All CPUs that `rank` may have are taken. In depth at most the number of ranks.
+  bool Move(std::size_t rank) {
+    for (const CpuRange& range : ranks_[rank].ranges())
+      for (std::uint32_t cpu = range.first; cpu <= range.last; ++cpu) {
+        if (!asked_.emplace(cpu, rank).second) continue;
+        const std::size_t owner = taken_.at(cpu);
+        if (!TakeFree(owner) && !Move(owner)) continue;
+        taken_[cpu] = rank;
+        return true;
+      }
+    return false;
+  }
+
+  const std::vector<CpuSet>& ranks_;
+  std::map<std::uint32_t, std::size_t> taken_, asked_;  // by CPU
+};
+
+}  // namespace
+
+bool EachHasACore(const std::vector<CpuSet>& ranks) {
+  Seating seating(ranks);
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    if (!seating.Seat(rank)) return false;
+  return true;
+}
+
+WaitPolicy WaitPolicyOf(const PeerTable& peer_table, Rank self, WaitChoice wait) {
+  switch (wait) {
+    case WaitChoice::kSpin: return WaitPolicy::WithCores();
+    case WaitChoice::kYield: return WaitPolicy::Sharing();
+    case WaitChoice::kSleep: return WaitPolicy();
+    case WaitChoice::kAuto: break;
+  }
+  std::vector<CpuSet> local_host;
+  for (const PeerInfo& peer_info : peer_table.peer_infos)
+    if (peer_info.host_hash == peer_table.peer_infos[Index(self)].host_hash)
+      local_host.push_back(peer_info.cpus);
+  return EachHasACore(local_host) ? WaitPolicy::WithCores() : WaitPolicy::Sharing();
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,15 @@
+// The text of errno.
+#pragma once
+#include <string>
+
+#include "ringlet/status.hpp"
+
+namespace ringlet::os {
+
+/// "connection refused (ECONNREFUSED 111)", lower case, without a full stop.
+std::string ErrnoText(int error);
+
+/// kSystem with `what` and the text of `error`, as in "cannot bind 10.0.0.5:7: address in use ...".
+Error SystemError(std::string what, int error);
+
+}  // namespace ringlet::os

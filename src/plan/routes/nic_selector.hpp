@@ -1,0 +1,67 @@
+// Which NICs a channel may use, in which order: those that a device prefers, then by distance.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plan/routes/search_options.hpp"
+#include "plan/routes/route_table.hpp"
+
+namespace ringlet::plan {
+
+class NicSelector {
+ public:
+  NicSelector(const RouteTable& table, const SearchOptions& options);
+
+  /// NICs that device may leave by, by paths of at most `farthest`; what it prefers comes first, of
+  /// whatever distance.
+  const std::vector<std::uint32_t>& Of(std::uint32_t device, topology::PathType farthest);
+  /// NICs that channels may come in by.
+  const std::vector<std::uint32_t>& OfAll(topology::PathType farthest);
+
+  /// The devices near a NIC, the one that prefers it first.
+  const std::vector<std::uint32_t>& DevicesNear(std::uint32_t net) {
+    FindNear();
+    return near_[net];
+  }
+  /// Whether the first of these prefers it.
+  bool Preferred(std::uint32_t net) {
+    FindNear();
+    return preferred_[net];
+  }
+
+  /// The NIC that a device prefers for the first channel.
+  std::optional<std::uint32_t> PreferredBy(std::uint32_t device) {
+    FindPreferences();
+    if (preferences_[device].empty()) return std::nullopt;
+    return preferences_[device].front();
+  }
+
+  /// A NIC's number among those that share its bandwidth.
+  std::uint32_t PortOf(std::uint32_t net) const { return port_[net]; }
+  std::uint32_t port_count() const { return port_count_; }
+
+ private:
+  void FindPreferences();
+  void FindNear();
+  void FindPorts();
+  std::vector<std::uint32_t> Build(std::optional<std::uint32_t> device,
+                                   topology::PathType farthest) const;
+  void Append(std::vector<std::uint32_t>& list, std::vector<bool>& seen, std::uint32_t net) const;
+
+  const RouteTable& table_;
+  const SearchOptions& options_;
+  bool many_hosts_ = false;
+  // Found when first asked for: within the host it is not needed.
+  std::vector<std::vector<std::uint32_t>> preferences_;  // of each device
+  std::vector<topology::PathType> types_;                // [device][net]
+  std::vector<std::vector<std::uint32_t>> near_;
+  std::vector<bool> preferred_;
+  std::vector<std::uint32_t> port_;
+  std::uint32_t port_count_ = 0;
+  /// By path type, of each device; the last one: of all.
+  std::array<std::vector<std::optional<std::vector<std::uint32_t>>>, 12> lists_;
+};
+
+}  // namespace ringlet::plan

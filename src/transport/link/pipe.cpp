@@ -1,0 +1,221 @@
+#include "transport/link/pipe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+
+namespace ringlet::transport {
+namespace {
+
+// How much is copied before the other side hears of it.
+std::size_t PieceBytes(std::size_t ring_bytes) {
+  constexpr std::size_t kPiecesPerRing = 8;
+  return std::max<std::size_t>(ring_bytes / kPiecesPerRing, 64);
+}
+
+Error Corrupt(const char* whose) {
+  return Error{Code::kProtocol,
+               std::string("the ") + whose + "'s count in a shared pipe is impossible"};
+}
+
+}  // namespace
+
+PipePlace PipePlace::At(std::span<std::byte> memory, std::size_t ring_bytes) {
+  RINGLET_ASSERT(IsPipeSize(ring_bytes) && memory.size() >= PipeFootprint(ring_bytes));
+  RINGLET_ASSERT(reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(PipeHeader) == 0);
+  // Both sides look at the same zero bytes: lock-free atomics need no construction beyond them, and
+  // constructing would wipe what the other side has already written.
+  auto* const header = std::launder(reinterpret_cast<PipeHeader*>(memory.data()));
+  return PipePlace{header, memory.subspan(sizeof(PipeHeader), ring_bytes)};
+}
+
+// ---- writer -----------------------------------------------------------------------------------
+
+Result<std::size_t> PipeWriter::Write(View head, View data) {
+  const std::size_t all = head.size() + data.size();
+  RINGLET_TRY_ASSIGN(std::size_t done, head.empty() ? Push(data) : PushBoth(head, data));
+  if (done == all) return done;
+  while (done < all) {
+    // The wish comes before another look at the reader's count: if the reader moves on unseen by
+    // that look, it sees the wish. (The same argument as in doorbell.hpp.)
+    Wish(all - done);
+    RINGLET_TRY_ASSIGN(const std::size_t more, done < head.size()
+                                                   ? PushBoth(head.subspan(done), data)
+                                                   : Push(data.subspan(done - head.size())));
+    if (more == 0) return done;
+    done += more;
+  }
+  place_.header->room_wanted_bytes.store(0, std::memory_order_relaxed);
+  return done;
+}
+
+void PipeWriter::Wish(std::size_t bytes) {
+  // To wake the writer for each byte of room would cost more than it gives. It loses nothing by
+  // sleeping until a quarter is free: the reader frees all before it waits for more itself.
+  const std::size_t wanted = std::min(bytes, place_.ring.size() / 4);
+  place_.header->room_wanted_bytes.store(static_cast<std::uint32_t>(wanted));
+}
+
+// How much can be written, at least `wanted` if that is so.
+Result<std::size_t> PipeWriter::Room(std::size_t wanted) {
+  const std::size_t ring_bytes = place_.ring.size();
+  std::uint64_t used = written_bytes_ - read_bytes_seen_;
+  if (ring_bytes - used < wanted) {
+    const std::uint64_t seen = place_.header->read_bytes.load();
+    used = written_bytes_ - seen;
+    if (used > ring_bytes) return Corrupt("reader");
+    read_bytes_seen_ = seen;
+  }
+  return ring_bytes - used;
+}
+
+// For which there is room. The reader does not hear of it yet.
+void PipeWriter::Append(View piece) {
+  if (piece.empty()) return;  // it may have no address, which memcpy must not be given
+  const std::size_t at = written_bytes_ & (place_.ring.size() - 1);
+  const std::size_t first = std::min(piece.size(), place_.ring.size() - at);
+  std::memcpy(place_.ring.data() + at, piece.data(), first);
+  if (first < piece.size())
+    std::memcpy(place_.ring.data(), piece.data() + first, piece.size() - first);
+  written_bytes_ += piece.size();
+}
+
+void PipeWriter::Publish() {
+  place_.header->written_bytes.store(written_bytes_);
+  reader_.Ring();
+}
+
+Result<std::size_t> PipeWriter::Push(View data) {
+  std::size_t done = 0;
+  while (done < data.size()) {
+    const std::size_t wanted = std::min(data.size() - done, PieceBytes(place_.ring.size()));
+    RINGLET_TRY_ASSIGN(const std::size_t room, Room(wanted));
+    if (room == 0) return done;
+    const View piece = data.subspan(done, std::min(wanted, room));
+    Append(piece);
+    if (piece.size() <= kPipeRecentBytes) ShowRecent(piece);
+    Publish();
+    done += piece.size();
+  }
+  return done;
+}
+
+Result<std::size_t> PipeWriter::PushBoth(View head, View data) {
+  const std::size_t piece = std::min(data.size(), PieceBytes(place_.ring.size()));
+  RINGLET_TRY_ASSIGN(const std::size_t room, Room(head.size() + piece));
+  if (room <= head.size()) return Push(head);
+  Append(head);
+  const std::size_t now = std::min(piece, room - head.size());
+  Append(data.first(now));
+  Publish();
+  if (now < piece) return head.size() + now;
+  RINGLET_TRY_ASSIGN(const std::size_t more, Push(data.subspan(now)));
+  return head.size() + now + more;
+}
+
+// A reader that finds the same end before and after has not seen a mixture: whichever new word it
+// has read, the zero was stored before.
+void PipeWriter::ShowRecent(View piece) {
+  PipeHeader& header = *place_.header;
+  std::array<std::uint64_t, kPipeRecentBytes / 8> words = {};
+  std::memcpy(words.data(), piece.data(), piece.size());
+  header.recent_end.store(0, std::memory_order_relaxed);
+  header.recent_bytes.store(piece.size(), std::memory_order_release);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    header.recent[i].store(words[i], std::memory_order_release);
+  header.recent_end.store(written_bytes_, std::memory_order_release);
+}
+
+std::optional<bool> PipeWriter::TakeAck() const {
+  const std::uint32_t answers = place_.header->answers.load();
+  if (answers >> 1 != (offers_ & (~0u >> 1))) return std::nullopt;
+  return (answers & 1) != 0;
+}
+
+void PipeWriter::Close() {
+  place_.header->writer_closed.store(1);
+  reader_.Ring();
+}
+
+// ---- reader -----------------------------------------------------------------------------------
+
+Status PipeReader::Look() {
+  const std::uint64_t seen = place_.header->written_bytes.load();
+  if (seen - read_bytes_ > place_.ring.size()) return Corrupt("writer");
+  written_bytes_seen_ = seen;
+  return Ok();
+}
+
+View PipeReader::Front() const {
+  const std::size_t ring_bytes = place_.ring.size();
+  const std::size_t at = read_bytes_ & (ring_bytes - 1);
+  const std::size_t arrived = written_bytes_seen_ - read_bytes_;
+  return View(place_.ring).subspan(at, std::min(arrived, ring_bytes - at));
+}
+
+Result<View> PipeReader::Peek() {
+  RINGLET_TRY(Look());
+  return Front();
+}
+
+void PipeReader::Consume(std::size_t bytes) {
+  if (bytes == 0) return;
+  RINGLET_ASSERT(bytes <= written_bytes_seen_ - read_bytes_);
+  read_bytes_ += bytes;
+  PipeHeader& header = *place_.header;
+  header.read_bytes.store(read_bytes_);
+  const std::uint32_t wanted = header.room_wanted_bytes.load();
+  if (wanted == 0) return;
+  const std::uint64_t used = header.written_bytes.load() - read_bytes_;
+  const std::uint64_t room = place_.ring.size() - std::min<std::uint64_t>(used, place_.ring.size());
+  if (room >= wanted && header.room_wanted_bytes.exchange(0) != 0) writer_.Ring();
+}
+
+// All that has arrived, where it lies beside the count.
+bool PipeReader::ReadRecent(std::span<std::byte> out) const {
+  const PipeHeader& header = *place_.header;
+  if (header.recent_end.load(std::memory_order_acquire) != written_bytes_seen_ ||
+      header.recent_bytes.load(std::memory_order_acquire) != out.size())
+    return false;
+  std::array<std::uint64_t, kPipeRecentBytes / 8> words;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    words[i] = header.recent[i].load(std::memory_order_acquire);
+  if (header.recent_end.load(std::memory_order_acquire) != written_bytes_seen_) return false;
+  std::memcpy(out.data(), words.data(), out.size());
+  return true;
+}
+
+Result<std::size_t> PipeReader::Read(std::span<std::byte> out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    if (written_bytes_seen_ == read_bytes_) RINGLET_TRY(Look());
+    const std::uint64_t arrived = written_bytes_seen_ - read_bytes_;
+    if (arrived > 0 && arrived <= std::min(kPipeRecentBytes, out.size() - done) &&
+        ReadRecent(out.subspan(done, arrived))) {
+      Consume(arrived);
+      return done + arrived;
+    }
+    const View front = Front();
+    if (front.empty()) return done;
+    const std::size_t piece =
+        std::min({front.size(), out.size() - done, PieceBytes(place_.ring.size())});
+    std::memcpy(out.data() + done, front.data(), piece);
+    done += piece;
+    Consume(piece);
+  }
+  return done;
+}
+
+void PipeReader::SendAck(bool taken) {
+  ++offers_;
+  place_.header->answers.store(offers_ << 1 | (taken ? 1 : 0));
+  writer_.Ring();
+}
+
+void PipeReader::Close() {
+  place_.header->reader_closed.store(1);
+  writer_.Ring();
+}
+
+}  // namespace ringlet::transport

@@ -1,0 +1,127 @@
+#include "transport/shm/pipe_link.hpp"
+
+#include <fmt/format.h>
+
+namespace ringlet::transport {
+namespace {
+
+// In what is told of registered memory, beside its place. Addresses of users do not have it.
+constexpr std::uint64_t kRegisteredBit = std::uint64_t{1} << 63;
+
+}  // namespace
+
+PipeLink::~PipeLink() {
+  parts_.out.Close();
+  parts_.in.Close();
+}
+
+Error PipeLink::Lost() const {
+  return Error{Code::kPeerLost,
+               fmt::format("{} is gone: {}", parts_.peer_name,
+                           Gone() ? "its process has ended or given up" : "it closed the link")};
+}
+
+Error PipeLink::Named(Error error) const {
+  error.message = fmt::format("{} sent nonsense: {}", parts_.peer_name, error.message);
+  return error;
+}
+
+Result<std::size_t> PipeLink::WriteBoth(View head, View data) {
+  if (broken_) return *broken_;
+  if (parts_.out.reader_closed() || Gone()) return Lost();
+  auto written = parts_.out.Write(head, data);
+  if (!written.ok()) broken_ = Named(std::move(written).error());
+  return broken_ ? Result<std::size_t>(*broken_) : written;
+}
+
+Result<std::size_t> PipeLink::Read(std::span<std::byte> out) {
+  if (broken_) return *broken_;
+  if (out.empty()) return std::size_t{0};
+  // Asked before looking: what the peer wrote before it left is then seen by the look.
+  const bool left = WriterLeft();
+  auto read = parts_.in.Read(out);
+  if (!read.ok()) {
+    broken_ = Named(std::move(read).error());
+    return *broken_;
+  }
+  if (*read == 0 && left) return Lost();
+  return read;
+}
+
+Result<View> PipeLink::Peek() {
+  if (broken_) return *broken_;
+  const bool left = WriterLeft();
+  auto view = parts_.in.Peek();
+  if (!view.ok()) {
+    broken_ = Named(std::move(view).error());
+    return *broken_;
+  }
+  if (view->empty() && left) return Lost();
+  return view;
+}
+
+// The number to tell the peer: an address in this process, or a place in registered memory.
+std::uint64_t PipeLink::Tell(View data) {
+  const RtsSizes& sizes = parts_.offers;
+  const std::uint64_t address = RemoteAddress::Of(data.data()).told();
+  if (parts_.own_offer != nullptr) return data.size() >= sizes.reached_min ? address : 0;
+  told_mapping_ = false;
+  if (parts_.registered && !refuses_mapping_ && data.size() >= sizes.reached_min) {
+    const auto place = parts_.registered->Find(data.data(), data.size());
+    const auto packed = place ? place->Packed() : std::nullopt;
+    told_mapping_ = packed.has_value();
+    if (packed) return kRegisteredBit | *packed;
+  }
+  const bool readable = data.size() >= sizes.read_min && data.size() <= sizes.read_max;
+  return readable && !refuses_reading_ && (address & kRegisteredBit) == 0 ? address : 0;
+}
+
+std::uint64_t PipeLink::SendRts(View data) {
+  const std::uint64_t told = Tell(data);
+  if (told != 0) parts_.out.CountRts();
+  return told;
+}
+
+Result<std::optional<bool>> PipeLink::TakeAck() {
+  const bool left = parts_.out.reader_closed() || Gone();  // before the look, as in Read
+  const std::optional<bool> answer = parts_.out.TakeAck();
+  if (!answer && left) return Lost();
+  if (answer == false) (told_mapping_ ? refuses_mapping_ : refuses_reading_) = true;
+  return answer;
+}
+
+void PipeLink::Withdraw() {
+  if (parts_.own_offer == nullptr) return parts_.out.Withdraw();
+  const std::lock_guard lock(*parts_.own_offer);
+  parts_.out.Withdraw();
+}
+
+bool PipeLink::GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy) {
+  if ((offer & kRegisteredBit) == 0)
+    return os::ReadMemoryOf(parts_.process, RemoteAddress(offer) + at, to);
+  if (!parts_.registered) return false;
+  BufferPlace place = BufferPlace::Unpack(offer);
+  place.offset += at;
+  const std::byte* const from = parts_.registered->Reach(Index(parts_.peer), place, to.size());
+  if (from == nullptr) return false;
+  copy({from, to.size()}, to.data());
+  return true;
+}
+
+Result<bool> PipeLink::Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
+                           Copy copy) {
+  if (parts_.peer_offer != nullptr) {
+    // A rank that withdraws waits for this: its memory is its own then.
+    const std::lock_guard lock(*parts_.peer_offer);
+    if (parts_.in.withdrawn()) return Lost();
+    // Of a thread of this process, which told it as an address of its own.
+    copy({reinterpret_cast<const std::byte*>(offer) + at, to.size()}, to.data());
+    return true;
+  }
+  const bool fetched = GetPiece(offer, at, to, copy);
+  // Asked after the data: the peer changes them only once it has withdrawn the offer.
+  if (fetched && (parts_.in.withdrawn() || Gone())) return Lost();
+  return fetched;
+}
+
+}  // namespace ringlet::transport

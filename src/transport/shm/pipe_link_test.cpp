@@ -1,0 +1,287 @@
+#include "transport/shm/pipe_link.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "os/fs/fd.hpp"
+
+namespace ringlet::transport {
+namespace {
+
+using testing::HasSubstr;
+
+struct PipeMemory {
+  struct alignas(64) Chunk {
+    std::byte bytes[64] = {};
+  };
+  static constexpr std::size_t kFootprint = PipeFootprint(64);
+  std::array<Chunk, 2 * kFootprint / sizeof(Chunk)> chunks;
+  DoorbellWord words[2];
+  os::Fd event{::eventfd(0, EFD_NONBLOCK)};
+
+  PipePlace Place(std::size_t i) {
+    return PipePlace::At(std::as_writable_bytes(std::span(chunks)).subspan(i * kFootprint), 64);
+  }
+};
+
+constexpr std::size_t kLarge = 64 << 10;  // the kernel may be asked for it
+
+void Plain(View from, std::byte* to) {
+  std::memcpy(to, from.data(), from.size());
+}
+
+// This process, as the other end knows it.
+os::KnownProcess Here() {
+  static const Secret sign = {std::byte{1}};
+  return {.pid = ::getpid(), .sign_at = RemoteAddress::Of(&sign), .sign = sign};
+}
+
+struct PipeLinkRig {
+  os::KnownProcess processes[2] = {{}, Here()};
+  std::shared_ptr<SharedBuffers> registered[2] = {};
+  std::mutex* offers[2] = {};
+  std::shared_ptr<PipeMemory> memory = std::make_shared<PipeMemory>();
+  std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
+  std::unique_ptr<PipeLink> ends[2] = {Make(0), Make(1)};
+
+  std::unique_ptr<PipeLink> Make(std::size_t side) {
+    const DoorbellButton bell(memory->words[1 - side], memory->event.get());
+    return std::make_unique<PipeLink>(
+        PipeLinkParts{.peer = static_cast<Rank>(1 - side),
+                      .peer_name = "rank " + std::to_string(1 - side) + " on here (test)",
+                      .kind = "test",
+                      .out = PipeWriter(memory->Place(side), bell),
+                      .in = PipeReader(memory->Place(1 - side), bell),
+                      .memory = memory,
+                      .gone = side == 0 ? gone : nullptr,
+                      .process = processes[side],
+                      .registered = registered[side],
+                      .own_offer = offers[side],
+                      .peer_offer = offers[1 - side],
+                      .offers = RtsSizes::WithCores()});
+  }
+};
+
+TEST(PipeLink, CarriesBothWays) {
+  PipeLinkRig rig;
+  Bytes out(10);
+  EXPECT_EQ(rig.ends[0]->Write(AsView("ping")).value(), 4u);
+  EXPECT_EQ(rig.ends[1]->Write(AsView("pong!")).value(), 5u);
+  EXPECT_EQ(rig.ends[1]->Read(out).value(), 4u);
+  EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "pong!");
+  rig.ends[0]->Consume(5);
+  EXPECT_TRUE(rig.ends[0]->Peek()->empty());
+  EXPECT_EQ(rig.ends[0]->kind(), "test");
+  EXPECT_EQ(rig.ends[0]->peer(), Rank{1});
+}
+
+TEST(PipeLink, DataFirstThenTheLoss) {
+  PipeLinkRig rig;
+  ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
+  rig.ends[1].reset();
+  EXPECT_EQ(rig.ends[0]->Write(AsView("x")).error().code, Code::kPeerLost);
+  EXPECT_EQ(rig.ends[0]->Peek()->size(), 10u);
+  Bytes out(100);
+  EXPECT_EQ(rig.ends[0]->Read(out).value(), 10u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(rig.ends[0]->Read(out).error().code, Code::kPeerLost);
+    EXPECT_THAT(rig.ends[0]->Peek().error().message, HasSubstr("rank 1 on here (test) is gone"));
+  }
+}
+
+TEST(PipeLink, ADeadProcessIsALoss) {
+  PipeLinkRig rig;
+  ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
+  rig.gone->store(true);
+  Bytes out(100);
+  EXPECT_EQ(rig.ends[0]->Read(out).value(), 10u);
+  EXPECT_THAT(rig.ends[0]->Read(out).error().message, HasSubstr("its process has ended"));
+  EXPECT_EQ(rig.ends[0]->Write(AsView("x")).error().code, Code::kPeerLost);
+}
+
+TEST(PipeLink, AnOfferIsFetched) {
+  PipeLinkRig rig;
+  ASSERT_TRUE(rig.ends[0]->fetches());
+  const std::string text = "in the sender's memory" + std::string(kLarge, '!');
+  Bytes out(text.size());
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t offer = rig.ends[0]->SendRts(AsView(text));
+    ASSERT_NE(offer, 0u);
+    EXPECT_EQ(rig.ends[0]->TakeAck().value(), std::nullopt);
+    EXPECT_TRUE(rig.ends[1]->Get(offer, 0, std::span(out).first(5), Plain).value());
+    EXPECT_TRUE(rig.ends[1]->Get(offer, 5, std::span(out).subspan(5), Plain).value());
+    EXPECT_EQ(AsText(out), text);
+    EXPECT_EQ(rig.ends[0]->TakeAck().value(), std::nullopt);
+    rig.ends[1]->SendAck(true);
+    EXPECT_EQ(rig.ends[0]->TakeAck().value(), true);
+  }
+}
+
+TEST(PipeLink, APeerThatCannotFetchIsNotAskedAgain) {
+  PipeLinkRig rig;  // end 0 does not know which process end 1 is
+  const Bytes data(kLarge);
+  Bytes out(kLarge);
+  const std::uint64_t offer = rig.ends[1]->SendRts(data);
+  EXPECT_FALSE(rig.ends[0]->Get(offer, 0, out, Plain).value());
+  rig.ends[0]->SendAck(false);
+  EXPECT_EQ(rig.ends[1]->TakeAck().value(), false);
+  EXPECT_EQ(rig.ends[1]->SendRts(data), 0u);
+  // An address that is not the sender's is refused as well.
+  rig.ends[0]->SendRts(data);
+  EXPECT_FALSE(rig.ends[1]->Get(1, 0, out, Plain).value());
+  rig.ends[1]->SendAck(false);
+  EXPECT_EQ(rig.ends[0]->TakeAck().value(), false);
+}
+
+TEST(PipeLink, TheKernelIsNotAskedForLittle) {
+  PipeLinkRig rig;
+  EXPECT_EQ(rig.ends[0]->SendRts(Bytes(kRtsBytesMin)), 0u);
+}
+
+TEST(PipeLink, AWithdrawnOfferIsNotTaken) {
+  PipeLinkRig rig;
+  const Bytes data(kLarge);
+  Bytes out(kLarge);
+  const std::uint64_t offer = rig.ends[0]->SendRts(data);
+  rig.ends[0]->Withdraw();
+  EXPECT_EQ(rig.ends[1]->Get(offer, 0, out, Plain).error().code, Code::kPeerLost);
+}
+
+TEST(PipeLink, AnOfferToTheDeadIsALoss) {
+  PipeLinkRig rig;
+  const Bytes data(kLarge);
+  rig.ends[0]->SendRts(data);
+  rig.gone->store(true);
+  EXPECT_EQ(rig.ends[0]->TakeAck().error().code, Code::kPeerLost);
+}
+
+// ---- registered memory: both ends take each other for other processes, which the kernel hides
+// ----
+
+struct RegisteredRig {
+  std::shared_ptr<Arena> arena = Arena::Create({.ranks = 2}).value();
+  std::shared_ptr<SharedBuffers> buffers[2] = {std::make_shared<SharedBuffers>(),
+                                               std::make_shared<SharedBuffers>()};
+  std::shared_ptr<const os::Shm> allocation =
+      std::make_shared<os::Shm>(os::Shm::Create(2 * kLarge).value());
+  SharedBuffers::Handle handle = 0;
+  PipeLinkRig rig = {.processes = {{}, {}}, .registered = {buffers[0], buffers[1]}};
+  PipeLink &sender = *rig.ends[0], &receiver = *rig.ends[1];
+
+  RegisteredRig() {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) buffers[rank]->Publish(arena, rank);
+    handle = buffers[0]->Register(allocation->bytes(), allocation).value();
+    for (std::size_t i = 0; i < allocation->bytes().size(); ++i)
+      allocation->bytes()[i] = static_cast<std::byte>(i * i >> 5);
+  }
+  View data() const { return allocation->bytes().subspan(100, kLarge); }
+};
+
+TEST(PipeLink, RegisteredMemoryIsReadByTheReceiverItself) {
+  RegisteredRig its;
+  for (const std::size_t bytes : {kRtsBytesMin, kLarge}) {
+    const View data = its.data().first(bytes);
+    const std::uint64_t offer = its.sender.SendRts(data);
+    ASSERT_NE(offer, 0u);
+    Bytes out(bytes);
+    EXPECT_TRUE(its.receiver.Get(offer, 0, std::span(out).first(1000), Plain).value());
+    EXPECT_TRUE(its.receiver.Get(offer, 1000, std::span(out).subspan(1000), Plain).value());
+    its.receiver.SendAck(true);
+    EXPECT_EQ(its.sender.TakeAck().value(), true);
+    EXPECT_TRUE(std::ranges::equal(out, data));
+  }
+}
+
+TEST(PipeLink, RegisteredMemoryThatIsTakenBackIsNotRead) {
+  RegisteredRig its;
+  Bytes out(kLarge);
+  const std::uint64_t early = its.sender.SendRts(its.data());
+  ASSERT_TRUE(its.buffers[0]->Deregister(its.handle).ok());
+  EXPECT_FALSE(its.receiver.Get(early, 0, out, Plain).value());
+  its.receiver.SendAck(false);
+  EXPECT_EQ(its.sender.TakeAck().value(), false);
+  // The peer may yet read by the kernel, for all that this end knows.
+  const std::uint64_t address = its.sender.SendRts(its.data());
+  EXPECT_EQ(address, reinterpret_cast<std::uintptr_t>(its.data().data()));
+}
+
+TEST(PipeLink, RegisteredMemoryIsLostWithItsSender) {
+  RegisteredRig its;
+  Bytes out(kLarge);
+  const std::uint64_t offer = its.sender.SendRts(its.data());
+  EXPECT_TRUE(its.receiver.Get(offer, 0, std::span(out).first(10), Plain).value());
+  its.sender.Withdraw();
+  EXPECT_EQ(its.receiver.Get(offer, 10, std::span(out).first(10), Plain).error().code,
+            Code::kPeerLost);
+}
+
+TEST(PipeLink, ThePlaceThatAPeerTellsIsHeldAgainstItsMemory) {
+  RegisteredRig its;
+  Bytes out(kLarge);
+  const std::uint64_t offer = its.sender.SendRts(its.data());
+  const std::uint64_t bit = std::uint64_t{1} << 63;
+  const std::uint64_t next_place = std::uint64_t{1} << BufferPlace::kOffsetBits;
+  for (const std::uint64_t lie : {bit, UINT64_MAX, offer + next_place, offer + 128 * next_place,
+                                  offer + 2 * kLarge, offer + kLarge})
+    EXPECT_FALSE(its.receiver.Get(lie, 0, out, Plain).value()) << lie;
+  EXPECT_FALSE(its.receiver.Get(offer, 2 * kLarge, out, Plain).value()) << "beyond its end";
+  EXPECT_TRUE(its.receiver.Get(offer, 0, out, Plain).value());
+  PipeLinkRig without;
+  EXPECT_FALSE(without.ends[1]->Get(offer, 0, out, Plain).value()) << "nothing is registered";
+}
+
+// ---- threads of one process ---------------------------------------------------------------------
+
+// A copy that a withdrawal comes in the middle of.
+std::atomic<bool> copying, withdrawing, withdrawn, withdrawn_while_copying;
+
+void CopySlowly(View from, std::byte* to) {
+  copying = true;
+  while (!withdrawing) std::this_thread::yield();
+  for (int turn = 0; turn < 1000; ++turn) std::this_thread::yield();
+  withdrawn_while_copying = withdrawn.load();
+  std::memcpy(to, from.data(), from.size());
+}
+
+TEST(PipeLink, AWithdrawalFromAThreadWaitsUntilItReadsNoMore) {
+  copying = withdrawing = withdrawn = withdrawn_while_copying = false;
+  std::mutex offers[2];
+  PipeLinkRig rig{.offers = {&offers[0], &offers[1]}};
+  Bytes data(kRtsBytesMin, std::byte{7}), out(kRtsBytesMin);
+  const std::uint64_t offer = rig.ends[0]->SendRts(data);
+  ASSERT_NE(offer, 0u) << "threads need no kernel";
+  std::thread withdrawer([&] {
+    while (!copying) std::this_thread::yield();
+    withdrawing = true;
+    rig.ends[0]->Withdraw();
+    withdrawn = true;
+    data.assign(data.size(), std::byte{8});
+  });
+  const auto fetched = rig.ends[1]->Get(offer, 0, out, CopySlowly);
+  withdrawer.join();
+  EXPECT_FALSE(withdrawn_while_copying);
+  EXPECT_TRUE(fetched.ok() && *fetched);
+  EXPECT_EQ(out, Bytes(kRtsBytesMin, std::byte{7}));
+  EXPECT_EQ(rig.ends[1]->Get(offer, 0, out, Plain).error().code, Code::kPeerLost);
+}
+
+TEST(PipeLink, NonsenseIsSticky) {
+  PipeLinkRig rig;
+  rig.memory->Place(1).header->written_bytes.store(1u << 30);
+  EXPECT_THAT(rig.ends[0]->Peek().error().message, HasSubstr("rank 1 on here"));
+  rig.memory->Place(1).header->written_bytes.store(0);
+  Bytes out(1);
+  EXPECT_EQ(rig.ends[0]->Read(out).error().code, Code::kProtocol);
+  EXPECT_EQ(rig.ends[0]->Write(out).error().code, Code::kProtocol);
+  rig.memory->Place(1).header->read_bytes.store(1u << 30);
+  EXPECT_EQ(rig.ends[1]->Write(Bytes(65)).error().code, Code::kProtocol);
+}
+
+}  // namespace
+}  // namespace ringlet::transport

@@ -1,0 +1,204 @@
+#include "transport/wireup/shared_listeners.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <mutex>
+
+namespace ringlet::transport {
+namespace {
+
+constexpr std::size_t kWaitingMax = 4096;  // callers of one entrance that is not open
+
+// The addresses that it is bound to, which is what those who share it must want alike.
+std::vector<Address> Bound(std::vector<Address> interfaces) {
+  for (Address& address : interfaces) address.port = 0;
+  std::ranges::sort(interfaces);
+  return interfaces;
+}
+
+// The same endpoint as one who has given `options` sees it: its interfaces in the order that they
+// were given in, by family as Endpoint::Open has them.
+ListenerSet SeenBy(const ListenerSetOptions& options, const ListenerSet& endpoint) {
+  ListenerSet seen{.listeners = {},
+                   .tcp = {},
+                   .preferred = 0,
+                   .unix_socket = {},
+                   .net_namespace = endpoint.net_namespace,
+                   .entrance = {}};
+  if (options.unix_listener) seen.unix_socket = endpoint.unix_socket;
+  for (const Address::Kind kind : {Address::Kind::kIpv4, Address::Kind::kIpv6}) {
+    const auto open = std::ranges::find(endpoint.tcp, kind, &Address::kind);
+    if (open == endpoint.tcp.end()) continue;
+    const bool first = seen.tcp.empty();
+    for (std::size_t i = 0; i < options.interfaces.size(); ++i) {
+      if (options.interfaces[i].kind != kind) continue;
+      seen.tcp.push_back(options.interfaces[i]);
+      seen.tcp.back().port = open->port;
+      if (first && i < options.preferred) ++seen.preferred;
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+// Everything is under its mutex. Entrances and the machines of endpoints share it: it outlives
+// them.
+struct SharedListeners::Shared {
+  struct Place {  // of one key at one endpoint
+    std::function<void(os::Caller)> admit = {};
+    os::Entrance::Visit visit = 0;
+    std::deque<os::Caller> waiting = {};
+  };
+  struct Shelf {  // one endpoint, and who is called there
+    std::vector<Address> bound;
+    ListenerSet endpoint;  // without its listeners, which the driver has
+    std::map<ServiceKey, Place> places = {};
+    os::SocketDriver::Id id = 0;  // the driver's thread's
+  };
+  class Way;  // the entrance of a place
+
+  mutable std::mutex mutex;
+  os::SocketDriver* driver = nullptr;  // null: it is gone, and the endpoints with it
+  Options options;
+  std::list<std::shared_ptr<Shelf>> shelves;
+  os::Entrance::Visit visits = 0;
+
+  bool Serves(const Shelf& shelf, const ServiceKey& key) const {
+    const std::lock_guard lock(mutex);
+    return shelf.places.contains(key);
+  }
+
+  void Welcome(Shelf& shelf, Reception::Introduced guest, os::Fd socket) {
+    const std::lock_guard lock(mutex);
+    const auto place = shelf.places.find(guest.key);
+    if (place == shelf.places.end()) return;
+    os::Caller caller{std::move(socket), std::move(guest.from), std::move(guest.said)};
+    if (place->second.admit) return place->second.admit(std::move(caller));
+    if (place->second.waiting.size() < kWaitingMax)
+      place->second.waiting.push_back(std::move(caller));
+  }
+
+  void Leave(const std::shared_ptr<Shelf>& shelf, const ServiceKey& key) {
+    const std::lock_guard lock(mutex);
+    shelf->places.erase(key);
+    // The first stays open: what one communicator has used the next one will want.
+    if (shelf->places.empty() && shelf != shelves.front()) Close(shelf);
+  }
+
+  void Close(const std::shared_ptr<Shelf>& shelf) {
+    shelves.remove(shelf);
+    if (driver) driver->Post([driver = driver, shelf] { driver->Remove(shelf->id); });
+  }
+
+  // Those of addresses that the host had before.
+  void CloseIdle() {
+    const auto all = shelves;
+    for (const auto& shelf : all)
+      if (shelf->places.empty()) Close(shelf);
+  }
+
+  static void Host(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Shelf>& shelf,
+                   std::vector<os::Listener> listeners, const Secret& nonce_seed);
+};
+
+class SharedListeners::Shared::Way final : public os::Entrance {
+ public:
+  Way(std::shared_ptr<Shared> shared, std::shared_ptr<Shelf> shelf, const ServiceKey& key)
+      : shared_(std::move(shared)), shelf_(std::move(shelf)), key_(key) {}
+  ~Way() override { shared_->Leave(shelf_, key_); }
+
+  Visit Open(std::function<void(os::Caller)> admit) override {
+    const std::lock_guard lock(shared_->mutex);
+    Place& place = shelf_->places.at(key_);
+    for (os::Caller& caller : place.waiting) admit(std::move(caller));
+    place.waiting.clear();
+    place.admit = std::move(admit);
+    return place.visit = ++shared_->visits;
+  }
+  void Close(Visit visit) override {
+    const std::lock_guard lock(shared_->mutex);
+    Place& place = shelf_->places.at(key_);
+    if (place.visit == visit) place.admit = nullptr;
+  }
+
+ private:
+  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<Shelf> shelf_;
+  const ServiceKey key_;
+};
+
+void SharedListeners::Shared::Host(const std::shared_ptr<Shared>& shared,
+                                   const std::shared_ptr<Shelf>& shelf,
+                                   std::vector<os::Listener> listeners, const Secret& nonce_seed) {
+  const auto reception = std::make_shared<Reception>(ReceptionConfig{
+      .nonce_seed = nonce_seed,
+      .serves = [shared, shelf](const ServiceKey& key) { return shared->Serves(*shelf, key); },
+      .callers = {.owner = {},
+                  .half_open_max = shared->options.half_open_max,
+                  .timeout = shared->options.timeout}});
+  const auto hosted = std::make_shared<os::Hosted>();
+  hosted->machine = reception;
+  hosted->listeners = std::move(listeners);
+  hosted->greeting = kGreeting;
+  hosted->note = shared->options.note;
+  hosted->detached = [shared, shelf, reception](LineId line, os::Fd socket) {
+    shared->Welcome(*shelf, reception->Take(line), std::move(socket));
+  };
+  shared->driver->Post(
+      [driver = shared->driver, shelf, hosted] { shelf->id = driver->Add(std::move(*hosted)); });
+}
+
+SharedListeners::SharedListeners(os::SocketDriver& driver, Options options)
+    : shared_(std::make_shared<Shared>()) {
+  shared_->driver = &driver;
+  shared_->options = std::move(options);
+}
+
+SharedListeners::~SharedListeners() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->driver = nullptr;
+}
+
+std::optional<Address> SharedListeners::UnixSocketOf(const ServiceKey& key) const {
+  const std::lock_guard lock(shared_->mutex);
+  for (const auto& shelf : shared_->shelves) {
+    const Address& at = shelf->endpoint.unix_socket;
+    if (shelf->places.contains(key) && at.kind == Address::Kind::kUnix) return at;
+  }
+  return std::nullopt;
+}
+
+std::size_t SharedListeners::size() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->shelves.size();
+}
+
+Result<ListenerSet> SharedListeners::Open(const ListenerSetOptions& options,
+                                          const ServiceKey& key) {
+  const std::lock_guard lock(shared_->mutex);
+  const std::vector<Address> bound = Bound(options.interfaces);
+  std::shared_ptr<Shared::Shelf> shelf;
+  for (const auto& one : shared_->shelves)
+    if (!shelf && one->bound == bound && !one->places.contains(key)) shelf = one;
+  if (!shelf) {
+    shared_->CloseIdle();
+    ListenerSetOptions all = options;
+    all.unix_listener = true;  // the next one may want it
+    RINGLET_TRY_ASSIGN(ListenerSet endpoint, ListenerSet::Open(all));
+    auto listeners = std::exchange(endpoint.listeners, {});
+    shelf = std::make_shared<Shared::Shelf>();
+    shelf->bound = bound;
+    shelf->endpoint = std::move(endpoint);
+    shared_->shelves.push_back(shelf);
+    Shared::Host(shared_, shelf, std::move(listeners),
+                 KeyedHash(options.seed, {AsView("nonces of an endpoint")}));
+  }
+  shelf->places.emplace(key, Shared::Place{});
+  ListenerSet seen = SeenBy(options, shelf->endpoint);
+  seen.entrance = std::make_shared<Shared::Way>(shared_, shelf, key);
+  return seen;
+}
+
+}  // namespace ringlet::transport

@@ -1,0 +1,131 @@
+// How a rank finds its peers, proves who it is and trades one offer with each of them. Without I/O.
+//
+// Of a pair one dials and one is called; both as in the bootstrap (base/wire/dialler, acceptor).
+// The first line on which the peer proves that it knows the secret wins. On it both say who they
+// are and what they offer, the dialler first. Then the line is detached: a data link goes on over
+// it, a memory link keeps it to learn of the peer's death.
+//
+//   dialler                                   acceptor
+//   Hello               -------------------->
+//                       <--------------------  Challenge
+//   Proof, Wireup hello -------------------->
+//                       <--------------------  Wireup hello, or Refusal and hang-up
+#pragma once
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/wire/acceptor.hpp"
+#include "base/wire/dialler.hpp"
+#include "transport/wireup/wireup_hello.hpp"
+
+namespace ringlet::transport {
+
+struct WireupPeer {
+  enum class Role : std::uint8_t { kDial, kAccept };
+  Rank rank{};
+  std::string host;  ///< for errors
+  Role role = Role::kDial;
+  Purpose purpose = Purpose::kData;
+  std::uint8_t strand = 0;         ///< which of several lines between the two
+  std::vector<Address> addresses;  ///< kDial: where it may be reached; at least one
+  bool best_first = false;         ///< kDial: one after the other; else all at once
+  Bytes offer;                     ///< at most kOfferBytesMax
+  Descriptors descriptors;         ///< at most kDescriptorsPerOfferMax
+};
+
+struct WireupLimits {
+  Instant handshake_timeout = std::chrono::seconds(10);
+  DialTiming dialling = {.retry_first = std::chrono::milliseconds(5),
+                         .retry_most = std::chrono::seconds(1)};
+  std::size_t callers_max = 1024;  ///< lines that have not introduced themselves yet
+};
+
+struct WireupConfig {
+  Rank self{};
+  Credentials credentials;
+  Secret nonce_seed{};            ///< fresh from the system's random source
+  std::vector<WireupPeer> peers;  ///< each rank and strand once, never `self`
+  Instant deadline{};
+  WireupLimits limits = {};
+};
+
+/// A peer that was met.
+struct Met {
+  Rank peer{};
+  LineId line{};  ///< detached
+  Bytes offer;    ///< the peer's; authenticated but not checked
+  Descriptors descriptors;
+  Bytes unread;  ///< bytes that the peer already sent for the link
+};
+
+class Wireup final : public Machine {
+ public:
+  explicit Wireup(WireupConfig config);
+
+  void Handle(const Event& event, Instant now) override;
+  std::optional<Instant> Deadline() const override;
+  bool Finished() const override { return outcome_.has_value(); }
+  bool Accepting() const override { return acceptor_.HasRoom(now_); }
+
+  /// Set when finished. One entry a peer, in the order of the configuration.
+  /// Errors  kTimeout   names every missing peer, the addresses tried and what became of each
+  ///         kPeerLost  a peer that had been met hung up before its line was handed over
+  const std::optional<Result<std::vector<Met>>>& outcome() const { return outcome_; }
+
+  /// The place in the configuration of the peer that was met on this line, and what it said; also
+  /// before the others have come. Null after the line broke, or the peer was met on another.
+  std::optional<std::pair<std::size_t, Met>> MetOn(LineId line) const;
+
+ private:
+  struct ProvenLine {  // a line that the peer has proven itself on, and not introduced itself
+    Dialler::Opened made;
+    Instant expires;
+  };
+  struct Peer {
+    WireupPeer config;
+    std::optional<Dialler> dialler;  // kDial
+    std::optional<ProvenLine> opened;
+    Address reached{};  // where it was met
+    std::optional<Met> met;
+    Instant due{};  // the next that this peer waits for; zero: nothing
+  };
+
+  void Begin(Instant now);
+  void AddPeer(WireupPeer peer);
+  void EmitOf(std::size_t peer, Action action);
+  void OnReceived(const Received& received, Instant now);
+  void OnClosed(const Closed& closed, Instant now);
+  void OnOpen(std::size_t peer, Dialler::Opened made, Instant now);
+  void ListenTo(std::size_t peer, Instant now);
+  void OnCaller(const Acceptor::FirstFrame& caller);
+  std::string WhyUnexpected(const WireupHello& hello, Purpose purpose) const;
+  void MarkMet(std::size_t peer, LineId line, Wire& wire, WireupHello hello);
+  void Unmeet(LineId line, Instant now);
+  void Lose(std::size_t peer, const std::string& why, Instant now, bool hangup);
+  void Introduce(LineId line, const Peer& peer);
+  void Await(std::size_t peer);
+  void Advance(Instant now);
+  void Conclude(Instant now);
+  void Finish(Result<std::vector<Met>> outcome);
+  Error Missing() const;
+  std::string Complaint(const Peer& peer) const;
+
+  WireupConfig config_;
+  NonceSource nonces_;
+  LineId next_line_ = 1;
+  Acceptor acceptor_;
+  std::deque<Peer> peers_;
+  std::map<std::pair<Rank, std::uint8_t>, std::size_t> peer_of_strand_;
+  std::map<LineId, std::size_t> peer_of_line_;  // dialled, being dialled or met
+  std::set<std::pair<Instant, std::size_t>> due_;
+  std::size_t met_count_ = 0;
+  Instant now_{0};
+  bool started_ = false;
+  std::optional<Result<std::vector<Met>>> outcome_;
+};
+
+}  // namespace ringlet::transport
