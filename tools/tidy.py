@@ -3,7 +3,7 @@
 
     tools/tidy.py SRC
 
-SRC is the source root: its folders are the layers, and LAYERS says which may include which. The
+SRC is the source root. LAYERS lists its folders and says which may include which. The
 neighbours of SRC (include, test, examples, bench) are checked for form only. Prints one line a
 finding, `file:line: reason`, and exits 1 if there are any. docs/contributing/style.md explains the rules.
 """
@@ -12,40 +12,48 @@ import pathlib
 import re
 import sys
 
-# Who may include whom: the architecture. A layer sees itself and what is named here.
+# The architecture. A row per layer: its folders, lowest first ("." is the layer's own folder), and
+# what it may include. A file may include its own folder, the folders before it in its row, and each
+# layer or folder of another layer that the row names. Rows name only rows above them. So no circle
+# is possible between folders at any depth.
 LAYERS = {
-    "base": "",
-    "os": "base",
-    "sim": "base",
-    # What the tool and tests lay beside ranks: networks, machines, and numbers to compare with.
-    "testbed": "base os topology",
-    # What is known of ranks, as values: compared, drawn, and told over a socket.
-    "watch": "base",
-    # What is known of hosts before a job, as values, and the verdict on it.
-    "doctor": "base",
-    "rendezvous": "base",
-    "bootstrap": "base",
-    "topology": "base",
-    "discovery": "base os topology",
-    "plan": "base topology",
-    "transport": "base os",
-    "collective": "base plan transport",
-    "comm": "base os watch rendezvous bootstrap discovery topology plan transport collective",
-    # Host streams know nothing of communicators: operations are to them functions in an order.
-    "stream": "base os",
-    "frontends/c_api": "base comm stream",
-    "frontends/stream": "stream",
-    "frontends/cxx": "base comm",
-    "frontends/torch": "base comm",
-    "frontends/python": "comm",
-    # The libraries that stand for NVIDIA's meet the library through ringlet/stream.h alone. They read
+    "base": ("value wire log settings", ""),
+    "os": (". fs process net", "base"),
+    "sim": (".", "base"),
+    # Values about running ranks: compared, drawn, and sent over a socket.
+    "watch": (". ras", "base"),
+    # Values about hosts before a job, and the verdict on them.
+    "doctor": (".", "base"),
+    "rendezvous": (".", "base"),
+    "bootstrap": (".", "base"),
+    "topology": ("view finding xml graph paths edit check lint", "base"),
+    # Networks, machines and reference numbers for the tool and the tests.
+    "testbed": (".", "base os topology"),
+    "discovery": (".", "base os topology"),
+    "plan": ("channels routes packing search policy tuning gpus", "base topology"),
+    "transport": ("link arena shm tcp ofi inproc wireup", "base os"),
+    "collective": ("reduce call exec algorithm select shm", "base plan transport"),
+    "comm": ("peers plugin service process control machine run establish",
+             "base os watch rendezvous bootstrap discovery topology plan transport collective"),
+    # Host streams order functions; they do not depend on communicators.
+    "stream": (".", "base os"),
+    "frontends/c_api": ("handle .", "base stream collective/call comm"),
+    "frontends/stream": (".", "stream"),
+    "frontends/cxx": (".", "base collective/call comm"),
+    "frontends/torch": ("work store tensors group calls .", "base collective/call comm"),
+    "frontends/python": (".", "comm"),
+    # The libraries that replace NVIDIA's use the library through ringlet/stream.h alone. They read
     # the file of the machine that they show.
-    "frontends/cuda": "base os topology",
-    # The tool shows every stage by itself, so it sees every stage. Nothing may include it.
-    "frontends/cli":
-        "base os sim testbed watch doctor rendezvous bootstrap discovery topology plan transport collective "
-        "comm",
+    "frontends/cuda": ("host runtime driver management", "base os topology"),
+    # The tool shows each stage by itself, so it includes each stage. No layer includes the tool.
+    "frontends/cli": ("text operation traffic input topo draw check doctor help plan explain run "
+                      "results peers bench emulate sim watch .",
+                      "base os sim watch doctor rendezvous bootstrap topology testbed discovery plan "
+                      "transport collective comm"),
 }
+# Layers with a namespace of their own, by which a file can use a layer whose header it does not include.
+NAMESPACES = [layer for layer in LAYERS if "/" not in layer and layer != "base"]
+THROUGH = re.compile(rf"(?<![\w:])({'|'.join(NAMESPACES)})::")
 
 # Layers whose results depend on their arguments alone. tools/purity.py checks their archives too.
 PURE = {"base", "sim", "watch", "doctor", "rendezvous", "bootstrap", "topology", "plan"}
@@ -55,7 +63,7 @@ PURE = {"base", "sim", "watch", "doctor", "rendezvous", "bootstrap", "topology",
 UNTESTED = {
     "frontends/cli/main.cpp": "only calls what is tested; test/integration runs it",
     "frontends/c_api/collectives.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
-    "frontends/c_api/handles.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
+    "frontends/c_api/handle/handles.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
     "frontends/cuda/driver/device.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/driver/entry.cpp": "C functions; test/emulate calls them as programs do",
     "frontends/cuda/driver/memory.cpp": "C functions; test/emulate calls them as programs do",
@@ -172,23 +180,35 @@ class File:
         if self.path.suffix == ".hpp" and not PRAGMA_ONCE.search(self.text):
             self.say(1, "a header begins with #pragma once")
 
-    def check_layer(self, layer):
-        allowed = {layer, *LAYERS[layer].split()}
+    def check_layer(self, layer, folder):
+        folders, allowed = LAYERS[layer][0].split(), LAYERS[layer][1].split()
+        if folder not in folders:
+            self.say(1, f"{layer} has no folder {folder} in LAYERS of tools/tidy.py")
+            return
+        below = folders[:folders.index(folder) + 1]
         for number, mark, name in self.includes:
             if mark == '"':
-                self.check_own_include(number, name, layer, allowed)
+                self.check_own_include(number, name, layer, below, allowed)
             elif layer in PURE and (name in SYSTEM_HEADERS or
                                     name.split("/")[0] in SYSTEM_FOLDERS and "/" in name):
                 self.say(number, f"{layer} is pure and may not include <{name}>")
+        seen = {layer, *(target.split("/")[0] for target in allowed)}
+        for match in THROUGH.finditer(self.code):
+            if match[1] not in seen:
+                self.say(self.line(self.code, match.start()),
+                         f"{layer} may not use {match[1]}::; see LAYERS in tools/tidy.py")
 
-    def check_own_include(self, number, name, layer, allowed):
-        target = layer_of(name)
+    def check_own_include(self, number, name, layer, below, allowed):
+        target, folder = place_of(name)
         if name.startswith("ringlet/"):
             return
         if target is None:
             self.say(number, f'"{name}" is in no layer; others\' headers go in <>, ours begin with '
                      "their layer")
-        elif target not in allowed:
+        elif target == layer and folder not in below:
+            self.say(number, f"the folder {below[-1]} of {layer} may not include {folder}; see LAYERS in "
+                     "tools/tidy.py")
+        elif target != layer and target not in allowed and f"{target}/{folder}" not in allowed:
             self.say(number, f"{layer} may not include {target}; see LAYERS in tools/tidy.py")
 
     def check_banned(self, layer, name):
@@ -211,13 +231,14 @@ class File:
                 self.say(start, f"function of {end - start + 1} lines; at most {LINES_MAX}")
 
 
-def layer_of(name):
-    """The layer of a path relative to the source root, or None."""
+def place_of(name):
+    """The layer of a path relative to the source root, or None, and the folder in that layer."""
     parts = name.split("/")
     for length in (2, 1):
-        if len(parts) > length and "/".join(parts[:length]) in LAYERS:
-            return "/".join(parts[:length])
-    return None
+        layer = "/".join(parts[:length])
+        if len(parts) > length and layer in LAYERS:
+            return layer, "/".join(parts[length:-1]) or "."
+    return None, None
 
 
 def functions(code):
@@ -280,16 +301,25 @@ def check_folders(files):
 
 
 def check_edges(root, files):
-    """Each edge of LAYERS is used, where all of its layers are there."""
+    """Rows of LAYERS name rows above them; where all layers are there, each word of a row is true."""
+    rows = list(LAYERS)
+    findings = [f"{layer} names {target}, which is not above it" for layer in rows
+                for target in LAYERS[layer][1].split()
+                if place_of(target + "/x")[0] not in rows[:rows.index(layer)]]
     used = collections.defaultdict(set)
+    folders = collections.defaultdict(set)
     for file in files:
-        layer = layer_of(file.path.relative_to(root).as_posix())
-        used[layer] |= {layer_of(name) for _, mark, name in file.includes if mark == '"'}
-    if not LAYERS.keys() <= used.keys():
-        return []
-    return [f"tools/tidy.py:1: LAYERS lets {layer} include {target}, and no file does"
-            for layer, allowed in LAYERS.items() for target in allowed.split()
-            if target not in used[layer]]
+        layer, folder = place_of(file.path.relative_to(root).as_posix())
+        folders[layer].add(folder)
+        for _, mark, name in file.includes:
+            target, part = place_of(name)
+            used[layer] |= {target, f"{target}/{part}"}
+    if LAYERS.keys() <= used.keys():
+        findings += [f"{layer} names {target}, and no file includes it" for layer in rows
+                     for target in LAYERS[layer][1].split() if target not in used[layer]]
+        findings += [f"{layer} has no folder {folder}" for layer in rows
+                     for folder in LAYERS[layer][0].split() if folder not in folders[layer]]
+    return [f"tools/tidy.py:1: LAYERS: {finding}" for finding in findings]
 
 
 def check(root, untested=None):
@@ -302,11 +332,11 @@ def check(root, untested=None):
         file.check_form()
     for file in files:
         name = file.path.relative_to(root).as_posix()
-        layer = layer_of(name)
+        layer, folder = place_of(name)
         if layer is None:
             file.say(1, "not in a layer; see LAYERS in tools/tidy.py")
         elif not is_test(file.path):
-            file.check_layer(layer)
+            file.check_layer(layer, folder)
             file.check_banned(layer, name)
             file.check_functions()
     check_tests(root, files, UNTESTED if untested is None else untested)

@@ -57,13 +57,42 @@ class TidyTest(unittest.TestCase):
         cli = {"frontends/cli/run/run_test.cpp": "", "frontends/cli/run/run.cpp": '#include "os/fs/fd.hpp"\n'}
         self.assertEqual(self.findings(cli), [])
 
+    def test_folders_of_a_layer(self):
+        self.expect_only("the folder value of base may not include wire",
+                         {"base/value/bytes.cpp": '#include "base/value/bytes.hpp"\n'
+                                                  '#include "base/wire/frame.hpp"\n'})
+        self.expect_only("base has no folder odd in LAYERS",
+                         {"base/odd/x.cpp": "", "base/odd/x_test.cpp": ""})
+
+    def test_one_folder_of_a_layer(self):
+        def c_api(name):
+            return {"frontends/c_api/c_api_test.cpp": "",
+                    "frontends/c_api/c_api.cpp": f'#include "collective/{name}.hpp"\n'}
+        self.assertEqual(self.findings(c_api("call/call")), [])
+        self.expect_only("frontends/c_api may not include collective", c_api("shm/slicing"))
+
+    def test_layer_through_a_foreign_header(self):
+        self.expect_in_code("os may not use transport::", "int f(transport::Link& link);", "os/fs/fd.cpp")
+        self.assertEqual(self.findings({"os/fs/fd.cpp": "int f(std::transport::Link& link);\n"}), [])
+
+    def test_rows_name_rows_above_them(self):
+        upside_down = dict(reversed(tidy.LAYERS.items()))
+        original, tidy.LAYERS = tidy.LAYERS, upside_down
+        try:
+            self.assertIn("LAYERS: comm names plan, which is not above it", "".join(self.findings({})))
+        finally:
+            tidy.LAYERS = original
+
     def test_unused_edges(self):
-        includes = {layer: allowed.split() for layer, allowed in tidy.LAYERS.items()}
-        includes["comm"].remove("plan")
-        files = {f"{layer}/unit_test.cpp": "".join(f'#include "{target}/unit.hpp"\n'
-                                                  for target in targets)
-                 for layer, targets in includes.items()}
-        self.expect_only("LAYERS lets comm include plan, and no file does", files)
+        files = {}
+        for layer, (folders, allowed) in tidy.LAYERS.items():
+            targets = [target for target in allowed.split() if (layer, target) != ("comm", "plan")]
+            for folder in folders.split():
+                name = pathlib.PurePosixPath(layer, folder, "unit_test.cpp").as_posix()
+                files[name] = "".join(f'#include "{target}/unit.hpp"\n' for target in targets)
+        self.expect_only("LAYERS: comm names plan, and no file includes it", files)
+        del files["comm/run/unit_test.cpp"]
+        self.assertIn("LAYERS: comm has no folder run", "".join(self.findings(files)))
 
     def test_relative_include(self):
         self.expect_in_code('"fd.hpp" is in no layer', '#include "fd.hpp"', "os/fs/fd.cpp")
@@ -129,9 +158,9 @@ class TidyTest(unittest.TestCase):
             self.assertEqual(self.findings({"base/value/bytes.cpp": f"{head}\n{short * 40}}};\n"}), [])
 
     def test_missing_test(self):
-        lonely = {"base/lonely.cpp": "int a;\n"}
+        lonely = {"base/value/lonely.cpp": "int a;\n"}
         self.expect_only("no lonely_test.cpp beside it", lonely)
-        self.assertEqual(self.findings(lonely, {"base/lonely.cpp": "a reason"}), [])
+        self.assertEqual(self.findings(lonely, {"base/value/lonely.cpp": "a reason"}), [])
 
     def test_ratchet_only_shrinks(self):
         self.expect_only("delete it from UNTESTED", {}, {"base/value/bytes.cpp": "a reason"})
@@ -148,10 +177,10 @@ class TidyTest(unittest.TestCase):
         self.expect_in_code("bytes.cpp:2: only ASCII", "\n// 3 \u00b5s")
 
     def test_dead_header(self):
-        dead = {"base/dead.hpp": "#pragma once\n", "base/dead_test.cpp": "",
-                "base/dead.cpp": '#include "base/dead.hpp"\n'}
-        self.expect_only("base/dead.hpp:1: nobody includes this header", dead)
-        used = {"test/sim/x_test.cpp": '#include "base/dead.hpp"\n'}
+        dead = {"base/value/dead.hpp": "#pragma once\n", "base/value/dead_test.cpp": "",
+                "base/value/dead.cpp": '#include "base/value/dead.hpp"\n'}
+        self.expect_only("base/value/dead.hpp:1: nobody includes this header", dead)
+        used = {"test/sim/x_test.cpp": '#include "base/value/dead.hpp"\n'}
         self.assertEqual(self.findings(dead, neighbours=used), [])
 
     def test_neighbours_are_checked_for_form(self):

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "comm/control/control.hpp"
-#include "comm/process/long_wait.hpp"
-#include "comm/process/watched.hpp"
+#include "comm/service/long_wait.hpp"
+#include "comm/service/watched.hpp"
 
 namespace ringlet::comm {
 

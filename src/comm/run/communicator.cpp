@@ -8,11 +8,11 @@
 
 #include "base/settings/setting_table.hpp"
 #include "collective/call/run.hpp"
-#include "comm/process/tuning.hpp"
-#include "comm/process/long_wait.hpp"
 #include "comm/peers/waiting.hpp"
-#include "os/fs/write_file.hpp"
+#include "comm/process/tuning.hpp"
+#include "comm/service/long_wait.hpp"
 #include "os/clock.hpp"
+#include "os/fs/write_file.hpp"
 #include "watch/findings.hpp"
 
 namespace ringlet::comm {

@@ -4,9 +4,10 @@
 #include <algorithm>
 
 #include "base/value/text.hpp"
+#include "collective/call/call.hpp"
 #include "comm/peers/selection.hpp"
 #include "frontends/c_api/group.hpp"
-#include "frontends/c_api/red_op.hpp"
+#include "frontends/c_api/handle/red_op.hpp"
 
 namespace ringlet::c_api {
 namespace {
@@ -40,7 +41,7 @@ Result<Rank> RankOf(int number, const char* name, const comm::Communicator& comm
 Result<std::uint32_t> AlgorithmsOf(const CallOptions& options, collective::Call call,
                                    const comm::Communicator& communicator) {
   if (options.algorithms.empty()) return 0u;
-  RINGLET_TRY_ASSIGN(const collective::AlgorithmSet set, comm::ReadSelection(options.algorithms));
+  RINGLET_TRY_ASSIGN(const auto set, comm::ReadSelection(options.algorithms));
   call.algorithms = static_cast<std::uint32_t>(set.to_ulong());
   if (set.all()) return 0u;
   if (call.algorithms != 0 && communicator.CanRun(call)) return call.algorithms;

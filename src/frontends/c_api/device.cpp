@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "frontends/c_api/guard.hpp"
+#include "frontends/c_api/handle/guard.hpp"
 
 namespace ringlet::c_api {
 namespace {

@@ -8,9 +8,9 @@
 #include <stop_token>
 #include <vector>
 
-#include "comm/process/fork_guard.hpp"
-#include "comm/process/thread.hpp"
-#include "frontends/c_api/streams/stream_call.hpp"
+#include "comm/service/fork_guard.hpp"
+#include "comm/service/thread.hpp"
+#include "frontends/c_api/stream_call.hpp"
 #include "stream/current_device.hpp"
 
 namespace ringlet::c_api {

@@ -1,10 +1,11 @@
 // ncclGroupStart and ncclGroupEnd: what is called between them on a thread is collected and run
 // together at the outermost end.
 #pragma once
+#include "collective/call/call.hpp"
 #include "comm/establish/establish.hpp"
 #include "comm/run/group.hpp"
-#include "frontends/c_api/guard.hpp"
-#include "frontends/c_api/handles.hpp"
+#include "frontends/c_api/handle/guard.hpp"
+#include "frontends/c_api/handle/handles.hpp"
 
 namespace ringlet::c_api {
 

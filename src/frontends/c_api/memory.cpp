@@ -1,8 +1,8 @@
 // Memory of NCCL's C API: allocation, registration, windows.
 #include <fmt/format.h>
 
-#include "frontends/c_api/guard.hpp"
-#include "frontends/c_api/handles.hpp"
+#include "frontends/c_api/handle/guard.hpp"
+#include "frontends/c_api/handle/handles.hpp"
 #include "stream/current_device.hpp"
 
 /// The host CUDA of `ringlet emulate`, in processes that have it: memory of NCCL is a device's

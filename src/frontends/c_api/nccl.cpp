@@ -11,7 +11,7 @@
 #include "comm/establish/establish.hpp"
 #include "comm/establish/split.hpp"
 #include "frontends/c_api/group.hpp"
-#include "frontends/c_api/guard.hpp"
+#include "frontends/c_api/handle/guard.hpp"
 
 namespace ringlet::c_api {
 namespace {

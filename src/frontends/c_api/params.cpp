@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/settings/setting_table.hpp"
-#include "frontends/c_api/guard.hpp"
-#include "frontends/c_api/options.hpp"
+#include "frontends/c_api/handle/guard.hpp"
+#include "frontends/c_api/handle/options.hpp"
 
 namespace ringlet::c_api {
 namespace {

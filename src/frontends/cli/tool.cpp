@@ -8,9 +8,9 @@
 #include <new>
 #include <system_error>
 
-#include "frontends/cli/help/commands.hpp"
-#include "frontends/cli/help/suggest.hpp"
+#include "frontends/cli/commands.hpp"
 #include "frontends/cli/run/run.hpp"
+#include "frontends/cli/text/suggest.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "frontends/cli/command.hpp"
+#include "frontends/cli/text/command.hpp"
 #include "frontends/cli/tool.hpp"
 
 namespace ringlet::cli {

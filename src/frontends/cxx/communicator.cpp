@@ -9,7 +9,7 @@
 
 #include "comm/establish/establish.hpp"
 #include "comm/establish/split.hpp"
-#include "comm/process/thread.hpp"
+#include "comm/service/thread.hpp"
 #include "frontends/cxx/held.hpp"
 #include "frontends/cxx/options.hpp"
 #include "frontends/cxx/request.hpp"

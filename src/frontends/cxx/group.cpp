@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "comm/process/thread.hpp"
+#include "comm/service/thread.hpp"
 #include "frontends/cxx/held.hpp"
 #include "frontends/cxx/request.hpp"
 

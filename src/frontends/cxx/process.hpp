@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "base/settings/env_map.hpp"
-#include "comm/process/fork_guard.hpp"
 #include "comm/process/process.hpp"
+#include "comm/service/fork_guard.hpp"
 
 namespace ringlet::cxx {
 

@@ -1,4 +1,5 @@
 #include "frontends/cxx/request.hpp"
+#include "collective/call/call.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 
 #include "comm/establish/establish.hpp"
 #include "comm/process/id_text.hpp"
-#include "comm/process/thread.hpp"
+#include "comm/service/thread.hpp"
 #include "frontends/cxx/process.hpp"
 
 namespace ringlet {

@@ -15,19 +15,19 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
+#include "frontends/torch/calls/calls.hpp"
+#include "frontends/torch/calls/p2p_queue.hpp"
 #include "frontends/torch/group/group.hpp"
-#include "frontends/torch/group/membership.hpp"
 #include "frontends/torch/group/monitor.hpp"
-#include "frontends/torch/group/store.hpp"
-#include "frontends/torch/run/calls.hpp"
-#include "frontends/torch/run/hooks.hpp"
-#include "frontends/torch/run/interrupts.hpp"
-#include "frontends/torch/run/p2p_queue.hpp"
-#include "frontends/torch/run/python_line.hpp"
-#include "frontends/torch/run/timeout_extensions.hpp"
-#include "frontends/torch/run/work.hpp"
-#include "frontends/torch/tensors.hpp"
+#include "frontends/torch/store/membership.hpp"
+#include "frontends/torch/store/store.hpp"
+#include "frontends/torch/tensors/tensors.hpp"
 #include "frontends/torch/versions.hpp"
+#include "frontends/torch/work/hooks.hpp"
+#include "frontends/torch/work/interrupts.hpp"
+#include "frontends/torch/work/python_line.hpp"
+#include "frontends/torch/work/timeout_extensions.hpp"
+#include "frontends/torch/work/work.hpp"
 
 namespace ringlet::torch_api {
 

@@ -1,7 +1,7 @@
 // The extension ringlet._torch_2_x._C: the one source that includes PyTorch's headers.
 #include <pybind11/chrono.h>
 
-#include "comm/process/fork_guard.hpp"
+#include "comm/service/fork_guard.hpp"
 #include "frontends/torch/backend.hpp"
 #include "frontends/torch/operator_calls.hpp"
 #include "frontends/torch/operators.hpp"

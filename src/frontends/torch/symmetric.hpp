@@ -12,8 +12,8 @@
 
 #include <torch/csrc/distributed/c10d/symm_mem/SymmetricMemory.hpp>
 
+#include "frontends/torch/calls/signal_pad.hpp"
 #include "frontends/torch/operators.hpp"
-#include "frontends/torch/run/signal_pad.hpp"
 #include "frontends/torch/shared_tensors.hpp"
 #endif
 

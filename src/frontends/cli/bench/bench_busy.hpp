@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "frontends/cli/command.hpp"
+#include "frontends/cli/text/command.hpp"
 #include "os/process/child.hpp"
 #include "ringlet/status.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "frontends/cli/command.hpp"
+#include "frontends/cli/text/command.hpp"
 
 namespace ringlet::cli {
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "frontends/cli/bench/bench_operation.hpp"
+#include "frontends/cli/operation/bench_operation.hpp"
+#include "frontends/cli/operation/size_units.hpp"
 #include "frontends/cli/peers/peer_build.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/quantity.hpp"
-#include "frontends/cli/size_units.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/quantity.hpp"
+#include "frontends/cli/text/value_types.hpp"
 
 namespace ringlet::cli {
 namespace {

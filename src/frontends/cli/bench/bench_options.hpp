@@ -7,7 +7,7 @@
 
 #include "base/settings/settings.hpp"
 #include "frontends/cli/bench/measure.hpp"
-#include "frontends/cli/bench/sweep.hpp"
+#include "frontends/cli/operation/sweep.hpp"
 #include "testbed/net_hosts.hpp"
 
 namespace ringlet::cli {

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "frontends/cli/draw/picture_file.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/input/topo_source.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/value_types.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
-#include "frontends/cli/command.hpp"
 #include "frontends/cli/draw/chart.hpp"
+#include "frontends/cli/text/command.hpp"
 
 namespace ringlet::cli {
 

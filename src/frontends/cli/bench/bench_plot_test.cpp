@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/bench/report.hpp"
+#include "frontends/cli/results/report.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/value/digest.hpp"
 #include "frontends/cli/bench/bench_enter.hpp"
-#include "frontends/cli/command.hpp"
+#include "frontends/cli/text/command.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/process/env.hpp"
 #include "os/process/limits.hpp"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/interrupted_for_test.hpp"
+#include "frontends/cli/text/interrupted_for_test.hpp"
 #include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {

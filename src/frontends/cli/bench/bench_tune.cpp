@@ -8,8 +8,8 @@
 
 #include "comm/run/host_memory.hpp"
 #include "frontends/cli/bench/bench_run.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/fs/write_file.hpp"
 #include "transport/arena/arena.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "collective/select/tuning_table.hpp"
-#include "frontends/cli/command.hpp"
+#include "frontends/cli/text/command.hpp"
 
 namespace ringlet::cli {
 

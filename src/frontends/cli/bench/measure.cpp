@@ -12,9 +12,9 @@
 
 #include "base/value/digest.hpp"
 #include "frontends/cli/bench/check_data.hpp"
-#include "frontends/cli/bench/sweep.hpp"
-#include "os/net/poll.hpp"
+#include "frontends/cli/operation/sweep.hpp"
 #include "os/clock.hpp"
+#include "os/net/poll.hpp"
 #include "os/process/limits.hpp"
 #include "os/process/thread.hpp"
 

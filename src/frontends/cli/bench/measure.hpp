@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "comm/establish/establish.hpp"
-#include "frontends/cli/bench/report.hpp"
+#include "frontends/cli/results/report.hpp"
 
 namespace ringlet::cli {
 

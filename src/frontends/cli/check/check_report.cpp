@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "frontends/cli/json_text.hpp"
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/text/json_text.hpp"
+#include "frontends/cli/text/plural.hpp"
 
 namespace ringlet::cli {
 namespace {

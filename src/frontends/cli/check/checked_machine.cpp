@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "discovery/pci_tree.hpp"
-#include "frontends/cli/emulate/machine_folder.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
+#include "frontends/cli/input/machine_folder.hpp"
+#include "frontends/cli/input/topo_source.hpp"
 #include "os/fs/file_tree.hpp"
 #include "topology/lint/lint.hpp"
 

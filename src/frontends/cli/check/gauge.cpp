@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/json_text.hpp"
+#include "frontends/cli/text/json_text.hpp"
 
 namespace ringlet::cli {
 namespace {

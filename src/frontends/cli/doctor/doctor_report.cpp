@@ -9,8 +9,8 @@
 
 #include "base/value/text.hpp"
 #include "frontends/cli/check/gauge.hpp"
-#include "frontends/cli/json_text.hpp"
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/text/json_text.hpp"
+#include "frontends/cli/text/plural.hpp"
 
 namespace ringlet::cli {
 namespace {

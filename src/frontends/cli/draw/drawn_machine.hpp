@@ -6,7 +6,7 @@
 
 #include "frontends/cli/draw/drawing.hpp"
 #include "frontends/cli/draw/page.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
+#include "frontends/cli/input/topo_source.hpp"
 #include "topology/check/check.hpp"
 #include "topology/graph/graph.hpp"
 #include "topology/paths/paths.hpp"

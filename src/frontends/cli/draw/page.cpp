@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/json_text.hpp"
+#include "frontends/cli/text/json_text.hpp"
 #include "frontends/cli/topo/topo_path.hpp"
 #include "frontends/cli/topo/topo_paths.hpp"
 

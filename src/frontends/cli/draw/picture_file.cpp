@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/run/helper_program.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/helper_program.hpp"
+#include "frontends/cli/text/value_types.hpp"
 
 namespace ringlet::cli {
 namespace {

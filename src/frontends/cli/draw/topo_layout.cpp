@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/text/plural.hpp"
 #include "frontends/cli/topo/topo_paths.hpp"
 
 namespace ringlet::cli {

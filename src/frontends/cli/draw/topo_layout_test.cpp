@@ -9,9 +9,9 @@
 #include <set>
 #include <tuple>
 
+#include "frontends/cli/input/topo_source.hpp"
 #include "frontends/cli/tool_run_for_test.hpp"
 #include "frontends/cli/topo/topo_paths.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
 #include "topology/edit/machines_for_test.hpp"
 
 namespace ringlet::cli {

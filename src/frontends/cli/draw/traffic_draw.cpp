@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/emulate/traffic_text.hpp"
+#include "frontends/cli/traffic/traffic_text.hpp"
 #include "topology/graph/graph.hpp"
 
 namespace ringlet::cli {

@@ -5,7 +5,7 @@
 
 #include "frontends/cli/draw/drawing.hpp"
 #include "frontends/cli/draw/topo_layout.hpp"
-#include "frontends/cli/emulate/traffic_report.hpp"
+#include "frontends/cli/traffic/traffic_report.hpp"
 #include "ringlet/status.hpp"
 #include "topology/view/host_view.hpp"
 

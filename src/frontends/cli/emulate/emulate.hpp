@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "frontends/cli/command.hpp"
+#include "frontends/cli/text/command.hpp"
 
 namespace ringlet::cli {
 

@@ -9,7 +9,7 @@
 
 #include "base/value/text.hpp"
 #include "frontends/cli/emulate/emulated_environment.hpp"
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/text/plural.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -7,12 +7,12 @@
 
 #include "frontends/cli/draw/picture_file.hpp"
 #include "frontends/cli/draw/traffic_draw.hpp"
-#include "frontends/cli/emulate/traffic_report.hpp"
-#include "frontends/cli/emulate/traffic_text.hpp"
-#include "frontends/cli/json_text.hpp"
-#include "frontends/cli/terminal.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/input/topo_source.hpp"
+#include "frontends/cli/text/json_text.hpp"
+#include "frontends/cli/text/terminal.hpp"
+#include "frontends/cli/text/value_types.hpp"
+#include "frontends/cli/traffic/traffic_report.hpp"
+#include "frontends/cli/traffic/traffic_text.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/process/env.hpp"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontends/cli/emulate/traffic_report.hpp"
+#include "frontends/cli/traffic/traffic_report.hpp"
 
 namespace ringlet::cli {
 

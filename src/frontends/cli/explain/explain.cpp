@@ -6,14 +6,14 @@
 #include <map>
 #include <memory>
 
-#include "frontends/cli/emulate/machine_folder.hpp"
 #include "frontends/cli/explain/explain_collective.hpp"
 #include "frontends/cli/explain/explain_json.hpp"
-#include "frontends/cli/help/suggest.hpp"
+#include "frontends/cli/input/machine_folder.hpp"
 #include "frontends/cli/plan/plan_channels.hpp"
 #include "frontends/cli/plan/plan_report.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/suggest.hpp"
 #include "os/process/env.hpp"
 #include "plan/channels/p2p_schedule.hpp"
 #include "plan/gpus/gpu_plan.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "collective/select/select.hpp"
-#include "frontends/cli/command.hpp"
+#include "frontends/cli/text/command.hpp"
 
 namespace ringlet::cli {
 

@@ -3,8 +3,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/json_text.hpp"
 #include "frontends/cli/plan/plan_report.hpp"
+#include "frontends/cli/text/json_text.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -10,12 +10,12 @@
 #include "base/value/text.hpp"
 #include "comm/machine/machine.hpp"
 #include "comm/machine/prediction.hpp"
-#include "frontends/cli/bench/sweep.hpp"
-#include "frontends/cli/operation_alias.hpp"
+#include "frontends/cli/operation/operation_alias.hpp"
+#include "frontends/cli/operation/size_units.hpp"
+#include "frontends/cli/operation/sweep.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/size_units.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::cli {

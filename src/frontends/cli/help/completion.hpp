@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "frontends/cli/command.hpp"
 #include "frontends/cli/help/description.hpp"
+#include "frontends/cli/text/command.hpp"
 
 namespace ringlet::cli {
 

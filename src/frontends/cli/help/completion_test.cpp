@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/help/commands.hpp"
+#include "frontends/cli/commands.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
 
 namespace ringlet::cli {

@@ -6,7 +6,7 @@
 
 #include "base/value/text.hpp"
 #include "frontends/cli/help/examples.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/value_types.hpp"
 
 namespace ringlet::cli {
 namespace {

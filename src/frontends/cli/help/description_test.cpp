@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "frontends/cli/help/commands.hpp"
+#include "frontends/cli/commands.hpp"
 #include "frontends/cli/run/run.hpp"
 
 namespace ringlet::cli {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "collective/call/call.hpp"
-#include "frontends/cli/bench/bench_operation.hpp"
+#include "frontends/cli/operation/bench_operation.hpp"
 
 namespace ringlet::cli {
 namespace {

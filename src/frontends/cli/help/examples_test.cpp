@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "frontends/cli/help/commands.hpp"
+#include "frontends/cli/commands.hpp"
 #include "frontends/cli/run/run.hpp"
 
 namespace ringlet::cli {

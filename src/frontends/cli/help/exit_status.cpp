@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "frontends/cli/command.hpp"
+#include "frontends/cli/text/command.hpp"
 
 namespace ringlet::cli {
 

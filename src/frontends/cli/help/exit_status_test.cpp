@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/command.hpp"
+#include "frontends/cli/text/command.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "frontends/cli/fill.hpp"
 #include "frontends/cli/help/description.hpp"
-#include "frontends/cli/terminal.hpp"
+#include "frontends/cli/text/fill.hpp"
+#include "frontends/cli/text/terminal.hpp"
 
 namespace ringlet::cli {
 namespace {

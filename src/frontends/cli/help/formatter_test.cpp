@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/help/commands.hpp"
+#include "frontends/cli/commands.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include "frontends/cli/help/exit_status.hpp"
 #include "frontends/cli/help/man_page.hpp"
 #include "frontends/cli/help/reference.hpp"
-#include "frontends/cli/help/suggest.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/suggest.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "os/fs/write_file.hpp"
 
 namespace ringlet::cli {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "frontends/cli/fill.hpp"
 #include "frontends/cli/help/exit_status.hpp"
-#include "frontends/cli/version.hpp"
+#include "frontends/cli/text/fill.hpp"
+#include "frontends/cli/text/version.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/help/commands.hpp"
+#include "frontends/cli/commands.hpp"
 #include "frontends/cli/tool_run_for_test.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "frontends/cli/fill.hpp"
 #include "frontends/cli/help/exit_status.hpp"
+#include "frontends/cli/text/fill.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/golden_for_test.hpp"
-#include "frontends/cli/help/commands.hpp"
+#include "frontends/cli/commands.hpp"
+#include "frontends/cli/text/golden_for_test.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "frontends/cli/peers/peer_build.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/value_types.hpp"
 
 namespace ringlet::cli {
 namespace {

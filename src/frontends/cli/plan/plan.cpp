@@ -4,13 +4,13 @@
 
 #include <memory>
 
-#include "frontends/cli/draw/plan_draw.hpp"
 #include "frontends/cli/plan/plan_compare.hpp"
+#include "frontends/cli/plan/plan_draw.hpp"
 #include "frontends/cli/plan/plan_memory.hpp"
 #include "frontends/cli/plan/plan_report.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
 #include "frontends/cli/plan/what_if.hpp"
-#include "frontends/cli/terminal.hpp"
+#include "frontends/cli/text/terminal.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::cli {

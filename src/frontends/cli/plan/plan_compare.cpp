@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/json_text.hpp"
 #include "frontends/cli/plan/plan_report.hpp"
+#include "frontends/cli/text/json_text.hpp"
 
 namespace ringlet::cli {
 namespace {

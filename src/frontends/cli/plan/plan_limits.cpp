@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/text/plural.hpp"
 
 namespace ringlet::cli {
 namespace {

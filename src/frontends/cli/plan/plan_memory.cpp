@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/settings/settings.hpp"
-#include "frontends/cli/json_text.hpp"
-#include "frontends/cli/plural.hpp"
-#include "os/fs/conf_files.hpp"
+#include "frontends/cli/text/json_text.hpp"
+#include "frontends/cli/text/plural.hpp"
 #include "os/clock.hpp"
+#include "os/fs/conf_files.hpp"
 #include "plan/tuning/user_limits.hpp"
 
 namespace ringlet::cli {

@@ -6,9 +6,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/json_text.hpp"
 #include "frontends/cli/plan/plan_channels.hpp"
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/text/json_text.hpp"
+#include "frontends/cli/text/plural.hpp"
 
 namespace ringlet::cli {
 namespace {

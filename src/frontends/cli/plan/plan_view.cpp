@@ -10,9 +10,9 @@
 
 #include "base/settings/settings.hpp"
 #include "base/value/text.hpp"
-#include "frontends/cli/value_types.hpp"
-#include "os/fs/conf_files.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "os/clock.hpp"
+#include "os/fs/conf_files.hpp"
 #include "plan/channels/graph_file.hpp"
 #include "plan/gpus/gpu_plan.hpp"
 #include "plan/search/channel_search.hpp"

@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/quantity.hpp"
+#include "frontends/cli/text/quantity.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "frontends/cli/topo/topo_paths.hpp"
-#include "frontends/cli/value_types.hpp"
 #include "topology/check/repair.hpp"
 #include "topology/graph/graph.hpp"
 

@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "frontends/cli/draw/chart.hpp"
+#include "frontends/cli/input/topo_source.hpp"
 #include "frontends/cli/results/performance_page.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "os/fs/write_file.hpp"
 
 namespace ringlet::cli {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/golden_for_test.hpp"
+#include "frontends/cli/text/golden_for_test.hpp"
 #include "os/fs/file_tree.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/plural.hpp"
-#include "os/fs/file_tree.hpp"
+#include "frontends/cli/text/plural.hpp"
 #include "os/clock.hpp"
+#include "os/fs/file_tree.hpp"
 #include "os/process/limits.hpp"
 
 namespace ringlet::cli {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "frontends/cli/draw/chart.hpp"
-#include "frontends/cli/fill.hpp"
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/text/fill.hpp"
+#include "frontends/cli/text/plural.hpp"
 
 namespace ringlet::cli {
 namespace {

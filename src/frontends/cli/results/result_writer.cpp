@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/json_text.hpp"
+#include "frontends/cli/input/topo_source.hpp"
 #include "frontends/cli/results/result_file.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
+#include "frontends/cli/text/json_text.hpp"
 #include "os/fs/write_file.hpp"
 
 namespace ringlet::cli {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "frontends/cli/bench/report.hpp"
+#include "frontends/cli/results/report.hpp"
 
 namespace ringlet::cli {
 

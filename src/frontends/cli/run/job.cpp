@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "comm/establish/establish.hpp"
-#include "frontends/cli/command.hpp"
 #include "frontends/cli/run/input_pump.hpp"
 #include "frontends/cli/run/launcher.hpp"
+#include "frontends/cli/text/command.hpp"
 #include "os/net/listener.hpp"
 #include "os/process/env.hpp"
 #include "rendezvous/invitation.hpp"

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "frontends/cli/command.hpp"
 #include "frontends/cli/run/input_pump.hpp"
 #include "frontends/cli/run/lines.hpp"
-#include "os/net/poll.hpp"
+#include "frontends/cli/text/command.hpp"
 #include "os/clock.hpp"
+#include "os/net/poll.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "frontends/cli/run/job.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::cli {

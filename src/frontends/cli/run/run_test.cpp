@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "frontends/cli/input_for_test.hpp"
+#include "frontends/cli/text/input_for_test.hpp"
 #include "frontends/cli/tool_run_for_test.hpp"
 
 namespace ringlet::cli {

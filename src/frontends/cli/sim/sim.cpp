@@ -8,13 +8,13 @@
 #include <cstring>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/quantity.hpp"
 #include "frontends/cli/sim/sim_run.hpp"
 #include "frontends/cli/sim/sim_trace.hpp"
-#include "frontends/cli/terminal.hpp"
-#include "os/fs/file_tree.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/quantity.hpp"
+#include "frontends/cli/text/terminal.hpp"
 #include "os/clock.hpp"
+#include "os/fs/file_tree.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <array>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/quantity.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/quantity.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "base/value/text.hpp"
 #include "bootstrap/root.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/quantity.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/quantity.hpp"
+#include "frontends/cli/text/value_types.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/json_text.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/quantity.hpp"
+#include "frontends/cli/text/json_text.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/quantity.hpp"
 
 namespace ringlet::cli {
 namespace {

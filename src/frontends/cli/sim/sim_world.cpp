@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "comm/peers/peer_info.hpp"
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/text/plural.hpp"
 
 namespace ringlet::cli {
 namespace {

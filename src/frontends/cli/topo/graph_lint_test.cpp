@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "frontends/cli/input/topo_source.hpp"
 #include "frontends/cli/tool_run_for_test.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
 #include "topology/edit/synthetic.hpp"
 
 namespace ringlet::cli {

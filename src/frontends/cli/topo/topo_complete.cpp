@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/json_text.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/quantity.hpp"
-#include "frontends/cli/terminal.hpp"
+#include "frontends/cli/text/json_text.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/quantity.hpp"
+#include "frontends/cli/text/terminal.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "frontends/cli/topo/topo_paths.hpp"
-#include "frontends/cli/value_types.hpp"
 #include "topology/edit/complete.hpp"
 #include "topology/xml/xml_writer.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "frontends/cli/topo/topo_source.hpp"
+#include "frontends/cli/input/topo_source.hpp"
 #include "topology/graph/merge_nics.hpp"
 #include "topology/xml/xml_writer.hpp"
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "frontends/cli/topo/topo_source.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/input/topo_source.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "topology/edit/fuse.hpp"
 #include "topology/xml/xml_writer.hpp"
 

@@ -8,10 +8,10 @@
 
 #include "discovery/capture.hpp"
 #include "discovery/nvml.hpp"
-#include "frontends/cli/json_text.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/run/helper_program.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/helper_program.hpp"
+#include "frontends/cli/text/json_text.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "os/fs/write_file.hpp"
 
 namespace ringlet::cli {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/json_text.hpp"
+#include "frontends/cli/text/json_text.hpp"
 #include "frontends/cli/topo/topo_paths.hpp"
 #include "frontends/cli/topo/topo_tree.hpp"
 #include "topology/graph/bandwidth.hpp"

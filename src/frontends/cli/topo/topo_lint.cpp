@@ -6,12 +6,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/emulate/machine_folder.hpp"
-#include "frontends/cli/json_text.hpp"
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/input/machine_folder.hpp"
+#include "frontends/cli/input/topo_source.hpp"
+#include "frontends/cli/text/json_text.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "frontends/cli/topo/graph_lint.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
-#include "frontends/cli/value_types.hpp"
 #include "topology/lint/element_count.hpp"
 #include "topology/lint/lint.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
-#include "frontends/cli/command.hpp"
+#include "frontends/cli/text/command.hpp"
 
 namespace ringlet::cli {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/json_text.hpp"
-#include "frontends/cli/terminal.hpp"
+#include "frontends/cli/text/json_text.hpp"
+#include "frontends/cli/text/terminal.hpp"
 #include "os/process/env.hpp"
 #include "topology/paths/locality.hpp"
 

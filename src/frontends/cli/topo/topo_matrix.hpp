@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "frontends/cli/command.hpp"
+#include "frontends/cli/text/command.hpp"
 #include "frontends/cli/topo/topo_paths.hpp"
 
 namespace ringlet::cli {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/json_text.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/json_text.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::cli {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/text/plural.hpp"
 #include "os/fs/conf_files.hpp"
 #include "topology/paths/known_drivers.hpp"
 

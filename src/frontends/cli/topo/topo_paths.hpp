@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontends/cli/topo/topo_source.hpp"
+#include "frontends/cli/input/topo_source.hpp"
 #include "topology/paths/paths.hpp"
 
 namespace ringlet::cli {

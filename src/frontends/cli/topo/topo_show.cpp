@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "frontends/cli/terminal.hpp"
+#include "frontends/cli/input/topo_source.hpp"
+#include "frontends/cli/text/terminal.hpp"
 #include "frontends/cli/topo/topo_json.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
 #include "frontends/cli/topo/topo_tree.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/process/env.hpp"

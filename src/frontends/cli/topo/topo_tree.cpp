@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/text/plural.hpp"
 #include "topology/graph/bandwidth.hpp"
 #include "topology/view/host_tree.hpp"
 #include "topology/view/known_devices.hpp"

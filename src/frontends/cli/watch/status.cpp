@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/plural.hpp"
-#include "frontends/cli/terminal.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/text/plural.hpp"
+#include "frontends/cli/text/terminal.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "frontends/cli/watch/processes.hpp"
 #include "os/fs/write_file.hpp"
 #include "os/net/local_ask.hpp"

@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "base/value/text.hpp"
-#include "frontends/cli/terminal.hpp"
-#include "frontends/cli/topo/topo_source.hpp"
-#include "frontends/cli/value_types.hpp"
+#include "frontends/cli/input/topo_source.hpp"
+#include "frontends/cli/text/terminal.hpp"
+#include "frontends/cli/text/value_types.hpp"
 #include "frontends/cli/watch/trace_report.hpp"
 #include "os/fs/file_tree.hpp"
 #include "os/fs/write_file.hpp"

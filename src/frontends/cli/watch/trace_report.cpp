@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "frontends/cli/json_text.hpp"
-#include "frontends/cli/plural.hpp"
+#include "frontends/cli/text/json_text.hpp"
+#include "frontends/cli/text/plural.hpp"
 #include "watch/findings.hpp"
 
 namespace ringlet::cli {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "comm/establish/split.hpp"
-#include "comm/process/clock.hpp"
+#include "comm/service/clock.hpp"
 
 namespace ringlet::torch_api {
 

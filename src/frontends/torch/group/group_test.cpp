@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "comm/establish/ranks_for_test.hpp"
-#include "frontends/torch/group/store_for_test.hpp"
+#include "frontends/torch/store/store_for_test.hpp"
 
 namespace ringlet::torch_api {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "comm/process/clock.hpp"
-#include "frontends/torch/group/formation.hpp"
+#include "comm/service/clock.hpp"
+#include "frontends/torch/store/formation.hpp"
 
 namespace ringlet::torch_api {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <thread>
 
-#include "comm/process/clock.hpp"
-#include "frontends/torch/group/store_for_test.hpp"
-#include "frontends/torch/process.hpp"
+#include "comm/service/clock.hpp"
+#include "frontends/torch/store/store_for_test.hpp"
+#include "frontends/torch/tensors/process.hpp"
 
 namespace ringlet::torch_api {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "frontends/torch/process.hpp"
+#include "frontends/torch/tensors/process.hpp"
 
 namespace ringlet::torch_api {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/control/beacon.hpp"
-#include "frontends/torch/group/key_store.hpp"
+#include "frontends/torch/store/key_store.hpp"
 
 namespace ringlet::torch_api {
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "frontends/torch/group/store_for_test.hpp"
-#include "frontends/torch/process.hpp"
+#include "frontends/torch/store/store_for_test.hpp"
+#include "frontends/torch/tensors/process.hpp"
 
 namespace ringlet::torch_api {
 namespace {

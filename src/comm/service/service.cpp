@@ -1,0 +1,98 @@
+#include "comm/service/service.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace ringlet::comm {
+
+Result<std::unique_ptr<Service>> Service::Start(std::string name, os::Logger& logger) {
+  std::unique_ptr<Service> service(new Service(std::move(name), logger));
+  RINGLET_TRY_ASSIGN(service->driver_, os::SocketDriver::Create());
+  RINGLET_TRY(service->StartThread({}));
+  return service;
+}
+
+Result<std::unique_ptr<Service>> Service::Prepare(std::string name, os::Logger& logger,
+                                                  std::function<void()> begin) {
+  std::unique_ptr<Service> service(new Service(std::move(name), logger));
+  RINGLET_TRY_ASSIGN(service->driver_,
+                     os::SocketDriver::Create([raw = service.get(), begin = std::move(begin)] {
+                       return raw->StartThread(begin);
+                     }));
+  return service;
+}
+
+Status Service::StartThread(const std::function<void()>& begin) {
+  RINGLET_TRY_ASSIGN(thread_, os::StartThread("to serve control connections",
+                                              [this, begin](const std::stop_token&) {
+                                                os::BecomeServiceThread(name_.c_str());
+                                                Begin();
+                                                if (begin) begin();
+                                                driver_->Run();
+                                                near_memory_.reset();
+                                              }));
+  return Ok();
+}
+
+void Service::Begin() {
+  {
+    const std::lock_guard lock(places_mutex_);
+    thread_id_ = std::this_thread::get_id();
+  }
+  GoNear();
+}
+
+Service::~Service() {
+  if (!thread_.joinable()) return;
+  driver_->Post([this] { driver_->Stop(); });
+  thread_.join();
+}
+
+void Service::RunNear(const topology::CpuSet& cpus, std::uint32_t numa_node) {
+  {
+    const std::lock_guard lock(places_mutex_);
+    places_.push_back({cpus, numa_node});
+    if (thread_id_ == std::thread::id()) return;  // it looks when it begins
+  }
+  driver_->Post([this] { GoNear(); });
+}
+
+void Service::GoNear() {
+  std::vector<Home> places;
+  {
+    const std::lock_guard lock(places_mutex_);
+    // It has begun, and the thread to which the driver was lent is about to return it.
+    if (thread_id_ != std::this_thread::get_id()) return driver_->Post([this] { GoNear(); });
+    places.swap(places_);
+  }
+  for (const Home& home : places) GoNear(home);
+}
+
+void Service::GoNear(const Home& home) {
+  const bool first = near_.empty();
+  near_ = near_.JoinedWith(home.cpus);
+  const Status moved = os::RunOn(near_.ranges());
+  if (!moved.ok())
+    logger_.Log(LogLevel::kInfo, Subsystem::kInit, std::nullopt, moved.error().message);
+  // Data that several ranks share lie where they are used first.
+  if (first) near_node_ = home.numa_node;
+  if (near_node_ != home.numa_node) near_node_.reset();
+  if (!near_node_) near_memory_.reset();
+  if (near_node_ && !near_memory_) near_memory_.emplace(*near_node_);
+}
+
+std::shared_ptr<const void> Service::TakeSeat() {
+  ranks_->fetch_add(1);
+  return {ranks_.get(), [ranks = ranks_](const void*) { ranks->fetch_sub(1); }};
+}
+
+std::size_t ThreadForNextRank(std::span<const std::uint32_t> ranks, std::size_t threads_max) {
+  // By the block, so that ranks next to each other, which have most to say to each other, are
+  // mostly on one thread.
+  const auto blocks = [](std::uint32_t count) { return count / kRanksOfAThread; };
+  const auto least = std::ranges::min_element(ranks, {}, blocks);
+  if (blocks(*least) > 0 && ranks.size() < threads_max) return ranks.size();
+  return static_cast<std::size_t>(least - ranks.begin());
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,34 @@
+#include "frontends/c_api/handle/guard.hpp"
+
+#include <fmt/format.h>
+
+namespace ringlet::c_api {
+
+ncclResult_t Report(std::string_view function, const Error& error) noexcept {
+  try {
+    Remember(error);
+    if (const auto process = LookAtProcess(); process.ok())
+      (*process)->logger().Log(
+          LogLevel::kWarn, Subsystem::kCall, std::nullopt,
+          fmt::format("{}: {}: {}", function, CodeName(error.code), error.message), error.file,
+          error.line);
+  } catch (const std::bad_alloc&) {
+    // The message and the log line need memory; the caller gets the code without them.
+  }
+  return ToResult(error.code);
+}
+
+ncclResult_t ReportUnexpected(std::string_view function, const std::exception& thrown) noexcept {
+  try {
+    return Report(function, Error{Code::kSystem, std::string("unexpected: ") + thrown.what()});
+  } catch (const std::bad_alloc&) {
+    return ToResult(Code::kSystem);
+  }
+}
+
+Status RequireNonNull(const void* pointer, std::string_view name) {
+  if (pointer) return Ok();
+  return Error{Code::kInvalidArgument, fmt::format("{} is NULL", name)};
+}
+
+}  // namespace ringlet::c_api
