@@ -166,10 +166,13 @@ std::size_t SentToOtherHosts(Algorithm algorithm, Rank self) {
 }
 
 TEST(Algorithms, BetweenFourHostsAreWhatTheirNamesSay) {
-  EXPECT_EQ(SentToOtherHosts(Algorithm::kHierarchical, Rank{0}), 6u) << "around the ring, twice";
-  EXPECT_EQ(SentToOtherHosts(Algorithm::kHierarchicalDoubling, Rank{0}), 2u) << "rounds";
-  EXPECT_EQ(SentToOtherHosts(Algorithm::kHierarchicalDirect, Rank{0}), 3u) << "one to each";
-  EXPECT_EQ(SentToOtherHosts(Algorithm::kHierarchicalDirect, Rank{1}), 0u);
+  EXPECT_EQ(SentToOtherHosts(Hierarchical(Within::kLinks, Between::kRing), Rank{0}), 6u)
+      << "around the ring, twice";
+  EXPECT_EQ(SentToOtherHosts(Hierarchical(Within::kLinks, Between::kDoubling), Rank{0}), 2u)
+      << "rounds";
+  EXPECT_EQ(SentToOtherHosts(Hierarchical(Within::kLinks, Between::kDirect), Rank{0}), 3u)
+      << "one to each";
+  EXPECT_EQ(SentToOtherHosts(Hierarchical(Within::kLinks, Between::kDirect), Rank{1}), 0u);
 }
 
 TEST(Algorithms, HaveNamesThatAreReadBack) {

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "collective/algorithm/algorithm.hpp"
+
 namespace ringlet::collective {
 namespace {
 
@@ -133,5 +135,44 @@ Schedule DisseminationBarrier(Seat seat, std::size_t count) {
   }
   return schedule;
 }
+
+std::uint64_t HeldDoublesNs(const CallCost& one) {
+  std::uint64_t time = AddingBlocksNs(one);
+  for (std::uint64_t held = 1; held < one.ranks; held *= 2)
+    time += one.Round(held, held * one.bytes);
+  return time;
+}
+
+namespace {
+
+std::uint64_t BruckAllToAllNs(const CallCost& one) {
+  std::uint64_t time = 0;
+  for (std::uint64_t distance = 1; distance < one.ranks; distance *= 2) {
+    const std::uint64_t packed = one.ranks / 2 * one.bytes;
+    time += one.Round(distance, packed) + 2 * one.Reducing(packed);  // packs as fast as it reduces
+  }
+  return time;
+}
+
+std::uint64_t DisseminationNs(const CallCost& one) {
+  std::uint64_t time = 0;
+  for (std::uint64_t distance = 1; distance < one.ranks; distance *= 2)
+    time += one.Round(distance, 0);
+  return time;
+}
+
+constexpr AlgorithmCase kBruckCases[] = {
+    {CallKind::kAllGather, Everywhere, OverNumbers<BruckAllGather>, HeldDoublesNs},
+    {CallKind::kAllToAll, Everywhere, OverNumbers<BruckAllToAll>, BruckAllToAllNs},
+};
+
+constexpr AlgorithmCase kDisseminationCases[] = {
+    {CallKind::kBarrier, Everywhere, OverNumbers<DisseminationBarrier>, DisseminationNs},
+};
+
+}  // namespace
+
+constinit const AlgorithmRow kBruckRow{"bruck", kBruckCases};
+constinit const AlgorithmRow kDisseminationRow{"dissemination", kDisseminationCases};
 
 }  // namespace ringlet::collective

@@ -7,6 +7,7 @@
 #pragma once
 #include <cstddef>
 
+#include "collective/algorithm/call_cost.hpp"
 #include "collective/algorithm/direct.hpp"
 #include "collective/exec/schedule.hpp"
 
@@ -25,5 +26,9 @@ Schedule BruckAllToAll(Seat seat, std::size_t count);
 /// Source Hensgen, Finkel, Manber, "Two algorithms for barrier synchronization", Int. J. Parallel
 ///        Programming 17 (1988).
 Schedule DisseminationBarrier(Seat seat, std::size_t count);
+
+/// The time of an all-gather, or backwards of a reduce-scatter, in which each rank holds twice as
+/// many blocks after each round.
+std::uint64_t HeldDoublesNs(const CallCost& one);
 
 }  // namespace ringlet::collective

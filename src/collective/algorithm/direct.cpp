@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "collective/algorithm/algorithm.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::collective {
@@ -139,5 +140,42 @@ Schedule DirectReduce(std::span<const Rank> order, Rank self, Rank root, std::si
   schedule.steps.back().finishes = true;
   return schedule;
 }
+
+namespace {
+
+std::uint64_t ToEachNs(const CallCost& one) {
+  return one.ToEach() + AddingBlocksNs(one);
+}
+
+/// Every rank adds up what all others have.
+std::uint64_t DirectAllReduceNs(const CallCost& one) {
+  return one.ToEach() + (one.ranks - 1) * one.Reducing(one.bytes);
+}
+
+std::uint64_t DirectBroadcastNs(const CallCost& one) {
+  return one.ToEach() + (one.ranks - 1) * AddingNs(one);
+}
+
+/// From or to one rank.
+std::uint64_t DirectGatherNs(const CallCost& one) {
+  return one.Burst(one.slowest(), one.ranks - 1, (one.ranks - 1) * one.bytes);
+}
+
+// On one host the other algorithms for calls without a block for each rank are as quick.
+constexpr AlgorithmCase kDirectCases[] = {
+    {CallKind::kAllReduce, AmongHosts, OverOrder<DirectAllReduce>, DirectAllReduceNs},
+    {CallKind::kBarrier, AmongHosts, OverOrder<DirectAllReduce>, DirectAllReduceNs},
+    {CallKind::kBroadcast, AmongHosts, OverOrderWithRoot<DirectBroadcast>, DirectBroadcastNs},
+    {CallKind::kReduce, AmongHosts, OverOrderWithRoot<DirectReduce>, DirectBroadcastNs},
+    {CallKind::kAllGather, Everywhere, OverNumbers<DirectAllGather>, ToEachNs},
+    {CallKind::kReduceScatter, Everywhere, OverNumbers<DirectReduceScatter>, ToEachNs},
+    {CallKind::kAllToAll, Everywhere, OverNumbers<DirectAllToAll>, ToEachNs},
+    {CallKind::kGather, Everywhere, OverNumbersWithRoot<DirectGather>, DirectGatherNs},
+    {CallKind::kScatter, Everywhere, OverNumbersWithRoot<DirectScatter>, DirectGatherNs},
+};
+
+}  // namespace
+
+constinit const AlgorithmRow kDirectRow{"direct", kDirectCases};
 
 }  // namespace ringlet::collective

@@ -4,6 +4,8 @@
 #include <bit>
 #include <vector>
 
+#include "collective/algorithm/algorithm.hpp"
+#include "collective/algorithm/bruck.hpp"
 #include "collective/algorithm/ring.hpp"
 #include "ringlet/status.hpp"
 
@@ -199,5 +201,56 @@ Schedule DoublingAllGather(Seat seat, std::size_t count) {
   }
   return schedule;
 }
+
+namespace {
+
+/// Before and after doubling where the number of ranks is no power of two.
+std::uint64_t FoldNs(const CallCost& one) {
+  if (std::has_single_bit(one.ranks)) return 0;
+  return 2 * (one.Hop(one.model.local) + one.Moving(one.model.local, one.bytes)) +
+         one.Reducing(one.bytes);
+}
+
+std::uint64_t DoublingAllReduceNs(const CallCost& one) {
+  std::uint64_t time = FoldNs(one);
+  for (std::uint64_t distance = 1; distance * 2 <= one.ranks; distance *= 2)
+    time += one.Round(distance, one.bytes) + one.Reducing(one.bytes);
+  return time;
+}
+
+std::uint64_t HalvingAllReduceNs(const CallCost& one) {
+  std::uint64_t time = FoldNs(one), part = one.bytes / 2;
+  for (std::uint64_t distance = 1; distance * 2 <= one.ranks; distance *= 2, part /= 2)
+    time += 2 * one.Round(distance, part) + one.Reducing(part);
+  return time;
+}
+
+std::uint64_t HalvingReduceScatterNs(const CallCost& one) {
+  const std::uint64_t fold =
+      std::has_single_bit(one.ranks)
+          ? 0
+          : 2 * one.Hop(one.model.local) + one.Moving(one.model.local, one.ranks * one.bytes);
+  return fold + HeldDoublesNs(one);
+}
+
+bool AmongPowerOfTwo(const Layout& layout) {
+  return std::has_single_bit(layout.order.size());
+}
+
+constexpr AlgorithmCase kDoublingCases[] = {
+    {CallKind::kAllReduce, Everywhere, OverOrder<DoublingAllReduce>, DoublingAllReduceNs},
+    {CallKind::kAllGather, AmongPowerOfTwo, OverNumbers<DoublingAllGather>, HeldDoublesNs},
+};
+
+constexpr AlgorithmCase kHalvingCases[] = {
+    {CallKind::kAllReduce, Everywhere, OverOrder<HalvingAllReduce>, HalvingAllReduceNs},
+    {CallKind::kReduceScatter, Everywhere, OverNumbers<HalvingReduceScatter>,
+     HalvingReduceScatterNs},
+};
+
+}  // namespace
+
+constinit const AlgorithmRow kDoublingRow{"doubling", kDoublingCases};
+constinit const AlgorithmRow kHalvingRow{"halving", kHalvingCases};
 
 }  // namespace ringlet::collective

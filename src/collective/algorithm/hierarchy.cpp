@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collective/algorithm/algorithm.hpp"
 #include "collective/algorithm/ring.hpp"
 #include "collective/algorithm/tree.hpp"
 #include "ringlet/status.hpp"
@@ -192,5 +193,99 @@ Schedule HierarchicalReduceScatter(const Groups& groups, Rank self, std::size_t 
   }
   return schedule;
 }
+
+namespace {
+
+bool AmongHostsOfSeveral(const Layout& layout) {
+  return AmongHosts(layout) && LargestOf(layout.groups) > 1;
+}
+
+template <Between between>
+CallParts LinkedAllReduce(const Call& call, CallPlace place, const Layout& layout) {
+  const std::size_t shards = call.kind == CallKind::kBarrier
+                                 ? 1
+                                 : ShardsOf(layout.groups, call.count, layout.shard_elements_min);
+  return OnePart(HierarchicalAllReduce(layout.groups, shards, between, place.self, call.count));
+}
+
+template <Between between>
+CallParts LinkedBroadcast(const Call& call, CallPlace place, const Layout& layout) {
+  return OnePart(HierarchicalBroadcast(layout.groups, between, place.self, call.root, call.count));
+}
+
+template <Between between>
+CallParts LinkedReduce(const Call& call, CallPlace place, const Layout& layout) {
+  return OnePart(HierarchicalReduce(layout.groups, between, place.self, call.root, call.count));
+}
+
+CallParts LinkedAllGather(const Call& call, CallPlace place, const Layout& layout) {
+  return OnePart(HierarchicalAllGather(layout.groups, place.self, call.count));
+}
+
+CallParts LinkedReduceScatter(const Call& call, CallPlace place, const Layout& layout) {
+  return OnePart(HierarchicalReduceScatter(layout.groups, place.self, call.count));
+}
+
+/// The ranks that have a shard talk with all mates, and at once with other hosts.
+template <Between between>
+std::uint64_t LinkedAllReduceNs(const CallCost& one) {
+  const std::uint64_t rails =
+      ShardsOf(one.layout.groups, one.call.count, one.layout.shard_elements_min);
+  const std::uint64_t shard = one.bytes / rails;
+  const std::uint64_t near = std::max((one.mates - 1) * shard, one.bytes - shard);
+  return 2 * one.Burst(one.model.local, one.mates - 1, near) +
+         one.Reducing((one.mates - 1) * shard) + RailsNs(one, between, rails);
+}
+
+/// Between hosts, then from one rank of a host to all others of it by a binomial tree.
+template <Between between>
+std::uint64_t LinkedBroadcastNs(const CallCost& one) {
+  if constexpr (between == Between::kRing) return PipelineNs(one);
+  const std::uint64_t to_mates =
+      one.Rounds(one.mates) *
+      (one.Hop(one.model.local) + one.Moving(one.model.local, one.bytes) + AddingNs(one));
+  return RailWithRootNs(one, between) + to_mates;
+}
+
+std::uint64_t LinkedAllGatherNs(const CallCost& one) {
+  return AddingBlocksNs(one) +
+         one.Burst(one.model.remote, one.hosts - 1,
+                   (one.ranks - one.mates) * one.bytes * one.mates) +
+         one.Burst(one.model.local, (one.mates - 1) * one.hosts, one.ranks * one.bytes);
+}
+
+template <Between between>
+constexpr AlgorithmCase kLinkedAllReduceCase{CallKind::kAllReduce, AmongHostsOfSeveral,
+                                             LinkedAllReduce<between>, LinkedAllReduceNs<between>};
+template <Between between>
+constexpr AlgorithmCase kLinkedBroadcastCase{CallKind::kBroadcast, AmongHostsOfSeveral,
+                                             LinkedBroadcast<between>, LinkedBroadcastNs<between>};
+template <Between between>
+constexpr AlgorithmCase kLinkedReduceCase{CallKind::kReduce, AmongHostsOfSeveral,
+                                          LinkedReduce<between>, LinkedBroadcastNs<between>};
+
+constexpr AlgorithmCase kLinkedRingCases[] = {
+    kLinkedAllReduceCase<Between::kRing>,
+    kLinkedBroadcastCase<Between::kRing>,
+    kLinkedReduceCase<Between::kRing>,
+    {CallKind::kAllGather, AmongHostsOfSeveral, LinkedAllGather, LinkedAllGatherNs},
+    {CallKind::kReduceScatter, AmongHostsOfSeveral, LinkedReduceScatter, LinkedAllGatherNs},
+};
+
+template <Between between>
+constexpr AlgorithmCase kLinkedCases[] = {
+    kLinkedAllReduceCase<between>,
+    kLinkedBroadcastCase<between>,
+    kLinkedReduceCase<between>,
+    {CallKind::kBarrier, AmongHostsOfSeveral, LinkedAllReduce<between>, LinkedAllReduceNs<between>},
+};
+
+}  // namespace
+
+constinit const AlgorithmRow kHierarchicalRows[] = {
+    {"hierarchical", kLinkedRingCases},
+    {"hierarchical_doubling", kLinkedCases<Between::kDoubling>},
+    {"hierarchical_direct", kLinkedCases<Between::kDirect>},
+};
 
 }  // namespace ringlet::collective

@@ -6,16 +6,13 @@
 #pragma once
 #include <cstddef>
 
-#include "collective/algorithm/rails.hpp"
 #include "collective/algorithm/groups.hpp"
+#include "collective/algorithm/layout.hpp"
+#include "collective/algorithm/rails.hpp"
 #include "collective/exec/schedule.hpp"
 
 namespace ringlet::collective {
 
-/// Elements that are worth a message between hosts of their own. 8 bytes among 8 ranks on 4 hosts
-/// in namespaces took 0.70 to 0.94 ms in one shard, 0.93 to 1.20 in two, 4 KiB the same with two
-/// thirds of the processor's time, 16 KiB 10 % more (docs/performance.md).
-inline constexpr std::size_t kShardElementsMin = 1024;
 /// Into how many shards of at least so many elements `count` are cut: at least one, at most as many
 /// as the smallest host has ranks.
 std::size_t ShardsOf(const Groups& groups, std::size_t count,

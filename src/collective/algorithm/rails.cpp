@@ -1,5 +1,6 @@
 #include "collective/algorithm/rails.hpp"
 
+#include "collective/algorithm/algorithm.hpp"
 #include "collective/algorithm/direct.hpp"
 #include "collective/algorithm/doubling.hpp"
 #include "collective/algorithm/ring.hpp"
@@ -56,6 +57,36 @@ Schedule OnRail(Schedule schedule, std::span<const Rank> rail) {
   for (Step& step : schedule.steps)
     if (Talks(step.kind)) step.peer = rail[Index(step.peer)];
   return schedule;
+}
+
+std::uint64_t RailsNs(const CallCost& one, Between between, std::uint64_t rails) {
+  const LinkCost& remote = one.model.remote;
+  switch (between) {
+    case Between::kRing:
+      return 2 * (one.hosts - 1) * one.Together(rails, 0) +
+             one.Moving(remote, 2 * (one.bytes - one.bytes / one.hosts));
+    case Between::kDoubling: return one.Rounds(one.hosts) * one.Together(rails, one.bytes);
+    case Between::kDirect:
+      return one.Burst(remote, one.hosts - 1, (one.hosts - 1) * one.bytes) +
+             (rails - 1) * (one.hosts - 1) * (remote.overhead_ns / 5) +
+             (one.hosts - 1) * one.Reducing(one.bytes / rails);
+  }
+  return 0;
+}
+
+std::uint64_t RailWithRootNs(const CallCost& one, Between between) {
+  const LinkCost& remote = one.model.remote;
+  switch (between) {
+    case Between::kRing:
+      return (one.hosts - 1) * one.Hop(remote) + one.Moving(remote, one.bytes) + AddingNs(one);
+    case Between::kDoubling:
+      return one.Rounds(one.hosts) *
+             (one.Hop(remote) + one.Moving(remote, one.bytes) + AddingNs(one));
+    case Between::kDirect:
+      return one.Burst(remote, one.hosts - 1, (one.hosts - 1) * one.bytes) +
+             (one.hosts - 1) * AddingNs(one);
+  }
+  return 0;
 }
 
 }  // namespace ringlet::collective

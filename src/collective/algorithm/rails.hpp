@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "collective/algorithm/call_cost.hpp"
 #include "collective/algorithm/groups.hpp"
 #include "collective/exec/schedule.hpp"
 
@@ -32,5 +33,10 @@ Schedule RailReduce(std::span<const Rank> rail, Between between, Rank self, Rank
 
 /// A schedule among ranks 0 to n - 1 as one among the ranks of `rail`.
 Schedule OnRail(Schedule schedule, std::span<const Rank> rail);
+
+/// The time of all rails of a hierarchical all-reduce, between hosts alone.
+std::uint64_t RailsNs(const CallCost& one, Between between, std::uint64_t rails);
+/// The same of a broadcast or a reduce from or to one rank of each host.
+std::uint64_t RailWithRootNs(const CallCost& one, Between between);
 
 }  // namespace ringlet::collective

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "collective/algorithm/algorithm.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::collective {
@@ -121,6 +122,37 @@ Schedule RingReduce(std::span<const Rank> order, Rank self, Rank root, std::size
   }
   if (!is_root) schedule.Send(ring.next(), hops > 0 ? sum : Input(), count);
   return schedule;
+}
+
+namespace {
+
+std::uint64_t RingAllReduceNs(const CallCost& one) {
+  const std::uint64_t share = one.bytes / one.ranks;
+  return 2 * (one.ranks - 1) * (one.Hop(one.slowest()) + one.Moving(one.slowest(), share)) +
+         (one.ranks - 1) * one.Reducing(share);
+}
+
+std::uint64_t RingAllGatherNs(const CallCost& one) {
+  return AddingBlocksNs(one) +
+         (one.ranks - 1) * (one.Hop(one.slowest()) + one.Moving(one.slowest(), one.bytes));
+}
+
+constexpr AlgorithmCase kRingCases[] = {
+    {CallKind::kAllReduce, Everywhere, OverOrder<RingAllReduce>, RingAllReduceNs},
+    {CallKind::kAllGather, Everywhere, OverOrder<RingAllGather>, RingAllGatherNs},
+    {CallKind::kReduceScatter, Everywhere, OverOrder<RingReduceScatter>, RingAllGatherNs},
+    {CallKind::kBroadcast, Everywhere, OverOrderWithRoot<RingBroadcast>, PipelineNs},
+    {CallKind::kReduce, Everywhere, OverOrderWithRoot<RingReduce>, PipelineNs},
+};
+
+}  // namespace
+
+constinit const AlgorithmRow kRingRow{"ring", kRingCases};
+
+std::uint64_t PipelineNs(const CallCost& one) {
+  return (one.ranks - one.hosts) * one.Hop(one.model.local) +
+         (one.hosts - 1) * one.Hop(one.model.remote) + one.Moving(one.slowest(), one.bytes) +
+         AddingNs(one);
 }
 
 }  // namespace ringlet::collective

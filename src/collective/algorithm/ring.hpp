@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 
+#include "collective/algorithm/call_cost.hpp"
 #include "collective/exec/schedule.hpp"
 
 namespace ringlet::collective {
@@ -38,5 +39,8 @@ Schedule RingBroadcast(std::span<const Rank> order, Rank self, Rank root, std::s
 
 /// A pipeline that ends at the root.
 Schedule RingReduce(std::span<const Rank> order, Rank self, Rank root, std::size_t count);
+
+/// The time of such a broadcast or reduce: each hop once, and the bytes over the slowest link.
+std::uint64_t PipelineNs(const CallCost& one);
 
 }  // namespace ringlet::collective

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "collective/algorithm/algorithm.hpp"
 #include "collective/algorithm/bruck.hpp"
 #include "collective/algorithm/direct.hpp"
 #include "ringlet/status.hpp"
@@ -290,5 +291,143 @@ std::string ToText(const CallParts& parts) {
   }
   return text;
 }
+
+std::size_t SharedShardsOf(const Call& call, const Layout& layout) {
+  const std::size_t mates = SmallestOf(layout.sharing);
+  if (LargestOf(layout.sharing) != mates) return 1;
+  const bool block_each =
+      call.kind == CallKind::kAllGather || call.kind == CallKind::kReduceScatter;
+  const std::size_t shard = block_each ? call.count : call.count / mates;
+  return shard >= layout.shard_elements_min ? mates : 1;
+}
+
+std::size_t SharedPiecesOf(const Call& call, const Layout& layout) {
+  return std::clamp<std::size_t>(call.count / layout.piece_elements_min, 1, kPiecesMax);
+}
+
+namespace {
+
+bool AmongSharingHosts(const Layout& layout) {
+  return AmongHosts(layout) && LargestOf(layout.groups) > 1 && !layout.sharing.empty();
+}
+
+bool AmongSharingHostsInOrder(const Layout& layout) {
+  return AmongSharingHosts(layout) && AreInRankOrder(layout.sharing);
+}
+
+template <Between between>
+CallParts BuildSharedAllReduce(const Call& call, CallPlace place, const Layout& layout) {
+  const bool barrier = call.kind == CallKind::kBarrier;
+  return SharedAllReduce(layout.sharing, barrier ? 1 : SharedShardsOf(call, layout),
+                         barrier ? 1 : SharedPiecesOf(call, layout), between, place.self,
+                         call.count);
+}
+
+template <Between between>
+CallParts BuildSharedBroadcast(const Call& call, CallPlace place, const Layout& layout) {
+  return SharedBroadcast(layout.sharing, SharedPiecesOf(call, layout), between, place.self,
+                         call.root, call.count);
+}
+
+template <Between between>
+CallParts BuildSharedReduce(const Call& call, CallPlace place, const Layout& layout) {
+  return SharedReduce(layout.sharing, SharedPiecesOf(call, layout), between, place.self, call.root,
+                      call.count);
+}
+
+CallParts BuildSharedAllGather(const Call& call, CallPlace place, const Layout& layout) {
+  return SharedAllGather(layout.sharing, SharedShardsOf(call, layout), place.self, call.count);
+}
+
+CallParts BuildSharedReduceScatter(const Call& call, CallPlace place, const Layout& layout) {
+  return SharedReduceScatter(layout.sharing, SharedShardsOf(call, layout), place.self, call.count);
+}
+
+/// A post in shared memory costs a processor what a message does, and nothing on its way; data are
+/// written and read there once, through a link twice. (docs/decisions/0071)
+std::uint64_t PostNs(const CallCost& one) {
+  return one.model.local.overhead_ns;
+}
+
+/// Through the memory of a host: so many bytes from one rank to all, or from all to one rank after
+/// the other.
+std::uint64_t HostCopyNs(const CallCost& one, std::uint64_t bytes) {
+  return one.mates == 1 ? 0 : PostNs(one) + one.Moving(one.model.local, bytes) / 2;
+}
+
+/// The same from each rank, added up by all of them.
+std::uint64_t HostReduceNs(const CallCost& one, std::uint64_t bytes) {
+  return HostCopyNs(one, bytes) + (one.mates == 1 ? 0 : one.Reducing(bytes));
+}
+
+/// Times of the whole message, on the host and between hosts: of the pieces but one the shorter is
+/// hidden behind the other, and each takes its way between hosts.
+std::uint64_t InPiecesNs(const CallCost& one, std::uint64_t on_host, std::uint64_t between) {
+  const std::uint64_t pieces = SharedPiecesOf(one.call, one.layout);
+  const std::uint64_t hidden = (pieces - 1) * (std::min(on_host, between) / pieces);
+  return on_host + between - hidden + (pieces - 1) * one.Hop(one.model.remote);
+}
+
+template <Between between>
+std::uint64_t SharedAllReduceNs(const CallCost& one) {
+  return InPiecesNs(one, HostReduceNs(one, one.bytes) + HostCopyNs(one, one.bytes),
+                    RailsNs(one, between, SharedShardsOf(one.call, one.layout)));
+}
+
+template <Between between>
+std::uint64_t SharedBroadcastNs(const CallCost& one) {
+  const bool reduces = one.call.kind == CallKind::kReduce;
+  return InPiecesNs(one, reduces ? HostReduceNs(one, one.bytes) : HostCopyNs(one, one.bytes),
+                    RailWithRootNs(one, between));
+}
+
+std::uint64_t SharedAllGatherNs(const CallCost& one) {
+  const bool reduces = one.call.kind == CallKind::kReduceScatter;
+  const std::uint64_t far = (one.ranks - one.mates) * one.bytes;
+  const std::uint64_t ends = reduces ? HostReduceNs(one, one.ranks * one.bytes) + one.Reducing(far)
+                                     : HostCopyNs(one, one.ranks * one.bytes);
+  const std::uint64_t between = one.Burst(one.model.remote, one.hosts - 1, far);
+  if (SharedShardsOf(one.call, one.layout) > 1)
+    return ends + (one.hosts - 1) * PostNs(one) + between;
+  return ends + HostCopyNs(one, one.mates * one.bytes) + between;
+}
+
+template <Between between>
+constexpr AlgorithmCase kSharedAllReduceCase{CallKind::kAllReduce, AmongSharingHosts,
+                                             BuildSharedAllReduce<between>,
+                                             SharedAllReduceNs<between>};
+template <Between between>
+constexpr AlgorithmCase kSharedBroadcastCase{CallKind::kBroadcast, AmongSharingHosts,
+                                             BuildSharedBroadcast<between>,
+                                             SharedBroadcastNs<between>};
+template <Between between>
+constexpr AlgorithmCase kSharedReduceCase{CallKind::kReduce, AmongSharingHosts,
+                                          BuildSharedReduce<between>, SharedBroadcastNs<between>};
+
+constexpr AlgorithmCase kSharedRingCases[] = {
+    kSharedAllReduceCase<Between::kRing>,
+    kSharedBroadcastCase<Between::kRing>,
+    kSharedReduceCase<Between::kRing>,
+    {CallKind::kAllGather, AmongSharingHostsInOrder, BuildSharedAllGather, SharedAllGatherNs},
+    {CallKind::kReduceScatter, AmongSharingHostsInOrder, BuildSharedReduceScatter,
+     SharedAllGatherNs},
+};
+
+template <Between between>
+constexpr AlgorithmCase kSharedCases[] = {
+    kSharedAllReduceCase<between>,
+    kSharedBroadcastCase<between>,
+    kSharedReduceCase<between>,
+    {CallKind::kBarrier, AmongSharingHosts, BuildSharedAllReduce<between>,
+     SharedAllReduceNs<between>},
+};
+
+}  // namespace
+
+constinit const AlgorithmRow kSharedHierarchicalRows[] = {
+    {"hierarchical_shared", kSharedRingCases},
+    {"hierarchical_shared_doubling", kSharedCases<Between::kDoubling>},
+    {"hierarchical_shared_direct", kSharedCases<Between::kDirect>},
+};
 
 }  // namespace ringlet::collective

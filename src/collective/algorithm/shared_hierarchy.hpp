@@ -9,49 +9,29 @@
 #pragma once
 #include <cstddef>
 #include <string>
-#include <variant>
-#include <vector>
 
+#include "collective/algorithm/call_parts.hpp"
+#include "collective/algorithm/groups.hpp"
+#include "collective/algorithm/layout.hpp"
 #include "collective/algorithm/rails.hpp"
 #include "collective/call/call.hpp"
-#include "collective/algorithm/groups.hpp"
-#include "collective/exec/schedule.hpp"
 
 namespace ringlet::collective {
 
-/// Elements of a piece. A piece is long beside the time from one host to another, and its share of
-/// each rank stays in a cache until it goes to another host.
-inline constexpr std::size_t kPieceElementsMin = 256 * 1024;
 inline constexpr std::size_t kPiecesMax = 32;
-
-/// An operation of the ranks of one host through their memory. Averages are sums here: they are
-/// divided on their way between hosts.
-struct HostPart {
-  CallKind kind = CallKind::kAllReduce;
-  Rank root{};            ///< a place among the ranks of the host
-  std::size_t count = 0;  ///< as in Call, among the ranks of the host
-  Place input = {};
-  Place output = {};
-  /// Ranks of the host have talked to other hosts since the part before, which this one needs.
-  bool after_links = false;
-  /// So many of this rank's parts over links are done before it begins.
-  std::size_t links_before = 0;
-  bool operator==(const HostPart&) const = default;
-};
-
-/// Of the whole call: places are in its buffers and in one scratch that all parts share. In order,
-/// parts do what the call says. Parts over links go on, one after the other, beside those on the
-/// host that follow, but for what `links_before` says: neither touches what the other writes.
-using CallPart = std::variant<HostPart, Schedule>;
-struct CallParts {
-  std::size_t scratch_count = 0;
-  std::vector<CallPart> parts = {};
-};
 
 /// Whether each host has as many ranks, ranks 0 to n - 1 on the first one, and so on.
 bool AreInRankOrder(const Groups& hosts);
 
 // The ranks of each of `hosts` in ascending order, two hosts or more.
+
+/// Into how many shards such an algorithm cuts what each host has: as many as the host has ranks,
+/// where all have the same number and each shard has `shard_elements_min`; else 1.
+/// \pre  no broadcast or reduce
+std::size_t SharedShardsOf(const Call& call, const Layout& layout);
+/// Into how many pieces such an algorithm cuts a long message, each of `piece_elements_min` or
+/// more.
+std::size_t SharedPiecesOf(const Call& call, const Layout& layout);
 
 /// \param shards  1, or as many as each host has ranks
 /// \param pieces  1 or more; where there are fewer elements than `pieces * shards`, 1 is meant

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "collective/algorithm/algorithm.hpp"
 #include "collective/algorithm/ring.hpp"
 #include "plan/channels/double_tree.hpp"
 #include "ringlet/status.hpp"
@@ -185,5 +186,52 @@ Schedule DoubleTreeAllReduce(std::span<const Rank> order, Rank self, std::size_t
   }
   return schedule;
 }
+
+namespace {
+
+std::uint64_t BinomialNs(const CallCost& one) {
+  std::uint64_t time = 0;
+  for (std::uint64_t distance = 1; distance < one.ranks; distance *= 2)
+    time +=
+        one.Hop(one.LinkAt(distance)) + one.Moving(one.LinkAt(distance), one.bytes) + AddingNs(one);
+  return time;
+}
+
+/// From a leaf of a binary tree to its root; a rank deals with two children.
+std::uint64_t TreeHopsNs(const CallCost& one) {
+  const LinkCost &local = one.model.local, &remote = one.model.remote;
+  return one.Rounds(one.mates) * (one.Hop(local) + local.overhead_ns) +
+         one.Rounds(one.hosts) * (one.Hop(remote) + remote.overhead_ns);
+}
+
+/// Edges of both trees lead out of a host of several ranks: 8 MiB among 4 hosts of 2 ranks, 1
+/// Gb/s each, took 110 to 123 ms where a ring took 71 to 75 (docs/performance.md).
+std::uint64_t ThroughTreesNs(const CallCost& one) {
+  return one.Moving(one.slowest(), one.hosts > 1 && one.mates > 1 ? 2 * one.bytes : one.bytes);
+}
+
+std::uint64_t DoubleTreeAllReduceNs(const CallCost& one) {
+  return 2 * TreeHopsNs(one) + 2 * ThroughTreesNs(one) + one.Reducing(one.bytes);
+}
+
+std::uint64_t DoubleTreeNs(const CallCost& one) {
+  return TreeHopsNs(one) + ThroughTreesNs(one) + AddingNs(one);
+}
+
+constexpr AlgorithmCase kBinomialCases[] = {
+    {CallKind::kBroadcast, Everywhere, OverOrderWithRoot<BinomialBroadcast>, BinomialNs},
+    {CallKind::kReduce, Everywhere, OverOrderWithRoot<BinomialReduce>, BinomialNs},
+};
+
+constexpr AlgorithmCase kDoubleTreeCases[] = {
+    {CallKind::kAllReduce, Everywhere, OverOrder<DoubleTreeAllReduce>, DoubleTreeAllReduceNs},
+    {CallKind::kBroadcast, Everywhere, OverOrderWithRoot<DoubleTreeBroadcast>, DoubleTreeNs},
+    {CallKind::kReduce, Everywhere, OverOrderWithRoot<DoubleTreeReduce>, DoubleTreeNs},
+};
+
+}  // namespace
+
+constinit const AlgorithmRow kBinomialRow{"binomial", kBinomialCases};
+constinit const AlgorithmRow kDoubleTreeRow{"double_tree", kDoubleTreeCases};
 
 }  // namespace ringlet::collective

@@ -33,7 +33,7 @@ TEST(AlgorithmChoice, AllButSomeForAll) {
   EXPECT_FALSE(choice.Allows(CallKind::kAllReduce, Algorithm::kDoubling));
   EXPECT_TRUE(ParseAlgorithmChoice("all_reduce:hierarchical")
                   .value()
-                  .Allows(CallKind::kAllReduce, Algorithm::kHierarchical));
+                  .Allows(CallKind::kAllReduce, Hierarchical(Within::kLinks, Between::kRing)));
 }
 
 TEST(AlgorithmChoice, SaysWhatIsWrongAndWhatMayBeThere) {

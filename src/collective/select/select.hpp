@@ -16,7 +16,6 @@
 #include "collective/algorithm/algorithm.hpp"
 #include "collective/call/call.hpp"
 #include "collective/select/algorithm_choice.hpp"
-#include "collective/select/cost.hpp"
 #include "collective/select/tuning_table.hpp"
 
 namespace ringlet::collective {

@@ -29,16 +29,21 @@ TEST(Select, LittleTakesFewRoundsAndMuchTakesFewBytes) {
 }
 
 TEST(Select, SeveralHostsShareTheWayOut) {
-  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 64 << 20, 32, 4), Algorithm::kHierarchical);
-  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 64 << 10, 32, 4), Algorithm::kHierarchicalDoubling);
-  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 4), Algorithm::kHierarchicalDirect);
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 64 << 20, 32, 4),
+            Hierarchical(Within::kLinks, Between::kRing));
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 64 << 10, 32, 4),
+            Hierarchical(Within::kLinks, Between::kDoubling));
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 4),
+            Hierarchical(Within::kLinks, Between::kDirect));
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 4, 4), Algorithm::kDirect);
-  EXPECT_EQ(ChosenFor(CallKind::kBarrier, 1, 8, 4), Algorithm::kHierarchicalDirect);
-  EXPECT_EQ(ChosenFor(CallKind::kBroadcast, 8, 8, 4), Algorithm::kHierarchicalDirect);
-  EXPECT_EQ(ChosenFor(CallKind::kReduce, 8, 8, 4), Algorithm::kHierarchicalDirect);
+  EXPECT_EQ(ChosenFor(CallKind::kBarrier, 1, 8, 4), Hierarchical(Within::kLinks, Between::kDirect));
+  EXPECT_EQ(ChosenFor(CallKind::kBroadcast, 8, 8, 4),
+            Hierarchical(Within::kLinks, Between::kDirect));
+  EXPECT_EQ(ChosenFor(CallKind::kReduce, 8, 8, 4), Hierarchical(Within::kLinks, Between::kDirect));
   EXPECT_EQ(ChosenFor(CallKind::kBroadcast, 8 << 20, 8, 4), Algorithm::kRing);
   EXPECT_EQ(ChosenFor(CallKind::kReduce, 8 << 20, 8, 4), Algorithm::kRing);
-  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 128, 64), Algorithm::kHierarchicalDoubling);
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 128, 64),
+            Hierarchical(Within::kLinks, Between::kDoubling));
 }
 
 TEST(Select, OnlyWhatIsAllowed) {
@@ -49,7 +54,8 @@ TEST(Select, OnlyWhatIsAllowed) {
   // Without a second host there is no hierarchy: the rest may be used.
   tuner.choice = ParseAlgorithmChoice("hierarchical").value();
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 1, tuner), Algorithm::kDoubling);
-  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 2, tuner), Algorithm::kHierarchical);
+  EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 2, tuner),
+            Hierarchical(Within::kLinks, Between::kRing));
 }
 
 TEST(Select, MeasurementsGoBeforeTheModelWhereTheyCanBeDone) {

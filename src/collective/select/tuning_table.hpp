@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "collective/algorithm/algorithm.hpp"
-#include "collective/select/cost.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::collective {

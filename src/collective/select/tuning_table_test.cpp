@@ -12,7 +12,8 @@ using testing::HasSubstr;
 const TuningTable kTable({{CallKind::kAllReduce, 8, 4, kAnyBytes, Algorithm::kRing},
                           {CallKind::kAllReduce, 8, 4, 4096, Algorithm::kDoubling},
                           {CallKind::kAllReduce, 4, 1, 1024, Algorithm::kHalving},
-                          {CallKind::kBroadcast, 8, 4, kAnyBytes, Algorithm::kHierarchical}});
+                          {CallKind::kBroadcast, 8, 4, kAnyBytes,
+                           Hierarchical(Within::kLinks, Between::kRing)}});
 
 std::string ErrorOf(const std::string& lines) {
   const auto table = TuningTable::Parse("ringlet-tuning 1\n" + lines, "/x/tuned");

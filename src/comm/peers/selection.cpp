@@ -14,6 +14,8 @@ namespace {
 
 using collective::Algorithm;
 using collective::AlgorithmSet;
+using collective::Between;
+using collective::Within;
 
 AlgorithmSet SetOf(std::initializer_list<Algorithm> algorithms) {
   AlgorithmSet set;
@@ -74,10 +76,12 @@ Result<AlgorithmSet> ReadSelection(std::string_view list) {
 AlgorithmSet OverLinksLike(plan::NcclAlgorithm algorithm) {
   switch (algorithm) {
     case plan::NcclAlgorithm::kRing:
-      return SetOf({Algorithm::kRing, Algorithm::kHierarchical, Algorithm::kHierarchicalShared});
+      return SetOf({Algorithm::kRing, Hierarchical(Within::kLinks, Between::kRing),
+                    Hierarchical(Within::kMemory, Between::kRing)});
     case plan::NcclAlgorithm::kTree:
-      return SetOf({Algorithm::kBinomial, Algorithm::kDoubleTree, Algorithm::kHierarchicalDoubling,
-                    Algorithm::kHierarchicalSharedDoubling});
+      return SetOf({Algorithm::kBinomial, Algorithm::kDoubleTree,
+                    Hierarchical(Within::kLinks, Between::kDoubling),
+                    Hierarchical(Within::kMemory, Between::kDoubling)});
     default: return {};
   }
 }

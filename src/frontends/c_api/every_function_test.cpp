@@ -16,7 +16,7 @@
 
 #include "base/value/prng.hpp"
 #include "frontends/c_api/comms_for_test.hpp"
-#include "frontends/c_api/streams/streams_for_test.hpp"
+#include "frontends/c_api/streams_for_test.hpp"
 
 namespace ringlet::c_api {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "comm/run/no_threads_for_test.hpp"
 #include "frontends/c_api/handle/handles.hpp"
-#include "frontends/c_api/streams/streams_for_test.hpp"
+#include "frontends/c_api/streams_for_test.hpp"
 
 namespace ringlet::c_api {
 namespace {

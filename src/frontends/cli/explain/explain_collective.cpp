@@ -77,15 +77,6 @@ std::string CandidatesText(std::vector<Candidate> candidates, collective::Algori
   return text;
 }
 
-std::string_view WayText(collective::Algorithm way) {
-  switch (way) {
-    case collective::Algorithm::kOneShot: return "the data travel with the call";
-    case collective::Algorithm::kSlices: return "through stages, slice by slice";
-    case collective::Algorithm::kFetch: return "as zero_copy, and other memory is read in place";
-    default: return "on registered memory, or that of threads, itself";
-  }
-}
-
 std::string ScoresText(const std::vector<collective::Score>& scores, std::size_t bytes) {
   std::string text = "\nThrough the memory that the ranks share, blocks of up to\n";
   bool found = false;
@@ -96,7 +87,7 @@ std::string ScoresText(const std::vector<collective::Score>& scores, std::size_t
     text += fmt::format(
         "  {:>12}  {:<9}  {}{}{}{}\n",
         score.bytes_max == collective::kAnyBytes ? "any size" : std::to_string(score.bytes_max),
-        Name(score.algorithm), WayText(score.algorithm),
+        Name(score.algorithm), RowOf(score.algorithm).summary,
         next ? fmt::format("; else {}", Name(*next)) : "",
         score.measured ? "; the tuning file says so" : "", chosen ? "  chosen" : "");
   }

@@ -1,4 +1,4 @@
-#include "collective/select/cost.hpp"
+#include "collective/algorithm/algorithm.hpp"
 
 #include <gtest/gtest.h>
 
@@ -42,27 +42,37 @@ TEST(Cost, OfTheMemoryOfHostsIsAPostAndOneCrossingOfEachByte) {
   // 100 bytes: a post and half of 100 ns to copy, 100 ns more to add up.
   constexpr std::uint64_t kCopy = 150, kReduce = 250;
   for (const Row& row :
-       {Row{kHierarchicalShared, CallKind::kAllReduce, 20'000 + 1000, kReduce + kCopy},
-        Row{kHierarchicalSharedDoubling, CallKind::kAllReduce, 10'000 + 1000, kReduce + kCopy},
-        Row{kHierarchicalSharedDirect, CallKind::kAllReduce, 11'000 + 100, kReduce + kCopy},
-        Row{kHierarchicalShared, CallKind::kBroadcast, 11'000, kCopy},
-        Row{kHierarchicalSharedDoubling, CallKind::kReduce, 11'000 + 100, kReduce},
-        Row{kHierarchicalSharedDirect, CallKind::kReduce, 11'000 + 100, kReduce},
-        Row{kHierarchicalShared, CallKind::kAllGather, 10'000 + 4000, 300 + 500},
-        Row{kHierarchicalShared, CallKind::kReduceScatter, 10'000 + 4000, 1300 + 400 + 300}})
+       {Row{Hierarchical(Within::kMemory, Between::kRing), CallKind::kAllReduce, 20'000 + 1000,
+            kReduce + kCopy},
+        Row{Hierarchical(Within::kMemory, Between::kDoubling), CallKind::kAllReduce, 10'000 + 1000,
+            kReduce + kCopy},
+        Row{Hierarchical(Within::kMemory, Between::kDirect), CallKind::kAllReduce, 11'000 + 100,
+            kReduce + kCopy},
+        Row{Hierarchical(Within::kMemory, Between::kRing), CallKind::kBroadcast, 11'000, kCopy},
+        Row{Hierarchical(Within::kMemory, Between::kDoubling), CallKind::kReduce, 11'000 + 100,
+            kReduce},
+        Row{Hierarchical(Within::kMemory, Between::kDirect), CallKind::kReduce, 11'000 + 100,
+            kReduce},
+        Row{Hierarchical(Within::kMemory, Between::kRing), CallKind::kAllGather, 10'000 + 4000,
+            300 + 500},
+        Row{Hierarchical(Within::kMemory, Between::kRing), CallKind::kReduceScatter, 10'000 + 4000,
+            1300 + 400 + 300}})
     EXPECT_EQ(TimeOf(row.algorithm, row.kind, 100, 8, 2), row.between + row.on_hosts)
         << Name(row.algorithm) << " for " << Name(row.kind);
-  EXPECT_EQ(TimeOf(kHierarchicalSharedDirect, CallKind::kBarrier, 0, 8, 2), 10'000u + 2 * 100);
+  EXPECT_EQ(TimeOf(Hierarchical(Within::kMemory, Between::kDirect), CallKind::kBarrier, 0, 8, 2),
+            10'000u + 2 * 100);
   // All four ranks of a host talk to the other one, and take turns at the card.
   constexpr std::uint64_t kBytes = 4 * kShardElementsMin;
-  EXPECT_EQ(TimeOf(kHierarchicalSharedDoubling, CallKind::kAllReduce, kBytes, 8, 2),
-            10'000 + 3 * 200 + 10 * kBytes + 2 * (100 + kBytes / 2) + kBytes);
+  EXPECT_EQ(
+      TimeOf(Hierarchical(Within::kMemory, Between::kDoubling), CallKind::kAllReduce, kBytes, 8, 2),
+      10'000 + 3 * 200 + 10 * kBytes + 2 * (100 + kBytes / 2) + kBytes);
 }
 
 TEST(Cost, OneRankOfAHostSpeaksForLittle) {
   // In, between, out; all else takes turns at the card.
   const auto time = [](std::size_t bytes) {
-    return TimeOf(Algorithm::kHierarchicalDoubling, CallKind::kAllReduce, bytes, 8, 2);
+    return TimeOf(Hierarchical(Within::kLinks, Between::kDoubling), CallKind::kAllReduce, bytes, 8,
+                  2);
   };
   EXPECT_EQ(time(0), 2u * (1000 + 3 * 100) + 10000);
   EXPECT_GT(time(4 * kShardElementsMin), 2u * (1000 + 3 * 100) + 10000 + 3 * 200);
@@ -70,7 +80,8 @@ TEST(Cost, OneRankOfAHostSpeaksForLittle) {
 
 TEST(Cost, EachWithEachIsOneDelayAndAllMessages) {
   const auto time = [](std::size_t bytes, std::uint32_t ranks, std::uint32_t hosts) {
-    return TimeOf(Algorithm::kHierarchicalDirect, CallKind::kAllReduce, bytes, ranks, hosts);
+    return TimeOf(Hierarchical(Within::kLinks, Between::kDirect), CallKind::kAllReduce, bytes,
+                  ranks, hosts);
   };
   EXPECT_EQ(time(0, 8, 4), 2u * 1100 + 9000 + 3 * 1000);
   // 100 bytes: 100 and 100 ns near, and thrice 1000 between, of a host's card; added up four times.
@@ -104,9 +115,9 @@ TEST(Cost, OfAllReduces) {
   EXPECT_EQ(time(Algorithm::kHalving, 400, 4, 2), 2u * 1300 + 200 + 2 * 12'200 + 100);
   EXPECT_EQ(time(Algorithm::kDoubleTree, 100, 4, 1), 2u * (2 * 1200 + 100) + 100);
   EXPECT_EQ(time(Algorithm::kDoubleTree, 100, 4, 2), 2u * (1200 + 11'000 + 2000) + 100);
-  EXPECT_EQ(time(Algorithm::kHierarchical, 100, 8, 2),
+  EXPECT_EQ(time(Hierarchical(Within::kLinks, Between::kRing), 100, 8, 2),
             2u * (1000 + 3 * 100 + 300) + 300 + 2 * 10'000 + 1000);
-  EXPECT_EQ(time(Algorithm::kHierarchicalDoubling, 100, 8, 4),
+  EXPECT_EQ(time(Hierarchical(Within::kLinks, Between::kDoubling), 100, 8, 4),
             2u * (1000 + 100 + 100) + 100 + 2 * 11'000);
 }
 
@@ -116,14 +127,15 @@ TEST(Cost, OfBroadcastsAndOfTheSameBackwards) {
     std::uint32_t ranks, hosts;
     std::uint64_t broadcast, adding;
   };
-  for (const Row& row : {Row{Algorithm::kBinomial, 4, 2, 1200 + 11'000, 200},
-                         Row{Algorithm::kDoubleTree, 4, 1, 2 * 1200 + 100, 100},
-                         Row{Algorithm::kHierarchicalDoubling, 8, 2, 11'000 + 2 * 1200, 300},
-                         Row{Algorithm::kHierarchicalDoubling, 8, 4, 2 * 11'000 + 1200, 300},
-                         Row{Algorithm::kDirect, 4, 1, 1000 + 3 * 100 + 300, 300},
-                         Row{Algorithm::kHierarchicalDirect, 8, 2, 11'000 + 2 * 1200, 300},
-                         Row{Algorithm::kHierarchicalDirect, 8, 4, 15'000 + 1200, 400},
-                         Row{Algorithm::kRing, 4, 2, 2 * 1100 + 10'000 + 1000, 100}}) {
+  for (const Row& row :
+       {Row{Algorithm::kBinomial, 4, 2, 1200 + 11'000, 200},
+        Row{Algorithm::kDoubleTree, 4, 1, 2 * 1200 + 100, 100},
+        Row{Hierarchical(Within::kLinks, Between::kDoubling), 8, 2, 11'000 + 2 * 1200, 300},
+        Row{Hierarchical(Within::kLinks, Between::kDoubling), 8, 4, 2 * 11'000 + 1200, 300},
+        Row{Algorithm::kDirect, 4, 1, 1000 + 3 * 100 + 300, 300},
+        Row{Hierarchical(Within::kLinks, Between::kDirect), 8, 2, 11'000 + 2 * 1200, 300},
+        Row{Hierarchical(Within::kLinks, Between::kDirect), 8, 4, 15'000 + 1200, 400},
+        Row{Algorithm::kRing, 4, 2, 2 * 1100 + 10'000 + 1000, 100}}) {
     SCOPED_TRACE(testing::Message() << Name(row.algorithm) << ", " << row.hosts << " hosts");
     EXPECT_EQ(TimeOf(row.algorithm, CallKind::kBroadcast, 100, row.ranks, row.hosts),
               row.broadcast);
@@ -138,13 +150,13 @@ TEST(Cost, OfAllGathersAndOfTheSameBackwards) {
     std::uint32_t ranks, hosts;
     std::uint64_t all_gather;
   };
-  for (const Row& row :
-       {Row{Algorithm::kDoubling, 4, 1, 1200 + 1300},
-        Row{Algorithm::kBruck, 4, 2, 1200 + 10'000 + 200 + 4000},
-        Row{Algorithm::kHalving, 3, 1, 2 * 1100 + 300 + 1200 + 1300},
-        Row{Algorithm::kDirect, 4, 1, 1000 + 3 * 100 + 300},
-        Row{Algorithm::kHierarchical, 8, 2, 9000 + 1000 + 16'000 + 1000 + 6 * 100 + 800},
-        Row{Algorithm::kRing, 4, 2, 3 * 11'000}}) {
+  for (const Row& row : {Row{Algorithm::kDoubling, 4, 1, 1200 + 1300},
+                         Row{Algorithm::kBruck, 4, 2, 1200 + 10'000 + 200 + 4000},
+                         Row{Algorithm::kHalving, 3, 1, 2 * 1100 + 300 + 1200 + 1300},
+                         Row{Algorithm::kDirect, 4, 1, 1000 + 3 * 100 + 300},
+                         Row{Hierarchical(Within::kLinks, Between::kRing), 8, 2,
+                             9000 + 1000 + 16'000 + 1000 + 6 * 100 + 800},
+                         Row{Algorithm::kRing, 4, 2, 3 * 11'000}}) {
     SCOPED_TRACE(testing::Message() << Name(row.algorithm) << ", " << row.ranks << " ranks");
     EXPECT_EQ(TimeOf(row.algorithm, CallKind::kAllGather, 100, row.ranks, row.hosts),
               row.all_gather);
