@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "collective/algorithm/algorithm.hpp"
 #include "collective/algorithm/ring.hpp"
 
 namespace ringlet::collective {
 namespace {
 
-Schedule OverRing(const Call& call, CallPlace place, std::span<const Rank> ring,
+Schedule OverRing(const Call& call, CallPlace place, const std::vector<Rank>& ring,
                   std::size_t count) {
-  switch (call.kind) {
-    case CallKind::kBroadcast: return RingBroadcast(ring, place.self, call.root, count);
-    case CallKind::kReduce: return RingReduce(ring, place.self, call.root, count);
-    case CallKind::kAllGather: return RingAllGather(ring, place.self, count);
-    case CallKind::kReduceScatter: return RingReduceScatter(ring, place.self, count);
-    default: return RingAllReduce(ring, place.self, count);
-  }
+  Call share = call;
+  share.count = count;
+  return Build(Algorithm::kRing, share, place, {.order = ring, .groups = {}});
 }
 
 /// Appends the schedule of one channel to that of all.

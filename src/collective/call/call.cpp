@@ -7,10 +7,6 @@
 namespace ringlet::collective {
 namespace {
 
-constexpr std::array<std::string_view, kCallKinds> kCallNames = {
-    "all_reduce",   "all_gather", "reduce_scatter", "broadcast", "reduce",      "all_to_all",
-    "all_to_all_v", "gather",     "scatter",        "barrier",   "send_receive"};
-
 Error Refused(std::string why) {
   return {.code = Code::kInvalidArgument, .message = std::move(why)};
 }
@@ -33,14 +29,10 @@ Status CheckReduction(const Call& call) {
 
 }  // namespace
 
-std::string_view Name(CallKind kind) {
-  return kCallNames[static_cast<std::size_t>(kind)];
-}
-
 std::optional<CallKind> CallKindNamed(std::string_view name) {
-  const auto found = std::find(kCallNames.begin(), kCallNames.end(), name);
-  if (found == kCallNames.end()) return std::nullopt;
-  return static_cast<CallKind>(found - kCallNames.begin());
+  const auto found = std::ranges::find(kCallShapes, name, &CallShape::name);
+  if (found == kCallShapes.end()) return std::nullopt;
+  return static_cast<CallKind>(found - kCallShapes.begin());
 }
 
 Scalar::Scalar(View element) : given_bytes_(element.size()) {
@@ -73,16 +65,8 @@ Result<Overlap> OverlapOf(const Call& call, Rank self, View input, View output) 
 }
 
 double BusFactor(CallKind kind, std::uint32_t ranks) {
-  const double others = (ranks - 1.0) / ranks;
-  switch (kind) {
-    case CallKind::kAllReduce: return 2 * others;
-    case CallKind::kAllGather:
-    case CallKind::kReduceScatter:
-    case CallKind::kAllToAll:
-    case CallKind::kGather:
-    case CallKind::kScatter: return others;
-    default: return 1;
-  }
+  const std::uint8_t shares = ShapeOf(kind).shares_moved;
+  return shares == 0 ? 1 : shares * (ranks - 1.0) / ranks;
 }
 
 Error CountTooLarge(std::size_t count) {

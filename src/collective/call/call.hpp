@@ -31,23 +31,50 @@ enum class CallKind : std::uint8_t {
 };
 inline constexpr std::size_t kCallKinds = 11;
 
+/// Facts of a kind of call.
+struct CallShape {
+  std::string_view name;
+  bool reduces = false;      ///< elements are reduced
+  bool from_root = false;    ///< the root alone has an input
+  bool to_root = false;      ///< the root alone has an output
+  bool input_each = false;   ///< the input has another block for each rank, not one for all
+  bool output_each = false;  ///< the output has a block from each rank
+  bool moves = true;         ///< data of this call itself; not of messages beside it
+  std::uint8_t shares_moved =
+      0;  ///< for BusFactor: how often (n-1)/n of the data are moved; 0: all
+};
+/// By CallKind.
+inline constexpr std::array<CallShape, kCallKinds> kCallShapes = {{
+    {.name = "all_reduce", .reduces = true, .shares_moved = 2},
+    {.name = "all_gather", .output_each = true, .shares_moved = 1},
+    {.name = "reduce_scatter", .reduces = true, .input_each = true, .shares_moved = 1},
+    {.name = "broadcast", .from_root = true},
+    {.name = "reduce", .reduces = true, .to_root = true},
+    {.name = "all_to_all", .input_each = true, .output_each = true, .shares_moved = 1},
+    {.name = "all_to_all_v", .moves = false},
+    {.name = "gather", .to_root = true, .output_each = true, .shares_moved = 1},
+    {.name = "scatter", .from_root = true, .input_each = true, .shares_moved = 1},
+    {.name = "barrier", .moves = false},
+    {.name = "send_receive"},
+}};
+inline const CallShape& ShapeOf(CallKind kind) {
+  return kCallShapes[static_cast<std::size_t>(kind)];
+}
+
 /// "all_reduce", "all_to_all_v", ... Static storage.
-std::string_view Name(CallKind kind);
+inline std::string_view Name(CallKind kind) {
+  return ShapeOf(kind).name;
+}
 /// The inverse. Empty for anything else.
 std::optional<CallKind> CallKindNamed(std::string_view name);
-/// Whether its elements are reduced, and whether one rank is its root.
 inline bool Reduces(CallKind kind) {
-  return kind == CallKind::kAllReduce || kind == CallKind::kReduceScatter ||
-         kind == CallKind::kReduce;
+  return ShapeOf(kind).reduces;
 }
 inline bool HasRoot(CallKind kind) {
-  return kind == CallKind::kBroadcast || kind == CallKind::kReduce || kind == CallKind::kGather ||
-         kind == CallKind::kScatter;
+  return ShapeOf(kind).from_root || ShapeOf(kind).to_root;
 }
-/// Whether each rank has another block for each rank, rather than one for all.
 inline bool PieceEach(CallKind kind) {
-  return kind == CallKind::kReduceScatter || kind == CallKind::kAllToAll ||
-         kind == CallKind::kScatter;
+  return ShapeOf(kind).input_each;
 }
 
 /// The factor of an operation's bandwidth (size over time) that makes it comparable with that of a
@@ -127,22 +154,14 @@ struct CallPlace {
 
 /// Elements of this rank's buffers; 0 where a rank that is not the root has none.
 inline std::size_t InputCount(const Call& call, CallPlace place) {
-  switch (call.kind) {
-    case CallKind::kReduceScatter:
-    case CallKind::kAllToAll: return call.count * place.ranks;
-    case CallKind::kBroadcast: return call.root == place.self ? call.count : 0;
-    case CallKind::kScatter: return call.root == place.self ? call.count * place.ranks : 0;
-    default: return call.count;
-  }
+  const CallShape& shape = ShapeOf(call.kind);
+  if (shape.from_root && call.root != place.self) return 0;
+  return shape.input_each ? call.count * place.ranks : call.count;
 }
 inline std::size_t OutputCount(const Call& call, CallPlace place) {
-  switch (call.kind) {
-    case CallKind::kAllGather:
-    case CallKind::kAllToAll: return call.count * place.ranks;
-    case CallKind::kReduce: return call.root == place.self ? call.count : 0;
-    case CallKind::kGather: return call.root == place.self ? call.count * place.ranks : 0;
-    default: return call.count;
-  }
+  const CallShape& shape = ShapeOf(call.kind);
+  if (shape.to_root && call.root != place.self) return 0;
+  return shape.output_each ? call.count * place.ranks : call.count;
 }
 /// The same in bytes.
 inline std::size_t InputBytes(const Call& call, CallPlace place) {
@@ -158,15 +177,10 @@ inline std::size_t BlockBytes(const Call& call) {
 }
 /// Whether `from` gives data to `to`. (Reductions: before they are reduced.)
 inline bool Gives(const Call& call, Rank from, Rank to) {
-  switch (call.kind) {
-    case CallKind::kBroadcast:
-    case CallKind::kScatter: return from == call.root;
-    case CallKind::kReduce:
-    case CallKind::kGather: return to == call.root;
-    case CallKind::kBarrier:
-    case CallKind::kAllToAllV: return false;
-    default: return true;
-  }
+  const CallShape& shape = ShapeOf(call.kind);
+  if (shape.from_root) return from == call.root;
+  if (shape.to_root) return to == call.root;
+  return shape.moves;
 }
 /// Elements before the block for `to` in the input of every rank, and before that of `from` in the
 /// output.
@@ -174,12 +188,7 @@ inline std::size_t InputIndex(const Call& call, Rank to) {
   return PieceEach(call.kind) ? Index(to) * call.count : 0;
 }
 inline std::size_t OutputIndex(const Call& call, Rank from) {
-  switch (call.kind) {
-    case CallKind::kAllGather:
-    case CallKind::kGather:
-    case CallKind::kAllToAll: return Index(from) * call.count;
-    default: return 0;
-  }
+  return ShapeOf(call.kind).output_each ? Index(from) * call.count : 0;
 }
 /// The same in bytes.
 inline std::size_t InputOffset(const Call& call, Rank to) {
