@@ -154,7 +154,9 @@ CheckReport ReachOf(const SetFacts& facts) {
         why = "cannot begin: no local port is free";
         cure = "see the check of ports";
         break;
-      default: why = fmt::format("failed: {}", pair.why);
+      case Contact::kConnected:
+      case Contact::kStranger:
+      case Contact::kFailed: why = fmt::format("failed: {}", pair.why); break;
     }
     report.findings.push_back({.verdict = FindingVerdict::kError,
                                .host = PairName(facts, pair),

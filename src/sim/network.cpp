@@ -159,7 +159,11 @@ void Network::Carry(const Due& due) {
       if (nodes_[due.target].tick_at != due.when) return;  // overtaken by an earlier one
       nodes_[due.target].tick_at = Instant(0);
       break;
-    default:
+    case EventKind::kNudge:
+    case EventKind::kConnected:
+    case EventKind::kAccepted:
+    case EventKind::kReceived:
+    case EventKind::kClosed:
       if (due.at_nic) return EnterHost(due);
   }
   Enter(due);
@@ -266,7 +270,16 @@ Event Network::EventOf(EventKind what, Parcel& parcel, const MachineNode& node) 
     case EventKind::kClosed:
       return Closed{parcel.line, parcel.detail == kRefused ? "connection refused"
                                                            : "connection closed by the peer"};
-    default: break;
+    case EventKind::kStart:
+    case EventKind::kTick:
+    case EventKind::kNudge:
+    case EventKind::kKill:
+    case EventKind::kSilence:
+    case EventKind::kStop:
+    case EventKind::kContinue:
+    case EventKind::kKillHost:
+    case EventKind::kSilenceHost:
+    case EventKind::kAccepted: break;
   }
   const auto port = static_cast<std::uint16_t>(parcel.detail);  // an ephemeral one
   const HostId from = nodes_[parcel.detail].host;

@@ -25,16 +25,11 @@ std::uint16_t NotANumber(NarrowFormat format) {
 }  // namespace
 
 NarrowFormat FormatOf(DataType type) {
-  switch (type) {
-    case DataType::kFloat16: return {5, 10, true};
-    case DataType::kBfloat16: return {8, 7, true};
-    case DataType::kFloat8e4m3: return {4, 3, false};
-    case DataType::kFloat8e5m2: return {5, 2, true};
-    default: break;
-  }
-  const bool has_narrow_format = false;
-  RINGLET_ASSERT(has_narrow_format);
-  return {};
+  if (type == DataType::kFloat16) return {5, 10, true};
+  if (type == DataType::kBfloat16) return {8, 7, true};
+  if (type == DataType::kFloat8e4m3) return {4, 3, false};
+  RINGLET_ASSERT(type == DataType::kFloat8e5m2);
+  return {5, 2, true};
 }
 
 double Widen(NarrowFormat format, std::uint16_t bits) {

@@ -158,26 +158,21 @@ Address DecodeAddress(Reader& in) {
   Address address;
   address.kind = static_cast<Address::Kind>(in.U8());
   const auto read_ip = [&](std::size_t bytes) {
+    address.port = in.U16();
     const View ip = in.Raw(bytes);
     for (std::size_t i = 0; i < ip.size(); ++i)
       address.ip[i] = std::to_integer<std::uint8_t>(ip[i]);
   };
-  switch (address.kind) {
-    case Address::Kind::kIpv4:
-      address.port = in.U16();
-      read_ip(4);
-      break;
-    case Address::Kind::kIpv6:
-      address.port = in.U16();
-      read_ip(16);
-      address.scope = in.U32();
-      break;
-    case Address::Kind::kUnix:
-      address.path = std::string(AsText(in.Raw(in.U8())));
-      if (address.path.size() > kUnixPathBytesMax) in.Fail();
-      break;
-    case Address::Kind::kNone: break;
-    default: in.Fail();
+  if (address.kind == Address::Kind::kIpv4) {
+    read_ip(4);
+  } else if (address.kind == Address::Kind::kIpv6) {
+    read_ip(16);
+    address.scope = in.U32();
+  } else if (address.kind == Address::Kind::kUnix) {
+    address.path = std::string(AsText(in.Raw(in.U8())));
+    if (address.path.size() > kUnixPathBytesMax) in.Fail();
+  } else if (address.kind != Address::Kind::kNone) {
+    in.Fail();
   }
   return in.ok() ? address : Address();
 }

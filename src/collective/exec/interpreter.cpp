@@ -274,8 +274,12 @@ class RankModel {
       case CallKind::kBroadcast: return {i, root, false};
       case CallKind::kScatter: return {own + i, root, false};
       case CallKind::kBarrier: return {i, everybody, false};
-      default: return {i, everybody, true};
+      case CallKind::kAllReduce:
+      case CallKind::kReduce:
+      case CallKind::kAllToAllV:
+      case CallKind::kSendReceive: break;
     }
+    return {i, everybody, true};
   }
 
   /// The first cell of each buffer.

@@ -465,7 +465,13 @@ void DivideIntegers(Reduction what, std::span<std::byte> elements) {
     case DataType::kUint32: return DivideEach<std::uint32_t>(elements, what.divisor);
     case DataType::kInt64: return DivideEach<std::int64_t>(elements, what.divisor);
     case DataType::kUint64: return DivideEach<std::uint64_t>(elements, what.divisor);
-    default: return;
+    case DataType::kBool:
+    case DataType::kFloat16:
+    case DataType::kBfloat16:
+    case DataType::kFloat32:
+    case DataType::kFloat64:
+    case DataType::kFloat8e4m3:
+    case DataType::kFloat8e5m2: return;
   }
 }
 

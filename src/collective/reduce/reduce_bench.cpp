@@ -26,7 +26,14 @@ Bytes Ones(DataType type, std::size_t bytes) {
     case DataType::kFloat64: set(1.0); break;
     case DataType::kFloat8e4m3: set(std::uint8_t{0x38}); break;
     case DataType::kFloat8e5m2: set(std::uint8_t{0x3c}); break;
-    default: one[0] = std::byte{1}; break;
+    case DataType::kBool:
+    case DataType::kInt8:
+    case DataType::kUint8:
+    case DataType::kInt16:
+    case DataType::kInt32:
+    case DataType::kUint32:
+    case DataType::kInt64:
+    case DataType::kUint64: one[0] = std::byte{1}; break;
   }
   Bytes all;
   all.reserve(bytes);

@@ -24,12 +24,9 @@ std::size_t BlocksGiven(CallKind kind, const Layout& layout) {
 
 /// Blocks from so many bytes on are fetched.
 std::size_t FetchMin(CallKind kind, const ShmThresholds& shm) {
-  switch (kind) {
-    case CallKind::kAllToAll: return shm.fetch_all_to_all_min;
-    case CallKind::kAllGather: return shm.fetch_all_gather_min;
-    case CallKind::kBroadcast: return shm.fetch_broadcast_min;
-    default: return kAnyBytes;
-  }
+  if (kind == CallKind::kAllToAll) return shm.fetch_all_to_all_min;
+  if (kind == CallKind::kAllGather) return shm.fetch_all_gather_min;
+  return kind == CallKind::kBroadcast ? shm.fetch_broadcast_min : kAnyBytes;
 }
 
 bool FitsOneShot(CallKind kind, std::size_t bytes, const Layout& layout) {

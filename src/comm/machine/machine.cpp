@@ -120,8 +120,14 @@ std::optional<plan::Function> FunctionOf(CallKind kind) {
     case CallKind::kReduce: return plan::Function::kReduce;
     case CallKind::kAllGather: return plan::Function::kAllGather;
     case CallKind::kReduceScatter: return plan::Function::kReduceScatter;
-    default: return std::nullopt;
+    case CallKind::kAllToAll:
+    case CallKind::kAllToAllV:
+    case CallKind::kGather:
+    case CallKind::kScatter:
+    case CallKind::kBarrier:
+    case CallKind::kSendReceive: break;
   }
+  return std::nullopt;
 }
 
 Result<plan::GpuPlanOptions> GpuPlanOptionsOf(const Settings& settings) {

@@ -82,8 +82,13 @@ AlgorithmSet OverLinksLike(plan::NcclAlgorithm algorithm) {
       return SetOf({Algorithm::kBinomial, Algorithm::kDoubleTree,
                     Hierarchical(Within::kLinks, Between::kDoubling),
                     Hierarchical(Within::kMemory, Between::kDoubling)});
-    default: return {};
+    case plan::NcclAlgorithm::kCollnetDirect:
+    case plan::NcclAlgorithm::kCollnetChain:
+    case plan::NcclAlgorithm::kNvls:
+    case plan::NcclAlgorithm::kNvlsTree:
+    case plan::NcclAlgorithm::kPat: break;
   }
+  return {};
 }
 
 plan::TimeTable TimesOverLinks(const collective::Call& call, const collective::Layout& layout,

@@ -116,7 +116,13 @@ std::vector<std::string> NamesOfEnd(const Graph& graph, NodeIndex node) {
     case NodeKind::kNet:
     case NodeKind::kNvs:
     case NodeKind::kCpu: names.push_back(fmt::format("{}{}", NameOf(one.kind), one.number)); break;
-    default: break;
+    case NodeKind::kGpu:
+    case NodeKind::kPci:
+    case NodeKind::kNic:
+    case NodeKind::kGin:
+    case NodeKind::kRma:
+    case NodeKind::kCxb:
+    case NodeKind::kRank: break;
   }
   return names;
 }

@@ -169,13 +169,11 @@ stream::TaskRef TaskOf(const StreamCallSet& set) {
 }
 
 Status ToStatus(const stream::Answer& answer) {
-  switch (answer.code) {
-    case ringletSuccess: return Ok();
-    case ringletInvalidArgument:
-    case ringletInvalidHandle: return Error{Code::kInvalidArgument, answer.why};
-    case ringletOutOfMemory: return Error{Code::kSystem, answer.why};
-    default: return Error{Code::kUnsupported, answer.why};
-  }
+  if (answer.code == ringletSuccess) return Ok();
+  if (answer.code == ringletOutOfMemory) return Error{Code::kSystem, answer.why};
+  const bool argument =
+      answer.code == ringletInvalidArgument || answer.code == ringletInvalidHandle;
+  return Error{argument ? Code::kInvalidArgument : Code::kUnsupported, answer.why};
 }
 
 Status CheckStream(ringletStream_t stream) {

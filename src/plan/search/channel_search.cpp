@@ -217,8 +217,13 @@ bool ChannelSearch::Advance(SearchFrame& frame) {
     case Kind::kEntry: return AdvanceEntry(frame);
     case Kind::kExit: return AdvanceExit(frame);
     case Kind::kNext: return AdvanceNext(frame);
-    default: return AdvanceOnce(frame);
+    case Kind::kClose:
+    case Kind::kHead:
+    case Kind::kFan:
+    case Kind::kPass:
+    case Kind::kDone: break;
   }
+  return AdvanceOnce(frame);
 }
 
 bool ChannelSearch::AdvanceStart(SearchFrame& frame) {
@@ -368,7 +373,11 @@ bool ChannelSearch::AdvanceOnce(SearchFrame& frame) {
       frame.route = table_.NumberOf(DeviceEnd(frame.device), DeviceEnd(frame.chosen));
       if (!TakeRoute(frame.route, false, search_step_.intra_mb_per_s, true)) return false;
       break;
-    default: break;
+    case Kind::kStart:
+    case Kind::kEntry:
+    case Kind::kExit:
+    case Kind::kNext:
+    case Kind::kPass: break;
   }
   frame.undo = true;
   Visit(frame.chosen, devices, -1, -1, frame.mode, frame.budget);

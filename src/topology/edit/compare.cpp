@@ -74,8 +74,15 @@ class Listing {
       }
       case PartKind::kPci:
         return fmt::format("PCI function {}", ToString(view_.pci[part.index].bus));
-      default: return "host";
+      case PartKind::kSystem:
+      case PartKind::kGpu:
+      case PartKind::kNic:
+      case PartKind::kNet:
+      case PartKind::kGpuLink:
+      case PartKind::kC2c:
+      case PartKind::kPciLink: break;
     }
+    return "host";
   }
 
   void AddNuma(std::uint32_t index) {

@@ -294,11 +294,13 @@ class SyntheticBuilder {
         view_.pci.push_back(std::move(pci));
         AddNic(item, part);
         return Ok();
-      default:
-        pci.device_class = PciClass{0x060400};
-        view_.pci.push_back(std::move(pci));
-        return AddItems(item.items, part);
+      case ItemKind::kHost:
+      case ItemKind::kNuma:
+      case ItemKind::kSwitch: break;
     }
+    pci.device_class = PciClass{0x060400};
+    view_.pci.push_back(std::move(pci));
+    return AddItems(item.items, part);
   }
 
   void AddGpu(const SyntheticItem& item, std::uint32_t pci) {

@@ -37,7 +37,9 @@ std::string NodeText(const Node& node) {
     case NodeKind::kCpu:
       if (node.number == kUnknownNuma) return fmt::format("{} -1", word);
       break;
-    default: break;
+    case NodeKind::kGpu:
+    case NodeKind::kNvs:
+    case NodeKind::kRank: break;
   }
   return fmt::format("{} {}", word, node.number);
 }

@@ -247,12 +247,10 @@ PortDistance DistanceOf(const HostView& view, std::uint32_t a, std::uint32_t b) 
   if (common < of_a.size() && common < of_b.size() &&
       AreFunctionsOfOneDevice(view, of_a[common], of_b[common]))
     return PortDistance::kPort;
-  switch (of_a[common - 1].kind) {
-    case PartKind::kNic: return PortDistance::kPort;
-    case PartKind::kNuma: return PortDistance::kPhb;
-    case PartKind::kPci: break;
-    default: return PortDistance::kSys;
-  }
+  const PartKind shared = of_a[common - 1].kind;
+  if (shared == PartKind::kNic) return PortDistance::kPort;
+  if (shared == PartKind::kNuma) return PortDistance::kPhb;
+  if (shared != PartKind::kPci) return PortDistance::kSys;
   // Chains end with function and NIC; one above the function is the switch that it is at.
   const bool at_it = common + 2 == of_a.size() && common + 2 == of_b.size();
   return at_it ? PortDistance::kPix : PortDistance::kPxb;

@@ -13,8 +13,11 @@ PathType TypeOf(LinkKind kind) {
     case LinkKind::kC2c: return PathType::kC2c;
     case LinkKind::kPci: return PathType::kPix;
     case LinkKind::kSocket: return PathType::kSys;
-    default: return PathType::kLoc;  // as NCCL has it, a port is no distance
+    case LinkKind::kLocal:
+    case LinkKind::kMemory:
+    case LinkKind::kNetwork: break;  // a port is no distance, as in NCCL
   }
+  return PathType::kLoc;
 }
 
 bool Better(const Path& candidate, const Path& known) {

@@ -74,8 +74,13 @@ const std::vector<Part>& HostTree::Below(Part part) const {
     case PartKind::kNuma: return numa_[part.index];
     case PartKind::kPci: return pci_[part.index];
     case PartKind::kNic: return nics_[part.index];
-    default: return none_;
+    case PartKind::kGpu:
+    case PartKind::kNet:
+    case PartKind::kGpuLink:
+    case PartKind::kC2c:
+    case PartKind::kPciLink: break;
   }
+  return none_;
 }
 
 }  // namespace ringlet::topology

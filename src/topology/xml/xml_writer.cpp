@@ -107,7 +107,12 @@ class XmlWriter {
         case PartKind::kPci: WritePci(below); break;
         case PartKind::kGpu: WriteGpu(below); break;
         case PartKind::kNic: WriteNic(below); break;
-        default: WriteNet(below);
+        case PartKind::kNet: WriteNet(below); break;
+        case PartKind::kSystem:
+        case PartKind::kNuma:
+        case PartKind::kGpuLink:
+        case PartKind::kC2c:
+        case PartKind::kPciLink: break;  // written with the part above them
       }
     }
   }

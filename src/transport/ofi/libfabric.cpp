@@ -165,11 +165,9 @@ std::string HostNumber(const Address& source) {
   Address address = source;
   address.port = 0;
   const std::string text = ToString(address);  // "10.0.0.5:0" or "[::1]:0"
-  switch (address.kind) {
-    case Address::Kind::kIpv4: return text.substr(0, text.rfind(':'));
-    case Address::Kind::kIpv6: return text.substr(1, text.rfind(']') - 1);
-    default: return "";
-  }
+  if (address.kind == Address::Kind::kIpv4) return text.substr(0, text.rfind(':'));
+  if (address.kind == Address::Kind::kIpv6) return text.substr(1, text.rfind(']') - 1);
+  return "";
 }
 
 Result<Libfabric::Info> Libfabric::Hints(const LibfabricOptions& options) const {

@@ -148,8 +148,13 @@ std::int64_t LargestExact(DataType type) {
     case DataType::kFloat8e4m3: return 1 << 4;
     case DataType::kFloat8e5m2: return 1 << 3;
     case DataType::kFloat32: return 1 << 24;
-    default: return std::int64_t{1} << 30;  // more than any rank gives
+    case DataType::kInt32:
+    case DataType::kUint32:
+    case DataType::kInt64:
+    case DataType::kUint64:
+    case DataType::kFloat64: break;
   }
+  return std::int64_t{1} << 30;  // more than any rank gives
 }
 
 std::int64_t InputValue(const CheckShape& shape, Rank rank, std::size_t index) {

@@ -38,8 +38,11 @@ std::string WhyUsed(const os::UsableAddress& address, const os::InterfaceFilter&
     case os::InterfaceTier::kSameSubnet: return "in the network of the root";
     case os::InterfaceTier::kFabric: return "a fabric, by its name";
     case os::InterfaceTier::kOrdinary: return "up, with an address";
-    default: return "there is nothing better: other hosts cannot use its address";
+    case os::InterfaceTier::kContainer:
+    case os::InterfaceTier::kLoopback:
+    case os::InterfaceTier::kVirtualBridge: break;
   }
+  return "there is nothing better: other hosts cannot use its address";
 }
 
 std::string WhyNot(const os::Interface& interface, const os::InterfaceFilter& filter) {

@@ -131,8 +131,15 @@ std::string SmiWord(const PathView& view, NodeIndex from, const Path& path) {
     case PathType::kPxb: return "PXB";
     case PathType::kSys: return "SYS";
     case PathType::kDis: return "-";
-    default: return "NODE";
+    case PathType::kLoc:
+    case PathType::kNvb:
+    case PathType::kC2c:
+    case PathType::kP2c:
+    case PathType::kPxn:
+    case PathType::kPhb:
+    case PathType::kNet: break;
   }
+  return "NODE";
 }
 
 struct MatrixRequest {

@@ -36,29 +36,29 @@ bool BelongsToHost(const MemoryBlock& block) {
 
 Answer Tell(void* out, int question, const MemoryBlock& block, DevicePointer at) {
   switch (static_cast<PointerQuestion>(question)) {
-    case PointerQuestion::kContext: Put(out, ContextOf(static_cast<int>(block.device))); break;
+    case PointerQuestion::kContext:
+      Put(out, ContextOf(static_cast<int>(block.device)));
+      return Done();
     case PointerQuestion::kMemoryType:
       Put(out, static_cast<unsigned>(BelongsToHost(block) ? kOfHost : kOfDevice));
-      break;
-    case PointerQuestion::kDevicePointer: Put(out, at); break;
+      return Done();
+    case PointerQuestion::kDevicePointer: Put(out, at); return Done();
     case PointerQuestion::kHostPointer:
       if (block.kind != MemoryKind::kManaged && !BelongsToHost(block))
         return {CudaCode::kInvalidValue, "device memory has no address on the host"};
       Put(out, ToPointer(at));
-      break;
-    case PointerQuestion::kSyncMemops: Put(out, 0U); break;
-    case PointerQuestion::kBufferId: Put(out, block.number); break;
+      return Done();
+    case PointerQuestion::kSyncMemops: Put(out, 0U); return Done();
+    case PointerQuestion::kBufferId: Put(out, block.number); return Done();
     case PointerQuestion::kIsManaged:
       Put(out, static_cast<unsigned>(block.kind == MemoryKind::kManaged));
-      break;
-    case PointerQuestion::kDeviceOrdinal: Put(out, static_cast<int>(block.device)); break;
-    case PointerQuestion::kRangeStart: Put(out, ToAddress(block.begin)); break;
-    case PointerQuestion::kRangeSize: Put(out, block.bytes); break;
-    case PointerQuestion::kMapped: Put(out, 1U); break;
-    default:
-      return {CudaCode::kNotSupported, fmt::format("pointers have no attribute {}", question)};
+      return Done();
+    case PointerQuestion::kDeviceOrdinal: Put(out, static_cast<int>(block.device)); return Done();
+    case PointerQuestion::kRangeStart: Put(out, ToAddress(block.begin)); return Done();
+    case PointerQuestion::kRangeSize: Put(out, block.bytes); return Done();
+    case PointerQuestion::kMapped: Put(out, 1U); return Done();
   }
-  return Done();
+  return {CudaCode::kNotSupported, fmt::format("pointers have no attribute {}", question)};
 }
 
 // Of memory that CUDA does not know, cuPointerGetAttributes gives zeros.
@@ -69,10 +69,14 @@ void TellUnknown(void* out, int question) {
     case PointerQuestion::kHostPointer:
     case PointerQuestion::kBufferId:
     case PointerQuestion::kRangeStart:
-    case PointerQuestion::kRangeSize: Put(out, std::uint64_t{0}); break;
-    case PointerQuestion::kDeviceOrdinal: Put(out, -2); break;
-    default: Put(out, 0U); break;
+    case PointerQuestion::kRangeSize: return Put(out, std::uint64_t{0});
+    case PointerQuestion::kDeviceOrdinal: return Put(out, -2);
+    case PointerQuestion::kMemoryType:
+    case PointerQuestion::kSyncMemops:
+    case PointerQuestion::kIsManaged:
+    case PointerQuestion::kMapped: break;
   }
+  Put(out, 0U);
 }
 
 Answer CopyNow(void* target, const void* source, std::size_t bytes, const void* on_device) {

@@ -108,23 +108,25 @@ inline void Share(const at::Tensor& joint, const Tensors& tensors) {
 
 /// Ringlet's type of the elements; empty if it can only move them, as bytes.
 inline std::optional<DataType> KnownType(at::ScalarType type) {
-  switch (type) {
-    case at::kBool: return DataType::kBool;
-    case at::kChar: return DataType::kInt8;
-    case at::kByte: return DataType::kUint8;
-    case at::kShort: return DataType::kInt16;
-    case at::kInt: return DataType::kInt32;
-    case at::kUInt32: return DataType::kUint32;
-    case at::kLong: return DataType::kInt64;
-    case at::kUInt64: return DataType::kUint64;
-    case at::kHalf: return DataType::kFloat16;
-    case at::kBFloat16: return DataType::kBfloat16;
-    case at::kFloat: return DataType::kFloat32;
-    case at::kDouble: return DataType::kFloat64;
-    case at::kFloat8_e4m3fn: return DataType::kFloat8e4m3;
-    case at::kFloat8_e5m2: return DataType::kFloat8e5m2;
-    default: return std::nullopt;
-  }
+  constexpr std::pair<at::ScalarType, DataType> kTypes[] = {
+      {at::kFloat, DataType::kFloat32},
+      {at::kBFloat16, DataType::kBfloat16},
+      {at::kBool, DataType::kBool},
+      {at::kChar, DataType::kInt8},
+      {at::kByte, DataType::kUint8},
+      {at::kShort, DataType::kInt16},
+      {at::kInt, DataType::kInt32},
+      {at::kUInt32, DataType::kUint32},
+      {at::kLong, DataType::kInt64},
+      {at::kUInt64, DataType::kUint64},
+      {at::kHalf, DataType::kFloat16},
+      {at::kDouble, DataType::kFloat64},
+      {at::kFloat8_e4m3fn, DataType::kFloat8e4m3},
+      {at::kFloat8_e5m2, DataType::kFloat8e5m2},
+  };
+  for (const auto& [theirs, ours] : kTypes)
+    if (theirs == type) return ours;
+  return std::nullopt;
 }
 
 /// The type of the elements for a reduction.
@@ -136,18 +138,20 @@ inline DataType TypeOf(at::ScalarType type) {
 }
 
 inline ReduceOp OpOf(const c10d::ReduceOp& op) {
-  switch (op.op_) {
-    case c10d::ReduceOp::SUM: return ReduceOp::kSum;
-    case c10d::ReduceOp::AVG: return ReduceOp::kAvg;
-    case c10d::ReduceOp::PRODUCT: return ReduceOp::kProd;
-    case c10d::ReduceOp::MIN: return ReduceOp::kMin;
-    case c10d::ReduceOp::MAX: return ReduceOp::kMax;
-    case c10d::ReduceOp::BAND: return ReduceOp::kBand;
-    case c10d::ReduceOp::BOR: return ReduceOp::kBor;
-    case c10d::ReduceOp::BXOR: return ReduceOp::kBxor;
-    case c10d::ReduceOp::PREMUL_SUM: return ReduceOp::kPreMulSum;
-    default: TORCH_CHECK(false, "ringlet: reduction ", static_cast<int>(op.op_), " does not exist");
-  }
+  constexpr std::pair<c10d::ReduceOp::RedOpType, ReduceOp> kOps[] = {
+      {c10d::ReduceOp::SUM, ReduceOp::kSum},
+      {c10d::ReduceOp::AVG, ReduceOp::kAvg},
+      {c10d::ReduceOp::PRODUCT, ReduceOp::kProd},
+      {c10d::ReduceOp::MIN, ReduceOp::kMin},
+      {c10d::ReduceOp::MAX, ReduceOp::kMax},
+      {c10d::ReduceOp::BAND, ReduceOp::kBand},
+      {c10d::ReduceOp::BOR, ReduceOp::kBor},
+      {c10d::ReduceOp::BXOR, ReduceOp::kBxor},
+      {c10d::ReduceOp::PREMUL_SUM, ReduceOp::kPreMulSum},
+  };
+  for (const auto& [theirs, ours] : kOps)
+    if (theirs == op.op_) return ours;
+  TORCH_CHECK(false, "ringlet: reduction ", static_cast<int>(op.op_), " does not exist");
 }
 
 /// The factor of PREMUL_SUM.

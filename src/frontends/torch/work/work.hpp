@@ -236,12 +236,9 @@ class JointWork : public c10d::Work {
 /// words "Timed out" and "Connection closed by peer" are those that users of PyTorch look for.
 inline std::exception_ptr ToException(const Error& error, const std::string& operation) {
   std::string_view kind;
-  switch (error.code) {
-    case Code::kTimeout: kind = "Timed out waiting: "; break;
-    case Code::kPeerLost: kind = "Connection closed by peer: "; break;
-    case Code::kAborted: kind = "Connection closed by abort: "; break;
-    default: break;
-  }
+  if (error.code == Code::kTimeout) kind = "Timed out waiting: ";
+  if (error.code == Code::kPeerLost) kind = "Connection closed by peer: ";
+  if (error.code == Code::kAborted) kind = "Connection closed by abort: ";
   return std::make_exception_ptr(
       c10::DistBackendError({error.file, error.file, static_cast<std::uint32_t>(error.line)},
                             fmt::format("{} failed: {}{}", operation, kind, error.message)));
