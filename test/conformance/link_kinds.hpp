@@ -9,7 +9,7 @@ namespace ringlet::transport {
 
 struct LinkKind {
   const char* name;
-  Choice choice;
+  LinkChoice choice;
   std::size_t pipe_bytes = kPipeBytesDefault;
   std::size_t socket_buffer_bytes = 0;
   std::size_t receive_buffer_bytes = 256 * 1024;
@@ -38,26 +38,26 @@ inline void PrintTo(const LinkKind& kind, std::ostream* out) {
 }
 
 inline constexpr LinkKind kLinkKinds[] = {
-    {.name = "inproc", .choice = Choice::kInproc},
-    {.name = "inproc_tiny", .choice = Choice::kInproc, .pipe_bytes = 64},
-    {.name = "shm", .choice = Choice::kShm},
-    {.name = "shm_tiny", .choice = Choice::kShm, .pipe_bytes = 64},
-    {.name = "shm_spin", .choice = Choice::kShm, .spin = std::chrono::microseconds(50)},
-    {.name = "tcp", .choice = Choice::kTcp},
+    {.name = "inproc", .choice = LinkChoice::kInproc},
+    {.name = "inproc_tiny", .choice = LinkChoice::kInproc, .pipe_bytes = 64},
+    {.name = "shm", .choice = LinkChoice::kShm},
+    {.name = "shm_tiny", .choice = LinkChoice::kShm, .pipe_bytes = 64},
+    {.name = "shm_spin", .choice = LinkChoice::kShm, .spin = std::chrono::microseconds(50)},
+    {.name = "tcp", .choice = LinkChoice::kTcp},
     {.name = "tcp_tiny",
-     .choice = Choice::kTcp,
+     .choice = LinkChoice::kTcp,
      .socket_buffer_bytes = 16384,
      .receive_buffer_bytes = 64},
-    {.name = "tcp_spin", .choice = Choice::kTcp, .spin = std::chrono::microseconds(50)},
-    {.name = "tcp_striped", .choice = Choice::kTcp, .strands = 3},
-    {.name = "ofi", .choice = Choice::kOfi},
-    {.name = "ofi_tiny", .choice = Choice::kOfi, .ofi = {.buffers = 2, .buffer_bytes = 64}},
-    {.name = "ofi_spin", .choice = Choice::kOfi, .spin = std::chrono::microseconds(50)},
+    {.name = "tcp_spin", .choice = LinkChoice::kTcp, .spin = std::chrono::microseconds(50)},
+    {.name = "tcp_striped", .choice = LinkChoice::kTcp, .strands = 3},
+    {.name = "ofi", .choice = LinkChoice::kOfi},
+    {.name = "ofi_tiny", .choice = LinkChoice::kOfi, .ofi = {.buffers = 2, .buffer_bytes = 64}},
+    {.name = "ofi_spin", .choice = LinkChoice::kOfi, .spin = std::chrono::microseconds(50)},
 };
 
 /// Why links of `kind` cannot be made here at all; empty where they can.
 inline std::string WhyNot(const LinkKind& kind) {
-  if (kind.choice != Choice::kOfi) return "";
+  if (kind.choice != LinkChoice::kOfi) return "";
   const auto fabric = ofi::OpenLibfabric({.source = Address::Ipv4(127, 0, 0, 1, 0)});
   return fabric.ok() ? "" : fabric.error().message;
 }
@@ -67,7 +67,7 @@ inline std::vector<TestRank> TwoRanks(const LinkKind& kind) {
   std::vector<TestRank> ranks;
   ranks.emplace_back(0u);
   ranks.emplace_back(1u);
-  if (kind.choice == Choice::kInproc)
+  if (kind.choice == LinkChoice::kInproc)
     ranks[1].neighbour.process_hash = ranks[0].neighbour.process_hash;
   return ranks;
 }

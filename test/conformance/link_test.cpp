@@ -298,10 +298,10 @@ class ConnectTest : public testing::TestWithParam<LinkKind> {
   ConnectTools tools_{
       .driver = service_.driver(), .inproc = exchange_, .abort = abort_.get_token()};
 };
-constexpr LinkKind kPlainKinds[] = {{.name = "inproc", .choice = Choice::kInproc},
-                                    {.name = "shm", .choice = Choice::kShm},
-                                    {.name = "tcp", .choice = Choice::kTcp},
-                                    {.name = "ofi", .choice = Choice::kOfi}};
+constexpr LinkKind kPlainKinds[] = {{.name = "inproc", .choice = LinkChoice::kInproc},
+                                    {.name = "shm", .choice = LinkChoice::kShm},
+                                    {.name = "tcp", .choice = LinkChoice::kTcp},
+                                    {.name = "ofi", .choice = LinkChoice::kOfi}};
 INSTANTIATE_TEST_SUITE_P(Kinds, ConnectTest, testing::ValuesIn(kPlainKinds), NameOf);
 
 TEST_P(ConnectTest, AnAbortEndsTheWait) {
@@ -347,7 +347,7 @@ std::pair<Result<std::unique_ptr<Links>>, Result<std::unique_ptr<Links>>> Connec
 }
 
 TEST_P(ConnectTest, AnotherSecretIsRefused) {
-  if (GetParam().choice == Choice::kInproc)
+  if (GetParam().choice == LinkChoice::kInproc)
     GTEST_SKIP() << "one process has no secrets from itself";
   // An endpoint of libfabric may take longer to open than the first timeout lasts.
   for (std::chrono::milliseconds timeout(300);; timeout *= 4) {
@@ -396,7 +396,7 @@ TEST_P(ConnectTest, ManyRanksAtOnce) {
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 8; ++i) {
     ranks.emplace_back(i);
-    if (GetParam().choice == Choice::kInproc) ranks[i].neighbour.process_hash = 1;
+    if (GetParam().choice == LinkChoice::kInproc) ranks[i].neighbour.process_hash = 1;
   }
   const auto all = ConnectAll(ranks, tools_, GetParam().Options());
   for (const auto& links : all) {

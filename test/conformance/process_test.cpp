@@ -15,10 +15,10 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr LinkKind kKinds[] = {{.name = "shm", .choice = Choice::kShm},
-                               {.name = "shm_tiny", .choice = Choice::kShm, .pipe_bytes = 64},
-                               {.name = "tcp", .choice = Choice::kTcp},
-                               {.name = "ofi", .choice = Choice::kOfi}};
+constexpr LinkKind kKinds[] = {{.name = "shm", .choice = LinkChoice::kShm},
+                               {.name = "shm_tiny", .choice = LinkChoice::kShm, .pipe_bytes = 64},
+                               {.name = "tcp", .choice = LinkChoice::kTcp},
+                               {.name = "ofi", .choice = LinkChoice::kOfi}};
 
 // One rank of two in a process of its own; the other's listeners are closed in it.
 struct RankProcess {
@@ -155,7 +155,7 @@ bool TradeOffers(RankProcess& process, std::byte mine, std::byte theirs) {
 }
 
 TEST(ForkedProcesses, FetchNothingFromTheirOwnMemory) {
-  const LinkKind kind{.name = "shm", .choice = Choice::kShm};
+  const LinkKind kind{.name = "shm", .choice = LinkChoice::kShm};
   std::vector<TestRank> ranks = TwoRanks(kind);
   const pid_t child = ::fork();
   if (child == 0) {

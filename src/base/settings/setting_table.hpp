@@ -16,8 +16,8 @@ using SettingField =
     std::variant<bool Settings::*, std::chrono::milliseconds Settings::*, std::uint64_t Settings::*,
                  std::optional<std::uint32_t> Settings::*, std::string Settings::*,
                  SecretText Settings::*, SubsystemMask Settings::*, LogLevel Settings::*,
-                 LinkChoice Settings::*, NetChoice Settings::*, BootstrapShape Settings::*,
-                 PlanPolicy Settings::*, SocketFamily Settings::*, WaitChoice Settings::*>;
+                 LinkChoice Settings::*, BootstrapShape Settings::*, PlanPolicy Settings::*,
+                 SocketFamily Settings::*, WaitChoice Settings::*>;
 
 /// The subject of a setting, in the order of the reference page.
 enum class SettingScope : std::uint8_t {
@@ -194,7 +194,7 @@ inline constexpr std::array kSettings = {
         .scope = SettingScope::kLinks,
         .field = &Settings::links,
         .help = "How ranks are linked; auto takes the fastest that a pair of ranks can use.",
-        .choices = "auto|inproc|shm|tcp|ofi",
+        .choices = "tcp|ofi|shm|inproc|auto",
         .must_agree = true},
     SettingSpec{.name = "PIPE_BYTES",
                 .scope = SettingScope::kLinks,

@@ -24,11 +24,10 @@ struct SecretText {
   bool operator==(const SecretText&) const = default;
 };
 
-/// How ranks are linked. kAuto: the fastest kind that a pair of ranks can use.
-enum class LinkChoice : std::uint8_t { kAuto, kInproc, kShm, kTcp, kOfi };
-
-/// The carrier of the links that leave a host: TCP, or libfabric.
-enum class NetChoice : std::uint8_t { kTcp, kOfi };
+/// How ranks are linked. The first two leave a host: NET names one of them. kAuto: the fastest kind
+/// that a pair of ranks can use.
+enum class LinkChoice : std::uint8_t { kTcp, kOfi, kShm, kInproc, kAuto };
+inline constexpr std::size_t kLinkKinds = 4;
 
 /// The shape of the control network.
 enum class BootstrapShape : std::uint8_t { kTree, kRing };
@@ -52,7 +51,7 @@ struct Settings {
   bool encrypt = false;       ///< the control network
   std::string socket_ifname;  ///< empty: chosen; see os::UsableAddresses
   SocketFamily socket_family = SocketFamily::kAny;
-  NetChoice net = NetChoice::kTcp;
+  LinkChoice net = LinkChoice::kTcp;   ///< kTcp or kOfi
   std::string ofi_provider;            ///< of libfabric; empty: its first choice
   std::uint64_t sockets_per_link = 1;  ///< connections of each TCP link, 1 to 16
   std::string tcp_congestion;          ///< of links; empty: what the kernel gives

@@ -11,20 +11,9 @@ std::chrono::nanoseconds SpinFor(const collective::WaitPolicy& policy) {
   return policy.looks > 0 ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
 }
 
-transport::Choice NetworkOf(const Settings& settings) {
-  return settings.net == NetChoice::kOfi ? transport::Choice::kOfi : transport::Choice::kTcp;
-}
-
-transport::Choice ChoiceOf(const Settings& settings) {
-  switch (settings.links) {
-    case LinkChoice::kAuto:
-      return settings.shm_disable ? NetworkOf(settings) : transport::Choice::kAuto;
-    case LinkChoice::kInproc: return transport::Choice::kInproc;
-    case LinkChoice::kShm: return transport::Choice::kShm;
-    case LinkChoice::kTcp: return transport::Choice::kTcp;
-    case LinkChoice::kOfi: return transport::Choice::kOfi;
-  }
-  return transport::Choice::kAuto;
+LinkChoice ChoiceOf(const Settings& settings) {
+  const bool network = settings.links == LinkChoice::kAuto && settings.shm_disable;
+  return network ? settings.net : settings.links;
 }
 
 }  // namespace
@@ -56,7 +45,7 @@ Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::ve
     request.peers.push_back(NeighbourOf(rank, peer_table, control.roster()));
   request.deadline = deadline;
   request.options.choice = ChoiceOf(process.settings());
-  request.options.network = NetworkOf(process.settings());
+  request.options.network = process.settings().net;
   request.options.ofi_provider = process.settings().ofi_provider;
   request.options.pipe_bytes = process.settings().pipe_bytes;
   request.options.strands = static_cast<std::uint32_t>(process.settings().sockets_per_link);

@@ -22,7 +22,7 @@ TEST(LinkRequest, HasThePlacesOfPeersAndTheSettings) {
     EXPECT_EQ(request->peers[0].tcp, peer_table.peer_infos[Index(peer)].tcp);
     EXPECT_FALSE(request->peers[0].tcp.empty());
     EXPECT_FALSE(request->peers[0].host.empty());
-    EXPECT_EQ(request->options.choice, transport::Choice::kTcp);
+    EXPECT_EQ(request->options.choice, LinkChoice::kTcp);
     EXPECT_EQ(request->options.strands, 3u);
   });
 }
@@ -34,7 +34,7 @@ TEST(LinkRequest, ForbiddenSharedMemoryLeavesTheNetwork) {
     const auto request = RequestFor((*formed)->origin(), {Rank{1 - rank}}, (*formed)->peer_table(),
                                     (*formed)->control(), os::SocketDriver::Now());
     ASSERT_TRUE(request.ok()) << request.error().message;
-    EXPECT_EQ(request->options.choice, transport::Choice::kTcp);
+    EXPECT_EQ(request->options.choice, LinkChoice::kTcp);
   });
 }
 

@@ -219,21 +219,21 @@ TEST(Stages, LinksAreAskedForAsTheSettingsSay) {
                                                     {"RINGLET_WAIT", "sleep"}});
     EXPECT_EQ(request.deadline, Instant(4));
     EXPECT_EQ(request.credentials.secret, (*formed)->origin().credentials.secret);
-    EXPECT_EQ(request.options.choice, transport::Choice::kAuto);
-    EXPECT_EQ(request.options.network, transport::Choice::kTcp);
+    EXPECT_EQ(request.options.choice, LinkChoice::kAuto);
+    EXPECT_EQ(request.options.network, LinkChoice::kTcp);
     EXPECT_EQ(request.options.strands, 2u);
     EXPECT_EQ(request.options.pipe_bytes, 8192u);
     EXPECT_EQ(request.options.congestion, "reno");
     EXPECT_EQ(request.options.ofi_provider, "tcp");
     EXPECT_EQ(request.options.waiter.spin, std::chrono::nanoseconds(0));
     EXPECT_GT(with({{"RINGLET_WAIT", "spin"}}).options.waiter.spin, std::chrono::nanoseconds(0));
-    EXPECT_EQ(with({{"RINGLET_LINKS", "tcp"}}).options.choice, transport::Choice::kTcp);
-    EXPECT_EQ(with({{"RINGLET_LINKS", "shm"}}).options.choice, transport::Choice::kShm);
-    EXPECT_EQ(with({{"RINGLET_LINKS", "inproc"}}).options.choice, transport::Choice::kInproc);
-    EXPECT_EQ(with({{"RINGLET_SHM_DISABLE", "1"}}).options.choice, transport::Choice::kTcp);
-    EXPECT_EQ(with({{"RINGLET_NET", "ofi"}}).options.network, transport::Choice::kOfi);
+    EXPECT_EQ(with({{"RINGLET_LINKS", "tcp"}}).options.choice, LinkChoice::kTcp);
+    EXPECT_EQ(with({{"RINGLET_LINKS", "shm"}}).options.choice, LinkChoice::kShm);
+    EXPECT_EQ(with({{"RINGLET_LINKS", "inproc"}}).options.choice, LinkChoice::kInproc);
+    EXPECT_EQ(with({{"RINGLET_SHM_DISABLE", "1"}}).options.choice, LinkChoice::kTcp);
+    EXPECT_EQ(with({{"RINGLET_NET", "ofi"}}).options.network, LinkChoice::kOfi);
     EXPECT_EQ(with({{"RINGLET_NET", "ofi"}, {"RINGLET_SHM_DISABLE", "1"}}).options.choice,
-              transport::Choice::kOfi);
+              LinkChoice::kOfi);
   });
 }
 

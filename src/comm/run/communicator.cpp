@@ -111,9 +111,9 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
           *control_, [this] { links_->waiter().Wake(); }, MemoryOfPeers()),
       timeout_(timeout),
       messages_(identity_.rank) {
-  links_->reserve().registered = host_.published_buffers();
+  links_->reserve().rts->registered = host_.published_buffers();
   if (spinner_.wait_policy().looks > 0) {
-    links_->reserve().offers = transport::RtsSizes::WithCores();
+    links_->reserve().rts->sizes = transport::RtsSizes::WithCores();
     tuner_.shm = collective::ShmThresholds::WithCores();
   }
   layout_.sharing = host_.hosts();

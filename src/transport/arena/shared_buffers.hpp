@@ -19,6 +19,7 @@
 #include "os/fs/shm.hpp"
 #include "os/process/process_memory.hpp"
 #include "transport/arena/arena.hpp"
+#include "transport/link/link.hpp"
 
 namespace ringlet::transport {
 
@@ -102,6 +103,13 @@ class SharedBuffers {
 
   std::vector<std::array<Mapped, ArenaRank::kBuffers>> mapped_;  // of each rank
   std::vector<os::KnownProcess> processes_;
+};
+
+/// What links through memory need for messages that the receiver fetches. Shared by all such links
+/// of a rank, and set before the first message.
+struct RtsParts {
+  std::shared_ptr<SharedBuffers> registered = {};  ///< null: no memory of peers is mapped
+  RtsSizes sizes = {};
 };
 
 }  // namespace ringlet::transport

@@ -121,4 +121,28 @@ std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Ran
                     .offers = offers});
 }
 
+Status InprocTransport::Expect(std::span<const Neighbour* const> peers) {
+  for (const Neighbour* peer : peers)
+    parts_.exchange.Arrive(PairWith(*peer), parts_.bell, parts_.pipe_bytes);
+  return Ok();
+}
+
+Status InprocTransport::Await(const Neighbour& peer, Instant deadline,
+                              const std::stop_token& abort) {
+  RINGLET_TRY_ASSIGN(awaited_[peer.rank], parts_.exchange.Await(PairWith(peer), deadline, abort));
+  return Ok();
+}
+
+Result<std::unique_ptr<Link>> InprocTransport::Make(const Neighbour& peer, std::span<PeerLine>) {
+  auto awaited = awaited_.extract(peer.rank);
+  auto channel = awaited ? std::move(awaited.mapped()) : parts_.exchange.Take(PairWith(peer));
+  if (!channel) return std::unique_ptr<Link>();
+  return MakeInprocLink(std::move(channel), parts_.self, peer.rank, peer.host, parts_.rts->sizes);
+}
+
+// A rank that was promised a link and does not get it hears so at once.
+void InprocTransport::Withdraw(const Neighbour& peer) {
+  parts_.exchange.Withdraw(PairWith(peer));
+}
+
 }  // namespace ringlet::transport

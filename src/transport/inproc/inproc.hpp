@@ -9,8 +9,10 @@
 #include <tuple>
 
 #include "base/wire/machine.hpp"
+#include "transport/arena/shared_buffers.hpp"
 #include "transport/link/doorbell_waiter.hpp"
 #include "transport/link/pipe.hpp"
+#include "transport/link/transport.hpp"
 
 namespace ringlet::transport {
 
@@ -74,5 +76,39 @@ class InprocExchange {
 /// This rank's end of a channel on which both have arrived.
 std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Rank self, Rank peer,
                                      const std::string& peer_host, const RtsSizes& offers = {});
+
+/// Why the ranks cannot be linked within their process; empty: they can.
+inline std::string InprocObstacle(const Neighbour& self, const Neighbour& peer) {
+  return self.process_hash == peer.process_hash ? "" : "it is another process";
+}
+
+struct InprocTransportParts {
+  Rank self{};
+  std::uint64_t magic = 0;  ///< of the communicator
+  InprocExchange& exchange;
+  std::shared_ptr<RankBell> bell;
+  std::size_t pipe_bytes = kPipeBytesDefault;
+  std::shared_ptr<const RtsParts> rts;
+};
+
+class InprocTransport final : public Transport {
+ public:
+  explicit InprocTransport(InprocTransportParts parts) : parts_(std::move(parts)) {}
+
+  Status Expect(std::span<const Neighbour* const> peers) override;
+  std::uint32_t lines() const override { return 0; }
+  Result<Invitation> Invite(const Neighbour&) override { return Invitation{}; }
+  Status Await(const Neighbour& peer, Instant deadline, const std::stop_token& abort) override;
+  Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerLine> met) override;
+  void Withdraw(const Neighbour& peer) override;
+
+ private:
+  InprocExchange::RankPair PairWith(const Neighbour& peer) const {
+    return {parts_.magic, parts_.self, peer.rank};
+  }
+
+  const InprocTransportParts parts_;
+  std::map<Rank, std::shared_ptr<InprocChannel>> awaited_;  // until Make
+};
 
 }  // namespace ringlet::transport

@@ -10,6 +10,7 @@
 
 #include "base/value/text.hpp"
 #include "os/clock.hpp"
+#include "transport/ofi/libfabric.hpp"
 
 namespace ringlet::transport::ofi {
 namespace {
@@ -311,6 +312,78 @@ void OfiLink::Break(Error error) {
 
 Error OfiLink::Lost(const std::string& why) const {
   return Error{Code::kPeerLost, fmt::format("{} (ofi) is gone: {}", parts_.peer_name, why)};
+}
+
+Result<std::unique_ptr<Transport>> OfiTransport::Open(OfiTransportParts parts) {
+  const std::vector<Address>& own = parts.self.tcp;
+  RINGLET_TRY_ASSIGN(auto fabric, OpenLibfabric({.provider = parts.provider,
+                                                 .source = own.empty() ? Address() : own.front()}));
+  RINGLET_TRY(parts.bell->waiter->WatchSource(fabric));
+  return std::unique_ptr<Transport>(new OfiTransport(std::move(parts), std::move(fabric)));
+}
+
+Status OfiTransport::Expect(std::span<const Neighbour* const> peers) {
+  for (const Neighbour* peer : peers) {
+    Writer rank;
+    rank.U32(Index(peer->rank));
+    // The wireup's nonces, which any peer sees, come from the same seed under another label.
+    cards_[peer->rank] = AddressOf(*fabric_, parts_.options,
+                                   KeyedHash(parts_.seed, {AsView("tag of a link"), rank.view()}));
+  }
+  return Ok();
+}
+
+Result<Invitation> OfiTransport::Invite(const Neighbour& peer) {
+  return Invitation{.purpose = Purpose::kFabric, .offer = Encode(cards_.at(peer.rank))};
+}
+
+Result<std::unique_ptr<Link>> OfiTransport::Make(const Neighbour& peer, std::span<PeerLine> met) {
+  PeerLine& line = met.front();
+  TuneSocket(line.socket.get(), parts_.tcp);
+  auto gone = std::make_shared<std::atomic<bool>>(false);
+  RINGLET_TRY(parts_.bell->waiter->WatchSocket(line.socket.get(), gone));
+  std::string name = NamedAt(peer, line.socket);
+  RINGLET_TRY_ASSIGN(auto link, OfiLink::Make({.peer = peer.rank,
+                                               .peer_name = std::move(name),
+                                               .fabric = fabric_,
+                                               .mine = cards_.at(peer.rank),
+                                               .theirs = line.offer,
+                                               .line = std::move(line.socket),
+                                               .arrived = std::move(line.unread),
+                                               .gone = std::move(gone),
+                                               .greets = parts_.self.rank < peer.rank}));
+  return std::unique_ptr<Link>(std::move(link));
+}
+
+// Endpoints connect with the first message, which takes calls of both ranks. Afterwards a rank can
+// write while the other does something else.
+Status OfiTransport::AwaitOpen(std::span<Link* const> links, Instant deadline,
+                               const std::stop_token& abort) {
+  constexpr std::chrono::milliseconds kAbortPeriod(10);
+  DoorbellWaiter& waiter = *parts_.bell->waiter;
+  std::vector<OfiLink*> opening;
+  for (Link* link : links) opening.push_back(static_cast<OfiLink*>(link));
+  while (!opening.empty()) {
+    const Waiter::Ticket ticket = waiter.Prepare();
+    for (std::size_t i = opening.size(); i-- > 0;) {
+      RINGLET_TRY_ASSIGN(const bool open, opening[i]->Opened());
+      if (open) opening.erase(opening.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (opening.empty()) break;
+    if (abort.stop_requested())
+      return Error{Code::kAborted,
+                   fmt::format("aborted while {} was connecting", Named(parts_.self))};
+    if (os::Now() >= deadline)
+      return Error{
+          Code::kTimeout,
+          fmt::format("{} was met, but its libfabric endpoint ({}) does not answer that of "
+                      "{}; {} missing so. Do RINGLET_SOCKET_IFNAME and "
+                      "RINGLET_OFI_PROVIDER name a network that joins them?",
+                      opening.front()->peer_name(), fabric_->provider(), Named(parts_.self),
+                      opening.size())};
+    waiter.Wait(ticket, kAbortPeriod);
+  }
+  return Ok();
 }
 
 }  // namespace ringlet::transport::ofi

@@ -11,6 +11,7 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,10 +19,13 @@
 
 #include "base/wire/handshake.hpp"
 #include "os/fs/fd.hpp"
+#include "transport/link/doorbell_waiter.hpp"
 #include "transport/link/link.hpp"
+#include "transport/link/transport.hpp"
 #include "transport/ofi/credits.hpp"
 #include "transport/ofi/endpoint_address.hpp"
 #include "transport/ofi/fabric.hpp"
+#include "transport/tcp/tcp_link.hpp"
 
 namespace ringlet::transport::ofi {
 
@@ -120,6 +124,35 @@ class OfiLink final : public Link {
   std::optional<Instant> gone_since_;
   std::optional<Error> lost_;        // nothing more arrives
   std::optional<Error> write_lost_;  // nothing more can be sent
+};
+
+struct OfiTransportParts {
+  Neighbour self;
+  std::shared_ptr<RankBell> bell;
+  std::string provider = {};  ///< of libfabric; empty: its first choice
+  LinkOptions options = {};
+  TcpOptions tcp = {};  ///< of the connections over which the ranks meet
+  Secret seed{};        ///< fresh from the system's random source
+};
+
+class OfiTransport final : public Transport {
+ public:
+  /// The rank's endpoint. Errors  kUnsupported  there is no libfabric; kSystem
+  static Result<std::unique_ptr<Transport>> Open(OfiTransportParts parts);
+
+  Status Expect(std::span<const Neighbour* const> peers) override;
+  Result<Invitation> Invite(const Neighbour& peer) override;
+  Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerLine> met) override;
+  Status AwaitOpen(std::span<Link* const> links, Instant deadline,
+                   const std::stop_token& abort) override;
+
+ private:
+  OfiTransport(OfiTransportParts parts, std::shared_ptr<Fabric> fabric)
+      : parts_(std::move(parts)), fabric_(std::move(fabric)) {}
+
+  const OfiTransportParts parts_;
+  const std::shared_ptr<Fabric> fabric_;
+  std::map<Rank, EndpointAddress> cards_;  // what each peer is told
 };
 
 }  // namespace ringlet::transport::ofi

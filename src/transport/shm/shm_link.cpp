@@ -116,4 +116,49 @@ Result<std::unique_ptr<Link>> MakeShmLink(ShmLinkParts parts, DoorbellWaiter& wa
                     .offers = parts.offers}));
 }
 
+std::string ShmObstacle(const Neighbour& self, const Neighbour& peer) {
+  if (self.host_hash != peer.host_hash || self.network_namespace != peer.network_namespace)
+    return "it is another host or network namespace";
+  const bool unix_sockets = self.unix_socket.kind == Address::Kind::kUnix &&
+                            peer.unix_socket.kind == Address::Kind::kUnix;
+  return unix_sockets ? "" : "one of them has no UNIX socket";
+}
+
+Status ShmTransport::Expect(std::span<const Neighbour* const> peers) {
+  const std::uint32_t room = parts_.segment ? parts_.segment->shape().pipes : 0;
+  const std::size_t needed = pipes_taken_ + peers.size();
+  if (needed > room)
+    return Error{Code::kUnsupported,
+                 fmt::format("rank {} needs {} pipes of shared memory and has room for {}",
+                             Index(parts_.self), needed, room)};
+  for (const Neighbour* peer : peers) pipes_[peer->rank] = pipes_taken_++;
+  return Ok();
+}
+
+Result<Invitation> ShmTransport::Invite(const Neighbour& peer) {
+  DoorbellWaiter& waiter = *parts_.bell->waiter;
+  RINGLET_TRY(waiter.PrepareOffer());
+  RINGLET_TRY_ASSIGN(ShmOffer offer,
+                     MakeShmOffer(*parts_.segment, pipes_.at(peer.rank), waiter.event_fd()));
+  return Invitation{.purpose = Purpose::kMemory,
+                    .addresses = {peer.unix_socket},
+                    .offer = std::move(offer.bytes),
+                    .descriptors = std::move(offer.descriptors)};
+}
+
+Result<std::unique_ptr<Link>> ShmTransport::Make(const Neighbour& peer, std::span<PeerLine> met) {
+  PeerLine& line = met.front();
+  return MakeShmLink({.peer = peer.rank,
+                      .peer_name = Named(peer),
+                      .own = parts_.segment,
+                      .pipe = pipes_.at(peer.rank),
+                      .reply = line.offer,
+                      .descriptors = std::move(line.descriptors),
+                      .line = std::move(line.socket),
+                      .prefault = parts_.prefault,
+                      .registered = parts_.rts->registered,
+                      .offers = parts_.rts->sizes},
+                     *parts_.bell->waiter);
+}
+
 }  // namespace ringlet::transport

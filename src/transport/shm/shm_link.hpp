@@ -4,14 +4,16 @@
 // other's to write. The UNIX connection over which they did so stays open and silent: the kernel
 // closes it when a process dies, however it dies, and that is how its peers learn of it.
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 
 #include "base/wire/machine.hpp"
+#include "transport/arena/shared_buffers.hpp"
 #include "transport/link/doorbell_waiter.hpp"
 #include "transport/link/link.hpp"
+#include "transport/link/transport.hpp"
 #include "transport/shm/segment.hpp"
-#include "transport/arena/shared_buffers.hpp"
 
 namespace ringlet::transport {
 
@@ -40,5 +42,30 @@ struct ShmLinkParts {
 /// Errors  kProtocol  the offer is not one
 ///         kSystem    no descriptors or no address space left
 Result<std::unique_ptr<Link>> MakeShmLink(ShmLinkParts parts, DoorbellWaiter& waiter);
+
+/// Why the ranks cannot be linked through memory; empty: they can.
+std::string ShmObstacle(const Neighbour& self, const Neighbour& peer);
+
+struct ShmTransportParts {
+  Rank self{};
+  std::shared_ptr<RankBell> bell;
+  std::shared_ptr<Segment> segment;  ///< of this rank; null: it has room for no link
+  bool prefault = false;
+  std::shared_ptr<const RtsParts> rts;
+};
+
+class ShmTransport final : public Transport {
+ public:
+  explicit ShmTransport(ShmTransportParts parts) : parts_(std::move(parts)) {}
+
+  Status Expect(std::span<const Neighbour* const> peers) override;
+  Result<Invitation> Invite(const Neighbour& peer) override;
+  Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerLine> met) override;
+
+ private:
+  const ShmTransportParts parts_;
+  std::map<Rank, std::uint32_t> pipes_;  // which pipe of the segment is the peer's
+  std::uint32_t pipes_taken_ = 0;
+};
 
 }  // namespace ringlet::transport

@@ -12,6 +12,9 @@
 #include <cstring>
 
 #include "os/error.hpp"
+#include "os/net/congestion.hpp"
+#include "os/net/sockaddr.hpp"
+#include "transport/tcp/striped_link.hpp"
 
 namespace ringlet::transport {
 namespace {
@@ -154,6 +157,39 @@ void TcpLink::Consume(std::size_t bytes) {
   begin_ += bytes;
   consumed_since_peek_ = true;
   if (begin_ == end_) begin_ = end_ = 0;
+}
+
+std::string NamedAt(const Neighbour& peer, const os::Fd& socket) {
+  os::SocketAddress remote;
+  remote.bytes = sizeof remote.storage;
+  if (::getpeername(socket.get(), remote.get(), &remote.bytes) != 0) return Named(peer);
+  return fmt::format("{} at {}", Named(peer), ToString(os::FromSocketAddress(remote)));
+}
+
+Result<std::unique_ptr<Link>> TcpTransport::Make(const Neighbour& peer, std::span<PeerLine> met) {
+  std::vector<std::unique_ptr<Link>> strands;
+  for (PeerLine& line : met) {
+    RINGLET_TRY_ASSIGN(auto strand, MakeStrand(peer, std::move(line)));
+    strands.push_back(std::move(strand));
+  }
+  if (strands.size() == 1) return std::move(strands.front());
+  return std::unique_ptr<Link>(std::make_unique<StripedLink>(std::move(strands)));
+}
+
+Result<std::unique_ptr<Link>> TcpTransport::MakeStrand(const Neighbour& peer, PeerLine line) {
+  std::string name = NamedAt(peer, line.socket);
+  if (!parts_.congestion.empty())
+    RINGLET_TRY(os::SetCongestionControl(line.socket, parts_.congestion));
+  auto gone = std::make_shared<std::atomic<bool>>(false);
+  RINGLET_TRY(parts_.bell->waiter->WatchSocket(line.socket.get(), gone));
+  return std::unique_ptr<Link>(
+      std::make_unique<TcpLink>(TcpLinkParts{.peer = peer.rank,
+                                             .peer_name = std::move(name),
+                                             .socket = std::move(line.socket),
+                                             .arrived = std::move(line.unread),
+                                             .options = parts_.options,
+                                             .gone = std::move(gone),
+                                             .send_queues = parts_.send_queues}));
 }
 
 }  // namespace ringlet::transport

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "os/fs/fd.hpp"
+#include "transport/link/doorbell_waiter.hpp"
 #include "transport/link/link.hpp"
+#include "transport/link/transport.hpp"
 #include "transport/tcp/send_queues.hpp"
 
 namespace ringlet::transport {
@@ -65,6 +67,32 @@ class TcpLink final : public Link {
   bool consumed_since_peek_ = false;
   std::optional<Error> lost_;        // nothing more arrives
   std::optional<Error> write_lost_;  // nothing more can be sent
+};
+
+/// "rank 3 on host a at 10.0.0.5:4711": with the address at the other end of `socket`.
+std::string NamedAt(const Neighbour& peer, const os::Fd& socket);
+
+struct TcpTransportParts {
+  std::shared_ptr<RankBell> bell;
+  TcpOptions options = {};
+  std::uint32_t strands = 1;    ///< connections of each link
+  std::string congestion = {};  ///< control, such as "cubic"; empty: the kernel's default
+  std::shared_ptr<SendQueues> send_queues;
+};
+
+class TcpTransport final : public Transport {
+ public:
+  explicit TcpTransport(TcpTransportParts parts) : parts_(std::move(parts)) {}
+
+  Status Expect(std::span<const Neighbour* const>) override { return Ok(); }
+  std::uint32_t lines() const override { return parts_.strands; }
+  Result<Invitation> Invite(const Neighbour&) override { return Invitation{}; }
+  Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerLine> met) override;
+
+ private:
+  Result<std::unique_ptr<Link>> MakeStrand(const Neighbour& peer, PeerLine line);
+
+  const TcpTransportParts parts_;
 };
 
 }  // namespace ringlet::transport

@@ -9,39 +9,19 @@
 
 #include "os/net/socket_driver.hpp"
 #include "transport/inproc/inproc.hpp"
-#include "transport/wireup/links.hpp"
-#include "transport/wireup/listener_set.hpp"
+#include "transport/link/transport.hpp"
 #include "transport/ofi/ofi_link.hpp"
 #include "transport/tcp/tcp_link.hpp"
+#include "transport/wireup/links.hpp"
+#include "transport/wireup/listener_set.hpp"
 #include "transport/wireup/wireup.hpp"
 
 namespace ringlet::transport {
 
-/// The roster's data of a rank. Both sides of a pair must see the same, for they choose alone.
-struct Neighbour {
-  Rank rank{};
-  std::string host;  ///< its name, for errors
-  std::uint64_t host_hash = 0;
-  std::uint64_t network_namespace = 0;
-  std::uint64_t process_hash = 0;  ///< unique over all hosts
-  std::vector<Address> tcp;        ///< ListenerSet::tcp of that rank, best first
-  std::size_t preferred = 0;       ///< ListenerSet::preferred of that rank
-  std::uint32_t turn = 0;          ///< its place on its host: ranks take the preferred ones in turn
-  Address unix_socket;             ///< ListenerSet::unix_socket of that rank
-};
-
-enum class Choice : std::uint8_t {
-  kAuto,  ///< inproc within a process, shm within a host and network namespace, else the network's
-  kInproc,
-  kShm,
-  kTcp,
-  kOfi,
-};
-
 struct ConnectOptions {
-  Choice choice = Choice::kAuto;               ///< the same on all ranks
+  LinkChoice choice = LinkChoice::kAuto;       ///< the same on all ranks
   std::size_t pipe_bytes = kPipeBytesDefault;  ///< of each direction; see IsPipeSize
-  Choice network = Choice::kTcp;               ///< kTcp or kOfi; the same on all ranks
+  LinkChoice network = LinkChoice::kTcp;       ///< kTcp or kOfi; the same on all ranks
   TcpOptions tcp = {};
   std::string ofi_provider = {};  ///< of libfabric; empty: its first choice
   ofi::LinkOptions ofi = {};

@@ -24,7 +24,7 @@ struct World {
 };
 
 // The answer to rank 0 when it asks for a link of kind `choice` to a rank like `peer`.
-Error Refusal(Choice choice, void (*change)(Neighbour&)) {
+Error Refusal(LinkChoice choice, void (*change)(Neighbour&)) {
   World world;
   std::vector<TestRank> ranks;
   ranks.emplace_back(0u);
@@ -42,19 +42,20 @@ TEST(Connect, AForcedKindThatCannotWorkNamesRankAndHost) {
     peer.host = "far";
     peer.host_hash = 9;
   };
-  for (const Choice choice : {Choice::kInproc, Choice::kShm}) {
+  for (const LinkChoice choice : {LinkChoice::kInproc, LinkChoice::kShm}) {
     const Error error = Refusal(choice, elsewhere);
     EXPECT_EQ(error.code, Code::kUnsupported);
     EXPECT_THAT(error.message, HasSubstr("cannot reach rank 1 on far"));
   }
-  EXPECT_THAT(Refusal(Choice::kShm, [](Neighbour& peer) { peer.network_namespace = 5; }).message,
-              HasSubstr("network namespace"));
-  EXPECT_THAT(Refusal(Choice::kShm, [](Neighbour& peer) { peer.unix_socket = {}; }).message,
+  EXPECT_THAT(
+      Refusal(LinkChoice::kShm, [](Neighbour& peer) { peer.network_namespace = 5; }).message,
+      HasSubstr("network namespace"));
+  EXPECT_THAT(Refusal(LinkChoice::kShm, [](Neighbour& peer) { peer.unix_socket = {}; }).message,
               HasSubstr("no UNIX socket"));
   const auto mute = [](Neighbour& peer) { peer.tcp.clear(); };
-  EXPECT_THAT(Refusal(Choice::kTcp, mute).message,
+  EXPECT_THAT(Refusal(LinkChoice::kTcp, mute).message,
               AllOf(HasSubstr("by tcp: "), HasSubstr("rank 1 on testhost has no TCP address")));
-  EXPECT_THAT(Refusal(Choice::kOfi, mute).message, HasSubstr("by ofi: "));
+  EXPECT_THAT(Refusal(LinkChoice::kOfi, mute).message, HasSubstr("by ofi: "));
 }
 
 TEST(Connect, BadRequestsAreRefused) {
@@ -144,7 +145,7 @@ TEST(Connect, StrandsAreDealtOutOverTheAddresses) {
   World world;
   std::vector<TestRank> ranks = WithTwoAddresses();
   ConnectOptions options;
-  options.choice = Choice::kTcp;
+  options.choice = LinkChoice::kTcp;
   options.strands = 4;
   const auto all = ConnectAll(ranks, world.tools, options);
   for (const auto& links : all) ASSERT_TRUE(links.ok()) << links.error().message;
@@ -163,7 +164,7 @@ TEST(Connect, RanksOfAHostTakeItsNicsInTurn) {
     ranks[1].neighbour.preferred = 2;
     ranks[1].neighbour.turn = turn;
     ConnectOptions options;
-    options.choice = Choice::kTcp;
+    options.choice = LinkChoice::kTcp;
     const auto all = ConnectAll(ranks, world.tools, options);
     for (const auto& links : all) ASSERT_TRUE(links.ok()) << links.error().message;
     auto connections = Connections();
@@ -178,7 +179,7 @@ TEST(Connect, AnInterfaceThatIsBetterThanTheRestIsTakenAlone) {
   ranks[1].neighbour.preferred = 1;
   ranks[1].neighbour.turn = 1;
   ConnectOptions options;
-  options.choice = Choice::kTcp;
+  options.choice = LinkChoice::kTcp;
   options.strands = 3;
   const auto all = ConnectAll(ranks, world.tools, options);
   for (const auto& links : all) ASSERT_TRUE(links.ok()) << links.error().message;
@@ -190,7 +191,7 @@ TEST(Connect, TcpLinksTakeTheCongestionControlThatIsAskedFor) {
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
   ConnectOptions options;
-  options.choice = Choice::kTcp;
+  options.choice = LinkChoice::kTcp;
   options.congestion = "no_such";
   for (const auto& links : ConnectAll(ranks, world.tools, options)) {
     ASSERT_FALSE(links.ok());
@@ -246,7 +247,7 @@ TEST(Connect, OverLibfabricTheDiallerNeedsNoAddressOfItsOwn) {
   for (std::uint32_t i = 0; i < 3; ++i) ranks.emplace_back(i);
   ranks[0].neighbour.tcp.clear();
   ConnectOptions options;
-  options.network = Choice::kOfi;
+  options.network = LinkChoice::kOfi;
   for (TestRank& rank : ranks) rank.neighbour.host_hash = Index(rank.neighbour.rank);
   const auto all = ConnectAll(ranks, world.tools, options);
   for (const auto& links : all) {
@@ -276,11 +277,12 @@ std::unique_ptr<Links> Alone(TestRank& rank, const std::vector<TestRank>& ranks,
   return std::move(links).value();
 }
 
-void AreMadeLater(Choice choice) {
+void AreMadeLater(LinkChoice choice) {
   World world;
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
-  if (choice == Choice::kInproc) ranks[1].neighbour.process_hash = ranks[0].neighbour.process_hash;
+  if (choice == LinkChoice::kInproc)
+    ranks[1].neighbour.process_hash = ranks[0].neighbour.process_hash;
   ConnectOptions options;
   options.choice = choice;
   std::vector<std::unique_ptr<Links>> links;
@@ -290,7 +292,7 @@ void AreMadeLater(Choice choice) {
     auto begun = Extension::Begin(RequestOf(ranks[i], ranks, options), *links[i], world.tools);
     ASSERT_TRUE(begun.ok()) << begun.error().message;
     more.push_back(std::move(begun).value());
-    EXPECT_EQ(more[i]->meets(), choice != Choice::kInproc);
+    EXPECT_EQ(more[i]->meets(), choice != LinkChoice::kInproc);
     if (i == 0) {
       EXPECT_EQ(more[0]->Take().value(), std::vector{Rank{1}}) << "it has not come";
     }
@@ -310,7 +312,8 @@ void AreMadeLater(Choice choice) {
 }
 
 TEST(Extension, MakesLinksOfAnyKindToRanksThatHaveCome) {
-  for (const Choice choice : {Choice::kInproc, Choice::kShm, Choice::kTcp}) AreMadeLater(choice);
+  for (const LinkChoice choice : {LinkChoice::kInproc, LinkChoice::kShm, LinkChoice::kTcp})
+    AreMadeLater(choice);
 }
 
 TEST(Extension, HasRoomForThoseOfItsHostThatMightBeWanted) {

@@ -1,16 +1,18 @@
 // All links of one rank, and where its thread waits for them.
 #pragma once
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/settings/settings.hpp"
 #include "os/net/entrance.hpp"
 #include "os/net/listener.hpp"
+#include "transport/arena/shared_buffers.hpp"
 #include "transport/link/doorbell_waiter.hpp"
 #include "transport/link/link.hpp"
-#include "transport/ofi/fabric.hpp"
+#include "transport/link/transport.hpp"
 #include "transport/shm/segment.hpp"
-#include "transport/arena/shared_buffers.hpp"
 #include "transport/tcp/send_queues.hpp"
 
 namespace ringlet::transport {
@@ -24,15 +26,13 @@ class Links {
   /// The parts that make more links, for Connect and Extension alone.
   struct Reserve {
     std::shared_ptr<Segment> segment = {};  ///< null if no peer can be reached by shm
-    std::uint32_t pipes_taken = 0;          ///< of the segment
     std::vector<os::Listener> listeners = {};
     std::shared_ptr<os::Entrance> entrance = {};
-    std::shared_ptr<ofi::Fabric> fabric = {};  ///< null before the first link over libfabric
-    /// Published in an arena of the same ranks; null where there is none.
-    std::shared_ptr<SharedBuffers> registered = {};
-    RtsSizes offers = {};
+    std::shared_ptr<RtsParts> rts = std::make_shared<RtsParts>();
     /// Of the TCP links, for other threads to look at.
     std::shared_ptr<SendQueues> send_queues = std::make_shared<SendQueues>();
+    /// By LinkChoice; null before the first link of that kind.
+    std::array<std::unique_ptr<Transport>, kLinkKinds> transports = {};
   };
   Reserve& reserve() { return reserve_; }
   const std::shared_ptr<RankBell>& bell() const { return bell_; }

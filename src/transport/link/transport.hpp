@@ -1,0 +1,85 @@
+// A transport: one way to link two ranks.
+//
+// Each transport has a folder with a class like Transport, and a row of kTransportRows
+// (wireup/transports.hpp).
+#pragma once
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/value/address.hpp"
+#include "base/value/bytes.hpp"
+#include "base/wire/handshake.hpp"
+#include "base/wire/machine.hpp"
+#include "os/fs/fd.hpp"
+#include "transport/link/link.hpp"
+
+namespace ringlet::transport {
+
+/// The roster's data of a rank. Both sides of a pair must see the same, for they choose alone.
+struct Neighbour {
+  Rank rank{};
+  std::string host;  ///< its name, for errors
+  std::uint64_t host_hash = 0;
+  std::uint64_t network_namespace = 0;
+  std::uint64_t process_hash = 0;  ///< unique over all hosts
+  std::vector<Address> tcp;        ///< ListenerSet::tcp of that rank, best first
+  std::size_t preferred = 0;       ///< ListenerSet::preferred of that rank
+  std::uint32_t turn = 0;          ///< its place on its host: ranks take the preferred ones in turn
+  Address unix_socket;             ///< ListenerSet::unix_socket of that rank
+};
+
+/// "rank 3 on host a".
+inline std::string Named(const Neighbour& peer) {
+  return fmt::format("rank {} on {}", Index(peer.rank), peer.host);
+}
+
+/// What this rank has for a peer that it is to meet.
+struct Invitation {
+  Purpose purpose = Purpose::kData;
+  std::vector<Address> addresses = {};  ///< where the peer is called; empty: at its TCP addresses
+  Bytes offer = {};
+  Descriptors descriptors = {};
+};
+
+/// A connection over which a peer was met.
+struct PeerLine {
+  Bytes offer;  ///< the peer's Invitation::offer; authenticated but not checked
+  Descriptors descriptors;
+  Bytes unread;  ///< bytes that the peer already sent for the link
+  os::Fd socket;
+};
+
+/// One rank's end of all links of one kind. Belongs to the rank's thread.
+class Transport {
+ public:
+  Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+  virtual ~Transport() = default;
+
+  /// Links to these peers will be made. Called before Invite and Make.
+  /// Errors  kUnsupported  there is no room for them
+  virtual Status Expect(std::span<const Neighbour* const> peers) = 0;
+  /// Connections that a link takes; 0: the ranks meet within their process.
+  virtual std::uint32_t lines() const { return 1; }
+  /// Errors  kSystem  no descriptors left
+  virtual Result<Invitation> Invite(const Neighbour& peer) = 0;
+  /// Blocks until a peer that is met without a connection has come. Errors  kTimeout, kAborted
+  virtual Status Await(const Neighbour&, Instant, const std::stop_token&) { return Ok(); }
+  /// \param met  lines() connections to the peer
+  /// Null: the peer, which is met without a connection, has not come.
+  virtual Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerLine> met) = 0;
+  /// Blocks until the peers can be written to. \param links  of this kind. Errors  kTimeout,
+  /// kAborted
+  virtual Status AwaitOpen(std::span<Link* const>, Instant, const std::stop_token&) { return Ok(); }
+  /// Has the peer fail if it still waits for this rank; does nothing once the link is made.
+  virtual void Withdraw(const Neighbour&) {}
+};
+
+}  // namespace ringlet::transport

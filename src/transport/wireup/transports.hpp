@@ -1,0 +1,92 @@
+// The table of transports. A new one is a folder with a class like Transport, and a row here.
+#pragma once
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/settings/settings.hpp"
+#include "transport/inproc/inproc.hpp"
+#include "transport/link/transport.hpp"
+#include "transport/ofi/ofi_link.hpp"
+#include "transport/shm/shm_link.hpp"
+#include "transport/tcp/tcp_link.hpp"
+#include "transport/wireup/connect.hpp"
+
+namespace ringlet::transport {
+
+/// What a rank's transports are made of.
+struct TransportParts {
+  const ConnectRequest& request;
+  const ConnectTools& tools;
+  const std::shared_ptr<RankBell>& bell;
+  const Links::Reserve& reserve;
+};
+
+struct TransportRow {
+  std::string_view name;
+  bool within_host = false;  ///< kAuto takes the first of these that can, else the network's
+  /// Why two ranks cannot be linked so; empty: they can. Pure, and the same on both ranks.
+  std::string (*obstacle)(const Neighbour& self, const Neighbour& peer);
+  Result<std::unique_ptr<Transport>> (*make)(const TransportParts& parts);
+};
+
+template <typename Kind, typename Parts>
+std::unique_ptr<Transport> Owned(Parts parts) {
+  return std::make_unique<Kind>(std::move(parts));
+}
+
+/// Of connections over TCP: the higher rank is called.
+inline std::string TcpObstacle(const Neighbour& self, const Neighbour& peer) {
+  const Neighbour& called = self.rank < peer.rank ? peer : self;
+  return called.tcp.empty() ? Named(called) + " has no TCP address" : "";
+}
+
+/// By LinkChoice, without kAuto.
+inline constexpr std::array<TransportRow, kLinkKinds> kTransportRows = {{
+    {.name = "tcp",
+     .obstacle = TcpObstacle,
+     .make = [](const TransportParts& parts) -> Result<std::unique_ptr<Transport>> {
+       const ConnectOptions& options = parts.request.options;
+       return Owned<TcpTransport>(TcpTransportParts{.bell = parts.bell,
+                                                    .options = options.tcp,
+                                                    .strands = options.strands,
+                                                    .congestion = options.congestion,
+                                                    .send_queues = parts.reserve.send_queues});
+     }},
+    {.name = "ofi",
+     .obstacle = TcpObstacle,
+     .make = [](const TransportParts& parts) -> Result<std::unique_ptr<Transport>> {
+       const ConnectOptions& options = parts.request.options;
+       return ofi::OfiTransport::Open({.self = parts.request.self,
+                                       .bell = parts.bell,
+                                       .provider = options.ofi_provider,
+                                       .options = options.ofi,
+                                       .tcp = options.tcp,
+                                       .seed = parts.request.nonce_seed});
+     }},
+    {.name = "shm",
+     .within_host = true,
+     .obstacle = ShmObstacle,
+     .make = [](const TransportParts& parts) -> Result<std::unique_ptr<Transport>> {
+       return Owned<ShmTransport>(ShmTransportParts{.self = parts.request.self.rank,
+                                                    .bell = parts.bell,
+                                                    .segment = parts.reserve.segment,
+                                                    .prefault = parts.request.options.prefault,
+                                                    .rts = parts.reserve.rts});
+     }},
+    {.name = "inproc",
+     .within_host = true,
+     .obstacle = InprocObstacle,
+     .make = [](const TransportParts& parts) -> Result<std::unique_ptr<Transport>> {
+       return Owned<InprocTransport>(
+           InprocTransportParts{.self = parts.request.self.rank,
+                                .magic = parts.request.credentials.magic,
+                                .exchange = parts.tools.inproc,
+                                .bell = parts.bell,
+                                .pipe_bytes = parts.request.options.pipe_bytes,
+                                .rts = parts.reserve.rts});
+     }},
+}};
+
+}  // namespace ringlet::transport
