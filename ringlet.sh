@@ -589,8 +589,13 @@ demo() {
   need "$build_packages$torch_packages"
   echo 'PyTorch is fetched beside the build.'
   start_beside fetch_for_demo
+  heading 'Building the library and a small program for it'
+  build_target example_processes
+  heading 'Four processes on this machine sum their buffers; each checks every element of its result'
+  echo '$ build/bin/example_processes 4   # examples/c/processes.c'
+  build/bin/example_processes 4 || fail 'the demonstration failed; the lines above say how.'
   build_tool
-  heading 'Four ranks on this machine sum their buffers; every element of every result is checked'
+  heading 'Sums of 8 bytes to 64 MiB among four ranks; every element of every result is checked'
   echo '$ build/bin/ringlet bench all_reduce -n 4 -b 8 -e 64M -f 8 --check'
   build/bin/ringlet bench all_reduce -n 4 -b 8 -e 64M -f 8 --check ||
     fail 'the demonstration failed; the lines above say how.'
