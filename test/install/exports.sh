@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# exports.sh RINGLET.SH WORK: the lines that `install` prints keep what the user's variables say.
+# exports.sh PRODUCT.SH WORK: the lines that `install` prints keep what the user's variables say.
 set -euo pipefail
 heading() { :; }
 eval "$(sed -n '/^installed_how()/,/^}/p' "$1")"

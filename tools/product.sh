@@ -1,0 +1,131 @@
+# What ./ringlet.sh makes for others: an installation, packages and wheels. It sources this file.
+
+# All that `cmake --install build` copies.
+build_product() {
+  need "$build_packages"
+  heading 'Building the tool and the libraries'
+  build_target ringlet_product
+  echo 'The tool is build/bin/ringlet; --help says what it can do. The library is'
+  echo 'build/lib/libringlet.so.0; programs that need libnccl.so.2 find it in build/compat.'
+  echo 'To install: ./ringlet.sh install, or cmake --install build.'
+}
+
+# Fails unless this user can create files below PREFIX, in the folders that the installation fills.
+check_prefix() {
+  local prefix=$1 place folder
+  for place in "$prefix" "$prefix/bin" "$prefix/lib" "$prefix/include"; do
+    folder=$place
+    while [ ! -e "$folder" ]; do folder=$(dirname "$folder"); done
+    [ -d "$folder" ] ||
+      fail "cannot install to $prefix: $folder is not a directory. Give another PREFIX."
+    [ -w "$folder" ] || fail "cannot install to $prefix: user $(id -un) may not write to $folder." \
+      "Install to a folder of your own, ./ringlet.sh install ~/.local, or as root:" \
+      "./ringlet.sh build && sudo cmake --install build --prefix $prefix"
+  done
+}
+
+install_product() {
+  local prefix=${1:-/usr/local}
+  [ $# -le 1 ] || { usage >&2; fail 'install takes one PREFIX'; }
+  case $prefix in
+    /*) ;;
+    -*) usage >&2; fail "install does not know $prefix" ;;
+    *) prefix=$called_from/$prefix ;;
+  esac
+  check_prefix "${DESTDIR:-}$prefix"
+  build_product
+  heading "Installing to $prefix"
+  cmake --install build --prefix "$prefix" || fail "installing to $prefix failed; see above."
+  [ "$(id -u)" != 0 ] || [ -n "${DESTDIR:-}" ] || ldconfig || true
+  installed_how "$prefix"
+}
+
+# Says how an installation is used; a system's own folders are searched by themselves.
+installed_how() {
+  local prefix=$1
+  case $prefix in
+    /usr | /usr/local) heading "Installed; ringlet --help says what it can do" ;;
+    *)
+      heading 'Installed. To use it from this folder:'
+      echo "  export PATH=$prefix/bin:\$PATH"
+      echo "  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig\${PKG_CONFIG_PATH:+:\$PKG_CONFIG_PATH}"
+      echo "  export LD_LIBRARY_PATH=$prefix/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
+      ;;
+  esac
+}
+
+# Debian has libraries in a folder of the processor's name, as CMake does where the prefix is /usr.
+# The prefix of the build tree is set again afterwards: packages alone belong to /usr.
+make_packages() {
+  local before made=yes
+  need "$build_packages$package_packages"
+  command -v dpkg-shlibdeps >/dev/null || fail 'package makes packages for Debian, which takes' \
+    'dpkg-shlibdeps; it is not here. On other systems: ./ringlet.sh install'
+  heading 'Building the tool and the libraries'
+  before=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' build/CMakeCache.txt 2>/dev/null || true)
+  build_target ringlet_product -DCMAKE_INSTALL_PREFIX=/usr
+  heading 'Making the packages'
+  rm -rf build/packages
+  cpack --config build/CPackConfig.cmake || made=no
+  cmake --preset release --log-level=ERROR "-DCMAKE_INSTALL_PREFIX=${before:-/usr/local}" >/dev/null
+  [ "$made" = yes ] || fail 'cpack failed; see above.'
+  rm -rf build/packages/_CPack_Packages
+  heading 'To install them, as root'
+  echo "apt-get install $(printf '%s ' "$PWD"/build/packages/*.deb)"
+}
+
+# fetch_torch_headers VERSION: the headers of a version of PyTorch, and the libraries to link with, in
+# build/torches/VERSION/torch. Fails, after saying why, where it cannot be had.
+fetch_torch_headers() {
+  local folder=build/torches/$1
+  [ ! -e "$folder/torch/lib/libtorch_python.so" ] || return 0
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  echo "\$ pip download --no-deps torch==$1.*"
+  "$wheels_venv/bin/pip" download -q --no-deps --only-binary :all: -d "$folder" "torch==$1.*" || {
+    echo "PyTorch $1 cannot be had: pip download failed, see above."
+    return 1
+  }
+  "$wheels_venv/bin/python" tools/torch_headers.py "$folder"/torch-*.whl "$folder"
+  rm "$folder"/torch-*.whl
+}
+
+# Makes one wheel that holds an extension for each version of PyTorch that can be had, and the tool.
+wheels_venv=build/wheels-venv
+wheels_torches='2.10 2.11 2.12 2.13 2.14 2.15'
+make_wheels() {
+  local version folders=() raw=build/wheels exclude=()
+  need "$build_packages$torch_packages"
+  python3 tools/environments.py wheels || fail 'wheels need packages from PyPI.'
+  heading 'PyTorch'
+  [ $# -gt 0 ] || set -- $wheels_torches
+  for version; do
+    fetch_torch_headers "$version" || { echo "So the wheel is not for torch $version."; continue; }
+    folders+=("$PWD/build/torches/$version/torch")
+  done
+  [ ${#folders[@]} -gt 0 ] || fail 'no version of PyTorch can be had, and the wheel is for PyTorch.'
+  heading 'Building'
+  rm -rf "$raw" dist
+  CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) "$wheels_venv/bin/python" -m build --wheel \
+    --outdir "$raw" -C build-dir=build-python-wheels -C cmake.define.RINGLET_TOOL=ON \
+    -C "cmake.define.RINGLET_TORCHES=$(IFS=';'; echo "${folders[*]}")" || fail 'the build failed; see above.'
+  "$wheels_venv/bin/python" -m build --sdist --outdir dist || fail 'the build failed; see above.'
+  for version in libtorch.so libtorch_cpu.so libtorch_python.so libc10.so; do
+    exclude+=(--exclude "$version")
+  done
+  # It puts the libraries that Debian has into the wheel, and checks that it needs nothing else.
+  PATH=$PWD/$wheels_venv/bin:$PATH "$wheels_venv/bin/auditwheel" repair --strip \
+    --plat "manylinux_2_36_$(uname -m)" "${exclude[@]}" --wheel-dir dist "$raw"/*.whl ||
+    fail 'auditwheel failed; see above.'
+  heading 'To install it'
+  echo "pip install --find-links $PWD/dist ringlet"
+}
+
+make_site() {
+  need "$site_packages"
+  python3 tools/environments.py site || fail 'the site needs mkdocs-material from PyPI.'
+  heading 'Making the site'
+  NO_MKDOCS_2_WARNING=1 build/site-venv/bin/python -m mkdocs build --strict --quiet \
+    --site-dir "$PWD/build/site" || fail 'mkdocs failed; see above.'
+  echo 'The site is build/site/. To read it: python3 -m http.server --directory build/site'
+}
