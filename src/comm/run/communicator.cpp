@@ -3,46 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/settings/setting_table.hpp"
 #include "collective/call/run.hpp"
 #include "comm/peers/waiting.hpp"
 #include "comm/process/tuning.hpp"
-#include "comm/service/long_wait.hpp"
 #include "os/clock.hpp"
 #include "os/fs/write_file.hpp"
-#include "watch/findings.hpp"
 
 namespace ringlet::comm {
 namespace {
 
-using Presence = Control::Presence;
-
-// A broken link is noticed at once; the control network tells within this time whose fault it is.
-constexpr std::chrono::milliseconds kExplanation(500);
-// The same where a rank does not listen any more: of its death all hear, however busy they are.
-constexpr std::chrono::milliseconds kNewsOfDeath(2000);
-// For finding out who is missing when an operation has timed out.
-constexpr std::chrono::milliseconds kAnswer(1000);
-constexpr std::uint32_t kHopsMax = 256;
-// A rank that waits so long asks which rank it waits for, and after twice the time, and so on; and
-// asks what the others called if it is still the same: over links that only one of two ranks uses
-// neither learns what the other called.
-constexpr std::chrono::milliseconds kFirstLook(500);
-constexpr std::uint32_t kLooksMax = 13;  // the last after more than an hour
-// The operation stands still meanwhile.
-constexpr std::chrono::milliseconds kInquiryAnswer(200);
-
 collective::WaitPolicy Timed(collective::WaitPolicy wait_policy) {
   wait_policy.clock = &os::Now;
   return wait_policy;
-}
-
-/// Once there was time to hear of its death.
-bool IsGone(Presence presence) {
-  return presence == Presence::kLeft || presence == Presence::kAbsent;
 }
 
 /// The fault that the user wants of this rank.
@@ -78,16 +53,6 @@ const char* NcclName(plan::Protocol protocol) {
   return "SIMPLE";
 }
 
-bool IsMessage(collective::CallKind kind) {
-  return kind == collective::CallKind::kSendReceive;
-}
-
-// Behind the name of a rank that sends slowly to `whom`; empty: it does not.
-std::string SlowText(const std::vector<SlowSend>& sends, Rank whom) {
-  const auto send = std::ranges::find(sends, Index(whom), &SlowSend::peer);
-  return send == sends.end() ? "" : watch::ToText(*send);
-}
-
 }  // namespace
 
 Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, PeerTable peer_table,
@@ -109,6 +74,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
       host_(origin_, peer_table_, spinner_.wait_policy(), std::move(memory)),
       one_sided_(
           *control_, [this] { links_->waiter().Wake(); }, MemoryOfPeers()),
+      inquiry_(*control_, *links_, identity_.rank, identity_.size),
       timeout_(timeout),
       messages_(identity_.rank) {
   links_->reserve().rts->registered = host_.published_buffers();
@@ -173,83 +139,10 @@ void Communicator::WriteTraffic() const {
                               written.error().message);
 }
 
-std::string Communicator::WhoIsMissing(const Operation& running) {
-  std::optional<Rank> suspect = running.Awaits();
-  const std::uint64_t mine = control_->doing().operations;
-  // Most who are waited for wait themselves: follow the chain to the one that does not. It may be
-  // long, so its length is bounded; the rank that is asked answers from its service thread.
-  Rank waiting = identity_.rank;
-  std::set<Rank> asked = {waiting};
-  while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
-    const std::string name = control_->roster().DescribeRank(*suspect);
-    const auto [presence, activity] = control_->Ask(*suspect, kAnswer);
-    if (presence != Presence::kHere)
-      return name + " does not answer: its process is stopped or gone";
-    const bool is_message = IsMessage(call_.operation);  // not counted alike on two ranks
-    if (!activity.waits_for && !is_message && activity.operations < mine)
-      return fmt::format("{} has not called it: it has begun {} operations, rank {} {}", name,
-                         activity.operations, Index(identity_.rank), mine);
-    if (const std::string slow = SlowText(activity.slow_sends, waiting); !slow.empty())
-      return name + slow;
-    if (!activity.waits_for)
-      return name + (is_message ? " is in no operation: it has not called its side of the message, "
-                                  "or the link between is stuck"
-                                : " has finished its part; the link between is stuck");
-    if (*activity.waits_for >= identity_.size) return "";
-    waiting = *std::exchange(suspect, Rank{*activity.waits_for});
-  }
-  if (suspect != identity_.rank) return "";
-  // The ranks wait in a circle, which ends here.
-  const std::string slow = SlowText(links_->reserve().send_queues->Slow(), waiting);
-  return slow.empty() ? "" : control_->roster().DescribeRank(identity_.rank) + slow;
-}
-
 void Communicator::Calls(const collective::Fingerprint& call, std::uint64_t bytes,
                          std::uint32_t messages, Rank peer) {
-  SetCall(call);
-  control_->doing().Begin(call_, bytes, messages, peer);
-}
-
-void Communicator::SetCall(const collective::Fingerprint& call) {
-  call_ = call;
-  looks_ = 0;
-  seen_waiting_for_.clear();
-  seen_gone_.reset();
-}
-
-Status Communicator::CompareCalls(const Operation& running, bool given_up) {
-  std::optional<Rank> suspect = running.Awaits();
-  std::set<Rank> asked = {identity_.rank};
-  while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
-    const auto [presence, activity] = control_->Ask(*suspect, kInquiryAnswer);
-    // A link says itself that its end has left, behind all that was sent. If there is none the
-    // second look believes it: what was done before leaving has been seen by then.
-    const bool direct = suspect == running.Awaits() && links_->Find(*suspect) == nullptr;
-    if (IsGone(presence) && direct && (std::exchange(seen_gone_, suspect) == suspect || given_up))
-      return LeftBefore(*suspect, running);
-    collective::Header header{};
-    if (presence != Presence::kHere || activity.call.size() != header.size()) return Ok();
-    std::copy(activity.call.begin(), activity.call.end(), header.begin());
-    const auto theirs = collective::DecodeHeader(header);
-    // Messages go by pairs: another one, or a collective, is wrong only if it never ends.
-    const bool alike = theirs && theirs->sequence == call_.sequence;
-    const bool collectives = alike && !IsMessage(theirs->operation) && !IsMessage(call_.operation);
-    const bool mixed = alike && IsMessage(theirs->operation) != IsMessage(call_.operation);
-    if (collectives || (given_up && mixed && activity.waits_for))
-      RINGLET_TRY(collective::CheckHeader(header, *suspect, call_, identity_.rank));
-    if (!activity.waits_for || *activity.waits_for >= identity_.size) return Ok();
-    suspect = Rank{*activity.waits_for};
-  }
-  return Ok();
-}
-
-Error Communicator::LeftBefore(Rank whom, const Operation& running) const {
-  const std::string when = IsMessage(call_.operation)
-                               ? fmt::format("a message after {} collectives", call_.sequence)
-                               : fmt::format("operation {}", call_.sequence);
-  return Error{Code::kPeerLost,
-               fmt::format("{} left the communicator (destroyed or aborted it) before {}: {}",
-                           control_->roster().DescribeRank(whom), when, running.WaitingFor())};
+  inquiry_.SetCall(call);
+  control_->doing().Begin(call, bytes, messages, peer);
 }
 
 Result<std::uint64_t> Communicator::Register(View memory) {
@@ -442,57 +335,10 @@ void Communicator::Finished() {
   control_->doing().End();
 }
 
-Status Communicator::Check(Instant deadline, const Operation& running) {
-  if (auto failed = failure()) return *failed;
-  const Instant now = os::Now();
-  control_->doing().WaitsFor(running.Awaits(), now);
-  if (now < deadline) {
-    const Instant waited = now - (deadline - timeout_);
-    if (waited >= LongWait::kPeriod && now - looked_around_ >= LongWait::kPeriod) {
-      looked_around_ = now;
-      (void)LongWait::Look();
-      if (auto failed = failure()) return *failed;
-    }
-    if (looks_ >= kLooksMax || waited < kFirstLook * (1 << looks_)) return Ok();
-    ++looks_;
-    // A slow operation that moves is not held up.
-    std::string waiting_for = running.WaitingFor();
-    if (std::exchange(seen_waiting_for_, waiting_for) != waiting_for) {
-      seen_gone_.reset();
-      return Ok();
-    }
-    return CompareCalls(running, false);
-  }
-  RINGLET_TRY(CompareCalls(running, true));
-  const std::string missing = WhoIsMissing(running);
-  if (auto failed = failure()) return *failed;
-  return Error{Code::kTimeout,
-               fmt::format("{}{}{} timed out after {} ms: {}", missing, missing.empty() ? "" : "; ",
-                           control_->roster().DescribeRank(identity_.rank), timeout_.count(),
-                           running.WaitingFor())};
-}
-
 Error Communicator::Conclude(const Error& error, const Operation& ended) {
-  const Error reason = ReasonOf(error, ended);
+  const Error reason = inquiry_.ReasonOf(error, ended);
   if (profile_) profile_->End(NowNs());
   control_->DumpFailure();
-  return reason;
-}
-
-Error Communicator::ReasonOf(const Error& error, const Operation& ended) {
-  Error reason = error;
-  if (error.code == Code::kPeerLost) {
-    // The rank that lost a link was not the first to know why: let the control network speak first.
-    if (auto better = control_->AwaitFailure(kExplanation)) return *better;
-    // No rank has died, or that would be known by now.
-    const std::optional<Rank> lost = ended.Awaits();
-    const auto presence = lost ? control_->Ask(*lost, kInquiryAnswer).presence : Presence::kSilent;
-    if (presence == Presence::kAbsent)
-      if (auto better = control_->AwaitFailure(kNewsOfDeath)) return *better;
-    if (IsGone(presence)) reason = LeftBefore(*lost, ended);
-  }
-  control_->Fail(reason);
-  if (auto agreed = control_->AwaitFailure(kExplanation)) return *agreed;
   return reason;
 }
 

@@ -11,7 +11,6 @@
 #include <tuple>
 #include <vector>
 
-#include "collective/call/fingerprint.hpp"
 #include "collective/call/operation.hpp"
 #include "collective/exec/executor.hpp"
 #include "collective/exec/messages.hpp"
@@ -26,6 +25,7 @@
 #include "comm/process/config.hpp"
 #include "comm/process/fault.hpp"
 #include "comm/run/host_memory.hpp"
+#include "comm/run/inquiry.hpp"
 #include "comm/run/one_sided.hpp"
 #include "comm/run/work.hpp"
 #include "comm/service/fork_guard.hpp"
@@ -195,7 +195,9 @@ class Communicator {
   std::unique_ptr<collective::Operation> Prepare(std::vector<Put> puts);
   std::unique_ptr<collective::Operation> Prepare(std::vector<SignalWait> waits);
   /// Ok while it is worth going on: not failed, not aborted, in time.
-  Status Check(Instant deadline, const collective::Operation& running);
+  Status Check(Instant deadline, const collective::Operation& running) {
+    return inquiry_.Check(deadline, timeout_, running);
+  }
   /// The run is not over at once.
   void StillRuns() { control_->doing().Waits(); }
   /// The run has come to its end.
@@ -284,18 +286,10 @@ class Communicator {
   /// Writes down what this rank calls, for those who ask. Arguments  as of FlightRecorder::Begin
   void Calls(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages = 0,
              Rank peer = Rank{});
-  void SetCall(const collective::Fingerprint& call);
   /// The same for the profiler, if there is one.
   void Profiles(const Call& call);
   void Profiles(std::span<const collective::Message> messages);
   Profile::Way ProfiledWay(const Call& call) const;
-  std::string WhoIsMissing(const Operation& running);
-  /// Asks those who are waited for what they called. Ok: nothing that contradicts this rank's call
-  /// was found.
-  /// \param given_up  the operation has failed anyway, so that what is only likely counts too
-  Status CompareCalls(const Operation& running, bool given_up);
-  Error ReasonOf(const Error& error, const Operation& ended);
-  Error LeftBefore(Rank whom, const Operation& running) const;
   Result<std::shared_ptr<const Program>> ProgramFor(const Call& call,
                                                     const collective::Overlap& overlap);
   /// The parts of a call; on a machine also how NCCL would run it.
@@ -326,6 +320,7 @@ class Communicator {
   collective::Spinner spinner_;
   HostMemory host_;
   OneSided one_sided_;
+  Inquiry inquiry_;
   std::chrono::milliseconds timeout_;
   std::atomic<bool> revoked_{false};
   std::unique_ptr<Profile> profile_;      // null: none, or not told yet
@@ -333,11 +328,6 @@ class Communicator {
   std::unique_ptr<TunerSession> tuning_;  // null: none is asked
   std::optional<RankFault> fault_;        // of this rank
   std::uint64_t sequence_ = 0;            // collectives begun
-  collective::Fingerprint call_;          // the one that runs
-  std::uint32_t looks_ = 0;               // at whether it stands still
-  Instant looked_around_{0};              // when LongWait was asked last
-  std::string seen_waiting_for_;          // by the last of them
-  std::optional<Rank> seen_gone_;
   static constexpr std::size_t kProgramsMax = 64;
   std::map<ProgramKey, std::shared_ptr<const Program>> programs_;
   std::vector<collective::Message> transfers_;  // of the messages that run

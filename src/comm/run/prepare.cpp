@@ -15,8 +15,8 @@
 #include "comm/run/communicator.hpp"
 #include "comm/run/gradual_messages.hpp"
 #include "comm/run/sequence.hpp"
-#include "os/fs/write_file.hpp"
 #include "os/clock.hpp"
+#include "os/fs/write_file.hpp"
 #include "os/process/signals.hpp"
 
 namespace ringlet::comm {
@@ -216,12 +216,12 @@ Fingerprint Communicator::Begin(const Call& call) {
   if (fault_) [[unlikely]]
     StrikeAt(call.kind);
   const Fingerprint begun = FingerprintOf(call, sequence_++);
-  SetCall(begun);
+  inquiry_.SetCall(begun);
   const std::size_t bytes = std::max(InputBytes(call, place()), OutputBytes(call, place()));
   if (host_.IsHere())
-    control_->doing().BeginWithStep(call_, bytes);
+    control_->doing().BeginWithStep(begun, bytes);
   else  // the first step may have to wait for a link
-    control_->doing().Begin(call_, bytes);
+    control_->doing().Begin(begun, bytes);
   if (profiles_) [[unlikely]]
     Profiles(call);
   return begun;

@@ -7,6 +7,7 @@
 
 #include "plan/gpus/gpu_route.hpp"
 #include "plan/gpus/gpus_for_test.hpp"
+#include "plan/policy/host_search.hpp"
 
 namespace ringlet::plan {
 namespace {

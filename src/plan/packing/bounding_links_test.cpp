@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plan/channels/machine_for_test.hpp"
+#include "plan/policy/host_search.hpp"
 
 namespace ringlet::plan {
 namespace {

@@ -15,6 +15,7 @@
 #include "os/fs/conf_files.hpp"
 #include "plan/channels/graph_file.hpp"
 #include "plan/gpus/gpu_plan.hpp"
+#include "plan/policy/host_search.hpp"
 #include "plan/search/channel_search.hpp"
 #include "plan/tuning/user_limits.hpp"
 #include "topology/edit/trim.hpp"
