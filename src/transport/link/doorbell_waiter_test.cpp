@@ -27,7 +27,7 @@ SocketPair MakeSockets() {
   return {os::Fd(fds[0]), os::Fd(fds[1])};
 }
 
-std::size_t Descriptors() {
+std::size_t CountDescriptors() {
   const std::filesystem::directory_iterator all("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
@@ -51,11 +51,11 @@ struct WaiterRig {
 TEST(DoorbellWaiter, TakesDescriptorsWhenItNeedsThem) {
   const auto ready = std::make_shared<const os::Fd>(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
   const SocketPair pair = MakeSockets();
-  const std::size_t before = Descriptors();
+  const std::size_t before = CountDescriptors();
   WaiterRig in_memory;
-  EXPECT_EQ(Descriptors(), before) << "it sleeps on its word";
+  EXPECT_EQ(CountDescriptors(), before) << "it sleeps on its word";
   in_memory.waiter->PrepareDescriptor();
-  EXPECT_EQ(Descriptors(), before + 1) << "an eventfd, for who polls";
+  EXPECT_EQ(CountDescriptors(), before + 1) << "an eventfd, for who polls";
   EXPECT_FALSE(in_memory.Readable());
   in_memory.waiter->Wake();
   EXPECT_TRUE(in_memory.Readable());
@@ -63,7 +63,7 @@ TEST(DoorbellWaiter, TakesDescriptorsWhenItNeedsThem) {
   EXPECT_FALSE(in_memory.Readable());
   WaiterRig sockets({}, ready);
   ASSERT_TRUE(sockets.waiter->WatchSocket(pair.a.get(), nullptr).ok());
-  EXPECT_EQ(Descriptors(), before + 2) << "an epoll, and no eventfd";
+  EXPECT_EQ(CountDescriptors(), before + 2) << "an epoll, and no eventfd";
 }
 
 TEST(DoorbellWaiter, IsWokenThroughADescriptorThatIsAlwaysReadable) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/settings/settings.hpp"
+#include "collective/algorithm/shared_hierarchy.hpp"
 #include "comm/process/tuning.hpp"
 #include "comm/run/host_memory.hpp"
 #include "frontends/cli/operation/operation_alias.hpp"

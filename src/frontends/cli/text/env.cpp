@@ -26,7 +26,8 @@ struct EnvOptions {
 /// The setting that `word` names: DEBUG, NCCL_DEBUG or RINGLET_DEBUG, in any case.
 Result<std::string> SettingNamed(std::string_view word) {
   std::string_view name = word;
-  for (const std::string_view prefix : {"RINGLET_", "NCCL_"})
+  constexpr std::string_view kPrefixes[] = {"RINGLET_", "NCCL_"};
+  for (const std::string_view prefix : kPrefixes)
     if (EqualIgnoringCase(word.substr(0, prefix.size()), prefix)) name = word.substr(prefix.size());
   std::string upper(name);
   std::ranges::transform(upper, upper.begin(),
