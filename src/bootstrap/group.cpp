@@ -48,7 +48,19 @@ void Group::OnFrame(std::uint32_t from, FrameType type, const Slice& payload) {
       if (const auto asked = answers_.find(from); asked != answers_.end()) asked->second = *answer;
       return;
     }
-    default: break;
+    case FrameType::kCheckIn:
+    case FrameType::kLocalRank:
+    case FrameType::kWelcome:
+    case FrameType::kNodeLeader:
+    case FrameType::kReject:
+    case FrameType::kNeighbour:
+    case FrameType::kSection:
+    case FrameType::kReady:
+    case FrameType::kDone:
+    case FrameType::kBeat:
+    case FrameType::kIdentify:
+    case FrameType::kRoster:
+    case FrameType::kGo: break;
   }
   Misfit(from, type);
 }

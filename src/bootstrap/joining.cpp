@@ -110,28 +110,24 @@ void Member::SendLocalRank(LineId line, const CheckIn& local_rank) {
 void Member::OnRootFrame(LineId id, Line& line, const Frame& frame) {
   const View payload = frame.payload.bytes;
   if (standing()) return;
-  switch (static_cast<FrameType>(frame.type)) {
-    case FrameType::kWelcome:
-      if (auto welcome = ParseWelcome(payload); welcome.ok()) {
-        line.ready = true;
-        if (line.peer == own_root()) OnWelcome(*welcome);
-        return;
-      }
-      break;
-    case FrameType::kReject:
-      if (const auto failure = ParseFailure(payload); failure.ok()) return Fail(*failure);
-      break;
-    case FrameType::kRoster:
-      if (line.peer == 0 && joining()->upper == 0) return OnRosterPiece(frame);
-      break;
-    case FrameType::kSection:
-      if (line.peer > 0 && IsRootDelegateOf(line.peer)) return OnSectionPiece(frame);
-      break;
-    case FrameType::kNeighbour:
-      if (!FindSeat(kWorld)) OnNeighbour(frame);
+  const auto type = static_cast<FrameType>(frame.type);
+  if (type == FrameType::kWelcome) {
+    if (auto welcome = ParseWelcome(payload); welcome.ok()) {
+      line.ready = true;
+      if (line.peer == own_root()) OnWelcome(*welcome);
       return;
-    case FrameType::kDone: return OnRootDone(line);
-    default: break;
+    }
+  } else if (type == FrameType::kReject) {
+    if (const auto failure = ParseFailure(payload); failure.ok()) return Fail(*failure);
+  } else if (type == FrameType::kRoster) {
+    if (line.peer == 0 && joining()->upper == 0) return OnRosterPiece(frame);
+  } else if (type == FrameType::kSection) {
+    if (line.peer > 0 && IsRootDelegateOf(line.peer)) return OnSectionPiece(frame);
+  } else if (type == FrameType::kNeighbour) {
+    if (!FindSeat(kWorld)) OnNeighbour(frame);
+    return;
+  } else if (type == FrameType::kDone) {
+    return OnRootDone(line);
   }
   OnMisfit(id, frame);
 }
@@ -183,27 +179,22 @@ void Member::OnSectionPiece(const Frame& frame) {
 
 void Member::OnUpperFrame(LineId id, Line& line, const Frame& frame) {
   const View payload = frame.payload.bytes;
-  switch (static_cast<FrameType>(frame.type)) {
-    case FrameType::kNodeLeader:
-      if (payload.size() != 4) break;
-      if (line.peer == kNoOrigin) line.peer = Reader(payload).U32();
-      if (line.peer < config_.size) return;
-      break;
-    case FrameType::kWelcome:
-      if (auto welcome = ParseWelcome(payload); welcome.ok()) {
-        joining()->welcome = std::move(*welcome);
-        return;
-      }
-      break;
-    case FrameType::kReject:
-      if (const auto failure = ParseFailure(payload); failure.ok()) return Fail(*failure);
-      break;
-    case FrameType::kRoster:
-      if (line.peer == kNoOrigin) break;
-      joining()->upper = id;
-      return OnRosterPiece(frame);
-    case FrameType::kGo: return Go();
-    default: break;
+  const auto type = static_cast<FrameType>(frame.type);
+  if (type == FrameType::kNodeLeader && payload.size() == 4) {
+    if (line.peer == kNoOrigin) line.peer = Reader(payload).U32();
+    if (line.peer < config_.size) return;
+  } else if (type == FrameType::kWelcome) {
+    if (auto welcome = ParseWelcome(payload); welcome.ok()) {
+      joining()->welcome = std::move(*welcome);
+      return;
+    }
+  } else if (type == FrameType::kReject) {
+    if (const auto failure = ParseFailure(payload); failure.ok()) return Fail(*failure);
+  } else if (type == FrameType::kRoster && line.peer != kNoOrigin) {
+    joining()->upper = id;
+    return OnRosterPiece(frame);
+  } else if (type == FrameType::kGo) {
+    return Go();
   }
   OnMisfit(id, frame);
 }

@@ -140,7 +140,9 @@ void Root::OnDue() {
                         "all ranks checked in, but they did not all connect to each other in "
                         "time"});
     case RootState::kClosing: return Finish();
-    default: return End();
+    case RootState::kEmpty:
+    case RootState::kRefusing:
+    case RootState::kFinished: return End();
   }
 }
 
@@ -176,13 +178,10 @@ void Root::OnFrame(GuestAt guest, const Frame& frame) {
     return OnBrokenStream(
         guest, Error{Code::kProtocol, fmt::format("an unexpected frame (type {})", frame.type)});
   }
-  switch (type) {
-    case FrameType::kLocalRank: return OnLocalRank(guest, frame);
-    case FrameType::kSection: return OnSection(guest, frame);
-    case FrameType::kReady: return OnReady(guest);
-    case FrameType::kFailure: return OnFailure(guest, frame);
-    default: return;  // a beat
-  }
+  if (type == FrameType::kLocalRank) return OnLocalRank(guest, frame);
+  if (type == FrameType::kSection) return OnSection(guest, frame);
+  if (type == FrameType::kReady) return OnReady(guest);
+  if (type == FrameType::kFailure) return OnFailure(guest, frame);
 }
 
 void Root::OnCaller(const Acceptor::FirstFrame& caller) {

@@ -124,8 +124,13 @@ SetOf<MemberLine> KindsSoFar(MemberLine line) {
     case L::kChild: return {L::kCaller, L::kChild};
     case L::kPrevious: return {L::kCaller, L::kPrevious};
     case L::kPeerIn: return {L::kCaller, L::kPeerIn};
-    default: return {line};
+    case L::kCaller:
+    case L::kRoot:
+    case L::kNodeLeader:
+    case L::kNext:
+    case L::kPeerOut: break;
   }
+  return {line};
 }
 
 SetOf<RootLine> KindsSoFar(RootLine line) {

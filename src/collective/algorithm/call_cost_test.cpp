@@ -158,10 +158,15 @@ TEST(Cost, OfAllGathersAndOfTheSameBackwards) {
                              9000 + 1000 + 16'000 + 1000 + 6 * 100 + 800},
                          Row{Algorithm::kRing, 4, 2, 3 * 11'000}}) {
     SCOPED_TRACE(testing::Message() << Name(row.algorithm) << ", " << row.ranks << " ranks");
-    EXPECT_EQ(TimeOf(row.algorithm, CallKind::kAllGather, 100, row.ranks, row.hosts),
-              row.all_gather);
-    EXPECT_EQ(TimeOf(row.algorithm, CallKind::kReduceScatter, 100, row.ranks, row.hosts),
-              row.all_gather + (row.ranks - 1) * 100);
+    std::size_t cases = 0;
+    for (const AlgorithmCase& one : RowOf(row.algorithm).cases) {
+      const bool adds = one.kind == CallKind::kReduceScatter;
+      if (!adds && one.kind != CallKind::kAllGather) continue;
+      ++cases;
+      EXPECT_EQ(TimeOf(row.algorithm, one.kind, 100, row.ranks, row.hosts),
+                row.all_gather + (adds ? (row.ranks - 1) * 100 : 0));
+    }
+    EXPECT_GT(cases, 0u);
   }
 }
 
@@ -172,7 +177,6 @@ TEST(Cost, OfWhatHasNoOtherWay) {
   EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kGather, 100, 4, 1), 1000u + 3 * 100 + 300);
   EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kScatter, 100, 4, 2), 9000u + 3 * 1000 + 3000);
   EXPECT_EQ(TimeOf(Algorithm::kDissemination, CallKind::kBarrier, 0, 5, 1), 3u * 1100);
-  EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kBarrier, 0, 4, 1), 2u * 1100);
 }
 
 TEST(Cost, ARankAloneIsDoneAtOnce) {
