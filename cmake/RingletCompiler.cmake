@@ -9,7 +9,7 @@ add_library(ringlet_flags INTERFACE)
 target_compile_features(ringlet_flags INTERFACE cxx_std_20)
 target_compile_options(ringlet_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
-                            -Wnon-virtual-dtor -Woverloaded-virtual -Wswitch-enum>
+                            -Wnon-virtual-dtor -Woverloaded-virtual>
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility=hidden -fvisibility-inlines-hidden>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 at -O3 reports a false -Wrestrict on string concatenation (GCC PR 105329).

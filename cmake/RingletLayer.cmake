@@ -45,6 +45,8 @@ function(ringlet_layer name)
   target_include_directories(ringlet_${name} PUBLIC
     ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(ringlet_${name} PUBLIC ${LAYER_DEPENDS} ${LAYER_LINK} PRIVATE ringlet_flags)
+  # A new enumerator then does not compile wherever a decision is missing (docs/decisions/0145).
+  target_compile_options(ringlet_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wswitch-enum>)
   set_property(GLOBAL APPEND PROPERTY RINGLET_LAYERS ${name})
   set(batch 12)
   if(LAYER_QUICK_TO_COMPILE OR LAYER_QUICKEST_TO_COMPILE)

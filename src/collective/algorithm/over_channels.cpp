@@ -78,16 +78,15 @@ std::size_t SentInRing(const Call& call, std::size_t count, const std::vector<Ra
                        Rank self) {
   const std::size_t ranks = ring.size(), place = PlaceInRing(ring, self);
   if (ranks == 1) return 0;
-  switch (call.kind) {
-    case CallKind::kBroadcast: return AfterInRing(ring, place, 1) == call.root ? 0 : count;
-    case CallKind::kReduce: return self == call.root ? 0 : count;
-    case CallKind::kAllGather:
-    case CallKind::kReduceScatter: return (ranks - 1) * count;
-    default:
-      // All chunks but one as sums, which its successor begins, and all but the next one complete.
-      return 2 * count - EvenChunk(count, ranks, (place + 1) % ranks).count -
-             EvenChunk(count, ranks, (place + 2) % ranks).count;
-  }
+  if (call.kind == CallKind::kBroadcast)
+    return AfterInRing(ring, place, 1) == call.root ? 0 : count;
+  if (call.kind == CallKind::kReduce) return self == call.root ? 0 : count;
+  if (call.kind == CallKind::kAllGather || call.kind == CallKind::kReduceScatter)
+    return (ranks - 1) * count;
+  // An all-reduce: all chunks but one as sums, which its successor begins, and all but the next one
+  // complete.
+  return 2 * count - EvenChunk(count, ranks, (place + 1) % ranks).count -
+         EvenChunk(count, ranks, (place + 2) % ranks).count;
 }
 
 }  // namespace
