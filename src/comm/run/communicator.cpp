@@ -118,6 +118,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
   }
   layout_.sharing = host_.hosts();
   profiles_ = origin_.process->profiler() != nullptr;
+  shortages_ = origin_.process->shortages();
   fault_ = FaultOf(origin_.process->settings(), identity_.rank);
   if (host_.engine() != nullptr) {
     const transport::ArenaShape& shape = host_.engine()->arena().shape();
@@ -498,6 +499,9 @@ Error Communicator::ReasonOf(const Error& error, const Operation& ended) {
 
 void Communicator::Revoke() {
   revoked_.store(true, std::memory_order_release);
+  if (origin_.process->shortages() > shortages_)
+    reason.message += fmt::format("; {} has been out of file descriptors: raise ulimit -n",
+                                  control_->roster().DescribeRank(identity_.rank));
   control_->Fail(Error{Code::kAborted, control_->roster().DescribeRank(identity_.rank) +
                                            " revoked the communicator"});
 }

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <future>
 
 #include "comm/establish/ranks_for_test.hpp"
 #include "os/process/clock.hpp"
@@ -347,6 +350,35 @@ TEST(Communicator, ARankThatLeavesEarlyIsNamed) {
     EXPECT_EQ(status.error().code, Code::kPeerLost);
     EXPECT_THAT(status.error().message, AllOf(HasSubstr("rank 1"), HasSubstr("operation 0")));
   });
+}
+
+// Ranks 0 and 2 have no link when the communicator is formed.
+TEST(Communicator, ARankThatLacksDescriptorsForALinkGivesTheReasonToTheOthers) {
+  for (const char* links : {"shm", "tcp"}) {
+    std::promise<void> done;
+    const auto has_failed = done.get_future().share();
+    const EnvMap environment = {{"RINGLET_LINKS", links}, {"RINGLET_TIMEOUT", "1"}};
+    RunRanks(4, environment, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+      if (rank != 0) has_failed.wait();
+      rlimit before{};
+      ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+      const rlimit none{1, before.rlim_max};
+      if (rank == 0) ::setrlimit(RLIMIT_NOFILE, &none);
+      std::vector<float> data(1);
+      const Transfer transfer{.peer = Rank{(rank + 2) % 4},
+                              .sends = rank < 2,
+                              .from = std::as_bytes(std::span(data)),
+                              .to = std::as_writable_bytes(std::span(data)),
+                              .count = 1};
+      const Status status = formed.ok() ? (*formed)->Run({&transfer, 1}) : Status(formed.error());
+      ::setrlimit(RLIMIT_NOFILE, &before);
+      if (rank == 0) done.set_value();
+      ASSERT_FALSE(status.ok());
+      EXPECT_THAT(status.error().message,
+                  AllOf(HasSubstr("rank 0 (host"), HasSubstr("raise ulimit -n")))
+          << links << ", rank " << rank;
+    });
+  }
 }
 
 TEST(Communicator, ARankThatLeavesBeforeAMessageIsNamed) {
