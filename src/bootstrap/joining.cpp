@@ -119,7 +119,7 @@ void Member::OnRootFrame(LineId id, Line& line, const Frame& frame) {
       }
       break;
     case FrameType::kReject:
-      if (const auto failure = ParseFailure(payload); failure.ok()) return Fail(*failure);
+      if (const auto failure = ParseFailure(payload, self()); failure.ok()) return Fail(*failure);
       break;
     case FrameType::kRoster:
       if (line.peer == 0 && joining()->upper == 0) return OnRosterPiece(frame);
@@ -196,7 +196,7 @@ void Member::OnUpperFrame(LineId id, Line& line, const Frame& frame) {
       }
       break;
     case FrameType::kReject:
-      if (const auto failure = ParseFailure(payload); failure.ok()) return Fail(*failure);
+      if (const auto failure = ParseFailure(payload, self()); failure.ok()) return Fail(*failure);
       break;
     case FrameType::kRoster:
       if (line.peer == kNoOrigin) break;

@@ -490,8 +490,18 @@ Error Communicator::ReasonOf(const Error& error, const Operation& ended) {
     const auto presence = lost ? control_->Ask(*lost, kInquiryAnswer).presence : Presence::kSilent;
     if (presence == Presence::kAbsent)
       if (auto better = control_->AwaitFailure(kNewsOfDeath)) return *better;
-    if (IsGone(presence)) reason = LeftBefore(*lost, ended);
+    if (IsGone(presence)) {
+      reason = LeftBefore(*lost, ended);
+    } else {
+      reason.message = control_->roster().DescribeRank(identity_.rank) + ": " + error.message;
+      if (presence == Presence::kHere)
+        reason.message += fmt::format("; {} lives: look for a firewall or a proxy between the two",
+                                      control_->roster().DescribeRank(*lost));
+    }
   }
+  if (origin_.process->shortages() > shortages_)
+    reason.message += fmt::format("; {} has been out of file descriptors: raise ulimit -n",
+                                  control_->roster().DescribeRank(identity_.rank));
   control_->Fail(reason);
   if (auto agreed = control_->AwaitFailure(kExplanation)) return *agreed;
   return reason;
@@ -499,9 +509,6 @@ Error Communicator::ReasonOf(const Error& error, const Operation& ended) {
 
 void Communicator::Revoke() {
   revoked_.store(true, std::memory_order_release);
-  if (origin_.process->shortages() > shortages_)
-    reason.message += fmt::format("; {} has been out of file descriptors: raise ulimit -n",
-                                  control_->roster().DescribeRank(identity_.rank));
   control_->Fail(Error{Code::kAborted, control_->roster().DescribeRank(identity_.rank) +
                                            " revoked the communicator"});
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <future>
 
@@ -350,6 +351,37 @@ TEST(Communicator, ARankThatLeavesEarlyIsNamed) {
     EXPECT_EQ(status.error().code, Code::kPeerLost);
     EXPECT_THAT(status.error().message, AllOf(HasSubstr("rank 1"), HasSubstr("operation 0")));
   });
+}
+
+// Resets the TCP connections of this process: a disconnected socket sends RST. The control network
+// of one process has UNIX sockets.
+void ResetTcpConnections() {
+  for (int fd = 3; fd < 1024; ++fd) {
+    sockaddr_storage peer{};
+    socklen_t bytes = sizeof peer;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &bytes) != 0) continue;
+    if (peer.ss_family != AF_INET && peer.ss_family != AF_INET6) continue;
+    const sockaddr nowhere{.sa_family = AF_UNSPEC, .sa_data = {}};
+    ::connect(fd, &nowhere, sizeof nowhere);
+  }
+}
+
+TEST(Communicator, AResetLinkIsNotTakenForTheEndOfARank) {
+  std::latch linked(2), cut(2);
+  RunRanks(2, {{"RINGLET_LINKS", "tcp"}},
+           [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+             const Status before = formed.ok() ? SumOfRanks(**formed, 10) : formed.error();
+             linked.arrive_and_wait();
+             if (rank == 0) ResetTcpConnections();
+             cut.arrive_and_wait();
+             ASSERT_TRUE(before.ok()) << before.error().message;
+             const Status status = SumOfRanks(**formed, 10);
+             ASSERT_FALSE(status.ok());
+             EXPECT_EQ(status.error().code, Code::kPeerLost);
+             EXPECT_THAT(status.error().message,
+                         AllOf(testing::StartsWith("rank "), HasSubstr("): the link to rank "),
+                               testing::Not(HasSubstr("gone"))));
+           });
 }
 
 // Ranks 0 and 2 have no link when the communicator is formed.
