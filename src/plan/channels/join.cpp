@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -263,7 +264,55 @@ class Joiner {
   JoinedPlan joined_;
 };
 
+/// The rail on which a channel comes and goes; none: there is no NIC, or there are two rails.
+std::optional<std::uint32_t> RailOf(const NodeClass& one, const LocalChannel& channel) {
+  if (one.rails.empty() || !channel.entry || !channel.exit) return std::nullopt;
+  const std::uint32_t rail = one.rails[*channel.entry];
+  return rail == one.rails[*channel.exit] ? std::optional(rail) : std::nullopt;
+}
+
+/// The rails of the channels that all classes have, in the order of the first class.
+std::vector<std::uint32_t> CommonRails(std::span<const NodeClass> classes, GraphId id) {
+  std::vector<std::uint32_t> common;
+  bool is_first = true;
+  for (const NodeClass& one : classes) {
+    if (one.rails.empty()) continue;
+    std::map<std::uint32_t, std::size_t> left;
+    std::vector<std::uint32_t> rails;
+    for (const LocalChannel& channel : one.plan.of(id).channels)
+      if (const auto rail = RailOf(one, channel)) {
+        rails.push_back(*rail);
+        ++left[*rail];
+      }
+    if (std::exchange(is_first, false)) common = std::move(rails);
+    std::erase_if(common, [&](std::uint32_t rail) {
+      std::size_t& more = left[rail];
+      if (more == 0) return true;
+      --more;
+      return false;
+    });
+  }
+  return common;
+}
+
 }  // namespace
+
+void AlignRails(std::span<NodeClass> classes) {
+  for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
+    const std::vector<std::uint32_t> rails = CommonRails(classes, id);
+    for (NodeClass& one : classes) {
+      if (one.rails.empty()) continue;
+      auto place = one.plan.of(id).channels.begin();
+      for (const std::uint32_t rail : rails) {
+        const auto found =
+            std::find_if(place, one.plan.of(id).channels.end(),
+                         [&](const LocalChannel& channel) { return RailOf(one, channel) == rail; });
+        std::rotate(place, found, found + 1);
+        ++place;
+      }
+    }
+  }
+}
 
 LocalTree ChainOf(std::vector<std::uint32_t> order, Pattern pattern) {
   const std::uint32_t second = order.size() > 1 ? 1 : 0;
