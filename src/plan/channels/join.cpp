@@ -39,12 +39,12 @@ class Joiner {
   Result<JoinedPlan> Run() {
     RINGLET_TRY(Count());
     for (std::size_t id = 0; id < kGraphIds; ++id) Reduce(static_cast<GraphId>(id));
+    for (const GraphId id : {GraphId::kRing, GraphId::kTree}) RINGLET_TRY(KeepToRails(id));
     Common& ring = joined_.common[0];
     Common& tree = joined_.common[1];
     const std::uint32_t fewer = std::min(ring.channels, tree.channels);
     if (fewer == 0) return RefusedJoin("there is a node without any ring or tree");
     if (limits_.one_number) ring.channels = tree.channels = fewer;
-    for (const GraphId id : {GraphId::kRing, GraphId::kTree}) RINGLET_TRY(CheckRails(id));
     ChannelPlan::Options options;
     options.rings.assign(ring.channels, SpeedOf(ring));
     options.trees.assign(tree.channels, SpeedOf(tree));
@@ -96,8 +96,9 @@ class Joiner {
     return Ok();
   }
 
-  /// Each channel stays on one rail from node to node.
-  Status CheckRails(GraphId id) const {
+  /// Each channel stays on one rail from node to node. Those from the first one on that would not
+  /// are left out; see AlignRails.
+  Status KeepToRails(GraphId id) {
     if (nodes_ < 2) return Ok();
     for (std::uint32_t channel = 0; channel < joined_.of(id).channels; ++channel) {
       std::optional<std::pair<std::uint32_t, std::uint32_t>> first;  // rail and node
@@ -109,6 +110,13 @@ class Joiner {
           const std::uint32_t rail = classes_[i].rails[*nic];
           if (!first) first = {rail, present_[i].first_node};
           if (first->first == rail) continue;
+          if (channel > 0) {
+            joined_.shortfalls.push_back({id, "channels on common rails", channel,
+                                          joined_.of(id).channels, static_cast<std::uint32_t>(i),
+                                          present_[i].first_node, present_[i].nodes});
+            joined_.common[static_cast<std::size_t>(id)].channels = channel;
+            return Ok();
+          }
           return RefusedJoin(fmt::format(
               "channel {} of the {} would go from rail {} on node {} to rail {} on node {}, but "
               "NICs of different rails do not reach each other; give each node a NIC on every "

@@ -93,9 +93,8 @@ void AlignRails(std::span<NodeClass> classes);
 
 /// \param blocks  in order of ranks; every rank from 0 on once
 /// Errors  kInvalidArgument  no node, ranks that do not follow one another, a class without a ring,
-///                           limits that leave nothing, or a channel that would cross isolated
-///                           rails (after AlignRails: in any order); the sentence names node or
-///                           class
+///                           limits that leave nothing, or nodes whose first channels are on
+///                           different isolated rails; the sentence names node or class
 /// Cost    O(classes * channels * devices + blocks): not of nodes or ranks
 Result<JoinedPlan> Join(std::span<const NodeClass> classes, std::span<const NodeBlock> blocks,
                         const ChannelLimits& limits);
