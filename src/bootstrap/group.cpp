@@ -36,7 +36,7 @@ void Group::OnFrame(std::uint32_t from, FrameType type, const Slice& payload) {
                                 "were not given the same ranks to keep or to leave out",
                                 config_.self));
     case FrameType::kFailure: {
-      const auto failure = ParseFailure(payload.bytes);
+      const auto failure = ParseFailure(payload.bytes, config_.self);
       if (failure.ok()) return Fail(*failure);
       return FailOn(from, Code::kProtocol, "sent " + failure.error().message);
     }

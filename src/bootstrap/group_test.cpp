@@ -109,6 +109,19 @@ TEST(Group, TheFirstFailureStaysAndNothingMovesAfterIt) {
   EXPECT_TRUE(group.TakeOut().empty());
 }
 
+TEST(Group, ARankThatIsCalledLostKnowsThatItLives) {
+  for (const std::uint32_t origin : {1u, 2u}) {
+    Group group = MiddleOfThree();
+    Writer failure;
+    Encode(failure, Failure{Code::kPeerLost, origin, "it was lost: connection reset by peer"});
+    group.OnFrame(0, FrameType::kFailure, Payload(failure.Take()));
+    ASSERT_TRUE(group.failure());
+    EXPECT_EQ(group.failure()->text.starts_with("rank 1 lives, but a connection to it was cut: it"),
+              origin == 1)
+        << group.failure()->text;
+  }
+}
+
 TEST(Group, ALeftRankIsMissedOnlyWhereItIsNeeded) {
   Group group = MiddleOfThree();
   group.OnFrame(3, FrameType::kLeave, Slice());

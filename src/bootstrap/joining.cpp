@@ -118,7 +118,7 @@ void Member::OnRootFrame(LineId id, Line& line, const Frame& frame) {
       return;
     }
   } else if (type == FrameType::kReject) {
-    if (const auto failure = ParseFailure(payload); failure.ok()) return Fail(*failure);
+    if (const auto failure = ParseFailure(payload, self()); failure.ok()) return Fail(*failure);
   } else if (type == FrameType::kRoster) {
     if (line.peer == 0 && joining()->upper == 0) return OnRosterPiece(frame);
   } else if (type == FrameType::kSection) {
@@ -189,7 +189,7 @@ void Member::OnUpperFrame(LineId id, Line& line, const Frame& frame) {
       return;
     }
   } else if (type == FrameType::kReject) {
-    if (const auto failure = ParseFailure(payload); failure.ok()) return Fail(*failure);
+    if (const auto failure = ParseFailure(payload, self()); failure.ok()) return Fail(*failure);
   } else if (type == FrameType::kRoster && line.peer != kNoOrigin) {
     joining()->upper = id;
     return OnRosterPiece(frame);

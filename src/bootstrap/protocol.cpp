@@ -140,6 +140,15 @@ Result<Failure> ParseFailure(View payload) {
   return failure;
 }
 
+Result<Failure> ParseFailure(View payload, std::uint32_t self) {
+  RINGLET_TRY_ASSIGN(Failure failure, ParseFailure(payload));
+  if (failure.code == Code::kPeerLost && failure.origin == self)
+    failure.text = fmt::format(
+        "rank {} lives, but a connection to it was cut: {}; look for a firewall or a proxy between",
+        self, failure.text);
+  return failure;
+}
+
 namespace {
 
 /// The part that an Activity and a GroupActivity share.

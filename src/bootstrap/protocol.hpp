@@ -77,7 +77,8 @@ struct Welcome {
   std::optional<std::uint32_t> hosted_rank;  ///< a rank of the root's process, once one is known
 };
 
-/// A failure and where it began. Passed on unchanged, so that all ranks tell the same story.
+/// A failure and where it began. Passed on unchanged, so that all ranks tell the same story; only a
+/// rank that is called lost, and lives, puts that before it.
 struct Failure {
   Code code = Code::kProtocol;
   std::uint32_t origin = 0;  ///< the rank that failed, or kNoOrigin
@@ -148,6 +149,8 @@ Result<LocalRankCheckIn> ParseLocalRank(View payload);
 Result<Welcome> ParseWelcome(View payload);
 Result<Identify> ParseIdentify(View payload);
 Result<Failure> ParseFailure(View payload);
+/// As rank `self` receives it.
+Result<Failure> ParseFailure(View payload, std::uint32_t self);
 void Encode(Writer& out, const Failure& failure);
 void Encode(Writer& out, const Activity& activity);
 Result<Activity> ParseActivity(View payload);

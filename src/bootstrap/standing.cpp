@@ -103,7 +103,7 @@ void Member::OnGroupFrame(const Line& line, const Frame& frame) {
   if (!in.ok()) return FailOn(from, Code::kProtocol, "sent a frame of no group");
   const Slice payload(frame.payload.bytes.subspan(8), frame.payload.owner);
   if (type == FrameType::kFailure && joining() && !FindSeat(id)) {
-    const auto failure = ParseFailure(payload.bytes);
+    const auto failure = ParseFailure(payload.bytes, self());
     return failure.ok() ? Fail(*failure)
                         : FailOn(from, Code::kProtocol, "sent a frame that does not parse");
   }

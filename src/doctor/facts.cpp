@@ -55,7 +55,10 @@ Json PeerMemoryValue(const PeerMemoryReport& memory) {
 Json SettingsValue(const HostFacts& facts) {
   Json list = Json::array();
   for (const auto& [name, setting] : facts.settings)
-    list.push_back({{"name", name}, {"value", setting.value}, {"must_agree", setting.must_agree}});
+    list.push_back({{"name", name},
+                    {"value", setting.value},
+                    {"must_agree", setting.must_agree},
+                    {"from", setting.from}});
   return list;
 }
 
@@ -149,7 +152,8 @@ void ReadSoftware(JsonObject& json, HostFacts& facts) {
   json.ForEach("settings", [&](JsonObject& one) {
     if (facts.settings.size() < kListedMax)
       facts.settings[one.Text("name")] = {.value = one.Text("value"),
-                                          .must_agree = one.Flag("must_agree")};
+                                          .must_agree = one.Flag("must_agree"),
+                                          .from = one.Has("from") ? one.Text("from") : ""};
   });
   facts.settings_failure = json.Text("settings_failure");
   facts.rdma = json.Flag("rdma");

@@ -83,6 +83,7 @@ struct PortReport {
 struct SettingReport {
   std::string value;
   bool must_agree = false;
+  std::string from = {};  ///< the variable that sets it, "NCCL_X in /etc/nccl.conf"; "": unknown
 };
 
 /// A finding of `ringlet topo check`.

@@ -29,7 +29,7 @@ HostFacts Unusual() {
   host.memory.limit_bytes = 6;
   host.memory.used_bytes = 7;
   host.ports.failure = "in use";
-  host.settings = {{"NCCL_X", {.value = "1", .must_agree = true}}};
+  host.settings = {{"NCCL_X", {.value = "1", .must_agree = true, .from = "NCCL_X in a file"}}};
   host.settings_failure = "wrong";
   host.rdma = true;
   host.gpus = 8;

@@ -3,7 +3,6 @@
 #pragma once
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "doctor/facts.hpp"
@@ -23,9 +22,9 @@ std::vector<CheckReport> JudgeDifferences(const SetFacts& facts);
 /// Of what they saw of each other: reach, path-mtu, latency, rate.
 std::vector<CheckReport> JudgePairs(const SetFacts& facts);
 
-/// The variables that name interfaces, for cures.
-inline constexpr std::string_view kInterfaceVariables =
-    "NCCL_SOCKET_IFNAME or RINGLET_SOCKET_IFNAME";
+/// The variable that names the interfaces of a host, for cures: the one that sets them there, or
+/// RINGLET_SOCKET_IFNAME.
+std::string InterfaceVariableOf(const HostFacts& host);
 
 /// The pairs whose measurement is worth another one before it is believed: much slower than others.
 std::vector<PairFacts> DoubtfulPairs(const SetFacts& facts);

@@ -108,7 +108,7 @@ CheckReport Interfaces(const SetFacts& facts) {
            .host = host.host,
            .reason = "no interface leads to other hosts",
            .cost = "ranks of other hosts cannot connect",
-           .cure = "bring one up, or name it with " + std::string(kInterfaceVariables),
+           .cure = "bring one up, or name it with " + InterfaceVariableOf(host),
            .evidence = {}});
     if (&host != &facts.hosts.front() || first == nullptr) continue;
     seen = fmt::format("{} {}: {}", first->name,
@@ -286,6 +286,12 @@ CheckReport Clock(const SetFacts& facts) {
 }
 
 }  // namespace
+
+std::string InterfaceVariableOf(const HostFacts& host) {
+  const std::string own = "RINGLET_SOCKET_IFNAME";
+  const auto set = host.settings.find(own);
+  return set == host.settings.end() || set->second.from.empty() ? own : set->second.from;
+}
 
 std::vector<CheckReport> JudgeDifferences(const SetFacts& facts) {
   if (facts.hosts.empty()) return {Hosts(facts)};

@@ -69,6 +69,13 @@ TEST(JudgeDifferences, AHostWithLoopbackAlone) {
               ElementsAre("interfaces error node1: no interface leads to other hosts"));
 }
 
+TEST(JudgeDifferences, ACureNamesTheVariableThatIsSetOnTheHost) {
+  HostFacts host;
+  EXPECT_EQ(InterfaceVariableOf(host), "RINGLET_SOCKET_IFNAME");
+  host.settings["RINGLET_SOCKET_IFNAME"] = {.value = "eth0", .from = "NCCL_SOCKET_IFNAME"};
+  EXPECT_EQ(InterfaceVariableOf(host), "NCCL_SOCKET_IFNAME");
+}
+
 TEST(JudgeDifferences, NamesMatterAmongHosts) {
   const auto loopback = [](SetFacts& facts) {
     facts.hosts[0].name = {.host_name = "node0", .addresses = {"127.0.1.1"}, .loopback = true};

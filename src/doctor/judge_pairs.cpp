@@ -148,7 +148,7 @@ CheckReport ReachOf(const SetFacts& facts) {
         cure = fmt::format(
             "look at the route (ip route get {}), or name an interface of a common "
             "network with {}",
-            IpOf(pair.address), kInterfaceVariables);
+            IpOf(pair.address), InterfaceVariableOf(facts.hosts[pair.from]));
         break;
       case Contact::kNoPort:
         why = "cannot begin: no local port is free";

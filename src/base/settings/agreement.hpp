@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/settings/settings.hpp"
@@ -12,20 +13,27 @@ namespace ringlet {
 /// Equal on two ranks when their settings that must agree are equal. Every member sends this.
 std::uint64_t AgreementDigest(const Settings& settings);
 
-/// The settings that must agree, by name and value: sent by those whose digest differs, so that the
-/// difference can be named. Holds no secret. At most kAgreementBytesMax.
+/// The settings that must agree, by name, value and the variable that set it: sent by those whose
+/// digest differs, so that the difference can be named. Holds no secret. At most
+/// kAgreementBytesMax.
 Bytes EncodeAgreement(const Settings& settings);
 inline constexpr std::size_t kAgreementBytesMax = 16 * 1024;
 
 struct SettingDifference {
-  std::string name;    ///< "RINGLET_TREE_ARITY"
-  std::string mine;    ///< "" where this version does not know the setting
-  std::string theirs;  ///< "" where theirs does not
+  struct SettingOnRank {
+    std::string value = {};     ///< "" where that rank's version does not know the setting
+    std::string variable = {};  ///< that set it, "NCCL_ALGO in /etc/nccl.conf"; "": a default
+    bool operator==(const SettingOnRank&) const = default;
+  };
+  std::string name;  ///< "RINGLET_TREE_ARITY"
+  SettingOnRank mine, theirs;
   bool operator==(const SettingDifference&) const = default;
 };
 
-/// "RINGLET_TREE_ARITY is 8 here and 4 there".
-std::string ToString(const SettingDifference& difference);
+/// `NCCL_ALGO in /etc/nccl.conf is "RING" on rank 1 and "" on rank 0 by default`.
+/// \param here, there  the names of the two ranks
+std::string ToText(const SettingDifference& difference, std::string_view here,
+                   std::string_view there);
 
 /// The settings in which `mine` differs from the encoded ones of another rank; empty when none
 /// does.

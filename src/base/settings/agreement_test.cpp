@@ -31,17 +31,39 @@ TEST(AgreementTest, TheDifferenceIsNamed) {
   theirs.tree_arity = 4;
   theirs.links = LinkChoice::kTcp;
   const auto differences = CompareAgreement(mine, EncodeAgreement(theirs)).value();
-  EXPECT_THAT(differences, ElementsAre(SettingDifference{"RINGLET_LINKS", "auto", "tcp"},
-                                       SettingDifference{"RINGLET_TREE_ARITY", "8", "4"}));
-  EXPECT_EQ(ToString(differences[1]), "RINGLET_TREE_ARITY is 8 here and 4 there");
+  EXPECT_THAT(differences, ElementsAre(SettingDifference{"RINGLET_LINKS", {"auto"}, {"tcp"}},
+                                       SettingDifference{"RINGLET_TREE_ARITY", {"8"}, {"4"}}));
+  EXPECT_EQ(ToText(differences[1], "rank 0", "rank 1"),
+            "RINGLET_TREE_ARITY is \"8\" on rank 0 and \"4\" on rank 1");
   EXPECT_THAT(*CompareAgreement(mine, EncodeAgreement(mine)), IsEmpty());
+}
+
+TEST(AgreementTest, TheDifferenceIsNamedAsTheUserSetIt) {
+  const FileVariables none;
+  FileVariables file;
+  file.Add("NCCL_MIN_NCHANNELS=2", "/etc/nccl.conf");
+  const auto difference = [](const EnvMap& mine, const FileVariables& files, const EnvMap& theirs) {
+    const Bytes told = EncodeAgreement(ParseSettings(theirs).value());
+    return ToText(CompareAgreement(ParseSettings(mine, files).value(), told).value().at(0),
+                  "rank 0", "rank 1");
+  };
+  const EnvMap nccl = {{"NCCL_MIN_NCHANNELS", "1"}};
+  EXPECT_EQ(difference({}, none, nccl),
+            "NCCL_MIN_NCHANNELS is \"1\" on rank 1 and \"0\" on rank 0 by default");
+  EXPECT_EQ(
+      difference({}, file, {}),
+      "NCCL_MIN_NCHANNELS in /etc/nccl.conf is \"2\" on rank 0 and \"0\" on rank 1 by default");
+  EXPECT_EQ(difference(nccl, file, {{"RINGLET_MIN_NCHANNELS", "3"}}),
+            "NCCL_MIN_NCHANNELS is \"1\" on rank 0 and RINGLET_MIN_NCHANNELS is \"3\" on rank 1");
+  EXPECT_EQ(difference(nccl, none, {{"NCCL_MIN_NCHANNELS", "4"}}),
+            "NCCL_MIN_NCHANNELS is \"1\" on rank 0 and \"4\" on rank 1");
 }
 
 TEST(AgreementTest, ASettingThatOneSideLacksIsADifference) {
   Writer later;
-  later.U16(1).Text("RINGLET_NEW").Text("1");
+  later.U16(1).Text("RINGLET_NEW").Text("1").Text("");
   const auto differences = CompareAgreement(Settings(), later.view()).value();
-  EXPECT_THAT(differences, testing::Contains(SettingDifference{"RINGLET_NEW", "", "1"}));
+  EXPECT_THAT(differences, testing::Contains(SettingDifference{"RINGLET_NEW", {""}, {"1"}}));
 }
 
 TEST(AgreementTest, NoSecretTravels) {

@@ -54,14 +54,15 @@ std::string FormWithoutNetwork() {
   if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
     return "this test needs a network namespace";
   const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "20"}});
-  const auto form = [&](std::uint32_t size) -> Status {
-    RINGLET_TRY_ASSIGN(const UniqueId id, NextUniqueId(process));
+  const auto form = [&](std::uint32_t size, bool next) -> Status {
+    RINGLET_TRY_ASSIGN(const UniqueId id, next ? NextUniqueId(process) : CreateUniqueId(process));
     RINGLET_TRY_ASSIGN(const auto communicator,
                        Establish(process, {.id = id, .rank = 0, .size = size}, {}));
     return SumOfRanks(*communicator, 1000);
   };
-  if (const Status alone = form(1); !alone.ok()) return alone.error().message;
-  const Status together = form(2);
+  for (const bool next : {true, false})
+    if (const Status alone = form(1, next); !alone.ok()) return alone.error().message;
+  const Status together = form(2, false);
   if (together.ok() || together.error().code == Code::kTimeout) return "two ranks do not fail";
   return together.error().message.find("this host has lo (not running)") != std::string::npos
              ? ""

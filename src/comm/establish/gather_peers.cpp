@@ -28,9 +28,8 @@ Status RequireSameSettings(Control& control, Rank self, const Settings& settings
   RINGLET_TRY_ASSIGN(const auto differences, CompareAgreement(settings, table.At(Rank{other})));
   std::string text;
   for (const SettingDifference& difference : differences)
-    text += fmt::format("{}{} is \"{}\" on {} and \"{}\" on {}", text.empty() ? "" : "; ",
-                        difference.name, difference.mine, control.roster().DescribeRank(self),
-                        difference.theirs, control.roster().DescribeRank(Rank{other}));
+    text += (text.empty() ? "" : "; ") + ToText(difference, control.roster().DescribeRank(self),
+                                                control.roster().DescribeRank(Rank{other}));
   return Error{Code::kInvalidArgument, "settings that must agree do not: " + text};
 }
 

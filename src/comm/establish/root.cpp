@@ -54,17 +54,15 @@ Result<UniqueId> GivenId(const Settings& settings) {
                "run, which sets it"};
 }
 
-/// Draws credentials for `invitation` and serves its root in this process.
-/// \param alone  the ranks of this process may be all ranks: the root needs no network, because
-/// they
-///               call it over a UNIX socket. Ranks of a larger job notice the missing network when
-///               they join.
-Result<UniqueId> MakeId(const std::shared_ptr<Process>& process, rendezvous::Invitation invitation,
-                        bool alone) {
+/// Draws credentials for `invitation` and serves its root in this process. The root needs no
+/// network: one rank of this process may be all ranks, and calls it over a UNIX socket. Ranks of a
+/// larger job notice the missing network when they join.
+Result<UniqueId> MakeId(const std::shared_ptr<Process>& process,
+                        rendezvous::Invitation invitation) {
   RINGLET_TRY_ASSIGN(invitation.credentials.secret, os::SecureRandom());
   RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
   invitation.credentials.magic = Reader(seed).U64();
-  RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses(alone));
+  RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses(true));
   RINGLET_TRY_ASSIGN(const Secret endpoint_seed, os::SecureRandom());
   RINGLET_TRY_ASSIGN(
       auto endpoint,
@@ -76,8 +74,10 @@ Result<UniqueId> MakeId(const std::shared_ptr<Process>& process, rendezvous::Inv
   return rendezvous::Encode(invitation);
 }
 
-Result<UniqueId> MakeUniqueId(const std::shared_ptr<Process>& process, std::uint32_t parent_size,
-                              bool alone) {
+}  // namespace
+
+Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
+                                std::uint32_t parent_size) {
   if (!process->settings().comm_id.empty()) {
     if (parent_size > 0)
       return Error{Code::kUnsupported,
@@ -90,25 +90,18 @@ Result<UniqueId> MakeUniqueId(const std::shared_ptr<Process>& process, std::uint
                       VariableOf(process->settings(), "COMM_ID")));
     return UniqueIdFromCommId(*process);
   }
-  return MakeId(process, {.parent_size = parent_size}, alone);
-}
-
-}  // namespace
-
-Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
-                                std::uint32_t parent_size) {
-  return MakeUniqueId(process, parent_size, false);
+  return MakeId(process, {.parent_size = parent_size});
 }
 
 Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process) {
   const Settings& settings = process->settings();
   const bool fixed = !settings.comm_id.empty();
   if (settings.unique_id.text.empty() || fixed || !process->TakeGivenId())
-    return MakeUniqueId(process, 0, true);
+    return CreateUniqueId(process);
   RINGLET_TRY_ASSIGN(const UniqueId given, GivenId(settings));
   if (!settings.world_size) return given;
   RINGLET_TRY_ASSIGN(const rendezvous::Invitation job, rendezvous::Decode(given));
-  return MakeId(process, {.job = job.credentials.magic}, false);
+  return MakeId(process, {.job = job.credentials.magic});
 }
 
 Status MeetAsJob(Process& process, const Config& config, rendezvous::Invitation& invitation) {

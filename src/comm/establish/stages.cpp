@@ -22,6 +22,7 @@
 #include "os/process/limits.hpp"
 #include "os/process/random.hpp"
 #include "os/process/thread.hpp"
+#include "topology/graph/port_rules.hpp"
 #include "topology/view/host_shape.hpp"
 #include "topology/xml/xml_writer.hpp"
 #include "transport/wireup/connect.hpp"
@@ -399,6 +400,8 @@ Result<Planned> PlanMachine(const Origin& origin, const PeerTable& peer_table) {
     if (plugin) begin(RanksOfHosts(peer_table));
     return planned;
   }
+  RINGLET_TRY_ASSIGN(const topology::PortRules ports, topology::ReadPortRules(process.settings()));
+  for (const std::string& note : ports.notes) process.WarnOnce(note);
   const auto tune = [&](const plan::GpuPlan& gpus) { return begin(NodeSizes(gpus)); };
   RINGLET_TRY_ASSIGN(planned.machine,
                      GpuMachine::Plan(process.settings(), peer_table, process.graphs(),

@@ -84,6 +84,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
   }
   layout_.sharing = host_.hosts();
   profiles_ = origin_.process->profiler() != nullptr;
+  shortages_ = origin_.process->shortages();
   fault_ = FaultOf(origin_.process->settings(), identity_.rank);
   if (host_.engine() != nullptr) {
     const transport::ArenaShape& shape = host_.engine()->arena().shape();
@@ -336,7 +337,12 @@ void Communicator::Finished() {
 }
 
 Error Communicator::Conclude(const Error& error, const Operation& ended) {
-  const Error reason = inquiry_.ReasonOf(error, ended);
+  const bool lacked = origin_.process->shortages() > shortages_;
+  const Error reason = inquiry_.ReasonOf(
+      error, ended,
+      lacked ? fmt::format("; {} has been out of file descriptors: raise ulimit -n",
+                           control_->roster().DescribeRank(identity_.rank))
+             : "");
   if (profile_) profile_->End(NowNs());
   control_->DumpFailure();
   return reason;

@@ -262,7 +262,9 @@ class Communicator {
   Result<std::unique_ptr<Operation>> BeyondHost(const Call& call);
   Result<std::unique_ptr<Operation>> PreparePortions(const AllToAllVCall& call);
   /// The maker of the links to those of `peers` to which there is none; null if there are all.
+  /// An error fails the communicator on all ranks.
   Result<std::unique_ptr<BlockingTask>> LinksTo(std::vector<Rank> peers, std::string purpose);
+  Result<std::unique_ptr<BlockingTask>> BeginLinks(std::vector<Rank> peers, std::string purpose);
   /// Runs `then` at once if there are links to all of `peers`, else makes them first.
   Result<std::unique_ptr<Operation>> WithLinks(
       std::vector<Rank> peers, std::string purpose,
@@ -327,6 +329,7 @@ class Communicator {
   bool profiles_ = false;                 // there is a profiler, which has not refused
   std::unique_ptr<TunerSession> tuning_;  // null: none is asked
   std::optional<RankFault> fault_;        // of this rank
+  std::uint64_t shortages_ = 0;           // of the process, when the communicator was formed
   std::uint64_t sequence_ = 0;            // collectives begun
   static constexpr std::size_t kProgramsMax = 64;
   std::map<ProgramKey, std::shared_ptr<const Program>> programs_;

@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <future>
 
 #include "comm/establish/ranks_for_test.hpp"
 #include "os/clock.hpp"
@@ -99,6 +103,66 @@ TEST(Communicator, AbortEndsASendWithoutAReceive) {
       EXPECT_EQ(status.error().code, Code::kAborted);
       EXPECT_THAT(status.error().message, HasSubstr("the test wants it"));
     });
+}
+
+// Resets the TCP connections of this process: a disconnected socket sends RST. The control network
+// of one process has UNIX sockets.
+void ResetTcpConnections() {
+  for (int fd = 3; fd < 1024; ++fd) {
+    sockaddr_storage peer{};
+    socklen_t bytes = sizeof peer;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &bytes) != 0) continue;
+    if (peer.ss_family != AF_INET && peer.ss_family != AF_INET6) continue;
+    const sockaddr nowhere{.sa_family = AF_UNSPEC, .sa_data = {}};
+    ::connect(fd, &nowhere, sizeof nowhere);
+  }
+}
+
+TEST(Communicator, AResetLinkIsNotTakenForTheEndOfARank) {
+  std::latch linked(2), cut(2);
+  RunRanks(2, {{"RINGLET_LINKS", "tcp"}},
+           [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+             const Status before = formed.ok() ? SumOfRanks(**formed, 10) : formed.error();
+             linked.arrive_and_wait();
+             if (rank == 0) ResetTcpConnections();
+             cut.arrive_and_wait();
+             ASSERT_TRUE(before.ok()) << before.error().message;
+             const Status status = SumOfRanks(**formed, 10);
+             ASSERT_FALSE(status.ok());
+             EXPECT_EQ(status.error().code, Code::kPeerLost);
+             EXPECT_THAT(status.error().message,
+                         AllOf(testing::StartsWith("rank "), HasSubstr("): the link to rank "),
+                               testing::Not(HasSubstr("gone"))));
+           });
+}
+
+// Ranks 0 and 2 have no link when the communicator is formed.
+TEST(Communicator, ARankThatLacksDescriptorsForALinkGivesTheReasonToTheOthers) {
+  for (const char* links : {"shm", "tcp"}) {
+    std::promise<void> done;
+    const auto has_failed = done.get_future().share();
+    const EnvMap environment = {{"RINGLET_LINKS", links}, {"RINGLET_TIMEOUT", "1"}};
+    RunRanks(4, environment, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+      if (rank != 0) has_failed.wait();
+      rlimit before{};
+      ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+      const rlimit none{1, before.rlim_max};
+      if (rank == 0) ::setrlimit(RLIMIT_NOFILE, &none);
+      std::vector<float> data(1);
+      const Transfer transfer{.peer = Rank{(rank + 2) % 4},
+                              .sends = rank < 2,
+                              .from = std::as_bytes(std::span(data)),
+                              .to = std::as_writable_bytes(std::span(data)),
+                              .count = 1};
+      const Status status = formed.ok() ? (*formed)->Run({&transfer, 1}) : Status(formed.error());
+      ::setrlimit(RLIMIT_NOFILE, &before);
+      if (rank == 0) done.set_value();
+      ASSERT_FALSE(status.ok());
+      EXPECT_THAT(status.error().message,
+                  AllOf(HasSubstr("rank 0 (host"), HasSubstr("raise ulimit -n")))
+          << links << ", rank " << rank;
+    });
+  }
 }
 
 }  // namespace

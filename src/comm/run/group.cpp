@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "collective/call/run.hpp"
-#include "os/net/poll.hpp"
 #include "os/clock.hpp"
+#include "os/net/poll.hpp"
 
 namespace ringlet::comm {
 namespace {

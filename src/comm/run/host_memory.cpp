@@ -6,8 +6,8 @@
 #include <cerrno>
 
 #include "base/value/text.hpp"
-#include "comm/peers/numa_groups.hpp"
 #include "comm/control/link_request.hpp"
+#include "comm/peers/numa_groups.hpp"
 #include "comm/process/process_proof.hpp"
 #include "os/clock.hpp"
 #include "os/process/random.hpp"

@@ -12,8 +12,8 @@
 
 #include "collective/shm/shm_collective.hpp"
 #include "comm/control/control.hpp"
-#include "comm/process/config.hpp"
 #include "comm/peers/peer_table.hpp"
+#include "comm/process/config.hpp"
 #include "comm/process/process_proof.hpp"
 #include "transport/wireup/arena_meeting.hpp"
 

@@ -151,7 +151,8 @@ Status Inquiry::Check(Instant deadline, std::chrono::milliseconds timeout,
                   control_.roster().DescribeRank(self_), timeout.count(), running.WaitingFor())};
 }
 
-Error Inquiry::ReasonOf(const Error& error, const collective::Operation& ended) {
+Error Inquiry::ReasonOf(const Error& error, const collective::Operation& ended,
+                        const std::string& hint) {
   Error reason = error;
   if (error.code == Code::kPeerLost) {
     // The rank that lost a link was not the first to know why: let the control network speak first.
@@ -161,8 +162,16 @@ Error Inquiry::ReasonOf(const Error& error, const collective::Operation& ended) 
     const auto presence = lost ? control_.Ask(*lost, kInquiryAnswer).presence : Presence::kSilent;
     if (presence == Presence::kAbsent)
       if (auto better = control_.AwaitFailure(kNewsOfDeath)) return *better;
-    if (IsGone(presence)) reason = LeftBefore(*lost, ended);
+    if (IsGone(presence)) {
+      reason = LeftBefore(*lost, ended);
+    } else {
+      reason.message = control_.roster().DescribeRank(self_) + ": " + error.message;
+      if (presence == Presence::kHere)
+        reason.message += fmt::format("; {} lives: look for a firewall or a proxy between the two",
+                                      control_.roster().DescribeRank(*lost));
+    }
   }
+  reason.message += hint;
   control_.Fail(reason);
   if (auto agreed = control_.AwaitFailure(kExplanation)) return *agreed;
   return reason;

@@ -30,7 +30,9 @@ class Inquiry {
 
   /// Fails the communicator on all ranks for the best reason that is known, and gives that reason.
   /// \param error  of `ended`
-  Error ReasonOf(const Error& error, const collective::Operation& ended);
+  /// \param hint   what else this rank knows; behind the reason, unless other ranks know a better
+  /// one
+  Error ReasonOf(const Error& error, const collective::Operation& ended, const std::string& hint);
 
  private:
   std::string WhoIsMissing(const collective::Operation& running);

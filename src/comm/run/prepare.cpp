@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 #include "collective/exec/messages.hpp"
@@ -502,6 +503,19 @@ Result<std::unique_ptr<BlockingTask>> Communicator::LinksTo(std::vector<Rank> pe
   if (peers.empty()) return std::unique_ptr<BlockingTask>();
   std::sort(peers.begin(), peers.end());
   peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+  auto begun = BeginLinks(std::move(peers), purpose);
+  if (begun.ok()) return begun;
+  // The operation has begun: the other ranks would wait for it until this rank leaves.
+  Error error = std::move(begun).error();
+  error.message = fmt::format("{} cannot make the links that {} needs: {}{}",
+                              control_->roster().DescribeRank(identity_.rank), purpose,
+                              error.message, error.os_errno == EMFILE ? "; raise ulimit -n" : "");
+  control_->Fail(error);
+  return error;
+}
+
+Result<std::unique_ptr<BlockingTask>> Communicator::BeginLinks(std::vector<Rank> peers,
+                                                               std::string purpose) {
   RINGLET_TRY_ASSIGN(auto request, RequestFor(origin_, peers, peer_table_, *control_,
                                               os::Now() + timeout_ + kWireupGrace));
   std::stop_source stop;

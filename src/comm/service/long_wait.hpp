@@ -1,4 +1,4 @@
-// A function that the caller of a blocking function has called during long waits.
+// A caller of a blocking function gives a function here, and long waits of its thread call it.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -8,10 +8,10 @@
 
 namespace ringlet::comm {
 
-/// As long as it lives, waits of its thread that have become long call `look` about four times a
-/// second: a language's signals, for example, are served by the thread that runs its program alone.
-/// `look` may block and may call other communicators. The innermost one of a thread counts. Cost a
-/// few nanoseconds where no wait is long.
+/// While a LongWait lives, each long wait of its thread calls `look` about four times a second. An
+/// interpreter needs that: only the thread that runs its program handles its signals. `look` may
+/// block, and may call functions of other communicators. Of several LongWaits of a thread, only the
+/// innermost one has its `look` called. A LongWait costs a few nanoseconds where no wait is long.
 class LongWait {
  public:
   static constexpr std::chrono::milliseconds kPeriod{250};
@@ -24,13 +24,15 @@ class LongWait {
   LongWait(const LongWait&) = delete;
   LongWait& operator=(const LongWait&) = delete;
 
-  /// For those who wait, once in kPeriod, without locks: calls `look`, if there is one. True: the
-  /// caller does not want to wait any longer; where a wait cannot end, `look` sees to its end.
+  /// A thread that waits calls this once in kPeriod and holds no lock meanwhile. It calls `look` if
+  /// the thread has one. It returns true if the caller does not want to wait any longer. A
+  /// wait may ignore that if `look` itself makes it end.
   static bool Look();
-  /// Whether this thread is inside a `look`, and so inside a wait.
+  /// Returns whether this thread is inside a `look`, and so inside a wait.
   static bool IsLooking();
 
-  /// As `news.wait`, but false if the caller does not want to wait any longer and it is not ready.
+  /// Waits as `news.wait` does. It returns false if the caller does not want to wait any longer and
+  /// `ready` is not true.
   template <typename Ready>
   static bool Wait(std::condition_variable& news, std::unique_lock<std::mutex>& lock,
                    const Ready& ready) {

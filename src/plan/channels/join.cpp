@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -38,12 +39,12 @@ class Joiner {
   Result<JoinedPlan> Run() {
     RINGLET_TRY(Count());
     for (std::size_t id = 0; id < kGraphIds; ++id) Reduce(static_cast<GraphId>(id));
+    for (const GraphId id : {GraphId::kRing, GraphId::kTree}) RINGLET_TRY(KeepToRails(id));
     Common& ring = joined_.common[0];
     Common& tree = joined_.common[1];
     const std::uint32_t fewer = std::min(ring.channels, tree.channels);
     if (fewer == 0) return RefusedJoin("there is a node without any ring or tree");
     if (limits_.one_number) ring.channels = tree.channels = fewer;
-    for (const GraphId id : {GraphId::kRing, GraphId::kTree}) RINGLET_TRY(CheckRails(id));
     ChannelPlan::Options options;
     options.rings.assign(ring.channels, SpeedOf(ring));
     options.trees.assign(tree.channels, SpeedOf(tree));
@@ -95,8 +96,9 @@ class Joiner {
     return Ok();
   }
 
-  /// Each channel stays on one rail from node to node.
-  Status CheckRails(GraphId id) const {
+  /// Each channel stays on one rail from node to node. Those from the first one on that would not
+  /// are left out; see AlignRails.
+  Status KeepToRails(GraphId id) {
     if (nodes_ < 2) return Ok();
     for (std::uint32_t channel = 0; channel < joined_.of(id).channels; ++channel) {
       std::optional<std::pair<std::uint32_t, std::uint32_t>> first;  // rail and node
@@ -108,6 +110,13 @@ class Joiner {
           const std::uint32_t rail = classes_[i].rails[*nic];
           if (!first) first = {rail, present_[i].first_node};
           if (first->first == rail) continue;
+          if (channel > 0) {
+            joined_.shortfalls.push_back({id, "channels on common rails", channel,
+                                          joined_.of(id).channels, static_cast<std::uint32_t>(i),
+                                          present_[i].first_node, present_[i].nodes});
+            joined_.common[static_cast<std::size_t>(id)].channels = channel;
+            return Ok();
+          }
           return RefusedJoin(fmt::format(
               "channel {} of the {} would go from rail {} on node {} to rail {} on node {}, but "
               "NICs of different rails do not reach each other; give each node a NIC on every "
@@ -263,7 +272,55 @@ class Joiner {
   JoinedPlan joined_;
 };
 
+/// The rail on which a channel comes and goes; none: there is no NIC, or there are two rails.
+std::optional<std::uint32_t> RailOf(const NodeClass& one, const LocalChannel& channel) {
+  if (one.rails.empty() || !channel.entry || !channel.exit) return std::nullopt;
+  const std::uint32_t rail = one.rails[*channel.entry];
+  return rail == one.rails[*channel.exit] ? std::optional(rail) : std::nullopt;
+}
+
+/// The rails of the channels that all classes have, in the order of the first class.
+std::vector<std::uint32_t> CommonRails(std::span<const NodeClass> classes, GraphId id) {
+  std::vector<std::uint32_t> common;
+  bool is_first = true;
+  for (const NodeClass& one : classes) {
+    if (one.rails.empty()) continue;
+    std::map<std::uint32_t, std::size_t> left;
+    std::vector<std::uint32_t> rails;
+    for (const LocalChannel& channel : one.plan.of(id).channels)
+      if (const auto rail = RailOf(one, channel)) {
+        rails.push_back(*rail);
+        ++left[*rail];
+      }
+    if (std::exchange(is_first, false)) common = std::move(rails);
+    std::erase_if(common, [&](std::uint32_t rail) {
+      std::size_t& more = left[rail];
+      if (more == 0) return true;
+      --more;
+      return false;
+    });
+  }
+  return common;
+}
+
 }  // namespace
+
+void AlignRails(std::span<NodeClass> classes) {
+  for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
+    const std::vector<std::uint32_t> rails = CommonRails(classes, id);
+    for (NodeClass& one : classes) {
+      if (one.rails.empty()) continue;
+      auto place = one.plan.of(id).channels.begin();
+      for (const std::uint32_t rail : rails) {
+        const auto found =
+            std::find_if(place, one.plan.of(id).channels.end(),
+                         [&](const LocalChannel& channel) { return RailOf(one, channel) == rail; });
+        std::rotate(place, found, found + 1);
+        ++place;
+      }
+    }
+  }
+}
 
 LocalTree ChainOf(std::vector<std::uint32_t> order, Pattern pattern) {
   const std::uint32_t second = order.size() > 1 ? 1 : 0;

@@ -87,10 +87,14 @@ struct JoinedPlan {
 /// A tree within a node as NCCL's patterns have it: each rank passes on to the next of `order`.
 LocalTree ChainOf(std::vector<std::uint32_t> order, Pattern pattern);
 
+/// Orders the rings and trees of each class such that as many as possible are on the same isolated
+/// rail in all classes. The classes agree on which channel is which by the order alone.
+void AlignRails(std::span<NodeClass> classes);
+
 /// \param blocks  in order of ranks; every rank from 0 on once
 /// Errors  kInvalidArgument  no node, ranks that do not follow one another, a class without a ring,
-///                           limits that leave nothing, or a channel that would cross isolated
-///                           rails; the sentence names node or class
+///                           limits that leave nothing, or nodes whose first channels are on
+///                           different isolated rails; the sentence names node or class
 /// Cost    O(classes * channels * devices + blocks): not of nodes or ranks
 Result<JoinedPlan> Join(std::span<const NodeClass> classes, std::span<const NodeBlock> blocks,
                         const ChannelLimits& limits);

@@ -97,6 +97,35 @@ TEST(JoinTest, AChannelDoesNotCrossIsolatedRails) {
   EXPECT_TRUE(Join(std::vector{one}, std::vector<NodeBlock>{{0, 1, Rank{0}}}, {}).ok());
 }
 
+TEST(JoinTest, ChannelsOnTheSameRailsInAnotherOrderAreJoined) {
+  NodeClass one = Pcie();
+  one.plan.nics = 3;
+  for (const GraphId id : {GraphId::kRing, GraphId::kTree})
+    one.plan.of(id).channels = {
+        {From(0, 4, false), 0, 0}, {From(1, 4, false), 1, 1}, {From(2, 4, false), 2, 2}};
+  NodeClass other = one;
+  one.rails = {5, 6, 7};
+  other.rails = {7, 8, 5};
+  other.plan.of(GraphId::kRing).channels.pop_back();
+  other.plan.of(GraphId::kRing).channels.push_back({From(3, 4, false), 2, 2});
+  const std::vector<NodeBlock> blocks = {{0, 1, Rank{0}}, {1, 1, Rank{4}}};
+  std::vector<NodeClass> classes = {one, other};
+  AlignRails(classes);
+  const auto joined = Join(classes, blocks, {});
+  ASSERT_TRUE(joined.ok()) << joined.error().message;
+  EXPECT_EQ(joined->of(GraphId::kRing).channels, 2u);
+  EXPECT_EQ(ToText(joined->shortfalls.front()),
+            "ring: all get 2 channels on common rails instead of 3, because of node 1 (1 node like "
+            "it)");
+  const auto& rings = classes[1].plan.of(GraphId::kRing).channels;
+  EXPECT_EQ(rings[0], (LocalChannel{From(3, 4, false), 2, 2}));
+  EXPECT_EQ(rings[1], (LocalChannel{From(0, 4, false), 0, 0}));
+  const std::vector<NodeClass> before = classes;
+  AlignRails(classes);
+  EXPECT_EQ(classes[0].plan, before[0].plan) << "they are in order";
+  EXPECT_EQ(classes[1].plan, before[1].plan);
+}
+
 JoinedPlan JoinedOf(const std::vector<NodeClass>& classes, const std::vector<NodeBlock>& blocks) {
   return Join(classes, blocks, {}).value();
 }

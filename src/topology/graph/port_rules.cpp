@@ -72,7 +72,7 @@ std::vector<std::string> WithoutPlace(const HostView& before, const HostView& af
 
 }  // namespace
 
-Result<HcaRule> HcaRule::Parse(std::string_view text) {
+Result<HcaRule> HcaRule::Parse(std::string_view text, std::vector<std::string>* ignored) {
   HcaRule rule;
   std::string_view rest = Trim(text);
   if (rest.starts_with('^')) rule.exclude_ = true, rest.remove_prefix(1);
@@ -86,13 +86,18 @@ Result<HcaRule> HcaRule::Parse(std::string_view text) {
       return part.empty() || ParseDecimal(part).has_value();
     });
     constexpr std::size_t kPartsMax = 4;  // name, port, rail, plane
-    if (one.name.empty() || !numbers || parts.size() > kPartsMax)
+    const bool is_port = !one.name.empty() && numbers && parts.size() <= kPartsMax;
+    if (is_port && rule.names_.size() < kHcaNamesMax) {
+      if (parts.size() > 1) one.port = ParseDecimal(parts[1]);
+      rule.names_.push_back(std::move(one));
+    } else if (ignored) {
+      ignored->emplace_back(entry);
+    } else if (is_port) {
+      return Refuse(fmt::format("more than {} ports are named", kHcaNamesMax));
+    } else {
       return Refuse(fmt::format("{} is no port; it is a name, or name:port",
                                 Quoted(Printable(entry, kPortNameBytesShown))));
-    if (parts.size() > 1) one.port = ParseDecimal(parts[1]);
-    if (rule.names_.size() == kHcaNamesMax)
-      return Refuse(fmt::format("more than {} ports are named", kHcaNamesMax));
-    rule.names_.push_back(std::move(one));
+    }
   }
   return rule;
 }
@@ -119,15 +124,22 @@ Result<PortRules> ReadPortRules(const Settings& settings) {
   if (!policy.empty() && !rules.merge.same_rail && !EqualIgnoringCase(policy, "ALL"))
     return RefuseRule(VariableOf(settings, "NET_MERGE_POLICY"), policy, "it is ALL or RAIL");
   rules.merge.forced = ParseForcedMerge(settings.net_force_merge);
-  Result<HcaRule> hca = HcaRule::Parse(settings.ib_hca);
+  std::vector<std::string> ignored;
+  Result<HcaRule> hca =
+      HcaRule::Parse(settings.ib_hca, IsSetByNccl(settings, "IB_HCA") ? &ignored : nullptr);
   if (!hca.ok())
     return RefuseRule(VariableOf(settings, "IB_HCA"), settings.ib_hca, hca.error().message);
   rules.hca = *std::move(hca);
+  if (!ignored.empty())
+    rules.notes.push_back(fmt::format(
+        "ignored of {}, as NCCL ignores it: {}; an entry is a name, or name:port, and at most {} "
+        "count",
+        VariableOf(settings, "IB_HCA"), ListText(ignored), kHcaNamesMax));
   return rules;
 }
 
 Result<PlannedPorts> ApplyPortRules(HostView view, const PortRules& rules) {
-  PlannedPorts planned;
+  PlannedPorts planned{.view = {}, .notes = rules.notes};
   const std::vector<std::string> unwanted = LeaveOut(view, rules.hca);
   if (!unwanted.empty())
     planned.notes.push_back(

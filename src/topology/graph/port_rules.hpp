@@ -17,8 +17,9 @@ namespace ringlet::topology {
 /// here) behind; they are prefixes, or whole names after "="; "^" in front excludes them.
 class HcaRule {
  public:
+  /// \param ignored  takes the entries that make no sense; null: they are errors
   /// Errors  kInvalidArgument  quotes the entry that makes no sense
-  static Result<HcaRule> Parse(std::string_view text);
+  static Result<HcaRule> Parse(std::string_view text, std::vector<std::string>* ignored = nullptr);
 
   /// \param name  of the device or, in files, of the port
   bool Allows(std::string_view name, std::uint32_t port) const;
@@ -38,6 +39,7 @@ class HcaRule {
 struct PortRules {
   NicMerge merge = {};  ///< NCCL_NET_MERGE_LEVEL, NCCL_NET_MERGE_POLICY, NCCL_NET_FORCE_MERGE
   HcaRule hca = {};     ///< NCCL_IB_HCA: of RDMA ports only
+  std::vector<std::string> notes = {};  ///< sentences on what of NCCL's variables is ignored
 };
 
 /// Errors  kInvalidArgument  names the variable, its value and what it may be

@@ -85,6 +85,22 @@ TEST(PortRulesTest, NonsenseNamesTheVariable) {
   }
 }
 
+TEST(PortRulesTest, NonsenseInNcclsVariableIsIgnoredAndSaid) {
+  const Settings settings =
+      ParseSettings({{"NCCL_IB_HCA", "=mlx5_0,mlx5_1:x,:1"}, {"NCCL_NET_MERGE_LEVEL", "LOC"}})
+          .value();
+  const PlannedPorts planned = ApplyPortRules(MachineWithPorts(), RulesOf(settings)).value();
+  EXPECT_THAT(Used(planned.view), ElementsAre("mlx5_0", "eth0", "eth0b"));
+  EXPECT_THAT(planned.notes.front(),
+              HasSubstr("ignored of NCCL_IB_HCA, as NCCL ignores it: mlx5_1:x, :1;"));
+  std::string many = "^none";
+  for (int i = 0; i < 40; ++i) many += ",mlx5_" + std::to_string(i);
+  EXPECT_THAT(RulesOf(ParseSettings({{"NCCL_IB_HCA", many}}).value()).notes.front(),
+              HasSubstr("mlx5_31, mlx5_32, mlx5_33, mlx5_34 and 5 more"));
+  EXPECT_THAT(ReadPortRules(ParseSettings({{"RINGLET_IB_HCA", many}}).value()).error().message,
+              HasSubstr("more than 32 ports are named"));
+}
+
 TEST(PortRulesTest, HcaNamesRdmaPortsOnly) {
   Settings settings;
   settings.net_merge_level = "LOC";

@@ -311,7 +311,8 @@ void OfiLink::Break(Error error) {
 }
 
 Error OfiLink::Lost(const std::string& why) const {
-  return Error{Code::kPeerLost, fmt::format("{} (ofi) is gone: {}", parts_.peer_name, why)};
+  return Error{Code::kPeerLost,
+               fmt::format("the link to {} (ofi) broke: {}", parts_.peer_name, why)};
 }
 
 Result<std::unique_ptr<Transport>> OfiTransport::Open(OfiTransportParts parts) {

@@ -155,7 +155,8 @@ TEST(OfiLink, APeerThatLeavesIsLostWhenAllThatItSentHasCome) {
   EXPECT_EQ(ReadUpTo(*rig.ends[1], 100), "8901");
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(rig.ends[1]->Peek().error().code, Code::kPeerLost);
-    EXPECT_THAT(rig.ends[1]->Peek().error().message, HasSubstr("rank 0 on there (ofi) is gone"));
+    EXPECT_THAT(rig.ends[1]->Peek().error().message,
+                HasSubstr("the link to rank 0 on there (ofi) broke"));
   }
   EXPECT_TRUE(rig.ends[1]->Settled());
 }
@@ -181,7 +182,7 @@ TEST(OfiLink, AFailedSendIsALossThatLeavesWhatHasCome) {
   rig.fabrics[0]->Progress();
   EXPECT_EQ(ReadUpTo(*rig.ends[0], 100), "0123");
   EXPECT_THAT(rig.ends[0]->Write(OfiDigits(80)).error().message,
-              HasSubstr("rank 1 on there (ofi) is gone: Connection reset by peer"));
+              HasSubstr("the link to rank 1 on there (ofi) broke: Connection reset by peer"));
   EXPECT_EQ(rig.ends[0]->Write(OfiDigits(1)).error().code, Code::kPeerLost);
   rig.fabrics[0]->failure.clear();
   EXPECT_THAT(rig.ends[0]->Write(OfiDigits(1)).error().message,

@@ -71,7 +71,7 @@ TcpLink::~TcpLink() {
 }
 
 Error TcpLink::Lost(const std::string& why) const {
-  return Error{Code::kPeerLost, fmt::format("{} (tcp) is gone: {}", peer_name_, why)};
+  return Error{Code::kPeerLost, fmt::format("the link to {} (tcp) broke: {}", peer_name_, why)};
 }
 
 Result<std::size_t> TcpLink::Write(View data) {

@@ -172,7 +172,8 @@ TEST(TcpLink, DataFirstThenTheLoss) {
   Bytes out(100);
   EXPECT_EQ(rig.ends[0]->Read(out).value(), 10u);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_THAT(rig.ends[0]->Read(out).error().message, HasSubstr("rank 1 on here (tcp) is gone"));
+    EXPECT_THAT(rig.ends[0]->Read(out).error().message,
+                HasSubstr("the link to rank 1 on here (tcp) broke"));
     EXPECT_EQ(rig.ends[0]->Peek().error().code, Code::kPeerLost);
     EXPECT_EQ(rig.ends[0]->Write(AsView("x")).error().code, Code::kPeerLost);
   }

@@ -1,14 +1,11 @@
 #include "transport/wireup/shared_listeners.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <list>
 #include <mutex>
 
 namespace ringlet::transport {
 namespace {
-
-constexpr std::size_t kWaitingMax = 4096;  // callers of one entrance that is not open
 
 // The addresses that it is bound to, which is what those who share it must want alike.
 std::vector<Address> Bound(std::vector<Address> interfaces) {
@@ -49,7 +46,7 @@ struct SharedListeners::Shared {
   struct Place {  // of one key at one endpoint
     std::function<void(os::Caller)> admit = {};
     os::Entrance::Visit visit = 0;
-    std::deque<os::Caller> waiting = {};
+    std::map<std::uint64_t, os::Caller> waiting = {};  // by number
   };
   struct Shelf {  // one endpoint, and who is called there
     std::vector<Address> bound;
@@ -64,20 +61,29 @@ struct SharedListeners::Shared {
   Options options;
   std::list<std::shared_ptr<Shelf>> shelves;
   os::Entrance::Visit visits = 0;
+  std::uint64_t callers = 0;  // that had to wait so far
 
   bool Serves(const Shelf& shelf, const ServiceKey& key) const {
     const std::lock_guard lock(mutex);
     return shelf.places.contains(key);
   }
 
-  void Welcome(Shelf& shelf, Reception::Introduced guest, os::Fd socket) {
-    const std::lock_guard lock(mutex);
-    const auto place = shelf.places.find(guest.key);
-    if (place == shelf.places.end()) return;
+  static void Welcome(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Shelf>& shelf,
+                      Reception::Introduced guest, os::Fd socket) {
+    const std::lock_guard lock(shared->mutex);
+    const auto place = shelf->places.find(guest.key);
+    if (place == shelf->places.end()) return;
     os::Caller caller{std::move(socket), std::move(guest.from), std::move(guest.said)};
     if (place->second.admit) return place->second.admit(std::move(caller));
-    if (place->second.waiting.size() < kWaitingMax)
-      place->second.waiting.push_back(std::move(caller));
+    if (!shared->driver || place->second.waiting.size() >= shared->options.half_open_max) return;
+    const std::uint64_t number = ++shared->callers;
+    place->second.waiting.emplace(number, std::move(caller));
+    // A peer calls again then. A stranger that repeats the words of a peer would stay for ever.
+    shared->driver->PostAfter(shared->options.timeout, [shared, shelf, key = guest.key, number] {
+      const std::lock_guard looking(shared->mutex);
+      const auto late = shelf->places.find(key);
+      if (late != shelf->places.end()) late->second.waiting.erase(number);
+    });
   }
 
   void Leave(const std::shared_ptr<Shelf>& shelf, const ServiceKey& key) {
@@ -112,7 +118,7 @@ class SharedListeners::Shared::Way final : public os::Entrance {
   Visit Open(std::function<void(os::Caller)> admit) override {
     const std::lock_guard lock(shared_->mutex);
     Place& place = shelf_->places.at(key_);
-    for (os::Caller& caller : place.waiting) admit(std::move(caller));
+    for (auto& [number, caller] : place.waiting) admit(std::move(caller));
     place.waiting.clear();
     place.admit = std::move(admit);
     return place.visit = ++shared_->visits;
@@ -144,7 +150,7 @@ void SharedListeners::Shared::Host(const std::shared_ptr<Shared>& shared,
   hosted->greeting = kGreeting;
   hosted->note = shared->options.note;
   hosted->detached = [shared, shelf, reception](LineId line, os::Fd socket) {
-    shared->Welcome(*shelf, reception->Take(line), std::move(socket));
+    Welcome(shared, shelf, reception->Take(line), std::move(socket));
   };
   shared->driver->Post(
       [driver = shared->driver, shelf, hosted] { shelf->id = driver->Add(std::move(*hosted)); });

@@ -18,8 +18,10 @@ namespace ringlet::transport {
 class SharedListeners {
  public:
   struct Options {
-    Instant timeout = std::chrono::seconds(10);  ///< for a caller to say whom it looks for
-    std::size_t half_open_max = 4096;            ///< callers of an endpoint that have not said it
+    /// For a caller to say whom it looks for, and then for the entrance to open.
+    Instant timeout = std::chrono::seconds(10);
+    /// Callers of an endpoint that have not said it, and those of a closed entrance.
+    std::size_t half_open_max = 4096;
     std::function<void(const Note&)> note = {};  ///< called on the driver's thread
   };
   /// \param driver  runs the endpoints; outlives this
@@ -30,8 +32,8 @@ class SharedListeners {
   SharedListeners& operator=(const SharedListeners&) = delete;
 
   /// An endpoint at which `key` is called, with an entrance instead of listeners. A caller that
-  /// comes before the entrance is opened waits. Any thread. \param options its seed names the UNIX
-  /// socket of an endpoint that is made for this
+  /// comes before the entrance is opened waits, for Options::timeout at most. Any thread.
+  /// \param options  its seed names the UNIX socket of an endpoint that is made for this
   /// Errors  as Endpoint::Open
   Result<ListenerSet> Open(const ListenerSetOptions& options, const ServiceKey& key);
 

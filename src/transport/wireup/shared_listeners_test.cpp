@@ -17,8 +17,11 @@ ListenerSetOptions Loopback() {
 }
 
 struct ListenersRig {
+  explicit ListenersRig(SharedListeners::Options options = {})
+      : endpoints(thread.driver(), std::move(options)) {}
+
   DriverThread thread;
-  SharedListeners endpoints{thread.driver(), {}};
+  SharedListeners endpoints;
 
   ListenerSet Open(const ServiceKey& key, const ListenerSetOptions& options = Loopback()) {
     auto opened = endpoints.Open(options, key);
@@ -125,10 +128,46 @@ class Voice final : public Machine {
     Emit(Dial{1, to});
     Emit(Send{1, Slice(Share(std::move(hello)))});
   }
-  void Handle(const Event&, Instant) override {}
+  void Handle(const Event& event, Instant) override {
+    if (std::holds_alternative<Closed>(event)) hung_up.set_value();
+  }
   std::optional<Instant> Deadline() const override { return std::nullopt; }
   bool Finished() const override { return false; }
+  std::promise<void> hung_up;
 };
+
+// Says the Hello of a peer of communicator 42, as one may that has recorded it.
+std::future<void> Repeat(ListenersRig& rig, const Address& to) {
+  const auto voice = std::make_shared<Voice>(
+      to, Handshake::Dialler({42, {}}, Purpose::kData, Nonce{}).TakeOutput());
+  rig.thread.driver().Post(
+      [&rig, voice] { rig.thread.driver().Add({.machine = voice, .listeners = {}}); });
+  return voice->hung_up.get_future();
+}
+
+void ExpectHungUp(const std::future<void>& hung_up) {
+  EXPECT_EQ(hung_up.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+}
+
+TEST(SharedListeners, ACallerDoesNotWaitLongForAnEntranceThatStaysClosed) {
+  ListenersRig rig({.timeout = std::chrono::milliseconds(20)});
+  const ListenerSet endpoint = rig.Open({42, Kind::kData});
+  ExpectHungUp(Repeat(rig, endpoint.tcp.front()));
+}
+
+TEST(SharedListeners, ABoundedNumberOfCallersWaitsAndNoneAfterTheEnd) {
+  ListenersRig rig({.timeout = std::chrono::hours(1), .half_open_max = 2});
+  ListenerSet endpoint = rig.Open({42, Kind::kData});
+  std::vector<std::future<void>> callers;
+  for (int i = 0; i < 3; ++i) callers.push_back(Repeat(rig, endpoint.tcp.front()));
+  const auto is_over = [](const auto& caller) {
+    return caller.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  while (std::ranges::none_of(callers, is_over)) std::this_thread::yield();
+  EXPECT_EQ(std::ranges::count_if(callers, is_over), 1) << "the one that found no room";
+  endpoint = {};
+  for (const auto& caller : callers) ExpectHungUp(caller);
+}
 
 TEST(SharedListeners, ACallerReachesTheMachineOfItsCommunicatorOnAnotherThread) {
   for (const bool early : {false, true}) {

@@ -223,12 +223,15 @@ bool IsOfTheRank(std::string_view name) {
 }
 
 void ProbeSettings(const EnvMap& environment, doctor::HostFacts& facts) {
-  const auto add = [&](const std::string& name, std::string value, bool must_agree) {
+  const auto add = [&](const std::string& name, const std::string& value, bool must_agree,
+                       const std::string& from) {
     if (IsOfTheRank(name)) return;
-    facts.settings[name] = {.value = Printable(value, kSettingBytesMax), .must_agree = must_agree};
+    facts.settings[name] = {.value = Printable(value, kSettingBytesMax),
+                            .must_agree = must_agree,
+                            .from = Printable(from, kSettingBytesMax)};
   };
   for (const auto& [name, value] : environment)
-    if (name.starts_with("RINGLET_") || name.starts_with("NCCL_")) add(name, value, false);
+    if (name.starts_with("RINGLET_") || name.starts_with("NCCL_")) add(name, value, false, name);
   const Result<Settings> settings = os::ReadSettings(environment);
   if (!settings.ok()) {
     facts.settings_failure = settings.error().message;
@@ -241,7 +244,7 @@ void ProbeSettings(const EnvMap& environment, doctor::HostFacts& facts) {
     const auto text = [&](const char* key) { return one.value(key, std::string()); };
     if (text("value") == text("default")) continue;
     facts.settings.erase(text("nccl_alias"));
-    add(text("name"), text("value"), one.value("must_agree", false));
+    add(text("name"), text("value"), one.value("must_agree", false), text("from"));
   }
 }
 

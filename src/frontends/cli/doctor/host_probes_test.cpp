@@ -8,6 +8,7 @@ namespace {
 
 TEST(HostProbes, ThisHostHasThem) {
   const doctor::HostFacts facts = ProbeHost({{"NCCL_NOT_OURS", "mlx5"},
+                                             {"NCCL_SOCKET_IFNAME", "=lo"},
                                              {"RINGLET_SECRET", "password"},
                                              {"RINGLET_TREE_ARITY", "4"},
                                              {"HOME", "/"}});
@@ -25,6 +26,7 @@ TEST(HostProbes, ThisHostHasThem) {
   EXPECT_EQ(facts.ports.failure, "");
   EXPECT_EQ(facts.settings.at("NCCL_NOT_OURS").value, "mlx5");
   EXPECT_TRUE(facts.settings.at("RINGLET_TREE_ARITY").must_agree);
+  EXPECT_EQ(facts.settings.at("RINGLET_SOCKET_IFNAME").from, "NCCL_SOCKET_IFNAME");
   EXPECT_EQ(facts.settings_failure, "");
   EXPECT_EQ(ToJson(facts).find("password"), std::string::npos);
   EXPECT_TRUE(doctor::ParseHostFacts(ToJson(facts)).ok());

@@ -59,6 +59,7 @@ class Viewer {
     search_.multi_node = view_.hosts > 1 || view_.nodes.size() > 1;
     view_.search = search_;
     for (NodeView& node : view_.nodes) RINGLET_TRY(Plan(node));
+    plan::AlignRails(view_.classes);
     RINGLET_TRY(Dump());
     limits.one_number = search_.policy == plan::Policy::kCompat;
     const Instant start = os::Now();

@@ -167,11 +167,12 @@ std::string IslandsXml() {
   return xml + "</system>";
 }
 
-TEST(PlanViewTest, IslandsOnIsolatedRailsAreRefused) {
+TEST(PlanViewTest, IslandsOnIsolatedRailsKeepToThoseThatBothHave) {
   os::TempTree tree;
   tree.Write("islands.xml", IslandsXml());
-  const auto planned = [&](std::optional<std::uint8_t> cross_nic) {
+  const auto planned = [&](std::optional<std::uint8_t> cross_nic, std::uint32_t channels = 0) {
     PlanRequest request;
+    request.channels = channels;
     request.machine.source.file = tree.root() + "/islands.xml";
     request.hosts = 2;
     request.cross_nic = cross_nic;
@@ -180,7 +181,18 @@ TEST(PlanViewTest, IslandsOnIsolatedRailsAreRefused) {
   const auto full = planned(1);
   ASSERT_TRUE(full.ok()) << full.error().message;
   EXPECT_EQ(full->nodes.size(), 2u) << "two islands";
-  const auto refused = planned(0);
+  const auto rails = planned(0);
+  ASSERT_TRUE(rails.ok()) << rails.error().message;
+  EXPECT_EQ(rails->joined.of(plan::GraphId::kRing).channels, 2u);
+  EXPECT_FALSE(rails->joined.shortfalls.empty());
+  for (const plan::GraphId id : {plan::GraphId::kRing, plan::GraphId::kTree})
+    for (std::size_t channel = 0; channel < 2; ++channel) {
+      const auto nic = [&](std::size_t island) {
+        return rails->classes[island].plan.of(id).channels[channel].entry;
+      };
+      EXPECT_EQ(nic(0), nic(1)) << channel;
+    }
+  const auto refused = planned(0, 1);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message,
               testing::AllOf(HasSubstr("NICs of different rails do not reach each other"),

@@ -9,10 +9,11 @@
 namespace ringlet::torch_api {
 namespace {
 
-// The store is asked at every so many looks; a look at a socket costs next to nothing.
+// Every so many looks at a rank read the store. The other looks read a socket, which costs next to
+// nothing.
 constexpr std::uint32_t kLooksPerRequest = 8;
 
-// Of the rank that began the newest generation.
+// The key whose value is the number of the rank that began the newest generation.
 constexpr char kBeginner[] = "beginner";
 
 std::string KeyOf(std::uint32_t rank) {
@@ -55,7 +56,8 @@ Status Presence::Announce() {
   return Put(own);
 }
 
-// Of a new process: into the generation of those that live, which its predecessor may have missed.
+// A new process enters the generation of the ranks that live. The process that it replaces may have
+// missed that generation.
 Status Presence::JoinLiving(PresenceNote& own) {
   RINGLET_TRY_ASSIGN(const auto named, store_.Find(kBeginner));
   std::optional<PresenceNote> beginner;
@@ -69,7 +71,7 @@ Status Presence::JoinLiving(PresenceNote& own) {
     own.first = own.generation;
     if (own.generation <= beginner->generation) return Ok();
   }
-  // Others may read the record as soon as this rank is named.
+  // Other ranks may read the note as soon as the store names this rank as the beginner.
   RINGLET_TRY(Put(own));
   Writer name;
   name.U32(self_.rank);
@@ -113,7 +115,7 @@ void Presence::Saw(std::uint32_t rank, const Address& beacon) {
 
 void Presence::LookInStore(std::uint32_t rank, Known& known) {
   const auto found = NoteOf(rank);
-  // A store that does not answer any more says nothing about the rank.
+  // A store that does not answer any more gives no state of the rank.
   if (!found.ok() || !*found || (*found)->generation < generation_) return;
   const PresenceNote& record = **found;
   newest_ = std::max(newest_, record.generation);
@@ -151,7 +153,8 @@ std::vector<std::pair<std::uint32_t, std::string>> WhyInVain(
   std::vector<std::pair<std::uint32_t, std::string>> gone_first;
   for (const Presence::State state : {Presence::State::kGone, Presence::State::kLeft}) {
     for (const std::uint32_t rank : ranks) {
-      // One that was looked at before another left, because of it, may be gone since then.
+      // A rank that lived at the first look may have died since then, and another rank may have
+      // left because of that. So the second look is close.
       if (presence.Of(rank, left) == state)
         gone_first.emplace_back(rank, WhyInVain(presence, rank));
     }

@@ -163,38 +163,35 @@ TEST(Presence, AProcessThatReplacesOneThatNeverCameMeetsTheNextGeneration) {
   EXPECT_EQ(Joined(other), 2u);
 }
 
-TEST(Presence, ARankThatIsBehindIsToldAndCatchesUp) {
-  MemoryStore store;
-  const auto beacon = NewBeacon();
-  Presence behind(store, {.rank = 1, .beacon = beacon, .process = 11});
-  EXPECT_EQ(Joined(behind), 1u);
-  for (int round = 0; round < 3; ++round) {
-    Presence ahead(store, {.rank = 0, .beacon = beacon, .process = 10});
-    ASSERT_TRUE(ahead.Announce().ok());
-  }
-  EXPECT_EQ(behind.Of(0), State::kLeft);
-  ASSERT_TRUE(behind.Leave(Presence::Use::kFailed).ok());
-  Presence next(store, {.rank = 1, .beacon = beacon, .process = 11});
-  EXPECT_EQ(Joined(next), 4u);
-}
-
-// The others have left the generation in order, and one of them is in the next one already.
-TEST(Presence, ARankThatOthersHaveOvertakenKeepsItsCount) {
+// Rank 0 makes the group `times` times while rank 1 is in generation 1. If `ahead` is given, rank 0
+// leaves each generation but the last one so. Rank 1 then leaves as `behind` and makes the group
+// again. Returns the generation of that group.
+std::uint64_t GenerationAfter(std::uint64_t times, std::optional<Presence::Use> ahead,
+                              Presence::Use behind) {
   MemoryStore store;
   const auto beacon = NewBeacon();
   Presence slow(store, {.rank = 1, .beacon = beacon, .process = 11});
   EXPECT_EQ(Joined(slow), 1u);
-  for (const std::uint64_t expected : {1u, 2u}) {
+  for (std::uint64_t time = 1; time <= times; ++time) {
     Presence quick(store, {.rank = 0, .beacon = beacon, .process = 10});
-    EXPECT_EQ(Joined(quick), expected);
-    if (expected == 1) {
-      ASSERT_TRUE(quick.Leave(Presence::Use::kConnected).ok());
+    EXPECT_EQ(Joined(quick), time);
+    if (ahead && time < times) {
+      EXPECT_TRUE(quick.Leave(*ahead).ok());
     }
   }
   EXPECT_EQ(slow.Of(0), State::kLeft);
-  ASSERT_TRUE(slow.Leave(Presence::Use::kConnected).ok());
+  EXPECT_TRUE(slow.Leave(behind).ok());
   Presence next(store, {.rank = 1, .beacon = beacon, .process = 11});
-  EXPECT_EQ(Joined(next), 2u);
+  return Joined(next);
+}
+
+TEST(Presence, ARankThatIsBehindIsToldAndCatchesUp) {
+  EXPECT_EQ(GenerationAfter(3, std::nullopt, Presence::Use::kFailed), 4u);
+}
+
+// The others have left the generation in order, and one of them is in the next one already.
+TEST(Presence, ARankThatOthersHaveOvertakenKeepsItsCount) {
+  EXPECT_EQ(GenerationAfter(2, Presence::Use::kConnected, Presence::Use::kConnected), 2u);
 }
 
 TEST(Presence, TheEndOfAnEarlierGenerationIsNotThatOfALaterOne) {
