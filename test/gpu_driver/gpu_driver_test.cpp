@@ -109,5 +109,21 @@ TEST(GpuDriver, MemoryThatCpusReadIsTaken) {
   EXPECT_EQ(one.Sum(&data, &data), ncclSuccess) << "cudaMallocManaged: " << LastMessage();
 }
 
+// They are not Ringlet's of the same numbers: a call on those would be behind the gates.
+TEST(GpuDriver, CallsOnItsSpecialStreamsAreCompleteOnReturn) {
+  const Driver driver(CUDA_REAL);
+  const One one;
+  for (const ringletStream_t stream : {ringletStreamLegacy, ringletStreamPerThread}) {
+    StreamGate gate;
+    gate.Hold(stream);
+    const float from = 7;
+    float to = 0;
+    EXPECT_EQ(one.Sum(&from, &to, stream), ncclSuccess) << LastMessage();
+    EXPECT_EQ(to, 7);
+    gate.Open();
+    EXPECT_EQ(ringletStreamSynchronize(stream), ringletSuccess);
+  }
+}
+
 }  // namespace
 }  // namespace ringlet::c_api
