@@ -213,6 +213,8 @@ class Devices {
     if (port != ports_.end()) {
       Join(net, *port);
       ports_.erase(port);
+    } else {
+      net.gdr = false;
     }
     if (!net.speed_mbit_per_s)
       sysfs_.Miss(fmt::format("/sys/class/net/{}/speed does not tell", facts.name));

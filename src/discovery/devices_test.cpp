@@ -221,6 +221,7 @@ TEST_F(DevicesTest, AnRdmaPortWithoutAnInterfaceIsAnEntryOfItsOwn) {
               "1: DOWN\n");
   Look();
   EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0", "qib0 at 0000:43:00.0"));
+  EXPECT_EQ(view_.nets[0].gdr, false) << "without RDMA there is no GPUDirect RDMA";
   EXPECT_EQ(view_.nets[1].numa, 1u);
   EXPECT_EQ(view_.nets[1].speed_mbit_per_s, 200'000u);
   EXPECT_EQ(view_.nets[1].gdr, std::nullopt);

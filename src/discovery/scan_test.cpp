@@ -93,7 +93,8 @@ TEST(ScanTest, ReadsATwoSocketMachine) {
                                   .speed_mbit_per_s = speed,
                                   .numa = numa,
                                   .kind = topology::NetKind::kPhysical,
-                                  .dev = dev};
+                                  .dev = dev,
+                                  .gdr = false};
   };
   EXPECT_THAT(view.nets, testing::ElementsAre(net("eth0", std::nullopt, std::nullopt, 0),
                                               net("ib0", 100'000, 1, 1)));

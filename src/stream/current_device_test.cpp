@@ -26,5 +26,20 @@ TEST(CurrentDevice, NullIsAStreamOnRequest) {
   null_is_stream = false;
 }
 
+TEST(CurrentDevice, SpecialStreamsAreCudasWhereItsDriverIs) {
+  const auto is_special = [] {
+    return IsStream(ringletStreamLegacy) && IsStream(ringletStreamPerThread);
+  };
+  EXPECT_TRUE(is_special());
+  os::gpu_pointer_query = [](unsigned, const int*, void**, std::uintptr_t) { return 1; };
+  EXPECT_FALSE(IsStream(ringletStreamLegacy));
+  EXPECT_FALSE(IsStream(ringletStreamPerThread));
+  EXPECT_TRUE(IsStream(&null_is_stream));
+  null_is_stream = true;
+  EXPECT_TRUE(is_special());
+  null_is_stream = false;
+  os::gpu_pointer_query = nullptr;
+}
+
 }  // namespace
 }  // namespace ringlet::stream

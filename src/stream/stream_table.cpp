@@ -79,8 +79,13 @@ Answer StreamTable::Unknown(const void* handle, const char* what) const {
             fmt::format("{:#x} was made before fork(): this process is its child, and has no "
                         "streams, events or graphs of its parent",
                         number)};
+  const std::string_view cure =
+      std::string_view(what) == "stream"
+          ? "; it may be a stream of CUDA: pass NULL, or a stream of ringlet/stream.h"
+          : "";
   return {ringletInvalidHandle,
-          fmt::format("{:#x} is no {} of this process: never created, or destroyed", number, what)};
+          fmt::format("{:#x} is no {} of this process: never created, or destroyed{}", number, what,
+                      cure)};
 }
 
 StreamRef StreamTable::Add(ringletStream_t handle, int device) {

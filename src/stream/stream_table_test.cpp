@@ -28,6 +28,7 @@ TEST(StreamTable, AHandleThatNeverWasOrIsGoneIsAnError) {
   const Answer gone = Table().Synchronize(handle);
   EXPECT_EQ(gone.code, ringletInvalidHandle);
   EXPECT_THAT(gone.why, HasSubstr("never created, or destroyed"));
+  EXPECT_THAT(gone.why, HasSubstr("pass NULL, or a stream of ringlet/stream.h"));
   EXPECT_EQ(Table().Destroy(handle).code, ringletInvalidHandle);
   const EventForTest event;
   EXPECT_EQ(Table().Query(reinterpret_cast<ringletStream_t>(ringletEvent_t(event))).code,

@@ -4,7 +4,8 @@
  * libnccl.so.2, runs unchanged. The behaviour is described here for Ringlet, which moves host
  * memory:
  *
- *   Buffers   are CPU memory. A pointer to device memory is the caller's mistake.
+ *   Buffers   are CPU memory. Device memory is ncclInvalidArgument where the process had loaded
+ *             NVIDIA's libcuda.so.1 when it made its last communicator.
  *   Streams   a null stream means "complete on return"; inside a group, when the outermost
  *             ncclGroupEnd returns; without blocking (below), when ncclCommGetAsyncError says
  *             ncclSuccess. Another stream is one of ringlet/stream.h: the call is checked, issued

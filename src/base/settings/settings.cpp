@@ -298,13 +298,15 @@ void WarnOfUnknown(const Variables& variables, std::vector<std::string>& warning
 
 // NCCL's example of a tuner reads it.
 constexpr std::string_view kTunerConfig = "TUNER_CONFIG_FILE";
+// NVIDIA's CUDA images name the package of NCCL that they have in it; nothing reads it.
+constexpr std::string_view kImageVersion = "VERSION";
 
 /// Of NCCL's variables those without effect are told in one sentence, and unknown ones warned of.
 void TellOfNccl(const Variables& variables, Settings& settings) {
   std::string unused;
   for (const std::string& variable : variables.Names(kNcclPrefix)) {
     const std::string_view name = std::string_view(variable).substr(kNcclPrefix.size());
-    if (IsSetting(name, true) || variable == kConfFileVariable) continue;
+    if (IsSetting(name, true) || variable == kConfFileVariable || name == kImageVersion) continue;
     if (!settings.tuner_plugin.empty() && name == kTunerConfig) continue;
     if (IsUnusedNcclVariable(variable)) {
       unused += (unused.empty() ? "" : ", ") + variable;

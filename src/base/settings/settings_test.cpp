@@ -161,6 +161,12 @@ TEST(SettingsTest, VariablesThatMayBeATunersAreNotWarnedOf) {
   EXPECT_THAT(ParseSettings(variables)->warnings, IsEmpty());
 }
 
+TEST(SettingsTest, TheVersionThatCudaImagesSetIsNoSettingAndNoMistake) {
+  const auto settings = ParseSettings({{"NCCL_VERSION", "2.27.7-1"}});
+  EXPECT_THAT(settings->warnings, IsEmpty());
+  EXPECT_THAT(settings->notes, IsEmpty());
+}
+
 TEST(SettingsTest, VariablesThatOnlyNcclReadsAreToldInOneSentence) {
   const auto settings =
       ParseSettings({{"NCCL_NTHREADS", "512"}, {"NCCL_BUFFSIZE", "1"}, {"NCCL_DEBUG", "WARN"}});

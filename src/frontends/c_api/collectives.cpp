@@ -73,8 +73,8 @@ Status Prepare(comm::CallKind kind, const Arguments& given, std::optional<int> r
   RINGLET_TRY(collective::CheckCount(given.count, call.type, communicator.identity().size));
   const std::size_t in = InputBytes(call, communicator.place());
   const std::size_t out = OutputBytes(call, communicator.place());
-  if (in > 0) RINGLET_TRY(RequireNonNull(given.send, "sendbuff"));
-  if (out > 0) RINGLET_TRY(RequireNonNull(given.receive, "recvbuff"));
+  if (in > 0) RINGLET_TRY(RequireMemory(given.send, "sendbuff"));
+  if (out > 0) RINGLET_TRY(RequireMemory(given.receive, "recvbuff"));
   call.input = View(static_cast<const std::byte*>(given.send), in);
   call.output = std::span(static_cast<std::byte*>(given.receive), out);
   if (given.config) {
@@ -112,8 +112,8 @@ Result<bool> Message(bool sends, const Arguments& given, int peer) {
   RINGLET_TRY(collective::CheckCount(given.count, type, 1));
   const std::size_t bytes = given.count * SizeOf(type);
   if (bytes > 0) {
-    RINGLET_TRY(sends ? RequireNonNull(given.send, "sendbuff")
-                      : RequireNonNull(given.receive, "recvbuff"));
+    RINGLET_TRY(sends ? RequireMemory(given.send, "sendbuff")
+                      : RequireMemory(given.receive, "recvbuff"));
   }
   comm::Transfer transfer{.peer = rank, .sends = sends, .count = given.count, .type = type};
   if (sends) transfer.from = View(static_cast<const std::byte*>(given.send), bytes);
@@ -206,7 +206,7 @@ Result<bool> WaitForSignals(int count, const ncclWaitSignalDesc_t* descriptors, 
 Status MakePreMulSum(ncclRedOp_t* op, const void* scalar, ncclDataType_t datatype,
                      ncclScalarResidence_t residence, ncclComm_t comm) {
   RINGLET_TRY(RequireNonNull(op, "op"));
-  RINGLET_TRY(RequireNonNull(scalar, "scalar"));
+  RINGLET_TRY(RequireMemory(scalar, "scalar"));
   RINGLET_TRY_ASSIGN(const Held held, FindActive(comm));
   RINGLET_TRY_ASSIGN(const DataType type, TypeOf(datatype));
   if (residence != ncclScalarDevice && residence != ncclScalarHostImmediate)

@@ -24,7 +24,7 @@ constexpr std::uintptr_t kRegistrationStep = 16;
 constexpr std::uintptr_t kWindowMark = 8;  // of windows, so that one is not taken for the other
 
 Status CheckMemory(const void* buffer, std::size_t size) {
-  RINGLET_TRY(RequireNonNull(buffer, "buff"));
+  RINGLET_TRY(RequireMemory(buffer, "buff"));
   if (size > 0 && size <= collective::kMemoryMax) return Ok();
   return Error{Code::kInvalidArgument,
                fmt::format("size is {}: {}", size,

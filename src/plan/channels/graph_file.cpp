@@ -107,7 +107,6 @@ class Reading {
       return At(text_.root(), "a graph file begins with <graphs>");
     plan_.devices = static_cast<std::uint32_t>(names_.gpus.size());
     plan_.nics = static_cast<std::uint32_t>(names_.nets.size());
-    for (std::size_t id = 0; id < kGraphIds; ++id) plan_.graphs[id].id = static_cast<GraphId>(id);
     for (const pugi::xml_node node : text_.root().children("graph")) RINGLET_TRY(ReadGraph(node));
     return std::move(plan_);
   }
@@ -150,7 +149,6 @@ class Reading {
     PatternGraph& graph = plan_.graphs[id];
     if (seen_[id]) return At(node, fmt::format("graph {} stands twice in the file", id));
     seen_[id] = true;
-    graph.id = static_cast<GraphId>(id);
     RINGLET_TRY_ASSIGN(const std::uint64_t pattern, Number(node, "pattern", 6));
     if (pattern == 0) return Bad(node, "pattern", "a number from 1 to 6");
     graph.pattern = static_cast<Pattern>(pattern);

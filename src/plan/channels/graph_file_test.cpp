@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace ringlet::plan {
 namespace {
@@ -88,6 +89,18 @@ TEST(GraphFileTest, ErrorsSayFileAndLine) {
   EXPECT_THAT(why(File("nchannels=\"1\" speedintra=\"fast\"", both)),
               HasSubstr("speedintra is \"fast\", but it must be a number of GB/s"));
   EXPECT_THAT(why(File("nchannels=\"1\"", both)), HasSubstr("speedintra is missing"));
+}
+
+TEST(GraphFileTest, GraphsWithoutChannelsHaveThePatternsOfNccl) {
+  const std::string ours = WriteGraphs(HostPlan(), Names(8));
+  std::istringstream dump(Dump("hgx_h200_8x_vastai"));
+  int graphs = 0;
+  for (std::string line; std::getline(dump, line);) {
+    if (line.find("nchannels=\"0\"") == line.npos) continue;
+    EXPECT_THAT(ours, HasSubstr(line));
+    ++graphs;
+  }
+  EXPECT_EQ(graphs, 2);
 }
 
 // NCCL cannot write the last of these types, and fails.

@@ -49,6 +49,17 @@ topology::Bandwidth PatternGraph::total() const {
   return topology::Times(nics ? std::min(intra, inter) : intra, channels.size());
 }
 
+std::array<PatternGraph, kGraphIds> GraphsWithoutChannels() {
+  constexpr std::array kPatterns = {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree,
+                                    Pattern::kNvls, Pattern::kCollnetDirect};
+  std::array<PatternGraph, kGraphIds> graphs;
+  for (std::size_t id = 0; id < kGraphIds; ++id) {
+    graphs[id].id = static_cast<GraphId>(id);
+    graphs[id].pattern = kPatterns[id];
+  }
+  return graphs;
+}
+
 std::string ToText(const PatternGraph& graph) {
   std::string text = fmt::format(
       "{} {}: {} channels of {}/{} MB/s, {}/{}, cross nic {}, {} of at most {} MB/s, {} after {} "

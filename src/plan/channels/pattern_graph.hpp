@@ -93,10 +93,13 @@ struct PatternGraph {
   bool operator==(const PatternGraph&) const = default;
 };
 
+/// By GraphId, each with the pattern with which NCCL writes it.
+std::array<PatternGraph, kGraphIds> GraphsWithoutChannels();
+
 /// Everything about one class of hosts: graphs by GraphId. Those that the host has no use for have
 /// no channels.
 struct HostPlan {
-  std::array<PatternGraph, kGraphIds> graphs = {};
+  std::array<PatternGraph, kGraphIds> graphs = GraphsWithoutChannels();
   std::uint32_t devices = 0;  ///< of the host: each channel of a ring or tree visits so many
   std::uint32_t nics = 0;
   bool multi_node = false;  ///< other hosts take part: channels have NICs, if there are any

@@ -176,13 +176,17 @@ class NicComparison {
     const auto is_without = [](const NetInterface& net) { return net.gdr != true; };
     const HostView& view = context_.view();
     if (std::ranges::any_of(expected_.view().nets, is_without)) return;
-    for (const CheckedNic& nic : context_.nics())
+    std::set<PortKind> kinds;
+    for (const CheckedNic& nic : expected_.nics()) kinds.insert(KindOf(expected_, nic));
+    for (const CheckedNic& nic : context_.nics()) {
+      if (!kinds.contains(KindOf(context_, nic))) continue;
       for (const std::uint32_t net : nic.nets)
         if (view.nets[net].gdr == false)
           context_.Add("nic-gdr", {PartKind::kNet, net}, context_.NameOfPort(net),
                        fmt::format("no GPUDirect RDMA; the ports of {} have it", name_),
                        "see that the driver of the NIC and nvidia-peermem are loaded",
                        {GdrChange{{PartKind::kNet, net}}});
+    }
   }
 
   CheckContext& context_;

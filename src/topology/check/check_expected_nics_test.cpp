@@ -55,5 +55,22 @@ TEST(CheckExpectedNicsTest, NicsOnRootPortsAreMissed) {
   EXPECT_EQ(Judged(slow, &good).size(), 8u) << "four rates and four links";
 }
 
+TEST(CheckExpectedNicsTest, OnlyPortsOfItsKindsMustHaveGdr) {
+  const HostView good = ParseSynthetic(kOnRootPorts).value();
+  const auto without = [&](PciIds ids) {
+    return Judged(Sick(kOnRootPorts,
+                       [&](HostView& v) {
+                         v.nets.back().gdr = false;
+                         v.nets.back().speed_mbit_per_s = 10'000;
+                         v.pci[v.nics.back().parent.index].ids = ids;
+                       }),
+                  &good);
+  };
+  const PciIds same = good.pci[good.nics.back().parent.index].ids;
+  EXPECT_THAT(without(same), testing::Contains(StartsWith("warning nic-gdr")));
+  EXPECT_THAT(without({.vendor = 0x8086, .device = 0x1563}),
+              testing::Not(testing::Contains(StartsWith("warning nic-gdr"))));
+}
+
 }  // namespace
 }  // namespace ringlet::topology

@@ -140,7 +140,7 @@ class Listing {
     const Part place = net.nic ? view_.nics[*net.nic].parent : Part{};
     Add(HostPrefix(place) + fmt::format("interface {}", Text(net.name)),
         {{"the place", "at " + NameOf(place)},
-         {"the speed", Text(net.speed_mbit_per_s) + " Mbit/s"},
+         {"the speed", Text(net.speed_mbit_per_s) + (net.speed_mbit_per_s ? " Mbit/s" : "")},
          {"the device number", Text(net.dev)},
          {"the port", Text(net.port)},
          {"GPUDirect RDMA", Text(net.gdr)},

@@ -58,6 +58,10 @@ class Fuser {
     if (fused_.notes.size() < kFusedNotesMax) fused_.notes.push_back(std::move(text));
   }
 
+  void NoteOther(std::string_view of, std::string_view what) {
+    Note(fmt::format("{} has another {} in a later view; the first is taken", of, what));
+  }
+
   /// Takes over what is not known yet, and tells of what is known differently.
   template <typename Value>
   void Settle(Value& kept, const Value& other, const Value& unknown, std::string_view of,
@@ -66,12 +70,20 @@ class Fuser {
     if (kept == unknown)
       kept = other;
     else
-      Note(fmt::format("{} has another {} in a later view; the first is taken", of, what));
+      NoteOther(of, what);
   }
   template <typename Value>
   void Settle(std::optional<Value>& kept, const std::optional<Value>& other, std::string_view of,
               std::string_view what) {
     Settle(kept, other, std::optional<Value>(), of, what);
+  }
+  template <typename Item>
+  void Settle(std::vector<Item>& kept, const std::vector<Item>& other, std::string_view of,
+              std::string_view what) {
+    if (kept.empty())
+      kept = other;
+    else if (!other.empty() && kept != other)
+      NoteOther(of, what);
   }
 
   std::uint64_t HostOf(Part part) const {
@@ -113,7 +125,7 @@ class Fuser {
       const std::string of = fmt::format("NUMA node {} of host {:#x}", node.id, host);
       Settle(kept.cpus, node.cpus, CpuSet(), of, "set of CPUs");
       Settle(kept.memory_bytes, node.memory_bytes, std::uint64_t{0}, of, "memory");
-      Settle(kept.distances, node.distances, std::vector<std::uint32_t>(), of, "distances");
+      Settle(kept.distances, node.distances, of, "distances");
       if (view.ModelOf(kept) != model)
         Note(of + " has another processor in a later view; the first is taken");
     }
@@ -199,8 +211,8 @@ class Fuser {
     Settle(kept.gcn, other.gcn, std::string(), of, "name");
     Settle(kept.rccl_arch, other.rccl_arch, of, "arch");
     Settle(kept.fabric, other.fabric, of, "NVLink domain");
-    Settle(kept.links, other.links, std::vector<GpuLink>(), of, "set of NVLinks");
-    Settle(kept.c2c, other.c2c, std::vector<C2cLink>(), of, "chip-to-chip link");
+    Settle(kept.links, other.links, of, "set of NVLinks");
+    Settle(kept.c2c, other.c2c, of, "chip-to-chip link");
   }
 
   std::uint32_t NicFor(Part parent, std::uint32_t which) {

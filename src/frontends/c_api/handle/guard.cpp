@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "comm/machine/gpu_driver.hpp"
+
 namespace ringlet::c_api {
 
 ncclResult_t Report(std::string_view function, const Error& error) noexcept {
@@ -29,6 +31,16 @@ ncclResult_t ReportUnexpected(std::string_view function, const std::exception& t
 Status RequireNonNull(const void* pointer, std::string_view name) {
   if (pointer) return Ok();
   return Error{Code::kInvalidArgument, fmt::format("{} is NULL", name)};
+}
+
+Status RequireMemory(const void* pointer, std::string_view name) {
+  RINGLET_TRY(RequireNonNull(pointer, name));
+  if (!comm::IsGpuMemory(pointer)) [[likely]]
+    return Ok();
+  return Error{Code::kInvalidArgument,
+               fmt::format("{} is memory of a GPU; Ringlet moves CPU memory: copy it to the host "
+                           "first, or use cudaMallocHost",
+                           name)};
 }
 
 }  // namespace ringlet::c_api

@@ -29,6 +29,9 @@ ncclResult_t Guard(std::string_view function, Body&& body) noexcept {
 }
 
 Status RequireNonNull(const void* pointer, std::string_view name);
+/// Whether Ringlet can read and write at `pointer`, as far as that is known.
+/// Errors  kInvalidArgument  it is null, or memory of a GPU
+Status RequireMemory(const void* pointer, std::string_view name);
 
 /// The number that the communicator knows a window by. \param name  of the argument
 /// Errors  kInvalidArgument  null, or not what ncclCommWindowRegister gives
