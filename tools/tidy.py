@@ -37,7 +37,7 @@ LAYERS = {
              "base os watch rendezvous bootstrap discovery topology plan transport collective"),
     # Host streams order functions; they do not depend on communicators.
     "stream": (".", "base os"),
-    "frontends/c_api": ("handle .", "base stream collective/call comm"),
+    "frontends/c_api": ("handle .", "base os/fs stream collective/call comm"),
     "frontends/stream": (".", "stream"),
     "frontends/cxx": (".", "base collective/call comm"),
     "frontends/torch": ("work store tensors group calls .", "base collective/call comm"),

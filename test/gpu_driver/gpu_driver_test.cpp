@@ -6,7 +6,7 @@
 #include <array>
 
 #include "frontends/c_api/comms_for_test.hpp"
-#include "frontends/c_api/streams/streams_for_test.hpp"
+#include "frontends/c_api/streams_for_test.hpp"
 
 namespace ringlet::c_api {
 namespace {

@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "comm/machine/gpu_driver.hpp"
+#include "os/fs/gpu_driver.hpp"
 #include "comm/service/fork_guard.hpp"
 #include "comm/service/thread.hpp"
 #include "frontends/c_api/stream_call.hpp"
@@ -269,7 +269,7 @@ Result<CommOptions> OptionsOf(const ncclConfig_t* config, const CommOptions& inh
 }
 
 Result<bool> SubmitInit(InitJob job) {
-  comm::LookForGpuDriver();
+  os::LookForGpuDriver();
   job.form = Finished(std::move(job.form), job.options);
   if (FindIssued(job.parent)) {
     // The parent's operations on streams come first: it has one at a time.

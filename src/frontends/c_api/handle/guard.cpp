@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "comm/machine/gpu_driver.hpp"
+#include "os/fs/gpu_driver.hpp"
 
 namespace ringlet::c_api {
 
@@ -35,7 +35,7 @@ Status RequireNonNull(const void* pointer, std::string_view name) {
 
 Status RequireMemory(const void* pointer, std::string_view name) {
   RINGLET_TRY(RequireNonNull(pointer, name));
-  if (!comm::IsGpuMemory(pointer)) [[likely]]
+  if (!os::IsGpuMemory(pointer)) [[likely]]
     return Ok();
   return Error{Code::kInvalidArgument,
                fmt::format("{} is memory of a GPU; Ringlet moves CPU memory: copy it to the host "
