@@ -226,6 +226,22 @@ TEST(Member, AChildThatCannotBeReachedIsNamedBeforeTheRootGivesUp) {
   EXPECT_EQ(root.TakeFailure(FrameType::kFailure).text, scene.Why());
 }
 
+TEST(Member, WaitsAStepLongerForTheWordOfTheRoot) {
+  const Instant step = LadderStep(seconds(10));
+  Scene scene(Config(1, 2));
+  FarEnd& root = scene.CheckIn();
+  scene.driver.Pass(seconds(10));
+  ASSERT_FALSE(scene.member.Finished());
+  EXPECT_EQ(scene.member.Deadline(), scene.driver.now + step);
+  root.Say(
+      ToFrame(FrameType::kReject, {Code::kTimeout, kNoOrigin, "timed out waiting for rank 0"}));
+  EXPECT_EQ(scene.Why(), "timed out waiting for rank 0");
+  Scene silent(Config(1, 2));
+  silent.CheckIn();
+  silent.driver.Pass(seconds(10) + step);
+  EXPECT_THAT(silent.Why(), HasSubstr("timed out checked in and waiting for the other ranks"));
+}
+
 TEST(Member, AnAllGatherGoesUpAndComesDown) {
   Middle scene;
   scene.member.Gather(false, Bytes(1, std::byte{'1'}));

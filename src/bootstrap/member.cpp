@@ -63,16 +63,23 @@ std::optional<Instant> Member::Deadline() const {
   const auto include = [&](Instant when) {
     deadline = deadline ? std::min(*deadline, when) : when;
   };
-  if (joining()) include(milestones_.started + config_.timeout);
+  if (joining()) include(JoinDeadline());
   for (const auto& [rank, suspicion] : suspicions_) include(suspicion.expires);
   for (const auto& [group, due] : awaiting_) include(due);
   if (beat_due_ != Instant(0) && !lines_.empty()) include(beat_due_);
   for (const Outgoing& outgoing : outgoing_) {
-    include(outgoing.expires);
+    if (outgoing.role != Role::kRoot) include(outgoing.expires);  // called until JoinDeadline
     if (const auto due = outgoing.dialler.Deadline()) include(*due);
   }
   if (const auto due = acceptor_.Deadline(now_)) include(*due);
   return deadline;
+}
+
+// The root gives up before its members and names the missing ranks. On a busy host its word may
+// come late: a member that has checked in waits a step longer for it.
+Instant Member::JoinDeadline() const {
+  const Instant slack = state() == MemberState::kCalling ? Instant(0) : LadderStep(config_.timeout);
+  return milestones_.started + config_.timeout + slack;
 }
 
 void Member::OnTick(Instant now) {
@@ -84,13 +91,13 @@ void Member::OnTick(Instant now) {
     OnLost(rank, Code::kPeerLost, suspicion.what);
     if (Finished()) return;
   }
+  if (joining() && now >= JoinDeadline())
+    return Fail({Code::kTimeout, kNoOrigin, fmt::format("{} timed out {}", Name(self()), Phase())});
   LookForAwaited(now);
   acceptor_.Expire(now);
   ExpireOutgoing(now);
   if (Finished()) return;
   if (beat_due_ != Instant(0) && now >= beat_due_) Beat(now);
-  if (joining() && now >= milestones_.started + config_.timeout)
-    Fail({Code::kTimeout, kNoOrigin, fmt::format("{} timed out {}", Name(self()), Phase())});
 }
 
 void Member::ExpireOutgoing(Instant now) {

@@ -49,7 +49,9 @@ struct MemberConfig {
   std::optional<Address> node_leader;
   /// This rank is the node leader: its owner listens there.
   bool speaks = false;
-  Instant timeout = std::chrono::seconds(300);           ///< for joining, from the first Tick
+  /// For joining, from the first Tick; a member that has checked in waits a LadderStep longer for
+  /// the root's word.
+  Instant timeout = std::chrono::seconds(300);
   Instant handshake_timeout = std::chrono::seconds(10);  ///< for a caller to prove itself
   /// A rank that is not heard of for so long is lost; 0: never. Heartbeats are sent every quarter
   /// of it.
@@ -214,6 +216,7 @@ class Member final : public Machine {
   void OnCaller(const Acceptor::FirstFrame& caller);
   void OnIdentify(const Acceptor::FirstFrame& caller);
   void Beat(Instant now);
+  Instant JoinDeadline() const;
   void ExpireOutgoing(Instant now);
   Outgoing& Connect(Role role, std::uint32_t peer, const Credentials& credentials,
                     const std::vector<Address>& addresses, Instant expires);

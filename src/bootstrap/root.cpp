@@ -279,17 +279,25 @@ void Root::OnCheckIn(LineId line, CheckIn check_in) {
 
 Root::GuestAt Root::Introduce(LineId line, const CheckIn& check_in, Bytes record) {
   if (!job_) {
-    const Instant timeout = std::chrono::milliseconds(check_in.timeout_ms);
-    // The first root waits for the others too, and knows less of who is missing there.
-    const Instant due = now_ + timeout - LadderStep(timeout) * (check_in.root.index == 0 ? 1 : 2);
     if (config_.silence_max > Instant(0)) beat_due_ = now_ + config_.silence_max / 4;
     job_ = Job{check_in, record};
-    state_ = Gathering{due};
+    state_ = Gathering{Instant::max()};
   }
+  HeedDeadlineOf(check_in);
   Acceptor::HeldCaller caller = acceptor_.Take(line);
   Guest guest{std::move(caller.line), std::move(caller.from), now_, check_in.rank,
               std::move(record)};
   return guests_.emplace(line, std::move(guest)).first;
+}
+
+// The rank whose time ends first need not have come first.
+void Root::HeedDeadlineOf(const CheckIn& check_in) {
+  auto* const gathering = std::get_if<Gathering>(&state_);
+  if (!gathering) return;
+  const Instant left = std::chrono::milliseconds(check_in.timeout_ms);
+  // The first root waits for the others too, and knows less of who is missing there.
+  const Instant due = now_ + left - LadderStep(left) * (check_in.root.index == 0 ? 1 : 2);
+  gathering->due = std::min(gathering->due, due);
 }
 
 void Root::SayWelcome(GuestAt at, const CheckIn& check_in) {
@@ -315,6 +323,7 @@ void Root::OnLocalRank(GuestAt at, const Frame& frame) {
   if (!member_address.ok()) return OnBrokenStream(at, member_address.error());
   CheckIn& check_in = local_rank->check_in;
   check_in.member_address = std::move(*member_address);
+  HeedDeadlineOf(check_in);
   const auto unfit = WhyUnfit(check_in);
   if (!unfit && state() == RootState::kGathering && IsMine(check_in))
     return Admit(at, check_in, std::move(*record));

@@ -130,6 +130,7 @@ class Root final : public Machine {
   bool IsMine(const CheckIn& check_in) const;
   GuestAt Introduce(LineId line, const CheckIn& check_in, Bytes record);
   void Admit(GuestAt guest, const CheckIn& check_in, Bytes record);
+  void HeedDeadlineOf(const CheckIn& check_in);
   void SayWelcome(GuestAt guest, const CheckIn& check_in);
   void DistributeIfComplete();
   void SendRoster(FrameType type, std::uint32_t to, const Roster& roster);

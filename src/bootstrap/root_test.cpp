@@ -290,6 +290,23 @@ TEST_F(RootTest, MissingRanksAreNamedBeforeTheMembersGiveUp) {
             "timed out waiting for ranks 1-4: 2 of 6 ranks checked in, from host0 (1), host2 (1)");
 }
 
+TEST_F(RootTest, TheEarliestTimeLimitCountsWhicheverRankComesFirst) {
+  CheckIn later = CheckInOf(2, 4), local = CheckInOf(3, 4);
+  later.timeout_ms = 4'000;
+  local.timeout_ms = 2'000;
+  FarEnd& zero = CheckInAs(CheckInOf(0, 4));
+  FarEnd& two = CheckInAs(later);
+  driver.Pass(milliseconds(100));
+  EXPECT_EQ(root.Deadline(), driver.now + milliseconds(3'900) - LadderStep(seconds(4)));
+  zero.Say(
+      ToFrame(LocalRankCheckIn{local, DifferenceOf(RecordOf(FakeRank(0)), RecordOf(FakeRank(3)))}));
+  driver.Pass(seconds(2) - LadderStep(seconds(2)));
+  for (FarEnd* member : {&zero, &two})
+    EXPECT_EQ(WhyRejected(*member),
+              "timed out waiting for rank 1: 3 of 4 ranks checked in, from host0 (1), "
+              "host1 (2)");
+}
+
 TEST_F(RootTest, ATimeoutSaysThatCallersWereRefused) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
   FarEnd& other = Call({.magic = kRootCredentials.magic, .secret = {std::byte{1}}});

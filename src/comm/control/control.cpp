@@ -16,7 +16,8 @@ using bootstrap::GroupId;
 using bootstrap::Member;
 
 constexpr std::chrono::seconds kLinger(5);
-// After the machine's own deadlines: it knows more than the clock does.
+// After the machine's own deadlines, the last of which is at most such a step after its limit: it
+// knows more than the clock does.
 constexpr std::chrono::seconds kLastLadderStep(2);
 // Longer than a connection within a site takes to be made, short for who destroys a communicator.
 constexpr std::chrono::seconds kNewsTimeout(1);
@@ -117,7 +118,8 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
         activity.others.push_back(*std::move(one));
     return activity;
   };
-  std::unique_ptr<Control> control(new Control(process, shared, join_timeout + kLastLadderStep));
+  std::unique_ptr<Control> control(
+      new Control(process, shared, join_timeout + 2 * kLastLadderStep));
   control->rank_ = options.member.rank;
   shared->Introduce(*process, control->rank_, options.member.size);
   shared->SetName(options.member.roots.front().credentials.magic);
