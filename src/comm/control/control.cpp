@@ -80,6 +80,31 @@ void Control::DumpFailure() {
   shared_->DumpFailure();
 }
 
+void Control::Shared::HeedShortages(Process& process, Rank rank,
+                                    std::optional<ShortageWatch> watch) {
+  // Not Process::shortages, whose lock is held by those that wait for a service thread.
+  const std::uint64_t count =
+      process.files().shortages() + process.driver().shortages() + carrier->driver->shortages();
+  if (!watch) watch.emplace(count);
+  if (const Instant lasts = watch->Look(count, os::Now()); lasts > Instant(0)) {
+    carrier->member->Abort(
+        Code::kSystem,
+        fmt::format("rank {} (host {}, pid {}) was out of file descriptors for {:.1f} s while the "
+                    "communicator formed: {}",
+                    Index(rank), process.host().name, process.host().pid,
+                    std::chrono::duration<double>(lasts).count(),
+                    ShortageText(os::CountDescriptors())),
+        group);
+    return carrier->driver->Nudge(carrier->id);
+  }
+  carrier->driver->PostAfter(ShortageWatch::kPeriod,
+                             [&process, rank, watch, weak = weak_from_this()] {
+                               const auto self = weak.lock();
+                               if (self && !self->formed && !self->failed && !self->carrier->lost)
+                                 self->HeedShortages(process, rank, watch);
+                             });
+}
+
 bootstrap::GroupId Control::id() const {
   return shared_->group;
 }
@@ -143,6 +168,7 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
     };
     carrier->id = carrier->driver->Add(std::move(hosted));
   });
+  shared->HeedShortages(*process, control->rank_);
   return {std::move(control), options.operation_timeout};
 }
 
@@ -449,6 +475,7 @@ Result<std::unique_ptr<Control>> Control::Form(GroupId id,
   control->rank_ = rank;
   control->ranks_of_parent_ = ranks;
   process_->Watch(child);
+  child->HeedShortages(*process_, rank);
   return control;
 }
 
