@@ -64,6 +64,7 @@ struct MemberConfig {
   MailboxLimits mailbox;
   /// The answer when another rank of a group asks; none: nothing.
   std::function<Activity(GroupId)> activity;
+  IsStopped is_stopped;                ///< asked of a rank that does not answer
   std::shared_ptr<RosterShelf> shelf;  ///< of the process; may be null
 };
 
@@ -201,7 +202,7 @@ class Member final : public Machine {
 
   // Events and lines: member.cpp
   void OnTick(Instant now);
-  void OnConnected(LineId line);
+  void OnConnected(const Connected& event);
   void OnReceived(const Received& event, Instant now);
   void OnOutgoingReceived(const Received& event, Instant now);
   void OnClosed(const Closed& event, Instant now);
@@ -232,6 +233,9 @@ class Member final : public Machine {
   void CloseAll(const SharedBytes& to_members, const SharedBytes& to_roots);
   LineId LineOf(Role role, std::uint32_t peer = 0) const;
   std::string Name(std::uint32_t rank) const;
+  std::optional<MemberAddress> AddressOf(std::uint32_t rank) const;
+  std::string WhyStopped(std::uint32_t rank) const;
+  std::string WhySilent(const Line& line) const;
 
   // Joining: joining.cpp
   void Begin(Instant now);

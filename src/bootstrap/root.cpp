@@ -138,7 +138,8 @@ void Root::OnDue() {
     case RootState::kConnecting:
       return RejectAll({Code::kTimeout, kNoOrigin,
                         "all ranks checked in, but they did not all connect to each other in "
-                        "time"});
+                        "time" +
+                            StoppedMembers()});
     case RootState::kClosing: return Finish();
     default: return End();
   }
@@ -156,9 +157,7 @@ void Root::Beat(Instant now) {
   }
   if (!silent) return;
   Emit(Hangup{*silent});
-  OnClosed({*silent, fmt::format("nothing was heard of it for {} s: its process is stopped, or the "
-                                 "network between is cut",
-                                 std::chrono::duration<double>(config_.silence_max).count())});
+  OnClosed({*silent, SilenceText(config_.silence_max, WhyStopped(guests_.at(*silent).record))});
 }
 
 // ---- checking in ------------------------------------------------------------------------------
@@ -453,6 +452,20 @@ void Root::End() {
 
 std::string Root::DescribeMember(std::uint32_t rank) const {
   return DescribeRecord(rank, job_->members.at(rank).record.member_address);
+}
+
+std::string Root::WhyStopped(View record) const {
+  const auto address = ParseMemberAddress(record);
+  return address.ok() ? StoppedText(config_.is_stopped, address->host, address->pid)
+                      : std::string();
+}
+
+// The first of them will do.
+std::string Root::StoppedMembers() const {
+  for (const auto& [rank, member] : job_->members)
+    if (const std::string why = WhyStopped(member.record.member_address); !why.empty())
+      return fmt::format(": {} {}", DescribeMember(rank), why);
+  return "";
 }
 
 std::string Root::MissingText() const {

@@ -28,6 +28,7 @@ struct RootConfig {
   /// A member that is not heard of for so long is lost; 0: never. Every quarter of it the root says
   /// a word itself.
   Instant silence_max = std::chrono::seconds(60);
+  IsStopped is_stopped;    ///< asked of a member that does not answer
   LineOptions lines = {};  ///< of every connection; the same as the members'
   /// Callers that have proven nothing yet; the others wait in the listener's queue
   /// (base/wire/callers).
@@ -139,6 +140,8 @@ class Root final : public Machine {
   void RejectAll(const Failure& failure, std::set<std::uint32_t> told = {});
   void End();
   std::string DescribeMember(std::uint32_t rank) const;
+  std::string WhyStopped(View record) const;
+  std::string StoppedMembers() const;
   std::string MissingText() const;
   PlaceRange Mine() const;
   PlaceRange Expected() const;

@@ -379,6 +379,7 @@ Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Con
   member.silence_max = settings.silence_max;
   member.lines.encrypt = settings.encrypt;
   member.half_open_max = process.HalfOpenMax(member.half_open_max);
+  member.is_stopped = process.is_stopped();
   return member;
 }
 
@@ -500,6 +501,21 @@ void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan, const GpuMa
                                          written.error().message));
 }
 
+namespace {
+
+// The reason why some of `peers` do not answer, if this host knows it.
+std::string StoppedAmong(const std::vector<Rank>& peers, const bootstrap::Roster& roster,
+                         const Process& process) {
+  std::string text;
+  for (const Rank peer : peers)
+    if (const std::string stopped = roster.StoppedText(peer, process.is_stopped());
+        !stopped.empty())
+      text += roster.DescribeRank(peer) + " " + stopped + "; ";
+  return text;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const plan::ChannelPlan& plan,
                                                   const PeerTable& peer_table, Control& control,
@@ -520,7 +536,11 @@ Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
   return control.WhileStanding(abort, [&](const std::stop_token& stop) {
     transport::ConnectTools tools = ToolsOf(process);
     tools.abort = stop;
-    return transport::Connect(std::move(request), std::move(listeners), tools);
+    auto links = transport::Connect(std::move(request), std::move(listeners), tools);
+    if (links.ok() || links.error().code != Code::kTimeout) return links;
+    Error error = std::move(links).error();
+    error.message = StoppedAmong(peers, control.roster(), process) + error.message;
+    return Result<std::unique_ptr<transport::Links>>(std::move(error));
   });
 }
 

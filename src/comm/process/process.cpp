@@ -20,6 +20,7 @@
 #include "os/process/clock.hpp"
 #include "os/process/env.hpp"
 #include "os/process/limits.hpp"
+#include "os/process/process_state.hpp"
 #include "os/process/random.hpp"
 #include "os/process/remote_fence.hpp"
 #include "os/process/signal_counter.hpp"
@@ -291,6 +292,12 @@ std::uint64_t Process::shortages() {
   std::uint64_t sum = files_.shortages();
   for (const auto& service : services_) sum += service->driver().shortages();
   return sum;
+}
+
+bootstrap::IsStopped Process::is_stopped() const {
+  return [this](std::string_view host, std::uint32_t pid) {
+    return host == host_.name && os::ProcessState(files_, pid) == "stopped";
+  };
 }
 
 std::size_t Process::HalfOpenMax(std::size_t wanted) const {

@@ -118,6 +118,9 @@ class Process {
   /// thread.
   std::uint64_t shortages();
 
+  /// Knows the processes of this host. Valid as long as this lives.
+  bootstrap::IsStopped is_stopped() const;
+
   /// Cores that this process may run on.
   std::uint32_t usable_cores() const { return usable_cores_; }
   /// This host as it was when a rank of this process first asked. \param devices  NICs and GPUs,

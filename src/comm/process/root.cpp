@@ -21,6 +21,7 @@ Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& cred
   config.silence_max = process->settings().silence_max;
   config.lines.encrypt = process->settings().encrypt;
   config.half_open_max = process->HalfOpenMax(config.half_open_max);
+  config.is_stopped = process->is_stopped();
   const auto root = std::make_shared<bootstrap::Root>(std::move(config));
   os::Hosted hosted{.machine = root,
                     .listeners = std::move(endpoint.listeners),
