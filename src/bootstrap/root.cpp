@@ -487,6 +487,7 @@ std::string Root::MissingText() const {
     hosts += fmt::format("{}{} ({})", hosts.empty() ? "" : ", ", host, count);
   }
   const StrangerLog& log = acceptor_.log();
+  const std::string hint = config_.hint ? config_.hint() : "";
   std::string refused;
   if (log.turned_away() > 0)
     refused += fmt::format("; callers turned away: {}, the last {}", log.turned_away(), log.last());
@@ -500,7 +501,7 @@ std::string Root::MissingText() const {
       Shortened(RangesText(missing)), job_->members.size(), expected.count,
       job_->first.root.index == 0 ? std::string()
                                   : fmt::format(" at root {}", job_->first.root.index),
-      hosts.empty() ? "nowhere" : hosts, refused);
+      hosts.empty() ? "nowhere" : hosts, refused + hint);
 }
 
 }  // namespace ringlet::bootstrap

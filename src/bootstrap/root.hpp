@@ -28,7 +28,9 @@ struct RootConfig {
   /// A member that is not heard of for so long is lost; 0: never. Every quarter of it the root says
   /// a word itself.
   Instant silence_max = std::chrono::seconds(60);
-  IsStopped is_stopped;    ///< asked of a member that does not answer
+  IsStopped is_stopped;  ///< asked of a member that does not answer
+  /// Facts about this root for its time-out, such as that it cannot be reached; may be empty.
+  std::function<std::string()> hint;
   LineOptions lines = {};  ///< of every connection; the same as the members'
   /// Callers that have proven nothing yet; the others wait in the listener's queue
   /// (base/wire/callers).

@@ -234,10 +234,11 @@ Status CheckArguments(const Config& config) {
 Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& invitation,
                      const Config& config) {
   if (!invitation.fixed_address || config.rank != 0) return Ok();
+  if (config.size > 1) WarnOfLoopback(*process, invitation.roots.front());
   RINGLET_TRY_ASSIGN(os::Listener listener, os::Listen(invitation.roots.front()));
   transport::ListenerSet endpoint;
   endpoint.listeners.push_back(std::move(listener));
-  return HostRoot(process, invitation.credentials, std::move(endpoint));
+  return HostRoot(process, invitation, std::move(endpoint));
 }
 
 Result<LocalHost> DiscoverLocal(Process& process, const Config& config) {
