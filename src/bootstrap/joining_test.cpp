@@ -70,6 +70,25 @@ TEST(Member, ARootThatNeverAnswersIsATimeout) {
   EXPECT_FALSE(scene.member.Deadline());
 }
 
+TEST(Member, ARootThatWasThereAndIsGoneIsNoTimeout) {
+  MemberConfig config = Config(1, 2);
+  config.roots[0].was_there = true;
+  config.timeout = seconds(300);
+  Scene scene(config);
+  const Instant begun = scene.driver.now;
+  while (!scene.member.Finished() && scene.driver.now - begun < seconds(10)) {
+    scene.driver.Tell(Closed{scene.driver.dials.back().line, "connection refused"});
+    if (!scene.member.Finished()) scene.driver.Pass(*scene.member.Deadline() - scene.driver.now);
+  }
+  ASSERT_TRUE(scene.member.failure());
+  EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
+  EXPECT_GE(scene.driver.now - begun, seconds(3)) << "a moment without a listener is no end";
+  EXPECT_EQ(scene.Why(),
+            "the process that runs the root (10.255.0.1:1) was lost while rank 1 was "
+            "connecting to the root (10.255.0.1:1: connection refused): connection "
+            "refused");
+}
+
 TEST(Member, AWrongSecretFailsAtOnceAndClearly) {
   Scene scene(Config(1, 2));
   Credentials other = kCredentials;

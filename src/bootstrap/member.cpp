@@ -11,6 +11,8 @@ namespace ringlet::bootstrap {
 namespace {
 
 constexpr Instant kNodeLeaderTimeout = std::chrono::milliseconds(250);
+// Of a root that was there: some five seconds.
+constexpr std::uint32_t kRootDialsMax = 18;
 
 }  // namespace
 
@@ -200,7 +202,9 @@ void Member::OnClosed(const Closed& event, Instant now) {
     const bool reached = outgoing.dialler.Reached(event.line);
     outgoing.dialler.OnClosed(event.line, event.why, now);
     // A root that was there and had no room for its callers is called again, one that is gone not.
-    if (outgoing.role == Role::kRoot && joining()->root_seen[outgoing.peer] && !reached)
+    if (outgoing.role == Role::kRoot && !reached &&
+        (joining()->root_seen[outgoing.peer] ||
+         (config_.roots[outgoing.peer].was_there && outgoing.dialler.failures() >= kRootDialsMax)))
       return OnRootClosed(outgoing.peer, event.why);
     if (outgoing.role == Role::kPeerOut && !reached) return OnUnanswered(outgoing.peer);
     // A UNIX socket without a listener will hardly get one again: its queue may have been full, so

@@ -33,6 +33,8 @@ namespace ringlet::bootstrap {
 struct RootDoor {
   Credentials credentials;
   std::vector<Address> addresses;
+  /// It listened before any rank had the id, so its process has ended if none listens there now.
+  bool was_there = false;
 };
 
 struct MemberConfig {

@@ -75,6 +75,11 @@ void Root::Abort(const std::string& why) {
   End();
 }
 
+void Root::Refuse(const Failure& failure, Instant now) {
+  now_ = now;
+  if (state() == RootState::kEmpty || state() == RootState::kGathering) RejectAll(failure);
+}
+
 void Root::OnReceived(const Received& event, Instant now) {
   if (const auto caller = acceptor_.OnReceived(event)) {
     OnCaller(*caller);
@@ -197,7 +202,7 @@ void Root::OnCaller(const Acceptor::FirstFrame& caller) {
   if (auto* const refusing = std::get_if<Refusing>(&state_)) {
     dismiss(refusing->failure);
     refusing->told.insert(check_in->rank);
-    if (refusing->told.size() >= Mine().count) End();
+    if (job_ && refusing->told.size() >= Mine().count) End();
     return;
   }
   if (state() == RootState::kClosing)
@@ -435,10 +440,11 @@ void Root::RejectAll(const Failure& failure, std::set<std::uint32_t> told) {
   }
   guests_.clear();
   beat_due_ = Instant(0);
+  const bool shortly = job_ && !config_.refuses_long;
   const Instant timeout =
-      job_ ? std::min<Instant>(std::chrono::milliseconds(job_->first.timeout_ms), kRefusalMost)
-           : Instant(0);
-  const bool all_told = !job_ || told.size() >= Mine().count;
+      shortly ? std::min<Instant>(std::chrono::milliseconds(job_->first.timeout_ms), kRefusalMost)
+              : kRefusalMost;
+  const bool all_told = job_ && told.size() >= Mine().count;
   state_ = Refusing{now_ + timeout, failure, std::move(told)};
   if (all_told || timeout == Instant(0)) End();
 }

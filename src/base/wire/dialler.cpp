@@ -54,8 +54,9 @@ void Dialler::Fail(LineId line, const std::string& why, bool hopeless, Instant n
   const auto it = attempts_.find(line);
   if (it == attempts_.end()) return;
   const std::size_t index = it->second.target;
-  attempts_.erase(it);
   Target& target = targets_[index];
+  target.failures = Reached(line) ? 0 : target.failures + 1;
+  attempts_.erase(it);
   target.busy = false;
   target.hopeless = hopeless;
   Postpone(target, why, now);
@@ -123,6 +124,12 @@ std::optional<Instant> Dialler::Deadline() const {
 
 bool Dialler::hopeless() const {
   return std::ranges::all_of(targets_, [](const Target& target) { return target.hopeless; });
+}
+
+std::uint32_t Dialler::failures() const {
+  std::uint32_t least = targets_.empty() ? 0 : targets_.front().failures;
+  for (const Target& target : targets_) least = std::min(least, target.failures);
+  return least;
 }
 
 std::string Dialler::Reasons() const {

@@ -79,6 +79,8 @@ class Dialler {
   bool hopeless() const;
   /// "10.0.0.5:7: connection refused, 10.1.0.5:7: no answer"
   std::string Reasons() const;
+  /// So many dials of each address, one after the other, have met no process that listens.
+  std::uint32_t failures() const;
   /// Of the process that listens at one of the addresses; 0: not known.
   std::uint32_t pid() const { return pid_; }
 
@@ -89,6 +91,7 @@ class Dialler {
     std::string reason = "not tried";
     bool busy = false;
     bool hopeless = false;
+    std::uint32_t failures = 0;  // since a process was reached
   };
   struct Attempt {
     std::size_t target;

@@ -360,7 +360,9 @@ Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Con
   const Settings& settings = process.settings();
   bootstrap::MemberConfig member;
   for (const Invitation& invitation : invitations)
-    member.roots.push_back({invitation.credentials, AddressesOfRoot(process, invitation)});
+    member.roots.push_back({.credentials = invitation.credentials,
+                            .addresses = AddressesOfRoot(process, invitation),
+                            .was_there = invitation.parent_size > 0});
   RINGLET_TRY_ASSIGN(member.nonce_seed, os::SecureRandom());
   member.rank = Rank{config.rank};
   member.size = config.size;

@@ -406,6 +406,17 @@ void Process::HostRoot(const std::shared_ptr<bootstrap::Root>& root, os::Hosted 
   });
 }
 
+void Process::RefuseAtRoot(std::uint64_t magic, bootstrap::Failure why) {
+  driver().Post([this, magic, why = std::move(why)] {
+    for (const Hosting& hosting : roots_) {
+      const auto root = hosting.root.lock();
+      if (!root || root->magic() != magic) continue;
+      root->Refuse(why, os::Now());
+      driver().Nudge(hosting.id);
+    }
+  });
+}
+
 // Those that are in use, or done, are left alone and only counted no more.
 void Process::ForgetUnusedRoots() {
   while (roots_.size() > kUnusedRootsMax) {

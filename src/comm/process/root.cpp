@@ -59,6 +59,8 @@ Status HostRoot(const std::shared_ptr<Process>& process, const rendezvous::Invit
   config.lines.encrypt = process->settings().encrypt;
   config.half_open_max = process->HalfOpenMax(config.half_open_max);
   config.is_stopped = process->is_stopped();
+  // New ranks may come long after the members, whose time limits need not be theirs, have failed.
+  config.refuses_long = invitation.parent_size > 0;
   config.hint = [process = process.get(), at = invitation.roots] { return HintOf(*process, at); };
   const auto root = std::make_shared<bootstrap::Root>(std::move(config));
   os::Hosted hosted{.machine = root,
