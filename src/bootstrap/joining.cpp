@@ -412,7 +412,9 @@ std::string Member::JoiningPhase() const {
     return fmt::format("gathering the ring's addresses, waiting for {}",
                        FindSeat(kWorld)->group.Awaited());
   if (joining()->inbox.node_leader_count()) return "receiving the roster";
-  if (roster_.size() == 0) return "checked in and waiting for the other ranks";
+  if (roster_.size() == 0)
+    return joining()->welcome ? "checked in and waiting for the other ranks"
+                              : "checked in and waiting for the first answer of the root";
   std::vector<std::uint32_t> missing;
   for (const auto& [id, line] : lines_)
     if (line.role == Role::kChild && !line.ready) missing.push_back(line.peer);

@@ -22,6 +22,8 @@ TEST(Member, ChecksInWithWhatItIs) {
   EXPECT_EQ(check_in->arity, 2);
   EXPECT_EQ(check_in->timeout_ms, 8000u) << "what is left of its timeout";
   EXPECT_EQ(check_in->member_address, FakeRank(3));
+  EXPECT_EQ(scene.member.Phase(), "checked in and waiting for the first answer of the root");
+  root.Say(ToFrame(Welcome{"roothost", 5, {}}));
   EXPECT_EQ(scene.member.Phase(), "checked in and waiting for the other ranks");
 }
 
