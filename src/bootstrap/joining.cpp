@@ -391,16 +391,21 @@ std::string Member::JoiningPhase() const {
   if (state() == MemberState::kCalling) {
     if (outgoing_.empty()) return "beginning to join";
     const Outgoing& first = outgoing_.front();
+    const std::string to =
+        first.role == Role::kNodeLeader ? "the rank that speaks for this host" : "the root";
+    const std::string stopped =
+        StoppedText(config_.is_stopped, config_.member_address.host, first.dialler.pid());
     return fmt::format(
-        "connecting to {} ({})",
-        first.role == Role::kNodeLeader ? "the rank that speaks for this host" : "the root",
-        first.dialler.Reasons());
+        "connecting to {}{}", to,
+        stopped.empty() ? fmt::format(" ({})", first.dialler.Reasons()) : ", which " + stopped);
   }
   if (!is_tree() && roster_.size() == 0 && FindSeat(kWorld))
     return fmt::format("gathering the ring's addresses, waiting for {}",
                        FindSeat(kWorld)->group.Awaited());
   if (joining()->inbox.node_leader_count()) return "receiving the roster";
-  if (roster_.size() == 0) return "checked in and waiting for the other ranks";
+  if (roster_.size() == 0)
+    return joining()->welcome ? "checked in and waiting for the other ranks"
+                              : "checked in and waiting for the first answer of the root";
   std::vector<std::uint32_t> missing;
   for (const auto& [id, line] : lines_)
     if (line.role == Role::kChild && !line.ready) missing.push_back(line.peer);
@@ -409,8 +414,10 @@ std::string Member::JoiningPhase() const {
   if (missing.empty()) return "connected and waiting for the other ranks to connect";
   std::ranges::sort(missing);
   std::string names;
-  for (std::size_t i = 0; i < std::min<std::size_t>(missing.size(), 8); ++i)
-    names += (i == 0 ? "" : ", ") + Name(missing[i]);
+  for (std::size_t i = 0; i < std::min<std::size_t>(missing.size(), 8); ++i) {
+    const std::string stopped = WhyStopped(missing[i]);
+    names += (i == 0 ? "" : ", ") + Name(missing[i]) + (stopped.empty() ? "" : " " + stopped);
+  }
   return "connecting to the ranks below: " + names + (missing.size() > 8 ? ", ..." : "");
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "bootstrap/difference.hpp"
 #include "bootstrap/member_scene_for_test.hpp"
 
@@ -20,6 +22,8 @@ TEST(Member, ChecksInWithWhatItIs) {
   EXPECT_EQ(check_in->arity, 2);
   EXPECT_EQ(check_in->timeout_ms, 8000u) << "what is left of its timeout";
   EXPECT_EQ(check_in->member_address, FakeRank(3));
+  EXPECT_EQ(scene.member.Phase(), "checked in and waiting for the first answer of the root");
+  root.Say(ToFrame(Welcome{"roothost", 5, {}}));
   EXPECT_EQ(scene.member.Phase(), "checked in and waiting for the other ranks");
 }
 
@@ -66,6 +70,25 @@ TEST(Member, ARootThatNeverAnswersIsATimeout) {
                     HasSubstr("connection refused")));
   EXPECT_TRUE(scene.member.Finished());
   EXPECT_FALSE(scene.member.Deadline());
+}
+
+TEST(Member, ARootThatWasThereAndIsGoneIsNoTimeout) {
+  MemberConfig config = Config(1, 2);
+  config.roots[0].was_there = true;
+  config.timeout = seconds(300);
+  Scene scene(config);
+  const Instant begun = scene.driver.now;
+  while (!scene.member.Finished() && scene.driver.now - begun < seconds(10)) {
+    scene.driver.Tell(Closed{scene.driver.dials.back().line, "connection refused"});
+    if (!scene.member.Finished()) scene.driver.Pass(*scene.member.Deadline() - scene.driver.now);
+  }
+  ASSERT_TRUE(scene.member.failure());
+  EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
+  EXPECT_GE(scene.driver.now - begun, seconds(3)) << "a moment without a listener is no end";
+  EXPECT_EQ(scene.Why(),
+            "the process that runs the root (10.255.0.1:1) was lost while rank 1 was "
+            "connecting to the root (10.255.0.1:1: connection refused): connection "
+            "refused");
 }
 
 TEST(Member, AWrongSecretFailsAtOnceAndClearly) {
@@ -224,6 +247,58 @@ TEST(Member, AChildThatCannotBeReachedIsNamedBeforeTheRootGivesUp) {
             "rank 1 (host host0, pid 1001) cannot be reached by rank 0 (host host0, pid 1000): "
             "10.0.0.1:99: no route to host");
   EXPECT_EQ(root.TakeFailure(FrameType::kFailure).text, scene.Why());
+}
+
+// Config, on a host whose rank 1 is stopped.
+MemberConfig BesideAStoppedRank(MemberConfig config) {
+  config.is_stopped = [](std::string_view host, std::uint32_t pid) {
+    return host == "host0" && pid == 1001;
+  };
+  return config;
+}
+constexpr const char* kStopped =
+    "is stopped (SIGSTOP or a debugger; kill -CONT 1001 lets it go on)";
+
+TEST(Member, AStoppedChildIsNamedAsStopped) {
+  Scene scene(BesideAStoppedRank(Config(0, 2)));
+  scene.CheckIn().Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
+  EXPECT_EQ(scene.member.Phase(), fmt::format("connecting to the ranks below: rank 1 (host host0, "
+                                              "pid 1001) {}",
+                                              kStopped));
+  scene.driver.Pass(seconds(10) - 2 * LadderStep(seconds(10)));
+  ASSERT_TRUE(scene.member.failure());
+  EXPECT_EQ(scene.member.failure()->code, Code::kTimeout);
+  EXPECT_EQ(scene.member.failure()->origin, 1u);
+  EXPECT_THAT(scene.Why(),
+              AllOf(testing::StartsWith(fmt::format("rank 1 (host host0, pid 1001) {};", kStopped)),
+                    testing::Not(HasSubstr("10.0.0.1"))));
+}
+
+TEST(Member, AStoppedNodeLeaderIsNamedAsStopped) {
+  MemberConfig config = BesideAStoppedRank(Config(0, 4));
+  config.node_leader = Address::Unix("node leader");
+  Scene scene(config);
+  scene.driver.Tell(Connected{scene.driver.dials.back().line, 1001});
+  scene.driver.Pass(seconds(10));
+  EXPECT_EQ(scene.Why(), fmt::format("rank 0 (host host0, pid 1000) timed out connecting to the "
+                                     "rank that speaks for this host, which {}",
+                                     kStopped));
+}
+
+TEST(Member, WaitsAStepLongerForTheWordOfTheRoot) {
+  const Instant step = LadderStep(seconds(10));
+  Scene scene(Config(1, 2));
+  FarEnd& root = scene.CheckIn();
+  scene.driver.Pass(seconds(10));
+  ASSERT_FALSE(scene.member.Finished());
+  EXPECT_EQ(scene.member.Deadline(), scene.driver.now + step);
+  root.Say(
+      ToFrame(FrameType::kReject, {Code::kTimeout, kNoOrigin, "timed out waiting for rank 0"}));
+  EXPECT_EQ(scene.Why(), "timed out waiting for rank 0");
+  Scene silent(Config(1, 2));
+  silent.CheckIn();
+  silent.driver.Pass(seconds(10) + step);
+  EXPECT_THAT(silent.Why(), HasSubstr("timed out checked in and waiting for the other ranks"));
 }
 
 TEST(Member, AnAllGatherGoesUpAndComesDown) {

@@ -11,6 +11,8 @@ namespace ringlet::bootstrap {
 namespace {
 
 constexpr Instant kNodeLeaderTimeout = std::chrono::milliseconds(250);
+// Of a root that was there: some five seconds.
+constexpr std::uint32_t kRootDialsMax = 18;
 
 }  // namespace
 
@@ -48,7 +50,7 @@ void Member::Handle(const Event& event, Instant now) {
   now_ = now;
   if (milestones_.started == Instant(0)) Begin(now);
   std::visit(Overloaded{
-                 [&](const Connected& e) { OnConnected(e.line); },
+                 [&](const Connected& e) { OnConnected(e); },
                  [&](const Accepted& e) { acceptor_.OnAccepted(e, now); },
                  [&](const Received& e) { OnReceived(e, now); },
                  [&](const Closed& e) { OnClosed(e, now); },
@@ -63,16 +65,23 @@ std::optional<Instant> Member::Deadline() const {
   const auto include = [&](Instant when) {
     deadline = deadline ? std::min(*deadline, when) : when;
   };
-  if (joining()) include(milestones_.started + config_.timeout);
+  if (joining()) include(JoinDeadline());
   for (const auto& [rank, suspicion] : suspicions_) include(suspicion.expires);
   for (const auto& [group, due] : awaiting_) include(due);
   if (beat_due_ != Instant(0) && !lines_.empty()) include(beat_due_);
   for (const Outgoing& outgoing : outgoing_) {
-    include(outgoing.expires);
+    if (outgoing.role != Role::kRoot) include(outgoing.expires);  // called until JoinDeadline
     if (const auto due = outgoing.dialler.Deadline()) include(*due);
   }
   if (const auto due = acceptor_.Deadline(now_)) include(*due);
   return deadline;
+}
+
+// The root gives up before its members and names the missing ranks. On a busy host its word may
+// come late: a member that has checked in waits a step longer for it.
+Instant Member::JoinDeadline() const {
+  const Instant slack = state() == MemberState::kCalling ? Instant(0) : LadderStep(config_.timeout);
+  return milestones_.started + config_.timeout + slack;
 }
 
 void Member::OnTick(Instant now) {
@@ -84,13 +93,13 @@ void Member::OnTick(Instant now) {
     OnLost(rank, Code::kPeerLost, suspicion.what);
     if (Finished()) return;
   }
+  if (joining() && now >= JoinDeadline())
+    return Fail({Code::kTimeout, kNoOrigin, fmt::format("{} timed out {}", Name(self()), Phase())});
   LookForAwaited(now);
   acceptor_.Expire(now);
   ExpireOutgoing(now);
   if (Finished()) return;
   if (beat_due_ != Instant(0) && now >= beat_due_) Beat(now);
-  if (joining() && now >= milestones_.started + config_.timeout)
-    Fail({Code::kTimeout, kNoOrigin, fmt::format("{} timed out {}", Name(self()), Phase())});
 }
 
 void Member::ExpireOutgoing(Instant now) {
@@ -101,7 +110,7 @@ void Member::ExpireOutgoing(Instant now) {
       continue;
     }
     const std::uint32_t peer = outgoing->peer;
-    const std::string reasons = outgoing->dialler.Reasons();
+    const std::string reasons = outgoing->dialler.Reasons(), stopped = WhyStopped(peer);
     outgoing->dialler.Stop();
     const bool node_leader = outgoing->role == Role::kNodeLeader;
     outgoing_.erase(outgoing);
@@ -109,8 +118,10 @@ void Member::ExpireOutgoing(Instant now) {
       CallRootsFor(self());  // the rank that was to speak is gone: speak for ourselves
     } else if (standing()) {
       // If no process listens, that rank has left, or its neighbours know that it has died.
-      if (!absent_.contains(peer)) OnLost(peer, Code::kTimeout, "cannot be reached: " + reasons);
+      if (!absent_.contains(peer))
+        OnLost(peer, Code::kTimeout, stopped.empty() ? "cannot be reached: " + reasons : stopped);
     } else {
+      if (!stopped.empty()) return FailOn(peer, Code::kTimeout, stopped);
       return Fail(
           {Code::kTimeout, peer,
            fmt::format("{} cannot be reached by {}: {}", Name(peer), Name(self()), reasons)});
@@ -133,17 +144,15 @@ void Member::Beat(Instant now) {
   }
   for (const LineId id : silent) {
     if (Finished() || !lines_.contains(id)) return;
+    const std::string why = WhySilent(lines_.at(id));
     Emit(Hangup{id});
-    OnClosed(Closed{id, fmt::format("nothing was heard of it for {} s: its process is stopped, or "
-                                    "the network between is cut",
-                                    std::chrono::duration<double>(config_.silence_max).count())},
-             now);
+    OnClosed(Closed{id, why}, now);
   }
 }
 
-void Member::OnConnected(LineId line) {
+void Member::OnConnected(const Connected& event) {
   for (Outgoing& outgoing : outgoing_)
-    if (outgoing.dialler.Owns(line)) return outgoing.dialler.OnConnected(line);
+    if (outgoing.dialler.Owns(event.line)) return outgoing.dialler.OnConnected(event);
 }
 
 void Member::OnReceived(const Received& event, Instant now) {
@@ -193,7 +202,9 @@ void Member::OnClosed(const Closed& event, Instant now) {
     const bool reached = outgoing.dialler.Reached(event.line);
     outgoing.dialler.OnClosed(event.line, event.why, now);
     // A root that was there and had no room for its callers is called again, one that is gone not.
-    if (outgoing.role == Role::kRoot && joining()->root_seen[outgoing.peer] && !reached)
+    if (outgoing.role == Role::kRoot && !reached &&
+        (joining()->root_seen[outgoing.peer] ||
+         (config_.roots[outgoing.peer].was_there && outgoing.dialler.failures() >= kRootDialsMax)))
       return OnRootClosed(outgoing.peer, event.why);
     if (outgoing.role == Role::kPeerOut && !reached) return OnUnanswered(outgoing.peer);
     // A UNIX socket without a listener will hardly get one again: its queue may have been full, so
@@ -338,12 +349,36 @@ void Member::CloseAll(const SharedBytes& to_members, const SharedBytes& to_roots
 }
 
 std::string Member::Name(std::uint32_t rank) const {
-  if (rank == self()) return Describe(config_.rank, config_.member_address);
+  const auto address = AddressOf(rank);
+  return address ? Describe(Rank{rank}, *address) : roster_.DescribeRank(Rank{rank});
+}
+
+std::optional<MemberAddress> Member::AddressOf(std::uint32_t rank) const {
+  if (rank == self()) return config_.member_address;
   if (const Joining* const at = joining())
     if (const auto it = std::ranges::find(at->local_ranks, rank, &CheckIn::rank);
         it != at->local_ranks.end())
-      return Describe(Rank{rank}, it->member_address);
-  return roster_.DescribeRank(Rank{rank});
+      return it->member_address;
+  if (rank >= roster_.size()) return std::nullopt;
+  auto address = roster_.At(Rank{rank});
+  return address.ok() ? std::optional(*std::move(address)) : std::nullopt;
+}
+
+// Empty: it is not known to be stopped.
+std::string Member::WhyStopped(std::uint32_t rank) const {
+  const auto address = AddressOf(rank);
+  return address ? StoppedText(config_.is_stopped, address->host, address->pid) : std::string();
+}
+
+std::string Member::WhySilent(const Line& line) const {
+  std::string stopped;
+  if (line.role != Role::kRoot) {
+    stopped = WhyStopped(line.peer);
+  } else if (joining() && joining()->welcome && line.peer == own_root()) {
+    const Welcome& welcome = *joining()->welcome;
+    stopped = StoppedText(config_.is_stopped, welcome.host, welcome.pid);
+  }
+  return SilenceText(config_.silence_max, stopped);
 }
 
 // ---- frames -----------------------------------------------------------------------------------

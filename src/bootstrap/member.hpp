@@ -33,6 +33,8 @@ namespace ringlet::bootstrap {
 struct RootDoor {
   Credentials credentials;
   std::vector<Address> addresses;
+  /// It listened before any rank had the id, so its process has ended if none listens there now.
+  bool was_there = false;
 };
 
 struct MemberConfig {
@@ -49,7 +51,9 @@ struct MemberConfig {
   std::optional<Address> node_leader;
   /// This rank is the node leader: its owner listens there.
   bool speaks = false;
-  Instant timeout = std::chrono::seconds(300);           ///< for joining, from the first Tick
+  /// For joining, from the first Tick; a member that has checked in waits a LadderStep longer for
+  /// the root's word.
+  Instant timeout = std::chrono::seconds(300);
   Instant handshake_timeout = std::chrono::seconds(10);  ///< for a caller to prove itself
   /// A rank that is not heard of for so long is lost; 0: never. Heartbeats are sent every quarter
   /// of it.
@@ -62,6 +66,7 @@ struct MemberConfig {
   MailboxLimits mailbox;
   /// The answer when another rank of a group asks; none: nothing.
   std::function<Activity(GroupId)> activity;
+  IsStopped is_stopped;                ///< asked of a rank that does not answer
   std::shared_ptr<RosterShelf> shelf;  ///< of the process; may be null
 };
 
@@ -199,7 +204,7 @@ class Member final : public Machine {
 
   // Events and lines: member.cpp
   void OnTick(Instant now);
-  void OnConnected(LineId line);
+  void OnConnected(const Connected& event);
   void OnReceived(const Received& event, Instant now);
   void OnOutgoingReceived(const Received& event, Instant now);
   void OnClosed(const Closed& event, Instant now);
@@ -214,6 +219,7 @@ class Member final : public Machine {
   void OnCaller(const Acceptor::FirstFrame& caller);
   void OnIdentify(const Acceptor::FirstFrame& caller);
   void Beat(Instant now);
+  Instant JoinDeadline() const;
   void ExpireOutgoing(Instant now);
   Outgoing& Connect(Role role, std::uint32_t peer, const Credentials& credentials,
                     const std::vector<Address>& addresses, Instant expires);
@@ -229,6 +235,9 @@ class Member final : public Machine {
   void CloseAll(const SharedBytes& to_members, const SharedBytes& to_roots);
   LineId LineOf(Role role, std::uint32_t peer = 0) const;
   std::string Name(std::uint32_t rank) const;
+  std::optional<MemberAddress> AddressOf(std::uint32_t rank) const;
+  std::string WhyStopped(std::uint32_t rank) const;
+  std::string WhySilent(const Line& line) const;
 
   // Joining: joining.cpp
   void Begin(Instant now);

@@ -75,6 +75,11 @@ void Root::Abort(const std::string& why) {
   End();
 }
 
+void Root::Refuse(const Failure& failure, Instant now) {
+  now_ = now;
+  if (state() == RootState::kEmpty || state() == RootState::kGathering) RejectAll(failure);
+}
+
 void Root::OnReceived(const Received& event, Instant now) {
   if (const auto caller = acceptor_.OnReceived(event)) {
     OnCaller(*caller);
@@ -138,7 +143,8 @@ void Root::OnDue() {
     case RootState::kConnecting:
       return RejectAll({Code::kTimeout, kNoOrigin,
                         "all ranks checked in, but they did not all connect to each other in "
-                        "time"});
+                        "time" +
+                            StoppedMembers()});
     case RootState::kClosing: return Finish();
     case RootState::kEmpty:
     case RootState::kRefusing:
@@ -158,9 +164,7 @@ void Root::Beat(Instant now) {
   }
   if (!silent) return;
   Emit(Hangup{*silent});
-  OnClosed({*silent, fmt::format("nothing was heard of it for {} s: its process is stopped, or the "
-                                 "network between is cut",
-                                 std::chrono::duration<double>(config_.silence_max).count())});
+  OnClosed({*silent, SilenceText(config_.silence_max, WhyStopped(guests_.at(*silent).record))});
 }
 
 // ---- checking in ------------------------------------------------------------------------------
@@ -197,7 +201,7 @@ void Root::OnCaller(const Acceptor::FirstFrame& caller) {
   if (auto* const refusing = std::get_if<Refusing>(&state_)) {
     dismiss(refusing->failure);
     refusing->told.insert(check_in->rank);
-    if (refusing->told.size() >= Mine().count) End();
+    if (job_ && refusing->told.size() >= Mine().count) End();
     return;
   }
   if (state() == RootState::kClosing)
@@ -278,17 +282,25 @@ void Root::OnCheckIn(LineId line, CheckIn check_in) {
 
 Root::GuestAt Root::Introduce(LineId line, const CheckIn& check_in, Bytes record) {
   if (!job_) {
-    const Instant timeout = std::chrono::milliseconds(check_in.timeout_ms);
-    // The first root waits for the others too, and knows less of who is missing there.
-    const Instant due = now_ + timeout - LadderStep(timeout) * (check_in.root.index == 0 ? 1 : 2);
     if (config_.silence_max > Instant(0)) beat_due_ = now_ + config_.silence_max / 4;
     job_ = Job{check_in, record};
-    state_ = Gathering{due};
+    state_ = Gathering{Instant::max()};
   }
+  HeedDeadlineOf(check_in);
   Acceptor::HeldCaller caller = acceptor_.Take(line);
   Guest guest{std::move(caller.line), std::move(caller.from), now_, check_in.rank,
               std::move(record)};
   return guests_.emplace(line, std::move(guest)).first;
+}
+
+// The rank whose time ends first need not have come first.
+void Root::HeedDeadlineOf(const CheckIn& check_in) {
+  auto* const gathering = std::get_if<Gathering>(&state_);
+  if (!gathering) return;
+  const Instant left = std::chrono::milliseconds(check_in.timeout_ms);
+  // The first root waits for the others too, and knows less of who is missing there.
+  const Instant due = now_ + left - LadderStep(left) * (check_in.root.index == 0 ? 1 : 2);
+  gathering->due = std::min(gathering->due, due);
 }
 
 void Root::SayWelcome(GuestAt at, const CheckIn& check_in) {
@@ -314,6 +326,7 @@ void Root::OnLocalRank(GuestAt at, const Frame& frame) {
   if (!member_address.ok()) return OnBrokenStream(at, member_address.error());
   CheckIn& check_in = local_rank->check_in;
   check_in.member_address = std::move(*member_address);
+  HeedDeadlineOf(check_in);
   const auto unfit = WhyUnfit(check_in);
   if (!unfit && state() == RootState::kGathering && IsMine(check_in))
     return Admit(at, check_in, std::move(*record));
@@ -426,10 +439,11 @@ void Root::RejectAll(const Failure& failure, std::set<std::uint32_t> told) {
   }
   guests_.clear();
   beat_due_ = Instant(0);
+  const bool shortly = job_ && !config_.refuses_long;
   const Instant timeout =
-      job_ ? std::min<Instant>(std::chrono::milliseconds(job_->first.timeout_ms), kRefusalMost)
-           : Instant(0);
-  const bool all_told = !job_ || told.size() >= Mine().count;
+      shortly ? std::min<Instant>(std::chrono::milliseconds(job_->first.timeout_ms), kRefusalMost)
+              : kRefusalMost;
+  const bool all_told = job_ && told.size() >= Mine().count;
   state_ = Refusing{now_ + timeout, failure, std::move(told)};
   if (all_told || timeout == Instant(0)) End();
 }
@@ -443,6 +457,20 @@ void Root::End() {
 
 std::string Root::DescribeMember(std::uint32_t rank) const {
   return DescribeRecord(rank, job_->members.at(rank).record.member_address);
+}
+
+std::string Root::WhyStopped(View record) const {
+  const auto address = ParseMemberAddress(record);
+  return address.ok() ? StoppedText(config_.is_stopped, address->host, address->pid)
+                      : std::string();
+}
+
+// The first of them will do.
+std::string Root::StoppedMembers() const {
+  for (const auto& [rank, member] : job_->members)
+    if (const std::string why = WhyStopped(member.record.member_address); !why.empty())
+      return fmt::format(": {} {}", DescribeMember(rank), why);
+  return "";
 }
 
 std::string Root::MissingText() const {
@@ -464,6 +492,7 @@ std::string Root::MissingText() const {
     hosts += fmt::format("{}{} ({})", hosts.empty() ? "" : ", ", host, count);
   }
   const StrangerLog& log = acceptor_.log();
+  const std::string hint = config_.hint ? config_.hint() : "";
   std::string refused;
   if (log.turned_away() > 0)
     refused += fmt::format("; callers turned away: {}, the last {}", log.turned_away(), log.last());
@@ -477,7 +506,7 @@ std::string Root::MissingText() const {
       Shortened(RangesText(missing)), job_->members.size(), expected.count,
       job_->first.root.index == 0 ? std::string()
                                   : fmt::format(" at root {}", job_->first.root.index),
-      hosts.empty() ? "nowhere" : hosts, refused);
+      hosts.empty() ? "nowhere" : hosts, refused + hint);
 }
 
 }  // namespace ringlet::bootstrap

@@ -28,6 +28,10 @@ struct RootConfig {
   /// A member that is not heard of for so long is lost; 0: never. Every quarter of it the root says
   /// a word itself.
   Instant silence_max = std::chrono::seconds(60);
+  IsStopped is_stopped;       ///< asked of a member that does not answer
+  bool refuses_long = false;  ///< for kRefusalMost, even if the members' time limits are shorter
+  /// Facts about this root for its time-out, such as that it cannot be reached; may be empty.
+  std::function<std::string()> hint;
   LineOptions lines = {};  ///< of every connection; the same as the members'
   /// Callers that have proven nothing yet; the others wait in the listener's queue
   /// (base/wire/callers).
@@ -60,7 +64,11 @@ class Root final : public Machine {
 
   /// Gives up, telling every member why. For an owner that goes away.
   void Abort(const std::string& why);
+  /// The job will not come together, unless it has: members that call are told why, for
+  /// kRefusalMost at most.
+  void Refuse(const Failure& failure, Instant now);
 
+  std::uint64_t magic() const { return config_.credentials.magic; }
   RootState state() const { return static_cast<RootState>(state_.index()); }
   std::uint32_t checked_in() const {
     return job_ ? static_cast<std::uint32_t>(job_->members.size()) : 0;
@@ -130,6 +138,7 @@ class Root final : public Machine {
   bool IsMine(const CheckIn& check_in) const;
   GuestAt Introduce(LineId line, const CheckIn& check_in, Bytes record);
   void Admit(GuestAt guest, const CheckIn& check_in, Bytes record);
+  void HeedDeadlineOf(const CheckIn& check_in);
   void SayWelcome(GuestAt guest, const CheckIn& check_in);
   void DistributeIfComplete();
   void SendRoster(FrameType type, std::uint32_t to, const Roster& roster);
@@ -138,6 +147,8 @@ class Root final : public Machine {
   void RejectAll(const Failure& failure, std::set<std::uint32_t> told = {});
   void End();
   std::string DescribeMember(std::uint32_t rank) const;
+  std::string WhyStopped(View record) const;
+  std::string StoppedMembers() const;
   std::string MissingText() const;
   PlaceRange Mine() const;
   PlaceRange Expected() const;

@@ -290,6 +290,23 @@ TEST_F(RootTest, MissingRanksAreNamedBeforeTheMembersGiveUp) {
             "timed out waiting for ranks 1-4: 2 of 6 ranks checked in, from host0 (1), host2 (1)");
 }
 
+TEST_F(RootTest, TheEarliestTimeLimitCountsWhicheverRankComesFirst) {
+  CheckIn later = CheckInOf(2, 4), local = CheckInOf(3, 4);
+  later.timeout_ms = 4'000;
+  local.timeout_ms = 2'000;
+  FarEnd& zero = CheckInAs(CheckInOf(0, 4));
+  FarEnd& two = CheckInAs(later);
+  driver.Pass(milliseconds(100));
+  EXPECT_EQ(root.Deadline(), driver.now + milliseconds(3'900) - LadderStep(seconds(4)));
+  zero.Say(
+      ToFrame(LocalRankCheckIn{local, DifferenceOf(RecordOf(FakeRank(0)), RecordOf(FakeRank(3)))}));
+  driver.Pass(seconds(2) - LadderStep(seconds(2)));
+  for (FarEnd* member : {&zero, &two})
+    EXPECT_EQ(WhyRejected(*member),
+              "timed out waiting for rank 1: 3 of 4 ranks checked in, from host0 (1), "
+              "host1 (2)");
+}
+
 TEST_F(RootTest, ATimeoutSaysThatCallersWereRefused) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
   FarEnd& other = Call({.magic = kRootCredentials.magic, .secret = {std::byte{1}}});
@@ -570,6 +587,66 @@ TEST(LadderStep, IsATwentiethWithinBounds) {
   EXPECT_EQ(LadderStep(seconds(10)), milliseconds(500));
   EXPECT_EQ(LadderStep(milliseconds(100)), milliseconds(20));
   EXPECT_EQ(LadderStep(seconds(3600)), seconds(2));
+}
+
+// ---- refusing, by its owner -------------------------------------------------------------------
+
+TEST_F(RootTest, ARefusedRootRejectsNewCallers) {
+  root.Refuse({Code::kPeerLost, kNoOrigin, "not grown"}, driver.now);
+  driver.Pass(kRefusalMost - seconds(1));
+  for (const std::uint32_t rank : {0u, 0u, 1u})
+    EXPECT_EQ(WhyRejected(CheckInAs(CheckInOf(rank, 2))), "not grown");
+  EXPECT_FALSE(root.Finished());
+  driver.Pass(seconds(1));
+  EXPECT_TRUE(root.Finished());
+}
+
+TEST_F(RootTest, ARefusedRootRejectsItsMembers) {
+  FarEnd& zero = CheckInAs(CheckInOf(0, 3));
+  root.Refuse({Code::kPeerLost, kNoOrigin, "not grown"}, driver.now);
+  driver.Drain();
+  EXPECT_EQ(WhyRejected(zero), "not grown");
+  EXPECT_EQ(WhyRejected(CheckInAs(CheckInOf(2, 3))), "not grown");
+}
+
+TEST_F(RootTest, ACompleteRootIsNotRefused) {
+  FarEnd& zero = CheckInAs(CheckInOf(0, 1));
+  root.Refuse({Code::kPeerLost, kNoOrigin, "not grown"}, driver.now);
+  driver.Drain();
+  EXPECT_FALSE(zero.hung_up());
+}
+
+class LastingRoot : public RootTest {
+ protected:
+  LastingRoot()
+      : RootTest([] {
+          RootConfig config = DefaultRoot();
+          config.refuses_long = true;
+          config.hint = [] { return std::string("; a hint"); };
+          config.is_stopped = [](std::string_view host, std::uint32_t pid) {
+            return host == "host0" && pid == 1001;
+          };
+          return config;
+        }()) {}
+};
+
+TEST_F(LastingRoot, RefusesLongerThanItsMembersWaited) {
+  CheckInAs(CheckInOf(0, 2));
+  driver.Pass(seconds(10));
+  driver.Pass(seconds(60));
+  EXPECT_EQ(WhyRejected(CheckInAs(CheckInOf(1, 2))),
+            "timed out waiting for rank 1: 1 of 2 ranks checked in, from host0 (1); a hint");
+  EXPECT_TRUE(root.Finished()) << "all know";
+}
+
+TEST_F(LastingRoot, NamesAStoppedMember) {
+  FarEnd& zero = CheckInAs(CheckInOf(0, 2));
+  CheckInAs(CheckInOf(1, 2));
+  driver.Pass(seconds(10));
+  EXPECT_EQ(WhyRejected(zero),
+            "all ranks checked in, but they did not all connect to each other in time: rank 1 "
+            "(host host0, pid 1001) is stopped (SIGSTOP or a debugger; kill -CONT 1001 lets it go "
+            "on)");
 }
 
 }  // namespace

@@ -140,6 +140,17 @@ std::string Describe(Rank rank, const MemberAddress& member_address) {
                      member_address.pid);
 }
 
+std::string StoppedText(const IsStopped& is_stopped, std::string_view host, std::uint32_t pid) {
+  if (!is_stopped || pid == 0 || !is_stopped(host, pid)) return "";
+  return fmt::format("is stopped (SIGSTOP or a debugger; kill -CONT {} lets it go on)", pid);
+}
+
+std::string SilenceText(std::chrono::nanoseconds silence, const std::string& stopped) {
+  return fmt::format(
+      "nothing was heard of it for {} s: {}", std::chrono::duration<double>(silence).count(),
+      stopped.empty() ? "its process is stopped, or the network between is cut" : "it " + stopped);
+}
+
 Roster Roster::Build(std::uint32_t first, const std::vector<RankRecord>& records) {
   std::vector<std::uint32_t> starts;
   const Bytes bodies = Builder(first, records).Bodies(starts);
@@ -256,6 +267,13 @@ std::string Roster::DescribeRank(Rank rank) const {
   const auto member_address = At(rank);
   return member_address.ok() ? Describe(rank, *member_address)
                              : fmt::format("rank {}", Index(rank));
+}
+
+std::string Roster::StoppedText(Rank rank, const IsStopped& is_stopped) const {
+  if (Index(rank) - first_ >= size_) return "";
+  const auto address = At(rank);
+  return address.ok() ? bootstrap::StoppedText(is_stopped, address->host, address->pid)
+                      : std::string();
 }
 
 Result<Roster> Roster::Subset(const std::vector<std::uint32_t>& ranks) const {

@@ -1,8 +1,11 @@
 // The members of the communicator: one immutable buffer with a record for each rank.
 #pragma once
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/value/address.hpp"
@@ -36,6 +39,15 @@ Result<MemberAddress> ParseMemberAddress(View record);
 
 /// "rank 3 (host node7, pid 4711)"
 std::string Describe(Rank rank, const MemberAddress& member_address);
+
+/// Whether a process is known to be stopped; of one on another host nothing is known.
+using IsStopped = std::function<bool(std::string_view host, std::uint32_t pid)>;
+/// "is stopped (SIGSTOP or a debugger; kill -CONT 4711 lets it go on)", or nothing.
+/// \param is_stopped  may be empty
+std::string StoppedText(const IsStopped& is_stopped, std::string_view host, std::uint32_t pid);
+/// Why a line ends on which nothing has come for `silence`.
+/// \param stopped  StoppedText of its peer
+std::string SilenceText(std::chrono::nanoseconds silence, const std::string& stopped);
 
 /// One rank as the root knows it.
 struct RankRecord {
@@ -77,6 +89,9 @@ class Roster {
   Result<Bytes> RecordAt(Rank rank) const;
   /// As Describe(rank, At(rank)); just "rank 3" when the record cannot be had.
   std::string DescribeRank(Rank rank) const;
+
+  /// bootstrap::StoppedText of its process; empty when the record cannot be had.
+  std::string StoppedText(Rank rank, const IsStopped& is_stopped) const;
 
   /// The roster of some of these ranks, renumbered from 0 in the order given.
   /// Errors  kProtocol  a record does not parse.

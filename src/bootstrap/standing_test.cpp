@@ -481,6 +481,19 @@ TEST(Member, SendsHeartbeatsAndMissesASilentPeer) {
   EXPECT_EQ(scene.parent->TakeFailure(FrameType::kFailure).text, scene.Why());
 }
 
+TEST(Member, ASilentPeerThatIsStoppedIsNamedAsStopped) {
+  MemberConfig config = Listening::Quiet();
+  config.is_stopped = [](std::string_view, std::uint32_t pid) { return pid == 1002; };
+  Middle scene(true, config);
+  for (int i = 0; i < 4; ++i) {
+    scene.driver.Pass(seconds(2));
+    scene.parent->Say(FrameType::kBeat);
+    scene.root->Say(FrameType::kBeat);
+  }
+  EXPECT_THAT(scene.Why(), HasSubstr("nothing was heard of it for 8 s: it is stopped (SIGSTOP or a "
+                                     "debugger; kill -CONT 1002 lets it go on)"));
+}
+
 TEST(Member, ARankThatWasAsleepItselfBlamesNoOther) {
   Listening scene;
   scene.driver.Pass(seconds(60));

@@ -180,6 +180,28 @@ static int few_descriptors(void) {
   return 0;
 }
 
+/* Children of two processes of MOST descriptors each, until one of them has no more. */
+static int split_until_full(int most) {
+  struct rlimit limits;
+  ncclUniqueId id;
+  ncclComm_t comm, child;
+  ncclResult_t result = ncclSuccess;
+  int ends[2], rank, i;
+  if (pipe(ends) != 0) return 1;
+  rank = fork() == 0;
+  limits.rlim_cur = limits.rlim_max = (rlim_t)most;
+  setrlimit(RLIMIT_NOFILE, &limits);
+  if (rank == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  if (rank == 0 && write(ends[1], &id, sizeof id) != (ssize_t)sizeof id) return 1;
+  if (rank == 1 && read(ends[0], &id, sizeof id) != (ssize_t)sizeof id) return 1;
+  check(ncclCommInitRank(&comm, 2, id, rank), "ncclCommInitRank");
+  for (i = 0; i < most && result == ncclSuccess; ++i)
+    result = ncclCommSplit(comm, 0, rank, &child, NULL);
+  printf("SPLIT %d %s\n", (int)result, result ? ncclGetLastError(NULL) : "");
+  if (rank == 0) wait(NULL);
+  return 0;
+}
+
 /* The first call of a process that may have SPARE descriptors more than it has. */
 static int few_at_first(int spare) {
   struct rlimit limits;
@@ -331,6 +353,7 @@ int main(int count, char** words) {
   if (!strcmp(what, "meet_twice")) return meet_twice();
   if (!strcmp(what, "between")) return between(a, b, c);
   if (!strcmp(what, "few_descriptors")) return few_descriptors();
+  if (!strcmp(what, "split_until_full")) return split_until_full(a);
   if (!strcmp(what, "few_at_first")) return few_at_first(a);
   if (!strcmp(what, "few_threads")) return few_threads(a);
   if (!strcmp(what, "refused")) return refused(a);
@@ -339,7 +362,7 @@ int main(int count, char** words) {
   fprintf(
       stderr,
       "usage: c_program in_process COUNT RANKS WANTED | ids COUNT | meet | meet_twice | between "
-      "COUNT LINKS WANTED | few_descriptors | few_at_first SPARE | few_threads SPARE | "
-      "refused ROUNDS | survive ROUNDS SEED\n");
+      "COUNT LINKS WANTED | few_descriptors | split_until_full MOST | few_at_first SPARE | "
+      "few_threads SPARE | refused ROUNDS | survive ROUNDS SEED\n");
   return 2;
 }

@@ -102,6 +102,19 @@ class Forming(FaultCase):
         ranks[1].signal(signal.SIGKILL)
         self.expect_errors([ranks[0], ranks[2]], r"peer lost: .*rank 1\b", since)
 
+    def test_a_rank_stopped_while_it_joins_is_named_as_stopped(self):
+        for settings in ({}, self.EACH):
+            with self.subTest(**settings):
+                holder, text = self.make_id()
+                proxy, rerouted = self.proxied(holder, text)
+                stopped = self.join(rerouted, 1, 2, **settings)
+                proxy.wait_for_welcome()
+                stopped.signal(signal.SIGSTOP)
+                since = time.monotonic()
+                other = self.join(text, 0, 2, RINGLET_INIT_TIMEOUT="2", **settings)
+                self.expect_errors([other], r"timeout: .* is stopped \(SIGSTOP or a debugger; "
+                                            rf"kill -CONT {stopped.pid} lets it go on\)", since)
+
     def test_when_the_root_dies_all_members_say_so(self):
         holder, text = self.make_id()
         ranks = []

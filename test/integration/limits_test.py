@@ -91,6 +91,13 @@ class FewDescriptors(support.Case):
     def test_a_process_that_runs_out_of_them_fails_and_goes_on(self):
         self.check(self.run_to_end(C_PROGRAM, "few_descriptors", RINGLET_INIT_TIMEOUT="1"))
 
+    def test_both_ranks_name_the_lack_while_a_child_forms(self):
+        run = self.run_to_end(C_PROGRAM, "split_until_full", 64)
+        lines = [line.lower() for line in run.lines if re.match("SPLIT [1-9]", line)]
+        self.assertEqual(len(lines), 2, run.text())
+        for line in lines:
+            self.assertTrue(any(reason in line for reason in REASONS), run.text())
+
     def test_a_process_that_has_few_from_the_start_says_so(self):
         for spare in range(0, 41):
             with self.subTest(spare=spare):

@@ -61,6 +61,20 @@ TEST_P(Story, TheRankThatNeverStartsIsNamedByAllInTime) {
   }
 }
 
+TEST_P(Story, AllOfAThousandRanksNameTheOneThatIsMissing) {
+  World world(Config(1024));
+  for (std::uint32_t rank = 0; rank < 1023; ++rank) {
+    bootstrap::MemberConfig member = world.ConfigOf(rank);
+    member.timeout +=
+        world.RandomTime(seconds(2));  // the first to give up is not the first to come
+    world.AddRank(member, world.RandomTime(seconds(2)));
+  }
+  Run(world);
+  for (std::size_t i = 0; i < 1023; ++i)
+    ASSERT_THAT(Why(world, i),
+                HasSubstr("timed out waiting for rank 1023: 1023 of 1024 ranks checked in"));
+}
+
 TEST_P(Story, SeveralMissingRanksAreNamedAsRanges) {
   World world(Config(12));
   for (const std::uint32_t rank : {0u, 4u, 9u}) world.AddRank(rank, Instant(0));

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace ringlet {
+namespace {
+
+constexpr const char* kUnanswered = "connected, but it did not answer: its process may be stopped";
+
+}  // namespace
 
 void Dialler::Advance(Instant now) {
   if (stopped_) return;
@@ -16,7 +21,7 @@ void Dialler::Advance(Instant now) {
     if (now >= attempt.expires) expired.push_back(line);
   for (const LineId line : expired) {
     emit_(Hangup{line});
-    Fail(line, Reached(line) ? "connected, but it did not answer" : "no answer", false, now);
+    Fail(line, Reached(line) ? kUnanswered : "no answer", false, now);
   }
   for (std::size_t i = 0; i < targets_.size(); ++i)
     if (!targets_[i].busy && !targets_[i].hopeless && now >= targets_[i].due) DialTarget(i, now);
@@ -31,8 +36,11 @@ void Dialler::DialTarget(std::size_t index, Instant now) {
   emit_(Dial{line, config_.addresses[index]});
 }
 
-void Dialler::OnConnected(LineId line) {
+void Dialler::OnConnected(const Connected& event) {
+  const LineId line = event.line;
   Attempt& attempt = attempts_.at(line);
+  if (event.pid != 0) pid_ = event.pid;
+  targets_[attempt.target].reason = kUnanswered;
   attempt.wire = Wire::Dialled(config_.credentials, config_.purpose, nonces_->Next(),
                                config_.payload_bytes_max, config_.options);
   emit_(Send{line, Slice(Share(attempt.wire->TakeReply()))});
@@ -46,8 +54,9 @@ void Dialler::Fail(LineId line, const std::string& why, bool hopeless, Instant n
   const auto it = attempts_.find(line);
   if (it == attempts_.end()) return;
   const std::size_t index = it->second.target;
-  attempts_.erase(it);
   Target& target = targets_[index];
+  target.failures = Reached(line) ? 0 : target.failures + 1;
+  attempts_.erase(it);
   target.busy = false;
   target.hopeless = hopeless;
   Postpone(target, why, now);
@@ -115,6 +124,12 @@ std::optional<Instant> Dialler::Deadline() const {
 
 bool Dialler::hopeless() const {
   return std::ranges::all_of(targets_, [](const Target& target) { return target.hopeless; });
+}
+
+std::uint32_t Dialler::failures() const {
+  std::uint32_t least = targets_.empty() ? 0 : targets_.front().failures;
+  for (const Target& target : targets_) least = std::min(least, target.failures);
+  return least;
 }
 
 std::string Dialler::Reasons() const {

@@ -62,7 +62,7 @@ class Dialler {
     const auto it = attempts_.find(line);
     return it != attempts_.end() && it->second.wire.has_value();
   }
-  void OnConnected(LineId line);
+  void OnConnected(const Connected& event);
   void OnClosed(LineId line, const std::string& why, Instant now);
   /// The winner, once. Bytes behind the handshake are already in its wire.
   std::optional<Opened> OnReceived(const Received& event, Instant now);
@@ -79,6 +79,10 @@ class Dialler {
   bool hopeless() const;
   /// "10.0.0.5:7: connection refused, 10.1.0.5:7: no answer"
   std::string Reasons() const;
+  /// So many dials of each address, one after the other, have met no process that listens.
+  std::uint32_t failures() const;
+  /// Of the process that listens at one of the addresses; 0: not known.
+  std::uint32_t pid() const { return pid_; }
 
  private:
   struct Target {
@@ -87,6 +91,7 @@ class Dialler {
     std::string reason = "not tried";
     bool busy = false;
     bool hopeless = false;
+    std::uint32_t failures = 0;  // since a process was reached
   };
   struct Attempt {
     std::size_t target;
@@ -103,6 +108,7 @@ class Dialler {
   Emit emit_;
   std::vector<Target> targets_;
   std::map<LineId, Attempt> attempts_;
+  std::uint32_t pid_ = 0;
   bool started_ = false;
   bool stopped_ = false;
 };

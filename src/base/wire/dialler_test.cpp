@@ -45,7 +45,7 @@ class Bench {
   /// The peer at the end of `line` answers with these credentials.
   std::optional<Dialler::Opened> Answer(LineId line, const Credentials& credentials, View more = {},
                                         bool encrypt = false) {
-    dialler->OnConnected(line);
+    dialler->OnConnected({line});
     Handshake peer = Handshake::Acceptor(credentials, {}, {.encrypt = encrypt});
     const Bytes hello = TakeSent();
     View in(hello);
@@ -102,7 +102,7 @@ TEST(Dialler, TheFirstThatProvesItselfWinsAndTheOthersAreHungUp) {
   bench.Wait();
   bench.Wait();
   EXPECT_FALSE(bench.dialler->Reached(bench.dials[0].line));
-  bench.dialler->OnConnected(bench.dials[0].line);
+  bench.dialler->OnConnected({bench.dials[0].line});
   EXPECT_TRUE(bench.dialler->Reached(bench.dials[0].line));
   EXPECT_FALSE(bench.dialler->Reached(bench.dials[2].line + 1)) << "no line of its own";
   Writer frame = BeginFrame(9);
@@ -139,11 +139,12 @@ TEST(Dialler, ARefusalIsTriedAgainLessAndLessOften) {
 
 TEST(Dialler, ASilentPeerIsGivenUpAndTriedAgain) {
   Bench bench(1);
-  bench.dialler->OnConnected(bench.dials[0].line);
+  bench.dialler->OnConnected({bench.dials[0].line});
   EXPECT_EQ(*bench.dialler->Deadline(), bench.now + DialTiming().attempt);
   bench.Wait();
   EXPECT_TRUE(bench.hung_up.contains(bench.dials[0].line));
-  EXPECT_EQ(bench.dialler->Reasons(), "10.0.0.1:7: connected, but it did not answer");
+  EXPECT_EQ(bench.dialler->Reasons(),
+            "10.0.0.1:7: connected, but it did not answer: its process may be stopped");
   bench.Wait();
   EXPECT_EQ(bench.dials.size(), 2u);
 }

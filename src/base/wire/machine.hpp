@@ -39,6 +39,7 @@ using Descriptors = std::vector<Descriptor>;
 
 struct Connected {  ///< a Dial came through
   LineId line;
+  std::uint32_t pid = 0;  ///< of the process that listens at a UNIX socket; 0: not known
 };
 struct Accepted {  ///< a peer dialled us; nothing is known of it yet
   LineId line;

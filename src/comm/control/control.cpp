@@ -16,7 +16,8 @@ using bootstrap::GroupId;
 using bootstrap::Member;
 
 constexpr std::chrono::seconds kLinger(5);
-// After the machine's own deadlines: it knows more than the clock does.
+// After the machine's own deadlines, the last of which is at most such a step after its limit: it
+// knows more than the clock does.
 constexpr std::chrono::seconds kLastLadderStep(2);
 // Longer than a connection within a site takes to be made, short for who destroys a communicator.
 constexpr std::chrono::seconds kNewsTimeout(1);
@@ -79,6 +80,31 @@ void Control::DumpFailure() {
   shared_->DumpFailure();
 }
 
+void Control::Shared::HeedShortages(Process& process, Rank rank,
+                                    std::optional<ShortageWatch> watch) {
+  // Not Process::shortages, whose lock is held by those that wait for a service thread.
+  const std::uint64_t count =
+      process.files().shortages() + process.driver().shortages() + carrier->driver->shortages();
+  if (!watch) watch.emplace(count);
+  if (const Instant lasts = watch->Look(count, os::Now()); lasts > Instant(0)) {
+    carrier->member->Abort(
+        Code::kSystem,
+        fmt::format("rank {} (host {}, pid {}) was out of file descriptors for {:.1f} s while the "
+                    "communicator formed: {}",
+                    Index(rank), process.host().name, process.host().pid,
+                    std::chrono::duration<double>(lasts).count(),
+                    ShortageText(os::CountDescriptors())),
+        group);
+    return carrier->driver->Nudge(carrier->id);
+  }
+  carrier->driver->PostAfter(ShortageWatch::kPeriod,
+                             [&process, rank, watch, weak = weak_from_this()] {
+                               const auto self = weak.lock();
+                               if (self && !self->formed && !self->failed && !self->carrier->lost)
+                                 self->HeedShortages(process, rank, watch);
+                             });
+}
+
 bootstrap::GroupId Control::id() const {
   return shared_->group;
 }
@@ -117,7 +143,8 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
         activity.others.push_back(*std::move(one));
     return activity;
   };
-  std::unique_ptr<Control> control(new Control(process, shared, join_timeout + kLastLadderStep));
+  std::unique_ptr<Control> control(
+      new Control(process, shared, join_timeout + 2 * kLastLadderStep));
   control->rank_ = options.member.rank;
   shared->Introduce(*process, control->rank_, options.member.size);
   shared->SetName(options.member.roots.front().credentials.magic);
@@ -141,6 +168,7 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
     };
     carrier->id = carrier->driver->Add(std::move(hosted));
   });
+  shared->HeedShortages(*process, control->rank_);
   return {std::move(control), options.operation_timeout};
 }
 
@@ -447,6 +475,7 @@ Result<std::unique_ptr<Control>> Control::Form(GroupId id,
   control->rank_ = rank;
   control->ranks_of_parent_ = ranks;
   process_->Watch(child);
+  child->HeedShortages(*process_, rank);
   return control;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/control/control.hpp"
+#include "comm/control/shortage.hpp"
 #include "comm/service/long_wait.hpp"
 #include "comm/service/watched.hpp"
 
@@ -159,6 +160,11 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
     over = true;
     changed.notify_all();
   }
+
+  /// Until the communicator is formed, a lack of descriptors that lasts fails it: its peers do not
+  /// see the cause, and both would try again until their time limit.
+  /// \param watch  from the second call on
+  void HeedShortages(Process& process, Rank rank, std::optional<ShortageWatch> watch = {});
 
   void MarkLeft() {
     const std::lock_guard lock(mutex);

@@ -162,8 +162,9 @@ Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& 
   const std::uint64_t shortages = process->shortages();
   auto formed = Form(process, config, abort);
   if (formed.ok() || process->shortages() == shortages) return formed;
-  // The last failure may say nothing of the cause: a peer that could not call, say, is missing.
   Error error = std::move(formed).error();
+  if (error.message.find("ulimit -n") != std::string::npos) return error;
+  // The last failure may say nothing of the cause: a peer that could not call, say, is missing.
   error.message += "; this process was out of file descriptors meanwhile: raise ulimit -n";
   return error;
 }

@@ -1,5 +1,9 @@
 #include "comm/establish/root.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/settings/setting_table.hpp"
 #include "bootstrap/root.hpp"
 #include "comm/establish/establish.hpp"
@@ -10,10 +14,43 @@
 
 namespace ringlet::comm {
 
-Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& credentials,
+namespace {
+
+bool IsLoopback(const std::vector<Address>& root) {
+  return std::ranges::all_of(root, [](const Address& one) { return one.IsLoopback(); });
+}
+
+// A fact that a root whose ranks do not come has to say; empty where it has none.
+std::string HintOf(Process& process, const std::vector<Address>& root) {
+  std::string hint;
+  if (IsLoopback(root))
+    hint += fmt::format(
+        "; the root listens at {}, a loopback address: ranks on other hosts cannot "
+        "reach it (use another name or NIC, or mend /etc/hosts)",
+        ToString(root.front()));
+  if (process.driver().shortages() > 0)
+    hint += "; the process of the root was out of file descriptors (raise ulimit -n)";
+  return hint;
+}
+
+}  // namespace
+
+void WarnOfLoopback(Process& process, const Address& root) {
+  const Settings& settings = process.settings();
+  const std::string_view name = settings.comm_id;
+  const bool meant = name.starts_with("127.") || name.starts_with("[::1]") ||
+                     name.starts_with("::1") || name.starts_with("localhost");
+  if (!root.IsLoopback() || meant) return;
+  process.WarnOnce(
+      fmt::format("{}={} is {} here, a loopback address: ranks on other hosts cannot reach this "
+                  "root. Use another name or an address, or mend /etc/hosts",
+                  VariableOf(settings, "COMM_ID"), name, ToString(root)));
+}
+
+Status HostRoot(const std::shared_ptr<Process>& process, const rendezvous::Invitation& invitation,
                 transport::ListenerSet endpoint) {
   bootstrap::RootConfig config;
-  config.credentials = credentials;
+  config.credentials = invitation.credentials;
   RINGLET_TRY_ASSIGN(config.nonce_seed, os::SecureRandom());
   config.host = process->host().name;
   config.pid = process->host().pid;
@@ -21,6 +58,10 @@ Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& cred
   config.silence_max = process->settings().silence_max;
   config.lines.encrypt = process->settings().encrypt;
   config.half_open_max = process->HalfOpenMax(config.half_open_max);
+  config.is_stopped = process->is_stopped();
+  // New ranks may come long after the members, whose time limits need not be theirs, have failed.
+  config.refuses_long = invitation.parent_size > 0;
+  config.hint = [process = process.get(), at = invitation.roots] { return HintOf(*process, at); };
   const auto root = std::make_shared<bootstrap::Root>(std::move(config));
   os::Hosted hosted{.machine = root,
                     .listeners = std::move(endpoint.listeners),
@@ -70,7 +111,7 @@ Result<UniqueId> MakeId(const std::shared_ptr<Process>& process,
           {.interfaces = std::move(addresses), .seed = endpoint_seed, .unix_listener = false},
           {invitation.credentials.magic, ServiceKey::Kind::kRoot}));
   invitation.roots = endpoint.tcp;
-  RINGLET_TRY(HostRoot(process, invitation.credentials, std::move(endpoint)));
+  RINGLET_TRY(HostRoot(process, invitation, std::move(endpoint)));
   return rendezvous::Encode(invitation);
 }
 

@@ -12,8 +12,11 @@ namespace ringlet::comm {
 
 /// Serves a root at `endpoint` on the service thread until the communicator is formed or has
 /// failed, or until Process::kUnusedRootsMax later ones were made and no rank has checked in at it.
-Status HostRoot(const std::shared_ptr<Process>& process, const Credentials& credentials,
+Status HostRoot(const std::shared_ptr<Process>& process, const rendezvous::Invitation& invitation,
                 transport::ListenerSet endpoint);
+
+/// Warns where the name in COMM_ID, which does not say so itself, is a loopback address here.
+void WarnOfLoopback(Process& process, const Address& root);
 
 /// Replaces the first id of a process of a launched job by the id of the job, for the first
 /// communicator of as many ranks as the job has processes, or of a multiple of that: ranks that

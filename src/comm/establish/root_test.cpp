@@ -163,6 +163,34 @@ TEST(Root, ATakenAddressIsNamed) {
   EXPECT_THAT(result.error().message, testing::HasSubstr(comm_id));
 }
 
+// As Debian maps a host's own name.
+TEST(Root, ANameThatIsALoopbackAddressIsWarnedOf) {
+  os::TempTree tree;
+  const auto process = ProcessWith({{"NCCL_COMM_ID", "alpha:2346"},
+                                    {"RINGLET_DEBUG", "WARN"},
+                                    {"RINGLET_DEBUG_FILE", tree.At("log")}});
+  const os::FileTree files = os::FileTree::Open(tree.root()).value();
+  WarnOfLoopback(*process, Address::Ipv4(10, 91, 0, 1, 2346));
+  if (const auto quiet = files.Read("log"); quiet.ok()) {
+    EXPECT_THAT(*quiet, testing::Not(testing::HasSubstr("loopback")));
+  }
+  WarnOfLoopback(*process, Address::Ipv4(127, 0, 1, 1, 2346));
+  EXPECT_THAT(files.Read("log").value(),
+              testing::HasSubstr("NCCL_COMM_ID=alpha:2346 is 127.0.1.1:2346 here, a loopback "
+                                 "address: ranks on other hosts cannot reach this root."));
+}
+
+TEST(Root, ATimeoutSaysThatTheRootListensAtALoopbackAddress) {
+  const std::string comm_id = "127.0.0.1:" + std::to_string(FreePort());
+  const auto process = ProcessWith(
+      {{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "s"}, {"RINGLET_INIT_TIMEOUT", "1"}});
+  const auto alone = Establish(process, {.id = *CreateUniqueId(process), .rank = 0, .size = 2}, {});
+  ASSERT_FALSE(alone.ok());
+  EXPECT_THAT(alone.error().message, testing::HasSubstr("the root listens at " + comm_id +
+                                                        ", a loopback address: ranks "
+                                                        "on other hosts cannot reach it"));
+}
+
 // At an address that is easy to find, a caller that says nothing is sent away.
 TEST(Root, AStrangerThatSaysNothingIsSentAway) {
   const std::uint16_t port = FreePort();

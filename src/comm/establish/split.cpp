@@ -62,6 +62,21 @@ class AbortsParent {
   std::stop_callback<Told> told_;
 };
 
+// Passes `result` through. New ranks wait at the root of the id and hear of nothing else: if it is
+// here it refuses them with the error.
+template <typename T>
+Result<T> RefusedToNew(const Communicator& parent, const std::optional<UniqueId>& id,
+                       Result<T> result) {
+  const auto invitation =
+      id && !result.ok() ? rendezvous::Decode(*id) : Result<rendezvous::Invitation>(Error{});
+  if (invitation.ok())
+    parent.origin().process->RefuseAtRoot(
+        invitation->credentials.magic,
+        {result.error().code, bootstrap::kNoOrigin,
+         "the communicator was not grown: " + result.error().message});
+  return result;
+}
+
 // A revoked communicator has failed, but all of its ranks are there and know each other: they come
 // together anew, and that is split.
 Result<std::unique_ptr<Control>> SplitRevoked(const Communicator& parent,
@@ -112,16 +127,17 @@ Result<std::unique_ptr<Communicator>> Grow(Communicator& parent, std::uint32_t s
   Bytes own;
   if (id) own.assign(id->bytes.begin(), id->bytes.end());
   std::optional<AbortsParent> aborts(std::in_place, parent, abort);
-  RINGLET_TRY_ASSIGN(const bootstrap::Table given, parent.control().AllGather(std::move(own)));
+  const auto given = RefusedToNew(parent, id, parent.control().AllGather(std::move(own)));
+  if (!given.ok()) return given.error();
   aborts.reset();
   occupancy.reset();
   Config config = parent.origin().config;
-  RINGLET_TRY_ASSIGN(config.id, TheId(given));
+  RINGLET_TRY_ASSIGN(config.id, TheId(*given));
   RINGLET_TRY(CheckGrowth(parent, size, config.id));
   config.more_ids.clear();
   config.size = size;
   config.grows = true;
-  return Establish(parent.origin().process, config, abort);
+  return RefusedToNew(parent, config.id, Establish(parent.origin().process, config, abort));
 }
 
 }  // namespace ringlet::comm

@@ -201,6 +201,21 @@ TEST(SplitTest, GrowTakesNewProcessesIn) {
   joins.join();
 }
 
+TEST(SplitTest, ANewRankHearsThatTheMembersHaveFailed) {
+  const auto newcomer = ProcessWith({{"RINGLET_INIT_TIMEOUT", "300"}});
+  RunRanks(2, EnvMap(), [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
+    ASSERT_TRUE(parent.ok());
+    if (rank == 1) return (*parent)->Abort("rank 1 has had enough");
+    const auto id = CreateGrowthId(**parent);
+    ASSERT_TRUE(id.ok());
+    EXPECT_THAT(Grow(**parent, 3, *id, {}).error().message, HasSubstr("rank 1 has had enough"));
+    const auto late = Establish(newcomer, {.id = *id, .rank = 2, .size = 3}, {});
+    ASSERT_FALSE(late.ok());
+    EXPECT_THAT(late.error().message,
+                testing::ContainsRegex("^the communicator was not grown: .*rank 1 has had enough"));
+  });
+}
+
 TEST(SplitTest, GrowthThatCannotBeIsRefusedByAll) {
   RunRanks(2, EnvMap(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());

@@ -182,10 +182,11 @@ Status CheckArguments(const Config& config) {
 Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& invitation,
                      const Config& config) {
   if (!invitation.fixed_address || config.rank != 0) return Ok();
+  if (config.size > 1) WarnOfLoopback(*process, invitation.roots.front());
   RINGLET_TRY_ASSIGN(os::Listener listener, os::Listen(invitation.roots.front()));
   transport::ListenerSet endpoint;
   endpoint.listeners.push_back(std::move(listener));
-  return HostRoot(process, invitation.credentials, std::move(endpoint));
+  return HostRoot(process, invitation, std::move(endpoint));
 }
 
 Result<LocalHost> DiscoverLocal(Process& process, const Config& config) {
@@ -307,7 +308,9 @@ Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Con
   const Settings& settings = process.settings();
   bootstrap::MemberConfig member;
   for (const Invitation& invitation : invitations)
-    member.roots.push_back({invitation.credentials, AddressesOfRoot(process, invitation)});
+    member.roots.push_back({.credentials = invitation.credentials,
+                            .addresses = AddressesOfRoot(process, invitation),
+                            .was_there = invitation.parent_size > 0});
   RINGLET_TRY_ASSIGN(member.nonce_seed, os::SecureRandom());
   member.rank = Rank{config.rank};
   member.size = config.size;
@@ -327,6 +330,7 @@ Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Con
   member.silence_max = settings.silence_max;
   member.lines.encrypt = settings.encrypt;
   member.half_open_max = process.HalfOpenMax(member.half_open_max);
+  member.is_stopped = process.is_stopped();
   return member;
 }
 
@@ -421,6 +425,21 @@ void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan, const GpuMa
                                          written.error().message));
 }
 
+namespace {
+
+// The reason why some of `peers` do not answer, if this host knows it.
+std::string StoppedAmong(const std::vector<Rank>& peers, const bootstrap::Roster& roster,
+                         const Process& process) {
+  std::string text;
+  for (const Rank peer : peers)
+    if (const std::string stopped = roster.StoppedText(peer, process.is_stopped());
+        !stopped.empty())
+      text += roster.DescribeRank(peer) + " " + stopped + "; ";
+  return text;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const plan::ChannelPlan& plan,
                                                   const PeerTable& peer_table, Control& control,
@@ -441,7 +460,11 @@ Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
   return control.WhileStanding(abort, [&](const std::stop_token& stop) {
     transport::ConnectTools tools = ToolsOf(process);
     tools.abort = stop;
-    return transport::Connect(std::move(request), std::move(listeners), tools);
+    auto links = transport::Connect(std::move(request), std::move(listeners), tools);
+    if (links.ok() || links.error().code != Code::kTimeout) return links;
+    Error error = std::move(links).error();
+    error.message = StoppedAmong(peers, control.roster(), process) + error.message;
+    return Result<std::unique_ptr<transport::Links>>(std::move(error));
   });
 }
 

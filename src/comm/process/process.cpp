@@ -20,6 +20,7 @@
 #include "os/clock.hpp"
 #include "os/process/env.hpp"
 #include "os/process/limits.hpp"
+#include "os/process/process_state.hpp"
 #include "os/process/random.hpp"
 #include "os/process/remote_fence.hpp"
 #include "os/process/signal_counter.hpp"
@@ -293,6 +294,12 @@ std::uint64_t Process::shortages() {
   return sum;
 }
 
+bootstrap::IsStopped Process::is_stopped() const {
+  return [this](std::string_view host, std::uint32_t pid) {
+    return host == host_.name && os::ProcessState(files_, pid) == "stopped";
+  };
+}
+
 std::size_t Process::HalfOpenMax(std::size_t wanted) const {
   constexpr std::size_t kShare = 8;  // of the descriptors that the process may have
   return std::clamp<std::size_t>(descriptors_max_ / kShare, 1, wanted);
@@ -396,6 +403,17 @@ void Process::HostRoot(const std::shared_ptr<bootstrap::Root>& root, os::Hosted 
     *id = first->Add(std::move(*shared));
     roots_.push_back({root, *id});
     ForgetUnusedRoots();
+  });
+}
+
+void Process::RefuseAtRoot(std::uint64_t magic, bootstrap::Failure why) {
+  driver().Post([this, magic, why = std::move(why)] {
+    for (const Hosting& hosting : roots_) {
+      const auto root = hosting.root.lock();
+      if (!root || root->magic() != magic) continue;
+      root->Refuse(why, os::Now());
+      driver().Nudge(hosting.id);
+    }
   });
 }
 

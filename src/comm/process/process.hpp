@@ -118,6 +118,9 @@ class Process {
   /// thread.
   std::uint64_t shortages();
 
+  /// Knows the processes of this host. Valid as long as this lives.
+  bootstrap::IsStopped is_stopped() const;
+
   /// Cores that this process may run on.
   std::uint32_t usable_cores() const { return usable_cores_; }
   /// This host as it was when a rank of this process first asked. \param devices  NICs and GPUs,
@@ -177,6 +180,8 @@ class Process {
   /// Runs a root on the first service thread until it has finished, and forgets it then. If more
   /// than kUnusedRootsMax are unused, the oldest of these goes.
   void HostRoot(const std::shared_ptr<bootstrap::Root>& root, os::Hosted hosted);
+  /// Has the root of that id, if it is here, refuse those that call, and say why. Any thread.
+  void RefuseAtRoot(std::uint64_t magic, bootstrap::Failure why);
 
  private:
   Process(Settings settings, os::Host host, os::FileTree files, std::uint64_t process_hash);

@@ -74,7 +74,7 @@ Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, Peer
       host_(origin_, peer_table_, spinner_.wait_policy(), std::move(memory)),
       one_sided_(
           *control_, [this] { links_->waiter().Wake(); }, MemoryOfPeers()),
-      inquiry_(*control_, *links_, identity_.rank, identity_.size),
+      inquiry_(*control_, *links_, identity_.rank, identity_.size, origin_.process->is_stopped()),
       timeout_(timeout),
       messages_(identity_.rank) {
   links_->reserve().rts->registered = host_.published_buffers();

@@ -57,8 +57,11 @@ std::string Inquiry::WhoIsMissing(const collective::Operation& running) {
   while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
     const std::string name = control_.roster().DescribeRank(*suspect);
     const auto [presence, activity] = control_.Ask(*suspect, kAnswer);
-    if (presence != Presence::kHere)
-      return name + " does not answer: its process is stopped or gone";
+    if (presence != Presence::kHere) {
+      const std::string stopped = control_.roster().StoppedText(*suspect, is_stopped_);
+      return name + " does not answer: its process " +
+             (stopped.empty() ? "is stopped or gone" : stopped);
+    }
     const bool is_message = IsMessage(call_.operation);  // not counted alike on two ranks
     if (!activity.waits_for && !is_message && activity.operations < mine)
       return fmt::format("{} has not called it: it has begun {} operations, rank {} {}", name,

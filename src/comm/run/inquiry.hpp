@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "bootstrap/roster.hpp"
 #include "collective/call/fingerprint.hpp"
 #include "collective/call/operation.hpp"
 #include "comm/control/control.hpp"
@@ -16,8 +18,14 @@ namespace ringlet::comm {
 class Inquiry {
  public:
   /// \param control, links  outlive this
-  Inquiry(Control& control, transport::Links& links, Rank self, std::uint32_t size)
-      : control_(control), links_(links), self_(self), size_(size) {}
+  /// \param is_stopped  asked of ranks that do not answer
+  Inquiry(Control& control, transport::Links& links, Rank self, std::uint32_t size,
+          bootstrap::IsStopped is_stopped)
+      : control_(control),
+        links_(links),
+        self_(self),
+        size_(size),
+        is_stopped_(std::move(is_stopped)) {}
 
   /// The call that runs from now on.
   void SetCall(const collective::Fingerprint& call);
@@ -46,6 +54,7 @@ class Inquiry {
   transport::Links& links_;
   const Rank self_;
   const std::uint32_t size_;
+  const bootstrap::IsStopped is_stopped_;
   collective::Fingerprint call_;
   std::uint32_t looks_ = 0;       // at whether it stands still
   Instant looked_around_{0};      // when LongWait was asked last

@@ -72,12 +72,24 @@ std::uint64_t Tune(int fd) {
   return 6;
 }
 
+/// The process at the other end of a UNIX socket.
+std::optional<ucred> PeerOf(int fd) {
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) return std::nullopt;
+  return peer;
+}
+
 /// Whether a caller over a UNIX socket is of the user of this process, or root.
 bool IsOwnUser(int fd) {
-  ucred caller{};
-  socklen_t bytes = sizeof caller;
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &caller, &bytes) != 0) return false;
-  return caller.uid == ::geteuid() || caller.uid == 0;
+  const auto caller = PeerOf(fd);
+  return caller && (caller->uid == ::geteuid() || caller->uid == 0);
+}
+
+/// 0: it is not in this PID namespace.
+std::uint32_t PidOf(int fd) {
+  const auto peer = PeerOf(fd);
+  return peer ? static_cast<std::uint32_t>(peer->pid) : 0;
 }
 
 bool BeginsWith(View bytes, std::string_view beginning) {
@@ -426,7 +438,7 @@ void SocketDriver::Impl::DoDial(Id id, const Dial& dial) {
     return fail("it is another user's");
   const Token token = AddLine(id, dial.line, std::move(fd), is_unix, result != 0);
   WatchLine(token, lines_.at(token));
-  if (result == 0) Defer(id, Connected{dial.line});
+  if (result == 0) Defer(id, Connected{dial.line, is_unix ? PidOf(lines_.at(token).fd.get()) : 0});
 }
 
 void SocketDriver::Impl::DoSend(Id id, Send send) {
@@ -669,9 +681,9 @@ void SocketDriver::Impl::OnConnecting(Token token, Connection& line) {
   if (error != 0) return Lose(token, ErrnoText(error));
   line.connecting = false;
   const Id owner = line.owner;
-  const LineId id = line.id;
+  const Connected connected{line.id, line.is_unix ? PidOf(line.fd.get()) : 0};
   WatchLine(token, line);
-  Deliver(owner, Connected{id});
+  Deliver(owner, connected);
 }
 
 void SocketDriver::Impl::ReadFrom(Token token) {

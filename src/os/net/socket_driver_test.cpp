@@ -191,6 +191,15 @@ TEST_P(Talk, BytesGoBothWaysInOrder) {
   EXPECT_EQ(driver->counters().bytes_received, 2 * all.size());
 }
 
+TEST_P(Talk, ALineOverAUnixSocketKnowsTheProcessAtItsEnd) {
+  std::uint32_t pid = 1;
+  caller->on_event = [&](const Event& event) {
+    if (const auto* connected = std::get_if<Connected>(&event)) pid = connected->pid;
+  };
+  Introduce();
+  EXPECT_EQ(pid, over_unix() ? static_cast<std::uint32_t>(::getpid()) : 0);
+}
+
 TEST_P(Talk, CallersWaitWhileTheMachineAcceptsNone) {
   Introduce();
   host->accepting = false;

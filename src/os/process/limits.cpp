@@ -1,8 +1,11 @@
 #include "os/process/limits.hpp"
 
+#include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 namespace ringlet::os {
 
@@ -15,6 +18,18 @@ std::uint64_t RaiseDescriptorLimit() {
     ::getrlimit(RLIMIT_NOFILE, &limit);
   }
   return limit.rlim_cur;
+}
+
+DescriptorUse CountDescriptors() {
+  constexpr rlim_t kLooksMax = 1u << 20;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  std::vector<pollfd> all(std::min(limit.rlim_cur, kLooksMax));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].fd = static_cast<int>(i);
+  ::poll(all.data(), all.size(), 0);
+  const auto open =
+      std::ranges::count_if(all, [](const pollfd& one) { return (one.revents & POLLNVAL) == 0; });
+  return {static_cast<std::uint64_t>(open), limit.rlim_cur};
 }
 
 std::uint32_t UsableCores() {

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include "os/fs/fd.hpp"
 
 namespace ringlet::os {
 namespace {
@@ -19,6 +22,15 @@ TEST(Limits, DescriptorsAreRaisedToWhatTheSystemAllows) {
   EXPECT_EQ(after.rlim_cur, before.rlim_max);
   EXPECT_EQ(RaiseDescriptorLimit(), before.rlim_max) << "again is harmless";
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+TEST(Limits, OpenDescriptorsAreCounted) {
+  const DescriptorUse before = CountDescriptors();
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(before.limit, limit.rlim_cur);
+  const Fd one(::dup(STDERR_FILENO)), two(::dup(STDERR_FILENO));
+  EXPECT_EQ(CountDescriptors().open, before.open + 2);
 }
 
 TEST(Limits, UsableCoresFollowTheAffinity) {

@@ -69,7 +69,7 @@ void Wireup::Handle(const Event& event, Instant now) {
                    if (it == peer_of_line_.end()) return;
                    if (auto& dialler = peers_[it->second].dialler;
                        dialler && dialler->Owns(connected.line))
-                     dialler->OnConnected(connected.line);
+                     dialler->OnConnected(connected);
                  },
                  [&](const Accepted& accepted) {
                    if (outcome_) return Emit(Hangup{accepted.line});
