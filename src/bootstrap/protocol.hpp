@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "base/wire/slow_send.hpp"
 #include "base/wire/frame.hpp"
+#include "base/wire/slow_send.hpp"
 #include "bootstrap/roster.hpp"
 #include "bootstrap/tree.hpp"
 

@@ -11,9 +11,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "os/clock.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
 #include "os/process/child.hpp"
-#include "os/clock.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::testbed {

@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "programs_for_test.hpp"
-#include "transport/link/doorbell_waiter.hpp"
 #include "transport/arena/bell_waiter.hpp"
+#include "transport/link/doorbell_waiter.hpp"
 
 namespace ringlet::model {
 namespace {

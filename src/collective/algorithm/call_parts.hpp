@@ -1,5 +1,5 @@
-// What an algorithm gives one rank for one call: schedules over links, and operations through the
-// memory of a host.
+// The parts of one call on one rank, as an algorithm makes them: schedules over links, and
+// operations through the memory of a host.
 #pragma once
 #include <cstddef>
 #include <utility>

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "comm/control/shared_state.hpp"
-#include "os/fs/write_file.hpp"
 #include "os/clock.hpp"
+#include "os/fs/write_file.hpp"
 
 namespace ringlet::comm {
 namespace {

@@ -1,8 +1,8 @@
 #include "comm/establish/establish.hpp"
 
 #include "comm/establish/renumber.hpp"
-#include "comm/establish/stages.hpp"
 #include "comm/establish/root.hpp"
+#include "comm/establish/stages.hpp"
 #include "comm/run/host_memory.hpp"
 #include "plan/search/search.hpp"
 #include "plan/tuning/user_limits.hpp"

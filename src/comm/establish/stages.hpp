@@ -5,11 +5,11 @@
 
 #include "comm/control/control.hpp"
 #include "comm/control/link_request.hpp"
-#include "comm/establish/gather_peers.hpp"
 #include "comm/establish/establish.hpp"
-#include "comm/peers/peer_table.hpp"
+#include "comm/establish/gather_peers.hpp"
 #include "comm/establish/timeline.hpp"
 #include "comm/machine/machine.hpp"
+#include "comm/peers/peer_table.hpp"
 #include "comm/run/communicator.hpp"
 #include "comm/run/host_memory.hpp"
 #include "plan/channels/channel_plan.hpp"

@@ -10,8 +10,8 @@
 
 #include "collective/algorithm/over_channels.hpp"
 #include "collective/call/call.hpp"
-#include "comm/peers/peer_table.hpp"
 #include "comm/machine/slow_rates.hpp"
+#include "comm/peers/peer_table.hpp"
 #include "plan/channels/p2p_schedule.hpp"
 #include "plan/gpus/gpu_plan.hpp"
 #include "plan/gpus/gpu_route.hpp"

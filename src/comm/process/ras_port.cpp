@@ -7,9 +7,9 @@
 
 #include "comm/process/process.hpp"
 #include "comm/process/process_states.hpp"
+#include "os/clock.hpp"
 #include "os/net/listener.hpp"
 #include "os/net/local_ask.hpp"
-#include "os/clock.hpp"
 #include "ringlet/compat/nccl.h"
 #include "watch/questions.hpp"
 #include "watch/ras/ras_server.hpp"

@@ -5,9 +5,9 @@
 #include <latch>
 
 #include "comm/establish/ranks_for_test.hpp"
+#include "os/clock.hpp"
 #include "os/net/listener.hpp"
 #include "os/net/socket_driver.hpp"
-#include "os/clock.hpp"
 #include "watch/ras/ras_client.hpp"
 
 namespace ringlet::comm {

@@ -8,10 +8,10 @@
 #include <stop_token>
 #include <vector>
 
-#include "os/fs/gpu_driver.hpp"
 #include "comm/service/fork_guard.hpp"
 #include "comm/service/thread.hpp"
 #include "frontends/c_api/stream_call.hpp"
+#include "os/fs/gpu_driver.hpp"
 #include "stream/current_device.hpp"
 
 namespace ringlet::c_api {

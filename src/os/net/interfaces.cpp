@@ -14,9 +14,9 @@
 #include <optional>
 #include <span>
 
+#include "os/error.hpp"
 #include "os/fs/fd.hpp"
 #include "os/net/address_list.hpp"
-#include "os/error.hpp"
 
 namespace ringlet::os {
 namespace {

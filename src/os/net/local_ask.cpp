@@ -11,9 +11,9 @@
 #include <set>
 
 #include "base/value/text.hpp"
+#include "os/clock.hpp"
 #include "os/error.hpp"
 #include "os/net/sockaddr.hpp"
-#include "os/clock.hpp"
 
 namespace ringlet::os {
 namespace {

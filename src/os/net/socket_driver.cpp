@@ -27,8 +27,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "os/net/caller_filter.hpp"
 #include "os/error.hpp"
+#include "os/net/caller_filter.hpp"
 #include "os/net/sockaddr.hpp"
 #include "os/process/forks.hpp"
 

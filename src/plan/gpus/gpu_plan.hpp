@@ -9,8 +9,8 @@
 
 #include "plan/channels/join.hpp"
 #include "plan/channels/p2p_channels.hpp"
-#include "plan/search/given_graphs.hpp"
 #include "plan/routes/search_options.hpp"
+#include "plan/search/given_graphs.hpp"
 #include "plan/tuning/tuning.hpp"
 #include "topology/graph/port_rules.hpp"
 #include "topology/paths/paths.hpp"

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "plan/routes/nic_selector.hpp"
 #include "plan/packing/packing.hpp"
 #include "plan/routes/channel_ways.hpp"
 #include "plan/routes/limits.hpp"
+#include "plan/routes/nic_selector.hpp"
 #include "plan/routes/route_table.hpp"
 
 namespace ringlet::plan {

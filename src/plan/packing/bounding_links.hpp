@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "plan/routes/search_options.hpp"
 #include "plan/channels/pattern_graph.hpp"
+#include "plan/routes/search_options.hpp"
 #include "topology/paths/paths.hpp"
 
 namespace ringlet::plan {

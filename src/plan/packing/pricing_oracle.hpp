@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "plan/routes/nic_selector.hpp"
-#include "plan/packing/near_chain.hpp"
 #include "plan/channels/pattern_graph.hpp"
+#include "plan/packing/near_chain.hpp"
+#include "plan/routes/nic_selector.hpp"
 #include "plan/routes/route_table.hpp"
 
 namespace ringlet::plan {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "plan/packing/packing.hpp"
+#include "plan/routes/limits.hpp"
 #include "plan/search/channel_search.hpp"
 #include "plan/search/compat_search.hpp"
 #include "plan/search/direct_search.hpp"
-#include "plan/routes/limits.hpp"
 
 namespace ringlet::plan {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "plan/routes/nic_selector.hpp"
 #include "plan/channels/pattern_graph.hpp"
+#include "plan/routes/nic_selector.hpp"
 #include "plan/routes/route_table.hpp"
 
 namespace ringlet::plan {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "plan/routes/search_options.hpp"
 #include "plan/routes/route_table.hpp"
+#include "plan/routes/search_options.hpp"
 
 namespace ringlet::plan {
 

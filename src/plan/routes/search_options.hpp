@@ -1,4 +1,4 @@
-// What a caller asks of the search for the channels of one class of hosts.
+// The options of the search for the channels of one class of hosts.
 #pragma once
 #include <cstdint>
 #include <string_view>

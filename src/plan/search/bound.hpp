@@ -1,7 +1,7 @@
 // The upper bound on any plan of a pattern on a host: minimum cuts between its devices and NICs.
 #pragma once
-#include "plan/routes/limits.hpp"
 #include "plan/channels/pattern_graph.hpp"
+#include "plan/routes/limits.hpp"
 #include "plan/routes/route_table.hpp"
 
 namespace ringlet::plan {

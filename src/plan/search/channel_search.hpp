@@ -10,11 +10,11 @@
 #include <optional>
 #include <vector>
 
-#include "plan/routes/nic_selector.hpp"
-#include "plan/routes/search_options.hpp"
 #include "plan/channels/pattern_graph.hpp"
-#include "plan/routes/route_table.hpp"
 #include "plan/channels/search_step.hpp"
+#include "plan/routes/nic_selector.hpp"
+#include "plan/routes/route_table.hpp"
+#include "plan/routes/search_options.hpp"
 #include "plan/routes/transposition_table.hpp"
 
 namespace ringlet::plan {

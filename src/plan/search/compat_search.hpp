@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "plan/search/channel_search.hpp"
-#include "plan/routes/search_options.hpp"
-#include "plan/routes/limits.hpp"
 #include "plan/channels/search_step.hpp"
+#include "plan/routes/limits.hpp"
+#include "plan/routes/search_options.hpp"
+#include "plan/search/channel_search.hpp"
 
 namespace ringlet::plan {
 

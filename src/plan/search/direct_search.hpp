@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "plan/routes/nic_selector.hpp"
 #include "plan/channels/pattern_graph.hpp"
-#include "plan/routes/route_table.hpp"
 #include "plan/channels/search_step.hpp"
+#include "plan/routes/nic_selector.hpp"
+#include "plan/routes/route_table.hpp"
 
 namespace ringlet::plan {
 

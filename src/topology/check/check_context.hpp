@@ -10,8 +10,8 @@
 #include "topology/check/boards.hpp"
 #include "topology/check/check.hpp"
 #include "topology/check/defect.hpp"
-#include "topology/graph/bandwidth.hpp"
 #include "topology/finding/finding.hpp"
+#include "topology/graph/bandwidth.hpp"
 #include "topology/view/host_view.hpp"
 
 namespace ringlet::topology {

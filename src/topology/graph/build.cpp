@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/value/text.hpp"
-#include "topology/view/refuse.hpp"
 #include "topology/graph/build_links.hpp"
 #include "topology/graph/build_tree.hpp"
+#include "topology/view/refuse.hpp"
 
 namespace ringlet::topology {
 namespace {

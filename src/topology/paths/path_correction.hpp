@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "topology/paths/paths.hpp"
 #include "topology/paths/locality.hpp"
+#include "topology/paths/paths.hpp"
 
 namespace ringlet::topology {
 

@@ -105,8 +105,8 @@ class SharedBuffers {
   std::vector<os::KnownProcess> processes_;
 };
 
-/// What links through memory need for messages that the receiver fetches. Shared by all such links
-/// of a rank, and set before the first message.
+/// The parts with which links through memory let the receiver fetch a message. All such links of a
+/// rank share them. They are set before the first message.
 struct RtsParts {
   std::shared_ptr<SharedBuffers> registered = {};  ///< null: no memory of peers is mapped
   RtsSizes sizes = {};

@@ -133,7 +133,8 @@ Status InprocTransport::Await(const Neighbour& peer, Instant deadline,
   return Ok();
 }
 
-Result<std::unique_ptr<Link>> InprocTransport::Make(const Neighbour& peer, std::span<PeerLine>) {
+Result<std::unique_ptr<Link>> InprocTransport::Make(const Neighbour& peer,
+                                                    std::span<PeerConnection>) {
   auto awaited = awaited_.extract(peer.rank);
   auto channel = awaited ? std::move(awaited.mapped()) : parts_.exchange.Take(PairWith(peer));
   if (!channel) return std::unique_ptr<Link>();

@@ -97,9 +97,9 @@ class InprocTransport final : public Transport {
 
   Status Expect(std::span<const Neighbour* const> peers) override;
   std::uint32_t lines() const override { return 0; }
-  Result<Invitation> Invite(const Neighbour&) override { return Invitation{}; }
+  Result<LineOffer> Invite(const Neighbour&) override { return LineOffer{}; }
   Status Await(const Neighbour& peer, Instant deadline, const std::stop_token& abort) override;
-  Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerLine> met) override;
+  Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerConnection> met) override;
   void Withdraw(const Neighbour& peer) override;
 
  private:

@@ -9,8 +9,8 @@
 #include <array>
 #include <cerrno>
 
-#include "os/error.hpp"
 #include "os/clock.hpp"
+#include "os/error.hpp"
 
 namespace ringlet::transport {
 namespace {

@@ -39,8 +39,8 @@ inline std::string Named(const Neighbour& peer) {
   return fmt::format("rank {} on {}", Index(peer.rank), peer.host);
 }
 
-/// What this rank has for a peer that it is to meet.
-struct Invitation {
+/// The way to meet a peer, and the offer that this rank makes it then.
+struct LineOffer {
   Purpose purpose = Purpose::kData;
   std::vector<Address> addresses = {};  ///< where the peer is called; empty: at its TCP addresses
   Bytes offer = {};
@@ -48,8 +48,8 @@ struct Invitation {
 };
 
 /// A connection over which a peer was met.
-struct PeerLine {
-  Bytes offer;  ///< the peer's Invitation::offer; authenticated but not checked
+struct PeerConnection {
+  Bytes offer;  ///< the peer's LineOffer::offer; authenticated but not checked
   Descriptors descriptors;
   Bytes unread;  ///< bytes that the peer already sent for the link
   os::Fd socket;
@@ -69,12 +69,13 @@ class Transport {
   /// Connections that a link takes; 0: the ranks meet within their process.
   virtual std::uint32_t lines() const { return 1; }
   /// Errors  kSystem  no descriptors left
-  virtual Result<Invitation> Invite(const Neighbour& peer) = 0;
+  virtual Result<LineOffer> Invite(const Neighbour& peer) = 0;
   /// Blocks until a peer that is met without a connection has come. Errors  kTimeout, kAborted
   virtual Status Await(const Neighbour&, Instant, const std::stop_token&) { return Ok(); }
   /// \param met  lines() connections to the peer
   /// Null: the peer, which is met without a connection, has not come.
-  virtual Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerLine> met) = 0;
+  virtual Result<std::unique_ptr<Link>> Make(const Neighbour& peer,
+                                             std::span<PeerConnection> met) = 0;
   /// Blocks until the peers can be written to. \param links  of this kind. Errors  kTimeout,
   /// kAborted
   virtual Status AwaitOpen(std::span<Link* const>, Instant, const std::stop_token&) { return Ok(); }

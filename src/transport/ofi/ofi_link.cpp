@@ -334,12 +334,13 @@ Status OfiTransport::Expect(std::span<const Neighbour* const> peers) {
   return Ok();
 }
 
-Result<Invitation> OfiTransport::Invite(const Neighbour& peer) {
-  return Invitation{.purpose = Purpose::kFabric, .offer = Encode(cards_.at(peer.rank))};
+Result<LineOffer> OfiTransport::Invite(const Neighbour& peer) {
+  return LineOffer{.purpose = Purpose::kFabric, .offer = Encode(cards_.at(peer.rank))};
 }
 
-Result<std::unique_ptr<Link>> OfiTransport::Make(const Neighbour& peer, std::span<PeerLine> met) {
-  PeerLine& line = met.front();
+Result<std::unique_ptr<Link>> OfiTransport::Make(const Neighbour& peer,
+                                                 std::span<PeerConnection> met) {
+  PeerConnection& line = met.front();
   TuneSocket(line.socket.get(), parts_.tcp);
   auto gone = std::make_shared<std::atomic<bool>>(false);
   RINGLET_TRY(parts_.bell->waiter->WatchSocket(line.socket.get(), gone));

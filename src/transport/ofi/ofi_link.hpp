@@ -141,8 +141,8 @@ class OfiTransport final : public Transport {
   static Result<std::unique_ptr<Transport>> Open(OfiTransportParts parts);
 
   Status Expect(std::span<const Neighbour* const> peers) override;
-  Result<Invitation> Invite(const Neighbour& peer) override;
-  Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerLine> met) override;
+  Result<LineOffer> Invite(const Neighbour& peer) override;
+  Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerConnection> met) override;
   Status AwaitOpen(std::span<Link* const> links, Instant deadline,
                    const std::stop_token& abort) override;
 
@@ -152,7 +152,7 @@ class OfiTransport final : public Transport {
 
   const OfiTransportParts parts_;
   const std::shared_ptr<Fabric> fabric_;
-  std::map<Rank, EndpointAddress> cards_;  // what each peer is told
+  std::map<Rank, EndpointAddress> cards_;  // sent to each peer
 };
 
 }  // namespace ringlet::transport::ofi

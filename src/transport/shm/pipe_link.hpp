@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "transport/arena/shared_buffers.hpp"
 #include "transport/link/link.hpp"
 #include "transport/link/pipe.hpp"
-#include "transport/arena/shared_buffers.hpp"
 
 namespace ringlet::transport {
 

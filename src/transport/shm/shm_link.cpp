@@ -135,19 +135,20 @@ Status ShmTransport::Expect(std::span<const Neighbour* const> peers) {
   return Ok();
 }
 
-Result<Invitation> ShmTransport::Invite(const Neighbour& peer) {
+Result<LineOffer> ShmTransport::Invite(const Neighbour& peer) {
   DoorbellWaiter& waiter = *parts_.bell->waiter;
   RINGLET_TRY(waiter.PrepareOffer());
   RINGLET_TRY_ASSIGN(ShmOffer offer,
                      MakeShmOffer(*parts_.segment, pipes_.at(peer.rank), waiter.event_fd()));
-  return Invitation{.purpose = Purpose::kMemory,
-                    .addresses = {peer.unix_socket},
-                    .offer = std::move(offer.bytes),
-                    .descriptors = std::move(offer.descriptors)};
+  return LineOffer{.purpose = Purpose::kMemory,
+                   .addresses = {peer.unix_socket},
+                   .offer = std::move(offer.bytes),
+                   .descriptors = std::move(offer.descriptors)};
 }
 
-Result<std::unique_ptr<Link>> ShmTransport::Make(const Neighbour& peer, std::span<PeerLine> met) {
-  PeerLine& line = met.front();
+Result<std::unique_ptr<Link>> ShmTransport::Make(const Neighbour& peer,
+                                                 std::span<PeerConnection> met) {
+  PeerConnection& line = met.front();
   return MakeShmLink({.peer = peer.rank,
                       .peer_name = Named(peer),
                       .own = parts_.segment,

@@ -59,8 +59,8 @@ class ShmTransport final : public Transport {
   explicit ShmTransport(ShmTransportParts parts) : parts_(std::move(parts)) {}
 
   Status Expect(std::span<const Neighbour* const> peers) override;
-  Result<Invitation> Invite(const Neighbour& peer) override;
-  Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerLine> met) override;
+  Result<LineOffer> Invite(const Neighbour& peer) override;
+  Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerConnection> met) override;
 
  private:
   const ShmTransportParts parts_;

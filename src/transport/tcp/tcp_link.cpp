@@ -166,9 +166,10 @@ std::string NamedAt(const Neighbour& peer, const os::Fd& socket) {
   return fmt::format("{} at {}", Named(peer), ToString(os::FromSocketAddress(remote)));
 }
 
-Result<std::unique_ptr<Link>> TcpTransport::Make(const Neighbour& peer, std::span<PeerLine> met) {
+Result<std::unique_ptr<Link>> TcpTransport::Make(const Neighbour& peer,
+                                                 std::span<PeerConnection> met) {
   std::vector<std::unique_ptr<Link>> strands;
-  for (PeerLine& line : met) {
+  for (PeerConnection& line : met) {
     RINGLET_TRY_ASSIGN(auto strand, MakeStrand(peer, std::move(line)));
     strands.push_back(std::move(strand));
   }
@@ -176,7 +177,7 @@ Result<std::unique_ptr<Link>> TcpTransport::Make(const Neighbour& peer, std::spa
   return std::unique_ptr<Link>(std::make_unique<StripedLink>(std::move(strands)));
 }
 
-Result<std::unique_ptr<Link>> TcpTransport::MakeStrand(const Neighbour& peer, PeerLine line) {
+Result<std::unique_ptr<Link>> TcpTransport::MakeStrand(const Neighbour& peer, PeerConnection line) {
   std::string name = NamedAt(peer, line.socket);
   if (!parts_.congestion.empty())
     RINGLET_TRY(os::SetCongestionControl(line.socket, parts_.congestion));

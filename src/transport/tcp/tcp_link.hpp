@@ -86,11 +86,11 @@ class TcpTransport final : public Transport {
 
   Status Expect(std::span<const Neighbour* const>) override { return Ok(); }
   std::uint32_t lines() const override { return parts_.strands; }
-  Result<Invitation> Invite(const Neighbour&) override { return Invitation{}; }
-  Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerLine> met) override;
+  Result<LineOffer> Invite(const Neighbour&) override { return LineOffer{}; }
+  Result<std::unique_ptr<Link>> Make(const Neighbour& peer, std::span<PeerConnection> met) override;
 
  private:
-  Result<std::unique_ptr<Link>> MakeStrand(const Neighbour& peer, PeerLine line);
+  Result<std::unique_ptr<Link>> MakeStrand(const Neighbour& peer, PeerConnection line);
 
   const TcpTransportParts parts_;
 };

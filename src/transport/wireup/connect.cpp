@@ -106,7 +106,7 @@ class Connector {
   };
   std::uint32_t PipesForLater() const;
   Result<WireupPeer> Invite(const PeerRoute& way, std::uint32_t strand) const;
-  std::optional<std::vector<PeerLine>> TakeLines(const PeerRoute& way);
+  std::optional<std::vector<PeerConnection>> TakeLines(const PeerRoute& way);
 
   ConnectRequest request_;
   const ConnectTools tools_;
@@ -234,16 +234,16 @@ Status Connector::Arrive() {
 
 Result<WireupPeer> Connector::Invite(const PeerRoute& way, std::uint32_t strand) const {
   const Neighbour& peer = *way.peer;
-  RINGLET_TRY_ASSIGN(Invitation invitation, way.transport->Invite(peer));
+  RINGLET_TRY_ASSIGN(LineOffer line, way.transport->Invite(peer));
   const bool dials = request_.self.rank < peer.rank;
   WireupPeer invited{.rank = peer.rank,
                      .host = peer.host,
                      .role = dials ? WireupPeer::Role::kDial : WireupPeer::Role::kAccept,
-                     .purpose = invitation.purpose,
+                     .purpose = line.purpose,
                      .strand = static_cast<std::uint8_t>(strand),
-                     .addresses = std::move(invitation.addresses),
-                     .offer = std::move(invitation.offer),
-                     .descriptors = std::move(invitation.descriptors)};
+                     .addresses = std::move(line.addresses),
+                     .offer = std::move(line.offer),
+                     .descriptors = std::move(line.descriptors)};
   if (!invited.addresses.empty()) return invited;
   invited.addresses = peer.tcp;
   const auto first = dials ? AddressOfStrand(peer, strand, way.transport->lines()) : std::nullopt;
@@ -280,12 +280,12 @@ Status Connector::MakeLinks() {
 }
 
 // None before all of them are there.
-std::optional<std::vector<PeerLine>> Connector::TakeLines(const PeerRoute& way) {
+std::optional<std::vector<PeerConnection>> Connector::TakeLines(const PeerRoute& way) {
   const std::lock_guard lock(met_->mutex);
   const auto all = std::span(met_->lines).subspan(way.first_line, way.transport->lines());
   if (!std::all_of(all.begin(), all.end(), [](const auto& line) { return line.has_value(); }))
     return std::nullopt;
-  std::vector<PeerLine> lines;
+  std::vector<PeerConnection> lines;
   for (auto& line : all)
     lines.push_back({.offer = std::move(line->met.offer),
                      .descriptors = std::move(line->met.descriptors),

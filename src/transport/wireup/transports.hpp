@@ -15,7 +15,7 @@
 
 namespace ringlet::transport {
 
-/// What a rank's transports are made of.
+/// The parts of which a row makes the transport of a rank.
 struct TransportParts {
   const ConnectRequest& request;
   const ConnectTools& tools;

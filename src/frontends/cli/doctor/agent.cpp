@@ -6,8 +6,8 @@
 #include "frontends/cli/doctor/agent_line.hpp"
 #include "frontends/cli/doctor/host_probes.hpp"
 #include "frontends/cli/doctor/interface_probe.hpp"
-#include "os/error.hpp"
 #include "os/clock.hpp"
+#include "os/error.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include <cerrno>
 
 #include "base/value/text.hpp"
-#include "os/error.hpp"
 #include "os/clock.hpp"
+#include "os/error.hpp"
 
 namespace ringlet::cli {
 namespace {

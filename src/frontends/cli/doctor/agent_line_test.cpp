@@ -8,8 +8,8 @@
 
 #include <array>
 
-#include "os/net/poll.hpp"
 #include "os/clock.hpp"
+#include "os/net/poll.hpp"
 #include "os/process/env.hpp"
 
 namespace ringlet::cli {

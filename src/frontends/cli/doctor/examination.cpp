@@ -11,8 +11,8 @@
 #include "base/value/text.hpp"
 #include "doctor/judge.hpp"
 #include "frontends/cli/doctor/agent_command.hpp"
-#include "os/net/poll.hpp"
 #include "os/clock.hpp"
+#include "os/net/poll.hpp"
 #include "os/process/random.hpp"
 
 namespace ringlet::cli {

@@ -14,10 +14,10 @@
 #include <optional>
 #include <span>
 
-#include "os/net/interfaces.hpp"
-#include "os/error.hpp"
-#include "os/net/sockaddr.hpp"
 #include "os/clock.hpp"
+#include "os/error.hpp"
+#include "os/net/interfaces.hpp"
+#include "os/net/sockaddr.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -15,9 +15,9 @@
 #include <cstring>
 #include <optional>
 
+#include "os/clock.hpp"
 #include "os/error.hpp"
 #include "os/net/sockaddr.hpp"
-#include "os/clock.hpp"
 #include "os/process/thread.hpp"
 
 namespace ringlet::cli {

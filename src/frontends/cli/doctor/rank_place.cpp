@@ -14,12 +14,12 @@
 
 #include "base/value/text.hpp"
 #include "frontends/cli/doctor/host_list.hpp"
+#include "os/clock.hpp"
+#include "os/error.hpp"
 #include "os/net/listener.hpp"
 #include "os/net/poll.hpp"
 #include "os/net/resolve.hpp"
-#include "os/error.hpp"
 #include "os/net/sockaddr.hpp"
-#include "os/clock.hpp"
 #include "os/process/random.hpp"
 #include "rendezvous/invitation.hpp"
 

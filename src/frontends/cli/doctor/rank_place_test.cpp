@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "os/net/listener.hpp"
 #include "os/clock.hpp"
+#include "os/net/listener.hpp"
 #include "os/process/thread.hpp"
 
 namespace ringlet::cli {

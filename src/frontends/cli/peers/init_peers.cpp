@@ -9,8 +9,8 @@
 
 #include "base/value/text.hpp"
 #include "frontends/cli/peers/peer_build.hpp"
-#include "os/net/poll.hpp"
 #include "os/clock.hpp"
+#include "os/net/poll.hpp"
 
 namespace ringlet::cli {
 namespace {

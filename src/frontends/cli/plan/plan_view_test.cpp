@@ -6,8 +6,8 @@
 #include <map>
 
 #include "frontends/cli/tool_run_for_test.hpp"
-#include "os/fs/temp_tree_for_test.hpp"
 #include "os/clock.hpp"
+#include "os/fs/temp_tree_for_test.hpp"
 #include "plan/routes/channel_ways.hpp"
 
 namespace ringlet::cli {
