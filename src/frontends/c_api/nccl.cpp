@@ -223,8 +223,9 @@ const char* ncclGetErrorString(ncclResult_t result) {
     case ncclRemoteError: return "remote process exited or there was a network error";
     case ncclInProgress: return "operation in progress";
     case ncclTimeout: return "timeout (ncclGetLastError tells who is silent)";
-    default: return "unknown result code";
+    case ncclNumResults: break;
   }
+  return "unknown result code";
 }
 
 const char* ncclGetLastError(ncclComm_t) {

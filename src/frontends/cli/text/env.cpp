@@ -33,7 +33,7 @@ Result<std::string> SettingNamed(std::string_view word) {
   std::ranges::transform(upper, upper.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   std::vector<std::string> known;
-  for (const SettingSpec& spec : kSettings) known.emplace_back(spec.name);
+  for (const SettingSpec& spec : ringlet::kSettings) known.emplace_back(spec.name);
   if (std::ranges::count(known, upper) > 0) return upper;
   const std::string nearest = Nearest(upper, known);
   return Error{Code::kInvalidArgument,
