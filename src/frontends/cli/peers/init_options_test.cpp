@@ -22,12 +22,12 @@ Result<InitWords> ParseInit(std::vector<std::string> arguments) {
   return words;
 }
 
-InitWords Words(std::vector<std::string> arguments) {
+InitWords WordsOf(std::vector<std::string> arguments) {
   return ParseInit(std::move(arguments)).value();
 }
 
 TEST(InitOptionsTest, Defaults) {
-  const InitWords words = Words({});
+  const InitWords words = WordsOf({});
   const auto job = ParseInitJob(words, words.ranks.front(), true, kMany);
   ASSERT_TRUE(job.ok());
   EXPECT_EQ(job->head, (InitHead{.ranks = 8, .tree = true, .threads = true, .processes = 1}));
@@ -36,7 +36,7 @@ TEST(InitOptionsTest, Defaults) {
 }
 
 TEST(InitOptionsTest, ListsOfRanksAndPeers) {
-  const InitWords words = Words({"-n", "8,64", "--vs", "gloo,openmpi", "--iters", "3"});
+  const InitWords words = WordsOf({"-n", "8,64", "--vs", "gloo,openmpi", "--iters", "3"});
   EXPECT_EQ(words.ranks, (std::vector<std::uint32_t>{8, 64}));
   EXPECT_EQ(words.peers, (std::vector<std::string>{"gloo", "openmpi"}));
   EXPECT_EQ(words.iterations, 3u);
@@ -54,7 +54,7 @@ TEST(InitOptionsTest, UnavailableBootstrapsAreNamed) {
            {{"--each", "--leaders"}, "exclude each other"},
            {{"--roots", "9"}, "--roots 9 is more than 8 ranks"},
            {{"--processes", "9"}, "--processes 9 is more than 8 ranks"}}) {
-    const auto job = ParseInitJob(Words(arguments), 8, true, kMany);
+    const auto job = ParseInitJob(WordsOf(arguments), 8, true, kMany);
     ASSERT_FALSE(job.ok());
     EXPECT_EQ(job.error().code, Code::kInvalidArgument);
     EXPECT_THAT(job.error().message, HasSubstr(said));
@@ -64,7 +64,7 @@ TEST(InitOptionsTest, UnavailableBootstrapsAreNamed) {
 TEST(InitOptionsTest, AsManyProcessesAsDescriptorsAsk) {
   const auto processes = [](std::vector<std::string> arguments, std::uint32_t ranks,
                             std::uint64_t descriptors) {
-    return ParseInitJob(Words(std::move(arguments)), ranks, true, descriptors)->head.processes;
+    return ParseInitJob(WordsOf(std::move(arguments)), ranks, true, descriptors)->head.processes;
   };
   EXPECT_EQ(processes({}, 1024, kMany), 1u);
   EXPECT_EQ(processes({}, 4096, kMany), 2u);
@@ -75,7 +75,7 @@ TEST(InitOptionsTest, AsManyProcessesAsDescriptorsAsk) {
 }
 
 TEST(InitOptionsTest, TooFewDescriptorsAreReportedWithTheirNumber) {
-  const auto job = ParseInitJob(Words({"--processes", "1"}), 1024, true, 1024);
+  const auto job = ParseInitJob(WordsOf({"--processes", "1"}), 1024, true, 1024);
   ASSERT_FALSE(job.ok());
   EXPECT_EQ(job.error().code, Code::kSystem);
   EXPECT_THAT(job.error().message, HasSubstr("1024 ranks in 1 process need 6272 descriptors"));
@@ -86,12 +86,12 @@ TEST(InitOptionsTest, AWorkerIsToldTheSameJob) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{
            {"-n", "12", "--as", "processes", "--vs", "openmpi"},
            {"-n", "13", "--processes", "3", "-i", "2", "--vs", "gloo,openmpi"}}) {
-    const auto job = *ParseInitJob(Words(arguments), 12, false, kMany);
+    const auto job = *ParseInitJob(WordsOf(arguments), 12, false, kMany);
     auto told = InitWorkerArguments(job);
     EXPECT_EQ(told[0], "bench");
     EXPECT_EQ(told[1], "init");
     told.erase(told.begin(), told.begin() + 2);
-    const InitWords words = Words(told);
+    const InitWords words = WordsOf(told);
     EXPECT_TRUE(words.worker);
     const auto again = ParseInitJob(words, words.ranks.front(), words.mode == "tree", kMany);
     ASSERT_TRUE(again.ok());
@@ -116,14 +116,14 @@ TEST(BlockOfTest, CoversEveryRankOnce) {
 }
 
 TEST(InitEnvironmentTest, LoopbackUnlessTheUserHasChosen) {
-  const EnvMap chosen = InitEnvironment({{"NCCL_COMM_ID", "host:1"}}, Words({"--mode", "ring"}));
+  const EnvMap chosen = InitEnvironment({{"NCCL_COMM_ID", "host:1"}}, WordsOf({"--mode", "ring"}));
   EXPECT_EQ(chosen, (EnvMap{{"RINGLET_SOCKET_IFNAME", "=lo"},
                             {"RINGLET_SOCKET_FAMILY", "AF_INET"},
                             {"RINGLET_BOOTSTRAP", "ring"},
                             {"RINGLET_NODE_LEADER", "0"}}));
   const EnvMap users{
       {"NCCL_SOCKET_IFNAME", "eth0"}, {"RINGLET_BOOTSTRAP", "ring"}, {"RINGLET_NODE_LEADER", "0"}};
-  EXPECT_EQ(InitEnvironment(users, Words({})), users);
+  EXPECT_EQ(InitEnvironment(users, WordsOf({})), users);
 }
 
 }  // namespace
