@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-PlanView ViewOf(const std::string& words, std::uint32_t hosts) {
+PlanView LimitedView(const std::string& words, std::uint32_t hosts) {
   PlanRequest request;
   request.machine.source.synthetic = words;
   request.hosts = hosts;
@@ -19,7 +19,7 @@ PlanView ViewOf(const std::string& words, std::uint32_t hosts) {
 }
 
 TEST(PlanLimitsTest, PortsAreNicsAndAreNamed) {
-  const auto groups = LimitGroupsOf(ViewOf("2x(numa: (switch: 2 gpu, 1 nic 25g))", 2), 0);
+  const auto groups = LimitGroupsOf(LimitedView("2x(numa: (switch: 2 gpu, 1 nic 25g))", 2), 0);
   ASSERT_FALSE(groups.empty());
   std::uint32_t sum = 0;
   for (const LimitGroup& group : groups) {
@@ -31,7 +31,7 @@ TEST(PlanLimitsTest, PortsAreNicsAndAreNamed) {
 }
 
 TEST(PlanLimitsTest, PcieLinksKnowThePartBelow) {
-  const PlanView view = ViewOf("(switch: 4 gpu)", 1);
+  const PlanView view = LimitedView("(switch: 4 gpu)", 1);
   const auto groups = LimitGroupsOf(view, 0);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(groups[0].kind, topology::LinkKind::kPci);
@@ -45,7 +45,7 @@ TEST(PlanLimitsTest, PcieLinksKnowThePartBelow) {
 
 TEST(PlanLimitsTest, LinksOfAmdsGpusAreXgmi) {
   for (const char* words : {"4 gpu mi300x mesh", "4 gpu h100-sxm5 switch"}) {
-    const auto groups = LimitGroupsOf(ViewOf(words, 1), 0);
+    const auto groups = LimitGroupsOf(LimitedView(words, 1), 0);
     ASSERT_FALSE(groups.empty());
     const bool amd = std::string_view(words).find("mi300x") != std::string_view::npos;
     EXPECT_THAT(ToText(groups[0]), HasSubstr(amd ? "xGMI connection" : "NVLink connection"));
