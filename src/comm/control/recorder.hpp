@@ -42,7 +42,8 @@ class FlightRecorder {
   /// begins.
   void set_enqueued(std::uint64_t ticks) { enqueued_ = ticks; }
 
-  /// The call begins. \param bytes  of the larger buffer; of messages all together. \param messages
+  /// The call begins. \param call  kept until the next call: it outlives this one. \param bytes  of
+  /// the larger buffer; of messages all together. \param messages
   /// 0: a collective. \param peer  of the first message
   void Begin(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages = 0,
              Rank peer = Rank{}) {

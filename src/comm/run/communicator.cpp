@@ -143,7 +143,7 @@ void Communicator::WriteTraffic() const {
 void Communicator::Calls(const collective::Fingerprint& call, std::uint64_t bytes,
                          std::uint32_t messages, Rank peer) {
   inquiry_.SetCall(call);
-  control_->doing().Begin(call, bytes, messages, peer);
+  control_->doing().Begin(inquiry_.call(), bytes, messages, peer);
 }
 
 Result<std::uint64_t> Communicator::Register(View memory) {

@@ -29,6 +29,7 @@ class Inquiry {
 
   /// The call that runs from now on.
   void SetCall(const collective::Fingerprint& call);
+  /// Lives as long as this: FlightRecorder keeps a pointer to it.
   const collective::Fingerprint& call() const { return call_; }
 
   /// Ok while it is worth going on with `running`: not failed, not aborted, in time, and no rank

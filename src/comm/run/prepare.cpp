@@ -220,9 +220,9 @@ Fingerprint Communicator::Begin(const Call& call) {
   inquiry_.SetCall(begun);
   const std::size_t bytes = std::max(InputBytes(call, place()), OutputBytes(call, place()));
   if (host_.IsHere())
-    control_->doing().BeginWithStep(begun, bytes);
+    control_->doing().BeginWithStep(inquiry_.call(), bytes);
   else  // the first step may have to wait for a link
-    control_->doing().Begin(begun, bytes);
+    control_->doing().Begin(inquiry_.call(), bytes);
   if (profiles_) [[unlikely]]
     Profiles(call);
   return begun;

@@ -95,9 +95,9 @@ class Connector {
   struct PeerRoute {
     const Neighbour* peer;
     LinkChoice choice;
-    Transport* transport = nullptr;  // from Expect on
-    std::size_t first_line = 0;      // of the session's
-    Link* link = nullptr;            // when it is made
+    std::shared_ptr<Transport> transport = {};  // from Expect on; the links may go first
+    std::size_t first_line = 0;                 // of the session's
+    Link* link = nullptr;                       // when it is made
   };
   // Those who have come. Shared with the driver's thread, which brings them.
   struct MetLines {
@@ -191,13 +191,13 @@ Status Connector::Expect() {
     for (const PeerRoute& way : ways_)
       if (way.choice == choice) peers.push_back(way.peer);
     if (peers.empty()) continue;
-    std::unique_ptr<Transport>& transport = reserve_->transports[i];
+    std::shared_ptr<Transport>& transport = reserve_->transports[i];
     if (!transport) {
       RINGLET_TRY_ASSIGN(transport, kTransportRows[i].make({request_, tools_, bell_, *reserve_}));
     }
     RINGLET_TRY(transport->Expect(peers));
     for (PeerRoute& way : ways_)
-      if (way.choice == choice) way.transport = transport.get();
+      if (way.choice == choice) way.transport = transport;
   }
   return Ok();
 }
@@ -298,7 +298,7 @@ Status Connector::AwaitOpen() {
   for (const auto& transport : reserve_->transports) {
     std::vector<Link*> links;
     for (const PeerRoute& way : ways_)
-      if (transport && way.transport == transport.get()) links.push_back(way.link);
+      if (transport && way.transport == transport) links.push_back(way.link);
     if (!links.empty()) RINGLET_TRY(transport->AwaitOpen(links, request_.deadline, tools_.abort));
   }
   return Ok();

@@ -32,7 +32,7 @@ class Links {
     /// Of the TCP links, for other threads to look at.
     std::shared_ptr<SendQueues> send_queues = std::make_shared<SendQueues>();
     /// By LinkChoice; null before the first link of that kind.
-    std::array<std::unique_ptr<Transport>, kLinkKinds> transports = {};
+    std::array<std::shared_ptr<Transport>, kLinkKinds> transports = {};
   };
   Reserve& reserve() { return reserve_; }
   const std::shared_ptr<RankBell>& bell() const { return bell_; }
