@@ -217,6 +217,8 @@ Status Communicator::Run(const Call& call) {
 }
 
 Status Communicator::RunChecked(const Call& call) {
+  if (concluded_) [[unlikely]]
+    return *concluded_;
   if (host_.IsHere()) {
     StartOnHost(call);
     return RunPrepared(*host_.engine());
@@ -345,6 +347,7 @@ Error Communicator::Conclude(const Error& error, const Operation& ended) {
              : "");
   if (profile_) profile_->End(NowNs());
   control_->DumpFailure();
+  concluded_ = reason;
   return reason;
 }
 

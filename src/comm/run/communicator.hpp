@@ -329,8 +329,11 @@ class Communicator {
   bool profiles_ = false;                 // there is a profiler, which has not refused
   std::unique_ptr<TunerSession> tuning_;  // null: none is asked
   std::optional<RankFault> fault_;        // of this rank
-  std::uint64_t shortages_ = 0;           // of the process, when the communicator was formed
-  std::uint64_t sequence_ = 0;            // collectives begun
+  /// Why an operation of this rank failed. The control network knows it too, but learns it from its
+  /// service thread, which may be late: the engine takes no further call meanwhile.
+  std::optional<Error> concluded_;
+  std::uint64_t shortages_ = 0;  // of the process, when the communicator was formed
+  std::uint64_t sequence_ = 0;   // collectives begun
   static constexpr std::size_t kProgramsMax = 64;
   std::map<ProgramKey, std::shared_ptr<const Program>> programs_;
   std::vector<collective::Message> transfers_;  // of the messages that run

@@ -155,6 +155,7 @@ Status Communicator::ValidateTransfer(const Transfer& transfer) const {
 // ---- What runs ----------------------------------------------------------------------------------
 
 Result<std::unique_ptr<collective::Operation>> Communicator::Prepare(const Work& work) {
+  if (concluded_) return *concluded_;
   if (const auto* call = std::get_if<Call>(&work)) return PrepareCall(*call);
   if (const auto* call = std::get_if<AllToAllVCall>(&work)) return PreparePortions(*call);
   if (const auto* put = std::get_if<Put>(&work)) return Prepare(std::vector<Put>{*put});
