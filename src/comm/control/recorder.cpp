@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <new>
 
 namespace ringlet::comm {
 namespace {
@@ -18,7 +18,8 @@ Slots* ZeroedSlots(std::size_t words) {
   // Not calloc: memory that a large program has freed is cleared, which touches all of it.
   void* const memory = ::mmap(nullptr, words * sizeof(Slots), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) std::abort();  // as new does where nothing catches
+  // As operator new does: the front ends make an error of it, as of any other allocation.
+  if (memory == MAP_FAILED) throw std::bad_alloc();
   return static_cast<Slots*>(memory);
 }
 
