@@ -40,7 +40,7 @@ LAYERS = {
     "frontends/c_api": ("handle .", "base os/fs stream collective/call comm"),
     "frontends/stream": (".", "stream"),
     "frontends/cxx": (".", "base collective/call comm"),
-    "frontends/torch": ("work store tensors group calls .", "base collective/call comm"),
+    "frontends/torch": ("execution store tensors group calls .", "base collective/call comm"),
     "frontends/python": (".", "comm"),
     # The libraries that replace NVIDIA's use the library through ringlet/stream.h alone. They read
     # the file of the machine that they show.

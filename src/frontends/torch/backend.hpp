@@ -17,17 +17,17 @@
 
 #include "frontends/torch/calls/calls.hpp"
 #include "frontends/torch/calls/p2p_queue.hpp"
+#include "frontends/torch/execution/hooks.hpp"
+#include "frontends/torch/execution/interrupts.hpp"
+#include "frontends/torch/execution/python_line.hpp"
+#include "frontends/torch/execution/timeout_extensions.hpp"
+#include "frontends/torch/execution/work.hpp"
 #include "frontends/torch/group/group.hpp"
 #include "frontends/torch/group/monitor.hpp"
 #include "frontends/torch/store/membership.hpp"
 #include "frontends/torch/store/store.hpp"
 #include "frontends/torch/tensors/tensors.hpp"
 #include "frontends/torch/versions.hpp"
-#include "frontends/torch/work/hooks.hpp"
-#include "frontends/torch/work/interrupts.hpp"
-#include "frontends/torch/work/python_line.hpp"
-#include "frontends/torch/work/timeout_extensions.hpp"
-#include "frontends/torch/work/work.hpp"
 
 namespace ringlet::torch_api {
 

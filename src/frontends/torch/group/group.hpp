@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "frontends/torch/execution/helpers.hpp"
+#include "frontends/torch/execution/serial_executor.hpp"
 #include "frontends/torch/group/presence.hpp"
 #include "frontends/torch/store/call_lines.hpp"
 #include "frontends/torch/store/formation.hpp"
 #include "frontends/torch/tensors/process.hpp"
 #include "frontends/torch/tensors/tensor_memory.hpp"
-#include "frontends/torch/work/helpers.hpp"
-#include "frontends/torch/work/serial_executor.hpp"
 
 namespace ringlet::torch_api {
 

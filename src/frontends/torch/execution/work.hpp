@@ -8,9 +8,9 @@
 
 #include "comm/service/clock.hpp"
 #include "comm/service/fork_guard.hpp"
-#include "frontends/torch/work/helpers.hpp"
-#include "frontends/torch/work/interrupts.hpp"
-#include "frontends/torch/work/serial_executor.hpp"
+#include "frontends/torch/execution/helpers.hpp"
+#include "frontends/torch/execution/interrupts.hpp"
+#include "frontends/torch/execution/serial_executor.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::torch_api {

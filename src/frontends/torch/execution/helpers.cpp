@@ -1,4 +1,4 @@
-#include "frontends/torch/work/helpers.hpp"
+#include "frontends/torch/execution/helpers.hpp"
 
 #include <algorithm>
 #include <utility>

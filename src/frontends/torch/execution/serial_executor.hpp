@@ -9,7 +9,7 @@
 #include <mutex>
 #include <utility>
 
-#include "frontends/torch/work/helpers.hpp"
+#include "frontends/torch/execution/helpers.hpp"
 
 namespace ringlet::torch_api {
 

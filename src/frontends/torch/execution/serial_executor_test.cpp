@@ -1,4 +1,4 @@
-#include "frontends/torch/work/serial_executor.hpp"
+#include "frontends/torch/execution/serial_executor.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

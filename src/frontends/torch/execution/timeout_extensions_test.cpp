@@ -1,4 +1,4 @@
-#include "frontends/torch/work/timeout_extensions.hpp"
+#include "frontends/torch/execution/timeout_extensions.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "frontends/torch/work/hooks.hpp"
+#include "frontends/torch/execution/hooks.hpp"
 
 #include <gtest/gtest.h>
 
