@@ -1,8 +1,11 @@
 #include "comm/control/recorder.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <latch>
+#include <new>
 #include <thread>
 
 namespace ringlet::comm {
@@ -267,6 +270,20 @@ TEST(FlightRecorder, GivesNothingThatIsHalfWritten) {
   writer.join();
   EXPECT_EQ(mixed, 0u);
   EXPECT_EQ(recorder.call()->sequence, kCalls - 1);
+}
+
+TEST(FlightRecorder, WithoutMemoryItFailsAsAnyAllocationDoes) {
+  const auto without_memory = [] {
+    const rlimit none{0, 0};
+    if (::setrlimit(RLIMIT_AS, &none) != 0) ::_exit(2);
+    try {
+      const FlightRecorder recorder;
+    } catch (const std::bad_alloc&) {
+      ::_exit(0);
+    }
+    ::_exit(1);
+  };
+  EXPECT_EXIT(without_memory(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

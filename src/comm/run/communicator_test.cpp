@@ -165,5 +165,26 @@ TEST(Communicator, ARankThatLacksDescriptorsForALinkGivesTheReasonToTheOthers) {
   }
 }
 
+// The failure reaches the control network by the service thread, which is busy here.
+TEST(Communicator, ACallAfterAFailureFailsAlthoughTheServiceThreadIsLate) {
+  std::latch both(2);
+  RunRanks(
+      2, [](std::uint32_t) { return ProcessWith(kShm); },
+      [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+        std::promise<void> release;
+        if (formed.ok())
+          (*formed)->origin().process->driver().Post(
+              [released = release.get_future().share()] { released.wait(); });
+        both.arrive_and_wait();
+        const Status first = formed.ok() ? SumOfRanks(**formed, 1 + rank) : Status(formed.error());
+        const Status second = formed.ok() ? SumOfRanks(**formed, 1) : Status(formed.error());
+        release.set_value();
+        ASSERT_TRUE(formed.ok()) << formed.error().message;
+        EXPECT_FALSE(first.ok());
+        ASSERT_FALSE(second.ok());
+        EXPECT_EQ(second.error().message, first.error().message);
+      });
+}
+
 }  // namespace
 }  // namespace ringlet::comm
