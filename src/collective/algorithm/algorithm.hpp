@@ -1,4 +1,5 @@
-// The table of algorithms. A new one is a source file with a row, an enumerator and an entry here.
+// The table of algorithms. To add an algorithm, write a source file that ends with its row, and add
+// an enumerator and an entry here.
 #pragma once
 #include <array>
 #include <bitset>
@@ -30,7 +31,7 @@ extern const AlgorithmRow kSlicesRow;
 extern const AlgorithmRow kZeroCopyRow;
 extern const AlgorithmRow kFetchRow;
 
-/// Algorithms over links first, those through the memory of one host last.
+/// Algorithms over links come first, algorithms through the memory of one host last.
 inline constexpr std::array kAlgorithmRows = {
     &kRingRow,
     &kDoublingRow,
@@ -73,12 +74,12 @@ enum class Algorithm : std::uint8_t {
 };
 static_assert(static_cast<std::size_t>(Algorithm::kFetch) == kAlgorithms - 1);
 
-/// How the ranks of one host talk in hierarchical algorithms.
+/// The way of data within a host in a hierarchical algorithm.
 enum class Within : std::uint8_t {
   kLinks,   ///< hierarchy.hpp
   kMemory,  ///< shared_hierarchy.hpp
 };
-/// The algorithm in two levels, within hosts and between them.
+/// The hierarchical algorithm that moves data so within hosts and between them.
 constexpr Algorithm Hierarchical(Within within, Between between) {
   return static_cast<Algorithm>(static_cast<std::size_t>(Algorithm::kHierarchical) +
                                 static_cast<std::size_t>(within) * kBetweens +

@@ -27,8 +27,8 @@ Schedule BruckAllToAll(Seat seat, std::size_t count);
 ///        Programming 17 (1988).
 Schedule DisseminationBarrier(Seat seat, std::size_t count);
 
-/// The time of an all-gather, or backwards of a reduce-scatter, in which each rank holds twice as
-/// many blocks after each round.
+/// Returns the time of an all-gather in which each round doubles the blocks that a rank holds, or
+/// of the reduce-scatter that does the same backwards.
 std::uint64_t HeldDoublesNs(const CallCost& one);
 
 }  // namespace ringlet::collective

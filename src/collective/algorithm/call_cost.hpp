@@ -29,8 +29,7 @@ struct CostModel {
   bool operator==(const CostModel&) const = default;
 };
 
-/// One call among the ranks of a layout, and the times of the steps of which algorithms consist, in
-/// nanoseconds.
+/// One call on a layout. Its functions return the time of one step of an algorithm, in nanoseconds.
 class CallCost {
  public:
   /// \param one_call, ranks_layout  outlive this
@@ -39,8 +38,7 @@ class CallCost {
   const Call& call;
   const Layout& layout;
   const CostModel model;
-  /// Of a block, at most 2^40: no time is longer than that of so many bytes, and sums of times stay
-  /// within 64 bits.
+  /// The bytes of a block, at most 2^40, so that sums of times stay within 64 bits.
   const std::uint64_t bytes;
   const std::uint64_t ranks;
   const std::uint64_t hosts;
@@ -65,7 +63,7 @@ class CallCost {
   /// has a processor for it, but they take turns at the NIC of the host: a fifth of the overhead is
   /// a guess.
   std::uint64_t Together(std::uint64_t senders, std::uint64_t amount) const;
-  /// Messages at once.
+  /// A rank sends `messages` messages at once, `amount` bytes together.
   static std::uint64_t Burst(const LinkCost& link, std::uint64_t messages, std::uint64_t amount) {
     return messages == 0 ? 0 : link.latency_ns + messages * link.overhead_ns + Moving(link, amount);
   }

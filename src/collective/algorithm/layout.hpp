@@ -1,4 +1,5 @@
-// How the ranks of a communicator lie: what an algorithm knows of them.
+// The layout of a communicator: the order of its ranks, their hosts, and the memory that they
+// share. An algorithm knows nothing else of the ranks.
 #pragma once
 #include <cstddef>
 #include <vector>

@@ -34,9 +34,9 @@ Schedule RailReduce(std::span<const Rank> rail, Between between, Rank self, Rank
 /// A schedule among ranks 0 to n - 1 as one among the ranks of `rail`.
 Schedule OnRail(Schedule schedule, std::span<const Rank> rail);
 
-/// The time of all rails of a hierarchical all-reduce, between hosts alone.
+/// Returns the time that a hierarchical all-reduce on `rails` rails takes between hosts.
 std::uint64_t RailsNs(const CallCost& one, Between between, std::uint64_t rails);
-/// The same of a broadcast or a reduce from or to one rank of each host.
+/// Returns the time that a broadcast or reduce among one rank of each host takes.
 std::uint64_t RailWithRootNs(const CallCost& one, Between between);
 
 }  // namespace ringlet::collective

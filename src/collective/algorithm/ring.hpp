@@ -40,7 +40,8 @@ Schedule RingBroadcast(std::span<const Rank> order, Rank self, Rank root, std::s
 /// A pipeline that ends at the root.
 Schedule RingReduce(std::span<const Rank> order, Rank self, Rank root, std::size_t count);
 
-/// The time of such a broadcast or reduce: each hop once, and the bytes over the slowest link.
+/// Returns the time of RingBroadcast or RingReduce: each hop once, and the bytes over the slowest
+/// link.
 std::uint64_t PipelineNs(const CallCost& one);
 
 }  // namespace ringlet::collective

@@ -1,4 +1,4 @@
-// An algorithm as a row of the table in algorithm.hpp: everything that the library knows of it.
+// A row of the table of algorithms (algorithm.hpp): the names and functions of one algorithm.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,21 +14,24 @@ namespace ringlet::collective {
 /// One kind of call that an algorithm can do.
 struct AlgorithmCase {
   CallKind kind;
-  /// Whether it can on this layout. The same on all ranks.
+  /// Returns whether the algorithm can run on this layout. The result is the same on all ranks.
   bool (*fits)(const Layout& layout);
-  /// One rank's part. Pure. Null: ShmCollective runs it through the memory of one host.
+  /// Builds the parts of one rank. Pure. Null: ShmCollective runs the call through the memory of
+  /// one host.
   CallParts (*build)(const Call& call, CallPlace place, const Layout& layout) = nullptr;
-  /// The time until the last rank is done, if all begin at once, in nanoseconds. Null with `build`.
+  /// Returns the nanoseconds until the last rank is done, if all ranks begin at once. Null where
+  /// `build` is null.
   std::uint64_t (*cost)(const CallCost& one) = nullptr;
 };
 
 struct AlgorithmRow {
-  std::string_view name;  ///< as users write it
+  std::string_view name;  ///< the word that users write
   std::span<const AlgorithmCase> cases;
-  std::string_view summary = {};  ///< for `ringlet explain`; only of those through memory
+  /// Printed by `ringlet explain`; empty except for algorithms through memory.
+  std::string_view summary = {};
 };
 
-// ---- for the rows ----
+// ---- Functions from which the rows are made. ----
 
 inline bool Everywhere(const Layout&) {
   return true;
@@ -37,17 +40,17 @@ inline bool AmongHosts(const Layout& layout) {
   return layout.groups.size() > 1;
 }
 
-/// From a function of the ranks in the order of the ring.
+/// Builds a call by `schedule(order of the ring, self, count)`.
 template <auto schedule>
 CallParts OverOrder(const Call& call, CallPlace place, const Layout& layout) {
   return OnePart(schedule(layout.order, place.self, call.count));
 }
-/// The same for calls with a root.
+/// Builds a call with a root by `schedule(order of the ring, self, root, count)`.
 template <auto schedule>
 CallParts OverOrderWithRoot(const Call& call, CallPlace place, const Layout& layout) {
   return OnePart(schedule(layout.order, place.self, call.root, call.count));
 }
-/// From a function of ranks by their numbers.
+/// Builds a call by `schedule({self, ranks}, count)`, which needs no order.
 template <auto schedule>
 CallParts OverNumbers(const Call& call, CallPlace place, const Layout&) {
   return OnePart(schedule({place.self, place.ranks}, call.count));
@@ -57,11 +60,12 @@ CallParts OverNumbersWithRoot(const Call& call, CallPlace place, const Layout&) 
   return OnePart(schedule({place.self, place.ranks}, call.root, call.count));
 }
 
-/// The time to add up one block where the call reduces.
+/// Returns the time to add up one block of a reduce; 0 for other calls.
 inline std::uint64_t AddingNs(const CallCost& one) {
   return one.call.kind == CallKind::kReduce ? one.Reducing(one.bytes) : 0;
 }
-/// The same of a reduce-scatter, which adds up a block of each other rank.
+/// Returns the time in which a reduce-scatter adds up a block of each other rank; 0 for other
+/// calls.
 inline std::uint64_t AddingBlocksNs(const CallCost& one) {
   return one.call.kind == CallKind::kReduceScatter ? (one.ranks - 1) * one.Reducing(one.bytes) : 0;
 }

@@ -1,4 +1,4 @@
-// The parts of a communicator from which transport::Connect makes links.
+// Makes the request from which transport::Connect makes the links of a communicator.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The exchange by which every rank learns the places of all ranks.
+// Exchanges the places of all ranks among all ranks.
 #pragma once
 #include <vector>
 

@@ -329,8 +329,9 @@ class Communicator {
   bool profiles_ = false;                 // there is a profiler, which has not refused
   std::unique_ptr<TunerSession> tuning_;  // null: none is asked
   std::optional<RankFault> fault_;        // of this rank
-  /// Why an operation of this rank failed. The control network knows it too, but learns it from its
-  /// service thread, which may be late: the engine takes no further call meanwhile.
+  /// The error with which an operation of this rank failed. Calls return it until the service
+  /// thread, which may be late, has failed the control network: the engine cannot take another
+  /// call.
   std::optional<Error> concluded_;
   std::uint64_t shortages_ = 0;  // of the process, when the communicator was formed
   std::uint64_t sequence_ = 0;   // collectives begun

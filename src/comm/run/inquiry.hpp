@@ -1,4 +1,4 @@
-// Why an operation stands still: asks the ranks for which it waits, and names the cause.
+// Finds out why an operation stands still: asks the ranks for which it waits, and names the cause.
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -141,7 +141,7 @@ Result<std::unique_ptr<Link>> InprocTransport::Make(const Neighbour& peer,
   return MakeInprocLink(std::move(channel), parts_.self, peer.rank, peer.host, parts_.rts->sizes);
 }
 
-// A rank that was promised a link and does not get it hears so at once.
+// The peer then fails at once instead of waiting for its time limit.
 void InprocTransport::Withdraw(const Neighbour& peer) {
   parts_.exchange.Withdraw(PairWith(peer));
 }

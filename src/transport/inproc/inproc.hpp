@@ -77,7 +77,7 @@ class InprocExchange {
 std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Rank self, Rank peer,
                                      const std::string& peer_host, const RtsSizes& offers = {});
 
-/// Why the ranks cannot be linked within their process; empty: they can.
+/// Returns why the ranks cannot be linked within one process; empty if they can.
 inline std::string InprocObstacle(const Neighbour& self, const Neighbour& peer) {
   return self.process_hash == peer.process_hash ? "" : "it is another process";
 }

@@ -55,7 +55,7 @@ struct PeerConnection {
   os::Fd socket;
 };
 
-/// One rank's end of all links of one kind. Belongs to the rank's thread.
+/// Makes the links of one kind for one rank. Only the thread of the rank uses it.
 class Transport {
  public:
   Transport() = default;
@@ -63,23 +63,23 @@ class Transport {
   Transport& operator=(const Transport&) = delete;
   virtual ~Transport() = default;
 
-  /// Links to these peers will be made. Called before Invite and Make.
+  /// Reserves what the links to these peers need. Called before Invite and Make.
   /// Errors  kUnsupported  there is no room for them
   virtual Status Expect(std::span<const Neighbour* const> peers) = 0;
-  /// Connections that a link takes; 0: the ranks meet within their process.
+  /// The number of connections that a link takes; 0: the ranks meet within their process.
   virtual std::uint32_t lines() const { return 1; }
-  /// Errors  kSystem  no descriptors left
+  /// Makes the offer for one connection to `peer`. Errors  kSystem  no descriptors left
   virtual Result<LineOffer> Invite(const Neighbour& peer) = 0;
   /// Blocks until a peer that is met without a connection has come. Errors  kTimeout, kAborted
   virtual Status Await(const Neighbour&, Instant, const std::stop_token&) { return Ok(); }
+  /// Makes the link; null if the peer is met without a connection and has not come.
   /// \param met  lines() connections to the peer
-  /// Null: the peer, which is met without a connection, has not come.
   virtual Result<std::unique_ptr<Link>> Make(const Neighbour& peer,
                                              std::span<PeerConnection> met) = 0;
   /// Blocks until the peers can be written to. \param links  of this kind. Errors  kTimeout,
   /// kAborted
   virtual Status AwaitOpen(std::span<Link* const>, Instant, const std::stop_token&) { return Ok(); }
-  /// Has the peer fail if it still waits for this rank; does nothing once the link is made.
+  /// Makes the peer fail if it still waits for this rank. Does nothing once the link is made.
   virtual void Withdraw(const Neighbour&) {}
 };
 

@@ -43,7 +43,7 @@ struct ShmLinkParts {
 ///         kSystem    no descriptors or no address space left
 Result<std::unique_ptr<Link>> MakeShmLink(ShmLinkParts parts, DoorbellWaiter& waiter);
 
-/// Why the ranks cannot be linked through memory; empty: they can.
+/// Returns why the ranks cannot be linked through memory; empty if they can.
 std::string ShmObstacle(const Neighbour& self, const Neighbour& peer);
 
 struct ShmTransportParts {

@@ -145,8 +145,8 @@ Status Connector::ChoosePeerRoutes() {
   return Ok();
 }
 
-// Pipes of the segment for ranks of this host, those that may be wanted later too. Memory that is
-// not touched costs nothing but addresses.
+// Counts the pipes for all ranks of this host, also for links that may be wanted later. Memory that
+// is not touched costs only addresses.
 std::uint32_t Connector::PipesForLater() const {
   std::set<Rank> counted = {request_.self.rank};
   for (const auto* list : {&request_.peers, &request_.later})
@@ -183,7 +183,7 @@ void Connector::UseReserveOf(Links& links) {
   reserve_ = &links.reserve();
 }
 
-// Each transport hears at once of all peers that it is to reach.
+// Passes each transport all peers that it is to reach at once.
 Status Connector::Expect() {
   for (std::size_t i = 0; i < kTransportRows.size(); ++i) {
     const auto choice = static_cast<LinkChoice>(i);

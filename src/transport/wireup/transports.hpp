@@ -1,4 +1,5 @@
-// The table of transports. A new one is a folder with a class like Transport, and a row here.
+// The table of transports. To add a transport, write a folder with a subclass of Transport, and add
+// a row here.
 #pragma once
 #include <array>
 #include <memory>
@@ -25,8 +26,8 @@ struct TransportParts {
 
 struct TransportRow {
   std::string_view name;
-  bool within_host = false;  ///< kAuto takes the first of these that can, else the network's
-  /// Why two ranks cannot be linked so; empty: they can. Pure, and the same on both ranks.
+  bool within_host = false;  ///< kAuto prefers these to the transport of the network
+  /// Returns why two ranks cannot be linked so; empty if they can. Pure; equal on both ranks.
   std::string (*obstacle)(const Neighbour& self, const Neighbour& peer);
   Result<std::unique_ptr<Transport>> (*make)(const TransportParts& parts);
 };
@@ -36,7 +37,7 @@ std::unique_ptr<Transport> Owned(Parts parts) {
   return std::make_unique<Kind>(std::move(parts));
 }
 
-/// Of connections over TCP: the higher rank is called.
+/// The lower rank dials the higher rank, which needs an address.
 inline std::string TcpObstacle(const Neighbour& self, const Neighbour& peer) {
   const Neighbour& called = self.rank < peer.rank ? peer : self;
   return called.tcp.empty() ? Named(called) + " has no TCP address" : "";
