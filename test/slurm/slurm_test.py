@@ -99,10 +99,13 @@ class Slurm(unittest.TestCase):
         if left or cls.cluster.folder.exists():
             raise AssertionError(f"the cluster has left processes {left}, or its folder {cls.cluster.folder}")
 
-    def srun(self, *words, **settings):
-        """What each rank of RANK found, by rank."""
+    def need_pytorch(self):
         if not PYTHON.exists():
             self.skipTest(f"there is no {PYTHON}: ./ringlet.sh test makes it where PyTorch can be had")
+
+    def srun(self, *words, **settings):
+        """What each rank of RANK found, by rank."""
+        self.need_pytorch()
         ran = self.cluster.run("srun", *words, PYTHON, "-c", RANK, **settings)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         found = [json.loads(line.partition(" ")[2]) for line in ran.stdout.splitlines() if line.startswith("FOUND ")]
@@ -146,6 +149,7 @@ class Slurm(unittest.TestCase):
         self.assertEqual({each["MASTER_ADDR"] for each in found}, {"10.77.0.11"})
 
     def test_ranks_in_an_order_of_the_callers(self):
+        self.need_pytorch()
         order = self.cluster.folder / "order"
         order.write_text("a02\na01\na02\n")
         ran = self.cluster.run("srun", "-m", "arbitrary", "-n3", PYTHON, "-c", RANK, SLURM_HOSTFILE=str(order))
@@ -155,7 +159,7 @@ class Slurm(unittest.TestCase):
         self.check(found, ["a02", "a01", "a02"])
 
     def test_steps_of_a_batch_script_at_one_time(self):
-        self.srun("-n1")  # skips without PyTorch
+        self.need_pytorch()
         script = self.cluster.folder / "script"
         program = self.cluster.folder / "rank.py"
         program.write_text(RANK)
