@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "os/process/forks.hpp"
+#include "os/process/per_thread.hpp"
 #include "stream/current_device.hpp"
 
 namespace ringlet::stream {
@@ -35,7 +36,7 @@ struct StreamsOfThread {
     for (const auto& [device, handle] : by_device) table->Abandon(handle);
   }
 };
-thread_local StreamsOfThread streams_of_thread;
+os::PerThread<StreamsOfThread> streams_of_threads;
 
 // Threads that have ended are joined before the program ends.
 struct LastReap {
@@ -105,7 +106,7 @@ StreamRef StreamTable::LegacyOf(int device) {
 }
 
 StreamRef StreamTable::PerThread() {
-  StreamsOfThread& mine = streams_of_thread;
+  StreamsOfThread& mine = streams_of_threads.Get();
   if (mine.table != this) {
     mine.table = this;
     mine.by_device.clear();

@@ -93,17 +93,19 @@ int Guard(const std::string& where, bool may_refuse, Page& page, Body body) {
     return kExitFailed;
   };
   try {
-    body();
-    return kExitPassed;
-  } catch (const Failure& failure) {
-    page.Tell(where + failure.what());
-    return kExitFailed;
-  } catch (const Refusal& refusal) {
-    return refuse(refusal.what());
-  } catch (const std::system_error& error) {
-    return refuse(fmt::format("no thread for the oracle itself: {}", error.what()));
+    try {
+      body();
+      return kExitPassed;
+    } catch (const Failure& failure) {
+      page.Tell(where + failure.what());
+      return kExitFailed;
+    } catch (const Refusal& refusal) {
+      return refuse(refusal.what());
+    } catch (const std::system_error& error) {
+      return refuse(fmt::format("no thread for the oracle itself: {}", error.what()));
+    }
   } catch (const std::bad_alloc&) {
-    page.Refuse(where + "no memory for the oracle's own buffers");
+    page.Refuse("no memory for the oracle's own buffers and texts");
     return kExitRefused;
   }
 }
@@ -583,17 +585,17 @@ class Actor {
       if (!parts.empty()) calls[call.comm].push_back(call);
       for (const Part& part : parts) MakeToolsApart(*part.member, call.comm);
     }
-    const auto run = [&](int comm, const std::vector<Call>& its) {
+    const auto run = [&](const std::vector<Call>& its, const std::string& where) {
       const auto tools = [](Member& member, int of) { return member.apart.at(of).get(); };
-      const int code =
-          Guard(fmt::format(
-                    "world rank {}, the thread of communicator {}: ", members_.front().world, comm),
-                may_refuse_, page_, [&] { Run(step, its, tools); });
+      const int code = Guard(where, may_refuse_, page_, [&] { Run(step, its, tools); });
       if (code != kExitPassed) _exit(code);  // the other threads of this process wait in vain
     };
     std::vector<std::thread> threads;
     const int code = Guard("", may_refuse_, page_, [&] {
-      for (const auto& [comm, its] : calls) threads.emplace_back(run, comm, std::cref(its));
+      for (const auto& [comm, its] : calls)
+        threads.emplace_back(run, std::cref(its),
+                             fmt::format("world rank {}, the thread of communicator {}: ",
+                                         members_.front().world, comm));
     });
     if (code != kExitPassed) _exit(code);
     for (std::thread& thread : threads) thread.join();

@@ -136,8 +136,8 @@ TEST(Communicator, AResetLinkIsNotTakenForTheEndOfARank) {
            });
 }
 
-// Ranks 0 and 2 have no link when the communicator is formed. Nobody sends to the other two, so that
-// their calls last until they hear the reason.
+// Ranks 0 and 2 have no link when the communicator is formed. Ranks 1 and 3 both receive, so that
+// their calls last until the reason arrives.
 TEST(Communicator, ARankThatLacksDescriptorsForALinkGivesTheReasonToTheOthers) {
   for (const char* links : {"shm", "tcp"}) {
     std::promise<void> done;

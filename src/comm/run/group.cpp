@@ -7,6 +7,7 @@
 #include "collective/call/run.hpp"
 #include "os/clock.hpp"
 #include "os/net/poll.hpp"
+#include "os/process/per_thread.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -134,7 +135,8 @@ bool AreMessagesOfOne(const std::vector<GroupedCall>& calls) {
 }
 
 Status RunMessages(const std::vector<GroupedCall>& calls) {
-  thread_local std::vector<Transfer> transfers;  // kept: new memory costs as much as a message
+  static os::PerThread<std::vector<Transfer>> kept;  // new memory costs as much as a message
+  std::vector<Transfer>& transfers = kept.Get();
   transfers.clear();
   for (const GroupedCall& call : calls) transfers.push_back(std::get<Transfer>(call.work));
   return calls.front().communicator->Run(transfers);

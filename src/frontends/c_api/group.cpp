@@ -12,6 +12,7 @@
 #include "comm/service/thread.hpp"
 #include "frontends/c_api/stream_call.hpp"
 #include "os/fs/gpu_driver.hpp"
+#include "os/process/per_thread.hpp"
 #include "stream/current_device.hpp"
 
 namespace ringlet::c_api {
@@ -45,15 +46,18 @@ struct Group {
   std::vector<Streamed> streamed;
   comm::ForkGuard fork_guard;
 };
-thread_local Group group;
+os::PerThread<Group> groups;
 
-/// Whether the calls of this thread are collected. A child of fork() does not continue the group of
-/// its parent, whose communicators it must leave alone.
-bool IsCollecting() {
-  if (group.depth == 0 || group.fork_guard.IsHere()) [[likely]]
-    return group.depth > 0;
-  new Group(std::exchange(group, Group{}));
-  return false;
+/// The group that collects the calls of this thread; null: they run at once. A child of fork() does
+/// not continue the group of its parent, whose communicators it must leave alone.
+Group* CollectingGroup() {
+  Group* const group = groups.Find();
+  if (!group || group->depth == 0) [[likely]]
+    return nullptr;
+  if (group->fork_guard.IsHere()) [[likely]]
+    return group;
+  new Group(std::exchange(*group, Group{}));
+  return nullptr;
 }
 
 /// Data between hosts are not encrypted: who has asked for that gets no such communicator.
@@ -161,14 +165,15 @@ Result<StreamCall> StreamCallOf(CallJob job) {
 Result<bool> SubmitToStream(CallJob job) {
   const bool blocking = job.held.options.blocking;
   RINGLET_TRY_ASSIGN(StreamCall call, StreamCallOf(std::move(job)));
-  if (!IsCollecting()) {
+  Group* const group = CollectingGroup();
+  if (!group) {
     std::vector<StreamCall> calls;
     calls.push_back(std::move(call));
     RINGLET_TRY(IssueCalls(std::move(calls)));
     return !blocking;
   }
   RINGLET_TRY(CheckStream(call.stream));
-  group.streamed.push_back({group.calls.size(), std::move(call), blocking});
+  group->streamed.push_back({group->calls.size(), std::move(call), blocking});
   return false;
 }
 
@@ -279,23 +284,24 @@ Result<bool> SubmitInit(InitJob job) {
       return form(abort);
     };
   }
+  Group* const group = CollectingGroup();
   if (!job.options.blocking) {
     auto forming = std::make_shared<Forming>(std::move(job.form));
     const ncclComm_t handle = *job.out =
         job.gives_one ? ExportForming(forming, job.options) : nullptr;
     Occupy(job.parent, forming);
-    if (!IsCollecting()) {
+    if (!group) {
       BeginForming(*forming);
     } else {
-      group.begun.push_back({std::move(forming), handle, job.out});
+      group->begun.push_back({std::move(forming), handle, job.out});
     }
     return true;
   }
-  if (!IsCollecting()) {
+  if (!group) {
     RINGLET_TRY(RunInits({std::move(job)}));
     return false;
   }
-  group.inits.push_back(std::move(job));
+  group->inits.push_back(std::move(job));
   return false;
 }
 
@@ -305,10 +311,10 @@ Result<bool> SubmitCall(CallJob job) {
   if (stream::IsStream(job.stream)) return SubmitToStream(std::move(job));
   if (job.held.has_issued && job.held.options.blocking) RINGLET_TRY(AwaitIssued(job.handle));
   comm::GroupedCall call{std::move(job.held.communicator), std::move(job.work)};
-  if (IsCollecting()) {
-    if (begins) group.begins.push_back({group.calls.size(), begins});
-    group.calls.push_back(std::move(call));
-    if (!job.held.options.blocking) group.unblocked.push_back(job.handle);
+  if (Group* const group = CollectingGroup()) {
+    if (begins) group->begins.push_back({group->calls.size(), begins});
+    group->calls.push_back(std::move(call));
+    if (!job.held.options.blocking) group->unblocked.push_back(job.handle);
     return false;
   }
   RINGLET_TRY(RecordBegin(begins));
@@ -319,7 +325,7 @@ Result<bool> SubmitCall(CallJob job) {
 
 Result<bool> SubmitCollective(ncclComm_t handle, const Held& held, const collective::Call& call,
                               cudaStream_t stream, cudaEvent_t begins) {
-  const bool at_once = !IsCollecting() && begins == nullptr && held.options.blocking;
+  const bool at_once = !CollectingGroup() && begins == nullptr && held.options.blocking;
   if (!at_once || stream::IsStream(stream)) [[unlikely]]
     return SubmitCall({handle, held, call, stream, begins});
   if (held.has_issued) RINGLET_TRY(AwaitIssued(handle));
@@ -328,27 +334,33 @@ Result<bool> SubmitCollective(ncclComm_t handle, const Held& held, const collect
 }
 
 void StartGroup() {
-  if (!IsCollecting()) group.fork_guard = {};
+  Group* const open = CollectingGroup();
+  Group& group = open ? *open : groups.Get();
+  if (!open) group.fork_guard = {};
   ++group.depth;
 }
 
 void SpoilGroup(const Error& error) {
-  if (IsCollecting() && !group.spoiled) group.spoiled = error;
+  Group* const group = groups.Find();  // CollectingGroup may need memory
+  const bool collects = group && group->depth > 0 && group->fork_guard.IsHere();
+  if (collects && !group->spoiled) group->spoiled = error;
 }
 
 Status DropGroup(const Error& why) {
-  if (!IsCollecting())
+  Group* const group = CollectingGroup();
+  if (!group)
     return Error{Code::kUnsupported, "ncclGroupSimulateEnd without ncclGroupStart on this thread"};
   SpoilGroup(why);
-  if (--group.depth == 0) Withdraw(std::exchange(group, Group{}));
+  if (--group->depth == 0) Withdraw(std::exchange(*group, Group{}));
   return Ok();
 }
 
 Result<bool> EndGroup() {
-  if (!IsCollecting())
+  Group* const group = CollectingGroup();
+  if (!group)
     return Error{Code::kUnsupported, "ncclGroupEnd without ncclGroupStart on this thread"};
-  if (--group.depth > 0) return false;
-  Group collected = std::exchange(group, Group{});
+  if (--group->depth > 0) return false;
+  Group collected = std::exchange(*group, Group{});
   const bool forms = !collected.inits.empty() || !collected.begun.empty();
   const bool runs = !collected.calls.empty() || !collected.streamed.empty();
   if (collected.spoiled || (forms && runs)) Withdraw(collected);

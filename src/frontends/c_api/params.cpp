@@ -11,6 +11,7 @@
 #include "base/settings/setting_table.hpp"
 #include "frontends/c_api/handle/guard.hpp"
 #include "frontends/c_api/handle/options.hpp"
+#include "os/process/per_thread.hpp"
 
 namespace ringlet::c_api {
 namespace {
@@ -86,7 +87,8 @@ Result<std::string> TextOf(const SettingSpec& spec) {
 }
 
 Status GetText(ncclParamHandle_t handle, const char** out) {
-  thread_local std::string given;
+  static os::PerThread<std::string> texts;
+  std::string& given = texts.Get();
   RINGLET_TRY(RequireNonNull(out, "out"));
   RINGLET_TRY_ASSIGN(const SettingSpec* spec, SettingOf(handle));
   RINGLET_TRY_ASSIGN(given, TextOf(*spec));
@@ -111,7 +113,8 @@ Status GetBytes(ncclParamHandle_t handle, void* out, int bytes_max, int* bytes) 
 }
 
 Status GetByKey(const char* key, const char** value, int* bytes) {
-  thread_local std::string given;
+  static os::PerThread<std::string> texts;
+  std::string& given = texts.Get();
   RINGLET_TRY(RequireNonNull(value, "value"));
   RINGLET_TRY(RequireNonNull(bytes, "valueLen"));
   RINGLET_TRY_ASSIGN(const SettingSpec* spec, SettingNamed(key));
@@ -131,7 +134,8 @@ std::vector<std::string> Keys() {
 
 Status ListKeys(const char*** table, int* count) {
   static const std::vector<std::string> keys = Keys();
-  thread_local std::vector<const char*> given;
+  static os::PerThread<std::vector<const char*>> tables;
+  std::vector<const char*>& given = tables.Get();
   RINGLET_TRY(RequireNonNull(table, "table"));
   RINGLET_TRY(RequireNonNull(count, "tableLen"));
   given.clear();

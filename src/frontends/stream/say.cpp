@@ -4,24 +4,30 @@
 
 #include <utility>
 
+#include "os/process/per_thread.hpp"
+
 namespace ringlet::stream_api {
 namespace {
 
-thread_local std::string last_message;
-thread_local std::string shown;
+struct ThreadTexts {
+  std::string last_message;
+  std::string shown;
+};
+os::PerThread<ThreadTexts> texts_of_threads;
 
 }  // namespace
 
 ringletResult_t Keep(const stream::Answer& answer) {
-  if (!answer.why.empty()) last_message = answer.why;
+  if (!answer.why.empty()) texts_of_threads.Get().last_message = answer.why;
   return answer.code;
 }
 
 const char* LastMessage() {
-  return Show(last_message);
+  return Show(texts_of_threads.Get().last_message);
 }
 
 const char* Show(std::string text) {
+  std::string& shown = texts_of_threads.Get().shown;
   shown = std::move(text);
   return shown.c_str();
 }

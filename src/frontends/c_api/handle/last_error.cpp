@@ -4,6 +4,7 @@
 #include <new>
 
 #include "comm/service/fork_guard.hpp"
+#include "os/process/per_thread.hpp"
 
 namespace ringlet::c_api {
 namespace {
@@ -17,8 +18,11 @@ ProcessError& ErrorOfProcess() {
   static comm::PerProcess<ProcessError> its;
   return its.Here();
 }
-thread_local std::string of_thread;
-thread_local std::string shown;
+struct ThreadError {
+  std::string message;
+  std::string shown;
+};
+os::PerThread<ThreadError> errors_of_threads;
 
 }  // namespace
 
@@ -36,7 +40,7 @@ ncclResult_t ToResult(Code code) {
 }
 
 void Remember(const Error& error) {
-  of_thread = error.message;
+  errors_of_threads.Get().message = error.message;
   ProcessError& its = ErrorOfProcess();
   const std::lock_guard lock(its.mutex);
   its.message = error.message;
@@ -44,17 +48,18 @@ void Remember(const Error& error) {
 
 const char* LastError() {
   try {
-    if (!of_thread.empty()) {
-      shown = of_thread;
+    auto& [message, shown] = errors_of_threads.Get();
+    if (!message.empty()) {
+      shown = message;
     } else {
       ProcessError& its = ErrorOfProcess();
       const std::lock_guard lock(its.mutex);
       shown = its.message;
     }
+    return shown.c_str();
   } catch (const std::bad_alloc&) {
     return "out of memory";
   }
-  return shown.c_str();
 }
 
 }  // namespace ringlet::c_api
