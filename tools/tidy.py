@@ -33,7 +33,7 @@ LAYERS = {
     "plan": ("channels routes packing search policy tuning gpus", "base topology"),
     "transport": ("link arena shm tcp ofi inproc wireup", "base os"),
     "collective": ("reduce call exec algorithm select shm", "base plan transport"),
-    "comm": ("peers plugin service process control machine run establish",
+    "comm": ("peers plugin service process control machine backend run establish",
              "base os watch rendezvous bootstrap discovery topology plan transport collective"),
     # Host streams order functions; they do not depend on communicators.
     "stream": (".", "base os"),

@@ -291,11 +291,11 @@ std::string MessageComplaint(Communicator& communicator, Prng& prng) {
   const std::byte fill{static_cast<unsigned char>(prng.Below(256))};
   Bytes data(count, self == from ? fill : std::byte{0});
   if (self == from) {
-    const Status sent = communicator.Send(to, data, count, DataType::kUint8);
+    const Status sent = Send(communicator, to, data, count, DataType::kUint8);
     return sent.ok() ? "" : sent.error().message;
   }
   if (self != to) return "";
-  const Status received = communicator.Receive(from, data, count, DataType::kUint8);
+  const Status received = Receive(communicator, from, data, count, DataType::kUint8);
   if (!received.ok()) return received.error().message;
   return data == Bytes(count, fill) ? "" : "a message is wrong";
 }
@@ -314,7 +314,7 @@ void RunAnything(std::string_view kind, std::uint64_t seed, std::size_t operatio
             Prng prng(seed + which);  // the same on all ranks
             for (std::size_t i = 0; i < operations / kCommunicators; ++i) {
               if (prng.Chance(0.05)) {
-                ASSERT_TRUE((*formed)->Barrier().ok());
+                ASSERT_TRUE(Barrier(**formed).ok());
               } else if (prng.Chance(0.2)) {
                 ASSERT_EQ(MessageComplaint(**formed, prng), "") << "operation " << i;
               } else {

@@ -107,7 +107,7 @@ void Play(const Scene& scene, const char* links) {
         if (rank != scene.victim) {
           EXPECT_THAT(end.error().message, testing::HasSubstr(named)) << "said to rank " << rank;
         }
-        EXPECT_FALSE((*formed)->Barrier().ok()) << "after its end";
+        EXPECT_FALSE(Barrier(**formed).ok()) << "after its end";
       });
 }
 

@@ -228,7 +228,7 @@ void RunAll(std::uint32_t ranks, EnvMap environment, bool registered = false) {
     if (!registered) return AllComplaints(**communicator, memory);
     const auto room = (*process)->heap().Allocate(memory.size());
     if (!room.ok()) return room.error().message;
-    const auto handle = (*communicator)->Register({*room, memory.size()});
+    const auto handle = (*communicator)->one_sided().Register({*room, memory.size()});
     if (!handle.ok()) return handle.error().message;
     return AllComplaints(**communicator, {*room, memory.size()});
   });
@@ -305,7 +305,7 @@ TEST(ForkedRanks, ThatAreKilledAreMissedWhileTheirChildrenLive) {
       if (!process.ok()) return process.error().message;
       auto communicator = seat.Establish(*process);
       if (!communicator.ok()) return communicator.error().message;
-      if (const Status met = (*communicator)->Barrier(); !met.ok()) return met.error().message;
+      if (const Status met = Barrier(**communicator); !met.ok()) return met.error().message;
       if (seat.rank == kKilled) {
         int runs[2];
         char word = 'r';
@@ -317,7 +317,7 @@ TEST(ForkedRanks, ThatAreKilledAreMissedWhileTheirChildrenLive) {
         if (::read(runs[0], &word, 1) != 1) return "no child";
         ::_exit(0);  // as if it were killed: it says no word
       }
-      const Status missed = (*communicator)->Barrier();
+      const Status missed = Barrier(**communicator);
       if (missed.ok()) return "the barrier succeeded without rank 1";
       const bool named = missed.error().message.find("rank 1 (") != std::string::npos;
       const bool lost = missed.error().code == Code::kPeerLost;

@@ -58,7 +58,7 @@ TEST_P(Leaves, AndIsNamedByARankThatWaitsForItsMessage) {
       return;
     }
     Bytes data(8);
-    const Status status = (*formed)->Receive(Rank{3}, data, data.size(), DataType::kUint8);
+    const Status status = Receive(**formed, Rank{3}, data, data.size(), DataType::kUint8);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, Code::kPeerLost);
     EXPECT_THAT(status.error().message,
@@ -79,7 +79,7 @@ TEST_P(Leaves, AfterWhichWhatItGaveIsStillThere) {
       const bool small = count == 1;  // the root need not wait for any rank
       if (rank != 1 && small) gone.arrive_and_wait();
       const Status status =
-          (*formed)->Broadcast({.input = bytes, .output = bytes, .count = count, .root = Rank{1}});
+          Broadcast(**formed, {.input = bytes, .output = bytes, .count = count, .root = Rank{1}});
       EXPECT_TRUE(status.ok()) << status.error().message;
       EXPECT_EQ(data, std::vector<float>(count, 5.0f));
       formed->reset();

@@ -40,7 +40,7 @@ class Place {
     if (prng.Chance(0.3)) Leave();
     if (shared_ == nullptr && prng.Chance(0.7)) shared_ = process_.heap().Allocate(Room()).value();
     if (shared_ != nullptr && !registration_ && prng.Chance(0.7))
-      registration_ = communicator_.Register({shared_, Room()}).value();
+      registration_ = communicator_.one_sided().Register({shared_, Room()}).value();
     at_ = prng.Below(100);
   }
   std::span<std::byte> bytes() {
@@ -53,7 +53,7 @@ class Place {
   static constexpr std::size_t Room() { return kBytesMax + 100; }
   void Leave() {
     if (registration_) {
-      EXPECT_TRUE(communicator_.Deregister(*registration_).ok());
+      EXPECT_TRUE(communicator_.one_sided().Deregister(*registration_).ok());
     }
     registration_.reset();
     if (shared_ != nullptr) {

@@ -256,7 +256,7 @@ TEST_F(SettingEffect, TIMEOUT) {
   RunRanks(2, {{"RINGLET_TIMEOUT", "0.2"}}, [&](std::uint32_t rank, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     if (rank == 1) return failed.wait();
-    const Status status = (*formed)->Barrier();
+    const Status status = Barrier(**formed);
     failed.count_down();
     ASSERT_FALSE(status.ok());
     EXPECT_THAT(status.error().message, AllOf(HasSubstr("200 ms"), HasSubstr("rank 1")));
@@ -274,7 +274,7 @@ float SumInOrder(const EnvMap& environment) {
     const float mine[] = {1e8f, 1, -1e8f, 1};
     std::vector<float> data(kCount, mine[rank]);
     const auto bytes = std::as_writable_bytes(std::span(data));
-    EXPECT_TRUE((*formed)->AllReduce({.input = bytes, .output = bytes, .count = kCount}).ok());
+    EXPECT_TRUE(AllReduce(**formed, {.input = bytes, .output = bytes, .count = kCount}).ok());
     if (rank == 0) sum = data.back();
   });
   return sum;
@@ -304,8 +304,9 @@ TEST_F(SettingEffect, WAIT) {
 TEST_F(SettingEffect, MACHINE) {
   const auto nodes = [&](const EnvMap& environment) {
     return OfRankZero(1, environment, [](Communicator& communicator) {
-      return communicator.machine() ? std::to_string(communicator.machine()->gpus().nodes.size())
-                                    : "none";
+      return communicator.backend().machine()
+                 ? std::to_string(communicator.backend().machine()->gpus().nodes.size())
+                 : "none";
     });
   };
   EXPECT_EQ(nodes({}), "none");

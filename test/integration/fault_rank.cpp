@@ -46,6 +46,7 @@
 #include "base/value/text.hpp"
 #include "comm/establish/establish.hpp"
 #include "comm/establish/split.hpp"
+#include "comm/run/calls.hpp"
 #include "os/process/env.hpp"
 #include "rendezvous/invitation.hpp"
 
@@ -179,7 +180,7 @@ Status TakePart(const std::shared_ptr<comm::Process>& process, const Part& part)
   if (part.registered) {
     const std::size_t bytes = 2 * part.size * part.count * sizeof(float);
     RINGLET_TRY_ASSIGN(std::byte* const memory, process->heap().Allocate(bytes));
-    RINGLET_TRY(communicator->Register({memory, bytes}));
+    RINGLET_TRY(communicator->one_sided().Register({memory, bytes}));
     buffers.all = {reinterpret_cast<float*>(memory), bytes / sizeof(float)};
   }
   const Status status = Operate(*communicator, part, buffers);
@@ -327,8 +328,8 @@ Result<std::unique_ptr<comm::Communicator>> FormAnother(
     RINGLET_TRY_ASSIGN(id, comm::CreateUniqueId(process));
   }
   const auto bytes = std::as_writable_bytes(std::span(id.bytes));
-  RINGLET_TRY(first.Broadcast(
-      {.input = bytes, .output = bytes, .count = bytes.size(), .type = DataType::kUint8}));
+  RINGLET_TRY(Broadcast(
+      first, {.input = bytes, .output = bytes, .count = bytes.size(), .type = DataType::kUint8}));
   const comm::Config config{.id = id,
                             .rank = Index(self.rank),
                             .size = self.size,
@@ -337,9 +338,9 @@ Result<std::unique_ptr<comm::Communicator>> FormAnother(
                             .timeout = {}};
   RINGLET_TRY_ASSIGN(auto another, comm::Establish(process, config, {}));
   std::vector<float> in(1000, static_cast<float>(Index(self.rank) + 1)), out(in.size());
-  RINGLET_TRY(another->AllReduce({.input = std::as_bytes(std::span(in)),
-                                  .output = std::as_writable_bytes(std::span(out)),
-                                  .count = in.size()}));
+  RINGLET_TRY(AllReduce(*another, {.input = std::as_bytes(std::span(in)),
+                                   .output = std::as_writable_bytes(std::span(out)),
+                                   .count = in.size()}));
   if (out.back() != static_cast<float>(self.size * (self.size + 1) / 2))
     return Error{Code::kProtocol, "a wrong sum"};
   return another;
@@ -383,7 +384,7 @@ Status Many(const std::vector<std::string>& words) {
                             .init_timeout = {},
                             .timeout = {}};
   RINGLET_TRY_ASSIGN(const auto first, comm::Establish(process, config, {}));
-  RINGLET_TRY(first->Barrier());  // it has made all that it will
+  RINGLET_TRY(Barrier(*first));  // it has made all that it will
   const std::int64_t descriptors = HeldNow().descriptors;
   // The memory that the first others leave is kept for good: tables, caches of the allocator.
   constexpr std::uint64_t kWarm = 20;
@@ -401,7 +402,7 @@ Status Many(const std::vector<std::string>& words) {
   Say(fmt::format("LEFT {} descriptors, {} mappings, {} bytes",
                   after.descriptors - before.descriptors, after.mappings - before.mappings,
                   after.heap_bytes - before.heap_bytes));
-  RINGLET_TRY(first->Barrier());
+  RINGLET_TRY(Barrier(*first));
   Say("DONE");
   AwaitEndOfInput();
   return Ok();

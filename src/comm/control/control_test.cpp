@@ -287,7 +287,7 @@ TEST_P(ControlOver, RanksOnSeveralServiceThreadsAreOneCommunicator) {
           ASSERT_TRUE(message.ok()) << message.error().message;
           EXPECT_EQ(Reader(*message).U32(), Index(before));
         }
-        ASSERT_TRUE((*communicator)->Barrier().ok());
+        ASSERT_TRUE(Barrier(**communicator).ok());
         if (rank == 4) control.Fail(Error{Code::kSystem, "rank 4 has no memory left"});
         const auto failure = control.AwaitFailure(std::chrono::seconds(20));
         ASSERT_TRUE(failure.has_value());

@@ -46,7 +46,7 @@ TEST(Watching, ATraceCanBeTakenAtAnyTime) {
   const auto process_of = [&](std::uint32_t) { return process; };
   std::latch called(2), looked(2);
   RunRanks(2, process_of, [&](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
-    EXPECT_TRUE(formed.ok() && SumOfRanks(**formed, 2).ok() && (*formed)->Barrier().ok());
+    EXPECT_TRUE(formed.ok() && SumOfRanks(**formed, 2).ok() && Barrier(**formed).ok());
     called.arrive_and_wait();
     std::vector<watch::RankTrace> traces;
     for (const auto& watched : process->watched()) traces.push_back(watched->Trace("request"));

@@ -1,9 +1,9 @@
 #include "comm/establish/establish.hpp"
 
+#include "comm/backend/host_memory.hpp"
 #include "comm/establish/renumber.hpp"
 #include "comm/establish/root.hpp"
 #include "comm/establish/stages.hpp"
-#include "comm/run/host_memory.hpp"
 #include "plan/search/search.hpp"
 #include "plan/tuning/user_limits.hpp"
 

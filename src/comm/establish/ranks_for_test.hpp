@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/establish/establish.hpp"
+#include "comm/run/calls.hpp"
 
 namespace ringlet::comm {
 
@@ -62,9 +63,9 @@ inline Status SumOfRanks(Communicator& communicator, std::size_t count) {
   const std::uint32_t size = communicator.identity().size;
   std::vector<float> in(count, static_cast<float>(Index(communicator.identity().rank) + 1)),
       out(count);
-  RINGLET_TRY(communicator.AllReduce({.input = std::as_bytes(std::span(in)),
-                                      .output = std::as_writable_bytes(std::span(out)),
-                                      .count = count}));
+  RINGLET_TRY(AllReduce(communicator, {.input = std::as_bytes(std::span(in)),
+                                       .output = std::as_writable_bytes(std::span(out)),
+                                       .count = count}));
   for (const float value : out)
     if (value != static_cast<float>(size * (size + 1) / 2))
       return Error{Code::kProtocol, "a wrong sum"};

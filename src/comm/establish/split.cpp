@@ -98,7 +98,7 @@ Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<
     if (!revived) return std::unique_ptr<Communicator>();
     return EstablishChild(parent, std::move(revived), abort);
   }
-  std::optional<Communicator::Occupancy> occupancy(std::in_place, parent);
+  std::optional<Occupancy> occupancy(std::in_place, parent.single_use());
   RINGLET_TRY(occupancy->Check());
   std::optional<AbortsParent> aborts(std::in_place, parent, abort);
   RINGLET_TRY_ASSIGN(auto control, parent.control().Split(color, key));
@@ -122,7 +122,7 @@ Result<UniqueId> CreateGrowthId(const Communicator& parent) {
 Result<std::unique_ptr<Communicator>> Grow(Communicator& parent, std::uint32_t size,
                                            const std::optional<UniqueId>& id,
                                            const std::stop_token& abort) {
-  std::optional<Communicator::Occupancy> occupancy(std::in_place, parent);
+  std::optional<Occupancy> occupancy(std::in_place, parent.single_use());
   RINGLET_TRY(occupancy->Check());
   Bytes own;
   if (id) own.assign(id->bytes.begin(), id->bytes.end());

@@ -529,7 +529,7 @@ std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> con
                          config.rank, config.size, place, origin.credentials.magic,
                          peer_table.hosts.size(), memory.arena ? "host memory" : links->Summary()));
   auto communicator = std::make_unique<Communicator>(
-      std::move(origin), std::move(control), std::move(peer_table), std::move(plan),
+      Description{std::move(origin), std::move(peer_table), std::move(plan)}, std::move(control),
       std::move(links), std::move(memory), machine, timeout);
   communicator->SetTuner(std::move(planned.tuner));
   return communicator;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <stop_token>
 
+#include "comm/backend/host_memory.hpp"
 #include "comm/control/control.hpp"
 #include "comm/control/link_request.hpp"
 #include "comm/establish/establish.hpp"
@@ -11,7 +12,6 @@
 #include "comm/machine/machine.hpp"
 #include "comm/peers/peer_table.hpp"
 #include "comm/run/communicator.hpp"
-#include "comm/run/host_memory.hpp"
 #include "plan/channels/channel_plan.hpp"
 #include "rendezvous/invitation.hpp"
 #include "transport/wireup/connect.hpp"

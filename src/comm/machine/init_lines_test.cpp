@@ -21,7 +21,7 @@ class InitLinesTest : public OnMachine {
     RunOn(hosts, 4 * hosts, {}, [&](std::uint32_t self, auto communicator) {
       ASSERT_TRUE(communicator.ok()) << communicator.error().message;
       if (self == rank)
-        for (const InitLine& line : InitLines(*(*communicator)->machine(),
+        for (const InitLine& line : InitLines(*(*communicator)->backend().machine(),
                                               (*communicator)->peer_table(), Rank{rank}, 0xabc)) {
           EXPECT_EQ(line.subsystem == Subsystem::kGraph, line.text.starts_with("Ring "));
           lines.push_back(line.text);

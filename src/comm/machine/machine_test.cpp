@@ -36,32 +36,32 @@ Status RunEach(Communicator& communicator, std::size_t count) {
   std::vector<std::int64_t> one(count), all(count * ranks);
   const Rank root{ranks - 1};
   const bool is_root = communicator.identity().rank == root;
-  RINGLET_TRY(communicator.AllReduce(call(mine, one)));
+  RINGLET_TRY(AllReduce(communicator, call(mine, one)));
   EXPECT_THAT(one, Each(sum));
-  RINGLET_TRY(communicator.Broadcast(call(mine, one, root)));
+  RINGLET_TRY(Broadcast(communicator, call(mine, one, root)));
   EXPECT_THAT(one, Each(ranks));
-  RINGLET_TRY(communicator.Reduce(call(mine, one, root)));
+  RINGLET_TRY(Reduce(communicator, call(mine, one, root)));
   if (is_root) {
     EXPECT_THAT(one, Each(sum));
   }
-  RINGLET_TRY(communicator.AllGather(call(mine, all)));
+  RINGLET_TRY(AllGather(communicator, call(mine, all)));
   for (std::size_t i = 0; i < all.size(); ++i)
     EXPECT_EQ(all[i], static_cast<std::int64_t>(i / count + 1));
-  RINGLET_TRY(communicator.ReduceScatter(call(many, one)));
+  RINGLET_TRY(ReduceScatter(communicator, call(many, one)));
   EXPECT_THAT(one, Each(sum));
-  RINGLET_TRY(communicator.AllToAll(call(many, all)));
+  RINGLET_TRY(AllToAll(communicator, call(many, all)));
   for (std::size_t i = 0; i < all.size(); ++i)
     EXPECT_EQ(all[i], static_cast<std::int64_t>(i / count + 1));
-  return communicator.Barrier();
+  return Barrier(communicator);
 }
 
 TEST_F(GpuMachineTest, ItsRanksRunEveryCollectiveOnItsChannels) {
   for (const std::uint32_t hosts : {1u, 2u}) {
     RunOn(hosts, 4 * hosts, {}, [&](std::uint32_t, auto communicator) {
       ASSERT_TRUE(communicator.ok()) << communicator.error().message;
-      ASSERT_THAT((*communicator)->machine(), NotNull());
+      ASSERT_THAT((*communicator)->backend().machine(), NotNull());
       EXPECT_FALSE((*communicator)->host_memory().IsHere());
-      EXPECT_EQ((*communicator)->machine()->gpus().nodes.size(), hosts);
+      EXPECT_EQ((*communicator)->backend().machine()->gpus().nodes.size(), hosts);
       for (const std::size_t count : {1u, 7u, 100'000u}) {
         const Status status = RunEach(**communicator, count);
         EXPECT_TRUE(status.ok()) << status.error().message;
@@ -82,9 +82,9 @@ TEST_F(GpuMachineTest, AveragesAndScalarsAreAsEver) {
                   .op = op,
                   .scalar_at = reinterpret_cast<const std::byte*>(&two)};
     };
-    EXPECT_TRUE((*communicator)->AllReduce(call(average, ReduceOp::kAvg)).ok());
+    EXPECT_TRUE(AllReduce(**communicator, call(average, ReduceOp::kAvg)).ok());
     EXPECT_EQ(average, 1);
-    EXPECT_TRUE((*communicator)->AllReduce(call(scaled, ReduceOp::kPreMulSum)).ok());
+    EXPECT_TRUE(AllReduce(**communicator, call(scaled, ReduceOp::kPreMulSum)).ok());
     EXPECT_EQ(scaled, 6);
   });
 }
@@ -94,7 +94,7 @@ TEST_F(GpuMachineTest, VariablesOfNcclChooseTheWay) {
     MachineWay found;
     RunOn(1, 2, environment, [&](std::uint32_t rank, auto communicator) {
       ASSERT_TRUE(communicator.ok()) << communicator.error().message;
-      const auto its = (*communicator)->machine()->WayOf({.count = count});
+      const auto its = (*communicator)->backend().machine()->WayOf({.count = count});
       ASSERT_TRUE(its.ok()) << its.error().message;
       if (rank == 0) found = *its;
       EXPECT_TRUE(SumOfRanks(**communicator, count).ok());
@@ -115,7 +115,7 @@ TEST_F(GpuMachineTest, NvlsIsNamedWhereNcclWouldTakeIt) {
                 .value()));
   RunOn(1, 8, {{"RINGLET_MACHINE", PathOf("hopper.xml")}}, [](std::uint32_t, auto communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
-    const auto way = (*communicator)->machine()->WayOf({.count = 64 << 20});
+    const auto way = (*communicator)->backend().machine()->WayOf({.count = 64 << 20});
     ASSERT_TRUE(way.ok());
     EXPECT_EQ(way->carriage, plan::Carriage::kRing);
     ASSERT_TRUE(way->nccl_pick);
@@ -177,8 +177,8 @@ TEST_F(GpuMachineTest, PartsOfACommunicatorArePlannedAnew) {
                        10 - static_cast<std::int32_t>(rank % 4), {});
     ASSERT_TRUE(child.ok()) << child.error().message;
     ASSERT_THAT(*child, NotNull());
-    EXPECT_EQ((*child)->machine()->gpus().channels().rank_count(), 4u);
-    EXPECT_EQ((*child)->machine()->gpus().nodes.size(), 2u);
+    EXPECT_EQ((*child)->backend().machine()->gpus().channels().rank_count(), 4u);
+    EXPECT_EQ((*child)->backend().machine()->gpus().nodes.size(), 2u);
     const Status status = RunEach(**child, 1000);
     EXPECT_TRUE(status.ok()) << status.error().message;
   });
@@ -201,7 +201,7 @@ TEST_F(GpuMachineTest, GraphsAreDumpedAndFollowed) {
 TEST_F(GpuMachineTest, WithoutOneRanksAreInCpuMemory) {
   RunRanks(2, EnvMap{}, [](std::uint32_t, auto communicator) {
     ASSERT_TRUE(communicator.ok());
-    EXPECT_THAT((*communicator)->machine(), IsNull());
+    EXPECT_THAT((*communicator)->backend().machine(), IsNull());
   });
 }
 

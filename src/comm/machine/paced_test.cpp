@@ -7,6 +7,7 @@
 
 #include "collective/call/run.hpp"
 #include "comm/machine/machines_for_test.hpp"
+#include "comm/machine/traffic.hpp"
 #include "os/clock.hpp"
 
 namespace ringlet::comm {
@@ -144,7 +145,7 @@ TEST_F(PaceTest, ACollectiveLastsAsLongAsNcclTakesOnTheMachine) {
   RunOn(2, 2, {{"RINGLET_MACHINE", PathOf("slow.xml")}, {"RINGLET_PACE", "1"}},
         [&](std::uint32_t, auto communicator) {
           ASSERT_TRUE(communicator.ok()) << communicator.error().message;
-          const auto way = (*communicator)->machine()->WayOf({.count = kFloats});
+          const auto way = (*communicator)->backend().machine()->WayOf({.count = kFloats});
           ASSERT_TRUE(way.ok());
           const Instant predicted(static_cast<std::int64_t>(way->predicted_ns()));
           EXPECT_GT(predicted, std::chrono::milliseconds(5));

@@ -16,7 +16,7 @@ class SlowRatesTest : public OnMachine {
     if (!slow.empty()) more["RINGLET_SLOW"] = slow;
     RunOn(hosts, 4 * hosts, more, [&](std::uint32_t rank, auto communicator) {
       ASSERT_TRUE(communicator.ok()) << communicator.error().message;
-      const auto way = (*communicator)->machine()->WayOf({.count = bytes});
+      const auto way = (*communicator)->backend().machine()->WayOf({.count = bytes});
       ASSERT_TRUE(way.ok()) << way.error().message;
       if (rank == 0) found = *way;
     });

@@ -39,16 +39,14 @@ void RunCalls(std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) 
   ASSERT_TRUE(formed.ok()) << formed.error().message;
   Communicator& communicator = **formed;
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(SumOfRanks(communicator, 8).ok());
-  ASSERT_TRUE(communicator.Barrier().ok());
+  ASSERT_TRUE(Barrier(communicator).ok());
   std::vector<std::int32_t> data(6, 1), out(6);
   const auto bytes = std::as_writable_bytes(std::span(data));
-  ASSERT_TRUE(communicator
-                  .Broadcast({.input = bytes,
-                              .output = bytes,
-                              .count = 6,
-                              .type = DataType::kInt32,
-                              .root = Rank{1}})
-                  .ok());
+  ASSERT_TRUE(
+      Broadcast(
+          communicator,
+          {.input = bytes, .output = bytes, .count = 6, .type = DataType::kInt32, .root = Rank{1}})
+          .ok());
   const Transfer messages[] = {
       {.peer = Rank{1 - rank}, .sends = true, .from = bytes, .count = 6, .type = DataType::kInt32},
       {.peer = Rank{1 - rank},
@@ -112,7 +110,7 @@ TEST(Profiler, IsToldOfOperationsOverLinksAndWhatItWantsOnly) {
   RunRanks(2, settings, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(SumOfRanks(**formed, 8).ok());
     told.Want(0);
-    ASSERT_TRUE((*formed)->Barrier().ok());
+    ASSERT_TRUE(Barrier(**formed).ok());
     ASSERT_TRUE(SumOfRanks(**formed, 9).ok()) << rank;
   });
   EXPECT_THAT(told.Since(), HasSubstr("1 collective AllReduce 8 ncclFloat32"));

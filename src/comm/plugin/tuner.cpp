@@ -69,6 +69,28 @@ void Fill(CostTable& costs, const plan::TimeTable& times) {
 
 }  // namespace
 
+const char* NcclName(plan::NcclAlgorithm algorithm) {
+  switch (algorithm) {
+    case plan::NcclAlgorithm::kTree: return "TREE";
+    case plan::NcclAlgorithm::kRing: break;
+    case plan::NcclAlgorithm::kCollnetDirect: return "COLLNET_DIRECT";
+    case plan::NcclAlgorithm::kCollnetChain: return "COLLNET_CHAIN";
+    case plan::NcclAlgorithm::kNvls: return "NVLS";
+    case plan::NcclAlgorithm::kNvlsTree: return "NVLS_TREE";
+    case plan::NcclAlgorithm::kPat: return "PAT";
+  }
+  return "RING";
+}
+
+const char* NcclName(plan::Protocol protocol) {
+  switch (protocol) {
+    case plan::Protocol::kLl: return "LL";
+    case plan::Protocol::kLl128: return "LL128";
+    case plan::Protocol::kSimple: break;
+  }
+  return "SIMPLE";
+}
+
 // ---- The plug-in --------------------------------------------------------------------------------
 
 Result<std::unique_ptr<TunerPlugin>> TunerPlugin::Load(const std::string& value,

@@ -15,6 +15,10 @@
 
 namespace ringlet::comm {
 
+/// "TREE", "LL128", as NCCL's logs and profilers spell it. Static storage.
+const char* NcclName(plan::NcclAlgorithm algorithm);
+const char* NcclName(plan::Protocol protocol);
+
 class TunerPlugin {
  public:
   /// \param value  of the setting, not empty \param logger  outlives this

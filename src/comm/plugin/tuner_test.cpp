@@ -48,9 +48,7 @@ class Asked {
   void Choose(int algorithm, int protocol, int channels) const {
     library_.Find<void(int, int, int)>("plugin_choose")(algorithm, protocol, channels);
   }
-  void RingBase(double microseconds) const {
-    library_.Find<void(double)>("plugin_ring_base")(microseconds);
-  }
+  void RingBase(double base_us) const { library_.Find<void(double)>("plugin_ring_base")(base_us); }
 
  private:
   const os::SharedLibrary library_;
@@ -124,7 +122,7 @@ TEST_F(TunerTest, TheMachineTakesTheWayThatIsChosen) {
   RunOn(1, 4, {}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     if (rank != 0) return;
-    const GpuMachine& machine = *(*formed)->machine();
+    const GpuMachine& machine = *(*formed)->backend().machine();
     const collective::Call call{.count = 1 << 20};
     const auto way = [&](collective::TunerChoice choice) {
       collective::Call tuned = call;
@@ -151,7 +149,7 @@ TEST_F(TunerTest, ItsConstantsAreThoseOfTheModel) {
     std::uint64_t found = 0;
     RunOn(1, 4, With("six"), [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
-      const auto times = (*formed)->machine()->TimesOf({.count = 1000});
+      const auto times = (*formed)->backend().machine()->TimesOf({.count = 1000});
       if (rank == 0) found = *times[kRing][kSimple];
     });
     return found;
@@ -182,7 +180,7 @@ TEST_F(TunerTest, RingsAndTreesOverLinksAreChosenLikewise) {
     RunRanks(3, environment, [](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
       EXPECT_TRUE(SumOfRanks(**formed, 1000).ok());
-      EXPECT_TRUE((*formed)->Barrier().ok());
+      EXPECT_TRUE(Barrier(**formed).ok());
     });
     EXPECT_THAT(Log(), HasSubstr(std::string("AllReduce: 4000 Bytes -> Algo ") + name));
   }

@@ -42,7 +42,7 @@ TEST(RankFault, StrikesOnceAtItsOperation) {
 TEST(RankFaultDeathTest, TheRankIsKilledAtItsOperation) {
   const auto second = [] {
     RunRanks(1, EnvMap{{"RINGLET_FAULT", "0@all_reduce:2"}}, [](std::uint32_t, auto communicator) {
-      EXPECT_TRUE((*communicator)->Barrier().ok());
+      EXPECT_TRUE(Barrier(**communicator).ok());
       EXPECT_TRUE(SumOfRanks(**communicator, 1).ok());
       static_cast<void>(SumOfRanks(**communicator, 1));
     });

@@ -287,7 +287,7 @@ os::SocketDriver::Counters Process::ReadCounters() {
   return sum;
 }
 
-std::uint64_t Process::shortages() {
+std::uint64_t Process::shortages() const {
   const std::lock_guard lock(services_mutex_);
   std::uint64_t sum = files_.shortages();
   for (const auto& service : services_) sum += service->driver().shortages();

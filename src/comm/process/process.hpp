@@ -116,7 +116,7 @@ class Process {
 
   /// How often this process was out of descriptors while it looked around or was called. Any
   /// thread.
-  std::uint64_t shortages();
+  std::uint64_t shortages() const;
 
   /// Knows the processes of this host. Valid as long as this lives.
   bootstrap::IsStopped is_stopped() const;
@@ -239,9 +239,9 @@ class Process {
     std::weak_ptr<bootstrap::Root> root;
     os::SocketDriver::Id id;
   };
-  std::deque<Hosting> roots_;        // the first service thread's; oldest first
-  std::mutex services_mutex_;        // of the next two
-  std::vector<Neighbourhood> near_;  // where ranks live; each place once
+  std::deque<Hosting> roots_;          // the first service thread's; oldest first
+  mutable std::mutex services_mutex_;  // of the next two
+  std::vector<Neighbourhood> near_;    // where ranks live; each place once
   std::vector<std::unique_ptr<Service>> services_;
   Service* first_ = nullptr;
   std::unique_ptr<transport::SharedListeners> endpoints_;  // before the services go

@@ -61,7 +61,7 @@ TEST(ProcessWatch, EachRankTellsItsLastOperationAndItsPeers) {
   const auto process_of = [&](std::uint32_t) { return process; };
   std::latch called(2), looked(2);
   RunRanks(2, process_of, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
-    EXPECT_TRUE(formed.ok() && SumOfRanks(**formed, 2).ok() && (*formed)->Barrier().ok());
+    EXPECT_TRUE(formed.ok() && SumOfRanks(**formed, 2).ok() && Barrier(**formed).ok());
     called.arrive_and_wait();
     watch::ProcessStatus status;
     if (rank == 0) status = StatusOf(*process, "status peers");
@@ -98,7 +98,7 @@ TEST(ProcessWatch, MetricsCountOperations) {
                   AllOf(HasSubstr("ringlet_operation_size_bytes_sum"),
                         HasSubstr("call=\"all_reduce\"} 8\n"), HasSubstr("# EOF\n")));
     }
-    ASSERT_TRUE((*formed)->Barrier().ok());
+    ASSERT_TRUE(Barrier(**formed).ok());
   });
   const auto files = os::FileTree::Open(tree.root()).value();
   EXPECT_THAT(files.Read(fmt::format("metrics.{}", process->host().pid)).value(),

@@ -39,7 +39,7 @@ TEST(RasPort, IsOpenWhileAProcessHasACommunicator) {
   for (int again = 0; again < 2; ++again) {
     std::latch called(2), looked(2);
     RunRanks(2, process_of, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
-      EXPECT_TRUE(formed.ok() && SumOfRanks(**formed, 2).ok() && (*formed)->Barrier().ok());
+      EXPECT_TRUE(formed.ok() && SumOfRanks(**formed, 2).ok() && Barrier(**formed).ok());
       called.arrive_and_wait();
       const std::string report = rank == 0 ? ReportAt(at) : "";
       looked.arrive_and_wait();
@@ -63,7 +63,7 @@ TEST(RasPort, ProcessesShareIt) {
   RunRanks(
       2, [&](std::uint32_t rank) { return rank == 0 ? one : other; },
       [&](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
-        EXPECT_TRUE(formed.ok() && SumOfRanks(**formed, 2).ok() && (*formed)->Barrier().ok());
+        EXPECT_TRUE(formed.ok() && SumOfRanks(**formed, 2).ok() && Barrier(**formed).ok());
         called.arrive_and_wait();
         for (int again = 0; again < 8; ++again)
           EXPECT_THAT(ReportAt(at), HasSubstr("2         2   RUNNING      OK"));

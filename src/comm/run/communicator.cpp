@@ -5,98 +5,53 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/settings/setting_table.hpp"
 #include "collective/call/run.hpp"
+#include "comm/backend/make_backend.hpp"
+#include "comm/backend/sequence.hpp"
 #include "comm/peers/waiting.hpp"
-#include "comm/process/tuning.hpp"
-#include "os/clock.hpp"
-#include "os/fs/write_file.hpp"
+#include "comm/run/check_work.hpp"
 
 namespace ringlet::comm {
 namespace {
+
+using collective::Operation;
 
 collective::WaitPolicy Timed(collective::WaitPolicy wait_policy) {
   wait_policy.clock = &os::Now;
   return wait_policy;
 }
 
-/// The fault that the user wants of this rank.
-std::optional<RankFault> FaultOf(const Settings& settings, Rank self) {
-  if (settings.fault.empty()) return std::nullopt;
-  const RankFault fault = ParseFault(settings.fault).value();  // Process::Start has read it
-  return fault.rank == settings.rank.value_or(Index(self)) ? std::optional(fault) : std::nullopt;
-}
-
-std::uint64_t NowNs() {
-  return static_cast<std::uint64_t>(os::Now().count());
-}
-
-const char* NcclName(plan::NcclAlgorithm algorithm) {
-  switch (algorithm) {
-    case plan::NcclAlgorithm::kTree: return "TREE";
-    case plan::NcclAlgorithm::kRing: break;
-    case plan::NcclAlgorithm::kCollnetDirect: return "COLLNET_DIRECT";
-    case plan::NcclAlgorithm::kCollnetChain: return "COLLNET_CHAIN";
-    case plan::NcclAlgorithm::kNvls: return "NVLS";
-    case plan::NcclAlgorithm::kNvlsTree: return "NVLS_TREE";
-    case plan::NcclAlgorithm::kPat: return "PAT";
-  }
-  return "RING";
-}
-
-const char* NcclName(plan::Protocol protocol) {
-  switch (protocol) {
-    case plan::Protocol::kLl: return "LL";
-    case plan::Protocol::kLl128: return "LL128";
-    case plan::Protocol::kSimple: break;
-  }
-  return "SIMPLE";
-}
-
 }  // namespace
 
-Communicator::Communicator(Origin origin, std::unique_ptr<Control> control, PeerTable peer_table,
-                           plan::ChannelPlan plan, std::unique_ptr<transport::Links> links,
-                           HostMemoryParts memory, std::shared_ptr<const GpuMachine> machine,
+Communicator::Communicator(Description description, std::unique_ptr<Control> control,
+                           std::unique_ptr<transport::Links> links, HostMemoryParts memory,
+                           std::shared_ptr<const GpuMachine> machine,
                            std::chrono::milliseconds timeout)
-    : origin_(std::move(origin)),
-      identity_{Rank{origin_.config.rank}, origin_.config.size, origin_.config.device,
-                origin_.credentials.magic},
+    : description_(std::move(description)),
       control_(std::move(control)),
-      peer_table_(std::move(peer_table)),
-      machine_(std::move(machine)),
-      traffic_(machine_ ? std::make_unique<MachineTraffic>(machine_, identity_.rank) : nullptr),
-      plan_(std::move(plan)),
-      layout_(LayoutOf(plan_, peer_table_)),
-      tuner_(TunerFor(origin_.process->settings(), origin_.process->measured_choices())),
-      links_(std::move(links)),
-      spinner_(Timed(WaitPolicyOf(peer_table_, identity_.rank, origin_.process->settings().wait))),
-      host_(origin_, peer_table_, spinner_.wait_policy(), std::move(memory)),
+      spinner_(Timed(WaitPolicyOf(peer_table(), place().self, origin().process->settings().wait))),
+      host_memory_(origin(), peer_table(), spinner_.wait_policy(), std::move(memory)),
+      links_(std::move(links), origin(), peer_table(), *control_, timeout),
+      backend_(MakeBackend({.origin = origin(),
+                            .peer_table = peer_table(),
+                            .plan = plan(),
+                            .host_memory = host_memory_,
+                            .links = links_,
+                            .machine = std::move(machine),
+                            .spins = spinner_.wait_policy().looks > 0})),
+      messenger_(links_, *backend_, place().self),
       one_sided_(
-          *control_, [this] { links_->waiter().Wake(); }, MemoryOfPeers()),
-      inquiry_(*control_, *links_, identity_.rank, identity_.size, origin_.process->is_stopped()),
-      timeout_(timeout),
-      messages_(identity_.rank) {
-  links_->reserve().rts->registered = host_.published_buffers();
-  if (spinner_.wait_policy().looks > 0) {
-    links_->reserve().rts->sizes = transport::RtsSizes::WithCores();
-    tuner_.shm = collective::ShmThresholds::WithCores();
-  }
-  layout_.sharing = host_.hosts();
-  profiles_ = origin_.process->profiler() != nullptr;
-  shortages_ = origin_.process->shortages();
-  fault_ = FaultOf(origin_.process->settings(), identity_.rank);
-  if (host_.engine() != nullptr) {
-    const transport::ArenaShape& shape = host_.engine()->arena().shape();
-    scores_ =
-        collective::ScoreTable(collective::LayoutOnHost(shape.ranks, shape.slot_bytes), tuner_);
-    if (host_.IsHere()) layout_.post_bytes = shape.slot_bytes;
-  }
-  control_->SetSendQueues(links_->reserve().send_queues);
-  control_->SetFormed(identity_.magic);
+          *control_, [this] { links_.waiter().Wake(); }, host_memory_, origin().process->heap()),
+      inquiry_(*control_, links_.links(), place().self, place().ranks, *origin().process),
+      observers_(ObserversOf(origin(), peer_table(), *backend_)) {
+  transport::Links::Reserve& reserve = links_.links().reserve();
+  reserve.rts->registered = host_memory_.published_buffers();
+  if (spinner_.wait_policy().looks > 0) reserve.rts->sizes = transport::RtsSizes::WithCores();
+  control_->SetSendQueues(reserve.send_queues);
+  control_->SetFormed(origin().credentials.magic);
   control_->OnFailure([this] {
-    links_->waiter().Wake();
-    host_.GiveUp();
+    links_.waiter().Wake();
+    backend_->GiveUp();
   });
 }
 
@@ -104,263 +59,232 @@ Communicator::~Communicator() {
   Leave();
 }
 
-Communicator::Occupancy::Occupancy(Communicator& communicator)
-    : fork_guard_(&communicator.fork_guard_) {
-  if (fork_guard_->IsHere() && !communicator.occupied_.exchange(true, std::memory_order_acquire))
-    communicator_ = &communicator;
-}
-
-Status Communicator::Occupancy::Check() const {
-  if (granted()) return Ok();
-  RINGLET_TRY(fork_guard_->Check());
-  return Error{Code::kUnsupported,
-               "another thread is in a call on this communicator: one thread at a time may use it, "
-               "so let the threads take turns, or give each a communicator of its own"};
-}
-
 void Communicator::Leave() {
   if (std::exchange(left_, true)) return;
-  WriteTraffic();
-  origin_.process->WriteMetrics();
-  host_.Leave();
+  origin().process->WriteMetrics();
+  backend_->Leave();
   control_->Leave();
-  profile_.reset();
-  tuning_.reset();
+  observers_.clear();
+  tuned_.reset();
 }
 
-// A report that cannot be written is no reason to fail what has been done.
-void Communicator::WriteTraffic() const {
-  const Settings& settings = origin_.process->settings();
-  if (!traffic_ || settings.traffic_dir.empty()) return;
-  const std::string file = fmt::format("{}/{:016x}-{}.json", settings.traffic_dir, identity_.magic,
-                                       Index(identity_.rank));
-  const Status written = os::WriteFile(file, traffic_->ToJson(identity_.magic, settings.host_id));
-  if (!written.ok())
-    origin_.process->WarnOnce("the bytes that were moved are not reported: " +
-                              written.error().message);
+void Communicator::Announce(const char* name) {
+  for (const auto& observer : observers_) observer->Formed(name);
 }
 
-void Communicator::Calls(const collective::Fingerprint& call, std::uint64_t bytes,
-                         std::uint32_t messages, Rank peer) {
-  inquiry_.SetCall(call);
-  control_->doing().Begin(inquiry_.call(), bytes, messages, peer);
+void Communicator::SetTuner(std::unique_ptr<TunerSession> tuner) {
+  tuned_ = TunedCalls::Begin(std::move(tuner), origin(), *backend_);
 }
 
-Result<std::uint64_t> Communicator::Register(View memory) {
-  if (const auto failed = failure()) return *failed;
-  if (memory.empty()) return Error{Code::kInvalidArgument, "0 bytes cannot be registered"};
-  return host_.buffers().Register(memory, origin_.process->heap().Find(memory));
-}
-
-// Within the host, where ranks see what the others have registered.
-OneSided::PeerMemory Communicator::MemoryOfPeers() {
-  if (!host_.IsHere()) return {};
-  return {.find = [this](const std::byte* at,
-                         std::size_t bytes) { return host_.buffers().Find(at, bytes); },
-          .reach =
-              [this](Rank peer, const transport::BufferPlace& place, std::size_t bytes) {
-                return host_.buffers().Reach(Index(peer), place, bytes);
-              }};
-}
-
-Result<std::uint32_t> Communicator::OpenWindow(std::span<std::byte> memory, std::uint32_t flags) {
-  RINGLET_TRY_ASSIGN(const std::uint64_t registration, Register(memory));
-  return one_sided_.Open({.memory = memory, .registration = registration, .flags = flags});
-}
-
-Status Communicator::CloseWindow(std::uint32_t window) {
-  RINGLET_TRY_ASSIGN(const OneSided::Window closed, one_sided_.Close(window));
-  return Deregister(closed.registration);
-}
-
-Communicator::MemoryUse Communicator::memory_use() const {
-  return {.working = working_bytes_.load(std::memory_order_relaxed),
-          .shared = host_.shared_bytes()};
-}
-
-Status Communicator::FreeWorkingMemory() {
-  const Occupancy occupancy(*this);
-  RINGLET_TRY(occupancy.Check());
-  scratch_ = Bytes();
-  staging_ = Bytes();
-  programs_.clear();
-  working_bytes_.store(0, std::memory_order_relaxed);
-  return Ok();
-}
-
-std::span<std::byte> Communicator::WorkingMemory(Bytes& buffer, std::size_t bytes) {
-  if (buffer.size() < bytes) {
-    buffer.resize(bytes);
-    working_bytes_.store(scratch_.capacity() + staging_.capacity(), std::memory_order_relaxed);
-  }
-  return std::span(buffer).first(bytes);
-}
+// ---- operations ---------------------------------------------------------------------------------
 
 Status Communicator::Run(const Work& work) {
   if (const auto* const call = std::get_if<Call>(&work)) return Run(*call);
   if (const auto* const transfer = std::get_if<Transfer>(&work)) return Run({transfer, 1});
-  const Occupancy occupancy(*this);
-  if (!occupancy.granted()) return occupancy.Check();
+  const Occupancy occupancy(use_);
+  RINGLET_TRY(occupancy.Check());
   RINGLET_TRY(Validate(work));
-  RINGLET_TRY_ASSIGN(const auto operation, Prepare(work));
-  return RunPrepared(*operation);
+  RINGLET_TRY_ASSIGN(const Started started, Start(work));
+  return RunToEnd(*started);
 }
 
 Status Communicator::Run(const Call& call) {
-  const Occupancy occupancy(*this);
+  const Occupancy occupancy(use_);
   if (!occupancy.granted()) [[unlikely]]
     return occupancy.Check();
   if (const auto failed = failure()) return *failed;
-  RINGLET_TRY(ValidateCall(call));
-  if (Skips(call)) return Ok();
-  return tuning_ ? RunChecked(Tuned(call)) : RunChecked(call);
+  RINGLET_TRY(collective::Validate(call, place()));
+  RINGLET_TRY(backend_->Can(call));
+  if (FinishIfEmpty(call)) return Ok();
+  RINGLET_TRY_ASSIGN(const Started started, Start(call));
+  return RunToEnd(*started);
 }
 
-Status Communicator::RunChecked(const Call& call) {
-  if (concluded_) [[unlikely]]
-    return *concluded_;
-  if (host_.IsHere()) {
-    StartOnHost(call);
-    return RunPrepared(*host_.engine());
-  }
-  RINGLET_TRY_ASSIGN(const auto operation, BeyondHost(call));
-  return RunPrepared(*operation);
+Status Communicator::Run(std::span<const Transfer> transfers) {
+  const Occupancy occupancy(use_);
+  if (!occupancy.granted()) [[unlikely]]
+    return occupancy.Check();
+  if (const auto failed = failure()) return *failed;
+  for (const Transfer& transfer : transfers) RINGLET_TRY(CheckTransfer(transfer, place().ranks));
+  RINGLET_TRY_ASSIGN(const Started started, Start(transfers));
+  return RunToEnd(*started);
 }
 
-Status Communicator::RunPrepared(Operation& operation) {
+Status Communicator::RunToEnd(Operation& operation) {
   // Most operations are over before the time is asked for, and many at once.
   const Result<bool> at_once = operation.Advance();
   if (at_once.ok() && *at_once) {
-    Finished();
+    Finish();
     return Ok();
   }
-  StillRuns();
+  NoteWait();
   std::optional<Instant> deadline;
   const auto check = [&]() -> Status {
-    if (!deadline) deadline = os::Now() + timeout_;
+    if (!deadline) deadline = os::Now() + timeout();
     return Check(*deadline, operation);
   };
   const collective::RunPolicy policy{.check = std::cref(check), .spinner = &spinner_};
-  const Status status = at_once.ok() ? collective::RunToEnd(operation, links_->waiter(), policy)
+  const Status status = at_once.ok() ? collective::RunToEnd(operation, links_.waiter(), policy)
                                      : Status(at_once.error());
   if (!status.ok()) {
     operation.Withdraw();
     return Conclude(status.error(), operation);
   }
-  Finished();
+  Finish();
   return Ok();
 }
 
-void Communicator::StartProfile(const char* name) {
-  ProfilerPlugin* const profiler = origin_.process->profiler();
-  if (!profiler || profile_) return;
-  profile_ =
-      Profile::Begin(*profiler, {.communicator = identity_.magic,
-                                 .name = name,
-                                 .hosts = static_cast<std::uint32_t>(peer_table_.hosts.size()),
-                                 .ranks = identity_.size,
-                                 .rank = identity_.rank});
-  profiles_ = profile_ != nullptr;
+Status Communicator::Validate(const Work& work) const {
+  if (const auto failed = failure()) return *failed;
+  const std::uint32_t ranks = place().ranks;
+  if (const auto* call = std::get_if<Call>(&work)) {
+    RINGLET_TRY(collective::Validate(*call, place()));
+    return backend_->Can(*call);
+  }
+  if (const auto* call = std::get_if<AllToAllVCall>(&work)) return CheckPortions(*call, ranks);
+  if (const auto* put = std::get_if<Put>(&work)) return CheckSignal(put->peer, put->signal, ranks);
+  if (const auto* wait = std::get_if<SignalWait>(&work)) return CheckWait(*wait, ranks);
+  return CheckTransfer(std::get<Transfer>(work), ranks);
 }
 
-// Ranks that share memory have neither rings nor trees there, and nothing to choose in NCCL's
-// words.
-void Communicator::SetTuner(std::unique_ptr<TunerSession> tuner) {
-  tuning_ = std::move(tuner);
-  if (!tuning_ || !host_.IsHere()) return;
-  origin_.process->NoteOnce(
-      VariableOf(origin_.process->settings(), "TUNER_PLUGIN") +
-      " is not asked where all ranks share the memory of one host: their collectives are neither "
-      "rings nor trees; RINGLET_LINKS=tcp makes them");
-  tuning_.reset();
+bool Communicator::FinishIfEmpty(const Work& work) {
+  const auto* const call = std::get_if<Call>(&work);
+  return call && FinishIfEmpty(*call);
 }
 
-Call Communicator::Tuned(const Call& call) const {
-  const auto function = FunctionOf(call.kind);
-  if (!function || identity_.size == 1) return call;
+bool Communicator::FinishIfEmpty(const Call& call) {
+  if (call.kind == CallKind::kBarrier || call.count > 0) [[likely]]
+    return false;
+  Begin(call);
+  backend_->Skip(call);
+  Finish();
+  return true;
+}
+
+Result<Started> Communicator::Start(const Work& work) {
+  if (const auto& concluded = inquiry_.concluded()) return *concluded;
+  if (const auto* call = std::get_if<Call>(&work)) return Start(*call);
+  if (const auto* call = std::get_if<AllToAllVCall>(&work)) return Start(*call);
+  if (const auto* put = std::get_if<Put>(&work)) return Start(std::vector<Put>{*put});
+  if (const auto* wait = std::get_if<SignalWait>(&work))
+    return Start(std::vector<SignalWait>{*wait});
+  return Start(std::span(&std::get<Transfer>(work), 1));
+}
+
+Result<Started> Communicator::Start(const Call& call) {
+  if (const auto& concluded = inquiry_.concluded()) [[unlikely]]
+    return *concluded;
+  if (tuned_) [[unlikely]] {
+    const Call tuned = tuned_->Apply(call);
+    Begin(tuned);
+    return backend_->Start(tuned, inquiry_.call());
+  }
+  Begin(call);
+  return backend_->Start(call, inquiry_.call());
+}
+
+Result<Started> Communicator::Start(std::span<const Transfer> transfers) {
+  const std::span<const collective::Message> messages = messenger_.Collect(transfers, sequence_);
+  if (!messages.empty()) {
+    std::uint64_t bytes = 0;
+    for (const collective::Message& one : messages) bytes += one.from.size() + one.to.size();
+    Record(messages.front().fingerprint, bytes, static_cast<std::uint32_t>(messages.size()),
+           messages.front().peer);
+    for (const auto& observer : observers_) observer->BeganMessages(messages);
+  }
+  return messenger_.Start(sequence_);
+}
+
+Started Communicator::Start(OneSidedWork work) {
+  collective::Fingerprint call{.sequence = sequence_,
+                               .operation = CallKind::kSendReceive,
+                               .type = DataType::kUint8,
+                               .root = place().self};
+  if (auto* const waits = std::get_if<std::vector<SignalWait>>(&work)) {
+    const auto& counts = waits->front().counts;
+    Record(call, 0, static_cast<std::uint32_t>(waits->size()),
+           counts.empty() ? place().self : counts.front().peer);
+    return Started(one_sided_.Run(std::move(*waits)));
+  }
+  auto& puts = std::get<std::vector<Put>>(work);
+  const Put& first = puts.front();
+  call.count = first.from.size();
+  call.root = first.peer;
+  Record(call, first.from.size(), static_cast<std::uint32_t>(puts.size()), first.peer);
+  return Started(one_sided_.Run(std::move(puts)));
+}
+
+Result<Started> Communicator::Start(const AllToAllVCall& call) {
+  const std::uint64_t sequence = sequence_++;
+  // The part that is the same on all ranks: each pair has its own count.
+  Record({.sequence = sequence, .operation = CallKind::kAllToAllV, .type = call.type},
+         std::max(call.input.size(), call.output.size()));
+  std::vector<collective::Message> messages = MessagesOf(call, place(), sequence);
+  for (collective::Message& one : messages)
+    if (one.sends)
+      one.sent = backend_->CountMessage(one.peer, one.from.size(), CallKind::kAllToAllV);
+  for (const auto& observer : observers_) observer->BeganMessages(messages);
+  const std::string purpose = fmt::format("all_to_all_v as operation {}", sequence);
+  auto exchange = [this, purpose, messages = std::move(messages)] {
+    return links_.Exchange(messages, purpose);
+  };
+  auto meeting = backend_->Meet(CallKind::kAllToAllV, sequence);
+  if (!meeting) return StartedBy(exchange());
+  return Started(Sequence::Of(std::move(meeting), std::move(exchange)));
+}
+
+void Communicator::Record(const collective::Fingerprint& call, std::uint64_t bytes,
+                          std::uint32_t messages, Rank peer) {
+  inquiry_.SetCall(call);
+  control_->doing().Begin(inquiry_.call(), bytes, messages, peer);
+}
+
+void Communicator::Begin(const Call& call) {
+  for (const auto& observer : observers_) observer->Began(call);
+  inquiry_.SetCall(FingerprintOf(call, sequence_++));
   const std::size_t bytes = std::max(InputBytes(call, place()), OutputBytes(call, place()));
-  Call tuned = call;
-  tuned.tuner = tuning_->Ask(
-      *function, bytes,
-      machine_ ? machine_->TimesOf(call) : TimesOverLinks(call, layout_, Restricted(tuner_, call)));
-  if (!tuned.tuner.given) return tuned;
-  const auto algorithm = static_cast<plan::NcclAlgorithm>(tuned.tuner.algorithm);
-  if (!machine_) {
-    const auto alike = static_cast<std::uint32_t>(OverLinksLike(algorithm).to_ulong());
-    tuned.algorithms = call.algorithms == 0 ? alike : alike & call.algorithms;
-    tuned.tuner.channels = 0;
-  }
-  LogChoice(*function, tuned);
-  return tuned;
+  if (backend_->begins_without_waiting) [[likely]]
+    control_->doing().BeginWithStep(inquiry_.call(), bytes);
+  else
+    control_->doing().Begin(inquiry_.call(), bytes);
 }
 
-// As NCCL's log has it, on one rank.
-void Communicator::LogChoice(plan::Function function, const Call& tuned) const {
-  os::Logger& logger = origin_.process->logger();
-  if (Index(identity_.rank) != 0 || !logger.Wants(LogLevel::kInfo, Subsystem::kTuning)) return;
-  const auto way = machine_ ? machine_->WayOf(tuned) : Result(MachineWay{.channels = 1});
-  logger.Log(LogLevel::kInfo, Subsystem::kTuning, identity_.device,
-             fmt::format("{}: {} Bytes -> Algo {} proto {} channel{{Lo..Hi}}={{0..{}}}",
-                         NameOf(function), BlockBytes(tuned),
-                         NcclName(static_cast<plan::NcclAlgorithm>(tuned.tuner.algorithm)),
-                         NcclName(static_cast<plan::Protocol>(tuned.tuner.protocol)),
-                         way.ok() ? std::max(way->channels, 1u) - 1 : 0));
-}
-
-void Communicator::Profiles(const Call& call) {
-  StartProfile(nullptr);
-  if (profile_) profile_->BeginCollective(call, ProfiledWay(call), NowNs());
-}
-
-void Communicator::Profiles(std::span<const collective::Message> messages) {
-  StartProfile(nullptr);
-  if (profile_) profile_->BeginMessages(messages, NowNs());
-}
-
-Profile::Way Communicator::ProfiledWay(const Call& call) const {
-  if (!machine_) {
-    const auto algorithm = host_.IsHere()
-                               ? AlgorithmOnHost(call)
-                               : collective::Select(call, layout_, Restricted(tuner_, call));
-    return {.algorithm = Name(algorithm).data(), .protocol = "SIMPLE"};
-  }
-  const auto way = machine_->WayOf(call);
-  if (!way.ok() || !way->pick) return {.algorithm = "MESSAGES", .protocol = "SIMPLE"};
-  return {.algorithm = way->carriage == plan::Carriage::kTree ? "TREE" : "RING",
-          .protocol = NcclName(way->pick->protocol),
-          .channels = way->channels};
-}
-
-void Communicator::Finished() {
-  if (profile_) [[unlikely]]
-    profile_->End(NowNs());
+void Communicator::Finish() {
+  for (const auto& observer : observers_) observer->Ended();
   // Not before others see what was posted last, which would take as long as the operation.
   control_->doing().End();
 }
 
 Error Communicator::Conclude(const Error& error, const Operation& ended) {
-  const bool lacked = origin_.process->shortages() > shortages_;
-  const Error reason = inquiry_.ReasonOf(
-      error, ended,
-      lacked ? fmt::format("; {} has been out of file descriptors: raise ulimit -n",
-                           control_->roster().DescribeRank(identity_.rank))
-             : "");
-  if (profile_) profile_->End(NowNs());
+  Error reason = inquiry_.Conclude(error, ended);
+  for (const auto& observer : observers_) observer->Ended();
   control_->DumpFailure();
-  concluded_ = reason;
   return reason;
 }
 
-void Communicator::Revoke() {
-  revoked_.store(true, std::memory_order_release);
-  control_->Fail(Error{Code::kAborted, control_->roster().DescribeRank(identity_.rank) +
-                                           " revoked the communicator"});
+// ---- the rest -----------------------------------------------------------------------------------
+
+Communicator::MemoryUse Communicator::memory_use() const {
+  return {.working = backend_->working_bytes(), .shared = host_memory_.shared_bytes()};
+}
+
+Status Communicator::FreeWorkingMemory() {
+  const Occupancy occupancy(use_);
+  RINGLET_TRY(occupancy.Check());
+  backend_->FreeWorkingMemory();
+  return Ok();
 }
 
 void Communicator::Abort(const std::string& why) {
   control_->Fail(
       Error{Code::kAborted, fmt::format("{} aborted the communicator: {}",
-                                        control_->roster().DescribeRank(identity_.rank), why)});
+                                        control_->roster().DescribeRank(place().self), why)});
+}
+
+void Communicator::Revoke() {
+  revoked_.store(true, std::memory_order_release);
+  control_->Fail(Error{
+      Code::kAborted, control_->roster().DescribeRank(place().self) + " revoked the communicator"});
 }
 
 }  // namespace ringlet::comm

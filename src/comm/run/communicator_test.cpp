@@ -54,8 +54,8 @@ TEST(Communicator, RanksThatWaitInDifferentWaysAgreeHowACallRuns) {
     for (const std::uint32_t root : {0u, 1u}) {
       std::vector<float> data(kCount, rank == root ? 7.0f : 0.0f);
       const auto bytes = std::as_writable_bytes(std::span(data));
-      const Status status = (*formed)->Broadcast(
-          {.input = bytes, .output = bytes, .count = kCount, .root = Rank{root}});
+      const Status status = Broadcast(
+          **formed, {.input = bytes, .output = bytes, .count = kCount, .root = Rank{root}});
       ASSERT_TRUE(status.ok()) << status.error().message;
       EXPECT_EQ(std::count(data.begin(), data.end(), 7.0f), static_cast<std::ptrdiff_t>(kCount));
     }
@@ -67,14 +67,12 @@ TEST(Communicator, RefusesBuffersThatDoNotFitAndStaysUsable) {
     ASSERT_TRUE(communicator.ok());
     std::vector<std::byte> data(64);
     const Status short_output =
-        (*communicator)
-            ->AllReduce(
-                {.input = View(data).first(32), .output = std::span(data).first(16), .count = 8});
+        AllReduce(**communicator,
+                  {.input = View(data).first(32), .output = std::span(data).first(16), .count = 8});
     EXPECT_EQ(short_output.error().code, Code::kInvalidArgument);
-    const Status overlap = (*communicator)
-                               ->AllReduce({.input = View(data).first(32),
-                                            .output = std::span(data).subspan(16, 32),
-                                            .count = 8});
+    const Status overlap = AllReduce(
+        **communicator,
+        {.input = View(data).first(32), .output = std::span(data).subspan(16, 32), .count = 8});
     EXPECT_THAT(overlap.error().message, HasSubstr("overlap"));
     EXPECT_TRUE(SumOfRanks(**communicator, 8).ok());
   });
@@ -98,7 +96,7 @@ TEST(Communicator, AbortEndsASendWithoutAReceive) {
       ASSERT_TRUE(communicator.ok());
       if (rank == 1) return (*communicator)->Abort("the test wants it");
       const Bytes data(count);
-      const Status status = (*communicator)->Send(Rank{1}, data, count, DataType::kUint8);
+      const Status status = Send(**communicator, Rank{1}, data, count, DataType::kUint8);
       ASSERT_FALSE(status.ok());
       EXPECT_EQ(status.error().code, Code::kAborted);
       EXPECT_THAT(status.error().message, HasSubstr("the test wants it"));

@@ -24,9 +24,9 @@ Status Without(Communicator& communicator, CallKind kind) {
 }
 
 Status Sum(Communicator& communicator, std::vector<float>& data) {
-  return communicator.AllReduce({.input = std::as_bytes(std::span(data)),
-                                 .output = std::as_writable_bytes(std::span(data)),
-                                 .count = data.size()});
+  return AllReduce(communicator, {.input = std::as_bytes(std::span(data)),
+                                  .output = std::as_writable_bytes(std::span(data)),
+                                  .count = data.size()});
 }
 
 class EmptyCalls : public testing::TestWithParam<std::string> {
@@ -108,7 +108,7 @@ TEST_P(EmptyCalls, AMessageWithoutElementsIsWaitedFor) {
   RunRanks(2, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     if (rank == 0) {
-      const Status status = (*formed)->Receive(Rank{1}, {}, 0, DataType::kFloat32);
+      const Status status = Receive(**formed, Rank{1}, {}, 0, DataType::kFloat32);
       received = true;
       EXPECT_TRUE(status.ok()) << status.error().message;
       return;
@@ -117,7 +117,7 @@ TEST_P(EmptyCalls, AMessageWithoutElementsIsWaitedFor) {
     while ((*formed)->control().Ask(Rank{0}, std::chrono::seconds(1)).activity.waits_for != 1u)
       ASSERT_LT(os::Now(), give_up) << "rank 0 does not wait for this one";
     EXPECT_FALSE(received);
-    EXPECT_TRUE((*formed)->Send(Rank{0}, {}, 0, DataType::kFloat32).ok());
+    EXPECT_TRUE(Send(**formed, Rank{0}, {}, 0, DataType::kFloat32).ok());
   });
 }
 

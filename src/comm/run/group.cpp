@@ -16,7 +16,11 @@ namespace {
 class GroupOperation final : public collective::Operation {
  public:
   explicit GroupOperation(std::shared_ptr<Communicator> communicator)
-      : communicator_(std::move(communicator)), occupancy_(*communicator_) {}
+      : communicator_(std::move(communicator)), occupancy_(communicator_->single_use()) {}
+  /// The buffers are the caller's again, also when the group has not come to its end.
+  ~GroupOperation() override {
+    if (current_) (*current_)->Withdraw();
+  }
 
   Communicator& communicator() const { return *communicator_; }
   void Add(const Work& work) {
@@ -38,53 +42,53 @@ class GroupOperation final : public collective::Operation {
     while (!done_) {
       if (!current_) RINGLET_TRY(TakeNext());
       if (!current_) break;
-      RINGLET_TRY_ASSIGN(const bool finished, current_->Advance());
-      moved_ = moved_ || current_->moved();
+      RINGLET_TRY_ASSIGN(const bool finished, (*current_)->Advance());
+      moved_ = moved_ || (*current_)->moved();
       if (!finished) {
-        communicator_->StillRuns();
+        communicator_->NoteWait();
         return false;
       }
       moved_ = true;
       current_.reset();
-      communicator_->Finished();
+      communicator_->Finish();
     }
     done_ = true;
     return true;
   }
   bool moved() const override { return moved_; }
-  std::string WaitingFor() const override { return current_ ? current_->WaitingFor() : ""; }
+  std::string WaitingFor() const override { return current_ ? (*current_)->WaitingFor() : ""; }
   std::optional<Rank> Awaits() const override {
-    return current_ ? current_->Awaits() : std::nullopt;
+    return current_ ? (*current_)->Awaits() : std::nullopt;
   }
   const collective::WaitTarget* place() const override {
-    return current_ ? current_->place() : nullptr;
+    return current_ ? (*current_)->place() : nullptr;
   }
 
  private:
   /// Nothing left: `current_` stays empty.
   Status TakeNext() {
-    while (begun_ < calls_.size() && communicator_->Skips(calls_[begun_])) ++begun_;
+    while (begun_ < calls_.size() && communicator_->FinishIfEmpty(calls_[begun_])) ++begun_;
     if (begun_ < calls_.size()) {
-      RINGLET_TRY_ASSIGN(current_, communicator_->Prepare(calls_[begun_++]));
+      RINGLET_TRY_ASSIGN(current_, communicator_->Start(calls_[begun_++]));
     } else if (!puts_.empty()) {
-      current_ = communicator_->Prepare(std::exchange(puts_, {}));
+      current_ = communicator_->Start(std::exchange(puts_, {}));
     } else if (!transfers_.empty()) {
-      RINGLET_TRY_ASSIGN(current_, communicator_->Prepare(transfers_));
+      RINGLET_TRY_ASSIGN(current_, communicator_->Start(transfers_));
       transfers_.clear();
     } else if (!waits_.empty()) {
-      current_ = communicator_->Prepare(std::exchange(waits_, {}));
+      current_ = communicator_->Start(std::exchange(waits_, {}));
     }
     return Ok();
   }
 
   std::shared_ptr<Communicator> communicator_;
-  const Communicator::Occupancy occupancy_;
+  const Occupancy occupancy_;
   std::vector<Work> calls_;
   std::size_t begun_ = 0;  // of the calls
   std::vector<Put> puts_;
   std::vector<Transfer> transfers_;
   std::vector<SignalWait> waits_;
-  std::unique_ptr<collective::Operation> current_;
+  std::optional<Started> current_;
   bool moved_ = false;
   bool done_ = false;
 };

@@ -64,7 +64,7 @@ TEST(Group, AnotherThreadIsRefused) {
       [&] { return all[0]->Run(sum_of(data[2])); },
       [&] { return all[0]->Run(Work(Call{.kind = CallKind::kBarrier})); },
       [&] {
-        return all[0]->Send(Rank{1}, std::as_bytes(std::span(data, 1)), 1, DataType::kFloat32);
+        return Send(*all[0], Rank{1}, std::as_bytes(std::span(data, 1)), 1, DataType::kFloat32);
       },
       [&] {
         return RunGroup({{all[0], sum_of(data[2])}, {all[1], sum_of(data[1])}});

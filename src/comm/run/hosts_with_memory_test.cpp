@@ -8,8 +8,8 @@
 #include <map>
 
 #include "base/value/prng.hpp"
+#include "comm/backend/host_memory.hpp"
 #include "comm/establish/ranks_for_test.hpp"
-#include "comm/run/host_memory.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -112,9 +112,9 @@ void ExpectAllCallsAreRight(const Placement& placement, const EnvMap& environmen
     constexpr CallKind kCallKinds[] = {
         CallKind::kAllReduce,     CallKind::kReduce, CallKind::kBroadcast, CallKind::kAllGather,
         CallKind::kReduceScatter, CallKind::kGather, CallKind::kScatter,   CallKind::kAllToAll};
-    constexpr std::size_t kCounts[] = {1, 3, 1023, 2048, 4099, 50'000};
+    constexpr std::size_t kOfOneHost[] = {1, 3, 1023, 2048, 4099, 50'000};
     for (const CallKind kind : kCallKinds)
-      for (const std::size_t count : kCounts) {
+      for (const std::size_t count : kOfOneHost) {
         const Call call{.kind = kind,
                         .count = count,
                         .op = prng.Below(2) == 0 ? ReduceOp::kSum : ReduceOp::kAvg,
@@ -123,7 +123,7 @@ void ExpectAllCallsAreRight(const Placement& placement, const EnvMap& environmen
         const Status status = CallAndCheck(mine, call, in_place);
         ASSERT_TRUE(status.ok()) << (in_place ? "in place: " : "") << status.error().message;
       }
-    EXPECT_TRUE(mine.Barrier().ok());
+    EXPECT_TRUE(Barrier(mine).ok());
   });
 }
 
@@ -159,11 +159,11 @@ TEST_P(HostsWithMemory, EachRankMultipliesByItsOwnScalar) {
     std::vector<float> data(5000, 1);
     const auto bytes = std::as_writable_bytes(std::span(data));
     const Status status =
-        (*formed)->AllReduce({.input = bytes,
-                              .output = bytes,
-                              .count = data.size(),
-                              .op = ReduceOp::kPreMulSum,
-                              .scalar = collective::Scalar(std::as_bytes(std::span(&scalar, 1)))});
+        AllReduce(**formed, {.input = bytes,
+                             .output = bytes,
+                             .count = data.size(),
+                             .op = ReduceOp::kPreMulSum,
+                             .scalar = collective::Scalar(std::as_bytes(std::span(&scalar, 1)))});
     ASSERT_TRUE(status.ok()) << status.error().message;
     const std::uint32_t ranks = (*formed)->place().ranks;
     EXPECT_EQ(std::ranges::count(data, static_cast<float>(ranks * (ranks + 1) / 2)), 5000);
@@ -205,7 +205,7 @@ TEST(TwoHostsWithMemory, AreNoneWhereEachRankIsAlone) {
 Status Broadcast(Communicator& mine, std::size_t count, Rank root) {
   std::vector<float> data(count);
   const auto bytes = std::as_writable_bytes(std::span(data));
-  return mine.Broadcast({.input = bytes, .output = bytes, .count = count, .root = root});
+  return Broadcast(mine, {.input = bytes, .output = bytes, .count = count, .root = root});
 }
 
 /// `odd` calls something else than all others.
@@ -221,7 +221,7 @@ void ExpectBothCallsAreNamed(std::uint32_t odd, const std::function<Status(Commu
     EXPECT_THAT(status.error().message,
                 AllOf(HasSubstr(fmt::format("rank {} called {}", odd, text)),
                       HasSubstr("called all_reduce of 8 float sum"), HasSubstr("operation 1")));
-    EXPECT_FALSE((*formed)->Barrier().ok()) << "it stays failed";
+    EXPECT_FALSE(Barrier(**formed).ok()) << "it stays failed";
   });
 }
 

@@ -154,8 +154,18 @@ Status Inquiry::Check(Instant deadline, std::chrono::milliseconds timeout,
                   control_.roster().DescribeRank(self_), timeout.count(), running.WaitingFor())};
 }
 
-Error Inquiry::ReasonOf(const Error& error, const collective::Operation& ended,
-                        const std::string& hint) {
+std::string Inquiry::Hint() const {
+  if (process_.shortages() == shortages_) return "";
+  return fmt::format("; {} has been out of file descriptors: raise ulimit -n",
+                     control_.roster().DescribeRank(self_));
+}
+
+Error Inquiry::Conclude(const Error& error, const collective::Operation& ended) {
+  concluded_ = ReasonOf(error, ended);
+  return *concluded_;
+}
+
+Error Inquiry::ReasonOf(const Error& error, const collective::Operation& ended) {
   Error reason = error;
   if (error.code == Code::kPeerLost) {
     // The rank that lost a link was not the first to know why: let the control network speak first.
@@ -174,7 +184,7 @@ Error Inquiry::ReasonOf(const Error& error, const collective::Operation& ended,
                                       control_.roster().DescribeRank(*lost));
     }
   }
-  reason.message += hint;
+  reason.message += Hint();
   control_.Fail(reason);
   if (auto agreed = control_.AwaitFailure(kExplanation)) return *agreed;
   return reason;

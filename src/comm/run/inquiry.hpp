@@ -10,6 +10,7 @@
 #include "collective/call/fingerprint.hpp"
 #include "collective/call/operation.hpp"
 #include "comm/control/control.hpp"
+#include "comm/process/process.hpp"
 #include "transport/wireup/links.hpp"
 
 namespace ringlet::comm {
@@ -17,15 +18,16 @@ namespace ringlet::comm {
 /// Belongs to the thread that runs the operations.
 class Inquiry {
  public:
-  /// \param control, links  outlive this
-  /// \param is_stopped  asked of ranks that do not answer
+  /// \param control, links, process  outlive this
   Inquiry(Control& control, transport::Links& links, Rank self, std::uint32_t size,
-          bootstrap::IsStopped is_stopped)
+          const Process& process)
       : control_(control),
         links_(links),
         self_(self),
         size_(size),
-        is_stopped_(std::move(is_stopped)) {}
+        process_(process),
+        is_stopped_(process.is_stopped()),
+        shortages_(process.shortages()) {}
 
   /// The call that runs from now on.
   void SetCall(const collective::Fingerprint& call);
@@ -39,11 +41,15 @@ class Inquiry {
 
   /// Fails the communicator on all ranks for the best reason that is known, and gives that reason.
   /// \param error  of `ended`
-  /// \param hint   what else this rank knows; behind the reason, unless other ranks know a better
-  /// one
-  Error ReasonOf(const Error& error, const collective::Operation& ended, const std::string& hint);
+  Error Conclude(const Error& error, const collective::Operation& ended);
+  /// The reason that Conclude gave. The service thread, which may be late, fails the control
+  /// network for it; the engine cannot take another call before that.
+  const std::optional<Error>& concluded() const { return concluded_; }
 
  private:
+  Error ReasonOf(const Error& error, const collective::Operation& ended);
+  /// What this rank alone knows; behind the reason, unless other ranks know a better one.
+  std::string Hint() const;
   std::string WhoIsMissing(const collective::Operation& running);
   /// Asks the ranks for which `running` waits what they called. Ok: nothing that contradicts this
   /// rank's call was found.
@@ -55,7 +61,10 @@ class Inquiry {
   transport::Links& links_;
   const Rank self_;
   const std::uint32_t size_;
-  const bootstrap::IsStopped is_stopped_;
+  const Process& process_;
+  const bootstrap::IsStopped is_stopped_;  // asked about ranks that do not answer
+  const std::uint64_t shortages_;          // of the process, when the communicator was formed
+  std::optional<Error> concluded_;
   collective::Fingerprint call_;
   std::uint32_t looks_ = 0;       // at whether it stands still
   Instant looked_around_{0};      // when LongWait was asked last

@@ -36,8 +36,7 @@ TEST(Inquiry, CallsThatShareNoLinkAreToldFromEachOtherLongBeforeTheDeadline) {
                     .output = std::span(out).first(rank == 0 ? 96 : 32),
                     .count = 8,
                     .root = Rank{rank == 2 ? 0u : 1u}};
-    const Status status =
-        rank == 2 ? (*communicator)->Scatter(call) : (*communicator)->Reduce(call);
+    const Status status = rank == 2 ? Scatter(**communicator, call) : Reduce(**communicator, call);
     std::optional<Error> failure;
     if (!status.ok()) failure = status.error();
     // A rank that only sends may be done before any rank finds out.
@@ -56,7 +55,7 @@ TEST(Inquiry, AMessageAgainstACollectiveIsNamedAtTheDeadline) {
              ASSERT_TRUE(communicator.ok()) << communicator.error().message;
              std::vector<std::byte> data(32);
              const Status status =
-                 rank == 3 ? (*communicator)->Receive(Rank{0}, data, 8, DataType::kFloat32)
+                 rank == 3 ? Receive(**communicator, Rank{0}, data, 8, DataType::kFloat32)
                            : SumOfRanks(**communicator, 8);
              ASSERT_FALSE(status.ok());
              EXPECT_THAT(status.error().message, AllOf(HasSubstr("a message of 8 float to rank 3"),
@@ -86,9 +85,9 @@ TEST(Inquiry, AsksWhatOthersCalledOnlyWhenItStandsStill) {
     Communicator& mine = **communicator;
     std::vector<std::byte> data(36);
     const std::size_t count = 8 + rank;
-    const auto called = mine.Prepare(Call{.input = View(data).first(count * 4),
-                                          .output = std::span(data).first(count * 4),
-                                          .count = count});
+    const auto called = mine.Start(Call{.input = View(data).first(count * 4),
+                                        .output = std::span(data).first(count * 4),
+                                        .count = count});
     ASSERT_TRUE(called.ok()) << called.error().message;
     WaitingOperation running(Rank{1 - rank});
     const auto check_after = [&](std::chrono::milliseconds waited) {
@@ -116,12 +115,13 @@ TEST(Inquiry, AsksWhatOthersCalledOnlyWhenItStandsStill) {
   });
 }
 
-/// Both ranks have prepared their operation `number`, of `count` floats, which none has run.
-void PrepareSum(Communicator& mine, std::vector<std::byte>& data, std::size_t count) {
-  const auto called = mine.Prepare(Call{.input = View(data).first(count * 4),
-                                        .output = std::span(data).first(count * 4),
-                                        .count = count});
+/// Starts an all-reduce of `count` floats, and gives it up before it has moved anything.
+void StartSum(Communicator& mine, std::vector<std::byte>& data, std::size_t count) {
+  const auto called = mine.Start(Call{.input = View(data).first(count * 4),
+                                      .output = std::span(data).first(count * 4),
+                                      .count = count});
   ASSERT_TRUE(called.ok()) << called.error().message;
+  (*called)->Withdraw();
 }
 
 // How long the operation before took is forgotten: the next one is looked at as early.
@@ -130,7 +130,7 @@ TEST(Inquiry, LooksAtEachOperationAnew) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     Communicator& mine = **communicator;
     std::vector<std::byte> data(36);
-    PrepareSum(mine, data, 8);
+    StartSum(mine, data, 8);
     WaitingOperation running(Rank{1 - rank});
     const auto check_after = [&](std::chrono::milliseconds waited) {
       return mine.Check(os::Now() + mine.timeout() - waited, running);
@@ -140,7 +140,7 @@ TEST(Inquiry, LooksAtEachOperationAnew) {
       EXPECT_TRUE(check_after(std::chrono::seconds(seconds)).ok());
     }
     ASSERT_TRUE(mine.control().Barrier().ok());
-    PrepareSum(mine, data, 8 + rank);
+    StartSum(mine, data, 8 + rank);
     EXPECT_TRUE(check_after(std::chrono::milliseconds(0)).ok()) << "too early to ask";
     ASSERT_TRUE(mine.control().Barrier().ok());
     if (rank == 1) {
@@ -158,7 +158,7 @@ TEST(Inquiry, AFinishedRankIsToldFromOneThatHasNotBegun) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     Communicator& mine = **communicator;
     std::vector<std::byte> data(32);
-    PrepareSum(mine, data, 8);
+    StartSum(mine, data, 8);
     ASSERT_TRUE(mine.control().Barrier().ok());
     if (rank == 0) {
       const WaitingOperation running(Rank{1});
@@ -167,7 +167,7 @@ TEST(Inquiry, AFinishedRankIsToldFromOneThatHasNotBegun) {
       };
       EXPECT_THAT(after_the_deadline(),
                   AllOf(HasSubstr("rank 1"), HasSubstr("has finished its part")));
-      PrepareSum(mine, data, 8);
+      StartSum(mine, data, 8);
       EXPECT_THAT(after_the_deadline(),
                   HasSubstr("has not called it: it has begun 1 operations, rank 0 2"));
     }
@@ -183,7 +183,7 @@ TEST(Inquiry, ARankThatDoesNotCallAMessageIsNotSaidToBeDone) {
     if (rank == 0) {
       std::vector<std::byte> data(32);
       const Transfer receives{.peer = Rank{1}, .to = std::span(data), .count = 8};
-      EXPECT_TRUE(mine.Prepare(std::span(&receives, 1)).ok());
+      EXPECT_TRUE(mine.Start(std::span(&receives, 1)).ok());
       const WaitingOperation running(Rank{1});
       EXPECT_THAT(mine.Check(os::Now() - std::chrono::seconds(1), running).error().message,
                   AllOf(HasSubstr("rank 1"), HasSubstr("has not called its side")));
@@ -198,7 +198,7 @@ TEST(Inquiry, APeerThatWaitsForAnUnknownRankIsNotFollowed) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     Communicator& mine = **communicator;
     std::vector<std::byte> data(32);
-    PrepareSum(mine, data, 8);
+    StartSum(mine, data, 8);
     if (rank == 1) mine.control().doing().waits_for = 2;
     ASSERT_TRUE(mine.control().Barrier().ok());
     if (rank == 0) {
@@ -268,7 +268,7 @@ TEST(Inquiry, ARankThatLeavesBeforeAMessageIsNamed) {
     ASSERT_TRUE(SumOfRanks(**communicator, 8).ok());
     if (rank == 1) return;
     std::byte value{};
-    const Status status = (*communicator)->Receive(Rank{1}, {&value, 1}, 1, DataType::kUint8);
+    const Status status = Receive(**communicator, Rank{1}, {&value, 1}, 1, DataType::kUint8);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, Code::kPeerLost);
     EXPECT_THAT(status.error().message,

@@ -40,9 +40,34 @@ Bytes MessageOf(OneSidedType type, const Writer& rest = {}) {
 
 }  // namespace
 
-OneSided::OneSided(Control& control, std::function<void()> wake, PeerMemory access)
-    : control_(control), wake_(std::move(wake)), access_(std::move(access)) {
+OneSided::OneSided(Control& control, std::function<void()> wake, HostMemory& memory,
+                   const RegisteredHeap& heap)
+    : control_(control), wake_(std::move(wake)), memory_(memory), heap_(heap) {
   control_.SeeTo([this](const bootstrap::PushedMessage& pushed) { OnMessage(pushed); });
+}
+
+// ---- registered memory --------------------------------------------------------------------------
+
+Result<std::uint64_t> OneSided::Register(View memory) {
+  if (const auto failed = control_.failure()) return *failed;
+  if (memory.empty()) return Error{Code::kInvalidArgument, "0 bytes cannot be registered"};
+  return memory_.buffers().Register(memory, heap_.Find(memory));
+}
+
+Status OneSided::Deregister(std::uint64_t registration) {
+  return memory_.buffers().Deregister(registration);
+}
+
+// Within the host, where ranks see what the others have registered.
+std::optional<transport::BufferPlace> OneSided::PlaceOf(View memory) const {
+  if (!memory_.IsHere()) return std::nullopt;
+  return memory_.buffers().Find(memory.data(), memory.size());
+}
+
+std::byte* OneSided::Reach(Rank peer, const transport::BufferPlace& place,
+                           std::size_t bytes) const {
+  if (!memory_.IsHere() || place.name == 0) return nullptr;
+  return memory_.buffers().Reach(Index(peer), place, bytes);
 }
 
 // ---- windows ------------------------------------------------------------------------------------
@@ -52,25 +77,29 @@ std::string OneSided::NoWindow(std::uint32_t window) const {
                           : fmt::format("window {} is deregistered", window);
 }
 
-std::uint32_t OneSided::Open(const Window& window) {
+Result<std::uint32_t> OneSided::Open(std::span<std::byte> memory, std::uint32_t flags) {
+  RINGLET_TRY_ASSIGN(const std::uint64_t registration, Register(memory));
   const std::lock_guard lock(mutex_);
   const std::uint32_t number = ++opened_;
-  windows_.emplace(number, window);
+  windows_.emplace(number, Window{memory, registration, flags});
   for (auto it = asking_.begin(); it != asking_.end();) {
-    if (it->second == number) Tell(it->first, number, window.memory);
+    if (it->second == number) Tell(it->first, number, memory);
     it = it->second == number ? asking_.erase(it) : std::next(it);
   }
   return number;
 }
 
-Result<OneSided::Window> OneSided::Close(std::uint32_t window) {
-  const std::lock_guard lock(mutex_);
-  const auto it = windows_.find(window);
-  if (it == windows_.end()) return Error{Code::kInvalidArgument, NoWindow(window)};
-  const Window closed = it->second;
-  windows_.erase(it);
-  std::erase_if(known_, [&](const auto& entry) { return entry.first.second == window; });
-  return closed;
+Status OneSided::Close(std::uint32_t window) {
+  std::uint64_t registration = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = windows_.find(window);
+    if (it == windows_.end()) return Error{Code::kInvalidArgument, NoWindow(window)};
+    registration = it->second.registration;
+    windows_.erase(it);
+    std::erase_if(known_, [&](const auto& entry) { return entry.first.second == window; });
+  }
+  return Deregister(registration);
 }
 
 Result<OneSided::Window> OneSided::Find(std::uint32_t window) const {
@@ -97,8 +126,7 @@ void OneSided::Send(Rank to, Bytes message) {
 
 void OneSided::Tell(Rank whom, std::uint32_t window, std::span<std::byte> memory) {
   std::uint64_t packed = 0;
-  if (const auto place = access_.find ? access_.find(memory.data(), memory.size()) : std::nullopt)
-    packed = place->Packed().value_or(0);
+  if (const auto place = PlaceOf(memory)) packed = place->Packed().value_or(0);
   Writer told;
   told.U32(window).U64(memory.size()).U64(packed);
   Send(whom, MessageOf(OneSidedType::kTell, told));
@@ -289,9 +317,7 @@ class PutRun final : public collective::Operation {
                       put.from.size(), put.offset, Index(put.peer), window->bytes)};
     transport::BufferPlace place = window->place;
     place.offset += put.offset;
-    std::byte* const there = one_sided_.access_.reach && place.name != 0
-                                 ? one_sided_.access_.reach(put.peer, place, put.from.size())
-                                 : nullptr;
+    std::byte* const there = one_sided_.Reach(put.peer, place, put.from.size());
     return there ? Copy(put, there) : PushPieces(put);
   }
 

@@ -1,6 +1,7 @@
-// Windows: memory of each rank that its peers write into without its help, and signals that tell it
-// that they have. The service thread of the owner writes what comes over the control network and
-// answers for the rank; ranks of a host that reach the window's memory write there themselves.
+// Registered memory, and windows: memory of each rank that its peers write into without its help,
+// with signals that announce what they wrote. The service thread of the owner writes what arrives
+// over the control network and answers for the rank; ranks of a host that reach the window's memory
+// write there themselves.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -16,7 +17,9 @@
 #include <vector>
 
 #include "collective/call/operation.hpp"
+#include "comm/backend/host_memory.hpp"
 #include "comm/control/control.hpp"
+#include "comm/process/registered_heap.hpp"
 #include "comm/run/work.hpp"
 #include "transport/arena/shared_buffers.hpp"
 
@@ -24,16 +27,11 @@ namespace ringlet::comm {
 
 class OneSided {
  public:
-  /// How this rank and its peers reach each other's memory. Empty: over the control network only.
-  struct PeerMemory {
-    /// The place where peers find memory of this rank. Any thread.
-    std::function<std::optional<transport::BufferPlace>(const std::byte*, std::size_t)> find;
-    /// Memory of a peer; null: it cannot be reached. The rank's thread.
-    std::function<std::byte*(Rank, const transport::BufferPlace&, std::size_t)> reach;
-  };
-  /// All three outlive this; `control` leaves before it goes.
-  /// \param wake  wakes the rank's thread. Any thread
-  OneSided(Control& control, std::function<void()> wake, PeerMemory access);
+  /// All references outlive this; `control` leaves before it goes.
+  /// \param wake    wakes the rank's thread. Any thread
+  /// \param memory  through which ranks of one host reach each other's memory
+  OneSided(Control& control, std::function<void()> wake, HostMemory& memory,
+           const RegisteredHeap& heap);
   OneSided(const OneSided&) = delete;
   OneSided& operator=(const OneSided&) = delete;
 
@@ -43,13 +41,25 @@ class OneSided {
     std::uint32_t flags = 0;         ///< the caller's
   };
 
+  /// Announces memory that will be used often. Memory in an allocation of RegisteredHeap is then
+  /// not staged by collectives of one host, where all ranks have registered theirs, and messages
+  /// from it are copied once; other memory is accepted as it is. Local, costs microseconds. Any
+  /// thread. The same memory again gives the same registration, which then has to be ended as
+  /// often. \param memory  not empty; outlives the registration, which ends with Deregister or with
+  /// this. Errors  kInvalidArgument  empty; or why the communicator has failed
+  Result<std::uint64_t> Register(View memory);
+  /// No operation that uses the memory is running. Errors  kInvalidArgument  no such registration
+  Status Deregister(std::uint64_t registration);
+
   // Windows are numbered from 1 in the order in which a rank opens them: the n-th of all ranks are
   // one window. Any thread.
-  /// Its memory is the caller's, until Close or the end of this. Peers may write to it at once.
-  std::uint32_t Open(const Window& window);
+  /// Registers the memory and opens a window on it, until Close or the end of this. Peers may write
+  /// to it at once. \param flags  the caller's, kept with the window
+  /// Errors  as Register
+  Result<std::uint32_t> Open(std::span<std::byte> memory, std::uint32_t flags);
   /// Peers do not write to it any more when this returns, but those that reach it by themselves.
   /// Errors  kInvalidArgument  no such window, or not any more
-  Result<Window> Close(std::uint32_t window);
+  Status Close(std::uint32_t window);
   /// Errors  as Close
   Result<Window> Find(std::uint32_t window) const;
   /// Whether `memory` lies in a window with all of `flags`.
@@ -93,9 +103,14 @@ class OneSided {
   void Send(Rank to, Bytes message);
   std::string NoWindow(std::uint32_t window) const;
 
+  std::optional<transport::BufferPlace> PlaceOf(View memory) const;
+  /// Memory of a peer; null: it cannot be reached. The rank's thread.
+  std::byte* Reach(Rank peer, const transport::BufferPlace& place, std::size_t bytes) const;
+
   Control& control_;
   std::function<void()> wake_;
-  PeerMemory access_;
+  HostMemory& memory_;
+  const RegisteredHeap& heap_;
   mutable std::mutex mutex_;  // of all that follows
   std::uint32_t opened_ = 0;
   std::map<std::uint32_t, Window> windows_;

@@ -36,7 +36,7 @@ class OwnWindow {
       : heap_(communicator.origin().process->heap()), local_(registered ? 0 : bytes) {
     if (registered) mapped_ = *heap_.Allocate(bytes);
     memory_ = registered ? std::span(mapped_, bytes) : std::span(local_);
-    number_ = *communicator.OpenWindow(memory_, 0);
+    number_ = *communicator.one_sided().Open(memory_, 0);
   }
   std::uint32_t number() const { return number_; }
   std::span<std::byte> memory() const { return memory_; }
@@ -90,10 +90,10 @@ TEST_P(WindowsOver, EveryRankPutsToEveryOther) {
         EXPECT_EQ(window.memory()[peer * kPart], std::byte{}) << "before what was put";
       }
       barriers.fetch_add(1);
-      ASSERT_TRUE(communicator.Barrier().ok());
+      ASSERT_TRUE(Barrier(communicator).ok());
       barriers.fetch_add(1);
     }
-    ASSERT_TRUE(communicator.CloseWindow(window.number()).ok());
+    ASSERT_TRUE(communicator.one_sided().Close(window.number()).ok());
     window.Free();
   });
 }
@@ -163,10 +163,11 @@ TEST(Windows, AWindowThatIsClosedIsSaidToBe) {
     Communicator& communicator = **formed;
     OwnWindow window(communicator, 100, false);
     if (rank == 1) {
-      EXPECT_TRUE(communicator.CloseWindow(window.number()).ok());
-      EXPECT_THAT(communicator.CloseWindow(window.number()).error().message,
+      EXPECT_TRUE(communicator.one_sided().Close(window.number()).ok());
+      EXPECT_THAT(communicator.one_sided().Close(window.number()).error().message,
                   HasSubstr("is deregistered"));
-      EXPECT_THAT(communicator.CloseWindow(7).error().message, HasSubstr("does not exist yet"));
+      EXPECT_THAT(communicator.one_sided().Close(7).error().message,
+                  HasSubstr("does not exist yet"));
       EXPECT_TRUE(communicator.Run(Work(Put{.peer = Rank{0}})).ok());
       EXPECT_FALSE(WaitFor(communicator, Rank{0}, 1).ok());
       return;
@@ -247,8 +248,8 @@ TEST(Windows, InAGroupPutsGoBeforeMessagesAndWaitsAfterThem) {
     EXPECT_TRUE(std::ranges::equal(window.memory(), Pattern(1'000, 1 - rank)));
     EXPECT_EQ(received, sent);
     EXPECT_EQ(sum, Bytes(8, std::byte{14}));
-    ASSERT_TRUE(communicator->Barrier().ok());
-    EXPECT_TRUE(communicator->CloseWindow(window.number()).ok());
+    ASSERT_TRUE(Barrier(*communicator).ok());
+    EXPECT_TRUE(communicator->one_sided().Close(window.number()).ok());
     window.Free();
   });
 }

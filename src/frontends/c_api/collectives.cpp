@@ -44,7 +44,7 @@ Result<std::uint32_t> AlgorithmsOf(const CallOptions& options, collective::Call 
   RINGLET_TRY_ASSIGN(const auto set, comm::ReadSelection(options.algorithms));
   call.algorithms = static_cast<std::uint32_t>(set.to_ulong());
   if (set.all()) return 0u;
-  if (call.algorithms != 0 && communicator.CanRun(call)) return call.algorithms;
+  if (call.algorithms != 0 && communicator.backend().Can(call).ok()) return call.algorithms;
   if (!options.forces) return 0u;
   return Error{Code::kInvalidArgument,
                fmt::format("nothing that config->algSelection, \"{}\", names can run {} here; with "

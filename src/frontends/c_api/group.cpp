@@ -80,7 +80,7 @@ Form Finished(Form form, const CommOptions& options) {
     RINGLET_TRY_ASSIGN(auto communicator, form(abort));
     if (!communicator) return communicator;
     RINGLET_TRY(CheckEncryption(*communicator));
-    communicator->StartProfile(name ? name->c_str() : nullptr);
+    communicator->Announce(name ? name->c_str() : nullptr);
     if (name)
       communicator->origin().process->logger().Log(
           LogLevel::kInfo, Subsystem::kInit, communicator->identity().device,

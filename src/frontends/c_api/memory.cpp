@@ -35,7 +35,7 @@ Status Register(ncclComm_t comm, const void* buffer, std::size_t size, void** ha
   RINGLET_TRY(CheckMemory(buffer, size));
   RINGLET_TRY(RequireNonNull(handle, "handle"));
   RINGLET_TRY_ASSIGN(const Held held, FindActive(comm));
-  RINGLET_TRY_ASSIGN(const std::uint64_t number, held.communicator->Register(View(
+  RINGLET_TRY_ASSIGN(const std::uint64_t number, held.communicator->one_sided().Register(View(
                                                      static_cast<const std::byte*>(buffer), size)));
   *handle = reinterpret_cast<void*>(number * kRegistrationStep);  // NOLINT
   return Ok();
@@ -48,7 +48,7 @@ Status Deregister(ncclComm_t comm, const void* handle) {
   const auto number = reinterpret_cast<std::uintptr_t>(handle);
   if (number % kRegistrationStep != 0)
     return Error{Code::kInvalidArgument, "handle is no handle of a registration"};
-  return communicator->Deregister(number / kRegistrationStep);
+  return communicator->one_sided().Deregister(number / kRegistrationStep);
 }
 
 Status Allocate(void** memory, std::size_t size) {
@@ -86,8 +86,8 @@ Status RegisterWindow(ncclComm_t comm, void* buffer, std::size_t size, ncclWindo
         "GPUs");
   }
   RINGLET_TRY_ASSIGN(const std::uint32_t number,
-                     held.communicator->OpenWindow({static_cast<std::byte*>(buffer), size},
-                                                   static_cast<std::uint32_t>(flags)));
+                     held.communicator->one_sided().Open({static_cast<std::byte*>(buffer), size},
+                                                         static_cast<std::uint32_t>(flags)));
   *window = reinterpret_cast<ncclWindow_t>(number * kRegistrationStep + kWindowMark);  // NOLINT
   return Ok();
 }
@@ -95,7 +95,7 @@ Status RegisterWindow(ncclComm_t comm, void* buffer, std::size_t size, ncclWindo
 Status DeregisterWindow(ncclComm_t comm, ncclWindow_t window) {
   RINGLET_TRY_ASSIGN(const auto communicator, Find(comm));
   RINGLET_TRY_ASSIGN(const std::uint32_t number, WindowNumber(window, "win"));
-  return communicator->CloseWindow(number);
+  return communicator->one_sided().Close(number);
 }
 
 Status UserPointer(ncclComm_t comm, ncclWindow_t window, void** out) {

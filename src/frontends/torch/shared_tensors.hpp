@@ -23,8 +23,9 @@ inline Result<Labels> GatherLabels(comm::Communicator& communicator, View memory
   out.U8(own.ok() ? 1 : 0).Raw(own.ok() ? own->Encode() : comm::MemoryLabel().Encode());
   Bytes all(kEach * size);
   communicator.set_timeout(timeout);
-  RINGLET_TRY(communicator.AllGather(
-      {.input = out.view(), .output = all, .count = kEach, .type = DataType::kUint8}));
+  RINGLET_TRY(
+      AllGather(communicator,
+                {.input = out.view(), .output = all, .count = kEach, .type = DataType::kUint8}));
   Labels labels;
   for (std::size_t rank = 0; rank < size; ++rank) {
     const View one = View(all).subspan(rank * kEach, kEach);

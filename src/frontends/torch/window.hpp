@@ -129,7 +129,7 @@ class TensorWindow final : public c10d::Window {
                                  backend_->getRank())};
       bytes_.push_back(static_cast<std::uint64_t>(fact[2 * rank]));
     }
-    RINGLET_TRY_ASSIGN(number_, communicator.OpenWindow(RoomOf(tensor), 0));
+    RINGLET_TRY_ASSIGN(number_, communicator.one_sided().Open(RoomOf(tensor), 0));
     tensor_ = tensor;
     is_open_ = true;
     return Ok();
@@ -140,7 +140,7 @@ class TensorWindow final : public c10d::Window {
     if (!is_open_) return;
     is_open_ = false;
     backend_->InTurn([&](comm::Communicator* communicator) {
-      if (communicator != nullptr) (void)communicator->CloseWindow(number_);
+      if (communicator != nullptr) (void)communicator->one_sided().Close(number_);
     });
     tensor_ = at::Tensor();
   }

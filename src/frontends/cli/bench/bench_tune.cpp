@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "comm/run/host_memory.hpp"
+#include "comm/backend/host_memory.hpp"
 #include "frontends/cli/bench/bench_run.hpp"
 #include "frontends/cli/text/plural.hpp"
 #include "frontends/cli/text/value_types.hpp"

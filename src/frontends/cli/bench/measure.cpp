@@ -41,9 +41,10 @@ class BenchBuffer {
                                       std::size_t bytes) {
     const std::shared_ptr<comm::Process> process = communicator->origin().process;
     RINGLET_TRY_ASSIGN(std::byte* const begin, process->heap().Allocate(bytes));
-    RINGLET_TRY_ASSIGN(const std::uint64_t handle, communicator->Register({begin, bytes}));
+    RINGLET_TRY_ASSIGN(const std::uint64_t handle,
+                       communicator->one_sided().Register({begin, bytes}));
     return BenchBuffer(Memory(begin, [process, communicator, handle](std::byte* memory) {
-      static_cast<void>(communicator->Deregister(handle));
+      static_cast<void>(communicator->one_sided().Deregister(handle));
       static_cast<void>(process->heap().Free(memory));
     }));
   }

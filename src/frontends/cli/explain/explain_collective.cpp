@@ -8,8 +8,8 @@
 
 #include "base/settings/settings.hpp"
 #include "collective/algorithm/shared_hierarchy.hpp"
+#include "comm/backend/host_memory.hpp"
 #include "comm/process/tuning.hpp"
-#include "comm/run/host_memory.hpp"
 #include "frontends/cli/operation/operation_alias.hpp"
 #include "frontends/cli/operation/size_units.hpp"
 #include "frontends/cli/operation/sweep.hpp"

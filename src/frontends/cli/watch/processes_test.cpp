@@ -31,7 +31,7 @@ TEST(AskStatus, RanksThatNoSocketKnowsAreAskedOverTheControlNetwork) {
   comm::RunRanks(
       2, [&](std::uint32_t rank) { return rank == 0 ? shown : hidden; },
       [&](std::uint32_t rank, Result<std::unique_ptr<comm::Communicator>> formed) {
-        EXPECT_TRUE(formed.ok() && (*formed)->Barrier().ok());
+        EXPECT_TRUE(formed.ok() && Barrier(**formed).ok());
         called.arrive_and_wait();
         StatusAnswers answers;
         if (rank == 0) answers = AskStatus(FindProcesses(ThisPid()).value());

@@ -36,7 +36,7 @@ TEST(RasCommand, TheReportIsThatOfTheRanks) {
   comm::RunRanks(
       2, [&](std::uint32_t) { return process; },
       [&](std::uint32_t rank, Result<std::unique_ptr<comm::Communicator>> formed) {
-        EXPECT_TRUE(formed.ok() && comm::SumOfRanks(**formed, 2).ok() && (*formed)->Barrier().ok());
+        EXPECT_TRUE(formed.ok() && comm::SumOfRanks(**formed, 2).ok() && Barrier(**formed).ok());
         called.arrive_and_wait();
         ToolRun text, json, events;
         if (rank == 0) {

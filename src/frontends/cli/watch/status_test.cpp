@@ -27,7 +27,7 @@ void AfterASum(const std::shared_ptr<comm::Process>& process,
   comm::RunRanks(
       2, [&](std::uint32_t) { return process; },
       [&](std::uint32_t rank, Result<std::unique_ptr<comm::Communicator>> formed) {
-        EXPECT_TRUE(formed.ok() && comm::SumOfRanks(**formed, 2).ok() && (*formed)->Barrier().ok());
+        EXPECT_TRUE(formed.ok() && comm::SumOfRanks(**formed, 2).ok() && Barrier(**formed).ok());
         called.arrive_and_wait();
         if (rank == 0 && formed.ok()) body(**formed);
         looked.arrive_and_wait();

@@ -4,7 +4,7 @@
 // until this rank's part is done.
 #pragma once
 #include "collective/call/call.hpp"
-#include "comm/run/communicator.hpp"
+#include "comm/run/calls.hpp"
 #include "frontends/torch/calls/p2p_queue.hpp"
 #include "frontends/torch/tensors/tensors.hpp"
 
@@ -19,10 +19,10 @@ class CommunicatorLine final : public Line {
       : communicator_(std::move(communicator)), peer_{1 - Index(communicator_->identity().rank)} {}
 
   Status Write(View bytes) override {
-    return communicator_->Send(peer_, bytes, bytes.size(), DataType::kUint8);
+    return Send(*communicator_, peer_, bytes, bytes.size(), DataType::kUint8);
   }
   Status Read(std::span<std::byte> room) override {
-    return communicator_->Receive(peer_, room, room.size(), DataType::kUint8);
+    return Receive(*communicator_, peer_, room, room.size(), DataType::kUint8);
   }
   void Abort(const std::string& why) override { communicator_->Abort(why); }
 
@@ -103,8 +103,8 @@ inline Status AllReduce(comm::Communicator& communicator, const at::Tensor& inpu
                         const at::Tensor& output, const Reduction& reduction,
                         Milliseconds timeout) {
   communicator.set_timeout(timeout);
-  return communicator.AllReduce(
-      Reducing(reduction, BytesOf(input), RoomOf(output), input.nbytes()));
+  return AllReduce(communicator,
+                   Reducing(reduction, BytesOf(input), RoomOf(output), input.nbytes()));
 }
 
 /// In place, at the root; the tensor of the others stays as it is.
@@ -116,18 +116,18 @@ inline Status Reduce(comm::Communicator& communicator, const at::Tensor& tensor,
       Reducing(reduction, BytesOf(tensor), is_root ? RoomOf(tensor) : std::span<std::byte>(),
                tensor.nbytes());
   call.root = Rank{static_cast<std::uint32_t>(root)};
-  return communicator.Reduce(call);
+  return Reduce(communicator, call);
 }
 
 inline Status Broadcast(comm::Communicator& communicator, const at::Tensor& tensor,
                         std::int64_t root, Milliseconds timeout) {
   communicator.set_timeout(timeout);
   const Moved moved(tensor);
-  return communicator.Broadcast({.input = BytesOf(tensor),
-                                 .output = RoomOf(tensor),
-                                 .count = moved.Count(tensor.numel()),
-                                 .type = moved.type,
-                                 .root = Rank{static_cast<std::uint32_t>(root)}});
+  return Broadcast(communicator, {.input = BytesOf(tensor),
+                                  .output = RoomOf(tensor),
+                                  .count = moved.Count(tensor.numel()),
+                                  .type = moved.type,
+                                  .root = Rank{static_cast<std::uint32_t>(root)}});
 }
 
 /// `output` has the elements of all ranks. The input may be this rank's place in it.
@@ -135,10 +135,10 @@ inline Status AllGather(comm::Communicator& communicator, const at::Tensor& inpu
                         const at::Tensor& output, Milliseconds timeout) {
   communicator.set_timeout(timeout);
   const Moved moved(input);
-  return communicator.AllGather({.input = BytesOf(input),
-                                 .output = RoomOf(output),
-                                 .count = moved.Count(input.numel()),
-                                 .type = moved.type});
+  return AllGather(communicator, {.input = BytesOf(input),
+                                  .output = RoomOf(output),
+                                  .count = moved.Count(input.numel()),
+                                  .type = moved.type});
 }
 
 /// \param room  undefined where this is not the root
@@ -146,11 +146,11 @@ inline Status Gather(comm::Communicator& communicator, const at::Tensor& input,
                      const at::Tensor& room, std::int64_t root, Milliseconds timeout) {
   communicator.set_timeout(timeout);
   const Moved moved(input);
-  return communicator.Gather({.input = BytesOf(input),
-                              .output = room.defined() ? RoomOf(room) : std::span<std::byte>(),
-                              .count = moved.Count(input.numel()),
-                              .type = moved.type,
-                              .root = Rank{static_cast<std::uint32_t>(root)}});
+  return Gather(communicator, {.input = BytesOf(input),
+                               .output = room.defined() ? RoomOf(room) : std::span<std::byte>(),
+                               .count = moved.Count(input.numel()),
+                               .type = moved.type,
+                               .root = Rank{static_cast<std::uint32_t>(root)}});
 }
 
 /// \param joint  undefined where this is not the root
@@ -158,16 +158,16 @@ inline Status Scatter(comm::Communicator& communicator, const at::Tensor& joint,
                       const at::Tensor& room, std::int64_t root, Milliseconds timeout) {
   communicator.set_timeout(timeout);
   const Moved moved(room);
-  return communicator.Scatter({.input = joint.defined() ? BytesOf(joint) : View(),
-                               .output = RoomOf(room),
-                               .count = moved.Count(room.numel()),
-                               .type = moved.type,
-                               .root = Rank{static_cast<std::uint32_t>(root)}});
+  return Scatter(communicator, {.input = joint.defined() ? BytesOf(joint) : View(),
+                                .output = RoomOf(room),
+                                .count = moved.Count(room.numel()),
+                                .type = moved.type,
+                                .root = Rank{static_cast<std::uint32_t>(root)}});
 }
 
 inline Status Barrier(comm::Communicator& communicator, Milliseconds timeout) {
   communicator.set_timeout(timeout);
-  return communicator.Barrier();
+  return Barrier(communicator);
 }
 
 /// How many elements go to, or come from, each rank.
@@ -208,11 +208,11 @@ inline Status AllToAll(comm::Communicator& communicator, const at::Tensor& input
                        Milliseconds timeout) {
   communicator.set_timeout(timeout);
   const Moved moved(input);
-  return communicator.AllToAllV({.input = BytesOf(input),
-                                 .output = RoomOf(output),
-                                 .sent = sends.Portions(moved),
-                                 .received = receives.Portions(moved),
-                                 .type = moved.type});
+  return AllToAllV(communicator, {.input = BytesOf(input),
+                                  .output = RoomOf(output),
+                                  .sent = sends.Portions(moved),
+                                  .received = receives.Portions(moved),
+                                  .type = moved.type});
 }
 
 /// Tensors of any layout. The input may be this rank's place in the output.
@@ -250,8 +250,8 @@ inline Status ReduceInto(comm::Communicator& communicator, const at::Tensor& inp
                          Milliseconds timeout) {
   communicator.set_timeout(timeout);
   const at::Tensor dense = Dense(input), room = Room(output);
-  RINGLET_TRY(
-      communicator.ReduceScatter(Reducing(reduction, BytesOf(dense), RoomOf(room), room.nbytes())));
+  RINGLET_TRY(ReduceScatter(communicator,
+                            Reducing(reduction, BytesOf(dense), RoomOf(room), room.nbytes())));
   Deliver(room, output);
   return Ok();
 }

@@ -6,7 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "comm/run/host_memory.hpp"
+#include "comm/backend/host_memory.hpp"
 #include "comm/service/clock.hpp"
 #include "comm/service/long_wait.hpp"
 

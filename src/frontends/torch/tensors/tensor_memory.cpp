@@ -133,14 +133,14 @@ void Announcements::Cover(comm::Communicator& communicator, View memory) {
   const auto found = all.Find(memory);
   if (found == all.allocations_.end() || known_.count(found->first) != 0) return;
   communicator_ = &communicator;
-  const auto registered = communicator.Register({found->first, found->second.bytes});
+  const auto registered = communicator.one_sided().Register({found->first, found->second.bytes});
   if (registered.ok()) known_.emplace(found->first, *registered);
 }
 
 void Announcements::Withdraw(const std::byte* begin) {
   const auto known = known_.find(begin);
   if (known == known_.end()) return;
-  (void)communicator_->Deregister(known->second);
+  (void)communicator_->one_sided().Deregister(known->second);
   known_.erase(known);
 }
 

@@ -1,4 +1,4 @@
-#include "comm/run/host_memory.hpp"
+#include "comm/backend/host_memory.hpp"
 
 #include <fmt/format.h>
 

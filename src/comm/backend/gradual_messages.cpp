@@ -1,4 +1,4 @@
-#include "comm/run/gradual_messages.hpp"
+#include "comm/backend/gradual_messages.hpp"
 
 #include <algorithm>
 #include <utility>

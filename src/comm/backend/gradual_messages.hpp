@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "collective/exec/messages.hpp"
-#include "comm/run/blocking_task.hpp"
+#include "comm/backend/blocking_task.hpp"
 
 namespace ringlet::comm {
 

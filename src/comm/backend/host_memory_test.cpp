@@ -1,6 +1,6 @@
 // Collectives of one host through shared memory, as communicators use it: made while they form,
 // agreed on by all, given up together.
-#include "comm/run/host_memory.hpp"
+#include "comm/backend/host_memory.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -207,7 +207,7 @@ TEST(HostMemory, AnotherCallIsNamedOnAllRanksWithBothCalls) {
     Status status = Ok();
     if (rank == 1) {
       const Portions nothing{.counts = {0, 0, 0}, .displacements = {0, 0, 0}};
-      status = (*formed)->AllToAllV({.sent = nothing, .received = nothing});
+      status = AllToAllV(**formed, {.sent = nothing, .received = nothing});
     } else {
       status = SumOfRanks(**formed, 8);
     }
@@ -216,7 +216,7 @@ TEST(HostMemory, AnotherCallIsNamedOnAllRanksWithBothCalls) {
     EXPECT_THAT(status.error().message, HasSubstr("rank 1"));
     EXPECT_THAT(status.error().message, HasSubstr("all_to_all_v"));
     EXPECT_THAT(status.error().message, HasSubstr("all_reduce of 8 float sum"));
-    EXPECT_FALSE((*formed)->Barrier().ok()) << "it stays failed";
+    EXPECT_FALSE(Barrier(**formed).ok()) << "it stays failed";
   });
 }
 
@@ -233,7 +233,7 @@ TEST(HostMemory, AbortFreesARankThatWaitsInIt) {
         return;
       }
       std::thread other([&] { mine.Abort("enough"); });
-      const Status status = mine.Barrier();
+      const Status status = Barrier(mine);
       other.join();
       ASSERT_FALSE(status.ok());
       EXPECT_EQ(status.error().code, Code::kAborted);
@@ -254,7 +254,7 @@ TEST(HostMemory, AMissingRankIsNamed) {
         mine.control().AwaitFailure(std::chrono::seconds(60));
         return;
       }
-      const Status status = mine.Barrier();
+      const Status status = Barrier(mine);
       ASSERT_FALSE(status.ok());
       EXPECT_EQ(status.error().code, Code::kTimeout);
       EXPECT_THAT(status.error().message, HasSubstr("rank 2"));
@@ -319,8 +319,8 @@ std::size_t MappedMemory() {
 Status SumInPlace(Communicator& mine, Owned& memory) {
   const std::uint32_t size = mine.identity().size;
   std::ranges::fill(memory.floats(), static_cast<float>(Index(mine.identity().rank) + 1));
-  RINGLET_TRY(mine.AllReduce(
-      {.input = memory.bytes(), .output = memory.bytes(), .count = memory.floats().size()}));
+  RINGLET_TRY(AllReduce(
+      mine, {.input = memory.bytes(), .output = memory.bytes(), .count = memory.floats().size()}));
   const auto right = static_cast<float>(size * (size + 1) / 2);
   if (std::ranges::count(memory.floats(), right) == std::ssize(memory.floats())) return Ok();
   return Error{Code::kProtocol, "a wrong sum"};
@@ -344,16 +344,16 @@ TEST(HostMemory, RegisteredMemoryIsMappedByPeersAndGivenBack) {
         agree();
         const std::size_t unregistered = MappedMemory();
         agree();
-        const auto handle = mine.Register(memory.bytes());
+        const auto handle = mine.one_sided().Register(memory.bytes());
         ASSERT_TRUE(handle.ok()) << handle.error().message;
-        EXPECT_EQ(mine.Register(memory.bytes()).value(), *handle);
-        EXPECT_TRUE(mine.Deregister(*handle).ok()) << "still registered once";
+        EXPECT_EQ(mine.one_sided().Register(memory.bytes()).value(), *handle);
+        EXPECT_TRUE(mine.one_sided().Deregister(*handle).ok()) << "still registered once";
         for (int i = 0; i < 2; ++i) EXPECT_TRUE(SumInPlace(mine, memory).ok());
         agree();
         EXPECT_EQ(MappedMemory(), unregistered + 3 * 2) << "each maps the others', once";
         agree();
-        EXPECT_TRUE(mine.Deregister(*handle).ok());
-        EXPECT_EQ(mine.Deregister(*handle).error().code, Code::kInvalidArgument);
+        EXPECT_TRUE(mine.one_sided().Deregister(*handle).ok());
+        EXPECT_EQ(mine.one_sided().Deregister(*handle).error().code, Code::kInvalidArgument);
         EXPECT_TRUE(SumInPlace(mine, memory).ok());
         agree();
         formed->reset();
@@ -392,7 +392,7 @@ TEST(HostMemory, MessagesInRegisteredMemoryAreMappedToo) {
         agree();
         const std::size_t unregistered = MappedMemory();
         agree();
-        const auto handle = mine.Register(memory.bytes());
+        const auto handle = mine.one_sided().Register(memory.bytes());
         ASSERT_TRUE(handle.ok()) << handle.error().message;
         EXPECT_TRUE(PassOn(mine, memory, 1000).ok());
         agree();
@@ -403,7 +403,7 @@ TEST(HostMemory, MessagesInRegisteredMemoryAreMappedToo) {
         agree();
         EXPECT_EQ(MappedMemory(), unregistered + 3) << "each maps that of the one before it, once";
         agree();
-        EXPECT_TRUE(mine.Deregister(*handle).ok());
+        EXPECT_TRUE(mine.one_sided().Deregister(*handle).ok());
         formed->reset();
       });
 }
@@ -412,11 +412,12 @@ TEST(HostMemory, OtherMemoryMayBeRegisteredToo) {
   RunRanks(2, EnvMap{}, [](std::uint32_t, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const Bytes own(100);
-    EXPECT_EQ((*formed)->Register(View(own).first(0)).error().code, Code::kInvalidArgument);
-    const auto handle = (*formed)->Register(own);
+    EXPECT_EQ((*formed)->one_sided().Register(View(own).first(0)).error().code,
+              Code::kInvalidArgument);
+    const auto handle = (*formed)->one_sided().Register(own);
     ASSERT_TRUE(handle.ok());
     EXPECT_TRUE(SumOfRanks(**formed, kManyFloats).ok());
-    EXPECT_TRUE((*formed)->Deregister(*handle).ok());
+    EXPECT_TRUE((*formed)->one_sided().Deregister(*handle).ok());
   });
 }
 
@@ -428,16 +429,16 @@ TEST(HostMemory, AbortGivesTheBuffersOfThreadsBack) {
       Communicator& mine = **formed;
       std::thread other;
       if (rank == 0) {
-        ASSERT_TRUE(mine.Barrier().ok());
+        ASSERT_TRUE(Barrier(mine).ok());
         other = std::thread([&] { mine.Abort("enough"); });
       } else {
-        ASSERT_TRUE(mine.Barrier().ok());
+        ASSERT_TRUE(Barrier(mine).ok());
       }
       Status status = Ok();
       while (status.ok()) {
         auto data = std::make_unique<std::vector<float>>(1 << 20, 1.0f);  // gone right after
         const auto bytes = std::as_writable_bytes(std::span(*data));
-        status = mine.AllReduce({.input = bytes, .output = bytes, .count = data->size()});
+        status = AllReduce(mine, {.input = bytes, .output = bytes, .count = data->size()});
       }
       EXPECT_EQ(status.error().code, Code::kAborted) << status.error().message;
       if (other.joinable()) other.join();

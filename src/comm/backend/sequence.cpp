@@ -1,4 +1,4 @@
-#include "comm/run/sequence.hpp"
+#include "comm/backend/sequence.hpp"
 
 #include <utility>
 

@@ -79,18 +79,19 @@ TEST_P(EveryOperation, BlocksGoWhereTheyBelong) {
                           .output = Out(all, 0, n * count),
                           .count = count,
                           .type = DataType::kInt32};
-        ASSERT_TRUE(communicator.AllGather(gather).ok());
+        ASSERT_TRUE(AllGather(communicator, gather).ok());
         for (std::uint32_t from = 0; from < n; ++from)
           for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(all[from * count + i], Value(from, i));
 
         // all_to_all: block r of rank s
         Numbers blocks = Values(rank, n * count), received(n * count);
         if (in_place) received = blocks;
-        const Status exchanged = communicator.AllToAll(
-            {.input = in_place ? In(received, 0, n * count) : In(blocks, 0, n * count),
-             .output = Out(received, 0, n * count),
-             .count = count,
-             .type = DataType::kInt32});
+        const Status exchanged =
+            AllToAll(communicator,
+                     {.input = in_place ? In(received, 0, n * count) : In(blocks, 0, n * count),
+                      .output = Out(received, 0, n * count),
+                      .count = count,
+                      .type = DataType::kInt32});
         ASSERT_TRUE(exchanged.ok()) << exchanged.error().message;
         for (std::uint32_t from = 0; from < n; ++from)
           for (std::size_t i = 0; i < count; ++i)
@@ -109,23 +110,23 @@ TEST_P(EveryOperation, RootsGetAndGive) {
         Numbers mine = Values(rank, count), all(n * count), one(count);
         call.input = In(mine, 0, count);
         call.output = Out(one, 0, count);
-        ASSERT_TRUE(communicator.Broadcast(call).ok());
+        ASSERT_TRUE(Broadcast(communicator, call).ok());
         ASSERT_EQ(one, Values(root, count));
 
-        ASSERT_TRUE(communicator.Reduce(call).ok());
+        ASSERT_TRUE(Reduce(communicator, call).ok());
         if (rank == root) {
           ASSERT_EQ(one, Sums(ranks(), 0, count));
         }
 
         call.output = Out(all, 0, n * count);
-        ASSERT_TRUE(communicator.Gather(call).ok());
+        ASSERT_TRUE(Gather(communicator, call).ok());
         for (std::uint32_t from = 0; rank == root && from < n; ++from)
           for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(all[from * count + i], Value(from, i));
 
         Numbers given = Values(rank, n * count);
         call.input = In(given, 0, n * count);
         call.output = Out(one, 0, count);
-        ASSERT_TRUE(communicator.Scatter(call).ok());
+        ASSERT_TRUE(Scatter(communicator, call).ok());
         for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(one[i], Value(root, rank * count + i));
       }
     }
@@ -142,13 +143,13 @@ TEST_P(EveryOperation, SumsAreSums) {
                   .output = Out(sum, 0, count),
                   .count = count,
                   .type = DataType::kInt32};
-        ASSERT_TRUE(communicator.AllReduce(call).ok());
+        ASSERT_TRUE(AllReduce(communicator, call).ok());
         ASSERT_EQ(sum, Sums(ranks(), 0, count));
 
         Numbers blocks = Values(rank, n * count), block(count);
         call.input = In(blocks, 0, n * count);
         call.output = in_place ? Out(blocks, rank * count, count) : Out(block, 0, count);
-        ASSERT_TRUE(communicator.ReduceScatter(call).ok());
+        ASSERT_TRUE(ReduceScatter(communicator, call).ok());
         const Numbers expected = Sums(ranks(), rank * count, count);
         for (std::size_t i = 0; i < count; ++i)
           ASSERT_EQ(in_place ? blocks[rank * count + i] : block[i], expected[i]);
@@ -160,7 +161,7 @@ TEST_P(EveryOperation, SumsAreSums) {
         call.output = Out(sum, 0, count);
         call.op = ReduceOp::kPreMulSum;
         call.scalar = collective::Scalar(bytes);
-        ASSERT_TRUE(communicator.AllReduce(call).ok());
+        ASSERT_TRUE(AllReduce(communicator, call).ok());
         for (std::size_t i = 0; i < count; ++i) {
           std::int32_t total = 0;
           for (std::uint32_t r = 0; r < n; ++r)
@@ -189,7 +190,7 @@ TEST_P(EveryOperation, PortionsMayDiffer) {
     Numbers got(out, -1);
     call.input = In(given, 0, in);
     call.output = Out(got, 0, out);
-    const Status status = communicator.AllToAllV(call);
+    const Status status = AllToAllV(communicator, call);
     ASSERT_TRUE(status.ok()) << status.error().message;
     for (std::uint32_t peer = 0; peer < ranks(); ++peer) {
       std::size_t begin = 0;
@@ -216,7 +217,7 @@ TEST_P(EveryOperation, PortionsMayReachToTheEnd) {
     Numbers got(given.size(), -1);
     call.input = In(given, 0, given.size());
     call.output = Out(got, 0, got.size());
-    const Status status = communicator.AllToAllV(call);
+    const Status status = AllToAllV(communicator, call);
     ASSERT_TRUE(status.ok()) << status.error().message;
     for (std::uint32_t peer = 0; peer < ranks(); ++peer)
       for (std::size_t i = 0; i < kEach; ++i)
@@ -304,7 +305,7 @@ TEST(Validate, AnImpossibleCallIsRefusedAndNothingHappens) {
                          HasSubstr("larger than any memory"));
              EXPECT_TRUE((*communicator)->Run(good).ok()) << "nothing has happened";
              const Status sent =
-                 (*communicator)->Send(Rank{0}, View(data).first(1), 1, DataType::kUint8);
+                 Send(**communicator, Rank{0}, View(data).first(1), 1, DataType::kUint8);
              EXPECT_THAT(sent.error().message, HasSubstr("does not receive it"));
            });
 }

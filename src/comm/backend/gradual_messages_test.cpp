@@ -1,6 +1,6 @@
 // Programs of messages that end only if each message begins when its own peer has come, on
 // communicators without links.
-#include "comm/run/gradual_messages.hpp"
+#include "comm/backend/gradual_messages.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "comm/run/blocking_task.hpp"
+#include "comm/backend/blocking_task.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,69 @@
+// Collectives among several hosts whose ranks share memory within each: parts of a call run through
+// that memory, the others over links.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "collective/algorithm/call_parts.hpp"
+#include "collective/exec/dataflow.hpp"
+#include "comm/backend/backend.hpp"
+#include "comm/backend/host_memory.hpp"
+#include "comm/backend/links_on_demand.hpp"
+#include "comm/backend/program_cache.hpp"
+#include "comm/backend/selector.hpp"
+
+namespace ringlet::comm {
+
+class Hierarchy final : public Backend {
+ public:
+  /// \param memory, links  outlive this. \pre  memory.hosts() is not empty
+  Hierarchy(collective::CallPlace place, Selector selector, HostMemory& memory,
+            LinksOnDemand& links);
+
+  Status Can(const collective::Call& call) const override { return selector_.Can(call); }
+  Result<Started> Start(const collective::Call& call,
+                        const collective::Fingerprint& fingerprint) override;
+  void Skip(const collective::Call& call) override {
+    if (host_memory_.engine()) host_memory_.engine()->Skip(call);
+  }
+
+  Profile::Way WayOf(const collective::Call& call) const override {
+    return {.algorithm = Name(selector_.For(call)).data(), .protocol = "SIMPLE"};
+  }
+  plan::TimeTable TimesOf(const collective::Call& call) const override {
+    return selector_.TimesOf(call);
+  }
+  collective::Call Choose(const collective::Call& call,
+                          const collective::TunerChoice& choice) const override {
+    return Selector::Choose(call, choice);
+  }
+  void FreeWorkingMemory() override;
+
+  void Leave() override { host_memory_.Leave(); }
+  void GiveUp() override { host_memory_.GiveUp(); }
+
+ private:
+  struct Stage {
+    std::shared_ptr<const collective::Flow> flow;  ///< over links; null: on the host
+    collective::HostPart on_host = {};
+  };
+  struct Program {
+    std::size_t scratch_count = 0;
+    std::vector<Stage> stages = {};
+  };
+
+  Program Build(const collective::Call& call, const collective::Overlap& overlap) const;
+  /// \param task  of the whole call
+  LinksOnDemand::Made StartStage(const Stage& stage, const collective::Call& call,
+                                 collective::Task task, bool is_first);
+  void StartOnHost(const collective::HostPart& part, const collective::Call& call,
+                   const collective::Task& task, bool is_first);
+
+  const Selector selector_;
+  const collective::ScoreTable scores_;  // empty where this rank is alone on its host
+  HostMemory& host_memory_;
+  LinksOnDemand& links_;
+  ProgramCache<Program> programs_;
+};
+
+}  // namespace ringlet::comm

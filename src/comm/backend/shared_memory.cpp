@@ -1,0 +1,37 @@
+#include "comm/backend/shared_memory.hpp"
+
+namespace ringlet::comm {
+
+collective::ScoreTable ScoresOf(const collective::ShmCollective& engine,
+                                const collective::Tuner& tuner) {
+  const transport::ArenaShape& shape = engine.arena().shape();
+  return {collective::LayoutOnHost(shape.ranks, shape.slot_bytes), tuner};
+}
+
+SharedMemory::SharedMemory(collective::CallPlace place, Selector selector, HostMemory& memory)
+    : Backend(place, true),
+      selector_(std::move(selector)),
+      scores_(ScoresOf(*memory.engine(), selector_.tuner())),
+      host_memory_(memory) {}
+
+Result<Started> SharedMemory::Start(const collective::Call& call,
+                                    const collective::Fingerprint& fingerprint) {
+  const View input = memory_.Staged(call, place_);
+  if (input.data() == call.input.data()) [[likely]] {
+    engine().Start(call, AlgorithmOf(call), fingerprint.sequence);
+  } else {
+    collective::Call staged = call;
+    staged.input = input;
+    engine().Start(staged, AlgorithmOf(staged), fingerprint.sequence);
+  }
+  return Started(engine());
+}
+
+// If collectives go through memory, a rank that calls another one is there and not on the links.
+std::unique_ptr<collective::Operation> SharedMemory::Meet(collective::CallKind kind,
+                                                          std::uint64_t number) {
+  engine().Start({.kind = kind}, scores_.For(kind, 0), number);
+  return std::make_unique<HostRun>(engine());
+}
+
+}  // namespace ringlet::comm

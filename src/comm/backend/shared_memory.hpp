@@ -1,0 +1,53 @@
+// Collectives of ranks that are all on one host, through the memory that they share.
+#pragma once
+#include "collective/select/select.hpp"
+#include "comm/backend/backend.hpp"
+#include "comm/backend/host_memory.hpp"
+#include "comm/backend/selector.hpp"
+
+namespace ringlet::comm {
+
+class SharedMemory final : public Backend {
+ public:
+  /// \param memory  outlives this. \pre  memory.IsHere()
+  SharedMemory(collective::CallPlace place, Selector selector, HostMemory& memory);
+
+  Status Can(const collective::Call& call) const override { return selector_.Can(call); }
+  Result<Started> Start(const collective::Call& call,
+                        const collective::Fingerprint& fingerprint) override;
+  void Skip(const collective::Call& call) override { engine().Skip(call); }
+  std::unique_ptr<collective::Operation> Meet(collective::CallKind kind,
+                                              std::uint64_t number) override;
+
+  Profile::Way WayOf(const collective::Call& call) const override {
+    return {.algorithm = Name(AlgorithmOf(call)).data(), .protocol = "SIMPLE"};
+  }
+  /// Ranks that share memory have neither rings nor trees there.
+  bool HasChannels() const override { return false; }
+  plan::TimeTable TimesOf(const collective::Call& /*call*/) const override { return {}; }
+  collective::Call Choose(const collective::Call& call,
+                          const collective::TunerChoice& /*choice*/) const override {
+    return call;
+  }
+
+  void Leave() override { host_memory_.Leave(); }
+  void GiveUp() override { host_memory_.GiveUp(); }
+
+ private:
+  collective::ShmCollective& engine() const { return *host_memory_.engine(); }
+  collective::Algorithm AlgorithmOf(const collective::Call& call) const {
+    if (call.algorithms == 0) [[likely]]
+      return scores_.For(call.kind, BlockBytes(call));
+    return selector_.For(call);
+  }
+
+  const Selector selector_;
+  const collective::ScoreTable scores_;
+  HostMemory& host_memory_;
+};
+
+/// The ways through the memory of the host whose ranks `engine` serves.
+collective::ScoreTable ScoresOf(const collective::ShmCollective& engine,
+                                const collective::Tuner& tuner);
+
+}  // namespace ringlet::comm

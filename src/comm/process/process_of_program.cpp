@@ -1,0 +1,51 @@
+#include "comm/process/process_of_program.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+#include "comm/service/fork_guard.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+struct ProcessTable {
+  explicit ProcessTable(const ProcessTable* /*parent*/) {}
+  std::mutex mutex;
+  std::map<EnvMap, std::shared_ptr<Process>> processes;
+};
+
+ProcessTable& TheTable() {
+  static PerProcess<ProcessTable> tables;
+  return tables.Here();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Process>> ProcessOfProgram(const EnvMap& overrides) {
+  ProcessTable& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  if (const auto found = table.processes.find(overrides); found != table.processes.end())
+    return found->second;
+  if (table.processes.size() >= kEnvironmentsMax)
+    return Error{Code::kUnsupported,
+                 fmt::format("this process uses {} different environments for communicators, the "
+                             "most that it may: use one of them again",
+                             kEnvironmentsMax)};
+  RINGLET_TRY_ASSIGN(auto process, Process::StartHere(overrides));
+  table.processes.emplace(overrides, process);
+  return process;
+}
+
+void EndUnused(const EnvMap& overrides) {
+  std::shared_ptr<Process> ended;  // outside the lock: its end waits for its threads
+  ProcessTable& table = TheTable();
+  const std::lock_guard lock(table.mutex);
+  const auto found = table.processes.find(overrides);
+  if (found == table.processes.end() || found->second.use_count() > 1) return;
+  ended = std::move(found->second);
+  table.processes.erase(found);
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,24 @@
+// Whether requests make sense, and the messages that an all_to_all_v consists of. Pure.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "collective/exec/messages.hpp"
+#include "comm/run/work.hpp"
+#include "ringlet/status.hpp"
+
+namespace ringlet::comm {
+
+// Errors of all  kInvalidArgument  the request makes no sense among so many ranks; says why
+Status CheckPortions(const AllToAllVCall& call, std::uint32_t ranks);
+Status CheckTransfer(const Transfer& transfer, std::uint32_t ranks);
+/// \param peer  the rank that raises the signal, or for which it is raised
+Status CheckSignal(Rank peer, const Signal& signal, std::uint32_t ranks);
+Status CheckWait(const SignalWait& wait, std::uint32_t ranks);
+
+/// A message to and one from each rank, nearest ranks first.
+/// \pre  CheckPortions \param sequence  collectives before this one
+std::vector<collective::Message> MessagesOf(const AllToAllVCall& call, collective::CallPlace place,
+                                            std::uint64_t sequence);
+
+}  // namespace ringlet::comm

@@ -1,0 +1,32 @@
+// The choices of a tuner plug-in for the calls of one communicator.
+#pragma once
+#include <memory>
+
+#include "comm/backend/backend.hpp"
+#include "comm/plugin/tuner.hpp"
+#include "comm/process/config.hpp"
+
+namespace ringlet::comm {
+
+/// Belongs to the thread that runs the operations.
+class TunedCalls {
+ public:
+  /// Null where there is nothing to choose: without a session, and where all ranks share the memory
+  /// of one host, which is logged. \param origin, backend  outlive this
+  static std::unique_ptr<TunedCalls> Begin(std::unique_ptr<TunerSession> session,
+                                           const Origin& origin, const Backend& backend);
+
+  /// The call as the plug-in has it run.
+  collective::Call Apply(const collective::Call& call);
+
+ private:
+  TunedCalls(std::unique_ptr<TunerSession> session, const Origin& origin, const Backend& backend)
+      : session_(std::move(session)), origin_(origin), backend_(backend) {}
+  void Log(plan::Function function, const collective::Call& tuned) const;
+
+  const std::unique_ptr<TunerSession> session_;
+  const Origin& origin_;
+  const Backend& backend_;
+};
+
+}  // namespace ringlet::comm

@@ -1,0 +1,18 @@
+#include "comm/run/tuned_calls.hpp"
+
+#include <gtest/gtest.h>
+
+#include "comm/backend/backends_for_test.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+// What a plug-in chooses is tested beside the plug-in: plugin/tuner_test.cpp.
+TEST(TunedCalls, WithoutAPluginThereIsNothingToChoose) {
+  RunFormed(1, {}, [](std::uint32_t, Communicator& mine) {
+    EXPECT_EQ(TunedCalls::Begin(nullptr, mine.origin(), mine.backend()), nullptr);
+  });
+}
+
+}  // namespace
+}  // namespace ringlet::comm
