@@ -39,7 +39,7 @@ LAYERS = {
     "stream": (".", "base os"),
     "frontends/c_api": ("handle .", "base os/fs os/process stream collective/call comm"),
     "frontends/stream": (".", "os/process stream"),
-    "frontends/cxx": (".", "base collective/call comm"),
+    "frontends/cxx": (".", "collective/call comm"),
     "frontends/torch": ("execution store tensors group calls .", "base collective/call comm"),
     "frontends/python": (".", "comm"),
     # The libraries that replace NVIDIA's use the library through ringlet/stream.h alone. They read

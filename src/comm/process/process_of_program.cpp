@@ -12,8 +12,12 @@ namespace {
 
 struct ProcessTable {
   explicit ProcessTable(const ProcessTable* /*parent*/) {}
+  struct Known {
+    std::shared_ptr<Process> process;
+    bool used = false;  // ids and communicators may depend on it
+  };
   std::mutex mutex;
-  std::map<EnvMap, std::shared_ptr<Process>> processes;
+  std::map<EnvMap, Known> processes;
 };
 
 ProcessTable& TheTable() {
@@ -21,21 +25,31 @@ ProcessTable& TheTable() {
   return tables.Here();
 }
 
-}  // namespace
-
-Result<std::shared_ptr<Process>> ProcessOfProgram(const EnvMap& overrides) {
+Result<std::shared_ptr<Process>> FindOrMake(const EnvMap& overrides, bool uses) {
   ProcessTable& table = TheTable();
   const std::lock_guard lock(table.mutex);
-  if (const auto found = table.processes.find(overrides); found != table.processes.end())
-    return found->second;
+  if (const auto found = table.processes.find(overrides); found != table.processes.end()) {
+    found->second.used = found->second.used || uses;
+    return found->second.process;
+  }
   if (table.processes.size() >= kEnvironmentsMax)
     return Error{Code::kUnsupported,
                  fmt::format("this process uses {} different environments for communicators, the "
                              "most that it may: use one of them again",
                              kEnvironmentsMax)};
   RINGLET_TRY_ASSIGN(auto process, Process::StartHere(overrides));
-  table.processes.emplace(overrides, process);
+  table.processes.emplace(overrides, ProcessTable::Known{process, uses});
   return process;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Process>> ProcessOfProgram(const EnvMap& overrides) {
+  return FindOrMake(overrides, true);
+}
+
+Result<std::shared_ptr<Process>> LookAtProcessOfProgram(const EnvMap& overrides) {
+  return FindOrMake(overrides, false);
 }
 
 void EndUnused(const EnvMap& overrides) {
@@ -43,8 +57,8 @@ void EndUnused(const EnvMap& overrides) {
   ProcessTable& table = TheTable();
   const std::lock_guard lock(table.mutex);
   const auto found = table.processes.find(overrides);
-  if (found == table.processes.end() || found->second.use_count() > 1) return;
-  ended = std::move(found->second);
+  if (found == table.processes.end() || found->second.used) return;
+  ended = std::move(found->second.process);
   table.processes.erase(found);
 }
 

@@ -13,13 +13,15 @@ namespace ringlet::comm {
 inline constexpr std::size_t kEnvironmentsMax = 16;
 
 /// The process with this program's environment and `overrides`: made at the first call for these
-/// overrides, made anew in the child of a fork, and kept until EndUnused or the end of the program.
-/// Neither an id nor a handle of C is an object that could hold it, so this is a global. Any thread.
-/// Errors  kInvalidArgument  a setting; kUnsupported  kEnvironmentsMax others are in use
+/// overrides, made anew in the child of a fork, and kept until the program ends. Neither an id nor
+/// a handle of C is an object that could hold it, so this is a global. Any thread. Errors
+/// kInvalidArgument  a setting; kUnsupported  kEnvironmentsMax others are in use
 ///         kSystem  as Process::Start
 Result<std::shared_ptr<Process>> ProcessOfProgram(const EnvMap& overrides = {});
 
-/// Ends the process for these overrides, unless something uses it. Any thread.
+/// The same for callers that only read settings and write to the log.
+Result<std::shared_ptr<Process>> LookAtProcessOfProgram(const EnvMap& overrides);
+/// Ends the process for these overrides if there were only looks at it. Any thread.
 void EndUnused(const EnvMap& overrides);
 
 }  // namespace ringlet::comm

@@ -1,5 +1,6 @@
 // The C++ interface: check the arguments, call comm, hand on its errors. No decisions.
 #include "ringlet/communicator.hpp"
+#include "comm/process/process_of_program.hpp"
 
 #include <fmt/format.h>
 
@@ -101,7 +102,7 @@ Communicator::Communicator(std::unique_ptr<Impl> impl) noexcept : impl_(std::mov
 Result<Communicator> Communicator::Create(const UniqueId& id, Rank rank, std::uint32_t size,
                                           const CommunicatorOptions& options) {
   return comm::Caught([&]() -> Result<Communicator> {
-    RINGLET_TRY_ASSIGN(const auto process, cxx::ProcessWith(options.environment));
+    RINGLET_TRY_ASSIGN(const auto process, comm::ProcessOfProgram(options.environment));
     RINGLET_TRY_ASSIGN(const comm::Config config, cxx::ConfigOf(*process, id, rank, size, options));
     RINGLET_TRY_ASSIGN(auto formed, comm::Establish(process, config, {}));
     return Communicator(std::make_unique<Impl>(std::move(formed)));
@@ -112,7 +113,7 @@ Result<std::vector<Communicator>> Communicator::CreateAll(std::uint32_t size,
                                                           const CommunicatorOptions& options) {
   return comm::Caught([&]() -> Result<std::vector<Communicator>> {
     RINGLET_TRY(CheckOfAll(size, options));
-    RINGLET_TRY_ASSIGN(const auto process, cxx::ProcessWith(options.environment));
+    RINGLET_TRY_ASSIGN(const auto process, comm::ProcessOfProgram(options.environment));
     RINGLET_TRY_ASSIGN(const UniqueId id, comm::CreateUniqueId(process));
     RINGLET_TRY_ASSIGN(const auto configs, ConfigsOfAll(*process, id, size, options));
     RINGLET_TRY_ASSIGN(auto formed, FormAll(process, configs));

@@ -2,8 +2,8 @@
 #pragma once
 #include <memory>
 
+#include "comm/process/process.hpp"
 #include "comm/run/communicator.hpp"
-#include "frontends/cxx/process.hpp"
 #include "ringlet/communicator.hpp"
 
 namespace ringlet {

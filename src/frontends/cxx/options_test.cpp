@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "frontends/cxx/process.hpp"
+#include "comm/process/process_of_program.hpp"
 #include "frontends/cxx/ranks_for_test.hpp"
 
 namespace ringlet::cxx {
@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 using testing::HasSubstr;
 
 Result<comm::Config> ConfigWith(const CommunicatorOptions& options, const EnvMap& environment) {
-  RINGLET_TRY_ASSIGN(const auto process, ProcessWith(environment));
+  RINGLET_TRY_ASSIGN(const auto process, comm::ProcessOfProgram(environment));
   return ConfigOf(*process, UniqueId{}, Rank{2}, 4, options);
 }
 

@@ -1,4 +1,5 @@
 #include "ringlet/unique_id.hpp"
+#include "comm/process/process_of_program.hpp"
 
 #include <fmt/format.h>
 
@@ -7,13 +8,12 @@
 #include "comm/establish/establish.hpp"
 #include "comm/process/id_text.hpp"
 #include "comm/service/thread.hpp"
-#include "frontends/cxx/process.hpp"
 
 namespace ringlet {
 
 Result<UniqueId> UniqueId::Create(const Environment& environment) {
   return comm::Caught([&]() -> Result<UniqueId> {
-    RINGLET_TRY_ASSIGN(const auto process, cxx::ProcessWith(environment));
+    RINGLET_TRY_ASSIGN(const auto process, comm::ProcessOfProgram(environment));
     return comm::NextUniqueId(process);
   });
 }

@@ -10,9 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "comm/process/process_of_program.hpp"
 #include "comm/service/fork_guard.hpp"
 #include "frontends/c_api/handle/guard.hpp"
 #include "frontends/c_api/handle/red_op.hpp"
+#include "os/process/per_thread.hpp"
 #include "stream/host_task.hpp"
 
 namespace ringlet::c_api {
@@ -31,8 +33,16 @@ struct Entry {
   std::optional<UniqueId> growth_id = {};  // not used yet
 };
 
-/// Of one process. A child of fork() finds neither the handles nor the process of its parent: it
-/// has copies of these objects, but not the threads that serve them.
+/// The entry of one handle, with a lock of its own: threads that use different communicators do not
+/// wait for each other.
+struct Slot {
+  std::mutex mutex;
+  Entry entry = {};
+  bool gone = false;  // destroyed or aborted
+};
+
+/// The handles of one process. A child of fork() finds none of its parent's: it has copies of these
+/// objects, but not the threads that serve them.
 struct Registry {
   explicit Registry(const Registry* parent)
       : first_handle(parent ? parent->last_handle.load() : 0),
@@ -41,8 +51,7 @@ struct Registry {
 
   const std::uintptr_t first_handle;  // the handles up to it are a parent's
   std::mutex mutex;                   // of the members that are not atomic
-  std::map<ncclComm_t, Entry> entries;
-  std::shared_ptr<comm::Process> process;
+  std::map<ncclComm_t, std::shared_ptr<Slot>> slots;
   std::deque<EnvMap> given_overrides;  // the last ones hold; a child may read any of them
   bool in_use = false;                 // the process: its settings stay
   std::atomic<std::uintptr_t> last_handle;
@@ -61,6 +70,32 @@ constexpr std::uintptr_t kHandleStep = 16;
 Registry& TheRegistry() {
   static comm::PerProcess<Registry> registries;
   return registries.Here();
+}
+
+std::shared_ptr<Slot> LookUp(Registry& registry, ncclComm_t handle) {
+  const std::lock_guard lock(registry.mutex);
+  const auto found = registry.slots.find(handle);
+  return found == registry.slots.end() ? nullptr : found->second;
+}
+
+/// The slot that a thread used last. Most threads use one communicator again and again, and then
+/// take no lock that all threads share.
+struct LastSlot {
+  const Registry* registry = nullptr;
+  ncclComm_t handle = nullptr;
+  std::shared_ptr<Slot> slot = {};
+};
+
+/// Null: the process has never given out the handle, or it is gone. Valid until this thread asks
+/// for another handle. A handle is never used twice, so what a thread remembers stays true.
+Slot* SlotOf(ncclComm_t handle) {
+  static os::PerThread<LastSlot> last_slots;
+  Registry& registry = TheRegistry();
+  LastSlot& last = last_slots.Get();
+  if (last.handle == handle && last.registry == &registry && last.slot) [[likely]]
+    return last.slot.get();
+  last = {&registry, handle, LookUp(registry, handle)};
+  return last.slot.get();
 }
 
 Error Unknown(ncclComm_t handle) {
@@ -86,7 +121,7 @@ std::optional<Status> Settle(Entry& entry) {
   return Ok();
 }
 
-bool IsParentOfUnborn(const Entry& entry) {
+bool HasChildForming(const Entry& entry) {
   return entry.child && !entry.child->outcome();
 }
 
@@ -105,7 +140,7 @@ Error Busy(const char* with) {
 Status Formed(Entry& entry) {
   const std::optional<Status> settled = Settle(entry);
   if (!settled) return Busy("being formed");
-  if (IsParentOfUnborn(entry)) return Busy("forming another");
+  if (HasChildForming(entry)) return Busy("forming another");
   return *settled;
 }
 
@@ -160,7 +195,7 @@ Status OutcomeOf(const Entry& entry) {
 // Whether this rank has nothing unfinished on it, so that peers can go on without it until they
 // call something that it never will.
 bool AtRest(const Entry& entry) {
-  if (Runs(entry) || IsParentOfUnborn(entry)) return false;
+  if (Runs(entry) || HasChildForming(entry)) return false;
   if (entry.issued && entry.issued->pending()) return false;
   return entry.communicator.use_count() == 1;  // else a thread is in a call
 }
@@ -175,14 +210,14 @@ void LetGo(Entry entry) {
   ForgetRedOps(*entry.communicator);
 }
 
-// The result of `use` on the entry of a handle.
+// The result of `use` on the entry of a handle, under its lock. `use` looks at no other handle.
 template <typename Use>
 auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>())) {
-  Registry& registry = TheRegistry();
-  const std::lock_guard lock(registry.mutex);
-  const auto it = registry.entries.find(handle);
-  if (it == registry.entries.end()) return Unknown(handle);
-  return use(it->second);
+  Slot* const slot = SlotOf(handle);
+  if (!slot) return Unknown(handle);
+  const std::lock_guard lock(slot->mutex);
+  if (slot->gone) return Unknown(handle);
+  return use(slot->entry);
 }
 
 }  // namespace
@@ -194,65 +229,63 @@ namespace {
 // died. The handles stay: other threads, such as PyTorch's watchdog, may ask for errors until the
 // end.
 void LeaveAtExit(int exit_status, void* /*unused*/) {
+  if (exit_status != 0) return;
   Registry& registry = TheRegistry();
-  std::vector<std::shared_ptr<comm::Communicator>> left;
+  std::vector<std::shared_ptr<Slot>> slots;
   {
     const std::lock_guard lock(registry.mutex);
-    if (exit_status != 0) return;
-    for (auto& [handle, entry] : registry.entries) {
+    for (const auto& [handle, slot] : registry.slots) slots.push_back(slot);
+  }
+  for (const auto& slot : slots) {
+    std::shared_ptr<comm::Communicator> left;
+    {
+      const std::lock_guard lock(slot->mutex);
+      if (slot->gone) continue;
+      Entry& entry = slot->entry;
       static_cast<void>(Settle(entry));
       if (!entry.communicator || !AtRest(entry)) continue;
       entry.finalized = true;
-      left.push_back(entry.communicator);
+      left = entry.communicator;
     }
+    left->Leave();
   }
-  for (const auto& communicator : left) communicator->Leave();
 }
 
 // Once a program: children of fork inherit it, and exec forgets it.
-void SeeToTheExit() {
-  static const int seen = ::on_exit(LeaveAtExit, nullptr);
-  static_cast<void>(seen);
-}
-
-Result<std::shared_ptr<comm::Process>> ProcessOf(Registry& registry) {
-  if (!registry.process) {
-    RINGLET_TRY_ASSIGN(registry.process, comm::Process::StartHere(registry.Overrides()));
-    SeeToTheExit();
-  }
-  return registry.process;
+void RegisterExitHandler() {
+  static const int registered = ::on_exit(LeaveAtExit, nullptr);
+  static_cast<void>(registered);
 }
 
 }  // namespace
 
+// Under the lock: Override does not change the settings meanwhile.
 Result<std::shared_ptr<comm::Process>> CurrentProcess() {
   Registry& registry = TheRegistry();
   const std::lock_guard lock(registry.mutex);
-  RINGLET_TRY_ASSIGN(auto process, ProcessOf(registry));
+  RINGLET_TRY_ASSIGN(auto process, comm::ProcessOfProgram(registry.Overrides()));
+  RegisterExitHandler();
   registry.in_use = true;
   return process;
 }
 
 Result<std::shared_ptr<comm::Process>> LookAtProcess() {
-  Registry& registry = TheRegistry();
-  const std::lock_guard lock(registry.mutex);
-  return ProcessOf(registry);
+  return comm::LookAtProcessOfProgram(TheRegistry().Overrides());
 }
 
 Status Override(const EnvMap& settings) {
-  std::shared_ptr<comm::Process> former;  // ends its threads, which may want the lock
   Registry& registry = TheRegistry();
   const std::lock_guard lock(registry.mutex);
   const EnvMap present = registry.Overrides();
   EnvMap overrides = present;
   for (const auto& [name, value] : settings) overrides.insert_or_assign(name, value);
   if (overrides == present) return Ok();
-  if (registry.process && registry.in_use)
+  if (registry.in_use)
     return Error{Code::kUnsupported,
                  "this process has unique ids, communicators or memory already: say so before the "
                  "first of them"};
   registry.overrides = &registry.given_overrides.emplace_back(std::move(overrides));
-  former = std::exchange(registry.process, nullptr);
+  comm::EndUnused(present);
   return Ok();
 }
 
@@ -266,8 +299,9 @@ ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator, const CommOp
   Registry& registry = TheRegistry();
   const std::lock_guard lock(registry.mutex);
   const auto handle = reinterpret_cast<ncclComm_t>(registry.last_handle += kHandleStep);  // NOLINT
-  registry.entries.emplace(handle,
-                           Entry{.communicator = std::move(communicator), .options = options});
+  auto slot = std::make_shared<Slot>();
+  slot->entry = {.communicator = std::move(communicator), .options = options};
+  registry.slots.emplace(handle, std::move(slot));
   return handle;
 }
 
@@ -289,16 +323,19 @@ void Occupy(ncclComm_t parent, std::shared_ptr<Forming> forming) {
 
 Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>& running) {
   Registry& registry = TheRegistry();
-  const std::lock_guard lock(registry.mutex);
-  for (const ncclComm_t handle : handles) {
-    const auto it = registry.entries.find(handle);
-    if (it == registry.entries.end()) return Unknown(handle);
-    RINGLET_TRY(Ready(it->second));
+  std::map<ncclComm_t, std::shared_ptr<Slot>> slots;  // in an order that all threads lock them in
+  for (const ncclComm_t handle : handles) slots.emplace(handle, LookUp(registry, handle));
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (const auto& [handle, slot] : slots) {
+    if (!slot) return Unknown(handle);
+    locks.emplace_back(slot->mutex);
+    if (slot->gone) return Unknown(handle);
+    RINGLET_TRY(Ready(slot->entry));
   }
-  // Under the lock: who aborts one of them meanwhile finds what runs.
+  // Under the locks: a thread that aborts one of them meanwhile finds what runs.
   RINGLET_TRY(running->Start(
       [](const Error& error) { Report("an operation that does not block", error); }));
-  for (const ncclComm_t handle : handles) registry.entries.at(handle).running = running;
+  for (const auto& [handle, slot] : slots) slot->entry.running = running;
   return Ok();
 }
 
@@ -396,7 +433,7 @@ Status AwaitIssued(ncclComm_t handle) {
 Result<State> StateOf(ncclComm_t handle) {
   return WithEntry(handle, [](Entry& entry) -> Result<State> {
     const std::optional<Status> settled = Settle(entry);
-    if (!settled || IsParentOfUnborn(entry) || Runs(entry)) return State{.in_progress = true};
+    if (!settled || HasChildForming(entry) || Runs(entry)) return State{.in_progress = true};
     if (!settled->ok()) return State{.failure = settled->error()};
     if (entry.finalized && entry.issued && entry.issued->pending())
       return State{.in_progress = true};
@@ -484,16 +521,22 @@ namespace {
 // Finds and forgets.
 Result<Entry> Withdraw(ncclComm_t handle, bool at_any_time) {
   Registry& registry = TheRegistry();
+  const std::shared_ptr<Slot> slot = LookUp(registry, handle);
+  if (!slot) return Unknown(handle);
+  Entry entry;
+  {
+    const std::lock_guard lock(slot->mutex);
+    if (slot->gone) return Unknown(handle);
+    // A communicator that could not be formed is there to be destroyed, too.
+    const bool formed = !slot->entry.forming || slot->entry.forming->outcome().has_value();
+    if (!at_any_time && !formed) return Busy("being formed");
+    if (!at_any_time && HasChildForming(slot->entry)) return Busy("forming another");
+    if (!at_any_time && Runs(slot->entry)) return Busy("an operation");
+    slot->gone = true;
+    entry = std::exchange(slot->entry, Entry{});
+  }
   const std::lock_guard lock(registry.mutex);
-  const auto it = registry.entries.find(handle);
-  if (it == registry.entries.end()) return Unknown(handle);
-  // A communicator that could not be formed is there to be destroyed, too.
-  const bool formed = !it->second.forming || it->second.forming->outcome().has_value();
-  if (!at_any_time && !formed) return Busy("being formed");
-  if (!at_any_time && IsParentOfUnborn(it->second)) return Busy("forming another");
-  if (!at_any_time && Runs(it->second)) return Busy("an operation");
-  Entry entry = std::move(it->second);
-  registry.entries.erase(it);
+  registry.slots.erase(handle);
   return entry;
 }
 

@@ -13,8 +13,7 @@
 
 namespace ringlet::c_api {
 
-/// The process behind the C API: made at the first call, made anew in the child of a fork. The C
-/// API has no object to hold it, so this is the one global of Ringlet.
+/// The process behind the C API: comm::ProcessOfProgram with what Override has set.
 Result<std::shared_ptr<comm::Process>> CurrentProcess();
 /// The same for who only reads what is the same in any process of this program: settings, the log.
 Result<std::shared_ptr<comm::Process>> LookAtProcess();
