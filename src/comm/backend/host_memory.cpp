@@ -117,25 +117,20 @@ bool ExpectsHostMemory(const Process& process, const Config& config) {
   return config.expects_one_host && AllowsHostMemory(process.settings(), config.size);
 }
 
-// Null where another rank makes it; and where it cannot be made, which the offer says, if it comes
-// to it.
-std::shared_ptr<transport::Arena> MemoryOfAll(const Process& process, const Config& config) {
+}  // namespace
+
+std::shared_ptr<transport::Arena> MakeHostMemory(const Process& process, const Config& config) {
   if (config.rank + 1 != config.size || !ExpectsHostMemory(process, config)) return nullptr;
   auto arena = transport::Arena::Create({.ranks = config.size});
   return arena.ok() ? *std::move(arena) : nullptr;
 }
 
-}  // namespace
-
-void MakeHostMemory(const Process& process, Config& config) {
-  config.memory = MemoryOfAll(process, config);
-}
-
-Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& config) {
+Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& config,
+                                        std::shared_ptr<transport::Arena> made) {
   HostMemoryDraft draft;
   if (!ExpectsHostMemory(process, config)) return draft;
   RINGLET_TRY_ASSIGN(draft.proof, ProcessProof::Draw());
-  draft.arena = config.memory ? config.memory : MemoryOfAll(process, config);
+  draft.arena = made ? std::move(made) : MakeHostMemory(process, config);
   return draft;
 }
 

@@ -36,11 +36,13 @@ struct HostMemoryDraft {
   /// root, for which the last one waits.
   std::shared_ptr<transport::Arena> arena;
 };
-/// Has the last rank make it before it knows the id, for which it waits, and keep it in `config`.
-/// Nothing happens on other ranks, and where there is to be none.
-void MakeHostMemory(const Process& process, Config& config);
-/// Before a rank checks in. Errors  kSystem  no random source
-Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& config);
+/// Makes it on the last rank, while that waits for the id. Null on other ranks, where there is to
+/// be none, and where it cannot be made, which the offer reports if it comes to it.
+std::shared_ptr<transport::Arena> MakeHostMemory(const Process& process, const Config& config);
+/// Before a rank checks in. \param made  from MakeHostMemory; null: it is made now
+/// Errors  kSystem  no random source
+Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& config,
+                                        std::shared_ptr<transport::Arena> made = nullptr);
 
 /// Pure: whether the peer infos say where the arena of all ranks is. The same on all ranks.
 bool KnowsHostMemory(const Settings& settings, const PeerTable& peer_table);

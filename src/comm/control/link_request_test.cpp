@@ -38,5 +38,74 @@ TEST(LinkRequest, ForbiddenSharedMemoryLeavesTheNetwork) {
   });
 }
 
+/// The request of a rank that is to be linked with rank 1, if its settings were these.
+transport::ConnectRequest RequestWith(const Communicator& mine, const PeerTable& peer_table,
+                                      const EnvMap& settings) {
+  Origin origin = mine.origin();
+  origin.process = ProcessWith(settings);
+  auto request = RequestFor(origin, {Rank{1}}, peer_table, mine.control(), Instant(4));
+  EXPECT_TRUE(request.ok()) << request.error().message;
+  return std::move(request).value();
+}
+
+TEST(LinkRequest, LinksAreAskedForAsTheSettingsSay) {
+  RunRanks(2, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    if (rank == 1) return;
+    PeerTable peer_table = (*formed)->peer_table();
+    peer_table.peer_infos[1].preferred = 1;
+    const auto with = [&](const EnvMap& settings) {
+      return RequestWith(**formed, peer_table, settings);
+    };
+    const transport::ConnectRequest request = with({{"RINGLET_SOCKETS_PER_LINK", "2"},
+                                                    {"RINGLET_PIPE_BYTES", "8192"},
+                                                    {"RINGLET_TCP_CONGESTION", "reno"},
+                                                    {"RINGLET_OFI_PROVIDER", "tcp"},
+                                                    {"RINGLET_WAIT", "sleep"}});
+    EXPECT_EQ(request.deadline, Instant(4));
+    EXPECT_EQ(request.credentials.secret, (*formed)->origin().credentials.secret);
+    EXPECT_EQ(request.options.choice, LinkChoice::kAuto);
+    EXPECT_EQ(request.options.network, LinkChoice::kTcp);
+    EXPECT_EQ(request.options.strands, 2u);
+    EXPECT_EQ(request.options.pipe_bytes, 8192u);
+    EXPECT_EQ(request.options.congestion, "reno");
+    EXPECT_EQ(request.options.ofi_provider, "tcp");
+    EXPECT_EQ(request.options.waiter.spin, std::chrono::nanoseconds(0));
+    EXPECT_GT(with({{"RINGLET_WAIT", "spin"}}).options.waiter.spin, std::chrono::nanoseconds(0));
+    EXPECT_EQ(with({{"RINGLET_LINKS", "tcp"}}).options.choice, LinkChoice::kTcp);
+    EXPECT_EQ(with({{"RINGLET_LINKS", "shm"}}).options.choice, LinkChoice::kShm);
+    EXPECT_EQ(with({{"RINGLET_LINKS", "inproc"}}).options.choice, LinkChoice::kInproc);
+    EXPECT_EQ(with({{"RINGLET_SHM_DISABLE", "1"}}).options.choice, LinkChoice::kTcp);
+    EXPECT_EQ(with({{"RINGLET_NET", "ofi"}}).options.network, LinkChoice::kOfi);
+    EXPECT_EQ(with({{"RINGLET_NET", "ofi"}, {"RINGLET_SHM_DISABLE", "1"}}).options.choice,
+              LinkChoice::kOfi);
+  });
+}
+
+TEST(LinkRequest, ANeighbourIsWhatItsPeerInfoAndItsMemberAddressSay) {
+  RunRanks(2, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    PeerTable peer_table = (*formed)->peer_table();
+    for (const std::size_t preferred : {1u, 2u}) {
+      peer_table.peer_infos[1].preferred = preferred;
+      const auto request = RequestWith(**formed, peer_table, {});
+      EXPECT_EQ(request.self.rank, Rank{rank});
+      ASSERT_EQ(request.peers.size(), 1u);
+      const transport::Neighbour& peer = request.peers[0];
+      const PeerInfo& peer_info = peer_table.peer_infos[1];
+      EXPECT_EQ(peer.rank, Rank{1});
+      EXPECT_EQ(peer.host, (*formed)->origin().process->host().name);
+      EXPECT_EQ(peer.host_hash, peer_info.host_hash);
+      EXPECT_EQ(peer.network_namespace, peer_info.network_namespace);
+      EXPECT_EQ(peer.process_hash, peer_info.process_hash);
+      EXPECT_EQ(peer.tcp, peer_info.tcp);
+      EXPECT_FALSE(peer.tcp.empty());
+      EXPECT_EQ(peer.preferred, preferred);
+      EXPECT_EQ(peer.turn, preferred > 1 ? 1u : 0u) << "the second of its host, where that matters";
+      EXPECT_EQ(peer.unix_socket, peer_info.unix_socket);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace ringlet::comm

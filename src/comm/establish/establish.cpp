@@ -10,66 +10,11 @@
 namespace ringlet::comm {
 namespace {
 
-struct Surroundings {
-  LocalHost local_host;
-  transport::ListenerSet listeners;
-  HostMemoryDraft memory;
-  std::vector<PeerInfo> peer_infos;
-};
-
-// The devices and addresses of a rank that began as if all ranks were on one host.
-Result<Surroundings> LookAtDevices(const Origin& origin, Control& control) {
-  RINGLET_TRY_ASSIGN(LocalHost local_host, DiscoverLocal(*origin.process, origin.config));
-  RINGLET_TRY_ASSIGN(auto listeners, OpenDataListener(*origin.process, origin.credentials,
-                                                      local_host, origin.config.size));
-  RINGLET_TRY_ASSIGN(auto peer_infos, ExchangePeerInfo(origin, control, local_host, listeners, {}));
-  return Surroundings{std::move(local_host), std::move(listeners), {}, std::move(peer_infos)};
-}
-
-struct DataPlane {
-  std::unique_ptr<transport::Links> links;
-  HostMemoryParts memory;
-};
-
-// The way between ranks, all at once. Ranks that know from each other's peer infos where their
-// memory is need not meet for it; should one be kept from opening it, all do.
-Result<DataPlane> JoinDataPlanes(const Origin& origin, const plan::ChannelPlan& plan,
-                                 const PeerTable& peer_table, Control& control, Surroundings own,
-                                 Timeline& timeline, const std::stop_token& abort) {
-  std::unique_ptr<transport::Links> links;
-  if (KnowsHostMemory(origin.process->settings(), peer_table)) {
-    RINGLET_TRY_ASSIGN(links,
-                       Connect(origin, plan, peer_table, control, std::move(own.listeners), abort));
-    timeline.Reached(Phase::kConnect);
-    RINGLET_TRY_ASSIGN(auto known, UseKnownHostMemory(origin, peer_table, control,
-                                                      std::move(own.memory), plan.digest()));
-    if (known) return DataPlane{std::move(links), *std::move(known)};
-  }
-  RINGLET_TRY_ASSIGN(auto offer, OfferHostMemory(origin, peer_table));
-  RINGLET_TRY_ASSIGN(auto proof, ProcessProof::Draw());
-  RINGLET_TRY_ASSIGN(auto nonces,
-                     control.RequireEqual(plan.digest(), "channel plan", proof.nonce()));
-  RINGLET_TRY_ASSIGN(auto share,
-                     FetchHostMemory(origin, peer_table, std::move(offer), control, abort));
-  if (!links) {
-    RINGLET_TRY_ASSIGN(links,
-                       Connect(origin, plan, peer_table, control, std::move(own.listeners), abort));
-    timeline.Reached(Phase::kConnect);
-  }
-  RINGLET_TRY_ASSIGN(auto memory, AgreeOnHostMemory(origin, peer_table, control, std::move(share),
-                                                    {std::move(proof), std::move(nonces)}));
-  return DataPlane{std::move(links), std::move(memory)};
-}
-
 // From a control network to a communicator, whether its ranks have just met or knew each other.
 Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Control> control,
                                                Surroundings own, Timeline timeline,
                                                const std::stop_token& abort) {
-  if (LackDevices(own.peer_infos)) {
-    origin.config.expects_one_host = false;
-    own.listeners = {};  // its ports are free for those that come
-    RINGLET_TRY_ASSIGN(own, control->Share(LookAtDevices(origin, *control)));
-  }
+  RINGLET_TRY_ASSIGN(own, control->Share(WithDevices(origin, *control, std::move(own))));
   RINGLET_TRY_ASSIGN(PeerTable peer_table, control->Share(MakePeerTable(
                                                *control, std::move(own.peer_infos),
                                                origin.process->settings(), own.local_host.view)));
@@ -92,16 +37,17 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
 
   // The data plane, then all ranks at once.
   RINGLET_TRY_ASSIGN(DataPlane data,
-                     control->Share(JoinDataPlanes(origin, plan, peer_table, *control,
-                                                   std::move(own), timeline, abort)));
+                     control->Share(JoinDataPlane(origin, plan, peer_table, *control,
+                                                  std::move(own), timeline, abort)));
   timeline.Reached(Phase::kBarrier);
   RINGLET_TRY(control->Share(Report(origin, *control, timeline)));
-  return Finish(std::move(origin), std::move(control), std::move(peer_table), std::move(plan),
-                std::move(data.links), std::move(data.memory), std::move(planned));
+  return Finish({std::move(origin), std::move(peer_table), std::move(plan)}, std::move(control),
+                std::move(data), std::move(planned));
 }
 
 Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& process,
-                                           const Config& config, const std::stop_token& abort) {
+                                           const Config& config, Preparation prepared,
+                                           const std::stop_token& abort) {
   Timeline timeline("Establish");
   RINGLET_TRY(CheckArguments(config));
   RINGLET_TRY_ASSIGN(std::vector<Invitation> invitations, ReadIds(*process, config));
@@ -112,21 +58,19 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
   RINGLET_TRY_ASSIGN(const LocalHost local_host, DiscoverLocal(*process, config));
   process->ServeNear(local_host.cpus, local_host.numa);
   RINGLET_TRY_ASSIGN(Listeners listeners,
-                     OpenListeners(*process, invitations.front(), config, local_host));
-  RINGLET_TRY_ASSIGN(HostMemoryDraft memory, DraftHostMemory(*process, config));
+                     OpenListeners(*process, invitations.front(), config, local_host,
+                                   std::move(prepared.node_leader)));
+  RINGLET_TRY_ASSIGN(HostMemoryDraft memory,
+                     DraftHostMemory(*process, config, std::move(prepared.memory)));
   timeline.Reached(Phase::kDiscoverLocal);
 
   // The other ranks: check-in at the root, roster, standing control network.
   RINGLET_TRY_ASSIGN(std::unique_ptr<Control> control,
                      Join(process, config, invitations, local_host, listeners, memory, abort));
   timeline.Joined(control->milestones());
-  if (config.joined) config.joined();
+  if (prepared.on_joined) prepared.on_joined();
   RINGLET_TRY_ASSIGN(std::vector<PeerInfo> peer_infos, control->Share(ReadPeerInfo(*control)));
-  Config kept = config;
-  kept.leads.reset();
-  kept.memory.reset();
-  kept.joined = {};
-  return Complete({process, std::move(kept), invitations.front().credentials}, std::move(control),
+  return Complete({process, config, invitations.front().credentials}, std::move(control),
                   {local_host, std::move(listeners.data), std::move(memory), std::move(peer_infos)},
                   std::move(timeline), abort);
 }
@@ -136,6 +80,7 @@ Result<std::unique_ptr<Communicator>> FormChild(const Communicator& parent,
                                                 const std::stop_token& abort) {
   Timeline timeline("EstablishChild");
   Origin origin = ChildOf(parent.origin(), *control);
+  if (parent.peer_table().hosts.size() > 1) origin.config.expects_one_host = false;
   control->set_operation_timeout(InitTimeout(*origin.process, origin.config));
   RINGLET_TRY_ASSIGN(const LocalHost local_host,
                      control->Share(DiscoverLocal(*origin.process, origin.config)));
@@ -146,21 +91,21 @@ Result<std::unique_ptr<Communicator>> FormChild(const Communicator& parent,
                      control->Share(DraftHostMemory(*origin.process, origin.config)));
   timeline.Reached(Phase::kDiscoverLocal);
   RINGLET_TRY_ASSIGN(
-      std::vector<PeerInfo> peer_infos,
-      control->Share(ExchangePeerInfo(origin, *control, local_host, listeners, memory)));
+      Surroundings own,
+      control->Share(ExchangePeerInfo(origin, *control,
+                                      {local_host, std::move(listeners), std::move(memory), {}})));
   timeline.Reached(Phase::kStanding);
-  return Complete(std::move(origin), std::move(control),
-                  {local_host, std::move(listeners), std::move(memory), std::move(peer_infos)},
-                  std::move(timeline), abort);
+  return Complete(std::move(origin), std::move(control), std::move(own), std::move(timeline),
+                  abort);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& process,
-                                                const Config& config,
-                                                const std::stop_token& abort) {
+                                                const Config& config, const std::stop_token& abort,
+                                                Preparation prepared) {
   const std::uint64_t shortages = process->shortages();
-  auto formed = Form(process, config, abort);
+  auto formed = Form(process, config, std::move(prepared), abort);
   if (formed.ok() || process->shortages() == shortages) return formed;
   Error error = std::move(formed).error();
   if (error.message.find("ulimit -n") != std::string::npos) return error;

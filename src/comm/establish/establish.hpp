@@ -1,10 +1,12 @@
 // How a communicator comes to be. establish.cpp is the architecture of Ringlet: a line a stage.
 #pragma once
+#include <functional>
 #include <memory>
 #include <stop_token>
 
 #include "comm/process/process.hpp"
 #include "comm/run/communicator.hpp"
+#include "os/net/listener.hpp"
 #include "ringlet/unique_id.hpp"
 
 namespace ringlet::comm {
@@ -25,9 +27,15 @@ Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
 /// Errors  kInvalidArgument  RINGLET_UNIQUE_ID is no id
 Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process);
 
-/// Has the rank beside the root speak for its host, if it is called before others know `config.id`:
-/// they then reach both by one connection. Elsewhere the first rank of a host that comes does.
-void LeadHost(const Process& process, Config& config);
+/// What a front end adds to the forming of a communicator. Each part may be missing.
+struct Preparation {
+  /// The place of the node leader, which this rank took before others knew the id (LeadHost).
+  std::shared_ptr<os::Listener> node_leader = {};
+  /// The memory of all ranks, which this rank made before it knew the id (MakeHostMemory).
+  std::shared_ptr<transport::Arena> memory = {};
+  /// Called on the caller's thread once all ranks have joined and none needs the ids any more.
+  std::function<void()> on_joined = {};
+};
 
 /// Forms the communicator together with all other ranks of `config.id`. Blocks until all are
 /// connected, one of them fails, or the time is over; `abort` ends it early.
@@ -35,10 +43,11 @@ void LeadHost(const Process& process, Config& config);
 ///         kTimeout  names who is missing        kPeerLost  names who was lost
 ///         kAborted  names who aborted           kProtocol  who does not fit
 Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& process,
-                                                const Config& config, const std::stop_token& abort);
+                                                const Config& config, const std::stop_token& abort,
+                                                Preparation prepared = {});
 
 /// Makes a communicator of the ranks that `control` joins, all of them ranks of `parent`. Blocks as
-/// Establish does. See family.hpp for what calls it. Errors name ranks by their numbers in
+/// Establish does. split.hpp calls it. Errors name ranks by their numbers in
 /// `parent`.
 Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
                                                      std::unique_ptr<Control> control,

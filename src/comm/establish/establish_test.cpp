@@ -93,14 +93,15 @@ TEST(Establish, TheCallerHearsThatAllHaveJoined) {
   std::atomic<int> told = 0, asked = 0;
   const auto form = [&](std::uint32_t rank) {
     const auto self = std::this_thread::get_id();
-    Config config{.id = id, .rank = rank, .size = 2};
-    config.joined = [&told, &asked, self] {
+    const Config config{.id = id, .rank = rank, .size = 2};
+    Preparation prepared;
+    prepared.on_joined = [&told, &asked, self] {
       EXPECT_EQ(asked, 2) << "a rank has not even asked";
       EXPECT_EQ(std::this_thread::get_id(), self);
       ++told;
     };
     ++asked;
-    const auto formed = Establish(process, config, {});
+    const auto formed = Establish(process, config, {}, std::move(prepared));
     ASSERT_TRUE(formed.ok()) << formed.error().message;
   };
   std::thread other(form, 1);
@@ -114,8 +115,9 @@ TEST(Establish, TheCallerOfARankThatIsAloneHearsNothing) {
   Config config{.id = CreateUniqueId(process).value(), .rank = 0, .size = 2};
   config.init_timeout = std::chrono::milliseconds(20);
   bool told = false;
-  config.joined = [&] { told = true; };
-  EXPECT_FALSE(Establish(process, config, {}).ok());
+  Preparation prepared;
+  prepared.on_joined = [&] { told = true; };
+  EXPECT_FALSE(Establish(process, config, {}, std::move(prepared)).ok());
   EXPECT_FALSE(told);
 }
 

@@ -34,43 +34,6 @@ std::chrono::milliseconds OperationTimeout(const Process& process, const Config&
   return config.timeout.value_or(process.settings().timeout);
 }
 
-Result<transport::ListenerSet> OpenEndpoint(Process& process, NicChoice nics,
-                                            const ServiceKey& key) {
-  RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
-  return process.endpoints().Open({.interfaces = std::move(nics.addresses),
-                                   .preferred = nics.preferred,
-                                   .seed = seed,
-                                   .unix_listener = key.kind == ServiceKey::Kind::kData},
-                                  key);
-}
-
-PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHost& local_host,
-                    const transport::ListenerSet& listeners, const HostMemoryDraft& draft) {
-  PeerInfo peer_info{.host_hash = process.host_hash(),
-                     .process_hash = process.process_hash(),
-                     .network_namespace = process.NetNamespaceOf(listeners),
-                     .host_shape_digest = topology::ShapeOf(local_host.view).digest(),
-                     .settings_digest = AgreementDigest(process.settings()),
-                     .device = config.device,
-                     .names_device = config.names_device,
-                     .knows_devices = local_host.knows_devices,
-                     .numa = local_host.numa,
-                     .cpus = local_host.allowed,
-                     .tcp = listeners.tcp,
-                     .preferred = listeners.preferred,
-                     .unix_socket = listeners.unix_socket};
-  if (local_host.gpu) {
-    const topology::Gpu& gpu = local_host.view.gpus[*local_host.gpu];
-    peer_info.gpu = local_host.view.pci[gpu.pci].bus;
-    peer_info.device = gpu.dev.value_or(config.device);
-    if (gpu.mlopart) peer_info.half = static_cast<std::uint8_t>(*gpu.mlopart);
-  }
-  if (draft.proof) peer_info.nonce = draft.proof->nonce();
-  if (draft.arena)
-    if (auto place = draft.arena->PlaceIn(process.host().pid); place.ok()) peer_info.arena = *place;
-  return peer_info;
-}
-
 // The device that the rank was given, unless another rank of its host was given the same: then the
 // ranks are not told apart, and they are counted.
 std::uint32_t DeviceOf(Rank rank, const PeerTable& peer_table) {
@@ -88,83 +51,6 @@ std::vector<std::uint32_t> RanksOfHosts(const PeerTable& peer_table) {
   std::vector<std::uint32_t> ranks(peer_table.hosts.size());
   for (const topology::RankPlace& place : peer_table.places) ++ranks[place.host];
   return ranks;
-}
-
-// Before anything can fail whose cause may be of interest. A dump is no reason to fail.
-void DumpTopology(Process& process, const Config& config, const topology::HostView& view) {
-  const Settings& settings = process.settings();
-  if (settings.topo_dump_file.empty() || config.rank != settings.topo_dump_file_rank) return;
-  const Status written = os::WriteFile(settings.topo_dump_file, ToXml(view));
-  if (!written.ok())
-    process.WarnOnce(fmt::format("{}: the topology is not dumped: {}",
-                                 VariableOf(settings, "TOPO_DUMP_FILE"), written.error().message));
-}
-
-// The processors that the caller may run on: from the system call, which opens no file, where its
-// mask can hold them.
-Result<topology::CpuSet> AllowedCpus(const Process& process) {
-  const topology::CpuSet usable = topology::CpuSet::OfCpus(os::UsableCpus());
-  return usable.empty() ? discovery::AllowedCpus(process.files()) : usable;
-}
-
-// The place of the rank on its host: at the device that its caller named, or at the cores of the
-// caller.
-LocalHost Settled(const Process& process, const Config& config, topology::HostView view) {
-  const Settings& settings = process.settings();
-  // The allowed cores are not always told; then all nodes are as good.
-  const auto told = AllowedCpus(process);
-  const bool bound = told.ok() && settings.ignore_cpu_affinity == 0;
-  const topology::CpuSet allowed = bound ? *told : topology::CpuSet();
-  LocalHost local_host{.view = std::move(view)};
-  if (told.ok()) local_host.allowed = *told;
-  std::optional<std::uint32_t> numa;
-  if (config.names_device) {
-    local_host.gpu = discovery::FindGpu(local_host.view, config.device);
-    if (local_host.gpu) numa = discovery::NumaOfGpu(local_host.view, *local_host.gpu, allowed);
-  }
-  local_host.numa = numa ? *numa
-                         : discovery::NumaOf(local_host.view, allowed,
-                                             settings.local_rank.value_or(config.device));
-  local_host.cpus = discovery::CpusNear(local_host.view, local_host.numa, allowed);
-  return local_host;
-}
-
-// As far as one rank can tell before it knows the others.
-bool NeedsNoDevices(const Settings& settings, const Config& config) {
-  return config.expects_one_host && !config.names_device && settings.topo_file.empty() &&
-         settings.topo_dump_file.empty() && settings.graph_file.empty() &&
-         settings.graph_dump_file.empty();
-}
-
-/// Each host of an emulated cluster is the whole file.
-Status CheckOneHost(const topology::HostView& view, const std::string& file) {
-  for (const topology::NumaNode& node : view.numa_nodes)
-    if (node.host != view.numa_nodes.front().host)
-      return Error{Code::kInvalidArgument,
-                   fmt::format("RINGLET_MACHINE: {} holds several hosts; name the file of one, and "
-                               "give the ranks of each host a RINGLET_HOSTID of their own",
-                               file)};
-  return Ok();
-}
-
-// The host that a file describes, in place of the one that is here.
-Result<LocalHost> ReadMachine(Process& process, const Config& config) {
-  auto read = discovery::ReadTopologyFile(process.files(), process.settings().machine);
-  if (!read.ok())
-    return Error{read.error().code,
-                 VariableOf(process.settings(), "MACHINE") + ": " + read.error().message};
-  discovery::TopologyFile file = *std::move(read);
-  RINGLET_TRY(CheckOneHost(*file.view, process.settings().machine));
-  for (const std::string& finding : file.findings) process.WarnOnce(finding);
-  file.view->name = process.host().name;
-  file.view->identity = process.host_hash();
-  DumpTopology(process, config, *file.view);
-  Config placed = config;
-  if (!placed.names_device) placed.device = process.settings().local_rank.value_or(config.device);
-  placed.names_device = true;
-  LocalHost local_host = Settled(process, placed, std::move(*file.view));
-  local_host.cpus = {};  // the processors of the file are not here
-  return local_host;
 }
 
 }  // namespace
@@ -187,86 +73,6 @@ Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& 
   transport::ListenerSet endpoint;
   endpoint.listeners.push_back(std::move(listener));
   return HostRoot(process, invitation, std::move(endpoint));
-}
-
-Result<LocalHost> DiscoverLocal(Process& process, const Config& config) {
-  const Settings& settings = process.settings();
-  if (!settings.machine.empty()) return ReadMachine(process, config);
-  if (NeedsNoDevices(settings, config)) {
-    RINGLET_TRY_ASSIGN(discovery::HostScan scan, process.ScanHost(false));
-    LocalHost local_host = Settled(process, config, std::move(scan.view));
-    local_host.knows_devices = false;
-    return local_host;
-  }
-  RINGLET_TRY_ASSIGN(discovery::HostScan scan, process.ScanHost(true));
-  RINGLET_TRY_ASSIGN(const discovery::TopologyFile file,
-                     discovery::ReadTopologyFile(process.files(), settings));
-  for (const std::string& finding : file.findings) process.WarnOnce(finding);
-  if (file.view) {
-    RINGLET_TRY_ASSIGN(scan.view, discovery::Fill(*file.view, scan.view));
-  }
-  DumpTopology(process, config, scan.view);
-  return Settled(process, config, std::move(scan.view));
-}
-
-Result<transport::ListenerSet> OpenDataListener(Process& process, const Credentials& credentials,
-                                                const LocalHost& local_host, std::uint32_t size) {
-  RINGLET_TRY_ASSIGN(const auto usable, process.ReachableInterfaces(size == 1));
-  return OpenEndpoint(process, NearNics(usable, local_host.view, local_host.numa),
-                      {credentials.magic, ServiceKey::Kind::kData});
-}
-
-// Known to those who hold the id only. The hash of a host is not part of it: the abstract names of
-// UNIX sockets are those of a network namespace, which is what ranks must share to call each other.
-Address NodeLeaderAddress(const Invitation& invitation) {
-  const Secret name = KeyedHash(invitation.credentials.secret, {AsView("node leader of a host")});
-  std::string text = "ringlet-";
-  for (std::size_t i = 0; i < 16; ++i)
-    text += fmt::format("{:02x}", std::to_integer<unsigned>(name[i]));
-  return Address::Unix(std::move(text));
-}
-
-Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
-                                const Config& config, const LocalHost& local_host) {
-  Listeners listeners;
-  RINGLET_TRY_ASSIGN(auto addresses, process.ReachableAddresses(config.size == 1));
-  const Credentials& credentials = invitation.credentials;
-  RINGLET_TRY_ASSIGN(listeners.control,
-                     OpenEndpoint(process, {std::move(addresses)},
-                                  {credentials.magic, ServiceKey::Kind::kControl}));
-  RINGLET_TRY_ASSIGN(listeners.data,
-                     OpenDataListener(process, credentials, local_host, config.size));
-  OpenNodeLeaderListener(process, invitation, config, listeners);
-  return listeners;
-}
-
-namespace {
-
-bool HasNodeLeaders(const Settings& settings, const Config& config) {
-  return settings.node_leader && config.size > 1 && settings.bootstrap == BootstrapShape::kTree;
-}
-
-}  // namespace
-
-// A failure is told when the rank joins, which tries it again.
-void LeadHost(const Process& process, Config& config) {
-  const auto invitation = rendezvous::Decode(config.id);
-  if (!invitation.ok() || !HasNodeLeaders(process.settings(), config)) return;
-  auto listener = os::Listen(NodeLeaderAddress(*invitation));
-  if (listener.ok()) config.leads = std::make_shared<os::Listener>(*std::move(listener));
-}
-
-void OpenNodeLeaderListener(const Process& process, const Invitation& invitation,
-                            const Config& config, Listeners& listeners) {
-  if (!HasNodeLeaders(process.settings(), config)) return;
-  // A rank that finds the address taken has a node leader; if none can be opened each rank speaks
-  // for itself.
-  auto listener = config.leads ? Result<os::Listener>(std::move(*config.leads))
-                               : os::Listen(NodeLeaderAddress(invitation));
-  listeners.speaks = listener.ok();
-  if (listener.ok()) listeners.control.listeners.push_back(std::move(*listener));
-  if (listeners.speaks || listener.error().os_errno == EADDRINUSE)
-    listeners.node_leader = NodeLeaderAddress(invitation);
 }
 
 Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config) {
@@ -349,14 +155,6 @@ Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, c
                        abort);
 }
 
-bool LackDevices(const std::vector<PeerInfo>& peer_infos) {
-  const auto elsewhere = [&](const PeerInfo& one) {
-    return one.host_hash != peer_infos[0].host_hash;
-  };
-  const auto lacks = [](const PeerInfo& one) { return !one.knows_devices; };
-  return std::ranges::any_of(peer_infos, elsewhere) && std::ranges::any_of(peer_infos, lacks);
-}
-
 Origin ChildOf(const Origin& parent, const Control& control) {
   Origin child = parent;
   child.config.rank = Index(control.rank());
@@ -368,21 +166,6 @@ Origin ChildOf(const Origin& parent, const Control& control) {
       KeyedHash(parent.credentials.secret, {AsView("child of a communicator"), id.view()});
   child.credentials.magic = Digest().Add(parent.credentials.magic).Add(control.id()).value();
   return child;
-}
-
-Result<std::vector<PeerInfo>> ExchangePeerInfo(const Origin& origin, Control& control,
-                                               const LocalHost& local_host,
-                                               const transport::ListenerSet& listeners,
-                                               const HostMemoryDraft& draft) {
-  RINGLET_TRY_ASSIGN(const bootstrap::Table table,
-                     control.AllGather(Encode(PeerInfoOf(*origin.process, origin.config, local_host,
-                                                         listeners, draft))));
-  std::vector<PeerInfo> peer_infos;
-  for (std::uint32_t rank = 0; rank < table.size(); ++rank) {
-    RINGLET_TRY_ASSIGN(PeerInfo peer_info, DecodePeerInfo(table.At(Rank{rank})));
-    peer_infos.push_back(std::move(peer_info));
-  }
-  return peer_infos;
 }
 
 Result<Planned> PlanMachine(const Origin& origin, const PeerTable& peer_table) {
@@ -425,49 +208,6 @@ void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan, const GpuMa
                                          written.error().message));
 }
 
-namespace {
-
-// The reason why some of `peers` do not answer, if this host knows it.
-std::string StoppedAmong(const std::vector<Rank>& peers, const bootstrap::Roster& roster,
-                         const Process& process) {
-  std::string text;
-  for (const Rank peer : peers)
-    if (const std::string stopped = roster.StoppedText(peer, process.is_stopped());
-        !stopped.empty())
-      text += roster.DescribeRank(peer) + " " + stopped + "; ";
-  return text;
-}
-
-}  // namespace
-
-Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
-                                                  const plan::ChannelPlan& plan,
-                                                  const PeerTable& peer_table, Control& control,
-                                                  transport::ListenerSet listeners,
-                                                  const std::stop_token& abort) {
-  Process& process = *origin.process;
-  const Instant deadline = os::SocketDriver::Now() + InitTimeout(process, origin.config);
-  // Those who have their host's memory make links within it when they first want one.
-  std::vector<Rank> peers = plan.RingNeighboursOf(Rank{origin.config.rank});
-  if (UsesHostMemory(origin, peer_table))
-    std::erase_if(peers,
-                  [&](Rank peer) { return SameHost(peer_table, origin.config.rank, Index(peer)); });
-  RINGLET_TRY_ASSIGN(auto request, RequestFor(origin, peers, peer_table, control, deadline));
-  for (std::uint32_t rank = 0; rank < origin.config.size; ++rank)
-    if (SameHost(peer_table, origin.config.rank, rank))
-      request.later.push_back(NeighbourOf(Rank{rank}, peer_table, control.roster()));
-
-  return control.WhileStanding(abort, [&](const std::stop_token& stop) {
-    transport::ConnectTools tools = ToolsOf(process);
-    tools.abort = stop;
-    auto links = transport::Connect(std::move(request), std::move(listeners), tools);
-    if (links.ok() || links.error().code != Code::kTimeout) return links;
-    Error error = std::move(links).error();
-    error.message = StoppedAmong(peers, control.roster(), process) + error.message;
-    return Result<std::unique_ptr<transport::Links>>(std::move(error));
-  });
-}
-
 Status Report(const Origin& origin, Control& control, const Timeline& timeline) {
   Process& process = *origin.process;
   process.logger().Log(LogLevel::kInfo, Subsystem::kInit, origin.config.device,
@@ -504,10 +244,9 @@ void WarnOfSharedFiles(const Origin& origin, const PeerTable& peer_table) {
   }
 }
 
-std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> control,
-                                     PeerTable peer_table, plan::ChannelPlan plan,
-                                     std::unique_ptr<transport::Links> links,
-                                     HostMemoryParts memory, Planned planned) {
+std::unique_ptr<Communicator> Finish(Description description, std::unique_ptr<Control> control,
+                                     DataPlane data, Planned planned) {
+  auto& [origin, peer_table, plan] = description;
   const std::shared_ptr<const GpuMachine>& machine = planned.machine;
   WarnOfSharedFiles(origin, peer_table);
   origin.config.device = DeviceOf(Rank{origin.config.rank}, peer_table);
@@ -527,10 +266,11 @@ std::unique_ptr<Communicator> Finish(Origin origin, std::unique_ptr<Control> con
   logger.Log(LogLevel::kInfo, Subsystem::kInit, config.device,
              fmt::format("rank {} nranks {} {}commId {:016x} hosts {} links {} - Init COMPLETE",
                          config.rank, config.size, place, origin.credentials.magic,
-                         peer_table.hosts.size(), memory.arena ? "host memory" : links->Summary()));
-  auto communicator = std::make_unique<Communicator>(
-      Description{std::move(origin), std::move(peer_table), std::move(plan)}, std::move(control),
-      std::move(links), std::move(memory), machine, timeout);
+                         peer_table.hosts.size(),
+                         data.memory.arena ? "host memory" : data.links->Summary()));
+  auto communicator = std::make_unique<Communicator>(std::move(description), std::move(control),
+                                                     std::move(data.links), std::move(data.memory),
+                                                     machine, timeout);
   communicator->SetTuner(std::move(planned.tuner));
   return communicator;
 }

@@ -1,7 +1,6 @@
 // The options of a caller for a communicator, which the communicator keeps.
 #pragma once
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -9,7 +8,6 @@
 #include "base/wire/handshake.hpp"
 #include "comm/process/process.hpp"
 #include "ringlet/unique_id.hpp"
-#include "transport/arena/arena.hpp"
 
 namespace ringlet::comm {
 
@@ -34,12 +32,6 @@ struct Config {
   /// The caller thinks that all ranks are on one host: devices, which matter between hosts, are
   /// then looked at only if they are not, which costs one more round of the control network.
   bool expects_one_host = false;
-  /// The place of the node leader, if this rank took it before the others knew the id (LeadHost).
-  std::shared_ptr<os::Listener> leads = {};
-  /// The memory of all ranks, if this one made it before it knew the id (MakeHostMemory).
-  std::shared_ptr<transport::Arena> memory = {};
-  /// The caller's, called on its thread once all ranks have joined and none needs the ids any more.
-  std::function<void()> joined = {};
 };
 
 /// The time limit for forming a communicator: the caller's, else the one of the settings.

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "comm/backend/host_memory.hpp"
+#include "comm/establish/listeners.hpp"
 #include "comm/service/clock.hpp"
 #include "comm/service/long_wait.hpp"
 
@@ -112,6 +113,7 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
   const std::vector<std::string> keys = KeysOfRoots(seat);
   std::vector<UniqueId> ids(keys.size());
   comm::Config config;
+  comm::Preparation prepared;
   config.rank = seat.rank;
   config.size = seat.size;
   config.expects_one_host = true;
@@ -119,13 +121,13 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
   if (mine) {
     RINGLET_TRY_ASSIGN(ids[*mine], comm::CreateUniqueId(process));
     config.id = ids[*mine];
-    if (*mine == 0) comm::LeadHost(*process, config);
+    if (*mine == 0) prepared.node_leader = comm::LeadHost(*process, config);
     if (seat.size > 1) RINGLET_TRY(store.Set(keys[*mine], ids[*mine].bytes));
   } else {
     // While a root is made: what fails here fails again, and with its reason, when it is needed.
     (void)process->ScanHost(false);
     (void)process->ReachableInterfaces();
-    comm::MakeHostMemory(*process, config);
+    prepared.memory = comm::MakeHostMemory(*process, config);
   }
   for (std::size_t root = 0; root < keys.size(); ++root) {
     if (mine && root == *mine) continue;
@@ -142,10 +144,10 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
   config.timeout = seat.operation_timeout;
   // The last rank has less to do at the end than rank 0.
   if (seat.rank + 1 == seat.size && seat.size > 1)
-    config.joined = [&] {
+    prepared.on_joined = [&] {
       for (const std::string& key : keys) store.Erase(key);
     };
-  return comm::Establish(process, config, abort);
+  return comm::Establish(process, config, abort, std::move(prepared));
 }
 
 }  // namespace ringlet::torch_api

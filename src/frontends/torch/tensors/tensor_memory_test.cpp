@@ -107,7 +107,7 @@ TEST(Announcements, EndWithTheMemoryOrWithTheGroup) {
         call.input = all;
         call.output = {begin, all.size()};
         call.count = values.size();
-        const Status status = (*main)->AllReduce(call);
+        const Status status = AllReduce(**main, call);
         ASSERT_TRUE(status.ok()) << status.error().message;
       });
       EXPECT_EQ(std::count(values.begin(), values.end(), 3.0F),

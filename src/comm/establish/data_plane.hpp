@@ -1,0 +1,36 @@
+// The ways by which data go between the ranks of a communicator: links, and memory of hosts.
+#pragma once
+#include <memory>
+#include <stop_token>
+
+#include "comm/backend/host_memory.hpp"
+#include "comm/control/control.hpp"
+#include "comm/establish/surroundings.hpp"
+#include "comm/establish/timeline.hpp"
+#include "comm/peers/peer_table.hpp"
+#include "comm/process/config.hpp"
+#include "plan/channels/channel_plan.hpp"
+#include "transport/wireup/links.hpp"
+
+namespace ringlet::comm {
+
+/// Links to every rank that `plan` makes a neighbour of this one; none yet where the ranks use the
+/// memory of their host.
+Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
+                                                  const plan::ChannelPlan& plan,
+                                                  const PeerTable& peer_table, Control& control,
+                                                  transport::ListenerSet listeners,
+                                                  const std::stop_token& abort);
+
+struct DataPlane {
+  std::unique_ptr<transport::Links> links;
+  HostMemoryParts memory;
+};
+
+/// Joins the ranks of the control network by all ways that they will use. Collective.
+/// Errors  kProtocol  the ranks have different plans; and as Connect and AgreeOnHostMemory
+Result<DataPlane> JoinDataPlane(const Origin& origin, const plan::ChannelPlan& plan,
+                                const PeerTable& peer_table, Control& control, Surroundings own,
+                                Timeline& timeline, const std::stop_token& abort);
+
+}  // namespace ringlet::comm

@@ -1,0 +1,86 @@
+#include "comm/establish/listeners.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "comm/establish/near_nics.hpp"
+#include "os/process/random.hpp"
+
+namespace ringlet::comm {
+namespace {
+
+Result<transport::ListenerSet> OpenEndpoint(Process& process, NicChoice nics,
+                                            const ServiceKey& key) {
+  RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
+  return process.endpoints().Open({.interfaces = std::move(nics.addresses),
+                                   .preferred = nics.preferred,
+                                   .seed = seed,
+                                   .unix_listener = key.kind == ServiceKey::Kind::kData},
+                                  key);
+}
+
+// Only the ranks that hold the id know it. The hash of a host is not part of it: the abstract names
+// of UNIX sockets are those of a network namespace, which is what ranks must share to call each
+// other.
+Address NodeLeaderAddress(const Invitation& invitation) {
+  const Secret name = KeyedHash(invitation.credentials.secret, {AsView("node leader of a host")});
+  std::string text = "ringlet-";
+  for (std::size_t i = 0; i < 16; ++i)
+    text += fmt::format("{:02x}", std::to_integer<unsigned>(name[i]));
+  return Address::Unix(std::move(text));
+}
+
+bool HasNodeLeaders(const Settings& settings, const Config& config) {
+  return settings.node_leader && config.size > 1 && settings.bootstrap == BootstrapShape::kTree;
+}
+
+// Fills `node_leader` and `speaks`, and adds the listener, where ranks of a host check in together.
+void OpenNodeLeaderListener(const Process& process, const Invitation& invitation,
+                            const Config& config, std::shared_ptr<os::Listener> taken,
+                            Listeners& listeners) {
+  if (!HasNodeLeaders(process.settings(), config)) return;
+  // A rank that finds the address taken has a node leader; if none can be opened each rank speaks
+  // for itself.
+  auto listener =
+      taken ? Result<os::Listener>(std::move(*taken)) : os::Listen(NodeLeaderAddress(invitation));
+  listeners.speaks = listener.ok();
+  if (listener.ok()) listeners.control.listeners.push_back(std::move(*listener));
+  if (listeners.speaks || listener.error().os_errno == EADDRINUSE)
+    listeners.node_leader = NodeLeaderAddress(invitation);
+}
+
+}  // namespace
+
+Result<transport::ListenerSet> OpenDataListener(Process& process, const Credentials& credentials,
+                                                const LocalHost& local_host, std::uint32_t size) {
+  RINGLET_TRY_ASSIGN(const auto usable, process.ReachableInterfaces(size == 1));
+  return OpenEndpoint(process, NearNics(usable, local_host.view, local_host.numa),
+                      {credentials.magic, ServiceKey::Kind::kData});
+}
+
+Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
+                                const Config& config, const LocalHost& local_host,
+                                std::shared_ptr<os::Listener> node_leader) {
+  Listeners listeners;
+  RINGLET_TRY_ASSIGN(auto addresses, process.ReachableAddresses(config.size == 1));
+  const Credentials& credentials = invitation.credentials;
+  RINGLET_TRY_ASSIGN(listeners.control,
+                     OpenEndpoint(process, {std::move(addresses)},
+                                  {credentials.magic, ServiceKey::Kind::kControl}));
+  RINGLET_TRY_ASSIGN(listeners.data,
+                     OpenDataListener(process, credentials, local_host, config.size));
+  OpenNodeLeaderListener(process, invitation, config, std::move(node_leader), listeners);
+  return listeners;
+}
+
+std::shared_ptr<os::Listener> LeadHost(const Process& process, const Config& config) {
+  const auto invitation = rendezvous::Decode(config.id);
+  if (!invitation.ok() || !HasNodeLeaders(process.settings(), config)) return nullptr;
+  auto listener = os::Listen(NodeLeaderAddress(*invitation));
+  return listener.ok() ? std::make_shared<os::Listener>(*std::move(listener)) : nullptr;
+}
+
+}  // namespace ringlet::comm

@@ -1,0 +1,39 @@
+// The addresses at which the other ranks of a communicator call this one.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "comm/establish/local_host.hpp"
+#include "comm/process/config.hpp"
+#include "os/net/listener.hpp"
+#include "rendezvous/invitation.hpp"
+#include "transport/wireup/listener_set.hpp"
+
+namespace ringlet::comm {
+
+using rendezvous::Invitation;
+
+/// The addresses at which the other ranks will call. Opened before check-in, so that no rank dials
+/// too early.
+struct Listeners {
+  transport::ListenerSet control;
+  transport::ListenerSet data;
+  /// The address of this host's node leader, and whether this rank is it: the first of a host to
+  /// open the address is.
+  std::optional<Address> node_leader = {};
+  bool speaks = false;
+};
+/// \param node_leader  from LeadHost, or null
+Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
+                                const Config& config, const LocalHost& local_host,
+                                std::shared_ptr<os::Listener> node_leader = nullptr);
+Result<transport::ListenerSet> OpenDataListener(Process& process, const Credentials& credentials,
+                                                const LocalHost& local_host, std::uint32_t size);
+
+/// Makes the rank beside the root the node leader of its host, if it is called before other ranks
+/// know `config.id`: they then reach both by one connection. Elsewhere the first rank of a host
+/// that comes leads it. Null where hosts have no leader, and where the address is taken, which is
+/// reported when the rank joins.
+std::shared_ptr<os::Listener> LeadHost(const Process& process, const Config& config);
+
+}  // namespace ringlet::comm
