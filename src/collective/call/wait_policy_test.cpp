@@ -30,7 +30,7 @@ TEST(WaitPolicy, TheEngineWaitsForOtherHostsByIt) {
   ShmCollective engine(*arena, 0, WaitPolicy::WithCores());
   const Call call{.kind = CallKind::kBroadcast, .root = Rank{1}};
   using PartOf = ShmCollective::PartOf;
-  engine.StartPart(call, Algorithm::kOneShot, {.call = call, .part = PartOf::kAfterLinks});
+  engine.StartPart(call, Algorithm::kOneShot, FingerprintOf(call, 0), PartOf::kAfterLinks);
   EXPECT_EQ(engine.place()->spinner->wait_policy().looks, 0u);
   EXPECT_GT(engine.place()->spinner->wait_policy().yields, 0u);
 }

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "collective/call/fingerprint.hpp"
 #include "collective/reduce/reduce.hpp"
 
 namespace ringlet::collective {
@@ -28,8 +27,7 @@ constexpr std::uint64_t kPostsAhead = ArenaShape::kPosts / 2;
 // ArenaHeader::failed: who gave up first below, whom it blames above.
 constexpr std::uint32_t kBlamedShift = 16, kGivenUpMask = 0xffff;
 
-std::uint64_t CallWord(const Call& call) {
-  const Fingerprint said = FingerprintOf(call, 0);
+std::uint64_t CallWord(const Fingerprint& said) {
   return static_cast<std::uint64_t>(said.operation) | static_cast<std::uint64_t>(said.type) << 8 |
          static_cast<std::uint64_t>(said.op) << 16 |
          static_cast<std::uint64_t>(said.selection) << 24 | std::uint64_t{Index(said.root)} << 32;
@@ -78,13 +76,14 @@ ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint3
   AgreeOnFences();
 }
 
-void ShmCollective::StartPart(const Call& call, Algorithm how, const UserCall& whole) {
+void ShmCollective::StartPart(const Call& call, Algorithm how, const Fingerprint& whole,
+                              PartOf which) {
   RINGLET_ASSERT(phase_ == Phase::kIdle);
   call_ = call;
-  call_word_ = CallWord(whole.call);
-  call_count_ = whole.call.count;
-  number_ = whole.number;
-  part_ = whole.part;
+  call_word_ = CallWord(whole);
+  call_count_ = whole.count;
+  number_ = whole.sequence;
+  part_ = which;
   place_.spinner = part_ == PartOf::kAfterLinks ? &spinner_for_hosts_ : &spinner_;
   ++sequence_;
   gone_ = 0;
@@ -105,7 +104,7 @@ void ShmCollective::StartPart(const Call& call, Algorithm how, const UserCall& w
   met_ = false;
 }
 
-void ShmCollective::Skip(const Call& call) {
+void ShmCollective::Skip(const Fingerprint& call) {
   RINGLET_ASSERT((error_ || phase_ == Phase::kIdle) && call.count == 0);
   history_ = Mix(history_, CallWord(call), call.count);
 }

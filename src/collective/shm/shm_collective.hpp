@@ -16,6 +16,7 @@
 
 #include "collective/algorithm/algorithm.hpp"
 #include "collective/algorithm/groups.hpp"
+#include "collective/call/fingerprint.hpp"
 #include "collective/call/operation.hpp"
 #include "collective/shm/pipelined_shm.hpp"
 #include "collective/shm/post_ring.hpp"
@@ -54,7 +55,7 @@ class ShmCollective final : public Operation {
   /// or
   ///             kFetch, which become kSlices where one rank cannot. The same on all ranks.
   void Start(const Call& call, Algorithm how, std::uint64_t number) {
-    StartPart(call, how, {.call = call, .number = number});
+    StartPart(call, how, FingerprintOf(call, number));
   }
 
   /// Which part of what the user called an operation here is.
@@ -63,20 +64,16 @@ class ShmCollective final : public Operation {
     kNext,        ///< the ranks have met in another part
     kAfterLinks,  ///< the same, and wait for what comes from other hosts
   };
-  /// The user's call, of which an operation here is a part.
-  struct UserCall {
-    const Call& call;
-    std::uint64_t number = 0;
-    PartOf part = PartOf::kFirst;
-  };
   /// The same for what the ranks of this host do of a call among several hosts. Ranks that differ
   /// in the whole find out, and texts speak of it.
   /// \param part  among the ranks of the arena: its root is a place among them
-  void StartPart(const Call& part, Algorithm how, const UserCall& whole);
+  /// \param whole  the user's call, of which an operation here is a part
+  void StartPart(const Call& part, Algorithm how, const Fingerprint& whole,
+                 PartOf which = PartOf::kFirst);
 
   /// Counts an operation without elements, which moves nothing and waits for no rank, as one that
   /// all ranks call. The last one is done.
-  void Skip(const Call& call);
+  void Skip(const Fingerprint& call);
 
   /// Does what can be done now; never blocks. True: this rank's part is done and its buffers are
   /// the caller's again. After an error every further call gives the same one.

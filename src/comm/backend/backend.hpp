@@ -61,7 +61,7 @@ class Backend {
   virtual Result<Started> Start(const collective::Call& call,
                                 const collective::Fingerprint& fingerprint) = 0;
   /// Counts a call without elements, for which no rank waits.
-  virtual void Skip(const collective::Call& /*call*/) {}
+  virtual void Skip(const collective::Fingerprint& /*call*/) {}
 
   /// An operation that finds ranks which called something else, and runs before messages that all
   /// ranks exchange. Null where the messages find that themselves.

@@ -96,8 +96,7 @@ void Hierarchy::StartOnHost(const collective::HostPart& part, const collective::
   const PartOf which = part.after_links ? PartOf::kAfterLinks
                        : is_first       ? PartOf::kFirst
                                         : PartOf::kNext;
-  engine.StartPart(here, scores_.For(here.kind, BlockBytes(here)),
-                   {.call = call, .number = task.fingerprint.sequence, .part = which});
+  engine.StartPart(here, scores_.For(here.kind, BlockBytes(here)), task.fingerprint, which);
 }
 
 void Hierarchy::FreeWorkingMemory() {

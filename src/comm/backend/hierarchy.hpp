@@ -23,7 +23,7 @@ class Hierarchy final : public Backend {
   Status Can(const collective::Call& call) const override { return selector_.Can(call); }
   Result<Started> Start(const collective::Call& call,
                         const collective::Fingerprint& fingerprint) override;
-  void Skip(const collective::Call& call) override {
+  void Skip(const collective::Fingerprint& call) override {
     if (host_memory_.engine()) host_memory_.engine()->Skip(call);
   }
 

@@ -18,11 +18,11 @@ Result<Started> SharedMemory::Start(const collective::Call& call,
                                     const collective::Fingerprint& fingerprint) {
   const View input = memory_.Staged(call, place_);
   if (input.data() == call.input.data()) [[likely]] {
-    engine().Start(call, AlgorithmOf(call), fingerprint.sequence);
+    engine().StartPart(call, AlgorithmOf(call), fingerprint);
   } else {
     collective::Call staged = call;
     staged.input = input;
-    engine().Start(staged, AlgorithmOf(staged), fingerprint.sequence);
+    engine().StartPart(staged, AlgorithmOf(staged), fingerprint);
   }
   return Started(engine());
 }

@@ -15,7 +15,7 @@ class SharedMemory final : public Backend {
   Status Can(const collective::Call& call) const override { return selector_.Can(call); }
   Result<Started> Start(const collective::Call& call,
                         const collective::Fingerprint& fingerprint) override;
-  void Skip(const collective::Call& call) override { engine().Skip(call); }
+  void Skip(const collective::Fingerprint& call) override { engine().Skip(call); }
   std::unique_ptr<collective::Operation> Meet(collective::CallKind kind,
                                               std::uint64_t number) override;
 

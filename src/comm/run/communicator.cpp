@@ -156,7 +156,7 @@ bool Communicator::FinishIfEmpty(const Call& call) {
   if (call.kind == CallKind::kBarrier || call.count > 0) [[likely]]
     return false;
   Begin(call);
-  backend_->Skip(call);
+  backend_->Skip(inquiry_.call());
   Finish();
   return true;
 }
