@@ -25,7 +25,7 @@ LAYERS = {
     # Values about hosts before a job, and the verdict on them.
     "doctor": (".", "base"),
     "rendezvous": (".", "base"),
-    "bootstrap": (".", "base"),
+    "bootstrap": (". member", "base"),
     "topology": ("view finding xml graph paths edit check lint", "base"),
     # Networks, machines and reference numbers for the tool and the tests.
     "testbed": (".", "base os topology"),

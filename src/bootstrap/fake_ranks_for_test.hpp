@@ -40,6 +40,9 @@ inline Bytes OfGroup(View payload, GroupId group = kWorld) {
   return out.U64(group).Raw(payload).Take();
 }
 
+/// The last type of a frame.
+inline constexpr std::uint8_t kFrameTypes = 22;
+
 struct Entry {
   std::uint32_t rank;
   std::string_view text;
@@ -61,6 +64,18 @@ inline Bytes TablePayload(std::uint32_t sequence, const std::vector<std::string_
   std::vector<View> views;
   for (const std::string_view entry : entries) views.push_back(AsView(entry));
   return out.Raw(Table::Join(views)).Take();
+}
+
+/// A kReject frame's payload.
+inline Bytes AFailure() {
+  Writer out;
+  Encode(out, Failure{Code::kAborted, 0, "rank 0 gave up"});
+  return out.Take();
+}
+
+inline Bytes FrameWith(FrameType type, View payload) {
+  Writer out = BeginFrame(static_cast<std::uint8_t>(type));
+  return EndFrame(std::move(out.Raw(payload)));
 }
 
 inline Bytes FailureFrame(const Failure& failure, GroupId group = kWorld) {

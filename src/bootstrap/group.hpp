@@ -41,6 +41,7 @@ class Group {
   std::uint32_t self() const { return config_.self; }
   std::uint32_t size() const { return config_.size; }
   std::uint64_t digest() const { return config_.digest; }
+  Shape shape() const { return config_.shape; }
   const TreePlace& place() const { return config_.place; }
 
   const Roster& roster() const { return roster_; }

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "bootstrap/member.hpp"
+#include "bootstrap/member/member.hpp"
 
 namespace ringlet::sim {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bootstrap/member.hpp"
+#include "bootstrap/member/member.hpp"
 #include "bootstrap/root.hpp"
 #include "scripted_rank.hpp"
 #include "sim/network.hpp"

@@ -12,7 +12,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "bootstrap/member.hpp"
+#include "bootstrap/member/member.hpp"
 #include "comm/control/recorder.hpp"
 #include "comm/process/process.hpp"
 #include "transport/tcp/send_queues.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/value/bytes.hpp"
-#include "bootstrap/member.hpp"
+#include "bootstrap/member/member.hpp"
 
 namespace ringlet::comm {
 

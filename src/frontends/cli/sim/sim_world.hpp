@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bootstrap/member.hpp"
+#include "bootstrap/member/member.hpp"
 #include "bootstrap/root.hpp"
 #include "frontends/cli/sim/sim_options.hpp"
 #include "sim/network.hpp"

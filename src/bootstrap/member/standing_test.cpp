@@ -1,9 +1,32 @@
-#include "bootstrap/member_scene_for_test.hpp"
+#include "bootstrap/member/standing.hpp"
+
+#include "bootstrap/member/member_scene_for_test.hpp"
 
 namespace ringlet::bootstrap {
 namespace {
 
-// ---- messages ---------------------------------------------------------------------------------
+// ---- in the world ------------------------------------------------------------------------------
+
+TEST(Member, AnAllGatherGoesUpAndComesDown) {
+  Middle scene;
+  scene.member.Gather(false, Bytes(1, std::byte{'1'}));
+  scene.driver.Drain();
+  EXPECT_EQ(scene.member.Phase(),
+            "in collective 1 of the control network, waiting for rank 2 or those below it");
+  EXPECT_FALSE(scene.parent->Take(FrameType::kGather));
+  scene.child->Say(FrameType::kGather, OfGroup(GatherPayload(1, {{2, "2"}})));
+  const auto up = scene.parent->Take(FrameType::kGather);
+  ASSERT_TRUE(up);
+  EXPECT_EQ(Bytes(up->payload.bytes.begin(), up->payload.bytes.end()),
+            OfGroup(GatherPayload(1, {{1, "1"}, {2, "2"}})));
+  scene.parent->Say(FrameType::kTable, OfGroup(TablePayload(1, {"0", "1", "2", "3"})));
+  EXPECT_TRUE(scene.child->Take(FrameType::kTable));
+  const auto table = scene.member.TakeTable();
+  ASSERT_TRUE(table);
+  EXPECT_EQ(AsText(table->At(Rank{3})), "3");
+  EXPECT_FALSE(scene.member.TakeTable()) << "once";
+  EXPECT_EQ(scene.member.Phase(), "in normal operation");
+}
 
 Bytes Message(std::uint64_t tag, std::string_view text) {
   Writer out;
@@ -50,6 +73,21 @@ TEST(Member, AMessageThatComesBeforeTheGoIsKept) {
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{3}, 5)), "I stand already");
 }
 
+TEST(Member, AFullMailboxFailsInsteadOfDropping) {
+  Middle scene;
+  FarEnd& three = scene.CallAs(3, Purpose::kPeer);
+  for (int i = 0; i < 3; ++i) three.Say(FrameType::kMessage, Message(5, "x"));
+  ASSERT_TRUE(scene.member.failure());
+  EXPECT_EQ(scene.member.failure()->code, Code::kProtocol);
+  EXPECT_THAT(scene.Why(), HasSubstr("rank 3 sends one more with tag 5"));
+}
+
+TEST(Member, AMessageWithoutATagFailsAndNamesItsSender) {
+  Middle scene;
+  scene.CallAs(3, Purpose::kPeer).Say(FrameType::kMessage, OfGroup(AsView("1234567")));
+  EXPECT_THAT(scene.Why(), HasSubstr("rank 3 (host host1, pid 1003) sent a frame of type 13"));
+}
+
 Bytes Answer(const Activity& activity) {
   Writer out;
   Encode(out.U64(kWorld), activity);
@@ -86,103 +124,6 @@ TEST(Member, AnswersWhatItIsDoing) {
   EXPECT_EQ(*ParseActivity(answer->payload.bytes.subspan(8)), (Activity{5, 1u}));
 }
 
-TEST(Member, AFullMailboxFailsInsteadOfDropping) {
-  Middle scene;
-  FarEnd& three = scene.CallAs(3, Purpose::kPeer);
-  for (int i = 0; i < 3; ++i) three.Say(FrameType::kMessage, Message(5, "x"));
-  ASSERT_TRUE(scene.member.failure());
-  EXPECT_EQ(scene.member.failure()->code, Code::kProtocol);
-  EXPECT_THAT(scene.Why(), HasSubstr("rank 3 sends one more with tag 5"));
-}
-
-TEST(Member, AMessageWithoutATagFailsAndNamesItsSender) {
-  Middle scene;
-  scene.CallAs(3, Purpose::kPeer).Say(FrameType::kMessage, OfGroup(AsView("1234567")));
-  EXPECT_THAT(scene.Why(), HasSubstr("rank 3 (host host1, pid 1003) sent a frame of type 13"));
-}
-
-// ---- endings ----------------------------------------------------------------------------------
-
-TEST(Member, AFailureIsPassedOnUnchangedOverAllLines) {
-  Middle scene;
-  FarEnd& three = scene.CallAs(3, Purpose::kPeer);
-  const Failure failure{Code::kPeerLost, 3, "rank 3 was lost"};
-  scene.parent->Say(FailureFrame(failure));
-  EXPECT_EQ(scene.Why(), failure.text);
-  for (FarEnd* far : {scene.child, &three}) {
-    const Failure heard = far->TakeFailure(FrameType::kFailure);
-    EXPECT_EQ(heard.code, failure.code);
-    EXPECT_EQ(heard.origin, failure.origin);
-    EXPECT_EQ(heard.text, failure.text);
-    EXPECT_FALSE(far->hung_up()) << "other groups may live on this line";
-  }
-  scene.member.Leave();
-  scene.driver.Drain();
-  EXPECT_TRUE(scene.member.Finished());
-  EXPECT_TRUE(three.hung_up());
-}
-
-TEST(Member, OwesNewsToThoseThatHaveNotSaidThatTheyKnow) {
-  Middle scene;
-  EXPECT_FALSE(scene.member.OwesNews()) << "nothing has failed";
-  scene.member.Abort(Code::kAborted, "no memory");
-  scene.driver.Drain();
-  const Bytes failure = FailureFrame({Code::kAborted, 1, "no memory"});
-  EXPECT_TRUE(scene.member.OwesNews());
-  scene.child->Say(failure);
-  EXPECT_TRUE(scene.member.OwesNews()) << "the parent may not know";
-  scene.parent->Say(failure);
-  EXPECT_FALSE(scene.member.OwesNews());
-}
-
-TEST(Member, OwesNewsToThoseBehindARankThatHadLeft) {
-  Middle scene;
-  scene.member.Abort(Code::kAborted, "no memory");
-  scene.child->Say(FailureFrame({Code::kAborted, 1, "no memory"}));
-  scene.parent->Say(FrameType::kLeave, OfGroup({}));
-  EXPECT_TRUE(scene.member.OwesNews()) << "rank 3 is next to the parent, and is called";
-  FarEnd& three = scene.Answer(FakeRank(3).addresses[0]);
-  EXPECT_EQ(three.TakeFailure(FrameType::kFailure).text, "no memory");
-  EXPECT_TRUE(scene.member.OwesNews()) << "it has not answered";
-  three.Say(FailureFrame({Code::kAborted, 1, "no memory"}));
-  EXPECT_FALSE(scene.member.OwesNews());
-}
-
-TEST(Member, TellsARankThatTellsOfAFailureThatItKnows) {
-  Middle scene;
-  scene.member.Abort(Code::kAborted, "no memory");
-  FarEnd& three = scene.CallAs(3, Purpose::kPeer);
-  three.Say(FailureFrame({Code::kSystem, 3, "another"}));
-  EXPECT_EQ(three.TakeFailure(FrameType::kFailure).text, "no memory");
-  three.Say(FailureFrame({Code::kSystem, 3, "another"}));
-  EXPECT_FALSE(three.Take(FrameType::kFailure)) << "once";
-}
-
-TEST(Member, APeerThatIsLostIsNamedAtOnceWhenStanding) {
-  Middle scene;
-  scene.child->Close("connection reset by peer");
-  EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
-  EXPECT_EQ(scene.member.failure()->origin, 2u);
-  EXPECT_THAT(scene.Why(),
-              HasSubstr("rank 2 (host host1, pid 1002) was lost: connection reset by peer"));
-  EXPECT_EQ(scene.parent->TakeFailure(FrameType::kFailure).text, scene.Why());
-}
-
-TEST(Member, WhileJoiningTheRootsStoryCountsMoreThanASuspicion) {
-  Middle scene(false);
-  scene.child->Close();
-  EXPECT_FALSE(scene.member.Finished());
-  scene.root->Say(ToFrame(FrameType::kReject, {Code::kPeerLost, 3, "rank 3 was lost"}));
-  EXPECT_EQ(scene.Why(), "rank 3 was lost");
-  Middle alive(false);
-  alive.root->Say(ToFrame(FrameType::kReject, {Code::kPeerLost, 1, "rank 1 was lost"}));
-  EXPECT_THAT(alive.Why(), HasSubstr("rank 1 lives, but a connection to it was cut"));
-  Middle silent(false);
-  silent.child->Close();
-  silent.driver.Pass(*silent.member.Deadline() - silent.driver.now);
-  EXPECT_EQ(silent.member.failure()->origin, 2u);
-}
-
 TEST(Member, AbortTellsAllRanksWithItselfAsTheOrigin) {
   Middle scene;
   scene.member.Abort(Code::kAborted, "rank 1 was told to abort");
@@ -192,27 +133,6 @@ TEST(Member, AbortTellsAllRanksWithItselfAsTheOrigin) {
     EXPECT_EQ(far->TakeFailure(FrameType::kFailure).text, "rank 1 was told to abort");
   scene.member.Abort(Code::kTimeout, "again");
   EXPECT_EQ(scene.Why(), "rank 1 was told to abort") << "the first reason stays";
-}
-
-TEST(Member, LeavesInGoodOrder) {
-  Middle scene;
-  scene.member.Leave();
-  scene.driver.Drain();
-  EXPECT_TRUE(scene.member.Finished());
-  EXPECT_FALSE(scene.member.failure());
-  EXPECT_TRUE(scene.parent->Take(FrameType::kLeave));
-  EXPECT_TRUE(scene.child->Take(FrameType::kLeave));
-  EXPECT_FALSE(scene.root->Take(FrameType::kLeave));
-}
-
-TEST(Member, ARankThatLeavesWhileJoiningFailsTheOthers) {
-  Scene scene(Config(1, 4));
-  FarEnd& root = scene.CheckIn();
-  scene.member.Leave();
-  scene.driver.Drain();
-  EXPECT_EQ(scene.member.failure()->code, Code::kAborted);
-  EXPECT_THAT(root.TakeFailure(FrameType::kFailure).text,
-              HasSubstr("rank 1 (host host0, pid 1001) gave up checked in"));
 }
 
 TEST(Member, ALeftRankIsNotMissedUntilItIsNeeded) {
@@ -230,15 +150,7 @@ TEST(Member, ALeftRankIsNotMissedUntilItIsNeeded) {
   }
 }
 
-// It has proven itself and not yet said who it is: it would take the hanging up for a loss.
-TEST(Member, ARankThatIsJustCallingHearsOfTheLeave) {
-  Middle scene;
-  FarEnd& three = scene.Call(Purpose::kPeer);
-  scene.member.Leave();
-  scene.driver.Drain();
-  EXPECT_TRUE(three.Take(FrameType::kLeave));
-  EXPECT_TRUE(three.hung_up());
-}
+// ---- ranks that do not answer ------------------------------------------------------------------
 
 TEST(Member, ARankWithoutAListenerIsAbsentAndNotLost) {
   Middle scene;
@@ -282,33 +194,7 @@ TEST(Member, ARankIsAbsentAndNotLostIfAnotherCommunicatorHasItsAddress) {
   EXPECT_FALSE(scene.member.failure()) << scene.Why();
 }
 
-TEST(Member, AfterTheEndNothingMovesIt) {
-  Middle scene;
-  scene.member.Leave();
-  scene.driver.Drain();
-  scene.driver.sent.clear();
-  scene.driver.Pass(seconds(100));
-  scene.driver.Tell(Accepted{scene.next_line, {}});
-  scene.member.Gather(false, {});
-  scene.member.Post(Rank{3}, 1, {}, scene.driver.now);
-  scene.driver.Drain();
-  EXPECT_TRUE(scene.driver.sent.empty());
-  EXPECT_FALSE(scene.member.failure());
-}
-
-TEST(Member, ARootThatRavesWhenItIsNotNeededIsHungUpOn) {
-  Middle scene;
-  Writer out;
-  out.U32(static_cast<std::uint32_t>(kMemberFrameBytesMax) + 1).U8(2);
-  scene.root->Say(out.Take());
-  EXPECT_TRUE(scene.root->hung_up());
-  scene.root->Say(FrameType::kBeat);
-  EXPECT_FALSE(scene.member.failure());
-}
-
-// ---- groups -----------------------------------------------------------------------------------
-
-constexpr GroupId kChild = 900;
+// ---- groups ------------------------------------------------------------------------------------
 
 TEST(Member, AGroupUsesTheLinesThatStandAndItsOwnRanks) {
   Middle scene;
@@ -325,40 +211,6 @@ TEST(Member, AGroupUsesTheLinesThatStandAndItsOwnRanks) {
   EXPECT_EQ(in.U64(), kChild);
   EXPECT_EQ(scene.driver.dials.size(), dials) << "no line but those that stand";
   EXPECT_EQ(scene.member.roster(kChild).DescribeRank(Rank{0}), "rank 0 (host host1, pid 1002)");
-}
-
-TEST(Member, FramesThatComeBeforeAGroupIsFormedWaitForIt) {
-  Middle scene;
-  Writer early;
-  early.U64(kChild).U64(5).Raw(AsView("early"));
-  scene.child->Say(FrameType::kMessage, early.view());
-  EXPECT_FALSE(scene.member.failure());
-  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
-  EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{0}, 5, kChild)), "early");
-  EXPECT_FALSE(scene.member.TakeMessage(Rank{2}, 5)) << "not the world's";
-}
-
-TEST(Member, FramesThatWaitForAGroupAreBounded) {
-  Middle scene;
-  Writer early;
-  early.U64(kChild).U64(5);
-  for (int i = 0; i < 65'536; ++i) scene.child->Say(FrameType::kMessage, early.view());
-  EXPECT_FALSE(scene.member.failure());
-  scene.child->Say(FrameType::kMessage, early.view());
-  ASSERT_TRUE(scene.member.failure());
-  EXPECT_EQ(scene.member.failure()->origin, 2u);
-  EXPECT_THAT(scene.Why(), HasSubstr("sends more to a communicator than may wait"));
-}
-
-TEST(Member, AQuestionInAGroupThatWasLeftIsAnsweredSo) {
-  Middle scene;
-  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
-  scene.member.Leave(kChild);
-  scene.driver.Drain();
-  ASSERT_TRUE(scene.child->Take(FrameType::kLeave));
-  Writer ask;
-  scene.child->Say(FrameType::kAsk, ask.U64(kChild).view());
-  EXPECT_TRUE(scene.child->Take(FrameType::kLeave));
 }
 
 TEST(Member, ARankThatWasGivenOtherRanksIsTold) {
@@ -420,23 +272,6 @@ TEST(Member, AnAwaitedRankWhereNoProcessListensIsLost) {
   EXPECT_FALSE(scene.member.failure()) << "the world needs no word of it";
 }
 
-TEST(Member, ARankThatFormsAGroupThatHasFailedAndWasLeftHearsWhy) {
-  Middle scene;
-  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
-  scene.driver.Drain();
-  const auto form = scene.child->Take(FrameType::kForm);
-  ASSERT_TRUE(form);
-  scene.member.Abort(Code::kAborted, "no memory", kChild);
-  scene.member.Leave(kChild);
-  scene.driver.Drain();
-  EXPECT_EQ(scene.child->TakeFailure(FrameType::kFailure).text, "no memory");
-  scene.child->Say(FrameType::kForm, form->payload.bytes);
-  EXPECT_EQ(scene.child->TakeFailure(FrameType::kFailure).text, "no memory");
-  Writer other;
-  scene.child->Say(FrameType::kForm, other.U64(kChild).U64(1).view());
-  EXPECT_TRUE(scene.child->Take(FrameType::kForm)) << "it has another list";
-}
-
 TEST(Member, ARankThatWasLeftOutAndTakesPartIsToldAndFailsThatGroupOnly) {
   Middle scene;
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
@@ -450,59 +285,32 @@ TEST(Member, ARankThatWasLeftOutAndTakesPartIsToldAndFailsThatGroupOnly) {
   EXPECT_TRUE(scene.parent->Take(FrameType::kForm));
 }
 
-// ---- silence ----------------------------------------------------------------------------------
+// ---- by itself --------------------------------------------------------------------------------
 
-struct Listening : Middle {
-  static MemberConfig Quiet() {
-    MemberConfig config = Config(1, 4);
-    config.silence_max = seconds(8);
-    return config;
-  }
-  Listening() : Middle(true, Quiet()) {}
-};
-
-TEST(Member, SendsHeartbeatsAndMissesASilentPeer) {
-  Listening scene;
-  EXPECT_EQ(*scene.member.Deadline(), scene.driver.now + seconds(2));
-  for (int i = 0; i < 3; ++i) {
-    scene.driver.Pass(seconds(2));
-    EXPECT_TRUE(scene.child->Take(FrameType::kBeat));
-    EXPECT_TRUE(scene.parent->Take(FrameType::kBeat));
-    scene.parent->Say(FrameType::kBeat);
-    scene.root->Say(FrameType::kBeat);
-  }
-  EXPECT_FALSE(scene.member.failure());
-  scene.driver.Pass(seconds(2));
-  ASSERT_TRUE(scene.member.failure());
-  EXPECT_EQ(scene.member.failure()->origin, 2u);
-  EXPECT_THAT(scene.Why(), HasSubstr("rank 2 (host host1, pid 1002) was lost: nothing was heard of "
-                                     "it for 8 s: its process is stopped, or the network"));
-  EXPECT_TRUE(scene.child->hung_up());
-  EXPECT_EQ(scene.parent->TakeFailure(FrameType::kFailure).text, scene.Why());
+TEST(Standing, EndsWhenItHasLeftTheLastGroup) {
+  Parts parts(Config(1, 4));
+  parts.common.roster = RosterOf(4);
+  Standing standing(parts.common, TakeWorldSeat(parts.common.config, {}, RosterOf(4)), {});
+  ASSERT_TRUE(standing.Form(kChild, kWorld, {1, 3}, parts.common.now).ok());
+  standing.Leave(kWorld);
+  EXPECT_FALSE(standing.has_left_all());
+  EXPECT_FALSE(standing.Find(kWorld));
+  EXPECT_FALSE(standing.Form(kChild + 1, kWorld, {1, 3}, parts.common.now).ok());
+  standing.Leave(kChild);
+  ASSERT_TRUE(standing.has_left_all());
+  EXPECT_FALSE(std::move(standing).End().failure);
 }
 
-TEST(Member, ASilentPeerThatIsStoppedIsNamedAsStopped) {
-  MemberConfig config = Listening::Quiet();
-  config.is_stopped = [](std::string_view, std::uint32_t pid) { return pid == 1002; };
-  Middle scene(true, config);
-  for (int i = 0; i < 4; ++i) {
-    scene.driver.Pass(seconds(2));
-    scene.parent->Say(FrameType::kBeat);
-    scene.root->Say(FrameType::kBeat);
-  }
-  EXPECT_THAT(scene.Why(), HasSubstr("nothing was heard of it for 8 s: it is stopped (SIGSTOP or a "
-                                     "debugger; kill -CONT 1002 lets it go on)"));
-}
-
-TEST(Member, ARankThatWasAsleepItselfBlamesNoOther) {
-  Listening scene;
-  scene.driver.Pass(seconds(60));
-  EXPECT_FALSE(scene.member.failure());
-  scene.child->Say(FrameType::kBeat);
-  scene.parent->Say(FrameType::kBeat);
-  scene.root->Say(FrameType::kBeat);
-  scene.driver.Pass(seconds(2));
-  EXPECT_FALSE(scene.member.failure());
+TEST(Standing, FramesThatCameEarlyAreHandedOnToTheGroupsThatItForms) {
+  Parts parts(Config(1, 4));
+  parts.common.roster = RosterOf(4);
+  EarlyFrames early;
+  early.Keep(kChild, {3, FrameType::kForm, Slice(Share(Bytes(8)))});
+  Standing standing(parts.common, TakeWorldSeat(parts.common.config, {}, RosterOf(4)),
+                    std::move(early));
+  ASSERT_TRUE(standing.Form(kChild, kWorld, {1, 3}, parts.common.now).ok());
+  ASSERT_TRUE(standing.Find(kChild)->failure());
+  EXPECT_THAT(standing.Find(kChild)->failure()->text, HasSubstr("has another list"));
 }
 
 }  // namespace

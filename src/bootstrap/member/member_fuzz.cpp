@@ -7,7 +7,7 @@
 
 #include "bootstrap/fake_ranks_for_test.hpp"
 #include "bootstrap/machine_driver_for_test.hpp"
-#include "bootstrap/member.hpp"
+#include "bootstrap/member/member.hpp"
 
 namespace {
 

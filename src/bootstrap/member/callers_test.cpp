@@ -1,9 +1,9 @@
-#include "bootstrap/member_scene_for_test.hpp"
+#include "bootstrap/member/callers.hpp"
+
+#include "bootstrap/member/member_scene_for_test.hpp"
 
 namespace ringlet::bootstrap {
 namespace {
-
-// ---- callers ----------------------------------------------------------------------------------
 
 TEST(Member, StrangersCostALineOfTheLogEachAndDelayNoRank) {
   Middle scene;
@@ -32,6 +32,15 @@ TEST(Member, AMemberThatCallsWhereItHasNoPlaceIsTurnedAway) {
   EXPECT_TRUE(early.CallAs(0, Purpose::kTree).hung_up()) << "nobody can know us before we check in";
 }
 
+TEST(Member, InARingTheOtherNeighbourAndASecondCallAreTurnedAway) {
+  Scene scene(Config(1, 3, Shape::kRing));
+  scene.CheckIn();
+  EXPECT_TRUE(scene.CallAs(2, Purpose::kRing).hung_up()) << "the next rank";
+  FarEnd& previous = scene.CallAs(0, Purpose::kRing);
+  EXPECT_TRUE(scene.CallAs(0, Purpose::kRing).hung_up()) << "a second time";
+  EXPECT_FALSE(previous.hung_up());
+}
+
 TEST(Member, AProvenCallerKeepsItsPlace) {
   Middle scene;
   FarEnd& proven = scene.Call(Purpose::kTree);
@@ -58,6 +67,19 @@ TEST(Member, SilentCallersAreBoundedAndDroppedInTime) {
   EXPECT_EQ(scene.driver.notes.size(), 4u) << "the bound on notes";
   EXPECT_TRUE(scene.member.standing());
   EXPECT_FALSE(scene.member.Deadline());
+}
+
+TEST(Member, InARingThereIsNoNodeLeader) {
+  MemberConfig config = Config(1, 3, Shape::kRing);
+  config.node_leader = Address::Unix("node leader");
+  config.speaks = true;
+  Scene scene(config);
+  scene.CheckIn();
+  FarEnd& caller = scene.Call(Purpose::kCheckIn);
+  caller.Say(ToFrame(CheckIn{2, 3, Shape::kRing, 2, 10'000, {}, FakeRank(2)}));
+  EXPECT_EQ(caller.TakeFailure(FrameType::kReject).origin, 2u);
+  EXPECT_TRUE(caller.hung_up());
+  EXPECT_FALSE(scene.member.Finished());
 }
 
 }  // namespace

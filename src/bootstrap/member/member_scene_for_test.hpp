@@ -7,7 +7,7 @@
 
 #include "bootstrap/fake_ranks_for_test.hpp"
 #include "bootstrap/machine_driver_for_test.hpp"
-#include "bootstrap/member.hpp"
+#include "bootstrap/member/member.hpp"
 #include "bootstrap/root.hpp"
 
 namespace ringlet::bootstrap {
@@ -34,6 +34,17 @@ inline MemberConfig Config(std::uint32_t rank, std::uint32_t size, Shape shape =
   config.mailbox = {.messages_max = 2, .bytes_max = 1000};
   return config;
 }
+
+// On a host with a node leader.
+inline MemberConfig OnHost(std::uint32_t rank, bool speaks) {
+  MemberConfig config = Config(rank, 4);
+  config.node_leader = Address::Unix("node leader");
+  config.speaks = speaks;
+  return config;
+}
+
+// A group that is formed from the world.
+inline constexpr GroupId kChild = 900;
 
 // As the parent of rank 1 in a binary tree of 4 would call it, and as any other caller would.
 inline Bytes Call(std::uint32_t rank, PlaceRange subtree = {1, 2}) {
@@ -99,5 +110,62 @@ struct Middle : Scene {
   FarEnd* parent;
   FarEnd* child;
 };
+
+// A line behind its handshake.
+inline Wire OpenWire() {
+  Wire near = Wire::Accepted(kCredentials, {}, kMemberFrameBytesMax);
+  Wire far = Wire::Dialled(kCredentials, Purpose::kPeer, {}, kMemberFrameBytesMax);
+  while (!near.open() || !far.open()) {
+    EXPECT_TRUE(near.Push(Slice(Share(far.TakeReply()))).ok());
+    EXPECT_TRUE(far.Push(Slice(Share(near.TakeReply()))).ok());
+  }
+  return near;
+}
+
+// A part of a member without the member: what it wants done is kept.
+struct Parts {
+  explicit Parts(MemberConfig config)
+      : common(std::move(config), [this](Action action) { actions.push_back(std::move(action)); }) {
+    common.now = common.milestones.started = seconds(1);
+  }
+  /// The last call comes through.
+  LineId Open() {
+    const auto made = std::prev(common.connections.calls().end());
+    const Connections::OutgoingCall call = std::move(*made);
+    common.connections.calls().erase(made);
+    common.connections.Open(call, {next_line, OpenWire(), {}}, common.now);
+    return next_line++;
+  }
+  std::size_t dials() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        actions, [](const Action& one) { return std::holds_alternative<Dial>(one); }));
+  }
+  /// The types of the frames that were sent on a line since the last time.
+  std::vector<FrameType> TakeSent(LineId line) {
+    FrameReader reader(kMemberFrameBytesMax);
+    for (const Action& action : actions)
+      if (const Send* const send = std::get_if<Send>(&action); send && send->line == line)
+        reader.Push(send->data);
+    std::erase_if(actions, [&](const Action& one) {
+      const Send* const send = std::get_if<Send>(&one);
+      return send && send->line == line;
+    });
+    std::vector<FrameType> types;
+    for (auto frame = reader.Next(); frame.ok() && *frame; frame = reader.Next())
+      types.push_back(static_cast<FrameType>((*frame)->type));
+    return types;
+  }
+
+  std::vector<Action> actions;
+  MemberCommon common;
+  LineId next_line = 100;
+};
+
+// The frame that the bytes hold.
+inline Frame FrameOf(const Slice& bytes) {
+  FrameReader reader(kMemberFrameBytesMax);
+  reader.Push(bytes);
+  return *std::move(*reader.Next());
+}
 
 }  // namespace ringlet::bootstrap

@@ -1,0 +1,84 @@
+#include "bootstrap/member/failure_news.hpp"
+
+#include <algorithm>
+
+namespace ringlet::bootstrap {
+namespace {
+
+// In the place of how many that are gone those next to them are told of one failure: when nearly
+// all have gone there are not many left to tell, and each would call all.
+constexpr std::size_t kPassedMax = 64;
+
+std::vector<std::uint32_t> AllOf(const TreePlace& place) {
+  std::vector<std::uint32_t> all = place.children;
+  if (place.parent) all.push_back(*place.parent);
+  return all;
+}
+
+// Those next to any rank in the tree of the group. Cost  O(ranks)
+std::vector<std::uint32_t> NextInTree(const Group& group, std::uint32_t rank, std::uint32_t arity) {
+  if (rank == group.self()) return AllOf(group.place());
+  std::vector<std::uint32_t> node_leaders;
+  node_leaders.reserve(group.size());
+  for (std::uint32_t one = 0; one < group.size(); ++one) {
+    const auto node_leader = group.roster().NodeLeaderOf(Rank{one});
+    node_leaders.push_back(node_leader.ok() ? Index(*node_leader) : one);
+  }
+  return AllOf(PlaceInGroup(rank, node_leaders, arity));
+}
+
+std::vector<std::uint32_t> NextTo(const Group& group, std::uint32_t rank, std::uint32_t arity) {
+  const std::uint32_t size = group.size();
+  if (group.shape() == Shape::kRing) return {(rank + 1) % size, (rank + size - 1) % size};
+  return NextInTree(group, rank, arity);
+}
+
+}  // namespace
+
+bool FailureNews::Hear(std::uint32_t from) {
+  knows_.insert(from);
+  return begun_ && called_.insert(from).second;
+}
+
+bool FailureNews::MarkAbsent(std::uint32_t rank) {
+  if (!called_.contains(rank)) return false;
+  absent_.insert(rank);
+  return true;
+}
+
+bool FailureNews::MayPass(std::uint32_t rank) const {
+  return passed_.contains(rank) || passed_.size() < kPassedMax;
+}
+
+std::vector<std::uint32_t> FailureNews::Next(const Group& group, std::uint32_t arity,
+                                             const IsLost& is_lost) {
+  called_.insert(group.self());
+  std::vector<std::uint32_t> to_tell, next = NextTo(group, group.self(), arity);
+  std::set<std::uint32_t> passed_now;
+  while (!next.empty()) {
+    const std::uint32_t rank = next.back();
+    next.pop_back();
+    const bool left = group.HasLeft(rank);
+    if (left && knows_.contains(rank)) continue;
+    // Those next to a lost rank have lost their lines to it, and know. In a group that is being
+    // formed they may have none yet.
+    const bool lost = group.id() != kWorld && is_lost(rank);
+    if (left || lost || absent_.contains(rank)) {
+      if (!MayPass(rank) || !passed_now.insert(rank).second) continue;
+      passed_.insert(rank);
+      for (const std::uint32_t beyond : NextTo(group, rank, arity)) next.push_back(beyond);
+    } else if (called_.insert(rank).second && !is_lost(rank)) {
+      to_tell.push_back(rank);
+    }
+  }
+  return to_tell;
+}
+
+bool FailureNews::Owes(const Group& group, const IsLost& is_lost) const {
+  return std::ranges::any_of(called_, [&](std::uint32_t rank) {
+    const bool gone = group.HasLeft(rank) || absent_.contains(rank) || is_lost(rank);
+    return rank != group.self() && !gone && !knows_.contains(rank);
+  });
+}
+
+}  // namespace ringlet::bootstrap

@@ -1,0 +1,125 @@
+// A member that joins: from the first dial until all ranks are connected.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "bootstrap/member/common.hpp"
+#include "bootstrap/member/early_frames.hpp"
+#include "bootstrap/member/ranks_below.hpp"
+#include "bootstrap/member/root_calls.hpp"
+
+namespace ringlet::bootstrap {
+
+class Standing;
+
+// The states of MemberState that come before kStanding, in its order, and the data of each.
+
+struct MemberCalling {};
+
+/// In a ring it has an inbox that stays empty.
+struct MemberCheckedIn {
+  RosterInbox inbox = {};
+  LineId upper = 0;  ///< to the parent or node leader that sends the roster; 0: the root does
+  RanksBelow below = {};
+};
+
+struct MemberConnecting {
+  LineId upper = 0;
+  RanksBelow below = {};
+  std::uint32_t ready = 0;  ///< children that have all below them connected
+};
+
+struct MemberReported {
+  bool may_go = false;  ///< all ranks are connected
+};
+
+/// A part of a Machine, not one itself; no I/O. After each call its owner asks for the failure and
+/// whether it may go, and replaces it by what End or Stand gives.
+class Joining {
+ public:
+  using Line = Connections::Line;
+  using OutgoingCall = Connections::OutgoingCall;
+
+  /// \param common  outlives this
+  explicit Joining(MemberCommon& common) : common_(&common), roots_(common) {}
+
+  MemberState state() const { return static_cast<MemberState>(step_.index()); }
+  void Begin();
+
+  // ---- Lines and calls.
+  bool TakesLocalRanks() const {
+    return common_->config.speaks && state() != MemberState::kReported;
+  }
+  void OnLocalRank(LineId id, CheckIn check_in) { roots_.AddLocalRank(id, std::move(check_in)); }
+  bool TakesParent() const { return common_->is_tree() && !subtree_; }
+  void TakeParent(const PlaceRange& subtree) { subtree_ = subtree; }
+  void OnOpened(LineId id, MemberLine role, std::uint32_t peer);
+  void OnFrame(LineId id, Line& line, const Frame& frame);
+  /// The bytes that came on a line cannot be read, or a frame does not belong there.
+  void OnBroken(LineId id, const std::string& why);
+  /// A line to a root, or to a node leader that has not said who it is.
+  void OnUpwardClosed(const Line& line, const std::string& why);
+  /// The end of the line is the end of its rank, whatever else may be known.
+  bool IsLoss(const Line& line) const { return line.local_rank && common_->roster.size() == 0; }
+  void OnLost(std::uint32_t peer, Code code, const std::string& what);
+  /// A dial of the call has failed. \param reached  a process listens there
+  void OnDialClosed(OutgoingCall& call, bool reached, const std::string& why);
+  /// All who answer the call are others than the one that is called.
+  void OnHopeless(OutgoingCall& call);
+  /// It has been called for too long. \param reasons  what its addresses answered
+  void OnExpired(const OutgoingCall& call, const std::string& reasons);
+
+  // ---- Time.
+  Instant Deadline() const;
+  void OnTick();
+
+  // ---- What came of it.
+  const std::optional<Failure>& failure() const { return failure_; }
+  bool may_go() const {
+    const auto* const at = std::get_if<MemberReported>(&step_);
+    return at && at->may_go;
+  }
+  std::string Phase(GroupId group = kWorld) const;
+  std::string WhyStopped(const Line& line) const { return roots_.WhyStopped(line); }
+  Group* Find(GroupId group) const { return group == kWorld && world_ ? &world_->group : nullptr; }
+  /// Joining has failed. The first failure counts.
+  void Fail(const Failure& failure);
+  void FailHere(Code code, const std::string& text) { Fail({code, common_->self(), text}); }
+
+  // ---- Commands: see Member. Before the world stands they concern joining.
+  void Abort(Code code, const std::string& why, GroupId) { FailHere(code, why); }
+  void Leave(GroupId);
+
+  /// \pre  may_go
+  Standing Stand() &&;
+  /// Tells all. \pre  failure
+  MemberOver End() &&;
+
+ private:
+  // False: the frame does not fit.
+  bool TakeRootFrame(Line& line, const Frame& frame);
+  bool TakeUpperFrame(LineId id, Line& line, const Frame& frame);
+  bool TakeReject(View payload);
+  void OnRosterPiece(const Slice& piece, LineId upper);
+  void FinishRoster();
+  void OnChildReady(Line& line);
+  void ReportIfReady();
+  void OnNeighbour(View payload);
+  void FinishRingRoster();
+  void OpenWorld(TreePlace place);
+  void OnGroupFrame(const Line& line, const Frame& frame);
+  void Settle();
+
+  MemberCommon* common_;
+  RootCalls roots_;
+  // Among the node leaders; a caller may leave it even to a rank that has reported.
+  std::optional<PlaceRange> subtree_;
+  std::variant<MemberCalling, MemberCheckedIn, MemberConnecting, MemberReported> step_;
+  std::unique_ptr<GroupSeat> world_;  // as soon as the ranks next to this one are known
+  EarlyFrames early_;
+  std::optional<Failure> failure_;
+};
+
+}  // namespace ringlet::bootstrap

@@ -1,0 +1,78 @@
+#include "bootstrap/member/left_groups.hpp"
+
+#include "bootstrap/member/member_scene_for_test.hpp"
+
+namespace ringlet::bootstrap {
+namespace {
+
+TEST(Member, AQuestionInAGroupThatWasLeftIsAnsweredSo) {
+  Middle scene;
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
+  scene.member.Leave(kChild);
+  scene.driver.Drain();
+  ASSERT_TRUE(scene.child->Take(FrameType::kLeave));
+  Writer ask;
+  scene.child->Say(FrameType::kAsk, ask.U64(kChild).view());
+  EXPECT_TRUE(scene.child->Take(FrameType::kLeave));
+}
+
+TEST(Member, ARankThatFormsAGroupThatHasFailedAndWasLeftHearsWhy) {
+  Middle scene;
+  ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
+  scene.driver.Drain();
+  const auto form = scene.child->Take(FrameType::kForm);
+  ASSERT_TRUE(form);
+  scene.member.Abort(Code::kAborted, "no memory", kChild);
+  scene.member.Leave(kChild);
+  scene.driver.Drain();
+  EXPECT_EQ(scene.child->TakeFailure(FrameType::kFailure).text, "no memory");
+  scene.child->Say(FrameType::kForm, form->payload.bytes);
+  EXPECT_EQ(scene.child->TakeFailure(FrameType::kFailure).text, "no memory");
+  Writer other;
+  scene.child->Say(FrameType::kForm, other.U64(kChild).U64(1).view());
+  EXPECT_TRUE(scene.child->Take(FrameType::kForm)) << "it has another list";
+}
+
+// It has proven itself and not yet said who it is: it would take the hanging up for a loss.
+TEST(Member, ARankThatIsJustCallingHearsOfTheLeave) {
+  Middle scene;
+  FarEnd& three = scene.Call(Purpose::kPeer);
+  scene.member.Leave();
+  scene.driver.Drain();
+  EXPECT_TRUE(three.Take(FrameType::kLeave));
+  EXPECT_TRUE(three.hung_up());
+}
+
+std::optional<FrameType> AnswerOf(const LeftGroups& groups, FrameType type, std::uint64_t digest) {
+  Writer payload;
+  payload.U64(digest);
+  const auto answer = groups.AnswerTo({kChild, type, Slice(Share(payload.Take()))});
+  if (!answer) return std::nullopt;
+  return static_cast<FrameType>(FrameOf(*answer).type);
+}
+
+TEST(LeftGroups, AnAnswerDependsOnWhatTheOtherRankHasInMind) {
+  Group group({.id = kChild, .self = 0, .size = 1, .digest = 5});
+  LeftGroups groups;
+  EXPECT_FALSE(groups.Contains(kChild));
+  groups.Add(group);
+  EXPECT_TRUE(groups.Contains(kChild));
+  EXPECT_EQ(AnswerOf(groups, FrameType::kForm, 5), FrameType::kLeave);
+  EXPECT_EQ(AnswerOf(groups, FrameType::kForm, 6), FrameType::kForm) << "another list of ranks";
+  EXPECT_EQ(AnswerOf(groups, FrameType::kAsk, 0), FrameType::kLeave);
+  EXPECT_EQ(AnswerOf(groups, FrameType::kFailure, 0), FrameType::kLeave);
+  EXPECT_FALSE(AnswerOf(groups, FrameType::kMessage, 0)) << "needs no answer";
+  EXPECT_EQ(groups.Farewells().size(), 1u);
+}
+
+TEST(LeftGroups, ARankThatFormsOneThatHasFailedHearsWhy) {
+  Group group({.id = kChild, .self = 0, .size = 1, .digest = 5});
+  group.FailHere(Code::kAborted, "no memory");
+  LeftGroups groups;
+  groups.Add(group);
+  EXPECT_EQ(AnswerOf(groups, FrameType::kForm, 5), FrameType::kFailure);
+  EXPECT_EQ(AnswerOf(groups, FrameType::kForm, 6), FrameType::kForm);
+}
+
+}  // namespace
+}  // namespace ringlet::bootstrap

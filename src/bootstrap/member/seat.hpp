@@ -1,0 +1,41 @@
+// A member's place in one group: the group, who its ranks are on the member's connections, and who
+// knows of its failure.
+#pragma once
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "bootstrap/group.hpp"
+#include "bootstrap/member/config.hpp"
+#include "bootstrap/member/failure_news.hpp"
+
+namespace ringlet::bootstrap {
+
+struct GroupSeat {
+  explicit GroupSeat(GroupConfig config) : group(std::move(config)) {}
+
+  /// Rank of the member's world for a rank of the group, and back; the same in the world itself.
+  std::uint32_t ToWorld(std::uint32_t rank) const { return ranks.empty() ? rank : ranks[rank]; }
+  std::optional<std::uint32_t> FromWorld(std::uint32_t peer) const {
+    if (ranks.empty()) return peer;
+    const auto it = by_peer.find(peer);
+    if (it == by_peer.end()) return std::nullopt;
+    return it->second;
+  }
+
+  Group group;
+  std::vector<std::uint32_t> ranks;  // empty: the world
+  std::unordered_map<std::uint32_t, std::uint32_t> by_peer;
+  FailureNews news;
+};
+
+/// The place in the world. \param place  where it is a tree
+std::unique_ptr<GroupSeat> TakeWorldSeat(const MemberConfig& config, TreePlace place,
+                                         Roster roster);
+/// The place in a group of some ranks of another group, in the order given.
+/// \param ranks  of `parent`, this one among them
+Result<std::unique_ptr<GroupSeat>> TakeSeat(GroupId id, const GroupSeat& parent,
+                                            const std::vector<std::uint32_t>& ranks,
+                                            const MemberConfig& config);
+
+}  // namespace ringlet::bootstrap

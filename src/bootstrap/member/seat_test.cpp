@@ -1,0 +1,43 @@
+#include "bootstrap/member/seat.hpp"
+
+#include "bootstrap/member/member_scene_for_test.hpp"
+
+namespace ringlet::bootstrap {
+namespace {
+
+TEST(Seat, TheWorldsRanksAreTheMembers) {
+  const auto world = TakeWorldSeat(Config(1, 4), {.parent = 0u, .children = {2u}}, RosterOf(4));
+  EXPECT_EQ(world->group.self(), 1u);
+  EXPECT_EQ(world->group.place().children, std::vector<std::uint32_t>{2});
+  EXPECT_EQ(world->ToWorld(3), 3u);
+  EXPECT_EQ(world->FromWorld(3), 3u);
+}
+
+TEST(Seat, RanksOfAGroupAreThoseOfItsParentInTheOrderGiven) {
+  const MemberConfig config = Config(1, 4);
+  const auto world = TakeWorldSeat(config, {}, RosterOf(4));
+  const auto seat = TakeSeat(kChild, *world, {3, 1}, config);
+  ASSERT_TRUE(seat.ok());
+  EXPECT_EQ((*seat)->group.self(), 1u);
+  EXPECT_EQ((*seat)->group.place().parent, 0u);
+  EXPECT_EQ((*seat)->ToWorld(0), 3u);
+  EXPECT_EQ((*seat)->FromWorld(1), 1u);
+  EXPECT_FALSE((*seat)->FromWorld(2)) << "not in it";
+  const auto below = TakeSeat(kChild + 1, **seat, {1}, config);
+  ASSERT_TRUE(below.ok());
+  EXPECT_EQ((*below)->ToWorld(0), 1u) << "not the rank in its parent";
+}
+
+TEST(Seat, ADigestNamesTheRanksAndTheirOrder) {
+  const MemberConfig config = Config(1, 4);
+  const auto world = TakeWorldSeat(config, {}, RosterOf(4));
+  const auto digest = [&](const std::vector<std::uint32_t>& ranks) {
+    return (*TakeSeat(kChild, *world, ranks, config))->group.digest();
+  };
+  EXPECT_EQ(digest({3, 1}), digest({3, 1}));
+  EXPECT_NE(digest({3, 1}), digest({1, 3}));
+  EXPECT_NE(digest({3, 1}), digest({2, 1}));
+}
+
+}  // namespace
+}  // namespace ringlet::bootstrap

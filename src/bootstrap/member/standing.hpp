@@ -1,0 +1,97 @@
+// A member among ranks that are all connected: the groups that live on its connections. Ends when
+// it has left the last of them.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bootstrap/member/common.hpp"
+#include "bootstrap/member/early_frames.hpp"
+#include "bootstrap/member/left_groups.hpp"
+
+namespace ringlet::bootstrap {
+
+/// The fate of a rank that does not answer, if that is known: it has left the group, or no process
+/// listens at its addresses.
+enum class Presence : std::uint8_t { kUnknown, kLeft, kAbsent };
+
+/// A part of a Machine, not one itself; no I/O. After each command its owner asks whether it has
+/// left all groups, and replaces it by what End gives.
+class Standing {
+ public:
+  using Line = Connections::Line;
+  using OutgoingCall = Connections::OutgoingCall;
+
+  /// \param common  outlives this
+  Standing(MemberCommon& common, std::unique_ptr<GroupSeat> world, EarlyFrames early);
+
+  // ---- Lines and calls, as those of Joining.
+  void OnFrame(LineId id, const Line& line, const Frame& frame);
+  void OnUpwardClosed(const Line&, const std::string&) {}  // no root is needed any more
+  void OnBroken(LineId id, const std::string& why);
+  bool IsLoss(const Line& line) const { return line.role != MemberLine::kPeerOut || line.spoke; }
+  void OnLost(std::uint32_t peer, Code code, const std::string& why);
+  void OnDialClosed(const OutgoingCall& call, bool reached, const std::string&) {
+    if (call.role == MemberLine::kPeerOut && !reached) OnUnanswered(call.peer);
+  }
+  void OnHopeless(OutgoingCall& call);
+  void OnExpired(const OutgoingCall& call, const std::string& reasons);
+
+  // ---- Time.
+  std::optional<Instant> Deadline() const;
+  void OnTick() { LookForAwaited(); }
+
+  // ---- What came of it.
+  /// Null: it has left the group, or has not formed it.
+  Group* Find(GroupId group) const;
+  std::string Phase(GroupId group) const {
+    const Group* const found = Find(group);
+    return found ? found->Phase() : "after having left";
+  }
+  std::string WhyStopped(const Line& line) const;
+  Presence PresenceOf(std::uint32_t rank, GroupId group) const;
+  bool OwesNews(GroupId group) const;
+
+  // ---- Commands: see Member.
+  Status Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>& ranks, Instant now);
+  static Error CannotForm();
+  void Gather(bool barrier, Bytes payload, GroupId group);
+  std::optional<Table> TakeTable(GroupId group);
+  void Post(std::uint32_t to, std::uint64_t tag, Bytes message, Instant now, GroupId group);
+  void Ask(std::uint32_t whom, Instant now, GroupId group);
+  void Abort(Code code, const std::string& why, GroupId group);
+  void Leave(GroupId group);
+  bool has_left_all() const { return seats_.empty(); }
+  /// \pre  has_left_all
+  MemberOver End() &&;
+
+ private:
+  GroupSeat* FindSeat(GroupId id) const;
+  bool IsLost(std::uint32_t peer) const { return lost_.contains(peer); }
+  FailureNews::IsLost LostIn(const GroupSeat& seat) const;
+  void OnGroupFrame(GroupSeat& seat, std::uint32_t from, FrameType type, const Slice& payload);
+  void OnStranger(GroupSeat& seat, std::uint32_t from, FrameType type);
+  void OnUnanswered(std::uint32_t peer);
+  void LookForAwaited();
+  bool CallAwaited(GroupSeat& seat);
+  void Replay(GroupSeat& seat);
+  void Fail(const Failure& failure);
+  void FailOn(std::uint32_t peer, Code code, const std::string& what);
+  void Settle(GroupSeat& seat);
+  void Flood(GroupSeat& seat);
+  void PostTo(std::uint32_t peer, const Slice& frame);
+  void Require(const Status& sent);
+  std::vector<std::uint32_t> TellGroup(const GroupSeat& seat, const Slice& frame);
+
+  MemberCommon* common_;
+  std::map<GroupId, std::unique_ptr<GroupSeat>> seats_;
+  EarlyFrames early_;
+  std::map<GroupId, Instant> awaiting_;  // groups in a collective: when to look after its ranks
+  std::unordered_map<std::uint32_t, std::string> lost_;  // ranks that are gone, and how
+  LeftGroups left_;
+};
+
+}  // namespace ringlet::bootstrap
