@@ -18,7 +18,7 @@ import sys
 # is possible between folders at any depth.
 LAYERS = {
     "base": ("value wire log settings", ""),
-    "os": (". fs process net", "base"),
+    "os": (". fs process net driver", "base"),
     "sim": (".", "base"),
     # Values about running ranks: compared, drawn, and sent over a socket.
     "watch": (". ras", "base"),

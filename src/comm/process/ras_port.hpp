@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/value/address.hpp"
-#include "os/net/socket_driver.hpp"
+#include "os/driver/socket_driver.hpp"
 #include "watch/job.hpp"
 
 namespace ringlet::watch {

@@ -6,8 +6,8 @@
 
 #include "comm/establish/ranks_for_test.hpp"
 #include "os/clock.hpp"
+#include "os/driver/socket_driver.hpp"
 #include "os/net/listener.hpp"
-#include "os/net/socket_driver.hpp"
 #include "watch/ras/ras_client.hpp"
 
 namespace ringlet::comm {

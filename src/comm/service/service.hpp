@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bootstrap/roster.hpp"
+#include "os/driver/socket_driver.hpp"
 #include "os/fs/log_sink.hpp"
-#include "os/net/socket_driver.hpp"
 #include "os/process/thread.hpp"
 #include "topology/view/cpu_set.hpp"
 

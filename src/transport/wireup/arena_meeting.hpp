@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "os/net/socket_driver.hpp"
+#include "os/driver/socket_driver.hpp"
 #include "transport/arena/arena.hpp"
 #include "transport/wireup/wireup.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "os/net/socket_driver.hpp"
+#include "os/driver/socket_driver.hpp"
 #include "transport/inproc/inproc.hpp"
 #include "transport/link/transport.hpp"
 #include "transport/ofi/ofi_link.hpp"

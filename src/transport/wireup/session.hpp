@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "os/net/socket_driver.hpp"
+#include "os/driver/socket_driver.hpp"
 #include "transport/wireup/wireup.hpp"
 
 namespace ringlet::transport {

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "base/wire/reception.hpp"
-#include "os/net/socket_driver.hpp"
+#include "os/driver/socket_driver.hpp"
 #include "transport/wireup/listener_set.hpp"
 
 namespace ringlet::transport {

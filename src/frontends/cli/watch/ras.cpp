@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "os/driver/socket_driver.hpp"
 #include "os/net/resolve.hpp"
-#include "os/net/socket_driver.hpp"
 #include "watch/ras/ras_client.hpp"
 
 namespace ringlet::cli {

@@ -1,4 +1,4 @@
-#include "os/net/socket_driver.hpp"
+#include "os/driver/socket_driver.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
