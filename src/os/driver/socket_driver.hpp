@@ -6,50 +6,24 @@
 // may be lent to one that waits for its work (Loan), which then runs it itself: that saves waking
 // the one and being woken by it.
 //
-// Bounds: at most kUnsentBytesMax wait to be sent on one line; a peer that reads more slowly than
-// that is hung up on, and the machine hears why.
+// Bounds: at most 1 GiB waits to be sent on one line; a peer that reads more slowly than that is
+// hung up on, and the machine hears why. Each part (os/driver) names its other bounds.
 #pragma once
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string_view>
-#include <vector>
 
 #include "base/wire/machine.hpp"
-#include "os/net/entrance.hpp"
-#include "os/net/listener.hpp"
+#include "os/driver/driver_counters.hpp"
+#include "os/driver/hosted.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::os {
 
-/// A machine and what surrounds it.
-struct Hosted {
-  std::shared_ptr<Machine> machine;
-  std::vector<Listener> listeners;  ///< callers on these become the machine's Accepted lines
-  std::shared_ptr<Entrance> entrance = {};  ///< as do those who come here; may be null
-  /// The four bytes with which ranks and roots begin, at once; empty if they do not, or not alike.
-  /// Callers over TCP that say nothing are left to the kernel for a second then. When many have
-  /// begun otherwise it drops what such callers send, and a note says so.
-  std::string_view greeting = {};
-  /// Callers on UNIX sockets of other users, but root, are hung up on at once; and a line that it
-  /// dials to such a process is closed.
-  bool own_user_only = false;
-  /// After every batch of events that the machine handled: look at its results, wake who waits.
-  std::function<void()> changed = {};
-  /// The socket of a line that the machine detached: connected, non-blocking, yours.
-  std::function<void(LineId, Fd)> detached = {};
-  std::function<void(const Note&)> note = {};  ///< for the log
-  /// There was no memory for the machine's work, and how much of it is done is unknown: it is
-  /// removed after this, and its lines close. May be called twice. If it is empty the machine
-  /// stays, and only the last event is lost.
-  std::function<void(const Error&)> failed = {};
-};
-
 class SocketDriver {
  public:
-  using Id = std::uint64_t;
-  static constexpr std::size_t kUnsentBytesMax = std::size_t{1} << 30;
+  using Id = MachineId;
 
   /// \param start  starts the thread that calls Run, when it is first needed: at the end of the
   /// first
@@ -101,15 +75,7 @@ class SocketDriver {
   /// own thread has been started: the caller then waits for that.
   void RunUntil(const std::function<bool()>& done, Instant until);
 
-  /// Bytes and calls so far, over all machines.
-  struct Counters {
-    std::uint64_t bytes_sent = 0, bytes_received = 0;
-    std::uint64_t lines_dialled = 0, lines_accepted = 0;
-    std::uint64_t dials_failed = 0;       ///< of those dialled
-    std::uint64_t strangers_refused = 0;  ///< of those accepted
-    std::uint64_t system_calls = 0;
-    Counters& operator+=(const Counters& other);
-  };
+  using Counters = DriverCounters;
   const Counters& counters() const;
 
   /// How often a line could not be dialled or accepted, or came without what it carried, for want

@@ -1,0 +1,96 @@
+// The lines of a driver: connected sockets and those that still connect, from the first call to the
+// last word. They do what machines want done with their lines, and give machines the events.
+//
+// Bounds: at most kUnsentBytesMax wait to be sent on one line; at most kPartingMax lines that their
+// machines have hung up wait, kLastWords each, for the peer to close too.
+#pragma once
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "os/driver/driver_counters.hpp"
+#include "os/driver/hosted_machines.hpp"
+#include "os/driver/line_io.hpp"
+#include "os/driver/poller.hpp"
+
+namespace ringlet::os {
+
+class Lines {
+ public:
+  static constexpr std::size_t kUnsentBytesMax = std::size_t{1} << 30;
+
+  Lines(Poller& poller, HostedMachines& machines, DriverTally& tally);
+
+  /// Each does what a machine wants done. Its output is sent with the next Flush.
+  void Do(MachineId id, const Dial& dial);
+  void Do(MachineId id, Send send);
+  void Do(MachineId id, const Hangup& hangup);
+  void Do(MachineId id, const Detach& detach);
+  /// Takes in a caller, and reads its first words. Gives whether something that was read now began
+  /// with the machine's greeting.
+  bool Admit(MachineId id, Caller caller, bool is_unix);
+  /// Ends all lines of a machine that is gone. Those with something unsent stay up to `linger`.
+  void Abandon(MachineId id, Instant linger);
+
+  /// The line has something, by the epoll; without effect where it is gone.
+  void OnReady(Token token, std::uint32_t events);
+  /// Sends what machines have said since the last call, gathered.
+  void Flush();
+  bool HasUnflushed() const { return !dirty_.empty(); }
+  /// Closes the lines whose time to linger is over.
+  void EndLingering(Instant now);
+  std::optional<Instant> NextDue() const;
+
+ private:
+  struct Connection {
+    Fd fd;
+    MachineId owner = 0;
+    LineId id = 0;
+    bool is_unix = false;
+    bool connecting = false;
+    bool dying = false;      // hang up when `unsent` is empty
+    bool detaching = false;  // hand over when `unsent` is empty
+    bool parting = false;    // dying, closed for writing; hang up when the peer has closed too
+    UnsentQueue unsent;
+    std::uint32_t watched = 0;
+    bool in_epoll = false;
+    std::optional<Instant> lingers_until;
+  };
+  struct OfMachine {
+    std::unordered_map<LineId, Token> lines;  // those that it has not hung up
+    LineId next_accepted = kFirstAcceptedLine;
+  };
+
+  Token Add(MachineId id, LineId line_id, Fd fd, bool is_unix);
+  Connection* Find(Token token);
+  Token TokenOf(MachineId id, LineId line) const;
+  void Unlist(const Connection& line, Token token);
+  void Watch(Token token, Connection& line);
+  void OnConnecting(Token token, Connection& line);
+  bool Read(Token token);
+  bool ReadOnce(Token token, Connection& line, bool& greeted);
+  void FlushLine(Token token);
+  void Part(Token token);
+  void Discard(Token token);
+  void Linger(Token token, Connection& line, Instant timeout);
+  void HandOver(Token token);
+  void Lose(Token token, std::string why);
+  void Drop(Token token);
+
+  Poller& poller_;
+  HostedMachines& machines_;
+  DriverTally& tally_;
+  // Not cleared: most of its pages are never touched.
+  const std::unique_ptr<std::byte[]> buffer_;
+  std::unordered_map<Token, Connection> lines_;
+  std::unordered_map<MachineId, OfMachine> of_machines_;
+  std::set<std::pair<Instant, Token>> lingering_;
+  std::size_t parting_ = 0;
+  std::vector<Token> dirty_;  // with output since the last Flush
+};
+
+}  // namespace ringlet::os
