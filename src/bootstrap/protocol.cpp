@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-#include "bootstrap/root.hpp"
+#include "bootstrap/root_job.hpp"
 
 namespace ringlet::bootstrap {
 namespace {

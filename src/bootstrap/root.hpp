@@ -14,6 +14,8 @@
 
 #include "base/wire/acceptor.hpp"
 #include "base/wire/machine.hpp"
+#include "bootstrap/root_guests.hpp"
+#include "bootstrap/root_job.hpp"
 #include "bootstrap/states.hpp"
 
 namespace ringlet::bootstrap {
@@ -40,18 +42,11 @@ struct RootConfig {
   std::uint32_t strangers_noted_max = 32;
 };
 
-/// Limits of what one communicator may be.
-inline constexpr std::uint32_t kSizeMax = 1u << 24;
-
 /// How long a root that has refused a job stays to tell latecomers, at most.
 inline constexpr Instant kRefusalMost = std::chrono::minutes(10);
 
 /// How long a root whose work is done leaves the members to themselves before it says so.
 inline constexpr Instant kCloseAfter = std::chrono::milliseconds(20);
-
-/// How much earlier than the members' own deadline the root gives up, so that it, which knows who
-/// is missing, speaks first: a twentieth of the time, between 20 ms and 2 s.
-Instant LadderStep(Instant timeout);
 
 class Root final : public Machine {
  public:
@@ -71,7 +66,7 @@ class Root final : public Machine {
   std::uint64_t magic() const { return config_.credentials.magic; }
   RootState state() const { return static_cast<RootState>(state_.index()); }
   std::uint32_t checked_in() const {
-    return job_ ? static_cast<std::uint32_t>(job_->members.size()) : 0;
+    return job_ ? static_cast<std::uint32_t>(job_->members().size()) : 0;
   }
   /// Callers that were turned away or left.
   std::uint32_t strangers() const { return acceptor_.log().turned_away() + acceptor_.log().left(); }
@@ -97,77 +92,42 @@ class Root final : public Machine {
   struct Over {};
   using State = std::variant<Empty, Gathering, Connecting, Closing, Refusing, Over>;
 
-  struct Guest {  // a line on which a member has checked in
-    Wire wire;
-    Address from;
-    Instant heard;
-    std::uint32_t rank;
-    Bytes record;                           // its encoded member address
-    std::vector<std::uint32_t> ranks = {};  // checked in on this line
-    std::optional<RosterInbox> section = {};
-    bool ready = false;
-  };
-  struct MemberSeen {
-    LineId line;
-    RankRecord record;
-  };
-  struct Job {  // from the first check-in on
-    CheckIn first;
-    Bytes first_record;
-    std::map<std::uint32_t, MemberSeen> members = {};
-  };
-  using GuestAt = std::map<LineId, Guest>::iterator;
-
   void OnReceived(const Received& event, Instant now);
   void Pump(LineId line);
-  void OnBrokenStream(GuestAt guest, const Error& error);
+  void OnBrokenStream(const RootGuest& guest, const Error& error);
   void OnClosed(const Closed& event);
   void OnTick(Instant now);
   void OnDue();
   void Beat(Instant now);
   bool Accepts(RootLine line, std::uint8_t frame) const;
-  void OnFrame(GuestAt guest, const Frame& frame);
+  void OnFrame(RootGuest& guest, const Frame& frame);
   void OnCaller(const Acceptor::FirstFrame& caller);
   void OnCheckIn(LineId line, CheckIn check_in);
-  void OnLocalRank(GuestAt guest, const Frame& frame);
-  void OnSection(GuestAt guest, const Frame& frame);
-  void OnFailure(GuestAt guest, const Frame& frame);
-  void OnReady(GuestAt guest);
+  void OnLocalRank(RootGuest& guest, const Frame& frame);
+  void OnSection(RootGuest& guest, const Frame& frame);
+  void OnFailure(const RootGuest& guest, const Frame& frame);
+  void OnReady(RootGuest& guest);
   std::optional<std::string> WhyUnfit(const CheckIn& check_in) const;
-  std::optional<std::string> WhyUnlikeFirst(const CheckIn& check_in) const;
-  bool IsMine(const CheckIn& check_in) const;
-  GuestAt Introduce(LineId line, const CheckIn& check_in, Bytes record);
-  void Admit(GuestAt guest, const CheckIn& check_in, Bytes record);
+  RootGuest& Introduce(LineId line, const CheckIn& check_in, Bytes record);
+  void Admit(RootGuest& guest, const CheckIn& check_in, Bytes record);
   void HeedDeadlineOf(const CheckIn& check_in);
-  void SayWelcome(GuestAt guest, const CheckIn& check_in);
+  void SayWelcome(RootGuest& guest, const CheckIn& check_in);
   void DistributeIfComplete();
-  void SendRoster(FrameType type, std::uint32_t to, const Roster& roster);
+  void SendRoster(FrameType type, const Roster& roster);
   void SendNeighbours();
   void Finish();
   void RejectAll(const Failure& failure, std::set<std::uint32_t> told = {});
   void End();
-  std::string DescribeMember(std::uint32_t rank) const;
-  std::string WhyStopped(View record) const;
-  std::string StoppedMembers() const;
   std::string MissingText() const;
-  PlaceRange Mine() const;
-  PlaceRange Expected() const;
-  void SendFrame(LineId line, Bytes frame) {
-    if (const auto it = guests_.find(line); it != guests_.end())
-      Say(line, it->second, Slice(Share(std::move(frame))));
-  }
-  void Say(LineId line, Guest& guest, const Slice& frame) {
-    Emit(Send{line, guest.wire.Seal(frame)});
-  }
 
   RootConfig config_;
   NonceSource nonces_;
   Acceptor acceptor_;
+  RootGuests guests_;
   State state_;
-  std::optional<Job> job_;
+  std::optional<RootJob> job_;  // from the first check-in on
   Instant beat_due_{0};
   Instant now_{0};
-  std::map<LineId, Guest> guests_;
   std::optional<std::uint32_t> hosted_rank_;
 };
 

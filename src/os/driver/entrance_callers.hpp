@@ -1,5 +1,5 @@
 // The callers of a driver's machines that come through entrances. Each waits until its machine
-// accepts callers, and until the driver is at no machine.
+// accepts callers, and until no machine handles an event.
 #pragma once
 #include <deque>
 #include <functional>
@@ -27,7 +27,7 @@ class EntranceCallers {
   void Close(MachineId id);
 
   void Put(MachineId id, Caller caller);
-  /// Takes in those who wait. Not where they come: their machine may be in the middle of something.
+  /// Takes in the callers that wait. Put does not, as their machine may be handling an event.
   void AdmitWaiting();
 
  private:

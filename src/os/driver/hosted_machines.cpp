@@ -8,7 +8,7 @@
 namespace ringlet::os {
 namespace {
 
-constexpr std::size_t kReserveBytes = 64 * 1024;  // to say with that there is no memory
+constexpr std::size_t kReserveBytes = 64 * 1024;  // to report with that there is no memory
 
 }  // namespace
 

@@ -16,7 +16,7 @@
 
 namespace ringlet::os {
 
-/// The driver around its machines, as they see it.
+/// The work that machines leave to the driver around them.
 class MachineActions {
  public:
   virtual void Apply(MachineId id, Action action) = 0;
@@ -48,11 +48,11 @@ class HostedMachines {
 
   bool HasDeferred() const { return !deferred_.empty(); }
   void DeliverDeferred();
-  /// Ticks for the machines whose deadline has come.
+  /// Gives a Tick to each machine whose deadline has come.
   void DeliverDue(Instant now);
   std::optional<Instant> NextDue() const;
-  /// Calls `changed` of the machines that had events since the last call.
   bool HasChanged() const { return !changed_.empty(); }
+  /// Calls `changed` of the machines that had events since the last call.
   void ReportChanged();
 
   /// There was no memory, and it is not known for which machine: all that can fail will.

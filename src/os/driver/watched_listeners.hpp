@@ -26,7 +26,7 @@ class WatchedListeners {
   void SetAccepting(MachineId id, bool accepting);
 
   bool Has(Token token) const { return listeners_.contains(token); }
-  /// Callers wait there: takes them in.
+  /// Takes in the callers that wait at this listener.
   void OnReady(Token token);
 
  private:

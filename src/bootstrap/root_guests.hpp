@@ -1,0 +1,52 @@
+// The lines on which members have checked in at a root, and the frames that go out on them.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/wire/acceptor.hpp"
+#include "base/wire/machine.hpp"
+#include "bootstrap/roster.hpp"
+
+namespace ringlet::bootstrap {
+
+struct RootGuest {
+  LineId line;
+  Wire wire;
+  Instant heard;                          ///< when its last bytes came
+  std::uint32_t rank;                     ///< the member's
+  Bytes record;                           ///< its encoded member address
+  std::vector<std::uint32_t> ranks = {};  ///< checked in on this line
+  std::optional<RosterInbox> section = {};
+  bool ready = false;
+};
+
+class RootGuests {
+ public:
+  explicit RootGuests(std::function<void(Action)> emit) : emit_(std::move(emit)) {}
+
+  RootGuest& Add(RootGuest guest);
+  RootGuest* Find(LineId line);
+  std::optional<RootGuest> Take(LineId line);
+
+  void Say(RootGuest& guest, const Slice& frame) {
+    emit_(Send{guest.line, guest.wire.Seal(frame)});
+  }
+  /// Without effect where the line is gone.
+  void Say(LineId line, Bytes frame);
+  void SayToAll(const SharedBytes& frame, std::optional<LineId> but = {});
+  /// Sends a beat to all. Gives a line that has been silent for `silence_max`, if there is one.
+  /// \param asleep  this process slept, so that the silence of others means nothing
+  std::optional<LineId> Beat(Instant now, Instant silence_max, bool asleep);
+  /// Ends all lines, after `last_word`. Gives the ranks that have checked in on them.
+  std::set<std::uint32_t> HangUp(const SharedBytes& last_word = nullptr);
+
+ private:
+  std::function<void(Action)> emit_;
+  std::map<LineId, RootGuest> guests_;
+};
+
+}  // namespace ringlet::bootstrap
