@@ -12,7 +12,7 @@ namespace {
 using std::chrono::seconds;
 
 // The accepting end of a line whose handshake is done.
-Wire OpenWire() {
+Wire GuestWire() {
   Wire caller = Wire::Dialled({}, Purpose::kCheckIn, {}, 100),
        accepted = Wire::Accepted({}, {}, 100);
   while (!accepted.open() || !caller.open()) {
@@ -26,7 +26,7 @@ class RootGuestsTest : public testing::Test {
  protected:
   RootGuest& Add(LineId line, std::uint32_t rank) {
     RootGuest guest{.line = line,
-                    .wire = OpenWire(),
+                    .wire = GuestWire(),
                     .heard = seconds(1),
                     .rank = rank,
                     .record = {},
