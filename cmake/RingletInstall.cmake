@@ -8,12 +8,19 @@
 # of inline standard-library functions from meeting those of the program.
 include(CMakePackageConfigHelpers)
 
-# The tool and the PyTorch extension link the layers themselves; the library is for all other programs,
-# which have no use for the simulator, the test bed and the host CUDA.
+# The tool and the PyTorch extension link the layers themselves; the library is for all other programs.
+# So it holds only what serves them: no layer in it links one that is BESIDE it.
 get_property(layers GLOBAL PROPERTY RINGLET_LAYERS)
-list(REMOVE_ITEM layers cli torch cuda sim testbed)
 list(TRANSFORM layers PREPEND ringlet_ OUTPUT_VARIABLE layer_targets)
 list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:ringlet_\\1>" OUTPUT_VARIABLE layer_objects)
+foreach(target IN LISTS layer_targets)
+  get_target_property(linked ${target} LINK_LIBRARIES)
+  list(FILTER linked INCLUDE REGEX "^ringlet_")
+  list(REMOVE_ITEM linked ${layer_targets} ringlet_flags)
+  if(linked)
+    message(FATAL_ERROR "${target} is in libringlet.so.0 and links what is beside it: ${linked}")
+  endif()
+endforeach()
 
 file(GLOB public_headers CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/include/ringlet/*.hpp ${PROJECT_SOURCE_DIR}/include/ringlet/*.h)
@@ -29,6 +36,11 @@ target_compile_features(ringlet_shared INTERFACE cxx_std_17)
 target_link_libraries(ringlet_shared PRIVATE ${layer_targets})
 # Its threads and what exit runs stay until the process ends, whoever has closed it.
 target_link_options(ringlet_shared PRIVATE -Wl,--version-script=${version_script} -Wl,-z,nodelete)
+if(NOT RINGLET_SANITIZE)
+  # A function that only a library beside it has is an error here, not when a program starts. The
+  # functions of a sanitizer are in the program.
+  target_link_options(ringlet_shared PRIVATE -Wl,-z,defs)
+endif()
 set_target_properties(ringlet_shared PROPERTIES
   OUTPUT_NAME ringlet EXPORT_NAME ringlet LINKER_LANGUAGE CXX
   VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${version_script})

@@ -184,8 +184,9 @@ class Mutants:
         write(own / "ringlet_mutant_test.cpp", LISTENER_SOURCE)
         # Flags and units of all else stay, so that a compiler cache has what sees no fault.
         write(own / "CMakeLists.txt",
-              f"{self.lists}\ntarget_compile_options(ringlet_{self.name} PRIVATE -w -O1)\n"
-              f"set_target_properties(ringlet_{self.name} PROPERTIES UNITY_BUILD OFF)\n")
+              f"{self.lists}\nforeach(own ringlet_{self.name} ringlet_{self.name}_beside)\n"
+              "if(TARGET ${own})\ntarget_compile_options(${own} PRIVATE -w -O1)\n"
+              "set_target_properties(${own} PROPERTIES UNITY_BUILD OFF)\nendif()\nendforeach()\n")
         self.plant()
         self.run(["cmake", "--preset", "release", "--log-level=WARNING", "-DRINGLET_TESTS=ON",
                   "-DRINGLET_BENCHMARKS=OFF", "-S", str(self.scratch)])

@@ -15,24 +15,25 @@ import sys
 # The architecture. A row per layer: its folders, lowest first ("." is the layer's own folder), and
 # what it may include. A file may include its own folder, the folders before it in its row, and each
 # layer or folder of another layer that the row names. Rows name only rows above them. So no circle
-# is possible between folders at any depth.
+# is possible between folders at any depth. libringlet.so.0 has no use for the folders behind "|": only
+# folders behind a "|" and tests may include them (docs/decisions/0147).
 LAYERS = {
     "base": ("value wire log settings", ""),
-    "os": (". fs process net driver", "base"),
-    "sim": (".", "base"),
+    "os": (". fs process net driver | programs", "base"),
+    "sim": ("| .", "base"),
     # Values about running ranks: compared, drawn, and sent over a socket.
-    "watch": (". ras", "base"),
+    "watch": (". ras | trace client", "base"),
     # Values about hosts before a job, and the verdict on them.
-    "doctor": (".", "base"),
+    "doctor": ("| .", "base"),
     "rendezvous": (".", "base"),
     "bootstrap": (". member", "base"),
-    "topology": ("view finding xml graph paths edit check lint", "base"),
+    "topology": ("view finding xml graph paths | edit check lint", "base"),
     # Networks, machines and reference numbers for the tool and the tests.
-    "testbed": (".", "base os topology"),
-    "discovery": (".", "base os topology"),
+    "testbed": ("| .", "base os topology"),
+    "discovery": (". | capture", "base os topology"),
     "plan": ("channels routes packing search policy tuning gpus", "base topology"),
     "transport": ("link arena shm tcp ofi inproc wireup", "base os"),
-    "collective": ("reduce call exec algorithm select shm", "base plan transport"),
+    "collective": ("reduce call exec algorithm select shm | interpreter", "base plan transport"),
     "comm": ("peers plugin service process control machine backend run establish",
              "base os watch rendezvous bootstrap discovery topology plan transport collective"),
     # Host streams order functions; they do not depend on communicators.
@@ -40,13 +41,13 @@ LAYERS = {
     "frontends/c_api": ("handle .", "base os/fs os/process stream collective/call comm"),
     "frontends/stream": (".", "os/process stream"),
     "frontends/cxx": (".", "collective/call comm"),
-    "frontends/torch": ("execution store tensors group calls .", "base collective/call comm"),
-    "frontends/python": (".", "comm"),
+    "frontends/torch": ("| execution store tensors group calls .", "base collective/call comm"),
+    "frontends/python": ("| .", "comm"),
     # The libraries that replace NVIDIA's use the library through ringlet/stream.h alone. They read
     # the file of the machine that they show.
-    "frontends/cuda": ("host runtime driver management", "base os topology"),
+    "frontends/cuda": ("| host runtime driver management", "base os topology"),
     # The tool shows each stage by itself, so it includes each stage. No layer includes the tool.
-    "frontends/cli": ("text operation traffic input topo draw check doctor help plan explain run "
+    "frontends/cli": ("| text operation traffic input topo draw check doctor help plan explain run "
                       "results peers bench emulate sim watch .",
                       "base os sim watch doctor rendezvous bootstrap topology testbed discovery plan "
                       "transport collective comm"),
@@ -182,7 +183,7 @@ class File:
             self.say(1, "a header begins with #pragma once")
 
     def check_layer(self, layer, folder):
-        folders, allowed = LAYERS[layer][0].split(), LAYERS[layer][1].split()
+        folders, allowed = folders_of(layer), LAYERS[layer][1].split()
         if folder not in folders:
             self.say(1, f"{layer} has no folder {folder} in LAYERS of tools/tidy.py")
             return
@@ -211,6 +212,10 @@ class File:
                      "tools/tidy.py")
         elif target != layer and target not in allowed and f"{target}/{folder}" not in allowed:
             self.say(number, f"{layer} may not include {target}; see LAYERS in tools/tidy.py")
+        elif (target != layer and is_beside(target, folder) and not is_beside(layer, below[-1])
+              and not self.path.stem.endswith("_for_test")):
+            self.say(number, f"{layer} is in libringlet.so.0 and may not include {name}, which is "
+                     "beside it; see LAYERS in tools/tidy.py")
 
     def check_banned(self, layer, name):
         for pattern, instead, excused in BANNED:
@@ -240,6 +245,16 @@ def place_of(name):
         if len(parts) > length and layer in LAYERS:
             return layer, "/".join(parts[length:-1]) or "."
     return None, None
+
+
+def folders_of(layer):
+    """The folders of a layer, lowest first."""
+    return LAYERS[layer][0].replace("|", "").split()
+
+
+def is_beside(layer, folder):
+    """Whether libringlet.so.0 goes without a folder of a layer."""
+    return folder in LAYERS[layer][0].partition("|")[2].split()
 
 
 def functions(code):
@@ -319,8 +334,22 @@ def check_edges(root, files):
         findings += [f"{layer} names {target}, and no file includes it" for layer in rows
                      for target in LAYERS[layer][1].split() if target not in used[layer]]
         findings += [f"{layer} has no folder {folder}" for layer in rows
-                     for folder in LAYERS[layer][0].split() if folder not in folders[layer]]
+                     for folder in folders_of(layer) if folder not in folders[layer]]
     return [f"tools/tidy.py:1: LAYERS: {finding}" for finding in findings]
+
+
+def check_lists(root):
+    """CMake keeps out of libringlet.so.0 what LAYERS keeps out."""
+    for path in sorted(root.rglob("CMakeLists.txt")):
+        call = re.search(r"^ringlet_layer\(([^)]*)\)", path.read_text(encoding="utf-8"), re.M)
+        if call:
+            layer, _ = place_of((path.relative_to(root).parent / "x").as_posix())
+            inside, _, beside = LAYERS[layer][0].partition("|")
+            expected = beside.strip() if inside.strip() else "."
+            found = re.search(r"\bBESIDE((?:\s+[a-z_.]+)*)", call[1])
+            found = " ".join(found[1].split()) if found else ""
+            if found != expected:
+                yield f"{path}:1: BESIDE is '{found}', and by LAYERS in tools/tidy.py '{expected}'"
 
 
 def check(root, untested=None):
@@ -344,7 +373,7 @@ def check(root, untested=None):
     check_dead(root, files, neighbours)
     check_folders(files)
     return [f"{file.path}:{number}: {why}" for file in files + neighbours
-            for number, why in sorted(file.errors)] + check_edges(root, files)
+            for number, why in sorted(file.errors)] + check_edges(root, files) + [*check_lists(root)]
 
 
 def read(root):

@@ -71,6 +71,25 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(self.findings(c_api("call/call")), [])
         self.expect_only("frontends/c_api may not include collective", c_api("shm/slicing"))
 
+    def test_folders_beside_the_library(self):
+        def includer(name):
+            return {name: '#include "topology/edit/fuse.hpp"\n', name.replace(".", "_test."): ""}
+        self.expect_only("plan is in libringlet.so.0 and may not include topology/edit/fuse.hpp",
+                         includer("plan/search/search.cpp"))
+        self.expect_only("the folder paths of topology may not include edit",
+                         includer("topology/paths/paths.cpp"))
+        self.assertEqual(self.findings({"plan/search/search_test.cpp": '#include "topology/edit/fuse.hpp"\n'}), [])
+        self.assertEqual(self.findings(includer("frontends/cli/topo/topo.cpp")), [])
+
+    def test_lists_beside_the_library(self):
+        def lists(layer, words):
+            return {f"{layer}/CMakeLists.txt": f"ringlet_layer({layer}\n  DEPENDS base {words})\n"}
+        self.expect_only("topology/CMakeLists.txt:1: BESIDE is 'edit check', and by LAYERS in "
+                         "tools/tidy.py 'edit check lint'", lists("topology", "BESIDE edit check QUICK"))
+        self.expect_only("BESIDE is '', and by LAYERS in tools/tidy.py '.'", lists("doctor", "LINK fmt::fmt"))
+        self.assertEqual(self.findings(lists("doctor", "BESIDE . QUICK")), [])
+        self.assertEqual(self.findings(lists("base", "QUICK")), [])
+
     def test_layer_through_a_foreign_header(self):
         self.expect_in_code("os may not use transport::", "int f(transport::Link& link);", "os/fs/fd.cpp")
         self.assertEqual(self.findings({"os/fs/fd.cpp": "int f(std::transport::Link& link);\n"}), [])
@@ -87,7 +106,7 @@ class TidyTest(unittest.TestCase):
         files = {}
         for layer, (folders, allowed) in tidy.LAYERS.items():
             targets = [target for target in allowed.split() if (layer, target) != ("comm", "plan")]
-            for folder in folders.split():
+            for folder in folders.replace("|", "").split():
                 name = pathlib.PurePosixPath(layer, folder, "unit_test.cpp").as_posix()
                 files[name] = "".join(f'#include "{target}/unit.hpp"\n' for target in targets)
         self.expect_only("LAYERS: comm names plan, and no file includes it", files)

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "discovery/sysfs.hpp"
-#include "topology/check/check.hpp"
 #include "topology/view/cpu_set.hpp"
 #include "topology/view/pci.hpp"
 

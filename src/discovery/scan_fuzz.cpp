@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "base/value/text.hpp"
-#include "discovery/capture.hpp"
+#include "discovery/capture/capture.hpp"
 #include "discovery/fill.hpp"
 #include "topology/xml/xml_writer.hpp"
 

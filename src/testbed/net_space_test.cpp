@@ -13,8 +13,8 @@
 
 #include "os/clock.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
-#include "os/process/child.hpp"
 #include "os/process/env.hpp"
+#include "os/programs/child.hpp"
 
 namespace ringlet::testbed {
 namespace {

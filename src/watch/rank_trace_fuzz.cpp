@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "watch/comparison.hpp"
 #include "watch/findings.hpp"
-#include "watch/pictures.hpp"
+#include "watch/trace/comparison.hpp"
+#include "watch/trace/pictures.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

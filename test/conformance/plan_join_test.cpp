@@ -14,7 +14,7 @@
 #include "plan/channels/join.hpp"
 #include "plan/channels/tree_parents_for_test.hpp"
 #include "plan/policy/host_search.hpp"
-#include "topology/edit/trim.hpp"
+#include "topology/paths/trim.hpp"
 #include "topology/xml/xml_reader.hpp"
 
 namespace ringlet::plan {

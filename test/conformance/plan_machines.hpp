@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "topology/edit/synthetic.hpp"
-#include "topology/edit/trim.hpp"
 #include "topology/graph/port_rules.hpp"
 #include "topology/paths/paths.hpp"
+#include "topology/paths/trim.hpp"
 #include "topology/xml/xml_reader.hpp"
 #include "vectors.hpp"
 

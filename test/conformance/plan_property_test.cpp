@@ -20,8 +20,8 @@
 
 #include "plan/policy/host_search.hpp"
 #include "topology/edit/synthetic.hpp"
-#include "topology/edit/trim.hpp"
 #include "topology/paths/paths.hpp"
+#include "topology/paths/trim.hpp"
 
 namespace ringlet::plan {
 namespace {

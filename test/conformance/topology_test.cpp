@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "topology/edit/trim.hpp"
 #include "topology/paths/locality.hpp"
+#include "topology/paths/trim.hpp"
 #include "topology/xml/xml_reader.hpp"
 #include "vectors.hpp"
 

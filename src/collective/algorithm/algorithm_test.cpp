@@ -13,7 +13,7 @@
 
 #include "base/value/prng.hpp"
 #include "collective/algorithm/direct.hpp"
-#include "collective/exec/interpreter.hpp"
+#include "collective/interpreter/interpreter.hpp"
 
 namespace ringlet::collective {
 namespace {

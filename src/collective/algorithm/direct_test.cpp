@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "collective/exec/interpreter.hpp"
+#include "collective/interpreter/interpreter.hpp"
 
 namespace ringlet::collective {
 namespace {

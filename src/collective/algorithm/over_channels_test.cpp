@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/value/prng.hpp"
-#include "collective/exec/interpreter.hpp"
+#include "collective/interpreter/interpreter.hpp"
 
 namespace ringlet::collective {
 namespace {

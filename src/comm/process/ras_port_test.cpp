@@ -8,7 +8,7 @@
 #include "os/clock.hpp"
 #include "os/driver/socket_driver.hpp"
 #include "os/net/listener.hpp"
-#include "watch/ras/ras_client.hpp"
+#include "watch/client/ras_client.hpp"
 
 namespace ringlet::comm {
 namespace {

@@ -10,10 +10,10 @@
 #include "base/wire/wire.hpp"
 #include "plan/channels/graph_file.hpp"
 #include "plan/policy/host_search.hpp"
-#include "topology/edit/trim.hpp"
 #include "topology/graph/bandwidth.hpp"
 #include "topology/paths/known_drivers.hpp"
 #include "topology/paths/locality.hpp"
+#include "topology/paths/trim.hpp"
 #include "topology/view/host_shape.hpp"
 
 namespace ringlet::plan {

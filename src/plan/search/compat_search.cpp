@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "plan/channels/capability.hpp"
-#include "topology/edit/trim.hpp"
+#include "topology/paths/trim.hpp"
 
 namespace ringlet::plan {
 namespace {

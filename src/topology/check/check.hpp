@@ -13,16 +13,6 @@
 
 namespace ringlet::topology {
 
-/// A PCIe link of a running machine: as it is, and as both of its ends can have it. Generation 0
-/// and width 0 are unknown.
-struct LinkState {
-  BusId bus;  ///< of the lower end
-  PcieSpeed speed = {};
-  std::uint16_t width = 0;
-  PcieSpeed best_speed = {};
-  std::uint16_t best_width = 0;
-};
-
 struct CheckInput {
   const HostView& view;
   /// Of the parts of the view, if it was read from a file; may be empty.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "topology/edit/fuse.hpp"
-#include "topology/edit/trim.hpp"
+#include "topology/paths/trim.hpp"
 #include "topology/xml/xml_reader.hpp"
 
 namespace ringlet::topology {

@@ -8,7 +8,7 @@
 #include "topology/lint/element_count.hpp"
 #include "topology/lint/lint_bytes.hpp"
 #include "topology/lint/lint_context.hpp"
-#include "topology/xml/nccl_dialect.hpp"
+#include "topology/lint/nccl_dialect.hpp"
 #include "topology/xml/xml_reader.hpp"
 
 namespace ringlet::topology {

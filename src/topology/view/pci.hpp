@@ -89,6 +89,16 @@ struct PcieSpeed {
   bool operator==(const PcieSpeed&) const = default;
 };
 
+/// A PCIe link of a running machine: as it is, and as both of its ends can have it. Generation 0
+/// and width 0 are unknown.
+struct LinkState {
+  BusId bus;  ///< of the lower end
+  PcieSpeed speed = {};
+  std::uint16_t width = 0;
+  PcieSpeed best_speed = {};
+  std::uint16_t best_width = 0;
+};
+
 /// How NCCL 2.30 reads a speed: units of 100 Mbit/s a lane, or nothing for a text that is not in
 /// its dictionary and for which it takes 60, that is, generation 3.
 /// Source  NCCL's dictionary: it compares prefixes, and knows two spellings of each generation up

@@ -7,7 +7,7 @@
 #include "topology/edit/compare.hpp"
 #include "topology/edit/complete.hpp"
 #include "topology/lint/lint.hpp"
-#include "topology/xml/nccl_dialect.hpp"
+#include "topology/lint/nccl_dialect.hpp"
 #include "topology/xml/xml_reader.hpp"
 #include "topology/xml/xml_writer.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "frontends/cli/text/command.hpp"
-#include "os/process/child.hpp"
+#include "os/programs/child.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::cli {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "os/process/child.hpp"
+#include "os/programs/child.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::cli {

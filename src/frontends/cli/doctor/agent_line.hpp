@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/wire/machine.hpp"
-#include "os/process/child.hpp"
+#include "os/programs/child.hpp"
 
 namespace ringlet::cli {
 

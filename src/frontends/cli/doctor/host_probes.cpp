@@ -25,10 +25,10 @@
 #include "os/fs/conf_files.hpp"
 #include "os/net/listener.hpp"
 #include "os/net/poll.hpp"
-#include "os/process/child.hpp"
 #include "os/process/host.hpp"
 #include "os/process/limits.hpp"
 #include "os/process/process_memory.hpp"
+#include "os/programs/child.hpp"
 
 namespace ringlet::cli {
 namespace {

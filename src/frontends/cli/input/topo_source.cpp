@@ -21,7 +21,7 @@
 #include "topology/edit/synthetic.hpp"
 #include "topology/graph/port_rules.hpp"
 #include "topology/lint/lint.hpp"
-#include "topology/xml/nccl_dialect.hpp"
+#include "topology/lint/nccl_dialect.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "frontends/cli/peers/init_report.hpp"
-#include "os/process/child.hpp"
+#include "os/programs/child.hpp"
 
 namespace ringlet::cli {
 

@@ -18,7 +18,7 @@
 #include "plan/policy/host_search.hpp"
 #include "plan/search/channel_search.hpp"
 #include "plan/tuning/user_limits.hpp"
-#include "topology/edit/trim.hpp"
+#include "topology/paths/trim.hpp"
 
 namespace ringlet::cli {
 namespace {

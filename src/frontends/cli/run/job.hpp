@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/settings/env_map.hpp"
-#include "os/process/child.hpp"
+#include "os/programs/child.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::cli {

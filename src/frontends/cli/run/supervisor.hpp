@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/wire/machine.hpp"
-#include "os/process/child.hpp"
+#include "os/programs/child.hpp"
 #include "ringlet/types.hpp"
 
 namespace ringlet::cli {

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "os/process/child.hpp"
 #include "os/process/env.hpp"
+#include "os/programs/child.hpp"
 
 namespace ringlet::cli {
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "discovery/capture.hpp"
+#include "discovery/capture/capture.hpp"
 #include "discovery/nvml.hpp"
 #include "frontends/cli/text/helper_program.hpp"
 #include "frontends/cli/text/json_text.hpp"

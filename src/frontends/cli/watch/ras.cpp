@@ -7,7 +7,7 @@
 
 #include "os/driver/socket_driver.hpp"
 #include "os/net/resolve.hpp"
-#include "watch/ras/ras_client.hpp"
+#include "watch/client/ras_client.hpp"
 
 namespace ringlet::cli {
 namespace {

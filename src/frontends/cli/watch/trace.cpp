@@ -13,7 +13,7 @@
 #include "frontends/cli/watch/trace_report.hpp"
 #include "os/fs/file_tree.hpp"
 #include "os/fs/write_file.hpp"
-#include "watch/pictures.hpp"
+#include "watch/trace/pictures.hpp"
 
 namespace ringlet::cli {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "watch/clocks.hpp"
-#include "watch/comparison.hpp"
 #include "watch/rank_trace.hpp"
+#include "watch/trace/clocks.hpp"
+#include "watch/trace/comparison.hpp"
 
 namespace ringlet::cli {
 
