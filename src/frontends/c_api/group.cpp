@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <vector>
 
+#include "comm/establish/form_together.hpp"
 #include "comm/service/fork_guard.hpp"
-#include "comm/service/thread.hpp"
 #include "frontends/c_api/stream_call.hpp"
 #include "os/fs/gpu_driver.hpp"
 #include "os/process/per_thread.hpp"
@@ -95,33 +94,10 @@ Status RunInit(const InitJob& job, const std::stop_token& abort) {
   return Ok();
 }
 
-// Each rank joins on a thread of its own: joining blocks until all have come.
 Status RunInits(const std::vector<InitJob>& jobs) {
-  if (jobs.size() == 1) return RunInit(jobs.front(), {});
-  std::stop_source abort;
-  std::mutex mutex;
-  std::optional<Error> first;
-  const auto fail = [&](const Error& error) {
-    const std::lock_guard lock(mutex);
-    if (!first) first = error;
-    abort.request_stop();
-  };
-  std::vector<std::jthread> threads;
-  threads.reserve(jobs.size());
-  for (const InitJob& job : jobs) {
-    auto started = comm::StartThread("to form a communicator", [&, job](const std::stop_token&) {
-      if (const Status status = RunInit(job, abort.get_token()); !status.ok()) fail(status.error());
-    });
-    if (started.ok()) {
-      threads.push_back(*std::move(started));
-    } else {
-      fail(started.error());
-      break;
-    }
-  }
-  threads.clear();
-  if (first) return *first;
-  return Ok();
+  return comm::FormTogether(jobs.size(), [&](std::size_t i, const std::stop_token& abort) {
+    return RunInit(jobs[i], abort);
+  });
 }
 
 void BeginForming(Forming& forming) {

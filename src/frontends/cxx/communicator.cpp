@@ -5,10 +5,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <mutex>
-#include <thread>
 
 #include "comm/establish/establish.hpp"
+#include "comm/establish/form_together.hpp"
 #include "comm/establish/split.hpp"
 #include "comm/service/thread.hpp"
 #include "frontends/cxx/held.hpp"
@@ -24,8 +23,6 @@ constexpr std::uint32_t kRanksHereMax = 1 << 16;
 /// For the service thread to learn of an abort, so that no operation that follows it here succeeds.
 constexpr std::chrono::milliseconds kAbortMax(1000);
 
-using Formed = Result<std::unique_ptr<comm::Communicator>>;
-
 template <typename Asked>
 Status RunOn(const std::shared_ptr<comm::Communicator>& communicator, const Asked& asked) {
   return comm::Caught([&]() -> Status {
@@ -34,37 +31,14 @@ Status RunOn(const std::shared_ptr<comm::Communicator>& communicator, const Aske
   });
 }
 
-/// Forms all ranks of `configs`, each on a thread of its own: joining blocks until all have come.
 Result<std::vector<std::unique_ptr<comm::Communicator>>> FormAll(
     const std::shared_ptr<comm::Process>& process, const std::vector<comm::Config>& configs) {
   std::vector<std::unique_ptr<comm::Communicator>> formed(configs.size());
-  std::stop_source abort;
-  std::mutex mutex;
-  std::optional<Error> first;
-  const auto fail = [&](const Error& error) {
-    const std::lock_guard lock(mutex);
-    if (!first) first = error;
-    abort.request_stop();
+  const auto form = [&](std::size_t i, const std::stop_token& abort) -> Status {
+    RINGLET_TRY_ASSIGN(formed[i], comm::Establish(process, configs[i], abort));
+    return Ok();
   };
-  const auto form = [&](std::size_t i) {
-    Formed one =
-        comm::Caught([&] { return comm::Establish(process, configs[i], abort.get_token()); });
-    if (!one.ok()) return fail(one.error());
-    formed[i] = *std::move(one);
-  };
-  std::vector<std::jthread> threads;
-  threads.reserve(configs.size());
-  for (std::size_t i = 0; i < configs.size() && !abort.stop_requested(); ++i) {
-    auto started = comm::StartThread("to form a communicator",
-                                     [&form, i](const std::stop_token&) { form(i); });
-    if (!started.ok()) {
-      fail(started.error());
-      break;
-    }
-    threads.push_back(*std::move(started));
-  }
-  threads.clear();
-  if (first) return *first;
+  RINGLET_TRY(comm::FormTogether(configs.size(), form));
   return formed;
 }
 

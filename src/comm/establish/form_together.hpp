@@ -1,0 +1,18 @@
+// All ranks that this process has of new communicators, formed at once.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <stop_token>
+
+#include "ringlet/status.hpp"
+
+namespace ringlet::comm {
+
+/// Calls `form` for each number below `count`, each on a thread of its own: joining blocks until
+/// all ranks have come. A single rank is formed on the caller's thread. The first failure stops the
+/// others, and is the result.
+/// Errors  kSystem  a thread cannot be started; else those of `form`
+Status FormTogether(std::size_t count,
+                    const std::function<Status(std::size_t, const std::stop_token&)>& form);
+
+}  // namespace ringlet::comm
