@@ -265,20 +265,19 @@ std::string ToJson(const HostFacts& facts) {
 }
 
 Result<HostFacts> ParseHostFacts(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  std::string wrong;
-  JsonObject object(json, wrong);
-  HostFacts facts;
-  if (object.Number("version") != kFactsVersion)
-    object.Refuse(fmt::format("version is not {}", kFactsVersion));
-  facts.host = object.Text("host");
-  facts.identity = object.Text("identity");
-  facts.ranks = object.Ranks("ranks");
-  ReadSoftware(object, facts);
-  ReadNetwork(object, facts);
-  ReadResources(object, facts);
-  if (wrong.empty()) return facts;
-  return Error{Code::kProtocol, fmt::format("the host's answer holds no facts: {}", wrong)};
+  return ReadJson(text, {Code::kProtocol, "the host's answer holds no facts"},
+                  [](JsonObject& object) {
+                    HostFacts facts;
+                    if (object.Number("version") != kFactsVersion)
+                      object.Refuse(fmt::format("version is not {}", kFactsVersion));
+                    facts.host = object.Text("host");
+                    facts.identity = object.Text("identity");
+                    facts.ranks = object.Ranks("ranks");
+                    ReadSoftware(object, facts);
+                    ReadNetwork(object, facts);
+                    ReadResources(object, facts);
+                    return facts;
+                  });
 }
 
 std::string ToJson(const std::vector<PairFacts>& pairs) {
@@ -288,13 +287,12 @@ std::string ToJson(const std::vector<PairFacts>& pairs) {
 }
 
 Result<std::vector<PairFacts>> ParsePairs(std::string_view text, std::uint32_t hosts) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  std::string wrong;
-  JsonObject object(json, wrong);
-  std::vector<PairFacts> pairs;
-  object.ForEach("pairs", [&](JsonObject& one) { pairs.push_back(ReadPair(one, hosts)); });
-  if (wrong.empty()) return pairs;
-  return Error{Code::kProtocol, fmt::format("the host's answer holds no pairs: {}", wrong)};
+  return ReadJson(
+      text, {Code::kProtocol, "the host's answer holds no pairs"}, [&](JsonObject& object) {
+        std::vector<PairFacts> pairs;
+        object.ForEach("pairs", [&](JsonObject& one) { pairs.push_back(ReadPair(one, hosts)); });
+        return pairs;
+      });
 }
 
 }  // namespace ringlet::doctor

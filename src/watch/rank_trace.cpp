@@ -35,6 +35,30 @@ void CheckTrace(const RankTrace& trace, JsonObject& object) {
       object.Refuse("the operations are not numbered one after the other");
 }
 
+RankTrace ReadTrace(JsonObject& object) {
+  if (object.Number("ringlet_trace") != kVersion)
+    object.Refuse(fmt::format("ringlet_trace is not {}", kVersion));
+  RankTrace trace{.communicator = object.Text("communicator"),
+                  .rank = object.Small("rank"),
+                  .ranks = object.Ranks("ranks"),
+                  .host = object.Text("host"),
+                  .host_hash = object.Text("host_hash"),
+                  .pid = object.Small("pid"),
+                  .reason = object.Text("reason"),
+                  .failure = object.Text("failure"),
+                  .taken = ReadInstant(object, "taken_ns"),
+                  .taken_unix = ReadInstant(object, "taken_unix_ns"),
+                  .begun = object.Number("begun"),
+                  .done = object.Number("done"),
+                  .waits_for = object.OptionalSmall("waits_for"),
+                  .slow_sends = ReadSlowSends(object)};
+  object.ForEach("operations", [&](JsonObject& operation) {
+    trace.operations.push_back(ReadOperation(operation));
+  });
+  CheckTrace(trace, object);
+  return trace;
+}
+
 }  // namespace
 
 void AddSlowSends(const std::vector<SlowSend>& sends, Json& json) {
@@ -118,36 +142,8 @@ std::string ToJson(const RankTrace& trace) {
 }
 
 Result<RankTrace> ParseRankTrace(std::string_view text) {
-  const auto refused = [](const std::string& why) {
-    return Error{Code::kInvalidArgument, "it is no trace of a rank: " + why};
-  };
-  if (text.size() > kTraceBytesMax)
-    return refused(fmt::format("it has more than {} bytes", kTraceBytesMax));
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  std::string wrong;
-  JsonObject object(json, wrong);
-  if (object.Number("ringlet_trace") != kVersion)
-    object.Refuse(fmt::format("ringlet_trace is not {}", kVersion));
-  RankTrace trace{.communicator = object.Text("communicator"),
-                  .rank = object.Small("rank"),
-                  .ranks = object.Ranks("ranks"),
-                  .host = object.Text("host"),
-                  .host_hash = object.Text("host_hash"),
-                  .pid = object.Small("pid"),
-                  .reason = object.Text("reason"),
-                  .failure = object.Text("failure"),
-                  .taken = ReadInstant(object, "taken_ns"),
-                  .taken_unix = ReadInstant(object, "taken_unix_ns"),
-                  .begun = object.Number("begun"),
-                  .done = object.Number("done"),
-                  .waits_for = object.OptionalSmall("waits_for"),
-                  .slow_sends = ReadSlowSends(object)};
-  object.ForEach("operations", [&](JsonObject& operation) {
-    trace.operations.push_back(ReadOperation(operation));
-  });
-  CheckTrace(trace, object);
-  if (!wrong.empty()) return refused(wrong);
-  return trace;
+  return ReadJson(text, {Code::kInvalidArgument, "it is no trace of a rank"}, ReadTrace,
+                  kTraceBytesMax);
 }
 
 std::string Describe(const RankTrace& trace) {

@@ -59,6 +59,15 @@ CommunicatorStatus ReadCommunicator(JsonObject& object) {
   return status;
 }
 
+ProcessStatus ReadStatus(JsonObject& object) {
+  if (object.Number("ringlet_status") != kStatusVersion)
+    object.Refuse(fmt::format("ringlet_status is not {}", kStatusVersion));
+  ProcessStatus status{.host = object.Text("host"), .pid = object.Small("pid")};
+  object.ForEach("communicators",
+                 [&](JsonObject& one) { status.communicators.push_back(ReadCommunicator(one)); });
+  return status;
+}
+
 }  // namespace
 
 Json RankStateJson(const RankState& state) {
@@ -102,21 +111,8 @@ std::string ToJson(const ProcessStatus& status) {
 }
 
 Result<ProcessStatus> ParseProcessStatus(std::string_view text) {
-  const auto refused = [](const std::string& why) {
-    return Error{Code::kProtocol, "an answer that is no status: " + why};
-  };
-  if (text.size() > kStatusBytesMax)
-    return refused(fmt::format("it has more than {} bytes", kStatusBytesMax));
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  std::string wrong;
-  JsonObject object(json, wrong);
-  if (object.Number("ringlet_status") != kStatusVersion)
-    object.Refuse(fmt::format("ringlet_status is not {}", kStatusVersion));
-  ProcessStatus status{.host = object.Text("host"), .pid = object.Small("pid")};
-  object.ForEach("communicators",
-                 [&](JsonObject& one) { status.communicators.push_back(ReadCommunicator(one)); });
-  if (!wrong.empty()) return refused(wrong);
-  return status;
+  return ReadJson(text, {Code::kProtocol, "an answer that is no status"}, ReadStatus,
+                  kStatusBytesMax);
 }
 
 }  // namespace ringlet::watch

@@ -8,8 +8,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "ringlet/status.hpp"
 
 namespace ringlet {
 
@@ -26,6 +29,7 @@ class JsonObject {
   }
 
   bool Has(const char* key) const { return json_.is_object() && json_.contains(key); }
+  bool IsNull(const char* key) const { return Has(key) && json_.at(key).is_null(); }
 
   std::uint64_t Number(const char* key,
                        std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
@@ -47,6 +51,11 @@ class JsonObject {
   std::optional<std::uint32_t> OptionalSmall(const char* key) {
     return Has(key) ? std::optional(Small(key)) : std::nullopt;
   }
+  double Real(const char* key) {
+    const Json* const found = Find(key);
+    if (found == nullptr || found->is_number()) return found == nullptr ? 0 : found->get<double>();
+    return Refuse(fmt::format("{} is no number", key)), 0;
+  }
   bool Flag(const char* key) {
     const Json* const found = Find(key);
     if (found == nullptr || found->is_boolean()) return found != nullptr && found->get<bool>();
@@ -64,11 +73,7 @@ class JsonObject {
   /// \param read  takes each object of the list
   template <class Read>
   void ForEach(const char* key, const Read& read) {
-    const Json* const found = Find(key);
-    if (found == nullptr) return;
-    if (!found->is_array() || found->size() > kListMax)
-      return Refuse(fmt::format("{} is no list of at most {}", key, kListMax));
-    for (const Json& one : *found) {
+    for (const Json& one : List(key)) {
       JsonObject object(one, wrong_);
       read(object);
     }
@@ -76,11 +81,7 @@ class JsonObject {
   /// The texts of a list.
   std::vector<std::string> Texts(const char* key) {
     std::vector<std::string> texts;
-    const Json* const found = Find(key);
-    if (found == nullptr) return texts;
-    if (!found->is_array() || found->size() > kListMax)
-      return Refuse(fmt::format("{} is no list of at most {}", key, kListMax)), texts;
-    for (const Json& one : *found) {
+    for (const Json& one : List(key)) {
       if (!one.is_string() || one.get_ref<const std::string&>().size() > kTextBytesMax)
         return Refuse(
                    fmt::format("{} holds what is no text of at most {} bytes", key, kTextBytesMax)),
@@ -109,8 +110,31 @@ class JsonObject {
     return nullptr;
   }
 
+  const Json& List(const char* key) {
+    static const Json kNone = Json::array();
+    const Json* const found = Find(key);
+    if (found != nullptr && found->is_array() && found->size() <= kListMax) return *found;
+    Refuse(fmt::format("{} is no list of at most {}", key, kListMax));
+    return kNone;
+  }
+
   const Json& json_;
   std::string& wrong_;
 };
+
+/// The value that `read` makes of the object that `text` is.
+/// Errors  that of `none`, with what is wrong behind its message
+template <class Read>
+Result<std::invoke_result_t<Read, JsonObject&>> ReadJson(
+    std::string_view text, const Error& none, const Read& read,
+    std::size_t bytes_max = std::numeric_limits<std::size_t>::max()) {
+  std::string wrong;
+  if (text.size() > bytes_max) wrong = fmt::format("it has more than {} bytes", bytes_max);
+  const Json json = Json::parse(wrong.empty() ? text : "", nullptr, /*allow_exceptions=*/false);
+  JsonObject object(json, wrong);
+  auto value = read(object);
+  if (wrong.empty()) return value;
+  return Error{none.code, fmt::format("{}: {}", none.message, wrong)};
+}
 
 }  // namespace ringlet

@@ -72,21 +72,20 @@ std::string ToLine(const AgentCommand& command) {
 }
 
 Result<AgentCommand> ParseAgentCommand(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  std::string wrong;
-  JsonObject object(json, wrong);
-  AgentCommand command{.kind = ReadKind(object)};
-  if (command.kind == AgentCommand::Order::kLook && !ReadHex(object.Text("token"), command.token))
-    object.Refuse("token is none");
-  if (command.kind == AgentCommand::Order::kReach ||
-      command.kind == AgentCommand::Order::kMeasure) {
-    command.timeout_ms = object.Number("timeout_ms", kTimeoutMaxMs);
-    object.ForEach("targets", [&](JsonObject& one) {
-      if (command.targets.size() < kTargetsMax) command.targets.push_back(ReadTarget(one));
-    });
-  }
-  if (wrong.empty()) return command;
-  return Error{Code::kProtocol, fmt::format("the command is none of ringlet doctor: {}", wrong)};
+  const Error none{Code::kProtocol, "the command is none of ringlet doctor"};
+  return ReadJson(line, none, [](JsonObject& object) {
+    AgentCommand command{.kind = ReadKind(object)};
+    if (command.kind == AgentCommand::Order::kLook && !ReadHex(object.Text("token"), command.token))
+      object.Refuse("token is none");
+    if (command.kind == AgentCommand::Order::kReach ||
+        command.kind == AgentCommand::Order::kMeasure) {
+      command.timeout_ms = object.Number("timeout_ms", kTimeoutMaxMs);
+      object.ForEach("targets", [&](JsonObject& one) {
+        if (command.targets.size() < kTargetsMax) command.targets.push_back(ReadTarget(one));
+      });
+    }
+    return command;
+  });
 }
 
 std::string ClockAnswer(std::uint64_t unix_ns) {
@@ -94,12 +93,9 @@ std::string ClockAnswer(std::uint64_t unix_ns) {
 }
 
 Result<std::uint64_t> ParseClockAnswer(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  std::string wrong;
-  JsonObject object(json, wrong);
-  const std::uint64_t unix_ns = object.Number("unix_ns", std::uint64_t{1} << 62);
-  if (wrong.empty()) return unix_ns;
-  return Error{Code::kProtocol, fmt::format("the host's answer holds no time: {}", wrong)};
+  return ReadJson(
+      line, {Code::kProtocol, "the host's answer holds no time"},
+      [](JsonObject& object) { return object.Number("unix_ns", std::uint64_t{1} << 62); });
 }
 
 std::string FailureAnswer(const Error& error) {
@@ -109,10 +105,9 @@ std::string FailureAnswer(const Error& error) {
 std::string FailureIn(std::string_view line) {
   constexpr std::string_view kBegin = "{\"failure\":";
   if (!line.starts_with(kBegin)) return "";
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  std::string wrong;
-  const std::string failure = JsonObject(json, wrong).Text("failure");
-  return failure.empty() ? "it failed" : failure;
+  const auto failure =
+      ReadJson(line, {Code::kProtocol, ""}, [](JsonObject& json) { return json.Text("failure"); });
+  return failure.ok() && !failure->empty() ? *failure : "it failed";
 }
 
 }  // namespace ringlet::cli

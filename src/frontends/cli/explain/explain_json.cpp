@@ -56,9 +56,9 @@ std::string ExplainJson(const PlanView& view, const PlanBounds& bounds, const Pl
               {"numa_nodes", node.paths.Of(NodeKind::kCpu).size()},
               {"paths", std::move(paths)}}},
             {"search", SearchJson(node)},
-            {"plan", Json::parse(PlanJson(view, &bounds))},
+            {"plan", PlanJson(view, &bounds)},
             {"nccl", nullptr}};
-  if (nccl != nullptr) json["nccl"] = Json::parse(PlanJson(*nccl, nullptr));
+  if (nccl != nullptr) json["nccl"] = PlanJson(*nccl, nullptr);
   return JsonText(json);
 }
 

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/value/json_object.hpp"
 #include "frontends/cli/text/json_text.hpp"
 #include "frontends/cli/text/plural.hpp"
 
 namespace ringlet::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr char kJsonSeparator = 0x1e;
 
@@ -28,18 +26,20 @@ Json ToJson(const Repetition& one) {
           {"bytes_per_rank", one.bytes}, {"system_calls_per_rank", one.system_calls}};
 }
 
-// The library throws where a member is missing or of another type.
-Repetition RepetitionOf(const Json& json) {
-  const Json& phases = json.at("phases_ms");
-  return {.total_ms = json.at("total_ms").get<double>(),
-          .phases = {.check_in = phases.at("check_in").get<double>(),
-                     .roster = phases.at("roster").get<double>(),
-                     .connect = phases.at("connect").get<double>(),
-                     .go = phases.at("go").get<double>()},
-          .cpu_ms = json.at("cpu_ms").get<double>(),
-          .connections = json.at("connections_per_rank").get<double>(),
-          .bytes = json.at("bytes_per_rank").get<double>(),
-          .system_calls = json.at("system_calls_per_rank").get<double>()};
+Repetition ReadRepetition(JsonObject& json) {
+  Repetition one{.total_ms = json.Real("total_ms"),
+                 .phases = {},
+                 .cpu_ms = json.Real("cpu_ms"),
+                 .connections = json.Real("connections_per_rank"),
+                 .bytes = json.Real("bytes_per_rank"),
+                 .system_calls = json.Real("system_calls_per_rank")};
+  json.Within("phases_ms", [&](JsonObject& phases) {
+    one.phases = {.check_in = phases.Real("check_in"),
+                  .roster = phases.Real("roster"),
+                  .connect = phases.Real("connect"),
+                  .go = phases.Real("go")};
+  });
+  return one;
 }
 
 Json ToJson(const PeerRun& run) {
@@ -48,11 +48,15 @@ Json ToJson(const PeerRun& run) {
   return json;
 }
 
-PeerRun PeerRunOf(const Json& json) {
-  PeerRun run{.peer = json.at("peer").get<std::string>(),
-              .trouble = json.at("trouble").get<std::string>()};
-  if (!json.at("total_ms").is_null()) run.total_ms = json.at("total_ms").get<double>();
+PeerRun ReadPeerRun(JsonObject& json) {
+  PeerRun run{.peer = json.Text("peer"), .trouble = json.Text("trouble")};
+  if (!json.IsNull("total_ms")) run.total_ms = json.Real("total_ms");
   return run;
+}
+
+std::optional<InitMessage> ReadMessage(JsonObject& json) {
+  if (json.Has("peer")) return ReadPeerRun(json);
+  return ReadRepetition(json);
 }
 
 // The figures of one peer in all repetitions.
@@ -182,19 +186,13 @@ std::string InitJson(const InitReport& report) {
 }
 
 std::string ToLine(const InitMessage& message) {
-  const Json json = std::visit([](const auto& one) { return ToJson(one); }, message);
-  return kJsonSeparator + json.dump();
+  return kJsonSeparator + std::visit([](const auto& one) { return ToJson(one); }, message).dump();
 }
 
 Result<std::optional<InitMessage>> ParseInitLine(std::string_view line) {
   if (!line.starts_with(kJsonSeparator)) return std::optional<InitMessage>();
-  try {
-    const Json json = Json::parse(line.substr(1));
-    if (json.contains("peer")) return std::optional<InitMessage>(PeerRunOf(json));
-    return std::optional<InitMessage>(RepetitionOf(json));
-  } catch (const Json::exception& e) {
-    return Error{Code::kProtocol, fmt::format("a worker's report cannot be read: {}", e.what())};
-  }
+  return ReadJson(line.substr(1), {Code::kProtocol, "a worker's report cannot be read"},
+                  ReadMessage);
 }
 
 }  // namespace ringlet::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "frontends/cli/plan/plan_compare.hpp"
 #include "frontends/cli/plan/plan_draw.hpp"
@@ -10,6 +11,7 @@
 #include "frontends/cli/plan/plan_report.hpp"
 #include "frontends/cli/plan/plan_view.hpp"
 #include "frontends/cli/plan/what_if.hpp"
+#include "frontends/cli/text/json_text.hpp"
 #include "frontends/cli/text/terminal.hpp"
 #include "os/process/env.hpp"
 
@@ -85,7 +87,7 @@ int Run(const ShowRequest& request) {
   if (request.by_channels) return RunByChannels(request, *view);
   const PlanBounds bounds = PlanBoundsOf(request.plan, environment, *view);
   if (request.json)
-    fmt::print("{}", PlanJson(*view, &bounds));
+    fmt::print("{}", JsonText(PlanJson(*view, &bounds)));
   else
     PrintFitted(PlanText(*view, &bounds));
   return kExitDone;

@@ -69,8 +69,8 @@ std::string CompareText(const std::vector<std::string>& changes, const BoundedPl
 std::string CompareJson(const std::vector<std::string>& changes, const BoundedPlan& without,
                         const BoundedPlan& with) {
   return JsonText(Json{{"what_if", changes},
-                       {"without", Json::parse(PlanJson(without.view, &without.bounds))},
-                       {"with", Json::parse(PlanJson(with.view, &with.bounds))}});
+                       {"without", PlanJson(without.view, &without.bounds)},
+                       {"with", PlanJson(with.view, &with.bounds)}});
 }
 
 }  // namespace ringlet::cli

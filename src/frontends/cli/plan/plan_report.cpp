@@ -125,7 +125,7 @@ std::string PlanText(const PlanView& view, const PlanBounds* bounds) {
   return text;
 }
 
-std::string PlanJson(const PlanView& view, const PlanBounds* bounds) {
+Json PlanJson(const PlanView& view, const PlanBounds* bounds) {
   const HostPlan& plan = view.classes.front().plan;
   const NodeView& node = view.nodes.front();
   Json json = {{"gpus", 0},
@@ -157,7 +157,7 @@ std::string PlanJson(const PlanView& view, const PlanBounds* bounds) {
     shortfalls.push_back(ToText(shortfall));
   json["shortfalls"] = std::move(shortfalls);
   if (bounds != nullptr) json["gains"] = GainsJson(bounds->gains);
-  return JsonText(json);
+  return json;
 }
 
 namespace {

@@ -1,5 +1,6 @@
 // A plan as text and as JSON. Pure.
 #pragma once
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "frontends/cli/plan/plan_gain.hpp"
@@ -12,7 +13,7 @@ namespace ringlet::cli {
 std::string PlanText(const PlanView& view, const PlanBounds* bounds);
 /// One object; the keys of a graph are those by which NCCL's own results are written down.
 /// \param bounds  may be null
-std::string PlanJson(const PlanView& view, const PlanBounds* bounds);
+nlohmann::ordered_json PlanJson(const PlanView& view, const PlanBounds* bounds);
 
 /// "24 channels", or "24 channels for rings, 16 for trees".
 std::string CountsText(const plan::ChannelCounts& counts);

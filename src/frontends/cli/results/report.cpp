@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/value/json_object.hpp"
 #include "frontends/cli/text/json_text.hpp"
 #include "frontends/cli/text/plural.hpp"
 
 namespace ringlet::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr char kRecordSeparator = 0x1e;
 
@@ -23,18 +20,14 @@ Json Raw(const Measurement& measured) {
   return json;
 }
 
-Measurement MeasurementOf(const Json& json) {
-  Measurement measured{json.at("time_us").get<double>(),
-                       json.at("p99_us").get<double>(),
-                       json.at("cpu_us").get<double>(),
-                       {}};
-  if (!json.at("wrong").is_null()) measured.wrong = json.at("wrong").get<std::uint64_t>();
+std::optional<Measurement> IfThere(JsonObject& row, const char* name) {
+  std::optional<Measurement> measured;
+  if (!row.Has(name)) return measured;
+  row.Within(name, [&](JsonObject& json) {
+    measured = {json.Real("time_us"), json.Real("p99_us"), json.Real("cpu_us"), {}};
+    if (!json.IsNull("wrong")) measured->wrong = json.Number("wrong");
+  });
   return measured;
-}
-
-std::optional<Measurement> IfThere(const Json& json, const char* name) {
-  if (!json.contains(name)) return std::nullopt;
-  return MeasurementOf(json.at(name));
 }
 
 Json Shown(const BenchReport& report, std::size_t bytes, const Measurement& measured) {
@@ -56,11 +49,10 @@ Json RowJson(const BenchReport& report, const Row& row) {
   return json;
 }
 
-// The library throws where a member is missing or of another type.
-WorkerMessage MessageOf(const Json& json) {
-  if (json.contains("links")) return Formed{json.at("links").get<std::string>()};
-  return Row{.bytes = json.at("size").get<std::size_t>(),
-             .count = json.at("count").get<std::size_t>(),
+std::optional<WorkerMessage> ReadMessage(JsonObject& json) {
+  if (json.Has("links")) return Formed{json.Text("links")};
+  return Row{.bytes = json.Number("size"),
+             .count = json.Number("count"),
              .out_of_place = IfThere(json, "out_of_place"),
              .in_place = IfThere(json, "in_place"),
              .peers = {}};
@@ -140,11 +132,8 @@ std::string ToLine(const WorkerMessage& message) {
 
 Result<std::optional<WorkerMessage>> ParseLine(std::string_view line) {
   if (!line.starts_with(kRecordSeparator)) return std::optional<WorkerMessage>();
-  try {
-    return std::optional(MessageOf(Json::parse(line.substr(1))));
-  } catch (const Json::exception& e) {
-    return Error{Code::kProtocol, fmt::format("a worker's report cannot be read: {}", e.what())};
-  }
+  return ReadJson(line.substr(1), {Code::kProtocol, "a worker's report cannot be read"},
+                  ReadMessage);
 }
 
 }  // namespace ringlet::cli

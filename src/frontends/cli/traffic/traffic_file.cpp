@@ -65,15 +65,13 @@ TrafficFile ReadRank(JsonObject& rank) {
 }  // namespace
 
 Result<TrafficFile> ParseTrafficFile(const std::string& path, std::string_view text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  std::string wrong;
-  JsonObject rank(json, wrong);
-  TrafficFile file = ReadRank(rank);
-  if (wrong.empty()) return file;
-  return Error{Code::kInvalidArgument,
-               fmt::format("{} is not what a rank leaves in RINGLET_TRAFFIC_DIR: {}; name a folder "
-                           "that holds such files alone",
-                           Printable(path, kTrafficPathShown), wrong)};
+  auto file = ReadJson(
+      text,
+      {Code::kInvalidArgument, fmt::format("{} is not what a rank leaves in RINGLET_TRAFFIC_DIR",
+                                           Printable(path, kTrafficPathShown))},
+      ReadRank);
+  if (!file.ok()) file.error().message += "; name a folder that holds such files alone";
+  return file;
 }
 
 }  // namespace ringlet::cli
