@@ -19,10 +19,10 @@ class CommunicatorLine final : public Line {
       : communicator_(std::move(communicator)), peer_{1 - Index(communicator_->identity().rank)} {}
 
   Status Write(View bytes) override {
-    return Send(*communicator_, peer_, bytes, bytes.size(), DataType::kUint8);
+    return comm::Send(*communicator_, peer_, bytes, bytes.size(), DataType::kUint8);
   }
   Status Read(std::span<std::byte> room) override {
-    return Receive(*communicator_, peer_, room, room.size(), DataType::kUint8);
+    return comm::Receive(*communicator_, peer_, room, room.size(), DataType::kUint8);
   }
   void Abort(const std::string& why) override { communicator_->Abort(why); }
 

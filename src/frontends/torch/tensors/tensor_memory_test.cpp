@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "comm/establish/ranks_for_test.hpp"
+#include "comm/run/calls.hpp"
 #include "frontends/torch/group/group.hpp"
 #include "frontends/torch/store/store_for_test.hpp"
 
@@ -107,7 +108,7 @@ TEST(Announcements, EndWithTheMemoryOrWithTheGroup) {
         call.input = all;
         call.output = {begin, all.size()};
         call.count = values.size();
-        const Status status = AllReduce(**main, call);
+        const Status status = comm::AllReduce(**main, call);
         ASSERT_TRUE(status.ok()) << status.error().message;
       });
       EXPECT_EQ(std::count(values.begin(), values.end(), 3.0F),
