@@ -41,7 +41,7 @@ LAYERS = {
     "frontends/c_api": ("handle .", "base os/fs os/process stream collective/call comm"),
     "frontends/stream": (".", "os/process stream"),
     "frontends/cxx": (".", "collective/call comm"),
-    "frontends/torch": ("| execution store tensors group calls .", "base collective/call comm"),
+    "frontends/torch": ("| execution store tensors group calls life launch operations .", "base collective/call comm"),
     "frontends/python": ("| .", "comm"),
     # The libraries that replace NVIDIA's use the library through ringlet/stream.h alone. They read
     # the file of the machine that they show.

@@ -25,27 +25,20 @@ c10::intrusive_ptr<c10d::Backend> Create(const c10d::DistributedBackendOptions& 
   // PyTorch's constant stands for a timeout that the caller of new_group has not given.
   const bool is_default = torch_options.global_ranks_in_group.empty();
   if (!is_default && options->timeout == kBackendDefaultTimeout)
-    options->timeout = RingletBackend::Living::TimeoutOfDefault().value_or(options->timeout);
+    options->timeout = LivingGroups::The().TimeoutOfDefault().value_or(options->timeout);
   CopyReconfigure(torch_options, *options);
   SetGroup<c10d::Backend::Options>(
       *options, torch_options.group_id,
       {torch_options.global_ranks_in_group.begin(), torch_options.global_ranks_in_group.end()});
   auto backend = c10::make_intrusive<RingletBackend>(torch_options.store, torch_options.group_rank,
                                                      torch_options.group_size, std::move(options));
-  if (is_default) RingletBackend::Living::SetDefault(backend.get());
+  if (is_default) LivingGroups::The().SetDefault(backend->life());
   return backend;
 }
 
-/// At the end of the program: the groups that were not destroyed.
+/// At the end of the program.
 void EndAll() {
-  std::set<RingletBackend*> backends;
-  {
-    const std::lock_guard lock(RingletBackend::Living::The().mutex);
-    backends = RingletBackend::Living::The().backends;
-  }
-  // All of them first: a callback of one may wait for an operation of another.
-  for (RingletBackend* backend : backends) backend->AbortIfBusy();
-  for (RingletBackend* backend : backends) backend->End(true);
+  LivingGroups::The().EndAll();
   TensorMemory::The().Trim();
 }
 
@@ -87,7 +80,7 @@ PYBIND11_MODULE(_C, module) {
            py::arg("timeout") = kBackendDefaultTimeout, py::arg("name") = "ringlet",
            py::call_guard<py::gil_scoped_release>())
       .def_property_readonly("options",
-                             [](api::RingletBackend& backend) { return backend.options(); })
+                             [](api::RingletBackend& backend) { return backend.life().options(); })
       .def(
           "monitored_barrier",
           [](api::RingletBackend& backend, api::Milliseconds timeout, bool wait_all_ranks) {

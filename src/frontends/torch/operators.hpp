@@ -56,7 +56,7 @@ inline c10d::ReduceOp ReduceOpOf(std::string_view name) {
 
 inline void AllReduceOperator(const at::Tensor& tensor, std::string_view group_name,
                               std::string_view op) {
-  BackendOf(group_name)->RunNow("all_reduce_", {tensor}, [&]() -> RingletBackend::Run {
+  BackendOf(group_name)->launcher().RunNow("all_reduce_", {tensor}, [&]() -> TurnBody {
     CheckTensor(tensor, "all_reduce_");
     CheckWritten(tensor, "all_reduce_");
     return [&tensor, reduction = Reduction(tensor, ReduceOpOf(op))](
@@ -72,9 +72,9 @@ inline void AllReduceOperator(const at::Tensor& tensor, std::string_view group_n
 inline void BroadcastOperator(const at::Tensor& tensor, std::int64_t root,
                               std::string_view group_name) {
   const auto backend = BackendOf(group_name);
-  backend->RunNow("broadcast_", {tensor}, [&]() -> RingletBackend::Run {
+  backend->launcher().RunNow("broadcast_", {tensor}, [&]() -> TurnBody {
     CheckTensor(tensor, "broadcast_");
-    backend->CheckRank(root, "broadcast_");
+    backend->place().CheckRoot(root, "broadcast_");
     const bool writes = backend->getRank() != root;
     if (writes) CheckWritten(tensor, "broadcast_");
     return
@@ -90,11 +90,11 @@ inline void BroadcastOperator(const at::Tensor& tensor, std::int64_t root,
 inline void AllGatherOperator(const at::Tensor& output, const at::Tensor& input,
                               std::string_view group_name) {
   const auto backend = BackendOf(group_name);
-  backend->RunNow("all_gather_into_tensor", {input, output}, [&]() -> RingletBackend::Run {
+  backend->launcher().RunNow("all_gather_into_tensor", {input, output}, [&]() -> TurnBody {
     CheckTensor(output, "all_gather_into_tensor");
     CheckWritten(output, "all_gather_into_tensor");
     CheckAlike({input}, output, "all_gather_into_tensor");
-    backend->CheckTimes(output, input, "all_gather_into_tensor");
+    backend->place().CheckTimes(output, input, "all_gather_into_tensor");
     return [&](comm::Communicator& communicator, Milliseconds timeout) {
       return GatherInto(communicator, input, output, timeout);
     };
@@ -104,11 +104,11 @@ inline void AllGatherOperator(const at::Tensor& output, const at::Tensor& input,
 inline void ReduceScatterOperator(const at::Tensor& output, const at::Tensor& input,
                                   std::string_view group_name, std::string_view op) {
   const auto backend = BackendOf(group_name);
-  backend->RunNow("reduce_scatter_tensor", {input, output}, [&]() -> RingletBackend::Run {
+  backend->launcher().RunNow("reduce_scatter_tensor", {input, output}, [&]() -> TurnBody {
     CheckTensor(output, "reduce_scatter_tensor");
     CheckWritten(output, "reduce_scatter_tensor");
     CheckAlike({input}, output, "reduce_scatter_tensor");
-    backend->CheckTimes(input, output, "reduce_scatter_tensor");
+    backend->place().CheckTimes(input, output, "reduce_scatter_tensor");
     return [&input, &output, reduction = Reduction(output, ReduceOpOf(op))](
                comm::Communicator& communicator, Milliseconds timeout) {
       return ReduceInto(communicator, input, output, reduction, timeout);
@@ -123,7 +123,7 @@ inline void AllToAllOperator(const at::Tensor& output, const at::Tensor& input,
   const auto lengths = [](at::OptionalIntArrayRef splits) {
     return splits ? splits->vec() : std::vector<std::int64_t>();
   };
-  backend->RunNow("all_to_all_single", {input, output}, [&]() -> RingletBackend::Run {
+  backend->launcher().RunNow("all_to_all_single", {input, output}, [&]() -> TurnBody {
     CheckTensor(output, "all_to_all_single");
     CheckWritten(output, "all_to_all_single");
     CheckAlike({input}, output, "all_to_all_single");
@@ -132,7 +132,7 @@ inline void AllToAllOperator(const at::Tensor& output, const at::Tensor& input,
     c10d::checkSplitSizes(sent, input, size);
     c10d::checkSplitSizes(received, output, size);
     const Splits sends(input, sent, size), receives(output, received, size);
-    backend->CheckOwnBlock(sends, receives);
+    backend->place().CheckOwnBlock(sends, receives);
     return [&input, &output, sends, receives](comm::Communicator& communicator,
                                               Milliseconds timeout) -> Status {
       const at::Tensor room = Room(output);
@@ -144,7 +144,7 @@ inline void AllToAllOperator(const at::Tensor& output, const at::Tensor& input,
 }
 
 inline void BarrierOperator(std::string_view group_name) {
-  BackendOf(group_name)->RunNow("barrier", {}, []() -> RingletBackend::Run {
+  BackendOf(group_name)->launcher().RunNow("barrier", {}, []() -> TurnBody {
     return [](comm::Communicator& communicator, Milliseconds timeout) {
       return Barrier(communicator, timeout);
     };

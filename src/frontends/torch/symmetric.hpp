@@ -5,7 +5,7 @@
 // has its signal pad behind it. Rendezvous is a collective of the group; each rank then maps the
 // others' allocations by itself.
 #pragma once
-#include "frontends/torch/versions.hpp"
+#include "frontends/torch/life/versions.hpp"
 
 #ifdef RINGLET_TORCH_HAS_SYMMETRIC_MEMORY
 #include <c10/core/DeviceType.h>
@@ -238,11 +238,11 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
                                                         const std::string& group_name) {
     const auto backend = BackendOf(group_name);
     CpuSymmetricMemory::Members parts{.rank = backend->getRank(),
-                                      .timeout = backend->timeout(),
-                                      .ending = backend->ending(),
+                                      .timeout = backend->life().Alive().timeout(),
+                                      .ending = backend->life().Alive().ending(),
                                       .offset = offset,
                                       .own = own};
-    backend->RunNow("rendezvous", {}, [&]() -> RingletBackend::Run {
+    backend->launcher().RunNow("rendezvous", {}, [&]() -> TurnBody {
       return [&](comm::Communicator& communicator, Milliseconds timeout) {
         return MapAll(communicator, parts, timeout);
       };

@@ -23,7 +23,7 @@ class TensorWindow final : public c10d::Window {
                 "already; deregister it first");
     // A failed rank's peers may still be writing: the tensor stays until the window is closed.
     (void)owning;
-    backend_->RunNow("tensor_register", {tensor}, [&]() -> RingletBackend::Run {
+    backend_->launcher().RunNow("tensor_register", {tensor}, [&]() -> TurnBody {
       CheckTensor(tensor, "tensor_register");
       CheckWritten(tensor, "tensor_register");
       TORCH_CHECK(tensor.is_contiguous() && tensor.numel() > 0,
@@ -37,7 +37,7 @@ class TensorWindow final : public c10d::Window {
   void tensor_deregister() override {
     CheckOpen("tensor_deregister");
     // No rank writes into it any more when all have come here.
-    backend_->RunNow("tensor_deregister", {tensor_}, []() -> RingletBackend::Run {
+    backend_->launcher().RunNow("tensor_deregister", {tensor_}, []() -> TurnBody {
       return [](comm::Communicator& communicator, Milliseconds timeout) {
         return Barrier(communicator, timeout);
       };
@@ -139,7 +139,7 @@ class TensorWindow final : public c10d::Window {
   void Close() {
     if (!is_open_) return;
     is_open_ = false;
-    backend_->InTurn([&](comm::Communicator* communicator) {
+    backend_->life().InTurn([&](comm::Communicator* communicator) {
       if (communicator != nullptr) (void)communicator->one_sided().Close(number_);
     });
     tensor_ = at::Tensor();
@@ -147,7 +147,7 @@ class TensorWindow final : public c10d::Window {
 
   WorkPointer Start(const char* name, const Tensors& tensors, Milliseconds timeout, bool async,
                     comm::Work work) {
-    auto started = backend_->LaunchAlone(
+    auto started = backend_->launcher().LaunchAlone(
         name, tensors, timeout, async,
         [tensors, work = std::move(work)](comm::Communicator& communicator, Milliseconds within) {
           communicator.set_timeout(within);

@@ -16,6 +16,7 @@
 namespace ringlet::torch_api {
 
 using Tensors = std::vector<at::Tensor>;
+using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
 /// An operation of a group: under way, complete, or failed.
 class GroupWork : public c10d::Work {
