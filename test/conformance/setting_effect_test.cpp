@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "base/settings/setting_table.hpp"
+#include "comm/control/link_request.hpp"
 #include "comm/establish/ranks_for_test.hpp"
 #include "comm/establish/root.hpp"
 #include "comm/establish/stages.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "comm/control/link_request.hpp"
-#include "os/net/socket_driver.hpp"
+#include "os/driver/socket_driver.hpp"
 #include "transport/wireup/connect.hpp"
 
 namespace ringlet::comm {

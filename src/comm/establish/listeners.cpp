@@ -37,21 +37,6 @@ bool HasNodeLeaders(const Settings& settings, const Config& config) {
   return settings.node_leader && config.size > 1 && settings.bootstrap == BootstrapShape::kTree;
 }
 
-// Fills `node_leader` and `speaks`, and adds the listener, where ranks of a host check in together.
-void OpenNodeLeaderListener(const Process& process, const Invitation& invitation,
-                            const Config& config, std::shared_ptr<os::Listener> taken,
-                            Listeners& listeners) {
-  if (!HasNodeLeaders(process.settings(), config)) return;
-  // A rank that finds the address taken has a node leader; if none can be opened each rank speaks
-  // for itself.
-  auto listener =
-      taken ? Result<os::Listener>(std::move(*taken)) : os::Listen(NodeLeaderAddress(invitation));
-  listeners.speaks = listener.ok();
-  if (listener.ok()) listeners.control.listeners.push_back(std::move(*listener));
-  if (listeners.speaks || listener.error().os_errno == EADDRINUSE)
-    listeners.node_leader = NodeLeaderAddress(invitation);
-}
-
 }  // namespace
 
 Result<transport::ListenerSet> OpenDataListener(Process& process, const Credentials& credentials,
@@ -72,8 +57,22 @@ Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
                                   {credentials.magic, ServiceKey::Kind::kControl}));
   RINGLET_TRY_ASSIGN(listeners.data,
                      OpenDataListener(process, credentials, local_host, config.size));
-  OpenNodeLeaderListener(process, invitation, config, std::move(node_leader), listeners);
+  OpenNodeLeaderListener(process, invitation, config, listeners, std::move(node_leader));
   return listeners;
+}
+
+void OpenNodeLeaderListener(const Process& process, const Invitation& invitation,
+                            const Config& config, Listeners& listeners,
+                            std::shared_ptr<os::Listener> taken) {
+  if (!HasNodeLeaders(process.settings(), config)) return;
+  // A rank that finds the address taken has a node leader; if none can be opened each rank speaks
+  // for itself.
+  auto listener =
+      taken ? Result<os::Listener>(std::move(*taken)) : os::Listen(NodeLeaderAddress(invitation));
+  listeners.speaks = listener.ok();
+  if (listener.ok()) listeners.control.listeners.push_back(std::move(*listener));
+  if (listeners.speaks || listener.error().os_errno == EADDRINUSE)
+    listeners.node_leader = NodeLeaderAddress(invitation);
 }
 
 std::shared_ptr<os::Listener> LeadHost(const Process& process, const Config& config) {

@@ -30,6 +30,12 @@ Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
 Result<transport::ListenerSet> OpenDataListener(Process& process, const Credentials& credentials,
                                                 const LocalHost& local_host, std::uint32_t size);
 
+/// Fills `node_leader` and `speaks`, and adds the listener, where ranks of a host check in
+/// together. \param taken  from LeadHost, or null
+void OpenNodeLeaderListener(const Process& process, const Invitation& invitation,
+                            const Config& config, Listeners& listeners,
+                            std::shared_ptr<os::Listener> taken = nullptr);
+
 /// Makes the rank beside the root the node leader of its host, if it is called before other ranks
 /// know `config.id`: they then reach both by one connection. Elsewhere the first rank of a host
 /// that comes leads it. Null where hosts have no leader, and where the address is taken, which is

@@ -11,7 +11,7 @@
 #include "discovery/scan.hpp"
 #include "discovery/topology_file.hpp"
 #include "os/fs/write_file.hpp"
-#include "os/process/thread.hpp"
+#include "os/process/limits.hpp"
 #include "topology/xml/xml_writer.hpp"
 
 namespace ringlet::comm {

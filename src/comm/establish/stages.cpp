@@ -3,29 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <set>
 
-#include "base/settings/agreement.hpp"
 #include "base/settings/setting_table.hpp"
 #include "base/value/digest.hpp"
 #include "bootstrap/root.hpp"
-#include "comm/establish/near_nics.hpp"
 #include "comm/establish/root.hpp"
 #include "comm/machine/init_lines.hpp"
-#include "discovery/fill.hpp"
-#include "discovery/placement.hpp"
-#include "discovery/scan.hpp"
-#include "discovery/topology_file.hpp"
 #include "os/fs/shm.hpp"
 #include "os/fs/write_file.hpp"
-#include "os/process/limits.hpp"
 #include "os/process/random.hpp"
-#include "os/process/thread.hpp"
 #include "topology/graph/port_rules.hpp"
-#include "topology/view/host_shape.hpp"
-#include "topology/xml/xml_writer.hpp"
-#include "transport/wireup/connect.hpp"
 
 namespace ringlet::comm {
 namespace {

@@ -18,7 +18,7 @@ Interface Make(std::string name, std::vector<InterfaceAddress> addresses, bool r
 }
 
 /// A host with a bit of everything, in the order in which the kernel might tell.
-std::vector<Interface> Host() {
+std::vector<Interface> InterfacesHere() {
   return {Make("lo", {{At("127.0.0.1:0"), 8}, {At("[::1]:0"), 128}}),
           Make("docker0", {{At("172.17.0.1:0"), 16}}),
           Make("eth0",
@@ -30,7 +30,7 @@ std::vector<Interface> Host() {
 }
 
 std::vector<std::string> Choose(const InterfaceFilter& filter) {
-  const auto usable = UsableAddresses(Host(), filter);
+  const auto usable = UsableAddresses(InterfacesHere(), filter);
   if (!usable.ok()) return {usable.error().message};
   std::vector<std::string> text;
   for (const UsableAddress& each : *usable)
@@ -46,7 +46,7 @@ TEST(InterfaceFilterTest, WithoutARuleFabricComesFirstAndWhatIsLocalLast) {
 }
 
 TEST(InterfaceFilterTest, AddressesThatOtherHostsHaveTooAreMarked) {
-  const std::vector<UsableAddress> usable = UsableAddresses(Host(), {}).value();
+  const std::vector<UsableAddress> usable = UsableAddresses(InterfacesHere(), {}).value();
   for (const UsableAddress& each : usable) {
     const bool local =
         each.interface == "docker0" || each.interface == "lo" || each.interface == "virbr0";
@@ -103,7 +103,7 @@ TEST(InterfaceFilterTest, TheFamilyIsKept) {
 }
 
 TEST(InterfaceFilterTest, WhenNothingPassesTheErrorListsWhatExists) {
-  const auto none = UsableAddresses(Host(), {.names = "eth2"});
+  const auto none = UsableAddresses(InterfacesHere(), {.names = "eth2"});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code, Code::kInvalidArgument);
   EXPECT_THAT(none.error().message, AllOf(HasSubstr("eth2 (not running)"), HasSubstr("ib0")));
