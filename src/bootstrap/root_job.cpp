@@ -19,7 +19,7 @@ std::string Shortened(std::string ranges) {
 }
 
 // "node7 (3), node8 (1)": how many of the members are where.
-std::string HostsText(const std::map<std::uint32_t, RootJob::Member>& members) {
+std::string HostsText(const std::map<std::uint32_t, RootJob::JobMember>& members) {
   std::map<std::string, std::uint32_t> by_host;
   for (const auto& [rank, member] : members) {
     Reader in(member.record.member_address);
@@ -146,7 +146,7 @@ Status RootJob::AdmitSection(LineId line, const Roster& section) {
     const auto node_leader = section.NodeLeaderOf(Rank{rank});
     if (!record.ok() || !node_leader.ok() || !ParseMemberAddress(*record).ok())
       return Error{Code::kProtocol, "records that are broken"};
-    Admit(rank, Member{line, {std::move(*record), Index(*node_leader)}});
+    Admit(rank, JobMember{line, {std::move(*record), Index(*node_leader)}});
   }
   return Ok();
 }

@@ -42,7 +42,7 @@ Result<JoinedLocalRank> ReadLocalRank(View leader_record, View frame);
 
 class RootJob {
  public:
-  struct Member {
+  struct JobMember {
     LineId line;  ///< on which it checked in
     RankRecord record;
   };
@@ -53,7 +53,7 @@ class RootJob {
   const CheckIn& first() const { return first_; }
   bool IsRing() const { return first_.shape == Shape::kRing; }
   bool IsFirstRoot() const { return first_.root.index == 0; }
-  const std::map<std::uint32_t, Member>& members() const { return members_; }
+  const std::map<std::uint32_t, JobMember>& members() const { return members_; }
 
   /// The ranks that check in at this root.
   PlaceRange Mine() const;
@@ -65,7 +65,7 @@ class RootJob {
 
   /// Why `check_in` cannot be of this job; empty if it can.
   std::optional<std::string> WhyUnlikeFirst(const CheckIn& check_in) const;
-  void Admit(std::uint32_t rank, Member member) { members_.emplace(rank, std::move(member)); }
+  void Admit(std::uint32_t rank, JobMember member) { members_.emplace(rank, std::move(member)); }
   /// Takes the records that another root has collected. Errors  kProtocol  they are of ranks that
   /// are here already or cannot be, or do not parse.
   Status AdmitSection(LineId line, const Roster& section);
@@ -80,7 +80,7 @@ class RootJob {
  private:
   CheckIn first_;
   Bytes first_record_;  // its encoded member address
-  std::map<std::uint32_t, Member> members_;
+  std::map<std::uint32_t, JobMember> members_;
 };
 
 /// StoppedText of the process that `record` names; empty where it does not parse.

@@ -50,7 +50,7 @@ Status MemberCommon::PostTo(std::uint32_t peer, const Slice& frame) {
     connections.Say(line, frame);
     return Ok();
   }
-  Connections::OutgoingCall* call = connections.CallTo(peer);
+  Connections::CallInProgress* call = connections.CallTo(peer);
   if (!call) {
     if (roster.size() == 0) return Ok();  // the next in the ring is lost: its line has been told of
     RINGLET_TRY_ASSIGN(const MemberAddress address, roster.At(Rank{peer}));

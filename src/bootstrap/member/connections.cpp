@@ -7,7 +7,7 @@
 namespace ringlet::bootstrap {
 
 using Line = Connections::Line;
-using OutgoingCall = Connections::OutgoingCall;
+using CallInProgress = Connections::CallInProgress;
 
 Connections::Connections(const MemberConfig& config, Dialler::Emit emit)
     : config_(&config),
@@ -88,7 +88,7 @@ void Connections::CloseAll(const std::optional<Slice>& to_members,
     if (word) Say(id, line, *word);
     Hangup(id);
   }
-  for (OutgoingCall& call : calls_) call.dialler.Stop();
+  for (CallInProgress& call : calls_) call.dialler.Stop();
   lines_.clear();
   callers_.Clear();
   route_to_.clear();
@@ -110,19 +110,19 @@ void Connections::SendPayload(LineId id, FrameType type, const Slice& payload) {
 
 // ---- calls ------------------------------------------------------------------------------------
 
-OutgoingCall& Connections::Connect(Role role, std::uint32_t peer,
-                                   const std::vector<Address>& addresses, Instant expires,
-                                   Instant now) {
+CallInProgress& Connections::Connect(Role role, std::uint32_t peer,
+                                     const std::vector<Address>& addresses, Instant expires,
+                                     Instant now) {
   static constexpr Purpose kPurpose[] = {Purpose::kCheckIn, Purpose::kCheckIn, Purpose::kCheckIn,
                                          Purpose::kTree,    Purpose::kTree,    Purpose::kRing,
                                          Purpose::kRing,    Purpose::kPeer,    Purpose::kPeer};
   const Credentials& credentials = config_->roots[role == Role::kRoot ? peer : 0].credentials;
   calls_.push_back(
-      OutgoingCall{role, peer,
-                   Dialler({addresses, credentials, kPurpose[static_cast<std::size_t>(role)],
-                            kMemberFrameBytesMax, config_->lines},
-                           nonces_, next_line_, emit_),
-                   expires});
+      CallInProgress{role, peer,
+                     Dialler({addresses, credentials, kPurpose[static_cast<std::size_t>(role)],
+                              kMemberFrameBytesMax, config_->lines},
+                             nonces_, next_line_, emit_),
+                     expires});
   calls_.back().dialler.Advance(now);
   if (role == Role::kPeerOut) absent_.erase(peer);
   return calls_.back();
@@ -130,7 +130,7 @@ OutgoingCall& Connections::Connect(Role role, std::uint32_t peer,
 
 Connections::Calls::iterator Connections::CallOn(LineId line) {
   return std::ranges::find_if(calls_,
-                              [&](const OutgoingCall& one) { return one.dialler.Owns(line); });
+                              [&](const CallInProgress& one) { return one.dialler.Owns(line); });
 }
 
 void Connections::OnConnected(const Connected& event) {
@@ -138,26 +138,27 @@ void Connections::OnConnected(const Connected& event) {
   if (call != calls_.end()) call->dialler.OnConnected(event);
 }
 
-OutgoingCall* Connections::CallTo(std::uint32_t peer) {
-  const auto it = std::ranges::find_if(calls_, [&](const OutgoingCall& one) {
+CallInProgress* Connections::CallTo(std::uint32_t peer) {
+  const auto it = std::ranges::find_if(calls_, [&](const CallInProgress& one) {
     return one.peer == peer && one.role != Role::kRoot && one.role != Role::kNodeLeader;
   });
   return it == calls_.end() ? nullptr : &*it;
 }
 
-OutgoingCall* Connections::CallToRoot(std::uint32_t root) {
-  const auto it = std::ranges::find_if(
-      calls_, [&](const OutgoingCall& one) { return one.role == Role::kRoot && one.peer == root; });
+CallInProgress* Connections::CallToRoot(std::uint32_t root) {
+  const auto it = std::ranges::find_if(calls_, [&](const CallInProgress& one) {
+    return one.role == Role::kRoot && one.peer == root;
+  });
   return it == calls_.end() ? nullptr : &*it;
 }
 
 void Connections::StopCallingRoots() {
-  for (OutgoingCall& call : calls_)
+  for (CallInProgress& call : calls_)
     if (call.role == Role::kRoot) call.dialler.Stop();
-  calls_.remove_if([](const OutgoingCall& one) { return one.role == Role::kRoot; });
+  calls_.remove_if([](const CallInProgress& one) { return one.role == Role::kRoot; });
 }
 
-Line& Connections::Open(const OutgoingCall& call, Dialler::Opened opened, Instant now) {
+Line& Connections::Open(const CallInProgress& call, Dialler::Opened opened, Instant now) {
   absent_.erase(call.peer);
   Line line{.role = call.role,
             .peer = call.peer,
@@ -182,7 +183,7 @@ std::optional<Instant> Connections::Deadline(Instant now) const {
     deadline = deadline ? std::min(*deadline, when) : when;
   };
   if (beat_due_ != Instant(0) && !lines_.empty()) include(beat_due_);
-  for (const OutgoingCall& call : calls_) {
+  for (const CallInProgress& call : calls_) {
     if (call.role != Role::kRoot) include(call.expires);  // called as long as the member joins
     if (const auto due = call.dialler.Deadline()) include(*due);
   }

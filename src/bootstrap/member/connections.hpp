@@ -32,7 +32,7 @@ class Connections {
     bool done = false;        ///< kRoot: its work is done
     bool spoke = false;       ///< a frame has come on it
   };
-  struct OutgoingCall {  ///< a line that is still being made
+  struct CallInProgress {  ///< a line that is still being made
     Role role;
     std::uint32_t peer;
     Dialler dialler;
@@ -40,7 +40,7 @@ class Connections {
     PlaceRange subtree = {};
     std::vector<Slice> waiting = {};  ///< to send as soon as it stands
   };
-  using Calls = std::list<OutgoingCall>;
+  using Calls = std::list<CallInProgress>;
 
   /// \param config  outlives this, as `emit` does, which takes what there is to do
   Connections(const MemberConfig& config, Dialler::Emit emit);
@@ -83,19 +83,19 @@ class Connections {
   Calls& calls() { return calls_; }
   const Calls& calls() const { return calls_; }
   /// \param peer  a rank; of kRoot: which one
-  OutgoingCall& Connect(Role role, std::uint32_t peer, const std::vector<Address>& addresses,
-                        Instant expires, Instant now);
+  CallInProgress& Connect(Role role, std::uint32_t peer, const std::vector<Address>& addresses,
+                          Instant expires, Instant now);
   /// The call that dials on this line; calls().end(): there is none.
   Calls::iterator CallOn(LineId line);
   void OnConnected(const Connected& event);
   /// The call of a rank as a member; null: there is none.
-  OutgoingCall* CallTo(std::uint32_t peer);
+  CallInProgress* CallTo(std::uint32_t peer);
   /// The call of a root; null: there is none.
-  OutgoingCall* CallToRoot(std::uint32_t root);
+  CallInProgress* CallToRoot(std::uint32_t root);
   /// No root is needed any more.
   void StopCallingRoots();
   /// The call has come through.
-  Line& Open(const OutgoingCall& call, Dialler::Opened opened, Instant now);
+  Line& Open(const CallInProgress& call, Dialler::Opened opened, Instant now);
 
   /// Ranks where no process listens, since when.
   void MarkAbsent(std::uint32_t peer, Instant now) { absent_.try_emplace(peer, now); }

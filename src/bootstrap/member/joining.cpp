@@ -75,7 +75,7 @@ void Joining::OnUpwardClosed(const Line& line, const std::string& why) {
   roots_.CallAgain(line.peer);
 }
 
-void Joining::OnDialClosed(OutgoingCall& call, bool reached, const std::string& why) {
+void Joining::OnDialClosed(CallInProgress& call, bool reached, const std::string& why) {
   if (call.role == MemberLine::kRoot && !reached && roots_.IsGone(call))
     return Fail(roots_.LossOf(call.peer, Phase(), why));
   if (call.role == MemberLine::kPeerOut && !reached)
@@ -86,7 +86,7 @@ void Joining::OnDialClosed(OutgoingCall& call, bool reached, const std::string& 
     call.expires = std::min(call.expires, common_->now + kNodeLeaderTimeout);
 }
 
-void Joining::OnHopeless(OutgoingCall& call) {
+void Joining::OnHopeless(CallInProgress& call) {
   if (call.role == MemberLine::kNodeLeader) {
     call.expires = common_->now;  // another way is tried, in OnExpired
     return;
@@ -97,7 +97,7 @@ void Joining::OnHopeless(OutgoingCall& call) {
                     roots_.Name(common_->self()), call.dialler.Reasons())});
 }
 
-void Joining::OnExpired(const OutgoingCall& call, const std::string& reasons) {
+void Joining::OnExpired(const CallInProgress& call, const std::string& reasons) {
   // The rank that was to speak is gone: speak for ourselves.
   if (call.role == MemberLine::kNodeLeader) return roots_.CallFor(common_->self());
   const std::string stopped = roots_.WhyStopped(call.peer);

@@ -40,7 +40,7 @@ struct MemberReported {
 class Joining {
  public:
   using Line = Connections::Line;
-  using OutgoingCall = Connections::OutgoingCall;
+  using CallInProgress = Connections::CallInProgress;
 
   /// \param common  outlives this
   explicit Joining(MemberCommon& common) : common_(&common), roots_(common) {}
@@ -65,11 +65,11 @@ class Joining {
   bool IsLoss(const Line& line) const { return line.local_rank && common_->roster.size() == 0; }
   void OnLost(std::uint32_t peer, Code code, const std::string& what);
   /// A dial of the call has failed. \param reached  a process listens there
-  void OnDialClosed(OutgoingCall& call, bool reached, const std::string& why);
+  void OnDialClosed(CallInProgress& call, bool reached, const std::string& why);
   /// All who answer the call are others than the one that is called.
-  void OnHopeless(OutgoingCall& call);
+  void OnHopeless(CallInProgress& call);
   /// It has been called for too long. \param reasons  what its addresses answered
-  void OnExpired(const OutgoingCall& call, const std::string& reasons);
+  void OnExpired(const CallInProgress& call, const std::string& reasons);
 
   // ---- Time.
   Instant Deadline() const;

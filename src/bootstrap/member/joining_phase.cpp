@@ -9,7 +9,7 @@ namespace ringlet::bootstrap {
 std::string CallingPhase(const MemberCommon& common) {
   const Connections::Calls& calls = common.connections.calls();
   if (calls.empty()) return "beginning to join";
-  const Connections::OutgoingCall& first = calls.front();
+  const Connections::CallInProgress& first = calls.front();
   const std::string to =
       first.role == MemberLine::kNodeLeader ? "the rank that speaks for this host" : "the root";
   const std::string stopped =
@@ -23,7 +23,7 @@ std::string ConnectingPhase(const MemberCommon& common, const RootCalls& roots) 
   std::vector<std::uint32_t> missing;
   for (const auto& [id, line] : common.connections.lines())
     if (line.role == MemberLine::kChild && !line.ready) missing.push_back(line.peer);
-  for (const Connections::OutgoingCall& call : common.connections.calls())
+  for (const Connections::CallInProgress& call : common.connections.calls())
     if (call.role == MemberLine::kChild) missing.push_back(call.peer);
   if (missing.empty()) return "connected and waiting for the other ranks to connect";
   std::ranges::sort(missing);

@@ -114,7 +114,7 @@ void Member::ExpireCalls() {
     }
     const std::string reasons = call->dialler.Reasons();
     call->dialler.Stop();
-    const Connections::OutgoingCall expired = std::move(*call);
+    const Connections::CallInProgress expired = std::move(*call);
     calls.erase(call);
     Hand([&](auto& at) { at.OnExpired(expired, reasons); });
   }
@@ -160,7 +160,7 @@ void Member::OnCallReceived(const Received& event) {
 }
 
 void Member::OnOpened(Connections::Calls::iterator made, Dialler::Opened opened) {
-  const Connections::OutgoingCall call = std::move(*made);
+  const Connections::CallInProgress call = std::move(*made);
   connections().calls().erase(made);
   const LineId id = opened.line;
   connections().Open(call, std::move(opened), common_.now);

@@ -131,7 +131,7 @@ struct Parts {
   /// The last call comes through.
   LineId Open() {
     const auto made = std::prev(common.connections.calls().end());
-    const Connections::OutgoingCall call = std::move(*made);
+    const Connections::CallInProgress call = std::move(*made);
     common.connections.calls().erase(made);
     common.connections.Open(call, {next_line, OpenWire(), {}}, common.now);
     return next_line++;

@@ -32,7 +32,7 @@ void RootCalls::CallAgain(std::uint32_t root) {
   Call(root);
 }
 
-bool RootCalls::IsGone(const Connections::OutgoingCall& call) const {
+bool RootCalls::IsGone(const Connections::CallInProgress& call) const {
   return seen_[call.peer] ||
          (common_->config.roots[call.peer].was_there && call.dialler.failures() >= kRootDialsMax);
 }
@@ -101,7 +101,7 @@ void RootCalls::SendToFirst(FrameType type) {
 void RootCalls::CarryToFirst(const Slice& piece) {
   if (lines_[0] != 0)
     return common_->connections.SendPayload(lines_[0], FrameType::kSection, piece);
-  Connections::OutgoingCall* const first = common_->connections.CallToRoot(0);
+  Connections::CallInProgress* const first = common_->connections.CallToRoot(0);
   if (!first) return;  // it was lost, which has been told
   Writer header;
   header.U32(static_cast<std::uint32_t>(piece.bytes.size()));

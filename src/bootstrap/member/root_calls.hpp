@@ -35,7 +35,7 @@ class RootCalls {
 
   /// A root that was there and had no room for its callers is called again, one that is gone not.
   /// \param call  of which a dial has met no process that listens
-  bool IsGone(const Connections::OutgoingCall& call) const;
+  bool IsGone(const Connections::CallInProgress& call) const;
   bool IsDelegateOf(std::uint32_t root) const;
   void SendToFirst(FrameType type);
   /// A piece of what another root has collected.

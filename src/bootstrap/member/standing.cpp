@@ -121,13 +121,13 @@ void Standing::OnLost(std::uint32_t peer, Code code, const std::string& why) {
   }
 }
 
-void Standing::OnHopeless(OutgoingCall& call) {
+void Standing::OnHopeless(CallInProgress& call) {
   call.expires = common_->now;  // the groups hear of it, in OnExpired
   // Another communicator listens at its address now: as if no process did.
   if (call.role == MemberLine::kPeerOut) OnUnanswered(call.peer);
 }
 
-void Standing::OnExpired(const OutgoingCall& call, const std::string& reasons) {
+void Standing::OnExpired(const CallInProgress& call, const std::string& reasons) {
   // If no process listens, that rank has left, or its neighbours know that it has died.
   if (common_->connections.AbsentSince(call.peer)) return;
   const std::string stopped = common_->WhyStopped(call.peer);

@@ -23,7 +23,7 @@ enum class Presence : std::uint8_t { kUnknown, kLeft, kAbsent };
 class Standing {
  public:
   using Line = Connections::Line;
-  using OutgoingCall = Connections::OutgoingCall;
+  using CallInProgress = Connections::CallInProgress;
 
   /// \param common  outlives this
   Standing(MemberCommon& common, std::unique_ptr<GroupSeat> world, EarlyFrames early);
@@ -34,11 +34,11 @@ class Standing {
   void OnBroken(LineId id, const std::string& why);
   bool IsLoss(const Line& line) const { return line.role != MemberLine::kPeerOut || line.spoke; }
   void OnLost(std::uint32_t peer, Code code, const std::string& why);
-  void OnDialClosed(const OutgoingCall& call, bool reached, const std::string&) {
+  void OnDialClosed(const CallInProgress& call, bool reached, const std::string&) {
     if (call.role == MemberLine::kPeerOut && !reached) OnUnanswered(call.peer);
   }
-  void OnHopeless(OutgoingCall& call);
-  void OnExpired(const OutgoingCall& call, const std::string& reasons);
+  void OnHopeless(CallInProgress& call);
+  void OnExpired(const CallInProgress& call, const std::string& reasons);
 
   // ---- Time.
   std::optional<Instant> Deadline() const;

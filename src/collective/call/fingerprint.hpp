@@ -48,7 +48,7 @@ inline Fingerprint FingerprintOf(const Call& call, std::uint64_t sequence) {
       .operation = call.kind,
       .type = call.kind == CallKind::kBarrier ? DataType::kUint8 : call.type,
       .op = Reduces(call.kind) ? call.op : ReduceOp::kSum,
-      .count = call.count,
+      .count = call.kind == CallKind::kBarrier ? 0 : call.count,
       .root = HasRoot(call.kind) ? call.root : Rank{},
       .selection = call.tuner.given ? SelectionMark(call.tuner) : SelectionMark(call.algorithms)};
 }

@@ -75,7 +75,7 @@ class Backend {
     return nullptr;
   }
 
-  // What plug-ins need to know.
+  // Facts for plug-ins.
   /// How the call runs, in NCCL's words.
   virtual Profile::Way WayOf(const collective::Call& call) const = 0;
   /// Whether there are rings and trees to choose from.

@@ -35,7 +35,7 @@ TEST(Backend, AStartedOperationOwnsOnlyWhatItWasGiven) {
   EXPECT_EQ(alive, 1);
 }
 
-TEST(Backend, WhatCannotBeMadeIsNotStarted) {
+TEST(Backend, AnErrorOfMakingIsTheErrorOfStarting) {
   const auto none = StartedBy(Error{Code::kSystem, "no descriptors"});
   EXPECT_EQ(none.error().message, "no descriptors");
 }

@@ -20,7 +20,7 @@ TEST(OverLinksBackend, TheUsersAlgorithmIsTheWay) {
             });
 }
 
-TEST(OverLinksBackend, WhatWasBuiltIsBuiltAgainAfterItWasFreed) {
+TEST(OverLinksBackend, ProgramsAreBuiltAgainAfterTheyWereFreed) {
   RunFormed(2, kTcp, [](std::uint32_t, Communicator& mine) {
     for (int i = 0; i < 2; ++i) {
       EXPECT_TRUE(SumOfRanks(mine, 100).ok());
@@ -28,6 +28,14 @@ TEST(OverLinksBackend, WhatWasBuiltIsBuiltAgainAfterItWasFreed) {
       EXPECT_TRUE(mine.FreeWorkingMemory().ok());
       EXPECT_EQ(mine.memory_use().working, 0u);
     }
+  });
+}
+
+TEST(OverLinksBackend, ABarrierIsOneWhateverItsOtherArgumentsAre) {
+  RunFormed(2, kTcp, [](std::uint32_t rank, Communicator& mine) {
+    const Call barrier{.kind = CallKind::kBarrier, .count = 3000 + rank};
+    EXPECT_TRUE(mine.Run(barrier).ok());
+    EXPECT_TRUE(SumOfRanks(mine, 8).ok());
   });
 }
 

@@ -1,4 +1,4 @@
-// What a backend builds for a call, kept for later calls of the same shape.
+// Programs that a backend builds for a call and keeps for later calls of the same shape.
 #pragma once
 #include <cstddef>
 #include <map>

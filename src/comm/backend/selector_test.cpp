@@ -24,7 +24,7 @@ TEST(Selector, ACallKeepsToItsAlgorithms) {
   EXPECT_EQ(selector.For(call), Algorithm::kRing);
 }
 
-TEST(Selector, WhatCannotRunIsNamed) {
+TEST(Selector, ACallThatCannotRunIsNamed) {
   const Status can = OfTwoHosts().Can({.count = 8, .algorithms = Only(Algorithm::kOneShot)});
   EXPECT_EQ(can.error().message,
             "none of the selected algorithms can run all_reduce of 8 float sum by selected "

@@ -15,7 +15,7 @@ TEST(SharedMemoryBackend, SmallCallsAreOneShotAndLargeOnesAreNot) {
   });
 }
 
-// The ranks would else wait for messages that nobody sends.
+// Otherwise the rank would wait for messages that the other does not send.
 TEST(SharedMemoryBackend, AnotherCallIsFoundBeforeMessagesOfAllRanks) {
   RunFormed(2, {}, [](std::uint32_t rank, Communicator& mine) {
     const AllToAllVCall none{.sent = {{0, 0}, {0, 0}}, .received = {{0, 0}, {0, 0}}};
@@ -23,6 +23,14 @@ TEST(SharedMemoryBackend, AnotherCallIsFoundBeforeMessagesOfAllRanks) {
     ASSERT_FALSE(status.ok());
     EXPECT_THAT(status.error().message,
                 testing::AllOf(testing::HasSubstr("all_to_all_v"), testing::HasSubstr("barrier")));
+  });
+}
+
+TEST(SharedMemoryBackend, ABarrierIsOneWhateverItsOtherArgumentsAre) {
+  RunFormed(2, {}, [](std::uint32_t rank, Communicator& mine) {
+    const Call barrier{.kind = CallKind::kBarrier, .count = 3000 + rank};
+    EXPECT_TRUE(mine.Run(barrier).ok());
+    EXPECT_TRUE(SumOfRanks(mine, 8).ok());
   });
 }
 

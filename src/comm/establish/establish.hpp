@@ -27,7 +27,7 @@ Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
 /// Errors  kInvalidArgument  RINGLET_UNIQUE_ID is no id
 Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process);
 
-/// What a front end adds to the forming of a communicator. Each part may be missing.
+/// Parts that a front end adds to the forming of a communicator. Each may be missing.
 struct Preparation {
   /// The place of the node leader, which this rank took before others knew the id (LeadHost).
   std::shared_ptr<os::Listener> node_leader = {};

@@ -1,4 +1,4 @@
-// What a rank knows of itself and of the others before they plan together.
+// The facts about itself and the others that a rank has before all plan together.
 #pragma once
 #include <vector>
 

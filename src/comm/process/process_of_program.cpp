@@ -12,12 +12,12 @@ namespace {
 
 struct ProcessTable {
   explicit ProcessTable(const ProcessTable* /*parent*/) {}
-  struct Known {
+  struct OfEnvironment {
     std::shared_ptr<Process> process;
     bool used = false;  // ids and communicators may depend on it
   };
   std::mutex mutex;
-  std::map<EnvMap, Known> processes;
+  std::map<EnvMap, OfEnvironment> processes;
 };
 
 ProcessTable& TheTable() {
@@ -38,7 +38,7 @@ Result<std::shared_ptr<Process>> FindOrMake(const EnvMap& overrides, bool uses) 
                              "most that it may: use one of them again",
                              kEnvironmentsMax)};
   RINGLET_TRY_ASSIGN(auto process, Process::StartHere(overrides));
-  table.processes.emplace(overrides, ProcessTable::Known{process, uses});
+  table.processes.emplace(overrides, ProcessTable::OfEnvironment{process, uses});
   return process;
 }
 

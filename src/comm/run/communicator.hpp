@@ -36,7 +36,7 @@ struct Identity {
   std::uint64_t magic = 0;  ///< public name of the communicator, the same on all ranks
 };
 
-/// What a communicator is; it never changes.
+/// The facts about a communicator that never change.
 struct Description {
   Origin origin;
   PeerTable peer_table;
@@ -70,7 +70,7 @@ class Communicator {
   OneSided& one_sided() { return one_sided_; }
   /// How this rank waits for others of its host before it sleeps.
   collective::Spinner& spinner() { return spinner_; }
-  /// Whoever uses the communicator from outside an operation holds it meanwhile.
+  /// Held by a caller that uses the communicator outside an operation.
   SingleUse& single_use() { return use_; }
   std::chrono::milliseconds timeout() const { return links_.timeout(); }
   /// Of the operations that follow. By the thread that calls them.
@@ -102,8 +102,8 @@ class Communicator {
   /// have links already, it takes no memory.
   Status Run(std::span<const Transfer> transfers);
 
-  // The operations, for several ranks and calls on one thread (group.hpp). Who starts one holds the
-  // communicator (single_use) until Finish or Conclude.
+  // The operations, for several ranks and calls on one thread (group.hpp). The caller holds the
+  // communicator (single_use) from Start to Finish or Conclude.
   /// Refuses what makes no sense. Errors  kInvalidArgument; or why the communicator has failed.
   Status Validate(const Work& work) const;
   /// Whether `work` is a collective without elements. Then it counts as one of those that all ranks

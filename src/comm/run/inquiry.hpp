@@ -48,7 +48,7 @@ class Inquiry {
 
  private:
   Error ReasonOf(const Error& error, const collective::Operation& ended);
-  /// What this rank alone knows; behind the reason, unless other ranks know a better one.
+  /// Facts that this rank alone knows; behind the reason, unless other ranks know a better one.
   std::string Hint() const;
   std::string WhoIsMissing(const collective::Operation& running);
   /// Asks the ranks for which `running` waits what they called. Ok: nothing that contradicts this

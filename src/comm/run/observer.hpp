@@ -1,6 +1,6 @@
-// What watches the operations of a communicator without a part in them: profiler plug-ins and fault
-// injection. The flight recorder, which writes down every operation, belongs to the control network
-// (control/recorder.hpp): it answers when other ranks ask.
+// Observers of the operations of a communicator, which have no part in them: profiler plug-ins and
+// fault injection. The flight recorder, which writes down every operation, belongs to the control
+// network (control/recorder.hpp): it answers when other ranks ask.
 #pragma once
 #include <memory>
 #include <span>

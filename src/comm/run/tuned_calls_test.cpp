@@ -7,7 +7,7 @@
 namespace ringlet::comm {
 namespace {
 
-// What a plug-in chooses is tested beside the plug-in: plugin/tuner_test.cpp.
+// The choices of a plug-in are tested beside the plug-in: plugin/tuner_test.cpp.
 TEST(TunedCalls, WithoutAPluginThereIsNothingToChoose) {
   RunFormed(1, {}, [](std::uint32_t, Communicator& mine) {
     EXPECT_EQ(TunedCalls::Begin(nullptr, mine.origin(), mine.backend()), nullptr);

@@ -35,7 +35,7 @@ struct Entry {
 
 /// The entry of one handle, with a lock of its own: threads that use different communicators do not
 /// wait for each other.
-struct Slot {
+struct HandleSlot {
   std::mutex mutex;
   Entry entry = {};
   bool gone = false;  // destroyed or aborted
@@ -51,7 +51,7 @@ struct Registry {
 
   const std::uintptr_t first_handle;  // the handles up to it are a parent's
   std::mutex mutex;                   // of the members that are not atomic
-  std::map<ncclComm_t, std::shared_ptr<Slot>> slots;
+  std::map<ncclComm_t, std::shared_ptr<HandleSlot>> slots;
   std::deque<EnvMap> given_overrides;  // the last ones hold; a child may read any of them
   bool in_use = false;                 // the process: its settings stay
   std::atomic<std::uintptr_t> last_handle;
@@ -72,7 +72,7 @@ Registry& TheRegistry() {
   return registries.Here();
 }
 
-std::shared_ptr<Slot> LookUp(Registry& registry, ncclComm_t handle) {
+std::shared_ptr<HandleSlot> LookUp(Registry& registry, ncclComm_t handle) {
   const std::lock_guard lock(registry.mutex);
   const auto found = registry.slots.find(handle);
   return found == registry.slots.end() ? nullptr : found->second;
@@ -83,12 +83,12 @@ std::shared_ptr<Slot> LookUp(Registry& registry, ncclComm_t handle) {
 struct LastSlot {
   const Registry* registry = nullptr;
   ncclComm_t handle = nullptr;
-  std::shared_ptr<Slot> slot = {};
+  std::shared_ptr<HandleSlot> slot = {};
 };
 
 /// Null: the process has never given out the handle, or it is gone. Valid until this thread asks
 /// for another handle. A handle is never used twice, so what a thread remembers stays true.
-Slot* SlotOf(ncclComm_t handle) {
+HandleSlot* SlotOf(ncclComm_t handle) {
   static os::PerThread<LastSlot> last_slots;
   Registry& registry = TheRegistry();
   LastSlot& last = last_slots.Get();
@@ -213,7 +213,7 @@ void LetGo(Entry entry) {
 // The result of `use` on the entry of a handle, under its lock. `use` looks at no other handle.
 template <typename Use>
 auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>())) {
-  Slot* const slot = SlotOf(handle);
+  HandleSlot* const slot = SlotOf(handle);
   if (!slot) return Unknown(handle);
   const std::lock_guard lock(slot->mutex);
   if (slot->gone) return Unknown(handle);
@@ -231,7 +231,7 @@ namespace {
 void LeaveAtExit(int exit_status, void* /*unused*/) {
   if (exit_status != 0) return;
   Registry& registry = TheRegistry();
-  std::vector<std::shared_ptr<Slot>> slots;
+  std::vector<std::shared_ptr<HandleSlot>> slots;
   {
     const std::lock_guard lock(registry.mutex);
     for (const auto& [handle, slot] : registry.slots) slots.push_back(slot);
@@ -299,7 +299,7 @@ ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator, const CommOp
   Registry& registry = TheRegistry();
   const std::lock_guard lock(registry.mutex);
   const auto handle = reinterpret_cast<ncclComm_t>(registry.last_handle += kHandleStep);  // NOLINT
-  auto slot = std::make_shared<Slot>();
+  auto slot = std::make_shared<HandleSlot>();
   slot->entry = {.communicator = std::move(communicator), .options = options};
   registry.slots.emplace(handle, std::move(slot));
   return handle;
@@ -323,7 +323,8 @@ void Occupy(ncclComm_t parent, std::shared_ptr<Forming> forming) {
 
 Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>& running) {
   Registry& registry = TheRegistry();
-  std::map<ncclComm_t, std::shared_ptr<Slot>> slots;  // in an order that all threads lock them in
+  std::map<ncclComm_t, std::shared_ptr<HandleSlot>>
+      slots;  // in an order that all threads lock them in
   for (const ncclComm_t handle : handles) slots.emplace(handle, LookUp(registry, handle));
   std::vector<std::unique_lock<std::mutex>> locks;
   for (const auto& [handle, slot] : slots) {
@@ -521,7 +522,7 @@ namespace {
 // Finds and forgets.
 Result<Entry> Withdraw(ncclComm_t handle, bool at_any_time) {
   Registry& registry = TheRegistry();
-  const std::shared_ptr<Slot> slot = LookUp(registry, handle);
+  const std::shared_ptr<HandleSlot> slot = LookUp(registry, handle);
   if (!slot) return Unknown(handle);
   Entry entry;
   {
