@@ -7,4 +7,10 @@ Result<Started> StartedBy(Result<std::unique_ptr<collective::Operation>> made) {
   return Started(std::move(made).value());
 }
 
+Status StartBy(Result<std::unique_ptr<collective::Operation>> made, Started& started) {
+  if (!made.ok()) return std::move(made).error();
+  started = Started(std::move(made).value());
+  return Ok();
+}
+
 }  // namespace ringlet::comm

@@ -24,6 +24,8 @@ namespace ringlet::comm {
 /// An operation that has begun. Owns it, unless the backend does.
 class Started {
  public:
+  /// None yet.
+  Started() = default;
   /// \param operation  outlives this
   explicit Started(collective::Operation& operation) : operation_(&operation) {}
   explicit Started(std::unique_ptr<collective::Operation> operation)
@@ -33,23 +35,28 @@ class Started {
   collective::Operation* operator->() const { return operation_; }
 
  private:
-  collective::Operation* operation_;
+  collective::Operation* operation_ = nullptr;
   std::unique_ptr<collective::Operation> owned_;
 };
 Result<Started> StartedBy(Result<std::unique_ptr<collective::Operation>> made);
+/// The same, into `started`.
+Status StartBy(Result<std::unique_ptr<collective::Operation>> made, Started& started);
 
 /// Belongs to the thread that runs the communicator's operations. One operation runs at a time.
 class Backend {
  public:
-  Backend(collective::CallPlace place, bool begins_at_once)
-      : begins_without_waiting(begins_at_once), place_(place) {}
+  struct Traits {
+    /// The first step of each operation waits for no rank, so that the recorder may write after it.
+    bool begins_without_waiting = false;
+    /// Can may refuse calls that name no algorithms.
+    bool refuses_any = false;
+  };
+  Backend(collective::CallPlace place, Traits its) : traits(its), place_(place) {}
   virtual ~Backend() = default;
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  /// Whether the first step of each operation waits for no rank, so that the recorder may write
-  /// after it.
-  const bool begins_without_waiting;
+  const Traits traits;
 
   /// Whether an algorithm that the call allows can run it.
   /// Errors  kInvalidArgument  none can; names the call
@@ -57,9 +64,10 @@ class Backend {
 
   /// Begins the call. \pre  Can; it has elements or is a barrier; the last operation is done
   /// \param fingerprint  its form on the wire; lives as long as the operation
+  /// \param started  filled in: to move it out of a Result takes a tenth of the smallest operation
   /// Errors  those of making links, which have failed the communicator
-  virtual Result<Started> Start(const collective::Call& call,
-                                const collective::Fingerprint& fingerprint) = 0;
+  virtual Status Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
+                       Started& started) = 0;
   /// Counts a call without elements, for which no rank waits.
   virtual void Skip(const collective::Fingerprint& /*call*/) {}
 

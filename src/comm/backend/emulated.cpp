@@ -16,7 +16,7 @@ using collective::Operation;
 
 Emulated::Emulated(const Origin& origin, std::shared_ptr<const GpuMachine> machine,
                    LinksOnDemand& links, bool spins)
-    : Backend({Rank{origin.config.rank}, origin.config.size}, false),
+    : Backend({Rank{origin.config.rank}, origin.config.size}, {.refuses_any = true}),
       origin_(origin),
       machine_(std::move(machine)),
       links_(links),
@@ -28,8 +28,8 @@ Status Emulated::Can(const collective::Call& call) const {
   return way.ok() ? Ok() : Status(way.error());
 }
 
-Result<Started> Emulated::Start(const collective::Call& given,
-                                const collective::Fingerprint& fingerprint) {
+Status Emulated::Start(const collective::Call& given, const collective::Fingerprint& fingerprint,
+                       Started& started) {
   const collective::Call call = memory_.WithData(given);
   RINGLET_TRY_ASSIGN(auto made, memory_.TaskOf(call, fingerprint, place_));
   RINGLET_TRY_ASSIGN(const auto program,
@@ -41,7 +41,7 @@ Result<Started> Emulated::Start(const collective::Call& given,
   }
   task.flow = program->flow;
   task.scratch = memory_.Scratch(task.flow->scratch_count * SizeOf(call.type));
-  return StartedBy(Paced(links_.Run(std::move(task)), call, program->way));
+  return StartBy(Paced(links_.Run(std::move(task)), call, program->way), started);
 }
 
 Result<Emulated::Program> Emulated::Build(const collective::Call& call,

@@ -20,8 +20,8 @@ class Emulated final : public Backend {
            bool spins);
 
   Status Can(const collective::Call& call) const override;
-  Result<Started> Start(const collective::Call& call,
-                        const collective::Fingerprint& fingerprint) override;
+  Status Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
+               Started& started) override;
   collective::SentBytes* CountMessage(Rank to, std::size_t bytes,
                                       collective::CallKind kind) override;
 

@@ -25,15 +25,15 @@ View MemoryOf(const collective::Task& task, const collective::Place& place, Data
 
 Hierarchy::Hierarchy(collective::CallPlace place, Selector selector, HostMemory& memory,
                      LinksOnDemand& links)
-    : Backend(place, false),
+    : Backend(place, {}),
       selector_(std::move(selector)),
       scores_(memory.engine() ? ScoresOf(*memory.engine(), selector_.tuner())
                               : collective::ScoreTable()),
       host_memory_(memory),
       links_(links) {}
 
-Result<Started> Hierarchy::Start(const collective::Call& given,
-                                 const collective::Fingerprint& fingerprint) {
+Status Hierarchy::Start(const collective::Call& given, const collective::Fingerprint& fingerprint,
+                        Started& started) {
   const collective::Call call = memory_.WithData(given);
   RINGLET_TRY_ASSIGN(auto made, memory_.TaskOf(call, fingerprint, place_));
   RINGLET_TRY_ASSIGN(const auto program, programs_.For(call, made.overlap, [&] {
@@ -42,7 +42,7 @@ Result<Started> Hierarchy::Start(const collective::Call& given,
   collective::Task& task = made.task;
   task.scratch = memory_.Scratch(program->scratch_count * SizeOf(call.type));
   if (program->stages.size() == 1)
-    return StartedBy(StartStage(program->stages.front(), call, task, true));
+    return StartBy(StartStage(program->stages.front(), call, task, true), started);
   std::vector<Sequence::SubOperation> parts;
   for (const Stage& stage : program->stages) {
     const bool is_first = parts.empty();
@@ -51,7 +51,7 @@ Result<Started> Hierarchy::Start(const collective::Call& given,
                      .over_links = stage.flow != nullptr,
                      .links_before = stage.on_host.links_before});
   }
-  return StartedBy(Sequence::Begin(std::move(parts)));
+  return StartBy(Sequence::Begin(std::move(parts)), started);
 }
 
 Hierarchy::Program Hierarchy::Build(const collective::Call& call,

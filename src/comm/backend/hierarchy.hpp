@@ -21,8 +21,8 @@ class Hierarchy final : public Backend {
             LinksOnDemand& links);
 
   Status Can(const collective::Call& call) const override { return selector_.Can(call); }
-  Result<Started> Start(const collective::Call& call,
-                        const collective::Fingerprint& fingerprint) override;
+  Status Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
+               Started& started) override;
   void Skip(const collective::Fingerprint& call) override {
     if (host_memory_.engine()) host_memory_.engine()->Skip(call);
   }

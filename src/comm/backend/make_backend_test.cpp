@@ -18,14 +18,14 @@ bool Is(const Backend& backend) {
 TEST(MakeBackend, RanksOfOneHostShareMemory) {
   RunFormed(2, {{"RINGLET_LINKS", "auto"}}, [](std::uint32_t, Communicator& mine) {
     EXPECT_TRUE(Is<SharedMemory>(mine.backend()));
-    EXPECT_TRUE(mine.backend().begins_without_waiting);
+    EXPECT_TRUE(mine.backend().traits.begins_without_waiting);
   });
 }
 
 TEST(MakeBackend, WithoutSharedMemoryCallsGoOverLinks) {
   RunFormed(2, {{"RINGLET_LINKS", "tcp"}}, [](std::uint32_t, Communicator& mine) {
     EXPECT_TRUE(Is<OverLinks>(mine.backend()));
-    EXPECT_FALSE(mine.backend().begins_without_waiting) << "the first step may need a link";
+    EXPECT_FALSE(mine.backend().traits.begins_without_waiting) << "the first step may need a link";
   });
 }
 

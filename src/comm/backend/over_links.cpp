@@ -2,8 +2,8 @@
 
 namespace ringlet::comm {
 
-Result<Started> OverLinks::Start(const collective::Call& given,
-                                 const collective::Fingerprint& fingerprint) {
+Status OverLinks::Start(const collective::Call& given, const collective::Fingerprint& fingerprint,
+                        Started& started) {
   const collective::Call call = memory_.WithData(given);
   RINGLET_TRY_ASSIGN(auto made, memory_.TaskOf(call, fingerprint, place_));
   RINGLET_TRY_ASSIGN(
@@ -12,7 +12,7 @@ Result<Started> OverLinks::Start(const collective::Call& given,
             collective::Build(selector_.For(call), call, place_, selector_.layout()), made.overlap);
       }));
   made.task.scratch = memory_.Scratch(made.task.flow->scratch_count * SizeOf(call.type));
-  return StartedBy(links_.Run(std::move(made.task)));
+  return StartBy(links_.Run(std::move(made.task)), started);
 }
 
 void OverLinks::FreeWorkingMemory() {

@@ -12,11 +12,11 @@ class OverLinks final : public Backend {
  public:
   /// \param links  outlive this
   OverLinks(collective::CallPlace place, Selector selector, LinksOnDemand& links)
-      : Backend(place, false), selector_(std::move(selector)), links_(links) {}
+      : Backend(place, {}), selector_(std::move(selector)), links_(links) {}
 
   Status Can(const collective::Call& call) const override { return selector_.Can(call); }
-  Result<Started> Start(const collective::Call& call,
-                        const collective::Fingerprint& fingerprint) override;
+  Status Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
+               Started& started) override;
 
   Profile::Way WayOf(const collective::Call& call) const override {
     return {.algorithm = Name(selector_.For(call)).data(), .protocol = "SIMPLE"};

@@ -9,33 +9,36 @@ collective::ScoreTable ScoresOf(const collective::ShmCollective& engine,
 }
 
 SharedMemory::SharedMemory(collective::CallPlace place, Selector selector, HostMemory& memory)
-    : Backend(place, true),
+    : Backend(place, {.begins_without_waiting = true}),
       selector_(std::move(selector)),
       scores_(ScoresOf(*memory.engine(), selector_.tuner())),
-      host_memory_(memory) {}
+      host_memory_(memory),
+      engine_(*memory.engine()) {}
 
-Result<Started> SharedMemory::Start(const collective::Call& call,
-                                    const collective::Fingerprint& fingerprint) {
+Status SharedMemory::Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
+                           Started& started) {
   if (call.kind == collective::CallKind::kBarrier) {  // whatever else the call has is not looked at
-    engine().Start({.kind = call.kind}, scores_.For(call.kind, 0), fingerprint.sequence);
-    return Started(engine());
+    engine_.Start({.kind = call.kind}, scores_.For(call.kind, 0), fingerprint.sequence);
+    started = Started(engine_);
+    return Ok();
   }
   const View input = memory_.Staged(call, place_);
   if (input.data() == call.input.data()) [[likely]] {
-    engine().StartPart(call, AlgorithmOf(call), fingerprint);
+    engine_.StartPart(call, AlgorithmOf(call), fingerprint);
   } else {
     collective::Call staged = call;
     staged.input = input;
-    engine().StartPart(staged, AlgorithmOf(staged), fingerprint);
+    engine_.StartPart(staged, AlgorithmOf(staged), fingerprint);
   }
-  return Started(engine());
+  started = Started(engine_);
+  return Ok();
 }
 
 // If collectives go through memory, a rank that calls another one is there and not on the links.
 std::unique_ptr<collective::Operation> SharedMemory::Meet(collective::CallKind kind,
                                                           std::uint64_t number) {
-  engine().Start({.kind = kind}, scores_.For(kind, 0), number);
-  return std::make_unique<HostRun>(engine());
+  engine_.Start({.kind = kind}, scores_.For(kind, 0), number);
+  return std::make_unique<HostRun>(engine_);
 }
 
 }  // namespace ringlet::comm

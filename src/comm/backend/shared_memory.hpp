@@ -13,9 +13,9 @@ class SharedMemory final : public Backend {
   SharedMemory(collective::CallPlace place, Selector selector, HostMemory& memory);
 
   Status Can(const collective::Call& call) const override { return selector_.Can(call); }
-  Result<Started> Start(const collective::Call& call,
-                        const collective::Fingerprint& fingerprint) override;
-  void Skip(const collective::Fingerprint& call) override { engine().Skip(call); }
+  Status Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
+               Started& started) override;
+  void Skip(const collective::Fingerprint& call) override { engine_.Skip(call); }
   std::unique_ptr<collective::Operation> Meet(collective::CallKind kind,
                                               std::uint64_t number) override;
 
@@ -34,7 +34,6 @@ class SharedMemory final : public Backend {
   void GiveUp() override { host_memory_.GiveUp(); }
 
  private:
-  collective::ShmCollective& engine() const { return *host_memory_.engine(); }
   collective::Algorithm AlgorithmOf(const collective::Call& call) const {
     if (call.algorithms == 0) [[likely]]
       return scores_.For(call.kind, BlockBytes(call));
@@ -44,6 +43,7 @@ class SharedMemory final : public Backend {
   const Selector selector_;
   const collective::ScoreTable scores_;
   HostMemory& host_memory_;
+  collective::ShmCollective& engine_;  // of that memory
 };
 
 /// The ways through the memory of the host whose ranks `engine` serves.

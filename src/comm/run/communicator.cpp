@@ -94,9 +94,11 @@ Status Communicator::Run(const Call& call) {
     return occupancy.Check();
   if (const auto failed = failure()) return *failed;
   RINGLET_TRY(collective::Validate(call, place()));
-  RINGLET_TRY(backend_->Can(call));
+  if (call.algorithms != 0 || backend_->traits.refuses_any) [[unlikely]]
+    RINGLET_TRY(backend_->Can(call));
   if (FinishIfEmpty(call)) return Ok();
-  RINGLET_TRY_ASSIGN(const Started started, Start(call));
+  Started started;
+  RINGLET_TRY(Start(call, started));
   return RunToEnd(*started);
 }
 
@@ -163,7 +165,11 @@ bool Communicator::FinishIfEmpty(const Call& call) {
 
 Result<Started> Communicator::Start(const Work& work) {
   if (const auto& concluded = inquiry_.concluded()) return *concluded;
-  if (const auto* call = std::get_if<Call>(&work)) return Start(*call);
+  if (const auto* call = std::get_if<Call>(&work)) {
+    Started started;
+    RINGLET_TRY(Start(*call, started));
+    return started;
+  }
   if (const auto* call = std::get_if<AllToAllVCall>(&work)) return Start(*call);
   if (const auto* put = std::get_if<Put>(&work)) return Start(std::vector<Put>{*put});
   if (const auto* wait = std::get_if<SignalWait>(&work))
@@ -171,16 +177,16 @@ Result<Started> Communicator::Start(const Work& work) {
   return Start(std::span(&std::get<Transfer>(work), 1));
 }
 
-Result<Started> Communicator::Start(const Call& call) {
+Status Communicator::Start(const Call& call, Started& started) {
   if (const auto& concluded = inquiry_.concluded()) [[unlikely]]
     return *concluded;
   if (tuned_) [[unlikely]] {
     const Call tuned = tuned_->Apply(call);
     Begin(tuned);
-    return backend_->Start(tuned, inquiry_.call());
+    return backend_->Start(tuned, inquiry_.call(), started);
   }
   Begin(call);
-  return backend_->Start(call, inquiry_.call());
+  return backend_->Start(call, inquiry_.call(), started);
 }
 
 Result<Started> Communicator::Start(std::span<const Transfer> transfers) {
@@ -243,7 +249,7 @@ void Communicator::Begin(const Call& call) {
   for (const auto& observer : observers_) observer->Began(call);
   inquiry_.SetCall(FingerprintOf(call, sequence_++));
   const std::size_t bytes = std::max(InputBytes(call, place()), OutputBytes(call, place()));
-  if (backend_->begins_without_waiting) [[likely]]
+  if (backend_->traits.begins_without_waiting) [[likely]]
     control_->doing().BeginWithStep(inquiry_.call(), bytes);
   else
     control_->doing().Begin(inquiry_.call(), bytes);

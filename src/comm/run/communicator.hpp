@@ -112,7 +112,7 @@ class Communicator {
   bool FinishIfEmpty(const Call& call);
   /// Starts the next operation. \pre  Validate; the last operation is done
   Result<Started> Start(const Work& work);
-  Result<Started> Start(const Call& call);
+  Status Start(const Call& call, Started& started);
   /// Sends and receives that run together.
   Result<Started> Start(std::span<const Transfer> transfers);
   /// Puts, or waits for signals, that run together. Not empty.

@@ -85,9 +85,9 @@ TEST(Inquiry, AsksWhatOthersCalledOnlyWhenItStandsStill) {
     Communicator& mine = **communicator;
     std::vector<std::byte> data(36);
     const std::size_t count = 8 + rank;
-    const auto called = mine.Start(Call{.input = View(data).first(count * 4),
-                                        .output = std::span(data).first(count * 4),
-                                        .count = count});
+    const auto called = mine.Start(Work(Call{.input = View(data).first(count * 4),
+                                             .output = std::span(data).first(count * 4),
+                                             .count = count}));
     ASSERT_TRUE(called.ok()) << called.error().message;
     WaitingOperation running(Rank{1 - rank});
     const auto check_after = [&](std::chrono::milliseconds waited) {
@@ -117,9 +117,9 @@ TEST(Inquiry, AsksWhatOthersCalledOnlyWhenItStandsStill) {
 
 /// Starts an all-reduce of `count` floats, and gives it up before it has moved anything.
 void StartSum(Communicator& mine, std::vector<std::byte>& data, std::size_t count) {
-  const auto called = mine.Start(Call{.input = View(data).first(count * 4),
-                                      .output = std::span(data).first(count * 4),
-                                      .count = count});
+  const auto called = mine.Start(Work(Call{.input = View(data).first(count * 4),
+                                           .output = std::span(data).first(count * 4),
+                                           .count = count}));
   ASSERT_TRUE(called.ok()) << called.error().message;
   (*called)->Withdraw();
 }
