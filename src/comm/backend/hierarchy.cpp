@@ -25,8 +25,7 @@ View MemoryOf(const collective::Task& task, const collective::Place& place, Data
 
 Hierarchy::Hierarchy(collective::CallPlace place, Selector selector, HostMemory& memory,
                      LinksOnDemand& links)
-    : Backend(place, {}),
-      selector_(std::move(selector)),
+    : SelectingBackend(place, {}, std::move(selector)),
       scores_(memory.engine() ? ScoresOf(*memory.engine(), selector_.tuner())
                               : collective::ScoreTable()),
       host_memory_(memory),

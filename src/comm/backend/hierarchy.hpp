@@ -6,7 +6,6 @@
 
 #include "collective/algorithm/call_parts.hpp"
 #include "collective/exec/dataflow.hpp"
-#include "comm/backend/backend.hpp"
 #include "comm/backend/host_memory.hpp"
 #include "comm/backend/links_on_demand.hpp"
 #include "comm/backend/program_cache.hpp"
@@ -14,29 +13,18 @@
 
 namespace ringlet::comm {
 
-class Hierarchy final : public Backend {
+class Hierarchy final : public SelectingBackend {
  public:
   /// \param memory, links  outlive this. \pre  memory.hosts() is not empty
   Hierarchy(collective::CallPlace place, Selector selector, HostMemory& memory,
             LinksOnDemand& links);
 
-  Status Can(const collective::Call& call) const override { return selector_.Can(call); }
   Status Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
                Started& started) override;
   void Skip(const collective::Fingerprint& call) override {
     if (host_memory_.engine()) host_memory_.engine()->Skip(call);
   }
 
-  Profile::Way WayOf(const collective::Call& call) const override {
-    return {.algorithm = Name(selector_.For(call)).data(), .protocol = "SIMPLE"};
-  }
-  plan::TimeTable TimesOf(const collective::Call& call) const override {
-    return selector_.TimesOf(call);
-  }
-  collective::Call Choose(const collective::Call& call,
-                          const collective::TunerChoice& choice) const override {
-    return Selector::Choose(call, choice);
-  }
   void FreeWorkingMemory() override;
 
   void Leave() override { host_memory_.Leave(); }
@@ -59,7 +47,6 @@ class Hierarchy final : public Backend {
   void StartOnHost(const collective::HostPart& part, const collective::Call& call,
                    const collective::Task& task, bool is_first);
 
-  const Selector selector_;
   const collective::ScoreTable scores_;  // empty where this rank is alone on its host
   HostMemory& host_memory_;
   LinksOnDemand& links_;

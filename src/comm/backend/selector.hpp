@@ -2,10 +2,8 @@
 // allows. The same on all ranks.
 #pragma once
 #include "collective/select/select.hpp"
-#include "comm/peers/peer_table.hpp"
+#include "comm/backend/backend.hpp"
 #include "comm/peers/selection.hpp"
-#include "comm/process/process.hpp"
-#include "plan/channels/channel_plan.hpp"
 
 namespace ringlet::comm {
 
@@ -35,6 +33,28 @@ class Selector {
  private:
   collective::Layout layout_;
   collective::Tuner tuner_;
+};
+
+/// A backend whose calls run by the algorithms that a Selector selects.
+class SelectingBackend : public Backend {
+ public:
+  SelectingBackend(collective::CallPlace place, Traits its, Selector selector)
+      : Backend(place, its), selector_(std::move(selector)) {}
+
+  Status Can(const collective::Call& call) const override { return selector_.Can(call); }
+  Profile::Way WayOf(const collective::Call& call) const override {
+    return {.algorithm = Name(selector_.For(call)).data(), .protocol = "SIMPLE"};
+  }
+  plan::TimeTable TimesOf(const collective::Call& call) const override {
+    return selector_.TimesOf(call);
+  }
+  collective::Call Choose(const collective::Call& call,
+                          const collective::TunerChoice& choice) const override {
+    return Selector::Choose(call, choice);
+  }
+
+ protected:
+  const Selector selector_;
 };
 
 }  // namespace ringlet::comm

@@ -9,8 +9,7 @@ collective::ScoreTable ScoresOf(const collective::ShmCollective& engine,
 }
 
 SharedMemory::SharedMemory(collective::CallPlace place, Selector selector, HostMemory& memory)
-    : Backend(place, {.begins_without_waiting = true}),
-      selector_(std::move(selector)),
+    : SelectingBackend(place, {.begins_without_waiting = true}, std::move(selector)),
       scores_(ScoresOf(*memory.engine(), selector_.tuner())),
       host_memory_(memory),
       engine_(*memory.engine()) {}

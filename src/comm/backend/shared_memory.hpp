@@ -1,18 +1,16 @@
 // Collectives of ranks that are all on one host, through the memory that they share.
 #pragma once
 #include "collective/select/select.hpp"
-#include "comm/backend/backend.hpp"
 #include "comm/backend/host_memory.hpp"
 #include "comm/backend/selector.hpp"
 
 namespace ringlet::comm {
 
-class SharedMemory final : public Backend {
+class SharedMemory final : public SelectingBackend {
  public:
   /// \param memory  outlives this. \pre  memory.IsHere()
   SharedMemory(collective::CallPlace place, Selector selector, HostMemory& memory);
 
-  Status Can(const collective::Call& call) const override { return selector_.Can(call); }
   Status Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
                Started& started) override;
   void Skip(const collective::Fingerprint& call) override { engine_.Skip(call); }
@@ -24,11 +22,6 @@ class SharedMemory final : public Backend {
   }
   /// Ranks that share memory have neither rings nor trees there.
   bool HasChannels() const override { return false; }
-  plan::TimeTable TimesOf(const collective::Call& /*call*/) const override { return {}; }
-  collective::Call Choose(const collective::Call& call,
-                          const collective::TunerChoice& /*choice*/) const override {
-    return call;
-  }
 
   void Leave() override { host_memory_.Leave(); }
   void GiveUp() override { host_memory_.GiveUp(); }
@@ -40,7 +33,6 @@ class SharedMemory final : public Backend {
     return selector_.For(call);
   }
 
-  const Selector selector_;
   const collective::ScoreTable scores_;
   HostMemory& host_memory_;
   collective::ShmCollective& engine_;  // of that memory

@@ -126,8 +126,8 @@ class Communicator {
   void NoteWait() { control_->doing().Waits(); }
   /// The operation is over.
   void Finish();
-  /// Makes of a failed operation the communicator's failure, on all ranks, and gives its best
-  /// reason. \param ended  that has failed
+  /// Fails the communicator on all ranks because an operation has failed. Gives the best reason
+  /// that any rank knows. \param ended  the operation
   Error Conclude(const Error& error, const collective::Operation& ended);
 
   /// The communicator's part of this host's memory, bytes.

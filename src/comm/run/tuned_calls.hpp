@@ -16,7 +16,7 @@ class TunedCalls {
   static std::unique_ptr<TunedCalls> Begin(std::unique_ptr<TunerSession> session,
                                            const Origin& origin, const Backend& backend);
 
-  /// The call as the plug-in has it run.
+  /// The call, changed so that it runs as the plug-in has chosen.
   collective::Call Apply(const collective::Call& call);
 
  private:
