@@ -2,11 +2,11 @@
 # libnvidia-ml.so.1, and those that PyTorch is linked with and does not call while it communicates. They
 # lie in a directory of their own, on no search path.
 #
-# src/frontends/cuda/names has a file for each library: the functions that programs look for in it. Each that the
+# src/emulate/names has a file for each library: the functions that programs look for in it. Each that the
 # sources do not define is a trap: it says its name on standard error and fails.
 set(emulate_build ${PROJECT_BINARY_DIR}/emulate)
 set(emulate_libdir ${CMAKE_INSTALL_LIBDIR}/ringlet/emulate)
-set(emulate_sources ${PROJECT_SOURCE_DIR}/src/frontends/cuda)
+set(emulate_sources ${PROJECT_SOURCE_DIR}/src/emulate)
 
 # Sets `result` to the names in names/LIBRARY.txt.
 function(ringlet_emulate_names library result)

@@ -9,7 +9,7 @@
 include(CMakePackageConfigHelpers)
 
 # The tool and the PyTorch extension link the layers themselves; the library is for all other programs.
-# So it holds only what serves them: no layer in it links one that is BESIDE it.
+# It holds the layers of src/core, and these link no package around the core.
 get_property(layers GLOBAL PROPERTY RINGLET_LAYERS)
 list(TRANSFORM layers PREPEND ringlet_ OUTPUT_VARIABLE layer_targets)
 list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:ringlet_\\1>" OUTPUT_VARIABLE layer_objects)
@@ -18,7 +18,7 @@ foreach(target IN LISTS layer_targets)
   list(FILTER linked INCLUDE REGEX "^ringlet_")
   list(REMOVE_ITEM linked ${layer_targets} ringlet_flags)
   if(linked)
-    message(FATAL_ERROR "${target} is in libringlet.so.0 and links what is beside it: ${linked}")
+    message(FATAL_ERROR "${target} is a layer of the core and links a package around it: ${linked}")
   endif()
 endforeach()
 
@@ -37,7 +37,7 @@ target_link_libraries(ringlet_shared PRIVATE ${layer_targets})
 # Its threads and what exit runs stay until the process ends, whoever has closed it.
 target_link_options(ringlet_shared PRIVATE -Wl,--version-script=${version_script} -Wl,-z,nodelete)
 if(NOT RINGLET_SANITIZE)
-  # A function that only a library beside it has is an error here, not when a program starts. The
+  # A function that only a package around the core has is an error here, not when a program starts. The
   # functions of a sanitizer are in the program.
   target_link_options(ringlet_shared PRIVATE -Wl,-z,defs)
 endif()

@@ -21,42 +21,24 @@ function(ringlet_compile_as_test target)
   ringlet_compile_by_the_dozen(${target} 20)
 endfunction()
 
-# ringlet_layer_library(TARGET source...)
-#
-# The static library TARGET of a layer, for ringlet_layer, whose options it obeys.
-function(ringlet_layer_library target)
-  add_library(${target} STATIC ${ARGN})
-  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-  target_link_libraries(${target} PRIVATE ringlet_flags)
-  # A new enumerator then does not compile wherever a decision is missing (docs/decisions/0145).
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wswitch-enum>)
-  set(batch 12)
-  if(LAYER_QUICK_TO_COMPILE OR LAYER_QUICKEST_TO_COMPILE)
-    set(batch 34)
-  endif()
-  if(LAYER_QUICKEST_TO_COMPILE)
-    target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O1>)
-  endif()
-  ringlet_compile_by_the_dozen(${target} ${batch})
-endfunction()
+set(ringlet_core_folder ${PROJECT_SOURCE_DIR}/src/core)
 
-# ringlet_layer(NAME [DEPENDS layer...] [LINK library...] [BESIDE folder...] [TEST_DEPENDS layer...]
+# ringlet_layer(NAME [DEPENDS layer...] [LINK library...] [TEST_DEPENDS layer...]
 #               [QUICK_TO_COMPILE | QUICKEST_TO_COMPILE])
 #
 # Makes the static library ringlet_NAME of the sources beside the caller (two folders below included),
 # and one test program NAME_test of its *_test.cpp. Fuzzers and benchmarks are *_fuzz.cpp, *_bench.cpp.
 # A main.cpp or module.cpp is left to an executable or extension of the caller's.
-# Who may depend on whom is law in tools/tidy.py; DEPENDS only says what to link, and TEST_DEPENDS what
-# the tests link too. QUICK_TO_COMPILE is for layers that compile quickly: RINGLET_UNITY puts more of
-# their sources into one unit.
-# QUICKEST_TO_COMPILE is for layers without loops that matter: -O1 also takes a quarter less time than -O2.
 #
-# libringlet.so.0 has no use for the sources in the folders BESIDE. They become the static library
-# ringlet_NAME_beside, which the tool and tests name as the layer NAME_beside. With BESIDE . that is true
-# of the whole layer, which keeps its one name (docs/decisions/0147).
+# A layer below src/core becomes a part of libringlet.so.0. Its sources see the headers of src/core
+# alone. Any other folder of src is a package around the core, and sees the headers of all packages.
+# LAYERS in tools/tidy.py is the law that says which layer may include which. DEPENDS only says what to
+# link, and TEST_DEPENDS what the tests link too. QUICK_TO_COMPILE is for layers that compile quickly:
+# RINGLET_UNITY puts more of their sources into one unit. QUICKEST_TO_COMPILE is for layers without
+# loops that matter: -O1 also takes a quarter less time than -O2.
 function(ringlet_layer name)
   cmake_parse_arguments(LAYER "QUICK_TO_COMPILE;QUICKEST_TO_COMPILE" ""
-    "DEPENDS;LINK;BESIDE;TEST_DEPENDS" ${ARGN})
+    "DEPENDS;LINK;TEST_DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   set(tests ${sources})
   set(fuzzers ${sources})
@@ -66,28 +48,32 @@ function(ringlet_layer name)
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
   list(FILTER benchmarks INCLUDE REGEX "_bench\\.cpp$")
 
-  set(own ringlet_${name})
-  if(NOT LAYER_BESIDE STREQUAL ".")
+  add_library(ringlet_${name} STATIC ${sources})
+  target_include_directories(ringlet_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src/core ${PROJECT_SOURCE_DIR}/include)
+  cmake_path(IS_PREFIX ringlet_core_folder "${CMAKE_CURRENT_SOURCE_DIR}" in_core)
+  if(in_core)
     set_property(GLOBAL APPEND PROPERTY RINGLET_LAYERS ${name})
-    set(beside ${sources})
-    string(JOIN "|" folders ${LAYER_BESIDE})
-    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/(${folders})/")
-    list(REMOVE_ITEM beside ${sources})
+  else()
+    target_include_directories(ringlet_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   endif()
-  ringlet_layer_library(ringlet_${name} ${sources})
+  # A new enumerator then does not compile wherever a decision is missing (docs/decisions/0145).
+  target_compile_options(ringlet_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wswitch-enum>)
+  set(batch 12)
+  if(LAYER_QUICK_TO_COMPILE OR LAYER_QUICKEST_TO_COMPILE)
+    set(batch 34)
+  endif()
+  if(LAYER_QUICKEST_TO_COMPILE)
+    target_compile_options(ringlet_${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-O1>)
+  endif()
+  ringlet_compile_by_the_dozen(ringlet_${name} ${batch})
   list(TRANSFORM LAYER_DEPENDS PREPEND ringlet_)
-  target_link_libraries(ringlet_${name} PUBLIC ${LAYER_DEPENDS} ${LAYER_LINK})
-  if(beside)
-    ringlet_layer_library(ringlet_${name}_beside ${beside})
-    target_link_libraries(ringlet_${name}_beside PUBLIC ringlet_${name})
-    list(PREPEND own ringlet_${name}_beside)
-  endif()
+  target_link_libraries(ringlet_${name} PUBLIC ${LAYER_DEPENDS} ${LAYER_LINK} PRIVATE ringlet_flags)
 
+  list(TRANSFORM LAYER_TEST_DEPENDS PREPEND ringlet_)
   if(RINGLET_TESTS AND tests)
     add_executable(${name}_test ${tests})
-    list(TRANSFORM LAYER_TEST_DEPENDS PREPEND ringlet_)
     target_link_libraries(${name}_test PRIVATE
-      ${own} ${LAYER_TEST_DEPENDS} ringlet_flags GTest::gmock_main)
+      ringlet_${name} ${LAYER_TEST_DEPENDS} ringlet_flags GTest::gmock_main)
     ringlet_compile_as_test(${name}_test)
     # A compiler cache may make __FILE__ relative to this folder, by which some tests find fixtures.
     add_test(NAME unit.${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
@@ -99,12 +85,12 @@ function(ringlet_layer name)
       add_executable(${target} ${fuzzer})
       target_compile_options(${target} PRIVATE -fsanitize=fuzzer)
       target_link_options(${target} PRIVATE -fsanitize=fuzzer)
-      target_link_libraries(${target} PRIVATE ${own} ringlet_flags)
+      target_link_libraries(${target} PRIVATE ringlet_${name} ${LAYER_TEST_DEPENDS} ringlet_flags)
     endforeach()
   endif()
   if(RINGLET_BENCHMARKS AND benchmarks)
     find_package(benchmark REQUIRED)
     add_executable(${name}_bench ${benchmarks})
-    target_link_libraries(${name}_bench PRIVATE ${own} ringlet_flags benchmark::benchmark_main)
+    target_link_libraries(${name}_bench PRIVATE ringlet_${name} ringlet_flags benchmark::benchmark_main)
   endif()
 endfunction()

@@ -4,7 +4,7 @@
     tools/mutate.py LAYER [--mutations 100] [--seed 1] [--jobs 1] [--json FILE] [--list]
                     [--also PROGRAM]... [--sources-only]
 
-LAYER is a folder of src, such as base or frontends/cli. The tests that count are those of its own
+LAYER is a folder of src or of src/core, such as tool or base. The tests that count are those of its own
 program, LAYER_test; what they miss is tried with the programs of --also, such as simulation_test
 for bootstrap or link_conformance_test for transport, and counted apart. A copy of the tree with every fault in it, each behind a switch, is built once;
 then the tests that reach a fault run with it switched on. A failure, a crash and a run that does not
@@ -109,9 +109,13 @@ def say(text):
     print(text, flush=True)
 
 
+def folder_of(root, layer):
+    in_core = root / "src" / "core" / layer
+    return in_core if in_core.is_dir() else root / "src" / layer
+
+
 def sources(root, layer):
-    folder = root / "src" / layer
-    return [path for path in sorted(folder.rglob("*")) if path.suffix in (".cpp", ".hpp")
+    return [path for path in sorted(folder_of(root, layer).rglob("*")) if path.suffix in (".cpp", ".hpp")
             and not NOT_A_SOURCE.search(path.stem)]
 
 
@@ -119,7 +123,7 @@ def places(root, layer, suffixes=(".cpp", ".hpp"), part=""):
     """\param part  a folder of the layer: only there"""
     found = []
     for path in sources(root, layer):
-        if path.suffix not in suffixes or root / "src" / layer / part not in path.parents:
+        if path.suffix not in suffixes or folder_of(root, layer) / part not in path.parents:
             continue
         code = path.read_text(encoding="utf-8")
         found += mutations.Source(path.relative_to(root).as_posix(), code).find()
@@ -157,7 +161,7 @@ class Mutants:
         self.root, self.layer, self.scratch, self.jobs = root, layer, scratch, jobs
         self.drawn = dict(enumerate(drawn))
         self.dropped = set()
-        self.lists = (root / "src" / layer / "CMakeLists.txt").read_text(encoding="utf-8")
+        self.lists = (folder_of(root, layer) / "CMakeLists.txt").read_text(encoding="utf-8")
         named = re.search(r"ringlet_layer\((\w+)", self.lists)
         self.name = named.group(1) if named else layer.split("/")[-1]
         self.programs = [f"{self.name}_test", *also]
@@ -178,15 +182,14 @@ class Mutants:
 
     def prepare(self):
         copy_tree(self.root, self.scratch)
-        own = self.scratch / "src" / self.layer
-        write(self.scratch / "src" / "ringlet_mutant.hpp", SWITCH)
+        own = folder_of(self.scratch, self.layer)
+        write(own.parent / "ringlet_mutant.hpp", SWITCH)
         write(own / "ringlet_mutant.cpp", SWITCH_SOURCE)
         write(own / "ringlet_mutant_test.cpp", LISTENER_SOURCE)
         # Flags and units of all else stay, so that a compiler cache has what sees no fault.
         write(own / "CMakeLists.txt",
-              f"{self.lists}\nforeach(own ringlet_{self.name} ringlet_{self.name}_beside)\n"
-              "if(TARGET ${own})\ntarget_compile_options(${own} PRIVATE -w -O1)\n"
-              "set_target_properties(${own} PROPERTIES UNITY_BUILD OFF)\nendif()\nendforeach()\n")
+              f"{self.lists}\ntarget_compile_options(ringlet_{self.name} PRIVATE -w -O1)\n"
+              f"set_target_properties(ringlet_{self.name} PROPERTIES UNITY_BUILD OFF)\n")
         self.plant()
         self.run(["cmake", "--preset", "release", "--log-level=WARNING", "-DRINGLET_TESTS=ON",
                   "-DRINGLET_BENCHMARKS=OFF", "-S", str(self.scratch)])
@@ -406,10 +409,10 @@ def main(arguments):
     parser.add_argument("--scratch", help="the copy of the tree (build-mutate/LAYER)")
     parser.add_argument("--list", action="store_true", help="print the drawn faults and stop")
     options = parser.parse_args(arguments)
-    if not (ROOT / "src" / options.layer / "CMakeLists.txt").is_file():
-        parser.error(f"{options.layer} is no layer: src/{options.layer}/CMakeLists.txt is missing")
-    if options.layer == "frontends/torch":
-        parser.error("frontends/torch has no test program of its own; test/torch tests it")
+    if not (folder_of(ROOT, options.layer) / "CMakeLists.txt").is_file():
+        parser.error(f"{options.layer} is no layer: src/core has no such folder, nor has src")
+    if options.layer == "pytorch":
+        parser.error("pytorch has no test program of its own; test/torch tests it")
     if options.list:
         for place in draw(places(ROOT, options.layer, part=options.part), options.mutations,
                           options.seed):

@@ -15,45 +15,61 @@ import sys
 # The architecture. A row per layer: its folders, lowest first ("." is the layer's own folder), and
 # what it may include. A file may include its own folder, the folders before it in its row, and each
 # layer or folder of another layer that the row names. Rows name only rows above them. So no circle
-# is possible between folders at any depth. libringlet.so.0 has no use for the folders behind "|": only
-# folders behind a "|" and tests may include them (docs/decisions/0147).
-LAYERS = {
+# is possible between folders at any depth.
+#
+# The layers of CORE are folders of src/core and become libringlet.so.0. The others are packages
+# around the core: folders of src. The rows of packages follow those of the core, so that nothing in
+# the core includes a package.
+CORE = {
     "base": ("value wire log settings", ""),
-    "os": (". fs process net driver | programs", "base"),
-    "sim": ("| .", "base"),
+    "os": (". fs process net driver", "base"),
     # Values about running ranks: compared, drawn, and sent over a socket.
-    "watch": (". ras | trace client", "base"),
-    # Values about hosts before a job, and the verdict on them.
-    "doctor": ("| .", "base"),
+    "watch": (". ras", "base"),
     "rendezvous": (".", "base"),
     "bootstrap": (". member", "base"),
-    "topology": ("view finding xml graph paths | edit check lint", "base"),
-    # Networks, machines and reference numbers for the tool and the tests.
-    "testbed": ("| .", "base os topology"),
-    "discovery": (". | capture", "base os topology"),
+    "topology": ("view finding xml graph paths", "base"),
+    "discovery": (".", "base os topology"),
     "plan": ("channels routes packing search policy tuning gpus", "base topology"),
     "transport": ("link arena shm tcp ofi inproc wireup", "base os"),
-    "collective": ("reduce call exec algorithm select shm | interpreter", "base plan transport"),
+    "collective": ("reduce call exec algorithm select shm", "base plan transport"),
     "comm": ("peers plugin service process control machine backend run establish",
              "base os watch rendezvous bootstrap discovery topology plan transport collective"),
     # Host streams order functions; they do not depend on communicators.
     "stream": (".", "base os"),
-    "frontends/c_api": ("handle .", "base os/fs os/process stream collective/call comm"),
-    "frontends/stream": (".", "os/process stream"),
-    "frontends/cxx": (".", "collective/call comm"),
-    "frontends/torch": ("| execution store tensors group calls life launch operations .", "base collective/call comm"),
-    "frontends/python": ("| .", "comm"),
+    "stream_api": (".", "os/process stream"),
+    "c_api": ("handle .", "base os/fs os/process stream collective/call comm"),
+    "cxx": (".", "collective/call comm"),
+}
+LAYERS = {
+    **CORE,
+    # Child processes.
+    "programs": (".", "base os"),
+    # A network in virtual time, and schedules that run without one.
+    "sim": (". interpreter", "base collective"),
+    # Topologies that somebody edits, checks and compares.
+    "topo": ("edit check lint", "base topology"),
+    "capture": (".", "base os discovery topology"),
+    # What is made of the values of running ranks outside of these.
+    "watcher": ("trace client", "base watch"),
+    # Values about hosts before a job, and the verdict on them.
+    "doctor": (".", "base"),
+    # Networks, machines and reference numbers for the tool and the tests.
+    "testbed": (".", "base os topology"),
+    "python": (".", "comm"),
+    "pytorch": ("execution store tensors group calls life launch operations .", "base collective/call comm"),
     # The libraries that replace NVIDIA's use the library through ringlet/stream.h alone. They read
     # the file of the machine that they show.
-    "frontends/cuda": ("| host runtime driver management", "base os topology"),
+    "emulate": ("host runtime driver management", "base os topology topo"),
     # The tool shows each stage by itself, so it includes each stage. No layer includes the tool.
-    "frontends/cli": ("| text operation traffic input topo draw check doctor help plan explain run "
-                      "results peers bench emulate sim watch .",
-                      "base os sim watch doctor rendezvous bootstrap topology testbed discovery plan "
-                      "transport collective comm"),
+    "tool": ("text operation traffic input topo draw check doctor help plan explain run results peers "
+             "bench emulate sim watch .",
+             "base os programs sim watch watcher doctor rendezvous bootstrap topology topo capture testbed "
+             "discovery plan transport collective comm"),
 }
 # Layers with a namespace of their own, by which a file can use a layer whose header it does not include.
-NAMESPACES = [layer for layer in LAYERS if "/" not in layer and layer != "base"]
+NAMESPACES = [layer for layer in LAYERS
+              if layer in CORE and layer not in ("base", "stream_api", "c_api", "cxx")
+              or layer in ("sim", "doctor", "testbed")]
 THROUGH = re.compile(rf"(?<![\w:])({'|'.join(NAMESPACES)})::")
 
 # Layers whose results depend on their arguments alone. tools/purity.py checks their archives too.
@@ -62,26 +78,26 @@ PURE = {"base", "sim", "watch", "doctor", "rendezvous", "bootstrap", "topology",
 # Sources without a test file beside them, each with the reason. The list may only shrink: an entry
 # that has become untrue is a finding.
 UNTESTED = {
-    "frontends/cli/main.cpp": "only calls what is tested; test/integration runs it",
-    "frontends/c_api/collectives.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
-    "frontends/c_api/handle/handles.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
-    "frontends/cuda/driver/device.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/driver/entry.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/driver/memory.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/driver/stream.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/management/nvml.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/management/nvml_machine.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/management/nvml_sensors.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/runtime/copy.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/runtime/device.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/runtime/error.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/runtime/event.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/runtime/graph.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/runtime/kernel.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/runtime/memory.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/cuda/runtime/stream.cpp": "C functions; test/emulate calls them as programs do",
-    "frontends/python/module.cpp": "needs Python's headers; test/torch tests it from Python",
-    "frontends/torch/module.cpp": "needs PyTorch; test/torch tests it from Python",
+    "tool/main.cpp": "only calls what is tested; test/integration runs it",
+    "c_api/collectives.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
+    "c_api/handle/handles.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
+    "emulate/driver/device.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/driver/entry.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/driver/memory.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/driver/stream.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/management/nvml.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/management/nvml_machine.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/management/nvml_sensors.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/runtime/copy.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/runtime/device.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/runtime/error.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/runtime/event.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/runtime/graph.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/runtime/kernel.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/runtime/memory.cpp": "C functions; test/emulate calls them as programs do",
+    "emulate/runtime/stream.cpp": "C functions; test/emulate calls them as programs do",
+    "python/module.cpp": "needs Python's headers; test/torch tests it from Python",
+    "pytorch/module.cpp": "needs PyTorch; test/torch tests it from Python",
 }
 
 LINES_MAX = 70
@@ -109,12 +125,12 @@ BANNED = [
      "wait for the event, with a deadline", {"os"}),
     (r"\bgoto\b", "let destructors clean up", set()),
     (r"\bstd::c(?:err|out|log)\b|(?<!\w)(?:std::)?f?printf\s*\(|(?<!\w)(?:std::)?f?puts\s*\(",
-     "log it or return it; only the tool prints", {"os", "frontends/cli", "base/value/status.cpp"}),
+     "log it or return it; only the tool prints", {"os", "tool", "base/value/status.cpp"}),
     (r"(?<!\w)(?:std::)?s(?:n)?printf\s*\(|(?<!\w)(?:std::)?str(?:cpy|cat)\s*\(", "use fmt::format",
      set()),
     (r"(?<![\w:.>])assert\s*\(", "use RINGLET_ASSERT: assert is gone in release builds", set()),
     (r"\bthrow\b", "return an Error",
-     {"frontends/torch", "comm/control/recorder.cpp", "os/process/per_thread.hpp"}),
+     {"pytorch", "comm/control/recorder.cpp", "os/process/per_thread.hpp"}),
     (r"\bstd::sto(?:i|l|ll|ul|ull|f|d)\b|(?<!\w)(?:ato[ifl]|strto(?:u?ll?|d))\s*\(",
      "use base/value/text.hpp or std::from_chars: they say what is wrong with the text", set()),
     (r"\bstd::(?:format|expected|source_location)\b|\bstd::views\b",
@@ -211,11 +227,8 @@ class File:
             self.say(number, f"the folder {below[-1]} of {layer} may not include {folder}; see LAYERS in "
                      "tools/tidy.py")
         elif target != layer and target not in allowed and f"{target}/{folder}" not in allowed:
-            self.say(number, f"{layer} may not include {target}; see LAYERS in tools/tidy.py")
-        elif (target != layer and is_beside(target, folder) and not is_beside(layer, below[-1])
-              and not self.path.stem.endswith("_for_test")):
-            self.say(number, f"{layer} is in libringlet.so.0 and may not include {name}, which is "
-                     "beside it; see LAYERS in tools/tidy.py")
+            if not (target not in CORE and self.path.stem.endswith("_for_test")):
+                self.say(number, f"{layer} may not include {target}; see LAYERS in tools/tidy.py")
 
     def check_banned(self, layer, name):
         for pattern, instead, excused in BANNED:
@@ -238,23 +251,22 @@ class File:
 
 
 def place_of(name):
-    """The layer of a path relative to the source root, or None, and the folder in that layer."""
-    parts = name.split("/")
-    for length in (2, 1):
-        layer = "/".join(parts[:length])
-        if len(parts) > length and layer in LAYERS:
-            return layer, "/".join(parts[length:-1]) or "."
-    return None, None
+    """The layer that an include names, or None, and the folder in that layer."""
+    layer, *folders = name.split("/")[:-1] or [None]
+    return (layer, "/".join(folders) or ".") if layer in LAYERS else (None, None)
+
+
+def include_of(path, root):
+    """The name by which sources include a file below the source root."""
+    name = path.relative_to(root).as_posix()
+    in_core = name.startswith("core/")
+    name = name.removeprefix("core/")
+    return name if in_core == (name.split("/")[0] in CORE) else f"misplaced/{name}"
 
 
 def folders_of(layer):
     """The folders of a layer, lowest first."""
-    return LAYERS[layer][0].replace("|", "").split()
-
-
-def is_beside(layer, folder):
-    """Whether libringlet.so.0 goes without a folder of a layer."""
-    return folder in LAYERS[layer][0].partition("|")[2].split()
+    return LAYERS[layer][0].split()
 
 
 def functions(code):
@@ -280,7 +292,7 @@ def functions(code):
 
 def check_tests(root, files, untested):
     """Every source has its test, or is listed; what is listed is true."""
-    sources = {f.path.relative_to(root).as_posix(): f for f in files
+    sources = {include_of(f.path, root): f for f in files
                if f.path.suffix == ".cpp" and not is_test(f.path)}
     for name, file in sources.items():
         has_test = file.path.with_name(file.path.stem + "_test.cpp").exists()
@@ -295,11 +307,11 @@ def check_dead(root, files, neighbours):
     included = set()
     for file in files + neighbours:
         for _, _, name in file.includes:
-            path = (root / name).resolve()
-            if path.with_suffix("") != file.path.resolve().with_suffix(""):
-                included.add(path)
+            own = root in file.path.parents and include_of(file.path.with_suffix(""), root)
+            if name.rpartition(".")[0] != own:
+                included.add(name)
     for file in files:
-        if file.path.suffix in {".hpp", ".h"} and file.path.resolve() not in included:
+        if file.path.suffix in {".hpp", ".h"} and include_of(file.path, root) not in included:
             file.say(1, "nobody includes this header")
 
 
@@ -325,7 +337,7 @@ def check_edges(root, files):
     used = collections.defaultdict(set)
     folders = collections.defaultdict(set)
     for file in files:
-        layer, folder = place_of(file.path.relative_to(root).as_posix())
+        layer, folder = place_of(include_of(file.path, root))
         folders[layer].add(folder)
         for _, mark, name in file.includes:
             target, part = place_of(name)
@@ -338,20 +350,6 @@ def check_edges(root, files):
     return [f"tools/tidy.py:1: LAYERS: {finding}" for finding in findings]
 
 
-def check_lists(root):
-    """CMake keeps out of libringlet.so.0 what LAYERS keeps out."""
-    for path in sorted(root.rglob("CMakeLists.txt")):
-        call = re.search(r"^ringlet_layer\(([^)]*)\)", path.read_text(encoding="utf-8"), re.M)
-        if call:
-            layer, _ = place_of((path.relative_to(root).parent / "x").as_posix())
-            inside, _, beside = LAYERS[layer][0].partition("|")
-            expected = beside.strip() if inside.strip() else "."
-            found = re.search(r"\bBESIDE((?:\s+[a-z_.]+)*)", call[1])
-            found = " ".join(found[1].split()) if found else ""
-            if found != expected:
-                yield f"{path}:1: BESIDE is '{found}', and by LAYERS in tools/tidy.py '{expected}'"
-
-
 def check(root, untested=None):
     """All findings for the source root, as printable lines in order."""
     root = pathlib.Path(root)
@@ -361,10 +359,10 @@ def check(root, untested=None):
     for file in files + neighbours:
         file.check_form()
     for file in files:
-        name = file.path.relative_to(root).as_posix()
+        name = include_of(file.path, root)
         layer, folder = place_of(name)
         if layer is None:
-            file.say(1, "not in a layer; see LAYERS in tools/tidy.py")
+            file.say(1, "not in the folder of a layer; see LAYERS in tools/tidy.py")
         elif not is_test(file.path):
             file.check_layer(layer, folder)
             file.check_banned(layer, name)
@@ -373,7 +371,7 @@ def check(root, untested=None):
     check_dead(root, files, neighbours)
     check_folders(files)
     return [f"{file.path}:{number}: {why}" for file in files + neighbours
-            for number, why in sorted(file.errors)] + check_edges(root, files) + [*check_lists(root)]
+            for number, why in sorted(file.errors)] + check_edges(root, files)
 
 
 def read(root):

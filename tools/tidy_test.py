@@ -21,11 +21,16 @@ CLEAN = {
 BODY = "  f();\n"
 
 
+def placed(name):
+    """The path below src of what sources include as `name`."""
+    return f"core/{name}" if name.split("/")[0] in tidy.CORE else name
+
+
 class TidyTest(unittest.TestCase):
     def findings(self, planted, untested=None, neighbours=None):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder, "src")
-            files = {f"src/{name}": text for name, text in {**CLEAN, **planted}.items()}
+            files = {f"src/{placed(name)}": text for name, text in {**CLEAN, **planted}.items()}
             for name, text in {**files, **(neighbours or {})}.items():
                 path = pathlib.Path(folder, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,17 +49,17 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(self.findings({}), [])
 
     def test_upward_include(self):
-        self.expect_only("src/base/value/bytes.cpp:2: base may not include os",
+        self.expect_only("src/core/base/value/bytes.cpp:2: base may not include os",
                          {"base/value/bytes.cpp": '#include "base/value/bytes.hpp"\n#include "os/fs/fd.hpp"\n'})
 
     def test_tests_may_include_anything(self):
         self.assertEqual(self.findings({"base/value/bytes_test.cpp": '#include "os/fs/fd.hpp"\n'}), [])
 
     def test_front_ends(self):
-        c_api = {"frontends/c_api/c_api_test.cpp": "",
-                 "frontends/c_api/c_api.cpp": '#include "os/net/poll.hpp"\n'}
-        self.expect_only("frontends/c_api may not include os", c_api)
-        cli = {"frontends/cli/run/run_test.cpp": "", "frontends/cli/run/run.cpp": '#include "os/fs/fd.hpp"\n'}
+        c_api = {"c_api/c_api_test.cpp": "",
+                 "c_api/c_api.cpp": '#include "os/net/poll.hpp"\n'}
+        self.expect_only("c_api may not include os", c_api)
+        cli = {"tool/run/run_test.cpp": "", "tool/run/run.cpp": '#include "os/fs/fd.hpp"\n'}
         self.assertEqual(self.findings(cli), [])
 
     def test_folders_of_a_layer(self):
@@ -66,29 +71,22 @@ class TidyTest(unittest.TestCase):
 
     def test_one_folder_of_a_layer(self):
         def c_api(name):
-            return {"frontends/c_api/c_api_test.cpp": "",
-                    "frontends/c_api/c_api.cpp": f'#include "collective/{name}.hpp"\n'}
+            return {"c_api/c_api_test.cpp": "",
+                    "c_api/c_api.cpp": f'#include "collective/{name}.hpp"\n'}
         self.assertEqual(self.findings(c_api("call/call")), [])
-        self.expect_only("frontends/c_api may not include collective", c_api("shm/slicing"))
+        self.expect_only("c_api may not include collective", c_api("shm/slicing"))
 
-    def test_folders_beside_the_library(self):
+    def test_packages_around_the_core(self):
         def includer(name):
-            return {name: '#include "topology/edit/fuse.hpp"\n', name.replace(".", "_test."): ""}
-        self.expect_only("plan is in libringlet.so.0 and may not include topology/edit/fuse.hpp",
-                         includer("plan/search/search.cpp"))
-        self.expect_only("the folder paths of topology may not include edit",
-                         includer("topology/paths/paths.cpp"))
-        self.assertEqual(self.findings({"plan/search/search_test.cpp": '#include "topology/edit/fuse.hpp"\n'}), [])
-        self.assertEqual(self.findings(includer("frontends/cli/topo/topo.cpp")), [])
-
-    def test_lists_beside_the_library(self):
-        def lists(layer, words):
-            return {f"{layer}/CMakeLists.txt": f"ringlet_layer({layer}\n  DEPENDS base {words})\n"}
-        self.expect_only("topology/CMakeLists.txt:1: BESIDE is 'edit check', and by LAYERS in "
-                         "tools/tidy.py 'edit check lint'", lists("topology", "BESIDE edit check QUICK"))
-        self.expect_only("BESIDE is '', and by LAYERS in tools/tidy.py '.'", lists("doctor", "LINK fmt::fmt"))
-        self.assertEqual(self.findings(lists("doctor", "BESIDE . QUICK")), [])
-        self.assertEqual(self.findings(lists("base", "QUICK")), [])
+            return {name: '#include "topo/edit/fuse.hpp"\n', name.replace(".", "_test."): ""}
+        self.expect_only("plan may not include topo", includer("plan/search/search.cpp"))
+        self.assertEqual(self.findings({"plan/search/search_test.cpp": '#include "topo/edit/fuse.hpp"\n'}), [])
+        self.assertEqual(self.findings(includer("tool/topo/topo.cpp")), [])
+        helper = {"plan/search/plans_for_test.hpp": '#pragma once\n#include "topo/edit/fuse.hpp"\n',
+                  "plan/search/search_test.cpp": '#include "plan/search/plans_for_test.hpp"\n'}
+        self.assertEqual(self.findings(helper), [])
+        self.expect_only("core/topo/edit/fuse_test.cpp:1: not in the folder of a layer",
+                         {"core/topo/edit/fuse_test.cpp": ""})
 
     def test_layer_through_a_foreign_header(self):
         self.expect_in_code("os may not use transport::", "int f(transport::Link& link);", "os/fs/fd.cpp")
@@ -106,7 +104,7 @@ class TidyTest(unittest.TestCase):
         files = {}
         for layer, (folders, allowed) in tidy.LAYERS.items():
             targets = [target for target in allowed.split() if (layer, target) != ("comm", "plan")]
-            for folder in folders.replace("|", "").split():
+            for folder in folders.split():
                 name = pathlib.PurePosixPath(layer, folder, "unit_test.cpp").as_posix()
                 files[name] = "".join(f'#include "{target}/unit.hpp"\n' for target in targets)
         self.expect_only("LAYERS: comm names plan, and no file includes it", files)
@@ -117,7 +115,7 @@ class TidyTest(unittest.TestCase):
         self.expect_in_code('"fd.hpp" is in no layer', '#include "fd.hpp"', "os/fs/fd.cpp")
 
     def test_outside_any_layer(self):
-        self.expect_only("not in a layer", {"misc/x_test.cpp": ""})
+        self.expect_only("not in the folder of a layer", {"misc/x_test.cpp": ""})
 
     def test_pure_layers(self):
         for header in ("thread", "sys/socket.h", "fcntl.h", "netinet/tcp.h", "fstream"):
@@ -148,7 +146,7 @@ class TidyTest(unittest.TestCase):
     def test_threads_are_started_in_one_place(self):
         for code in ("std::thread t([] {});", "auto t = std::jthread(F);", "std::thread{F}.join();",
                      "pthread_create(&t, nullptr, F, nullptr);", "auto f = std::async(F);"):
-            for name in ("comm/run/blocking_task.hpp", "frontends/cli/run/launcher.hpp"):
+            for name in ("comm/run/blocking_task.hpp", "tool/run/launcher.hpp"):
                 self.assertIn("threads are started by os::StartThread",
                               str(self.findings({name: code + "\n"})), name)
             for name in ("os/process/thread.hpp", "comm/run/blocking_task_test.cpp", "comm/establish/ranks_for_test.hpp"):
@@ -209,12 +207,12 @@ class TidyTest(unittest.TestCase):
     def test_command_line(self):
         script = pathlib.Path(__file__).with_name("tidy.py")
         with tempfile.TemporaryDirectory() as folder:
-            pathlib.Path(folder, "base").mkdir()
-            pathlib.Path(folder, "base", "x_test.cpp").write_text("// TODO\n", encoding="utf-8")
+            pathlib.Path(folder, "core", "base").mkdir(parents=True)
+            pathlib.Path(folder, "core", "base", "x_test.cpp").write_text("// TODO\n", encoding="utf-8")
             bad = subprocess.run([sys.executable, script, folder], capture_output=True, text=True)
             self.assertEqual(bad.returncode, 1)
             self.assertIn("base/x_test.cpp:1: TODO", bad.stdout)
-            pathlib.Path(folder, "base", "x_test.cpp").write_text("", encoding="utf-8")
+            pathlib.Path(folder, "core", "base", "x_test.cpp").write_text("", encoding="utf-8")
             good = subprocess.run([sys.executable, script, folder], capture_output=True, text=True)
             self.assertEqual((good.returncode, good.stdout), (0, ""))
         misused = subprocess.run([sys.executable, script], capture_output=True)

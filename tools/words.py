@@ -250,7 +250,7 @@ def types_in_several_folders(root):
         code = NOT_CODE.sub(lambda m: "\n" * m.group().count("\n") or " ",
                             path.read_text(encoding="utf-8"))
         for match in TYPE.finditer(code):
-            folders[match[1]].add(path.parent.relative_to(root / "src").as_posix())
+            folders[match[1]].add(path.parent.relative_to(root / "src").as_posix().removeprefix("core/"))
     return {name: sorted(where) for name, where in sorted(folders.items()) if len(where) > 1}
 
 

@@ -1,4 +1,4 @@
-/* How the programs of this folder measure an operation: as src/frontends/cli/measure.cpp does, with
+/* How the programs of this folder measure an operation: as src/tool/measure.cpp does, with
  * its numbers, so that a comparison is one.
  *
  * An iteration is one operation, or as many as take some microseconds; it takes as long as on its

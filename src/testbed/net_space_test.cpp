@@ -14,7 +14,7 @@
 #include "os/clock.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
 #include "os/process/env.hpp"
-#include "os/programs/child.hpp"
+#include "programs/child.hpp"
 
 namespace ringlet::testbed {
 namespace {

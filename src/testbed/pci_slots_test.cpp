@@ -5,7 +5,7 @@
 #include <map>
 
 #include "testbed/machines_for_test.hpp"
-#include "topology/edit/synthetic.hpp"
+#include "topo/edit/synthetic.hpp"
 
 namespace ringlet::testbed {
 namespace {

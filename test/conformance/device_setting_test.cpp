@@ -8,8 +8,8 @@
 #include <regex>
 #include <sstream>
 
-#include "frontends/cli/tool.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
+#include "tool/tool.hpp"
 
 namespace ringlet {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "topology/edit/synthetic.hpp"
+#include "topo/edit/synthetic.hpp"
 #include "topology/graph/port_rules.hpp"
 #include "topology/paths/paths.hpp"
 #include "topology/paths/trim.hpp"

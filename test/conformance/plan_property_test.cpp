@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "plan/policy/host_search.hpp"
-#include "topology/edit/synthetic.hpp"
+#include "topo/edit/synthetic.hpp"
 #include "topology/paths/paths.hpp"
 #include "topology/paths/trim.hpp"
 

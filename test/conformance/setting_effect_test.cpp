@@ -23,7 +23,7 @@
 #include "os/net/listener.hpp"
 #include "os/net/local_ask.hpp"
 #include "rendezvous/invitation.hpp"
-#include "topology/edit/synthetic.hpp"
+#include "topo/edit/synthetic.hpp"
 #include "topology/xml/xml_writer.hpp"
 #include "watch/server.hpp"
 

@@ -11,7 +11,7 @@
 #include "discovery/scan.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
 #include "testbed/sys_tree.hpp"
-#include "topology/edit/compare.hpp"
+#include "topo/edit/compare.hpp"
 #include "topology/xml/xml_reader.hpp"
 
 namespace ringlet::testbed {

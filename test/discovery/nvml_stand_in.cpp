@@ -1,5 +1,5 @@
 // Stands in for NVIDIA's management library, libnvidia-ml.so.1: plays the machine that a text file
-// describes, in the form of src/discovery/gpus.hpp.
+// describes, in the form of src/core/discovery/gpus.hpp.
 //
 //   NVML_STAND_IN       the file
 //   NVML_STAND_IN_FAIL  "nvmlDeviceGetName=999": calls of that function end with that code

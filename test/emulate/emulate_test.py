@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-NAMES = SOURCE / "src/frontends/cuda/names"
+NAMES = SOURCE / "src/emulate/names"
 BUILD = None  # set by main
 TIMEOUT_S = 120
 CUDART = (13, 12)

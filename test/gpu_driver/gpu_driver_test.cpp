@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "frontends/c_api/comms_for_test.hpp"
-#include "frontends/c_api/streams_for_test.hpp"
+#include "c_api/comms_for_test.hpp"
+#include "c_api/streams_for_test.hpp"
 
 namespace ringlet::c_api {
 namespace {

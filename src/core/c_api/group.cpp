@@ -1,0 +1,352 @@
+#include "c_api/group.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "c_api/stream_call.hpp"
+#include "comm/establish/form_together.hpp"
+#include "comm/service/fork_guard.hpp"
+#include "os/fs/gpu_driver.hpp"
+#include "os/process/per_thread.hpp"
+#include "stream/current_device.hpp"
+
+namespace ringlet::c_api {
+namespace {
+
+struct Group {
+  int depth = 0;
+  std::optional<Error> spoiled;
+  std::vector<InitJob> inits;
+  /// One that does not block: its handle is out.
+  struct Begun {
+    std::shared_ptr<Forming> forming;
+    ncclComm_t handle;  // null: the rank gets none
+    ncclComm_t* out;
+  };
+  std::vector<Begun> begun;
+  std::vector<comm::GroupedCall> calls;  // on null streams
+  /// An event of one of them.
+  struct Beginning {
+    std::size_t place;
+    ringletEvent_t event;
+  };
+  std::vector<Beginning> begins;
+  std::vector<ncclComm_t> unblocked;  // of the calls, those on communicators that do not block
+  /// A call on a stream.
+  struct Streamed {
+    std::size_t place;  // the calls that came before it
+    StreamCall call;
+    bool blocking;
+  };
+  std::vector<Streamed> streamed;
+  comm::ForkGuard fork_guard;
+};
+os::PerThread<Group> groups;
+
+/// The group that collects the calls of this thread; null: they run at once. A child of fork() does
+/// not continue the group of its parent, whose communicators it must leave alone.
+Group* CollectingGroup() {
+  Group* const group = groups.Find();
+  if (!group || group->depth == 0) [[likely]]
+    return nullptr;
+  if (group->fork_guard.IsHere()) [[likely]]
+    return group;
+  new Group(std::exchange(*group, Group{}));
+  return nullptr;
+}
+
+/// Data between hosts are not encrypted: who has asked for that gets no such communicator.
+Status CheckEncryption(comm::Communicator& communicator) {
+  const std::size_t hosts = communicator.peer_table().hosts.size();
+  if (hosts < 2 || !IsEncryptionWanted()) return Ok();
+  Error error{Code::kUnsupported,
+              fmt::format("ncclSetEncryption asked for encryption, and this communicator has ranks "
+                          "on {} hosts: what ranks say to each other would be encrypted, data that "
+                          "collectives send between hosts would not",
+                          hosts)};
+  communicator.Abort(error.message);
+  return error;
+}
+
+/// The caller's form of `form`: checked, and named as `options` say.
+Form Finished(Form form, const CommOptions& options) {
+  return [form = std::move(form), name = options.name](
+             const std::stop_token& abort) -> Result<std::unique_ptr<comm::Communicator>> {
+    RINGLET_TRY_ASSIGN(auto communicator, form(abort));
+    if (!communicator) return communicator;
+    RINGLET_TRY(CheckEncryption(*communicator));
+    communicator->Announce(name ? name->c_str() : nullptr);
+    if (name)
+      communicator->origin().process->logger().Log(
+          LogLevel::kInfo, Subsystem::kInit, communicator->identity().device,
+          fmt::format("commId {:016x} is called {}", communicator->identity().magic, *name));
+    return communicator;
+  };
+}
+
+Status RunInit(const InitJob& job, const std::stop_token& abort) {
+  RINGLET_TRY_ASSIGN(std::shared_ptr<comm::Communicator> communicator, job.form(abort));
+  *job.out = communicator ? Export(std::move(communicator), job.options) : nullptr;
+  return Ok();
+}
+
+Status RunInits(const std::vector<InitJob>& jobs) {
+  return comm::FormTogether(jobs.size(), [&](std::size_t i, const std::stop_token& abort) {
+    return RunInit(jobs[i], abort);
+  });
+}
+
+void BeginForming(Forming& forming) {
+  if (forming.outcome()) return;  // aborted since
+  forming.Start([](const Error& error) { Report("a non-blocking communicator", error); });
+}
+
+// A group that does not run leaves no handles of what will never be formed.
+void Withdraw(const Group& spoiled) {
+  for (const Group::Begun& begun : spoiled.begun) {
+    begun.forming->Stop();
+    if (begun.handle) static_cast<void>(TakeAborted(begun.handle, ""));
+    *begun.out = nullptr;
+  }
+}
+
+// All of them on communicators that do not block.
+Result<bool> BeginCalls(std::vector<ncclComm_t> handles, std::vector<comm::GroupedCall> calls) {
+  for (const comm::GroupedCall& call : calls) RINGLET_TRY(call.communicator->Validate(call.work));
+  std::vector<std::shared_ptr<Issued>> before;  // their operations on streams
+  for (const ncclComm_t handle : handles)
+    if (auto issued = FindIssued(handle)) before.push_back(std::move(issued));
+  RINGLET_TRY(Begin(
+      handles, std::make_shared<Running>([calls = std::move(calls), before = std::move(before)] {
+        for (const auto& issued : before) issued->Await();
+        return comm::RunGroup(calls);
+      })));
+  return true;
+}
+
+/// The call on its stream, found sound.
+Result<StreamCall> StreamCallOf(CallJob job) {
+  RINGLET_TRY(job.held.communicator->Validate(job.work));
+  StreamCall call{.call = {std::move(job.held.communicator), std::move(job.work)},
+                  .stream = reinterpret_cast<ringletStream_t>(job.stream),
+                  .begins = reinterpret_cast<ringletEvent_t>(job.begins)};
+  RINGLET_TRY_ASSIGN(call.issued, IssuedOf(job.handle));
+  return call;
+}
+
+Result<bool> SubmitToStream(CallJob job) {
+  const bool blocking = job.held.options.blocking;
+  RINGLET_TRY_ASSIGN(StreamCall call, StreamCallOf(std::move(job)));
+  Group* const group = CollectingGroup();
+  if (!group) {
+    std::vector<StreamCall> calls;
+    calls.push_back(std::move(call));
+    RINGLET_TRY(IssueCalls(std::move(calls)));
+    return !blocking;
+  }
+  RINGLET_TRY(CheckStream(call.stream));
+  group->streamed.push_back({group->calls.size(), std::move(call), blocking});
+  return false;
+}
+
+/// The event of a call on a null stream; null: it has none.
+ringletEvent_t TakeBeginning(Group& collected, std::size_t place) {
+  const auto found = std::ranges::find(collected.begins, place, &Group::Beginning::place);
+  if (found == collected.begins.end()) return nullptr;
+  const ringletEvent_t event = found->event;
+  collected.begins.erase(found);
+  return event;
+}
+
+/// Those on null streams of communicators that have calls on others: in one item with these.
+/// The rest stays in `calls`.
+std::vector<StreamCall> TakeStreamCalls(Group& collected) {
+  std::vector<StreamCall> calls;
+  std::vector<comm::GroupedCall> rest;
+  auto next = collected.streamed.begin();
+  for (std::size_t i = 0; i <= collected.calls.size(); ++i) {
+    for (; next != collected.streamed.end() && next->place == i; ++next)
+      calls.push_back(next->call);
+    if (i == collected.calls.size()) break;
+    comm::GroupedCall& call = collected.calls[i];
+    const auto shared = std::find_if(collected.streamed.begin(), collected.streamed.end(),
+                                     [&](const Group::Streamed& one) {
+                                       return one.call.call.communicator == call.communicator;
+                                     });
+    if (shared == collected.streamed.end()) {
+      rest.push_back(std::move(call));
+    } else {
+      calls.push_back({.call = std::move(call),
+                       .issued = shared->call.issued,
+                       .on_stream = false,
+                       .begins = TakeBeginning(collected, i)});
+    }
+  }
+  collected.calls = std::move(rest);
+  return calls;
+}
+
+Status CheckAlike(const Group& collected) {
+  if (collected.unblocked.empty() || collected.unblocked.size() == collected.calls.size())
+    return Ok();
+  return Error{Code::kInvalidArgument,
+               "a group has calls on communicators that block and on others that do not"};
+}
+
+/// The calls on null streams. \pre  CheckAlike
+Result<bool> RunNullCalls(Group collected) {
+  for (const Group::Beginning& one : collected.begins) RINGLET_TRY(RecordBegin(one.event));
+  if (!collected.unblocked.empty())
+    return BeginCalls(std::move(collected.unblocked), std::move(collected.calls));
+  RINGLET_TRY(comm::RunGroup(collected.calls));
+  return false;
+}
+
+Result<bool> RunStreamCalls(Group collected) {
+  const bool unblocked = std::any_of(collected.streamed.begin(), collected.streamed.end(),
+                                     [](const Group::Streamed& one) { return !one.blocking; });
+  if (unblocked && !collected.calls.empty())
+    return Error{
+        Code::kUnsupported,
+        "a group has calls on null streams and on others, and a communicator that does not "
+        "block: give all of them streams"};
+  for (const Group::Streamed& one : collected.streamed)
+    if (one.call.issued->closed())
+      return Error{Code::kInvalidArgument,
+                   "a communicator was destroyed or aborted inside a group that has calls on it: "
+                   "none of them was issued; close the group first"};
+  for (const comm::GroupedCall& call : collected.calls)
+    RINGLET_TRY(call.communicator->Validate(call.work));
+  std::vector<StreamCall> calls = TakeStreamCalls(collected);
+  RINGLET_TRY(CheckAlike(collected));
+  bool goes_on = unblocked;
+  RINGLET_TRY(IssueCalls(std::move(calls), [&]() -> Status {
+    RINGLET_TRY_ASSIGN(const bool begun, RunNullCalls(std::move(collected)));
+    goes_on = goes_on || begun;
+    return Ok();
+  }));
+  return goes_on;
+}
+
+Result<bool> RunCalls(Group collected) {
+  if (!collected.streamed.empty()) return RunStreamCalls(std::move(collected));
+  RINGLET_TRY(CheckAlike(collected));
+  return RunNullCalls(std::move(collected));
+}
+
+}  // namespace
+
+Result<CommOptions> OptionsOf(const ncclConfig_t* config, const CommOptions& inherited) {
+  RINGLET_TRY_ASSIGN(CommOptions options, ReadConfig(config, inherited));
+  const std::vector<std::string> notes = WithoutEffect(config);
+  if (notes.empty()) return options;
+  RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
+  for (const std::string& note : notes) process->NoteOnce(note);
+  return options;
+}
+
+Result<bool> SubmitInit(InitJob job) {
+  os::LookForGpuDriver();
+  job.form = Finished(std::move(job.form), job.options);
+  if (FindIssued(job.parent)) {
+    // The parent's operations on streams come first: it has one at a time.
+    job.form = [form = std::move(job.form), parent = job.parent](
+                   const std::stop_token& abort) -> Result<std::unique_ptr<comm::Communicator>> {
+      RINGLET_TRY(AwaitIssued(parent));
+      return form(abort);
+    };
+  }
+  Group* const group = CollectingGroup();
+  if (!job.options.blocking) {
+    auto forming = std::make_shared<Forming>(std::move(job.form));
+    const ncclComm_t handle = *job.out =
+        job.gives_one ? ExportForming(forming, job.options) : nullptr;
+    Occupy(job.parent, forming);
+    if (!group) {
+      BeginForming(*forming);
+    } else {
+      group->begun.push_back({std::move(forming), handle, job.out});
+    }
+    return true;
+  }
+  if (!group) {
+    RINGLET_TRY(RunInits({std::move(job)}));
+    return false;
+  }
+  group->inits.push_back(std::move(job));
+  return false;
+}
+
+Result<bool> SubmitCall(CallJob job) {
+  const auto begins = reinterpret_cast<ringletEvent_t>(job.begins);
+  RINGLET_TRY(CheckBegin(begins));
+  if (stream::IsStream(job.stream)) return SubmitToStream(std::move(job));
+  if (job.held.has_issued && job.held.options.blocking) RINGLET_TRY(AwaitIssued(job.handle));
+  comm::GroupedCall call{std::move(job.held.communicator), std::move(job.work)};
+  if (Group* const group = CollectingGroup()) {
+    if (begins) group->begins.push_back({group->calls.size(), begins});
+    group->calls.push_back(std::move(call));
+    if (!job.held.options.blocking) group->unblocked.push_back(job.handle);
+    return false;
+  }
+  RINGLET_TRY(RecordBegin(begins));
+  if (!job.held.options.blocking) return BeginCalls({job.handle}, {std::move(call)});
+  RINGLET_TRY(call.communicator->Run(call.work));
+  return false;
+}
+
+Result<bool> SubmitCollective(ncclComm_t handle, const Held& held, const collective::Call& call,
+                              cudaStream_t stream, cudaEvent_t begins) {
+  const bool at_once = !CollectingGroup() && begins == nullptr && held.options.blocking;
+  if (!at_once || stream::IsStream(stream)) [[unlikely]]
+    return SubmitCall({handle, held, call, stream, begins});
+  if (held.has_issued) RINGLET_TRY(AwaitIssued(handle));
+  RINGLET_TRY(held.communicator->Run(call));
+  return false;
+}
+
+void StartGroup() {
+  Group* const open = CollectingGroup();
+  Group& group = open ? *open : groups.Get();
+  if (!open) group.fork_guard = {};
+  ++group.depth;
+}
+
+void SpoilGroup(const Error& error) {
+  Group* const group = groups.Find();  // CollectingGroup may need memory
+  const bool collects = group && group->depth > 0 && group->fork_guard.IsHere();
+  if (collects && !group->spoiled) group->spoiled = error;
+}
+
+Status DropGroup(const Error& why) {
+  Group* const group = CollectingGroup();
+  if (!group)
+    return Error{Code::kUnsupported, "ncclGroupSimulateEnd without ncclGroupStart on this thread"};
+  SpoilGroup(why);
+  if (--group->depth == 0) Withdraw(std::exchange(*group, Group{}));
+  return Ok();
+}
+
+Result<bool> EndGroup() {
+  Group* const group = CollectingGroup();
+  if (!group)
+    return Error{Code::kUnsupported, "ncclGroupEnd without ncclGroupStart on this thread"};
+  if (--group->depth > 0) return false;
+  Group collected = std::exchange(*group, Group{});
+  const bool forms = !collected.inits.empty() || !collected.begun.empty();
+  const bool runs = !collected.calls.empty() || !collected.streamed.empty();
+  if (collected.spoiled || (forms && runs)) Withdraw(collected);
+  if (collected.spoiled) return *collected.spoiled;
+  if (forms && runs)
+    return Error{Code::kUnsupported, "a group forms communicators or runs collectives, not both"};
+  if (!forms) return RunCalls(std::move(collected));
+  for (const Group::Begun& begun : collected.begun) BeginForming(*begun.forming);
+  if (!collected.inits.empty()) RINGLET_TRY(RunInits(collected.inits));
+  return !collected.begun.empty();
+}
+
+}  // namespace ringlet::c_api

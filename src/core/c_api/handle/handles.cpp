@@ -1,0 +1,569 @@
+#include "c_api/handle/handles.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "c_api/handle/guard.hpp"
+#include "c_api/handle/red_op.hpp"
+#include "comm/process/process_of_program.hpp"
+#include "comm/service/fork_guard.hpp"
+#include "os/process/per_thread.hpp"
+#include "stream/host_task.hpp"
+
+namespace ringlet::c_api {
+namespace {
+
+struct Entry {
+  std::shared_ptr<comm::Communicator> communicator = {};
+  std::shared_ptr<Forming> forming = {};  // of the communicator
+  std::shared_ptr<Forming> child = {};    // the last that was made of it
+  std::shared_ptr<Running> running = {};  // the last operation that did not block
+  std::shared_ptr<Issued> issued = {};    // to streams, with what runs of it; null: none yet
+  CommOptions options = {};
+  bool finalized = false;
+  bool rests = false;
+  bool freed = false;                      // its working memory, while it rests
+  std::optional<UniqueId> growth_id = {};  // not used yet
+};
+
+/// The entry of one handle, with a lock of its own: threads that use different communicators do not
+/// wait for each other.
+struct HandleSlot {
+  std::mutex mutex;
+  Entry entry = {};
+  bool gone = false;  // destroyed or aborted
+};
+
+/// The handles of one process. A child of fork() finds none of its parent's: it has copies of these
+/// objects, but not the threads that serve them.
+struct Registry {
+  explicit Registry(const Registry* parent)
+      : first_handle(parent ? parent->last_handle.load() : 0),
+        last_handle(first_handle),
+        overrides(parent ? parent->overrides.load() : nullptr) {}
+
+  const std::uintptr_t first_handle;  // the handles up to it are a parent's
+  std::mutex mutex;                   // of the members that are not atomic
+  std::map<ncclComm_t, std::shared_ptr<HandleSlot>> slots;
+  std::deque<EnvMap> given_overrides;  // the last ones hold; a child may read any of them
+  bool in_use = false;                 // the process: its settings stay
+  std::atomic<std::uintptr_t> last_handle;
+  std::atomic<const EnvMap*> overrides;  // null: none
+
+  EnvMap Overrides() const {
+    const EnvMap* const present = overrides.load();
+    return present ? *present : EnvMap{};
+  }
+};
+
+// A handle is a number that is never used twice, so that a destroyed one is always found out. It
+// looks like a pointer because NCCL's type is one; it is never followed.
+constexpr std::uintptr_t kHandleStep = 16;
+
+Registry& TheRegistry() {
+  static comm::PerProcess<Registry> registries;
+  return registries.Here();
+}
+
+std::shared_ptr<HandleSlot> LookUp(Registry& registry, ncclComm_t handle) {
+  const std::lock_guard lock(registry.mutex);
+  const auto found = registry.slots.find(handle);
+  return found == registry.slots.end() ? nullptr : found->second;
+}
+
+/// The slot that a thread used last. Most threads use one communicator again and again, and then
+/// take no lock that all threads share.
+struct LastSlot {
+  const Registry* registry = nullptr;
+  ncclComm_t handle = nullptr;
+  std::shared_ptr<HandleSlot> slot = {};
+};
+
+/// Null: the process has never given out the handle, or it is gone. Valid until this thread asks
+/// for another handle. A handle is never used twice, so what a thread remembers stays true.
+HandleSlot* SlotOf(ncclComm_t handle) {
+  static os::PerThread<LastSlot> last_slots;
+  Registry& registry = TheRegistry();
+  LastSlot& last = last_slots.Get();
+  if (last.handle == handle && last.registry == &registry && last.slot) [[likely]]
+    return last.slot.get();
+  last = {&registry, handle, LookUp(registry, handle)};
+  return last.slot.get();
+}
+
+Error Unknown(ncclComm_t handle) {
+  if (!handle) return Error{Code::kInvalidArgument, "the communicator is NULL"};
+  if (reinterpret_cast<std::uintptr_t>(handle) <= TheRegistry().first_handle)
+    return Error{Code::kInvalidArgument,
+                 "the communicator was made before fork(), and this process is the child: it has "
+                 "no communicators of its parent; form one of its own here"};
+  return Error{
+      Code::kInvalidArgument,
+      "this is no communicator of this process: never created, or already destroyed or aborted"};
+}
+
+// A communicator that has been formed meanwhile belongs to its entry; nothing while it is not.
+std::optional<Status> Settle(Entry& entry) {
+  if (!entry.forming) return Ok();
+  const auto outcome = entry.forming->outcome();
+  if (!outcome) return std::nullopt;
+  if (!outcome->ok()) return outcome->error();
+  entry.communicator = **outcome;
+  entry.forming->LetGo();  // its parent may have it as well
+  entry.forming.reset();
+  return Ok();
+}
+
+bool HasChildForming(const Entry& entry) {
+  return entry.child && !entry.child->outcome();
+}
+
+bool Runs(const Entry& entry) {
+  return entry.running && !entry.running->done();
+}
+
+Error Busy(const char* with) {
+  return {Code::kInvalidArgument,
+          fmt::format("the communicator is still busy with {}: call again when "
+                      "ncclCommGetAsyncError says ncclSuccess, or ncclCommAbort",
+                      with)};
+}
+
+// The entry once its communicator is there, whether an operation runs on it or not.
+Status Formed(Entry& entry) {
+  const std::optional<Status> settled = Settle(entry);
+  if (!settled) return Busy("being formed");
+  if (HasChildForming(entry)) return Busy("forming another");
+  return *settled;
+}
+
+Status Ready(Entry& entry) {
+  RINGLET_TRY(Formed(entry));
+  if (Runs(entry)) return Busy("an operation");
+  return Ok();
+}
+
+Status NotFinalized(const Entry& entry) {
+  if (!entry.finalized) return Ok();
+  return Error{Code::kUnsupported, "the communicator is finalized: it takes no more operations"};
+}
+
+Status NotResting(const Entry& entry) {
+  if (!entry.rests) return Ok();
+  return Error{Code::kUnsupported, "the communicator is suspended: ncclCommResume first"};
+}
+
+Status NotRevoked(const Entry& entry) {
+  if (!entry.communicator->revoked()) return Ok();
+  return Error{Code::kUnsupported,
+               "the communicator is revoked: it can be split, shrunk, destroyed and aborted only"};
+}
+
+// Its owner has aborted it: streams are not to stand still for what it has failed to do.
+void EndFailed(const std::shared_ptr<Issued>& issued) {
+  if (!issued) return;
+  issued->order()->Forgive();
+  issued->AwaitUnused();
+}
+
+// From here on nothing but `entry` has the communicator, so that it goes with that.
+void GiveUp(const Entry& entry) {
+  if (!entry.issued) return;
+  entry.issued->Close();
+  entry.issued->AwaitUnused();
+}
+
+// The error of an operation that was begun and whose result is not there. None of a revoked
+// communicator, whose owner has asked for that. \pre  formed, and no operation runs
+Status OutcomeOf(const Entry& entry) {
+  if (entry.communicator->revoked()) return Ok();
+  if (entry.running && entry.running->failure()) return *entry.running->failure();
+  if (!entry.issued) return Ok();
+  if (const auto failed = entry.issued->failure()) return *failed;
+  if (!entry.issued->pending()) return Ok();
+  const auto failed = entry.communicator->failure();
+  return failed ? Status(*failed) : Ok();
+}
+
+// Whether this rank has nothing unfinished on it, so that peers can go on without it until they
+// call something that it never will.
+bool AtRest(const Entry& entry) {
+  if (Runs(entry) || HasChildForming(entry)) return false;
+  if (entry.issued && entry.issued->pending()) return false;
+  return entry.communicator.use_count() == 1;  // else a thread is in a call
+}
+
+Held HeldOf(const Entry& entry) {
+  return {entry.communicator, entry.options, entry.issued != nullptr};
+}
+
+// Its communicator, if nothing else has it, leaves.
+void LetGo(Entry entry) {
+  GiveUp(entry);
+  ForgetRedOps(*entry.communicator);
+}
+
+// The result of `use` on the entry of a handle, under its lock. `use` looks at no other handle.
+template <typename Use>
+auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>())) {
+  HandleSlot* const slot = SlotOf(handle);
+  if (!slot) return Unknown(handle);
+  const std::lock_guard lock(slot->mutex);
+  if (slot->gone) return Unknown(handle);
+  return use(slot->entry);
+}
+
+}  // namespace
+
+namespace {
+
+// A program that ends well without destroying its communicators leaves them, so that ranks that
+// still work on something else are not told of a death. A program that exits with an error has
+// died. The handles stay: other threads, such as PyTorch's watchdog, may ask for errors until the
+// end.
+void LeaveAtExit(int exit_status, void* /*unused*/) {
+  if (exit_status != 0) return;
+  Registry& registry = TheRegistry();
+  std::vector<std::shared_ptr<HandleSlot>> slots;
+  {
+    const std::lock_guard lock(registry.mutex);
+    for (const auto& [handle, slot] : registry.slots) slots.push_back(slot);
+  }
+  for (const auto& slot : slots) {
+    std::shared_ptr<comm::Communicator> left;
+    {
+      const std::lock_guard lock(slot->mutex);
+      if (slot->gone) continue;
+      Entry& entry = slot->entry;
+      static_cast<void>(Settle(entry));
+      if (!entry.communicator || !AtRest(entry)) continue;
+      entry.finalized = true;
+      left = entry.communicator;
+    }
+    left->Leave();
+  }
+}
+
+// Once a program: children of fork inherit it, and exec forgets it.
+void RegisterExitHandler() {
+  static const int registered = ::on_exit(LeaveAtExit, nullptr);
+  static_cast<void>(registered);
+}
+
+}  // namespace
+
+// Under the lock: Override does not change the settings meanwhile.
+Result<std::shared_ptr<comm::Process>> CurrentProcess() {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  RINGLET_TRY_ASSIGN(auto process, comm::ProcessOfProgram(registry.Overrides()));
+  RegisterExitHandler();
+  registry.in_use = true;
+  return process;
+}
+
+Result<std::shared_ptr<comm::Process>> LookAtProcess() {
+  return comm::LookAtProcessOfProgram(TheRegistry().Overrides());
+}
+
+Status Override(const EnvMap& settings) {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  const EnvMap present = registry.Overrides();
+  EnvMap overrides = present;
+  for (const auto& [name, value] : settings) overrides.insert_or_assign(name, value);
+  if (overrides == present) return Ok();
+  if (registry.in_use)
+    return Error{Code::kUnsupported,
+                 "this process has unique ids, communicators or memory already: say so before the "
+                 "first of them"};
+  registry.overrides = &registry.given_overrides.emplace_back(std::move(overrides));
+  comm::EndUnused(present);
+  return Ok();
+}
+
+bool IsEncryptionWanted() {
+  const EnvMap overrides = TheRegistry().Overrides();
+  const auto set = overrides.find("RINGLET_ENCRYPT");
+  return set != overrides.end() && set->second == "1";
+}
+
+ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator, const CommOptions& options) {
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mutex);
+  const auto handle = reinterpret_cast<ncclComm_t>(registry.last_handle += kHandleStep);  // NOLINT
+  auto slot = std::make_shared<HandleSlot>();
+  slot->entry = {.communicator = std::move(communicator), .options = options};
+  registry.slots.emplace(handle, std::move(slot));
+  return handle;
+}
+
+ncclComm_t ExportForming(std::shared_ptr<Forming> forming, const CommOptions& options) {
+  const ncclComm_t handle = Export(nullptr, options);
+  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+    entry.forming = std::move(forming);
+    return Ok();
+  }));
+  return handle;
+}
+
+void Occupy(ncclComm_t parent, std::shared_ptr<Forming> forming) {
+  static_cast<void>(WithEntry(parent, [&](Entry& entry) -> Status {
+    entry.child = std::move(forming);
+    return Ok();
+  }));
+}
+
+Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>& running) {
+  Registry& registry = TheRegistry();
+  std::map<ncclComm_t, std::shared_ptr<HandleSlot>>
+      slots;  // in an order that all threads lock them in
+  for (const ncclComm_t handle : handles) slots.emplace(handle, LookUp(registry, handle));
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (const auto& [handle, slot] : slots) {
+    if (!slot) return Unknown(handle);
+    locks.emplace_back(slot->mutex);
+    if (slot->gone) return Unknown(handle);
+    RINGLET_TRY(Ready(slot->entry));
+  }
+  // Under the locks: a thread that aborts one of them meanwhile finds what runs.
+  RINGLET_TRY(running->Start(
+      [](const Error& error) { Report("an operation that does not block", error); }));
+  for (const auto& [handle, slot] : slots) slot->entry.running = running;
+  return Ok();
+}
+
+Result<std::shared_ptr<comm::Communicator>> Find(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<std::shared_ptr<comm::Communicator>> {
+    RINGLET_TRY(Ready(entry));
+    return entry.communicator;
+  });
+}
+
+Result<Held> FindParent(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<Held> {
+    RINGLET_TRY(NotFinalized(entry));
+    RINGLET_TRY(NotResting(entry));
+    RINGLET_TRY(Ready(entry));
+    return HeldOf(entry);
+  });
+}
+
+namespace {
+
+Status Active(Entry& entry) {
+  RINGLET_TRY(NotFinalized(entry));
+  RINGLET_TRY(NotResting(entry));
+  RINGLET_TRY(Ready(entry));
+  return NotRevoked(entry);
+}
+
+}  // namespace
+
+Result<Held> FindActive(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<Held> {
+    RINGLET_TRY(Active(entry));
+    return HeldOf(entry);
+  });
+}
+
+Result<Held> FindRunning(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<Held> {
+    RINGLET_TRY(NotFinalized(entry));
+    RINGLET_TRY(Formed(entry));
+    return HeldOf(entry);
+  });
+}
+
+void AwaitIdle(ncclComm_t handle) {
+  std::shared_ptr<Running> running;
+  std::shared_ptr<Issued> issued;
+  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+    running = entry.running;
+    issued = entry.issued;
+    return Ok();
+  }));
+  if (running) running->Wait();
+  EndFailed(issued);
+}
+
+Result<std::shared_ptr<Issued>> IssuedOf(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<std::shared_ptr<Issued>> {
+    if (!entry.issued) entry.issued = std::make_shared<Issued>();
+    return entry.issued;
+  });
+}
+
+std::shared_ptr<Issued> FindIssued(ncclComm_t handle) {
+  std::shared_ptr<Issued> issued;
+  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+    issued = entry.issued;
+    return Ok();
+  }));
+  return issued;
+}
+
+Status AwaitIssued(ncclComm_t handle) {
+  std::shared_ptr<comm::Communicator> communicator;
+  std::shared_ptr<Issued> issued;
+  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+    communicator = entry.communicator;
+    issued = entry.issued;
+    return Ok();
+  }));
+  if (!issued || !issued->pending()) return Ok();
+  if (stream::IsInsideItem())
+    return Error{Code::kUnsupported,
+                 "a host function of a stream may not wait for operations on streams: the "
+                 "communicator has some that have not ended"};
+  if (communicator && communicator->failure()) {
+    issued->AwaitUnused();
+  } else {
+    issued->Await();
+  }
+  return Ok();
+}
+
+Result<State> StateOf(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<State> {
+    const std::optional<Status> settled = Settle(entry);
+    if (!settled || HasChildForming(entry) || Runs(entry)) return State{.in_progress = true};
+    if (!settled->ok()) return State{.failure = settled->error()};
+    if (entry.finalized && entry.issued && entry.issued->pending())
+      return State{.in_progress = true};
+    if (entry.communicator->revoked()) return State{};
+    State state{.failure = entry.communicator->failure()};
+    if (!state.failure && entry.running) state.failure = entry.running->failure();
+    return state;
+  });
+}
+
+Result<bool> MarkFinalized(ncclComm_t handle) {
+  bool blocking = true;
+  const Status marked = WithEntry(handle, [&](Entry& entry) -> Status {
+    RINGLET_TRY(Ready(entry));
+    RINGLET_TRY(NotRevoked(entry));
+    if (std::exchange(entry.finalized, true))
+      return Error{Code::kInvalidArgument, "the communicator is finalized already"};
+    blocking = entry.options.blocking;
+    return Ok();
+  });
+  if (!marked.ok()) return marked.error();
+  const std::shared_ptr<Issued> issued = FindIssued(handle);
+  if (!blocking && issued && issued->pending()) return true;
+  RINGLET_TRY(AwaitIssued(handle));
+  return WithEntry(handle, [](Entry& entry) -> Result<bool> {
+    RINGLET_TRY(OutcomeOf(entry));
+    return false;
+  });
+}
+
+Status MarkResting(ncclComm_t handle, bool frees) {
+  return WithEntry(handle, [&](Entry& entry) -> Status {
+    RINGLET_TRY(Active(entry));
+    if (const auto failed = entry.communicator->failure()) return *failed;
+    if (frees) RINGLET_TRY(entry.communicator->FreeWorkingMemory());
+    entry.rests = true;
+    entry.freed = frees;
+    return Ok();
+  });
+}
+
+Status MarkAwake(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Status {
+    RINGLET_TRY(NotFinalized(entry));
+    RINGLET_TRY(Ready(entry));
+    RINGLET_TRY(NotRevoked(entry));
+    if (!std::exchange(entry.rests, false))
+      return Error{Code::kUnsupported, "the communicator is not suspended"};
+    entry.freed = false;
+    return Ok();
+  });
+}
+
+Result<bool> IsFreed(ncclComm_t handle) {
+  return WithEntry(handle, [](Entry& entry) -> Result<bool> {
+    RINGLET_TRY(Ready(entry));
+    return entry.freed;
+  });
+}
+
+Result<UniqueId> TakeGrowthId(ncclComm_t handle,
+                              const std::function<Result<UniqueId>(comm::Communicator&)>& make) {
+  RINGLET_TRY_ASSIGN(const Held held, FindActive(handle));
+  return WithEntry(handle, [&](Entry& entry) -> Result<UniqueId> {
+    if (const auto failed = entry.communicator->failure()) return *failed;
+    if (entry.growth_id)
+      return Error{Code::kUnsupported,
+                   "ncclCommGrow has not used the last id of this communicator yet"};
+    RINGLET_TRY_ASSIGN(entry.growth_id, make(*held.communicator));
+    return *entry.growth_id;
+  });
+}
+
+std::optional<UniqueId> UseGrowthId(ncclComm_t handle) {
+  std::optional<UniqueId> id;
+  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+    id = std::exchange(entry.growth_id, std::nullopt);
+    return Ok();
+  }));
+  return id;
+}
+
+namespace {
+
+// Finds and forgets.
+Result<Entry> Withdraw(ncclComm_t handle, bool at_any_time) {
+  Registry& registry = TheRegistry();
+  const std::shared_ptr<HandleSlot> slot = LookUp(registry, handle);
+  if (!slot) return Unknown(handle);
+  Entry entry;
+  {
+    const std::lock_guard lock(slot->mutex);
+    if (slot->gone) return Unknown(handle);
+    // A communicator that could not be formed is there to be destroyed, too.
+    const bool formed = !slot->entry.forming || slot->entry.forming->outcome().has_value();
+    if (!at_any_time && !formed) return Busy("being formed");
+    if (!at_any_time && HasChildForming(slot->entry)) return Busy("forming another");
+    if (!at_any_time && Runs(slot->entry)) return Busy("an operation");
+    slot->gone = true;
+    entry = std::exchange(slot->entry, Entry{});
+  }
+  const std::lock_guard lock(registry.mutex);
+  registry.slots.erase(handle);
+  return entry;
+}
+
+}  // namespace
+
+Status Take(ncclComm_t handle) {
+  RINGLET_TRY(AwaitIssued(handle));
+  RINGLET_TRY_ASSIGN(Entry entry, Withdraw(handle, false));
+  static_cast<void>(Settle(entry));
+  if (!entry.communicator) return Ok();
+  Status outcome = OutcomeOf(entry);
+  LetGo(std::move(entry));
+  return outcome;
+}
+
+Status TakeAborted(ncclComm_t handle, const std::string& why) {
+  // Not under the lock: what is stopped may have something to report, which needs the registry.
+  RINGLET_TRY_ASSIGN(Entry entry, Withdraw(handle, true));
+  if (entry.forming) entry.forming->Stop();
+  static_cast<void>(Settle(entry));
+  if (!entry.communicator) return Ok();
+  if (!AtRest(entry)) entry.communicator->Abort(why);
+  if (entry.running) entry.running->Wait();
+  if (entry.issued) entry.issued->order()->Forgive();
+  LetGo(std::move(entry));
+  return Ok();
+}
+
+}  // namespace ringlet::c_api

@@ -1,0 +1,43 @@
+#include "c_api/handle/last_error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+namespace ringlet::c_api {
+namespace {
+
+std::string SeenByAnotherThread() {
+  std::string seen;
+  std::thread([&] { seen = LastError(); }).join();
+  return seen;
+}
+
+TEST(LastError, IsTheThreadsOwnOrTheLastOfAll) {
+  Remember({Code::kSystem, "mine"});
+  EXPECT_STREQ(LastError(), "mine");
+  EXPECT_EQ(SeenByAnotherThread(), "mine") << "which had none";
+  std::thread([] {
+    Remember({Code::kSystem, "of another"});
+    EXPECT_STREQ(LastError(), "of another");
+  }).join();
+  EXPECT_STREQ(LastError(), "mine");
+  EXPECT_EQ(SeenByAnotherThread(), "of another");
+  Remember({Code::kSystem, "mine again"});
+  EXPECT_STREQ(LastError(), "mine again");
+  EXPECT_EQ(SeenByAnotherThread(), "mine again");
+}
+
+TEST(LastError, EachCodeIsOneOfNccls) {
+  EXPECT_EQ(ToResult(Code::kInvalidArgument), ncclInvalidArgument);
+  EXPECT_EQ(ToResult(Code::kUnsupported), ncclInvalidUsage);
+  EXPECT_EQ(ToResult(Code::kProtocol), ncclInvalidUsage);
+  EXPECT_EQ(ToResult(Code::kSystem), ncclSystemError);
+  EXPECT_EQ(ToResult(Code::kPeerLost), ncclRemoteError);
+  EXPECT_EQ(ToResult(Code::kTimeout), ncclTimeout);
+  EXPECT_EQ(ToResult(Code::kAborted), ncclRemoteError);
+}
+
+}  // namespace
+}  // namespace ringlet::c_api

@@ -1,0 +1,129 @@
+// ncclCommRevoke: the communicator stays, for what can be made of it.
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "c_api/comms_for_test.hpp"
+
+namespace ringlet::c_api {
+namespace {
+
+using testing::HasSubstr;
+
+Comms Revoked(int ranks) {
+  const Comms comms = InitAll(ranks);
+  for (const ncclComm_t comm : comms)
+    EXPECT_EQ(ncclCommRevoke(comm, NCCL_REVOKE_DEFAULT), ncclSuccess) << LastMessage();
+  return comms;
+}
+
+TEST(Revoke, TakesNoFlags) {
+  const Comms comms = InitAll(1);
+  for (const int flags : {1, -1, 1 << 30}) {
+    EXPECT_EQ(ncclCommRevoke(comms[0], flags), ncclInvalidArgument);
+    EXPECT_THAT(LastMessage(), HasSubstr("revokeFlags is " + std::to_string(flags)));
+  }
+  ExpectSum(comms);
+  DestroyAll(comms);
+}
+
+TEST(Revoke, EndsAllUseButMakingOthersOfIt) {
+  const Comms comms = Revoked(2);
+  float data = 1;
+  void* handle = nullptr;
+  const ncclComm_t one = comms[0];
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}}) {
+    EXPECT_EQ(ncclAllReduce(&data, &data, count, ncclFloat, ncclSum, one, nullptr),
+              ncclInvalidUsage);
+    EXPECT_THAT(LastMessage(), HasSubstr("revoked"));
+    EXPECT_EQ(ncclSend(&data, count, ncclFloat, 1, one, nullptr), ncclInvalidUsage);
+  }
+  EXPECT_EQ(ncclCommRegister(one, &data, 4, &handle), ncclInvalidUsage);
+  EXPECT_EQ(ncclCommFinalize(one), ncclInvalidUsage);
+  EXPECT_THAT(LastMessage(), HasSubstr("revoked"));
+  EXPECT_EQ(ncclCommRevoke(one, NCCL_REVOKE_DEFAULT), ncclInvalidUsage);
+  EXPECT_EQ(StateNow(one), ncclSuccess) << "it is as it was asked to be";
+  int count = 0;
+  EXPECT_EQ(ncclCommCount(one, &count), ncclSuccess);
+  DestroyAll(comms);
+}
+
+TEST(Revoke, IsNotForAFinalizedCommunicator) {
+  const Comms comms = InitAll(1);
+  EXPECT_EQ(ncclCommFinalize(comms[0]), ncclSuccess);
+  EXPECT_EQ(ncclCommRevoke(comms[0], NCCL_REVOKE_DEFAULT), ncclInvalidUsage);
+  DestroyAll(comms);
+}
+
+TEST(Revoke, LeavesACommunicatorThatCanBeSplit) {
+  const Comms parents = Revoked(3);
+  for (int round = 0; round < 2; ++round) {
+    Comms children(3);
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    for (int rank = 0; rank < 3; ++rank)
+      EXPECT_EQ(
+          ncclCommSplit(parents[static_cast<std::size_t>(rank)], rank == 1 ? NCCL_SPLIT_NOCOLOR : 5,
+                        -rank, &children[static_cast<std::size_t>(rank)], nullptr),
+          ncclSuccess)
+          << LastMessage();
+    ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << LastMessage();
+    EXPECT_EQ(children[1], nullptr);
+    int rank = -1;
+    EXPECT_EQ(ncclCommUserRank(children[2], &rank), ncclSuccess);
+    EXPECT_EQ(rank, 0) << "by its key";
+    ExpectSum({children[2], children[0]});
+    DestroyAll({children[0], children[2]});
+  }
+  DestroyAll(parents);
+}
+
+TEST(Revoke, LeavesACommunicatorThatCanBeShrunk) {
+  const Comms parents = Revoked(3);
+  Comms children(2);
+  int excluded = 0;
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(
+        ncclCommShrink(parents[i + 1], &excluded, 1, &children[i], nullptr, NCCL_SHRINK_DEFAULT),
+        ncclSuccess)
+        << LastMessage();
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << LastMessage();
+  ExpectSum(children);
+  DestroyAll(children);
+  DestroyAll(parents);
+}
+
+TEST(Revoke, EndsACallInAnotherThreadAndTellsThePeers) {
+  const Comms comms = InitAll(2);
+  float data = 1;
+  std::thread blocked([&] {
+    EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], nullptr),
+              ncclRemoteError);
+    EXPECT_THAT(LastMessage(), HasSubstr("revoked"));
+  });
+  EXPECT_EQ(ncclCommRevoke(comms[1], NCCL_REVOKE_DEFAULT), ncclSuccess);
+  blocked.join();
+  EXPECT_EQ(StateNow(comms[0]), ncclRemoteError) << "it has not revoked it itself";
+  EXPECT_EQ(ncclCommRevoke(comms[0], NCCL_REVOKE_DEFAULT), ncclSuccess);
+  EXPECT_EQ(StateNow(comms[0]), ncclSuccess);
+  DestroyAll(comms);
+}
+
+TEST(Revoke, EndsWhatRunsWithoutBlocking) {
+  const Comms comms = FormWithoutBlocking(2);
+  float data = 1;
+  EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], nullptr), ncclInProgress);
+  for (const ncclComm_t comm : comms)
+    EXPECT_EQ(ncclCommRevoke(comm, NCCL_REVOKE_DEFAULT), ncclSuccess) << LastMessage();
+  for (const ncclComm_t comm : comms) EXPECT_EQ(Outcome(comm), ncclSuccess);
+  Comms children(2);
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(ncclCommSplit(comms[i], 0, 0, &children[i], nullptr), ncclInProgress);
+  for (const ncclComm_t comm : children) EXPECT_EQ(Outcome(comm), ncclSuccess) << LastMessage();
+  ExpectSum(children);
+  DestroyAll(children);
+  DestroyAll(comms);
+}
+
+}  // namespace
+}  // namespace ringlet::c_api

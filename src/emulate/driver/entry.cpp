@@ -1,0 +1,110 @@
+// The driver: its errors and their log, and functions by their names.
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "emulate/driver/driver_call.hpp"
+
+/// Whether the function is a trap, which cmake/RingletEmulate.cmake makes of each name that the
+/// sources do not define.
+extern "C" int ringlet_is_trap(const void* function);
+
+namespace ringlet::cuda {
+namespace {
+
+/// The versions of a function, newest first, that a name without a version can mean.
+constexpr std::array kSuffixes = {"_v4", "_v3", "_v2", ""};
+
+enum class ProcState : int { kFound, kNoSuchSymbol };
+
+// The file of this library, whose functions are looked up: another libcuda may be loaded.
+void* Self() {
+  Dl_info self{};
+  if (::dladdr(reinterpret_cast<const void*>(&Self), &self) == 0) return nullptr;
+  return ::dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+}
+
+// The newest version that is more than a trap; else the newest that there is.
+void* FindFunction(const std::string& name) {
+  static void* const self = Self();
+  void* trap = nullptr;
+  for (const char* suffix : kSuffixes) {
+    void* const found = ::dlsym(self, (name + suffix).c_str());
+    if (found == nullptr) continue;
+    if (ringlet_is_trap(found) == 0) return found;
+    trap = trap != nullptr ? trap : found;
+  }
+  return trap;
+}
+
+}  // namespace
+
+RINGLET_DRIVER_FUNCTION int cuGetErrorName(int error, const char** text) {
+  if (text == nullptr) return static_cast<int>(CudaCode::kInvalidValue);
+  *text = DriverNameOf(error);
+  return *text != nullptr ? 0 : static_cast<int>(CudaCode::kInvalidValue);
+}
+
+RINGLET_DRIVER_FUNCTION int cuGetErrorString(int error, const char** text) {
+  if (text == nullptr) return static_cast<int>(CudaCode::kInvalidValue);
+  *text = DriverNameOf(error) != nullptr ? TextOf(error) : nullptr;
+  return *text != nullptr ? 0 : static_cast<int>(CudaCode::kInvalidValue);
+}
+
+RINGLET_DRIVER_FUNCTION int cuGetProcAddress_v2(const char* name, void** function, int,
+                                                std::uint64_t, int* state) {
+  return DriverCall("cuGetProcAddress", [&]() -> Answer {
+    if (name == nullptr || function == nullptr) return NullArgument();
+    *function = FindFunction(name);
+    if (state != nullptr)
+      *state =
+          static_cast<int>(*function != nullptr ? ProcState::kFound : ProcState::kNoSuchSymbol);
+    if (*function != nullptr) return Done();
+    return {CudaCode::kSymbolNotFound, std::string("there is no function ") + name};
+  });
+}
+
+RINGLET_DRIVER_FUNCTION int cuGetProcAddress(const char* name, void** function, int version,
+                                             std::uint64_t flags) {
+  return cuGetProcAddress_v2(name, function, version, flags, nullptr);
+}
+
+// Private tables of NVIDIA's driver, which CUDA's static runtime and NVIDIA's own tools ask for:
+// there are none. The runtime reports that as "named symbol not found", which names no cause.
+RINGLET_DRIVER_FUNCTION int cuGetExportTable(const void** table, const void*) {
+  if (table == nullptr) return static_cast<int>(CudaCode::kInvalidValue);
+  *table = nullptr;
+  const std::string sentence =
+      "the program asks for private tables of NVIDIA's driver (cuGetExportTable), as CUDA's static "
+      "runtime does, and there are none on the host: link it with the shared libcudart "
+      "(nvcc -cudart shared), or use a build of it that is";
+  Host().SayOnce(sentence);
+  Host().log_listeners().Tell(CudaLogLevel::kError, sentence);
+  return static_cast<int>(CudaCode::kSymbolNotFound);
+}
+
+RINGLET_DRIVER_FUNCTION int cuLogsRegisterCallback(LogListeners::Function* function, void* data,
+                                                   void** handle) {
+  return DriverCall("cuLogsRegisterCallback", [&]() -> Answer {
+    const auto added = Host().log_listeners().Add(function, data);
+    if (!added.ok()) return ToAnswer(added.error());
+    if (handle != nullptr) *handle = *added;
+    return Done();
+  });
+}
+
+RINGLET_DRIVER_FUNCTION int cuLogsUnregisterCallback(void* handle) {
+  return DriverCall("cuLogsUnregisterCallback", [&]() -> Answer {
+    const Status removed = Host().log_listeners().Remove(handle);
+    return removed.ok() ? Done() : ToAnswer(removed.error());
+  });
+}
+
+/// The body of each function that is not here; see cmake/RingletEmulate.cmake.
+extern "C" __attribute__((visibility("hidden"))) int ringlet_trap(const char* function) {
+  return static_cast<int>(RefuseFunction("libcuda.so.1", function));
+}
+
+}  // namespace ringlet::cuda

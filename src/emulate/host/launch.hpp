@@ -1,0 +1,31 @@
+// Launches of kernels: checked, with a copy of their arguments, as work for a stream.
+#pragma once
+#include <array>
+#include <functional>
+#include <optional>
+
+#include "emulate/host/cuda_code.hpp"
+#include "emulate/host/kernels.hpp"
+
+namespace ringlet::cuda {
+
+struct LaunchShape {
+  std::array<unsigned, 3> grid{}, block{};
+  std::size_t shared_bytes = 0;
+};
+
+/// A launch that may be put into a stream; `work` is empty if `answer` is an error.
+struct PreparedLaunch {
+  Answer answer;
+  std::function<void()> work;
+};
+
+/// The work of one launch. The values of the arguments are copied now, as CUDA does.
+/// \param arguments  a pointer to each value
+RINGLET_API PreparedLaunch PrepareLaunch(const HostKernel& kernel, const LaunchShape& shape,
+                                         void** arguments, void* stream, int device);
+
+/// Errors of a grid or block that no device takes.
+RINGLET_API Answer CheckShape(const LaunchShape& shape);
+
+}  // namespace ringlet::cuda

@@ -1,7 +1,0 @@
-// The command-line tool `ringlet`.
-#include "frontends/cli/tool.hpp"
-
-int main(int argument_count, char** arguments) {
-  return ringlet::cli::RunTool(
-      {arguments + (argument_count > 0 ? 1 : 0), arguments + argument_count});
-}

@@ -1,0 +1,333 @@
+// The process group of PyTorch. Included by module.cpp only.
+//
+// It hands each call on: to the life of the group, to the launcher of operations, or to the parts
+// of PyTorch that look at operations.
+#pragma once
+#include <torch/extension.h>
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include "pytorch/group/monitor.hpp"
+#include "pytorch/group/own_member.hpp"
+#include "pytorch/launch/launcher.hpp"
+#include "pytorch/life/living_groups.hpp"
+#include "pytorch/life/new_members.hpp"
+#include "pytorch/operations/messages.hpp"
+#include "pytorch/operations/moves.hpp"
+#include "pytorch/operations/reductions.hpp"
+
+namespace ringlet::torch_api {
+
+class RingletBackend final : public c10d::Backend {
+ public:
+  RingletBackend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                 c10::intrusive_ptr<BackendOptions> options, std::string name = "ringlet")
+      : Backend(rank, size),
+        life_(store, std::move(options), std::move(name), {rank, size}, failures_) {
+    LivingGroups::The().Add(life_);
+  }
+
+  ~RingletBackend() override {
+    LivingGroups::The().Remove(life_);
+    life_.End(false);
+  }
+
+  /// Other parts of the front end use these.
+  GroupLife& life() { return life_; }
+  Launcher& launcher() { return launcher_; }
+  const RankInGroup& place() const { return life_.place(); }
+
+  const std::string getBackendName() const override { return life_.name(); }
+  c10::intrusive_ptr<Backend::Options> getBackendOptions() RINGLET_OVERRIDE_SINCE_2_9 {
+    return life_.options();
+  }
+  void setTimeout(std::chrono::milliseconds timeout) RINGLET_OVERRIDE_SINCE_2_9 {
+    life_.SetTimeout(timeout);
+  }
+  /// PyTorch's since 2.15.
+  void addEphemeralTimeout(const std::chrono::milliseconds& time) {
+    works_.timeout_extensions().Add(time);
+  }
+  /// PyTorch's since 2.12: bytes of this host's memory that the group's operations use.
+  std::unordered_map<std::string, std::uint64_t> getMemoryStats() {
+    const auto use = life_.Alive().memory_use();
+    return {{"working_bytes", use.working},
+            {"shared_bytes", use.shared},
+            {"reachable_tensor_bytes", TensorMemory::The().bytes()}};
+  }
+  /// Of memory that the other ranks of the host can reach: DDP's gradients lie in it, and FSDP2's
+  /// parameters if it is asked to.
+  at::Tensor allocateTensor(long size, at::TensorOptions options) override {
+    return ReachableTensor(size, options);
+  }
+  bool supportsTensorAlloc(c10::DeviceIndex /*device*/) override { return true; }
+  void setSequenceNumberForGroup() override {}
+  std::uint64_t getSequenceNumberForGroup() override { return works_.count(); }
+  c10d::ErrorType getError() override { return failures_.last(); }
+
+  void abort() override { life_.Abort(); }
+  /// A signal's handler that runs while this thread waits in an operation aborts the group; it ends
+  /// with the program, since the operation still needs it.
+  void shutdown() override {
+    if (!comm::LongWait::IsLooking()) return life_.End(false);
+    if (!life_.EndLater()) return;
+    LivingGroups::The().Keep(
+        c10::intrusive_ptr<RingletBackend>::unsafe_reclaim_from_nonowning(this));
+    life_.Abort();
+  }
+
+#ifdef C10D_BACKEND_HAS_HOOKS
+  // PyTorch's flight recorder is among those that register them.
+  void registerAbortHook(std::int64_t number, c10d::AbortHook hook) override {
+    CheckNew(failures_.abort_hooks().Add(number, std::move(hook)), number);
+  }
+  void unregisterAbortHook(std::int64_t number) override {
+    failures_.abort_hooks().Remove(number);
+  }
+#endif
+#ifdef RINGLET_TORCH_HAS_COMPLETION_HOOKS
+  bool supportsAbortHooks() const override {
+    return true;
+  }
+  bool supportsCompletionHooks() const override {
+    return true;
+  }
+  void registerCompletionHook(std::int64_t number, c10d::CompletionHook hook) override {
+    const auto call = [hook = std::move(hook)](std::uint64_t key) {
+      hook({.completionKey = key, .duration_ms = std::nullopt});
+    };
+    CheckNew(works_.completion_hooks().Add(number, call), number);
+  }
+  void unregisterCompletionHook(std::int64_t number) override {
+    works_.completion_hooks().Remove(number);
+  }
+#endif
+
+#ifdef C10D_BACKEND_HAS_WINDOW
+  bool supportsWindow() const override {
+    return true;
+  }
+  c10::intrusive_ptr<c10d::Window> new_window(
+      const std::optional<at::Tensor>& tensor) override;  // in window.hpp
+#endif
+
+#ifdef C10D_BACKEND_HAS_RECONFIGURE
+  bool supportsReconfigure() const override {
+    return true;
+  }
+  c10d::ReconfigureHandle get_reconfigure_handle() const override {
+    return Handle().Text();
+  }
+
+  /// The group of the ranks with these handles, in their order, in the place of the one before;
+  /// called by all of them, with the same number. They meet in the store that the group was made
+  /// with. Operations that run are aborted. Blocks until the new group stands.
+  WorkPointer reconfigure(const c10d::ReconfigureOptions& opts) override {
+    const std::vector<std::string> handles = InOrder(opts.handles);
+    const auto seat = SeatAmong(handles, Handle());
+    TORCH_CHECK_VALUE(seat.ok(), "ringlet: reconfigure: ", seat.error().message);
+    TORCH_CHECK(!life_.has_ended(), "ringlet: reconfigure: the process group was shut down");
+    TORCH_CHECK(member_.UseNumber(opts.uuid), "ringlet: reconfigure: the uuid ", opts.uuid,
+                " was already used; take a fresh one each time");
+    std::optional<py::gil_scoped_release> no_gil;
+    if (Py_IsInitialized() && PyGILState_Check()) no_gil.emplace();
+    const auto store =
+        c10::make_intrusive<c10d::PrefixStore>(fmt::format("members{}", opts.uuid), life_.store());
+    AgreeOnMembers(*store, opts.uuid, handles);
+    life_.EndForNext();
+    member_.CountChange();
+    rank_ = static_cast<int>(seat->rank);
+    size_ = static_cast<int>(seat->size);
+    works_.CountAnew();
+    barriers_ = shrinks_ = 0;
+    life_.FormAnew({rank_, size_}, store, opts.timeout.value_or(life_.options()->timeout));
+    auto work = launcher_.Begin(
+        launcher_.Describe(c10d::OpType::UNKNOWN, "reconfigure", NoOptions(), {}, {}));
+    work->Complete(nullptr);
+    return work;
+  }
+#endif
+
+  WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override {
+    TORCH_CHECK(tensors.size() == 1, "ringlet: all_reduce takes one tensor, not ", tensors.size());
+    if (tensors.front().layout() == at::kSparse) return allreduce_sparse(tensors, opts);
+    return Call<LaunchAllReduce>(OnlyOne(tensors, "all_reduce"), opts);
+  }
+  WorkPointer allreduce_coalesced(Tensors& tensors,
+                                  const c10d::AllreduceCoalescedOptions& opts) override {
+    return Call<LaunchAllReduceCoalesced>(tensors, opts);
+  }
+  WorkPointer allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& opts) override {
+    return Call<LaunchSparseAllReduce>(tensors, opts);
+  }
+  WorkPointer broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) override {
+    return Call<LaunchBroadcast>(tensors, opts);
+  }
+  WorkPointer reduce(Tensors& tensors, const c10d::ReduceOptions& opts) override {
+    return Call<LaunchReduce>(tensors, opts);
+  }
+  WorkPointer allgather(std::vector<Tensors>& outputs, Tensors& inputs,
+                        const c10d::AllgatherOptions& opts) override {
+    return Call<LaunchAllGather>(outputs, inputs, opts);
+  }
+  WorkPointer _allgather_base(at::Tensor& output, at::Tensor& input,
+                              const c10d::AllgatherOptions& opts) override {
+    return Call<LaunchAllGatherTensor>(output, input, opts);
+  }
+  WorkPointer allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
+                                  const c10d::AllgatherOptions& opts) override {
+    return Call<LaunchAllGatherCoalesced>(outputs, inputs, opts);
+  }
+  WorkPointer allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                              const c10d::AllgatherOptions& opts) override {
+    return Call<LaunchAllGatherTensorCoalesced>(outputs, inputs, opts);
+  }
+  WorkPointer gather(std::vector<Tensors>& outputs, Tensors& inputs,
+                     const c10d::GatherOptions& opts) override {
+    return Call<LaunchGather>(outputs, inputs, opts);
+  }
+  /// PyTorch's since 2.12, in 2.15 by the name gather_single, too.
+  WorkPointer gather_into_tensor(at::Tensor& output, at::Tensor& input,
+                                 const c10d::GatherOptions& opts) {
+    return Call<LaunchGatherTensor>(output, input, opts);
+  }
+  WorkPointer scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                      const c10d::ScatterOptions& opts) override {
+    return Call<LaunchScatter>(outputs, inputs, opts);
+  }
+  WorkPointer reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                             const c10d::ReduceScatterOptions& opts) override {
+    return Call<LaunchReduceScatter>(outputs, inputs, opts);
+  }
+  WorkPointer _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                                   const c10d::ReduceScatterOptions& opts) override {
+    return Call<LaunchReduceScatterTensor>(output, input, opts);
+  }
+  WorkPointer reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                              const c10d::ReduceScatterOptions& opts) override {
+    return Call<LaunchReduceScatterCoalesced>(outputs, inputs, opts);
+  }
+  WorkPointer alltoall_base(at::Tensor& output, at::Tensor& input,
+                            std::vector<std::int64_t>& output_splits,
+                            std::vector<std::int64_t>& input_splits,
+                            const c10d::AllToAllOptions& opts) override {
+    return Call<LaunchAllToAllTensor>(output, input, output_splits, input_splits, opts);
+  }
+  WorkPointer alltoall(Tensors& outputs, Tensors& inputs,
+                       const c10d::AllToAllOptions& opts) override {
+    return Call<LaunchAllToAll>(outputs, inputs, opts);
+  }
+  WorkPointer barrier(const c10d::BarrierOptions& opts) override {
+    return LaunchBarrier(launcher_, opts);
+  }
+
+  WorkPointer send(Tensors& tensors, int to, int tag) override {
+    return LaunchSend(launcher_, tensors, to, tag);
+  }
+  WorkPointer recv(Tensors& tensors, int from, int tag) override {
+    place().CheckPeer(from, "recv");
+    return LaunchReceive(launcher_, tensors, static_cast<std::uint32_t>(from), tag);
+  }
+  WorkPointer recvAnysource(Tensors& tensors, int tag) override {
+    return LaunchReceive(launcher_, tensors, std::nullopt, tag);
+  }
+
+  bool supportsCoalescing() const override {
+    return true;
+  }
+  void startCoalescing() override {
+    launcher_.StartCoalescing();
+  }
+  WorkPointer endCoalescing() override {
+    return launcher_.EndCoalescing();
+  }
+
+  /// Through the store alone: it says which ranks are missing even when the communicator does not
+  /// work.
+  void monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) override {
+    Group& group = life_.Alive();
+    const Muster muster{
+        .rank = static_cast<std::uint32_t>(rank_),
+        .size = static_cast<std::uint32_t>(size_),
+        .number = barriers_++,
+        .timeout = opts.timeout == c10d::kUnsetTimeout ? group.timeout() : opts.timeout,
+        .wait_for_all = wait_all_ranks};
+    const Interrupts interrupts;
+    const Status status = HoldMuster(group.store(), group.presence(), muster, group.ending());
+    interrupts.Rethrow();
+    TORCH_CHECK_WITH(DistBackendError, status.ok(), "ringlet: ", status.error().message);
+  }
+
+  bool supportsSplitting() const override {
+    return true;
+  }
+  /// A group of some ranks, called by those. If this one has a communicator, the new one comes from
+  /// its connections, else from the store when it is needed.
+  c10::intrusive_ptr<Backend> split(
+      const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
+      const c10::intrusive_ptr<Backend::Options>& opts) RINGLET_OVERRIDE_SINCE_2_9 {
+    const auto mine = std::ranges::find(ranks, rank_);
+    if (mine == ranks.end()) return nullptr;
+    auto child = c10::make_intrusive<RingletBackend>(store, static_cast<int>(mine - ranks.begin()),
+                                                     static_cast<int>(ranks.size()),
+                                                     life_.options()->OfChild(opts), life_.name());
+    life_.Connect(child->life_, ranks);
+    return child;
+  }
+
+  /// A group of ranks of several, which meet in `store`, called by all of them.
+  c10::intrusive_ptr<Backend> merge(const c10::intrusive_ptr<c10d::Store>& store,
+                                    const c10::intrusive_ptr<Backend::Options>& opts,
+                                    const int& rank, const int& size) RINGLET_OVERRIDE_SINCE_2_9 {
+    return c10::make_intrusive<RingletBackend>(store, rank, size, life_.options()->OfChild(opts),
+                                               life_.name());
+  }
+
+  bool supportsShrinking() const RINGLET_OVERRIDE_SINCE_2_9 {
+    return true;
+  }
+  /// A group of the ranks that are left, called by them; the others may be gone.
+  c10::intrusive_ptr<Backend> shrink(const std::vector<std::int64_t>& excluded, int /*flags*/,
+                                     const c10::intrusive_ptr<Backend::Options>& opts)
+      RINGLET_OVERRIDE_SINCE_2_9 {
+    std::vector<int> left;
+    for (int rank = 0; rank < size_; ++rank)
+      if (std::ranges::find(excluded, rank) == excluded.end()) left.push_back(rank);
+    TORCH_CHECK(std::ranges::find(left, rank_) != left.end(),
+                "ringlet: the rank that calls shrink cannot be left out itself");
+    const auto store =
+        c10::make_intrusive<c10d::PrefixStore>(fmt::format("shrink{}/", shrinks_++), life_.store());
+    return split(store, left, opts);
+  }
+
+ private:
+  /// Launches an operation that may refuse its arguments.
+  template <auto kLaunch, typename... Arguments>
+  WorkPointer Call(Arguments&... arguments) {
+    return launcher_.TryOrRefuse([&] { return kLaunch(launcher_, arguments...); });
+  }
+
+  static void CheckNew(bool is_new, std::int64_t number) {
+    TORCH_CHECK_VALUE(is_new, "ringlet: a hook with the number ", number, " is there already");
+  }
+
+  MemberHandle Handle() const {
+    const auto handle = member_.Handle();
+    TORCH_CHECK(handle.ok(), "ringlet: ", handle.error().message);
+    return *handle;
+  }
+
+  // The first field: PyTorch's Logger takes a backend with the name "gloo", as the tests make them,
+  // for a ProcessGroupGloo and reads a number through the pointer that lies at this distance.
+  GroupLife life_;
+  Failures failures_;
+  Works works_;
+  Launcher launcher_{life_, works_, failures_};
+  OwnMember member_;
+  std::uint64_t barriers_ = 0;
+  std::uint64_t shrinks_ = 0;
+};
+
+}  // namespace ringlet::torch_api

@@ -1,0 +1,146 @@
+#include "pytorch/group/group.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "comm/establish/ranks_for_test.hpp"
+#include "pytorch/store/store_for_test.hpp"
+
+namespace ringlet::torch_api {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+Group::Options At(std::uint32_t rank, std::uint32_t size) {
+  return {.rank = rank,
+          .size = size,
+          .name = "test",
+          .timeout = seconds(30),
+          .init_timeout = seconds(30)};
+}
+
+void OnRanks(std::uint32_t size, const std::function<void(Group&)>& body) {
+  const auto store = std::make_shared<MemoryStore>();
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      Group group(At(rank, size), store);
+      ASSERT_TRUE(group.Announce().ok());
+      body(group);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+Status Sum(Group& group) {
+  Status status = Ok();
+  group.serial_executor().RunHere([&] {
+    auto main = group.Main();
+    status = main.ok() ? comm::SumOfRanks(**main, 3) : Status(main.error());
+  });
+  return status;
+}
+
+TEST(Group, FormsWhenItIsFirstNeeded) {
+  OnRanks(2, [](Group& group) {
+    EXPECT_FALSE(group.is_formed());
+    EXPECT_TRUE(Sum(group).ok());
+    EXPECT_TRUE(Sum(group).ok());
+    EXPECT_TRUE(group.is_formed());
+  });
+}
+
+TEST(Group, ChildrenNeedNoStore) {
+  OnRanks(4, [](Group& group) {
+    ASSERT_TRUE(Sum(group).ok());
+    const std::uint32_t rank = group.options().rank;
+    if (rank == 1) return;
+    Group child(At(rank == 0 ? 0 : rank - 1, 3), std::make_shared<MemoryStore>());
+    const Status made = group.Beget(child, {0, 2, 3});
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    EXPECT_TRUE(Sum(child).ok());
+  });
+}
+
+TEST(Group, SeveralGenerationsMeetInOneStore) {
+  const auto store = std::make_shared<MemoryStore>();
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      Group::Options options = At(rank, 3);
+      options.process = rank + 1;
+      for (int generation = 0; generation < 20; ++generation) {
+        Group group(options, store);
+        ASSERT_TRUE(group.Announce().ok());
+        const Status sum = Sum(group);
+        EXPECT_TRUE(sum.ok()) << sum.error().message;
+        group.Leave();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Group, AnAbortedGroupSaysSo) {
+  Group group(At(0, 2), std::make_shared<MemoryStore>());
+  group.Abort("the test wants it");
+  EXPECT_THAT(Sum(group).error().message, HasSubstr("the test wants it"));
+}
+
+TEST(Group, AFailedGroupFailsAgainAtOnce) {
+  Group::Options options = At(1, 2);
+  options.init_timeout = std::chrono::milliseconds(1);
+  Group group(options, std::make_shared<MemoryStore>());
+  EXPECT_EQ(Sum(group).error().code, Code::kTimeout);
+  EXPECT_EQ(Sum(group).error().code, Code::kTimeout);
+}
+
+TEST(Group, ARankThatWillNotComeEndsTheForming) {
+  const auto store = std::make_shared<MemoryStore>();
+  Group group(At(1, 2), store);
+  ASSERT_TRUE(group.Announce().ok());
+  Presence other(*store, {.rank = 0, .process = 1});
+  ASSERT_TRUE(other.Announce().ok());
+  ASSERT_TRUE(other.Leave(Presence::Use::kNone).ok());
+  const Status sum = Sum(group);
+  EXPECT_EQ(sum.error().code, Code::kPeerLost);
+  EXPECT_THAT(sum.error().message, HasSubstr("rank 0 has left"));
+}
+
+TEST(Group, ARankThatWaitsForARefusedCallIsTold) {
+  for (const bool formed : {true, false}) {
+    OnRanks(2, [formed](Group& group) {
+      if (formed) {
+        ASSERT_TRUE(Sum(group).ok());
+      }
+      if (group.options().rank == 1) {
+        group.Refused("as the test wants it");
+        while (!group.store().Find("told")->has_value()) Pause(std::chrono::milliseconds(1), {});
+        return;
+      }
+      const std::uint64_t call = group.NextCall();
+      Status status = Ok();
+      group.serial_executor().RunHere([&] {
+        auto main = group.Main(call);
+        status = main.ok() ? comm::SumOfRanks(**main, 3) : Status(main.error());
+      });
+      (void)group.store().Set("told", {});
+      ASSERT_FALSE(status.ok());
+      EXPECT_THAT(status.error().message,
+                  HasSubstr("rank 1 refused its arguments: as the test wants it"));
+    });
+  }
+}
+
+TEST(Group, ACallThatAllRefuseOrRepeatBreaksNothing) {
+  OnRanks(3, [](Group& group) {
+    ASSERT_TRUE(Sum(group).ok());
+    group.Refused("all do");
+    if (group.options().rank == 1) group.Refused("and this one again");
+    EXPECT_TRUE(Sum(group).ok());
+  });
+}
+
+}  // namespace
+}  // namespace ringlet::torch_api

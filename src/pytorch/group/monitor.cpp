@@ -1,0 +1,124 @@
+#include "pytorch/group/monitor.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "comm/service/clock.hpp"
+#include "pytorch/store/formation.hpp"
+
+namespace ringlet::torch_api {
+namespace {
+
+constexpr std::string_view kAllCame = "all came";
+constexpr const char* kAborted = "the process group was aborted";
+
+std::string PresenceKey(const Muster& muster, std::uint32_t rank) {
+  return fmt::format("muster:{}:{}", muster.number, rank);
+}
+
+std::string VerdictKey(std::uint64_t number) {
+  return fmt::format("muster:{}", number);
+}
+
+// Those that have not come, and why some of them never will.
+struct Absence {
+  std::vector<std::uint32_t> missing;
+  std::vector<std::pair<std::uint32_t, std::string>> in_vain = {};
+
+  std::string Text(const Muster& muster) const {
+    std::vector<std::uint32_t> named = missing;
+    if (!muster.wait_for_all) named = {in_vain.empty() ? missing.front() : in_vain.front().first};
+    std::string text = fmt::format("Rank{} {} failed to pass monitoredBarrier",
+                                   named.size() == 1 ? "" : "s", fmt::join(named, ", "));
+    if (named.size() > in_vain.size()) text += fmt::format(" in {} ms", muster.timeout.count());
+    const char* separator = ": ";
+    for (const auto& [rank, why] : in_vain) {
+      if (std::ranges::find(named, rank) == named.end()) continue;
+      text += std::exchange(separator, "; ") + why;
+    }
+    return text;
+  }
+};
+
+// Ends at the deadline, or as soon as the rest of the wait is in vain.
+Result<Absence> AwaitAll(KeyStore& store, Presence& presence, const Muster& muster,
+                         const std::stop_token& abort) {
+  Absence absence;
+  for (std::uint32_t rank = 1; rank < muster.size; ++rank) absence.missing.push_back(rank);
+  const Instant end = comm::Now() + muster.timeout;
+  Backoff backoff;
+  while (true) {
+    std::optional<Error> broken;
+    std::erase_if(absence.missing, [&](std::uint32_t rank) {
+      const auto found = store.Find(PresenceKey(muster, rank));
+      if (!found.ok()) broken = found.error();
+      return found.ok() && found->has_value();
+    });
+    if (broken) return *broken;
+    absence.in_vain = WhyInVain(presence, absence.missing);
+    const bool enough = muster.wait_for_all ? absence.in_vain.size() == absence.missing.size()
+                                            : !absence.in_vain.empty() || absence.missing.empty();
+    if (enough || comm::Now() >= end) return absence;
+    if (!backoff.Rest(abort)) return Error{Code::kAborted, kAborted};
+  }
+}
+
+Status Preside(KeyStore& store, Presence& presence, const Muster& muster,
+               const std::stop_token& abort) {
+  if (muster.timeout.count() <= 0)
+    return Error{Code::kTimeout,
+                 fmt::format("Rank 0 timed out in monitoredBarrier after {} ms. No ranks "
+                             "successfully processed in monitoredBarrier",
+                             muster.timeout.count())};
+  RINGLET_TRY_ASSIGN(const Absence absence, AwaitAll(store, presence, muster, abort));
+  for (std::uint32_t rank = 1; rank < muster.size; ++rank) store.Erase(PresenceKey(muster, rank));
+  if (absence.missing.empty()) {
+    // All ranks have read the verdict on the barrier before this one.
+    if (muster.number > 0) store.Erase(VerdictKey(muster.number - 1));
+    return store.Set(VerdictKey(muster.number), AsView(kAllCame));
+  }
+  const std::string verdict = absence.Text(muster);
+  RINGLET_TRY(store.Set(VerdictKey(muster.number), AsView(verdict)));
+  return Error{absence.in_vain.empty() ? Code::kTimeout : Code::kPeerLost, verdict};
+}
+
+// The verdict of rank 0, or why it gives none.
+Result<std::string> AwaitVerdict(KeyStore& store, Presence& presence, const Muster& muster,
+                                 const std::stop_token& abort) {
+  // Rank 0 gives up first and knows more: wait longer than it does.
+  const Instant end = comm::Now() + 2 * muster.timeout;
+  Backoff backoff;
+  std::string why;
+  while (true) {
+    RINGLET_TRY_ASSIGN(const auto verdict, store.Find(VerdictKey(muster.number)));
+    if (verdict) return std::string(AsText(*verdict));
+    if (!why.empty()) return why;
+    if (comm::Now() >= end)
+      return fmt::format("nothing within {} ms", (2 * muster.timeout).count());
+    if (!backoff.Rest(abort)) return Error{Code::kAborted, kAborted};
+    why = WhyInVain(presence, 0);  // it may have said so before: look once more
+  }
+}
+
+}  // namespace
+
+Status HoldMuster(KeyStore& store, Presence& presence, const Muster& muster,
+                  const std::stop_token& abort) {
+  if (muster.size == 1) return Ok();
+  if (muster.rank == 0) return Preside(store, presence, muster, abort);
+  RINGLET_TRY(store.Set(PresenceKey(muster, muster.rank), AsView("here")));
+  const auto verdict = AwaitVerdict(store, presence, muster, abort);
+  if (verdict.ok() && *verdict == kAllCame) return Ok();
+  return Error{
+      Code::kTimeout,
+      fmt::format(
+          "Rank {} successfully reached monitoredBarrier, but received errors while waiting "
+          "for send/recv from rank 0. Rank 0 says: {}",
+          muster.rank, verdict.ok() ? *verdict : verdict.error().message)};
+}
+
+}  // namespace ringlet::torch_api

@@ -1,0 +1,135 @@
+#include "pytorch/group/monitor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "comm/service/clock.hpp"
+#include "pytorch/store/store_for_test.hpp"
+#include "pytorch/tensors/process.hpp"
+
+namespace ringlet::torch_api {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+// Nothing is known of the end of a rank.
+Status Hold(KeyStore& store, const Muster& muster) {
+  MemoryStore of_nobody;
+  Presence presence(of_nobody, {.rank = muster.rank});
+  return HoldMuster(store, presence, muster, {});
+}
+
+TEST(Muster, AllRanksThatComeGoOn) {
+  MemoryStore store;
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < 4; ++rank)
+    threads.emplace_back([&, rank] {
+      for (std::uint64_t number = 0; number < 3; ++number) {
+        const Status status =
+            Hold(store, {.rank = rank, .size = 4, .number = number, .timeout = seconds(30)});
+        EXPECT_TRUE(status.ok()) << status.error().message;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(store.size(), 1u) << "only what rank 0 said last is left";
+}
+
+Status AtRankZero(MemoryStore& store, bool wait_for_all) {
+  return Hold(store, {.size = 4, .timeout = milliseconds(2), .wait_for_all = wait_for_all});
+}
+
+TEST(Muster, RankZeroNamesTheFirstMissingRankOrAll) {
+  MemoryStore store;
+  ASSERT_TRUE(store.Set("muster:0:2", AsView("here")).ok());
+  EXPECT_THAT(AtRankZero(store, false).error().message,
+              HasSubstr("Rank 1 failed to pass monitoredBarrier in 2 ms"));
+  ASSERT_TRUE(store.Set("muster:0:2", AsView("here")).ok());
+  EXPECT_THAT(AtRankZero(store, true).error().message,
+              HasSubstr("Ranks 1, 3 failed to pass monitoredBarrier"));
+}
+
+TEST(Muster, RanksThatCameHearTheMissingOnes) {
+  MemoryStore store;
+  Status at_two = Ok();
+  std::thread two(
+      [&] { at_two = Hold(store, {.rank = 2, .size = 3, .timeout = milliseconds(500)}); });
+  const Status at_zero = Hold(store, {.size = 3, .timeout = milliseconds(500)});
+  two.join();
+  EXPECT_FALSE(at_zero.ok());
+  ASSERT_FALSE(at_two.ok());
+  EXPECT_THAT(at_two.error().message,
+              HasSubstr("Rank 2 successfully reached monitoredBarrier, but"));
+  EXPECT_THAT(at_two.error().message, HasSubstr("Rank 1 failed"));
+}
+
+TEST(Muster, WithoutTimeRankZeroIsTheOneThatTimesOut) {
+  MemoryStore store;
+  EXPECT_THAT(Hold(store, {.size = 2}).error().message,
+              HasSubstr("Rank 0 timed out in monitoredBarrier"));
+}
+
+std::unique_ptr<Presence> Come(KeyStore& store, std::uint32_t rank) {
+  const auto process = SharedProcess();
+  auto beacon = comm::Beacon::Light(**process);
+  EXPECT_TRUE(beacon.ok());
+  auto presence = std::make_unique<Presence>(
+      store, Presence::Self{.rank = rank, .beacon = *beacon, .process = rank + 1});
+  EXPECT_TRUE(presence->Announce().ok());
+  return presence;
+}
+
+TEST(Muster, ARankThatEndedOrLeftIsNamedAtOnce) {
+  for (const bool all : {false, true}) {
+    MemoryStore store;
+    const auto zero = Come(store, 0);
+    const auto one = Come(store, 1);
+    auto two = Come(store, 2), three = Come(store, 3);
+    ASSERT_TRUE(three->Leave(Presence::Use::kNone).ok());
+    two = nullptr;  // its beacon closes as it would with its process
+    ASSERT_TRUE(store.Set("muster:0:1", AsView("here")).ok());
+    const Status status = HoldMuster(
+        store, *zero, {.size = 4, .timeout = std::chrono::hours(10), .wait_for_all = all}, {});
+    EXPECT_EQ(status.error().code, Code::kPeerLost);
+    if (all) {
+      EXPECT_THAT(status.error().message,
+                  HasSubstr("Ranks 2, 3 failed to pass monitoredBarrier: rank 2 is gone: its "
+                            "process has ended; rank 3 has left the process group"));
+    } else {
+      EXPECT_THAT(status.error().message,
+                  testing::ContainsRegex("Rank [23] failed to pass monitoredBarrier: rank [23]"));
+    }
+  }
+}
+
+TEST(Muster, TheEndOfRankZeroIsNamedByRanksThatWaitForIt) {
+  MemoryStore store;
+  auto zero = Come(store, 0);
+  const auto one = Come(store, 1);
+  zero = nullptr;
+  const Status status =
+      HoldMuster(store, *one, {.rank = 1, .size = 2, .timeout = std::chrono::hours(10)}, {});
+  EXPECT_THAT(status.error().message, HasSubstr("Rank 0 says: rank 0 is gone"));
+}
+
+// Rank 0 looks at the store once in 5 ms, however short its pauses are.
+TEST(Muster, ASlowStoreDoesNotLengthenTheTimeout) {
+  struct SlowStore final : MemoryStore {
+    Result<std::optional<Bytes>> Find(const std::string& key) override {
+      ++looks;
+      const Instant begin = comm::Now();
+      while (comm::Now() < begin + milliseconds(5)) std::this_thread::yield();
+      return MemoryStore::Find(key);
+    }
+    int looks = 0;
+  };
+  SlowStore store;
+  EXPECT_FALSE(Hold(store, {.size = 2, .timeout = milliseconds(50)}).ok());
+  EXPECT_LE(store.looks, 11);
+}
+
+}  // namespace
+}  // namespace ringlet::torch_api

@@ -1,0 +1,185 @@
+// The way of an operation from its caller to its turn. Included by module.cpp only.
+//
+// An operation checks its tensors on the caller's thread, becomes a job of the group's serial
+// executor, and gives a Work. A caller that will wait anyway, or that waits before another thread
+// has begun, runs the job itself; only operations that go on beside their caller cost a change of
+// thread.
+#pragma once
+#include <ATen/ThreadLocalState.h>
+
+#include <optional>
+#include <vector>
+
+#include "pytorch/launch/turn.hpp"
+#include "pytorch/launch/works.hpp"
+#include "pytorch/life/group_life.hpp"
+
+namespace ringlet::torch_api {
+
+/// Runs the operations of a group in the order of their calls.
+class Launcher {
+ public:
+  Launcher(GroupLife& life, Works& works, Failures& failures)
+      : life_(life), works_(works), failures_(failures) {}
+
+  const RankInGroup& place() const { return life_.place(); }
+  GroupLife& life() { return life_; }
+
+  /// An operation with the options that PyTorch gives it; the timeout is the group's if they have
+  /// none.
+  template <typename Opts>
+  OperationInfo Describe(c10d::OpType type, const char* name, const Opts& opts,
+                         at::TensorList inputs, at::TensorList outputs) const {
+    bool async = true;
+    if constexpr (requires { opts.asyncOp; }) async = opts.asyncOp;
+    const auto timeout =
+        opts.timeout == c10d::kUnsetTimeout ? life_.Alive().timeout() : opts.timeout;
+    return {type, name, inputs, outputs, timeout, async, ""};
+  }
+
+  /// Runs an operation here, if its caller waits for it, else beside. \param counts  the other
+  /// ranks call it, too \return null: it ran here and has succeeded, as PyTorch's own backends give
+  template <typename Body>
+  WorkPointer Launch(const OperationInfo& info, Body body, bool counts = true) {
+    CheckOutsideTurn(life_.Alive(), info.name);
+    if (info.async || coalescing_) return LaunchBeside(info, std::move(body), counts);
+    return LaunchHere(info, std::ref(body), counts);
+  }
+
+  /// An operation in which this rank's peers need not take part, in the order of its other ones.
+  /// \param body  keeps what it needs of `tensors`
+  WorkPointer LaunchAlone(const char* name, at::TensorList tensors, Milliseconds timeout,
+                          bool async, TurnBody body) {
+    const OneSidedOptions options{timeout, async};
+    return Launch(Describe(c10d::OpType::UNKNOWN, name, options, tensors, {}), std::move(body),
+                  false);
+  }
+
+  /// Runs an operation on this thread, in its turn, for a caller that waits for it and needs no
+  /// Work. `check` looks at the arguments first, as in TryOrRefuse, and gives the body.
+  /// \param tensors  what the operation uses
+  template <typename Check>
+  void RunNow(const char* operation, at::TensorList tensors, const Check& check) {
+    Group& group = life_.Alive();
+    CheckOutsideTurn(group, operation);
+    const TurnBody body = TryOrRefuse(check);
+    works_.Count();
+    const TurnTask task{operation, ReachableAmong(tensors), group.timeout()};
+    const std::uint64_t call = group.NextCall();
+    Outcome outcome;
+    const auto in_turn = [&] { outcome = RunInTurn(group, call, body, task); };
+    const Interrupts interrupts = AbortIfInterrupted(group);
+    group.serial_executor().RunHere(std::ref(in_turn));
+    interrupts.Rethrow();
+    if (!outcome.ok()) std::rethrow_exception(failures_.Here(place(), operation, outcome));
+  }
+
+  /// Calls `begin`, which throws if the arguments of its operation make no sense. Then ranks that
+  /// have begun the call get the reason.
+  template <typename Begin>
+  auto TryOrRefuse(const Begin& begin) -> decltype(begin()) {
+    try {
+      return begin();
+    } catch (const c10::Error& error) {
+      life_.Refuse(error);
+      throw;
+    }
+  }
+
+  /// The work of an operation that begins now and takes no turn.
+  c10::intrusive_ptr<GroupWork> Begin(const OperationInfo& info) {
+    return MakeWork(info, works_.Start(info.timeout));
+  }
+  /// Ends it. Callbacks run on a helper of the group.
+  void End(GroupWork& work, const char* operation, const Status& status) {
+    works_.Complete(work, status.ok() ? nullptr : failures_.Of(place(), operation, status.error()),
+                    life_.helpers());
+  }
+
+  void StartCoalescing() {
+    TORCH_CHECK(!coalescing_, "ringlet: coalescing has begun already");
+    coalescing_.emplace();
+  }
+  WorkPointer EndCoalescing() {
+    TORCH_CHECK(coalescing_, "ringlet: coalescing ends that has not begun");
+    auto parts = std::move(*coalescing_);
+    coalescing_.reset();
+    return c10::make_intrusive<JointWork>(place().rank, std::move(parts));
+  }
+  /// The same work, which the work of EndCoalescing includes if coalescing has begun.
+  WorkPointer Coalesce(WorkPointer work) {
+    if (coalescing_) coalescing_->push_back(work);
+    return work;
+  }
+
+ private:
+  static void CheckOutsideTurn(Group& group, const char* operation) {
+    TORCH_CHECK(!group.serial_executor().IsInside(), "ringlet: ", operation,
+                " was called from inside an operation of its group, which it would wait for");
+  }
+
+  c10::intrusive_ptr<GroupWork> MakeWork(const OperationInfo& info,
+                                         const Works::OperationStart& start) const {
+    return Works::Make(place().rank, life_.name(), info, start);
+  }
+
+  WorkPointer LaunchHere(const OperationInfo& info, const TurnBody& body, bool counts) {
+    Group& group = life_.Alive();
+    const Works::OperationStart start = works_.Start(info.timeout);
+    const TurnTask task{info.name, ReachableAmong(info.inputs, info.outputs), start.timeout};
+    c10::intrusive_ptr<GroupWork> work;
+    // Callers of a window hold the Work of what a rank does alone.
+    if (works_.AreSeen() || !counts) work = MakeWork(info, start);
+    const std::uint64_t call = counts ? group.NextCall() : 0;
+    Outcome outcome;
+    const auto in_turn = [&] {
+      outcome = RunInTurn(group, call, body, task);
+      if (outcome.ok() && work) works_.Complete(*work, nullptr, kNoTurn);
+    };
+    const Interrupts interrupts = AbortIfInterrupted(group);
+    group.serial_executor().RunHere(std::ref(in_turn));
+    if (auto exception = interrupts.exception()) {
+      if (work && !outcome.ok()) works_.Complete(*work, exception, kNoTurn);
+      works_.EndWithoutWork(start);
+      std::rethrow_exception(exception);
+    }
+    if (outcome.ok()) {
+      works_.EndWithoutWork(start);
+      return work;
+    }
+    if (!work) work = MakeWork(info, start);
+    works_.Complete(*work, failures_.Here(place(), info.name, outcome), kNoTurn);
+    return work;
+  }
+
+  WorkPointer LaunchBeside(const OperationInfo& info, TurnBody body, bool counts) {
+    Group& group = life_.Alive();
+    auto work = Begin(info);
+    const TurnTask task{info.name, ReachableAmong(info.inputs, info.outputs), work->getTimeout(),
+                        comm::Communicator::EnqueuedNow()};
+    const std::uint64_t call = counts ? group.NextCall() : 0;
+    work->set_job(
+        group.serial_executor().Submit(
+            [this, &group, call, work, body = std::move(body), task, line = Failures::LineToKeep(),
+             state = at::ThreadLocalState()](SerialExecutor::Turn& turn) mutable {
+              const at::ThreadLocalStateGuard as_caller(state);
+              const Interrupts interrupts = AbortIfInterrupted(group);
+              const Outcome outcome = RunInTurn(group, call, body, task);
+              auto failure = interrupts.exception();
+              if (!failure && !outcome.ok())
+                failure = failures_.Beside(place(), line, task.operation, outcome);
+              works_.Complete(*work, std::move(failure), &turn);
+            }),
+        group.fork_guard());
+    return Coalesce(work);
+  }
+
+  static constexpr SerialExecutor::Turn* kNoTurn = nullptr;
+
+  GroupLife& life_;
+  Works& works_;
+  Failures& failures_;
+  std::optional<std::vector<WorkPointer>> coalescing_;
+};
+
+}  // namespace ringlet::torch_api

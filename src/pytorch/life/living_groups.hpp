@@ -1,0 +1,65 @@
+// The process groups of this process. Included by module.cpp only.
+#pragma once
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "pytorch/life/group_life.hpp"
+
+namespace ringlet::torch_api {
+
+/// All groups that have not been destroyed. Safe from any thread.
+class LivingGroups {
+ public:
+  static LivingGroups& The() {
+    static LivingGroups& the = *new LivingGroups;  // never destroyed: groups may outlive statics
+    return the;
+  }
+
+  void Add(GroupLife& group) {
+    const std::lock_guard lock(mutex_);
+    groups_.insert(&group);
+  }
+  void Remove(GroupLife& group) {
+    const std::lock_guard lock(mutex_);
+    groups_.erase(&group);
+    if (default_ == &group) default_ = nullptr;
+  }
+
+  /// Marks a group as PyTorch's default group.
+  void SetDefault(GroupLife& group) {
+    const std::lock_guard lock(mutex_);
+    default_ = &group;
+  }
+  std::optional<Milliseconds> TimeoutOfDefault() {
+    const std::lock_guard lock(mutex_);
+    return default_ != nullptr ? std::optional(default_->options()->timeout) : std::nullopt;
+  }
+
+  /// Keeps a backend to the end of the program.
+  void Keep(c10::intrusive_ptr<c10d::Backend> backend) {
+    const std::lock_guard lock(mutex_);
+    kept_.push_back(std::move(backend));
+  }
+
+  /// At the end of the program: ends the groups that were not destroyed.
+  void EndAll() {
+    std::set<GroupLife*> groups;
+    {
+      const std::lock_guard lock(mutex_);
+      groups = groups_;
+    }
+    // All of them first: a callback of one may wait for an operation of another.
+    for (GroupLife* group : groups) group->AbortIfBusy();
+    for (GroupLife* group : groups) group->End(true);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<GroupLife*> groups_;
+  GroupLife* default_ = nullptr;
+  std::vector<c10::intrusive_ptr<c10d::Backend>> kept_;
+};
+
+}  // namespace ringlet::torch_api

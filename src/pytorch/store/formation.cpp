@@ -1,0 +1,153 @@
+#include "pytorch/store/formation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "comm/backend/host_memory.hpp"
+#include "comm/establish/listeners.hpp"
+#include "comm/service/clock.hpp"
+#include "comm/service/long_wait.hpp"
+
+namespace ringlet::torch_api {
+namespace {
+
+// Short enough not to be felt, long enough that a thousand ranks that wait do not drown the store.
+constexpr std::chrono::microseconds kLongestPause{20'000};
+
+// Each takes some 30 us, and a root is made in 120; a thread that sleeps wakes 80 us too late.
+constexpr int kLooksAtOnce = 6;
+// More would keep the store from the one that sets the id.
+constexpr std::uint32_t kEagerRanksMax = 8;
+
+std::uint32_t Roots(const Seat& seat) {
+  return (seat.size + seat.ranks_per_root - 1) / seat.ranks_per_root;
+}
+
+// The root that this rank makes, if it makes one: they lie evenly among the ranks.
+std::optional<std::uint32_t> RootOf(const Seat& seat) {
+  if (seat.rank % seat.ranks_per_root != 0) return std::nullopt;
+  return seat.rank / seat.ranks_per_root;
+}
+
+Error Aborted(const std::string& key) {
+  return Error{Code::kAborted,
+               fmt::format("the process group was aborted while it waited for '{}'", key)};
+}
+
+}  // namespace
+
+std::chrono::microseconds Backoff::Next() {
+  if (at_once_ > 0) {
+    --at_once_;
+    return std::chrono::microseconds(0);
+  }
+  const auto now = next_;
+  next_ = std::min(next_ * 6 / 5, kLongestPause);
+  return now;
+}
+
+bool Backoff::Rest(const std::stop_token& abort) {
+  if (!Pause(Next(), abort)) return false;
+  const Instant now = comm::Now();
+  if (looked_ == Instant(0)) looked_ = now;
+  if (now - looked_ < comm::LongWait::kPeriod) return true;
+  looked_ = now;
+  return !comm::LongWait::Look();
+}
+
+bool Pause(std::chrono::microseconds time, const std::stop_token& abort) {
+  if (time.count() == 0) return !abort.stop_requested();  // a wait for no time takes 50 us
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, abort, time, [] { return false; });
+  return !abort.stop_requested();
+}
+
+std::vector<std::string> KeysOfRoots(const Seat& seat) {
+  const std::uint32_t roots = Roots(seat);
+  if (roots == 1) return {seat.key};
+  std::vector<std::string> keys;
+  for (std::uint32_t root = 0; root < roots; ++root)
+    keys.push_back(fmt::format("{}:{}", seat.key, root));
+  return keys;
+}
+
+Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::milliseconds timeout,
+                    const std::stop_token& abort, const std::function<void()>& meanwhile,
+                    Backoff backoff) {
+  const Instant end = comm::Now() + timeout;
+  while (true) {
+    RINGLET_TRY_ASSIGN(auto value, store.Find(key));
+    if (value) return std::move(*value);
+    if (comm::Now() >= end)
+      return Error{
+          Code::kTimeout,
+          fmt::format(
+              "key '{}' did not appear in the store within {} ms: has the rank that sets it "
+              "called this operation?",
+              key, timeout.count())};
+    if (!backoff.Rest(abort)) return Aborted(key);
+    if (meanwhile) meanwhile();
+  }
+}
+
+Result<UniqueId> ToId(View bytes, const std::string& key) {
+  UniqueId id;
+  if (bytes.size() != id.bytes.size())
+    return Error{Code::kProtocol, fmt::format("'{}' in the store is {} bytes, not an id of {}", key,
+                                              bytes.size(), id.bytes.size())};
+  std::ranges::copy(bytes, id.bytes.begin());
+  return id;
+}
+
+Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& seat,
+                                                 const std::shared_ptr<comm::Process>& process,
+                                                 const std::stop_token& abort) {
+  const auto serve = [&driver = process->driver()] {
+    driver.RunUntil([] { return false; }, driver.Now());
+  };
+  const std::vector<std::string> keys = KeysOfRoots(seat);
+  std::vector<UniqueId> ids(keys.size());
+  comm::Config config;
+  comm::Preparation prepared;
+  config.rank = seat.rank;
+  config.size = seat.size;
+  config.expects_one_host = true;
+  const auto mine = RootOf(seat);
+  if (mine) {
+    RINGLET_TRY_ASSIGN(ids[*mine], comm::CreateUniqueId(process));
+    config.id = ids[*mine];
+    if (*mine == 0) prepared.node_leader = comm::LeadHost(*process, config);
+    if (seat.size > 1) RINGLET_TRY(store.Set(keys[*mine], ids[*mine].bytes));
+  } else {
+    // While a root is made: what fails here fails again, and with its reason, when it is needed.
+    (void)process->ScanHost(false);
+    (void)process->ReachableInterfaces();
+    prepared.memory = comm::MakeHostMemory(*process, config);
+  }
+  for (std::size_t root = 0; root < keys.size(); ++root) {
+    if (mine && root == *mine) continue;
+    const bool eager = seat.size <= kEagerRanksMax && process->MaySpin(seat.size);
+    const Backoff backoff(eager ? kLooksAtOnce : 0);
+    RINGLET_TRY_ASSIGN(const Bytes bytes,
+                       Await(store, keys[root], seat.timeout, abort, serve, backoff));
+    RINGLET_TRY_ASSIGN(ids[root], ToId(bytes, keys[root]));
+  }
+  config.id = ids.front();
+  config.more_ids.assign(ids.begin() + 1, ids.end());
+  config.device = process->settings().local_rank.value_or(0);
+  config.init_timeout = seat.timeout;
+  config.timeout = seat.operation_timeout;
+  // The last rank has less to do at the end than rank 0.
+  if (seat.rank + 1 == seat.size && seat.size > 1)
+    prepared.on_joined = [&] {
+      for (const std::string& key : keys) store.Erase(key);
+    };
+  return comm::Establish(process, config, abort, std::move(prepared));
+}
+
+}  // namespace ringlet::torch_api

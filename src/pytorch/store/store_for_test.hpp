@@ -1,0 +1,42 @@
+// A key store in memory, for ranks that are threads of the test.
+#pragma once
+#include <map>
+#include <mutex>
+
+#include "pytorch/store/key_store.hpp"
+
+namespace ringlet::torch_api {
+
+class MemoryStore : public KeyStore {
+ public:
+  Status Set(const std::string& key, View value) override {
+    const std::lock_guard lock(mutex_);
+    values_[key].assign(value.begin(), value.end());
+    return Ok();
+  }
+  Result<std::optional<Bytes>> Find(const std::string& key) override {
+    const std::lock_guard lock(mutex_);
+    const auto it = values_.find(key);
+    if (it == values_.end()) return std::optional<Bytes>();
+    return std::optional<Bytes>(it->second);
+  }
+  Result<std::uint64_t> CountUp(const std::string& key) override {
+    const std::lock_guard lock(mutex_);
+    return counters_[key]++;
+  }
+  void Erase(const std::string& key) override {
+    const std::lock_guard lock(mutex_);
+    values_.erase(key);
+  }
+  std::size_t size() {
+    const std::lock_guard lock(mutex_);
+    return values_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Bytes> values_;
+  std::map<std::string, std::uint64_t> counters_;
+};
+
+}  // namespace ringlet::torch_api

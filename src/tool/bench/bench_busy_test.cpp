@@ -1,0 +1,31 @@
+#include "tool/bench/bench_busy.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ringlet::cli {
+namespace {
+
+TEST(BenchBusyTest, NoneIsNone) {
+  const auto programs = StartBusyPrograms(0);
+  ASSERT_TRUE(programs.ok());
+  EXPECT_TRUE(programs->empty());
+}
+
+TEST(BenchBusyTest, EachIsAProcessOfItsOwn) {
+  auto programs = StartBusyPrograms(2);
+  ASSERT_TRUE(programs.ok()) << programs.error().message;
+  ASSERT_EQ(programs->size(), 2u);
+  EXPECT_NE((*programs)[0].pid(), (*programs)[1].pid());
+}
+
+TEST(BenchBusyTest, TheCommandIsKnownButNotShown) {
+  CLI::App tool("ringlet");
+  Action chosen;
+  AddBenchBusy(tool, chosen);
+  EXPECT_EQ(tool.help().find("busy"), std::string::npos);
+  tool.parse(std::vector<std::string>{"busy"});
+  EXPECT_TRUE(chosen);
+}
+
+}  // namespace
+}  // namespace ringlet::cli

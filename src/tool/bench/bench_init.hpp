@@ -1,0 +1,12 @@
+// `ringlet bench init`: how fast communicators form on this machine.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "tool/text/command.hpp"
+
+namespace ringlet::cli {
+
+/// Adds the command to `bench`. When it is the one that was named, parsing sets `chosen`.
+void AddBenchInit(CLI::App& bench, Action& chosen);
+
+}  // namespace ringlet::cli

@@ -1,0 +1,85 @@
+#include "tool/draw/picture_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/value/text.hpp"
+#include "tool/text/helper_program.hpp"
+#include "tool/text/value_types.hpp"
+
+namespace ringlet::cli {
+namespace {
+
+Error CannotWrite(const std::string& path) {
+  return {Code::kSystem, fmt::format("{} cannot be written", path)};
+}
+
+/// With whatever converter there is.
+Status WritePng(const std::string& path, const std::string& svg) {
+  const std::string beside = path + ".svg";
+  RINGLET_TRY(WriteFile(beside, svg));
+  const bool done =
+      HelperDid({"rsvg-convert", "-o", path, beside}) ||
+      HelperDid({"inkscape", "--export-type=png", "--export-filename=" + path, beside}) ||
+      HelperDid({"magick", beside, path}) || HelperDid({"convert", beside, path});
+  if (done) {
+    std::remove(beside.c_str());
+    return Ok();
+  }
+  return Error{Code::kUnsupported,
+               fmt::format("{} needs rsvg-convert, inkscape or ImageMagick, and none did it; the "
+                           "picture is in {}",
+                           path, beside)};
+}
+
+}  // namespace
+
+Status WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  return file.good() ? Status(Ok()) : Status(CannotWrite(path));
+}
+
+bool IsPage(const std::string& path) {
+  return EqualIgnoringCase(std::filesystem::path(path).extension().string(), ".html");
+}
+
+std::string WhyNoPicture(const std::string& path) {
+  if (path == "-" || path.starts_with("/dev/")) return "";
+  const std::string ending = std::filesystem::path(path).extension().string();
+  for (const char* known : {".svg", ".png"})
+    if (EqualIgnoringCase(ending, known)) return "";
+  return fmt::format("{} is not written: the formats of pictures are .svg and .png", path);
+}
+
+void AddPicture(CLI::App& command, PictureRequest& request, bool pages) {
+  command
+      .add_option("-o,--output", request.output,
+                  pages ? "A file: .svg, .png, or .html, which is a page for a browser with paths "
+                          "to point at; - or none: SVG on standard output"
+                        : "A file, .svg or .png; - or none: SVG on standard output")
+      ->check([pages](const std::string& path) {
+        const std::string why = pages && IsPage(path) ? "" : WhyNoPicture(path);
+        return why.empty() || !pages ? why : why + " and .html";
+      })
+      ->type_name(kFileType);
+  command.add_flag(
+      "--dark", request.dark,
+      pages ? "For dark pages; a page of HTML does as its browser does" : "For dark pages");
+}
+
+Status ShowPicture(const std::string& svg, const PictureRequest& request) {
+  if (request.output.empty() || request.output == "-") {
+    fmt::print("{}", svg);
+    return Ok();
+  }
+  return EqualIgnoringCase(std::filesystem::path(request.output).extension().string(), ".png")
+             ? WritePng(request.output, svg)
+             : WriteFile(request.output, svg);
+}
+
+}  // namespace ringlet::cli

@@ -1,0 +1,12 @@
+// `ringlet traffic`: the bytes that the links of an emulated machine carried.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "tool/text/command.hpp"
+
+namespace ringlet::cli {
+
+/// Adds the command to the tool. When it is the one that was named, parsing sets `chosen`.
+void AddTraffic(CLI::App& tool, Action& chosen);
+
+}  // namespace ringlet::cli

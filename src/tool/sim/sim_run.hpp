@@ -1,0 +1,50 @@
+// Runs one simulated job to its end and watches it.
+#pragma once
+#include <functional>
+
+#include "tool/sim/sim_report.hpp"
+#include "tool/sim/sim_world.hpp"
+
+namespace ringlet::cli {
+
+/// Watches the ranks of a world from outside: what each has said of itself, and when.
+class SimWatch {
+ public:
+  /// Begins to observe; both outlive the run.
+  SimWatch(SimWorld& world, const SimOptions& options);
+  SimWatch(const SimWatch&) = delete;
+  SimWatch& operator=(const SimWatch&) = delete;
+
+  /// When things happened to a rank, after the start; 0: not yet.
+  struct Seen {
+    Instant roster{0}, standing{0}, failed{0};
+  };
+  const Seen& seen(std::uint32_t rank) const { return seen_[rank]; }
+  const SimPhases& phases() const { return phases_; }
+  std::uint32_t rosters() const { return rosters_; }
+  std::uint32_t standing() const { return standing_; }
+  std::uint32_t failed() const { return failed_; }
+
+  /// All but what the clock outside says.
+  SimRow Row();
+
+ private:
+  void After(sim::NodeId node);
+  void AfterRank(std::uint32_t rank);
+  void Settle(std::uint32_t rank);
+  void CountTraffic(SimRow& row) const;
+  void CountOutcomes(SimRow& row) const;
+
+  SimWorld* world_;
+  const bool faulty_;
+  std::vector<Seen> seen_;
+  SimPhases phases_;
+  std::uint32_t rosters_ = 0, standing_ = 0, failed_ = 0, steps_ = 0;
+  std::uint32_t unsettled_ = 0;  // ranks whose end the run awaits
+};
+
+/// \param on_progress  now and then
+/// Blocks until the end: all stand, or all that live have failed, or the time is over.
+void RunToEnd(SimWorld& world, const SimOptions& options, const std::function<void()>& on_progress);
+
+}  // namespace ringlet::cli

@@ -1,0 +1,58 @@
+// The job that `ringlet sim init` simulates: roots and members of production, each on its host.
+// All that is particular to how they are configured and found is here.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bootstrap/member/member.hpp"
+#include "bootstrap/root.hpp"
+#include "sim/network.hpp"
+#include "tool/sim/sim_options.hpp"
+
+namespace ringlet::cli {
+
+class SimWorld {
+ public:
+  /// With the faults of `options` under way; nothing has happened yet.
+  /// Errors  kInvalidArgument  more roots than ranks
+  static Result<SimWorld> Build(const SimOptions& options, std::uint32_t size);
+
+  sim::Network& network() { return *network_; }
+  std::uint32_t size() const { return size_; }
+  std::uint32_t hosts() const { return hosts_; }
+  std::uint32_t roots() const { return roots_; }
+
+  // Nodes are numbered roots first, then ranks.
+  sim::NodeId NodeOfRoot(std::uint32_t root) const { return root; }
+  sim::NodeId NodeOfRank(std::uint32_t rank) const { return roots_ + rank; }
+  bool IsRoot(sim::NodeId node) const { return node < roots_; }
+  std::uint32_t RankOf(sim::NodeId node) const { return node - roots_; }
+  const bootstrap::Member& member(std::uint32_t rank) const;
+  /// Ranks that have checked in, at all roots.
+  std::uint32_t checked_in() const;
+
+  bool absent(std::uint32_t rank) const { return absent_[rank]; }
+  /// Its process is killed sooner or later.
+  bool doomed(std::uint32_t rank) const { return doomed_[rank]; }
+  sim::HostId host(std::uint32_t rank) const { return rank / ranks_per_host_; }
+  /// As messages name it.
+  std::string Describe(std::uint32_t rank) const;
+  Instant start(std::uint32_t rank) const { return starts_[rank]; }
+
+ private:
+  SimWorld(const SimOptions& options, std::uint32_t size);
+  void AddRoots(const SimOptions& options);
+  void AddRanks(const SimOptions& options);
+  bootstrap::MemberConfig ConfigOf(std::uint32_t rank, const SimOptions& options, Prng& prng) const;
+  void PlanFault(const Fault& fault);
+  sim::NodeId NodeOf(const Victim& victim) const;
+
+  std::uint32_t size_ = 0, hosts_ = 0, roots_ = 0, ranks_per_host_ = 0;
+  std::vector<bootstrap::RootDoor> doors_;
+  std::unique_ptr<sim::Network> network_;
+  std::vector<bool> absent_, doomed_;
+  std::vector<Instant> starts_;
+};
+
+}  // namespace ringlet::cli

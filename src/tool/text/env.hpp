@@ -1,0 +1,12 @@
+// `ringlet env`: every setting, its value and where that comes from.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "tool/text/command.hpp"
+
+namespace ringlet::cli {
+
+/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+void AddEnv(CLI::App& tool, Action& chosen);
+
+}  // namespace ringlet::cli

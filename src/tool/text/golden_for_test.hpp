@@ -1,0 +1,24 @@
+// Holds a page of the source tree to what the tool makes.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tool/tool_run_for_test.hpp"
+
+namespace ringlet::cli {
+
+/// With RINGLET_UPDATE_GOLDENS=1 the page is written instead. \param path  from the root of the
+/// tree
+inline void ExpectPage(const std::string& path, const std::string& made) {
+  const std::string file = SourceFile(path);
+  if (std::getenv("RINGLET_UPDATE_GOLDENS") != nullptr) std::ofstream(file) << made;
+  std::ifstream page(file);
+  const std::string kept((std::istreambuf_iterator<char>(page)), std::istreambuf_iterator<char>());
+  EXPECT_EQ(kept, made) << "RINGLET_UPDATE_GOLDENS=1 renews " << file;
+}
+
+}  // namespace ringlet::cli

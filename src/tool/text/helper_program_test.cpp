@@ -1,0 +1,15 @@
+#include "tool/text/helper_program.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ringlet::cli {
+namespace {
+
+TEST(HelperProgramTest, OnlyAProgramThatExitsWithZeroDidIt) {
+  EXPECT_TRUE(HelperDid({"true"}));
+  EXPECT_FALSE(HelperDid({"false"}));
+  EXPECT_FALSE(HelperDid({"/nowhere/ringlet-no-such"}));
+}
+
+}  // namespace
+}  // namespace ringlet::cli

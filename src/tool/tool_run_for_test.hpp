@@ -1,0 +1,49 @@
+// Runs the tool, or one of its actions, and keeps what it printed.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tool/text/command.hpp"
+#include "tool/tool.hpp"
+
+namespace ringlet::cli {
+
+struct ToolRun {
+  int status;
+  std::string output, errors;
+};
+
+inline ToolRun Captured(const Action& action) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int status = action();
+  return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+}
+
+/// \param arguments  those after "ringlet"
+inline ToolRun RunCommand(const std::vector<std::string>& arguments) {
+  return Captured([&] { return RunTool(arguments); });
+}
+
+/// The same behind "topo", "bench init" and so on.
+inline ToolRun RunCommand(std::vector<std::string> command,
+                          const std::vector<std::string>& arguments) {
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return RunCommand(command);
+}
+
+/// A file below the root of the source tree.
+inline std::string SourceFile(const std::string& path) {
+  const std::filesystem::path source = std::filesystem::absolute(__FILE__);
+  return source.parent_path().parent_path().parent_path().parent_path() / path;
+}
+
+/// A file below test/fixtures.
+inline std::string Fixture(const std::string& path) {
+  return SourceFile("test/fixtures/" + path);
+}
+
+}  // namespace ringlet::cli

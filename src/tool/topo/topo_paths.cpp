@@ -1,0 +1,158 @@
+#include "tool/topo/topo_paths.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/value/text.hpp"
+#include "os/fs/conf_files.hpp"
+#include "tool/text/plural.hpp"
+#include "topology/paths/known_drivers.hpp"
+
+namespace ringlet::cli {
+
+using topology::Graph;
+using topology::Node;
+using topology::NodeIndex;
+using topology::NodeKind;
+
+namespace {
+
+constexpr std::size_t kNameBytesShown = 60;
+
+std::string ShortLabel(const Node& node) {
+  if (node.kind == NodeKind::kCpu)
+    return node.number == topology::kUnknownNuma ? "NUMA-1" : fmt::format("NUMA{}", node.number);
+  if (topology::IsPort(node.kind) && !node.name.empty())
+    return Printable(node.name, kNameBytesShown);
+  if (node.kind == NodeKind::kPci || node.kind == NodeKind::kDev || node.kind == NodeKind::kCxb)
+    return fmt::format("{}({})", NameOf(node.kind), ToString(topology::BusId{node.id}));
+  if (node.kind == NodeKind::kNic) return fmt::format("NIC({:x})", node.id);
+  return fmt::format("{}{}", NameOf(node.kind), node.number);
+}
+
+/// Whether a name that a user typed means this node.
+bool IsCalled(const Graph& graph, NodeIndex index, std::string_view name) {
+  const Node& node = graph.at(index);
+  if (EqualIgnoringCase(name, LabelOf(graph, index)) || EqualIgnoringCase(name, ShortLabel(node)) ||
+      EqualIgnoringCase(name, NcclName(graph, index)))
+    return true;
+  const auto bus = topology::BusId::Parse(name);
+  if (!bus.ok()) return false;
+  if (node.kind == NodeKind::kGpu) return graph.device(graph.gpu(index).device).bus == *bus;
+  return (node.kind == NodeKind::kNic || node.kind == NodeKind::kPci) && node.id == bus->value;
+}
+
+/// Paths end at ports and GPUs, so that a NIC means its first port.
+NodeIndex EndOf(const Graph& graph, NodeIndex node) {
+  if (graph.at(node).kind != NodeKind::kNic) return node;
+  for (const topology::Link& link : graph.at(node).links)
+    if (graph.at(link.to).kind == NodeKind::kNet) return link.to;
+  return node;
+}
+
+/// As NCCL, which writes the ranks of the job over those of its file. False: no rank is there
+/// twice.
+bool DropRepeatedRanks(topology::HostView& view) {
+  std::set<std::uint32_t> ranks;
+  const bool repeat = std::ranges::any_of(view.gpus, [&](const topology::Gpu& gpu) {
+    return gpu.rank && !ranks.insert(*gpu.rank).second;
+  });
+  if (repeat)
+    for (topology::Gpu& gpu : view.gpus) gpu.rank.reset();
+  return repeat;
+}
+
+}  // namespace
+
+void AddPathRequest(CLI::App& command, PathRequest& request) {
+  AddTopoSource(command, request.source);
+  command.add_flag("--as-wired", request.as_wired,
+                   "The best paths there are, whatever transports may use");
+  command.add_flag("--as-nccl", request.as_nccl, "NCCL 2.30's rules, faults included");
+  command.add_flag("--no-peer-access", request.apart,
+                   "As if the driver kept GPUs apart, as GeForce's does");
+}
+
+Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment) {
+  RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment));
+  PathView view;
+  RINGLET_TRY_ASSIGN(view.options, topology::ReadPathOptions(settings));
+  view.options.as_wired = request.as_wired;
+  RINGLET_TRY_ASSIGN(LoadedTopology loaded, LoadPlanned(request.source, settings, request.edit));
+  const topology::BuildOptions build{
+      .rules = request.as_nccl ? topology::Rules::kNccl : topology::Rules::kRinglet,
+      .gpus = topology::GpuRanks::kAll,
+      .unknown_net = false};
+  view.title = std::move(loaded.title);
+  view.missing = std::move(loaded.missing);
+  if (!settings.plan_variables_unused.empty())
+    view.missing.push_back(fmt::format("not honoured here, though NCCL's plans depend on it: {}",
+                                       fmt::join(settings.plan_variables_unused, ", ")));
+  if (request.as_nccl && DropRepeatedRanks(loaded.view))
+    view.missing.emplace_back(
+        "a rank is there twice: the GPUs are numbered in their order, as NCCL numbers them anew");
+  RINGLET_TRY_ASSIGN(Graph graph, topology::Build({&loaded.view, 1}, {}, build));
+  view.graph = std::make_unique<Graph>(std::move(graph));
+  view.options.peer_access = request.apart
+                                 ? [](Rank, Rank) { return false; }
+                                 : topology::KnownPeerAccess({&loaded.view, 1}, *view.graph);
+  if (view.options.peer_access && !request.apart && view.options.ignore_disabled_p2p != 2)
+    view.missing.emplace_back(
+        "the driver of GeForce cards lets them access each other over NVLink only; as if it let "
+        "them: NCCL_IGNORE_DISABLED_P2P=2");
+  RINGLET_TRY_ASSIGN(view.paths, topology::FindPaths(*view.graph, 0, view.options));
+  view.machine = std::move(loaded.view);
+  return view;
+}
+
+std::string LabelOf(const Graph& graph, NodeIndex node) {
+  const std::string label = ShortLabel(graph.at(node));
+  if (graph.hosts().size() == 1 || graph.at(node).kind == NodeKind::kNvs ||
+      graph.at(node).kind == NodeKind::kGpu)
+    return label;
+  return fmt::format("{}/{}", Printable(graph.hosts()[graph.at(node).host].name, kNameBytesShown),
+                     label);
+}
+
+Result<NodeIndex> NodeCalled(const Graph& graph, std::string_view name) {
+  std::vector<NodeIndex> found;
+  std::string there_are;
+  std::size_t listed = 0;
+  constexpr std::size_t kListedMax = 40;
+  for (std::uint32_t i = 0; i < graph.nodes().size(); ++i) {
+    const NodeIndex node{i};
+    const NodeKind kind = graph.at(node).kind;
+    if (kind == NodeKind::kDev || kind == NodeKind::kCxb) continue;
+    if (IsCalled(graph, node, name)) found.push_back(node);
+    if (kind != NodeKind::kPci && kind != NodeKind::kNic && listed++ < kListedMax)
+      there_are += (there_are.empty() ? "" : ", ") + LabelOf(graph, node);
+  }
+  if (found.size() == 1) return EndOf(graph, found.front());
+  if (found.empty())
+    return Error{Code::kInvalidArgument,
+                 fmt::format("nothing is called {}; there are {}{}",
+                             Quoted(Printable(name, kNameBytesShown)), there_are,
+                             listed > kListedMax ? ", and more" : "")};
+  return Error{Code::kInvalidArgument,
+               fmt::format("several things are called {}: {} and {}; name one with its host",
+                           Quoted(Printable(name, kNameBytesShown)), LabelOf(graph, found[0]),
+                           LabelOf(graph, found[1]))};
+}
+
+std::string ArchitectureText(std::string_view gcn, std::uint32_t compute_capability) {
+  if (!gcn.empty()) return Printable(gcn, kNameBytesShown);
+  return compute_capability == 0 ? "" : fmt::format("sm {}", compute_capability);
+}
+
+std::string GigabytesText(topology::Bandwidth bandwidth) {
+  constexpr std::uint32_t kMb = 1000;
+  const std::uint32_t tenths = (bandwidth.mb_per_s + kMb / 20) / (kMb / 10);
+  if (tenths == 0) return fmt::format("{:.3f}", static_cast<double>(bandwidth.mb_per_s) / kMb);
+  return tenths % 10 == 0 ? fmt::format("{}", tenths / 10)
+                          : fmt::format("{}.{}", tenths / 10, tenths % 10);
+}
+
+}  // namespace ringlet::cli

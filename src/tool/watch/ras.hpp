@@ -1,0 +1,12 @@
+// `ringlet ras`: the report of a RAS server, Ringlet's or NCCL's.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "tool/text/command.hpp"
+
+namespace ringlet::cli {
+
+/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+void AddRas(CLI::App& tool, Action& chosen);
+
+}  // namespace ringlet::cli

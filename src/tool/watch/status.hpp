@@ -1,0 +1,12 @@
+// `ringlet status`: what the ranks of this host's communicators are doing.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "tool/text/command.hpp"
+
+namespace ringlet::cli {
+
+/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+void AddStatus(CLI::App& tool, Action& chosen);
+
+}  // namespace ringlet::cli

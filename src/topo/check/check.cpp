@@ -1,0 +1,69 @@
+#include "topo/check/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "topo/check/check_context.hpp"
+
+namespace ringlet::topology {
+namespace {
+
+/// Notes of the linter are no defects.
+std::vector<Defect> OfFile(std::span<const Finding> findings) {
+  std::vector<Defect> defects;
+  for (const Finding& finding : findings) {
+    if (finding.severity == Severity::kNote) continue;
+    Defect defect{.rule = &DefectRuleOf(kFileRule), .at = finding.at};
+    if (finding.at.line != 0) defect.where = fmt::format("line {}", finding.at.line);
+    defect.name = finding.path;
+    defect.lint_rule = finding.rule;
+    defect.reason = finding.reason;
+    defect.cure = finding.cure;
+    defect.severity = finding.severity;
+    defects.push_back(std::move(defect));
+  }
+  return defects;
+}
+
+/// Properties of the kind of machine, which the expected machine has, too, are no defects.
+void ForgetExpected(std::vector<Defect>& defects, const HostView& expected) {
+  const Positions none;
+  CheckContext context(expected, none);
+  CheckGpus(context);
+  CheckNarrowLinks(context);
+  const std::vector<Defect> known = context.Take();
+  std::erase_if(defects, [&](const Defect& defect) {
+    if (defect.rule->remedy != Remedy::kNone && defect.rule->remedy != Remedy::kEditFile)
+      return false;
+    return std::ranges::any_of(known, [&](const Defect& other) {
+      return other.rule == defect.rule && other.reason == defect.reason;
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<Defect> Check(const CheckInput& input) {
+  CheckContext context(input.view, input.positions);
+  CheckGpus(context);
+  CheckGpuLinks(context);
+  CheckNics(context);
+  CheckNarrowLinks(context);
+  CheckLinkStates(context, input.links);
+  if (input.expected != nullptr) CheckExpected(context, *input.expected, input.expected_name);
+  std::vector<Defect> defects = context.Take();
+  if (input.expected != nullptr) ForgetExpected(defects, *input.expected);
+  for (Defect& defect : OfFile(input.findings)) defects.push_back(std::move(defect));
+  std::stable_sort(defects.begin(), defects.end(), [](const Defect& a, const Defect& b) {
+    if (a.severity != b.severity) return a.severity > b.severity;
+    return a.rule < b.rule;
+  });
+  return defects;
+}
+
+bool HasGpus(const HostView& view) {
+  return !CheckContext(view, {}).gpus().empty();
+}
+
+}  // namespace ringlet::topology

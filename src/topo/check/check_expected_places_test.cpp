@@ -1,0 +1,44 @@
+#include <gmock/gmock.h>
+
+#include "topo/check/check_for_test.hpp"
+
+namespace ringlet::topology {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::StartsWith;
+
+TEST(CheckExpectedPlacesTest, SwappedNumaNodesAreSeenWhereAddressesAreTheSame) {
+  const HostView view =
+      Sick(kHgxH100, [](HostView& v) { std::swap(v.numa_nodes[0].id, v.numa_nodes[1].id); });
+  const std::vector<std::string> said = Judged(view, &GoodHgx());
+  EXPECT_EQ(said.size(), 16u);  // GPUs and NICs
+  EXPECT_THAT(said,
+              Each(testing::AnyOf(StartsWith("warning gpu-numa"), StartsWith("warning nic-numa"))));
+}
+
+TEST(CheckExpectedPlacesTest, SwappedBusIdsAreSeen) {
+  const HostView gpus = Sick(
+      kHgxH100, [](HostView& v) { std::swap(v.pci[v.gpus[0].pci].bus, v.pci[v.gpus[1].pci].bus); });
+  const std::vector<std::string> said = Judged(gpus, &GoodHgx());
+  EXPECT_THAT(said, Contains(StartsWith("warning moved 0000:02:00.0 GPU1")));
+  EXPECT_THAT(said, Each(StartsWith("warning moved")));
+  const HostView other = Sick(kHgxH100, [](HostView& v) {
+    std::swap(v.pci[v.gpus[0].pci].bus, v.pci[v.nics[0].parent.index].bus);
+  });
+  EXPECT_THAT(Judged(other, &GoodHgx()), Contains(StartsWith("warning moved")));
+}
+
+TEST(CheckExpectedPlacesTest, ASwitchAtAnotherNodeIsSeenByTheNumbersOfGpus) {
+  const HostView view = Sick(kCards, [](HostView& v) {
+    for (PciDevice& device : v.pci)
+      device.bus.value += 0x100000;  // no address is that of GoodHgx()
+    v.pci[0].parent.index = 1;
+  });
+  const HostView good = ParseSynthetic(kCards).value();
+  EXPECT_THAT(Judged(view, &good), Contains("warning gpu-numa 8 GPUs"));
+}
+
+}  // namespace
+}  // namespace ringlet::topology

@@ -1,0 +1,76 @@
+#include <gmock/gmock.h>
+
+#include "topo/check/check_for_test.hpp"
+
+namespace ringlet::topology {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(CheckNicsTest, APortAtHalfRateIsNamed) {
+  const std::vector<Defect> defects =
+      DefectsOf(Sick(kHgxH100, [](HostView& v) { v.nets[4].speed_mbit_per_s = 200'000; }));
+  ASSERT_EQ(defects.size(), 1u);
+  EXPECT_EQ(defects[0].rule->word, "nic-rate");
+  EXPECT_EQ(defects[0].name, "port nic4");
+  EXPECT_EQ(defects[0].reason, "200 Gbit/s; 7 of its 7 peers have 400 Gbit/s");
+  EXPECT_EQ(std::get<RateChange>(defects[0].repair.at(0)).mbit_per_s, 400'000u);
+}
+
+TEST(CheckNicsTest, HalfAndHalfAreTwoPurposes) {
+  EXPECT_THAT(JudgedOf(kHgxH100,
+                       [](HostView& v) {
+                         for (std::size_t i = 0; i < 4; ++i) v.nets[i].speed_mbit_per_s = 200'000;
+                       }),
+              IsEmpty());
+}
+
+TEST(CheckNicsTest, NicsAwayFromGpusAreNoPeersOfThoseBesideThem) {
+  EXPECT_THAT(JudgedOf("4x(switch: gpu, nic 400g), nic 100g, nic 25g", [](HostView&) {}),
+              IsEmpty());
+}
+
+TEST(CheckNicsTest, ASlowLinkIsThatOfOneNicAmongPeers) {
+  EXPECT_THAT(JudgedOf(kHgxH100, [](HostView& v) { v.pci[v.nics[2].parent.index].link_width = 8; }),
+              ElementsAre("error nic-pcie 0000:09:00.0 NIC nic2"));
+}
+
+TEST(CheckNicsTest, PortsWithoutGpudirectAreNamed) {
+  EXPECT_THAT(JudgedOf(kHgxH100,
+                       [](HostView& v) {
+                         for (NetInterface& net : v.nets) net.gdr = true;
+                         v.nets[1].gdr = false;
+                       }),
+              ElementsAre("warning nic-gdr 0000:06:00.0 port nic1"));
+}
+
+TEST(CheckNicsTest, ASwitchThatLacksTheNicOfItsPeersIsNamed) {
+  const std::vector<Defect> defects = DefectsOf(Sick(kHgxH100, [](HostView& v) {
+    v.nets.pop_back();
+    v.nics.pop_back();
+    v.pci.pop_back();
+  }));
+  ASSERT_EQ(defects.size(), 1u);
+  EXPECT_EQ(defects[0].rule->word, "nic-missing");
+  EXPECT_EQ(defects[0].name, "PCIe switch");
+  EXPECT_THAT(defects[0].reason, HasSubstr("0 of 1 NICs hang on it; 7 of 7 others have all"));
+  EXPECT_EQ(defects[0].repair.size(), 1u);
+}
+
+TEST(CheckNicsTest, FewSwitchesAreNoRule) {
+  EXPECT_THAT(JudgedOf("2x(switch: 4 gpu, nic), (switch: 4 gpu)", [](HostView&) {}), IsEmpty());
+}
+
+TEST(CheckNicsTest, ASwitchWithASlowerLinkThanItsPeersIsNamed) {
+  const std::vector<std::string> said = JudgedOf(kHgxH100, [](HostView& v) {
+    for (PciDevice& device : v.pci)
+      if (device.parent.kind == PartKind::kNuma) device.ids = {.vendor = 0x1000, .device = 0xc030};
+    v.pci[0].link_width = 8;
+  });
+  EXPECT_THAT(said, ElementsAre("error switch-pcie 0000:01:00.0 PCIe switch"));
+}
+
+}  // namespace
+}  // namespace ringlet::topology

@@ -1,0 +1,153 @@
+// Rules about NUMA nodes: processors, affinity, and what hangs on them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/value/text.hpp"
+#include "topo/lint/lint_context.hpp"
+
+namespace ringlet::topology {
+namespace {
+
+constexpr std::array<std::string_view, 3> kArchs = {"x86_64", "ppc64", "arm64"};
+constexpr std::array<std::string_view, 4> kVendors = {"GenuineIntel", "AuthenticAMD",
+                                                      "CentaurHauls", "  Shanghai  "};
+constexpr std::size_t kMaskBytesShown = 40;
+
+template <std::size_t kCount>
+bool IsOneOf(const std::array<std::string_view, kCount>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void LintModel(LintContext& context, std::uint32_t index) {
+  const CpuModel& cpu = context.view().ModelOf(context.view().numa_nodes[index]);
+  const Part part{PartKind::kNuma, index};
+  if (cpu.arch.empty())
+    return context.Say(Severity::kError, "missing-arch", part, "",
+                       "arch is missing; NCCL stops with \"Attribute arch of node cpu not found\"",
+                       "write arch=\"x86_64\" (or arm64), and on x86 vendor, familyid and modelid");
+  if (!IsOneOf(kArchs, cpu.arch))
+    return context.Say(Severity::kWarning, "unknown-arch", part, "arch",
+                       fmt::format("NCCL knows no arch \"{}\" and takes the way between NUMA nodes "
+                                   "for unlimited",
+                                   Printable(cpu.arch, kMaskBytesShown)),
+                       "write x86_64, arm64 or ppc64");
+  if (cpu.arch != "x86_64") return;
+  if (cpu.vendor.empty())
+    return context.Say(Severity::kError, "missing-vendor", part, "",
+                       "vendor is missing; NCCL stops here on x86_64",
+                       "write vendor=\"GenuineIntel\" or \"AuthenticAMD\"");
+  if (!IsOneOf(kVendors, cpu.vendor))
+    return context.Say(Severity::kWarning, "unknown-vendor", part, "vendor",
+                       fmt::format("NCCL knows no vendor \"{}\" and takes the way between NUMA "
+                                   "nodes for unlimited (5000 GB/s)",
+                                   Printable(cpu.vendor, kMaskBytesShown)),
+                       cpu.vendor == "HygonGenuine"
+                           ? "Hygon's processors are AMD's design: AuthenticAMD gives 16 GB/s"
+                           : "name the vendor whose processor is most like it");
+  if (cpu.vendor != "AuthenticAMD" && cpu.family == 0 && cpu.model == 0)
+    context.Say(Severity::kError, "missing-family", part, "",
+                "familyid and modelid are missing; NCCL needs them of this vendor",
+                "write both, as in /proc/cpuinfo");
+}
+
+constexpr std::size_t kNodesComparedMax = 256;  // so that n^2 comparisons stay quick
+
+/// Nodes of the same host as `index` that come before it; of very many only the first ones.
+std::vector<std::uint32_t> EarlierNodes(const HostView& view, std::uint32_t index) {
+  std::vector<std::uint32_t> earlier;
+  for (std::uint32_t i = 0; i < index && earlier.size() < kNodesComparedMax; ++i)
+    if (view.HostOf(view.numa_nodes[i]) == view.HostOf(view.numa_nodes[index]))
+      earlier.push_back(i);
+  return earlier;
+}
+
+/// Whether all CPUs of `a` come before those of `b`.
+bool LiesBelow(const CpuSet& a, const CpuSet& b) {
+  return a.ranges().back().last < b.ranges().front().first;
+}
+
+void LintAffinity(LintContext& context, std::uint32_t index) {
+  const HostView& view = context.view();
+  const NumaNode& node = view.numa_nodes[index];
+  const Part part{PartKind::kNuma, index};
+  if (node.cpus.empty()) return;
+  for (const std::uint32_t i : EarlierNodes(view, index)) {
+    const NumaNode& other = view.numa_nodes[i];
+    if (other.cpus.empty()) continue;
+    const std::string first = context.Where({PartKind::kNuma, i});
+    const std::size_t common = node.cpus.CountCommon(other.cpus);
+    if (node.cpus == other.cpus)
+      return context.Say(
+          Severity::kError, "same-affinity", part, "affinity",
+          fmt::format("the affinity is that of the cpu at {}: CPUs {}", first, ToString(node.cpus)),
+          "every node has CPUs of its own; take them from "
+          "/sys/devices/system/node/nodeN/cpumap");
+    if (common > 0)
+      return context.Say(
+          Severity::kWarning, "affinity-overlap", part, "affinity",
+          fmt::format("{} of its CPUs are also those of the cpu at {}", common, first),
+          "every node has CPUs of its own; take them from "
+          "/sys/devices/system/node/nodeN/cpumap");
+    const bool known = node.id != kUnknownNuma && other.id != kUnknownNuma;
+    const bool swapped = (node.id < other.id && LiesBelow(other.cpus, node.cpus)) ||
+                         (node.id > other.id && LiesBelow(node.cpus, other.cpus));
+    if (known && swapped)
+      return context.Say(Severity::kWarning, "numa-order", part, "numaid",
+                         fmt::format("NUMA nodes {} and {} have their CPUs in the other order: "
+                                     "their ids may be swapped",
+                                     other.id, node.id),
+                         "compare with /sys/devices/system/node/nodeN/cpumap");
+  }
+}
+
+bool IsGpu(const PciDevice& device) {
+  return device.device_class && device.device_class->role() == PciRole::kGpu;
+}
+
+/// How many PCI functions right below the NUMA node lead to GPUs.
+std::size_t CountRootsWithGpus(const HostView& view) {
+  std::set<std::uint32_t> roots;
+  for (std::uint32_t i = 0; i < view.pci.size(); ++i) {
+    if (!IsGpu(view.pci[i])) continue;
+    std::uint32_t root = i;
+    while (view.pci[root].parent.kind == PartKind::kPci) root = view.pci[root].parent.index;
+    roots.insert(root);
+  }
+  return roots.size();
+}
+
+/// All GPUs of a big machine under one of several NUMA nodes, as its CPUs show. It may be that the
+/// others have no devices; with more than two ways to GPUs, no machine that we know is built so.
+void LintOnlyNode(LintContext& context) {
+  const HostView& view = context.view();
+  if (view.numa_nodes.size() != 1 || view.numa_nodes[0].cpus.empty()) return;
+  constexpr std::ptrdiff_t kGpusOfANode = 4;
+  constexpr std::size_t kRootsOfANode = 2;
+  const CpuSet& cpus = view.numa_nodes[0].cpus;
+  const std::size_t up_to = cpus.ranges().back().last + std::size_t{1};
+  const auto gpus = std::count_if(view.pci.begin(), view.pci.end(), IsGpu);
+  if (gpus <= kGpusOfANode || cpus.Count() == up_to) return;
+  const std::size_t roots = CountRootsWithGpus(view);
+  context.Say(roots > kRootsOfANode ? Severity::kError : Severity::kNote, "one-cpu",
+              {PartKind::kNuma, 0}, "",
+              fmt::format("all {} GPUs, behind {} PCI functions, are under one cpu, but {} of CPUs "
+                          "0 to {} are not its own: the machine has more NUMA nodes, and NCCL does "
+                          "not see the way between them",
+                          gpus, roots, up_to - cpus.Count(), up_to - 1),
+              "give every NUMA node its cpu, with what hangs on it");
+}
+
+}  // namespace
+
+void LintCpus(LintContext& context) {
+  for (std::uint32_t i = 0; i < context.view().numa_nodes.size(); ++i) {
+    LintModel(context, i);
+    LintAffinity(context, i);
+  }
+  LintOnlyNode(context);
+}
+
+}  // namespace ringlet::topology
