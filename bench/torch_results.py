@@ -1,4 +1,4 @@
-"""Files of bench/results about PyTorch, as `ringlet bench report` reads them."""
+"""Files of bench/results about PyTorch, as bench/report.py reads them."""
 
 import datetime
 import json

@@ -38,7 +38,7 @@ inline ToolRun RunCommand(std::vector<std::string> command,
 /// A file below the root of the source tree.
 inline std::string SourceFile(const std::string& path) {
   const std::filesystem::path source = std::filesystem::absolute(__FILE__);
-  return source.parent_path().parent_path().parent_path().parent_path() / path;
+  return source.parent_path().parent_path().parent_path() / path;
 }
 
 /// A file below test/fixtures.

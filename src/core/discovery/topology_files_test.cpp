@@ -24,7 +24,7 @@ using topology::XmlReading;
 
 std::string FixtureFolder() {
   const std::filesystem::path source = std::filesystem::absolute(__FILE__);
-  return source.parent_path().parent_path().parent_path() / "test/fixtures";
+  return source.parent_path().parent_path().parent_path().parent_path() / "test/fixtures";
 }
 
 /// Paths below test/fixtures.

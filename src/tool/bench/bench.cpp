@@ -20,7 +20,6 @@
 #include "tool/bench/turns.hpp"
 #include "tool/operation/operation_alias.hpp"
 #include "tool/peers/init_peers.hpp"
-#include "tool/results/bench_report.hpp"
 #include "tool/results/machine.hpp"
 #include "tool/results/presenter.hpp"
 #include "tool/results/result_writer.hpp"
@@ -250,7 +249,6 @@ void AddBench(CLI::App& tool, Action& chosen) {
   }
   AddBenchInit(*bench, chosen);
   AddBenchPlot(*bench, chosen);
-  AddBenchReport(*bench, chosen);
   AddBenchTune(*bench, chosen);
   AddBenchBusy(*bench, chosen);
   AddBenchEnter(*bench, chosen);

@@ -136,7 +136,7 @@ void AddBenchOptions(CLI::App& command, BenchWords& words) {
   command
       .add_option("--output", words.output,
                   "Write the result into this file as well, with machine, day and versions of "
-                  "--vs, for bench report; a run is added to what the file has")
+                  "--vs, for bench/report.py; a run is added to what the file has")
       ->type_name(kFileType);
   command.add_flag("--threads", words.threads,
                    "Ranks are threads of one process; --links inproc implies it");

@@ -28,8 +28,6 @@ constexpr std::array kExamples = {
     Example{"bench", "--tune tuning.txt -n 4"},
     Example{"bench init", "-n 8,64,512"},
     Example{"bench init", "-n 64 --vs gloo --json"},
-    Example{"bench report", "-o docs/performance.md"},
-    Example{"bench report", "mine.json yours.json --charts pictures"},
     Example{"bench plot", "all_reduce.json -o all_reduce.svg"},
     Example{"bench plot", "results.json --op all_reduce --ranks 4 -o all_reduce.svg"},
     Example{"bench plot", "- < all_reduce.json > all_reduce.svg"},

@@ -8,7 +8,6 @@
 
 #include "os/fs/write_file.hpp"
 #include "tool/input/topo_source.hpp"
-#include "tool/results/result_file.hpp"
 #include "tool/text/json_text.hpp"
 
 namespace ringlet::cli {
@@ -31,12 +30,22 @@ Json NewResult(const ResultHead& head) {
 /// Errors  kInvalidArgument
 Result<Json> ResultOf(const std::string& path, std::string_view file, const ResultHead& head) {
   if (file.empty()) return NewResult(head);
-  RINGLET_TRY_ASSIGN(const ResultFile there, ParseResultFile(path, file));
-  if (there.where != head.where || there.when != head.when)
+  Json there = Json::parse(file, nullptr, false);
+  const auto text = [&](const char* key) {
+    const auto found = there.is_object() ? there.find(key) : there.end();
+    return found != there.end() && found->is_string() ? found->get<std::string>() : "";
+  };
+  const auto is_list = [&](const char* key) {
+    return there.contains(key) && there[key].is_array();
+  };
+  if (text("what").empty() || !is_list("beside") || !is_list("runs"))
     return Error{Code::kInvalidArgument,
-                 fmt::format("{} is of {}, {}: name another file for {}, {}", path, there.when,
-                             there.where, head.when, head.where)};
-  return Json::parse(file);
+                 fmt::format("{} is not a file of results: name another file", path)};
+  if (text("where") != head.where || text("when") != head.when)
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{} has results of {}, {}: name another file for {}, {}", path,
+                             text("when"), text("where"), head.when, head.where)};
+  return there;
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "os/fs/file_tree.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
-#include "tool/results/result_file.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -33,14 +32,15 @@ TEST(ResultWriterTest, TheOutputIsAFileOfResults) {
   ASSERT_TRUE(AddResult(path, kHead, MeasuredReport(CallKind::kAllReduce)).ok());
   ASSERT_TRUE(AddResult(path, kHead, MeasuredReport(CallKind::kBroadcast)).ok());
   const std::string text = os::FileTree::Open(tree.root()).value().Read("mine.json").value();
-  const ResultFile file = ParseResultFile(path, text).value();
-  EXPECT_EQ(file.where, "2 cores");
-  EXPECT_THAT(file.beside, ElementsAre("Gloo 0.5"));
-  ASSERT_EQ(file.runs.size(), 2u);
-  EXPECT_EQ(file.runs[1].operation, "broadcast");
-  EXPECT_EQ(file.runs[1].layout, "2 hosts");
-  EXPECT_EQ(file.runs[0].rows.at(0).us, 1.5);
-  EXPECT_EQ(file.runs[0].rows.at(0).peers.at("gloo"), 30.0);
+  const auto file = nlohmann::json::parse(text);
+  EXPECT_EQ(file.at("where"), "2 cores");
+  EXPECT_THAT(file.at("beside"), ElementsAre("Gloo 0.5"));
+  ASSERT_EQ(file.at("runs").size(), 2u);
+  const auto& runs = file.at("runs");
+  EXPECT_EQ(runs[1].at("op"), "broadcast");
+  EXPECT_EQ(runs[1].at("layout"), "2 hosts");
+  EXPECT_EQ(runs[0].at("rows").at(0).at("time_us"), 1.5);
+  EXPECT_EQ(runs[0].at("rows").at(0).at("peers").at("gloo").at("time_us"), 30.0);
 }
 
 TEST(ResultWriterTest, FilesOfAnotherDayAndOtherFilesAreLeftAsTheyAre) {
@@ -51,9 +51,11 @@ TEST(ResultWriterTest, FilesOfAnotherDayAndOtherFilesAreLeftAsTheyAre) {
   later.when = "2026-11-24";
   const Status refused = AddResult(path, later, MeasuredReport(CallKind::kAllReduce));
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message, HasSubstr("is of 2026-11-23"));
+  EXPECT_THAT(refused.error().message, HasSubstr("has results of 2026-11-23"));
   tree.Write("notes.txt", "mine");
   EXPECT_FALSE(AddResult(tree.At("notes.txt"), kHead, MeasuredReport(CallKind::kReduce)).ok());
+  tree.Write("list.json", R"({"what": 1, "beside": [], "runs": []})");
+  EXPECT_FALSE(AddResult(tree.At("list.json"), kHead, MeasuredReport(CallKind::kReduce)).ok());
   EXPECT_EQ(os::FileTree::Open(tree.root()).value().Read("notes.txt").value(), "mine");
 }
 

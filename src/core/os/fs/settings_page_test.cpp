@@ -13,7 +13,7 @@ namespace {
 
 TEST(SettingsPageTest, IsMadeFromTheRegistry) {
   const std::filesystem::path source = std::filesystem::absolute(__FILE__);
-  const std::filesystem::path root = source.parent_path().parent_path().parent_path().parent_path();
+  const auto root = source.parent_path().parent_path().parent_path().parent_path().parent_path();
   if (ReadEnvironment().contains("RINGLET_UPDATE_GOLDENS")) {
     std::filesystem::create_directories(root / "docs");
     std::ofstream(root / "docs/reference/settings.md") << SettingsMarkdown();

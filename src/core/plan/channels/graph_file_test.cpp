@@ -25,8 +25,8 @@ GraphNames Names(std::uint32_t gpus) {
 
 std::string Dump(const std::string& name) {
   const std::filesystem::path source = std::filesystem::absolute(__FILE__);
-  std::ifstream file(source.parent_path().parent_path().parent_path().parent_path() /
-                     "test/fixtures/topologies/graphs" / (name + ".graph.xml"));
+  const auto root = source.parent_path().parent_path().parent_path().parent_path().parent_path();
+  std::ifstream file(root / "test/fixtures/topologies/graphs" / (name + ".graph.xml"));
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
