@@ -66,6 +66,9 @@ ENVIRONMENTS = {
     "format": Environment(
         "clang-format", "format-venv", ["clang-format==14.0.6"], versions("clang-format==14.0.6"),
         "the test of the format"),
+    "prose": Environment(
+        "A linter for prose", "prose-venv", ["proselint==0.16.*"], versions("proselint==0.16.*"),
+        "its findings in the pages"),
     "site": Environment(
         "The site", "site-venv", ["mkdocs-material==9.*", "selenium==4.*"],
         "import material, mkdocs, selenium", "the test of the site"),
