@@ -6,7 +6,7 @@ namespace ringlet::bootstrap {
 namespace {
 
 constexpr std::size_t kRunMax = 255;
-// A run costs two bytes: fewer equal bytes than that in between are cheaper copied.
+// A run costs two bytes, so a gap of fewer equal bytes is cheaper to copy.
 constexpr std::size_t kGapMin = 3;
 
 bool Same(View base, View bytes, std::size_t at) {
@@ -19,7 +19,7 @@ std::size_t SameFrom(View base, View bytes, std::size_t at, std::size_t most) {
   return count;
 }
 
-// The end of the run of differing bytes that starts at `at`.
+// Returns the end of the run of differing bytes that starts at `at`.
 std::size_t EndOfRun(View base, View bytes, std::size_t at) {
   std::size_t end = at;
   while (end < bytes.size() && end - at < kRunMax &&

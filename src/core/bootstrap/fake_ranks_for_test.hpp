@@ -1,4 +1,4 @@
-// Ranks for the tests and fuzzers of this layer. Without GTest.
+// Ranks for the tests and fuzzers of this layer. Does not use GTest.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace ringlet::bootstrap {
 
-/// Two ranks live on a host.
+/// Each host has two ranks.
 inline MemberAddress FakeRank(std::uint32_t rank) {
   MemberAddress fake_rank;
   fake_rank.addresses = {Address::Ipv4(10, 0, 0, static_cast<std::uint8_t>(rank), 99)};
@@ -26,7 +26,8 @@ inline Bytes RecordOf(const MemberAddress& fake_rank) {
   return out.Take();
 }
 
-/// Each speaks for itself, or the first of each host for both.
+/// Each rank checks in for itself; with node leaders, the first rank of each host checks in for
+/// both.
 inline Roster RosterOf(std::uint32_t size, bool node_leaders = false, std::uint32_t first = 0) {
   std::vector<RankRecord> records;
   for (std::uint32_t rank = first; rank < first + size; ++rank)
@@ -34,13 +35,13 @@ inline Roster RosterOf(std::uint32_t size, bool node_leaders = false, std::uint3
   return Roster::Build(first, records);
 }
 
-/// The payload of a frame of `group`.
+/// Prepends the id of `group` to a payload.
 inline Bytes OfGroup(View payload, GroupId group = kWorld) {
   Writer out;
   return out.U64(group).Raw(payload).Take();
 }
 
-/// The last type of a frame.
+/// The last frame type.
 inline constexpr std::uint8_t kFrameTypes = 22;
 
 struct Entry {
@@ -48,7 +49,7 @@ struct Entry {
   std::string_view text;
 };
 
-/// A kGather frame's payload, without its group.
+/// The payload of a kGather frame, without its group.
 inline Bytes GatherPayload(std::uint32_t sequence, const std::vector<Entry>& entries,
                            bool barrier = false) {
   Writer out;
@@ -57,7 +58,7 @@ inline Bytes GatherPayload(std::uint32_t sequence, const std::vector<Entry>& ent
   return out.Take();
 }
 
-/// A kTable frame's payload, without its group.
+/// The payload of a kTable frame, without its group.
 inline Bytes TablePayload(std::uint32_t sequence, const std::vector<std::string_view>& entries) {
   Writer out;
   Encode(out, GatherHeader{sequence, false, 0});
@@ -66,7 +67,7 @@ inline Bytes TablePayload(std::uint32_t sequence, const std::vector<std::string_
   return out.Raw(Table::Join(views)).Take();
 }
 
-/// A kReject frame's payload.
+/// The payload of a kReject frame.
 inline Bytes AFailure() {
   Writer out;
   Encode(out, Failure{Code::kAborted, 0, "rank 0 gave up"});

@@ -7,8 +7,8 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// Entries on their way up: for each a u32 rank and a Blob. Calls `each` for every one; false when
-// they are cut short.
+// Parses entries on their way up the tree: a u32 rank and a Blob each. Calls `each` for every
+// entry. Returns false if `each` does, or if the entries are cut short.
 template <typename Each>
 bool ForEntries(View entries, Each each) {
   Reader in(entries);
@@ -236,7 +236,7 @@ Status RingGather::OnPrevious(const Slice& payload) {
 }
 
 Status RingGather::Store(std::uint32_t origin, Bytes block) {
-  if (origin != (self_ + 1) % size_) {  // the next rank has its own
+  if (origin != (self_ + 1) % size_) {  // the next rank has its own block
     Writer out;
     Encode(out, current_);
     out.U32(origin).Raw(block);
@@ -261,7 +261,7 @@ std::string RingGather::Awaited() const {
   for (std::uint32_t rank = 0; rank < size_; ++rank)
     if (!blocks_[rank]) missing.push_back(rank);
   if (missing.empty()) return "no rank";
-  // Blocks come from behind: the nearest missing one holds up those beyond it.
+  // Blocks arrive from the previous rank, so the nearest missing block delays those behind it.
   for (std::uint32_t distance = 1; distance < size_; ++distance) {
     const std::uint32_t rank = (self_ + size_ - distance) % size_;
     if (!blocks_[rank]) return fmt::format("rank {} ({} entries missing)", rank, missing.size());

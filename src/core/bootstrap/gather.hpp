@@ -1,5 +1,5 @@
-// All-gather and barrier over the standing connections, as values in and out: along the tree in
-// 2 * depth steps, or around the ring in size - 1. No I/O: a Member moves the frames.
+// All-gather and barrier over the standing connections, as values in and out: along the tree in 2 *
+// depth steps, or around the ring in size - 1 steps. No I/O: a Member moves the frames.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,15 +13,15 @@
 
 namespace ringlet::bootstrap {
 
-/// Every rank's entry of one all-gather: a buffer with an index, shared and never decoded whole.
+/// Every rank's entry of one all-gather: a shared buffer with an index, never decoded as a whole.
 class Table {
  public:
   Table() = default;
-  /// \param bytes  for each of `count` ranks the u32 end of its entry, then the entries
+  /// \param bytes  the u32 end of the entry of each of `count` ranks, then the entries
   /// Errors  kProtocol  not a table of `count` entries.
-  /// Cost    O(count); no copy of an owned slice
+  /// Cost    O(count); does not copy an owned slice
   static Result<Table> Parse(const Slice& bytes, std::uint32_t count);
-  /// The result of Parse, of entries by rank.
+  /// Encodes the input of Parse from entries by rank.
   static Bytes Join(const std::vector<View>& entries);
 
   std::uint32_t size() const { return size_; }
@@ -36,41 +36,42 @@ class Table {
 /// The identity of a collective on the control network.
 struct GatherHeader {
   std::uint32_t sequence = 0;
-  bool barrier = false;  ///< no entries at all, just "I am here"
-  /// Of the list of ranks that the sender believes to be the group.
+  bool barrier = false;  ///< true: frames carry no entries, only the fact that the rank is in the
+                         ///< barrier
+  /// Digest of the ranks that the sender believes to be in the group.
   std::uint64_t group_digest = 0;
   bool operator==(const GatherHeader&) const = default;
 };
 void Encode(Writer& out, const GatherHeader& header);
 GatherHeader DecodeGatherHeader(Reader& in);
 inline constexpr std::size_t kGatherHeaderBytes = 13;
-/// True for a frame of a collective of this group that is over here.
+/// True for a frame of a collective of this group that has already ended on this rank.
 bool IsOver(const GatherHeader& header, const GatherHeader& current);
 
-/// One rank's part of the collectives along the tree, one after the other. Ranks are those of the
-/// group.
+/// The part of one rank in consecutive collectives along the tree, by rank of the group.
 class TreeGather {
  public:
   TreeGather(std::uint32_t self, std::uint32_t size, std::uint64_t group_digest, TreePlace place);
 
-  /// Begins the next collective. Errors  kProtocol  another rank is in another one.
+  /// Begins the next collective.
+  /// Errors  kProtocol  another rank is in a different collective.
   Status Start(bool barrier, Bytes payload);
-  /// A kGather frame's payload from a child, or a kTable one from the parent. A repeated one has no
-  /// effect.
+  /// Takes the payload of a kGather frame from a child, or of a kTable frame from the parent. A
+  /// repeated frame has no effect.
   Status OnChild(std::uint32_t child, const Slice& payload);
   Status OnParent(const Slice& payload);
 
   /// Payload of the kGather frame for the parent, once complete.
   std::optional<Bytes> TakeUpward() { return std::exchange(upward_, std::nullopt); }
-  /// Payload of the kTable frame for every child, and this rank's result.
+  /// Payload of the kTable frame for every child. It is also this rank's result.
   std::optional<Slice> TakeDownward() { return std::exchange(downward_, std::nullopt); }
-  /// The result of the last Start, once.
+  /// Takes the result of the last Start.
   std::optional<Table> TakeResult() { return std::exchange(result_, std::nullopt); }
 
   bool running() const { return running_; }
-  /// The ranks whose frame comes next: children, then the parent.
+  /// The ranks that must send the next frame: the children, then the parent.
   std::vector<std::uint32_t> AwaitedRanks() const;
-  /// The same as text: "rank 3 or those below it", or "rank 0's answer".
+  /// AwaitedRanks as text: "rank 3 or those below it", or "the answer of rank 0".
   std::string Awaited() const;
 
  private:
@@ -84,20 +85,21 @@ class TreeGather {
   bool running_ = false;
   bool sent_up_ = false;
   Bytes own_;
-  std::vector<std::optional<Slice>> from_child_;  // at most one ahead: a child waits for its table
+  std::vector<std::optional<Slice>> from_child_;  // at most one collective ahead, because a child
+                                                  // waits for its table
   std::optional<Bytes> upward_;
   std::optional<Slice> downward_;
   std::optional<Table> result_;
 };
 
-/// One rank's part of the collectives around the ring.
+/// The part of one rank in the collectives around the ring.
 class RingGather {
  public:
   RingGather(std::uint32_t self, std::uint32_t size, std::uint64_t group_digest)
       : self_(self), size_(size), current_{1, false, group_digest}, blocks_(size) {}
 
   Status Start(bool barrier, Bytes payload);
-  /// A kBlock frame's payload from the previous rank. A repeated one has no effect.
+  /// Takes the payload of a kBlock frame from the previous rank. Ignores a repeated frame.
   Status OnPrevious(const Slice& payload);
 
   /// Payloads of kBlock frames for the next rank, in order.

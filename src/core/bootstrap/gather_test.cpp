@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The place of `self` in a tree of ranks each on a host of its own.
+// The place of `self` in a tree with one rank per host.
 TreePlace Place(std::uint32_t self, std::uint32_t size, std::uint32_t arity) {
   std::vector<std::uint32_t> node_leaders(size);
   std::iota(node_leaders.begin(), node_leaders.end(), 0u);
@@ -44,7 +44,7 @@ bool IsBarrier(std::uint32_t round) {
 }
 
 // All ranks of one communicator and the messages between them. Each rank begins its next collective
-// when it likes; messages of one line keep their order, lines do not.
+// at a random time. Messages of one connection keep their order; different connections do not.
 class TreeRun {
  public:
   TreeRun(std::uint32_t size, std::uint32_t arity, std::uint64_t seed)

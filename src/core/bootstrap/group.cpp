@@ -13,7 +13,7 @@ Group::Group(GroupConfig config) : config_(std::move(config)), mailbox_(config_.
     ring_.emplace(config_.self, config_.size, config_.digest);
 }
 
-// ---- what arrives -----------------------------------------------------------------------------
+// ---- input ------------------------------------------------------------------------------------
 
 void Group::OnFrame(std::uint32_t from, FrameType type, const Slice& payload) {
   if (failure_) {
@@ -43,7 +43,7 @@ void Group::OnFrame(std::uint32_t from, FrameType type, const Slice& payload) {
     case FrameType::kAnswer: {
       const auto answer = ParseActivity(payload.bytes);
       if (!answer.ok()) break;
-      // A question may be asked twice and answered twice, the second time after the asker has gone
+      // A repeated question gets two answers, and the second may arrive after the asker has moved
       // on.
       if (const auto asked = answers_.find(from); asked != answers_.end()) asked->second = *answer;
       return;
@@ -95,7 +95,7 @@ void Group::Misfit(std::uint32_t from, FrameType type) {
          fmt::format("sent a frame of type {} that does not fit", static_cast<int>(type)));
 }
 
-// ---- what its owner wants ---------------------------------------------------------------------
+// ---- requests of the owner --------------------------------------------------------------------
 
 void Group::Gather(bool barrier, Bytes payload) {
   if (failure_) return;
@@ -123,13 +123,14 @@ void Group::Advance(const Status& status, std::uint32_t peer) {
   if (auto table = tree_->TakeResult()) table_ = std::move(table);
 }
 
-// Not the next in the ring: it may have all it needs, and what it owes us comes the other way.
+// In a ring the next rank is not needed: it may have all blocks, and its own block arrives from the
+// other side.
 bool Group::IsNeeded(std::uint32_t rank) const {
   if (ring_) return rank == (config_.self + config_.size - 1) % config_.size;
   return config_.place.parent == rank || std::ranges::count(config_.place.children, rank) > 0;
 }
 
-// A rank that has left takes no further part: say so instead of waiting for it.
+// A rank that has left takes no further part, so the group fails instead of waiting for it.
 void Group::RequirePresent() {
   if (failure_ || !gathering()) return;
   for (const std::uint32_t rank : left_)

@@ -1,7 +1,6 @@
-// One communicator on the control network, as one rank sees it: its collectives, its messages, its
-// failure. Several of them live on the connections of one Member: the one that was formed with it,
-// and those that were split from it or shrunk. No I/O and no connections: frames come in, frames go
-// out, by rank of the group.
+// A communicator on the control network as one rank sees it: its collectives, messages and
+// failure. Several groups share the connections of one Member: the world, and the groups split or
+// shrunk from it. No I/O and no connections: frames enter and leave by rank of the group.
 #pragma once
 #include <map>
 #include <memory>
@@ -18,7 +17,7 @@
 
 namespace ringlet::bootstrap {
 
-/// Names a group on the connections of a member; the same on all its ranks.
+/// Identifies a group on the connections of a member. All ranks of the group use the same id.
 using GroupId = std::uint64_t;
 /// The group of all ranks that joined together.
 inline constexpr GroupId kWorld = 0;
@@ -29,7 +28,7 @@ struct GroupConfig {
   std::uint32_t size = 0;
   std::uint64_t digest = 0;  ///< of the list of its ranks
   Shape shape = Shape::kTree;
-  TreePlace place = {};  ///< where shape is kTree
+  TreePlace place = {};  ///< used if shape is kTree
   MailboxLimits mailbox = {};
 };
 
@@ -47,22 +46,22 @@ class Group {
   const Roster& roster() const { return roster_; }
   void set_roster(Roster roster) { roster_ = std::move(roster); }
 
-  /// A frame for another rank. `head` goes before `body`.
+  /// A frame for another rank. `head` precedes `body`.
   struct Out {
     std::uint32_t to = 0;
     FrameType type{};
     Bytes head = {};
     Slice body = {};
   };
-  /// The frames to be sent; empty most of the time. Take after every call.
+  /// The frames to send; usually empty. Call it after every other call.
   std::vector<Out> TakeOut() { return std::exchange(out_, {}); }
 
-  // ---- What arrives.
+  // ---- Input.
   void OnFrame(std::uint32_t from, FrameType type, const Slice& payload);
-  /// A rank is gone: its connection broke, or it was silent for too long.
+  /// A rank is lost: its connection broke, or it was silent for too long.
   void OnLost(std::uint32_t rank, Code code, const std::string& why);
 
-  // ---- What its owner wants.
+  // ---- Requests of the owner.
   void Gather(bool barrier, Bytes payload);
   std::optional<Table> TakeTable() { return std::exchange(table_, std::nullopt); }
   void Post(std::uint32_t to, std::uint64_t tag, Bytes message);
@@ -72,24 +71,24 @@ class Group {
   std::optional<PushedMessage> TakePushed() { return mailbox_.TakePushed(); }
   void Ask(std::uint32_t whom);
   std::optional<Activity> TakeAnswer(std::uint32_t from);
-  /// True once for each question of another rank that waits for an answer.
+  /// A rank that waits for this rank's activity. Returns each such rank once.
   std::optional<std::uint32_t> TakeQuestion();
   void Answer(std::uint32_t whom, const Activity& activity);
 
-  /// Ends it for all ranks, unless it has failed already: who is told is the member's business.
+  /// Fails the group, unless it has failed already. The member sends the failure to other ranks.
   void Fail(const Failure& failure);
   void FailHere(Code code, const std::string& text) { Fail({code, config_.self, text}); }
   void FailOn(std::uint32_t peer, Code code, const std::string& what);
   const std::optional<Failure>& failure() const { return failure_; }
 
   bool HasLeft(std::uint32_t rank) const { return left_.contains(rank); }
-  /// The ranks whose frame this rank waits for in a collective; empty around a ring, where the
-  /// lines stand from the beginning.
+  /// The ranks that must send the next frame of a collective. Empty in a ring, which has its
+  /// connections from the beginning.
   std::vector<std::uint32_t> AwaitedRanks() const {
     return tree_ ? tree_->AwaitedRanks() : std::vector<std::uint32_t>();
   }
   bool gathering() const { return tree_ ? tree_->running() : ring_->running(); }
-  /// "in normal operation", or in which collective and for whom it waits.
+  /// "in normal operation", or the running collective and the ranks that it waits for.
   std::string Phase() const;
   std::string Name(std::uint32_t rank) const { return roster_.DescribeRank(Rank{rank}); }
   std::string Awaited() const { return tree_ ? tree_->Awaited() : ring_->Awaited(); }
@@ -113,8 +112,8 @@ class Group {
   std::vector<Out> out_;
   std::optional<Table> table_;
   std::set<std::uint32_t> left_;
-  std::vector<std::uint32_t> questions_;                      // at most one of each rank
-  std::map<std::uint32_t, std::optional<Activity>> answers_;  // by rank, of those that were asked
+  std::vector<std::uint32_t> questions_;                      // at most one per rank
+  std::map<std::uint32_t, std::optional<Activity>> answers_;  // by rank that was asked
   std::optional<Failure> failure_;
   std::uint32_t gathers_ = 0;
 };

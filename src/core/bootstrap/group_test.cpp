@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Rank 1 of 4: 0 above, 2 below.
+// Rank 1 of 4: parent 0, child 2.
 Group MiddleOfThree() {
   Group group({.id = 5, .self = 1, .size = 4, .place = {0, {2}}});
   group.set_roster(RosterOf(4));

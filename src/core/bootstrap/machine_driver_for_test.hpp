@@ -1,5 +1,5 @@
-// A machine in the hands of a test or a fuzzer: what it does is kept by line, and the other ends of
-// its lines can be played. Without GTest, so that fuzzers can have it too.
+// A machine driven by a test or a fuzzer: its actions are kept by connection, and the test can play
+// the other ends of its connections. Does not use GTest, so that fuzzers can include it.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace ringlet::bootstrap {
 
-/// Drives one machine and keeps what it does.
+/// Drives one machine and keeps its actions.
 class MachineDriver {
  public:
   explicit MachineDriver(Machine& machine) : machine_(&machine) {}
@@ -23,7 +23,7 @@ class MachineDriver {
     machine_->Handle(event, now);
     Drain();
   }
-  /// The bytes live only for the call, as those of a driver do.
+  /// The bytes are valid only during the call, like those of a driver.
   void TellBytes(LineId line, Bytes bytes) {
     Tell(Received{line, Slice(View(bytes)), {}});
     std::ranges::fill(bytes, std::byte{0xee});
@@ -58,7 +58,7 @@ class MachineDriver {
   Machine* machine_;
 };
 
-/// The other end of one line of a machine: proves itself, then speaks in frames.
+/// The other end of one connection of a machine: authenticates, then exchanges frames.
 class FarEnd {
  public:
   /// Calls the machine.
@@ -71,7 +71,7 @@ class FarEnd {
     driver.TellBytes(line, wire_.TakeReply());
     Listen();
   }
-  /// Is called by the machine.
+  /// The machine calls it.
   FarEnd(MachineDriver& driver, const Dial& dial, const Credentials& credentials,
          const Nonce& nonce = {})
       : driver_(&driver),
@@ -81,7 +81,7 @@ class FarEnd {
     Listen();
   }
 
-  /// Hears what the machine has sent since, and answers its handshake.
+  /// Receives the machine's output and answers its handshake.
   void Listen() {
     Bytes bytes = driver_->TakeSent(line_);
     while (!bytes.empty() && usable_) {
@@ -106,20 +106,20 @@ class FarEnd {
     driver_->Tell(Closed{line_, std::move(why)});
   }
 
-  /// The next frame that the machine has sent and no test has taken.
+  /// The next frame of the machine that the test has not taken.
   std::optional<Frame> Take() {
     Listen();
     if (taken_ == frames_.size()) return std::nullopt;
     return frames_[taken_++];
   }
-  /// As Take, but passes over frames of other types.
+  /// Does the same as Take, but skips frames of other types.
   std::optional<Frame> Take(FrameType type) {
     while (auto frame = Take())
       if (frame->type == static_cast<std::uint8_t>(type)) return frame;
     return std::nullopt;
   }
-  /// The failure in the next kReject or kFailure frame; an empty text when there is none. An event
-  /// that names a group before it is passed over.
+  /// The failure in the next kReject or kFailure frame, or an empty text. Skips the id of a group
+  /// before it.
   Failure TakeFailure(FrameType type) {
     const auto frame = Take(type);
     if (!frame) return {};

@@ -1,4 +1,4 @@
-// Tagged messages that have arrived before a receive asked for them.
+// Tagged messages that have arrived before a receive requests them.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -16,7 +16,8 @@ struct MailboxLimits {
   std::size_t bytes_max = std::size_t{256} << 20;
 };
 
-/// Messages from this tag on are not asked for: the service thread sees to them as they come.
+/// Messages with this tag or a greater one need no receive: the service thread handles them as they
+/// arrive.
 inline constexpr std::uint64_t kPushedTag = std::uint64_t{1} << 63;
 
 struct PushedMessage {
@@ -30,12 +31,12 @@ class Mailbox {
  public:
   explicit Mailbox(MailboxLimits limits) : limits_(limits) {}
 
-  /// Errors  kProtocol  full; the sentence names sender, tag and the bound. Nothing is dropped
-  ///                    silently: the caller must fail.
+  /// Errors  kProtocol  the mailbox is full; the message names sender, tag and bound. The message
+  /// is not queued, so the caller must fail.
   Status Put(Rank from, std::uint64_t tag, Bytes message);
 
   std::optional<Bytes> Take(Rank from, std::uint64_t tag);
-  /// The oldest whose tag is kPushedTag or more, of any sender.
+  /// Takes the oldest message, of any sender, with a tag of at least kPushedTag.
   std::optional<PushedMessage> TakePushed();
 
   std::size_t messages() const { return messages_; }

@@ -18,7 +18,7 @@ Error Malformed(const char* what) {
   return Error{Code::kProtocol, fmt::format("a malformed {} frame", what)};
 }
 
-// All of a check-in but the member address.
+// Encodes all of a check-in except the member address.
 void EncodeTerms(Writer& out, const CheckIn& check_in) {
   out.U32(check_in.rank).U32(check_in.size).U8(static_cast<std::uint8_t>(check_in.shape));
   out.U16(check_in.arity).U32(check_in.timeout_ms);
@@ -151,7 +151,7 @@ Result<Failure> ParseFailure(View payload, std::uint32_t self) {
 
 namespace {
 
-/// The part that an Activity and a GroupActivity share.
+/// Encodes the part that an Activity and a GroupActivity share.
 void EncodeCalls(Writer& out, const auto& activity) {
   out.U64(activity.operations).U8(activity.waits_for ? 1 : 0).U32(activity.waits_for.value_or(0));
   out.Blob(View(activity.call).first(std::min(activity.call.size(), kActivityCallBytesMax)));
@@ -160,7 +160,7 @@ void EncodeCalls(Writer& out, const auto& activity) {
   for (std::size_t kind = 0; kind < counts; ++kind) out.U64(activity.counts[kind]);
 }
 
-/// Whether it is in order so far.
+/// Returns true if the part is valid so far.
 bool ReadCalls(Reader& in, auto& activity) {
   activity.operations = in.U64();
   const bool waits = in.U8() != 0;

@@ -14,7 +14,7 @@ CheckIn Example() {
   return check_in;
 }
 
-// The one frame in `bytes`; its payload must be all of it.
+// The only frame in `bytes`. Its payload must be all the rest.
 Frame Cut(const Bytes& bytes) {
   FrameReader reader(kRootFrameBytesMax);
   reader.Push(Slice(Share(bytes)));

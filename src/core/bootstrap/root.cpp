@@ -98,7 +98,7 @@ void Root::OnClosed(const Closed& event) {
   RejectAll({Code::kPeerLost, guest->rank,
              fmt::format("{} was lost {}: {}", DescribeRecord(guest->rank, guest->record), phase,
                          event.why)},
-            {guest->ranks.begin(), guest->ranks.end()});  // they will not come again
+            {guest->ranks.begin(), guest->ranks.end()});  // these ranks will not check in again
 }
 
 void Root::OnTick(Instant now) {
@@ -130,7 +130,8 @@ void Root::OnDue() {
 }
 
 void Root::Beat(Instant now) {
-  const bool asleep = now - beat_due_ > config_.silence_max / 2;  // so may they have been, for us
+  const bool asleep = now - beat_due_ > config_.silence_max / 2;  // members may have slept too, as
+                                                                  // far as we know
   beat_due_ = now + config_.silence_max / 4;
   const auto silent = guests_.Beat(now, config_.silence_max, asleep);
   if (!silent) return;
@@ -141,7 +142,7 @@ void Root::Beat(Instant now) {
 
 // ---- checking in ------------------------------------------------------------------------------
 
-// The rules are the same for both shapes.
+// Both shapes have the same rules.
 bool Root::Accepts(RootLine line, std::uint8_t frame) const {
   return RuleFor(RootRules(), state(), line, static_cast<FrameType>(frame), Shape::kTree) !=
          nullptr;
@@ -192,7 +193,7 @@ void Root::OnCheckIn(LineId line, CheckIn check_in) {
   if (const auto unfit = WhyUnfit(check_in)) {
     const Failure failure{Code::kInvalidArgument, check_in.rank, *unfit};
     acceptor_.Dismiss(line, ToFrame(FrameType::kReject, failure));
-    // The job cannot come together any more: the others need not wait for their deadline.
+    // The job can no longer complete, so the other ranks need not wait for their deadline.
     if (state() == RootState::kGathering) RejectAll(failure, {check_in.rank});
     return;
   }
@@ -214,7 +215,7 @@ RootGuest& Root::Introduce(LineId line, const CheckIn& check_in, Bytes record) {
   return guests_.Add({line, std::move(caller.line), now_, check_in.rank, std::move(record)});
 }
 
-// The rank whose time ends first need not have come first.
+// The rank with the earliest deadline may check in after others.
 void Root::HeedDeadlineOf(const CheckIn& check_in) {
   auto* const gathering = std::get_if<Gathering>(&state_);
   if (!gathering) return;
@@ -228,7 +229,9 @@ void Root::SayWelcome(RootGuest& guest, const CheckIn& check_in) {
   if (news) hosted_rank_ = check_in.rank;
   const SharedBytes welcome = Share(ToFrame(Welcome{config_.host, config_.pid, hosted_rank_}));
   guests_.Say(guest, Slice(welcome));
-  if (news) guests_.SayToAll(welcome, guest.line);  // those who came before learn it as well
+  if (news)
+    guests_.SayToAll(welcome, guest.line);  // ranks that checked in earlier receive it as
+                                            // well
 }
 
 void Root::OnLocalRank(RootGuest& guest, const Frame& frame) {
@@ -295,8 +298,8 @@ void Root::SendNeighbours() {
 void Root::OnReady(RootGuest& guest) {
   auto* const connecting = std::get_if<Connecting>(&state_);
   if (!connecting || std::exchange(guest.ready, true)) return;
-  // In a tree the top speaks for all, and a root delegate for its root; in a ring every member for
-  // itself, and all wait for the root's word.
+  // In a tree the top reports for all ranks, and a root delegate for its root. In a ring every
+  // member reports, and all wait for kDone.
   if (!job_->IsRing()) {
     state_ = Closing{now_ + kCloseAfter};
   } else if (++connecting->ready == job_->first().size) {
@@ -313,13 +316,15 @@ void Root::Finish() {
 // ---- refusing ---------------------------------------------------------------------------------
 
 void Root::OnFailure(const RootGuest& guest, const Frame& frame) {
-  if (state() == RootState::kClosing) return;  // they say goodbye to each other
+  if (state() == RootState::kClosing)
+    return;  // the job is complete, so a failure no longer
+             // concerns the root
   const auto failure = ParseFailure(frame.payload.bytes);
   if (!failure.ok()) return OnBrokenStream(guest, failure.error());
   RejectAll(*failure);
 }
 
-// Callers that have not introduced themselves yet will, and hear it then.
+// Callers that have not checked in yet receive the failure when they do.
 void Root::RejectAll(const Failure& failure, std::set<std::uint32_t> told) {
   if (state() == RootState::kRefusing || Finished()) return;
   told.merge(guests_.HangUp(Share(ToFrame(FrameType::kReject, failure))));

@@ -1,12 +1,12 @@
 // The root: collects one check-in from every rank, then lets the members connect to each other.
 //
-// Its states, and which frames it takes in which: bootstrap/states. When something goes wrong it is
-// told to every member that has checked in, on the line it already holds; the root then stays for a
-// while as refusing, so that those who come late hear the reason too.
+// bootstrap/states lists its states and the frames that each state accepts. When joining fails, the
+// root reports it to every member that has checked in, on the connection the member already has.
+// The root then stays in state kRefusing for a while, so that late ranks receive the reason too.
 //
-// One line may check in many ranks: those of a host whose node leader holds it. Of several roots
-// each collects a share of the ranks, and the root delegate of a share (the member that checked in
-// its first rank) carries what was collected to the first root, which does the rest.
+// One connection may check in many ranks: those of a host with a node leader. With several roots,
+// each root collects a share of the ranks. The root delegate of a share (the member that checks in
+// its first rank) carries the records to the first root, which does the rest.
 #pragma once
 #include <map>
 #include <set>
@@ -23,29 +23,31 @@ namespace ringlet::bootstrap {
 struct RootConfig {
   Credentials credentials;
   Secret nonce_seed{};
-  std::string host;  ///< where this root runs, for messages
+  std::string host;  ///< this root's host, for messages
   std::uint32_t pid = 0;
   Instant handshake_timeout =
-      std::chrono::seconds(10);  ///< for a caller to prove and introduce itself
-  /// A member that is not heard of for so long is lost; 0: never. Every quarter of it the root says
-  /// a word itself.
+      std::chrono::seconds(10);  ///< time for a caller to authenticate and check in
+  /// A member is lost if it stays silent this long; 0: never. The root itself sends a beat every
+  /// quarter of it.
   Instant silence_max = std::chrono::seconds(60);
-  IsStopped is_stopped;       ///< asked of a member that does not answer
-  bool refuses_long = false;  ///< for kRefusalMost, even if the members' time limits are shorter
-  /// Facts about this root for its time-out, such as that it cannot be reached; may be empty.
+  IsStopped is_stopped;       ///< queried about a member that does not answer
+  bool refuses_long = false;  ///< refuse for kRefusalMost, even if the members' time limits are
+                              ///< shorter
+  /// Facts about this root for its timeout message, such as that it cannot be reached. May be
+  /// empty.
   std::function<std::string()> hint;
-  LineOptions lines = {};  ///< of every connection; the same as the members'
-  /// Callers that have proven nothing yet; the others wait in the listener's queue
+  LineOptions lines = {};  ///< of every connection; equal to the members' options
+  /// Maximum number of unauthenticated callers. Further ones wait in the listener's queue
   /// (base/wire/callers).
   std::size_t half_open_max = 32'768;
-  /// Strangers that get a log line of their own; the rest are counted.
+  /// Maximum number of strangers with a log line of their own. Further ones are counted.
   std::uint32_t strangers_noted_max = 32;
 };
 
-/// How long a root that has refused a job stays to tell latecomers, at most.
+/// Longest time that a root stays to refuse late ranks.
 inline constexpr Instant kRefusalMost = std::chrono::minutes(10);
 
-/// How long a root whose work is done leaves the members to themselves before it says so.
+/// Time that a finished root waits before it sends kDone.
 inline constexpr Instant kCloseAfter = std::chrono::milliseconds(20);
 
 class Root final : public Machine {
@@ -57,10 +59,10 @@ class Root final : public Machine {
   bool Finished() const override { return state() == RootState::kFinished; }
   bool Accepting() const override { return acceptor_.HasRoom(now_); }
 
-  /// Gives up, telling every member why. For an owner that goes away.
+  /// Gives up and sends every member the reason. Called by an owner that is about to be destroyed.
   void Abort(const std::string& why);
-  /// The job will not come together, unless it has: members that call are told why, for
-  /// kRefusalMost at most.
+  /// Fails a job that is not yet complete. Members that call receive the reason, for kRefusalMost
+  /// at most.
   void Refuse(const Failure& failure, Instant now);
 
   std::uint64_t magic() const { return config_.credentials.magic; }
@@ -68,18 +70,19 @@ class Root final : public Machine {
   std::uint32_t checked_in() const {
     return job_ ? static_cast<std::uint32_t>(job_->members().size()) : 0;
   }
-  /// Callers that were turned away or left.
+  /// Number of callers that were turned away or left.
   std::uint32_t strangers() const { return acceptor_.log().turned_away() + acceptor_.log().left(); }
 
  private:
-  // The data of each state; in the order of RootState. `due`: when it ends if nothing happens.
+  // The data of each state, in the order of RootState. `due`: time at which the state ends if no
+  // event ends it.
   struct Empty {};
   struct Gathering {
     Instant due;
   };
   struct Connecting {
     Instant due;
-    std::uint32_t ready;  // ring: members that have reported
+    std::uint32_t ready;  // ring: number of members that have reported
   };
   struct Closing {
     Instant due;
@@ -87,7 +90,7 @@ class Root final : public Machine {
   struct Refusing {
     Instant due;
     Failure failure;
-    std::set<std::uint32_t> told;  // ranks that know
+    std::set<std::uint32_t> told;  // ranks that have received the failure
   };
   struct Over {};
   using State = std::variant<Empty, Gathering, Connecting, Closing, Refusing, Over>;
@@ -125,7 +128,7 @@ class Root final : public Machine {
   Acceptor acceptor_;
   RootGuests guests_;
   State state_;
-  std::optional<RootJob> job_;  // from the first check-in on
+  std::optional<RootJob> job_;  // set by the first check-in
   Instant beat_due_{0};
   Instant now_{0};
   std::optional<std::uint32_t> hosted_rank_;

@@ -1,5 +1,5 @@
-// A root among members that know the secret and go mad, and strangers. Bytes of the input choose
-// what happens next.
+// A root among strangers, and authenticated members that send arbitrary frames. Bytes of the input
+// choose the next event.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -95,7 +95,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                          ringlet::Purpose::kCheckIn);
     } else if ((what & 7) == 2) {
       driver.Pass(std::chrono::milliseconds(in.U16()));
-      Require(!root.Deadline() || *root.Deadline() > driver.now);  // or a driver would spin
+      Require(!root.Deadline() || *root.Deadline() > driver.now);  // a deadline in the past would
+                                                                   // make a driver spin
     } else if (!lines.empty()) {
       FarEnd& far = lines[in.U8() % lines.size()];
       if ((what & 7) == 3)
@@ -104,12 +105,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         Speak(far, what >> 3, in);
     }
     if (root.checked_in() > 0 && !root.Finished()) Require(root.Deadline().has_value());
-    Require(driver.notes.size() <= 2 * 3 + 1);  // turned away, left, and how many in all
+    Require(driver.notes.size() <= 2 * 3 + 1);  // turned away, left, and the total
   }
   if (size > 0 && data[0] & 1) root.Abort("over");
   driver.Drain();
-  driver.Pass(1h);                                     // past the deadline: it refuses
-  driver.Pass(1h);                                     // and has refused for long enough
-  Require(root.Finished() || root.checked_in() == 0);  // a rank that waits for it hears of the end
+  driver.Pass(1h);                                     // past the deadline: the root refuses
+  driver.Pass(1h);                                     // the root has refused for long enough
+  Require(root.Finished() || root.checked_in() == 0);  // a waiting rank is notified of the end
   return 0;
 }

@@ -1,4 +1,5 @@
-// The lines on which members have checked in at a root, and the frames that go out on them.
+// The connections on which members have checked in at a root, and the frames that the root sends on
+// them.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -16,10 +17,10 @@ namespace ringlet::bootstrap {
 struct RootGuest {
   LineId line;
   Wire wire;
-  Instant heard;                          ///< when its last bytes came
+  Instant heard;                          ///< when its last bytes arrived
   std::uint32_t rank;                     ///< the member's
   Bytes record;                           ///< its encoded member address
-  std::vector<std::uint32_t> ranks = {};  ///< checked in on this line
+  std::vector<std::uint32_t> ranks = {};  ///< the ranks that checked in on this connection
   std::optional<RosterInbox> section = {};
   bool ready = false;
 };
@@ -35,13 +36,15 @@ class RootGuests {
   void Say(RootGuest& guest, const Slice& frame) {
     emit_(Send{guest.line, guest.wire.Seal(frame)});
   }
-  /// Without effect where the line is gone.
+  /// Does nothing if the connection is closed.
   void Say(LineId line, Bytes frame);
   void SayToAll(const SharedBytes& frame, std::optional<LineId> but = {});
-  /// Sends a beat to all. Gives a line that has been silent for `silence_max`, if there is one.
-  /// \param asleep  this process slept, so that the silence of others means nothing
+  /// Sends a beat on every connection. Returns a connection that has been silent for `silence_max`,
+  /// or empty.
+  /// \param asleep  this process slept, so the silence of others is not evidence
   std::optional<LineId> Beat(Instant now, Instant silence_max, bool asleep);
-  /// Ends all lines, after `last_word`. Gives the ranks that have checked in on them.
+  /// Sends `last_word` on every connection and closes it. Returns the ranks that have checked in on
+  /// them.
   std::set<std::uint32_t> HangUp(const SharedBytes& last_word = nullptr);
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// The accepting end of a line whose handshake is done.
+// The accepting end of a connection after its handshake.
 Wire GuestWire() {
   Wire caller = Wire::Dialled({}, Purpose::kCheckIn, {}, 100),
        accepted = Wire::Accepted({}, {}, 100);
@@ -33,7 +33,7 @@ class RootGuestsTest : public testing::Test {
                     .ranks = {rank, rank + 1}};
     return guests.Add(std::move(guest));
   }
-  // "7:word 8:word 7:end": what was said since the last call, and on which lines.
+  // "7:word 8:word 7:end": the frames since the last call, and their connections.
   std::string TakeSaid() {
     std::string all;
     for (const Action& action : std::exchange(actions, {})) {

@@ -10,7 +10,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// It goes to every rank, and a longer list is of no use.
+// Every rank receives the text, and a longer list would not help.
 std::string Shortened(std::string ranges) {
   constexpr std::size_t kRangesBytesMax = 512;
   if (ranges.size() <= kRangesBytesMax) return ranges;
@@ -18,7 +18,7 @@ std::string Shortened(std::string ranges) {
   return ranges + ", ...";
 }
 
-// "node7 (3), node8 (1)": how many of the members are where.
+// "node7 (3), node8 (1)": the number of members on each host.
 std::string HostsText(const std::map<std::uint32_t, RootJob::JobMember>& members) {
   std::map<std::string, std::uint32_t> by_host;
   for (const auto& [rank, member] : members) {
@@ -36,7 +36,7 @@ std::string HostsText(const std::map<std::uint32_t, RootJob::JobMember>& members
   return hosts.empty() ? "nowhere" : hosts;
 }
 
-// Callers that were turned away, or that left: ranks may be among them.
+// Callers that were turned away or left. Ranks may be among them.
 std::string RefusedText(const StrangerLog& log) {
   std::string refused;
   if (log.turned_away() > 0)
@@ -55,7 +55,7 @@ Instant LadderStep(Instant timeout) {
   return std::clamp<Instant>(timeout / 20, std::chrono::milliseconds(20), std::chrono::seconds(2));
 }
 
-// The first root waits for the others too, and knows less of who is missing there.
+// The first root waits for the other roots too, and knows less about their missing ranks.
 Instant GiveUpAt(const CheckIn& check_in, Instant now) {
   const Instant left = std::chrono::milliseconds(check_in.timeout_ms);
   return now + left - LadderStep(left) * (check_in.root.index == 0 ? 1 : 2);
@@ -155,7 +155,7 @@ std::string RootJob::Describe(std::uint32_t rank) const {
   return DescribeRecord(rank, members_.at(rank).record.member_address);
 }
 
-// The first of them will do.
+// Reports the first stopped member only.
 std::string RootJob::StoppedMember(const IsStopped& is_stopped) const {
   for (const auto& [rank, member] : members_)
     if (const std::string why = WhyStopped(is_stopped, member.record.member_address); !why.empty())

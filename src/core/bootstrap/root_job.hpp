@@ -1,5 +1,5 @@
-// The job that a root gathers: its first check-in, which fixes what the job is, and the
-// record of each rank that has come. It judges check-ins and sections, and names missing ranks.
+// The job that a root gathers: its first check-in, which defines the job, and the record of each
+// rank that has checked in. It validates check-ins and sections, and names missing ranks.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -13,37 +13,37 @@
 
 namespace ringlet::bootstrap {
 
-/// Limits of what one communicator may be.
+/// Maximum number of ranks of a communicator.
 inline constexpr std::uint32_t kSizeMax = 1u << 24;
 
-/// How much earlier than the members' own deadline the root gives up, so that it, which knows who
-/// is missing, speaks first: a twentieth of the time, between 20 ms and 2 s.
+/// How much earlier than its members the root gives up, because the root can name the missing
+/// ranks: a twentieth of the timeout, between 20 ms and 2 s.
 Instant LadderStep(Instant timeout);
-/// When the root gives up for the sake of a rank that checks in now.
+/// The time at which the root gives up because of a rank that checks in now.
 Instant GiveUpAt(const CheckIn& check_in, Instant now);
 
-/// "rank 3 (host node7, pid 4711)"; just "rank 3" where the record does not parse.
+/// "rank 3 (host node7, pid 4711)"; only "rank 3" if the record does not parse.
 std::string DescribeRecord(std::uint32_t rank, View record);
 
-/// Why `check_in` contradicts itself; empty if it does not.
+/// The contradiction within `check_in`. Empty if none exists.
 std::optional<std::string> WhyUnfit(const CheckIn& check_in);
 
-/// True: the rank checks in at this root. False: it only brings other ranks that do.
+/// True if the rank checks in at this root. False if it only brings other ranks.
 bool IsOfThisRoot(const CheckIn& check_in);
 
-/// A rank that checks in on the line of its node leader.
+/// A rank that checks in on the connection of its node leader.
 struct JoinedLocalRank {
   CheckIn check_in;
   Bytes record;  ///< its encoded member address
 };
-/// \param leader_record  the record to which the frame's difference applies
+/// \param leader_record  the base of the frame's difference
 /// Errors  kProtocol  the frame does not parse.
 Result<JoinedLocalRank> ReadLocalRank(View leader_record, View frame);
 
 class RootJob {
  public:
   struct JobMember {
-    LineId line;  ///< on which it checked in
+    LineId line;  ///< the connection on which it checked in
     RankRecord record;
   };
 
@@ -57,24 +57,25 @@ class RootJob {
 
   /// The ranks that check in at this root.
   PlaceRange Mine() const;
-  /// The ranks that it collects: the first root those of all the others, too.
+  /// The ranks that this root collects. The first root also collects the ranks of the other roots.
   PlaceRange Expected() const;
   bool IsComplete() const { return members_.size() >= Expected().count; }
-  /// The members that it expects, all of which are there.
+  /// The roster of the expected members.
+  /// \pre  IsComplete
   Roster BuildRoster() const;
 
-  /// Why `check_in` cannot be of this job; empty if it can.
+  /// The reason why `check_in` does not belong to this job. Empty if it does.
   std::optional<std::string> WhyUnlikeFirst(const CheckIn& check_in) const;
   void Admit(std::uint32_t rank, JobMember member) { members_.emplace(rank, std::move(member)); }
-  /// Takes the records that another root has collected. Errors  kProtocol  they are of ranks that
-  /// are here already or cannot be, or do not parse.
+  /// Takes the records that another root has collected.
+  /// Errors  kProtocol  they are records of ranks that are present or impossible, or do not parse.
   Status AdmitSection(LineId line, const Roster& section);
 
   std::string Describe(std::uint32_t rank) const;
-  /// The ranks that are not there, as in "ranks 3-5: 3 of 6 ranks checked in, from node7 (3)", and
-  /// the callers that were no ranks.
+  /// The missing ranks, as in "ranks 3-5: 3 of 6 ranks checked in, from node7 (3)", and the callers
+  /// that were not ranks.
   std::string MissingText(const StrangerLog& log) const;
-  /// ": rank 3 (...) is stopped" of the first member that is; empty if none is.
+  /// ": rank 3 (...) is stopped" for the first stopped member. Empty if no member is stopped.
   std::string StoppedMember(const IsStopped& is_stopped) const;
 
  private:
@@ -83,7 +84,7 @@ class RootJob {
   std::map<std::uint32_t, JobMember> members_;
 };
 
-/// StoppedText of the process that `record` names; empty where it does not parse.
+/// StoppedText of the process in `record`. Empty if the record does not parse.
 std::string WhyStopped(const IsStopped& is_stopped, View record);
 
 }  // namespace ringlet::bootstrap

@@ -496,7 +496,7 @@ TEST_F(RootTest, AMemberThatDoesNotCheckInIsToldWhy) {
 }
 
 TEST_F(RootTest, AReplayedCheckInIsRefused) {
-  // The messages of rank 0 that an eavesdropper has: its Hello, its proof and its check-in.
+  // An eavesdropper has these messages of rank 0: its Hello, its proof and its check-in.
   Wire wire = Wire::Dialled(kRootCredentials, Purpose::kCheckIn, {}, 100);
   Bytes recording = wire.TakeReply();
   const LineId line = next_line++;
@@ -508,7 +508,7 @@ TEST_F(RootTest, AReplayedCheckInIsRefused) {
   rest.insert(rest.end(), check_in.begin(), check_in.end());
   driver.TellBytes(line, rest);
   ASSERT_EQ(root.checked_in(), 1u);
-  driver.Tell(Closed{line, "gone"});  // and so this root is over; another one, of the same secret
+  driver.Tell(Closed{line, "gone"});  // this root is now over; another one has the same secret
 
   RootConfig config = DefaultRoot();
   config.nonce_seed[0] = std::byte{1};

@@ -17,13 +17,13 @@ constexpr std::uint32_t kTag = 0x324f5252;  // "RRO2"
 constexpr std::size_t kDigested = 16;       // the bytes before it are not covered by the digest
 constexpr std::size_t kHeaderBytes = 28;
 
-// Of a body.
-constexpr std::uint8_t kDiffers = 1;         // a difference from the record of the rank named
-constexpr std::uint8_t kSpokenFor = 2;       // another rank speaks for it
-constexpr std::uint8_t kFromNodeLeader = 4;  // ... and that one's record is what it differs from
+// Flags of a body.
+constexpr std::uint8_t kDiffers = 1;  // the body is a difference from the record of the named rank
+constexpr std::uint8_t kSpokenFor = 2;       // another rank checks in for it
+constexpr std::uint8_t kFromNodeLeader = 4;  // the difference is from the node leader's record
 
 struct Body {
-  std::optional<std::uint32_t> node_leader = {};  // empty: itself
+  std::optional<std::uint32_t> node_leader = {};  // empty if the rank is its own node leader
   std::optional<std::uint32_t> base = {};
   View bytes = {};
 };
@@ -58,7 +58,8 @@ class Builder {
  private:
   bool Has(std::uint32_t rank) const { return rank - first_ < records_.size(); }
 
-  // The node leader, else the first of the host: its record is whole, so chains have length 1.
+  // Returns the node leader, or else the first rank of the host. Its record is whole, so chains
+  // have length 1.
   std::optional<std::uint32_t> BaseOf(std::uint32_t index) {
     const RankRecord& record = records_[index];
     if (record.node_leader != first_ + index && Has(record.node_leader) &&
@@ -98,7 +99,7 @@ class Builder {
   Writer out_;
 };
 
-// By the lowest rank that they speak for, each once.
+// Returns each node leader once, in order of the lowest rank that it checks in.
 std::vector<std::uint32_t> NodeLeadersOf(const std::vector<RankRecord>& records) {
   std::vector<std::uint32_t> node_leaders;
   std::unordered_map<std::uint32_t, bool> seen;
@@ -210,7 +211,7 @@ Status Roster::CheckBodies() const {
   return Ok();
 }
 
-// Empty when it has not arrived, or lies outside.
+// Returns empty if the body has not arrived or lies outside the buffer.
 std::optional<View> Roster::BodyAt(std::uint32_t index) const {
   const std::size_t starts = kHeaderBytes + std::size_t{4} * node_leaders_;
   const std::size_t bodies = starts + std::size_t{4} * size_;
@@ -277,7 +278,7 @@ std::string Roster::StoppedText(Rank rank, const IsStopped& is_stopped) const {
 }
 
 Result<Roster> Roster::Subset(const std::vector<std::uint32_t>& ranks) const {
-  // The first of those whom one rank speaks for speaks for them now.
+  // The first of the chosen ranks with one node leader becomes their node leader.
   std::unordered_map<std::uint32_t, std::uint32_t> node_leader;
   std::vector<RankRecord> records;
   records.reserve(ranks.size());
@@ -312,7 +313,7 @@ Result<Roster> RosterShelf::Adopt(const Slice& bytes) {
   return roster;
 }
 
-// ---- on its way -------------------------------------------------------------------------------
+// ---- receiving ---------------------------------------------------------------------------------
 
 Slice RosterInbox::view() const {
   return copied_ ? Slice(View(*copied_), copied_) : Slice(so_far_, owner_);
@@ -336,7 +337,7 @@ Status RosterInbox::Push(const Slice& piece) {
     RINGLET_TRY(partial_.ReadHead(so_far_));
     head_ = true;
     if (copied_) copied_->reserve(partial_.total_);
-    if (copied_) so_far_ = *copied_;  // it may have moved
+    if (copied_) so_far_ = *copied_;  // reserve() may have moved the buffer
   }
   if (head_ && so_far_.size() > partial_.total_)
     return Error{Code::kProtocol, "more of the roster than it has"};

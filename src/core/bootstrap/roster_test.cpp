@@ -21,8 +21,8 @@ MemberAddress RosterRank(std::uint32_t rank) {
   return fake_rank;
 }
 
-// Ranks first to first + count - 1, four on a host; with node leaders, the first of each host
-// speaks.
+// Ranks first to first + count - 1, four per host. With node leaders, the first rank of each host
+// checks in for the others.
 std::vector<RankRecord> FakeRanks(std::uint32_t first, std::uint32_t count, bool node_leaders) {
   std::vector<RankRecord> records;
   for (std::uint32_t rank = first; rank < first + count; ++rank) {
@@ -161,7 +161,7 @@ TEST(RosterInbox, PiecesOfOneBufferAreNotCopied) {
   EXPECT_EQ(roster->bytes().bytes.data(), whole.bytes.data());
 }
 
-// Before room is made for what it promises.
+// The head is refused before memory is reserved for its numbers.
 TEST(RosterInbox, RefusesAHeadWithContradictoryNumbers) {
   struct Case {
     std::size_t place;

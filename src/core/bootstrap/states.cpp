@@ -13,7 +13,7 @@ constexpr SetOf<Shape> kRing = {Shape::kRing};
 constexpr SetOf<RootLine> kCaller = {RootLine::kCaller};
 constexpr SetOf<RootLine> kMember = {RootLine::kMember};
 
-// A state and a frame, then the states that may follow.
+// Each row: states, connections and frames, then the states that may follow.
 constexpr RootRule kRootRules[] = {
     {{R::kEmpty}, kCaller, {F::kCheckIn}, {R::kEmpty, R::kGathering, R::kConnecting}},
     {{R::kGathering},
@@ -30,10 +30,10 @@ constexpr RootRule kRootRules[] = {
      {R::kGathering, R::kConnecting, R::kRefusing, R::kFinished}},
     {{R::kGathering, R::kConnecting}, kMember, {F::kFailure}, {R::kRefusing, R::kFinished}},
     {{R::kConnecting}, kMember, {F::kBeat}, {R::kConnecting}},
-    // A rank that is there already, which its node leader could not know.
+    // A rank that has already checked in, unknown to its node leader.
     {{R::kConnecting}, kMember, {F::kLocalRank}, {R::kRefusing, R::kFinished}},
     {{R::kConnecting}, kMember, {F::kReady}, {R::kConnecting, R::kClosing, R::kFinished}},
-    // A goodbye is no news.
+    // The job is complete, so a failure no longer concerns the root.
     {{R::kClosing}, kMember, {F::kBeat, F::kReady, F::kFailure}, {R::kClosing}},
 };
 
@@ -41,10 +41,11 @@ constexpr SetOf<L> kAnyMember = {L::kNodeLeader, L::kParent, L::kChild,  L::kNex
                                  L::kPrevious,   L::kPeerIn, L::kPeerOut};
 constexpr SetOf<L> kUpper = {L::kNodeLeader, L::kParent};
 constexpr SetOf<F> kOfGroups = {F::kGather, F::kTable, F::kBlock,  F::kMessage,
-                                F::kLeave,  F::kAsk,   F::kAnswer, F::kForm};  // but a failure
+                                F::kLeave,  F::kAsk,   F::kAnswer, F::kForm};  // all except
+                                                                               // kFailure
 
 constexpr MemberRule kMemberRules[] = {
-    // callers: the ranks of the host for which this one speaks, the parent, the previous one
+    // callers: the ranks of this host that it checks in, the parent, the previous rank
     {{M::kCalling}, {L::kCaller}, {F::kCheckIn}, {M::kCalling}},
     {{M::kCheckedIn}, {L::kCaller}, {F::kCheckIn, F::kIdentify}, {M::kCheckedIn}},
     {{M::kConnecting}, {L::kCaller}, {F::kCheckIn}, {M::kConnecting}},
@@ -64,7 +65,8 @@ constexpr MemberRule kMemberRules[] = {
     {{M::kReported}, {L::kRoot}, {F::kBeat, F::kWelcome}, {M::kReported}},
     {{M::kReported}, {L::kRoot}, {F::kDone}, {M::kReported}, kTree},
     {{M::kReported}, {L::kRoot}, {F::kDone}, {M::kStanding}, kRing},
-    // A member that knows that all are connected needs no root; what it says now comes too late.
+    // A member that knows that all are connected does not need the root, and ignores its late
+    // frames.
     {{M::kStanding},
      {L::kRoot},
      {F::kBeat, F::kWelcome, F::kReject, F::kRoster, F::kSection, F::kNeighbour, F::kDone},
@@ -86,7 +88,7 @@ constexpr MemberRule kMemberRules[] = {
      {F::kReady},
      {M::kConnecting, M::kReported, M::kStanding},
      kTree},
-    // all of them
+    // all connections to members
     {{M::kCalling}, kAnyMember, {F::kBeat}, {M::kCalling}},
     {{M::kCheckedIn}, kAnyMember, {F::kBeat}, {M::kCheckedIn}},
     {{M::kConnecting}, kAnyMember, {F::kBeat}, {M::kConnecting}},
@@ -96,13 +98,14 @@ constexpr MemberRule kMemberRules[] = {
      kAnyMember,
      {F::kFailure},
      {M::kOver}},
-    // Among two ranks the next one is the previous one too, and uses whichever line came first.
+    // Among two ranks the next rank is also the previous one, and uses the first connection of the
+    // two.
     {{M::kCheckedIn},
      {L::kPrevious, L::kNext},
      {F::kBlock},
      {M::kCheckedIn, M::kReported, M::kOver},
      kRing},
-    // Others may stand already, and use groups.
+    // Other ranks may be standing already, and use groups.
     {{M::kReported}, kAnyMember, kOfGroups, {M::kReported}},
     {{M::kStanding}, kAnyMember, kOfGroups, {M::kStanding}},
     {{M::kStanding}, kAnyMember, {F::kFailure}, {M::kStanding}},

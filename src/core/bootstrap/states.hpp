@@ -1,7 +1,7 @@
-// Which frames the root and a member accept, by state and by the line that they come on, and which
-// states may follow. The machines ask here, in one place each, before they look at a frame. A frame
-// that is listed for an earlier state only is late or repeated, and the machines ignore it. Any
-// other frame that is not listed is a breach of the protocol.
+// The frames that the root and a member accept, by state and by connection kind, and the states
+// that may follow. Each machine checks every frame here first. The machines ignore a late or
+// repeated frame, which only an earlier state accepts. Any other unlisted frame violates the
+// protocol.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -26,30 +26,30 @@ struct SetOf {
 enum class RootState : std::uint8_t {
   kEmpty,
   kGathering,   ///< after the first check-in, which defines size, shape and deadline
-  kConnecting,  ///< the roster is out; until the members report that they are connected
-  kClosing,     ///< in a tree, where no rank waits for its word: a moment later
-  kRefusing,    ///< it has failed, and stays to tell those who come late
+  kConnecting,  ///< the roster is sent; lasts until the members report that they are connected
+  kClosing,     ///< in a tree, where no rank waits for the root: lasts a moment
+  kRefusing,    ///< joining has failed; the root stays to give late ranks the reason
   kFinished,
 };
-/// The kind of a root's line.
+/// The kind of a root's connection.
 enum class RootLine : std::uint8_t {
-  kCaller,  ///< it has proven that it knows the secret, and says its first frame
-  kMember,  ///< it has checked in
+  kCaller,  ///< the caller has proven the secret and sends its first frame
+  kMember,  ///< the rank has checked in
 };
 
 enum class MemberState : std::uint8_t {
   kCalling,     ///< until it has checked in, with the root or the node leader of its host
-  kCheckedIn,   ///< until it has the roster; in a ring: until all ranks' addresses have come around
-  kConnecting,  ///< tree: until all below are connected
-  kReported,    ///< until the top of the tree, or the root of a ring, says go
+  kCheckedIn,   ///< until it has the roster; in a ring, until it has the addresses of all ranks
+  kConnecting,  ///< tree: until all ranks below are connected
+  kReported,    ///< until the top of the tree sends kGo, or the root of a ring sends kDone
   kStanding,
   kOver,
 };
-/// The kind of a member's line: the other end's place.
+/// The kind of a member's connection: the role of the peer.
 enum class MemberLine : std::uint8_t {
-  kCaller,  ///< it has proven that it knows the secret, and says its first frame
+  kCaller,  ///< the caller has proven the secret and sends its first frame
   kRoot,
-  kNodeLeader,  ///< of this host; the parent once the roster is there
+  kNodeLeader,  ///< the node leader of this host; becomes the parent once the roster has arrived
   kParent,
   kChild,
   kNext,
@@ -63,7 +63,7 @@ struct FrameRule {
   SetOf<State> in;
   SetOf<Line> from;
   SetOf<FrameType> frames;
-  SetOf<State> next;  ///< `in` itself where nothing changes
+  SetOf<State> next;  ///< equal to `in` if the frame does not change the state
   SetOf<Shape> shapes = {Shape::kTree, Shape::kRing};
 };
 using RootRule = FrameRule<RootState, RootLine>;
@@ -72,7 +72,7 @@ using MemberRule = FrameRule<MemberState, MemberLine>;
 std::span<const RootRule> RootRules();
 std::span<const MemberRule> MemberRules();
 
-/// The rule for a frame; null: it is not accepted. None has two.
+/// The only rule for a frame. Null if the frame is not accepted.
 template <class State, class Line>
 constexpr const FrameRule<State, Line>* RuleFor(std::span<const FrameRule<State, Line>> rules,
                                                 State state, Line line, FrameType frame,
@@ -84,12 +84,12 @@ constexpr const FrameRule<State, Line>* RuleFor(std::span<const FrameRule<State,
   return nullptr;
 }
 
-/// The kinds that a line of this kind may have had before, itself among them.
+/// The kinds that a connection of this kind may have had so far, including `line`.
 SetOf<MemberLine> KindsSoFar(MemberLine line);
 SetOf<RootLine> KindsSoFar(RootLine line);
 
-/// True if the line could have carried the frame before: the frame is late or repeated.
-/// \pre  RuleFor gives no rule
+/// True if the connection could have carried the frame earlier, so the frame is late or repeated.
+/// \pre  RuleFor returns null
 template <class State, class Line>
 constexpr bool IsLate(std::span<const FrameRule<State, Line>> rules, State state, Line line,
                       FrameType frame, Shape shape) {

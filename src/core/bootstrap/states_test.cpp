@@ -59,12 +59,12 @@ struct RootScene {
   FarEnd* member = nullptr;
 };
 
-/// Gives the rule that it has seen obeyed, if there is one.
+/// Returns the rule that it has seen obeyed, or null.
 const RootRule* WalkRoot(RootState state, RootLine line, FrameType type, Shape shape) {
   RootScene scene(state, shape);
   EXPECT_EQ(scene.root.state(), state);
   FarEnd* const far = line == RootLine::kCaller ? &scene.Call() : scene.member;
-  if (!far || far->hung_up()) return nullptr;  // no such line in this state
+  if (!far || far->hung_up()) return nullptr;  // such a connection does not exist in this state
   SCOPED_TRACE(testing::Message() << "state " << int(state) << " line " << int(line) << " frame "
                                   << int(type) << " shape " << int(shape));
   far->Say(scene.Valid(type));
@@ -80,7 +80,7 @@ const RootRule* WalkRoot(RootState state, RootLine line, FrameType type, Shape s
                                 : member && !late ? broken
                                                   : SetOf<RootState>{state};
   EXPECT_TRUE(next.contains(scene.root.state())) << "it is in " << int(scene.root.state());
-  // A rank that a node leader checks in twice is a rank that two callers have.
+  // A node leader that checks in a rank twice reports a rank with two callers.
   if (rule && member && type != FrameType::kLocalRank && !broken.contains(scene.root.state())) {
     const RootState first = scene.root.state();
     far->Say(scene.Valid(type));

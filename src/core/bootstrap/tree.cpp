@@ -24,7 +24,7 @@ std::vector<PlaceRange> ChildrenOf(PlaceRange subtree, std::uint32_t arity) {
 TreePlace PlaceInGroup(std::uint32_t self, std::span<const std::uint32_t> node_leaders,
                        std::uint32_t arity) {
   RINGLET_ASSERT(self < node_leaders.size());
-  std::vector<std::uint32_t> firsts;  // below whom each node leader's ranks hang
+  std::vector<std::uint32_t> firsts;  // the top rank of each node leader's ranks
   std::unordered_map<std::uint32_t, std::uint32_t> place;
   TreePlace out;
   for (std::uint32_t rank = 0; rank < node_leaders.size(); ++rank) {

@@ -7,18 +7,17 @@
 
 namespace ringlet::bootstrap {
 
-/// Places [first, first + count). A place is a rank, or a node leader among the node leaders.
+/// Places [first, first + count). A place is a rank, or the index of a node leader.
 struct PlaceRange {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
   bool operator==(const PlaceRange&) const = default;
 };
 
-/// The subtrees below the top of `subtree`, ascending; the first place of each is the child.
-/// A rank that knows its subtree knows its children, so a parent tells each child its range and no
-/// rank needs more.
-/// \param arity  children at most; at least 1 (a chain)
-/// Depth is about log_arity(count); cost O(arity).
+/// The subtrees below the top of `subtree`, ascending. The first place of each is the child. A rank
+/// that knows its subtree can compute its children, so a parent sends each child only its range.
+/// \param arity  maximum number of children, at least 1 (a chain). Depth is about log_arity(count).
+/// Cost  O(arity)
 std::vector<PlaceRange> ChildrenOf(PlaceRange subtree, std::uint32_t arity);
 
 /// The ranks that one rank of a group is connected to.
@@ -28,10 +27,11 @@ struct TreePlace {
   bool operator==(const TreePlace&) const = default;
 };
 
-/// The place of `self` in a tree in which ranks with the same node leader hang below it (below the
-/// first of them where it is not one of them), and those form a k-ary tree in order of the lowest
-/// rank below each: the tree along which the ranks have joined. \param node_leaders  by rank: equal
-/// for ranks of which one speaks for the others Cost  O(ranks)
+/// The place of `self` in the tree along which the ranks have joined. Ranks with the same node
+/// leader hang below it. If that rank is not in the group, they hang below the first of them. These
+/// top ranks form a k-ary tree in order of the lowest rank below each.
+/// \param node_leaders  the node leader of each rank, by rank
+/// Cost  O(ranks)
 TreePlace PlaceInGroup(std::uint32_t self, std::span<const std::uint32_t> node_leaders,
                        std::uint32_t arity);
 

@@ -38,7 +38,7 @@ TEST(Tree, IsOneTreeOverAllRanksHoweverTheyAreSpreadOverHosts) {
     std::vector<std::uint32_t> node_leaders = Alone(size);
     if (prng.Chance(0.7))
       for (std::uint32_t& one : node_leaders)
-        one = size + static_cast<std::uint32_t>(prng.Below(hosts));  // none of them
+        one = size + static_cast<std::uint32_t>(prng.Below(hosts));  // a rank outside the group
     std::vector<TreePlace> places;
     for (std::uint32_t rank = 0; rank < size; ++rank)
       places.push_back(PlaceInGroup(rank, node_leaders, arity));

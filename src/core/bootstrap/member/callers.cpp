@@ -19,7 +19,7 @@ void AdmitLocalRank(const Acceptor::FirstFrame& caller, Joining* joining, Member
                                        common.Name(common.self()))}));
 }
 
-/// kCaller: it has no place.
+/// Returns kCaller if the caller cannot have a place here.
 MemberLine PlaceOf(const Identify& identify, Purpose purpose, MemberState state,
                    const Joining* joining, const MemberCommon& common) {
   const std::uint32_t size = common.config.size;
@@ -30,7 +30,7 @@ MemberLine PlaceOf(const Identify& identify, Purpose purpose, MemberState state,
   if (purpose == Purpose::kRing && !common.is_tree() &&
       identify.rank == (common.self() + size - 1) % size)
     return MemberLine::kPrevious;
-  // A member that calls as a peer has been told to go; our own word to go may still be under way.
+  // A member calls as a peer only after it has received kGo. Our own kGo may still be on its way.
   if (purpose == Purpose::kPeer && state >= MemberState::kReported) return MemberLine::kPeerIn;
   return MemberLine::kCaller;
 }

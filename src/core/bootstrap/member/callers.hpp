@@ -1,11 +1,11 @@
-// The callers of a member: which place each of them gets.
+// Assigns a place to each caller of a member.
 #pragma once
 #include "bootstrap/member/joining.hpp"
 
 namespace ringlet::bootstrap {
 
-/// A caller that knows the secret has said its first frame: it gets its place, or is turned away.
-/// \param fits     the frame is accepted in this state
+/// Assigns a place to an authenticated caller by its first frame, or turns it away.
+/// \param fits     the present state accepts the frame
 /// \param joining  null in other states
 void Admit(const Acceptor::FirstFrame& caller, bool fits, MemberState state, Joining* joining,
            MemberCommon& common);

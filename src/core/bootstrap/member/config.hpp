@@ -1,4 +1,4 @@
-// The settings of a member, and the times at which it has come how far.
+// The settings of a member, and the times at which it reaches each state.
 #pragma once
 #include <functional>
 #include <memory>
@@ -14,13 +14,14 @@ namespace ringlet::bootstrap {
 struct RootDoor {
   Credentials credentials;
   std::vector<Address> addresses;
-  /// It listened before any rank had the id, so its process has ended if none listens there now.
+  /// The root listened before any rank had the id. If it does not listen now, its process has
+  /// ended.
   bool was_there = false;
 };
 
 struct MemberConfig {
-  /// At least one; the same list on all ranks. The credentials of the first are those of every
-  /// connection between members.
+  /// The roots, at least one; the same list on all ranks. Connections between members use the
+  /// credentials of the first.
   std::vector<RootDoor> roots;
   Secret nonce_seed{};
   Rank rank{};
@@ -28,35 +29,36 @@ struct MemberConfig {
   MemberAddress member_address;
   Shape shape = Shape::kTree;
   std::uint16_t arity = 8;
-  /// The address of this host's node leader, a UNIX socket, if there is to be one.
+  /// The address of this host's node leader, a UNIX socket. Empty if the host uses no node leader.
   std::optional<Address> node_leader;
-  /// This rank is the node leader: its owner listens there.
+  /// This rank is the node leader, and its owner listens at the address.
   bool speaks = false;
-  /// For joining, from the first Tick; a member that has checked in waits a LadderStep longer for
-  /// the root's word.
+  /// Time limit for joining, from the first Tick. A member that has checked in waits a LadderStep
+  /// longer for the root's reason.
   Instant timeout = std::chrono::seconds(300);
-  Instant handshake_timeout = std::chrono::seconds(10);  ///< for a caller to prove itself
-  /// A rank that is not heard of for so long is lost; 0: never. Heartbeats are sent every quarter
-  /// of it.
+  Instant handshake_timeout = std::chrono::seconds(10);  ///< time for a caller to authenticate
+  /// A rank is lost if it stays silent this long; 0: never. Heartbeats are sent every quarter of
+  /// it.
   Instant silence_max = std::chrono::seconds(60);
-  LineOptions lines = {};  ///< of every connection; the same on all ranks
-  /// Callers that have proven nothing yet; the others wait in the listener's queue. More than a
-  /// host has ranks: all of them call its node leader at once.
+  LineOptions lines = {};  ///< of every connection; equal on all ranks
+  /// Maximum number of unauthenticated callers. Further ones wait in the listener's queue. Larger
+  /// than the number of ranks of a host, because all of them call their node leader at once.
   std::size_t half_open_max = 4096;
   std::uint32_t strangers_noted_max = 32;
   MailboxLimits mailbox;
-  /// The answer when another rank of a group asks; none: nothing.
+  /// Returns the answer to another rank that requests this rank's activity. May be empty; the
+  /// answer is then empty.
   std::function<Activity(GroupId)> activity;
-  IsStopped is_stopped;                ///< asked of a rank that does not answer
+  IsStopped is_stopped;                ///< queried about a rank that does not answer
   std::shared_ptr<RosterShelf> shelf;  ///< of the process; may be null
 };
 
-/// When this rank got how far; zero: not yet.
+/// The time at which this rank reached each state. Zero: not yet.
 struct Milestones {
   Instant started{0};
   Instant called{0};     ///< connected to the root or node leader, and checked in
-  Instant roster{0};     ///< knows all ranks
-  Instant connected{0};  ///< all below are connected
+  Instant roster{0};     ///< the roster is complete
+  Instant connected{0};  ///< all ranks below are connected
   Instant standing{0};
 };
 

@@ -22,7 +22,7 @@ Connections::Connections(const MemberConfig& config, Dialler::Emit emit)
                             .noted_max = config.strangers_noted_max}},
                nonces_, emit_) {}
 
-// ---- lines ------------------------------------------------------------------------------------
+// ---- connections ------------------------------------------------------------------------------
 
 Line& Connections::Adopt(LineId id, Role role, std::uint32_t peer, Instant now) {
   Acceptor::HeldCaller caller = callers_.Take(id);
@@ -95,7 +95,7 @@ void Connections::CloseAll(const std::optional<Slice>& to_members,
   calls_.clear();
 }
 
-// ---- what is sent -----------------------------------------------------------------------------
+// ---- sending ----------------------------------------------------------------------------------
 
 void Connections::Say(LineId id, const Slice& frame) {
   if (Line* const line = Find(id)) Say(id, *line, frame);
@@ -184,7 +184,9 @@ std::optional<Instant> Connections::Deadline(Instant now) const {
   };
   if (beat_due_ != Instant(0) && !lines_.empty()) include(beat_due_);
   for (const CallInProgress& call : calls_) {
-    if (call.role != Role::kRoot) include(call.expires);  // called as long as the member joins
+    if (call.role != Role::kRoot)
+      include(call.expires);  // roots are called as long as the member
+                              // joins
     if (const auto due = call.dialler.Deadline()) include(*due);
   }
   return deadline;
@@ -192,7 +194,7 @@ std::optional<Instant> Connections::Deadline(Instant now) const {
 
 std::vector<LineId> Connections::Beat(Instant now) {
   const Instant interval = config_->silence_max / 4;
-  // A rank that was itself asleep cannot tell which others were.
+  // A rank that slept itself cannot judge the silence of others.
   const bool asleep = now - beat_due_ > config_->silence_max / 2;
   beat_due_ = now + interval;
   const SharedBytes beat = Share(ToFrame(FrameType::kBeat));

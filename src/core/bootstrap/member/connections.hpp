@@ -1,6 +1,6 @@
-// The connections of a member in all its states: the lines that stand, the calls that are to become
-// lines, and the callers that have not said yet which rank they are. It knows no state; what an
-// event means is for the owner to decide.
+// The connections of a member in all its states: open connections, calls that will become
+// connections, and callers that have not identified their rank. It knows no state; the owner
+// decides what an event means.
 #pragma once
 #include <list>
 #include <map>
@@ -23,26 +23,27 @@ class Connections {
   using Role = MemberLine;
   struct Line {
     Role role;
-    std::uint32_t peer;  ///< rank; of kRoot: which one
+    std::uint32_t peer;  ///< rank; for kRoot: index of the root
     Wire wire;
     Address from{};
     Instant heard{0};
-    bool local_rank = false;  ///< kChild: called us, and checked in through us
-    bool ready = false;       ///< kChild: all below it are connected; kRoot: it has welcomed us
+    bool local_rank = false;  ///< kChild: it called us and checked in through us
+    bool ready = false;       ///< kChild: all ranks below it are connected; kRoot: it has sent its
+                              ///< welcome
     bool done = false;        ///< kRoot: its work is done
-    bool spoke = false;       ///< a frame has come on it
+    bool spoke = false;       ///< a frame has arrived on it
   };
-  struct CallInProgress {  ///< a line that is still being made
+  struct CallInProgress {  ///< a connection that is still being made
     Role role;
     std::uint32_t peer;
     Dialler dialler;
     Instant expires;
     PlaceRange subtree = {};
-    std::vector<Slice> waiting = {};  ///< to send as soon as it stands
+    std::vector<Slice> waiting = {};  ///< frames to send as soon as it is open
   };
   using Calls = std::list<CallInProgress>;
 
-  /// \param config  outlives this, as `emit` does, which takes what there is to do
+  /// \param config  outlives this object, as does `emit`, which receives the actions
   Connections(const MemberConfig& config, Dialler::Emit emit);
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
@@ -50,30 +51,30 @@ class Connections {
   // ---- Callers.
   Acceptor& callers() { return callers_; }
   const Acceptor& callers() const { return callers_; }
-  /// A caller that has said what it is.
+  /// Turns a caller that has identified itself into a connection.
   Line& Adopt(LineId id, Role role, std::uint32_t peer, Instant now);
 
-  // ---- Lines.
+  // ---- Connections.
   std::map<LineId, Line>& lines() { return lines_; }
   const std::map<LineId, Line>& lines() const { return lines_; }
-  /// Null: there is none.
+  /// Returns null if the connection is closed.
   Line* Find(LineId id);
-  /// 0: there is none.
+  /// Returns 0 if no such connection exists.
   LineId LineOf(Role role, std::uint32_t peer) const;
   bool HasLineTo(std::uint32_t peer) const;
-  /// The line that takes all that is sent to a rank: one is used as long as it stands, so that the
-  /// messages keep their order. 0: there is none.
+  /// The connection for all frames to a rank, or 0. It does not change while it is open, so
+  /// messages keep their order.
   LineId RouteTo(std::uint32_t peer) const;
   const std::unordered_map<std::uint32_t, LineId>& routes() const { return route_to_; }
-  /// The node leader's line is the parent's from now on.
+  /// Turns the connection to the node leader into the one to the parent.
   Line& MakeParent(LineId id, Instant now);
-  /// The line is gone.
+  /// Removes a closed connection.
   std::optional<Line> Remove(LineId id);
   void Hangup(LineId id) { emit_(ringlet::Hangup{id}); }
-  /// Hangs up on all, with a last word where one is given.
+  /// Closes all connections, after a last frame if one is given.
   void CloseAll(const std::optional<Slice>& to_members, const std::optional<Slice>& to_roots);
 
-  // ---- What is sent. Nothing, where the line is gone: its end is being told in its own way.
+  // ---- Sending. Has no effect on a closed connection, because its end is reported separately.
   void Say(LineId id, const Slice& frame);
   void Say(LineId id, Line& line, const Slice& frame) { emit_(Send{id, line.wire.Seal(frame)}); }
   void SendFrame(LineId id, Bytes frame) { Say(id, Slice(Share(std::move(frame)))); }
@@ -82,29 +83,29 @@ class Connections {
   // ---- Calls.
   Calls& calls() { return calls_; }
   const Calls& calls() const { return calls_; }
-  /// \param peer  a rank; of kRoot: which one
+  /// \param peer  a rank; for kRoot: index of the root
   CallInProgress& Connect(Role role, std::uint32_t peer, const std::vector<Address>& addresses,
                           Instant expires, Instant now);
-  /// The call that dials on this line; calls().end(): there is none.
+  /// The call that dials on this connection, or calls().end().
   Calls::iterator CallOn(LineId line);
   void OnConnected(const Connected& event);
-  /// The call of a rank as a member; null: there is none.
+  /// Returns the call to a rank as a member, or null.
   CallInProgress* CallTo(std::uint32_t peer);
-  /// The call of a root; null: there is none.
+  /// Returns the call to a root, or null.
   CallInProgress* CallToRoot(std::uint32_t root);
-  /// No root is needed any more.
+  /// Cancels the calls to roots.
   void StopCallingRoots();
-  /// The call has come through.
+  /// Turns a successful call into a connection.
   Line& Open(const CallInProgress& call, Dialler::Opened opened, Instant now);
 
-  /// Ranks where no process listens, since when.
+  /// Records since when no process listens for a rank.
   void MarkAbsent(std::uint32_t peer, Instant now) { absent_.try_emplace(peer, now); }
   std::optional<Instant> AbsentSince(std::uint32_t peer) const;
 
   // ---- Time.
   std::optional<Instant> Deadline(Instant now) const;
   bool BeatIsDue(Instant now) const { return beat_due_ != Instant(0) && now >= beat_due_; }
-  /// Says a word on every line, and gives those on which none has come for too long.
+  /// Sends a beat on every connection. Returns the connections that have been silent for too long.
   std::vector<LineId> Beat(Instant now);
 
  private:
@@ -117,7 +118,7 @@ class Connections {
   LineId next_line_ = 1;
   Instant beat_due_{0};
   std::map<LineId, Line> lines_;
-  std::unordered_map<std::uint32_t, LineId> route_to_;  // to a rank: the line that is used
+  std::unordered_map<std::uint32_t, LineId> route_to_;  // to a rank: the connection in use
   Calls calls_;
   std::unordered_map<std::uint32_t, Instant> absent_;
 };

@@ -1,5 +1,5 @@
 // Frames of groups that other ranks have formed earlier than this one. They wait, within bounds,
-// for this rank to form the group.
+// until this rank forms the group.
 #pragma once
 #include <fmt/format.h>
 
@@ -22,14 +22,14 @@ class EarlyFrames {
   static constexpr std::size_t kFramesMax = 65'536;
   static constexpr std::size_t kBytesMax = std::size_t{64} << 20;
 
-  /// False: more wait than may, and this one is not kept.
+  /// Returns false, and drops the frame, if a bound is exceeded.
   bool Keep(GroupId group, EarlyFrame frame) {
     bytes_ += frame.payload.bytes.size();
     if (++frames_ > kFramesMax || bytes_ > kBytesMax) return false;
     waiting_[group].push_back(std::move(frame));
     return true;
   }
-  /// In the order in which they came; they wait no more.
+  /// Removes and returns the frames of a group in order of arrival.
   std::vector<EarlyFrame> Take(GroupId group) {
     auto node = waiting_.extract(group);
     if (node.empty()) return {};
@@ -37,7 +37,7 @@ class EarlyFrames {
     for (const EarlyFrame& frame : node.mapped()) bytes_ -= frame.payload.bytes.size();
     return std::move(node.mapped());
   }
-  /// The fault of a rank whose frame `self` does not keep, behind its name.
+  /// The text, after the rank's name, for a rank that exceeds the bounds of `self`.
   static std::string TooMany(std::uint32_t self) {
     return fmt::format("sends more to a communicator than may wait for rank {} to form it", self);
   }

@@ -5,8 +5,8 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// In the place of how many that are gone those next to them are told of one failure: when nearly
-// all have gone there are not many left to tell, and each would call all.
+// Maximum number of absent ranks that one rank replaces for one failure. When nearly all have left,
+// few ranks remain to notify, and each of them would call all.
 constexpr std::size_t kPassedMax = 64;
 
 std::vector<std::uint32_t> AllOf(const TreePlace& place) {
@@ -15,7 +15,8 @@ std::vector<std::uint32_t> AllOf(const TreePlace& place) {
   return all;
 }
 
-// Those next to any rank in the tree of the group. Cost  O(ranks)
+// The neighbours of any rank in the tree of the group.
+// Cost  O(ranks)
 std::vector<std::uint32_t> NextInTree(const Group& group, std::uint32_t rank, std::uint32_t arity) {
   if (rank == group.self()) return AllOf(group.place());
   std::vector<std::uint32_t> node_leaders;
@@ -60,8 +61,8 @@ std::vector<std::uint32_t> FailureNews::Next(const Group& group, std::uint32_t a
     next.pop_back();
     const bool left = group.HasLeft(rank);
     if (left && knows_.contains(rank)) continue;
-    // Those next to a lost rank have lost their lines to it, and know. In a group that is being
-    // formed they may have none yet.
+    // The neighbours of a lost rank have lost their connections to it, and know. In a group that is
+    // being formed they may not have a connection yet.
     const bool lost = group.id() != kWorld && is_lost(rank);
     if (left || lost || absent_.contains(rank)) {
       if (!MayPass(rank) || !passed_now.insert(rank).second) continue;

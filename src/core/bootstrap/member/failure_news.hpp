@@ -1,5 +1,5 @@
-// How one rank of a group helps to spread the group's failure: which ranks know of it, and which
-// have to be told. By rank of the group.
+// The part of one rank in spreading the group's failure: the ranks that know of it, and the ranks
+// that must be notified. By rank of the group.
 #pragma once
 #include <functional>
 #include <set>
@@ -13,36 +13,38 @@ class FailureNews {
  public:
   using IsLost = std::function<bool(std::uint32_t rank)>;
 
-  /// True once: the group has failed, and this rank begins to spread it.
+  /// Returns true once: the group has failed, and this rank begins to spread the failure.
   bool Begin() { return !std::exchange(begun_, true); }
   bool begun() const { return begun_; }
-  /// Has been told over a line that stood already.
+  /// Records that a rank was notified over an existing connection.
   void MarkTold(std::uint32_t rank) { called_.insert(rank); }
   bool has_told() const { return !called_.empty(); }
 
-  /// A rank has told of the failure. True: it has to be told that this rank knows, too. A rank that
-  /// tells of a failure stays until those that it tells have said so.
+  /// Records that a rank has sent the failure. Returns true if this rank must send it back as an
+  /// answer: a rank that sends a failure stays until its receivers have answered.
   bool Hear(std::uint32_t from);
-  /// No process listens at the address of a rank. True if it was to be told: go on with Next.
+  /// Records that no process listens at the address of a rank. Returns true if the rank had to be
+  /// notified; the caller then calls Next.
   bool MarkAbsent(std::uint32_t rank);
 
-  /// Those that are to be told now, each once: the ranks next to this one; in the place of one that
-  /// is gone and did not know, those next to it, so that the parts into which the tree has fallen
-  /// hear of each other. Ask again when more are found to be gone.
-  /// \param arity  of the tree, where the group is one
+  /// The ranks to notify now, each returned once: the neighbours of this rank, and the neighbours
+  /// of each absent rank that did not know, so that the failure reaches every part of a broken
+  /// tree. Call again when more ranks turn out to be absent.
+  /// \param arity  of the tree, if the group is one
   std::vector<std::uint32_t> Next(const Group& group, std::uint32_t arity, const IsLost& is_lost);
 
-  /// Ranks that have been told have not said yet that they know.
+  /// Returns true if notified ranks have not answered yet.
   bool Owes(const Group& group, const IsLost& is_lost) const;
 
  private:
   bool MayPass(std::uint32_t rank) const;
 
   bool begun_ = false;
-  std::set<std::uint32_t> knows_;   // ranks that have told us
-  std::set<std::uint32_t> called_;  // ranks that have been told, or are being called; this one, too
+  std::set<std::uint32_t> knows_;   // ranks that have sent us the failure
+  std::set<std::uint32_t> called_;  // ranks that have been notified or are being called, including
+                                    // this rank
   std::set<std::uint32_t> absent_;  // ranks that do not answer
-  std::set<std::uint32_t> passed_;  // in whose place those next to it have been told
+  std::set<std::uint32_t> passed_;  // ranks with neighbours that were notified in their place
 };
 
 }  // namespace ringlet::bootstrap

@@ -1,4 +1,4 @@
-// The frames of one group: the id of the group, then the payload that the group reads.
+// The frames of one group: the id of the group, then the payload for the group.
 #pragma once
 #include <optional>
 
@@ -7,16 +7,16 @@
 namespace ringlet::bootstrap {
 
 Slice GroupFrame(GroupId id, FrameType type, View head = {}, View body = {});
-/// The word of a rank that has formed a group of these ranks.
+/// Announces that the sender has formed a group with these ranks.
 Slice FormFrame(GroupId id, std::uint64_t digest);
 Slice GroupFailureFrame(GroupId id, const Failure& failure);
 
 struct ReceivedInGroup {
   GroupId group;
   FrameType type;
-  Slice payload;  ///< behind the id; it lives as long as that of the frame
+  Slice payload;  ///< the part after the id; valid as long as the frame's payload
 };
-/// Nothing, where the frame is too short for an id.
+/// Returns empty if the frame is too short for an id.
 std::optional<ReceivedInGroup> ReadGroupFrame(const Frame& frame);
 
 }  // namespace ringlet::bootstrap

@@ -12,7 +12,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// Joining::state() counts on the order of its steps.
+// Joining::state() depends on the order of the steps.
 static_assert(static_cast<int>(MemberState::kReported) == 3);
 
 constexpr Instant kNodeLeaderTimeout = std::chrono::milliseconds(250);
@@ -27,8 +27,8 @@ void Joining::Begin() {
 }
 
 Instant Joining::Deadline() const {
-  // The root gives up before its members and names the missing ranks. On a busy host its word may
-  // come late: a member that has checked in waits a step longer for it.
+  // The root gives up before its members and names the missing ranks. On a busy host its kReject
+  // may arrive late, so a member that has checked in waits a step longer.
   const bool calling = state() == MemberState::kCalling;
   return common_->join_deadline() + (calling ? Instant(0) : LadderStep(common_->config.timeout));
 }
@@ -39,7 +39,7 @@ void Joining::OnTick() {
           fmt::format("{} timed out {}", roots_.Name(common_->self()), Phase())});
 }
 
-// ---- lines and calls --------------------------------------------------------------------------
+// ---- connections and calls --------------------------------------------------------------------
 
 void Joining::OnOpened(LineId id, MemberLine role, std::uint32_t peer) {
   if (role == MemberLine::kChild) {
@@ -67,8 +67,8 @@ void Joining::OnBroken(LineId id, const std::string& why) {
 }
 
 void Joining::OnUpwardClosed(const Line& line, const std::string& why) {
-  // The rank that was to speak is gone: speak for ourselves. If it had passed us on the root knows
-  // more.
+  // The node leader is lost, so this rank checks in at the root itself. If the node leader had
+  // already checked it in, the root reports more.
   if (line.role == MemberLine::kNodeLeader) return roots_.CallFor(common_->self());
   if (line.done) return;
   if (line.ready) return Fail(roots_.LossOf(line.peer, Phase(), why));
@@ -80,15 +80,15 @@ void Joining::OnDialClosed(CallInProgress& call, bool reached, const std::string
     return Fail(roots_.LossOf(call.peer, Phase(), why));
   if (call.role == MemberLine::kPeerOut && !reached)
     common_->connections.MarkAbsent(call.peer, common_->now);
-  // A UNIX socket without a listener will hardly get one again: its queue may have been full, so
-  // try a little longer.
+  // A UNIX socket without a listener rarely gets one again. Its queue may have been full, so the
+  // member tries a little longer.
   if (call.role == MemberLine::kNodeLeader)
     call.expires = std::min(call.expires, common_->now + kNodeLeaderTimeout);
 }
 
 void Joining::OnHopeless(CallInProgress& call) {
   if (call.role == MemberLine::kNodeLeader) {
-    call.expires = common_->now;  // another way is tried, in OnExpired
+    call.expires = common_->now;  // OnExpired then calls the root instead
     return;
   }
   const bool root = call.role == MemberLine::kRoot;
@@ -98,7 +98,7 @@ void Joining::OnHopeless(CallInProgress& call) {
 }
 
 void Joining::OnExpired(const CallInProgress& call, const std::string& reasons) {
-  // The rank that was to speak is gone: speak for ourselves.
+  // The node leader is absent, so this rank checks in at the root itself.
   if (call.role == MemberLine::kNodeLeader) return roots_.CallFor(common_->self());
   const std::string stopped = roots_.WhyStopped(call.peer);
   if (!stopped.empty()) return OnLost(call.peer, Code::kTimeout, stopped);
@@ -283,7 +283,7 @@ void Joining::FinishRingRoster() {
   roots_.SendToFirst(FrameType::kReady);
 }
 
-// ---- together ---------------------------------------------------------------------------------
+// ---- both shapes -----------------------------------------------------------------------------
 
 void Joining::OpenWorld(TreePlace place) {
   world_ = TakeWorldSeat(common_->config, std::move(place), common_->roster);
@@ -294,7 +294,7 @@ void Joining::OpenWorld(TreePlace place) {
   Settle();
 }
 
-// Does what the world has decided. Called whenever it has been touched.
+// Carries out the decisions of the world. Called after every change to it.
 void Joining::Settle() {
   if (failure_) return;
   common_->AnswerQuestions(world_->group);
@@ -334,7 +334,7 @@ MemberOver Joining::End() && {
   return MemberOver{std::move(failure_)};
 }
 
-// ---- what it tells of itself ------------------------------------------------------------------
+// ---- texts for messages ----------------------------------------------------------------------
 
 std::string Joining::Phase(GroupId) const {
   if (state() == MemberState::kCalling) return CallingPhase(*common_);

@@ -1,4 +1,4 @@
-// A member that joins: from the first dial until all ranks are connected.
+// A joining member: from the first dial until all ranks are connected.
 #pragma once
 #include <memory>
 #include <optional>
@@ -14,29 +14,29 @@ namespace ringlet::bootstrap {
 
 class Standing;
 
-// The states of MemberState that come before kStanding, in its order, and the data of each.
+// The states of MemberState before kStanding, in its order, with the data of each.
 
 struct MemberCalling {};
 
-/// In a ring it has an inbox that stays empty.
+/// The inbox stays empty in a ring.
 struct MemberCheckedIn {
   RosterInbox inbox = {};
-  LineId upper = 0;  ///< to the parent or node leader that sends the roster; 0: the root does
+  LineId upper = 0;  ///< the parent or node leader that sends the roster; 0: the root sends it
   RanksBelow below = {};
 };
 
 struct MemberConnecting {
   LineId upper = 0;
   RanksBelow below = {};
-  std::uint32_t ready = 0;  ///< children that have all below them connected
+  std::uint32_t ready = 0;  ///< number of children that have reported
 };
 
 struct MemberReported {
   bool may_go = false;  ///< all ranks are connected
 };
 
-/// A part of a Machine, not one itself; no I/O. After each call its owner asks for the failure and
-/// whether it may go, and replaces it by what End or Stand gives.
+/// A part of a Machine, not one itself; no I/O. After each call its owner checks failure() and
+/// may_go(), and replaces it by the result of End or Stand.
 class Joining {
  public:
   using Line = Connections::Line;
@@ -48,7 +48,7 @@ class Joining {
   MemberState state() const { return static_cast<MemberState>(step_.index()); }
   void Begin();
 
-  // ---- Lines and calls.
+  // ---- Connections and calls.
   bool TakesLocalRanks() const {
     return common_->config.speaks && state() != MemberState::kReported;
   }
@@ -57,25 +57,25 @@ class Joining {
   void TakeParent(const PlaceRange& subtree) { subtree_ = subtree; }
   void OnOpened(LineId id, MemberLine role, std::uint32_t peer);
   void OnFrame(LineId id, Line& line, const Frame& frame);
-  /// The bytes that came on a line cannot be read, or a frame does not belong there.
+  /// The bytes on a connection cannot be read, or a frame does not belong there.
   void OnBroken(LineId id, const std::string& why);
-  /// A line to a root, or to a node leader that has not said who it is.
+  /// The connection to a root closed, or to a node leader that has not identified itself.
   void OnUpwardClosed(const Line& line, const std::string& why);
-  /// The end of the line is the end of its rank, whatever else may be known.
+  /// Returns true if the end of the connection proves the loss of its rank.
   bool IsLoss(const Line& line) const { return line.local_rank && common_->roster.size() == 0; }
   void OnLost(std::uint32_t peer, Code code, const std::string& what);
   /// A dial of the call has failed. \param reached  a process listens there
   void OnDialClosed(CallInProgress& call, bool reached, const std::string& why);
-  /// All who answer the call are others than the one that is called.
+  /// Every address of the call belongs to another process than the called one.
   void OnHopeless(CallInProgress& call);
-  /// It has been called for too long. \param reasons  what its addresses answered
+  /// The call has reached its deadline. \param reasons  the results of its addresses
   void OnExpired(const CallInProgress& call, const std::string& reasons);
 
   // ---- Time.
   Instant Deadline() const;
   void OnTick();
 
-  // ---- What came of it.
+  // ---- Results.
   const std::optional<Failure>& failure() const { return failure_; }
   bool may_go() const {
     const auto* const at = std::get_if<MemberReported>(&step_);
@@ -84,21 +84,21 @@ class Joining {
   std::string Phase(GroupId group = kWorld) const;
   std::string WhyStopped(const Line& line) const { return roots_.WhyStopped(line); }
   Group* Find(GroupId group) const { return group == kWorld && world_ ? &world_->group : nullptr; }
-  /// Joining has failed. The first failure counts.
+  /// Fails joining. Only the first failure counts.
   void Fail(const Failure& failure);
   void FailHere(Code code, const std::string& text) { Fail({code, common_->self(), text}); }
 
-  // ---- Commands: see Member. Before the world stands they concern joining.
+  // ---- Commands: see Member. During joining they apply to joining.
   void Abort(Code code, const std::string& why, GroupId) { FailHere(code, why); }
   void Leave(GroupId);
 
   /// \pre  may_go
   Standing Stand() &&;
-  /// Tells all. \pre  failure
+  /// Sends the failure to all peers. \pre  failure
   MemberOver End() &&;
 
  private:
-  // False: the frame does not fit.
+  // Return false if the frame does not fit.
   bool TakeRootFrame(Line& line, const Frame& frame);
   bool TakeUpperFrame(LineId id, Line& line, const Frame& frame);
   bool TakeReject(View payload);
@@ -114,10 +114,11 @@ class Joining {
 
   MemberCommon* common_;
   RootCalls roots_;
-  // Among the node leaders; a caller may leave it even to a rank that has reported.
+  // The range of places of node leaders below this member. A caller may set it even after this rank
+  // has reported.
   std::optional<PlaceRange> subtree_;
   std::variant<MemberCalling, MemberCheckedIn, MemberConnecting, MemberReported> step_;
-  std::unique_ptr<GroupSeat> world_;  // as soon as the ranks next to this one are known
+  std::unique_ptr<GroupSeat> world_;  // set as soon as the neighbours of this rank are known
   EarlyFrames early_;
   std::optional<Failure> failure_;
 };

@@ -1,4 +1,4 @@
-// How far a member that joins has come, as a phrase for messages.
+// The progress of a joining member, as a phrase for messages.
 #pragma once
 #include <string>
 
@@ -6,9 +6,9 @@
 
 namespace ringlet::bootstrap {
 
-/// Until it has checked in.
+/// The phrase until the member has checked in.
 std::string CallingPhase(const MemberCommon& common);
-/// From the roster on.
+/// The phrase after the roster has arrived.
 std::string ConnectingPhase(const MemberCommon& common, const RootCalls& roots);
 
 }  // namespace ringlet::bootstrap

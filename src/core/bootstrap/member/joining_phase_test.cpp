@@ -19,7 +19,7 @@ TEST(Member, OfManyThatItConnectsToEightAreNamed) {
   }
 }
 
-// Config, on a host whose rank 1 is stopped.
+// Config on a host with a stopped rank 1.
 MemberConfig BesideAStoppedRank(MemberConfig config) {
   config.is_stopped = [](std::string_view host, std::uint32_t pid) {
     return host == "host0" && pid == 1001;

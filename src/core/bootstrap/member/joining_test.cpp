@@ -171,7 +171,8 @@ TEST(Member, InARingItGathersTheRosterFromBehind) {
   EXPECT_FALSE(scene.next->Take()) << "the next rank has its own";
 }
 
-// Each of two ranks calls the other: a rank that is called first sends its block on that line.
+// Each of two ranks calls the other. A rank that is called first sends its block on that
+// connection.
 TEST(Member, InARingOfTwoEitherLineCarriesTheBlock) {
   for (const bool on_the_line_to_the_next : {true, false}) {
     Scene scene(Config(1, 2, Shape::kRing));
@@ -212,7 +213,7 @@ TEST(Member, InARingOnlyBlocksComeFromBehind) {
   EXPECT_THAT(scene.Why(), HasSubstr("rank 0 (host host0, pid 1000) sent a frame of type 10"));
 }
 
-// ---- by itself --------------------------------------------------------------------------------
+// ---- the class alone ---------------------------------------------------------------------------
 
 struct Alone : Parts {
   explicit Alone() : Parts(Config(0, 1)), joining(common) { joining.Begin(); }

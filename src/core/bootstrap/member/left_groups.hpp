@@ -1,4 +1,4 @@
-// The groups that a rank has left, for ranks that still count on it there.
+// The groups that a rank has left, for ranks that still expect it there.
 #pragma once
 #include <optional>
 #include <unordered_map>
@@ -12,19 +12,19 @@ class LeftGroups {
  public:
   void Add(const Group& group);
   bool Contains(GroupId group) const { return left_.contains(group); }
-  /// The answer to a frame of a group that was left, if it needs one. A rank that forms the group
-  /// must not wait for this one: it hears of the group's failure, if there was one and it has the
-  /// same ranks in mind. A rank that counts on this one to pass a failure on, or to answer, hears
-  /// that this one does not.
+  /// The answer to a frame of a left group. Empty if the frame needs none. A rank that forms the
+  /// group must not wait for this one: it receives the group's failure if there was one, provided
+  /// that both have the same list of ranks. A rank that relays a failure or requests an activity
+  /// receives kLeave.
   /// \pre  Contains
   std::optional<Slice> AnswerTo(const ReceivedInGroup& received) const;
-  /// A word for each that it was left.
+  /// A kLeave frame for each left group.
   std::vector<Slice> Farewells() const;
 
  private:
   struct Left {
     std::uint64_t digest = 0;           // of the list of its ranks
-    std::optional<Slice> failure = {};  // the frame that tells of its failure
+    std::optional<Slice> failure = {};  // the frame with its failure
   };
   std::unordered_map<GroupId, Left> left_;
 };

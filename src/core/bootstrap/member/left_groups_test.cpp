@@ -33,7 +33,7 @@ TEST(Member, ARankThatFormsAGroupThatHasFailedAndWasLeftHearsWhy) {
   EXPECT_TRUE(scene.child->Take(FrameType::kForm)) << "it has another list";
 }
 
-// It has proven itself and not yet said who it is: it would take the hanging up for a loss.
+// The caller has authenticated but not identified itself. It would mistake the hangup for a loss.
 TEST(Member, ARankThatIsJustCallingHearsOfTheLeave) {
   Middle scene;
   FarEnd& three = scene.Call(Purpose::kPeer);

@@ -15,7 +15,7 @@ Member::Member(MemberConfig config)
 
 // ---- states -----------------------------------------------------------------------------------
 
-// The present state gives the next one where it has come to its end.
+// Replaces a state that has ended by the next one.
 void Member::ChangeState() {
   if (Joining* const joins = joining()) {
     if (joins->failure()) {
@@ -135,7 +135,7 @@ void Member::OnLost(std::uint32_t peer, Code code, const std::string& why) {
   Hand([&](auto& at) { at.OnLost(peer, code, why); });
 }
 
-// ---- lines and calls --------------------------------------------------------------------------
+// ---- connections and calls --------------------------------------------------------------------
 
 void Member::OnReceived(const Received& event) {
   if (const auto caller = connections().callers().OnReceived(event)) {
@@ -185,15 +185,15 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
   const bool anonymous = line.role == MemberLine::kNodeLeader && line.peer == kNoOrigin;
   if (line.role == MemberLine::kRoot || anonymous)
     return Hand([&](auto& at) { at.OnUpwardClosed(line, why); });
-  // Another line to it stands: if it is gone that one will close as well, and if it has left the
-  // word of that may still be on its way there.
+  // Another connection to it is open. If the rank is lost, that one will close too. If it has left,
+  // its kLeave may still be on its way there.
   if (connections().HasLineTo(line.peer)) return;
   const std::string what = "was lost: " + why;
   if (FromState(false, [&](const auto& at) { return at.IsLoss(line); }))
     return OnLost(line.peer, Code::kPeerLost, what);
-  // The peer may have hung up because of a failure elsewhere before it knew us on this line. While
-  // joining the root tells who really failed, later the tree does: wait a little for the true
-  // story.
+  // The peer may have hung up because of a failure elsewhere, before it knew us on this connection.
+  // While joining the root reports the failed rank, later the tree does, so wait a little for that
+  // report.
   const Instant wait =
       std::min<Instant>(LadderStep(common_.config.timeout), std::chrono::milliseconds(500));
   suspicions_.try_emplace(line.peer, Suspicion{what, common_.now + wait});
@@ -228,7 +228,7 @@ void Member::OnFrame(LineId id, Line& line, const Frame& frame) {
   if (type != FrameType::kBeat) Hand([&](auto& at) { at.OnFrame(id, line, frame); });
 }
 
-// The bytes that came on a line cannot be read, or a frame does not belong there.
+// The bytes on a connection cannot be read, or a frame does not belong there.
 void Member::OnBroken(LineId id, const std::string& why) {
   Hand([&](auto& at) { at.OnBroken(id, why); });
 }

@@ -1,19 +1,18 @@
-// One rank on the control network, from the first dial to the last word.
+// One rank on the control network, from the first dial to the last frame.
 //
-// Joining:  reach the root, or the rank of this host that speaks for all of it; check in; then
-//   tree    take the roster from the parent (the top: from the root) piece by piece, dial the
-//           children as soon as their addresses have come, pass the pieces on, report upwards when
-//           all below are connected, and go when the top says so;
-//   ring    learn the next rank from the root, connect to it, gather all member addresses around
-//           the ring, report to the root, and go when it says that all are done.
-// Standing: groups (the world, and those formed from it) over the connections made: all-gather,
-//           barrier, tagged messages; a rank that dies or falls silent fails every group that it is
-//           in, and a group's failure is passed on to all its ranks with its origin and reason.
-// Over:     joining failed (failure() says why), or every group was left.
+//   Joining:  reach the root, or the node leader of this host; check in; then
+//       tree    receive the roster from the parent (the top: from the root) piece by piece, dial
+//               the children as soon as their addresses arrive, pass the pieces on, report to the
+//               parent when all ranks below are connected, and finish when the top sends kGo;
+//       ring    learn the next rank from the root, connect to it, gather all member addresses
+//               around the ring, report to the root, and finish when it sends kDone.
+//   Standing: groups (the world, and those formed from it) over these connections: all-gather,
+//             barrier, tagged messages. A rank that dies or falls silent fails all its groups.
+//             Ranks pass a group's failure on to all of its ranks, with origin and reason.
+//   Over:     joining failed (failure() contains the reason), or every group was left.
 //
-// Each state is a type that handles the frames that it accepts, and ends by giving the next one;
-// the Member keeps what outlives a state. Which frames are accepted in each state:
-// bootstrap/states.
+// Each state is a type that handles its frames, and ends by returning the next state. The Member
+// keeps the data that outlives a state. bootstrap/states lists the frames that each state accepts.
 #pragma once
 #include <map>
 #include <optional>
@@ -31,7 +30,7 @@ class Member final : public Machine {
  public:
   using Presence = bootstrap::Presence;
 
-  /// \param config  rank < size, arity >= 1, a root; checked by the caller.
+  /// \param config  rank < size, arity >= 1, at least one root; checked by the caller.
   explicit Member(MemberConfig config);
 
   void Handle(const Event& event, Instant now) override;
@@ -39,10 +38,10 @@ class Member final : public Machine {
   bool Finished() const override { return std::holds_alternative<MemberOver>(state_); }
   bool Accepting() const override { return connections().callers().HasRoom(common_.now); }
 
-  // ---- What came of it.
+  // ---- Results.
   MemberState state() const;
   bool standing() const { return std::holds_alternative<Standing>(state_); }
-  /// Why joining failed, or why the group has.
+  /// The failure of joining or of the group.
   const std::optional<Failure>& failure(GroupId group = kWorld) const;
   const Roster& roster(GroupId group = kWorld) const;
   const Milestones& milestones() const { return common_.milestones; }
@@ -52,40 +51,41 @@ class Member final : public Machine {
     return connections().lines().size() + connections().callers().size();
   }
 
-  // ---- Commands, when standing, by ranks of the group. The owner gives the machine a turn
-  // afterwards.
-  /// Forms a group of some ranks of another group, in the order given; its ranks form it alike and
-  /// may then use it at once. Those who are dead or gone fail it.
+  // ---- Commands for a standing member, by ranks of the group. The owner then gives the machine a
+  // turn.
+  /// Forms a group of some ranks of another group, in the given order. Its ranks all make this
+  /// call, and may use the group at once. A dead or absent rank among them fails the group.
   /// \param id     not used before on these connections
-  /// \param ranks  of `parent`, this one among them
+  /// \param ranks  of `parent`, including this rank
   Status Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>& ranks, Instant now);
-  /// Begins an all-gather (or barrier) of all ranks; one at a time.
+  /// Begins an all-gather or barrier of all ranks; one at a time.
   void Gather(bool barrier, Bytes payload, GroupId group = kWorld);
   std::optional<Table> TakeTable(GroupId group = kWorld);
-  /// Sends `message` to `to`; `to` finds it under (this rank, tag).
+  /// Sends `message` to `to`, which finds it under (this rank, tag).
   void Post(Rank to, std::uint64_t tag, Bytes message, Instant now, GroupId group = kWorld);
   std::optional<Bytes> TakeMessage(Rank from, std::uint64_t tag, GroupId group = kWorld);
-  /// The oldest message with a tag of kPushedTag or more.
+  /// The oldest message with a tag of at least kPushedTag.
   std::optional<PushedMessage> TakePushed(GroupId group = kWorld);
-  /// Asks another rank what it is doing; its machine answers even while its caller is elsewhere.
+  /// Requests the activity of another rank. Its machine answers even while its caller is busy
+  /// elsewhere.
   void Ask(Rank whom, Instant now, GroupId group = kWorld);
   std::optional<Activity> TakeAnswer(Rank from, GroupId group = kWorld);
-  /// The fate of a rank that does not answer, if that is known.
+  /// The fate of a rank that does not answer. kUnknown if it is not known.
   Presence PresenceOf(Rank whom, GroupId group = kWorld) const;
 
-  // ---- Commands, at any time.
+  // ---- Commands in any state.
   /// Fails the group on all its ranks, with this rank as the origin.
   void Abort(Code code, const std::string& why, GroupId group = kWorld);
-  /// Ranks that this one tells of the group's failure have not said yet that they know: leaving now
-  /// could keep it from them, and from those behind them.
+  /// Returns true if ranks that this one notified of the group's failure have not answered yet. If
+  /// this rank left now, they and the ranks behind them might not learn of the failure.
   bool OwesNews(GroupId group = kWorld) const;
-  /// Leaves a group in good order (or one that has failed); the others may go on without a failure
-  /// as long as they need nothing of us. After the last one the connections close.
+  /// Leaves a group, failed or not, in good order. The others continue without a failure as long as
+  /// they need nothing of this rank. After the last group the connections close.
   void Leave(GroupId group = kWorld);
 
  private:
   using Line = Connections::Line;
-  struct Suspicion {  // a line to a rank closed, and why is not yet certain
+  struct Suspicion {  // a connection to a rank closed, for a reason that is not certain yet
     std::string what;
     Instant expires;
   };
@@ -104,12 +104,12 @@ class Member final : public Machine {
   void OnFrame(LineId id, Line& line, const Frame& frame);
   bool Accepts(MemberLine line, std::uint8_t frame) const;
   void OnBroken(LineId id, const std::string& why);
-  /// Hands an event to the present state.
+  /// Passes an event to the present state.
   void Hand(auto handler) {
     std::visit(Overloaded{std::move(handler), [](MemberOver&) {}}, state_);
     ChangeState();
   }
-  /// The answer of the present state. \param if_over  where there is none any more
+  /// Queries the present state. \param if_over  the result if the member is over
   template <class T>
   T FromState(T if_over, auto query) const {
     return std::visit(Overloaded{[&](const auto& at) -> T { return query(at); },

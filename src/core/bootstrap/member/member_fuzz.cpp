@@ -1,6 +1,6 @@
-// A member among a root and peers that know the secret and go mad, and strangers. Bytes of the
-// input choose what happens next; many of the events are such as really happen, so that the inner
-// states are reached.
+// A member among strangers, a root, and authenticated peers that send arbitrary frames. Bytes of
+// the input choose the next event. Many events are realistic, so that the fuzzer reaches the inner
+// states.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -63,7 +63,7 @@ ringlet::bootstrap::GroupId GroupOf(std::uint8_t how) {
   return how & 0x80 ? kChild : ringlet::bootstrap::kWorld;
 }
 
-// A payload of kGather, kTable or kBlock that may well fit.
+// A payload of kGather, kTable or kBlock that often fits.
 Bytes Entries(FrameType type, Reader& in) {
   const std::uint8_t how = in.U8();
   ringlet::Writer out;
@@ -134,7 +134,7 @@ void Command(Member& member, std::uint8_t what, MachineDriver& driver) {
       member.TakeAnswer(whom, group);
       break;
     case 5:
-      // Ranks of the world, this one among them.
+      // Ranks of the world, including this one.
       if (member.standing()) {
         std::vector<std::uint32_t> ranks = {3, 2, 1, 0};
         if (what & 8) ranks = {0, 1, 2, 3};
@@ -142,7 +142,7 @@ void Command(Member& member, std::uint8_t what, MachineDriver& driver) {
       }
       break;
     default:
-      // One collective at a time is what its caller owes it.
+      // A caller may run only one collective at a time.
       if (member.standing() && member.Phase(group) == "in normal operation")
         member.Gather((what & 8) != 0, Bytes(5), group);
       member.TakeTable(group);
@@ -172,7 +172,7 @@ struct Stage {
         return;
       case 3:
         driver.Pass(std::chrono::milliseconds(in.U16()));
-        // A deadline that stays behind would make a driver spin.
+        // A deadline in the past would make a driver spin.
         return Require(!member.Deadline() || *member.Deadline() > driver.now);
       case 4: return Command(member, in.U8(), driver);
       default: break;
@@ -206,7 +206,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   stage.driver.Pass(1h);
   stage.driver.Pass(1h);
-  Require(stage.member.standing() || stage.member.Finished());  // no rank waits to join for ever
+  Require(stage.member.standing() || stage.member.Finished());  // a rank does not wait forever to
+                                                                // join
   Require(stage.member.Finished() == !stage.member.Deadline() || stage.member.standing());
   return 0;
 }

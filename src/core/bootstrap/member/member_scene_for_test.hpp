@@ -1,4 +1,4 @@
-// One member in a test, and its surroundings: a root, a tree of four, callers.
+// One member in a test, and its peers: a root, a tree of four, callers.
 #pragma once
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ inline MemberConfig Config(std::uint32_t rank, std::uint32_t size, Shape shape =
   return config;
 }
 
-// On a host with a node leader.
+// The configuration of a rank on a host with a node leader.
 inline MemberConfig OnHost(std::uint32_t rank, bool speaks) {
   MemberConfig config = Config(rank, 4);
   config.node_leader = Address::Unix("node leader");
@@ -43,22 +43,22 @@ inline MemberConfig OnHost(std::uint32_t rank, bool speaks) {
   return config;
 }
 
-// A group that is formed from the world.
+// A group formed from the world.
 inline constexpr GroupId kChild = 900;
 
-// As the parent of rank 1 in a binary tree of 4 would call it, and as any other caller would.
+// The first frame of a caller. The default is that of the parent of rank 1 in a binary tree of 4.
 inline Bytes Call(std::uint32_t rank, PlaceRange subtree = {1, 2}) {
   return ToFrame(Identify{rank, subtree});
 }
 
-// One member, and its surroundings played by the test.
+// One member. The test plays its peers.
 class Scene {
  public:
   explicit Scene(MemberConfig config) : member(std::move(config)), driver(member) {
     driver.Tell(Tick{});
   }
 
-  /// Answers the dial to `to`, which must be under way, with the right secret or another one.
+  /// Answers the pending dial to `to`, with the right secret or another one.
   FarEnd& Answer(const Address& to, const Credentials& credentials = kCredentials) {
     const auto dial = std::ranges::find_if(driver.dials, [&](const Dial& one) {
       return one.to == to && !answered.contains(one.line);
@@ -77,7 +77,7 @@ class Scene {
     far.Say(bootstrap::Call(rank));
     return far;
   }
-  /// Plays the root until the member has checked in and is welcomed.
+  /// Plays the root until the member has checked in and received the welcome.
   FarEnd& CheckIn(std::optional<std::uint32_t> hosted_rank = std::nullopt) {
     FarEnd& root = Answer(Address::Ipv4(10, 255, 0, 1, 1));
     EXPECT_TRUE(root.Take(FrameType::kCheckIn));
@@ -93,7 +93,7 @@ class Scene {
   std::list<FarEnd> far_ends;
 };
 
-// Rank 1 of 4 in a binary tree: 0 above, 2 below, 3 elsewhere.
+// Rank 1 of 4 in a binary tree: parent 0, child 2, peer 3.
 struct Middle : Scene {
   explicit Middle(bool standing = true, MemberConfig config = Config(1, 4))
       : Scene(std::move(config)) {
@@ -111,7 +111,7 @@ struct Middle : Scene {
   FarEnd* child;
 };
 
-// A line behind its handshake.
+// A connection after its handshake.
 inline Wire OpenWire() {
   Wire near = Wire::Accepted(kCredentials, {}, kMemberFrameBytesMax);
   Wire far = Wire::Dialled(kCredentials, Purpose::kPeer, {}, kMemberFrameBytesMax);
@@ -122,13 +122,13 @@ inline Wire OpenWire() {
   return near;
 }
 
-// A part of a member without the member: what it wants done is kept.
+// A part of a member without the member. Keeps the actions of the part.
 struct Parts {
   explicit Parts(MemberConfig config)
       : common(std::move(config), [this](Action action) { actions.push_back(std::move(action)); }) {
     common.now = common.milestones.started = seconds(1);
   }
-  /// The last call comes through.
+  /// The last call succeeds.
   LineId Open() {
     const auto made = std::prev(common.connections.calls().end());
     const Connections::CallInProgress call = std::move(*made);
@@ -140,7 +140,7 @@ struct Parts {
     return static_cast<std::size_t>(std::ranges::count_if(
         actions, [](const Action& one) { return std::holds_alternative<Dial>(one); }));
   }
-  /// The types of the frames that were sent on a line since the last time.
+  /// The types of the frames sent on a connection since the last call.
   std::vector<FrameType> TakeSent(LineId line) {
     FrameReader reader(kMemberFrameBytesMax);
     for (const Action& action : actions)
@@ -161,7 +161,7 @@ struct Parts {
   LineId next_line = 100;
 };
 
-// The frame that the bytes hold.
+// The frame in the bytes.
 inline Frame FrameOf(const Slice& bytes) {
   FrameReader reader(kMemberFrameBytesMax);
   reader.Push(bytes);

@@ -8,9 +8,9 @@ namespace ringlet::bootstrap {
 namespace {
 
 constexpr std::uint8_t kLines = 9;
-constexpr GroupId kOtherGroup = 77;  // which no rank has formed
+constexpr GroupId kOtherGroup = 77;  // no rank has formed it
 
-// A member in a state, with a line of one kind on which a frame of one type can be said in order.
+// A member in a state, with a connection of one kind that may carry a frame of one type.
 struct Walk {
   MemberState state;
   MemberLine line;
@@ -18,7 +18,7 @@ struct Walk {
   Shape shape;
 
   std::unique_ptr<Scene> scene = {};
-  FarEnd* far = nullptr;  // null: there is no such line
+  FarEnd* far = nullptr;  // null if no such connection exists
 };
 
 bool AtLeast(const Walk& walk, MemberState state) {
@@ -31,7 +31,7 @@ FarEnd* CallerOf(Walk& walk) {
   return &walk.scene->Call(walk.shape == Shape::kTree ? Purpose::kTree : Purpose::kRing);
 }
 
-// Rank 3 of 4, whose node leader is rank 2.
+// Rank 3 of 4, below node leader 2.
 void BelowNodeLeader(Walk& walk) {
   MemberConfig config = Config(3, 4);
   config.node_leader = Address::Unix("node leader");
@@ -54,7 +54,7 @@ void AboveLocalRank(Walk& walk) {
   walk.far->Say(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, FakeRank(3)}));
 }
 
-// Rank 2 of 4, which brings what the second root has collected to the first.
+// Rank 2 of 4, which carries the records of the second root to the first.
 void BelowTwoRoots(Walk& walk) {
   MemberConfig config = Config(2, 4);
   config.roots.push_back({kCredentials, {Address::Ipv4(10, 255, 1, 1, 1)}});
@@ -62,7 +62,7 @@ void BelowTwoRoots(Walk& walk) {
   walk.far = &walk.scene->Answer(Address::Ipv4(10, 255, 1, 1, 1));
 }
 
-// Rank 1 of 4 in a binary tree: 0 above, 2 below, 3 elsewhere.
+// Rank 1 of 4 in a binary tree: parent 0, child 2, peer 3.
 void InTree(Walk& walk) {
   walk.scene = std::make_unique<Scene>(Config(1, 4));
   Scene& scene = *walk.scene;
@@ -97,7 +97,7 @@ Bytes BlockOf(std::uint32_t origin) {
   return out.Take();
 }
 
-// Rank 1 of 3; of 2 where the next rank is the previous one, too.
+// Rank 1 of 3; rank 1 of 2 if the next rank must also be the previous one.
 void WalkIntoRing(Walk& walk) {
   const bool of_two = walk.state == MemberState::kCheckedIn && walk.line == MemberLine::kNext &&
                       walk.type == FrameType::kBlock;
@@ -134,7 +134,7 @@ void SetUp(Walk& walk) {
   InTree(walk);
 }
 
-// A frame whose payload is in order, from the line that it is said on.
+// A valid frame for its connection.
 Bytes Valid(const Walk& walk) {
   const bool of_root = walk.line == MemberLine::kRoot;
   switch (walk.type) {
@@ -147,7 +147,7 @@ Bytes Valid(const Walk& walk) {
     case FrameType::kSection: return FrameWith(walk.type, RosterOf(2, false, 2).bytes().bytes);
     case FrameType::kRoster: {
       const Roster roster = RosterOf(4, walk.line == MemberLine::kNodeLeader);
-      // The root's is only begun: this rank is not the top.
+      // The root's roster is incomplete, because this rank is not the top.
       return FrameWith(walk.type,
                        roster.bytes().bytes.first(of_root ? 10 : roster.bytes().bytes.size()));
     }
@@ -181,7 +181,7 @@ bool Refused(const Walk& walk) {
 }
 
 void ExpectNoEffectOfASecond(Walk& walk) {
-  // The root's roster is only begun, and a second piece is not the first one again.
+  // The root's roster is incomplete, so a second piece differs from the first one.
   if (walk.type == FrameType::kRoster && walk.line == MemberLine::kRoot) return;
   const MemberState first = walk.scene->member.state();
   walk.far->Say(Valid(walk));
@@ -190,7 +190,7 @@ void ExpectNoEffectOfASecond(Walk& walk) {
   EXPECT_EQ(walk.scene->member.state(), first);
 }
 
-// Whether there is such a line in such a state.
+// Returns true if such a connection exists in such a state.
 bool TakeStep(Walk walk, std::set<const MemberRule*>& seen) {
   SetUp(walk);
   if (!walk.far) return false;
@@ -221,7 +221,7 @@ TEST(States, AMemberDoesWithEachFrameInEachStateWhatTheTableSays) {
   std::set<const MemberRule*> seen;
   for (const Shape shape : {Shape::kTree, Shape::kRing})
     for (int state = 0; state < int(MemberState::kOver); ++state) {
-      // In a ring no rank waits for those below.
+      // A rank in a ring does not wait for ranks below.
       if (shape == Shape::kRing && MemberState(state) == MemberState::kConnecting) continue;
       for (std::uint8_t line = 0; line < kLines; ++line)
         for (std::uint8_t type = 1; type <= kFrameTypes + 1; ++type)

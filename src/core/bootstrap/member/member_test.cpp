@@ -146,7 +146,7 @@ TEST(Member, ARankThatWasAsleepItselfBlamesNoOther) {
   EXPECT_FALSE(scene.member.failure());
 }
 
-// A node leader that has not said who it is, and another rank's call has come before its word.
+// The node leader has not identified itself, and another rank has called earlier.
 TEST(Member, ANodeLeaderThatClosesWhenItIsNotNeededIsNotMissed) {
   MemberConfig config = Config(1, 4);
   config.node_leader = Address::Unix("node leader");

@@ -39,7 +39,7 @@ TEST(RanksBelow, EachIsCalledWhenItsAddressHasComeAndGetsThePiecesSoFar) {
       rest(whole.bytes.subspan(cut), whole.owner);
   RosterInbox inbox;
   RanksBelow below;
-  below.Keep(first);  // no rank is below yet
+  below.Keep(first);  // there are no ranks below yet
   below.Define({0, 4}, 2);
   ASSERT_EQ(below.size(), 2u);
   EXPECT_TRUE(below.Call(inbox, parts.common).ok());

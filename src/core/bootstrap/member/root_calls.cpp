@@ -9,7 +9,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// Of a root that was there: some five seconds.
+// Maximum number of dials to a root that listened before: about five seconds.
 constexpr std::uint32_t kRootDialsMax = 18;
 
 }  // namespace
@@ -71,7 +71,7 @@ void RootCalls::AddLocalRank(LineId id, CheckIn check_in) {
   Writer node_leader = BeginFrame(static_cast<std::uint8_t>(FrameType::kNodeLeader));
   common_->connections.SendFrame(id, EndFrame(std::move(node_leader.U32(common_->self()))));
   if (welcome_) common_->connections.SendFrame(id, ToFrame(*welcome_));
-  // An impossible rank or size is for the root to refuse: it names both sides.
+  // The root refuses an impossible rank or size, because its message names both sides.
   const bool fits = check_in.rank < size && check_in.size == size && check_in.root.count == roots;
   check_in.root.index = fits ? RootOfRank(check_in.rank, size, roots) : common_->own_root();
   const CheckIn& local_rank = local_ranks_.emplace_back(std::move(check_in));
@@ -102,7 +102,7 @@ void RootCalls::CarryToFirst(const Slice& piece) {
   if (lines_[0] != 0)
     return common_->connections.SendPayload(lines_[0], FrameType::kSection, piece);
   Connections::CallInProgress* const first = common_->connections.CallToRoot(0);
-  if (!first) return;  // it was lost, which has been told
+  if (!first) return;  // the root was lost, and the loss has been reported
   Writer header;
   header.U32(static_cast<std::uint32_t>(piece.bytes.size()));
   header.U8(static_cast<std::uint8_t>(FrameType::kSection));

@@ -1,5 +1,5 @@
-// The roots as a member sees them while it joins: its lines to them, what its own root has said,
-// and the ranks of its host for which it speaks there.
+// The roots as a joining member sees them: its connections to them, its own root's welcome, and the
+// ranks of its host that it checks in there.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,55 +16,58 @@ class RootCalls {
   explicit RootCalls(MemberCommon& common)
       : common_(&common), lines_(common.roots(), 0), seen_(common.roots(), false) {}
 
-  /// The root of a rank. The member that brings the first rank of a root's share is its root
-  /// delegate: it carries the others' records to the first root, and failures between the two.
+  /// Calls the root of a rank. The member that checks in the first rank of a root's share is its
+  /// root delegate, which also calls the first root. It carries the collected records there, and
+  /// failures both ways.
   void CallFor(std::uint32_t rank);
-  /// Its line closed before it said a word: perhaps too many called at once.
+  /// Calls a root again if it closed the connection without a welcome. Perhaps too many callers
+  /// arrived at once.
   void CallAgain(std::uint32_t root);
-  /// Checks in there, and those of this host whose root it is.
+  /// Checks in this rank and the ranks of its host that belong to this root.
   void OnOpened(LineId id, std::uint32_t root);
   void CheckInAt(LineId id, std::uint32_t root);
-  /// A rank of this host has called on this line.
+  /// Registers a rank of this host that has called on this connection.
   void AddLocalRank(LineId id, CheckIn check_in);
 
-  /// Of the own root, from it or from the node leader.
+  /// Sets the welcome of the own root, received from it or from the node leader.
   void set_welcome(Welcome welcome) { welcome_ = std::move(welcome); }
-  /// Passes it on to the ranks of this host.
+  /// Also sends the welcome to the ranks of this host.
   void PassOn(const Welcome& welcome);
   const std::optional<Welcome>& welcome() const { return welcome_; }
 
-  /// A root that was there and had no room for its callers is called again, one that is gone not.
-  /// \param call  of which a dial has met no process that listens
+  /// Returns true if the root's process has ended. A root that had no room for its callers is
+  /// called again.
+  /// \param call  a call with a dial that reached no listening process
   bool IsGone(const Connections::CallInProgress& call) const;
   bool IsDelegateOf(std::uint32_t root) const;
   void SendToFirst(FrameType type);
-  /// A piece of what another root has collected.
+  /// Carries a piece of another root's records to the first root.
   void CarryToFirst(const Slice& piece);
-  /// The failure of joining because of a root that is lost.
+  /// The failure of joining after the loss of a root.
   Failure LossOf(std::uint32_t root, const std::string& phase, const std::string& why) const;
-  /// The other roots' work is done when the first one's is, and one that has not been reached by
-  /// then is not needed any more.
+  /// Releases the other roots when the first root's work is done, and cancels calls to roots that
+  /// have not been reached.
   void Dismiss();
 
   std::size_t local_ranks() const { return local_ranks_.size(); }
   void AddLocalRanksTo(TreePlace& place) const;
-  /// As those of MemberCommon, of the ranks of this host as well.
+  /// Name and WhyStopped of MemberCommon, which also know the ranks of this host.
   std::string Name(std::uint32_t rank) const;
   std::string WhyStopped(std::uint32_t rank) const;
-  /// Of the root or the rank at the other end.
+  /// StoppedText of the root or rank at the other end.
   std::string WhyStopped(const Connections::Line& line) const;
 
  private:
   void Call(std::uint32_t root);
-  // Null: not a rank for which this one speaks.
+  // Returns null if this rank is not the node leader of `rank`.
   const MemberAddress* LocalAddressOf(std::uint32_t rank) const;
   void SendLocalRank(LineId line, const CheckIn& local_rank);
 
   MemberCommon* common_;
-  std::vector<LineId> lines_;         // by root; 0: none
-  std::vector<bool> seen_;            // by root: it was connected once
+  std::vector<LineId> lines_;         // by root; 0: not connected
+  std::vector<bool> seen_;            // by root: it has been connected once
   std::optional<Welcome> welcome_;    // of the own root
-  std::vector<CheckIn> local_ranks_;  // of which this rank is the node leader
+  std::vector<CheckIn> local_ranks_;  // ranks with this rank as node leader
 };
 
 }  // namespace ringlet::bootstrap

@@ -177,7 +177,7 @@ TEST(Member, TheRootDelegateOfARootCarriesWhatItCollectsToTheFirst) {
       << "so that the other root's ranks hear it";
 }
 
-// ---- together with the ranks of the host -------------------------------------------------------
+// ---- with the ranks of the host ----------------------------------------------------------------
 
 TEST(Member, ALocalRankChecksInWithTheNodeLeaderOfItsHost) {
   Scene scene(OnHost(3, false));
@@ -252,7 +252,7 @@ TEST(Member, ALocalRankThatIsLostBeforeTheRosterEndsAllAtOnce) {
   EXPECT_EQ(root.TakeFailure(FrameType::kFailure).text, scene.Why());
 }
 
-// ---- by themselves ----------------------------------------------------------------------------
+// ---- the class alone -------------------------------------------------------------------------
 
 TEST(RootCalls, TheFirstRankOfARootsShareCallsTheFirstRootToo) {
   MemberConfig config = Config(2, 4);

@@ -1,5 +1,5 @@
-// A member's place in one group: the group, who its ranks are on the member's connections, and who
-// knows of its failure.
+// A member's place in one group: the group, the mapping between its ranks and the world's, and the
+// ranks that know of its failure.
 #pragma once
 #include <memory>
 #include <unordered_map>
@@ -14,7 +14,8 @@ namespace ringlet::bootstrap {
 struct GroupSeat {
   explicit GroupSeat(GroupConfig config) : group(std::move(config)) {}
 
-  /// Rank of the member's world for a rank of the group, and back; the same in the world itself.
+  /// Maps a rank of the group to a rank of the member's world, and back. In the world both are
+  /// equal.
   std::uint32_t ToWorld(std::uint32_t rank) const { return ranks.empty() ? rank : ranks[rank]; }
   std::optional<std::uint32_t> FromWorld(std::uint32_t peer) const {
     if (ranks.empty()) return peer;
@@ -24,16 +25,17 @@ struct GroupSeat {
   }
 
   Group group;
-  std::vector<std::uint32_t> ranks;  // empty: the world
+  std::vector<std::uint32_t> ranks;  // rank of the world by rank of the group; empty for the world
+                                     // itself
   std::unordered_map<std::uint32_t, std::uint32_t> by_peer;
   FailureNews news;
 };
 
-/// The place in the world. \param place  where it is a tree
+/// The place in the world. \param place  used in a tree
 std::unique_ptr<GroupSeat> TakeWorldSeat(const MemberConfig& config, TreePlace place,
                                          Roster roster);
-/// The place in a group of some ranks of another group, in the order given.
-/// \param ranks  of `parent`, this one among them
+/// The place in a group of some ranks of another group, in the given order.
+/// \param ranks  of `parent`, including this rank
 Result<std::unique_ptr<GroupSeat>> TakeSeat(GroupId id, const GroupSeat& parent,
                                             const std::vector<std::uint32_t>& ranks,
                                             const MemberConfig& config);

@@ -7,11 +7,11 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// A rank looks after those whose frame it waits for when it has waited so long, and again: a line
-// within a site is made in less.
+// Interval at which a waiting rank checks on the ranks that it waits for. Connecting within a site
+// takes less.
 constexpr Instant kLookAfter = std::chrono::milliseconds(100);
-// An awaited rank where no process listens is lost after this time, in which a neighbour that knows
-// more may say it.
+// An awaited rank without a listening process is lost after this time. Until then a neighbour that
+// knows more may report the reason.
 constexpr Instant kAbsentMax = std::chrono::milliseconds(200);
 
 Slice FailureFrameOf(const GroupSeat& seat) {
@@ -47,10 +47,10 @@ FailureNews::IsLost Standing::LostIn(const GroupSeat& seat) const {
   return [this, &seat](std::uint32_t rank) { return IsLost(seat.ToWorld(rank)); };
 }
 
-// ---- what arrives -----------------------------------------------------------------------------
+// ---- input ------------------------------------------------------------------------------------
 
 void Standing::OnFrame(LineId, const Line& line, const Frame& frame) {
-  if (line.role == MemberLine::kRoot) return;  // it is not needed any more
+  if (line.role == MemberLine::kRoot) return;  // a standing member does not need the root
   const auto received = ReadGroupFrame(frame);
   if (!received) return FailOn(line.peer, Code::kProtocol, "sent a frame of no group");
   if (left_.Contains(received->group)) {
@@ -76,7 +76,7 @@ void Standing::OnGroupFrame(GroupSeat& seat, std::uint32_t from, FrameType type,
   seat.group.OnFrame(rank, type, payload);
 }
 
-// A rank that this one has left out takes part: it hears what list this one has.
+// A rank outside this rank's list takes part. It receives this rank's list.
 void Standing::OnStranger(GroupSeat& seat, std::uint32_t from, FrameType type) {
   if (type == FrameType::kLeave || type == FrameType::kAnswer) return;
   const auto address = common_->roster.At(Rank{from});
@@ -105,7 +105,7 @@ void Standing::Replay(GroupSeat& seat) {
 void Standing::OnBroken(LineId id, const std::string& why) {
   common_->connections.Hangup(id);
   const auto line = common_->connections.Remove(id);
-  // A root is not needed any more.
+  // A standing member does not need the root.
   if (line && line->role != MemberLine::kRoot) OnLost(line->peer, Code::kProtocol, "sent " + why);
 }
 
@@ -117,13 +117,13 @@ void Standing::OnLost(std::uint32_t peer, Code code, const std::string& why) {
     const bool told = seat->news.begun();
     seat->group.OnLost(*rank, code, why);
     Settle(*seat);
-    if (told && id != kWorld) Flood(*seat);  // beyond this one, too
+    if (told && id != kWorld) Flood(*seat);  // also notify the ranks behind the lost one
   }
 }
 
 void Standing::OnHopeless(CallInProgress& call) {
-  call.expires = common_->now;  // the groups hear of it, in OnExpired
-  // Another communicator listens at its address now: as if no process did.
+  call.expires = common_->now;  // OnExpired then reports it to the groups
+  // Another communicator listens at its address now, so its own process does not.
   if (call.role == MemberLine::kPeerOut) OnUnanswered(call.peer);
 }
 
@@ -134,7 +134,8 @@ void Standing::OnExpired(const CallInProgress& call, const std::string& reasons)
   OnLost(call.peer, Code::kTimeout, stopped.empty() ? "cannot be reached: " + reasons : stopped);
 }
 
-// No process listens there (for now): it may have left, and no rank that knows that has told us.
+// No process listens there at present. The rank may have left, and the ranks that know it have not
+// notified us.
 void Standing::OnUnanswered(std::uint32_t peer) {
   common_->connections.MarkAbsent(peer, common_->now);
   for (const auto& [id, seat] : seats_) {
@@ -151,9 +152,9 @@ std::optional<Instant> Standing::Deadline() const {
   return first == awaiting_.end() ? std::nullopt : std::optional(first->second);
 }
 
-// The lines of the world stand, and the end of one shows that a rank is lost. In another group a
-// parent has no line to a child that does not call, and hears nothing of one that died before it
-// did; and a child may call a parent that is dead.
+// The world has connections, and the end of one shows that a rank is lost. A parent in another
+// group lacks a connection to a child that has not called, so it does not notice the death of such
+// a child. A child may also call a dead parent.
 void Standing::LookForAwaited() {
   const Instant now = common_->now;
   for (auto it = awaiting_.begin(); it != awaiting_.end();) {
@@ -171,7 +172,7 @@ void Standing::LookForAwaited() {
   }
 }
 
-// False: there is nothing to look after any more.
+// Returns false if no rank needs further checks.
 bool Standing::CallAwaited(GroupSeat& seat) {
   bool all_have_lines = true;
   for (const std::uint32_t rank : seat.group.AwaitedRanks()) {
@@ -186,7 +187,7 @@ bool Standing::CallAwaited(GroupSeat& seat) {
       Settle(seat);
       return false;
     }
-    // A rank that is there learns nothing new from this frame.
+    // A live rank learns nothing new from this frame.
     if (!is_called) PostTo(peer, FormFrameOf(seat));
   }
   return !all_have_lines;
@@ -210,7 +211,7 @@ Status Standing::Form(GroupId id, GroupId parent, const std::vector<std::uint32_
   for (const auto& [peer, why] : lost_)
     if (const auto rank = formed.FromWorld(peer)) formed.group.OnLost(*rank, Code::kPeerLost, why);
   Settle(formed);
-  // Ranks that were given other numbers would wait for each other in vain: those nearby hear ours.
+  // Ranks with different lists would wait for each other in vain, so the neighbours receive ours.
   TellGroup(formed, FormFrameOf(formed));
   Replay(formed);
   return Ok();
@@ -220,7 +221,7 @@ void Standing::Gather(bool barrier, Bytes payload, GroupId group) {
   GroupSeat* const seat = FindSeat(group);
   if (!seat) return;
   seat->group.Gather(barrier, std::move(payload));
-  awaiting_[group] = Instant(0);  // from the next Tick on
+  awaiting_[group] = Instant(0);  // checked from the next Tick on
   Settle(*seat);
 }
 
@@ -256,9 +257,9 @@ Presence Standing::PresenceOf(std::uint32_t rank, GroupId group) const {
   return absent ? Presence::kAbsent : Presence::kUnknown;
 }
 
-// ---- what goes out ----------------------------------------------------------------------------
+// ---- output -----------------------------------------------------------------------------------
 
-// Does what the group has decided. Called whenever it has been touched.
+// Carries out the decisions of the group. Called after every change to it.
 void Standing::Settle(GroupSeat& seat) {
   common_->AnswerQuestions(seat.group);
   for (Group::Out& out : seat.group.TakeOut()) {
@@ -273,13 +274,13 @@ void Standing::PostTo(std::uint32_t peer, const Slice& frame) {
   Require(common_->PostTo(peer, frame));
 }
 
-// Without the address of a rank no group can go on.
+// Without the address of a rank no group can continue.
 void Standing::Require(const Status& sent) {
   if (!sent.ok()) Fail({sent.error().code, common_->self(), sent.error().message});
 }
 
-// Tells those next to this rank, and beyond those that are gone. Called again when more are found
-// to be gone.
+// Notifies the neighbours of this rank, and the neighbours of absent ones. Called again when more
+// ranks turn out to be absent.
 void Standing::Flood(GroupSeat& seat) {
   const Slice failure = FailureFrameOf(seat);
   if (!seat.news.has_told())
@@ -289,7 +290,7 @@ void Standing::Flood(GroupSeat& seat) {
 }
 
 std::vector<std::uint32_t> Standing::TellGroup(const GroupSeat& seat, const Slice& frame) {
-  // On the line that all else took, behind all else.
+  // Sent on the connection of all earlier frames, after them.
   std::vector<std::uint32_t> told;
   for (const auto& [peer, line] : common_->connections.routes()) {
     const auto rank = seat.FromWorld(peer);
@@ -335,11 +336,11 @@ void Standing::Leave(GroupId group) {
 }
 
 MemberOver Standing::End() && {
-  // A rank that is just calling must not take our hanging up for a loss: it knows whom it has
+  // A rank that is just calling must not mistake this hangup for a loss. It knows which rank it has
   // called.
   for (const Slice& farewell : left_.Farewells())
     common_->connections.callers().TellProven(Purpose::kPeer, farewell);
-  // A root that has not heard yet that all are connected must not take this for a loss.
+  // A root that does not know yet that all ranks are connected must not mistake this for a loss.
   std::optional<Slice> to_roots;
   if (common_->is_tree()) to_roots = Slice(Share(ToFrame(FrameType::kReady)));
   common_->connections.CloseAll(std::nullopt, to_roots);

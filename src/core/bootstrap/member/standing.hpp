@@ -1,5 +1,5 @@
-// A member among ranks that are all connected: the groups that live on its connections. Ends when
-// it has left the last of them.
+// A member among ranks that are all connected, and the groups on its connections. The state ends
+// when the member has left the last group.
 #pragma once
 #include <map>
 #include <memory>
@@ -14,12 +14,12 @@
 
 namespace ringlet::bootstrap {
 
-/// The fate of a rank that does not answer, if that is known: it has left the group, or no process
-/// listens at its addresses.
+/// The fate of a rank that does not answer: it has left the group, or no process listens at its
+/// addresses.
 enum class Presence : std::uint8_t { kUnknown, kLeft, kAbsent };
 
-/// A part of a Machine, not one itself; no I/O. After each command its owner asks whether it has
-/// left all groups, and replaces it by what End gives.
+/// A part of a Machine, not one itself; no I/O. After each command its owner checks has_left_all(),
+/// and replaces it by the result of End.
 class Standing {
  public:
   using Line = Connections::Line;
@@ -28,9 +28,10 @@ class Standing {
   /// \param common  outlives this
   Standing(MemberCommon& common, std::unique_ptr<GroupSeat> world, EarlyFrames early);
 
-  // ---- Lines and calls, as those of Joining.
+  // ---- Connections and calls, as in Joining.
   void OnFrame(LineId id, const Line& line, const Frame& frame);
-  void OnUpwardClosed(const Line&, const std::string&) {}  // no root is needed any more
+  void OnUpwardClosed(const Line&, const std::string&) {
+  }  // a standing member does not need the root
   void OnBroken(LineId id, const std::string& why);
   bool IsLoss(const Line& line) const { return line.role != MemberLine::kPeerOut || line.spoke; }
   void OnLost(std::uint32_t peer, Code code, const std::string& why);
@@ -44,8 +45,8 @@ class Standing {
   std::optional<Instant> Deadline() const;
   void OnTick() { LookForAwaited(); }
 
-  // ---- What came of it.
-  /// Null: it has left the group, or has not formed it.
+  // ---- Results.
+  /// Returns null if this rank has left the group or has not formed it.
   Group* Find(GroupId group) const;
   std::string Phase(GroupId group) const {
     const Group* const found = Find(group);
@@ -89,8 +90,9 @@ class Standing {
   MemberCommon* common_;
   std::map<GroupId, std::unique_ptr<GroupSeat>> seats_;
   EarlyFrames early_;
-  std::map<GroupId, Instant> awaiting_;  // groups in a collective: when to look after its ranks
-  std::unordered_map<std::uint32_t, std::string> lost_;  // ranks that are gone, and how
+  std::map<GroupId, Instant> awaiting_;  // groups in a collective: the time of the next check of
+                                         // its ranks
+  std::unordered_map<std::uint32_t, std::string> lost_;  // lost ranks, with the reason
   LeftGroups left_;
 };
 

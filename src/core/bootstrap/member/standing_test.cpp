@@ -183,7 +183,7 @@ TEST(Member, ARankThatAnswersInTheEndIsNotAbsentAnyMore) {
   EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kUnknown);
 }
 
-// Its process serves other communicators at the same endpoint, this one no more.
+// Its process serves other communicators at the same endpoint, but no longer this one.
 TEST(Member, ARankIsAbsentAndNotLostIfAnotherCommunicatorHasItsAddress) {
   Middle scene;
   scene.member.Ask(Rank{3}, scene.driver.now);
@@ -249,8 +249,8 @@ TEST(Member, AGroupWithADeadRankFailsAtOnce) {
   EXPECT_FALSE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok()) << "twice";
 }
 
-// Of a group that is being formed: its parent in the tree of that group never called it, and it
-// died before it called its parent.
+// The awaited rank died while the group was being formed: its parent never called it, and it had
+// not called its parent.
 TEST(Member, AnAwaitedRankWhereNoProcessListensIsLost) {
   Middle scene;
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {1, 3}, scene.driver.now).ok());
@@ -285,7 +285,7 @@ TEST(Member, ARankThatWasLeftOutAndTakesPartIsToldAndFailsThatGroupOnly) {
   EXPECT_TRUE(scene.parent->Take(FrameType::kForm));
 }
 
-// ---- by itself --------------------------------------------------------------------------------
+// ---- the class alone ---------------------------------------------------------------------------
 
 TEST(Standing, EndsWhenItHasLeftTheLastGroup) {
   Parts parts(Config(1, 4));
