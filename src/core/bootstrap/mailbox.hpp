@@ -32,7 +32,7 @@ class Mailbox {
   explicit Mailbox(MailboxLimits limits) : limits_(limits) {}
 
   /// Errors  kProtocol  the mailbox is full; the message names sender, tag and bound. The message
-  /// is not queued, so the caller must fail.
+  ///                    is not queued, so the caller must fail.
   Status Put(Rank from, std::uint64_t tag, Bytes message);
 
   std::optional<Bytes> Take(Rank from, std::uint64_t tag);

@@ -130,7 +130,7 @@ class RosterInbox {
  public:
   /// Errors  kProtocol  the pieces are not a roster, or are longer than its header states.
   /// Cost    keeps a piece without a copy if it directly follows the piece before in the same
-  /// buffer.
+  ///         buffer.
   Status Push(const Slice& piece);
 
   bool complete() const { return head_ && so_far_.size() == partial_.total_; }

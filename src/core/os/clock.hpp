@@ -1,4 +1,4 @@
-// The present time. Pure layers are told the time; they never ask.
+// The present time. Pure layers receive the time as an argument; they never read a clock.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace ringlet::os {
 
-/// Monotonic, the same for all threads, never zero.
+/// Monotonic, equal for all threads, never zero.
 Instant Now();
 
-/// A counter of the processor that runs as evenly as Now, in a unit of its own; Now where there is
-/// none. Cost a quarter of Now's: for code that cannot afford that.
+/// A counter of the processor that runs as evenly as Now, in its own unit; Now if the processor
+/// lacks one. Costs a quarter of Now, for code that cannot afford Now.
 inline std::uint64_t Ticks() {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();
@@ -30,7 +30,7 @@ Instant UnixTime();
 /// The processor time of this process so far, on all cores and in the kernel.
 Instant ProcessCpuTime();
 
-/// Local wall time as log lines show it: "2025-11-20 18:14:03".
+/// Local wall time in the format of log lines: "2025-11-20 18:14:03".
 std::string WallTimeText();
 
 }  // namespace ringlet::os

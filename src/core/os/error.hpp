@@ -1,4 +1,4 @@
-// The text of errno.
+// The text of an errno value.
 #pragma once
 #include <string>
 
@@ -9,7 +9,8 @@ namespace ringlet::os {
 /// "connection refused (ECONNREFUSED 111)", lower case, without a full stop.
 std::string ErrnoText(int error);
 
-/// kSystem with `what` and the text of `error`, as in "cannot bind 10.0.0.5:7: address in use ...".
+/// A kSystem error with `what` and the text of `error`, as in "cannot bind 10.0.0.5:7: address in
+/// use ...".
 Error SystemError(std::string what, int error);
 
 }  // namespace ringlet::os

@@ -10,36 +10,36 @@
 
 namespace ringlet::rendezvous {
 
-/// The contents of a UniqueId: who is invited to what, and where the root listens.
+/// The contents of a UniqueId: credentials of the communicator and the addresses of its root.
 struct Invitation {
   Credentials credentials = {};
   std::vector<Address> roots = {};  ///< every address of the root, best first
   std::uint32_t parent_size = 0;    ///< 0, or the size of the communicator that this id grows
-  /// The root's address was chosen by the user (NCCL_COMM_ID): no root listens there yet, and the
-  /// rank 0 that uses the id opens it.
+  /// The user chose the root's address (NCCL_COMM_ID). The root does not listen there yet; the rank
+  /// 0 that uses the id opens it.
   bool fixed_address = false;
-  /// The magic of the launched job's own id, where this id is the first that a process of the job
-  /// made. A communicator of all ranks of the job meets at the job's id instead.
+  /// The magic of the launched job's own id, set if this id is the first one that a process of the
+  /// job made. A communicator of all ranks of the job meets at the job's id instead.
   std::optional<std::uint64_t> job = {};
   bool operator==(const Invitation&) const = default;
 };
 
-/// Addresses that do not fit are left out from the end: 9 of IPv4 or 2 of IPv6 fit, with `job` 8
-/// or 2.
-/// Errors  kInvalidArgument  no address at all.
+/// Leaves out the last addresses if they do not fit: 9 of IPv4 or 2 of IPv6 fit, with `job` 8 or 2.
+/// Errors  kInvalidArgument  `roots` is empty.
 Result<UniqueId> Encode(const Invitation& invitation);
 
 /// Errors  kInvalidArgument  empty, foreign (an id of another library), of another version, or
-///                           damaged; the sentence says which.
+/// damaged; the message states which.
 Result<Invitation> Decode(const UniqueId& id);
 
-/// "ringlet1:" and 256 hexadecimal digits. It holds the secret: treat it as a password.
+/// "ringlet1:" and 256 hexadecimal digits. It contains the secret: treat it as a password.
 std::string ToText(const UniqueId& id);
-/// Errors  kInvalidArgument  saying where the text is wrong. Does not look inside; Decode does.
+/// Errors  kInvalidArgument  states where the text is wrong. Does not check the content; Decode
+///                           does.
 Result<UniqueId> FromText(std::string_view text);
 
-/// The invitation that NCCL_COMM_ID=host:port stands for. Every rank derives the same one from the
-/// same text and secret; `address` is what `comm_id` resolves to.
+/// The invitation for NCCL_COMM_ID=host:port. Every rank derives the same one from the same text
+/// and secret. `address` is the resolved `comm_id`.
 Invitation FromCommId(std::string_view comm_id, const Address& address, std::string_view secret);
 
 }  // namespace ringlet::rendezvous

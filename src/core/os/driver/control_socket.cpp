@@ -14,7 +14,7 @@
 namespace ringlet::os {
 namespace {
 
-/// The process at the other end of a UNIX socket.
+/// Returns the process at the other end of a UNIX socket.
 std::optional<ucred> PeerOf(int fd) {
   ucred peer{};
   socklen_t bytes = sizeof peer;
@@ -36,7 +36,7 @@ void TuneControlSocket(int fd, DriverTally& tally) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_timeout_ms, sizeof user_timeout_ms);
-  // In a handshake every message is answered at once: the answer acknowledges it.
+  // Every message of a handshake is answered at once, and the answer acknowledges it.
   ::setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &no, sizeof no);
   tally.counters.system_calls += 6;
 }
@@ -58,8 +58,8 @@ OutgoingCall CallAddress(const Address& to, DriverTally& tally) {
   if (to.kind != Address::Kind::kUnix) TuneControlSocket(call.socket.get(), tally);
   ++tally.counters.lines_dialled;
   call.error = Connect(call, at, tally);
-  // Within a host it is through by now, though the first call cannot say so. That saves a turn of
-  // the loop and two more calls.
+  // Within a host the connection exists by now, although the first call cannot report it. The
+  // second call saves a turn of the loop and two more calls.
   if (call.error == EINPROGRESS) {
     call.error = Connect(call, at, tally);
     call.connecting = call.error == EALREADY;

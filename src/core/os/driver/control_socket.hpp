@@ -1,4 +1,5 @@
-// The sockets of control connections: their options, how they call, and the process at their end.
+// The sockets of control connections: their options, outgoing calls, and the process at the other
+// end.
 #pragma once
 #include <cstdint>
 
@@ -8,27 +9,29 @@
 
 namespace ringlet::os {
 
-/// Options of a control connection: small messages leave at once, a dead host is noticed. Those of
-/// a listener are inherited by what it accepts, which saves these calls for each caller. The user
-/// time-out also ends a line whose probes stay unanswered, so their number need not be set.
+/// Sets the options of a control connection: the kernel sends small messages at once, and notices a
+/// dead host. Accepted sockets inherit the options of their listener, which saves these calls for
+/// each caller. The user timeout also ends a connection with unanswered probes, so the number of
+/// probes need not be set.
 void TuneControlSocket(int fd, DriverTally& tally);
 
-/// True when `error` of errno says that there is no descriptor left.
+/// True if `error` of errno reports that no descriptor is left.
 bool IsShortage(int error);
 
 /// A socket that calls a listener.
 struct OutgoingCall {
   Fd socket;                ///< non-blocking
-  int error = 0;            ///< why the call has failed already; 0: it has not
-  bool connecting = false;  ///< the kernel says later whether the call came through
+  int error = 0;            ///< the error if the call has failed already; 0: it has not
+  bool connecting = false;  ///< the kernel reports the result of the call later
 };
-/// Calls `to`, without waiting. A child of fork() does not keep the socket.
+/// Calls `to` without waiting. A child of fork() does not keep the socket.
 OutgoingCall CallAddress(const Address& to, DriverTally& tally);
 
-/// True when the process at the other end of a UNIX socket is of the user of this one, or of root.
+/// True if the process at the other end of a UNIX socket belongs to this process's user or to root.
 bool IsOwnUser(int fd);
 
-/// The process at the other end of a UNIX socket. 0: it is not in this PID namespace.
+/// The process id at the other end of a UNIX socket. 0 if the process is outside this PID
+/// namespace.
 std::uint32_t PidOf(int fd);
 
 }  // namespace ringlet::os

@@ -1,4 +1,4 @@
-// The numbers of a driver: bytes, lines, calls of the system.
+// The counters of a driver: bytes, connections, system calls.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace ringlet::os {
 struct DriverCounters {
   std::uint64_t bytes_sent = 0, bytes_received = 0;
   std::uint64_t lines_dialled = 0, lines_accepted = 0;
-  std::uint64_t dials_failed = 0;       ///< of those dialled
-  std::uint64_t strangers_refused = 0;  ///< of those accepted
+  std::uint64_t dials_failed = 0;       ///< among lines_dialled
+  std::uint64_t strangers_refused = 0;  ///< among lines_accepted
   std::uint64_t system_calls = 0;
 
   DriverCounters& operator+=(const DriverCounters& other) {
@@ -25,11 +25,11 @@ struct DriverCounters {
   }
 };
 
-/// The parts of one driver count here.
+/// The shared counters of the parts of one driver.
 struct DriverTally {
   DriverCounters counters;  ///< of the driver's thread
-  /// How often a line could not be dialled or accepted, or came without the descriptors that it
-  /// carried, for want of descriptors. Any thread.
+  /// Number of connections that could not be dialled or accepted, or arrived without the
+  /// descriptors that they carried, because no descriptor was left. Any thread.
   std::atomic<std::uint64_t> shortages{0};
 };
 

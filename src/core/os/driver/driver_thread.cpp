@@ -14,7 +14,7 @@ void DriverThread::Run(const Step& step) {
 Status DriverThread::Start() {
   const std::lock_guard lock(start_mutex_);
   if (started_) return Ok();
-  started_ = true;  // its thread may post before this has returned
+  started_ = true;  // set first, because the new thread may post before start_ returns
   if (lent_to_ != std::thread::id()) wake_();
   Status status = start_();
   if (!status.ok()) started_ = false;
@@ -38,8 +38,8 @@ Status DriverThread::Return() {
   return Start();
 }
 
-// Work that another thread posts starts the driver's own thread, and wakes this one, which makes
-// room for it. So nothing is left undone where the borrower waits for something else.
+// Work that another thread posts starts the driver's own thread and wakes this one, which returns.
+// So no work is left undone while the borrower waits for another event.
 void DriverThread::RunUntil(const Step& step, const std::function<bool()>& done, Instant until) {
   if (!IsLentHere()) return;
   const std::lock_guard running(running_);

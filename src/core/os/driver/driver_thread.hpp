@@ -1,5 +1,4 @@
-// The thread that runs a driver: its own, or, before that has started, one to which the driver is
-// lent.
+// The thread that runs a driver: its own thread, or a borrower until that thread has started.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -15,29 +14,30 @@ class DriverThread {
  public:
   using Step = std::function<void(Instant wait)>;  ///< one turn of the driver
 
-  /// \param start  starts the thread that calls Run; empty: the driver's owner starts it, and the
-  ///               driver is never lent
-  /// \param wake   ends the wait of the turn under way
+  /// \param start  starts the thread that calls Run. Empty: the driver's owner starts it, and the
+  ///               driver is never lent.
+  /// \param wake   ends the wait of the current turn
   DriverThread(std::function<Status()> start, std::function<void()> wake)
       : start_(std::move(start)), wake_(std::move(wake)) {}
 
-  /// True while the calling thread runs the driver and no other thread does.
+  /// True if the calling thread runs the driver and no other thread does.
   bool IsLentHere() const { return IsBorrower() && !started_; }
-  /// How long the calling thread spins before it sleeps.
+  /// The time that the calling thread spins before it sleeps.
   Instant SpinHere() const { return IsBorrower() ? spin_ : Instant(0); }
 
-  /// Lends the driver to the calling thread. False: it is lent already, was started, or has no
-  /// `start`.
+  /// Lends the driver to the calling thread. Returns false if it is lent already, was started, or
+  /// has an empty `start`.
   bool Borrow(Instant spin);
-  /// Ends the loan, and starts the driver's own thread. Errors  those of `start`
+  /// Ends the loan, and starts the driver's own thread.
+  /// Errors  those of `start`
   Status Return();
-  /// If the thread does not start, the next call tries again.
+  /// Starts the thread if necessary. After a failure the next call tries again.
   void StartIfNeeded();
 
   /// Calls `step` until Stop.
   void Run(const Step& step);
   void Stop() { stopped_ = true; }
-  /// Calls `step` on the thread to which the driver is lent: SocketDriver::RunUntil.
+  /// Calls `step` on the borrowing thread: see SocketDriver::RunUntil.
   void RunUntil(const Step& step, const std::function<bool()>& done, Instant until);
 
  private:
@@ -50,7 +50,7 @@ class DriverThread {
   std::atomic<bool> started_{false};
   std::atomic<bool> stopped_{false};
   std::atomic<std::thread::id> lent_to_{};
-  Instant spin_{0};     // the borrower's
+  Instant spin_{0};     // of the borrower
   std::mutex running_;  // held by the thread that runs the driver
 };
 

@@ -15,7 +15,7 @@ EntranceCallers::~EntranceCallers() {
 
 void EntranceCallers::Open(MachineId id, std::shared_ptr<Entrance> entrance,
                            std::function<void(Caller)> admit) {
-  entrances_[id].entrance = entrance;  // callers may come before Open returns
+  entrances_[id].entrance = entrance;  // set first, because callers may arrive before Open returns
   entrances_[id].visit = entrance->Open(std::move(admit));
 }
 
@@ -38,7 +38,7 @@ void EntranceCallers::AdmitWaiting() {
     while (AdmitNext(id)) continue;
 }
 
-// False when no further caller of the machine can be taken in.
+// Returns false if the machine cannot take a further caller.
 bool EntranceCallers::AdmitNext(MachineId id) {
   const auto it = entrances_.find(id);
   if (it == entrances_.end()) return false;

@@ -1,5 +1,5 @@
-// The callers of a driver's machines that come through entrances. Each waits until its machine
-// accepts callers, and until no machine handles an event.
+// The callers of a driver's machines that arrive through entrances. Each waits until its machine
+// accepts callers and no machine handles an event.
 #pragma once
 #include <deque>
 #include <functional>
@@ -16,7 +16,7 @@ namespace ringlet::os {
 class EntranceCallers {
  public:
   EntranceCallers(HostedMachines& machines, Lines& lines) : machines_(machines), lines_(lines) {}
-  /// Other holders of an entrance must not call what is gone.
+  /// Closes the entrances, because their other holders must not call a destroyed object.
   ~EntranceCallers();
   EntranceCallers(const EntranceCallers&) = delete;
   EntranceCallers& operator=(const EntranceCallers&) = delete;
@@ -27,7 +27,7 @@ class EntranceCallers {
   void Close(MachineId id);
 
   void Put(MachineId id, Caller caller);
-  /// Takes in the callers that wait. Put does not, as their machine may be handling an event.
+  /// Admits the waiting callers. Put does not, because their machine may be handling an event.
   void AdmitWaiting();
 
  private:
@@ -41,7 +41,7 @@ class EntranceCallers {
   HostedMachines& machines_;
   Lines& lines_;
   std::unordered_map<MachineId, Visited> entrances_;
-  std::set<MachineId> called_;  // machines that callers wait for
+  std::set<MachineId> called_;  // machines with waiting callers
 };
 
 }  // namespace ringlet::os

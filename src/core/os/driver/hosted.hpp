@@ -1,4 +1,4 @@
-// A machine that a SocketDriver runs, with the sockets and callbacks that its owner gives with it.
+// A machine that a SocketDriver runs, with the sockets and callbacks of its owner.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -13,29 +13,30 @@
 
 namespace ringlet::os {
 
-/// Names one machine of a driver. A driver gives each number once.
+/// Identifies one machine of a driver, which never reuses a number.
 using MachineId = std::uint64_t;
 
-/// A machine and what surrounds it.
+/// A machine and its environment.
 struct Hosted {
   std::shared_ptr<Machine> machine;
-  std::vector<Listener> listeners;  ///< callers on these become the machine's Accepted lines
-  std::shared_ptr<Entrance> entrance = {};  ///< as do those who come here; may be null
-  /// The four bytes with which ranks and roots begin, at once; empty if they do not, or not alike.
-  /// Callers over TCP that say nothing are left to the kernel for a second then. When many have
-  /// begun otherwise it drops what such callers send, and a note says so.
+  std::vector<Listener> listeners;  ///< callers on these become the machine's Accepted connections
+  std::shared_ptr<Entrance> entrance = {};  ///< a second source of such callers; may be null
+  /// The first four bytes that ranks and roots send at once. Empty if they do not, or differ. With
+  /// a greeting, the kernel holds silent TCP callers for a second. After many callers with other
+  /// first bytes it drops the data of such callers, and a note reports that.
   std::string_view greeting = {};
-  /// Callers on UNIX sockets of other users, but root, are hung up on at once; and a line that it
-  /// dials to such a process is closed.
+  /// Hangs up at once on callers over UNIX sockets from other users except root, and closes
+  /// connections that it dials to such processes.
   bool own_user_only = false;
-  /// After every batch of events that the machine handled: look at its results, wake who waits.
+  /// Called after every batch of events that the machine handled, to check its results and wake
+  /// waiting threads.
   std::function<void()> changed = {};
-  /// The socket of a line that the machine detached: connected, non-blocking, yours.
+  /// Receives the socket of a detached connection: connected, non-blocking, owned by the callee.
   std::function<void(LineId, Fd)> detached = {};
-  std::function<void(const Note&)> note = {};  ///< for the log
-  /// There was no memory for the machine's work, and how much of it is done is unknown: it is
-  /// removed after this, and its lines close. May be called twice. If it is empty the machine
-  /// stays, and only the last event is lost.
+  std::function<void(const Note&)> note = {};  ///< receives notes for the log
+  /// Called if memory for the machine's work ran out, so that its progress is unknown. The driver
+  /// then removes the machine and closes its connections. May be called twice. If it is empty the
+  /// machine stays, and only the last event is lost.
   std::function<void(const Error&)> failed = {};
 };
 

@@ -8,7 +8,7 @@
 namespace ringlet::os {
 namespace {
 
-constexpr std::size_t kReserveBytes = 64 * 1024;  // to report with that there is no memory
+constexpr std::size_t kReserveBytes = 64 * 1024;  // released to report that memory ran out
 
 }  // namespace
 
@@ -66,7 +66,7 @@ void HostedMachines::SetDeadline(MachineId id, HostedState& state,
 }
 
 void HostedMachines::Log(MachineId id, const Note& note) {
-  // A copy: the callback may remove the machine, and itself with it.
+  // A copy, because the callback may remove the machine and with it the callback itself.
   if (const auto sink = states_.at(id).hosted.note) sink(note);
 }
 
@@ -113,8 +113,7 @@ void HostedMachines::ReportChanged() {
   }
 }
 
-// Only marked, which takes no memory: the code that delivers may go on with what belongs to the
-// machine.
+// Marking takes no memory. The code that delivers may still use data of the machine.
 void HostedMachines::MarkFailed(MachineId id) {
   const auto it = states_.find(id);
   if (it == states_.end()) return;
@@ -143,7 +142,7 @@ void HostedMachines::RemoveFailed(const std::function<void(MachineId)>& remove) 
     }
     any_failed_ = false;
   } catch (const std::bad_alloc&) {
-    // Some are still marked: again in the next turn.
+    // The next turn retries the machines that are still marked.
   }
   reserve_.reset(new (std::nothrow) std::byte[kReserveBytes]);
 }

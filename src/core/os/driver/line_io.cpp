@@ -15,12 +15,12 @@ namespace {
 constexpr std::size_t kGatherMax = 64;  // buffers in one sendmsg
 constexpr std::size_t kDescriptorsMax = 16;
 
-/// Room for the descriptors beside one message.
+/// Room for the descriptors of one message.
 struct ControlRoom {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> bytes{};
 };
 
-/// Has `message` carry `descriptors`, written into `room`.
+/// Attaches `descriptors` to `message`, written into `room`.
 void Attach(msghdr& message, const Descriptors& descriptors, ControlRoom& room) {
   const std::size_t fds = std::min(descriptors.size(), kDescriptorsMax);
   message.msg_control = room.bytes.data();

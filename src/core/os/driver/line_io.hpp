@@ -1,4 +1,5 @@
-// The bytes and descriptors of one line: those that wait to be sent, and those that one call reads.
+// The bytes and descriptors of one connection: those that wait to be sent, and those that one call
+// reads.
 #pragma once
 #include <cstddef>
 #include <deque>
@@ -8,20 +9,20 @@
 
 namespace ringlet::os {
 
-/// The messages of a line that are not with the kernel yet.
+/// The messages of a connection that the kernel has not taken yet.
 class UnsentQueue {
  public:
   bool empty() const { return unsent_.empty(); }
   std::size_t bytes() const { return bytes_; }
   void Push(Slice data, Descriptors descriptors);
 
-  /// The part that one call sent, or why it sent nothing (errno).
+  /// The number of bytes that one call sent, or the error (errno).
   struct Sent {
     std::size_t bytes = 0;
     int error = 0;
   };
-  /// Sends as much as one call takes of a queue that is not empty. Descriptors travel over UNIX
-  /// sockets only.
+  /// Sends as much as one call takes. Descriptors travel over UNIX sockets only.
+  /// \pre  not empty
   Sent SendSome(int fd, bool is_unix);
 
  private:
@@ -40,8 +41,8 @@ class UnsentQueue {
 struct LineReading {
   std::ptrdiff_t bytes = 0;       ///< 0: the peer has closed; negative: see `error`
   int error = 0;                  ///< of errno
-  Descriptors descriptors = {};   ///< that came with the bytes
-  bool descriptors_lost = false;  ///< there was no room for all of them
+  Descriptors descriptors = {};   ///< received with the bytes
+  bool descriptors_lost = false;  ///< the room was too small for all of them
 };
 LineReading ReadSome(int fd, bool is_unix, std::span<std::byte> room);
 

@@ -14,9 +14,11 @@ namespace ringlet::os {
 namespace {
 
 constexpr std::size_t kReadBytes = 256 * 1024;
-constexpr int kReadsPerTurn = 16;                        // then the other lines get theirs
-constexpr Instant kLastWords = std::chrono::seconds(5);  // a peer that reads nothing loses them
-constexpr std::size_t kPartingMax = 1024;  // lines; with more, strangers could use up descriptors
+constexpr int kReadsPerTurn = 16;  // then the other connections get their turn
+constexpr Instant kLastWords = std::chrono::seconds(5);  // a peer that reads nothing for so long
+                                                         // loses unsent data
+constexpr std::size_t kPartingMax = 1024;  // connections; without this bound strangers could use up
+                                           // descriptors
 
 bool TryAgain(int error) {
   return error == EAGAIN || error == EINTR;
@@ -30,7 +32,7 @@ Lines::Lines(Poller& poller, HostedMachines& machines, DriverTally& tally)
       tally_(tally),
       buffer_(std::make_unique_for_overwrite<std::byte[]>(kReadBytes)) {}
 
-// ---- what machines want done -------------------------------------------------------------------
+// ---- actions of machines -----------------------------------------------------------------------
 
 void Lines::Do(MachineId id, const Dial& dial) {
   const bool is_unix = dial.to.kind == Address::Kind::kUnix;
@@ -53,7 +55,7 @@ void Lines::Do(MachineId id, const Dial& dial) {
 void Lines::Do(MachineId id, Send send) {
   const Token token = TokenOf(id, send.line);
   Connection* line = Find(token);
-  if (!line || line->dying) return;  // the machine will hear Closed, or has hung up itself
+  if (!line || line->dying) return;  // the machine will receive Closed, or has hung up itself
   if (line->unsent.empty()) dirty_.push_back(token);
   line->unsent.Push(std::move(send.data), std::move(send.descriptors));
   if (line->unsent.bytes() > kUnsentBytesMax)
@@ -133,7 +135,7 @@ Token Lines::TokenOf(MachineId id, LineId line) const {
   return it == of->second.lines.end() ? kWakeToken : it->second;
 }
 
-// The machine may have another line of this number meanwhile.
+// The machine may have another connection with this number by now.
 void Lines::Unlist(const Connection& line, Token token) {
   const auto of = of_machines_.find(line.owner);
   if (of == of_machines_.end()) return;
@@ -176,7 +178,7 @@ void Lines::Watch(Token token, Connection& line) {
   line.in_epoll = true;
 }
 
-// Until then its peer may take what is left, and no longer.
+// Gives the peer until then to take the unsent data.
 void Lines::Linger(Token token, Connection& line, Instant timeout) {
   if (line.lingers_until) lingering_.erase({*line.lingers_until, token});
   line.lingers_until = Now() + timeout;
@@ -204,7 +206,7 @@ bool Lines::Admit(MachineId id, Caller caller, bool is_unix) {
   machines_.Deliver(id, Accepted{line_id, caller.from});
   if (!caller.said.empty() && Find(token))
     machines_.Deliver(id, Received{line_id, Slice(View(caller.said))});
-  // Its words are mostly here already: a caller that is hung up on for them was never watched.
+  // The first bytes have usually arrived, so a caller rejected for them is never watched.
   const bool greeted = Read(token);
   if (Connection* line = Find(token)) Watch(token, *line);
   return greeted;
@@ -238,7 +240,7 @@ void Lines::OnConnecting(Token token, Connection& line) {
   machines_.Deliver(owner, connected);
 }
 
-// True when something that it read began with the machine's greeting.
+// Returns true if any of the received data began with the machine's greeting.
 bool Lines::Read(Token token) {
   bool greeted = false;
   for (int i = 0; i < kReadsPerTurn; ++i) {
@@ -249,7 +251,7 @@ bool Lines::Read(Token token) {
   return greeted;
 }
 
-// True when there may be more to read.
+// Returns true if more data may be readable.
 bool Lines::ReadOnce(Token token, Connection& line, bool& greeted) {
   LineReading reading = ReadSome(line.fd.get(), line.is_unix, {buffer_.get(), kReadBytes});
   ++tally_.counters.system_calls;
@@ -282,7 +284,7 @@ void Lines::FlushLine(Token token) {
     tally_.counters.bytes_sent += sent.bytes;
     if (sent.error == 0) continue;
     if (TryAgain(sent.error)) break;
-    Read(token);  // a peer that has hung up may have said why
+    Read(token);  // a peer that has hung up may have sent the reason
     return Lose(token, ErrnoText(sent.error));
   }
   if (line->unsent.empty()) {
@@ -292,8 +294,8 @@ void Lines::FlushLine(Token token) {
   Watch(token, *line);
 }
 
-// All is with the kernel. If the peer should say something more, closing now would reset the
-// connection and destroy what has not reached it yet: close for writing, and wait for it to close.
+// The kernel has all data. If the peer sends more, closing now would reset the connection and
+// destroy data in transit. So close for writing, and wait until the peer closes.
 void Lines::Part(Token token) {
   Connection& line = lines_.at(token);
   if (line.parting) return;

@@ -1,8 +1,8 @@
-// The lines of a driver: connected sockets and those that still connect, from the first call to the
-// last word. They do what machines want done with their lines, and give machines the events.
+// The connections of a driver, open or connecting, from the first call to the last byte. They carry
+// out the actions of machines and deliver the events.
 //
-// Bounds: at most kUnsentBytesMax wait to be sent on one line; at most kPartingMax lines that their
-// machines have hung up wait, kLastWords each, for the peer to close too.
+// Bounds: at most kUnsentBytesMax wait to be sent on one connection. At most kPartingMax
+// connections that their machines have hung up wait for the peer to close too, kLastWords each.
 #pragma once
 #include <memory>
 #include <optional>
@@ -25,23 +25,23 @@ class Lines {
 
   Lines(Poller& poller, HostedMachines& machines, DriverTally& tally);
 
-  /// Each does what a machine wants done. Its output is sent with the next Flush.
+  /// Each carries out an action of a machine. The next Flush sends the output.
   void Do(MachineId id, const Dial& dial);
   void Do(MachineId id, Send send);
   void Do(MachineId id, const Hangup& hangup);
   void Do(MachineId id, const Detach& detach);
-  /// Takes in a caller, and reads its first words. Gives whether something that was read now began
-  /// with the machine's greeting.
+  /// Admits a caller and reads its first bytes. Returns true if they begin with the machine's
+  /// greeting.
   bool Admit(MachineId id, Caller caller, bool is_unix);
-  /// Ends all lines of a machine that is gone. Those with something unsent stay up to `linger`.
+  /// Ends all connections of a removed machine. Those with unsent data stay for up to `linger`.
   void Abandon(MachineId id, Instant linger);
 
-  /// The line has something, by the epoll; without effect where it is gone.
+  /// Handles the events that epoll reports for the connection. Does nothing if it is closed.
   void OnReady(Token token, std::uint32_t events);
-  /// Sends what machines have said since the last call, gathered.
+  /// Sends the output of machines since the last call, gathered.
   void Flush();
   bool HasUnflushed() const { return !dirty_.empty(); }
-  /// Closes the lines whose time to linger is over.
+  /// Closes the connections that have lingered for their time.
   void EndLingering(Instant now);
   std::optional<Instant> NextDue() const;
 
@@ -54,7 +54,7 @@ class Lines {
     bool connecting = false;
     bool dying = false;      // hang up when `unsent` is empty
     bool detaching = false;  // hand over when `unsent` is empty
-    bool parting = false;    // dying, closed for writing; hang up when the peer has closed too
+    bool parting = false;    // dying, and closed for writing; hang up when the peer has closed too
     UnsentQueue unsent;
     std::uint32_t watched = 0;
     bool in_epoll = false;
@@ -84,13 +84,13 @@ class Lines {
   Poller& poller_;
   HostedMachines& machines_;
   DriverTally& tally_;
-  // Not cleared: most of its pages are never touched.
+  // Not cleared, because most of its pages are never touched.
   const std::unique_ptr<std::byte[]> buffer_;
   std::unordered_map<Token, Connection> lines_;
   std::unordered_map<MachineId, OfMachine> of_machines_;
   std::set<std::pair<Instant, Token>> lingering_;
   std::size_t parting_ = 0;
-  std::vector<Token> dirty_;  // with output since the last Flush
+  std::vector<Token> dirty_;  // connections with output since the last Flush
 };
 
 }  // namespace ringlet::os

@@ -1,4 +1,4 @@
-// The epoll of a driver: which descriptors it watches, and its wait for the first of them.
+// The epoll of a driver: the watched descriptors, and the wait for their events.
 #pragma once
 #include <sys/epoll.h>
 
@@ -11,11 +11,11 @@
 
 namespace ringlet::os {
 
-/// The data that epoll gives back. A token names one descriptor for its whole life, and no other
-/// descriptor gets it afterwards.
+/// The data that epoll returns. A token identifies one descriptor for its whole life, and is never
+/// reused.
 using Token = std::uint64_t;
 
-/// The token of the descriptor that wakes the driver; of no line and of no listener.
+/// The token of the descriptor that wakes the driver. Connections and listeners never have it.
 inline constexpr Token kWakeToken = 0;
 
 class Poller {
@@ -28,13 +28,13 @@ class Poller {
   void Rewatch(int fd, Token token, std::uint32_t events) {
     Call(EPOLL_CTL_MOD, fd, token, events);
   }
-  /// A descriptor whose last copy closes need not be given here.
+  /// Stops watching a descriptor. Unnecessary when its last copy closes.
   void Forget(int fd);
 
-  /// Waits until a watched descriptor has something, and writes what into `events`. Gives how many
-  /// it wrote, or -1.
-  /// \param wait  at most; rounded up to whole milliseconds
-  /// \param spin  how much of `wait` it looks again and again before it sleeps
+  /// Waits until a watched descriptor has events, and writes them into `events`. Returns their
+  /// number, or -1.
+  /// \param wait  maximum, rounded up to whole milliseconds
+  /// \param spin  the part of `wait` during which it polls before it sleeps
   int Await(std::span<epoll_event> events, Instant wait, Instant spin);
 
  private:

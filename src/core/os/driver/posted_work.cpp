@@ -16,7 +16,7 @@ bool PostedWork::Put(Work work, const std::function<bool()>& is_own) {
   {
     const std::lock_guard lock(mutex_);
     posted_.push_back(std::move(work));
-    // Asked after the work is there: a thread that starts now finds it.
+    // Queried after the work is queued, so that a thread that starts now finds it.
     if (is_own()) return false;
     wakes = !std::exchange(woken_, true);
   }

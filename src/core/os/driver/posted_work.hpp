@@ -1,4 +1,4 @@
-// The functions that any thread leaves for the driver's thread, to be run soon or at a time.
+// Functions that any thread posts for the driver's thread to run, soon or at a given time.
 #pragma once
 #include <functional>
 #include <map>
@@ -14,37 +14,37 @@ namespace ringlet::os {
 
 using Work = std::function<void()>;
 
-/// Only Put and Wake may be called by any thread; the rest belongs to the driver's.
+/// Any thread may call Put and Wake. Only the driver's thread may call the rest.
 class PostedWork {
  public:
-  /// \param wake  an eventfd that does not block, which the driver watches
+  /// \param wake  a non-blocking eventfd that the driver watches
   PostedWork(Fd wake, DriverTally& tally) : wake_(std::move(wake)), tally_(tally) {}
 
   int descriptor() const { return wake_.get(); }
   void Wake();
-  /// Gives whether it had to be announced: the driver wakes, unless an earlier wake-up is still on
-  /// its way.
-  /// \param is_own  asked when `work` is there: whether the calling thread looks for it by itself
-  ///                (TakeOwn) before it sleeps
+  /// Returns true if the work had to be announced: the driver wakes, unless an earlier wake-up is
+  /// still pending.
+  /// \param is_own  called after `work` is queued: returns true if the calling thread calls TakeOwn
+  ///                before it sleeps
   bool Put(Work work, const std::function<bool()>& is_own);
 
-  /// Everything, in order, after the wake-up has come.
+  /// Takes all work, in order, after a wake-up has arrived.
   std::vector<Work> TakeAnnounced();
-  /// Everything, if no wake-up is on its way.
+  /// Takes all work if no wake-up is pending.
   std::vector<Work> TakeOwn();
 
   void PutTimed(Instant at, Work work) { timed_.emplace(at, std::move(work)); }
-  /// The earliest whose time has come, if there is one.
+  /// Takes the earliest work that is due, if any.
   std::optional<Work> TakeDue(Instant now);
   std::optional<Instant> NextDue() const;
 
  private:
   Fd wake_;
   DriverTally& tally_;
-  std::mutex mutex_;  // of the next two
+  std::mutex mutex_;  // guards the next two members
   std::vector<Work> posted_;
-  bool woken_ = false;                  // a wake-up for what is posted is on its way
-  std::multimap<Instant, Work> timed_;  // by its time
+  bool woken_ = false;                  // a wake-up for the posted work is pending
+  std::multimap<Instant, Work> timed_;  // by time
 };
 
 }  // namespace ringlet::os

@@ -28,8 +28,8 @@ constexpr Instant kFailAgain = std::chrono::milliseconds(10);
 
 }  // namespace
 
-// Joins the parts: events go from the epoll to listeners and lines, from these to machines; actions
-// go from machines to lines.
+// Connects the parts: events flow from the epoll to listeners and lines, and from these to
+// machines. Actions flow from machines to lines.
 class SocketDriver::Impl final : private MachineActions {
  public:
   Impl(Fd epoll, Fd wake, std::function<Status()> start);
@@ -57,7 +57,7 @@ class SocketDriver::Impl final : private MachineActions {
   void RunOne(const Work& work);
   void RunDue();
 
-  std::atomic<std::thread::id> runner_{};  // the thread that called Step last
+  std::atomic<std::thread::id> runner_{};  // the last thread that called Step
   DriverTally tally_;
   Poller poller_;
   PostedWork posted_;
@@ -94,7 +94,7 @@ SocketDriver::Id SocketDriver::Impl::Add(Hosted hosted) {
 
 void SocketDriver::Impl::Remove(Id id, Instant linger) {
   listeners_.Close(id);
-  const auto hosted = machines_.Take(id);  // until its lines are closed
+  const auto hosted = machines_.Take(id);  // alive until its connections are closed
   if (!hosted) return;
   entrances_.Close(id);
   lines_.Abandon(id, linger);
@@ -112,7 +112,7 @@ void SocketDriver::Impl::Apply(Id id, Action action) {
 
 void SocketDriver::Impl::Post(Work work) {
   if (!posted_.Put(std::move(work), [this] { return thread_.IsLentHere(); })) return;
-  // If there is no thread for it the work stays, and the next that is posted tries again.
+  // If the thread does not start, the work stays queued, and the next Post tries again.
   thread_.StartIfNeeded();
 }
 
@@ -128,7 +128,7 @@ void SocketDriver::Impl::RunOne(const Work& work) {
   try {
     work();
   } catch (const std::bad_alloc&) {
-    machines_.MarkAllFailed();  // its owner is unknown
+    machines_.MarkAllFailed();  // the machine behind the work is unknown
   }
 }
 
@@ -155,13 +155,13 @@ void SocketDriver::Impl::Turn(Instant wait) {
   runner_ = std::this_thread::get_id();
   const std::vector<Work> own = posted_.TakeOwn();
   RunAll(own);
-  if (!own.empty()) wait = Instant(0);  // it may be what this thread waits for
+  if (!own.empty()) wait = Instant(0);  // this thread may be waiting for the work
   std::array<epoll_event, 256> events;
   const int ready = poller_.Await(events, WaitFor(wait), thread_.SpinHere());
   for (int i = 0; i < ready; ++i) OnReady(events[static_cast<std::size_t>(i)]);
   RunDue();
   entrances_.AdmitWaiting();
-  // Output of machines is flushed once a turn, gathered; that may in turn lose lines.
+  // The driver flushes the output of machines once a turn, gathered. That may close connections.
   while (machines_.HasDeferred() || lines_.HasUnflushed()) {
     machines_.DeliverDeferred();
     lines_.Flush();
@@ -197,7 +197,7 @@ void SocketDriver::Impl::RunDue() {
   while (const auto work = posted_.TakeDue(now)) RunOne(*work);
 }
 
-// ---- the outside ------------------------------------------------------------------------------
+// ---- public interface --------------------------------------------------------------------------
 
 SocketDriver::SocketDriver(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SocketDriver::~SocketDriver() = default;

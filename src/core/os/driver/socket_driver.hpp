@@ -1,13 +1,13 @@
 // Runs any number of Machines over real sockets, on one thread, with one epoll.
 //
-// Threads: everything but Post, PostAfter, RunUntil and Now belongs to the thread that calls Run or
-// Step. A machine, its callbacks and its lines are touched by that thread only, so machines need no
-// locks. Callbacks may call Add, Nudge and Remove. Before a thread of its own is started, a driver
-// may be lent to one that waits for its work (Loan), which then runs it itself: that saves waking
-// the one and being woken by it.
+// Threads: only the thread that calls Run or Step may call the functions other than Post,
+// PostAfter, RunUntil and Now. Only that thread touches a machine, its callbacks and its
+// connections, so machines need no locks. Callbacks may call Add, Nudge and Remove. Until the
+// driver's own thread starts, a thread that waits for its work may borrow the driver (Loan) and run
+// it itself, which saves two wake-ups.
 //
-// Bounds: at most 1 GiB waits to be sent on one line; a peer that reads more slowly than that is
-// hung up on, and the machine hears why. Each part (os/driver) names its other bounds.
+// Bounds: at most 1 GiB waits to be sent on one connection. The driver hangs up on a slower peer,
+// and the machine receives the reason. Each part (os/driver) documents its other bounds.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -25,61 +25,64 @@ class SocketDriver {
  public:
   using Id = MachineId;
 
-  /// \param start  starts the thread that calls Run, when it is first needed: at the end of the
-  /// first
-  ///               loan, or when a thread posts work to which it is not lent. Empty: the owner does
+  /// \param start  starts the thread that calls Run when it is first needed: at the end of the
+  ///               first loan, or when a thread without a loan posts work. Empty: the owner starts
+  ///               it.
   /// Errors  kSystem  no descriptors left.
   static Result<std::unique_ptr<SocketDriver>> Create(std::function<Status()> start = {});
   SocketDriver(const SocketDriver&) = delete;
   SocketDriver& operator=(const SocketDriver&) = delete;
   ~SocketDriver();
 
-  /// Takes the machine in; its first Tick comes with the next Step.
+  /// Adds the machine. The next Step delivers its first Tick.
   Id Add(Hosted hosted);
-  /// Gives the machine a turn (a Tick) after its owner has given it a command.
+  /// Delivers a Tick to the machine after its owner has given it a command.
   void Nudge(Id id);
-  /// Closes the machine's own listeners; not its entrance.
+  /// Closes the machine's own listeners, but not its entrance.
   void CloseListeners(Id id);
-  /// Forgets the machine: no more events. Lines with something unsent stay up to `linger` for it.
+  /// Removes the machine, which receives no more events. Its connections with unsent data stay for
+  /// up to `linger`.
   void Remove(Id id, Instant linger = Instant(0));
 
-  /// Runs `work` on the driver's thread, soon, in order. From any thread.
+  /// Runs `work` on the driver's thread, soon and in order. Any thread may call it.
   void Post(std::function<void()> work);
-  /// Runs `work` there when `wait` has passed, or never if the driver ends before. From any thread.
+  /// Runs `work` on the driver's thread after `wait`, or never if the driver ends earlier. Any
+  /// thread may call it.
   void PostAfter(Instant wait, std::function<void()> work);
   /// Serves events until Stop.
   void Run();
   void Stop();
-  /// Waits for events at most `wait`, serves them, returns.
+  /// Waits for events for at most `wait`, serves them, and returns.
   void Step(Instant wait);
 
-  /// As long as it lives, the calling thread runs the driver while it is in RunUntil; unless it was
-  /// started before, is lent to another thread, or had no `start`. Ends on the thread that made it.
+  /// A loan of the driver to the calling thread, which runs it while it is in RunUntil. Has no
+  /// effect if the driver was started, is lent to another thread, or has an empty `start`. Must end
+  /// on the thread that made it.
   class Loan {
    public:
-    /// \param spin  how long the thread looks for events before it sleeps: a message of another
-    ///              process then comes 30 us sooner, at the cost of a core
+    /// \param spin  how long the thread polls for events before it sleeps: a message of another
+    ///              process then arrives 30 us sooner, at the cost of a core
     explicit Loan(SocketDriver& driver, Instant spin = Instant(0));
     ~Loan();
     Loan(Loan&& other) noexcept;
     Loan& operator=(Loan&&) = delete;
-    /// Starts the driver's own thread, if it was lent here. Errors  those of `start`, which the
-    /// next Post then calls again
+    /// Starts the driver's own thread, if the driver was lent here.
+    /// Errors  those of `start`; the next Post calls it again
     Status End();
 
    private:
-    SocketDriver* driver_;  // null: it is not lent here
+    SocketDriver* driver_;  // null: not lent here
   };
-  /// Runs the driver on the calling thread until `done`, which may take locks, or `until` of
-  /// Now, for a turn at least. Returns at once where it is not lent to this thread, and when its
-  /// own thread has been started: the caller then waits for that.
+  /// Runs the driver on the calling thread until `done`, which may take locks, or until time
+  /// `until`, but for at least one turn. Returns at once if the driver is not lent to this thread,
+  /// and as soon as its own thread has started. The caller then waits for that thread.
   void RunUntil(const std::function<bool()>& done, Instant until);
 
   using Counters = DriverCounters;
   const Counters& counters() const;
 
-  /// How often a line could not be dialled or accepted, or came without what it carried, for want
-  /// of descriptors. Any thread.
+  /// Number of connections that could not be dialled or accepted, or arrived without their
+  /// descriptors, because no descriptor was left. Any thread.
   std::uint64_t shortages() const;
 
   /// Monotonic; never zero.

@@ -18,9 +18,9 @@ namespace {
 constexpr int kAcceptsPerTurn = 256;
 constexpr std::uint32_t kStrangersMax = 32;
 
-/// A descriptor and a file to give up when there are no more, so that a caller can be turned away.
+/// A descriptor and a file to close when none is left, so that a caller can be turned away.
 Fd OpenSpare() {
-  return Fd(::eventfd(0, EFD_CLOEXEC));  // opens sooner than /dev/null
+  return Fd(::eventfd(0, EFD_CLOEXEC));  // opens faster than /dev/null
 }
 
 bool IsUnix(const Listener& listener) {
@@ -57,7 +57,7 @@ void WatchedListeners::Close(MachineId id) {
   const auto of = of_machines_.extract(id);
   if (!of) return;
   for (const Token token : of.mapped()) {
-    // Others may hold a copy of the listener, which would keep it in the epoll.
+    // Other holders of a copy of the listener would keep it in the epoll.
     poller_.Forget(listeners_.at(token).listener.fd.get());
     listeners_.erase(token);
   }
@@ -78,7 +78,7 @@ void WatchedListeners::OnReady(Token token) {
   }
 }
 
-// False when no further caller can be accepted.
+// Returns false if no further caller can be accepted.
 bool WatchedListeners::AcceptOne(Token token, OpenListener& open) {
   SocketAddress from;
   from.bytes = sizeof from.storage;
@@ -100,7 +100,7 @@ bool WatchedListeners::AcceptOne(Token token, OpenListener& open) {
   return true;
 }
 
-// Out of descriptors: turn the caller away instead of being woken for it for ever. It redials.
+// No descriptor is left. Turning the caller away avoids endless wake-ups for it. It dials again.
 void WatchedListeners::TurnAway(const OpenListener& open) {
   ++tally_.shortages;
   spare_.Close();
@@ -115,8 +115,8 @@ bool WatchedListeners::IsGreeted(MachineId id) const {
   return holds_callers_ && machines_.At(id).greeting.size() == kGreetingBytes;
 }
 
-// The first ones are left to the machine, which says in the log who they are. Of very many the
-// kernel keeps the others away, for calling is cheaper than accepting.
+// The machine logs the first ones with their addresses. The kernel keeps very many away, because
+// calling is cheaper than accepting.
 void WatchedListeners::OnStranger(OpenListener& open) {
   if (open.guarded || !IsGreeted(open.owner) || ++open.strangers < kStrangersMax) return;
   open.guarded = AdmitOnly(open.listener.fd.get(), machines_.At(open.owner).greeting);

@@ -1,8 +1,8 @@
-// The listeners of a driver's machines. Each caller becomes a line of the machine, and is turned
-// away where no descriptor is left for it.
+// The listeners of a driver's machines. Each caller becomes a connection of the machine. A caller
+// is turned away if no descriptor is left for it.
 //
-// Bounds: at most kAcceptsPerTurn callers of one listener in a turn. After kStrangersMax callers
-// that did not begin with the machine's greeting, the kernel drops those that do not.
+// Bounds: at most kAcceptsPerTurn callers of one listener per turn. After kStrangersMax callers
+// without the machine's greeting, the kernel drops the data of such callers.
 #pragma once
 #include <string_view>
 #include <unordered_map>
@@ -22,19 +22,19 @@ class WatchedListeners {
 
   void Open(MachineId id, std::vector<Listener> listeners);
   void Close(MachineId id);
-  /// False: a caller that comes from now on waits in the kernel's queue.
+  /// If `accepting` is false, later callers wait in the kernel's queue.
   void SetAccepting(MachineId id, bool accepting);
 
   bool Has(Token token) const { return listeners_.contains(token); }
-  /// Takes in the callers that wait at this listener.
+  /// Accepts the callers that wait at this listener.
   void OnReady(Token token);
 
  private:
   struct OpenListener {
     Listener listener;
     MachineId owner = 0;
-    std::uint32_t strangers = 0;  // callers that began as no rank does
-    bool guarded = false;         // by a filter, because of them
+    std::uint32_t strangers = 0;  // callers without the greeting
+    bool guarded = false;         // by a filter, because of strangers
   };
 
   bool AcceptOne(Token token, OpenListener& open);
@@ -46,8 +46,8 @@ class WatchedListeners {
   HostedMachines& machines_;
   Lines& lines_;
   DriverTally& tally_;
-  const bool holds_callers_;  // the kernel does
-  Fd spare_;                  // given up to accept a caller where no descriptor is left
+  const bool holds_callers_;  // the kernel holds silent callers
+  Fd spare_;                  // closed to accept a caller when no descriptor is left
   std::unordered_map<Token, OpenListener> listeners_;
   std::unordered_map<MachineId, std::vector<Token>> of_machines_;
 };

@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::size_t kConfBytesMax = std::size_t{1} << 20;
 
-/// \param named  by the user, so that it must be there
+/// \param named  the user named the file, so it must exist
 void AddFile(const std::string& path, bool named, FileVariables& files) {
-  // Most hosts have none: a third of the time of a try to open it.
+  // Most hosts lack these files, and access() takes a third of the time of a failed open.
   if (!named && ::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) return;
-  const Result<FileTree> tree = FileTree::Open("/");  // the file may be a link to anywhere
+  const Result<FileTree> tree = FileTree::Open("/");  // the file may be a link to any place
   const Result<std::string> text =
       tree.ok() ? tree->Read(std::filesystem::absolute(path).string(), kConfBytesMax)
                 : Result<std::string>(tree.error());

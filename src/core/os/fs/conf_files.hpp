@@ -1,4 +1,4 @@
-// NCCL's configuration files, read where NCCL looks for them.
+// NCCL's configuration files, read from the places where NCCL reads them.
 #pragma once
 #include <string>
 
@@ -7,14 +7,13 @@
 
 namespace ringlet::os {
 
-/// The variables of the file that NCCL_CONF_FILE of `env` names or, if it names none, of .nccl.conf
-/// in the folder HOME of `env`; and behind it those of /etc/nccl.conf. Of these two either may be
-/// missing. A file that was named and is not there, one that cannot be read, and one of more than 1
-/// MiB, is a warning.
-/// \param root  where /etc lies: for tests
+/// The variables of the file named by NCCL_CONF_FILE of `env`, or else of .nccl.conf in the folder
+/// HOME of `env`, and then those of /etc/nccl.conf. The last two files may be missing. A named file
+/// that is missing, an unreadable file, and a file of more than 1 MiB yield a warning.
+/// \param root  the folder with etc, for tests
 FileVariables ReadConfFiles(const EnvMap& env, const std::string& root = "/");
 
-/// The settings of a process with this environment: ParseSettings with those files.
+/// The settings of a process with this environment: ParseSettings with these files.
 Result<Settings> ReadSettings(const EnvMap& env);
 
 }  // namespace ringlet::os

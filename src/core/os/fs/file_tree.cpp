@@ -27,12 +27,12 @@ Error Failed(std::string_view what, const std::string& path, int error) {
   return {Code::kSystem, fmt::format("cannot {} {}: {}", what, path, std::strerror(error)), error};
 }
 
-/// As openat2 with the directory as root; invalid, and errno set, on failure.
+/// Calls openat2 with the directory as root. On failure the result is invalid and errno is set.
 Fd OpenInRoot(int root, const std::string& path, int flags) {
   struct open_how how {};
   how.flags = static_cast<unsigned>(flags) | static_cast<unsigned>(O_CLOEXEC);
   how.resolve = RESOLVE_IN_ROOT;
-  constexpr int kTriesMax = 16;  // EAGAIN: the tree was rearranged meanwhile
+  constexpr int kTriesMax = 16;  // EAGAIN: the tree changed during the call
   for (int i = 0; i < kTriesMax; ++i) {
     const long fd = syscall(SYS_openat2, root, path.c_str(), &how, sizeof how);
     if (fd >= 0) return Fd(static_cast<int>(fd));
@@ -41,9 +41,10 @@ Fd OpenInRoot(int root, const std::string& path, int flags) {
   return Fd();
 }
 
-/// Reads to the end or to one byte more than `bytes_max`; -1 and errno on failure.
+/// Reads to the end, or one byte more than `bytes_max`. Returns -1 and sets errno on failure.
 ssize_t ReadAll(int fd, std::size_t bytes_max, std::string& out) {
-  std::array<char, 4096> buffer;  // small: each new page of the stack costs the start a fault
+  std::array<char, 4096> buffer;  // small, because each new page of the stack costs a fault at
+                                  // start
   while (out.size() <= bytes_max) {
     const std::size_t want = std::min(buffer.size(), bytes_max + 1 - out.size());
     const ssize_t got = read(fd, buffer.data(), want);
@@ -76,7 +77,7 @@ Result<Fd> FileTree::OpenAt(std::string_view path, int flags) const {
     fd = OpenInRoot(fd_.get(), path.empty() ? "/" : std::string(path), flags);
     error = fd.valid() ? 0 : errno;
   }
-  // Kernels before 5.6 say ENOSYS, sandboxes EPERM; neither comes from the file itself.
+  // Kernels before 5.6 return ENOSYS, sandboxes EPERM. Neither concerns the file itself.
   if (!fd.valid() && (error == ENOSYS || error == EPERM)) {
     fd = OpenByWalk(fd_.get(), path, flags);
     error = fd.valid() ? 0 : errno;
@@ -92,7 +93,7 @@ void FileTree::Tell(PathAccess::Kind kind, std::string_view path) const {
 
 Result<std::string> FileTree::Read(std::string_view path, std::size_t bytes_max) const {
   Tell(PathAccess::Kind::kRead, path);
-  // O_NONBLOCK: opening a pipe in a captured tree must not wait for a writer.
+  // O_NONBLOCK, because opening a pipe in a captured tree must not wait for a writer.
   RINGLET_TRY_ASSIGN(const Fd fd, OpenAt(path, O_RDONLY | O_NONBLOCK));
   struct stat facts {};
   if (fstat(fd.get(), &facts) != 0) return Failed("examine", Shown(path), errno);
@@ -138,7 +139,7 @@ Result<std::string> FileTree::ReadLink(std::string_view path) const {
   RINGLET_TRY_ASSIGN(const Fd fd, OpenAt(path, O_PATH | O_NOFOLLOW));
   std::array<char, PATH_MAX> text{};
   const ssize_t bytes = readlinkat(fd.get(), "", text.data(), text.size());
-  // Of something that is no link, Linux says ENOENT when it is asked by an empty path.
+  // Linux returns ENOENT for an empty path if the descriptor is not a link.
   if (bytes < 0) return Failed("read the link", Shown(path), errno == ENOENT ? EINVAL : errno);
   return std::string(text.data(), static_cast<std::size_t>(bytes));
 }

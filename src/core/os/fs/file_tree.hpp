@@ -1,7 +1,7 @@
-// Files below a root that may be anywhere: the live machine's "/", or a captured tree.
+// Files below a root directory: the live machine's "/", or a captured tree.
 //
-// A path is resolved as a process with that root would: absolute symbolic links start at the root,
-// ".." cannot climb above it. So a captured /sys never shows the machine that examines it.
+// A path resolves as in a process with that root: absolute symbolic links start at the root, and
+// ".." cannot leave it. So a captured /sys never shows the machine that examines it.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -20,47 +20,47 @@ namespace ringlet::os {
 class FileTree {
  public:
   static constexpr std::size_t kFileBytesMax = std::size_t{4} << 20;  // /proc/cpuinfo of 1024 CPUs
-  static constexpr std::size_t kEntriesMax = 65'536;                  // of one directory
+  static constexpr std::size_t kEntriesMax = 65'536;                  // per directory
 
   enum class Resolver : unsigned char {
-    kBest,  ///< openat2 where the kernel has it (5.6), else our own walk
+    kBest,  ///< openat2 if the kernel has it (5.6), else our own walk
     kWalk,  ///< our own walk: for tests, and for sandboxes that refuse openat2
   };
 
-  /// The questions to a tree, whether the answer was there or not.
+  /// A request to a tree, successful or not.
   struct PathAccess {
     enum class Kind : std::uint8_t { kRead, kList, kReadLink, kExists };
     Kind kind = Kind::kRead;
-    std::string_view path;  ///< as it was given
+    std::string_view path;  ///< as given
   };
   using Watcher = std::function<void(const PathAccess&)>;
 
-  /// Errors  kSystem  `root` is not a directory that can be read; the sentence names it.
+  /// Errors  kSystem  `root` is not a readable directory; the message names it.
   static Result<FileTree> Open(std::string root, Resolver resolver = Resolver::kBest);
 
   /// The file's content. Paths start at the root, with or without a leading slash.
-  /// Errors  kSystem       the sentence names the file and the reason
+  /// Errors  kSystem       the message names the file and the reason
   ///         kUnsupported  the file has more than `bytes_max` bytes
   Result<std::string> Read(std::string_view path, std::size_t bytes_max = kFileBytesMax) const;
 
   /// Names in a directory, sorted, without "." and "..".
-  /// Errors  kSystem as Read, kUnsupported  more than `entries_max` entries
+  /// Errors  kSystem  as Read; kUnsupported  more than `entries_max` entries
   Result<std::vector<std::string>> List(std::string_view path,
                                         std::size_t entries_max = kEntriesMax) const;
 
-  /// The text of a symbolic link, as it stands.
+  /// The text of a symbolic link, unresolved.
   Result<std::string> ReadLink(std::string_view path) const;
 
-  /// True where something is there and can be reached; a dangling link is nothing.
+  /// True if the path exists and can be reached. False for a dangling link.
   bool Exists(std::string_view path) const;
 
   const std::string& root() const { return root_; }
 
-  /// How often something could not be opened for want of descriptors or memory. The text read
-  /// meanwhile is less than there is. Any thread.
+  /// Number of opens that failed because descriptors or memory ran out. Results since then may be
+  /// incomplete. Any thread.
   std::uint64_t shortages() const { return *shortages_; }
 
-  /// `watcher` hears of every question from now on, on the thread that asks, before the answer.
+  /// Calls `watcher` before every later request, on the requesting thread.
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
 
  private:

@@ -8,13 +8,13 @@
 namespace ringlet::os {
 namespace {
 
-// Of CUDA's interface.
+// Constants of CUDA's interface.
 constexpr int kMemoryType = 2, kIsManaged = 8;
 constexpr unsigned kDeviceMemory = 2;
-// The library of `ringlet emulate` needs another that has this function.
+// Function that only the library of `ringlet emulate` has.
 constexpr const char* kOfEmulation = "ringlet_host_device_number";
 
-/// How many libraries the process has ever loaded.
+/// Returns the number of libraries that the process has ever loaded.
 unsigned long long CountLoaded() {
   unsigned long long count = 0;
   const auto read = [](dl_phdr_info* info, std::size_t /*bytes*/, void* out) {
@@ -25,7 +25,7 @@ unsigned long long CountLoaded() {
   return count;
 }
 
-/// The handle stays open, and so does the library.
+/// Keeps the handle open, so the library stays loaded.
 PointerQuery* FindQuery() {
   void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
   if (driver == nullptr) return nullptr;

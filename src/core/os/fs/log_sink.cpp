@@ -12,7 +12,7 @@
 namespace ringlet::os {
 namespace {
 
-/// One write; more only where the system took a part.
+/// Calls write once, and again only if the system took a part.
 void WriteWhole(int fd, std::string_view line) {
   while (!line.empty()) {
     const ssize_t written = write(fd, line.data(), line.size());

@@ -1,4 +1,4 @@
-// Writes log lines, whole, to standard output or to RINGLET_DEBUG_FILE.
+// Writes whole log lines to standard output or to RINGLET_DEBUG_FILE.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,21 +11,21 @@
 
 namespace ringlet::os {
 
-/// One for each process or test; passed down, never global. All methods from any thread.
+/// One logger per process or test; passed down, never global. Any thread may call all methods.
 ///
 /// A line is one write(2), so that lines of several processes in one file or pipe do not mix. Lines
 /// that cannot be written are dropped: the log never makes a communicator fail.
 class Logger {
  public:
-  /// Opens RINGLET_DEBUG_FILE for overwriting, if there is one and the level is above VERSION, as
-  /// NCCL does. If that fails, lines go to standard output, after a warning that names the file.
+  /// Opens RINGLET_DEBUG_FILE for overwriting if it is set and the level is above VERSION, as NCCL
+  /// does. If that fails, lines are written to standard output, after a warning that names the
+  /// file.
   Logger(const Settings& settings, std::string_view host_name, std::uint32_t pid);
 
-  /// True where Log would write: ask before composing an expensive text.
+  /// True if Log would write. Call it before composing an expensive text.
   bool Wants(LogLevel level, Subsystem subsystem) const { return filter_.Wants(level, subsystem); }
 
-  /// Writes a line if it is wanted.
-  /// `device` is shown in brackets; where there is none, neither are the brackets.
+  /// Writes a line if it is wanted. `device` appears in brackets, if it is given.
   void Log(LogLevel level, Subsystem subsystem, std::optional<std::uint32_t> device,
            std::string_view text, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
@@ -36,8 +36,8 @@ class Logger {
   const std::string host_name_;
   const std::uint32_t pid_;
   const Instant start_;
-  int standard_;  ///< descriptor 1 or 2, not ours to close
-  Fd file_;       ///< valid where a file was opened
+  int standard_;  ///< descriptor 1 or 2, which the logger must not close
+  Fd file_;       ///< valid if a file was opened
 };
 
 }  // namespace ringlet::os

@@ -18,7 +18,7 @@ namespace ringlet::os {
 namespace {
 
 constexpr int kLinksMax = 40;            // MAXSYMLINKS in the kernel
-constexpr std::size_t kPartsMax = 4096;  // of a path with its links replaced
+constexpr std::size_t kPartsMax = 4096;  // of a path after its links are replaced
 
 Fd Failed(int error) {
   errno = error;
@@ -36,7 +36,7 @@ class Walk {
         return Fd(openat(Top(), parts_.front().c_str(), flags | O_CLOEXEC));
       if (!Step(!last)) return Fd();
     }
-    // Everything is resolved: what was asked for is the top of the stack, opened as a path only.
+    // All parts are resolved. The top of the stack is the result, opened as a path only.
     return Reopen(flags);
   }
 
@@ -86,7 +86,7 @@ class Walk {
     struct stat facts {};
     if (fstat(Top(), &facts) != 0) return Fd();
     if (S_ISDIR(facts.st_mode)) return Fd(openat(Top(), ".", flags | O_CLOEXEC));
-    // A file is always the last part stepped into, so its folder is below it on the stack.
+    // A file is always the last part of the walk, so its folder is below it on the stack.
     if (parent_depth_ + 1 != stack_.size()) return Failed(ENOTDIR);
     const int folder = parent_depth_ == 0 ? root_ : stack_[parent_depth_ - 1].get();
     return Fd(openat(folder, name_.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));

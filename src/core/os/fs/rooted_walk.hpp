@@ -1,4 +1,4 @@
-// Opening a path below a directory without openat2, component by component.
+// Opens a path below a directory without openat2, component by component.
 #pragma once
 #include <string_view>
 
@@ -7,10 +7,10 @@
 namespace ringlet::os {
 
 /// Opens `path` with `flags` as if `root` were the root directory: absolute links start there and
-/// ".." stops there. With O_NOFOLLOW the last component is not followed. Invalid, and errno set, on
-/// failure; ELOOP after 40 links, as in the kernel.
+/// ".." stops there. With O_NOFOLLOW the last component is not followed. On failure the result is
+/// invalid and errno is set; ELOOP after 40 links, as in the kernel.
 ///
-/// A tree that is rearranged during the walk can give another file of the same tree, never one
+/// If the tree changes during the walk, the result can be another file of the tree, but never one
 /// outside the directories that the walk has opened.
 Fd OpenByWalk(int root, std::string_view path, int flags);
 

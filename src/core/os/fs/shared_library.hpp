@@ -1,4 +1,4 @@
-// A library that is looked for while the program runs, and may not be there.
+// A library that is loaded at run time and may be missing.
 #pragma once
 #include <string>
 
@@ -6,21 +6,22 @@
 
 namespace ringlet::os {
 
-/// Closes the library at its end: functions found in it are not called after that.
+/// The destructor closes the library. Functions found in it must not be called later.
 class SharedLibrary {
  public:
-  /// The meaning of closing: kForEver keeps the library in the process, for one that has threads of
-  /// its own or takes long to start.
+  /// The meaning of closing. kForEver keeps the library in the process: for one with threads of its
+  /// own, or with a slow start.
   enum class Stay { kWhileOpen, kForEver };
-  /// \param name  a file name that the system's linker looks for, or a path
-  /// Errors  kUnsupported  the library is not there or cannot be loaded; the linker's words
+  /// \param name  a file name that the system's linker searches for, or a path
+  /// Errors  kUnsupported  the library is missing or cannot be loaded; contains the linker's
+  ///                       message
   static Result<SharedLibrary> Open(const std::string& name, Stay stay = Stay::kWhileOpen);
 
   SharedLibrary(SharedLibrary&& other) noexcept;
   SharedLibrary& operator=(SharedLibrary&& other) noexcept;
   ~SharedLibrary();
 
-  /// The function `symbol`, whose type the caller knows; null when the library has none.
+  /// The function `symbol`, with a type that the caller knows. Null if the library lacks it.
   template <typename Function>
   Function* Find(const char* symbol) const {
     return reinterpret_cast<Function*>(FindAddress(symbol));

@@ -20,8 +20,9 @@ namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-/// A file's limit (ulimit -f), which holds for shared memory, too, kills who asks for more, unless
-/// its signal is held back: then the call fails. The calling thread alone gets it.
+/// Blocks SIGXFSZ on the calling thread. The limit of a file (ulimit -f) applies to shared memory
+/// too, and its signal kills a process that exceeds it. With the signal blocked, the call fails
+/// instead.
 class LimitSaysNoMore {
  public:
   LimitSaysNoMore() {
@@ -52,8 +53,8 @@ Status Resize(const Fd& fd, std::size_t bytes) {
       reason);
 }
 
-/// A file without a name in /dev/shm, for a system that denies memfd_create. All of its memory is
-/// taken now: a write into memory that /dev/shm does not have would kill the process.
+/// Creates a file without a name in /dev/shm, for a system that denies memfd_create. Allocates all
+/// of its memory now, because a later write beyond the memory of /dev/shm would kill the process.
 Result<Fd> CreateUnnamedFile(std::size_t bytes, int memfd_error) {
   const LimitSaysNoMore guard;
   Fd fd(::open("/dev/shm", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
@@ -66,7 +67,7 @@ Result<Fd> CreateUnnamedFile(std::size_t bytes, int memfd_error) {
                      reason);
 }
 
-/// Another process of our user could end us anyway, so its file need not be sealed.
+/// Another process of our user could kill us anyway, so its file need not be sealed.
 bool IsUnnamedFileOfOurUser(int seals, const struct stat& about) {
   return seals == F_SEAL_SEAL && about.st_nlink == 0 && about.st_uid == ::geteuid();
 }
@@ -157,13 +158,14 @@ void Shm::Prefault(std::size_t offset, std::size_t count) const {
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t begin = offset / page_bytes * page_bytes;
   const std::size_t end = offset + std::min(count, bytes_.size() - offset);
-  // EINVAL from an old kernel is fine: see the header.
+  // An old kernel returns EINVAL, which is harmless: see the header.
   [[maybe_unused]] const int result =
       ::madvise(bytes_.data() + begin, end - begin, MADV_POPULATE_WRITE);
 }
 
 Status Shm::Fill() const {
-  ::madvise(bytes_.data(), bytes_.size(), MADV_HUGEPAGE);  // EINVAL: there are none
+  ::madvise(bytes_.data(), bytes_.size(), MADV_HUGEPAGE);  // EINVAL: the system does not have huge
+                                                           // pages
   if (::madvise(bytes_.data(), bytes_.size(), MADV_POPULATE_WRITE) == 0 || errno == EINVAL)
     return Ok();
   return SystemError(fmt::format("cannot have {} bytes of shared memory", bytes_.size()), errno);

@@ -7,12 +7,12 @@
 
 namespace ringlet::os {
 
-/// Makes `path` a file with this content, in place of what was there; "/dev/stdout" works too.
-/// Errors  kSystem  names the file and the reason; what was written before stays
+/// Replaces the content of `path`; also works for "/dev/stdout".
+/// Errors  kSystem  names the file and the reason; data written so far stays
 Status WriteFile(const std::string& path, std::string_view content);
 
-/// The same, but at each moment the file has either all of its former content or all of this, also
-/// for those who read it meanwhile. Writes `path`.new first; not for what is no plain file.
+/// Replaces the content atomically, so that a concurrent reader sees either all of the old content
+/// or all of the new. Writes `path`.new first. For plain files only.
 /// Errors  as WriteFile
 Status ReplaceFile(const std::string& path, std::string_view content);
 

@@ -14,15 +14,15 @@
 namespace ringlet::os {
 namespace {
 
-constexpr std::size_t kDatagramBytesMax = 32 * 1024;  // the most that the kernel fills
+constexpr std::size_t kDatagramBytesMax = 32 * 1024;  // the kernel's maximum
 constexpr int kDatagramsMax = 4096;                   // half a million addresses
 
-// Netlink's parts stand at multiples of four bytes.
+// Parts of a netlink message start at multiples of four bytes.
 std::size_t Aligned(std::size_t bytes) {
   return (bytes + 3) & ~std::size_t{3};
 }
 
-// A header of type T at the beginning of `bytes`; memcpy, for they may be unaligned.
+// Copies a header of type T from the beginning of `bytes`, which may be unaligned.
 template <typename T>
 std::optional<T> HeaderOf(View bytes) {
   T header{};
@@ -31,8 +31,8 @@ std::optional<T> HeaderOf(View bytes) {
   return header;
 }
 
-// Takes the next part off `rest`, whose header T tells its length in `length`; empty: it is cut
-// short.
+// Removes the next part from `rest`. Its header T contains its length in `length`. Empty if the
+// part is cut short.
 template <typename T, typename Length>
 std::optional<View> TakePart(View& rest, Length T::*length) {
   const auto header = HeaderOf<T>(rest);
@@ -59,7 +59,7 @@ std::optional<Address> IpOf(View bytes, const ifaddrmsg& message) {
   return address;
 }
 
-// Empty: an address of another family.
+// Returns empty for an address of another family.
 Result<std::optional<ListedAddress>> AddressIn(View body) {
   const auto message = HeaderOf<ifaddrmsg>(body);
   if (!message) return CutShort();
@@ -78,7 +78,7 @@ Result<std::optional<ListedAddress>> AddressIn(View body) {
       default: break;
     }
   }
-  // Of the two ends of a point-to-point line `local` is ours.
+  // `local` is our end of a point-to-point connection.
   if (!local && !address) return CutShort();
   listed.own = {local ? *local : *address, message->ifa_prefixlen};
   return std::optional(std::move(listed));
@@ -127,7 +127,7 @@ Result<std::vector<ListedAddress>> ListAddresses(const Fd& socket) {
   std::vector<ListedAddress> all;
   std::array<std::byte, kDatagramBytesMax> buffer;
   for (int datagrams = 0; datagrams < kDatagramsMax; ++datagrams) {
-    // The kernel answers within send and recv: there is nothing to wait for.
+    // The kernel answers within send and recv, so recv need not wait.
     const ssize_t bytes =
         ::recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC);
     if (bytes < 0) return SystemError("cannot read the addresses of this host", errno);

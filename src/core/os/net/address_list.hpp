@@ -1,4 +1,4 @@
-// The kernel's list of internet addresses, by rtnetlink(7).
+// The kernel's list of internet addresses, read through rtnetlink(7).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace ringlet::os {
 
 struct ListedAddress {
   std::uint32_t interface = 0;  ///< index
-  std::string label;            ///< of the address, such as "eth0:1"; empty: as its interface
+  std::string label;  ///< of the address, such as "eth0:1"; empty if equal to the interface's name
   InterfaceAddress own;
 
   bool operator==(const ListedAddress&) const = default;
@@ -20,22 +20,23 @@ struct ListedAddress {
 
 struct AddressMessages {
   std::vector<ListedAddress> addresses;
-  bool ended = false;  ///< there is nothing after these
+  bool ended = false;  ///< these are the last messages
 };
 
-/// One datagram of the kernel's answer to RTM_GETADDR. Pure; addresses of other families are left
-/// out.
+/// Parses one datagram of the kernel's answer to RTM_GETADDR. Pure; leaves out addresses of other
+/// families.
 /// Errors  kProtocol     the messages or their attributes are cut short
-///         kUnsupported  the kernel refuses, or says that the list changed meanwhile
+///         kUnsupported  the kernel refuses, or reports that the list changed meanwhile
 Result<AddressMessages> ParseAddressMessages(View datagram);
 
-/// A socket to ask the kernel for addresses; it also takes ioctl(2) for interfaces.
+/// A socket for address requests to the kernel; it also accepts ioctl(2) for interfaces.
 /// Errors  kSystem
 Result<Fd> OpenRouteSocket();
 
-/// All of them, IPv4 first. Some 20 us: getifaddrs(3) also reads the statistics of all interfaces.
+/// All addresses, IPv4 first. Takes about 20 us; getifaddrs(3) also reads the statistics of all
+/// interfaces.
 /// \param socket  of OpenRouteSocket, not used for this before
-/// Errors  kSystem, kUnsupported, kProtocol  where getifaddrs(3) may know more
+/// Errors  kSystem, kUnsupported, kProtocol  getifaddrs(3) may still succeed
 Result<std::vector<ListedAddress>> ListAddresses(const Fd& socket);
 
 }  // namespace ringlet::os

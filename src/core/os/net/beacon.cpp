@@ -66,7 +66,7 @@ bool HasConnectionTo(std::uint16_t port) {
     const auto fd = ParseDecimal(entry->path().filename().string());
     if (fd && IsOpenTo(port, static_cast<int>(*fd))) return true;
   }
-  return static_cast<bool>(failed);  // not known: it may
+  return static_cast<bool>(failed);  // on failure, assume a connection
 }
 
 }  // namespace ringlet::os

@@ -27,8 +27,8 @@ void DeferSilentCallers(int listener) {
   ::setsockopt(listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent_s, sizeof silent_s);
 }
 
-// The kernel runs it over each segment for the listener, from the TCP header on; a load beyond the
-// segment's end drops it.
+// The kernel runs the filter over each segment for the listener, starting at the TCP header. A load
+// beyond the segment's end drops it.
 bool AdmitOnly(int listener, std::string_view greeting) {
   if (greeting.size() != kGreetingBytes) return false;
   std::uint32_t word = 0;
@@ -37,7 +37,8 @@ bool AdmitOnly(int listener, std::string_view greeting) {
   std::array<sock_filter, 10> program = {{
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kFlagsAt),
       BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kSynOrReset, 6, 0),
-      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kLengthAt),  // of the header, in words, in the high half
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kLengthAt),  // length of the header, in words, in the
+                                                      // upper four bits
       BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf0),
       BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 2),
       BPF_STMT(BPF_MISC | BPF_TAX, 0),

@@ -1,30 +1,30 @@
-// The traffic that the kernel keeps away from a listener over TCP, so that strangers cost its
-// process nothing.
+// The traffic that the kernel keeps away from a TCP listener, so that strangers cost its process no
+// time.
 //
-// If callers are known to speak first, one that says nothing is left to the kernel for a second
-// (TCP_DEFER_ACCEPT). And once it is clear that strangers call, a filter on the listener drops what
-// does not begin as it should before there is a connection to accept.
+// If callers send first, the kernel can hold a silent caller for a second (TCP_DEFER_ACCEPT). Once
+// strangers are known to call, a filter on the listener drops connections with a wrong first
+// message before they are accepted.
 #pragma once
 #include <string_view>
 
 namespace ringlet::os {
 
-/// The bytes of a beginning that a filter compares: all of it.
+/// The length of a greeting. A filter compares all of it.
 inline constexpr std::size_t kGreetingBytes = 4;
 
-/// Whether callers may be left to the kernel: not where it drops new ones when it has too many half
-/// open (net.ipv4.tcp_syncookies is 0, or cannot be read). As it was when this process first asked,
-/// or the one that it was forked from.
+/// Returns true if the kernel may hold callers. False if it drops new callers when too many are
+/// half open (net.ipv4.tcp_syncookies is 0 or cannot be read). The value is that of the first call
+/// in this process or in the process that forked it.
 bool KernelHoldsCallers();
 
-/// Has `listener` give out those who have said something, at once, and others after a second.
+/// Makes `listener` deliver callers when they have sent data, and silent ones after a second.
 void DeferSilentCallers(int listener);
 
-/// Has `listener` take in only those who begin with `greeting`, of kGreetingBytes. Other traffic is
-/// dropped, and its senders are not told. False where the kernel does not let us.
+/// Makes `listener` accept only callers with `greeting`, of kGreetingBytes. The kernel drops other
+/// traffic without notice to its senders. Returns false if the kernel refuses.
 bool AdmitOnly(int listener, std::string_view greeting);
 
-/// Has a socket accepted from such a listener, whose filter it has, hear everything.
+/// Removes the filter that a socket accepted from such a listener inherits.
 void AdmitAll(int accepted);
 
 }  // namespace ringlet::os

@@ -1,4 +1,4 @@
-// How TCP of this machine finds out how fast it may send.
+// The congestion control of TCP on this machine.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,25 +8,25 @@
 
 namespace ringlet::os {
 
-/// Whether this process may choose the congestion control `name`, such as "cubic". Tries it on a
-/// socket that goes nowhere: a few microseconds.
-/// Errors  kInvalidArgument  the kernel has none of that name, or does not permit it to this
-///                           process; the sentence names those that may be chosen
+/// Checks that this process may choose the congestion control `name`, such as "cubic". Tries it on
+/// an unconnected socket: a few microseconds.
+/// Errors  kInvalidArgument  the kernel lacks it, or does not permit it to this process; the
+///                           message lists the permitted ones
 ///         kSystem           no descriptors left
 Status CheckCongestionControl(const std::string& name);
 
-/// Has the TCP socket use it from now on, in the direction in which it sends.
+/// Makes the TCP socket use it from now on, for the data that it sends.
 /// Errors  kInvalidArgument  as CheckCongestionControl
 Status SetCongestionControl(const Fd& socket, const std::string& name);
 
-/// The one that a socket uses; empty where the kernel does not tell.
+/// The congestion control of a socket. Empty if the kernel does not report it.
 std::string CongestionControlOf(const Fd& socket);
 
-/// The kernel's list, blank between: all that it has loaded, and those for all users.
+/// The kernel's lists, separated by blanks: all loaded ones, and those permitted to all users.
 struct CongestionControls {
   std::string available, permitted;
 };
-/// Why `name` cannot be had, as a sentence. Pure. \param os_errno  of setsockopt
+/// The reason why `name` cannot be chosen, as a sentence. Pure. \param os_errno  of setsockopt
 std::string WhyNotCongestion(std::string_view name, int os_errno, const CongestionControls& known);
 
 }  // namespace ringlet::os

@@ -1,4 +1,4 @@
-// A way in for callers that is not a listener of the machine's own: others share it.
+// A source of callers that a machine shares with others, in contrast to its own listener.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -8,14 +8,14 @@
 
 namespace ringlet::os {
 
-/// A caller from another listener that a machine is to take over.
+/// A caller that a machine takes over from another listener.
 struct Caller {
   Fd socket;  ///< connected, non-blocking
   Address from;
-  Bytes said;  ///< bytes of it that were read already
+  Bytes said;  ///< the bytes that were already read from it
 };
 
-/// Calls of it come from any thread.
+/// Any thread may call its functions.
 class Entrance {
  public:
   Entrance() = default;
@@ -24,10 +24,10 @@ class Entrance {
   virtual ~Entrance() = default;
 
   using Visit = std::uint64_t;
-  /// From now on `admit` is given those who come, and those who have waited for this at once. It
-  /// does not call back, and may be called on any thread, not after Close.
+  /// Passes later callers to `admit`, and waiting ones at once. `admit` must not call back. Any
+  /// thread may call it, but not after Close.
   virtual Visit Open(std::function<void(Caller)> admit) = 0;
-  /// Ends it, unless another Open has; who comes waits for the next.
+  /// Ends the visit, unless another Open has. Later callers wait for the next Open.
   virtual void Close(Visit visit) = 0;
 };
 

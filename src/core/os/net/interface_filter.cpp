@@ -10,7 +10,7 @@
 namespace ringlet::os {
 namespace {
 
-constexpr std::size_t kNamesMax = 16;  // NCCL's
+constexpr std::size_t kNamesMax = 16;  // NCCL's maximum
 constexpr std::size_t kShownBytesMax = 200;
 
 bool InFamily(const Address& address, SocketFamily family) {

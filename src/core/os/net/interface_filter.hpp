@@ -1,4 +1,4 @@
-// Which of a host's addresses are used, best first: pure, from a list of interfaces.
+// Selects and orders the usable addresses of a host. Pure: works on a list of interfaces.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,15 +21,15 @@ struct InterfaceAddress {
 
 struct Interface {
   std::string name;
-  bool running = false;  ///< up, and its link works
+  bool running = false;  ///< up, with a working link
   std::vector<InterfaceAddress> addresses;
   bool operator==(const Interface&) const = default;
 };
 
-/// How promising an interface is, best first. After kOrdinary come those whose addresses mean
-/// something else on every host.
+/// The rank of an interface, best first. The addresses of interfaces after kOrdinary have another
+/// meaning on every host.
 enum class InterfaceTier : std::uint8_t {
-  kSameSubnet,  ///< reaches the fixed root address directly
+  kSameSubnet,  ///< its subnet contains the fixed root address
   kFabric,      ///< its name starts with "ib"
   kOrdinary,
   kContainer,      ///< docker*
@@ -41,23 +41,23 @@ struct UsableAddress {
   std::string interface;
   Address address;
   InterfaceTier tier = InterfaceTier::kOrdinary;
-  /// Meaningful on this host only: another host may have the same address for itself. Advertise it
-  /// to ranks of this host only, unless there is nothing else.
+  /// True if the address is meaningful on this host only, because another host may have the same
+  /// address. Advertise it only to ranks of this host, unless no other address exists.
   bool host_local() const { return tier > InterfaceTier::kOrdinary; }
   bool operator==(const UsableAddress&) const = default;
 };
 
-/// Names of interfaces as NCCL_SOCKET_IFNAME has them: a comma list of at most 16 prefixes of
-/// names,
-/// "=" in front makes them whole names, "^" in front excludes them ("^=docker0" both). Empty: all.
+/// Names of interfaces in the format of NCCL_SOCKET_IFNAME: a comma list of at most 16 prefixes of
+/// names. A leading "=" makes them whole names, a leading "^" excludes them ("^=docker0" both).
+/// Empty: all.
 class NameRule {
  public:
-  /// Errors  kInvalidArgument  quotes the text and says what it should be
+  /// Errors  kInvalidArgument  quotes the text and states the required form
   static Result<NameRule> Parse(std::string_view text,
                                 std::string_view variable = "RINGLET_SOCKET_IFNAME");
 
   bool Allows(std::string_view interface) const;
-  /// Whether it lists what is wanted, and not only what is not.
+  /// True if the rule lists names to use, not only names to exclude.
   bool picks() const { return !names_.empty() && !exclude_; }
 
  private:
@@ -70,7 +70,7 @@ class NameRule {
 struct InterfaceFilter {
   std::string_view names = {};  ///< RINGLET_SOCKET_IFNAME; empty: all, in the default order
   SocketFamily family = SocketFamily::kAny;
-  std::optional<Address> root = std::nullopt;  ///< of RINGLET_COMM_ID, when it is numeric
+  std::optional<Address> root = std::nullopt;  ///< of RINGLET_COMM_ID, if it is numeric
   /// The variables that set `names` and `family`, for messages.
   std::string names_variable = "RINGLET_SOCKET_IFNAME";
   std::string family_variable = "RINGLET_SOCKET_FAMILY";
@@ -79,16 +79,16 @@ struct InterfaceFilter {
 /// The filter of the user. `settings` must outlive it.
 InterfaceFilter FilterOf(const Settings& settings);
 
-/// All addresses of running interfaces that `filter` lets pass, best first.
+/// All addresses of running interfaces that pass `filter`, best first.
 ///
-/// `names` is read by NameRule. Order, after NCCL's preference: by tier, then by the order of
-/// `interfaces`; of one interface IPv4, then IPv6, then link-local IPv6. Unlike NCCL, which uses
-/// the first address of the first interface only, all are returned; which of them works is found
-/// out by dialling. With `names` given, the tier orders nothing but is still told. The loopback
-/// address of IPv6 is left out, as NCCL does.
+/// NameRule parses `names`. Order, after NCCL's preference: by tier, then by the order of
+/// `interfaces`. Addresses of one interface: IPv4, then IPv6, then link-local IPv6. NCCL uses only
+/// the first address of the first interface. This function returns all, and dialling shows which of
+/// them work. With `names` the tier is still reported, but does not affect the order. The loopback
+/// address of IPv6 is left out, as in NCCL.
 ///
-/// Errors  kInvalidArgument  `names` is malformed, or nothing passes; the sentence lists what
-/// exists
+/// Errors  kInvalidArgument  `names` is malformed, or no address passes; the message lists the
+///                           interfaces
 Result<std::vector<UsableAddress>> UsableAddresses(const std::vector<Interface>& interfaces,
                                                    const InterfaceFilter& filter);
 

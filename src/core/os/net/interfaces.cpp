@@ -27,7 +27,8 @@ std::uint32_t BitsOf(std::span<const std::uint8_t> mask) {
   return bits;
 }
 
-/// The bytes of an internet address; memcpy, because a sockaddr may not be aligned for its kind.
+/// Copies the bytes of an internet address with memcpy, because a sockaddr may be unaligned for its
+/// kind.
 std::span<const std::uint8_t> CopyIp(const sockaddr* from, Address& to) {
   if (from->sa_family == AF_INET) {
     sockaddr_in in{};
@@ -60,7 +61,7 @@ bool IsRunning(unsigned flags) {
   return (flags & IFF_UP) != 0 && (flags & IFF_RUNNING) != 0;
 }
 
-/// Without addresses; empty: it has gone meanwhile.
+/// Returns the interface without addresses, or empty if it has disappeared.
 std::optional<Interface> InterfaceOf(const Fd& socket, std::uint32_t index) {
   ifreq request{};
   request.ifr_ifindex = static_cast<int>(index);
@@ -111,7 +112,7 @@ Result<std::vector<Interface>> ListInterfaces() {
 
 Result<std::vector<UsableAddress>> FindReachable(const InterfaceFilter& filter) {
   auto found = UsableAddresses(ListInterfacesWithAddress(), filter);
-  if (!found.ok()) {  // the reason names those without an address
+  if (!found.ok()) {  // the error names interfaces without an address too
     RINGLET_TRY_ASSIGN(const auto all, ListInterfaces());
     found = UsableAddresses(all, filter);
   }

@@ -7,15 +7,15 @@
 namespace ringlet::os {
 
 /// All interfaces with their internet addresses, in the kernel's order.
-/// Errors  kSystem  the kernel does not tell.
+/// Errors  kSystem  the kernel does not report them.
 Result<std::vector<Interface>> ListInterfaces();
 
-/// Those that have an internet address, as in ListInterfaces, in the order of their numbers; for a
-/// quarter of its time. Empty where the kernel does not tell them so: ListInterfaces may.
+/// The interfaces of ListInterfaces that have an internet address, by number, in a quarter of its
+/// time. Empty if the kernel does not report them this way; ListInterfaces may still succeed.
 std::vector<Interface> ListInterfacesWithAddress();
 
-/// The addresses at which ranks of this host are called, best first: those that mean something else
-/// on another host only where there are no others.
+/// The addresses at which ranks of this host can be called, best first. Includes host-local
+/// addresses only if no others exist.
 /// Errors  kInvalidArgument as UsableAddresses, kSystem as ListInterfaces
 Result<std::vector<UsableAddress>> FindReachable(const InterfaceFilter& filter);
 

@@ -11,7 +11,7 @@
 namespace ringlet::os {
 namespace {
 
-// The kernel cuts it to net.core.somaxconn, which may be more than the SOMAXCONN of a header.
+// The kernel reduces it to net.core.somaxconn, which may exceed the SOMAXCONN of a header.
 constexpr int kBacklog = 65'535;
 
 Result<Listener> ListenAt(const Address& at, bool together) {
@@ -21,10 +21,10 @@ Result<Listener> ListenAt(const Address& at, bool together) {
   const int yes = 1;
   if (at.kind == Address::Kind::kIpv6)
     ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
-  // Without a running loopback interface, a rank that is alone listens there nevertheless.
+  // A rank that is alone listens there even without a running loopback interface.
   if (at.kind == Address::Kind::kIpv4 && at.IsLoopback())
     ::setsockopt(fd.get(), IPPROTO_IP, IP_FREEBIND, &yes, sizeof yes);
-  // A fixed port may still have connections in TIME_WAIT from the job before.
+  // A fixed port may still have connections in TIME_WAIT from an earlier job.
   if (at.port != 0) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (together) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);
   if (::bind(fd.get(), wanted.get(), wanted.bytes) != 0)

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kNamesFileBytesMax = std::size_t{64} << 20;
 
-/// A question on its way.
+/// A question in progress.
 struct Asked {
   Fd fd = {};
   std::string unsent = {};
@@ -34,7 +34,7 @@ struct Asked {
   }
 };
 
-// The name of a process that has ended is free: another user may have taken it.
+// When a process ends, its name becomes free, and another user may take it.
 bool IsTrusted(int fd) {
   ucred process{};
   socklen_t bytes = sizeof process;
@@ -49,7 +49,7 @@ Asked Begin(const Address& at, const LocalQuestion& question) {
   if (!asked.fd.valid()) {
     asked.Fail(Code::kSystem, "cannot open a socket: " + ErrnoText(errno));
   } else if (::connect(asked.fd.get(), to.get(), to.bytes) != 0) {
-    // EAGAIN: its queue is full, which so few callers fill only where it has stood still for long.
+    // EAGAIN: its queue is full. So few callers fill it only if the process has stopped for long.
     asked.Fail(errno == EAGAIN ? Code::kTimeout : Code::kPeerLost,
                fmt::format("cannot reach {}: {}", ToString(at), ErrnoText(errno)));
   } else if (!IsTrusted(asked.fd.get())) {

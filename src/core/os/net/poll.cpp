@@ -17,7 +17,7 @@ void PollReadable(std::span<const int> descriptors, std::chrono::nanoseconds tim
   const auto timeout_ms = std::clamp<std::chrono::milliseconds::rep>(
       std::chrono::ceil<std::chrono::milliseconds>(timeout).count(), 0,
       std::numeric_limits<int>::max());
-  // Its result does not matter: the caller looks at its links again in any case.
+  // The result does not matter, because the caller checks its links again in any case.
   static_cast<void>(::poll(entries.data(), entries.size(), static_cast<int>(timeout_ms)));
 }
 

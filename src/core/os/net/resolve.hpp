@@ -1,4 +1,4 @@
-// Host names to addresses.
+// Resolves host names to addresses.
 #pragma once
 #include <string_view>
 
@@ -6,9 +6,9 @@
 
 namespace ringlet::os {
 
-/// "host:port", "1.2.3.4:port", "[ipv6]:port" or "[ipv6%interface]:port". The first address that
-/// the system's resolver gives is taken. Errors  kInvalidArgument  malformed, or the name is not
-/// known; the sentence quotes it.
+/// Parses "host:port", "1.2.3.4:port", "[ipv6]:port" or "[ipv6%interface]:port". Returns the first
+/// address of the system's resolver.
+/// Errors  kInvalidArgument  malformed, or the name is unknown; the message quotes it.
 Result<Address> Resolve(std::string_view host_and_port);
 
 }  // namespace ringlet::os

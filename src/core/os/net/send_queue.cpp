@@ -1,7 +1,7 @@
 #include "os/net/send_queue.hpp"
 
 #include <linux/sockios.h>
-#include <linux/tcp.h>  // glibc's has the oldest fields of tcp_info alone
+#include <linux/tcp.h>  // glibc's header has only the oldest fields of tcp_info
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 namespace ringlet::os {
 namespace {
 
-/// The rate of the last deliveries, but no more than the kernel means to send now.
+/// Returns the rate of recent deliveries, limited to the kernel's present pacing rate.
 std::uint64_t RateOf(const tcp_info& info) {
   if (info.tcpi_delivery_rate == 0) return 0;
   return std::min<std::uint64_t>(info.tcpi_delivery_rate, info.tcpi_pacing_rate);

@@ -8,12 +8,13 @@
 namespace ringlet::os {
 
 struct SendQueue {
-  std::uint64_t bytes = 0;             ///< written, not acknowledged
-  std::uint64_t bytes_per_second = 0;  ///< the kernel's estimate; 0: it has none
-  Instant quiet{0};  ///< since the last acknowledgement, where bytes had to be sent again; else 0
+  std::uint64_t bytes = 0;             ///< written, but not acknowledged
+  std::uint64_t bytes_per_second = 0;  ///< the kernel's estimate; 0: unknown
+  Instant quiet{0};  ///< time since the last acknowledgement if bytes had to be retransmitted; else
+                     ///< 0
 };
 
-/// Empty where `fd` is no TCP socket. Two system calls; any thread.
+/// Empty if `fd` is not a TCP socket. Two system calls; any thread.
 std::optional<SendQueue> SendQueueOf(int fd);
 
 }  // namespace ringlet::os

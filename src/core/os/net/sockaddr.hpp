@@ -1,4 +1,4 @@
-// Address <-> sockaddr.
+// Converts between Address and sockaddr.
 #pragma once
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,9 +14,9 @@ struct SocketAddress {
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
 };
 
-/// `address` must be an IPv4, IPv6 or UNIX one.
+/// \pre  `address` is an IPv4, IPv6 or UNIX one
 SocketAddress ToSocketAddress(const Address& address);
-/// kNone for a family that Ringlet does not use.
+/// Returns kNone for a family that Ringlet does not use.
 Address FromSocketAddress(const SocketAddress& address);
 
 }  // namespace ringlet::os

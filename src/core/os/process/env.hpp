@@ -4,8 +4,8 @@
 
 namespace ringlet::os {
 
-/// A copy of this process's environment; of a name that occurs twice, the first value counts, as
-/// getenv would find it. Not while another thread changes the environment.
+/// A copy of this process's environment. The first value of a repeated name counts, as in getenv.
+/// Must not run while another thread changes the environment.
 EnvMap ReadEnvironment();
 
 }  // namespace ringlet::os

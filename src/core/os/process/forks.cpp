@@ -18,7 +18,8 @@ namespace {
 
 using Word = std::atomic<std::uint64_t>;
 
-// Zero in a child until it has its number. Null: there are no such pages. Never given back.
+// Maps a word that is zero in a child until the child has its number. Null if the system lacks such
+// pages. Never unmapped.
 Word* MapWord() {
   void* const page =
       ::mmap(nullptr, sizeof(Word), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -29,15 +30,15 @@ Word* MapWord() {
 }
 
 std::uint64_t Number(Word& word) {
-  // A child begins with the count of its parent, so that its number is a larger one.
+  // A child starts with the count of its parent, so that its number is larger.
   static Word given{0};
   const std::uint64_t next = given.fetch_add(1, std::memory_order_relaxed) + 1;
   std::uint64_t present = 0;
   return word.compare_exchange_strong(present, next) ? next : present;
 }
 
-// The inode of the socket that a descriptor was opened for, by its number; 0: none. A number that
-// has been closed and used again stands for another inode, so closing need not be told.
+// The inode of the socket of each registered descriptor; 0: none. A reused descriptor
+// refers to another inode, so closing need not be reported.
 constinit std::array<std::atomic<std::uint64_t>, 65'536> sockets{};
 constinit std::atomic<int> sockets_end{0};
 constinit std::mutex opening;
@@ -54,8 +55,8 @@ void Remember(int fd) {
     sockets_end.store(fd + 1, std::memory_order_relaxed);
 }
 
-// In the child, which has this one thread: only system calls. A number that was closed could be
-// given to a file of the child's, which a copy of our objects would then close.
+// Runs in the child, which has this one thread, so it makes only system calls. A closed descriptor
+// number could be reused for a file of the child, which a copy of our objects would then close.
 void LetGoOfSockets() {
   const int nothing = ::eventfd(0, EFD_CLOEXEC);
   const int end = sockets_end.load(std::memory_order_relaxed);
@@ -74,7 +75,7 @@ void WatchForks() {
                                                LetGoOfSockets();
                                                opening.unlock();
                                              });
-  static_cast<void>(failed);  // for want of memory; then children keep the sockets
+  static_cast<void>(failed);  // out of memory; children then keep the sockets
 }
 
 }  // namespace

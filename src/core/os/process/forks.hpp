@@ -1,5 +1,4 @@
-// Whether a process is still the one that it was, or a child that was forked from it; and what a
-// child does not get.
+// Distinguishes a process from its forked children, and keeps sockets from the children.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -9,16 +8,16 @@
 
 namespace ringlet::os {
 
-/// A number of this process that none has from which it was forked, and that stays the same. From a
-/// page that Linux clears in the child of a fork, however it was made (MADV_WIPEONFORK). Cost  a
-/// load; where the system has no such pages, one system call.
+/// A constant number of this process that differs from those of the processes it was forked from.
+/// It is in a page that Linux clears in the child of every fork (MADV_WIPEONFORK). Cost  a load;
+/// one system call if the system lacks such pages.
 std::uint64_t ForkGeneration();
 
-/// An object that each process has for itself: made at the first use and made anew in a child of
+/// An object that each process has for itself: made at the first use, and made anew in a child of
 /// fork(). A child must not wait for a lock in its parent's object, because the thread that held it
-/// may not exist in the child. Never destroyed, since threads may outlive main's statics.
-/// \tparam T  is made from a pointer to the object of the parent process, or null. It may read what
-///            its parent had written once, or atomically, and take no lock of it.
+/// may not exist in the child. Never destroyed, because threads may outlive main's statics.
+/// \tparam T  is made from a pointer to the object of the parent process, or null. It may read data
+///            that its parent wrote once or atomically, and must not take a lock of it.
 template <typename T>
 class PerProcess {
  public:
@@ -43,15 +42,15 @@ class PerProcess {
   std::atomic<OfProcess*> made_{nullptr};
 };
 
-/// Gives the socket that `open` makes, which a child made by fork() does not keep: its copy becomes
-/// a descriptor of nothing, with the same number. So the connection ends with this process, however
-/// long its children live, and a peer notices that. errno stays as `open` leaves it.
-/// \param open  makes one system call that gives a descriptor and does not block. fork() waits for
-///              it, so that no child gets a socket that is not known yet.
-/// Cost  two system calls. Descriptors above 65,535 are not known, and are kept.
+/// Returns the socket that `open` makes. A child of fork() does not keep it: its copy becomes a
+/// descriptor without a connection, with the same number. So the connection ends with this process,
+/// however long its children live, and a peer notices that. errno stays as `open` leaves it.
+/// \param open  makes one system call that returns a descriptor and does not block. fork() waits
+///              for it, so that no child inherits an unregistered socket.
+/// Cost  two system calls. Descriptors above 65,535 are not registered; children keep them.
 Fd OpenForThisProcess(const std::function<int()>& open);
 
-/// The same for a socket that is open already. Cost  a system call
+/// Does the same for an open socket. Cost  a system call
 void KeepFromChildren(int socket);
 
 }  // namespace ringlet::os

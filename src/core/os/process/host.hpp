@@ -1,4 +1,4 @@
-// Which host, process and namespaces this is.
+// The identity of this host, process and namespaces.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,33 +11,33 @@ namespace ringlet::os {
 
 struct Host {
   std::string name;
-  std::string boot_id;  ///< drawn by the kernel at each boot; empty where /proc does not tell
+  std::string boot_id;  ///< the kernel draws it at each boot; empty if /proc does not contain it
   std::uint32_t pid = 0;
   std::uint32_t uid = 0;  ///< effective
 };
 
-/// Never fails: what cannot be found out stays empty. `files` is the live machine's "/".
+/// Never fails: unknown fields stay empty. `files` is the live machine's "/".
 Host ReadHost(const FileTree& files);
-/// The same with a boot id that is known.
+/// Does the same with a known boot id.
 Host HostOf(std::string boot_id);
 std::string ReadBootId(const FileTree& files);
 
-/// The network namespace of this process, by a number that no other of its host has: the kernel's
-/// cookie (Linux 5.14 and later), which takes a tenth of the time of looking into /proc, or the
-/// inode.
+/// A number of this process's network namespace, unique on its host: the kernel's cookie (Linux
+/// 5.14 and later), which takes a tenth of the time of reading /proc, or else the inode.
 std::uint64_t NetNamespace(const FileTree& files);
 
-/// The cookie alone, of a socket that is open; empty where the kernel has none.
+/// Only the cookie, read from an open socket. Empty if the kernel lacks it.
 std::optional<std::uint64_t> NamespaceCookie(int socket);
 
-/// The inode that /proc tells; 0 where it does not.
+/// The inode in /proc. 0 if /proc does not contain it.
 std::uint64_t NetNamespaceInode(const FileTree& files);
 
-/// When this process started, in ticks since boot. With the pid it names a process for good, even
-/// after the pid is used again. 0 where /proc does not tell.
+/// Start time of this process, in ticks since boot. Together with the pid it identifies a process
+/// permanently, even after the pid is reused. 0 if /proc does not contain it.
 std::uint64_t OwnStartTicks(const FileTree& files);
 
-/// Field 22 of /proc/PID/stat. The second field, the command's name, may hold spaces and brackets.
+/// Field 22 of /proc/PID/stat. The second field, the command's name, may contain spaces and
+/// brackets.
 std::optional<std::uint64_t> ParseStartTicks(std::string_view stat);
 
 /// The inode in "net:[4026531840]".

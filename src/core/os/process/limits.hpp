@@ -5,20 +5,21 @@
 
 namespace ringlet::os {
 
-/// Raises the number of descriptors this process may have open to what the system allows it, and
-/// gives that number. A root needs one for each rank that checks in.
+/// Raises the limit of open descriptors of this process to the system's maximum, and returns it. A
+/// root needs one descriptor for each rank that checks in.
 std::uint64_t RaiseDescriptorLimit();
 
-/// Descriptors that this process has open, and how many it may have.
+/// Number of open descriptors of this process, and its limit.
 struct DescriptorUse {
   std::uint64_t open = 0, limit = 0;
 };
-/// Opens none itself. Cost  one system call, of time proportional to the limit
+/// Does not open a descriptor itself. Cost  one system call, of time proportional to the limit
 DescriptorUse CountDescriptors();
 
-/// Cores that this process may run on; at least 1.
+/// Number of cores that this process may run on; at least 1.
 std::uint32_t UsableCores();
-/// Their numbers, ascending; empty where there are more CPUs than the C library knows.
+/// The numbers of these CPUs, ascending. Empty if the host has more CPUs than the C library
+/// supports.
 std::vector<std::uint32_t> UsableCpus();
 
 }  // namespace ringlet::os

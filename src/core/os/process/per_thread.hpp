@@ -1,8 +1,8 @@
-// Objects of which each thread has one.
+// Objects that each thread has for itself.
 //
-// A thread_local object with a destructor ends the process when there is no memory to register the
-// destructor, because glibc cannot report that. An object of PerThread gives std::bad_alloc
-// instead, which a guarded entry point turns into an error.
+// A thread_local object with a destructor ends the process if memory to register the destructor
+// runs out, because glibc cannot report that. PerThread throws std::bad_alloc instead, which a
+// guarded entry point turns into an error.
 #pragma once
 #include <pthread.h>
 
@@ -11,7 +11,7 @@
 
 namespace ringlet::os {
 
-/// Has static storage: its key is never given back.
+/// Has static storage: its key is never released.
 template <typename T>
 class PerThread {
  public:
@@ -19,13 +19,13 @@ class PerThread {
   PerThread(const PerThread&) = delete;
   PerThread& operator=(const PerThread&) = delete;
 
-  /// The calling thread's object: made at its first use, destroyed when the thread ends.
-  /// Throws std::bad_alloc where there is no memory, or no key left, for it. Cost  a few ns
+  /// The calling thread's object: made at its first use, destroyed when the thread ends. Throws
+  /// std::bad_alloc if memory or keys run out. Cost  a few ns
   T& Get() {
     T* const known = Find();
     return known ? *known : Make();
   }
-  /// The same; null: this thread has not used it yet.
+  /// Returns null if this thread has not used the object yet.
   T* Find() { return has_key_ ? static_cast<T*>(::pthread_getspecific(key_)) : nullptr; }
 
  private:

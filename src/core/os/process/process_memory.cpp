@@ -17,8 +17,8 @@ bool ReadMemoryOf(const KnownProcess& process, RemoteAddress address, std::span<
   };
   const std::array<iovec, 2> local = {iovec{.iov_base = to.data(), .iov_len = to.size()},
                                       iovec{.iov_base = sign.data(), .iov_len = sign.size()}};
-  // In this order: as long as the sign was there after the data, so was the process that let them
-  // be read.
+  // The order matters: if the sign is still there after the data, the data came from the same
+  // process.
   const std::array<iovec, 2> remote = {there(address, to.size()),
                                        there(process.sign_at, sign.size())};
   const ssize_t bytes =
@@ -28,12 +28,12 @@ bool ReadMemoryOf(const KnownProcess& process, RemoteAddress address, std::span<
 }
 
 int MemoryRefusal() {
-  // An address of this process, which after a fork is the same in the child.
+  // An address of this process, which is also valid in a forked child.
   static const std::array<char, 8> here = {};
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return errno;
-  if (child == 0) {  // only system calls: other threads may hold locks
+  if (child == 0) {  // only system calls, because other threads may hold locks
     std::array<char, 8> copy;
     const iovec local{.iov_base = copy.data(), .iov_len = copy.size()};
     const iovec remote{.iov_base = const_cast<char*>(here.data()), .iov_len = here.size()};

@@ -9,24 +9,23 @@
 
 namespace ringlet::os {
 
-/// A process, and how to know it: by what it alone has at a place of its memory for as long as it
-/// may be read. Its number proves nothing. The same number is another process's in another PID
-/// namespace, or once this one has ended; and the kernel may name the process that opened a socket
-/// in the place of its child, which uses it.
+/// A process and its identification: a unique value at an address of its memory, as long as it may
+/// be read. The pid alone proves no identity. Another process may have it in another PID namespace,
+/// or after this one has ended. The kernel may also report the process that opened a socket instead
+/// of its child that uses it.
 struct KnownProcess {
-  std::int32_t pid = 0;  ///< 0: none, from which nothing is read
+  std::int32_t pid = 0;  ///< 0: no process; reads fail
   RemoteAddress sign_at = {};
   Secret sign = {};
 };
 
-/// Reads to.size() bytes at `address`, in one system call together with the sign.
-/// False: not all of them could be read, or not from that process. It is gone or of another user,
-/// the address is not all its own, or the kernel forbids it (Yama, seccomp). `to` may then hold
-/// anything.
+/// Reads to.size() bytes at `address`, together with the sign, in one system call. Returns false if
+/// some could not be read, or not from that process: it has ended or belongs to another user, the
+/// address is not all its own, or the kernel forbids it (Yama, seccomp). `to` is then undefined.
 bool ReadMemoryOf(const KnownProcess& process, RemoteAddress address, std::span<std::byte> to);
 
-/// Whether a process may read the memory of another one of this user that did not start it, as
-/// ranks of a job are to each other: tried by a child that reads here. 0, or the errno of the
+/// Checks whether a process may read the memory of another process of this user that did not start
+/// it, like ranks of a job. A child tries to read this process. Returns 0, or the errno of the
 /// refusal.
 int MemoryRefusal();
 

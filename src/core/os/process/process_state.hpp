@@ -8,11 +8,11 @@
 
 namespace ringlet::os {
 
-/// "stopped", "running", "sleeping", "ended": of the process, which may be another user's; empty:
-/// unknown. Cost  a file of /proc is read
+/// Returns "stopped", "running", "sleeping" or "ended", also for another user's process. Empty if
+/// unknown. Cost  reads a file of /proc
 std::string ProcessState(const FileTree& files, std::uint32_t pid);
 
-/// The same in the text of /proc/PID/stat.
+/// Parses the text of /proc/PID/stat.
 std::string ProcessStateIn(std::string_view stat);
 
 }  // namespace ringlet::os

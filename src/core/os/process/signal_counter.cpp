@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kSignals = 65;
 
-// A handler can reach globals only.
+// Globals, because a handler can reach nothing else.
 std::array<std::atomic<std::uint64_t>, kSignals> counts;
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 std::mutex users_mutex;

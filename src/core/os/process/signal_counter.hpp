@@ -1,5 +1,5 @@
-// A signal that is counted, for a thread that looks at the count: the handler does nothing else, so
-// it may interrupt anything.
+// Counts a signal for a thread that reads the count. The handler does nothing else, so it may
+// interrupt any code.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,21 +11,22 @@
 
 namespace ringlet::os {
 
-/// The signals that a user may choose, by name, with or without "SIG": HUP, QUIT, USR1, USR2.
-/// Empty: it is none of these.
+/// The signal with this name, with or without "SIG": HUP, QUIT, USR1, USR2, which a user may
+/// choose. Empty for any other name.
 std::optional<int> SignalNamed(std::string_view name);
 
-/// Takes the place of a signal's usual effect while it lives. Of one signal there may be several.
+/// Replaces a signal's usual effect while it lives. Several counters of one signal may exist.
 class SignalCounter {
  public:
-  /// Errors  kUnsupported  the program has a handler of its own for it, or ignores it: that stays
+  /// Errors  kUnsupported  the program handles or ignores the signal itself, and continues to do so
   static Result<SignalCounter> Open(int signal);
   SignalCounter(SignalCounter&& other) noexcept : signal_(std::exchange(other.signal_, 0)) {}
   SignalCounter& operator=(SignalCounter&&) = delete;
-  /// The signal has its usual effect again, unless the program has made it another since.
+  /// Restores the signal's usual effect, unless the program has changed it meanwhile.
   ~SignalCounter();
 
-  /// How often it has come to this process since the first was opened. Any thread.
+  /// Number of times that this process received the signal since the first counter was opened. Any
+  /// thread.
   std::uint64_t count() const;
 
  private:

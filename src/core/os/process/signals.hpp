@@ -1,4 +1,4 @@
-// Signals as something to wait for, in place of handlers.
+// Signals as a queue to wait for, instead of handlers.
 #pragma once
 #include <initializer_list>
 #include <memory>
@@ -10,22 +10,22 @@
 
 namespace ringlet::os {
 
-/// Takes the place of a signal's usual effect while it lives.
+/// Replaces a signal's usual effect while it lives.
 ///
-/// Open it before the process starts threads: it works by blocking the signals in the calling
-/// thread, which later ones inherit.
+/// Open it before the process starts threads: it blocks the signals in the calling thread, and
+/// later threads inherit that.
 class SignalQueue {
  public:
-  /// A SIGHUP that the process ignores, as nohup has it, stays ignored.
+  /// A SIGHUP that the process ignores, as under nohup, stays ignored.
   ///
   /// Errors  kSystem  no descriptors left.
   static Result<std::unique_ptr<SignalQueue>> Open(std::initializer_list<int> signals);
-  /// The signals have their usual effect again, those not yet taken included.
+  /// Restores the usual effect of the signals, including those not taken yet.
   ~SignalQueue();
   SignalQueue(const SignalQueue&) = delete;
   SignalQueue& operator=(const SignalQueue&) = delete;
 
-  /// Readable when a signal waits to be taken.
+  /// Readable when a signal has arrived.
   const Fd& fd() const { return fd_; }
   /// The next signal that has arrived, if any.
   std::optional<int> Next();
@@ -37,10 +37,10 @@ class SignalQueue {
   std::unique_ptr<Mask> before_;
 };
 
-/// "SIGINT"; "signal 99" where it has no name.
+/// "SIGINT"; "signal 99" if the signal lacks a name.
 std::string SignalName(int signal);
 
-/// SIGKILL: nothing is flushed, unwound or told.
+/// Sends SIGKILL: no data is flushed and no stack is unwound.
 [[noreturn]] void KillThisProcess();
 
 }  // namespace ringlet::os

@@ -61,7 +61,7 @@ Status RunOn(std::span<const CpuRange> cpus) {
 
 MemoryNear::MemoryNear(std::uint32_t numa_node) {
   if (numa_node >= kNodesMax) return;
-  // The kernel takes one bit less than it is told of.
+  // The kernel uses one bit less than the given number.
   if (syscall(SYS_get_mempolicy, &mode_before_, nodes_before_, kNodesMax, nullptr, 0) != 0) return;
   std::uint64_t nodes[kNodesMax / 64] = {};
   nodes[numa_node / 64] = std::uint64_t{1} << numa_node % 64;

@@ -1,4 +1,4 @@
-// The duties of a library to the program in whose process it runs a thread.
+// The duties of a library thread to its host program.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -16,39 +16,40 @@
 
 namespace ringlet::os {
 
-/// Starts a thread: the only place that does, since a process may be at the limit of what it may
-/// have. \param purpose  what the thread is for, such as "to serve control connections"
-/// Errors  kSystem  a limit is reached: of processes, memory or the container's tasks; says which
-///                  to look at
+/// Starts a thread. Only this function starts threads, because a process may be at one of its
+/// limits.
+/// \param purpose  what the thread is for, such as "to serve control connections"
+/// Errors  kSystem  a limit is reached: of processes, memory or the container's tasks; the message
+///                  names the limits to check
 Result<std::jthread> StartThread(std::string_view purpose,
                                  std::function<void(const std::stop_token&)> run);
 
-/// The result of `run`, or its exception as an error: no exception may leave a thread.
+/// Returns the result of `run`, or its exception as an error, because no exception may leave a
+/// thread.
 /// \param run  returns a Status or a Result
 template <typename Run>
 std::invoke_result_t<Run> Caught(Run&& run) {
   try {
     return std::forward<Run>(run)();
   } catch (const std::bad_alloc&) {
-    return Error{Code::kSystem, "no memory"};  // so short a text needs none
+    return Error{Code::kSystem, "no memory"};  // the text is short enough not to allocate
   } catch (const std::exception& e) {
     return Error{Code::kSystem, std::string("unexpected: ") + e.what()};
   }
 }
 
-/// For a thread of ours, first thing: signals go to the program's own threads, and the thread has a
-/// name in ps and gdb (at most 15 characters are kept).
+/// Called first in a library thread. The program's own threads then receive the signals, and the
+/// thread gets a name in ps and gdb (at most 15 characters).
 void BecomeServiceThread(const char* name);
 
-/// Has the calling thread run on these CPUs alone. For threads of ours only: where the program's
-/// own may run is the program's affair.
-/// Errors  kInvalidArgument  no CPU;  kSystem  the process may run on none of these
+/// Binds the calling thread to these CPUs. Only for library threads; the program binds its own.
+/// Errors  kInvalidArgument  `cpus` is empty;  kSystem  the process may not run on any of these
 Status RunOn(std::span<const CpuRange> cpus);
 
-/// While it lives, pages that the calling thread touches first come from `numa_node` where that has
-/// room. If the kernel does not let us (a container may forbid it), or there is no such node, they
-/// come from their usual place. The policy that the thread had before is its own again after; so
-/// this may be used on threads of the program.
+/// While it lives, pages that the calling thread touches first are allocated on `numa_node` if that
+/// has room. If the kernel refuses (a container may forbid it), or the node does not exist,
+/// allocation does not change. The destructor restores the thread's earlier policy, so threads of
+/// the program may use it.
 class MemoryNear {
  public:
   explicit MemoryNear(std::uint32_t numa_node);
@@ -56,9 +57,9 @@ class MemoryNear {
   MemoryNear(const MemoryNear&) = delete;
   MemoryNear& operator=(const MemoryNear&) = delete;
 
-  /// Whether the kernel agreed.
+  /// Returns true if the kernel agreed.
   bool in_force() const { return in_force_; }
-  static constexpr std::uint32_t kNodesMax = 1024;  ///< as many as a kernel can have
+  static constexpr std::uint32_t kNodesMax = 1024;  ///< a kernel's maximum
 
  private:
   bool in_force_ = false;
