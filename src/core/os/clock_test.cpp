@@ -13,7 +13,7 @@ TEST(ClockTest, NeverZeroAndNeverBackwards) {
 
 TEST(ClockTest, ComputingTakesCpuTime) {
   const Instant before = ProcessCpuTime();
-  // The bound is for a clock that stands still only.
+  // Bounds the loop in case the clock stands still.
   volatile std::uint64_t rounds = 0;
   while (rounds < 4'000'000'000 && ProcessCpuTime() - before < std::chrono::milliseconds(1))
     rounds = rounds + 1;

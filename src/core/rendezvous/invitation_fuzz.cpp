@@ -28,7 +28,7 @@ void Read(const UniqueId& id) {
   Require(decoded.ok() && *decoded == *invitation);
 }
 
-// Repairs tag, version and check sum, so that what lies behind them is reached.
+// Repairs tag, version and check sum, so that the fuzzer reaches the code after their checks.
 void Repair(UniqueId& id) {
   ringlet::Writer head;
   head.U32(0x544c4752).U8(1);

@@ -61,7 +61,7 @@ TEST(Invitation, KeepsTwoLongAddresses) {
 TEST(Invitation, AnAddressOfNoKindIsRefused) {
   UniqueId id = *Encode(Example());
   id.bytes[52] = std::byte{0};  // the kind of the first address
-  id.bytes[5] = std::byte{1};   // as the only one
+  id.bytes[5] = std::byte{1};   // the only one
   Writer sum;
   sum.U64(DigestOf(View(id.bytes).first(120)));
   std::ranges::copy(sum.view(), id.bytes.begin() + 120);
@@ -108,7 +108,7 @@ TEST(Invitation, EveryFlippedBitIsNoticed) {
 }
 
 TEST(Invitation, AddressesDoNotReachIntoTheCheckSum) {
-  // 69 addresses of kind none, a byte each, where 68 bytes are; and a check sum that begins like
+  // 69 addresses of kind none, a byte each, in room for 68 bytes, and a check sum that begins like
   // one more. Found by the fuzzer.
   UniqueId id;
   constexpr std::uint8_t kFound[] = {0x52, 0x47, 0x4c, 0x54, 1,    0x45, 0x44, 0x44,

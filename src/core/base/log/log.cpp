@@ -14,14 +14,14 @@ namespace {
 constexpr std::array<std::string_view, 6> kLevelNames = {"NONE", "VERSION", "WARN",
                                                          "INFO", "ABORT",   "TRACE"};
 
-// In the order of the bits.
+// In the order of the bits, for example INIT is bit 0.
 constexpr std::array<std::string_view, 18> kSubsystemNames = {
     "INIT", "COLL",  "P2P",  "SHM",       "NET", "GRAPH",   "TUNING", "ENV",     "ALLOC",
     "CALL", "PROXY", "NVLS", "BOOTSTRAP", "REG", "PROFILE", "RAS",    "DESTROY", "ALLOC_HOST"};
 
 constexpr std::uint32_t kAllSubsystems = ~std::uint32_t{0};
 
-constexpr std::size_t kHostNameBytesMax = 255;  // POSIX: HOST_NAME_MAX; with room to spare
+constexpr std::size_t kHostNameBytesMax = 255;  // HOST_NAME_MAX of POSIX, with room to spare
 constexpr std::size_t kFileBytesMax = 128;
 
 std::optional<std::uint32_t> BitsNamed(std::string_view name) {

@@ -1,6 +1,7 @@
-// The text of a log line and whether it is wanted, as pure functions; os::Logger writes the lines.
+// The text of a log line and the decision to log it, as pure functions; os::Logger writes the
+// lines.
 //
-// Levels, subsystems and the shape of lines are NCCL's, with RINGLET in the place of NCCL, so that
+// Levels, subsystems and the format of lines are NCCL's, with RINGLET in place of NCCL, so that
 // habits and scripts keep working:
 //   host:pid:tid [device] RINGLET INFO text
 #pragma once
@@ -16,7 +17,7 @@
 
 namespace ringlet {
 
-/// Which part of the library speaks. The bits are NCCL's.
+/// The part of the library that logs. The bits are NCCL's.
 enum class Subsystem : std::uint32_t {
   kInit = 0x1,
   kColl = 0x2,
@@ -53,11 +54,12 @@ std::string_view Name(LogLevel level);
 /// "INIT", "COLL", ... Static storage.
 std::string_view Name(Subsystem subsystem);
 
-/// Reads a comma list of subsystem names or ALL, in any case; a leading '^' means all but these.
+/// Parses a comma list of subsystem names or ALL, in any case; a leading '^' means all except
+/// these.
 /// Errors  kInvalidArgument  names the unknown word and the known ones.
 Result<SubsystemMask> ParseSubsystems(std::string_view text);
 
-/// The shortest text that ParseSubsystems reads back as `mask`.
+/// The shortest text that ParseSubsystems parses to `mask`.
 std::string ToString(SubsystemMask mask);
 
 /// The meaning of RINGLET_DEBUG and RINGLET_DEBUG_SUBSYS.
@@ -65,15 +67,15 @@ struct LogFilter {
   LogLevel level = LogLevel::kNone;
   SubsystemMask subsystems;
 
-  /// Warnings and the version ignore the subsystems.
+  /// Returns true if a line is wanted. Warnings and the version ignore the subsystems.
   bool Wants(LogLevel of_line, Subsystem subsystem) const;
 };
 
-/// A host name as log lines show it: cut at the first dot.
+/// A host name in the format of log lines: cut at the first dot.
 std::string_view ShortHostName(std::string_view host_name);
 
-/// Fills in a RINGLET_DEBUG_FILE: %h host name cut at the first dot, %p process id, %% percent; any
-/// other %x stays as it is.
+/// Expands a RINGLET_DEBUG_FILE: %h host name cut at the first dot, %p process id, %% percent.
+/// Other %x stay unchanged.
 std::string ExpandLogPath(std::string_view pattern, std::string_view host_name, std::uint32_t pid);
 
 /// The parts of one line.
@@ -83,20 +85,20 @@ struct LogLine {
   std::string_view host_name;
   std::uint32_t pid = 0;
   std::uint32_t tid = 0;
-  std::optional<std::uint32_t> device = std::nullopt;  ///< shown as [device]
+  std::optional<std::uint32_t> device = std::nullopt;  ///< written as [device]
   std::string_view text;
-  std::string_view file = {};  ///< of the source; shown without its folders
+  std::string_view file = {};  ///< of the source; written without its folders
   int line = 0;
   std::string_view wall_time = {};          ///< "YYYY-mm-dd HH:MM:SS", for warnings
   std::chrono::nanoseconds since_start{0};  ///< for traces
 };
 
-/// Longest text of a line. With what surrounds it a line stays below 4096 bytes, the size that
-/// Linux writes to a pipe in one piece.
+/// Longest text of a line. With its prefix a line stays below 4096 bytes, which Linux writes to a
+/// pipe in one piece.
 inline constexpr std::size_t kLogTextBytesMax = 3072;
 
-/// The whole line with its newline. A warning starts with an empty line, as NCCL's do. Control
-/// characters in `text` are made visible, so that no peer can forge a line.
+/// The whole line with its newline. A warning starts with an empty line, as in NCCL. Control
+/// characters in `text` are escaped, so that no peer can forge a line.
 std::string FormatLogLine(const LogLine& line);
 
 }  // namespace ringlet

@@ -52,8 +52,8 @@ std::string Shown(const std::string& value) {
 
 }  // namespace
 
-// Of what EncodeAgreement has, in the order of the table: each rank computes it for each
-// communicator, and the list is made only where digests differ.
+// Covers the content of EncodeAgreement, in the order of the table. Each rank computes the digest
+// for each communicator; it makes the list only if digests differ.
 std::uint64_t AgreementDigest(const Settings& settings) {
   Writer out;
   for (const SettingSpec& spec : kSettings)

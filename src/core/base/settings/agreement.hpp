@@ -1,4 +1,5 @@
-// Ranks whose settings differ where they must not: found by one number, named by a few bytes.
+// Finds ranks with wrongly different settings: a digest detects a difference, and a short list
+// names it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,19 +11,20 @@
 
 namespace ringlet {
 
-/// Equal on two ranks when their settings that must agree are equal. Every member sends this.
+/// Equal on two ranks if their settings that must agree are equal. Every member sends this.
 std::uint64_t AgreementDigest(const Settings& settings);
 
-/// The settings that must agree, by name, value and the variable that set it: sent by those whose
-/// digest differs, so that the difference can be named. Holds no secret. At most
+/// The settings that must agree, with name, value and the variable that set it. A rank sends them
+/// if its digest differs, so that the error can name the difference. Contains no secret. At most
 /// kAgreementBytesMax.
 Bytes EncodeAgreement(const Settings& settings);
 inline constexpr std::size_t kAgreementBytesMax = 16 * 1024;
 
 struct SettingDifference {
   struct SettingOnRank {
-    std::string value = {};     ///< "" where that rank's version does not know the setting
-    std::string variable = {};  ///< that set it, "NCCL_ALGO in /etc/nccl.conf"; "": a default
+    std::string value = {};     ///< empty if that rank's version does not know the setting
+    std::string variable = {};  ///< the variable that set it, "NCCL_ALGO in /etc/nccl.conf"; empty
+                                ///< for a default
     bool operator==(const SettingOnRank&) const = default;
   };
   std::string name;  ///< "RINGLET_TREE_ARITY"
@@ -35,9 +37,8 @@ struct SettingDifference {
 std::string ToText(const SettingDifference& difference, std::string_view here,
                    std::string_view there);
 
-/// The settings in which `mine` differs from the encoded ones of another rank; empty when none
-/// does.
-/// Errors  kProtocol  `theirs` is not what EncodeAgreement writes.
+/// The settings that differ between `mine` and the encoded ones of another rank.
+/// Errors  kProtocol  `theirs` was not written by EncodeAgreement.
 Result<std::vector<SettingDifference>> CompareAgreement(const Settings& mine, View theirs);
 
 }  // namespace ringlet

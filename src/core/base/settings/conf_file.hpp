@@ -1,4 +1,4 @@
-// NCCL's configuration files as values: variables that count where the environment has none.
+// NCCL's configuration files as values: variables that apply if the environment does not set them.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -17,22 +17,22 @@ struct FileVariable {
   bool operator==(const FileVariable&) const = default;
 };
 
-/// The variables that configuration files set. os::ReadConfFiles makes one.
+/// The variables set by configuration files. os::ReadConfFiles makes one.
 struct FileVariables {
   std::map<std::string, FileVariable, std::less<>> values = {};
-  std::vector<std::string> warnings = {};  ///< sentences: a file that cannot be read, a bad line
+  std::vector<std::string> warnings = {};  ///< sentences: an unreadable file, a bad line
 
-  /// Takes in the lines `NAME=value` of the file at `path`, as NCCL reads them: a line that begins
-  /// with # is a comment, everything behind the first = is the value, a name that was set before
-  /// stays as it is. A line that sets nothing, and one of more than kConfLineBytesMax, is a warning
-  /// that names file and line.
+  /// Adds the lines `NAME=value` of the file at `path`, as NCCL reads them: a line that begins with
+  /// # is a comment, the value is everything after the first =, and the first value of a name
+  /// counts. A line that sets no variable, or exceeds kConfLineBytesMax, adds a warning that names
+  /// file and line.
   void Add(std::string_view text, std::string_view path);
 };
 
-/// Names the file to be read in place of ~/.nccl.conf.
+/// The variable with the path of a file to read instead of ~/.nccl.conf.
 inline constexpr std::string_view kConfFileVariable = "NCCL_CONF_FILE";
 
-/// NCCL cuts longer lines; here they are refused.
+/// NCCL truncates longer lines. Ringlet refuses them.
 inline constexpr std::size_t kConfLineBytesMax = 4095;
 
 }  // namespace ringlet

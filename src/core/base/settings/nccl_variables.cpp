@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kVariablePrefix = "NCCL_";
 
-// Sorted. The names that NCCL 2.30 reads, some of earlier versions, and those of PyTorch that begin
-// alike; without those that kSettings honours.
+// Sorted. Contains the names that NCCL 2.30 reads, some of earlier versions, and those of PyTorch
+// with the same prefix, except those that kSettings honours.
 constexpr std::string_view kUnused[] = {
     "ALLGATHERV_ENABLE",
     "ALLOC_P2P_NET_LL_BUFFERS",
@@ -222,7 +222,7 @@ constexpr std::string_view kUnused[] = {
 };
 static_assert(std::is_sorted(std::begin(kUnused), std::end(kUnused)));
 
-// Sorted; some of kUnused.
+// Sorted. A subset of kUnused.
 constexpr std::string_view kOfPlans[] = {
     "COLLNET_ENABLE",
     "COLLNET_NODE_THRESHOLD",

@@ -1,22 +1,22 @@
-// The environment variables of NCCL that Ringlet does not honour, so that a user is told of those
-// and of names that neither of them knows.
+// The environment variables of NCCL that Ringlet does not honour, so that warnings can name them
+// and detect unknown names.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace ringlet {
 
-/// Whether NCCL up to 2.30, or PyTorch beside it, reads `variable` and Ringlet does not.
+/// Returns true if NCCL up to 2.30 or PyTorch reads `variable` and Ringlet does not.
 /// \param variable  "NCCL_BUFFSIZE"
 /// Cost  a binary search.
 bool IsUnusedNcclVariable(std::string_view variable);
 
-/// Whether such a variable changes which channels NCCL plans, or what its model of times predicts.
+/// Returns true if such a variable changes the channels that NCCL plans, or the predictions of its
+/// model of times.
 /// Cost  a binary search.
 bool ChangesNcclPlans(std::string_view variable);
 
-/// The one of those names that is nearest to `variable`, with its prefix, and by how many letters
-/// it differs.
+/// The nearest of those names to `variable`, with its prefix, and the number of differing letters.
 struct NearestVariable {
   std::string name;
   std::size_t edits = 0;

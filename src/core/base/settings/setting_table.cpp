@@ -9,7 +9,7 @@
 namespace ringlet {
 namespace {
 
-/// Milliseconds as seconds, without trailing zeros: 300, 0.5.
+/// Converts milliseconds to seconds without trailing zeros: 300, 0.5.
 std::string SecondsText(std::uint64_t ms) {
   std::string text = fmt::format("{}.{:03}", ms / 1000, ms % 1000);
   text.erase(text.find_last_not_of('0') + 1);

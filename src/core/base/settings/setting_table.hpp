@@ -1,4 +1,4 @@
-// The one registry of settings: a row names a member of Settings and says what it accepts.
+// The registry of settings: each row names a member of Settings and its allowed values.
 #pragma once
 #include <array>
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace ringlet {
 
-/// The member that a setting fills. Its type says how text is read.
+/// The member that a setting fills. Its type determines how its text is parsed.
 using SettingField =
     std::variant<bool Settings::*, std::chrono::milliseconds Settings::*, std::uint64_t Settings::*,
                  std::optional<std::uint32_t> Settings::*, std::string Settings::*,
@@ -25,7 +25,7 @@ enum class SettingScope : std::uint8_t {
   kLinks,        ///< how they are connected
   kCollectives,  ///< how they compute
   kPlan,         ///< the machine, and the channels over it
-  kDevices,      ///< plans for GPUs: what the tool shows of machines that have some
+  kDevices,      ///< plans for GPUs: the tool's output for machines with GPUs
   kLog,
   kLaunch,  ///< set by `ringlet run`
 };
@@ -39,23 +39,24 @@ struct SettingSpec {
   SettingScope scope;
   SettingField field;
   std::string_view help;       ///< one sentence, no newline
-  std::uint64_t min = 0;       ///< numbers; milliseconds where the member is a time
+  std::uint64_t min = 0;       ///< of numbers; milliseconds if the member is a time
   std::uint64_t max = 0;       ///< inclusive
   std::string_view unit = {};  ///< of the text: "s", "bytes"
-  /// "a|b|c" in the order of the enumerators; of a text, with NUMBER for one from min to max.
+  /// "a|b|c" in the order of the enumerators. In a text setting, NUMBER stands for a number from
+  /// min to max.
   std::string_view choices = {};
   bool has_nccl_alias = false;  ///< NCCL_<name> is read too
   bool power_of_two = false;
-  bool must_agree = false;  ///< between the ranks of a communicator
+  bool must_agree = false;  ///< equal on all ranks of a communicator
 };
 
 inline constexpr std::uint64_t kWeekMs = 7ull * 24 * 3600 * 1000;
 inline constexpr std::uint64_t kRanksMax = std::uint64_t{1}
-                                           << 24;  // the simulator's million, and room
+                                           << 24;  // the simulator's million, with room to spare
 
 inline constexpr std::uint64_t kChannelSettingMax = 64;  // NCCL's MAXCHANNELS
 
-// How far apart two devices are; a number is NCCL's older way to say it.
+// Distances between two devices. A number is NCCL's older notation.
 inline constexpr std::string_view kPathLevels = "LOC|NVL|NVB|C2C|PIX|PXB|P2C|PXN|PHB|SYS|NUMBER";
 inline constexpr std::uint64_t kLevelsMax = 1'000'000;
 
@@ -631,19 +632,19 @@ inline constexpr std::array kSettings = {
 /// "seconds from 0.1 to 600", "one of tree, ring": for error messages and the reference page.
 std::string AllowedText(const SettingSpec& spec);
 
-/// The value of `spec` in `settings`, as the environment would spell it; a secret is "(set)" and
-/// what is not set is empty.
+/// The value of `spec` in `settings`, in the spelling of the environment. A secret is "(set)", an
+/// unset value is empty.
 std::string ValueText(const Settings& settings, const SettingSpec& spec);
 
 /// "default", "RINGLET_DEBUG" or "NCCL_DEBUG in /etc/nccl.conf".
 std::string OriginText(const Settings& settings, const SettingSpec& spec);
 
-/// The variable that set a setting, for messages: "NCCL_GRAPH_FILE in /etc/nccl.conf"; if none did,
-/// "RINGLET_GRAPH_FILE".
+/// The variable that set a setting, for messages: "NCCL_GRAPH_FILE in /etc/nccl.conf".
+/// "RINGLET_GRAPH_FILE" if no variable set it.
 /// \param name  "GRAPH_FILE", a name of kSettings
 std::string VariableOf(const Settings& settings, std::string_view name);
 
-/// Whether that variable is one of NCCL.
+/// Returns true if that variable belongs to NCCL.
 bool IsSetByNccl(const Settings& settings, std::string_view name);
 
 }  // namespace ringlet

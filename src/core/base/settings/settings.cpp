@@ -16,13 +16,13 @@ namespace {
 
 constexpr std::string_view kPrefix = "RINGLET_", kNcclPrefix = "NCCL_";
 constexpr std::size_t kShownBytesMax = 100;    // of a bad value in a message
-constexpr std::size_t kNearEdits = 3;          // so many wrong letters still look like a known name
+constexpr std::size_t kNearEdits = 3;          // maximum number of wrong letters for a suggestion
 constexpr std::size_t kMistypedBytesMax = 64;  // longer words are not typing errors
 
-/// A value with the variable that gave it.
+/// A value, and the variable that contains it.
 struct Given {
   const SettingSpec& spec;
-  std::string variable;  ///< with the file that it stands in, if it does
+  std::string variable;  ///< with the file, if a file sets it
   std::string_view text;
   bool of_nccl = false;  ///< the variable is NCCL_X
 };
@@ -38,7 +38,7 @@ Error RefuseValue(const Given& given) {
   return Refuse(given, "it must be " + AllowedText(given.spec));
 }
 
-/// Seconds with up to three decimals, in milliseconds.
+/// Parses seconds with up to three decimals into milliseconds.
 std::optional<std::uint64_t> ParseSeconds(std::string_view text) {
   const std::size_t dot = text.find('.');
   if (dot == std::string_view::npos) {
@@ -86,7 +86,8 @@ Status Assign(const Given& given, std::optional<std::uint32_t>& out) {
   return Ok();
 }
 
-/// Whether `text` is `choice`, in any case, with a number of the setting's range for NUMBER.
+/// Returns true if `text` is equal to `choice` in any case, with a number in the setting's range
+/// for NUMBER.
 bool Fits(const SettingSpec& spec, std::string_view choice, std::string_view text) {
   constexpr std::string_view kNumber = "NUMBER";
   if (!choice.ends_with(kNumber)) return EqualIgnoringCase(choice, text);
@@ -128,8 +129,8 @@ requires std::is_enum_v<T> Status Assign(const Given& given, T& out) {
   return RefuseValue(given);
 }
 
-/// The integer that `text` begins with, as strtoll reads it; 0 if there is none. Empty if it does
-/// not fit.
+/// Parses the integer at the beginning of `text`, like strtoll; 0 if `text` does not begin with
+/// one. Empty if it overflows.
 std::optional<std::int64_t> LeadingInteger(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   const bool negative = text.starts_with('-');
@@ -149,7 +150,8 @@ std::optional<std::int64_t> LeadingInteger(std::string_view text) {
   return negative ? -value : value;
 }
 
-/// The value that NCCL uses if it does not understand a text: the leading integer, within bounds.
+/// Sets the value that NCCL uses for a text that it does not understand: the leading integer,
+/// within bounds.
 template <typename T>
 requires std::is_integral_v<T>
 void Substitute(const Given& given, T& out) {
@@ -167,7 +169,7 @@ void Substitute(const Given& given, std::optional<std::uint32_t>& out) {
   out = value;
 }
 
-/// The subsystems that are known.
+/// Sets the known subsystems of the list.
 void Substitute(const Given& given, SubsystemMask& out) {
   const bool inverted = given.text.starts_with('^');
   std::string known;
@@ -176,12 +178,12 @@ void Substitute(const Given& given, SubsystemMask& out) {
   if (!known.empty()) out = ParseSubsystems((inverted ? "^" : "") + known).value();
 }
 
-/// The default.
+/// Keeps the default.
 template <typename T>
 requires(!std::is_integral_v<T>) void Substitute(const Given&, T&) {}
 
 /// Sets a member of `settings`. A value that Ringlet does not understand is an error in a variable
-/// of Ringlet. NCCL does not stop at such a value, so in a variable of NCCL it is a warning.
+/// of Ringlet. NCCL accepts such a value, so in a variable of NCCL it is a warning.
 Status Take(const Given& given, Settings& settings) {
   const Status assigned =
       std::visit([&](auto member) { return Assign(given, settings.*member); }, given.spec.field);
@@ -194,18 +196,18 @@ Status Take(const Given& given, Settings& settings) {
   return Ok();
 }
 
-/// The environment, and behind it the files.
+/// The environment, then the files.
 class Variables {
  public:
   Variables(const EnvMap& env, const FileVariables& files) : env_(env), files_(files) {}
 
-  /// The variable that sets `spec`: RINGLET_X before NCCL_X; an empty value counts as unset.
+  /// The variable that sets `spec`: RINGLET_X before NCCL_X. An empty value counts as unset.
   std::optional<Given> Find(const SettingSpec& spec) const {
     if (auto given = Look(kPrefix, ringlet_, spec)) return given;
     return spec.has_nccl_alias ? Look(kNcclPrefix, nccl_, spec) : std::nullopt;
   }
 
-  /// The names that begin with `prefix`, each once.
+  /// The names with prefix `prefix`, each once.
   std::set<std::string> Names(std::string_view prefix) const {
     std::set<std::string> names;
     const auto collect = [&](const auto& map) {
@@ -218,7 +220,7 @@ class Variables {
     return names;
   }
 
-  /// "NCCL_DEBUG", or "NCCL_DEBUG in /etc/nccl.conf" if the environment does not have it.
+  /// "NCCL_DEBUG", or "NCCL_DEBUG in /etc/nccl.conf" if the environment does not set it.
   std::string Place(const std::string& variable) const {
     const std::string name = Printable(variable, kShownBytesMax);
     const auto at = files_.values.find(variable);
@@ -227,7 +229,8 @@ class Variables {
   }
 
  private:
-  // Few are set of the many that could be: looking each up takes 40 us of the start of a process.
+  // Searches the few variables that are set. Looking up every possible one takes 40 us of the start
+  // of a process.
   std::optional<Given> Look(std::string_view prefix, const std::set<std::string>& set,
                             const SettingSpec& spec) const {
     const auto named = std::ranges::find_if(
@@ -248,7 +251,7 @@ class Variables {
   const std::set<std::string> ringlet_ = Names(kPrefix), nccl_ = Names(kNcclPrefix);
 };
 
-/// The name of Ringlet that is nearest to `name`, which has no prefix.
+/// The setting of Ringlet with the nearest name to `name`, which lacks a prefix.
 NearestVariable NearestSetting(std::string_view name, bool of_nccl) {
   NearestVariable nearest{.name = {}, .edits = SIZE_MAX};
   for (const SettingSpec& spec : kSettings) {
@@ -281,8 +284,8 @@ bool IsSetting(std::string_view name, bool of_nccl) {
   });
 }
 
-/// The variables of `ringlet emulate`, which its libraries read, and TOOL, by which the Python
-/// package finds the tool.
+/// True for the variables that the libraries of `ringlet emulate` read, and for TOOL, which
+/// contains the path of the tool for the Python package.
 bool IsReadElsewhere(std::string_view name) {
   return name == "EMULATE_DEVICES" || name == "EMULATE_MEMORY" || name == "EMULATE_KERNELS" ||
          name == "EMULATE_HOST" || name == "TOOL";
@@ -298,10 +301,10 @@ void WarnOfUnknown(const Variables& variables, std::vector<std::string>& warning
 
 // NCCL's example of a tuner reads it.
 constexpr std::string_view kTunerConfig = "TUNER_CONFIG_FILE";
-// NVIDIA's CUDA images name the package of NCCL that they have in it; nothing reads it.
+// NVIDIA's CUDA images set it to the version of their NCCL package. No program reads it.
 constexpr std::string_view kImageVersion = "VERSION";
 
-/// Of NCCL's variables those without effect are told in one sentence, and unknown ones warned of.
+/// Adds one note for all of NCCL's variables without effect, and a warning for each unknown one.
 void TellOfNccl(const Variables& variables, Settings& settings) {
   std::string unused;
   for (const std::string& variable : variables.Names(kNcclPrefix)) {
@@ -313,7 +316,7 @@ void TellOfNccl(const Variables& variables, Settings& settings) {
       if (ChangesNcclPlans(variable)) settings.plan_variables_unused.push_back(variable);
     } else if (name.size() <= kMistypedBytesMax && settings.profiler_plugin.empty() &&
                settings.tuner_plugin.empty()) {
-      // Else it may be a plug-in's.
+      // With a plug-in, the variable may belong to the plug-in.
       settings.warnings.push_back(UnknownText(variables, variable, true));
     }
   }

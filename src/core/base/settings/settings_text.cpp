@@ -23,7 +23,7 @@ std::string WithUnit(const Settings& settings, const SettingSpec& spec) {
   return fmt::format("{} {}", value, spec.unit);
 }
 
-/// A Markdown cell: a bar would end it.
+/// Escapes a Markdown cell, because a bar would end it.
 std::string Cell(std::string_view text) {
   std::string cell;
   for (const char c : text) cell += c == '|' ? std::string("\\|") : std::string(1, c);

@@ -10,7 +10,7 @@
 
 namespace ringlet {
 
-/// An IPv4 or IPv6 endpoint, or a UNIX socket of this machine. IPv4 uses the first 4 of `ip`.
+/// An IPv4 or IPv6 endpoint, or a UNIX socket of this machine. IPv4 uses the first 4 bytes of `ip`.
 struct Address {
   enum class Kind : std::uint8_t { kNone = 0, kIpv4 = 4, kIpv6 = 6, kUnix = 1 };
   Kind kind = Kind::kNone;
@@ -30,13 +30,13 @@ struct Address {
 /// "10.0.0.5:1234", "[fe80::1%2]:1234", "unix:@name", "(none)".
 std::string ToString(const Address& address);
 
-/// Reads the numeric forms that ToString writes. Host names are for the os layer to resolve.
-/// Errors: kInvalidArgument, quoting the text.
+/// Parses the numeric forms that ToString writes. The os layer resolves host names.
+/// Errors  kInvalidArgument  quotes the text.
 Result<Address> ParseAddress(std::string_view text);
 
 inline constexpr std::size_t kUnixPathBytesMax = 107;  // sun_path less the leading zero byte
 
 void Encode(Writer& out, const Address& address);
-Address DecodeAddress(Reader& in);  ///< fails `in` on an unknown kind
+Address DecodeAddress(Reader& in);  ///< Fails `in` if the kind is unknown.
 
 }  // namespace ringlet

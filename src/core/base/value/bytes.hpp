@@ -13,13 +13,13 @@ namespace ringlet {
 using Bytes = std::vector<std::byte>;
 using View = std::span<const std::byte>;
 
-/// An immutable buffer that many may hold: the roster is forwarded and kept, never copied.
+/// An immutable shared buffer: the roster is forwarded and kept without a copy.
 using SharedBytes = std::shared_ptr<const Bytes>;
 inline SharedBytes Share(Bytes bytes) {
   return std::make_shared<const Bytes>(std::move(bytes));
 }
 
-/// A piece of a shared buffer. `owner` may be empty: the bytes then live only for the call.
+/// A piece of a shared buffer. If `owner` is empty, the bytes are valid only during the call.
 struct Slice {
   View bytes;
   SharedBytes owner;
@@ -29,7 +29,7 @@ struct Slice {
   explicit Slice(SharedBytes whole) : bytes(*whole), owner(std::move(whole)) {}
   Slice(View piece, SharedBytes of) : bytes(piece), owner(std::move(of)) {}
 
-  /// The same bytes in a slice that owns them, copied only where they were borrowed.
+  /// The same bytes in a slice that owns them. Copies only borrowed bytes.
   Slice Owned() const;
 };
 
@@ -60,8 +60,8 @@ class Writer {
   Bytes out_;
 };
 
-/// Reads what Writer wrote. Failure is sticky: read everything, then ask ok() once. A failed read
-/// gives zero or nothing, so no value read before ok() may size an allocation.
+/// Reads the output of Writer. Failure is sticky: read everything, then check ok() once. A failed
+/// read returns zero or an empty value, so a value read before ok() must not size an allocation.
 class Reader {
  public:
   explicit Reader(View in) : in_(in) {}
@@ -74,7 +74,7 @@ class Reader {
   std::string Text(std::size_t bytes_max);
   void Fail() { ok_ = false; }
   bool ok() const { return ok_; }
-  bool AtEnd() const { return ok_ && in_.empty(); }  ///< everything read and nothing left over
+  bool AtEnd() const { return ok_ && in_.empty(); }  ///< all bytes were read, and none is left
   std::size_t remaining() const { return in_.size(); }
 
  private:

@@ -1,4 +1,4 @@
-// CPUs that follow each other.
+// A range of consecutive CPUs.
 #pragma once
 #include <cstdint>
 

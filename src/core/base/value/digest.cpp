@@ -19,7 +19,7 @@ std::uint64_t LittleEndianWord(const std::byte* at) {
   return word;
 }
 
-// One to one in both arguments, so that no single change can vanish.
+// Bijective in both arguments, so that no single change can vanish.
 std::uint64_t Mix(std::uint64_t lane, std::uint64_t word) {
   lane = (lane ^ word) * 0x9e3779b97f4a7c15u;
   return lane ^ (lane >> 32);

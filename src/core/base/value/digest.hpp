@@ -1,4 +1,5 @@
-// A 64-bit digest for "do we agree?", stable over machines, compilers and versions of libstdc++.
+// A 64-bit digest for checks of agreement, stable over machines, compilers and versions of
+// libstdc++.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -7,7 +8,7 @@
 
 namespace ringlet {
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo), finished by splitmix64's mixer. Finds accidents, not
+/// FNV-1a, 64 bits (Fowler, Noll, Vo), finished by splitmix64's mixer. Detects accidents, not
 /// attacks.
 class Digest {
  public:
@@ -24,8 +25,8 @@ inline std::uint64_t DigestOf(View bytes) {
   return Digest().Add(bytes).value();
 }
 
-/// The same purpose for much at once: four lanes of eight bytes, a multiplication each, joined by
-/// Digest. 20 times as fast as DigestOf (0.05 ns a byte, not 1.0); gives another value.
+/// A digest for large inputs: four lanes of eight bytes, a multiplication each, joined by Digest.
+/// 20 times as fast as DigestOf (0.05 ns a byte, not 1.0); returns another value.
 std::uint64_t BulkDigestOf(View bytes);
 
 }  // namespace ringlet

@@ -7,7 +7,7 @@
 namespace ringlet {
 namespace {
 
-// The published FNV-1a values of these texts, put through splitmix64's mixer by another program.
+// The published FNV-1a values of these texts. Another program applied splitmix64's mixer to them.
 TEST(Digest, IsTheSameOnEveryMachineForEver) {
   EXPECT_EQ(DigestOf(AsView("")), 0xf52a15e9a9b5e89bu);
   EXPECT_EQ(DigestOf(AsView("a")), 0x02c0bdbf481420f8u);
@@ -38,7 +38,7 @@ Bytes Counted(std::size_t bytes) {
   return counted;
 }
 
-// The values were computed by another program, from the words of the comment in digest.hpp.
+// Another program computed the values from the comment in digest.hpp.
 TEST(BulkDigest, IsTheSameOnEveryMachineForEver) {
   EXPECT_EQ(BulkDigestOf({}), 0x43e69fbcca8b8e2cu);
   EXPECT_EQ(BulkDigestOf(Counted(31)), 0x3be4dfe911ce71fdu);
@@ -67,7 +67,7 @@ TEST(BulkDigest, NoticesSwappedWordsTwoFlipsAndLength) {
                        swapped.begin() + static_cast<std::ptrdiff_t>(i + 8),
                        swapped.begin() + static_cast<std::ptrdiff_t>(j));
       EXPECT_NE(BulkDigestOf(swapped), before);
-      Bytes flipped = bytes;  // the highest bit goes nowhere in a multiplication
+      Bytes flipped = bytes;  // a multiplication moves the highest bit to no other place
       flipped[i + 7] ^= std::byte{0x80};
       flipped[j + 7] ^= std::byte{0x80};
       EXPECT_NE(BulkDigestOf(flipped), before);

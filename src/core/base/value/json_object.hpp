@@ -1,5 +1,5 @@
-// Reads JSON that another process wrote, key by key, with bounds. The first error is kept; members
-// that cannot be read are empty.
+// Reads JSON from another process, key by key, within bounds. Keeps the first error. Unreadable
+// members are empty.
 #pragma once
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ class JsonObject {
   static constexpr std::size_t kTextBytesMax = 4096;
   static constexpr std::size_t kListMax = 1 << 16;
 
-  /// Both outlive this.
+  /// Both arguments outlive this object.
   JsonObject(const Json& json, std::string& wrong) : json_(json), wrong_(wrong) {
     if (!json.is_object()) Refuse("it is no JSON object");
   }
@@ -42,7 +42,7 @@ class JsonObject {
   std::uint32_t Small(const char* key) {
     return static_cast<std::uint32_t>(Number(key, std::numeric_limits<std::uint32_t>::max()));
   }
-  /// A number of ranks: lists of them are made.
+  /// Reads a number of ranks, bounded because callers make lists of that length.
   std::uint32_t Ranks(const char* key) {
     constexpr std::uint64_t kMost = 1 << 24;
     return static_cast<std::uint32_t>(Number(key, kMost));
@@ -70,7 +70,7 @@ class JsonObject {
   }
   std::string OptionalText(const char* key) { return Has(key) ? Text(key) : ""; }
 
-  /// \param read  takes each object of the list
+  /// \param read  receives each object of the list
   template <class Read>
   void ForEach(const char* key, const Read& read) {
     for (const Json& one : List(key)) {
@@ -78,7 +78,7 @@ class JsonObject {
       read(object);
     }
   }
-  /// The texts of a list.
+  /// The texts in a list.
   std::vector<std::string> Texts(const char* key) {
     std::vector<std::string> texts;
     for (const Json& one : List(key)) {
@@ -90,7 +90,7 @@ class JsonObject {
     }
     return texts;
   }
-  /// \param read  takes the object
+  /// \param read  receives the object
   template <class Read>
   void Within(const char* key, const Read& read) {
     const Json* const found = Find(key);
@@ -122,8 +122,8 @@ class JsonObject {
   std::string& wrong_;
 };
 
-/// The value that `read` makes of the object that `text` is.
-/// Errors  that of `none`, with what is wrong behind its message
+/// Returns the value that `read` makes from the JSON object in `text`.
+/// Errors  that of `none`, with the reason appended to its message
 template <class Read>
 Result<std::invoke_result_t<Read, JsonObject&>> ReadJson(
     std::string_view text, const Error& none, const Read& read,

@@ -13,7 +13,7 @@ std::optional<Acceptor::FirstFrame> Acceptor::OnReceived(const Received& event) 
   Wire* const wire = Find(event.line);
   if (!wire) return std::nullopt;
   const Status pushed = wire->Push(event);
-  // The reply, if there is one, says what the caller did wrong.
+  // A reply contains the caller's error, if any.
   if (Bytes reply = wire->TakeReply(); !reply.empty())
     emit()(Send{event.line, Slice(Share(std::move(reply)))});
   if (wire->JustOpened()) Prove(event.line);

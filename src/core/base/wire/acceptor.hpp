@@ -1,5 +1,5 @@
-// The other side of a Dialler: takes the calls of a machine's peers, until each has proven that it
-// knows the secret and has said its first frame.
+// The counterpart of a Dialler: accepts the calls of a machine's peers, until each has proven the
+// secret and sent its first frame.
 #pragma once
 #include <optional>
 
@@ -10,16 +10,16 @@ namespace ringlet {
 
 struct AcceptorConfig {
   Credentials credentials;
-  std::size_t payload_bytes_max = 0;  ///< of the frames on its lines
+  std::size_t payload_bytes_max = 0;  ///< of the frames on its connections
   LineOptions options = {};
   CallersConfig callers = {};
 };
 
-/// A part of a Machine, not one itself; no I/O. The first frame of a caller settles what it is: the
+/// A part of a Machine, not one itself; no I/O. The first frame of a caller identifies it. The
 /// machine then takes it over (Take), turns it away as a stranger, or dismisses it with an answer.
 class Acceptor : public Callers<Wire> {
  public:
-  /// A frame with which a caller introduces itself.
+  /// The first frame of a caller, which identifies it.
   struct FirstFrame {
     LineId line;
     Purpose purpose;
@@ -30,14 +30,14 @@ class Acceptor : public Callers<Wire> {
       : Callers(config.callers, std::move(emit)), config_(std::move(config)), nonces_(&nonces) {}
 
   void OnAccepted(const Accepted& event, Instant now);
-  /// Nothing for lines that it does not have. A caller that cannot be read is turned away.
+  /// Ignores connections that are not its own. Turns away a caller with unreadable data.
   std::optional<FirstFrame> OnReceived(const Received& event);
   using Callers::TurnAway;
-  /// With a last word, for one that knows the secret.
+  /// Sends a last frame first; for a caller that has proven the secret.
   void TurnAway(LineId line, const std::string& why, Bytes last_word);
-  /// A last word to a caller that knows the secret, then hangs up; not noted.
+  /// Sends a last frame to a caller that has proven the secret, and hangs up. Does not log.
   void Dismiss(LineId line, Bytes frame);
-  /// The same to all that may be waiting for one, without hanging up.
+  /// Sends a frame to all authenticated callers with this purpose, without hanging up.
   void TellProven(Purpose purpose, const Slice& frame);
 
  private:

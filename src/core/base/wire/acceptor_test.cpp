@@ -26,7 +26,7 @@ struct AcceptorRig {
   std::optional<Acceptor::FirstFrame> Say(const Bytes& bytes) {
     return acceptor.OnReceived({kLine, Slice(View(bytes))});
   }
-  /// To the end of the handshake; then `frame`.
+  /// Completes the handshake, then sends `frame`.
   std::optional<Acceptor::FirstFrame> Prove(const Bytes& frame) {
     acceptor.OnAccepted({kLine, Address::Ipv4(10, 0, 0, 1, 7)}, kNow);
     EXPECT_FALSE(Say(peer.TakeReply()));

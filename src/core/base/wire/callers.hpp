@@ -1,6 +1,5 @@
-// Connections that others have made to a machine and that have not shown yet that they belong: a
-// bounded number of them, each with a time limit, and what the log says of those that do not. A
-// part of a Machine; no I/O.
+// Unauthenticated incoming connections of a machine: a bounded number of them, each with a time
+// limit, and the log of those that fail. A part of a Machine; no I/O.
 #pragma once
 #include <functional>
 #include <map>
@@ -14,52 +13,52 @@
 namespace ringlet {
 
 struct CallersConfig {
-  std::string owner = {};  ///< "root", "rank 3": begins each line of the log; may be empty
-  /// Callers that have proven nothing yet; at least 1, and well below the number of descriptors
-  /// that the process may hold.
+  std::string owner = {};  ///< "root", "rank 3": prefix of each log line; may be empty
+  /// Maximum number of unauthenticated callers; at least 1, and well below the descriptor limit of
+  /// the process.
   std::size_t half_open_max = 4096;
-  Instant timeout = std::chrono::seconds(10);  ///< for a caller to introduce itself
-  std::uint32_t noted_max = 32;  ///< those with a line of the log each; the rest are counted
+  Instant timeout = std::chrono::seconds(10);  ///< time for a caller to identify itself
+  std::uint32_t noted_max = 32;  ///< callers with a log line of their own; the rest are counted
 };
 
-/// The order in which callers came. A machine that has no room for one more accepts no caller
-/// (Machine::Accepting): callers then wait in the listener's queue. A peer that knows the secret
-/// proves it within a round trip, so a place becomes free soon when many members call at once; and
-/// a stranger keeps the others waiting for kHurry at most, after which it goes for the next in the
-/// queue. Only a caller that has proven nothing ever goes for another.
+/// The order in which callers arrived. A machine without room for another caller accepts none
+/// (Machine::Accepting); callers then wait in the listener's queue. A peer that knows the secret
+/// proves it within a round trip, so a place becomes free soon when many members call at once. A
+/// stranger delays the others for at most kHurry, and is then dropped for the next in the queue.
+/// Only unauthenticated callers are dropped for others.
 class CallerQueue {
  public:
-  /// The time that each caller is granted to prove itself, however many wait. Long for a round
-  /// trip; short enough that strangers would have to call ten times `half_open_max` times a second
-  /// to fill it.
+  /// The time that each caller has to authenticate, even if many wait. Long compared with a round
+  /// trip. Short enough that strangers would have to call ten times `half_open_max` times a second
+  /// to fill the queue.
   static constexpr Instant kHurry = std::chrono::milliseconds(100);
 
   CallerQueue(std::size_t half_open_max, Instant timeout)
       : half_open_max_(half_open_max), timeout_(timeout) {}
 
-  /// Whether another may come.
+  /// Returns true if another caller may be added.
   bool HasRoom(Instant now) const {
     return unproven_.size() < half_open_max_ || now - unproven_.Oldest().first >= kHurry;
   }
-  /// The caller that has to go before another is added, if one has.
+  /// The caller to drop before another is added. Empty if there is room.
   std::optional<LineId> Overdue() const {
     if (unproven_.size() < half_open_max_) return std::nullopt;
     return unproven_.Oldest().second;
   }
   void Add(LineId line, Instant now) { unproven_.Add(line, now); }
-  /// It knows the secret: from now on it takes no place from others.
+  /// Called when a caller has proven the secret. It then takes no place from others.
   void Prove(LineId line) {
     if (const auto since = unproven_.Remove(line)) proven_.Add(line, *since);
   }
-  /// It has introduced itself, or it is gone.
+  /// Called when a caller has identified itself or disconnected.
   void Remove(LineId line) {
     unproven_.Remove(line);
     proven_.Remove(line);
   }
 
-  /// A caller whose time is over; Remove it, and ask again.
+  /// A caller with an expired time limit. Remove it, and call again.
   std::optional<LineId> Expired(Instant now) const;
-  /// When one expires, or becomes old enough to go for another.
+  /// The time at which the next caller expires, or becomes old enough to be dropped for another.
   std::optional<Instant> Deadline(Instant now) const;
   std::size_t size() const { return unproven_.size() + proven_.size(); }
 
@@ -92,7 +91,8 @@ class CallerQueue {
   Arrivals unproven_, proven_;
 };
 
-/// Which callers were sent away, and what the log says of it: one policy for all listeners.
+/// Counts the callers that were turned away or left, and produces the log lines: one policy for all
+/// listeners.
 class StrangerLog {
  public:
   explicit StrangerLog(std::string owner, std::uint32_t noted_max)
@@ -100,10 +100,10 @@ class StrangerLog {
 
   /// A warning for each of the first `noted_max`; the rest are counted.
   std::optional<Note> TurnedAway(const Address& from, const std::string& why);
-  /// It hung up itself before it had introduced itself: another address of ours has answered its
-  /// dialler first, our proof did not convince it, or it looks for open ports.
+  /// Called when a caller has hung up before it identified itself: another address of ours answered
+  /// its dialler first, it rejected our proof, or it scans for open ports.
   std::optional<Note> Left(const Address& from);
-  /// How many there were, if some had no line of their own.
+  /// The total, if some callers lack a line of their own.
   std::optional<Note> Summary() const;
 
   std::uint32_t turned_away() const { return turned_away_; }
@@ -118,8 +118,8 @@ class StrangerLog {
   std::string last_;
 };
 
-/// The callers of one machine, each with a `Line`: what the machine keeps of it until it has
-/// introduced itself.
+/// The callers of one machine, each with a `Line`: the machine's state of a caller until it has
+/// identified itself.
 template <class Line>
 class Callers {
  public:
@@ -129,7 +129,7 @@ class Callers {
     Address from;
   };
 
-  /// \param emit  takes what there is to do; outlives this
+  /// \param emit  receives the actions; outlives this object
   Callers(CallersConfig config, Emit emit)
       : queue_(config.half_open_max, config.timeout),
         log_(std::move(config.owner), config.noted_max),
@@ -142,26 +142,27 @@ class Callers {
     callers_.emplace(event.line, HeldCaller{std::move(line), event.from});
     queue_.Add(event.line, now);
   }
-  /// Null: it is not, or no longer, one of these.
+  /// Returns null if `line` is not, or no longer, a caller.
   Line* Find(LineId line) {
     const auto it = callers_.find(line);
     return it == callers_.end() ? nullptr : &it->second.line;
   }
   void Prove(LineId line) { queue_.Prove(line); }
-  /// It has introduced itself: from now on the machine answers for its line.
+  /// Removes a caller that has identified itself. The machine is then responsible for its
+  /// connection.
   HeldCaller Take(LineId line) {
     auto node = callers_.extract(line);
     RINGLET_ASSERT(!node.empty());
     queue_.Remove(line);
     return std::move(node.mapped());
   }
-  /// Hangs up, and notes it.
+  /// Hangs up, and logs it.
   void TurnAway(LineId line, const std::string& why) {
     Tell(log_.TurnedAway(callers_.at(line).from, why));
     emit_(Hangup{.line = line, .of_stranger = true});
     Take(line);
   }
-  /// True where the line was a caller's.
+  /// Returns true if the connection was a caller's.
   bool OnClosed(LineId line) {
     if (!callers_.contains(line)) return false;
     Tell(log_.Left(Take(line).from));
@@ -172,7 +173,7 @@ class Callers {
       TurnAway(*expired, "it did not introduce itself in time");
   }
   std::optional<Instant> Deadline(Instant now) const { return queue_.Deadline(now); }
-  /// Hangs up on all, without a word of it.
+  /// Hangs up on all callers without logging.
   void Clear() {
     for (const auto& [line, caller] : callers_) {
       emit_(Hangup{line});

@@ -60,7 +60,7 @@ void Dialler::Fail(LineId line, const std::string& why, bool hopeless, Instant n
   target.busy = false;
   target.hopeless = hopeless;
   Postpone(target, why, now);
-  // Those that wait for this one to hesitate need wait no longer.
+  // The addresses after this one need not wait any longer.
   for (std::size_t i = index + 1; i < targets_.size(); ++i)
     if (!targets_[i].busy && targets_[i].reason == "not tried") {
       targets_[i].due = now;

@@ -1,4 +1,4 @@
-// Reaches one peer that may be reachable at several addresses, only some of which work.
+// Reaches one peer at several addresses, some of which may not work.
 #pragma once
 #include <functional>
 #include <map>
@@ -12,11 +12,11 @@
 namespace ringlet {
 
 struct DialTiming {
-  /// How long an address may hesitate before the next one is tried beside it. Zero: all at once.
+  /// How long an address may hesitate before the next one is tried as well. Zero: all at once.
   Instant hesitation = std::chrono::milliseconds(100);
   Instant retry_first = std::chrono::milliseconds(2);  ///< doubled each time, to retry_most
   Instant retry_most = std::chrono::milliseconds(500);
-  /// A connection that was accepted but whose handshake does not end by then is given up.
+  /// An accepted connection is given up if its handshake takes longer.
   Instant attempt = std::chrono::seconds(10);
 };
 
@@ -24,17 +24,17 @@ struct DiallerConfig {
   std::vector<Address> addresses;
   Credentials credentials;
   Purpose purpose = Purpose::kCheckIn;
-  std::size_t payload_bytes_max = 0;  ///< of the frames on the line that wins
+  std::size_t payload_bytes_max = 0;  ///< of the frames on the winning connection
   LineOptions options = {};
   DialTiming timing = {};
 };
 
-/// Dials the addresses best first, the next one as soon as the one before fails or hesitates, again
-/// and again until stopped; the first whose handshake succeeds wins and the others are hung up.
-/// "Connection refused" is tried again (the peer may not listen yet), after a pause that differs
-/// from rank to rank by a quarter, so that those refused together do not come again together; an
-/// address where another process answers, or where the secret is not known, is not. Pure: a part of
-/// a Machine, not one itself.
+/// Dials the addresses best first, and the next one as soon as the one before fails or hesitates,
+/// until it is stopped. The first successful handshake wins, and the dialler hangs up the others.
+/// After "connection refused" it dials again (the peer may not listen yet), after a pause that
+/// varies by a quarter between ranks, so that refused ranks do not dial again together. It does not
+/// dial an address again if another process answers there or the secrets differ. Pure: a part of a
+/// Machine, not one itself.
 class Dialler {
  public:
   using Emit = std::function<void(Action)>;
@@ -53,45 +53,45 @@ class Dialler {
     Address address;
   };
 
-  /// Begins, or does what has become due.
+  /// Begins, or carries out due actions.
   void Advance(Instant now);
 
   bool Owns(LineId line) const { return attempts_.contains(line); }
-  /// A peer listens at the other end of a line that this rank owns.
+  /// Returns true if a peer listens at the other end of a connection of this dialler.
   bool Reached(LineId line) const {
     const auto it = attempts_.find(line);
     return it != attempts_.end() && it->second.wire.has_value();
   }
   void OnConnected(const Connected& event);
   void OnClosed(LineId line, const std::string& why, Instant now);
-  /// The winner, once. Bytes behind the handshake are already in its wire.
+  /// Returns the winner, once. Its wire already contains the bytes after the handshake.
   std::optional<Opened> OnReceived(const Received& event, Instant now);
 
-  /// Hangs up all that is under way.
+  /// Hangs up all attempts.
   void Stop();
-  /// Begins again, after the line that had won came to nothing: at its address after a pause, at
-  /// the others now.
+  /// Begins again after the winning connection has failed: at its address after a pause, at the
+  /// others now.
   void Resume(const Address& address, const std::string& why, Instant now);
 
   std::optional<Instant> Deadline() const;
 
-  /// Every address was answered by another process, or by one with another secret.
+  /// True if every address was answered by another process, or by one with another secret.
   bool hopeless() const;
   /// "10.0.0.5:7: connection refused, 10.1.0.5:7: no answer"
   std::string Reasons() const;
-  /// So many dials of each address, one after the other, have met no process that listens.
+  /// The number of consecutive dials of each address that reached no listening process.
   std::uint32_t failures() const;
-  /// Of the process that listens at one of the addresses; 0: not known.
+  /// Process id of the listener at one of the addresses; 0: unknown.
   std::uint32_t pid() const { return pid_; }
 
  private:
   struct Target {
-    Instant due{0};    // when to dial (again)
-    Instant pause{0};  // before the next try
+    Instant due{0};    // time of the next dial
+    Instant pause{0};  // pause before that dial
     std::string reason = "not tried";
     bool busy = false;
     bool hopeless = false;
-    std::uint32_t failures = 0;  // since a process was reached
+    std::uint32_t failures = 0;  // number since a process was reached
   };
   struct Attempt {
     std::size_t target;

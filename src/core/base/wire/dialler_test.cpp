@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 const Credentials kDiallerCredentials{77, {}};
 
-// A dialler for `count` addresses, its clock, and what it did.
+// A dialler for `count` addresses, its clock, and its actions.
 class Bench {
  public:
   explicit Bench(std::uint8_t count, bool encrypt = false, const DialTiming& timing = {})
@@ -49,7 +49,7 @@ class Bench {
     Handshake peer = Handshake::Acceptor(credentials, {}, {.encrypt = encrypt});
     const Bytes hello = TakeSent();
     View in(hello);
-    [[maybe_unused]] const Status known = peer.Push(in);  // a stranger answers all the same
+    [[maybe_unused]] const Status known = peer.Push(in);  // a stranger answers too
     Bytes answer = peer.TakeOutput();
     answer.insert(answer.end(), more.begin(), more.end());
     return dialler->OnReceived({line, Slice(Share(std::move(answer)))}, now);

@@ -8,7 +8,7 @@
 namespace ringlet {
 namespace {
 
-// Room taken at once for what a length claims, in multiples of what has arrived.
+// Bound of the memory reserved for a claimed length, in multiples of the received bytes.
 constexpr std::size_t kRoomAhead = 4;
 
 std::uint32_t LengthAt(View bytes) {
@@ -40,8 +40,8 @@ void FrameReader::Push(const Slice& data) {
   current_ = Slice();
 }
 
-// A shared buffer is sent behind its header, not copied together with it; a driver that hands on
-// what was sent (sim::Network) gives the two apart.
+// A shared buffer is sent after its header, not copied together with it. A driver that passes on
+// sent buffers (sim::Network) delivers the two separately.
 bool FrameReader::PushPayload(const Slice& data) {
   if (whole_ || partial_.size() != kFrameHeaderBytes || !current_.bytes.empty() || !data.owner)
     return false;
@@ -54,8 +54,8 @@ bool FrameReader::PushPayload(const Slice& data) {
   return true;
 }
 
-// A long frame is not moved each time that a piece of it arrives. The claim is trusted only as far
-// as bytes have come that the peer had to send.
+// Avoids moving a long frame whenever a piece arrives. The reserved memory is bounded by the bytes
+// that the peer has really sent.
 void FrameReader::MakeRoom(std::size_t more) {
   const std::size_t arrived = partial_.size() + more;
   if (partial_.size() < kFrameHeaderBytes || arrived <= partial_.capacity()) return;
@@ -75,7 +75,7 @@ Result<std::optional<Frame>> FrameReader::Next() {
     if (current_.bytes.size() >= kFrameHeaderBytes + payload_bytes)
       return CutCurrent(payload_bytes);
   }
-  // Keep the beginning: the caller's buffer may be gone when the rest arrives.
+  // Copies the beginning, because the caller's buffer may be invalid when the rest arrives.
   partial_.assign(current_.bytes.begin(), current_.bytes.end());
   current_ = Slice();
   return std::optional<Frame>();
@@ -104,8 +104,8 @@ Result<std::optional<Frame>> FrameReader::NextFromPartial() {
     return Error{Code::kProtocol, fmt::format("a frame of {} bytes, more than the {} allowed here",
                                               payload_bytes, payload_bytes_max_)};
   if (partial_.size() < kFrameHeaderBytes + payload_bytes) return std::optional<Frame>();
-  // From here on cut from one owned buffer, so that many small frames cost one copy, not a shift
-  // each.
+  // From now on frames are cut from one owned buffer, so many small frames cost one copy instead of
+  // a shift each.
   current_ = Slice(Share(std::exchange(partial_, Bytes())));
   return CutCurrent(payload_bytes);
 }

@@ -19,9 +19,9 @@ inline constexpr std::size_t kFrameHeaderBytes = 5;
 Writer BeginFrame(std::uint8_t type);
 Bytes EndFrame(Writer&& frame);
 
-/// Turns any split of a stream back into frames. A frame that lies whole in one owned Slice is
-/// handed on without a copy, and so is a payload behind a header that came alone. Memory grows with
-/// what has arrived (at most four times that), never with what a length claims.
+/// Reassembles frames from any split of a stream. A frame within one owned Slice is passed on
+/// without a copy, and so is a payload after a header that arrived alone. Memory grows with the
+/// received bytes (at most four times those), not with a claimed length.
 class FrameReader {
  public:
   /// \param payload_bytes_max  longer frames are refused before their payload is read
@@ -29,10 +29,11 @@ class FrameReader {
 
   void Push(const Slice& data);
 
-  /// The next whole frame, or nothing yet. Error: kProtocol; the stream cannot be read on.
+  /// The next whole frame, or empty if it has not arrived yet.
+  /// Errors  kProtocol  the rest of the stream cannot be read.
   Result<std::optional<Frame>> Next();
 
-  /// The bytes behind the frames taken so far; for a line that is handed on. Take last.
+  /// The bytes after the frames taken so far, for a connection that is handed over. Call last.
   Bytes TakeUnread();
 
   std::size_t buffered_bytes() const {
@@ -46,9 +47,9 @@ class FrameReader {
   Result<std::optional<Frame>> NextFromPartial();
 
   std::size_t payload_bytes_max_;
-  Slice current_;  // the unread rest of the last Push, when nothing partial came before it
-  std::optional<Frame> whole_;  // comes before the other two
-  Bytes partial_;               // the beginning of a frame whose rest has not arrived
+  Slice current_;               // the unread rest of the last Push, if `partial_` is empty
+  std::optional<Frame> whole_;  // precedes the other two
+  Bytes partial_;               // the beginning of an incomplete frame
 };
 
 }  // namespace ringlet

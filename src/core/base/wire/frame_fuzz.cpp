@@ -1,5 +1,5 @@
-// Cuts an arbitrary stream anywhere and compares the frames that come out with those that a plain
-// loop over the whole stream finds.
+// Cuts an arbitrary stream anywhere, and compares the resulting frames with those of a plain loop
+// over the whole stream.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +15,7 @@ using ringlet::View;
 
 struct Expected {
   std::vector<std::pair<std::uint8_t, Bytes>> frames;
-  bool broken = false;  // the frame after them is too long
+  bool broken = false;  // the next frame is too long
 };
 
 Expected ReadWhole(View stream, std::size_t payload_bytes_max) {
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   bool broken = false;
   for (std::size_t at = 0; at < stream.size() && !broken;) {
     const std::size_t bytes = std::min<std::size_t>(1 + prng.Below(64), stream.size() - at);
-    // A buffer of its own, so that a look at it afterwards is an error that ASan sees.
+    // A buffer of its own, so that ASan detects a later access.
     const Bytes piece(stream.begin() + static_cast<std::ptrdiff_t>(at),
                       stream.begin() + static_cast<std::ptrdiff_t>(at + bytes));
     at += bytes;

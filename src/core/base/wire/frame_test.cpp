@@ -32,7 +32,7 @@ TEST(Frame, IsLengthTypePayload) {
   EXPECT_EQ(FrameOf(7, {}).size(), kFrameHeaderBytes);
 }
 
-// The pieces are borrowed and gone after each round, as a driver's read buffer is.
+// The pieces are borrowed and invalid after each round, like a driver's read buffer.
 TEST(FrameReader, GivesTheFramesBackHoweverTheStreamIsCut) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -84,7 +84,7 @@ TEST(FrameReader, HandsOnAnOwnedPayloadBehindALoneHeaderWithoutACopy) {
   const SharedBytes shared = Share(behind);
   reader.Push(Slice(shared));
   EXPECT_EQ(reader.buffered_bytes(), behind.size());
-  reader.Push(Slice(View(second)));  // before the first is taken
+  reader.Push(Slice(View(second)));  // before the first frame is taken
   const auto frame = reader.Next().value();
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->type, 1);

@@ -21,7 +21,7 @@ enum class Verdict : std::uint8_t {
   kWelcome = 0,
   kOtherVersion = 1,
   kOtherCommunicator = 2,
-  kEncryptedOnly = 3,  // the dialler is plain, this side is not
+  kEncryptedOnly = 3,  // the dialler does not encrypt, and this side does
   kPlainOnly = 4,
 };
 

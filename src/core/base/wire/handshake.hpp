@@ -5,10 +5,10 @@
 //   dialler  -> acceptor   Proof      32 B  proof over (Hello, Challenge)
 //
 // A proof is BLAKE2b keyed with the secret (libsodium's crypto_generichash). The two proofs differ
-// in their label, so that reflecting one back is useless; each covers a nonce that the verifier
-// drew for this connection, so that a recording is useless. Nothing but these fixed sizes is parsed
-// before the proof holds. Whether the line is to be encrypted is part of the Hello; both sides know
-// what they want, so nothing is negotiated that a third party could change.
+// in their label, so reflecting one back is useless. Each covers a nonce that the verifier drew for
+// this connection, so a recording is useless. Only these fixed sizes are parsed before the proof
+// holds. The Hello states whether the connection is encrypted. Both sides have a fixed requirement,
+// so a third party cannot change a negotiation.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace ringlet {
 using Secret = std::array<std::byte, 32>;
 using Nonce = std::array<std::byte, 32>;
 
-/// How every dialler's Hello begins, in every version and for every purpose.
+/// The first bytes of every dialler's Hello, in every version and for every purpose.
 inline constexpr std::string_view kGreeting = "RLH1";
 
 /// The credentials of a member: the communicator's id, and its secret.
@@ -42,23 +42,23 @@ enum class Purpose : std::uint8_t {
   kPeer = 4,     ///< tagged messages between any two ranks
   kData = 5,     ///< a TCP link of the data plane
   kMemory = 6,   ///< a UNIX socket over which shared memory is exchanged
-  kFabric = 7,   ///< a TCP line over which libfabric's endpoints are exchanged
+  kFabric = 7,   ///< a TCP connection over which libfabric's endpoints are exchanged
 };
 
-/// The properties of a line that both ends must want alike.
+/// The properties of a connection that both ends must request alike.
 struct LineOptions {
   bool encrypt =
       false;  ///< frames after the handshake travel in sealed records (base/wire/record.hpp)
 };
 
-/// Of one encrypted line, a key for each direction.
+/// The keys of one encrypted connection, one per direction.
 struct LineKeys {
   Secret from_dialler{};
   Secret from_acceptor{};
 };
 
-/// Draws nonces that cannot be foretold without the seed. The seed comes from the system's random
-/// source (os) or from the simulator's.
+/// Draws nonces that are unpredictable without the seed. The seed is from the system's random
+/// source (os) or the simulator's.
 class NonceSource {
  public:
   explicit NonceSource(const Secret& seed) : seed_(seed) {}
@@ -69,13 +69,13 @@ class NonceSource {
   std::uint64_t drawn_ = 0;
 };
 
-/// The contents of a Hello, before anything is proven.
+/// The contents of a Hello, before any proof.
 struct HelloText {
   std::uint64_t magic = 0;
   std::uint8_t purpose = 0;  ///< a Purpose, if it is a known one
 };
 inline constexpr std::size_t kHelloBytes = 48;
-/// Reads it. Empty: it is too short, or it is no Hello of this version.
+/// Parses a Hello. Empty if it is too short or not a Hello of this version.
 std::optional<HelloText> ReadHello(View hello);
 
 class Handshake {
@@ -85,18 +85,16 @@ class Handshake {
   static Handshake Acceptor(const Credentials& credentials, const Nonce& nonce,
                             const LineOptions& options = {});
 
-  /// Takes its share of `in` and leaves the rest. TakeOutput() has the answer to be sent.
+  /// Consumes its part of `in` and leaves the rest. TakeOutput() returns the answer to send.
   /// Errors  kProtocol  not a Ringlet peer, another version, another communicator, a wrong secret,
-  /// or
-  ///                    one side wants encryption and the other does not; the sentence says which.
-  ///                    Send the output, then hang up.
+  /// or only one side requires encryption; the message states which. Send the output, then hang up.
   Status Push(View& in);
 
   Bytes TakeOutput() { return std::move(output_); }
   bool done() const { return state_ == State::kDone; }
   Purpose purpose() const { return purpose_; }
   bool encrypts() const { return options_.encrypt; }
-  /// Those of this line, once done(): hashes of the secret over both sides' nonces.
+  /// The keys of this connection, once done(): hashes of the secret over both sides' nonces.
   LineKeys Keys() const;
 
  private:
@@ -117,7 +115,7 @@ class Handshake {
   Bytes hello_, challenge_, gathered_, output_;
 };
 
-/// libsodium's BLAKE2b-256 of `parts`, keyed. Shared with the unique id's derivation.
+/// libsodium's BLAKE2b-256 of `parts`, keyed. Also used to derive the unique id.
 Secret KeyedHash(const Secret& key, std::initializer_list<View> parts);
 
 }  // namespace ringlet

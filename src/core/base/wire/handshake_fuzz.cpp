@@ -1,5 +1,5 @@
-// No peer passes without the secret, whatever it says; nor does one when a single bit of a true
-// handshake is changed on the way.
+// No peer passes without the secret, whatever it sends. Changing a single bit of a true handshake
+// in transit also makes it fail.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -39,7 +39,7 @@ void Garble(Handshake handshake, ringlet::Reader& in) {
   }
 }
 
-// Passes `bytes` on in pieces of the input's choice, with one bit changed if it lies within.
+// Passes `bytes` on in pieces that the input chooses, with one bit changed if `flip` lies within.
 bool Pass(Bytes bytes, Handshake& to, std::size_t& flip, ringlet::Reader& in) {
   if (flip < 8 * bytes.size()) bytes[flip / 8] ^= static_cast<std::byte>(1u << (flip % 8));
   flip = flip < 8 * bytes.size() ? SIZE_MAX : flip - (flip == SIZE_MAX ? 0 : 8 * bytes.size());
@@ -47,20 +47,19 @@ bool Pass(Bytes bytes, Handshake& to, std::size_t& flip, ringlet::Reader& in) {
     View piece = rest.first(std::min<std::size_t>(1 + in.U8(), rest.size()));
     rest = rest.subspan(piece.size());
     if (!to.Push(piece).ok()) return false;
-    Require(piece.empty());  // nothing follows, so nothing may be left over
+    Require(piece.empty());  // no more bytes follow, so none may be left over
   }
   return true;
 }
 
-// One byte says what the line is for and who wants it encrypted: bit 6 the dialler, bit 7 the
-// acceptor.
+// One byte selects the purpose and the encryption: bit 6 for the dialler, bit 7 for the acceptor.
 void Tamper(ringlet::Reader& in) {
   const std::uint8_t wanted = in.U8();
   const auto purpose = static_cast<ringlet::Purpose>(1 + wanted % 64 % 7);
   const ringlet::LineOptions ours{.encrypt = (wanted & 64) != 0};
   const ringlet::LineOptions theirs{.encrypt = (wanted & 128) != 0};
   constexpr std::size_t kBits = 8 * (48 + 72 + 32);
-  const std::size_t at = in.U16() % (kBits + 64);  // beyond kBits: nothing is changed
+  const std::size_t at = in.U16() % (kBits + 64);  // beyond kBits: no change
   std::size_t flip = at < kBits ? at : SIZE_MAX;
   Handshake dialler = Handshake::Dialler(Ours(), purpose, Filled(1), ours);
   Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2), theirs);

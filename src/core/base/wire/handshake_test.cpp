@@ -40,7 +40,7 @@ struct TwoSides {
   Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2));
 };
 
-// Computed with Python's hashlib.blake2b from the words of docs/reference/wire.md.
+// Computed with Python's hashlib.blake2b from the text of docs/reference/wire.md.
 TEST(Handshake, IsByteForByteWhatTheDocumentSays) {
   TwoSides pair;
   const Bytes hello = pair.dialler.TakeOutput();
@@ -173,7 +173,7 @@ TEST(Handshake, AnotherVersionOrCommunicatorIsSaidOnBothSides) {
   EXPECT_THAT(told.error().message, HasSubstr("use the same Ringlet on all ranks"));
 }
 
-// Computed as above.
+// Computed in the same way.
 TEST(Handshake, KeysAreThoseOfTheDocumentAndOneForEachDirection) {
   Handshake dialler = Handshake::Dialler(Ours(), Purpose::kTree, Filled(1), {.encrypt = true});
   Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2), {.encrypt = true});
@@ -210,13 +210,14 @@ TEST(Handshake, EncryptionThatOneSideDoesNotWantIsSaidOnBothSides) {
   }
 }
 
-// A third party between two ends that encrypt alike can end the line, not change what it is.
+// A third party between two ends with equal encryption can end the connection, but cannot change
+// its encryption.
 TEST(Handshake, AThirdPartyCannotTurnEncryptionOffOrOn) {
   for (const bool encrypt : {false, true}) {
     Handshake dialler = Handshake::Dialler(Ours(), Purpose::kTree, Filled(1), {.encrypt = encrypt});
     Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2), {.encrypt = !encrypt});
     Bytes hello = dialler.TakeOutput();
-    hello[6] ^= std::byte{1};  // as the acceptor would like it
+    hello[6] ^= std::byte{1};  // as the acceptor requires
     ASSERT_TRUE(PushAll(acceptor, hello).ok());
     const Status status = PushAll(dialler, acceptor.TakeOutput());
     ASSERT_FALSE(status.ok());

@@ -1,6 +1,6 @@
-// A protocol without I/O. A Machine is told what happened and what time it is, and says what to do
-// next; who owns the sockets and the clock (os::SocketDriver) or pretends to (sim::Network) is not
-// its business. So one object runs in production, under the simulator and under the fuzzer.
+// A protocol without I/O. A Machine receives events and the time, and returns actions. It does not
+// know the owner of the sockets and the clock (os::SocketDriver, or sim::Network with simulated
+// ones). So one object runs in production, in the simulator and in the fuzzer.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -20,28 +20,27 @@ namespace ringlet {
 /// mean "not yet".
 using Instant = std::chrono::nanoseconds;
 
-/// Names one line (one connection) of one machine. The machine numbers the lines it dials below
-/// kFirstAcceptedLine; the driver numbers those it accepts from there.
+/// Identifies one connection of one machine. The machine numbers the connections that it dials,
+/// below kFirstAcceptedLine. The driver numbers accepted ones, from there on.
 using LineId = std::uint32_t;
 inline constexpr LineId kFirstAcceptedLine = 1u << 31;
 
-/// A handle of the operating system that travels beside bytes on a UNIX socket. To a machine it is
-/// opaque; it is closed when the last copy goes, so none is lost with a message that no machine
-/// wants.
+/// A handle of the operating system that accompanies bytes on a UNIX socket. It is opaque to a
+/// machine. Its last copy closes it, so a discarded message does not leak it.
 struct Descriptor {
   int value = -1;
   std::shared_ptr<const void> keeper;  ///< made by os::Keep; closes `value`
 };
 using Descriptors = std::vector<Descriptor>;
 
-// ---- What happened. The driver reports, the machine decides.
-// -------------------------------------
+// ---- Events. The driver reports, the machine decides.
+// --------------------------------------------
 
-struct Connected {  ///< a Dial came through
+struct Connected {  ///< a Dial succeeded
   LineId line;
-  std::uint32_t pid = 0;  ///< of the process that listens at a UNIX socket; 0: not known
+  std::uint32_t pid = 0;  ///< of the process that listens at a UNIX socket; 0: unknown
 };
-struct Accepted {  ///< a peer dialled us; nothing is known of it yet
+struct Accepted {  ///< a peer dialled us, and is not authenticated
   LineId line;
   Address from;
 };
@@ -50,15 +49,15 @@ struct Received {  ///< bytes of the stream, cut anywhere
   Slice data;
   Descriptors descriptors = {};
 };
-struct Closed {  ///< the other side hung up, or a Dial failed; the line is gone
+struct Closed {  ///< the peer hung up, or a Dial failed; the connection no longer exists
   LineId line;
   std::string why;  ///< such as "connection refused"; for the error message
 };
-struct Tick {};  ///< time passed; early and repeated Ticks are harmless
+struct Tick {};  ///< time has passed; early and repeated Ticks are harmless
 
 using Event = std::variant<Connected, Accepted, Received, Closed, Tick>;
 
-// ---- What to do next, in order. ---------------------------------------------------------------
+// ---- Actions, in order. -----------------------------------------------------------------------
 
 struct Dial {
   LineId line;
@@ -69,11 +68,12 @@ struct Send {
   Slice data;  ///< owned
   Descriptors descriptors = {};
 };
-struct Hangup {  ///< after everything sent before has left
+struct Hangup {  ///< after all earlier output has been sent
   LineId line;
-  bool of_stranger = false;  ///< a caller that has not proven itself is sent away
+  bool of_stranger = false;  ///< the caller has not authenticated
 };
-struct Detach {  ///< hand the socket of this line, with nothing unread, to the machine's owner
+struct Detach {  ///< hand the socket of this connection, without unread data, to the machine's
+                 ///< owner
   LineId line;
 };
 enum class LogLevel : std::uint8_t { kNone, kVersion, kWarn, kInfo, kAbort, kTrace };
@@ -91,20 +91,20 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
   virtual ~Machine() = default;
 
-  /// Never blocks and never fails: what goes wrong is recorded in the machine's outcome.
+  /// Never blocks and never fails: the machine records errors in its outcome.
   virtual void Handle(const Event& event, Instant now) = 0;
 
-  /// When to deliver a Tick at the latest; empty when nothing is awaited.
+  /// The latest time for the next Tick. Empty if the machine does not wait.
   virtual std::optional<Instant> Deadline() const = 0;
 
-  /// True when this machine will neither say nor do anything any more.
+  /// True if this machine will never emit an action again.
   virtual bool Finished() const = 0;
 
-  /// False while it has no room for another caller: those who call wait in the queue of its
-  /// listeners until it has. Asked after every Handle.
+  /// False if the machine lacks room for another caller; callers then wait in the queue of its
+  /// listeners. Checked after every Handle.
   virtual bool Accepting() const { return true; }
 
-  /// The next thing to do. Drain after every Handle and every command.
+  /// The next action. Drain after every Handle and every command.
   std::optional<Action> PollAction() {
     if (outbox_.empty()) return std::nullopt;
     Action action = std::move(outbox_.front());
@@ -116,12 +116,12 @@ class Machine {
   void Emit(Action action) { outbox_.push_back(std::move(action)); }
 
  private:
-  // Not a deque: there may be a million machines, nearly all of them idle, and an empty deque holds
+  // Not a deque: a million machines may exist, nearly all of them idle, and an empty deque holds
   // 600 bytes.
   std::list<Action> outbox_;
 };
 
-/// Makes one visitor of several lambdas, for std::visit over Event and Action.
+/// Combines several lambdas into one visitor, for std::visit over Event and Action.
 template <class... Ts>
 struct Overloaded : Ts... {
   using Ts::operator()...;

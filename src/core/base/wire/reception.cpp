@@ -43,7 +43,7 @@ void Reception::OnReceived(const Received& event) {
     Emit(Detach{event.line});
     return;
   }
-  // The answer that a machine of any other communicator would give.
+  // Answers like a machine of another communicator.
   const Credentials other{.magic = hello ? ~hello->magic : 0, .secret = {}};
   Handshake handshake = Handshake::Acceptor(other, nonces_.Next());
   View in(said);

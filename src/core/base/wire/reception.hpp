@@ -1,9 +1,9 @@
-// The machine behind a listener that several machines of a process share. Without I/O.
+// The machine of a listener that several machines of a process share. Without I/O.
 //
-// It reads a caller's Hello, which names a communicator and a purpose, and hands the line over to
-// the machine that serves these, with all that was said. It knows no secret: the proof is given to
-// that machine. A caller that looks for an id that is not served is told so; a caller that says no
-// Hello is hung up on.
+// It reads a caller's Hello, which names a communicator and a purpose, and hands the connection
+// over to the machine that serves these, with all bytes received so far. It knows no secret; that
+// machine checks the proof. It answers a caller with an unknown id, and hangs up on a caller
+// without a Hello.
 #pragma once
 #include <compare>
 #include <functional>
@@ -16,19 +16,19 @@
 
 namespace ringlet {
 
-/// The communicator or root that a caller looks for.
+/// The communicator or root that a caller requests.
 struct ServiceKey {
   enum class Kind : std::uint8_t { kRoot, kControl, kData };
   std::uint64_t magic = 0;  ///< of the communicator
   Kind kind = Kind::kRoot;
   auto operator<=>(const ServiceKey&) const = default;
 };
-/// Which machine of a communicator serves what `hello` asks for.
+/// The machine of a communicator that serves `hello`.
 ServiceKey KeyOf(const HelloText& hello);
 
 struct ReceptionConfig {
   Secret nonce_seed{};  ///< fresh from the system's random source
-  /// Whether a machine serves this now. Called on the driver's thread.
+  /// Returns true if a machine serves this key now. Called on the driver's thread.
   std::function<bool(const ServiceKey&)> serves;
   CallersConfig callers = {.owner = {}, .half_open_max = 32'768};
 };
@@ -45,13 +45,13 @@ class Reception final : public Machine {
   bool Finished() const override { return false; }
   bool Accepting() const override { return callers_.HasRoom(now_); }
 
-  /// A caller that has said whom it looks for.
+  /// A caller that has sent its Hello.
   struct Introduced {
     ServiceKey key;
     Address from;
-    Bytes said;  ///< all of it, the Hello first
+    Bytes said;  ///< all received bytes, starting with the Hello
   };
-  /// Of a line that was detached; once.
+  /// The caller of a detached connection. Call once.
   Introduced Take(LineId line);
 
   std::uint32_t strangers() const { return callers_.log().turned_away(); }
@@ -61,7 +61,7 @@ class Reception final : public Machine {
 
   ReceptionConfig config_;
   NonceSource nonces_;
-  Callers<Bytes> callers_;  // and what each has said
+  Callers<Bytes> callers_;  // with the bytes that each has sent
   std::map<LineId, Introduced> guests_;
   Instant now_{0};
 };

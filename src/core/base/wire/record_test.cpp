@@ -26,7 +26,7 @@ std::string Opened(RecordOpener& opener, View sealed) {
 
 const std::string kBroken = "(a record that was changed on its way or replayed)";
 
-// Computed by another program from RFC 8439 and the words of docs/reference/wire.md.
+// Computed by another program from RFC 8439 and the text of docs/reference/wire.md.
 TEST(Record, IsByteForByteWhatTheDocumentSays) {
   RecordSealer sealer(Key(0));
   EXPECT_EQ(HexOfRecord(sealer.Seal(AsView("one"))),
@@ -87,7 +87,7 @@ TEST(Record, EveryFlippedBitIsNoticedAndNothingOpensAfterIt) {
     Bytes flipped = sealed;
     flipped[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
     const std::string first = Opened(opener, flipped);
-    // A length that claims more waits for it in vain, up to the bound.
+    // A record with a larger claimed length waits for more data in vain, up to the bound.
     if (bit < 32 && first.empty()) {
       EXPECT_EQ(Opened(opener, Bytes(kRecordBytesMax, std::byte{0})), kBroken) << "bit " << bit;
       continue;

@@ -1,4 +1,4 @@
-// One line of a machine once it is more than bytes: handshake first, then frames.
+// A connection of a machine above the byte level: a handshake first, then frames.
 #pragma once
 #include <optional>
 
@@ -9,10 +9,10 @@
 
 namespace ringlet {
 
-/// The two directions of a line. Feed it what arrives; send what TakeReply() gives; take frames;
-/// pass what you send through Seal().
+/// The two directions of a connection. Push received data, send the bytes of TakeReply(), take
+/// frames, and pass outgoing data through Seal().
 ///
-///   wire.Push(event)  -> Status      a failure means: hang up, the line is unusable
+///   wire.Push(event)  -> Status      on failure hang up: the connection is unusable
 ///   wire.TakeReply()  -> Bytes       handshake bytes to send, often empty; never sealed
 ///   wire.JustOpened() -> bool        true once, when the handshake has just succeeded
 ///   wire.Next()       -> frame       only after the handshake
@@ -28,8 +28,7 @@ class Wire {
     return Wire(Handshake::Acceptor(credentials, nonce, options), payload_bytes_max, false);
   }
 
-  /// Descriptors that come beside bytes are kept from the proof on, and no more than
-  /// kDescriptorsMax of them.
+  /// Keeps descriptors that arrive after the proof, at most kDescriptorsMax of them.
   Status Push(const Received& event);
   Status Push(const Slice& data);
   Bytes TakeReply() { return handshake_.TakeOutput(); }
@@ -38,13 +37,15 @@ class Wire {
   Purpose purpose() const { return handshake_.purpose(); }
   Result<std::optional<Frame>> Next() { return frames_.Next(); }
 
-  /// The bytes that make the other end read `bytes`, a piece of a frame or several: on a plain line
-  /// the same, uncopied; on an encrypted one sealed records, to be sent in the order of sealing,
-  /// each once. Cost a copy and about two nanoseconds a byte where it encrypts.
+  /// Converts `bytes`, which may be any part of the frame stream, for sending. On a plain
+  /// connection returns them without a copy. On an encrypted one returns sealed records, to be sent
+  /// in the order of sealing, each once. Cost  a copy and about two nanoseconds a byte if it
+  /// encrypts.
   Slice Seal(const Slice& bytes);
   bool encrypts() const { return handshake_.encrypts(); }
 
-  /// For a line that is handed on, last: what came behind the frames taken so far, and beside them.
+  /// The bytes after the frames taken so far, and the descriptors with them. For a connection that
+  /// is handed over; call last.
   Bytes TakeUnread() { return frames_.TakeUnread(); }
   Descriptors TakeDescriptors() { return std::move(descriptors_); }
   std::size_t descriptors() const { return descriptors_.size(); }
@@ -63,7 +64,7 @@ class Wire {
   FrameReader frames_;
   Descriptors descriptors_;
   bool dialled_;
-  std::optional<Records> records_;  // of an encrypted line that is open
+  std::optional<Records> records_;  // of an open encrypted connection
   bool announced_ = false;
 };
 

@@ -1,6 +1,6 @@
-// Two ends of a line and an attacker between them. The attacker cuts, flips, drops, repeats, swaps
-// or sends back bytes: an encrypted line then gives out a beginning of what was said, in order; a
-// plain one survives it. Untouched, all of it arrives.
+// Two ends of a connection and an attacker between them. The attacker cuts, flips, drops, repeats,
+// swaps or sends back bytes. An encrypted connection then delivers a prefix of the sent data, in
+// order; a plain one survives. Without changes all data arrives.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -62,7 +62,7 @@ Bytes FrameOf(std::uint8_t type, std::size_t bytes) {
   return ringlet::EndFrame(std::move(out));
 }
 
-// The attacker's change of the pieces. True when he leaves them as they are.
+// Applies the attacker's change to the pieces. Returns true if it leaves them unchanged.
 bool Meddle(std::vector<Bytes>& pieces, Wire& acceptor, ringlet::Reader& in) {
   const std::uint8_t deed = in.U8() % 7;
   const std::size_t at = in.U8() % pieces.size();

@@ -29,7 +29,7 @@ TEST(Wire, ProvesThenSpeaksInFrames) {
   EXPECT_FALSE(dialled.JustOpened()) << "once";
   EXPECT_TRUE(dialled.open());
 
-  // The proof and what follows it may come in one piece.
+  // The proof and the next frames may arrive in one piece.
   Bytes more = dialled.TakeReply();
   Append(more, TextFrame(3, "first"));
   Append(more, TextFrame(4, "second"));
@@ -62,7 +62,7 @@ TEST(Wire, BoundsTheFramesBehindTheHandshake) {
   EXPECT_FALSE(accepted.Next().ok());
 }
 
-// ---- Encrypted lines.
+// ---- Encrypted connections.
 
 constexpr LineOptions kEncrypted{.encrypt = true};
 
@@ -80,7 +80,7 @@ Bytes Copy(const Slice& slice) {
   return {slice.bytes.begin(), slice.bytes.end()};
 }
 
-// Two ends, and all that went over the line between them.
+// Two ends, and all bytes sent between them.
 struct Session {
   explicit Session(int nonces = 1)
       : dialled(Wire::Dialled(kCredentials, Purpose::kTree, NonceOf(nonces), 1 << 20, kEncrypted)),
@@ -155,7 +155,7 @@ TEST(EncryptedWire, ARecordedSessionIsWorthNothingToAnotherAcceptor) {
   EXPECT_FALSE(again.open());
   EXPECT_EQ(Heard(again), "(nothing)");
 
-  // Nor do its records fit into another session of the same ranks.
+  // Its records do not fit into another session of the same ranks either.
   Session other(5);
   ExpectBroken(other.accepted.Push(Piece(session.Say("pay him"))));
 }
@@ -172,7 +172,7 @@ TEST(EncryptedWire, RepeatedSwappedAndMissingRecordsDoNotOpen) {
   const Bytes one = repeated.Say("one");
   ASSERT_TRUE(repeated.accepted.Push(Piece(one)).ok());
   ExpectBroken(repeated.accepted.Push(Piece(one)));
-  ExpectBroken(repeated.accepted.Push(Piece(repeated.Say("two"))));  // and nothing after it
+  ExpectBroken(repeated.accepted.Push(Piece(repeated.Say("two"))));  // later records fail too
 
   Session swapped;
   const Bytes first = swapped.Say("first");
@@ -192,7 +192,7 @@ TEST(EncryptedWire, EveryFlippedBitIsNoticed) {
     Bytes sealed = session.Say("hi");
     sealed[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
     Status status = session.accepted.Push(Piece(sealed));
-    // A length that claims more waits for it; it never opens.
+    // A record with a larger claimed length waits for more data, and never opens.
     if (status.ok()) status = session.accepted.Push(Piece(Bytes(kRecordBytesMax)));
     ExpectBroken(status);
     EXPECT_EQ(Heard(session.accepted), "(nothing)") << "bit " << bit;

@@ -30,7 +30,7 @@ TEST_P(AcceptedSocket, IsTunedForControl) {
   host->Do(Detach{line});
   driver->Nudge(host_id);
   Await("the socket", [&] { return detached.contains(line); });
-  if (over_unix()) return;  // there is nothing to tune
+  if (over_unix()) return;  // a UNIX socket does not have these options
   const int fd = detached[line].get();
   EXPECT_NE(option(fd, IPPROTO_TCP, TCP_NODELAY), 0);
   EXPECT_NE(option(fd, SOL_SOCKET, SO_KEEPALIVE), 0);

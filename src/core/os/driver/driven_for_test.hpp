@@ -1,4 +1,4 @@
-// Machines whose behaviour a test chooses, on a driver that the test runs.
+// Machines with behaviour that a test chooses, on a driver that the test runs.
 #pragma once
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace ringlet::os {
 
-// A machine without a will of its own: the test says what it does, and asks what it was told.
+// A machine that a test controls: it emits the test's actions and records its events.
 class Puppet final : public Machine {
  public:
   void Handle(const Event& event, Instant) override {
@@ -81,8 +81,8 @@ class Driven : public testing::Test {
     driver = *std::move(created);
   }
 
-  // Serves events until `ready`. The bound is for a broken driver only: it looks again when it is
-  // woken and not before, so that an event that wakes no thread is noticed.
+  // Serves events until `ready`. The bound only matters for a broken driver: `ready` is checked
+  // after wake-ups only, so the test notices an event that does not wake a thread.
   template <typename Ready>
   void Await(const char* what, Ready ready) {
     const Instant give_up = SocketDriver::Now() + std::chrono::seconds(60);
@@ -93,7 +93,7 @@ class Driven : public testing::Test {
   SocketDriver::Id Host(const std::shared_ptr<Puppet>& puppet) {
     return driver->Add({.machine = puppet, .listeners = {}});
   }
-  // Serves what is ready now, without waiting for more.
+  // Serves all ready events without waiting for more.
   void Settle() {
     for (int i = 0; i < 20; ++i) driver->Step(Instant(0));
   }
@@ -112,7 +112,7 @@ class Talk : public Driven, public testing::WithParamInterface<bool> {
     EXPECT_TRUE(listener.ok()) << listener.error().message;
     return *std::move(listener);
   }
-  // Two machines; `caller` has line 1 to `host`.
+  // Adds two machines; `caller` has line 1 to `host`.
   void Introduce() {
     Listener listener = Open();
     address = listener.address;
@@ -132,7 +132,7 @@ class Talk : public Driven, public testing::WithParamInterface<bool> {
     Await("a connection", [&] { return !caller->connected.empty() && !host->accepted.empty(); });
     line = host->accepted.front();
   }
-  // A socket of the test's own that has called `host`; not served by the driver.
+  // Returns a socket of the test itself that has called `host`; the driver does not serve it.
   Fd Raw(int room_bytes = 0) {
     const SocketAddress to = ToSocketAddress(address);
     Fd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// A driver whose thread starts when it is needed, and counts how often that was tried.
+// A driver with a thread that starts on demand, and a count of start attempts.
 class Lent : public testing::Test {
  protected:
   Lent() {
@@ -29,7 +29,7 @@ class Lent : public testing::Test {
   ~Lent() override {
     if (thread.joinable()) driver->Post([this] { driver->Stop(); });
   }
-  // Posts work that says which thread runs it.
+  // Posts work that reports the thread that runs it.
   std::shared_future<std::thread::id> Ask() {
     auto told = std::make_shared<std::promise<std::thread::id>>();
     driver->Post([told] { told->set_value(std::this_thread::get_id()); });
@@ -39,7 +39,7 @@ class Lent : public testing::Test {
     driver->RunUntil([&] { return answer.wait_for(seconds(0)) == std::future_status::ready; },
                      SocketDriver::Now() + kHang);
   }
-  // The thread that ran the work.
+  // Returns the thread that ran the work.
   static std::thread::id Answer(const std::shared_future<std::thread::id>& answer) {
     if (answer.wait_for(kHang) == std::future_status::ready) return answer.get();
     ADD_FAILURE() << "nobody runs what was posted";
@@ -60,7 +60,7 @@ TEST_F(Lent, TheBorrowerRunsItWhileItWaits) {
   RunUntilReady(answer);
   EXPECT_EQ(Answer(answer), std::this_thread::get_id());
   EXPECT_EQ(starts, 0);
-  const auto later = Ask();  // for the thread that comes after
+  const auto later = Ask();  // for the thread that runs next
   EXPECT_TRUE(loan.End().ok());
   EXPECT_TRUE(loan.End().ok());
   EXPECT_EQ(Answer(later), own);
@@ -78,8 +78,8 @@ TEST_F(Lent, TimeEndsTheWaitAndATurnIsAlwaysMade) {
 
 TEST_F(Lent, TheBorrowerLooksAgainAndAgainBeforeItSleeps) {
   SocketDriver::Loan loan(*driver, seconds(1));
-  // Without spinning each wait is one look, or two. Beside other programs a yield may take most of
-  // a wait, so that some waits have little more.
+  // Without spinning each wait polls once or twice. Beside other programs a yield may take most of
+  // a wait, so some waits poll only a little more.
   std::uint64_t waits = 0, looks = 0;
   while (waits < 200 && looks <= 2 * waits + 20) {
     bool over = false;
@@ -101,8 +101,8 @@ TEST_F(Lent, TheBorrowerSleepsAtOnceUnlessItIsToSpin) {
 
 TEST_F(Lent, WorkOfAnotherThreadStartsItsOwnAndTheBorrowerMakesRoom) {
   SocketDriver::Loan loan(*driver);
-  std::thread other([&] { Answer(Ask()); });  // in the turn under way, or on its own thread
-  // It never becomes true: what ends the wait is the driver's thread.
+  std::thread other([&] { Answer(Ask()); });  // in the current turn, or on its own thread
+  // The predicate never becomes true, so only the driver's thread ends the wait.
   const Instant hang = SocketDriver::Now() + kHang;
   driver->RunUntil([] { return false; }, hang);
   EXPECT_LT(SocketDriver::Now(), hang) << "the borrower holds on to it";
@@ -151,7 +151,7 @@ TEST_F(Driven, IsNotLentWhereItsOwnerRunsIt) {
   EXPECT_TRUE(loan.End().ok());
 }
 
-// The thread alone: turns are counted, and its own thread is started in name only.
+// DriverThread alone: the test counts turns, and starts no real thread.
 class LentThread : public testing::Test {
  protected:
   void RunUntil(int last_turn, Instant until) {

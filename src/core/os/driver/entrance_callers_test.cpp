@@ -12,7 +12,7 @@
 namespace ringlet::os {
 namespace {
 
-// A way in that the test holds.
+// An entrance that the test controls.
 class Hall final : public Entrance {
  public:
   Visit Open(std::function<void(Caller)> to) override {
@@ -26,7 +26,7 @@ class Hall final : public Entrance {
   std::vector<Visit> closed;
 };
 
-// A machine whose callers come from an entrance. A note of it removes it.
+// A machine with callers from an entrance. A note removes it.
 class Guests : public Driven {
  protected:
   Guests() {
@@ -35,7 +35,7 @@ class Guests : public Driven {
            driver->Remove(id);
          }});
   }
-  // A caller that has said `words` so far: gives its own end.
+  // Adds a caller that has sent `words` so far. Returns the caller's end.
   Fd Come(std::string_view words) {
     std::array<int, 2> ends{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
@@ -75,7 +75,7 @@ TEST_F(Guests, AreHeardFromTheirFirstWordOnAndAnswered) {
 
 TEST_F(Guests, ComeOnAnyThread) {
   Settle();
-  const Fd here = Come("here");  // on the driver's own
+  const Fd here = Come("here");  // on the driver's own thread
   Fd there;
   std::thread other([&] { there = Come("there"); });
   other.join();
@@ -88,7 +88,7 @@ TEST_F(Guests, WaitWhileTheMachineAcceptsNone) {
   for (int i = 0; i < 3; ++i) callers.push_back(Come("word"));
   Settle();
   EXPECT_TRUE(host->accepted.empty());
-  host->on_event = [&](const Event& event) {  // has room for one
+  host->on_event = [&](const Event& event) {  // has room for one caller
     if (std::holds_alternative<Accepted>(event)) host->accepting = false;
   };
   Accept();

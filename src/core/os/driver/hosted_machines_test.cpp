@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 TEST_F(Driven, NudgesAtAnyTimeAreHarmless) {
   const auto puppet = std::make_shared<Puppet>();
-  driver->Nudge(1);  // before there is any caller
+  driver->Nudge(1);  // before any machine exists
   const SocketDriver::Id id = Host(puppet);
   driver->Nudge(id);
   driver->Nudge(id);
@@ -149,7 +149,7 @@ TEST_F(Machines, DeferredEventsComeInOrderAndMayBringMore) {
   };
   machines.Defer(id, Connected{1});
   machines.Defer(id, Connected{2});
-  machines.Defer(id + 7, Tick{});  // of no machine
+  machines.Defer(id + 7, Tick{});  // of a missing machine
   EXPECT_TRUE(puppet->connected.empty());
   EXPECT_TRUE(machines.HasDeferred());
   machines.DeliverDeferred();

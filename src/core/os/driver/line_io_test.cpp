@@ -14,7 +14,7 @@ namespace {
 class LineIo : public testing::Test {
  protected:
   void Push(std::string_view text, Descriptors descriptors = {}) {
-    queue.Push(Slice(AsView(text)), std::move(descriptors));  // borrowed: the queue keeps a copy
+    queue.Push(Slice(AsView(text)), std::move(descriptors));  // borrowed, so the queue keeps a copy
   }
   LineReading Read() { return ReadSome(ends.second.get(), true, room); }
   std::string Text(const LineReading& reading) {

@@ -1,4 +1,4 @@
-// The ends of lines: hang-ups, last words, lines that break, machines that go.
+// The ends of connections: hang-ups, last data, broken connections, removed machines.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ TEST_P(LineEnd, AHangupComesAfterTheLastWords) {
 
 TEST_P(LineEnd, AHangupWithNothingToSayKeepsNoDescriptor) {
   Introduce();
-  const Fd raw = Raw();  // stays
+  const Fd raw = Raw();  // stays open
   const std::size_t descriptors = OpenDescriptors();
   host->Do(Hangup{host->accepted.back()});
   driver->Nudge(host_id);
@@ -57,9 +57,9 @@ TEST_P(LineEnd, LastWordsArriveAlthoughThePeerWasSpeaking) {
   EXPECT_EQ(caller->Heard(1), "");
 }
 
-// Our bytes are with our kernel, and the peer has no room for them yet.
+// Our kernel has all data, and the peer lacks room for it.
 TEST_P(LineEnd, LastWordsReachAPeerThatGoesOnSpeaking) {
-  if (over_unix()) return;  // there is one kernel, and what it has has arrived
+  if (over_unix()) return;  // one kernel holds both ends, so the data has arrived
   Introduce();
   const Fd raw = Raw(4096);
   const std::string words(64 << 10, 'w');
@@ -83,8 +83,7 @@ TEST_P(LineEnd, LastWordsReachAPeerThatGoesOnSpeaking) {
   EXPECT_EQ(::recv(raw.get(), heard.data(), 1, 0), 0);
 }
 
-// The peer speaks and hangs up after the driver has looked, and before it sends what we have to
-// say.
+// The peer sends and hangs up after the driver has polled, and before it sends our data.
 TEST_P(LineEnd, LastWordsAreHeardByAPeerThatWasAboutToSpeak) {
   Introduce();
   Fd raw = Raw();
@@ -101,7 +100,7 @@ TEST_P(LineEnd, LastWordsAreHeardByAPeerThatWasAboutToSpeak) {
 
 TEST_P(LineEnd, AMachineThatHasHungUpIsNotToldThatTheLineBroke) {
   Introduce();
-  Fd raw = Raw();  // reads nothing
+  Fd raw = Raw();  // reads no data
   host->Do(Send{host->accepted.back(), Slice(Share(Much()))});
   host->Do(Hangup{host->accepted.back()});
   driver->Nudge(host_id);
@@ -160,7 +159,7 @@ TEST_P(LineEnd, RemoveHangsUpAtOnceWhereNothingIsUnsent) {
 
 TEST_P(LineEnd, RemoveWithoutLingerHangsUpAtOnce) {
   Introduce();
-  const Fd raw = Raw();  // reads nothing
+  const Fd raw = Raw();  // reads no data
   host->Do(Send{host->accepted.back(), Slice(Share(Much()))});
   driver->Nudge(host_id);
   driver->Step(Instant(0));
@@ -183,7 +182,7 @@ TEST_P(LineEnd, LingeringEndsInTimeForAPeerThatSpeaksAndDoesNotRead) {
   const std::size_t descriptors = OpenDescriptors();
   driver->Remove(host_id, milliseconds(20));
   const std::uint64_t calls = driver->counters().system_calls;
-  // The listener, both ends of the line of `caller`, and the end of `raw`.
+  // The listener, both ends of the connection of `caller`, and the end of `raw`.
   Await("the end of lingering", [&] { return OpenDescriptors() + 4 == descriptors; });
   EXPECT_LT(driver->counters().system_calls - calls, 100u) << "it waits and does not spin";
 }

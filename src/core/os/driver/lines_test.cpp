@@ -150,7 +150,7 @@ TEST_F(Driven, ADescriptorTravelsWithItsMessageOverAUnixSocket) {
   host->descriptors.clear();
   EXPECT_EQ(::read(reading.get(), buffer, sizeof buffer), 0) << "ours was the last copy";
 
-  // With a message that leaves in many pieces it goes once.
+  // A message in many pieces carries the descriptor once.
   caller->Do(Send{1, Slice(Share(Much())), {Keep(Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)))}});
   driver->Nudge(caller_id);
   Await("a long message", [&] { return host->heard[host->accepted[0]].size() >= kMuch + 17; });

@@ -1,4 +1,4 @@
-// Parts of a driver without its loop. A test gives the events, and looks at the actions.
+// Parts of a driver without its loop. A test supplies the events and checks the actions.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 
 namespace ringlet::os {
 
-/// Two connected UNIX sockets that do not block.
+/// Two connected non-blocking UNIX sockets.
 inline std::pair<Fd, Fd> SocketPair() {
   std::array<int, 2> ends{};
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);

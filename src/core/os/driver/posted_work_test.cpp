@@ -21,7 +21,7 @@ class Posted : public testing::Test {
   void Run(const std::vector<Work>& all) {
     for (const Work& one : all) one();
   }
-  // The wake-ups that the eventfd has counted, which are then gone.
+  // Reads and resets the wake-ups that the eventfd has counted.
   std::uint64_t WakeUps() {
     std::uint64_t count = 0;
     return ::read(posted.descriptor(), &count, sizeof count) == sizeof count ? count : 0;

@@ -38,7 +38,7 @@ TEST_P(Callers, WaitWhileTheMachineAcceptsNone) {
   }
   Settle();
   EXPECT_EQ(host->accepted.size(), 1u) << "they are in the kernel's queue";
-  host->on_event = [&](const Event& event) {  // has room for one
+  host->on_event = [&](const Event& event) {  // has room for one caller
     if (std::holds_alternative<Accepted>(event)) host->accepting = false;
   };
   host->accepting = true;
@@ -88,7 +88,7 @@ TEST_F(Driven, CallersWithoutADescriptorAreTurnedAway) {
   Await("the next caller", [&] { return host->accepted.size() == 1; });
 }
 
-// As a rank holds its listeners for those who connect later.
+// A rank holds its listeners this way for later connections.
 TEST_F(Driven, AListenerThatOthersHoldWakesOnlyThem) {
   auto listener = Listen(Address::Ipv4(127, 0, 0, 1, 0));
   ASSERT_TRUE(listener.ok());
@@ -115,7 +115,7 @@ TEST_F(Driven, AListenerThatOthersHoldWakesOnlyThem) {
   EXPECT_TRUE(Fd(::accept4(copy.get(), nullptr, nullptr, SOCK_CLOEXEC)).valid());
 }
 
-// A TCP listener whose callers begin with "ping", and who calls there.
+// A TCP listener with callers that begin with "ping", and its callers.
 class Greeted : public Driven {
  protected:
   Greeted() {
@@ -138,7 +138,7 @@ class Greeted : public Driven {
     EXPECT_EQ(::write(caller.get(), words.data(), words.size()),
               static_cast<ssize_t>(words.size()));
   }
-  // Serves until the last caller that was accepted has said so much.
+  // Serves until the last accepted caller has sent so many bytes.
   void AwaitBytes(std::size_t bytes) {
     Await("words", [&] {
       return !host->accepted.empty() && host->heard[host->accepted.back()].size() == bytes;
@@ -159,7 +159,7 @@ TEST_F(Greeted, ASilentCallerIsLeftToTheKernel) {
   EXPECT_GT(seconds_max, 0);
   const Fd& caller = Call("ping");
   AwaitBytes(4);
-  Say(caller, "and more");  // it is watched from now on
+  Say(caller, "and more");  // watched from now on
   AwaitBytes(12);
   EXPECT_EQ(host->accepted.size(), 1u);
 }
@@ -172,10 +172,10 @@ TEST_F(Greeted, OfVeryManyStrangersTheKernelKeepsTheRestAway) {
   const std::size_t strangers = host->accepted.size();
   Call("GET /");
   Call("pin");
-  Call("ping");  // behind the two, in one queue
+  Call("ping");  // queued after the other two
   AwaitBytes(4);
   EXPECT_EQ(host->accepted.size(), strangers + 1);
-  Say(callers.back(), "and more");  // it is heard as any caller is
+  Say(callers.back(), "and more");  // read like any other caller
   AwaitBytes(12);
   EXPECT_EQ(host->accepted.size(), strangers + 1);
   EXPECT_EQ(notes.size(), 1u);

@@ -51,7 +51,7 @@ TEST(Fd, ReleaseHandsItOverAndCloseIsHarmlessTwice) {
   EXPECT_TRUE(IsOpen(value));
   Fd again(value);
   again.Close();
-  EXPECT_FALSE(again.valid());  // or it would close what another has opened since
+  EXPECT_FALSE(again.valid());  // else it would close a descriptor reused by other code
   again.Close();
   EXPECT_FALSE(IsOpen(value));
 }

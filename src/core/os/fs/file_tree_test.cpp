@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Everything must hold for openat2 and for our own walk alike.
+/// All tests must pass for openat2 and for our own walk.
 class FileTreeTest : public testing::TestWithParam<FileTree::Resolver> {
  protected:
   FileTree Tree() { return FileTree::Open(temp_.root(), GetParam()).value(); }

@@ -13,7 +13,7 @@ TEST(GpuDriver, NoneIsFoundWhereNoneIsLoaded) {
   EXPECT_FALSE(IsGpuMemory(&here));
 }
 
-/// A driver that gives the attributes a type of memory and whether that is managed, or fails.
+/// A driver with the given memory type and managed attribute, or a failing one.
 template <unsigned type, unsigned managed, int code>
 int Query(unsigned count, const int* attributes, void** values, std::uintptr_t) {
   for (unsigned i = 0; i < count; ++i)

@@ -25,7 +25,7 @@ TEST(RootedWalkTest, LinksAreBoundedAsInTheKernel) {
   EXPECT_EQ(errno, ELOOP);
 }
 
-// As /proc gives a link for the folder of a process that has ended, and no text for it.
+// /proc contains such a link for the folder of a process that has ended, without a readable text.
 TEST(RootedWalkTest, ALinkThatCannotBeReadIsNotPassedOver) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);

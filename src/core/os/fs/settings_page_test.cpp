@@ -1,4 +1,5 @@
-// docs/reference/settings.md says what the registry says. Here because base may not read files.
+// Compares docs/reference/settings.md with the registry. The test is here because base must not
+// read files.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -29,7 +29,7 @@ bool IsLoaded(const char* name) {
   return handle != nullptr;
 }
 
-// Of the C library's, some that no test program is linked with.
+// Libraries of the C library that no test program links.
 TEST(SharedLibraryTest, GoesWithItsLastUserUnlessItIsToStay) {
   using Stay = SharedLibrary::Stay;
   for (const auto& [name, stay] : {std::pair("libanl.so.1", Stay::kWhileOpen),

@@ -63,7 +63,7 @@ TEST(Shm, BeyondTheLimitOfAFileIsAnErrorAndKillsNoProcess) {
   EXPECT_EQ(::sigismember(&waiting, SIGXFSZ), 0);
 }
 
-/// The kernel answers memfd_create with EPERM from now on, as in a sandbox.
+/// Makes the kernel answer memfd_create with EPERM from now on, as in a sandbox.
 bool DenyMemfd() {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -75,7 +75,7 @@ bool DenyMemfd() {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/// 0, or the number of the step that failed. The calling process never has a memfd again.
+/// Returns 0, or the number of the failed step. The calling process can never use memfd again.
 int ShareWithoutMemfd() {
   if (!Shm::WhyInFiles().empty()) return 1;
   if (!DenyMemfd()) return 2;
@@ -91,7 +91,9 @@ int ShareWithoutMemfd() {
   if (!found.ok() || found->bytes()[4999] != std::byte{7}) return 7;
   if (Shm::Map(Duplicate(mine->fd()), 6000).ok()) return 8;
   struct stat about {};
-  if (::fstat(mine->fd().get(), &about) != 0 || about.st_nlink != 0) return 9;  // nothing is left
+  if (::fstat(mine->fd().get(), &about) != 0 || about.st_nlink != 0)
+    return 9;  // no file is left
+               // behind
   const auto too_much = Shm::Create(std::size_t{1} << 50);
   if (too_much.ok()) return 10;
   const std::string& why = too_much.error().message;

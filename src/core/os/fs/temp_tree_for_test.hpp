@@ -1,4 +1,4 @@
-// A directory for one test, filled by it and removed at its end.
+// A directory that a test fills. It is removed at the end of the test.
 #pragma once
 #include <gtest/gtest.h>
 #include <stdlib.h>

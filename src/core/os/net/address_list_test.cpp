@@ -12,7 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// In the order of this machine's bytes, as the kernel writes it.
+// A message in this machine's byte order, as the kernel writes it.
 class Message {
  public:
   Message(std::uint16_t type, std::uint16_t flags, const ifaddrmsg& body) {

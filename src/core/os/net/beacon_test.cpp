@@ -48,7 +48,7 @@ TEST(Beacon, AKilledProcessIsSeenToBeGoneBeforeItIsReaped) {
     ::_exit(0);
   }
   const Address address = beacon.address;
-  beacon.fd.Close();  // the child's copy is left
+  beacon.fd.Close();  // the child's copy remains
   Sight sight = Sight::Of(address);
   EXPECT_FALSE(sight.IsGone());
   ::kill(child, SIGKILL);
@@ -57,7 +57,7 @@ TEST(Beacon, AKilledProcessIsSeenToBeGoneBeforeItIsReaped) {
 }
 
 TEST(Beacon, AnUnreachableBeaconIsNotGone) {
-  Address nowhere;  // of no family
+  Address nowhere;  // without a family
   Sight sight = Sight::Of(nowhere);
   EXPECT_FALSE(sight.IsGone());
 }

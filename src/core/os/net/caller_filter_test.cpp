@@ -1,4 +1,4 @@
-// The effect of a filtered listener on callers is tested with the driver that decides on it.
+// The driver decides on filters, so its tests check the effect of a filtered listener on callers.
 #include "os/net/caller_filter.hpp"
 
 #include <gtest/gtest.h>

@@ -32,12 +32,12 @@ struct ConnectionForTest {
     const std::vector<char> data(bytes);
     EXPECT_EQ(::send(sender.get(), data.data(), bytes, MSG_DONTWAIT), std::ssize(data));
   }
-  /// Reads what the peer sent, all of it.
+  /// Reads all data that the peer sent.
   void Receive(std::size_t bytes) const {
     std::vector<char> data(bytes);
     EXPECT_EQ(::recv(receiver.get(), data.data(), bytes, MSG_WAITALL), std::ssize(data));
   }
-  /// From now on the sender's kernel lets no more go in a second, but for a first piece.
+  /// Limits the sender's kernel to this rate from now on, except for a first piece.
   void SendSlowly(unsigned bytes_per_second) const {
     EXPECT_EQ(::setsockopt(sender.get(), SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_per_second,
                            sizeof bytes_per_second),

@@ -17,7 +17,7 @@ Interface Make(std::string name, std::vector<InterfaceAddress> addresses, bool r
   return {std::move(name), running, std::move(addresses)};
 }
 
-/// A host with a bit of everything, in the order in which the kernel might tell.
+/// A host with interfaces of all kinds, in a possible order of the kernel.
 std::vector<Interface> InterfacesHere() {
   return {Make("lo", {{At("127.0.0.1:0"), 8}, {At("[::1]:0"), 128}}),
           Make("docker0", {{At("172.17.0.1:0"), 16}}),

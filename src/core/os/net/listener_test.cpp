@@ -71,7 +71,7 @@ TEST(Listen, AFixedPortCanBeUsedAgainAtOnce) {
   Fd caller = DialNow(fixed->address);
   Fd taken(::accept4(fixed->fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
   ASSERT_TRUE(taken.valid());
-  taken.Close();  // the side that closes first is left in TIME_WAIT
+  taken.Close();  // the side that closes first stays in TIME_WAIT
   caller.Close();
   fixed->fd.Close();
   EXPECT_TRUE(Listen(any->address).ok());

@@ -13,7 +13,7 @@ TEST(PollReadable, ReturnsWhenOneDescriptorHasSomething) {
   ASSERT_EQ(::pipe(news), 0);
   ASSERT_EQ(::write(news[1], "x", 1), 1);
   const int descriptors[] = {quiet[0], news[0]};
-  // Were it to miss the news it would hang for an hour, and the test's own limit would tell.
+  // If it missed the news it would hang for an hour, and the test's time limit would report that.
   PollReadable(descriptors, std::chrono::hours(1));
   for (const int descriptor : {quiet[0], quiet[1], news[0], news[1]}) ::close(descriptor);
 }

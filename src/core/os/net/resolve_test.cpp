@@ -30,7 +30,7 @@ TEST(Resolve, QuotesWhatIsNotHostAndPort) {
 }
 
 TEST(Resolve, QuotesAnUnknownName) {
-  // Too long for a name, so that the resolver asks no server on the network.
+  // The text is too long for a name, so the resolver does not query a server on the network.
   const std::string text = std::string(400, 'x') + ":7";
   const auto address = Resolve(text);
   ASSERT_FALSE(address.ok());

@@ -18,7 +18,7 @@
 namespace ringlet::os {
 namespace {
 
-/// The answer of `check` in a child that `make` makes; false also where there was none.
+/// The result of `check` in a child that `make` makes. False also if `make` fails.
 bool InChild(const std::function<long()>& make, const std::function<bool()>& check) {
   const auto child = static_cast<pid_t>(make());
   if (child == 0) ::_exit(check() ? 0 : 1);
@@ -52,14 +52,15 @@ TEST(Forks, AChildAndItsChildHaveNumbersOfTheirOwn) {
   EXPECT_EQ(ForkGeneration(), here);
 }
 
-// No handler of the C library is called for it.
+// The C library does not call its fork handlers for this call.
 TEST(Forks, AChildOfABareSystemCallIsSeen) {
   const std::uint64_t here = ForkGeneration();
   EXPECT_TRUE(InChild([] { return ::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0); },
                       [&] { return ForkGeneration() != here; }));
 }
 
-/// Counts the processes from which it was forked, and has a lock that a thread may hold in a fork.
+/// Counts the processes from which it was forked, and has a lock that a thread may hold during a
+/// fork.
 struct Lineage {
   explicit Lineage(const Lineage* parent) : forks(parent ? parent->forks + 1 : 0) {}
   const int forks;
@@ -75,7 +76,7 @@ TEST(PerProcess, IsMadeAnewInAChildEvenIfItIsLocked) {
       InChild(Fork, [] { return lineages.Here().forks == 1 && lineages.Here().mutex.try_lock(); }));
 }
 
-/// Forks a child that lives until `stop` is closed everywhere, and returns when it runs.
+/// Forks a child that lives until all copies of `stop` are closed. Returns when the child runs.
 pid_t ForkChildThatStays(int stop) {
   int runs[2];
   EXPECT_EQ(::pipe(runs), 0);
@@ -127,7 +128,7 @@ TEST(Forks, AChildKeepsTheNumberOfASocketAndTheFilesOfOthers) {
     return ::fstat(opened.get(), &status) == 0 && !S_ISSOCK(status.st_mode) &&
            ::fcntl(opened.get(), F_GETFD) == FD_CLOEXEC;
   }));
-  // The number is used again, for another socket.
+  // The descriptor number is reused for another socket.
   const int number = opened.get();
   ASSERT_EQ(::dup2(ends[1], number), number);
   EXPECT_TRUE(

@@ -35,7 +35,7 @@ TEST(PerThread, EachThreadHasItsOwnUntilItEnds) {
 
 // AddressSanitizer needs memory of its own, so a limit of 0 ends the process there.
 #ifndef __SANITIZE_ADDRESS__
-/// In a process of its own.
+/// Runs in a process of its own.
 [[noreturn]] void UseWithoutMemory() {
   static PerThread<Counted> counted;
   const rlimit none{.rlim_cur = 0, .rlim_max = 0};

@@ -11,7 +11,7 @@
 namespace ringlet::os {
 namespace {
 
-// This process, as another one would know it.
+// This process, as another one knows it.
 KnownProcess Here() {
   static const Secret sign = {std::byte{7}, std::byte{9}};
   return {.pid = ::getpid(), .sign_at = RemoteAddress::Of(&sign), .sign = sign};
@@ -46,7 +46,7 @@ TEST(ProcessMemory, OfNoProcessIsNotRead) {
   EXPECT_FALSE(ReadMemoryOf(KnownProcess(), RemoteAddress::Of(copy.data()), copy));
 }
 
-// Its number is that of the process that was meant, and what lies there can be read.
+// The pid matches and the memory is readable, but the sign differs.
 TEST(ProcessMemory, OfAProcessWithoutTheSignIsNotRead) {
   std::array<std::byte, 8> copy{};
   const std::array<std::byte, 8> data{};

@@ -14,10 +14,10 @@ TEST(RemoteFence, OnceJoinedAlwaysJoined) {
   EXPECT_EQ(RemoteFence(), joined);
 }
 
-// Two threads each store and then look at the other's store. With a fence on one side alone, and
-// that a remote one, at least one of them sees the other's.
+// Two threads each store, and then load the other's store. With only a remote fence on one side, at
+// least one of them sees the other's store.
 TEST(RemoteFence, OneSideFencesForBoth) {
-  if (!JoinRemoteFences()) return;  // ringers then fence for themselves
+  if (!JoinRemoteFences()) return;  // then each thread fences for itself
   constexpr int kRounds = 20'000;
   std::atomic<int> often{0}, seldom{0}, round{0}, arrived{0};
   int missed = 0;

@@ -96,7 +96,7 @@ int MemoryPolicy() {
   return mode;
 }
 
-// Whether the kernel lets this thread have a policy.
+// Returns true if the kernel lets this thread set a policy.
 bool PolicyIsOurs() {
   const unsigned long first = 1;
   if (syscall(SYS_set_mempolicy, MPOL_PREFERRED, &first, 8 * sizeof first) != 0) return false;
