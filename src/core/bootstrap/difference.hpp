@@ -1,6 +1,5 @@
-// The records of one host's ranks are similar: equal names and settings, and equal addresses except
-// for ports. So each record is stored as its difference from another: about 30 bytes instead of
-// 200.
+// One host's ranks have similar records: equal names, settings and addresses except for ports. So
+// each record is stored as a difference from another: about 30 bytes instead of 200.
 #pragma once
 #include <cstddef>
 
@@ -9,9 +8,9 @@
 
 namespace ringlet::bootstrap {
 
-/// The difference that turns `base` into `bytes`, compared position by position: the length, then
-/// runs of (number of equal bytes, number of new bytes, the new bytes). At most bytes.size() * 5 /
-/// 4 + 8 bytes; often a tenth.
+/// The difference that turns `base` into `bytes`, position by position: the length, then runs of
+/// (number of equal bytes, number of new bytes, the new bytes). At most bytes.size() * 5 / 4 + 8
+/// bytes; often a tenth.
 /// \param bytes  at most 65535.
 /// Cost  O(bytes)
 Bytes DifferenceOf(View base, View bytes);

@@ -26,8 +26,7 @@ inline Bytes RecordOf(const MemberAddress& fake_rank) {
   return out.Take();
 }
 
-/// Each rank checks in for itself; with node leaders, the first rank of each host checks in for
-/// both.
+/// Each rank checks in for itself, or with node leaders the first rank of a host for both.
 inline Roster RosterOf(std::uint32_t size, bool node_leaders = false, std::uint32_t first = 0) {
   std::vector<RankRecord> records;
   for (std::uint32_t rank = first; rank < first + size; ++rank)

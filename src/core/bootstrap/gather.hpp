@@ -36,8 +36,7 @@ class Table {
 /// The identity of a collective on the control network.
 struct GatherHeader {
   std::uint32_t sequence = 0;
-  bool barrier = false;  ///< true: frames carry no entries, only the fact that the rank is in the
-                         ///< barrier
+  bool barrier = false;  ///< true: frames carry no entries, only the sender's arrival
   /// Digest of the ranks that the sender believes to be in the group.
   std::uint64_t group_digest = 0;
   bool operator==(const GatherHeader&) const = default;
@@ -56,8 +55,8 @@ class TreeGather {
   /// Begins the next collective.
   /// Errors  kProtocol  another rank is in a different collective.
   Status Start(bool barrier, Bytes payload);
-  /// Takes the payload of a kGather frame from a child, or of a kTable frame from the parent. A
-  /// repeated frame has no effect.
+  /// Takes the payload of a kGather frame from a child, or of a kTable frame from the parent.
+  /// Ignores a repeated frame.
   Status OnChild(std::uint32_t child, const Slice& payload);
   Status OnParent(const Slice& payload);
 
@@ -85,8 +84,7 @@ class TreeGather {
   bool running_ = false;
   bool sent_up_ = false;
   Bytes own_;
-  std::vector<std::optional<Slice>> from_child_;  // at most one collective ahead, because a child
-                                                  // waits for its table
+  std::vector<std::optional<Slice>> from_child_;  // one collective ahead at most
   std::optional<Bytes> upward_;
   std::optional<Slice> downward_;
   std::optional<Table> result_;

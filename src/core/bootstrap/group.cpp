@@ -43,8 +43,7 @@ void Group::OnFrame(std::uint32_t from, FrameType type, const Slice& payload) {
     case FrameType::kAnswer: {
       const auto answer = ParseActivity(payload.bytes);
       if (!answer.ok()) break;
-      // A repeated question gets two answers, and the second may arrive after the asker has moved
-      // on.
+      // A repeated question gets two answers. The second may arrive after the asker has moved on.
       if (const auto asked = answers_.find(from); asked != answers_.end()) asked->second = *answer;
       return;
     }
@@ -123,8 +122,8 @@ void Group::Advance(const Status& status, std::uint32_t peer) {
   if (auto table = tree_->TakeResult()) table_ = std::move(table);
 }
 
-// In a ring the next rank is not needed: it may have all blocks, and its own block arrives from the
-// other side.
+// The next rank of a ring is not needed: it may have all blocks, and the other side sends its
+// block.
 bool Group::IsNeeded(std::uint32_t rank) const {
   if (ring_) return rank == (config_.self + config_.size - 1) % config_.size;
   return config_.place.parent == rank || std::ranges::count(config_.place.children, rank) > 0;

@@ -118,8 +118,7 @@ class FarEnd {
       if (frame->type == static_cast<std::uint8_t>(type)) return frame;
     return std::nullopt;
   }
-  /// The failure in the next kReject or kFailure frame, or an empty text. Skips the id of a group
-  /// before it.
+  /// The failure in the next kReject or kFailure frame, or an empty text. Skips a leading group id.
   Failure TakeFailure(FrameType type) {
     const auto frame = Take(type);
     if (!frame) return {};

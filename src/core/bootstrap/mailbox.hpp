@@ -16,8 +16,7 @@ struct MailboxLimits {
   std::size_t bytes_max = std::size_t{256} << 20;
 };
 
-/// Messages with this tag or a greater one need no receive: the service thread handles them as they
-/// arrive.
+/// Messages with at least this tag need no receive: the service thread handles them on arrival.
 inline constexpr std::uint64_t kPushedTag = std::uint64_t{1} << 63;
 
 struct PushedMessage {
@@ -31,8 +30,8 @@ class Mailbox {
  public:
   explicit Mailbox(MailboxLimits limits) : limits_(limits) {}
 
-  /// Errors  kProtocol  the mailbox is full; the message names sender, tag and bound. The message
-  ///                    is not queued, so the caller must fail.
+  /// Errors  kProtocol  the mailbox is full; the message names sender, tag and bound. It is not
+  ///                    queued, so the caller must fail.
   Status Put(Rank from, std::uint64_t tag, Bytes message);
 
   std::optional<Bytes> Take(Rank from, std::uint64_t tag);

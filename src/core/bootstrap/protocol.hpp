@@ -31,8 +31,7 @@ enum class FrameType : std::uint8_t {
   kTable = 11,    ///< down the tree: the entries of all ranks
   kBlock = 12,    ///< along the ring: the entry of one rank
   kMessage = 13,  ///< peer to peer: a tagged message
-  kFailure = 14,  ///< on every connection: a rank failed; receivers pass it on (to the root without
-                  ///< a group)
+  kFailure = 14,  ///< on every connection: a rank failed (to the root without a group)
   kLeave = 15,    ///< on every connection: the sender leaves in good order
   kAsk = 16,      ///< peer to peer: requests the peer's activity
   kAnswer = 17,   ///< peer to peer: the answer to kAsk
@@ -75,12 +74,11 @@ struct Identify {
 struct Welcome {
   std::string host;  ///< the root's host
   std::uint32_t pid = 0;
-  std::optional<std::uint32_t> hosted_rank;  ///< a rank of the root's process; empty until one is
-                                             ///< known
+  std::optional<std::uint32_t> hosted_rank;  ///< a rank of the root's process, if known
 };
 
 /// A failure and its origin. Ranks pass it on unchanged, so that all report the same reason. Only a
-/// live rank that is called lost prepends that fact.
+/// rank that lives although the failure calls it lost adds that fact.
 struct Failure {
   Code code = Code::kProtocol;
   std::uint32_t origin = 0;  ///< the rank that failed, or kNoOrigin
@@ -89,8 +87,7 @@ struct Failure {
 inline constexpr std::uint32_t kNoOrigin = 0xffffffff;
 inline constexpr std::size_t kFailureTextBytesMax = 4096;
 
-/// The activity of a rank in another communicator of its process, for processes outside that
-/// communicator.
+/// The activity of a rank in another communicator of its process, for outsiders.
 struct GroupActivity {
   std::uint64_t communicator = 0;  ///< its public name
   std::uint32_t rank = 0, ranks = 1;
@@ -106,8 +103,7 @@ struct GroupActivity {
 /// find the rank that has not arrived instead of one that waits for it too.
 struct Activity {
   std::uint64_t operations = 0;                 ///< number begun so far
-  std::optional<std::uint32_t> waits_for = {};  ///< inside an operation: the rank that must send
-                                                ///< the next data
+  std::optional<std::uint32_t> waits_for = {};  ///< the rank that must send the next data
   /// The last call, as the data plane encodes it. Empty before the first call.
   Bytes call = {};
   std::vector<std::uint64_t> counts = {};  ///< number of its calls so far, by kind of call
@@ -115,28 +111,26 @@ struct Activity {
   std::vector<GroupActivity> others = {};  ///< the other communicators of its process
   bool operator==(const Activity&) const = default;
 };
-inline constexpr std::size_t kActivityCallBytesMax = 64;  // collective::Header needs 32
-inline constexpr std::size_t kActivityCountsMax = 32;     // collective::kCallKinds is 11
-inline constexpr std::size_t kActivitySlowSendsMax =
-    128;  // per rank; further slow sends are left out
-/// A process with more communicators reports none, because a partial list would look as if ranks
-/// were missing.
+inline constexpr std::size_t kActivityCallBytesMax = 64;   // collective::Header needs 32
+inline constexpr std::size_t kActivityCountsMax = 32;      // collective::kCallKinds is 11
+inline constexpr std::size_t kActivitySlowSendsMax = 128;  // per rank; the rest is left out
+/// A process with more reports none, because ranks would seem to be missing from a partial list.
 inline constexpr std::size_t kActivityOthersMax = 255;
 
 /// Largest frame accepted from an authenticated peer, per kind of connection.
 inline constexpr std::size_t kRootFrameBytesMax = std::size_t{4} << 20;
 inline constexpr std::size_t kMemberFrameBytesMax = std::size_t{1} << 30;
 
-/// Rosters travel in pieces between these sizes, so that a rank can pass on one piece while it
-/// receives the next.
+/// Rosters travel in pieces between these sizes, so that a rank passes on early ones while it
+/// receives later ones.
 inline constexpr std::size_t kPieceBytesMin = std::size_t{256} << 10;
 inline constexpr std::size_t kPieceBytesMost = std::size_t{4} << 20;
 /// Splits `roster` into about 32 slices.
 std::vector<Slice> PiecesOf(const Slice& roster);
 
-/// The ranks that root `share.index` serves among `size`: contiguous shares; the first ones have
-/// one more rank if the division leaves a remainder. The shares are equal to NCCL's, so that
-/// callers can compute them too.
+/// The ranks that root `share.index` serves among `size`: contiguous shares. The first shares have
+/// one more rank if the division leaves a remainder. NCCL's shares are equal, so callers can
+/// compute them.
 PlaceRange RanksOfRoot(RootShare share, std::uint32_t size);
 /// The index of the root, among `count`, that serves `rank`.
 std::uint32_t RootOfRank(std::uint32_t rank, std::uint32_t size, std::uint32_t count);

@@ -130,8 +130,7 @@ void Root::OnDue() {
 }
 
 void Root::Beat(Instant now) {
-  const bool asleep = now - beat_due_ > config_.silence_max / 2;  // members may have slept too, as
-                                                                  // far as we know
+  const bool asleep = now - beat_due_ > config_.silence_max / 2;  // members may have slept too
   beat_due_ = now + config_.silence_max / 4;
   const auto silent = guests_.Beat(now, config_.silence_max, asleep);
   if (!silent) return;
@@ -229,9 +228,7 @@ void Root::SayWelcome(RootGuest& guest, const CheckIn& check_in) {
   if (news) hosted_rank_ = check_in.rank;
   const SharedBytes welcome = Share(ToFrame(Welcome{config_.host, config_.pid, hosted_rank_}));
   guests_.Say(guest, Slice(welcome));
-  if (news)
-    guests_.SayToAll(welcome, guest.line);  // ranks that checked in earlier receive it as
-                                            // well
+  if (news) guests_.SayToAll(welcome, guest.line);  // for ranks that checked in earlier
 }
 
 void Root::OnLocalRank(RootGuest& guest, const Frame& frame) {
@@ -316,9 +313,7 @@ void Root::Finish() {
 // ---- refusing ---------------------------------------------------------------------------------
 
 void Root::OnFailure(const RootGuest& guest, const Frame& frame) {
-  if (state() == RootState::kClosing)
-    return;  // the job is complete, so a failure no longer
-             // concerns the root
+  if (state() == RootState::kClosing) return;  // the job is complete already
   const auto failure = ParseFailure(frame.payload.bytes);
   if (!failure.ok()) return OnBrokenStream(guest, failure.error());
   RejectAll(*failure);

@@ -1,8 +1,8 @@
 // The root: collects one check-in from every rank, then lets the members connect to each other.
 //
-// bootstrap/states lists its states and the frames that each state accepts. When joining fails, the
-// root reports it to every member that has checked in, on the connection the member already has.
-// The root then stays in state kRefusing for a while, so that late ranks receive the reason too.
+// bootstrap/states lists its states and the frames that each state accepts. If joining fails, the
+// root reports it to every member that has checked in, on its connection. The root then stays in
+// state kRefusing for a while, so that late ranks receive the reason too.
 //
 // One connection may check in many ranks: those of a host with a node leader. With several roots,
 // each root collects a share of the ranks. The root delegate of a share (the member that checks in
@@ -27,17 +27,14 @@ struct RootConfig {
   std::uint32_t pid = 0;
   Instant handshake_timeout =
       std::chrono::seconds(10);  ///< time for a caller to authenticate and check in
-  /// A member is lost if it stays silent this long; 0: never. The root itself sends a beat every
-  /// quarter of it.
+  /// A member is lost if it stays silent this long; 0: never. The root sends a beat every quarter.
   Instant silence_max = std::chrono::seconds(60);
   IsStopped is_stopped;       ///< queried about a member that does not answer
-  bool refuses_long = false;  ///< refuse for kRefusalMost, even if the members' time limits are
-                              ///< shorter
-  /// Facts about this root for its timeout message, such as that it cannot be reached. May be
-  /// empty.
+  bool refuses_long = false;  ///< refuse for kRefusalMost, regardless of timeouts
+  /// Facts about this root for its timeout message, such as that it is unreachable. May be empty.
   std::function<std::string()> hint;
   LineOptions lines = {};  ///< of every connection; equal to the members' options
-  /// Maximum number of unauthenticated callers. Further ones wait in the listener's queue
+  /// Maximum number of unauthenticated callers. More wait in the listener's queue
   /// (base/wire/callers).
   std::size_t half_open_max = 32'768;
   /// Maximum number of strangers with a log line of their own. Further ones are counted.
@@ -61,8 +58,8 @@ class Root final : public Machine {
 
   /// Gives up and sends every member the reason. Called by an owner that is about to be destroyed.
   void Abort(const std::string& why);
-  /// Fails a job that is not yet complete. Members that call receive the reason, for kRefusalMost
-  /// at most.
+  /// Fails a job that is incomplete. Members that call receive the reason, for kRefusalMost at
+  /// most.
   void Refuse(const Failure& failure, Instant now);
 
   std::uint64_t magic() const { return config_.credentials.magic; }
@@ -74,8 +71,7 @@ class Root final : public Machine {
   std::uint32_t strangers() const { return acceptor_.log().turned_away() + acceptor_.log().left(); }
 
  private:
-  // The data of each state, in the order of RootState. `due`: time at which the state ends if no
-  // event ends it.
+  // The data of each state, in the order of RootState. `due`: end of the state without an event.
   struct Empty {};
   struct Gathering {
     Instant due;

@@ -1,5 +1,5 @@
-// A root among strangers, and authenticated members that send arbitrary frames. Bytes of the input
-// choose the next event.
+// A root among strangers, and authenticated members that send arbitrary frames. The input chooses
+// the next event.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -95,8 +95,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                          ringlet::Purpose::kCheckIn);
     } else if ((what & 7) == 2) {
       driver.Pass(std::chrono::milliseconds(in.U16()));
-      Require(!root.Deadline() || *root.Deadline() > driver.now);  // a deadline in the past would
-                                                                   // make a driver spin
+      Require(!root.Deadline() || *root.Deadline() > driver.now);  // a driver would spin
     } else if (!lines.empty()) {
       FarEnd& far = lines[in.U8() % lines.size()];
       if ((what & 7) == 3)

@@ -1,5 +1,4 @@
-// The connections on which members have checked in at a root, and the frames that the root sends on
-// them.
+// The connections on which members have checked in at a root, and the root's frames on them.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -43,8 +42,7 @@ class RootGuests {
   /// or empty.
   /// \param asleep  this process slept, so the silence of others is not evidence
   std::optional<LineId> Beat(Instant now, Instant silence_max, bool asleep);
-  /// Sends `last_word` on every connection and closes it. Returns the ranks that have checked in on
-  /// them.
+  /// Closes every connection after `last_word`. Returns the ranks that checked in on them.
   std::set<std::uint32_t> HangUp(const SharedBytes& last_word = nullptr);
 
  private:

@@ -16,8 +16,8 @@ namespace ringlet::bootstrap {
 /// Maximum number of ranks of a communicator.
 inline constexpr std::uint32_t kSizeMax = 1u << 24;
 
-/// How much earlier than its members the root gives up, because the root can name the missing
-/// ranks: a twentieth of the timeout, between 20 ms and 2 s.
+/// The root gives up this much earlier than its members, because it can name the missing ranks: a
+/// twentieth of the timeout, between 20 ms and 2 s.
 Instant LadderStep(Instant timeout);
 /// The time at which the root gives up because of a rank that checks in now.
 Instant GiveUpAt(const CheckIn& check_in, Instant now);
@@ -60,8 +60,7 @@ class RootJob {
   /// The ranks that this root collects. The first root also collects the ranks of the other roots.
   PlaceRange Expected() const;
   bool IsComplete() const { return members_.size() >= Expected().count; }
-  /// The roster of the expected members.
-  /// \pre  IsComplete
+  /// The roster of the expected members. \pre  IsComplete
   Roster BuildRoster() const;
 
   /// The reason why `check_in` does not belong to this job. Empty if it does.
@@ -72,8 +71,8 @@ class RootJob {
   Status AdmitSection(LineId line, const Roster& section);
 
   std::string Describe(std::uint32_t rank) const;
-  /// The missing ranks, as in "ranks 3-5: 3 of 6 ranks checked in, from node7 (3)", and the callers
-  /// that were not ranks.
+  /// The missing ranks, as in "ranks 3-5: 3 of 6 ranks checked in, from node7 (3)", and the number
+  /// of other callers.
   std::string MissingText(const StrangerLog& log) const;
   /// ": rank 3 (...) is stopped" for the first stopped member. Empty if no member is stopped.
   std::string StoppedMember(const IsStopped& is_stopped) const;

@@ -58,8 +58,8 @@ class Builder {
  private:
   bool Has(std::uint32_t rank) const { return rank - first_ < records_.size(); }
 
-  // Returns the node leader, or else the first rank of the host. Its record is whole, so chains
-  // have length 1.
+  // The node leader, or else the first rank of the host. Its record is whole, so chains have length
+  // 1.
   std::optional<std::uint32_t> BaseOf(std::uint32_t index) {
     const RankRecord& record = records_[index];
     if (record.node_leader != first_ + index && Has(record.node_leader) &&

@@ -15,13 +15,12 @@
 
 namespace ringlet::bootstrap {
 
-/// The record that a member checks in with.
+/// The record that a member sends in its check-in.
 struct MemberAddress {
   std::vector<Address> addresses;  ///< of its control listener, best first; at most kAddressesMax
   std::string host;                ///< host name, for messages; at most kHostBytesMax
   std::uint32_t pid = 0;
-  Bytes peer_info;  ///< data of the rank for the layers above; opaque here; at most
-                    ///< kPeerInfoBytesMax
+  Bytes peer_info;  ///< of the rank for the layers above; opaque; at most kPeerInfoBytesMax
 
   bool operator==(const MemberAddress&) const = default;
 };
@@ -113,8 +112,7 @@ class Roster {
 /// shelf does not keep rosters alive. One thread at a time.
 class RosterShelf {
  public:
-  /// Does the same as Roster::Parse, but shares a roster that is already here without checking it
-  /// again.
+  /// Parses a roster, or shares an equal one that is already here without checking it again.
   Result<Roster> Adopt(const Slice& bytes);
 
  private:
@@ -129,8 +127,7 @@ class RosterShelf {
 class RosterInbox {
  public:
   /// Errors  kProtocol  the pieces are not a roster, or are longer than its header states.
-  /// Cost    keeps a piece without a copy if it directly follows the piece before in the same
-  ///         buffer.
+  /// Cost    copies a piece, unless it follows the piece before in the same buffer.
   Status Push(const Slice& piece);
 
   bool complete() const { return head_ && so_far_.size() == partial_.total_; }

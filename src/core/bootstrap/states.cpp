@@ -41,8 +41,7 @@ constexpr SetOf<L> kAnyMember = {L::kNodeLeader, L::kParent, L::kChild,  L::kNex
                                  L::kPrevious,   L::kPeerIn, L::kPeerOut};
 constexpr SetOf<L> kUpper = {L::kNodeLeader, L::kParent};
 constexpr SetOf<F> kOfGroups = {F::kGather, F::kTable, F::kBlock,  F::kMessage,
-                                F::kLeave,  F::kAsk,   F::kAnswer, F::kForm};  // all except
-                                                                               // kFailure
+                                F::kLeave,  F::kAsk,   F::kAnswer, F::kForm};  // except kFailure
 
 constexpr MemberRule kMemberRules[] = {
     // callers: the ranks of this host that it checks in, the parent, the previous rank
@@ -65,8 +64,7 @@ constexpr MemberRule kMemberRules[] = {
     {{M::kReported}, {L::kRoot}, {F::kBeat, F::kWelcome}, {M::kReported}},
     {{M::kReported}, {L::kRoot}, {F::kDone}, {M::kReported}, kTree},
     {{M::kReported}, {L::kRoot}, {F::kDone}, {M::kStanding}, kRing},
-    // A member that knows that all are connected does not need the root, and ignores its late
-    // frames.
+    // A member that knows that all are connected does not need the root and ignores late frames.
     {{M::kStanding},
      {L::kRoot},
      {F::kBeat, F::kWelcome, F::kReject, F::kRoster, F::kSection, F::kNeighbour, F::kDone},
@@ -98,8 +96,7 @@ constexpr MemberRule kMemberRules[] = {
      kAnyMember,
      {F::kFailure},
      {M::kOver}},
-    // Among two ranks the next rank is also the previous one, and uses the first connection of the
-    // two.
+    // Among two ranks the next rank is also the previous one, and uses the first connection.
     {{M::kCheckedIn},
      {L::kPrevious, L::kNext},
      {F::kBlock},

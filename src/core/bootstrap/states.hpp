@@ -1,7 +1,6 @@
 // The frames that the root and a member accept, by state and by connection kind, and the states
-// that may follow. Each machine checks every frame here first. The machines ignore a late or
-// repeated frame, which only an earlier state accepts. Any other unlisted frame violates the
-// protocol.
+// that may follow. Both machines check every frame here first. They ignore a late or repeated
+// frame, which only an earlier state accepts. Any other unlisted frame violates the protocol.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -88,7 +87,7 @@ constexpr const FrameRule<State, Line>* RuleFor(std::span<const FrameRule<State,
 SetOf<MemberLine> KindsSoFar(MemberLine line);
 SetOf<RootLine> KindsSoFar(RootLine line);
 
-/// True if the connection could have carried the frame earlier, so the frame is late or repeated.
+/// True if the connection could have carried the frame earlier: it is late or repeated.
 /// \pre  RuleFor returns null
 template <class State, class Line>
 constexpr bool IsLate(std::span<const FrameRule<State, Line>> rules, State state, Line line,

@@ -15,7 +15,7 @@ struct PlaceRange {
 };
 
 /// The subtrees below the top of `subtree`, ascending. The first place of each is the child. A rank
-/// that knows its subtree can compute its children, so a parent sends each child only its range.
+/// can compute its children from its subtree, so a parent sends each child only its range.
 /// \param arity  maximum number of children, at least 1 (a chain). Depth is about log_arity(count).
 /// Cost  O(arity)
 std::vector<PlaceRange> ChildrenOf(PlaceRange subtree, std::uint32_t arity);
@@ -28,8 +28,8 @@ struct TreePlace {
 };
 
 /// The place of `self` in the tree along which the ranks have joined. Ranks with the same node
-/// leader hang below it. If that rank is not in the group, they hang below the first of them. These
-/// top ranks form a k-ary tree in order of the lowest rank below each.
+/// leader hang below it. If it is not in the group, they hang below the first of them. These top
+/// ranks form a k-ary tree in order of the lowest rank below each.
 /// \param node_leaders  the node leader of each rank, by rank
 /// Cost  O(ranks)
 TreePlace PlaceInGroup(std::uint32_t self, std::span<const std::uint32_t> node_leaders,

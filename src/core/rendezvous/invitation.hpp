@@ -15,8 +15,8 @@ struct Invitation {
   Credentials credentials = {};
   std::vector<Address> roots = {};  ///< every address of the root, best first
   std::uint32_t parent_size = 0;    ///< 0, or the size of the communicator that this id grows
-  /// The user chose the root's address (NCCL_COMM_ID). The root does not listen there yet; the rank
-  /// 0 that uses the id opens it.
+  /// The user chose the root's address (NCCL_COMM_ID). No root listens there until rank 0 uses the
+  /// id.
   bool fixed_address = false;
   /// The magic of the launched job's own id, set if this id is the first one that a process of the
   /// job made. A communicator of all ranks of the job meets at the job's id instead.
@@ -34,8 +34,7 @@ Result<Invitation> Decode(const UniqueId& id);
 
 /// "ringlet1:" and 256 hexadecimal digits. It contains the secret: treat it as a password.
 std::string ToText(const UniqueId& id);
-/// Errors  kInvalidArgument  states where the text is wrong. Does not check the content; Decode
-///                           does.
+/// Errors  kInvalidArgument  states where the text is wrong. Decode checks the content.
 Result<UniqueId> FromText(std::string_view text);
 
 /// The invitation for NCCL_COMM_ID=host:port. Every rank derives the same one from the same text

@@ -1,4 +1,4 @@
-// Reads arbitrary bytes as a unique id and as its text. An accepted input must be equal to its own
+// Reads arbitrary bytes as a unique id and as its text. An accepted input must equal its own
 // output.
 #include <algorithm>
 #include <cstddef>

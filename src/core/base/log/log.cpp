@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kLevelNames = {"NONE", "VERSION", "WARN",
                                                          "INFO", "ABORT",   "TRACE"};
 
-// In the order of the bits, for example INIT is bit 0.
+// In the order of the bits: INIT is bit 0.
 constexpr std::array<std::string_view, 18> kSubsystemNames = {
     "INIT", "COLL",  "P2P",  "SHM",       "NET", "GRAPH",   "TUNING", "ENV",     "ALLOC",
     "CALL", "PROXY", "NVLS", "BOOTSTRAP", "REG", "PROFILE", "RAS",    "DESTROY", "ALLOC_HOST"};

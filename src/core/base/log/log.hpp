@@ -1,5 +1,4 @@
-// The text of a log line and the decision to log it, as pure functions; os::Logger writes the
-// lines.
+// The text of a log line and the decision to log it, as pure functions. os::Logger writes lines.
 //
 // Levels, subsystems and the format of lines are NCCL's, with RINGLET in place of NCCL, so that
 // habits and scripts keep working:
@@ -75,7 +74,7 @@ struct LogFilter {
 std::string_view ShortHostName(std::string_view host_name);
 
 /// Expands a RINGLET_DEBUG_FILE: %h host name cut at the first dot, %p process id, %% percent.
-/// Other %x stay unchanged.
+/// Leaves other %x unchanged.
 std::string ExpandLogPath(std::string_view pattern, std::string_view host_name, std::uint32_t pid);
 
 /// The parts of one line.

@@ -1,5 +1,5 @@
-// Finds ranks with wrongly different settings: a digest detects a difference, and a short list
-// names it.
+// Finds ranks with settings that wrongly differ: a digest detects it, a short list names the
+// setting.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ namespace ringlet {
 std::uint64_t AgreementDigest(const Settings& settings);
 
 /// The settings that must agree, with name, value and the variable that set it. A rank sends them
-/// if its digest differs, so that the error can name the difference. Contains no secret. At most
+/// if its digest differs, so that the error can name them. Has no secret. At most
 /// kAgreementBytesMax.
 Bytes EncodeAgreement(const Settings& settings);
 inline constexpr std::size_t kAgreementBytesMax = 16 * 1024;
@@ -23,8 +23,7 @@ inline constexpr std::size_t kAgreementBytesMax = 16 * 1024;
 struct SettingDifference {
   struct SettingOnRank {
     std::string value = {};     ///< empty if that rank's version does not know the setting
-    std::string variable = {};  ///< the variable that set it, "NCCL_ALGO in /etc/nccl.conf"; empty
-                                ///< for a default
+    std::string variable = {};  ///< that set it, "NCCL_ALGO in /etc/nccl.conf"; empty for a default
     bool operator==(const SettingOnRank&) const = default;
   };
   std::string name;  ///< "RINGLET_TREE_ARITY"

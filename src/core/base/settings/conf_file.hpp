@@ -22,10 +22,9 @@ struct FileVariables {
   std::map<std::string, FileVariable, std::less<>> values = {};
   std::vector<std::string> warnings = {};  ///< sentences: an unreadable file, a bad line
 
-  /// Adds the lines `NAME=value` of the file at `path`, as NCCL reads them: a line that begins with
-  /// # is a comment, the value is everything after the first =, and the first value of a name
-  /// counts. A line that sets no variable, or exceeds kConfLineBytesMax, adds a warning that names
-  /// file and line.
+  /// Adds the lines `NAME=value` of the file at `path`, as NCCL reads them: # begins a comment
+  /// line, the value is everything after the first =, and the first value of a name counts. A line
+  /// that sets no variable, or exceeds kConfLineBytesMax, adds a warning that names file and line.
   void Add(std::string_view text, std::string_view path);
 };
 

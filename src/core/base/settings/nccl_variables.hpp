@@ -1,5 +1,5 @@
-// The environment variables of NCCL that Ringlet does not honour, so that warnings can name them
-// and detect unknown names.
+// The environment variables of NCCL that Ringlet does not honour, for warnings about them and about
+// unknown names.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,8 +11,7 @@ namespace ringlet {
 /// Cost  a binary search.
 bool IsUnusedNcclVariable(std::string_view variable);
 
-/// Returns true if such a variable changes the channels that NCCL plans, or the predictions of its
-/// model of times.
+/// Returns true if such a variable changes the channels that NCCL plans or its predicted times.
 /// Cost  a binary search.
 bool ChangesNcclPlans(std::string_view variable);
 

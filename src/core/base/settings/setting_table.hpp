@@ -42,8 +42,7 @@ struct SettingSpec {
   std::uint64_t min = 0;       ///< of numbers; milliseconds if the member is a time
   std::uint64_t max = 0;       ///< inclusive
   std::string_view unit = {};  ///< of the text: "s", "bytes"
-  /// "a|b|c" in the order of the enumerators. In a text setting, NUMBER stands for a number from
-  /// min to max.
+  /// "a|b|c" in the order of the enumerators. For texts, NUMBER is a number from min to max.
   std::string_view choices = {};
   bool has_nccl_alias = false;  ///< NCCL_<name> is read too
   bool power_of_two = false;
@@ -632,8 +631,8 @@ inline constexpr std::array kSettings = {
 /// "seconds from 0.1 to 600", "one of tree, ring": for error messages and the reference page.
 std::string AllowedText(const SettingSpec& spec);
 
-/// The value of `spec` in `settings`, in the spelling of the environment. A secret is "(set)", an
-/// unset value is empty.
+/// The value of `spec` in `settings`, spelled as in the environment. "(set)" for a secret, empty if
+/// unset.
 std::string ValueText(const Settings& settings, const SettingSpec& spec);
 
 /// "default", "RINGLET_DEBUG" or "NCCL_DEBUG in /etc/nccl.conf".

@@ -86,8 +86,7 @@ Status Assign(const Given& given, std::optional<std::uint32_t>& out) {
   return Ok();
 }
 
-/// Returns true if `text` is equal to `choice` in any case, with a number in the setting's range
-/// for NUMBER.
+/// Returns true if `text` is `choice` in any case, with a number from min to max for NUMBER.
 bool Fits(const SettingSpec& spec, std::string_view choice, std::string_view text) {
   constexpr std::string_view kNumber = "NUMBER";
   if (!choice.ends_with(kNumber)) return EqualIgnoringCase(choice, text);
@@ -129,8 +128,7 @@ requires std::is_enum_v<T> Status Assign(const Given& given, T& out) {
   return RefuseValue(given);
 }
 
-/// Parses the integer at the beginning of `text`, like strtoll; 0 if `text` does not begin with
-/// one. Empty if it overflows.
+/// Parses the integer at the beginning of `text`, like strtoll; 0 without one. Empty on overflow.
 std::optional<std::int64_t> LeadingInteger(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   const bool negative = text.starts_with('-');
@@ -150,8 +148,7 @@ std::optional<std::int64_t> LeadingInteger(std::string_view text) {
   return negative ? -value : value;
 }
 
-/// Sets the value that NCCL uses for a text that it does not understand: the leading integer,
-/// within bounds.
+/// Sets the value that NCCL uses for an invalid text: its leading integer, within bounds.
 template <typename T>
 requires std::is_integral_v<T>
 void Substitute(const Given& given, T& out) {
@@ -229,8 +226,7 @@ class Variables {
   }
 
  private:
-  // Searches the few variables that are set. Looking up every possible one takes 40 us of the start
-  // of a process.
+  // Searches only the variables that are set. Looking up all takes 40 us of the start of a process.
   std::optional<Given> Look(std::string_view prefix, const std::set<std::string>& set,
                             const SettingSpec& spec) const {
     const auto named = std::ranges::find_if(
@@ -284,8 +280,8 @@ bool IsSetting(std::string_view name, bool of_nccl) {
   });
 }
 
-/// True for the variables that the libraries of `ringlet emulate` read, and for TOOL, which
-/// contains the path of the tool for the Python package.
+/// True for variables that the libraries of `ringlet emulate` read, and TOOL, the path of the tool
+/// for the Python package.
 bool IsReadElsewhere(std::string_view name) {
   return name == "EMULATE_DEVICES" || name == "EMULATE_MEMORY" || name == "EMULATE_KERNELS" ||
          name == "EMULATE_HOST" || name == "TOOL";

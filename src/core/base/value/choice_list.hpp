@@ -1,6 +1,5 @@
-// Parses settings that allow and forbid names, in the format of NCCL_ALGO:
-// `[subject:]list[;subject:list...]`. A list is a comma list of names, or ^ and the forbidden
-// names.
+// Parses settings that allow and forbid names, like NCCL_ALGO: `[subject:]list[;subject:list...]`.
+// A list is a comma list of names, or ^ and the forbidden names.
 #pragma once
 #include <bitset>
 #include <string>

@@ -1,4 +1,4 @@
-// A 64-bit digest for checks of agreement, stable over machines, compilers and versions of
+// A 64-bit digest for checks of agreement, equal on all machines, compilers and versions of
 // libstdc++.
 #pragma once
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace ringlet {
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo), finished by splitmix64's mixer. Detects accidents, not
+/// FNV-1a, 64 bits (Fowler, Noll, Vo), finished by splitmix64's mixer. Against accidents, not
 /// attacks.
 class Digest {
  public:

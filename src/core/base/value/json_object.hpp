@@ -1,5 +1,5 @@
-// Reads JSON from another process, key by key, within bounds. Keeps the first error. Unreadable
-// members are empty.
+// Reads JSON from another process, key by key, within bounds. Keeps the first error, and returns
+// empty values for unreadable members.
 #pragma once
 #include <fmt/format.h>
 

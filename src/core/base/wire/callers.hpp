@@ -1,5 +1,5 @@
-// Unauthenticated incoming connections of a machine: a bounded number of them, each with a time
-// limit, and the log of those that fail. A part of a Machine; no I/O.
+// Incoming connections of a machine from callers that have not proven their membership: a bounded
+// number, each with a time limit, and the log of those that fail. A part of a Machine; no I/O.
 #pragma once
 #include <functional>
 #include <map>
@@ -14,8 +14,8 @@ namespace ringlet {
 
 struct CallersConfig {
   std::string owner = {};  ///< "root", "rank 3": prefix of each log line; may be empty
-  /// Maximum number of unauthenticated callers; at least 1, and well below the descriptor limit of
-  /// the process.
+  /// Maximum number of unauthenticated callers; at least 1, well below the process's descriptor
+  /// limit.
   std::size_t half_open_max = 4096;
   Instant timeout = std::chrono::seconds(10);  ///< time for a caller to identify itself
   std::uint32_t noted_max = 32;  ///< callers with a log line of their own; the rest are counted
@@ -28,9 +28,8 @@ struct CallersConfig {
 /// Only unauthenticated callers are dropped for others.
 class CallerQueue {
  public:
-  /// The time that each caller has to authenticate, even if many wait. Long compared with a round
-  /// trip. Short enough that strangers would have to call ten times `half_open_max` times a second
-  /// to fill the queue.
+  /// The time that each caller has to authenticate, even if many wait. Longer than a round trip,
+  /// but so short that strangers need ten times `half_open_max` calls a second to fill the queue.
   static constexpr Instant kHurry = std::chrono::milliseconds(100);
 
   CallerQueue(std::size_t half_open_max, Instant timeout)
@@ -91,8 +90,7 @@ class CallerQueue {
   Arrivals unproven_, proven_;
 };
 
-/// Counts the callers that were turned away or left, and produces the log lines: one policy for all
-/// listeners.
+/// Counts the callers that were turned away or left, and logs them: one policy for all listeners.
 class StrangerLog {
  public:
   explicit StrangerLog(std::string owner, std::uint32_t noted_max)
@@ -118,8 +116,7 @@ class StrangerLog {
   std::string last_;
 };
 
-/// The callers of one machine, each with a `Line`: the machine's state of a caller until it has
-/// identified itself.
+/// The callers of one machine, each with its `Line`: the state kept until it has identified itself.
 template <class Line>
 class Callers {
  public:
@@ -148,8 +145,7 @@ class Callers {
     return it == callers_.end() ? nullptr : &it->second.line;
   }
   void Prove(LineId line) { queue_.Prove(line); }
-  /// Removes a caller that has identified itself. The machine is then responsible for its
-  /// connection.
+  /// Removes a caller that has identified itself. The machine then handles its connection.
   HeldCaller Take(LineId line) {
     auto node = callers_.extract(line);
     RINGLET_ASSERT(!node.empty());

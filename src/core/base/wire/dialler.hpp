@@ -1,4 +1,4 @@
-// Reaches one peer at several addresses, some of which may not work.
+// Reaches one peer at several addresses. Some of them may not work.
 #pragma once
 #include <functional>
 #include <map>
@@ -12,11 +12,11 @@
 namespace ringlet {
 
 struct DialTiming {
-  /// How long an address may hesitate before the next one is tried as well. Zero: all at once.
+  /// The time that an address may hesitate before the next one is tried too. Zero: all at once.
   Instant hesitation = std::chrono::milliseconds(100);
   Instant retry_first = std::chrono::milliseconds(2);  ///< doubled each time, to retry_most
   Instant retry_most = std::chrono::milliseconds(500);
-  /// An accepted connection is given up if its handshake takes longer.
+  /// Time limit of one attempt, from the dial to the end of the handshake.
   Instant attempt = std::chrono::seconds(10);
 };
 
@@ -32,9 +32,9 @@ struct DiallerConfig {
 /// Dials the addresses best first, and the next one as soon as the one before fails or hesitates,
 /// until it is stopped. The first successful handshake wins, and the dialler hangs up the others.
 /// After "connection refused" it dials again (the peer may not listen yet), after a pause that
-/// varies by a quarter between ranks, so that refused ranks do not dial again together. It does not
-/// dial an address again if another process answers there or the secrets differ. Pure: a part of a
-/// Machine, not one itself.
+/// varies by a quarter between ranks, so that refused ranks do not dial again together. It gives up
+/// an address if another process answers there or the secrets differ. Pure: a part of a Machine,
+/// not one itself.
 class Dialler {
  public:
   using Emit = std::function<void(Action)>;
@@ -69,8 +69,7 @@ class Dialler {
 
   /// Hangs up all attempts.
   void Stop();
-  /// Begins again after the winning connection has failed: at its address after a pause, at the
-  /// others now.
+  /// Begins again after the winner has failed: at its address after a pause, at the others now.
   void Resume(const Address& address, const std::string& why, Instant now);
 
   std::optional<Instant> Deadline() const;

@@ -54,8 +54,8 @@ bool FrameReader::PushPayload(const Slice& data) {
   return true;
 }
 
-// Avoids moving a long frame whenever a piece arrives. The reserved memory is bounded by the bytes
-// that the peer has really sent.
+// Avoids moving a long frame whenever a piece arrives. Reserves memory only in proportion to the
+// bytes that the peer has really sent.
 void FrameReader::MakeRoom(std::size_t more) {
   const std::size_t arrived = partial_.size() + more;
   if (partial_.size() < kFrameHeaderBytes || arrived <= partial_.capacity()) return;
@@ -104,8 +104,7 @@ Result<std::optional<Frame>> FrameReader::NextFromPartial() {
     return Error{Code::kProtocol, fmt::format("a frame of {} bytes, more than the {} allowed here",
                                               payload_bytes, payload_bytes_max_)};
   if (partial_.size() < kFrameHeaderBytes + payload_bytes) return std::optional<Frame>();
-  // From now on frames are cut from one owned buffer, so many small frames cost one copy instead of
-  // a shift each.
+  // From now on frames are cut from one owned buffer, so many small frames cost one copy.
   current_ = Slice(Share(std::exchange(partial_, Bytes())));
   return CutCurrent(payload_bytes);
 }

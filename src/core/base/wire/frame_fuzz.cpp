@@ -1,5 +1,4 @@
-// Cuts an arbitrary stream anywhere, and compares the resulting frames with those of a plain loop
-// over the whole stream.
+// Cuts an arbitrary stream anywhere, and compares the frames with those of a plain loop over it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -8,7 +8,7 @@
 // in their label, so reflecting one back is useless. Each covers a nonce that the verifier drew for
 // this connection, so a recording is useless. Only these fixed sizes are parsed before the proof
 // holds. The Hello states whether the connection is encrypted. Both sides have a fixed requirement,
-// so a third party cannot change a negotiation.
+// so they negotiate nothing that a third party could change.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -16,8 +16,7 @@
 
 namespace ringlet {
 
-/// Time since an origin that the driver chooses. The driver never starts at zero, so that zero can
-/// mean "not yet".
+/// Time since an origin that the driver chooses. Never zero, so that zero can mean "not yet".
 using Instant = std::chrono::nanoseconds;
 
 /// Identifies one connection of one machine. The machine numbers the connections that it dials,
@@ -72,8 +71,7 @@ struct Hangup {  ///< after all earlier output has been sent
   LineId line;
   bool of_stranger = false;  ///< the caller has not authenticated
 };
-struct Detach {  ///< hand the socket of this connection, without unread data, to the machine's
-                 ///< owner
+struct Detach {  ///< hand the socket, without unread data, to the machine's owner
   LineId line;
 };
 enum class LogLevel : std::uint8_t { kNone, kVersion, kWarn, kInfo, kAbort, kTrace };
@@ -116,8 +114,7 @@ class Machine {
   void Emit(Action action) { outbox_.push_back(std::move(action)); }
 
  private:
-  // Not a deque: a million machines may exist, nearly all of them idle, and an empty deque holds
-  // 600 bytes.
+  // Not a deque: a million machines may exist, nearly all idle, and an empty deque holds 600 bytes.
   std::list<Action> outbox_;
 };
 

@@ -1,9 +1,9 @@
 // The machine of a listener that several machines of a process share. Without I/O.
 //
 // It reads a caller's Hello, which names a communicator and a purpose, and hands the connection
-// over to the machine that serves these, with all bytes received so far. It knows no secret; that
-// machine checks the proof. It answers a caller with an unknown id, and hangs up on a caller
-// without a Hello.
+// over to the machine that serves these, with all bytes so far. It knows no secret; that machine
+// checks the proof. It answers a caller with an unknown id, and hangs up on a caller without a
+// Hello.
 #pragma once
 #include <compare>
 #include <functional>

@@ -37,15 +37,13 @@ class Wire {
   Purpose purpose() const { return handshake_.purpose(); }
   Result<std::optional<Frame>> Next() { return frames_.Next(); }
 
-  /// Converts `bytes`, which may be any part of the frame stream, for sending. On a plain
-  /// connection returns them without a copy. On an encrypted one returns sealed records, to be sent
-  /// in the order of sealing, each once. Cost  a copy and about two nanoseconds a byte if it
-  /// encrypts.
+  /// Converts `bytes`, which may be any part of the frame stream, for sending. Returns them without
+  /// a copy on a plain connection. On an encrypted one returns sealed records, to be sent in the
+  /// order of sealing, each once. Cost  a copy and about two nanoseconds a byte if it encrypts.
   Slice Seal(const Slice& bytes);
   bool encrypts() const { return handshake_.encrypts(); }
 
-  /// The bytes after the frames taken so far, and the descriptors with them. For a connection that
-  /// is handed over; call last.
+  /// The bytes after the frames taken so far, and their descriptors. For a handover; call last.
   Bytes TakeUnread() { return frames_.TakeUnread(); }
   Descriptors TakeDescriptors() { return std::move(descriptors_); }
   std::size_t descriptors() const { return descriptors_.size(); }

@@ -6,8 +6,8 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// One root of a ring knows all neighbours. All ranks must be reachable, so a ring does not use node
-// leaders.
+// One root of a ring knows all neighbours. A ring does not use node leaders, because all ranks must
+// be reachable.
 MemberConfig AsItsShapeNeeds(MemberConfig config) {
   RINGLET_ASSERT(Index(config.rank) < config.size);
   if (config.shape == Shape::kTree) return config;
@@ -23,8 +23,8 @@ MemberCommon::MemberCommon(MemberConfig its_config, Dialler::Emit emit)
     : config(AsItsShapeNeeds(std::move(its_config))), connections(config, std::move(emit)) {}
 
 Instant MemberCommon::neighbour_deadline() const {
-  // Two steps below the own deadline: this rank knows which connection fails, so it reports before
-  // the root, which knows only that one fails.
+  // Two steps before the join deadline: this rank knows which connection fails, so it reports
+  // before the root, which knows only that one fails.
   return join_deadline() - 2 * LadderStep(config.timeout);
 }
 
@@ -52,9 +52,7 @@ Status MemberCommon::PostTo(std::uint32_t peer, const Slice& frame) {
   }
   Connections::CallInProgress* call = connections.CallTo(peer);
   if (!call) {
-    if (roster.size() == 0)
-      return Ok();  // the next rank in the ring is lost, and the loss has
-                    // been reported
+    if (roster.size() == 0) return Ok();  // the next rank is lost, which has been reported
     RINGLET_TRY_ASSIGN(const MemberAddress address, roster.At(Rank{peer}));
     call = &connections.Connect(MemberLine::kPeerOut, peer, address.addresses, now + config.timeout,
                                 now);

@@ -14,14 +14,12 @@ namespace ringlet::bootstrap {
 struct RootDoor {
   Credentials credentials;
   std::vector<Address> addresses;
-  /// The root listened before any rank had the id. If it does not listen now, its process has
-  /// ended.
+  /// The root listened before any rank had the id. If it no longer listens, its process has ended.
   bool was_there = false;
 };
 
 struct MemberConfig {
-  /// The roots, at least one; the same list on all ranks. Connections between members use the
-  /// credentials of the first.
+  /// The same list on all ranks, at least one. Members connect with the credentials of the first.
   std::vector<RootDoor> roots;
   Secret nonce_seed{};
   Rank rank{};
@@ -33,12 +31,11 @@ struct MemberConfig {
   std::optional<Address> node_leader;
   /// This rank is the node leader, and its owner listens at the address.
   bool speaks = false;
-  /// Time limit for joining, from the first Tick. A member that has checked in waits a LadderStep
-  /// longer for the root's reason.
+  /// Time limit for joining, from the first Tick. After check-in a member waits a LadderStep longer
+  /// for the root's reason.
   Instant timeout = std::chrono::seconds(300);
   Instant handshake_timeout = std::chrono::seconds(10);  ///< time for a caller to authenticate
-  /// A rank is lost if it stays silent this long; 0: never. Heartbeats are sent every quarter of
-  /// it.
+  /// A rank is lost if it stays silent this long; 0: never. Ranks send a beat every quarter of it.
   Instant silence_max = std::chrono::seconds(60);
   LineOptions lines = {};  ///< of every connection; equal on all ranks
   /// Maximum number of unauthenticated callers. Further ones wait in the listener's queue. Larger
@@ -46,8 +43,8 @@ struct MemberConfig {
   std::size_t half_open_max = 4096;
   std::uint32_t strangers_noted_max = 32;
   MailboxLimits mailbox;
-  /// Returns the answer to another rank that requests this rank's activity. May be empty; the
-  /// answer is then empty.
+  /// Returns this rank's activity, for another rank that requests it. If it is empty, so is the
+  /// answer.
   std::function<Activity(GroupId)> activity;
   IsStopped is_stopped;                ///< queried about a rank that does not answer
   std::shared_ptr<RosterShelf> shelf;  ///< of the process; may be null

@@ -184,9 +184,7 @@ std::optional<Instant> Connections::Deadline(Instant now) const {
   };
   if (beat_due_ != Instant(0) && !lines_.empty()) include(beat_due_);
   for (const CallInProgress& call : calls_) {
-    if (call.role != Role::kRoot)
-      include(call.expires);  // roots are called as long as the member
-                              // joins
+    if (call.role != Role::kRoot) include(call.expires);  // roots are called until joining ends
     if (const auto due = call.dialler.Deadline()) include(*due);
   }
   return deadline;

@@ -1,6 +1,5 @@
-// The connections of a member in all its states: open connections, calls that will become
-// connections, and callers that have not identified their rank. It knows no state; the owner
-// decides what an event means.
+// The connections of a member in all its states: open ones, calls in progress, and callers that
+// have not identified their rank. It knows no state; the owner decides what an event means.
 #pragma once
 #include <list>
 #include <map>
@@ -28,10 +27,9 @@ class Connections {
     Address from{};
     Instant heard{0};
     bool local_rank = false;  ///< kChild: it called us and checked in through us
-    bool ready = false;       ///< kChild: all ranks below it are connected; kRoot: it has sent its
-                              ///< welcome
-    bool done = false;        ///< kRoot: its work is done
-    bool spoke = false;       ///< a frame has arrived on it
+    bool ready = false;  ///< kChild: all below it are connected; kRoot: it has sent its welcome
+    bool done = false;   ///< kRoot: its work is done
+    bool spoke = false;  ///< a frame has arrived on it
   };
   struct CallInProgress {  ///< a connection that is still being made
     Role role;
@@ -62,8 +60,8 @@ class Connections {
   /// Returns 0 if no such connection exists.
   LineId LineOf(Role role, std::uint32_t peer) const;
   bool HasLineTo(std::uint32_t peer) const;
-  /// The connection for all frames to a rank, or 0. It does not change while it is open, so
-  /// messages keep their order.
+  /// The connection for all frames to a rank, or 0. It stays the same while it is open, so messages
+  /// keep their order.
   LineId RouteTo(std::uint32_t peer) const;
   const std::unordered_map<std::uint32_t, LineId>& routes() const { return route_to_; }
   /// Turns the connection to the node leader into the one to the parent.

@@ -15,8 +15,7 @@ std::vector<std::uint32_t> AllOf(const TreePlace& place) {
   return all;
 }
 
-// The neighbours of any rank in the tree of the group.
-// Cost  O(ranks)
+// The neighbours of any rank in the tree of the group. Cost  O(ranks)
 std::vector<std::uint32_t> NextInTree(const Group& group, std::uint32_t rank, std::uint32_t arity) {
   if (rank == group.self()) return AllOf(group.place());
   std::vector<std::uint32_t> node_leaders;

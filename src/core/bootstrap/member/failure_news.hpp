@@ -41,8 +41,7 @@ class FailureNews {
 
   bool begun_ = false;
   std::set<std::uint32_t> knows_;   // ranks that have sent us the failure
-  std::set<std::uint32_t> called_;  // ranks that have been notified or are being called, including
-                                    // this rank
+  std::set<std::uint32_t> called_;  // ranks notified or being called, and this rank
   std::set<std::uint32_t> absent_;  // ranks that do not answer
   std::set<std::uint32_t> passed_;  // ranks with neighbours that were notified in their place
 };

@@ -80,8 +80,8 @@ void Joining::OnDialClosed(CallInProgress& call, bool reached, const std::string
     return Fail(roots_.LossOf(call.peer, Phase(), why));
   if (call.role == MemberLine::kPeerOut && !reached)
     common_->connections.MarkAbsent(call.peer, common_->now);
-  // A UNIX socket without a listener rarely gets one again. Its queue may have been full, so the
-  // member tries a little longer.
+  // A UNIX socket without a listener rarely gets one again. The member tries a little longer,
+  // because the listener's queue may have been full.
   if (call.role == MemberLine::kNodeLeader)
     call.expires = std::min(call.expires, common_->now + kNodeLeaderTimeout);
 }

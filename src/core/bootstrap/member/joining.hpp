@@ -114,8 +114,8 @@ class Joining {
 
   MemberCommon* common_;
   RootCalls roots_;
-  // The range of places of node leaders below this member. A caller may set it even after this rank
-  // has reported.
+  // The node leaders below this member, by place. A caller may set it even after this rank
+  // reported.
   std::optional<PlaceRange> subtree_;
   std::variant<MemberCalling, MemberCheckedIn, MemberConnecting, MemberReported> step_;
   std::unique_ptr<GroupSeat> world_;  // set as soon as the neighbours of this rank are known

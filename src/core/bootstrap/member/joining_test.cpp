@@ -171,8 +171,7 @@ TEST(Member, InARingItGathersTheRosterFromBehind) {
   EXPECT_FALSE(scene.next->Take()) << "the next rank has its own";
 }
 
-// Each of two ranks calls the other. A rank that is called first sends its block on that
-// connection.
+// Each of two ranks calls the other. If one is called first, it sends its block on that connection.
 TEST(Member, InARingOfTwoEitherLineCarriesTheBlock) {
   for (const bool on_the_line_to_the_next : {true, false}) {
     Scene scene(Config(1, 2, Shape::kRing));

@@ -13,9 +13,9 @@ class LeftGroups {
   void Add(const Group& group);
   bool Contains(GroupId group) const { return left_.contains(group); }
   /// The answer to a frame of a left group. Empty if the frame needs none. A rank that forms the
-  /// group must not wait for this one: it receives the group's failure if there was one, provided
-  /// that both have the same list of ranks. A rank that relays a failure or requests an activity
-  /// receives kLeave.
+  /// group must not wait for this one: it receives the group's failure, if any, provided that both
+  /// have the same list of ranks. A rank that relays a failure or requests an activity receives
+  /// kLeave.
   /// \pre  Contains
   std::optional<Slice> AnswerTo(const ReceivedInGroup& received) const;
   /// A kLeave frame for each left group.

@@ -192,8 +192,7 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
   if (FromState(false, [&](const auto& at) { return at.IsLoss(line); }))
     return OnLost(line.peer, Code::kPeerLost, what);
   // The peer may have hung up because of a failure elsewhere, before it knew us on this connection.
-  // While joining the root reports the failed rank, later the tree does, so wait a little for that
-  // report.
+  // While joining the root reports the failed rank, later the tree does. Wait for that report.
   const Instant wait =
       std::min<Instant>(LadderStep(common_.config.timeout), std::chrono::milliseconds(500));
   suspicions_.try_emplace(line.peer, Suspicion{what, common_.now + wait});

@@ -66,8 +66,7 @@ class Member final : public Machine {
   std::optional<Bytes> TakeMessage(Rank from, std::uint64_t tag, GroupId group = kWorld);
   /// The oldest message with a tag of at least kPushedTag.
   std::optional<PushedMessage> TakePushed(GroupId group = kWorld);
-  /// Requests the activity of another rank. Its machine answers even while its caller is busy
-  /// elsewhere.
+  /// Requests the activity of another rank. Its machine answers even while its caller is busy.
   void Ask(Rank whom, Instant now, GroupId group = kWorld);
   std::optional<Activity> TakeAnswer(Rank from, GroupId group = kWorld);
   /// The fate of a rank that does not answer. kUnknown if it is not known.

@@ -1,6 +1,5 @@
-// A member among strangers, a root, and authenticated peers that send arbitrary frames. Bytes of
-// the input choose the next event. Many events are realistic, so that the fuzzer reaches the inner
-// states.
+// A member among strangers, a root, and authenticated peers that send arbitrary frames. The input
+// chooses the next event. Many events are realistic, so that the fuzzer reaches the inner states.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -206,8 +205,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   stage.driver.Pass(1h);
   stage.driver.Pass(1h);
-  Require(stage.member.standing() || stage.member.Finished());  // a rank does not wait forever to
-                                                                // join
+  Require(stage.member.standing() || stage.member.Finished());  // joining ends
   Require(stage.member.Finished() == !stage.member.Deadline() || stage.member.standing());
   return 0;
 }

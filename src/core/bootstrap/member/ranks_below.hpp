@@ -1,5 +1,5 @@
-// The ranks below a joining member in the tree, and the pieces of the roster for those that are not
-// connected yet.
+// The ranks below a joining member in the tree, and the pieces of the roster for those not
+// connected.
 #pragma once
 #include <optional>
 #include <vector>
@@ -11,7 +11,7 @@ namespace ringlet::bootstrap {
 /// A part of a Machine, not one itself; no I/O.
 class RanksBelow {
  public:
-  /// Sets the part of the tree that this member's parent has assigned to it. Only the first call
+  /// Sets the part of the tree that the parent has assigned to this member. Only the first call
   /// counts.
   void Define(const PlaceRange& subtree, std::uint16_t arity) {
     if (ranges_.empty()) ranges_ = ChildrenOf(subtree, arity);

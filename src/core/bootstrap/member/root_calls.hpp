@@ -1,5 +1,5 @@
-// The roots as a joining member sees them: its connections to them, its own root's welcome, and the
-// ranks of its host that it checks in there.
+// The roots as a joining member sees them: its connections to them, the welcome of its root, and
+// the ranks of its host that it checks in there.
 #pragma once
 #include <optional>
 #include <string>
@@ -17,11 +17,11 @@ class RootCalls {
       : common_(&common), lines_(common.roots(), 0), seen_(common.roots(), false) {}
 
   /// Calls the root of a rank. The member that checks in the first rank of a root's share is its
-  /// root delegate, which also calls the first root. It carries the collected records there, and
+  /// root delegate and calls the first root too. It carries the collected records there, and
   /// failures both ways.
   void CallFor(std::uint32_t rank);
-  /// Calls a root again if it closed the connection without a welcome. Perhaps too many callers
-  /// arrived at once.
+  /// Calls a root again after it closed the connection without a welcome. It may have had too many
+  /// callers.
   void CallAgain(std::uint32_t root);
   /// Checks in this rank and the ranks of its host that belong to this root.
   void OnOpened(LineId id, std::uint32_t root);
@@ -29,7 +29,7 @@ class RootCalls {
   /// Registers a rank of this host that has called on this connection.
   void AddLocalRank(LineId id, CheckIn check_in);
 
-  /// Sets the welcome of the own root, received from it or from the node leader.
+  /// Sets the welcome of this rank's root, received from it or from the node leader.
   void set_welcome(Welcome welcome) { welcome_ = std::move(welcome); }
   /// Also sends the welcome to the ranks of this host.
   void PassOn(const Welcome& welcome);
@@ -45,8 +45,7 @@ class RootCalls {
   void CarryToFirst(const Slice& piece);
   /// The failure of joining after the loss of a root.
   Failure LossOf(std::uint32_t root, const std::string& phase, const std::string& why) const;
-  /// Releases the other roots when the first root's work is done, and cancels calls to roots that
-  /// have not been reached.
+  /// Releases the other roots when the first root is done, and cancels calls to unreached roots.
   void Dismiss();
 
   std::size_t local_ranks() const { return local_ranks_.size(); }
@@ -66,7 +65,7 @@ class RootCalls {
   MemberCommon* common_;
   std::vector<LineId> lines_;         // by root; 0: not connected
   std::vector<bool> seen_;            // by root: it has been connected once
-  std::optional<Welcome> welcome_;    // of the own root
+  std::optional<Welcome> welcome_;    // of this rank's root
   std::vector<CheckIn> local_ranks_;  // ranks with this rank as node leader
 };
 

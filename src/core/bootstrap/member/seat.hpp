@@ -14,8 +14,8 @@ namespace ringlet::bootstrap {
 struct GroupSeat {
   explicit GroupSeat(GroupConfig config) : group(std::move(config)) {}
 
-  /// Maps a rank of the group to a rank of the member's world, and back. In the world both are
-  /// equal.
+  /// Maps a rank of the group to a rank of the member's world, and back. Both are equal in the
+  /// world.
   std::uint32_t ToWorld(std::uint32_t rank) const { return ranks.empty() ? rank : ranks[rank]; }
   std::optional<std::uint32_t> FromWorld(std::uint32_t peer) const {
     if (ranks.empty()) return peer;
@@ -25,8 +25,7 @@ struct GroupSeat {
   }
 
   Group group;
-  std::vector<std::uint32_t> ranks;  // rank of the world by rank of the group; empty for the world
-                                     // itself
+  std::vector<std::uint32_t> ranks;  // world ranks by group rank; empty: the world
   std::unordered_map<std::uint32_t, std::uint32_t> by_peer;
   FailureNews news;
 };

@@ -7,8 +7,8 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// Interval at which a waiting rank checks on the ranks that it waits for. Connecting within a site
-// takes less.
+// Interval at which a rank checks on the ranks that it waits for. Connecting within a site is
+// faster.
 constexpr Instant kLookAfter = std::chrono::milliseconds(100);
 // An awaited rank without a listening process is lost after this time. Until then a neighbour that
 // knows more may report the reason.
@@ -134,8 +134,7 @@ void Standing::OnExpired(const CallInProgress& call, const std::string& reasons)
   OnLost(call.peer, Code::kTimeout, stopped.empty() ? "cannot be reached: " + reasons : stopped);
 }
 
-// No process listens there at present. The rank may have left, and the ranks that know it have not
-// notified us.
+// No process listens there at present. The rank may have left without notice to this one.
 void Standing::OnUnanswered(std::uint32_t peer) {
   common_->connections.MarkAbsent(peer, common_->now);
   for (const auto& [id, seat] : seats_) {
@@ -279,8 +278,7 @@ void Standing::Require(const Status& sent) {
   if (!sent.ok()) Fail({sent.error().code, common_->self(), sent.error().message});
 }
 
-// Notifies the neighbours of this rank, and the neighbours of absent ones. Called again when more
-// ranks turn out to be absent.
+// Notifies the neighbours of this rank and of absent ranks. Called again when more become absent.
 void Standing::Flood(GroupSeat& seat) {
   const Slice failure = FailureFrameOf(seat);
   if (!seat.news.has_told())
@@ -336,8 +334,7 @@ void Standing::Leave(GroupId group) {
 }
 
 MemberOver Standing::End() && {
-  // A rank that is just calling must not mistake this hangup for a loss. It knows which rank it has
-  // called.
+  // A rank that is just calling must not mistake this hangup for a loss. It knows the called rank.
   for (const Slice& farewell : left_.Farewells())
     common_->connections.callers().TellProven(Purpose::kPeer, farewell);
   // A root that does not know yet that all ranks are connected must not mistake this for a loss.

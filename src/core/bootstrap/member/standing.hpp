@@ -14,8 +14,7 @@
 
 namespace ringlet::bootstrap {
 
-/// The fate of a rank that does not answer: it has left the group, or no process listens at its
-/// addresses.
+/// The fate of a rank that does not answer: it has left, or no process listens at its addresses.
 enum class Presence : std::uint8_t { kUnknown, kLeft, kAbsent };
 
 /// A part of a Machine, not one itself; no I/O. After each command its owner checks has_left_all(),
@@ -90,8 +89,7 @@ class Standing {
   MemberCommon* common_;
   std::map<GroupId, std::unique_ptr<GroupSeat>> seats_;
   EarlyFrames early_;
-  std::map<GroupId, Instant> awaiting_;  // groups in a collective: the time of the next check of
-                                         // its ranks
+  std::map<GroupId, Instant> awaiting_;  // groups in a collective: when to check their ranks
   std::unordered_map<std::uint32_t, std::string> lost_;  // lost ranks, with the reason
   LeftGroups left_;
 };

@@ -1,5 +1,4 @@
-// The sockets of control connections: their options, outgoing calls, and the process at the other
-// end.
+// The sockets of control connections: options, outgoing calls, and the process at the other end.
 #pragma once
 #include <cstdint>
 
@@ -10,9 +9,8 @@
 namespace ringlet::os {
 
 /// Sets the options of a control connection: the kernel sends small messages at once, and notices a
-/// dead host. Accepted sockets inherit the options of their listener, which saves these calls for
-/// each caller. The user timeout also ends a connection with unanswered probes, so the number of
-/// probes need not be set.
+/// dead host. Accepted sockets inherit the options of their listener, which saves calls. The user
+/// timeout also ends a connection with unanswered probes, so their number need not be set.
 void TuneControlSocket(int fd, DriverTally& tally);
 
 /// True if `error` of errno reports that no descriptor is left.
@@ -30,8 +28,7 @@ OutgoingCall CallAddress(const Address& to, DriverTally& tally);
 /// True if the process at the other end of a UNIX socket belongs to this process's user or to root.
 bool IsOwnUser(int fd);
 
-/// The process id at the other end of a UNIX socket. 0 if the process is outside this PID
-/// namespace.
+/// The process id at the other end of a UNIX socket. 0 if it is not in this PID namespace.
 std::uint32_t PidOf(int fd);
 
 }  // namespace ringlet::os

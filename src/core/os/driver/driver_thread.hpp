@@ -25,11 +25,10 @@ class DriverThread {
   /// The time that the calling thread spins before it sleeps.
   Instant SpinHere() const { return IsBorrower() ? spin_ : Instant(0); }
 
-  /// Lends the driver to the calling thread. Returns false if it is lent already, was started, or
-  /// has an empty `start`.
+  /// Lends the driver to the calling thread. Returns false if it is lent, started, or without
+  /// `start`.
   bool Borrow(Instant spin);
-  /// Ends the loan, and starts the driver's own thread.
-  /// Errors  those of `start`
+  /// Ends the loan, and starts the driver's own thread. Errors  those of `start`
   Status Return();
   /// Starts the thread if necessary. After a failure the next call tries again.
   void StartIfNeeded();

@@ -21,8 +21,7 @@ class EntranceCallers {
   EntranceCallers(const EntranceCallers&) = delete;
   EntranceCallers& operator=(const EntranceCallers&) = delete;
 
-  /// \param admit  given to the entrance, which calls it on any thread; on the driver's it calls
-  /// Put
+  /// \param admit  the entrance calls it on any thread; on the driver's thread it calls Put
   void Open(MachineId id, std::shared_ptr<Entrance> entrance, std::function<void(Caller)> admit);
   void Close(MachineId id);
 

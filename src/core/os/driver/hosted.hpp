@@ -28,8 +28,7 @@ struct Hosted {
   /// Hangs up at once on callers over UNIX sockets from other users except root, and closes
   /// connections that it dials to such processes.
   bool own_user_only = false;
-  /// Called after every batch of events that the machine handled, to check its results and wake
-  /// waiting threads.
+  /// Called after every batch of events of the machine, to check its results and wake threads.
   std::function<void()> changed = {};
   /// Receives the socket of a detached connection: connected, non-blocking, owned by the callee.
   std::function<void(LineId, Fd)> detached = {};

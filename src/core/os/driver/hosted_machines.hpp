@@ -1,5 +1,5 @@
-// The machines of a driver: the events for each, its actions, its deadline, and its removal if
-// memory runs out.
+// The machines of a driver: their events, actions and deadlines, and their removal if memory runs
+// out.
 //
 // Callbacks of an owner may add and remove machines, so references into this object do not outlive
 // one.
@@ -39,8 +39,7 @@ class HostedMachines {
   const Hosted& At(MachineId id) const { return states_.at(id).hosted; }
   bool IsAccepting(MachineId id) const { return states_.at(id).accepting; }
 
-  /// Delivers an event to the machine and applies its actions. Does nothing if the machine is not
-  /// here.
+  /// Delivers an event to the machine and applies its actions. Ignores a machine that is not here.
   void Deliver(MachineId id, const Event& event);
   /// Delivers later in this turn. For code in the middle of an action of the machine.
   void Defer(MachineId id, Event event) { deferred_.emplace_back(id, std::move(event)); }

@@ -1,5 +1,4 @@
-// The bytes and descriptors of one connection: those that wait to be sent, and those that one call
-// reads.
+// The bytes and descriptors of one connection that wait to be sent, or that one call reads.
 #pragma once
 #include <cstddef>
 #include <deque>
@@ -21,8 +20,7 @@ class UnsentQueue {
     std::size_t bytes = 0;
     int error = 0;
   };
-  /// Sends as much as one call takes. Descriptors travel over UNIX sockets only.
-  /// \pre  not empty
+  /// Sends as much as one call takes. Descriptors travel over UNIX sockets only. \pre  not empty
   Sent SendSome(int fd, bool is_unix);
 
  private:

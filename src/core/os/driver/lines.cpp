@@ -15,10 +15,8 @@ namespace {
 
 constexpr std::size_t kReadBytes = 256 * 1024;
 constexpr int kReadsPerTurn = 16;  // then the other connections get their turn
-constexpr Instant kLastWords = std::chrono::seconds(5);  // a peer that reads nothing for so long
-                                                         // loses unsent data
-constexpr std::size_t kPartingMax = 1024;  // connections; without this bound strangers could use up
-                                           // descriptors
+constexpr Instant kLastWords = std::chrono::seconds(5);  // for the peer to read the last data
+constexpr std::size_t kPartingMax = 1024;  // bounds the descriptors that strangers use
 
 bool TryAgain(int error) {
   return error == EAGAIN || error == EINTR;

@@ -30,8 +30,7 @@ class Lines {
   void Do(MachineId id, Send send);
   void Do(MachineId id, const Hangup& hangup);
   void Do(MachineId id, const Detach& detach);
-  /// Admits a caller and reads its first bytes. Returns true if they begin with the machine's
-  /// greeting.
+  /// Admits a caller and reads its first bytes. Returns true if they begin with the greeting.
   bool Admit(MachineId id, Caller caller, bool is_unix);
   /// Ends all connections of a removed machine. Those with unsent data stay for up to `linger`.
   void Abandon(MachineId id, Instant linger);

@@ -11,8 +11,7 @@
 
 namespace ringlet::os {
 
-/// The data that epoll returns. A token identifies one descriptor for its whole life, and is never
-/// reused.
+/// The data that epoll returns. A token identifies one descriptor for life and is never reused.
 using Token = std::uint64_t;
 
 /// The token of the descriptor that wakes the driver. Connections and listeners never have it.

@@ -25,9 +25,8 @@ class SocketDriver {
  public:
   using Id = MachineId;
 
-  /// \param start  starts the thread that calls Run when it is first needed: at the end of the
-  ///               first loan, or when a thread without a loan posts work. Empty: the owner starts
-  ///               it.
+  /// \param start  starts the thread that calls Run when it is needed: at the end of the first
+  ///               loan, or when a thread without a loan posts work. Empty: the owner starts it.
   /// Errors  kSystem  no descriptors left.
   static Result<std::unique_ptr<SocketDriver>> Create(std::function<Status()> start = {});
   SocketDriver(const SocketDriver&) = delete;
@@ -40,14 +39,12 @@ class SocketDriver {
   void Nudge(Id id);
   /// Closes the machine's own listeners, but not its entrance.
   void CloseListeners(Id id);
-  /// Removes the machine, which receives no more events. Its connections with unsent data stay for
-  /// up to `linger`.
+  /// Removes the machine, which receives no more events. Unsent data is sent for up to `linger`.
   void Remove(Id id, Instant linger = Instant(0));
 
-  /// Runs `work` on the driver's thread, soon and in order. Any thread may call it.
+  /// Runs `work` on the driver's thread, soon and in order. Any thread.
   void Post(std::function<void()> work);
-  /// Runs `work` on the driver's thread after `wait`, or never if the driver ends earlier. Any
-  /// thread may call it.
+  /// Runs `work` on that thread after `wait`, or never if the driver ends earlier. Any thread.
   void PostAfter(Instant wait, std::function<void()> work);
   /// Serves events until Stop.
   void Run();
@@ -55,9 +52,8 @@ class SocketDriver {
   /// Waits for events for at most `wait`, serves them, and returns.
   void Step(Instant wait);
 
-  /// A loan of the driver to the calling thread, which runs it while it is in RunUntil. Has no
-  /// effect if the driver was started, is lent to another thread, or has an empty `start`. Must end
-  /// on the thread that made it.
+  /// A loan of the driver to the calling thread, which runs it during RunUntil. Has no effect if
+  /// the driver was started, is lent already, or has an empty `start`. Must end on its own thread.
   class Loan {
    public:
     /// \param spin  how long the thread polls for events before it sleeps: a message of another

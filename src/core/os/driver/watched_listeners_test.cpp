@@ -138,7 +138,7 @@ class Greeted : public Driven {
     EXPECT_EQ(::write(caller.get(), words.data(), words.size()),
               static_cast<ssize_t>(words.size()));
   }
-  // Serves until the last accepted caller has sent so many bytes.
+  // Serves until the last accepted caller has sent `bytes` bytes.
   void AwaitBytes(std::size_t bytes) {
     Await("words", [&] {
       return !host->accepted.empty() && host->heard[host->accepted.back()].size() == bytes;

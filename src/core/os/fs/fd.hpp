@@ -29,8 +29,7 @@ class Fd {
   int fd_ = -1;
 };
 
-/// Another descriptor of the same file, closed on exec.
-/// Errors  kSystem  as dup(2)
+/// Another descriptor of the same file, closed on exec. Errors  kSystem  as dup(2)
 Result<Fd> Duplicate(int fd);
 
 /// A Descriptor for machines and their messages. Its last copy closes `fd`.

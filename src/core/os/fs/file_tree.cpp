@@ -43,8 +43,7 @@ Fd OpenInRoot(int root, const std::string& path, int flags) {
 
 /// Reads to the end, or one byte more than `bytes_max`. Returns -1 and sets errno on failure.
 ssize_t ReadAll(int fd, std::size_t bytes_max, std::string& out) {
-  std::array<char, 4096> buffer;  // small, because each new page of the stack costs a fault at
-                                  // start
+  std::array<char, 4096> buffer;  // small: a new page of the stack costs a fault
   while (out.size() <= bytes_max) {
     const std::size_t want = std::min(buffer.size(), bytes_max + 1 - out.size());
     const ssize_t got = read(fd, buffer.data(), want);

@@ -56,7 +56,7 @@ class FileTree {
 
   const std::string& root() const { return root_; }
 
-  /// Number of opens that failed because descriptors or memory ran out. Results since then may be
+  /// Number of opens that failed because descriptors or memory ran out, so results may be
   /// incomplete. Any thread.
   std::uint64_t shortages() const { return *shortages_; }
 

@@ -1,5 +1,4 @@
-// NVIDIA's driver in a process with a program that has loaded it: distinguishes GPU memory from
-// other memory.
+// NVIDIA's driver, if the program has loaded it: distinguishes GPU memory from other memory.
 #pragma once
 #include <atomic>
 #include <cstdint>

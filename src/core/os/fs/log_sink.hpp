@@ -18,8 +18,7 @@ namespace ringlet::os {
 class Logger {
  public:
   /// Opens RINGLET_DEBUG_FILE for overwriting if it is set and the level is above VERSION, as NCCL
-  /// does. If that fails, lines are written to standard output, after a warning that names the
-  /// file.
+  /// does. On failure logs a warning that names the file, and writes to standard output.
   Logger(const Settings& settings, std::string_view host_name, std::uint32_t pid);
 
   /// True if Log would write. Call it before composing an expensive text.

@@ -1,5 +1,4 @@
-// Compares docs/reference/settings.md with the registry. The test is here because base must not
-// read files.
+// Compares docs/reference/settings.md with the registry. Here because base must not read files.
 #include <gtest/gtest.h>
 
 #include <filesystem>

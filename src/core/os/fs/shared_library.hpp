@@ -9,12 +9,11 @@ namespace ringlet::os {
 /// The destructor closes the library. Functions found in it must not be called later.
 class SharedLibrary {
  public:
-  /// The meaning of closing. kForEver keeps the library in the process: for one with threads of its
-  /// own, or with a slow start.
+  /// The effect of closing. kForEver keeps the library loaded, for one with threads or a slow
+  /// start.
   enum class Stay { kWhileOpen, kForEver };
   /// \param name  a file name that the system's linker searches for, or a path
-  /// Errors  kUnsupported  the library is missing or cannot be loaded; contains the linker's
-  ///                       message
+  /// Errors  kUnsupported  the library is missing or cannot be loaded; has the linker's message
   static Result<SharedLibrary> Open(const std::string& name, Stay stay = Stay::kWhileOpen);
 
   SharedLibrary(SharedLibrary&& other) noexcept;

@@ -20,9 +20,8 @@ namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-/// Blocks SIGXFSZ on the calling thread. The limit of a file (ulimit -f) applies to shared memory
-/// too, and its signal kills a process that exceeds it. With the signal blocked, the call fails
-/// instead.
+/// Blocks SIGXFSZ on the calling thread. The file limit (ulimit -f) applies to shared memory too,
+/// and its signal kills a process that exceeds it. With the signal blocked, the call fails instead.
 class LimitSaysNoMore {
  public:
   LimitSaysNoMore() {
@@ -164,8 +163,7 @@ void Shm::Prefault(std::size_t offset, std::size_t count) const {
 }
 
 Status Shm::Fill() const {
-  ::madvise(bytes_.data(), bytes_.size(), MADV_HUGEPAGE);  // EINVAL: the system does not have huge
-                                                           // pages
+  ::madvise(bytes_.data(), bytes_.size(), MADV_HUGEPAGE);  // EINVAL: no huge pages
   if (::madvise(bytes_.data(), bytes_.size(), MADV_POPULATE_WRITE) == 0 || errno == EINVAL)
     return Ok();
   return SystemError(fmt::format("cannot have {} bytes of shared memory", bytes_.size()), errno);

@@ -56,8 +56,7 @@ class Shm {
   void CloseDescriptor() { fd_ = Fd(); }
 
   /// Faults in the pages of [offset, offset + count) now; a later first touch costs about 3 us a
-  /// page. A hint: if the kernel cannot (before Linux 5.14), the first touch of a page faults it
-  /// in.
+  /// page. A hint: before Linux 5.14, only the first touch of a page faults it in.
   void Prefault(std::size_t offset, std::size_t count) const;
 
   /// Faults in all pages, as huge pages if the system provides them on request.

@@ -91,9 +91,7 @@ int ShareWithoutMemfd() {
   if (!found.ok() || found->bytes()[4999] != std::byte{7}) return 7;
   if (Shm::Map(Duplicate(mine->fd()), 6000).ok()) return 8;
   struct stat about {};
-  if (::fstat(mine->fd().get(), &about) != 0 || about.st_nlink != 0)
-    return 9;  // no file is left
-               // behind
+  if (::fstat(mine->fd().get(), &about) != 0 || about.st_nlink != 0) return 9;  // no file is left
   const auto too_much = Shm::Create(std::size_t{1} << 50);
   if (too_much.ok()) return 10;
   const std::string& why = too_much.error().message;

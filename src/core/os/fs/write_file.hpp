@@ -11,9 +11,8 @@ namespace ringlet::os {
 /// Errors  kSystem  names the file and the reason; data written so far stays
 Status WriteFile(const std::string& path, std::string_view content);
 
-/// Replaces the content atomically, so that a concurrent reader sees either all of the old content
-/// or all of the new. Writes `path`.new first. For plain files only.
-/// Errors  as WriteFile
+/// Replaces the content atomically: a concurrent reader sees either all of the old content or all
+/// of the new. Writes `path`.new first. For plain files only. Errors  as WriteFile
 Status ReplaceFile(const std::string& path, std::string_view content);
 
 }  // namespace ringlet::os

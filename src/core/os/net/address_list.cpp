@@ -31,8 +31,7 @@ std::optional<T> HeaderOf(View bytes) {
   return header;
 }
 
-// Removes the next part from `rest`. Its header T contains its length in `length`. Empty if the
-// part is cut short.
+// Removes the next part from `rest`. Its header T contains its length. Empty if it is cut short.
 template <typename T, typename Length>
 std::optional<View> TakePart(View& rest, Length T::*length) {
   const auto header = HeaderOf<T>(rest);

@@ -29,8 +29,7 @@ struct AddressMessages {
 ///         kUnsupported  the kernel refuses, or reports that the list changed meanwhile
 Result<AddressMessages> ParseAddressMessages(View datagram);
 
-/// A socket for address requests to the kernel; it also accepts ioctl(2) for interfaces.
-/// Errors  kSystem
+/// A socket for address requests to the kernel, and for ioctl(2) on interfaces. Errors  kSystem
 Result<Fd> OpenRouteSocket();
 
 /// All addresses, IPv4 first. Takes about 20 us; getifaddrs(3) also reads the statistics of all

@@ -31,8 +31,8 @@ class Sight {
 };
 
 /// Returns true if this process has a TCP connection to this port of any host that the other side
-/// has not closed: the way to learn that the server of a library with a private socket still
-/// exists. Cost a few system calls for each descriptor.
+/// has not closed. If a library hides its socket, this shows that its server still exists. Cost a
+/// few system calls for each descriptor.
 bool HasConnectionTo(std::uint16_t port);
 
 }  // namespace ringlet::os

@@ -37,8 +37,7 @@ bool AdmitOnly(int listener, std::string_view greeting) {
   std::array<sock_filter, 10> program = {{
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kFlagsAt),
       BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kSynOrReset, 6, 0),
-      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kLengthAt),  // length of the header, in words, in the
-                                                      // upper four bits
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kLengthAt),  // header length in words, in the upper half
       BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf0),
       BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 2),
       BPF_STMT(BPF_MISC | BPF_TAX, 0),

@@ -27,7 +27,7 @@ class Entrance {
   /// Passes later callers to `admit`, and waiting ones at once. `admit` must not call back. Any
   /// thread may call it, but not after Close.
   virtual Visit Open(std::function<void(Caller)> admit) = 0;
-  /// Ends the visit, unless another Open has. Later callers wait for the next Open.
+  /// Ends the visit, unless another Open has ended it. Later callers wait for the next Open.
   virtual void Close(Visit visit) = 0;
 };
 

@@ -26,8 +26,8 @@ struct Interface {
   bool operator==(const Interface&) const = default;
 };
 
-/// The rank of an interface, best first. The addresses of interfaces after kOrdinary have another
-/// meaning on every host.
+/// The preference for an interface, best first. The addresses of interfaces after kOrdinary mean
+/// something else on every host.
 enum class InterfaceTier : std::uint8_t {
   kSameSubnet,  ///< its subnet contains the fixed root address
   kFabric,      ///< its name starts with "ib"
@@ -47,9 +47,8 @@ struct UsableAddress {
   bool operator==(const UsableAddress&) const = default;
 };
 
-/// Names of interfaces in the format of NCCL_SOCKET_IFNAME: a comma list of at most 16 prefixes of
-/// names. A leading "=" makes them whole names, a leading "^" excludes them ("^=docker0" both).
-/// Empty: all.
+/// Names of interfaces in the format of NCCL_SOCKET_IFNAME: a comma list of at most 16 prefixes. A
+/// leading "=" makes them whole names, a leading "^" excludes them ("^=docker0" both). Empty: all.
 class NameRule {
  public:
   /// Errors  kInvalidArgument  quotes the text and states the required form

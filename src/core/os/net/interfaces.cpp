@@ -27,8 +27,7 @@ std::uint32_t BitsOf(std::span<const std::uint8_t> mask) {
   return bits;
 }
 
-/// Copies the bytes of an internet address with memcpy, because a sockaddr may be unaligned for its
-/// kind.
+/// Copies the bytes of an internet address, with memcpy because a sockaddr may be unaligned.
 std::span<const std::uint8_t> CopyIp(const sockaddr* from, Address& to) {
   if (from->sa_family == AF_INET) {
     sockaddr_in in{};

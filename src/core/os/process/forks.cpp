@@ -18,8 +18,8 @@ namespace {
 
 using Word = std::atomic<std::uint64_t>;
 
-// Maps a word that is zero in a child until the child has its number. Null if the system lacks such
-// pages. Never unmapped.
+// Maps a word that is zero in a child until it has its number. Null without kernel support. Never
+// unmapped.
 Word* MapWord() {
   void* const page =
       ::mmap(nullptr, sizeof(Word), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

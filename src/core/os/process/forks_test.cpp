@@ -59,8 +59,7 @@ TEST(Forks, AChildOfABareSystemCallIsSeen) {
                       [&] { return ForkGeneration() != here; }));
 }
 
-/// Counts the processes from which it was forked, and has a lock that a thread may hold during a
-/// fork.
+/// Counts the forks before it, and has a lock that a thread may hold during a fork.
 struct Lineage {
   explicit Lineage(const Lineage* parent) : forks(parent ? parent->forks + 1 : 0) {}
   const int forks;

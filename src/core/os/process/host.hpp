@@ -36,8 +36,7 @@ std::uint64_t NetNamespaceInode(const FileTree& files);
 /// permanently, even after the pid is reused. 0 if /proc does not contain it.
 std::uint64_t OwnStartTicks(const FileTree& files);
 
-/// Field 22 of /proc/PID/stat. The second field, the command's name, may contain spaces and
-/// brackets.
+/// Field 22 of /proc/PID/stat. Field 2, the command's name, may contain spaces and brackets.
 std::optional<std::uint64_t> ParseStartTicks(std::string_view stat);
 
 /// The inode in "net:[4026531840]".

@@ -5,8 +5,8 @@
 
 namespace ringlet::os {
 
-/// Raises the limit of open descriptors of this process to the system's maximum, and returns it. A
-/// root needs one descriptor for each rank that checks in.
+/// Raises the descriptor limit of this process to the system's maximum, and returns it. A root
+/// needs one descriptor for each rank that checks in.
 std::uint64_t RaiseDescriptorLimit();
 
 /// Number of open descriptors of this process, and its limit.
@@ -18,8 +18,7 @@ DescriptorUse CountDescriptors();
 
 /// Number of cores that this process may run on; at least 1.
 std::uint32_t UsableCores();
-/// The numbers of these CPUs, ascending. Empty if the host has more CPUs than the C library
-/// supports.
+/// The numbers of these CPUs, ascending. Empty if the C library supports fewer than the host has.
 std::vector<std::uint32_t> UsableCpus();
 
 }  // namespace ringlet::os

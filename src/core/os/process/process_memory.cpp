@@ -17,8 +17,7 @@ bool ReadMemoryOf(const KnownProcess& process, RemoteAddress address, std::span<
   };
   const std::array<iovec, 2> local = {iovec{.iov_base = to.data(), .iov_len = to.size()},
                                       iovec{.iov_base = sign.data(), .iov_len = sign.size()}};
-  // The order matters: if the sign is still there after the data, the data came from the same
-  // process.
+  // The order matters: a sign read after the data proves that the data is from the same process.
   const std::array<iovec, 2> remote = {there(address, to.size()),
                                        there(process.sign_at, sign.size())};
   const ssize_t bytes =

@@ -9,10 +9,10 @@
 
 namespace ringlet::os {
 
-/// A process and its identification: a unique value at an address of its memory, as long as it may
-/// be read. The pid alone proves no identity. Another process may have it in another PID namespace,
-/// or after this one has ended. The kernel may also report the process that opened a socket instead
-/// of its child that uses it.
+/// A process, and a unique value at an address of its memory that identifies it as long as it may
+/// be read. The pid proves no identity: another process may have it in another PID namespace, or
+/// after this one has ended. The kernel may also report the process that opened a socket instead of
+/// its child that uses it.
 struct KnownProcess {
   std::int32_t pid = 0;  ///< 0: no process; reads fail
   RemoteAddress sign_at = {};
@@ -25,8 +25,7 @@ struct KnownProcess {
 bool ReadMemoryOf(const KnownProcess& process, RemoteAddress address, std::span<std::byte> to);
 
 /// Checks whether a process may read the memory of another process of this user that did not start
-/// it, like ranks of a job. A child tries to read this process. Returns 0, or the errno of the
-/// refusal.
+/// it, like ranks of a job. A child tries to read this process. Returns 0, or the errno.
 int MemoryRefusal();
 
 }  // namespace ringlet::os

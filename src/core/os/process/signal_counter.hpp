@@ -1,5 +1,5 @@
-// Counts a signal for a thread that reads the count. The handler does nothing else, so it may
-// interrupt any code.
+// Counts a signal for a thread that reads the count. The handler does no more, so it may interrupt
+// any code.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace ringlet::os {
 
-/// The signal with this name, with or without "SIG": HUP, QUIT, USR1, USR2, which a user may
-/// choose. Empty for any other name.
+/// The signal with this name, with or without "SIG": HUP, QUIT, USR1 or USR2. Empty for other
+/// names.
 std::optional<int> SignalNamed(std::string_view name);
 
 /// Replaces a signal's usual effect while it lives. Several counters of one signal may exist.
@@ -25,8 +25,7 @@ class SignalCounter {
   /// Restores the signal's usual effect, unless the program has changed it meanwhile.
   ~SignalCounter();
 
-  /// Number of times that this process received the signal since the first counter was opened. Any
-  /// thread.
+  /// Number of signals that this process received since the first counter was opened. Any thread.
   std::uint64_t count() const;
 
  private:

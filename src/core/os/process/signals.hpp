@@ -10,10 +10,8 @@
 
 namespace ringlet::os {
 
-/// Replaces a signal's usual effect while it lives.
-///
-/// Open it before the process starts threads: it blocks the signals in the calling thread, and
-/// later threads inherit that.
+/// Replaces a signal's usual effect while it lives. Open it before the process starts threads: it
+/// blocks the signals in the calling thread, and later threads inherit that.
 class SignalQueue {
  public:
   /// A SIGHUP that the process ignores, as under nohup, stays ignored.

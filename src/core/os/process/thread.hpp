@@ -16,11 +16,9 @@
 
 namespace ringlet::os {
 
-/// Starts a thread. Only this function starts threads, because a process may be at one of its
-/// limits.
+/// Starts a thread. The only place that does, because a process may be at one of its limits.
 /// \param purpose  what the thread is for, such as "to serve control connections"
-/// Errors  kSystem  a limit is reached: of processes, memory or the container's tasks; the message
-///                  names the limits to check
+/// Errors  kSystem  a limit on processes, memory or the container's tasks is reached; names them
 Result<std::jthread> StartThread(std::string_view purpose,
                                  std::function<void(const std::stop_token&)> run);
 
@@ -48,8 +46,8 @@ Status RunOn(std::span<const CpuRange> cpus);
 
 /// While it lives, pages that the calling thread touches first are allocated on `numa_node` if that
 /// has room. If the kernel refuses (a container may forbid it), or the node does not exist,
-/// allocation does not change. The destructor restores the thread's earlier policy, so threads of
-/// the program may use it.
+/// allocation stays as it is. The destructor restores the earlier policy, so the program's threads
+/// may use it.
 class MemoryNear {
  public:
   explicit MemoryNear(std::uint32_t numa_node);
