@@ -29,7 +29,7 @@ struct Slice {
   explicit Slice(SharedBytes whole) : bytes(*whole), owner(std::move(whole)) {}
   Slice(View piece, SharedBytes of) : bytes(piece), owner(std::move(of)) {}
 
-  /// The same bytes in a slice that owns them. Copies only borrowed bytes.
+  /// Returns the bytes in a slice that owns them. Copies only borrowed bytes.
   Slice Owned() const;
 };
 

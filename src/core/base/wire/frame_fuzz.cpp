@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   bool broken = false;
   for (std::size_t at = 0; at < stream.size() && !broken;) {
     const std::size_t bytes = std::min<std::size_t>(1 + prng.Below(64), stream.size() - at);
-    // A buffer of its own, so that ASan detects a later access.
+    // Copies the piece, so that ASan detects a later access.
     const Bytes piece(stream.begin() + static_cast<std::ptrdiff_t>(at),
                       stream.begin() + static_cast<std::ptrdiff_t>(at + bytes));
     at += bytes;

@@ -6,8 +6,8 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// One root of a ring knows all neighbours. A ring does not use node leaders, because all ranks must
-// be reachable.
+// The only root of a ring knows all neighbours. A ring does not use node leaders, because all ranks
+// must be reachable.
 MemberConfig AsItsShapeNeeds(MemberConfig config) {
   RINGLET_ASSERT(Index(config.rank) < config.size);
   if (config.shape == Shape::kTree) return config;

@@ -37,7 +37,7 @@ class EarlyFrames {
     for (const EarlyFrame& frame : node.mapped()) bytes_ -= frame.payload.bytes.size();
     return std::move(node.mapped());
   }
-  /// The text, after the rank's name, for a rank that exceeds the bounds of `self`.
+  /// The error text, without the name, for a rank that sends more than `self` may keep.
   static std::string TooMany(std::uint32_t self) {
     return fmt::format("sends more to a communicator than may wait for rank {} to form it", self);
   }

@@ -41,7 +41,7 @@ class HostedMachines {
 
   /// Delivers an event to the machine and applies its actions. Ignores a machine that is not here.
   void Deliver(MachineId id, const Event& event);
-  /// Delivers later in this turn. For code in the middle of an action of the machine.
+  /// Delivers an event later in this turn. For callers in the middle of an action of the machine.
   void Defer(MachineId id, Event event) { deferred_.emplace_back(id, std::move(event)); }
   /// Give the owner a line for the log, or the socket of a detached connection.
   void Log(MachineId id, const Note& note);

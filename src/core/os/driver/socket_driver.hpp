@@ -39,7 +39,7 @@ class SocketDriver {
   void Nudge(Id id);
   /// Closes the machine's own listeners, but not its entrance.
   void CloseListeners(Id id);
-  /// Removes the machine, which receives no more events. Unsent data is sent for up to `linger`.
+  /// Removes the machine, which receives no more events. Its unsent data drains for up to `linger`.
   void Remove(Id id, Instant linger = Instant(0));
 
   /// Runs `work` on the driver's thread, soon and in order. Any thread.
