@@ -3,7 +3,7 @@
 namespace ringlet::transport {
 
 void BellWaiter::Wait(Ticket ticket, std::chrono::nanoseconds timeout) {
-  // Woken or not, early or not: the caller looks again.
+  // The caller polls again after every return, so a spurious or early wake-up is harmless.
   if (doorbell_.LieDown(ticket, Doorbell::Sleep::kFutex)) doorbell_.SleepInFutex(ticket, timeout);
   doorbell_.Disarm();
 }

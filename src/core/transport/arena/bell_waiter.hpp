@@ -1,11 +1,11 @@
-// The sleeping place of a rank for news of its arena: a futex on its bell there, and nothing else.
+// Waiter of a rank for news in its arena: a futex on the rank's doorbell word there.
 #pragma once
 #include "transport/link/doorbell.hpp"
 #include "transport/link/link.hpp"
 
 namespace ringlet::transport {
 
-/// Costs no descriptor, and so has none: who serves several ranks looks from time to time.
+/// Uses no descriptor, so a thread that serves several ranks must poll it from time to time.
 class BellWaiter final : public Waiter {
  public:
   /// \param word  outlives the waiter

@@ -31,7 +31,7 @@ BufferPlace BufferPlace::Unpack(std::uint64_t packed) {
           .offset = packed & ((std::uint64_t{1} << kOffsetBits) - 1)};
 }
 
-// ---- this rank's --------------------------------------------------------------------------------
+// ---- memory of this rank ------------------------------------------------------------------------
 
 Result<SharedBuffers::Handle> SharedBuffers::Register(View memory,
                                                       std::shared_ptr<const os::Shm> allocation) {
@@ -61,7 +61,7 @@ Status SharedBuffers::Deregister(Handle handle) {
   return Ok();
 }
 
-// More allocations than there are places: the operations of the others copy.
+// If all slots are in use, the allocation stays unpublished, and operations of other ranks copy.
 void SharedBuffers::Use(const std::shared_ptr<const os::Shm>& allocation) {
   auto slot = std::ranges::find(slots_, allocation, &RegisteredSlot::allocation);
   if (slot == slots_.end()) slot = std::ranges::find(slots_, nullptr, &RegisteredSlot::allocation);
@@ -119,14 +119,14 @@ std::optional<BufferPlace> SharedBuffers::Find(const std::byte* at, std::size_t 
   return std::nullopt;
 }
 
-// ---- the peers' ---------------------------------------------------------------------------------
+// ---- memory of the peers ------------------------------------------------------------------------
 
 std::byte* SharedBuffers::Reach(std::uint32_t peer, const BufferPlace& place, std::size_t bytes) {
   const std::uint32_t number = place.name & kSlotMask, generation = place.name >> kSlotBits;
   if (number == 0 || number > ArenaRank::kBuffers || generation == 0) return nullptr;
   Mapped& mapped = mapped_[peer][number - 1];
   if (mapped.generation != generation) {
-    mapped.memory.reset();  // its owner has taken it back
+    mapped.memory.reset();  // its owner has deregistered it
     mapped.memory = Map(peer, number - 1, generation);
     mapped.generation = generation;
   }

@@ -1,11 +1,11 @@
-// Memory of a rank's user that its peers on the host may work on without a copy, and that of the
-// peers which this rank has mapped.
+// SharedBuffers: user memory of a rank that its peers on the host can access without a copy, and
+// the peers' memory that this rank has mapped.
 //
-// The unit is an allocation: one sealed memfd (os::Shm), of which the user registers any parts. The
-// owner writes into its part of the arena where the kernel keeps it open (process, descriptor, and
-// the file's identity); a peer opens that when an operation first needs it. The owner has no part
-// in that, so it may happen while it waits. Buffers that cannot be opened are not used, and not
-// tried again.
+// The unit is an allocation: one sealed memfd (os::Shm). The user registers any parts of it. The
+// owner publishes in its part of the arena how to open the memfd through the kernel (process,
+// descriptor and file identity). A peer opens the memfd when an operation first needs it. The owner
+// takes no part in that and may be waiting meanwhile. If a peer fails to open a buffer, it does not
+// use the buffer and does not try again.
 #pragma once
 #include <array>
 #include <atomic>
@@ -23,16 +23,16 @@
 
 namespace ringlet::transport {
 
-/// The place of memory within what a rank has registered. Outside input when it comes from a peer.
+/// A position in memory that a rank has registered. Outside input if a peer sent it.
 struct BufferPlace {
-  /// 1 + its number in ArenaRank::buffers, and 128 times its generation; 0: nowhere.
+  /// 1 + the index in ArenaRank::buffers, plus 128 times the generation. 0 means no position.
   std::uint32_t name = 0;
   std::uint64_t offset = 0;
 
   static constexpr int kNameBits = 27, kOffsetBits = 36;
-  /// In kNameBits + kOffsetBits. Empty: it lies too far in its allocation for that.
+  /// Packs the position into kNameBits + kOffsetBits bits. Empty if the offset is too large.
   std::optional<std::uint64_t> Packed() const;
-  /// \param packed  of any value; its highest bit does not count
+  /// \param packed  any value; the highest bit is ignored
   static BufferPlace Unpack(std::uint64_t packed);
 };
 
@@ -40,36 +40,36 @@ class SharedBuffers {
  public:
   using Handle = std::uint64_t;
 
-  // ---- Of this rank's memory. Any thread. ----
+  // ---- Memory of this rank. Callable from any thread. ----
 
-  /// \param memory  where it lies, in `allocation` if there is one
-  /// \param allocation the memory that peers can map; null: they cannot, and operations copy as
-  /// before. Kept
-  ///                    until Deregister.
-  /// The same memory again gives the same handle, which is then to be given back as often.
+  /// Registering the same memory again returns the same handle. The caller must deregister the
+  /// handle equally often.
+  /// \param memory      inside `allocation`, unless that is null
+  /// \param allocation  the memory that peers can map, kept until Deregister. Null if they cannot
+  ///                    map it; operations then copy.
   Result<Handle> Register(View memory, std::shared_ptr<const os::Shm> allocation);
-  /// Errors  kInvalidArgument  no such handle, or not any more
+  /// Errors  kInvalidArgument  the handle is unknown or already deregistered
   Status Deregister(Handle handle);
 
-  /// From now on peers see it. Once.
+  /// Publishes the registered memory to the peers. Call once.
   void Publish(std::shared_ptr<Arena> arena, std::uint32_t self);
 
-  /// The place at which peers find `bytes` at `at`: anywhere in an allocation of which a part is
-  /// registered.
+  /// Returns the position at which peers find the `bytes` bytes at `at`, which may lie anywhere in
+  /// an allocation that is at least partly registered.
   std::optional<BufferPlace> Find(const std::byte* at, std::size_t bytes) const;
 
-  // ---- Of the peers'. The rank's thread. ----
+  // ---- Memory of the peers. Only the rank's thread calls these functions. ----
 
-  /// `bytes` of `peer` at `place`, mapped at the first call, until the peer has taken it back.
-  /// Null: this rank cannot reach it.
+  /// Returns `bytes` bytes of memory of `peer` at `place`, or null if this rank cannot map them.
+  /// The first call maps the memory. It stays mapped until the peer deregisters it.
   std::byte* Reach(std::uint32_t peer, const BufferPlace& place, std::size_t bytes);
 
-  /// By rank the process whose memory may be read. Before the first Fetch, which else gives false.
+  /// Sets, by rank, the processes to read memory from. Get returns false before this call.
   void KnowProcesses(std::vector<os::KnownProcess> processes) { processes_ = std::move(processes); }
   bool CanGet(std::uint32_t peer) const {
     return peer < processes_.size() && processes_[peer].pid != 0;
   }
-  /// Reads memory that is not registered, where it is. False: it cannot be read, or not whole.
+  /// Reads unregistered memory of `peer`. Returns false if any part of it is unreadable.
   bool Get(std::uint32_t peer, RemoteAddress address, std::span<std::byte> to) const;
 
  private:
@@ -78,7 +78,7 @@ class SharedBuffers {
     std::shared_ptr<const os::Shm> allocation;
     std::uint64_t times = 1;
   };
-  /// A place in ArenaRank::buffers, of an allocation that is registered `uses` times.
+  /// An entry of ArenaRank::buffers. Its allocation is registered `uses` times.
   struct RegisteredSlot {
     std::shared_ptr<const os::Shm> allocation;
     std::uint32_t uses = 0;
@@ -86,29 +86,29 @@ class SharedBuffers {
   };
   struct Mapped {
     std::uint32_t generation = 0;
-    std::optional<os::Shm> memory;  // empty: it could not be mapped
+    std::optional<os::Shm> memory;  // empty if mapping failed
   };
   void Use(const std::shared_ptr<const os::Shm>& allocation);
   void Release(const os::Shm& allocation);
   void Show(std::size_t slot);
   std::optional<os::Shm> Map(std::uint32_t peer, std::size_t slot, std::uint32_t generation) const;
 
-  mutable std::mutex mutex_;  // of what follows, up to `arena_`
+  mutable std::mutex mutex_;  // protects the members below, up to `arena_`
   std::map<Handle, Registered> registered_;
   Handle last_ = 0;
   std::array<RegisteredSlot, ArenaRank::kBuffers> slots_;
-  std::atomic<std::uint32_t> slots_used_{0};  // written under `mutex_`; most have none
+  std::atomic<std::uint32_t> slots_used_{0};  // written under `mutex_`; 0 for most ranks
   std::shared_ptr<Arena> arena_;
   std::uint32_t self_ = 0;
 
-  std::vector<std::array<Mapped, ArenaRank::kBuffers>> mapped_;  // of each rank
+  std::vector<std::array<Mapped, ArenaRank::kBuffers>> mapped_;  // by rank
   std::vector<os::KnownProcess> processes_;
 };
 
-/// The parts with which links through memory let the receiver fetch a message. All such links of a
-/// rank share them. They are set before the first message.
+/// State that lets the receiver of a message on a memory link fetch it. All memory links of a rank
+/// share it. It is set before the first message.
 struct RtsParts {
-  std::shared_ptr<SharedBuffers> registered = {};  ///< null: no memory of peers is mapped
+  std::shared_ptr<SharedBuffers> registered = {};  ///< null if the rank maps no peer memory
   RtsSizes sizes = {};
 };
 

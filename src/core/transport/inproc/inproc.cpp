@@ -92,10 +92,10 @@ void InprocExchange::Withdraw(const RankPair& pair) {
   InprocChannel& channel = *it->second.channel;
   if (it->second.taken[side] || !channel.bells[side]) return;
   if (!channel.bells[1 - side]) {
-    entries_.erase(it);  // no thread has seen it
+    entries_.erase(it);  // no other thread has seen it
     return;
   }
-  // The peer has come, and perhaps gone on: it gets a link whose other end has left.
+  // The peer has arrived and may be working already. It receives a link with a closed other end.
   channel.pipes[side].header->writer_closed.store(1);
   channel.pipes[1 - side].header->reader_closed.store(1);
   channel.bells[1 - side]->waiter->button().Ring();
@@ -141,7 +141,7 @@ Result<std::unique_ptr<Link>> InprocTransport::Make(const Neighbour& peer,
   return MakeInprocLink(std::move(channel), parts_.self, peer.rank, peer.host, parts_.rts->sizes);
 }
 
-// The peer then fails at once instead of waiting for its time limit.
+// Makes the peer fail at once instead of at its deadline.
 void InprocTransport::Withdraw(const Neighbour& peer) {
   parts_.exchange.Withdraw(PairWith(peer));
 }

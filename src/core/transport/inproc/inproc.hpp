@@ -1,4 +1,4 @@
-// Links between ranks of one process, and the place where such ranks meet.
+// Inproc: links between ranks of one process, and the table through which such ranks meet.
 #pragma once
 #include <array>
 #include <condition_variable>
@@ -16,44 +16,42 @@
 
 namespace ringlet::transport {
 
-/// The memory of one link: two pipes. Shared by its two ends; the last one frees it.
+/// Memory of one link: two pipes. Both ends share it, and the last one frees it.
 struct InprocChannel {
   std::unique_ptr<std::byte[], void (*)(std::byte*)> memory{nullptr, nullptr};
-  std::array<PipePlace, 2> pipes{};                  // [0] carries lower to higher rank
-  std::array<std::mutex, 2> offers{};                // offers beside that pipe are read
-  std::array<std::shared_ptr<RankBell>, 2> bells{};  // [0] is the lower rank's
+  std::array<PipePlace, 2> pipes{};    // [0] carries data from the lower to the higher rank
+  std::array<std::mutex, 2> offers{};  // held while offers on that pipe are read
+  std::array<std::shared_ptr<RankBell>, 2> bells{};  // [0] belongs to the lower rank
 };
 
-/// The table through which ranks of one process find each other. One per process, made by the owner
-/// of the process's service thread and handed to every Connect; there is no global one. Safe from
-/// any thread.
+/// The table through which ranks of one process find each other. The owner of the process's service
+/// thread creates it and passes it to every Connect. Callable from any thread.
 class InprocExchange {
  public:
   struct RankPair {
-    std::uint64_t magic = 0;  ///< of the communicator
+    std::uint64_t magic = 0;  ///< of their communicator
     Rank self{}, peer{};
   };
 
-  /// Comes to the wireup point of a pair; never waits. Both ranks call it, in any order, then
-  /// Await, or Take again and again: the waiter of who came first is woken.
-  /// \param pipe_bytes  the first to come decides
+  /// Registers this rank for a pair. Never blocks. Both ranks call Arrive, in any order, and then
+  /// either Await once or Take repeatedly. The second arrival wakes the first rank's waiter.
+  /// \param pipe_bytes  the first arrival decides
   void Arrive(const RankPair& pair, std::shared_ptr<RankBell> bell, std::size_t pipe_bytes);
 
-  /// The channel, once the peer has come too.
-  /// Errors  kTimeout  it has not by `deadline` (of os::SocketDriver::Now)
+  /// Blocks until the peer has arrived and returns their channel.
+  /// Errors  kTimeout  the peer has not arrived by `deadline` (of os::SocketDriver::Now)
   ///         kAborted  `abort` was requested
   Result<std::shared_ptr<InprocChannel>> Await(const RankPair& pair, Instant deadline,
                                                const std::stop_token& abort);
-  /// The same without waiting: null while the peer has not come.
+  /// Does the same without blocking. Returns null if the peer has not arrived.
   std::shared_ptr<InprocChannel> Take(const RankPair& pair);
 
-  /// Eventfds that the ranks of the process share; see DoorbellWaiterOptions. Null where there are
-  /// no descriptors left.
+  /// Eventfds that the ranks of the process share; see DoorbellWaiterOptions. Null if descriptors
+  /// are exhausted.
   std::shared_ptr<const os::Fd> Ready() { return Made(ready_, 1); }
   std::shared_ptr<const os::Fd> RungFromOutside() { return Made(rung_from_outside_, 0); }
 
-  /// Leaves a pair that will not be awaited to its end; a peer that has come hears it as a lost
-  /// link.
+  /// Leaves a pair before its link exists. A peer that has already arrived sees a lost link.
   void Withdraw(const RankPair& pair);
 
  private:
@@ -73,11 +71,11 @@ class InprocExchange {
   std::shared_ptr<const os::Fd> ready_, rung_from_outside_;
 };
 
-/// This rank's end of a channel on which both have arrived.
+/// Creates this rank's end of a channel. \pre  Both ranks have arrived.
 std::unique_ptr<Link> MakeInprocLink(std::shared_ptr<InprocChannel> channel, Rank self, Rank peer,
                                      const std::string& peer_host, const RtsSizes& offers = {});
 
-/// Returns why the ranks cannot be linked within one process; empty if they can.
+/// Returns why the ranks cannot be linked within one process. Empty if they can.
 inline std::string InprocObstacle(const Neighbour& self, const Neighbour& peer) {
   return self.process_hash == peer.process_hash ? "" : "it is another process";
 }

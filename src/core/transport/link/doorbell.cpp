@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kStateMask = 3;
 constexpr std::uint32_t kLooking = 1;
 
-// Not FUTEX_PRIVATE_FLAG: the word may lie in memory of several processes.
+// FUTEX_PRIVATE_FLAG is absent, because several processes may map the word.
 long Futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const timespec* timeout) {
   return ::syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
@@ -39,8 +39,8 @@ void Alarm::Sound() const {
 }
 
 void DoorbellButton::RingSleeper(std::uint32_t seen) const {
-  // The owner may lie down between our load and the exchange, hence the loop; the ringer that turns
-  // the word to "awake" owes the wake-up, so of several ringers one makes the call.
+  // The loop covers an owner that falls asleep between the load and the exchange. The ringer that
+  // sets the word to "awake" wakes the owner, so only one of several ringers calls the kernel.
   while (!word_->value.compare_exchange_weak(seen, seen & ~kStateMask, std::memory_order_seq_cst))
     if ((seen & kStateMask) == 0) return;
   switch (static_cast<Doorbell::Sleep>(seen & kStateMask)) {

@@ -16,7 +16,7 @@ namespace ringlet::transport {
 namespace {
 
 constexpr std::uint32_t kHangUp = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
-constexpr int kLooksPerClock = 64;  // reading the clock costs about as much as this many looks
+constexpr int kLooksPerClock = 64;  // this many polls cost about as much as reading the clock
 
 void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -106,7 +106,7 @@ Status DoorbellWaiter::WatchSource(std::shared_ptr<NewsSource> source) {
   return source->descriptor() < 0 ? Ok() : Watch(source->descriptor(), EPOLLIN, nullptr);
 }
 
-// How long the rank may sleep as far as its source is concerned; 0: it has moved something.
+// Returns how long the rank may sleep before it polls its source. 0 if the source made progress.
 std::chrono::nanoseconds DoorbellWaiter::SleepMax() {
   const std::shared_ptr<NewsSource> source = source_.lock();
   if (!source) return std::chrono::nanoseconds::max();
@@ -122,7 +122,7 @@ void DoorbellWaiter::Wait(Ticket ticket, std::chrono::nanoseconds timeout) {
   doorbell_.Disarm();
 }
 
-// True when there is news.
+// Returns true if there is news.
 bool DoorbellWaiter::Spin(Ticket ticket, Instant until) {
   if (spin_.count() <= 0) return false;
   do {
@@ -144,7 +144,7 @@ void DoorbellWaiter::SleepUntil(Ticket ticket, Instant until) {
     if (has_sockets_) {
       const std::chrono::nanoseconds sleep_max = SleepMax();
       if (sleep_max.count() == 0 || Harvest(std::min(left, sleep_max))) return;
-      if (sleep_max < left) return;  // to look
+      if (sleep_max < left) return;  // time to poll the source
     } else {
       const std::chrono::nanoseconds period = kLivenessPeriod;
       doorbell_.SleepInFutex(ticket, liveness_.empty() ? left : std::min(left, period));
@@ -153,7 +153,7 @@ void DoorbellWaiter::SleepUntil(Ticket ticket, Instant until) {
   }
 }
 
-// True when a peer has gone since the last look.
+// Returns true if a peer has left since the last call.
 bool DoorbellWaiter::LookForTheDead() {
   if (epoll_.valid()) return Harvest(std::chrono::nanoseconds(0));
   std::vector<pollfd> lines;
@@ -166,11 +166,11 @@ bool DoorbellWaiter::LookForTheDead() {
   return news;
 }
 
-// Takes what epoll has seen, waiting for it at most `timeout`; true when it had seen anything.
+// Handles epoll events, waiting at most `timeout` for the first. Returns true if there was any.
 bool DoorbellWaiter::Harvest(std::chrono::nanoseconds timeout) {
   std::array<epoll_event, 64> events;
   const auto timeout_ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
-  constexpr std::int64_t kTimeoutMsMax = 1'000'000;  // epoll counts in int
+  constexpr std::int64_t kTimeoutMsMax = 1'000'000;  // epoll takes an int
   const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
                                  static_cast<int>(std::min(timeout_ms, kTimeoutMsMax)));
   for (int i = 0; i < ready; ++i) {
@@ -182,11 +182,11 @@ bool DoorbellWaiter::Harvest(std::chrono::nanoseconds timeout) {
 }
 
 void DoorbellWaiter::PrepareDescriptor() {
-  // Without one, for want of descriptors, who polls finds out when it looks again.
+  // If descriptors are exhausted, the polling thread finds the news when it next looks.
   if (!epoll_.valid())
     static_cast<void>(offered_ || !liveness_.empty() ? PrepareEpoll() : PrepareEvent());
   doorbell_.ArmInPoll();
-  if (SleepMax() < std::chrono::nanoseconds::max()) button().Ring();  // no sleep: look again
+  if (SleepMax() < std::chrono::nanoseconds::max()) button().Ring();  // no sleep: poll again
 }
 
 void DoorbellWaiter::Acknowledge() {

@@ -1,10 +1,10 @@
-// The Waiter of a rank: a doorbell for memory, an epoll for sockets.
+// DoorbellWaiter: the Waiter of a rank, with a doorbell for memory links and an epoll for sockets.
 //
-// A rank that has only memory links sleeps in a futex. A rank that watches sockets as well sleeps
-// in epoll, where its doorbell's eventfd is one descriptor among others. Everything in the epoll is
-// edge-triggered and registered once: "news since" is what an edge means, so data that the rank
-// does not want yet does not keep it awake; the kernel reports room to write only after a write
-// that fell short; and the eventfd need never be read.
+// A rank that has only memory links sleeps in a futex. A rank that also watches sockets sleeps in
+// epoll, and its doorbell's eventfd is one of the descriptors there. Every descriptor in the epoll
+// is edge-triggered and registered once, because an edge means "news since". As a consequence, data
+// that the rank does not want yet does not keep it awake, the kernel reports room to write only
+// after a short write, and the eventfd never needs to be read.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -19,18 +19,18 @@
 namespace ringlet::transport {
 
 struct DoorbellWaiterOptions {
-  /// How long to look at the doorbell before sleeping. Zero when ranks outnumber cores: the core
-  /// belongs to the rank that is awaited.
+  /// Time to poll the doorbell before sleeping. Zero if ranks outnumber cores, because the core
+  /// then belongs to the awaited rank.
   std::chrono::nanoseconds spin{0};
-  /// An eventfd that is always readable, of the process: with it a rank that watches sockets needs
-  /// no eventfd of its own. May be null.
+  /// An always-readable eventfd of the process. With it a rank that watches sockets does not need
+  /// its own eventfd. May be null.
   std::shared_ptr<const os::Fd> ready = {};
-  /// An eventfd of the process, which is never read, for ranks of other processes to ring; each of
-  /// its ranks that polls then wakes to look. Null: the rank has its own.
+  /// An eventfd of the process that ranks of other processes ring and that is never read. A ring
+  /// wakes every rank of this process that sleeps in poll. Null if each rank has its own eventfd.
   std::shared_ptr<const os::Fd> rung_from_outside = {};
 };
 
-/// News that a rank has to fetch by calls, beside doorbell and sockets.
+/// A source of news that a rank must call to make progress, in addition to doorbell and sockets.
 class NewsSource {
  public:
   NewsSource() = default;
@@ -38,41 +38,41 @@ class NewsSource {
   NewsSource& operator=(const NewsSource&) = delete;
   virtual ~NewsSource() = default;
 
-  /// Becomes readable with news that come after Arm; -1: there is none, look from time to time.
-  /// The same as long as the source lives.
+  /// Returns a descriptor that becomes readable if news arrives after Arm, or -1 if the source must
+  /// be polled. The value never changes.
   virtual int descriptor() const = 0;
-  /// Moves what can be moved. False when something was: the rank looks before it sleeps.
+  /// Makes all possible progress. Returns false if there was any: the rank polls before it sleeps.
   virtual bool Arm() = 0;
 };
 
 class DoorbellWaiter final : public Waiter {
  public:
-  /// Takes descriptors when it has something to watch, not before.
-  /// \param word  where the ringers look; outlives the waiter
+  /// Opens descriptors only when the rank first needs them.
+  /// \param word  the word that ringers load; outlives the waiter
   static Result<std::unique_ptr<DoorbellWaiter>> Create(DoorbellWord& word,
                                                         const DoorbellWaiterOptions& options);
 
-  /// The doorbell that others ring. Valid while the waiter lives and, for another process, while it
-  /// holds a duplicate of event_fd().
+  /// Returns the doorbell for other ranks to ring. Valid while the waiter lives, and in another
+  /// process while that holds a duplicate of event_fd().
   DoorbellButton button() const { return DoorbellButton(word_, alarm_); }
-  /// Makes event_fd(), once. Errors  kSystem  no descriptors left
+  /// Creates event_fd() on the first call. Errors  kSystem  descriptors are exhausted
   Status PrepareOffer();
   const os::Fd& event_fd() {
     static_cast<void>(PrepareOffer());
     return outside_ ? *outside_ : event_;
   }
 
-  /// From now on arrivals, room and hang-ups on the socket `fd` are news, and a hang-up sets `gone`
-  /// (a socket can still be written to when its peer has left). `fd` is non-blocking. Closing it
-  /// ends the watch.
+  /// Makes arrivals, room and hang-ups on the non-blocking socket `fd` count as news. A hang-up
+  /// also sets `gone`, because a socket stays writable after its peer has left. Closing `fd` ends
+  /// the watch.
   Status WatchSocket(int fd, std::shared_ptr<std::atomic<bool>> gone);
 
-  /// From now on a hang-up of `fd`, a socket over which nothing more is said, sets `gone` and is
-  /// news. It is noticed within kLivenessPeriod of a sleep even where the sleep is in a futex.
+  /// Makes a hang-up of `fd`, a connection that stays silent, set `gone` and count as news. A rank
+  /// that sleeps in a futex notices it within kLivenessPeriod.
   Status WatchLiveness(int fd, std::shared_ptr<std::atomic<bool>> gone);
 
-  /// From now on news of `source` is news, as long as it lives. A rank whose source has no
-  /// descriptor sleeps no longer than kLookPeriod.
+  /// Makes news of `source` count as news while `source` lives. If `source` lacks a descriptor, the
+  /// rank sleeps at most kLookPeriod at a time.
   Status WatchSource(std::shared_ptr<NewsSource> source);
 
   static constexpr std::chrono::milliseconds kLivenessPeriod{100};
@@ -105,11 +105,11 @@ class DoorbellWaiter final : public Waiter {
 
   DoorbellWord& word_;
   Doorbell doorbell_;
-  os::Fd epoll_, event_;  // where they are needed
-  Alarm alarm_;           // made of these
+  os::Fd epoll_, event_;  // opened on demand
+  Alarm alarm_;           // uses the descriptors above
   std::chrono::nanoseconds spin_;
   std::shared_ptr<const os::Fd> ready_, outside_;
-  bool offered_ = false;  // `outside_`, to others
+  bool offered_ = false;  // `outside_` was passed to other processes
   bool has_sockets_ = false;
   struct Liveness {
     int fd;
@@ -117,13 +117,13 @@ class DoorbellWaiter final : public Waiter {
   };
   std::vector<Liveness> liveness_;
   std::weak_ptr<NewsSource> source_;
-  std::vector<std::shared_ptr<std::atomic<bool>>> gone_{nullptr};  // by token; [0] is the alarm's
+  std::vector<std::shared_ptr<std::atomic<bool>>> gone_{nullptr};  // by token; [0]: the alarm
 };
 
-/// A rank as its neighbours in the process hold it: its waiter, and the memory of the word behind
-/// it. Shared, because a neighbour may ring after the rank has gone.
+/// The waiter of a rank and the memory of its doorbell word, as other ranks of the process hold
+/// them. Shared, because another rank may ring after this rank has left.
 struct RankBell {
-  std::shared_ptr<void> memory;  // first, so that it goes last
+  std::shared_ptr<void> memory;  // first, so that it is destroyed last
   std::unique_ptr<DoorbellWaiter> waiter;
 };
 

@@ -1,18 +1,19 @@
-// The check of a reader that has read memory of a rank that may have taken it back, whether that
-// was so before: memory that its owner writes again is not read by mistake.
+// RaisedBefore: a reader of another rank's memory checks whether the owner reclaimed it before the
+// read.
 #pragma once
 #include <atomic>
 #include <cstdint>
 
 namespace ringlet::transport {
 
-/// Whether `flag`, which the owner raises by an operation that reads it as well (exchange, compare
-/// and exchange) before it writes the memory, was up. Comes after all reads before it.
+/// Returns true if the owner had raised `flag`. The owner raises it by a read-modify-write
+/// operation (exchange, compare and exchange) before it writes to the memory. Follows all earlier
+/// reads.
 ///
-/// A load would not do: those reads may pass it, and the owner's writes may pass a mere store. An
-/// operation that reads and writes has a place among those of the owner: either it sees the flag,
-/// or the owner, who sees it, comes later. On x86 neither reads pass loads nor writes stores, so
-/// that a load is enough, and the line stays where it is.
+/// A load does not suffice: earlier reads may pass it, and the owner's writes may pass a plain
+/// store. A read-modify-write operation has a position among those of the owner. Either it sees the
+/// flag, or the owner's operation follows and sees this one. On x86 reads do not pass loads and
+/// writes do not pass stores, so a load suffices there and leaves the cache line in place.
 inline bool RaisedBefore(std::atomic<std::uint32_t>& flag) {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
   std::atomic_signal_fence(std::memory_order_acq_rel);

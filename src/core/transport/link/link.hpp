@@ -1,9 +1,9 @@
-// A Link carries bytes between this rank and one other, in order, both ways, without blocking.
+// A Link carries bytes between this rank and one peer, in order, in both directions, without
+// blocking.
 //
-// Whether a link is a pointer into the same process, shared memory, a TCP connection or messages of
-// libfabric is told only by kind(). Every kind passes test/conformance/link_test.cpp. Links make
-// progress only when called (the thread that waits does the work); who finds nothing to do waits on
-// its rank's Waiter.
+// Links run within a process, over shared memory, over TCP or over libfabric. Only kind() reveals
+// which. Every kind passes test/conformance/link_test.cpp. Links make progress only when called:
+// the thread that waits does the work. A thread that finds no work waits on its rank's Waiter.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -18,18 +18,18 @@
 
 namespace ringlet::transport {
 
-/// The least size of an offer on links that know of offers.
+/// Minimum size of an offer, on links that support offers.
 inline constexpr std::size_t kRtsBytesMin = 4 << 10;
 
-/// The size from which a sender does offer, bytes. Below, the pipe takes no longer, and its sender
-/// need not wait; above, the kernel's copy takes longer, which does not go past the caches.
-/// (docs/decisions/0036, 0052, 0056)
+/// Sizes in bytes of the messages that a sender offers. Below the minimum, the pipe is as fast and
+/// the sender need not wait. Above the maximum, the kernel's copy is slower, because it does not
+/// bypass the caches. (docs/decisions/0036, 0052, 0056)
 struct RtsSizes {
-  std::size_t reached_min = 32 << 10;  ///< where the peer reads by itself; kRtsBytesMin or more
-  std::size_t read_min = 32 << 10;     ///< where it asks the kernel
+  std::size_t reached_min = 32 << 10;  ///< if the peer maps the memory; kRtsBytesMin or more
+  std::size_t read_min = 32 << 10;     ///< if the peer reads through the kernel
   std::size_t read_max = 4 << 20;
 
-  /// Of ranks that have a core each.
+  /// Sizes for ranks that each have a core.
   static constexpr RtsSizes WithCores() {
     return {.reached_min = kRtsBytesMin, .read_max = 8 << 20};
   }
@@ -42,11 +42,11 @@ class Link {
   Link& operator=(const Link&) = delete;
   virtual ~Link() = default;
 
-  /// Takes as much of `data` as fits now, in order; 0 when the link is full.
-  /// Errors  kPeerLost  the other end is gone; the sentence names its rank, host and address.
-  ///                    Sticky: every later call fails the same way.
+  /// Takes as much of `data` as fits now, in order. Returns 0 if the link is full.
+  /// Errors  kPeerLost  the peer has left; the message names its rank, host and address. Sticky:
+  ///                    every later call fails in the same way.
   virtual Result<std::size_t> Write(View data) = 0;
-  /// Write of `head` and then of `data`, as if they lay behind each other.
+  /// Writes `head` and then `data`, like one contiguous write.
   virtual Result<std::size_t> WriteBoth(View head, View data) {
     auto written = Write(head);
     if (!written.ok() || *written < head.size()) return written;
@@ -54,64 +54,66 @@ class Link {
     return head.size() + more;
   }
 
-  /// Moves what has arrived, at most `out.size()` bytes, into `out`; 0 when nothing has.
-  /// Errors as Write, but only after everything that did arrive has been read.
+  /// Moves at most `out.size()` arrived bytes into `out`. Returns 0 if none has arrived.
+  /// Errors as Write, but only after the caller has read everything that arrived.
   virtual Result<std::size_t> Read(std::span<std::byte> out) = 0;
 
-  /// The bytes that have arrived, as far as they lie in one piece, without moving them; empty when
-  /// none have. Valid until the next call of Read, Peek or Consume. A piece may end in the middle
-  /// of an element and stay so (a ring ends where it ends): what is needed whole is fetched by
-  /// Read. A reader that consumes nothing sees at least as much again, and more when more has come.
+  /// Returns the contiguous arrived bytes, without moving them. Empty if none has arrived. Valid
+  /// until the next call of Read, Peek or Consume. The view may end inside an element even when
+  /// more bytes arrive, because a ring wraps around; use Read for data that must be whole. A reader
+  /// that consumes nothing sees at least the same bytes at the next call.
   virtual Result<View> Peek() = 0;
   virtual void Consume(std::size_t bytes) = 0;
 
-  /// Whether what was written, and what reading owes the peer, travels without a further call of
-  /// this rank. Makes progress. True also where the peer is gone. An operation that is done is over
-  /// only then, since its rank may not call for long.
+  /// Returns true if all written data and all replies to the peer travel without a further call of
+  /// this rank, or if the peer has left. Makes progress. An operation ends only when this is true,
+  /// because its rank may not call again for long.
   virtual bool Settled() { return true; }
 
   virtual Rank peer() const = 0;
   virtual std::string_view kind() const = 0;  ///< "inproc", "shm", "tcp" or "ofi"
-  /// Whether Peek shows memory that the peer wrote, so that Read copies what need not be copied.
+  /// Returns true if Peek shows memory that the peer wrote. Read then makes an avoidable copy.
   virtual bool in_memory() const { return false; }
 
-  // Data that the receiver fetches from the sender's memory itself: one copy instead of two. Beside
-  // the stream of bytes, in which the sender tells what it offers. One offer at a time.
+  // Offers: the receiver fetches data from the sender's memory, with one copy instead of two. The
+  // sender announces each offer in the stream of bytes. Only one offer is open at a time.
 
-  /// Whether this kind of link knows of offers; both ends say the same. The outcome of an offer is
-  /// another question: the kernel may forbid it.
+  /// Returns true if this kind of link supports offers. Both ends agree on that. The kernel may
+  /// still refuse a particular offer.
   virtual bool fetches() const { return false; }
-  /// Sender: `data` may be fetched until the peer has answered or Withdraw is called. The number to
-  /// tell the peer; 0: it could not fetch them, write them.
+  /// Sender: offers `data` until the peer answers or Withdraw is called. Returns the number of the
+  /// offer, for the peer, or 0 if the peer cannot fetch the data and the sender must write it.
   virtual std::uint64_t SendRts(View /*data*/) { return 0; }
-  /// Sender: true when the peer has fetched what was offered last, false when it wants it written,
-  /// empty when it has not said so yet. Errors  as Write
+  /// Sender: returns true if the peer has fetched the last offer, false if it wants the data
+  /// written, empty before the answer.
+  /// Errors  as Write
   virtual Result<std::optional<bool>> TakeAck() { return std::optional<bool>(false); }
-  /// Sender: gives up. Data that the peer fetches from now on, or is just fetching, it will not
-  /// take for data; no further offer is good.
+  /// Sender: cancels the offer. The peer discards whatever it fetches from now on or is fetching at
+  /// the moment. No later offer is valid.
   virtual void Withdraw() {}
-  /// As std::memcpy(to, from.data(), from.size()).
+  /// Does the same as std::memcpy(to, from.data(), from.size()).
   using Copy = void (*)(View from, std::byte* to);
-  /// Receiver: fetches a piece of what the peer offered. False: it cannot.
-  /// \param offer the number that the peer told; outside input
-  /// \param at     where the piece begins, bytes
-  /// \param copy   for memory that this rank reads by itself
-  /// Errors  kPeerLost  the peer has given up meanwhile
+  /// Receiver: fetches a piece of the peer's offer. Returns false if it cannot.
+  /// \param offer  the number that the peer sent; outside input
+  /// \param at     start of the piece, in bytes
+  /// \param copy   copies if this rank maps the memory
+  /// Errors  kPeerLost  the peer has withdrawn the offer
   virtual Result<bool> Get(std::uint64_t /*offer*/, std::size_t /*at*/, std::span<std::byte> /*to*/,
                            Copy /*copy*/) {
     return false;
   }
-  /// Receiver: done with what the peer offered. \param taken  all of it; else it has to be written
+  /// Receiver: ends the peer's offer.
+  /// \param taken  true if all was fetched; else the peer writes it
   virtual void SendAck(bool /*taken*/) {}
 };
 
-/// The sleeping place of one rank's thread until a link of the rank has news or another thread
+/// The thread of a rank sleeps in a Waiter until a link of the rank has news or another thread
 /// calls Wake.
 ///
 ///   const auto ticket = waiter.Prepare();      // from here on news is not missed
 ///   if (!Advance()) waiter.Wait(ticket, until);
 ///
-/// Wake may be called from any thread; the rest by the rank's thread only.
+/// Any thread may call Wake. Only the rank's thread may call the other functions.
 class Waiter {
  public:
   using Ticket = std::uint32_t;
@@ -121,15 +123,16 @@ class Waiter {
   virtual ~Waiter() = default;
 
   virtual Ticket Prepare() = 0;
-  /// Returns after news since `ticket`, after Wake, at the latest after `timeout`, or spuriously.
+  /// Returns after news since `ticket`, after Wake, after `timeout` at the latest, or spuriously.
   virtual void Wait(Ticket ticket, std::chrono::nanoseconds timeout) = 0;
   virtual void Wake() = 0;
 
-  /// Whether all news is in memory, so that looking for it asks nothing of the kernel.
+  /// Returns true if all news is in memory, so that polling needs no system call.
   virtual bool in_memory() const = 0;
 
-  /// A descriptor that becomes readable with news, for a thread that serves several ranks; the
-  /// thread calls PrepareDescriptor on each, looks once more, polls them, then calls Acknowledge.
+  /// A descriptor that becomes readable with news, for a thread that serves several ranks. The
+  /// thread calls PrepareDescriptor on each, checks for news again, polls them, then calls
+  /// Acknowledge.
   virtual int descriptor() const = 0;
   virtual void PrepareDescriptor() = 0;
   virtual void Acknowledge() = 0;

@@ -8,7 +8,7 @@
 namespace ringlet::transport {
 namespace {
 
-// How much is copied before the other side hears of it.
+// Returns the number of bytes to copy before publishing them to the other side.
 std::size_t PieceBytes(std::size_t ring_bytes) {
   constexpr std::size_t kPiecesPerRing = 8;
   return std::max<std::size_t>(ring_bytes / kPiecesPerRing, 64);
@@ -24,8 +24,8 @@ Error Corrupt(const char* whose) {
 PipePlace PipePlace::At(std::span<std::byte> memory, std::size_t ring_bytes) {
   RINGLET_ASSERT(IsPipeSize(ring_bytes) && memory.size() >= PipeFootprint(ring_bytes));
   RINGLET_ASSERT(reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(PipeHeader) == 0);
-  // Both sides look at the same zero bytes: lock-free atomics need no construction beyond them, and
-  // constructing would wipe what the other side has already written.
+  // Both sides see the same zero bytes. Lock-free atomics need no further construction, and
+  // constructing them would erase data that the other side has already written.
   auto* const header = std::launder(reinterpret_cast<PipeHeader*>(memory.data()));
   return PipePlace{header, memory.subspan(sizeof(PipeHeader), ring_bytes)};
 }
@@ -37,8 +37,8 @@ Result<std::size_t> PipeWriter::Write(View head, View data) {
   RINGLET_TRY_ASSIGN(std::size_t done, head.empty() ? Push(data) : PushBoth(head, data));
   if (done == all) return done;
   while (done < all) {
-    // The wish comes before another look at the reader's count: if the reader moves on unseen by
-    // that look, it sees the wish. (The same argument as in doorbell.hpp.)
+    // Stores the wish before the counter is read again. If the reader frees room after that read,
+    // it sees the wish. (The same argument as in doorbell.hpp.)
     Wish(all - done);
     RINGLET_TRY_ASSIGN(const std::size_t more, done < head.size()
                                                    ? PushBoth(head.subspan(done), data)
@@ -51,13 +51,13 @@ Result<std::size_t> PipeWriter::Write(View head, View data) {
 }
 
 void PipeWriter::Wish(std::size_t bytes) {
-  // To wake the writer for each byte of room would cost more than it gives. It loses nothing by
-  // sleeping until a quarter is free: the reader frees all before it waits for more itself.
+  // Waking the writer for each freed byte would cost more than it gains. The writer can sleep until
+  // a quarter of the ring is free, because the reader frees all bytes before it waits itself.
   const std::size_t wanted = std::min(bytes, place_.ring.size() / 4);
   place_.header->room_wanted_bytes.store(static_cast<std::uint32_t>(wanted));
 }
 
-// How much can be written, at least `wanted` if that is so.
+// Returns the number of free bytes. Rereads the reader's counter if fewer than `wanted` seem free.
 Result<std::size_t> PipeWriter::Room(std::size_t wanted) {
   const std::size_t ring_bytes = place_.ring.size();
   std::uint64_t used = written_bytes_ - read_bytes_seen_;
@@ -70,9 +70,9 @@ Result<std::size_t> PipeWriter::Room(std::size_t wanted) {
   return ring_bytes - used;
 }
 
-// For which there is room. The reader does not hear of it yet.
+// Copies `piece` without publishing it. \pre  There is room.
 void PipeWriter::Append(View piece) {
-  if (piece.empty()) return;  // it may have no address, which memcpy must not be given
+  if (piece.empty()) return;  // may lack an address, which memcpy does not allow
   const std::size_t at = written_bytes_ & (place_.ring.size() - 1);
   const std::size_t first = std::min(piece.size(), place_.ring.size() - at);
   std::memcpy(place_.ring.data() + at, piece.data(), first);
@@ -114,8 +114,8 @@ Result<std::size_t> PipeWriter::PushBoth(View head, View data) {
   return head.size() + now + more;
 }
 
-// A reader that finds the same end before and after has not seen a mixture: whichever new word it
-// has read, the zero was stored before.
+// A reader that finds the same end before and after its reads has not seen a mixture: the zero was
+// stored before any new word that it could have read.
 void PipeWriter::ShowRecent(View piece) {
   PipeHeader& header = *place_.header;
   std::array<std::uint64_t, kPipeRecentBytes / 8> words = {};
@@ -172,7 +172,7 @@ void PipeReader::Consume(std::size_t bytes) {
   if (room >= wanted && header.room_wanted_bytes.exchange(0) != 0) writer_.Ring();
 }
 
-// All that has arrived, where it lies beside the count.
+// Copies all arrived bytes from beside the counter, if they are there.
 bool PipeReader::ReadRecent(std::span<std::byte> out) const {
   const PipeHeader& header = *place_.header;
   if (header.recent_end.load(std::memory_order_acquire) != written_bytes_seen_ ||

@@ -1,13 +1,13 @@
-// A byte stream from one writer to one reader through memory that both can see.
+// Pipe: a byte stream from one writer to one reader through shared memory.
 //
-// A ring of a power of two of bytes, with two counters that only grow: how much was ever written
-// (the writer's) and how much was ever read (the reader's). Each lies on a cache line of its own
-// and each side keeps its own count and the last it saw of the other's, so a line moves between
-// cores only when there is something to learn. Large transfers are published in pieces, so that the
-// reader copies the first while the writer copies the next.
+// The ring has a power of two bytes and two counters that only grow: the total written by the
+// writer and the total read by the reader. Each counter has its own cache line. Each side caches
+// its own counter and the last value of the other's that it read, so a line moves between cores
+// only if there is something to learn. Large transfers are published in pieces, so that the reader
+// copies one piece while the writer copies the next.
 //
-// The other side may be another process, hence outside input: its counter is checked before it is
-// used, and what this side needs to know about itself it does not read back from shared memory.
+// The other side may be another process, hence outside input: each side validates the other's
+// counter before use, and does not read its own state back from shared memory.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -22,23 +22,23 @@
 
 namespace ringlet::transport {
 
-/// The last write, if it was this little, lies beside the writer's count as well: a reader of the
-/// count then has it, without fetching another line.
+/// A write of at most this size is also stored beside the writer's counter. A reader that loads the
+/// counter then has the data without fetching another cache line.
 inline constexpr std::size_t kPipeRecentBytes = 40;
 
-/// The shared part, followed by the ring itself. All zero is an empty, open pipe.
+/// The shared part, followed by the ring itself. All zeros mean an empty, open pipe.
 struct PipeHeader {
-  alignas(64) std::atomic<std::uint64_t> written_bytes{0};  // by the writer alone, as
-  std::atomic<std::uint64_t> recent_end{0};    // written_bytes behind what follows; 0: it changes
-  std::atomic<std::uint64_t> recent_bytes{0};  // how many of it
+  alignas(64) std::atomic<std::uint64_t> written_bytes{0};  // only the writer writes this line
+  std::atomic<std::uint64_t> recent_end{0};    // written_bytes after `recent`; 0 during a change
+  std::atomic<std::uint64_t> recent_bytes{0};  // size of `recent`
   std::atomic<std::uint64_t> recent[kPipeRecentBytes / 8] = {};
-  alignas(64) std::atomic<std::uint64_t> read_bytes{0};  // by the reader alone
-  // The fields that either looks at each time, and that hardly ever change.
-  alignas(64) std::atomic<std::uint32_t> room_wanted_bytes{0};  // 0: the writer does not wait
+  alignas(64) std::atomic<std::uint64_t> read_bytes{0};  // only the reader writes this line
+  // Fields that a side checks on each call and that hardly ever change.
+  alignas(64) std::atomic<std::uint32_t> room_wanted_bytes{0};  // 0 if the writer does not wait
   std::atomic<std::uint32_t> writer_closed{0};
-  std::atomic<std::uint32_t> withdrawn{0};  // 1: the writer's offers do not hold
+  std::atomic<std::uint32_t> withdrawn{0};  // 1 if the writer's offers are invalid
   std::atomic<std::uint32_t> reader_closed{0};
-  std::atomic<std::uint32_t> answers{0};  // twice the offers answered; plus 1: the last was taken
+  std::atomic<std::uint32_t> answers{0};  // twice the answered offers, plus 1 if the last was taken
 };
 static_assert(sizeof(PipeHeader) == 192 && std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -46,47 +46,47 @@ inline constexpr std::size_t kPipeBytesMin = 64;
 inline constexpr std::size_t kPipeBytesMax = std::size_t{1} << 30;
 inline constexpr std::size_t kPipeBytesDefault = 256 * 1024;  // fits a core's L2 cache
 
-/// True for the sizes a ring may have: powers of two from kPipeBytesMin to kPipeBytesMax.
+/// Returns true for a valid ring size: a power of two from kPipeBytesMin to kPipeBytesMax.
 constexpr bool IsPipeSize(std::uint64_t bytes) {
   return bytes >= kPipeBytesMin && bytes <= kPipeBytesMax && (bytes & (bytes - 1)) == 0;
 }
 
-/// Memory that a pipe with a ring of `ring_bytes` takes, a multiple of 64.
+/// Returns the memory size of a pipe with a ring of `ring_bytes`, a multiple of 64.
 constexpr std::size_t PipeFootprint(std::size_t ring_bytes) {
   return sizeof(PipeHeader) + ring_bytes;
 }
 
-/// The place of a pipe: a PipeHeader, 64-aligned, and after it the ring.
+/// The memory of a pipe: a PipeHeader, 64-aligned, followed by the ring.
 struct PipePlace {
   PipeHeader* header;
   std::span<std::byte> ring;
 
-  /// Takes the first PipeFootprint(ring_bytes) of `memory`, which are zero, 64-aligned and last.
+  /// Uses the start of `memory`, which is zero and 64-aligned, and outlives the pipe.
   static PipePlace At(std::span<std::byte> memory, std::size_t ring_bytes);
 };
 
 class PipeWriter {
  public:
-  /// \param reader  rung when there is something to read
+  /// \param reader  rung if there are bytes to read
   PipeWriter(PipePlace place, DoorbellButton reader) : place_(place), reader_(reader) {}
 
-  /// Takes as much of `data` as fits; the rest is remembered as a wish, and the reader rings when a
-  /// good part of it would fit.
+  /// Takes as much of `data` as fits. Records the rest as a wish, and the reader rings when a good
+  /// part of it fits.
   /// Errors  kProtocol  the reader's counter is impossible
   Result<std::size_t> Write(View data) { return Write({}, data); }
-  /// The same of `head` and `data` behind it, of which the reader hears together.
+  /// Does the same for `head` followed by `data`, published together.
   Result<std::size_t> Write(View head, View data);
 
-  /// The reader will be told of one more offer (see Link::SendRts), whose answer is awaited.
+  /// Counts one more offer (see Link::SendRts), which the caller announces to the reader.
   void CountRts() { ++offers_; }
-  /// Whether the reader has taken the last one; empty: it has not answered.
+  /// Returns true if the reader took the last offer. Empty if it has not answered.
   std::optional<bool> TakeAck() const;
-  /// No offer holds any more.
+  /// Invalidates all offers.
   void Withdraw() { place_.header->withdrawn.exchange(1); }
 
-  /// No more will be written.
+  /// Announces the end of writing.
   void Close();
-  /// True when the reader has closed.
+  /// Returns true if the reader has closed the pipe.
   bool reader_closed() const { return place_.header->reader_closed.load() != 0; }
 
  private:
@@ -107,25 +107,25 @@ class PipeWriter {
 
 class PipeReader {
  public:
-  /// \param writer  rung when there is room that it waits for
+  /// \param writer  rung if there is the room that it waits for
   PipeReader(PipePlace place, DoorbellButton writer) : place_(place), writer_(writer) {}
 
-  /// Copies out what has arrived, at most `out.size()`.
+  /// Copies out at most `out.size()` arrived bytes.
   /// Errors  kProtocol  the writer's counter is impossible
   Result<std::size_t> Read(std::span<std::byte> out);
-  /// The bytes that have arrived up to the end of the ring, in place.
+  /// Returns the arrived bytes up to the end of the ring, in place.
   Result<View> Peek();
-  /// \param bytes  at most what the last Peek gave
+  /// \param bytes  at most the size that the last Peek returned
   void Consume(std::size_t bytes);
 
-  /// Answers the next offer of the writer.
+  /// Answers the writer's next offer.
   void SendAck(bool taken);
-  /// True when what was offered, and read before, may have changed already.
+  /// Returns true if offered data that was read earlier may have changed already.
   bool withdrawn() const { return RaisedBefore(place_.header->withdrawn); }
 
-  /// No more will be read.
+  /// Announces the end of reading.
   void Close();
-  /// True when the writer has closed; what it wrote before is then all visible.
+  /// Returns true if the writer has closed the pipe. All that it wrote is then visible.
   bool writer_closed() const { return place_.header->writer_closed.load() != 0; }
 
  private:

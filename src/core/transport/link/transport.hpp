@@ -1,6 +1,6 @@
-// A transport: one way to link two ranks.
+// Transport: one way to link two ranks.
 //
-// Each transport has a folder with a class like Transport, and a row of kTransportRows
+// Each transport has a folder with a subclass of Transport, and a row in kTransportRows
 // (wireup/transports.hpp).
 #pragma once
 #include <fmt/format.h>
@@ -21,7 +21,7 @@
 
 namespace ringlet::transport {
 
-/// The roster's data of a rank. Both sides of a pair must see the same, for they choose alone.
+/// Roster data of a rank. Both ranks of a pair must see the same, because each chooses alone.
 struct Neighbour {
   Rank rank{};
   std::string host;  ///< its name, for errors
@@ -30,8 +30,8 @@ struct Neighbour {
   std::uint64_t process_hash = 0;  ///< unique over all hosts
   std::vector<Address> tcp;        ///< ListenerSet::tcp of that rank, best first
   std::size_t preferred = 0;       ///< ListenerSet::preferred of that rank
-  std::uint32_t turn = 0;          ///< its place on its host: ranks take the preferred ones in turn
-  Address unix_socket;             ///< ListenerSet::unix_socket of that rank
+  std::uint32_t turn = 0;  ///< index on its host; ranks take the preferred addresses in turn
+  Address unix_socket;     ///< ListenerSet::unix_socket of that rank
 };
 
 /// "rank 3 on host a".
@@ -39,23 +39,23 @@ inline std::string Named(const Neighbour& peer) {
   return fmt::format("rank {} on {}", Index(peer.rank), peer.host);
 }
 
-/// The way to meet a peer, and the offer that this rank makes it then.
+/// How to meet a peer, and this rank's offer to it.
 struct LineOffer {
   Purpose purpose = Purpose::kData;
-  std::vector<Address> addresses = {};  ///< where the peer is called; empty: at its TCP addresses
+  std::vector<Address> addresses = {};  ///< addresses of the peer; empty for its TCP addresses
   Bytes offer = {};
   Descriptors descriptors = {};
 };
 
-/// A connection over which a peer was met.
+/// A connection to a peer that this rank has met.
 struct PeerConnection {
-  Bytes offer;  ///< the peer's LineOffer::offer; authenticated but not checked
+  Bytes offer;  ///< LineOffer::offer of the peer; authenticated but not checked
   Descriptors descriptors;
-  Bytes unread;  ///< bytes that the peer already sent for the link
+  Bytes unread;  ///< bytes for the link that the peer has already sent
   os::Fd socket;
 };
 
-/// Makes the links of one kind for one rank. Only the thread of the rank uses it.
+/// Creates the links of one kind for one rank. Only the rank's thread uses it.
 class Transport {
  public:
   Transport() = default;
@@ -63,23 +63,22 @@ class Transport {
   Transport& operator=(const Transport&) = delete;
   virtual ~Transport() = default;
 
-  /// Reserves what the links to these peers need. Called before Invite and Make.
-  /// Errors  kUnsupported  there is no room for them
+  /// Reserves the resources for links to these peers. Called before Invite and Make.
+  /// Errors  kUnsupported  the resources do not suffice
   virtual Status Expect(std::span<const Neighbour* const> peers) = 0;
-  /// The number of connections that a link takes; 0: the ranks meet within their process.
+  /// Returns the number of connections per link. 0 if the ranks meet within their process.
   virtual std::uint32_t lines() const { return 1; }
-  /// Makes the offer for one connection to `peer`. Errors  kSystem  no descriptors left
+  /// Makes the offer for one connection to `peer`. Errors  kSystem  descriptors are exhausted
   virtual Result<LineOffer> Invite(const Neighbour& peer) = 0;
-  /// Blocks until a peer that is met without a connection has come. Errors  kTimeout, kAborted
+  /// Blocks until a peer that needs no connection has arrived. Errors  kTimeout, kAborted
   virtual Status Await(const Neighbour&, Instant, const std::stop_token&) { return Ok(); }
-  /// Makes the link; null if the peer is met without a connection and has not come.
+  /// Creates the link. Returns null if the peer needs no connection and has not arrived.
   /// \param met  lines() connections to the peer
   virtual Result<std::unique_ptr<Link>> Make(const Neighbour& peer,
                                              std::span<PeerConnection> met) = 0;
-  /// Blocks until the peers can be written to. \param links  of this kind. Errors  kTimeout,
-  /// kAborted
+  /// Blocks until this rank can write to the peers of these links. Errors  kTimeout, kAborted
   virtual Status AwaitOpen(std::span<Link* const>, Instant, const std::stop_token&) { return Ok(); }
-  /// Makes the peer fail if it still waits for this rank. Does nothing once the link is made.
+  /// Makes the peer fail if it still waits for this rank. Has no effect once the link exists.
   virtual void Withdraw(const Neighbour&) {}
 };
 

@@ -1,8 +1,8 @@
-// The permission to send: both ends of one direction of a link, as values.
+// Credits: permission to send, for both ends of one direction of a link.
 //
-// The receiver has a fixed number of buffers waiting. Each message takes one; the sender has no
-// more messages on their way than there are buffers. The receiver tells from time to time how many
-// it has had back in use since the beginning, so that a message that tells it twice does no harm.
+// The receiver keeps a fixed number of buffers ready, and each message takes one. The sender never
+// has more messages in flight than there are buffers. From time to time the receiver sends the
+// total number of buffers that it has freed since the start, so a repeated message is harmless.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -19,8 +19,8 @@ class SendCredits {
   void Sent() { ++sent_; }
   std::uint64_t sent() const { return sent_; }
 
-  /// The number that the receiver told. Errors kProtocol it took one back, or freed what was not
-  /// sent
+  /// Records the number that the receiver sent.
+  /// Errors  kProtocol  the number decreased, or exceeds the messages sent
   Status Told(std::uint64_t freed) {
     if (freed < freed_ || freed > sent_)
       return Error{Code::kProtocol, "credits for messages that were never sent"};
@@ -32,9 +32,9 @@ class SendCredits {
   std::uint64_t buffers_, sent_ = 0, freed_ = 0;
 };
 
-/// Messages in which credits have been told and which the sender has not taken yet: never more than
-/// this, as the sender must take one before it can fill what makes the next due. (At most three
-/// before it takes any, and the greeting.)
+/// Maximum number of credit messages that the sender has not processed yet. The sender must process
+/// one before it can send enough data to make the next one due. (At most three before it processes
+/// any, plus the greeting.)
 inline constexpr std::uint32_t kCreditBuffers = 4;
 
 class ReceiveCredits {
@@ -43,7 +43,7 @@ class ReceiveCredits {
       : period_(std::max<std::uint32_t>(1, buffers / 2)) {}
 
   void Freed() { ++freed_; }
-  /// Whether it is time to tell the sender freed(): half of the buffers have become free since.
+  /// Returns true if half of the buffers were freed since the last credit message.
   bool Due() const { return freed_ - told_ >= period_; }
   std::uint64_t freed() const { return freed_; }
   void Told() { told_ = freed_; }

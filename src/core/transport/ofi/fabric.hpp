@@ -1,5 +1,5 @@
-// A rank's endpoint in a fabric that carries tagged messages between any of them, reliably and in
-// order: what a link needs of libfabric, and no more. Tests have one of memory.
+// Fabric: a rank's endpoint in a network that carries tagged messages reliably and in order. It is
+// the part of libfabric that a link needs. Tests use a fabric in memory.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -17,18 +17,19 @@
 
 namespace ringlet::transport::ofi {
 
-/// A buffer, and what becomes of the one message that it holds or waits for. While `pending` it
-/// belongs to the fabric and neither moves nor goes.
+/// A buffer and the state of the one message that it holds or waits for. While `pending` is true,
+/// the slot belongs to the fabric and must neither move nor be destroyed.
 struct Slot {
-  std::array<void*, 8> for_provider = {};  // first: what a provider is given to know the slot by
+  // First member, because its address identifies the slot to a provider.
+  std::array<void*, 8> for_provider = {};
   std::span<std::byte> buffer = {};
-  void* registration = nullptr;  ///< of the buffer; where the provider wants none, null
+  void* registration = nullptr;  ///< of the buffer; null if the provider needs none
   bool pending = false;
-  std::size_t bytes = 0;     ///< of the message, once not pending
-  std::string failure = {};  ///< empty: none
+  std::size_t bytes = 0;     ///< of the message, if not pending
+  std::string failure = {};  ///< empty unless the message failed
 };
 
-/// Memory that the provider may read and write. Goes before its fabric, and after its slots.
+/// Memory that the provider may read and write. Destroyed after its slots and before its fabric.
 class Memory {
  public:
   Memory() = default;
@@ -39,35 +40,35 @@ class Memory {
   virtual void* registration() const = 0;
 };
 
-/// Belongs to the thread of its rank, as the links over it do. Makes progress only when called.
+/// Belongs to the thread of its rank, like the links over it. Makes progress only when called.
 class Fabric : public NewsSource {
  public:
   using PeerAddress = std::uint64_t;
 
   virtual const std::string& provider() const = 0;
-  virtual View name() const = 0;  ///< the address by which peers reach this endpoint
-  /// Bits of a tag that the provider compares, from the lowest.
+  virtual View name() const = 0;  ///< this endpoint's address, for peers
+  /// The tag bits that the provider compares: the lowest ones.
   virtual std::uint64_t tag_mask() const = 0;
 
-  /// \param name  of a peer's endpoint of the same provider; outside input
+  /// \param name  of a peer's endpoint with the same provider; outside input
   virtual Result<PeerAddress> Reach(View name) = 0;
   virtual Result<std::shared_ptr<Memory>> Allocate(std::size_t bytes) = 0;
 
-  /// Sends the first `bytes` of the slot's buffer. False: not now.
-  /// Errors  kPeerLost  with the provider's words, without the peer's name
+  /// Starts to send the first `bytes` bytes of the slot's buffer. Returns false if it cannot now.
+  /// Errors  kPeerLost  with the provider's message, without the peer's name
   virtual Result<bool> Send(PeerAddress to, std::uint64_t tag, Slot& slot, std::size_t bytes) = 0;
-  /// Has the slot wait for one message of that tag. Slots of a tag are filled in the order in which
-  /// they wait. False: not now.
+  /// Makes the slot wait for one message with that tag. Messages fill the slots of a tag in the
+  /// order of these calls. Returns false if it cannot now.
   virtual Result<bool> Receive(std::uint64_t tag, Slot& slot) = 0;
 
-  /// Moves what can be moved, and settles slots. How many; 0: nothing happened.
+  /// Makes all possible progress and updates the slots. Returns the number of completed slots.
   virtual std::size_t Progress() = 0;
-  /// Slots that were settled with a failure, so that who sees no new one need not look for it.
+  /// Number of failed slots. While it is unchanged, callers need not search their slots.
   std::uint64_t failures() const { return failures_; }
 
-  /// Keeps what slots of a link that has gone still point into, until the endpoint is closed.
+  /// Keeps the memory that slots of a destroyed link point to until the endpoint is closed.
   void Retire(std::shared_ptr<void> memory) { retired_.push_back(std::move(memory)); }
-  /// Until when links that end now may wait for their last words to leave: the same for all.
+  /// Returns the deadline, shared by all links, for outgoing data of links that end.
   Instant LeaveBy(Instant now);
 
  protected:

@@ -37,7 +37,7 @@ namespace {
 
 constexpr std::size_t kShownBytesMax = 200;
 
-/// The exports of the library; the rest goes through tables that its objects carry.
+/// Exported functions of the library. All other functions are in tables of its objects.
 struct Functions {
   decltype(::fi_getinfo)* getinfo;
   decltype(::fi_freeinfo)* freeinfo;
@@ -93,7 +93,7 @@ class RegisteredMemory final : public Memory {
   };
   std::unique_ptr<std::byte, Free> memory_;
   std::size_t bytes_;
-  Owned<fid_mr> region_;  // last, so that it goes first
+  Owned<fid_mr> region_;  // last, so that it is destroyed first
 };
 
 class Libfabric final : public Fabric {
@@ -136,7 +136,7 @@ class Libfabric final : public Fabric {
   Result<bool> Begun(Slot& slot, std::int64_t rc) const;
   bool SettleFailed();
 
-  // In the order in which they are made; they go in the other.
+  // Declared in order of creation, so that destruction runs in reverse.
   os::SharedLibrary library_;
   const Functions f_;
   Info info_;
@@ -154,12 +154,12 @@ class Libfabric final : public Fabric {
 
 // ---- finding a provider -------------------------------------------------------------------------
 
-/// Copies for the library, which frees it with the hints.
+/// Makes a copy that the library frees together with the hints.
 char* CopyForC(const std::string& text) {
   return ::strdup(text.c_str());
 }
 
-/// The bare number, as getaddrinfo reads it; empty where there is none, or a scope would be needed.
+/// Returns the host number for getaddrinfo. Empty for other kinds and for addresses with a scope.
 std::string HostNumber(const Address& source) {
   if (source.scope != 0) return "";
   Address address = source;
@@ -177,7 +177,7 @@ Result<Libfabric::Info> Libfabric::Hints(const LibfabricOptions& options) const 
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
   hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
-  // One thread at a time, which calls when it waits: no locks, no threads of the provider.
+  // A single thread calls the library while it waits. The provider needs neither locks nor threads.
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
   hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
@@ -187,7 +187,7 @@ Result<Libfabric::Info> Libfabric::Hints(const LibfabricOptions& options) const 
   return hints;
 }
 
-/// The first that the library names: at the address that was asked for, else at any.
+/// Returns the library's first match at the requested address or, failing that, at any address.
 Result<Libfabric::Info> Libfabric::Find(const LibfabricOptions& options) const {
   constexpr std::uint32_t kVersion = FI_VERSION(1, 14);
   RINGLET_TRY_ASSIGN(const Info hints, Hints(options));
@@ -231,7 +231,7 @@ Status Libfabric::Open(const LibfabricOptions& options) {
   return OpenEndpoint();
 }
 
-/// With a descriptor to sleep on, where the provider has one.
+/// Opens the queue with a descriptor to sleep on, if the provider supports one.
 Status Libfabric::OpenQueue() {
   fi_cq_attr attributes{};
   attributes.size = info_->tx_attr->size + info_->rx_attr->size;
@@ -276,7 +276,7 @@ Status Libfabric::OpenEndpoint() {
 }
 
 Result<Fabric::PeerAddress> Libfabric::Reach(View name) {
-  // A provider reads as much as its own names have.
+  // A provider reads as many bytes as its own names have.
   if (name.size() != name_.size())
     return Error{Code::kProtocol,
                  fmt::format("a name of {} bytes for an endpoint of {}; they have {}", name.size(),

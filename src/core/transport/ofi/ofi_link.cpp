@@ -16,7 +16,7 @@ namespace ringlet::transport::ofi {
 namespace {
 
 constexpr std::size_t kCreditBytes = 8, kLastWordsBytes = 8;
-// Data that a peer had sent before it left arrive within this, or not at all.
+// Data that a peer sent before it left arrives within this time, or never.
 constexpr std::chrono::seconds kStragglersMax(5);
 constexpr const char* kPeerClosed = "it closed the connection";
 
@@ -29,7 +29,7 @@ void PutCount(std::span<std::byte> to, std::uint64_t count) {
 }  // namespace
 
 EndpointAddress AddressOf(const Fabric& fabric, const LinkOptions& options, const Secret& secret) {
-  // A peer that does not know the tag can at worst fill the provider's memory.
+  // The tag is a secret. Without it a peer can at worst fill the provider's memory.
   const std::uint64_t drawn = Reader(View(secret)).U64();
   return {.provider = fabric.provider(),
           .name = Bytes(fabric.name().begin(), fabric.name().end()),
@@ -38,7 +38,7 @@ EndpointAddress AddressOf(const Fabric& fabric, const LinkOptions& options, cons
           .buffer_bytes = options.buffer_bytes};
 }
 
-// ---- making -------------------------------------------------------------------------------------
+// ---- construction -------------------------------------------------------------------------------
 
 OfiLink::OfiLink(OfiLinkParts parts, const EndpointAddress& theirs, Fabric::PeerAddress address)
     : parts_(std::move(parts)),
@@ -80,7 +80,7 @@ Status OfiLink::MakeRing(MessageRing& ring, std::uint32_t slots, std::size_t slo
 
 Status OfiLink::Prepare() {
   const EndpointAddress& mine = parts_.mine;
-  // The peer's number bounds the bytes on their way, and not the allocations of this rank.
+  // The peer's number limits the bytes in flight but not the allocations of this rank.
   RINGLET_TRY(MakeRing(rings_->data_out, std::min(mine.buffers, theirs_.buffers),
                        std::min(mine.buffer_bytes, theirs_.buffer_bytes)));
   RINGLET_TRY(MakeRing(rings_->data_in, mine.buffers, mine.buffer_bytes));
@@ -97,7 +97,7 @@ Status OfiLink::Prepare() {
   return Ok();
 }
 
-/// Has those slots of `ring` wait that do not yet, as far as the provider takes them.
+/// Makes the idle slots of `ring` wait, as far as the provider accepts them.
 Status OfiLink::Await(MessageRing& ring, std::uint64_t tag) {
   const std::size_t size = ring.slots.size();
   for (; ring.idle > 0; --ring.idle) {
@@ -121,7 +121,7 @@ void OfiLink::Serve() {
 void OfiLink::NoteFailures() {
   if (failures_seen_ == parts_.fabric->failures()) return;
   failures_seen_ = parts_.fabric->failures();
-  // A credit of a peer that has gone is not missed; that it has is told by its line.
+  // A failed credit message is harmless: the connection reports the loss of the peer.
   for (const Slot& slot : rings_->data_out.slots)
     if (!slot.failure.empty() && !write_lost_) write_lost_ = Lost(slot.failure);
   for (const MessageRing* const ring : {&rings_->data_in, &rings_->credit_in})
@@ -162,7 +162,7 @@ void OfiLink::TellCredits() {
   if (lost_ || Gone() || ring.front().pending) return;
   PutCount(ring.front().buffer, receive_credits_.freed());
   const auto sent = SendFront(ring, theirs_.tag + 1, kCreditBytes);
-  if (!sent.ok() || !*sent) return;  // later, or the line will tell why
+  if (!sent.ok() || !*sent) return;  // later; on an error the connection reports the reason
   receive_credits_.Told();
   greeting_due_ = false;
 }
@@ -265,7 +265,7 @@ Result<std::size_t> OfiLink::Read(std::span<std::byte> out) {
   return done;
 }
 
-// ---- the end ------------------------------------------------------------------------------------
+// ---- destruction and loss -----------------------------------------------------------------------
 
 OfiLink::~OfiLink() {
   const Instant until = parts_.fabric->LeaveBy(os::Now());
@@ -277,7 +277,8 @@ OfiLink::~OfiLink() {
 void OfiLink::SayLastWords() {
   std::array<std::byte, kLastWordsBytes> words;
   PutCount(words, send_credits_.sent());
-  // Eight bytes into an empty socket: all of them or, to a peer that has gone, none.
+  // The socket's buffer is empty, so the kernel takes all eight bytes, or none if the peer has
+  // left.
   ::send(parts_.line.get(), words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(parts_.line.get(), SHUT_WR);
 }
@@ -293,7 +294,7 @@ void OfiLink::HearLastWords() {
   if (in.AtEnd()) last_words_ = sent;
 }
 
-/// Nothing is there to be read: does more come?
+/// Decides whether more data arrives. \pre  Nothing is left to read.
 void OfiLink::JudgeLoss() {
   if (lost_ || !Gone()) return;
   HearLastWords();
@@ -327,7 +328,7 @@ Status OfiTransport::Expect(std::span<const Neighbour* const> peers) {
   for (const Neighbour* peer : peers) {
     Writer rank;
     rank.U32(Index(peer->rank));
-    // The wireup's nonces, which any peer sees, come from the same seed under another label.
+    // The nonces of the wireup, which peers see, use the same seed with another label.
     cards_[peer->rank] = AddressOf(*fabric_, parts_.options,
                                    KeyedHash(parts_.seed, {AsView("tag of a link"), rank.view()}));
   }
@@ -357,8 +358,8 @@ Result<std::unique_ptr<Link>> OfiTransport::Make(const Neighbour& peer,
   return std::unique_ptr<Link>(std::move(link));
 }
 
-// Endpoints connect with the first message, which takes calls of both ranks. Afterwards a rank can
-// write while the other does something else.
+// Endpoints connect with their first message, which needs calls of both ranks. After that, a rank
+// can write while the other does not call.
 Status OfiTransport::AwaitOpen(std::span<Link* const> links, Instant deadline,
                                const std::stop_token& abort) {
   constexpr std::chrono::milliseconds kAbortPeriod(10);

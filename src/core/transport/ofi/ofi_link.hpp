@@ -1,13 +1,13 @@
-// A Link of tagged messages over a Fabric.
+// OfiLink: a Link of tagged messages over a Fabric.
 //
-// The stream of bytes is cut into messages. Each lands in one of a fixed number of buffers that the
-// receiver has waiting under a tag of this link alone, and is read from there; credits come back
-// under the next tag (credits.hpp). Writing copies into buffers of the link, which belong to the
-// fabric until their messages have gone.
+// The link splits the stream of bytes into messages. The receiver keeps a fixed number of buffers
+// waiting under a tag that only this link uses, and reads each message from its buffer. Credits
+// travel back under the next tag (credits.hpp). Writing copies data into buffers of the link, which
+// belong to the fabric until it has sent their messages.
 //
-// The TCP connection over which the ranks met stays: the kernel closes it when a process dies,
-// which a fabric does not tell. A rank that leaves says in it how many messages it has sent, so
-// that the other does not take a message that is still on its way for one that was never sent.
+// The TCP connection from the wireup stays open. The kernel closes it when a process dies, while a
+// fabric does not report that. A rank that leaves sends its total number of messages over it, so
+// that the peer can tell a message in flight from one that was never sent.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -30,36 +30,36 @@
 namespace ringlet::transport::ofi {
 
 struct LinkOptions {
-  std::uint32_t buffers = 16;          ///< each way
-  std::uint32_t buffer_bytes = 16384;  ///< of each: what libfabric's tcp;ofi_rxm sends in one go
+  std::uint32_t buffers = 16;          ///< per direction
+  std::uint32_t buffer_bytes = 16384;  ///< per buffer; what libfabric's tcp;ofi_rxm sends at once
 };
 
-/// The message of this rank about `fabric` to a peer. \param secret fresh; the tag is drawn from it
+/// Describes `fabric` for a peer. \param secret  fresh; the tag is derived from it
 EndpointAddress AddressOf(const Fabric& fabric, const LinkOptions& options, const Secret& secret);
 
 struct OfiLinkParts {
   Rank peer{};
   std::string peer_name;  ///< for errors, such as "rank 3 on host a at 10.0.0.5:4711"
   std::shared_ptr<Fabric> fabric;
-  EndpointAddress mine;  ///< the number that the peer was told
-  View theirs;           ///< the peer's EndpointAddress; outside input
-  os::Fd line;           ///< the connection over which they met, non-blocking
-  Bytes arrived = {};    ///< bytes already read from it
-  /// Set by the waiter when the peer has hung up the line.
+  EndpointAddress mine;  ///< as sent to the peer
+  View theirs;           ///< EndpointAddress of the peer; outside input
+  os::Fd line;           ///< the connection from the wireup, non-blocking
+  Bytes arrived = {};    ///< bytes that were already read from `line`
+  /// Set by the waiter when the peer has closed `line`.
   std::shared_ptr<const std::atomic<bool>> gone = {};
-  bool greets = false;  ///< the peer waits to be greeted; of two, one does
+  bool greets = false;  ///< true on one rank of a pair: the one that sends its greeting first
 };
 
 class OfiLink final : public Link {
  public:
-  /// Errors  kProtocol     the peer's endpoint address is none
-  ///         kUnsupported  its provider is another, or there is no room for one more link
+  /// Errors  kProtocol     the peer's endpoint address does not parse
+  ///         kUnsupported  the peer uses another provider, or the provider cannot hold another link
   ///         kSystem       as Fabric
   static Result<std::unique_ptr<OfiLink>> Make(OfiLinkParts parts);
-  /// Waits a moment for what was written to leave, then says goodbye. Unread data are dropped.
+  /// Waits briefly for outgoing data to drain, then sends its message count. Drops unread data.
   ~OfiLink() override;
 
-  /// Whether the peer has been heard: from then on what is written travels. Makes progress.
+  /// Makes progress. Returns true once the peer has sent a message. Then written data travels.
   Result<bool> Opened();
 
   Result<std::size_t> Write(View data) override;
@@ -73,13 +73,12 @@ class OfiLink final : public Link {
   bool in_memory() const override { return true; }
 
  private:
-  /// Slots that are used in turn, over one piece of memory.
+  /// Slots in one piece of memory, used in turn.
   struct MessageRing {
     std::vector<Slot> slots;
     std::shared_ptr<Memory> memory;
-    std::size_t next =
-        0;  // the first to send from; the oldest that waits for a message, or has one
-    std::size_t idle = 0;  // receiving: so many before `next` do not wait again yet
+    std::size_t next = 0;  // first to send from; oldest that waits or holds a message
+    std::size_t idle = 0;  // receiving: number of slots before `next` that do not wait yet
     Slot& front() { return slots[next]; }
     void Pass() { next = (next + 1) % slots.size(); }
     bool pending() const {
@@ -115,29 +114,29 @@ class OfiLink final : public Link {
   SendCredits send_credits_;
   ReceiveCredits receive_credits_;
   std::shared_ptr<Rings> rings_ = std::make_shared<Rings>();
-  std::size_t front_offset_ = 0;             // bytes of the oldest message that were consumed
-  std::uint64_t received_ = 0;               // messages consumed whole
-  bool heard_ = false;                       // the peer: a credit or its greeting
-  bool greeting_due_ = false;                // ours
-  std::uint64_t failures_seen_ = 0;          // of the fabric
-  std::optional<std::uint64_t> last_words_;  // messages that the peer had sent when it left
+  std::size_t front_offset_ = 0;             // consumed bytes of the oldest message
+  std::uint64_t received_ = 0;               // messages consumed completely
+  bool heard_ = false;                       // a credit or a greeting has arrived
+  bool greeting_due_ = false;                // this rank has yet to greet
+  std::uint64_t failures_seen_ = 0;          // last value of Fabric::failures()
+  std::optional<std::uint64_t> last_words_;  // total number of messages of a peer that left
   std::optional<Instant> gone_since_;
-  std::optional<Error> lost_;        // nothing more arrives
-  std::optional<Error> write_lost_;  // nothing more can be sent
+  std::optional<Error> lost_;        // set if the link cannot receive any more
+  std::optional<Error> write_lost_;  // set if the link cannot send any more
 };
 
 struct OfiTransportParts {
   Neighbour self;
   std::shared_ptr<RankBell> bell;
-  std::string provider = {};  ///< of libfabric; empty: its first choice
+  std::string provider = {};  ///< of libfabric; empty for its first choice
   LinkOptions options = {};
-  TcpOptions tcp = {};  ///< of the connections over which the ranks meet
+  TcpOptions tcp = {};  ///< for the connections from the wireup
   Secret seed{};        ///< fresh from the system's random source
 };
 
 class OfiTransport final : public Transport {
  public:
-  /// The rank's endpoint. Errors  kUnsupported  there is no libfabric; kSystem
+  /// Opens the rank's endpoint. Errors  kUnsupported  libfabric is missing; kSystem
   static Result<std::unique_ptr<Transport>> Open(OfiTransportParts parts);
 
   Status Expect(std::span<const Neighbour* const> peers) override;
@@ -152,7 +151,7 @@ class OfiTransport final : public Transport {
 
   const OfiTransportParts parts_;
   const std::shared_ptr<Fabric> fabric_;
-  std::map<Rank, EndpointAddress> cards_;  // sent to each peer
+  std::map<Rank, EndpointAddress> cards_;  // as sent to each peer
 };
 
 }  // namespace ringlet::transport::ofi

@@ -5,7 +5,7 @@
 namespace ringlet::transport {
 namespace {
 
-// In what is told of registered memory, beside its place. Addresses of users do not have it.
+// Marks offers of registered memory. Addresses in user space have this bit clear.
 constexpr std::uint64_t kRegisteredBit = std::uint64_t{1} << 63;
 
 }  // namespace
@@ -37,7 +37,7 @@ Result<std::size_t> PipeLink::WriteBoth(View head, View data) {
 Result<std::size_t> PipeLink::Read(std::span<std::byte> out) {
   if (broken_) return *broken_;
   if (out.empty()) return std::size_t{0};
-  // Asked before looking: what the peer wrote before it left is then seen by the look.
+  // Loaded before the pipe, so that Read still finds everything that the peer wrote before it left.
   const bool left = WriterLeft();
   auto read = parts_.in.Read(out);
   if (!read.ok()) {
@@ -60,7 +60,7 @@ Result<View> PipeLink::Peek() {
   return view;
 }
 
-// The number to tell the peer: an address in this process, or a place in registered memory.
+// Returns the number of an offer: an address in this process, or a position in registered memory.
 std::uint64_t PipeLink::Tell(View data) {
   const RtsSizes& sizes = parts_.offers;
   const std::uint64_t address = RemoteAddress::Of(data.data()).told();
@@ -83,7 +83,7 @@ std::uint64_t PipeLink::SendRts(View data) {
 }
 
 Result<std::optional<bool>> PipeLink::TakeAck() {
-  const bool left = parts_.out.reader_closed() || Gone();  // before the look, as in Read
+  const bool left = parts_.out.reader_closed() || Gone();  // loaded before the answer, as in Read
   const std::optional<bool> answer = parts_.out.TakeAck();
   if (!answer && left) return Lost();
   if (answer == false) (told_mapping_ ? refuses_mapping_ : refuses_reading_) = true;
@@ -111,15 +111,15 @@ bool PipeLink::GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte
 Result<bool> PipeLink::Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
                            Copy copy) {
   if (parts_.peer_offer != nullptr) {
-    // A rank that withdraws waits for this: its memory is its own then.
+    // A rank that withdraws its offer waits for this lock, and then owns its memory again.
     const std::lock_guard lock(*parts_.peer_offer);
     if (parts_.in.withdrawn()) return Lost();
-    // Of a thread of this process, which told it as an address of its own.
+    // The offer is an address that another thread of this process sent.
     copy({reinterpret_cast<const std::byte*>(offer) + at, to.size()}, to.data());
     return true;
   }
   const bool fetched = GetPiece(offer, at, to, copy);
-  // Asked after the data: the peer changes them only once it has withdrawn the offer.
+  // Checked after the copy: the peer changes the data only after it has withdrawn the offer.
   if (fetched && (parts_.in.withdrawn() || Gone())) return Lost();
   return fetched;
 }

@@ -1,4 +1,4 @@
-// A Link over two pipes. The owner of their memory tells inproc from shm.
+// PipeLink: a Link over two pipes. The owner of their memory distinguishes inproc from shm.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -18,15 +18,15 @@ struct PipeLinkParts {
   std::string_view kind;  ///< static storage
   PipeWriter out;
   PipeReader in;
-  std::shared_ptr<void> memory;  ///< keeps alive what `out` and `in` point into
-  /// Set by the waiter when the peer's process is known to be gone; empty within one process.
+  std::shared_ptr<void> memory;  ///< keeps the memory of `out` and `in` alive
+  /// Set by the waiter if the peer's process has exited. Empty within one process.
   std::shared_ptr<const std::atomic<bool>> gone = {};
-  /// The process whose memory is fetched, if there is one.
+  /// The process to fetch data from, if there is one.
   os::KnownProcess process = {};
-  /// The memory that users have registered, of this rank and of the peer; null: nothing.
+  /// Memory that users of both ranks have registered. Null if they cannot register any.
   std::shared_ptr<SharedBuffers> registered = {};
-  /// Between threads of one process, else null: held while the peer reads what this rank offers,
-  /// and while this rank reads what the peer does. In `memory`.
+  /// Locks in `memory` between threads of one process, else null. The peer holds `own_offer` while
+  /// it reads this rank's offer. This rank holds `peer_offer` while it reads the peer's.
   std::mutex* own_offer = nullptr;
   std::mutex* peer_offer = nullptr;
   RtsSizes offers = {};
@@ -35,7 +35,7 @@ struct PipeLinkParts {
 class PipeLink final : public Link {
  public:
   explicit PipeLink(PipeLinkParts parts) : parts_(std::move(parts)) {}
-  /// Tells the peer, who may read on what was written.
+  /// Closes the pipes. The peer may still read everything that was written.
   ~PipeLink() override;
 
   Result<std::size_t> Write(View data) override { return WriteBoth({}, data); }
@@ -64,10 +64,10 @@ class PipeLink final : public Link {
   Error Named(Error error) const;
 
   PipeLinkParts parts_;
-  // Data that the peer told to be written it will not fetch the next time either.
+  // Set when the peer refuses an offer of that kind. It would refuse the next one, too.
   bool refuses_mapping_ = false, refuses_reading_ = false;
-  bool told_mapping_ = false;    // the last offer is of registered memory
-  std::optional<Error> broken_;  // sticky; what was read before it stays read
+  bool told_mapping_ = false;    // the last offer is registered memory
+  std::optional<Error> broken_;  // sticky; does not affect data that was read earlier
 };
 
 }  // namespace ringlet::transport

@@ -1,5 +1,5 @@
-// The memory that a rank shows the other processes of its host: its doorbell, then one incoming
-// pipe for each of them.
+// Segment: the memory that a rank shares with the other processes of its host. It contains the
+// rank's doorbell and one incoming pipe for each peer.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@ struct SegmentShape {
   std::uint32_t pipes = 0;
   std::uint64_t pipe_bytes = kPipeBytesDefault;
 
-  /// False for what no honest peer describes: other than 1 to kPipesMax pipes of a permitted size.
+  /// Returns true for a shape that an honest peer describes: 1 to kPipesMax pipes of a valid size.
   bool Valid() const { return pipes >= 1 && pipes <= kPipesMax && IsPipeSize(pipe_bytes); }
   std::size_t PipeOffset(std::uint32_t pipe) const {
     return sizeof(DoorbellWord) + pipe * PipeFootprint(pipe_bytes);
@@ -28,7 +28,7 @@ class Segment {
  public:
   /// \param shape  valid
   static Result<std::shared_ptr<Segment>> Create(const SegmentShape& shape);
-  /// Maps a peer's. Errors as os::Shm::Map, and kProtocol when `shape` is not valid.
+  /// Maps a peer's segment. Errors  as os::Shm::Map, and kProtocol if `shape` is not valid
   static Result<std::shared_ptr<Segment>> Map(os::Fd received, const SegmentShape& shape);
 
   DoorbellWord& word() const { return *reinterpret_cast<DoorbellWord*>(shm_.bytes().data()); }
@@ -37,8 +37,8 @@ class Segment {
   void Prefault(std::uint32_t pipe) const;
   const SegmentShape& shape() const { return shape_; }
   const os::Fd& fd() const { return shm_.fd(); }
-  /// Of one that was created: drawn for it, and in this process's own memory, so that peers know
-  /// the process by it.
+  /// A random value in this process's own memory. Peers identify the process by it. Only a segment
+  /// from Create has one.
   const Secret& sign() const { return sign_; }
 
  private:

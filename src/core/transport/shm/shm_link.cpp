@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint8_t kOfferVersion = 3;
 
-// All that the two pipes of a link point into.
+// The memory and descriptors that both pipes of a link use.
 struct LinkMemory {
   std::shared_ptr<Segment> own;
   std::shared_ptr<Segment> theirs;
@@ -47,8 +47,8 @@ Result<DecodedOffer> Decode(View bytes) {
   return offer;
 }
 
-// Ringing must neither block nor raise SIGPIPE, so it has to be an anonymous inode, as eventfds are
-// (files, pipes and sockets have a type in their mode), in non-blocking mode.
+// Ringing must neither block nor raise SIGPIPE. So the descriptor must be an anonymous inode in
+// non-blocking mode, as eventfds are. (Files, pipes and sockets have a type in their mode.)
 Status RequireEventFd(int fd) {
   struct stat about {};
   const int flags = ::fcntl(fd, F_GETFL);
@@ -58,8 +58,8 @@ Status RequireEventFd(int fd) {
   return Ok();
 }
 
-// The process at the other end of `line`, as the kernel says and not the peer; 0: none of this PID
-// namespace.
+// Returns the process at the other end of `line` according to the kernel, which the peer cannot
+// forge. Returns 0 if it is outside this PID namespace.
 std::int32_t ProcessAt(const os::Fd& line) {
   ucred about{};
   socklen_t bytes = sizeof about;

@@ -1,8 +1,8 @@
-// Links between processes of one host, over a segment of either.
+// Links between processes of one host, over the segments of both.
 //
-// Each side offers the other its segment, its eventfd and the number of the pipe that is the
-// other's to write. The UNIX connection over which they did so stays open and silent: the kernel
-// closes it when a process dies, however it dies, and that is how its peers learn of it.
+// Each side offers its segment, its eventfd and the number of the pipe that the peer writes to. The
+// UNIX connection that carried the offers stays open and silent. The kernel closes it when a
+// process dies for any reason, which is how the peer learns of the death.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,39 +17,39 @@
 
 namespace ringlet::transport {
 
-/// The message of a rank to one peer about its own segment.
+/// A rank's offer of its own segment to one peer.
 struct ShmOffer {
   Bytes bytes;
   Descriptors descriptors;
 };
 
-/// Errors  kSystem  no descriptors left
+/// Errors  kSystem  descriptors are exhausted
 Result<ShmOffer> MakeShmOffer(const Segment& own, std::uint32_t pipe, const os::Fd& event_fd);
 
 struct ShmLinkParts {
   Rank peer{};
   std::string peer_name;         ///< for errors, such as "rank 3 on host a"
-  std::shared_ptr<Segment> own;  ///< the peer writes into its pipe `pipe`
+  std::shared_ptr<Segment> own;  ///< the peer writes to its pipe `pipe`
   std::uint32_t pipe = 0;
-  View reply;               ///< the peer's ShmOffer::bytes; outside input, as are
-  Descriptors descriptors;  ///< its descriptors
+  View reply;               ///< ShmOffer::bytes of the peer; outside input
+  Descriptors descriptors;  ///< ShmOffer::descriptors of the peer; outside input
   os::Fd line;              ///< the UNIX connection to the peer
   bool prefault = false;
   std::shared_ptr<SharedBuffers> registered = {};  ///< see PipeLinkParts
   RtsSizes offers = {};
 };
 
-/// Errors  kProtocol  the offer is not one
-///         kSystem    no descriptors or no address space left
+/// Errors  kProtocol  the offer does not parse
+///         kSystem    descriptors or address space are exhausted
 Result<std::unique_ptr<Link>> MakeShmLink(ShmLinkParts parts, DoorbellWaiter& waiter);
 
-/// Returns why the ranks cannot be linked through memory; empty if they can.
+/// Returns why the ranks cannot be linked through memory. Empty if they can.
 std::string ShmObstacle(const Neighbour& self, const Neighbour& peer);
 
 struct ShmTransportParts {
   Rank self{};
   std::shared_ptr<RankBell> bell;
-  std::shared_ptr<Segment> segment;  ///< of this rank; null: it has room for no link
+  std::shared_ptr<Segment> segment;  ///< of this rank; null if it lacks room for links
   bool prefault = false;
   std::shared_ptr<const RtsParts> rts;
 };
@@ -64,7 +64,7 @@ class ShmTransport final : public Transport {
 
  private:
   const ShmTransportParts parts_;
-  std::map<Rank, std::uint32_t> pipes_;  // which pipe of the segment is the peer's
+  std::map<Rank, std::uint32_t> pipes_;  // pipe in `segment` for each peer
   std::uint32_t pipes_taken_ = 0;
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Queues of the kernel hold what a network takes in about two round trips: 0.1 s around the world.
+// The kernel queues as much as a network carries in about two round trips: 0.1 s around the world.
 constexpr Instant kDrainMax = 250ms;
 constexpr Instant kQuietMax = 1s;
 

@@ -1,4 +1,4 @@
-// The sockets of a rank's TCP links, as others may look at them while the rank's thread uses them.
+// SendQueues: the sockets of a rank's TCP links, for other threads to inspect at any time.
 #pragma once
 #include <map>
 #include <mutex>
@@ -10,18 +10,18 @@
 
 namespace ringlet::transport {
 
-/// Whether what waits in `queue` travels so slowly that the network is at fault: at its rate it
-/// takes longer than any queue of a network that keeps up, or nothing was acknowledged for a
-/// second.
+/// Returns true if `queue` drains so slowly that the network is at fault. At its rate it takes
+/// longer to drain than any queue of a network that keeps up, or the peer has acknowledged nothing
+/// for a second.
 bool IsSlow(const os::SendQueue& queue);
 
-/// Any thread. A look asks the kernel about each socket under a lock that Add and Remove take.
+/// Callable from any thread. Slow() queries the kernel under the lock that Add and Remove take.
 class SendQueues {
  public:
   void Add(Rank peer, int fd);
-  /// Before `fd` is closed.
+  /// Call before closing `fd`.
   void Remove(int fd);
-  /// By peer, those that are slow. Cost: two system calls a socket
+  /// Returns the slow sockets, summed up by peer. Cost: two system calls per socket
   std::vector<SlowSend> Slow() const;
 
  private:

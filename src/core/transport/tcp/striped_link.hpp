@@ -1,10 +1,10 @@
-// A Link over several TCP connections, for hosts with several NICs and for networks that give one
-// connection less than all.
+// StripedLink: a Link over several TCP connections, for hosts with several NICs and for networks
+// that limit the bandwidth of one connection.
 //
-// The stream of bytes is dealt out in stripes of a fixed size, in turn, so that nothing has to be
-// said about what lies where: byte i goes over connection (i / stripe) mod their number. The bytes
-// of one connection that the kernel holds while the others catch up keep all of them busy, so that
-// NICs of very different speed go as fast as the slowest times their number.
+// The link distributes the stream of bytes in stripes of a fixed size, in turn: byte i travels over
+// connection (i / stripe) mod their number. So the peers need not exchange positions. The kernel
+// buffers the bytes of one connection while the others catch up, which keeps all of them busy. With
+// NICs of very different speeds, the link is as fast as the slowest NIC times their number.
 #pragma once
 #include <memory>
 #include <vector>
@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kStrandsMax = 16;
 
 class StripedLink final : public Link {
  public:
-  /// \param strands  links to one peer, in the order that both ends know; two or more
+  /// \param strands  links to one peer, in an order that both ends know; two or more
   StripedLink(std::vector<std::unique_ptr<Link>> strands, std::size_t stripe_bytes = kStripeBytes);
 
   Result<std::size_t> Write(View data) override;
@@ -29,10 +29,10 @@ class StripedLink final : public Link {
   std::string_view kind() const override { return strands_.front()->kind(); }
 
  private:
-  /// The position of one direction in the stream.
+  /// The position in the stream, for one direction.
   struct Place {
     std::size_t strand = 0;
-    std::size_t left = 0;  // of its stripe
+    std::size_t left = 0;  // bytes left in its stripe
   };
   void Advance(Place& place, std::size_t bytes) const;
 

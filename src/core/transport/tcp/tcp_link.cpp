@@ -20,7 +20,7 @@ namespace ringlet::transport {
 namespace {
 
 void Set(int fd, int level, int option, int value) {
-  // Best effort: a socket that refuses a tuning option still carries bytes.
+  // Best effort: a socket that rejects a tuning option still carries bytes.
   ::setsockopt(fd, level, option, &value, sizeof value);
 }
 
@@ -64,7 +64,7 @@ TcpLink::TcpLink(TcpLinkParts parts)
 TcpLink::~TcpLink() {
   if (send_queues_) send_queues_->Remove(socket_.get());
   ::shutdown(socket_.get(), SHUT_WR);
-  // Closing a socket with unread data resets the connection, and a reset overtakes what we wrote.
+  // Closing a socket that has unread data sends a reset, and a reset overtakes written data.
   constexpr int kDropsMax = 64;
   for (int i = 0; i < kDropsMax; ++i)
     if (::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT) <= 0) break;
@@ -84,7 +84,7 @@ Result<std::size_t> TcpLink::Write(View data) {
   const ssize_t sent = ::send(socket_.get(), data.data(), data.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent >= 0) return static_cast<std::size_t>(sent);
   if (WouldBlock(errno)) return std::size_t{0};
-  write_lost_ = Lost(os::ErrnoText(errno));  // arrived bytes can still be read
+  write_lost_ = Lost(os::ErrnoText(errno));  // arrived bytes remain readable
   return *write_lost_;
 }
 
@@ -105,8 +105,8 @@ Result<std::size_t> TcpLink::Read(std::span<std::byte> out) {
   return taken + *received;
 }
 
-// Receives straight into `out`, and with the same call what comes after it into the empty buffer
-// unless `out` is so large that the rest is better received straight into the next `out`.
+// Receives into `out` and, with the same call, receives later bytes into the empty buffer. If `out`
+// is large, it skips the buffer, because the rest is better received directly into the next `out`.
 Result<std::size_t> TcpLink::Receive(std::span<std::byte> out) {
   std::array<iovec, 2> pieces = {iovec{out.data(), out.size()},
                                  iovec{buffer_.data(), buffer_.size()}};
@@ -125,7 +125,7 @@ Result<std::size_t> TcpLink::Receive(std::span<std::byte> out) {
 }
 
 Result<View> TcpLink::Peek() {
-  // No system call while the caller is still busy with what it has been shown.
+  // Avoids a system call while the caller still works on bytes from the last Peek.
   if (end_ - begin_ < kShortBytes || !consumed_since_peek_) Fill();
   consumed_since_peek_ = false;
   if (begin_ == end_ && lost_) return *lost_;
@@ -144,7 +144,7 @@ void TcpLink::Fill() {
   }
 }
 
-// Moves a short rest to the front, so that the next arrivals lie in one piece with it.
+// Moves a short remainder to the front, so that the next arrivals are contiguous with it.
 void TcpLink::MakeRoom() {
   if (begin_ == 0 || end_ - begin_ > kShortBytes) return;
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);

@@ -1,4 +1,4 @@
-// A Link over one connected TCP socket.
+// TcpLink: a Link over one connected TCP socket.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -14,25 +14,25 @@
 namespace ringlet::transport {
 
 struct TcpOptions {
-  /// The bytes that are read ahead of the caller: whole messages come with one system call.
+  /// Bytes to read ahead of the caller, so that one system call receives whole messages.
   std::size_t receive_buffer_bytes = 256 * 1024;
-  /// The kernel's buffers, each way; 0 leaves them to its own tuning.
+  /// Size of the kernel's buffers, per direction. 0: the kernel tunes them itself.
   std::size_t socket_buffer_bytes = 0;
-  /// A peer that acknowledges nothing for so long is lost.
+  /// A peer that acknowledges nothing for this long is lost.
   std::chrono::milliseconds silence_max{30'000};
 };
 
-/// Sends what is written at once, and has the kernel notice within silence_max that the host at the
-/// other end is silent. Best effort.
+/// Makes the kernel send written data at once, and makes it detect within silence_max that the host
+/// at the other end is silent. Best effort.
 void TuneSocket(int fd, const TcpOptions& options);
 
 struct TcpLinkParts {
   Rank peer{};
   std::string peer_name;  ///< for errors, such as "rank 3 on host a at 10.0.0.5:4711"
   os::Fd socket;          ///< connected, non-blocking
-  Bytes arrived = {};     ///< bytes already read from `socket` that belong to the link
+  Bytes arrived = {};     ///< bytes of the link that were already read from `socket`
   TcpOptions options = {};
-  /// Set by the waiter when the peer has hung up; a mere write would not notice for long.
+  /// Set by the waiter when the peer has hung up. A write would fail much later.
   std::shared_ptr<const std::atomic<bool>> gone = {};
   std::shared_ptr<SendQueues> send_queues = {};  ///< of the rank; may be null
 };
@@ -40,7 +40,7 @@ struct TcpLinkParts {
 class TcpLink final : public Link {
  public:
   explicit TcpLink(TcpLinkParts parts);
-  /// Says goodbye: what was written still travels, what was not read is dropped.
+  /// Closes the connection. Written data still travels, and unread data is dropped.
   ~TcpLink() override;
 
   Result<std::size_t> Write(View data) override;
@@ -62,21 +62,22 @@ class TcpLink final : public Link {
   os::Fd socket_;
   std::shared_ptr<const std::atomic<bool>> gone_;
   std::shared_ptr<SendQueues> send_queues_;
-  Bytes buffer_;  // [begin_, end_) has arrived and is not consumed
+  Bytes buffer_;  // [begin_, end_) holds arrived, unconsumed bytes
   std::size_t begin_ = 0, end_ = 0;
   bool consumed_since_peek_ = false;
-  std::optional<Error> lost_;        // nothing more arrives
-  std::optional<Error> write_lost_;  // nothing more can be sent
+  std::optional<Error> lost_;        // set if the link cannot receive any more
+  std::optional<Error> write_lost_;  // set if the link cannot send any more
 };
 
-/// "rank 3 on host a at 10.0.0.5:4711": with the address at the other end of `socket`.
+/// Returns "rank 3 on host a at 10.0.0.5:4711", with the address at the other end of `socket`.
 std::string NamedAt(const Neighbour& peer, const os::Fd& socket);
 
 struct TcpTransportParts {
   std::shared_ptr<RankBell> bell;
   TcpOptions options = {};
-  std::uint32_t strands = 1;    ///< connections of each link
-  std::string congestion = {};  ///< control, such as "cubic"; empty: the kernel's default
+  std::uint32_t strands = 1;  ///< connections per link
+  /// Congestion control, such as "cubic". Empty for the kernel's default.
+  std::string congestion = {};
   std::shared_ptr<SendQueues> send_queues;
 };
 

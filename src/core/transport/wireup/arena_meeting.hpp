@@ -1,5 +1,5 @@
-// How the ranks of a host come to share an arena: the first of them makes it and hands its
-// descriptor to the others over a UNIX socket.
+// Arena meeting: the first rank of a host creates an arena and passes its descriptor to the other
+// ranks of the host over a UNIX socket.
 #pragma once
 #include <functional>
 #include <memory>
@@ -17,40 +17,41 @@ namespace ringlet::transport {
 struct ArenaRequest {
   Credentials credentials;    ///< of the communicator
   Secret nonce_seed{};        ///< fresh from the system's random source
-  std::string host;           ///< its name, for errors
-  std::vector<Rank> members;  ///< of this host, in one network namespace; the same list on all
-  std::uint32_t self = 0;     ///< this rank's place among them
-  ArenaShape shape;           ///< valid, with as many ranks as members; the same on all
+  std::string host;           ///< name of the host, for errors
+  std::vector<Rank> members;  ///< of this host and one network namespace; the same list on all
+  std::uint32_t self = 0;     ///< this rank's index in `members`
+  ArenaShape shape;           ///< valid, with one rank per member; the same on all
   Instant deadline{};         ///< of os::SocketDriver::Now
   WireupLimits limits = {};
 };
 
 struct ArenaTools {
-  os::SocketDriver& driver;  ///< run by another thread
+  os::SocketDriver& driver;  ///< another thread runs it
   std::stop_token abort = {};
   std::function<void(const Note&)> note = {};  ///< called on the driver's thread
 };
 
-/// The first member's offer to the others; of these, nothing.
+/// The first member's offer to the other members. The other members' own offer is empty.
 struct ArenaOffer {
   std::shared_ptr<Arena> arena;
-  std::optional<Error> why_not;         // of the first, without an arena: the others come in vain
-  std::vector<os::Listener> listeners;  ///< where it hands it out
+  // Set if creating the arena failed. The other members then fail, too.
+  std::optional<Error> why_not;
+  std::vector<os::Listener> listeners;  ///< addresses at which it passes out the arena
 };
 
-/// The abstract name under which the first of `members` is called. Known to those who hold the
-/// secret only.
+/// Returns the abstract address at which the first of `members` listens. Only holders of the secret
+/// can derive it.
 Address ArenaAddress(const Credentials& credentials, Rank first);
 
-/// Does not block. Without memory for an arena there is an offer all the same, of nothing: the
-/// others must not wait.
-/// Errors  kSystem  no descriptors left, or its address is taken
+/// Does not block. If creating an arena fails, the first member still makes an offer, so that the
+/// other members do not wait.
+/// Errors  kSystem  descriptors are exhausted, or the address is in use
 Result<ArenaOffer> OfferArena(const ArenaRequest& request);
 
-/// Blocks until the arena is there, with the posts of this rank in memory. All members call it.
+/// Blocks until this rank has mapped the arena and touched its posts. All members call it.
 /// Errors  kTimeout, kAborted, kPeerLost  as Connect
-///         kProtocol  what the first member sent is no arena of this shape
-///         kSystem    no memory or descriptors left
+///         kProtocol  the first member's memory is not an arena of this shape
+///         kSystem    memory or descriptors are exhausted
 Result<std::shared_ptr<Arena>> ShareArena(const ArenaRequest& request, ArenaOffer offer,
                                           const ArenaTools& tools);
 

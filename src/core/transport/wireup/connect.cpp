@@ -21,13 +21,13 @@ const TransportRow& RowOf(LinkChoice choice) {
   return kTransportRows[static_cast<std::size_t>(choice)];
 }
 
-// kAuto resolved. A pure function of what both sides know, so that they agree without asking.
+// Resolves kAuto. Uses only data that both sides have, so that they agree without messages.
 Result<LinkChoice> Resolve(const ConnectOptions& options, const Neighbour& self,
                            const Neighbour& peer) {
   LinkChoice choice = options.choice;
   if (choice == LinkChoice::kAuto) {
     choice = options.network;
-    // The nearest is last in the table.
+    // The table ends with the nearest kind.
     for (std::size_t i = 0; i < kTransportRows.size(); ++i)
       if (kTransportRows[i].within_host && kTransportRows[i].obstacle(self, peer).empty())
         choice = static_cast<LinkChoice>(i);
@@ -38,10 +38,10 @@ Result<LinkChoice> Resolve(const ConnectOptions& options, const Neighbour& self,
                                                Named(peer), RowOf(choice).name, obstacle)};
 }
 
-// Which of the peer's addresses a strand dials first: the preferred ones in turn, by the peer's
-// place on its host, so that its ranks share its NICs. If none is preferred, one strand an address,
-// of the family of the best one, for an interface mostly has one of each; a single strand takes the
-// one that answers first.
+// Returns the index of the peer's address to dial first. Strands use the preferred addresses in
+// turn, from the peer's index on its host on, so that its ranks share its NICs. If none is
+// preferred, several strands dial one address each, of the best one's family, because an interface
+// usually has one per family. A single strand takes the address that answers first.
 std::optional<std::size_t> AddressOfStrand(const Neighbour& peer, std::uint32_t strand,
                                            std::uint32_t strands) {
   if (peer.preferred > 0) return (peer.turn + strand) % std::min(peer.preferred, peer.tcp.size());
@@ -52,7 +52,7 @@ std::optional<std::size_t> AddressOfStrand(const Neighbour& peer, std::uint32_t 
   return alike[strand % alike.size()];
 }
 
-// The door stays open for later callers while a session listens at a copy of it.
+// A session listens on copies of the listeners, which stay open for later callers.
 Result<std::vector<os::Listener>> Copies(const std::vector<os::Listener>& listeners) {
   std::vector<os::Listener> copies;
   for (const os::Listener& listener : listeners) {
@@ -75,7 +75,7 @@ class Connector {
   Connector(const Connector&) = delete;
   Connector& operator=(const Connector&) = delete;
 
-  // In this order. Of the rank's thread but for Meet.
+  // Called in this order, on the rank's thread except for Meet.
   Status ChoosePeerRoutes();
   Status MakeBell();
   void UseReserveOf(Links& links);
@@ -95,14 +95,14 @@ class Connector {
   struct PeerRoute {
     const Neighbour* peer;
     LinkChoice choice;
-    std::shared_ptr<Transport> transport = {};  // from Expect on; the links may go first
-    std::size_t first_line = 0;                 // of the session's
-    Link* link = nullptr;                       // when it is made
+    std::shared_ptr<Transport> transport = {};  // set by Expect; must outlive the links
+    std::size_t first_line = 0;                 // its index in the session
+    Link* link = nullptr;                       // null until it is created
   };
-  // Those who have come. Shared with the driver's thread, which brings them.
+  // Peers that have been met. Shared with the driver's thread, which adds them.
   struct MetLines {
     std::mutex mutex;
-    std::vector<std::optional<MetLine>> lines;  // by place in the session
+    std::vector<std::optional<MetLine>> lines;  // by index in the session
   };
   std::uint32_t PipesForLater() const;
   Result<WireupPeer> Invite(const PeerRoute& way, std::uint32_t strand) const;
@@ -111,11 +111,11 @@ class Connector {
   ConnectRequest request_;
   const ConnectTools tools_;
   std::vector<PeerRoute> ways_;
-  std::optional<SessionParts> session_;  // empty without peers to meet
+  std::optional<SessionParts> session_;  // empty if no peer needs a session
   const std::shared_ptr<MetLines> met_ = std::make_shared<MetLines>();
   std::shared_ptr<RankBell> bell_;
   Links::Reserve fresh_;
-  Links::Reserve* reserve_ = &fresh_;  // or that of the links to which more are added
+  Links::Reserve* reserve_ = &fresh_;  // or the reserve of existing links
   std::vector<std::unique_ptr<Link>> links_;
 };
 
@@ -145,8 +145,8 @@ Status Connector::ChoosePeerRoutes() {
   return Ok();
 }
 
-// Counts the pipes for all ranks of this host, also for links that may be wanted later. Memory that
-// is not touched costs only addresses.
+// Counts the pipes for all ranks of this host, including those that may need links later. Untouched
+// memory costs only addresses.
 std::uint32_t Connector::PipesForLater() const {
   std::set<Rank> counted = {request_.self.rank};
   for (const auto* list : {&request_.peers, &request_.later})
@@ -183,7 +183,7 @@ void Connector::UseReserveOf(Links& links) {
   reserve_ = &links.reserve();
 }
 
-// Passes each transport all peers that it is to reach at once.
+// Passes to each transport all peers that it must reach, in one call.
 Status Connector::Expect() {
   for (std::size_t i = 0; i < kTransportRows.size(); ++i) {
     const auto choice = static_cast<LinkChoice>(i);
@@ -265,7 +265,7 @@ Status Connector::AwaitPeersOfProcess() {
   return Ok();
 }
 
-// To those who have come.
+// Creates links to the peers that have been met.
 Status Connector::MakeLinks() {
   for (PeerRoute& way : ways_) {
     if (way.link) continue;
@@ -279,7 +279,7 @@ Status Connector::MakeLinks() {
   return Ok();
 }
 
-// None before all of them are there.
+// Returns empty until all lines of the peer exist.
 std::optional<std::vector<PeerConnection>> Connector::TakeLines(const PeerRoute& way) {
   const std::lock_guard lock(met_->mutex);
   const auto all = std::span(met_->lines).subspan(way.first_line, way.transport->lines());
@@ -315,7 +315,7 @@ std::unique_ptr<Links> Connector::Take() {
   return links;
 }
 
-// Gives those who are missing.
+// Returns the ranks that still lack a link.
 std::vector<Rank> Connector::AddTo(Links& links) {
   if (!links_.empty()) links.Add(std::exchange(links_, {}));
   std::vector<Rank> missing;

@@ -1,4 +1,4 @@
-// From the roster's word to links: who is reached how, and the wireup that makes it so.
+// Connect: chooses a transport for each peer from the roster, runs the wireup and creates links.
 #pragma once
 #include <functional>
 #include <memory>
@@ -20,16 +20,15 @@ namespace ringlet::transport {
 
 struct ConnectOptions {
   LinkChoice choice = LinkChoice::kAuto;       ///< the same on all ranks
-  std::size_t pipe_bytes = kPipeBytesDefault;  ///< of each direction; see IsPipeSize
+  std::size_t pipe_bytes = kPipeBytesDefault;  ///< per direction; see IsPipeSize
   LinkChoice network = LinkChoice::kTcp;       ///< kTcp or kOfi; the same on all ranks
   TcpOptions tcp = {};
-  std::string ofi_provider = {};  ///< of libfabric; empty: its first choice
+  std::string ofi_provider = {};  ///< of libfabric; empty for its first choice
   ofi::LinkOptions ofi = {};
-  std::uint32_t strands =
-      1;  ///< connections of each TCP link, to kStrandsMax; the same on all ranks
-  std::string congestion = {};  ///< of TCP links, such as "cubic"; empty: the kernel's default
+  std::uint32_t strands = 1;    ///< connections per TCP link, to kStrandsMax; the same on all ranks
+  std::string congestion = {};  ///< for TCP links, such as "cubic"; empty for the kernel's default
   DoorbellWaiterOptions waiter = {};
-  bool prefault = true;  ///< bring shared pipes into memory now rather than with the first messages
+  bool prefault = true;  ///< touch shared pipes now rather than with the first messages
   WireupLimits wireup = {};
 };
 
@@ -37,52 +36,52 @@ struct ConnectRequest {
   Credentials credentials;
   Secret nonce_seed{};  ///< fresh from the system's random source
   Neighbour self;
-  std::vector<Neighbour> peers;  ///< each rank once; the links to make
-  /// Ranks to which links may be wanted later; only their number and place matter now. May contain
-  /// `peers` and `self`.
+  std::vector<Neighbour> peers;  ///< the peers to link, each rank once
+  /// Ranks that may need links later. Only their number and place matter now. May contain `peers`
+  /// and `self`.
   std::vector<Neighbour> later = {};
   Instant deadline{};  ///< of os::SocketDriver::Now
   ConnectOptions options = {};
 };
 
-/// The parts that Connect uses and does not own; all outlive the call.
+/// Objects that Connect uses but does not own. They outlive the call.
 struct ConnectTools {
-  os::SocketDriver& driver;  ///< run by another thread
-  InprocExchange& inproc;    ///< the process's
+  os::SocketDriver& driver;  ///< another thread runs it
+  InprocExchange& inproc;    ///< shared by the process
   std::stop_token abort = {};
   std::function<void(const Note&)> note = {};  ///< called on the driver's thread
 };
 
-/// Makes a link to every peer of `request`. Blocks the calling thread, which need not be the one
-/// that uses the links. All ranks named must call it; of a pair, the lower rank dials the higher.
+/// Creates a link to every peer of `request`. Blocks the calling thread; another may use the links.
+/// All named ranks must call it. The lower rank of a pair dials the higher.
 ///
-/// Errors  kInvalidArgument  a peer twice, or this rank among its peers
-///         kUnsupported      a forced kind cannot reach a peer; names rank and host. Or there is no
-///                           libfabric where links over it are wanted
-///         kTimeout          names every missing peer and why it is missing
+/// Errors  kInvalidArgument  a peer occurs twice, or this rank is among its peers
+///         kUnsupported      a forced kind cannot reach a peer, or a link needs the missing
+///                           libfabric
+///         kTimeout          names every missing peer and the reason
 ///         kAborted          `abort` was requested
-///         kPeerLost, kProtocol, kSystem  as they say
+///         kPeerLost, kProtocol, kSystem  see the message
 Result<std::unique_ptr<Links>> Connect(ConnectRequest request, ListenerSet endpoint,
                                        const ConnectTools& tools);
 
 class Connector;
 
-/// More links for a rank that has some. Both ranks of a pair must do it; the first of them waits.
-/// The peers' lists need not be the same: each pair is met by itself, and has its link at once.
+/// Adds links to those of a rank. Both ranks of a pair must do it, and the first waits. The lists
+/// of the peers may differ, because each pair meets by itself and has its link at once.
 class Extension {
  public:
-  /// \param links  outlives this. Calls on it, and this, belong to its rank's thread, but for Meet.
-  /// Errors  as Connect, before anything was tried
+  /// Only Meet may run outside the thread of the rank. \param links  outlives this
+  /// Errors  as Connect, before any attempt
   static Result<std::unique_ptr<Extension>> Begin(ConnectRequest request, Links& links,
                                                   const ConnectTools& tools);
   ~Extension();
 
-  /// Whether Meet has anything to do: there are peers outside of this process.
+  /// Returns true if there are peers outside this process, so that Meet has work to do.
   bool meets() const;
-  /// Blocks until those of other processes have come. On any thread. Errors  as Connect
+  /// Blocks until this rank has met its peers of other processes. Any thread. Errors  as Connect
   Status Meet();
-  /// Makes the links to those who have come by now. The ranks that are still missing. Waiter::Wake
-  /// of the links tells when it pays to call again.
+  /// Creates the links to the peers that have been met. Returns the ranks that are still missing.
+  /// Waiter::Wake of the links signals that another call may succeed.
   Result<std::vector<Rank>> Take();
 
  private:

@@ -1,4 +1,4 @@
-// All links of one rank, and where its thread waits for them.
+// Links: all links of one rank, and the waiter of its thread.
 #pragma once
 #include <array>
 #include <memory>
@@ -17,42 +17,42 @@
 
 namespace ringlet::transport {
 
-/// Belongs to the thread of its rank; see Waiter for what others may call.
+/// Belongs to the thread of its rank. Waiter states what other threads may call.
 class Links {
  public:
-  /// \param bell  the rank's own; kept as long as the links
+  /// \param bell  of the rank; kept as long as the links
   Links(std::shared_ptr<RankBell> bell, std::vector<std::unique_ptr<Link>> links);
 
-  /// The parts that make more links, for Connect and Extension alone.
+  /// State to create more links, for Connect and Extension only.
   struct Reserve {
-    std::shared_ptr<Segment> segment = {};  ///< null if no peer can be reached by shm
+    std::shared_ptr<Segment> segment = {};  ///< null if shm reaches no peer
     std::vector<os::Listener> listeners = {};
     std::shared_ptr<os::Entrance> entrance = {};
     std::shared_ptr<RtsParts> rts = std::make_shared<RtsParts>();
-    /// Of the TCP links, for other threads to look at.
+    /// Sockets of the TCP links, for other threads to inspect.
     std::shared_ptr<SendQueues> send_queues = std::make_shared<SendQueues>();
-    /// By LinkChoice; null before the first link of that kind.
+    /// Indexed by LinkChoice. Null until the first link of that kind exists.
     std::array<std::shared_ptr<Transport>, kLinkKinds> transports = {};
   };
   Reserve& reserve() { return reserve_; }
   const std::shared_ptr<RankBell>& bell() const { return bell_; }
-  /// Adds links to peers that had none.
+  /// Adds links to peers that lack one.
   void Add(std::vector<std::unique_ptr<Link>> links);
 
-  /// The link to `peer`; null while there is none. Valid as long as this lives.
+  /// Returns the link to `peer`, or null if none exists. Valid as long as this object.
   Link* Find(Rank peer) const {
     return Index(peer) < by_peer_.size() ? by_peer_[Index(peer)] : nullptr;
   }
   Waiter& waiter() const { return *bell_->waiter; }
   std::size_t size() const { return links_.size(); }
 
-  /// How many of which kind, such as "3 shm, 1 tcp"; "none" without any.
+  /// Returns the number of links of each kind, such as "3 shm, 1 tcp", or "none".
   std::string Summary() const;
 
  private:
-  std::shared_ptr<RankBell> bell_;            // first, so that it goes last
+  std::shared_ptr<RankBell> bell_;            // first, so that it is destroyed last
   std::vector<std::unique_ptr<Link>> links_;  // by rank
-  std::vector<Link*> by_peer_;                // null where there is none
+  std::vector<Link*> by_peer_;                // null for peers without a link
   Reserve reserve_;
 };
 

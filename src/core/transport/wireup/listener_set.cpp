@@ -19,7 +19,7 @@ std::string SocketName(const Secret& seed) {
   return name;
 }
 
-// One listener for all interfaces of a family.
+// Opens one listener for all interfaces of a family.
 Status OpenFamily(Address::Kind kind, const ListenerSetOptions& options, ListenerSet& endpoint) {
   std::vector<Address> own;
   std::size_t preferred = 0;
@@ -50,7 +50,7 @@ Result<ListenerSet> ListenerSet::Open(const ListenerSetOptions& options) {
   std::optional<Error> trouble;
   for (const Address::Kind kind : {Address::Kind::kIpv4, Address::Kind::kIpv6}) {
     auto opened = OpenFamily(kind, options, endpoint);
-    if (!opened.ok()) trouble = std::move(opened).error();  // such as a host without IPv6
+    if (!opened.ok()) trouble = std::move(opened).error();  // such as on a host without IPv6
   }
   if (options.unix_listener) {
     auto listener = os::Listen(Address::Unix(SocketName(options.seed)));
@@ -61,7 +61,7 @@ Result<ListenerSet> ListenerSet::Open(const ListenerSetOptions& options) {
       trouble = std::move(listener).error();
     }
   }
-  // A host may be without IPv6. Without descriptors it would be without something by chance.
+  // IPv6 may be missing on purpose. Exhausted descriptors would make a listener missing by chance.
   const bool exhausted = trouble && (trouble->os_errno == EMFILE || trouble->os_errno == ENFILE);
   if (trouble && (exhausted || endpoint.listeners.empty())) return *trouble;
   if (!endpoint.listeners.empty())

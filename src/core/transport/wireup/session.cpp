@@ -7,21 +7,21 @@
 namespace ringlet::transport {
 namespace {
 
-// The wireup ends itself at its deadline; this is for a driver whose thread is stuck.
+// The wireup ends itself at its deadline. This covers a driver with a stuck thread.
 constexpr Instant kGrace = std::chrono::seconds(5);
-// Last words, such as a refusal, get a moment to leave.
+// Time for last messages, such as a refusal, to be sent.
 constexpr Instant kLinger = std::chrono::seconds(1);
 
-// Shared by the waiting thread and the driver's, which may call back a little longer than the
-// former waits; hence shared_ptr.
+// Shared by the waiting thread and the driver's thread, which may call back slightly longer than
+// the former waits.
 struct Session {
   std::mutex mutex;
   std::condition_variable_any changed;
   std::optional<Result<std::vector<Met>>> outcome;
-  std::map<LineId, os::Fd> sockets;  // invalid once given away
-  os::SocketDriver::Id id = 0;       // the driver's thread only
+  std::map<LineId, os::Fd> sockets;  // invalid once passed to `met`
+  os::SocketDriver::Id id = 0;       // only the driver's thread uses it
 
-  // An outcome is complete when the sockets it speaks of have been handed over.
+  // Returns true if there is an outcome and the driver has handed over all of its sockets.
   bool Complete() const {
     if (!outcome) return false;
     if (!outcome->ok()) return true;

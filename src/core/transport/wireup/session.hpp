@@ -1,4 +1,4 @@
-// Runs one Wireup on the thread of a SocketDriver while another thread waits for its outcome.
+// RunSession: runs a Wireup on a SocketDriver's thread while another thread waits for the outcome.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace ringlet::transport {
 
-/// A peer that was met, and the socket to it.
+/// A peer that has been met, and the socket to it.
 struct MetLine {
   Met met;
   os::Fd socket;
@@ -24,15 +24,15 @@ struct SessionParts {
   std::vector<os::Listener> listeners;
   std::shared_ptr<os::Entrance> entrance = {};
   std::function<void(const Note&)> note = {};
-  /// Given each peer, by its place in the wireup, as soon as it has come, on the driver's thread,
-  /// perhaps for a moment after RunSession has returned. A peer whose first line broke may come
-  /// again.
+  /// Called on the driver's thread with each peer, identified by its index in the wireup, as soon
+  /// as it is met. May be called for a moment after RunSession has returned, and again for a peer
+  /// that lost its first line.
   std::function<void(std::size_t peer, MetLine)> met = {};
 };
 
-/// Blocks until the wireup has ended or `abort` was requested; the wireup is then over. Gives all
-/// peers that it has met, in the order of the wireup, or none if `parts.met` was given them.
-/// Errors  those of Wireup; kAborted
+/// Blocks until the wireup has ended or `abort` was requested, which ends the wireup. Returns all
+/// met peers in the order of the wireup, or an empty list if `parts.met` received them.
+/// Errors  as Wireup; kAborted
 Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& driver,
                                         const std::stop_token& abort);
 

@@ -7,15 +7,15 @@
 namespace ringlet::transport {
 namespace {
 
-// The addresses that it is bound to, which is what those who share it must want alike.
+// Returns the addresses to bind to. Ranks that share an endpoint must have equal ones.
 std::vector<Address> Bound(std::vector<Address> interfaces) {
   for (Address& address : interfaces) address.port = 0;
   std::ranges::sort(interfaces);
   return interfaces;
 }
 
-// The same endpoint as one who has given `options` sees it: its interfaces in the order that they
-// were given in, by family as Endpoint::Open has them.
+// Returns the endpoint as the caller that passed `options` sees it: with its interfaces in the
+// given order, grouped by family as in ListenerSet::Open.
 ListenerSet SeenBy(const ListenerSetOptions& options, const ListenerSet& endpoint) {
   ListenerSet seen{.listeners = {},
                    .tcp = {},
@@ -40,28 +40,28 @@ ListenerSet SeenBy(const ListenerSetOptions& options, const ListenerSet& endpoin
 
 }  // namespace
 
-// Everything is under its mutex. Entrances and the machines of endpoints share it: it outlives
-// them.
+// `mutex` protects all members. Entrances and the machines of endpoints share this object, so it
+// outlives them.
 struct SharedListeners::Shared {
-  struct Place {  // of one key at one endpoint
+  struct Place {  // one key at one endpoint
     std::function<void(os::Caller)> admit = {};
     os::Entrance::Visit visit = 0;
     std::map<std::uint64_t, os::Caller> waiting = {};  // by number
   };
-  struct Shelf {  // one endpoint, and who is called there
+  struct Shelf {  // one endpoint and the keys that it serves
     std::vector<Address> bound;
-    ListenerSet endpoint;  // without its listeners, which the driver has
+    ListenerSet endpoint;  // without listeners, which the driver owns
     std::map<ServiceKey, Place> places = {};
-    os::SocketDriver::Id id = 0;  // the driver's thread's
+    os::SocketDriver::Id id = 0;  // only the driver's thread uses it
   };
   class Way;  // the entrance of a place
 
   mutable std::mutex mutex;
-  os::SocketDriver* driver = nullptr;  // null: it is gone, and the endpoints with it
+  os::SocketDriver* driver = nullptr;  // null once the driver and its endpoints are destroyed
   Options options;
   std::list<std::shared_ptr<Shelf>> shelves;
   os::Entrance::Visit visits = 0;
-  std::uint64_t callers = 0;  // that had to wait so far
+  std::uint64_t callers = 0;  // callers that have had to wait
 
   bool Serves(const Shelf& shelf, const ServiceKey& key) const {
     const std::lock_guard lock(mutex);
@@ -78,7 +78,8 @@ struct SharedListeners::Shared {
     if (!shared->driver || place->second.waiting.size() >= shared->options.half_open_max) return;
     const std::uint64_t number = ++shared->callers;
     place->second.waiting.emplace(number, std::move(caller));
-    // A peer calls again then. A stranger that repeats the words of a peer would stay for ever.
+    // Drops a late caller. A peer calls again. A stranger that replays a message would stay
+    // forever.
     shared->driver->PostAfter(shared->options.timeout, [shared, shelf, key = guest.key, number] {
       const std::lock_guard looking(shared->mutex);
       const auto late = shelf->places.find(key);
@@ -89,7 +90,7 @@ struct SharedListeners::Shared {
   void Leave(const std::shared_ptr<Shelf>& shelf, const ServiceKey& key) {
     const std::lock_guard lock(mutex);
     shelf->places.erase(key);
-    // The first stays open: what one communicator has used the next one will want.
+    // The first endpoint stays open, because the next communicator probably needs the same one.
     if (shelf->places.empty() && shelf != shelves.front()) Close(shelf);
   }
 
@@ -98,7 +99,7 @@ struct SharedListeners::Shared {
     if (driver) driver->Post([driver = driver, shelf] { driver->Remove(shelf->id); });
   }
 
-  // Those of addresses that the host had before.
+  // Closes unused endpoints of addresses that the host had earlier.
   void CloseIdle() {
     const auto all = shelves;
     for (const auto& shelf : all)
@@ -191,7 +192,7 @@ Result<ListenerSet> SharedListeners::Open(const ListenerSetOptions& options,
   if (!shelf) {
     shared_->CloseIdle();
     ListenerSetOptions all = options;
-    all.unix_listener = true;  // the next one may want it
+    all.unix_listener = true;  // the next rank may need it
     RINGLET_TRY_ASSIGN(ListenerSet endpoint, ListenerSet::Open(all));
     auto listeners = std::exchange(endpoint.listeners, {});
     shelf = std::make_shared<Shared::Shelf>();

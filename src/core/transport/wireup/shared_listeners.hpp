@@ -1,10 +1,10 @@
-// The endpoints of a process: one listener of each kind for all that is called there.
+// SharedListeners: the endpoints of a process, with one listener of each kind for all services.
 //
-// A caller's Hello names a communicator and a purpose, and the machine that serves these takes the
-// line over (base/wire/reception). If several ranks of a process have the same communicator each
-// has an endpoint of its own, which it shares with ranks of other communicators. So their number
-// does not grow with that of communicators. One stays open for the next communicator; the others
-// are closed when no rank uses them any more.
+// A caller's Hello names a communicator and a purpose, and the machine that serves them takes over
+// the line (base/wire/reception). If several ranks of a process are in one communicator, each has
+// its own endpoint, which it shares with ranks of other communicators. So the number of endpoints
+// does not grow with that of communicators. One endpoint stays open for the next communicator. The
+// others close when unused.
 #pragma once
 #include <memory>
 #include <optional>
@@ -18,30 +18,31 @@ namespace ringlet::transport {
 class SharedListeners {
  public:
   struct Options {
-    /// For a caller to say whom it looks for, and then for the entrance to open.
+    /// Time for a caller to name its service, and then for the entrance to open.
     Instant timeout = std::chrono::seconds(10);
-    /// Callers of an endpoint that have not said it, and those of a closed entrance.
+    /// Maximum number of callers without a service per endpoint, and of callers per closed
+    /// entrance.
     std::size_t half_open_max = 4096;
     std::function<void(const Note&)> note = {};  ///< called on the driver's thread
   };
   /// \param driver  runs the endpoints; outlives this
   SharedListeners(os::SocketDriver& driver, Options options);
-  /// Closes them all: listeners opened here are called no more.
+  /// Closes all endpoints, so that their listeners accept no more callers.
   ~SharedListeners();
   SharedListeners(const SharedListeners&) = delete;
   SharedListeners& operator=(const SharedListeners&) = delete;
 
-  /// An endpoint at which `key` is called, with an entrance instead of listeners. A caller that
-  /// comes before the entrance is opened waits, for Options::timeout at most. Any thread.
-  /// \param options  its seed names the UNIX socket of an endpoint that is made for this
-  /// Errors  as Endpoint::Open
+  /// Returns an endpoint that serves `key`, with an entrance instead of listeners. A caller that
+  /// arrives before the entrance opens waits, at most Options::timeout. Callable from any thread.
+  /// \param options  its seed names the UNIX socket of an endpoint that this call opens
+  /// Errors  as ListenerSet::Open
   Result<ListenerSet> Open(const ListenerSetOptions& options, const ServiceKey& key);
 
-  /// The UNIX socket of the endpoint at which `key` is called in this process; empty: it is not, or
-  /// there is none. Shorter to go than a network's address. Any thread.
+  /// Returns the UNIX socket of this process's endpoint for `key`, a shorter route than the
+  /// network. Empty if either is missing. Callable from any thread.
   std::optional<Address> UnixSocketOf(const ServiceKey& key) const;
 
-  /// How many there are now.
+  /// Returns the number of open endpoints.
   std::size_t size() const;
 
  private:

@@ -16,7 +16,7 @@
 
 namespace ringlet::transport {
 
-/// The parts of which a row makes the transport of a rank.
+/// Arguments for a row to create the transport of a rank.
 struct TransportParts {
   const ConnectRequest& request;
   const ConnectTools& tools;
@@ -26,8 +26,8 @@ struct TransportParts {
 
 struct TransportRow {
   std::string_view name;
-  bool within_host = false;  ///< kAuto prefers these to the transport of the network
-  /// Returns why two ranks cannot be linked so; empty if they can. Pure; equal on both ranks.
+  bool within_host = false;  ///< kAuto prefers these to network transports
+  /// Returns why two ranks cannot be linked so. Empty if they can. Pure; equal on both ranks.
   std::string (*obstacle)(const Neighbour& self, const Neighbour& peer);
   Result<std::unique_ptr<Transport>> (*make)(const TransportParts& parts);
 };
@@ -37,13 +37,13 @@ std::unique_ptr<Transport> Owned(Parts parts) {
   return std::make_unique<Kind>(std::move(parts));
 }
 
-/// The lower rank dials the higher rank, which needs an address.
+/// The lower rank dials the higher rank, so the higher rank needs an address.
 inline std::string TcpObstacle(const Neighbour& self, const Neighbour& peer) {
   const Neighbour& called = self.rank < peer.rank ? peer : self;
   return called.tcp.empty() ? Named(called) + " has no TCP address" : "";
 }
 
-/// By LinkChoice, without kAuto.
+/// Indexed by LinkChoice, without kAuto.
 inline constexpr std::array<TransportRow, kLinkKinds> kTransportRows = {{
     {.name = "tcp",
      .obstacle = TcpObstacle,

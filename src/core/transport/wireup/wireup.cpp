@@ -8,7 +8,7 @@ namespace ringlet::transport {
 namespace {
 
 constexpr Instant kNever = Instant(0);
-constexpr std::size_t kNamedMax = 8;  // peers that an error describes; the rest are counted
+constexpr std::size_t kNamedMax = 8;  // peers that an error describes; it counts the rest
 
 std::string Named(Rank rank, const std::string& host) {
   return fmt::format("rank {} on {}", Index(rank), host);
@@ -51,7 +51,7 @@ void Wireup::AddPeer(WireupPeer config) {
                        [this, index](Action action) { EmitOf(index, std::move(action)); });
 }
 
-// The actions of a peer's dialler, and the lines that they concern.
+// Emits an action of a peer's dialler and keeps track of the line that it concerns.
 void Wireup::EmitOf(std::size_t peer, Action action) {
   if (const auto* const dial = std::get_if<Dial>(&action)) peer_of_line_[dial->line] = peer;
   if (const auto* const hangup = std::get_if<Hangup>(&action)) peer_of_line_.erase(hangup->line);
@@ -126,7 +126,7 @@ void Wireup::OnClosed(const Closed& closed, Instant now) {
 
 // ---- a peer that was reached ------------------------------------------------------------------
 
-// The other side knows the secret.
+// The peer has proved that it knows the secret.
 void Wireup::OnOpen(std::size_t index, Dialler::Opened made, Instant now) {
   Peer& peer = peers_[index];
   peer.opened = ProvenLine{std::move(made), now + config_.limits.handshake_timeout};
@@ -152,7 +152,7 @@ void Wireup::ListenTo(std::size_t index, Instant now) {
   MarkMet(index, made.line, made.wire, std::move(hello));
 }
 
-// The line to it comes to nothing; it is dialled again.
+// Gives up the line to the peer and dials again.
 void Wireup::Lose(std::size_t index, const std::string& why, Instant now, bool hangup) {
   Peer& peer = peers_[index];
   const Dialler::Opened made = std::move(std::exchange(peer.opened, std::nullopt)->made);
@@ -191,7 +191,7 @@ std::string Wireup::WhyUnexpected(const WireupHello& hello, Purpose purpose) con
 void Wireup::MarkMet(std::size_t index, LineId line, Wire& wire, WireupHello hello) {
   Peer& peer = peers_[index];
   if (peer.met) {
-    peer_of_line_.erase(peer.met->line);  // it dialled again: its first line broke
+    peer_of_line_.erase(peer.met->line);  // the peer dialled again, so its first line is broken
     --met_count_;
   }
   peer.met = Met{.peer = peer.config.rank,
@@ -206,7 +206,7 @@ void Wireup::MarkMet(std::size_t index, LineId line, Wire& wire, WireupHello hel
   Await(index);
 }
 
-// A line that is being handed over broke first.
+// Handles a line that broke while it was handed over.
 void Wireup::Unmeet(LineId line, Instant now) {
   const std::size_t index = peer_of_line_.at(line);
   Peer& peer = peers_[index];
@@ -222,7 +222,7 @@ void Wireup::Unmeet(LineId line, Instant now) {
   Await(index);
 }
 
-// A frame of its own behind the proof, so that no descriptor comes before the proof is whole.
+// Sends the hello after the proof as its own frame, so that descriptors arrive after the proof.
 void Wireup::Introduce(LineId line, const Peer& peer) {
   Bytes frame =
       Encode(WireupHello{.from = config_.self,
@@ -235,7 +235,7 @@ void Wireup::Introduce(LineId line, const Peer& peer) {
 
 // ---- time -------------------------------------------------------------------------------------
 
-// Notes when a peer is looked at next.
+// Records when the peer needs attention next.
 void Wireup::Await(std::size_t index) {
   Peer& peer = peers_[index];
   due_.erase({peer.due, index});
@@ -290,7 +290,7 @@ void Wireup::Finish(Result<std::vector<Met>> outcome) {
   outcome_ = std::move(outcome);
 }
 
-// ---- what it says -----------------------------------------------------------------------------
+// ---- outcome ----------------------------------------------------------------------------------
 
 std::optional<std::pair<std::size_t, Met>> Wireup::MetOn(LineId line) const {
   const auto it = peer_of_line_.find(line);
@@ -309,7 +309,7 @@ std::string Wireup::Complaint(const Peer& peer) const {
 
 Error Wireup::Missing() const {
   std::string missing;
-  std::set<Rank> all, absent;  // each once, however many strands it has
+  std::set<Rank> all, absent;  // each rank once, even with several strands
   for (const Peer& peer : peers_) {
     all.insert(peer.config.rank);
     if (peer.met || !absent.insert(peer.config.rank).second || absent.size() > kNamedMax) continue;

@@ -1,9 +1,9 @@
-// How a rank finds its peers, proves who it is and trades one offer with each of them. Without I/O.
+// Wireup: a rank finds its peers, proves its identity and trades one offer with each. No I/O.
 //
-// Of a pair one dials and one is called; both as in the bootstrap (base/wire/dialler, acceptor).
-// The first line on which the peer proves that it knows the secret wins. On it both say who they
-// are and what they offer, the dialler first. Then the line is detached: a data link goes on over
-// it, a memory link keeps it to learn of the peer's death.
+// One rank of each pair dials and the other accepts, both as in the bootstrap (base/wire/dialler,
+// acceptor). The first line on which the peer proves that it knows the secret wins. On that line
+// both ranks send their identity and their offer, the dialler first. The wireup then detaches the
+// line. A data link continues over it, and a memory link keeps it to detect the peer's death.
 //
 //   dialler                                   acceptor
 //   Hello               -------------------->
@@ -30,9 +30,9 @@ struct WireupPeer {
   std::string host;  ///< for errors
   Role role = Role::kDial;
   Purpose purpose = Purpose::kData;
-  std::uint8_t strand = 0;         ///< which of several lines between the two
-  std::vector<Address> addresses;  ///< kDial: where it may be reached; at least one
-  bool best_first = false;         ///< kDial: one after the other; else all at once
+  std::uint8_t strand = 0;         ///< index among the lines between the two ranks
+  std::vector<Address> addresses;  ///< kDial: addresses of the peer; at least one
+  bool best_first = false;         ///< kDial: dial one after the other instead of all at once
   Bytes offer;                     ///< at most kOfferBytesMax
   Descriptors descriptors;         ///< at most kDescriptorsPerOfferMax
 };
@@ -41,7 +41,7 @@ struct WireupLimits {
   Instant handshake_timeout = std::chrono::seconds(10);
   DialTiming dialling = {.retry_first = std::chrono::milliseconds(5),
                          .retry_most = std::chrono::seconds(1)};
-  std::size_t callers_max = 1024;  ///< lines that have not introduced themselves yet
+  std::size_t callers_max = 1024;  ///< lines without a hello so far
 };
 
 struct WireupConfig {
@@ -53,13 +53,13 @@ struct WireupConfig {
   WireupLimits limits = {};
 };
 
-/// A peer that was met.
+/// A peer that has been met.
 struct Met {
   Rank peer{};
   LineId line{};  ///< detached
-  Bytes offer;    ///< the peer's; authenticated but not checked
+  Bytes offer;    ///< of the peer; authenticated but not checked
   Descriptors descriptors;
-  Bytes unread;  ///< bytes that the peer already sent for the link
+  Bytes unread;  ///< bytes for the link that the peer has already sent
 };
 
 class Wireup final : public Machine {
@@ -71,27 +71,27 @@ class Wireup final : public Machine {
   bool Finished() const override { return outcome_.has_value(); }
   bool Accepting() const override { return acceptor_.HasRoom(now_); }
 
-  /// Set when finished. One entry a peer, in the order of the configuration.
-  /// Errors  kTimeout   names every missing peer, the addresses tried and what became of each
-  ///         kPeerLost  a peer that had been met hung up before its line was handed over
+  /// Set when finished. One entry per peer, in the order of the configuration.
+  /// Errors  kTimeout   names every missing peer, the addresses tried and the result of each
+  ///         kPeerLost  a peer hung up after it was met and before its line was handed over
   const std::optional<Result<std::vector<Met>>>& outcome() const { return outcome_; }
 
-  /// The place in the configuration of the peer that was met on this line, and what it said; also
-  /// before the others have come. Null after the line broke, or the peer was met on another.
+  /// Returns the configuration index and the data of the peer met on this line, even before all
+  /// have been met. Empty if the line broke, or if the peer was met on another line.
   std::optional<std::pair<std::size_t, Met>> MetOn(LineId line) const;
 
  private:
-  struct ProvenLine {  // a line that the peer has proven itself on, and not introduced itself
+  struct ProvenLine {  // the peer has proved itself on this line but not sent its hello
     Dialler::Opened made;
     Instant expires;
   };
   struct Peer {
     WireupPeer config;
-    std::optional<Dialler> dialler;  // kDial
+    std::optional<Dialler> dialler;  // set for kDial
     std::optional<ProvenLine> opened;
-    Address reached{};  // where it was met
+    Address reached{};  // the address at which it was met
     std::optional<Met> met;
-    Instant due{};  // the next that this peer waits for; zero: nothing
+    Instant due{};  // next time that this peer needs attention; zero if never
   };
 
   void Begin(Instant now);
@@ -120,7 +120,7 @@ class Wireup final : public Machine {
   Acceptor acceptor_;
   std::deque<Peer> peers_;
   std::map<std::pair<Rank, std::uint8_t>, std::size_t> peer_of_strand_;
-  std::map<LineId, std::size_t> peer_of_line_;  // dialled, being dialled or met
+  std::map<LineId, std::size_t> peer_of_line_;  // lines that are being dialled, open or met
   std::set<std::pair<Instant, std::size_t>> due_;
   std::size_t met_count_ = 0;
   Instant now_{0};

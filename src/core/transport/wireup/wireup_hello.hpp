@@ -1,4 +1,4 @@
-// The one frame of each side of a Wireup behind the handshake. Layouts: docs/reference/wire.md.
+// WireupHello: the frame of each side after a Wireup's handshake. Layouts: docs/reference/wire.md.
 #pragma once
 #include <string>
 #include <variant>
@@ -8,15 +8,15 @@
 
 namespace ringlet::transport {
 
-/// Which rank calls which, and what it offers.
+/// Identifies the calling and the called rank, and carries an offer.
 struct WireupHello {
   Rank from{}, to{};
-  std::uint8_t descriptors = 0;  ///< how many travel with it
+  std::uint8_t descriptors = 0;  ///< number that travel with the frame
   Bytes offer;
-  std::uint8_t strand = 0;  ///< which of several lines between the two
+  std::uint8_t strand = 0;  ///< index among the lines between the two ranks
 };
 
-/// The answer to a caller that is not wanted.
+/// The answer to an unexpected caller.
 struct WireupRefusal {
   std::string why;
 };
@@ -28,8 +28,8 @@ inline constexpr std::size_t kWireupPayloadBytesMax = kOfferBytesMax + 64;
 Bytes Encode(const WireupHello& hello);
 Bytes Encode(const WireupRefusal& refusal);
 
-/// The message of a peer. `descriptors`: those that have come beside it.
-/// Errors  kProtocol  it does not parse, or its descriptors are not all there
+/// Parses a peer's message. `descriptors`: the number that arrived with it.
+/// Errors  kProtocol  the message does not parse, or descriptors are missing
 Result<std::variant<WireupHello, WireupRefusal>> ParseWireup(const Frame& frame,
                                                              std::size_t descriptors);
 
