@@ -30,7 +30,7 @@ constexpr AlgorithmCase kFetchCases[] = {
     {CallKind::kAllToAll, Everywhere},
 };
 
-/// Null: the algorithm does no calls of this kind.
+/// Returns null if the algorithm does not run calls of this kind.
 const AlgorithmCase* CaseOf(Algorithm algorithm, CallKind kind) {
   for (const AlgorithmCase& one : RowOf(algorithm).cases)
     if (one.kind == kind) return &one;

@@ -24,14 +24,14 @@ extern const AlgorithmRow kBruckRow;
 extern const AlgorithmRow kDisseminationRow;
 extern const AlgorithmRow kDirectRow;
 inline constexpr std::size_t kBetweens = 3;
-extern const AlgorithmRow kHierarchicalRows[kBetweens];        // by Between
-extern const AlgorithmRow kSharedHierarchicalRows[kBetweens];  // by Between
+extern const AlgorithmRow kHierarchicalRows[kBetweens];        // indexed by Between
+extern const AlgorithmRow kSharedHierarchicalRows[kBetweens];  // indexed by Between
 extern const AlgorithmRow kOneShotRow;
 extern const AlgorithmRow kSlicesRow;
 extern const AlgorithmRow kZeroCopyRow;
 extern const AlgorithmRow kFetchRow;
 
-/// Algorithms over links come first, algorithms through the memory of one host last.
+/// Algorithms over links are first, algorithms through the memory of one host are last.
 inline constexpr std::array kAlgorithmRows = {
     &kRingRow,
     &kDoublingRow,
@@ -55,7 +55,7 @@ inline constexpr std::array kAlgorithmRows = {
 inline constexpr std::size_t kAlgorithms = kAlgorithmRows.size();
 using AlgorithmSet = std::bitset<kAlgorithms>;
 
-/// A place in kAlgorithmRows.
+/// An index into kAlgorithmRows.
 enum class Algorithm : std::uint8_t {
   kRing,           ///< ring.hpp
   kDoubling,       ///< doubling.hpp: recursive doubling
@@ -65,21 +65,21 @@ enum class Algorithm : std::uint8_t {
   kBruck,          ///< bruck.hpp
   kDissemination,  ///< bruck.hpp
   kDirect,         ///< direct.hpp
-  kHierarchical,   ///< the first of the six that Hierarchical() gives
-  // Through memory that all ranks of a host share: shm_collective.hpp.
-  kOneShot = kHierarchical + 2 * kBetweens,  ///< the data travel with the call
+  kHierarchical,   ///< the first of the six that Hierarchical() returns
+  // Algorithms through memory that all ranks of a host share: shm_collective.hpp.
+  kOneShot = kHierarchical + 2 * kBetweens,  ///< the post of a call carries its data
   kSlices,                                   ///< pipelined_shm.hpp
-  kZeroCopy,  ///< zero_copy_shm.hpp: on registered memory itself; where not all have that, kSlices
-  kFetch,     ///< the same, and the kernel reads memory that is not registered
+  kZeroCopy,  ///< zero_copy_shm.hpp: on registered memory; kSlices if any lacks it
+  kFetch,     ///< like kZeroCopy, and the kernel reads unregistered memory
 };
 static_assert(static_cast<std::size_t>(Algorithm::kFetch) == kAlgorithms - 1);
 
-/// The way of data within a host in a hierarchical algorithm.
+/// The data path within a host in a hierarchical algorithm.
 enum class Within : std::uint8_t {
   kLinks,   ///< hierarchy.hpp
   kMemory,  ///< shared_hierarchy.hpp
 };
-/// The hierarchical algorithm that moves data so within hosts and between them.
+/// Returns the hierarchical algorithm with these ways within and between hosts.
 constexpr Algorithm Hierarchical(Within within, Between between) {
   return static_cast<Algorithm>(static_cast<std::size_t>(Algorithm::kHierarchical) +
                                 static_cast<std::size_t>(within) * kBetweens +
@@ -92,35 +92,35 @@ inline const AlgorithmRow& RowOf(Algorithm algorithm) {
 inline bool IsOnSharedMemory(Algorithm algorithm) {
   return algorithm >= Algorithm::kOneShot;
 }
-/// Between hosts, and through memory within them.
+/// Returns true for algorithms over links between hosts and through memory within each host.
 inline bool SharesWithinHosts(Algorithm algorithm) {
   return algorithm >= Hierarchical(Within::kMemory, Between::kRing) && !IsOnSharedMemory(algorithm);
 }
-/// The algorithm that runs a call for which the ranks cannot use the given one, each of which knows
-/// only its own memory; empty: it is never refused.
+/// Returns the algorithm to fall back to if the ranks cannot run `algorithm`, because a rank knows
+/// only its own memory. Empty if the ranks can always run it.
 std::optional<Algorithm> NextOf(Algorithm algorithm);
 
-/// "ring", "double_tree", ... Static storage.
+/// Returns "ring", "double_tree", ... in static storage.
 inline std::string_view Name(Algorithm algorithm) {
   return RowOf(algorithm).name;
 }
-/// The inverse, in upper or lower case. Empty for anything else.
+/// The inverse of Name; ignores case. Empty for any other text.
 std::optional<Algorithm> AlgorithmNamed(std::string_view name);
 
-/// Of so many ranks that share the memory of one host.
+/// The layout of `ranks` ranks that share the memory of one host.
 Layout LayoutOnHost(std::uint32_t ranks, std::size_t post_bytes);
 
-/// The algorithms for a call of this kind, in the order of the table; at least one, but none for
-/// messages. Of ranks that share memory, the ways through that; else schedules over links.
+/// Returns the algorithms for a call of this kind, in the order of the table: those through shared
+/// memory if the ranks share it, otherwise schedules over links. Empty only for messages.
 std::vector<Algorithm> AlgorithmsFor(CallKind kind, const Layout& layout);
 
-/// This rank's parts of a call. Pure. \pre  AlgorithmsFor has the algorithm, and it is not on the
-/// memory of one host
+/// Builds this rank's parts of a call. Pure.
+/// \pre  AlgorithmsFor returns the algorithm, and it does not use the memory of one host
 CallParts BuildParts(Algorithm algorithm, const Call& call, CallPlace place, const Layout& layout);
-/// The same of an algorithm whose parts are one schedule. \pre  !SharesWithinHosts(algorithm)
+/// Does the same for an algorithm that makes one schedule. \pre  !SharesWithinHosts(algorithm)
 Schedule Build(Algorithm algorithm, const Call& call, CallPlace place, const Layout& layout);
 
-/// The time until the last rank is done, if all begin at once; 0 for one rank.
+/// Returns the time until the last rank is done, if all ranks begin at once. 0 for one rank.
 /// \pre  as BuildParts
 std::uint64_t TimeNs(Algorithm algorithm, const Call& call, const Layout& layout,
                      const CostModel& model);

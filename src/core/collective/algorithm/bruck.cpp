@@ -21,7 +21,7 @@ std::size_t RoundsOf(std::uint32_t ranks) {
   return static_cast<std::size_t>(std::bit_width(ranks - 1u));
 }
 
-/// Blocks [first, first + blocks) of a circle of `ranks`, as one or two ranges of it.
+/// Visits the blocks [first, first + blocks) of a circle of `ranks` blocks as one or two ranges.
 template <typename Visit>
 void ForEachPiece(std::size_t first, std::size_t blocks, std::size_t ranks, Visit visit) {
   first %= ranks;
@@ -30,8 +30,8 @@ void ForEachPiece(std::size_t first, std::size_t blocks, std::size_t ranks, Visi
   if (blocks > before_end) visit(std::size_t{0}, blocks - before_end);
 }
 
-/// The places of the blocks of an all-to-all while they travel. Block d is the one for `d` ranks
-/// ahead of where it started. In round k those move on whose bit k is set, packed in ascending
+/// Tracks the blocks of an all-to-all while they travel. The destination of block d is `d` ranks
+/// ahead of its source. In round k, all blocks that have bit k set in d move, packed in ascending
 /// order.
 class Parcels {
  public:
@@ -52,7 +52,7 @@ class Parcels {
   Place Arriving(std::size_t round) const {
     return Scratch((begins_[round] + rounds_[round].size()) * count_);
   }
-  /// The place of block `d` before round `round`: still in the input, or where it arrived last.
+  /// Returns the place of block `d` before round `round`: in the input, or at its last arrival.
   Place Before(std::size_t round, std::size_t d, Seat seat) const {
     const std::size_t earlier = d & ((std::size_t{1} << round) - 1);
     if (earlier == 0) return Input(Index(Ahead(seat, d)) * count_);
@@ -80,7 +80,7 @@ Schedule BruckAllGather(Seat seat, std::size_t count) {
   for (std::size_t held = 1; held < ranks; held *= 2) {
     const std::size_t blocks = std::min(held, ranks - held);
     const Rank to = Behind(seat, held), from = Ahead(seat, held);
-    // Blocks go to where they belong at once, so sender and receiver cut them alike.
+    // Blocks arrive at their final place, so sender and receiver split them at the same points.
     ForEachPiece(self, blocks, ranks, [&](std::size_t first, std::size_t pieces) {
       schedule.Send(to, Output(first * count), pieces * count);
     });
@@ -118,7 +118,7 @@ Schedule BruckAllToAll(Seat seat, std::size_t count) {
 Schedule DisseminationBarrier(Seat seat, std::size_t count) {
   Schedule schedule{.input_count = count, .output_count = count, .scratch_count = count};
   const std::size_t rounds = RoundsOf(seat.ranks);
-  // As in DoublingAllReduce: what leaves is not where something arrives.
+  // Like DoublingAllReduce, the schedule never receives into data that it is sending.
   Place known = Input();
   if (rounds % 2 == 1) {
     schedule.Copy(Input(), Scratch(), count);
@@ -149,7 +149,8 @@ std::uint64_t BruckAllToAllNs(const CallCost& one) {
   std::uint64_t time = 0;
   for (std::uint64_t distance = 1; distance < one.ranks; distance *= 2) {
     const std::uint64_t packed = one.ranks / 2 * one.bytes;
-    time += one.Round(distance, packed) + 2 * one.Reducing(packed);  // packs as fast as it reduces
+    // Packing is as fast as reducing.
+    time += one.Round(distance, packed) + 2 * one.Reducing(packed);
   }
   return time;
 }

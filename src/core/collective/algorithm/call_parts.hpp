@@ -1,5 +1,5 @@
-// The parts of one call on one rank, as an algorithm makes them: schedules over links, and
-// operations through the memory of a host.
+// CallParts: the parts of a rank's call, as an algorithm builds them. A part is a schedule over
+// links or an operation through the memory of a host.
 #pragma once
 #include <cstddef>
 #include <utility>
@@ -11,31 +11,32 @@
 
 namespace ringlet::collective {
 
-/// An operation of the ranks of one host through their memory. Averages are sums here: they are
-/// divided on their way between hosts.
+/// An operation that the ranks of one host run through their memory. Averages are sums here. The
+/// exchange between hosts divides them.
 struct HostPart {
   CallKind kind = CallKind::kAllReduce;
-  Rank root{};            ///< a place among the ranks of the host
+  Rank root{};            ///< an index among the ranks of the host
   std::size_t count = 0;  ///< as in Call, among the ranks of the host
   Place input = {};
   Place output = {};
-  /// Ranks of the host have talked to other hosts since the part before, which this one needs.
+  /// True if this part needs data that ranks of the host received since the previous part.
   bool after_links = false;
-  /// So many of this rank's parts over links are done before it begins.
+  /// Number of this rank's parts over links that must end before this part begins.
   std::size_t links_before = 0;
   bool operator==(const HostPart&) const = default;
 };
 
-/// Of the whole call: places are in its buffers and in one scratch that all parts share. In order,
-/// parts do what the call says. Parts over links go on, one after the other, beside those on the
-/// host that follow, but for what `links_before` says: neither touches what the other writes.
+/// A part of a call. Places refer to the call's buffers and to one scratch that all parts share.
+/// Run in order, the parts perform the call. Parts over links run one after the other, beside later
+/// parts on the host unless `links_before` forbids it: neither touches memory that the other
+/// writes.
 using CallPart = std::variant<HostPart, Schedule>;
 struct CallParts {
   std::size_t scratch_count = 0;
   std::vector<CallPart> parts = {};
 };
 
-/// The parts of a call that one schedule does.
+/// Returns the parts of a call that consists of one schedule.
 inline CallParts OnePart(Schedule schedule) {
   const std::size_t scratch_count = schedule.scratch_count;
   CallParts parts{.scratch_count = scratch_count};

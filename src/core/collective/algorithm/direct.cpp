@@ -8,7 +8,7 @@
 namespace ringlet::collective {
 namespace {
 
-/// `distance` ranks on, and as many back.
+/// The rank `distance` ranks ahead of or behind this rank.
 Rank Ahead(Seat seat, std::uint32_t distance) {
   return Rank{(Index(seat.self) + distance) % seat.ranks};
 }
@@ -97,8 +97,8 @@ Schedule DirectAllReduce(std::span<const Rank> order, Rank self, std::size_t cou
   Schedule schedule{.input_count = count, .output_count = count};
   for (std::size_t distance = 1; distance < order.size(); ++distance)
     schedule.Send(order[(place + distance) % order.size()], Input(), count);
-  // The output may be what is still sent, and over links that hold nothing others wait for this
-  // rank to receive: so sums stay in scratch until the last one.
+  // Sums stay in scratch until the last one, for two reasons: the output may be memory that is
+  // still being sent, and over links without buffers, peers wait until this rank receives.
   schedule.scratch_count = last == 0 ? 0 : count;
   if (place > 0) schedule.Receive(order[0], Scratch(), count);
   for (std::size_t i = 1; i < place; ++i)
@@ -147,7 +147,7 @@ std::uint64_t ToEachNs(const CallCost& one) {
   return one.ToEach() + AddingBlocksNs(one);
 }
 
-/// Every rank adds up what all others have.
+/// Every rank adds up the data of all others.
 std::uint64_t DirectAllReduceNs(const CallCost& one) {
   return one.ToEach() + (one.ranks - 1) * one.Reducing(one.bytes);
 }
@@ -156,12 +156,12 @@ std::uint64_t DirectBroadcastNs(const CallCost& one) {
   return one.ToEach() + (one.ranks - 1) * AddingNs(one);
 }
 
-/// From or to one rank.
+/// Time of a transfer from or to one rank.
 std::uint64_t DirectGatherNs(const CallCost& one) {
   return one.Burst(one.slowest(), one.ranks - 1, (one.ranks - 1) * one.bytes);
 }
 
-// On one host the other algorithms for calls without a block for each rank are as quick.
+// On one host, other algorithms are as fast for calls without a block per rank.
 constexpr AlgorithmCase kDirectCases[] = {
     {CallKind::kAllReduce, AmongHosts, OverOrder<DirectAllReduce>, DirectAllReduceNs},
     {CallKind::kBarrier, AmongHosts, OverOrder<DirectAllReduce>, DirectAllReduceNs},

@@ -1,9 +1,9 @@
-// Schedules in which every rank talks to every rank that has, or wants, its elements: the fewest
-// steps, the most links.
+// Direct: schedules where every rank sends directly to every rank that needs its elements. They use
+// the fewest steps and the most links.
 //
-// Blocks lie in the order of ranks. Pure. Peers are visited in the order of their distance, so that
-// not all ranks talk to rank 0 first. Sums are added up from the rank on that they are for; those
-// that are for all, in the order of ranks.
+// Blocks lie in rank order. Pure. Ranks visit their peers in order of distance, so that not all of
+// them begin with rank 0. A sum for one rank is added up starting at that rank. A sum for all ranks
+// is added up in `order`.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -12,28 +12,28 @@
 
 namespace ringlet::collective {
 
-/// This rank of so many.
+/// This rank and the number of ranks.
 struct Seat {
   Rank self{};
   std::uint32_t ranks = 1;
 };
 
-/// `count` elements from each rank to each; n-1 messages. Not in place.
+/// Each rank sends `count` elements to each rank, in n-1 messages. Not in place.
 Schedule DirectAllToAll(Seat seat, std::size_t count);
-/// `count` elements from each rank to the root.
+/// Each rank sends `count` elements to the root.
 Schedule DirectGather(Seat seat, Rank root, std::size_t count);
-/// `count` elements from the root to each rank.
+/// The root sends `count` elements to each rank.
 Schedule DirectScatter(Seat seat, Rank root, std::size_t count);
-/// `count` elements from each rank to all.
+/// Each rank sends the same `count` elements to all ranks.
 Schedule DirectAllGather(Seat seat, std::size_t count);
-/// Each rank gets its `count` elements from all, and adds them up.
+/// Each rank receives its `count` elements from all ranks and adds them up.
 Schedule DirectReduceScatter(Seat seat, std::size_t count);
-/// Each rank sends all it has to all and adds up what comes, all in the same order: one delay, for
-/// little that is far away.
+/// Each rank sends its whole input to all ranks and adds up the inputs, all ranks in the same
+/// order. The schedule has one delay, which suits little data over long distances.
 Schedule DirectAllReduce(std::span<const Rank> order, Rank self, std::size_t count);
-/// `count` elements from the root to all, from the next in the order on.
+/// The root sends `count` elements to all ranks, beginning with the next in the order.
 Schedule DirectBroadcast(std::span<const Rank> order, Rank self, Rank root, std::size_t count);
-/// `count` elements of all to the root, which adds them up from its own on, in the order.
+/// All ranks send `count` elements to the root, which adds them up in order from its own on.
 Schedule DirectReduce(std::span<const Rank> order, Rank self, Rank root, std::size_t count);
 
 }  // namespace ringlet::collective

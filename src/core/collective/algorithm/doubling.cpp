@@ -12,8 +12,8 @@
 namespace ringlet::collective {
 namespace {
 
-/// Places are folded so that a power of two remains: of the first 2 * extra, the odd ones speak for
-/// their left neighbours too.
+/// Folds the places so that a power of two remains. Among the first 2 * extra places, each odd one
+/// also represents its left neighbour.
 class Fold {
  public:
   Fold(std::size_t ranks, std::size_t place)
@@ -23,13 +23,13 @@ class Fold {
   std::size_t rounds() const { return static_cast<std::size_t>(std::countr_zero(players_)); }
   bool rests() const { return place_ < 2 * extra_ && place_ % 2 == 0; }
   bool speaks_for_two() const { return place_ < 2 * extra_ && place_ % 2 == 1; }
-  /// The neighbour that this place speaks for, or that speaks for it.
+  /// Returns the neighbour that this place represents, or that represents this place.
   std::size_t other() const { return place_ ^ 1; }
   std::size_t player() const { return place_ < 2 * extra_ ? place_ / 2 : place_ - extra_; }
   std::size_t PlaceOf(std::size_t player) const {
     return player < extra_ ? 2 * player + 1 : player + extra_;
   }
-  /// Places below those that `player` speaks for; players() is the end of all.
+  /// Returns the first place that `player` represents. For players(), returns the number of places.
   std::size_t FirstPlaceOf(std::size_t player) const { return player + std::min(player, extra_); }
 
  private:
@@ -44,7 +44,7 @@ std::size_t PlaceInOrder(std::span<const Rank> order, Rank self) {
   return static_cast<std::size_t>(found - order.begin());
 }
 
-/// Shares [first, end) that a player is still responsible for, and those that it gives away.
+/// Shares [first, end) that a player keeps, and those that it gives away.
 struct Halves {
   std::size_t keep_first, keep_end;
   std::size_t give_first, give_end;
@@ -69,8 +69,8 @@ Schedule DoublingAllReduce(std::span<const Rank> order, Rank self, std::size_t c
     schedule.Receive(order[fold.other()], Output(), count);
     return schedule;
   }
-  // Received data must not overwrite data still to be sent: sums go from scratch to output and
-  // back, so that the last one ends in the output.
+  // Received data must not overwrite data that is still to be sent. So the sums alternate between
+  // scratch and output, and the last one is in the output.
   schedule.scratch_count = count;
   const std::size_t rounds = fold.rounds();
   Place sum = Input();
@@ -78,7 +78,7 @@ Schedule DoublingAllReduce(std::span<const Rank> order, Rank self, std::size_t c
     return rounds_left % 2 == 0 ? Output() : Scratch();
   };
   if (fold.speaks_for_two()) {
-    // The lower one's data come first, as in all that follows.
+    // The lower place's data is the first operand, here and in the rounds below.
     Step& step = schedule.ReceiveReduce(order[fold.other()], Input(), slot(rounds), count);
     step.swapped = true;
     sum = slot(rounds);
@@ -116,7 +116,7 @@ Schedule HalvingAllReduce(std::span<const Rank> order, Rank self, std::size_t co
     const std::size_t begin = EvenChunk(count, fold.players(), first).begin;
     return Range{begin, EvenChunk(count, fold.players(), end - 1).end() - begin};
   };
-  // Near partners first: they exchange the most.
+  // The nearest partners are first, because the first rounds exchange the most data.
   std::vector<Halves> halves;
   std::size_t first = 0, end = fold.players();
   for (std::size_t round = 0; round < fold.rounds(); ++round) {
@@ -168,7 +168,7 @@ Schedule HalvingReduceScatter(Seat seat, std::size_t count) {
   }
   std::size_t first = 0, end = fold.players();
   for (std::size_t round = 0; round < fold.rounds(); ++round) {
-    // Far partners first, since shares lie in the order of the ranks.
+    // The farthest partners are first, because shares lie in rank order.
     const std::size_t bit = fold.players() >> (round + 1);
     const Rank peer = rank(fold.PlaceOf(fold.player() ^ bit));
     const Halves now = Halve(first, end, (fold.player() & bit) != 0);
@@ -204,7 +204,7 @@ Schedule DoublingAllGather(Seat seat, std::size_t count) {
 
 namespace {
 
-/// Before and after doubling where the number of ranks is no power of two.
+/// Time of the steps before and after doubling if the number of ranks is not a power of two.
 std::uint64_t FoldNs(const CallCost& one) {
   if (std::has_single_bit(one.ranks)) return 0;
   return 2 * (one.Hop(one.model.local) + one.Moving(one.model.local, one.bytes)) +

@@ -1,4 +1,4 @@
-// Which ranks are near each other: hosts, with the ranks of each.
+// Groups: the ranks of each host.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -8,26 +8,26 @@
 
 namespace ringlet::collective {
 
-/// The ranks of each host, every rank once. The same value on all ranks.
+/// The ranks of each host, with each rank once. The same value on all ranks.
 using Groups = std::vector<std::vector<Rank>>;
 
-/// The place of a rank.
+/// The position of a rank in Groups.
 struct GroupPlace {
   std::size_t group = 0;
-  std::size_t local = 0;  ///< its place within
+  std::size_t local = 0;  ///< its index within the group
 };
 
-/// Empty: the rank is in no group.
+/// Returns empty if no group contains the rank.
 std::optional<GroupPlace> PlaceIn(const Groups& groups, Rank rank);
 
-/// The size of the smallest group; 0 without any.
+/// Returns the size of the smallest group, or 0 without groups.
 std::size_t SmallestOf(const Groups& groups);
 std::size_t LargestOf(const Groups& groups);
 
-/// All ranks, group after group.
+/// Returns all ranks, group by group.
 std::vector<Rank> InOrder(const Groups& groups);
 
-/// `ranks` in hosts of equal size, as far as they go, one after the other: for `--hosts`.
+/// Returns ranks 0 to `ranks` - 1 on hosts of sizes as equal as possible, for `--hosts`.
 Groups EvenGroups(std::uint32_t ranks, std::uint32_t hosts);
 
 }  // namespace ringlet::collective

@@ -23,21 +23,21 @@ struct Here {
   }
   const std::vector<Rank>& mates() const { return groups[place.group]; }
   std::size_t local() const { return place.local; }
-  /// Mates from the next on, not this rank.
+  /// Visits the other ranks of this host, beginning with the next.
   template <typename Visit>
   void ForEachMate(Visit visit) const {
     for (std::size_t i = 1; i < mates().size(); ++i) visit((local() + i) % mates().size());
   }
-  /// Other hosts from the next on.
+  /// Visits the other hosts, beginning with the next.
   template <typename Visit>
   void ForEachOtherHost(Visit visit) const {
     for (std::size_t i = 1; i < groups.size(); ++i) visit((place.group + i) % groups.size());
   }
-  /// The rank here that stands for local place `local` of another host.
+  /// Returns true if this rank represents local index `other_local` of another host.
   bool StandsFor(std::size_t other_local) const { return other_local % mates().size() == local(); }
 };
 
-/// The rank of host `group` that stands for the rank at `local` of another host.
+/// Returns the rank of host `group` that represents local index `local` of another host.
 Rank StandIn(const Groups& groups, std::size_t group, std::size_t local) {
   return groups[group][local % groups[group].size()];
 }
@@ -116,7 +116,7 @@ Schedule HierarchicalReduce(const Groups& groups, Between between, Rank self, Ra
     if (self == leader && !is_root) sum = Scratch(std::exchange(schedule.scratch_count, count));
     schedule.Append(flat(here.mates(), leader), {.input = Input(), .output = sum});
     if (groups.size() == 1 || self != leader) return schedule;
-    schedule.steps.back().finishes = false;  // other hosts' are still to come
+    schedule.steps.back().finishes = false;  // data of other hosts is still missing
   }
   schedule.Append(RailReduce(leaders, between, self, root, count),
                   {.input = sum, .output = Output()});
@@ -134,7 +134,7 @@ Schedule HierarchicalAllGather(const Groups& groups, Rank self, std::size_t coun
   here.ForEachMate([&](std::size_t mate) {
     schedule.Receive(here.mates()[mate], block(here.mates()[mate]), count);
   });
-  // Both sides go through the blocks of a host in the same order.
+  // Sender and receiver visit the blocks of a host in the same order.
   for (std::size_t host = 0; host < groups.size(); ++host) {
     if (host == here.place.group) continue;
     for (std::size_t local = 0; local < groups[host].size(); ++local) {
@@ -157,7 +157,7 @@ Schedule HierarchicalReduceScatter(const Groups& groups, Rank self, std::size_t 
   const std::size_t ranks = InOrder(groups).size();
   Schedule schedule{.input_count = count * ranks, .output_count = count};
   const auto block = [&](Rank rank) { return Input(Index(rank) * count); };
-  // For each block one rank of this host adds up what the host has of it, and sends it on.
+  // For each block, one rank of this host adds up the host's data and sends the sum.
   for (std::size_t host = 0; host < groups.size(); ++host) {
     if (host == here.place.group) continue;
     for (std::size_t local = 0; local < groups[host].size(); ++local) {
@@ -226,7 +226,7 @@ CallParts LinkedReduceScatter(const Call& call, CallPlace place, const Layout& l
   return OnePart(HierarchicalReduceScatter(layout.groups, place.self, call.count));
 }
 
-/// The ranks that have a shard talk with all mates, and at once with other hosts.
+/// Ranks with a shard exchange data with all ranks of the host, and at once with other hosts.
 template <Between between>
 std::uint64_t LinkedAllReduceNs(const CallCost& one) {
   const std::uint64_t rails =
@@ -237,7 +237,7 @@ std::uint64_t LinkedAllReduceNs(const CallCost& one) {
          one.Reducing((one.mates - 1) * shard) + RailsNs(one, between, rails);
 }
 
-/// Between hosts, then from one rank of a host to all others of it by a binomial tree.
+/// Time between hosts, plus a binomial tree from one rank of a host to its other ranks.
 template <Between between>
 std::uint64_t LinkedBroadcastNs(const CallCost& one) {
   if constexpr (between == Between::kRing) return PipelineNs(one);

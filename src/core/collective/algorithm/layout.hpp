@@ -1,5 +1,5 @@
-// The layout of a communicator: the order of its ranks, their hosts, and the memory that they
-// share. An algorithm knows nothing else of the ranks.
+// Layout of a communicator: the order of its ranks, their hosts, and the memory that they share.
+// Algorithms use no other facts about the ranks.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -8,27 +8,27 @@
 
 namespace ringlet::collective {
 
-/// Elements that are worth a message between hosts of their own. 8 bytes among 8 ranks on 4 hosts
-/// in namespaces took 0.70 to 0.94 ms in one shard, 0.93 to 1.20 in two, 4 KiB the same with two
-/// thirds of the processor's time, 16 KiB 10 % more (docs/performance.md).
+/// Minimum number of elements per message between hosts. Among 8 ranks on 4 hosts in namespaces, 8
+/// bytes took 0.70 to 0.94 ms in one shard and 0.93 to 1.20 in two, 4 KiB the same with two thirds
+/// of the processor time, 16 KiB 10 % more (docs/performance.md).
 inline constexpr std::size_t kShardElementsMin = 1024;
-/// Elements of a piece. A piece is long beside the time from one host to another, and its share of
-/// each rank stays in a cache until it goes to another host.
+/// Minimum number of elements per piece. Sending such a piece takes long compared with the latency
+/// between hosts, and a rank's share of it stays in a cache until it is sent to another host.
 inline constexpr std::size_t kPieceElementsMin = 256 * 1024;
 
-/// The same value on all ranks.
+/// Equal on all ranks.
 struct Layout {
-  std::vector<Rank> order;  ///< of the ring: every rank once
+  std::vector<Rank> order;  ///< the ring, with each rank once
   Groups groups;            ///< by host
-  /// Of hierarchical all-reduces.
+  /// Applies to hierarchical algorithms.
   std::size_t shard_elements_min = kShardElementsMin;
-  /// Of those through the memory of each host.
+  /// Applies to hierarchical algorithms through the memory of each host.
   std::size_t piece_elements_min = kPieceElementsMin;
-  /// The most that a rank can give with a post in the memory that all ranks share; 0: they share
-  /// none, and all goes over links.
+  /// Maximum size of the data in a post in the memory that all ranks share. 0: they do not share
+  /// memory, and all data travels over links.
   std::size_t post_bytes = 0;
-  /// The ranks of each of several hosts in ascending order, where those of each host that has
-  /// several share memory; else empty.
+  /// By host, the ranks in ascending order, if there are several hosts and the ranks of each host
+  /// share memory. Otherwise empty.
   Groups sharing = {};
 };
 inline bool SharesMemory(const Layout& layout) {

@@ -16,12 +16,12 @@ Schedule OverRing(const Call& call, CallPlace place, const std::vector<Rank>& ri
   return Build(Algorithm::kRing, share, place, {.order = ring, .groups = {}});
 }
 
-/// Appends the schedule of one channel to that of all.
+/// Appends the schedule of each channel to the joint schedule.
 class ChannelJoiner {
  public:
   ChannelJoiner(Schedule& all, std::size_t block_count) : all_(all), block_count_(block_count) {}
 
-  /// \param share  of each block of the user's
+  /// \param share  the channel's share of each block of the user
   void Add(const Schedule& of_channel, Range share, std::uint16_t channel) {
     const std::size_t scratch_begin = std::exchange(scratch_, scratch_ + of_channel.scratch_count);
     all_.scratch_count = scratch_;
@@ -38,7 +38,7 @@ class ChannelJoiner {
   }
 
  private:
-  // No step goes beyond the end of a block.
+  // No step crosses the end of a block.
   void Move(Place& place, Range share, std::size_t scratch_begin) const {
     if (place.buffer == Buffer::kScratch) {
       place.begin += scratch_begin;
@@ -53,7 +53,7 @@ class ChannelJoiner {
   std::size_t scratch_ = 0;
 };
 
-/// \param make  the schedule of a channel: (channel, elements)
+/// \param make  (channel, elements) -> the schedule of a channel
 template <class Make>
 Schedule Joined(const Call& call, CallPlace place, std::size_t channels, const Make& make) {
   Schedule all{.input_count = InputCount(call, place), .output_count = OutputCount(call, place)};
@@ -73,7 +73,7 @@ Rank AfterInRing(const std::vector<Rank>& ring, std::size_t place, std::size_t h
   return ring[(place + hops) % ring.size()];
 }
 
-/// Elements that a rank hands on in a ring, of `count`.
+/// Returns the number of elements that a rank sends in a ring, for `count` elements in the channel.
 std::size_t SentInRing(const Call& call, std::size_t count, const std::vector<Rank>& ring,
                        Rank self) {
   const std::size_t ranks = ring.size(), place = PlaceInRing(ring, self);
@@ -83,8 +83,8 @@ std::size_t SentInRing(const Call& call, std::size_t count, const std::vector<Ra
   if (call.kind == CallKind::kReduce) return self == call.root ? 0 : count;
   if (call.kind == CallKind::kAllGather || call.kind == CallKind::kReduceScatter)
     return (ranks - 1) * count;
-  // An all-reduce: all chunks but one as sums, which its successor begins, and all but the next one
-  // complete.
+  // All-reduce: the rank sends partial sums of all chunks except the one that its successor begins,
+  // and all complete chunks except the one after that.
   return 2 * count - EvenChunk(count, ranks, (place + 1) % ranks).count -
          EvenChunk(count, ranks, (place + 2) % ranks).count;
 }
@@ -116,7 +116,7 @@ Schedule OverRings(const Call& call, CallPlace place, Rings rings) {
 }
 
 Schedule OverTrees(const Call& call, std::span<const TreeMember> places) {
-  // An all-reduce has as many elements on every rank.
+  // The element count of an all-reduce is the same on every rank.
   return Joined(call, {}, places.size(), [&](std::size_t channel, std::size_t count) {
     return TreeAllReduce(places[channel], count);
   });

@@ -1,8 +1,8 @@
-// Schedules over the channels of a plan, as NCCL runs them: each channel has a share of the
-// elements, and its own ring or tree.
+// Schedules over the channels of a plan, as in NCCL: each channel has its own ring or tree and a
+// share of the elements.
 //
-// Pure. A rank goes through channel after channel, and so do all others: what two ranks send each
-// other has one order. Sums of a channel are added up in the order of its ring or tree.
+// Pure. Every rank processes the channels in the same order, so messages between two ranks have one
+// order. The sum of a channel is added up in the order of its ring or tree.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,30 +18,30 @@ namespace ringlet::collective {
 
 /// A rank in one tree.
 struct TreeMember {
-  std::optional<Rank> up = {};  ///< nothing at the root
+  std::optional<Rank> up = {};  ///< empty at the root
   std::vector<Rank> down = {};
   bool operator==(const TreeMember&) const = default;
 };
 
-/// A rank's places in the trees of the first `channels` channels.
-/// \pre the plan has the rank and the channels
+/// Returns a rank's members in the trees of the first `channels` channels.
+/// \pre  the plan contains the rank and the channels
 std::vector<TreeMember> TreesOf(const plan::ChannelPlan& plan, Rank rank, std::uint32_t channels);
 
-/// Sums go up the tree and back down: count elements over each of its edges both ways.
+/// Sums travel up the tree and results back down: `count` elements over each edge per direction.
 Schedule TreeAllReduce(const TreeMember& place, std::size_t count);
 
-/// The rings of so many channels, each with every rank once.
+/// One ring per channel, each with every rank once.
 using Rings = std::span<const std::vector<Rank>>;
 
-/// Of all-reduce, broadcast, reduce, all-gather and reduce-scatter. Each channel takes an even
-/// share of `call.count` elements: those of the user's blocks, where each rank has one. Cost  as
-/// ring.hpp has it for each channel
+/// Supports all-reduce, broadcast, reduce, all-gather and reduce-scatter. Each channel takes an
+/// even share of the `call.count` elements of each block.
+/// Cost  as in ring.hpp, per channel
 Schedule OverRings(const Call& call, CallPlace place, Rings rings);
 
-/// Of all-reduce. \param places  of this rank, one for each channel
+/// Supports all-reduce. \param places  of this rank, one per channel
 Schedule OverTrees(const Call& call, std::span<const TreeMember> places);
 
-/// The elements from one rank to another.
+/// The number of elements that a rank sends to another.
 struct RankLoad {
   Rank peer{};
   std::uint16_t channel = 0;
@@ -49,9 +49,9 @@ struct RankLoad {
   bool operator==(const RankLoad&) const = default;
 };
 
-/// The elements that a rank has to send over each channel, by what rings and trees are: not read
-/// off a schedule, so that one can be held against the other. Channels without elements are left
-/// out.
+/// Return the elements that a rank must send over each channel. They derive from the rings and
+/// trees and not from a schedule, so that each can verify the other. Channels without elements are
+/// omitted.
 std::vector<RankLoad> LoadsOverRings(const Call& call, CallPlace place, Rings rings);
 std::vector<RankLoad> LoadsOverTrees(const Call& call, std::span<const TreeMember> places);
 

@@ -1,4 +1,4 @@
-// The exchange of one rank of each host with the others: the parts of hierarchical collectives that
+// Rails: the exchange between one rank of each host, for the parts of hierarchical collectives that
 // cross between hosts. Pure.
 #pragma once
 #include <cstddef>
@@ -12,26 +12,26 @@
 
 namespace ringlet::collective {
 
-/// How the ranks of one rail talk.
+/// The exchange pattern among the ranks of a rail.
 enum class Between : std::uint8_t {
-  kRing,      ///< for much
-  kDoubling,  ///< for little
-  kDirect,    ///< for very little that is far away: each with each at once
+  kRing,      ///< for large messages
+  kDoubling,  ///< for small messages
+  kDirect,    ///< for very small messages over long distances: all pairs at once
 };
 
-/// The rank at place `local` of each host. \pre  each host has so many
+/// Returns the rank with index `local` of each host. \pre  each host has that many ranks
 std::vector<Rank> RailAt(const Groups& groups, std::size_t local);
-/// Of each host the rank that talks to other hosts: the root, or the first.
+/// Returns the rank of each host that exchanges data with other hosts: the root, or the first rank.
 std::vector<Rank> LeadersFor(const Groups& groups, Rank root);
 
-/// Among the ranks of `rail`, of which `self` is one.
+/// Build schedules among the ranks of `rail`, which contains `self`.
 Schedule RailAllReduce(std::span<const Rank> rail, Between between, Rank self, std::size_t count);
 Schedule RailBroadcast(std::span<const Rank> rail, Between between, Rank self, Rank root,
                        std::size_t count);
 Schedule RailReduce(std::span<const Rank> rail, Between between, Rank self, Rank root,
                     std::size_t count);
 
-/// A schedule among ranks 0 to n - 1 as one among the ranks of `rail`.
+/// Converts a schedule among ranks 0 to n - 1 to one among the ranks of `rail`.
 Schedule OnRail(Schedule schedule, std::span<const Rank> rail);
 
 /// Returns the time that a hierarchical all-reduce on `rails` rails takes between hosts.

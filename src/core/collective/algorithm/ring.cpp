@@ -8,7 +8,7 @@
 namespace ringlet::collective {
 namespace {
 
-/// A ring as one of its ranks sees it.
+/// A ring from the viewpoint of one rank.
 struct Ring {
   std::span<const Rank> order;
   std::size_t place;
@@ -23,7 +23,7 @@ struct Ring {
     RINGLET_ASSERT(found != order.end());
     return static_cast<std::size_t>(found - order.begin());
   }
-  /// Hops from `root` to this rank.
+  /// Returns the number of hops from `root` to this rank.
   std::size_t HopsFrom(Rank root) const { return (place + size() - PlaceOf(root)) % size(); }
 };
 
@@ -42,7 +42,7 @@ Schedule RingAllReduce(std::span<const Rank> order, Rank self, std::size_t count
   Schedule schedule{.input_count = count, .output_count = count};
   if (ranks == 1) schedule.Copy(Input(), Output(), count).finishes = true;
   const auto chunk = [&](std::size_t index) { return EvenChunk(count, ranks, index % ranks); };
-  // A chunk moves on by one place a round: what arrives now is what leaves in the next round.
+  // A chunk advances by one place per round: a rank sends in each round what it received before.
   for (std::size_t round = 0; round + 1 < ranks; ++round) {
     const Range leaves = chunk(ring.place + ranks - round);
     const Range arrives = chunk(ring.place + ranks - round - 1);
@@ -84,7 +84,7 @@ Schedule RingReduceScatter(std::span<const Rank> order, Rank self, std::size_t c
   const auto block = [&](std::size_t place) { return Input(Index(order[place % ranks]) * count); };
   for (std::size_t round = 0; round + 1 < ranks; ++round) {
     const bool last = round + 2 == ranks;
-    // Sums travel through two slots by turns: one is filled while the other leaves.
+    // Partial sums alternate between two slots: one is filled while the other is being sent.
     const Place leaves =
         round == 0 ? block(ring.place + ranks - 1) : Scratch((round - 1) % 2 * count);
     const Place arrives = last ? Output() : Scratch(round % 2 * count);
@@ -109,7 +109,7 @@ Schedule RingBroadcast(std::span<const Rank> order, Rank self, Rank root, std::s
 
 Schedule RingReduce(std::span<const Rank> order, Rank self, Rank root, std::size_t count) {
   const Ring ring(order, self);
-  // The root is the last of the line, its successor the first.
+  // The pipeline begins at the root's successor and ends at the root.
   const std::size_t hops = (ring.HopsFrom(root) + ring.size() - 1) % ring.size();
   const bool is_root = self == root;
   Schedule schedule{.input_count = count,

@@ -1,8 +1,8 @@
-// Schedules over a ring: every rank talks to two neighbours only, and moves the fewest bytes.
+// Ring: schedules where every rank talks to two neighbours only and moves the fewest bytes.
 //
-// Of all functions: `order` are the ranks in the order of the ring, each once, and contains `self`.
-// Pure. Sums are added up in the order of the ring, beginning one place behind the rank that ends
-// up with them: the same for every run and rank, but not the order of the ranks.
+// In all functions, `order` lists each rank of the ring once and contains `self`. Pure. A sum is
+// added up along the ring, beginning at the successor of the rank that receives it. This order is
+// the same for every run and rank, but differs from rank order.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -12,13 +12,13 @@
 
 namespace ringlet::collective {
 
-/// Elements of chunk `index` when `count` are cut into `chunks` pieces whose sizes differ by at
-/// most one, the larger ones first.
+/// Returns the elements of chunk `index` if `count` elements are split into `chunks` chunks. Their
+/// sizes differ by at most one, and the larger chunks are first.
 Range EvenChunk(std::size_t count, std::size_t chunks, std::size_t index);
 
-/// The buffer is cut into as many chunks as there are ranks, as even as possible. In the first n-1
-/// rounds every rank passes a partial sum to its successor, and so ends up with one chunk complete
-/// (reduce-scatter); in n-1 more the complete chunks go round (all-gather).
+/// Splits the buffer into one chunk per rank, as evenly as possible. In the first n-1 rounds, every
+/// rank passes a partial sum to its successor and so obtains one complete chunk (reduce-scatter).
+/// In n-1 more rounds the complete chunks travel around the ring (all-gather).
 ///
 /// Cost   each rank sends and receives 2*(n-1)/n * count elements in 2*(n-1) rounds.
 /// Source the reduce-scatter and all-gather of Patarasuk and Yuan, "Bandwidth optimal all-reduce
@@ -26,15 +26,15 @@ Range EvenChunk(std::size_t count, std::size_t chunks, std::size_t index);
 ///        section 3.
 Schedule RingAllReduce(std::span<const Rank> order, Rank self, std::size_t count);
 
-/// `count` elements from every rank, in the order of their numbers. n-1 rounds.
+/// Collects `count` elements from every rank, in rank order. n-1 rounds.
 Schedule RingAllGather(std::span<const Rank> order, Rank self, std::size_t count);
 
-/// `count` elements to every rank; the input is that of all of them, in the order of their numbers.
-/// n-1 rounds; scratch for two of them.
+/// Each rank receives `count` elements. The input has those of all ranks, in rank order. n-1
+/// rounds; scratch for two blocks.
 Schedule RingReduceScatter(std::span<const Rank> order, Rank self, std::size_t count);
 
-/// A pipeline that begins at the root; slices follow each other, so that its time for many elements
-/// is that of one hop.
+/// A pipeline that begins at the root. Slices follow each other, so the time for many elements is
+/// that of one hop.
 Schedule RingBroadcast(std::span<const Rank> order, Rank self, Rank root, std::size_t count);
 
 /// A pipeline that ends at the root.

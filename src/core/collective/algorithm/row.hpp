@@ -11,27 +11,27 @@
 
 namespace ringlet::collective {
 
-/// One kind of call that an algorithm can do.
+/// A kind of call that an algorithm supports.
 struct AlgorithmCase {
   CallKind kind;
-  /// Returns whether the algorithm can run on this layout. The result is the same on all ranks.
+  /// Returns true if the algorithm can run on this layout. Equal on all ranks.
   bool (*fits)(const Layout& layout);
   /// Builds the parts of one rank. Pure. Null: ShmCollective runs the call through the memory of
   /// one host.
   CallParts (*build)(const Call& call, CallPlace place, const Layout& layout) = nullptr;
-  /// Returns the nanoseconds until the last rank is done, if all ranks begin at once. Null where
+  /// Returns the nanoseconds until the last rank is done, if all ranks begin at once. Null if
   /// `build` is null.
   std::uint64_t (*cost)(const CallCost& one) = nullptr;
 };
 
 struct AlgorithmRow {
-  std::string_view name;  ///< the word that users write
+  std::string_view name;  ///< the name that users write
   std::span<const AlgorithmCase> cases;
   /// Printed by `ringlet explain`; empty except for algorithms through memory.
   std::string_view summary = {};
 };
 
-// ---- Functions from which the rows are made. ----
+// ---- Building blocks of the rows. ----
 
 inline bool Everywhere(const Layout&) {
   return true;
@@ -64,7 +64,7 @@ CallParts OverNumbersWithRoot(const Call& call, CallPlace place, const Layout&) 
 inline std::uint64_t AddingNs(const CallCost& one) {
   return one.call.kind == CallKind::kReduce ? one.Reducing(one.bytes) : 0;
 }
-/// Returns the time in which a reduce-scatter adds up a block of each other rank; 0 for other
+/// Returns the time that a reduce-scatter needs to add up a block of each other rank; 0 for other
 /// calls.
 inline std::uint64_t AddingBlocksNs(const CallCost& one) {
   return one.call.kind == CallKind::kReduceScatter ? (one.ranks - 1) * one.Reducing(one.bytes) : 0;

@@ -22,7 +22,7 @@ struct Portion {
   std::size_t begin = 0, count = 0;
 };
 
-/// All but the last one are of the same length, a multiple of `multiple`.
+/// Cuts all pieces but the last to the same length, a multiple of `multiple`.
 std::vector<Portion> CutIntoPieces(std::size_t count, std::size_t pieces, std::size_t multiple) {
   const std::size_t length = count / pieces / multiple * multiple;
   if (pieces == 1 || length == 0) return {{0, count}};
@@ -32,7 +32,7 @@ std::vector<Portion> CutIntoPieces(std::size_t count, std::size_t pieces, std::s
   return cut;
 }
 
-/// The parts of one rank, as they are put together.
+/// Assembles the parts of one rank.
 class PartsBuilder {
  public:
   PartsBuilder(const Groups& hosts, Rank self, std::size_t input_count, std::size_t output_count)
@@ -44,25 +44,25 @@ class PartsBuilder {
 
   std::size_t host() const { return place_.group; }
   std::size_t local() const { return place_.local; }
-  std::size_t mates() const { return hosts_[host()].size(); }  ///< this rank is one
+  std::size_t mates() const { return hosts_[host()].size(); }  ///< including this rank
   bool alone() const { return mates() == 1; }
 
-  /// So many elements that stay from part to part.
+  /// Reserves `count` scratch elements that persist across parts.
   Place Keep(std::size_t count) { return Scratch(std::exchange(kept_, kept_ + count)); }
-  /// It needs all that was between hosts before it.
+  /// Adds a part on the host that needs all earlier parts over links.
   void OnHost(HostPart part) { OnHost(part, links_); }
-  /// It needs the first so many of this rank's parts over links.
+  /// Adds a part on the host that needs this rank's first `links_before` parts over links.
   void OnHost(HostPart part, std::size_t links_before) {
     if (alone() || part.count == 0) return;
     part.links_before = links_before;
     part.after_links = std::exchange(crossed_, false);
     parts_.parts.emplace_back(part);
   }
-  /// It needs nothing from other hosts.
+  /// Adds a part on the host that needs no data from other hosts.
   void OnHostBeside(HostPart part) {
     if (!alone() && part.count > 0) parts_.parts.emplace_back(part);
   }
-  /// Ranks of the host talk to other hosts; this one only if it takes part.
+  /// Adds an exchange between hosts. This rank runs it only if `takes_part` is true.
   void BetweenHosts(bool takes_part, const std::function<Schedule()>& make, const Mount& mount) {
     crossed_ = true;
     if (!takes_part) return;
@@ -74,8 +74,9 @@ class PartsBuilder {
     parts_.parts.emplace_back(std::move(schedule));
     ++links_;
   }
-  /// For each piece its way to other hosts; what follows it on the host is put off until the next
-  /// piece is on its way. \param after  is told how many parts over links it needs
+  /// Adds, for each piece, its way to other hosts, then the parts on the host that follow the
+  /// previous piece.
+  /// \param after  receives the number of parts over links that it needs
   void InPieces(const std::vector<Portion>& pieces, const std::function<void(Portion)>& to_hosts,
                 const std::function<void(Portion, std::size_t)>& after) {
     std::size_t needed = 0;
@@ -104,7 +105,7 @@ class PartsBuilder {
   CallParts parts_;
 };
 
-/// Each rank sends its block to the ranks at its place in other hosts, and gets theirs.
+/// Each rank exchanges blocks with the ranks that have the same index on other hosts.
 Schedule RailAllGather(const Groups& hosts, GroupPlace place, std::size_t count) {
   Schedule schedule;
   const auto block = [&](Rank rank) { return Output(Index(rank) * count); };
@@ -148,7 +149,7 @@ CallParts SharedAllReduce(const Groups& hosts, std::size_t shards, std::size_t p
   PartsBuilder builder(hosts, self, count, count);
   const std::size_t local = builder.local();
   const Rank last = PlaceAt(shards - 1);
-  // Elements that do not go into equal shards are the last one's too.
+  // The last shard also takes the elements that do not divide evenly.
   const auto tail = [&](Portion piece) {
     const std::size_t equal = piece.count / shards * shards;
     return Portion{piece.begin + equal, piece.count - equal};
@@ -343,25 +344,25 @@ CallParts BuildSharedReduceScatter(const Call& call, CallPlace place, const Layo
   return SharedReduceScatter(layout.sharing, SharedShardsOf(call, layout), place.self, call.count);
 }
 
-/// A post in shared memory costs a processor what a message does, and nothing on its way; data are
-/// written and read there once, through a link twice. (docs/decisions/0071)
+/// A post in shared memory costs a processor as much as a message but takes no time to travel. Data
+/// is written and read there once, but twice through a link. (docs/decisions/0071)
 std::uint64_t PostNs(const CallCost& one) {
   return one.model.local.overhead_ns;
 }
 
-/// Through the memory of a host: so many bytes from one rank to all, or from all to one rank after
-/// the other.
+/// Time to move `bytes` bytes through the memory of a host, from one rank to all, or from all ranks
+/// to one in turn.
 std::uint64_t HostCopyNs(const CallCost& one, std::uint64_t bytes) {
   return one.mates == 1 ? 0 : PostNs(one) + one.Moving(one.model.local, bytes) / 2;
 }
 
-/// The same from each rank, added up by all of them.
+/// Time to move `bytes` bytes from each rank, which all ranks add up.
 std::uint64_t HostReduceNs(const CallCost& one, std::uint64_t bytes) {
   return HostCopyNs(one, bytes) + (one.mates == 1 ? 0 : one.Reducing(bytes));
 }
 
-/// Times of the whole message, on the host and between hosts: of the pieces but one the shorter is
-/// hidden behind the other, and each takes its way between hosts.
+/// Combines the times of the whole message on the host and between hosts. For all pieces but one,
+/// the shorter time is hidden behind the longer. Each piece adds a latency between hosts.
 std::uint64_t InPiecesNs(const CallCost& one, std::uint64_t on_host, std::uint64_t between) {
   const std::uint64_t pieces = SharedPiecesOf(one.call, one.layout);
   const std::uint64_t hidden = (pieces - 1) * (std::min(on_host, between) / pieces);

@@ -12,7 +12,7 @@
 namespace ringlet::collective {
 namespace {
 
-/// The ranks of `order` as seen from the root: it has place 0.
+/// The ranks of `order` from the viewpoint of the root, which has place 0.
 class FromRoot {
  public:
   FromRoot(std::span<const Rank> order, Rank self, Rank root) : order_(order) {
@@ -34,7 +34,7 @@ class FromRoot {
   std::size_t place_;
 };
 
-/// The children of a place in a binomial tree, nearest first. Its parent is place & (place - 1).
+/// Returns a place's children in a binomial tree, nearest first. Its parent is place & (place - 1).
 std::vector<std::size_t> BinomialChildren(std::size_t place, std::size_t ranks) {
   std::vector<std::size_t> children;
   for (std::size_t bit = 1; place + bit < ranks && (place & bit) == 0; bit *= 2)
@@ -42,13 +42,13 @@ std::vector<std::size_t> BinomialChildren(std::size_t place, std::size_t ranks) 
   return children;
 }
 
-/// The half of the elements that tree 0 or 1 carries.
+/// Returns the half of the elements that tree 0 or 1 carries.
 Range HalfOf(std::size_t count, std::uint32_t tree) {
   return EvenChunk(count, 2, tree);
 }
 
-/// This rank's place in one of two trees over all ranks but the root, in places as FromRoot has
-/// them. Only the root's own place is 0; it stands above both.
+/// This rank's place in one of two trees over all ranks except the root, as a place of FromRoot.
+/// Place 0 is the root, which is above both trees.
 struct TreeRelatives {
   std::optional<std::size_t> parent = {};
   std::vector<std::size_t> children = {};
@@ -59,7 +59,7 @@ TreeRelatives BelowRoot(const FromRoot& view, std::uint32_t tree) {
   TreeRelatives result;
   if (view.place() == 0) {
     for (std::uint32_t node = 0; node < nodes; ++node) {
-      // The top of the first tree is its first node, that of the second its first or last.
+      // The top of the first tree is its first node, and that of the second its first or last.
       if (!plan::PlaceInTree(node, nodes, tree).parent) result.children.push_back(node + 1);
     }
     return result;
@@ -72,7 +72,7 @@ TreeRelatives BelowRoot(const FromRoot& view, std::uint32_t tree) {
   return result;
 }
 
-/// Adds what comes from the children to the elements at `from`; gives where the sum is.
+/// Adds the children's data to the elements at `from`, and returns the place of the sum.
 Place SumOfChildren(Schedule& schedule, const std::vector<Rank>& children, Place from, Place sum,
                     std::size_t count) {
   for (const Rank child : children) {
@@ -90,7 +90,7 @@ Schedule BinomialBroadcast(std::span<const Rank> order, Rank self, Rank root, st
   Schedule schedule{.input_count = is_root ? count : 0, .output_count = count};
   if (!is_root) schedule.Receive(view.At(view.place() & (view.place() - 1)), Output(), count);
   const std::vector<std::size_t> children = BinomialChildren(view.place(), view.size());
-  // The furthest child has the most below it.
+  // The farthest child has the largest subtree.
   for (auto child = children.rbegin(); child != children.rend(); ++child)
     schedule.Send(view.At(*child), is_root ? Input() : Output(), count);
   if (is_root) schedule.Copy(Input(), Output(), count);
@@ -197,15 +197,15 @@ std::uint64_t BinomialNs(const CallCost& one) {
   return time;
 }
 
-/// From a leaf of a binary tree to its root; a rank deals with two children.
+/// Time from a leaf of a binary tree to its root. A rank serves two children.
 std::uint64_t TreeHopsNs(const CallCost& one) {
   const LinkCost &local = one.model.local, &remote = one.model.remote;
   return one.Rounds(one.mates) * (one.Hop(local) + local.overhead_ns) +
          one.Rounds(one.hosts) * (one.Hop(remote) + remote.overhead_ns);
 }
 
-/// Edges of both trees lead out of a host of several ranks: 8 MiB among 4 hosts of 2 ranks, 1
-/// Gb/s each, took 110 to 123 ms where a ring took 71 to 75 (docs/performance.md).
+/// On a host of several ranks, edges of both trees leave the host: 8 MiB among 4 hosts of 2 ranks,
+/// 1 Gb/s each, took 110 to 123 ms, and 71 to 75 ms in a ring (docs/performance.md).
 std::uint64_t ThroughTreesNs(const CallCost& one) {
   return one.Moving(one.slowest(), one.hosts > 1 && one.mates > 1 ? 2 * one.bytes : one.bytes);
 }
