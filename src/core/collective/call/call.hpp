@@ -1,4 +1,4 @@
-// One call of a collective, as one rank makes it: from the front end to the engine that runs it.
+// Call: one call of a collective by one rank, from the front end to the engine that runs it.
 #pragma once
 #include <array>
 #include <compare>
@@ -15,7 +15,7 @@
 
 namespace ringlet::collective {
 
-/// The numbers are on the wire: add, never change.
+/// These numbers are on the wire. Add new ones, but never change any.
 enum class CallKind : std::uint8_t {
   kAllReduce = 0,
   kAllGather = 1,
@@ -23,7 +23,7 @@ enum class CallKind : std::uint8_t {
   kBroadcast = 3,
   kReduce = 4,
   kAllToAll = 5,
-  kAllToAllV = 6,  ///< count and root are those of one pair
+  kAllToAllV = 6,  ///< count and root describe one pair
   kGather = 7,
   kScatter = 8,
   kBarrier = 9,
@@ -31,19 +31,18 @@ enum class CallKind : std::uint8_t {
 };
 inline constexpr std::size_t kCallKinds = 11;
 
-/// Facts of a kind of call.
+/// Properties of a kind of call.
 struct CallShape {
   std::string_view name;
-  bool reduces = false;      ///< elements are reduced
-  bool from_root = false;    ///< the root alone has an input
-  bool to_root = false;      ///< the root alone has an output
-  bool input_each = false;   ///< the input has another block for each rank, not one for all
-  bool output_each = false;  ///< the output has a block from each rank
-  bool moves = true;         ///< data of this call itself; not of messages beside it
-  std::uint8_t shares_moved =
-      0;  ///< for BusFactor: how often (n-1)/n of the data are moved; 0: all
+  bool reduces = false;           ///< reduces elements
+  bool from_root = false;         ///< only the root has an input
+  bool to_root = false;           ///< only the root has an output
+  bool input_each = false;        ///< the input has a block per rank instead of one for all
+  bool output_each = false;       ///< the output has a block from each rank
+  bool moves = true;              ///< the call itself moves data, not messages beside it
+  std::uint8_t shares_moved = 0;  ///< how often (n-1)/n of the data moves (BusFactor); 0: all, once
 };
-/// By CallKind.
+/// Indexed by CallKind.
 inline constexpr std::array<CallShape, kCallKinds> kCallShapes = {{
     {.name = "all_reduce", .reduces = true, .shares_moved = 2},
     {.name = "all_gather", .output_each = true, .shares_moved = 1},
@@ -61,11 +60,11 @@ inline const CallShape& ShapeOf(CallKind kind) {
   return kCallShapes[static_cast<std::size_t>(kind)];
 }
 
-/// "all_reduce", "all_to_all_v", ... Static storage.
+/// Returns "all_reduce", "all_to_all_v", ... in static storage.
 inline std::string_view Name(CallKind kind) {
   return ShapeOf(kind).name;
 }
-/// The inverse. Empty for anything else.
+/// The inverse of Name. Empty for any other text.
 std::optional<CallKind> CallKindNamed(std::string_view name);
 inline bool Reduces(CallKind kind) {
   return ShapeOf(kind).reduces;
@@ -77,8 +76,8 @@ inline bool PieceEach(CallKind kind) {
   return ShapeOf(kind).input_each;
 }
 
-/// The factor of an operation's bandwidth (size over time) that makes it comparable with that of a
-/// link, whatever the number of ranks. Source: nccl-tests, doc/PERFORMANCE.md.
+/// Returns the factor that converts an operation's bandwidth (size over time) to that of a link, so
+/// that it is comparable for any number of ranks. Source: nccl-tests, doc/PERFORMANCE.md.
 double BusFactor(CallKind kind, std::uint32_t ranks);
 
 /// One element of any type, by value.
@@ -86,9 +85,9 @@ class Scalar {
  public:
   Scalar() = default;
   explicit Scalar(View element);
-  /// The bytes of the element; valid as long as this is.
+  /// Returns the bytes of the element. Valid as long as this object.
   View view() const { return View(bytes_).first(size()); }
-  /// Bytes that it was made from; 8 at most are kept.
+  /// Returns the size of the source. The scalar keeps at most 8 bytes.
   std::size_t given_bytes() const { return given_bytes_; }
 
  private:
@@ -98,16 +97,16 @@ class Scalar {
   std::size_t given_bytes_ = 0;
 };
 
-/// The choice of a tuner plug-in for one call, by the numbers of plan::NcclAlgorithm and Protocol.
+/// A tuner plug-in's choice for one call, in numbers of plan::NcclAlgorithm and Protocol.
 struct TunerChoice {
   bool given = false;
   std::uint8_t algorithm = 0, protocol = 0;
-  std::uint8_t channels = 0;  ///< 0: as many as without it
+  std::uint8_t channels = 0;  ///< 0: as many as without the tuner
   auto operator<=>(const TunerChoice&) const = default;
 };
 
-/// All ranks of the communicator call the same, with the same count, type, reduction and root, in
-/// the same order. `count` is NCCL's, n the number of ranks:
+/// All ranks of the communicator make the same calls in the same order, with equal count, type,
+/// reduction and root. `count` is NCCL's, and n is the number of ranks:
 ///
 ///   kind            input            output           in place when
 ///   all_reduce      count            count            output == input
@@ -119,40 +118,39 @@ struct TunerChoice {
 ///   gather          count            n * count (root) input == output + rank * count
 ///   scatter         n * count (root) count            output == input + rank * count
 ///
-/// A barrier has no elements: only its kind is looked at. Arguments that only the root uses may be
-/// anything on the other ranks. Memory that overlaps in any other way is refused. A count of 0
-/// moves nothing and waits for no rank, but counts: ranks that differ in it find out. Buffers
-/// belong to the caller and must stay as they are until the call has returned.
+/// A barrier does not have elements, so only its kind matters. Arguments that only the root uses
+/// are ignored on other ranks. Any other overlap of input and output is an error. A count of 0
+/// moves no data and waits for no rank, but it is a call: ranks detect a peer that differs. Buffers
+/// belong to the caller and must not change until the call has returned.
 struct Call {
   CallKind kind = CallKind::kAllReduce;
   View input = {};
   std::span<std::byte> output = {};
   std::size_t count = 0;
   DataType type = DataType::kFloat32;
-  ReduceOp op = ReduceOp::kSum;  ///< see Reduces() for what exists
+  ReduceOp op = ReduceOp::kSum;  ///< Reduces() states which ones exist
   Rank root{};
-  /// Of kPreMulSum: one element of `type`, by which this rank's input is multiplied first, rounded
-  /// as a product is. Each rank has its own.
+  /// The scalar of kPreMulSum, an element of `type`. It multiplies this rank's input first, rounded
+  /// like a product. Each rank has its own.
   Scalar scalar = {};
-  /// The address of that element, which is read when the operation runs; then `scalar` is not
-  /// looked at.
+  /// Address of that element, read when the operation runs. If set, `scalar` is ignored.
   const std::byte* scalar_at = nullptr;
-  /// Which algorithms may run it, a bit each; 0: all that may run any call. The same on all ranks.
+  /// Bit set of the algorithms that may run the call. 0 allows all. Equal on all ranks.
   std::uint32_t algorithms = 0;
-  /// On the machine of RINGLET_MACHINE it goes before `algorithms`. The same on all ranks.
+  /// On the machine of RINGLET_MACHINE, it overrides `algorithms`. Equal on all ranks.
   TunerChoice tuner = {};
 };
 
 /// "all_reduce of 8 float sum", "broadcast of 8 float at root 2", "barrier".
 std::string ToText(const Call& call);
 
-/// The place of a rank among those that make a call.
+/// This rank and the number of ranks in a call.
 struct CallPlace {
   Rank self{};
   std::uint32_t ranks = 1;
 };
 
-/// Elements of this rank's buffers; 0 where a rank that is not the root has none.
+/// Return the number of elements in this rank's buffers. 0 if only the root has such a buffer.
 inline std::size_t InputCount(const Call& call, CallPlace place) {
   const CallShape& shape = ShapeOf(call.kind);
   if (shape.from_root && call.root != place.self) return 0;
@@ -163,7 +161,7 @@ inline std::size_t OutputCount(const Call& call, CallPlace place) {
   if (shape.to_root && call.root != place.self) return 0;
   return shape.output_each ? call.count * place.ranks : call.count;
 }
-/// The same in bytes.
+/// Return the same in bytes.
 inline std::size_t InputBytes(const Call& call, CallPlace place) {
   return InputCount(call, place) * SizeOf(call.type);
 }
@@ -171,26 +169,26 @@ inline std::size_t OutputBytes(const Call& call, CallPlace place) {
   return OutputCount(call, place) * SizeOf(call.type);
 }
 
-/// Bytes of one block: `count` elements.
+/// Returns the size of one block: `count` elements.
 inline std::size_t BlockBytes(const Call& call) {
   return call.count * SizeOf(call.type);
 }
-/// Whether `from` gives data to `to`. (Reductions: before they are reduced.)
+/// Returns true if `from` sends data to `to` (in reductions, before the data is reduced).
 inline bool Gives(const Call& call, Rank from, Rank to) {
   const CallShape& shape = ShapeOf(call.kind);
   if (shape.from_root) return from == call.root;
   if (shape.to_root) return to == call.root;
   return shape.moves;
 }
-/// Elements before the block for `to` in the input of every rank, and before that of `from` in the
-/// output.
+/// Return the offset in elements of the block for `to` in every rank's input, and of the block from
+/// `from` in the output.
 inline std::size_t InputIndex(const Call& call, Rank to) {
   return PieceEach(call.kind) ? Index(to) * call.count : 0;
 }
 inline std::size_t OutputIndex(const Call& call, Rank from) {
   return ShapeOf(call.kind).output_each ? Index(from) * call.count : 0;
 }
-/// The same in bytes.
+/// Return the same in bytes.
 inline std::size_t InputOffset(const Call& call, Rank to) {
   return InputIndex(call, to) * SizeOf(call.type);
 }
@@ -198,35 +196,35 @@ inline std::size_t OutputOffset(const Call& call, Rank from) {
   return OutputIndex(call, from) * SizeOf(call.type);
 }
 
-/// The offset of the output from the beginning of the input's memory, in elements; may be negative.
-/// Empty: they do not overlap.
+/// Offset of the output from the start of the input, in elements; may be negative. Empty if they do
+/// not overlap.
 using Overlap = std::optional<std::ptrdiff_t>;
-/// Of a call in place: NCCL's rule.
+/// Returns the offset of a call in place, as NCCL defines it.
 inline std::ptrdiff_t InPlaceOffset(const Call& call, Rank self) {
   return static_cast<std::ptrdiff_t>(InputIndex(call, self)) -
          static_cast<std::ptrdiff_t>(OutputIndex(call, self));
 }
-/// How two buffers lie, which are those of the call or copies of them.
-/// Errors  kInvalidArgument  they overlap in another way than NCCL calls in place
+/// Returns how two buffers overlap: the buffers of the call or copies of them.
+/// Errors  kInvalidArgument  they overlap, but not as in an in-place call of NCCL
 Result<Overlap> OverlapOf(const Call& call, Rank self, View input, View output);
 
-/// More bytes than any process can address: a number above it was never a size.
+/// More bytes than any process can address. A larger number cannot be a size.
 inline constexpr std::size_t kMemoryMax = std::size_t{1} << 57;
-/// Whether any memory has so many blocks of `count` elements.
+/// Returns true if `blocks` blocks of `count` elements fit in memory.
 inline bool FitsMemory(std::size_t count, DataType type, std::size_t blocks) {
   std::size_t bytes = 0;
   return !__builtin_mul_overflow(count, SizeOf(type) * blocks, &bytes) && bytes <= kMemoryMax;
 }
 Error CountTooLarge(std::size_t count);
-/// Errors  kInvalidArgument  FitsMemory says no
+/// Errors  kInvalidArgument  FitsMemory returns false
 inline Status CheckCount(std::size_t count, DataType type, std::size_t blocks) {
   if (FitsMemory(count, type, blocks)) [[likely]]
     return Ok();
   return CountTooLarge(count);
 }
 
-/// Whether the call makes sense on this rank.
-/// Errors  kInvalidArgument  it does not: count, root, reduction, scalar, buffers
+/// Checks that the arguments of the call are valid on this rank.
+/// Errors  kInvalidArgument  count, root, reduction, scalar or buffers are invalid
 Status Validate(const Call& call, CallPlace place);
 
 }  // namespace ringlet::collective

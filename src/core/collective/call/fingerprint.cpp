@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kFormat = 0x32434c52;  // "RLC2"
 
-/// Says from whom to whom a message goes, and after how many collectives.
+/// Returns the sender, the receiver and the number of collectives before a message.
 std::string MessageText(const Fingerprint& message) {
   return fmt::format("a message of {} {} to rank {} after {} collectives", message.count,
                      Name(message.type), Index(message.root), message.sequence);
@@ -34,7 +34,7 @@ std::string ToText(const Fingerprint& fingerprint) {
   return text + fmt::format(" as operation {}", fingerprint.sequence);
 }
 
-// As Writer would write it, but for every operation: without memory of its own, in whole words.
+// Encodes like Writer, but in words and without an allocation, because each operation calls it.
 Header EncodeHeader(const Fingerprint& fingerprint, Rank sender) {
   const std::array<std::uint64_t, kHeaderBytes / 8> words = {
       kFormat | static_cast<std::uint64_t>(fingerprint.operation) << 32 |

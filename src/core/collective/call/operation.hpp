@@ -1,4 +1,4 @@
-// One rank's part of one call, as its drivers see it: run.hpp, group.hpp.
+// Operation: one rank's part of one call, as its drivers (run.hpp, comm/run/group.hpp) see it.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace ringlet::collective {
 
-/// The place and the way to wait for news that does not come over links.
+/// A waiter and a spinner for news that does not arrive over links.
 struct WaitTarget {
   transport::Waiter* waiter = nullptr;
-  Spinner* spinner = nullptr;  ///< before sleeping there; null: sleeps at once
+  Spinner* spinner = nullptr;  ///< spins before sleeping; null to sleep at once
 };
 
-/// Something that makes progress when called and never blocks. Executions of schedules over links,
-/// messages between two ranks and engines on shared memory are all driven through this.
+/// Makes progress when called and never blocks. All drivers use this interface for schedules over
+/// links, for messages between two ranks and for engines on shared memory.
 class Operation {
  public:
   Operation() = default;
@@ -25,31 +25,31 @@ class Operation {
   Operation& operator=(const Operation&) = delete;
   virtual ~Operation() = default;
 
-  /// Does what can be done now, up to a bound; never blocks. True: this rank's part is done, its
+  /// Makes progress up to a bound; never blocks. Returns true if this rank's part is done: its
   /// output is complete and its input no longer needed.
   ///
-  /// Call from one thread at a time; again and again. After an error every further call gives the
-  /// same error.
+  /// Only one thread may call it at a time. Call it repeatedly. After an error, every further call
+  /// returns the same error.
   virtual Result<bool> Advance() = 0;
 
-  /// Whether the last Advance moved anything. If not, it pays to wait for news.
+  /// Returns true if the last Advance made progress. If not, the caller should wait for news.
   virtual bool moved() const = 0;
 
-  /// The rank that this rank waits for, for the message of a deadline: "rank 1 in all_reduce of 8
+  /// Describes the wait of this rank, for the message of a deadline: "rank 1 in all_reduce of 8
   /// float sum as operation 17 waits for data from rank 0 (4 of 8 elements of step 1 have come) and
   /// ...".
   virtual std::string WaitingFor() const = 0;
-  /// The rank whose data are awaited or, if none are, one that takes no data; empty if there is
-  /// none.
+  /// Returns the rank that this rank waits for: a sender if there is one, else a receiver that
+  /// takes no data. Empty if this rank does not wait.
   virtual std::optional<Rank> Awaits() const = 0;
 
-  /// It has failed or will not go on: takes its buffers back from peers or their threads. They are
-  /// the caller's again.
+  /// Ends an operation that has failed or is given up. Its buffers belong to the caller again, and
+  /// peers and their threads no longer use them.
   virtual void Withdraw() {}
 
-  /// The place to wait for its news at present; null: at the links of the rank. A rank that waits
-  /// there is told through Advance of what `RunPolicy::check` says, and is asked for it before
-  /// sleeping only.
+  /// Returns where to wait for the operation's news at present. Null: at the rank's links. While it
+  /// is not null, Advance reports what `RunPolicy::check` would, so the caller checks only before
+  /// sleeping.
   virtual const WaitTarget* place() const { return nullptr; }
 };
 

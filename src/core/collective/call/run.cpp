@@ -6,7 +6,7 @@
 namespace ringlet::collective {
 namespace {
 
-/// The operations that are not done yet, with their waiters.
+/// The operations that are not done, and their waiters.
 class Group {
  public:
   Group(std::span<Operation* const> operations, std::span<transport::Waiter* const> waiters) {
@@ -18,7 +18,7 @@ class Group {
 
   bool done() const { return members_.empty(); }
 
-  /// Gives each a turn. True if any of them moved, or is done now.
+  /// Advances each operation once. Returns true if any of them made progress or is done.
   Result<bool> Advance() {
     bool moved = false;
     for (std::size_t i = 0; i < members_.size();) {
@@ -33,7 +33,7 @@ class Group {
     return moved;
   }
 
-  /// Passes a moment, the `idle`-th without news, as the least patient of them wants. False: sleep.
+  /// Spins once as the first member to sleep does. `idle` counts spins without news. False: sleep.
   bool SpinOnce(std::uint32_t idle) const {
     const Member* least = nullptr;
     const auto moments = [](const Member& member) {
@@ -47,9 +47,9 @@ class Group {
     return spinner && spinner->SpinOnce(idle);
   }
 
-  /// Sleeps until one of them may have news, unless it has already.
+  /// Sleeps until a member may have news, unless one has news already.
   Status Sleep(const PollReadable& poll, std::chrono::nanoseconds timeout) {
-    // Some may be done after the second look, yet all that were prepared must be acknowledged.
+    // A second look may end some operations, but all prepared waiters must be acknowledged.
     const std::vector<Member> prepared = members_;
     std::vector<int> descriptors;
     for (const Member& member : prepared) {
@@ -72,7 +72,7 @@ class Group {
     const WaitTarget* const place = member.operation->place();
     return place ? place->spinner : nullptr;
   }
-  // News in a place of its own has no descriptor: it is looked for.
+  // News at a separate place lacks a descriptor, so the thread must poll it.
   std::chrono::nanoseconds LongestSleep() const {
     constexpr std::chrono::milliseconds kLookPeriod(1);
     const bool has_places = std::any_of(members_.begin(), members_.end(), [](const Member& member) {
@@ -87,7 +87,7 @@ class Group {
 }  // namespace
 
 Status RunToEnd(Operation& operation, transport::Waiter& links, const RunPolicy& policy) {
-  constexpr std::uint32_t kTurnsPerCheck = 64;  // it reads the clock
+  constexpr std::uint32_t kTurnsPerCheck = 64;  // a check reads the clock
   std::uint32_t idle = 0;
   for (std::uint32_t turn = 1;; ++turn) {
     RINGLET_TRY_ASSIGN(bool done, operation.Advance());
@@ -102,7 +102,7 @@ Status RunToEnd(Operation& operation, transport::Waiter& links, const RunPolicy&
     if (spinner && spinner->SpinOnce(idle++)) continue;
     idle = 0;
     RINGLET_TRY(policy.check());
-    // Only now: as long as the ticket is out, peers pay for telling us of their news.
+    // Prepares this late, because peers must ring for their news while a ticket is valid.
     transport::Waiter& waiter = place ? *place->waiter : links;
     const transport::Waiter::Ticket ticket = waiter.Prepare();
     RINGLET_TRY_ASSIGN(done, operation.Advance());

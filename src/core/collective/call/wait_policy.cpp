@@ -17,10 +17,9 @@ void Pause() {
 }  // namespace
 
 WaitPolicy WaitPolicy::WithCores() {
-  // Even with a core for each, two ranks may have been put on the same one: after some 5 us it is
-  // worth asking. A rank that then sleeps soon is woken on that core again and stays there (70 us
-  // for an operation of 0.1 us); the kernel moves only what is runnable when it looks, each
-  // millisecond.
+  // Even with a core per rank, two ranks may be on the same core. After about 5 us of polling it is
+  // worth yielding. A rank that soon sleeps instead wakes up on that core again and stays there (70
+  // us for an operation of 0.1 us), because the kernel moves only runnable tasks, each millisecond.
   constexpr std::uint32_t kLooks = 200;
   constexpr std::uint32_t kYields = 4000;  // about a millisecond
   return {.looks = kLooks, .yields = kYields};
@@ -32,7 +31,7 @@ WaitPolicy WaitPolicy::Sharing() {
 }
 
 WaitPolicy WaitPolicy::ForOtherHosts() const {
-  constexpr std::uint32_t kYields = 400;  // some 100 us: a message there and back in a rack
+  constexpr std::uint32_t kYields = 400;  // about 100 us: a message there and back in a rack
   return {.looks = 0, .yields = yields == 0 ? 0 : kYields, .clock = clock};
 }
 
@@ -57,7 +56,7 @@ bool Spinner::SpinOnce(std::uint32_t idle) {
   return true;
 }
 
-// While nothing was lost by yielding, few yields are timed: two looks at the clock take 40 ns.
+// If yields have not cost time so far, few of them are timed: reading the clock twice takes 40 ns.
 bool Spinner::TimedYield() {
   constexpr std::uint32_t kTimedOneOf = 8;
   if (meter_.full() && ++untimed_ % kTimedOneOf != 0) {

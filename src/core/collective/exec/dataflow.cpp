@@ -9,20 +9,20 @@
 namespace ringlet::collective {
 namespace {
 
-/// All buffers side by side: equal addresses are the same memory.
+/// An element of all buffers side by side. Equal addresses are the same memory.
 using Address = std::ptrdiff_t;
 
-/// A step, and the address of its first element as it touched a segment.
+/// A step that touched a segment, and the address of the step's first element.
 struct Toucher {
   std::uint32_t step = 0;
   Address base = 0;
 };
 
-/// Elements that every step covers wholly or not at all, and what happened to them so far.
+/// Elements that each step covers either completely or not at all, and the steps that touched them.
 struct Segment {
   Address begin = 0;
-  std::optional<Toucher> writer = {};  // the last one
-  std::vector<Toucher> readers = {};   // since then
+  std::optional<Toucher> writer = {};  // the last writer
+  std::vector<Toucher> readers = {};   // readers since then
 };
 
 class Derivation {
@@ -101,7 +101,7 @@ class Derivation {
 
   void Write(const Step& step, std::uint32_t self, std::vector<Dependency>& awaited) {
     const Address base = At(step.to);
-    // Read before it is written, element by element: the same place, or another one altogether.
+    // A step reads each element before it writes it, so the ranges must be equal or disjoint.
     const Address distance = Reads(step.kind) ? At(step.from) - base : 0;
     RINGLET_ASSERT(distance == 0 || std::abs(distance) >= static_cast<Address>(step.count));
     for (Segment& segment : SegmentsOf(base, step.count)) {
@@ -111,7 +111,7 @@ class Derivation {
         awaited.push_back({reader.step, reader.base - base});
         overwrites_unread = false;
       }
-      // Readers have awaited the writer in their turn, so they stand for it.
+      // Readers depend on the writer themselves, so depending on them suffices.
       if (overwrites_unread && segment.writer) {
         awaited.push_back({segment.writer->step, segment.writer->base - base});
       }
@@ -128,7 +128,7 @@ class Derivation {
     awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());
     step.dependencies_begin = static_cast<std::uint32_t>(flow_.dependencies.size());
     for (const Dependency& earlier : awaited) {
-      // A lane keeps its order anyway.
+      // Steps of one lane are ordered anyway.
       if (flow_.steps[earlier.step].lane != step.lane) flow_.dependencies.push_back(earlier);
     }
     step.dependencies_end = static_cast<std::uint32_t>(flow_.dependencies.size());
@@ -151,7 +151,7 @@ class Derivation {
   }
 
   const Schedule& schedule_;
-  std::array<Address, 3> bases_{};  // by Buffer
+  std::array<Address, 3> bases_{};  // indexed by Buffer
   std::vector<Segment> segments_;
   Flow flow_;
 };
@@ -168,7 +168,7 @@ std::size_t Frontier(const Flow& flow, const FlowStep& step, std::span<const std
   for (const Dependency& dependency : flow.DependenciesOf(step)) {
     const auto count = static_cast<std::ptrdiff_t>(flow.steps[dependency.step].step.count);
     const auto reached = dependency.offset + static_cast<std::ptrdiff_t>(done[dependency.step]);
-    // Past the last shared element it no longer matters; before the first, wait there.
+    // After the last shared element, this dependency is met. Before the first one, wait there.
     if (reached >= std::min(dependency.offset + count, end)) continue;
     frontier = std::min(frontier, std::max<std::ptrdiff_t>(reached, 0));
   }

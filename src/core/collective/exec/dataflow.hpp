@@ -1,15 +1,15 @@
-// The order that a schedule leaves open: which steps may run at the same time.
+// Dataflow: finds the steps of a schedule that may run at the same time.
 //
-// Derive looks at what the steps read and write and notes, for each, the earlier steps that must
-// have passed an element before this one may touch it:
+// Derive compares the elements that steps read and write. For each step it records the earlier
+// steps that must process an element before the step may touch it:
 //
-//   read after write   a chunk is sent on as it was received or reduced
-//   write after read   a chunk is not overwritten before it has been sent
-//   write after write  the later one wins
+//   read after write   a chunk is sent after it was received or reduced
+//   write after read   a chunk is overwritten only after it was sent
+//   write after write  the later step wins
 //
-// All steps work through their elements from the first to the last, so one number a step, the
-// elements done, tells where it stands, and Frontier tells how far another may follow: a send runs
-// right behind the receive of the same elements, slice by slice.
+// All steps process their elements from first to last. So one number per step, its completed
+// elements, describes its progress, and Frontier computes how far a dependent step may follow: a
+// send runs directly behind the receive of the same elements, slice by slice.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,11 +21,11 @@
 
 namespace ringlet::collective {
 
-/// An earlier step that a step must not overtake.
+/// An earlier step that a later step must not overtake.
 struct Dependency {
   std::uint32_t step = 0;  ///< index in Flow::steps
-  /// The place of the earlier step's first element, counted from the later one's first element, as
-  /// far as they touch the same memory.
+  /// Position of the earlier step's first element relative to the later step's first element, where
+  /// they touch the same memory.
   std::ptrdiff_t offset = 0;
   bool operator==(const Dependency&) const = default;
 };
@@ -38,16 +38,16 @@ struct FlowStep {
   std::uint32_t dependencies_end = 0;
 };
 
-/// One direction of one link, or the rank's own work. Its steps run in this order, each after the
-/// one before is complete.
+/// One direction of one link, or the rank's local work. Its steps run in order, one after the
+/// other.
 struct Lane {
   enum class Direction : std::uint8_t { kSend, kReceive, kLocal };
   Direction direction = Direction::kLocal;
   Rank peer{};
-  std::vector<std::uint32_t> steps = {};  ///< indices in Flow::steps, ascending; may be none
+  std::vector<std::uint32_t> steps = {};  ///< indices in Flow::steps, ascending; may be empty
 };
 
-/// A schedule made ready to run. Immutable, shared by all executions of the same schedule.
+/// A schedule prepared for execution. Immutable and shared by all executions of the schedule.
 struct Flow {
   std::size_t input_count = 0;  ///< elements, as in Schedule
   std::size_t output_count = 0;
@@ -62,13 +62,13 @@ struct Flow {
   }
 };
 
-/// Cost  O(steps * segments that a step covers), a segment being what lies between two neighbouring
-///       ends of ranges; for a ring every step covers one.
-/// Pure. Steps without elements vanish, though not their lanes; so do copies of elements to where
-/// they are. All ranges must lie within their buffers.
+/// Pure. Drops steps without elements, but not their lanes, and drops copies of elements to
+/// themselves. All ranges must lie within their buffers.
+/// Cost  O(steps * segments that a step covers). A segment lies between two neighbouring ends of
+///       ranges. In a ring, every step covers one segment.
 Flow Derive(const Schedule& schedule, const Overlap& overlap = std::nullopt);
 
-/// How many elements of `step` may be done by now, given how many of each step are.
+/// Returns how many elements of `step` may be done, given the number of done elements per step.
 std::size_t Frontier(const Flow& flow, const FlowStep& step, std::span<const std::size_t> done);
 
 }  // namespace ringlet::collective

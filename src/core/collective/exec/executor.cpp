@@ -12,19 +12,19 @@
 namespace ringlet::collective {
 namespace {
 
-/// Rounds through all lanes before Advance returns to let the caller look at deadlines and, where
-/// it serves several ranks, at the others.
+/// Maximum number of passes over all lanes in one Advance. Then the caller can check deadlines and
+/// serve its other ranks.
 constexpr int kPassesMax = 32;
 
-/// Data that fits behind the header goes out in one write with it: a small message is one packet.
+/// Data up to this size is written together with the header, so that a small message is one packet.
 constexpr std::size_t kFirstWriteBytes = 1024;
 
-/// Headers wait for the data that go behind them, since each packet costs as much as the data of a
-/// small operation. But who has looked in vain this often sends them alone: peers that called
-/// something else may wait for them. Asleep, a rank looks twice in RunPolicy::sleep_max.
+/// A header waits for the data that follows it, because a packet costs as much as the data of a
+/// small operation. After this many turns without progress, the header is sent alone, because peers
+/// with another call may wait for it. A sleeping rank takes two turns per RunPolicy::sleep_max.
 constexpr std::uint32_t kTurnsInVain = 8;
 
-/// Whether a step adds, and so can divide what it has added before it is rounded.
+/// Returns true if the step adds, and can therefore divide the sum before rounding it.
 bool Combines(StepKind kind) {
   return kind == StepKind::kReceiveReduce || kind == StepKind::kReduce;
 }
@@ -80,16 +80,16 @@ Result<bool> Execution::Advance() {
   return AllDone() && Settled();
 }
 
-/// Data from a peer to a rank that takes none stay where they are: so a rank that only gives would
-/// never learn that others named another root. It learns when it comes back to the link. A ring
-/// that ends within those few bytes hides them until the next time.
+/// Checks for headers of earlier calls on links that this rank only sends on. Such data stays
+/// unread, so a rank that only sends would not detect that peers named another root. The next use
+/// of the link detects it. If a ring buffer wraps within those bytes, a later use does.
 Status Execution::CheckUnread() {
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     const Lane& lane = task_.flow->lanes[i];
     transport::Link* const link = lanes_[i].link;
     if (lane.direction != Lane::Direction::kSend || Reads(link)) continue;
     const Result<View> unread = link->Peek();
-    // A link that is lost matters where it is written to.
+    // Writing to the link reports its loss.
     if (!unread.ok()) continue;
     const auto sequence = SequenceIn(*unread);
     if (!sequence || *sequence > task_.fingerprint.sequence) continue;
@@ -118,10 +118,10 @@ bool Execution::Settled() const {
   });
 }
 
-/// Gives each lane one turn. True if anything moved. Sends come first, so that peers learn what
-/// this rank called even if it is about to fail, where it has data for them. When a send fails,
-/// what has arrived is read nevertheless: that a peer called something else explains more than that
-/// its link broke.
+/// Gives each lane one turn. Returns true if any made progress. Sends are first, so that peers with
+/// data to receive learn this rank's call even if it is about to fail. After a failed send, the
+/// rank still reads what has arrived, because a peer's different call explains more than its broken
+/// link.
 Result<bool> Execution::Pass() {
   const bool moved_before = std::exchange(moved_, false);
   for (std::uint32_t i = 0; i < lanes_.size() && !send_failure_; ++i) {
@@ -162,7 +162,7 @@ const FlowStep* Execution::Current(std::uint32_t lane) const {
   return lanes_[lane].step == steps.size() ? nullptr : &task_.flow->steps[steps[lanes_[lane].step]];
 }
 
-/// The elements of a step that the data flow admits beyond those done, a slice at most.
+/// Returns the size of the next elements that the data flow permits, limited to a slice.
 std::size_t Execution::AllowedBytes(std::uint32_t lane, const FlowStep& step) const {
   const std::size_t frontier_bytes = Frontier(*task_.flow, step, done_) * element_bytes_;
   return std::min(frontier_bytes - lanes_[lane].bytes, task_.slice_bytes);
@@ -202,11 +202,11 @@ View Execution::Operand(const FlowStep& step, std::size_t offset_bytes, std::siz
 std::span<std::byte> Execution::Target(const FlowStep& step, std::size_t offset_bytes,
                                        std::size_t bytes) {
   RINGLET_ASSERT(step.step.to.buffer != Buffer::kInput);
-  // Output and scratch are the task's to write.
+  // Output and scratch belong to the task, so casting const away is valid.
   return {const_cast<std::byte*>(Memory(step.step.to)) + offset_bytes, bytes};
 }
 
-/// out = local op other, or the other way round.
+/// Computes out = local op other, or the reverse.
 void Execution::Combine(const FlowStep& step, View local, View other,
                         std::span<std::byte> out) const {
   const Reduction what{.type = task_.fingerprint.type,
@@ -244,7 +244,7 @@ Status Execution::SendHeader(LaneState& state, std::uint32_t lane) {
   const std::size_t data_bytes =
       step == nullptr ? 0 : std::min(AllowedBytes(lane, *step), kFirstWriteBytes);
   if (step != nullptr && data_bytes == 0 && in_vain_ < kTurnsInVain) return Ok();
-  // If nothing may be sent yet there is nothing to point at either.
+  // Without data to send, Operand may point nowhere.
   if (data_bytes > 0) {
     std::memcpy(first.data() + header_bytes, Operand(*step, 0, data_bytes).data(), data_bytes);
   }
@@ -292,7 +292,7 @@ Result<std::size_t> Execution::Receive(LaneState& state, const FlowStep& step,
   return state.link->Read(Target(step, state.bytes, bytes_max));
 }
 
-/// Reduces straight out of the link's memory. Gives the bytes of the elements that were reduced.
+/// Reduces directly from the link's memory. Returns the size of the reduced elements.
 Result<std::size_t> Execution::ReceiveSum(LaneState& state, const FlowStep& step,
                                           std::size_t bytes_max) {
   RINGLET_TRY_ASSIGN(View arrived, state.link->Peek());
@@ -308,8 +308,8 @@ Result<std::size_t> Execution::ReceiveSum(LaneState& state, const FlowStep& step
   return bytes;
 }
 
-/// An element may come in pieces: it is split where a ring buffer ends, or a packet. Its beginning
-/// waits in the lane. Gives the bytes of an element once it is whole, else 0.
+/// Collects an element that arrives in pieces, because a ring buffer or a packet ends within it.
+/// The lane stores its first part. Returns the element's size once it is complete, else 0.
 Result<std::size_t> Execution::ReceiveCarry(LaneState& state, const FlowStep& step, View arrived) {
   const std::size_t missing_bytes = element_bytes_ - state.carry_bytes;
   const std::size_t bytes = std::min(missing_bytes, arrived.size());
@@ -324,10 +324,10 @@ Result<std::size_t> Execution::ReceiveCarry(LaneState& state, const FlowStep& st
   return element_bytes_;
 }
 
-// ---- This rank's own work -----------------------------------------------------------------------
+// ---- Local work ---------------------------------------------------------------------------------
 
 void Execution::PumpLocal(std::uint32_t lane) {
-  // Packing means many small copies: all of them, up to a slice, in one turn.
+  // Packing consists of many small copies. One turn runs all of them, up to a slice.
   std::size_t turn_bytes = 0;
   while (turn_bytes < task_.slice_bytes) {
     const FlowStep* const step = Current(lane);
@@ -347,7 +347,7 @@ void Execution::PumpLocal(std::uint32_t lane) {
   }
 }
 
-// ---- Words --------------------------------------------------------------------------------------
+// ---- Descriptions -------------------------------------------------------------------------------
 
 std::string Execution::WaitingFor() const {
   std::string who;
@@ -360,9 +360,9 @@ std::string Execution::WaitingFor() const {
                      who);
 }
 
-// Of several the one whose step comes first in the schedule. Schedules end when every rank takes
-// its steps in order; who follows first steps from rank to rank so never comes back to where it
-// was, but to the one that stands still.
+// Returns the awaited rank with the earliest step in the schedule. Schedules end if every rank runs
+// its steps in order. So a walk along the earliest steps from rank to rank does not loop, and ends
+// at the rank that is stuck.
 std::optional<Rank> Execution::Awaits() const {
   if (error_ && lost_) return lost_;
   std::optional<Rank> awaited;
@@ -378,8 +378,8 @@ std::optional<Rank> Execution::Awaits() const {
   return awaited;
 }
 
-/// Whether a lane waits for its peer; not where it is at its end, or waits for another lane of
-/// this rank.
+/// Returns true if the lane waits for its peer, rather than being at its end or waiting for another
+/// lane.
 bool Execution::Waits(std::uint32_t lane) const {
   const Lane::Direction direction = task_.flow->lanes[lane].direction;
   if (direction == Lane::Direction::kLocal) return false;

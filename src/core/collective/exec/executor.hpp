@@ -1,8 +1,8 @@
-// Carries out one rank's part of a collective, over links, without ever blocking.
+// Execution: runs one rank's part of a collective over links, without blocking.
 //
-// The loop knows nothing of rings: it moves bytes along the lanes of a Flow as far as links and
-// data flow allow, a slice at a time, so that sending, receiving and reducing overlap. Another
-// algorithm is another Schedule. One function knows the addresses of operands, Execution::Memory.
+// Its loop is independent of the algorithm. It moves bytes along the lanes of a Flow as far as
+// links and data flow permit, one slice at a time, so that sending, receiving and reducing overlap.
+// Another algorithm is another Schedule. Only Execution::Memory knows the addresses of operands.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -25,59 +25,58 @@
 
 namespace ringlet::collective {
 
-/// Bytes that a lane moves before the others have their turn. A slice that was just received is
-/// still in the second-level cache when it is sent on. Not yet tuned on more than one machine.
+/// Bytes that a lane moves per turn. A received slice is still in the second-level cache when it is
+/// sent. Tuned on only one machine so far.
 inline constexpr std::size_t kSliceBytes = 64 << 10;
 
-/// The link to a peer, or null where there is none. Links must outlive executions.
+/// Returns the link to a peer, or null if none exists. Links must outlive executions.
 using LinkTo = std::function<transport::Link*(Rank peer)>;
 
-/// One rank's part of one call.
+/// A rank's part of a call.
 struct Task {
-  /// Shared with every other execution of the same schedule.
+  /// Shared with all other executions of the same schedule.
   std::shared_ptr<const Flow> flow;
-  /// `flow->input_count` and `flow->output_count` elements of `fingerprint.type`; they overlap as
-  /// the flow was told.
+  /// `flow->input_count` and `flow->output_count` elements of `fingerprint.type`. They overlap as
+  /// the flow assumes.
   View input;
   std::span<std::byte> output;
-  /// At least `flow->scratch_count` elements, of any content; untouched between executions.
+  /// Holds at least `flow->scratch_count` elements with any content. Unused between executions.
   std::span<std::byte> scratch = {};
-  /// Type and reduction are taken from here. Of all calls so far on these links the sequence number
-  /// must be new, or the next call on them is not told from a late part of this one.
+  /// Supplies type and reduction. Its sequence number must be new on these links; otherwise the
+  /// next call there cannot be distinguished from a late part of this one.
   Fingerprint fingerprint;
   Rank self{};
-  std::uint32_t ranks = 1;                ///< in the communicator: what averages divide by
-  std::size_t slice_bytes = kSliceBytes;  ///< a multiple of 8, above 0
-  SentBytes* sent = nullptr;              ///< counts; outlives the execution. Null: not counted
+  std::uint32_t ranks = 1;                ///< in the communicator; the divisor of averages
+  std::size_t slice_bytes = kSliceBytes;  ///< a positive multiple of 8
+  SentBytes* sent = nullptr;  ///< counts sent bytes, outlives the execution; null to skip
 };
 
 class Execution final : public Operation {
  public:
-  /// \param links  asked once for each link of the flow, now
+  /// \param links  called once for each link of the flow, by the constructor
   Execution(Task task, const LinkTo& links);
 
-  /// Done means that everything is handed to the links and travels by itself. Leaves alone what
-  /// belongs to the next operation on the same links. After an error the links are of no further
-  /// use.
+  /// Returns true when the links have all data and deliver it without further calls. Does not touch
+  /// data of the next operation on the same links. After an error the links are unusable.
   ///
-  /// Errors  kProtocol         a peer called something else; the sentence says what both called
-  ///         kPeerLost, ...    as the link says
-  ///         kInvalidArgument  no link to a peer of the schedule
+  /// Errors  kProtocol         a peer made a different call; the message states both
+  ///         kPeerLost, ...    as the link reports
+  ///         kInvalidArgument  a link to a peer of the schedule is missing
   Result<bool> Advance() override;
   bool moved() const override { return moved_; }
   std::string WaitingFor() const override;
-  /// After a failure of a link: whose it was.
+  /// After a failure of a link, returns its peer.
   std::optional<Rank> Awaits() const override;
 
  private:
-  /// How far one direction of one link is.
+  /// Progress of one direction of one link.
   struct LaneState {
     transport::Link* link = nullptr;
     std::size_t step = 0;              // index in Lane::steps
-    std::size_t bytes = 0;             // of that step, moved whole
-    std::size_t header_bytes = 0;      // sent or received
-    Header header{};                   // received
-    std::array<std::byte, 8> carry{};  // the beginning of an element whose rest has not come yet
+    std::size_t bytes = 0;             // of that step, moved in whole
+    std::size_t header_bytes = 0;      // sent or received so far
+    Header header{};                   // as received
+    std::array<std::byte, 8> carry{};  // first part of an element that has not fully arrived
     std::size_t carry_bytes = 0;
   };
 
@@ -108,14 +107,14 @@ class Execution final : public Operation {
 
   Task task_;
   std::size_t element_bytes_;
-  Header header_;                      // to be sent
-  std::vector<LaneState> lanes_;       // by Flow::lanes
-  std::vector<std::size_t> done_;      // elements, by Flow::steps
-  std::optional<Error> send_failure_;  // held back while something still arrives
+  Header header_;                      // to send
+  std::vector<LaneState> lanes_;       // by index in Flow::lanes
+  std::vector<std::size_t> done_;      // done elements, by index in Flow::steps
+  std::optional<Error> send_failure_;  // deferred while data still arrives
   std::optional<Error> error_;
-  std::optional<Rank> lost_;  // the peer of the failed link
+  std::optional<Rank> lost_;  // peer of the failed link
   bool begun_ = false;
-  std::uint32_t in_vain_ = 0;  // calls of Advance since something moved
+  std::uint32_t in_vain_ = 0;  // calls of Advance since the last progress
   bool moved_ = false;
 };
 

@@ -13,28 +13,27 @@
 namespace ringlet::collective {
 namespace {
 
-/// The bytes that one lane moves before the others have their turn: enough for the calls to weigh
-/// little.
+/// Bytes that one lane moves before the next has its turn. Large enough that calls cost little.
 constexpr std::size_t kTurnBytes = 4 * kSliceBytes;
 
-/// Data that fits behind the header goes out in one write with it: a small message is one packet.
+/// Data up to this size is written together with the header, so that a small message is one packet.
 constexpr std::size_t kFirstMessageBytes = 1024;
 
-/// Fetched at a time. Between, the other lanes have their turn.
+/// Bytes to fetch per turn of a lane.
 constexpr std::size_t kFetchedAtOnceBytes = 1 << 20;
 
-/// Data that are taken together with the header. More go in pieces: the sender has room soon.
+/// Maximum size of data copied with the header. The rest is copied in pieces, to free room early.
 constexpr std::size_t kAtOnceBytes = 16 << 10;
 
-/// Lanes that a group usually has at most.
+/// Usual maximum number of lanes in a group.
 constexpr std::size_t kLanesReserved = 128;
 
-/// Messages of these sizes are written past the caches, which do not hold them: what passes a link
-/// has been written once on its way already.
+/// Messages from these sizes on bypass the caches, which cannot hold them. Data through a link has
+/// already been written once on its way.
 constexpr std::size_t kStreamBytesMin = 6 << 20;
 constexpr std::size_t kStreamFetchedBytesMin = 12 << 20;
 
-/// One piece of what has arrived, so that the sender has room soon.
+/// Copies one piece of the arrived data, so that the sender soon has room.
 Result<std::size_t> Stream(transport::Link& link, std::span<std::byte> to) {
   constexpr std::size_t kPieceBytes = 32 << 10;
   RINGLET_TRY_ASSIGN(const View arrived, link.Peek());
@@ -87,8 +86,8 @@ bool Messages::Start(std::span<const Message> messages, const LinkTo& links) {
   return !error_;
 }
 
-/// Most messages go to the same ranks as the ones before. True: each message has the lane that the
-/// last one in its place had to itself.
+/// Reuses the lanes of the last messages, because most messages have the same peers. Returns true
+/// if each message has the lane that its predecessor at the same index used alone.
 bool Messages::TakesLastLanes() {
   if (error_ || lanes_.empty() || lanes_.size() != messages_.size()) return false;
   for (std::size_t i = 0; i < lanes_.size(); ++i)
@@ -130,7 +129,7 @@ Result<bool> Messages::Advance() {
   if (std::exchange(own_left_, false)) {
     if (const Status copied = CopyOwn(); !copied.ok()) error_ = copied.error();
   }
-  // All may fail at once when a peer dies; those that say that it called something else know best.
+  // All lanes may fail at once when a peer dies. An error about a different call explains the most.
   for (Lane& lane : lanes_) {
     const Status pumped = Pump(lane);
     const bool explains = !pumped.ok() && pumped.error().code == Code::kProtocol;
@@ -145,7 +144,7 @@ Result<bool> Messages::Advance() {
                               [](const Lane& lane) { return lane.link->Settled(); });
 }
 
-/// The n-th message to itself is the n-th that it receives from itself.
+/// Matches the n-th message that this rank sends to itself with the n-th that it receives.
 Status Messages::CopyOwn() {
   std::vector<const Message*> sent, received;
   for (const Message& message : messages_) {
@@ -188,14 +187,14 @@ Status Messages::Pump(Lane& lane) {
   return Ok();
 }
 
-/// Its next message, kNone if there is none.
+/// Starts the lane's next message, or none if it is kNone.
 void Messages::Take(Lane& lane, std::size_t message) {
   lane.current = message;
   lane.prefix_bytes = lane.bytes = 0;
   lane.offered = false;
   lane.offer = 0;
   if (message == kNone) return;
-  // The same on both sides.
+  // Sender and receiver compute the same value.
   const bool fetchable =
       BytesOf(messages_[message]) >= transport::kRtsBytesMin && lane.link->fetches();
   lane.prefix_end = kHeaderBytes + (fetchable ? kOfferBytes : 0);
@@ -233,7 +232,7 @@ Result<std::size_t> Messages::PumpSend(Lane& lane, const Message& message) {
                  lane.link->Write(View(first).first(prefix.size() + data_bytes)));
 }
 
-/// Of what is left of a prefix, and of the data behind it.
+/// Accounts for written bytes of the rest of a prefix and of the data behind it.
 Result<std::size_t> Messages::Written(Lane& lane, std::size_t prefix_left,
                                       Result<std::size_t> written) {
   if (!written.ok()) return written;
@@ -248,7 +247,7 @@ Result<std::size_t> Messages::AwaitAnswer(Lane& lane, const Message& message) {
   if (!fetched) return std::size_t{0};
   lane.offered = false;
   if (*fetched) lane.bytes = BytesOf(message);
-  return std::size_t{1};  // it goes on, one way or the other
+  return std::size_t{1};  // counts as progress in either case
 }
 
 Result<std::size_t> Messages::PumpReceive(Lane& lane, const Message& message) {
@@ -281,8 +280,8 @@ Result<std::size_t> Messages::ReceivePrefix(Lane& lane, const Message& message) 
   return received;
 }
 
-/// The bytes of it that have come, of which `before` bytes were read before. Of another call other
-/// bytes follow the header, so that is checked first.
+/// Interprets newly arrived bytes of the prefix; `before` bytes were there earlier. Checks the
+/// header first, because another call has other bytes behind it.
 Status Messages::ReadPrefix(Lane& lane, const Message& message, std::size_t before) {
   if (before < kHeaderBytes && lane.prefix_bytes >= kHeaderBytes)
     RINGLET_TRY(CheckHeader(HeaderOf(lane.prefix), lane.peer, message.fingerprint, self_));
@@ -304,7 +303,7 @@ Result<std::size_t> Messages::GetPiece(Lane& lane, const Message& message) {
   return piece.size();
 }
 
-/// Both together, where they lie beside the pipe's count.
+/// Receives header and data together from beside the pipe's counter.
 Result<std::size_t> Messages::ReceiveSmall(Lane& lane, const Message& message) {
   std::array<std::byte, transport::kPipeRecentBytes> whole;
   RINGLET_TRY_ASSIGN(const std::size_t received,
@@ -319,7 +318,7 @@ Result<std::size_t> Messages::ReceiveSmall(Lane& lane, const Message& message) {
   return received;
 }
 
-/// The header and the data behind it, as far as they have arrived in one piece: most messages.
+/// Receives the header and the contiguous arrived data behind it. Most messages arrive so.
 Result<std::size_t> Messages::ReceiveAtOnce(Lane& lane, const Message& message, View arrived) {
   lane.prefix_bytes = lane.prefix_end;
   std::memcpy(lane.prefix.data(), arrived.data(), lane.prefix_bytes);

@@ -1,5 +1,5 @@
-// Messages between this rank and others: sends and receives that run together, in whatever order
-// their peers come to them. An all-to-all with counts of its own for each pair is one of these too.
+// Messages: sends and receives between this rank and others that run together, in any order. An
+// all-to-all with separate counts per pair consists of messages, too.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -18,67 +18,67 @@
 
 namespace ringlet::collective {
 
-/// One message, at one of its ends. A send and its receive must have the same fingerprint; its
-/// count may be 0.
+/// A message at one of its ends. A send and its receive must have equal fingerprints. The count may
+/// be 0.
 struct Message {
   Rank peer{};
   bool sends = false;
-  Fingerprint fingerprint;       ///< its root is who receives
-  View from = {};                ///< the data to send
-  std::span<std::byte> to = {};  ///< where what is received goes
-  SentBytes* sent = nullptr;     ///< counts what was sent; outlives the run. Null: not counted
+  Fingerprint fingerprint;       ///< its root is the receiver
+  View from = {};                ///< data to send
+  std::span<std::byte> to = {};  ///< destination of received data
+  SentBytes* sent = nullptr;     ///< counts sent bytes, outlives the run; null to skip
 };
 
-/// Messages to the same peer arrive in their order, and are matched with its receives in theirs;
-/// those of different peers and directions do not wait for each other. A rank may send to itself.
+/// Messages to one peer arrive in order and match its receives in order. Messages of different
+/// peers or directions do not wait for each other. A rank may send to itself.
 class Messages final : public Operation {
  public:
-  /// \param links  as Start says
+  /// \param links  as for Start
   Messages(std::span<const Message> messages, Rank self, const LinkTo& links);
   Messages(std::initializer_list<Message> messages, Rank self, const LinkTo& links)
       : Messages(std::span(messages.begin(), messages.size()), self, links) {}
   ~Messages() override { Withdraw(); }
-  /// Nothing to do yet.
+  /// Has no messages yet.
   explicit Messages(Rank self) : self_(self) {}
 
-  /// Begins anew; what was begun before is done or has failed. Takes no memory that it has not had
-  /// before, as long as there are no more messages and peers than there ever were.
-  /// False: there is no link to one of the peers; nothing will be sent.
-  /// \param links  asked at most once for each peer other than this rank and each direction, now.
-  ///               Those of the last time, as long as it asked all of these for one message each,
-  ///               are used again without asking
+  /// Starts new messages after the previous ones are done or have failed. Allocates only if the
+  /// number of messages or peers exceeds its previous maximum. Returns false, and sends nothing, if
+  /// a link to a peer is missing.
+  /// \param links  called at most once per peer other than this rank and per direction, by Start.
+  ///               If the last messages had the same peers, one message each, their links are
+  ///               reused without a call
   bool Start(std::span<const Message> messages, const LinkTo& links);
 
-  /// Errors  kProtocol         a peer called something else; the sentence says what both called
-  ///         kPeerLost, ...    as the link says
-  ///         kInvalidArgument  no link to a peer; a message to this rank itself that it does not
-  ///                           receive, or the other way round
+  /// Errors  kProtocol         a peer made a different call; the message states both
+  ///         kPeerLost, ...    as the link reports
+  ///         kInvalidArgument  a link to a peer is missing; or a message to this rank itself lacks
+  ///                           its receive or its send
   Result<bool> Advance() override;
   bool moved() const override { return moved_; }
   std::string WaitingFor() const override;
-  /// After a failure of a link: whose it was.
+  /// After a failure of a link, returns its peer.
   std::optional<Rank> Awaits() const override;
   void Withdraw() override;
 
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
-  /// The bytes before the data: the header, and behind it, of messages that may be fetched, the
-  /// link's name of the offer, u64 little-endian; 0: the data follow.
+  /// The bytes before the data: the header and, if the message may be fetched, the link's number of
+  /// the offer, u64 little-endian. An offer of 0 means that the data follows.
   static constexpr std::size_t kOfferBytes = 8;
   using Prefix = std::array<std::byte, kHeaderBytes + kOfferBytes>;
-  /// One direction to one peer. Its messages go one after the other: `next_` says which.
+  /// One direction to one peer. Its messages run one after the other, linked by `next_`.
   struct Lane {
     Rank peer{};
     bool sends = false;
     transport::Link* link = nullptr;
-    std::size_t current = kNone;  // the message that goes
+    std::size_t current = kNone;  // the running message
     std::size_t last = kNone;
     Prefix prefix = {};
-    std::size_t prefix_end = 0;    // bytes of the current message's
-    std::size_t prefix_bytes = 0;  // that have gone or come
-    std::size_t bytes = 0;         // of the current message's data
-    bool offered = false;          // the current message's data, and the peer has not answered
-    std::uint64_t offer = 0;       // of the current message's data, by the peer; 0: they follow
+    std::size_t prefix_end = 0;    // size of the current message's prefix
+    std::size_t prefix_bytes = 0;  // bytes of it sent or received
+    std::size_t bytes = 0;         // data bytes of the current message sent or received
+    bool offered = false;          // the current message's data is on offer, without an answer
+    std::uint64_t offer = 0;  // the peer's offer of the current message's data; 0: the data follows
   };
 
   bool TakesLastLanes();
@@ -100,12 +100,12 @@ class Messages final : public Operation {
   std::string Describe(const Lane& lane) const;
 
   std::vector<Message> messages_;
-  std::vector<std::size_t> next_;  // of the same lane
+  std::vector<std::size_t> next_;  // next message of the same lane
   Rank self_;
   std::vector<Lane> lanes_;
   std::optional<Error> error_;
-  std::optional<Rank> lost_;  // the peer of the failed link
-  bool own_left_ = false;     // messages to itself
+  std::optional<Rank> lost_;  // peer of the failed link
+  bool own_left_ = false;     // messages to itself remain
   bool moved_ = false;
 };
 

@@ -1,9 +1,9 @@
-// A schedule is what one rank does in one collective, as data.
+// Schedule: the steps of one rank in one collective, as data.
 //
-// Steps stand in program order, and mean what they would mean executed one after the other, except
-// that a rank may send and receive at the same time: a step may run as soon as the earlier steps
-// that touch the same elements allow it, and steps on one direction of one link keep their order.
-// So a schedule can be printed, proven (interpreter.hpp), priced and executed (executor.hpp).
+// Steps are in program order and have the meaning of sequential execution, except that a rank may
+// send and receive at the same time. A step may run as soon as earlier steps that touch the same
+// elements permit it. Steps on one direction of one link keep their order. So a schedule can be
+// printed, proven (sim/interpreter/interpreter.hpp), priced and executed (executor.hpp).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,11 +22,11 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// The buffers of a rank. The input is never written, unless the caller gave the same memory as
-/// output; output and scratch hold nothing of use before they are written.
+/// The buffers of a rank. The input is never written, unless it shares memory with the output. The
+/// contents of output and scratch are undefined until they are written.
 enum class Buffer : std::uint8_t { kInput, kOutput, kScratch };
 
-/// A place of elements: from `begin` of `buffer` on.
+/// The place of elements: `begin` and later elements of `buffer`.
 struct Place {
   Buffer buffer = Buffer::kInput;
   std::size_t begin = 0;
@@ -36,23 +36,23 @@ struct Place {
 enum class StepKind : std::uint8_t {
   kSend,           ///< `from` to `peer`
   kReceive,        ///< from `peer` into `to`
-  kReceiveReduce,  ///< to = from op what comes from `peer`
+  kReceiveReduce,  ///< to = from op data from `peer`
   kCopy,           ///< to = from
   kReduce,         ///< to = to op from
 };
 
 struct Step {
   StepKind kind = StepKind::kSend;
-  std::uint16_t channel = 0;  ///< of the plan; all channels of two ranks share their one link
-  Rank peer{};                ///< of steps that talk
-  std::size_t count = 0;      ///< elements; with 0 a step that talks still says what was called
-  Place from = {};            ///< source: all but kReceive
-  Place to = {};              ///< destination: all but kSend
-  /// Of steps that reduce: the operands change places. Ranks that compute the same sum must all do
-  /// it in the same order, or NaNs and zeros differ.
+  std::uint16_t channel = 0;  ///< of the plan; all channels of two ranks share one link
+  Rank peer{};                ///< of steps that communicate
+  std::size_t count = 0;      ///< elements; with 0, the step still transfers the header
+  Place from = {};            ///< source: all kinds except kReceive
+  Place to = {};              ///< destination: all kinds except kSend
+  /// Swaps the operands of a reduction. All ranks that compute the same sum must add in the same
+  /// order, because NaNs and zeros would differ otherwise.
   bool swapped = false;
-  /// The elements of `to` are complete after this step; averages divide here, once. Only steps that
-  /// write finish. Data that are sent on afterwards are already divided.
+  /// The elements of `to` are complete after this step, which therefore divides averages, once.
+  /// Only steps that write can finish. Data that is sent later is already divided.
   bool finishes = false;
   bool operator==(const Step&) const = default;
 };
@@ -67,7 +67,7 @@ constexpr bool Writes(StepKind kind) {
   return kind != StepKind::kSend;
 }
 
-/// The place of a schedule of fewer elements or ranks within a larger one.
+/// The place of a smaller schedule (fewer elements or ranks) within a larger one.
 struct Mount {
   Place input = {};
   Place output = {};
@@ -75,7 +75,7 @@ struct Mount {
 
 /// The steps of one rank.
 struct Schedule {
-  std::size_t input_count = 0;  ///< elements of the buffers
+  std::size_t input_count = 0;  ///< sizes of the buffers, in elements
   std::size_t output_count = 0;
   std::size_t scratch_count = 0;
   std::vector<Step> steps = {};
@@ -93,7 +93,7 @@ struct Schedule {
   Step& ReceiveReduce(Rank peer, Place from, Place to, std::size_t count);
   Step& Copy(Place from, Place to, std::size_t count);
   Step& Reduce(Place from, Place to, std::size_t count);
-  /// Appends the steps of `inner`, its buffers placed where `mount` says; its scratch is new.
+  /// Appends the steps of `inner`. `mount` states where its buffers lie. Its scratch is appended.
   void Append(const Schedule& inner, const Mount& mount);
 };
 
@@ -113,7 +113,7 @@ std::string ToText(const Place& place);
 /// "receive 16 elements from rank 3 on channel 0, reduced with input 32 into output 32, finishes".
 std::string ToText(const Step& step);
 
-/// One step a line, for `ringlet explain` and for test failures.
+/// Returns one step per line, for `ringlet explain` and for test failures.
 std::string ToText(const Schedule& schedule);
 
 }  // namespace ringlet::collective

@@ -1,4 +1,4 @@
-// The bytes that a rank has given to its links, counted as it gives them.
+// SentBytes: counts the bytes that a rank passes to its links.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace ringlet::collective {
 
-/// By the rank that it went to, and the channel. One thread.
+/// Counts by receiving rank and channel. Only one thread uses it.
 class SentBytes {
  public:
   using ByChannel = std::map<std::pair<Rank, std::uint16_t>, std::uint64_t>;

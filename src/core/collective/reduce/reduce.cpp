@@ -14,15 +14,15 @@ inline constexpr std::size_t kStreamAlign = 64;
 }  // namespace ringlet::collective
 #endif
 
-// Highway compiles the rest of this file once for each instruction set and chooses at run time.
-// Of its two targets without vectors we take the simple one: the other is a few lines of loops for
-// every operation, on which clang 14 with sanitizers spends more than ten minutes.
+// Highway compiles the rest of this file once per instruction set and chooses one at run time. It
+// has two targets without vectors. This file uses the simple one, because the other expands to
+// loops for every operation. clang 14 with sanitizers compiles those for more than ten minutes.
 #undef HWY_BROKEN_EMU128
 #define HWY_BROKEN_EMU128 1
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "collective/reduce/reduce.cpp"
 #include <hwy/cache_control.h>
-#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/foreach_target.h>  // must precede highway.h
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -31,7 +31,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Pointer = const std::byte*;
 
-// ---- What is reduced: two blocks or any number, known when compiled or not ----------------------
+// ---- Operands: two blocks or any number, known at compile time or not ---------------------------
 
 struct Two {
   static constexpr std::size_t kMax = 2;
@@ -49,7 +49,7 @@ struct Many {
 
 // ---- Operations on vectors of one lane type -----------------------------------------------------
 
-/// The last operation on the result before it is rounded: none.
+/// The last operation on a result before it is rounded: none.
 struct Whole {
   template <class D, class V = hn::Vec<D>>
   static HWY_INLINE V End(D, V result) {
@@ -83,7 +83,7 @@ struct Prod : Whole {
   }
 };
 
-/// Max and Min differ only in the instruction; NaN is handled for both.
+/// Max and Min differ only in the instruction and treat NaN alike.
 template <class Choice>
 struct Extreme : Whole {
   template <class D, class V = hn::Vec<D>>
@@ -128,9 +128,9 @@ struct Xor : Whole {
   }
 };
 
-// ---- Formats: how the bytes of one vector become lanes that an operation takes, and back --------
+// ---- Formats: conversion between the bytes of a vector and lanes for an operation ---------------
 
-/// Lanes of T as they lie in memory.
+/// Lanes of T as they are in memory.
 template <class T>
 struct Plain {
   static constexpr bool kFloats = hwy::IsFloat<T>();
@@ -145,7 +145,7 @@ struct Plain {
   }
 };
 
-/// Pairs of bytes, to be multiplied: no instruction set multiplies single ones.
+/// Multiplies bytes in pairs, because no instruction set multiplies single bytes.
 struct BytePairs {
   static HWY_INLINE std::size_t StepBytes() { return Plain<std::uint16_t>::StepBytes(); }
   template <class Sources>
@@ -162,7 +162,7 @@ struct BytePairs {
   }
 };
 
-/// bfloat16 is the upper half of a float: each 32-bit word holds two, one of which is in place.
+/// A bfloat16 is the upper half of a float. Each 32-bit word holds two, one of them in place.
 struct Bfloat16 {
   static constexpr bool kFloats = true;
   using D = hn::ScalableTag<float>;
@@ -190,9 +190,9 @@ struct Bfloat16 {
   }
 
  private:
-  /// The float whose upper half is `value` rounded; its lower half is left as it comes. NaN needs
-  /// no care: it is an operand's, with zeros below, or the processor's own, 0x7fc00000 give or take
-  /// the sign; what is added to either does not reach the upper half.
+  /// Returns a float with `value` rounded in its upper half and an arbitrary lower half. NaN needs
+  /// no special case. It is an operand's NaN, with zeros below, or the processor's own, 0x7fc00000
+  /// with either sign. Rounding adds too little to either to change the upper half.
   static HWY_INLINE Word Round(hn::Vec<D> value) {
     const DWord dw;
     const Word bits = hn::BitCast(dw, value);
@@ -201,7 +201,7 @@ struct Bfloat16 {
   }
 };
 
-// Without vectors, and with sanitizers, inlining these into every operation takes GCC minutes.
+// Inlining these into every operation takes GCC minutes without vectors or with sanitizers.
 #undef RINGLET_CODEC
 #if HWY_TARGET == HWY_SCALAR
 #define RINGLET_CODEC HWY_NOINLINE
@@ -209,9 +209,9 @@ struct Bfloat16 {
 #define RINGLET_CODEC HWY_INLINE
 #endif
 
-/// Floating-point numbers of 16 or 8 bits, several to a 32-bit word, converted by integer
-/// arithmetic: the same on every instruction set, and indifferent to the thread's "flush
-/// subnormals" mode where it matters.
+/// Floating-point numbers of 16 or 8 bits, several per 32-bit word. Integer arithmetic converts
+/// them, so that results are equal on every instruction set. The conversion does not depend on the
+/// thread's "flush subnormals" mode where that matters.
 template <int kExponentBits, int kMantissaBits, bool kHasInfinity>
 struct Packed {
   static constexpr bool kFloats = true;
@@ -243,7 +243,7 @@ struct Packed {
   }
 
  private:
-  /// The element that lies `kOffset` bits up in each word, reduced, at its place.
+  /// Reduces the elements at bit `kOffset` of each word, and returns them in their place.
   template <int kOffset, class Op, class Sources>
   static HWY_INLINE Word Part(Op op, const Sources& in, std::size_t at) {
     const DWord dw;
@@ -263,7 +263,7 @@ struct Packed {
     const Word magnitude = hn::And(code, hn::Set(dw, kMagnitude));
     const Word in_place = hn::ShiftLeft<kShift>(magnitude);
     const Word normal = hn::Add(in_place, hn::Set(dw, kRebias));
-    // A subnormal is an integer times the smallest one.
+    // A subnormal number is an integer multiple of the smallest one.
     const std::uint32_t smallest = kRebias - ((kMantissaBits - 1u) << 23);
     const auto unit = hn::Set(d, std::bit_cast<float>(smallest));
     const Word subnormal =
@@ -281,12 +281,11 @@ struct Packed {
     const DWord dw;
     const Word bits = hn::BitCast(dw, value);
     const Word absolute = hn::And(bits, hn::Set(dw, 0x7fffffffu));
-    // Rounds what will be cut off; a carry out of the mantissa raises the exponent, as it should.
+    // Rounds the bits to be cut off. A carry out of the mantissa correctly increments the exponent.
     const Word odd = hn::And(hn::ShiftRight<kShift>(absolute), hn::Set(dw, 1u));
     const Word rounded = hn::Add(absolute, hn::Add(odd, hn::Set(dw, (1u << (kShift - 1)) - 1)));
     const Word normal = hn::ShiftRight<kShift>(hn::Sub(rounded, hn::Set(dw, kRebias)));
-    // Added to a number whose last place is our smallest subnormal, the processor does the
-    // rounding.
+    // The anchor's last place is the smallest subnormal, so adding it makes the processor round.
     const std::uint32_t anchor = kRebias + ((kShift + 1u) << 23);
     const auto anchored =
         hn::Add(hn::BitCast(d, absolute), hn::Set(d, std::bit_cast<float>(anchor)));
@@ -299,7 +298,7 @@ struct Packed {
     return hn::Or(code, sign);
   }
 
-  /// Both sides are below 2^31, so that the signed comparison, which every target has, will do.
+  /// Both sides are below 2^31, so the signed comparison, which every target has, is correct.
   static HWY_INLINE hn::Mask<DWord> Below(Word word, std::uint32_t bound) {
     const DWord dw;
     const hn::RebindToSigned<D> di;
@@ -308,7 +307,7 @@ struct Packed {
   }
 };
 
-/// binary16 where the processor converts it, and rounds to nearest even.
+/// binary16 on processors that convert it and round to nearest even.
 struct HardwareHalf {
   static constexpr bool kFloats = true;
   using D = hn::ScalableTag<float>;
@@ -329,7 +328,7 @@ struct HardwareHalf {
   }
 };
 
-// Highway's stand-in for the older targets truncates.
+// Highway's emulation on older targets truncates.
 #if (HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)) || HWY_TARGET == HWY_NEON
 using Half = HardwareHalf;
 #else
@@ -347,7 +346,7 @@ void Loop(Op op, const Sources& in, std::span<std::byte> out) {
   for (; at + step_bytes <= out.size(); at += step_bytes) Format::Step(op, in, at, out.data() + at);
   const std::size_t rest_bytes = out.size() - at;
   if (rest_bytes == 0) return;
-  // The rest is moved to where a whole step may be read and written.
+  // Copies the remainder to a buffer that permits reading and writing a whole step.
   HWY_ALIGN std::byte rest[Sources::kMax * HWY_MAX_BYTES];
   Pointer rests[Sources::kMax] = {};
   std::memset(rest, 0, in.count() * HWY_MAX_BYTES);
@@ -373,11 +372,11 @@ void ReduceFormat(Reduction what, const Sources& in, std::span<std::byte> out) {
     case ReduceOp::kMin: return Loop<Format>(Extreme<Smaller>(), in, out);
     case ReduceOp::kBand:
     case ReduceOp::kBor:
-    case ReduceOp::kBxor: return;  // ReduceAll has done them
+    case ReduceOp::kBxor: return;  // ReduceAll handles these
   }
 }
 
-/// Of whatever type: bits have no neighbours.
+/// Reduces any type, because bits are independent of each other.
 template <class Sources>
 void ReduceBits(ReduceOp op, const Sources& in, std::span<std::byte> out) {
   if (op == ReduceOp::kBand) return Loop<Plain<std::uint8_t>>(And(), in, out);
@@ -420,7 +419,7 @@ void ReduceSome(Reduction what, std::span<const Pointer> inputs, std::span<std::
   ReduceAll(what, Many{inputs.data(), inputs.size()}, out);
 }
 
-/// `out` begins and ends at multiples of kStreamAlign.
+/// \pre  `out` begins and ends at multiples of kStreamAlign
 void StreamAll(Pointer from, std::span<std::byte> out) {
   const hn::CappedTag<std::uint8_t, kStreamAlign> d;
   const std::size_t step = hn::Lanes(d);
@@ -444,7 +443,7 @@ HWY_EXPORT(StreamAll);
 
 template <class T>
 void DivideEach(std::span<std::byte> elements, std::uint32_t divisor) {
-  // As wide as the type's sums and the divisor need: an int8 may be divided by 1000.
+  // Wide enough for the type's sums and for the divisor: an int8 may be divided by 1000.
   using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
   for (std::size_t at = 0; at < elements.size(); at += sizeof(T)) {
     T value;
@@ -454,7 +453,7 @@ void DivideEach(std::span<std::byte> elements, std::uint32_t divisor) {
   }
 }
 
-/// Floating-point numbers are divided while they are added.
+/// Divides integers only. Floating-point numbers are divided while they are added.
 void DivideIntegers(Reduction what, std::span<std::byte> elements) {
   if (what.op != ReduceOp::kAvg || what.divisor == 1) return;
   switch (what.type) {

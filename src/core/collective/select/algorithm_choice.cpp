@@ -10,8 +10,8 @@
 namespace ringlet::collective {
 namespace {
 
-/// Everything that can do a call of this kind on some layout: one with hosts and ranks of all
-/// sorts, with shared memory and without.
+/// Returns all algorithms that run a call of this kind on some layout. Tries one with several hosts
+/// and ranks, with and without shared memory.
 AlgorithmSet Known(CallKind kind) {
   AlgorithmSet known;
   const Groups groups = EvenGroups(4, 2);
@@ -47,7 +47,7 @@ Result<AlgorithmSet> SetOf(const ChoiceEntry& entry, AlgorithmSet known) {
   return known & set;
 }
 
-/// Over links and through shared memory something must be left of what is not named at all.
+/// Returns true if no algorithm is left. Exclusions must leave one for each existing medium.
 bool LeavesNothing(bool all_but, AlgorithmSet known, AlgorithmSet left) {
   AlgorithmSet over_links;
   for (std::size_t i = 0; i < kAlgorithms; ++i) over_links[i] = !IsOnSharedMemory(Algorithm(i));
@@ -57,7 +57,7 @@ bool LeavesNothing(bool all_but, AlgorithmSet known, AlgorithmSet left) {
   return left.none() || (all_but && (lacks(over_links) || lacks(~over_links)));
 }
 
-/// A list for all: where none of it can do a call, it says nothing of that one.
+/// Reads a list for all operations. Skips an operation that no listed algorithm can run.
 Status ReadForAll(const ChoiceEntry& entry, AlgorithmChoice& choice) {
   RINGLET_TRY_ASSIGN(const AlgorithmSet set, SetOf(entry, AlgorithmSet().set()));
   for (std::size_t kind = 0; kind < kCallKinds; ++kind)

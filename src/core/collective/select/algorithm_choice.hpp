@@ -1,4 +1,4 @@
-// Which algorithms the user allows: the setting HOST_ALGO as a value.
+// AlgorithmChoice: the algorithms that the user allows, which is the setting HOST_ALGO as a value.
 #pragma once
 #include <array>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace ringlet::collective {
 
-/// For each kind of call those that may be used.
+/// The allowed algorithms for each kind of call.
 struct AlgorithmChoice {
   std::array<AlgorithmSet, kCallKinds> allowed;
 
@@ -21,11 +21,11 @@ struct AlgorithmChoice {
   bool operator==(const AlgorithmChoice&) const = default;
 };
 
-/// Reads what NCCL_ALGO looks like, with our names: `[operation:]list[;operation:list...]`, where a
-/// list is names with commas between, or ^ and those that are not to be used. Without an operation:
-/// for all that know any of the names. Empty: everything.
-/// Errors  kInvalidArgument  quotes the word and says what it may be; or an operation that nothing
-///                           is left for
+/// Parses the syntax of NCCL_ALGO with Ringlet's names: `[operation:]list[;operation:list...]`. A
+/// list contains names separated by commas, or ^ and the names to exclude. A list without an
+/// operation applies to all operations that know any of the names. Empty: allows everything.
+/// Errors  kInvalidArgument  quotes the word and states the valid ones; or nothing is left for an
+///                           operation
 Result<AlgorithmChoice> ParseAlgorithmChoice(std::string_view text);
 
 }  // namespace ringlet::collective

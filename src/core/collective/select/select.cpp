@@ -17,12 +17,12 @@ std::uint32_t RanksOf(const Layout& layout) {
 
 // ---- through shared memory ----------------------------------------------------------------------
 
-/// Blocks of which a rank gives so many at once.
+/// Returns the number of blocks that a rank gives at once.
 std::size_t BlocksGiven(CallKind kind, const Layout& layout) {
   return PieceEach(kind) ? RanksOf(layout) : 1;
 }
 
-/// Blocks from so many bytes on are fetched.
+/// Returns the minimum size of blocks to fetch.
 std::size_t FetchMin(CallKind kind, const ShmThresholds& shm) {
   if (kind == CallKind::kAllToAll) return shm.fetch_all_to_all_min;
   if (kind == CallKind::kAllGather) return shm.fetch_all_gather_min;
@@ -33,7 +33,7 @@ bool FitsOneShot(CallKind kind, std::size_t bytes, const Layout& layout) {
   return bytes <= layout.post_bytes / BlocksGiven(kind, layout);
 }
 
-/// The choice by thresholds.
+/// Chooses by thresholds.
 Algorithm PreferredOnHost(CallKind kind, std::size_t bytes, const Layout& layout,
                           const ShmThresholds& shm) {
   const std::size_t blocks = BlocksGiven(kind, layout);
@@ -42,7 +42,7 @@ Algorithm PreferredOnHost(CallKind kind, std::size_t bytes, const Layout& layout
   if (bytes <= shm.one_shot_max / blocks && FitsOneShot(kind, bytes, layout))
     return Algorithm::kOneShot;
   if (bytes >= FetchMin(kind, shm) && bytes <= shm.fetch_max) return Algorithm::kFetch;
-  // As many bytes as are given at least: rounded up.
+  // The threshold applies to all blocks of a rank together, so the bound per block is rounded up.
   const bool large = bytes >= (shm.zero_copy_min + blocks - 1) / blocks;
   return large ? Algorithm::kZeroCopy : Algorithm::kSlices;
 }
@@ -57,7 +57,7 @@ Algorithm SelectOnHost(CallKind kind, std::size_t bytes, const Layout& layout, c
   return preferred;
 }
 
-/// The last sizes before something else may be chosen, ascending.
+/// Returns, in ascending order, the last sizes before another algorithm may be chosen.
 std::vector<std::size_t> BoundsOf(CallKind kind, const Layout& layout, const Tuner& tuner) {
   const std::size_t blocks = BlocksGiven(kind, layout);
   std::vector<std::size_t> bounds = tuner.measured.BoundsOf(kind, RanksOf(layout));

@@ -1,11 +1,11 @@
-// The one place where it is chosen how a collective runs: by which algorithm over links, or which
-// way through the memory that the ranks of a host share.
+// Select: the only place that chooses how a collective runs, by an algorithm over links or by a way
+// through the memory that the ranks of a host share.
 //
-// Measurements (the tuning file) go before computed times, and the user's choice
-// (RINGLET_HOST_ALGO) before both. Every rank chooses alone, from values that are the same on all,
-// so that they agree. Facts that only one rank knows, such as whether its buffers are registered,
-// are not asked here: zero_copy and fetch find out together whether all can, and slices come next.
-// Pure.
+// Measurements (the tuning file) override computed times, and the user's choice (RINGLET_HOST_ALGO)
+// overrides both. Every rank chooses alone from values that are equal on all ranks, so that they
+// agree. Facts that only one rank knows, such as whether its buffers are registered, are not used
+// here: the ranks find out together whether all of them can run zero_copy and fetch, and otherwise
+// run slices. Pure.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -20,18 +20,18 @@
 
 namespace ringlet::collective {
 
-/// Up to and from what sizes each way through shared memory is taken, bytes.
+/// Size limits for each way through shared memory, in bytes.
 struct ShmThresholds {
-  /// That a rank gives: of calls with a block for each rank, all of them.
+  /// Compared with the bytes that a rank gives: all of its blocks if it has one per rank.
   std::size_t one_shot_max = 16 << 10;
   std::size_t zero_copy_min = 16 << 10;
-  // Blocks that are fetched from the memory of other processes where it is not registered.
+  // Compared with the size of a block that is fetched from unregistered memory of another process.
   std::size_t fetch_all_to_all_min = SIZE_MAX;
   std::size_t fetch_all_gather_min = SIZE_MAX;
   std::size_t fetch_broadcast_min = SIZE_MAX;
   std::size_t fetch_max = 0;
 
-  /// Of ranks that have a core each: they fetch. (docs/decisions/0037, 0052)
+  /// Thresholds for ranks that each have a core: they fetch. (docs/decisions/0037, 0052)
   static constexpr ShmThresholds WithCores() {
     return {.fetch_all_to_all_min = 128 << 10,
             .fetch_all_gather_min = 2 << 20,
@@ -40,16 +40,16 @@ struct ShmThresholds {
   }
 };
 
-/// By what it is chosen. The same value on all ranks of a communicator, but for what is fetched:
-/// where ranks differ in that, the vote of zero_copy settles it.
+/// The values that determine the choice. Equal on all ranks of a communicator, except for the fetch
+/// thresholds: the vote of zero_copy settles a difference there.
 struct Tuner {
   CostModel model = {};
   ShmThresholds shm = {};
   AlgorithmChoice choice = {};
-  TuningTable measured = {};  ///< its choices go before model and thresholds, its links into it
+  TuningTable measured = {};  ///< overrides model and thresholds; its links replace the model's
 };
 
-/// An algorithm that could do a call over links.
+/// An algorithm that can run a call over links.
 struct Candidate {
   Algorithm algorithm = Algorithm::kRing;
   std::uint64_t time_ns = 0;
@@ -57,39 +57,39 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-/// Those that can, in the order of the enumerators. If the user allows none of them, all are
-/// allowed: the user's choice may need more hosts than there are.
+/// Returns the algorithms that can run the call, in the order of the enumerators. Allows all if the
+/// user allows none of them, because the user's choice may need more hosts than there are.
 /// \pre  !SharesMemory(layout)
 std::vector<Candidate> CandidatesFor(const Call& call, const Layout& layout, const Tuner& tuner);
 
-/// The choice of the tuning file. Empty where it has nothing that can do the call here and is
-/// allowed.
+/// Returns the tuning file's choice. Empty if the file contains no allowed algorithm that can run
+/// the call here.
 std::optional<Algorithm> MeasuredFor(const Call& call, const Layout& layout, const Tuner& tuner);
 
-/// The fastest one by measurement. Else, over links, the allowed algorithm that takes the least
-/// time by the model; of equals the first. Through shared memory what the thresholds say, or the
-/// first that is allowed and can.
-/// \pre  the call is no message
+/// Returns the fastest algorithm by measurement. Without one, returns over links the allowed
+/// algorithm with the least time in the model, the first among equals. Through shared memory,
+/// returns the choice by thresholds, or the first algorithm that is allowed and can run.
+/// \pre  the call is not a message
 Algorithm Select(const Call& call, const Layout& layout, const Tuner& tuner);
 
-/// An entry of the score table: what runs calls of one kind, of more bytes than the entry before.
+/// An entry of the score table: the algorithm for calls of one kind that exceed the entry before.
 struct Score {
-  std::size_t bytes_max = kAnyBytes;  ///< BlockBytes
+  std::size_t bytes_max = kAnyBytes;  ///< compared with BlockBytes
   Algorithm algorithm = Algorithm::kOneShot;
-  bool measured = false;  ///< the tuning file says so
+  bool measured = false;  ///< chosen by the tuning file
   bool operator==(const Score&) const = default;
 };
 
-/// The results of Select through shared memory, for calls of each kind and all sizes: resolved
-/// once, so that an operation of a fraction of a microsecond looks it up in nanoseconds.
+/// Results of Select through shared memory for each kind and all sizes. Computed once, so that an
+/// operation of a fraction of a microsecond looks its algorithm up in nanoseconds.
 class ScoreTable {
  public:
   ScoreTable() = default;
   /// \pre  SharesMemory(layout)
   ScoreTable(const Layout& layout, const Tuner& tuner);
 
-  /// In ascending order of bytes_max; the last is kAnyBytes. One-shot for all_to_all_v, whose
-  /// messages go over links: its meeting has no data.
+  /// Sorted by bytes_max; the last is kAnyBytes. One-shot for all_to_all_v: its messages use links,
+  /// and its meeting carries no data.
   const std::vector<Score>& scores(CallKind kind) const {
     return scores_[static_cast<std::size_t>(kind)];
   }

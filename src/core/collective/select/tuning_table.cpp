@@ -50,7 +50,7 @@ Result<std::uint32_t> NumberIn(std::string_view word, const FileLine& here, std:
   return static_cast<std::uint32_t>(*number);
 }
 
-/// A layout on which every algorithm exists that could exist for so many hosts.
+/// Tries a layout with all algorithms that can exist on one host or on several hosts.
 bool Knows(CallKind kind, Algorithm algorithm, bool several_hosts) {
   const Groups groups = EvenGroups(8, several_hosts ? 4 : 1);
   Layout layout{.order = InOrder(groups), .groups = groups};
@@ -98,7 +98,7 @@ Result<TunedChoice> ReadLine(const std::vector<std::string_view>& words, const F
 constexpr std::uint64_t kNanosecondsMax = 1'000'000'000;
 constexpr std::uint64_t kMbPerSMax = 10'000'000;
 
-/// A line "link local|remote latency_ns N overhead_ns N mb_per_s N".
+/// Reads a line "link local|remote latency_ns N overhead_ns N mb_per_s N".
 Status ReadLink(const std::vector<std::string_view>& words, const FileLine& here,
                 MeasuredLinks& links) {
   constexpr std::size_t kWords = 8;

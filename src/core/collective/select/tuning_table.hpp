@@ -1,5 +1,5 @@
-// Choices of algorithms that were measured rather than computed: what `ringlet bench --tune` writes
-// and RINGLET_TUNE_FILE reads back. Pure.
+// TuningTable: measured choices of algorithms. `ringlet bench --tune` writes them and
+// RINGLET_TUNE_FILE names the file to read. Pure.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace ringlet::collective {
 
-/// The fastest algorithm for calls of up to so many bytes among so many ranks on so many hosts.
+/// The fastest algorithm for calls up to a size, with given numbers of ranks and hosts.
 struct TunedChoice {
   CallKind kind = CallKind::kAllReduce;
   std::uint32_t ranks = 1;
   std::uint32_t hosts = 1;
-  std::size_t bytes_max = 0;               ///< BlockBytes of the call
+  std::size_t bytes_max = 0;               ///< compared with BlockBytes of the call
   Algorithm algorithm = Algorithm::kRing;  ///< over links, or through the memory of one host
   bool operator==(const TunedChoice&) const = default;
 };
-/// For all that is larger than the others.
+/// Applies to all sizes above the other choices.
 inline constexpr std::size_t kAnyBytes = SIZE_MAX;
 
-/// Links whose latency, cost of messages and bandwidth were measured, in place of CostModel's.
+/// Measured latency, overhead and bandwidth of links. They replace those of CostModel.
 struct MeasuredLinks {
   std::optional<LinkCost> local = {};
   std::optional<LinkCost> remote = {};
@@ -35,11 +35,11 @@ struct MeasuredLinks {
 class TuningTable {
  public:
   TuningTable() = default;
-  /// \pre  no two choices are for the same operation, ranks, hosts and bytes, and both over links
-  ///       or both through shared memory
+  /// \pre  no two choices agree in operation, ranks, hosts, bytes and medium (links or shared
+  ///       memory)
   explicit TuningTable(std::vector<TunedChoice> choices, MeasuredLinks links = {});
 
-  /// Lines of
+  /// Parses lines such as
   ///
   ///   all_reduce ranks 8 hosts 4 bytes 65536 hierarchical_doubling
   ///   all_reduce ranks 8 hosts 4 bytes any ring
@@ -48,20 +48,20 @@ class TuningTable {
   ///
   /// in any order; "#" begins a comment. The first line is "ringlet-tuning 1".
   /// \param path  for errors
-  /// Errors  kInvalidArgument  names path and line, and says what may stand there
+  /// Errors  kInvalidArgument  names path and line, and states the valid syntax
   static Result<TuningTable> Parse(std::string_view text, std::string_view path);
 
-  /// The choice with the smallest bytes_max that reaches `bytes`. Empty where nothing was measured.
-  /// \param on_shared_memory  whether of those through shared memory, or of those over links
+  /// Returns the choice with the smallest bytes_max that is at least `bytes`. Empty without any.
+  /// \param on_shared_memory  selects choices through shared memory, or else over links
   std::optional<Algorithm> For(CallKind kind, std::uint32_t ranks, std::uint32_t hosts,
                                std::size_t bytes, bool on_shared_memory) const;
-  /// The bytes_max of all choices through shared memory.
+  /// Returns bytes_max of all choices through shared memory.
   std::vector<std::size_t> BoundsOf(CallKind kind, std::uint32_t ranks) const;
 
-  /// The model that counts where no choice was measured: `model` with the links that were.
+  /// Returns `model` with measured links in place of its own, for calls without a measured choice.
   CostModel Over(CostModel model) const;
 
-  /// The result of Parse. \param comment one line that stands above, without "#"; may be empty
+  /// The inverse of Parse. \param comment  a line to add at the top, without "#"; may be empty
   std::string ToText(std::string_view comment) const;
   bool empty() const { return *this == TuningTable(); }
   bool operator==(const TuningTable&) const = default;

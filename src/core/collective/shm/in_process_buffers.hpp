@@ -1,5 +1,5 @@
-// The buffers of ranks that are threads of one process: they need no mapping and no registration,
-// only to know when the memory is the caller's again.
+// InProcessBuffers: buffers of ranks that are threads of one process. Other ranks use them without
+// mapping or registration, and only need to know when the memory belongs to its caller again.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace ringlet::collective {
 
-/// One for a communicator and process. Pointers stay in the process: no other can make this one
-/// read or write where it should not.
+/// A communicator has one per process. The pointers never leave the process, so no other process
+/// can make this one access wrong memory.
 class InProcessBuffers {
  public:
   explicit InProcessBuffers(std::uint32_t ranks) : entries_(ranks) {}
@@ -21,20 +21,20 @@ class InProcessBuffers {
     std::byte* output = nullptr;
   };
 
-  /// Lets the others at the buffers of `rank`, by which this is called, as are the next two.
+  /// Opens the buffers of `rank` to the other ranks. Only `rank` calls Open and Close.
   void Open(std::uint32_t rank, Pair pair);
-  /// No rank uses them when this returns, nor will one. Waits for ranks that use them, which takes
-  /// as long as working through a chunk.
+  /// Closes the buffers. No rank uses them after the return. Waits for ranks that use them, which
+  /// takes as long as processing a chunk.
   void Close(std::uint32_t rank);
-  /// Read by a peer that has seen the post of the operation, after Open.
+  /// Called by a peer that has seen the post of the operation, which follows Open.
   Pair pair(std::uint32_t rank) const { return entries_[rank].pair; }
 
-  /// Presence at the buffers of all of `ranks`. Empty when one of them has closed its own.
+  /// Access to the buffers of all `ranks`. Not granted if one of them has closed its buffers.
   class Visit {
    public:
     Visit(InProcessBuffers& buffers, const std::vector<std::uint32_t>& ranks);
     bool granted() const { return granted_; }
-    std::uint32_t closed() const { return closed_; }  ///< ranks that refused
+    std::uint32_t closed() const { return closed_; }  ///< the rank that has closed its buffers
 
    private:
     std::vector<std::shared_lock<std::shared_mutex>> locks_;
@@ -44,7 +44,7 @@ class InProcessBuffers {
 
  private:
   struct Entry {
-    std::shared_mutex mutex;  // shared: a rank uses the buffers
+    std::shared_mutex mutex;  // a rank that uses the buffers holds it shared
     bool open = false;
     Pair pair;
   };

@@ -47,7 +47,7 @@ void PipelinedShm::Begin(const Call& call, std::uint64_t before, bool stream) {
   joins_ = shares && levels_;
   near_ = levels_ ? &nodes_[seats_[self_].group] : &everybody_;
   local_ = levels_ ? static_cast<std::uint32_t>(seats_[self_].local) : self_;
-  // Joined blocks lie behind those that are only added up.
+  // The stage holds joined blocks behind blocks that are only added up.
   const std::size_t stage_bytes = arena_->shape().stage_bytes;
   slicing_ = SlicingOf(call, ranks_, joins_ ? stage_bytes / 2 : stage_bytes);
 }
@@ -84,9 +84,9 @@ std::string PipelinedShm::ToText() const {
                      slicing_.slices);
 }
 
-// ---- when ---------------------------------------------------------------------------------------
+// ---- progress -----------------------------------------------------------------------------------
 
-// The step of one slice is done: all may know.
+// Publishes the end of a step for one slice.
 bool PipelinedShm::Step(Counter counter, std::uint64_t& count) {
   (arena_->rank(self_).progress.*counter).store(before_ + ++count, std::memory_order_seq_cst);
   arena_->RingOthers(self_);
@@ -106,10 +106,10 @@ bool PipelinedShm::NearReach(Counter counter, std::uint64_t slice, std::uint32_t
       *near_, [&](std::uint32_t peer) { return Reached(peer, counter, slice, awaited); });
 }
 
-// The stage of a slice is free once all ranks have read it, of the operation before, too.
+// A stage is free once all ranks have read its last slice, even one of the operation before.
 bool PipelinedShm::MayPut(std::uint32_t& awaited) const {
   if (before_ + put_ < ArenaShape::kStages) return true;
-  const std::uint64_t old = put_ - ArenaShape::kStages;  // wraps around with before_
+  const std::uint64_t old = put_ - ArenaShape::kStages;  // wraps around together with before_
   return std::ranges::all_of(everybody_, [&](std::uint32_t peer) {
     return Reached(peer, &ArenaProgress::got, old, awaited);
   });
@@ -139,9 +139,9 @@ bool PipelinedShm::MayGet(std::uint32_t& awaited) const {
   });
 }
 
-// ---- who ----------------------------------------------------------------------------------------
+// ---- ranks --------------------------------------------------------------------------------------
 
-// Whether this rank wants the result of all-reduce or reduce, or some rank near it.
+// Return true if this rank, or one on its node, receives the result of an all-reduce or reduce.
 bool PipelinedShm::Takes() const {
   return call_.kind == CallKind::kAllReduce || Index(call_.root) == self_;
 }
@@ -150,7 +150,7 @@ bool PipelinedShm::NodeTakes() const {
          std::ranges::find(*near_, Index(call_.root)) != near_->end();
 }
 
-// The rank that adds up for `rank`, of another node, what this node has.
+// Returns the rank of `node` that adds up the node's data for `rank`, which is on another node.
 std::uint32_t PipelinedShm::StandIn(std::size_t node, std::uint32_t rank) const {
   return nodes_[node][seats_[rank].local % nodes_[node].size()];
 }
@@ -160,7 +160,7 @@ bool PipelinedShm::StandsInFor(std::uint32_t rank) const {
   return seats_[rank].group != node && StandIn(node, rank) == self_;
 }
 
-// ---- where --------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 std::byte* PipelinedShm::Stage(std::uint32_t rank, std::uint64_t slice) const {
   return arena_->stage(rank, before_ + slice);
@@ -170,7 +170,7 @@ std::byte* PipelinedShm::Joined(std::uint32_t rank, std::uint64_t slice) const {
   return Stage(rank, slice) + (joins_ ? slicing_.slice_bytes : 0);
 }
 
-// Collects the data of the near ranks at `in_stage`, and of this one at `mine`, into sources_.
+// Collects into sources_ the near ranks' data at `in_stage` and this rank's at `mine`.
 std::span<const std::byte*> PipelinedShm::NearSources(std::uint64_t slice, std::size_t in_stage,
                                                       const std::byte* mine) {
   sources_.clear();
@@ -179,15 +179,15 @@ std::span<const std::byte*> PipelinedShm::NearSources(std::uint64_t slice, std::
   return sources_;
 }
 
-// ---- what ---------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 void PipelinedShm::Copy(const std::byte* from, std::byte* to, std::size_t bytes) const {
   if (stream_) return StreamCopy(View(from, bytes), to);
   std::memcpy(to, from, bytes);
 }
 
-// Reduces `sources` into `out`, and from there into `copy`, if there is one. The last one to do so
-// with these data divides averages.
+// Reduces `sources` into `out` and copies the result to `copy`, if that is not null. Divides
+// averages if `last` is true.
 void PipelinedShm::ReduceInto(std::span<const std::byte*> sources, std::span<std::byte> out,
                               std::byte* copy, bool last) const {
   const Reduction what{call_.type, call_.op, last ? ranks_ : 1};
@@ -235,8 +235,7 @@ void PipelinedShm::ReduceShare(std::uint64_t slice) {
   ReduceInto(sources, {Stage(self_, slice) + share.begin, share.bytes}, copy, !joins_);
 }
 
-// The part that this rank's node adds to the blocks of those of other nodes for whom this rank
-// stands in.
+// Adds up this node's data for the blocks of the ranks on other nodes that this rank stands in for.
 void PipelinedShm::ReduceForOthers(std::uint64_t slice) {
   const Piece range = slicing_.At(slice);
   for (const std::uint32_t rank : everybody_) {
@@ -248,7 +247,7 @@ void PipelinedShm::ReduceForOthers(std::uint64_t slice) {
   }
 }
 
-// My share of what all nodes have. If they have different numbers of ranks, it lies with several.
+// Adds up this rank's share of all nodes. Nodes of other sizes hold it on several ranks.
 void PipelinedShm::Join(std::uint64_t slice) {
   const Piece range = slicing_.At(slice);
   const Piece share = Share(local_, range);

@@ -1,22 +1,22 @@
-// An operation of ShmCollective whose data are cut into slices that stay in the caches, each of
-// which goes through stages of memory that all ranks share:
+// PipelinedShm: an operation of ShmCollective in slices that fit the caches. Each slice passes
+// through stages in memory that all ranks share:
 //
-//   put      copy what the others need of my input into my stage
-//   reduce   (all-reduce, reduce) my share of the slice, of all inputs, into my stage
-//   get      copy what I need from the others' stages into my output
+//   put      copy the parts of my input that others need into my stage
+//   reduce   (all-reduce, reduce) add up my share of the slice, of all inputs, into my stage
+//   get      copy the data that I need from the stages into my output
 //
-// If the ranks live at several NUMA nodes, reductions have two levels, so that little is read
-// across:
+// If the ranks are on several NUMA nodes, reductions have two levels, which reduces reads across
+// nodes:
 //
 //   put      only for the ranks of my node
-//   reduce   my share of the slice, of my node's inputs. (Reduce-scatter: what my node adds to the
-//            blocks of those ranks of other nodes that have my place in theirs)
+//   reduce   my share of the slice, of my node's inputs. (Reduce-scatter: my node's sum for the
+//            blocks of the ranks on other nodes that have my index there)
 //   join     (all-reduce, reduce) my share of all nodes
-//   get      from the stages of my node. (Reduce-scatter: and what the other nodes have for me)
+//   get      from the stages of my node. (Reduce-scatter: also the other nodes' sums for my block)
 //
-// Counters in the arena say how far each rank is; they never return to zero, so nothing needs to be
-// cleared between operations. Sums run over the nodes in order, within each over its ranks in
-// order, whichever rank computes them, so the result is the same on all ranks, bit for bit.
+// Counters in the arena publish the progress of each rank. They never return to zero, so no reset
+// is needed between operations. Every rank computes sums in the same order: over the nodes, and
+// within each over its ranks. So the result is bitwise equal on all ranks.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -31,25 +31,25 @@
 
 namespace ringlet::collective {
 
-/// Whether reductions among the ranks of these NUMA nodes have two levels: two nodes or more, each
-/// with two ranks or more. With n ranks on each of k nodes an all-reduce then reads k (k - 1) times
-/// the data across instead of 2 n (k - 1) times: less where n > k / 2. (By count; not measured.)
+/// Returns true if reductions on these NUMA nodes have two levels: two or more nodes with two or
+/// more ranks each. With n ranks on each of k nodes, an all-reduce then reads k (k - 1) times the
+/// data across nodes instead of 2 n (k - 1) times: less if n > k / 2. (By count; not measured.)
 bool TwoLevels(const Groups& nodes);
 
 class PipelinedShm {
  public:
-  /// \param arena  has at least 64 bytes of stage for each rank
+  /// \param arena  has at least 64 bytes of stage per rank
   /// \param nodes  the ranks of each NUMA node in order, every rank of the arena once; or empty
   PipelinedShm(std::shared_ptr<transport::Arena> arena, std::uint32_t self, const Groups& nodes);
 
-  /// \param before  slices of all operations before this one
-  /// \param stream  outputs are written past the caches
+  /// \param before  number of slices of all earlier operations
+  /// \param stream  outputs bypass the caches
   void Begin(const Call& call, std::uint64_t before, bool stream);
 
-  /// Lays out the next slice. False: there is none, or no room until `awaited` has got more.
+  /// Puts the next slice into the stage. Returns false after the last, or until `awaited` has read.
   bool Put(std::uint32_t& awaited);
-  /// Does what can be done with what is laid out, once all peers that give data have posted the
-  /// same call. False: nothing, until `awaited` is farther.
+  /// Processes slices that were put, once all peers that give data have posted the same call.
+  /// Returns false if it must wait for progress of `awaited`.
   bool Work(std::uint32_t& awaited);
 
   bool done() const { return got_ == slicing_.slices; }
@@ -97,15 +97,15 @@ class PipelinedShm {
   std::shared_ptr<transport::Arena> arena_;
   std::uint32_t self_, ranks_;
   std::vector<std::uint32_t> everybody_;
-  std::vector<std::vector<std::uint32_t>> nodes_;  // of reductions in two levels; or none
-  std::vector<GroupPlace> seats_;                  // of each rank in nodes_
+  std::vector<std::vector<std::uint32_t>> nodes_;  // for reductions in two levels; otherwise empty
+  std::vector<GroupPlace> seats_;                  // position of each rank in nodes_
   std::vector<const std::byte*> sources_;
 
   Call call_;
   bool stream_ = false;
-  bool levels_ = false, reduces_ = false, joins_ = false;  // has two levels; has these steps
-  const std::vector<std::uint32_t>* near_ = nullptr;       // those whose inputs come first
-  std::uint32_t local_ = 0;                                // place of this rank among them
+  bool levels_ = false, reduces_ = false, joins_ = false;  // two levels; these steps exist
+  const std::vector<std::uint32_t>* near_ = nullptr;       // ranks to add up first
+  std::uint32_t local_ = 0;                                // index of this rank in near_
   Slicing slicing_;
   std::uint64_t before_ = 0;
   std::uint64_t put_ = 0, reduced_ = 0, joined_ = 0, got_ = 0;

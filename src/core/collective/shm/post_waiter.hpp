@@ -1,5 +1,5 @@
-// The sleeping place of a rank for news of its arena, where it says whose post it waits for: posts
-// of others let it sleep.
+// PostWaiter: waiter of a rank for news of its arena. It publishes the awaited rank, so that posts
+// of other ranks do not wake it.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -10,22 +10,23 @@
 
 namespace ringlet::collective {
 
-/// Its word is right from Prepare to Wait: if another post is waited for by then, Wait returns
-/// at once. So no wake-up is lost: the word stands before the rank is seen to look or sleep.
+/// The published rank holds from Prepare to Wait. If another one is awaited by then, Wait returns
+/// at once. No wake-up is lost, because it is published before the owner is seen to poll or sleep.
 ///
-/// A post is stored, then the bell is read (doorbell.hpp); that order costs each post a fence, a
-/// tenth of a small operation. Ranks that have cores seldom sleep: if all have, the sleeper makes
-/// the fence instead, on all of them, between its word and its last look. A rank that has read the
-/// bell before that has posted by then, and the look sees it.
+/// A rank stores a post, then reads the bells (doorbell.hpp). That order costs each post a fence, a
+/// tenth of a small operation. Ranks with cores seldom sleep. If all have cores, the sleeper issues
+/// the fence instead, on all ranks, before its last check. A rank that read the bell before the
+/// fence has posted by then, and the check sees the post.
 class PostWaiter final : public transport::Waiter {
  public:
   /// \param rank     the part of the arena that the rank owns
-  /// \param awaited  the rank whose post is waited for; changed by the owner only
+  /// \param awaited  the rank with the awaited post; only the owner changes it
   PostWaiter(transport::ArenaRank& rank, const std::uint32_t& awaited)
       : bell_(rank.bell), said_(rank.awaits), awaited_(awaited) {}
 
-  /// From here on it makes a fence for all ranks before it sleeps; else each post has its own. By
-  /// the owner, who does not sleep. \param fence  makes it; false: it could not
+  /// Makes the waiter fence all ranks before it sleeps; else each post has its own fence. Called by
+  /// the owner while awake.
+  /// \param fence  returns false if it failed
   void set_fence(bool (*fence)()) { fence_ = fence; }
   bool fences() const { return fence_ != nullptr; }
 
@@ -47,7 +48,7 @@ class PostWaiter final : public transport::Waiter {
   void Acknowledge() override {}
 
  private:
-  // No rank: Wait then returns at once.
+  // Not a rank, so Wait returns at once.
   static constexpr std::uint32_t kUnfenced = ~std::uint32_t{0};
 
   transport::BellWaiter bell_;

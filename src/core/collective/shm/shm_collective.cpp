@@ -16,15 +16,15 @@ namespace {
 using transport::ArenaPost;
 using transport::ArenaShape;
 
-// Slices in one Advance: after some milliseconds the driver of the operation has its turn, and
-// whether a rank has given up is looked at.
+// Slices per Advance. After some milliseconds the driver of the operation has its turn, and the
+// rank checks for failed ranks.
 constexpr int kSlicesAtOnce = 16;
 
-// How far beyond the post that it needs a rank looks first: who is far ahead of the others looks
-// rarely.
+// Distance beyond the needed post at which a rank looks first. If a peer has posted that already,
+// the rank does not look again for as many operations.
 constexpr std::uint64_t kPostsAhead = ArenaShape::kPosts / 2;
 
-// ArenaHeader::failed: who gave up first below, whom it blames above.
+// ArenaHeader::failed: the first rank that gave up is in the lower bits, the one it blames above.
 constexpr std::uint32_t kBlamedShift = 16, kGivenUpMask = 0xffff;
 
 std::uint64_t CallWord(const Fingerprint& said) {
@@ -48,7 +48,7 @@ bool Readable(const Call& call) {
          static_cast<std::size_t>(call.op) < kReduceOps;
 }
 
-// Not cryptographic: it finds mistakes, not malice.
+// Not cryptographic: it detects mistakes, not malice.
 std::uint64_t Mix(std::uint64_t history, std::uint64_t word, std::uint64_t count) {
   const std::uint64_t mixed = (history ^ word) * 0x9e3779b97f4a7c15 + count;
   return (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9;
@@ -113,8 +113,8 @@ Result<bool> ShmCollective::Advance() {
   moved_ = false;
   if (error_) return *error_;
   if (phase_ == Phase::kPost) {
-    // A rank that needs no other would else go on for long after an operation that others found to
-    // be wrong.
+    // Without this check, a rank that does not wait for others would continue long after another
+    // rank found an operation to be wrong.
     if (arena_->header().failed.load(std::memory_order_relaxed) != 0)
       return Fail({Code::kPeerLost, ""});
     if (!MayPost()) return Wait();
@@ -138,15 +138,15 @@ Result<bool> ShmCollective::Advance() {
   return true;
 }
 
-// Not done: is there a rank to wait for?
+// Fails if the awaited rank has left or any rank has failed. Otherwise returns false: not done.
 Result<bool> ShmCollective::Wait() {
-  if (arena_->header().failed.load(std::memory_order_seq_cst) != 0)  // news: see doorbell.hpp
+  if (arena_->header().failed.load(std::memory_order_seq_cst) != 0)  // is news: see doorbell.hpp
     return Fail({Code::kPeerLost, ""});
   const bool left = awaited_ < ranks_ && awaited_ != self_ &&
                     arena_->rank(awaited_).left.load(std::memory_order_seq_cst) != 0;
   if (!left || moved_) return false;
   if (gone_ != awaited_ + 1) {
-    // It may have done what is awaited before it left: look once more.
+    // It may have done the awaited work before it left, so check once more.
     gone_ = awaited_ + 1;
     moved_ = true;
     return false;
@@ -201,7 +201,7 @@ void ShmCollective::Post() {
   awaited_ = 0;
 }
 
-// Each process takes part in fences some time after it has begun (os::JoinRemoteFences).
+// A process takes part in fences some time after its start (os::JoinRemoteFences).
 void ShmCollective::AgreeOnFences() {
   if (!may_fence_ || !transport::Arena::MayFence()) return;
   waiter_.set_fence(&transport::Arena::Fence);
@@ -209,12 +209,12 @@ void ShmCollective::AgreeOnFences() {
   others_fence_ = arena_->AllFenceForOthers();
 }
 
-// The bells of the others are read next. Whether all fence is asked ever more rarely.
+// Publishes a post before bells are read. Checks ever more rarely whether all ranks fence.
 void ShmCollective::Publish(ArenaPost& post) {
   if (!others_fence_ && std::has_single_bit(sequence_)) AgreeOnFences();
   if (others_fence_) {
     post.sequence.store(sequence_, std::memory_order_release);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // no compiler reads a bell before
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // no bell is read before
   } else {
     post.sequence.store(sequence_, std::memory_order_seq_cst);
   }
@@ -229,8 +229,8 @@ void ShmCollective::Offer(ArenaPost& post) {
   std::memcpy(post.inline_payload, &places, sizeof places);
 }
 
-// A rank that gives me data must have called. If no rank gives data, or not all do, the root looks
-// at what the others have called so far, and they at the root: of two that differ one finds out.
+// Each rank that gives data to this one must have called. Even without such data, the root compares
+// existing posts of the others, and they the root's. One of two ranks that differ detects it.
 Result<bool> ShmCollective::Meet() {
   for (; awaited_ < ranks_; ++awaited_) {
     if (awaited_ == self_) continue;
@@ -290,7 +290,7 @@ void ShmCollective::FinishOneShot() {
   }
 }
 
-// ---- on the ranks' own memory -------------------------------------------------------------------
+// ---- direct access to the ranks' memory ---------------------------------------------------------
 
 Result<bool> ShmCollective::AdvanceDirect() {
   if (!met_) {
@@ -311,11 +311,11 @@ Result<bool> ShmCollective::AdvanceDirect() {
   }
   if (step != ZeroCopyShm::Step::kDone) return false;
   direct_->End();
-  ++base_;  // as if it had been one slice
+  ++base_;  // counts as one slice
   return true;
 }
 
-// Peers in other processes look whether a rank has given up after they have read.
+// After reading, peers in other processes check whether a rank has given up.
 void ShmCollective::Withdraw() {
   if (phase_ == Phase::kDirect && direct_->lets_read()) GiveUpFor(blamed_);
   if (direct_) direct_->End();
@@ -343,7 +343,7 @@ Result<bool> ShmCollective::AdvanceSlices() {
   return true;
 }
 
-// ---- what goes wrong ----------------------------------------------------------------------------
+// ---- failures -----------------------------------------------------------------------------------
 
 void ShmCollective::Leave() {
   arena_->rank(self_).left.store(1, std::memory_order_seq_cst);
@@ -361,8 +361,8 @@ void ShmCollective::GiveUpFor(std::uint32_t blamed) {
   waiter_.Wake();
 }
 
-// With an empty sentence: some rank has given up. If that is because it called something else, this
-// rank has seen it or sees it now.
+// An empty message means that another rank has given up. If its reason is a different call, this
+// rank sees that call now.
 Error ShmCollective::Fail(Error error) {
   if (error.message.empty()) {
     for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
@@ -382,7 +382,7 @@ Error ShmCollective::Fail(Error error) {
 std::string ShmCollective::WhoGaveUp() const {
   const std::uint32_t failed = arena_->header().failed.load(std::memory_order_relaxed);
   const std::uint32_t place = (failed & kGivenUpMask) - 1, blamed = failed >> kBlamedShift;
-  // Data in the arena are from outside.
+  // Data in the arena is outside input.
   if (place >= ranks_ || blamed > ranks_) return "a rank of this host has given up";
   const std::uint32_t rank = RankAt(place);
   if (blamed == 0) return fmt::format("rank {} has given up", rank);
@@ -401,7 +401,7 @@ std::string ShmCollective::WhatIsCalled() const {
   return ToText(CallOf(call_word_, call_count_));
 }
 
-/// The next duty of an awaited rank that has not posted this operation.
+/// Returns the next action of an awaited rank that has not posted this operation.
 const char* ShmCollective::Awaited() const {
   switch (part_) {
     case PartOf::kFirst: return "call it";

@@ -14,13 +14,13 @@ namespace {
 using transport::ArenaPlaces;
 using transport::BufferPlace;
 
-// Between looks at whether a rank has given up or wants its memory back.
+// Bytes between checks for ranks that have given up or closed their buffers.
 constexpr std::size_t kChunkBytes = 256 << 10;
 constexpr int kChunksAtOnce = 16;
-// Fetched at a time.
+// Bytes to fetch at a time.
 constexpr std::size_t kFetchBytes = 4 << 20;
 
-// ArenaPlaces::offered
+// Values of ArenaPlaces::offered.
 constexpr std::uint64_t kRegistered = 1, kAddress = 2;
 
 }  // namespace
@@ -43,7 +43,7 @@ ZeroCopyShm::ZeroCopyShm(std::shared_ptr<transport::Arena> arena, std::uint32_t 
 
 // ---- offers and votes ---------------------------------------------------------------------------
 
-// Whether all ranks write into the output of `rank`.
+// Returns true if all ranks write to the output of `rank`.
 bool ZeroCopyShm::WritesTo(std::uint32_t rank) const {
   return call_.kind == CallKind::kAllReduce ||
          (call_.kind == CallKind::kReduce && Index(call_.root) == rank);
@@ -57,7 +57,7 @@ ArenaPlaces ZeroCopyShm::Begin(const Call& call, std::uint64_t sequence, CopyMod
   ArenaPlaces places;
   if (!Offers(call, mode.fetch, places)) return {};
   lets_read_ = places.offered == kAddress;
-  stream_ = mode.stream && !lets_read_;  // the caches hold what is fetched
+  stream_ = mode.stream && !lets_read_;  // the caches hold fetched data
   open_ = !near_peers_.empty();
   if (open_) reach_.near->Open(self_, {call.input.data(), call.output.data()});
   return places;
@@ -85,10 +85,10 @@ bool ZeroCopyShm::OffersRegistered(const Call& call, ArenaPlaces& places) const 
   return true;
 }
 
-// The root of a broadcast waits until all have read, which through stages it does but for two
-// slices.
+// Offers an address. The root of a broadcast then waits until all ranks have read all data. Through
+// stages it waits for all but two slices.
 bool ZeroCopyShm::OffersAddress(const Call& call, ArenaPlaces& places) const {
-  // If it is forbidden, it mostly is for all: nothing is offered that would be voted down.
+  // If the kernel forbids reading, it mostly does for all ranks, which would vote an offer down.
   for (std::uint32_t peer = 0; peer < ranks_; ++peer)
     if (peer != self_ && !reach_.shared->CanGet(peer)) return false;
   places = {.input_offset = RemoteAddress::Of(call.input.data()).told(), .offered = kAddress};
@@ -163,7 +163,7 @@ bool ZeroCopyShm::ReachesShared(std::uint32_t peer) {
   return outputs_[peer] != nullptr;
 }
 
-// Both ends are tried, so that what cannot be read is found before anything is written.
+// Tries both ends, so that unreadable memory is detected before anything is written.
 bool ZeroCopyShm::ReachesProcess(std::uint32_t peer, RemoteAddress address, std::size_t bytes) {
   std::byte probe{};
   if (Reduces(call_.kind) || bytes == 0 || !reach_.shared->Get(peer, address, {&probe, 1}) ||
@@ -199,8 +199,8 @@ void ZeroCopyShm::PlanWork() {
   published_ = false;
   work_bytes_ = BlockBytes(call_);
   if (!Reduces(call_.kind)) {
-    // Each begins with another one, so that they do not all read the same memory, and ends with
-    // itself, since no rank waits for that.
+    // Each rank starts at another rank, so that they do not all read the same memory. Each ends
+    // with itself, because no rank waits for that copy.
     for (std::uint32_t i = 1; i <= ranks_; ++i) {
       if (i == ranks_) others_copies_ = copies_.size();
       PlanCopy((self_ + i) % ranks_);
@@ -218,12 +218,11 @@ void ZeroCopyShm::PlanWork() {
       if (WritesTo(rank)) targets_.push_back(outputs_[rank] + begin);
   }
   for (const std::byte* const input : inputs_) sources_.push_back(input + begin);
-  copies_.resize(1);  // one turn over work_bytes_
+  copies_.resize(1);  // one pass over work_bytes_
   others_copies_ = copies_.size();
 }
 
-// Data in another process are copied wherever they lie there; data that this rank sees in their
-// place already are not.
+// Data of another process is always copied. Data that this rank already sees in its place is not.
 void ZeroCopyShm::PlanCopy(std::uint32_t from) {
   if (!Gives(call_, Rank{from}, Rank{self_})) return;
   const std::size_t offset = InputOffset(call_, Rank{self_});
@@ -240,13 +239,13 @@ void ZeroCopyShm::PlanCopy(std::uint32_t from) {
 
 ZeroCopyShm::Step ZeroCopyShm::Work(std::uint64_t finished, std::uint32_t& awaited) {
   for (int chunk = 0; chunk < kChunksAtOnce && copy_ < copies_.size(); ++chunk) {
-    // Others may have given up and taken their memory back while this rank stood still.
+    // Other ranks may have given up and reclaimed their memory while this rank was suspended.
     if (arena_->header().failed.load(std::memory_order_acquire) != 0) return Step::kWaits;
     const bool own = copy_ >= others_copies_;
     if (own && !Publish(finished)) return Step::kWaits;
-    // From then on the others may have ended and closed theirs.
+    // From then on, other ranks may have ended and closed their buffers.
     const InProcessBuffers::Visit visit(*reach_.near, own ? nobody_ : near_peers_);
-    if (!visit.granted()) {  // it has given up, of which this rank is about to hear
+    if (!visit.granted()) {  // it has given up, as this rank is about to detect
       awaited = visit.closed();
       return Step::kWaits;
     }
@@ -258,8 +257,8 @@ ZeroCopyShm::Step ZeroCopyShm::Work(std::uint64_t finished, std::uint32_t& await
   return Step::kMoved;
 }
 
-// This rank needs the memory of the others no more. False: the last read may have been of memory
-// whose rank had given up already.
+// Publishes that this rank no longer needs the memory of others. Returns false if the last read may
+// have accessed memory of a rank that had given up already.
 bool ZeroCopyShm::Publish(std::uint64_t finished) {
   if (std::exchange(published_, true)) return true;
   if (transport::RaisedBefore(arena_->header().failed)) return false;

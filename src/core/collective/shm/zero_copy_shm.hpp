@@ -1,15 +1,15 @@
-// An operation of ShmCollective on the memory of the ranks itself, without stages: memory that
-// their users have registered, that of other threads of this process, or, in operations that only
-// copy, any memory of a process that the kernel lets this one read.
+// ZeroCopyShm: an operation of ShmCollective that accesses the ranks' memory directly, without
+// stages. The memory is registered by users, belongs to threads of this process, or, in operations
+// that only copy, is any memory of a process that the kernel lets this one read.
 //
 //   offer    posted with the call: where peers find my input, and my output if they write there
-//   vote     once all have offered: can I reach what I need of all? One that cannot: all copy
-//   work     reductions of which all have a share: my share of all inputs into all outputs that
-//   want
-//            it. All others: what I need of the inputs into my output
+//   vote     once all have offered: can I access all memory that I need? If one rank cannot,
+//            all copy
+//   work     reductions with shares of all ranks: my share of all inputs into all outputs that
+//            need it. Other operations: the inputs that I need into my output
 //   leave    my buffers are mine again when all have done their work
 //
-// Sums run over the ranks in rank order, as through stages: the same result, bit for bit.
+// Sums are added up in rank order, as through stages, so the results are bitwise equal.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -24,16 +24,16 @@
 
 namespace ringlet::collective {
 
-/// How a rank can reach the memory of the others, and let them reach its own.
+/// How a rank accesses the memory of other ranks, and gives access to its own.
 struct HostReach {
   std::shared_ptr<transport::SharedBuffers> shared = {};  ///< published in the arena
-  std::shared_ptr<InProcessBuffers> near = {};            ///< of the ranks below, and this one
-  std::vector<bool> is_near = {};                         ///< of each rank: in this process
+  std::shared_ptr<InProcessBuffers> near = {};            ///< of this rank and those with `is_near`
+  std::vector<bool> is_near = {};                         ///< by rank: true within this process
 };
 
 class ZeroCopyShm {
  public:
-  /// \param reach  both pointers are set, and one truth for each rank of the arena
+  /// \param reach  both pointers are set, and `is_near` has an entry per rank of the arena
   ZeroCopyShm(std::shared_ptr<transport::Arena> arena, std::uint32_t self, HostReach reach);
 
   ~ZeroCopyShm() { End(); }
@@ -41,29 +41,29 @@ class ZeroCopyShm {
   ZeroCopyShm& operator=(const ZeroCopyShm&) = delete;
 
   struct CopyMode {
-    bool stream = false;  ///< outputs are written past the caches
-    bool fetch = false;   ///< memory that is not registered may be fetched
+    bool stream = false;  ///< outputs bypass the caches
+    bool fetch = false;   ///< unregistered memory may be fetched
   };
-  /// Begins: gives what is posted with `call`.
+  /// Begins an operation. Returns the data to post with `call`.
   transport::ArenaPlaces Begin(const Call& call, std::uint64_t sequence, CopyMode mode);
 
   enum class Step {
     kWaits,    ///< for `awaited`
-    kMoved,    ///< something was done; go on
-    kRefused,  ///< not on all ranks: they copy instead. Ends it
-    kLost,     ///< the memory of `awaited` could be read before and cannot now. Ends it
-    kDone,     ///< ends it
+    kMoved,    ///< made progress; continue
+    kRefused,  ///< impossible on some rank: all copy instead; final
+    kLost,     ///< the memory of `awaited` has become unreadable; final
+    kDone,     ///< final
   };
-  /// All ranks have posted the same. `finished` is what ArenaProgress::got of a rank is once it has
-  /// done its work.
+  /// Makes progress, once all ranks have posted the same call. `finished` is the value of a rank's
+  /// ArenaProgress::got after its work.
   Step Advance(std::uint64_t finished, std::uint32_t& awaited);
 
-  /// Whether others read this rank's memory without a sign that they do: they look afterwards
-  /// whether it has given up.
+  /// Returns true if other ranks read this rank's memory without announcing it. They check
+  /// afterwards whether it has given up.
   bool lets_read() const { return lets_read_; }
 
-  /// The buffers are the caller's again, whatever has become of the operation. Waits for threads
-  /// that are at them.
+  /// Returns the buffers to the caller in any state of the operation. Waits for threads that use
+  /// them.
   void End();
 
  private:
@@ -98,13 +98,13 @@ class ZeroCopyShm {
   std::uint64_t sequence_ = 0;
   bool stream_ = false, open_ = false, lets_read_ = false;
   Phase phase_ = Phase::kOffers;
-  std::vector<const std::byte*> inputs_;  // of each rank, as this one sees them; or, where null,
-  std::vector<std::optional<RemoteAddress>> far_inputs_;  // as the rank's process does
-  std::vector<std::byte*> outputs_;                       // of each rank that this one writes to
-  // The work: a reduction of all sources into all targets, or copies, one after the other.
+  std::vector<const std::byte*> inputs_;  // by rank, as this rank sees them; or, if null,
+  std::vector<std::optional<RemoteAddress>> far_inputs_;  // as the rank's process sees them
+  std::vector<std::byte*> outputs_;                       // by rank, if this rank writes to it
+  // The work is a reduction of all sources into all targets, or a list of copies.
   struct Transfer {
-    const std::byte* from = nullptr;          // the memory that this rank sees, or
-    std::optional<RemoteAddress> far_from{};  // that `far_rank` sees
+    const std::byte* from = nullptr;          // memory that this rank sees, or
+    std::optional<RemoteAddress> far_from{};  // memory that `far_rank` sees
     std::uint32_t far_rank = 0;
     std::byte* to = nullptr;
   };
@@ -114,8 +114,8 @@ class ZeroCopyShm {
   std::vector<std::byte> scratch_;
   std::size_t work_bytes_ = 0;  // of the reduction, or of each copy
   std::size_t copy_ = 0, at_ = 0;
-  std::size_t others_copies_ = 0;  // the copies from others, which come first
-  bool published_ = false;         // that they are done
+  std::size_t others_copies_ = 0;  // number of copies from other ranks, which are first
+  bool published_ = false;         // that this rank's work is done
 };
 
 }  // namespace ringlet::collective
