@@ -35,8 +35,8 @@ void ChooseKernels();
 ///   half, bfloat16, f8e4m3, f8e5m2  widened to float, one operation, rounded once to nearest, ties
 ///              to even, subnormals kept. A float has more than twice their digits, so this is the
 ///              correctly rounded exact result.
-///   overflow   half, bfloat16 and f8e5m2 become infinity, as in IEEE 754: scaling of losses uses
-///              it. f8e4m3 lacks infinity and saturates at 448, like CUDA's conversions.
+///   overflow   half, bfloat16 and f8e5m2 become infinity, as in IEEE 754; loss scaling detects it.
+///              f8e4m3 lacks infinity and saturates at 448, like CUDA's conversions.
 ///   max, min   NaN if either operand is NaN, so that it does not vanish
 ///   avg        a sum, divided by the divisor (not multiplied by an inverse), which is exact up to
 ///              2^24. half, bfloat16 and both f8 are divided as floats before the only rounding, so

@@ -52,8 +52,8 @@ class ShmCollective final : public Operation {
   /// Buffers that only the root has are ignored on other ranks.
   ///
   /// \param how     kOneShot, if a rank gives at most the arena's slot_bytes; kSlices; or kZeroCopy
-  ///                or
-  ///                kFetch, which become kSlices if one rank cannot run them. Equal on all ranks.
+  ///                or kFetch, which become kSlices if one rank cannot run them. Equal on all
+  ///                ranks.
   /// \param number  number of earlier operations, as callers count
   void Start(const Call& call, Algorithm how, std::uint64_t number) {
     StartPart(call, how, FingerprintOf(call, number));
