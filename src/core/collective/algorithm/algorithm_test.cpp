@@ -1,6 +1,6 @@
-// Proves every algorithm for every kind of call that it does: ranks, roots, hosts and a few counts.
+// Proves every algorithm for every kind of call that it supports.
 //
-// All numbers of ranks to 12 with all roots, then some to 64; the rest takes minutes: label `long`.
+// Up to 12 ranks with all roots, then some up to 64. The rest takes minutes: label `long`.
 #include "collective/algorithm/algorithm.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ std::vector<Rank> Shuffled(std::uint32_t ranks, Prng& prng) {
   return order;
 }
 
-/// Hosts of any sizes, their ranks anywhere.
+/// Returns hosts of random sizes with ranks in random order.
 Layout AnyLayout(std::uint32_t ranks, std::uint64_t seed) {
   Prng prng(seed);
   Layout layout{.order = Shuffled(ranks, prng), .groups = {}};
@@ -41,7 +41,7 @@ Layout AnyLayout(std::uint32_t ranks, std::uint64_t seed) {
   return layout;
 }
 
-/// The operations of a host's ranks through their memory, as if it went over links between them.
+/// Converts an operation through a host's memory to a schedule over links between the host's ranks.
 Schedule OverLinks(const HostPart& part, const std::vector<Rank>& host, Rank self) {
   const auto local = static_cast<std::uint32_t>(std::ranges::find(host, self) - host.begin());
   const Seat seat{Rank{local}, static_cast<std::uint32_t>(host.size())};
@@ -56,7 +56,7 @@ Schedule OverLinks(const HostPart& part, const std::vector<Rank>& host, Rank sel
   }
 }
 
-/// All parts as one schedule. Of those on hosts no sum is complete.
+/// Joins all parts to one schedule. Sums of parts on hosts are not complete.
 Schedule AsOne(const CallParts& parts, const Call& call, CallPlace place, const Layout& layout) {
   Schedule all{.input_count = InputCount(call, place),
                .output_count = OutputCount(call, place),
@@ -86,20 +86,20 @@ Status ProveOne(Algorithm algorithm, const Call& call, const Layout& layout, std
                             : Build(algorithm, call, place, layout));
   }
   for (const bool in_place : {false, true}) {
-    if (in_place && call.kind == CallKind::kAllToAll) continue;  // is given a copy
+    if (in_place && call.kind == CallKind::kAllToAll) continue;  // the caller passes a copy
     RINGLET_TRY(
         Prove(call, schedules, {.seed = seed, .link_capacity = seed % 3, .in_place = in_place}));
   }
   return Ok();
 }
 
-/// Everything for one number of ranks. `stride` of the roots.
+/// Proves all cases for one number of ranks. Tests every `stride`-th root.
 void ProveAll(CallKind kind, std::uint32_t ranks, std::uint32_t stride, Layout layout) {
   for (const Algorithm algorithm : AlgorithmsFor(kind, layout)) {
     const std::uint32_t roots = HasRoot(kind) ? ranks : 1;
     for (std::uint32_t root = 0; root < roots; root += stride) {
       for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7}}) {
-        layout.shard_elements_min = 1 + ranks % 4;  // one shard, or several
+        layout.shard_elements_min = 1 + ranks % 4;  // one shard or several
         layout.piece_elements_min = 1 + (ranks + root) % 5;
         const std::uint64_t seed = ranks * 1000 + root * 10 + count;
         const Status status =
@@ -113,7 +113,7 @@ void ProveAll(CallKind kind, std::uint32_t ranks, std::uint32_t stride, Layout l
   }
 }
 
-/// On hosts of any sizes, their ranks anywhere; and on as many as possible with several ranks each.
+/// Uses random hosts, then as many hosts as possible with equally many ranks, at least two.
 void ProveAll(CallKind kind, std::uint32_t ranks, std::uint32_t stride) {
   Layout anywhere = AnyLayout(ranks, ranks);
   anywhere.sharing = anywhere.groups;
@@ -147,7 +147,7 @@ TEST_P(EveryAlgorithm, IsProvenForSomeNumbersOfManyRanks) {
   }
 }
 
-// With --gtest_also_run_disabled_tests, as collective.proofs does under the label `long`.
+// Runs with --gtest_also_run_disabled_tests, as collective.proofs does under the label `long`.
 TEST_P(EveryAlgorithm, DISABLED_IsProvenForAllRanksAndRoots) {
   for (std::uint32_t ranks = 13; ranks <= kProvableRanksMax; ++ranks) {
     ProveAll(GetParam(), ranks, 1);
@@ -155,7 +155,7 @@ TEST_P(EveryAlgorithm, DISABLED_IsProvenForAllRanksAndRoots) {
   }
 }
 
-/// Messages from a rank to other hosts in an all-reduce that one rank of each host speaks for.
+/// Counts a rank's messages to other hosts in an all-reduce that one rank of each host handles.
 std::size_t SentToOtherHosts(Algorithm algorithm, Rank self) {
   const Layout layout{.order = InOrder(EvenGroups(16, 4)), .groups = EvenGroups(16, 4)};
   const Call call{.kind = CallKind::kAllReduce, .count = 8};

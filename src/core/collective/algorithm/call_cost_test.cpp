@@ -21,14 +21,14 @@ std::uint64_t TimeOf(Algorithm algorithm, CallKind kind, std::size_t bytes, std:
 TEST(Cost, IsRoundsAndBytes) {
   EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 0, 4, 1), 6u * 1100);
   EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kAllReduce, 0, 4, 1), 2u * 1100);
-  // Of 4000 bytes 1000 ns a share: 6 rounds, in 3 of them also added up.
+  // 4000 bytes take 1000 ns per share: 6 rounds, 3 of them with an addition.
   EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 4000, 4, 1), 6u * 2100 + 3 * 1000);
   EXPECT_EQ(TimeOf(Algorithm::kBinomial, CallKind::kBroadcast, 0, 8, 1), 3u * 1100);
 }
 
 TEST(Cost, BetweenHostsItIsTheLinksBetween) {
   EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 0, 4, 2), 6u * 10000);
-  // Both ranks of a host have a message for the other one: a fifth of a share more.
+  // Both ranks of a host send to the other host: a fifth of an overhead more.
   EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kAllReduce, 0, 4, 2), 1100u + 10000 + 200);
 }
 
@@ -39,7 +39,7 @@ TEST(Cost, OfTheMemoryOfHostsIsAPostAndOneCrossingOfEachByte) {
     std::uint64_t between, on_hosts;
   };
   using enum Algorithm;
-  // 100 bytes: a post and half of 100 ns to copy, 100 ns more to add up.
+  // 100 bytes take a post and half of 100 ns to copy, and 100 ns more to add up.
   constexpr std::uint64_t kCopy = 150, kReduce = 250;
   for (const Row& row :
        {Row{Hierarchical(Within::kMemory, Between::kRing), CallKind::kAllReduce, 20'000 + 1000,
@@ -61,7 +61,7 @@ TEST(Cost, OfTheMemoryOfHostsIsAPostAndOneCrossingOfEachByte) {
         << Name(row.algorithm) << " for " << Name(row.kind);
   EXPECT_EQ(TimeOf(Hierarchical(Within::kMemory, Between::kDirect), CallKind::kBarrier, 0, 8, 2),
             10'000u + 2 * 100);
-  // All four ranks of a host talk to the other one, and take turns at the card.
+  // All four ranks of a host send to the other host, and take turns at the NIC.
   constexpr std::uint64_t kBytes = 4 * kShardElementsMin;
   EXPECT_EQ(
       TimeOf(Hierarchical(Within::kMemory, Between::kDoubling), CallKind::kAllReduce, kBytes, 8, 2),
@@ -69,7 +69,7 @@ TEST(Cost, OfTheMemoryOfHostsIsAPostAndOneCrossingOfEachByte) {
 }
 
 TEST(Cost, OneRankOfAHostSpeaksForLittle) {
-  // In, between, out; all else takes turns at the card.
+  // Steps: into one rank, between hosts, and out again. Larger messages take turns at the NIC.
   const auto time = [](std::size_t bytes) {
     return TimeOf(Hierarchical(Within::kLinks, Between::kDoubling), CallKind::kAllReduce, bytes, 8,
                   2);
@@ -84,7 +84,8 @@ TEST(Cost, EachWithEachIsOneDelayAndAllMessages) {
                   ranks, hosts);
   };
   EXPECT_EQ(time(0, 8, 4), 2u * 1100 + 9000 + 3 * 1000);
-  // 100 bytes: 100 and 100 ns near, and thrice 1000 between, of a host's card; added up four times.
+  // 100 bytes take 100 and 100 ns within the host, and 3 * 1000 ns at a host's NIC between hosts.
+  // Four additions.
   EXPECT_EQ(time(100, 8, 4), 2u * (1100 + 100) + 100 + 9000 + 3 * 1000 + 3 * 1000 + 3 * 100);
   EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kAllReduce, 0, 4, 4), 9000u + 3 * 1000);
 }
@@ -99,7 +100,7 @@ TEST(Cost, TreesLeaveAHostOfSeveralRanksTwice) {
   EXPECT_EQ(of_4000_bytes(4, 1), 4'000u);
 }
 
-// A hop is 1100 ns within a host and 10000 between two, a byte 1 ns and 10, adding up one 1 ns.
+// A hop takes 1100 ns within a host and 10000 between two, a byte 1 ns and 10, adding a byte 1 ns.
 TEST(Cost, OfAllReduces) {
   const auto time = [](Algorithm algorithm, std::size_t bytes, std::uint32_t ranks,
                        std::uint32_t hosts) {
@@ -171,7 +172,7 @@ TEST(Cost, OfAllGathersAndOfTheSameBackwards) {
 }
 
 TEST(Cost, OfWhatHasNoOtherWay) {
-  // Two rounds of two blocks that are packed and unpacked.
+  // Two rounds with two blocks each, which are packed and unpacked.
   EXPECT_EQ(TimeOf(Algorithm::kBruck, CallKind::kAllToAll, 100, 4, 1), 2u * (1100 + 200 + 400));
   EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kAllToAll, 100, 4, 1), 1000u + 3 * 100 + 300);
   EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kGather, 100, 4, 1), 1000u + 3 * 100 + 300);

@@ -1,4 +1,4 @@
-// That the schedules are right is proven in choose_test.cpp; here, whom they talk to.
+// Checks the peers of each rank. algorithm_test.cpp proves the results.
 #include "collective/algorithm/direct.hpp"
 
 #include <gtest/gtest.h>

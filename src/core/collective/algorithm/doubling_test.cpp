@@ -1,4 +1,4 @@
-// That the schedules are right is proven in algorithm_test.cpp; here, that they are cheap.
+// Checks the cost of the schedules. algorithm_test.cpp proves their results.
 #include "collective/algorithm/doubling.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// That the schedules are right is proven in algorithm_test.cpp; here, what crosses between hosts.
+// Checks the data that crosses between hosts. algorithm_test.cpp proves the results.
 #include "collective/algorithm/hierarchy.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace ringlet::collective {
 namespace {
 
-/// Elements that leave host `group`, all its ranks together.
+/// Returns the number of elements that all ranks of host `group` send to other hosts.
 template <typename Build>
 std::size_t Leaving(const Groups& groups, std::size_t group, Build build) {
   std::size_t elements = 0;

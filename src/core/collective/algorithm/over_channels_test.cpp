@@ -28,7 +28,7 @@ std::vector<std::vector<Rank>> AnyRings(std::uint32_t ranks, std::size_t channel
   return rings;
 }
 
-/// By rank.
+/// Returns a random tree, indexed by rank.
 std::vector<TreeMember> AnyTree(std::uint32_t ranks, Prng& prng) {
   const std::vector<Rank> order = AnyOrder(ranks, prng);
   std::vector<TreeMember> places(ranks);
@@ -87,7 +87,7 @@ TEST(OverTrees, AllReducesAreProvenOnTreesOfAnyShape) {
   }
 }
 
-/// Elements that leave a rank, by the rank to which and the channel.
+/// Elements that a rank sends, by receiving rank and channel.
 using ElementsByLink = std::map<std::pair<std::uint32_t, std::uint16_t>, std::size_t>;
 ElementsByLink SentByChannel(const Schedule& schedule) {
   ElementsByLink sent;
@@ -100,7 +100,7 @@ TEST(OverRings, EachHopOfARingCarriesItsShareOfTheBytes) {
   const std::vector<std::vector<Rank>> rings = {{Rank{0}, Rank{1}, Rank{2}, Rank{3}},
                                                 {Rank{3}, Rank{1}, Rank{0}, Rank{2}}};
   const Call call{.kind = CallKind::kAllReduce, .count = 64};
-  // 2 * (n - 1) / n of the 32 elements of each channel.
+  // Expects 2 * (n - 1) / n of the 32 elements of each channel.
   EXPECT_EQ(SentByChannel(OverRings(call, {Rank{1}, 4}, rings)),
             (ElementsByLink{{{2, 0}, 48}, {{0, 1}, 48}}));
 }

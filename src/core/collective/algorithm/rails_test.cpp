@@ -1,4 +1,4 @@
-// That the schedules are right is proven in algorithm_test.cpp.
+// Checks the choice of ranks. algorithm_test.cpp proves the schedules.
 #include "collective/algorithm/rails.hpp"
 
 #include <gtest/gtest.h>

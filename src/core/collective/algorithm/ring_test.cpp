@@ -1,4 +1,4 @@
-// That the schedules are right is proven in interpreter_test.cpp; here, that they are cheap.
+// Checks the cost of the schedules. sim/interpreter/interpreter_test.cpp proves their results.
 #include "collective/algorithm/ring.hpp"
 
 #include <gtest/gtest.h>

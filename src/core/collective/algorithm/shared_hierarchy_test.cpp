@@ -1,4 +1,4 @@
-// That the parts are right is proven in algorithm_test.cpp; here, how much goes where.
+// Checks the amounts of data that the parts move. algorithm_test.cpp proves their results.
 #include "collective/algorithm/shared_hierarchy.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Elements that leave a host, all its ranks together.
+/// Returns the number of elements that all ranks of a host send to other hosts.
 template <typename Build>
 std::size_t LeavingTheShared(const std::vector<Rank>& host, Build build) {
   std::size_t elements = 0;
@@ -109,8 +109,7 @@ bool Meets(const std::vector<Stretch>& some, const std::vector<Stretch>& others)
   return false;
 }
 
-/// The places that a part reads and writes, in one buffer of the call for input and output: in
-/// place.
+/// The ranges that a part reads and writes, for a call in place: input and output are one buffer.
 struct Touched {
   std::vector<Stretch> read, written;
 };
@@ -135,7 +134,7 @@ Touched TouchedBy(const CallPart& part, std::size_t mates) {
   return touched;
 }
 
-/// Of parts that may run at the same time none touches what another writes.
+/// Checks that of two concurrent parts, neither touches memory that the other writes.
 void ExpectApart(const CallParts& parts, std::size_t mates) {
   std::vector<const CallPart*> over_links;
   for (const CallPart& part : parts.parts) {

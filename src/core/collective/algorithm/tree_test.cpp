@@ -1,4 +1,4 @@
-// That the schedules are right is proven in algorithm_test.cpp; here, that they are balanced.
+// Checks that the trees are balanced. algorithm_test.cpp proves the results.
 #include "collective/algorithm/tree.hpp"
 
 #include <gtest/gtest.h>

@@ -88,7 +88,7 @@ TEST(CheckCount, TakesWhatAnyMemoryHasAndNoMore) {
   EXPECT_TRUE(CheckCount(kMemoryMax / 8, DataType::kFloat64, 1).ok());
   EXPECT_FALSE(CheckCount(kMemoryMax / 8, DataType::kFloat64, 2).ok());
   EXPECT_FALSE(CheckCount(SIZE_MAX, DataType::kFloat64, 4).ok());
-  const Status refused = CheckCount(SIZE_MAX / 2, DataType::kInt32, 2);  // 2^64 and a little
+  const Status refused = CheckCount(SIZE_MAX / 2, DataType::kInt32, 2);  // slightly more than 2^64
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("is larger than any memory"));
 }

@@ -1,4 +1,4 @@
-// The cost of sending a fingerprint with an operation over links, and of comparing a peer's.
+// Measures the cost of encoding the fingerprint of an operation and checking a peer's.
 #include <benchmark/benchmark.h>
 
 #include "collective/call/fingerprint.hpp"

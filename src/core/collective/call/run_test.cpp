@@ -13,7 +13,7 @@
 namespace ringlet::collective {
 namespace {
 
-/// Does what it is told when waited on, and checks that it is used as Waiter says.
+/// Runs the test's functions when it is used, and checks that its use follows the rules of Waiter.
 class FakeWaiter final : public transport::Waiter {
  public:
   Ticket Prepare() override {
@@ -84,7 +84,7 @@ class RunTest : public testing::Test {
   std::vector<std::vector<std::uint32_t>> buffers_;
   std::vector<FakeWaiter> waiters_;
   std::vector<std::unique_ptr<Execution>> executions_;
-  /// Objects only to what would otherwise go on for ever.
+  /// Fails only a run that would otherwise never end.
   const RunPolicy patient_{.check = [this]() -> Status {
     if (++looks_ < 100'000) return Ok();
     return Error{.code = Code::kTimeout, .message = executions_[0]->WaitingFor()};
@@ -100,7 +100,7 @@ TEST_F(RunTest, SleepsWhileThePeerWorks) {
   EXPECT_EQ(buffers_[0], std::vector<std::uint32_t>(100, 3));
 }
 
-/// Comes to its end at a certain turn, without a move before.
+/// Ends at a certain turn and makes no progress earlier.
 class Late final : public Operation {
  public:
   explicit Late(int turn) : left_(turn) {}
@@ -129,7 +129,7 @@ TEST_F(RunTest, LooksAtLinksInMemoryForAWhileAndAtOthersNot) {
   EXPECT_EQ(sockets.waits, 4);
 }
 
-/// Moves at one turn only, and is done at another.
+/// Makes progress at one turn only, and ends at another.
 class MovesOnce final : public Operation {
  public:
   MovesOnce(int moves_at, int done_at) : moves_at_(moves_at), done_at_(done_at) {}
@@ -229,7 +229,7 @@ TEST_F(RunTest, AGroupSeesNewsBetweenTheLastLookAndItsSleep) {
   EXPECT_EQ(polls, 0);
 }
 
-/// The same, with news in a place of its own.
+/// Like Late, with a separate waiting place.
 class LateElsewhere final : public Operation {
  public:
   LateElsewhere(int turn, WaitPolicy wait_policy) : late_(turn), spinner_(wait_policy) {}
@@ -245,7 +245,7 @@ class LateElsewhere final : public Operation {
   WaitTarget place_{.waiter = nullptr, .spinner = &spinner_};
 };
 
-// Both are looked at 6 times before each sleep, the last of them right before it.
+// Both are polled 6 times before each sleep, the last time directly before it.
 TEST_F(RunTest, AGroupLooksAsOftenAsTheLeastPatientOfItBeforeItSleeps) {
   LateElsewhere patient(15, {.looks = 1000}), impatient(15, {.looks = 4});
   FakeWaiter waiters[2];
@@ -256,7 +256,7 @@ TEST_F(RunTest, AGroupLooksAsOftenAsTheLeastPatientOfItBeforeItSleeps) {
     sleeps.push_back(timeout);
   };
   ASSERT_TRUE(RunAllToEnd(operations, places, poll, patient_).ok());
-  // No descriptor tells of news there.
+  // No descriptor reports news there.
   EXPECT_EQ(sleeps, (std::vector<std::chrono::nanoseconds>(2, std::chrono::milliseconds(1))));
 }
 

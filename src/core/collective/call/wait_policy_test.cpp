@@ -45,7 +45,7 @@ Status RunOnHost(ShmCollective& engine, const Call& call, const RunPolicy& polic
   return RunToEnd(engine, *engine.place()->waiter, policy);
 }
 
-// Every rank a thread, many operations in a row, with each way of waiting.
+// Runs many operations in a row, with one thread per rank and the given way of waiting.
 void RunThreads(std::uint32_t ranks, WaitPolicy wait_policy) {
   auto arena = Arena::Create({.ranks = ranks, .slot_bytes = 1024, .stage_bytes = 4096});
   ASSERT_TRUE(arena.ok());
@@ -98,7 +98,7 @@ TEST(Spinner, LooksThenYieldsThenHasEnough) {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// Each reading is `step` later than the last.
+// Each reading is `step` later than the previous one.
 Instant slow_clock_now(1), slow_clock_step(0);
 Instant SlowClock() {
   return slow_clock_now += slow_clock_step;
@@ -111,13 +111,13 @@ TEST(Spinner, SleepsWhereYieldsGiveTheCoreToAnotherProgram) {
   slow_clock_step = YieldMeter::kCreditMax + microseconds(100);
   std::uint32_t idle = 1;
   while (spinner.SpinOnce(idle)) ASSERT_LT(++idle, 20u) << "each of these yields takes so long";
-  EXPECT_TRUE(spinner.SpinOnce(0));  // looks cost the other program nothing
+  EXPECT_TRUE(spinner.SpinOnce(0));  // polls cost the other program nothing
   EXPECT_FALSE(spinner.SpinOnce(1));
   slow_clock_step *= 4;
-  EXPECT_TRUE(spinner.SpinOnce(1));  // it is asked again
+  EXPECT_TRUE(spinner.SpinOnce(1));  // it yields again
 }
 
-// Between ranks that take turns, with a tick of the scheduler now and then.
+// Ranks take turns at the core, with an occasional tick of the scheduler.
 TEST(YieldMeter, ShortYieldsPayForALongOneNowAndThen) {
   YieldMeter meter;
   Instant now(0);
@@ -129,7 +129,7 @@ TEST(YieldMeter, ShortYieldsPayForALongOneNowAndThen) {
   }
 }
 
-// Beside a program that computes without end each yield is followed by a longer pause.
+// Beside a program that computes without end, a longer pause follows each yield.
 TEST(YieldMeter, SpendsUnderOnePercentBesideAProgramThatComputes) {
   YieldMeter meter;
   Instant now(0), yielded(0);

@@ -69,9 +69,9 @@ TEST(Dataflow, BuffersAreApartUnlessTheCallerSaysOtherwise) {
   schedule.Send(Rank{1}, Input(2), 4);
   schedule.Receive(Rank{0}, Output(), 4);
   EXPECT_THAT(Derive(schedule).dependencies, IsEmpty());
-  // The output begins at the input's element 3: its first is the send's second.
+  // The output begins at element 3 of the input, so its first element is the second of the send.
   EXPECT_THAT(Derive(schedule, 3).dependencies, ElementsAre(Dependency{0, -1}));
-  // It begins before the input.
+  // The output begins before the input.
   EXPECT_THAT(Derive(schedule, -1).dependencies, ElementsAre(Dependency{0, 3}));
 }
 

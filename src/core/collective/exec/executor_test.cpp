@@ -27,8 +27,8 @@ using testing::HasSubstr;
 
 // ---- Numbers, and the naive loop ----------------------------------------------------------------
 
-/// A number between -4 and 4 in the bytes of `type`; any bytes for integers. No NaN: their payloads
-/// are not promised.
+/// Appends a number between -4 and 4 as `type`, or random bytes for integers. Omits NaN, because
+/// payloads are unspecified.
 void AppendRandom(Bytes& bytes, DataType type, Prng& prng) {
   const double value = static_cast<double>(prng.Below(8001)) / 1000 - 4;
   const auto append = [&bytes](auto number) {
@@ -60,7 +60,7 @@ Bytes RandomElements(DataType type, std::size_t count, Prng& prng) {
   return bytes;
 }
 
-/// Adds up chunk by chunk in the order in which a ring does, so that rounding is the same.
+/// Adds up each chunk in the order of a ring, so that rounding is the same.
 Bytes RingOracle(const std::vector<Bytes>& inputs, const std::vector<Rank>& order, Reduction what) {
   const std::size_t ranks = order.size();
   const std::size_t size = SizeOf(what.type);
@@ -92,7 +92,7 @@ std::vector<Rank> ShuffledOrder(std::size_t ranks, Prng& prng) {
 
 // ---- A world of ranks in one thread -------------------------------------------------------------
 
-/// Gives random ranks a turn until all are done. The first error, or a stand-still, ends it.
+/// Advances random ranks until all are done. Ends with the first error or a standstill.
 Status RunInterleaved(const std::vector<Execution*>& executions, Prng& prng) {
   std::vector<bool> done(executions.size(), false);
   std::size_t idle_turns = 0;
@@ -101,7 +101,7 @@ Status RunInterleaved(const std::vector<Execution*>& executions, Prng& prng) {
     RINGLET_TRY_ASSIGN(const bool finished, executions[rank]->Advance());
     idle_turns = executions[rank]->moved() || finished != done[rank] ? 0 : idle_turns + 1;
     done[rank] = finished;
-    // So many turns in vain have, but for a negligible chance, met every rank.
+    // After this many turns in vain, every rank has almost certainly had a turn.
     if (idle_turns < 100 * executions.size()) continue;
     std::string message = "nothing moves:";
     for (const Execution* execution : executions) message += "\n  " + execution->WaitingFor();
@@ -126,7 +126,7 @@ void PrintTo(const Case& it, std::ostream* out) {
        << " elements, " << (it.in_place ? "in place" : "out of place") << ", seed " << it.seed;
 }
 
-/// Everything that the ranks of one test hold.
+/// The buffers and executions of all ranks in a test.
 class ExecutorWorld {
  public:
   explicit ExecutorWorld(const Case& it)
@@ -281,7 +281,7 @@ TEST(Execution, TheInputIsNotTouchedOutOfPlace) {
 }
 
 TEST(Execution, OperationsFollowEachOtherWithoutABarrier) {
-  // Each rank starts the second as soon as its own part of the first is done.
+  // Each rank starts the second operation as soon as its own part of the first is done.
   const std::size_t ranks = 4;
   ExecutorWorld world(
       {.type = DataType::kInt32, .ranks = ranks, .count = 29, .in_place = true, .seed = 3});
@@ -333,9 +333,9 @@ TEST(Execution, OneAdvanceDoesABoundedPartOfIt) {
   EXPECT_LE(world.network().held_bytes(), kHeaderBytes + 1024 + kPasses * kSlice);
 }
 
-// ---- What goes wrong ----------------------------------------------------------------------------
+// ---- Failures -----------------------------------------------------------------------------------
 
-/// Rank 1 of three calls something else; all go on until nothing moves.
+/// Rank 1 of three makes a different call. All ranks run until progress stops.
 std::vector<std::string> ErrorsWhenRankOneDiffers(const std::function<void(Task&)>& change) {
   ExecutorWorld world({.ranks = 3, .count = 9, .capacity_bytes = 100});
   std::vector<std::unique_ptr<Execution>> executions;
@@ -390,7 +390,7 @@ TEST(Failure, OfALinkComesOutAndStays) {
 }
 
 TEST(Failure, ADifferentCallExplainsABrokenLink) {
-  // With many seeds, since what was called may arrive in several pieces.
+  // Tries many seeds, because the header may arrive in several pieces.
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     ExecutorWorld world({.ranks = 2, .count = 6, .capacity_bytes = 400, .seed = seed});
     Task other = world.TaskOf(Rank{1});
@@ -407,7 +407,7 @@ TEST(Failure, ADifferentCallExplainsABrokenLink) {
   }
 }
 
-/// The part of a rank of three in a call that has no input.
+/// Returns one of three ranks' executions of a call without an input.
 std::unique_ptr<Execution> OneOfThree(const Schedule& schedule, const Fingerprint& call, Rank self,
                                       std::span<std::byte> output, FakeNetwork& network) {
   return std::make_unique<Execution>(
@@ -420,8 +420,8 @@ std::unique_ptr<Execution> OneOfThree(const Schedule& schedule, const Fingerprin
       network.LinksOf(self));
 }
 
-// A root reads nothing of its peers: what one of them sent as root of the same broadcast it finds
-// when it comes back to the link, if as much of it is shown as says which operation it was.
+// A root reads no data from its peers. If a peer also sent as root of the same broadcast, the root
+// detects that at its next use of the link, if enough bytes are visible to identify the operation.
 TEST(Mismatch, IsFoundByARootAtItsNextCall) {
   int found = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -465,7 +465,7 @@ TEST(Mismatch, IsNotWhatAPeerThatIsAheadHasSent) {
   EXPECT_TRUE(OneOfThree(schedule, call, Rank{0}, output, network)->Advance().value());
 }
 
-/// Rank 1, which hands on what comes from rank 0 to rank 2.
+/// Rank 1, which forwards data from rank 0 to rank 2.
 struct Relay {
   FakeNetwork network{400, 7};
   Bytes output = Bytes(16);
@@ -503,7 +503,7 @@ TEST(Header, GoesAloneWhereTheDataDoNotCome) {
   EXPECT_EQ(relay.said(), kHeaderBytes) << "rank 2 may have called something else";
 }
 
-// Of `earlier` the first element is here and its second is awaited, but `later`'s comes before.
+// The first element from `earlier` has arrived, and the step of `later` precedes its second.
 void ExpectWhoseStepComesFirst(Rank earlier, Rank later) {
   Schedule schedule{.output_count = 3};
   schedule.Receive(earlier, Output(0), 1);
@@ -546,7 +546,7 @@ TEST(Waiting, NamesThePeer) {
                         "begin"));
   const auto execution_1 = world.Start(Rank{1});
   ASSERT_FALSE(execution_1->Advance().value());
-  // Rank 1 has passed on its first chunk, and waits for the second one now summed on rank 0.
+  // Rank 1 has forwarded its first chunk, and waits for the second one, now summed on rank 0.
   EXPECT_THAT(execution_1->WaitingFor(), HasSubstr("data from rank 0"));
   ASSERT_TRUE(RunInterleaved({execution_0.get(), execution_1.get()}, world.prng()).ok());
   EXPECT_THAT(execution_1->WaitingFor(), HasSubstr("waits for what it has sent to leave"));

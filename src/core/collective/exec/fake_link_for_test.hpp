@@ -1,5 +1,5 @@
-// Links within one thread that make everything hard that a real link may do: they hold little, take
-// and give less than asked, cut elements in two, and fail when told to. For tests.
+// Links within one thread with all the difficulties of a real link, for tests: they hold little
+// data, accept and return less than requested, split elements, and fail on request.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace ringlet::collective {
 
-/// One direction: a ring buffer.
+/// One direction of a link: a ring buffer.
 class FakePipe {
  public:
   FakePipe(std::size_t capacity_bytes, std::uint64_t seed) : ring_(capacity_bytes), prng_(seed) {}
@@ -32,7 +32,7 @@ class FakePipe {
     return bytes;
   }
 
-  /// The bytes in one piece, or a part of them: the same part until something is consumed.
+  /// Returns the contiguous bytes or a part of them: the same part until some are consumed.
   View Peek() {
     const std::size_t piece = std::min(held_, ring_.size() - head_);
     if (shown_ == 0) shown_ = Some(piece);
@@ -50,12 +50,12 @@ class FakePipe {
 
   std::optional<std::string> failure;
   View offered = {};               // the bytes that the reader may fetch
-  std::optional<bool> taken = {};  // its answer
+  std::optional<bool> taken = {};  // the reader's answer
   bool withdrawn = false;
-  bool settled = true;  // written data travel by themselves
+  bool settled = true;  // written data travels without further calls
 
  private:
-  /// Any number up to `most`, often all of it, and not 0 unless there is nothing.
+  /// Returns a random number up to `most`, often `most`, and 0 only if `most` is 0.
   std::size_t Some(std::size_t most) {
     return most == 0 || prng_.Chance(0.5) ? most : 1 + prng_.Below(most);
   }
@@ -67,10 +67,10 @@ class FakePipe {
   Prng prng_;
 };
 
-/// One end.
+/// One end of a link.
 class FakeLink final : public transport::Link {
  public:
-  /// The fate of offers.
+  /// The outcome of offers.
   enum class Offers { kUnknown, kTaken, kRefused };
 
   FakeLink(Rank peer, FakePipe& out, FakePipe& in, Offers offers)
@@ -112,7 +112,7 @@ class FakeLink final : public transport::Link {
     return answer;
   }
   void Withdraw() override { out_.withdrawn = true; }
-  /// If they are refused, the first piece is fetched, if there are several.
+  /// If offers are refused, only the last piece is: earlier pieces are fetched.
   Result<bool> Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
                    Copy copy) override {
     RINGLET_ASSERT(offer == 17 && at + to.size() <= in_.offered.size());
@@ -133,7 +133,7 @@ class FakeLink final : public transport::Link {
   bool refused_ = false;
 };
 
-/// Links between all ranks, made when first asked for.
+/// Links between all ranks, created on first use.
 class FakeNetwork {
  public:
   FakeNetwork(std::size_t capacity_bytes, std::uint64_t seed,
@@ -149,7 +149,7 @@ class FakeNetwork {
     return link.get();
   }
 
-  /// The needs of Execution.
+  /// Returns the LinkTo function of a rank.
   auto LinksOf(Rank rank) {
     return [this, rank](Rank peer) -> transport::Link* { return Link(rank, peer); };
   }
@@ -160,7 +160,7 @@ class FakeNetwork {
     return *pipe;
   }
 
-  /// Nothing may be left on the way when every rank is done.
+  /// Returns the bytes in flight. Must be 0 when every rank is done.
   std::size_t held_bytes() const {
     std::size_t bytes = 0;
     for (const auto& [key, pipe] : pipes_) bytes += pipe->held();

@@ -34,7 +34,7 @@ Bytes Pattern(std::size_t bytes, std::uint8_t first) {
   return pattern;
 }
 
-/// Gives both ranks turns until both are done. The first error ends it.
+/// Advances both ranks in turn until both are done. Ends with the first error.
 Status RunBoth(Messages& a, Messages& b) {
   for (int turn = 0; turn < 1'000'000; ++turn) {
     RINGLET_TRY_ASSIGN(const bool a_done, a.Advance());
@@ -49,7 +49,7 @@ TEST(Messages, CrossEachOtherWhateverTheLinkHolds) {
     FakeNetwork network(1 + seed * 37 % 300, seed);
     const Bytes first = Pattern(5000, 1), second = Pattern(0, 2), third = Pattern(33, 3);
     Bytes got_first(5000), got_second, got_third(33);
-    // Rank 0 sends two and then receives; rank 1 has it the other way round.
+    // Rank 0 sends two messages and then receives. Rank 1 does the reverse.
     Messages zero({SendMessageTo(Rank{1}, first), SendMessageTo(Rank{1}, second),
                    ReceiveFrom(Rank{1}, Rank{0}, got_third)},
                   Rank{0}, network.LinksOf(Rank{0}));
@@ -69,7 +69,7 @@ TEST(Messages, ThatNoCacheHoldsArriveWhole) {
   FakeNetwork network(100'000, 7);
   const Bytes large = Pattern(kBytes, 1), small = Pattern(5, 2);
   Bytes got_large(kBytes + 1), got_small(5);
-  const std::span<std::byte> odd = std::span(got_large).subspan(1);  // no whole cache lines
+  const std::span<std::byte> odd = std::span(got_large).subspan(1);  // not aligned to cache lines
   Messages zero({SendMessageTo(Rank{1}, large), SendMessageTo(Rank{1}, small)}, Rank{0},
                 network.LinksOf(Rank{0}));
   Messages one({ReceiveFrom(Rank{0}, Rank{1}, odd), ReceiveFrom(Rank{0}, Rank{1}, got_small)},
@@ -81,8 +81,7 @@ TEST(Messages, ThatNoCacheHoldsArriveWhole) {
   EXPECT_EQ(network.held_bytes(), 0u);
 }
 
-constexpr std::size_t kFetched =
-    (2 << 20) + 5;  // which the receiver fetches in pieces, where it may
+constexpr std::size_t kFetched = (2 << 20) + 5;  // fetched in pieces, if offers are taken
 
 TEST(Messages, AreFetchedOrWrittenAmongOthers) {
   for (const auto offers : {FakeLink::Offers::kTaken, FakeLink::Offers::kRefused}) {
@@ -142,7 +141,7 @@ TEST(Messages, BeginAnewWithWhatTheyHave) {
   EXPECT_FALSE(pass(second, wrong).ok());
 }
 
-// Those of the last time are the same peers in the same order, or others.
+// Starts again with the same peers in the same order, then with others.
 TEST(Messages, BeginAnewWithTheSamePeersAndWithOthers) {
   FakeNetwork network(300, 5);
   const Bytes data = Pattern(70, 1), other = Pattern(90, 2);
@@ -198,8 +197,8 @@ TEST(Messages, AnotherCountIsToldByTheReceiver) {
   EXPECT_FALSE(one.Advance().ok()) << "it stays failed";
 }
 
-/// One message from rank 0, of which rank 1 expects something else; what rank 1 says, having
-/// checked that it has written none of what came.
+/// Sends one message from rank 0 while rank 1 expects another. Returns the error of rank 1, after
+/// checking that it wrote none of the data.
 std::string ComplaintAbout(const Fingerprint& sent, const Fingerprint& awaited, std::uint64_t seed,
                            std::size_t capacity, FakeLink::Offers offers) {
   FakeNetwork network(capacity, seed, offers);
@@ -217,7 +216,7 @@ std::string ComplaintAbout(const Fingerprint& sent, const Fingerprint& awaited, 
   return status.error().message;
 }
 
-// However they come: with their data or in pieces, small ones and large ones, fetched or not.
+// Tries small and large messages that arrive with their data or in pieces, fetched or not.
 TEST(Messages, ThatAreNotTheExpectedOnesAreNotReceived) {
   for (const std::size_t count : {std::size_t{8}, std::size_t{3000}, kFetched}) {
     const Fingerprint awaited = About(count, Rank{1});

@@ -1,5 +1,5 @@
-// How fast blocks of numbers are reduced. Bytes per second count the result: each byte of it costs
-// two read and one written. Block sizes: one slice of the executor, and one that no cache holds.
+// Measures how fast blocks of numbers are reduced. Bytes per second count the result: each byte
+// costs two read and one written. Blocks: a slice of the executor, and one that no cache holds.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@ constexpr std::size_t kSliceBytes = 64 << 10;
 constexpr std::size_t kMemoryBytes = 32 << 20;
 constexpr double kSecondsEach = 0.02;  // enough for two digits; the whole program takes seconds
 
-/// Values near one, so that no format overflows or goes subnormal and slows the processor down.
+/// Returns values near one, because overflows and subnormals slow the processor down.
 Bytes Ones(DataType type, std::size_t bytes) {
   Bytes one(SizeOf(type), std::byte{0});
   const auto set = [&one](auto value) { std::memcpy(one.data(), &value, sizeof(value)); };
@@ -61,7 +61,7 @@ void DivideBlocks(benchmark::State& state, DataType type) {
   state.SetBytesProcessed(static_cast<std::int64_t>(kSliceBytes) * state.iterations());
 }
 
-/// The obvious loop as the compiler translates it, for comparison.
+/// The obvious loop, as the compiler translates it, for comparison.
 template <class T>
 void PlainLoop(benchmark::State& state) {
   const std::vector<T> a(kSliceBytes / sizeof(T), T{1});
@@ -74,7 +74,7 @@ void PlainLoop(benchmark::State& state) {
   }
   state.SetBytesProcessed(static_cast<std::int64_t>(kSliceBytes) * state.iterations());
 }
-/// The memory bandwidth of one core: one read and one written for each byte that counts.
+/// Measures the memory bandwidth of one core: each counted byte is read once and written once.
 void Copy(benchmark::State& state) {
   const Bytes from(kMemoryBytes, std::byte{1});
   Bytes to(kMemoryBytes);

@@ -26,7 +26,7 @@ using testbed::Narrow;
 using testbed::NarrowFormat;
 using testbed::Widen;
 
-// ---- A naive oracle: one element at a time, one rule a line -------------------------------------
+// ---- A naive oracle: one element at a time, one rule per line ----------------------------------
 
 template <class T>
 T ReadAs(View bytes) {
@@ -65,7 +65,7 @@ T Combine(ReduceOp op, T a, T b) {
   return op == ReduceOp::kMax ? std::max(a, b) : std::min(a, b);
 }
 
-/// Calls `visitor` with a zero of the C++ type of `type`, or with nothing for the narrow formats.
+/// Calls `visitor` with a zero of the C++ type of `type`, or with nullptr for narrow formats.
 template <class Visitor>
 auto WithType(DataType type, Visitor visitor) {
   switch (type) {
@@ -96,7 +96,7 @@ double NarrowValue(DataType type, View element) {
   return Widen(FormatOf(type), NarrowBits(type, element));
 }
 
-// Of bytes that are 0 or 1; the result of other bytes is not specified, but is always this.
+// Applies to bytes that are 0 or 1. The result of other bytes is unspecified but always this.
 ReduceOp OfBools(ReduceOp op) {
   if (op == ReduceOp::kSum || op == ReduceOp::kMax) return ReduceOp::kBor;
   return op == ReduceOp::kProd || op == ReduceOp::kMin ? ReduceOp::kBand : op;
@@ -119,7 +119,7 @@ Bytes DivideOne(DataType type, View element, std::uint32_t divisor) {
   return WithType(type, [&](auto zero) -> Bytes {
     using T = decltype(zero);
     if constexpr (std::is_null_pointer_v<T>) {
-      // The quotient is first a float: see reduce.hpp.
+      // The quotient is a float first: see reduce.hpp.
       const auto value = static_cast<float>(NarrowValue(type, element));
       return NarrowBytes(type, value / static_cast<float>(divisor));
     } else if constexpr (std::is_floating_point_v<T>) {
@@ -132,7 +132,7 @@ Bytes DivideOne(DataType type, View element, std::uint32_t divisor) {
   });
 }
 
-/// The value of a floating-point element; 0 for integers, which are compared as bytes.
+/// Returns the value of a floating-point element, or 0 for integers, which are compared as bytes.
 double ValueOf(DataType type, View element) {
   if (type == DataType::kFloat32) return double{ReadAs<float>(element)};
   if (type == DataType::kFloat64) return ReadAs<double>(element);
@@ -141,7 +141,7 @@ double ValueOf(DataType type, View element) {
   return narrow ? NarrowValue(type, element) : 0;
 }
 
-/// Bit for bit, but for what reduce.hpp leaves open: payloads of NaN, and which zero max gives.
+/// Compares bit for bit, except for payloads of NaN and signs of zero (see reduce.hpp).
 bool Same(Reduction what, View a, View b) {
   if (std::equal(a.begin(), a.end(), b.begin(), b.end())) return true;
   const double x = ValueOf(what.type, a);
@@ -162,7 +162,7 @@ std::vector<std::int64_t> Targets() {
   return targets;
 }
 
-/// A test that runs once on each instruction set.
+/// A test that runs once per instruction set.
 class ReduceOnTarget : public testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { Choose(GetParam()); }
@@ -187,7 +187,7 @@ void ExpectAsOracle(Reduction what, View a, View b, View out) {
   }
 }
 
-/// Random bit patterns: every kind of NaN, infinity and subnormal is among them.
+/// Returns random bit patterns, with every kind of NaN, infinity and subnormal among them.
 Bytes RandomBytes(std::size_t bytes, Prng& prng) {
   Bytes result(bytes);
   for (std::byte& byte : result) byte = static_cast<std::byte>(prng.Next() >> 56);
@@ -261,7 +261,7 @@ TEST_P(ReduceOnTarget, EverySixteenBitFloatSurvivesAndRounds) {
   Prng prng(3);
   const Bytes others = RandomBytes(all.size(), prng);
   for (const DataType type : {DataType::kFloat16, DataType::kBfloat16}) {
-    // Times one changes nothing; plus itself doubles, up to overflow; the random ones round.
+    // Ones leave a product unchanged, equal partners double up to overflow, others round.
     Bytes ones;
     for (std::size_t i = 0; i < 1 << 16; ++i) {
       const Bytes one = NarrowBytes(type, 1);
@@ -299,7 +299,7 @@ TEST_P(ReduceOnTarget, DividesAsTheOracle) {
 INSTANTIATE_TEST_SUITE_P(Targets, ReduceOnTarget, testing::ValuesIn(Targets()),
                          [](const auto& test) { return std::string(hwy::TargetName(test.param)); });
 
-// ---- Words of the contract ----------------------------------------------------------------------
+// ---- Statements of the contract -----------------------------------------------------------------
 
 template <class T>
 T ReduceValues(Reduction what, T a, T b) {
@@ -342,7 +342,7 @@ TEST(ReduceMany, IsTheChainOfPairsWhereNothingIsRounded) {
     for (std::size_t o = 0; o < kReduceOps; ++o) {
       const auto op = static_cast<ReduceOp>(o);
       if (!Reduces(op, type)) continue;
-      // Of narrow formats, what needs no rounding on the way: the extremes.
+      // Tests narrow formats only with the operations that never round: the extremes.
       if (narrow && op != ReduceOp::kMax && op != ReduceOp::kMin) continue;
       for (const std::size_t inputs : {1u, 2u, 3u, 9u}) {
         for (const std::size_t count : {1u, 7u, 64u, 333u}) {
@@ -355,7 +355,7 @@ TEST(ReduceMany, IsTheChainOfPairsWhereNothingIsRounded) {
           for (std::size_t i = 1; i < inputs; ++i) Reduce({type, op}, chain, blocks[i], chain);
           std::vector<const std::byte*> pointers;
           for (const Bytes& block : blocks) pointers.push_back(block.data());
-          ReduceMany({type, op}, pointers, blocks[inputs - 1]);  // in place in the last one
+          ReduceMany({type, op}, pointers, blocks[inputs - 1]);  // in place in the last input
           EXPECT_EQ(blocks[inputs - 1], chain) << Name(type) << ' ' << Name(op) << ' ' << inputs;
         }
       }
@@ -366,7 +366,7 @@ TEST(ReduceMany, IsTheChainOfPairsWhereNothingIsRounded) {
 TEST(ReduceMany, RoundsHalfTypesOnceAtTheEnd) {
   for (const DataType type :
        {DataType::kBfloat16, DataType::kFloat16, DataType::kFloat8e4m3, DataType::kFloat8e5m2}) {
-    // 1 + ulp/2 + ulp/2: the halves vanish one by one, together they are a step.
+    // Computes 1 + ulp/2 + ulp/2: each half alone vanishes, but together they are a step.
     const NarrowFormat format = FormatOf(type);
     const double half_step = std::ldexp(0.5, -format.mantissa_bits);
     const Bytes one = NarrowBytes(type, 1), half = NarrowBytes(type, half_step);
@@ -377,8 +377,8 @@ TEST(ReduceMany, RoundsHalfTypesOnceAtTheEnd) {
   }
 }
 
-// Whole numbers whose sums a float holds, so that an average has one right result. Sums of as many
-// are more than the narrow types hold.
+// Uses whole numbers with sums that a float holds exactly, so that an average has one right result.
+// The sums exceed the narrow types.
 TEST(ReduceMany, RoundsAveragesOnce) {
   Prng prng(11);
   for (const DataType type :

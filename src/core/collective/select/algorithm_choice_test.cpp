@@ -19,7 +19,7 @@ TEST(AlgorithmChoice, NamesWhatMayBeUsed) {
   EXPECT_FALSE(choice.Allows(CallKind::kAllReduce, Algorithm::kDoubling));
   EXPECT_FALSE(choice.Allows(CallKind::kBroadcast, Algorithm::kRing));
   EXPECT_TRUE(choice.Allows(CallKind::kBroadcast, Algorithm::kBinomial));
-  // No ring can do it, so the list is not meant for it.
+  // No ring can run it, so the list does not apply to it.
   EXPECT_TRUE(choice.Allows(CallKind::kAllToAll, Algorithm::kBruck));
   EXPECT_EQ(ParseAlgorithmChoice("").value(), AlgorithmChoice());
 }

@@ -1,4 +1,4 @@
-// The choices, from small to large. That all of it is right is proven in algorithm_test.cpp.
+// Checks the choices from small to large. algorithm_test.cpp proves the algorithms.
 #include "collective/select/select.hpp"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Select, OnlyWhatIsAllowed) {
   tuner.choice = ParseAlgorithmChoice("all_reduce:ring").value();
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 1, tuner), Algorithm::kRing);
   EXPECT_EQ(ChosenFor(CallKind::kBroadcast, 8, 16, 1, tuner), Algorithm::kBinomial);
-  // Without a second host there is no hierarchy: the rest may be used.
+  // A single host does not have a hierarchy, so all other algorithms are allowed.
   tuner.choice = ParseAlgorithmChoice("hierarchical").value();
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 1, tuner), Algorithm::kDoubling);
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 2, tuner),
@@ -66,14 +66,14 @@ TEST(Select, MeasurementsGoBeforeTheModelWhereTheyCanBeDone) {
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 4097, 8, 1, tuner),
             ChosenFor(CallKind::kAllReduce, 4097, 8, 1));
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 4, 1, tuner), Algorithm::kDoubling);
-  // Six ranks cannot double.
+  // Doubling does not support six ranks.
   EXPECT_EQ(ChosenFor(CallKind::kAllGather, 8, 6, 1, tuner),
             ChosenFor(CallKind::kAllGather, 8, 6, 1));
   tuner.choice = ParseAlgorithmChoice("all_reduce:halving").value();
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 1, tuner), Algorithm::kHalving);
 }
 
-/// If messages cost next to nothing, many at once are better than few rounds of large ones.
+/// If messages cost almost nothing, many at once are faster than few rounds of large ones.
 TEST(Select, MeasuredLinksCountWhereNoChoiceWasMeasured) {
   Tuner tuner;
   tuner.measured = TuningTable(
@@ -154,7 +154,7 @@ TEST(SelectOnHost, OnlyWhatIsAllowedAndPossible) {
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 32 << 10, tuner), Algorithm::kOneShot);
   EXPECT_EQ(WayFor(CallKind::kAllReduce, (32 << 10) + 1, tuner), Algorithm::kZeroCopy)
       << "a post has no room for it";
-  tuner.choice = ParseAlgorithmChoice("ring").value();  // says nothing of shared memory
+  tuner.choice = ParseAlgorithmChoice("ring").value();  // does not affect shared memory
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 8, tuner), Algorithm::kOneShot);
 }
 

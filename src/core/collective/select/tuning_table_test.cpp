@@ -95,7 +95,7 @@ TEST(TuningTableTest, MistakesInLinksAreNamed) {
               HasSubstr("line 3: local links are described twice"));
 }
 
-/// `line` with its word number `at` replaced.
+/// Returns `line` with word number `at` replaced.
 std::string With(std::string_view line, std::size_t at, std::string_view word) {
   std::string text;
   for (const std::string_view each : Split(line, ' '))

@@ -1,5 +1,5 @@
-// All ranks of a host in one thread: a scheduler drawn from a seed calls their Advance in any
-// order, so every interleaving that matters comes up.
+// Runs all ranks of a host in one thread. A seeded scheduler calls their Advance in any order, so
+// that every relevant interleaving occurs.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -15,11 +15,11 @@
 
 namespace ringlet::collective {
 
-// Small parts, so that little data already takes several slices.
+// Small, so that little data takes several slices.
 inline constexpr std::size_t kSlotBytes = 256;
 inline constexpr std::size_t kStageBytes = 1024;
 
-/// In one shot where the slots of an arena take what a rank gives, else in slices.
+/// Returns one-shot if a slot of the arena holds a rank's data, else slices.
 inline Algorithm HowFor(const Call& call, std::uint32_t ranks, std::size_t slot_bytes) {
   const std::size_t given = BlockBytes(call) * (PieceEach(call.kind) ? ranks : 1);
   return given <= slot_bytes ? Algorithm::kOneShot : Algorithm::kSlices;
@@ -45,8 +45,8 @@ class World {
   transport::Arena& arena() { return *arena_; }
   Prng& prng() { return prng_; }
 
-  // Each rank carries out its list, the next rank to move is drawn. Ends with all done or, with
-  // the first error, that.
+  // Each rank runs its list, and the scheduler draws the next rank to advance. Ends when all are
+  // done or with the first error.
   Status Run(const std::vector<std::vector<Call>>& lists) {
     std::vector<std::size_t> at(ranks(), 0);
     std::vector<bool> running(ranks(), false);
@@ -80,12 +80,12 @@ class World {
 
   std::shared_ptr<transport::Arena> arena_;
   std::vector<std::unique_ptr<ShmCollective>> engines_;
-  std::vector<std::uint64_t> begun_;  // operations, by rank
+  std::vector<std::uint64_t> begun_;  // number of operations, by rank
   Prng prng_;
 };
 
-// One operation on all ranks, with its buffers and what must be in them in the end. Elements are
-// int32, which add up alike in any order.
+// One operation on all ranks, with its buffers and expected results. Elements are int32, because
+// their sums do not depend on the order.
 class Scene {
  public:
   Scene(Call call, std::uint32_t ranks, bool in_place, Prng& prng) : call_(call) {
@@ -121,7 +121,7 @@ class Scene {
     }
   }
 
-  // Written down from NCCL's documentation, not from the engine's arithmetic.
+  // Follows NCCL's documentation rather than the engine's arithmetic.
   std::int32_t Value(std::uint32_t to, std::size_t i, std::uint32_t ranks) const {
     const auto count = static_cast<std::size_t>(call_.count);
     const std::size_t block = i / count, within = i % count;
@@ -146,7 +146,7 @@ class Scene {
     return call_.op == ReduceOp::kAvg ? sum / static_cast<std::int32_t>(ranks) : sum;
   }
 
-  // In place: the smaller of input and output is the rank's own part of the larger one.
+  // In place, the smaller of input and output is the rank's own part of the larger one.
   void Place(std::uint32_t rank, bool in_place) {
     Call call = call_;
     Elements& input = inputs_[rank];
@@ -187,8 +187,8 @@ inline Call RandomCall(std::uint32_t ranks, Prng& prng) {
           .root = Rank{static_cast<std::uint32_t>(prng.Below(ranks))}};
 }
 
-/// Random operations one after the other, on all ranks in any order of steps, against naive
-/// results.
+/// Runs random operations one after the other on all ranks, with steps in any order, and compares
+/// the results with naive ones.
 inline void ExpectAnySequenceIsRight(World& world, int operations) {
   std::vector<Scene> scenes;
   std::vector<std::vector<Call>> lists(world.ranks());

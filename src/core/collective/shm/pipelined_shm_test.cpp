@@ -1,5 +1,4 @@
-// Reductions in two levels. Operations that pass through stages in one step are tested with the
-// engine.
+// Tests reductions in two levels. shm_collective_test.cpp tests operations in one level.
 #include "collective/shm/pipelined_shm.hpp"
 
 #include <gtest/gtest.h>
@@ -38,8 +37,8 @@ TEST(PipelinedShm, TwoLevelsWantTwoNodesOfTwoRanks) {
   EXPECT_TRUE(TwoLevels(NodesOf({{0, 1}, {2, 3}})));
 }
 
-// A rank lays out for its node only; who read more of another node than it may would read what is
-// left of earlier slices.
+// A rank puts data only for its node. A rank that read too much of another node would find remains
+// of earlier slices.
 TEST(PipelinedShm, TwoLevelsGiveWhatOneGives) {
   for (const Groups& nodes : Machines()) {
     const std::uint32_t ranks = RanksOf(nodes);
@@ -55,7 +54,7 @@ TEST(PipelinedShm, TwoLevelsGiveWhatOneGives) {
   }
 }
 
-// Node by node: all ranks have the bits of these sums, not of the sum in rank order.
+// All ranks have the bits of the sums node by node, not of the sum in rank order.
 TEST(PipelinedShm, TwoLevelsAddUpNodeByNode) {
   constexpr std::size_t kCount = 2000;
   for (const Groups& nodes : Machines()) {

@@ -18,8 +18,8 @@ TEST(PostRing, WithoutPayloadsOnlyPostsAreUsedAgain) {
     EXPECT_EQ(ring.Next(0).after, sequence > kRingPosts ? sequence - kRingPosts : 0);
 }
 
-// With any payloads: an operation overwrites only data of operations that are over, and none has to
-// wait for the one just before it.
+// For all payload sizes, an operation overwrites only data of operations that are over, and never
+// waits for the one directly before it.
 TEST(PostRing, NothingIsOverwrittenThatIsInUse) {
   constexpr std::size_t kBytes = 1024;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::chrono::hours kHours(1);
 
-/// Three ranks, the first of which waits.
+/// Three ranks; the first one waits.
 class PostWaiterTest : public testing::Test {
  protected:
   PostWaiterTest()
@@ -60,7 +60,7 @@ TEST_F(PostWaiterTest, IsWokenByThePostOfAnotherThread) {
   }
 }
 
-/// The arena of the test, and what a fence saw of its first rank.
+/// The arena of the test, and the number of fences after the first rank published its awaited rank.
 transport::Arena* fenced_arena = nullptr;
 bool fence_works = true;
 int fences_behind_the_word = 0;

@@ -1,4 +1,4 @@
-// The engine against naive results.
+// Compares the engine with naive results.
 #include "collective/shm/shm_collective.hpp"
 
 #include <gmock/gmock.h>
@@ -74,7 +74,7 @@ TEST(ShmCollective, NoRankIsThroughABarrierBeforeAllAreInIt) {
   }
 }
 
-// A root waits for no rank until it would overwrite what another one has still to read.
+// A root waits for other ranks only before it would overwrite data that they still have to read.
 TEST(ShmCollective, ARankThatIsAheadOverwritesNothingThatIsStillWanted) {
   World world(2, 1);
   std::int32_t given = 0, got = -1;
@@ -95,7 +95,7 @@ TEST(ShmCollective, ARankThatIsAheadOverwritesNothingThatIsStillWanted) {
   EXPECT_EQ(world.engine(0).Awaits(), Rank{1});
   EXPECT_THAT(world.engine(0).WaitingFor(),
               HasSubstr("waits for rank 1 to finish an operation before"));
-  // That it has finished one it shows by beginning the next.
+  // A rank shows that it has finished an operation by beginning the next one.
   for (std::int32_t i = 0; i <= kPosts; ++i) {
     world.Start(1, call(got));
     ASSERT_TRUE(world.engine(1).Advance().value()) << i;
@@ -105,7 +105,7 @@ TEST(ShmCollective, ARankThatIsAheadOverwritesNothingThatIsStillWanted) {
   }
 }
 
-// ---- ranks that disagree ------------------------------------------------------------------------
+// ---- ranks that make different calls ------------------------------------------------------------
 
 constexpr std::uint64_t kSmall = 4, kLarge = 1000;
 
@@ -156,7 +156,7 @@ TEST(ShmCollective, RootsThatDisagreeAreFoundAtTheNextWireup) {
                        .type = DataType::kInt32,
                        .root = Rank{rank}});
   }
-  // Rank 0 gives and is done; rank 1 gives, sees what rank 0 called, and objects.
+  // Rank 0 gives its data and is done. Rank 1 gives its data, sees the call of rank 0, and fails.
   const auto first = world.engine(0).Advance();
   ASSERT_TRUE(first.ok() && *first);
   EXPECT_THAT(world.engine(1).Advance().error().message, HasSubstr("at root 0"));
@@ -172,10 +172,10 @@ TEST(ShmCollective, EarlierCallsOfRanksAreComparedToo) {
     world.Start(rank, {.kind = CallKind::kBroadcast,
                        .input = memory,
                        .output = memory,
-                       .count = kSmall - rank,  // no rank looks: both are roots
+                       .count = kSmall - rank,  // no rank compares: both are roots
                        .type = DataType::kInt32,
                        .root = Rank{rank}});
-    if (rank == 1) world.arena().post(0, 1).sequence = 0;  // as if it had not come yet
+    if (rank == 1) world.arena().post(0, 1).sequence = 0;  // as if it had not arrived yet
     ASSERT_TRUE(world.engine(rank).Advance().value());
   }
   world.Start(0, {.kind = CallKind::kBarrier});
@@ -222,7 +222,7 @@ TEST(ShmCollective, ALeftRankIsAwaitedNoMoreButItsOperationsCount) {
   ASSERT_TRUE(world.engine(0).Advance().value()) << "it left after its part";
   world.Start(0, sum);
   ASSERT_FALSE(world.engine(0).Advance().value());  // posts
-  ASSERT_FALSE(world.engine(0).Advance().value());  // looks once more
+  ASSERT_FALSE(world.engine(0).Advance().value());  // checks once more
   const auto error = world.engine(0).Advance();
   ASSERT_FALSE(error.ok());
   EXPECT_EQ(error.error().code, Code::kPeerLost);
@@ -231,7 +231,7 @@ TEST(ShmCollective, ALeftRankIsAwaitedNoMoreButItsOperationsCount) {
                         "operation 1"));
 }
 
-// As root it needs no other rank: it has gone on when the others find that they named another one.
+// A root does not need other ranks. It has continued when they detect that they named another root.
 TEST(ShmCollective, ARootLearnsAtItsNextCallThatOthersNamedAnother) {
   World world(2, 1);
   Bytes memory(64);
@@ -270,14 +270,14 @@ TEST(ShmCollective, PostsThatCannotBeReadAreRefused) {
   EXPECT_THAT(world.engine(0).Advance().error().message, HasSubstr("what cannot be read"));
 }
 
-// Ranks that have cores sleep by a fence for all and post without one. Each waits for the other in
-// every operation and sleeps almost at once, so that each post meets a rank about to sleep. A
-// wake-up that is lost holds its rank up until the deadline.
+// Ranks with cores fence all ranks before they sleep, and post without a fence. Each waits for the
+// other in every operation and sleeps almost at once, so that each post meets a rank that is about
+// to sleep. A lost wake-up delays its rank until the deadline.
 TEST(ShmCollective, NoWakeUpIsLostByPostsWithoutFences) {
   auto arena =
       transport::Arena::Create({.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes})
           .value();
-  (void)os::JoinRemoteFences();  // without it posts have fences, and the test proves less
+  (void)os::JoinRemoteFences();  // without it, posts have fences, and the test proves less
   const Instant deadline = os::Now() + std::chrono::seconds(60);
   const RunPolicy policy{.check = [&]() -> Status {
                            if (os::Now() < deadline) return Ok();
@@ -313,19 +313,19 @@ TEST(ShmCollective, OneRankWithoutAFenceIsEnoughForAllToHaveTheirOwn) {
   EXPECT_EQ(fences(looks), arena->rank(0).fences == 1);
   EXPECT_FALSE(fences(sleeps));
   EXPECT_FALSE(arena->AllFenceForOthers());
-  if (!joined) return;  // nor does the kernel have any
+  if (!joined) return;  // the kernel does not support fences
   arena->FenceForOthers(1);
   EXPECT_TRUE(arena->AllFenceForOthers());
 }
 
-// A process can fence some milliseconds after its communicator has formed.
+// A process can fence only some milliseconds after its communicator has formed.
 TEST(ShmCollective, RanksSayAlsoLaterThatTheyFence) {
   auto arena =
       transport::Arena::Create({.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes})
           .value();
   if (!os::JoinRemoteFences()) return;
   ShmCollective engine(arena, 0, {.looks = 1}), other(arena, 1, {.looks = 1});
-  arena->rank(0).fences = 0;  // as if it could not at first
+  arena->rank(0).fences = 0;  // as if it could not fence at first
   for (std::uint64_t i = 0; i < 2; ++i) {
     for (ShmCollective* one : {&engine, &other})
       one->Start({.kind = CallKind::kBarrier}, Algorithm::kOneShot, i);

@@ -1,5 +1,5 @@
-// Operations on the ranks' own memory, against the same through stages and against naive sums. All
-// ranks live in one thread; a scheduler drawn from a seed calls their Advance in any order.
+// Compares operations on the ranks' own memory with the same through stages and with naive sums.
+// All ranks run in one thread. A seeded scheduler calls their Advance in any order.
 #include "collective/shm/zero_copy_shm.hpp"
 
 #include <gmock/gmock.h>
@@ -20,11 +20,11 @@ using transport::Arena;
 using transport::SharedBuffers;
 
 constexpr std::uint32_t kRanks = 4;
-constexpr std::size_t kRankBytes = 8 << 20;  // of memory, of which calls take parts
+constexpr std::size_t kRankBytes = 8 << 20;  // memory per rank; calls use parts of it
 constexpr std::size_t kZeroCopySlotBytes = 256;
 constexpr ShmOptions kOptions{.stream_bytes_min = 64 << 10};
 
-/// Blocks of 256 bytes to 64 KiB are fetched where that exists; from 1 KiB on nothing is laid out.
+/// Fetches blocks of 256 bytes to 64 KiB where possible. From 1 KiB on, avoids stages.
 Algorithm HowFor(const Call& call) {
   const std::size_t block = BlockBytes(call);
   const std::size_t given = block * (PieceEach(call.kind) ? kRanks : 1);
@@ -50,17 +50,17 @@ constexpr Way kWays[] = {Way::kStages,  Way::kRegistered,   Way::kThreads,
                          Way::kMixed,   Way::kOneHasNot,    Way::kOneCannot,
                          Way::kFetched, Way::kFetchedMixed, Way::kOneIsNotRead};
 
-// This process, as ranks know it that take each other for other processes.
+// This process, as known to ranks that take each other for other processes.
 os::KnownProcess Here() {
   static const Secret sign = {std::byte{3}};
   return {.pid = ::getpid(), .sign_at = RemoteAddress::Of(&sign), .sign = sign};
 }
 
-// Ranks that reach each other's memory in the way that is named: ranks 0 and 1 are threads of one
-// process in kMixed, rank 2 has registered nothing in kOneHasNot, and what rank 2 has registered
-// cannot be opened in kOneCannot. No rank has registered anything in kFetched, where all can read
-// each other's memory; only rank 2 has in kFetchedMixed; and rank 0 cannot read that of rank 2 in
-// kOneIsNotRead.
+// Ranks that access each other's memory as `way` states. kMixed: ranks 0 and 1 are threads of one
+// process. kOneHasNot: rank 2 has not registered memory. kOneCannot: the memory that rank 2 has
+// registered cannot be opened. kFetched: no rank has registered memory, and all can read each
+// other's. kFetchedMixed: only rank 2 has registered memory. kOneIsNotRead: rank 0 cannot read the
+// memory of rank 2.
 class Host {
  public:
   Host(Way way, std::uint64_t seed) : prng_(seed) {
@@ -103,8 +103,8 @@ class Host {
   Arena& arena() { return *arena_; }
   Prng& prng() { return prng_; }
 
-  // A rank that is done has its buffers back: the output is looked at then, and the input written
-  // over if that is not the output.
+  // When a rank is done, it owns its buffers again. The test then reads the output, and overwrites
+  // the input unless that is the output.
   Status Run(const std::vector<Call>& calls) {
     outputs_.assign(kRanks, {});
     std::vector<bool> done(kRanks, false);
@@ -124,7 +124,7 @@ class Host {
     return Error{Code::kTimeout, engine(0).WaitingFor()};
   }
 
-  /// The output of each rank when it was done.
+  /// Returns the output of each rank at its end.
   const std::vector<Bytes>& outputs() const { return outputs_; }
 
  private:
@@ -148,8 +148,8 @@ class Host {
   Prng prng_;
 };
 
-// The calls of all ranks: the input at the front of each rank's memory, which is filled from the
-// seed, the output behind it or, in place, where it belongs.
+// Builds the calls of all ranks. The input is at the front of each rank's memory, which the seed
+// fills. The output is behind it or, in place, where it belongs.
 std::vector<Call> CallsOn(Host& host, Call call, bool in_place, std::uint64_t seed) {
   std::vector<Call> calls;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
@@ -207,8 +207,8 @@ TEST(ZeroCopyShm, GivesTheSameBitsAsStagesInEveryWay) {
       }
 }
 
-// A rank's copy to itself comes last, when the others may have ended and closed their buffers. Five
-// chunks a block: of the first sixteen, after which the others have their turn, one is its own.
+// The copy of a rank to itself is last, when others may have ended and closed their buffers. A
+// block has five chunks, and a turn has sixteen: one of them belongs to the rank's own block.
 TEST(ZeroCopyShm, OnesOwnBlockNeedsNoOtherRank) {
   for (const Way way : {Way::kThreads, Way::kMixed, Way::kRegistered, Way::kFetched}) {
     SCOPED_TRACE(testing::Message() << "way " << static_cast<int>(way));
@@ -222,7 +222,7 @@ TEST(ZeroCopyShm, OnesOwnBlockNeedsNoOtherRank) {
   }
 }
 
-/// Slices that `rank` has begun so far; an operation on the memory itself counts as one.
+/// Number of slices that `rank` has begun; an operation on the ranks' memory counts as one.
 std::uint64_t SlicesOf(Host& host, std::uint32_t rank) {
   return host.arena().rank(rank).progress.got.load();
 }
@@ -263,7 +263,7 @@ TEST(ZeroCopyShm, NoRankOffersMemoryThatWouldBeRefused) {
     EXPECT_EQ(host.arena().rank(rank).vote.load(), 0u) << "rank " << rank;
 }
 
-/// An all-gather in which all have voted that they can fetch.
+/// Runs an all-gather until all ranks have voted that they can fetch.
 void VoteToFetch(Host& host) {
   const Call call{.kind = CallKind::kAllGather, .count = 1000, .type = DataType::kInt32};
   const auto calls = CallsOn(host, call, false, 1);
@@ -333,8 +333,8 @@ TEST(ZeroCopyShm, PlacesBeyondWhatWasRegisteredAreRefused) {
   EXPECT_EQ(other.Reach(1, {.name = 0, .offset = 0}, 8), nullptr);
 }
 
-// A rank that gives up has its memory for itself: others are at it no more, also those that have
-// seen its offer.
+// A rank that gives up owns its memory again. Others no longer access it, even if they have seen
+// its offer.
 TEST(ZeroCopyShm, BuffersOfThreadsAreClosedWhenTheirOwnerWithdraws) {
   Host host(Way::kThreads, 1);
   const Call call{.kind = CallKind::kAllReduce, .count = 1000, .type = DataType::kInt32};

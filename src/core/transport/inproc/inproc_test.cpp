@@ -98,7 +98,7 @@ TEST(InprocExchange, ARankThatWithdrawsIsLostToTheOther) {
   EXPECT_EQ(link->Write(AsView("x")).error().code, Code::kPeerLost);
 }
 
-// Each end takes the other's lock for what it fetches, and its own for what it takes back.
+// Each end locks the other's mutex to fetch, and its own to withdraw.
 TEST(InprocExchange, OffersAreFetchedBothWays) {
   InprocExchange exchange;
   exchange.Arrive(kLow, MakeInprocBell(), 64);

@@ -76,7 +76,7 @@ TEST(Doorbell, NonsenseInTheWordEndsTheSleep) {
   EXPECT_TRUE(rig.bell.Rung(ticket));
 }
 
-// Two threads hand a number to and fro; a lost wake-up leaves one asleep until the time limit.
+// Two threads pass a number back and forth. A lost wake-up leaves one asleep until the time limit.
 TEST(Doorbell, NoWakeUpIsLost) {
   BellRig rigs[2];
   std::atomic<std::uint32_t> number{0};

@@ -88,7 +88,7 @@ TEST(DoorbellWaiter, IsWokenThroughADescriptorThatIsAlwaysReadable) {
   }
 }
 
-// Other processes ring one descriptor for all ranks of this one.
+// Other processes ring one descriptor for all ranks of this process.
 TEST(DoorbellWaiter, IsWokenFromOutsideThroughWhatItsProcessShares) {
   const auto ready = std::make_shared<const os::Fd>(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
   for (const bool offered_first : {true, false}) {
@@ -185,7 +185,7 @@ TEST(DoorbellWaiter, AHangUpSetsGone) {
   rig.waiter->Wait(rig.waiter->Prepare(), milliseconds(1));
   EXPECT_FALSE(gone->load());
   pair.b.Close();
-  rig.waiter->Wait(rig.waiter->Prepare(), kLongWait);  // from a futex
+  rig.waiter->Wait(rig.waiter->Prepare(), kLongWait);  // sleeps in a futex
   EXPECT_TRUE(gone->load());
 }
 
@@ -202,7 +202,7 @@ TEST(DoorbellWaiter, AHangUpOfASocketSetsGoneAndBytesDoNot) {
   EXPECT_TRUE(gone->load());
 }
 
-// Says that it has moved something as often as it is told to, and has an eventfd or nothing.
+// Reports progress for a given number of calls. Has an eventfd or no descriptor.
 class FakeSource final : public NewsSource {
  public:
   explicit FakeSource(os::Fd event) : event_(std::move(event)) {}
@@ -243,7 +243,7 @@ TEST(DoorbellWaiter, NewsOfASourcesDescriptorEndAWait) {
   other.join();
 }
 
-// In a process that has closed its standard input, whatever is opened next is descriptor 0.
+// In a process with a closed standard input, the next opened file is descriptor 0.
 TEST(DoorbellWaiter, NewsMayComeFromDescriptorZero) {
   const os::Fd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
   {

@@ -49,8 +49,8 @@ TEST(Pipe, GivesBackWhatWasWritten) {
   EXPECT_EQ(rig.reader.Read(out).value(), 0u);
 }
 
-// The last few bytes are read beside the count; the ring has them too, for a reader that comes too
-// late or wants less.
+// The last few bytes are read from beside the counter. The ring contains them too, for a reader
+// that is late or reads less.
 TEST(Pipe, FewBytesLieBesideTheCount) {
   PipeRig rig(256);
   const Bytes data = Pattern(1, kPipeRecentBytes);
@@ -73,8 +73,8 @@ TEST(Pipe, FewBytesLieBesideTheCount) {
   }
 }
 
-// With any size that fits, wherever the ring ends. The reader never hears of a part of the head
-// alone that had room with what is behind it.
+// Tries all sizes that fit, and all positions of the end of the ring. The reader never sees part of
+// the head if the head and the data behind it fit.
 TEST(Pipe, TakesAHeadAndWhatIsBehindItTogether) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     PipeRig rig(256);
@@ -194,7 +194,7 @@ TEST(Pipe, OnlyPowersOfTwoAreSizes) {
   EXPECT_FALSE(IsPipeSize(0) || IsPipeSize(32) || IsPipeSize(96) || IsPipeSize(kPipeBytesMax * 2));
 }
 
-// One thread writes pieces of any size, with a head or without, one reads and peeks, both asleep
+// One thread writes pieces of any size, with or without a head. Another reads and peeks. Both sleep
 // whenever there is nothing to do.
 TEST(Pipe, CarriesAStreamBetweenThreads) {
   for (const std::size_t ring_bytes : {std::size_t{64}, std::size_t{4096}}) {

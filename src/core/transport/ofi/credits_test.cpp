@@ -17,7 +17,7 @@ TEST(SendCredits, AsManyAsThereAreBuffers) {
   EXPECT_FALSE(credits.MaySend());
   ASSERT_TRUE(credits.Told(1).ok());
   EXPECT_TRUE(credits.MaySend());
-  ASSERT_TRUE(credits.Told(1).ok());  // said twice, counted once
+  ASSERT_TRUE(credits.Told(1).ok());  // sent twice, counted once
   credits.Sent();
   EXPECT_FALSE(credits.MaySend());
 }
@@ -43,8 +43,8 @@ TEST(ReceiveCredits, AreDueWhenHalfOfTheBuffersAreFree) {
   EXPECT_FALSE(credits.Due());
 }
 
-// Random moves of both sides: no more messages than buffers, no more credits than their buffers,
-// and never a state in which nothing can move.
+// Tries random moves of both sides. Messages and credits must not exceed their buffers, and one
+// side must always be able to move.
 TEST(Credits, NeitherFloodNorStandStill) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -1,5 +1,5 @@
-// Reads arbitrary bytes as what a peer says of its libfabric endpoint. An accepted input is written
-// the same.
+// Decodes arbitrary bytes as a peer's endpoint address. Encoding an accepted address must return
+// the input.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A Fabric of memory between two endpoints of a test, which says when what arrives.
+// A Fabric in memory between two endpoints of a test, which decides when messages arrive.
 #pragma once
 #include <deque>
 #include <map>
@@ -14,24 +14,24 @@ class FakeFabric final : public Fabric {
  public:
   explicit FakeFabric(std::string name)
       : name_(AsView(name).begin(), AsView(name).end()), provider_("fake") {}
-  /// Both then send to each other.
+  /// Connects both, so that they send to each other.
   void JoinWith(FakeFabric& other) {
     other_ = &other;
     other.other_ = this;
   }
 
-  // The parameters that a test may turn.
-  bool busy = false;                 ///< sends are put off
-  bool held = false;                 ///< messages stay on their way, and their slots pending
-  std::string failure = {};          ///< of sends from now on
-  std::size_t room = 1000;           ///< for slots that wait
-  std::size_t good_memories = 1000;  ///< then one request fails
+  // Parameters for tests.
+  bool busy = false;                 ///< rejects sends for now
+  bool held = false;                 ///< keeps messages in flight and their slots pending
+  std::string failure = {};          ///< of all later sends
+  std::size_t room = 1000;           ///< number of slots that may wait
+  std::size_t good_memories = 1000;  ///< successful requests for memory before one fails
 
   struct Message {
     std::uint64_t tag;
     Bytes bytes;
   };
-  std::deque<Message> arrived;  ///< and matched with no slot
+  std::deque<Message> arrived;  ///< but not matched with a slot
   std::size_t sent = 0;
 
   const std::string& provider() const override { return provider_; }

@@ -14,8 +14,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Only then there is nothing to test: that the library, or its provider for TCP, does not work is a
-// failure.
+// Returns true if there is nothing to test. Otherwise a failure of the library or of its TCP
+// provider is a failure of the test.
 bool WasNotBuilt(const Result<std::shared_ptr<Fabric>>& opened) {
   return !opened.ok() && opened.error().message.find("built without") != std::string::npos;
 }
@@ -34,7 +34,7 @@ class LibfabricTest : public testing::Test {
       fabric = std::move(*opened);
     }
   }
-  // Progress on both ends, until `done()` or half a minute has passed.
+  // Progresses both ends until `done()` returns true or 30 s have passed.
   template <typename Done>
   bool Until(Done done) {
     const Instant until = os::Now() + std::chrono::seconds(30);

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 constexpr LinkOptions kSmall{.buffers = 4, .buffer_bytes = 8};
 
-// Two links over a fabric of memory, before either has said anything.
+// Two links over a fabric in memory, before either has sent anything.
 struct OfiRig {
   OfiRig() {
     fabrics[0]->JoinWith(*fabrics[1]);
@@ -49,7 +49,7 @@ struct OfiRig {
       for (const auto& end : ends) EXPECT_TRUE(end->Opened().ok());
     for (const auto& end : ends) EXPECT_TRUE(end->Opened().value());
   }
-  /// Rank 1 hangs up: its waiter's view of the other is not needed.
+  /// Closes end `i` and makes the waiter of the other end see it.
   void Leave(std::size_t i) {
     ends[i].reset();
     gone[1 - i]->store(true);
@@ -98,7 +98,8 @@ TEST(OfiLink, TakesNoMoreThanThePeersBuffersHoldUntilTheyAreFree) {
   EXPECT_EQ(rig.ends[0]->Write(OfiDigits(100)).value(), 0u);
   EXPECT_EQ(ReadUpTo(*rig.ends[1], 8), "01234567");
   rig.fabrics[1]->Progress();
-  EXPECT_EQ(rig.ends[0]->Write(OfiDigits(100)).value(), 0u);  // credits come by halves
+  // Credits are due for half of the buffers.
+  EXPECT_EQ(rig.ends[0]->Write(OfiDigits(100)).value(), 0u);
   EXPECT_EQ(ReadUpTo(*rig.ends[1], 8), "89012345");
   rig.fabrics[1]->Progress();
   EXPECT_EQ(rig.ends[0]->Write(OfiDigits(100)).value(), 2 * 8u);
@@ -143,7 +144,7 @@ TEST(OfiLink, APeerThatLeavesIsLostWhenAllThatItSentHasCome) {
   rig.Open();
   ASSERT_EQ(rig.ends[0]->Write(OfiDigits(12)).value(), 12u);
   rig.fabrics[0]->Progress();
-  // The last message is slower than the news that its sender has left.
+  // The last message arrives after the news that its sender has left.
   FakeFabric& there = *rig.fabrics[1];
   const FakeFabric::Message late = there.arrived.back();
   there.arrived.pop_back();
@@ -166,7 +167,7 @@ TEST(OfiLink, APeerThatDiesIsLostAtOnceAfterWhatHasCome) {
   rig.Open();
   ASSERT_EQ(rig.ends[0]->Write(OfiDigits(8)).value(), 8u);
   rig.fabrics[0]->Progress();
-  rig.gone[1]->store(true);  // and no last words
+  rig.gone[1]->store(true);  // and no message count
   EXPECT_EQ(ReadUpTo(*rig.ends[1], 100), "01234567");
   Bytes out(1);
   EXPECT_EQ(rig.ends[1]->Read(out).error().code, Code::kPeerLost);
@@ -224,7 +225,7 @@ TEST(OfiLink, NeedsAAddressAndRoom) {
   OfiRig rig;
   EXPECT_EQ(OfiLink::Make(rig.PartsOf(0, AsView("endpoint address"))).error().code,
             Code::kProtocol);
-  for (const std::size_t room : {0u, 5u, 7u}) {  // of 4 for data and 4 for credits
+  for (const std::size_t room : {0u, 5u, 7u}) {  // 4 for data and 4 for credits are needed
     OfiRig full;
     full.fabrics[0]->room = room;
     const auto made = OfiLink::Make(full.PartsOf(0, Encode(full.addresss[1])));

@@ -30,7 +30,7 @@ struct PipeMemory {
   }
 };
 
-constexpr std::size_t kLarge = 64 << 10;  // the kernel may be asked for it
+constexpr std::size_t kLarge = 64 << 10;  // large enough for the kernel's copy
 
 void Plain(View from, std::byte* to) {
   std::memcpy(to, from.data(), from.size());
@@ -124,7 +124,7 @@ TEST(PipeLink, AnOfferIsFetched) {
 }
 
 TEST(PipeLink, APeerThatCannotFetchIsNotAskedAgain) {
-  PipeLinkRig rig;  // end 0 does not know which process end 1 is
+  PipeLinkRig rig;  // end 0 does not know the process of end 1
   const Bytes data(kLarge);
   Bytes out(kLarge);
   const std::uint64_t offer = rig.ends[1]->SendRts(data);
@@ -132,7 +132,7 @@ TEST(PipeLink, APeerThatCannotFetchIsNotAskedAgain) {
   rig.ends[0]->SendAck(false);
   EXPECT_EQ(rig.ends[1]->TakeAck().value(), false);
   EXPECT_EQ(rig.ends[1]->SendRts(data), 0u);
-  // An address that is not the sender's is refused as well.
+  // An address that is not the sender's is refused, too.
   rig.ends[0]->SendRts(data);
   EXPECT_FALSE(rig.ends[1]->Get(1, 0, out, Plain).value());
   rig.ends[1]->SendAck(false);
@@ -161,8 +161,7 @@ TEST(PipeLink, AnOfferToTheDeadIsALoss) {
   EXPECT_EQ(rig.ends[0]->TakeAck().error().code, Code::kPeerLost);
 }
 
-// ---- registered memory: both ends take each other for other processes, which the kernel hides
-// ----
+// ---- registered memory: both ends are other processes to each other, hidden by the kernel -------
 
 struct RegisteredRig {
   std::shared_ptr<Arena> arena = Arena::Create({.ranks = 2}).value();
@@ -206,7 +205,7 @@ TEST(PipeLink, RegisteredMemoryThatIsTakenBackIsNotRead) {
   EXPECT_FALSE(its.receiver.Get(early, 0, out, Plain).value());
   its.receiver.SendAck(false);
   EXPECT_EQ(its.sender.TakeAck().value(), false);
-  // The peer may yet read by the kernel, for all that this end knows.
+  // This end does not know yet whether the peer can read through the kernel.
   const std::uint64_t address = its.sender.SendRts(its.data());
   EXPECT_EQ(address, reinterpret_cast<std::uintptr_t>(its.data().data()));
 }
@@ -238,7 +237,7 @@ TEST(PipeLink, ThePlaceThatAPeerTellsIsHeldAgainstItsMemory) {
 
 // ---- threads of one process ---------------------------------------------------------------------
 
-// A copy that a withdrawal comes in the middle of.
+// A copy that a withdrawal interrupts.
 std::atomic<bool> copying, withdrawing, withdrawn, withdrawn_while_copying;
 
 void CopySlowly(View from, std::byte* to) {

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// One rank with a segment of two pipes, of which the peer gets the second.
+// A rank with a segment of two pipes; the peer uses the second.
 struct Side {
   Side() {
     segment = Segment::Create(SegmentShape{.pipes = 2, .pipe_bytes = 64}).value();
@@ -80,7 +80,7 @@ TEST(ShmLink, FetchesFromTheProcessAtTheOtherEnd) {
   EXPECT_EQ((*a)->TakeAck().value(), true);
 }
 
-// The remains of a killed process: bytes in the pipe, no goodbye, a closed line.
+// A killed process leaves bytes in the pipe and a closed line, without closing the pipe.
 TEST(ShmLink, APeerThatDiesIsLostAfterItsData) {
   ShmRig rig;
   auto a = rig.Make(0);
@@ -107,7 +107,7 @@ TEST(ShmLink, NonsenseOffersAreRefused) {
       case 0: offer.bytes.pop_back(); break;
       case 1: offer.bytes[0] = std::byte{9}; break;   // version
       case 2: offer.bytes[13] = std::byte{2}; break;  // pipe 2 of 2
-      case 3: offer.bytes[1] = std::byte{3}; break;   // more pipes than there are
+      case 3: offer.bytes[1] = std::byte{3}; break;   // more pipes than exist
       case 4: offer.descriptors.pop_back(); break;
       default: std::swap(offer.descriptors[0], offer.descriptors[1]);
     }

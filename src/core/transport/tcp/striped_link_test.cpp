@@ -33,7 +33,7 @@ struct StripedRig {
     for (std::size_t end = 0; end < 2; ++end)
       ends[end] = std::make_unique<StripedLink>(std::move(of_end[end]), 5);
   }
-  std::vector<int> sockets;  // of end 0
+  std::vector<int> sockets;  // sockets of end 0
   std::unique_ptr<StripedLink> ends[2];
 };
 

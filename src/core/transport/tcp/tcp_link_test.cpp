@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Over a socket pair: what a link asks of a socket, without ports.
+// Two links over a socket pair, which provides what a link needs of a socket, without ports.
 struct TcpRig {
   explicit TcpRig(std::size_t receive_buffer_bytes = 64, Bytes arrived = {}) {
     std::array<int, 2> fds{};
@@ -101,7 +101,7 @@ TEST(TcpLink, UnreadBytesDoNotResetTheConnection) {
   EXPECT_THAT(rig.ends[0]->Read(out).error().message, HasSubstr("it closed the connection"));
 }
 
-// As a process has one that was forked while the link was open.
+// A process that was forked while the link was open holds such a copy.
 TEST(TcpLink, ItsEndIsHeardAlthoughAProcessHoldsACopyOfItsSocket) {
   std::array<int, 2> fds{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()), 0);
@@ -144,7 +144,7 @@ TEST(TcpLink, ARankThatOnlyLooksSeesTheLossToo) {
   EXPECT_EQ(rig.ends[0]->Read(out).error().code, Code::kPeerLost);
 }
 
-// A peer that dies with something unread resets the connection.
+// A peer that dies with unread data resets the connection.
 TEST(TcpLink, AResetIsALossWithItsReason) {
   for (const bool looks : {false, true}) {
     std::array<int, 2> fds{};

@@ -23,7 +23,7 @@ struct World {
   ConnectTools tools{.driver = service.driver(), .inproc = exchange, .abort = abort.get_token()};
 };
 
-// The answer to rank 0 when it asks for a link of kind `choice` to a rank like `peer`.
+// Returns the error of rank 0 when it connects by `choice` to rank 1, which `change` has modified.
 Error Refusal(LinkChoice choice, void (*change)(Neighbour&)) {
   World world;
   std::vector<TestRank> ranks;
@@ -116,7 +116,7 @@ TEST(Connect, AutoTakesTheNearestWay) {
     }
 }
 
-/// Two ranks of this process, the second of which can be called at two addresses.
+/// Two ranks of this process; the second listens at two addresses.
 std::vector<TestRank> WithTwoAddresses() {
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
@@ -128,7 +128,7 @@ std::vector<TestRank> WithTwoAddresses() {
   return ranks;
 }
 
-/// Connections of this process, by the end that was called.
+/// Connections of this process, by the end that accepted.
 std::map<std::string, int> Connections() {
   std::map<std::string, int> connections;
   for (int fd = 0; fd < 4096; ++fd) {
@@ -156,7 +156,7 @@ TEST(Connect, StrandsAreDealtOutOverTheAddresses) {
     EXPECT_EQ(connections[ToString(address)], 2) << ToString(address);
 }
 
-// The third rank of its host takes the second of two equal NICs, whichever would answer first.
+// The third rank of its host uses the second of two equal NICs, whichever would answer first.
 TEST(Connect, RanksOfAHostTakeItsNicsInTurn) {
   for (const std::uint32_t turn : {2u, 3u}) {
     World world;
@@ -213,13 +213,13 @@ TEST(Connect, ARankOfTheProcessThatHasComeIsOneLink) {
   for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
   ranks[1].neighbour.process_hash = ranks[0].neighbour.process_hash;
   const InprocExchange::RankPair pair{kTestCredentials.magic, Rank{1}, Rank{0}};
-  world.exchange.Arrive(pair, MakeBell(), kPipeBytesDefault);  // and takes its end later
+  world.exchange.Arrive(pair, MakeBell(), kPipeBytesDefault);  // takes its end later
   const auto links = Connect(RequestOf(ranks[0], ranks), {}, world.tools);
   ASSERT_TRUE(links.ok()) << links.error().message;
   EXPECT_EQ((*links)->Summary(), "1 inproc");
 }
 
-// Reads `bytes`, waiting for them; less when they do not come.
+// Reads `bytes` bytes and waits for them. Returns fewer if they do not arrive.
 std::string ReadFrom(Links& links, Rank peer, std::size_t bytes) {
   Bytes got(bytes);
   std::size_t done = 0;
@@ -234,7 +234,7 @@ std::string ReadFrom(Links& links, Rank peer, std::size_t bytes) {
   return std::string(AsText(View(got).first(done)));
 }
 
-/// Why there are no links over libfabric here; empty where there are.
+/// Returns why links over libfabric do not work here. Empty if they do.
 std::string WhyNotOfi() {
   const auto fabric = ofi::OpenLibfabric({.source = Address::Ipv4(127, 0, 0, 1, 0)});
   return fabric.ok() ? "" : fabric.error().message;
@@ -254,7 +254,7 @@ TEST(Connect, OverLibfabricTheDiallerNeedsNoAddressOfItsOwn) {
     ASSERT_TRUE(links.ok()) << links.error().message;
     EXPECT_EQ((*links)->Summary(), "2 ofi");
   }
-  // Without a further call of the writer, whichever rank reads first.
+  // Data arrives without a further call of the writer, in any order of readers.
   for (std::uint32_t from = 0; from < 3; ++from)
     for (std::uint32_t to = 0; to < 3; ++to) {
       if (from == to) continue;
@@ -266,7 +266,7 @@ TEST(Connect, OverLibfabricTheDiallerNeedsNoAddressOfItsOwn) {
 
 // ---- more links later ---------------------------------------------------------------------------
 
-/// Links of `rank` to no rank, and room for those to all of `ranks`.
+/// Returns links of `rank` to no peer, with room for links to all of `ranks`.
 std::unique_ptr<Links> Alone(TestRank& rank, const std::vector<TestRank>& ranks,
                              const ConnectTools& tools, const ConnectOptions& options) {
   ConnectRequest request = RequestOf(rank, ranks, options);
@@ -319,7 +319,7 @@ TEST(Extension, MakesLinksOfAnyKindToRanksThatHaveCome) {
 TEST(Extension, HasRoomForThoseOfItsHostThatMightBeWanted) {
   World world;
   std::vector<TestRank> ranks;
-  for (const std::uint32_t rank : {0u, 1u, 2u, 3u, 2u}) ranks.emplace_back(rank);  // one twice
+  for (const std::uint32_t rank : {0u, 1u, 2u, 3u, 2u}) ranks.emplace_back(rank);  // one rank twice
   ranks[3].neighbour.host_hash = 9;
   const auto links = Alone(ranks[0], ranks, world.tools, {});
   EXPECT_EQ(links->reserve().segment->shape().pipes, 2u);
@@ -343,7 +343,7 @@ TEST(Connect, ARankThatFailsLetsItsNeighboursOfTheProcessKnow) {
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 3; ++i) ranks.emplace_back(i);
   ranks[1].neighbour.process_hash = ranks[0].neighbour.process_hash;
-  // Rank 2 does not come. Rank 0 waits for it only for a moment, and rank 1 not at all.
+  // Rank 2 never arrives. Rank 0 waits for it briefly, and rank 1 does not wait for it.
   ConnectRequest short_of_time = RequestOf(ranks[0], ranks);
   short_of_time.deadline = os::Now();
   ConnectRequest patient = RequestOf(ranks[1], ranks);

@@ -1,4 +1,4 @@
-// Ranks of one test process that connect for real: a driver with its thread, and one call.
+// Ranks of one test process with real connections: a driver with its thread, and one call.
 #pragma once
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 
 namespace ringlet::transport {
 
-/// A SocketDriver that runs on its own thread while this lives.
+/// A SocketDriver that runs on its own thread as long as this object lives.
 class DriverThread {
  public:
   DriverThread()
@@ -31,7 +31,7 @@ class DriverThread {
   std::thread thread_;
 };
 
-/// Bytes that no other test of any process uses at the same time.
+/// Returns bytes that no other test of any process uses at the same time.
 inline Secret UniqueSeed() {
   static std::atomic<std::uint32_t> drawn{0};
   Writer out;
@@ -42,7 +42,7 @@ inline Secret UniqueSeed() {
 
 inline constexpr Credentials kTestCredentials{0xfeedu, {}};
 
-/// A rank before it connects. Differs from the others in process unless told otherwise.
+/// A rank before it connects. By default it differs from the others in its process.
 struct TestRank {
   explicit TestRank(std::uint32_t number) {
     neighbour.rank = static_cast<Rank>(number);
@@ -58,7 +58,7 @@ struct TestRank {
   ListenerSet endpoint;
 };
 
-/// Rank `self`'s request to connect with all of `ranks` but itself, within 30 s.
+/// Returns the request of rank `self` to connect to all other `ranks` within 30 s.
 inline ConnectRequest RequestOf(const TestRank& self, const std::vector<TestRank>& ranks,
                                 const ConnectOptions& options = {}) {
   ConnectRequest request{.credentials = kTestCredentials,
@@ -72,7 +72,7 @@ inline ConnectRequest RequestOf(const TestRank& self, const std::vector<TestRank
   return request;
 }
 
-/// Connects all of `ranks` with one another, each from its own thread.
+/// Connects all `ranks` with one another, each from its own thread.
 inline std::vector<Result<std::unique_ptr<Links>>> ConnectAll(std::vector<TestRank>& ranks,
                                                               const ConnectTools& tools,
                                                               const ConnectOptions& options = {}) {

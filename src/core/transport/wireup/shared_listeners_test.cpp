@@ -99,7 +99,7 @@ TEST(SharedListeners, InterfacesAreInTheOrderOfEachUser) {
   EXPECT_EQ(b.unix_socket.kind, Address::Kind::kNone);
 }
 
-// The machine of one key: what it hears, and of whom.
+// The machine of one key. Records the bytes that it receives and their sender.
 class Ear final : public Machine {
  public:
   void Handle(const Event& event, Instant) override {
@@ -121,7 +121,7 @@ class Ear final : public Machine {
   bool told_ = false;
 };
 
-// Says a Hello.
+// Sends a Hello.
 class Voice final : public Machine {
  public:
   Voice(const Address& to, Bytes hello) {
@@ -136,7 +136,7 @@ class Voice final : public Machine {
   std::promise<void> hung_up;
 };
 
-// Says the Hello of a peer of communicator 42, as one may that has recorded it.
+// Sends the Hello of a peer of communicator 42, as an attacker that has recorded it can.
 std::future<void> Repeat(ListenersRig& rig, const Address& to) {
   const auto voice = std::make_shared<Voice>(
       to, Handshake::Dialler({42, {}}, Purpose::kData, Nonce{}).TakeOutput());

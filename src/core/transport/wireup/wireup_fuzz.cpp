@@ -1,4 +1,4 @@
-// Feeds a Wireup whatever an attacker, or an authenticated peer gone mad, may send it.
+// Passes a Wireup any input that an attacker, or a faulty authenticated peer, may send.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -39,7 +39,7 @@ ringlet::transport::WireupConfig Config() {
   return config;
 }
 
-// Everything the wireup wants to do; the last bytes it sent are what a caller answers to.
+// Drains all actions of the wireup. Returns the last bytes that it sent, which a caller answers.
 Bytes Drain(Wireup& wireup) {
   Bytes sent;
   while (auto action = wireup.PollAction())
@@ -48,7 +48,7 @@ Bytes Drain(Wireup& wireup) {
   return sent;
 }
 
-// Completes the handshake of an accepted line, so that the bytes behind it are reached as well.
+// Completes the handshake of an accepted line, so that the input reaches the code behind it.
 void Authenticate(Wireup& wireup, ringlet::LineId line, ringlet::Instant now) {
   auto caller = ringlet::Handshake::Dialler(kCredentials, ringlet::Purpose::kData, {});
   Drain(wireup);
@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
     Drain(wireup);
-    if (!wireup.Finished() && !wireup.Deadline()) std::abort();  // it would wait for ever
+    if (!wireup.Finished() && !wireup.Deadline()) std::abort();  // it would wait forever
   }
   return 0;
 }

@@ -5,7 +5,7 @@
 namespace ringlet::transport {
 namespace {
 
-// Two ends whose handshake has succeeded.
+// Two ends after a successful handshake.
 struct Ends {
   Ends() {
     Shuttle(dialler, acceptor);

@@ -1,4 +1,4 @@
-// A network of wireups in memory, in virtual time: every test of Wireup is a list of events.
+// WireupPump: a network in memory, in virtual time. Every test of Wireup is a list of events.
 #pragma once
 #include <algorithm>
 #include <deque>
@@ -14,23 +14,23 @@ namespace ringlet::transport {
 
 class WireupPump {
  public:
-  /// \param seed  cuts what is sent into pieces; 0 cuts nothing
+  /// \param seed  splits sent data into pieces; 0 does not split
   explicit WireupPump(std::uint64_t seed = 0) : cuts_(seed), cutting_(seed != 0) {}
 
-  /// `addresses` is where others find it. The machine outlives the pump.
+  /// Adds a machine that others find at `addresses`. The machine outlives the pump.
   std::size_t Add(Machine& machine, const std::vector<Address>& addresses) {
     hosts_.push_back(Host{&machine, kFirstAcceptedLine, {}, {}});
     for (const Address& address : addresses) doors_[address] = hosts_.size() - 1;
     queue_.push_back({hosts_.size() - 1, Tick{}});
     return hosts_.size() - 1;
   }
-  /// Dials to `address` are not answered and never fail.
+  /// Makes dials to `address` hang: they are not answered and never fail.
   void Blackhole(const Address& address) { holes_.push_back(address); }
 
-  /// Notes the addresses that are dialled, in order. `dialled` outlives the pump.
+  /// Records the dialled addresses in order. `dialled` outlives the pump.
   void WatchDials(std::vector<Address>& dialled) { dialled_ = &dialled; }
 
-  /// A stranger's line to `host`.
+  /// Opens a stranger's line to `host`.
   LineId Call(std::size_t host) {
     const LineId line = hosts_[host].next_line++;
     queue_.push_back({host, Accepted{line, Address::Ipv4(192, 0, 2, 1, 9)}});
@@ -38,7 +38,7 @@ class WireupPump {
   }
   void Push(std::size_t host, Event event) { queue_.push_back({host, std::move(event)}); }
 
-  /// Runs until all machines are finished or the time is `until`.
+  /// Runs until all machines are finished or the time reaches `until`.
   void Run(Instant until) {
     for (int steps = 0; steps < kStepsMax; ++steps) {
       for (std::size_t h = 0; h < hosts_.size(); ++h) Drain(h);
@@ -53,7 +53,7 @@ class WireupPump {
   }
 
   Instant now() const { return now_; }
-  /// The warnings.
+  /// Returns the warnings.
   const std::vector<std::string>& notes() const { return notes_; }
   const std::vector<LineId>& detached(std::size_t host) const { return hosts_[host].detached; }
   std::size_t open_lines(std::size_t host) const { return hosts_[host].peer.size(); }

@@ -34,7 +34,7 @@ Credentials Shared() {
   return credentials;
 }
 
-// The wireup of rank `self` with `peers`, each at At(rank); the lower rank dials.
+// Configures rank `self` with `peers`, each at At(rank). The lower rank dials.
 WireupConfig Config(std::uint32_t self, const std::vector<std::uint32_t>& peers) {
   WireupConfig config;
   config.self = static_cast<Rank>(self);
@@ -120,7 +120,7 @@ TEST(Wireup, TheFirstAddressThatAnswersWins) {
   EXPECT_THAT(pump.notes(), IsEmpty()) << "a dial that lost the race is no stranger";
 }
 
-// The wireup of `self` with `peer`, over three lines.
+// Configures `self` with `peer`, over three lines.
 WireupConfig WithStrands(std::uint32_t self, std::uint32_t peer) {
   WireupConfig config = Config(self, {peer, peer, peer});
   for (std::uint8_t strand = 0; strand < 3; ++strand) {
@@ -186,7 +186,7 @@ TEST(Wireup, DialsAgainUntilThePeerListens) {
   EXPECT_EQ(OfferOf(b, 0), "offer of 0 to 1");
 }
 
-// So that ranks that are refused together do not come again together.
+// Random retry times keep ranks that are refused together from returning together.
 TEST(Wireup, ARefusedDialIsTriedAgainAfterAboutItsTimeWhichDoubles) {
   constexpr Instant kFirst = seconds(2);
   Instant earliest = kDeadline, latest{};
@@ -217,7 +217,7 @@ TEST(Wireup, ARefusedDialIsTriedAgainAfterAboutItsTimeWhichDoubles) {
 
 TEST(Wireup, AnotherRankBehindAnAddressIsNotThePeer) {
   WireupConfig config = Config(0, {1});
-  config.peers[0].addresses = {At(2), At(1)};  // the first is rank 2's
+  config.peers[0].addresses = {At(2), At(1)};  // the first address belongs to rank 2
   Wireup a(std::move(config)), b(Config(1, {0})), c(Config(2, {0}));
   WireupPump pump;
   pump.Add(a, {});
@@ -322,7 +322,7 @@ TEST(Wireup, AnErrorNamesAFewAndCountsTheRest) {
 }
 
 TEST(Wireup, ALineThatBreaksIsDialledAgain) {
-  WireupConfig config = Config(1, {0, 2});  // rank 2 comes late, so that the wireup goes on
+  WireupConfig config = Config(1, {0, 2});  // rank 2 is late, so the wireup continues
   Wireup a(Config(0, {1})), b(std::move(config)), c(Config(2, {1}));
   WireupPump pump;
   pump.Add(a, {});
