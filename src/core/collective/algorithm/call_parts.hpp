@@ -19,7 +19,7 @@ struct HostPart {
   std::size_t count = 0;  ///< as in Call, among the ranks of the host
   Place input = {};
   Place output = {};
-  /// True if this part needs data that ranks of the host received since the previous part.
+  /// True if this part needs an exchange with other hosts that followed the previous part.
   bool after_links = false;
   /// Number of this rank's parts over links that must end before this part begins.
   std::size_t links_before = 0;

@@ -39,7 +39,7 @@ struct CallShape {
   bool to_root = false;           ///< only the root has an output
   bool input_each = false;        ///< the input has a block per rank instead of one for all
   bool output_each = false;       ///< the output has a block from each rank
-  bool moves = true;              ///< the call itself moves data, not messages beside it
+  bool moves = true;              ///< the call moves data itself, not by messages beside it
   std::uint8_t shares_moved = 0;  ///< how often (n-1)/n of the data moves (BusFactor); 0: all, once
 };
 /// Indexed by CallKind.

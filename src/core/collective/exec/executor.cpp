@@ -80,9 +80,9 @@ Result<bool> Execution::Advance() {
   return AllDone() && Settled();
 }
 
-/// Checks for headers of earlier calls on links that this rank only sends on. Such data stays
-/// unread, so a rank that only sends would not detect that peers named another root. The next use
-/// of the link detects it. If a ring buffer wraps within those bytes, a later use does.
+/// Checks unread headers on links that this rank only sends on. Such data stays unread, so a rank
+/// that only sends would not detect that peers named another root. The next use of the link detects
+/// it. If a ring buffer wraps within those bytes, a later use does.
 Status Execution::CheckUnread() {
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     const Lane& lane = task_.flow->lanes[i];

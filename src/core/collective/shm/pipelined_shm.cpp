@@ -247,7 +247,7 @@ void PipelinedShm::ReduceForOthers(std::uint64_t slice) {
   }
 }
 
-// Adds up this rank's share of all nodes. Nodes of other sizes hold it on several ranks.
+// Adds up this rank's share over all nodes. In a node of another size, several ranks hold it.
 void PipelinedShm::Join(std::uint64_t slice) {
   const Piece range = slicing_.At(slice);
   const Piece share = Share(local_, range);

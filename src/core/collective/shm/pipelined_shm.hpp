@@ -46,7 +46,7 @@ class PipelinedShm {
   /// \param stream  outputs bypass the caches
   void Begin(const Call& call, std::uint64_t before, bool stream);
 
-  /// Puts the next slice into the stage. Returns false after the last, or until `awaited` has read.
+  /// Puts the next slice into the stage. False: no slice is left, or `awaited` must read first.
   bool Put(std::uint32_t& awaited);
   /// Processes slices that were put, once all peers that give data have posted the same call.
   /// Returns false if it must wait for progress of `awaited`.

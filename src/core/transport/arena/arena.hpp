@@ -61,14 +61,14 @@ struct ArenaProgress {
   alignas(64) std::atomic<std::uint64_t> put{0};  ///< its input is in its stage
   /// Its share of the result, or of its node's result, is in its stage.
   std::atomic<std::uint64_t> reduced{0};
-  std::atomic<std::uint64_t> joined{0};  ///< its share of the result of all nodes is, too
+  std::atomic<std::uint64_t> joined{0};  ///< its share of all nodes' result is in its stage
   std::atomic<std::uint64_t> got{0};     ///< it no longer needs the stages of other ranks
 };
 
 /// A call of a rank. Only that rank writes it, and it writes `sequence` last.
 struct ArenaPost {
   alignas(64) std::atomic<std::uint64_t> sequence{0};
-  std::uint64_t call = 0;     ///< operation, type, reduction, offered ways, root
+  std::uint64_t call = 0;     ///< operation, type, reduction, selection mark, root
   std::uint64_t count = 0;    ///< elements
   std::uint64_t history = 0;  ///< digest of all earlier calls
 
@@ -86,12 +86,12 @@ struct ArenaBuffer {
   std::uint64_t bytes = 0;
 };
 
-/// Posted in place of a payload if the operation does not fit in a slot. States whether peers may
-/// access this rank's memory directly, and its address. 0 means no access.
+/// Posted in place of a payload if the operation does not fit in a slot. States whether and where
+/// peers may access this rank's memory directly. A name of 0 means nowhere.
 struct ArenaPlaces {
   std::uint32_t input = 0, output = 0;  ///< see shared_buffers.hpp
   std::uint64_t input_offset = 0, output_offset = 0;
-  std::uint64_t offered = 0;  ///< 1: every rank that needs this rank's memory can access it
+  std::uint64_t offered = 0;  ///< 1: registered memory; 2: an address in this process; 0: none
 };
 static_assert(sizeof(ArenaPlaces) <= ArenaPost::kInlineBytes);
 

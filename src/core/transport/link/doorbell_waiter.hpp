@@ -41,7 +41,7 @@ class NewsSource {
   /// Returns a descriptor that becomes readable if news arrives after Arm, or -1 if the source must
   /// be polled. The value never changes.
   virtual int descriptor() const = 0;
-  /// Makes all possible progress. Returns false if there was any: the rank polls before it sleeps.
+  /// Makes all possible progress. Returns false if it made any, so that the rank polls again.
   virtual bool Arm() = 0;
 };
 

@@ -25,8 +25,8 @@ inline constexpr std::size_t kRtsBytesMin = 4 << 10;
 /// the sender need not wait. Above the maximum, the kernel's copy is slower, because it does not
 /// bypass the caches. (docs/decisions/0036, 0052, 0056)
 struct RtsSizes {
-  std::size_t reached_min = 32 << 10;  ///< if the peer maps the memory; kRtsBytesMin or more
-  std::size_t read_min = 32 << 10;     ///< if the peer reads through the kernel
+  std::size_t reached_min = 32 << 10;  ///< if the peer reads it directly; kRtsBytesMin or more
+  std::size_t read_min = 32 << 10;     ///< if the peer reads it through the kernel
   std::size_t read_max = 4 << 20;
 
   /// Sizes for ranks that each have a core.
@@ -96,7 +96,7 @@ class Link {
   /// Receiver: fetches a piece of the peer's offer. Returns false if it cannot.
   /// \param offer  the number that the peer sent; outside input
   /// \param at     start of the piece, in bytes
-  /// \param copy   copies if this rank maps the memory
+  /// \param copy   used for memory that this rank reads directly
   /// Errors  kPeerLost  the peer has withdrawn the offer
   virtual Result<bool> Get(std::uint64_t /*offer*/, std::size_t /*at*/, std::span<std::byte> /*to*/,
                            Copy /*copy*/) {
