@@ -170,8 +170,7 @@ class Arena {
     }
   }
 
-  /// Returns true if this process has joined remote fences, which takes time
-  /// (os::JoinRemoteFences).
+  /// Returns true once this process has joined remote fences (os::JoinRemoteFences).
   static bool MayFence();
   /// Announces that `self` issues a fence on all ranks each time before it sleeps for a post.
   void FenceForOthers(std::uint32_t self) const;

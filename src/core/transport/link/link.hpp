@@ -102,8 +102,7 @@ class Link {
                            Copy /*copy*/) {
     return false;
   }
-  /// Receiver: ends the peer's offer.
-  /// \param taken  true if all was fetched; else the peer writes it
+  /// Receiver: ends the offer. \param taken  true if all was fetched; else the peer writes it
   virtual void SendAck(bool /*taken*/) {}
 };
 

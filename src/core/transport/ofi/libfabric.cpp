@@ -177,7 +177,7 @@ Result<Libfabric::Info> Libfabric::Hints(const LibfabricOptions& options) const 
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
   hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
-  // A single thread calls the library while it waits. The provider needs neither locks nor threads.
+  // One thread at a time calls, when it waits, so the provider needs neither locks nor threads.
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
   hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;

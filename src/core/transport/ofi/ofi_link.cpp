@@ -277,8 +277,7 @@ OfiLink::~OfiLink() {
 void OfiLink::SayLastWords() {
   std::array<std::byte, kLastWordsBytes> words;
   PutCount(words, send_credits_.sent());
-  // The socket's buffer is empty, so the kernel takes all eight bytes, or none if the peer has
-  // left.
+  // The empty socket takes all eight bytes or, if the peer has left, none.
   ::send(parts_.line.get(), words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(parts_.line.get(), SHUT_WR);
 }

@@ -20,8 +20,7 @@ class SharedListeners {
   struct Options {
     /// Time for a caller to name its service, and then for the entrance to open.
     Instant timeout = std::chrono::seconds(10);
-    /// Maximum number of callers per endpoint that have not named a service, and per closed
-    /// entrance.
+    /// Maximum number of callers per endpoint without a named service, and per closed entrance.
     std::size_t half_open_max = 4096;
     std::function<void(const Note&)> note = {};  ///< called on the driver's thread
   };
