@@ -1,4 +1,4 @@
-// The C++ interface: check the arguments, call comm, hand on its errors. No decisions.
+// The C++ interface. Each function checks its arguments, calls comm and returns its errors.
 #include "ringlet/communicator.hpp"
 #include "comm/process/process_of_program.hpp"
 
@@ -17,10 +17,10 @@
 namespace ringlet {
 namespace {
 
-/// More ranks than any process has threads for.
+/// Exceeds the number of threads of any process.
 constexpr std::uint32_t kRanksHereMax = 1 << 16;
 
-/// For the service thread to learn of an abort, so that no operation that follows it here succeeds.
+/// Time for the service thread to process an abort, so that later operations on this rank fail.
 constexpr std::chrono::milliseconds kAbortMax(1000);
 
 template <typename Asked>

@@ -1,4 +1,4 @@
-// Calls that are collected and run together. Those that run alone are in communicator.cpp.
+// Collects calls and runs them together. communicator.cpp runs single calls.
 #include "comm/run/group.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace ringlet {
 
 struct Group::Impl {
   std::vector<comm::GroupedCall> calls;
-  std::optional<Error> wrong;  // the first call that is: then nothing runs
+  std::optional<Error> wrong;  // the first wrong call; if set, no call runs
 
   template <typename Asked>
   void Add(const Communicator& on, const Asked& asked) {

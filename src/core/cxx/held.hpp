@@ -1,4 +1,4 @@
-// The state behind a ringlet::Communicator, for its source and that of Group.
+// The state behind a ringlet::Communicator. Its source and that of Group use it.
 #pragma once
 #include <memory>
 
@@ -20,14 +20,15 @@ inline Error IsEmpty() {
 
 struct Communicator::Impl {
   explicit Impl(std::shared_ptr<comm::Communicator> formed) : communicator(std::move(formed)) {}
-  /// In the child of a fork the threads that serve the communicator are missing: it is kept.
+  /// The child of a fork lacks the threads that serve the communicator, so the object is leaked
+  /// there.
   ~Impl() {
     if (!fork_guard.IsHere()) new std::shared_ptr<comm::Communicator>(std::move(communicator));
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  /// Errors  kInvalidArgument  there is none, or it was made before a fork
+  /// Errors  kInvalidArgument  the communicator is empty, or was made before a fork
   static Status Check(const Impl* impl) {
     return impl ? impl->fork_guard.Check() : Status(cxx::IsEmpty());
   }

@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// As of the settings that they stand in for.
+// These options replace settings and have their bounds.
 constexpr milliseconds kTimeoutMin(100);
 constexpr milliseconds kTimeoutMax = std::chrono::hours(7 * 24);
 

@@ -10,13 +10,13 @@ Error Refused(std::string why) {
   return {Code::kInvalidArgument, std::move(why)};
 }
 
-/// One of the two buffers of a call.
+/// A buffer of a call: send or receive.
 struct Side {
   const char* name;
   const void* data;
   std::size_t count;
   DataType type;
-  std::size_t blocks;  ///< that this rank's buffer has in the call; 0: it is not looked at
+  std::size_t blocks;  ///< blocks of this rank's buffer in the call; 0: not used
 };
 
 Status CheckSide(const std::string& call, const Side& side) {
@@ -31,7 +31,7 @@ Status CheckSide(const std::string& call, const Side& side) {
   return Ok();
 }
 
-/// Elements of one block, by the buffer from which they follow.
+/// Returns the elements of one block. `basis` is the buffer that determines the count.
 Result<std::size_t> BlockOf(const std::string& call, const Side& basis) {
   if (basis.count % basis.blocks == 0) return basis.count / basis.blocks;
   return Refused(fmt::format("{}: {} has {} elements, not a multiple of the {} ranks", call,
@@ -52,7 +52,7 @@ Status CheckFit(const std::string& call, const Side& basis, const Side& other) {
                              basis.name));
 }
 
-/// Whether every rank's receive buffer has one block, so that the count follows from it.
+/// Returns true if every rank's receive buffer has one block, so that it determines the count.
 bool CountsByReceive(comm::CallKind kind) {
   return kind == comm::CallKind::kBroadcast || kind == comm::CallKind::kReduceScatter ||
          kind == comm::CallKind::kScatter;

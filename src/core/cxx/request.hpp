@@ -1,4 +1,4 @@
-// Calls of the C++ interface before they are checked, and their form for comm.
+// Unchecked calls of the C++ interface, and their conversion for comm.
 #pragma once
 #include "comm/run/communicator.hpp"
 #include "ringlet/buffer.hpp"
@@ -20,14 +20,14 @@ struct MessageRequest {
   ReceiveBuffer to = {};
 };
 
-/// The call that this rank's buffers make. Checks that need no lengths and types are left to
-/// Communicator::Run.
+/// Returns the call that this rank's buffers describe. Communicator::Run makes the checks that need
+/// neither lengths nor types.
 /// Errors  kInvalidArgument  lengths or types that do not fit each other; null with a length; more
-///                           elements than any memory has
+///                           elements than fit into any memory
 Result<comm::Work> WorkOf(const Request& request, const comm::Communicator& communicator);
 Result<comm::Work> WorkOf(const MessageRequest& request, const comm::Communicator& communicator);
 
-// The calls by their names, for Communicator and Group alike.
+// One function per call, used by Communicator and Group.
 
 inline Request AllReduceOf(SendBuffer send, ReceiveBuffer receive, ReduceOp op) {
   return {.kind = comm::CallKind::kAllReduce, .send = send, .receive = receive, .op = op};

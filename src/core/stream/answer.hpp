@@ -1,4 +1,4 @@
-// The result of a function of ringlet/stream.h, with the sentence that goes with it.
+// The result of a function of ringlet/stream.h and the message that explains it.
 #pragma once
 #include <string>
 #include <utility>
@@ -14,12 +14,12 @@ struct [[nodiscard]] Answer {
   bool ok() const { return code == ringletSuccess; }
 };
 
-/// The name of a result. Static storage.
+/// Returns the name of a result. Static storage.
 const char* ResultName(ringletResult_t result);
 
 }  // namespace ringlet::stream
 
-/// Returns the answer of `expression`, unless it is a success.
+/// Returns the answer of `expression` from the enclosing function, unless it is a success.
 #define RINGLET_ANSWER(expression)                                                       \
   do {                                                                                   \
     if (::ringlet::stream::Answer ringlet_answer_ = (expression); !ringlet_answer_.ok()) \

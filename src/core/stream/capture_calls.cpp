@@ -1,4 +1,4 @@
-// Captures: what is issued to streams becomes nodes of a graph.
+// Captures: calls add nodes to a graph where they would otherwise issue items to streams.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Answer NoSuchMode(int mode) {
   return {ringletInvalidArgument, fmt::format("mode is {}, not one of the three", mode)};
 }
 
-/// Whether a thread may not make calls that a capture would miss.
+/// Returns true if `thread` may not make calls that the capture would miss.
 bool Forbids(const CaptureState& capture, int mode, std::thread::id thread) {
   if (mode == ringletCaptureRelaxed) return false;
   if (capture.thread == thread) return capture.mode != ringletCaptureRelaxed;
@@ -119,7 +119,7 @@ std::shared_ptr<GraphState> StreamTable::Withdraw(ringletGraph_t graph) {
 
 Answer StreamTable::EndCapture(ringletStream_t stream, ringletGraph_t* graph) {
   *graph = nullptr;
-  std::shared_ptr<GraphState> dropped;  // after the lock: its end calls the program
+  std::shared_ptr<GraphState> dropped;  // destroyed after the lock: its end calls the program
   const Lock lock(mutex_);
   const StreamRef found = Find(stream);
   if (!found) return Unknown(stream, "stream");

@@ -1,4 +1,4 @@
-// The device that a thread works for: where null and per-thread streams are.
+// The device of a thread. The null and per-thread streams of the thread belong to this device.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace ringlet::stream {
 
-/// 0 where it was not set.
+/// Returns this thread's device. The default is 0.
 int CurrentDevice();
 void SetCurrentDevice(int device);
 
-/// Whether NULL as the stream of an operation means the legacy stream (ringletStreamUseNull), for
-/// the whole process; the one reader is on the path of each operation.
+/// True if NULL as the stream of an operation means the legacy stream (ringletStreamUseNull).
+/// Applies to the whole process. Its one reader is on the path of each operation.
 inline std::atomic<bool> null_is_stream{false};
 
-/// Whether an operation with this stream is issued to one; else it is complete on return. The
-/// numbers of the special streams mean CUDA's where the program has loaded NVIDIA's driver: nothing
-/// can be issued to these, and they are as null.
+/// Returns true if an operation with this handle is issued to a stream. Otherwise the operation is
+/// complete on return. If the program has loaded NVIDIA's driver, the special handles belong to
+/// CUDA. The library cannot issue to them, so it treats them as null.
 inline bool IsStream(const void* handle) {
   const bool is_special = reinterpret_cast<std::uintptr_t>(handle) <=
                           reinterpret_cast<std::uintptr_t>(ringletStreamPerThread);

@@ -1,4 +1,4 @@
-// Events: points of streams that others wait for.
+// Events: points of streams that streams and threads wait for.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -43,7 +43,7 @@ Answer StreamTable::CreateEvent(ringletEvent_t* event, unsigned flags) {
 
 Answer StreamTable::DestroyEvent(ringletEvent_t event) {
   const Lock lock(mutex_);
-  // Those who wait hold the record, not the event.
+  // Waiting streams and threads hold the record, not the event.
   return events_.erase(event) == 1 ? Answer{} : Unknown(event, "event");
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using NodeLists = std::vector<std::vector<NodeIndex>>;
 
-/// The predecessors of each node, with those of its serial orders.
+/// Returns the predecessors of each node, including those from its serial orders.
 NodeLists Predecessors(const HostGraph& graph) {
   NodeLists predecessors;
   std::map<const SerialOrder*, NodeIndex> last;
@@ -74,7 +74,7 @@ class Divider {
     return static_cast<std::uint32_t>(result_.segments.size() - 1);
   }
 
-  // The first that comes after a segment goes on where it ran; others run beside it.
+  // The first successor of a segment runs in the segment's lane. Other successors run in parallel.
   std::uint32_t LaneBehind(const std::vector<std::uint32_t>& after) {
     for (const std::uint32_t before : after) {
       if (has_heir_[before]) continue;
@@ -88,7 +88,7 @@ class Divider {
   const NodeLists predecessors_;
   const std::vector<std::uint32_t> successors_;
   std::vector<std::uint32_t> segment_of_;  // of each node
-  std::vector<bool> has_heir_;             // of each segment: another goes on in its lane
+  std::vector<bool> has_heir_;             // of each segment: a successor uses its lane
   std::map<const SerialOrder*, OrderSpan> spans_;
   std::uint32_t lanes_wanted_ = 0;
   GraphDivision result_;

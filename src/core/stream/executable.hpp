@@ -1,5 +1,5 @@
-// A graph made ready to be launched: which nodes run after one another on one worker, and which
-// beside each other.
+// A graph that is ready to launch. It states which nodes one worker runs in sequence and which
+// nodes run in parallel.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -9,34 +9,36 @@
 
 namespace ringlet::stream {
 
-/// Nodes that run as one item: each but the first has one predecessor, the one before it, which has
-/// no other successor.
+/// Nodes that run as one item. Each node but the first has the previous node as its only
+/// predecessor and is the only successor of that node.
 struct GraphSegment {
   std::vector<TaskRef> tasks = {};
-  std::vector<std::uint32_t> after = {};  ///< segments, all lower than its own
+  std::vector<std::uint32_t> after = {};  ///< segments, all with lower indices
   std::uint32_t lane = 0;                 ///< the worker that runs it; 0: the stream's own
-  bool leaf = false;                      ///< no segment comes after it
+  bool leaf = false;                      ///< no segment waits for it
 };
 
-/// The first and the last segment of a graph that a SerialOrder has items in.
+/// The first and the last segment that contain items of a SerialOrder.
 struct OrderSpan {
   std::shared_ptr<SerialOrder> order;
   std::uint32_t first = 0;
   std::uint32_t last = 0;
 };
 
-/// A graph, divided.
+/// A graph, divided into segments.
 struct GraphDivision {
-  /// Branches that run beside each other. A graph with more shares these: collectives of more
-  /// communicators could then wait for each other, as on a device with too few queues.
+  /// Maximum number of branches that run in parallel. A larger graph maps several branches to one
+  /// lane. Its collectives of different communicators can then wait for each other, as on a device
+  /// with too few queues.
   static constexpr std::uint32_t kLanesMax = 32;
 
-  std::vector<GraphSegment> segments = {};  ///< each behind those that it waits for
+  std::vector<GraphSegment> segments = {};  ///< each behind the segments that it waits for
   std::vector<OrderSpan> orders = {};
   std::uint32_t lanes = 0;
 };
 
-/// Nodes of one SerialOrder run in the order in which they were added, on whatever branches.
+/// Divides a graph. Nodes of one SerialOrder run in the order of their addition, even on different
+/// branches.
 /// Cost  linear in nodes and dependencies
 GraphDivision Divide(const HostGraph& graph);
 

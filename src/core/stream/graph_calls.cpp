@@ -1,4 +1,5 @@
-// Graphs of host functions: made by hand or by a capture, launched as often as wanted.
+// Graphs of host functions. A program or a capture builds them, and a program launches them any
+// number of times.
 #include <fmt/format.h>
 
 #include <utility>
@@ -47,7 +48,7 @@ Answer StreamTable::CreateGraph(ringletGraph_t* graph) {
 }
 
 Answer StreamTable::DestroyGraph(ringletGraph_t graph) {
-  std::shared_ptr<GraphState> dropped;  // after the lock: its end calls the program
+  std::shared_ptr<GraphState> dropped;  // destroyed after the lock: its end calls the program
   const Lock lock(mutex_);
   const auto found = graphs_.find(graph);
   if (found == graphs_.end()) return Unknown(graph, "graph");
@@ -178,14 +179,14 @@ void StreamTable::IssueGraph(ExecState& exec, StreamState& stream) {
 }
 
 Answer StreamTable::DestroyExec(ringletGraphExec_t exec) {
-  std::unique_ptr<ExecState> dropped;  // after the lock: its end calls the program
+  std::unique_ptr<ExecState> dropped;  // destroyed after the lock: its end calls the program
   {
     const Lock lock(mutex_);
     const auto found = execs_.find(exec);
     if (found == execs_.end()) return Unknown(exec, "executable graph");
     dropped = std::move(found->second);
     execs_.erase(found);
-    // Their threads end when launches are over, and are joined after that.
+    // The threads end when all launches are over. Reap joins them later.
     for (auto& lane : dropped->lanes) {
       lane->Close();
       retired_lanes_.push_back({.lane = std::move(lane), .last = dropped->last});

@@ -50,7 +50,7 @@ Result<std::vector<NodeIndex>> HostGraph::Splice(const HostGraph& other,
 }
 
 void HostGraph::OnEnd(std::function<void()> call) {
-  // One for each: a copy that was made before has nothing to do with it.
+  // Each call gets its own keeper, because earlier copies must not delay it.
   keepers_.push_back(std::make_shared<GraphKeeper>());
   keepers_.back()->OnEnd(std::move(call));
 }

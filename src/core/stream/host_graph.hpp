@@ -1,4 +1,4 @@
-// A graph of host functions, as a value: what captures write and executables are made of.
+// A graph of host functions, as a value. Captures write it and executables are made of it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -8,15 +8,16 @@
 
 namespace ringlet::stream {
 
-/// A node, by its place in HostGraph::nodes.
+/// Index of a node in HostGraph::nodes.
 using NodeIndex = std::uint32_t;
 
 struct HostNode {
-  TaskRef task = {};                  ///< null: it does nothing but wait
-  std::vector<NodeIndex> after = {};  ///< sorted, each once; all lower than its own
+  TaskRef task = {};                  ///< null: the node only waits
+  std::vector<NodeIndex> after = {};  ///< sorted and unique; all lower than its own index
 };
 
-/// Calls that a graph's owner wants when the last that may run its nodes is gone.
+/// Runs callbacks of a graph's owner when the last object that may run the graph's nodes is
+/// destroyed.
 class GraphKeeper {
  public:
   GraphKeeper() = default;
@@ -30,36 +31,37 @@ class GraphKeeper {
   std::vector<std::function<void()>> calls_;
 };
 
-/// Copies share what is kept, and nothing else.
+/// Copies share their keepers only.
 class HostGraph {
  public:
-  /// Bounds memory: more than a step of any model has.
+  /// Bounds memory. A step of any model has fewer nodes.
   static constexpr std::size_t kNodesMax = std::size_t{1} << 20;
 
-  /// Gives the new node. \param after  nodes that there are, in any order
-  /// Errors  kInvalidArgument  one is not there; there are as many as there may be
+  /// Adds a node and returns it. \param after  existing nodes, in any order
+  /// Errors  kInvalidArgument  a predecessor does not exist, or the graph is full
   Result<NodeIndex> Add(TaskRef task, std::vector<NodeIndex> after);
-  /// Adds those of `other`, whose roots come after `after`. Gives its leaves: `after`, if there is
-  /// none. Errors  as Add, and then nothing is added
+  /// Adds the nodes of `other`. Its roots follow `after`. Returns the leaves of `other`, or `after`
+  /// if `other` is empty. Errors  as Add; the graph is then unchanged
   Result<std::vector<NodeIndex>> Splice(const HostGraph& other, std::vector<NodeIndex> after);
-  /// Calls it when this, its copies, and those who share `keeper` are gone.
+  /// Calls `call` when this graph, its later copies and all holders of its keepers are destroyed.
   void OnEnd(std::function<void()> call);
 
   const std::vector<HostNode>& nodes() const { return nodes_; }
-  /// Nodes that no node comes after, lowest first.
+  /// Returns the nodes without successors, lowest first.
   std::vector<NodeIndex> Leaves() const;
-  /// For each node, whether it is one of `tips` or before one of them.
+  /// Returns for each node true if it is one of `tips` or a predecessor of one, direct or indirect.
   std::vector<bool> Before(const std::vector<NodeIndex>& tips) const;
-  /// To be held by those who run its nodes.
+  /// Objects that run its nodes must hold these.
   std::vector<std::shared_ptr<GraphKeeper>> keepers() const { return keepers_; }
 
  private:
   std::vector<HostNode> nodes_;
-  // Shared by copies: the last to go ends them. Of what was spliced in, too.
+  // Shared by copies. The last owner to be destroyed runs the callbacks. Includes the keepers of
+  // spliced graphs.
   std::vector<std::shared_ptr<GraphKeeper>> keepers_;
 };
 
-/// Sorted, each once.
+/// Sorted and unique.
 std::vector<NodeIndex> Union(std::vector<NodeIndex> some, const std::vector<NodeIndex>& others);
 
 }  // namespace ringlet::stream

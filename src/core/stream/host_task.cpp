@@ -11,7 +11,7 @@ struct RunningItem {
   std::uint64_t enqueued = 0;
   std::optional<Error> failed = {};
 };
-// The item of this worker, for the functions that only an item may call, and those that none may.
+// The item of this worker. Some functions require such an item, others forbid it.
 thread_local RunningItem* running_item = nullptr;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The host functions that streams run, and what these can tell the stream that runs them.
+// The host functions that streams run, and the calls that report from a function to its stream.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,30 +11,30 @@
 
 namespace ringlet::stream {
 
-/// A host function, which a graph may run many times.
+/// A host function. A graph may run it many times.
 struct HostTask {
   std::function<Status()> run;
-  /// Called in its place where an earlier failure keeps it from running. May be empty.
+  /// Called instead of `run` if an earlier failure prevents `run`. May be empty.
   std::function<void(const Error& why)> pass_over = {};
-  /// It begins when its predecessors in these have ended, whether they failed or not.
+  /// The task begins when its predecessors in these orders have ended, even if they failed.
   std::vector<std::shared_ptr<SerialOrder>> orders = {};
 };
 /// Shared by a graph, its clones and executables, and the items of its launches.
 using TaskRef = std::shared_ptr<const HostTask>;
 
-/// Runs it; what it throws or reports by FailRunningItem is its error. On a worker.
-/// \param enqueued  by os::Ticks: when its stream was given it
+/// Runs the task on a worker. An exception or a call of FailRunningItem becomes the result's error.
+/// \param enqueued  ticks (os::Ticks) at which the task was issued to its stream
 Status RunTask(const HostTask& task, std::uint64_t enqueued = 0);
 
-/// When the item that runs on this thread was given to its stream; of a graph, when it was
-/// launched. By os::Ticks; 0: none runs here.
+/// Returns the ticks (os::Ticks) at which the item that runs on this thread was issued to its
+/// stream. For an item of a graph, this is the launch. 0 if this thread runs no item.
 std::uint64_t RunningItemEnqueued();
 
-/// Whether this thread is inside RunTask.
+/// Returns true if this thread is inside RunTask.
 bool IsInsideItem();
 
-/// The item that runs on this thread has failed. The first time counts.
-/// Errors  kUnsupported  none runs here
+/// Marks the item that runs on this thread as failed. Only the first call has an effect.
+/// Errors  kUnsupported  this thread runs no item
 Status FailRunningItem(std::string why);
 
 }  // namespace ringlet::stream

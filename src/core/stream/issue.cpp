@@ -1,4 +1,4 @@
-// How streams are ordered: what is issued, what it waits for, and who waits for it.
+// The order of streams: issuing items, their predecessors, and the calls that wait for them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Answer IsCaptured() {
           "invalid now"};
 }
 
-/// It begins after its predecessors in the serial orders have ended, however they did.
+/// The item begins when its predecessors in the serial orders have ended, even if they failed.
 void FollowOrders(const HostTask& task, StreamItem& item) {
   for (const auto& order : task.orders) {
     if (ItemEndRef last = order->last(); last && last->pending())
@@ -76,7 +76,7 @@ ItemEndRef StreamTable::Issue(StreamState& stream, StreamItem item) {
 Answer StreamTable::Mark(StreamState& stream, ItemEndRef* mark) {
   std::vector<ItemEndRef> predecessors = ImplicitPredecessors(stream);
   if (predecessors.empty() && !(stream.last && stream.last->pending())) {
-    // Without work ahead of it the point is now.
+    // Without pending work, the mark is the present time.
     *mark = Matters(stream.last) ? stream.last : ItemEnd::At(os::Now());
     return {};
   }
@@ -127,7 +127,7 @@ Answer StreamTable::Enqueue(std::span<JointTask> tasks) {
   std::vector<std::vector<StreamRef>> streams(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i)
     RINGLET_ANSWER(ResolveJoint(lock, tasks[i], &streams[i]));
-  // From here on the lock is kept: nothing comes between.
+  // The lock is held from here on, so that no other item is issued in between.
   for (const JointTask& task : tasks)
     for (const ringletEvent_t event : task.begins) RINGLET_ANSWER(CheckBeginLocked(event));
   for (std::size_t i = 0; i < tasks.size(); ++i) {

@@ -1,4 +1,4 @@
-// The end of an item of a stream, which others wait for, and the failure that it may end with.
+// The end of a stream's item. Other items wait for it, and it may carry a failure.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -11,23 +11,24 @@
 namespace ringlet::stream {
 
 class ItemEnd;
-/// Shared by the item that reaches it and by all that wait for it.
+/// Shared by the item that reaches it and by all items that wait for it.
 using ItemEndRef = std::shared_ptr<ItemEnd>;
 
-/// Whether failures are forgiven. Shared by an order and the failures of its items, which do not
-/// keep the order: it may have them as its last.
+/// True if failures are forgiven. An order and the failures of its items share it. A failure does
+/// not hold the order itself: the order may hold the failure through last(), which would be a
+/// cycle.
 using Forgiveness = std::shared_ptr<std::atomic<bool>>;
 
-/// Items of different streams that run one after the other, in the order in which they are issued:
-/// the operations of a communicator. Any thread.
+/// Items of different streams that run in sequence, in issue order. A communicator's operations
+/// form one. Any thread.
 class SerialOrder {
  public:
-  /// The end of the last item that was issued; null before the first.
+  /// Returns the end of the item that was issued last. Null before the first item.
   ItemEndRef last() const;
-  /// Makes `next` the last. By who issues, with no other issuing meanwhile.
+  /// Makes `next` the last item. The issuing thread calls it and prevents concurrent issues.
   void Follow(ItemEndRef next);
 
-  /// Failures of its items are the owner's affair from now on: streams go on behind them.
+  /// Makes the owner responsible for failures of its items. Streams continue behind such failures.
   void Forgive() { forgiven_->store(true, std::memory_order_release); }
   bool forgiven() const { return forgiven_->load(std::memory_order_acquire); }
   const Forgiveness& forgiveness() const { return forgiven_; }
@@ -38,7 +39,7 @@ class SerialOrder {
   const Forgiveness forgiven_ = std::make_shared<std::atomic<bool>>(false);
 };
 
-/// The reason why an item failed, the same for all that failed because of it.
+/// The reason why an item failed. All items that failed because of it share it.
 struct ItemFailure {
   Error error;
   std::vector<Forgiveness> sources = {};  ///< of the orders of the item that failed first
@@ -50,31 +51,31 @@ using FailureRef = std::shared_ptr<const ItemFailure>;
 /// Pending, then done or failed, once. Any thread.
 class ItemEnd {
  public:
-  /// One that is done.
+  /// Returns an end that is done.
   static ItemEndRef At(Instant when);
 
   void Complete(Instant when) { End(when, nullptr); }
   void Fail(Instant when, FailureRef why) { End(when, std::move(why)); }
 
   bool pending() const { return !ended_.load(std::memory_order_acquire); }
-  /// Waits as long as the item takes, which is the program's affair.
+  /// Waits without a deadline, because the program determines the duration of the item.
   void Wait() const { ended_.wait(false, std::memory_order_acquire); }
-  /// Null where it is done, or what failed is forgiven. \pre  not pending
+  /// Returns null if the item is done or its failure is forgiven. \pre  not pending
   FailureRef failure() const;
-  /// The reason why the item did not end well, forgiven or not; null: it did. \pre  not pending
+  /// Returns the failure, forgiven or not. Null if the item succeeded. \pre  not pending
   const FailureRef& cause() const { return failure_; }
-  /// When it ended. \pre  not pending
+  /// Returns the time of the end. \pre  not pending
   Instant when() const { return when_; }
 
  private:
   void End(Instant when, FailureRef why);
 
-  FailureRef failure_;  // this and the next written before `ended_`
+  FailureRef failure_;  // written before `ended_`, as is the next one
   Instant when_{};
   std::atomic<bool> ended_{false};
 };
 
-/// Whether it is to be waited for, or its failure to be heard of.
+/// Returns true if the item is pending or has a failure to report.
 bool Matters(const ItemEndRef& completion);
 
 }  // namespace ringlet::stream

@@ -1,5 +1,5 @@
-// The objects behind the handles of streams, events, captures and graphs. StreamTable has them, and
-// its lock guards all of their members but workers.
+// The objects behind the handles of streams, events, captures and graphs. StreamTable owns them.
+// Its lock guards all of their members except the workers.
 #pragma once
 #include <memory>
 #include <thread>
@@ -22,13 +22,13 @@ struct CaptureState {
   int mode = ringletCaptureGlobal;
   std::thread::id thread = {};
   ringletStream_t origin = nullptr;
-  ringletGraph_t handle = nullptr;  ///< of the graph
-  GraphState* graph = nullptr;      ///< lives until the capture is over
+  ringletGraph_t handle = nullptr;  ///< the handle of the graph
+  GraphState* graph = nullptr;      ///< valid until the capture is over
   bool broken = false;
   bool over = false;
-  std::vector<NodeIndex> loose = {};  ///< the last nodes of streams that were destroyed
+  std::vector<NodeIndex> loose = {};  ///< the last nodes of destroyed streams
 };
-/// Shared by the streams that are in it and the events that were recorded in it.
+/// Shared by the streams in the capture and the events that were recorded in it.
 using CaptureRef = std::shared_ptr<CaptureState>;
 
 struct StreamState {
@@ -41,20 +41,20 @@ struct StreamState {
   int priority = 0;
   unsigned long long id = 0;
   bool legacy = false;
-  bool retired = false;              ///< destroyed, and kept for the work that it has
-  ItemEndRef last = {};              ///< of what was issued last; null: nothing that matters
-  CaptureRef capture = {};           ///< null: what is issued runs
-  std::vector<NodeIndex> tips = {};  ///< the nodes that come before the next one in the capture
+  bool retired = false;              ///< destroyed, but kept until its items have run
+  ItemEndRef last = {};              ///< end of the item issued last; null: no wait needed
+  CaptureRef capture = {};           ///< null: issued items run
+  std::vector<NodeIndex> tips = {};  ///< the predecessors of the next node in the capture
   StreamWorker worker;
 
   bool blocking() const { return !legacy && (flags & ringletStreamNonBlocking) == 0; }
 };
-/// Shared by the table and by those who wait for room in its queue.
+/// Shared by the table and by the threads that wait for room in its queue.
 using StreamRef = std::shared_ptr<StreamState>;
 
 struct EventState {
   unsigned flags = 0;
-  ItemEndRef record = {};  ///< null: none, or one in a capture
+  ItemEndRef record = {};  ///< null: never recorded, or recorded in a capture
   CaptureRef capture = {};
   std::vector<NodeIndex> tips = {};
 
@@ -65,7 +65,7 @@ struct ExecState {
   HostGraph graph = {};
   GraphDivision division = {};
   std::vector<std::unique_ptr<StreamWorker>> lanes =
-      {};  ///< all but the first, which is a stream's
+      {};  ///< all but lane 0, which is the stream's worker
   std::shared_ptr<const void> keepers = {};
   ItemEndRef last = {};  ///< of its last launch
 };

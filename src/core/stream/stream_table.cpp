@@ -13,12 +13,12 @@
 namespace ringlet::stream {
 namespace {
 
-// A handle is a number that is never used twice, as those of communicators. These begin above the
-// special ones and above what a program may mean by a small number.
+// A handle is a number that is never reused, like those of communicators. The numbers begin above
+// the special handles and above small numbers that a program may pass by mistake.
 constexpr std::uintptr_t kFirstHandle = 0x10000;
 constexpr std::uintptr_t kHandleStep = 16;
 
-/// The table of a process. A child of fork has a copy without the workers, and a new table.
+/// The table of a process. The child of a fork has a copy without workers and makes a new table.
 struct TableOfProcess {
   explicit TableOfProcess(StreamTable* its_table) : table(its_table) {}
   StreamTable* const table;
@@ -26,7 +26,7 @@ struct TableOfProcess {
 };
 std::atomic<const TableOfProcess*> table_of_process{nullptr};
 
-/// The per-thread streams of a thread, which end with it.
+/// The per-thread streams of a thread. They end with the thread.
 struct StreamsOfThread {
   StreamTable* table = nullptr;
   std::map<int, ringletStream_t> by_device = {};
@@ -38,7 +38,7 @@ struct StreamsOfThread {
 };
 os::PerThread<StreamsOfThread> streams_of_threads;
 
-// Threads that have ended are joined before the program ends.
+// Joins the ended threads before the program ends.
 struct LastReap {
   ~LastReap() { StreamTable::Here().ReapLast(); }
 };
@@ -52,8 +52,8 @@ StreamTable& StreamTable::Here() {
   const std::uint64_t generation = os::ForkGeneration();
   const TableOfProcess* current = table_of_process.load(std::memory_order_acquire);
   while (!current || current->generation != generation) {
-    // Read without the lock, which a thread of the parent may have held: the child has this one
-    // thread, and numbers that the parent gave out meanwhile are unknown to it anyway.
+    // Read without the lock, because a thread of the parent may have held it during the fork. The
+    // child has only this thread, and it rejects the numbers that the parent issued meanwhile.
     const std::uintptr_t first = current ? current->table->last_handle_ : kFirstHandle;
     const auto* const made = new TableOfProcess(new StreamTable(first));
     if (table_of_process.compare_exchange_strong(current, made)) return *made->table;
@@ -129,7 +129,7 @@ Answer StreamTable::Enter(Lock& lock, ringletStream_t stream, StreamRef* found) 
   for (;;) {
     *found = Find(stream);
     if (!*found) return Unknown(stream, "stream");
-    // A host function never waits: it may be what has to end before there is room.
+    // A host function never waits here, because room may appear only after it ends.
     if ((*found)->worker.HasRoom() || IsInsideItem()) return {};
     lock.unlock();
     (*found)->worker.AwaitRoom();
@@ -168,7 +168,7 @@ Answer StreamTable::Destroy(ringletStream_t stream) {
 }
 
 bool StreamTable::Abandon(ringletStream_t stream) {
-  std::shared_ptr<GraphState> dropped;  // after the lock: its end calls the program
+  std::shared_ptr<GraphState> dropped;  // destroyed after the lock: its end calls the program
   const Lock lock(mutex_);
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return false;

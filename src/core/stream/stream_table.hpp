@@ -1,5 +1,5 @@
-// All streams, events, captures and graphs of a process: the functions of ringlet/stream.h behind
-// their C names, on handles that are looked up and never followed.
+// All streams, events, captures and graphs of a process. Implements the functions of
+// ringlet/stream.h. Handles are looked up and never dereferenced.
 #pragma once
 #include <map>
 #include <memory>
@@ -13,23 +13,24 @@
 
 namespace ringlet::stream {
 
-/// A task that belongs to several streams: it begins when all have come to it, and none goes on
-/// before it is done.
+/// A task that belongs to several streams. It begins when all streams have reached it, and no
+/// stream continues before it is done.
 struct JointTask {
   std::vector<ringletStream_t> streams = {};  ///< at least one
   TaskRef task = {};
-  /// Recorded where it begins: when all have come to it, and what is before it in its serial orders
-  /// has ended. In a capture, behind the nodes on which it depends.
+  /// These events are recorded where the task begins: all streams have reached it and its
+  /// predecessors in serial orders have ended. In a capture, each marks the nodes on which the task
+  /// depends.
   std::vector<ringletEvent_t> begins = {};
-  bool awaited = false;  ///< the caller waits for it, and so it cannot be captured
-  ItemEndRef done = {};  ///< given back; null where it was captured
+  bool awaited = false;  ///< the caller waits for it, so it cannot be captured
+  ItemEndRef done = {};  ///< output; null if the task was captured
 };
 
-/// The functions of ringlet/stream.h, where their documentation is. Any thread.
+/// The functions of ringlet/stream.h, which documents them. Any thread.
 class StreamTable {
  public:
-  /// That of this process: made at first use, made anew in the child of a fork, and never
-  /// destroyed, since workers may outlive main's statics.
+  /// Returns the table of this process. The first call creates it, also in the child of a fork. It
+  /// is never destroyed, because workers may outlive main's statics.
   static StreamTable& Here();
   StreamTable(const StreamTable&) = delete;
   StreamTable& operator=(const StreamTable&) = delete;
@@ -43,7 +44,7 @@ class StreamTable {
   Answer AwaitDevice(int device);
   Answer WaitEvent(ringletStream_t stream, ringletEvent_t event);
   Answer Launch(ringletStream_t stream, TaskRef task);
-  /// All of them or none, in their order, with nothing issued between them.
+  /// Issues all tasks or none, in their order, without any other item between them.
   Answer Enqueue(std::span<JointTask> tasks);
   struct Properties {
     int device = 0;
@@ -53,17 +54,17 @@ class StreamTable {
     std::string last_error = {};
   };
   Answer Describe(ringletStream_t stream, Properties* properties);
-  /// Whether there is such a stream.
+  /// Fails if the stream does not exist.
   Answer Check(ringletStream_t stream);
 
   // Events.
   Answer CreateEvent(ringletEvent_t* event, unsigned flags);
   Answer DestroyEvent(ringletEvent_t event);
   Answer Record(ringletEvent_t event, ringletStream_t stream);
-  /// Records a point that has been reached: the beginning of work that is of no stream.
+  /// Records a point that has been reached: the beginning of work outside of all streams.
   Answer RecordNow(ringletEvent_t event);
-  /// Whether it can be the beginning of a task: it lives, and has neither timing nor is
-  /// interprocess, as CUDA wants them that tell of a launch.
+  /// Succeeds if the event can mark the beginning of a task. The event must exist and have neither
+  /// timing nor the interprocess flag, as CUDA requires for events that report a launch.
   Answer CheckBegin(ringletEvent_t event);
   Answer QueryEvent(ringletEvent_t event);
   Answer SynchronizeEvent(ringletEvent_t event);
@@ -82,7 +83,7 @@ class StreamTable {
   Answer SetCaptureNodes(ringletStream_t stream, std::span<const ringletGraphNode_t> nodes,
                          bool adds);
   Answer CheckCapture();
-  /// Sets this thread's mode. \param mode  gets the one before
+  /// Sets this thread's mode. \param mode  receives the previous mode
   static Answer ExchangeCaptureMode(int* mode);
 
   // Graphs.
@@ -97,11 +98,12 @@ class StreamTable {
   Answer DestroyExec(ringletGraphExec_t exec);
   Answer OnDestroy(ringletGraph_t graph, std::function<void()> call);
 
-  /// Joins the threads of destroyed streams and executables that have ended.
+  /// Joins the ended threads of destroyed streams and executables.
   void Reap() { Reap(false); }
-  /// Also those that are about to, since all they had has run. Waits for them.
+  /// Joins also the threads that have run all their items and are about to end. Waits for them.
   void ReapLast() { Reap(true); }
-  /// Destroy without that, for threads that end: they may be such a thread. False: no such stream.
+  /// Destroys a stream without a call of Reap. An exiting thread calls this, and Reap could join
+  /// that very thread. Returns false if the stream does not exist.
   bool Abandon(ringletStream_t stream);
 
  private:
@@ -112,8 +114,8 @@ class StreamTable {
   };
   struct DeviceStreams {
     StreamRef legacy = {};
-    std::vector<StreamRef> streams = {};  ///< with the legacy one, and with retired ones
-    /// The first failed end of a destroyed stream that no call has reported; null: none.
+    std::vector<StreamRef> streams = {};  ///< includes the legacy stream and retired streams
+    /// The first failed end of a destroyed stream that no call has reported. Null if none.
     ItemEndRef unreported = {};
   };
 
@@ -121,16 +123,16 @@ class StreamTable {
 
   void Reap(bool waits);
 
-  // All of these with the lock held.
+  // The caller holds the lock for all of these.
   template <typename Handle>
   Handle NextHandle();
   Answer Unknown(const void* handle, const char* what) const;
   StreamRef Add(ringletStream_t handle, int device);
   StreamRef LegacyOf(int device);
   StreamRef PerThread();
-  /// Null: there is none.
+  /// Returns null if the stream does not exist.
   StreamRef Find(ringletStream_t stream);
-  /// Finds, and waits for room in its queue, for which it gives up the lock.
+  /// Finds a stream and waits for room in its queue. Releases the lock during the wait.
   Answer Enter(Lock& lock, ringletStream_t stream, StreamRef* found);
 
   // The order of streams.
@@ -156,7 +158,7 @@ class StreamTable {
   Answer Capture(StreamState& stream, TaskRef task);
   Answer Join(StreamState& stream, const EventState& event);
   static void Break(CaptureState& capture) { capture.broken = true; }
-  /// The end of a capture for its streams. Gives the last nodes of those that are not its first.
+  /// Ends a capture for its streams. Returns the last nodes of all streams but its origin.
   std::vector<NodeIndex> Leave(const CaptureRef& capture);
   std::shared_ptr<GraphState> Withdraw(ringletGraph_t graph);
 
@@ -176,10 +178,10 @@ class StreamTable {
   std::unordered_map<const void*, NodeOfGraph> nodes_;
   std::unordered_map<const void*, std::unique_ptr<ExecState>> execs_;
   std::map<int, DeviceStreams> devices_;
-  std::vector<CaptureRef> captures_;  // that are not over
+  std::vector<CaptureRef> captures_;  // the active ones
   struct RetiredLane {
     std::unique_ptr<StreamWorker> lane = {};
-    ItemEndRef last = {};  ///< of the last launch of its executable
+    ItemEndRef last = {};  ///< end of the last launch of its executable
   };
   std::vector<RetiredLane> retired_lanes_;
 };

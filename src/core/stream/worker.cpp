@@ -12,7 +12,7 @@ namespace {
 
 void PassOver(const HostTask& task, const Error& why) {
   if (!task.pass_over) return;
-  // Without memory to say so, it is passed over nevertheless.
+  // A lack of memory during the call is ignored. The task is passed over in any case.
   static_cast<void>(os::Caught([&]() -> Status {
     task.pass_over(why);
     return Ok();
@@ -124,7 +124,8 @@ void StreamWorker::RunItem(StreamItem& item) {
     }
   }
   if (failure) KeepFailure(failure);
-  // Before it counts as done: who waited for it may end what the tasks used.
+  // Released before the item counts as done, because a waiting thread may then destroy the objects
+  // that the tasks used.
   const ItemEndRef done = std::move(item.done);
   item.tasks.clear();
   item.after.clear();

@@ -1,4 +1,4 @@
-// The thread of a stream, with the queue of what it has to run.
+// The thread of a stream and the queue of its items.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -15,53 +15,53 @@
 
 namespace ringlet::stream {
 
-/// One entry of a stream: waits, then runs its tasks in order, then is done.
+/// One entry of a stream. It waits, runs its tasks in order, and is then done.
 struct StreamItem {
   std::vector<ItemEndRef> after = {};
-  /// Of the same, those whose failure is not this item's.
+  /// Also predecessors, but their failures do not make this item fail.
   std::vector<ItemEndRef> after_any_end = {};
   std::vector<TaskRef> tasks = {};
-  /// The serial orders of the tasks that were not forgiven when it was issued.
+  /// The serial orders of the tasks that were not forgiven when the item was issued.
   std::vector<std::shared_ptr<SerialOrder>> sources = {};
-  /// Lives until the item has run: what a graph's tasks use.
+  /// Keeps the objects that a graph's tasks use alive until the item has run.
   std::shared_ptr<const void> keeps = {};
   ItemEndRef done = std::make_shared<ItemEnd>();
   std::uint64_t enqueued = 0;  ///< by os::Ticks; Push sets it
 };
 
-/// Runs items in the order in which they come, on a thread that starts with the first. Any thread.
+/// Runs items in the order of their arrival. The first item starts its thread. Any thread.
 class StreamWorker {
  public:
-  /// Items that may wait. More than any program has ahead of itself; bounds the memory.
+  /// Maximum number of waiting items. Bounds memory. Programs issue fewer items ahead.
   static constexpr std::size_t kItemsMax = 16384;
 
-  /// \param keeps_failure  an item fails where one before it has, until ClearFailure
+  /// \param keeps_failure  after a failure, later items fail too, until ClearFailure
   StreamWorker(int device, bool keeps_failure) : device_(device), keeps_failure_(keeps_failure) {}
   /// \pre  never started, or ended
   ~StreamWorker() = default;
   StreamWorker(const StreamWorker&) = delete;
   StreamWorker& operator=(const StreamWorker&) = delete;
 
-  /// Starts the thread, if that has not been done. One thread at a time.
+  /// Starts the thread, unless it is started. One thread at a time.
   /// Errors  kSystem  a limit is reached
   Status Start();
   bool started() const { return started_; }
   /// \pre  started, not closed
   void Push(StreamItem item);
   bool HasRoom() const;
-  /// Waits until fewer than kItemsMax wait, or it is closed.
+  /// Waits until the queue has room or is closed.
   void AwaitRoom() const;
 
-  /// The thread ends when it has run what it has.
+  /// Makes the thread end after its queued items.
   void Close();
-  /// The thread is not needed any more: destruction does not wait.
+  /// Returns true if the thread has finished its work, so that destruction does not wait.
   bool ended() const { return !started_ || ended_.load(std::memory_order_acquire); }
 
-  /// The failure that keeps items from running; null: none.
+  /// Returns the failure that prevents items from running. Null if none.
   FailureRef failure() const;
-  /// It has been reported.
+  /// Called when the failure has been reported.
   void ClearFailure();
-  /// The sentence of the last failure, whether reported or not; "": none yet.
+  /// Returns the message of the last failure, reported or not. Empty before the first failure.
   std::string last_error() const;
 
  private:
@@ -82,7 +82,7 @@ class StreamWorker {
   FailureRef failure_;
   std::string last_error_;
   std::atomic<bool> ended_{false};
-  std::jthread thread_;  // the last member: it is joined first
+  std::jthread thread_;  // last member, because it is joined first
 };
 
 }  // namespace ringlet::stream

@@ -1,4 +1,5 @@
-// Each C function is check, call, keep the sentence: the body gives an Answer, Say its code.
+// Helpers of the C functions. Each C function checks its arguments, calls its implementation, keeps
+// the message of the Answer, and returns its code.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -11,27 +12,27 @@
 
 namespace ringlet::stream_api {
 
-/// Keeps the sentence of an answer that has one, for ringletStreamLastMessage.
+/// Keeps the message of an answer, if it has one, for ringletStreamLastMessage.
 ringletResult_t Keep(const stream::Answer& answer);
-/// That of this thread; "": none yet.
+/// Returns the last message of this thread. Empty if none was kept.
 const char* LastMessage();
-/// Keeps a text for the caller until the next one on this thread.
+/// Keeps a text for the caller until the next call on this thread.
 const char* Show(std::string text);
 
-/// Runs `body`; nothing that is thrown below crosses into C.
+/// Runs `body`. No exception crosses into C.
 template <typename Body>
 ringletResult_t Say(Body&& body) noexcept {
   try {
     return Keep(body());
   } catch (const std::bad_alloc&) {
-    return ringletOutOfMemory;  // its sentence would need memory
+    return ringletOutOfMemory;  // a message would need memory
   }
 }
 
-/// Errors  ringletInvalidArgument  it is null
+/// Errors  ringletInvalidArgument  `pointer` is null
 stream::Answer RequireThere(const void* pointer, const char* name);
 
-/// Gives nodes as C functions do. \param count  in: how many `out` takes; out: how many there are
+/// Copies nodes to a C caller. \param count  in: capacity of `out`; out: number of nodes
 template <typename Node>
 void GiveNodes(const std::vector<Node>& nodes, Node* out, std::size_t* count) {
   if (out)
@@ -39,10 +40,10 @@ void GiveNodes(const std::vector<Node>& nodes, Node* out, std::size_t* count) {
   *count = nodes.size();
 }
 
-/// The data of a host function, ended with the last task that has them.
+/// The data of a host function. Released with the last task that holds them.
 class HostData {
  public:
-  /// \param release  called with `data` in the end; null: nothing is
+  /// \param release  called with `data` on destruction; null: no call
   HostData(void* data, ringletHostFunction_t release) : data_(data), release_(release) {}
   ~HostData() {
     if (release_) release_(data_);
@@ -51,7 +52,8 @@ class HostData {
   HostData& operator=(const HostData&) = delete;
 
   void* data() const { return data_; }
-  /// Changes who ends the data, while no stream has them. \param release  null: the caller
+  /// Changes the release function before a stream holds the data. \param release  null: the caller
+  /// releases the data
   void Own(ringletHostFunction_t release) { release_ = release; }
 
  private:
@@ -59,7 +61,7 @@ class HostData {
   ringletHostFunction_t release_;
 };
 
-/// Shared by the copies that a std::function may be made of.
+/// Shares the data, because a std::function may be copied.
 stream::TaskRef TaskOf(ringletHostFunction_t function, std::shared_ptr<HostData> data);
 
 }  // namespace ringlet::stream_api

@@ -24,7 +24,7 @@ Answer LaunchOwned(ringletStream_t stream, ringletHostFunction_t function, void*
   RINGLET_ANSWER(RequireThere(reinterpret_cast<const void*>(function), "function"));
   const auto owned = std::make_shared<HostData>(data, nullptr);
   const stream::TaskRef task = TaskOf(function, owned);
-  // From here on no memory is taken before it is issued or refused.
+  // From here on, no memory is allocated until the task is issued or refused.
   owned->Own(release);
   Answer answer = Table().Launch(stream, task);
   if (!answer.ok()) owned->Own(nullptr);
@@ -45,7 +45,7 @@ Answer SetDevice(int device) {
   return {};
 }
 
-/// One property of a stream.
+/// Reads one property of a stream.
 template <typename T, typename Get>
 ringletResult_t Read(ringletStream_t stream, T* out, const char* name, Get get) {
   return Say([&]() -> Answer {
