@@ -1,9 +1,9 @@
-// The seam between a communicator and the ways in which it moves data.
+// The interface between a communicator and the code that moves its data.
 //
-// A communicator checks each call, counts it and records it. Its backend runs the call: through the
+// A communicator checks, counts and records each call. Its backend runs the call: through the
 // memory of one host (shared_memory.hpp), over links (over_links.hpp), through both among several
-// hosts (hierarchy.hpp), or on the channels of an emulated machine (emulated.hpp). A communicator
-// keeps the backend that MakeBackend gives it.
+// hosts (hierarchy.hpp), or on the channels of an emulated machine (emulated.hpp). MakeBackend
+// creates the backend, and the communicator keeps it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -21,10 +21,10 @@
 
 namespace ringlet::comm {
 
-/// An operation that has begun. Owns it, unless the backend does.
+/// An operation that has begun. Owns the operation, unless the backend owns it.
 class Started {
  public:
-  /// None yet.
+  /// Empty.
   Started() = default;
   /// \param operation  outlives this
   explicit Started(collective::Operation& operation) : operation_(&operation) {}
@@ -39,16 +39,17 @@ class Started {
   std::unique_ptr<collective::Operation> owned_;
 };
 Result<Started> StartedBy(Result<std::unique_ptr<collective::Operation>> made);
-/// The same, into `started`.
+/// Does the same, but stores the result in `started`.
 Status StartBy(Result<std::unique_ptr<collective::Operation>> made, Started& started);
 
 /// Belongs to the thread that runs the communicator's operations. One operation runs at a time.
 class Backend {
  public:
   struct Traits {
-    /// The first step of each operation waits for no rank, so that the recorder may write after it.
+    /// True if the first step of each operation never waits for a rank. The recorder may then write
+    /// after that step.
     bool begins_without_waiting = false;
-    /// Can may refuse calls that name no algorithms.
+    /// True if Can may refuse calls that name no algorithms.
     bool refuses_any = false;
   };
   Backend(collective::CallPlace place, Traits its) : traits(its), place_(place) {}
@@ -58,53 +59,53 @@ class Backend {
 
   const Traits traits;
 
-  /// Whether an algorithm that the call allows can run it.
-  /// Errors  kInvalidArgument  none can; names the call
+  /// Succeeds if an algorithm that the call allows can run it.
+  /// Errors  kInvalidArgument  no allowed algorithm can; names the call
   virtual Status Can(const collective::Call& call) const = 0;
 
   /// Begins the call. \pre  Can; it has elements or is a barrier; the last operation is done
-  /// \param fingerprint  its form on the wire; lives as long as the operation
-  /// \param started  filled in, because a Result<Started> costs 10 ns of an operation of 200
+  /// \param fingerprint  the call's form on the wire; lives as long as the operation
+  /// \param started  output, because a Result<Started> costs 10 ns of an operation of 200
   /// Errors  those of making links, which have failed the communicator
   virtual Status Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
                        Started& started) = 0;
-  /// Counts a call without elements, for which no rank waits.
+  /// Counts a call without elements. No rank waits for such a call.
   virtual void Skip(const collective::Fingerprint& /*call*/) {}
 
-  /// An operation that finds ranks which called something else, and runs before messages that all
-  /// ranks exchange. Null where the messages find that themselves.
+  /// Returns an operation that detects ranks with a different call. It runs before messages that
+  /// all ranks exchange. Null if the messages themselves detect the difference.
   virtual std::unique_ptr<collective::Operation> Meet(collective::CallKind /*kind*/,
                                                       std::uint64_t /*number*/) {
     return nullptr;
   }
-  /// Counts the beginning of a message. \return  the counter of its bytes; null: none are counted
+  /// Counts the beginning of a message. \return  the counter of its bytes; null if bytes are not
+  /// counted
   virtual collective::SentBytes* CountMessage(Rank /*to*/, std::size_t /*bytes*/,
                                               collective::CallKind /*kind*/) {
     return nullptr;
   }
 
   // Facts for plug-ins.
-  /// How the call runs, in NCCL's words.
+  /// Describes how the call runs, in NCCL's terms.
   virtual Profile::Way WayOf(const collective::Call& call) const = 0;
-  /// Whether there are rings and trees to choose from.
+  /// Returns true if the backend can choose between rings and trees.
   virtual bool HasChannels() const { return true; }
-  /// The predicted times of the ways in which the call could run. \pre  HasChannels
+  /// Returns the predicted times of all algorithms that could run the call. \pre  HasChannels
   virtual plan::TimeTable TimesOf(const collective::Call& call) const = 0;
-  /// The call, changed so that it runs as a tuner has chosen. \pre  HasChannels; the choice is
-  /// given
+  /// Returns the call, changed to run as a tuner has chosen. \pre  HasChannels; the choice is set
   virtual collective::Call Choose(const collective::Call& call,
                                   const collective::TunerChoice& choice) const = 0;
-  /// The emulated machine; null: the ranks are in CPU memory.
+  /// Returns the emulated machine. Null if the ranks are in CPU memory.
   virtual const GpuMachine* machine() const { return nullptr; }
 
-  /// Bytes of the memory that operations use beside the caller's. Any thread.
+  /// Returns the bytes that operations use in addition to the caller's buffers. Any thread.
   std::uint64_t working_bytes() const { return memory_.bytes(); }
   /// Frees that memory and the programs that were built for calls. \pre  no operation runs
   virtual void FreeWorkingMemory() { memory_.Free(); }
 
-  /// Ends the part of this rank, which calls no more.
+  /// Ends the participation of this rank, which makes no further calls.
   virtual void Leave() {}
-  /// Ends what runs, on all ranks that share memory with this one. Any thread, any time.
+  /// Ends running operations on all ranks that share memory with this one. Any thread, any time.
   virtual void GiveUp() {}
 
  protected:

@@ -1,4 +1,5 @@
-// Links that an operation needs: made while it is awaited, as an operation of its own.
+// Makes the links that an operation needs. The operation awaits this task, which is itself an
+// operation.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -13,28 +14,29 @@
 
 namespace ringlet::comm {
 
-/// A blocking call is made by a thread, which lives from the first Advance to the end of that. If
-/// none can be started the operation fails. Done when no rank is missing.
+/// A thread makes the blocking call. It starts at the first Advance and ends with the call. If it
+/// cannot start, the operation fails. Done when no rank is missing.
 class BlockingTask final : public collective::Operation {
  public:
   struct Parts {
-    /// Blocks until no rank is missing that it can bring. Ends soon after `stop` is requested.
-    /// Empty where nothing blocks.
+    /// Blocks until it has connected all ranks that it can. Ends soon after a request to `stop`.
+    /// Empty if no connection blocks.
     std::function<Status()> run;
     std::stop_source stop = {};
-    /// On the rank's thread, with each Advance: takes those who have come, says who is missing.
+    /// Called on the rank's thread by each Advance. Takes the finished links and returns the ranks
+    /// that are still missing.
     std::function<Result<std::vector<Rank>>()> take;
-    transport::Waiter& waiter;  ///< of the rank: woken when `run` has returned
+    transport::Waiter& waiter;  ///< the rank's waiter: woken when `run` has returned
     Rank self{};
-    std::vector<Rank> peers = {};  ///< ranks that must come as well
+    std::vector<Rank> peers = {};  ///< ranks that must connect as well
     std::string purpose = {};      ///< the call, for messages
   };
   explicit BlockingTask(Parts parts) : parts_(std::move(parts)) {}
-  /// Gives up what is under way, within the time that a thread takes to hear of it.
+  /// Cancels the blocking call and waits until its thread has noticed that.
   ~BlockingTask() override;
 
   Result<bool> Advance() override;
-  /// Whether a rank has come.
+  /// Returns true if a rank has connected.
   bool moved() const override { return moved_; }
   /// "rank 0 in all_reduce of 8 float sum as operation 0 waits for ranks 1, 3 to begin".
   std::string WaitingFor() const override;
@@ -43,7 +45,7 @@ class BlockingTask final : public collective::Operation {
  private:
   Parts parts_;
   bool begun_ = false;
-  std::optional<Status> outcome_;  // written by the thread before `done_`
+  std::optional<Status> outcome_;  // the thread writes it before `done_`
   std::atomic<bool> done_{false};
   bool moved_ = false;
   std::jthread thread_;

@@ -55,9 +55,9 @@ Result<Emulated::Program> Emulated::Build(const collective::Call& call,
 LinksOnDemand::Made Emulated::Paced(LinksOnDemand::Made started, const collective::Call& call,
                                     const MachineWay& way) {
   if (!way.pick || !started.ok() || !origin_.process->settings().pace) return started;
-  constexpr std::chrono::microseconds kSpin(60);  // how late a sleep ends
+  constexpr std::chrono::microseconds kSpin(60);  // maximum delay after a sleep
   const Instant predicted(static_cast<std::int64_t>(way.predicted_ns()));
-  // Before it times out, whatever is predicted.
+  // Ends before the timeout, even if the predicted time is longer.
   Pace pace{.until = os::Now() + std::min(predicted, Instant(links_.timeout()) / 2),
             .now = os::Now,
             .on_late = [this, call, way] { traffic_.WasSlower(call, way); },
@@ -92,7 +92,7 @@ void Emulated::FreeWorkingMemory() {
   programs_.Clear();
 }
 
-// A report that cannot be written is no reason to fail what has been done.
+// A failure to write the report is only logged, because the operations themselves succeeded.
 void Emulated::Leave() {
   const Settings& settings = origin_.process->settings();
   if (settings.traffic_dir.empty()) return;

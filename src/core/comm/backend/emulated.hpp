@@ -1,5 +1,5 @@
-// Calls on the channels of an emulated machine: planned as NCCL plans them, counted by link and, on
-// demand, slowed down to the predicted time.
+// Runs calls on the channels of an emulated machine. They are planned as NCCL plans them, counted
+// by link and, if requested, slowed down to the predicted time.
 #pragma once
 #include <memory>
 
@@ -15,7 +15,7 @@ namespace ringlet::comm {
 class Emulated final : public Backend {
  public:
   /// \param origin, links  outlive this
-  /// \param spins  a rank that waits has a core of its own
+  /// \param spins  true if a waiting rank has its own core
   Emulated(const Origin& origin, std::shared_ptr<const GpuMachine> machine, LinksOnDemand& links,
            bool spins);
 
@@ -34,7 +34,7 @@ class Emulated final : public Backend {
   const GpuMachine* machine() const override { return machine_.get(); }
   void FreeWorkingMemory() override;
 
-  /// Writes the report about the bytes that were moved, where the user asked for it.
+  /// Writes the report of the bytes moved, if the user requested it.
   void Leave() override;
 
  private:
@@ -43,7 +43,7 @@ class Emulated final : public Backend {
     std::shared_ptr<const collective::Flow> flow;
   };
   Result<Program> Build(const collective::Call& call, const collective::Overlap& overlap) const;
-  /// The same operation; with PACE it lasts as long as NCCL's model of times predicts.
+  /// Returns the operation. With PACE, it lasts as long as NCCL's time model predicts.
   LinksOnDemand::Made Paced(LinksOnDemand::Made started, const collective::Call& call,
                             const MachineWay& way);
 

@@ -15,7 +15,7 @@ GradualMessages::GradualMessages(std::vector<collective::Message> messages, Rank
   BeginLinked();
 }
 
-// All messages of a peer at once, which keeps their order.
+// Begins all messages of a peer at once, which keeps their order.
 void GradualMessages::BeginLinked() {
   const auto linked = std::stable_partition(
       waiting_.begin(), waiting_.end(), [&](const collective::Message& message) {
@@ -47,7 +47,7 @@ Result<bool> GradualMessages::Advance() {
   return !blocking_task_ && running_.empty();
 }
 
-// Of several, one that says that a peer called something else knows best.
+// A kProtocol error replaces an earlier error, because it identifies a peer with a different call.
 void GradualMessages::Record(const Error& error, const Messages* of) {
   if (error_ && error.code != Code::kProtocol) return;
   error_ = error;

@@ -1,7 +1,7 @@
-// Messages of which each begins as soon as there is a link to its peer.
+// Messages that each begin as soon as the link to their peer exists.
 //
-// A peer may come to its end of one message only when it has another from this rank, or from a rank
-// that waits for this one. So none may wait for the links of the others.
+// A peer may reach its end of one message only after another message from this rank, or from a rank
+// that waits for this one. So a message must not wait for the links of other messages.
 #pragma once
 #include <memory>
 #include <optional>
@@ -15,8 +15,8 @@ namespace ringlet::comm {
 
 class GradualMessages final : public collective::Operation {
  public:
-  /// \param links   asked again after each that the blocking task has made
-  /// \param blocking task  makes those that are missing; null: none are
+  /// \param links   queried again after each link that the blocking task has made
+  /// \param blocking_task  makes the missing links; null if none is missing
   GradualMessages(std::vector<collective::Message> messages, Rank self, collective::LinkTo links,
                   std::unique_ptr<BlockingTask> blocking_task);
 
@@ -24,7 +24,7 @@ class GradualMessages final : public collective::Operation {
   Result<bool> Advance() override;
   bool moved() const override { return moved_; }
   std::string WaitingFor() const override;
-  /// One without a link, if there is one: of the others their links tell.
+  /// Returns a peer without a link, if any. The links report the loss of other peers.
   std::optional<Rank> Awaits() const override;
   void Withdraw() override;
 
@@ -36,8 +36,8 @@ class GradualMessages final : public collective::Operation {
   std::vector<collective::Message> waiting_;  // for links
   Rank self_;
   collective::LinkTo links_;
-  std::unique_ptr<BlockingTask> blocking_task_;     // null once all links are there
-  std::vector<std::unique_ptr<Messages>> running_;  // by when their links came
+  std::unique_ptr<BlockingTask> blocking_task_;     // null once all links exist
+  std::vector<std::unique_ptr<Messages>> running_;  // in the order of their links' arrival
   std::optional<Error> error_;
   std::optional<Rank> lost_;  // the peer of the failed link
   bool moved_ = false;

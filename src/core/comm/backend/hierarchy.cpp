@@ -10,7 +10,7 @@ namespace {
 
 using collective::Operation;
 
-/// From a place in the buffers of a call to their end.
+/// Returns the part of a call's buffer that begins at `place`.
 std::span<std::byte> WritableMemoryOf(const collective::Task& task, const collective::Place& place,
                                       DataType type) {
   const bool scratch = place.buffer == collective::Buffer::kScratch;

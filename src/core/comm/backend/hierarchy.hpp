@@ -1,5 +1,5 @@
-// Collectives among several hosts whose ranks share memory within each: parts of a call run through
-// that memory, the others over links.
+// Collectives among several hosts. The ranks of each host share memory. Some parts of a call run
+// through that memory, the others over links.
 #pragma once
 #include <memory>
 #include <vector>
@@ -47,7 +47,7 @@ class Hierarchy final : public SelectingBackend {
   void StartOnHost(const collective::HostPart& part, const collective::Call& call,
                    const collective::Task& task, bool is_first);
 
-  const collective::ScoreTable scores_;  // empty where this rank is alone on its host
+  const collective::ScoreTable scores_;  // empty if this rank is alone on its host
   HostMemory& host_memory_;
   LinksOnDemand& links_;
   ProgramCache<Program> programs_;

@@ -30,7 +30,7 @@ bool MeetInOneNamespace(const std::vector<Rank>& host, const PeerTable& peer_tab
   });
 }
 
-/// The ranks of this rank's host, and its place among them.
+/// The ranks of this rank's host, and its index among them.
 struct OfThisHost {
   std::vector<Rank> ranks;
   std::uint32_t self = 0;
@@ -57,8 +57,9 @@ Result<ArenaRequest> RequestFor(const Origin& origin, const PeerTable& peer_tabl
   return request;
 }
 
-// The message of each rank to the others: where its proofs lie, and why it has no arena; nothing
-// more if it has one or, alone on its host, wants none.
+// Returns a rank's message to the others: the location of its proofs, followed by the reason if the
+// rank lacks an arena. A rank that has an arena, or needs none because it is alone on its host,
+// adds no reason.
 Bytes Told(const HostMemoryShare& share, bool wanted, Bytes claim) {
   std::string why = share.why_not.substr(0, kReasonBytesMax);
   if (wanted && !share.arena && why.empty()) why = "no reason";
@@ -66,7 +67,7 @@ Bytes Told(const HostMemoryShare& share, bool wanted, Bytes claim) {
   return claim;
 }
 
-// The first of those that have none, and why; empty: all have it.
+// Returns the first rank that lacks an arena, with its reason. Empty if all ranks have theirs.
 std::optional<std::string> WhoHasNone(const bootstrap::Table& told, const Control& control) {
   for (std::uint32_t rank = 0; rank < told.size(); ++rank) {
     const View said = told.At(Rank{rank});
@@ -163,7 +164,8 @@ Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const PeerTable& p
     return share;
   }
   const Error& error = arena.error();
-  // Without descriptors nothing else would work, and those who wait for this would not hear why.
+  // Without descriptors, all other paths would fail too, and the ranks that wait for this one would
+  // not receive the reason.
   const bool exhausted = error.os_errno == EMFILE || error.os_errno == ENFILE;
   if (error.code == Code::kAborted || error.code == Code::kTimeout || exhausted) return error;
   share.why_not = error.message;
@@ -197,7 +199,7 @@ Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable&
 
 namespace {
 
-// Null, with a note in the log: this rank cannot.
+// Null, with a note in the log, if this rank cannot map the arena.
 std::shared_ptr<transport::Arena> MapKnown(const Origin& origin, const PeerTable& peer_table,
                                            HostMemoryDraft& draft) {
   auto arena = std::move(draft.arena);

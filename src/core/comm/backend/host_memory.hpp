@@ -1,8 +1,9 @@
-// The memory that the ranks of each host share: an arena, made while the communicator forms, and
-// the engine that runs collectives through it, or the part that one of several hosts has in them.
+// The memory that the ranks of each host share. It consists of an arena, which is made while the
+// communicator forms, and of the engine that runs collectives through the arena. With several
+// hosts, the engine runs the host's part of a collective.
 //
-// Whether arenas are there is decided by all ranks together, so that never one uses them while
-// another uses links.
+// All ranks together decide if arenas are used. So one rank never uses an arena while another uses
+// links.
 #pragma once
 #include <memory>
 #include <optional>
@@ -19,73 +20,77 @@
 
 namespace ringlet::comm {
 
-/// Pure: whether so many ranks share memory where all are on one host and in one network namespace.
+/// Pure. True if this number of ranks, all on one host and in one network namespace, share memory.
 bool AllowsHostMemory(const Settings& settings, std::uint32_t ranks);
 
-/// Pure: the ranks of each host in ascending order, hosts in that of their lowest ranks. Empty
-/// unless all hosts that have several ranks can share memory: at least one has, those of a host
-/// meet in one network namespace, and no setting has them do without. The same on all ranks.
+/// Pure. Returns the ranks of each host in ascending order, and hosts in the order of their lowest
+/// ranks. Empty unless at least one host has several ranks, the ranks of each host share a network
+/// namespace, and no setting disables shared memory. The same on all ranks.
 collective::Groups HostsWithMemory(const Settings& settings, const PeerTable& peer_table);
-/// Pure: whether this rank's host is one of them and has several ranks.
+/// Pure. True if this rank's host has shared memory and several ranks.
 bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table);
 
-/// The memory that a rank brings along where it expects all ranks on its host.
+/// The memory that a rank prepares if it expects all ranks on its host.
 struct HostMemoryDraft {
-  std::optional<ProcessProof> proof;  ///< empty: it expects nothing, as all others then
-  /// Of the last rank, for all; null where it has no memory. Rank 0 has enough to do: it makes the
-  /// root, for which the last one waits.
+  std::optional<ProcessProof> proof;  ///< empty unless all ranks expect one host
+  /// The arena for all ranks, on the last rank only. Null if creation failed. Rank 0 does not make
+  /// it, because the last rank already waits for rank 0 to make the root.
   std::shared_ptr<transport::Arena> arena;
 };
-/// Makes it on the last rank, while that waits for the id. Null on other ranks, where there is to
-/// be none, and where it cannot be made, which the offer reports if it comes to it.
+/// Creates the arena on the last rank, while that rank waits for the id. Returns null on other
+/// ranks, if host memory is not expected, and if creation fails. In the last case a later offer
+/// reports the failure if it is relevant.
 std::shared_ptr<transport::Arena> MakeHostMemory(const Process& process, const Config& config);
-/// Before a rank checks in. \param made  from MakeHostMemory; null: it is made now
+/// Called before a rank checks in. \param made  from MakeHostMemory; null: created now
 /// Errors  kSystem  no random source
 Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& config,
                                         std::shared_ptr<transport::Arena> made = nullptr);
 
-/// Pure: whether the peer infos say where the arena of all ranks is. The same on all ranks.
+/// Pure. True if the peer infos contain the location of the arena of all ranks. The same on all
+/// ranks.
 bool KnowsHostMemory(const Settings& settings, const PeerTable& peer_table);
 
-/// The first rank's offer to the others of its host: made before it tells them anything more, so
-/// that each rank that comes finds it. Empty on other ranks, and where there is to be none. Does
-/// not block. Errors  kSystem  no descriptors left. Want of memory is none: the others hear of it.
+/// Returns the offer of a host's first rank to the host's other ranks. The first rank makes the
+/// offer before it sends them anything else, so that each arriving rank finds it. Empty on other
+/// ranks, and if the host does not share memory. Does not block. A lack of memory is not an error,
+/// because the offer reports it to the other ranks. Errors  kSystem  no descriptors left
 Result<transport::ArenaOffer> OfferHostMemory(const Origin& origin, const PeerTable& peer_table);
 
 /// The outcome of an offer on this rank.
 struct HostMemoryShare {
-  std::shared_ptr<transport::Arena> arena;  ///< null: it has none
+  std::shared_ptr<transport::Arena> arena;  ///< null without an arena
   std::string why_not;
 };
 
-/// Blocks until this rank has its share of its host's arena or knows that it cannot have it. Called
-/// by all ranks, once the offers stand. Errors  kAborted, kTimeout
+/// Blocks until this rank has its host's arena or an error shows that it cannot have it. All ranks
+/// call it once the offers are made. Errors  kAborted, kTimeout
 Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const PeerTable& peer_table,
                                         transport::ArenaOffer offer, Control& control,
                                         const std::stop_token& abort);
 
-/// The memory that all hosts of a communicator have, or none.
+/// The shared memory of all hosts of a communicator, or of none.
 struct HostMemoryParts {
-  collective::Groups hosts;                 ///< HostsWithMemory; empty: collectives go over links
-  std::shared_ptr<transport::Arena> arena;  ///< of this host; null where this rank is alone on it
+  collective::Groups hosts;                 ///< HostsWithMemory; empty: collectives use links
+  std::shared_ptr<transport::Arena> arena;  ///< of this host; null if this rank is alone on it
   std::vector<os::KnownProcess> processes;  ///< of the ranks of this host; see ProcessProof
-  std::optional<ProcessProof> proof;        ///< kept, for who has not read it yet
+  std::optional<ProcessProof> proof;        ///< kept, because a peer may not have read it yet
 };
 
-/// The part of a rank in proving which process it is.
+/// The data that proves the process of a rank.
 struct Proving {
   ProcessProof proof;
   std::vector<Secret> nonces;  ///< of all ranks
 };
 
-/// Ends when all ranks have called it. With arenas if all of them have theirs; without, and with a
-/// warning of rank 0, if one has not. Errors  those of the control network
+/// Returns when all ranks have called it. The result has arenas if every rank has its arena.
+/// Otherwise the result is empty, and rank 0 logs a warning. Errors  those of the control network
 Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable& peer_table,
                                           Control& control, HostMemoryShare share, Proving proving);
 
-/// The same in one exchange, and without a meeting, where KnowsHostMemory: each rank maps what the
-/// last one shows. Empty where one of them cannot, on all of them: they meet for it then. \param
-/// plan_digest  of the channels, which must be the same on all ranks
+/// Agrees in one exchange and without a wireup. Each rank maps the arena that the last rank
+/// published. If one rank cannot map it, the result is empty on all ranks, and they continue with
+/// FetchHostMemory. \pre  KnowsHostMemory
+/// \param plan_digest  of the channels, which must be the same on all ranks
 Result<std::optional<HostMemoryParts>> UseKnownHostMemory(const Origin& origin,
                                                           const PeerTable& peer_table,
                                                           Control& control, HostMemoryDraft draft,
@@ -98,26 +103,28 @@ class HostMemory {
   HostMemory(const Origin& origin, const PeerTable& peer_table, collective::WaitPolicy wait_policy,
              HostMemoryParts parts);
 
-  /// Whether all ranks are on this host and share its memory: nothing goes over links.
+  /// True if all ranks are on this host and share its memory. No data then uses links.
   bool IsHere() const { return engine_ != nullptr && hosts_.size() == 1; }
-  /// The ranks of each of several hosts, where those of a host share memory; else empty.
+  /// Returns the ranks of each host if there are several hosts and the ranks of a host share
+  /// memory. Otherwise empty.
   const collective::Groups& hosts() const { return hosts_.size() > 1 ? hosts_ : none_; }
-  /// Of the ranks of this host, where several share its memory; else null. The rank's thread's.
+  /// Returns the engine of this host's ranks if several share its memory. Otherwise null. Belongs
+  /// to the rank's thread.
   collective::ShmCollective* engine() { return engine_.get(); }
 
-  /// Of the arena; 0 where there is none.
+  /// Returns the size of the arena. 0 without an arena.
   std::uint64_t shared_bytes() const { return engine_ ? engine_->arena().shape().TotalBytes() : 0; }
 
-  /// The address of this rank's registered memory, whether it is here or not. Any thread.
+  /// Returns the addresses of this rank's registered memory, on this host or not. Any thread.
   transport::SharedBuffers& buffers() { return *buffers_; }
-  /// The same, where peers can see it; else null.
+  /// Returns the same if peers can see it. Otherwise null.
   std::shared_ptr<transport::SharedBuffers> published_buffers() const {
     return IsHere() ? buffers_ : nullptr;
   }
 
-  /// Lets the others know that this rank calls no more.
+  /// Notifies the other ranks that this rank makes no further calls.
   void Leave();
-  /// Ends what runs on all ranks. Any thread, any time.
+  /// Ends running operations on all ranks. Any thread, any time.
   void GiveUp();
 
  private:
@@ -127,11 +134,11 @@ class HostMemory {
   std::unique_ptr<collective::ShmCollective> engine_;
 };
 
-/// The operation that the engine was started with last.
+/// The last operation that the engine has started.
 class HostRun final : public collective::Operation {
  public:
   explicit HostRun(collective::ShmCollective& engine) : engine_(engine) {}
-  /// The buffers are the caller's again, also when the operation has not come to its end.
+  /// Returns the buffers to the caller, even if the operation is not complete.
   ~HostRun() override { engine_.Withdraw(); }
   Result<bool> Advance() override { return engine_.Advance(); }
   void Withdraw() override { engine_.Withdraw(); }

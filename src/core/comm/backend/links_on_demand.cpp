@@ -16,8 +16,8 @@ namespace {
 
 using collective::Operation;
 
-/// The rank that runs the operation knows more about a missing rank than the wireup does, so the
-/// operation times out first.
+/// The rank that runs the operation can report more about a missing rank than the wireup can, so
+/// the operation must time out first.
 constexpr std::chrono::seconds kWireupGrace(10);
 
 std::vector<Rank> PeersOf(const collective::Flow& flow) {
@@ -61,7 +61,8 @@ Result<std::unique_ptr<BlockingTask>> LinksOnDemand::MakeLinks(std::vector<Rank>
   peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
   auto begun = BeginLinks(std::move(peers), purpose);
   if (begun.ok()) return begun;
-  // The operation has begun: the other ranks would wait for it until this rank leaves.
+  // Fails the communicator, because the operation has begun. The other ranks would otherwise wait
+  // for it until this rank leaves.
   Error error = std::move(begun).error();
   error.message = fmt::format("{} cannot make the links that {} needs: {}{}",
                               control_.roster().DescribeRank(self()), purpose, error.message,
@@ -78,7 +79,7 @@ Result<std::unique_ptr<BlockingTask>> LinksOnDemand::BeginLinks(std::vector<Rank
   transport::ConnectTools tools = ToolsOf(*origin_.process);
   tools.abort = stop.get_token();
   RINGLET_TRY_ASSIGN(auto begun, transport::Extension::Begin(std::move(request), *links_, tools));
-  const std::shared_ptr<transport::Extension> extension = std::move(begun);  // of both functions
+  const std::shared_ptr<transport::Extension> extension = std::move(begun);  // for both functions
   BlockingTask::Parts parts{.run = nullptr,
                             .stop = stop,
                             .take = [extension] { return extension->Take(); },

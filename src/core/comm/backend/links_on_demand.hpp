@@ -1,5 +1,5 @@
-// The links of a rank. A communicator starts with links to its neighbours in the plan; an operation
-// that needs others makes them as its first part.
+// The links of a rank. A communicator starts with links to its neighbours in the plan. An operation
+// that needs other links makes them as its first part.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -23,7 +23,7 @@ class LinksOnDemand {
   using Made = Result<std::unique_ptr<collective::Operation>>;
 
   /// \param origin, peer_table, control  outlive this
-  /// \param timeout  of an operation, which bounds how long it may make links
+  /// \param timeout  of an operation; also limits the time for making links
   LinksOnDemand(std::unique_ptr<transport::Links> links, const Origin& origin,
                 const PeerTable& peer_table, Control& control, std::chrono::milliseconds timeout)
       : links_(std::move(links)),
@@ -34,7 +34,7 @@ class LinksOnDemand {
 
   transport::Links& links() const { return *links_; }
   transport::Waiter& waiter() const { return links_->waiter(); }
-  /// Finds the link to a peer; valid as long as this.
+  /// Returns a function that finds the link to a peer. Valid as long as this.
   collective::LinkTo finder() const {
     return [this](Rank peer) { return links_->Find(peer); };
   }
@@ -42,16 +42,16 @@ class LinksOnDemand {
   std::chrono::milliseconds timeout() const { return timeout_; }
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
-  // Errors of both: links cannot be made, which fails the communicator on all ranks.
+  // Errors of both functions: the links cannot be made, which fails the communicator on all ranks.
   /// Runs a task on its flow.
   Made Run(collective::Task task);
-  /// Runs messages: those to whose peers there are links at once, the others as their links are
-  /// made. \param purpose  the call, for messages of errors
+  /// Runs messages. A message begins as soon as its link exists.
+  /// \param purpose  the call, for error messages
   Made Exchange(std::vector<collective::Message> messages, const std::string& purpose);
 
  private:
   Rank self() const { return Rank{origin_.config.rank}; }
-  /// A task that creates the missing links to `peers`; null if none is missing.
+  /// Returns a task that creates the missing links to `peers`. Null if none is missing.
   Result<std::unique_ptr<BlockingTask>> MakeLinks(std::vector<Rank> peers,
                                                   const std::string& purpose);
   Result<std::unique_ptr<BlockingTask>> BeginLinks(std::vector<Rank> peers,

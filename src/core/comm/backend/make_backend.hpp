@@ -17,9 +17,9 @@ struct BackendParts {
   const plan::ChannelPlan& plan;
   HostMemory& host_memory;
   LinksOnDemand& links;
-  /// The machine that the ranks play; null: they are in CPU memory.
+  /// The machine that the ranks emulate. Null if they are in CPU memory.
   std::shared_ptr<const GpuMachine> machine = nullptr;
-  /// A rank that waits has a core of its own.
+  /// True if a waiting rank has its own core.
   bool spins = false;
 };
 

@@ -1,4 +1,4 @@
-// Collectives that go over links alone.
+// Collectives that use links only.
 #pragma once
 #include "collective/exec/dataflow.hpp"
 #include "comm/backend/links_on_demand.hpp"

@@ -1,4 +1,4 @@
-// Programs that a backend builds for a call and keeps for later calls of the same shape.
+// Caches the programs that a backend builds for calls. A later call of the same shape reuses them.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -11,12 +11,12 @@
 
 namespace ringlet::comm {
 
-/// \tparam Program  a value that depends on a call's shape and on nothing else that changes
+/// \tparam Program  a value that depends on a call's shape and on no other variable
 template <typename Program>
 class ProgramCache {
  public:
-  /// The program for the call; `build` gives a Result<Program> if there is none yet. The program
-  /// lives as long as the pointer to it.
+  /// Returns the program for the call. If the cache lacks it, `build` creates it as a
+  /// Result<Program>. The program lives as long as the returned pointer.
   template <typename Build>
   Result<std::shared_ptr<const Program>> For(const collective::Call& call,
                                              const collective::Overlap& overlap, Build&& build) {
@@ -35,7 +35,8 @@ class ProgramCache {
 
  private:
   static constexpr std::size_t kProgramsMax = 64;
-  /// Kind, count, bytes of an element, root, how buffers lie, and the algorithms that may run it.
+  /// Kind, count, bytes per element, root, overlap of the buffers, and the algorithms that may run
+  /// it.
   using Shape = std::tuple<collective::CallKind, std::size_t, std::size_t, Rank,
                            collective::Overlap, std::uint32_t, collective::TunerChoice>;
   std::map<Shape, std::shared_ptr<const Program>> programs_;

@@ -1,5 +1,5 @@
-// Selects the algorithm of each call of one communicator, by how its ranks lie and what the user
-// allows. The same on all ranks.
+// Selects the algorithm of each call of one communicator, from the layout of its ranks and the
+// user's settings. The same on all ranks.
 #pragma once
 #include "collective/select/select.hpp"
 #include "comm/backend/backend.hpp"
@@ -16,17 +16,17 @@ class Selector {
   const collective::Layout& layout() const { return layout_; }
   const collective::Tuner& tuner() const { return tuner_; }
 
-  /// Errors  kInvalidArgument  none of the algorithms that the call allows can run it
+  /// Errors  kInvalidArgument  no algorithm that the call allows can run it
   Status Can(const collective::Call& call) const;
   collective::Algorithm For(const collective::Call& call) const {
     return collective::Select(call, layout_, Restricted(tuner_, call));
   }
-  /// \pre  calls go over links
+  /// \pre  calls use links
   plan::TimeTable TimesOf(const collective::Call& call) const {
     return TimesOverLinks(call, layout_, Restricted(tuner_, call));
   }
-  /// The call, restricted to the algorithms that are like the one of the choice.
-  /// \pre  calls go over links
+  /// Returns the call, restricted to the algorithms that correspond to the choice.
+  /// \pre  calls use links
   static collective::Call Choose(const collective::Call& call,
                                  const collective::TunerChoice& choice);
 
@@ -35,7 +35,7 @@ class Selector {
   collective::Tuner tuner_;
 };
 
-/// A backend whose calls run by the algorithms that a Selector selects.
+/// A backend that runs each call by the algorithm that a Selector selects.
 class SelectingBackend : public Backend {
  public:
   SelectingBackend(collective::CallPlace place, Traits its, Selector selector)

@@ -27,8 +27,8 @@ std::unique_ptr<collective::Operation> Sequence::Of(std::unique_ptr<collective::
   return both;
 }
 
-// A part begins after those that are named before it, but for a part over links that the next on
-// the host does not need.
+// A part begins after the parts that precede it in the list. However, a host part does not wait for
+// a preceding part over links that it does not need.
 Status Sequence::BeginNext() {
   const auto begin = [](Track& track) -> Status {
     RINGLET_TRY_ASSIGN(track.running, track.parts[track.begun].make());
@@ -42,7 +42,7 @@ Status Sequence::BeginNext() {
   return Ok();
 }
 
-// True: a part was done, so that another can begin.
+// Returns true if a part is done, so that another can begin.
 Result<bool> Sequence::AdvanceTrack(Track& track) {
   if (!track.running) return false;
   RINGLET_TRY_ASSIGN(const bool done, track.running->Advance());

@@ -1,5 +1,5 @@
-// The parts of one call: some on the host, one after the other, and some over links, one after the
-// other, beside them.
+// The parts of one call. Parts on the host run in sequence, and so do parts over links. Both
+// sequences run concurrently.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -16,16 +16,17 @@ class Sequence final : public collective::Operation {
  public:
   using Made = Result<std::unique_ptr<collective::Operation>>;
   struct SubOperation {
-    /// Called when the part begins: the one before of its kind is done and gone.
+    /// Called when the part begins. The previous part of its kind is done and destroyed.
     std::function<Made()> make;
     bool over_links = false;
-    /// On the host: so many parts over links are done before it begins.
+    /// On the host: the number of parts over links that must be done before it begins.
     std::size_t links_before = 0;
   };
 
-  /// Begins what can begin now.
+  /// Begins all parts that can begin now.
   static Made Begin(std::vector<SubOperation> parts);
-  /// One that has begun, and another when it is done and gone.
+  /// Returns a sequence of `first`, which has begun, and a second part. The second part begins when
+  /// `first` is done and destroyed.
   static std::unique_ptr<collective::Operation> Of(std::unique_ptr<collective::Operation> first,
                                                    std::function<Made()> second);
 
@@ -35,8 +36,8 @@ class Sequence final : public collective::Operation {
   std::optional<Rank> Awaits() const override {
     return awaited() ? awaited()->Awaits() : std::nullopt;
   }
-  /// Of the part on the host, if one runs: its ranks do what they have to do there before they wait
-  /// for other hosts, so that it is over soon.
+  /// Returns the wait target of the part on the host, if one runs. That part ends soon, because its
+  /// ranks finish their work there before they wait for other hosts.
   const collective::WaitTarget* place() const override {
     return awaited() ? awaited()->place() : nullptr;
   }
@@ -62,7 +63,7 @@ class Sequence final : public collective::Operation {
   Result<bool> AdvanceBoth();
 
   Track host_, links_;
-  std::vector<std::size_t> host_before_;  // of each part over links, the parts on the host before
+  std::vector<std::size_t> host_before_;  // by part over links: the number of preceding host parts
   std::optional<Error> error_;
   bool moved_ = false;
 };

@@ -16,7 +16,7 @@ SharedMemory::SharedMemory(collective::CallPlace place, Selector selector, HostM
 
 Status SharedMemory::Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
                            Started& started) {
-  if (call.kind == collective::CallKind::kBarrier) {  // whatever else the call has is not looked at
+  if (call.kind == collective::CallKind::kBarrier) {  // ignores the call's other members
     engine_.Start({.kind = call.kind}, scores_.For(call.kind, 0), fingerprint.sequence);
     started = Started(engine_);
     return Ok();
@@ -33,7 +33,8 @@ Status SharedMemory::Start(const collective::Call& call, const collective::Finge
   return Ok();
 }
 
-// If collectives go through memory, a rank that calls another one is there and not on the links.
+// Collectives use the memory, so a rank that calls a collective instead of messages is found there
+// and not on the links.
 std::unique_ptr<collective::Operation> SharedMemory::Meet(collective::CallKind kind,
                                                           std::uint64_t number) {
   engine_.Start({.kind = kind}, scores_.For(kind, 0), number);

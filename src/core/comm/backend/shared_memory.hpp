@@ -20,7 +20,7 @@ class SharedMemory final : public SelectingBackend {
   Profile::Way WayOf(const collective::Call& call) const override {
     return {.algorithm = Name(AlgorithmOf(call)).data(), .protocol = "SIMPLE"};
   }
-  /// Ranks that share memory have neither rings nor trees there.
+  /// Shared memory has neither rings nor trees.
   bool HasChannels() const override { return false; }
 
   void Leave() override { host_memory_.Leave(); }
@@ -38,7 +38,7 @@ class SharedMemory final : public SelectingBackend {
   collective::ShmCollective& engine_;  // of that memory
 };
 
-/// The ways through the memory of the host whose ranks `engine` serves.
+/// Returns the table that selects the algorithm of each call through the memory of `engine`.
 collective::ScoreTable ScoresOf(const collective::ShmCollective& engine,
                                 const collective::Tuner& tuner);
 

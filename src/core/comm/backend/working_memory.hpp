@@ -1,5 +1,5 @@
-// The memory that a communicator's operations use beside the caller's buffers. It grows as needed
-// and stays, because new memory costs more than old.
+// The memory that a communicator's operations use in addition to the caller's buffers. It grows as
+// needed and is kept, because new memory costs more than old.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -14,29 +14,29 @@
 
 namespace ringlet::comm {
 
-/// One thread, but for bytes(). Each function gives memory that is valid until its next call.
+/// One thread, except for bytes(). Each function returns memory that is valid until its next call.
 class WorkingMemory {
  public:
-  /// The call's input, or a copy where the operation needs one: multiplied by the scalar, or out
-  /// of the way of the output.
+  /// Returns the call's input, or a copy if the operation needs one. The copy is multiplied by the
+  /// scalar, or avoids an overlap with the output.
   View Staged(const collective::Call& call, collective::CallPlace place);
-  /// The call with the data that links carry for it. A barrier gets one byte, since it must wait
-  /// for all ranks.
+  /// Returns the call with the data that links carry for it. A barrier gets one byte, since it must
+  /// wait for all ranks.
   collective::Call WithData(collective::Call call);
-  /// `bytes` of any content.
+  /// Returns `bytes` of undefined content.
   std::span<std::byte> Scratch(std::size_t bytes) { return First(scratch_, bytes); }
 
-  /// A task that runs over links, still without its flow, and how its buffers lie.
+  /// A task that runs over links, still without its flow, and the overlap of its buffers.
   struct LinkTask {
     collective::Task task;
     collective::Overlap overlap;
   };
-  /// \param call  of WithData
+  /// \param call  from WithData
   /// Errors  kInvalidArgument  as OverlapOf
   Result<LinkTask> TaskOf(const collective::Call& call, const collective::Fingerprint& fingerprint,
                           collective::CallPlace place);
 
-  /// Bytes that it holds. Any thread.
+  /// Returns the bytes that this holds. Any thread.
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   void Free();
 

@@ -1,5 +1,5 @@
-// How other processes see that this one has ended: os/net/beacon.hpp, at the addresses of a
-// process.
+// A beacon lets other processes detect the end of this one. Opens the beacon of os/net/beacon.hpp
+// at an address of the process.
 #pragma once
 #include <memory>
 
@@ -13,12 +13,12 @@ using os::HasConnectionTo;
 
 class Beacon {
  public:
-  /// Errors  kInvalidArgument, kSystem  there is nowhere to listen
+  /// Errors  kInvalidArgument, kSystem  no address to listen at
   static Result<std::shared_ptr<Beacon>> Light(Process& process);
 
   const Address& address() const { return listener_.address; }
-  /// For the child of a fork, which would keep it lit after its parent's end: the descriptor to be
-  /// closed there.
+  /// Returns the descriptor that the child of a fork must close. It would keep the beacon lit after
+  /// the end of its parent.
   int descriptor() const { return listener_.fd.get(); }
 
  private:

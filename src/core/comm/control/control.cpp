@@ -16,15 +16,15 @@ using bootstrap::GroupId;
 using bootstrap::Member;
 
 constexpr std::chrono::seconds kLinger(5);
-// After the machine's own deadlines, the last of which is at most such a step after its limit: it
-// knows more than the clock does.
+// Extends the machine's own deadlines. The last of these is at most this long after its limit. The
+// machine reports more about a timeout than this clock can.
 constexpr std::chrono::seconds kLastLadderStep(2);
-// Longer than a connection within a site takes to be made, short for who destroys a communicator.
+// Longer than connection setup within a site, but short for a caller that destroys a communicator.
 constexpr std::chrono::seconds kNewsTimeout(1);
 
 }  // namespace
 
-// After what the member wanted to say has been given to the kernel.
+// The driver calls this after it has written the member's output to the kernel.
 void Control::Carrier::Look() {
   for (const auto& shared : std::exchange(leaving, {})) shared->MarkLeft();
   for (const auto& [group, shared] : users) {
@@ -39,7 +39,8 @@ void Control::Carrier::Look() {
   users.clear();
 }
 
-// Those whose failure has been passed on leave. True: another Look follows, when that is told.
+// Lets groups leave once their failures have been passed on. Returns true if some leave. The driver
+// then calls Look again, after it has written their last messages.
 bool Control::Carrier::Part() {
   const auto ready = std::ranges::stable_partition(
       parting, [&](const auto& shared) { return member->OwesNews(shared->group); });
@@ -50,7 +51,7 @@ bool Control::Carrier::Part() {
   return !leave.empty();
 }
 
-// A copy of `shared` is the caller's: `users` forgets its own.
+// The caller holds a copy of `shared`, because `users` drops its own.
 void Control::Carrier::Leave(const std::shared_ptr<Shared>& shared) {
   member->Leave(shared->group);
   users.erase(shared->group);
@@ -82,7 +83,7 @@ void Control::DumpFailure() {
 
 void Control::Shared::HeedShortages(Process& process, Rank rank,
                                     std::optional<ShortageWatch> watch) {
-  // Not Process::shortages, whose lock is held by those that wait for a service thread.
+  // Does not use Process::shortages, because threads that wait for a service thread hold its lock.
   const std::uint64_t count =
       process.files().shortages() + process.driver().shortages() + carrier->driver->shortages();
   if (!watch) watch.emplace(count);
@@ -174,7 +175,8 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
 
 Result<std::unique_ptr<Control>> Control::Pending::Finish(const std::stop_token& abort) {
   const std::shared_ptr<Shared> shared = control_->shared_;
-  // Not control_: it is the caller's before the callback is gone.
+  // Captures the object instead of control_, because the caller owns control_ before the callback
+  // is destroyed.
   const std::stop_callback stop(abort, [&control = *control_] {
     control.Fail(Error{Code::kAborted, fmt::format("rank {} was told to abort while it joined",
                                                    Index(control.rank_))});
@@ -363,9 +365,9 @@ void Control::Leave() {
     if (member.OwesNews(group)) return carrier.parting.push_back(shared);
     carrier.Leave(shared);
   });
-  // The process may end as soon as this returns, and with it the service thread. Peers would take
-  // its end for a death if the last words were not with the kernel by then; and those behind a rank
-  // that has left would never hear of a failure that this one alone may tell them of.
+  // Waits, because the process and its service thread may end as soon as this returns. If the last
+  // messages were not in the kernel by then, peers would take the end for a crash. Ranks behind
+  // this one would miss a failure that only this rank can report to them.
   const auto left = [&] { return shared_->left; };
   std::unique_lock lock(shared_->mutex);
   if (shared_->WaitFor(lock, kNewsTimeout, left)) return;
@@ -381,7 +383,7 @@ void Control::Leave() {
 
 namespace {
 
-// The same on all ranks that form the same child, and on no others.
+// Returns an id that is the same on all ranks of the child and differs from all other ids.
 GroupId ChildId(GroupId parent, std::string_view kind, std::uint64_t number, std::uint32_t first) {
   const GroupId id = Digest().Add(parent).Add(kind).Add(number).Add(std::uint64_t{first}).value();
   return id == bootstrap::kWorld ? 1 : id;
@@ -429,10 +431,10 @@ Result<std::unique_ptr<Control>> Control::Shrink(std::vector<std::uint32_t> excl
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t rank = 0; rank < roster_.size(); ++rank)
     if (!is_excluded(rank)) ranks.push_back(rank);
-  // Several parts of a communicator may each shrink it to themselves at the same time. Ranks that
-  // were left out before have not counted that, but all ranks that are kept now know of the shrinks
-  // that have kept them all. The list is not in the id: those who give different lists meet, and
-  // hear of it at once.
+  // Several parts of a communicator may shrink to themselves at the same time. A rank that an
+  // earlier shrink excluded has not counted that shrink. So the number includes only earlier
+  // shrinks that kept all ranks of this one. The id does not include the list, so that ranks with
+  // different lists meet and detect the difference at once.
   const auto number = std::ranges::count_if(
       shrunk_, [&](const auto& kept) { return std::ranges::includes(kept, ranks); });
   const std::uint64_t before = splits_ << 32 | static_cast<std::uint64_t>(number);

@@ -1,7 +1,7 @@
-// The control network as a rank's thread sees it: calls that wait. The Member behind it lives on
-// the service thread; every wait here has a deadline, ends when the communicator fails, and says
-// why. Several Controls may live on the connections of one Member: what was split or shrunk from a
-// communicator keeps them, also after that one is gone.
+// The control network, as blocking calls of a rank's thread. Each wait has a deadline, ends when
+// the communicator fails, and returns the reason. The Member behind it runs on the service thread.
+// Several Controls may use the connections of one Member: a communicator that was split or shrunk
+// from another keeps them, even after the other is destroyed.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -23,17 +23,17 @@ class Control {
  public:
   struct Options {
     bootstrap::MemberConfig member;
-    /// Of member.member_address.addresses; with an entrance only what is needed until the network
-    /// stands: they are closed then.
+    /// Listeners at member.member_address.addresses. With an entrance, only listeners needed until
+    /// the network is complete, which are closed then.
     std::vector<os::Listener> listeners = {};
     std::shared_ptr<os::Entrance> entrance = {};    ///< may be null
     std::chrono::milliseconds operation_timeout{};  ///< of each call below
   };
 
-  /// A join that is under way on the service thread.
+  /// A join in progress on the service thread.
   class Pending {
    public:
-    /// Waits until all ranks are connected. Once. Errors  as Join.
+    /// Waits until all ranks are connected. Called once. Errors  as Join.
     Result<std::unique_ptr<Control>> Finish(const std::stop_token& abort);
 
    private:
@@ -41,18 +41,18 @@ class Control {
     Pending(std::unique_ptr<Control> control, std::chrono::milliseconds operation_timeout)
         : control_(std::move(control)), operation_timeout_(operation_timeout) {}
     std::unique_ptr<Control> control_;
-    std::chrono::milliseconds operation_timeout_;  // once it stands
+    std::chrono::milliseconds operation_timeout_;  // after the join
   };
 
-  /// Begins to join and returns at once, so that one thread can bring many ranks in. A Pending that
-  /// is dropped before it has finished fails the communicator on all ranks.
+  /// Begins to join and returns at once, so that one thread can join many ranks. A Pending that is
+  /// destroyed before Finish fails the communicator on all ranks.
   static Pending Begin(std::shared_ptr<Process> process, Options options);
 
   /// Checks in and waits until all ranks are connected.
-  /// Errors  kTimeout   names the ranks that did not come
-  ///         kPeerLost  names the rank that was lost
-  ///         kAborted   `abort` was requested here, or another rank gave up
-  ///         kInvalidArgument, kProtocol  as the root or a peer says
+  /// Errors  kTimeout   names the missing ranks
+  ///         kPeerLost  names the lost rank
+  ///         kAborted   `abort` was requested here, or another rank aborted
+  ///         kInvalidArgument, kProtocol  as reported by the root or a peer
   static Result<std::unique_ptr<Control>> Join(std::shared_ptr<Process> process, Options options,
                                                const std::stop_token& abort);
 
@@ -61,58 +61,62 @@ class Control {
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
 
-  /// The members. Valid as long as this lives.
+  /// Returns the members. Valid as long as this lives.
   const bootstrap::Roster& roster() const { return roster_; }
-  /// When it came how far, by the clock of os::Now.
+  /// Returns the times at which the join reached each milestone, by os::Now.
   bootstrap::Milestones milestones() const;
   Rank rank() const { return rank_; }
-  /// Of a child: by rank, the rank of the parent. Else empty.
+  /// Returns the parent's rank of each rank of a child. Empty without a parent.
   const std::vector<std::uint32_t>& ranks_of_parent() const { return ranks_of_parent_; }
-  /// The same on all its ranks, and another for each child of a communicator.
+  /// Returns the id, which is the same on all ranks and different for each child of a communicator.
   bootstrap::GroupId id() const;
 
-  // Collective: new communicators of some of the ranks, which reuse the connections of this one.
-  /// Those of the same colour come together, in the order of their keys and then of their ranks.
-  /// One all-gather for all colours together. Without a colour: takes part, and gets nothing.
+  // Collective. These make communicators of some of the ranks and reuse the connections of this
+  // one.
+  /// Ranks of the same colour form a communicator, in the order of their keys and then of their
+  /// ranks. All colours together use one all-gather. A rank without a colour takes part and gets
+  /// null.
   /// Errors  as AllGather
   Result<std::unique_ptr<Control>> Split(std::optional<std::int32_t> color, std::int32_t key);
-  /// All but `excluded`, in order of rank. Only those who stay call it; this communicator may have
-  /// failed. No exchange: that all named the same ranks is found at the first collective; who stays
-  /// with another first rank than its peers waits for them in vain, and its time-out says for whom.
+  /// Forms a communicator of all ranks but `excluded`, in order of rank. Only the remaining ranks
+  /// call it. This communicator may have failed. Needs no exchange: the first collective detects
+  /// different lists. If a rank's list implies a different first rank, it waits for its peers in
+  /// vain, and its timeout names them.
   /// Errors  kInvalidArgument  a rank that does not exist, or this one
   Result<std::unique_ptr<Control>> Shrink(std::vector<std::uint32_t> excluded);
 
-  // Collective over all ranks, in the same order on all. Errors  as Join, later.
+  // Collective over all ranks, in the same order on all. Errors  as Join.
   Result<bootstrap::Table> AllGather(Bytes payload);
   Status Barrier();
-  /// Errors  kProtocol  names the ranks whose value differs. On all ranks or on none.
+  /// Errors  kProtocol  names the ranks with different values. All ranks fail or none.
   Status RequireEqual(std::uint64_t value, std::string_view what);
-  /// The same, and each rank's `secret`, in the order of the ranks.
+  /// Does the same, and returns each rank's `secret` in the order of the ranks.
   Result<std::vector<Secret>> RequireEqual(std::uint64_t value, std::string_view what,
                                            const Secret& secret);
 
-  /// The check of it, for numbers with which the entries of a table begin.
+  /// Checks that the numbers at the beginning of all entries are equal. Errors  as RequireEqual
   static Status CheckEqual(const bootstrap::Table& table, std::string_view what);
 
   // Between two ranks.
   Status Send(Rank to, std::uint64_t tag, Bytes message);
   Result<Bytes> Receive(Rank from, std::uint64_t tag);
-  /// Has messages whose tag is bootstrap::kPushedTag or more seen to as they come: on the service
-  /// thread, one after the other, in each sender's order. Those that came before are kept until
-  /// this is called. Not called any more after Leave.
+  /// Passes each message with a tag of at least bootstrap::kPushedTag to `on_pushed` as it arrives:
+  /// on the service thread, one at a time, in each sender's order. Messages that arrive before this
+  /// call are kept until then. `on_pushed` is not called after Leave.
   using OnPushed = std::function<void(bootstrap::PushedMessage)>;
   void SeeTo(OnPushed on_pushed);
 
-  /// Passes `result` through; an error fails the communicator on all ranks with its reason. Wrapped
-  /// around each stage of forming a communicator: what fails on one rank fails on all.
+  /// Returns `result`. An error fails the communicator on all ranks with its reason. Each stage of
+  /// forming a communicator uses this, so that a failure on one rank is a failure on all.
   template <typename T>
   Result<T> Share(Result<T> result) {
     if (!result.ok()) Fail(result.error());
     return result;
   }
 
-  /// Runs `wait`, which takes a token and gives a Result, such that it ends when this communicator
-  /// fails or `abort` is requested. An error is explained by what the control network knows of it.
+  /// Runs `wait`, which takes a token and returns a Result. The token stops it when this
+  /// communicator fails or `abort` is requested. If the control network can explain an error, its
+  /// explanation replaces the error.
   template <typename Wait>
   auto WhileStanding(const std::stop_token& abort, Wait&& wait)
       -> decltype(wait(std::stop_token())) {
@@ -126,43 +130,45 @@ class Control {
     return result;
   }
 
-  /// Of this rank: its answer when another asks what it does. Written by the rank's thread.
+  /// The recorder of this rank. It supplies the answer to a query of another rank. The rank's
+  /// thread writes it.
   FlightRecorder& doing();
-  /// The sockets that are looked at when another rank, or someone outside, asks.
+  /// Sets the sockets to inspect when another rank or an external tool queries this one.
   void SetSendQueues(std::shared_ptr<const transport::SendQueues> send_queues);
   enum class Presence : std::uint8_t {
-    kSilent,  ///< it does not answer in time: its process is stopped, or cut off
+    kSilent,  ///< no answer in time: its process is stopped or unreachable
     kHere,
-    kLeft,    ///< in good order, as it says
-    kAbsent,  ///< no process listens at its addresses: it has left or died, of which its neighbours
-              ///< tell
+    kLeft,    ///< in good order, by its own report
+    kAbsent,  ///< no process listens at its addresses: it left or died; its neighbours report which
   };
   struct Answer {
     Presence presence = Presence::kSilent;
     bootstrap::Activity activity = {};  ///< of kHere
   };
-  /// Asks `whom` what it does, and waits at most `timeout` for its answer.
+  /// Queries the activity of `whom`, and waits at most `timeout` for the answer.
   Answer Ask(Rank whom, std::chrono::milliseconds timeout);
 
   /// Fails the communicator on all ranks, unless it has failed already.
   void Fail(const Error& error);
-  /// The reason why the communicator has failed, if it has. Any thread.
+  /// Returns the reason if the communicator has failed. Any thread.
   std::optional<Error> failure() const;
-  /// Called once when the communicator fails (at once if it has), on the service thread and under a
-  /// lock: it may wake a thread, and must not call back. Not called any more after Leave.
+  /// Registers a function to call once when the communicator fails, or at once if it has failed. It
+  /// runs on the service thread and under a lock. It may wake a thread, but must not call this
+  /// object. It is not called after Leave.
   void OnFailure(std::function<void()> callback);
-  /// Waits at most `timeout` for a failure: a broken link is explained by the control network
-  /// soon.
+  /// Waits at most `timeout` for a failure. The control network soon reports the cause of a broken
+  /// link.
   std::optional<Error> AwaitFailure(std::chrono::milliseconds timeout) const;
-  /// Of an error that may come of the communicator's failure: waits a moment for that.
+  /// Waits briefly for a failure of the communicator that may be the cause of `error`.
   std::optional<Error> Explain(const Error& error) const;
 
   void Leave();
 
-  /// The communicator stands, and its public name is this. For those who watch the process.
+  /// Marks the communicator as formed and sets its public name. Tools that inspect the process use
+  /// both.
   void SetFormed(std::uint64_t name);
-  /// After a failure, once: writes the last operations into DUMP_DIR, if there is one. The service
-  /// thread does it as well; returns when they are written.
+  /// Writes the last operations into DUMP_DIR, if set, once after a failure. The service thread
+  /// does the same. Returns when they are written.
   void DumpFailure();
 
   void set_operation_timeout(std::chrono::milliseconds timeout) { operation_timeout_ = timeout; }
@@ -184,8 +190,8 @@ class Control {
   bootstrap::Roster roster_;
   Rank rank_{};
   std::vector<std::uint32_t> ranks_of_parent_;
-  std::uint64_t splits_ = 0;                        // so far: all ranks count alike
-  std::vector<std::vector<std::uint32_t>> shrunk_;  // the ranks that each shrink here has kept
+  std::uint64_t splits_ = 0;                        // so far; all ranks have the same count
+  std::vector<std::vector<std::uint32_t>> shrunk_;  // the ranks that each shrink on this rank kept
 };
 
 }  // namespace ringlet::comm

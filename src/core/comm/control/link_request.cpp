@@ -6,7 +6,8 @@
 namespace ringlet::comm {
 namespace {
 
-// A spinning rank takes the core that another needs: only where each has one.
+// A spinning rank occupies a core that another rank may need. So ranks spin only if each has its
+// own.
 std::chrono::nanoseconds SpinFor(const collective::WaitPolicy& policy) {
   return policy.looks > 0 ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
 }

@@ -1,4 +1,4 @@
-// Makes the request from which transport::Connect makes the links of a communicator.
+// Builds the request for transport::Connect to make the links of a communicator.
 #pragma once
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace ringlet::comm {
 transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
                                  const bootstrap::Roster& roster);
 
-/// The request for links to `peers`.
+/// Returns the request for links to `peers`.
 /// \param deadline  of connecting
 /// Errors  kSystem  no random source
 Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::vector<Rank>& peers,

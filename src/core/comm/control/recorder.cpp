@@ -10,20 +10,20 @@ namespace {
 
 using Slots = std::atomic<std::uint64_t>;
 
-// Peers that are counted by themselves; waits for others are counted together.
+// Maximum number of peers with their own wait time. Waits for more peers count only in the total.
 constexpr std::size_t kPeersCounted = 1024;
 
 Slots* ZeroedSlots(std::size_t words) {
   static_assert(sizeof(Slots) == sizeof(std::uint64_t) && Slots::is_always_lock_free);
-  // Not calloc: memory that a large program has freed is cleared, which touches all of it.
+  // Does not use calloc, which clears recycled memory of a large program and so touches all of it.
   void* const memory = ::mmap(nullptr, words * sizeof(Slots), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  // As operator new does: the front ends make an error of it, as of any other allocation.
+  // Like operator new. The front ends convert it to an error, as for any other allocation.
   if (memory == MAP_FAILED) throw std::bad_alloc();
   return static_cast<Slots*>(memory);
 }
 
-/// Ticks as times: two moments at which both were read.
+/// Converts ticks to times, based on two moments at which both were read.
 struct TickRate {
   Instant first_now{0}, now{0};
   std::uint64_t first_ticks = 0, ticks = 0;
@@ -70,12 +70,12 @@ void FlightRecorder::EndTimed() {
   first_look_ = last_look_ = Instant(0);
 }
 
-// Empty: it was written over, or is being written over now.
+// Returns empty if the slot was overwritten or is being overwritten.
 std::optional<FlightRecorder::Words> FlightRecorder::Read(std::uint64_t number) const {
   const std::atomic<std::uint64_t>* const slot = SlotOf(number);
   Words words{};
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = slot[i].load(std::memory_order_acquire);
-  // The slot of the next call may be half written before `begun_` says so.
+  // The next call may have written half of its slot before `begun_` counts it.
   if (begun_.load(std::memory_order_acquire) + 1 > number + kOperationsKept) return std::nullopt;
   return words;
 }
@@ -120,7 +120,7 @@ std::vector<watch::RecordedOperation> FlightRecorder::Last(std::size_t most) con
   for (std::uint64_t number = begun - kept; number < begun; ++number) {
     const auto words = Read(number);
     if (!words) {
-      last.clear();  // those before it are older
+      last.clear();  // all earlier ones are overwritten too
       continue;
     }
     const collective::Fingerprint call =

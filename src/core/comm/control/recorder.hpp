@@ -1,11 +1,11 @@
-// The flight recorder of one rank on one communicator: its last operations, kept in memory of a
-// fixed size while they run, and read by any thread. Also the answer when another rank asks what
-// this one does.
+// The flight recorder of one rank on one communicator. It keeps the last operations in memory of a
+// fixed size. Any thread may read it while operations run. It also supplies the answer to a query
+// of another rank.
 //
-// Cost: an all-reduce of 8 bytes takes 100 ns, so that a look at the clock would be a tenth of it.
-// An operation of few bytes is timed only while it waits, when nothing is held up by that, and one
-// in kTimedEvery always. Nothing here locks or allocates, but for the time that a wait for a peer
-// took, which is written down when the wait was long.
+// Cost: an all-reduce of 8 bytes takes 100 ns, so reading the clock would add a tenth. A small
+// operation is timed only while it waits, when the clock read delays nothing. One in kTimedEvery is
+// always timed. The recorder neither locks nor allocates, except to store the time of a long wait
+// for a peer.
 #pragma once
 #include <array>
 #include <atomic>
@@ -25,7 +25,7 @@ namespace ringlet::comm {
 class FlightRecorder {
  public:
   static constexpr std::size_t kOperationsKept = 2048;
-  /// From so many bytes on an operation takes so long that it is always timed.
+  /// An operation of at least this size takes so long that it is always timed.
   static constexpr std::uint64_t kTimedBytes = 16'384;
   static constexpr std::uint64_t kTimedEvery = 32;
 
@@ -33,26 +33,28 @@ class FlightRecorder {
   FlightRecorder(const FlightRecorder&) = delete;
   FlightRecorder& operator=(const FlightRecorder&) = delete;
 
-  /// The rank in its communicator; before its first operation.
+  /// Sets the rank in its communicator. Called before its first operation.
   void set_rank(Rank rank) { rank_.store(Index(rank), std::memory_order_relaxed); }
 
-  // ---- By the rank's thread, one at a time.
+  // ---- Called by the rank's thread, one at a time.
 
-  /// Calls that begin from now on were enqueued at that time of os::Ticks; 0: none waits before it
-  /// begins.
+  /// Sets the enqueue time, in os::Ticks, of calls that begin from now on. 0: calls do not wait
+  /// before they begin.
   void set_enqueued(std::uint64_t ticks) { enqueued_ = ticks; }
 
-  /// The call begins. \param call  kept until the next call: it outlives this one. \param bytes  of
-  /// the larger buffer; of messages all together. \param messages
-  /// 0: a collective. \param peer  of the first message
+  /// A call begins.
+  /// \param bytes  of the larger buffer, or of all messages together
+  /// \param messages  0: a collective
+  /// \param peer  of the first message
   void Begin(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages = 0,
              Rank peer = Rank{}) {
     stamped_ = timed_ = IsTimed(bytes);
     Write(call, bytes, messages, peer);
   }
-  /// A collective begins whose first step waits for no rank. If it is not timed it is written down
-  /// behind that step, by Waits or End: peers that wait for what the step gives them are not held
-  /// up by that. \param call  lives until then
+  /// A collective begins. Its first step never waits for a rank. An untimed one is written after
+  /// that step, by Waits or End, so that writing does not delay peers that wait for the step's
+  /// data.
+  /// \param call  lives until then
   void BeginWithStep(const collective::Fingerprint& call, std::uint64_t bytes) {
     stamped_ = timed_ = IsTimed(bytes);
     if (timed_) return Write(call, bytes, 0, Rank{});
@@ -60,20 +62,20 @@ class FlightRecorder {
     unwritten_bytes_ = bytes;
   }
 
-  /// It was not over at once.
+  /// The operation did not end at once.
   void Waits() {
     if (stamped_) return;
     WriteAfterStep();
     stamped_ = true;
     Stamp(kBeganWord);
   }
-  /// It waits for a rank, at a time when the clock was looked at anyway.
+  /// The operation waits for a rank. Called when the clock was read anyway.
   void WaitsFor(std::optional<Rank> rank, Instant now) {
     timed_ = true;
     NoteWait(now);
     waits_for.store(rank ? std::int64_t{Index(*rank)} : -1, std::memory_order_relaxed);
   }
-  /// It is over.
+  /// The operation is over.
   void End() {
     WriteAfterStep();
     if (timed_) EndTimed();
@@ -81,24 +83,24 @@ class FlightRecorder {
     done_.store(begun_.load(std::memory_order_relaxed), std::memory_order_release);
   }
 
-  // ---- By any thread.
+  // ---- Called by any thread.
 
-  std::atomic<std::uint64_t> operations{0};  ///< collectives that were called so far
+  std::atomic<std::uint64_t> operations{0};  ///< collectives called so far
   std::atomic<std::int64_t> waits_for{-1};   ///< inside an operation: a rank; else -1
-  /// The call that the rank is in or was in last. Empty before the first, or while it changes.
+  /// Returns the rank's present or last call. Empty before the first call, or while it changes.
   std::optional<collective::Fingerprint> call() const;
-  /// The same as it is sent to peers.
+  /// Returns the same in the form that peers receive.
   std::optional<collective::Header> header() const;
-  /// Operations of any kind that have begun, and of these the ones that are over.
+  /// Numbers of operations of any kind that have begun, and that are over.
   std::uint64_t begun() const { return begun_.load(std::memory_order_acquire); }
   std::uint64_t done() const { return done_.load(std::memory_order_acquire); }
 
-  /// The last operations, at most `most`, oldest first; without those that are written over
-  /// meanwhile. Their times are those of os::Now. Cost O(most)
+  /// Returns the last operations, at most `most`, oldest first. Omits operations that are
+  /// overwritten during the call. Times are those of os::Now. Cost O(most)
   std::vector<watch::RecordedOperation> Last(std::size_t most = kOperationsKept) const;
-  /// Calls so far, by kind.
+  /// Returns the calls so far, by kind.
   std::array<std::uint64_t, collective::kCallKinds> calls() const;
-  /// Operations and bytes so far.
+  /// Returns the operations and bytes so far.
   watch::OperationCounts counts() const;
 
  private:
@@ -121,11 +123,11 @@ class FlightRecorder {
   }
   void Write(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages,
              Rank peer) {
-    unwritten_ = nullptr;  // also one that was given up before its first step
+    unwritten_ = nullptr;  // even if the operation was abandoned before its first step
     const std::uint64_t number = begun_.load(std::memory_order_relaxed);
     std::atomic<std::uint64_t>* const slot = SlotOf(number);
-    // Each store is behind those before it, also those of the last call: a reader sees by `begun_`
-    // whether what it has read was being written over.
+    // Each store is ordered after all earlier stores, including those of the last call. So `begun_`
+    // shows a reader if its slot was overwritten during the read.
     const auto put = [&](std::size_t word, std::uint64_t value) {
       slot[word].store(value, std::memory_order_release);
     };
@@ -163,23 +165,23 @@ class FlightRecorder {
     std::atomic<std::uint64_t> bytes{0};
     std::array<std::atomic<std::uint64_t>, watch::kSizeBuckets> sizes{};
   };
-  // Memory of the system that is zero, and takes none before it is used.
+  // Zeroed memory of the system. Its pages take no memory before their first use.
   const std::unique_ptr<std::atomic<std::uint64_t>[], FreeSlots> slots_;
   std::atomic<std::uint32_t> rank_{0};
   std::atomic<std::uint64_t> begun_{0};
   std::atomic<std::uint64_t> done_{0};
-  bool timed_ = false;    // its end is
-  bool stamped_ = false;  // its beginning was
+  bool timed_ = false;    // the end will be timed
+  bool stamped_ = false;  // the beginning is timed
   std::uint64_t enqueued_ = 0;
-  const collective::Fingerprint* unwritten_ = nullptr;  // the one whose first step runs; null: none
+  const collective::Fingerprint* unwritten_ = nullptr;  // in its first step; null: none
   std::uint64_t unwritten_bytes_ = 0;
-  // Of the present operation; zero: the rank has not looked at the clock.
+  // Clock reads in the present operation. Zero without a clock read.
   Instant first_look_{0}, last_look_{0};
   std::array<KindCounters, collective::kCallKinds> counters_{};
-  mutable std::mutex waited_mutex_;          // of the next two
+  mutable std::mutex waited_mutex_;          // guards the next two
   std::map<std::uint32_t, Instant> waited_;  // by peer
   watch::WaitTimes wait_times_;
-  const Instant first_now_;  // at the same time as:
+  const Instant first_now_;  // read together with first_ticks_
   const std::uint64_t first_ticks_;
 };
 

@@ -1,5 +1,5 @@
-// The states behind a Control: what its service thread and the rank's thread share. Only for the
-// sources of Control.
+// The states behind a Control, which its service thread and the rank's thread share. Only the
+// sources of Control include this.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -17,7 +17,7 @@
 
 namespace ringlet::comm {
 
-// The member and those who use it. Touched by the service thread of its seat only.
+// The member and the groups that use it. Only the service thread of its seat accesses it.
 struct Control::Carrier {
   explicit Carrier(Process::Seat where) : seat(std::move(where)), driver(&seat.service.driver()) {}
 
@@ -26,11 +26,11 @@ struct Control::Carrier {
   std::shared_ptr<bootstrap::Member> member;
   os::SocketDriver::Id id = 0;
   std::map<bootstrap::GroupId, std::shared_ptr<Shared>> users;
-  std::vector<std::shared_ptr<Shared>> parting;  // that leave when the failure has been passed on
+  std::vector<std::shared_ptr<Shared>> parting;  // will leave when the failure has been passed on
   std::vector<std::shared_ptr<Shared>>
-      leaving;                    // groups whose last words the driver has not sent yet
-  bool closes_listeners = false;  // when it stands
-  bool lost = false;              // the member, for want of memory: who knows what it holds?
+      leaving;                    // groups with last messages that the driver has not sent yet
+  bool closes_listeners = false;  // when the network is complete
+  bool lost = false;              // the member ran out of memory, so its state is undefined
 
   void Look();
   bool Part();
@@ -52,17 +52,17 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
   bootstrap::Milestones milestones;
   std::optional<bootstrap::Roster> roster;
   std::optional<bootstrap::Failure> failure;
-  std::atomic<bool> failed{false};  // that there is one: asked at each operation, without the lock
+  std::atomic<bool> failed{false};  // `failure` is set; read without the lock
   std::optional<bootstrap::Table> table;
   std::map<std::pair<Rank, std::uint64_t>, std::optional<Bytes>> awaited;  // messages
   std::function<void()> on_failure;
-  std::mutex pushed_mutex;  // of the next, held while it runs
+  std::mutex pushed_mutex;  // guards the next; held while it runs
   OnPushed on_pushed;
   std::optional<Rank> asked;
   std::optional<Answer> answer;
 
-  /// Waits with the lock held, as `changed.wait_for` does; where the driver is lent to this thread
-  /// it runs it meanwhile.
+  /// Waits with the lock held, as `changed.wait_for` does. If the driver is lent to this thread,
+  /// runs it meanwhile.
   template <typename Ready>
   bool WaitFor(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds timeout,
                Ready&& ready) const {
@@ -85,25 +85,25 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
     }
   }
 
-  // For those who watch.
-  std::atomic<bool> formed{false};                           // the communicator is
-  std::atomic<std::uint64_t> name{0};                        // as `about` has it
+  // Used by tools that inspect the communicator.
+  std::atomic<bool> formed{false};                           // the communicator is formed
+  std::atomic<std::uint64_t> name{0};                        // as in `about`
   watch::RankTrace about;                                    // its names, under the lock
   std::shared_ptr<const transport::SendQueues> send_queues;  // under the lock; may be null
   std::string dump_dir;                                      // set once, as `about` is
-  std::mutex dump_mutex;  // of the next, held while it is written
+  std::mutex dump_mutex;  // guards the next; held during the write
   bool dumped = false;
   struct PeerInquiry {
     std::shared_ptr<StatusGathering> gathering;
     std::size_t part = 0;
     std::set<std::uint32_t> unanswered = {};
   };
-  std::vector<PeerInquiry> inquiries;  // the service thread's own
+  std::vector<PeerInquiry> inquiries;  // owned by the service thread
 
   void Look(bootstrap::Member& member) {
     const std::lock_guard lock(mutex);
     if (left) return;
-    bool news = false;  // something that a waiting thread looks at: waking it for less is dear
+    bool news = false;  // changes that a waiting thread needs; other wakeups are too expensive
     news |= !std::exchange(standing, member.standing()) && standing;
     milestones = member.milestones();
     if (standing && !roster) roster = member.roster(group);
@@ -161,8 +161,8 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
     changed.notify_all();
   }
 
-  /// Until the communicator is formed, a lack of descriptors that lasts fails it: its peers do not
-  /// see the cause, and both would try again until their time limit.
+  /// Until the communicator is formed, a lasting lack of descriptors fails it. Its peers cannot see
+  /// the cause, and both sides would retry until their time limit.
   /// \param watch  from the second call on
   void HeedShortages(Process& process, Rank rank, std::optional<ShortageWatch> watch = {});
 
@@ -172,7 +172,7 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
     changed.notify_all();
   }
 
-  // For those who watch: watching.cpp
+  // Used by tools that inspect the communicator: watching.cpp
   void Introduce(const Process& process, Rank rank, std::uint32_t ranks);
   void SetName(std::uint64_t its_name);
   std::vector<SlowSend> SlowSends() const;

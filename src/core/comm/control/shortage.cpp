@@ -17,7 +17,7 @@ Instant ShortageWatch::Look(std::uint64_t count, Instant now) {
 }
 
 std::string ShortageText(const os::DescriptorUse& use) {
-  // Some are free again by the time that they are counted.
+  // Some descriptors are already free again when they are counted.
   const bool own_limit = use.open + use.limit / 8 >= use.limit;
   return fmt::format("{} of at most {} are open in its process ({}): {}", use.open, use.limit,
                      own_limit ? "EMFILE" : "ENFILE",

@@ -1,4 +1,4 @@
-// A lack of descriptors that lasts, as far as a count of shortages shows it. Pure.
+// Detects a lasting lack of descriptors from a count of shortages. Pure.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,20 +11,20 @@ namespace ringlet::comm {
 class ShortageWatch {
  public:
   static constexpr Instant kPeriod = std::chrono::milliseconds(100);
-  /// A shorter lack passes: callers call again.
+  /// A shorter lack resolves itself, because callers retry.
   static constexpr Instant kLasts = std::chrono::milliseconds(800);
-  /// Those who lack descriptors, or meet a process that does, try again within this.
+  /// A process that lacks descriptors retries within this time. So do its peers.
   static constexpr Instant kPause = std::chrono::milliseconds(1500);
 
   explicit ShortageWatch(std::uint64_t count) : count_(count) {}
 
-  /// To be called every kPeriod. \param count  of shortages so far
-  /// Returns how long the lack has lasted, once that is kLasts; else zero.
+  /// Called every kPeriod. \param count  of shortages so far Returns the duration of the lack if it
+  /// is at least kLasts. Otherwise zero.
   Instant Look(std::uint64_t count, Instant now);
 
  private:
   std::uint64_t count_;
-  Instant first_{0}, last_{0};  // zero: there is none
+  Instant first_{0}, last_{0};  // zero: no lack
 };
 
 /// "64 of at most 64 are open in its process (EMFILE): raise ulimit -n"

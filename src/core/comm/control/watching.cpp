@@ -1,4 +1,4 @@
-// A Control as it is looked at from outside: by `ringlet status`, for metrics, and for a trace.
+// The views of a Control for external tools: `ringlet status`, metrics and traces.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace {
 
 using watch::RankState;
 
-// So many peers does one rank ask for a status.
+// Maximum number of peers that one rank queries for a status.
 constexpr std::uint32_t kPeersAskedMax = 1024;
 
-/// The call of a rank, as it has told a peer; empty: none, or none that can be read.
+/// Decodes the call that a rank reported to a peer. Empty without a call, or if it does not parse.
 std::optional<watch::RecordedOperation> CallIn(const Bytes& told) {
   collective::Header header{};
   if (told.size() != header.size()) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<watch::RecordedOperation> CallIn(const Bytes& told) {
       .messages = is_message ? 1u : 0u};
 }
 
-/// The first ranks of `members` without `self`, with what the roster says of them.
+/// Returns the first ranks of `members` except `self`, with their roster entries.
 std::vector<RankState> PeersIn(const bootstrap::Roster& members, std::uint32_t self,
                                RankState::Reach reach) {
   std::vector<RankState> peers;
@@ -61,7 +61,7 @@ std::vector<watch::CallTally> TalliesOf(std::span<const std::uint64_t> counts) {
   return tallies;
 }
 
-/// The result of nccl.h for a failure of that code, as the C interface gives it.
+/// Returns the result of nccl.h for a failure of that code, as the C interface does.
 std::uint32_t ResultOf(Code code) {
   switch (code) {
     case Code::kInvalidArgument: return 4;
@@ -75,7 +75,7 @@ std::uint32_t ResultOf(Code code) {
   return 3;
 }
 
-/// The part that both kinds of activity tell.
+/// Copies the members that both kinds of activity have.
 void DescribeCalls(RankState& state, const auto& activity) {
   state.operations = activity.operations;
   state.calls = TalliesOf(activity.counts);
@@ -84,7 +84,7 @@ void DescribeCalls(RankState& state, const auto& activity) {
   state.inside = state.waits_for.has_value();
 }
 
-/// Of a peer, which `state` describes, in other communicators.
+/// Adds the states of a peer in other communicators. `state` describes the peer.
 void AddOthers(const RankState& state, const std::vector<bootstrap::GroupActivity>& others,
                std::vector<watch::ToldState>& told) {
   for (const bootstrap::GroupActivity& one : others) {
@@ -160,7 +160,7 @@ watch::RankTrace Control::Shared::Trace(std::string reason) const {
   if (const std::int64_t rank = doing.waits_for; rank >= 0)
     trace.waits_for = static_cast<std::uint32_t>(rank);
   trace.operations = doing.Last();
-  // In this order: what has begun meanwhile is not in the list.
+  // Computed from the list, which lacks operations that began meanwhile.
   trace.begun = trace.operations.empty() ? trace.done : trace.operations.back().number + 1;
   trace.done = std::min(trace.done, trace.begun);
   if (!trace.failure.empty() && trace.done < trace.begun)
@@ -188,7 +188,7 @@ void Control::Shared::DumpFailure() {
   const watch::RankTrace trace = Trace("error");
   if (trace.failure.empty()) return;
   dumped = true;
-  // A trace that cannot be written is no reason to hide why the communicator has failed.
+  // An error here must not hide the cause of the communicator's failure.
   static_cast<void>(os::WriteFile(dump_dir + "/" + FileNameOf(trace), ToJson(trace)).ok());
 }
 
@@ -218,7 +218,7 @@ RankState Control::Shared::OwnState() const {
   return state;
 }
 
-// `this` outlives the call: the process holds it, and the carrier knows it by its group.
+// `this` outlives the call, because the process holds it. The carrier finds it by its group.
 void Control::Shared::Look(std::shared_ptr<StatusGathering> gathering, std::size_t part,
                            bool asks_peers) {
   carrier->driver->Post([self = shared_from_this(), gathering = std::move(gathering), part,
@@ -231,7 +231,8 @@ void Control::Shared::LookNow(const std::shared_ptr<StatusGathering>& gathering,
   const bool member_stands =
       !carrier->lost && carrier->users.contains(group) && !carrier->member->Finished();
   if (state.forming && member_stands) state.phase = carrier->member->Phase(group);
-  // One lock after the other: answers are put in with that of the gathering inside this one.
+  // Takes one lock after the other, because LookForAnswers takes the gathering's lock inside this
+  // one.
   watch::CommunicatorStatus known{.self = state};
   {
     const std::lock_guard lock(mutex);
@@ -239,7 +240,7 @@ void Control::Shared::LookNow(const std::shared_ptr<StatusGathering>& gathering,
     known.ranks = about.ranks;
     if (asks_peers && roster)
       known.peers = PeersIn(*roster, about.rank, RankState::Reach::kUnknown);
-    // Another group's ranks have other numbers than the origin's.
+    // The origin is a rank of the world. Other groups number their ranks differently.
     if (failure && failure->code == Code::kPeerLost && group == bootstrap::kWorld)
       for (RankState& peer : known.peers)
         if (peer.rank == failure->origin) peer.reach = RankState::Reach::kSilent;
@@ -261,14 +262,14 @@ void Control::Shared::AskPeers(std::shared_ptr<StatusGathering> gathering, std::
   }
   inquiry.gathering->Set(part, [&](auto& status) { status.peers = std::move(peers); });
   if (inquiry.unanswered.empty()) return inquiry.gathering->Done();
-  // The oldest questions have been given up by those who asked.
+  // The senders of the oldest inquiries have given up.
   constexpr std::size_t kInquiriesMax = 32;
   if (inquiries.size() >= kInquiriesMax) inquiries.erase(inquiries.begin());
   inquiries.push_back(std::move(inquiry));
   carrier->driver->Nudge(carrier->id);
 }
 
-// Under the lock, as Look.
+// The caller holds the lock, as for Look.
 void Control::Shared::LookForAnswers(bootstrap::Member& member) {
   std::map<std::uint32_t, Answer> answers;
   for (const PeerInquiry& inquiry : inquiries)

@@ -11,7 +11,7 @@
 namespace ringlet::comm {
 namespace {
 
-// The reason why some of `peers` do not answer, if this host knows it.
+// Returns the reason why some of `peers` do not answer, if this host knows it.
 std::string StoppedAmong(const std::vector<Rank>& peers, const bootstrap::Roster& roster,
                          const Process& process) {
   std::string text;
@@ -31,7 +31,7 @@ Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const std::stop_token& abort) {
   Process& process = *origin.process;
   const Instant deadline = os::SocketDriver::Now() + InitTimeout(process, origin.config);
-  // Those who have their host's memory make links within it when they first want one.
+  // Ranks that share their host's memory make links within the host on first use.
   std::vector<Rank> peers = plan.RingNeighboursOf(Rank{origin.config.rank});
   if (UsesHostMemory(origin, peer_table))
     std::erase_if(peers,
@@ -52,8 +52,8 @@ Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
   });
 }
 
-// The way between ranks, all at once. Ranks that know from each other's peer infos where their
-// memory is need not meet for it; should one be kept from opening it, all do.
+// Joins all transports at once. If the peer infos contain the location of the host's memory, its
+// ranks need no wireup for it. If one rank cannot open it, all ranks fall back to the wireup.
 Result<DataPlane> JoinDataPlane(const Origin& origin, const plan::ChannelPlan& plan,
                                 const PeerTable& peer_table, Control& control, Surroundings own,
                                 Timeline& timeline, const std::stop_token& abort) {

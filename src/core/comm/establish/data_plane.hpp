@@ -1,4 +1,4 @@
-// The ways by which data go between the ranks of a communicator: links, and memory of hosts.
+// The transports of a communicator's data: links, and the memory of hosts.
 #pragma once
 #include <memory>
 #include <stop_token>
@@ -14,8 +14,8 @@
 
 namespace ringlet::comm {
 
-/// Links to every rank that `plan` makes a neighbour of this one; none yet where the ranks use the
-/// memory of their host.
+/// Makes links to every rank that `plan` makes a neighbour of this one, except to ranks that share
+/// this host's memory.
 Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
                                                   const plan::ChannelPlan& plan,
                                                   const PeerTable& peer_table, Control& control,
@@ -27,7 +27,7 @@ struct DataPlane {
   HostMemoryParts memory;
 };
 
-/// Joins the ranks of the control network by all ways that they will use. Collective.
+/// Joins the ranks of the control network by all transports that they will use. Collective.
 /// Errors  kProtocol  the ranks have different plans; and as Connect and AgreeOnHostMemory
 Result<DataPlane> JoinDataPlane(const Origin& origin, const plan::ChannelPlan& plan,
                                 const PeerTable& peer_table, Control& control, Surroundings own,

@@ -10,7 +10,7 @@
 namespace ringlet::comm {
 namespace {
 
-// From a control network to a communicator, whether its ranks have just met or knew each other.
+// Completes a communicator on its control network, for new ranks and for ranks of a parent.
 Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Control> control,
                                                Surroundings own, Timeline timeline,
                                                const std::stop_token& abort) {
@@ -20,7 +20,7 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
                                                origin.process->settings(), own.local_host.view)));
   timeline.Reached(Phase::kPeerTable);
 
-  // The decisions made of all that: pure functions of the peer table, the same on every rank.
+  // The decisions: pure functions of the peer table, the same on every rank.
   RINGLET_TRY_ASSIGN(const topology::Graph graph,
                      control->Share(topology::Build(peer_table.hosts, peer_table.places)));
   timeline.Reached(Phase::kTopology);
@@ -35,7 +35,7 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
   timeline.Reached(Phase::kPlan);
   DumpGraphs(origin, plan, machine);
 
-  // The data plane, then all ranks at once.
+  // The data plane, then a barrier of all ranks.
   RINGLET_TRY_ASSIGN(DataPlane data,
                      control->Share(JoinDataPlane(origin, plan, peer_table, *control,
                                                   std::move(own), timeline, abort)));
@@ -54,7 +54,7 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
   RINGLET_TRY(MeetAsJob(*process, config, invitations.front()));
   RINGLET_TRY(OpenFixedRoot(process, invitations.front(), config));
 
-  // The devices and addresses of this rank: reads the machine.
+  // The devices and addresses of this rank, which are read from the machine.
   RINGLET_TRY_ASSIGN(const LocalHost local_host, DiscoverLocal(*process, config));
   process->ServeNear(local_host.cpus, local_host.numa);
   RINGLET_TRY_ASSIGN(Listeners listeners,
@@ -64,7 +64,7 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
                      DraftHostMemory(*process, config, std::move(prepared.memory)));
   timeline.Reached(Phase::kDiscoverLocal);
 
-  // The other ranks: check-in at the root, roster, standing control network.
+  // The other ranks: check-in at the root, roster, complete control network.
   RINGLET_TRY_ASSIGN(std::unique_ptr<Control> control,
                      Join(process, config, invitations, local_host, listeners, memory, abort));
   timeline.Joined(control->milestones());
@@ -109,7 +109,7 @@ Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& 
   if (formed.ok() || process->shortages() == shortages) return formed;
   Error error = std::move(formed).error();
   if (error.message.find("ulimit -n") != std::string::npos) return error;
-  // The last failure may say nothing of the cause: a peer that could not call, say, is missing.
+  // The last failure may hide the cause, for example if a peer that could not connect is missing.
   error.message += "; this process was out of file descriptors meanwhile: raise ulimit -n";
   return error;
 }

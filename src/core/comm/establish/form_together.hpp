@@ -1,4 +1,4 @@
-// All ranks that this process has of new communicators, formed at once.
+// Forms all ranks of new communicators that this process has, at once.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace ringlet::comm {
 
-/// Calls `form` for each number below `count`, each on a thread of its own: joining blocks until
-/// all ranks have come. A single rank is formed on the caller's thread. The first failure stops the
+/// Calls `form` for each number below `count`, each on its own thread, because joining blocks until
+/// all ranks have joined. The caller's thread forms a single rank. The first failure stops the
 /// others, and is the result.
 /// Errors  kSystem  a thread cannot be started; else those of `form`
 Status FormTogether(std::size_t count,

@@ -13,7 +13,7 @@
 namespace ringlet::comm {
 namespace {
 
-// Only when digests differ, which all ranks see alike, are the values themselves exchanged.
+// Exchanges the values only if digests differ, which all ranks detect alike.
 Status RequireSameSettings(Control& control, Rank self, const Settings& settings,
                            const std::vector<PeerInfo>& peer_infos) {
   const auto differs = [&](const PeerInfo& peer_info) {
@@ -54,7 +54,7 @@ std::vector<topology::RankDevice> DevicesOf(const std::vector<PeerInfo>& peer_in
   return devices;
 }
 
-// Fills places and ranks_on_host; gives the lowest rank of each host.
+// Fills places and ranks_on_host. Returns the lowest rank of each host.
 std::vector<Rank> PlaceRanks(PeerTable& peer_table, Rank self) {
   std::unordered_map<std::uint64_t, std::uint32_t> host_index;
   std::vector<Rank> first_of_host;
@@ -71,8 +71,8 @@ std::vector<Rank> PlaceRanks(PeerTable& peer_table, Rank self) {
 
 using Shapes = std::unordered_map<std::uint64_t, topology::HostView>;  // by digest
 
-// Digests are on the peer infos. So of ranks whose hosts are alike, the first alone sends the
-// shape, and none does where all are alike.
+// The peer infos contain digests of the shapes. Among hosts with equal digests, only the first rank
+// sends its shape. If all digests are equal, no rank sends one.
 Result<Shapes> ExchangeShapes(Control& control, const PeerTable& peer_table,
                               const std::vector<Rank>& first_of_host,
                               const topology::HostView& local_host) {

@@ -22,9 +22,8 @@ Result<transport::ListenerSet> OpenEndpoint(Process& process, NicChoice nics,
                                   key);
 }
 
-// Only the ranks that hold the id know it. The hash of a host is not part of it: the abstract names
-// of UNIX sockets are those of a network namespace, which is what ranks must share to call each
-// other.
+// Only ranks that hold the id know this address. It does not include the hash of the host: abstract
+// names of UNIX sockets belong to a network namespace, which ranks must share to connect.
 Address NodeLeaderAddress(const Invitation& invitation) {
   const Secret name = KeyedHash(invitation.credentials.secret, {AsView("node leader of a host")});
   std::string text = "ringlet-";
@@ -65,8 +64,8 @@ void OpenNodeLeaderListener(const Process& process, const Invitation& invitation
                             const Config& config, Listeners& listeners,
                             std::shared_ptr<os::Listener> taken) {
   if (!HasNodeLeaders(process.settings(), config)) return;
-  // A rank that finds the address taken has a node leader; if none can be opened each rank speaks
-  // for itself.
+  // If the address is taken, this rank has a node leader. If it cannot be opened for another
+  // reason, each rank checks in by itself.
   auto listener =
       taken ? Result<os::Listener>(std::move(*taken)) : os::Listen(NodeLeaderAddress(invitation));
   listeners.speaks = listener.ok();

@@ -1,4 +1,4 @@
-// The addresses at which the other ranks of a communicator call this one.
+// The addresses at which the other ranks of a communicator connect to this one.
 #pragma once
 #include <memory>
 #include <optional>
@@ -13,13 +13,12 @@ namespace ringlet::comm {
 
 using rendezvous::Invitation;
 
-/// The addresses at which the other ranks will call. Opened before check-in, so that no rank dials
-/// too early.
+/// The listeners of a rank. Opened before check-in, so that no rank dials too early.
 struct Listeners {
   transport::ListenerSet control;
   transport::ListenerSet data;
-  /// The address of this host's node leader, and whether this rank is it: the first of a host to
-  /// open the address is.
+  /// The address of this host's node leader. `speaks` is true if this rank is the leader: the first
+  /// rank of a host to open the address.
   std::optional<Address> node_leader = {};
   bool speaks = false;
 };
@@ -30,16 +29,16 @@ Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
 Result<transport::ListenerSet> OpenDataListener(Process& process, const Credentials& credentials,
                                                 const LocalHost& local_host, std::uint32_t size);
 
-/// Fills `node_leader` and `speaks`, and adds the listener, where ranks of a host check in
-/// together. \param taken  from LeadHost, or null
+/// Fills `node_leader` and `speaks`, and adds the listener, if ranks of a host check in together.
+/// \param taken  from LeadHost, or null
 void OpenNodeLeaderListener(const Process& process, const Invitation& invitation,
                             const Config& config, Listeners& listeners,
                             std::shared_ptr<os::Listener> taken = nullptr);
 
-/// Makes the rank beside the root the node leader of its host, if it is called before other ranks
-/// know `config.id`: they then reach both by one connection. Elsewhere the first rank of a host
-/// that comes leads it. Null where hosts have no leader, and where the address is taken, which is
-/// reported when the rank joins.
+/// Makes the rank beside the root its host's node leader, if called before other ranks know
+/// `config.id`. Other ranks then reach both by one connection. On other hosts, the first rank to
+/// arrive is the leader. Null if hosts do not have leaders, or if the address is taken. The rank's
+/// join reports the latter.
 std::shared_ptr<os::Listener> LeadHost(const Process& process, const Config& config);
 
 }  // namespace ringlet::comm

@@ -17,7 +17,7 @@
 namespace ringlet::comm {
 namespace {
 
-// Before anything can fail whose cause may be of interest. A dump is no reason to fail.
+// Called before steps that may fail, to help find their cause. A failed dump is only a warning.
 void DumpTopology(Process& process, const Config& config, const topology::HostView& view) {
   const Settings& settings = process.settings();
   if (settings.topo_dump_file.empty() || config.rank != settings.topo_dump_file_rank) return;
@@ -27,18 +27,17 @@ void DumpTopology(Process& process, const Config& config, const topology::HostVi
                                  VariableOf(settings, "TOPO_DUMP_FILE"), written.error().message));
 }
 
-// The processors that the caller may run on: from the system call, which opens no file, where its
-// mask can hold them.
+// Returns the processors that the caller may run on. The system call needs no file, but its mask
+// may be too small.
 Result<topology::CpuSet> AllowedCpus(const Process& process) {
   const topology::CpuSet usable = topology::CpuSet::OfCpus(os::UsableCpus());
   return usable.empty() ? discovery::AllowedCpus(process.files()) : usable;
 }
 
-// The place of the rank on its host: at the device that its caller named, or at the cores of the
-// caller.
+// Places the rank on its host: at the device that its caller named, or at the caller's cores.
 LocalHost Settled(const Process& process, const Config& config, topology::HostView view) {
   const Settings& settings = process.settings();
-  // The allowed cores are not always told; then all nodes are as good.
+  // If the allowed cores are unknown, all nodes are equally good.
   const auto told = AllowedCpus(process);
   const bool bound = told.ok() && settings.ignore_cpu_affinity == 0;
   const topology::CpuSet allowed = bound ? *told : topology::CpuSet();
@@ -56,14 +55,14 @@ LocalHost Settled(const Process& process, const Config& config, topology::HostVi
   return local_host;
 }
 
-// As far as one rank can tell before it knows the others.
+// Decides as far as one rank can before it knows the others.
 bool NeedsNoDevices(const Settings& settings, const Config& config) {
   return config.expects_one_host && !config.names_device && settings.topo_file.empty() &&
          settings.topo_dump_file.empty() && settings.graph_file.empty() &&
          settings.graph_dump_file.empty();
 }
 
-/// Each host of an emulated cluster is the whole file.
+/// An emulated host is the whole file, so the file must contain one host only.
 Status CheckOneHost(const topology::HostView& view, const std::string& file) {
   for (const topology::NumaNode& node : view.numa_nodes)
     if (node.host != view.numa_nodes.front().host)
@@ -74,7 +73,7 @@ Status CheckOneHost(const topology::HostView& view, const std::string& file) {
   return Ok();
 }
 
-// The host that a file describes, in place of the one that is here.
+// Reads the host that a file describes, in place of the actual one.
 Result<LocalHost> ReadMachine(Process& process, const Config& config) {
   auto read = discovery::ReadTopologyFile(process.files(), process.settings().machine);
   if (!read.ok())

@@ -1,4 +1,4 @@
-// The host and the devices of one rank, and its place among them.
+// The host and the devices of one rank, and the rank's place among them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,15 +11,15 @@ namespace ringlet::comm {
 
 struct LocalHost {
   topology::HostView view;
-  std::uint32_t numa = 0;  ///< id of the NUMA node that the rank lives at
-  /// The cores where the service thread is near; empty: anywhere.
+  std::uint32_t numa = 0;  ///< id of the rank's NUMA node
+  /// The cores near which the service thread runs. Empty: anywhere.
   topology::CpuSet cpus = {};
-  /// The cores of the rank itself; empty: unknown.
+  /// The cores of the rank itself. Empty: unknown.
   topology::CpuSet allowed = {};
-  std::optional<std::uint32_t> gpu = {};  ///< index of the one that the caller named
-  bool knows_devices = true;              ///< else there are no NICs and GPUs in `view`
+  std::optional<std::uint32_t> gpu = {};  ///< index of the GPU that the caller named
+  bool knows_devices = true;              ///< else `view` lacks NICs and GPUs
 };
-/// Reads the host, or the file that describes one. Ranks that expect to be on one host look at no
+/// Reads the host, or the file that describes one. Ranks that expect to be on one host skip
 /// devices, unless a setting needs them.
 Result<LocalHost> DiscoverLocal(Process& process, const Config& config);
 

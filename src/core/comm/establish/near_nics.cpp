@@ -13,7 +13,7 @@ struct NicSpeed {
   bool near = false;  // at the rank's NUMA node
 };
 
-// Those that have addresses; empty when one of them is unknown, or its speed.
+// Returns the NICs with addresses. Empty if a NIC or its speed is unknown.
 std::vector<NicSpeed> Known(const std::vector<os::UsableAddress>& usable,
                             const topology::HostView& view, std::uint32_t numa) {
   std::vector<NicSpeed> nics;

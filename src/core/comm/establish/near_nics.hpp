@@ -1,4 +1,4 @@
-// By which of its host's NICs a rank is best reached: pure, from what the host has.
+// Selects the NICs for the best connections to a rank. Pure.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,19 +11,18 @@ namespace ringlet::comm {
 
 struct NicChoice {
   std::vector<Address> addresses;  ///< all of them
-  /// The first so many are as good as each other and better than the rest; 0: unknown.
+  /// Number of leading addresses that are equally good and better than the rest. 0: unknown.
   std::size_t preferred = 0;
 };
 
-/// Of the NICs with addresses the fastest, and of these the ones at the rank's NUMA node, where
-/// there are any. If the speed of one is not known, as in many virtual machines, nothing is
-/// preferred.
+/// Prefers the fastest NICs with addresses, and among these the ones at the rank's NUMA node, if
+/// any. If one speed is unknown, as in many virtual machines, no NIC is preferred.
 ///
 /// \param usable  best first; that order remains among equals
-/// \param numa    id of the node that the rank lives at
+/// \param numa    id of the rank's node
 ///
-/// Source  NCCL takes the NIC that is nearest to the GPU; between memory and NICs the speeds of a
-///         host's NICs differ more (management network, InfiniBand) than the ways to them
+/// Source  NCCL prefers the NIC nearest to the GPU. Between memory and NICs, the speeds of a host's
+/// NICs (management network, InfiniBand) differ more than the paths to them
 NicChoice NearNics(const std::vector<os::UsableAddress>& usable, const topology::HostView& view,
                    std::uint32_t numa);
 

@@ -23,7 +23,7 @@ std::optional<std::uint32_t> TakeNumber(std::string_view& text) {
   return number;
 }
 
-// Takes "3" or "3-7" off the front. Empty where there is no number of a rank.
+// Takes "3" or "3-7" off the front. Returns empty if `text` does not begin with a rank's number.
 std::vector<std::uint32_t> TakeRange(std::string_view& text,
                                      const std::vector<std::uint32_t>& numbers) {
   std::string_view rest = text;

@@ -1,5 +1,5 @@
-// Errors of a communicator that has not come about, in the rank numbers of its parent: its caller
-// knows no others.
+// Errors of a child that was not formed, in the rank numbers of its parent. The caller knows no
+//        other numbers.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace ringlet::comm {
 
-/// `text` with the numbers after the words "rank" and "ranks" replaced, lists and ranges of them
-/// too: number n by numbers[n]. A number that is not below the size of `numbers` stays.
+/// Returns `text` with rank n replaced by numbers[n] after the words "rank" and "ranks", also in
+/// lists and ranges. A number that is not below the size of `numbers` stays.
 std::string Renumbered(std::string_view text, const std::vector<std::uint32_t>& numbers);
 
 }  // namespace ringlet::comm

@@ -20,7 +20,7 @@ bool IsLoopback(const std::vector<Address>& root) {
   return std::ranges::all_of(root, [](const Address& one) { return one.IsLoopback(); });
 }
 
-// A fact that a root whose ranks do not come has to say; empty where it has none.
+// Returns possible reasons why ranks do not reach the root. May be empty.
 std::string HintOf(Process& process, const std::vector<Address>& root) {
   std::string hint;
   if (IsLoopback(root))
@@ -59,7 +59,7 @@ Status HostRoot(const std::shared_ptr<Process>& process, const rendezvous::Invit
   config.lines.encrypt = process->settings().encrypt;
   config.half_open_max = process->HalfOpenMax(config.half_open_max);
   config.is_stopped = process->is_stopped();
-  // New ranks may come long after the members, whose time limits need not be theirs, have failed.
+  // New ranks may arrive long after the members have failed, because their time limits may differ.
   config.refuses_long = invitation.parent_size > 0;
   config.hint = [process = process.get(), at = invitation.roots] { return HintOf(*process, at); };
   const auto root = std::make_shared<bootstrap::Root>(std::move(config));
@@ -86,7 +86,7 @@ Result<UniqueId> UniqueIdFromCommId(const Process& process) {
       rendezvous::FromCommId(settings.comm_id, *address, settings.secret.text));
 }
 
-/// The id that the launcher gave.
+/// Returns the id from the launcher.
 Result<UniqueId> GivenId(const Settings& settings) {
   auto id = rendezvous::FromText(settings.unique_id.text);
   if (id.ok() && rendezvous::Decode(*id).ok()) return id;
@@ -96,8 +96,8 @@ Result<UniqueId> GivenId(const Settings& settings) {
 }
 
 /// Draws credentials for `invitation` and serves its root in this process. The root needs no
-/// network: one rank of this process may be all ranks, and calls it over a UNIX socket. Ranks of a
-/// larger job notice the missing network when they join.
+/// network, because one rank of this process may be all ranks and calls it over a UNIX socket.
+/// Ranks of a larger job notice the missing network when they join.
 Result<UniqueId> MakeId(const std::shared_ptr<Process>& process,
                         rendezvous::Invitation invitation) {
   RINGLET_TRY_ASSIGN(invitation.credentials.secret, os::SecureRandom());

@@ -10,7 +10,7 @@
 namespace ringlet::comm {
 namespace {
 
-// The one id among what all ranks of the parent gave.
+// Returns the only id among the entries of all ranks of the parent.
 Result<UniqueId> TheId(const bootstrap::Table& table) {
   std::vector<std::uint32_t> givers;
   UniqueId id;
@@ -46,8 +46,8 @@ Status CheckGrowth(const Communicator& parent, std::uint32_t size, const UniqueI
   return Ok();
 }
 
-// Requests to its ranks cannot be taken back: as long as this lives, a rank that is told to abort
-// aborts the parent, and so tells them.
+// Requests to the parent's ranks cannot be withdrawn. While this object lives, an abort on this
+// rank aborts the parent and so reaches them.
 class AbortsParent {
  public:
   AbortsParent(Communicator& parent, const std::stop_token& abort) : told_(abort, Told{parent}) {}
@@ -62,8 +62,8 @@ class AbortsParent {
   std::stop_callback<Told> told_;
 };
 
-// Passes `result` through. New ranks wait at the root of the id and hear of nothing else: if it is
-// here it refuses them with the error.
+// Returns `result`. New ranks wait only at the id's root, so a root in this process refuses them
+// with the error.
 template <typename T>
 Result<T> RefusedToNew(const Communicator& parent, const std::optional<UniqueId>& id,
                        Result<T> result) {
@@ -77,8 +77,8 @@ Result<T> RefusedToNew(const Communicator& parent, const std::optional<UniqueId>
   return result;
 }
 
-// A revoked communicator has failed, but all of its ranks are there and know each other: they come
-// together anew, and that is split.
+// A revoked communicator has failed, but its ranks still exist and know each other. They form a new
+// one, which is then split.
 Result<std::unique_ptr<Control>> SplitRevoked(const Communicator& parent,
                                               std::optional<std::int32_t> color, std::int32_t key,
                                               const std::stop_token& abort) {

@@ -22,8 +22,8 @@ std::chrono::milliseconds OperationTimeout(const Process& process, const Config&
   return config.timeout.value_or(process.settings().timeout);
 }
 
-// The device that the rank was given, unless another rank of its host was given the same: then the
-// ranks are not told apart, and they are counted.
+// Returns the rank's device. If two ranks of the host have the same device, devices do not identify
+// the ranks, so this returns the rank's place on the host.
 std::uint32_t DeviceOf(Rank rank, const PeerTable& peer_table) {
   const PeerInfo& mine = peer_table.peer_infos[Index(rank)];
   if (mine.names_device) return mine.device;
@@ -86,7 +86,7 @@ Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config) 
 
 namespace {
 
-// A rank beside its root calls it over a UNIX socket: no TCP connection is made to be given up.
+// A rank beside its root calls it over a UNIX socket, which saves a TCP connection.
 std::vector<Address> AddressesOfRoot(const Process& process, const Invitation& invitation) {
   const ServiceKey root{invitation.credentials.magic, ServiceKey::Kind::kRoot};
   if (auto here = process.endpoints().UnixSocketOf(root)) return {*std::move(here)};
@@ -147,7 +147,7 @@ Origin ChildOf(const Origin& parent, const Control& control) {
   Origin child = parent;
   child.config.rank = Index(control.rank());
   child.config.size = control.roster().size();
-  // Of its own, so that no link of the parent's can be taken for one of the child's.
+  // Derived anew, so that a link of the parent cannot be mistaken for one of the child.
   Writer id;
   id.U64(control.id());
   child.credentials.secret =
@@ -209,7 +209,7 @@ Status Report(const Origin& origin, Control& control, const Timeline& timeline) 
     RINGLET_TRY_ASSIGN(Timeline its, DecodeTimeline(all.At(Rank{rank})));
     timelines.push_back({control.roster().DescribeRank(Rank{rank}), std::move(its)});
   }
-  // A trace that cannot be written is no reason to fail a communicator.
+  // A failure to write the trace does not fail the communicator.
   if (const Status written = os::WriteFile(file, TraceOf(timelines)); !written.ok())
     process.logger().Log(LogLevel::kWarn, Subsystem::kInit, origin.config.device,
                          VariableOf(process.settings(), "TRACE") + ": " + written.error().message);

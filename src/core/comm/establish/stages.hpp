@@ -1,4 +1,4 @@
-// The stages of Establish that touch the world or the caller's arguments, one function each.
+// The stages of Establish that use the system or the caller's arguments, one function each.
 #pragma once
 #include <memory>
 #include <stop_token>
@@ -22,18 +22,17 @@ namespace ringlet::comm {
 /// Errors  kInvalidArgument  a size of 0 or too large, a rank that is not below it.
 Status CheckArguments(const Config& config);
 
-/// The ids' contents, the first one's first.
+/// Decodes the ids. The first one is that of `config.id`.
 /// Errors  kInvalidArgument  an id that is damaged or foreign; more ids than ranks; an id that
-/// grows
-///                           a communicator in the hands of a rank that is in it
+///                           grows a communicator to which this rank belongs
 Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config);
 
-/// Rank 0 of an id with a fixed address starts the root there; for all others, nothing.
+/// Starts the root on rank 0 of an id with a fixed address. Does nothing on all other ranks.
 /// Errors  kSystem  the address is taken or not of this host.
 Status OpenFixedRoot(const std::shared_ptr<Process>& process, const Invitation& invitation,
                      const Config& config);
 
-/// The configuration of the control network for a rank with these listeners and this peer info.
+/// Returns the configuration of the control network for a rank with these listeners and peer info.
 Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Config& config,
                                                const std::vector<Invitation>& invitations,
                                                const Listeners& listeners,
@@ -44,23 +43,23 @@ Result<std::unique_ptr<Control>> Join(const std::shared_ptr<Process>& process, c
                                       const LocalHost& local_host, Listeners& listeners,
                                       const HostMemoryDraft& draft, const std::stop_token& abort);
 
-/// The identity of a child communicator: its own names, secret and ranks.
+/// Returns the identity of a child communicator: its own names, secret and ranks.
 Origin ChildOf(const Origin& parent, const Control& control);
 
 /// The machine of RINGLET_MACHINE with its plan, and the tuner of the communicator, which may
-/// change the model of times; null where there is none. Errors  as GpuMachine::Plan
+/// change the time model. Each may be null. Errors  as GpuMachine::Plan
 struct Planned {
   std::shared_ptr<const GpuMachine> machine;
   std::unique_ptr<TunerSession> tuner;
 };
 Result<Planned> PlanMachine(const Origin& origin, const PeerTable& peer_table);
 
-/// The rank of GRAPH_DUMP_FILE_RANK writes the channels of its host. A file that cannot be written
-/// is a warning that names it, no reason to fail.
+/// The rank of GRAPH_DUMP_FILE_RANK writes the channels of its host. A failure to write is a
+/// warning that names the file.
 /// \param machine  null: ranks in CPU memory
 void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan, const GpuMachine* machine);
 
-/// Logs the time line; with RINGLET_TRACE rank 0 writes that of all ranks.
+/// Logs the time line. With RINGLET_TRACE, rank 0 writes the time lines of all ranks.
 Status Report(const Origin& origin, Control& control, const Timeline& timeline);
 
 std::unique_ptr<Communicator> Finish(Description description, std::unique_ptr<Control> control,

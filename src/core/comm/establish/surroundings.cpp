@@ -61,7 +61,7 @@ bool LackDevices(const std::vector<PeerInfo>& peer_infos) {
 Result<Surroundings> WithDevices(const Origin& origin, Control& control,
                                  Surroundings surroundings) {
   if (!LackDevices(surroundings.peer_infos)) return surroundings;
-  surroundings = {};  // its ports are free for the next listeners
+  surroundings = {};  // frees its ports for the next listeners
   Config config = origin.config;
   config.expects_one_host = false;
   RINGLET_TRY_ASSIGN(surroundings.local_host, DiscoverLocal(*origin.process, config));

@@ -1,4 +1,4 @@
-// The facts about itself and the others that a rank has before all plan together.
+// The facts about itself and the others that a rank has before the common plan.
 #pragma once
 #include <vector>
 
@@ -21,16 +21,16 @@ struct Surroundings {
 PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHost& local_host,
                     const transport::ListenerSet& listeners, const HostMemoryDraft& draft);
 
-/// The surroundings with the peer infos of all ranks of `control`, which has no fresh ones.
+/// Returns the surroundings with newly exchanged peer infos of all ranks of `control`.
 /// Errors  as Control::AllGather
 Result<Surroundings> ExchangePeerInfo(const Origin& origin, Control& control,
                                       Surroundings surroundings);
 
-/// Whether ranks on several hosts must look at their devices now, since one has not yet. Pure.
+/// Returns true if ranks are on several hosts and one has not read its devices yet. Pure.
 bool LackDevices(const std::vector<PeerInfo>& peer_infos);
 
-/// The same surroundings where every rank knows the devices that matter. Otherwise the rank looks
-/// at its devices now, and exchanges what it finds with the others. Errors  as DiscoverLocal,
+/// Returns the surroundings unchanged if every rank knows the relevant devices. Otherwise the rank
+/// reads its devices now and exchanges them with the others. Errors  as DiscoverLocal,
 /// OpenDataListener and ExchangePeerInfo
 Result<Surroundings> WithDevices(const Origin& origin, Control& control, Surroundings surroundings);
 

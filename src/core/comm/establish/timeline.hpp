@@ -1,4 +1,4 @@
-// When a rank got how far in forming a communicator: for the log, and for a picture of all ranks.
+// The times at which a rank reached each phase of forming a communicator, for logs and traces.
 #pragma once
 #include <array>
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace ringlet::comm {
 
-/// In the order in which they are reached; each ends when it is.
+/// The phases in their order. Each ends when it is reached.
 enum class Phase : std::uint8_t {
-  kDiscoverLocal,  ///< it had read its machine and opened its doors
-  kCheckIn,        ///< it had reached the root or its host's node leader
-  kRoster,         ///< it knew all ranks
-  kBelow,          ///< all below it in the tree were connected
-  kStanding,       ///< all were
-  kPeerTable,      ///< it knew the hosts of all ranks
+  kDiscoverLocal,  ///< the rank has read its machine and opened its listeners
+  kCheckIn,        ///< it has reached the root or its host's node leader
+  kRoster,         ///< it knows all ranks
+  kBelow,          ///< all ranks below it in the tree are connected
+  kStanding,       ///< all ranks are connected
+  kPeerTable,      ///< it knows the hosts of all ranks
   kTopology,
   kPlan,
-  kConnect,  ///< its links, or the memory of its host, stood
-  kBarrier,  ///< those of all ranks did
+  kConnect,  ///< its links, or the memory of its host, are ready
+  kBarrier,  ///< those of all ranks are ready
 };
 inline constexpr std::size_t kPhases = 10;
 std::string_view Name(Phase phase);
@@ -34,20 +34,20 @@ class Timeline {
 
   /// The phase ends now.
   void Reached(Phase phase);
-  /// Those of joining, as the control network has kept them.
+  /// Sets the phases of joining from the records of the control network.
   void Joined(const bootstrap::Milestones& milestones);
 
-  /// Since the beginning; zero where it was not reached.
+  /// Returns the time since the beginning. Zero if the phase was not reached.
   Instant at(Phase phase) const { return reached_[static_cast<std::size_t>(phase)]; }
-  /// How long the phase took: since the last one before it that was reached.
+  /// Returns the duration of the phase, since the last reached phase before it.
   Instant Took(Phase phase) const;
   Instant total() const;
   const std::string& call() const { return call_; }
-  /// Unix time of the beginning, for comparing hosts.
+  /// Returns the Unix time of the beginning, for comparing hosts.
   Instant began_unix() const { return began_unix_; }
 
-  /// In the form of NCCL's line: "Init timings - Establish: rank 0 nranks 4 total 0.0123 (...)", in
-  /// seconds. Kernels and allocation, which it has and Ringlet has not, are zero.
+  /// Returns NCCL's line: "Init timings - Establish: rank 0 nranks 4 total 0.0123 (...)", in
+  /// seconds. Kernels and allocation, which Ringlet does not have, are zero.
   std::string Line(std::uint32_t rank, std::uint32_t size) const;
 
   bool operator==(const Timeline&) const = default;
@@ -69,8 +69,8 @@ struct RankTimeline {
   std::string rank;  ///< "rank 3 (host node7, pid 4711)"
   Timeline timeline;
 };
-/// All ranks as a Chrome trace (JSON), a row each: ui.perfetto.dev and chrome://tracing show it.
-/// Clocks of different hosts are compared as they are.
+/// Returns all ranks as a Chrome trace (JSON), one row each, for ui.perfetto.dev and
+/// chrome://tracing. Compares clocks of different hosts without a correction.
 std::string TraceOf(const std::vector<RankTimeline>& ranks);
 
 }  // namespace ringlet::comm

@@ -138,7 +138,7 @@ class LinesOfRank {
     return node.ranks[static_cast<std::size_t>(at)];
   }
 
-  // Files name RDMA devices as the kernel does; whatever else they name is an interface.
+  // Files name RDMA devices as the kernel does. Any other name is an interface.
   static std::string_view Plugin(const std::string& name) {
     for (const char* const prefix : {"mlx", "ib", "bnxt_re", "irdma", "rdma", "roce", "hfi", "qib"})
       if (name.starts_with(prefix)) return "IB";

@@ -19,16 +19,16 @@ using collective::CallPlace;
 using plan::Carriage;
 using plan::NcclAlgorithm;
 
-constexpr std::uint64_t kSlowestTimes = 1000;  // the least fraction of ParseSlowLinks
+constexpr std::uint64_t kSlowestTimes = 1000;  // inverse of the least fraction of ParseSlowLinks
 
-/// Bytes of the larger one of a rank's buffers, by which NCCL chooses.
+/// Returns the bytes of the larger one of a rank's buffers, on which NCCL's choice depends.
 std::uint64_t SizeFor(const Call& call, std::uint32_t ranks) {
   const bool block_each =
       call.kind == CallKind::kAllGather || call.kind == CallKind::kReduceScatter;
   return BlockBytes(call) * (block_each ? ranks : 1);
 }
 
-/// Whether the caller of one call admits it (ncclConfig's algSelection).
+/// Returns true if the caller of one call admits the algorithm (ncclConfig's algSelection).
 bool Admits(const Call& call, NcclAlgorithm algorithm) {
   if (call.algorithms == 0) return true;
   const collective::AlgorithmSet set(call.algorithms);
@@ -36,7 +36,7 @@ bool Admits(const Call& call, NcclAlgorithm algorithm) {
                                                                         : Algorithm::kDoubleTree)];
 }
 
-/// Whether collectives of an emulated machine run so.
+/// Returns true if collectives of an emulated machine can run the algorithm.
 bool IsRun(NcclAlgorithm algorithm) {
   return algorithm == NcclAlgorithm::kTree || algorithm == NcclAlgorithm::kRing;
 }
@@ -46,7 +46,7 @@ std::uint32_t ChannelsOf(const plan::GpuPlan& gpus, Carriage carriage) {
   return carriage == Carriage::kTree ? counts.trees : counts.rings;
 }
 
-/// The choice of a tuner with the time that the model has for it.
+/// Returns the choice of a tuner with the model's time.
 std::optional<plan::TuningPick> ChosenBy(const collective::TunerChoice& choice,
                                          const plan::Tuning& tuning, plan::Function function,
                                          std::uint64_t bytes) {
@@ -58,7 +58,7 @@ std::optional<plan::TuningPick> ChosenBy(const collective::TunerChoice& choice,
   return plan::TuningPick{algorithm, protocol, *time};
 }
 
-/// The first rank that shares its GPU with an earlier one.
+/// Returns an error for the first rank that shares its GPU with an earlier one, or lacks a GPU.
 Status CheckPlaces(const PeerTable& peer_table) {
   std::vector<bool> placed(peer_table.peer_infos.size());
   for (const topology::HostView& host : peer_table.hosts)
@@ -85,7 +85,7 @@ Status CheckPlaces(const PeerTable& peer_table) {
   return Ok();
 }
 
-/// A rank has no message to itself.
+/// Returns no message of a rank to itself.
 std::vector<collective::RankLoad> LoadsOfMessages(const Call& call, CallPlace place) {
   std::vector<collective::RankLoad> loads;
   for (std::uint32_t rank = 0; rank < place.ranks; ++rank) {
@@ -216,7 +216,7 @@ plan::TimeTable GpuMachine::TimesOf(const Call& call) const {
   return times;
 }
 
-// A protocol that a link is too slow for in the model's integers takes as long as the slowest can.
+// If a link is too slow for a protocol in the model's integers, assumes the maximum time.
 std::optional<std::uint64_t> GpuMachine::SlowedTime(plan::Function function,
                                                     const plan::TuningPick& pick,
                                                     std::uint64_t bytes) const {

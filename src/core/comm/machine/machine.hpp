@@ -1,5 +1,5 @@
-// The machine whose GPUs the ranks of a communicator play: planned as NCCL would, and how calls run
-// on its channels. There is one where RINGLET_MACHINE names its topology file.
+// The machine that a communicator's ranks emulate, if RINGLET_MACHINE names a topology file. It is
+// planned as NCCL would plan it, and calls run on its channels.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -19,18 +19,18 @@
 
 namespace ringlet::comm {
 
-/// How NCCL would run a call there.
+/// NCCL's algorithm for a call.
 struct MachineWay {
   plan::Carriage carriage = plan::Carriage::kMessage;
   std::optional<plan::TuningPick> pick = {};  ///< of rings and trees
   std::uint32_t channels = 0;                 ///< of these
-  /// The way that NCCL would take with NVLS and the like, which do not run here; nothing where that
-  /// is `pick`.
+  /// NCCL's choice if it is NVLS or another algorithm that does not run here. Empty if it is
+  /// `pick`.
   std::optional<plan::TuningPick> nccl_pick = {};
-  /// The time of what NCCL takes with the slow links; nothing where these do not matter.
+  /// The time of NCCL's choice with the slow links. Empty if these do not matter.
   std::optional<std::uint64_t> slowed_ns = {};
 
-  /// The time that NCCL takes, by its model. \pre  there is a pick
+  /// Returns the time that NCCL's model predicts. \pre  `pick` is set
   std::uint64_t predicted_ns() const {
     if (slowed_ns) return *slowed_ns;
     return nccl_pick ? nccl_pick->time_ns : pick->time_ns;
@@ -38,24 +38,24 @@ struct MachineWay {
   bool operator==(const MachineWay&) const = default;
 };
 
-/// NCCL's function of a collective; nothing for what runs on messages.
+/// Returns NCCL's function of a collective. Empty for calls that run on messages.
 std::optional<plan::Function> FunctionOf(collective::CallKind kind);
 
-/// How many ranks each node has.
+/// Returns the number of ranks of each node.
 std::vector<std::uint32_t> NodeSizes(const plan::GpuPlan& gpus);
 
-/// All that settings say of plans for GPUs, but for graph files.
+/// Reads all settings of plans for GPUs, except graph files.
 /// Errors  kInvalidArgument  a variable makes no sense
 Result<plan::GpuPlanOptions> GpuPlanOptionsOf(const Settings& settings);
 
 class GpuMachine {
  public:
-  /// Gives the numbers of the model of times for such a plan, which has those of NCCL.
+  /// Returns the constants of the time model for a plan that has those of NCCL.
   using Tune = std::function<plan::TuningConstants(const plan::GpuPlan&)>;
 
-  /// \param peer_table  whose hosts say which rank is on which GPU
-  /// \param tune        null: those of NCCL
-  /// Errors  as plan::PlanGpus; two ranks on one GPU: names both and what to do
+  /// \param peer_table  its hosts assign ranks to GPUs
+  /// \param tune        null: the constants of NCCL
+  /// Errors  as plan::PlanGpus; two ranks on one GPU: names both and the cure
   static Result<std::shared_ptr<const GpuMachine>> Plan(const Settings& settings,
                                                         const PeerTable& peer_table,
                                                         const plan::GraphText& graphs,
@@ -65,30 +65,30 @@ class GpuMachine {
   /// The hosts of PlanGpus, as RINGLET_HOSTID names them: equal in all communicators.
   std::uint64_t IdentityOf(std::uint32_t host) const { return identities_[host]; }
 
-  /// Rings or trees as NCCL's model of times says, of those that are allowed: NCCL_ALGO, NCCL_PROTO
-  /// and the call's own. Messages for what has neither. The choice of a tuner goes before.
-  /// Errors  kInvalidArgument  nothing is left; names the function and what limits it
+  /// Returns rings or trees by NCCL's time model, among those that NCCL_ALGO, NCCL_PROTO and the
+  /// call allow. Returns messages for calls that have neither. The choice of a tuner has priority.
+  /// Errors  kInvalidArgument  no algorithm is allowed; names the function and the settings
   Result<MachineWay> WayOf(const collective::Call& call) const;
-  /// The times of all ways that the call admits, also of those that do not run here, for a tuner.
-  /// \pre  FunctionOf(its kind) is one
+  /// Returns the times of all algorithms that the call admits, for a tuner. Includes those that do
+  /// not run here. \pre  FunctionOf(its kind) is set
   plan::TimeTable TimesOf(const collective::Call& call) const;
 
-  /// This rank's schedule. \pre  the way is that of this call
+  /// Returns this rank's schedule. \pre  the way is that of this call
   collective::Schedule ScheduleOf(const collective::Call& call, collective::CallPlace place,
                                   const MachineWay& way) const;
-  /// The elements that this rank has to send for it. Messages have channel 0: ChannelsOfMessage
-  /// says theirs.
+  /// Returns the elements that this rank sends for the call. Messages have channel 0, and
+  /// ChannelsOfMessage returns their channels.
   std::vector<collective::RankLoad> LoadsOf(const collective::Call& call,
                                             collective::CallPlace place,
                                             const MachineWay& way) const;
 
-  /// The channels that a message between two ranks is spread over.
+  /// Returns the channels that carry a message between two ranks.
   std::vector<std::uint32_t> ChannelsOfMessage(Rank from, Rank to) const;
 
-  /// Millionths of its rate that a link has, as RINGLET_SLOW says.
+  /// Returns the millionths of its rate that RINGLET_SLOW leaves to a link.
   std::uint32_t ShareOf(const plan::HardwareLink& link) const { return slow_.ShareOf(link); }
 
-  /// The graph file of this rank's node.
+  /// Returns the graph file of this rank's node.
   std::string GraphsOf(Rank rank) const;
 
  private:
@@ -105,7 +105,7 @@ class GpuMachine {
   std::vector<std::uint32_t> numbers_;    // of each rank among all, node after node
   plan::P2pSchedule messages_;
   SlowRates slow_;                           // refers to gpus_
-  std::optional<plan::Tuning> slow_tuning_;  // nothing: no channel is slow
+  std::optional<plan::Tuning> slow_tuning_;  // empty: no channel is slow
 };
 
 }  // namespace ringlet::comm

@@ -1,5 +1,5 @@
-// Operations that are over no earlier than the model of times predicts, so that programs measure
-// the bandwidth of the machine, not that of the computer that plays it.
+// Operations that end no earlier than the time model predicts. Programs then measure the bandwidth
+// of the emulated machine and not that of the host.
 #pragma once
 #include <functional>
 #include <memory>
@@ -9,19 +9,18 @@
 
 namespace ringlet::comm {
 
-/// The end of an operation as predicted.
+/// The predicted end of an operation.
 struct Pace {
   Instant until{0};
   std::function<Instant()> now;
-  /// The operation took longer. Called once, at its end.
+  /// Called once, at the end of an operation that took longer.
   std::function<void()> on_late;
-  /// So long before the end it is looked at the clock without sleeping; a sleep ends that much
-  /// late.
+  /// Time before the end that is spent without sleeping, because a sleep may end this late.
   Instant spin{0};
 };
 
-/// An operation, and then the rest of its time. It waits with `links`, so that Waiter::Wake ends
-/// the wait, and its driver looks at what RunPolicy::check says.
+/// Runs an operation, and then waits for the rest of its time. Waits with `links`, so that
+/// Waiter::Wake ends the wait and the driver evaluates RunPolicy::check.
 class PacedOperation final : public collective::Operation {
  public:
   /// \param links  of the rank; outlives this

@@ -26,7 +26,7 @@ using plan::Carriage;
 using plan::NcclAlgorithm;
 using Json = nlohmann::ordered_json;
 
-/// The call whose larger buffer has so many bytes; elements are bytes.
+/// Returns the call with a larger buffer of `bytes`. Elements are bytes.
 Call CallOf(CallKind kind, std::uint64_t bytes, std::uint32_t ranks) {
   const bool block_each = kind == CallKind::kAllGather || kind == CallKind::kReduceScatter;
   return {.kind = kind, .count = block_each ? bytes / ranks : bytes, .type = DataType::kUint8};
@@ -46,7 +46,7 @@ class FlowCounter {
     }
   }
 
-  /// With names, the busiest first. Nodes of one host share its links.
+  /// Returns the links by name, the busiest first. Nodes of one host share its links.
   std::vector<LinkFlow> Take() {
     std::map<std::tuple<std::uint32_t, std::string, std::string>, LinkFlow> by_name;
     for (auto& [link, flow] : flows_) {
@@ -89,7 +89,7 @@ Error CannotPredict(std::string why) {
   return {Code::kInvalidArgument, std::move(why)};
 }
 
-/// Machines alike, each with all its GPUs as ranks.
+/// Returns equal machines, each with all its GPUs as ranks.
 Result<std::vector<topology::HostView>> HostsOf(const PredictionRequest& request) {
   RINGLET_TRY_ASSIGN(const topology::HostView view,
                      topology::ViewFromXml(request.xml, request.name));

@@ -1,5 +1,5 @@
-// How long a collective takes on GPUs that need not be there, and the bytes that each link carries
-// for it: for simulators, and for those who choose how to divide a model.
+// Predicts the time of a collective on GPUs that need not exist, and the bytes that each link
+// carries for it. For simulators and for users that choose how to divide a model.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,13 +14,13 @@ namespace ringlet::comm {
 
 /// One direction of one link.
 struct LinkFlow {
-  std::uint32_t host = 0;  ///< as PlanGpus counts them
+  std::uint32_t host = 0;  ///< index of the host in PlanGpus
   std::string from, to;    ///< NCCL's names on that host: "GPU/0-11000"
   topology::LinkKind kind = topology::LinkKind::kLocal;
   topology::Bandwidth bandwidth;
   std::uint64_t bytes = 0;
 
-  /// At the width of the link, if nothing else holds the bytes up.
+  /// Returns the time at the link's full bandwidth, without other delays.
   double time_us() const { return static_cast<double>(bytes) / bandwidth.mb_per_s; }
 };
 
@@ -37,7 +37,7 @@ struct Prediction {
   std::uint32_t ranks = 0, hosts = 0;
   plan::TuningPick pick = {};
   plan::TuningLaunch launch = {};
-  std::optional<Flows> flows = {};  ///< nothing: they were not asked for
+  std::optional<Flows> flows = {};  ///< empty: not requested
 
   double time_us() const { return static_cast<double>(pick.time_ns) / 1000; }
   double algbw() const { return static_cast<double>(bytes) / time_us() / 1000; }  ///< GB/s
@@ -46,14 +46,14 @@ struct Prediction {
 
 inline constexpr std::uint32_t kFlowRanksMax = 4096;
 
-/// Errors  kUnsupported  there are more than kFlowRanksMax ranks
+/// Errors  kUnsupported  more than kFlowRanksMax ranks
 Status CheckFlows(std::uint32_t ranks);
 
-/// Of a call with root 0. NVLS and the like have no flows, as the emulation does not run them:
-/// their place is taken by the faster one of rings and trees, and `pick` says so.
-/// \pre    FunctionOf(kind) is one
+/// Returns the flows of a call with root 0. Uses the faster one of rings and trees in place of NVLS
+/// and similar algorithms, which the emulation does not run. `pick` contains that choice.
+/// \pre    FunctionOf(kind) is set
 /// Errors  kUnsupported      as CheckFlows
-///         kInvalidArgument  neither rings nor trees are allowed by NCCL_ALGO and NCCL_PROTO
+///         kInvalidArgument  NCCL_ALGO and NCCL_PROTO allow neither rings nor trees
 /// Cost    O(ranks * channels * (ranks + links of a route))
 Result<Flows> FlowsOf(const plan::GpuPlan& plan, collective::CallKind kind, std::uint64_t bytes);
 
@@ -63,14 +63,14 @@ std::string ToJson(const Prediction& prediction);
 struct PredictionRequest {
   std::string xml;           ///< the text of an NCCL topology file
   std::string name = "xml";  ///< of the text, for errors
-  std::uint32_t hosts = 1;   ///< machines alike
+  std::uint32_t hosts = 1;   ///< equal machines
   std::string operation;     ///< "all_reduce"
   std::uint64_t bytes = 0;
   bool flows = true;
 };
 
-/// The JSON of a prediction for all GPUs of the machines, by this process's settings.
-/// Errors  kInvalidArgument  the text is no topology, or has no GPUs; the operation is unknown;
+/// Returns the JSON of a prediction for all GPUs of the machines, with this process's settings.
+/// Errors  kInvalidArgument  the text is not a topology, or lacks GPUs; the operation is unknown;
 ///                           hosts or bytes are 0; a variable of the environment makes no sense
 ///         kUnsupported      as FlowsOf; more than kFlowRanksMax ranks
 /// Cost    that of PlanGpus and FlowsOf

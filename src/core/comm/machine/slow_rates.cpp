@@ -11,7 +11,7 @@ using plan::HardwareLink;
 
 struct SlowRates::Loads {
   struct Load {
-    std::uint32_t within = 0, between = 0;  ///< edges of channels that go over it, by nodes
+    std::uint32_t within = 0, between = 0;  ///< channel edges on it, by nodes
     std::uint32_t mb_per_s = 0;
     std::uint32_t share = SlowLink::kWhole;
   };
@@ -74,10 +74,10 @@ std::uint32_t SlowRates::ChannelsOf(GraphId id) const {
   return id == GraphId::kTree ? counts.trees : counts.rings;
 }
 
-/// Millionths of the bandwidth of the channels of a graph.
+/// Returns the millionths of the bandwidth that the channels of a graph keep.
 std::uint32_t SlowRates::LeftTo(GraphId id, const plan::Common& graph, const Loads& loads) const {
   const bool has_edges = id == GraphId::kRing || id == GraphId::kTree;
-  // The channels of a search may be made twice as many, each with half of the bandwidth.
+  // A plan may double the channels of a search, each with half of the bandwidth.
   const std::uint32_t channels = ChannelsOf(id);
   const std::uint64_t within = std::uint64_t{graph.intra.mb_per_s} * graph.channels / channels;
   const std::uint64_t between = std::uint64_t{graph.inter.mb_per_s} * graph.channels / channels;

@@ -1,5 +1,5 @@
-// The effect of slow links on a plan that does not know of them: rates of links, and the model of
-// times of the channels that go over them. Pure.
+// The effect of slow links on a plan that was made without them: the rates of links, and the time
+// model of the channels on these links. Pure.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,21 +19,21 @@ class SlowRates {
             std::vector<SlowLink> links)
       : plan_(plan), identities_(identities.begin(), identities.end()), links_(std::move(links)) {}
 
-  /// Millionths of its rate that a link has; SlowLink::kWhole: it is not slow.
+  /// Returns the millionths of its rate that a link has. SlowLink::kWhole: not slow.
   std::uint32_t ShareOf(const plan::HardwareLink& link) const;
 
-  /// The model of times where each graph's channels have the bandwidth that is left to them: all
-  /// channels are as slow as the slowest link below them lets one be. A link of which channels take
-  /// a half loses nothing until it has less than that half. Rings and trees take what their edges
-  /// need; other algorithms are counted as if they filled every link that rings use.
+  /// Returns the time model in which each graph's channels have the bandwidth that remains. The
+  /// slowest link limits all channels equally. A link that channels use by half loses effect only
+  /// below that half. Rings and trees need the bandwidth of their edges. Other algorithms count as
+  /// if they filled every link of rings.
   /// \param choice  of the plan
-  /// \return nothing if no channel goes over a slow link
+  /// \return empty if no channel uses a slow link
   std::optional<plan::Tuning> TuningOf(const plan::TuningChoice& choice) const;
 
  private:
   struct Loads;
   std::uint32_t LeftTo(plan::GraphId id, const plan::Common& graph, const Loads& loads) const;
-  /// Of the collectives over a graph.
+  /// Counts the channels of the collectives over a graph.
   std::uint32_t ChannelsOf(plan::GraphId id) const;
   Loads LoadsOf(plan::GraphId id) const;
 
@@ -42,8 +42,8 @@ class SlowRates {
   std::vector<SlowLink> links_;
 };
 
-/// The host that a link belongs to, as an index among those that were given to PlanGpus. Switches
-/// of several hosts belong to each of them: to that of the GPU at the other end.
+/// Returns the host of a link, as an index into the hosts of PlanGpus. A switch belongs to several
+/// hosts. Its links belong to the host of the GPU at the other end.
 std::uint32_t HostOf(const plan::GpuPlan& plan, const plan::HardwareLink& link);
 
 }  // namespace ringlet::comm

@@ -11,13 +11,13 @@ using collective::SentBytes;
 using plan::Carriage;
 using Json = nlohmann::ordered_json;
 
-/// A link of a host, in the same words in every communicator and on every rank.
+/// Identifies a link of a host equally in every communicator and on every rank.
 using LinkKey = std::tuple<std::uint64_t, std::string, std::string>;  // host, from, to
 
 struct LinkBytes {
   topology::LinkKind kind = topology::LinkKind::kLocal;
   std::uint32_t mb_per_s = 0;
-  std::uint32_t nominal_mb_per_s = 0;  ///< more, where RINGLET_SLOW has made it slow
+  std::uint32_t nominal_mb_per_s = 0;  ///< larger if RINGLET_SLOW has slowed it
   std::uint64_t measured = 0, planned = 0;
 };
 

@@ -1,5 +1,5 @@
-// The bytes that a rank moved over the links of its machine, and what was run to move them: counted
-// where data are given to links, and worked out from the plan beside it.
+// Counts the bytes that a rank moved over the links of its machine, and the calls that moved them.
+// Bytes are counted when links receive data. The plan's numbers are computed for comparison.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,26 +12,26 @@
 
 namespace ringlet::comm {
 
-/// Of one rank of one communicator. One thread: that which calls.
+/// Counts for one rank of one communicator. Only the calling thread uses it.
 class MachineTraffic {
  public:
   MachineTraffic(std::shared_ptr<const GpuMachine> machine, Rank self)
       : machine_(std::move(machine)), self_(self) {}
 
-  /// The counter of an operation that runs so.
+  /// Returns the counter of an operation with this carriage.
   collective::SentBytes& counter(plan::Carriage carriage) {
     return sent_[static_cast<std::size_t>(carriage)];
   }
   /// A collective begins.
   void Began(const collective::Call& call, collective::CallPlace place, const MachineWay& way);
-  /// It has ended, later than predicted.
+  /// The collective has ended, later than predicted.
   void WasSlower(const collective::Call& call, const MachineWay& way);
   /// A message begins. \param kind  of a pair of ranks
   void BeganMessage(Rank peer, std::size_t bytes,
                     collective::CallKind kind = collective::CallKind::kSendReceive);
 
-  /// What the rank has measured and what the plan says, as JSON: "links", an entry for each link
-  /// that the rank's data went over, and "calls". Keys: docs/reference/emulate-report.md.
+  /// Returns the measured and the planned bytes as JSON: "links", an entry for each link that the
+  /// rank's data used, and "calls". Keys: docs/reference/emulate-report.md.
   /// \param communicator  its public number; \param host  as RINGLET_HOSTID names it
   std::string ToJson(std::uint64_t communicator, const std::string& host) const;
 
@@ -47,7 +47,7 @@ class MachineTraffic {
   std::shared_ptr<const GpuMachine> machine_;
   Rank self_;
   std::array<collective::SentBytes, 3> sent_;     // by carriage
-  std::array<collective::SentBytes, 3> planned_;  // the same by the plan
+  std::array<collective::SentBytes, 3> planned_;  // by carriage, as planned
   std::map<CallKey, CallCount> calls_;
 };
 

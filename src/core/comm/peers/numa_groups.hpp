@@ -1,4 +1,4 @@
-// Which ranks of one host live at the same NUMA node: pure.
+// Groups the ranks of one host by NUMA node. Pure.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,8 +9,7 @@
 namespace ringlet::comm {
 
 /// \param peer_infos   of all ranks of one host, by rank
-/// \param in_row  so many ranks in a row count as of one node; 0: the nodes that the peer infos
-/// tell
+/// \param in_row  so many consecutive ranks count as one node; 0: the nodes in the peer infos
 collective::Groups NumaGroups(std::span<const PeerInfo> peer_infos, std::uint64_t in_row);
 
 }  // namespace ringlet::comm

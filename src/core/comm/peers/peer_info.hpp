@@ -1,4 +1,4 @@
-// The data of a rank for the others at check-in: all that is needed to place and reach it.
+// The data that a rank sends to the others at check-in. They place and reach it with this data.
 #pragma once
 #include <optional>
 #include <vector>
@@ -21,25 +21,24 @@ struct PeerInfo {
   std::uint64_t settings_digest = 0;        ///< of the settings that must agree
   std::uint32_t device = 0;                 ///< as the caller numbers it
   bool names_device = false;                ///< the caller chose it: no other rank may have it
-  std::optional<topology::BusId> gpu = {};  ///< that device, where the host is known to have it
+  std::optional<topology::BusId> gpu = {};  ///< that device, if the host is known to have it
   std::optional<std::uint8_t> half = {};    ///< of a split GPU; only with `gpu`
-  bool knows_devices = true;                ///< else the shape is one without NICs and GPUs
+  bool knows_devices = true;                ///< else the shape lacks NICs and GPUs
   std::uint32_t numa = 0;                   ///< NUMA node of the rank's memory
-  topology::CpuSet cpus = {};               ///< on which the rank may run; empty: unknown
-  std::vector<Address> tcp;                 ///< where its TCP links are accepted, best first
+  topology::CpuSet cpus = {};               ///< CPUs on which the rank may run; empty: unknown
+  std::vector<Address> tcp;                 ///< listeners of its TCP links, best first
   std::size_t preferred = 0;                ///< NicChoice::preferred of these
-  Address unix_socket;                      ///< where its shared memory is exchanged
-  /// Of its ProcessProof, if it expects all ranks to be on its host and to share its memory.
+  Address unix_socket;                      ///< exchanges descriptors of its shared memory
+  /// Nonce of its ProcessProof, if it expects all ranks on its host, with shared memory.
   std::optional<Secret> nonce = {};
   std::optional<transport::ArenaPlace> arena = {};  ///< made by it for all ranks in that case
 
   bool operator==(const PeerInfo&) const = default;
 };
 
-/// At most bootstrap's kPeerInfoBytesMax, with kPeerInfoAddressesMax addresses; further ones are
-/// left out.
+/// Maximum number of addresses. Omits further ones, to stay below bootstrap's kPeerInfoBytesMax.
 inline constexpr std::size_t kPeerInfoAddressesMax = 16;
-/// The CPUs beyond are left out as well: who has so many ranges knows of enough cores.
+/// Maximum number of CPU ranges. Omits further ones, because the rank then knows enough cores.
 inline constexpr std::size_t kPeerInfoCpuRangesMax = 128;
 Bytes Encode(const PeerInfo& peer_info);
 /// Errors  kProtocol  not a peer info.

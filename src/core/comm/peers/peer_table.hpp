@@ -1,5 +1,4 @@
-// The places of all ranks: their peer infos and the view of each host, the same value on every
-// rank.
+// The places of all ranks: their peer infos and the view of each host. Equal on all ranks.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -12,8 +11,8 @@ namespace ringlet::comm {
 
 struct PeerTable {
   std::vector<PeerInfo> peer_infos;  ///< by rank
-  /// In order of their lowest rank, which is the one whose view counts. A GPU that a rank is on has
-  /// that rank, so that Build can join what is one NVLink domain.
+  /// Sorted by lowest rank, which supplies the view. A rank's GPU has the number of that rank, so
+  /// that Build can join an NVLink domain.
   std::vector<topology::HostView> hosts;
   std::vector<topology::RankPlace> places;  ///< by rank
   std::uint32_t ranks_on_host = 0;          ///< of this rank's host
@@ -23,7 +22,7 @@ inline bool SameHost(const PeerTable& peer_table, std::uint32_t a, std::uint32_t
   return peer_table.peer_infos[a].host_hash == peer_table.peer_infos[b].host_hash;
 }
 
-/// The number of ranks on the host of `rank` that have a lower number. Cost O(ranks).
+/// Returns the number of ranks on the host of `rank` that have a lower number. Cost O(ranks).
 inline std::uint32_t PlaceOnHost(Rank rank, const PeerTable& peer_table) {
   const std::uint32_t host = peer_table.places[Index(rank)].host;
   return static_cast<std::uint32_t>(

@@ -23,8 +23,8 @@ AlgorithmSet SetOf(std::initializer_list<Algorithm> algorithms) {
   return set;
 }
 
-/// NCCL's names, in lower case. Names of what only a GPU or a switch can do are empty.
-/// \param excludes  the ways through shared memory stay then, as they are neither
+/// Returns the algorithms of NCCL's lower-case names. Empty if only a GPU or a switch can run them.
+/// \param excludes  keeps the algorithms through shared memory, which are neither ring nor tree
 std::optional<AlgorithmSet> NamedByNccl(std::string_view name, bool excludes) {
   const AlgorithmSet shared = excludes ? AlgorithmSet()
                                        : SetOf({Algorithm::kOneShot, Algorithm::kSlices,
@@ -113,7 +113,7 @@ collective::Tuner Restricted(collective::Tuner tuner, const collective::Call& ca
 
 bool CanRun(const collective::Call& call, const collective::Layout& layout,
             const collective::Tuner& tuner) {
-  if (call.algorithms == 0 || call.count == 0) return true;  // nothing runs
+  if (call.algorithms == 0 || call.count == 0) return true;  // no algorithm runs
   const collective::Tuner restricted = Restricted(tuner, call);
   return restricted.choice.Allows(call.kind, collective::Select(call, layout, restricted));
 }

@@ -8,25 +8,25 @@
 
 namespace ringlet::comm {
 
-/// Reads `list`: names with commas between, or ^ and those that are not to be used. Names are those
-/// of collective::Algorithm and NCCL's: "ring" and "tree" are the rings and trees over links, and
-/// every way through shared memory, which has neither; of those that need a GPU nothing is left.
-/// Empty: all. Errors  kInvalidArgument  quotes the word and says what it may be
+/// Reads `list`: names separated by commas, or ^ and the names to exclude. Names are those of
+/// collective::Algorithm and of NCCL. "ring" and "tree" select the rings and trees over links, and
+/// all algorithms through shared memory, which has neither. Names that need a GPU select no
+/// algorithm. Empty: all. Errors  kInvalidArgument  quotes the word and lists the valid ones
 Result<collective::AlgorithmSet> ReadSelection(std::string_view list);
 
-/// The algorithms over links that are rings, or trees. Empty: there are none of that kind.
+/// Returns the algorithms over links that are rings, or trees. Empty for other kinds.
 collective::AlgorithmSet OverLinksLike(plan::NcclAlgorithm algorithm);
 
-/// The times of these by the model, of the fastest one each that is allowed: a table in which all
-/// others are missing, and of protocols all but Simple.
+/// Returns the model's time of the fastest allowed algorithm of each kind. The table lacks all
+/// other entries, and all protocols but Simple.
 /// \pre  !SharesMemory(layout)
 plan::TimeTable TimesOverLinks(const collective::Call& call, const collective::Layout& layout,
                                const collective::Tuner& tuner);
 
-/// `tuner` for a call that only some algorithms may run.
+/// Returns `tuner` for a call that only some algorithms may run.
 collective::Tuner Restricted(collective::Tuner tuner, const collective::Call& call);
 
-/// Whether one of those that may run the call can, where the ranks lie so.
+/// Returns true if an allowed algorithm can run the call with this layout.
 bool CanRun(const collective::Call& call, const collective::Layout& layout,
             const collective::Tuner& tuner);
 

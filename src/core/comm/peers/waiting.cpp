@@ -9,7 +9,7 @@ namespace {
 using collective::WaitPolicy;
 using topology::CpuSet;
 
-// Ranks to CPUs, one each: who finds all taken asks those who took them to move.
+// Assigns one CPU to each rank. If all CPUs of a rank are taken, their owners move if they can.
 class Seating {
  public:
   explicit Seating(const std::vector<CpuSet>& ranks) : ranks_(ranks) {}
@@ -27,7 +27,7 @@ class Seating {
     return false;
   }
 
-  // All CPUs that `rank` may have are taken. In depth at most the number of ranks.
+  // All CPUs that `rank` may have are taken. The depth is at most the number of ranks.
   bool Move(std::size_t rank) {
     for (const CpuRange& range : ranks_[rank].ranges())
       for (std::uint32_t cpu = range.first; cpu <= range.last; ++cpu) {

@@ -1,4 +1,4 @@
-// How the ranks of a communicator wait for each other: pure, from what they said of themselves.
+// The policy of ranks that wait for each other. Pure: computed from their peer infos.
 #pragma once
 #include <vector>
 
@@ -9,11 +9,12 @@
 
 namespace ringlet::comm {
 
-/// Whether ranks that may run on these CPUs can have one each, all at the same time. False if a set
-/// is empty: unknown. Cost O(ranks * CPUs), squared at worst.
+/// Returns true if each of these ranks can have its own CPU at the same time. False if a set is
+/// empty: unknown. Cost O(ranks * CPUs), squared at worst.
 bool EachHasACore(const std::vector<topology::CpuSet>& ranks);
 
-/// Of the ranks on the host of `self`; what the setting says, or with kAuto what their CPUs allow.
+/// Returns the policy of the ranks on this host: the setting, or with kAuto one that fits their
+/// CPUs.
 collective::WaitPolicy WaitPolicyOf(const PeerTable& peer_table, Rank self, WaitChoice wait);
 
 }  // namespace ringlet::comm

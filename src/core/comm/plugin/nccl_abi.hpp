@@ -1,6 +1,6 @@
-// The layout of NCCL's profiler and tuner plug-ins, versions 5 and 6: what a plug-in that was
-// compiled with NCCL's headers expects in memory. Version 6 extends version 5 at the ends of its
-// structs, so one declaration serves both.
+// The layout of NCCL's profiler and tuner plug-ins, versions 5 and 6, for plug-ins compiled with
+// NCCL's headers. Version 6 extends version 5 at the ends of its structs, so one declaration serves
+// both.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace ringlet::comm::nccl_abi {
 using Answer = int;  ///< ncclResult_t
 inline constexpr Answer kSuccess = 0;
 
-/// \param level      as LogLevel is numbered by NCCL: 2 warns, 3 informs
+/// \param level      NCCL's number of a LogLevel: 2 warns, 3 informs
 /// \param subsystem  bits of Subsystem
-/// \param format     of printf, with its arguments behind it
+/// \param format     of printf, followed by its arguments
 using LogFunction = void (*)(int level, unsigned long subsystem, const char* file, int line,
                              const char* format, ...);
 
-/// The types of events, as bits of the mask in which a plug-in asks for them.
+/// The types of events, as bits of the mask by which a plug-in requests them.
 enum EventType : std::uint64_t {
   kGroup = 1u << 0,
   kCollective = 1u << 1,
@@ -38,10 +38,10 @@ enum ProfilerState : int {
   kGroupEndBegins = 24,
 };
 
-/// An event when it starts. Texts are kept by plug-ins: they have static storage.
+/// An event when it starts. Texts have static storage, because plug-ins keep them.
 struct Event {
   std::uint64_t type;
-  void* parent;  ///< the handle of the event that it is a part of
+  void* parent;  ///< the handle of the enclosing event
   int rank;
   union {
     struct {
@@ -93,7 +93,7 @@ struct Event {
       std::uint8_t channel;
       std::uint64_t time_ns;  ///< when it began
     } kernel_channel;
-    /// The longest member of version 6, which is of copies by a copy engine.
+    /// The longest member of version 6, which describes copies by a copy engine.
     std::uint64_t room[11];
   } of;
 };
@@ -118,20 +118,20 @@ struct Profiler {
 
 // ---- Tuners -------------------------------------------------------------------------------------
 
-inline constexpr int kTunedAlgorithms = 7;  ///< as plan::NcclAlgorithm counts them
-inline constexpr int kTunedProtocols = 3;   ///< as plan::Protocol
+inline constexpr int kTunedAlgorithms = 7;  ///< in the order of plan::NcclAlgorithm
+inline constexpr int kTunedProtocols = 3;   ///< in the order of plan::Protocol
 inline constexpr float kNotPossible = -1;   ///< an entry of the table of costs
 
-/// Microseconds, or less where it is to be preferred; [algorithm][protocol].
+/// Microseconds by [algorithm][protocol]. A plug-in lowers an entry to prefer it.
 using CostTable = float[kTunedAlgorithms][kTunedProtocols];
 
 struct NvlinkDomains {
   int domains;
-  int ranks_min;  ///< of the domain that has fewest
+  int ranks_min;  ///< of the domain with the fewest ranks
   int ranks_max;
 };
 
-/// The numbers of NCCL's model, microseconds and GB/s, as plan::TuningConstants has them.
+/// The numbers of NCCL's model, microseconds and GB/s, as in plan::TuningConstants.
 struct TunerConstants {
   using Latencies = double[kTunedAlgorithms][kTunedProtocols];
   using Rates = double[4][3];
@@ -140,17 +140,17 @@ struct TunerConstants {
   Rates ll, ring_ll128, tree_ll128, tree, nvls_tree;
 };
 
-/// Of version 5 all but the last member.
+/// Version 5 lacks the last member.
 struct TunerTable {
   const char* name;
   Answer (*init)(void** context, std::uint64_t communicator, std::size_t ranks, std::size_t nodes,
                  LogFunction log, NvlinkDomains* domains, TunerConstants* constants);
-  /// \param function  as plan::Function counts them \param registered  0 or 1
+  /// \param function  in the order of plan::Function \param registered  0 or 1
   /// \param channels  out: 0 leaves the choice
   Answer (*choose)(void* context, int function, std::size_t bytes, int operations, float** costs,
                    int algorithms, int protocols, int registered, int* channels);
   Answer (*finalize)(void* context);
-  /// Not called: nothing here is cut into the chunks that it is about.
+  /// Not called, because Ringlet does not use such chunks.
   Answer (*chunk_size)(void* context, int function, std::size_t bytes, int algorithm, int protocol,
                        int channels, std::size_t* chunk_bytes);
 };

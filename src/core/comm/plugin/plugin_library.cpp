@@ -21,7 +21,7 @@ struct LogPlace {
 };
 
 LogPlace& TheLogPlace() {
-  static auto* const target = new LogPlace;  // threads of plug-ins may write while the process ends
+  static auto* const target = new LogPlace;  // never freed: threads of plug-ins may write at exit
   return *target;
 }
 
@@ -35,7 +35,7 @@ LogLevel LevelOf(int level) {
   }
 }
 
-/// The lowest bit; plug-ins that give none speak of their start.
+/// Returns the lowest bit. Plug-ins without flags log their start.
 Subsystem SubsystemOf(unsigned long flags) {
   const unsigned long known = flags & 0x3ffff;
   return static_cast<Subsystem>(known == 0 ? 1 : known & (~known + 1));

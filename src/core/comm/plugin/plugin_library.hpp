@@ -1,5 +1,5 @@
-// Libraries of other people that were made for NCCL: how they are found by the value of a setting,
-// such as NCCL_PROFILER_PLUGIN, and how they write to the log.
+// External libraries that were made for NCCL. Finds them by the value of a setting, such as
+// NCCL_PROFILER_PLUGIN, and connects them to the log.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,30 +13,30 @@
 
 namespace ringlet::comm {
 
-/// A kind of plug-in, and the versions that are spoken here.
+/// A kind of plug-in, and its supported versions.
 struct PluginKind {
   std::string_view file_prefix;       ///< "libnccl-profiler"
   std::string_view symbol_prefix;     ///< "ncclProfiler_v"
   std::span<const int> versions;      ///< the newest first
-  std::span<const int> not_versions;  ///< those that NCCL knows beside them
+  std::span<const int> not_versions;  ///< NCCL's other versions
 };
 
-/// The files that a value of the setting may mean, the first that is there is taken: as it is, and
-/// where it is neither a path nor a library's name "PREFIX-VALUE.so". Empty: "none", in any case.
+/// Returns the files that a value of the setting may mean, in order of preference: the value, and,
+/// if it is neither a path nor a library's name, "PREFIX-VALUE.so". Empty for "none", in any case.
 std::vector<std::string> PluginFiles(const PluginKind& kind, const std::string& value);
 
-/// A plug-in in the process, for ever: it may have threads, and its memory is in use at exit.
+/// A plug-in. It is never unloaded: it may have threads, and its memory is in use at exit.
 struct LoadedPlugin {
   std::string file = {};
   int version = 0;
   const void* table = nullptr;  ///< its functions
 };
-/// Errors  kUnsupported  no such file, none that can be loaded, or none of the versions: names the
-///                       file, and the versions that it has
+/// Errors  kUnsupported  no file exists, can be loaded or has one of the versions: names the file,
+///                       and the versions that it has
 Result<LoadedPlugin> LoadPlugin(const PluginKind& kind, const std::string& value);
 
-/// The log function that plug-ins get. Their interface gives it no place for a context, so that the
-/// process has one logger for all of them: the last that was set, until that is taken back.
+/// Returns the log function for plug-ins. Their interface lacks a context, so the process has one
+/// logger for all of them: the latest PluginLogTarget's, while it lives.
 nccl_abi::LogFunction PluginLog();
 /// While it lives, plug-ins write to `logger`.
 class PluginLogTarget {

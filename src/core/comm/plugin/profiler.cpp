@@ -21,10 +21,10 @@ constexpr PluginKind kKind{.file_prefix = "libnccl-profiler",
                            .versions = kVersions,
                            .not_versions = kNotVersions};
 constexpr std::size_t kNameBytesMax = 64;
-// Plug-ins keep arrays of so many, as NCCL has no more.
+// NCCL's maximum. Plug-ins have arrays of this size.
 constexpr std::uint32_t kChannelsMax = 64;
 
-// An event is also told where only events below it are wanted: they name it as their parent.
+// An event is also reported if a plug-in requests only events below it, which name it as parent.
 constexpr std::uint64_t kBelowCalls = nccl_abi::kProxyOperation | nccl_abi::kProxyStep |
                                       nccl_abi::kKernelChannel | nccl_abi::kNetPlugin;
 constexpr std::uint64_t kForCollective = nccl_abi::kCollective | kBelowCalls;
@@ -35,7 +35,7 @@ constexpr std::uint64_t kForGroup = nccl_abi::kGroup | kForCollective | kForMess
 constexpr std::uint64_t kForGroupCall = nccl_abi::kGroupCall | nccl_abi::kKernelLaunch | kForGroup |
                                         kForCollectiveCall | kForMessageCall;
 
-/// NCCL's name of its function.
+/// Returns NCCL's name of its function.
 const char* FunctionName(CallKind kind) {
   switch (kind) {
     case CallKind::kAllReduce: return "AllReduce";
@@ -53,7 +53,7 @@ const char* FunctionName(CallKind kind) {
   return "SendRecv";
 }
 
-/// NCCL's name; of what NCCL does not have one that tells the size.
+/// Returns NCCL's name. For types that NCCL lacks, returns a name that shows the size.
 const char* TypeName(DataType type) {
   switch (type) {
     case DataType::kInt8: return "ncclInt8";

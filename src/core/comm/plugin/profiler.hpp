@@ -1,10 +1,10 @@
-// NCCL's profiler plug-ins: loaded once for a process, and told of the operations of each of its
-// communicators as NCCL tells them, so that NCCL's Inspector and others work.
+// NCCL's profiler plug-ins. A process loads one and reports the operations of each communicator in
+// NCCL's order and form, so that NCCL's Inspector and others work.
 //
-// An operation is told when it begins to run, which on a stream is later than the call: the group
-// and API events lie there, too, and are short. Its part on each channel is a "kernel channel"
-// event from its beginning to its end, by the clock of the host. There are no proxy and network
-// events: no thread moves data for a rank.
+// An operation is reported when it begins to run. On a stream this is later than the call, and so
+// are the group and API events, which are short. Each channel of it has a "kernel channel" event
+// from its beginning to its end, by the clock of the host. Proxy and network events do not exist,
+// because no thread moves data for a rank.
 #pragma once
 #include <array>
 #include <atomic>
@@ -27,12 +27,12 @@ class ProfilerPlugin {
 
   const std::string& name() const { return name_; }
   const nccl_abi::Profiler& functions() const { return *functions_; }
-  /// The events that it wants now; a plug-in may change that at any time.
+  /// Returns the requested events. A plug-in may change them at any time.
   std::uint64_t mask() const;
-  /// For the plug-in, which keeps it.
+  /// Returns the mask's address for the plug-in, which keeps it.
   int* mask_place() { return mask_.get(); }
   os::Logger& logger() { return logger_; }
-  /// It gave an error: that is logged once, and does no harm otherwise.
+  /// Logs an error of the plug-in once. The error has no other effect.
   void NoteError(const char* function, nccl_abi::Answer answer);
 
  private:
@@ -46,38 +46,39 @@ class ProfilerPlugin {
   std::atomic<bool> noted_{false};
 };
 
-/// The events of one communicator, as a plug-in is told them. One thread at a time.
+/// The events of one communicator, as reported to a plug-in. One thread at a time.
 class Profile {
  public:
   struct Identification {
     std::uint64_t communicator = 0;  ///< its public name
-    const char* name = nullptr;      ///< the user's; null: none
+    const char* name = nullptr;      ///< the user's, or null
     std::uint32_t hosts = 1, ranks = 1;
     Rank rank{};
   };
-  /// How a collective runs, in words with static storage.
+  /// The algorithm of a collective, in words with static storage.
   struct Way {
     const char* algorithm = "";
     const char* protocol = "";
     std::uint32_t channels = 1;
   };
 
-  /// Null: the plug-in refuses the communicator, which is logged.
+  /// Returns null if the plug-in refuses the communicator, which is logged.
   static std::unique_ptr<Profile> Begin(ProfilerPlugin& plugin, const Identification& facts);
   /// Ends the context in the plug-in.
   ~Profile();
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  /// A collective begins, or messages that run together. One at a time: End comes before the next.
-  /// Barriers, which NCCL has none of, are not told. \param now_ns  by the clock of the host
+  /// A collective begins, or messages that run together. One at a time: End is called before the
+  /// next. Barriers are not reported, because NCCL lacks them. \param now_ns  by the clock of the
+  /// host
   void BeginCollective(const collective::Call& call, const Way& way, std::uint64_t now_ns);
   void BeginMessages(std::span<const collective::Message> messages, std::uint64_t now_ns);
-  /// It is over, or has failed.
+  /// The operation is over, or has failed.
   void End(std::uint64_t now_ns);
 
  private:
-  /// The events that the calls of one group are parts of.
+  /// The events that enclose the calls of one group.
   struct EnclosingEvents {
     std::uint64_t mask = 0;
     void* group_call = nullptr;
@@ -86,12 +87,12 @@ class Profile {
   Profile(ProfilerPlugin& plugin, void* context, Rank rank)
       : plugin_(plugin), context_(context), rank_(rank) {}
   nccl_abi::Event NewEvent(nccl_abi::EventType type, void* parent) const;
-  /// The handle; null: the plug-in has none for it.
+  /// Returns the handle, or null if the plug-in supplies none.
   void* Start(nccl_abi::Event event);
   void Stop(void* handle);
   void Record(void* handle, nccl_abi::ProfilerState state, nccl_abi::StateChange* change);
   EnclosingEvents OpenEnclosing(std::uint64_t mask, bool is_group);
-  /// The calls of the group are made.
+  /// Called after the calls of the group.
   void Launch(EnclosingEvents& frame);
   void CloseEnclosing(const EnclosingEvents& frame);
   void* StartCall(const EnclosingEvents& frame, const collective::Call& call);

@@ -22,8 +22,8 @@ constexpr PluginKind kTunerKind{.file_prefix = "libnccl-tuner",
                                 .versions = kTunerVersions,
                                 .not_versions = kNotTunerVersions};
 constexpr std::size_t kTunerNameBytesMax = 64;
-constexpr int kTunedChannelsMax = 64;  // as NCCL has no more
-constexpr double kConstantMax = 1e6;   // seconds, petabytes a second: what follows cannot overflow
+constexpr int kTunedChannelsMax = 64;  // NCCL's maximum
+constexpr double kConstantMax = 1e6;   // seconds, petabytes per second: prevents overflow below
 
 const char* FirstNull(const nccl_abi::TunerTable& table) {
   if (table.init == nullptr) return "init";
@@ -32,7 +32,7 @@ const char* FirstNull(const nccl_abi::TunerTable& table) {
   return nullptr;
 }
 
-// Both have the same arrays in the same order: thousandths there are units here.
+// Both have the same arrays in the same order. A thousandth there is one unit here.
 static_assert(sizeof(TuningConstants) == sizeof(nccl_abi::TunerConstants));
 constexpr std::size_t kConstants = sizeof(TuningConstants) / sizeof(std::uint64_t);
 
@@ -47,7 +47,7 @@ nccl_abi::TunerConstants ForPlugin(const TuningConstants& constants) {
   return given;
 }
 
-/// A value that is no number becomes 0, one that is too large the most that there may be.
+/// A value that is not a number becomes 0. A value that is too large becomes the maximum.
 TuningConstants FromPlugin(const nccl_abi::TunerConstants& given) {
   std::array<double, kConstants> thousands;
   std::array<std::uint64_t, kConstants> units;
@@ -174,7 +174,7 @@ TunerChoice TunerSession::Ask(plan::Function function, std::size_t bytes,
   return choice;
 }
 
-// As NCCL: the first of the cheapest; less than 0 and NaN are none.
+// Takes the first of the cheapest, as NCCL does. Ignores negative costs and NaN.
 TunerChoice TunerSession::CheapestOf(const CostTable& costs, const plan::TimeTable& times) const {
   TunerChoice choice;
   float least = 0;

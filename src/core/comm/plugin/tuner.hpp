@@ -1,8 +1,9 @@
-// NCCL's tuner plug-ins: loaded once for a process, and asked how each collective of its
-// communicators is to run, as NCCL asks them.
+// NCCL's tuner plug-ins. A process loads one, and it chooses the algorithm of each collective
+// through NCCL's interface.
 //
-// A plug-in is shown what each algorithm would cost, and may change that: the cheapest is taken.
-// Each rank asks alone. All must get the same answer, which is part of the call that ranks compare.
+// A plug-in receives the cost of each algorithm and may change it. The cheapest algorithm runs.
+// Each rank calls the plug-in by itself. All must receive the same choice, which is part of the
+// call that ranks compare.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -28,7 +29,7 @@ class TunerPlugin {
   const std::string& name() const { return name_; }
   const nccl_abi::TunerTable& functions() const { return *functions_; }
   os::Logger& logger() { return logger_; }
-  /// It did what it must not: logged the first time, and does no harm otherwise.
+  /// Logs the first violation of the interface by the plug-in. It has no other effect.
   void NoteFault(const std::string& what);
 
  private:
@@ -50,8 +51,8 @@ class TunerSession {
     std::uint32_t node_ranks_min = 1, node_ranks_max = 1;
   };
 
-  /// Null: the plug-in refuses the communicator, which is logged.
-  /// \param constants  of the model of times
+  /// Returns null if the plug-in refuses the communicator, which is logged.
+  /// \param constants  of the time model
   static std::unique_ptr<TunerSession> Begin(TunerPlugin& plugin, const Identification& facts,
                                              const plan::TuningConstants& constants);
   /// Ends the context in the plug-in.
@@ -59,12 +60,12 @@ class TunerSession {
   TunerSession(const TunerSession&) = delete;
   TunerSession& operator=(const TunerSession&) = delete;
 
-  /// As the plug-in has left them.
+  /// Returns the constants after the plug-in's changes.
   const plan::TuningConstants& constants() const { return constants_; }
 
   /// \param bytes  of the larger of what a rank sends and what it receives
-  /// \param times  nothing where it cannot run; what the plug-in makes of these is not heeded
-  /// \return  not given where the plug-in changed nothing, or failed
+  /// \param times  empty entries cannot run, and the plug-in's values for them are ignored
+  /// \return  not given if the plug-in changed no cost, or failed
   collective::TunerChoice Ask(plan::Function function, std::size_t bytes,
                               const plan::TimeTable& times);
 

@@ -1,4 +1,4 @@
-// A fault on demand, for those who test what their programs do when a rank dies.
+// A fault on demand. Users test with it how their programs handle the death of a rank.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -9,18 +9,18 @@
 
 namespace ringlet::comm {
 
-/// A rank whose process is killed when it begins an operation.
+/// A rank that is killed, with its process, when it begins an operation.
 struct RankFault {
   std::uint32_t rank = 0;
   collective::CallKind kind = collective::CallKind::kAllReduce;
   std::uint64_t number = 1;  ///< of the operations of that kind on one communicator, from 1
 
-  /// Counts an operation of a kind. True: that is the one.
+  /// Counts an operation of a kind. Returns true if the fault occurs now.
   bool Strikes(collective::CallKind begun) { return begun == kind && number > 0 && --number == 0; }
 };
 
-/// Reads "3@all_reduce:10", the tenth all-reduce of rank 3; without a number it is the first.
-/// Errors  kInvalidArgument  quotes the text and says what it may be
+/// Reads "3@all_reduce:10", the tenth all-reduce of rank 3. The default number is 1.
+/// Errors  kInvalidArgument  quotes the text and states the valid form
 Result<RankFault> ParseFault(std::string_view text);
 
 }  // namespace ringlet::comm

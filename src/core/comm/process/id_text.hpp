@@ -1,4 +1,4 @@
-// How the front ends write and read unique ids as text, which see comm and not rendezvous.
+// Converts unique ids to and from text for the front ends, which include comm and not rendezvous.
 #pragma once
 #include "rendezvous/invitation.hpp"
 

@@ -1,7 +1,7 @@
-// Memory of RegisteredHeap that another process of this host maps for as long as it likes.
+// Memory of RegisteredHeap that another process of this host maps for any length of time.
 //
-// Collectives map what they need by themselves (transport::SharedBuffers) and let go of it again;
-// this is for users who hold the memory of peers in their hands.
+// Collectives map and unmap memory themselves (transport::SharedBuffers). This is for users that
+// access the memory of peers directly.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace ringlet::comm {
 
-/// The place of memory that a process offers to others, and which process that is. Outside input
-/// for those.
+/// The location of memory that a process offers to others, and the process itself. For the others
+/// it is external input.
 struct MemoryLabel {
   static constexpr std::size_t kBytes = 64;  ///< of its form on the wire
 
@@ -34,22 +34,22 @@ struct MemoryLabel {
   static Result<MemoryLabel> Decode(View bytes);
 };
 
-/// The label of memory of this process. Errors  kInvalidArgument  it does not lie in an allocation
-/// of the process's heap; kSystem  its descriptor is gone
+/// Returns the label of this process's memory. Errors  kInvalidArgument  not in an allocation of
+/// the process's heap; kSystem  its descriptor is closed
 Result<MemoryLabel> LabelOf(Process& process, View memory);
 
-/// Whether the process of the label has ended. Only about processes of this host.
-/// Cost  a file of /proc is read
+/// Returns true if the process of the label has ended. Valid for processes of this host only.
+/// Cost  reads a file of /proc
 bool HasEnded(const Process& process, const MemoryLabel& label);
 
-/// Memory of another process, or of this one, in the addresses of this one.
+/// Memory of another process, or of this one, mapped into this process.
 class MappedMemory {
  public:
-  /// Errors  kInvalidArgument  it is on another host; kSystem  its process is gone, of another user
-  ///         or in another PID namespace; kProtocol  it is not what the label says
+  /// Errors  kInvalidArgument  another host; kSystem  the process ended, or has another user or PID
+  ///                           namespace; kProtocol  the memory does not match the label
   static Result<MappedMemory> Map(const Process& process, const MemoryLabel& label);
 
-  /// The memory of the label.
+  /// Returns the memory of the label.
   std::span<std::byte> bytes() const { return bytes_; }
 
  private:

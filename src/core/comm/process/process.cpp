@@ -31,7 +31,7 @@
 namespace ringlet::comm {
 namespace {
 
-/// `error` with the variable that gave the value.
+/// Returns `error` with the variable that set the value.
 Error Of(const Settings& settings, std::string_view name, Error error) {
   error.message = fmt::format("{}: {}", VariableOf(settings, name), error.message);
   return error;
@@ -57,25 +57,25 @@ Status CheckDumpSignal(const Settings& settings) {
                            VariableOf(settings, "DUMP_SIGNAL"), Quoted(Printable(name, 32)))};
 }
 
-// The status socket opens so late: no user asks sooner, and ranks that form need not wait for it.
+// Delay of the status socket. No user queries it sooner, and ranks that form need not wait for it.
 constexpr std::chrono::milliseconds kShownAfter(20);
-// The time that a peer takes for its part of a handshake.
+// Duration of a peer's part of a handshake.
 constexpr Instant kSpin = std::chrono::microseconds(100);
-// How long what was said last may take to leave when a machine has finished.
+// Time for the last messages of a finished machine to leave.
 constexpr Instant kLinger = std::chrono::seconds(5);
-// More than the kernel's part of loopback can use; and other programs want cores too.
+// More than the kernel's part of loopback can use. Other programs need cores too.
 constexpr std::size_t kServicesMax = 4;
-// Callers of an endpoint that have not said whom they look for.
+// Maximum number of callers of an endpoint that have not named their target yet.
 constexpr std::size_t kHalfOpenMax = 32'768;
 
-/// Facts that stay as they are while the machine runs.
+/// Facts that do not change while the machine runs.
 struct LastingFacts {
   std::string boot_id;
   std::optional<topology::NumaNode> only_node;
 };
 
-// Read once in a process and those that it forks; not kept if there were no descriptors for it.
-// Without a lock, which another thread could hold at the fork.
+// Read once in a process and its forks. Not cached after a lack of descriptors. Uses no lock,
+// because another thread could hold it at the fork.
 LastingFacts LastingFactsIn(const os::FileTree& live) {
   static std::atomic<const LastingFacts*> known{nullptr};
   if (const LastingFacts* const facts = known) return *facts;
@@ -105,15 +105,14 @@ Result<std::shared_ptr<Process>> Process::Start(const EnvMap& environment,
   return process;
 }
 
-// All that touches no thread.
+// Makes all parts that do not need a thread.
 Result<std::shared_ptr<Process>> Process::Make(const EnvMap& environment,
                                                const FileVariables& conf_files) {
   RINGLET_TRY_ASSIGN(Settings settings, ParseSettings(environment, conf_files));
   if (auto paths = topology::ReadPathOptions(settings); !paths.ok()) return paths.error();
   RINGLET_TRY_ASSIGN(os::FileTree files, os::FileTree::Open("/"));
   os::Host host = os::HostOf(LastingFactsIn(files).boot_id);
-  // One control connection is one descriptor: take all that the system allows.
-  // The settings that communicators need: wrong here is wrong for all of them.
+  // Validates the settings of communicators here, because an error affects all of them.
   RINGLET_TRY(collective::ParseAlgorithmChoice(settings.host_algo));
   RINGLET_TRY(CheckFault(settings));
   RINGLET_TRY(CheckSlowLinks(settings));
@@ -122,7 +121,7 @@ Result<std::shared_ptr<Process>> Process::Make(const EnvMap& environment,
   RINGLET_TRY_ASSIGN(collective::TuningTable measured, ReadTuning(settings));
   RINGLET_TRY_ASSIGN(plan::GraphText graphs, ReadGraphFile(settings));
   const std::uint64_t descriptors_max = os::RaiseDescriptorLimit();
-  // Random rather than made of pid and start time: pids repeat over containers of one host.
+  // Random instead of derived from pid and start time, because containers of one host repeat pids.
   RINGLET_TRY_ASSIGN(const Secret identity, os::SecureRandom());
   std::shared_ptr<Process> process(
       new Process(std::move(settings), std::move(host), std::move(files), Reader(identity).U64()));
@@ -132,7 +131,7 @@ Result<std::shared_ptr<Process>> Process::Make(const EnvMap& environment,
   return process;
 }
 
-// The parts that the first service's driver serves for all.
+// Makes the parts that the first service's driver serves for all.
 void Process::Serve() {
   first_ = services_.front().get();
   endpoints_ = std::make_unique<transport::SharedListeners>(
@@ -183,7 +182,7 @@ void Process::LookAtMachine() {
   if (const auto files = os::FileTree::Open("/"); files.ok()) (void)LastingFactsIn(*files);
 }
 
-// Ranks work without it all the same.
+// A failure is only a warning, because ranks work without a profiler.
 ProfilerPlugin* Process::profiler() {
   if (PluginFiles({}, settings_.profiler_plugin).empty()) return nullptr;
   std::call_once(loads_profiler_once_, [this] {
@@ -223,8 +222,8 @@ Process::Process(Settings settings, os::Host host, os::FileTree files, std::uint
       process_hash_(process_hash),
       usable_cores_(os::UsableCores()) {}
 
-// The first service thread goes last: the others tell it what they have read. Not under the lock,
-// which it may wait for.
+// Ends the first service thread last, because the others post to it. Ends each without the lock,
+// because its thread may wait for the lock.
 Process::~Process() {
   endpoints_.reset();
   const auto take_last = [this]() -> std::unique_ptr<Service> {
@@ -252,7 +251,7 @@ Status Process::PrepareService() {
   return Ok();
 }
 
-// For files that are written, and signals and clients that are heeded, before there are ranks.
+// True if settings require files, signals or clients to be served before the first rank exists.
 bool Process::IsServedAtOnce() const {
   return !settings_.metrics_file.empty() || !settings_.dump_signal.empty() ||
          settings_.ras_enable.value_or(0) == 1 || !settings_.ras_addr.empty();
@@ -269,7 +268,7 @@ Process::Seat Process::TakeSeat() {
   for (const auto& service : services_) ranks.push_back(service->ranks());
   const std::size_t most = std::clamp<std::size_t>(usable_cores_, 1, kServicesMax);
   std::size_t index = ThreadForNextRank(ranks, most);
-  // Without another thread those that run serve it as well, only later.
+  // If no thread can start, an existing one serves the rank, with more delay.
   if (index == services_.size() && !AddService().ok())
     index = ThreadForNextRank(ranks, services_.size());
   Service& service = *services_[index];
@@ -372,7 +371,7 @@ void Process::After(std::chrono::milliseconds wait, std::function<void()> work) 
   driver().PostAfter(wait, std::move(work));
 }
 
-// Without a thread for it the ranks of this process fence for themselves.
+// Without this thread, the ranks of this process issue fences themselves.
 void Process::JoinRemoteFences() {
   if (os::HasJoinedRemoteFences()) return;
   std::call_once(joins_fences_once_, [this] {
@@ -417,7 +416,7 @@ void Process::RefuseAtRoot(std::uint64_t magic, bootstrap::Failure why) {
   });
 }
 
-// Those that are in use, or done, are left alone and only counted no more.
+// Roots in use, or done, are kept and only leave the count.
 void Process::ForgetUnusedRoots() {
   while (roots_.size() > kUnusedRootsMax) {
     const Hosting oldest = std::move(roots_.front());

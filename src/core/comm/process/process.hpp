@@ -1,6 +1,6 @@
-// The state that the ranks of one process share: settings, log, the machine they run on, and the
-// service threads that drive all control connections. Made at the edge and passed down; never a
-// global.
+// The state that the ranks of one process share: settings, log, facts about the machine, and the
+// service threads that drive all control connections. Created by the front ends and passed down,
+// never a global.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -41,146 +41,143 @@ namespace ringlet::comm {
 
 class Process {
  public:
-  /// Reads the settings out of `environment` and files, finds out where it runs, starts the service
+  /// Reads the settings from `environment` and files, identifies the host, and starts the service
   /// thread. Errors  kInvalidArgument  a setting; kSystem  no descriptors, no random source.
   static Result<std::shared_ptr<Process>> Start(const EnvMap& environment,
                                                 const FileVariables& conf_files = {});
-  /// The same, with the configuration files that `environment` leads to.
+  /// Uses the configuration files that `environment` names.
   static Result<std::shared_ptr<Process>> StartIn(const EnvMap& environment);
-  /// That with this process's own environment, read now.
-  /// \param overrides  variables that stand in for those of the same name
+  /// Uses this process's own environment, read now.
+  /// \param overrides  variables that replace those of the same name
   static Result<std::shared_ptr<Process>> StartHere(const EnvMap& overrides = {});
-  /// The same with a service thread that starts when a thread without a loan of the driver posts
-  /// work to it, or a loan ends. Until then there is no status socket. A setting that wants
-  /// something done beside communicators has it start at once.
+  /// Like StartHere, but the service thread starts when a thread without a loan of the driver posts
+  /// work to it, or when a loan ends. No status socket exists until then. If a setting requires
+  /// work outside of communicators, the thread starts at once.
   static Result<std::shared_ptr<Process>> PrepareHere();
-  /// Looks at what stays as it is while the machine runs, for the first operation not to: when a
-  /// library is loaded, say. Processes that are forked afterwards know it, too. Cost a tenth of a
-  /// millisecond.
+  /// Reads facts that do not change while the machine runs, so that the first operation need not.
+  /// For use when a library is loaded. Processes that are forked later have the facts too. Cost a
+  /// tenth of a millisecond.
   static void LookAtMachine();
-  /// Stops the service threads; communicators and unused ids must be gone or are cut off.
+  /// Stops the service threads, and cuts off any remaining communicators and unused ids.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   const Settings& settings() const { return settings_; }
   const os::Host& host() const { return host_; }
-  /// Of `listeners` of this process, as os::NetNamespace has it.
+  /// Returns os::NetNamespace of `listeners` of this process.
   std::uint64_t NetNamespaceOf(const transport::ListenerSet& listeners) const;
   const os::FileTree& files() const { return files_; }
   os::Logger& logger() { return logger_; }
-  /// Of the first service thread, which there always is.
+  /// Returns the driver of the first service thread, which always exists.
   os::SocketDriver& driver() { return first_->driver(); }
-  /// Lends it to the calling thread, if the service thread does not run yet. \param ranks  of the
-  /// communicator that it will form: if each of them may have a core it spins before it sleeps
+  /// Lends the driver to the calling thread, if the service thread does not run yet. \param ranks
+  /// of the communicator to form; if each may have a core, the driver spins before it sleeps
   os::SocketDriver::Loan Borrow(std::uint32_t ranks);
-  /// Whether ranks that wait may spin, as far as one can tell before the others are known.
+  /// Returns true if waiting ranks may spin, as far as this is known before the other ranks are.
   bool MaySpin(std::uint32_t ranks) const;
   transport::InprocExchange& inproc() { return inproc_; }
   /// The addresses of the ranks and roots of this process.
   transport::SharedListeners& endpoints() { return *endpoints_; }
   const transport::SharedListeners& endpoints() const { return *endpoints_; }
   RegisteredHeap& heap() { return heap_; }
-  /// The table through which ranks of a communicator in this process find each other's buffers; the
-  /// same for all of them. \param secret of the communicator
+  /// Returns the table through which the ranks of a communicator in this process find each other's
+  /// buffers. The same for all of them. \param secret of the communicator
   std::shared_ptr<collective::InProcessBuffers> InProcessBuffersOf(const Secret& secret,
                                                                    std::uint32_t ranks);
 
-  /// The same on two ranks when they run on the same host. RINGLET_HOSTID stands in for name and
-  /// boot id where it is set.
+  /// Equal on two ranks of the same host. RINGLET_HOSTID, if set, replaces name and boot id.
   std::uint64_t host_hash() const { return host_hash_; }
-  /// The same on two ranks when they share this object, and so can share pointers.
+  /// Equal on two ranks that share this object, and so can share pointers.
   std::uint64_t process_hash() const { return process_hash_; }
 
-  /// Forming a communicator takes a few milliseconds and asks five times; what a host is called
-  /// may change in the life of a process.
+  /// Forming a communicator takes a few milliseconds and needs the addresses five times. A host's
+  /// addresses may change in the life of a process.
   static constexpr std::chrono::seconds kInterfacesFresh{10};
-  /// This host's addresses, best first: those that other hosts can use, or, when there are none,
-  /// all. As they were at most kInterfacesFresh ago. Errors  kInvalidArgument
-  /// RINGLET_SOCKET_IFNAME lets nothing pass.
-  /// \param alone  a rank without others needs no network: 127.0.0.1 if there is no interface
+  /// Returns this host's addresses, best first: those that other hosts can use, or all if none is
+  /// usable. At most kInterfacesFresh old. Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME excludes
+  /// all
+  /// \param alone  a rank without others needs no network: 127.0.0.1 if no interface exists
   Result<std::vector<os::UsableAddress>> ReachableInterfaces(bool alone = false);
-  /// The same without their names.
+  /// Returns the same without their names.
   Result<std::vector<Address>> ReachableAddresses(bool alone = false);
 
   /// The service thread of a rank of this process.
   struct Seat {
     Service& service;
-    std::shared_ptr<const void> taken;  ///< to be held as long as the rank is served there
+    std::shared_ptr<const void> taken;  ///< held as long as the thread serves the rank
   };
-  /// A place for one more rank. Starts another service thread where those that run have many ranks
-  /// each and there are cores for more; a process with one rank has one.
+  /// Returns a place for one more rank. Starts another service thread if each existing one has many
+  /// ranks and cores are available. A process with one rank has one thread.
   Seat TakeSeat();
-  /// Counts of all service threads together. Waits for each of them.
+  /// Returns the counts of all service threads together. Waits for each of them.
   os::SocketDriver::Counters ReadCounters();
 
-  /// How often this process was out of descriptors while it looked around or was called. Any
-  /// thread.
+  /// Returns how often this process lacked descriptors while it read the machine or accepted
+  /// callers. Any thread.
   std::uint64_t shortages() const;
 
-  /// Knows the processes of this host. Valid as long as this lives.
+  /// Returns a function that knows the processes of this host. Valid as long as this lives.
   bootstrap::IsStopped is_stopped() const;
 
-  /// Cores that this process may run on.
+  /// Returns the number of cores that this process may run on.
   std::uint32_t usable_cores() const { return usable_cores_; }
-  /// This host as it was when a rank of this process first asked. \param devices  NICs and GPUs,
-  /// too Errors  as discovery::Scan, which is then tried again
+  /// Returns this host as it was at the first call of a rank of this process. \param devices
+  /// include NICs and GPUs. Errors  as discovery::Scan, which is then retried
   Result<discovery::HostScan> ScanHost(bool devices);
   /// The contents of RINGLET_TUNE_FILE.
   const collective::TuningTable& measured_choices() const { return measured_choices_; }
   /// The contents of RINGLET_GRAPH_FILE.
   const plan::GraphText& graphs() const { return graphs_; }
 
-  /// Has the service threads run near a rank that lives at `numa_node`: on `cpus`, and on those
-  /// that they were told of for other ranks. No other thread is moved. Does nothing where `cpus` is
-  /// empty.
+  /// Moves the service threads near a rank at `numa_node`: to `cpus` and the CPUs of other ranks'
+  /// calls. Other threads are not moved. Does nothing if `cpus` is empty.
   void ServeNear(const topology::CpuSet& cpus, std::uint32_t numa_node);
 
-  /// How many callers that have proven nothing one machine may hold: at most `wanted`, and so few
-  /// that they leave descriptors for the others.
+  /// Returns how many unauthenticated callers one machine may hold: at most `wanted`, and few
+  /// enough to leave descriptors for the others.
   std::size_t HalfOpenMax(std::size_t wanted) const;
 
-  /// Runs `work` on the first service thread when `wait` has passed, unless this ends before. Any
-  /// thread.
+  /// Runs `work` on the first service thread after `wait`, unless this ends before. Any thread.
   void After(std::chrono::milliseconds wait, std::function<void()> work);
 
-  /// From when on a rank that has just formed a communicator is likely to have had its first sum,
-  /// which another thread would delay.
+  /// After this time, a new communicator has probably completed its first sum, which another thread
+  /// would delay.
   static constexpr std::chrono::milliseconds kFencesAfter{20};
-  /// Begins to take part in the fences of other processes after kFencesAfter, on a thread, since
-  /// that takes some milliseconds. Any thread, any number of times.
+  /// Joins the fences of other processes after kFencesAfter, on a thread, because that takes some
+  /// milliseconds. Any thread, any number of times.
   void JoinRemoteFences();
 
-  /// Whether RINGLET_UNIQUE_ID is still to be used: true once.
+  /// Returns true once, if RINGLET_UNIQUE_ID is still to be used.
   bool TakeGivenId() { return !given_id_taken_.exchange(true); }
-  /// The same for the first communicator of all ranks of the job: true once.
+  /// Returns true once, for the job's first communicator of all ranks.
   bool ClaimJobId() { return !job_id_claimed_.exchange(true); }
 
-  /// Logs a warning, or with less weight a note, the first time that it is given.
+  /// Logs a warning, or a note, at the first call with its text.
   void WarnOnce(const std::string& text) { SayOnce(LogLevel::kWarn, text); }
   void NoteOnce(const std::string& text) { SayOnce(LogLevel::kInfo, text); }
 
-  /// The plug-in that is told of operations; null: none. Loaded when the first communicator asks.
+  /// Returns the plug-in that observes operations, or null. Loaded at the first call.
   ProfilerPlugin* profiler();
-  /// The same of the one that is asked for algorithms.
+  /// Returns the plug-in that selects algorithms in the same way.
   TunerPlugin* tuner();
 
-  /// Shows `watched`, as long as it lives, to those who look at this process.
+  /// Makes `watched` visible to tools that inspect this process, as long as it lives.
   void Watch(const std::shared_ptr<Watched>& watched);
-  /// Those that live. Any thread.
+  /// Returns the live ones. Any thread.
   std::vector<std::shared_ptr<Watched>> watched();
-  /// Gives `done` the counters of this process and its communicators, later and on a service
+  /// Passes the counters of this process and its communicators to `done`, later and on a service
   /// thread. Any thread.
   void ReadMetrics(std::function<void(const watch::ProcessMetrics&)> done);
-  /// Writes METRICS_FILE, if there is one, and waits for that. Not on a service thread.
+  /// Writes METRICS_FILE, if set, and waits for that. Not on a service thread.
   void WriteMetrics();
 
-  /// Roots at which no rank has checked in: of unused ids.
+  /// Maximum number of roots of unused ids, where no rank has checked in.
   static constexpr std::size_t kUnusedRootsMax = 4096;
-  /// Runs a root on the first service thread until it has finished, and forgets it then. If more
-  /// than kUnusedRootsMax are unused, the oldest of these goes.
+  /// Runs a root on the first service thread until it has finished. Beyond kUnusedRootsMax unused
+  /// roots, the oldest is dropped.
   void HostRoot(const std::shared_ptr<bootstrap::Root>& root, os::Hosted hosted);
-  /// Has the root of that id, if it is here, refuse those that call, and say why. Any thread.
+  /// Makes the root of that id, if it is here, refuse its callers with the reason. Any thread.
   void RefuseAtRoot(std::uint64_t magic, bootstrap::Failure why);
 
  private:
@@ -239,12 +236,12 @@ class Process {
     std::weak_ptr<bootstrap::Root> root;
     os::SocketDriver::Id id;
   };
-  std::deque<Hosting> roots_;          // the first service thread's; oldest first
-  mutable std::mutex services_mutex_;  // of the next two
-  std::vector<Neighbourhood> near_;    // where ranks live; each place once
+  std::deque<Hosting> roots_;          // owned by the first service thread; oldest first
+  mutable std::mutex services_mutex_;  // guards the next two
+  std::vector<Neighbourhood> near_;    // places of ranks; each place once
   std::vector<std::unique_ptr<Service>> services_;
   Service* first_ = nullptr;
-  std::unique_ptr<transport::SharedListeners> endpoints_;  // before the services go
+  std::unique_ptr<transport::SharedListeners> endpoints_;  // destroyed before the services
   std::atomic<bool> shows_later_{false};
   std::once_flag shows_once_;
   std::once_flag joins_fences_once_;

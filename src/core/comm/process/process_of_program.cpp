@@ -53,7 +53,7 @@ Result<std::shared_ptr<Process>> LookAtProcessOfProgram(const EnvMap& overrides)
 }
 
 void EndUnused(const EnvMap& overrides) {
-  std::shared_ptr<Process> ended;  // outside the lock: its end waits for its threads
+  std::shared_ptr<Process> ended;  // destroyed outside the lock: its end waits for its threads
   ProcessTable& table = TheTable();
   const std::lock_guard lock(table.mutex);
   const auto found = table.processes.find(overrides);

@@ -9,19 +9,19 @@
 
 namespace ringlet::comm {
 
-/// Each has a thread and descriptors of its own.
+/// Each has its own thread and descriptors.
 inline constexpr std::size_t kEnvironmentsMax = 16;
 
-/// The process with this program's environment and `overrides`: made at the first call for these
-/// overrides, made anew in the child of a fork, and kept until the program ends. Neither an id nor
-/// a handle of C is an object that could hold it, so this is a global. Any thread. Errors
-/// kInvalidArgument  a setting; kUnsupported  kEnvironmentsMax others are in use
+/// Returns the process with this program's environment and `overrides`. Made at the first call for
+/// these overrides, made anew in the child of a fork, and kept until the program ends. A global,
+/// because neither an id nor a handle of C can hold it. Any thread.
+/// Errors  kInvalidArgument  a setting; kUnsupported  kEnvironmentsMax others are in use
 ///         kSystem  as Process::Start
 Result<std::shared_ptr<Process>> ProcessOfProgram(const EnvMap& overrides = {});
 
-/// The same for callers that only read settings and write to the log.
+/// Returns the process for callers that only read settings and write to the log.
 Result<std::shared_ptr<Process>> LookAtProcessOfProgram(const EnvMap& overrides);
-/// Ends the process for these overrides if there were only looks at it. Any thread.
+/// Ends the process for these overrides if only LookAtProcessOfProgram has used it. Any thread.
 void EndUnused(const EnvMap& overrides);
 
 }  // namespace ringlet::comm

@@ -10,7 +10,7 @@
 namespace ringlet::comm {
 namespace {
 
-/// The proof of `rank` for the rank that drew `nonce`.
+/// Returns the proof of `rank` for the rank that drew `nonce`.
 Secret ProofOf(View nonce, Rank rank) {
   Writer who;
   who.U32(Index(rank));
@@ -19,7 +19,7 @@ Secret ProofOf(View nonce, Rank rank) {
 
 struct Claimed {
   std::int32_t pid = 0;
-  RemoteAddress proofs;  // of it, by place in the host
+  RemoteAddress proofs;  // its address, by place in the host
 };
 
 Claimed ClaimIn(View bytes) {

@@ -1,7 +1,7 @@
-// Which process each rank of a host is, so that its memory can be read. A number that a rank tells
-// is no proof: it could name another process of the same user, whose memory would then be read in
-// its place. So each rank draws a nonce; each puts what only it is asked for, a hash of every nonce
-// and of its own rank, into its memory and says where; and each reads its own there.
+// Proves which process each rank of a host is, so that its memory can be read. A process id alone
+// could name another process of the same user, and reads would then reach that process. So each
+// rank draws a nonce. Each rank then stores a hash of its own rank and every peer's nonce in its
+// memory and publishes the address. Each peer reads the hash for its own nonce there.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -14,24 +14,25 @@
 
 namespace ringlet::comm {
 
-/// The proof of this rank for the others. They read it where it lies.
+/// The proof of this rank for the others, which read it from this object.
 class ProcessProof {
  public:
   /// Errors  kSystem  no random source
   static Result<ProcessProof> Draw();
 
-  /// To be told to all ranks first.
+  /// All ranks must receive this first.
   const Secret& nonce() const { return nonce_; }
 
-  /// The message of this rank to the others of its host, once: where it has laid their proofs.
+  /// Returns this rank's message to its host's other ranks: the address of their proofs. Called
+  /// once.
   /// \param host    the ranks of this host, with `self`; the same list on all of them
   /// \param nonces  of all ranks of the communicator
   Bytes Claim(Rank self, const std::vector<Rank>& host, const std::vector<Secret>& nonces);
 
-  /// The process of each rank of this host whose memory this one can read, known by what it shows
-  /// this one; none for the others and this one. A rank that finds this object gone, or another
-  /// process in the place of this one, reads from this rank's memory no more.
-  /// \param claims  of the ranks of `host`, as these were told; one that cannot be read is none
+  /// Returns the process of each rank of this host if this rank can read its proof there. Empty for
+  /// other ranks and for this one. A peer stops reading this rank's memory if this object is
+  /// destroyed or another process has replaced this one.
+  /// \param claims  of the ranks of `host`; one that does not parse counts as missing
   std::vector<os::KnownProcess> Check(Rank self, const std::vector<Rank>& host,
                                       const std::vector<View>& claims) const;
 

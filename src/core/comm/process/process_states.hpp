@@ -1,4 +1,4 @@
-// States of processes as the kernel of this host has them, beside what ranks say.
+// Adds the kernel's states of this host's processes to the statuses that ranks report.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace ringlet::comm {
 
-/// Fills RankState::process of the ranks whose host is `here`; those whose process has ended are
-/// gone, unless they have left before. Cost  a file of /proc for each of these
+/// Fills RankState::process of the ranks on host `here`. A rank of an ended process becomes kGone,
+/// unless it has left before. Cost  a file of /proc for each rank
 void AddProcessStates(const os::FileTree& files, std::string_view here,
                       std::vector<watch::ProcessStatus>& statuses);
 

@@ -1,4 +1,4 @@
-// A Process as it is looked at from outside: its status socket and its metrics.
+// The status socket and the metrics of a Process, for external tools.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,21 +17,21 @@
 namespace ringlet::comm {
 namespace {
 
-// The longest that a communicator's end waits for the counters of its process to be written.
+// Maximum time that the end of a communicator waits for its process's metrics to be written.
 constexpr std::chrono::seconds kMetricsTimeout(2);
 
-// How often the thread looks whether a signal asks for traces.
+// Period at which the thread checks for a signal that requests traces.
 constexpr std::chrono::milliseconds kSignalPeriod(100);
 
-/// The counters of several service threads, on their way.
+/// Sums the counters of several service threads as they arrive.
 struct CounterSum {
   std::mutex mutex;
   os::SocketDriver::Counters sum;
   std::size_t pending = 0;
 };
 
-/// The status socket: questions and the answers that come in for them. Of the first service thread,
-/// but for what is posted to it.
+/// The status socket: pending questions and their answers. Only the first service thread uses it.
+/// Other threads post to it.
 class StatusSocket : public std::enable_shared_from_this<StatusSocket> {
  public:
   /// \param process  outlives the driver's thread
@@ -82,7 +82,7 @@ class StatusSocket : public std::enable_shared_from_this<StatusSocket> {
                                        .communicators = std::move(communicators)});
   }
 
-  // The traces of all communicators, a line with the length before each.
+  // Returns the traces of all communicators. A line with the length precedes each.
   std::string Traces() const {
     std::string text;
     for (const auto& watched : process_.watched()) {
@@ -100,7 +100,7 @@ class StatusSocket : public std::enable_shared_from_this<StatusSocket> {
     return text;
   }
 
-  // From any thread.
+  // Any thread.
   void Tell(LineId caller, std::optional<std::string> text = {}) {
     process_.driver().Post([self = shared_from_this(), caller, text = std::move(text)] {
       self->server_->Answer(caller, text ? *text : self->GiveUp(caller));
@@ -116,7 +116,7 @@ class StatusSocket : public std::enable_shared_from_this<StatusSocket> {
 
 }  // namespace
 
-// A process without a status socket works all the same.
+// A failure here does not fail the process.
 void Process::OpenStatusSocket() {
   if (!settings_.metrics_file.empty())
     driver().Post([this] {
@@ -138,7 +138,7 @@ void Process::OpenStatusSocket() {
       [this, shared] { std::make_shared<StatusSocket>(*this)->Open(std::move(*shared)); });
 }
 
-// The handler of a signal may do next to nothing, so this thread looks whether there was one.
+// A signal handler may do very little, so this thread polls for signals.
 void Process::HeedDumpSignal() {
   const auto signal = os::SignalNamed(settings_.dump_signal);
   if (!signal) return;
@@ -147,7 +147,7 @@ void Process::HeedDumpSignal() {
   auto opened = os::SignalCounter::Open(*signal);
   if (!opened.ok())
     return WarnOnce(VariableOf(settings_, "DUMP_SIGNAL") + ": " + opened.error().message);
-  const auto shared = std::make_shared<os::SignalCounter>(*std::move(opened));  // of the call below
+  const auto shared = std::make_shared<os::SignalCounter>(*std::move(opened));  // for the lambda
   const auto look = [this, shared, seen = shared->count()]() mutable {
     const std::uint64_t count = shared->count();
     if (std::exchange(seen, count) == count) return;
@@ -171,7 +171,7 @@ void Process::Watch(const std::shared_ptr<Watched>& watched) {
   if (ras_) ras_->Open();
 }
 
-// A process that cannot be asked works all the same.
+// A failure here does not fail the process.
 void Process::OpenRas() {
   const bool enabled =
       settings_.ras_enable ? *settings_.ras_enable == 1 : !settings_.ras_addr.empty();

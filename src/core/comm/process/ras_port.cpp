@@ -18,18 +18,18 @@
 namespace ringlet::comm {
 namespace {
 
-// More processes of a host than any job has ranks there.
+// Exceeds the number of ranks that a job has on one host.
 constexpr std::size_t kNeighboursMax = 512;
-// The last words to a client may take so long to leave.
+// Time for the last bytes to a client to leave.
 constexpr std::chrono::seconds kFarewell(5);
 
-// A process that can answer does so at once. Less than a look may take, so that a silent one keeps
-// no other's answer away.
+// A responsive process answers at once. Shorter than a look, so that a silent process does not hold
+// back the answers of others.
 constexpr std::chrono::seconds kNeighboursTimeout(1);
 
 using Parts = std::vector<watch::CommunicatorStatus>;
 
-/// The processes of this host that have a part in these communicators.
+/// Returns the processes of this host that belong to these communicators.
 std::set<std::uint32_t> NeighboursIn(const Parts& communicators, std::string_view host) {
   std::set<std::uint32_t> pids;
   for (const watch::CommunicatorStatus& one : communicators)
@@ -38,7 +38,7 @@ std::set<std::uint32_t> NeighboursIn(const Parts& communicators, std::string_vie
   return pids;
 }
 
-/// The status sockets of these processes, but the one that asks.
+/// Returns the status sockets of these processes, except that of this process.
 std::vector<Address> SocketsOf(const std::set<std::uint32_t>& pids, const Process& process) {
   std::vector<Address> sockets;
   const auto names = os::AbstractNames(process.files());
@@ -59,7 +59,7 @@ void RasPort::Open() {
   });
 }
 
-// Another server takes the place of one that has stopped to listen, whose clients may still read.
+// A new server replaces one that no longer listens, because clients of the old one may still read.
 void RasPort::OpenNow() {
   auto listener = os::ListenTogether(at_);
   if (!listener.ok())
@@ -92,9 +92,9 @@ void RasPort::Look() {
   process_.driver().Post([this, look] { AskNeighbours(look); });
 }
 
-// Processes of this host know communicators that this one has no part in, and those that have
-// failed, whose ranks are not asked over the control network any more. Run when the ranks that this
-// thread serves have named their peers.
+// Queries processes of this host for communicators that this process does not belong to, and for
+// failed ones, where the control network is not queried any more. Runs when the ranks on this
+// thread have named their peers.
 void RasPort::AskNeighbours(std::uint64_t look) {
   const auto pids = NeighboursIn(own_->Parts(), process_.host().name);
   const auto questions =

@@ -1,4 +1,4 @@
-// The port at which a process answers clients of NCCL's RAS, open while it has a communicator.
+// The port at which a process answers clients of NCCL's RAS. Open while it has a communicator.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -25,11 +25,11 @@ class RasPort {
   RasPort(const RasPort&) = delete;
   RasPort& operator=(const RasPort&) = delete;
 
-  /// Listens, soon, unless it does already. Any thread. A port that is taken is a warning.
+  /// Begins to listen soon, unless it listens already. Any thread. Warns if the port is taken.
   void Open();
 
  private:
-  // All on the first service thread.
+  // Called on the first service thread only.
   void OpenNow();
   void Look();
   void AskNeighbours(std::uint64_t look);
@@ -41,7 +41,7 @@ class RasPort {
   std::shared_ptr<watch::RasServer> server_;
   os::SocketDriver::Id id_ = 0;
   bool listens_ = false;
-  // Of the last look: two parts, the process's own ranks with their peers, and its neighbours'.
+  // The last look has two parts: own ranks with their peers, and the answers of neighbours.
   std::uint64_t looks_ = 0;
   std::size_t pending_ = 0;
   std::shared_ptr<StatusGathering> own_;

@@ -1,4 +1,4 @@
-// Memory for users' buffers that other processes of the host can map: what ncclMemAlloc gives.
+// The memory of ncclMemAlloc: buffers of users that other processes of the host can map.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -11,23 +11,23 @@
 
 namespace ringlet::comm {
 
-/// One per process. Safe from any thread. Each allocation is a sealed anonymous file of its own: a
-/// descriptor, and nothing that outlives the process.
+/// One per process. Any thread. Each allocation is its own sealed anonymous file: it takes a
+/// descriptor and does not outlive the process.
 class RegisteredHeap {
  public:
-  /// `bytes` of memory, zero, on a page boundary, all of it there (in huge pages where the system
-  /// gives them): costs up to 3 us a page.
+  /// Returns `bytes` of zeroed memory on a page boundary. All pages are present, in huge pages if
+  /// the system provides them. Costs up to 3 us a page.
   /// Errors  kInvalidArgument  0 bytes; kSystem  not that much memory, or no descriptors left
   Result<std::byte*> Allocate(std::size_t bytes);
 
-  /// Gives it back to the system, also where peers still have it mapped: they read zeros. If it is
-  /// registered, its addresses stay taken until the last registration ends, so that none of them
-  /// is found for memory that came later.
-  /// \param gone  called before an address can be another's, once the memory is no longer found
-  /// Errors  kInvalidArgument  it is not the beginning of what Allocate gave, or freed already
+  /// Returns the memory to the system, even if peers still map it: they read zeros. If it is
+  /// registered, its addresses stay taken until the last registration ends, so that newer memory is
+  /// not mistaken for it.
+  /// \param gone  called when the memory is not found any more, before its addresses can be reused
+  /// Errors  kInvalidArgument  not the beginning of an allocation, or freed already
   Status Free(const void* memory, const std::function<void()>& gone = {});
 
-  /// The allocation that all of `memory` lies in; null: none does.
+  /// Returns the allocation that contains all of `memory`, or null.
   std::shared_ptr<const os::Shm> Find(View memory) const;
 
  private:

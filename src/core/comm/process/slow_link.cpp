@@ -25,7 +25,7 @@ Error BadSlowLink(std::string_view text) {
                       Quoted(text))};
 }
 
-/// "0.25" in millionths.
+/// Reads "0.25" in millionths.
 std::optional<std::uint32_t> ParseFraction(std::string_view text) {
   const std::size_t dot = std::min(text.find('.'), text.size());
   std::string digits(text.substr(std::min(dot + 1, text.size())));

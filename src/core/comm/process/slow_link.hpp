@@ -1,4 +1,4 @@
-// Links of an emulated machine that the user wants to be slow: RINGLET_SLOW. Pure.
+// Links of an emulated machine that a user makes slow: RINGLET_SLOW. Pure.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -21,22 +21,22 @@ struct SlowLink {
   bool operator==(const SlowLink&) const = default;
 };
 
-/// Reads "link=NET2:0.1", "link=DEV/0-7000,NVS/0-0@HOST:0.25", or several of these, with semicolons
-/// between them. Fractions are from 0.001 to 1.
-/// Errors  kInvalidArgument  quotes the part and says what it may be
+/// Reads "link=NET2:0.1", "link=DEV/0-7000,NVS/0-0@HOST:0.25", or several of these, separated by
+/// semicolons. Fractions are from 0.001 to 1.
+/// Errors  kInvalidArgument  quotes the part and states the valid form
 Result<std::vector<SlowLink>> ParseSlowLinks(std::string_view text);
-/// The form that ParseSlowLinks reads.
+/// Returns the form that ParseSlowLinks reads.
 std::string ToText(const SlowLink& link);
 
-/// Whether it is the link between two nodes of a host, whatever the host is.
+/// Returns true if it is the link between two nodes of a host. Ignores SlowLink::host.
 bool IsBetween(const SlowLink& link, const topology::Graph& graph, topology::NodeIndex one,
                topology::NodeIndex other);
 
-/// The links of a graph, one direction of each, but not those within a device.
+/// Returns the links of a graph, one direction of each, without those within a device.
 std::vector<std::pair<topology::NodeIndex, topology::NodeIndex>> LinksOf(
     const topology::Graph& graph);
 
-/// The names that SlowLink::first may have for a node: "NET/0-2", and "NET2".
+/// Returns the names that SlowLink::first may have for a node: "NET/0-2", and "NET2".
 std::vector<std::string> NamesOfEnd(const topology::Graph& graph, topology::NodeIndex node);
 
 }  // namespace ringlet::comm

@@ -13,8 +13,8 @@
 namespace ringlet::comm {
 namespace {
 
-/// The content of the file that `setting` names, whose digest is added to it: ranks with other
-/// contents disagree.
+/// Reads the file that `setting` names and appends the digest of its content to `setting`, so that
+/// ranks with different contents disagree.
 Result<std::string> ReadAgreed(std::string_view name, std::string& setting, std::size_t bytes_max) {
   const std::filesystem::path path(setting);
   RINGLET_TRY_ASSIGN(const os::FileTree folder,
@@ -41,7 +41,7 @@ collective::Tuner TunerFor(const Settings& settings, collective::TuningTable mea
   collective::Tuner tuner;
   tuner.measured = std::move(measured);
   tuner.choice = collective::ParseAlgorithmChoice(settings.host_algo).value();
-  // Loopback on one machine: half of what a round trip of 24 us costs, 2 GB/s each way.
+  // Loopback on one machine: half the cost of a round trip of 24 us, 2 GB/s per direction.
   const bool by_network = settings.links == LinkChoice::kTcp || settings.links == LinkChoice::kOfi;
   if (by_network || settings.shm_disable)
     tuner.model.local = {.latency_ns = 12'000, .overhead_ns = 4'000, .mb_per_s = 2'000};

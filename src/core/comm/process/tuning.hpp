@@ -1,5 +1,5 @@
-// The input to the choice of algorithms: how the ranks lie, what links cost, what the user allows.
-// The same values on all ranks. Pure.
+// The input to the choice of algorithms: the layout of ranks, the cost of links, and the algorithms
+// that the user allows. The same values on all ranks. Pure.
 #pragma once
 #include "base/settings/settings.hpp"
 #include "collective/select/select.hpp"
@@ -12,16 +12,16 @@ namespace ringlet::comm {
 /// Ranks in the order of the plan's first ring, and by host.
 collective::Layout LayoutOf(const plan::ChannelPlan& plan, const PeerTable& peer_table);
 
-/// \param measured  what RINGLET_TUNE_FILE holds
+/// \param measured  the contents of RINGLET_TUNE_FILE
 /// \pre  Process::Start has accepted the settings
 collective::Tuner TunerFor(const Settings& settings, collective::TuningTable measured);
 
-/// Reads the file that RINGLET_TUNE_FILE names, and makes its content part of what ranks must agree
-/// about: settings.tune_file. Without that setting nothing happens.
+/// Reads the file that RINGLET_TUNE_FILE names, and adds its digest to settings.tune_file, on which
+/// ranks must agree. Does nothing without that setting.
 /// Errors  kSystem  it cannot be read; kInvalidArgument  as TuningTable::Parse
 Result<collective::TuningTable> ReadTuning(Settings& settings);
 
-/// The same for the file of settings.graph_file. Whether it fits is seen when a communicator plans.
+/// Does the same for settings.graph_file. The planning of a communicator checks its content.
 /// Errors  kSystem  it cannot be read
 Result<plan::GraphText> ReadGraphFile(Settings& settings);
 

@@ -16,7 +16,7 @@ bool Overlapping(View a, View b) {
          b.data() < a.data() + a.size();
 }
 
-/// Whether portions lie within `bytes` of memory.
+/// Checks that portions lie within `bytes` of memory.
 Status CheckWithin(const Portions& portions, std::uint32_t ranks, DataType type, std::size_t bytes,
                    const char* what) {
   if (portions.counts.size() != ranks || portions.displacements.size() != ranks)
@@ -33,7 +33,7 @@ Status CheckWithin(const Portions& portions, std::uint32_t ranks, DataType type,
   return Ok();
 }
 
-/// The memory of a portion.
+/// Returns the memory of a portion.
 template <typename Span>
 Span PortionOf(Span all, const Portions& portions, Rank rank, DataType type) {
   return all.subspan(portions.displacements[Index(rank)] * SizeOf(type),

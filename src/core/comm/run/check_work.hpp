@@ -1,4 +1,4 @@
-// Whether requests make sense, and the messages that an all_to_all_v consists of. Pure.
+// Checks requests, and builds the messages of an all_to_all_v. Pure.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,14 +9,15 @@
 
 namespace ringlet::comm {
 
-// Errors of all  kInvalidArgument  the request makes no sense among so many ranks; says why
+// Errors of all  kInvalidArgument  the request is invalid for this number of ranks; states the
+//        reason
 Status CheckPortions(const AllToAllVCall& call, std::uint32_t ranks);
 Status CheckTransfer(const Transfer& transfer, std::uint32_t ranks);
-/// \param peer  the rank that raises the signal, or for which it is raised
+/// \param peer  the rank that raises the signal, or that receives it
 Status CheckSignal(Rank peer, const Signal& signal, std::uint32_t ranks);
 Status CheckWait(const SignalWait& wait, std::uint32_t ranks);
 
-/// A message to and one from each rank, nearest ranks first.
+/// Returns a message to and one from each rank, nearest ranks first.
 /// \pre  CheckPortions \param sequence  collectives before this one
 std::vector<collective::Message> MessagesOf(const AllToAllVCall& call, collective::CallPlace place,
                                             std::uint64_t sequence);

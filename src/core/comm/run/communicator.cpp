@@ -113,7 +113,7 @@ Status Communicator::Run(std::span<const Transfer> transfers) {
 }
 
 Status Communicator::RunToEnd(Operation& operation) {
-  // Most operations are over before the time is asked for, and many at once.
+  // Most operations, and most groups of them, end before the clock is read.
   const Result<bool> at_once = operation.Advance();
   if (at_once.ok() && *at_once) {
     Finish();
@@ -222,7 +222,7 @@ Started Communicator::Start(OneSidedWork work) {
 
 Result<Started> Communicator::Start(const AllToAllVCall& call) {
   const std::uint64_t sequence = sequence_++;
-  // The part that is the same on all ranks: each pair has its own count.
+  // Records the part that is the same on all ranks. Each pair has its own count.
   Record({.sequence = sequence, .operation = CallKind::kAllToAllV, .type = call.type},
          std::max(call.input.size(), call.output.size()));
   std::vector<collective::Message> messages = MessagesOf(call, place(), sequence);
@@ -257,7 +257,7 @@ void Communicator::Begin(const Call& call) {
 
 void Communicator::Finish() {
   for (const auto& observer : observers_) observer->Ended();
-  // Not before others see what was posted last, which would take as long as the operation.
+  // Uses relaxed stores. Waiting until peers see the last post would take as long as the operation.
   control_->doing().End();
 }
 

@@ -1,4 +1,4 @@
-// A formed communicator, as one rank holds it.
+// A formed communicator, as the object of one rank.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -36,7 +36,7 @@ struct Identity {
   std::uint64_t magic = 0;  ///< public name of the communicator, the same on all ranks
 };
 
-/// The facts about a communicator that never change.
+/// The constant facts about a communicator.
 struct Description {
   Origin origin;
   PeerTable peer_table;
@@ -57,7 +57,7 @@ class Communicator {
     const Config& config = origin().config;
     return {Rank{config.rank}, config.size, config.device, origin().credentials.magic};
   }
-  /// The place of this rank in every call.
+  /// Returns the place of this rank in every call.
   collective::CallPlace place() const { return {Rank{origin().config.rank}, origin().config.size}; }
   const Origin& origin() const { return description_.origin; }
   const plan::ChannelPlan& plan() const { return description_.plan; }
@@ -66,48 +66,48 @@ class Communicator {
   Control& control() const { return *control_; }
   transport::Links& links() const { return links_.links(); }
   const HostMemory& host_memory() const { return host_memory_; }
-  /// Registered memory, and the windows that peers write to. Any thread.
+  /// Returns registered memory, and the windows that peers write to. Any thread.
   OneSided& one_sided() { return one_sided_; }
-  /// How this rank waits for others of its host before it sleeps.
+  /// Returns the object that waits for other ranks of the host before this rank sleeps.
   collective::Spinner& spinner() { return spinner_; }
-  /// Held by a caller that uses the communicator outside an operation.
+  /// A caller that uses the communicator outside an operation holds this.
   SingleUse& single_use() { return use_; }
   std::chrono::milliseconds timeout() const { return links_.timeout(); }
-  /// Of the operations that follow. By the thread that calls them.
+  /// Sets the time limit of later operations. Called by the thread that runs them.
   void set_timeout(std::chrono::milliseconds timeout) { links_.set_timeout(timeout); }
 
-  /// Announces the communicator to profilers. Once, before its first operation, which does it where
-  /// the user gives no name. \param name  the user's, or null
+  /// Announces the communicator to profilers. Once, before its first operation, which announces it
+  /// if the user sets no name. \param name  the user's, or null
   void Announce(const char* name);
-  /// The plug-in that chooses how collectives run; null: none. Before the first operation.
+  /// Sets the plug-in that chooses algorithms, or null. Called before the first operation.
   void SetTuner(std::unique_ptr<TunerSession> tuner);
 
-  /// The time of now, for SetEnqueued. Cost  13 ns
+  /// Returns the present time for SetEnqueued. Cost  13 ns
   static std::uint64_t EnqueuedNow() { return os::Ticks(); }
-  /// The operations that follow were given to a stream or queue then, for traces; 0: they begin
-  /// when they are called. By the thread that calls them.
+  /// Sets the time at which the next operations were issued to a stream or queue, for traces. 0:
+  /// they begin when they are called. Called by the thread that runs them.
   void SetEnqueued(std::uint64_t ticks) { control_->doing().set_enqueued(ticks); }
 
   // Operations. Each blocks until this rank's part is done: its output is complete and its input no
-  // longer needed. One thread at a time. calls.hpp has a function for each kind. How buffers lie
-  // and what may be in place: collective/call/call.hpp. Errors of all of them:
-  //   kInvalidArgument  the call makes no sense; nothing happened
-  //   kUnsupported      another thread is in an operation; nothing happened
+  // longer needed. One thread at a time. calls.hpp has a function for each kind. The layout of
+  // buffers and in-place operation: collective/call/call.hpp. Errors of all of them:
+  //   kInvalidArgument  the call is invalid and has no effect
+  //   kUnsupported      another thread is in an operation; no effect
   //   kProtocol         a rank called something else; names the ranks and both calls
-  //   kTimeout          names who is awaited; kPeerLost  who is gone; kAborted  who aborted and why
-  // After any but the first two the communicator has failed on all ranks, and stays so.
+  //   kTimeout, kPeerLost, kAborted  names the awaited, lost or aborting rank, with its reason
+  // After any but the first two, the communicator has failed permanently on all ranks.
   Status Run(const Work& work);
   Status Run(const Call& call);
-  /// Sends and receives that run together, in whatever order their peers come to them. If they all
-  /// have links already, it takes no memory.
+  /// Sends and receives that run together, independent of the order in which peers call theirs.
+  /// Allocates no memory if all links exist.
   Status Run(std::span<const Transfer> transfers);
 
-  // The operations, for several ranks and calls on one thread (group.hpp). The caller holds the
-  // communicator (single_use) from Start to Finish or Conclude.
-  /// Refuses what makes no sense. Errors  kInvalidArgument; or why the communicator has failed.
+  // The steps of operations, for several ranks and calls on one thread (group.hpp). The caller
+  // holds the communicator (single_use) from Start to Finish or Conclude.
+  /// Errors  kInvalidArgument  `work` is invalid; or the reason why the communicator has failed.
   Status Validate(const Work& work) const;
-  /// Whether `work` is a collective without elements. Then it counts as one of those that all ranks
-  /// call, and is done: it waits for no rank. The last operation is done.
+  /// Returns true if `work` is a collective without elements. It then counts as a call of all ranks
+  /// and is done, without a wait for any rank. \pre  the last operation is done
   bool FinishIfEmpty(const Work& work);
   bool FinishIfEmpty(const Call& call);
   /// Starts the next operation. \pre  Validate; the last operation is done
@@ -118,15 +118,15 @@ class Communicator {
   /// Puts, or waits for signals, that run together. Not empty.
   using OneSidedWork = std::variant<std::vector<Put>, std::vector<SignalWait>>;
   Started Start(OneSidedWork work);
-  /// Ok while it is worth going on: not failed, not aborted, in time.
+  /// Succeeds while the operation may continue: not failed, not aborted, in time.
   Status Check(Instant deadline, const collective::Operation& running) {
     return inquiry_.Check(deadline, timeout(), running);
   }
-  /// The operation is not over at once.
+  /// Called if the operation does not end at once.
   void NoteWait() { control_->doing().Waits(); }
-  /// The operation is over.
+  /// Called when the operation is over.
   void Finish();
-  /// Fails the communicator on all ranks because an operation has failed. Gives the best reason
+  /// Fails the communicator on all ranks because an operation has failed. Returns the best reason
   /// that any rank knows. \param ended  the operation
   Error Conclude(const Error& error, const collective::Operation& ended);
 
@@ -136,23 +136,23 @@ class Communicator {
     std::uint64_t shared = 0;   ///< with the other ranks of the host
   };
   MemoryUse memory_use() const;  ///< any thread
-  /// Gives the working memory back; operations take it again. The rank's thread, between them.
-  /// Errors  as of Occupancy
+  /// Frees the working memory. Later operations allocate it again. Called by the rank's thread
+  /// between operations. Errors  as Occupancy
   Status FreeWorkingMemory();
 
-  /// Leaves in good order, unless it has failed or was aborted. Nothing runs on it now or later.
+  /// Leaves in good order, unless it has failed or was aborted. No operation runs now or later.
   void Leave();
-  /// Fails the communicator on all ranks. Any thread, also while another is inside an operation.
+  /// Fails the communicator on all ranks. Any thread, even during an operation of another thread.
   void Abort(const std::string& why);
-  /// The same, and known as what this rank wanted: with all ranks that have revoked it, it can be
-  /// split nevertheless. Any thread.
+  /// Aborts, and marks this as requested by this rank. If all ranks revoke a communicator, they can
+  /// still split it. Any thread.
   void Revoke();
   bool revoked() const { return revoked_.load(std::memory_order_acquire); }
-  /// The reason why it has failed, if it has. Any thread.
+  /// Returns the reason if the communicator has failed. Any thread.
   std::optional<Error> failure() const { return control_->failure(); }
 
  private:
-  /// Records what this rank calls, for those that ask. Arguments  as of FlightRecorder::Begin
+  /// Records this rank's call for later queries. Arguments  as FlightRecorder::Begin
   void Record(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages = 0,
               Rank peer = Rank{});
   /// Counts the call as this rank's next and records it.
@@ -161,7 +161,8 @@ class Communicator {
   Status RunToEnd(collective::Operation& operation);
 
   SingleUse use_;
-  const Description description_;  // its process's service thread serves the rest: it goes last
+  const Description
+      description_;  // destroyed last: its process's service thread serves the other members
   const std::unique_ptr<Control> control_;
   collective::Spinner spinner_;
   HostMemory host_memory_;

@@ -12,12 +12,12 @@
 namespace ringlet::comm {
 namespace {
 
-/// The operations of a group on one communicator, one after the other.
+/// The operations of a group on one communicator, in sequence.
 class GroupOperation final : public collective::Operation {
  public:
   explicit GroupOperation(std::shared_ptr<Communicator> communicator)
       : communicator_(std::move(communicator)), occupancy_(communicator_->single_use()) {}
-  /// The buffers are the caller's again, also when the group has not come to its end.
+  /// Returns the buffers to the caller, even if the group is not complete.
   ~GroupOperation() override {
     if (current_) (*current_)->Withdraw();
   }
@@ -65,7 +65,7 @@ class GroupOperation final : public collective::Operation {
   }
 
  private:
-  /// Nothing left: `current_` stays empty.
+  /// Leaves `current_` empty if no operation remains.
   Status TakeNext() {
     while (begun_ < calls_.size() && communicator_->FinishIfEmpty(calls_[begun_])) ++begun_;
     if (begun_ < calls_.size()) {
@@ -84,7 +84,7 @@ class GroupOperation final : public collective::Operation {
   std::shared_ptr<Communicator> communicator_;
   const Occupancy occupancy_;
   std::vector<Work> calls_;
-  std::size_t begun_ = 0;  // of the calls
+  std::size_t begun_ = 0;  // number of begun calls
   std::vector<Put> puts_;
   std::vector<Transfer> transfers_;
   std::vector<SignalWait> waits_;
@@ -114,7 +114,7 @@ Status Run(const GroupOperations& group_operations) {
     waiters.push_back(&group_operation->communicator().links().waiter());
     timeout = std::min(timeout, group_operation->communicator().timeout());
   }
-  std::optional<Instant> deadline;  // most groups are over before the time is asked for
+  std::optional<Instant> deadline;  // most groups end before the clock is read
   const auto check = [&]() -> Status {
     if (!deadline) deadline = os::Now() + timeout;
     for (const auto& group_operation : group_operations) {
@@ -126,11 +126,11 @@ Status Run(const GroupOperations& group_operations) {
   collective::RunPolicy policy;
   policy.check = std::cref(check);
   policy.spinner =
-      &group_operations.front()->communicator().spinner();  // a run of one alone uses it
+      &group_operations.front()->communicator().spinner();  // only a run of one operation uses it
   return collective::RunAllToEnd(operations, waiters, &os::PollReadable, policy);
 }
 
-/// Messages of one communicator, which most groups are.
+/// Returns true for messages of one communicator, which is the most frequent kind of group.
 bool AreMessagesOfOne(const std::vector<GroupedCall>& calls) {
   return !calls.empty() && std::all_of(calls.begin(), calls.end(), [&](const GroupedCall& call) {
     return call.communicator == calls.front().communicator &&

@@ -15,22 +15,23 @@ namespace {
 
 using Presence = Control::Presence;
 
-// A broken link is noticed at once; the control network tells within this time whose fault it is.
+// A broken link is noticed at once. The control network reports the cause within this time.
 constexpr std::chrono::milliseconds kExplanation(500);
-// The same where a rank does not listen any more: of its death all hear, however busy they are.
+// The same for a rank that no longer listens. Even busy ranks receive the report of its death in
+// time.
 constexpr std::chrono::milliseconds kNewsOfDeath(2000);
-// For finding out who is missing when an operation has timed out.
+// Time for finding the missing rank after an operation has timed out.
 constexpr std::chrono::milliseconds kAnswer(1000);
 constexpr std::uint32_t kHopsMax = 256;
-// A rank that waits so long asks which rank it waits for, and after twice the time, and so on; and
-// asks what the others called if it is still the same: over links that only one of two ranks uses
-// neither learns what the other called.
+// A rank that has waited this long, then twice as long, and so on, looks at what it waits for. If
+// that has not changed, it queries the calls of other ranks. This finds different calls of two
+// ranks if only one of them uses their link, because the link then does not carry the other call.
 constexpr std::chrono::milliseconds kFirstLook(500);
 constexpr std::uint32_t kLooksMax = 13;  // the last after more than an hour
-// The operation stands still meanwhile.
+// The operation does not advance meanwhile.
 constexpr std::chrono::milliseconds kInquiryAnswer(200);
 
-/// Once there was time to hear of its death.
+/// Only valid after the time for a report of its death.
 bool IsGone(Presence presence) {
   return presence == Presence::kLeft || presence == Presence::kAbsent;
 }
@@ -39,7 +40,7 @@ bool IsMessage(collective::CallKind kind) {
   return kind == collective::CallKind::kSendReceive;
 }
 
-// Behind the name of a rank that sends slowly to `whom`; empty: it does not.
+// Returns text for a rank that sends slowly to `whom`. Empty if it does not.
 std::string SlowText(const std::vector<SlowSend>& sends, Rank whom) {
   const auto send = std::ranges::find(sends, Index(whom), &SlowSend::peer);
   return send == sends.end() ? "" : watch::ToText(*send);
@@ -50,8 +51,8 @@ std::string SlowText(const std::vector<SlowSend>& sends, Rank whom) {
 std::string Inquiry::WhoIsMissing(const collective::Operation& running) {
   std::optional<Rank> suspect = running.Awaits();
   const std::uint64_t mine = control_.doing().operations;
-  // Most who are waited for wait themselves: follow the chain to the one that does not. It may be
-  // long, so its length is bounded; the rank that is asked answers from its service thread.
+  // Most awaited ranks wait themselves, so this follows the chain to a rank that does not. The
+  // chain may be long and is bounded. A queried rank answers from its service thread.
   Rank waiting = self_;
   std::set<Rank> asked = {waiting};
   while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
@@ -62,7 +63,7 @@ std::string Inquiry::WhoIsMissing(const collective::Operation& running) {
       return name + " does not answer: its process " +
              (stopped.empty() ? "is stopped or gone" : stopped);
     }
-    const bool is_message = IsMessage(call_.operation);  // not counted alike on two ranks
+    const bool is_message = IsMessage(call_.operation);  // two ranks count messages differently
     if (!activity.waits_for && !is_message && activity.operations < mine)
       return fmt::format("{} has not called it: it has begun {} operations, rank {} {}", name,
                          activity.operations, Index(self_), mine);
@@ -93,8 +94,9 @@ Status Inquiry::CompareCalls(const collective::Operation& running, bool given_up
   std::set<Rank> asked = {self_};
   while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
     const auto [presence, activity] = control_.Ask(*suspect, kInquiryAnswer);
-    // A link says itself that its end has left, behind all that was sent. If there is none the
-    // second look believes it: what was done before leaving has been seen by then.
+    // A link reports the departure of its peer, after all of the peer's data. Without a link, the
+    // second look accepts it, because this rank has then received everything that the peer sent
+    // before.
     const bool direct = suspect == running.Awaits() && links_.Find(*suspect) == nullptr;
     if (IsGone(presence) && direct && (std::exchange(seen_gone_, suspect) == suspect || given_up))
       return LeftBefore(*suspect, running);
@@ -102,7 +104,8 @@ Status Inquiry::CompareCalls(const collective::Operation& running, bool given_up
     if (presence != Presence::kHere || activity.call.size() != header.size()) return Ok();
     std::copy(activity.call.begin(), activity.call.end(), header.begin());
     const auto theirs = collective::DecodeHeader(header);
-    // Messages go by pairs: another one, or a collective, is wrong only if it never ends.
+    // Messages concern pairs, so a different message, or a collective, is wrong only if it never
+    // ends.
     const bool alike = theirs && theirs->sequence == call_.sequence;
     const bool collectives = alike && !IsMessage(theirs->operation) && !IsMessage(call_.operation);
     const bool mixed = alike && IsMessage(theirs->operation) != IsMessage(call_.operation);
@@ -137,7 +140,7 @@ Status Inquiry::Check(Instant deadline, std::chrono::milliseconds timeout,
     }
     if (looks_ >= kLooksMax || waited < kFirstLook * (1 << looks_)) return Ok();
     ++looks_;
-    // A slow operation that moves is not held up.
+    // A slow operation that moves is not delayed.
     std::string waiting_for = running.WaitingFor();
     if (std::exchange(seen_waiting_for_, waiting_for) != waiting_for) {
       seen_gone_.reset();
@@ -168,9 +171,10 @@ Error Inquiry::Conclude(const Error& error, const collective::Operation& ended) 
 Error Inquiry::ReasonOf(const Error& error, const collective::Operation& ended) {
   Error reason = error;
   if (error.code == Code::kPeerLost) {
-    // The rank that lost a link was not the first to know why: let the control network speak first.
+    // The control network may know the cause better than the rank that lost a link, so wait for it
+    // first.
     if (auto better = control_.AwaitFailure(kExplanation)) return *better;
-    // No rank has died, or that would be known by now.
+    // No rank has died, because that would be known by now.
     const std::optional<Rank> lost = ended.Awaits();
     const auto presence = lost ? control_.Ask(*lost, kInquiryAnswer).presence : Presence::kSilent;
     if (presence == Presence::kAbsent)

@@ -1,5 +1,5 @@
 // The messages between two ranks that a communicator runs together. It keeps their memory, so that
-// messages over links that exist allocate nothing.
+// messages on existing links allocate no memory.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -19,11 +19,12 @@ class Messenger {
   Messenger(LinksOnDemand& links, Backend& backend, Rank self)
       : links_(links), backend_(backend), self_(self), running_(self) {}
 
-  /// The messages of the next operation. Valid until the next call; the last operation is done.
+  /// Returns the messages of the next operation. Valid until the next call; the last operation is
+  /// done.
   /// \param sequence  collectives before them
   std::span<const collective::Message> Collect(std::span<const Transfer> transfers,
                                                std::uint64_t sequence);
-  /// Begins those. Errors  as of LinksOnDemand::Exchange
+  /// Begins the collected messages. Errors  as LinksOnDemand::Exchange
   Result<Started> Start(std::uint64_t sequence);
 
  private:

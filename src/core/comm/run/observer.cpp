@@ -14,7 +14,7 @@ std::uint64_t NowNs() {
   return static_cast<std::uint64_t>(os::Now().count());
 }
 
-/// Shows the operations to the profiler plug-in of the process.
+/// Reports the operations to the profiler plug-in of the process.
 class Profiling final : public Observer {
  public:
   Profiling(ProfilerPlugin& plugin, const Profile::Identification& identification,
@@ -26,7 +26,7 @@ class Profiling final : public Observer {
     begun_ = true;
     identification_.name = name;
     profile_ = Profile::Begin(plugin_, identification_);
-    identification_.name = nullptr;  // the caller's
+    identification_.name = nullptr;  // belongs to the caller
   }
   void Began(const collective::Call& call) override {
     Formed(nullptr);
@@ -48,7 +48,7 @@ class Profiling final : public Observer {
   std::unique_ptr<Profile> profile_;  // null: the plug-in refused the communicator
 };
 
-/// Kills this process when the operation begins that the user named.
+/// Kills this process when the operation of the user's setting begins.
 class FaultInjection final : public Observer {
  public:
   FaultInjection(const RankFault& fault, const std::string& file) : fault_(fault), file_(file) {}
@@ -66,10 +66,10 @@ class FaultInjection final : public Observer {
   }
 
   RankFault fault_;
-  const std::string& file_;  // shows that the fault occurred; of the settings
+  const std::string& file_;  // from the settings; shows that the fault occurred
 };
 
-/// The fault that the user wants of this rank.
+/// Returns the fault that the user requests for this rank.
 std::optional<RankFault> FaultOf(const Settings& settings, std::uint32_t self) {
   if (settings.fault.empty()) return std::nullopt;
   const RankFault fault = ParseFault(settings.fault).value();  // Process::Start has read it

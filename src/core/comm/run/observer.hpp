@@ -1,6 +1,6 @@
-// Observers of the operations of a communicator, which have no part in them: profiler plug-ins and
-// fault injection. The flight recorder, which writes down every operation, belongs to the control
-// network (control/recorder.hpp): it answers when other ranks ask.
+// Passive observers of a communicator's operations: profiler plug-ins and fault injection. The
+// flight recorder also records every operation. It belongs to the control network
+// (control/recorder.hpp), because it answers queries of other ranks.
 #pragma once
 #include <memory>
 #include <span>
@@ -13,13 +13,12 @@
 
 namespace ringlet::comm {
 
-/// Called by the thread that runs the operations. Operations follow each other: each one ends
-/// before the next begins.
+/// Called by the thread that runs the operations. Each operation ends before the next begins.
 class Observer {
  public:
   virtual ~Observer() = default;
-  /// The communicator stands. Once, before its first operation.
-  /// \param name  the user's; null: none
+  /// The communicator is formed. Called once, before its first operation.
+  /// \param name  the user's, or null
   virtual void Formed(const char* /*name*/) {}
   /// A collective begins.
   virtual void Began(const collective::Call& /*call*/) {}
@@ -29,7 +28,7 @@ class Observer {
   virtual void Ended() {}
 };
 
-/// The observers that the user's settings ask for. \param backend  outlives them
+/// Returns the observers that the user's settings request. \param backend  outlives them
 std::vector<std::unique_ptr<Observer>> ObserversOf(const Origin& origin,
                                                    const PeerTable& peer_table,
                                                    const Backend& backend);

@@ -15,21 +15,21 @@ constexpr std::uint64_t kTag = bootstrap::kPushedTag;
 
 /// The first byte of a message. On the wire: add, never change.
 enum class OneSidedType : std::uint8_t {
-  kAsk = 1,     ///< u32 window: how large is it, and where?
+  kAsk = 1,     ///< u32 window: queries its size and place
   kTell = 2,    ///< u32 window, u64 bytes, u64 packed place or 0
   kPut = 3,     ///< u32 window, u64 offset, u8 whether it raises, u32 context, u32 number, the data
   kSignal = 4,  ///< u32 context, u32 number
-  kArrived = 5,  ///< the oldest put or signal that was not answered yet
-  kRefused = 6,  ///< why
+  kArrived = 5,  ///< confirms the oldest unconfirmed put or signal
+  kRefused = 6,  ///< reason
 };
 
-/// Of one message: the owner's service thread copies so much while others wait for it.
+/// Maximum size of one message. The owner's service thread copies it while others wait.
 constexpr std::size_t kPieceBytes = 256 << 10;
-/// To one peer without an answer: what its service thread may have to hold.
+/// Maximum number of unanswered messages to one peer, whose service thread may have to hold them.
 constexpr std::uint64_t kPiecesMax = 4;
-/// This rank copies so much itself before it looks whether to go on.
+/// This rank copies so many bytes itself before it checks for failures.
 constexpr std::size_t kCopyBytes = 1 << 20;
-/// How many windows a peer may be ahead in opening them.
+/// Maximum number of windows that a peer may be ahead in opening them.
 constexpr std::uint32_t kWindowsAhead = 1 << 12;
 constexpr std::size_t kReasonMax = 400;
 
@@ -58,7 +58,7 @@ Status OneSided::Deregister(std::uint64_t registration) {
   return memory_.buffers().Deregister(registration);
 }
 
-// Within the host, where ranks see what the others have registered.
+// Works within the host, where ranks can access each other's registered memory.
 std::optional<transport::BufferPlace> OneSided::PlaceOf(View memory) const {
   if (!memory_.IsHere()) return std::nullopt;
   return memory_.buffers().Find(memory.data(), memory.size());
@@ -118,7 +118,7 @@ bool OneSided::HasWindowOf(View memory, std::uint32_t flags) const {
   });
 }
 
-// ---- what peers say -----------------------------------------------------------------------------
+// ---- messages of peers --------------------------------------------------------------------------
 
 void OneSided::Send(Rank to, Bytes message) {
   static_cast<void>(control_.Send(to, kTag, std::move(message)));  // a failure is known elsewhere
@@ -178,7 +178,7 @@ Status OneSided::TakeAsk(Rank from, Reader& in) {
   if (it != windows_.end()) {
     Tell(from, window, it->second.memory);
   } else if (window > opened_ && window - opened_ <= kWindowsAhead) {
-    asking_.emplace(from, window);  // it hears of it when this rank comes to that
+    asking_.emplace(from, window);  // answered when this rank opens the window
   } else {
     Refuse(from, NoWindow(window));
   }
@@ -239,7 +239,7 @@ Status OneSided::TakeArrived(Rank from) {
 
 // ---- puts ---------------------------------------------------------------------------------------
 
-/// Puts, one after the other; several pieces to each peer may be under way.
+/// Puts, in sequence. Several pieces to each peer may be in flight.
 class PutRun final : public collective::Operation {
  public:
   PutRun(OneSided& one_sided, std::vector<Put> puts)
@@ -294,7 +294,7 @@ class PutRun final : public collective::Operation {
     return true;
   }
 
-  // True: all of it is on its way.
+  // Returns true if all of it is in flight.
   Result<bool> Push(const Put& put) {
     if (put.peer == one_sided_.self()) return PushToSelf(put);
     std::optional<OneSided::PeerWindow> window;
@@ -349,7 +349,7 @@ class PutRun final : public collective::Operation {
     return MessageOf(OneSidedType::kSignal, signalled);
   }
 
-  // False: the peer has enough to take.
+  // Returns false if the peer has enough messages to process.
   bool Send(const Put& put, Bytes message) {
     const std::lock_guard lock(one_sided_.mutex_);
     if (UnderWay(put.peer) >= kPiecesMax) return false;
@@ -386,9 +386,9 @@ class PutRun final : public collective::Operation {
 
   OneSided& one_sided_;
   std::vector<Put> puts_;
-  std::size_t at_ = 0;          // the put that goes
-  std::size_t sent_bytes_ = 0;  // of it
-  std::set<Rank> peers_;        // ranks that have something to answer
+  std::size_t at_ = 0;          // the current put
+  std::size_t sent_bytes_ = 0;  // of the current put
+  std::set<Rank> peers_;        // ranks that have messages to confirm
   std::optional<Error> error_;
   bool moved_ = false;
 };

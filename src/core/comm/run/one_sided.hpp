@@ -1,7 +1,7 @@
-// Registered memory, and windows: memory of each rank that its peers write into without its help,
-// with signals that announce what they wrote. The service thread of the owner writes what arrives
-// over the control network and answers for the rank; ranks of a host that reach the window's memory
-// write there themselves.
+// Registered memory, and windows. Peers write into a window without its owner's help and announce
+// their data with signals. The owner's service thread writes data that arrive over the control
+// network and answers for the rank. Ranks of a host that can access the window's memory write there
+// themselves.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -27,9 +27,9 @@ namespace ringlet::comm {
 
 class OneSided {
  public:
-  /// All references outlive this; `control` leaves before it goes.
+  /// All references outlive this. `control` leaves before this is destroyed.
   /// \param wake    wakes the rank's thread. Any thread
-  /// \param memory  through which ranks of one host reach each other's memory
+  /// \param memory  gives ranks of one host access to each other's memory
   OneSided(Control& control, std::function<void()> wake, HostMemory& memory,
            const RegisteredHeap& heap);
   OneSided(const OneSided&) = delete;
@@ -41,14 +41,14 @@ class OneSided {
     std::uint32_t flags = 0;         ///< the caller's
   };
 
-  /// Announces memory that will be used often. Memory in an allocation of RegisteredHeap is then
-  /// not staged by collectives of one host, where all ranks have registered theirs, and messages
-  /// from it are copied once; other memory is accepted as it is. Local, costs microseconds. Any
-  /// thread. The same memory again gives the same registration, which then has to be ended as
-  /// often. \param memory  not empty; outlives the registration, which ends with Deregister or with
-  /// this. Errors  kInvalidArgument  empty; or why the communicator has failed
+  /// Announces memory that will be used often. Collectives of one host then do not stage memory of
+  /// RegisteredHeap if all ranks have registered theirs, and messages from it are copied once.
+  /// Other memory is accepted without a benefit. Local, costs microseconds. Any thread. Repeated
+  /// calls for the same memory return the same registration, which needs as many Deregister calls.
+  /// \param memory  not empty; outlives the registration, which ends with Deregister or with this.
+  /// Errors  kInvalidArgument  empty; or the reason why the communicator has failed
   Result<std::uint64_t> Register(View memory);
-  /// No operation that uses the memory is running. Errors  kInvalidArgument  no such registration
+  /// \pre  no running operation uses the memory. Errors  kInvalidArgument  no such registration
   Status Deregister(std::uint64_t registration);
 
   // Windows are numbered from 1 in the order in which a rank opens them: the n-th of all ranks are
@@ -57,19 +57,19 @@ class OneSided {
   /// to it at once. \param flags  the caller's, kept with the window
   /// Errors  as Register
   Result<std::uint32_t> Open(std::span<std::byte> memory, std::uint32_t flags);
-  /// Peers do not write to it any more when this returns, but those that reach it by themselves.
-  /// Errors  kInvalidArgument  no such window, or not any more
+  /// After this returns, only peers that access the memory directly can still write to it.
+  /// Errors  kInvalidArgument  the window does not exist or is closed
   Status Close(std::uint32_t window);
   /// Errors  as Close
   Result<Window> Find(std::uint32_t window) const;
-  /// Whether `memory` lies in a window with all of `flags`.
+  /// Returns true if `memory` lies in a window with all of `flags`.
   bool HasWindowOf(View memory, std::uint32_t flags) const;
 
-  // By the rank's thread, which drives them to their end before this goes.
-  /// Carries them out, those for one peer in their order. Done when all of them have arrived.
-  /// Errors  kInvalidArgument  what is written lies beyond the peer's window; that one is closed
+  // Called by the rank's thread, which runs the operations to their end before this is destroyed.
+  /// Runs puts. Those for one peer keep their order. Done when all of them have arrived.
+  /// Errors  kInvalidArgument  the data exceed the peer's window, or it is closed
   std::unique_ptr<collective::Operation> Run(std::vector<Put> puts);
-  /// Done when all signals have been raised so often; they count anew then.
+  /// Done when all signals have been raised so often. Their counts then start anew.
   std::unique_ptr<collective::Operation> Run(std::vector<SignalWait> waits);
 
   Rank self() const { return control_.rank(); }
@@ -81,7 +81,7 @@ class OneSided {
     std::uint64_t bytes = 0;
     transport::BufferPlace place = {};
   };
-  /// Puts and signals that were sent to a peer, and how many of them have arrived.
+  /// Numbers of puts and signals sent to a peer, and of those that have arrived.
   struct PutCount {
     std::uint64_t sent = 0;
     std::uint64_t arrived = 0;
@@ -104,18 +104,18 @@ class OneSided {
   std::string NoWindow(std::uint32_t window) const;
 
   std::optional<transport::BufferPlace> PlaceOf(View memory) const;
-  /// Memory of a peer; null: it cannot be reached. The rank's thread.
+  /// Returns memory of a peer, or null if it cannot be accessed. Called on the rank's thread.
   std::byte* Reach(Rank peer, const transport::BufferPlace& place, std::size_t bytes) const;
 
   Control& control_;
   std::function<void()> wake_;
   HostMemory& memory_;
   const RegisteredHeap& heap_;
-  mutable std::mutex mutex_;  // of all that follows
+  mutable std::mutex mutex_;  // guards all following members
   std::uint32_t opened_ = 0;
   std::map<std::uint32_t, Window> windows_;
-  std::set<std::pair<Rank, std::uint32_t>> asking_;  // ranks that wait for a window to be opened
-  std::map<std::pair<Rank, std::uint32_t>, std::optional<PeerWindow>> known_;  // empty: asked for
+  std::set<std::pair<Rank, std::uint32_t>> asking_;  // ranks that wait for a window to open
+  std::map<std::pair<Rank, std::uint32_t>, std::optional<PeerWindow>> known_;  // empty: queried
   std::map<Rank, PutCount> traffic_;
   std::map<SignalKey, std::uint64_t> raised_;
 };

@@ -32,7 +32,7 @@ collective::Call TunedCalls::Apply(const collective::Call& call) {
   return tuned;
 }
 
-// As NCCL's log has it, on one rank.
+// Logs in NCCL's format, on one rank.
 void TunedCalls::Log(plan::Function function, const collective::Call& tuned) const {
   os::Logger& logger = origin_.process->logger();
   if (origin_.config.rank != 0 || !logger.Wants(LogLevel::kInfo, Subsystem::kTuning)) return;

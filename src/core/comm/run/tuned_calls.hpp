@@ -11,12 +11,12 @@ namespace ringlet::comm {
 /// Belongs to the thread that runs the operations.
 class TunedCalls {
  public:
-  /// Null where there is nothing to choose: without a session, and where all ranks share the memory
+  /// Returns null if the plug-in cannot choose: without a session, or if all ranks share the memory
   /// of one host, which is logged. \param origin, backend  outlive this
   static std::unique_ptr<TunedCalls> Begin(std::unique_ptr<TunerSession> session,
                                            const Origin& origin, const Backend& backend);
 
-  /// The call, changed so that it runs as the plug-in has chosen.
+  /// Returns the call, changed to run as the plug-in has chosen.
   collective::Call Apply(const collective::Call& call);
 
  private:

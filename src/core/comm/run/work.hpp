@@ -1,4 +1,4 @@
-// The requests of a rank to its communicator, as values: run at once, or collected into a group.
+// The requests of a rank to its communicator, as values. They run at once or as part of a group.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Portions {
   std::vector<std::size_t> displacements;
 };
 
-/// All-to-all with other counts for each pair. A send of one rank must be what the other one
-/// expects. Input and output do not overlap; they are as long as the portions reach.
+/// All-to-all with a different count for each pair. A rank's send must match its peer's receive.
+/// Input and output do not overlap; they are as long as the portions require.
 struct AllToAllVCall {
   View input = {};
   std::span<std::byte> output = {};
@@ -37,13 +37,12 @@ struct Transfer {
   Rank peer{};
   bool sends = false;
   View from = {};                ///< the data to send
-  std::span<std::byte> to = {};  ///< where what is received goes
+  std::span<std::byte> to = {};  ///< the memory for received data
   std::size_t count = 0;
   DataType type = DataType::kFloat32;
 };
 
-/// A signal tells a rank that something was put into its window. It counts how often it was raised,
-/// by each rank for itself.
+/// Notifies a rank that data were put into its window. Each raising rank has its own count.
 struct Signal {
   static constexpr std::uint32_t kContextsMax = 1 << 10;
   static constexpr std::uint32_t kNumbersMax = 1 << 16;  ///< of each context
@@ -54,7 +53,7 @@ struct Signal {
   bool Exists() const { return context < kContextsMax && number < kNumbersMax; }
 };
 
-/// Writes to a peer's part of a window, which makes no call for it, and then raises a signal there.
+/// Writes to a peer's part of a window and then raises a signal there. The peer makes no call.
 struct Put {
   Rank peer{};     ///< may be this rank
   View from = {};  ///< empty: the signal alone
@@ -69,7 +68,7 @@ struct SignalCount {
   std::uint32_t times = 1;
 };
 
-/// Waits until each of these signals has been raised so often, and takes that off its count.
+/// Waits until each of these signals has been raised so often, and subtracts that from its count.
 struct SignalWait {
   std::vector<SignalCount> counts;
 };

@@ -1,4 +1,4 @@
-// The time for the front ends, which see comm and not os.
+// The clock for the front ends, which include comm and not os.
 #pragma once
 #include "os/clock.hpp"
 

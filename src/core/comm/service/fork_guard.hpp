@@ -1,4 +1,4 @@
-// Whether a process is the one in which an object was made.
+// Detects that a process is a fork of the one that made an object.
 #pragma once
 #include <cstdint>
 
@@ -9,13 +9,13 @@ namespace ringlet::comm {
 
 using os::PerProcess;
 
-/// Remembers in which process it was made: the child of a fork has copies of our objects, but not
-/// the threads that serve them, and must leave them alone.
+/// Remembers the process that made it. The child of a fork has copies of our objects but lacks the
+/// threads that serve them, so it must not use them.
 class ForkGuard {
  public:
-  /// Whether this is still the process where the object was made. Cost  as of os::ForkGeneration.
+  /// Returns true in the process that made the object. Cost  as os::ForkGeneration.
   bool IsHere() const { return generation_ == os::ForkGeneration(); }
-  /// Errors  kInvalidArgument  it is a child of that process
+  /// Errors  kInvalidArgument  this process is a child of that process
   Status Check() const {
     if (IsHere()) [[likely]]
       return Ok();

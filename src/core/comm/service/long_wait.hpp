@@ -1,4 +1,5 @@
-// A caller of a blocking function gives a function here, and long waits of its thread call it.
+// The caller of a blocking function registers a function here, and long waits of its thread call
+// it.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -9,14 +10,15 @@
 namespace ringlet::comm {
 
 /// While a LongWait lives, each long wait of its thread calls `look` about four times a second. An
-/// interpreter needs that: only the thread that runs its program handles its signals. `look` may
-/// block, and may call functions of other communicators. Of several LongWaits of a thread, only the
-/// innermost one has its `look` called. A LongWait costs a few nanoseconds where no wait is long.
+/// interpreter needs that, because only the thread that runs its program handles its signals.
+/// `look` may block, and may call functions of other communicators. If a thread has several
+/// LongWaits, only the innermost `look` is called. A LongWait costs a few nanoseconds if no wait is
+/// long.
 class LongWait {
  public:
   static constexpr std::chrono::milliseconds kPeriod{250};
 
-  /// \param look  returns whether the caller does not want to wait any longer
+  /// \param look  returns true if the caller does not want to wait any longer
   explicit LongWait(std::function<bool()> look) : look_(std::move(look)), outer_(t_innermost) {
     t_innermost = this;
   }
@@ -24,14 +26,14 @@ class LongWait {
   LongWait(const LongWait&) = delete;
   LongWait& operator=(const LongWait&) = delete;
 
-  /// A thread that waits calls this once in kPeriod and holds no lock meanwhile. It calls `look` if
-  /// the thread has one. It returns true if the caller does not want to wait any longer. A
-  /// wait may ignore that if `look` itself makes it end.
+  /// A waiting thread calls this once per kPeriod, without a lock. It calls the thread's `look`, if
+  /// any, and returns true if the caller does not want to wait any longer. A wait may ignore that
+  /// if `look` itself ends the wait.
   static bool Look();
-  /// Returns whether this thread is inside a `look`, and so inside a wait.
+  /// Returns true if this thread is inside a `look`, and so inside a wait.
   static bool IsLooking();
 
-  /// Waits as `news.wait` does. It returns false if the caller does not want to wait any longer and
+  /// Waits as `news.wait` does. Returns false if the caller does not want to wait any longer and
   /// `ready` is not true.
   template <typename Ready>
   static bool Wait(std::condition_variable& news, std::unique_lock<std::mutex>& lock,

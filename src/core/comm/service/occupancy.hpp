@@ -1,4 +1,4 @@
-// The use of an object by one thread at a time.
+// The exclusive use of an object by one thread.
 #pragma once
 #include <atomic>
 
@@ -7,7 +7,7 @@
 
 namespace ringlet::comm {
 
-/// Lies in an object that one thread at a time may use, and no forked child.
+/// A member of an object that one thread at a time may use, and that no forked child may use.
 class SingleUse {
  private:
   friend class Occupancy;
@@ -15,8 +15,8 @@ class SingleUse {
   std::atomic<bool> taken_{false};
 };
 
-/// Holds a communicator for one operation. Another thread, or a forked child, gets none: they would
-/// share buffers and sequence numbers with the operation. Cost  one locked instruction
+/// Holds a communicator for one operation. Another thread or a forked child is refused, because it
+/// would share buffers and sequence numbers with the operation. Cost  one locked instruction
 class Occupancy {
  public:
   /// \param use  outlives this

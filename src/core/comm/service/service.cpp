@@ -52,7 +52,7 @@ void Service::RunNear(const topology::CpuSet& cpus, std::uint32_t numa_node) {
   {
     const std::lock_guard lock(places_mutex_);
     places_.push_back({cpus, numa_node});
-    if (thread_id_ == std::thread::id()) return;  // it looks when it begins
+    if (thread_id_ == std::thread::id()) return;  // the thread applies it when it begins
   }
   driver_->Post([this] { GoNear(); });
 }
@@ -61,7 +61,7 @@ void Service::GoNear() {
   std::vector<Home> places;
   {
     const std::lock_guard lock(places_mutex_);
-    // It has begun, and the thread to which the driver was lent is about to return it.
+    // The thread has begun, but another thread still borrows the driver and is about to return it.
     if (thread_id_ != std::this_thread::get_id()) return driver_->Post([this] { GoNear(); });
     places.swap(places_);
   }
@@ -74,7 +74,7 @@ void Service::GoNear(const Home& home) {
   const Status moved = os::RunOn(near_.ranges());
   if (!moved.ok())
     logger_.Log(LogLevel::kInfo, Subsystem::kInit, std::nullopt, moved.error().message);
-  // Data that several ranks share lie where they are used first.
+  // With ranks on several nodes, shared data stays where it is first used.
   if (first) near_node_ = home.numa_node;
   if (near_node_ != home.numa_node) near_node_.reset();
   if (!near_node_) near_memory_.reset();
@@ -87,8 +87,8 @@ std::shared_ptr<const void> Service::TakeSeat() {
 }
 
 std::size_t ThreadForNextRank(std::span<const std::uint32_t> ranks, std::size_t threads_max) {
-  // By the block, so that ranks next to each other, which have most to say to each other, are
-  // mostly on one thread.
+  // Compares full blocks, so that most neighbouring ranks share a thread. They communicate the
+  // most.
   const auto blocks = [](std::uint32_t count) { return count / kRanksOfAThread; };
   const auto least = std::ranges::min_element(ranks, {}, blocks);
   if (blocks(*least) > 0 && ranks.size() < threads_max) return ranks.size();

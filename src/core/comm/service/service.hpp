@@ -1,5 +1,5 @@
-// One thread of ours and what it serves: a driver of machines, the rosters that its ranks share,
-// and the part of the machine that they live in.
+// A service thread with its driver of machines and the rosters that its ranks share. The thread
+// runs near its ranks.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -25,8 +25,8 @@ class Service {
   /// \param logger  outlives this
   /// Errors  kSystem  no descriptors, no thread
   static Result<std::unique_ptr<Service>> Start(std::string name, os::Logger& logger);
-  /// The same with a thread that starts when its driver first needs one.
-  /// \param begin  what it does first
+  /// Does the same with a thread that starts when its driver first needs one.
+  /// \param begin  called first on the thread
   static Result<std::unique_ptr<Service>> Prepare(std::string name, os::Logger& logger,
                                                   std::function<void()> begin);
   /// Ends the thread.
@@ -35,17 +35,17 @@ class Service {
   Service& operator=(const Service&) = delete;
 
   os::SocketDriver& driver() { return *driver_; }
-  /// The thread's own, as all machines on it are.
+  /// Belongs to the thread, as do all machines on it.
   const std::shared_ptr<bootstrap::RosterShelf>& shelf() const { return shelf_; }
 
-  /// Has the thread run near a rank that lives at `numa_node`: on `cpus`, and on those that it was
-  /// told of before. Memory that it touches first lies at the node as long as it was told of no
-  /// other. A thread of the program to which the driver is lent stays where it is.
+  /// Moves the thread near a rank at `numa_node`: to `cpus` and the CPUs of earlier calls. Memory
+  /// that the thread touches first lies at that node, as long as all calls name the same one. A
+  /// thread of the program that borrows the driver is not moved.
   void RunNear(const topology::CpuSet& cpus, std::uint32_t numa_node);
 
-  /// Ranks that are served here now. Any thread.
+  /// Returns the number of ranks served at present. Any thread.
   std::uint32_t ranks() const { return ranks_->load(); }
-  /// One more, until the last copy of what is returned goes.
+  /// Counts one more rank until the last copy of the returned pointer is destroyed.
   std::shared_ptr<const void> TakeSeat();
 
  private:
@@ -55,7 +55,7 @@ class Service {
   const std::string name_;
   os::Logger& logger_;
   const std::shared_ptr<bootstrap::RosterShelf> shelf_ = std::make_shared<bootstrap::RosterShelf>();
-  // Outlives this where a seat does.
+  // Outlives this if a seat does.
   const std::shared_ptr<std::atomic<std::uint32_t>> ranks_ =
       std::make_shared<std::atomic<std::uint32_t>>(0);
   struct Home {
@@ -65,22 +65,22 @@ class Service {
   void Begin();
   void GoNear();
   void GoNear(const Home& home);
-  std::mutex places_mutex_;                 // of the next two
-  std::vector<Home> places_;                // that the thread has not been told of
+  std::mutex places_mutex_;                 // guards the next two
+  std::vector<Home> places_;                // places that the thread has not applied yet
   std::thread::id thread_id_{};             // none: it has not begun
-  topology::CpuSet near_;                   // the thread's own, as are the next two
-  std::optional<std::uint32_t> near_node_;  // if all ranks live there
+  topology::CpuSet near_;                   // owned by the thread, as are the next two
+  std::optional<std::uint32_t> near_node_;  // if all ranks are at that node
   std::optional<os::MemoryNear> near_memory_;
   std::unique_ptr<os::SocketDriver> driver_;
   std::jthread thread_;
 };
 
-/// Ranks that one thread takes before another one is started. Below it they meet sooner on one
-/// thread, which hands nothing from core to core (measured: docs/performance.md).
+/// Number of ranks that one thread serves before another one starts. Below this number, ranks meet
+/// sooner on one thread, because no data moves between cores (measured: docs/performance.md).
 inline constexpr std::uint32_t kRanksOfAThread = 64;
 
-/// Which thread another rank goes to: the index of one that serves `ranks[index]` now, or
-/// `ranks.size()` for a new one. \param threads_max  at least 1
+/// Returns the thread for the next rank: the index of one that serves `ranks[index]` ranks now, or
+/// `ranks.size()` for a new thread. \param threads_max  at least 1
 std::size_t ThreadForNextRank(std::span<const std::uint32_t> ranks, std::size_t threads_max);
 
 }  // namespace ringlet::comm

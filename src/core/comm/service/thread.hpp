@@ -1,4 +1,4 @@
-// How the front ends start threads, which see comm and not os.
+// Starts threads for the front ends, which include comm and not os.
 #pragma once
 #include "os/process/thread.hpp"
 

@@ -1,4 +1,4 @@
-// The communicators of a process, as they are looked at from outside while they live.
+// The communicators of a process, as external tools inspect them while they live.
 #pragma once
 #include <functional>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace ringlet::comm {
 
-/// The answers of all communicators of a process, while they come in.
+/// Collects the answers of all communicators of a process.
 class StatusGathering {
  public:
   /// \param complete  called once, when all parts are done
@@ -27,7 +27,7 @@ class StatusGathering {
     const std::lock_guard lock(mutex_);
     change(parts_[part]);
   }
-  /// Once for each part.
+  /// Called once for each part.
   void Done() {
     {
       const std::lock_guard lock(mutex_);
@@ -35,7 +35,7 @@ class StatusGathering {
     }
     complete_();
   }
-  /// Those that are known so far.
+  /// Returns the parts as far as they are known.
   std::vector<watch::CommunicatorStatus> Parts() const {
     const std::lock_guard lock(mutex_);
     return parts_;
@@ -48,7 +48,7 @@ class StatusGathering {
   const std::function<void()> complete_;
 };
 
-/// Calls of it come from any thread.
+/// A communicator that external tools can inspect. Any thread may call it.
 class Watched {
  public:
   Watched() = default;
@@ -58,10 +58,10 @@ class Watched {
 
   virtual watch::RankTrace Trace(std::string reason) const = 0;
   virtual watch::CommunicatorMetrics Metrics() const = 0;
-  /// The activity of its rank, for ranks of other communicators; empty: it is not formed, or has
-  /// failed.
+  /// Returns the activity of its rank, for ranks of other communicators. Empty if it is not formed
+  /// or has failed.
   virtual std::optional<bootstrap::GroupActivity> Tell() const = 0;
-  /// Fills a part of `gathering` and says when it is done, later and on another thread.
+  /// Fills a part of `gathering` and calls Done, later and on another thread.
   virtual void Look(std::shared_ptr<StatusGathering> gathering, std::size_t part,
                     bool asks_peers) = 0;
 };
