@@ -235,7 +235,7 @@ TEST(CommunicatorOfCxx, IsAbortedFromAnotherThread) {
   std::thread blocked([&] {
     std::vector<float> data(4);
     entered.count_down();
-    const Status status = ranks[0].AllReduce(data, data);  // rank 1 does not come
+    const Status status = ranks[0].AllReduce(data, data);  // rank 1 makes no call
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, Code::kAborted);
     EXPECT_THAT(status.error().message, HasSubstr("the user is tired of it"));
@@ -271,7 +271,7 @@ TEST(CommunicatorOfCxx, NamesARankThatLeft) {
   EXPECT_THAT(status.error().message, HasSubstr("rank 1"));
 }
 
-/// Every call is refused for this reason.
+/// Expects that every call is refused for this reason.
 void ExpectRefused(Communicator& communicator, const std::string& why) {
   communicator.Abort("nothing happens");
   std::vector<float> data(4);
@@ -302,7 +302,7 @@ void ExpectEmpty(Communicator& communicator) {
   EXPECT_THAT(Said(communicator.Destroy()), HasSubstr("the communicator is empty"));
 }
 
-// A child has copies of the objects of its parent, and must leave its sockets and memory alone.
+// A child has copies of its parent's objects, and must not touch their sockets and memory.
 TEST(CommunicatorOfCxx, RefusesAllInAChildOfItsProcess) {
   std::vector<Communicator> ranks = AllRanks(2);
   std::vector<float> data = {1, 2};

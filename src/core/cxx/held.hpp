@@ -20,8 +20,7 @@ inline Error IsEmpty() {
 
 struct Communicator::Impl {
   explicit Impl(std::shared_ptr<comm::Communicator> formed) : communicator(std::move(formed)) {}
-  /// The child of a fork lacks the threads that serve the communicator, so the object is leaked
-  /// there.
+  /// The child of a fork lacks the threads that serve the communicator, so it leaks the object.
   ~Impl() {
     if (!fork_guard.IsHere()) new std::shared_ptr<comm::Communicator>(std::move(communicator));
   }

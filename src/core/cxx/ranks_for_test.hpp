@@ -22,7 +22,7 @@ inline std::vector<Communicator> AllRanks(std::uint32_t size) {
   return std::move(all).value();
 }
 
-/// Runs `body` for each rank, on a thread each; the communicator is its own.
+/// Runs `body` for each rank on its own thread. The thread owns its communicator.
 inline void RunRanks(std::vector<Communicator> ranks,
                      const std::function<void(Communicator)>& body) {
   std::vector<std::thread> threads;
@@ -34,13 +34,13 @@ inline void RunRanks(std::uint32_t size, const std::function<void(Communicator)>
   RunRanks(AllRanks(size), body);
 }
 
-/// The message of the error, or "ok".
+/// Returns the message of the error, or "ok".
 template <typename T>
 std::string Said(const Result<T>& result) {
   return result.ok() ? "ok" : result.error().message;
 }
 
-/// The communicator works.
+/// Checks that the communicator works.
 inline void ExpectSum(Communicator& communicator) {
   std::vector<int> data(100, static_cast<int>(Index(communicator.rank())) + 1);
   EXPECT_EQ(Said(communicator.AllReduce(data, data)), "ok");

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// An error is found before anything is sent, so one rank of three asks alone.
+// An error is found before any data is sent, so one rank of three can call alone.
 class WrongCall : public testing::Test {
  protected:
   std::vector<Communicator> ranks_ = AllRanks(3);

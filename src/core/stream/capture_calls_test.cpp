@@ -1,4 +1,4 @@
-// Captures: forks and joins over events, what invalidates them, whom they forbid what.
+// Captures: forks and joins over events, errors that invalidate them, and calls that they forbid.
 #include <gmock/gmock.h>
 
 #include <thread>
@@ -200,7 +200,7 @@ TEST(Captures, TheLegacyStreamHasNone) {
   EXPECT_EQ(EndOf(ringletStreamPerThread), ringletSuccess);
 }
 
-/// Whether a thread with this mode may make unsafe calls while a stream is captured.
+/// Returns true if a thread with this mode may make unsafe calls while a stream is captured.
 bool MayCall(int captured, int own, bool same_thread) {
   const StreamForTest stream;
   EXPECT_TRUE(Table().BeginCapture(stream, captured).ok());

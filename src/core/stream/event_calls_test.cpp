@@ -1,4 +1,4 @@
-// Events: what waits for which record, and when they happened.
+// Events: records, the waits for them, and their times.
 #include <gmock/gmock.h>
 
 #include "stream/stream_table.hpp"

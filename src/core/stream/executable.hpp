@@ -27,9 +27,8 @@ struct OrderSpan {
 
 /// A graph, divided into segments.
 struct GraphDivision {
-  /// Maximum number of branches that run in parallel. A larger graph maps several branches to one
-  /// lane. Its collectives of different communicators can then wait for each other, as on a device
-  /// with too few queues.
+  /// Maximum number of lanes. A graph with more branches shares them. Collectives of more
+  /// communicators can then wait for each other, as on a device with too few queues.
   static constexpr std::uint32_t kLanesMax = 32;
 
   std::vector<GraphSegment> segments = {};  ///< each behind the segments that it waits for
@@ -37,8 +36,7 @@ struct GraphDivision {
   std::uint32_t lanes = 0;
 };
 
-/// Divides a graph. Nodes of one SerialOrder run in the order of their addition, even on different
-/// branches.
+/// Nodes of one SerialOrder run in the order of their addition, even on different branches.
 /// Cost  linear in nodes and dependencies
 GraphDivision Divide(const HostGraph& graph);
 

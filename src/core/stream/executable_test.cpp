@@ -68,7 +68,7 @@ TEST(Divide, NodesOfOneOrderFollowEachOtherOverBranches) {
   EXPECT_EQ(division.orders[0].last, 2u);
 }
 
-/// Segments before this one, by what they wait for.
+/// Returns the segments before this one, direct or indirect.
 std::set<std::uint32_t> Ancestors(const GraphDivision& division, std::uint32_t of) {
   std::set<std::uint32_t> all;
   for (const std::uint32_t before : division.segments[of].after) {

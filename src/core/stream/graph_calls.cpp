@@ -1,5 +1,4 @@
-// Graphs of host functions. A program or a capture builds them, and a program launches them any
-// number of times.
+// Graphs of host functions. A program or a capture builds them. They can be launched many times.
 #include <fmt/format.h>
 
 #include <utility>

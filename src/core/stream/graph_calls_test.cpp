@@ -46,7 +46,7 @@ TEST(Graphs, BranchesRunBesideEachOther) {
   Trace trace;
   const ringletGraphNode_t root = made.Add({}, trace.Write("root "));
   const ringletGraphNode_t held = made.Add({root}, gate.Wait());
-  // The branch that runs lets the other one go: one worker for both would stand still.
+  // This branch releases the other one. With one worker for both, the graph would hang.
   const ringletGraphNode_t free = made.Add({root}, Task([&] { gate.Open(); }));
   made.Add({held, free}, trace.Write("end"));
   EXPECT_TRUE(Table().LaunchGraph(made.Instantiate(), stream).ok());
@@ -54,7 +54,7 @@ TEST(Graphs, BranchesRunBesideEachOther) {
   EXPECT_EQ(trace.text(), "root end");
 }
 
-// Both ends of a fork, and two nodes that have nothing to do with each other.
+// Tests both ends of a fork, and two independent nodes.
 TEST(Graphs, ALaunchHasEndedWhenAllItsLastNodesHave) {
   for (const bool forks : {true, false}) {
     for (const bool first_is_held : {true, false}) {

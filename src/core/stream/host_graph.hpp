@@ -16,8 +16,7 @@ struct HostNode {
   std::vector<NodeIndex> after = {};  ///< sorted and unique; all lower than its own index
 };
 
-/// Runs callbacks of a graph's owner when the last object that may run the graph's nodes is
-/// destroyed.
+/// Runs callbacks of a graph's owner after the last object that may run the graph's nodes.
 class GraphKeeper {
  public:
   GraphKeeper() = default;
@@ -56,8 +55,7 @@ class HostGraph {
 
  private:
   std::vector<HostNode> nodes_;
-  // Shared by copies. The last owner to be destroyed runs the callbacks. Includes the keepers of
-  // spliced graphs.
+  // Shared by copies. The last owner runs the callbacks. Includes keepers of spliced graphs.
   std::vector<std::shared_ptr<GraphKeeper>> keepers_;
 };
 

@@ -1,4 +1,4 @@
-// How streams are ordered, by themselves and with the legacy stream, and what a failure stops.
+// The order of streams, among themselves and with the legacy stream, and the effects of a failure.
 #include <gmock/gmock.h>
 
 #include <thread>
@@ -152,14 +152,14 @@ TEST(Issue, ASerialOrderHoldsAcrossStreams) {
   EXPECT_TRUE(Table().Launch(one, gate.Wait()).ok());
   EXPECT_TRUE(Table().Launch(one, in_order(trace.Write("first "))).ok());
   EXPECT_TRUE(Table().Launch(two, in_order(trace.Write("second"))).ok());
-  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // time to do it wrong
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // time for a wrong order
   EXPECT_EQ(trace.text(), "");
   gate.Open();
   EXPECT_TRUE(Table().Synchronize(two).ok());
   EXPECT_EQ(trace.text(), "first second");
 }
 
-/// The task of two streams, held at its end by `gate`, that records `event` where it begins.
+/// Returns a task of two streams that `gate` holds at its end. It records `event` where it begins.
 JointTask Beginning(const StreamForTest& one, const StreamForTest& other, const EventForTest& event,
                     const Gate& gate, const std::shared_ptr<SerialOrder>& order) {
   HostTask task = *gate.Wait();

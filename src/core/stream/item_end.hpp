@@ -15,8 +15,7 @@ class ItemEnd;
 using ItemEndRef = std::shared_ptr<ItemEnd>;
 
 /// True if failures are forgiven. An order and the failures of its items share it. A failure does
-/// not hold the order itself: the order may hold the failure through last(), which would be a
-/// cycle.
+/// not hold the order itself, because order.last() may hold the failure, which would be a cycle.
 using Forgiveness = std::shared_ptr<std::atomic<bool>>;
 
 /// Items of different streams that run in sequence, in issue order. A communicator's operations

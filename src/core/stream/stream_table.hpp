@@ -18,9 +18,8 @@ namespace ringlet::stream {
 struct JointTask {
   std::vector<ringletStream_t> streams = {};  ///< at least one
   TaskRef task = {};
-  /// These events are recorded where the task begins: all streams have reached it and its
-  /// predecessors in serial orders have ended. In a capture, each marks the nodes on which the task
-  /// depends.
+  /// Recorded where the task begins: all streams have reached it and its predecessors in serial
+  /// orders have ended. In a capture, recorded behind the nodes on which the task depends.
   std::vector<ringletEvent_t> begins = {};
   bool awaited = false;  ///< the caller waits for it, so it cannot be captured
   ItemEndRef done = {};  ///< output; null if the task was captured
@@ -102,8 +101,7 @@ class StreamTable {
   void Reap() { Reap(false); }
   /// Joins also the threads that have run all their items and are about to end. Waits for them.
   void ReapLast() { Reap(true); }
-  /// Destroys a stream without a call of Reap. An exiting thread calls this, and Reap could join
-  /// that very thread. Returns false if the stream does not exist.
+  /// Destroy without Reap, which could join the calling, exiting thread. False: unknown stream.
   bool Abandon(ringletStream_t stream);
 
  private:

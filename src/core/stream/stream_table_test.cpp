@@ -76,7 +76,7 @@ TEST(StreamTable, WorkOfADestroyedStreamStillRuns) {
   EXPECT_EQ(trace.text(), "ran");
 }
 
-// As at the end of a program, with one whose work goes on.
+// Simulates the end of a program, with one stream that still runs.
 TEST(StreamTable, ThreadsOfStreamsThatHaveRunAllAreJoined) {
   const auto threads = [] {
     const std::filesystem::directory_iterator tasks("/proc/self/task");
@@ -101,7 +101,7 @@ TEST(StreamTable, ThreadsOfStreamsThatHaveRunAllAreJoined) {
 }
 
 TEST(StreamTable, ADestroyedStreamsFailureIsReportedByItsDevice) {
-  constexpr int kDevice = 9;  // which no other test uses
+  constexpr int kDevice = 9;  // not used by other tests
   for (int i = 0; i < 2; ++i) {
     ringletStream_t stream = nullptr;
     ASSERT_TRUE(Table().Create(&stream, kDevice, ringletStreamNonBlocking, 0).ok());
@@ -144,7 +144,7 @@ TEST(StreamTable, TheChildOfAForkSaysThatStreamsAreItsParents) {
     const bool said = answer.code == ringletInvalidHandle &&
                       answer.why.find("before fork()") != std::string::npos;
 #if defined(__SANITIZE_THREAD__)
-    _exit(said ? 0 : 1);  // it lets no thread start here
+    _exit(said ? 0 : 1);  // prevents the start of a thread here
 #endif
     ringletStream_t own = nullptr;
     bool ran = false;

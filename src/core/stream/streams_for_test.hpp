@@ -1,4 +1,4 @@
-// Streams of a test, with host functions that wait until the test lets them go.
+// Streams of a test, with host functions that wait until the test releases them.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ class EventForTest {
   ringletEvent_t handle_ = nullptr;
 };
 
-/// A point that host functions wait at until it is opened.
+/// Host functions wait at this point until it is opened.
 class Gate {
  public:
   ~Gate() { Open(); }
@@ -75,11 +75,11 @@ class Gate {
   }
 
  private:
-  // Shared with tasks, which may outlive the test that failed.
+  // Shared with tasks, which may outlive the failed test.
   std::shared_ptr<std::atomic<bool>> open_ = std::make_shared<std::atomic<bool>>(false);
 };
 
-/// Words that host functions wrote down, in the order in which they ran.
+/// The words of host functions, in the order of execution.
 class Trace {
  public:
   TaskRef Write(std::string word) {

@@ -124,8 +124,7 @@ void StreamWorker::RunItem(StreamItem& item) {
     }
   }
   if (failure) KeepFailure(failure);
-  // Released before the item counts as done, because a waiting thread may then destroy the objects
-  // that the tasks used.
+  // Released before the item is done, because a waiting thread may then destroy what they use.
   const ItemEndRef done = std::move(item.done);
   item.tasks.clear();
   item.after.clear();

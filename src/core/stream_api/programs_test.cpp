@@ -1,6 +1,6 @@
-// Random small programs over streams, events and graphs, and a model of them that says what each
-// buffer must hold: it follows by vector clocks which accesses are ordered, and programs access
-// only what is.
+// Random small programs over streams, events and graphs, and a model that computes the content of
+// each buffer. The model follows by vector clocks which accesses are ordered. Programs make only
+// ordered accesses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace ringlet::stream_api {
 namespace {
 
 constexpr std::size_t kStreams = 5;  // the legacy one, two blocking, one non-blocking, per-thread
-constexpr std::size_t kFree = 3;     // the non-blocking one, the last that is made
+constexpr std::size_t kFree = 3;     // the non-blocking one, made last
 constexpr unsigned kNonBlocking = ringletStreamNonBlocking;
 constexpr std::size_t kBuffers = 4;
 
@@ -82,7 +82,7 @@ class RandomProgram {
     EXPECT_EQ(result, ringletSuccess) << ringletStreamLastMessage();
   }
 
-  /// The legacy stream's part in the order: before the next item of `stream`.
+  /// Applies the legacy stream's order before the next item of `stream`.
   void OrderImplicitly(std::size_t stream) {
     if (stream == 0)
       for (std::size_t i = 1; i < kStreams; ++i)
@@ -90,7 +90,7 @@ class RandomProgram {
     if (stream != 0 && stream != kFree) Merge(clocks_[stream], clocks_[0]);
   }
 
-  /// `to` waits for all that `from` has.
+  /// Makes `to` wait for all items of `from`.
   void Order(std::size_t from, std::size_t to) {
     ringletEvent_t event = nullptr;
     Expect(ringletEventCreate(&event, ringletEventDisableTiming));
@@ -103,7 +103,7 @@ class RandomProgram {
 
   void Synchronize(std::size_t stream) {
     Expect(ringletStreamSynchronize(streams_[stream]));
-    if (stream == 0) OrderImplicitly(stream);  // else what is in the stream is waited for, no more
+    if (stream == 0) OrderImplicitly(stream);  // else waits for the items of the stream only
     const Clock done = clocks_[stream];
     for (Clock& clock : clocks_) Merge(clock, done);
   }
@@ -112,7 +112,7 @@ class RandomProgram {
     return clocks_[stream][stamps_[buffer].stream] >= stamps_[buffer].tick;
   }
 
-  /// The next item of `stream` may access the buffer.
+  /// Lets the next item of `stream` access the buffer.
   void Claim(std::size_t buffer, std::size_t stream) {
     OrderImplicitly(stream);
     if (!IsOrdered(buffer, stream)) Order(stamps_[buffer].stream, stream);
@@ -144,8 +144,8 @@ class RandomProgram {
     Touch(from, stream);
   }
 
-  /// Two streams; the second one forks off the first, and comes back in the end. Buffers of one are
-  /// not those of the other, unless an event is between.
+  /// Captures two streams. The second one forks off the first and joins it at the end. Without an
+  /// event in between, each has its own buffers.
   void CaptureAndLaunch() {
     const std::size_t first = 1 + random_.Below(2), second = kFree;
     struct Planned {

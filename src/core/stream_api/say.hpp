@@ -1,5 +1,4 @@
-// Helpers of the C functions. Each C function checks its arguments, calls its implementation, keeps
-// the message of the Answer, and returns its code.
+// Helpers of the C functions, which check arguments, call, keep the message and return the code.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -52,8 +51,7 @@ class HostData {
   HostData& operator=(const HostData&) = delete;
 
   void* data() const { return data_; }
-  /// Changes the release function before a stream holds the data. \param release  null: the caller
-  /// releases the data
+  /// Sets the release function before a stream holds the data. \param release  null: the caller
   void Own(ringletHostFunction_t release) { release_ = release; }
 
  private:

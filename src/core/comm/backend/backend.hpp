@@ -46,8 +46,7 @@ Status StartBy(Result<std::unique_ptr<collective::Operation>> made, Started& sta
 class Backend {
  public:
   struct Traits {
-    /// True if the first step of each operation never waits for a rank. The recorder may then write
-    /// after that step.
+    /// True if the first step never waits for a rank. The recorder may then write after it.
     bool begins_without_waiting = false;
     /// True if Can may refuse calls that name no algorithms.
     bool refuses_any = false;
@@ -78,8 +77,7 @@ class Backend {
                                                       std::uint64_t /*number*/) {
     return nullptr;
   }
-  /// Counts the beginning of a message. \return  the counter of its bytes; null if bytes are not
-  /// counted
+  /// Counts the beginning of a message. \return  the counter of its bytes, or null
   virtual collective::SentBytes* CountMessage(Rank /*to*/, std::size_t /*bytes*/,
                                               collective::CallKind /*kind*/) {
     return nullptr;

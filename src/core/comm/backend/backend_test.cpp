@@ -5,7 +5,7 @@
 namespace ringlet::comm {
 namespace {
 
-/// Counts how many of its kind are alive.
+/// Counts the live objects of its type.
 class Counted final : public collective::Operation {
  public:
   explicit Counted(int& alive) : alive_(alive) { ++alive_; }

@@ -1,4 +1,4 @@
-// Communicators with each kind of backend, as threads of the test.
+// Communicators with each kind of backend. Threads of the test are their ranks.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace ringlet::comm {
 
 using CommunicatorBody = std::function<void(std::uint32_t rank, Communicator&)>;
 
-/// `ranks` ranks of one process.
+/// Runs `ranks` ranks of one process.
 inline void RunFormed(std::uint32_t ranks, const EnvMap& environment,
                       const CommunicatorBody& body) {
   RunRanks(ranks, environment,
@@ -21,7 +21,7 @@ inline void RunFormed(std::uint32_t ranks, const EnvMap& environment,
            });
 }
 
-/// Two ranks on each of two hosts, which share memory within each.
+/// Runs two ranks on each of two hosts, with shared memory within each.
 inline void RunOnTwoHosts(const CommunicatorBody& body) {
   RunRanks(
       4,

@@ -1,5 +1,4 @@
-// Makes the links that an operation needs. The operation awaits this task, which is itself an
-// operation.
+// An operation that makes the links that another operation needs.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -23,8 +22,7 @@ class BlockingTask final : public collective::Operation {
     /// Empty if no connection blocks.
     std::function<Status()> run;
     std::stop_source stop = {};
-    /// Called on the rank's thread by each Advance. Takes the finished links and returns the ranks
-    /// that are still missing.
+    /// Called on the rank's thread by each Advance. Takes new links, returns the missing ranks.
     std::function<Result<std::vector<Rank>>()> take;
     transport::Waiter& waiter;  ///< the rank's waiter: woken when `run` has returned
     Rank self{};

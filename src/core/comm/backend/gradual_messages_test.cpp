@@ -1,5 +1,5 @@
-// Programs of messages that end only if each message begins when its own peer has come, on
-// communicators without links.
+// Programs of messages on communicators without links. They end only if each message begins as soon
+// as its own peer arrives.
 #include "comm/backend/gradual_messages.hpp"
 
 #include <gmock/gmock.h>
@@ -21,11 +21,11 @@ constexpr std::size_t kMessageCount = 300'000;  // more than any link holds
 struct Ring {
   std::uint32_t ranks;
   std::string links;          // "auto": shared memory, or within the process
-  std::uint32_t shift;        // each sends to the rank so much further
+  std::uint32_t shift;        // each rank sends to the rank at this distance
   std::uint32_t per_process;  // ranks
 };
 
-/// One rank's part: what it sends right, and what comes from the left.
+/// The part of one rank: it sends to the right and receives from the left.
 struct Part {
   Part(const Shared& communicator, std::uint32_t shift) : mine(communicator) {
     const std::uint32_t size = mine->identity().size, self = Index(mine->identity().rank);
@@ -141,7 +141,7 @@ TEST(GradualMessages, ARankThatCallsSomethingElseIsNamedWhileOthersAreMissing) {
                           .count = count,
                           .type = DataType::kInt32};
         };
-        if (rank == 2) {  // never comes
+        if (rank == 2) {  // makes no call
           const auto reason = communicator->control().AwaitFailure(std::chrono::seconds(20));
           ASSERT_TRUE(reason.has_value());
           EXPECT_EQ(reason->code, Code::kProtocol);
@@ -154,7 +154,7 @@ TEST(GradualMessages, ARankThatCallsSomethingElseIsNamedWhileOthersAreMissing) {
         if (rank == 0) {
           ASSERT_FALSE(status.ok());
           EXPECT_EQ(status.error().code, Code::kProtocol) << status.error().message;
-        } else {  // hands the news on: who leaves before may keep it from rank 2
+        } else {  // stays to pass the failure on: its departure could keep the failure from rank 2
           communicator->control().AwaitFailure(std::chrono::seconds(20));
         }
       }));

@@ -57,9 +57,8 @@ Result<ArenaRequest> RequestFor(const Origin& origin, const PeerTable& peer_tabl
   return request;
 }
 
-// Returns a rank's message to the others: the location of its proofs, followed by the reason if the
-// rank lacks an arena. A rank that has an arena, or needs none because it is alone on its host,
-// adds no reason.
+// Returns a rank's message to the others: the location of its proofs, and the reason if it lacks an
+// arena. If it needs none, because it is alone on its host, it sends no reason.
 Bytes Told(const HostMemoryShare& share, bool wanted, Bytes claim) {
   std::string why = share.why_not.substr(0, kReasonBytesMax);
   if (wanted && !share.arena && why.empty()) why = "no reason";
@@ -164,8 +163,7 @@ Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const PeerTable& p
     return share;
   }
   const Error& error = arena.error();
-  // Without descriptors, all other paths would fail too, and the ranks that wait for this one would
-  // not receive the reason.
+  // Without descriptors, other paths would fail too, and waiting ranks would not get the reason.
   const bool exhausted = error.os_errno == EMFILE || error.os_errno == ENFILE;
   if (error.code == Code::kAborted || error.code == Code::kTimeout || exhausted) return error;
   share.why_not = error.message;

@@ -1,8 +1,7 @@
-// The memory that the ranks of each host share. It consists of an arena, which is made while the
-// communicator forms, and of the engine that runs collectives through the arena. With several
-// hosts, the engine runs the host's part of a collective.
+// The memory that the ranks of each host share: an arena, which is made while the communicator
+// forms, and the engine that runs collectives, or one host's parts of them, through the arena.
 //
-// All ranks together decide if arenas are used. So one rank never uses an arena while another uses
+// All ranks together decide if arenas are used, so that one rank never uses them while another uses
 // links.
 #pragma once
 #include <memory>
@@ -37,23 +36,20 @@ struct HostMemoryDraft {
   /// it, because the last rank already waits for rank 0 to make the root.
   std::shared_ptr<transport::Arena> arena;
 };
-/// Creates the arena on the last rank, while that rank waits for the id. Returns null on other
-/// ranks, if host memory is not expected, and if creation fails. In the last case a later offer
-/// reports the failure if it is relevant.
+/// Creates the arena on the last rank, which waits for the id. Null on other ranks, if not needed,
+/// and after a failure. A later offer reports the failure if it matters.
 std::shared_ptr<transport::Arena> MakeHostMemory(const Process& process, const Config& config);
 /// Called before a rank checks in. \param made  from MakeHostMemory; null: created now
 /// Errors  kSystem  no random source
 Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& config,
                                         std::shared_ptr<transport::Arena> made = nullptr);
 
-/// Pure. True if the peer infos contain the location of the arena of all ranks. The same on all
-/// ranks.
+/// Pure. True if the peer infos contain the place of the arena of all ranks. Equal on all ranks.
 bool KnowsHostMemory(const Settings& settings, const PeerTable& peer_table);
 
-/// Returns the offer of a host's first rank to the host's other ranks. The first rank makes the
-/// offer before it sends them anything else, so that each arriving rank finds it. Empty on other
-/// ranks, and if the host does not share memory. Does not block. A lack of memory is not an error,
-/// because the offer reports it to the other ranks. Errors  kSystem  no descriptors left
+/// Returns the offer of a host's first rank to its other ranks. Made before any further exchange,
+/// so that each arriving rank finds it. Empty on other ranks, and without shared memory. Does not
+/// block. The offer reports a lack of memory. Errors  kSystem  no descriptors left
 Result<transport::ArenaOffer> OfferHostMemory(const Origin& origin, const PeerTable& peer_table);
 
 /// The outcome of an offer on this rank.
@@ -87,9 +83,8 @@ struct Proving {
 Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable& peer_table,
                                           Control& control, HostMemoryShare share, Proving proving);
 
-/// Agrees in one exchange and without a wireup. Each rank maps the arena that the last rank
-/// published. If one rank cannot map it, the result is empty on all ranks, and they continue with
-/// FetchHostMemory. \pre  KnowsHostMemory
+/// Agrees in one exchange, without a wireup. Each rank maps the last rank's arena. If one cannot,
+/// the result is empty on all ranks, which continue with FetchHostMemory. \pre  KnowsHostMemory
 /// \param plan_digest  of the channels, which must be the same on all ranks
 Result<std::optional<HostMemoryParts>> UseKnownHostMemory(const Origin& origin,
                                                           const PeerTable& peer_table,
@@ -105,11 +100,9 @@ class HostMemory {
 
   /// True if all ranks are on this host and share its memory. No data then uses links.
   bool IsHere() const { return engine_ != nullptr && hosts_.size() == 1; }
-  /// Returns the ranks of each host if there are several hosts and the ranks of a host share
-  /// memory. Otherwise empty.
+  /// Returns the ranks of each of several hosts that share memory within each. Otherwise empty.
   const collective::Groups& hosts() const { return hosts_.size() > 1 ? hosts_ : none_; }
-  /// Returns the engine of this host's ranks if several share its memory. Otherwise null. Belongs
-  /// to the rank's thread.
+  /// Null unless several ranks of this host share its memory. Belongs to the rank's thread.
   collective::ShmCollective* engine() { return engine_.get(); }
 
   /// Returns the size of the arena. 0 without an arena.

@@ -1,5 +1,5 @@
 // Collectives of one host through shared memory, as communicators use it: made while they form,
-// agreed on by all, given up together.
+// agreed on by all ranks, destroyed together.
 #include "comm/backend/host_memory.hpp"
 
 #include <gmock/gmock.h>
@@ -145,7 +145,7 @@ TEST(HostMemory, ChildrenHaveTheirOwn) {
   });
 }
 
-// One thread that serves both ranks, which ncclGroupStart is for.
+// One thread drives both ranks, which is the purpose of ncclGroupStart.
 TEST(HostMemory, OneThreadDrivesAllRanksOfAGroup) {
   std::vector<std::shared_ptr<Communicator>> all(3);
   RunRanks(3, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
@@ -170,7 +170,7 @@ TEST(HostMemory, OneThreadDrivesAllRanksOfAGroup) {
   }
 }
 
-// Two groups of two ranks each, on two threads: each waits for what the other one does.
+// Two groups of two ranks each, on two threads, wait for each other.
 TEST(HostMemory, GroupsOnSeveralThreadsWaitForEachOther) {
   std::vector<std::shared_ptr<Communicator>> all(4);
   RunRanks(4, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
@@ -315,7 +315,7 @@ std::size_t MappedMemory() {
   return count;
 }
 
-/// In place in registered memory of this rank. Gives the first error.
+/// Sums in place in registered memory of this rank. Returns the first error.
 Status SumInPlace(Communicator& mine, Owned& memory) {
   const std::uint32_t size = mine.identity().size;
   std::ranges::fill(memory.floats(), static_cast<float>(Index(mine.identity().rank) + 1));
@@ -328,7 +328,7 @@ Status SumInPlace(Communicator& mine, Owned& memory) {
 
 constexpr std::size_t kManyFloats = 300'000;
 
-// Each rank has a process of its own here, so that pointers are of no use to the others.
+// Each rank has its own process here, so pointers are useless to the others.
 TEST(HostMemory, RegisteredMemoryIsMappedByPeersAndGivenBack) {
   const std::size_t before = MappedMemory();
   std::vector<std::shared_ptr<Process>> processes;
@@ -361,7 +361,7 @@ TEST(HostMemory, RegisteredMemoryIsMappedByPeersAndGivenBack) {
   EXPECT_EQ(MappedMemory(), before);
 }
 
-/// From the rank before to the next, in the first and second half of `memory`.
+/// Passes data from the previous to the next rank, in the first and second half of `memory`.
 Status PassOn(Communicator& communicator, Owned& memory, std::size_t count) {
   const std::uint32_t self = Index(communicator.identity().rank),
                       size = communicator.identity().size;
@@ -421,7 +421,7 @@ TEST(HostMemory, OtherMemoryMayBeRegisteredToo) {
   });
 }
 
-// Threads of one process work on each other's buffers; one that is freed has its own back at once.
+// Threads of one process access each other's buffers. An aborted rank gets its own back at once.
 TEST(HostMemory, AbortGivesTheBuffersOfThreadsBack) {
   for (int round = 0; round < 20; ++round)
     RunRanks(3, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
@@ -436,7 +436,7 @@ TEST(HostMemory, AbortGivesTheBuffersOfThreadsBack) {
       }
       Status status = Ok();
       while (status.ok()) {
-        auto data = std::make_unique<std::vector<float>>(1 << 20, 1.0f);  // gone right after
+        auto data = std::make_unique<std::vector<float>>(1 << 20, 1.0f);  // freed right after
         const auto bytes = std::as_writable_bytes(std::span(*data));
         status = AllReduce(mine, {.input = bytes, .output = bytes, .count = data->size()});
       }
@@ -464,7 +464,7 @@ TEST(HostRun, ItsEndGivesTheBuffersBack) {
   EXPECT_FALSE(collective::InProcessBuffers::Visit(*near, {0}).granted());
 }
 
-/// No memory to be had while it lives: files may not grow.
+/// While it lives, no memory is available: files may not grow.
 class NoFilesGrow {
  public:
   NoFilesGrow() {
@@ -502,7 +502,7 @@ TEST(HostMemory, WithoutItCollectivesGoOverLinks) {
                                    testing::Not(HasSubstr("no reason"))));
 }
 
-// Two halves that shrink the same communicator to themselves at the same time are strangers.
+// Two halves that shrink the same communicator to themselves concurrently do not meet.
 TEST(HostMemory, HalvesThatShrinkAtOnceHaveTheirOwn) {
   RunRanks(4, EnvMap{}, [](std::uint32_t rank, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;

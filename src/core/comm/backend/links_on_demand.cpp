@@ -61,8 +61,7 @@ Result<std::unique_ptr<BlockingTask>> LinksOnDemand::MakeLinks(std::vector<Rank>
   peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
   auto begun = BeginLinks(std::move(peers), purpose);
   if (begun.ok()) return begun;
-  // Fails the communicator, because the operation has begun. The other ranks would otherwise wait
-  // for it until this rank leaves.
+  // The operation has begun, so the other ranks would wait for it until this rank leaves.
   Error error = std::move(begun).error();
   error.message = fmt::format("{} cannot make the links that {} needs: {}{}",
                               control_.roster().DescribeRank(self()), purpose, error.message,

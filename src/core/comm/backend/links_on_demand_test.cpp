@@ -12,7 +12,7 @@ INSTANTIATE_TEST_SUITE_P(Links, LinksOfEachKind, testing::Values("inproc", "shm"
                          [](const auto& links) { return links.param; });
 
 TEST_P(LinksOfEachKind, AreMadeForRanksThatTalkAndKept) {
-  // In a ring of five, ranks 0 and 2 are no neighbours.
+  // Ranks 0 and 2 are not neighbours in a ring of five.
   RunRanks(5, {{"RINGLET_LINKS", GetParam()}},
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok()) << communicator.error().message;

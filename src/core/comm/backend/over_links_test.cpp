@@ -39,7 +39,7 @@ TEST(OverLinksBackend, ABarrierIsOneWhateverItsOtherArgumentsAre) {
   });
 }
 
-// More shapes than a communicator keeps.
+// Uses more shapes than a communicator keeps.
 TEST(OverLinksBackend, ManyShapesAreServed) {
   RunFormed(2, kTcp, [](std::uint32_t, Communicator& mine) {
     for (std::size_t count = 1; count <= 70; ++count)

@@ -35,8 +35,7 @@ class ProgramCache {
 
  private:
   static constexpr std::size_t kProgramsMax = 64;
-  /// Kind, count, bytes per element, root, overlap of the buffers, and the algorithms that may run
-  /// it.
+  /// Kind, count, bytes per element, root, overlap of buffers, and algorithms that may run it.
   using Shape = std::tuple<collective::CallKind, std::size_t, std::size_t, Rank,
                            collective::Overlap, std::uint32_t, collective::TunerChoice>;
   std::map<Shape, std::shared_ptr<const Program>> programs_;

@@ -19,14 +19,13 @@ class Sequence final : public collective::Operation {
     /// Called when the part begins. The previous part of its kind is done and destroyed.
     std::function<Made()> make;
     bool over_links = false;
-    /// On the host: the number of parts over links that must be done before it begins.
+    /// The number of parts over links that must be done before this part on the host begins.
     std::size_t links_before = 0;
   };
 
   /// Begins all parts that can begin now.
   static Made Begin(std::vector<SubOperation> parts);
-  /// Returns a sequence of `first`, which has begun, and a second part. The second part begins when
-  /// `first` is done and destroyed.
+  /// Appends `second` to `first`, which has begun. It begins when `first` is done and destroyed.
   static std::unique_ptr<collective::Operation> Of(std::unique_ptr<collective::Operation> first,
                                                    std::function<Made()> second);
 

@@ -5,7 +5,7 @@
 namespace ringlet::comm {
 namespace {
 
-/// Takes some turns, and says its name. Counts those that are there.
+/// Takes some turns. WaitingFor returns its name. Counts live objects.
 class Turns final : public collective::Operation {
  public:
   Turns(std::string name, int turns, int& there)

@@ -33,8 +33,7 @@ Status SharedMemory::Start(const collective::Call& call, const collective::Finge
   return Ok();
 }
 
-// Collectives use the memory, so a rank that calls a collective instead of messages is found there
-// and not on the links.
+// Collectives use the memory, so a rank that calls one instead is found there, not on the links.
 std::unique_ptr<collective::Operation> SharedMemory::Meet(collective::CallKind kind,
                                                           std::uint64_t number) {
   engine_.Start({.kind = kind}, scores_.For(kind, 0), number);

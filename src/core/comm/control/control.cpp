@@ -39,8 +39,7 @@ void Control::Carrier::Look() {
   users.clear();
 }
 
-// Lets groups leave once their failures have been passed on. Returns true if some leave. The driver
-// then calls Look again, after it has written their last messages.
+// Lets groups leave once their failures are passed on. Returns true if Look will run again.
 bool Control::Carrier::Part() {
   const auto ready = std::ranges::stable_partition(
       parting, [&](const auto& shared) { return member->OwesNews(shared->group); });
@@ -175,8 +174,7 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
 
 Result<std::unique_ptr<Control>> Control::Pending::Finish(const std::stop_token& abort) {
   const std::shared_ptr<Shared> shared = control_->shared_;
-  // Captures the object instead of control_, because the caller owns control_ before the callback
-  // is destroyed.
+  // Not control_, because the caller may own it before the callback is destroyed.
   const std::stop_callback stop(abort, [&control = *control_] {
     control.Fail(Error{Code::kAborted, fmt::format("rank {} was told to abort while it joined",
                                                    Index(control.rank_))});

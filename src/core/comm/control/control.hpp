@@ -56,7 +56,7 @@ class Control {
   static Result<std::unique_ptr<Control>> Join(std::shared_ptr<Process> process, Options options,
                                                const std::stop_token& abort);
 
-  /// Leaves in good order, or, if not Settled, fails the communicator on all ranks.
+  /// Leaves in good order, or, if the join is not complete, fails the communicator on all ranks.
   ~Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
@@ -71,17 +71,14 @@ class Control {
   /// Returns the id, which is the same on all ranks and different for each child of a communicator.
   bootstrap::GroupId id() const;
 
-  // Collective. These make communicators of some of the ranks and reuse the connections of this
-  // one.
-  /// Ranks of the same colour form a communicator, in the order of their keys and then of their
-  /// ranks. All colours together use one all-gather. A rank without a colour takes part and gets
-  /// null.
+  // Collective. These form communicators of some of the ranks, on the existing connections.
+  /// Ranks of the same colour form a communicator, in the order of their keys, then of their ranks.
+  /// All colours together use one all-gather. A rank without a colour takes part and gets null.
   /// Errors  as AllGather
   Result<std::unique_ptr<Control>> Split(std::optional<std::int32_t> color, std::int32_t key);
-  /// Forms a communicator of all ranks but `excluded`, in order of rank. Only the remaining ranks
-  /// call it. This communicator may have failed. Needs no exchange: the first collective detects
-  /// different lists. If a rank's list implies a different first rank, it waits for its peers in
-  /// vain, and its timeout names them.
+  /// Forms a communicator of all ranks but `excluded`, in order of rank. Only these ranks call it.
+  /// This communicator may have failed. No exchange: the first collective detects different lists.
+  /// A rank that assumes another first rank waits in vain, and its timeout names the peers.
   /// Errors  kInvalidArgument  a rank that does not exist, or this one
   Result<std::unique_ptr<Control>> Shrink(std::vector<std::uint32_t> excluded);
 
@@ -114,9 +111,8 @@ class Control {
     return result;
   }
 
-  /// Runs `wait`, which takes a token and returns a Result. The token stops it when this
-  /// communicator fails or `abort` is requested. If the control network can explain an error, its
-  /// explanation replaces the error.
+  /// Runs `wait`, which takes a token and returns a Result, and stops it when this communicator
+  /// fails or `abort` is requested. Replaces an error that the control network can explain.
   template <typename Wait>
   auto WhileStanding(const std::stop_token& abort, Wait&& wait)
       -> decltype(wait(std::stop_token())) {
@@ -130,8 +126,7 @@ class Control {
     return result;
   }
 
-  /// The recorder of this rank. It supplies the answer to a query of another rank. The rank's
-  /// thread writes it.
+  /// This rank's recorder, which answers queries of other ranks. The rank's thread writes it.
   FlightRecorder& doing();
   /// Sets the sockets to inspect when another rank or an external tool queries this one.
   void SetSendQueues(std::shared_ptr<const transport::SendQueues> send_queues);
@@ -152,9 +147,8 @@ class Control {
   void Fail(const Error& error);
   /// Returns the reason if the communicator has failed. Any thread.
   std::optional<Error> failure() const;
-  /// Registers a function to call once when the communicator fails, or at once if it has failed. It
-  /// runs on the service thread and under a lock. It may wake a thread, but must not call this
-  /// object. It is not called after Leave.
+  /// Sets a function to call once at failure, or at once after a failure, on the service thread and
+  /// under a lock. It may wake a thread, but must not call this. It is not called after Leave.
   void OnFailure(std::function<void()> callback);
   /// Waits at most `timeout` for a failure. The control network soon reports the cause of a broken
   /// link.
@@ -164,8 +158,7 @@ class Control {
 
   void Leave();
 
-  /// Marks the communicator as formed and sets its public name. Tools that inspect the process use
-  /// both.
+  /// Marks the communicator as formed, with its public name. Tools that inspect it use both.
   void SetFormed(std::uint64_t name);
   /// Writes the last operations into DUMP_DIR, if set, once after a failure. The service thread
   /// does the same. Returns when they are written.

@@ -80,7 +80,7 @@ TEST_P(ControlOver, AFailureSharedByOneIsTheFailureOfAll) {
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok());
              Control& control = (*communicator)->control();
-             // Not before all have come out of forming the communicator.
+             // Waits until all ranks have formed the communicator.
              ASSERT_TRUE(control.Send(Rank{4}, 1, {}).ok());
              if (rank == 4) {
                for (std::uint32_t r = 0; r < 7; ++r) ASSERT_TRUE(control.Receive(Rank{r}, 1).ok());
@@ -190,8 +190,8 @@ TEST_P(ControlOver, AFailureIsToldAtOnceToALaterCaller) {
       });
 }
 
-// A rank that is next to one that has left is alone in calling those behind it; it may fail and
-// leave at once.
+// If the neighbour of a failing rank has left, only the failing rank can call the ranks behind it.
+// It may fail and leave at once.
 TEST_P(ControlOver, AFailureReachesThoseBehindARankThatHasLeft) {
   constexpr std::uint32_t kSize = 7;
   for (const std::uint32_t leaves : {0u, 1u, 2u})
@@ -220,7 +220,7 @@ TEST_P(ControlOver, AFailureReachesThoseBehindARankThatHasLeft) {
     }
 }
 
-/// Until the thread sleeps: it waits for something.
+/// Waits until the thread sleeps, which means that it waits.
 void AwaitSleep(pid_t thread) {
   const std::string file = "/proc/self/task/" + std::to_string(thread) + "/stat";
   for (std::string line; line.find(") S ") == std::string::npos;) {
@@ -230,8 +230,8 @@ void AwaitSleep(pid_t thread) {
   }
 }
 
-// Its process may end as soon as it has left. So it has not as long as the service thread has only
-// begun to say so: the others would take its end for a death.
+// The process may end as soon as the rank has left. So Leave must not return before the service
+// thread has sent the message. Otherwise the others would take the end for a crash.
 TEST_P(ControlOver, ARankThatHasLeftHasSaidSo) {
   std::latch done(2);
   const std::vector processes = {ProcessWith(Environment()), ProcessWith(Environment())};
@@ -257,7 +257,7 @@ TEST_P(ControlOver, ARankThatHasLeftHasSaidSo) {
           left.set_value();
         });
         AwaitSleep(number.get_future().get());
-        // In the same turn as the word, and before anything is sent.
+        // Runs in the same turn as the message, and before any data is sent.
         driver.Post([&] { seen.set_value(has_left.wait_for(std::chrono::milliseconds(300))); });
         go.set_value();
         EXPECT_EQ(seen.get_future().get(), std::future_status::timeout);
@@ -266,7 +266,7 @@ TEST_P(ControlOver, ARankThatHasLeftHasSaidSo) {
       });
 }
 
-// Six ranks of which three are served by another thread, where there are cores for one.
+// Another thread serves three of the six ranks, if cores are available.
 TEST_P(ControlOver, RanksOnSeveralServiceThreadsAreOneCommunicator) {
   constexpr std::uint32_t kSize = 6;
   const auto process = ProcessWith(Environment());

@@ -6,8 +6,7 @@
 namespace ringlet::comm {
 namespace {
 
-// A spinning rank occupies a core that another rank may need. So ranks spin only if each has its
-// own.
+// A spinning rank occupies a core that another may need, so ranks spin only if each has its own.
 std::chrono::nanoseconds SpinFor(const collective::WaitPolicy& policy) {
   return policy.looks > 0 ? std::chrono::microseconds(50) : std::chrono::nanoseconds(0);
 }

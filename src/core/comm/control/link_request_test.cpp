@@ -38,7 +38,7 @@ TEST(LinkRequest, ForbiddenSharedMemoryLeavesTheNetwork) {
   });
 }
 
-/// The request of a rank that is to be linked with rank 1, if its settings were these.
+/// Returns the request of a rank for a link to rank 1, with these settings.
 transport::ConnectRequest RequestWith(const Communicator& mine, const PeerTable& peer_table,
                                       const EnvMap& settings) {
   Origin origin = mine.origin();

@@ -42,18 +42,15 @@ class FlightRecorder {
   /// before they begin.
   void set_enqueued(std::uint64_t ticks) { enqueued_ = ticks; }
 
-  /// A call begins.
+  /// A call begins. \param messages  0: a collective. \param peer  of the first message
   /// \param bytes  of the larger buffer, or of all messages together
-  /// \param messages  0: a collective
-  /// \param peer  of the first message
   void Begin(const collective::Fingerprint& call, std::uint64_t bytes, std::uint32_t messages = 0,
              Rank peer = Rank{}) {
     stamped_ = timed_ = IsTimed(bytes);
     Write(call, bytes, messages, peer);
   }
   /// A collective begins. Its first step never waits for a rank. An untimed one is written after
-  /// that step, by Waits or End, so that writing does not delay peers that wait for the step's
-  /// data.
+  /// the step, by Waits or End, so that writing does not delay peers that wait for the step's data.
   /// \param call  lives until then
   void BeginWithStep(const collective::Fingerprint& call, std::uint64_t bytes) {
     stamped_ = timed_ = IsTimed(bytes);

@@ -61,7 +61,7 @@ TEST(FlightRecorder, AnOperationIsBegunThenDone) {
   recorder.End();
   operations = recorder.Last();
   expected.progress = OperationState::kDone;
-  // Ticks are turned into times anew with each reading, by a rate that is known better each time.
+  // Each call converts ticks to times anew, with a more precise rate.
   EXPECT_GE(operations[0].began, before);
   EXPECT_GE(operations[0].ended, operations[0].began);
   EXPECT_LE(operations[0].ended, os::Now());
@@ -141,7 +141,7 @@ TEST(FlightRecorder, TheLastAreKept) {
     recorder.End();
   }
   const auto operations = recorder.Last();
-  // The place of the next call counts as being written.
+  // The slot of the next call counts as being written.
   ASSERT_EQ(operations.size(), FlightRecorder::kOperationsKept - 1);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     EXPECT_EQ(operations[i].number, kCalls - operations.size() + i);
@@ -212,7 +212,7 @@ TEST(FlightRecorder, WritesAShortCollectiveDownBehindItsFirstStep) {
   EXPECT_EQ(recorder.counts().calls.front().bytes, 48u);
 }
 
-// As by a group that fails between the two.
+// Covers a group that fails between the two.
 TEST(FlightRecorder, ForgetsACollectiveThatWasGivenUpBeforeItsFirstStep) {
   FlightRecorder recorder;
   recorder.Begin(SumAt(0), 8);
@@ -248,7 +248,7 @@ TEST(FlightRecorder, WritesATimedCollectiveDownBeforeItsFirstStep) {
   }
 }
 
-// Another thread reads while the rank's thread writes the next ones down.
+// Another thread reads while the rank's thread writes the next operations.
 TEST(FlightRecorder, GivesNothingThatIsHalfWritten) {
   FlightRecorder recorder;
   constexpr std::uint64_t kCalls = 300'000;

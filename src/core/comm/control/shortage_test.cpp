@@ -7,7 +7,7 @@ namespace {
 
 constexpr Instant kPeriod = ShortageWatch::kPeriod;
 
-// The result of looks at these counts, one a period.
+// Returns the result of looks at these counts, one per period.
 Instant After(ShortageWatch& watch, Instant& now, std::initializer_list<std::uint64_t> counts) {
   Instant lasts{0};
   for (const std::uint64_t count : counts) lasts = watch.Look(count, now += kPeriod);

@@ -231,8 +231,7 @@ void Control::Shared::LookNow(const std::shared_ptr<StatusGathering>& gathering,
   const bool member_stands =
       !carrier->lost && carrier->users.contains(group) && !carrier->member->Finished();
   if (state.forming && member_stands) state.phase = carrier->member->Phase(group);
-  // Takes one lock after the other, because LookForAnswers takes the gathering's lock inside this
-  // one.
+  // One lock after the other, because LookForAnswers takes the gathering's lock inside this one.
   watch::CommunicatorStatus known{.self = state};
   {
     const std::lock_guard lock(mutex);

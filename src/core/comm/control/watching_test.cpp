@@ -1,4 +1,4 @@
-// A Control as it is looked at from outside. The answers of a process: process_watch_test.cpp.
+// The views of a Control for external tools. process_watch_test.cpp tests the answers of a process.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -82,7 +82,7 @@ TEST(Watching, AChildHasANameAndATraceOfItsOwn) {
   });
 }
 
-/// The communicators of a process with what their peers say.
+/// Returns the communicators of a process with the answers of their peers.
 std::vector<watch::CommunicatorStatus> LookAt(Process& process) {
   const auto watched = process.watched();
   std::latch done(1);

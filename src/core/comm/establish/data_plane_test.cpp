@@ -7,7 +7,7 @@
 namespace ringlet::comm {
 namespace {
 
-/// Forms four ranks, which reach each other by `links` links each.
+/// Forms four ranks with `links` links each.
 void ExpectLinks(const EnvMap& environment, const Config& as, bool memory, std::size_t links) {
   const auto process = ProcessWith(environment);
   RunRanks(

@@ -49,7 +49,7 @@ TEST_P(EstablishOver, ManySizesAndBothBootstraps) {
     }
 }
 
-/// In a process without any network: an error of one rank that is alone, then one of two ranks.
+/// Without a network: returns the error of a rank without peers, then of two ranks.
 std::string FormWithoutNetwork() {
   if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
     return "this test needs a network namespace";
@@ -122,7 +122,7 @@ TEST(Establish, TheCallerOfARankThatIsAloneHearsNothing) {
 }
 
 TEST(Establish, RanksOfSeparateProcessesMeetToo) {
-  // Two processes as far as Ringlet can see: each has its own service thread and exchange.
+  // Two processes from Ringlet's view: each has its own service thread and exchange.
   RunRanks(
       4,
       [](std::uint32_t) {
@@ -180,8 +180,8 @@ TEST(Establish, AbortEndsItEarly) {
   self.join();
 }
 
-// All are on one device: the first that is refused for that aborts the others, of which some have
-// just joined.
+// All ranks are on one device. The first refused rank aborts the others, some of which have just
+// joined.
 TEST(Establish, AnAbortMayMeetTheEndOfAJoin) {
   constexpr std::uint32_t kRounds = 300, kSize = 8;
   const auto process = ProcessWith({});
@@ -306,7 +306,7 @@ TEST(Establish, ChannelsThatCannotBeDumpedAreAWarningThatNamesTheFile) {
                                                         HasSubstr("/no/such/folder/dump.xml")));
 }
 
-/// The phases of each row of a trace, by the row's name.
+/// Returns the phases of each row of a trace, by the row's name.
 std::map<std::string, std::set<std::string>> PhasesIn(const std::string& path, const char* call) {
   const os::FileTree files = os::FileTree::Open(std::filesystem::path(path).parent_path()).value();
   const auto trace =
@@ -364,7 +364,7 @@ TEST(Establish, ATraceThatCannotBeWrittenIsAWarningThatNamesTheSetting) {
   EXPECT_THAT(files.Read("log").value(), HasSubstr("RINGLET_TRACE: "));
 }
 
-// The ranks were not told what their devices are, or two of a host were told the same.
+// The ranks did not receive devices, or two ranks of a host received the same one.
 TEST(Establish, RanksOfAHostWithoutDevicesAreCounted) {
   struct Rank {
     const char* host;

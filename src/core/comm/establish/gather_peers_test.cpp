@@ -10,7 +10,7 @@ namespace ringlet::comm {
 namespace {
 
 TEST(PeerTable, IsTheSameOnAllRanksAndHasEachHostOnce) {
-  // Ranks 0, 1, 3 on one host, rank 2 on another, as far as their ids tell.
+  // By their ids, ranks 0, 1 and 3 are on one host, and rank 2 is on another.
   std::vector<PeerTable> taken(4);
   RunRanks(
       4,
@@ -54,7 +54,7 @@ TEST(PeerTable, HostsOfOneShapeAreToldOnceAndKeepTheirNames) {
   }
 }
 
-/// Ranks 0 and 1 are on one host, 2 on another; all name device 0.
+/// Ranks 0 and 1 are on one host, rank 2 is on another. All name device 0.
 std::shared_ptr<Process> NamingProcess(std::uint32_t rank, const char* may_share) {
   return ProcessWith({{"RINGLET_HOSTID", rank == 2 ? "b" : "a"},
                       {"RINGLET_LINKS", "tcp"},

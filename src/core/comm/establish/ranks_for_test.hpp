@@ -1,5 +1,5 @@
-// Several ranks of one communicator as threads of the test, each with a process of its own unless
-// they are to share one.
+// Several ranks of one communicator as threads of the test. Each has its own process, unless they
+// are to share one.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -25,9 +25,9 @@ inline std::shared_ptr<Process> ProcessWith(EnvMap environment) {
 
 using RankBody = std::function<void(std::uint32_t rank, Result<std::unique_ptr<Communicator>>)>;
 
-/// Forms a communicator of `size` ranks, each on a thread, and runs `body` on each when all have
-/// formed theirs: a rank that dies or leaves before that fails those who still form.
-/// \param as  what all ranks say besides; with names_device all name `as.device`
+/// Forms a communicator of `size` ranks, each on a thread. Runs `body` on each after all have
+/// formed theirs, because a rank that dies or leaves earlier fails the others.
+/// \param as  further options of all ranks; with names_device all name `as.device`
 inline void RunRanks(std::uint32_t size,
                      const std::function<std::shared_ptr<Process>(std::uint32_t)>& process_of,
                      const RankBody& body, const Config& as = {}) {
@@ -51,14 +51,14 @@ inline void RunRanks(std::uint32_t size,
   for (std::thread& thread : threads) thread.join();
 }
 
-/// All in one process, with these settings.
+/// Runs all ranks in one process, with these settings.
 inline void RunRanks(std::uint32_t size, const EnvMap& environment, const RankBody& body) {
   const auto process = ProcessWith(environment);
   RunRanks(
       size, [&](std::uint32_t) { return process; }, body);
 }
 
-/// An all-reduce of `count` floats, checked. Gives the first error.
+/// Runs and checks an all-reduce of `count` floats. Returns the first error.
 inline Status SumOfRanks(Communicator& communicator, std::size_t count) {
   const std::uint32_t size = communicator.identity().size;
   std::vector<float> in(count, static_cast<float>(Index(communicator.identity().rank) + 1)),

@@ -5,7 +5,7 @@
 namespace ringlet::comm {
 namespace {
 
-// Ranks 1, 3 and 4 of six were left out.
+// Ranks 1, 3 and 4 of six were excluded.
 const std::vector<std::uint32_t> kNumbers = {0, 2, 5};
 
 TEST(Renumbered, OneRank) {

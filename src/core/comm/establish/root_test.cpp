@@ -59,7 +59,7 @@ TEST(Root, AGivenIdIsThatOfTheFirstCallAlone) {
   EXPECT_THAT(bad.error().message, testing::Not(testing::HasSubstr("ringlet1")));
 }
 
-/// Ranks of a launched job of four, each a process.
+/// Ranks of a launched job of four, each in its own process.
 class Job {
  public:
   Job() {
@@ -71,7 +71,7 @@ class Job {
   }
   UniqueId NextIdOf(std::uint32_t rank) { return *NextUniqueId(ranks_[rank]); }
 
-  /// Forms a communicator of `members`, each with an id of its own, and sums.
+  /// Forms a communicator of `members`, each with its own id, and sums.
   void ExpectTogether(const std::vector<std::uint32_t>& members, const std::vector<UniqueId>& ids) {
     std::vector<std::jthread> threads;
     for (std::uint32_t i = 0; i < members.size(); ++i)
@@ -104,7 +104,7 @@ TEST(Root, PartsOfAJobExchangeTheirFirstIds) {
   job.ExpectTogether({0, 1}, {low, low});
 }
 
-// Any rank may make the id of a communicator of all ranks, and there may be several.
+// Any rank may make the id of a communicator of all ranks. Several such communicators may exist.
 TEST(Root, AllRanksOfAJobExchangeTheirFirstIds) {
   Job job;
   std::vector<UniqueId> made;
@@ -163,7 +163,7 @@ TEST(Root, ATakenAddressIsNamed) {
   EXPECT_THAT(result.error().message, testing::HasSubstr(comm_id));
 }
 
-// As Debian maps a host's own name.
+// Debian maps a host's own name like this.
 TEST(Root, ANameThatIsALoopbackAddressIsWarnedOf) {
   os::TempTree tree;
   const auto process = ProcessWith({{"NCCL_COMM_ID", "alpha:2346"},
@@ -191,7 +191,7 @@ TEST(Root, ATimeoutSaysThatTheRootListensAtALoopbackAddress) {
                                                         "on other hosts cannot reach it"));
 }
 
-// At an address that is easy to find, a caller that says nothing is sent away.
+// At an address that is easy to find, a silent caller is disconnected.
 TEST(Root, AStrangerThatSaysNothingIsSentAway) {
   const std::uint16_t port = FreePort();
   const auto process = ProcessWith({{"NCCL_COMM_ID", "127.0.0.1:" + std::to_string(port)},

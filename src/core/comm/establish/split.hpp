@@ -32,8 +32,8 @@ Result<std::unique_ptr<Communicator>> Shrink(const Communicator& parent,
                                              std::vector<std::uint32_t> excluded,
                                              const std::stop_token& abort);
 
-/// Returns an id with which `parent` grows. Any one of its ranks makes it and passes it to its own
-/// Grow and to the new processes.
+/// Returns an id with which `parent` grows. One rank makes it and passes it to its own Grow and to
+/// the new processes.
 Result<UniqueId> CreateGrowthId(const Communicator& parent);
 
 /// Called by all ranks of `parent`, which keep their ranks. New processes call Establish with the

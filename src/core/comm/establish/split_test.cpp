@@ -77,7 +77,7 @@ TEST_P(SplitOver, ShrinkGoesOnWithoutTheDead) {
     EXPECT_EQ((*rest)->identity().size, 5u);
     EXPECT_EQ((*rest)->identity().rank, Rank{rank < 2 ? rank : rank - 1});
     EXPECT_TRUE(SumOfRanks(**rest, 1000).ok());
-    auto fewer = Shrink(**rest, {4}, {});  // in its ranks: 5 of the first
+    auto fewer = Shrink(**rest, {4}, {});  // in the ranks of `rest`: rank 5 of the first
     if (rank == 5) {
       ASSERT_FALSE(fewer.ok());
       EXPECT_THAT(fewer.error().message, HasSubstr("rank 4 cannot leave itself out"));
@@ -88,7 +88,7 @@ TEST_P(SplitOver, ShrinkGoesOnWithoutTheDead) {
   });
 }
 
-// Those left out know nothing of it, and yet all can be split, and other parts shrink, afterwards.
+// Excluded ranks do not know of the shrink. All can still be split, and other parts can shrink.
 TEST_P(SplitOver, AfterAShrinkTheParentSplitsAndShrinksAgain) {
   RunRanks(4, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());
@@ -135,7 +135,7 @@ TEST_P(SplitOver, AParentThatSomeHaveShrunkIsSplitAndShrunkAgain) {
   });
 }
 
-// Rank 2 here is rank 1 among those that stay.
+// Rank 2 of the parent is rank 1 among the remaining ranks.
 TEST_P(SplitOver, AFailedShrinkNamesRanksByTheirNumbersInTheParent) {
   RunRanks(4, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());

@@ -22,9 +22,9 @@ namespace ringlet::comm {
 /// Errors  kInvalidArgument  a size of 0 or too large, a rank that is not below it.
 Status CheckArguments(const Config& config);
 
-/// Decodes the ids. The first one is that of `config.id`.
-/// Errors  kInvalidArgument  an id that is damaged or foreign; more ids than ranks; an id that
-///                           grows a communicator to which this rank belongs
+/// Decodes the ids. The first one is config.id.
+/// Errors  kInvalidArgument  an id that is damaged or foreign; more ids than ranks; a growth id on
+///                           a rank of the parent
 Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config);
 
 /// Starts the root on rank 0 of an id with a fixed address. Does nothing on all other ranks.

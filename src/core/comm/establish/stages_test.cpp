@@ -78,7 +78,7 @@ TEST(Stages, TheCallersTimeoutsGoBeforeTheSettings) {
   EXPECT_EQ((*formed(config))->timeout(), std::chrono::seconds(6));
 }
 
-// Names of the child must never be taken for the parent's, nor for those of its sister.
+// Names of the child must differ from those of its parent and its sibling.
 TEST(Stages, AChildHasNamesOfItsOwn) {
   std::vector<Origin> children(4);
   RunRanks(4, EnvMap{}, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {

@@ -74,7 +74,7 @@ TEST(Trace, HasARowForEachRankAndABarForEachPhase) {
   EXPECT_EQ(trace["traceEvents"][0]["args"]["name"], "rank 0 (host \"a\")");
 }
 
-// The one that began first begins the picture; the others lie where they began, by the same clock.
+// The first rank to begin is at the origin. The others are at their own times by the same clock.
 TEST(Trace, PutsEachPhaseWhereItWas) {
   Timeline first("Establish");
   first.Reached(Phase::kDiscoverLocal);

@@ -19,7 +19,7 @@ using testing::NotNull;
 
 class GpuMachineTest : public OnMachine {};
 
-/// One of each collective with `count` elements, checked.
+/// Runs and checks one of each collective with `count` elements.
 Status RunEach(Communicator& communicator, std::size_t count) {
   const std::uint32_t ranks = communicator.identity().size;
   const auto self = static_cast<std::int64_t>(Index(communicator.identity().rank));
@@ -170,7 +170,7 @@ TEST_F(GpuMachineTest, AFileOfSeveralHostsIsRefused) {
 }
 
 TEST_F(GpuMachineTest, PartsOfACommunicatorArePlannedAnew) {
-  // Ranks of two hosts by turns: in a child they lie anywhere.
+  // Alternates ranks of two hosts, because a child's ranks may be anywhere.
   RunOn(2, 8, {}, [&](std::uint32_t rank, auto communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     auto child = Split(**communicator, static_cast<std::int32_t>(rank % 2),

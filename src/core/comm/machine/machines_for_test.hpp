@@ -1,4 +1,4 @@
-// Ranks on the GPUs of a machine that is not here, as threads of the test.
+// Ranks on the GPUs of an emulated machine, as threads of the test.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 namespace ringlet::comm {
 
-/// Four GPUs joined by a switch, and a NIC for each two.
+/// Four GPUs on a switch, and a NIC for each pair.
 inline constexpr std::string_view kFourGpus =
     "2x(numa: (switch: 2 gpu a100-sxm4 switch, 1 nic 200g))";
 
@@ -24,7 +24,7 @@ class OnMachine : public testing::Test {
   }
   std::string PathOf(const std::string& name) const { return files_.root() + "/" + name; }
 
-  /// A process on a host of that machine.
+  /// Returns a process on a host of that machine.
   std::shared_ptr<Process> ProcessOn(const std::string& host, EnvMap more = {}) const {
     more.try_emplace("RINGLET_MACHINE", PathOf("machine.xml"));
     more.try_emplace("RINGLET_PLAN_POLICY", "compat");
@@ -32,7 +32,7 @@ class OnMachine : public testing::Test {
     return ProcessWith(more);
   }
 
-  /// `ranks` ranks on so many hosts, as many on each, one behind the other.
+  /// Runs `ranks` ranks on so many hosts, the same number on each, host after host.
   void RunOn(std::uint32_t hosts, std::uint32_t ranks, const EnvMap& more,
              const RankBody& body) const {
     RunRanks(

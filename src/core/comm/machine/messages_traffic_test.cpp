@@ -1,4 +1,4 @@
-// The bytes of collectives that are messages, and of messages to peers without a link yet.
+// The bytes of collectives that use messages, and of messages to peers without a link yet.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ constexpr std::uint64_t kBytesOfBlock = kElementsOfBlock * sizeof(float);
 
 class MessagesTrafficTest : public OnMachine {
  protected:
-  /// The files of eight ranks on two hosts, by rank.
+  /// Returns the files of eight ranks on two hosts, by rank.
   std::map<std::uint32_t, json> LeftBy(const std::function<void(Communicator&)>& body) const {
     RunOn(2, kRanksOfTwoHosts, {{"RINGLET_TRAFFIC_DIR", PathOf("traffic")}},
           [&](std::uint32_t, auto communicator) {
@@ -35,7 +35,7 @@ class MessagesTrafficTest : public OnMachine {
   }
 };
 
-/// Over the first link of each route of the rank; both figures are the same on every link.
+/// Returns the bytes on the first link of each route. Both figures are the same on every link.
 std::uint64_t SentOverFirstLinks(const json& file) {
   std::uint64_t bytes = 0;
   for (const json& link : file["links"]) {
@@ -77,7 +77,7 @@ TEST_F(MessagesTrafficTest, PortionsOfEachPairAreCounted) {
   const auto left = LeftBy([](Communicator& communicator) {
     const std::uint32_t self = Index(communicator.identity().rank);
     AllToAllVCall call{.type = DataType::kFloat32};
-    // As many elements as the sender's number, and one.
+    // Each sender's count is its rank plus one.
     std::size_t received = 0;
     for (std::uint32_t rank = 0; rank < kRanksOfTwoHosts; ++rank) {
       call.sent.counts.push_back(self + 1);
@@ -102,7 +102,7 @@ TEST_F(MessagesTrafficTest, MessagesThatWaitForTheirLinkAreCountedOnce) {
     const std::uint32_t self = Index(communicator.identity().rank);
     std::vector<float> in(kElementsOfBlock), out(kElementsOfBlock);
     const Rank peer{(self + kRanksOfTwoHosts / 2) %
-                    kRanksOfTwoHosts};  // of the other host, and no neighbour in a ring
+                    kRanksOfTwoHosts};  // on the other host, and not a neighbour in a ring
     const Transfer transfers[] = {
         {.peer = peer,
          .sends = true,

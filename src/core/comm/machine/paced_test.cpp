@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// A clock that the wait moves on.
+/// A waiter that advances the clock.
 class PacedWaiter final : public transport::Waiter {
  public:
   Ticket Prepare() override { return ++ticket_; }
@@ -38,7 +38,7 @@ class PacedWaiter final : public transport::Waiter {
   Ticket ticket_ = 0;
 };
 
-/// Done after so many turns, each of which takes a microsecond.
+/// Done after so many turns of a microsecond each.
 class TurnsForTest final : public collective::Operation {
  public:
   TurnsForTest(int turns, PacedWaiter& waiter) : turns_(turns), waiter_(waiter) {}
@@ -130,7 +130,7 @@ TEST_F(PacedOperationTest, ItsErrorIsNotPaced) {
   EXPECT_EQ(late_, 0);
 }
 
-/// Hosts of a GPU each, on a network of 125 MB/s: slower than the computer that runs the test.
+/// Hosts with one GPU each, on a network of 125 MB/s, which is slower than the test's host.
 class PaceTest : public OnMachine {
  protected:
   PaceTest() {

@@ -67,7 +67,7 @@ using ByLink = std::map<std::tuple<std::string, std::string, std::string>, std::
 
 class PredictionOnMachine : public OnMachine {
  protected:
-  /// The bytes that eight ranks on two hosts have measured.
+  /// Returns the bytes that eight ranks on two hosts have measured.
   ByLink Measured(const EnvMap& more, std::size_t count) const {
     EnvMap environment = more;
     environment["RINGLET_TRAFFIC_DIR"] = PathOf("traffic");

@@ -22,10 +22,10 @@ class SlowRates {
   /// Returns the millionths of its rate that a link has. SlowLink::kWhole: not slow.
   std::uint32_t ShareOf(const plan::HardwareLink& link) const;
 
-  /// Returns the time model in which each graph's channels have the bandwidth that remains. The
-  /// slowest link limits all channels equally. A link that channels use by half loses effect only
-  /// below that half. Rings and trees need the bandwidth of their edges. Other algorithms count as
-  /// if they filled every link of rings.
+  /// Returns the time model with the bandwidth that remains for each graph's channels. The slowest
+  /// link limits all channels equally. If channels use half of a link, it matters only below that
+  /// half. Rings and trees need the bandwidth of their edges. Other algorithms count as if they
+  /// filled every link of rings.
   /// \param choice  of the plan
   /// \return empty if no channel uses a slow link
   std::optional<plan::Tuning> TuningOf(const plan::TuningChoice& choice) const;

@@ -9,7 +9,7 @@ namespace {
 
 class SlowRatesTest : public OnMachine {
  protected:
-  /// How rank 0 would run an all-reduce of so many bytes.
+  /// Returns rank 0's algorithm for an all-reduce of so many bytes.
   MachineWay WayOf(std::uint32_t hosts, const std::string& slow, std::size_t bytes,
                    EnvMap more = {}) {
     MachineWay found;

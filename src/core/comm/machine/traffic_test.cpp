@@ -23,7 +23,7 @@ class TrafficTest : public OnMachine {
       left.push_back(json::parse(std::ifstream(entry.path())));
     return left;
   }
-  /// So many ranks on two hosts do `body`; what they have left behind.
+  /// Runs `body` on so many ranks on two hosts. Returns their files.
   std::vector<json> LeftBy(std::uint32_t ranks, const EnvMap& more,
                            const std::function<void(Communicator&)>& body) const {
     EnvMap environment = more;
@@ -36,7 +36,7 @@ class TrafficTest : public OnMachine {
   }
 };
 
-/// All bytes that left GPUs: over the first link of each route.
+/// Returns all bytes that left GPUs: those on the first link of each route.
 std::uint64_t BytesThatLeft(const std::vector<json>& files, const char* which) {
   std::uint64_t bytes = 0;
   for (const json& file : files)
@@ -66,7 +66,7 @@ TEST_F(TrafficTest, AnAllReduceMovesWhatItsAlgorithmMust) {
       EXPECT_EQ(file["calls"][0]["algorithm"], algorithm);
       EXPECT_GT(file["calls"][0]["predicted_ns"], 0);
     }
-    // Both ways: what comes in by a NIC does not leave a GPU's device.
+    // Data passes both ways. Data that arrives through a NIC does not leave a GPU's device.
     EXPECT_EQ(BytesThatLeft(files, "measured_bytes"), 2u * 7 * kCount * 4);
     for (const auto& entry : std::filesystem::directory_iterator(PathOf("traffic")))
       std::filesystem::remove(entry.path());
@@ -88,8 +88,8 @@ TEST_F(TrafficTest, MessagesAreCountedByTheirPeers) {
     EXPECT_TRUE(communicator.Run(transfers).ok());
   });
   ExpectAsPlanned(files);
-  // Two of the four go to a GPU of another number on the other host: first to the GPU of that
-  // number on their own.
+  // Two of the four messages cross hosts to a GPU of another number: they first move to the GPU of
+  // that number on their own host.
   EXPECT_EQ(BytesThatLeft(files, "measured_bytes"), (4 + 2) * kCount * 4);
 }
 

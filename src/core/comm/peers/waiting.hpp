@@ -13,8 +13,7 @@ namespace ringlet::comm {
 /// empty: unknown. Cost O(ranks * CPUs), squared at worst.
 bool EachHasACore(const std::vector<topology::CpuSet>& ranks);
 
-/// Returns the policy of the ranks on this host: the setting, or with kAuto one that fits their
-/// CPUs.
+/// Returns the policy on the host of `self`: the setting, or with kAuto one that fits the CPUs.
 collective::WaitPolicy WaitPolicyOf(const PeerTable& peer_table, Rank self, WaitChoice wait);
 
 }  // namespace ringlet::comm

@@ -16,7 +16,7 @@ inline constexpr Answer kSuccess = 0;
 using LogFunction = void (*)(int level, unsigned long subsystem, const char* file, int line,
                              const char* format, ...);
 
-/// The types of events, as bits of the mask by which a plug-in requests them.
+/// The types of events, as bits of the mask that a plug-in requests.
 enum EventType : std::uint64_t {
   kGroup = 1u << 0,
   kCollective = 1u << 1,

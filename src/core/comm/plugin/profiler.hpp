@@ -32,7 +32,7 @@ class ProfilerPlugin {
   /// Returns the mask's address for the plug-in, which keeps it.
   int* mask_place() { return mask_.get(); }
   os::Logger& logger() { return logger_; }
-  /// Logs an error of the plug-in once. The error has no other effect.
+  /// Logs the first error of the plug-in. Errors do not matter otherwise.
   void NoteError(const char* function, nccl_abi::Answer answer);
 
  private:
@@ -69,9 +69,8 @@ class Profile {
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  /// A collective begins, or messages that run together. One at a time: End is called before the
-  /// next. Barriers are not reported, because NCCL lacks them. \param now_ns  by the clock of the
-  /// host
+  /// A collective, or messages that run together, begin. End is called before the next. Barriers,
+  /// which NCCL lacks, are not reported. \param now_ns  by the clock of the host
   void BeginCollective(const collective::Call& call, const Way& way, std::uint64_t now_ns);
   void BeginMessages(std::span<const collective::Message> messages, std::uint64_t now_ns);
   /// The operation is over, or has failed.

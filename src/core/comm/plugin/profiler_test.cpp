@@ -18,7 +18,7 @@ std::string PluginAt(const std::string& name) {
   return RINGLET_TEST_PLUGINS "libnccl-profiler-" + name + ".so";
 }
 
-/// The lines that a plug-in of test/plugins was told since this was made.
+/// The lines that a plug-in of test/plugins has received since this was made.
 class Told {
  public:
   explicit Told(const std::string& name)
@@ -56,7 +56,7 @@ void RunCalls(std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) 
   ASSERT_TRUE(communicator.Run(messages).ok());
 }
 
-/// The lines of one rank, in their order.
+/// Returns the lines of one rank, in their order.
 std::string LinesOf(const std::string& lines, char rank) {
   std::string its;
   for (std::size_t at = 0; at < lines.size();) {
@@ -83,7 +83,7 @@ constexpr std::string_view kCalls =
     "1 message Recv 6 ncclInt32 peer 0 in 1024\n1 channel 0 in 4\n"
     "1 channel ends in order\n1 channel ends in order\n";
 
-/// With the names of our algorithms as one.
+/// Replaces the names of all our algorithms by one name.
 std::string Plain(std::string lines) {
   for (std::size_t at = 0; (at = lines.find(" SIMPLE", at)) != std::string::npos; at += 5) {
     const std::size_t name = lines.rfind(' ', at - 1) + 1;
@@ -128,7 +128,7 @@ TEST(Profiler, AFailedOperationIsOver) {
   EXPECT_EQ(told.open(), 0);
 }
 
-/// The log of two ranks with that plug-in, whose operations must be right.
+/// Returns the log of two ranks with that plug-in, and checks their operations.
 std::string LogWith(const std::string& value) {
   const os::TempTree tree;
   const std::string file = tree.At("log");

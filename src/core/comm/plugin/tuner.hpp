@@ -1,5 +1,4 @@
-// NCCL's tuner plug-ins. A process loads one, and it chooses the algorithm of each collective
-// through NCCL's interface.
+// NCCL's tuner plug-ins. A process loads one, and it chooses the algorithm of each collective.
 //
 // A plug-in receives the cost of each algorithm and may change it. The cheapest algorithm runs.
 // Each rank calls the plug-in by itself. All must receive the same choice, which is part of the
@@ -29,7 +28,7 @@ class TunerPlugin {
   const std::string& name() const { return name_; }
   const nccl_abi::TunerTable& functions() const { return *functions_; }
   os::Logger& logger() { return logger_; }
-  /// Logs the first violation of the interface by the plug-in. It has no other effect.
+  /// Logs the first violation of the interface. Violations do not matter otherwise.
   void NoteFault(const std::string& what);
 
  private:

@@ -30,7 +30,7 @@ std::size_t TimesIn(const std::string& text, std::string_view part) {
   return count;
 }
 
-/// A plug-in of test/plugins: what it was asked since this was made, and what it answers.
+/// A plug-in of test/plugins: the queries since this was made, and its answers.
 class Asked {
  public:
   explicit Asked(const std::string& name)
@@ -67,7 +67,7 @@ class TunerTest : public OnMachine {
             {"RINGLET_DEBUG_SUBSYS", "INIT,TUNING"},
             {"RINGLET_DEBUG_FILE", PathOf("log")}};
   }
-  /// Four ranks on the machine's four GPUs, each with one sum of 1,000 floats.
+  /// Runs four ranks on the machine's four GPUs, each with one sum of 1,000 floats.
   void SumOnMachine(const EnvMap& environment) const {
     RunOn(1, 4, environment, [](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -136,7 +136,7 @@ TEST_F(TunerTest, TheMachineTakesTheWayThatIsChosen) {
     const MachineWay many =
         way({.given = true, .algorithm = kRing, .protocol = kSimple, .channels = 64});
     EXPECT_EQ(many.channels, machine.gpus().channels().counts().rings);
-    // There is no NVLS: what the model chooses runs.
+    // NVLS is missing, so the model's choice runs.
     EXPECT_EQ(way({.given = true, .algorithm = kNvls, .protocol = kSimple}),
               machine.WayOf(call).value());
   });
@@ -214,7 +214,7 @@ TEST_F(TunerTest, OneThatLiesIsNamedAndDoesNoHarm) {
   EXPECT_THAT(log("nonsense"), HasSubstr("asked for -5 channels"));
 }
 
-/// Of a plug-in, as one communicator asks it.
+/// Queries a plug-in as one communicator does.
 class TunerAnswers : public testing::Test {
  protected:
   std::unique_ptr<TunerSession> Begin() const {

@@ -148,9 +148,9 @@ class Process {
   /// milliseconds. Any thread, any number of times.
   void JoinRemoteFences();
 
-  /// Returns true once, if RINGLET_UNIQUE_ID is still to be used.
+  /// Returns true at the first call only: RINGLET_UNIQUE_ID is then to be used.
   bool TakeGivenId() { return !given_id_taken_.exchange(true); }
-  /// Returns true once, for the job's first communicator of all ranks.
+  /// Returns true at the first call only: for the job's first communicator of all ranks.
   bool ClaimJobId() { return !job_id_claimed_.exchange(true); }
 
   /// Logs a warning, or a note, at the first call with its text.

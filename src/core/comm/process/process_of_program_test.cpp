@@ -45,7 +45,7 @@ TEST(ProcessOfProgram, OnlyAProcessThatWasOnlyLookedAtEnds) {
   EXPECT_EQ(number_now(), used);
 }
 
-// In a child, which has none yet, so that the other tests keep theirs.
+// Runs in a child, which does not have processes yet, so that the other tests keep theirs.
 TEST(ProcessOfProgram, BeginsAnewInTheChildOfAForkAndHasALimit) {
   ASSERT_TRUE(ProcessOfProgram(WithTimeout(3)).ok());
   const pid_t child = ::fork();

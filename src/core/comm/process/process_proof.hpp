@@ -23,8 +23,7 @@ class ProcessProof {
   /// All ranks must receive this first.
   const Secret& nonce() const { return nonce_; }
 
-  /// Returns this rank's message to its host's other ranks: the address of their proofs. Called
-  /// once.
+  /// Returns this rank's message to its host's ranks: the address of their proofs. Once.
   /// \param host    the ranks of this host, with `self`; the same list on all of them
   /// \param nonces  of all ranks of the communicator
   Bytes Claim(Rank self, const std::vector<Rank>& host, const std::vector<Secret>& nonces);

@@ -17,7 +17,7 @@ Result<std::vector<os::KnownProcess>> Prove(Control& control, ProcessProof& proo
   std::vector<View> claims;
   for (const Rank rank : host) claims.push_back(told.At(rank));
   auto found = proof.Check(control.rank(), host, claims);
-  // Until all have read it.
+  // Waits until all ranks have read it.
   RINGLET_TRY(control.Barrier());
   return found;
 }
@@ -34,7 +34,7 @@ TEST(ProcessProof, EachFindsTheOthers) {
   });
 }
 
-// Rank 1 names a process that exists, and memory there that can be read and proves nothing.
+// Rank 1 names an existing process, with readable memory that is not a proof.
 TEST(ProcessProof, ANumberAloneIsNotBelieved) {
   RunRanks(3, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;

@@ -18,7 +18,7 @@ using testing::SizeIs;
 
 constexpr std::chrono::seconds kLong(60);  // longer than a test may take
 
-/// The answer of one process to a question.
+/// Returns the answer of one process to a question.
 std::string Answer(const Process& process, const std::string& question) {
   const Address at =
       Address::Unix(watch::Server::NameOf(process.host().pid, process.process_hash()));

@@ -19,7 +19,7 @@ Address PortForRas() {
   return os::Listen(Address::Ipv4(127, 0, 0, 1, 0)).value().address;
 }
 
-/// The report of the server there; what went wrong, if it is not there.
+/// Returns the report of the server there, or the error.
 std::string ReportAt(const Address& at) {
   std::string report;
   const auto client = std::make_shared<watch::RasClient>(
@@ -54,7 +54,7 @@ TEST(RasPort, IsOpenWhileAProcessHasACommunicator) {
   }
 }
 
-// They share the port, and whichever is asked knows the ranks of both.
+// The processes share the port, and each of them knows the ranks of both.
 TEST(RasPort, ProcessesShareIt) {
   const Address at = PortForRas();
   const EnvMap settings = {{"NCCL_RAS_ADDR", ToString(at)}};

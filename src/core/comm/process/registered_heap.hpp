@@ -11,7 +11,7 @@
 
 namespace ringlet::comm {
 
-/// One per process. Any thread. Each allocation is its own sealed anonymous file: it takes a
+/// Each process has one. Any thread. Each allocation is its own sealed anonymous file: it takes a
 /// descriptor and does not outlive the process.
 class RegisteredHeap {
  public:
@@ -20,9 +20,9 @@ class RegisteredHeap {
   /// Errors  kInvalidArgument  0 bytes; kSystem  not that much memory, or no descriptors left
   Result<std::byte*> Allocate(std::size_t bytes);
 
-  /// Returns the memory to the system, even if peers still map it: they read zeros. If it is
-  /// registered, its addresses stay taken until the last registration ends, so that newer memory is
-  /// not mistaken for it.
+  /// Returns the memory to the system, even if peers still map it: they read zeros. Registered
+  /// addresses stay taken until the last registration ends, so that newer memory is not mistaken
+  /// for this.
   /// \param gone  called when the memory is not found any more, before its addresses can be reused
   /// Errors  kInvalidArgument  not the beginning of an allocation, or freed already
   Status Free(const void* memory, const std::function<void()>& gone = {});

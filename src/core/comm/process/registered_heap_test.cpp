@@ -69,7 +69,7 @@ TEST(RegisteredHeap, WrongFreesAreRefused) {
   EXPECT_THAT(heap.Free(memory).error().message, HasSubstr("freed already"));
 }
 
-// A registration holds what it was found in, as `user` does here.
+// A registration holds the allocation that it was found in, as `user` does here.
 TEST(RegisteredHeap, RegisteredMemoryIsFreedAndKeepsItsAddressesUntilItIsNot) {
   RegisteredHeap heap;
   const std::size_t descriptors = OpenDescriptors(), mapped = MappedFiles();

@@ -18,7 +18,7 @@ topology::Graph FourGpus() {
   return topology::Build(std::span(&view, 1), {}, {.gpus = topology::GpuRanks::kAll}).value();
 }
 
-/// "NET/0-1 NIC/0-41000" for each link, sorted by the graph.
+/// Returns "NET/0-1 NIC/0-41000" for each link, sorted by the graph.
 std::vector<std::string> Links(std::string_view text) {
   const topology::Graph graph = FourGpus();
   const SlowLink slow = ParseSlowLinks(text).value().front();

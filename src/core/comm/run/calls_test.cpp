@@ -1,5 +1,5 @@
-// Every operation, in place and not, on a few ranks over every kind of link. The long table of all
-// types and counts is in test/conformance.
+// Every operation, in place and not, on a few ranks over every kind of link. test/conformance has
+// the long table of all types and counts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ std::span<std::byte> Out(Numbers& numbers, std::size_t begin, std::size_t count)
   return std::as_writable_bytes(std::span(numbers).subspan(begin, count));
 }
 
-/// Element `i` of rank `rank`: no two are equal.
+/// Element `i` of rank `rank`. All elements differ.
 std::int32_t Value(std::uint32_t rank, std::size_t i) {
   return static_cast<std::int32_t>(rank * 1000 + i);
 }
@@ -175,7 +175,7 @@ TEST_P(EveryOperation, SumsAreSums) {
 
 TEST_P(EveryOperation, PortionsMayDiffer) {
   OnEach([&](std::uint32_t rank, Communicator& communicator) {
-    // From rank s to rank r go s + 2 * r elements, with a gap of one between them.
+    // Rank s sends s + 2 * r elements to rank r, with a gap of one element between portions.
     AllToAllVCall call{.type = DataType::kInt32};
     std::size_t in = 0, out = 0;
     for (std::uint32_t peer = 0; peer < ranks(); ++peer) {
@@ -203,7 +203,7 @@ TEST_P(EveryOperation, PortionsMayDiffer) {
   });
 }
 
-// To the last element of the buffers, and none for itself.
+// Portions extend to the last element of the buffers. Each rank sends no elements to itself.
 TEST_P(EveryOperation, PortionsMayReachToTheEnd) {
   OnEach([&](std::uint32_t rank, Communicator& communicator) {
     constexpr std::size_t kEach = 6;
@@ -233,7 +233,7 @@ TEST_P(EveryOperation, AGroupOfMessagesHasNoOrder) {
     const Numbers mine = Values(rank, kCount);
     std::vector<Numbers> got(ranks(), Numbers(kCount));
     std::vector<GroupedCall> calls;
-    // Each rank receives first from the last, and sends first to itself.
+    // Each rank receives first from the last rank, and sends first to itself.
     for (std::uint32_t i = 0; i < ranks(); ++i) {
       const std::uint32_t from = ranks() - 1 - i, to = (rank + i) % ranks();
       calls.push_back({communicator, Transfer{.peer = Rank{from},

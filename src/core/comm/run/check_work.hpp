@@ -9,8 +9,7 @@
 
 namespace ringlet::comm {
 
-// Errors of all  kInvalidArgument  the request is invalid for this number of ranks; states the
-//        reason
+// Errors of all  kInvalidArgument  invalid for this number of ranks; states the reason
 Status CheckPortions(const AllToAllVCall& call, std::uint32_t ranks);
 Status CheckTransfer(const Transfer& transfer, std::uint32_t ranks);
 /// \param peer  the rank that raises the signal, or that receives it

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 constexpr std::uint32_t kRanks = 3;
 
-/// Two floats for each rank, one behind the other.
+/// Two floats for each rank, in sequence.
 struct Exchange {
   std::vector<float> in = std::vector<float>(6), out = std::vector<float>(6);
   AllToAllVCall call{.input = std::as_bytes(std::span(in)),

@@ -98,8 +98,8 @@ class Communicator {
   // After any but the first two, the communicator has failed permanently on all ranks.
   Status Run(const Work& work);
   Status Run(const Call& call);
-  /// Sends and receives that run together, independent of the order in which peers call theirs.
-  /// Allocates no memory if all links exist.
+  /// Sends and receives that run together. Peers may call theirs in any order. Allocates no memory
+  /// if all links exist.
   Status Run(std::span<const Transfer> transfers);
 
   // The steps of operations, for several ranks and calls on one thread (group.hpp). The caller
@@ -161,8 +161,7 @@ class Communicator {
   Status RunToEnd(collective::Operation& operation);
 
   SingleUse use_;
-  const Description
-      description_;  // destroyed last: its process's service thread serves the other members
+  const Description description_;  // destroyed last: its service thread serves the others
   const std::unique_ptr<Control> control_;
   collective::Spinner spinner_;
   HostMemory host_memory_;

@@ -43,7 +43,7 @@ TEST(Communicator, LibfabricLinksHostsWhereItIsAskedFor) {
   });
 }
 
-// RINGLET_WAIT is each rank's own, and only ranks that look fetch memory that is not registered.
+// Each rank has its own RINGLET_WAIT, and only spinning ranks fetch unregistered memory.
 TEST(Communicator, RanksThatWaitInDifferentWaysAgreeHowACallRuns) {
   const auto process_of = [](std::uint32_t rank) {
     return ProcessWith({{"RINGLET_WAIT", rank == 0 ? "spin" : "yield"}, {"RINGLET_TIMEOUT", "20"}});
@@ -89,7 +89,7 @@ TEST(Communicator, AbortWakesTheRankThatWaitsInAnOperation) {
   });
 }
 
-// Of a size that the receiver would fetch from the sender's memory, and of one that it would not.
+// Tests a size that the receiver would fetch from the sender's memory, and one that it would not.
 TEST(Communicator, AbortEndsASendWithoutAReceive) {
   for (const std::size_t count : {std::size_t{1} << 20, std::size_t{8} << 20})
     RunRanks(2, kShm, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
@@ -104,7 +104,7 @@ TEST(Communicator, AbortEndsASendWithoutAReceive) {
 }
 
 // Resets the TCP connections of this process: a disconnected socket sends RST. The control network
-// of one process has UNIX sockets.
+// of one process uses UNIX sockets.
 void ResetTcpConnections() {
   for (int fd = 3; fd < 1024; ++fd) {
     sockaddr_storage peer{};
@@ -134,8 +134,8 @@ TEST(Communicator, AResetLinkIsNotTakenForTheEndOfARank) {
            });
 }
 
-// Ranks 0 and 2 have no link when the communicator is formed. Ranks 1 and 3 both receive, so that
-// their calls last until the reason arrives.
+// Ranks 0 and 2 do not have a link when the communicator is formed. Ranks 1 and 3 both receive, so
+// that their calls last until the reason arrives.
 TEST(Communicator, ARankThatLacksDescriptorsForALinkGivesTheReasonToTheOthers) {
   for (const char* links : {"shm", "tcp"}) {
     std::promise<void> done;
@@ -164,7 +164,7 @@ TEST(Communicator, ARankThatLacksDescriptorsForALinkGivesTheReasonToTheOthers) {
   }
 }
 
-// The failure reaches the control network by the service thread, which is busy here.
+// The service thread passes the failure to the control network. It is busy here.
 TEST(Communicator, ACallAfterAFailureFailsAlthoughTheServiceThreadIsLate) {
   std::latch both(2);
   RunRanks(

@@ -1,4 +1,4 @@
-// Collectives without elements: no rank waits for another, yet ranks that differ in them find out.
+// Collectives without elements. No rank waits for another, but ranks detect different calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ TEST_P(EmptyCalls, OfOneRankOnlyAreFoundByTheNextOperation) {
   });
 }
 
-// The other is in no operation that would tell it: it is asked.
+// The other rank is in no operation that would reveal its call, so it is queried.
 TEST_P(EmptyCalls, AreFoundByRanksThatHaveElements) {
   std::latch found(1);
   RunRanks(2, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
@@ -102,7 +102,7 @@ TEST_P(EmptyCalls, AreFoundByRanksThatHaveElements) {
   });
 }
 
-// Messages are told from each other by their order, so one without elements counts.
+// The order of messages identifies them, so one without elements counts.
 TEST_P(EmptyCalls, AMessageWithoutElementsIsWaitedFor) {
   std::atomic<bool> received{false};
   RunRanks(2, environment_, [&](std::uint32_t rank, EmptyFormed formed) {

@@ -11,7 +11,7 @@
 namespace ringlet::comm {
 namespace {
 
-// Communicators of all ranks, in the hands of one thread.
+// Communicators of all ranks, which one thread drives.
 std::vector<std::shared_ptr<Communicator>> AllOf(std::uint32_t size, const EnvMap& environment) {
   std::vector<std::shared_ptr<Communicator>> all(size);
   RunRanks(size, environment,
@@ -50,7 +50,7 @@ TEST_P(GroupOver, OneThreadDrivesAllRanksThroughSeveralCalls) {
         ASSERT_EQ(data[round * kSize + rank][i], static_cast<std::int32_t>(6 + 4 * (i + round)));
 }
 
-// Two threads in one communicator: the second gets an error, and the first goes on.
+// Two threads use one communicator: the second gets an error, and the first continues.
 TEST(Group, AnotherThreadIsRefused) {
   const auto all = AllOf(2, {{"RINGLET_LINKS", "shm"}});
   float data[3] = {1, 2, 3};
@@ -102,14 +102,14 @@ TEST(Group, AMismatchFailsTheCommunicator) {
   EXPECT_TRUE(all[0]->failure() && all[1]->failure());
 }
 
-/// The operations that one thread may give a group: a sum of `data` in place.
+/// Returns a sum of `data` in place, as a call of a group.
 GroupedCall SumOf(const std::shared_ptr<Communicator>& communicator, std::vector<float>& data) {
   return {communicator, Call{.input = std::as_bytes(std::span(data)),
                              .output = std::as_writable_bytes(std::span(data)),
                              .count = data.size()}};
 }
 
-// The others never call theirs. The shortest time that a communicator gives an operation counts.
+// The others never call theirs. The shortest time limit among the communicators counts.
 TEST_P(GroupOver, ACallThatTheOthersDoNotMakeEndsAtTheDeadline) {
   const auto all = AllOf(2, {{"RINGLET_LINKS", GetParam()}});
   const auto more = AllOf(2, {{"RINGLET_LINKS", GetParam()}});

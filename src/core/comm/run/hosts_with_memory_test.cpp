@@ -1,4 +1,4 @@
-// Collectives among several hosts, each of whose ranks share its memory.
+// Collectives among several hosts. The ranks of each host share memory.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using HostsFormed = Result<std::unique_ptr<Communicator>>;
 
-/// Which host each rank is on, by rank: ranks of a host are threads of one process, or have a
-/// process each.
+/// The host of each rank, by rank. Ranks of a host are threads of one process or have a process
+/// each.
 struct Placement {
   std::string name;
   std::vector<std::uint32_t> host_of;
@@ -51,12 +51,12 @@ void RunOn(const Placement& placement, EnvMap environment, const RankBody& body)
       body);
 }
 
-/// Elements that are exact as floats, however they are added.
+/// Returns elements that are exact as floats in any order of addition.
 float Element(std::uint32_t rank, std::size_t index) {
   return static_cast<float>((rank * 7 + index * 13) % 64);
 }
 
-/// The result of `call` at element `index` of the output of `self`.
+/// Returns the result of `call` at element `index` of the output of `self`.
 float Expected(const Call& call, Rank self, std::size_t index, std::uint32_t ranks) {
   const std::size_t block = index / call.count, within = index % call.count;
   const auto from = static_cast<std::uint32_t>(block);
@@ -75,7 +75,7 @@ float Expected(const Call& call, Rank self, std::size_t index, std::uint32_t ran
   return call.op == ReduceOp::kAvg ? sum / static_cast<float>(ranks) : sum;
 }
 
-/// Calls it, in place where NCCL would have it so, and checks every element.
+/// Runs the call, in place if NCCL allows it, and checks every element.
 Status CallAndCheck(Communicator& mine, Call call, bool in_place) {
   const collective::CallPlace place = mine.place();
   const std::size_t in = InputCount(call, place), out = OutputCount(call, place);
@@ -137,7 +137,7 @@ TEST_P(HostsWithMemory, EveryCallIsRightEachWayBetweenHosts) {
     ExpectAllCallsAreRight(GetParam(), {{"RINGLET_HOST_ALGO", way}}, 7);
 }
 
-// The scalar is each rank's own, and a multiplied input is a copy that no call has in place.
+// Each rank has its own scalar, and a multiplied input is a copy that no call has in place.
 TEST_P(HostsWithMemory, LongMessagesPassInPieces) {
   RunOn(GetParam(), {}, [&](std::uint32_t, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -200,7 +200,7 @@ TEST(TwoHostsWithMemory, AreNoneWhereEachRankIsAlone) {
   });
 }
 
-// ---- what goes wrong ----------------------------------------------------------------------------
+// ---- failures -----------------------------------------------------------------------------------
 
 Status Broadcast(Communicator& mine, std::size_t count, Rank root) {
   std::vector<float> data(count);
@@ -208,12 +208,12 @@ Status Broadcast(Communicator& mine, std::size_t count, Rank root) {
   return Broadcast(mine, {.input = bytes, .output = bytes, .count = count, .root = root});
 }
 
-/// `odd` calls something else than all others.
+/// Rank `odd` makes a different call from all others.
 void ExpectBothCallsAreNamed(std::uint32_t odd, const std::function<Status(Communicator&)>& its,
                              const std::string& text) {
   RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
-    // A rank that is slow may hear of the failure of the second call while it is in the first.
+    // A slow rank may receive the failure of the second call during the first.
     Status status = SumOfRanks(**formed, 3);
     if (status.ok()) status = rank == odd ? its(**formed) : SumOfRanks(**formed, 8);
     ASSERT_FALSE(status.ok());
@@ -233,7 +233,7 @@ TEST(TwoHostsWithMemory, ACallThatDiffersWithinAHostIsNamed) {
       "broadcast of 8 float at root 2");
 }
 
-// Rank 2 goes over links where rank 3 waits for it in memory: neither hears of the other there.
+// Rank 2 uses links while rank 3 waits for it in memory, so neither finds the other's call there.
 TEST(TwoHostsWithMemory, ACallThatDiffersInItsMediumIsNamed) {
   ExpectBothCallsAreNamed(
       2,
@@ -288,7 +288,7 @@ TEST(TwoHostsWithMemory, ARankThatHasLeftIsNamedOnBothHosts) {
   for (const std::uint32_t leaver : {0u, 3u})
     RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, HostsFormed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
-      // A rank that is slow may hear of the failure of the second call while it is in the first.
+      // A slow rank may receive the failure of the second call during the first.
       Status status = SumOfRanks(**formed, 8);
       if (rank == leaver) return;
       if (status.ok()) status = SumOfRanks(**formed, 8);

@@ -17,8 +17,7 @@ using Presence = Control::Presence;
 
 // A broken link is noticed at once. The control network reports the cause within this time.
 constexpr std::chrono::milliseconds kExplanation(500);
-// The same for a rank that no longer listens. Even busy ranks receive the report of its death in
-// time.
+// The time for the report of a death, after a rank has stopped listening, even if ranks are busy.
 constexpr std::chrono::milliseconds kNewsOfDeath(2000);
 // Time for finding the missing rank after an operation has timed out.
 constexpr std::chrono::milliseconds kAnswer(1000);
@@ -40,7 +39,7 @@ bool IsMessage(collective::CallKind kind) {
   return kind == collective::CallKind::kSendReceive;
 }
 
-// Returns text for a rank that sends slowly to `whom`. Empty if it does not.
+// Returns text if the rank sends slowly to `whom`. Otherwise empty.
 std::string SlowText(const std::vector<SlowSend>& sends, Rank whom) {
   const auto send = std::ranges::find(sends, Index(whom), &SlowSend::peer);
   return send == sends.end() ? "" : watch::ToText(*send);
@@ -94,9 +93,8 @@ Status Inquiry::CompareCalls(const collective::Operation& running, bool given_up
   std::set<Rank> asked = {self_};
   while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
     const auto [presence, activity] = control_.Ask(*suspect, kInquiryAnswer);
-    // A link reports the departure of its peer, after all of the peer's data. Without a link, the
-    // second look accepts it, because this rank has then received everything that the peer sent
-    // before.
+    // A link reports that its peer has left, after all of the peer's data. Without a link, this
+    // waits for the second look, because earlier data of the peer has arrived by then.
     const bool direct = suspect == running.Awaits() && links_.Find(*suspect) == nullptr;
     if (IsGone(presence) && direct && (std::exchange(seen_gone_, suspect) == suspect || given_up))
       return LeftBefore(*suspect, running);
@@ -104,8 +102,7 @@ Status Inquiry::CompareCalls(const collective::Operation& running, bool given_up
     if (presence != Presence::kHere || activity.call.size() != header.size()) return Ok();
     std::copy(activity.call.begin(), activity.call.end(), header.begin());
     const auto theirs = collective::DecodeHeader(header);
-    // Messages concern pairs, so a different message, or a collective, is wrong only if it never
-    // ends.
+    // Messages concern pairs. A different message, or a collective, is wrong only if it never ends.
     const bool alike = theirs && theirs->sequence == call_.sequence;
     const bool collectives = alike && !IsMessage(theirs->operation) && !IsMessage(call_.operation);
     const bool mixed = alike && IsMessage(theirs->operation) != IsMessage(call_.operation);
@@ -171,8 +168,7 @@ Error Inquiry::Conclude(const Error& error, const collective::Operation& ended) 
 Error Inquiry::ReasonOf(const Error& error, const collective::Operation& ended) {
   Error reason = error;
   if (error.code == Code::kPeerLost) {
-    // The control network may know the cause better than the rank that lost a link, so wait for it
-    // first.
+    // The rank that lost a link may not know the cause. The control network reports it first.
     if (auto better = control_.AwaitFailure(kExplanation)) return *better;
     // No rank has died, because that would be known by now.
     const std::optional<Rank> lost = ended.Awaits();

@@ -48,8 +48,7 @@ class Inquiry {
 
  private:
   Error ReasonOf(const Error& error, const collective::Operation& ended);
-  /// Returns facts that only this rank knows. They follow the reason, unless other ranks know a
-  /// better one.
+  /// Returns facts that only this rank knows. They are appended to the reason of this rank.
   std::string Hint() const;
   std::string WhoIsMissing(const collective::Operation& running);
   /// Queries the calls of the ranks that `running` awaits. Succeeds unless one contradicts this

@@ -28,7 +28,7 @@ TEST(Inquiry, ARankThatCallsSomethingElseIsNamedToAll) {
 }
 
 TEST(Inquiry, CallsThatShareNoLinkAreToldFromEachOtherLongBeforeTheDeadline) {
-  // Rank 2 waits for rank 0 to scatter, while the others reduce to rank 1, and rank 0 only sends.
+  // Rank 2 waits for rank 0 to scatter. The others reduce to rank 1, and rank 0 only sends.
   RunRanks(3, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     std::vector<std::byte> in(96), out(96);
@@ -39,7 +39,7 @@ TEST(Inquiry, CallsThatShareNoLinkAreToldFromEachOtherLongBeforeTheDeadline) {
     const Status status = rank == 2 ? Scatter(**communicator, call) : Reduce(**communicator, call);
     std::optional<Error> failure;
     if (!status.ok()) failure = status.error();
-    // A rank that only sends may be done before any rank finds out.
+    // A rank that only sends may finish before any rank detects the error.
     if (!failure) failure = (*communicator)->control().AwaitFailure(std::chrono::seconds(20));
     ASSERT_TRUE(failure.has_value());
     EXPECT_EQ(failure->code, Code::kProtocol) << failure->message;
@@ -63,7 +63,7 @@ TEST(Inquiry, AMessageAgainstACollectiveIsNamedAtTheDeadline) {
            });
 }
 
-/// Waits for a rank, in words that the test chooses.
+/// Waits for a rank, with a text that the test chooses.
 class WaitingOperation final : public collective::Operation {
  public:
   explicit WaitingOperation(Rank awaited) : awaited_(awaited) {}
@@ -77,8 +77,7 @@ class WaitingOperation final : public collective::Operation {
   Rank awaited_;
 };
 
-// Rank 1 has called something else, which rank 0 learns when it asks: so it is seen whether it
-// does.
+// Rank 1 has made a different call. Rank 0 fails only if it queries rank 1, which shows if it does.
 TEST(Inquiry, AsksWhatOthersCalledOnlyWhenItStandsStill) {
   RunRanks(2, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
@@ -115,7 +114,7 @@ TEST(Inquiry, AsksWhatOthersCalledOnlyWhenItStandsStill) {
   });
 }
 
-/// Starts an all-reduce of `count` floats, and gives it up before it has moved anything.
+/// Starts an all-reduce of `count` floats, and withdraws it before it has moved data.
 void StartSum(Communicator& mine, std::vector<std::byte>& data, std::size_t count) {
   const auto called = mine.Start(Work(Call{.input = View(data).first(count * 4),
                                            .output = std::span(data).first(count * 4),
@@ -124,7 +123,7 @@ void StartSum(Communicator& mine, std::vector<std::byte>& data, std::size_t coun
   (*called)->Withdraw();
 }
 
-// How long the operation before took is forgotten: the next one is looked at as early.
+// The duration of the previous operation is forgotten: the first look at the next one is as early.
 TEST(Inquiry, LooksAtEachOperationAnew) {
   RunRanks(2, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
@@ -192,7 +191,7 @@ TEST(Inquiry, ARankThatDoesNotCallAMessageIsNotSaidToBeDone) {
   });
 }
 
-// A peer names a rank that cannot be asked: it is left at that.
+// A peer names a rank that cannot be queried, so the chain ends there.
 TEST(Inquiry, APeerThatWaitsForAnUnknownRankIsNotFollowed) {
   RunRanks(2, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
@@ -222,7 +221,7 @@ TEST(Inquiry, ARankThatDoesNotCallIsNamedAtTheDeadline) {
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok());
              if (rank == 1) {
-               // Stays, and takes no part, until it hears why the others gave up.
+               // Stays, without a call, until it receives the reason of the others.
                EXPECT_TRUE(
                    (*communicator)->control().AwaitFailure(std::chrono::seconds(20)).has_value());
                return;

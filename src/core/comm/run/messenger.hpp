@@ -19,8 +19,7 @@ class Messenger {
   Messenger(LinksOnDemand& links, Backend& backend, Rank self)
       : links_(links), backend_(backend), self_(self), running_(self) {}
 
-  /// Returns the messages of the next operation. Valid until the next call; the last operation is
-  /// done.
+  /// Returns the messages of the next operation. Valid until the next call. The last one is done.
   /// \param sequence  collectives before them
   std::span<const collective::Message> Collect(std::span<const Transfer> transfers,
                                                std::uint64_t sequence);

@@ -7,7 +7,7 @@
 namespace ringlet::comm {
 namespace {
 
-// The second group is shorter than the first, whose memory it uses, and has other peers.
+// The second group is shorter than the first, reuses its memory, and has other peers.
 TEST(Messenger, GroupsOfMessagesFollowEachOther) {
   RunFormed(3, {}, [](std::uint32_t rank, Communicator& mine) {
     for (std::uint32_t distance = 2; distance >= 1; --distance) {

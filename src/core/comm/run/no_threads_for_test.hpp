@@ -1,4 +1,4 @@
-// While it lives, no thread can be started in this process, as where a limit is reached.
+// While it lives, this process cannot start threads, as if a limit were reached.
 #pragma once
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -25,7 +25,7 @@ enum class OneSidedType : std::uint8_t {
 
 /// Maximum size of one message. The owner's service thread copies it while others wait.
 constexpr std::size_t kPieceBytes = 256 << 10;
-/// Maximum number of unanswered messages to one peer, whose service thread may have to hold them.
+/// Maximum number of unanswered messages to one peer. Its service thread may have to hold them.
 constexpr std::uint64_t kPiecesMax = 4;
 /// This rank copies so many bytes itself before it checks for failures.
 constexpr std::size_t kCopyBytes = 1 << 20;

@@ -51,8 +51,8 @@ class OneSided {
   /// \pre  no running operation uses the memory. Errors  kInvalidArgument  no such registration
   Status Deregister(std::uint64_t registration);
 
-  // Windows are numbered from 1 in the order in which a rank opens them: the n-th of all ranks are
-  // one window. Any thread.
+  // A rank numbers its windows from 1 as it opens them. The n-th windows of all ranks are one
+  // window. Any thread.
   /// Registers the memory and opens a window on it, until Close or the end of this. Peers may write
   /// to it at once. \param flags  the caller's, kept with the window
   /// Errors  as Register

@@ -40,7 +40,7 @@ class OwnWindow {
   }
   std::uint32_t number() const { return number_; }
   std::span<std::byte> memory() const { return memory_; }
-  /// Once it is closed.
+  /// \pre  the window is closed
   void Free() {
     if (!mapped_) return;
     EXPECT_TRUE(heap_.Free(std::exchange(mapped_, nullptr)).ok());
@@ -67,7 +67,7 @@ Status WaitFor(Communicator& communicator, Rank peer, std::uint32_t times, Signa
 TEST_P(WindowsOver, EveryRankPutsToEveryOther) {
   constexpr std::uint32_t kRanks = 3;
   constexpr std::size_t kBytes = 700'001, kPart = kBytes + 100;
-  // ThreadSanitizer sees no order in a barrier over memory that each rank maps elsewhere.
+  // ThreadSanitizer sees no order in a barrier over memory that each rank maps at another address.
   std::atomic<std::uint32_t> barriers{0};
   RunRanks(kRanks, GetParam().environment, [&](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;

@@ -7,7 +7,7 @@
 namespace ringlet::comm {
 namespace {
 
-// The choices of a plug-in are tested beside the plug-in: plugin/tuner_test.cpp.
+// plugin/tuner_test.cpp tests the choices of a plug-in.
 TEST(TunedCalls, WithoutAPluginThereIsNothingToChoose) {
   RunFormed(1, {}, [](std::uint32_t, Communicator& mine) {
     EXPECT_EQ(TunedCalls::Begin(nullptr, mine.origin(), mine.backend()), nullptr);

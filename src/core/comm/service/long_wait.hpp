@@ -1,5 +1,4 @@
-// The caller of a blocking function registers a function here, and long waits of its thread call
-// it.
+// Callers of blocking functions register a function here. Long waits of their thread call it.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -10,10 +9,9 @@
 namespace ringlet::comm {
 
 /// While a LongWait lives, each long wait of its thread calls `look` about four times a second. An
-/// interpreter needs that, because only the thread that runs its program handles its signals.
-/// `look` may block, and may call functions of other communicators. If a thread has several
-/// LongWaits, only the innermost `look` is called. A LongWait costs a few nanoseconds if no wait is
-/// long.
+/// interpreter needs that, because only the thread that runs its program handles signals. `look`
+/// may block, and may call functions of other communicators. Of several LongWaits, only the
+/// innermost `look` is called. A LongWait costs a few nanoseconds if no wait is long.
 class LongWait {
  public:
   static constexpr std::chrono::milliseconds kPeriod{250};

@@ -76,7 +76,7 @@ int MemoryPolicy() {
   return ::syscall(SYS_get_mempolicy, &mode, nullptr, 0, nullptr, 0) == 0 ? mode : -1;
 }
 
-/// The policy of the service's thread, once it has done what it was told.
+/// Returns the memory policy of the service's thread, after all its posted work.
 int MemoryPolicyOf(Service& service) {
   std::promise<int> answer;
   service.driver().Post([&] { answer.set_value(MemoryPolicy()); });
