@@ -1,4 +1,4 @@
-// Captures: calls add nodes to a graph where they would otherwise issue items to streams.
+// Captures: calls on captured streams add nodes to a graph instead of issuing items.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -127,7 +127,7 @@ class HostMemory {
   std::unique_ptr<collective::ShmCollective> engine_;
 };
 
-/// The last operation that the engine has started.
+/// The operation that was last started on the engine.
 class HostRun final : public collective::Operation {
  public:
   explicit HostRun(collective::ShmCollective& engine) : engine_(engine) {}

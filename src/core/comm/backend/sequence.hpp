@@ -25,7 +25,7 @@ class Sequence final : public collective::Operation {
 
   /// Begins all parts that can begin now.
   static Made Begin(std::vector<SubOperation> parts);
-  /// Appends `second` to `first`, which has begun. It begins when `first` is done and destroyed.
+  /// Runs `first`, which has begun, to its end, destroys it, and then begins `second`.
   static std::unique_ptr<collective::Operation> Of(std::unique_ptr<collective::Operation> first,
                                                    std::function<Made()> second);
 

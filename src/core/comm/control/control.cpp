@@ -16,8 +16,8 @@ using bootstrap::GroupId;
 using bootstrap::Member;
 
 constexpr std::chrono::seconds kLinger(5);
-// Extends the machine's own deadlines. The last of these is at most this long after its limit. The
-// machine reports more about a timeout than this clock can.
+// Grace after the machine's own deadlines. The last one ends at most this long after its limit. The
+// machine can report more about a timeout than this clock.
 constexpr std::chrono::seconds kLastLadderStep(2);
 // Longer than connection setup within a site, but short for a caller that destroys a communicator.
 constexpr std::chrono::seconds kNewsTimeout(1);
@@ -429,8 +429,8 @@ Result<std::unique_ptr<Control>> Control::Shrink(std::vector<std::uint32_t> excl
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t rank = 0; rank < roster_.size(); ++rank)
     if (!is_excluded(rank)) ranks.push_back(rank);
-  // Several parts of a communicator may shrink to themselves at the same time. A rank that an
-  // earlier shrink excluded has not counted that shrink. So the number includes only earlier
+  // Several parts of a communicator may each shrink it to themselves at the same time. A rank that
+  // an earlier shrink excluded has not counted that shrink. So the number includes only earlier
   // shrinks that kept all ranks of this one. The id does not include the list, so that ranks with
   // different lists meet and detect the difference at once.
   const auto number = std::ranges::count_if(

@@ -147,8 +147,9 @@ class Control {
   void Fail(const Error& error);
   /// Returns the reason if the communicator has failed. Any thread.
   std::optional<Error> failure() const;
-  /// Sets a function to call once at failure, or at once after a failure, on the service thread and
-  /// under a lock. It may wake a thread, but must not call this. It is not called after Leave.
+  /// Sets a function that is called once: at a failure, or now if it has failed. It runs on the
+  /// service thread under a lock. It may wake a thread, but not call this object. Not called after
+  /// Leave.
   void OnFailure(std::function<void()> callback);
   /// Waits at most `timeout` for a failure. The control network soon reports the cause of a broken
   /// link.

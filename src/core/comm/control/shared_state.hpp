@@ -30,7 +30,7 @@ struct Control::Carrier {
   std::vector<std::shared_ptr<Shared>>
       leaving;                    // groups with last messages that the driver has not sent yet
   bool closes_listeners = false;  // when the network is complete
-  bool lost = false;              // the member ran out of memory, so its state is undefined
+  bool lost = false;              // the member ran out of memory, so its state is unknown
 
   void Look();
   bool Part();

@@ -18,8 +18,8 @@ class ShortageWatch {
 
   explicit ShortageWatch(std::uint64_t count) : count_(count) {}
 
-  /// Called every kPeriod. \param count  of shortages so far Returns the duration of the lack if it
-  /// is at least kLasts. Otherwise zero.
+  /// Called every kPeriod. Returns the duration of a lack of at least kLasts. Otherwise zero.
+  /// \param count  of shortages so far
   Instant Look(std::uint64_t count, Instant now);
 
  private:

@@ -35,7 +35,7 @@ void OpenNodeLeaderListener(const Process& process, const Invitation& invitation
                             const Config& config, Listeners& listeners,
                             std::shared_ptr<os::Listener> taken = nullptr);
 
-/// Makes the rank beside the root its host's node leader, if called before other ranks know
+/// Makes a rank in the root's process its host's node leader, if called before other ranks know
 /// `config.id`. Other ranks then reach both by one connection. On other hosts, the first rank to
 /// arrive is the leader. Null if hosts do not have leaders, or if the address is taken. The rank's
 /// join reports the latter.

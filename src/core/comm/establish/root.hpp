@@ -18,10 +18,10 @@ Status HostRoot(const std::shared_ptr<Process>& process, const rendezvous::Invit
 /// Warns if the name in COMM_ID is a loopback address here, unless the name itself shows that.
 void WarnOfLoopback(Process& process, const Address& root);
 
-/// Replaces the first id of a launched job's process by the id of the job, so that ranks meet that
-/// each made their own id. Applies to the first communicator with as many ranks as the job has
-/// processes, or a multiple of that. Other communicators keep their ids, so that parts of the job
-/// can form theirs at the same time. Errors  kInvalidArgument  RINGLET_UNIQUE_ID does not parse
+/// Replaces the first id of a launched job's process by the job's id. Ranks then meet even if each
+/// made its own id. Applies to the first communicator with as many ranks as the job has processes,
+/// or a multiple of that. Other communicators keep their ids, so that parts of the job can form
+/// theirs at the same time. Errors  kInvalidArgument  RINGLET_UNIQUE_ID does not parse
 Status MeetAsJob(Process& process, const Config& config, rendezvous::Invitation& invitation);
 
 }  // namespace ringlet::comm

@@ -86,7 +86,7 @@ Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config) 
 
 namespace {
 
-// A rank beside its root calls it over a UNIX socket, which saves a TCP connection.
+// A rank in its root's process calls it over a UNIX socket, which saves a TCP connection.
 std::vector<Address> AddressesOfRoot(const Process& process, const Invitation& invitation) {
   const ServiceKey root{invitation.credentials.magic, ServiceKey::Kind::kRoot};
   if (auto here = process.endpoints().UnixSocketOf(root)) return {*std::move(here)};

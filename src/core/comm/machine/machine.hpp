@@ -19,7 +19,7 @@
 
 namespace ringlet::comm {
 
-/// NCCL's algorithm for a call.
+/// NCCL's choice of carriage, algorithm and channels for a call.
 struct MachineWay {
   plan::Carriage carriage = plan::Carriage::kMessage;
   std::optional<plan::TuningPick> pick = {};  ///< of rings and trees

@@ -1,4 +1,4 @@
-// The data that a rank sends to the others at check-in. They place and reach it with this data.
+// The data that a rank sends at check-in. The others need it to place and reach the rank.
 #pragma once
 #include <optional>
 #include <vector>
@@ -26,9 +26,9 @@ struct PeerInfo {
   bool knows_devices = true;                ///< else the shape lacks NICs and GPUs
   std::uint32_t numa = 0;                   ///< NUMA node of the rank's memory
   topology::CpuSet cpus = {};               ///< CPUs on which the rank may run; empty: unknown
-  std::vector<Address> tcp;                 ///< listeners of its TCP links, best first
+  std::vector<Address> tcp;                 ///< addresses that accept its TCP links, best first
   std::size_t preferred = 0;                ///< NicChoice::preferred of these
-  Address unix_socket;                      ///< exchanges descriptors of its shared memory
+  Address unix_socket;                      ///< address for the exchange of its shared memory
   /// Nonce of its ProcessProof, if it expects all ranks on its host, with shared memory.
   std::optional<Secret> nonce = {};
   std::optional<transport::ArenaPlace> arena = {};  ///< made by it for all ranks in that case

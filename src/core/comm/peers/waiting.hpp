@@ -1,4 +1,4 @@
-// The policy of ranks that wait for each other. Pure: computed from their peer infos.
+// The wait policy of a communicator's ranks. Pure: computed from their peer infos.
 #pragma once
 #include <vector>
 

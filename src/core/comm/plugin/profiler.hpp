@@ -1,5 +1,5 @@
-// NCCL's profiler plug-ins. A process loads one and reports the operations of each communicator in
-// NCCL's order and form, so that NCCL's Inspector and others work.
+// NCCL's profiler plug-ins. A process loads one and reports the operations of each communicator as
+// NCCL does, so that NCCL's Inspector and others work.
 //
 // An operation is reported when it begins to run. On a stream this is later than the call, and so
 // are the group and API events, which are short. Each channel of it has a "kernel channel" event

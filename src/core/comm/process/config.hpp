@@ -39,7 +39,7 @@ inline std::chrono::milliseconds InitTimeout(const Process& process, const Confi
   return config.init_timeout.value_or(process.settings().init_timeout);
 }
 
-/// The origin of a communicator. Makers of links and children use it.
+/// The origin of a communicator, for code that makes links or children.
 struct Origin {
   std::shared_ptr<Process> process;
   Config config;            ///< rank and size are those of this communicator

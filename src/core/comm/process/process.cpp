@@ -120,6 +120,7 @@ Result<std::shared_ptr<Process>> Process::Make(const EnvMap& environment,
   RINGLET_TRY(CheckDumpSignal(settings));
   RINGLET_TRY_ASSIGN(collective::TuningTable measured, ReadTuning(settings));
   RINGLET_TRY_ASSIGN(plan::GraphText graphs, ReadGraphFile(settings));
+  // Each control connection takes a descriptor, so this raises the limit to its maximum.
   const std::uint64_t descriptors_max = os::RaiseDescriptorLimit();
   // Random instead of derived from pid and start time, because containers of one host repeat pids.
   RINGLET_TRY_ASSIGN(const Secret identity, os::SecureRandom());

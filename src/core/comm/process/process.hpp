@@ -153,7 +153,7 @@ class Process {
   /// Returns true at the first call only: for the job's first communicator of all ranks.
   bool ClaimJobId() { return !job_id_claimed_.exchange(true); }
 
-  /// Logs a warning, or a note, at the first call with its text.
+  /// Logs a warning or a note once per text.
   void WarnOnce(const std::string& text) { SayOnce(LogLevel::kWarn, text); }
   void NoteOnce(const std::string& text) { SayOnce(LogLevel::kInfo, text); }
 

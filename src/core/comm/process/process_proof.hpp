@@ -1,7 +1,7 @@
 // Proves which process each rank of a host is, so that its memory can be read. A process id alone
 // could name another process of the same user, and reads would then reach that process. So each
-// rank draws a nonce. Each rank then stores a hash of its own rank and every peer's nonce in its
-// memory and publishes the address. Each peer reads the hash for its own nonce there.
+// rank draws a nonce. For each peer, a rank stores a hash of the peer's nonce and its own rank in
+// its memory and publishes the address. The peer reads its hash there.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -113,7 +113,7 @@ Status Communicator::Run(std::span<const Transfer> transfers) {
 }
 
 Status Communicator::RunToEnd(Operation& operation) {
-  // Most operations, and most groups of them, end before the clock is read.
+  // Most operations end before the clock is read, and many end at once.
   const Result<bool> at_once = operation.Advance();
   if (at_once.ok() && *at_once) {
     Finish();

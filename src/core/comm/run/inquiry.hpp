@@ -48,7 +48,7 @@ class Inquiry {
 
  private:
   Error ReasonOf(const Error& error, const collective::Operation& ended);
-  /// Returns facts that only this rank knows. They are appended to the reason of this rank.
+  /// Facts that only this rank knows. They follow its reason, unless other ranks have a better one.
   std::string Hint() const;
   std::string WhoIsMissing(const collective::Operation& running);
   /// Queries the calls of the ranks that `running` awaits. Succeeds unless one contradicts this

@@ -27,7 +27,7 @@ enum class OneSidedType : std::uint8_t {
 constexpr std::size_t kPieceBytes = 256 << 10;
 /// Maximum number of unanswered messages to one peer. Its service thread may have to hold them.
 constexpr std::uint64_t kPiecesMax = 4;
-/// This rank copies so many bytes itself before it checks for failures.
+/// This rank copies so many bytes itself between two checks.
 constexpr std::size_t kCopyBytes = 1 << 20;
 /// Maximum number of windows that a peer may be ahead in opening them.
 constexpr std::uint32_t kWindowsAhead = 1 << 12;
