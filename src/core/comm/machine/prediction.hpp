@@ -33,7 +33,7 @@ struct Flows {
 
 struct Prediction {
   collective::CallKind kind = collective::CallKind::kAllReduce;
-  std::uint64_t bytes = 0;  ///< of the larger one of a rank's buffers
+  std::uint64_t bytes = 0;  ///< size of the larger one of a rank's buffers
   std::uint32_t ranks = 0, hosts = 0;
   plan::TuningPick pick = {};
   plan::TuningLaunch launch = {};

@@ -36,7 +36,7 @@ class MachineTraffic {
   std::string ToJson(std::uint64_t communicator, const std::string& host) const;
 
  private:
-  /// Function, elements, bytes of one, algorithm and protocol.
+  /// Identifies a call: function, elements, bytes per element, algorithm and protocol.
   using CallKey = std::tuple<collective::CallKind, std::size_t, std::size_t, std::string>;
   struct CallCount {
     std::uint64_t calls = 0, slower = 0;

@@ -29,7 +29,7 @@ struct PeerInfo {
   std::vector<Address> tcp;                 ///< addresses that accept its TCP links, best first
   std::size_t preferred = 0;                ///< NicChoice::preferred of these
   Address unix_socket;                      ///< address for the exchange of its shared memory
-  /// Nonce of its ProcessProof, if it expects all ranks on its host, with shared memory.
+  /// Nonce of its ProcessProof. Set if it expects all ranks on its host with shared memory.
   std::optional<Secret> nonce = {};
   std::optional<transport::ArenaPlace> arena = {};  ///< made by it for all ranks in that case
 

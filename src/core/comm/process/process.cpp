@@ -57,7 +57,7 @@ Status CheckDumpSignal(const Settings& settings) {
                            VariableOf(settings, "DUMP_SIGNAL"), Quoted(Printable(name, 32)))};
 }
 
-// Delay of the status socket. No user queries it sooner, and ranks that form need not wait for it.
+// Delay before the status socket opens. No user queries it sooner, and forming ranks need not wait.
 constexpr std::chrono::milliseconds kShownAfter(20);
 // Duration of a peer's part of a handshake.
 constexpr Instant kSpin = std::chrono::microseconds(100);

@@ -26,8 +26,8 @@ constexpr std::uint32_t kHopsMax = 256;
 // that has not changed, it queries the calls of other ranks. This finds different calls of two
 // ranks if only one of them uses their link, because the link then does not carry the other call.
 constexpr std::chrono::milliseconds kFirstLook(500);
-constexpr std::uint32_t kLooksMax = 13;  // the last after more than an hour
-// The operation does not advance meanwhile.
+constexpr std::uint32_t kLooksMax = 13;  // the last one after more than an hour
+// Short, because the operation does not advance meanwhile.
 constexpr std::chrono::milliseconds kInquiryAnswer(200);
 
 /// Only valid after the time for a report of its death.
