@@ -1,5 +1,4 @@
-// Compute capabilities of NVIDIA GPUs, ten times the major and once the minor number, from which on
-// plans differ.
+// Compute capabilities of NVIDIA GPUs at which plans change. Value: 10 * major + minor.
 #pragma once
 #include <cstdint>
 

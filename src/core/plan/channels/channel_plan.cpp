@@ -29,7 +29,7 @@ std::uint32_t AboveOf(const LocalTree& tree, std::uint32_t position) {
   return tree.above.empty() ? position - 1 : tree.above[position - 1];
 }
 
-/// Whether every position hangs below a lower one, and none has too many below.
+/// Returns true if every position has a lower parent, and none has too many children.
 bool Hangs(const LocalTree& tree) {
   if (!tree.above.empty() && tree.above.size() + 1 != tree.order.size()) return false;
   std::vector<std::size_t> below(tree.order.size());
@@ -143,7 +143,7 @@ Rank ChannelPlan::RankAt(NodePlace place) const {
 NodePlace ChannelPlan::PlaceOf(Rank rank) const {
   const auto found = std::ranges::lower_bound(found_, Index(rank), {}, &Found::rank);
   if (found != found_.end() && found->rank == Index(rank)) return {found->node, found->local};
-  // Runs come by their lowest rank, but the listed ones among them do not count here.
+  // Runs are sorted by their lowest rank. Listed runs do not contain this rank.
   auto run = std::partition_point(runs_.begin(), runs_.end(), [&](const Run& one) {
     return Index(RankAt({one.first_node, 0})) <= Index(rank);
   });
@@ -174,7 +174,7 @@ std::uint32_t ChannelPlan::OverNodes(std::uint32_t channel) const {
   return channel / options_.channels_of_a_tree % 2;
 }
 
-// The parent of a position of a node's tree: in the node, or in another one.
+// The parent of a position of a node's tree. It is on the same node or on another one.
 std::optional<Rank> ChannelPlan::ParentIn(std::uint32_t node, std::uint32_t position,
                                           std::uint32_t channel) const {
   const LocalTree& tree = TreeOf(node, channel);
@@ -226,7 +226,7 @@ std::vector<Rank> ChannelPlan::Ring(std::uint32_t channel) const {
 
 std::vector<Rank> ChannelPlan::RingNeighboursOf(Rank rank) const {
   std::vector<Rank> all;
-  // Channels beyond the base ones repeat them.
+  // Channels beyond the base rings repeat them.
   const auto distinct =
       std::min(options_.ring_channels, static_cast<std::uint32_t>(options_.rings.size()));
   for (std::uint32_t channel = 0; channel < distinct; ++channel) {

@@ -24,7 +24,7 @@ ChannelPlan::Options Sped(std::size_t base, std::uint32_t channels, std::uint32_
           .exchange = exchange};
 }
 
-// Two channels over nodes of three and of one rank.
+// Two channels over two nodes, with three ranks and with one.
 ChannelPlan Sample(bool exchange = false) {
   const NodeShape three{3,
                         {{0, 2, 1}, {1, 2, 0}},
@@ -70,7 +70,7 @@ TEST(ChannelPlanTest, OddNodesMayExchangeNeighbouringChannels) {
   EXPECT_EQ(plan.At(Rank{3}, 0).previous, Rank{1});
 }
 
-// A rank's own computation gives the same as the whole rings and trees.
+// Compares At() of every rank with the whole rings and trees.
 void ExpectOneView(const ChannelPlan& plan) {
   for (std::uint32_t channel = 0; channel < plan.channel_count(); ++channel) {
     const std::vector<Rank> ring = plan.Ring(channel);
@@ -109,7 +109,7 @@ TEST(ChannelPlanTest, RandomPlansAgreeWithThemselves) {
     shape.trees[0] = {.order = shape.rings[1], .to_children = {ranks > 1 ? 1u : 0u, 0}};
     shape.trees[1] = {.order = shape.rings[0]};
     ChannelPlan plan(Sped(2, 4, 2, seed % 2 == 0), {shape});
-    // Ranks are dealt out one at a time, or in blocks.
+    // Deals ranks to nodes one at a time, or in blocks.
     for (std::uint32_t node = 0; node < nodes; ++node) {
       std::vector<Rank> its;
       for (std::uint32_t i = 0; i < ranks; ++i)

@@ -13,12 +13,12 @@ using topology::Graph;
 using topology::NodeIndex;
 using topology::NodeKind;
 
-/// The NUMA node that a rank hangs off.
+/// The NUMA node that holds a rank.
 NodeIndex NumaOf(const Graph& graph, Rank rank) {
   return graph.at(rank).links.front().to;
 }
 
-/// The ways between groups of ranks, and from these to the interfaces.
+/// The paths between groups of ranks, and from groups to interfaces.
 class Ground {
  public:
   Ground(const Graph& graph, std::span<const Rank> ranks)
@@ -42,7 +42,7 @@ class Ground {
       if (graph.nodes()[i].kind == NodeKind::kNet) nets_.push_back(NodeIndex{i});
   }
 
-  /// Whether an interface that is widest for the group hangs off its own NUMA node.
+  /// Returns true if one of the widest interfaces for the group is attached to its own NUMA node.
   bool Near(std::size_t group) const {
     const Bandwidth widest = Outside(group);
     for (std::size_t net = 0; net < nets_.size(); ++net)
@@ -54,7 +54,7 @@ class Ground {
   std::size_t nets() const { return nets_.size(); }
   Bandwidth Memory() const { return At(0, first_[0]); }
   Bandwidth Within(std::size_t group) const {
-    // Two ranks of a NUMA node meet in its memory, by a way as wide as the link of one.
+    // Two ranks of a NUMA node meet in its memory. Their path is as wide as the link of one rank.
     return At(group, first_[group]);
   }
   Bandwidth Between(std::size_t from, std::size_t to) const { return At(from, first_[to]); }
@@ -68,7 +68,7 @@ class Ground {
  private:
   NodeIndex NumaAt(std::size_t group) const { return graph_.at(first_[group]).links.front().to; }
 
-  /// The NUMA node that an interface hangs off: links towards it come last.
+  /// The NUMA node above an interface. The link towards the NUMA node is a node's last link.
   NodeIndex CpuOf(NodeIndex node) const {
     constexpr std::size_t kStepsMax = topology::HostView::kDepthMax + 2;
     for (std::size_t step = 0; step < kStepsMax; ++step) {
@@ -85,7 +85,7 @@ class Ground {
   const Graph& graph_;
   const topology::HostNodes& host_;
   std::vector<LocalGroup> groups_;
-  std::vector<NodeIndex> first_;  // the node of each group's first rank
+  std::vector<NodeIndex> first_;  // the graph node of each group's first rank
   std::vector<std::vector<Bandwidth>> widest_;
   std::vector<NodeIndex> nets_;
 };
@@ -99,15 +99,15 @@ Bandwidth NarrowestOf(const Ground& ground, const std::vector<std::size_t>& row,
   return narrowest;
 }
 
-/// The groups from `start` on and round.
+/// The groups from `start` on, cyclically.
 std::vector<std::size_t> RowFrom(std::size_t start, std::size_t groups) {
   std::vector<std::size_t> row;
   for (std::size_t i = 0; i < groups; ++i) row.push_back((start + i) % groups);
   return row;
 }
 
-/// Of all rows that go round, the one that carries most; then the one that begins at the network,
-/// then that ends there; then the first.
+/// The rotation of the groups with the highest bandwidth. Ties: a first group near the network
+/// wins, then a last group near the network, then the lowest start.
 std::vector<std::size_t> BestRow(const Ground& ground) {
   std::vector<std::size_t> best;
   std::tuple<Bandwidth, bool, bool> best_score;
@@ -121,9 +121,9 @@ std::vector<std::size_t> BestRow(const Ground& ground) {
   return best;
 }
 
-/// The best pair of two different interfaces for the two ends.
+/// The best pair of two different interfaces, one for each end.
 Routes TwoNets(const Ground& ground, std::size_t front, std::size_t back) {
-  // Of interfaces beyond, none is better than these: NICs of a host are few, and mostly alike.
+  // Looks at the first 64 interfaces only. A host has few NICs, and most are alike.
   constexpr std::size_t kNetsMax = 64;
   const std::size_t nets = std::min(ground.nets(), kNetsMax);
   Routes best;
@@ -144,8 +144,8 @@ Bandwidth TreeNarrowest(const Ground& ground, const std::vector<std::size_t>& ro
   return narrowest;
 }
 
-/// From the first rank to the first of each NUMA node, and from these to their own; a rank passes
-/// on to two of each kind at most.
+/// The first rank passes data to the first rank of each NUMA node, and these pass it to the ranks
+/// of their node. A rank has at most two children of each kind.
 LocalTree TreeOf(const std::vector<LocalGroup>& groups) {
   LocalTree tree;
   std::vector<std::uint32_t> begins;
@@ -215,7 +215,7 @@ NodeShape ShapeOf(const CpuMemoryShape& host, bool twice) {
   std::ranges::sort(shape.groups);
   if (!twice) return shape;
   shape.rings.emplace_back(host.order.rbegin(), host.order.rend());
-  // The second tree begins where the second ring does.
+  // The second tree and the second ring begin at the same group.
   std::vector<LocalGroup> turned(host.groups.rbegin(), host.groups.rend());
   shape.trees.push_back(TreeOf(turned));
   return shape;

@@ -1,5 +1,5 @@
-// One kind of host whose ranks are in CPU memory: in which order a ring passes its NUMA nodes, and
-// how wide the ways are, within it and out of it.
+// Describes a host with ranks in CPU memory: the ring order of its NUMA nodes, and the bandwidth
+// within the host and to the network.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,35 +12,37 @@
 
 namespace ringlet::plan {
 
-/// How wide the ways are by which a ring comes into a host and leaves it.
+/// Bandwidth of a ring's path into a host and out of it.
 struct Routes {
   topology::Bandwidth entry, exit;
 };
 
-/// In local numbers: 0 for the lowest rank of the host.
+/// Ranks are local numbers. Local number 0 is the lowest rank of the host.
 struct CpuMemoryShape {
   std::uint32_t ranks = 0;
-  std::vector<LocalGroup> groups;    ///< of NUMA nodes that have ranks, in order of the ring
-  std::vector<std::uint32_t> order;  ///< the same in one row
-  topology::Bandwidth memory;        ///< of one rank
+  std::vector<LocalGroup> groups;    ///< the ranks of each NUMA node that has ranks, in ring order
+  std::vector<std::uint32_t> order;  ///< the ranks of `groups` in one row
+  topology::Bandwidth memory;        ///< bandwidth of one rank
   topology::Bandwidth inside;        ///< narrowest hop of the ring within the host
-  topology::Bandwidth tree_inside;   ///< and of the tree
-  Routes routes;                     ///< by the interfaces that are widest at each end
-  /// By two different ones, for two rings that go opposite ways; 0 where there is but one.
+  topology::Bandwidth tree_inside;   ///< narrowest hop of the tree within the host
+  Routes routes;                     ///< through the widest interface at each end
+  /// Through two different interfaces, for rings in opposite directions. 0 with one interface.
   Routes both_ways;
-  /// Two neighbours without a path, if there are any.
+  /// Two adjacent ranks of the ring without a path between them, if any.
   std::optional<std::pair<std::uint32_t, std::uint32_t>> gap = {};
 };
 
-/// Equal for hosts that LookAt finds the same for: NUMA nodes, links, interfaces, and where ranks
-/// are. \param ranks  of one host, ascending
+/// A key for hosts. Equal keys give equal results of LookAt. The key covers NUMA nodes, links,
+/// interfaces and the placement of ranks.
+/// \param ranks  ranks of one host, ascending
 std::vector<std::uint32_t> CpuMemoryKey(const topology::Graph& graph, std::span<const Rank> ranks);
 
-/// \param by_network  enter and leave where the network is near; else NUMA nodes come in order
+/// \param by_network  true: the ring enters and leaves near the network; false: in the order of
+///                    NUMA nodes
 /// Cost  O(NUMA nodes * links of the host * log nodes + NUMA nodes ^ 2 + ranks)
 CpuMemoryShape LookAt(const topology::Graph& graph, std::span<const Rank> ranks, bool by_network);
 
-/// \param twice  with a second channel, whose ring goes the other way round
+/// \param twice  adds a second channel with the reversed ring
 NodeShape ShapeOf(const CpuMemoryShape& host, bool twice);
 
 }  // namespace ringlet::plan

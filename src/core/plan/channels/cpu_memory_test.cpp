@@ -10,7 +10,7 @@ using topology::CpuSet;
 using topology::Graph;
 using topology::HostView;
 
-// Ranks are dealt out to two NUMA nodes in turn.
+// Alternates the ranks between two NUMA nodes.
 Graph Machine(std::uint64_t identity, std::uint32_t ranks,
               std::vector<topology::NetInterface> nets) {
   const HostView host{.name = "host",
@@ -62,7 +62,7 @@ TEST(CpuMemoryTest, NumaNodesAreATreeOfTwoBelowEach) {
   EXPECT_THAT(tree.above, ElementsAre(0, 0, 2, 0, 4, 2, 6));
 }
 
-/// The first NUMA node has the other two below it.
+/// The first NUMA node is the parent of the other two.
 TEST(CpuMemoryTest, ATreeIsAsWideAsTheNarrowestWayUpOrDown) {
   const topology::CpuModel intel = {"x86_64", "GenuineIntel", 6, 0x55, ""};
   for (const std::uint32_t slow : {0u, 1u, 2u, 3u}) {

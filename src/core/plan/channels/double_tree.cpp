@@ -5,15 +5,15 @@
 namespace ringlet::plan {
 namespace {
 
-// The place below one side of a node: as far as possible from it, but within the tree.
+// The upper child of a node: as far from it as the number of nodes allows.
 std::optional<std::uint32_t> UpperChild(std::uint32_t node, std::uint32_t half,
                                         std::uint32_t nodes) {
   while (half > 0 && node + half >= nodes) half /= 2;
   return half > 0 ? std::optional(node + half) : std::nullopt;
 }
 
-// The first tree. Node 0 is the root and has one child; a node with the lowest bit b has children
-// at a distance of b / 2, so that odd nodes are leaves.
+// The first tree. Node 0 is the root and has one child. A node with lowest set bit b has children
+// at distance b / 2, so that odd nodes are leaves.
 DoubleTreePlace PlaceInFirst(std::uint32_t node, std::uint32_t nodes) {
   DoubleTreePlace place;
   if (node == 0) {

@@ -24,7 +24,7 @@ TEST(DoubleTreeTest, ASecondTreeOfTwoNodesIsMirrored) {
   EXPECT_EQ(PlaceInTree(1, 2, 1).children[1], 0u);
 }
 
-// Every node hangs below the root, parents and children agree about each other, none is deep.
+// Checks that every node is below the root, parents and children agree, and the depth is low.
 void ExpectTree(std::uint32_t nodes, std::uint32_t tree) {
   std::uint32_t roots = 0;
   for (std::uint32_t node = 0; node < nodes; ++node) {
@@ -51,7 +51,7 @@ TEST(DoubleTreeTest, EverySizeIsATree) {
     for (std::uint32_t tree = 0; tree < 2; ++tree) ExpectTree(nodes, tree);
 }
 
-// With an odd number of nodes one node is the exception: it cannot be avoided.
+// With an odd number of nodes, one node is an unavoidable exception.
 TEST(DoubleTreeTest, EveryNodeIsALeafOfOneOfTheTwo) {
   for (std::uint32_t nodes = 2; nodes <= 300; ++nodes) {
     std::uint32_t never = 0, twice = 0;

@@ -25,7 +25,7 @@ constexpr std::array<GraphId, kGraphIds> kFileOrder = {GraphId::kRing, GraphId::
                                                        GraphId::kCollnetDirect,
                                                        GraphId::kCollnetChain, GraphId::kNvls};
 
-/// In GB/s, as few digits as it needs.
+/// In GB/s, with as few digits as necessary.
 std::string SpeedText(Bandwidth bandwidth) {
   const std::uint32_t whole = bandwidth.mb_per_s / 1000, thousandths = bandwidth.mb_per_s % 1000;
   if (thousandths == 0) return fmt::format("{}", whole);
@@ -40,7 +40,7 @@ std::optional<Bandwidth> SpeedOf(std::string_view text) {
   const std::size_t dot = text.find('.');
   const auto whole = ParseDecimal(text.substr(0, dot));
   std::string decimals(dot == std::string_view::npos ? "" : text.substr(dot + 1));
-  // Digits below a MB/s are those of a binary fraction that was written out.
+  // Drops digits below 1 MB/s. They are artifacts of a printed binary fraction.
   decimals.resize(kDecimals, '0');
   const auto thousandths = ParseDecimal(decimals);
   if (!whole || !thousandths || *whole > kMost) return std::nullopt;
@@ -129,7 +129,7 @@ class Reading {
     if (!value || *value > max) return Bad(node, name, fmt::format("a number up to {}", max));
     return *value;
   }
-  /// The same; a missing one is 0.
+  /// Like Number(), but a missing attribute is 0.
   Result<std::uint64_t> Maybe(pugi::xml_node node, const char* name, std::uint64_t max) const {
     return node.attribute(name) ? Number(node, name, max) : Result<std::uint64_t>(0);
   }

@@ -1,5 +1,5 @@
-// NCCL's graph files: what a search found, as NCCL_GRAPH_DUMP_FILE writes it and NCCL_GRAPH_FILE
-// reads it. NCCL takes such a file without any check; here every channel is looked at.
+// Reads and writes NCCL's graph files with the result of a search. NCCL_GRAPH_DUMP_FILE names the
+// file to write, NCCL_GRAPH_FILE the file to read. Unlike NCCL, this reader checks every channel.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,26 +15,25 @@ namespace ringlet::plan {
 
 /// The names of a plan's devices and NICs in files.
 struct GraphNames {
-  std::vector<std::uint64_t> gpus;   ///< NVML's number of each, with its host's above 56 bits
-  std::vector<std::uint32_t> ranks;  ///< of each GPU
-  std::vector<std::uint64_t> nets;   ///< the plugin's number of each
+  std::vector<std::uint64_t> gpus;   ///< NVML's device number; host number from bit 56 on
+  std::vector<std::uint32_t> ranks;  ///< the rank of each GPU
+  std::vector<std::uint64_t> nets;  ///< the plugin's number of each NIC; host number from bit 56 on
 };
 GraphNames NamesOf(const topology::Paths& paths);
 
-/// All graphs of a plan in NCCL's order: ring, tree, CollNet direct, CollNet chain, NVLS.
-/// \return ends with a newline
+/// Writes all graphs of a plan in NCCL's order: ring, tree, CollNet direct, CollNet chain, NVLS.
+/// \return text that ends with a newline
 std::string WriteGraphs(const HostPlan& plan, const GraphNames& names);
 
-/// Reads the graphs that a file has; of those that it lacks, the plan has no channels.
+/// Reads the graphs of a file. Graphs that the file lacks get no channels.
 /// \param file  the name for messages
-/// Errors  kInvalidArgument  "FILE:3:7: ...": no XML, a word or number that makes no sense, a GPU
-/// or
-///                           NIC that the machine lacks, a GPU that a channel visits twice or not
+/// Errors  kInvalidArgument  "FILE:3:7: ...": not XML, an invalid word or number, a GPU or NIC that
+///                           the machine lacks, a GPU that a channel visits twice or not at all
 /// Cost    O(bytes + channels * devices)
 Result<HostPlan> ReadGraphs(std::string_view text, std::string_view file, const GraphNames& names);
 
-/// The first `rank` of a GPU in a file, which says whose host it is of; nothing where there is
-/// none, or no file that can be read.
+/// The `rank` of the first GPU in a file. It identifies the host of the file. Null if the attribute
+/// is missing or the file does not parse.
 std::optional<std::uint32_t> FirstRankIn(std::string_view text);
 
 }  // namespace ringlet::plan

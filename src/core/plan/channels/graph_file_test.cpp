@@ -103,7 +103,7 @@ TEST(GraphFileTest, GraphsWithoutChannelsHaveThePatternsOfNccl) {
   EXPECT_EQ(graphs, 2);
 }
 
-// NCCL cannot write the last of these types, and fails.
+// NCCL cannot write the last of these types and fails.
 TEST(GraphFileTest, TypesThatNcclHasNoWordForAreWritten) {
   HostPlan plan =
       ReadGraphs(File("nchannels=\"1\" speedintra=\"17.5\"", "<gpu dev=\"0\"/><gpu dev=\"1\"/>"),

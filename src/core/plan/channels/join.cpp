@@ -14,8 +14,8 @@ namespace {
 
 using topology::Bandwidth;
 
-// From which bandwidth between nodes on one ring channel is more than a newer GPU's thread block
-// moves, and up to how many channels more of them help.
+// Above kOneBlock between nodes, one ring channel carries more than one thread block of a newer GPU
+// moves. Twice as many channels then help, if there are fewer than kEnoughChannels.
 // Source  NCCL 2.30: 45 GB/s, 16 channels, compute capability 9.0.
 constexpr Bandwidth kOneBlock{45'000};
 constexpr std::uint32_t kEnoughChannels = 16;
@@ -24,7 +24,7 @@ Error RefusedJoin(std::string why) {
   return {Code::kInvalidArgument, std::move(why)};
 }
 
-/// The nodes of each class: the first, and how many.
+/// The first node of a class, and its number of nodes.
 struct ClassPresence {
   std::uint32_t first_node = 0;
   std::uint64_t nodes = 0;
@@ -96,8 +96,8 @@ class Joiner {
     return Ok();
   }
 
-  /// Each channel stays on one rail from node to node. Those from the first one on that would not
-  /// are left out; see AlignRails.
+  /// Keeps each channel on one rail from node to node. Drops the first channel that changes rails
+  /// and all channels after it; see AlignRails.
   Status KeepToRails(GraphId id) {
     if (nodes_ < 2) return Ok();
     for (std::uint32_t channel = 0; channel < joined_.of(id).channels; ++channel) {
@@ -128,7 +128,7 @@ class Joiner {
     return Ok();
   }
 
-  /// The least of what nodes have, and a note of who it was.
+  /// The lowest value over the classes in use. Records the lowest class if values differ.
   template <typename Value>
   std::uint64_t Least(GraphId id, std::string_view what, const Value& value) {
     std::uint64_t least = std::numeric_limits<std::uint64_t>::max(), most = 0;
@@ -241,7 +241,7 @@ class Joiner {
     joined_.plan.Finish();
   }
 
-  /// The first devices of the channels, each once.
+  /// Counts the distinct first devices of the NVLS channels.
   std::optional<Heads> NvlsHeads() const {
     const Common& common = joined_.of(GraphId::kNvls);
     if (common.channels == 0) return std::nullopt;
@@ -257,7 +257,7 @@ class Joiner {
     return heads;
   }
 
-  // Source  NCCL 2.30; its further tuning by the speed of NICs is left out.
+  // Source  NCCL 2.30, without its further tuning by the speed of NICs.
   std::uint32_t NvlsChannels() const {
     constexpr std::uint32_t kFirst = 16, kOneNode = 24, kManyNodes = 32;
     if (LeastCapability() < kBlackwell) return kFirst;
@@ -272,14 +272,14 @@ class Joiner {
   JoinedPlan joined_;
 };
 
-/// The rail on which a channel comes and goes; none: there is no NIC, or there are two rails.
+/// The rail where a channel enters and leaves. Null if a NIC is missing, or the two rails differ.
 std::optional<std::uint32_t> RailOf(const NodeClass& one, const LocalChannel& channel) {
   if (one.rails.empty() || !channel.entry || !channel.exit) return std::nullopt;
   const std::uint32_t rail = one.rails[*channel.entry];
   return rail == one.rails[*channel.exit] ? std::optional(rail) : std::nullopt;
 }
 
-/// The rails of the channels that all classes have, in the order of the first class.
+/// The rails of channels that all classes have, in the order of the first class.
 std::vector<std::uint32_t> CommonRails(std::span<const NodeClass> classes, GraphId id) {
   std::vector<std::uint32_t> common;
   bool is_first = true;

@@ -1,8 +1,8 @@
-// Joins what was planned within hosts into rings and trees over all of them.
+// Joins the plans of hosts into rings and trees over all hosts.
 //
-// Each class of hosts is planned once; here it is only said which node is of which class, and which
-// ranks it has. The rules are NCCL 2.30's, so that equal plans within hosts give equal rings and
-// trees; NCCL does not keep which class forced all others to less.
+// Each class of hosts has one plan. The caller lists the class and the ranks of each node. The
+// rules are NCCL 2.30's, so that equal plans of hosts give equal rings and trees. Unlike NCCL, the
+// result records the class that limits the others.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,36 +17,36 @@
 
 namespace ringlet::plan {
 
-/// Nodes of one class, one behind the other, with consecutive ranks from `first` on.
+/// Adjacent nodes of one class with consecutive ranks, starting with `first`.
 struct NodeBlock {
   std::uint32_t node_class = 0;
   std::uint32_t nodes = 1;
   Rank first{};
 };
 
-/// One class of nodes: those with one number of devices and one plan.
+/// Nodes with the same number of devices and the same plan.
 struct NodeClass {
   HostPlan plan;
-  /// Of each device of the plan the local number, 0 for the node's lowest rank. Empty: the same.
+  /// Maps each device of the plan to its local number. Local number 0 is the node's lowest rank.
+  /// Empty: device i has local number i.
   std::vector<std::uint32_t> locals = {};
-  std::uint32_t compute_capability = 0;  ///< the lowest, times 10; 0: unknown
-  /// The rail of each NIC of the plan, where NICs reach only those of their own rail. Empty: every
-  /// NIC reaches all others.
+  std::uint32_t compute_capability = 0;  ///< the lowest of its GPUs, times 10; 0: unknown
+  /// The rail of each NIC, if NICs of different rails cannot reach each other. Empty: all NICs can.
   std::vector<std::uint32_t> rails = {};
 };
 
-/// The limits of the user, NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS, and NCCL's own.
+/// The user's limits, NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS, and NCCL's own.
 struct ChannelLimits {
   std::uint32_t min = 1;
   std::uint32_t max = kChannelsMax;
-  /// Rings and trees have one number of channels, the smaller one, as NCCL's have.
+  /// Rings and trees both get the smaller number of channels, as in NCCL.
   bool one_number = true;
 };
 
-/// The least that all nodes can do.
+/// The values that all nodes support.
 struct Common {
   Pattern pattern = Pattern::kRing;
-  std::uint32_t channels = 0;  ///< of one node's search; 0: not all nodes have any
+  std::uint32_t channels = 0;  ///< of a node's search; 0: a class lacks channels
   topology::Bandwidth intra = {}, inter = {};
   topology::PathType type_intra = topology::PathType::kLoc;
   topology::PathType type_inter = topology::PathType::kLoc;
@@ -56,20 +56,20 @@ struct Common {
   bool operator==(const Common&) const = default;
 };
 
-/// The reason why all nodes get less than some could have.
+/// The reason why all nodes get less than some classes support.
 struct Shortfall {
   GraphId graph = GraphId::kRing;
   std::string what;              ///< "channels", "MB/s of a channel between nodes"
-  std::uint64_t least = 0;       ///< the share of all
-  std::uint64_t most = 0;        ///< the offer of another class
-  std::uint32_t node_class = 0;  ///< the class that forces it: the first such one
-  std::uint32_t first_node = 0;  ///< and its first node
-  std::uint64_t nodes = 0;       ///< how many nodes of that class there are
+  std::uint64_t least = 0;       ///< the value for all nodes
+  std::uint64_t most = 0;        ///< the best value of any class
+  std::uint32_t node_class = 0;  ///< the first class with the lowest value
+  std::uint32_t first_node = 0;  ///< the first node of that class
+  std::uint64_t nodes = 0;       ///< number of nodes of that class
 };
 /// "ring: all get 2 channels instead of 12, because of node 3 (1 node like it)".
 std::string ToText(const Shortfall& shortfall);
 
-/// Devices that head the channels of NVLS; the same number on every node.
+/// The devices at the head of NVLS channels. Every node has the same number of heads.
 struct Heads {
   std::uint32_t count = 0;
   std::uint32_t channels = 0;
@@ -79,23 +79,23 @@ struct JoinedPlan {
   ChannelPlan plan;
   std::array<Common, kGraphIds> common = {};
   std::vector<Shortfall> shortfalls;
-  std::optional<Heads> nvls;  ///< where all nodes have it
+  std::optional<Heads> nvls;  ///< null if a node lacks NVLS
 
   const Common& of(GraphId id) const { return common[static_cast<std::size_t>(id)]; }
 };
 
-/// A tree within a node as NCCL's patterns have it: each rank passes on to the next of `order`.
+/// A node's tree in NCCL's form: a chain, where each rank passes data to the next one of `order`.
 LocalTree ChainOf(std::vector<std::uint32_t> order, Pattern pattern);
 
-/// Orders the rings and trees of each class such that as many as possible are on the same isolated
-/// rail in all classes. The classes agree on which channel is which by the order alone.
+/// Orders the rings and trees of each class so that as many channels as possible stay on the same
+/// isolated rail in all classes. Classes match channels by position only.
 void AlignRails(std::span<NodeClass> classes);
 
-/// \param blocks  in order of ranks; every rank from 0 on once
-/// Errors  kInvalidArgument  no node, ranks that do not follow one another, a class without a ring,
-///                           limits that leave nothing, or nodes whose first channels are on
-///                           different isolated rails; the sentence names node or class
-/// Cost    O(classes * channels * devices + blocks): not of nodes or ranks
+/// \param blocks  in the order of ranks; together they contain every rank from 0 on once
+/// Errors  kInvalidArgument  no node, ranks that are not consecutive, a class without a ring,
+///                           limits that leave no channel, or nodes with their first channels on
+///                           different isolated rails; the message names node or class
+/// Cost    O(classes * channels * devices + blocks), independent of nodes and ranks
 Result<JoinedPlan> Join(std::span<const NodeClass> classes, std::span<const NodeBlock> blocks,
                         const ChannelLimits& limits);
 

@@ -31,7 +31,7 @@ PatternGraph PatternOf(GraphId id, Pattern pattern, std::uint32_t intra, std::ui
   return graph;
 }
 
-// Eight GPUs on an NVSwitch with a NIC each: what NCCL finds for two hosts of it.
+// Eight GPUs on an NVSwitch, with a NIC each. The graphs are NCCL's result for two such hosts.
 NodeClass Switched(std::uint32_t channels = 8, std::uint32_t inter = 48'000) {
   NodeClass one;
   one.compute_capability = 90;
@@ -162,16 +162,16 @@ TEST(JoinTest, TwoPcieHostsAsNcclJoinsThem) {
   EXPECT_EQ(joined.plan.At(Rank{4}, 1).down[1], Rank{0});
 }
 
-// A balanced tree: the second GPU hands on to the first child, the first to the second.
+// In a balanced tree, the second GPU serves the first child, and the first GPU the second child.
 TEST(JoinTest, ABalancedTreeLeavesByTwoGpus) {
   const JoinedPlan joined = JoinedOf({Pcie()}, {{0, 5, Rank{0}}});
-  // Node 2 has the children 1 and 3 and the parent 4.
+  // Node 2 has children 1 and 3 and parent 4.
   EXPECT_EQ(joined.plan.At(Rank{4}, 0).up, Rank{9});
   EXPECT_EQ(joined.plan.At(Rank{12}, 0).up, Rank{8});
   EXPECT_EQ(joined.plan.At(Rank{9}, 0).down[1], Rank{4});
 }
 
-// Every node is a leaf of one of the two trees, every ring a permutation, all trees span all ranks.
+// Checks that every node is a leaf of one tree, rings are permutations, and trees span all ranks.
 void ExpectSound(const JoinedPlan& joined) {
   const ChannelPlan& plan = joined.plan;
   ASSERT_TRUE(plan.Check().ok());
@@ -228,7 +228,7 @@ TEST(JoinTest, ChannelsAreDoubledWithinLimits) {
   };
   EXPECT_EQ(channels(Switched(), 1, {}), 16u);
   EXPECT_EQ(channels(Switched(2), 1, {}), 4u);
-  EXPECT_EQ(channels(Switched(2), 2, {}), 8u);  // fast NICs want more
+  EXPECT_EQ(channels(Switched(2), 2, {}), 8u);  // fast NICs need more
   EXPECT_EQ(channels(Pcie(), 2, {}), 2u);
   EXPECT_EQ(channels(Pcie(), 2, {.min = 12}), 12u);
   EXPECT_EQ(channels(Switched(), 2, {.max = 3}), 3u);

@@ -1,4 +1,4 @@
-// A machine in words, with its paths, for the tests of the search.
+// A synthetic machine with its paths, for tests of the search.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 namespace ringlet::plan {
 
-/// Of topology::ParseSynthetic's words; all GPUs are ranks.
+/// Parses topology::ParseSynthetic's words. All GPUs are ranks.
 class MachineForTest {
  public:
   explicit MachineForTest(std::string_view words)

@@ -34,7 +34,7 @@ P2pChannels CountP2pChannels(std::span<const P2pGround> classes, std::uint32_t n
   const std::uint32_t most = std::max(limits.min, limits.max);
   P2pChannels result;
   result.total = std::bit_ceil(std::clamp(channels, std::max(1u, limits.min), std::max(1u, most)));
-  // A rank alone has no peer, and one channel.
+  // A single rank lacks peers and gets one channel.
   if (of_a_peer == std::numeric_limits<std::uint32_t>::max()) of_a_peer = 1;
   result.of_a_peer = std::bit_ceil(std::clamp(of_a_peer, 1u, result.total));
   const std::uint32_t groups = (peers_max + kPeersOfAGroup - 1) / kPeersOfAGroup;

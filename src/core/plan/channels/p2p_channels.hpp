@@ -1,4 +1,4 @@
-// How many channels sends and receives between two ranks use. Pure arithmetic.
+// Computes the number of channels for sends and receives between two ranks. Pure arithmetic.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,16 +8,16 @@
 
 namespace ringlet::plan {
 
-/// The channels of a class of nodes for sends and receives.
+/// The properties of a class of nodes that limit channels of sends and receives.
 struct P2pGround {
-  /// Of each pair of GPUs of the node that NVLink joins, the width of the path; of others nothing.
+  /// Width of the path for each pair of GPUs on the node. Null if NVLink does not join them.
   std::span<const std::optional<topology::Bandwidth>> paths;
-  topology::Bandwidth nvlink;      ///< one link
-  std::uint32_t nics = 0;          ///< that fill a GPU's way to its processor
-  topology::Bandwidth nics_width;  ///< these together
+  topology::Bandwidth nvlink;      ///< of one link
+  std::uint32_t nics = 0;          ///< number of NICs that fill a GPU's path to its processor
+  topology::Bandwidth nics_width;  ///< of these NICs together
 };
 
-/// The limits of the user; defaults are NCCL's.
+/// The user's limits. The defaults are NCCL's.
 struct P2pLimits {
   std::uint32_t min = 1;                       ///< NCCL_MIN_P2P_NCHANNELS
   std::uint32_t max = 64;                      ///< NCCL_MAX_P2P_NCHANNELS
@@ -31,9 +31,9 @@ struct P2pChannels {
   bool operator==(const P2pChannels&) const = default;
 };
 
-/// \param nodes      how many there are
-/// \param peers_max  ranks of the node that has most
-/// \param channels   of the plan
+/// \param nodes      number of nodes
+/// \param peers_max  number of ranks on the largest node
+/// \param channels   number of channels of the plan
 /// Source  NCCL 2.30
 P2pChannels CountP2pChannels(std::span<const P2pGround> classes, std::uint32_t nodes,
                              std::uint32_t peers_max, std::uint32_t channels,

@@ -9,7 +9,7 @@ namespace {
 
 using Paths = std::vector<std::optional<topology::Bandwidth>>;
 
-// Source  worked by hand from NCCL 2.30's rules for these machines.
+// Source  computed by hand from NCCL 2.30's rules for these machines.
 TEST(P2pChannelsTest, AsNcclCounts) {
   const Paths switched(56, topology::Bandwidth{370'800}), pcie(12);
   const P2pGround hopper{switched, {20'600}, 1, {48'000}}, small{pcie, {}, 1, {12'000}};

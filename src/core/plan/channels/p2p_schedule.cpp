@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kGroupMax = 8;
 
-/// 0, 1, 3, 6, 10, ... modulo a power of two pass every number below it once.
+/// The sequence 0, 1, 3, 6, 10, ... modulo a power of two contains every number below it once.
 std::vector<std::uint32_t> Distances(std::uint32_t groups) {
   const std::uint32_t size = std::bit_ceil(groups);
   std::vector<std::uint32_t> distances;
@@ -45,7 +45,7 @@ P2pRound P2pSchedule::At(std::uint32_t round, Rank rank) const {
   P2pRound found;
   found.to = at(group + distance, local + local_distance);
   found.from = at(group + groups() - distance, local + group_size_ - local_distance);
-  // Of several nodes one group's messages to another share channels.
+  // On several nodes, the messages from one group to another share channels.
   found.first_channel = one_node_ ? topology::ReverseBits(round % channels_.total, channels_.total)
                                   : distance % channels_.total;
   return found;

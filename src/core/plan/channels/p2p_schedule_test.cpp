@@ -9,8 +9,8 @@ namespace {
 
 using testing::ElementsAre;
 
-/// In every round each rank sends to one and receives from one, and both agree; over all rounds
-/// each meets every other once.
+/// Checks that every round pairs each sender with one receiver, and that each pair of ranks meets
+/// once.
 void ExpectSoundRounds(const std::vector<std::uint32_t>& nodes, std::uint32_t ranks) {
   const P2pSchedule schedule(nodes, {8, 2});
   ASSERT_EQ(schedule.rank_count(), ranks);

@@ -1,4 +1,4 @@
-// One thing that the search tries: how fast channels shall be and what they may use.
+// An attempt of the search: the required bandwidth of channels and the allowed path types.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@ struct SearchStep {
   Pattern pattern = Pattern::kRing;
   std::uint32_t intra_mb_per_s = 0;
   std::uint32_t inter_mb_per_s = 0;
-  topology::PathType type_intra = topology::PathType::kLoc;  ///< the farthest allowed
+  topology::PathType type_intra = topology::PathType::kLoc;  ///< the farthest type allowed
   topology::PathType type_inter = topology::PathType::kLoc;
   bool same_channels = true;  ///< each channel visits devices in the order of the first
   std::uint8_t cross_nic = 0;
@@ -23,35 +23,35 @@ struct SearchStep {
   bool operator==(const SearchStep&) const = default;
 };
 
-/// Why a search went no farther than it did.
+/// The reason why a search step found no more channels.
 enum class StepRefusal : std::uint8_t {
-  kNone,  ///< it found all channels
-  kType,  ///< a way is of a type that is not allowed, or there is none
-  kLink,  ///< a link has too little left
-  kNet,   ///< NICs have too little left, or none may be used
+  kNone,  ///< the step found all channels
+  kType,  ///< a path is missing, or its type is not allowed
+  kLink,  ///< a link has too little bandwidth left
+  kNet,   ///< NICs have too little bandwidth left, or none is allowed
 };
 
-/// The outcome of one.
+/// The outcome of one search step.
 struct StepOutcome {
   SearchStep search_step;
-  std::uint32_t channels = 0;  ///< at most, whether better or not
-  bool improved = false;       ///< it is the best so far
-  bool perfect = false;        ///< all channels
+  std::uint32_t channels = 0;  ///< the most that the step reached, improved or not
+  bool improved = false;       ///< the step gave the best result so far
+  bool perfect = false;        ///< the step found all channels
   bool budget_out = false;
-  bool repeated = false;  ///< not run: equal to an earlier one in all that matters
-  bool hopeless = false;  ///< not run: the limits allow nothing better
-  /// The channels are those of a packing, divided: what this can have at most. 0: they were laid.
+  bool repeated = false;  ///< not run: an earlier step was equal in all relevant values
+  bool hopeless = false;  ///< not run: the limits exclude a better result
+  /// Upper limit of the step, if its channels are divided from a packing. 0: the step placed them.
   topology::Bandwidth divided_of = {};
   std::uint64_t steps = 0;
-  StepRefusal refusal = StepRefusal::kNone;  ///< where it came farthest
-  std::optional<std::uint32_t> link = {};    ///< of kLink; as in SearchTrace::links
+  StepRefusal refusal = StepRefusal::kNone;  ///< at the farthest point of the step
+  std::optional<std::uint32_t> link = {};    ///< for kLink: an index of SearchTrace::links
 };
 
-/// The search steps of one pattern in order, to tell how a plan came to be.
+/// The search steps of one pattern in order. They explain the origin of a plan.
 struct SearchTrace {
   GraphId id = GraphId::kRing;
   std::vector<StepOutcome> search_steps;
-  std::vector<std::string> links;  ///< names of those that refused
+  std::vector<std::string> links;  ///< names of the links that refused a channel
 };
 
 }  // namespace ringlet::plan

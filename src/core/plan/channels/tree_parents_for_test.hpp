@@ -1,4 +1,4 @@
-// The trees of a plan as a whole, put together from what each rank works out for itself.
+// The trees of a plan as a whole, combined from each rank's own computation.
 #pragma once
 #include <optional>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace ringlet::plan {
 
-/// The parent of each rank; nothing for the root.
+/// The parent of each rank. Null for the root.
 inline std::vector<std::optional<Rank>> TreeParents(const ChannelPlan& plan,
                                                     std::uint32_t channel) {
   std::vector<std::optional<Rank>> parents;

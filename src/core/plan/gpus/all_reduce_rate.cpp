@@ -21,7 +21,7 @@ Result<topology::Bandwidth> AllReduceRate(const topology::HostView& view, std::u
   RINGLET_TRY_ASSIGN(const GpuPlan planned, PlanGpus(views, options));
   if (ranks == 1) return topology::Bandwidth{};
   RINGLET_TRY_ASSIGN(const TuningPick pick, planned.tuning.Pick(Function::kAllReduce, kRatedBytes));
-  // The ring's share: 2 (n - 1) / n of the bytes pass each rank.
+  // Counts as a ring: each rank passes on 2 (n - 1) / n of the bytes.
   const double seconds = static_cast<double>(pick.time_ns) / 1e9;
   const double bytes = static_cast<double>(kRatedBytes) * 2.0 * (ranks - 1) / ranks;
   return topology::Bandwidth{static_cast<std::uint32_t>(bytes / seconds / 1e6)};

@@ -1,5 +1,5 @@
-// How fast an all-reduce on a machine's GPUs would be: one number, to compare a machine with itself
-// before and after a change.
+// Estimates the bandwidth of an all-reduce on a machine's GPUs. Serves to compare a machine before
+// and after a change.
 #pragma once
 #include <cstdint>
 
@@ -10,12 +10,12 @@
 
 namespace ringlet::plan {
 
-/// The bandwidth on the bus of each rank, as benchmarks count it, of an all-reduce of kRatedBytes
-/// over all GPUs of `hosts` machines alike: what the model of times says of the plan.
-/// \param view  of one host, or of several that are joined: then `hosts` is 1
+/// The bus bandwidth per rank, as benchmarks count it, of an all-reduce of kRatedBytes over all
+/// GPUs of `hosts` equal machines, according to the time model.
+/// \param view  one host, or several joined hosts; `hosts` is then 1
 /// Errors  kInvalidArgument  no GPUs; as PlanGpus
 ///         kUnsupported      as PlanGpus
-/// Cost    that of PlanGpus
+/// Cost    as PlanGpus
 Result<topology::Bandwidth> AllReduceRate(const topology::HostView& view, std::uint32_t hosts,
                                           const GpuPlanOptions& options);
 

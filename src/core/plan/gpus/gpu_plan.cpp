@@ -27,7 +27,8 @@ Error RefusedPlan(std::string why) {
   return {Code::kInvalidArgument, std::move(why)};
 }
 
-/// Every rank is on one GPU. \return how many there are
+/// Checks that every rank is on one GPU.
+/// \return the number of ranks
 Result<std::uint32_t> CountRanks(std::span<const HostView> hosts) {
   std::vector<std::uint32_t> ranks;
   for (const HostView& host : hosts)
@@ -42,7 +43,7 @@ Result<std::uint32_t> CountRanks(std::span<const HostView> hosts) {
   return static_cast<std::uint32_t>(ranks.size());
 }
 
-/// Hosts whose GPUs may reach each other: those that share an NVLink domain.
+/// Groups hosts that share an NVLink domain. Their GPUs may reach each other.
 std::vector<std::vector<std::uint32_t>> Joinable(std::span<const HostView> hosts) {
   std::vector<std::vector<std::uint32_t>> groups;
   std::map<topology::Fabric, std::size_t> group_of;
@@ -63,7 +64,7 @@ std::vector<std::vector<std::uint32_t>> Joinable(std::span<const HostView> hosts
   return groups;
 }
 
-/// Hosts with local numbers in place of ranks, so that those of one kind look alike.
+/// Hosts with local numbers instead of ranks, so that hosts of one kind are equal.
 struct LocalHosts {
   std::vector<HostView> views;
   std::vector<Rank> ranks;  ///< by local number
@@ -85,18 +86,18 @@ LocalHosts Numbered(std::span<const HostView> hosts, const std::vector<std::uint
   return local;
 }
 
-/// Equal for hosts that are planned alike.
+/// A key. Hosts with equal keys get equal plans.
 std::string KindOf(const LocalHosts& hosts) {
   Writer out;
   for (const HostView& view : hosts.views) {
-    topology::Encode(out, topology::ShapeOf(view));  // which leaves the ranks out
+    topology::Encode(out, topology::ShapeOf(view));  // does not contain the ranks
     for (const topology::Gpu& gpu : view.gpus) out.U32(gpu.rank ? *gpu.rank + 1 : 0);
   }
   const View bytes = out.view();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The local numbers of its GPUs are those of `paths`, which are not always all of the group.
+/// The GPUs of `paths` in the order of their local numbers. `paths` may lack GPUs of the group.
 std::vector<NodeIndex> GpusByLocal(const topology::Paths& paths) {
   std::vector<NodeIndex> gpus = paths.Of(NodeKind::kGpu);
   std::ranges::sort(gpus, {}, [&](NodeIndex gpu) { return paths.graph().at(gpu).number; });
@@ -170,7 +171,7 @@ class GpuPlanner {
     return Ok();
   }
 
-  // A group of GPUs that reach each other without the network is a node of its own.
+  // Creates one node per group of GPUs that reach each other without the network.
   Result<std::vector<std::uint32_t>> SystemsOf(std::span<const HostView> views) {
     RINGLET_TRY_ASSIGN(const topology::Graph whole,
                        topology::Build(views, {}, {.gpus = topology::GpuRanks::kGiven}));
@@ -219,7 +220,7 @@ class GpuPlanner {
     return Ok();
   }
 
-  // Join takes consecutive ranks; then each node gets its own.
+  // Join() requires consecutive ranks. Afterwards each node gets its real ranks.
   Result<JoinedPlan> JoinNodes() const {
     std::vector<NodeClass> classes;
     for (const GpuSystem& system : systems_) classes.push_back(system.planned);
@@ -244,7 +245,7 @@ class GpuPlanner {
 
   std::span<const HostView> hosts_;
   const GpuPlanOptions& options_;
-  std::map<std::string, std::vector<std::uint32_t>> kinds_;  // their systems
+  std::map<std::string, std::vector<std::uint32_t>> kinds_;  // the systems of each kind
   std::vector<GpuSystem> systems_;
   std::vector<GpuNode> nodes_;
 };

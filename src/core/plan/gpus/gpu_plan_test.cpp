@@ -35,7 +35,7 @@ TEST(PlanGpus, RanksMayLieAnywhere) {
     std::vector<Rank> all;
     for (std::uint32_t rank = 0; rank < 8; ++rank) all.push_back(Rank{rank});
     EXPECT_THAT(ring, UnorderedElementsAreArray(all));
-    // Host after host: the network is crossed twice.
+    // The ring visits host after host and crosses the network twice.
     int crossings = 0;
     for (std::size_t i = 0; i < ring.size(); ++i)
       crossings += Index(ring[i]) % 2 != Index(ring[(i + 1) % ring.size()]) % 2;

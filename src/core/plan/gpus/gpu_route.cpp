@@ -11,7 +11,7 @@ using topology::NodeIndex;
 using topology::NodeKind;
 using topology::PathType;
 
-/// A rank as the paths of its node see it.
+/// A rank, with its GPU in the paths of its node.
 struct GpuPlace {
   std::uint32_t node = 0;
   std::uint32_t local = 0;
@@ -25,21 +25,21 @@ GpuPlace PlaceOn(const GpuPlan& plan, Rank rank) {
   return {place.node, place.local, system, system.gpus[place.local]};
 }
 
-/// The NIC that a GPU prefers; none where the node has none.
+/// The NIC that a GPU prefers. Null if the node lacks NICs.
 std::optional<NodeIndex> PreferredNet(const topology::Paths& paths, NodeIndex gpu,
                                       std::uint32_t channel) {
   const topology::NearNets near = topology::NearNetsOf(paths, gpu, {});
   return near.nets.empty() ? std::nullopt : std::optional(near.For(channel));
 }
 
-/// A way out of a node: by a NIC, perhaps by another GPU.
+/// A route out of a node: through a NIC, and possibly through another GPU.
 struct WayOut {
   std::optional<NodeIndex> net = {};
   NodeIndex relay{};
 };
 
-/// On the rail of the receiver: by the NIC of the GPU that has the receiver's number, if the sender
-/// reaches that over NVLink.
+/// Stays on the receiver's rail if possible: uses the NIC of the GPU with the receiver's number if
+/// the sender reaches that GPU over NVLink.
 WayOut WayOfMessage(const GpuPlace& from, const GpuPlace& to, std::uint32_t channel) {
   const topology::Paths& paths = from.system.paths;
   const topology::Graph& graph = paths.graph();
@@ -55,8 +55,8 @@ WayOut WayOfMessage(const GpuPlace& from, const GpuPlace& to, std::uint32_t chan
   return {PreferredNet(paths, from.gpu, channel), from.gpu};
 }
 
-/// The NIC by which a channel enters or leaves at this GPU.
-/// \param base  the number of channels that the plan has over and over: those of the narrowest node
+/// The NIC where a channel enters or leaves at this GPU.
+/// \param base  number of base channels of the plan, which repeat; that of the narrowest node
 std::optional<NodeIndex> ChannelNet(const GpuPlace& place, std::uint32_t channel, std::size_t base,
                                     Carriage carriage) {
   const PatternGraph& graph =

@@ -1,4 +1,4 @@
-// The links of the hardware that data take from one GPU to another.
+// Computes the hardware links from one GPU to another.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace ringlet::plan {
 
-/// Why data go from one rank to another, on which the NICs depend.
+/// The purpose of a transfer between ranks. The NICs depend on it.
 enum class Carriage : std::uint8_t { kRing, kTree, kMessage };
 
-/// One direction of one link of one node.
+/// A link of a node, in one direction.
 struct HardwareLink {
   std::uint32_t node = 0;  ///< index in GpuPlan::nodes
   topology::NodeIndex from{}, to{};
@@ -20,16 +20,17 @@ struct HardwareLink {
 };
 
 struct GpuRoute {
-  std::vector<topology::Hop> hops;  ///< but not within a device
-  std::vector<HardwareLink> links;  ///< of each hop
-  /// Between nodes: the NIC of the sender's node, and that of the receiver's.
+  std::vector<topology::Hop> hops;  ///< without hops within a device
+  std::vector<HardwareLink> links;  ///< the link of each hop
+  /// Between nodes: the NIC of the sender's node and the NIC of the receiver's node.
   std::optional<topology::NodeIndex> exit = {}, entry = {};
   topology::PathType type = topology::PathType::kLoc;  ///< kNet between nodes
 };
 
-/// Within a node its path; between nodes that to the NIC of the sender, and from the NIC of the
-/// receiver. NICs of rings and trees are those of the channel; of messages the one that the sender
-/// prefers, or that which the GPU of the receiver's number prefers, if it is reached through that.
+/// Within a node, returns the path. Between nodes, returns the path to the sender's NIC, and the
+/// path from the receiver's NIC. Rings and trees use the NICs of their channel. A message leaves by
+/// the NIC that the sender prefers. It leaves on the receiver's rail instead if the sender reaches
+/// the GPU with the receiver's number over NVLink, and that GPU is near its NIC.
 /// Source  NCCL 2.30
 GpuRoute RouteOf(const GpuPlan& plan, Rank from, Rank to, std::uint32_t channel, Carriage carriage);
 

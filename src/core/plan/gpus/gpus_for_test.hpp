@@ -1,4 +1,4 @@
-// Hosts with GPUs, some of which ranks are on.
+// Hosts with GPUs, with ranks on some of them.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -10,7 +10,8 @@ namespace ringlet::plan {
 inline constexpr std::string_view kTwoSwitches =
     "2x(numa: (switch: 2 gpu a100-sxm4 switch, 1 nic 200g))";
 
-/// Hosts of one kind. \param ranks  for each host those on its first GPUs, in order
+/// Creates hosts of one kind.
+/// \param ranks  by host, the ranks of its first GPUs in order
 inline std::vector<topology::HostView> HostsForTest(
     std::string_view machine, const std::vector<std::vector<std::uint32_t>>& ranks) {
   std::vector<topology::HostView> hosts;

@@ -11,8 +11,8 @@
 namespace ringlet::plan {
 namespace {
 
-constexpr std::int64_t kFullPerMille = 990;     // of a link, where nothing is left but rounding
-constexpr std::uint32_t kSharePerMilleMin = 5;  // less is noise of the prices
+constexpr std::int64_t kFullPerMille = 990;     // of a link; the rest is rounding
+constexpr std::uint32_t kSharePerMilleMin = 5;  // smaller shares are noise of the prices
 
 class LinkFinder {
  public:
@@ -53,8 +53,7 @@ class LinkFinder {
     return list;
   }
 
-  /// Links and ports that the channels of the plan fill, or would if they had what the bound
-  /// allows.
+  /// The links and ports that the channels fill, or would fill at the bandwidth of the bound.
   std::vector<BoundingLink> FullLinks() {
     std::vector<std::int64_t> loads(links_.size() + 2 * nets_.port_count(), 0);
     const auto width = static_cast<std::int64_t>(graph_.total().mb_per_s / graph_.channels.size());
@@ -85,7 +84,7 @@ class LinkFinder {
     return list;
   }
 
-  /// Links in the order of their numbers, as RouteTable has them: node after node.
+  /// Lists links in the order of RouteTable's link numbers, node by node.
   void NumberEnds() {
     const topology::Graph& graph = table_.paths().graph();
     const topology::SystemNodes& system = table_.paths().system();
@@ -119,7 +118,7 @@ class LinkFinder {
   NicSelector nets_;
   const bool multi_node_;
   const PatternGraph& graph_;
-  std::vector<BoundingLink> links_;  // by number
+  std::vector<BoundingLink> links_;  // by link number
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The links that bound a plan: which of them would have to be faster for channels to have more.
+// Finds the links that bound a plan. Channels get more bandwidth only if these links become faster.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,31 +9,32 @@
 
 namespace ringlet::plan {
 
-/// A link, or one direction of a port of a NIC.
+/// A link, or one direction of a NIC's port.
 struct BoundingLink {
-  topology::NodeIndex from{}, to{};  ///< of a port both are its interface
+  topology::NodeIndex from{}, to{};  ///< for a port, both are its interface
   bool is_port = false;
-  bool is_in = false;  ///< of a port: what comes in by it
+  bool is_in = false;  ///< for a port: true for the incoming direction
   topology::LinkKind kind = topology::LinkKind::kPci;
   topology::Bandwidth bandwidth;
-  /// Of the bound; all shares make up 1000, but for rounding. 0: by prices nothing is known.
+  /// Share of the bound. All shares add up to 1000, except for rounding. 0: unknown from prices.
   std::uint32_t per_mille = 0;
   bool operator==(const BoundingLink&) const = default;
 };
 
 struct BoundingLinks {
-  /// Those that stand for most first. Prices of links that could stand for each other are not
-  /// unique, so that links of share 0 follow which the plan fills as well.
+  /// Sorted by share, the largest first. If links can replace each other, their prices are not
+  /// unique. The list therefore also contains the links that the plan fills, with share 0.
   std::vector<BoundingLink> list = {};
-  /// Shares are those of the dual prices of the packing. If not, all are 0: such plans are of many
-  /// devices, or of one.
+  /// True if shares are the dual prices of the packing. Otherwise all shares are 0, because the
+  /// plan has one device or too many devices.
   bool by_prices = false;
 };
 
-/// Of rings and trees only; empty for other patterns, without channels, or for a fallback.
-/// \param paths  those of which `graph` is the plan
-/// Cost    that of Packing::Solve for few devices, or for some more if the plan is below its bound;
-///         else O(links of all channels)
+/// Works for rings and trees. Returns an empty list for other patterns, for a graph without
+/// channels and for a fallback.
+/// \param paths  the paths of the plan `graph`
+/// Cost    for few devices, or for some more if the plan is below its bound: as Packing::Solve;
+///         otherwise O(links of all channels)
 BoundingLinks FindBoundingLinks(const topology::Paths& paths, const SearchOptions& options,
                                 const PatternGraph& graph);
 

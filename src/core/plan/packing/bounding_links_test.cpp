@@ -54,7 +54,7 @@ TEST(BoundingLinksTest, SlowNicsBoundRingsBeyondTheHost) {
       << "within the host there are none";
 }
 
-/// A bound that links stand for altogether rises with them.
+/// If links hold the whole share of a bound, the bound rises with them.
 TEST(BoundingLinksTest, FasterBoundingLinksGiveMore) {
   const Bounded slow("(switch: 2 gpu, 1 nic 50g)", true), fast("(switch: 2 gpu, 1 nic 100g)", true);
   EXPECT_TRUE(slow.All([](const BoundingLink& link) {

@@ -104,7 +104,7 @@ bool IntegerRounding::Overflows(const std::vector<std::int64_t>& room) const {
   return false;
 }
 
-/// Rows that some column would overflow in another's place, those first that overflow.
+/// Finds the rows that some column would overflow after an exchange. Overflowing rows are first.
 void IntegerRounding::FindTight(const std::vector<std::int64_t>& room) {
   tight_.clear();
   overflowing_ = 0;
@@ -118,8 +118,8 @@ void IntegerRounding::FindTight(const std::vector<std::int64_t>& room) {
   }
 }
 
-/// The column that overflows least in place of one that is taken out.
-/// \return its gain is what it does not overflow of kLaneMax
+/// Finds the column that overflows least in place of `from`.
+/// \return its gain is kLaneMax minus the overflow
 IntegerRounding::Exchange IntegerRounding::BestInstead(std::uint32_t from, std::int64_t& work) {
   const std::size_t lanes = (columns_->count() + kLanes - 1) / kLanes;
   for (Tight& tight : tight_)
@@ -141,7 +141,7 @@ IntegerRounding::Exchange IntegerRounding::BestInstead(std::uint32_t from, std::
   return {best, from, static_cast<std::uint32_t>(to)};
 }
 
-/// Of one that takes from a row that overflows, for any other. Its gain may be none.
+/// Finds the best exchange of a channel on an overflowing row. The gain may be 0 or negative.
 IntegerRounding::Exchange IntegerRounding::BestExchange(const std::vector<std::int64_t>& room,
                                                         std::int64_t& work) {
   Exchange best{-kWorst / 2, 0, 0};
@@ -161,7 +161,7 @@ IntegerRounding::Exchange IntegerRounding::BestExchange(const std::vector<std::i
   return best;
 }
 
-/// Of the columns of which there are some and that take from a row that overflows, each in turn.
+/// Returns a column in use that loads an overflowing row. Repeated calls cycle through all of them.
 std::uint32_t IntegerRounding::NextCrowding(const std::vector<std::int64_t>& room) {
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     if (++turn_ >= counts_.size()) turn_ = 0;

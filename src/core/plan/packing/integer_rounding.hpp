@@ -1,5 +1,4 @@
-// So many channels, each whole, of orders that share links: where links overflow, one is exchanged
-// for another.
+// Chooses a number of whole channels that share links. Exchanges some for others if links overflow.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,7 +10,7 @@
 
 namespace ringlet::plan {
 
-/// The columns to choose from, and the use of each row by one of them.
+/// The available columns, and the use of each row by each column.
 class Columns {
  public:
   using Needs = std::vector<LpMaster::Need>;  ///< in kCostUnits, each row once
@@ -21,53 +20,53 @@ class Columns {
   const Needs& of(std::uint32_t column) const { return needs_[column]; }
 
   std::size_t row_count() const { return rows_.size(); }
-  /// The use of a row, by column, `stride` of them; 0 beyond the last. No more than kLaneMax.
+  /// The use of a row by each column, at most kLaneMax. stride() entries, 0 beyond the last column.
   const std::uint16_t* Row(std::size_t row) const { return rows_[row].data(); }
   std::size_t stride() const { return stride_; }
-  /// kLaneMax for those there are, kLanes of them.
+  /// A mask of kLanes columns: kLaneMax for each column that exists, otherwise 0.
   SimdU16x8 Those(std::size_t lanes) const { return Load(&those_[lanes * kLanes]); }
-  /// Of all columns.
+  /// The largest use of a row by any column.
   std::uint16_t MostOf(std::size_t row) const { return most_[row]; }
 
  private:
   std::vector<Needs> needs_;
-  std::size_t stride_ = 0;                        // whole lanes
+  std::size_t stride_ = 0;                        // a multiple of kLanes
   std::vector<std::vector<std::uint16_t>> rows_;  // [row][column]
   std::vector<std::uint16_t> most_;               // by row
-  std::vector<std::uint16_t> those_;              // by column
+  std::vector<std::uint16_t> those_;              // by column: kLaneMax or 0, see Those()
 };
 
-/// How many there are of each column, and what they take of each row.
+/// The number of channels of each column, and their load on each row.
 ///
-/// Fit exchanges one of a column for one of another, whichever makes the overflow of rows least.
-/// If no exchange helps, rows that overflow count for more, until one does.
+/// Fit() exchanges a channel of one column for a channel of another if that reduces the overflow of
+/// rows most. If no exchange helps, the weight of each overflowing row grows until one does.
 /// Source  weights of unsatisfied clauses: P. Morris, The breakout method for escaping from local
 ///         minima, 1993
 class IntegerRounding {
  public:
-  /// \param columns  outlive this; more may come
+  /// \param columns  must outlive this object; may grow
   explicit IntegerRounding(const Columns& columns) : columns_(&columns) {}
 
   void Put(std::uint32_t column, std::int64_t times);
-  /// So many more, each of the column that overflows `room` least, and leaves most.
+  /// Adds `times` channels, each of the column that overflows `room` least, then leaves most room.
   void AddBest(std::uint32_t times, const std::vector<std::int64_t>& room);
 
-  /// The use of a row, and its weight, when one of a column is to be exchanged.
+  /// The load, weight and room of each row before an exchange.
   struct Rows {
     const std::vector<std::int64_t>& loads;
     const std::vector<std::int64_t>& weights;
     const std::vector<std::int64_t>& room;
   };
-  /// Looks for a column that overflows less than those there are.
+  /// Finds a further column that overflows less than the existing ones.
   struct More {
-    std::function<bool()> may;  ///< whether it does
-    /// \return rooms of all rows if there is one more now, else nothing
+    std::function<bool()> may;  ///< true if a search is allowed
+    /// \return the room of all rows if a column was added, otherwise null
     std::function<const std::vector<std::int64_t>*(const Rows& rows)> find;
   };
 
-  /// Exchanges until no row takes more than its room.
-  /// \param work_max  of needs looked at, kLanes at once
-  /// \param work the work done is added
+  /// Exchanges channels until no row exceeds its room.
+  /// \param work_max  limit of needs to visit, in vectors of kLanes
+  /// \param work  the function adds its work
   bool Fit(const std::vector<std::int64_t>& room, std::int64_t work_max, const More& more,
            std::int64_t& work);
 
@@ -94,19 +93,19 @@ class IntegerRounding {
   std::vector<std::uint32_t> counts_;  // by column
   std::vector<std::int64_t> loads_;    // by row
   std::vector<std::int64_t> weights_;  // by row
-  std::uint32_t turn_ = 0;             // column
-  /// A row that some column may overflow.
+  std::uint32_t turn_ = 0;             // the column that NextCrowding() returned last
+  /// A row that some column can overflow.
   struct Tight {
     std::int64_t left;
     std::int64_t weight;
     const std::uint16_t* needs;     ///< by column
-    const std::uint16_t* weighted;  ///< times the weight
-    SimdU16x8 room;  ///< that is left without one column, in all lanes, times the weight
+    const std::uint16_t* weighted;  ///< needs times the weight
+    SimdU16x8 room;  ///< the remaining room without one column, times the weight, in all lanes
   };
   std::vector<Tight> tight_;
-  std::size_t overflowing_ = 0;                       // of these, the first
-  std::vector<std::vector<std::uint16_t>> weighted_;  // [row][column], of rows that weigh more
-  std::vector<std::uint16_t> left_;                   // by column: kLaneMax but for what overflows
+  std::size_t overflowing_ = 0;  // number of overflowing rows; these are the first of tight_
+  std::vector<std::vector<std::uint16_t>> weighted_;  // [row][column], for weights above 1
+  std::vector<std::uint16_t> left_;                   // by column: kLaneMax minus the overflow
 };
 
 }  // namespace ringlet::plan

@@ -36,7 +36,7 @@ TEST(IntegerRoundingTest, GivesUpWhenTheWorkIsDone) {
   EXPECT_LT(work, 200);
 }
 
-/// No single exchange helps until the rows that overflow count for more.
+/// No single exchange helps before overflowing rows gain weight.
 TEST(IntegerRoundingTest, RowsThatOverflowCountForMore) {
   const Columns columns = Those({{{0, 40}, {1, 20}, {2, 40}}, {{2, 40}}, {{0, 40}}, {{2, 20}}});
   IntegerRounding whole(columns);
@@ -72,7 +72,7 @@ TEST(IntegerRoundingTest, TheBestLeavesMost) {
   EXPECT_EQ(whole.counts(), (std::vector<std::uint32_t>{2, 2}));
 }
 
-/// Of many columns, the only one that helps is the last; needs too great for a lane stay so.
+/// Only the last of many columns helps. Needs above kLaneMax are clamped and still overflow.
 TEST(IntegerRoundingTest, AllColumnsAreLookedAt) {
   for (std::uint32_t count = 1; count < 150; ++count) {
     Columns columns;

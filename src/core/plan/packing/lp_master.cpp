@@ -9,19 +9,19 @@ namespace {
 __extension__ using Wide = __int128;
 
 constexpr std::uint32_t kSlack = std::numeric_limits<std::uint32_t>::max();
-constexpr std::int64_t kHardly = kFluidOne >> 16;    // gains that are not worth a pivot
-constexpr std::int64_t kPivotMin = kFluidOne >> 12;  // smaller ones lose digits
+constexpr std::int64_t kHardly = kFluidOne >> 16;    // smaller gains are not worth a pivot
+constexpr std::int64_t kPivotMin = kFluidOne >> 12;  // smaller pivots lose digits
 constexpr std::size_t kRowsLikely = 32;
-constexpr std::uint32_t kSlacksMax = 1'000;  // that may enter again at once
+constexpr std::uint32_t kSlacksMax = 1'000;  // limit of slacks that enter again at once
 
 std::int64_t Product(std::int64_t a, std::int64_t b) {
   const Wide product = Wide{a} * b;
-  // Not one shift of 128 bits, which some processors take long for.
+  // Avoids a 128-bit shift, which is slow on some processors.
   return static_cast<std::int64_t>((static_cast<std::uint64_t>(product >> 64) << 32) +
                                    (static_cast<std::uint64_t>(product) >> 32));
 }
 
-constexpr int kHalfShift = 16;  // of both factors: their product is then the upper 64 bits
+constexpr int kHalfShift = 16;  // of both factors; the product is then in the upper 64 bits
 constexpr int kShiftableBits = 63 - kHalfShift;
 std::int64_t ShiftedProduct(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(Wide{a} * b >> 64);
@@ -48,7 +48,8 @@ std::uint32_t LpMaster::AddRow() {
   }
   Inverse(row)[row] = kFluidOne;
   basis_.push_back(kSlack);
-  // Not quite 1, each otherwise: rows that fill up at once would let pivots go round in circles.
+  // Amounts differ slightly from 1 and from each other. If rows filled up at once, pivots could
+  // cycle.
   amounts_.push_back(kFluidOne +
                      (static_cast<std::int64_t>(row) * 7919 % 1009) * (kFluidOne >> 26));
   prices_.push_back(0);
@@ -78,7 +79,7 @@ bool LpMaster::Enter(std::uint32_t column, const std::vector<Need>& needs, std::
   return true;
 }
 
-/// The row that has no room first; as many as there are rows if that is none.
+/// The row that runs out of room first. Returns the number of rows if none does.
 std::size_t LpMaster::Leaving() const {
   std::size_t leaving = basis_.size();
   for (std::size_t row = 0; row < basis_.size(); ++row) {
@@ -91,8 +92,8 @@ std::size_t LpMaster::Leaving() const {
   return leaving;
 }
 
-/// Divides the row that pivots.
-/// \return whether all numbers there are Shiftable
+/// Divides the pivot row.
+/// \return true if all its numbers are Shiftable
 bool LpMaster::FillPivot(std::int64_t* pivot, std::int64_t by) {
   bool shiftable = true;
   filled_.clear();
@@ -105,7 +106,7 @@ bool LpMaster::FillPivot(std::int64_t* pivot, std::int64_t by) {
   return shiftable;
 }
 
-/// Takes the row that pivots off all others, as often as they have the column.
+/// Subtracts the pivot row from all other rows, in proportion to their share of the column.
 template <std::int64_t (*kTimes)(std::int64_t, std::int64_t)>
 void LpMaster::TakeOff(std::size_t leaving, std::int64_t amount) {
   for (std::size_t row = 0; row < basis_.size(); ++row) {
@@ -118,7 +119,7 @@ void LpMaster::TakeOff(std::size_t leaving, std::int64_t amount) {
   }
 }
 
-/// Takes in as much of a column as there is room for; what leaves no room goes.
+/// Adds as much of a column as fits. The column that leaves no room for more drops out.
 bool LpMaster::Pivot(std::int64_t gain, std::uint32_t column) {
   const std::size_t leaving = Leaving();
   if (leaving == basis_.size()) return false;

@@ -21,7 +21,7 @@ double Worth(const LpMaster& fluid) {
          static_cast<double>(kFluidOne);
 }
 
-/// Three things, each of which takes two rows of three: half of each is best.
+/// Three columns use two of three rows each. The optimum takes half of each column.
 TEST(LpMasterTest, FractionsAreBetterThanWholes) {
   LpMaster fluid;
   for (int i = 0; i < 3; ++i) fluid.AddRow();

@@ -11,7 +11,7 @@ using Order = std::vector<std::uint32_t>;
 
 constexpr std::size_t kStarts = 4;
 
-/// From `first` on always to the nearest.
+/// Starts with `first` and always continues with the nearest device.
 Order GreedyChain(const ChainCosts& costs, std::uint32_t first) {
   Order order(costs.devices);
   std::iota(order.begin(), order.end(), 0u);
@@ -28,13 +28,13 @@ Order GreedyChain(const ChainCosts& costs, std::uint32_t first) {
   return order;
 }
 
-/// Takes a part of a chain out, and looks where it costs least.
+/// Takes parts out of a chain and inserts them at the cheapest place.
 class Moves {
  public:
   Moves(const ChainCosts& costs, Order& order, std::int64_t& work)
       : costs_(costs), order_(order), work_(work) {}
 
-  /// \return whether some move made it cheaper
+  /// \return true if a move made the chain cheaper
   bool Improve() {
     bool moved = false;
     for (std::size_t size = 1; size < order_.size(); ++size)
@@ -46,13 +46,13 @@ class Moves {
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-  /// From the device at a place to that at another; beyond the ends: to begin, to end.
+  /// The cost from one place to the next. Places beyond the chain stand for its start and its end.
   std::int64_t Way(std::size_t from, std::size_t to) const {
     if (from == kNone) return to == order_.size() ? 0 : costs_.head[order_[to]];
     if (to == order_.size()) return costs_.tail[order_[from]];
     return costs_.Between(order_[from], order_[to]);
   }
-  /// Of the ways within a part, turned round, beyond those as they are.
+  /// The extra cost of the routes within a part if it is reversed.
   std::int64_t TurnOf(std::size_t begin, std::size_t size) const {
     std::int64_t more = 0;
     for (std::size_t at = begin; at + 1 < begin + size; ++at)
@@ -74,7 +74,7 @@ class Moves {
       best_to = to;
       best_turned = turned;
     };
-    // Into the gap before each place that is not within the part.
+    // Tries the gap before each place outside the part.
     for (std::size_t to = 0; to <= order_.size(); ++to) {
       if (to > begin && to <= last + 1) continue;
       const bool here = to == begin;

@@ -14,18 +14,18 @@ namespace {
 __extension__ using Wide = __int128;
 
 constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
-constexpr std::int64_t kSolveBudget = 1'500'000;     // of Packings' budget, for one
-constexpr std::int64_t kNearBound = 512;             // bound and value differ by this part
-constexpr std::int64_t kManyDevicesNearBound = 128;  // of them the last percent takes longest
-constexpr std::int64_t kManyDevicesWorkFactor = 16;  // orders to choose from are as many more
-constexpr std::int64_t kOneHostWorkFactor = 128;     // the same where NICs play no part
+constexpr std::int64_t kSolveBudget = 1'500'000;  // per packing, out of the budget of Packings
+constexpr std::int64_t kNearBound = 512;  // Solve() stops at a gap of this part of the bound
+constexpr std::int64_t kManyDevicesNearBound = 128;  // the last percent takes longest
+constexpr std::int64_t kManyDevicesWorkFactor = 16;  // many devices have as many more orders
+constexpr std::int64_t kOneHostWorkFactor = 128;     // the same for one host without NICs
 constexpr std::uint32_t kStalledRoundsMax = 64;
-constexpr std::int64_t kGapPart = 32;     // of a gap: less is hardly nearer
-constexpr std::int64_t kPriceParts = 8;   // of a price
-constexpr std::int64_t kSteadyParts = 7;  // of them, those that prove the bound
-constexpr int kPriceShift = 12;           // of prices, beyond kFluidOne, before capacities divide
-constexpr std::int64_t kRingWork[] = {8'000, 60'000, 480'000, 3'840'000};   // by Effort, for one
-constexpr std::int64_t kTreeWork[] = {8'000, 120'000, 480'000, 3'840'000};  // width
+constexpr std::int64_t kGapPart = 32;  // a smaller reduction of the gap does not count as progress
+constexpr std::int64_t kPriceParts = 8;   // number of parts of a price
+constexpr std::int64_t kSteadyParts = 7;  // the parts from the steady prices
+constexpr int kPriceShift = 12;           // extra bits of prices before the division by capacities
+constexpr std::int64_t kRingWork[] = {8'000, 60'000, 480'000, 3'840'000};   // by Effort
+constexpr std::int64_t kTreeWork[] = {8'000, 120'000, 480'000, 3'840'000};  // by Effort
 constexpr std::int64_t kOverflowPrice = std::int64_t{1} << 26;
 
 }  // namespace
@@ -74,8 +74,8 @@ std::uint32_t Packing::Solve(std::int64_t enough) {
   return rounds;
 }
 
-/// Whether many rounds have hardly brought value and bound nearer to each other: where many links
-/// fill up at once, channels may take each other's place without end. Of many devices.
+/// Returns true if many rounds hardly reduced the gap between value and bound. Affects many devices
+/// only: if many links fill up at once, channels can replace each other without end.
 bool Packing::Stalls() {
   if (cheapest_.few()) return false;
   const std::int64_t gap = steady_bound_ - Value();
@@ -85,8 +85,7 @@ bool Packing::Stalls() {
   return false;
 }
 
-/// Of many devices, channels that cost little come first; at the end those that cost least prove
-/// the bound.
+/// With many devices, Solve() adds cheap channels first. The cheapest ones then prove the bound.
 void Packing::NoMore() {
   solved_ = !near_ || !cheapest_.exact();
   near_ = false;
@@ -115,9 +114,10 @@ const Prices& Packing::PricesBy(const Price& price) {
   return prices_;
 }
 
-/// The prices of links, per MB/s; at first all have one, the narrower the more. Of many devices,
-/// prices that jump from round to round would find channels that nothing comes of: they go a part
-/// of the way from those of the least bound. Of few, more channels to choose from are worth more.
+/// The prices of links per MB/s. At first all links have the same value, so that narrow links cost
+/// more per MB/s. With many devices, prices that jump from round to round would find useless
+/// channels. They therefore move only a part of the way from the steady prices. With few devices, a
+/// larger choice of channels is worth more.
 /// Source  smoothing: P. Wentges, Weighted Dantzig-Wolfe decomposition for linear mixed-integer
 ///         programming, 1997
 const Prices& Packing::PricesNow() {
@@ -133,7 +133,7 @@ const Prices& Packing::PricesNow() {
   });
 }
 
-/// \return whether there may be more than there is
+/// \return true if the gap between value and bound is still too large
 bool Packing::LowerBound(const Prices& prices, const PricingOracle::PricedChannel& found) {
   std::int64_t worth = 0;
   std::size_t resource = 0;
@@ -152,7 +152,7 @@ bool Packing::LowerBound(const Prices& prices, const PricingOracle::PricedChanne
   return steady_bound_ - Value() > steady_bound_ / (near_ ? kManyDevicesNearBound : kNearBound);
 }
 
-/// As prices at which a channel costs as much as those that are taken in.
+/// Stores the prices, scaled so that a channel costs as much as the known ones.
 void Packing::KeepSteady(const Prices& prices, std::int64_t cost) {
   const Wide one = (Wide{kFluidOne} << kPriceShift) * kCostUnits / scale_;
   steady_.clear();
@@ -161,7 +161,7 @@ void Packing::KeepSteady(const Prices& prices, std::int64_t cost) {
       steady_.push_back(static_cast<std::int64_t>(std::min<Wide>(price * one / cost, kPriceMax)));
 }
 
-/// The prices that prove the bound.
+/// Stores the prices that prove the bound.
 void Packing::KeepWorth(const Prices& prices, std::int64_t cost) {
   worth_.clear();
   worth_cost_ = cost;
@@ -200,7 +200,7 @@ std::uint32_t Packing::RowOf(std::uint32_t resource) {
   return row_of_[resource];
 }
 
-/// \return whether that makes anything more
+/// \return true if the channel increases the total
 bool Packing::Add(PricingOracle::PricedChannel found) {
   if (!Append(std::move(found))) return false;
   const auto number = columns_.count() - 1;
@@ -216,8 +216,8 @@ bool Packing::Add(PricingOracle::PricedChannel found) {
   return entered;
 }
 
-/// As the last column.
-/// \return false if it takes a link that has nothing
+/// Appends the channel as the last column.
+/// \return false if it uses a link without bandwidth
 bool Packing::Append(PricingOracle::PricedChannel found) {
   std::vector<std::int64_t>& taken = taken_;
   taken.assign(capacities_.size(), 0);
@@ -242,7 +242,7 @@ bool Packing::Append(PricingOracle::PricedChannel found) {
     if (capacities_[resource] == 0) return false;
     needs.push_back({RowOf(resource), taken[resource]});
   }
-  // Scarce links first: a lack of room is then soon known.
+  // Scarce links are first, so that a check for room fails early.
   std::sort(needs.begin(), needs.end(), [&](const auto& a, const auto& b) {
     return capacities_[resource_of_[a.row]] * b.amount <
            capacities_[resource_of_[b.row]] * a.amount;
@@ -252,7 +252,7 @@ bool Packing::Append(PricingOracle::PricedChannel found) {
   return true;
 }
 
-/// The use of a resource by channels is a multiple of its unit.
+/// Finds the unit of each resource. Channels use a multiple of it.
 void Packing::FindUnits() {
   units_.assign(capacities_.size(), 0);
   std::fill(units_.begin() + static_cast<std::ptrdiff_t>(table_.link_count()), units_.end(),
@@ -279,13 +279,13 @@ void Packing::FindUnits() {
   }
 }
 
-/// How much channels may take of a resource, if each is so wide.
+/// The room of a resource in kCostUnits if each channel has `mb_per_s`.
 std::int64_t Packing::RoomOf(std::uint32_t resource, std::int64_t mb_per_s) const {
   const std::int64_t room = kCostUnits * capacities_[resource] / mb_per_s;
   return units_[resource] > 1 ? room - room % units_[resource] : room;
 }
 
-/// How much channels may take of each row, if each is so wide.
+/// RoomOf() of each row.
 std::vector<std::int64_t> Packing::RoomFor(std::int64_t mb_per_s) const {
   std::vector<std::int64_t> room;
   for (const std::uint32_t resource : resource_of_) room.push_back(RoomOf(resource, mb_per_s));
@@ -297,7 +297,7 @@ void Packing::FindRooms(std::int64_t mb_per_s) {
     rooms_.push_back(RoomOf(resource, mb_per_s));
 }
 
-/// The most that each channel can have.
+/// The largest bandwidth that each channel can have.
 std::int64_t Packing::WidthOf(const IntegerRounding& whole) const {
   std::int64_t width = topology::kLocalLink.mb_per_s;
   const std::vector<std::int64_t>& loads = whole.loads();
@@ -307,7 +307,7 @@ std::int64_t Packing::WidthOf(const IntegerRounding& whole) const {
   return width;
 }
 
-/// As the fractions say, rounded down; what is missing goes where it is least in the way.
+/// Rounds the fractions down, and adds the missing channels where they overflow least.
 IntegerRounding Packing::Spread(std::uint32_t times, std::int64_t mb_per_s) const {
   IntegerRounding whole(columns_);
   const auto amounts = fluid_.Amounts();
@@ -323,7 +323,8 @@ IntegerRounding Packing::Spread(std::uint32_t times, std::int64_t mb_per_s) cons
   return whole;
 }
 
-/// Dear is what would overflow; of the rest, what is fuller. After FindRooms.
+/// Prices for one more channel: high for resources that would overflow, and otherwise by how full a
+/// resource is. Call it after FindRooms().
 const Prices& Packing::PricesFor(const IntegerRounding::Rows& rows) {
   return PricesBy([&](std::uint32_t resource) -> std::int64_t {
     const std::uint32_t row = row_of_[resource];
@@ -332,7 +333,7 @@ const Prices& Packing::PricesFor(const IntegerRounding::Rows& rows) {
     const std::int64_t weight = known ? rows.weights[row] : 1;
     const std::int64_t room = rooms_[resource];
     const std::int64_t over = std::clamp<std::int64_t>(load + kCostUnits - room, 0, kCostUnits);
-    // As 32 bits, of which processors make quotients sooner.
+    // 32-bit division is faster.
     const std::int64_t near = room <= (load + kCostUnits) / 2
                                   ? 512
                                   : static_cast<std::uint32_t>((load + kCostUnits) * 256) /
@@ -346,7 +347,7 @@ std::int64_t Packing::WorkFactor() const {
   return cheapest_.multi_node() ? kManyDevicesWorkFactor : kOneHostWorkFactor;
 }
 
-/// Whether the latest prices that bound all channels leave room for so many of that width.
+/// Returns true if the prices of bound_ leave room for so many channels of that width.
 bool Packing::MayFit(std::uint32_t channels, std::int64_t mb_per_s) const {
   if (worth_.empty()) return true;
   Wide sum = 0;
@@ -386,7 +387,7 @@ const Packing::Divided& Packing::Divide(std::uint32_t channels, std::int64_t lea
   for (; next <= most && next < known.failed; next = WidthOf(whole) + 1) {
     bool wide = MayFit(channels, next);
     if (wide && !fits(next)) {
-      // A plan that was widened step by step may be a dead end.
+      // A plan that grew step by step can be a dead end.
       if (best) whole = Spread(channels, next);
       wide = best && fits(next);
     }
@@ -400,7 +401,7 @@ const Packing::Divided& Packing::Divide(std::uint32_t channels, std::int64_t lea
   return known.divided;
 }
 
-/// Channels of that width each, if it can.
+/// Gives each channel `mb_per_s` if possible.
 bool Packing::Fit(IntegerRounding& whole, std::int64_t mb_per_s, std::int64_t work_max) {
   std::vector<std::int64_t> room = RoomFor(mb_per_s);
   const auto may = [&] { return budget_ > 0 && ask_credit_ > 0; };
@@ -430,7 +431,7 @@ Packing::Divided Packing::Write(const IntegerRounding& whole) const {
   std::vector<std::uint32_t> counts = whole.counts();
   Divided divided;
   divided.mb_per_s = WidthOf(whole);
-  // One of each in turn, so that the first few channels differ.
+  // Takes one channel of each column in turn, so that the first few channels differ.
   for (bool more = true; more;) {
     more = false;
     for (std::size_t column = 0; column < counts.size(); ++column) {

@@ -1,5 +1,5 @@
-// How much bandwidth channels of a pattern can have together, and which orders of devices share the
-// links so: found by prices of links.
+// Computes the total bandwidth that channels of a pattern can have, and orders of devices that
+// reach it. The method assigns prices to links.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -14,62 +14,62 @@
 
 namespace ringlet::plan {
 
-/// How much is tried where fractions are divided into channels.
+/// Amount of work to divide fractions into channels.
 enum class Effort : std::uint8_t { kLittle, kSome, kMuch, kMost };
 inline constexpr Effort kEfforts[] = {Effort::kLittle, Effort::kSome, Effort::kMuch, Effort::kMost};
 
 /// Channels of one pattern on one host.
 ///
-/// A channel pays for links that are full; the channel that is cheapest then is taken in, until
-/// none is cheaper than those there are. The price of all links, divided by the price of the
-/// cheapest channel, is more than any channels can have together: that is the bound, exact in
-/// integers whatever the prices are. How much of each channel there is are fractions; Divide makes
-/// some equal channels of them.
-/// Cost    bounded by the budget; memory O(rows^2 + 2^devices * devices)
+/// Each full link has a price. In each round, Solve() adds the cheapest channel at these prices. It
+/// stops if no new channel is cheaper than the known ones. The value of all links divided by the
+/// price of the cheapest channel is an upper bound for all channels together. The bound is exact in
+/// integers for any prices. The amounts of channels are fractions. Divide() turns them into a
+/// number of equal channels.
+/// Cost    limited by the budget; memory O(rows^2 + 2^devices * devices)
 /// Source  column generation: Gilmore and Gomory, A linear programming approach to the cutting
 ///         stock problem, 1961
 class Packing {
  public:
-  /// All outlive this.
-  /// \param scale  MB/s, about what channels have together
-  /// \param budget  of additions and multiplications, about; what is done is taken off
+  /// All reference parameters must outlive this object.
+  /// \param scale  MB/s, the approximate total of the channels
+  /// \param budget  approximate number of additions and multiplications; calls subtract their work
   Packing(RouteTable& table, const NicSelector& nets, PricingOracle& cheapest, Pattern pattern,
           Crossing crossing, std::uint32_t scale, std::int64_t& budget);
 
-  /// Looks for channels until what they have is as good as the bound, but for a 512th (among many
-  /// devices a 128th), or the budget is spent.
-  /// \param enough  MB/s: nothing is looked for once the bound is as low
-  /// \return  channels looked for
+  /// Adds channels until their total is within 1/512 of the bound (1/128 for many devices), or the
+  /// budget is used up.
+  /// \param enough  MB/s: stops as soon as the bound is this low
+  /// \return  number of rounds
   std::uint32_t Solve(std::int64_t enough);
 
-  /// MB/s that no channels of this pattern exceed together.
+  /// Upper bound in MB/s for the total of any channels of this pattern.
   std::int64_t bound() const { return bound_; }
 
-  /// MB/s that no equal channels of this pattern exceed together, whole as they are: what is left
-  /// of a link beside them is worth nothing. After Solve. \param least  MB/s: less is not told
+  /// Upper bound in MB/s for the total of equal channels of this pattern. Counts whole channels
+  /// only: the rest of a link is worth nothing. Call it after Solve().
+  /// \param least  MB/s: lower limit of the result
   std::int64_t BoundOfEqual(std::int64_t least, std::uint32_t channels_max) const;
 
   struct Divided {
     std::vector<LocalChannel> channels;
-    std::int64_t mb_per_s = 0;  ///< of each, but for what is rounded up link by link; 0: none
+    std::int64_t mb_per_s = 0;  ///< of each channel, before rounding up per link; 0: no channels
   };
-  /// So many equal channels, after Solve: as wide as is found.
-  /// \param least  MB/s: less is not worth anything
-  /// \param most  MB/s: more is not asked for
+  /// Computes `channels` equal channels, as wide as it finds. Call it after Solve().
+  /// \param least  MB/s: narrower channels are useless
+  /// \param most  MB/s: wider channels are not needed
   const Divided& Divide(std::uint32_t channels, std::int64_t least, std::int64_t most,
                         Effort effort);
 
-  /// The part of the bound that a link or port stands for.
+  /// The share of a link or port in the bound.
   struct ResourceShare {
-    std::uint32_t resource = 0;  ///< a link; then ports in; then ports out
+    std::uint32_t resource = 0;  ///< links, then incoming ports, then outgoing ports
     std::uint32_t per_mille = 0;
   };
-  /// Links and ports whose prices prove the bound, those that stand for most first: with a
-  /// hundredth more of one the bound rises by its share of a hundredth, as long as prices hold.
-  /// After Solve.
+  /// The links and ports that prove the bound with their prices, the largest share first. If one of
+  /// them gets 1 % faster, the bound rises by its share of 1 % at constant prices. After Solve().
   std::vector<ResourceShare> Shares() const;
 
-  /// Whether the budget is.
+  /// Returns true if the budget is used up.
   bool spent() const { return budget_ <= 0; }
 
   Pattern pattern() const { return pattern_; }
@@ -108,50 +108,50 @@ class Packing {
   const Pattern pattern_;
   const Crossing crossing_;
   const std::int64_t scale_;
-  std::vector<std::int64_t> capacities_;    // MB/s, by resource: links, ports in, ports out
-  std::vector<std::int64_t> units_;         // of kCostUnits, by resource
-  std::vector<std::uint32_t> row_of_;       // by resource
-  std::vector<std::uint32_t> resource_of_;  // by row
-  Columns columns_;                         // channels that come together
+  std::vector<std::int64_t> capacities_;  // MB/s by resource: links, incoming ports, outgoing ports
+  std::vector<std::int64_t> units_;       // in kCostUnits, by resource
+  std::vector<std::uint32_t> row_of_;     // by resource
+  std::vector<std::uint32_t> resource_of_;           // by row
+  Columns columns_;                                  // the channels found so far
   std::vector<std::vector<LocalChannel>> channels_;  // by column
-  Prices prices_;                                    // the latest
-  std::vector<std::int64_t> rooms_;                  // by resource, of the latest FindRooms
-  std::vector<std::int64_t> taken_;                  // by resource, of the column that is added
+  Prices prices_;                                    // the prices of the latest round
+  std::vector<std::int64_t> rooms_;                  // by resource, from the latest FindRooms()
+  std::vector<std::int64_t> taken_;                  // by resource, of the column in Append()
   LpMaster fluid_;
   std::int64_t& budget_;
-  bool near_;  // Solve looks for channels that cost little
+  bool near_;  // true while Solve() uses FindNear()
   std::int64_t bound_;
-  std::int64_t steady_bound_;         // if none costs less than those that were found
-  std::vector<std::int64_t> steady_;  // prices of that, by resource; what is full has none
-  std::vector<std::pair<std::uint32_t, std::int64_t>> worth_;  // by resource, of bound_
-  std::int64_t worth_cost_ = 0;                                // of the cheapest column, then
-  std::int64_t ask_credit_ = 0;                                // of work on other channels
+  std::int64_t steady_bound_;         // bound, if no channel is cheaper than the known ones
+  std::vector<std::int64_t> steady_;  // the prices of steady_bound_, by resource
+  std::vector<std::pair<std::uint32_t, std::int64_t>> worth_;  // resources and prices behind bound_
+  std::int64_t worth_cost_ = 0;  // cost of the cheapest column at these prices
+  std::int64_t ask_credit_ = 0;  // work left to find further channels
   bool solved_ = false;
-  bool smooth_ = false;        // the next prices
+  bool smooth_ = false;        // true if the next prices are smoothed
   std::uint32_t stalled_ = 0;  // rounds since the gap became smaller
-  std::int64_t gap_ = 0;       // MB/s, between value and bound
+  std::int64_t gap_ = 0;       // MB/s between value and bound
   static constexpr std::int64_t kNeverFailed = std::numeric_limits<std::int64_t>::max();
   struct KnownPacking {
     Divided divided;
-    std::int64_t failed = kNeverFailed;  // MB/s, with that effort
+    std::int64_t failed = kNeverFailed;  // smallest MB/s that failed, with `effort`
     Effort effort = Effort::kLittle;
   };
-  std::vector<KnownPacking> known_;  // by channels
+  std::vector<KnownPacking> known_;  // by number of channels
 };
 
-/// For all packings of rings, or of trees, of a host together: some milliseconds.
+/// Budget of all packings of rings of a host, and of all packings of trees: some milliseconds.
 inline constexpr std::int64_t kPackingBudget = 4'000'000;
-/// For rings, too, where much is missing of the bound.
+/// An additional budget for rings that stay far below the bound.
 inline constexpr std::int64_t kPackingGrant = 10'000'000;
 
-/// Of more than PricingOracle::kFewDevices there are more links and orders: so many times that.
-/// Times of plans: docs/decisions/0098.
+/// Factor of the budget with more than PricingOracle::kFewDevices devices, because these have more
+/// links and orders. docs/decisions/0098 lists times of plans.
 inline constexpr std::int64_t kManyDevicesFactor = 96;
 
-/// The packings of one host, each made when it is first asked for.
+/// The packings of one host. Each is created on first use.
 class Packings {
  public:
-  /// All outlive this.
+  /// All reference parameters must outlive this object.
   Packings(RouteTable& table, const NicSelector& nets, bool multi_node)
       : table_(table),
         nets_(nets),
@@ -165,27 +165,27 @@ class Packings {
 
   bool usable() const { return admitted_ && cheapest_.usable(); }
   bool few() const { return cheapest_.few(); }
-  /// Whether hosts of more than a few devices are packed from now on: where nothing quicker has
-  /// reached the bound.
-  /// \return false if they are already, or never will be
+  /// Allows packings on hosts of more than a few devices. Call it if no quicker method has reached
+  /// the bound.
+  /// \return false if packings are allowed already, or are not usable
   bool Admit() {
     if (admitted_ || !cheapest_.usable()) return false;
     return admitted_ = true;
   }
-  /// Adds kPackingGrant to what rings have, once.
+  /// Adds kPackingGrant to the budget of rings, once.
   void Grant() {
     if (!granted_) of_rings_ += kPackingGrant;
     granted_ = true;
   }
-  /// \param scale  MB/s, about what channels have together; of the first call
+  /// \param scale  MB/s, the approximate total of the channels; only the first call uses it
   Packing& Of(Pattern pattern, Crossing crossing, std::uint32_t scale);
-  /// MB/s that no channels of a ring or a tree exceed together.
-  /// \param enough  MB/s: nothing is looked for once the bound is as low
-  /// \param bound  MB/s, known so far
+  /// Upper bound in MB/s for the total of any channels of a ring or tree.
+  /// \param enough  MB/s: stops as soon as the bound is this low
+  /// \param bound  MB/s: the best bound so far
   std::int64_t BoundOf(GraphId id, std::int64_t enough, std::uint32_t bound);
-  /// MB/s that no kSearchChannelsMax or fewer equal channels exceed together.
-  /// \param least  MB/s: there are channels that have it
-  /// \param bound  MB/s, known so far
+  /// Upper bound in MB/s for the total of at most kSearchChannelsMax equal channels.
+  /// \param least  MB/s: a total that existing channels reach
+  /// \param bound  MB/s: the best bound so far
   std::int64_t BoundOfEqual(GraphId id, std::int64_t least, std::uint32_t bound);
 
  private:
@@ -199,7 +199,7 @@ class Packings {
   std::int64_t of_rings_ = kPackingBudget, of_trees_ = kPackingBudget;
   bool granted_ = false;
   bool admitted_;
-  std::vector<std::unique_ptr<Packing>> made_;  // they stay where they are
+  std::vector<std::unique_ptr<Packing>> made_;  // pointers, so that references stay valid
 };
 
 }  // namespace ringlet::plan

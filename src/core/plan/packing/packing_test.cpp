@@ -63,7 +63,7 @@ TEST(PackingTest, TooLowBandwidthsAreNotSearchedAgain) {
   EXPECT_EQ(packing.Divide(2, 11'000, 24'000, Effort::kSome).mb_per_s, 12'000);
 }
 
-/// Each has links of its own, as wide as the port.
+/// Each interface has its own links, as wide as the port.
 TEST(PackingTest, InterfacesOfOnePortShareIt) {
   topology::HostView view =
       topology::ParseSynthetic("(switch: 2 gpu, 1 nic 100g), (switch: 2 gpu, 1 nic 100g)").value();
@@ -84,7 +84,7 @@ TEST(PackingTest, InterfacesOfOnePortShareIt) {
   }
 }
 
-/// Rings and trees of many devices are packed on demand, since that takes longer.
+/// Packings of many devices are created on request, because they take longer.
 TEST(PackingTest, ManyDevicesAreAdmittedOnce) {
   Packed few("(switch: 4 gpu)", false), many("(switch: 6 gpu), (switch: 6 gpu)", false),
       too_many("33 gpu", false);
@@ -98,7 +98,7 @@ TEST(PackingTest, ManyDevicesAreAdmittedOnce) {
   EXPECT_EQ(many.packings.BoundOf(GraphId::kRing, 0, 1'000'000), 20'000);
 }
 
-/// The links between the processors are no whole number of channels wide.
+/// The links between the processors are not a whole number of channels wide.
 TEST(PackingTest, EqualChannelsAreBoundByWholeParts) {
   Packed one("(numa: 3 gpu, nic 100g), (numa: 2 gpu)", false);
   Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 21'000);
@@ -110,7 +110,7 @@ TEST(PackingTest, EqualChannelsAreBoundByWholeParts) {
   EXPECT_EQ(one.packings.BoundOfEqual(GraphId::kRing, 0, 20'000), 20'000) << "what is known stays";
 }
 
-/// Not all sets of so many devices are looked at, so that nothing is proven.
+/// No search covers all sets of so many devices, so that no bound is proven.
 TEST(PackingTest, OfTooManyDevicesNoBoundIsClaimed) {
   Packed many("(switch: 11 gpu), (switch: 11 gpu)", false);
   ASSERT_TRUE(many.packings.Admit());

@@ -10,16 +10,16 @@ namespace ringlet::plan {
 namespace {
 
 constexpr std::int64_t kNoRoute = std::int64_t{1}
-                                  << 58;  // a channel's ways together stay below 2^63
+                                  << 58;  // the sum over a channel's routes stays below 2^63
 
-constexpr std::size_t kNearEndsMax = 4;  // ends of channels that are looked at
-constexpr std::uint32_t kAtOnce = 4;     // numbers that processors add up at once
+constexpr std::size_t kNearEndsMax = 4;  // number of choices of ends to try
+constexpr std::uint32_t kAtOnce = 4;     // numbers per vector addition
 static_assert(5 * kAtOnce >= kCheapestDevicesMax);
 
-/// The cost of the cheapest chains from each device on, through all sets of others but the
-/// greatest.
-/// \param to  [device][device from which]
-/// \param before  [set][device]; that of no others is given
+/// Computes the cost of the cheapest chains from each device through every set of other devices,
+/// except for the largest set.
+/// \param to  [to][from]
+/// \param before  [set][device]; the caller fills in the empty set
 template <std::uint32_t kWidth>
 void FillChains(std::uint32_t universe, const std::int32_t* to, std::int32_t* before,
                 std::int32_t far) {
@@ -91,7 +91,7 @@ void PricingOracle::FindLinkLoads() {
   }
 }
 
-/// The cost of ways, in 31 bits if that is enough, else in the greatest parts that are.
+/// Computes the cost of routes in 31 bits. Scales costs down if they need more.
 void PricingOracle::PriceRoutes(Pattern pattern, const Prices& prices) {
   if (to_.empty()) FindLinkLoads();
   const auto price = [&](const ChannelLoads& link_loads, std::vector<std::int64_t>& costs) {
@@ -139,7 +139,7 @@ void PricingOracle::PriceRoutes(Pattern pattern, const Prices& prices) {
   scale(half_out_costs_, half_out_);
 }
 
-/// The cost of one channel that has all ways, or else of all ways together.
+/// The cost of one channel if it has all its routes. Otherwise the cost of all routes together.
 std::int64_t PricingOracle::SomeCost(Pattern pattern) const {
   const auto between = [&](std::uint32_t from, std::uint32_t to) {
     return between_costs_[to * (devices_ - 1) + from - (from > to ? 1 : 0)];
@@ -186,7 +186,7 @@ bool PricingOracle::MayPass(std::uint32_t entry, std::uint32_t exit, Pattern pat
   return !in.plane || !out.plane || in.plane == out.plane;
 }
 
-/// Fills in Chain for all sets within `universe`, after AtEnd.
+/// Fills in Chain() for all sets within `universe`. The caller sets AtEnd() before.
 void PricingOracle::Chains(std::uint32_t universe) {
   const std::int64_t ways =
       std::int64_t{devices_} * (lanes_ / kAtOnce) * (std::int64_t{universe} + 1) / 2;
@@ -200,7 +200,7 @@ void PricingOracle::Chains(std::uint32_t universe) {
   }
 }
 
-/// Appends the devices of the cheapest chain of a set that begins at `first`.
+/// Appends the devices of the cheapest chain through a set that begins with `first`.
 void PricingOracle::Follow(std::uint32_t set, std::uint32_t first,
                            std::vector<std::uint32_t>& order) const {
   order.push_back(first);
@@ -233,15 +233,15 @@ std::optional<PricingOracle::PricedChannel> PricingOracle::FindInside(Pattern pa
   return found;
 }
 
-/// Chains that a channel may go on by once it came in, if it leaves by that NIC.
+/// Computes the chains of channels that leave by `exit`.
 void PricingOracle::ChainsTo(Pattern pattern, std::uint32_t exit) {
   for (std::uint32_t last = 0; last < devices_; ++last)
     AtEnd(last) = pattern == Pattern::kRing ? out_[exit * devices_ + last] : 0;
   Chains((1u << devices_) - 1);
 }
 
-/// After ChainsTo that exit; of trees after any.
-/// \param in  by device; the entry is not found out
+/// \pre ChainsTo(exit); for trees, ChainsTo() of any exit
+/// \param in  by device; the result lacks the entry
 PricingOracle::Ends PricingOracle::BestEnds(Pattern pattern, const Cost* in,
                                             std::uint32_t exit) const {
   const std::uint32_t all = (1u << devices_) - 1;
@@ -267,7 +267,7 @@ PricingOracle::Ends PricingOracle::BestEnds(Pattern pattern, const Cost* in,
   return best;
 }
 
-/// The cheapest channel between two NICs, after ChainsTo.
+/// The cheapest channel between two NICs. Call it after ChainsTo().
 LocalChannel PricingOracle::Write(Pattern pattern, const Ends& ends) const {
   const std::uint32_t all = (1u << devices_) - 1;
   LocalChannel channel;
@@ -283,8 +283,8 @@ LocalChannel PricingOracle::Write(Pattern pattern, const Ends& ends) const {
   return channel;
 }
 
-/// NICs by which channels may leave, those first that may be cheapest.
-/// \return a lower bound of the cost, and the NIC
+/// The NICs where channels may leave, sorted by a lower bound of the cost.
+/// \return the lower bound and the NIC
 std::vector<std::pair<std::int64_t, std::uint32_t>> PricingOracle::Exits(Pattern pattern,
                                                                          Crossing crossing) {
   const std::uint32_t nets = table_.net_count();
@@ -309,7 +309,7 @@ std::vector<std::pair<std::int64_t, std::uint32_t>> PricingOracle::Exits(Pattern
   return exits;
 }
 
-/// The NIC by which it costs least to leave from a device, or to come in to it.
+/// The NIC with the lowest cost for leaving a device, or for entering it.
 std::uint32_t PricingOracle::CheapestNet(const std::vector<Cost>& costs,
                                          std::uint32_t device) const {
   std::uint32_t best = 0;
@@ -318,7 +318,7 @@ std::uint32_t PricingOracle::CheapestNet(const std::vector<Cost>& costs,
   return best;
 }
 
-/// A ring that may leave by whichever NIC.
+/// Finds a ring that may leave by any NIC.
 std::optional<PricingOracle::PricedChannel> PricingOracle::FindFreely() {
   const std::uint32_t all = (1u << devices_) - 1;
   for (std::uint32_t last = 0; last < devices_; ++last)
@@ -398,7 +398,7 @@ PricingOracle::NearEnds PricingOracle::NearEndsOf(Pattern pattern, const NearCho
   return ends;
 }
 
-/// How channels may begin and end, the most promising first.
+/// Choices of the ends of channels, the lowest bound first.
 std::vector<PricingOracle::NearChoice> PricingOracle::NearChoices(Pattern pattern,
                                                                   Crossing crossing) const {
   const auto least = [](const std::vector<Cost>& costs) {
@@ -413,7 +413,7 @@ std::vector<PricingOracle::NearChoice> PricingOracle::NearChoices(Pattern patter
         const NearEnds ends = NearEndsOf(pattern, {0, entry, exit, first});
         const std::int64_t at_least = ends.begin_cost + least(ends.head) + least(ends.tail);
         if (at_least < best.at_least) best = {at_least, entry, exit, first};
-        if (pattern != Pattern::kBalancedTree) break;  // the device plays no part
+        if (pattern != Pattern::kBalancedTree) break;  // the first device makes no difference
       }
       list.push_back(best);
     }
@@ -425,7 +425,7 @@ std::vector<PricingOracle::NearChoice> PricingOracle::NearChoices(Pattern patter
   return list;
 }
 
-/// \return what it costs, and all devices
+/// \return the cost and the order of all devices
 std::pair<std::int64_t, std::vector<std::uint32_t>> PricingOracle::NearOrder(const NearEnds& ends) {
   std::vector<std::uint32_t> rest;
   for (std::uint32_t device = 0; device < devices_; ++device)

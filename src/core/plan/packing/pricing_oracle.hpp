@@ -1,5 +1,5 @@
-// The channel that costs least where links have prices: exact, for hosts of up to 20 devices; of up
-// to 32 one that costs little.
+// Finds the cheapest channel where links have prices: exactly for up to 20 devices, approximately
+// for up to 32.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,80 +13,80 @@
 
 namespace ringlet::plan {
 
-/// By which NICs a channel may leave, given the one by which it came in. As SearchStep::cross_nic.
+/// The NICs where a channel may leave, given the NIC where it enters. As SearchStep::cross_nic.
 enum class Crossing : std::uint8_t {
   kSame = 0,
   kAny = 1,
 };
 
-/// Not negative, at most kPriceMax.
+/// Each price is 0 to kPriceMax.
 struct Prices {
-  std::vector<std::int64_t> links;    ///< by link, of what ChargeOf counts
-  std::vector<std::int64_t> in, out;  ///< of kCostUnits, by port
+  std::vector<std::int64_t> links;    ///< by link, per unit of ChargeOf()
+  std::vector<std::int64_t> in, out;  ///< by port, per kCostUnits unit
 };
 inline constexpr std::int64_t kPriceMax = std::int64_t{1} << 40;
 
-/// Of more devices not all sets are looked at.
+/// Maximum number of devices for a search over all sets of them.
 inline constexpr std::uint32_t kCheapestDevicesMax = 20;
-/// Of more devices no channels are looked for by prices.
+/// Maximum number of devices for a search by prices.
 inline constexpr std::uint32_t kNearDevicesMax = 32;
 
 class PricingOracle {
  public:
-  /// All outlive this.
+  /// All reference parameters must outlive this object.
   PricingOracle(RouteTable& table, const NicSelector& nets, bool multi_node);
 
-  /// Ways added up so far; of many devices, in what a look among `kFewDevices` takes.
+  /// Number of route additions. A search among many devices counts like one among kFewDevices.
   std::int64_t work() const { return work_; }
 
-  /// More than one device, and NICs where they are needed, but not too many to look for channels.
+  /// Returns true with 2 to kNearDevicesMax devices, and NICs if the channels need them.
   bool usable() const { return usable_; }
-  /// Few enough devices to look at all sets of them.
+  /// Returns true if Find() works: the number of devices allows a search over all sets of them.
   bool exact() const { return devices_ <= kCheapestDevicesMax; }
   bool multi_node() const { return multi_node_; }
-  /// So few devices that a look takes some microseconds. Each device more doubles the sets: 4 MiB
-  /// of costs among 16, 84 MB among 20.
+  /// With so few devices, a search takes some microseconds. Each further device doubles the sets.
+  /// The costs take 4 MiB for 16 devices and 84 MB for 20.
   static constexpr std::uint32_t kFewDevices = 10;
   bool few() const { return devices_ <= kFewDevices; }
 
   struct PricedChannel {
-    std::vector<LocalChannel> channels;  ///< one
-    /// kCostUnits being the whole bandwidth. No channel costs less, and this one hardly more.
+    std::vector<LocalChannel> channels;  ///< one channel
+    /// A lower bound in kCostUnits of the whole bandwidth. The channel costs hardly more than that.
     std::int64_t cost = 0;
   };
-  /// Of all channels the cheapest; among equals the first by number.
+  /// Finds the cheapest channel. Ties: the first by number wins.
   /// \param pattern  kRing, kBalancedTree or kTree
-  /// \return nothing if no order of devices has all ways
-  /// Cost    O(2^devices * devices^2), for each NIC where they may not be crossed
+  /// \return null if every order of devices lacks a route
+  /// Cost    O(2^devices * devices^2), times the number of NICs if crossing is not allowed
   /// Source  Held and Karp, A dynamic programming approach to sequencing problems, 1962
   std::optional<PricedChannel> Find(Pattern pattern, Crossing crossing, const Prices& prices);
-  /// One that costs little, and hardly ever more than a few hundredths above the least.
-  /// \return nothing if none is found that has all ways
+  /// Finds a cheap channel, rarely more than a few percent above the minimum.
+  /// \return null if it finds no channel with all routes
   /// Cost    as NearChain, for a few NICs
   std::optional<PricedChannel> FindNear(Pattern pattern, Crossing crossing, const Prices& prices);
 
  private:
-  /// In parts that Find chooses: of all channels at least one costs less than kFar.
+  /// Scaled so that at least one channel costs less than kFar.
   using Cost = ChainCosts::Cost;
-  static constexpr Cost kFar = ChainCosts::kFar;  // two of it are no overflow
+  static constexpr Cost kFar = ChainCosts::kFar;  // 2 * kFar does not overflow
 
-  /// Between a NIC by which a channel comes in and one by which it leaves.
+  /// The ends of a channel between its NICs.
   struct Ends {
     std::int64_t cost = 0;
     std::uint32_t entry = 0, exit = 0;  ///< NICs
     std::uint32_t first = 0;            ///< device
-    std::uint32_t second = 0;           ///< of a balanced tree
+    std::uint32_t second = 0;           ///< device; for a balanced tree
   };
-  /// The use of a link by a way, in kCostUnits.
+  /// The use of a link by a route, in kCostUnits.
   struct ChannelLoad {
     std::uint32_t link = 0;
     std::int32_t amount = 0;
   };
-  /// Of ways between ends of one kind.
+  /// The link loads of the routes between ends of one kind.
   struct ChannelLoads {
-    std::vector<ChannelLoad> list;     ///< of one way after the other
-    std::vector<std::uint32_t> until;  ///< of each way, in the list
-    std::vector<bool> passable;        ///< by way
+    std::vector<ChannelLoad> list;     ///< route after route
+    std::vector<std::uint32_t> until;  ///< by route: the end of its entries in `list`
+    std::vector<bool> passable;        ///< by route
   };
 
   void FindLinkLoads();
@@ -96,7 +96,7 @@ class PricingOracle {
   bool MayPass(std::uint32_t entry, std::uint32_t exit, Pattern pattern, Crossing crossing) const;
   void Chains(std::uint32_t universe);
   Cost& AtEnd(std::uint32_t last) { return before_[last]; }
-  /// The cost of the cheapest chain of a set that begins at one of it.
+  /// The cost of the cheapest chain through a set that begins with `first`, a member of the set.
   Cost Chain(std::uint32_t set, std::uint32_t first) const {
     return before_[(set & ~(1u << first)) * lanes_ + first];
   }
@@ -111,13 +111,13 @@ class PricingOracle {
   void ChainsTo(Pattern pattern, std::uint32_t exit);
   Ends BestEnds(Pattern pattern, const Cost* in, std::uint32_t exit) const;
   LocalChannel Write(Pattern pattern, const Ends& ends) const;
-  /// A chain through all devices but those that begin it, which cost `head` with the first of it.
+  /// The ends of a chain. The devices of `begin` are fixed. NearOrder() finds the order of others.
   struct NearEnds {
     std::vector<std::uint32_t> begin;
-    std::vector<Cost> head, tail;  ///< by device
+    std::vector<Cost> head, tail;  ///< cost to enter the rest, and to leave it, by device
     std::int64_t begin_cost = 0;
   };
-  /// NICs, and the first device of a balanced tree, by what they cost at least.
+  /// A choice of NICs, and of a balanced tree's first device, with a lower bound of the cost.
   struct NearChoice {
     std::int64_t at_least = 0;
     std::uint32_t entry = 0, exit = 0, first = 0;
@@ -131,20 +131,20 @@ class PricingOracle {
   const NicSelector& nets_;
   const bool multi_node_;
   const std::uint32_t devices_;
-  const std::uint32_t lanes_;  // devices_ or some more
+  const std::uint32_t lanes_;  // devices_, rounded up to a multiple of the vector width
   bool usable_ = false;
-  bool planes_ = false;  // some NICs do not reach each other
+  bool planes_ = false;  // true if some NICs cannot reach each other
   std::int64_t work_ = 0;
   ChannelLoads between_link_loads_, in_link_loads_, out_link_loads_, half_out_link_loads_;
-  // In what prices are in: by ways.
+  // In the unit of the prices, by route.
   std::vector<std::int64_t> between_costs_, in_costs_, out_costs_, half_out_costs_;
-  int shift_ = 0;                     // of costs, to what follows
-  std::vector<Cost> to_;              // [device][device from which]
-  std::vector<Cost> least_in_;        // by any NIC: [device]
+  int shift_ = 0;                     // scales costs down to Cost
+  std::vector<Cost> to_;              // [to][from]
+  std::vector<Cost> least_in_;        // by device, through the cheapest NIC
   std::vector<Cost> in_;              // [NIC][device]
   std::vector<Cost> out_, half_out_;  // [NIC][device]
-  /// The cost of a chain from a device on, through a set of others: [set][device]. Through none:
-  /// what it costs to end there.
+  /// [set][device]: the cost of the cheapest chain from a device through a set of other devices.
+  /// For the empty set, the cost to end with the device.
   std::vector<Cost> before_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20'251'122;
 
-/// A machine, and prices that differ from link to link.
+/// A machine, and different prices for all links.
 struct Priced {
   Priced(std::string_view words, bool beyond_host)
       : machine(words),
@@ -49,7 +49,7 @@ struct Priced {
     return cost;
   }
 
-  /// By trying all orders and NICs.
+  /// Tries all orders and NICs.
   std::int64_t Least(Pattern pattern, Crossing crossing) {
     LocalChannel channel;
     channel.devices.resize(table.device_count());
@@ -98,7 +98,7 @@ TEST(PricingOracleTest, NoOrderIsCheaper) {
   ExpectNoOrderIsCheaper(kWords);
 }
 
-/// However much cheaper it is to come in by another NIC.
+/// Holds even if another NIC is much cheaper to enter by.
 TEST(PricingOracleTest, AChainThatOneDeviceHeadsLeavesByTheNicThatItCameInBy) {
   Priced one(kWords, true);
   one.prices.in = {0, 100'000};
@@ -109,12 +109,12 @@ TEST(PricingOracleTest, AChainThatOneDeviceHeadsLeavesByTheNicThatItCameInBy) {
   EXPECT_EQ(found->cost, one.Least(Pattern::kTree, Crossing::kSame));
 }
 
-/// Data that come in by a NIC load the way back, too.
+/// Incoming data of a NIC also loads the opposite direction.
 TEST(PricingOracleTest, AcknowledgementsCost) {
   ExpectNoOrderIsCheaper("(switch: 3 gpu v100-sxm2 mesh, 1 nic 100g), (switch: 1 gpu, 1 nic 100g)");
 }
 
-/// Dear prices do not fit into 32 bits: what is found may cost a little more than it need.
+/// High prices do not fit into 32 bits, so that the result may cost a little more than the minimum.
 TEST(PricingOracleTest, DearPricesAreRounded) {
   for (const bool multi_node : {false, true}) {
     for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree}) {
@@ -134,7 +134,7 @@ TEST(PricingOracleTest, DearPricesAreRounded) {
   }
 }
 
-/// Those who search by budgets of work rely on it.
+/// Callers with a budget depend on work().
 TEST(PricingOracleTest, WorkIsCounted) {
   Priced five(kWords, false), three("(switch: 3 gpu)", false);
   for (Priced* one : {&five, &three})
@@ -146,7 +146,7 @@ TEST(PricingOracleTest, WorkIsCounted) {
   EXPECT_EQ(five.cheapest.work(), 2 * once);
 }
 
-/// All orders are too many to try: those near the one that is found are not cheaper.
+/// All orders are too many to try. Orders near the result are not cheaper.
 TEST(PricingOracleTest, NoOrderOfManyDevicesIsCheaper) {
   for (const std::string_view words :
        {"(switch: 6 gpu), (switch: 5 gpu)", "(numa: (switch: 7 gpu)), (numa: (switch: 6 gpu))",
@@ -159,7 +159,7 @@ TEST(PricingOracleTest, NoOrderOfManyDevicesIsCheaper) {
       ASSERT_TRUE(found);
       std::vector<std::uint32_t> order = found->channels.front().devices;
       EXPECT_EQ(found->cost, one.CostOf(pattern, found->channels.front()));
-      // No exchange of two devices, and no turn of a part of the order, is cheaper.
+      // Tries each exchange of two devices, and each reversal of a part.
       for (std::size_t a = 0; a < order.size(); ++a)
         for (std::size_t b = a + 1; b < order.size(); ++b) {
           LocalChannel other = found->channels.front();
@@ -174,7 +174,7 @@ TEST(PricingOracleTest, NoOrderOfManyDevicesIsCheaper) {
   }
 }
 
-/// Seldom dearer by more than some hundredths, never cheaper than the cheapest.
+/// The cost is rarely more than a few percent above the minimum, and never below it.
 TEST(PricingOracleTest, ANearChannelCostsLittle) {
   std::int64_t near_costs = 0, least_costs = 0;
   for (const std::string_view words :

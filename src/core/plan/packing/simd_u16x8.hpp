@@ -1,4 +1,4 @@
-// Eight small numbers that processors subtract at once.
+// Vectors of eight 16-bit numbers for SIMD instructions.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -12,10 +12,10 @@ namespace ringlet::plan {
 inline constexpr std::size_t kLanes = 8;
 inline constexpr std::uint16_t kLaneMax = 0xffff;
 
-/// The vector types of GCC and clang: the same numbers on every processor.
+/// A vector type of GCC and clang. Gives the same numbers on every processor.
 using SimdU16x8 = std::uint16_t __attribute__((vector_size(2 * kLanes)));
 
-/// Lane by lane a - b, or 0 where that is negative.
+/// Returns max(a - b, 0) in each lane.
 inline SimdU16x8 Less(SimdU16x8 a, SimdU16x8 b) {
 #ifdef __SSE2__
   return SimdU16x8(_mm_subs_epu16(__m128i(a), __m128i(b)));
@@ -24,7 +24,7 @@ inline SimdU16x8 Less(SimdU16x8 a, SimdU16x8 b) {
 #endif
 }
 
-/// Lane by lane a + b, or kLaneMax where that is more.
+/// Returns min(a + b, kLaneMax) in each lane.
 inline SimdU16x8 Sum(SimdU16x8 a, SimdU16x8 b) {
   return ~Less(~a, b);
 }

@@ -11,21 +11,21 @@ namespace {
 
 using topology::PathType;
 
-constexpr std::int64_t kBudgetPattern = 48'000;  // of one pattern, and number of channels
-constexpr std::int64_t kBudgetOne = 4'096;       // of one search step
-constexpr std::int64_t kBudgetDirect = 8'000;    // without going back, where there is no NVSwitch
-// More channels are hardly any better: what they divide is NICs.
+constexpr std::int64_t kBudgetPattern = 48'000;  // per pattern and number of channels
+constexpr std::int64_t kBudgetOne = 4'096;       // per search step
+constexpr std::int64_t kBudgetDirect = 8'000;    // for direct search without an NVSwitch
+// More channels hardly help, because NICs are the shared resource.
 constexpr std::uint32_t kDirectChannelsMax = 16;
-constexpr std::uint64_t kLooksPerStep = 2;  // DirectSearch's steps are short
-constexpr std::uint32_t kTotalSteps = 64;   // totals this near are equal
+constexpr std::uint64_t kLooksPerStep = 2;  // steps of DirectSearch are short
+constexpr std::uint32_t kTotalSteps = 64;   // totals within the same part of the bound are equal
 constexpr std::uint32_t kLeastMbPerS = 100;
 
-constexpr std::uint32_t kFar = 64;       // where this part of the bound is missing, more is tried
-constexpr std::uint32_t kTreesFar = 32;  // the same of trees
-constexpr std::int64_t kNear = 256;      // bounds that differ by this part or less count as equal
-constexpr int kWidenings = 8;            // halvings of what is between found and not found
+constexpr std::uint32_t kFar = 64;       // search longer if this part of the bound is missing
+constexpr std::uint32_t kTreesFar = 32;  // the same for trees
+constexpr std::int64_t kNear = 256;      // bounds within this part of each other are equal
+constexpr int kWidenings = 8;  // bisection steps between a fitting and a failing bandwidth
 
-/// Of the most that a channel can have, in kTotalSteps.
+/// Parts of the maximum of a channel, in kTotalSteps.
 constexpr std::uint32_t kParts[] = {64, 62, 60, 56, 52, 48, 44, 40, 36, 32, 28, 24, 20, 16};
 
 std::vector<SearchStep> SearchStepsOf(const Wanted& wanted, const Division& division,
@@ -85,7 +85,7 @@ std::vector<Division> DivisionsOf(const DivisionRange& range, const Limits& limi
 
 namespace {
 
-/// One search for more than there is.
+/// One search for more bandwidth.
 class BetterSearch {
  public:
   BetterSearch(const HostTools& tools, const BetterThan& than, std::int64_t& budget,
@@ -104,12 +104,11 @@ class BetterSearch {
         budget_(std::min(budget, kBudgetPattern)),
         search_trace_(search_trace) {}
 
-  /// By packing; else first without going back, then for what is more.
-  /// Once.
+  /// Searches by packing; otherwise without backtracking, then with it. Call it once.
   PatternGraph Find(DivisionRange range) {
     Widen(range);
     if (range.floor >= range.bound) return std::move(result_);
-    // Trees, or one number of channels, that could not be packed are not laid either.
+    // For trees, and for a fixed number of channels, packing is the only search.
     const bool packed_at_most =
         wanted_.pattern != Pattern::kRing || range.channels_min == range.channels_max;
     if (pack_ && (FindByPacking(range) || packed_at_most)) return std::move(result_);
@@ -135,7 +134,7 @@ class BetterSearch {
   }
 
  private:
-  /// Gives the channels that there are what their links have left.
+  /// Widens the existing channels to the remaining bandwidth of their links.
   void Widen(DivisionRange& range) {
     const auto count = static_cast<std::uint32_t>(result_.channels.size());
     const bool asked = count >= range.channels_min && count <= range.channels_max;
@@ -147,7 +146,7 @@ class BetterSearch {
     range.floor = std::max<std::uint64_t>(range.floor, result_.total().mb_per_s);
   }
 
-  /// \return whether there is more than before
+  /// \return true if the total increased
   bool FindByPacking(DivisionRange& range) {
     const std::uint64_t before = range.floor;
     const bool any_number = range.channels_min < range.channels_max;
@@ -168,20 +167,20 @@ class BetterSearch {
     return range.floor > before;
   }
 
-  /// Trees are seldom what limits a machine, and one number of channels is one of many.
+  /// Trees rarely limit a machine, and a fixed number of channels is one of many trials.
   Effort WorthEffort(const DivisionRange& range) const {
     const bool ring = wanted_.pattern == Pattern::kRing;
     if (range.channels_min == range.channels_max) return ring ? Effort::kSome : Effort::kLittle;
     return ring || IsFar(range) ? Effort::kMost : Effort::kLittle;
   }
 
-  /// Whether what is missing is worth long searches.
+  /// Returns true if the missing bandwidth justifies long searches.
   bool IsFar(const DivisionRange& range) const {
     const std::uint32_t part = wanted_.pattern == Pattern::kRing ? kFar : kTreesFar;
     return range.floor + range.bound / part < range.bound;
   }
 
-  /// How channels may leave, the most promising first; of equals the simpler.
+  /// The ways for channels to leave, the most promising first. Ties: the simpler one is first.
   std::vector<Crossing> CrossingsOf(const DivisionRange& range) {
     if (!options_.multi_node || options_.cross_nic == 0 || wanted_.pattern == Pattern::kTree)
       return {Crossing::kSame};
@@ -196,8 +195,8 @@ class BetterSearch {
     return {Crossing::kSame, Crossing::kAny};
   }
 
-  /// Takes the fewest channels with which there is as much as with any number. Many come first, as
-  /// they share links nearly as fractions do.
+  /// Finds the fewest channels with the maximum total. Starts with many channels, because they
+  /// share links almost as fractions do.
   void DividePacking(Packing& packing, Effort effort, DivisionRange& range) {
     for (std::uint32_t count = range.channels_max; count >= range.channels_min; --count) {
       const std::uint64_t worth = WorthOf(count, range);
@@ -206,19 +205,18 @@ class BetterSearch {
       const std::int64_t most = std::min(range.bound / count, facts_.widest.mb_per_s);
       if (least > most) continue;
       const Packing::Divided& divided = packing.Divide(count, least, most, effort);
-      // Rounding link by link may cost what it is wider.
+      // Rounding per link can consume the extra bandwidth.
       if (!TakeDivided(divided, packing, range) && divided.mb_per_s >= least)
         TakeDivided(packing.Divide(count, divided.mb_per_s + 1, most, effort), packing, range);
     }
   }
 
-  /// The bandwidth that so many channels must have together: more than there is, or as much in
-  /// fewer channels.
+  /// The total that makes `count` channels better: a higher one, or equal with fewer channels.
   std::uint64_t WorthOf(std::uint32_t count, const DivisionRange& range) const {
     return range.floor + (packed_ && count < result_.channels.size() ? 0 : 1);
   }
 
-  /// \return whether that is worth it
+  /// \return true if the channels are better
   bool TakeDivided(const Packing::Divided& divided, const Packing& packing, DivisionRange& range) {
     if (divided.channels.empty()) return false;
     const auto count = static_cast<std::uint32_t>(divided.channels.size());
@@ -267,7 +265,7 @@ class BetterSearch {
     }
   }
 
-  /// Every number of channels, each by halving, as laying is quick.
+  /// Tries every number of channels, each by bisection, because placing is quick.
   void FindDirectly(const DivisionRange& range) {
     std::vector<std::uint32_t> counts;
     for (std::uint32_t count = range.channels_min; count <= range.channels_max; ++count)
@@ -296,7 +294,7 @@ class BetterSearch {
     }
   }
 
-  /// \return whether it can be laid; then it is the result
+  /// \return true if the channels fit; they are then the result
   bool Lay(const Division& division) {
     for (const SearchStep& search_step : SearchStepsOf(wanted_, division, facts_, options_)) {
       if (budget_ <= 0) return false;
@@ -306,7 +304,7 @@ class BetterSearch {
     return false;
   }
 
-  /// Whether to lay it without going back.
+  /// Returns true if direct search can run this step.
   bool Direct(const SearchStep& search_step) const {
     if (search_step.same_channels) return false;
     const bool pairs = search_step.cross_nic == kCrossNicPairs &&
@@ -341,7 +339,7 @@ class BetterSearch {
     return true;
   }
 
-  /// The farthest types of ways that are used, which may be nearer than what was allowed.
+  /// Sets the farthest path types in use. They can be nearer than the allowed types.
   void NameTypes(PatternGraph& graph) {
     graph.type_intra = PathType::kLoc;
     graph.type_inter = options_.multi_node ? PathType::kLoc : PathType::kPix;
@@ -365,7 +363,7 @@ class BetterSearch {
     }
   }
 
-  /// The next wider division of as many channels, which could not be laid.
+  /// The next wider division with the same number of channels. It did not fit.
   std::uint32_t NextWider(const std::vector<Division>& divisions) const {
     std::uint32_t bad = 0;
     for (const Division& one : divisions)
@@ -375,7 +373,7 @@ class BetterSearch {
     return bad;
   }
 
-  /// \param bad  MB/s of a channel that could not be laid; 0: there is none
+  /// \param bad  MB/s of a channel that did not fit; 0: unknown
   void Halve(std::uint32_t bad) {
     for (int i = 0; i < kWidenings && laid_.intra_mb_per_s + 1 < bad; ++i) {
       SearchStep search_step = laid_;
@@ -398,9 +396,9 @@ class BetterSearch {
   const bool pack_;  // few devices, and all limits are known
   std::int64_t budget_;
   SearchTrace* search_trace_;
-  bool packed_ = false;  // the result
+  bool packed_ = false;  // true if the result is from a packing
   SearchStep laid_;
-  bool direct_ = false;  // without going back
+  bool direct_ = false;  // true during direct search
   Pricing pricing_ = Pricing::kScarce;
 };
 

@@ -1,5 +1,4 @@
-// More than NCCL's search finds, where there is more: channels of any bandwidth that leave by
-// whichever NIC.
+// Finds more bandwidth than NCCL's search, if possible, with channels of any bandwidth and any NIC.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,14 +11,14 @@
 
 namespace ringlet::plan {
 
-/// How many channels of how much.
+/// A number of channels, and their bandwidth.
 struct Division {
   std::uint32_t channels = 0;
-  std::uint32_t mb_per_s = 0;  ///< of each
+  std::uint32_t mb_per_s = 0;  ///< of each channel
   bool operator==(const Division&) const = default;
 };
 
-/// The bandwidths to try: at most `bound` together and more than `floor`.
+/// The range of total bandwidths to try: above `floor`, at most `bound`.
 struct DivisionRange {
   std::uint32_t bound = 0;  ///< MB/s of all channels together
   std::uint64_t floor = 0;
@@ -28,13 +27,13 @@ struct DivisionRange {
   std::uint32_t channels_max = 1;
 };
 
-/// Divisions that the limits allow, best first: by total bandwidth in steps of 1/64, then by how
-/// near the count is to `like`, then by fewer channels.
-/// \param widest the most that one channel may have, MB/s
+/// The divisions that the limits allow, best first: by total bandwidth in steps of 1/64, then by
+/// the distance of the count to `like`, then by fewer channels.
+/// \param widest  MB/s: maximum for one channel
 std::vector<Division> DivisionsOf(const DivisionRange& range, const Limits& limits,
                                   std::uint32_t widest);
 
-/// With what channels of one host are looked for. All outlive it.
+/// The parts of a search within one host. All must outlive it.
 struct HostTools {
   const RouteTable& table;
   ChannelSearch& search;
@@ -44,24 +43,23 @@ struct HostTools {
   const SearchOptions& options;
 };
 
-/// The property to improve, and how.
+/// The graph to improve, and the conditions.
 struct BetterThan {
-  const PatternGraph& graph;  ///< as good as is known; its bound is that of the pattern
-  std::uint64_t floor = 0;  ///< MB/s of all channels together; only what is more is worth anything
+  const PatternGraph& graph;  ///< the best graph so far, with the pattern's bound
+  std::uint64_t floor = 0;    ///< MB/s of all channels together; only a higher total is better
   const Wanted& wanted;
-  const Limits& limits;  ///< of the pattern
+  const Limits& limits;  ///< limits of the pattern
 };
 
-/// Looks for a graph with more bandwidth.
-/// \param budget  steps; it is lowered by what was taken
-/// \param trace  if not null, what was tried is added
-/// \return the first division that can be laid, widened as far as it goes; `than.graph` if there is
-/// none
+/// Searches for a graph with more bandwidth.
+/// \param budget  steps; the function subtracts its own
+/// \param search_trace  the function appends its steps, if not null
+/// \return the first division that fits, as wide as possible; `than.graph` if none fits
 PatternGraph FindBetter(const HostTools& tools, const BetterThan& than, std::int64_t& budget,
                         SearchTrace* search_trace);
 
-/// Steps for all patterns of a host together, beyond what NCCL's search takes: some milliseconds.
+/// Steps for all patterns of a host together, on top of NCCL's search: some milliseconds.
 inline constexpr std::int64_t kBetterBudget = 96'000;
-inline constexpr std::int64_t kQuickBudget = 2'000;  // of steps, before all limits are found
+inline constexpr std::int64_t kQuickBudget = 2'000;  // steps before the computation of all limits
 
 }  // namespace ringlet::plan

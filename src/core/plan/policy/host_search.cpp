@@ -16,9 +16,9 @@ namespace ringlet::plan {
 namespace {
 
 constexpr std::uint32_t kCollnetDirectMax = 8;  // NCCL's
-constexpr std::uint32_t kManyTimes = 2;         // as many channels as NCCL takes are not too many
+constexpr std::uint32_t kManyTimes = 2;  // up to this multiple of NCCL's channels is acceptable
 
-/// The request after the ring, which says how many channels trees have.
+/// The requests after the ring. The ring determines the number of channels of trees.
 std::vector<Wanted> Others(std::uint32_t devices, std::uint32_t ring_channels,
                            const SearchOptions& options) {
   std::vector<Wanted> wanted = {
@@ -43,7 +43,7 @@ std::uint32_t LeastOf(const SearchOptions& options) {
   return std::clamp(options.channels_min, 1u, MostOf(options));
 }
 
-/// Everything that searches within one system need.
+/// Holds the parts that all searches within one system need.
 class HostSearch {
  public:
   HostSearch(RouteTable& table, const SearchOptions& options,
@@ -87,7 +87,7 @@ class HostSearch {
     return stories_ == nullptr ? nullptr : &stories_->emplace_back(SearchTrace{id, {}, {}});
   }
 
-  /// Whether that is as good as its bound, but for what is lost by rounding.
+  /// Returns true if the graph reaches its bound, except for rounding.
   static bool AtBound(const PatternGraph& graph) {
     return !graph.channels.empty() && graph.stopped != StopReason::kFallback &&
            graph.total().mb_per_s + graph.channels.size() > graph.bound.mb_per_s;
@@ -96,8 +96,8 @@ class HostSearch {
     return AtBound(plan.of(GraphId::kRing)) && AtBound(plan.of(GraphId::kTree));
   }
 
-  /// NCCL's speeds are few: its channels may be at the bound if they get what their links have.
-  /// Nothing changes if they are not.
+  /// Widens NCCL's channels to the bandwidth of their links, because NCCL tries few bandwidths.
+  /// Changes the plan only if it then reaches its bounds.
   void WidenToBound(HostPlan& plan) {
     HostPlan wide = plan;
     for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
@@ -120,15 +120,15 @@ class HostSearch {
     plan = std::move(wide);
   }
 
-  /// The least that fewer channels must have to be worth it.
+  /// The minimum total that makes fewer channels worthwhile.
   static std::uint64_t WorthOf(const PatternGraph& most, const PatternGraph& compat) {
     const std::uint64_t total = most.total().mb_per_s;
     const bool laid = compat.stopped != StopReason::kFallback;
     return std::max<std::uint64_t>(total - total / kKneePart, laid ? compat.total().mb_per_s : 0);
   }
 
-  /// Takes the fewest channels that have nearly as much, but no fewer than NCCL does: one channel
-  /// keeps no GPU busy.
+  /// Takes the fewest channels with almost the same total, but no fewer than NCCL: a single channel
+  /// cannot keep a GPU busy.
   void TakeKnees(HostPlan& plan, const HostPlan& compat) {
     for (const GraphId id : {GraphId::kRing, GraphId::kTree}) TakeKnee(plan.of(id), compat.of(id));
   }
@@ -149,7 +149,7 @@ class HostSearch {
     }
   }
 
-  /// So many channels that together have as much as is worth it; if there are none, others.
+  /// `count` channels with a total of at least `worth`. Otherwise returns other channels.
   PatternGraph FewerOf(const PatternGraph& most, const PatternGraph& compat, std::uint64_t worth,
                        std::uint32_t count) {
     PatternGraph fewer = most;
@@ -162,7 +162,7 @@ class HostSearch {
     return BestOf(fewer, floor, count, count);
   }
 
-  /// With all that limits a host.
+  /// Plans with all limits of a host.
   HostPlan Thorough(HostPlan plan) {
     thorough_ = true;
     for (PatternGraph& graph : plan.graphs)
@@ -181,7 +181,7 @@ class HostSearch {
     return plan;
   }
 
-  /// By what links are worth, where that is known.
+  /// Lowers the bounds by the prices of links, if packings are usable.
   void LowerBounds(HostPlan& plan, decltype(&Packings::BoundOf) bound_of) {
     if (!packings_.usable()) return;
     for (PatternGraph& graph : plan.graphs) {
@@ -193,7 +193,8 @@ class HostSearch {
     }
   }
 
-  /// The bound, where one is wanted, is that of NICs and devices alone, which many plans reach.
+  /// Runs NCCL's search. The bound, if requested, counts NICs and devices only. Many plans reach
+  /// this one.
   PatternGraph Find(const Wanted& wanted) {
     PatternGraph graph = compat_.Find(wanted, NewSearchTrace(wanted.id));
     if (options_.bounds || options_.policy == Policy::kBest)
@@ -206,7 +207,7 @@ class HostSearch {
                       NewSearchTrace(wanted.id));
   }
 
-  /// Those of rings, or those of everything that does not go round.
+  /// The limits of rings, or the limits of all other patterns.
   const Limits& LimitsOf(GraphId id) { return Made(limits_, id, Limits::Detail::kLinks); }
   const Limits& EndsOf(GraphId id) { return Made(ends_, id, Limits::Detail::kEnds); }
   const Limits& LimitsNow(GraphId id) { return thorough_ ? LimitsOf(id) : EndsOf(id); }
@@ -230,7 +231,7 @@ class HostSearch {
     return plan;
   }
 
-  /// Rings and trees have numbers of channels of their own: each takes those it is best with.
+  /// Improves rings and trees separately. Each gets its own best number of channels.
   void Improve(HostPlan& plan) {
     for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
       PatternGraph& graph = plan.of(id);
@@ -239,15 +240,15 @@ class HostSearch {
     }
   }
 
-  /// More than `floor` in a number of channels between these two, as one of the patterns of its
-  /// graph; if there is no such, `than`.
+  /// Searches for more than `floor` with a number of channels in this range, for each pattern of
+  /// the graph. Returns `than` if none exists.
   PatternGraph BestOf(const PatternGraph& than, std::uint64_t floor, std::uint32_t channels_min,
                       std::uint32_t channels_max) {
     if (than.id == GraphId::kRing)
       return Better(than, floor, {than.id, Pattern::kRing, channels_min, channels_max});
     PatternGraph best =
         Better(than, floor, {than.id, Pattern::kBalancedTree, channels_min, channels_max});
-    // They differ in how they leave by NICs.
+    // The tree patterns differ in their routes to NICs only.
     if (!options_.multi_node) return best;
     const std::uint32_t total = best.total().mb_per_s;
     if (!AtBound(best))
@@ -262,7 +263,7 @@ class HostSearch {
 
   RouteTable& table_;
   const SearchOptions& options_;
-  const std::uint32_t least_, most_;  // channels of rings
+  const std::uint32_t least_, most_;  // limits of the number of channels
   std::vector<SearchTrace>* stories_;
   NicSelector nets_;
   const SystemFacts facts_;
@@ -276,7 +277,7 @@ class HostSearch {
   std::int64_t budget_ = kBetterBudget;
 };
 
-/// With more channels than the best plan has only where they carry as much as that one.
+/// Uses more channels than the best plan only if they carry as much.
 HostPlan SearchWithLeast(RouteTable& table, const SearchOptions& options,
                          std::vector<SearchTrace>* search_traces) {
   SearchOptions any = options;

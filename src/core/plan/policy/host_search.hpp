@@ -1,4 +1,4 @@
-// The search within one class of hosts: which channels its links carry, for every pattern.
+// The search within one class of hosts: the channels of every pattern.
 #pragma once
 #include <vector>
 
@@ -12,10 +12,10 @@ namespace ringlet::plan {
 
 /// Plans one system: a host, or the hosts of an NVLink domain.
 ///
-/// \param paths  of the system, after trimming; it has GPUs, or else ranks in CPU memory
+/// \param paths  of the system, after trimming; it contains GPUs, or else ranks in CPU memory
+/// \param search_traces  receives the steps of each graph, if not null
 /// Errors  kUnsupported  no devices, or more than kSearchDevicesMax
-/// Cost    bounded by budgets of steps, not by a clock; docs/performance.md has times
-/// \param stories  if not null, what was tried, graph by graph
+/// Cost    limited by numbers of steps, not by a clock; docs/performance.md lists times
 Result<HostPlan> SearchHost(const topology::Paths& paths, const SearchOptions& options,
                             std::vector<SearchTrace>* search_traces = nullptr);
 

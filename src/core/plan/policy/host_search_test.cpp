@@ -24,7 +24,7 @@ TEST(HostSearchTest, RingsAndTreesHaveTheNumbersThatTheyAreBestWith) {
   EXPECT_EQ(compat.of(GraphId::kRing).channels.size(), 12u);
   EXPECT_EQ(compat.of(GraphId::kTree).channels.size(), 12u) << "as many as rings, with NCCL";
   EXPECT_EQ(best.of(GraphId::kRing).channels.size(), 12u);
-  // Each GPU is the end of as many trees.
+  // Each GPU ends equally many trees.
   EXPECT_EQ(best.of(GraphId::kTree).channels.size() % 8, 0u);
   EXPECT_EQ(best.of(GraphId::kRing).total(), best.of(GraphId::kRing).bound);
   EXPECT_GE(best.of(GraphId::kTree).total().mb_per_s + best.of(GraphId::kTree).channels.size(),
@@ -165,7 +165,7 @@ std::string SearchTraceText(const std::vector<SearchTrace>& search_traces) {
   return text;
 }
 
-/// The result, in short, and a digest of everything that can be told of it.
+/// A summary of the result, and a digest of all details.
 std::string PlannedAs(const topology::Paths& paths, const SearchOptions& options,
                       std::string& told) {
   std::vector<SearchTrace> search_traces;
@@ -274,9 +274,9 @@ constexpr Planned kPlans[] = {
      "ring 2x10909/21818, tree 29x909/26564, a703"},
 };
 
-/// Every rank plans for itself, so that all builds on all machines must find the same, and count
-/// the same steps. The figures are those of the search when this was written; a change of the
-/// search on purpose comes with the new ones, of which none should be less.
+/// Ranks plan independently, so that all builds on all machines must find equal plans in equal
+/// steps. The numbers record the search at the time of writing. A deliberate change replaces them,
+/// and none of them should get smaller.
 TEST(HostSearchTest, PlansAreTheSameOnEveryMachine) {
   for (const Planned& one : kPlans) {
     const MachineForTest machine(one.words);
@@ -291,8 +291,8 @@ TEST(HostSearchTest, PlansAreTheSameOnEveryMachine) {
   }
 }
 
-/// Twelve GPUs in two meshes of six, which only narrow ports join: a ring crosses by two of them, a
-/// tree by one. A search that lays channels one after the other reaches half of that.
+/// Twelve GPUs form two meshes of six, joined by narrow ports. A ring crosses two of the ports, a
+/// tree one. A search that places channels one by one reaches half of that.
 TEST(HostSearchTest, ManyGpusWithoutASwitchArePackedToTheBound) {
   topology::HostView view =
       topology::ParseSynthetic("(numa: 4x(switch: 3 gpu mi300x none))").value();
@@ -309,7 +309,7 @@ TEST(HostSearchTest, ManyGpusWithoutASwitchArePackedToTheBound) {
   EXPECT_GE(tree.total().mb_per_s * 100, tree.bound.mb_per_s * 99);
 }
 
-/// The limits of users, on a machine with more NICs than channels need.
+/// The user's limits, on a machine with more NICs than channels need.
 TEST(HostSearchTest, OptionsMakeTheSamePlansOnEveryMachine) {
   topology::HostView view =
       topology::ParseSynthetic("2x(numa: (switch: 2 gpu, 2 nic 100g))").value();

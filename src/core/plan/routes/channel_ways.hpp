@@ -1,4 +1,4 @@
-// The ways that a channel of a pattern takes, one after the other.
+// Visits the routes of a channel in order.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace ringlet::plan {
 
-/// The ways of a channel of a ring or a tree, until `what` returns false.
-/// \param what  gets both ends, and whether half the bandwidth goes there
-/// \return whether it never did
+/// Calls `what` for each route of a ring's or a tree's channel until `what` returns false.
+/// \param what  receives both ends, and true if the route carries half the bandwidth
+/// \return true if `what` never returned false
 template <typename What>
 bool ForEachRoute(Pattern pattern, const LocalChannel& channel, const What& what) {
   const std::vector<std::uint32_t>& order = channel.devices;

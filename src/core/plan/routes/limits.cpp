@@ -16,8 +16,8 @@ using topology::NodeKind;
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// The cost of `channels` that choose the cheapest ports; kNever if the ports have no room for so
-/// many. \param unit MB/s of a channel
+/// The cost of `channels` on the cheapest ports. kNever if the ports lack room for them.
+/// \param unit  MB/s of a channel
 std::int64_t Cheapest(const std::vector<PortCost>& ports, std::int64_t channels,
                       std::int64_t unit) {
   if (ports.empty()) return 0;
@@ -50,20 +50,20 @@ bool Allows(const Limit& limit, std::int64_t channels, std::int64_t mb_per_s) {
   std::int64_t places = 0, of_one = 0, last = -1;
   for (const std::int64_t one : limit.mb_per_s) {
     if (places >= wanted) return true;
-    if (one != last) of_one = one * kCostUnits / (mb_per_s * limit.cost);  // most are alike
+    if (one != last) of_one = one * kCostUnits / (mb_per_s * limit.cost);  // most links are equal
     last = one;
     places += of_one;
   }
   return places >= wanted;
 }
 
-/// The cost of one way to links of one class.
+/// The cost of one route on the links of one class.
 struct ClassCost {
   std::int64_t load = 0;
   std::int64_t passages = 0;
 };
 
-/// The least that a way from, or to, an end costs each class.
+/// By class: the minimum cost of a route from an end, or to an end.
 using Least = std::vector<ClassCost>;
 
 void Lower(Least& least, const Least& costs) {
@@ -73,12 +73,12 @@ void Lower(Least& least, const Least& costs) {
   }
 }
 
-/// Which ways pass a link: for each device a set of others or of NICs.
+/// The routes that pass a link. Each entry is a bit set of devices or NICs, by device.
 struct Passing {
-  std::vector<std::uint64_t> from, to;  ///< to which others it leaves by the link, from which
-  std::vector<std::uint64_t> out, in;   ///< to which NICs, from which NICs
-  std::int64_t cost = kNever;           ///< of a passage, at least
-  std::uint32_t back = 0;               ///< the link the other way
+  std::vector<std::uint64_t> from, to;  ///< receivers by sender, and senders by receiver
+  std::vector<std::uint64_t> out, in;   ///< NICs by sender, and NICs by receiver
+  std::int64_t cost = kNever;           ///< minimum cost of one crossing
+  std::uint32_t back = 0;               ///< the link in the opposite direction
 };
 
 }  // namespace
@@ -125,8 +125,8 @@ class LimitFinder {
     if (multi_node_) Add({ports_, kCostUnits, {kCostUnits}, {1}});
   }
 
-  /// The types of ways from device to device: the farthest but through the network, of which no
-  /// link is known.
+  /// The types of routes among devices: the farthest type, and whether a route crosses the network.
+  /// The links of the network are unknown.
   struct TypesAmong {
     topology::PathType farthest = topology::PathType::kLoc;
     bool network = false;
@@ -142,8 +142,8 @@ class LimitFinder {
     return types;
   }
 
-  /// Rings enter and leave every device; of a chain all devices but one send; of a tree that leaves
-  /// the host, one device sends one and a half times its bandwidth at least.
+  /// A ring enters and leaves every device. In a chain, all devices but one send. In a tree that
+  /// leaves the host, one device sends at least one and a half times its bandwidth.
   void AddDevices(std::int64_t& widest) {
     const TypesAmong types = TypesOfRoutes();
     if (types.network) return;
@@ -159,7 +159,7 @@ class LimitFinder {
       Limit out;
       for (const topology::Link& link : graph.at(device).links) {
         if (graph.at(link.to).kind == NodeKind::kGpu) continue;
-        // The other half of a split GPU carries on what this half has no NVLink for.
+        // A split GPU forwards data to its other half if this half lacks the NVLink.
         const bool to_half = link.kind == LinkKind::kLocal;
         if (nvlink_alone && link.kind != LinkKind::kNvLink && !to_half) continue;
         out.mb_per_s.push_back(link.bandwidth.mb_per_s);
@@ -179,7 +179,7 @@ class LimitFinder {
       widest = std::min(widest, most_out * 2 / 3);
   }
 
-  /// Links between nodes of the same kinds are one class.
+  /// Puts links between nodes of the same kinds into one class.
   void Classify() {
     const topology::SystemNodes& system = table_.paths().system();
     const Graph& graph = table_.paths().graph();
@@ -196,7 +196,8 @@ class LimitFinder {
     cost_of_.assign(classes_, kNever);
   }
 
-  /// \return whether there is such a way; what it costs is in costs_
+  /// Computes the cost of a route into costs_.
+  /// \return false if the route does not exist
   bool Look(EndIndex from, EndIndex to) {
     costs_.assign(classes_, {});
     const Route& route = table_.Find(from, to);
@@ -209,7 +210,8 @@ class LimitFinder {
       ++cost.passages;
       costs_[class_of_[step.back]].load += charge.back;
       loaded_[step.link] = true;
-      // Also where no way leads along it: GPUs may be entered by it and left by another's NIC.
+      // Counts even if no route uses that link forwards: GPUs may be entered over it and left
+      // through another GPU's NIC.
       if (charge.back > 0) loaded_[step.back] = true;
       std::int64_t& least = cost_of_[class_of_[step.link]];
       least = std::min(least, charge.forth);
@@ -259,8 +261,8 @@ class LimitFinder {
     }
   }
 
-  /// The least cost of the ways among devices to one class: each device is left once and entered
-  /// once, but for one if the channel is no cycle.
+  /// The minimum cost of the routes among devices on one class of links. A channel enters and
+  /// leaves each device once, except for one device if the channel is not a cycle.
   std::int64_t Among(const std::vector<Least>& ends, std::size_t one,
                      std::int64_t ClassCost::*cost) const {
     std::int64_t sum = 0, most = 0;
@@ -303,7 +305,7 @@ class LimitFinder {
       Limit limit;
       limit.cost = cost_of_[one];
       limit.load = MinLoadOf(one, &ClassCost::load, true);
-      // Half of a balanced tree leaves from another device.
+      // In a balanced tree, half of the outgoing data leaves from another device.
       limit.passages = MinLoadOf(one, &ClassCost::passages, ring_);
       if (limit.load == MinLoad{} && limit.passages == MinLoad{}) continue;
       for (std::uint32_t link = 0; link < table_.link_count(); ++link)
@@ -317,7 +319,7 @@ class LimitFinder {
     return ~std::uint64_t{0} >> (kLimitsEndsMax - table_.device_count());
   }
 
-  /// The devices that reach the others by this link alone; 0 if they do not.
+  /// The devices that reach all others over this link only. 0 if one of them has another route.
   std::uint64_t Behind(const std::vector<std::uint64_t>& others,
                        const std::vector<std::uint64_t>& nets) const {
     std::uint64_t behind = 0;
@@ -328,7 +330,7 @@ class LimitFinder {
     return behind;
   }
 
-  /// The data that may come in by a NIC instead of the link, or leave.
+  /// Adds the NICs that data can use instead of the link to enter, or to leave.
   void AddNetsBeside(Limit& limit, std::uint64_t behind,
                      const std::vector<std::uint64_t>& nets) const {
     std::uint64_t passing = ~std::uint64_t{0};
@@ -349,7 +351,7 @@ class LimitFinder {
     if (entered != 0 && (multi_node_ || (ring_ && entered != All())))
       AddCut(limit, entered, passing.in);
     if (ring_ || left == 0 || left == All() || number_[passing.back] == 0) return;
-    // Trees pass one way or the other.
+    // A tree uses the link in one direction or the other.
     const Passing& back = passing_[number_[passing.back] - 1];
     if (Behind(back.to, back.in) != left) return;
     limit.mb_per_s.push_back(table_.bandwidths()[passing.back]);
@@ -374,15 +376,15 @@ class LimitFinder {
   const bool ring_;
   const bool multi_node_;
   std::vector<Limit>* list_ = nullptr;
-  std::vector<std::uint32_t> class_of_;  // of each link
+  std::vector<std::uint32_t> class_of_;  // by link
   std::size_t classes_ = 0;
-  std::vector<std::int64_t> cost_of_;      // the least cost of a passage, by class
-  Least costs_;                            // of the way looked at
+  std::vector<std::int64_t> cost_of_;      // minimum cost of one crossing, by class
+  Least costs_;                            // of the route that Look() visited last
   std::vector<Least> leaving_, entering_;  // by device
   std::vector<Least> in_, out_;            // by port
   std::vector<Passing> passing_;
-  std::vector<std::uint32_t> number_;  // of a link among passing_, from 1
-  std::vector<bool> loaded_;           // by ways at all, by link
+  std::vector<std::uint32_t> number_;  // 1 + index in passing_, by link; 0: no route
+  std::vector<bool> loaded_;           // true if any route uses the link
   std::vector<std::int64_t> ports_;    // MB/s
 };
 
@@ -398,7 +400,7 @@ bool Limits::Allow(std::uint32_t channels, std::int64_t mb_per_s) const {
                      [&](const Limit& limit) { return Allows(limit, channels, mb_per_s); });
 }
 
-/// \pre `good` is allowed or 0, `bad` is not
+/// \pre `good` is allowed or 0, `bad` is not allowed
 std::int64_t Limits::MostOf(std::uint32_t channels, std::int64_t good, std::int64_t bad) const {
   while (good + 1 < bad) {
     const std::int64_t middle = good + (bad - good) / 2;
@@ -408,14 +410,14 @@ std::int64_t Limits::MostOf(std::uint32_t channels, std::int64_t good, std::int6
 }
 
 std::int64_t Limits::MostOf(std::uint32_t channels) const {
-  std::int64_t most = widest_;  // were bandwidth divided at will, and ports of no account
+  std::int64_t most = widest_;  // an estimate that divides bandwidth freely and ignores ports
   for (const Limit& limit : list_)
     if (limit.load.each > 0)
       most = std::min(most, CapacityOf(limit) / (limit.load.each * std::int64_t{channels}));
   return Allow(channels, most) ? most : MostOf(channels, 0, most);
 }
 
-/// As if bandwidth could be divided at will.
+/// An estimate that divides bandwidth freely among channels.
 std::int64_t Limits::MostAsFluid() const {
   std::int64_t most = topology::kLocalLink.mb_per_s;
   for (const Limit& limit : list_) {

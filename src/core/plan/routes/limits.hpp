@@ -1,6 +1,5 @@
-// The cost of every channel of a pattern, whichever way it takes: sets of links that it passes, how
-// often, and the cost of a passage. From these follows how many channels of a bandwidth there can
-// be.
+// Limits on the channels of a pattern. A limit is a set of links that every channel crosses, with
+// the minimum number of crossings and the minimum cost of one. It bounds the number of channels.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,49 +11,49 @@
 
 namespace ringlet::plan {
 
-/// Costs are counted in this part of a channel's bandwidth, which has 6/5 and 1/8 as whole numbers.
+/// Number of cost units in a channel's bandwidth. 6/5 and 1/8 of it are whole numbers.
 inline constexpr std::int64_t kCostUnits = 40;
 
 /// The extra cost of a channel that uses NICs of a port.
 struct PortCost {
-  std::int64_t mb_per_s = 0;  ///< of the port
+  std::int64_t mb_per_s = 0;  ///< bandwidth of the port
   std::int64_t cost = 0;
   bool operator==(const PortCost&) const = default;
 };
 
-/// The least cost of every channel.
+/// The minimum cost of every channel.
 struct MinLoad {
   std::int64_t each = 0;
-  std::vector<PortCost> in = {};  ///< the cheapest first; empty where ports make no difference
+  std::vector<PortCost> in = {};  ///< the cheapest first; empty if all ports cost the same
   std::vector<PortCost> out = {};
   bool operator==(const MinLoad&) const = default;
 };
 
-/// A set of links, and what all channels take of it.
+/// A set of links and the minimum use of it by every channel.
 struct Limit {
-  std::vector<std::int64_t> mb_per_s;  ///< of the links, ascending
-  std::int64_t cost = kCostUnits;      ///< of one passage of a link, at least
-  MinLoad load;                        ///< of all links together, in kCostUnits
-  MinLoad passages;                    ///< how many links are passed
+  std::vector<std::int64_t> mb_per_s;  ///< of each link, ascending
+  std::int64_t cost = kCostUnits;      ///< minimum cost of one crossing of a link
+  MinLoad load;                        ///< use of all links together, in kCostUnits
+  MinLoad passages;                    ///< number of links that a channel crosses
   bool operator==(const Limit&) const = default;
 };
 
 class Limits {
  public:
   enum class Detail : std::uint8_t {
-    kEnds,   ///< NICs and devices only, which are known at once: O(links of devices)
-    kLinks,  ///< sets of single links, and links of one kind, too: O(ways * links on a way)
+    kEnds,   ///< only NICs and devices, which are cheap to find: O(links of devices)
+    kLinks,  ///< also sets of single links, and links of one kind: O(routes * links of a route)
   };
 
-  /// Of systems with more than kLimitsEndsMax devices or NICs only the ends are looked at.
+  /// Systems with more than kLimitsEndsMax devices or NICs get Detail::kEnds.
   Limits(RouteTable& table, const NicSelector& nets, GraphId id, bool multi_node,
          Detail detail = Detail::kLinks);
 
-  /// Whether nothing here speaks against that many channels of that bandwidth.
+  /// Returns true if no limit excludes so many such channels. They may still not exist.
   bool Allow(std::uint32_t channels, std::int64_t mb_per_s) const;
-  /// The most that each of so many channels can have; 0: none.
+  /// Upper bound for the bandwidth of each of `channels` channels. 0: the limits allow none.
   std::int64_t MostOf(std::uint32_t channels) const;
-  /// The most that up to so many channels can have together, at most `at_most`.
+  /// Upper bound for the total bandwidth of up to `channels_max` channels, at most `at_most`.
   std::int64_t MostOfAll(std::uint32_t channels_max, std::int64_t at_most) const;
 
   std::span<const Limit> list() const { return list_; }
@@ -65,7 +64,7 @@ class Limits {
   std::int64_t MostAsFluid() const;
 
   std::vector<Limit> list_;
-  std::int64_t widest_;  // of one channel
+  std::int64_t widest_;  // upper bound for one channel
 };
 
 inline constexpr std::uint32_t kLimitsEndsMax = 64;

@@ -57,7 +57,7 @@ TEST(LimitsTest, OfATreeThatLeavesADeviceSendsOneAndAHalfTimes) {
 }
 
 TEST(LimitsTest, LinksOfAcknowledgementsCount) {
-  // GPUs are entered by PCIe, but left by NVLink and another GPU's NIC.
+  // Data enters GPUs over PCIe, and leaves over NVLink and another GPU's NIC.
   const Limits limits = LimitsOf(
       "(numa: (switch: 2 gpu v100-sxm2 mesh)), (numa: (switch: 1 gpu v100-sxm2 mesh, 1 nic 100g))",
       GraphId::kRing, true);

@@ -1,4 +1,4 @@
-// Which NICs a channel may use, in which order: those that a device prefers, then by distance.
+// Selects the NICs that a channel may use, in order: a device's preferred NICs, then by distance.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,18 +14,18 @@ class NicSelector {
  public:
   NicSelector(const RouteTable& table, const SearchOptions& options);
 
-  /// NICs that device may leave by, by paths of at most `farthest`; what it prefers comes first, of
-  /// whatever distance.
+  /// NICs where a channel may leave a device, over paths of at most `farthest`. The device's
+  /// preferred NICs are first, at any distance.
   const std::vector<std::uint32_t>& Of(std::uint32_t device, topology::PathType farthest);
-  /// NICs that channels may come in by.
+  /// NICs where channels may enter.
   const std::vector<std::uint32_t>& OfAll(topology::PathType farthest);
 
-  /// The devices near a NIC, the one that prefers it first.
+  /// The devices near a NIC. A device that prefers the NIC is first.
   const std::vector<std::uint32_t>& DevicesNear(std::uint32_t net) {
     FindNear();
     return near_[net];
   }
-  /// Whether the first of these prefers it.
+  /// Returns true if the first device of DevicesNear() prefers the NIC.
   bool Preferred(std::uint32_t net) {
     FindNear();
     return preferred_[net];
@@ -38,7 +38,7 @@ class NicSelector {
     return preferences_[device].front();
   }
 
-  /// A NIC's number among those that share its bandwidth.
+  /// A number of the port. NICs with equal numbers share its bandwidth.
   std::uint32_t PortOf(std::uint32_t net) const { return port_[net]; }
   std::uint32_t port_count() const { return port_count_; }
 
@@ -53,14 +53,14 @@ class NicSelector {
   const RouteTable& table_;
   const SearchOptions& options_;
   bool many_hosts_ = false;
-  // Found when first asked for: within the host it is not needed.
-  std::vector<std::vector<std::uint32_t>> preferences_;  // of each device
+  // Computed on first use. Channels that stay on the host do not need them.
+  std::vector<std::vector<std::uint32_t>> preferences_;  // by device
   std::vector<topology::PathType> types_;                // [device][net]
   std::vector<std::vector<std::uint32_t>> near_;
   std::vector<bool> preferred_;
   std::vector<std::uint32_t> port_;
   std::uint32_t port_count_ = 0;
-  /// By path type, of each device; the last one: of all.
+  /// By path type, then by device. The last entry of each list is for all devices.
   std::array<std::vector<std::optional<std::vector<std::uint32_t>>>, 12> lists_;
 };
 

@@ -24,7 +24,7 @@ TEST(NicSelectorTest, PreferredNicsComeFirstThenNearerOnes) {
   EXPECT_EQ(nets.port_count(), 2u);
 }
 
-/// A rank that goes through the devices near one NIC may ask for those near another meanwhile.
+/// A caller may query the devices near another NIC during a loop over these.
 TEST(NicSelectorTest, DevicesNearANicStayWhereTheyAre) {
   const MachineForTest machine("(numa: (switch: 1 gpu, 1 nic), (switch: 1 gpu, 1 nic))");
   const RouteTable table(machine.paths());

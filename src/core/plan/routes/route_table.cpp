@@ -14,8 +14,8 @@ using topology::NodeIndex;
 using topology::NodeKind;
 using topology::PathType;
 
-constexpr std::size_t kManyLinks = 16;             // more are not looked through one by one
-constexpr std::uint32_t kAcknowledgesLittle = 80;  // compute capability of the first GPU that does
+constexpr std::size_t kManyLinks = 16;             // nodes with more links get an index
+constexpr std::uint32_t kAcknowledgesLittle = 80;  // lowest such compute capability
 
 bool PassesIntel(const Graph& graph, const std::vector<Hop>& hops) {
   for (const Hop& hop : hops) {
@@ -41,7 +41,7 @@ bool IsPlain(const RouteStep& step) {
   return !step.split_packets && step.reverse_load == ReverseLoad::kNone;
 }
 
-/// A number that stands for the step's link, and how it is charged.
+/// A hash of the step's link and its kind of charge.
 std::uint64_t MarkOf(const RouteStep& step) {
   const auto how =
       static_cast<std::uint64_t>(step.reverse_load) << 1 | (step.split_packets ? 1 : 0);

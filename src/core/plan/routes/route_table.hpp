@@ -1,5 +1,5 @@
-// A system as the search sees it: links by number, and ways as lists of such numbers with what data
-// on them costs, in NCCL's accounting. The capacity that is left is not here but in Residual.
+// The system in the form that the search uses. Links have numbers. A route is a list of links with
+// the cost of data on each, in NCCL's accounting. Residual tracks the remaining bandwidth.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -12,7 +12,7 @@
 
 namespace ringlet::plan {
 
-/// Between what a way leads. Devices are GPUs, or ranks in CPU memory where there are no GPUs.
+/// Kinds of ends of a route. Devices are GPUs, or ranks in CPU memory if the system lacks GPUs.
 enum class End : std::uint8_t { kDevice, kNet, kSwitch };
 struct EndIndex {
   End end = End::kDevice;
@@ -25,33 +25,33 @@ constexpr EndIndex NetEnd(std::uint32_t net) {
   return {End::kNet, net};
 }
 
-/// How much of what passes a link also loads the way back.
+/// The part of a link's data that also loads the opposite direction.
 enum class ReverseLoad : std::uint8_t {
   kNone,
-  kEighth,  ///< into a GPU before sm 80, from a NIC: acknowledgements on PCIe
-  kFull,    ///< into a POWER processor by NVLink
+  kEighth,  ///< from a NIC into a GPU before sm 80: acknowledgements on PCIe
+  kFull,    ///< into a POWER processor over NVLink
 };
 
 struct RouteStep {
   std::uint32_t link = 0;
-  std::uint32_t back = 0;  ///< the link the other way
+  std::uint32_t back = 0;  ///< the link in the opposite direction
   ReverseLoad reverse_load = ReverseLoad::kNone;
-  /// Intel's processors split what GPUs send each other in small packets: the link carries 6/5.
+  /// Intel's processors split data between GPUs into small packets, so that the link carries 6/5.
   bool split_packets = false;
 };
 
 struct Route {
   topology::PathType type = topology::PathType::kDis;
-  topology::PathType back_type = topology::PathType::kDis;  ///< of the way back
+  topology::PathType back_type = topology::PathType::kDis;  ///< type of the opposite path
   std::uint32_t hops = 0;
-  std::uint32_t first = 0;  ///< in RouteTable's steps
+  std::uint32_t first = 0;  ///< index of the first step in RouteTable's steps
   std::uint32_t count = 0;
-  bool plain = true;  ///< no step has a reverse load or split packets, and no link comes twice
-  /// Ways that charge the same links equally have the same; sums of others hardly ever.
+  bool plain = true;  ///< no reverse load, no split packets, and no link twice
+  /// Equal for routes that charge the same links equally. Sums of other marks almost never collide.
   std::uint64_t mark = 0;
 };
 
-/// The bandwidth that a step takes from its link, and from the link back.
+/// The bandwidth that a step takes from its link, and from the link in the opposite direction.
 struct Charge {
   std::int64_t forth = 0;
   std::int64_t back = 0;
@@ -66,7 +66,7 @@ inline Charge ChargeOf(const RouteStep& step, std::int64_t mb_per_s) {
   return {};
 }
 
-/// Ways are made when they are first asked for. The paths must outlive it.
+/// Creates routes on first use. The paths must outlive the table.
 class RouteTable {
  public:
   explicit RouteTable(const topology::Paths& paths);
@@ -78,9 +78,10 @@ class RouteTable {
   std::uint32_t device_count() const { return static_cast<std::uint32_t>(ends_[0].size()); }
   std::uint32_t net_count() const { return static_cast<std::uint32_t>(ends_[1].size()); }
 
-  /// Not both kNet. The reference is good until the next call.
+  /// Returns a reference that is valid until the next call.
+  /// \pre at most one end is kNet
   const Route& Find(EndIndex from, EndIndex to) { return At(NumberOf(from, to)); }
-  /// Ways by number, for who comes back to one.
+  /// The number of a route, for repeated access through At().
   std::uint32_t NumberOf(EndIndex from, EndIndex to) {
     const auto a = static_cast<std::size_t>(from.end), b = static_cast<std::size_t>(to.end);
     std::uint32_t& route = route_of_[a][b][from.number * ends_[b].size() + to.number];
@@ -93,18 +94,18 @@ class RouteTable {
   topology::Path PathOf(EndIndex from, EndIndex to) const {
     return paths_.From(NodeOf(from), NodeOf(to));
   }
-  /// The bandwidth of a NIC, each way.
+  /// The bandwidth of a NIC, per direction.
   std::int64_t NetMbPerS(std::uint32_t net) const;
-  /// A device's own PCIe link, to it and from it; nothing where it has none.
+  /// The PCIe links from a device and to it. Null if the device lacks one.
   struct LinkPair {
     std::uint32_t from = 0, to = 0;
   };
   const std::optional<LinkPair>& PciOf(std::uint32_t device) const { return pci_[device]; }
 
   std::size_t link_count() const { return bandwidths_.size(); }
-  /// By number, MB/s.
+  /// In MB/s, by link number.
   const std::vector<std::int64_t>& bandwidths() const { return bandwidths_; }
-  /// "PCI/0-10000 > CPU/0-0 (PCI)", as NCCL names nodes.
+  /// "PCI/0-10000 > CPU/0-0 (PCI)". NCCL names nodes this way.
   std::string LinkText(std::uint32_t link) const;
 
  private:
@@ -122,23 +123,23 @@ class RouteTable {
   const topology::Paths& paths_;
   std::vector<topology::NodeIndex> ends_[3];
   std::uint32_t first_node_ = 0;
-  std::vector<std::uint32_t> first_link_;  // of each node of the system
+  std::vector<std::uint32_t> first_link_;  // by node of the system
   std::vector<std::int64_t> bandwidths_;
-  /// Of nodes with many links: where the first link to each node of the system is.
+  /// The index of the first link to each node of the system, for nodes with many links. Else empty.
   std::vector<std::vector<std::uint32_t>> position_;
   std::vector<std::optional<LinkPair>> pci_;
-  std::vector<topology::Hop> hops_;  // of the way that is made
+  std::vector<topology::Hop> hops_;  // scratch of Make()
   std::vector<RouteStep> steps_;
   std::vector<Route> routes_;
-  std::vector<std::uint32_t> route_of_[3][3];  // by kinds of ends, then from * count + to
+  std::vector<std::uint32_t> route_of_[3][3];  // by kinds of both ends; then from * count + to
 };
 
-/// The rest of the links' bandwidth while channels are laid.
+/// The remaining bandwidth of the links while the search places channels.
 class Residual {
  public:
   explicit Residual(const RouteTable& table) : table_(table), left_(table.bandwidths()) {}
 
-  /// Whether all links of the way have so much.
+  /// Returns true if all links of the route have the required bandwidth left.
   bool HasRoom(const Route& route, std::int64_t mb_per_s) {
     if (!route.plain) return HasRoomCharged(route, mb_per_s);
     const RouteStep* const steps = table_.Steps(route);
@@ -146,19 +147,19 @@ class Residual {
       if (left_[steps[i].link] < mb_per_s) return false;
     return true;
   }
-  /// The first link on the way that has too little, what is taken before it counted in.
+  /// The first link of the route with too little bandwidth after the charges of earlier steps.
   std::optional<std::uint32_t> FullOf(const Route& route, std::int64_t mb_per_s) const;
-  /// Takes `mb_per_s` on all links of the way, or nothing.
-  /// \return the link that has too little, if any
+  /// Takes `mb_per_s` from all links of the route, or from none.
+  /// \return the link with too little bandwidth, if any
   std::optional<std::uint32_t> Take(const Route& route, std::int64_t mb_per_s) {
     if (!HasRoom(route, mb_per_s)) return FullOf(route, mb_per_s);
     TakeRoom(route, mb_per_s);
     return std::nullopt;
   }
-  /// \pre HasRoom
+  /// \pre HasRoom()
   void TakeRoom(const Route& route, std::int64_t mb_per_s) { Move(route, -mb_per_s); }
   void Give(const Route& route, std::int64_t mb_per_s) { Move(route, mb_per_s); }
-  /// The bandwidth that the way takes of each link: `what` gets its number and MB/s.
+  /// Calls `what` with each link of the route and the MB/s that the route takes from it.
   template <typename What>
   void ForEachLinkLoad(const Route& route, std::int64_t mb_per_s, const What& what) {
     if (route.plain) {
@@ -173,12 +174,12 @@ class Residual {
   std::int64_t left(std::uint32_t link) const { return left_[link]; }
 
  private:
-  /// The bandwidth that a way takes of a link altogether.
+  /// The total bandwidth that a route takes from a link.
   struct LinkLoad {
     std::uint32_t link = 0;
     std::int64_t mb_per_s = 0;
   };
-  /// Those of a way that is not plain, at the bandwidth that was last asked for.
+  /// The link loads of a route that is not plain, cached for the latest bandwidth.
   struct LinkLoads {
     std::int64_t mb_per_s = 0;
     std::uint32_t count = 0;
@@ -196,8 +197,8 @@ class Residual {
 
   const RouteTable& table_;
   std::vector<std::int64_t> left_;
-  std::vector<LinkLoads> link_loads_;      // by a way's first step
-  std::vector<LinkLoad> link_loads_list_;  // two places for each step of each way
+  std::vector<LinkLoads> link_loads_;      // by the route's first step
+  std::vector<LinkLoad> link_loads_list_;  // two entries for each step of each route
 };
 
 }  // namespace ringlet::plan

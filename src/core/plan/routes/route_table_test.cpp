@@ -25,7 +25,7 @@ TEST(RouteTableTest, AWayIsTheLinksOfThePath) {
   EXPECT_NE(table.LinkText(up.link).find("(PCI)"), std::string::npos);
 }
 
-/// The second GPU sends to the NIC by the first, which is next to both, and gets from it directly.
+/// The second GPU sends to the NIC through the first GPU, next to both, and receives directly.
 TEST(RouteTableTest, TheWayBackHasATypeOfItsOwn) {
   const MachineForTest machine(
       "(numa: (switch: 1 gpu a100-sxm4 switch, 1 nic), (switch: 1 gpu a100-sxm4 switch))");

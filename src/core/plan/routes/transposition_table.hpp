@@ -1,4 +1,4 @@
-// States of a search from which nothing better came, so that it need not go there twice.
+// Remembers states of a search that led to no better result, so that the search visits each once.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,30 +9,30 @@
 
 namespace ringlet::plan {
 
-/// Spreads the bits of a number over all 64; 0 is not 0.
+/// Spreads the bits of a number over all 64. Scatter(0) is not 0.
 constexpr std::uint64_t Scatter(std::uint64_t number) {
   return Prng(number).Next();
 }
 
-/// A table that forgets: of two states in one place the later one stays. States are known by 64
-/// bits: that two of the 16,384 of a search are equal by accident happens once in 10^11 searches.
+/// A table of fixed size. If two states map to one place, the later one stays. The table compares
+/// states by 64-bit hashes. Two of the 16,384 states of a search collide once in 10^11 searches.
 class TranspositionTable {
  public:
   struct End {
-    std::int64_t steps = 0;  ///< that it took to come back
-    std::int64_t hops = 0;   ///< of what was laid on the way there
+    std::int64_t steps = 0;  ///< steps of the search from here until it returned
+    std::int64_t hops = 0;   ///< hops of the channels placed before
   };
 
-  /// Forgets all, at once.
+  /// Forgets all states in constant time.
   void Clear() {
     ++generation_;
     asked_ = known_ = 0;
   }
 
-  /// Whether it is worth asking: so far enough was known.
+  /// Returns true while lookups are worthwhile: enough of them have found a state.
   bool pays() const { return asked_ < kAskedMin || known_ * kKnownPart >= asked_; }
 
-  /// Nothing if it is not known; good until the next call of Add.
+  /// Null if the state is unknown. The pointer is valid until the next call of Add().
   const End* Find(std::uint64_t state) {
     ++asked_;
     if (places_.empty()) return nullptr;
@@ -43,7 +43,7 @@ class TranspositionTable {
   }
 
   void Add(std::uint64_t state, End end) {
-    // Most searches are short.
+    // The table starts small, because most searches are short.
     if (++added_ * 2 > places_.size() && places_.size() < kPlacesMax) Grow();
     places_[state % places_.size()] = {state, generation_, end};
   }

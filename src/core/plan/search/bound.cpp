@@ -20,8 +20,7 @@ using topology::NodeKind;
 
 constexpr std::int64_t kUnlimited = topology::kLocalLink.mb_per_s;
 
-/// Which links are on any way that a channel may take; nothing if some way takes none, because it
-/// leads through the network.
+/// The links on any route of a channel. Null if a route crosses the network: its links are unknown.
 std::optional<std::vector<bool>> UsedLinks(RouteTable& table, bool multi_node) {
   std::vector<bool> used(table.link_count(), false);
   bool free = false;
@@ -43,7 +42,7 @@ std::optional<std::vector<bool>> UsedLinks(RouteTable& table, bool multi_node) {
   return used;
 }
 
-/// Those links as a flow network, with one more node that stands for all other hosts.
+/// The used links as a flow network. One more node represents all other hosts.
 class FlowNetwork {
  public:
   FlowNetwork(const RouteTable& table, const std::vector<bool>& used)
@@ -65,7 +64,7 @@ class FlowNetwork {
   std::uint32_t outside() const { return static_cast<std::uint32_t>(edges_of_.size() - 1); }
   std::uint32_t At(NodeIndex node) const { return Index(node) - first_; }
 
-  /// The data that a device sends at all, but to its own ranks.
+  /// The bandwidth from a device to anything but its own ranks.
   std::int64_t OutOf(NodeIndex node, const Graph& graph) const {
     std::int64_t out = 0;
     for (const std::uint32_t edge : edges_of_[At(node)]) {
@@ -76,7 +75,7 @@ class FlowNetwork {
     return out;
   }
 
-  /// The maximum flow, or `enough` if it is not less.
+  /// The maximum flow, or `enough` if the flow is at least that.
   std::int64_t Flow(std::uint32_t from, std::uint32_t to, std::int64_t enough) {
     if (Direct(from, to) >= enough) return enough;
     for (CutEdge& edge : edges_) edge.left = edge.capacity;
@@ -103,7 +102,7 @@ class FlowNetwork {
     return sum;
   }
 
-  /// Edge 2k + 1 is the way back in the residual network of edge 2k.
+  /// Edge 2k + 1 is the reverse of edge 2k in the residual network.
   void Add(std::uint32_t from, std::uint32_t to, std::int64_t capacity) {
     edges_of_[from].push_back(static_cast<std::uint32_t>(edges_.size()));
     edges_.push_back({to, capacity, 0});
@@ -111,7 +110,7 @@ class FlowNetwork {
     edges_.push_back({from, 0, 0});
   }
 
-  /// Along a shortest path that has something left.
+  /// Adds flow along a shortest path with remaining capacity.
   std::int64_t Augment(std::uint32_t from, std::uint32_t to) {
     constexpr std::uint32_t kUnseen = std::numeric_limits<std::uint32_t>::max();
     by_.assign(edges_of_.size(), kUnseen);
@@ -141,12 +140,12 @@ class FlowNetwork {
   std::vector<std::uint32_t> by_, queue_;
 };
 
-/// The node that has a device's links.
+/// The node that holds a device's links.
 NodeIndex HardwareOf(const Graph& graph, NodeIndex end) {
   return graph.at(end).kind == NodeKind::kGpu ? graph.gpu(end).device : end;
 }
 
-/// The data that a device sends to its NVSwitch.
+/// The bandwidth from a device to its NVSwitch.
 std::int64_t ToSwitch(const Graph& graph, NodeIndex end) {
   std::int64_t out = 0;
   for (const topology::Link& link : graph.at(HardwareOf(graph, end)).links)
@@ -154,8 +153,8 @@ std::int64_t ToSwitch(const Graph& graph, NodeIndex end) {
   return out;
 }
 
-/// Minimum cuts between one node, the hub, and many others. Data that flow to a node in between,
-/// and on from there, flow: if all devices hang on an NVSwitch, only two long flows are looked for.
+/// Minimum cuts between one node, the hub, and many others. If all devices are on one NVSwitch,
+/// flows to the switch and from it prove most cuts, so that the class computes only two long flows.
 class HubFlows {
  public:
   HubFlows(const RouteTable& table, FlowNetwork& network, std::uint32_t hub, std::int64_t enough)
@@ -166,7 +165,7 @@ class HubFlows {
     from_between_ = network.Flow(between_, hub_, enough);
   }
 
-  /// \param enough  at most that of the constructor
+  /// \param enough  at most `enough` of the constructor
   std::int64_t To(std::uint32_t node, std::int64_t enough) {
     if (to_between_ >= enough && network_.Flow(between_, node, enough) >= enough) return enough;
     return network_.Flow(hub_, node, enough);
@@ -180,7 +179,7 @@ class HubFlows {
   FlowNetwork& network_;
   std::uint32_t hub_;
   std::uint32_t between_ = 0;
-  std::int64_t to_between_ = -1, from_between_ = -1;  // -1: there is no such node
+  std::int64_t to_between_ = -1, from_between_ = -1;  // -1: the system lacks such a node
 };
 
 std::int64_t RingBound(const RouteTable& table, FlowNetwork& network, bool multi_node,
@@ -232,7 +231,7 @@ std::int64_t NicBound(const RouteTable& table) {
   return bound;
 }
 
-/// The data that pass a NIC on their way to the device that it is nearest to, and back.
+/// The bandwidth between a NIC and its nearest device, in the narrower direction.
 std::int64_t ThroughNic(const RouteTable& table, std::uint32_t net) {
   std::int64_t most = 0;
   for (std::uint32_t device = 0; device < table.device_count(); ++device) {
@@ -243,7 +242,7 @@ std::int64_t ThroughNic(const RouteTable& table, std::uint32_t net) {
   return std::min(most, table.NetMbPerS(net));
 }
 
-/// Each device may head channels; beyond the host these pass NICs, of which some share a port.
+/// Each device can be a channel's head. On several hosts, channels use NICs, and some share a port.
 std::int64_t NvlsBound(const RouteTable& table, bool multi_node) {
   const Graph& graph = table.paths().graph();
   const auto heads = static_cast<std::int64_t>(table.device_count());

@@ -41,7 +41,7 @@ TEST(BoundTest, NvlsIsNoWiderThanNicsAndTheWaysToThem) {
       << "behind PCIe of 24 GB/s each";
 }
 
-/// GPUs of an NVSwitch, each split into two halves that are ranks of their own.
+/// GPUs on an NVSwitch. Each is split into two halves with one rank each.
 topology::HostView SplitGpus(std::string_view words) {
   topology::HostView view = topology::ParseSynthetic(words).value();
   std::vector<topology::Gpu> halves;
@@ -55,7 +55,7 @@ topology::HostView SplitGpus(std::string_view words) {
   return view;
 }
 
-// A ring enters a device by the links of one half and leaves it by those of the other.
+// A ring enters a device over the links of one half, and leaves over those of the other half.
 TEST(BoundTest, NoPlanOfSplitGpusIsAboveTheBound) {
   for (const char* const words : {"2 gpu b200-sxm switch", "4 gpu b200-sxm switch, 2 nic 400g"}) {
     const MachineForTest machine(SplitGpus(words));

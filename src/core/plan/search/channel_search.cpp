@@ -9,14 +9,14 @@ namespace {
 
 using topology::PathType;
 
-constexpr std::int64_t kReferenceBudget = 1024;  // NCCL's, for the order of numbers by NICs
+constexpr std::int64_t kReferenceBudget = 1024;  // NCCL's, for the order of numbers with NICs
 constexpr std::int64_t kMbPerGb = 1000;
 
 std::int64_t Half(std::uint32_t mb_per_s) {
   return (std::int64_t{mb_per_s} + 1) / 2;
 }
 
-/// NCCL compares whole GB/s.
+/// Rounds down to GB/s, because NCCL compares whole GB/s.
 std::int64_t WholeGb(topology::Bandwidth bandwidth) {
   return bandwidth.mb_per_s / kMbPerGb;
 }
@@ -84,8 +84,8 @@ void ChannelSearch::StartChannel(std::uint8_t budget) {
   }
 }
 
-/// The next step of a channel, at `device`.
-/// \return false if the budget is spent, and what was laid with it is taken back
+/// Continues a channel at `device`.
+/// \return false if the budget was used up; all frames of this budget are then undone
 bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t exit_at,
                           std::int32_t close_at, Mode mode, std::uint8_t budget) {
   if (budgets_[budget] <= 0) {
@@ -100,7 +100,7 @@ bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t 
     return true;
   }
   PutDevice(static_cast<std::uint32_t>(step), device);
-  SearchFrame& frame = stack_.emplace_back();  // in place: copying what was just written is slow
+  SearchFrame& frame = stack_.emplace_back();  // in place: a copy of recently written data is slow
   frame.mode = mode;
   frame.budget = budget;
   frame.step = step;
@@ -143,7 +143,7 @@ void ChannelSearch::Complete(std::uint8_t budget) {
   frame.end = channels_ < search_step_.max_channels ? 1 : 0;
 }
 
-/// The complete channels are the best so far.
+/// Stores the complete channels as the best result.
 void ChannelSearch::Gain(std::uint8_t budget) {
   Save();
   outcome_.improved = true;
@@ -190,14 +190,14 @@ void ChannelSearch::Save() {
   best.hops = static_cast<std::uint32_t>(hops_);
 }
 
-/// How far the search has come.
+/// The progress of the search at a frame.
 std::uint64_t ChannelSearch::Place(const SearchFrame& frame) const {
   const auto step = static_cast<std::uint64_t>(frame.step);
   return channels_ * (devices_ + 1) + step + 1;
 }
 
-/// Notes what is in the way, if the search has not been farther.
-/// \param way  of kLink: the one that has a link with too little
+/// Records the obstacle if the search never progressed this far.
+/// \param route  for kLink: the route with the full link
 void ChannelSearch::Refuse(StepRefusal refusal, const Route* route, std::int64_t mb_per_s) {
   RefuseAt(Place(stack_.back()), refusal, route, mb_per_s);
 }
@@ -230,7 +230,7 @@ bool ChannelSearch::AdvanceStart(SearchFrame& frame) {
   return options_.multi_node ? AdvanceStartFromNet(frame) : AdvanceStartHere(frame);
 }
 
-/// First the order of numbers, or that of the channel before; then from each device.
+/// Tries the order of numbers, or the order of the previous channel. Then starts at each device.
 bool ChannelSearch::AdvanceStartHere(SearchFrame& frame) {
   const std::uint32_t alternative = frame.next++;
   std::uint32_t device = alternative - 1;
@@ -384,7 +384,7 @@ bool ChannelSearch::AdvanceOnce(SearchFrame& frame) {
   return true;
 }
 
-/// Takes back what the latest alternative took.
+/// Undoes the latest alternative.
 void ChannelSearch::Undo(SearchFrame& frame) {
   if (!frame.undo) return;
   frame.undo = false;
@@ -410,7 +410,7 @@ void ChannelSearch::Undo(SearchFrame& frame) {
   }
 }
 
-/// Drops the latest frame and all that it did.
+/// Removes the latest frame and undoes its effects.
 void ChannelSearch::Pop() {
   SearchFrame& frame = stack_.back();
   Undo(frame);
@@ -420,13 +420,14 @@ void ChannelSearch::Pop() {
   stack_.pop_back();
 }
 
-/// The state that the rest of a channel, and those after it, depend on, but for hops: what links
-/// and NICs have left, where the channel is and has been, and by which NICs it must leave. Within
-/// the host the next channel begins in the order of this one, so that this order matters, too.
-/// \param device  that was reached; nothing: the channel begins
+/// A hash of the state that determines the rest of a channel and the later channels, except for
+/// hops: the remaining bandwidth of links and NICs, the devices that the channel visited, its
+/// current device, and the NICs where it must leave. Within a host, the next channel begins with
+/// the same order. The order is therefore part of the state.
+/// \param device  the current device; null: the channel begins
 std::uint64_t ChannelSearch::State(std::optional<std::uint32_t> device) const {
   if (!options_.multi_node) {
-    const std::size_t next = channels_ * devices_;  // where the channel begins
+    const std::size_t next = channels_ * devices_;  // start of the channel
     if (!device) return Scatter(laid_state_ - orders_[next - 1]);
     return Scatter(laid_state_ + orders_[next + static_cast<std::size_t>(stack_.back().step)]);
   }
@@ -444,24 +445,24 @@ std::uint64_t ChannelSearch::State(std::optional<std::uint32_t> device) const {
   return Scatter(laid_state_ + used_state_ + nets_state_ + Scatter(at) + Scatter(~ends));
 }
 
-/// Whether State says all that matters.
+/// Returns true if State() covers everything that affects the result.
 bool ChannelSearch::Remembers(Mode mode) const {
   const bool chains = is_tree_ || search_step_.pattern == Pattern::kRing;
   return mode == Mode::kFree && chains && !search_step_.same_channels;
 }
 
-/// How the search comes back from the latest frame, if it is known to come back with nothing.
+/// The recorded end of the latest frame's state, if the search is known to find no better result.
 const TranspositionTable::End* ChannelSearch::KnownEnd(std::optional<std::uint32_t> device) {
   const std::uint64_t state = State(device);
   const TranspositionTable::End* const end = transpositions_.Find(state);
-  // With fewer hops a plan of the same bandwidth would be better.
+  // A plan with equal bandwidth and fewer hops would be better.
   if (end != nullptr && end->hops <= hops_) return end;
   stack_.back().crossroads = true;
   crossroads_.push_back({state, outcome_.steps, gains_});
   return nullptr;
 }
 
-/// Another channel after a complete one, unless it is known what comes of it.
+/// Begins another channel after a complete one, unless its outcome is known.
 void ChannelSearch::StartNext(std::uint8_t budget) {
   if (Repeats()) return Repeat(budget);
   StartChannel(budget);
@@ -469,8 +470,8 @@ void ChannelSearch::StartNext(std::uint8_t budget) {
   if (const TranspositionTable::End* const end = KnownEnd(std::nullopt)) Skip(*end, budget);
 }
 
-/// As if the search had gone there, and come back.
-/// \return as Visit
+/// Counts the steps of a known state instead of searching it.
+/// \return as Visit()
 bool ChannelSearch::Skip(const TranspositionTable::End& end, std::uint8_t budget) {
   stack_.pop_back();
   const std::int64_t steps = std::min(end.steps, budgets_[budget]);
@@ -481,25 +482,25 @@ bool ChannelSearch::Skip(const TranspositionTable::End& end, std::uint8_t budget
   return false;
 }
 
-/// The search came back to the crossroads.
+/// Records the state of the latest crossroads if the search found no improvement since.
 void ChannelSearch::Remember() {
   const Crossroads& here = crossroads_.back();
   if (gains_ != here.gains) return;
   transpositions_.Add(here.state, {static_cast<std::int64_t>(outcome_.steps - here.steps), hops_});
 }
 
-/// Back to the level that gave that budget.
+/// Drops all frames of this budget.
 void ChannelSearch::Unwind(std::uint8_t budget) {
   while (!stack_.empty() && (budget == 0 || stack_.back().budget == budget)) Pop();
 }
 
-/// Whether all channels are like the first, so that they need not be laid step by step.
+/// Returns true if all channels equal the first one, so that they need no search step by step.
 bool ChannelSearch::Repeats() const {
   return !options_.multi_node && search_step_.same_channels &&
          (is_tree_ || search_step_.pattern == Pattern::kRing);
 }
 
-/// Channels like the one before, as many as there is room for, as if each was laid and taken back.
+/// Completes all copies of the latest channel that fit. Counts as if each was placed and undone.
 void ChannelSearch::Repeat(std::uint8_t budget) {
   ListLatest();
   const std::int64_t steps = std::int64_t{devices_} + 1;  // of a channel
@@ -552,7 +553,7 @@ void ChannelSearch::ListLatest() {
   }
 }
 
-/// How many more channels like the latest links have room for.
+/// The number of further copies of the latest channel that fit.
 std::size_t ChannelSearch::RoomForMore(std::size_t most) {
   auto more = static_cast<std::int64_t>(most);
   for (const std::uint32_t link : latest_.links)
@@ -561,12 +562,12 @@ std::size_t ChannelSearch::RoomForMore(std::size_t most) {
   return static_cast<std::size_t>(more);
 }
 
-/// The way on which there is no room once so many more channels are laid.
+/// The first route without room after `more` further channels.
 std::size_t ChannelSearch::FailingRoute(std::size_t more) {
   const auto times = static_cast<std::int64_t>(more);
   std::size_t failing = 0;
   bool fits = true;
-  // The use of the ways until there is taken off for a while.
+  // Adds up the load of the routes so far in latest_.spare.
   for (; failing < latest_.routes.size(); ++failing) {
     const auto take = [&](std::uint32_t link, std::int64_t link_load) {
       latest_.spare[link] += link_load;
@@ -580,7 +581,7 @@ std::size_t ChannelSearch::FailingRoute(std::size_t more) {
   return failing;
 }
 
-/// So many more are complete.
+/// Counts `more` further channels as complete.
 void ChannelSearch::CompleteMore(std::size_t more, std::uint8_t budget) {
   if (more == 0) return;
   const std::size_t before = channels_;
@@ -598,7 +599,7 @@ void ChannelSearch::CompleteMore(std::size_t more, std::uint8_t budget) {
   hops_ -= hops;
 }
 
-/// After so many more there is no room on that way.
+/// Records the refusal after `more` further channels.
 void ChannelSearch::RefuseMore(std::size_t more, std::size_t route) {
   const std::uint64_t place = (channels_ + more) * (std::uint64_t{devices_} + 1) + route + 1;
   if (place <= farthest_) return;
@@ -613,7 +614,7 @@ void ChannelSearch::RefuseMore(std::size_t more, std::size_t route) {
   lay(mb_per_s);
 }
 
-/// Goes to a device, if it may and there is room.
+/// Continues to a device if the types allow it and the route has room.
 bool ChannelSearch::Enter(SearchFrame& frame, NextDevice next, std::int64_t mb_per_s) {
   if (frame.sure)
     Lay(table_.At(next.route), mb_per_s);
@@ -631,7 +632,7 @@ void ChannelSearch::Leave(const SearchFrame& frame, std::int64_t mb_per_s) {
   ToggleUsed(frame.chosen);
 }
 
-/// By the search step's types.
+/// Checks the types of the search step.
 bool ChannelSearch::MayTake(const Route& route, bool inter, bool checked) const {
   const PathType farthest = inter ? search_step_.type_inter : search_step_.type_intra;
   const bool too_far =
@@ -643,7 +644,7 @@ bool ChannelSearch::MayGo(const Route& route) {
   return MayTake(route, false, true) && residual_.HasRoom(route, search_step_.intra_mb_per_s);
 }
 
-/// \param checked  whether the search step's types bind
+/// \param checked  true if the search step's types apply
 bool ChannelSearch::TakeRoute(std::uint32_t number, bool inter, std::int64_t mb_per_s,
                               bool checked) {
   const Route& route = table_.At(number);
@@ -672,14 +673,14 @@ void ChannelSearch::ReleaseRoute(std::uint32_t number, std::int64_t mb_per_s) {
   hops_ -= route.hops;
 }
 
-/// One for each bandwidth of the search step: what is rounded up of one is not of another.
+/// A factor for each bandwidth of the search step. Their loads round differently.
 std::uint64_t ChannelSearch::MarkOf(std::int64_t mb_per_s) const {
   if (mb_per_s == search_step_.intra_mb_per_s) return 1;
   return mb_per_s == search_step_.inter_mb_per_s ? Scatter(1) : Scatter(2);
 }
 
-/// Every device and the switch exchange a share, the head two: leg 2d leads to device d, 2d + 1
-/// back.
+/// Takes one share in each direction between the switch and every device, and two for the head. Leg
+/// 2d leads to device d, leg 2d + 1 back.
 bool ChannelSearch::TakeHead(std::uint32_t head) {
   const EndIndex nvs{End::kSwitch, 0};
   for (std::uint32_t leg = 0; leg < 2 * devices_; ++leg) {
@@ -707,7 +708,7 @@ void ChannelSearch::GiveHead(std::uint32_t head, std::uint32_t legs) {
   }
 }
 
-/// The head exchanges its share with every other device: leg 2d leads to device d, 2d + 1 back.
+/// Takes the head's share to each other device and back. Leg 2d leads to device d, leg 2d + 1 back.
 bool ChannelSearch::TakeFan(std::uint32_t head) {
   const std::uint32_t devices = devices_;
   const std::int64_t share = search_step_.intra_mb_per_s / std::max(devices - 1, 1u);
@@ -736,7 +737,7 @@ void ChannelSearch::GiveFan(std::uint32_t head, std::uint32_t legs) {
   }
 }
 
-/// On all NICs that share that one's bandwidth.
+/// Changes the load of all NICs that share the port of `net`.
 void ChannelSearch::LoadNet(std::uint32_t net, std::int64_t mb_per_s) {
   for (std::uint32_t other = 0; other < net_left_.size(); ++other)
     if (nets_.PortOf(other) == nets_.PortOf(net)) net_left_[other] -= mb_per_s;
@@ -757,7 +758,7 @@ bool ChannelSearch::MayLeaveBy(std::uint32_t net, std::uint32_t entry, std::int3
   return search_step_.pattern != Pattern::kBalancedTree || step == 0 || net == exit_[channels_];
 }
 
-/// Whether a ring may leave by the one where it came in by the other.
+/// Returns true if a ring may enter by one of the NICs and leave by the other.
 bool ChannelSearch::SameNic(std::uint32_t a, std::uint32_t b) const {
   const topology::Graph& graph = table_.paths().graph();
   const topology::NodeIndex node_a = table_.nets()[a], node_b = table_.nets()[b];
@@ -769,7 +770,7 @@ bool ChannelSearch::SameNic(std::uint32_t a, std::uint32_t b) const {
   return nets_.PortOf(a) == nets_.PortOf(b);
 }
 
-/// Fills in which devices may come next, best first.
+/// Lists the candidates for the next device, best first.
 void ChannelSearch::ListCandidates(SearchFrame& frame) {
   frame.end = 0;
   const auto add = [&](const NextDevice& candidate) {
@@ -789,7 +790,7 @@ void ChannelSearch::ListCandidates(SearchFrame& frame) {
   bool equal = true;
   const Ranked* first = nullptr;
   const std::uint8_t* const used = &Used(channel(), 0);
-  // Farther than ever, those that cannot be entered are listed, too: what is in the way is told.
+  // At a new maximum of progress, also lists devices without room, to record the obstacle.
   frame.sure = Place(frame) <= farthest_;
   for (const Ranked& one : *ranked) {
     if (used[one.candidate.device] != 0) continue;
@@ -803,13 +804,12 @@ void ChannelSearch::ListCandidates(SearchFrame& frame) {
     std::reverse(candidates_.begin() + frame.first, candidates_.end());
 }
 
-/// Among those that the NIC reaches at equal bandwidth, the one comes first whose own link has more
-/// left.
+/// Among devices with equal bandwidth from the NIC, sorts by the rest of their own PCIe link.
 void ChannelSearch::SortByPci(const SearchFrame& frame) {
   pci_left_.clear();
   for (std::uint32_t i = frame.first; i < candidates_.size(); ++i)
     pci_left_.push_back(PciLeftGb(candidates_[i].device));
-  std::size_t group = 0;  // the first candidate of the same bandwidth
+  std::size_t group = 0;  // first candidate of equal bandwidth
   const std::int64_t* const inter = &inter_gb_[entry_[channels_] * devices_];
   NextDevice* const list = candidates_.data() + frame.first;
   for (std::size_t i = 1; i < pci_left_.size(); ++i) {
@@ -827,7 +827,7 @@ std::int64_t ChannelSearch::PciLeftGb(std::uint32_t device) const {
   return std::min(residual_.left(link->from), residual_.left(link->to)) / kMbPerGb;
 }
 
-/// Behind an NVSwitch all devices are alike, and those next by number are enough.
+/// All devices behind an NVSwitch are equal. The neighbours by number suffice.
 void ChannelSearch::ListNeighbours(SearchFrame& frame) {
   const std::uint32_t devices = devices_;
   const std::uint32_t up = (frame.device + 1) % devices;
@@ -848,16 +848,17 @@ void ChannelSearch::ListNeighbours(SearchFrame& frame) {
   if (both) offer(second);
 }
 
-/// All devices that a device reaches, best first, as far as that does not depend on what is left.
+/// All devices in reach, best first, by the properties that do not depend on the remaining
+/// bandwidth.
 std::vector<ChannelSearch::Ranked> ChannelSearch::Rank(std::optional<std::uint32_t> net,
                                                        std::uint32_t device) {
   struct Facts {
     std::uint32_t device = 0;
     std::int64_t inter_gb = 0;  // from the channel's NIC
     std::uint32_t inter_hops = 0;
-    std::int64_t intra_gb = 0;  // from the device before
+    std::int64_t intra_gb = 0;  // from the previous device
     std::uint32_t hops = 0;
-    std::uint32_t distance = 0;  // in numbers
+    std::uint32_t distance = 0;  // difference of the device numbers
   };
   std::vector<Facts> list;
   for (std::uint32_t distance = 1; distance < devices_; ++distance) {

@@ -1,10 +1,8 @@
-// One search step: lays channel after channel, device after device, and goes back where a link is
-// full.
+// Runs one search step: places channels device by device, and backtracks if a link is full.
 //
-// The order in which devices and NICs are tried, and how a step is counted, are NCCL's, so that the
-// first solution found is the same. NCCL calls itself once for each device of each channel; this
-// keeps a stack of its own. A state that has come to nothing, with the same left of everything, is
-// not searched again: its steps are counted and the search goes on.
+// The order of devices and NICs and the count of steps are NCCL's, so that both find the same first
+// solution. NCCL recurses for each device of each channel. This class keeps its own stack. It does
+// not search a state again that failed with the same remaining bandwidth, but counts its steps.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,68 +19,67 @@ namespace ringlet::plan {
 
 class ChannelSearch {
  public:
-  /// All outlive this.
+  /// All reference parameters must outlive this object.
   ChannelSearch(RouteTable& table, NicSelector& nets, const SearchOptions& options);
 
-  /// \param budget  steps
-  /// \param best    replaced whenever something better is found
+  /// \param budget  maximum number of steps
+  /// \param best    the function replaces it with every better result
   StepOutcome Run(const SearchStep& search_step, std::int64_t budget, PatternGraph& best);
 
-  /// Steps left after the latest Run; -1: it found all channels, and that was better.
+  /// Steps left after the latest Run(). -1: the step found all channels, and they were better.
   std::int64_t left() const { return budgets_[0]; }
 
-  /// Whether the latest Run began a second channel: if not, it would be the same without
-  /// SearchStep::same_channels.
+  /// Returns true if the latest Run() began a second channel. Else same_channels does not matter.
   bool began_second() const { return began_second_; }
 
  private:
   enum class Mode : std::uint8_t { kFree, kIndexOrder, kReplay };
   enum class Kind : std::uint8_t {
-    kStart,  // of a channel: by which NIC, from which device
-    kEntry,  // of a channel, by one NIC
-    kExit,   // at a device: by which NIC
-    kNext,   // at a device: to which other
-    kClose,  // back to the first device
+    kStart,  // start of a channel: choose a NIC and a device
+    kEntry,  // start of a channel at one NIC: choose a device
+    kExit,   // at a device: choose the NIC to leave by
+    kNext,   // at a device: choose the next device
+    kClose,  // return to the first device
     kHead,   // the NVSwitch and all devices
     kFan,    // a device and all others
-    kPass,   // nothing more to do on this channel
+    kPass,   // the channel needs no more routes
     kDone,   // a channel is complete
   };
   struct SearchFrame {
     Kind kind = Kind::kStart;
     Mode mode = Mode::kFree;
     std::uint8_t budget = 0;
-    bool undo = false;  // the latest alternative has to be taken back
+    bool undo = false;  // true if the latest alternative must be undone
     bool headed = false;
-    bool crossroads = false;  // it has an entry in crossroads_
-    bool sure = false;        // of kNext: there is room on the ways to all candidates
+    bool crossroads = false;  // true if the frame has an entry in crossroads_
+    bool sure = false;        // kNext: the routes to all candidates have room
     std::int32_t step = 0;
-    std::int32_t exit_at = -1;   // at which step the channel leaves; -1: does not, or has left
-    std::int32_t close_at = -1;  // at which step it goes back to the first device
+    std::int32_t exit_at = -1;   // step where the channel leaves the host; -1: never, or done
+    std::int32_t close_at = -1;  // step where the channel returns to the first device
     std::uint32_t device = 0;
-    std::uint32_t net = 0;   // of kEntry
-    std::uint32_t next = 0;  // alternative
+    std::uint32_t net = 0;   // for kEntry
+    std::uint32_t next = 0;  // number of the next alternative
     std::uint32_t end = 0;
-    std::uint32_t first = 0;   // of kNext: its candidates in candidates_
+    std::uint32_t first = 0;   // kNext: its first candidate in candidates_
     std::uint32_t chosen = 0;  // the choice of the latest alternative
-    std::uint32_t route = 0;   // by which way
+    std::uint32_t route = 0;   // its route
   };
 
-  /// Of a frame to whose state the search may come again by another way.
+  /// A frame with a state that the search can reach again in another way.
   struct Crossroads {
     std::uint64_t state = 0;
-    std::uint64_t steps = 0, gains = 0;  // until then
+    std::uint64_t steps = 0, gains = 0;  // at the start of the frame
   };
 
-  /// The next places of a channel.
+  /// A candidate for the next device of a channel, and the route to it.
   struct NextDevice {
     std::uint32_t device = 0;
     std::uint32_t route = 0;
   };
-  /// Of all devices that may come next one, as far as that does not depend on what is left.
+  /// A candidate, ranked by the properties that do not depend on the remaining bandwidth.
   struct Ranked {
     NextDevice candidate;
-    std::uint32_t likes = 0;  // those as near and wide from the device before have the same
+    std::uint32_t likes = 0;  // equal for candidates at equal distance and bandwidth
   };
 
   std::uint32_t channel() const { return static_cast<std::uint32_t>(channels_); }
@@ -168,39 +165,39 @@ class ChannelSearch {
   Residual residual_;
   std::vector<std::int64_t> net_left_;                      // by NIC
   std::vector<std::int64_t> inter_gb_;                      // [NIC][device]
-  std::vector<std::optional<std::vector<Ranked>>> ranked_;  // [NIC + 1][device]; 0: without one
+  std::vector<std::optional<std::vector<Ranked>>> ranked_;  // [NIC + 1, or 0 without a NIC][device]
 
   SearchStep search_step_;
-  bool is_tree_ = false;  // the search step's pattern
+  bool is_tree_ = false;  // true if the step's pattern is a tree
   PatternGraph* best_ = nullptr;
   StepOutcome outcome_;
   std::uint64_t farthest_ = 0;
   std::vector<SearchFrame> stack_;
   TranspositionTable transpositions_;
   std::vector<Crossroads> crossroads_;
-  // Sums of marks: of ways that are taken, of devices that are visited, of NICs that are used.
+  // Sums of marks: of the routes in use, of visited devices, and of NICs in use.
   std::uint64_t laid_state_ = 0, used_state_ = 0, nets_state_ = 0;
-  std::uint64_t gains_ = 0;  // so many times better
-  /// Of the latest channel its ways, and what it takes of each link that these pass.
+  std::uint64_t gains_ = 0;  // number of improvements
+  /// The routes of the latest channel, and its load on their links.
   struct Latest {
     std::vector<std::uint32_t> routes;
     std::vector<std::uint32_t> links;
-    std::vector<std::int64_t> taken;  // by link, 0 for all others
-    std::vector<std::int64_t> spare;  // by link, 0 but while it is used
+    std::vector<std::int64_t> taken;  // by link; 0 for all other links
+    std::vector<std::int64_t> spare;  // by link; 0 except in FailingRoute()
     std::int64_t hops = 0;
   };
   Latest latest_;
   std::vector<NextDevice> candidates_;
   std::vector<std::int64_t> pci_left_;
   std::vector<std::uint32_t> order_;   // [channel][step]
-  std::vector<std::uint64_t> orders_;  // [channel][step]: stands for the order until there
+  std::vector<std::uint64_t> orders_;  // [channel][step]: a hash of the order so far
   std::vector<std::uint8_t> used_;     // [channel][device]
   std::vector<std::uint32_t> entry_, exit_;
-  std::size_t channels_ = 0;  // complete ones
+  std::size_t channels_ = 0;  // number of complete channels
   std::int64_t hops_ = 0;
   std::uint32_t latency_ns_ = 0;
   bool began_second_ = false;
-  std::int64_t budgets_[2] = {0, 0};  // of the search step; of the reference order
+  std::int64_t budgets_[2] = {0, 0};  // for the search step, and for the order of numbers
 };
 
 }  // namespace ringlet::plan

@@ -66,8 +66,8 @@ TEST(ChannelSearchTest, ARingBeyondTheHostLeavesByTheNicItCameIn) {
             StepRefusal::kNet);
 }
 
-/// NCCL's budgets are of steps, so that those count which are not taken again. The numbers are
-/// those of a search that takes every step.
+/// NCCL's budgets count steps, including skipped ones. The numbers are those of a search without
+/// skips.
 TEST(ChannelSearchTest, StepsAreCountedThoughNothingIsLookedAtTwice) {
   const char* const words = "(numa: (switch: 3 gpu, 1 nic 200g), (switch: 2 gpu, 1 nic 100g))";
   SearchStep search_step = RingOf(7'000, 5);
@@ -85,7 +85,7 @@ TEST(ChannelSearchTest, StepsAreCountedThoughNothingIsLookedAtTwice) {
   EXPECT_TRUE(SearchFor(words, true, search_step, 100'000).outcome.budget_out);
 }
 
-/// Within the host a channel begins in the order of the one before, which matters then.
+/// Within a host, a channel begins in the order of the previous one, so that this order matters.
 TEST(ChannelSearchTest, StepsWithinTheHostAreCountedThoughNothingIsLookedAtTwice) {
   const char* const words = "4 gpu v100-sxm2 mesh";
   SearchStep search_step = RingOf(24'000, 9);
@@ -101,8 +101,8 @@ TEST(ChannelSearchTest, StepsWithinTheHostAreCountedThoughNothingIsLookedAtTwice
   EXPECT_EQ(tree.best.hops, 36u);
 }
 
-/// Sums over searches with all budgets up to 400 steps: steps, channels at most, channels kept,
-/// budgets that ran out, hops; and the link that refused last.
+/// Sums over searches with all budgets up to 400 steps: steps, maximum channels, kept channels,
+/// budgets used up, hops; and the last link that refused.
 std::string SumsOf(std::string_view words, const SearchStep& search_step) {
   std::uint64_t steps = 0, most = 0, kept = 0, out = 0, hops = 0;
   std::string link;
@@ -118,7 +118,7 @@ std::string SumsOf(std::string_view words, const SearchStep& search_step) {
   return fmt::format("{} {} {} {} {} {}", steps, most, kept, out, hops, link);
 }
 
-/// The numbers are those of a search that lays each channel step by step.
+/// The numbers are those of a search that places each channel step by step.
 TEST(ChannelSearchTest, ChannelsOfOneOrderAreCountedAsIfLaidStepByStep) {
   SearchStep search_step = RingOf(30'000, 32);
   EXPECT_EQ(SumsOf("8 gpu a100-sxm4 switch", search_step),
@@ -133,7 +133,7 @@ TEST(ChannelSearchTest, ChannelsOfOneOrderAreCountedAsIfLaidStepByStep) {
             "22230 790 790 60 9480 DEV/0-2000 > PCI/0-1000 (PCI)");
 }
 
-/// A search that runs more than once on one machine.
+/// Runs several searches on one machine.
 class Searching {
  public:
   explicit Searching(std::string_view words)

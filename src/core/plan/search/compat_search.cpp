@@ -16,19 +16,19 @@ using topology::NodeKind;
 using topology::Path;
 using topology::PathType;
 
-// Budgets of steps; NCCL's.
+// NCCL's limits of steps.
 constexpr std::int64_t kBudgetSame = 256;
 constexpr std::int64_t kBudgetOwn = 16'384;
 constexpr std::int64_t kBudgetAll = 524'288;
 
-// Below this a channel is not split in two.
+// Channels below this bandwidth are not split.
 constexpr std::uint32_t kSplitMbPerS = 25'000;
 constexpr std::uint32_t kSplitHopperMbPerS = 50'000;
 constexpr std::size_t kSplitHopperChannels = 4;
 
 constexpr std::uint32_t kFallbackMbPerS = 100;
 
-// Steps after which finding the limits of a host pays.
+// After so many steps, computing a host's limits is worthwhile.
 constexpr std::uint64_t kLongSearch = 4'096;
 
 constexpr auto kIntra =
@@ -61,14 +61,14 @@ std::int64_t BudgetOf(const SearchStep& search_step) {
   return search_step.same_channels ? kBudgetSame : kBudgetOwn;
 }
 
-/// The farthest type of a path there is, up to `type`.
+/// The farthest type, up to `type`, that some path has.
 PathType Effective(PathType type, std::uint32_t types) {
   while (type > PathType::kLoc && (types & Bit(type)) == 0)
     type = static_cast<PathType>(static_cast<std::uint8_t>(type) - 1);
   return type;
 }
 
-/// Whether NVLink leaves exactly two groups of several devices.
+/// Returns true if NVLink forms exactly two groups of several devices.
 bool TwoIslands(const RouteTable& table) {
   const std::uint32_t devices = table.device_count();
   std::vector<std::uint32_t> island(devices), size(devices, 0);
@@ -81,7 +81,7 @@ bool TwoIslands(const RouteTable& table) {
   return std::count_if(size.begin(), size.end(), [](std::uint32_t n) { return n > 1; }) == 2;
 }
 
-/// Limits of ranks that are on no GPU.
+/// The limits of ranks without a GPU.
 void AddCpuMemory(const RouteTable& table, bool multi_node, SystemFacts& facts) {
   const std::uint32_t ends = multi_node ? table.net_count() : table.device_count();
   for (std::uint32_t a = 0; a < table.device_count(); ++a)
@@ -223,7 +223,7 @@ void CompatSearch::Prepare(const Wanted& wanted) {
   budget_ = kBudgetAll;
 }
 
-/// The part of a search step that matters to its outcome.
+/// The part of a search step that affects its outcome.
 SearchStep CompatSearch::Essence(const SearchStep& search_step) const {
   SearchStep essence = search_step;
   essence.type_intra = Effective(search_step.type_intra, facts_.types_intra);
@@ -233,8 +233,8 @@ SearchStep CompatSearch::Essence(const SearchStep& search_step) const {
   return essence;
 }
 
-/// Whether the limits say that the search step finds nothing better. They count ports exactly,
-/// which NCCL does not where several NICs share one.
+/// Returns true if the limits prove that the search step finds no better result. Not used where
+/// several NICs share a port: the limits count ports exactly, and NCCL does not.
 bool CompatSearch::Hopeless() {
   const bool exact = !options_.multi_node || nets_.port_count() == table_.net_count();
   if (second_pass_ || !exact || search_step_.pattern == Pattern::kNvls ||
@@ -248,7 +248,7 @@ bool CompatSearch::Hopeless() {
          !limits_(wanted_.id).Allow(static_cast<std::uint32_t>(least), search_step_.intra_mb_per_s);
 }
 
-/// Runs what was put off, to know what it leaves of the budget.
+/// Runs the skipped search steps, to compute their remaining budgets.
 void CompatSearch::Await() {
   for (const SearchStep& search_step : awaited_) {
     PatternGraph none = best_;
@@ -259,8 +259,8 @@ void CompatSearch::Await() {
   awaited_budget_ = 0;
 }
 
-/// Whether channels have one order does not matter where only one is begun: nothing comes of
-/// another search step then that did not come of the one before.
+/// If the step begins only one channel, same_channels does not matter. The next search step then
+/// has the same outcome and does not run.
 StepOutcome CompatSearch::RunSearchStep(std::int64_t budget) {
   const std::optional<KnownStep> again = std::exchange(again_, std::nullopt);
   if (again && again->outcome.search_step == search_step_) {
@@ -275,8 +275,8 @@ StepOutcome CompatSearch::RunSearchStep(std::int64_t budget) {
   return outcome;
 }
 
-/// One search step, unless it is known what would come of it.
-/// \return whether there is nothing better to hope for
+/// Runs one search step, unless its outcome is known.
+/// \return true if the search can stop
 bool CompatSearch::Run() {
   ++best_.searches;
   const std::int64_t budget = BudgetOf(search_step_);
@@ -285,7 +285,7 @@ bool CompatSearch::Run() {
   const SearchStep essence = Essence(search_step_);
   const auto known = std::find_if(tried_.begin(), tried_.end(),
                                   [&](const auto& one) { return one.first == essence; });
-  // An NVLS graph may be better than another and worse at once, so that repeating makes a change.
+  // Excludes NVLS: two of its graphs can each be better than the other, so that repeats matter.
   if (known != tried_.end() && search_step_.pattern != Pattern::kNvls) {
     left_ = known->second;
     if (search_trace_ != nullptr) {
@@ -337,7 +337,7 @@ void CompatSearch::FirstPass() {
   }
 }
 
-/// The state that the latest search step left, if that is known.
+/// Returns the unused steps of the latest search step to budget_, if their number is known.
 void CompatSearch::GiveBudgetBack() {
   if (left_known_) {
     budget_ += left_;
@@ -398,7 +398,7 @@ bool CompatSearch::NextSpeed() {
   return true;
 }
 
-/// More channels of less each, where one alone is more than a thread block moves.
+/// Splits channels that carry more than a thread block moves into more and narrower ones.
 void CompatSearch::Duplicate() {
   const std::size_t count = best_.channels.size();
   if (count == 0 || best_.pattern == Pattern::kNvls || best_.intra.mb_per_s < kSplitMbPerS) return;
@@ -454,7 +454,7 @@ bool CompatSearch::Faster() {
   return false;
 }
 
-/// One channel in the order of numbers.
+/// Falls back to one channel in the order of numbers.
 void CompatSearch::FallBack() {
   LocalChannel channel;
   for (std::uint32_t device = 0; device < table_.device_count(); ++device)

@@ -13,7 +13,7 @@ namespace {
 using topology::PathType;
 
 constexpr std::int64_t kPriceScale = std::int64_t{1} << 32;
-constexpr std::int64_t kSteepness = 1'000;  // of kScarcer, in MB/s
+constexpr std::int64_t kSteepness = 1'000;  // for kScarcer, in MB/s
 constexpr std::int64_t kEvenPrice = 1'000;
 constexpr std::int64_t kTooDear = std::int64_t{1} << 48;
 
@@ -47,7 +47,7 @@ StepOutcome DirectSearch::Lay(const SearchStep& search_step, Pricing pricing, Pa
   return outcome_;
 }
 
-/// Nothing is laid.
+/// Removes all channels.
 void DirectSearch::Clear() {
   ClearLeft();
   if (priced_) price_.resize(table_.link_count());
@@ -68,14 +68,14 @@ void DirectSearch::ClearLeft() {
 bool DirectSearch::LayChannel() {
   channel_ = {};
   if (multi_node_) return LayByNics();
-  // Chains end at another device each time.
+  // Each chain ends at another device.
   const bool ring = search_step_.pattern == Pattern::kRing;
   const auto c = static_cast<std::uint32_t>(channels_.size());
   return LayFrom(ring ? 0 : c % table_.device_count(), std::nullopt);
 }
 
-/// All devices from `first` on in the order of numbers; `other` is the last one of a ring, the
-/// second of a tree.
+/// Visits all devices in the order of numbers, starting with `first`. `other` is a ring's last
+/// device, or a tree's second device.
 bool DirectSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> other) {
   if (!any_order_) return LayAlong(first, other);
   const std::uint32_t devices = table_.device_count();
@@ -98,7 +98,7 @@ bool DirectSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> oth
   return Take(DeviceEnd(order.back()), DeviceEnd(first), search_step_.intra_mb_per_s);
 }
 
-/// As LayFrom, but next comes the device that costs least.
+/// Like LayFrom(), but the next device is the cheapest one.
 bool DirectSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> other) {
   const std::uint32_t devices = table_.device_count();
   const bool ring = search_step_.pattern == Pattern::kRing;
@@ -139,13 +139,13 @@ bool DirectSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> ot
          Take(DeviceEnd(order.back()), DeviceEnd(first), search_step_.intra_mb_per_s);
 }
 
-/// Whether the channel takes the NICs of the one before, the other way round.
+/// Returns true if the channel uses the NICs of the previous channel in the opposite direction.
 bool DirectSearch::Returns() const {
   return search_step_.pattern == Pattern::kRing && search_step_.cross_nic == kCrossNicPairs &&
          channels_.size() % 2 == 1;
 }
 
-/// By the NIC where that costs least.
+/// Places a channel at the NIC with the lowest cost.
 bool DirectSearch::LayByNics() {
   std::optional<std::uint32_t> best;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -165,8 +165,8 @@ bool DirectSearch::LayByNics() {
   return LayFrom(ends.front(), ends.back());
 }
 
-/// The ways between a NIC and the devices next to it, which are put into channel_.
-/// \return what they cost; nothing if there is no room, but some may be taken even then
+/// Takes the routes between a NIC and its nearest devices, and stores the devices in channel_.
+/// \return the cost; null if room is lacking, and some routes may then be taken
 std::optional<std::int64_t> DirectSearch::TakeEnds(std::uint32_t net) {
   const std::int64_t whole = search_step_.inter_mb_per_s;
   if (in_left_[nets_.PortOf(net)] < whole) return std::nullopt;
@@ -195,7 +195,7 @@ std::optional<std::int64_t> DirectSearch::TakeEnds(std::uint32_t net) {
   return first->cost + second->cost;
 }
 
-/// The device to which, or from which, a NIC's way costs least.
+/// The device with the cheapest route from a NIC, or to it.
 std::optional<DirectSearch::ExitChoice> DirectSearch::Nearest(
     std::uint32_t net, bool inward, std::int64_t mb_per_s, std::optional<std::uint32_t> not_this) {
   std::optional<ExitChoice> best;
@@ -211,7 +211,7 @@ std::optional<DirectSearch::ExitChoice> DirectSearch::Nearest(
   return best;
 }
 
-/// The NIC by which a ring leaves.
+/// The NIC where a ring leaves.
 std::optional<DirectSearch::ExitChoice> DirectSearch::ExitFor(std::uint32_t entry,
                                                               std::uint32_t device,
                                                               std::int64_t mb_per_s) {
@@ -228,7 +228,7 @@ std::optional<DirectSearch::ExitChoice> DirectSearch::ExitFor(std::uint32_t entr
   return best;
 }
 
-/// The use that a way would make of its links, dearer where less is left.
+/// The cost of a route. Links with less bandwidth left cost more.
 std::int64_t DirectSearch::CostOf(const Route& route, std::int64_t mb_per_s) const {
   std::int64_t cost = 0;
   for (std::uint32_t i = 0; i < route.count; ++i) {
@@ -252,7 +252,7 @@ bool DirectSearch::Take(EndIndex from, EndIndex to, std::int64_t mb_per_s) {
   return true;
 }
 
-/// Of 1 MB/s.
+/// The price of 1 MB/s.
 std::int64_t DirectSearch::PriceOf(std::uint32_t link) const {
   const std::int64_t left = residual_.left(link) + 1;
   switch (pricing_) {
@@ -263,7 +263,7 @@ std::int64_t DirectSearch::PriceOf(std::uint32_t link) const {
   return 0;
 }
 
-/// The rest of its links has changed.
+/// Updates the prices of a route's links after their remaining bandwidth changed.
 void DirectSearch::Price(const Route& route) {
   for (std::uint32_t i = 0; i < route.count; ++i) {
     const std::uint32_t link = table_.Steps(route)[i].link;
@@ -301,12 +301,12 @@ std::uint32_t DirectSearch::WidthOf(const PatternGraph& graph, std::uint32_t mos
     if (out_load_[port] > 0) width = std::min(width, out_left_[port] / out_load_[port]);
   }
   const std::int64_t now = std::min(graph.intra, graph.inter).mb_per_s;
-  // Charges are rounded up, a MB/s a step.
+  // Charges are rounded up by at most 1 MB/s per step.
   while (!exact_ && width > now && !HasRoomFor(graph, width)) --width;
   return static_cast<std::uint32_t>(std::max(width, now));
 }
 
-/// The use of links by so many equal channels, in kCostUnits, and of ports.
+/// Adds the load of `times` equal channels to links, in kCostUnits, and to ports.
 void DirectSearch::AddLoad(const LocalChannel& channel, std::int64_t times) {
   ForEachRoute(search_step_.pattern, channel, [&](EndIndex from, EndIndex to, bool half) {
     const Route& route = table_.Find(from, to);

@@ -1,7 +1,8 @@
-// Channels without going back: each NIC, and each device after another, where most is left.
+// Places channels without backtracking. Each NIC and each next device is the one with most
+// bandwidth left.
 //
-// If an NVSwitch joins all devices any order of these is as good as another, so that only NICs and
-// the devices next to them are chosen. Elsewhere the next device is the one that costs least.
+// If an NVSwitch joins all devices, every order of devices is equally good. The search then chooses
+// NICs and their nearest devices only. Otherwise the next device is the cheapest one.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,40 +15,40 @@
 
 namespace ringlet::plan {
 
-/// The scarce resource while channels are laid.
+/// The price of links while the search places channels.
 enum class Pricing : std::uint8_t {
-  kScarce,   ///< a link costs more the less it has left
-  kScarcer,  ///< and much more
+  kScarce,   ///< a link costs more the less bandwidth it has left
+  kScarcer,  ///< like kScarce, but steeper
   kEven,     ///< all links cost the same
 };
 inline constexpr Pricing kPricings[] = {Pricing::kScarce, Pricing::kScarcer, Pricing::kEven};
 
 class DirectSearch {
  public:
-  /// All outlive this.
+  /// All reference parameters must outlive this object.
   DirectSearch(RouteTable& table, const NicSelector& nets, bool multi_node);
 
-  /// Whether an NVSwitch joins all devices: then nothing else need be searched.
+  /// Returns true if an NVSwitch joins all devices. A further search is then unnecessary.
   bool any_order() const { return any_order_; }
-  /// Whether it can lay rings and trees in this system at all.
+  /// Returns true if the class can place rings and trees in this system.
   bool lays() const { return lays_; }
 
-  /// The most that those channels can have each, where they are. MB/s
+  /// The highest bandwidth in MB/s, at most `most`, that each of the existing channels can have.
   /// \param graph  a ring or a tree
   std::uint32_t WidthOf(const PatternGraph& graph, std::uint32_t most);
 
-  /// Lays search_step.max_channels channels, each where it is in the way of others least.
+  /// Places search_step.max_channels channels, each where it obstructs others least.
   /// \param search_step  a ring, or a tree that is not split
-  /// \param found  gets them, if there is room for all
+  /// \param found  receives the channels if there is room for all
   StepOutcome Lay(const SearchStep& search_step, Pricing pricing, PatternGraph& found);
 
  private:
-  /// A way that is taken, and how much of it.
+  /// A route in use, and its bandwidth.
   struct Taken {
     EndIndex from, to;
     std::int64_t mb_per_s = 0;
   };
-  /// A device next to a NIC, or a NIC.
+  /// A device near a NIC, or a NIC.
   struct ExitChoice {
     std::uint32_t number = 0;
     std::int64_t cost = 0;
@@ -79,9 +80,9 @@ class DirectSearch {
   const bool multi_node_;
   bool any_order_ = false;
   bool lays_ = false;
-  bool priced_ = true;  // something is chosen by what it costs
+  bool priced_ = true;  // true if costs affect a choice
   Residual residual_;
-  std::vector<std::int64_t> price_;  // of 1 MB/s, by link: the dearer, the less is left
+  std::vector<std::int64_t> price_;               // of 1 MB/s, by link
   std::vector<std::int64_t> in_left_, out_left_;  // by port
   std::vector<Taken> taken_;
   SearchStep search_step_;
@@ -90,12 +91,12 @@ class DirectSearch {
   LocalChannel channel_;
   std::vector<bool> visited_;
   std::vector<std::int64_t> load_;                // by link
-  bool exact_ = true;                             // nothing of load_ is rounded
+  bool exact_ = true;                             // true if load_ contains no rounded value
   std::vector<std::int64_t> in_load_, out_load_;  // by port, in channels
   std::vector<LocalChannel> channels_;
 };
 
-/// SearchStep::cross_nic, as DirectSearch understands it.
+/// Values of SearchStep::cross_nic for DirectSearch.
 inline constexpr std::uint8_t kCrossNicSame = 0;
 inline constexpr std::uint8_t kCrossNicAny = 1;
 inline constexpr std::uint8_t kCrossNicPairs = 2;

@@ -34,7 +34,7 @@ Bandwidth SpeedOf(const PatternGraph& graph, bool multi_node) {
   return multi_node ? std::min(graph.intra, graph.inter) : graph.intra;
 }
 
-/// The file's channels, and those that were found where it has none.
+/// The channels of the file. Those that the file lacks are the found ones.
 class Following {
  public:
   Following(const HostPlan& given, const ChannelPlan& found)
@@ -45,7 +45,7 @@ class Following {
 
   std::size_t base() const { return base_; }
 
-  /// As many as there are channels; of one that the file lacks, those that were found.
+  /// One bandwidth per channel. If the file lacks this graph, the found ones repeat.
   std::vector<Bandwidth> Speeds(GraphId id) const {
     const PatternGraph& graph = id == GraphId::kRing ? ring_ : tree_;
     if (!graph.channels.empty()) return std::vector(base_, SpeedOf(graph, found_.node_count() > 1));
@@ -77,7 +77,7 @@ class Following {
   std::size_t base_ = 0;
 };
 
-/// The node whose ranks a file names; the first where it names none of the communicator.
+/// The node of the ranks in a file. Node 0 if the file contains no rank of the communicator.
 std::uint32_t NodeOfFile(const GraphText& given, const ChannelPlan& found) {
   const std::optional<std::uint32_t> rank = FirstRankIn(given.text);
   return rank && *rank < found.rank_count() ? found.PlaceOf(Rank{*rank}).node : 0;

@@ -1,5 +1,5 @@
-// Channels that a graph file gives to ranks in CPU memory, in place of those that Search finds;
-// and such a file for what it found.
+// Replaces the channels that Search() finds for ranks in CPU memory by those of a graph file.
+// Writes such files.
 #pragma once
 #include <string>
 
@@ -10,29 +10,30 @@
 
 namespace ringlet::plan {
 
-/// A graph file that was read, NCCL_GRAPH_FILE.
+/// The contents of a graph file, NCCL_GRAPH_FILE.
 struct GraphText {
-  std::string file;  ///< its name for messages; empty: there is none
+  std::string file;  ///< name for messages; empty: no file is given
   std::string text;
 };
 
-/// `found` with the rings and trees of a file. Of the two, one that the file lacks stays as it was
-/// found, over and over for as many channels as the other has.
+/// Returns `found` with the rings and trees of a file. If the file lacks rings or trees, the found
+/// ones stay. They repeat until there are as many as the other kind has.
 ///
-/// A file is of one host. `dev` of a GPU is the local number of a rank: 0 for the lowest of its
-/// host. `rank` is a rank of the communicator; all that are named are of one host. The other hosts
-/// have as many ranks, which follow by their local numbers. The NICs that a file names must be of
-/// that host, but decide nothing: links of ranks in CPU memory choose interfaces by themselves.
+/// A file describes one host. `dev` of a GPU is a rank's local number: 0 for the lowest rank of its
+/// host. `rank` is a rank of the communicator. All ranks of a file are on one host. Every other
+/// host has the same number of ranks, and its ranks follow by local number. The NICs of a file must
+/// exist on that host, but are otherwise ignored: links of ranks in CPU memory choose their own
+/// interfaces.
 ///
 /// Errors  kInvalidArgument  as ReadGraphs; neither rings nor trees; a host with another number of
-///                           ranks: names a rank there, and both numbers
+///                           ranks: the message contains a rank there, and both numbers
 /// Cost    O(bytes + ranks)
 Result<ChannelPlan> FollowGraphs(const GraphText& given, const ChannelPlan& found,
                                  const topology::Graph& graph, const ChannelLimits& limits);
 
-/// A graph file of the host of `rank`, which FollowGraphs takes. It has rings; trees only where
-/// each rank passes on to one, as NCCL's files have no word for others.
-/// \return ends with a newline
+/// Writes a graph file for the host of `rank` that FollowGraphs() accepts. It contains rings. It
+/// contains trees only if each rank has one child, because NCCL's files cannot describe others.
+/// \return text that ends with a newline
 std::string GraphsOf(const ChannelPlan& plan, Rank rank);
 
 }  // namespace ringlet::plan

@@ -22,7 +22,7 @@ HostView Host(std::uint32_t number) {
           .nets = {{"eth0", 25'000, 0}}};
 }
 
-/// \param ranks  of each host, at its two NUMA nodes in turn
+/// \param ranks  by host; ranks alternate between its two NUMA nodes
 Graph Hosts(const std::vector<std::uint32_t>& ranks) {
   std::vector<HostView> views;
   std::vector<topology::RankPlace> places;
@@ -131,7 +131,7 @@ TEST(GivenGraphsTest, AWrittenGraphIsReadBack) {
     for (std::uint32_t channel = 0; channel < plan.channel_count(); ++channel)
       EXPECT_EQ(TreeParents(*again, channel), TreeParents(plan, channel));
   }
-  // A tree that branches has no words in the file; one that does not has.
+  // A file can describe only a tree without branches.
   EXPECT_THAT(GraphsOf(Search(Hosts({5}), {}).value(), Rank{0}),
               HasSubstr("<graph id=\"1\" pattern=\"1\" crossnic=\"0\" nchannels=\"0\""));
   EXPECT_THAT(GraphsOf(Search(Hosts({2}), {}).value(), Rank{0}),

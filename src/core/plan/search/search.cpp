@@ -20,7 +20,7 @@ Error NoPath(Rank from, Rank to) {
           fmt::format("there is no path from rank {} to rank {}", Index(from), Index(to))};
 }
 
-/// Ranks of each host that has any, ascending; hosts in the order of their lowest rank.
+/// The ranks of each host with ranks, ascending. Hosts are in the order of their lowest rank.
 std::vector<std::vector<Rank>> RanksByHost(const Graph& graph) {
   std::vector<std::uint32_t> position(graph.hosts().size(), graph.rank_count());
   std::vector<std::vector<Rank>> hosts;
@@ -51,7 +51,7 @@ class Planner {
     options.ring_channels = std::clamp(base, limits_.channels_min,
                                        std::max(limits_.channels_max, limits_.channels_min));
     options.tree_channels = options.ring_channels;
-    // With two channels each has its tree.
+    // With two channels, each has its own tree.
     options.channels_of_a_tree = 1;
     std::vector<NodeShape> shapes;
     for (const CpuMemoryShape& host : kinds_) shapes.push_back(ShapeOf(host, twice));
@@ -72,7 +72,7 @@ class Planner {
     return Ok();
   }
 
-  // From each host to the next one there must be a way out and in.
+  // Checks that each host has a path to the next one.
   Status CheckRoutes() const {
     if (hosts_.size() == 1) return Ok();
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
@@ -115,7 +115,7 @@ class Planner {
   std::vector<std::vector<Rank>> hosts_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> known_;
   std::vector<CpuMemoryShape> kinds_;
-  std::vector<std::uint32_t> kind_of_;  // of each of hosts_
+  std::vector<std::uint32_t> kind_of_;  // by index of hosts_
 };
 
 }  // namespace

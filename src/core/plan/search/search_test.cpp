@@ -25,7 +25,7 @@ HostView SearchedHost(std::uint32_t number) {
           .nets = {{"eth0", 25'000, 0}, {"eth1", 100'000, 1}}};
 }
 
-/// `ranks` dealt out to hosts and NUMA nodes by `seed`, with the hosts in an order by `order_seed`.
+/// Distributes `ranks` to hosts and NUMA nodes by `seed`. Orders the hosts by `order_seed`.
 Graph Random(std::uint32_t hosts, std::uint32_t ranks, std::uint64_t seed,
              std::uint64_t order_seed) {
   std::vector<std::uint32_t> position(hosts);
@@ -57,7 +57,7 @@ TEST(SearchTest, HostsComeByLowestRankAndAreEnteredWhereTheNetworkIsNear) {
             "channel 0: 10000 MB/s, ring 2 0 4 1 3\n");
 }
 
-// Four NUMA nodes, and the network at the third.
+// Four NUMA nodes, with the network at the third.
 HostView Wide(std::uint32_t number, std::vector<topology::NetInterface> nets) {
   HostView host = SearchedHost(number);
   host.numa_nodes = {{0, CpuSet::Of(0, 1), 0, {}},

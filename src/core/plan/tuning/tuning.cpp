@@ -48,13 +48,13 @@ std::optional<std::uint64_t> Tuning::TimeNs(Function function, NcclAlgorithm alg
   if (all_reduce && (algorithm == NcclAlgorithm::kTree || (algorithm == NcclAlgorithm::kNvlsTree &&
                                                            input_.capability_min >= kBlackwell)))
     bandwidth = std::max<std::uint64_t>(1, bandwidth * TreeTenths(protocol, bytes) / 10);
-  constexpr std::uint64_t kLargeBytes = 64;  // for each rank and channel
+  constexpr std::uint64_t kLargeBytes = 64;  // per rank and channel
   if (all_reduce && algorithm == NcclAlgorithm::kRing && protocol == Protocol::kSimple &&
       input_.nodes > 1 &&
       bytes / (std::uint64_t{std::max(1u, GraphOf(input_, algorithm).channels)} * input_.ranks) >=
           kLargeBytes)
     latency = latency * (input_.capability_min < kAmpere ? 19 : 14) / 10;
-  // Microseconds are bytes by MB/s; in two parts, so that nothing overflows.
+  // Microseconds are bytes divided by MB/s. Two parts avoid an overflow.
   return latency + bytes / bandwidth * 1000 + bytes % bandwidth * 1000 / bandwidth;
 }
 
@@ -90,7 +90,7 @@ TimeTable Tuning::TimesOf(Function function, std::uint64_t bytes) const {
   return times;
 }
 
-// Source  NCCL 2.30: bytes that are worth a thread, and threads that a block has.
+// Source  NCCL 2.30: minimum bytes per thread, and threads per block.
 TuningLaunch Tuning::LaunchOf(const TuningPick& pick, std::uint64_t bytes) const {
   const bool ring = pick.algorithm == NcclAlgorithm::kRing,
              tree = pick.algorithm == NcclAlgorithm::kTree;

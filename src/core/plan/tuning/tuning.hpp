@@ -1,5 +1,5 @@
-// How long a collective takes with each algorithm and protocol, and so which one is taken: NCCL
-// 2.30's model of GPUs as pure functions. In integers, so that all ranks choose alike.
+// Estimates the time of a collective for each algorithm and protocol, and selects the fastest pair.
+// Implements NCCL 2.30's model of GPUs in pure integer functions, so that all ranks choose alike.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,25 +17,25 @@ namespace ringlet::plan {
 struct TuningInput {
   std::uint32_t ranks = 1;
   std::uint32_t nodes = 1;
-  std::array<Common, kGraphIds> graphs = {};  ///< the least of all nodes
-  std::uint32_t capability_min = 0;           ///< compute capability times 10, of all GPUs
+  std::array<Common, kGraphIds> graphs = {};  ///< the values that all nodes support
+  std::uint32_t capability_min = 0;           ///< lowest of all GPUs, times 10
   std::uint32_t capability_max = 0;
-  bool amd_or_mixed = false;  ///< processors: AMD's, or not all of one vendor
-  bool amd = false;           ///< x86, and all AMD's
+  bool amd_or_mixed = false;  ///< a processor is AMD's, or vendors differ
+  bool amd = false;           ///< all processors are x86 and AMD's
   bool power = false;
   bool nvswitch = false;
   bool collnet = false;
-  bool pat = false;              ///< one rank a node, and a network that the host drives
-  std::uint32_t nvls_heads = 0;  ///< of the node that has fewest
+  bool pat = false;              ///< one rank per node, and a network that the host drives
+  std::uint32_t nvls_heads = 0;  ///< of the node with the fewest
   std::uint32_t node_ranks_max = 1;
   std::optional<std::uint32_t> net_overhead_ns = {};  ///< NCCL_NET_OVERHEAD
   TuningChoice choice = {};
   TuningConstants constants = kNcclConstants;
 };
 
-/// One way of doing one function. `bandwidth` 0: not used.
+/// The bandwidth and latency of one algorithm and protocol for a function. `bandwidth` 0: not used.
 struct TuningCell {
-  topology::Bandwidth bandwidth;  ///< bytes of the result by time
+  topology::Bandwidth bandwidth;  ///< bytes of the result, divided by time
   std::uint64_t latency_ns = 0;
   bool operator==(const TuningCell&) const = default;
 };
@@ -47,7 +47,7 @@ struct TuningPick {
   bool operator==(const TuningPick&) const = default;
 };
 
-/// The time of each algorithm and protocol for one call; nothing: not used.
+/// The time of each algorithm and protocol for one call. Null: not used.
 using TimeTable = std::array<std::array<std::optional<std::uint64_t>, kProtocols>, kAlgorithms>;
 
 /// The launch parameters of a kernel.
@@ -59,17 +59,17 @@ struct TuningLaunch {
 
 class Tuning {
  public:
-  /// \param channels  of the plan
+  /// \param channels  channels of the plan
   Tuning(TuningInput input, ChannelCounts channels);
 
   const TuningCell& At(Function function, NcclAlgorithm algorithm, Protocol protocol) const;
-  /// \param bytes  of the larger of what a rank sends and what it receives
+  /// \param bytes  sent or received by a rank, whichever is larger
   std::optional<std::uint64_t> TimeNs(Function function, NcclAlgorithm algorithm, Protocol protocol,
                                       std::uint64_t bytes) const;
-  /// The fastest.
-  /// Errors  kInvalidArgument  NCCL_ALGO and NCCL_PROTO leave nothing
+  /// The fastest algorithm and protocol.
+  /// Errors  kInvalidArgument  NCCL_ALGO and NCCL_PROTO allow nothing
   Result<TuningPick> Pick(Function function, std::uint64_t bytes) const;
-  /// The fastest of some algorithms, the first of equals; nothing where the user allows none.
+  /// The fastest of `algorithms`. Ties: the first one. Null if the user allows none of them.
   std::optional<TuningPick> PickOf(Function function, std::span<const NcclAlgorithm> algorithms,
                                    std::uint64_t bytes) const;
   TuningLaunch LaunchOf(const TuningPick& pick, std::uint64_t bytes) const;

@@ -9,7 +9,7 @@ namespace {
 
 using topology::PathType;
 
-// Source of all numbers  NCCL 2.30's tuning model; bandwidth in MB/s, latency in ns.
+// Source of all numbers: NCCL 2.30's tuning model. Bandwidth is in MB/s, latency in ns.
 
 enum Generation : std::size_t { kOfVolta, kOfAmpere, kOfHopper, kOfBlackwell, kGenerations };
 static_assert(kGenerations == kTunedGenerations);
@@ -87,7 +87,7 @@ class CostCell {
     return in_.choice.Allows(function_, algorithm_, protocol_);
   }
 
-  // Processors on which writes of 128 bytes arrive whole.
+  // Returns true where writes of 128 bytes are known to arrive whole.
   bool MayLl128() const {
     if (in_.choice.protocols_given) return true;
     const PathType farthest = in_.capability_min >= kHopper ? PathType::kPxn : PathType::kPxb;
@@ -96,7 +96,7 @@ class CostCell {
            in_.capability_min >= kVolta;
   }
 
-  // Of one channel.
+  // Bandwidth of one channel.
   std::uint64_t Channel() const {
     const std::uint64_t intra = graph_.intra.mb_per_s, inter = graph_.inter.mb_per_s;
     if (!IsNvls()) return in_.nodes <= 2 || IsCollnet() ? intra : inter;
@@ -116,7 +116,7 @@ class CostCell {
     return in_.constants.ll_mb_per_s[row][scale_];
   }
 
-  // All channels, as NCCL counts the traffic of a bus.
+  // Bus bandwidth of all channels, as NCCL counts it.
   std::uint64_t Bus() const {
     const std::uint64_t channels = graph_.channels;
     std::uint64_t bus = channels * Channel();
@@ -144,7 +144,7 @@ class CostCell {
     if (!IsAllReduce())
       return PerNode() * std::min<std::uint64_t>(graph_.intra.mb_per_s,
                                                  std::uint64_t{graph_.inter.mb_per_s} * 9 / 10);
-    // Divided by (ranks / channels + 1) / 2.
+    // Divides by (ranks / channels + 1) / 2.
     const std::uint64_t shared = bus * 2 * channels / (PerNode() + channels);
     return in_.capability_min >= 90 ? shared * 85 / 100 : shared;
   }
@@ -239,7 +239,7 @@ TuningCell CellOf(const TuningInput& input, Function function, NcclAlgorithm alg
 }
 
 std::uint32_t TreeTenths(Protocol protocol, std::uint64_t bytes) {
-  // By powers of 2, from 64 bytes on.
+  // One entry per power of 2, starting at 64 bytes.
   static constexpr std::uint8_t kTenths[kProtocols][24] = {
       {10, 10, 10, 10, 9, 8, 7, 7, 7, 7, 6, 5, 4, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 10},
       {10, 10, 10, 10, 10, 9, 8, 8, 8, 7, 6, 6, 6, 6, 6, 6, 8, 9, 9, 9, 9, 10, 10, 10},

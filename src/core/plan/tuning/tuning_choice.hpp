@@ -1,4 +1,4 @@
-// Which algorithms and protocols may be used: NCCL_ALGO and NCCL_PROTO as a value.
+// The algorithms and protocols that NCCL_ALGO and NCCL_PROTO allow, as a value.
 #pragma once
 #include <array>
 #include <bitset>
@@ -26,15 +26,15 @@ inline constexpr std::size_t kProtocols = 3;
 enum class Function : std::uint8_t { kBroadcast, kReduce, kAllGather, kReduceScatter, kAllReduce };
 inline constexpr std::size_t kFunctions = 5;
 
-std::string_view NameOf(NcclAlgorithm algorithm);  ///< "Ring", as NCCL spells it
+std::string_view NameOf(NcclAlgorithm algorithm);  ///< "Ring", in NCCL's spelling
 std::string_view NameOf(Protocol protocol);        ///< "Simple"
 std::string_view NameOf(Function function);        ///< "AllReduce"
 
-/// The choices allowed for each function.
+/// The algorithms and protocols allowed for each function.
 struct TuningChoice {
   std::array<std::bitset<kAlgorithms>, kFunctions> algorithms;
   std::array<std::bitset<kProtocols>, kFunctions> protocols;
-  /// The user has named protocols: LL128 is then used even where it would be left out for safety.
+  /// True if the user lists protocols. LL128 is then allowed even where it is not known to be safe.
   bool protocols_given = false;
   bool operator==(const TuningChoice&) const = default;
 
@@ -45,13 +45,13 @@ struct TuningChoice {
   }
 };
 
-/// Reads `[function:]list[;function:list...]`, where a list is names with commas between, or ^ and
-/// the names of those that are not allowed. Without a function: for all. Upper and lower case are
-/// the same. Empty: everything.
-/// Errors  kInvalidArgument  names the variable, the word, and what it may be
+/// Parses `[function:]list[;function:list...]`. A list contains names with commas between them. A
+/// leading ^ excludes the names. A list without a function applies to all functions. Upper and
+/// lower case are equal. Empty text allows everything.
+/// Errors  kInvalidArgument  contains the variable, the word, and the allowed words
 Result<TuningChoice> ParseTuningChoice(std::string_view algorithms, std::string_view protocols);
 
-/// The same of settings, whose variables errors name.
+/// Reads both lists from settings. Errors contain the variables of these settings.
 Result<TuningChoice> ReadTuningChoice(const Settings& settings);
 
 }  // namespace ringlet::plan

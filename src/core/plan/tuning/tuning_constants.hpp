@@ -1,4 +1,4 @@
-// The numbers of NCCL's model of times that a tuner plug-in may change.
+// The constants of NCCL's time model that a tuner plug-in may change.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,20 +10,20 @@ namespace ringlet::plan {
 inline constexpr std::size_t kTunedGenerations = 4;  ///< Volta, Ampere, Hopper, Blackwell
 inline constexpr std::size_t kTunedScales = 3;       ///< one node, two, more
 
-/// Bandwidth in MB/s, latency in ns; by algorithm and protocol, or by generation of GPUs and scale.
+/// Bandwidth in MB/s, latency in ns. By algorithm and protocol, or by generation of GPUs and scale.
 struct TuningConstants {
   using Latencies = std::array<std::array<std::uint64_t, kProtocols>, kAlgorithms>;
   using Rates = std::array<std::array<std::uint64_t, kTunedScales>, kTunedGenerations>;
 
-  Latencies base_ns;                 ///< of a call
-  std::array<Latencies, 3> wire_ns;  ///< of a step over NVLink, PCI, the network
-  Rates ll_mb_per_s;                 ///< the most of all channels with LL
-  // The most of one channel.
+  Latencies base_ns;                 ///< per call
+  std::array<Latencies, 3> wire_ns;  ///< per step over NVLink, PCI, the network
+  Rates ll_mb_per_s;                 ///< maximum of all channels with LL
+  // Maximum per channel.
   Rates ring_ll128_mb_per_s, tree_ll128_mb_per_s, tree_mb_per_s, nvls_tree_mb_per_s;
   bool operator==(const TuningConstants&) const = default;
 };
 
-/// Those of NCCL 2.30: LL, LL128, Simple.
+/// NCCL 2.30's constants for LL, LL128, Simple.
 inline constexpr TuningConstants kNcclConstants = {
     .base_ns =
         {{{6'800, 14'000, 8'400}, {6'600, 14'000, 8'400}, {}, {}, {}, {}, {8'000, 8'000, 8'000}}},

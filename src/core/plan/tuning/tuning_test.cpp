@@ -24,7 +24,7 @@ Common CommonOf(Pattern pattern, std::uint32_t channels, std::uint32_t intra, st
           .type_inter = type_inter};
 }
 
-// Four GPUs on PCIe with one NIC, two such hosts.
+// Two hosts of four GPUs on PCIe, with one NIC each.
 TuningInput PcieInput() {
   TuningInput input;
   input.ranks = 8;
@@ -57,7 +57,7 @@ TuningInput SwitchedInput(std::uint32_t nodes) {
   return input;
 }
 
-// Within a tenth of a microsecond and of a GB/s, which is how NCCL prints them.
+// Compares to a tenth of a microsecond and of a GB/s, because NCCL prints so many digits.
 void ExpectCell(const Tuning& tuning, NcclAlgorithm algorithm, Protocol protocol, double us,
                 double gb_per_s, Function function = kAllReduce) {
   const TuningCell& cell = tuning.At(function, algorithm, protocol);
@@ -65,7 +65,7 @@ void ExpectCell(const Tuning& tuning, NcclAlgorithm algorithm, Protocol protocol
   EXPECT_NEAR(cell.bandwidth.mb_per_s / 1000.0, gb_per_s, 0.051) << NameOf(algorithm);
 }
 
-// Source of the figures of these three  runs of NCCL 2.30 on these machines
+// Source of the numbers of these three tests: runs of NCCL 2.30 on these machines.
 TEST(TuningTest, FourGpusOnPcieTwice) {
   const Tuning tuning(PcieInput(), {2, 2});
   ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kLl, 22.8, 0.8);
@@ -159,7 +159,7 @@ TEST(TuningTest, SmallMessagesGetFewChannelsAndThreads) {
             (TuningLaunch{24, 640}));
 }
 
-/// With CollNet, which reduces in the network.
+/// A machine with CollNet, which reduces in the network.
 TuningInput Reducing() {
   TuningInput input = SwitchedInput(4);
   input.collnet = true;
@@ -170,7 +170,7 @@ TuningInput Reducing() {
   return input;
 }
 
-/// One GPU a node, where PAT may be used.
+/// One GPU per node, so that PAT is allowed.
 TuningInput Single(std::uint32_t nodes) {
   TuningInput input = PcieInput();
   input.ranks = input.nodes = nodes;
@@ -196,7 +196,7 @@ TuningInput Power() {
 
 constexpr std::uint64_t kSizes[] = {0, 1, 64, 1 << 10, 64 << 10, kMiB, 5 * kMiB, 1024 * kMiB};
 
-/// All that the model says of a machine.
+/// All results of the model for a machine.
 std::string Said(const TuningInput& input) {
   const Tuning tuning(input, {16, 16});
   std::string text;
@@ -223,8 +223,8 @@ std::string Said(const TuningInput& input) {
   return text;
 }
 
-/// Every rank chooses for itself, so that all builds on all machines must say the same. A change of
-/// the model on purpose comes with the new digest.
+/// Ranks choose independently, so that all builds must agree on all machines. A deliberate change
+/// of the model replaces the digests.
 TEST(TuningTest, TheModelIsTheSameOnEveryMachine) {
   const std::pair<TuningInput, std::uint64_t> all[] = {
       {PcieInput(), 0x0fbcc2f4ef8c1688},      {SwitchedInput(1), 0xecabcd48fae36174},
@@ -240,7 +240,7 @@ TEST(TuningTest, TheModelIsTheSameOnEveryMachine) {
   }
 }
 
-/// Worked by hand from NCCL 2.30's rules.
+/// Computed by hand from NCCL 2.30's rules.
 TEST(TuningTest, OneRoundOfTheRingTakesOneStepLessThanRanks) {
   const Tuning tuning(Single(4), {2, 2});
   const auto cell = [&](Function function, NcclAlgorithm algorithm, Protocol protocol) {

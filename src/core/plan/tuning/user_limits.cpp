@@ -20,11 +20,11 @@ Result<ChannelLimits> ReadLimits(const Settings& settings) {
 Result<SearchOptions> ReadSearchOptions(const Settings& settings) {
   SearchOptions options;
   if (settings.plan_policy == PlanPolicy::kCompat) options.policy = Policy::kCompat;
-  // Join doubles the channels of the search.
+  // Join() doubles the channels of the search.
   RINGLET_TRY_ASSIGN(const ChannelLimits limits, ReadLimits(settings));
   options.channels_min = (limits.min + 1) / 2;
   options.channels_max = (limits.max + 1) / 2;
-  options.knee = limits.min == 1 && limits.max == kChannelsMax;  // else the user chooses
+  options.knee = limits.min == 1 && limits.max == kChannelsMax;  // otherwise the user decides
   RINGLET_TRY_ASSIGN(const topology::PathOptions paths, topology::ReadPathOptions(settings));
   options.net_policy = paths.net_policy;
   options.cross_nic = static_cast<std::uint32_t>(settings.cross_nic);

@@ -1,4 +1,4 @@
-// The user's limits of the plan, out of the settings.
+// Reads the user's limits of a plan from the settings.
 #pragma once
 #include "base/settings/settings.hpp"
 #include "plan/channels/join.hpp"
@@ -8,17 +8,16 @@
 
 namespace ringlet::plan {
 
-/// MIN_NCHANNELS and MAX_NCHANNELS, and by their older names.
-/// Errors  kInvalidArgument  the least is more than the most; names both
+/// Reads MIN_NCHANNELS, MAX_NCHANNELS and their older names. The minimum wins over the maximum.
 Result<ChannelLimits> ReadLimits(const Settings& settings);
 
-/// For SearchHost: the policy, and NCCL's variables that it heeds.
-/// Errors  kInvalidArgument  as ReadLimits and topology::ReadPathOptions
+/// Reads the policy and NCCL's variables for SearchHost.
+/// Errors  kInvalidArgument  as topology::ReadPathOptions
 Result<SearchOptions> ReadSearchOptions(const Settings& settings);
 
-/// For Search.
-/// \param given  what GRAPH_FILE holds
-/// Errors  kInvalidArgument  as ReadLimits; a word of ALGO or PROTO makes no sense
+/// Reads the limits for Search.
+/// \param given  contents of GRAPH_FILE
+/// Errors  kInvalidArgument  ALGO or PROTO contains an unknown word
 Result<SearchLimits> ReadUserLimits(const Settings& settings, GraphText given = {});
 
 }  // namespace ringlet::plan
