@@ -29,7 +29,7 @@ std::string LinkStep(const GpuLink& link) {
   return fmt::format("{}[{}]", kind, link.target ? ToString(*link.target) : "not visible");
 }
 
-/// The last step of the path of a part, and the part above it.
+/// The last step of a part's path, and the part above it.
 std::pair<std::string, Part> LastStep(const HostView& view, Part part) {
   const Part system;
   switch (part.kind) {

@@ -20,14 +20,14 @@ Bandwidth Zhaoxin(const CpuModel& cpu) {
   return {cpu.family == kFamily && cpu.model == kYongFeng ? 9'000u : 6'000u};
 }
 
-/// Lanes of NCCL's unit, 100 Mbit/s, in MB/s: 12.5 each.
+/// The bandwidth of lanes with a speed in NCCL's unit, 100 Mbit/s, which is 12.5 MB/s.
 Bandwidth OfLanes(std::uint32_t lane_speed, std::uint32_t lanes) {
   constexpr std::uint32_t kLanesTaken = 16;
   const std::uint64_t units = std::uint64_t{lane_speed} * (lanes == 0 ? kLanesTaken : lanes);
   return {static_cast<std::uint32_t>(std::max<std::uint64_t>(units * 25 / 2, 1))};
 }
 
-constexpr std::uint32_t kThirdGeneration = 60;  // taken for what is not known
+constexpr std::uint32_t kThirdGeneration = 60;  // used for unknown speeds
 
 }  // namespace
 

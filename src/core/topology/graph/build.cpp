@@ -13,7 +13,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// A kernel has 1024 at most; all pairs of them are joined.
+/// Limits the NUMA nodes of a host to the kernel's 1024, because AddSockets() joins all pairs.
 Status CheckNumaNumbers(const HostView& view) {
   constexpr std::size_t kOfOneHostMax = 1024;
   std::map<std::uint64_t, std::size_t> counts;
@@ -50,7 +50,7 @@ Status CheckViews(std::span<const HostView> views) {
                             Quoted(views[std::next(same)->second].name), same->first));
 }
 
-/// Without GPUs, the places are all there is: 0 to n-1, each once.
+/// Without GPUs: the places contain each rank from 0 to n-1 once.
 Status CheckPlaces(std::span<const HostView> views, std::span<const RankPlace> places) {
   if (places.empty() || places.size() > kGraphRanksMax)
     return Refuse(fmt::format("a graph has 1 to {} ranks, not {}", kGraphRanksMax, places.size()));
@@ -68,7 +68,7 @@ Status CheckPlaces(std::span<const HostView> views, std::span<const RankPlace> p
   return Refuse(fmt::format("rank {} of {} has no place", missing - seen.begin(), places.size()));
 }
 
-/// With GPUs, they may be any, but none that a GPU has.
+/// With GPUs: the places contain any ranks, but none that a GPU has.
 Status CheckPlacesBesides(std::span<const HostView> views, std::span<const RankPlace> places,
                           const GpuRankTable& gpus, bool may_be_empty) {
   std::vector<Rank> taken;
@@ -102,7 +102,7 @@ Status AddPlace(Draft& draft, const HostView& view, const Tree& tree, const Rank
   return Ok();
 }
 
-/// Hosts with GPUs in one NVLink domain become one system.
+/// Joins hosts with GPUs in one NVLink domain into one system.
 void JoinFabrics(Draft& draft, const HostView& view, const Tree& tree,
                  std::span<const std::optional<Rank>> ranks,
                  std::map<Fabric, std::uint32_t>& first_of) {

@@ -5,7 +5,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// The end of a device's link; without a class, an address that is a GPU's tells.
+/// The role of a link's far end. Without a class: a GPU if its address is known, else an NVSwitch.
 PciRole RoleOf(const GpuLink& link, bool known_gpu) {
   if (link.target_class) return link.target_class->role();
   return known_gpu ? PciRole::kGpu : PciRole::kNvSwitch;
@@ -44,15 +44,14 @@ void AddGpuLink(Draft& draft, const Gpu& gpu, const GpuLink& link, const Tree& t
   }
 }
 
-/// The numbers that NCCL masks and compares, of vendor, device, subsystem vendor and subsystem
-/// device.
+/// Numbers that NCCL masks and compares: vendor, device, subsystem vendor and subsystem device.
 constexpr std::uint64_t kBroadcomMask = 0xffff'ffff'ffff'f000;
 constexpr std::uint64_t kBroadcomGen4 = 0x1000'c010'1000'a000;
 constexpr std::uint64_t kBroadcomGen5Upper = 0x1000'c030'1000'0000;
 constexpr std::uint64_t kBroadcomGen5Lower = 0x1000'c030'1000'1000;
 constexpr std::uint64_t kBroadcomDone = 0xffff;
 
-/// The pattern that a switch below one of these ids has; 0 for what is no upper level.
+/// The lower level's pattern below a switch with these ids. 0 if it is not an upper level.
 std::uint64_t LowerLevelOf(std::uint64_t ids) {
   if ((ids & kBroadcomMask) == kBroadcomGen4) return kBroadcomGen4;
   return (ids & kBroadcomMask) == kBroadcomGen5Upper ? kBroadcomGen5Lower : 0;

@@ -15,7 +15,7 @@ Graph BuildOne(const HostView& view, Rules rules = Rules::kRinglet) {
       .value();
 }
 
-/// The bandwidth of the link between the devices of two ranks; 0: none.
+/// The bandwidth of the link between the devices of two ranks. 0 without a link.
 std::uint32_t Between(const Graph& graph, std::uint32_t from, std::uint32_t to) {
   const NodeIndex far = graph.gpu(graph.NodeOf(Rank{to})).device;
   for (const Link& link : graph.at(graph.gpu(graph.NodeOf(Rank{from})).device).links)

@@ -13,7 +13,7 @@ TEST(BuildTest, RanksInCpuMemoryReachThePortsOfPciDevices) {
   machine.Numa(0).Numa(1).Switch(0x10).Nic(0x11, 200'000).Gpu(0x12, 90);
   const std::vector<RankPlace> places = {{Rank{0}, 0, 0}, {Rank{1}, 0, 1}};
   const Graph graph = Build({&machine.view, 1}, places).value();
-  EXPECT_EQ(graph.rank_count(), 2u);  // GPUs have no rank here
+  EXPECT_EQ(graph.rank_count(), 2u);  // GPUs are not ranks here
   const NodeIndex net = graph.NodesOf(graph.systems()[0], NodeKind::kNet)[0];
   const auto width = [&](std::uint32_t rank) {
     const NodeIndex from = graph.NodeOf(Rank{rank});

@@ -15,10 +15,10 @@ namespace ringlet::topology {
 namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-constexpr unsigned kHostBits = 56;             // where NCCL's ids hold the host
-constexpr std::uint32_t kMaxConnections = 64;  // NCCL's, for ports that do not say
+constexpr unsigned kHostBits = 56;             // position of the host in NCCL's ids
+constexpr std::uint32_t kMaxConnections = 64;  // NCCL's, for ports that do not report a number
 
-/// Which children a view's parts have, in its order.
+/// The children of a view's parts, in the view's order.
 struct Children {
   explicit Children(const HostView& view)
       : numa_pci(view.numa_nodes.size()),
@@ -48,7 +48,7 @@ struct Children {
 
   std::vector<std::vector<std::uint32_t>> numa_pci, numa_nics, pci_pci, pci_nics, pci_gpus,
       nic_nets;
-  std::vector<std::uint32_t> first_nic;  // at or below a PCI function
+  std::vector<std::uint32_t> first_nic;  // lowest NIC at or below each PCI function
 };
 
 class TreeBuilder {
@@ -95,7 +95,7 @@ class TreeBuilder {
     return Ok();
   }
 
-  /// NCCL drops the number of the NUMA node, and so makes one device of all such NICs of a host.
+  /// NCCL drops the number of the NUMA node, and so merges all such NICs of a host into one device.
   void AddCpuNic(std::uint32_t nic, std::uint32_t numa) {
     AddNic({&nic, 1}, rules_ == Rules::kNccl ? 0 : numa, std::nullopt, cpu_, kLocalLink);
   }
@@ -144,7 +144,7 @@ class TreeBuilder {
                                     ? NcclPcieLink(device.link_speed, device.link_width)
                                     : PcieLink(device.link_speed, device.link_width);
     for (const std::uint32_t gpu : children_.pci_gpus[pci]) {
-      if (!ranks_[gpu]) return Ok();  // as NCCL does: without a rank, all of it is left out
+      if (!ranks_[gpu]) return Ok();  // as in NCCL: a GPU without a rank drops the whole function
       RINGLET_TRY(AddGpu(gpu, pci, parent, bandwidth));
     }
     if (!children_.pci_nics[pci].empty()) {
@@ -160,7 +160,7 @@ class TreeBuilder {
     return Ok();
   }
 
-  /// Without a class, what lies below tells.
+  /// Without a class, a function with children is a switch.
   bool IsSwitch(std::uint32_t pci) const {
     const std::optional<PciClass>& kind = view_.pci[pci].device_class;
     if (!kind) return !children_.pci_pci[pci].empty();
@@ -180,7 +180,7 @@ class TreeBuilder {
     const auto [it, fresh] = tree_.devices.emplace(key, Device{{}, {}, pci, cpu_});
     if (fresh) tree_.device_order.push_back(key);
     Device& device = it->second;
-    if (device.pci != pci && rules_ != Rules::kNccl)  // which takes them for one
+    if (device.pci != pci && rules_ != Rules::kNccl)  // NCCL treats both as one GPU
       return Refuse(fmt::format(
           "ranks {} and {} of host {} are on two GPUs with the same address "
           "{}",
@@ -191,7 +191,7 @@ class TreeBuilder {
         static_cast<std::uint64_t>(std::count_if(links.begin(), links.end(), [&](const Link& link) {
           return draft_.at(link.to).kind == NodeKind::kGpu;
         }));
-    constexpr unsigned kCountBits = 40;  // where NCCL's ids of GPUs hold the number on a device
+    constexpr unsigned kCountBits = 40;  // position of the number on a device in NCCL's ids of GPUs
     const NodeIndex endpoint =
         draft_.Add(NodeKind::kGpu, host_, Index(rank), before << kCountBits | draft_.at(node).id);
     draft_.Describe(endpoint, GpuFacts{node, gpu.gdr.value_or(false), gpu.fabric});
@@ -222,7 +222,7 @@ class TreeBuilder {
   const Children children_;
   Tree tree_;
   std::unordered_map<std::uint64_t, std::uint32_t> hosts_;  // by identity
-  std::uint32_t host_ = 0;                                  // that is being added to
+  std::uint32_t host_ = 0;                                  // host in progress
   NodeIndex cpu_{};
 };
 

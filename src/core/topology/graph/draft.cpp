@@ -16,7 +16,7 @@ Bandwidth Sum(Bandwidth a, Bandwidth b) {
       std::min<std::uint64_t>(sum, std::numeric_limits<std::uint32_t>::max()))};
 }
 
-/// Moves links[at] up past slower ones.
+/// Moves links[at] up past slower links.
 void Rise(std::vector<Link>& links, std::size_t at) {
   for (; at > 0 && links[at - 1].bandwidth < links[at].bandwidth; --at)
     std::swap(links[at - 1], links[at]);
@@ -135,7 +135,7 @@ void Draft::PutUpstreamLast() {
   }
 }
 
-/// Hosts of one system next to each other, otherwise as they came.
+/// Puts hosts of one system next to each other. Otherwise keeps their order.
 std::vector<std::uint32_t> Draft::OrderHosts() {
   std::vector<std::uint32_t> order(system_of_.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -156,7 +156,7 @@ std::vector<std::uint32_t> Draft::OrderHosts() {
   return order;
 }
 
-/// The rest, by host, kind and age; `position` tells where each went.
+/// Orders the remaining nodes by host, kind and age. `position` receives the new place of each.
 std::vector<NodeIndex> Draft::OrderNodes(const std::vector<std::uint32_t>& host_order,
                                          std::vector<std::uint32_t>& position) const {
   std::vector<std::uint32_t> host_at(host_order.size());

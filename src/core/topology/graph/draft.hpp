@@ -1,4 +1,4 @@
-// A graph that is being built: nodes come one by one, links find their places.
+// A graph under construction. Callers add nodes and links one by one.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,13 +12,13 @@ namespace ringlet::topology {
 class Draft {
  public:
   Draft() = default;
-  /// Goes on with a finished one, to take something away.
+  /// Copies a finished graph, for callers that remove nodes.
   explicit Draft(const Graph& graph);
 
   std::uint32_t AddHost(std::string name, std::uint64_t identity);
-  /// Two hosts that share an NVLink domain.
+  /// Declares that two hosts share an NVLink domain.
   void SameSystem(std::uint32_t host, std::uint32_t other);
-  /// One host of the system that `host` is in so far: always the same one.
+  /// The representative of the system that `host` currently belongs to.
   std::uint32_t RootOf(std::uint32_t host);
 
   NodeIndex Add(NodeKind kind, std::uint32_t host, std::uint32_t number, std::uint64_t id);
@@ -31,24 +31,25 @@ class Draft {
   void Describe(NodeIndex node, NetFacts facts);
   SwitchFacts& pci_switch(NodeIndex node) { return graph_.switches_[at(node).facts]; }
 
-  /// A link one way: what is there already of this kind becomes wider, and faster ones come first.
-  /// Source  how NCCL orders the links of a node: the touched one moves up past slower ones
+  /// Adds a link in one direction. An existing link of this kind gets wider. Faster links are
+  /// first.
+  /// Source  NCCL's order of a node's links: the changed link moves up past slower ones
   void AddLink(NodeIndex from, NodeIndex to, LinkKind kind, Bandwidth bandwidth);
-  /// Both ways.
+  /// Adds a link in both directions.
   void Join(NodeIndex a, NodeIndex b, LinkKind kind, Bandwidth bandwidth);
-  /// Both ways, at the end of the lists. \pre they are not joined.
+  /// Adds a link in both directions, at the end of the lists. \pre the nodes are not joined
   void Append(NodeIndex a, NodeIndex b, LinkKind kind, Bandwidth bandwidth);
-  /// One way, before slower ones. \pre they are not joined.
+  /// Adds a link in one direction, before slower ones. \pre the nodes are not joined
   void Insert(NodeIndex from, NodeIndex to, LinkKind kind, Bandwidth bandwidth);
 
-  /// Takes a node away; links to it disappear when the graph is finished.
+  /// Removes a node. Finish() drops the links to it.
   void Remove(NodeIndex node) { removed_[Index(node)] = true; }
   bool removed(NodeIndex node) const { return removed_[Index(node)]; }
 
-  /// In every device and switch below a processor, the link towards it comes last.
+  /// Moves the link towards the processor to the end of the list, in every device and switch.
   void PutUpstreamLast();
 
-  /// The graph, with its nodes in order. Sums of bandwidths stay below 4,294,967,295 MB/s.
+  /// Returns the graph with its nodes in order. Sums of bandwidths are at most 4,294,967,295 MB/s.
   Graph Finish() &&;
 
  private:
@@ -59,7 +60,7 @@ class Draft {
 
   Graph graph_;
   std::vector<bool> removed_;
-  std::vector<std::uint32_t> system_of_;  // of a host: one of its system, itself at the root
+  std::vector<std::uint32_t> system_of_;  // by host: a host of its system, itself at the root
 };
 
 }  // namespace ringlet::topology

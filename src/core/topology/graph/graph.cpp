@@ -44,7 +44,7 @@ std::string NodeText(const Node& node) {
   return fmt::format("{} {}", word, node.number);
 }
 
-/// Whether a link of this kind may join two such nodes; `a` is not above `b` in NodeKind.
+/// Returns true if a link of this kind may join two such nodes. `a` is not above `b` in NodeKind.
 bool MayJoin(NodeKind a, NodeKind b, LinkKind kind) {
   using Node = NodeKind;
   switch (kind) {
@@ -67,7 +67,7 @@ bool MayJoin(NodeKind a, NodeKind b, LinkKind kind) {
   return false;
 }
 
-/// Files may say that NVLinks are asymmetric, and sockets may hold different processors.
+/// Files may contain asymmetric NVLinks. Sockets may hold different processors.
 bool MayDiffer(LinkKind kind) {
   return kind == LinkKind::kNvLink || kind == LinkKind::kSocket;
 }
@@ -91,11 +91,11 @@ bool HasWayBack(const std::vector<Edge>& edges, const Edge& edge) {
   return at != edges.end() && SameButForBandwidth(*at, back);
 }
 
-/// The fault of one link, or "".
+/// Describes the fault of a link, or returns "".
 std::string_view Fault(const Graph& graph, std::uint32_t from, const Link& link) {
   const Node& node = graph.nodes()[from];
   const std::uint32_t to = Index(link.to);
-  // Files may join a GPU with itself by NVLink, and any two by none.
+  // Files may contain an NVLink from a GPU to itself, and NVLinks without bandwidth.
   const bool nvlink = link.kind == LinkKind::kNvLink;
   if (to >= graph.nodes().size() || (to == from && !nvlink)) return "has a link out of its host";
   const Node& other = graph.nodes()[to];
@@ -146,7 +146,7 @@ std::string_view NameOf(NodeKind kind) {
 }
 
 std::optional<NodeIndex> Graph::Find(Rank rank) const {
-  // Mostly, the ranks are 0 to n-1.
+  // Usually the ranks are 0 to n-1.
   if (ringlet::Index(rank) < ranks_.size() && ranks_[ringlet::Index(rank)].first == rank)
     return ranks_[ringlet::Index(rank)].second;
   const auto at = std::lower_bound(ranks_.begin(), ranks_.end(), rank,

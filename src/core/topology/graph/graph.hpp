@@ -1,8 +1,8 @@
-// All hosts of a communicator as one graph: what is there, and how fast it is joined.
+// The hosts of a communicator as one graph of parts and links with bandwidths.
 //
-// Hosts are joined only where they share an NVLink domain; such hosts are one system. Data leave a
-// system through a network interface, and every interface reaches every other. The graph never
-// changes once built; capacity that a search uses up is kept in the search.
+// Hosts are joined only if they share an NVLink domain. Such hosts form one system. Data leaves a
+// system through a network interface. Every interface reaches every other. A graph is immutable. A
+// search keeps its own record of used capacity.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,35 +17,35 @@
 
 namespace ringlet::topology {
 
-/// In NCCL's order, which its search depends on; kRank is ours and comes last.
+/// In NCCL's order, because its search depends on it. kRank is Ringlet's own and the last one.
 enum class NodeKind : std::uint8_t {
-  kGpu,   ///< a rank on a device; hangs off its kDev
+  kGpu,   ///< a rank on a device; linked to its kDev
   kPci,   ///< a PCIe switch
   kNvs,   ///< all NVSwitches of an NVLink domain
   kCpu,   ///< a NUMA node
   kNic,   ///< a network device
-  kNet,   ///< a port of one
+  kNet,   ///< a port of a network device
   kGin,   ///< the same port, usable by kernels
   kRma,   ///< the same port, usable for one-sided access
-  kDev,   ///< a GPU as hardware, or one half of it: all its links are here
-  kCxb,   ///< the switch through which both halves of a split GPU reach their processor
+  kDev,   ///< a GPU as hardware, or one half of it; holds all its links
+  kCxb,   ///< the switch between both halves of a split GPU and their processor
   kRank,  ///< an endpoint in CPU memory
 };
 
-/// Of a network device, for whichever use.
+/// Returns true for ports of network devices, for any use.
 constexpr bool IsPort(NodeKind kind) {
   return kind == NodeKind::kNet || kind == NodeKind::kGin || kind == NodeKind::kRma;
 }
 inline constexpr std::size_t kNodeKinds = 11;
 
 enum class LinkKind : std::uint8_t {
-  kLocal,    ///< within a device or a switch; as good as no limit
+  kLocal,    ///< within a device or a switch; effectively unlimited
   kNvLink,   ///< NVLink or xGMI: GPU to GPU, switch or processor
   kC2c,      ///< GPU to the processor of its own package
   kPci,      ///< PCIe
   kMemory,   ///< rank to its NUMA node
   kSocket,   ///< NUMA node to NUMA node of the same host
-  kNetwork,  ///< port to its device, or to the NUMA node of its slot where no device is known
+  kNetwork,  ///< port to its device, or to the NUMA node of its slot if the device is unknown
 };
 
 enum class NodeIndex : std::uint32_t {};
@@ -61,41 +61,41 @@ struct Link {
 
 struct Node {
   NodeKind kind = NodeKind::kCpu;
-  std::uint32_t host = 0;  ///< index into Graph::hosts; of a kNvs: the first of its domain
+  std::uint32_t host = 0;  ///< index into Graph::hosts; for a kNvs, the first host of its domain
   /// kCpu: id of the NUMA node; kNet, kGin, kRma: number of the port; kGpu, kRank: the rank; kDev:
-  /// NVML's number; kNvs: which domain of the system; others: 0.
+  /// NVML's number; kNvs: number of the domain in the system; others: 0.
   std::uint32_t number = 0;
-  std::uint32_t facts = 0;  ///< where the graph keeps more about it
-  std::uint64_t id = 0;     ///< NCCL's local id: names a node among those of its kind and host
-  std::string name;         ///< kNet, kGin, kRma: of the interface
-  std::vector<Link> links;  ///< in NCCL's order: fastest first, towards the processor last
+  std::uint32_t facts = 0;  ///< index of the graph's further facts for this kind
+  std::uint64_t id = 0;     ///< NCCL's local id, unique per kind and host
+  std::string name;         ///< kNet, kGin, kRma: name of the interface
+  std::vector<Link> links;  ///< in NCCL's order: fastest first, link towards the processor last
 };
 
-/// More about a kGpu.
+/// Further facts of a kGpu.
 struct GpuFacts {
   NodeIndex device{};  ///< its kDev
   bool gdr = false;    ///< GPUDirect RDMA
   std::optional<Fabric> fabric = {};
 };
 
-/// More about a kDev.
+/// Further facts of a kDev.
 struct DeviceFacts {
   BusId bus;
   std::uint32_t compute_capability = 0;    ///< times 10; 0: unknown
-  std::optional<std::uint32_t> half = {};  ///< which, of a split GPU
-  std::string gcn = {};                    ///< of AMD's: "gfx942"
+  std::optional<std::uint32_t> half = {};  ///< number of the half, for a split GPU
+  std::string gcn = {};                    ///< for AMD's GPUs: "gfx942"
 };
 
-/// More about a kPci.
+/// Further facts of a kPci.
 struct SwitchFacts {
   BusId bus;
-  std::uint64_t ids = 0;  ///< as PciIds::packed has them
+  std::uint64_t ids = 0;  ///< in the form of PciIds::packed
 };
 
-/// More about a kNet, kGin or kRma.
+/// Further facts of a kNet, kGin or kRma.
 struct NetFacts {
-  std::uint64_t chip = 0;  ///< equal for ports that share bandwidth, together with `port`
-  std::uint64_t slot = 0;  ///< of the nearest PCI function; `chip` where there is none
+  std::uint64_t chip = 0;  ///< ports with equal `chip` and `port` share bandwidth
+  std::uint64_t slot = 0;  ///< address of the nearest PCI function; without one, `chip`
   std::uint32_t port = 0;
   std::uint32_t latency_ns = 0;
   std::uint32_t max_connections = 0;
@@ -105,7 +105,7 @@ struct NetFacts {
   std::optional<std::uint32_t> plane = {};
 };
 
-/// The nodes of one host are neighbours: [first, end), by kind.
+/// The nodes of one host: the range [first, end), sorted by kind.
 struct HostNodes {
   std::string name;
   std::uint64_t identity = 0;
@@ -114,7 +114,7 @@ struct HostNodes {
   std::uint32_t end = 0;
 };
 
-/// So are the hosts of one system, and their nodes.
+/// The hosts of one system and their nodes: two ranges.
 struct SystemNodes {
   std::uint32_t first_host = 0;
   std::uint32_t end_host = 0;
@@ -153,9 +153,10 @@ class Graph {
   const CpuModel& cpu(NodeIndex node) const { return cpus_[at(node).facts]; }
   const NetFacts& net(NodeIndex node) const { return nets_[at(node).facts]; }
 
-  /// Whether what the comments above say holds, and every link has one of its kind back; the
-  /// bandwidth of NVLinks may differ, which broken files say.
-  /// Errors  kInvalidArgument  names the first node for which it does not
+  /// Checks the properties that the comments above state, and that every link has an opposite link
+  /// of its kind. The bandwidths of NVLinks may differ between directions, because broken files
+  /// contain such.
+  /// Errors  kInvalidArgument  names the first node that fails
   /// Cost    O(links * log links)
   Status Check() const;
 
@@ -173,39 +174,37 @@ class Graph {
   std::vector<NetFacts> nets_;
 };
 
-/// The rules to follow if Ringlet's differ; docs/explanation/graph-and-paths.md lists the
-/// differences.
+/// The rules for building a graph. docs/explanation/graph-and-paths.md lists the differences.
 enum class Rules : std::uint8_t {
   kRinglet,
-  kNccl,  ///< as NCCL 2.30 does it, faults included: to compare with it, to explain what it does
+  kNccl,  ///< NCCL 2.30's rules with their faults: for comparison and for explanations of NCCL
 };
 
-/// Which GPUs become ranks. The others are left out, and what hangs on them.
+/// The GPUs that become ranks. The graph lacks the others and the parts below them.
 enum class GpuRanks : std::uint8_t {
-  kNone,   ///< of a communicator in CPU memory
-  kGiven,  ///< those that the view gives a rank
-  kAll,    ///< those, and the rest get the lowest numbers that are free, in order; may be none
+  kNone,   ///< for a communicator in CPU memory
+  kGiven,  ///< GPUs with a rank in the view
+  kAll,    ///< all GPUs, if any; those without a rank get the lowest free numbers, in order
 };
 
 struct BuildOptions {
   Rules rules = Rules::kRinglet;
   GpuRanks gpus = GpuRanks::kNone;
-  /// A host without interfaces gets one, "unknown", of kUnknownNetSpeedMbitPerS: ranks of others
-  /// reached it somehow.
+  /// A host without interfaces gets an interface "unknown" with kUnknownNetSpeedMbitPerS, because
+  /// ranks of other hosts reached it somehow.
   bool unknown_net = true;
-  /// Hosts whose GPUs are of one NVLink domain (Fabric) become one system.
+  /// Hosts with GPUs in one NVLink domain (Fabric) become one system.
   bool join_fabrics = true;
 };
 
 /// Joins the views of all hosts and the places of all ranks in CPU memory.
 ///
-/// \param hosts the view of each host; a view that holds several hosts is one system. Identities
-///               differ.
-/// \param ranks  without GPUs, 0 to n-1, each once, in any order; with GPUs, those that are not on
-///               a GPU, if any.
-/// Errors  kInvalidArgument  a view is bad, two hosts are the same, a rank is missing, placed
-///                           twice, or placed where nothing is, two GPUs have one address, or an
-///                           NVLink has no way back; the sentence names host, rank or device
+/// \param hosts  the view of each host; a view with several hosts is one system. Identities differ.
+/// \param ranks  without GPUs: 0 to n-1, each once, in any order; with GPUs: the ranks that are not
+///               on a GPU, if any
+/// Errors  kInvalidArgument  an invalid view, two equal hosts, a rank that is missing, placed twice
+///                           or placed on a missing part, two GPUs with one address, or an NVLink
+///                           without an opposite link; the message names host, rank or device
 /// Cost    O(ranks + hosts * (NUMA nodes)^2 + links * log links)
 Result<Graph> Build(std::span<const HostView> hosts, std::span<const RankPlace> ranks,
                     const BuildOptions& options = {});
@@ -213,15 +212,16 @@ Result<Graph> Build(std::span<const HostView> hosts, std::span<const RankPlace> 
 inline constexpr std::size_t kGraphHostsMax = std::size_t{1} << 20;
 inline constexpr std::size_t kGraphRanksMax = std::size_t{1} << 24;
 
-/// For people and tests: a node a line, its links indented below.
+/// For people and tests: one line per node, its links indented below.
 std::string ToText(const Graph& graph);
 
-/// The name of a node in NCCL's log: kind, host of its system, local id: "GPU/0-11000".
+/// The name of a node in NCCL's log, "GPU/0-11000": kind, number of the host in its system, local
+/// id.
 std::string NcclName(const Graph& graph, NodeIndex node);
-/// The same as if its host were alone: equal in all graphs that the host is part of.
+/// NcclName() with host number 0. Equal in all graphs that contain the host.
 std::string NameOnHost(const Graph& graph, NodeIndex node);
 
-/// "NVL", "PCI", as NCCL's log says; "MEM" for kMemory.
+/// "NVL", "PCI", as in NCCL's log. "MEM" for kMemory.
 std::string_view NameOf(LinkKind kind);
 /// "GPU", "NVS", ...; "MEM" for kRank.
 std::string_view NameOf(NodeKind kind);

@@ -1,5 +1,5 @@
-// A topology file on its way to graph and paths: whatever it says, what is built keeps its
-// invariants, routes are as long as their paths, and fused and pruned views are views.
+// Builds graph and paths from any topology file. The graph keeps its invariants, routes are as long
+// as their paths, and fused and pruned views are valid views.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 namespace ringlet::topology {
 namespace {
 
-constexpr std::size_t kNodesTried = 200;  // routes of all pairs take time
+constexpr std::size_t kNodesTried = 200;  // routes of all pairs take too long
 
 void Require(bool condition) {
   if (!condition) std::abort();

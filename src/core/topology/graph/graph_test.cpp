@@ -4,7 +4,7 @@
 
 namespace ringlet::topology {
 
-/// Breaks graphs on purpose.
+/// Corrupts graphs on purpose.
 struct GraphTestPeer {
   static std::vector<Node>& Nodes(Graph& graph) { return graph.nodes_; }
   static auto& Ranks(Graph& graph) { return graph.ranks_; }

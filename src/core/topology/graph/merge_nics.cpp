@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kFunctionBits = 0xf;  // the last digit of a bus id
 constexpr std::size_t kBusTriesMax = 100;     // NCCL's
 
-/// From the system down to the NIC. A port without a NIC hangs on its processor, if that is known.
+/// The parts from the system down to the NIC, or to a known NUMA node if the NIC is missing.
 std::vector<Part> ChainOf(const HostView& view, std::uint32_t net) {
   std::vector<Part> chain;
   if (view.nets[net].nic) {
@@ -125,7 +125,7 @@ class NicMerger {
     return nic && view_.nics[*nic].parent.kind == PartKind::kPci;
   }
 
-  /// Under the common part where that can hold a NIC, else under a function made for it.
+  /// Adds a NIC below the common part if that can hold one. Otherwise adds a PCI function for it.
   Result<std::uint32_t> NicAt(Part common, const std::vector<std::uint32_t>& group,
                               PortDistance distance) {
     if (common.kind == PartKind::kNic) return common.index;
@@ -155,7 +155,7 @@ class NicMerger {
     return Refuse(fmt::format("no bus id near {} is free for a virtual NIC", ToString(bus)));
   }
 
-  /// Lanes that the members have together, as far as the switches between let them.
+  /// Total lanes of the members, limited by the switches between.
   std::uint32_t WidthBelow(Part above, const std::vector<std::uint32_t>& group) const {
     std::set<Part> below;  // children of `above` with members
     std::vector<std::vector<Part>> chains;
@@ -199,7 +199,7 @@ class NicMerger {
   HostView view_;
   const NicMerge& how_;
   std::set<BusId> taken_;
-  // Of the ports that were there: whether they are networks, and whether a group has them.
+  // By original port: true if it is a network, and true if a group contains it.
   std::vector<bool> used_, placed_;
 };
 
@@ -251,7 +251,7 @@ PortDistance DistanceOf(const HostView& view, std::uint32_t a, std::uint32_t b) 
   if (shared == PartKind::kNic) return PortDistance::kPort;
   if (shared == PartKind::kNuma) return PortDistance::kPhb;
   if (shared != PartKind::kPci) return PortDistance::kSys;
-  // Chains end with function and NIC; one above the function is the switch that it is at.
+  // A chain ends with function and NIC. The part above the function is its switch.
   const bool at_it = common + 2 == of_a.size() && common + 2 == of_b.size();
   return at_it ? PortDistance::kPix : PortDistance::kPxb;
 }

@@ -11,8 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Ports 0 and 1 are functions of one device, 2 and 3 devices at the same switch, 4 below another
-/// switch of the same processor, 5 at the second processor.
+/// Ports 0 and 1 are functions of one device. 2 and 3 are devices on one switch. 4 is below another
+/// switch of the same processor. 5 is on the second processor.
 HostView Machine() {
   HostView view = MachineForTest()
                       .Numa(0)

@@ -34,7 +34,7 @@ std::string Ports(std::size_t count) {
   return fmt::format("{} port{}", count, count == 1 ? "" : "s");
 }
 
-/// NCCL's InfiniBand ports count from 1, those of its sockets are all 0.
+/// NCCL numbers InfiniBand ports from 1. Its sockets all have port 0.
 bool IsRdma(const NetInterface& net) {
   return !net.rdma_device.empty() || net.port.value_or(0) > 0;
 }
@@ -55,7 +55,7 @@ std::vector<std::string> LeaveOut(HostView& view, const HcaRule& rule) {
   return left_out;
 }
 
-/// The ports that are used in `before`, not in `after`, and in no port that was added.
+/// The ports that `before` uses, `after` does not use, and no added port contains.
 std::vector<std::string> WithoutPlace(const HostView& before, const HostView& after) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < before.nets.size(); ++i) {

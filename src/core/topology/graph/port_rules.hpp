@@ -1,5 +1,5 @@
-// Which ports plans for GPUs use, and as what: those that the user names, and several of one device
-// as one, as NCCL has it.
+// The ports that plans for GPUs use: those that the user selects. Several ports of a device count
+// as one, as in NCCL.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,12 +13,12 @@
 
 namespace ringlet::topology {
 
-/// NCCL_IB_HCA: a comma list of at most 32 names with :port (and :rail:plane, which mean nothing
-/// here) behind; they are prefixes, or whole names after "="; "^" in front excludes them.
+/// NCCL_IB_HCA: at most 32 names with commas between, each with an optional :port (and :rail:plane,
+/// ignored here). Names are prefixes, or whole names after "=". A leading "^" excludes them.
 class HcaRule {
  public:
-  /// \param ignored  takes the entries that make no sense; null: they are errors
-  /// Errors  kInvalidArgument  quotes the entry that makes no sense
+  /// \param ignored  receives the invalid entries; null: invalid entries are errors
+  /// Errors  kInvalidArgument  quotes the invalid entry
   static Result<HcaRule> Parse(std::string_view text, std::vector<std::string>* ignored = nullptr);
 
   /// \param name  of the device or, in files, of the port
@@ -35,22 +35,22 @@ class HcaRule {
   std::vector<HcaName> names_;
 };
 
-/// Defaults are NCCL's.
+/// The defaults are NCCL's.
 struct PortRules {
   NicMerge merge = {};  ///< NCCL_NET_MERGE_LEVEL, NCCL_NET_MERGE_POLICY, NCCL_NET_FORCE_MERGE
-  HcaRule hca = {};     ///< NCCL_IB_HCA: of RDMA ports only
-  std::vector<std::string> notes = {};  ///< sentences on what of NCCL's variables is ignored
+  HcaRule hca = {};     ///< NCCL_IB_HCA, for RDMA ports only
+  std::vector<std::string> notes = {};  ///< sentences about ignored parts of NCCL's variables
 };
 
-/// Errors  kInvalidArgument  names the variable, its value and what it may be
+/// Errors  kInvalidArgument  contains the variable, its value and the allowed values
 Result<PortRules> ReadPortRules(const Settings& settings);
 
 struct PlannedPorts {
-  HostView view;                   ///< ports that are not used are no networks any more (`net="0"`)
-  std::vector<std::string> notes;  ///< a sentence for all that were merged, and for those left out
+  HostView view;                   ///< unused ports are no longer networks (`net="0"`)
+  std::vector<std::string> notes;  ///< a sentence about merged ports, and one about dropped ports
 };
 
-/// \pre the view has passed Check
+/// \pre the view passed Check()
 /// Errors  kInvalidArgument  as MergeNics
 /// Cost    as MergeNics
 Result<PlannedPorts> ApplyPortRules(HostView view, const PortRules& rules);

@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Two ports of one device, which NCCL merges, one of another, and two without a PCI function.
+/// Two ports of one device, which NCCL merges, one port of another, and two without a PCI function.
 HostView MachineWithPorts() {
   MachineForTest machine;
   machine.Numa(0).Nic(0x10, 100'000).Nic(0x11, 25'000).NicOnNuma(10'000);

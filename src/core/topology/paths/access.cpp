@@ -9,7 +9,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// AMD's processors pass on what GPUs send each other, as long as there are few.
+/// AMD's processors relay data between GPUs, but only between few of them.
 PathType DefaultLevel(const Paths& paths) {
   constexpr std::size_t kFewDevices = 2;
   const std::vector<NodeIndex>& cpus = paths.Of(NodeKind::kCpu);
@@ -18,7 +18,7 @@ PathType DefaultLevel(const Paths& paths) {
   return amd && paths.Of(NodeKind::kDev).size() <= kFewDevices ? PathType::kSys : PathType::kPxb;
 }
 
-/// The GPU in the middle of a path GPU, device, device, device, GPU.
+/// The middle GPU of a path GPU, device, device, device, GPU.
 std::optional<NodeIndex> Between(const Paths& paths, NodeIndex from, NodeIndex to) {
   constexpr std::uint32_t kHops = 4;
   if (paths.From(from, to).hops != kHops) return std::nullopt;
@@ -37,15 +37,15 @@ Error Apart(const Graph& graph, NodeIndex from, NodeIndex to) {
                       Quoted(graph.hosts()[graph.at(from).host].name))};
 }
 
-/// Whether two hosts' GPUs are in one NVLink domain, as far as is known.
+/// Returns true if the GPUs are in one NVLink domain, or a domain is unknown.
 bool SameDomain(const Graph& graph, NodeIndex from, NodeIndex to) {
   const std::optional<Fabric>& a = graph.gpu(from).fabric;
   const std::optional<Fabric>& b = graph.gpu(to).fabric;
-  if (!a || !b) return true;  // one system, says who put them together
+  if (!a || !b) return true;  // the graph already joins their hosts
   return *a == *b;
 }
 
-/// The widest way to a NIC that leads through no processor; 0: there is none.
+/// The bandwidth of the widest path to a NIC without a processor. 0 if no such path exists.
 Bandwidth WidestToNet(const Paths& paths, NodeIndex gpu) {
   Bandwidth widest;
   for (const NodeIndex net : paths.Of(NodeKind::kNet)) {
@@ -69,7 +69,7 @@ bool Access::SharedMemory(NodeIndex from, NodeIndex to) const {
          (!options_.shared_memory || options_.shared_memory(Rank{a.number}, Rank{b.number}));
 }
 
-/// Whether the driver grants access on each step from GPU to GPU.
+/// Returns true if the driver grants access on each step from GPU to GPU.
 bool Access::DriverGrants(NodeIndex from, NodeIndex to, std::optional<NodeIndex> through) const {
   const Graph& graph = paths_.graph();
   const auto granted = [&](NodeIndex a, NodeIndex b) {

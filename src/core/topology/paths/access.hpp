@@ -1,4 +1,4 @@
-// Which transports may be used between two ends, by NCCL's rules.
+// Checks the transports that two ends may use, by NCCL's rules.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,29 +9,29 @@
 
 namespace ringlet::topology {
 
-/// How two ranks on GPUs reach each other.
+/// The access between two ranks on GPUs.
 struct PeerAccess {
   bool allowed = false;
-  /// The GPU that passes it on, where NVLink leads there through one only.
+  /// The GPU that relays, if NVLink connects them through exactly one other GPU.
   std::optional<NodeIndex> through = {};
 };
 
-/// Which ways two ranks on GPUs have to reach each other. Looks at the paths of each GPU to the
-/// NICs once, and so lives no longer than these stay as they are.
+/// Checks the access between ranks on GPUs. The constructor reads the paths from each GPU to the
+/// NICs. The object is invalid once these paths change.
 class Access {
  public:
-  /// \param paths, options  outlive this
+  /// \param paths, options  must outlive this object
   Access(const Paths& paths, const PathOptions& options);
 
-  /// Whether GPU `from` writes to GPU `to` without help of a processor.
-  /// Errors  kInvalidArgument  they are joined by NVLink, but the driver keeps them apart; names
-  ///                           ranks, host and the cure
+  /// Determines if GPU `from` can write to GPU `to` without a processor.
+  /// Errors  kInvalidArgument  NVLink joins them, but the driver denies access; contains ranks,
+  ///                           host and cure
   Result<PeerAccess> Peer(NodeIndex from, NodeIndex to) const;
 
-  /// Whether the way out by a NIC and in again is wider than that between the two.
+  /// Returns true if the route through NICs is wider than the path between the two GPUs.
   bool NetIsFaster(NodeIndex from, NodeIndex to) const;
 
-  /// Whether peer access or shared memory can join them; else there is only the network.
+  /// Returns true if peer access or shared memory connects the GPUs. Else only the network does.
   Result<bool> CanConnect(NodeIndex from, NodeIndex to) const;
 
  private:
@@ -40,13 +40,13 @@ class Access {
 
   const Paths& paths_;
   const PathOptions& options_;
-  std::unordered_map<NodeIndex, Bandwidth> widest_to_net_;  // without a processor between
+  std::unordered_map<NodeIndex, Bandwidth> widest_to_net_;  // without a processor on the path
 };
 
 enum class NicDirection : std::uint8_t { kSend, kReceive };
 
-/// Whether a NIC reads (to send) or writes (to receive) the memory of a GPU itself.
-/// \param relay  of a PXN path: the GPU that the NIC is near
+/// Returns true if a NIC reads (to send) or writes (to receive) a GPU's memory directly.
+/// \param relay  on a PXN path, the GPU near the NIC
 bool MayGpuDirect(const Paths& paths, const PathOptions& options, NodeIndex gpu, NodeIndex net,
                   NicDirection direction, std::optional<NodeIndex> relay = std::nullopt);
 

@@ -13,7 +13,7 @@ Graph AccessGraph(const HostView& view) {
   return Build({&view, 1}, {}, {.gpus = GpuRanks::kAll, .unknown_net = false}).value();
 }
 
-/// Whether rank 0 writes to rank 1.
+/// Returns true if rank 0 may write to rank 1.
 bool Allowed(const HostView& view, const PathOptions& options) {
   const Graph graph = AccessGraph(view);
   PathOptions raw;

@@ -43,7 +43,7 @@ std::function<bool(Rank, Rank)> KnownPeerAccess(std::span<const HostView> hosts,
       kept_apart.emplace_back(device, Rank{graph.at(node).number});
   }
   if (kept_apart.empty()) return {};
-  // Shared by all copies of the function, which never change it.
+  // All copies of the function share this constant set.
   const auto refused = std::make_shared<std::set<std::pair<Rank, Rank>>>();
   for (const auto& [device, rank] : kept_apart) {
     const std::vector<Link>& links = graph.at(device).links;

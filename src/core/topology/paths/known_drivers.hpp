@@ -1,4 +1,4 @@
-// The drivers of GPUs whose models are known, where no driver is there to be asked.
+// The behaviour of drivers for known GPU models, for hosts without a driver to query.
 #pragma once
 #include <functional>
 #include <span>
@@ -7,11 +7,12 @@
 
 namespace ringlet::topology {
 
-/// Whether the driver lets two GPUs of one host access each other, for PathOptions::peer_access:
-/// that of GeForce cards does so over NVLink alone. Empty: nothing is known against it.
-/// \param hosts  that `graph` was built from; need not outlive the call, nor need the graph
-/// Source  NCCL's log of 8 RTX 3090, test/fixtures/topologies/statements/3090x8_panlichen.log27.
-///         rank4.txt: all its paths between cards lead through processors
+/// Returns a predicate for PathOptions::peer_access: the driver of GeForce cards grants access
+/// between two GPUs of a host over NVLink only. Empty if the hosts lack such cards.
+/// \param hosts  the hosts of `graph`; neither hosts nor graph need to outlive the call
+/// Source  NCCL's log of 8 RTX 3090,
+///         test/fixtures/topologies/statements/3090x8_panlichen.log27.rank4.txt: all its paths
+///         between cards cross processors
 std::function<bool(Rank, Rank)> KnownPeerAccess(std::span<const HostView> hosts,
                                                 const Graph& graph);
 

@@ -8,7 +8,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// Two pairs of cards below a switch; the first pair has a bridge.
+/// Two pairs of cards below a switch. A bridge joins the first pair.
 HostView CardsOf(std::string_view model) {
   MachineForTest machine;
   machine.Numa(0).Switch(1);

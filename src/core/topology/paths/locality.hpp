@@ -1,4 +1,4 @@
-// The nearness of nodes, by the paths between them.
+// Computes the nearest nodes by the paths between them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,21 +8,20 @@
 
 namespace ringlet::topology {
 
-/// The bits of a number below `count`, a power of two, in reverse: 1 becomes 2 of four, 3 stays.
+/// Reverses the bits of a number below `count`, a power of two: of 4, 1 becomes 2 and 3 stays 3.
 std::uint32_t ReverseBits(std::uint32_t value, std::uint32_t count);
 
-/// Of the nodes of `kind`, those to which the path from `node` is widest, and among these of the
-/// lowest type; in order.
+/// The nodes of `kind` with the widest path from `node`, in order. Ties: the lowest path type wins.
 std::vector<NodeIndex> NearestOf(const Paths& paths, NodeIndex node, NodeKind kind);
 
-/// The nearest NUMA node of a GPU: of the nearest the first with the fewest hops.
+/// The nearest NUMA node of a GPU. Ties: the first one with the fewest hops.
 std::optional<NodeIndex> NearestCpu(const Paths& paths, NodeIndex gpu);
 
-/// The key by which a GPU chooses its NICs.
+/// The NICs of a GPU, by channel.
 struct NearNets {
-  std::vector<NodeIndex> nets;  ///< nearest to the GPU
-  std::uint32_t per_gpu = 1;    ///< how many of these it uses
-  std::uint32_t first = 0;      ///< the first of these
+  std::vector<NodeIndex> nets;  ///< the NICs nearest to the GPU
+  std::uint32_t per_gpu = 1;    ///< number of these that the GPU uses
+  std::uint32_t first = 0;      ///< index of the first one in use
 
   /// \pre nets is not empty
   NodeIndex For(std::uint32_t channel) const {
@@ -30,8 +29,8 @@ struct NearNets {
   }
 };
 
-/// The GPUs near the first of a GPU's NICs share all of these by NVML's number, spread as bits in
-/// reverse where the count is a power of two.
+/// Selects a GPU's NICs. The GPUs near the first NIC share all of them: a GPU's NVML number selects
+/// its first NIC, with reversed bits if the number of NICs is a power of two.
 NearNets NearNetsOf(const Paths& paths, NodeIndex gpu, const NetPolicy& policy);
 
 }  // namespace ringlet::topology

@@ -9,10 +9,9 @@
 namespace ringlet::topology {
 namespace {
 
-constexpr std::uint32_t kChannels = 64;  // that NCCL has; it asks for each who prefers a NIC
+constexpr std::uint32_t kChannels = 64;  // NCCL's; a GPU's preferred NIC depends on the channel
 
-/// Of two paths in a row. Over the package's link and a PCIe root is closer than through a
-/// processor.
+/// The type of two consecutive paths. A package link and a PCIe root are closer than a processor.
 PathType Joined(PathType a, PathType b) {
   const auto [low, high] = std::minmax(a, b);
   return low == PathType::kC2c && high == PathType::kPhb ? PathType::kP2c : high;
@@ -20,7 +19,7 @@ PathType Joined(PathType a, PathType b) {
 
 }  // namespace
 
-/// The path from `from` to `to` becomes that to `via` and on.
+/// Replaces the path from `from` to `to` by the path through `via`.
 void PathCorrection::GoThrough(NodeIndex from, NodeIndex via, NodeIndex to) {
   const Path first = paths_.From(from, via);
   const Path second = paths_.From(via, to);
@@ -56,7 +55,7 @@ Status PathCorrection::CorrectPeers() {
   return Ok();
 }
 
-/// A GPU on the package's link and a NIC on the same processor's PCIe root.
+/// Lowers the type between a GPU on a package link and a NIC on the same processor's PCIe root.
 void PathCorrection::CorrectC2c() {
   for (const NodeIndex gpu : paths_.Of(NodeKind::kGpu)) {
     if (!cpu_of_.contains(Index(gpu))) continue;
@@ -97,7 +96,7 @@ Result<std::optional<NodeIndex>> PathCorrection::FindLocalGpu(NodeIndex net) {
   return std::optional<NodeIndex>();
 }
 
-/// PXN: what `gpu` sends by `net` goes over NVLink to the GPU near it, if that is better.
+/// PXN: sends data of `gpu` for `net` over NVLink to the GPU near the NIC, if that is better.
 void PathCorrection::HandOver(NodeIndex net, NodeIndex gpu, NodeIndex relay) {
   const Graph& graph = paths_.graph();
   if (relay == gpu || !MayGpuDirect(paths_, options_, relay, net, NicDirection::kSend)) return;
@@ -121,7 +120,7 @@ void PathCorrection::CorrectNet(NodeIndex net, std::optional<NodeIndex> relay) {
     if (past_cpu && cpu_of_.contains(Index(gpu))) {
       GoThrough(gpu, cpu_of_.at(Index(gpu)), net);
       GoThrough(net, cpu_of_.at(Index(gpu)), gpu);
-      near_nets_.clear();  // how many GPUs are near a NIC has changed for all of them
+      near_nets_.clear();  // the number of GPUs near a NIC changed, for all GPUs
     }
     if (paths_.From(gpu, net) != before) near_nets_.erase(Index(gpu));
   }

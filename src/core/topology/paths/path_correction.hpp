@@ -1,4 +1,4 @@
-// The change of the best paths once it is asked which transports may be used on them.
+// Adjusts the best paths to the transports that may run on them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace ringlet::topology {
 
-/// Changes paths between GPUs, and between GPUs and NICs, and no others.
+/// Changes only paths between GPUs, and between GPUs and NICs.
 class PathCorrection {
  public:
   PathCorrection(Paths& paths, const PathOptions& options) : paths_(paths), options_(options) {}
-  /// Errors  kInvalidArgument  see Access::Peer
+  /// Errors  kInvalidArgument  as Access::Peer
   ///         kUnsupported      more than Paths::kStepsMax steps
   Status Run();
 
@@ -32,8 +32,8 @@ class PathCorrection {
   Paths& paths_;
   const PathOptions& options_;
   std::size_t steps_ = 0;
-  std::unordered_map<std::uint32_t, NodeIndex> cpu_of_;    // nearest, by GPU
-  std::unordered_map<std::uint32_t, NearNets> near_nets_;  // by GPU; dropped when its paths change
+  std::unordered_map<std::uint32_t, NodeIndex> cpu_of_;    // nearest NUMA node, by GPU
+  std::unordered_map<std::uint32_t, NearNets> near_nets_;  // by GPU; erased when its paths change
 };
 
 }  // namespace ringlet::topology

@@ -11,7 +11,7 @@ Graph CorrectedGraph(const HostView& view) {
   return Build({&view, 1}, {}, {.gpus = GpuRanks::kAll, .unknown_net = false}).value();
 }
 
-/// Two switches with a GPU and a NIC each, GPUs joined by NVLink if asked for.
+/// Two switches with a GPU and a NIC each. NVLink joins the GPUs if `nvlink` is true.
 HostView Pair(bool nvlink) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 80);

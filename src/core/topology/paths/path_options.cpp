@@ -50,7 +50,7 @@ std::string_view NameOf(PathType type) {
 }
 
 Result<PathType> ParsePathType(std::string_view text) {
-  constexpr std::size_t kNamed = 10;  // NET and DIS are no levels
+  constexpr std::size_t kNamed = 10;  // NET and DIS are not levels
   for (std::size_t i = 0; i < kNamed; ++i)
     if (EqualIgnoringCase(text, kNames[i])) return static_cast<PathType>(i);
   constexpr std::array<PathType, 5> kOld = {PathType::kLoc, PathType::kPix, PathType::kPxb,

@@ -15,7 +15,7 @@ PathType TypeOf(LinkKind kind) {
     case LinkKind::kSocket: return PathType::kSys;
     case LinkKind::kLocal:
     case LinkKind::kMemory:
-    case LinkKind::kNetwork: break;  // a port is no distance, as in NCCL
+    case LinkKind::kNetwork: break;  // a port adds no distance, as in NCCL
   }
   return PathType::kLoc;
 }
@@ -28,8 +28,7 @@ bool Better(const Path& candidate, const Path& known) {
 
 }  // namespace
 
-/// Through the GPU of another rank there is only the way to its ranks and, over NVLink, to one
-/// more.
+/// Beyond another rank's GPU, a path may reach its ranks and, over NVLink, one more device.
 bool PathSearch::MayPass(NodeIndex node, const Link& link) const {
   if (graph_.at(node).kind != NodeKind::kDev || node == own_) return true;
   const NodeKind to = graph_.at(link.to).kind;
@@ -56,7 +55,7 @@ void PathSearch::Spread(NodeIndex node) {
   for (const Link& link : graph_.at(node).links) {
     if (!MayPass(node, link)) continue;
     const State& near = states_[paths_.Local(node)];
-    // NCCL asks how wide the link is outwards, though the path will use it inwards.
+    // Uses the outward bandwidth, as NCCL does, although the path uses the link inwards.
     const Path candidate{TypeOver(node, link), std::min(near.path.bandwidth, link.bandwidth),
                          near.path.hops + 1};
     State& far = states_[paths_.Local(link.to)];

@@ -1,4 +1,4 @@
-// The best paths of a graph, before transports are considered.
+// Finds the best paths of a graph, without regard to transports.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace ringlet::topology {
 
-/// Fills records_ of a Paths: from every end of the system outwards, in NCCL's order, since the
-/// first of equal paths stays.
+/// Fills records_ of a Paths: searches outwards from every end of the system. Follows NCCL's order,
+/// because the first of equal paths wins.
 ///
-/// A node takes a way that is of a lower type; or equally low and wider; or that, and shorter. It
-/// keeps the links of that moment even if a node along them finds a better way later on, which the
-/// better type may hide from it; such paths are listed link by link, the others share their tails.
+/// A node accepts a path of a lower type, or of equal type and wider, or equally wide and shorter.
+/// It keeps the links of that moment, even if a node on the path finds a better path later. Such a
+/// path has its own list of links. All others share their tails.
 class PathSearch {
  public:
   PathSearch(Paths& paths, bool nvb) : paths_(paths), graph_(*paths.graph_), nvb_(nvb) {}
@@ -21,16 +21,16 @@ class PathSearch {
   Status Run();
 
  private:
-  /// A path as a list that shares its tail.
+  /// An element of a path. Paths share their tails.
   struct Cell {
     std::uint32_t node = 0;
-    std::uint16_t link = 0;  ///< of the node
-    std::uint32_t next = 0;  ///< cell of the rest; 0: arrived
+    std::uint16_t link = 0;  ///< index in the node's list
+    std::uint32_t next = 0;  ///< cell of the remaining path; 0: at the end
   };
   struct State {
     Path path;
     std::uint32_t cell = 0;
-    bool open = false;  ///< in the next round
+    bool open = false;  ///< true if the node is in the next round
   };
 
   void From(NodeIndex end);
@@ -43,8 +43,8 @@ class PathSearch {
   Paths& paths_;
   const Graph& graph_;
   const bool nvb_;
-  NodeIndex own_{};             // through which the end may be reached: its device, or itself
-  std::uint32_t nvb_hops_ = 0;  // of a device whose NVLinks may still be passed
+  NodeIndex own_{};             // the node next to the end: its device, or the end itself
+  std::uint32_t nvb_hops_ = 0;  // maximum hops to a device for NVLinks beyond it
   std::vector<Cell> cells_;
   std::vector<State> states_;
   std::vector<NodeIndex> round_, next_round_;

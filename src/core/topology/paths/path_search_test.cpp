@@ -19,7 +19,7 @@ NodeIndex SwitchAt(const Graph& graph, std::uint8_t bus) {
   return NodeIndex{};
 }
 
-/// Three GPUs in a row of NVLinks, the outer ones on different sockets.
+/// A row of three GPUs with NVLinks. The outer GPUs are on different sockets.
 HostView Row() {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 70).NvLink(0x12, 1);
@@ -58,11 +58,12 @@ TEST(PathSearchTest, ABetterTypeWinsOverAWiderPath) {
   const Graph graph = SearchedGraph(machine.view);
   const Paths paths = FindPaths(graph, 0, {}).value();
   EXPECT_EQ(paths.From(graph.NodeOf(Rank{0}), graph.NodeOf(Rank{1})),
-            (Path{PathType::kNvl, {18'000}, 3}));  // PCIe has 48
+            (Path{PathType::kNvl, {18'000}, 3}));  // PCIe has 48,000
 }
 
-/// A switch is found through its processor, wide; later, of a better type but narrow, through other
-/// switches. Nodes behind it keep the first way if the better type makes no difference there.
+/// The search finds a switch over a wide path through its processor, and later over a narrow path
+/// of a better type through other switches. Nodes beyond keep the first path if the type does not
+/// matter there.
 TEST(PathSearchTest, APathKeepsTheLinksItWasFoundWith) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 80).Switch(0x12).Switch(0x13).Up().Up().Up();

@@ -23,7 +23,7 @@ bool MayPass(NodeKind kind) {
 }  // namespace
 
 std::vector<Bandwidth> WidestFrom(const Graph& graph, NodeIndex from) {
-  // Dijkstra's algorithm, with "narrowest link" for length and "wider" for "shorter".
+  // Dijkstra's algorithm, where the narrowest link is the length and wider means shorter.
   const HostNodes& host = graph.hosts()[graph.at(from).host];
   std::vector<Bandwidth> widest(host.end - host.first);
   std::priority_queue<std::pair<Bandwidth, NodeIndex>> open;
@@ -41,7 +41,7 @@ std::vector<Bandwidth> WidestFrom(const Graph& graph, NodeIndex from) {
   while (!open.empty()) {
     const auto [width, node] = open.top();
     open.pop();
-    if (width < widest[Index(node) - host.first]) continue;  // a wider way was found since
+    if (width < widest[Index(node) - host.first]) continue;  // a wider path is already known
     for (const Link& link : graph.at(node).links) offer(link.to, std::min(width, link.bandwidth));
   }
   return widest;

@@ -1,8 +1,8 @@
-// The ways between the nodes of one system: how far, how wide, and through what.
+// The paths between the nodes of one system: type, bandwidth and links.
 //
-// First come the best paths of the graph itself, found as NCCL finds them; then what transports can
-// really use: GPUs that may not access each other go through a processor, and so on. All of it
-// follows NCCL 2.30's rules, so that equal files give equal paths.
+// PathSearch finds the best paths of the graph, as NCCL does. PathCorrection then adjusts them to
+// the transports: for example, GPUs without peer access communicate through a processor. Both
+// follow NCCL 2.30's rules, so that equal files give equal paths.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,15 +18,15 @@
 namespace ringlet::topology {
 
 /// The bandwidth of the widest path from `from` to each node of its host, in the host's order of
-/// nodes; a path passes through NUMA nodes, switches and devices of the network only. To `from`
-/// itself: its widest link, or 0 without links; 0 also where no path leads.
+/// nodes. Inner nodes are NUMA nodes, switches and network devices only. For `from` itself: its
+/// widest link, or 0 without links. 0 if no path exists.
 /// Cost  O(links of the host * log nodes of the host)
 std::vector<Bandwidth> WidestFrom(const Graph& graph, NodeIndex from);
 
 struct Path {
   PathType type = PathType::kDis;
   Bandwidth bandwidth;     ///< of the narrowest link
-  std::uint32_t hops = 0;  ///< links
+  std::uint32_t hops = 0;  ///< number of links
   bool operator==(const Path&) const = default;
 };
 
@@ -38,15 +38,15 @@ struct Hop {
 };
 
 /// Paths from every node of a system to its ends: processors, GPUs and their devices, ports,
-/// NVSwitches, ranks. 8 bytes a path; the graph must outlive it.
+/// NVSwitches, ranks. Uses 8 bytes per path. The graph must outlive it.
 class Paths {
  public:
-  /// Nodes of a system that paths can tell apart.
+  /// Maximum number of nodes in a system.
   static constexpr std::size_t kNodesMax = 65'535;
   static constexpr std::uint32_t kHopsMax = 1023;
-  /// Paths of one system: 2 GiB. A domain of 576 GPUs has 5 million.
+  /// Maximum number of paths in a system, which take 2 GiB. A domain of 576 GPUs has 5 million.
   static constexpr std::size_t kPathsMax = std::size_t{1} << 28;
-  /// Steps of the search: about a minute. A domain of 576 GPUs takes 20 million.
+  /// Maximum number of search steps: about a minute. A domain of 576 GPUs takes 20 million.
   static constexpr std::size_t kStepsMax = std::size_t{1} << 32;
 
   const Graph& graph() const { return *graph_; }
@@ -55,21 +55,20 @@ class Paths {
     return kinds_[static_cast<std::size_t>(kind)];
   }
 
-  /// kDis for what is not of this system, or no end.
+  /// kDis if a node is not in this system, or `to` is not an end.
   Path From(NodeIndex from, NodeIndex to) const {
     const Record* record = Find(from, to);
     if (record == nullptr) return {};
     return {static_cast<PathType>(record->type), {record->mb_per_s}, record->hops};
   }
-  /// Its links in order; empty for kDis, from a node to itself, and for kNet where there is no
-  /// other way at all.
+  /// The links of a path in order. Empty for kDis, for one node, and for kNet without another path.
   std::vector<Hop> Route(NodeIndex from, NodeIndex to) const;
-  /// As Route, at the end of a list.
+  /// Appends the links of Route() to a list.
   void AppendRoute(std::vector<Hop>& hops, NodeIndex from, NodeIndex to) const;
-  /// Of a kNet: the GPU that prefers it and is near it, to whom others hand what is to leave by it.
+  /// The GPU near a kNet that prefers it. Other GPUs pass it their outgoing data for this NIC.
   std::optional<NodeIndex> LocalGpu(NodeIndex net) const;
 
-  /// The bytes that it holds in memory.
+  /// Memory in use, in bytes.
   std::size_t bytes() const;
 
  private:
@@ -79,8 +78,8 @@ class Paths {
                                  const PathOptions& options);
 
   enum class Form : std::uint8_t { kLink, kVia, kListed };
-  /// How to get to an end: by the link `next` and on as from there; or to node `next` of the system
-  /// first; or by the list in listed_.
+  /// The path of a node to an end. By `form`: link `next`, then that neighbour's path; or the path
+  /// to node `next` of the system, then that node's path; or a list in listed_.
   struct Record {
     std::uint32_t mb_per_s = 0;
     std::uint16_t type : 4 = static_cast<std::uint16_t>(PathType::kDis);
@@ -90,7 +89,7 @@ class Paths {
   };
   struct Listed {
     std::uint64_t key;
-    std::vector<std::uint16_t> links;  ///< position of each in its node's list
+    std::vector<std::uint16_t> links;  ///< by hop: index in its node's list
   };
 
   static constexpr std::uint32_t kNoEnd = std::numeric_limits<std::uint32_t>::max();
@@ -108,17 +107,17 @@ class Paths {
   const Graph* graph_ = nullptr;
   SystemNodes system_;
   std::vector<std::vector<NodeIndex>> kinds_;
-  std::vector<std::uint32_t> end_of_;  // of a node of the system: its number among the ends
+  std::vector<std::uint32_t> end_of_;  // by node of the system: its number among the ends
   std::vector<Record> records_;        // [end][node]
   std::vector<Listed> listed_;         // ascending
-  std::vector<std::optional<NodeIndex>> local_gpus_;  // for each kNet
+  std::vector<std::optional<NodeIndex>> local_gpus_;  // by kNet
 };
 
 /// \param system  index into Graph::systems
 /// Errors  kUnsupported      more than kNodesMax nodes, kPathsMax paths or kStepsMax steps
-///         kInvalidArgument  an NVLink whose GPUs the driver keeps apart; names both ranks and the
-///                           cure
-/// Cost    O(ends * links): 576 GPUs of one NVLink domain, see docs/performance.md
+///         kInvalidArgument  an NVLink between GPUs without peer access; contains both ranks and
+///                           the cure
+/// Cost    O(ends * links); docs/performance.md lists the time for 576 GPUs of one NVLink domain
 Result<Paths> FindPaths(const Graph& graph, std::uint32_t system, const PathOptions& options);
 
 }  // namespace ringlet::topology

@@ -1,4 +1,4 @@
-// How long all paths of an NVLink domain take, and what they hold in memory.
+// Measures the time and memory of all paths of an NVLink domain.
 #include <benchmark/benchmark.h>
 
 #include "topo/edit/machines_for_test.hpp"

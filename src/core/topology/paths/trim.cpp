@@ -9,7 +9,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// The last link to a switch or processor, or all NVLinks together, whichever is more.
+/// The last PCI link, or all NVLinks together, whichever is wider.
 Bandwidth TotalOf(const Graph& graph, NodeIndex device) {
   std::uint64_t nvlinks = 0;
   Bandwidth pci;

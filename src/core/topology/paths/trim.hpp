@@ -1,4 +1,4 @@
-// The parts of a system that a rank can reach without the network.
+// Computes the parts of a system that a rank reaches without the network.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,23 +7,22 @@
 
 namespace ringlet::topology {
 
-/// For each GPU of the system, in order, the number of the first GPU of its domain: the lowest that
-/// an earlier GPU with a path to it belongs to, or itself. NCCL's rule: one pass, so that two
-/// domains which a later GPU joins stay two.
+/// By GPU of the system, in order: the number of the first GPU of its domain. That is the lowest
+/// domain of the earlier GPUs with a path to it, or itself. This is NCCL's rule, in one pass: two
+/// domains stay separate even if a later GPU joins them.
 std::vector<std::uint32_t> DomainsOf(const Paths& paths);
 
-/// The graph without the GPUs of the system that are not of `rank`'s domain. Their devices stay,
-/// and their NICs.
+/// The graph without GPUs of the system outside `rank`'s domain. Their devices and NICs stay.
 /// Errors  kInvalidArgument  no GPU of the system has that rank
 Result<Graph> TrimToDomain(const Paths& paths, Rank rank);
 
-/// The most that a search can find.
+/// Upper limits for any search.
 struct SystemLimits {
-  Bandwidth widest;  ///< path from a device to another, or to a NIC
-  Bandwidth total;   ///< that a device can move at all
+  Bandwidth widest;  ///< path from a device to another device, or to a NIC
+  Bandwidth total;   ///< all links of a device together
 };
 
-/// \param beyond  the communicator goes on outside this system
+/// \param beyond  true if the communicator has ranks outside this system
 SystemLimits LimitsOf(const Paths& paths, bool beyond);
 
 }  // namespace ringlet::topology

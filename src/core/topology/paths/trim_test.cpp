@@ -7,7 +7,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// Two sockets with two GPUs and a NIC each; the NICs are faster than the way between the sockets.
+/// Two sockets with two GPUs and a NIC each. The NICs are faster than the link between the sockets.
 Graph Sockets() {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 90).Gpu(0x12, 90).Nic(0x13, 400'000);

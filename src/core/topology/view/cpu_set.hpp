@@ -1,4 +1,4 @@
-// A set of CPU numbers, as the kernel writes it: "0-15,32-47".
+// A set of CPU numbers in the kernel's notation: "0-15,32-47".
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace ringlet::topology {
 
 class CpuSet {
  public:
-  static constexpr std::uint32_t kCpuMax = 65'535;  // NR_CPUS is 8192 at most today
+  static constexpr std::uint32_t kCpuMax = 65'535;  // NR_CPUS is at most 8192 today
   static constexpr std::size_t kRangesMax = 8'192;
   static constexpr std::size_t kMaskBytesMax = 2'304;  // 8192 CPUs, nine characters for 32
 
   CpuSet() = default;
 
-  /// Reads a kernel list; space at the ends is ignored, an empty text is the empty set, ranges may
-  /// come in any order and overlap.
+  /// Parses a kernel list. Ignores space at the ends. Empty text is the empty set. Ranges may have
+  /// any order and may overlap.
   /// Errors  kInvalidArgument  quotes the text
   static Result<CpuSet> Parse(std::string_view list);
-  /// Reads a mask as /sys/devices/system/node/node0/cpumap has it: comma-separated groups of 32
-  /// bits in hex, the highest first. An empty text is the empty set. Errors  kInvalidArgument
-  /// quotes the text
+  /// Parses a mask as in /sys/devices/system/node/node0/cpumap: comma-separated groups of 32 bits
+  /// in hex, the highest first. Empty text is the empty set.
+  /// Errors  kInvalidArgument  quotes the text
   static Result<CpuSet> ParseMask(std::string_view mask);
   static CpuSet Of(std::uint32_t first, std::uint32_t last) {
     CpuSet set;
@@ -35,7 +35,7 @@ class CpuSet {
     return set;
   }
 
-  /// \param ascending  each at most once
+  /// \param ascending  each CPU at most once
   static CpuSet OfCpus(std::span<const std::uint32_t> ascending) {
     CpuSet set;
     for (const std::uint32_t cpu : ascending) set.Append(cpu);
@@ -45,7 +45,7 @@ class CpuSet {
   bool empty() const { return ranges_.empty(); }
   std::size_t Count() const;
   bool Contains(std::uint32_t cpu) const;
-  /// How many CPUs are in both.
+  /// The number of CPUs in both sets.
   std::size_t CountCommon(const CpuSet& other) const;
   CpuSet CommonWith(const CpuSet& other) const;
   CpuSet JoinedWith(const CpuSet& other) const;
@@ -55,18 +55,18 @@ class CpuSet {
 
  private:
   static CpuSet OfRanges(std::vector<CpuRange> ranges);  // in any order
-  void Append(std::uint32_t cpu);                        // above all that are in
+  void Append(std::uint32_t cpu);                        // \pre `cpu` is above all members
 
-  std::vector<CpuRange> ranges_;  // ascending, apart by at least one CPU
+  std::vector<CpuRange> ranges_;  // ascending, with gaps between
 };
 
-/// The form that Parse reads; "" for the empty set.
+/// The form that Parse() accepts. "" for the empty set.
 std::string ToString(const CpuSet& set);
 
-/// The form that ParseMask reads, in groups of eight digits; "" for the empty set.
+/// The form that ParseMask() accepts, in groups of eight digits. "" for the empty set.
 std::string ToMask(const CpuSet& set);
 
 void Encode(Writer& out, const CpuSet& set);
-CpuSet DecodeCpuSet(Reader& in);  ///< fails `in` on ranges that are not ascending and apart
+CpuSet DecodeCpuSet(Reader& in);  ///< fails `in` if ranges are unsorted or touch
 
 }  // namespace ringlet::topology

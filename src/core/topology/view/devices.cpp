@@ -11,7 +11,7 @@ namespace {
 
 struct Key {
   std::uint64_t host, device;
-  bool known;  // by its address, and not by its number alone
+  bool known;  // `device` is an address, not a number
   std::optional<std::uint32_t> half;
   bool operator==(const Key&) const = default;
 };

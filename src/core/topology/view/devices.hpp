@@ -1,4 +1,4 @@
-// Whether every rank has a device of its own.
+// Checks that every rank has its own device.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,18 +11,18 @@
 
 namespace ringlet::topology {
 
-/// The device that a rank says it runs on.
+/// The device that a rank reports.
 struct RankDevice {
   Rank rank{};
   std::uint64_t host = 0;                  ///< HostView::identity
-  std::string host_name;                   ///< for people
-  std::uint32_t number = 0;                ///< as the caller numbers it
-  std::optional<BusId> bus = {};           ///< of a GPU that the host is known to have
-  std::optional<std::uint32_t> half = {};  ///< of a split GPU: halves are devices
+  std::string host_name;                   ///< for messages
+  std::uint32_t number = 0;                ///< the caller's number
+  std::optional<BusId> bus = {};           ///< for a GPU that the host is known to have
+  std::optional<std::uint32_t> half = {};  ///< for a split GPU: each half is a device
 };
 
-/// \param may_share  NCCL_MULTI_RANK_GPU_ENABLE: several ranks on one device are wanted
-/// Errors  kInvalidArgument  names the first rank whose device another has, that other one, the
+/// \param may_share  NCCL_MULTI_RANK_GPU_ENABLE: several ranks may use one device
+/// Errors  kInvalidArgument  contains the first rank on another rank's device, that other rank, the
 ///                           host, the device and the cure
 /// Cost    O(devices)
 Status CheckDevices(std::span<const RankDevice> devices, bool may_share);

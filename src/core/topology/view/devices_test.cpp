@@ -40,7 +40,7 @@ TEST(DevicesTest, TheNumberCountsIfNoGpuIsKnown) {
   devices[3].number = 0;
   EXPECT_THAT(CheckDevices(devices, false).error().message,
               HasSubstr("ranks 2 and 3 are both on device 0 of host \"node1\""));
-  devices[2].bus = BusId{0};  // the address 0 is another thing than the number 0
+  devices[2].bus = BusId{0};  // address 0 differs from number 0
   EXPECT_TRUE(CheckDevices(devices, false).ok());
 }
 

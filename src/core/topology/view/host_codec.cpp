@@ -1,4 +1,4 @@
-// HostView on the wire.
+// Encodes and decodes HostView for messages.
 #include "topology/view/host_view.hpp"
 
 namespace ringlet::topology {
@@ -19,7 +19,7 @@ void PutOptional(Writer& out, const std::optional<bool>& value) {
   out.U8(value ? (*value ? 2 : 1) : 0);
 }
 
-/// A byte that is 0 or 1: every value has one form, so that equal views have equal bytes.
+/// Reads 0 or 1. Each value has one encoding, so that equal views have equal bytes.
 bool TakeFlag(Reader& in) {
   const std::uint8_t flag = in.U8();
   if (flag > 1) in.Fail();
@@ -37,7 +37,7 @@ std::optional<bool> TakeOptionalBool(Reader& in) {
   return value == 0 ? std::nullopt : std::optional(value == 2);
 }
 
-/// \param take  reads one; must take at least a byte, so that the input bounds the loop
+/// \param take  reads one element; must read at least a byte, so that the input limits the loop
 template <typename T, typename Take>
 void TakeMany(Reader& in, std::vector<T>& many, std::size_t max, Take take) {
   const std::size_t count = in.U32();

@@ -1,5 +1,5 @@
-// The common facts of hosts of one kind. Ranks send each other the shapes of their hosts, each
-// shape once: a thousand equal hosts cost as much as one.
+// The common facts of hosts of one kind. Ranks exchange each shape once: a thousand equal hosts
+// cost as much as one.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace ringlet::topology {
 
-/// The view without what tells its host from others of its kind and no Graph is made from: name,
-/// identity, memory, the processor's name, the numbers of ports' chips (kept apart as 1, 2, ...),
-/// ranks. Two hosts of equal shape differ in nothing that a plan depends on.
+/// Removes from a view the facts that differ between hosts of one kind and do not affect a Graph:
+/// name, identity, memory, the processor's name, and ranks. Numbers the chips of ports 1, 2, ... so
+/// that they stay distinct. Hosts of equal shape get equal plans.
 HostView ShapeOf(HostView view);
 
-/// A host of that shape. The chips of its ports get numbers that no other host's have, the same on
-/// every rank.
-/// \param identity  as HostIdentity gives it
+/// Creates a host from a shape. The chips of its ports get numbers that are unique among hosts and
+/// equal on every rank.
+/// \param identity  from HostIdentity()
 HostView HostOfShape(HostView shape, std::string name, std::uint64_t identity);
 
 }  // namespace ringlet::topology

@@ -10,12 +10,12 @@ std::uint32_t Count(const std::vector<T>& parts) {
   return static_cast<std::uint32_t>(parts.size());
 }
 
-/// For each PCI function the lowest NIC at or below it; the number of NICs where there is none.
+/// The lowest NIC at or below each PCI function. The number of NICs if none is there.
 std::vector<std::uint32_t> FirstNics(const HostView& view) {
   std::vector<std::uint32_t> first(view.pci.size(), Count(view.nics));
   for (std::uint32_t nic = Count(view.nics); nic-- > 0;)
     if (view.nics[nic].parent.kind == PartKind::kPci) first[view.nics[nic].parent.index] = nic;
-  for (std::size_t i = view.pci.size(); i-- > 0;) {  // parents come before their children
+  for (std::size_t i = view.pci.size(); i-- > 0;) {  // parents precede their children
     const Part& parent = view.pci[i].parent;
     if (parent.kind == PartKind::kPci)
       first[parent.index] = std::min(first[parent.index], first[i]);

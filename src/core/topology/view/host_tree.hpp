@@ -1,4 +1,4 @@
-// The parts of a view as the tree that they are, in the order of the file.
+// The parts of a view as a tree, in the order of the file.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,20 +7,18 @@
 
 namespace ringlet::topology {
 
-/// The parts directly below each part that can have something below it. Below a NUMA node: PCI
-/// functions and NICs. Below a PCI function: GPUs, then NICs, then PCI functions. Below a NIC:
-/// nets.
+/// The children of each part. A NUMA node has PCI functions and NICs. A PCI function has GPUs, then
+/// NICs, then PCI functions. A NIC has nets.
 ///
-/// Between the PCI functions and NICs of a NUMA node the order is one in which a reader would find
-/// the NICs as they are numbered.
+/// The order of PCI functions and NICs under a NUMA node lets a reader find the NICs by number.
 class HostTree {
  public:
-  /// \param view  has passed Check(); need not outlive the tree
+  /// \param view  passed Check(); need not outlive the tree
   /// Cost         O(parts)
   explicit HostTree(const HostView& view);
 
   const std::vector<Part>& Below(Part part) const;
-  /// Nets that have no NIC, in order.
+  /// Nets without a NIC, in order.
   const std::vector<std::uint32_t>& loose_nets() const { return loose_nets_; }
 
  private:

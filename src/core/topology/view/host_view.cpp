@@ -20,7 +20,7 @@ bool TooLong(const CpuModel& cpu) {
   return TooLong(cpu.arch) || TooLong(cpu.vendor) || TooLong(cpu.name);
 }
 
-/// "-1" for the unknown node.
+/// Formats an id. The unknown node is "-1".
 std::string NumaText(std::uint32_t id) {
   return id == kUnknownNuma ? "-1" : fmt::format("{}", id);
 }

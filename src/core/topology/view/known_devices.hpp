@@ -1,4 +1,4 @@
-// GPUs and machines that people have, as far as a topology file may leave them out.
+// Known GPUs and machines. They supply facts that a topology file may lack.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,13 +12,13 @@ namespace ringlet::topology {
 
 struct GpuModel {
   std::string_view name;  ///< "a100-sxm4"
-  std::uint16_t device;   ///< PCI device id, of vendor
+  std::uint16_t device;   ///< PCI device id
   std::uint16_t vendor;
-  std::uint32_t compute_capability;  ///< times 10; of AMD's as RCCL's files have it
-  std::uint32_t links;               ///< NVLinks or xGMI links that the GPU has at all
+  std::uint32_t compute_capability;  ///< times 10; for AMD's, as in RCCL's files
+  std::uint32_t links;               ///< total NVLinks or xGMI links of the GPU
   std::uint8_t pcie_generation;
-  std::string_view gcn;      ///< AMD's name of the architecture; empty of others
-  std::string_view product;  ///< the name by which its driver calls it
+  std::string_view gcn;      ///< AMD's name of the architecture; empty for others
+  std::string_view product;  ///< the driver's name of the GPU
   std::uint32_t memory_gib;  ///< of one PCI function; data sheets write GB
   std::uint32_t processors;  ///< multiprocessors, or AMD's compute units, of one PCI function
 };
@@ -26,22 +26,22 @@ struct GpuModel {
 /// Source  device ids: the PCI ID Repository and the files in test/fixtures/topologies; the rest:
 ///         the makers' data sheets.
 std::span<const GpuModel> GpuModels();
-/// By name, or nothing.
+/// Finds a model by name. Null if unknown.
 const GpuModel* FindGpuModel(std::string_view name);
-/// By vendor and device id, or nothing.
+/// Finds a model by vendor and device id. Null if unknown.
 const GpuModel* FindGpuModel(const PciIds& ids);
 
-/// The most NVLinks that NCCL looks for on a GPU.
-/// Source  NCCL: compute capability below 6.0 none, below 7.0 4, below 8.0 6, below 9.0 12,
-///         else 18; of Rubin, 10.7, its dumps have 36.
+/// The maximum number of NVLinks that NCCL looks for on a GPU.
+/// Source  NCCL: compute capability below 6.0: 0, below 7.0: 4, below 8.0: 6, below 9.0: 12, else
+///         18; for Rubin, 10.7, its dumps contain 36.
 std::uint32_t NvLinksMax(std::uint32_t compute_capability);
 
-/// How the GPUs of a host are joined.
+/// The links between the GPUs of a host.
 enum class LinkLayout : std::uint8_t {
   kNone,
-  kSwitch,    ///< every GPU by all its links to NVSwitches
-  kPairs,     ///< 0 with 1, 2 with 3, ... by all links: bridges
-  kMesh,      ///< every GPU with every other by an equal number of links
+  kSwitch,    ///< all links of every GPU lead to NVSwitches
+  kPairs,     ///< all links join 0 with 1, 2 with 3, ...: bridges
+  kMesh,      ///< equal numbers of links between all pairs of GPUs
   kCubeMesh,  ///< the hybrid cube mesh of eight GPUs with six links each
 };
 std::string_view LayoutName(LinkLayout layout);  ///< "none", "switch", "pairs", "mesh", "cube-mesh"
@@ -49,11 +49,11 @@ std::optional<LinkLayout> FindLayout(std::string_view name);
 
 struct KnownMachine {
   std::string_view name;  ///< "azure-nd96asr-v4"
-  std::string_view gpu;   ///< a GpuModel
-  std::uint32_t gpus;     ///< of one host
+  std::string_view gpu;   ///< name of a GpuModel
+  std::uint32_t gpus;     ///< number per host
   LinkLayout layout;
   std::uint32_t nic_mbit_per_s;  ///< of one NIC function
-  std::string_view source;       ///< its source
+  std::string_view source;
 };
 std::span<const KnownMachine> KnownMachines();
 const KnownMachine* FindKnownMachine(std::string_view name);

@@ -30,7 +30,7 @@ constexpr std::array<Spelling, 11> kNcclSpellings = {{{"2.5 GT/s", 15},
                                                       {"32.0 GT/s PCIe", 240},
                                                       {"64.0 GT/s PCIe", 480}}};
 
-/// Takes `min` to `max` hex digits off the front of `text`.
+/// Removes `min` to `max` hex digits from the front of `text`.
 std::optional<std::uint64_t> TakeHex(std::string_view& text, std::size_t min, std::size_t max) {
   std::uint64_t value = 0;
   std::size_t digits = 0;

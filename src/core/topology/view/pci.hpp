@@ -1,4 +1,4 @@
-// The words of PCI as types: addresses, classes, speeds of links.
+// PCI addresses, classes and link speeds as types.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace ringlet::topology {
 
-/// The address of a PCI function, domain:bus:device.function, packed as NCCL packs it: its hex
-/// digits in a row, so 0000:11:00.0 is 0x11000.
+/// The address of a PCI function, domain:bus:device.function. Packed as in NCCL: 0000:11:00.0 is
+/// 0x11000, its hex digits in a row.
 struct BusId {
   std::uint64_t value = 0;
 
@@ -20,7 +20,7 @@ struct BusId {
     return {std::uint64_t{domain} << 20 | std::uint64_t{bus} << 12 | std::uint64_t{device} << 4 |
             (function & 0xfu)};
   }
-  /// Reads DDDD:BB:DD.F with 1 to 8 digits of domain, in either case.
+  /// Parses DDDD:BB:DD.F with 1 to 8 digits of domain, in upper or lower case.
   /// Errors  kInvalidArgument  quotes the text
   static Result<BusId> Parse(std::string_view text);
 
@@ -31,7 +31,7 @@ struct BusId {
   auto operator<=>(const BusId&) const = default;
 };
 
-/// Whether a function can have it: of a bus there are devices 0 to 31, of these functions 0 to 7.
+/// Returns true if a function can have this address: devices are 0 to 31, functions 0 to 7.
 constexpr bool IsPossible(BusId id) {
   return id.device() <= 0x1f && id.function() <= 7;
 }
@@ -39,18 +39,18 @@ constexpr bool IsPossible(BusId id) {
 /// Lower case, at least four digits of domain: "0000:0b:00.0".
 std::string ToString(BusId id);
 
-/// NCCL's kind of a PCI function, by its class.
-/// Source  NCCL's table of class prefixes; AMD's accelerators call themselves 0x120000.
+/// NCCL's kind of a PCI function, by class.
+/// Source  NCCL's table of class prefixes; AMD's accelerators have class 0x120000.
 enum class PciRole : std::uint8_t {
   kBridge,     ///< 0x060400, a switch; 0x080100, the "data direct" bridge of a ConnectX-8
   kNvSwitch,   ///< 0x068000
   kCpuBridge,  ///< 0x068001, the NVLink bridge of a POWER processor
   kGpu,        ///< 0x03....; 0x1200.. (processing accelerator)
   kNic,        ///< 0x02....
-  kOther,      ///< NCCL takes it for a bridge
+  kOther,      ///< NCCL treats it as a bridge
 };
 
-/// 24 bits as /sys has them; of a text with fewer digits, such as "0x03", the lower ones are 0.
+/// A class of 24 bits, as in /sys. Text with fewer digits, such as "0x03", has lower digits 0.
 struct PciClass {
   std::uint32_t code = 0;
 
@@ -61,14 +61,14 @@ struct PciClass {
 };
 std::string ToString(PciClass code);  ///< "0x060400"
 
-/// Names of vendor, device and of those who built the board; 0: unknown.
+/// The ids of vendor and device, and of the board's vendor and type. 0: unknown.
 struct PciIds {
   std::uint16_t vendor = 0;
   std::uint16_t device = 0;
   std::uint16_t subsystem_vendor = 0;
   std::uint16_t subsystem_device = 0;
 
-  /// NCCL's 64-bit device id, which its Broadcom rules look at.
+  /// NCCL's 64-bit device id. Its Broadcom rules use it.
   constexpr std::uint64_t packed() const {
     return std::uint64_t{vendor} << 48 | std::uint64_t{device} << 32 |
            std::uint64_t{subsystem_vendor} << 16 | subsystem_device;
@@ -76,33 +76,32 @@ struct PciIds {
   bool operator==(const PciIds&) const = default;
 };
 
-/// The speed of one lane: the text as the kernel or a file gives it, and the generation if it can
-/// be understood.
+/// The speed of one lane: the text of the kernel or a file, and the generation if known.
 struct PcieSpeed {
   std::uint8_t generation = 0;  ///< 1 to 7; 0: unknown
   std::string text;             ///< "16.0 GT/s PCIe"; empty: not given
 
-  /// Understands any number of GT/s that is a generation's; keeps the rest as text.
+  /// Accepts any number of GT/s that matches a generation. Keeps other text without a generation.
   static PcieSpeed Parse(std::string_view text);
   /// \param generation  1 to 7
   static PcieSpeed Of(std::uint8_t generation);
   bool operator==(const PcieSpeed&) const = default;
 };
 
-/// A PCIe link of a running machine: as it is, and as both of its ends can have it. Generation 0
-/// and width 0 are unknown.
+/// A PCIe link of a running machine: its current state, and the best state that both ends support.
+/// Generation 0 and width 0 mean unknown.
 struct LinkState {
-  BusId bus;  ///< of the lower end
+  BusId bus;  ///< address of the lower end
   PcieSpeed speed = {};
   std::uint16_t width = 0;
   PcieSpeed best_speed = {};
   std::uint16_t best_width = 0;
 };
 
-/// How NCCL 2.30 reads a speed: units of 100 Mbit/s a lane, or nothing for a text that is not in
-/// its dictionary and for which it takes 60, that is, generation 3.
-/// Source  NCCL's dictionary: it compares prefixes, and knows two spellings of each generation up
-///         to 5 and one of the sixth. "16.0 GT/s" without " PCIe" is not among them.
+/// Reads a speed as NCCL 2.30 does, in units of 100 Mbit/s per lane. Null for text that is not in
+/// NCCL's dictionary. NCCL then uses 60, which is generation 3.
+/// Source  NCCL's dictionary: it compares prefixes, and contains two spellings of each generation
+///         up to 5 and one of the sixth. It lacks "16.0 GT/s" without " PCIe".
 std::optional<std::uint32_t> NcclLaneSpeed(std::string_view text);
 
 }  // namespace ringlet::topology

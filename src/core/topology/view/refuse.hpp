@@ -1,4 +1,4 @@
-// The answers of this layer to arguments that it cannot take.
+// Creates this layer's errors for invalid arguments.
 #pragma once
 #include <string>
 #include <utility>

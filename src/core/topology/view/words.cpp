@@ -5,7 +5,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// Takes an escape behind its backslash off the front of `rest`.
+/// Removes the escape after a backslash from the front of `rest`.
 std::optional<char> TakeEscape(std::string_view& rest) {
   if (rest.empty()) return std::nullopt;
   const char kind = rest.front();
@@ -21,7 +21,7 @@ std::optional<char> TakeEscape(std::string_view& rest) {
   return static_cast<char>(value);
 }
 
-/// Takes a quoted word, whose opening quote is gone, off the front of `rest`.
+/// Removes a quoted word from the front of `rest`. Its opening quote is already removed.
 std::optional<std::string> TakeQuoted(std::string_view& rest) {
   std::string word;
   while (!rest.empty()) {

@@ -1,4 +1,4 @@
-// The words of one line of a text form: bare words and "quoted ones".
+// Splits a line of text into bare words and "quoted ones".
 #pragma once
 #include <optional>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace ringlet::topology {
 
-/// Splits at spaces. A word in double quotes may hold spaces, and escapes as base/value/text.hpp's
-/// Quoted writes them (\" \\ \u00XX). Empty when a quote is not closed or an escape is unknown.
+/// Splits at spaces. A word in double quotes may contain spaces, and the escapes of Quoted() in
+/// base/value/text.hpp (\" \\ \u00XX). Null if a quote is not closed or an escape is unknown.
 std::optional<std::vector<std::string>> Words(std::string_view line);
 
 }  // namespace ringlet::topology

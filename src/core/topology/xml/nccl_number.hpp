@@ -1,4 +1,4 @@
-// Numbers as NCCL's files have them.
+// Parses numbers of NCCL's files.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -6,21 +6,19 @@
 
 namespace ringlet::topology {
 
-/// NCCL's value of the text of an integer attribute: it reads decimal, hexadecimal (0x) and, if the
-/// text starts with 0, octal; stops at the first strange character; and takes 0 if there is no
-/// number at all.
+/// NCCL's value of an integer attribute. NCCL reads decimal, hexadecimal (0x) and, after a leading
+/// 0, octal. It stops at the first other character. Text without a number is 0.
 struct NcclNumber {
   std::int64_t value = 0;  ///< at most 2^53 in magnitude
-  bool whole = false;      ///< all of the text was the number
-  bool octal = false;      ///< and would be another one in decimal
+  bool whole = false;      ///< true if the number is the whole text
+  bool octal = false;      ///< true if the text has another value in decimal
 };
 NcclNumber ParseNcclNumber(std::string_view text);
 
-/// 1 to 16 hex digits, with or without 0x: `guid`, `host_hash`.
+/// Parses 1 to 16 hex digits, with or without 0x: `guid`, `host_hash`.
 std::optional<std::uint64_t> ParseHex64(std::string_view text);
 
-/// A decimal number of microseconds such as "1.5", in ns; digits below a ns are dropped. Empty for
-/// anything else and for more than 4 s.
+/// Parses microseconds such as "1.5" into ns, rounded down. Null for other text, and above 4 s.
 std::optional<std::uint32_t> ParseMicroseconds(std::string_view text);
 
 }  // namespace ringlet::topology

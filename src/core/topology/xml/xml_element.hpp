@@ -1,5 +1,5 @@
-// One element of a topology file while it is read: gives its attributes as values, remembers where
-// they stand, and reports those that make no sense or that were not asked for.
+// An element of a topology file during reading. Returns its attributes as values, records their
+// places, and reports invalid and unknown attributes.
 #pragma once
 #include <optional>
 #include <pugixml.hpp>
@@ -13,7 +13,7 @@
 
 namespace ringlet::topology {
 
-/// The state that all elements of a file share while it is read.
+/// The state that all elements of a file share during reading.
 struct XmlContext {
   const XmlText& text;
   std::string file;
@@ -24,12 +24,12 @@ struct XmlContext {
 
 class XmlElement {
  public:
-  /// \param context  outlives the element
-  /// \param path     of the element, for findings
-  /// \param part the part of the view that the element becomes
+  /// \param context  must outlive the element
+  /// \param path     path of the element, for findings
+  /// \param part     the part of the view for this element
   XmlElement(XmlContext& context, pugi::xml_node node, std::string path, Part part);
 
-  /// The same element, where what is below it belongs to another part.
+  /// Returns the element with another part for its children.
   XmlElement As(Part part) const {
     XmlElement other = *this;
     other.part_ = part;
@@ -40,26 +40,27 @@ class XmlElement {
   const std::string& path() const { return path_; }
   Part part() const { return part_; }
 
-  /// The text of an attribute; nothing where it is missing. Longer than a name may be: nothing, and
-  /// a finding.
+  /// The text of an attribute. Null if it is missing. Null with a finding if it is longer than a
+  /// name.
   std::optional<std::string_view> Text(const char* name);
-  /// The same, of any length.
+  /// The text of an attribute, of any length.
   std::optional<std::string_view> LongText(const char* name);
-  /// As NCCL reads a number. Nothing for a missing or empty one and for -1; nothing, and a finding,
-  /// for what is no number, is negative or more than `max`.
+  /// Reads a number as NCCL does. Null if it is missing, empty or -1. If it is not a number,
+  /// negative or above `max`, adds a finding and returns null.
   std::optional<std::uint32_t> Number(const char* name, std::uint32_t max = kNumberMax);
   std::optional<bool> Flag(const char* name);
   std::optional<std::uint64_t> Hex(const char* name);
   std::optional<std::uint16_t> Hex16(const char* name);
   std::optional<PciClass> Class(const char* name);
   std::optional<BusId> Bus(const char* name);
-  /// Attributes that mean something to NCCL while it runs, and nothing in a file.
+  /// Skips an attribute that has a meaning inside NCCL only, and none in a file.
   void Ignore(const char* name) { asked_.insert(name); }
 
-  /// Keeps what was not asked for, and says so.
+  /// Stores all attributes that were not read, with a note for each.
   void KeepTheRest();
 
-  /// \param attribute the place to point at; empty: the element
+  /// Adds a finding.
+  /// \param attribute  its place; empty: the element's place
   void Say(Severity severity, std::string rule, const char* attribute, std::string reason,
            std::string cure);
 

@@ -7,7 +7,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// An element of its own, and what it says.
+/// A fixture with one element and its findings.
 class XmlElementTest : public testing::Test {
  protected:
   XmlElement& Parse(const std::string& text) {
@@ -16,7 +16,7 @@ class XmlElementTest : public testing::Test {
     context_.emplace(XmlContext{*text_, "f.xml"});
     return element_.emplace(*context_, text_->root(), "path", Part{PartKind::kPci, 0});
   }
-  /// "rule at column" of each finding.
+  /// Returns "rule at column" for each finding.
   std::string Said() {
     std::string said;
     for (const Finding& finding : context_->findings.Take())

@@ -1,5 +1,5 @@
-// With any text: reading it ends, says why if it gives nothing, and its view is written and read
-// again without loss, sent and received, linted, compared with itself and completed.
+// Reads any text. The reader ends and gives a reason if it returns no view. A view survives writing
+// and reading, sending and receiving, a linter, a comparison with itself, and completion.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -23,7 +23,7 @@ void TryView(const HostView& view) {
   Require(view.Check().ok());
   const std::string written = ToXml(view);
   const auto again = ringlet::topology::ReadXml(written, "");
-  if (written.size() > ringlet::topology::kXmlBytesMax) return;  // blanks may make it longer
+  if (written.size() > ringlet::topology::kXmlBytesMax) return;  // blanks may lengthen it
   Require(again.view && *again.view == view);
   ringlet::Writer out;
   Encode(out, view);
@@ -39,7 +39,7 @@ void TryView(const HostView& view) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A buffer of its own, so that a look beyond it is an error that ASan sees.
+  // An exact copy, so that ASan detects reads beyond its end.
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto report = ringlet::topology::LintXml(text, "f");
   Require(report.view || HasError(report.findings));

@@ -19,14 +19,14 @@ std::uint32_t Next(const std::vector<T>& parts) {
   return static_cast<std::uint32_t>(parts.size());
 }
 
-/// NCCL writes the extended family of an x86 processor sixteen times: 175 is the kernel's 25.
+/// NCCL multiplies the extended family of an x86 processor by sixteen: 175 is the kernel's 25.
 std::uint32_t KernelFamily(std::uint32_t family) {
   constexpr std::uint32_t kBase = 15, kLast = kBase + 255 * 16;
   const bool extended = family > kBase && family <= kLast && family % 16 == kBase;
   return extended ? kBase + family / 16 : family;
 }
 
-/// The program that writes files with such an outermost element.
+/// The kind of file with such an outermost element. "" if unknown.
 std::string_view OtherFile(std::string_view root) {
   if (root == "graphs") return "this is a graph file, for NCCL_GRAPH_FILE";
   if (root == "topology")
@@ -77,7 +77,7 @@ class ViewReader {
                            .cure = std::move(cure)});
   }
 
-  /// Calls `read` for the child elements that bear one of the names, and keeps the others.
+  /// Calls `read` for the child elements with one of the names, and stores the others as unknown.
   template <typename Read>
   void ForChildren(const XmlElement& element, std::initializer_list<std::string_view> names,
                    Read read) {
@@ -168,7 +168,7 @@ class ViewReader {
     AddCpu(cpu, std::move(numa));
   }
 
-  /// A NUMA node that occurs twice takes what is below both.
+  /// Merges the children of a NUMA node that occurs twice.
   void AddCpu(XmlElement& cpu, NumaNode numa) {
     const auto same = std::find_if(
         view().numa_nodes.begin(), view().numa_nodes.end(), [&](const NumaNode& other) {
@@ -278,7 +278,7 @@ class ViewReader {
     ReadPciChildren(element, depth);
   }
 
-  /// GPUs first, then the rest, as NCCL does.
+  /// Visits GPUs first, as NCCL does.
   void ReadPciChildren(const XmlElement& pci, std::size_t depth) {
     for (const pugi::xml_node child : pci.node().children("gpu")) ReadGpu(child, pci);
     for (const pugi::xml_node child : pci.node().children("pcilink")) ReadPciLink(child, pci);
@@ -336,12 +336,12 @@ class ViewReader {
     return std::nullopt;
   }
 
-  /// Empty where the other end is not visible.
+  /// Null if the other end is not visible.
   std::optional<BusId> ReadTarget(XmlElement& element, std::string_view text) {
     const Result<BusId> bus = BusId::Parse(text);
     if (text != kNotVisible && !(bus.ok() && IsHidden(*bus))) return element.Bus("target");
     element.LongText("target");
-    constexpr std::string_view kHidden = "fffffff:ff:ff.0";  // as dumps have it
+    constexpr std::string_view kHidden = "fffffff:ff:ff.0";  // the spelling of dumps
     if (text != kNotVisible && text != kHidden)
       element.Say(Severity::kNote, "hidden-target", "target",
                   fmt::format("{} is what a driver says of a neighbour that it does not show, but "
@@ -436,7 +436,7 @@ class ViewReader {
   }
 
   XmlContext context_;
-  std::vector<std::vector<XmlElement>> cpus_;  // of each NUMA node, in order
+  std::vector<std::vector<XmlElement>> cpus_;  // by NUMA node, in order
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Reads NCCL's topology files: those that NCCL itself reads, and the same things in proper XML.
+// Reads NCCL's topology files: those that NCCL reads, and equal contents in proper XML.
 //
-// Strict about meaning, tolerant about form. Texts of a file that have no word in Ringlet are kept,
-// so that writing it loses nothing, and are reported. Impossible values are reported and left out.
-// docs/reference/topology.md has the format.
+// Strict about meaning, tolerant about form. The view keeps parts of a file that Ringlet does not
+// interpret, so that writing loses no data, and the reader reports them. The reader reports and
+// drops impossible values. docs/reference/topology.md describes the format.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,34 +15,33 @@
 
 namespace ringlet::topology {
 
-/// Bounds on what is read at all, so that time and memory are bounded. A file of 576 GPUs has half
-/// a MB and 6000 elements.
+/// Limits of the input, for time and memory. A file of 576 GPUs has half a MB and 6000 elements.
 inline constexpr std::size_t kXmlBytesMax = std::size_t{8} << 20;
 inline constexpr std::size_t kXmlElementsMax = std::size_t{1} << 17;
 inline constexpr std::size_t kXmlAttributesMax = std::size_t{1} << 20;
-inline constexpr std::size_t kXmlAttributesOfOneMax = 256;  // of one element; NCCL takes 16
+inline constexpr std::size_t kXmlAttributesOfOneMax = 256;  // of one element; NCCL allows 16
 inline constexpr std::size_t kXmlDepthMax = 128;
 
-/// The name that NCCL writes for a neighbour that it cannot see.
+/// NCCL's name for a neighbour that it cannot see.
 inline constexpr std::string_view kNotVisible = "fffffff:ffff:ff";
-/// Drivers say 0FFFFFFF:FF:FF.0 of what they do not show, such as NVSwitches in a virtual machine.
+/// Drivers report 0FFFFFFF:FF:FF.0 for hidden devices, such as NVSwitches in a virtual machine.
 constexpr bool IsHidden(BusId bus) {
   return bus.domain() >= 0x0fff'ffff;
 }
 
 struct XmlReading {
-  /// Empty where the text is no topology at all; `findings` then holds the error that says why.
+  /// Null if the text is not a topology; `findings` then contains the error with the reason.
   std::optional<HostView> view;
-  std::vector<Finding> findings;  ///< in order of place
+  std::vector<Finding> findings;  ///< sorted by place
   Positions positions;            ///< of the parts of `view`
 };
 
 /// \param file  the name for findings
-/// Cost  O(bytes log bytes); about 100 bytes of memory for each byte of text at most
+/// Cost  O(bytes log bytes); at most about 100 bytes of memory per byte of text
 XmlReading ReadXml(std::string_view text, std::string_view file);
 
-/// The view alone, for those who use what can be used.
-/// Errors  kInvalidArgument  the text is no topology; the sentence is the finding
+/// Returns the view alone, for callers that ignore findings.
+/// Errors  kInvalidArgument  the text is not a topology; the message is the finding
 Result<HostView> ViewFromXml(std::string_view text, std::string_view file);
 
 }  // namespace ringlet::topology

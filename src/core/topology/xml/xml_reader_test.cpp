@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A machine with everything in it.
+// A machine with every kind of part.
 constexpr const char* kAll =
     R"(<system version="1" name="box">)"
     "\n"
@@ -112,7 +112,7 @@ std::string InPci(const std::string& children) {
   return Within("<pci busid=\"0000:01:00.0\">" + children + "</pci>");
 }
 
-/// Rules of the findings, each with its path.
+/// The rule and the path of each finding.
 std::vector<std::string> RulesOf(const std::string& text) {
   std::vector<std::string> rules;
   for (const Finding& finding : ReadXml(text, "").findings)
@@ -195,7 +195,7 @@ TEST(XmlReaderTest, ANumaNodeThatOccursTwiceTakesBoth) {
       "");
   ASSERT_TRUE(reading.view);
   EXPECT_EQ(reading.view->numa_nodes.size(), 2u);
-  ASSERT_EQ(reading.view->nics.size(), 3u);  // as if it were below the first
+  ASSERT_EQ(reading.view->nics.size(), 3u);  // the first <cpu> has two
   EXPECT_EQ(reading.view->nics[1].parent.index, 0u);
   EXPECT_EQ(reading.view->nics[2].parent.index, 1u);
   ASSERT_EQ(reading.findings.size(), 1u);

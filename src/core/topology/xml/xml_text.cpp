@@ -30,11 +30,10 @@ struct OpenTag {
 
 struct Mismatch {
   OpenTag open, closing;
-  bool is_stray = false;  ///< no element of that name is open
+  bool is_stray = false;  ///< true if no element of that name is open
 };
 
-/// The end of what begins at `at` and is no tag of an element: a comment, a declaration or the
-/// like. nullopt: it is a tag.
+/// The end of a comment, declaration or similar at `at`. Null if `at` is the tag of an element.
 std::optional<std::size_t> EndOfOther(std::string_view text, std::size_t at) {
   const auto behind = [&](std::string_view end) {
     const std::size_t found = text.find(end, at);
@@ -47,7 +46,7 @@ std::optional<std::size_t> EndOfOther(std::string_view text, std::size_t at) {
   return std::nullopt;
 }
 
-/// The > of a tag, outside quotes.
+/// The position of a tag's > outside quotes.
 std::size_t EndOfTag(std::string_view text, std::size_t at) {
   char quote = 0;
   for (; at < text.size(); ++at) {
@@ -62,8 +61,8 @@ std::size_t EndOfTag(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// Of a text whose tags do not match: the last open element, and the closing tag that is not its
-/// own; an empty one at the end of the text.
+/// For a text with mismatched tags: the last open element, and the closing tag that does not match
+/// it. The closing tag is empty at the end of the text.
 std::optional<Mismatch> FindUnclosed(std::string_view text) {
   std::vector<OpenTag> open;
   for (std::size_t at = text.find('<'); at < text.size(); at = text.find('<', at)) {
@@ -135,7 +134,7 @@ void XmlText::CheckBytes(std::string_view text) {
                               static_cast<unsigned char>(*control)),
                   "", static_cast<std::size_t>(control - text.begin()));
   if (Trim(text).empty()) return Refuse("no-element", "the file is empty", "", 0);
-  // Each element and each attribute has one of these, so memory is bounded before it is taken.
+  // Each element contains a '<', each attribute a '='. The counts limit memory in advance.
   const auto count = [&](char c) {
     return static_cast<std::size_t>(std::count(text.begin(), text.end(), c));
   };

@@ -1,4 +1,4 @@
-// The text of an XML file on its way into a tree: bounds before parsing, places afterwards.
+// Parses the text of an XML file into a tree. Checks limits first, and finds places afterwards.
 #pragma once
 #include <optional>
 #include <pugixml.hpp>
@@ -10,7 +10,7 @@
 
 namespace ringlet::topology {
 
-/// Why a text cannot be parsed, and where.
+/// The reason why a text does not parse, and the place.
 struct XmlRefusal {
   std::string rule;
   std::string reason;
@@ -25,19 +25,19 @@ class LineIndex {
   TextPosition At(std::size_t offset) const;
 
  private:
-  std::vector<std::uint32_t> starts_;  // of lines
+  std::vector<std::uint32_t> starts_;  // offsets of line starts
 };
 
 /// A parsed text. Names and values point into it.
 class XmlText {
  public:
-  /// Checks the bounds of xml_reader.hpp, then parses; asks refusal() how it went.
+  /// Checks the limits of xml_reader.hpp, then parses. refusal() returns the result.
   explicit XmlText(std::string_view text);
 
   const std::optional<XmlRefusal>& refusal() const { return refusal_; }
   pugi::xml_node root() const { return document_.document_element(); }
 
-  /// The beginning of the name of an element or an attribute.
+  /// The start of the name of an element or attribute.
   TextPosition At(pugi::xml_node node) const;
   TextPosition At(pugi::xml_attribute attribute, pugi::xml_node owner) const;
 
@@ -55,7 +55,7 @@ class XmlText {
   std::optional<XmlRefusal> refusal_;
 };
 
-/// The element and all within on one line, as UnknownElement::xml keeps it.
+/// The element with its contents on one line, for UnknownElement::xml.
 std::string RawXml(pugi::xml_node node);
 
 }  // namespace ringlet::topology

@@ -53,7 +53,7 @@ class XmlWriter {
   }
   void Hex(std::string_view name, std::uint64_t value) { Text(name, fmt::format("0x{:x}", value)); }
 
-  /// Ends the start tag: adds what is unknown, and what `children` writes. Close must follow.
+  /// Ends the start tag: writes unknown attributes and the output of `children`. Close() follows.
   template <typename Children>
   void Fill(Part part, Children children) {
     if (const auto unknown = attributes_.find(part); unknown != attributes_.end())
@@ -85,7 +85,7 @@ class XmlWriter {
     if (!model.arch.empty()) Text("arch", model.arch);
     if (!model.vendor.empty()) Text("vendor", model.vendor);
     if (model.family != 0 || model.model != 0) {
-      // As NCCL: the extended family, which the kernel adds to 15, sixteen times.
+      // As NCCL does: 15, plus sixteen times the extended family. The kernel adds it once.
       constexpr std::uint64_t kBase = 15, kLast = kBase + 255;
       const std::uint64_t family = model.family;
       const bool extended = family > kBase && family <= kLast;
@@ -112,7 +112,7 @@ class XmlWriter {
         case PartKind::kNuma:
         case PartKind::kGpuLink:
         case PartKind::kC2c:
-        case PartKind::kPciLink: break;  // written with the part above them
+        case PartKind::kPciLink: break;  // written with their parent
       }
     }
   }
@@ -225,7 +225,7 @@ class XmlWriter {
   std::map<Part, std::vector<const UnknownElement*>> elements_;
   std::string out_;
   std::size_t depth_ = 0;
-  bool has_children_ = false;  // of the element that was filled last
+  bool has_children_ = false;  // the element of the latest Fill() has children
 };
 
 }  // namespace

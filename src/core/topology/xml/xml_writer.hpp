@@ -1,4 +1,4 @@
-// Writes a view as NCCL writes its topology: two blanks a level, attributes in NCCL's order.
+// Writes a view in NCCL's format: two blanks per level, attributes in NCCL's order.
 #pragma once
 #include <string>
 
@@ -6,14 +6,14 @@
 
 namespace ringlet::topology {
 
-/// Values without an attribute of NCCL's go into attributes that NCCL ignores: distances of NUMA
-/// nodes (`distances`) and NVLink domains (`fabric_cluster`, `fabric_clique`). Not written: memory,
-/// the processor's name, and of interfaces their kind, RDMA device and members. Interfaces without
-/// a NIC come below their NUMA node, or the first one. The five characters that XML escapes are
-/// escaped, which NCCL would not undo; no real file has them.
+/// Uses attributes that NCCL ignores for values that NCCL lacks: distances of NUMA nodes
+/// (`distances`) and NVLink domains (`fabric_cluster`, `fabric_clique`). Omits memory, the
+/// processor's name, and the kind, RDMA device and members of interfaces. Puts interfaces without a
+/// NIC below their NUMA node, or below the first one. Escapes XML's five special characters. NCCL
+/// would not decode these, but no real file contains them.
 ///
-/// Of a view that was read from XML nothing is lost: reading the result gives an equal view.
-/// \pre   view.Check() has passed
+/// Reading the result of a view from XML gives an equal view.
+/// \pre   view.Check() passed
 std::string ToXml(const HostView& view);
 
 }  // namespace ringlet::topology

@@ -7,7 +7,7 @@
 namespace ringlet::topology {
 namespace {
 
-// As NCCL writes it, so the writer must not change a letter.
+// NCCL's own output. The writer must reproduce every letter.
 constexpr const char* kNcclsOwn =
     R"(<system version="1">)"
     "\n"
