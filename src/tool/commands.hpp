@@ -1,4 +1,4 @@
-// The parser of the tool: all commands with their options.
+// The command-line parser of the tool, with all commands and their options.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -10,8 +10,8 @@
 
 namespace ringlet::cli {
 
-/// The parser of all commands. Parsing sets `chosen`, which outlives the parser.
-/// \param program  what follows the options of `run` or `emulate`
+/// Returns the parser of all commands. Parsing sets `chosen`, which outlives the parser.
+/// \param program  the arguments that follow the options of `run` or `emulate`
 std::unique_ptr<CLI::App> MakeTool(std::vector<std::string> program, Action& chosen);
 
 }  // namespace ringlet::cli

@@ -15,7 +15,7 @@
 namespace ringlet::cli {
 namespace {
 
-/// A command with commands below it was given alone.
+/// Explains a command line that ends before the required subcommand.
 std::optional<std::string> ExplainMissing(const CLI::App& tool) {
   const CLI::App* last = &tool;
   while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
@@ -23,9 +23,11 @@ std::optional<std::string> ExplainMissing(const CLI::App& tool) {
   return fmt::format("name a command: {}", fmt::join(CommandNames(*last), ", "));
 }
 
-// The meaning of a parser's exception: help was asked for, or the command line is wrong.
+// Handles an exception of the parser: a request for help, or a wrong command line.
 int Explain(const CLI::App& tool, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return tool.exit(error);  // --help, --version: prints it
+  if (error.get_exit_code() == 0)
+    return tool.exit(error);  // prints the text of --help or
+                              // --version
   const std::string path = EnteredPath(tool);
   const std::string command = path.empty() ? "ringlet" : "ringlet " + path;
   auto reason = ExplainUnexpected(tool);
@@ -43,7 +45,7 @@ int ParseAndRun(const std::vector<std::string>& arguments) {
   }
   const std::unique_ptr<CLI::App> tool = MakeTool(std::move(split.program), chosen);
   try {
-    std::reverse(split.own.begin(), split.own.end());  // the form that CLI11 wants
+    std::reverse(split.own.begin(), split.own.end());  // CLI11 expects the arguments in reverse
     tool->parse(split.own);
   } catch (const CLI::ParseError& error) {
     return Explain(*tool, error);
@@ -53,7 +55,7 @@ int ParseAndRun(const std::vector<std::string>& arguments) {
   return kExitUsage;
 }
 
-/// A command whose output is lost has not succeeded.
+/// Fails the command if its output cannot be written.
 int CheckOutput(int status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
   fmt::print(stderr, "ringlet: cannot write standard output: {}\n",

@@ -1,12 +1,12 @@
-// The tool: finds out which command is meant, and runs it.
+// The tool: finds the command in the arguments and runs it.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace ringlet::cli {
 
-/// \param arguments  those after the program's name
-/// \returns the exit status. Nothing escapes as an exception.
+/// \param arguments  the arguments after the program's name
+/// \returns the exit status. No exception escapes.
 int RunTool(const std::vector<std::string>& arguments);
 
 }  // namespace ringlet::cli

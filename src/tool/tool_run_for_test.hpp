@@ -1,4 +1,4 @@
-// Runs the tool, or one of its actions, and keeps what it printed.
+// Runs the tool, or one of its actions, and keeps its output.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -23,25 +23,25 @@ inline ToolRun Captured(const Action& action) {
   return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
 }
 
-/// \param arguments  those after "ringlet"
+/// \param arguments  the arguments after "ringlet"
 inline ToolRun RunCommand(const std::vector<std::string>& arguments) {
   return Captured([&] { return RunTool(arguments); });
 }
 
-/// The same behind "topo", "bench init" and so on.
+/// Runs `arguments` after a command such as "topo" or "bench init".
 inline ToolRun RunCommand(std::vector<std::string> command,
                           const std::vector<std::string>& arguments) {
   command.insert(command.end(), arguments.begin(), arguments.end());
   return RunCommand(command);
 }
 
-/// A file below the root of the source tree.
+/// Returns the path of a file below the root of the source tree.
 inline std::string SourceFile(const std::string& path) {
   const std::filesystem::path source = std::filesystem::absolute(__FILE__);
   return source.parent_path().parent_path().parent_path() / path;
 }
 
-/// A file below test/fixtures.
+/// Returns the path of a file below test/fixtures.
 inline std::string Fixture(const std::string& path) {
   return SourceFile("test/fixtures/" + path);
 }

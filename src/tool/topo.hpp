@@ -1,4 +1,4 @@
-// `ringlet topo`: shows machines, and says what is wrong with what files say of them.
+// `ringlet topo`: shows machines and reports mistakes in topology files.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,8 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command with all its own commands to `tool`. When one of them is named, parsing sets
-/// `chosen`.
+/// Adds the command and its subcommands to `tool`. Parsing one of them sets `chosen`.
 void AddTopo(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

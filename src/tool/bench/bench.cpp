@@ -77,8 +77,7 @@ int Conclude(Presenter& presenter, const BenchJob& job) {
   return ExitStatusOf(kBench, AddResult(job.words.output, HeadOf(job, report), report));
 }
 
-// ---- Ranks as threads of this process.
-// -----------------------------------------------------------
+// ---- Ranks as threads of this process -------------------------------------------------------
 
 int BenchThreads(const BenchJob& job) {
   const auto process = comm::Process::StartIn(job.environment);
@@ -88,7 +87,7 @@ int BenchThreads(const BenchJob& job) {
   Presenter presenter = PresenterFor(job.options);
   std::mutex mutex;
   std::optional<Error> first;
-  std::stop_source stop;  // a process that fails early must not leave the others waiting for it
+  std::stop_source stop;  // stops the other threads when one fails early
   const auto run = [&](std::uint32_t rank) {
     const comm::Config config{.id = *id,
                               .rank = rank,
@@ -124,11 +123,10 @@ int BenchThreads(const BenchJob& job) {
   return first ? Fail(kBench, *first) : Conclude(presenter, job);
 }
 
-// ---- Ranks as processes.
-// ------------------------------------------------------------------------------------------
+// ---- Ranks as processes ---------------------------------------------------------------------
 
 int BenchProcesses(BenchJob job) {
-  const auto signals = TakeSignals();  // before there are threads
+  const auto signals = TakeSignals();  // before any thread starts
   if (!signals.ok()) return Fail(kBench, signals.error());
   if (const Status made = MakeHosts(job); !made.ok()) return Fail(kBench, made.error());
   const auto process = comm::Process::StartIn(job.environment);
@@ -142,16 +140,15 @@ int BenchProcesses(BenchJob job) {
   return Conclude(presenter, job);
 }
 
-// ---- Others beside it, in turn: whatever else happens on the machine then happens to all.
-// ------------------------------------------------------------------------------------------
+// ---- Ringlet and its peers in turn, so that other load on the machine affects all ------------
 
-/// A peer's version and time.
+/// Version and times of a peer in one turn.
 struct PeerTurn {
   std::map<std::size_t, Measurement> measured;  ///< by count
-  std::string version;                          ///< empty: it said none
+  std::string version;                          ///< empty: the peer did not print one
 };
 
-/// One turn of a peer. A peer that fails is told of and gives nothing.
+/// Runs one turn of a peer and collects its lines. Reports a failure to the user.
 Result<Ended> RunPeerTurn(os::SignalQueue& signals, const BenchJob& job, const std::string& peer,
                           PeerTurn& turn) {
   LauncherOptions launcher;
@@ -172,7 +169,8 @@ Result<Ended> RunPeerTurn(os::SignalQueue& signals, const BenchJob& job, const s
   return LaunchBenchRanks(signals, std::move(launcher), peer + " as process");
 }
 
-/// Whether all went on; else `status` is that of the tool.
+/// Runs all rounds. If the user or a failed run ended them, the result holds the tool's exit
+/// status.
 Result<Ended> RunTurns(os::SignalQueue& signals, BenchJob& job,
                        const std::shared_ptr<comm::Process>& process, Presenter& presenter,
                        Turns& turns) {
@@ -195,7 +193,7 @@ Result<Ended> RunTurns(os::SignalQueue& signals, BenchJob& job,
       if (other.by_user) return other;
       turns.Add(peer, turn.measured);
       if (!turn.version.empty()) presenter.OnVersion(peer, std::move(turn.version));
-      if (other.status != 0) std::erase(peers, peer);  // it will do no better the next time
+      if (other.status != 0) std::erase(peers, peer);  // would fail again in the next round
     }
   }
   return Ended{};
@@ -207,7 +205,7 @@ int BenchBeside(BenchJob job) {
     if (!there.ok()) Tell(kBench, there.error().message);
     return !there.ok();
   });
-  const auto signals = TakeSignals();  // before there are threads
+  const auto signals = TakeSignals();  // before any thread starts
   if (!signals.ok()) return Fail(kBench, signals.error());
   if (const Status made = MakeHosts(job); !made.ok()) return Fail(kBench, made.error());
   const auto process = comm::Process::StartIn(job.environment);
@@ -241,7 +239,7 @@ void AddBench(CLI::App& tool, Action& chosen) {
         bench->add_subcommand(std::string(operation.name), std::string(operation.purpose));
     for (const OperationAlias& other : kOperationAliases)
       if (other.name == operation.name) command->alias(std::string(other.alias));
-    // Shared by the parser, which fills the words, and the action, which reads them later.
+    // The parser fills the words, and the action reads them later.
     const auto words = std::make_shared<BenchWords>();
     words->operation = operation.name;
     AddBenchOptions(*command, *words);

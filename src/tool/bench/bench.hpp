@@ -1,5 +1,5 @@
-// `ringlet bench`: how fast collectives and the forming of communicators are between ranks on this
-// machine, and whether they are right.
+// `ringlet bench`: measures collectives and the forming of communicators between ranks on this
+// machine, and checks the results of collectives.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -7,7 +7,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddBench(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

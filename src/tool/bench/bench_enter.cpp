@@ -23,7 +23,7 @@ int RunAt(const std::string& spaces, const std::string& address,
   std::uint32_t host = 0;
   for (const std::string_view space : Split(spaces, ',')) {
     if (testbed::NetHosts::AddressOf(host++) != address) continue;
-    // Programs that take hosts of one name for one host would share its memory.
+    // Programs that identify a host by its name would otherwise share memory across the namespaces.
     Status entered = testbed::NameHost(fmt::format("host-{}", host - 1));
     if (entered.ok()) entered = testbed::EnterNetSpace(std::string(space));
     return Fail(kReach, entered.ok()
@@ -39,7 +39,7 @@ int RunAt(const std::string& spaces, const std::string& address,
 void AddBenchEnter(CLI::App& bench, Action& chosen) {
   CLI::App* enter = bench.add_subcommand("enter", "Run a program in a network namespace");
   enter->group("");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto space = std::make_shared<std::string>();
   enter->add_option("namespace", *space)->required();
   enter->prefix_command();

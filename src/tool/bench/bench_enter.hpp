@@ -1,10 +1,11 @@
-// Programs in the network namespaces of a bench. For our own workers and peers; not shown.
+// Commands that run programs in the network namespaces of a bench. The help omits them, because
+// only workers and peers of a bench use them.
 //
 //   ringlet bench enter NAMESPACE PROGRAM...
 //   ringlet bench reach NAMESPACE,NAMESPACE,... ADDRESS WORD...
 //
-// The second one is called as ssh is: it gives the words, as one line, to a shell on the host of
-// that address, under a host name of its own.
+// `reach` takes the arguments of ssh. It joins the words into one line and passes the line to a
+// shell in the namespace of the host at ADDRESS. That shell has its own host name.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -18,11 +19,13 @@ namespace ringlet::cli {
 void AddBenchEnter(CLI::App& bench, Action& chosen);
 void AddBenchReach(CLI::App& bench, Action& chosen);
 
-/// The command that runs `arguments` in the namespace that os::EnterNetSpace takes.
+/// Returns the command that runs `arguments` in the namespace `space`, as os::EnterNetSpace takes
+/// it.
 std::vector<std::string> Entered(const std::string& space, std::vector<std::string> arguments);
 
-/// The words before an address and a line for its shell; this process stays.
-/// \param spaces  of each host, as in Entered
+/// Returns the words that precede an address and a line for its shell. This process must stay
+/// alive.
+/// \param spaces  the namespace of each host, as in Entered
 std::vector<std::string> Reacher(const std::vector<std::string>& spaces);
 
 }  // namespace ringlet::cli

@@ -12,7 +12,7 @@ std::string EnterErrorOf(std::vector<std::string> arguments) {
   Action chosen;
   AddBenchEnter(tool, chosen);
   AddBenchReach(tool, chosen);
-  std::reverse(arguments.begin(), arguments.end());  // the form that CLI11 wants
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 expects the arguments in reverse
   tool.parse(arguments);
   testing::internal::CaptureStderr();
   EXPECT_NE(chosen(), 0);

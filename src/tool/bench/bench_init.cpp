@@ -21,7 +21,7 @@ constexpr std::chrono::minutes kPeerTimeout(2);  // Gloo takes 50 s for 512 rank
 
 using Report = std::function<void(const InitMessage&)>;
 
-// The work of each process of a job. The first one tells, and lets the peers have their turns.
+// Runs the repetitions in each process of a job. Process 0 reports the times and runs the peers.
 Status Conduct(const std::shared_ptr<comm::Process>& process, Team& team, const BootstrapJob& job,
                const EnvMap& environment, const Report& tell) {
   std::vector<std::string> peers = job.peers;
@@ -35,7 +35,7 @@ Status Conduct(const std::shared_ptr<comm::Process>& process, Team& team, const 
       const PeerRun run = RunPeer(
           peer, PeerCommand(peer, job.head, ToolFolder(), descriptors, environment), kPeerTimeout);
       tell(run);
-      return !run.total_ms;  // it will not do better the next time
+      return !run.total_ms;  // would fail again in the next repetition
     });
   }
   return Ok();
@@ -57,7 +57,7 @@ os::Command WorkerCommand(const BootstrapJob& job, const EnvMap& environment, co
   return command;
 }
 
-// The tool again, once a process. Gives the exit status.
+// Starts the tool again, once per process. Returns the exit status.
 int ServeRanks(os::SignalQueue& signals, const BootstrapJob& job, const EnvMap& environment,
                const Report& tell) {
   const auto process = comm::Process::StartIn(environment);
@@ -85,8 +85,7 @@ int ServeRanks(os::SignalQueue& signals, const BootstrapJob& job, const EnvMap& 
   return outcome->ExitStatus();
 }
 
-// ---- One of the processes.
-// -----------------------------------------------------------------------
+// ---- One of the processes -------------------------------------------------------------------
 
 Status Work(const BootstrapJob& job, const EnvMap& environment) {
   RINGLET_TRY_ASSIGN(const auto process, comm::Process::StartIn(environment));
@@ -99,11 +98,10 @@ Status Work(const BootstrapJob& job, const EnvMap& environment) {
     std::fflush(stdout);
   };
   RINGLET_TRY(Conduct(process, team, job, environment, tell));
-  return team.Barrier();  // no process leaves before all have heard all
+  return team.Barrier();  // keeps each process alive until all have received all messages
 }
 
-// ---- The launcher.
-// -------------------------------------------------------------------------------
+// ---- The launcher ---------------------------------------------------------------------------
 
 int Launch(os::SignalQueue* signals, const InitWords& words, const BootstrapJob& job,
            const EnvMap& environment) {
@@ -150,7 +148,7 @@ int Run(const InitWords& words) {
   const bool launchers = std::ranges::any_of(
       jobs, [](const BootstrapJob& job) { return job.head.processes > 1 || !job.head.threads; });
   if (launchers) {
-    auto taken = TakeSignals();  // before there are threads
+    auto taken = TakeSignals();  // before any thread starts
     if (!taken.ok()) return Fail(kBenchInit, taken.error());
     signals = *std::move(taken);
   }
@@ -165,7 +163,7 @@ int Run(const InitWords& words) {
 
 void AddBenchInit(CLI::App& bench, Action& chosen) {
   CLI::App* init = bench.add_subcommand("init", "How fast communicators form");
-  // Shared by the parser, which fills the words, and the action, which reads them later.
+  // The parser fills the words, and the action reads them later.
   const auto words = std::make_shared<InitWords>();
   AddInitOptions(*init, *words);
   init->callback([words, &chosen] { chosen = [words] { return Run(*words); }; });

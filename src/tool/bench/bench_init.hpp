@@ -1,4 +1,4 @@
-// `ringlet bench init`: how fast communicators form on this machine.
+// `ringlet bench init`: measures how fast communicators form on this machine.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `bench`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `bench`. Parsing it sets `chosen`.
 void AddBenchInit(CLI::App& bench, Action& chosen);
 
 }  // namespace ringlet::cli

@@ -14,7 +14,7 @@
 namespace ringlet::cli {
 namespace {
 
-// One process or thread a rank, all on this machine.
+// Each rank is a process or a thread on this machine.
 constexpr std::uint32_t kBenchRanksMax = 4096;
 constexpr std::uint32_t kRepeatsMax = 1'000'000;
 constexpr std::uint32_t kRoundsMax = 100;
@@ -58,7 +58,8 @@ std::vector<CLI::Option*> AddSizeOptions(CLI::App& command, BenchWords& words) {
               ->capture_default_str()};
 }
 
-// Values that the help names and shells complete; other spellings are read, too, and checked later.
+// Lists values for the help and for shell completion. Other spellings pass here and are checked
+// later.
 CLI::Validator Offered(std::string_view values) {
   return {[](std::string&) { return std::string(); }, fmt::format("{{{}}}", values)};
 }
@@ -83,7 +84,8 @@ void AddDataOptions(CLI::App& command, BenchWords& words) {
   command.add_flag("--out-of-place", words.out_of_place, "Only out of place")->excludes(in_place);
 }
 
-/// Without peers both placements, or that which was named; beside peers one.
+/// Returns the placement that the user named. Without one: both, or out of place if peers are
+/// measured.
 Placement PlacementOf(const BenchWords& words) {
   if (words.in_place) return Placement::kInPlace;
   return words.out_of_place || !words.peers.empty() ? Placement::kOutOfPlace : Placement::kBoth;
@@ -167,7 +169,7 @@ void AddBenchOptions(CLI::App& command, BenchWords& words) {
   command.add_option("--rounds", words.rounds, "Turns that each takes with --vs")
       ->check(CLI::Range(1u, kRoundsMax))
       ->capture_default_str();
-  command.add_flag("--worker", words.worker)->group("");  // not shown: only we use it
+  command.add_flag("--worker", words.worker)->group("");  // hidden: only the bench uses it
 }
 
 std::vector<std::string> WorkerArguments(const BenchWords& words) {

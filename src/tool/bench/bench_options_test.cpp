@@ -7,14 +7,14 @@ namespace {
 
 using testing::HasSubstr;
 
-// The words that a command line leaves, or none where it is refused.
+// Parses a command line. Null if it is refused.
 std::optional<BenchWords> Read(std::vector<std::string> arguments,
                                const std::string& operation = "all_reduce") {
   CLI::App app("bench");
   BenchWords words;
   words.operation = operation;
   AddBenchOptions(app, words);
-  std::reverse(arguments.begin(), arguments.end());  // the form that CLI11 wants
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 expects the arguments in reverse
   try {
     app.parse(arguments);
   } catch (const CLI::ParseError&) {

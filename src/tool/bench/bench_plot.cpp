@@ -27,7 +27,7 @@ struct PlotRequest {
   RunChoice choice;
 };
 
-/// The contents of one file, before its curves get their names.
+/// The contents of one file, with the curves still unnamed.
 struct Measured {
   std::string call;  ///< "all_reduce, 4 ranks"
   std::string path;
@@ -38,7 +38,7 @@ void AddPoint(Curve& curve, double bytes, double us) {
   if (bytes > 0 && us > 0) curve.points.emplace_back(bytes, us);
 }
 
-// The library throws where a member is missing or of another type.
+// The JSON library throws if a member is missing or has another type.
 Measured MeasuredIn(const Json& json) {
   Measured measured;
   measured.call = fmt::format("{}, {}", json.at("op").get<std::string>(),
@@ -136,7 +136,7 @@ Result<Chart> ChartOf(const std::vector<BenchFile>& files) {
 
 void AddBenchPlot(CLI::App& bench, Action& chosen) {
   CLI::App* plot = bench.add_subcommand("plot", "Draw what --json has written, sizes and times");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<PlotRequest>();
   plot->add_option("FILE", request->paths,
                    "Output of `ringlet bench OPERATION --json` or --output; - is standard input")

@@ -1,4 +1,4 @@
-// `ringlet bench plot`: what `ringlet bench OPERATION --json` wrote, as a picture.
+// `ringlet bench plot`: draws the output of `ringlet bench OPERATION --json`.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -7,27 +7,28 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `bench`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `bench`. Parsing it sets `chosen`.
 void AddBenchPlot(CLI::App& bench, Action& chosen);
 
-/// One file of `ringlet bench OPERATION --json`.
+/// A file that `ringlet bench OPERATION --json` wrote.
 struct BenchFile {
   std::string path;
   std::string text;
 };
 
-/// Which run of a file of results (bench/results/README.md) is drawn.
+/// Selects the run to draw from a file of results (bench/results/README.md).
 struct RunChoice {
   std::string operation = {};  ///< empty: any
   std::uint32_t ranks = 0;     ///< 0: any
 };
-/// The run that `choice` names, where `file` holds several; else `file` itself.
-/// Errors  kInvalidArgument  it names none of them, or several
+/// Returns the run that `choice` selects if `file` holds several runs; else returns `file`.
+/// Errors  kInvalidArgument  `choice` matches no run, or several
 Result<BenchFile> ChosenRun(BenchFile file, const RunChoice& choice);
 
-/// A curve for Ringlet and one for each peer of each file; with several files their names begin
-/// with what tells the files apart: the operation and ranks, or the file where these are the same.
-/// Errors  kInvalidArgument  names the file that is none, or that holds nothing to draw
+/// Draws one curve for Ringlet and one for each peer of each file. If there are several files, the
+/// names of the curves begin with the operation and the ranks. If these are equal, they begin with
+/// the path of the file.
+/// Errors  kInvalidArgument  names the file that does not parse or does not hold any rows to draw
 Result<Chart> ChartOf(const std::vector<BenchFile>& files);
 
 }  // namespace ringlet::cli

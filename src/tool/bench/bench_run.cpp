@@ -37,7 +37,8 @@ os::Command WorkerCommand(const BenchJob& job, const UniqueId& id, std::uint32_t
 Result<BenchJob> PrepareBench(const BenchWords& words) {
   EnvMap environment = WithLogOnErrors(os::ReadEnvironment());
   if (!words.links.empty()) environment["RINGLET_LINKS"] = words.links;
-  if (words.hosts > 1 && !words.worker)  // this process is on none of them and cannot be called
+  if (words.hosts > 1 && !words.worker)  // the launcher is in no namespace, so ranks cannot reach
+                                         // it
     environment["RINGLET_COMM_ID"] = testbed::NetHosts::AddressOf(0) + ":29500";
   RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment));
   RINGLET_TRY_ASSIGN(BenchOptions options, ParseBenchOptions(words, settings.links));
@@ -49,7 +50,7 @@ Status MakeHosts(BenchJob& job) {
   RINGLET_TRY_ASSIGN(const Secret random, os::SecureRandom());
   job.environment.try_emplace(
       "RINGLET_SECRET", fmt::format("{:016x}{:016x}", Reader(random).U64(), DigestOf(random)));
-  // The ranks of one host may well find a core each, but all hosts have the same ones.
+  // All hosts share the same cores, even if each host seems to have one core per rank.
   if (job.options.ranks > os::UsableCpus().size())
     job.environment.try_emplace("RINGLET_WAIT", "yield");
   RINGLET_TRY_ASSIGN(job.hosts, testbed::NetHosts::Make(job.options.net));
@@ -84,7 +85,7 @@ Result<Ended> RunRanks(os::SignalQueue& signals, const BenchJob& job,
       const auto message = ParseLine(line);
       if (message.ok() && *message) return on_message(**message);
     }
-    // Logs and complaints. Standard output is for the result alone.
+    // Logs and error messages. Standard output carries the result alone.
     fmt::print(stderr, "[{}] {}\n", Index(rank), line);
   };
   launcher.on_second = std::move(on_second);

@@ -1,4 +1,4 @@
-// Ranks of `ringlet bench` as processes: this tool again, as workers.
+// Runs the ranks of `ringlet bench` as processes. Each process is this tool again, as a worker.
 #pragma once
 #include <functional>
 #include <memory>
@@ -12,36 +12,37 @@ namespace ringlet::cli {
 struct BenchJob {
   BenchWords words;
   BenchOptions options;
-  EnvMap environment;  ///< with --links in it
-  /// The hosts of the ranks; null: here. Shared by the rounds of a run.
+  EnvMap environment;  ///< includes RINGLET_LINKS from --links
+  /// Network namespaces of the ranks; null if the ranks run on this machine itself. All rounds of a
+  /// run share them.
   std::shared_ptr<const testbed::NetHosts> hosts = nullptr;
 };
 
-/// Makes the hosts that the job asks for. After TakeSignals: they have a thread.
+/// Creates the hosts of the job. \pre TakeSignals was called, because the hosts start a thread.
 /// Errors as testbed::NetHosts::Make
 Status MakeHosts(BenchJob& job);
-/// On which host a rank runs: they are shared out evenly, in order.
+/// Returns the host of `rank`. The ranks are spread evenly over the hosts, in order.
 std::uint32_t HostOf(const BenchOptions& options, std::uint32_t rank);
 
-/// With this process's environment. Errors as ParseSettings and ParseBenchOptions.
+/// Prepares a job with this process's environment. Errors as ParseSettings and ParseBenchOptions.
 Result<BenchJob> PrepareBench(const BenchWords& words);
 
-/// How a run ended. If it was not good, the user has been told.
+/// Result of a run. If the run failed, the user has already received a message.
 struct Ended {
-  int status = 0;  ///< as a shell gives it
+  int status = 0;  ///< exit status as a shell reports it
   bool by_user = false;
 };
 
-/// Runs the commands to their end. \param what  a process is called in sentences: "rank"
+/// Runs the commands until all exit. \param what  the name of a process in messages: "rank"
 Result<Ended> LaunchBenchRanks(os::SignalQueue& signals, LauncherOptions launcher,
                                std::string_view what);
 
-/// One run of all ranks, each a process. Gives what rank 0 says to `on_message`.
+/// Runs all ranks once, each as a process. Calls `on_message` with each message of rank 0.
 Result<Ended> RunRanks(os::SignalQueue& signals, const BenchJob& job,
                        const std::shared_ptr<comm::Process>& process, const OnMessage& on_message,
                        std::function<void(Instant)> on_second);
 
-/// The work of a worker. Gives the exit status.
+/// Runs this process as one rank. Returns the exit status.
 int WorkAsRank(const BenchJob& job);
 
 }  // namespace ringlet::cli

@@ -1,4 +1,4 @@
-// Runs of ranks are in bench_test.cpp and test/integration.
+// Tests of hosts and settings. Runs of ranks are in bench_test.cpp and test/integration.
 #include "tool/bench/bench_run.hpp"
 
 #include <gmock/gmock.h>
@@ -32,8 +32,8 @@ TEST(BenchRunTest, TheEndOfACommandIsThatOfTheRun) {
   EXPECT_THAT(lines, testing::ElementsAre("hello"));
 }
 
-/// The setting of waiting that `ranks` ranks on two hosts are given; empty: none. Nothing where
-/// hosts cannot be made.
+/// Returns the wait setting (RINGLET_WAIT) that `ranks` ranks on two hosts receive; empty if it is
+/// unset. Null if hosts cannot be created.
 std::optional<std::string> ToldToWait(std::uint32_t ranks, const EnvMap& user) {
   BenchJob job;
   job.options.ranks = ranks;

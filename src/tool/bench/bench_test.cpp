@@ -1,4 +1,5 @@
-// Links, faults and the ends of benches with processes are in test/integration.
+// Benches in one process. Tests of links, faults and benches with processes are in
+// test/integration.
 #include "tool/bench/bench.hpp"
 
 #include <gmock/gmock.h>
@@ -43,7 +44,7 @@ TEST(BenchTest, ProcessesAreToldHowManyTheyAreWhateverElseIsSaid) {
   EXPECT_THAT(ran.output, HasSubstr("Wrong elements       : 0 OK"));
 }
 
-// If Gloo was not built, Ringlet takes its turns alone.
+// If Gloo was not built, Ringlet is measured alone.
 TEST(BenchTest, BesideOthersOneRowASizeIsLeftOfAllRounds) {
   const ToolRun ran =
       RunBench({"-n", "2", "--vs", "gloo", "--rounds", "2", "-e", "32", "-i", "2", "--json"});

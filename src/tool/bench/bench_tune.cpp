@@ -91,7 +91,7 @@ Result<Ended> Measure(os::SignalQueue& signals, const TuneRequest& request, cons
   return ended;
 }
 
-/// Whether the ranks of a job use the memory of their host.
+/// Returns true if the ranks of a job use the memory of their host.
 Result<bool> SharesMemory(const BenchJob& job, std::uint32_t hosts) {
   RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(job.environment));
   return comm::AllowsHostMemory(settings, (job.options.ranks + hosts - 1) / hosts);

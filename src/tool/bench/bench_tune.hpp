@@ -1,5 +1,5 @@
-// `ringlet bench --tune`: measures every algorithm of every operation and writes down the fastest,
-// for RINGLET_TUNE_FILE.
+// `ringlet bench --tune`: measures all algorithms of each operation and writes the fastest to a
+// file for RINGLET_TUNE_FILE.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -10,31 +10,32 @@
 
 namespace ringlet::cli {
 
-/// Adds --tune and what it needs to `bench`. If it is given, and no operation, parsing sets
-/// `chosen`.
+/// Adds --tune and its options to `bench`. Parsing sets `chosen` if no operation is named.
 void AddBenchTune(CLI::App& bench, Action& chosen);
 
-/// The times of one algorithm for calls of each size.
+/// Times of one algorithm, per size of a call.
 struct AlgorithmTimes {
   collective::CallKind kind = collective::CallKind::kAllReduce;
   collective::Algorithm algorithm = collective::Algorithm::kRing;
-  bool registered = false;  ///< in registered memory, which slices and zero_copy treat differently
-  std::vector<std::pair<std::size_t, double>> us_by_bytes;  ///< ascending; bytes of TunedChoice
+  bool registered = false;  ///< measured in registered memory, which slices and zero_copy treat
+                            ///< differently
+  std::vector<std::pair<std::size_t, double>> us_by_bytes;  ///< ascending; bytes as in TunedChoice
 };
 
-/// The fastest of each operation for each size, of algorithms over links and of ways through shared
-/// memory each. Between two sizes with other winners the limit lies in the geometric middle; the
-/// last winner stands for all that is larger. One memory or the other makes another way the
-/// fastest: memory as it is decides, and where slices win there, registered memory decides between
-/// slices and zero_copy, which takes slices wherever memory is not registered.
-/// \param times  of each operation every algorithm has the same sizes; one_shot those that it takes
+/// Returns the fastest algorithm of each operation for each size: one over links and one through
+/// shared memory. Two sizes with different winners are separated at their geometric mean. The last
+/// winner applies to all larger sizes. Through shared memory, times in unregistered memory decide.
+/// If slices win there, times in registered memory decide between slices and zero_copy, because
+/// zero_copy runs slices wherever memory is not registered.
+/// \param times  all algorithms of an operation have the same sizes; one_shot has those that it
+///               takes
 std::vector<collective::TunedChoice> FastestOf(const std::vector<AlgorithmTimes>& times,
                                                std::uint32_t ranks, std::uint32_t hosts);
 
-/// The numbers of CostModel's links, worked out from what rings (and direct exchanges, for what
-/// each message costs a processor) took for the smallest and the largest calls: those within a host
-/// where there is one, those between hosts where there are several. Nothing where times do not
-/// grow.
+/// Derives the links of CostModel from the times of rings for the smallest and the largest calls.
+/// Times of direct exchanges give the processor time per message. The result describes links within
+/// the host for one host, and links between hosts for several. It is empty if the times do not grow
+/// with the size.
 collective::MeasuredLinks LinksOf(const std::vector<AlgorithmTimes>& times, std::uint32_t ranks,
                                   std::uint32_t hosts);
 

@@ -76,7 +76,7 @@ TEST(BenchTuneTest, TheFileThatIsWrittenIsRead) {
   }
 }
 
-/// The model's time of a call, as if it had been measured.
+/// Returns the cost model's times of a call in the form of measured times.
 AlgorithmTimes Modelled(CallKind kind, Algorithm algorithm, std::uint32_t ranks,
                         std::uint32_t hosts, const collective::CostModel& model) {
   const collective::Groups groups = collective::EvenGroups(ranks, hosts);

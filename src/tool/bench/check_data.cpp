@@ -10,7 +10,7 @@
 namespace ringlet::cli {
 namespace {
 
-// Larger values find no more mistakes, and stay readable in a debugger.
+// Larger values detect no further mistakes, and small values stay readable in a debugger.
 constexpr std::int64_t kValueMax = 100;
 
 bool IsUnsigned(DataType type) {
@@ -18,7 +18,7 @@ bool IsUnsigned(DataType type) {
          type == DataType::kUint64;
 }
 
-// A number that differs between ranks and elements in no simple way.
+// Returns a number that varies between ranks and elements without a simple pattern.
 std::uint64_t Mix(Rank rank, std::size_t index) {
   return Prng(std::uint64_t{Index(rank)} << 32 | index).Next();
 }
@@ -27,8 +27,8 @@ std::int64_t WithSign(const CheckShape& shape, std::int64_t value, std::uint64_t
   return !IsUnsigned(shape.type) && (mixed >> 40 & 1) != 0 ? -value : value;
 }
 
-// The absolute values of all ranks add up to at most LargestExact. Of more ranks than that, some
-// contribute nothing; which ones goes round with the index.
+// The absolute values of all ranks add up to at most LargestExact. If there are more ranks than
+// that, some contribute 0. The ranks that do so rotate with the index.
 std::int64_t Summand(const CheckShape& shape, Rank rank, std::size_t index) {
   const std::uint64_t mixed = Mix(rank, index);
   const auto limit = static_cast<std::uint64_t>(LargestExact(shape.type));
@@ -38,7 +38,8 @@ std::int64_t Summand(const CheckShape& shape, Rank rank, std::size_t index) {
   return WithSign(shape, static_cast<std::int64_t>(1 + mixed % most), mixed);
 }
 
-// One rank gives 3, two give 2, all others 1: at most 12, and never more than two binary digits.
+// One rank contributes 3, two contribute 2, and all others contribute 1. Products are thus at most
+// 12 and have at most two significant binary digits.
 std::int64_t Factor(const CheckShape& shape, Rank rank, std::size_t index) {
   const std::uint64_t place = (Index(rank) + index) % shape.ranks;
   const std::int64_t value = place == 0 ? 3 : place <= 2 ? 2 : 1;
@@ -76,7 +77,7 @@ Total Expected(const CheckShape& shape, std::size_t index) {
   return {total, shape.op == ReduceOp::kAvg ? shape.ranks : 1};
 }
 
-// Whole numbers divide towards zero; the others round once, after the division.
+// Integer types round the quotient towards zero. Other types round once, after the division.
 template <typename T>
 void Store(T value, std::byte* out) {
   std::memcpy(out, &value, sizeof value);
@@ -118,7 +119,7 @@ Bytes InputPeriod(const CheckShape& shape, Rank rank) {
   return OnePeriod(shape, [&](std::size_t index) { return Total{InputValue(shape, rank, index)}; });
 }
 
-// `data` begins somewhere in a period.
+// Compares `data`, which may begin anywhere in a period.
 std::uint64_t CountDifferent(DataType type, View period, View data, std::size_t first) {
   const std::size_t size = SizeOf(type);
   std::size_t phase = first % kCheckPeriod * size;
@@ -154,7 +155,7 @@ std::int64_t LargestExact(DataType type) {
     case DataType::kUint64:
     case DataType::kFloat64: break;
   }
-  return std::int64_t{1} << 30;  // more than any rank gives
+  return std::int64_t{1} << 30;  // more than any rank contributes
 }
 
 std::int64_t InputValue(const CheckShape& shape, Rank rank, std::size_t index) {

@@ -1,5 +1,5 @@
-// The oracle here is independent of check_data.cpp: it reads the bytes of the inputs back, combines
-// them step by step in the type itself, in orders of its own, and rounds after every step.
+// The oracle here is independent of check_data.cpp. It reads the inputs back as bytes and combines
+// them step by step in the type itself. It uses its own orders and rounds after every step.
 #include "tool/bench/check_data.hpp"
 
 #include <gtest/gtest.h>
@@ -84,7 +84,8 @@ void Fold(const CheckShape& shape, const std::vector<const std::byte*>& inputs, 
   }
 }
 
-// The output of an all-reduce whose ranks are combined in a random order, another one per element.
+// Returns the output of an all-reduce that combines the ranks in a random order, which differs per
+// element.
 Bytes Reduced(const CheckShape& shape, std::size_t count, std::uint64_t seed) {
   const std::size_t size = SizeOf(shape.type);
   std::vector<Bytes> inputs(shape.ranks, Bytes(count * size));
@@ -122,7 +123,7 @@ TEST(CheckDataTest, MoreRanksThanTheTypeHasNumbersAreNoMistake) {
         ExpectRight({type, op, ranks}, 31);
 }
 
-// More would be more than the narrowest type has exact numbers for.
+// A larger product would exceed the exact numbers of the narrowest type.
 TEST(CheckDataTest, ProductsAreTwelveWhereThereAreThreeRanksOrMore) {
   for (const std::uint32_t ranks : {1u, 2u, 3u, 5u, 64u})
     for (std::size_t index = 0; index < 2 * ranks; ++index) {
@@ -169,7 +170,7 @@ TEST(CheckDataTest, AMissingOrRepeatedRankIsNoticed) {
       std::vector<Bytes> inputs(4, Bytes(500 * size));
       for (std::uint32_t rank = 0; rank < 4; ++rank) FillInput(shape, Rank{rank}, inputs[rank]);
       Bytes output(500 * size);
-      for (std::size_t i = 0; i < 500; ++i)  // rank 1 twice, rank 2 never
+      for (std::size_t i = 0; i < 500; ++i)  // reduces rank 1 twice and omits rank 2
         Fold(shape,
              {inputs[0].data() + i * size, inputs[1].data() + i * size, inputs[1].data() + i * size,
               inputs[3].data() + i * size},
@@ -178,7 +179,7 @@ TEST(CheckDataTest, AMissingOrRepeatedRankIsNoticed) {
     }
 }
 
-// The result of a call, put together from the inputs by hand.
+// Builds the expected result of a call from the inputs by hand.
 Bytes Part(const CheckShape& shape, Rank rank, std::size_t first, std::size_t count) {
   Bytes input((first + count) * SizeOf(shape.type));
   FillInput(shape, rank, input);

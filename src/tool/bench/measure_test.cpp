@@ -15,7 +15,7 @@ struct Outcome {
   std::vector<WorkerMessage> messages;
 };
 
-// Measures with the given number of threads of this process as ranks.
+// Measures with one thread of this process per entry of `options_of`.
 Outcome MeasureWith(const std::vector<MeasureOptions>& options_of) {
   const auto ranks = static_cast<std::uint32_t>(options_of.size());
   Outcome outcome{std::vector<Status>(ranks, Ok()), {}};
@@ -114,8 +114,8 @@ TEST(MeasureTest, OnlyThePlacementThatWasAskedFor) {
   EXPECT_FALSE(row(Placement::kOutOfPlace).in_place.has_value());
 }
 
-// A rank that gives other data than agreed, and expects others: all that it gives is wrong for the
-// others, and all that they give for it, but for numbers that happen to be equal.
+// One rank uses other data than the rest. Its data is wrong for the others and theirs is wrong for
+// it, except where numbers are equal by chance.
 TEST(MeasureTest, TheWrongElementsOfAllRanksAreCounted) {
   constexpr std::size_t kCount = 100;
   std::vector<MeasureOptions> options_of(3, {.kind = CallKind::kAllGather,

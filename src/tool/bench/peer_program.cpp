@@ -16,7 +16,8 @@
 namespace ringlet::cli {
 namespace {
 
-// Bound as ours are. Gloo's ranks never are: the thread that does their work would share the core.
+// Binds the ranks of a peer as Ringlet's ranks are bound. Gloo's ranks are never bound, because its
+// worker thread would share the core.
 std::string BindingOption(std::string_view peer) {
   return peer == "openmpi" ? "--bind-to" : "-bind-to";
 }
@@ -46,7 +47,8 @@ std::vector<std::string> CallArguments(const BenchOptions& options) {
   return arguments;
 }
 
-// Open MPI's mpirun on the first host, which starts a daemon on each of the others as if by ssh.
+// Returns the command that starts Open MPI's mpirun on the first host. mpirun starts a daemon on
+// each other host through a substitute for ssh.
 os::Command OverHosts(const BenchJob& job, const std::string& launcher, os::Command program) {
   std::vector<std::string> spaces, slots;
   std::vector<std::uint32_t> ranks_of(job.options.net.hosts);
@@ -58,11 +60,11 @@ os::Command OverHosts(const BenchJob& job, const std::string& launcher, os::Comm
       slots.push_back(fmt::format("{}:{}", testbed::NetHosts::AddressOf(host), ranks_of[host]));
   }
   std::vector<std::string> arguments = Reacher(spaces);
-  program.environment["OMPI_MCA_plm_rsh_agent"] =      // of 4
-      program.environment["PRTE_MCA_plm_ssh_agent"] =  // of 5
+  program.environment["OMPI_MCA_plm_rsh_agent"] =      // Open MPI 4
+      program.environment["PRTE_MCA_plm_ssh_agent"] =  // Open MPI 5
       fmt::format("{}", fmt::join(arguments, " "));
   program.environment["OMPI_MCA_btl"] = "tcp,vader,self";
-  // Its daemons cannot know that the cores of all hosts are the same ones.
+  // The daemons cannot detect that all hosts share the same cores.
   if (job.options.ranks > os::UsableCores())
     program.environment["OMPI_MCA_mpi_yield_when_idle"] = "1";
   arguments.insert(arguments.end(), {testbed::NetHosts::AddressOf(0), launcher, "--bind-to", "none",

@@ -1,5 +1,5 @@
-// Other libraries that do the same operations, measured beside ours by the programs of bench/peers;
-// those that were installed when Ringlet was built. Their loop is that of measure.cpp.
+// Other libraries with the same operations. The programs of bench/peers measure them if the library
+// was installed when Ringlet was built. They use the same loop as measure.cpp.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,25 +9,26 @@
 
 namespace ringlet::cli {
 
-/// The commands that measure the operation of `job` with `peer` (of PeerNames), to run together.
-/// \param folder  where the programs of bench/peers are
+/// Returns the commands that measure the operation of `job` with `peer` (of PeerNames). They run
+/// together.
+/// \param folder  the folder with the programs of bench/peers
 std::vector<os::Command> PeerBenchCommands(const std::string& peer, const BenchJob& job,
                                            const std::string& folder);
 
-/// Whether it can be measured.
-/// Errors  kUnsupported  its program of bench/peers was not built; says which package it needs; or
-///                       it does not go over namespaces
+/// Succeeds if `peer` can be measured.
+/// Errors  kUnsupported  the program of bench/peers was not built (the message names the package
+///                 that it needs), or the peer does not support network namespaces
 Status CheckPeer(const std::string& peer, const std::string& folder, std::uint32_t hosts);
 
-/// A line of such a program: "COUNT MEDIAN_US P99_US CPU_US". Empty for anything else.
+/// A line of output of such a program: "COUNT MEDIAN_US P99_US CPU_US".
 struct PeerLine {
   std::size_t count = 0;
   Measurement measured;
 };
 std::optional<PeerLine> ParsePeerLine(std::string_view line);
 
-/// The version that a line "version TEXT" of such a program names: up to a comma, with single
-/// blanks. Empty for anything else.
+/// Returns the version in an output line "version TEXT": the text up to a comma, with single
+/// blanks. Returns an empty string for any other line.
 std::string ParsePeerVersion(std::string_view line);
 
 }  // namespace ringlet::cli

@@ -1,4 +1,4 @@
-// Several turns of the same benchmark, each with its medians, as one result. Pure.
+// Merges several turns of one benchmark, each with its own medians, into one result. Pure.
 #pragma once
 #include <map>
 #include <string>
@@ -10,13 +10,13 @@ namespace ringlet::cli {
 
 class Turns {
  public:
-  /// Ringlet's rows of one turn: of the same sizes in every turn.
+  /// Adds Ringlet's rows of one turn. All turns have the same sizes.
   void Add(std::vector<Row> rows) { own_.push_back(std::move(rows)); }
-  /// A peer's measurements of one turn, by count.
+  /// Adds a peer's measurements of one turn, by count.
   void Add(const std::string& peer, const std::map<std::size_t, Measurement>& measured);
 
-  /// A row a size, with the peers that have measured it. Each number is the median over the turns;
-  /// wrong elements are those of all turns.
+  /// Returns one row per size, with the peers that measured it. Each number is the median over the
+  /// turns. Wrong elements are summed over all turns.
   std::vector<Row> Rows() const;
 
  private:
@@ -24,7 +24,8 @@ class Turns {
   std::map<std::string, std::map<std::size_t, std::vector<Measurement>>> peers_;
 };
 
-/// Of one measurement in each turn, at least one. Of an even number the mean of the middle two.
+/// Returns the median of one measurement over at least one turn. An even number of turns gives the
+/// mean of the middle two.
 Measurement MedianOf(const std::vector<Measurement>& turns);
 
 }  // namespace ringlet::cli

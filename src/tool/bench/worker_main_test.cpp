@@ -1,5 +1,6 @@
-// The main function of these tests. A bench starts the program that it is part of again, once a
-// rank, and a doctor once a host: here that is the tests, which are then the tool.
+// The main function of these tests. A bench restarts its own program once per rank, and a doctor
+// does so once per host. In these tests that program is the test binary, which then acts as the
+// tool.
 #include <gmock/gmock.h>
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The verdicts in Prometheus's text format, for the node exporter's textfile collector. Pure.
+// Verdicts in the text format of Prometheus, for the textfile collector of the node exporter. Pure.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace ringlet::cli {
 
-/// Gauges, with # HELP and # TYPE; docs/howto/check-machines-in-slurm-and-kubernetes.md has them.
+/// Returns gauges with # HELP and # TYPE. docs/howto/check-machines-in-slurm-and-kubernetes.md
+/// lists them.
 std::string CheckMetrics(const std::vector<CheckedMachine>& machines);
 
 }  // namespace ringlet::cli

@@ -18,7 +18,7 @@ using topology::HostView;
 
 constexpr std::array<std::uint32_t, 2> kHostCounts = {2, 1};
 
-/// All repairs but those of one defect; `but` beyond the end: all.
+/// Returns all repairs except those of defect `but`. If `but` is past the end, returns all.
 std::vector<Change> RepairsBut(const std::vector<Defect>& defects, std::size_t but) {
   std::vector<Change> changes;
   for (std::size_t i = 0; i < defects.size(); ++i)

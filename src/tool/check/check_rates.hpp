@@ -1,5 +1,5 @@
-// The costs of defects: an all-reduce planned on a machine with them and without. Plans of machines
-// that are alike are made once.
+// The costs of defects: compares an all-reduce planned on a machine with and without the defect.
+// Equal machines are planned once.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,9 +14,9 @@
 
 namespace ringlet::cli {
 
-/// Bandwidths on the bus of each rank.
+/// Bus bandwidths of each rank.
 struct DefectCost {
-  std::uint32_t hosts = 1;  ///< machines alike that take part
+  std::uint32_t hosts = 1;  ///< number of equal machines in the all-reduce
   topology::Bandwidth with;
   topology::Bandwidth without;
 
@@ -25,27 +25,27 @@ struct DefectCost {
   }
 };
 
-/// "24 of 48 GB/s of all-reduce over 2 hosts".
+/// Formats a cost: "24 of 48 GB/s of all-reduce over 2 hosts".
 std::string ToText(const DefectCost& cost);
 
 struct MachineCosts {
-  /// Of each defect alone, all others repaired; nothing where no plan can tell.
+  /// Cost of each defect alone, with all others repaired. Null if plans cannot show its cost.
   std::vector<std::optional<DefectCost>> each = {};
-  std::optional<DefectCost> together = {};  ///< of all that plans can tell about
-  std::string why_not = {};                 ///< if the machine cannot be planned at all
-  /// Whether all narrow links together cost nothing, as plans tell.
+  std::optional<DefectCost> together = {};  ///< cost of all defects that plans can show
+  std::string why_not = {};                 ///< why a plan could not be made; else empty
+  /// True if all narrow links together cost nothing in the plans.
   bool narrow_links_are_idle = false;
 };
 
 class CheckRates {
  public:
-  /// Of the defects of a machine the first ones are planned by themselves, so that the time is
-  /// bounded; all of them together.
+  /// Maximum number of defects of a machine that are planned one by one, which bounds the time. All
+  /// defects are planned together.
   static constexpr std::size_t kPlannedDefectsMax = 32;
 
   explicit CheckRates(plan::GpuPlanOptions options) : options_(std::move(options)) {}
 
-  /// Among one host and two, the number for which more is lost.
+  /// Returns the costs for one host or for two, whichever loses the larger share.
   MachineCosts CostsOf(const topology::HostView& view,
                        const std::vector<topology::Defect>& defects);
 

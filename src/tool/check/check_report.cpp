@@ -17,11 +17,11 @@ using topology::Defect;
 using topology::DefectRule;
 using topology::Severity;
 
-constexpr std::size_t kInFullMax = 3;         // of a rule on one machine
-constexpr std::size_t kMachinesOfARule = 10;  // of a fleet
+constexpr std::size_t kInFullMax = 3;         // findings of a rule on one machine
+constexpr std::size_t kMachinesOfARule = 10;  // machines of a rule in a fleet
 constexpr std::size_t kNamesMax = 12;
 
-/// "0000:5b:00.0 GPU3 (h100-sxm5)".
+/// Formats a place: "0000:5b:00.0 GPU3 (h100-sxm5)".
 std::string PlaceText(const Defect& defect) {
   std::string text = defect.where;
   if (!defect.name.empty()) text += (text.empty() ? "" : " ") + defect.name;
@@ -71,7 +71,7 @@ topology::Remedy RemedyOf(const CheckedMachine& machine) {
   return remedy;
 }
 
-/// The machines on which one rule finds something.
+/// The machines on which one rule has findings.
 struct RuleGroup {
   const DefectRule* rule = nullptr;
   std::string lint_rule;

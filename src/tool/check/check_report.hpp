@@ -1,4 +1,4 @@
-// Verdicts for people: on one machine, or on a fleet by kind of defect. Pure.
+// Formats verdicts for people: on one machine, or on a fleet by kind of defect. Pure.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace ringlet::cli {
 
-/// \param all  every finding in full, not only the first ones of a rule
+/// \param all  print every finding in full, not only the first ones of each rule
 std::string MachineReport(const CheckedMachine& machine, bool all);
-/// The machines that are not like the others, grouped by kind of defect, the worst kind first.
+/// Lists the machines that differ from the others, grouped by kind of defect, worst kind first.
 std::string FleetReport(const std::vector<CheckedMachine>& machines, bool all);
 
-/// A line for each finding, an object each.
+/// Returns one JSON object per line for each finding.
 std::string CheckJson(const std::vector<CheckedMachine>& machines);
 
 }  // namespace ringlet::cli

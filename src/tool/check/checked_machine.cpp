@@ -13,8 +13,8 @@
 namespace ringlet::cli {
 namespace {
 
-/// Narrow links that cost nothing are how such machines are built: the uplink of a switch, say,
-/// whose GPU reaches its processor otherwise.
+/// Turns narrow links into notes. Some machines are built with narrow links that cost nothing: for
+/// example the uplink of a switch with a GPU that reaches its processor by another path.
 void TakeForNotes(std::vector<topology::Defect>& defects) {
   for (topology::Defect& defect : defects) {
     if (defect.rule->word != topology::kNarrowRule) continue;

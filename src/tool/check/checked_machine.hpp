@@ -1,4 +1,4 @@
-// One machine and what the check says of it, with what that costs.
+// One machine with the verdict of the check and the costs of its defects.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,22 +14,22 @@ struct MachineToCheck {
   std::string title;  ///< "node17.xml", "this machine"
   std::optional<topology::HostView> view = {};
   topology::Positions positions = {};
-  std::vector<topology::Finding> findings = {};  ///< of the linter
-  std::string refusal = {};                      ///< why there is no view
-  std::vector<topology::LinkState> links = {};   ///< of this machine
+  std::vector<topology::Finding> findings = {};  ///< findings of the linter
+  std::string refusal = {};                      ///< reason if `view` is null
+  std::vector<topology::LinkState> links = {};   ///< link states of this machine
   std::vector<std::string> missing = {};         ///< facts that discovery did not find
 };
 
-/// A file, or "this"; a file that cannot be read is one with a refusal.
+/// Reads a file, or "this" machine. If the file cannot be read, the result has a refusal.
 MachineToCheck ReadMachine(const std::string& source);
 
 struct CheckedMachine {
   std::string title;
-  std::string refusal = {};  ///< no verdict: why; empty: there is one
+  std::string refusal = {};  ///< reason if there is no verdict; else empty
   std::vector<topology::Defect> defects = {};
   MachineCosts costs = {};
 
-  /// Of the worst defect; nothing where there is none.
+  /// Severity of the worst defect. Null if the machine does not have a defect.
   std::optional<topology::Severity> worst() const;
 };
 

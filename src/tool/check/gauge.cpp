@@ -12,10 +12,11 @@ namespace {
 
 constexpr std::size_t kGaugeLabelMax = 200;
 
-/// The value of a label in quotes: printable, with its escapes, which are those of JSON.
+/// Returns the value of a label in quotes. It is printable and has the escapes of JSON, which the
+/// format shares.
 std::string LabelText(std::string_view value) {
   std::string text = JsonText(Printable(value, kGaugeLabelMax), JsonLayout::kLine);
-  text.pop_back();  // the newline
+  text.pop_back();  // removes the newline
   return text;
 }
 

@@ -1,4 +1,4 @@
-// A metric in Prometheus's text format.
+// A metric in the text format of Prometheus.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace ringlet::cli {
 
-/// All samples of one gauge, with its help.
+/// All samples of one gauge, with its help text.
 class Gauge {
  public:
   Gauge(std::string_view name, std::string_view help);
 
-  /// Values of labels may be any text; they are printed with the escapes of the format, cut after
-  /// 200 bytes.
+  /// Adds a sample. Label values may be any text. They are escaped as the format requires and cut
+  /// after 200 bytes.
   void Add(const std::vector<std::pair<std::string_view, std::string>>& labels,
            std::uint64_t value);
 

@@ -36,7 +36,7 @@ struct CheckOptions {
   bool json = false, prometheus = false, all = false;
 };
 
-/// Files in place of folders: those that end in .xml, by name.
+/// Replaces each folder by its .xml files, sorted by name.
 Result<std::vector<std::string>> Expanded(const std::vector<std::string>& sources) {
   std::vector<std::string> files;
   for (const std::string& source : sources) {
@@ -63,7 +63,7 @@ Result<std::vector<std::string>> Expanded(const std::vector<std::string>& source
   return files;
 }
 
-/// A named machine, or a file.
+/// Reads a named machine or a file.
 Result<HostView> ExpectedMachine(const std::string& words) {
   RINGLET_TRY_ASSIGN(const std::string folder, MachineFolder());
   RINGLET_TRY_ASSIGN(const std::vector<std::string> names, MachineNames(folder));
@@ -114,7 +114,7 @@ void Print(const CheckOptions& options, const std::vector<CheckedMachine>& machi
   fmt::print("{}", text);
 }
 
-/// No verdict is an invalid input, so that no script takes it for a sick machine.
+/// Reports the missing verdict as invalid input, so that no script takes it for a faulty machine.
 int Refused(const Error& error) {
   Fail(kCheck, error);
   return kExitUsage;
@@ -161,7 +161,7 @@ void AddTopoCheck(CLI::App& topo, Action& chosen) {
       "check",
       "Judge machines: name defects, what each costs and what to do; exit with 1 if there "
       "are any");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<CheckOptions>();
   check
       ->add_option("FILE", options->sources,

@@ -1,4 +1,4 @@
-// `ringlet topo check`: a verdict on a machine, or on many.
+// `ringlet topo check`: prints a verdict on one machine or on many.
 #pragma once
 #include <CLI/CLI.hpp>
 

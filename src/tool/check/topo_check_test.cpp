@@ -58,7 +58,7 @@ TEST(TopoCheckTest, ANarrowSwitchThatCostsBandwidthIsAWarning) {
   EXPECT_THAT(ran.output, HasSubstr("[narrow-link]"));
 }
 
-/// The exit status for each XML file of a folder, by name.
+/// Returns the exit status for each XML file of a folder, by name.
 std::map<std::string, int> StatusOfEach(const std::string& folder) {
   std::map<std::string, int> found;
   for (const auto& entry : std::filesystem::directory_iterator(SourceFile(folder))) {
@@ -70,7 +70,7 @@ std::map<std::string, int> StatusOfEach(const std::string& folder) {
 }
 
 TEST(TopoCheckTest, NoHealthyFileRaisesAnAlarm) {
-  // Text between elements; no arch: each of them is a mistake in the file.
+  // These files contain mistakes: text between elements, and a missing arch.
   const std::set<std::string> known = {"dgx_a100_keysight.topo.xml", "g5.48xl.topo.xml"};
   std::size_t files = 0;
   for (const char* folder :
@@ -110,7 +110,7 @@ TEST(TopoCheckTest, AFolderIsAFleetAndItsOddMachineIsNamed) {
   std::filesystem::copy_file(SourceFile("machines/hgx-a100-4nic.xml"),
                              tree.root() + "/fleet/other_kind.xml");
   EXPECT_EQ(RunCommand({"topo", "check", tree.root() + "/fleet"}).status, 0);
-  // All its ports at half their rate, which only its peers tell.
+  // All ports run at half their rate, which only the comparison with other machines reveals.
   std::ifstream file(kGood);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   for (std::size_t at; (at = text.find("speed=\"200000\"")) != std::string::npos;)

@@ -12,7 +12,8 @@
 namespace ringlet::cli {
 namespace {
 
-// While other hosts measure, one waits: log N rounds and repetitions of many hosts.
+// An agent waits while other hosts measure, which takes log2 of the number of hosts in rounds and
+// repetitions for many hosts.
 constexpr Instant kAgentIdle = std::chrono::minutes(5);
 constexpr Instant kAnswerWait = std::chrono::seconds(30);
 
@@ -20,7 +21,7 @@ class Agent {
  public:
   explicit Agent(const EnvMap& environment) : environment_(environment) {}
 
-  /// The answer to a command, in one line.
+  /// Returns the answer to a command, in one line.
   std::string Do(const AgentCommand& command) {
     options_.timeout = std::chrono::milliseconds(command.timeout_ms);
     switch (command.kind) {
@@ -67,7 +68,7 @@ Status ServeDoctor(int in, int out, const EnvMap& environment) {
   while (true) {
     RINGLET_TRY_ASSIGN(const std::optional<std::string> line,
                        reader.Await(in, os::Now() + kAgentIdle));
-    if (!line) return Ok();  // the doctor is gone
+    if (!line) return Ok();  // the doctor closed the connection
     const Result<AgentCommand> command = ParseAgentCommand(*line);
     if (!command.ok()) return command.error();
     if (command->kind == AgentCommand::Order::kEnd) return Ok();

@@ -1,5 +1,5 @@
-// The process of `ringlet doctor` on each host: it looks, answers probes and makes them, as a
-// doctor elsewhere says.
+// The process of `ringlet doctor` on each host. It collects facts, answers probes and runs probes
+// on command of a doctor on another host.
 #pragma once
 #include "base/settings/env_map.hpp"
 #include "os/fs/fd.hpp"
@@ -7,8 +7,9 @@
 
 namespace ringlet::cli {
 
-/// Serves until it is told to end, the doctor is gone, or nothing comes for kAgentIdle.
-/// \param in, out  a connection to the doctor; they stay the caller's
+/// Serves until a command ends it, the doctor closes the connection, or no command arrives for
+/// kAgentIdle.
+/// \param in, out  a connection to the doctor; the caller keeps ownership
 /// Errors  kTimeout, kProtocol, kSystem
 Status ServeDoctor(int in, int out, const EnvMap& environment);
 

@@ -1,4 +1,4 @@
-// The orders of a doctor to the agent of a host, a line of JSON each. Pure.
+// Commands of a doctor to the agent of a host. Each is one line of JSON. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,28 +10,29 @@ namespace ringlet::cli {
 
 struct AgentCommand {
   enum class Order : std::uint8_t {
-    kLook,     ///< begin to answer probes with this token; the answer are HostFacts
-    kReach,    ///< connect to all targets; the answer is a list of PairFacts
-    kMeasure,  ///< the same, one target after the other
-    kClock,    ///< the answer is ClockAnswer
+    kLook,     ///< start to answer probes with this token; the answer is HostFacts
+    kReach,    ///< connect to all targets at once; the answer is a list of PairFacts
+    kMeasure,  ///< as kReach, but one target after the other, with measurements
+    kClock,    ///< the answer is a ClockAnswer
     kEnd,
   };
   Order kind = Order::kEnd;
   Secret token{};
   std::vector<ProbeTarget> targets = {};
-  std::uint64_t timeout_ms = 0;  ///< of each probe
+  std::uint64_t timeout_ms = 0;  ///< limit for each probe
 };
 
-/// Without a newline.
+/// Returns the command as a line without a newline.
 std::string ToLine(const AgentCommand& command);
-/// Errors  kProtocol  says what is wrong
+/// Errors  kProtocol  describes the mistake
 Result<AgentCommand> ParseAgentCommand(std::string_view line);
 
 std::string ClockAnswer(std::uint64_t unix_ns);
 /// Errors  kProtocol
 Result<std::uint64_t> ParseClockAnswer(std::string_view line);
 
-/// The answer of an agent that cannot do it; and what such an answer says, empty for others.
+/// FailureAnswer returns the answer of an agent that cannot execute a command. FailureIn returns
+/// the message of such an answer, and an empty string for other lines.
 std::string FailureAnswer(const Error& error);
 std::string FailureIn(std::string_view line);
 

@@ -29,7 +29,7 @@ Result<os::Command> RemoteAgent(std::string_view host, const RemoteOptions& opti
     return Error{Code::kInvalidArgument,
                  fmt::format("--tool {} has a quote", Quoted(options.tool))};
   const std::string& program = command.arguments.front();
-  // A question for a password would wait for a user who does not see it.
+  // A prompt for a password would block, because the user cannot see it.
   if (program.substr(program.rfind('/') + 1) == "ssh")
     for (const std::string& option :
          {std::string("BatchMode=yes"), fmt::format("ConnectTimeout={}", options.connect_timeout_s),

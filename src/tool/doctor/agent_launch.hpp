@@ -1,4 +1,4 @@
-// The commands that become agents: this program itself here, or by ssh on another host.
+// The commands that start agents: this program itself on this host, or through ssh on another host.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,19 +9,21 @@
 namespace ringlet::cli {
 
 struct RemoteOptions {
-  std::string ssh = "ssh";  ///< a program and its options: takes a host and a command for its shell
-  std::string tool;         ///< the path of `ringlet` there; where it is none, PATH has it
+  std::string ssh = "ssh";  ///< a program and its options; it receives a host and a command for the
+                            ///< host's shell
+  std::string tool;         ///< the path of `ringlet` on that host; if it is missing there, PATH is
+                            ///< searched
   std::uint32_t connect_timeout_s = 10;
 };
 
-/// Of an agent on this host.
+/// Returns the command that starts an agent on this host.
 os::Command LocalAgent(const EnvMap& environment);
 
-/// Errors  kInvalidArgument  `ssh` names no program, or the path has a quote
+/// Errors  kInvalidArgument  `ssh` does not name a program, or the path has a quote
 Result<os::Command> RemoteAgent(std::string_view host, const RemoteOptions& options,
                                 const EnvMap& environment);
 
-/// The file of this program.
+/// Returns the path of this program.
 std::string OwnPath();
 
 }  // namespace ringlet::cli

@@ -20,7 +20,7 @@ constexpr std::size_t kLineReadBytes = 65'536;
 constexpr std::size_t kLastWordsMax = 400;
 constexpr std::size_t kLineReadsAtOnce = 64;
 
-/// Waits for `events`; false at `until`.
+/// Waits for `events`. Returns false at `until`.
 bool AwaitEvents(int fd, short events, Instant until) {
   while (true) {
     const Instant left = until - os::Now();
@@ -67,7 +67,7 @@ Status WriteLine(int fd, std::string_view line, Instant until) {
   while (!rest.empty()) {
     if (!AwaitEvents(fd, POLLOUT, until))
       return Error{Code::kTimeout, "the other side takes nothing in"};
-    // Never more than a pipe that is writable takes without blocking.
+    // A writable pipe accepts this many bytes without blocking.
     constexpr std::size_t kPipeBytes = 4096;
     const ssize_t written = ::write(fd, rest.data(), std::min(rest.size(), kPipeBytes));
     if (written > 0)
@@ -117,7 +117,7 @@ void AgentLine::ReadErrors() {
   }
 }
 
-/// The last words of ssh or the program, or how it ended.
+/// Returns the last error line of ssh or of the program, or how the program ended.
 std::string AgentLine::Ending() {
   if (!child_) return "it closed the connection";
   ReadErrors();

@@ -1,4 +1,5 @@
-// A connection between a doctor and an agent, line by line: pipes of a child, or a socket.
+// A connection between a doctor and an agent that carries lines, over the pipes of a child process
+// or over a socket.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,13 +13,13 @@ namespace ringlet::cli {
 
 inline constexpr std::size_t kAgentLineMax = std::size_t{8} << 20;
 
-/// Lines out of bytes, with a bound.
+/// Splits bytes into lines of bounded length.
 class LineReader {
  public:
-  /// False: a line is longer than kAgentLineMax.
+  /// Returns false if a line is longer than kAgentLineMax.
   bool Push(std::string_view bytes);
   std::optional<std::string> Take();
-  /// Waits for a line of a descriptor; nothing: the other side has closed.
+  /// Waits for a line from a descriptor. Returns null if the peer has closed the connection.
   /// Errors  kTimeout; kProtocol  the line is too long; kSystem
   Result<std::optional<std::string>> Await(int fd, Instant until);
 
@@ -26,13 +27,13 @@ class LineReader {
   std::string buffer_;
 };
 
-/// Writes a line and its newline. Errors  kTimeout, kPeerLost
+/// Writes a line and a newline. Errors  kTimeout, kPeerLost
 Status WriteLine(int fd, std::string_view line, Instant until);
 
-/// The doctor's side.
+/// The doctor's end of the connection.
 class AgentLine {
  public:
-  /// Starts a program that becomes an agent, as ssh does. Errors  kSystem
+  /// Starts a program that becomes an agent, such as ssh. Errors  kSystem
   static Result<AgentLine> Start(std::string host, os::Command command);
   AgentLine(std::string host, os::Fd socket);
   AgentLine(AgentLine&&) = default;
@@ -40,12 +41,12 @@ class AgentLine {
 
   const std::string& host() const { return host_; }
   Status Send(std::string_view line, Instant until);
-  /// One of these is readable when something waits to be read.
+  /// Appends the descriptors that become readable when data arrives.
   void AddDescriptors(std::vector<int>& descriptors) const;
-  /// Reads what has arrived. Does not block.
+  /// Reads the data that has arrived. Does not block.
   void Pump();
   std::optional<std::string> Take() { return reader_.Take(); }
-  /// Why there will be no more lines; empty: there may be.
+  /// Returns why no more lines will arrive; empty while the connection is open.
   const std::string& over() const { return over_; }
 
  private:
@@ -57,7 +58,7 @@ class AgentLine {
   std::optional<os::Child> child_;
   os::Fd write_, socket_;
   LineReader reader_;
-  std::string errors_;  // the last of what the program said
+  std::string errors_;  // the last error output of the program
   std::string over_;
 };
 

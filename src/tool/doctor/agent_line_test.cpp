@@ -21,7 +21,7 @@ Instant Soon() {
   return os::Now() + std::chrono::seconds(20);
 }
 
-/// Pumps until a line or the end has come.
+/// Pumps until a line or the end of the connection arrives.
 std::string Next(AgentLine& line) {
   for (const Instant until = Soon(); os::Now() < until;) {
     line.Pump();

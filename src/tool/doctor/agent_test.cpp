@@ -14,7 +14,7 @@
 namespace ringlet::cli {
 namespace {
 
-/// All commands are there before it begins, and its answers are read when it has ended.
+/// All commands are sent before the agent starts. Its answers are read after it ends.
 struct Served {
   Status status;
   std::vector<std::string> answers;

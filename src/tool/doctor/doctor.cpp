@@ -37,7 +37,7 @@ struct DoctorRequest {
 };
 
 Result<std::vector<std::string>> HostsOf(const DoctorRequest& request) {
-  // An empty list is a mistake, of a variable say, and not this host.
+  // An empty list is a mistake, for example an unset variable. It does not mean this host.
   if (request.hosts) return ParseHostList(*request.hosts);
   if (!request.hostfile) return std::vector<std::string>();
   if (request.hostfile->empty()) return Error{Code::kInvalidArgument, "--hostfile names no file"};
@@ -45,7 +45,7 @@ Result<std::vector<std::string>> HostsOf(const DoctorRequest& request) {
   return ParseHostFile(text);
 }
 
-/// An agent on each host; one that cannot be started is `silent`.
+/// Starts an agent on each host, or on this host if `hosts` is empty.
 Result<std::vector<AgentLine>> StartAgents(const DoctorRequest& request,
                                            const std::vector<std::string>& hosts,
                                            const EnvMap& environment) {
@@ -118,14 +118,14 @@ Result<int> Doctor(const DoctorRequest& request) {
 }
 
 int Run(const DoctorRequest& request) {
-  os::RaiseDescriptorLimit();  // three of each host
-  ::signal(SIGPIPE, SIG_IGN);  // an agent that has gone is an error of a write
+  os::RaiseDescriptorLimit();  // each host needs three descriptors
+  ::signal(SIGPIPE, SIG_IGN);  // a write to a closed agent returns an error
   if (request.agent)
     return ExitStatusOf(kDoctor, ServeDoctor(STDIN_FILENO, STDOUT_FILENO, os::ReadEnvironment()));
   const Result<int> status = Doctor(request);
   if (status.ok()) return *status;
   Fail(kDoctor, status.error());
-  return kExitUsage;  // no verdict, so that no script takes it for a sick host
+  return kExitUsage;  // there is no verdict, so that no script takes it for a faulty host
 }
 
 void AddOptions(CLI::App& command, DoctorRequest& request) {
@@ -173,7 +173,7 @@ void AddDoctor(CLI::App& tool, Action& chosen) {
       "As a rank of ringlet run, mpirun or srun it examines the hosts of the job, and rank 0 "
       "reports.\n"
       "The exit status is 0 if all is well, 1 with a finding, 2 if there is no verdict.");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<DoctorRequest>();
   AddOptions(*command, *request);
   CLI::Option* json = command->add_flag(

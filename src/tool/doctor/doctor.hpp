@@ -1,4 +1,4 @@
-// `ringlet doctor`.
+// `ringlet doctor`: examines hosts before a job.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddDoctor(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

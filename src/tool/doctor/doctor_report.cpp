@@ -38,7 +38,7 @@ std::vector<Named> WorstFirst(const std::vector<CheckReport>& checks) {
   return all;
 }
 
-/// Texts of other hosts cannot steer a terminal.
+/// Removes control characters, because texts of other hosts must not control the terminal.
 std::string Shown(std::string_view text) {
   constexpr std::size_t kShownMax = 1000;
   return Printable(text, kShownMax);

@@ -1,4 +1,4 @@
-// The report of a doctor, for people and programs. Pure.
+// Formats the report of a doctor for people and for programs. Pure.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,18 +8,17 @@
 
 namespace ringlet::cli {
 
-/// Findings first, the worst first, then a line for each check without any, and a line that sums
-/// up. \param all  every finding of a check, not only the first ones; each host's interfaces, each
-/// pair
+/// Lists all findings, worst first, then one line for each check without a finding, then a summary.
+/// \param all  list every finding of a check, the interfaces of each host, and each pair
 std::string DoctorText(const std::vector<doctor::CheckReport>& checks,
                        const doctor::SetFacts& facts, bool all);
 
-/// A line for each finding, one for each check without any, then the facts of each host and of each
-/// pair: an object each.
+/// Returns one JSON object per line: for each finding, for each check without a finding, for the
+/// facts of each host, and for each pair.
 std::string DoctorJson(const std::vector<doctor::CheckReport>& checks,
                        const doctor::SetFacts& facts);
 
-/// Gauges in Prometheus's text format.
+/// Returns gauges in the text format of Prometheus.
 std::string DoctorMetrics(const std::vector<doctor::CheckReport>& checks,
                           const doctor::SetFacts& facts);
 

@@ -29,11 +29,11 @@ constexpr std::size_t kReasonBytesMax = 400;
 constexpr std::size_t kNoiseShown = 120;
 constexpr Instant kRoundWait = std::chrono::seconds(1);
 
-/// An agent, and what is known of its host.
+/// An agent and the known facts of its host.
 struct Patient {
   AgentLine line;
   HostFacts facts = {};
-  std::string lost = {};  ///< why it takes no part any more; empty: it does
+  std::string lost = {};  ///< why the agent no longer takes part; else empty
 };
 
 struct Reply {
@@ -41,7 +41,7 @@ struct Reply {
   Instant sent{0}, came{0};
 };
 
-/// One round of questions: to each patient at most one, all at once.
+/// One round of commands. Sends at most one to each patient, all at once.
 class Round {
  public:
   Round(std::vector<Patient>& patients, Instant timeout)
@@ -53,10 +53,10 @@ class Round {
   void Ask(std::size_t patient, const AgentCommand& command) {
     replies_[patient] = Reply{.sent = os::Now()};
     const Status sent = patients_[patient].line.Send(ToLine(command), until_);
-    if (!sent.ok()) patients_[patient].line.Pump();  // its last words
+    if (!sent.ok()) patients_[patient].line.Pump();  // reads the agent's last output
   }
 
-  /// Waits for all answers. A patient that has not answered takes no part any more.
+  /// Waits for all answers. A patient that does not answer in time is excluded from later rounds.
   std::vector<std::optional<Reply>> Await() {
     while (os::Now() < until_) {
       for (std::size_t i = 0; i < patients_.size(); ++i)
@@ -86,7 +86,7 @@ class Round {
     AgentLine& line = patients_[i].line;
     line.Pump();
     std::optional<std::string> answer = line.Take();
-    // Start-up files of shells may print what they like before an agent begins.
+    // Start-up files of shells may print lines before the agent starts.
     while (answer && !answer->starts_with('{')) {
       noises_[i] = Printable(*answer, kNoiseShown);
       answer = line.Take();
@@ -106,7 +106,7 @@ class Round {
   std::vector<Patient>& patients_;
   Instant until_;
   std::vector<std::optional<Reply>> replies_;
-  std::vector<std::string> noises_;  // the last line of each that was no answer
+  std::vector<std::string> noises_;  // the last line of each that is not an answer
 };
 
 class Examination {
@@ -120,7 +120,7 @@ class Examination {
     Look(token);
     MergeRanks();
     AskClocks();
-    Finish();  // those that are lost have no number
+    Finish();  // lost patients are not numbered
     Reach();
     if (options_.measure) Measure();
     for (const Patient& patient : patients_)
@@ -146,7 +146,7 @@ class Examination {
     }
   }
 
-  /// Ranks of one host are one patient. Names that were asked for stay.
+  /// Merges the ranks of one host into one patient. Keeps the names that the user gave.
   void MergeRanks() {
     std::map<std::string, std::size_t> firsts;
     std::vector<Patient> hosts;
@@ -217,7 +217,7 @@ class Examination {
     for (const Patient& patient : patients_) set_.hosts.push_back(patient.facts);
   }
 
-  /// The endpoints of a host, of which it may have named too many.
+  /// Returns the first kEndpointsTried endpoints of host `to` as targets.
   std::vector<ProbeTarget> TargetsOf(std::uint32_t from, std::uint32_t to) const {
     std::vector<ProbeTarget> targets;
     std::uint32_t nic = 0;
@@ -232,7 +232,7 @@ class Examination {
   }
 
   Instant WaitFor(std::size_t targets) const {
-    // A probe makes up to three connections, each with its time-out.
+    // A probe makes up to three connections, each with its own timeout.
     return options_.timeout + 3 * static_cast<std::int64_t>(targets) * options_.pair_timeout;
   }
 
@@ -292,8 +292,8 @@ class Examination {
         for (const ProbeTarget& target : TargetsOf(from, doctor::PartnersOf(from, hosts)[number]))
           if (WasReached(target)) targets[from].push_back(target);
       if (hosts == 2) {
-        // The two directions take turns: acknowledgements would queue behind the bytes of a slow
-        // one, and two hosts can only be compared with each other.
+        // Two hosts measure one direction at a time. Otherwise acknowledgements would queue behind
+        // the data of a slow direction, and two hosts have no other pair to compare with.
         Add(MeasureAll({targets[0], {}}));
         targets[0].clear();
       }
@@ -302,7 +302,7 @@ class Examination {
     for (int i = 0; i < kRepeats; ++i) Repeat();
   }
 
-  /// All at once. \param targets  by host
+  /// Measures on all hosts at once. \param targets  per host
   std::vector<PairFacts> MeasureAll(std::vector<std::vector<ProbeTarget>> targets) {
     std::size_t most = 0;
     for (const auto& each : targets) most = std::max(most, each.size());
@@ -317,8 +317,8 @@ class Examination {
     set_.measured.insert(set_.measured.end(), pairs.begin(), pairs.end());
   }
 
-  /// Bad figures may be noise: those pairs are measured again, one at a time or, where they are
-  /// many, each host by itself.
+  /// Repeats measurements with bad figures, which may be noise. Repeats a few pairs one at a time.
+  /// Runs many pairs on all hosts at once, and one at a time on each host.
   void Repeat() {
     const std::vector<PairFacts> doubtful = doctor::DoubtfulPairs(set_);
     const bool alone = doubtful.size() <= kAloneMax;

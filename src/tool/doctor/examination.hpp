@@ -1,4 +1,4 @@
-// A doctor's questions to the agents of all hosts, and the facts that come of them.
+// Queries the agents of all hosts and collects the facts in their answers.
 #pragma once
 #include <vector>
 
@@ -8,15 +8,15 @@
 namespace ringlet::cli {
 
 struct ExaminationOptions {
-  Instant timeout = std::chrono::seconds(20);      ///< of each answer, the first one included
-  Instant pair_timeout = std::chrono::seconds(3);  ///< of each probe of another host
-  bool measure = true;                             ///< latency, path MTU and rate
+  Instant timeout = std::chrono::seconds(20);      ///< limit for each answer, including the first
+  Instant pair_timeout = std::chrono::seconds(3);  ///< limit for each probe of another host
+  bool measure = true;                             ///< measure latency, path MTU and rate
 };
 
-/// Examines all at once, in a fixed number of steps and log2 of the hosts: each has a deadline, and
-/// a host that does not answer becomes one of SetFacts::silent. Several agents of one host, as
-/// ranks have them, count as that host with so many ranks.
-/// Errors  kSystem  there is no random source
+/// Examines all hosts at once. The number of steps is fixed, plus log2 of the number of hosts. Each
+/// step has a deadline, and hosts that miss it are listed in SetFacts::silent. Several agents on
+/// one host, as ranks start them, count as one host with that many ranks.
+/// Errors  kSystem  the system does not provide random bytes
 Result<doctor::SetFacts> Examine(std::vector<AgentLine> lines, const ExaminationOptions& options);
 
 }  // namespace ringlet::cli

@@ -13,7 +13,7 @@
 namespace ringlet::cli {
 namespace {
 
-/// An agent on a thread of this process, of which all are one host.
+/// An agent on a thread of this process. All such agents are one host.
 struct AgentHere {
   AgentHere() {
     std::array<int, 2> ends{};
@@ -30,7 +30,7 @@ struct AgentHere {
     thread = *std::move(started);
   }
   os::Fd near, far;
-  std::jthread thread;  // last: it uses the others
+  std::jthread thread;  // last member, because the thread uses the others
 };
 
 const EnvMap kLoopback = {{"RINGLET_SOCKET_IFNAME", "=lo"}, {"HOME", "/"}};

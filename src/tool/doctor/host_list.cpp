@@ -10,7 +10,7 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kHostNameMax = 253;  // of DNS
+constexpr std::size_t kHostNameMax = 253;  // limit of DNS
 constexpr std::size_t kHostDigitsMax = 9;
 
 Error Wrong(std::string_view name, std::string_view why) {
@@ -66,8 +66,8 @@ Status AddRange(std::string_view part, std::string_view range, std::vector<std::
   return Ok();
 }
 
-/// "[fe80::1%eth0]" or "[::1]:2": an IPv6 address, perhaps with a number of slots behind it. Ranges
-/// have no colon.
+/// Parses an IPv6 address in brackets, with or without a number of slots: "[fe80::1%eth0]",
+/// "[::1]:2". Ranges in brackets do not have a colon.
 std::optional<std::string_view> BracketedAddress(std::string_view part) {
   const std::size_t close = part.find(']');
   if (!part.starts_with('[') || close == std::string_view::npos) return std::nullopt;

@@ -33,7 +33,7 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kKernelTextMax = std::size_t{64} << 20;  // /proc/net/tcp of many sockets
+constexpr std::size_t kKernelTextMax = std::size_t{64} << 20;  // /proc/net/tcp with many sockets
 constexpr std::size_t kNameAddressesMax = 16;
 constexpr std::size_t kNameBytesMax = 16'384;
 constexpr Instant kResolverWait = std::chrono::seconds(5);
@@ -44,8 +44,8 @@ std::string ReadOr(const os::FileTree& files, const std::string& path) {
   return text.ok() ? *text : "";
 }
 
-/// The output of `getent` within kResolverWait: the resolver itself cannot be interrupted, and
-/// takes half a minute where a name server is down.
+/// Runs `getent` for at most kResolverWait. The resolver of this process cannot be interrupted and
+/// takes half a minute if a name server is down.
 Result<std::string> AskResolver(const std::string& name, const EnvMap& environment) {
   RINGLET_TRY_ASSIGN(os::Child child, os::Child::Start({.arguments = {"getent", "ahosts", name},
                                                         .environment = environment}));
@@ -68,7 +68,7 @@ doctor::NameReport ProbeName(const std::string& host_name, const EnvMap& environ
     report.failure = text.error().message;
     return report;
   }
-  // "10.0.0.1  STREAM name", and the same for other kinds of sockets.
+  // Lines are "10.0.0.1  STREAM name", repeated for other kinds of sockets.
   report.loopback = true;
   for (const std::string_view line : Split(*text, '\n')) {
     const std::string address(line.substr(0, line.find(' ')));
@@ -92,7 +92,7 @@ doctor::ShmReport ProbeShm() {
   }
   report.bytes = std::uint64_t{space.f_blocks} * space.f_frsize;
   report.free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
-  // A file without a name, so that nothing is left behind.
+  // Opens a file without a name, which leaves no file behind.
   const os::Fd file(::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file.valid() && errno != EOPNOTSUPP) report.failure = os::ErrnoText(errno);
   return report;
@@ -106,7 +106,7 @@ std::uint64_t HardLimit(int resource) {
   return limit.rlim_max;
 }
 
-/// The first of a file in the control groups of `controller`, which are read from the inside out.
+/// Calls `use` with the folder of each control group of `controller`, innermost first.
 template <class Use>
 void EachGroup(const os::FileTree& files, std::string_view controller, const Use& use) {
   for (const std::string& folder : ControlGroups(ReadOr(files, "/proc/self/cgroup"), controller))
@@ -117,7 +117,7 @@ doctor::LimitReport ProbeLimits(const os::FileTree& files) {
   doctor::LimitReport report{.locked_bytes = HardLimit(RLIMIT_MEMLOCK),
                              .descriptors = HardLimit(RLIMIT_NOFILE),
                              .processes = HardLimit(RLIMIT_NPROC)};
-  if (::geteuid() == 0) report.processes = doctor::kUnlimited;  // it does not bind root
+  if (::geteuid() == 0) report.processes = doctor::kUnlimited;  // the limit does not apply to root
   EachGroup(files, "pids", [&](const std::string& folder) {
     const std::string text = ReadOr(files, folder + "/pids.max");
     if (text.empty() || LimitOf(text) >= report.tasks) return;
@@ -181,7 +181,7 @@ doctor::MemoryReport ProbeMemory(const os::FileTree& files, const std::string& m
       const std::string text = ReadOr(files, folder + limit);
       if (text.empty() || LimitOf(text) >= report.limit_bytes) continue;
       report.limit_bytes = LimitOf(text);
-      // Cached files count as used, but are given up when memory is wanted.
+      // Cached files count as used, but the kernel frees them when it needs memory.
       std::uint64_t cached = 0;
       for (const std::string_view line : Split(ReadOr(files, folder + "/memory.stat"), '\n'))
         if (line.starts_with("inactive_file "))
@@ -213,7 +213,7 @@ doctor::PortReport ProbePorts(const os::FileTree& files) {
   return report;
 }
 
-/// Of the job or of one rank: they differ by their nature, or are secret.
+/// Returns true for settings of the job or of one rank. These differ by design or are secret.
 bool IsOfTheRank(std::string_view name) {
   constexpr std::array<std::string_view, 9> kNames = {
       "RINGLET_RANK",      "RINGLET_LOCAL_RANK",   "RINGLET_WORLD_SIZE",
@@ -237,7 +237,7 @@ void ProbeSettings(const EnvMap& environment, doctor::HostFacts& facts) {
     facts.settings_failure = settings.error().message;
     return;
   }
-  // Settings of files count as well; of a setting with two names, the value under Ringlet's name.
+  // Settings from files count as well. If a setting has two names, Ringlet's name is kept.
   const auto list = nlohmann::ordered_json::parse(SettingsJson(*settings), nullptr, false);
   if (!list.is_array()) return;
   for (const auto& one : list) {

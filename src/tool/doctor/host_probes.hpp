@@ -1,14 +1,14 @@
-// The facts of this host: what each probe of `ringlet doctor` finds here.
+// Collects the facts of this host for `ringlet doctor`.
 #pragma once
 #include "base/settings/env_map.hpp"
 #include "doctor/facts.hpp"
 
 namespace ringlet::cli {
 
-/// All but the endpoints, and what comes from a comparison with others. Never fails: what cannot be
-/// found out stays as it is in a new HostFacts.
-/// Cost  some 100 system calls, a look at /sys and the resolver: up to seconds where a name server
-/// does not answer
+/// Returns all facts except the endpoints and those that need a comparison with other hosts. Never
+/// fails: a fact that cannot be read keeps its default in HostFacts.
+/// Cost  about 100 system calls, reads of /sys, and the resolver, which takes up to seconds if a
+///       name server does not answer
 doctor::HostFacts ProbeHost(const EnvMap& environment);
 
 }  // namespace ringlet::cli

@@ -19,7 +19,7 @@ Settings SettingsOf(const EnvMap& environment) {
   return read.ok() ? *std::move(read) : Settings();
 }
 
-/// Those that a communicator advertises.
+/// Returns the addresses that a communicator advertises.
 std::vector<os::UsableAddress> Reachable(const Settings& settings) {
   auto reachable = os::FindReachable(os::FilterOf(settings));
   return reachable.ok() ? *std::move(reachable) : std::vector<os::UsableAddress>();
@@ -101,7 +101,7 @@ std::vector<Address> AdvertisedAddresses(const EnvMap& environment) {
   std::vector<std::string> seen;
   for (const os::UsableAddress& one : Reachable(SettingsOf(environment))) {
     if (std::ranges::count(seen, one.interface) > 0 || addresses.size() == kEndpointsMax) continue;
-    // Link-local addresses are numbered by the host that has them; a peer cannot use the number.
+    // Skips link-local addresses, because their scope number is valid on this host only.
     if (one.address.scope != 0) continue;
     seen.push_back(one.interface);
     addresses.push_back(one.address);

@@ -1,4 +1,4 @@
-// The interfaces of this host: which would be used, in which order, and why.
+// The interfaces of this host: which ones a communicator uses, in which order, and why.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,11 +13,11 @@ namespace ringlet::cli {
 std::vector<doctor::InterfaceReport> ProbeInterfaces(const os::FileTree& files,
                                                      const EnvMap& environment);
 
-/// The addresses of this host that others are told, the first of each interface, best first.
-/// Without any, loopback is one.
+/// Returns the addresses that this host advertises: the first of each interface, best first.
+/// Returns loopback if there are no others.
 std::vector<Address> AdvertisedAddresses(const EnvMap& environment);
 
-/// Without its port: "10.0.0.5", "fe80::1%2".
+/// Formats an address without its port: "10.0.0.5", "fe80::1%2".
 std::string AddressText(const Address& address);
 
 }  // namespace ringlet::cli

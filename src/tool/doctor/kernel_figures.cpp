@@ -12,8 +12,8 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::uint64_t kWholePercent = 100;
-constexpr std::uint64_t kHugeQuota = 100'000;         // a thousand cores: as good as none
-constexpr std::uint64_t kNoLimitBeyond = 1ull << 62;  // version 1: a number near 2^63
+constexpr std::uint64_t kHugeQuota = 100'000;  // a thousand cores, which is no limit in practice
+constexpr std::uint64_t kNoLimitBeyond = 1ull << 62;  // version 1 uses a number near 2^63
 
 std::optional<std::uint32_t> Percent(std::optional<std::uint64_t> quota,
                                      std::optional<std::uint64_t> period) {
@@ -68,7 +68,7 @@ std::vector<std::string> ControlGroups(std::string_view proc_self_cgroup,
 void MarkPorts(std::string_view proc_net, std::vector<bool>& seen) {
   constexpr int kHex = 16;
   for (const std::string_view line : Split(proc_net, '\n')) {
-    // "   0: 0100007F:1F90 00000000:0000 0A ...": the local address is behind the first colon.
+    // In "   0: 0100007F:1F90 00000000:0000 0A ...", the local address follows the first colon.
     const std::size_t number = line.find(": ");
     if (number == std::string_view::npos) continue;
     const std::string_view rest = line.substr(number + 2);

@@ -29,9 +29,9 @@ constexpr int kEchoes = 64;
 constexpr std::size_t kSendBytes = 1 << 18;
 constexpr int kDatagramTries = 3;
 constexpr Instant kDatagramWait = std::chrono::milliseconds(150);
-constexpr std::uint32_t kIpv4HeaderBytes = 28, kIpv6HeaderBytes = 48;  // with that of UDP
-/// Packets that paths commonly let pass: jumbo frames, FDDI, Ethernet, and less by what tunnels add
-/// (PPPoE, VXLAN, WireGuard); the least that IPv6 allows.
+constexpr std::uint32_t kIpv4HeaderBytes = 28, kIpv6HeaderBytes = 48;  // with the UDP header
+/// Common packet sizes: jumbo frames, FDDI, Ethernet, sizes reduced by tunnels (PPPoE, VXLAN,
+/// WireGuard), and the minimum of IPv6.
 constexpr std::array<std::uint32_t, 10> kPacketBytes = {9000, 8942, 4352, 1500, 1492,
                                                         1480, 1450, 1420, 1400, 1280};
 constexpr std::uint32_t kPacketBytesMin = 576, kPacketBytesMax = 65'000;
@@ -71,7 +71,8 @@ bool IsSameNetwork(const Address& a, const Address& b, std::uint32_t prefix_bits
   return true;
 }
 
-/// The address of this host in the network of `target`, so that each NIC is measured by its peer.
+/// Returns this host's address in the network of `target`, so that each NIC is measured with its
+/// peer.
 std::optional<Address> SourceFor(const Address& target) {
   const auto interfaces = os::ListInterfaces();
   if (!interfaces.ok()) return std::nullopt;
@@ -97,7 +98,7 @@ bool Await(int fd, short events, Instant until) {
 
 struct OpeningSocket {
   os::Fd fd;
-  int error = 0;  // errno; 0 with a valid descriptor: on its way
+  int error = 0;  // errno; 0 with a valid descriptor while it connects
 };
 
 OpeningSocket BeginConnect(const Address& target, bool bind_source) {
@@ -109,7 +110,7 @@ OpeningSocket BeginConnect(const Address& target, bool bind_source) {
   if (const auto source = bind_source ? SourceFor(target) : std::nullopt) {
     const os::SocketAddress from = os::ToSocketAddress(*source);
     ::setsockopt(fd.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes);
-    static_cast<void>(::bind(fd.get(), from.get(), from.bytes));  // else from any
+    static_cast<void>(::bind(fd.get(), from.get(), from.bytes));  // if it fails, the kernel chooses
   }
   if (::connect(fd.get(), to.get(), to.bytes) != 0 && errno != EINPROGRESS)
     return {os::Fd(), errno};
@@ -129,7 +130,7 @@ std::string HeadOf(const Secret& token, ProbeKind kind) {
   return head;
 }
 
-/// A connection of ReachAll: first it connects, then its message comes back.
+/// A connection of ReachAll. It connects, then waits for the echo of its message.
 struct Reaching {
   os::Fd fd;
   bool connected = false;
@@ -167,7 +168,7 @@ void Advance(Reaching& one, PairFacts& pair, const Secret& token, Instant begin)
   one.over = true;
 }
 
-/// Blocks until all of `bytes` are sent or received. False: not by `until`.
+/// Blocks until all of `bytes` are sent or received. Returns false at `until`.
 bool SendAll(const os::Fd& fd, std::string_view bytes, Instant until) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -223,7 +224,7 @@ void MeasureLatency(const ProbeTarget& target, const ProbeOptions& options, Pair
   if (pair.latency_ns == 0) SetFailed(pair, ETIMEDOUT);
 }
 
-/// Sends until the other side has counted for long enough and says so.
+/// Sends until the server has counted for kCountTime and returns its count.
 void MeasureRate(const ProbeTarget& target, const ProbeOptions& options, PairFacts& pair) {
   const os::Fd fd = Connect(target, ProbeKind::kCount, options, pair);
   if (!fd.valid()) return;
@@ -249,7 +250,7 @@ void MeasureRate(const ProbeTarget& target, const ProbeOptions& options, PairFac
                                                 static_cast<double>(count.ns));
 }
 
-/// The MTU of the interface that has the local address of `fd`; 0 where that is not found.
+/// Returns the MTU of the interface with the local address of `fd`; 0 if it is not found.
 std::uint32_t InterfaceMtu(const os::Fd& fd) {
   os::SocketAddress local;
   local.bytes = sizeof local.storage;
@@ -274,7 +275,8 @@ os::Fd OpenUdp(const Address& target) {
   const os::SocketAddress to = os::ToSocketAddress(target);
   os::Fd fd(::socket(to.storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return fd;
-  // Packets as large as the interface lets them be, whatever routers have told, and never in parts.
+  // Allows packets up to the MTU of the interface, ignores MTUs learned from routers, and never
+  // fragments.
   const int probe = IP_PMTUDISC_PROBE;
   if (target.kind == Address::Kind::kIpv4)
     ::setsockopt(fd.get(), IPPROTO_IP, IP_MTU_DISCOVER, &probe, sizeof probe);
@@ -288,7 +290,7 @@ os::Fd OpenUdp(const Address& target) {
   return fd;
 }
 
-/// The sizes that are tried, by what the interface can.
+/// Returns the packet sizes to try for an interface with this MTU.
 std::vector<std::uint32_t> PacketsFor(std::uint32_t mtu_bytes) {
   std::vector<std::uint32_t> packets = {std::min(mtu_bytes, kPacketBytesMax)};
   for (const std::uint32_t bytes : kPacketBytes)
@@ -297,8 +299,8 @@ std::vector<std::uint32_t> PacketsFor(std::uint32_t mtu_bytes) {
   return packets;
 }
 
-/// The largest datagram that was acknowledged since the last call, and all that arrive by `until`
-/// or until `enough` is.
+/// Returns the largest acknowledged datagram. Reads acknowledgements until `until`, or until one
+/// reaches `enough`.
 std::uint32_t LargestAcknowledged(const os::Fd& fd, const Secret& token, std::uint64_t enough,
                                   Instant until) {
   std::uint64_t largest = 0;
@@ -364,7 +366,7 @@ std::vector<PairFacts> ReachAll(const std::vector<ProbeTarget>& targets,
   const Instant begin = os::Now(), until = begin + options.timeout;
   for (const ProbeTarget& target : targets) {
     PairFacts pair = NewPair(target);
-    SetFailed(pair, ETIMEDOUT);  // until it is known better
+    SetFailed(pair, ETIMEDOUT);  // until a later result replaces it
     OpeningSocket connecting = BeginConnect(target.address, /*bind_source=*/false);
     if (!connecting.fd.valid()) SetFailed(pair, connecting.error);
     pairs.push_back(std::move(pair));

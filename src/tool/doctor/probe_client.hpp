@@ -1,4 +1,4 @@
-// The side of a host that probes others: whether they answer, how quickly, with what packets.
+// Probes other hosts: tests if they answer, how quickly, and with what packet sizes.
 #pragma once
 #include <vector>
 
@@ -8,23 +8,23 @@
 namespace ringlet::cli {
 
 struct ProbeTarget {
-  std::uint32_t from = 0, to = 0, nic = 0;  ///< as PairFacts
+  std::uint32_t from = 0, to = 0, nic = 0;  ///< as in PairFacts
   Address address;
 };
 
 struct ProbeOptions {
   Secret token{};
-  Instant timeout = std::chrono::seconds(3);  ///< of each connection
+  Instant timeout = std::chrono::seconds(3);  ///< limit for each connection
 };
 
-/// Connects to all at once, and has one message echoed. Cost  a round trip or two; where one does
-/// not answer, the time-out.
+/// Connects to all targets at once and sends each one message, which the target echoes.
+/// Cost  one or two round trips; if a target does not answer, the timeout
 std::vector<doctor::PairFacts> ReachAll(const std::vector<ProbeTarget>& targets,
                                         const ProbeOptions& options);
 
-/// Latency, path MTU and rate to one, from the address of the same network where there is one.
-/// Cost  0.2 s; where packets are lost, 0.4 s more, and where a connection stands still, the
-/// time-out.
+/// Measures latency, path MTU and rate to one target. Uses this host's address in the target's
+/// network if there is one.
+/// Cost  0.2 s; if packets are lost, 0.4 s more; if a connection stalls, the timeout
 doctor::PairFacts MeasurePair(const ProbeTarget& target, const ProbeOptions& options);
 
 }  // namespace ringlet::cli

@@ -54,7 +54,7 @@ TEST(ProbeClient, TellsPeersFromStrangersAndNothing) {
 }
 
 TEST(ProbeClient, APeerThatSaysNothingIsNotWaitedForForEver) {
-  const auto silent = os::Listen(kHere);  // the kernel connects; no program answers
+  const auto silent = os::Listen(kHere);  // the kernel accepts connections, but no program answers
   ASSERT_TRUE(silent.ok());
   ProbeOptions hasty = Patient();
   hasty.timeout = std::chrono::milliseconds(20);

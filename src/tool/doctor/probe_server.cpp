@@ -23,18 +23,18 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kProbeCallersMax = 256;  // at once
+constexpr std::size_t kProbeCallersMax = 256;  // connections at once
 constexpr Instant kCallerLife = std::chrono::seconds(30);
 constexpr Instant kProbeDrain = std::chrono::seconds(2);
 constexpr std::size_t kProbeReadBytes = 1 << 18;
 constexpr std::chrono::milliseconds kProbeTick(50);
 constexpr std::size_t kDatagramBytesMax = 65'536;
-constexpr int kProbeReadsAtOnce = 8;  // so that one caller does not keep the others waiting
+constexpr int kProbeReadsAtOnce = 8;  // keeps one caller from delaying the others
 
 struct ProbeCaller {
   os::Fd fd;
   Instant since{0};
-  std::string head = {};  // the token and the kind, until they are complete
+  std::string head = {};  // the token and the kind, until both are complete
   std::optional<ProbeKind> kind = {};
   ProbeCount count = {};
   Instant count_from{0};
@@ -43,7 +43,8 @@ struct ProbeCaller {
   bool over = false;
 };
 
-/// A whole answer, which is small: the buffer of a socket takes it, or the caller does not read.
+/// Sends a small answer as a whole. Fails if the socket's buffer is full, because the caller does
+/// not read.
 bool Answer(const os::Fd& fd, const void* bytes, std::size_t count) {
   return ::send(fd.get(), bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(count);
 }
@@ -56,12 +57,12 @@ void TakeEchoes(ProbeCaller& caller, std::string_view bytes) {
   }
 }
 
-/// In a time that does not tell where they differ.
+/// Compares in constant time.
 bool BeginsWith(const char* bytes, const Secret& token) {
   return sodium_memcmp(bytes, token.data(), token.size()) == 0;
 }
 
-/// The head first, which is compared as a whole.
+/// Collects the head and compares it as a whole. Returns the bytes after it.
 std::string_view TakeHead(ProbeCaller& caller, std::string_view bytes, const Secret& token) {
   const std::size_t wanted = token.size() + 1 - caller.head.size();
   const std::size_t taken = std::min(wanted, bytes.size());
@@ -82,7 +83,8 @@ void Take(ProbeCaller& caller, std::string_view bytes, const Secret& token) {
   if (!caller.kind || bytes.empty()) return;
   if (*caller.kind == ProbeKind::kEcho) return TakeEchoes(caller, bytes);
   if (caller.count_from.count() == 0)
-    caller.count_from = os::Now();  // the first bytes began before, and do not count
+    caller.count_from = os::Now();  // the first bytes started before the clock, so they do not
+                                    // count
   else
     caller.count.bytes += bytes.size();
 }
@@ -105,14 +107,14 @@ void CheckTime(ProbeCaller& caller, Instant now) {
     return;
   caller.count.ns = static_cast<std::uint64_t>((now - caller.count_from).count());
   Answer(caller.fd, &caller.count, sizeof caller.count);
-  // Bytes that are still to come would have the kernel reset the connection, and the answer lost.
+  // Closing with unread bytes would reset the connection and lose the answer.
   ::shutdown(caller.fd.get(), SHUT_WR);
   caller.answered = true;
   caller.since = now - kCallerLife + kProbeDrain;
 }
 
-/// Room for one more: the oldest goes that has not shown the token, so that strangers drive away
-/// each other alone.
+/// Makes room for a connection. Closes the oldest one that has not shown the token, so that
+/// strangers replace only each other.
 bool MakeRoom(std::vector<ProbeCaller>& callers) {
   if (callers.size() < kProbeCallersMax) return true;
   const auto stranger =

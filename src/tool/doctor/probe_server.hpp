@@ -1,5 +1,5 @@
-// The side of a host that answers probes: echoes small messages, counts many bytes, acknowledges
-// datagrams. A thread of its own, so that hosts can probe each other at once.
+// Answers probes of other hosts: echoes small messages, counts received bytes, acknowledges
+// datagrams. It runs in its own thread, so that hosts can probe each other at once.
 #pragma once
 #include <memory>
 #include <string>
@@ -13,14 +13,16 @@
 
 namespace ringlet::cli {
 
-/// A connection begins with the token, which only the hosts of one doctor know, and one byte.
+/// The kind of a probe. A connection begins with the token, which only the hosts of one doctor
+/// share, and one byte with the kind.
 enum class ProbeKind : std::uint8_t {
-  kEcho = 'e',   ///< each message of kEchoBytes comes back
-  kCount = 'c',  ///< bytes are taken in for kCountTime, then come ProbeCount
+  kEcho = 'e',   ///< the server returns each message of kEchoBytes
+  kCount = 'c',  ///< the server reads for kCountTime, then sends a ProbeCount
 };
 inline constexpr std::size_t kEchoBytes = 8;
 inline constexpr std::chrono::milliseconds kCountTime(150);
-/// A datagram begins with the token; the answer is kMarkBytes of it and the datagram's length.
+/// Size of the mark in the answer to a datagram. A datagram begins with the token. The answer is
+/// the first kMarkBytes of the token and the length of the datagram.
 inline constexpr std::size_t kMarkBytes = 8;
 
 struct ProbeCount {
@@ -29,15 +31,15 @@ struct ProbeCount {
 
 class ProbeServer {
  public:
-  /// Listens at each address, at any free port; at the same one for datagrams if it is free.
-  /// Errors  kSystem  at none of them; the sentence says why at the last
+  /// Listens at each address, on any free port, and for datagrams on the same port if it is free.
+  /// Errors  kSystem  it cannot listen at any address; the message has the reason for the last one
   static Result<std::unique_ptr<ProbeServer>> Start(const std::vector<Address>& addresses,
                                                     const Secret& token);
   ~ProbeServer() = default;
   ProbeServer(const ProbeServer&) = delete;
   ProbeServer& operator=(const ProbeServer&) = delete;
 
-  /// In the order of `addresses`, those left out at which it could not listen.
+  /// Returns the endpoints in the order of `addresses`, without those at which listening failed.
   std::vector<Address> endpoints() const;
 
  private:
@@ -49,7 +51,7 @@ class ProbeServer {
   std::vector<os::Fd> datagrams_;
   Secret token_;
   os::Fd wake_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last member, because the thread uses the others
 };
 
 }  // namespace ringlet::cli

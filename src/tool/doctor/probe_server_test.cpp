@@ -63,7 +63,7 @@ TEST(ProbeServer, StrangersAreHungUpOn) {
   }
 }
 
-/// More than it keeps: the oldest of them go.
+/// Opens more connections than the server keeps, so it closes the oldest.
 TEST(ProbeServer, SilentStrangersDriveAwayEachOtherAlone) {
   const auto server = StartOne();
   const os::Fd known = Call(*server);
@@ -96,7 +96,7 @@ TEST(ProbeServer, TellsHowManyBytesItTookIn) {
 TEST(ProbeServer, AcknowledgesDatagramsOfItsDoctor) {
   const auto server = StartOne();
   const os::Fd fd = Call(*server, SOCK_DGRAM);
-  Say(fd, std::string(1000, 'x'));  // of a stranger: no answer
+  Say(fd, std::string(1000, 'x'));  // without the token: not answered
   std::string datagram = Head(Token(), 'x');
   datagram.resize(500);
   Say(fd, datagram);

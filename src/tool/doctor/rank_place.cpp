@@ -29,16 +29,16 @@ namespace {
 constexpr std::uint32_t kRanksMeetMax = 4096;
 constexpr std::uint32_t kMeetPort = 29'500;
 constexpr std::uint32_t kPortsOfJobs = 10'000;
-constexpr std::size_t kKnockingMax = 4096;  // half-open
+constexpr std::size_t kKnockingMax = 4096;  // half-open connections
 constexpr Instant kHandshakeWait = std::chrono::seconds(10);
 constexpr Instant kRetryWait = std::chrono::milliseconds(100);
 constexpr std::size_t kShakeBytes = 4096;
-constexpr int kSegmentBytes = 536;  // every path carries it
+constexpr int kSegmentBytes = 536;  // fits every path
 
 struct LauncherNames {
   std::string_view rank, ranks, local_ranks;
 };
-// As ringlet.from_launcher() has them, in its order.
+// The variables of ringlet.from_launcher(), in its order.
 constexpr std::array<LauncherNames, 4> kLaunchers = {{
     {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
@@ -83,7 +83,7 @@ Result<std::string> WireupAddress(const EnvMap& environment, const LauncherNames
                "ranks, or use --hosts"};
 }
 
-/// A connection to rank 0 that has not proven yet that it is of this job.
+/// A connection to rank 0 that has not yet proven that it belongs to this job.
 struct Knocking {
   os::Fd fd;
   Handshake handshake;
@@ -97,7 +97,8 @@ bool SendOutput(const os::Fd& fd, const Bytes& output) {
                                static_cast<ssize_t>(output.size());
 }
 
-/// Takes in what has come. Gives the rank once it has proven itself and said it.
+/// Reads the data that has arrived. Returns the rank once the caller has proven the secret and sent
+/// it.
 std::optional<std::uint32_t> Advance(Knocking& caller, std::uint32_t ranks) {
   std::array<std::byte, kShakeBytes> bytes;
   const ssize_t got = ::recv(caller.fd.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -139,8 +140,8 @@ Status AcceptKnocking(const os::Fd& listener, const Credentials& credentials,
   }
 }
 
-/// Loopback where that was asked for; else all addresses, as the name of rank 0's host may be
-/// loopback here and not elsewhere.
+/// Returns loopback if the user named it; else all addresses. The name of rank 0's host may resolve
+/// to loopback on this host and to another address elsewhere.
 Address ListenAt(std::string_view meet, Address at) {
   const bool named_loopback = ParseAddress(meet).ok() || meet.starts_with("localhost:");
   if (!(at.IsLoopback() && named_loopback)) at.ip = {};
@@ -148,17 +149,18 @@ Address ListenAt(std::string_view meet, Address at) {
   return at;
 }
 
-/// One call; the reason in `last` where it fails.
+/// Connects once. If that fails, `last` has the reason.
 Result<os::Fd> CallOnce(const JobRank& place, Instant until, Error& last) {
   RINGLET_TRY_ASSIGN(const Address at, os::Resolve(place.meet));
   const os::SocketAddress to = os::ToSocketAddress(at);
   os::Fd fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return os::SystemError("cannot open a socket", errno);
-  // A path that drops large packets must not drop what is said about it. Both directions obey.
+  // Small segments pass a path that drops large packets, so the report of that defect arrives. The
+  // limit applies to both directions.
   const int segment_bytes = kSegmentBytes;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_MAXSEG, &segment_bytes, sizeof segment_bytes);
   const timeval wait{.tv_sec = 2, .tv_usec = 0};
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);  // of connect, too
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);  // also limits connect
   ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
   if (::connect(fd.get(), to.get(), to.bytes) != 0) {
     last = os::SystemError("cannot connect to " + ToString(at), errno);
@@ -201,7 +203,7 @@ Result<std::optional<JobRank>> JobRankOf(const EnvMap& environment) {
       RINGLET_TRY_ASSIGN(const rendezvous::Invitation invitation, rendezvous::Decode(unique));
       place.credentials = invitation.credentials;
     } else {
-      // Ranks need not resolve the name to the same address.
+      // Ranks may resolve the name to different addresses.
       place.credentials =
           rendezvous::FromCommId(place.meet, {}, ValueOf(environment, "RINGLET_SECRET"))
               .credentials;

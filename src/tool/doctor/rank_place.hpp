@@ -1,4 +1,4 @@
-// The doctor as ranks of a launcher: each rank is an agent, and rank 0 asks them.
+// Runs the doctor as ranks of a launcher. Each rank is an agent, and rank 0 queries them.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,15 +13,16 @@ namespace ringlet::cli {
 
 struct JobRank {
   std::uint32_t rank = 0, ranks = 1;
-  std::string meet;  ///< where rank 0 listens: "host:port"
+  std::string meet;  ///< the address at which rank 0 listens: "host:port"
   Credentials credentials = {};
 };
 
-/// By the variables of `ringlet run` and torchrun (RANK, WORLD_SIZE), Open MPI, MPICH, or srun with
-/// several tasks; nothing: no launcher started this process. Rank 0 listens at NCCL_COMM_ID, else
-/// at MASTER_ADDR and MASTER_PORT, else, of a job of one host, on loopback; srun's list of hosts
-/// names it as well. RINGLET_SECRET or RINGLET_UNIQUE_ID proves that ranks belong together.
-/// Errors  kInvalidArgument  a variable makes no sense, or the place is not known: says which
+/// Reads the rank of this process from the variables of `ringlet run` and torchrun (RANK,
+/// WORLD_SIZE), Open MPI, MPICH, or srun with several tasks. Returns null if no launcher started
+/// this process. Rank 0 listens at NCCL_COMM_ID, or at MASTER_ADDR and MASTER_PORT, or at the
+/// address in srun's list of hosts, or on loopback if the job has one host. RINGLET_SECRET or
+/// RINGLET_UNIQUE_ID proves that ranks belong together.
+/// Errors  kInvalidArgument  names the variable that does not parse, or the missing address
 Result<std::optional<JobRank>> JobRankOf(const EnvMap& environment);
 
 struct MetRanks {
@@ -29,12 +30,13 @@ struct MetRanks {
   std::vector<std::uint32_t> missing;
 };
 
-/// On rank 0: waits for the others, until all have come or `until`. Strangers are hung up on.
-/// Errors  kSystem, kInvalidArgument  it cannot listen there
+/// Waits on rank 0 for the other ranks, until all have connected or `until`. Closes connections
+/// that do not prove the secret.
+/// Errors  kSystem, kInvalidArgument  it cannot listen at the address
 Result<MetRanks> MeetRanks(const JobRank& place, Instant until);
 
-/// On another rank: calls rank 0 until it answers.
-/// Errors  kTimeout  says what came of it last; kProtocol  another secret
+/// Connects another rank to rank 0. Retries until rank 0 answers.
+/// Errors  kTimeout  reports the last failure; kProtocol  rank 0 has another secret
 Result<os::Fd> CallRankZero(const JobRank& place, Instant until);
 
 }  // namespace ringlet::cli
