@@ -14,11 +14,12 @@ namespace {
 constexpr double kLeft = 76, kTop = 48, kWidth = 640, kHeight = 400, kBelow = 56;
 constexpr double kLegendGap = 24, kLegendLine = 18, kSmall = 11;
 constexpr std::string_view kGrid = "#8b95a1";
-// Told apart with every kind of sight. Source: Okabe and Ito, "Color Universal Design", 2008.
+// Colors that are distinct for all types of color vision. Source: Okabe and Ito, "Color Universal
+// Design", 2008.
 constexpr std::array<std::string_view, 7> kColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                      "#E69F00", "#56B4E9", "#8b95a1"};
 
-/// The position of a value between the ends of an axis: 0 to 1.
+/// At returns the position of a value between the ends of an axis, from 0 to 1.
 struct Axis {
   double low = 1, high = 2;
   double At(double value) const { return std::log(value / low) / std::log(high / low); }
@@ -30,7 +31,7 @@ struct Axes {
   double Y(double value) const { return kTop + kHeight * (1 - us.At(value)); }
 };
 
-/// From a power of `base` to a power of it, at least one apart.
+/// Returns an axis between two powers of `base`, at least one power apart.
 Axis AxisOver(double low, double high, double base) {
   const auto power = [&](double exponent) { return std::pow(base, exponent); };
   constexpr double kRounding = 1e-9;
@@ -116,7 +117,7 @@ std::string BytesText(double bytes) {
   constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
   for (; bytes >= 1024 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
-  // Up to 1023 of a unit: four digits before an exponent would come.
+  // Values up to 1023 of a unit need four digits; with three, {:g} would print an exponent.
   return fmt::format("{:.{}g} {}", bytes, bytes >= 999.5 ? 4 : 3, kUnits[unit]);
 }
 

@@ -1,4 +1,4 @@
-// Curves over two logarithmic axes, bytes and microseconds, as a drawing. Pure.
+// Draws curves over two logarithmic axes, bytes and microseconds. Pure.
 #pragma once
 #include <string>
 #include <utility>
@@ -15,14 +15,15 @@ struct Curve {
 
 struct Chart {
   std::string title;
-  std::vector<Curve> curves;  ///< at least one point among them; each gets a color, in turn
+  std::vector<Curve> curves;  ///< curves with at least one point in all; colors are assigned in
+                              ///< turn
 };
 
 Drawing DrawChart(const Chart& chart);
 
-/// "8 B", "64 KiB", "2 MiB".
+/// Formats bytes: "8 B", "64 KiB", "2 MiB".
 std::string BytesText(double bytes);
-/// "0.1 us", "12 ms", "1 s".
+/// Formats a time: "0.1 us", "12 ms", "1 s".
 std::string MicrosecondsText(double us);
 
 }  // namespace ringlet::cli

@@ -11,7 +11,8 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr double kLetterWidth = 0.602;  // of DejaVu Sans Mono, in units of the size
+constexpr double kLetterWidth = 0.602;  // width of a letter of DejaVu Sans Mono, relative to the
+                                        // size
 constexpr double kCorner = 6;
 
 struct Colors {
@@ -22,7 +23,7 @@ struct Theme {
   std::string_view ground, ink;
   Colors host, numa, bridge, gpu, nic, nvswitch, socket_bus;
   std::string_view pci, nvlink, c2c, socket;
-  bool on_page = false;  ///< for a page that looks for nodes, ends and groups
+  bool on_page = false;  ///< adds the attributes that a page uses to find nodes, ends and groups
 };
 
 constexpr Theme kLight = {
@@ -98,7 +99,7 @@ std::string Escaped(std::string_view text) {
   return EscapedXml(printable);
 }
 
-/// "12", "12.5".
+/// Formats a number with at most one decimal: "12", "12.5".
 std::string Number(double value) {
   const double rounded = std::round(value * 10) / 10;
   return fmt::format("{:g}", rounded);
@@ -108,7 +109,7 @@ std::string TitleOf(std::string_view title) {
   return title.empty() ? "/>\n" : fmt::format("><title>{}</title>", Escaped(title));
 }
 
-/// The attributes by which a page finds a box.
+/// Returns the attributes that a page uses to find a box.
 std::string PageAttributes(const Box& box) {
   if (!box.node) return "";
   const std::string node = fmt::format(" data-node=\"{}\"", *box.node);
@@ -139,7 +140,7 @@ std::string BoxSvg(const Box& box, const Theme& theme) {
       box.title.empty() ? "" : "</rect>\n");
 }
 
-/// A path that cuts its corners round.
+/// Returns a path with rounded corners.
 std::string PathOf(const std::vector<std::pair<double, double>>& points) {
   std::string path = fmt::format("M{} {}", Number(points[0].first), Number(points[0].second));
   const auto towards = [](std::pair<double, double> from, std::pair<double, double> to) {
@@ -202,7 +203,7 @@ Extent ExtentOf(const Words& words) {
   const double left = words.anchor == Anchor::kStart    ? words.x
                       : words.anchor == Anchor::kMiddle ? words.x - width / 2
                                                         : words.x - width;
-  constexpr double kAscent = 0.78, kDescent = 0.22;  // of capitals and of tails
+  constexpr double kAscent = 0.78, kDescent = 0.22;  // extents of capitals and descenders
   return {left, words.y - words.size * kAscent, left + width, words.y + words.size * kDescent};
 }
 

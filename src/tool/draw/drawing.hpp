@@ -1,4 +1,4 @@
-// A picture as a value: boxes, lines and words; and the same as SVG. Pure.
+// A picture as a value of boxes, lines and words, and its conversion to SVG. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace ringlet::cli {
 
-/// The kind of a shape; the theme gives it colors.
+/// The kind of a shape. The theme assigns its colors.
 enum class Paint {
   kHost,
   kNuma,
@@ -24,43 +24,43 @@ enum class Paint {
   kSocketLine,
 };
 
-/// All measures are pixels; y grows downwards.
+/// All measures are in pixels; y grows downwards.
 struct Box {
   double x = 0, y = 0, width = 0, height = 0;
   Paint paint = Paint::kHost;
-  std::string title = {};                  ///< shown when the pointer rests on it
-  std::optional<std::uint32_t> node = {};  ///< of a graph: what it stands for
-  std::string outline = {};                ///< "#d62828", in place of the theme's, and thick
-  bool dashed = false;                     ///< the outline
+  std::string title = {};                  ///< tooltip of the box
+  std::optional<std::uint32_t> node = {};  ///< node of a graph that the box shows
+  std::string outline = {};                ///< "#d62828": a thick outline that replaces the theme's
+  bool dashed = false;                     ///< applies to the outline
 };
 
-/// Through all points, with round corners.
+/// A line through all points, with round corners.
 struct Polyline {
   std::vector<std::pair<double, double>> points;
   double width = 1;
   Paint paint = Paint::kPciLine;
   std::string title = {};
-  std::string color = {};  ///< "#0072B2", in place of the theme's
+  std::string color = {};  ///< "#0072B2": replaces the theme's color
   bool dashed = false;
-  /// Of a graph: the nodes that it joins, the lower one first.
+  /// The nodes of a graph that the line joins, the lower one first.
   std::optional<std::pair<std::uint32_t, std::uint32_t>> ends = {};
-  std::string group = {};  ///< what can be switched off together: "ring 0"
+  std::string group = {};  ///< lines of a group can be hidden together: "ring 0"
 };
 
 enum class Anchor { kStart, kMiddle, kEnd };
 
 struct Words {
-  double x = 0, y = 0;  ///< of the anchor, on the base line
+  double x = 0, y = 0;  ///< position of the anchor, on the base line
   std::string text;
   double size = 11;
   Anchor anchor = Anchor::kStart;
   bool strong = false;
-  bool on_line = false;  ///< lies on a line and needs ground of its own
+  bool on_line = false;  ///< the text lies on a line and needs its own background
 };
 
 struct Drawing {
   double width = 0, height = 0;
-  std::vector<Box> boxes;  ///< below lines, which are below words
+  std::vector<Box> boxes;  ///< boxes lie below lines, and lines below words
   std::vector<Polyline> lines;
   std::vector<Words> words;
 };
@@ -72,18 +72,19 @@ struct Extent {
   }
 };
 
-/// The extent of words, by the widths of a monospaced font.
+/// Returns the extent of words, with the widths of a monospaced font.
 Extent ExtentOf(const Words& words);
-/// How wide a text of that size is.
+/// Returns the width of a text of that size.
 double TextWidth(std::string_view text, double size);
-/// `text`, or as much of its beginning as fits into `width`, with ".." at the end.
+/// Returns `text`, cut to `width` with ".." at the end if it is too wide.
 std::string Fitted(std::string_view text, double size, double width);
 
-/// Self-contained; `dark` for dark pages. Texts from outside are escaped.
+/// Returns self-contained SVG. `dark` is for dark pages. Escapes texts from outside.
 std::string ToSvg(const Drawing& drawing, bool dark);
 
-/// For a page of HTML: colors are variables of its style sheet, "--gpu" and "--gpu-line"; boxes of
-/// nodes have data-node, GPUs and NICs can be focused; lines have data-ends, "3 7", and data-group.
+/// Returns SVG for an HTML page. Colors are variables of its style sheet, "--gpu" and "--gpu-line".
+/// Boxes of nodes have data-node, and GPUs and NICs can receive focus. Lines have data-ends, "3 7",
+/// and data-group.
 std::string ToPageSvg(const Drawing& drawing);
 
 }  // namespace ringlet::cli

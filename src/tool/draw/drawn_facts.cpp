@@ -23,7 +23,7 @@ using topology::PciDevice;
 
 constexpr std::size_t kFactBytesShown = 200;
 
-/// The nodes of a graph by what a view knows of them.
+/// Finds the nodes of a graph by addresses and names in a view.
 class NodesByPart {
  public:
   NodesByPart(const Graph& graph, const HostView& view) : graph_(graph), view_(view) {
@@ -67,7 +67,7 @@ class NodesByPart {
     return found == nodes.end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// A port is drawn in the box of its device.
+  /// Returns the NIC of a port, because a port is drawn in the box of its NIC.
   NodeIndex BoxOf(NodeIndex port) const {
     for (const topology::Link& link : graph_.at(port).links)
       if (graph_.at(link.to).kind == NodeKind::kNic) return link.to;

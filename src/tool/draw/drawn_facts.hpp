@@ -1,5 +1,5 @@
-// The facts of a machine that its graph does not keep, by the node of the picture that shows them:
-// PCIe generation and lanes, bonds, states of ports, and what the check finds wrong. Pure.
+// Facts of a machine that its graph does not store, keyed by the node of the picture that shows
+// them: PCIe generation and lanes, bonds, states of ports, and findings of the check. Pure.
 #pragma once
 #include <map>
 #include <optional>
@@ -14,19 +14,19 @@
 namespace ringlet::cli {
 
 struct NodeFacts {
-  std::string pcie;                                 ///< of the link up: "gen4 x16"; empty: unknown
-  std::optional<topology::Severity> severity = {};  ///< of the worst defect
-  bool link_is_worst = false;                       ///< that defect is of the PCIe link
-  std::string state;                                ///< a word or two of a port: "bond of 2"
-  bool rate_is_unknown = false;                     ///< of a port, as of one that is down
-  std::vector<std::string> sentences;               ///< all that is to be said of it
+  std::string pcie;  ///< PCIe link to the parent: "gen4 x16"; empty: unknown
+  std::optional<topology::Severity> severity = {};  ///< severity of the worst defect
+  bool link_is_worst = false;                       ///< the worst defect is in the PCIe link
+  std::string state;             ///< state of a port in a word or two: "bond of 2"
+  bool rate_is_unknown = false;  ///< a port without a known rate, for example because it is down
+  std::vector<std::string> sentences;  ///< all remarks about the node
 };
 
-/// Of switches, GPUs (kDev), NICs, and ports without one.
+/// Facts of switches, GPUs (kDev), NICs, and ports without a NIC.
 using DrawnFacts = std::map<topology::NodeIndex, NodeFacts>;
 
 /// \param graph    built from the view
-/// \param defects  of the view; those of the whole machine and of files have no node
+/// \param defects  defects of the view; those of the whole machine or of files have no node
 DrawnFacts FactsOf(const topology::Graph& graph, const topology::HostView& view,
                    std::span<const topology::Defect> defects);
 

@@ -93,7 +93,7 @@ TEST(DrawnFactsTest, HostsOfOneViewAreToldApart) {
   topology::HostView view = MachineForTest();
   view.numa_nodes[1].host = 77;
   const std::uint32_t far = view.gpus[3].pci;
-  view.pci[far].bus = BusOf(view, 0);  // the same address on the other host
+  view.pci[far].bus = BusOf(view, 0);  // gives two hosts the same address
   view.pci[far].link_speed = topology::PcieSpeed::Of(3);
   view.pci[view.gpus[0].pci].link_speed = topology::PcieSpeed::Of(4);
   const auto graph = topology::Build({&view, 1}, {}, {.gpus = topology::GpuRanks::kAll});

@@ -15,7 +15,7 @@
 namespace ringlet::cli {
 namespace {
 
-/// Of this machine; a file has no states.
+/// Returns the link states of this machine. Files do not have link states.
 std::vector<topology::LinkState> LinkStatesOf(const TopoSource& source) {
   const bool here = source.file.empty() && source.root.empty() && source.synthetic.empty();
   if (!here) return {};
@@ -30,7 +30,7 @@ Result<topology::Paths> PathsOf(const topology::HostView& view, const topology::
   return topology::FindPaths(graph, 0, options);
 }
 
-/// Below the picture: what is not in it, as ports that are down.
+/// Writes lines below the picture about parts that it omits, such as ports that are down.
 void AddLines(const std::vector<std::string>& told, Drawing& drawing) {
   constexpr double kMargin = 24, kLine = 16, kSize = 10;
   constexpr double kWidthMax = 1200;

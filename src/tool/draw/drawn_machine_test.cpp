@@ -16,7 +16,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-/// Eight GPUs, the fourth of which has half the PCIe lanes.
+/// Writes a machine with eight GPUs. The fourth has half the PCIe lanes.
 std::string SickMachine(os::TempTree& files) {
   topology::HostView view =
       topology::ParseSynthetic("2x(numa: 2x(switch: 2 gpu h100-sxm5 switch, 1 nic 400g))").value();

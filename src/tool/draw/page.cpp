@@ -20,7 +20,7 @@ using topology::NodeIndex;
 using topology::NodeKind;
 using PageJson = nlohmann::ordered_json;
 
-/// GPUs and ports: what a path of the page begins and ends with.
+/// Returns GPUs and ports: the ends of the paths on a page.
 std::vector<NodeIndex> EndsOf(const topology::Paths& paths) {
   std::vector<NodeIndex> ends = paths.Of(NodeKind::kGpu);
   const std::vector<NodeIndex>& nets = paths.Of(NodeKind::kNet);
@@ -28,7 +28,7 @@ std::vector<NodeIndex> EndsOf(const topology::Paths& paths) {
   return ends;
 }
 
-/// The node whose box stands for an end.
+/// Returns the node whose box represents an end.
 NodeIndex BoxOfEnd(const Graph& graph, NodeIndex end) {
   if (graph.at(end).kind == NodeKind::kGpu) return graph.gpu(end).device;
   for (const topology::Link& link : graph.at(end).links)
@@ -56,7 +56,7 @@ PageJson PathsJson(const topology::Paths& paths, const std::vector<NodeIndex>& e
   return rows;
 }
 
-/// Groups of lines in the order in which they are drawn.
+/// Returns the groups of lines in drawing order.
 PageJson GroupsJson(const Drawing& drawing) {
   PageJson groups = PageJson::array();
   std::string last;
@@ -92,7 +92,7 @@ PageJson MachineJson(const PageMachine& machine) {
   return json;
 }
 
-/// As a script element may hold it: nothing in it ends that element.
+/// Escapes JSON so that no text in it can close the script element.
 std::string ScriptText(const PageJson& json) {
   std::string text;
   for (const char letter : JsonText(json, JsonLayout::kLine)) {

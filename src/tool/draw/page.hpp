@@ -1,5 +1,5 @@
-// A picture as a page: one file of HTML with all it needs, for a browser without a network. Its
-// style and program are in page.html, which the build puts into the tool. Pure.
+// A picture as one self-contained HTML file for a browser without a network. The build copies style
+// and program from page.html into the tool. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace ringlet::cli {
 
-/// A finding of the check, and the node of the drawing that it is about.
+/// A finding of the check, with the node of the drawing that it concerns.
 struct PageFinding {
   topology::Severity severity = topology::Severity::kNote;
   std::string text;
@@ -23,21 +23,22 @@ struct PageFinding {
 
 struct PageMachine {
   std::string title;
-  const Drawing& drawing;  ///< groups of its lines can be switched off
+  const Drawing& drawing;  ///< the page can hide groups of its lines
   const topology::Paths& paths;
   std::vector<PageFinding> findings = {};
 };
 
-/// GPUs and ports whose paths a page has; of more it has none, and says so.
+/// Maximum number of GPUs and ports with paths on a page. Beyond it the page omits paths and states
+/// so.
 inline constexpr std::size_t kPageEndsMax = 72;
 
-/// One machine or several side by side. Texts from outside are escaped.
-/// \param differences  sentences below the machines; null: none are looked for
+/// Returns a page with one machine or with several side by side. Escapes texts from outside.
+/// \param differences  sentences below the machines; null: omit that part
 /// Cost  O(ends^2 * links of a path)
 std::string PageOf(const std::string& title, std::span<const PageMachine> machines,
                    const std::vector<std::string>* differences = nullptr);
 
-/// page.html, with the places that PageOf fills.
+/// Returns page.html, with its placeholders that PageOf fills.
 std::string_view PageSource();
 
 }  // namespace ringlet::cli

@@ -17,7 +17,7 @@ Error CannotWrite(const std::string& path) {
   return {Code::kSystem, fmt::format("{} cannot be written", path)};
 }
 
-/// With whatever converter there is.
+/// Converts the SVG with the first installed converter.
 Status WritePng(const std::string& path, const std::string& svg) {
   const std::string beside = path + ".svg";
   RINGLET_TRY(WriteFile(beside, svg));

@@ -1,4 +1,4 @@
-// The target of a drawing: standard output, or a file as SVG, PNG or a page of HTML.
+// The output of a drawing: standard output, or a file as SVG, PNG or HTML.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
@@ -12,21 +12,21 @@ struct PictureRequest {
   bool dark = false;
 };
 
-/// Why no picture can be in the file of this name; empty where one can.
+/// Returns why a file with this name cannot hold a picture; empty if it can.
 std::string WhyNoPicture(const std::string& path);
 
-/// -o and --dark.
+/// Adds -o and --dark to `command`.
 /// \param request  outlives the parsing
-/// \param pages    the command makes pages, too
+/// \param pages    true if the command writes pages as well
 void AddPicture(CLI::App& command, PictureRequest& request, bool pages = false);
 
-/// Whether a file of that name is a page.
+/// Returns true if a file with this name is a page.
 bool IsPage(const std::string& path);
-/// Errors  kSystem  it cannot be written
+/// Errors  kSystem  the file cannot be written
 Status WriteFile(const std::string& path, const std::string& text);
 
-/// Errors  kSystem       it cannot be written
-///         kUnsupported  a PNG, and no converter is there; the SVG then lies beside
+/// Errors  kSystem       the file cannot be written
+///         kUnsupported  no converter for PNG is installed; the SVG then lies beside the file
 Status ShowPicture(const std::string& svg, const PictureRequest& request);
 
 }  // namespace ringlet::cli

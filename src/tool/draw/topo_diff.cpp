@@ -21,7 +21,7 @@ struct DiffOptions {
   bool json = false;
 };
 
-/// A file, or a description where it has brackets, or this machine.
+/// Reads a machine: a description if `what` has brackets, this machine, or a file.
 TopoSource SideOf(const std::string& what) {
   TopoSource source;
   if (what.find('(') != std::string::npos) {
@@ -32,7 +32,8 @@ TopoSource SideOf(const std::string& what) {
   return source;
 }
 
-/// Both machines side by side on a page, the second one checked against the first.
+/// Draws both machines side by side on a page. The first is the reference of the check of the
+/// second.
 Status DrawSides(const DiffOptions& options, const std::vector<std::string>& differences) {
   RINGLET_TRY_ASSIGN(const DrawnMachine a, DrawMachine(SideOf(options.a), {.paths = true}));
   RINGLET_TRY_ASSIGN(const DrawnMachine b,
@@ -64,7 +65,7 @@ int Run(const DiffOptions& options) {
 void AddTopoDiff(CLI::App& topo, Action& chosen) {
   CLI::App* diff = topo.add_subcommand(
       "diff", "Say in words what differs between two machines; exit with 1 if anything does");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<DiffOptions>();
   diff->add_option("A", options->a, "An NCCL topology file, a machine in words, or: this")
       ->required();

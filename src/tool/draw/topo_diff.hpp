@@ -1,4 +1,4 @@
-// `ringlet topo diff`: says in words what differs between two machines.
+// `ringlet topo diff`: describes the differences between two machines in words.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `topo`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `topo`. Parsing it sets `chosen`.
 void AddTopoDiff(CLI::App& topo, Action& chosen);
 
 }  // namespace ringlet::cli

@@ -35,7 +35,7 @@ void AddTopoDraw(CLI::App& topo, Action& chosen) {
   CLI::App* draw = topo.add_subcommand("draw",
                                        "Draw a machine; the width of a line is bandwidth, colored "
                                        "outlines are what the check finds");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<DrawRequest>();
   AddTopoSource(*draw, request->source);
   AddPicture(*draw, request->picture, true);

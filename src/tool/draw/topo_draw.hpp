@@ -1,4 +1,4 @@
-// `ringlet topo draw`: a picture of a machine.
+// `ringlet topo draw`: draws a machine.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `topo`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `topo`. Parsing it sets `chosen`.
 void AddTopoDraw(CLI::App& topo, Action& chosen);
 
 }  // namespace ringlet::cli

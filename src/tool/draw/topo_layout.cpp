@@ -27,28 +27,28 @@ using topology::NodeKind;
 constexpr double kMargin = 24;
 constexpr double kTitleHeight = 34;
 constexpr double kLeafWidth = 88, kLeafHeight = 48, kLeafGap = 10;
-constexpr double kSwitchHeight = 22, kLevelGap = 30;  // room for a bandwidth beside a line
+constexpr double kSwitchHeight = 22, kLevelGap = 30;  // leaves room for a bandwidth beside a line
 constexpr double kNumaHead = 40, kNumaPad = 10, kNumaGap = 20;
 constexpr double kHostHead = 26, kHostPad = 14, kHostGap = 26;
 constexpr double kBusHeight = 20, kBusGap = 24;
 constexpr double kNvSwitchGap = 34, kNvSwitchHeight = 26;
-constexpr double kTrackHeight = 15, kTracksGap = 16;  // of direct NVLinks
-constexpr double kSpine = 40;                         // left of hosts that share NVSwitches
+constexpr double kTrackHeight = 15, kTracksGap = 16;  // for direct NVLinks
+constexpr double kSpine = 40;  // space to the left of hosts that share NVSwitches
 constexpr double kLegendHeight = 64, kLegendRow = 24, kLegendRows = 2;
 constexpr double kSmallText = 9, kNormal = 11, kLarge = 14;
-constexpr std::size_t kLabelBytesShown = 60;  // of a name
-constexpr double kRowWidthMax = 2800;         // of hosts next to each other
+constexpr std::size_t kLabelBytesShown = 60;  // bytes of a name
+constexpr double kRowWidthMax = 2800;         // width of a row of hosts
 constexpr std::string_view kUnusedColor = "#adb5bd";
-// Read on light and on dark ground; the dashes of warnings tell them apart without color.
+// Legible on light and dark backgrounds. Dashes mark warnings for readers who cannot see colors.
 constexpr std::string_view kErrorColor = "#e03131", kWarningColor = "#f08c00";
 
-/// Notes are no outliers.
+/// Returns the outline color of errors and warnings. Notes do not have an outline.
 std::string OutlierColor(std::optional<topology::Severity> severity) {
   if (severity == topology::Severity::kError) return std::string(kErrorColor);
   return severity == topology::Severity::kWarning ? std::string(kWarningColor) : "";
 }
 
-/// A NUMA node, a switch, a GPU, a NIC, or a port that no NIC is known of.
+/// A NUMA node, a switch, a GPU, a NIC, or a port without a known NIC.
 struct Item {
   NodeIndex node{};
   std::vector<Item> below = {};
@@ -66,11 +66,11 @@ double WidthOf(const std::vector<Item>& items) {
 struct LegWire {
   NodeIndex left{}, right{};
   Bandwidth out, back;
-  double from = 0, to = 0;  // x of its legs
+  double from = 0, to = 0;  // x of the wire's two legs
   std::size_t track = 0;
 };
 
-/// One host: its parts, how large they are, then where they lie.
+/// Lays out one host: first the sizes of its parts, then their positions.
 class HostLayout {
  public:
   HostLayout(const Graph& graph, const HostNodes& host, const LayoutLook* look,
@@ -145,7 +145,7 @@ class HostLayout {
     return Printable(text, kLabelBytesShown);
   }
 
-  /// Adds what hangs below a node; says how many levels of switches there are.
+  /// Adds the children of a node. Returns the number of levels of switches below it.
   std::size_t Grow(Item& item, NodeIndex above) {
     std::size_t depth = 0;
     for (const topology::Link& link : graph_.at(item.node).links) {
@@ -157,7 +157,7 @@ class HostLayout {
       Item child{link.to};
       if (kind == NodeKind::kPci) {
         const std::size_t levels = Grow(child, item.node);
-        if (child.below.empty()) continue;  // nothing of interest
+        if (child.below.empty()) continue;  // a switch without devices is omitted
         depth = std::max(depth, 1 + levels);
         child.width = std::max(WidthOf(child.below), kLeafWidth);
       } else {
@@ -200,8 +200,8 @@ class HostLayout {
     return {};
   }
 
-  /// The positions of legs below their devices, and the depth of each wire: short ones first, none
-  /// over another. Needs the places of leaves, so works on ones as if the host lay at 0.
+  /// Assigns the positions of legs below their devices and the depth of each wire. Short wires come
+  /// first, and wires do not overlap. Uses the positions of leaves in a host that lies at 0.
   void AssignTracks() {
     if (wires_.empty()) return;
     double at = 0;
@@ -209,7 +209,8 @@ class HostLayout {
       Place(numa, at);
       at += numa.width + kNumaGap;
     }
-    std::map<NodeIndex, std::vector<std::pair<double, double*>>> legs;  // by the other end's place
+    // by the position of the other end
+    std::map<NodeIndex, std::vector<std::pair<double, double*>>> legs;
     for (LegWire& wire : wires_) {
       if (leaf_x_[wire.right] < leaf_x_[wire.left]) {
         std::swap(wire.left, wire.right);
@@ -219,7 +220,8 @@ class HostLayout {
       legs[wire.right].emplace_back(leaf_x_[wire.left], &wire.to);
     }
     for (auto& [device, ends] : legs) {
-      // Leftmost ends leave on the left; of those to one side, the nearer more inside.
+      // Wires to the left leave on the left. On each side, wires to near devices nest inside the
+      // others.
       std::sort(ends.begin(), ends.end(), [own = leaf_x_[device]](const auto& a, const auto& b) {
         const bool a_left = a.first < own, b_left = b.first < own;
         if (a_left != b_left) return a_left;
@@ -253,7 +255,7 @@ class HostLayout {
     tracks_ = taken.size();
   }
 
-  /// Of the line between two nodes; the default is its bandwidth.
+  /// Returns the look of the line between two nodes. The default shows its bandwidth.
   LinkLook LookOf(NodeIndex a, NodeIndex b, Bandwidth bandwidth, std::string title) const {
     if (look_ == nullptr)
       return {.width = LineWidth(bandwidth),
@@ -274,7 +276,7 @@ class HostLayout {
     return found == facts_->end() ? kNothing : found->second;
   }
 
-  /// A box of a node, with what is wrong as its outline and all sentences as its title.
+  /// Returns the box of a node. The outline shows its worst defect, and the title has all remarks.
   Box BoxOf(NodeIndex node, const Extent& extent, Paint paint, std::string title) const {
     const NodeFacts& facts = FactsOf(node);
     for (const std::string& sentence : facts.sentences) title += "; " + sentence;
@@ -290,7 +292,7 @@ class HostLayout {
     return std::minmax({Index(a), Index(b)});
   }
 
-  /// The note of a device in place of its last line.
+  /// Replaces the last line of a device by its note.
   void AddNote(NodeIndex device, std::vector<std::string>& lines) const {
     constexpr std::size_t kOwnLines = 2;
     if (look_ == nullptr) return;
@@ -352,7 +354,7 @@ class HostLayout {
     for (const Item& child : numa.below) DrawBelow(drawing, numa, child, y + kNumaHead, 0, host_y);
   }
 
-  /// A child and its link up; `top` is where its parent ends.
+  /// Draws a child and its link to the parent. `top` is the lower edge of the parent.
   void DrawBelow(Drawing& drawing, const Item& parent, const Item& item, double top,
                  std::size_t level, double host_y) const {
     const double own_top = item.is_leaf ? host_y + leaf_y_ : top + kLevelGap;
@@ -375,7 +377,8 @@ class HostLayout {
       if (link.to != parent.node) continue;
       links.push_back(&link);
     }
-    constexpr double kApart = 30;  // of two links to one parent, for the number of the first
+    constexpr double kApart = 30;  // distance of two links to one parent, with room for the number
+                                   // of the first
     double x = item.x + item.width / 2 - (links.size() > 1 ? kApart / 2 : 0);
     for (const topology::Link* link : links) {
       const bool c2c = link->kind == LinkKind::kC2c;
@@ -393,14 +396,14 @@ class HostLayout {
       const double right = x + look.width / 2 + 3;
       if (look_ != nullptr || link->bandwidth < topology::kLocalLink)
         Put(drawing, right, bottom - 8, look.label, kSmallText, Anchor::kStart);
-      // Two links to one parent leave no room.
+      // Two links to one parent leave no room for it.
       if (look_ == nullptr && !c2c && links.size() == 1)
         Put(drawing, right, bottom - 18, FactsOf(item.node).pcie, kSmallText, Anchor::kStart);
       x += kApart;
     }
   }
 
-  /// Generation and lanes of the link above a node, and the color of what is wrong with it.
+  /// Adds generation and lanes to the link above a node, and the color of its defect.
   void AddPcie(NodeIndex below, LinkLook& look) const {
     const NodeFacts& facts = FactsOf(below);
     if (!facts.pcie.empty()) look.title += ", " + facts.pcie;
@@ -493,8 +496,7 @@ class HostLayout {
     }
   }
 
-  /// The point on its level part at which a wire is farthest from the legs of those that run
-  /// deeper.
+  /// Returns the x on the level part of a wire that is farthest from the legs of deeper wires.
   double ClearOfLegs(const LegWire& wire, double left, double right) {
     std::vector<double> legs = {left, right};
     for (const LegWire& other : wires_) {
@@ -549,10 +551,10 @@ class HostLayout {
   std::size_t depth_ = 0;
   bool has_leaf_ = false;
   double width_ = 0;
-  double leaf_y_ = 0;  // below the top of the host
+  double leaf_y_ = 0;  // relative to the top of the host
 };
 
-/// The meaning of outlines and of the words beside PCIe lines.
+/// Draws the legend of outlines and of the texts beside PCIe lines.
 void DrawLegendOfFacts(Drawing& drawing, double y, bool has_pcie) {
   constexpr double kSample = 26, kGap = 20;
   double x = kMargin;
@@ -615,13 +617,13 @@ constexpr double kLegendWidth = 480;
 
 double LineWidth(Bandwidth bandwidth) {
   constexpr double kScale = 0.55, kMin = 1, kMax = 14, kMbInGb = 1000;
-  if (bandwidth >= topology::kLocalLink) return kMin;  // nothing is known
+  if (bandwidth >= topology::kLocalLink) return kMin;  // the bandwidth is unknown
   return std::clamp(kScale * std::sqrt(bandwidth.mb_per_s / kMbInGb), kMin, kMax);
 }
 
 namespace {
 
-/// Hosts row by row; those that share NVSwitches are joined along the left.
+/// Places hosts in rows and joins those that share NVSwitches along the left.
 class TopoLayout {
  public:
   TopoLayout(const Graph& graph, const LayoutLook* look, const DrawnFacts* facts)
@@ -634,7 +636,7 @@ class TopoLayout {
       width += host.width() + kHostGap;
       widest_row = std::max(widest_row, ++columns);
     }
-    // Rows of equal length, so that all is about as wide as a screen if the widest allows it.
+    // Makes equal rows, and the picture about as wide as a screen if the widest row allows it.
     constexpr double kAspect = 1.5;
     const double aspect = hosts_.empty() ? 1 : hosts_[0].width() / hosts_[0].height();
     const auto square = static_cast<std::size_t>(
@@ -689,9 +691,9 @@ class TopoLayout {
     double top = 0, bottom = 0;
   };
 
-  static constexpr double kTie = 10;  // how thick what joins NVSwitches is
+  static constexpr double kTie = 10;  // width of the line that joins NVSwitches
 
-  /// Joins the NVSwitches of a host with those of its left neighbour, or with the spine.
+  /// Joins the NVSwitches of a host with those of its left neighbor, or with the spine.
   void Tie(std::size_t host, std::optional<double> neighbour_end, double x, double y) {
     const std::optional<NodeIndex> node = hosts_[host].nvswitch();
     if (!node) return;

@@ -1,5 +1,5 @@
-// The positions of things in the picture of a machine: hosts hold NUMA nodes, these hold switches,
-// these devices; GPUs and NICs stand in one row, and what NVLink joins is below. Pure.
+// Places the parts of a machine in its picture. Hosts contain NUMA nodes, which contain switches,
+// which contain devices. GPUs and NICs stand in one row, with NVLinks below them. Pure.
 #pragma once
 #include <map>
 #include <string>
@@ -13,38 +13,38 @@
 
 namespace ringlet::cli {
 
-/// More than is legible, or worth the time.
+/// Larger pictures are illegible and take too long.
 inline constexpr std::size_t kDrawnNodesMax = 20'000;
-inline constexpr std::size_t kDrawnWiresMax = 4'000;  ///< NVLinks from GPU to GPU
+inline constexpr std::size_t kDrawnWiresMax = 4'000;  ///< NVLinks between GPUs
 
-/// Errors  kUnsupported  there are more nodes or wires
+/// Errors  kUnsupported  there are more nodes or wires than the limits
 Status CheckDrawable(const topology::Graph& graph);
 
-/// The look of a line, in the place of that of its bandwidth.
+/// The look of a line. It replaces the look for a bandwidth.
 struct LinkLook {
   double width = 1;
   std::string color = {};  ///< "#0072B2"
-  std::string title = {};  ///< shown when the pointer rests on it
-  std::string label = {};  ///< beside the line
+  std::string title = {};  ///< tooltip of the line
+  std::string label = {};  ///< text beside the line
 };
 struct LayoutLook {
-  /// Of a line between two nodes, that with the lower index first. The line from a NUMA node to the
-  /// other processors has it twice. Those that are not here are drawn as unused.
+  /// Looks of lines by their two nodes, lower index first. The line from a NUMA node to other
+  /// processors has that node twice. Lines without an entry are drawn as unused.
   std::map<std::pair<topology::NodeIndex, topology::NodeIndex>, LinkLook> lines = {};
-  /// The last line of the text of a GPU (kDev) or a NIC.
+  /// Last line of the text of a GPU (kDev) or a NIC.
   std::map<topology::NodeIndex, std::string> notes = {};
-  /// Lines with the meaning of their width or color as labels.
+  /// Sample lines. The label of each explains its width or color.
   std::vector<LinkLook> legend = {};
 };
 
-/// \param title  stands above all
-/// \param look   null: lines are as wide as their bandwidth
-/// \param facts  null: nothing but the graph is known
-/// \pre CheckDrawable has passed, or time is no matter
+/// \param title  stands above the picture
+/// \param look   null: the width of lines shows their bandwidth
+/// \param facts  null: only the graph is known
+/// \pre CheckDrawable has passed, or time does not matter
 Drawing LayOut(const topology::Graph& graph, const std::string& title,
                const LayoutLook* look = nullptr, const DrawnFacts* facts = nullptr);
 
-/// The width of a line that stands for a bandwidth: as its square root, 1 to 14 pixels.
+/// Returns the width of a line for a bandwidth, proportional to its square root: 1 to 14 pixels.
 double LineWidth(topology::Bandwidth bandwidth);
 
 }  // namespace ringlet::cli

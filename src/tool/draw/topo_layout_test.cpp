@@ -51,7 +51,7 @@ std::vector<Machine> LoadMachines() {
   return machines;
 }
 
-/// All that the fixtures have, and a rack.
+/// Returns the machines of all fixtures, and a rack.
 const std::vector<Machine>& Machines() {
   static const std::vector<Machine> machines = LoadMachines();
   return machines;
@@ -82,13 +82,12 @@ void ExpectApart(const std::vector<Extent>& extents, const std::string& name) {
     for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(extents[i].Overlaps(extents[j])) << name;
 }
 
-/// Of a line of two ends, one above the other.
+/// A line with two ends, one above the other.
 struct Upright {
   double x, top, bottom;
 };
 
-/// The lines that join parts of a host from above to below; neither the legend nor lines between
-/// hosts.
+/// Returns the vertical lines within hosts, without the legend and lines between hosts.
 std::vector<Upright> UprightsOf(const Drawing& drawing) {
   std::vector<Upright> uprights;
   for (const Polyline& line : drawing.lines)
@@ -98,7 +97,7 @@ std::vector<Upright> UprightsOf(const Drawing& drawing) {
   return uprights;
 }
 
-/// NVLinks from GPU to GPU: down, along and up again.
+/// An NVLink between two GPUs: down, along and up again.
 struct Wire {
   double left, right, base, depth;
   std::string title;
@@ -121,7 +120,8 @@ bool HasText(const Drawing& drawing, std::string_view text) {
   return std::ranges::find(drawing.words, text, &Words::text) != drawing.words.end();
 }
 
-/// That no words lie over others or outside, and all are in some box or have ground of their own.
+/// Expects that words do not overlap or leave the picture, and that each is in a box or has its own
+/// background.
 void ExpectLegibleTopology(const Drawing& drawing, const std::string& name) {
   std::vector<Extent> extents;
   for (const Words& words : drawing.words) extents.push_back(ExtentOf(words));
@@ -207,8 +207,8 @@ TEST(TopoLayoutTest, EachPartLiesInThatWhichHoldsIt) {
   }
 }
 
-/// Whether something at this height carries a line that starts there: the lower edge of a box, or
-/// the root of the PCIe of a NUMA node.
+/// Returns true if a line can start at this point: at the lower edge of a box, or at the root of
+/// the PCIe of a NUMA node.
 bool Carries(const Drawing& drawing, double x, double y) {
   const auto near = [&](double other) { return std::abs(other - y) < 1e-6; };
   const bool box = std::ranges::any_of(drawing.boxes, [&](const Box& one) {
@@ -256,7 +256,7 @@ TEST(TopoLayoutTest, TheSpeedOfALineStandsRightOfIt) {
       const auto& [from, to] = std::tie(line.points.front(), line.points.back());
       const bool has_speed = line.title.find(" GB/s") != std::string::npos;
       if (line.points.size() != 2 || from.first != to.first || !has_speed) continue;
-      if (line.title.find("5000") != std::string::npos) continue;  // nothing is known of it
+      if (line.title.find("5000") != std::string::npos) continue;  // the bandwidth is unknown
       const double edge = from.first + line.width / 2;
       EXPECT_TRUE(
           std::ranges::any_of(drawing.words,
@@ -302,7 +302,7 @@ TEST(TopoLayoutTest, WiresOfOneDepthDoNotMeetAndLieBelowTheGpus) {
     const std::vector<Wire> wires = WiresOf(drawing);
     const auto hosts = BoxesOf(drawing, {Paint::kHost});
     const auto devices = BoxesOf(drawing, {Paint::kGpu, Paint::kNic});
-    std::map<std::pair<double, double>, std::vector<double>> legs;  // by their device
+    std::map<std::pair<double, double>, std::vector<double>> legs;  // by device
     for (const Wire& one : wires) {
       EXPECT_LT(one.left, one.right) << name;
       EXPECT_TRUE(IsInOne({one.left, one.base, one.right, one.depth}, hosts)) << name;
@@ -490,7 +490,7 @@ TEST(TopoLayoutTest, ManyHostsStandInRowsOfWhichNoneIsTooWide) {
   const auto hosts = BoxesOf(drawing, {Paint::kHost});
   ASSERT_EQ(hosts.size(), 300u);
   ExpectApart(hosts, "many");
-  EXPECT_LE(drawing.width, 2800 + 100);  // with margins
+  EXPECT_LE(drawing.width, 2800 + 100);  // includes the margins
   EXPECT_GT(drawing.width, 2000);
 }
 
@@ -512,7 +512,7 @@ TEST(TopoLayoutTest, WiderLinesAreFaster) {
   EXPECT_LT(LineWidth({12'000}), LineWidth({48'000}));
   EXPECT_LT(LineWidth({48'000}), LineWidth({721'800}));
   EXPECT_EQ(LineWidth({1}), 1);
-  EXPECT_EQ(LineWidth(topology::kLocalLink), 1);  // nothing is known
+  EXPECT_EQ(LineWidth(topology::kLocalLink), 1);  // the bandwidth is unknown
 }
 
 TEST(TopoLayoutTest, AMachineOfProcessorsAloneIsDrawn) {

@@ -23,7 +23,7 @@ using topology::NodeKind;
 constexpr double kWidest = 10, kThinnest = 1.5;
 
 struct HeatStep {
-  double load = 0;  ///< from here on
+  double load = 0;  ///< lower bound
   std::string_view color;
   std::string_view text;
 };
@@ -41,10 +41,10 @@ std::string HeatOf(double load) {
   return std::string(color);
 }
 
-/// The bytes of a line of the picture: both directions of one link, or all of a NUMA node to other
-/// processors.
+/// Bytes on a line of the picture: both directions of a link, or everything between a NUMA node and
+/// other processors.
 struct LineTraffic {
-  std::uint64_t there = 0, back = 0;  ///< "there" from the node with the lower index
+  std::uint64_t there = 0, back = 0;  ///< `there` starts at the node with the lower index
   double load = 0;
 };
 
@@ -94,7 +94,7 @@ class TrafficPicture {
       const NodeIndex port = out ? to : from, other = out ? from : to;
       const bool on_device = graph_.at(other).kind == NodeKind::kNic;
       AddTo(of_nics_[on_device ? other : port], out, link);
-      if (on_device) return Ok();  // which is one box with its ports
+      if (on_device) return Ok();  // a NIC and its ports are one box
     }
     AddLine(std::minmax(from, to), from < to, link);
     return Ok();
@@ -153,7 +153,7 @@ class TrafficPicture {
   std::uint64_t most_ = 0;
 };
 
-/// The machine once for each host of the report.
+/// Builds the machine once per host of the report.
 Result<Graph> GraphOf(const TrafficReport& report, const topology::HostView& machine) {
   std::vector<topology::HostView> views;
   for (std::uint32_t host = 0; host < report.hosts.size(); ++host) {

@@ -1,5 +1,4 @@
-// The picture of an emulated machine after a run: lines are as wide as the bytes that they carried.
-// Pure.
+// Draws an emulated machine after a run. The width of a line shows the bytes that it carried. Pure.
 #pragma once
 #include <string>
 
@@ -11,17 +10,17 @@
 
 namespace ringlet::cli {
 
-/// Each host of the report as a machine of its own, in the order of their numbers. A line has the
-/// bytes of both directions as its title, and beside it those of the one that carried more; its
-/// color says how long they take, beside the busiest link of all. GPUs have the rank that they are
-/// in the largest communicator.
-/// \param machine  what all hosts of the report are, as RINGLET_MACHINE named it
-/// Errors  kInvalidArgument  a link of the report is not in the machine; names it
+/// Draws each host of the report as its own machine, in the order of their numbers. The title of a
+/// line has the bytes of both directions, and its label those of the larger direction. The color of
+/// a line shows its transfer time relative to the busiest link. Each GPU has its rank in the
+/// largest communicator.
+/// \param machine  the machine of every host in the report, as RINGLET_MACHINE named it
+/// Errors  kInvalidArgument  names a link of the report that the machine does not have
 ///         kUnsupported      as CheckDrawable
 Result<Drawing> DrawTraffic(const TrafficReport& report, const topology::HostView& machine,
                             const std::string& title);
 
-/// The look of the lines of any graph that has the links of the report.
+/// Returns the look of the lines of any graph that has the links of the report.
 /// Errors  kInvalidArgument  as DrawTraffic
 Result<LayoutLook> TrafficLook(const TrafficReport& report, const topology::Graph& graph);
 

@@ -18,7 +18,7 @@ topology::HostView MachineForTraffic() {
   return topology::ParseSynthetic("2x(numa: (switch: 2 gpu a100-sxm4 switch, 1 nic 200g))").value();
 }
 
-/// Links by the names that the machine has for them.
+/// Names of links on the machine.
 struct NamesOnMachine {
   std::vector<std::string> gpus, switches, processors, nics, ports;
   std::string nvswitch;
@@ -42,7 +42,7 @@ struct NamesOnMachine {
   }
 };
 
-/// Two hosts with a rank each.
+/// Returns a report with two hosts, each with one rank.
 TrafficReport ReportWith(std::vector<LinkTraffic> links) {
   TrafficReport report;
   report.hosts = {{"a", "1"}, {"b", "2"}};

@@ -67,13 +67,14 @@ struct EmulateOptions {
   std::vector<std::string> program;
 };
 
-/// The machine that the program is shown, and the folder of its file, if one had to be written.
+/// The machine for the program, and the folders with files for the run.
 struct EmulateSetup {
   EmulatedMachine machine;
   std::unique_ptr<os::PrivateFolder> folder;
-  std::unique_ptr<os::PrivateFolder> traffic;  ///< of the files of ranks, if a report is wanted
-  std::unique_ptr<os::PrivateFolder> fault;    ///< of the file of --kill, if there is a fault
-  std::optional<topology::HostView> view;      ///< of the machine, if there is one
+  std::unique_ptr<os::PrivateFolder> traffic;  ///< folder for the traffic files of ranks; null: no
+                                               ///< report
+  std::unique_ptr<os::PrivateFolder> fault;    ///< folder for the file of --kill; null: no fault
+  std::optional<topology::HostView> view;      ///< null: no machine
   std::vector<comm::SlowLink> slow;
 };
 
@@ -120,7 +121,7 @@ Status SetMachine(const EmulateOptions& options, const EnvMap& environment, Emul
   return WriteMachine(environment, *setup.view, setup);
 }
 
-/// /sys of the machine, for the program and this process.
+/// Shows the machine's /sys to the program and this process.
 Status ShowSys(const EmulateOptions& options, const EmulateSetup& setup) {
   const bool cpus = options.sysfs == "cpus", must = cpus || options.sysfs == "on";
   if (options.sysfs == "off") return Ok();
@@ -157,7 +158,7 @@ Status SetKernels(const EmulateOptions& options, EmulatedMachine& machine) {
   return Ok();
 }
 
-/// Whether the report can be written, before a program runs for hours.
+/// Checks that the report can be written before a program runs for hours.
 Status CheckReportFile(const std::string& path) {
   const bool was_there = IsThere(path);
   const bool opens = std::ofstream(path, std::ios::app).is_open();
@@ -223,7 +224,7 @@ int CannotStart(const Error& error) {
   return kExitCannotStart;
 }
 
-/// Writes what the ranks have left; what is wrong with that is no failure of the program.
+/// Writes a report from the files of the ranks. Errors of the report do not fail the program.
 void WriteReport(const EmulateOptions& options, const EmulateSetup& setup) {
   const auto report = ReadTraffic(setup.traffic->path());
   if (!report.ok()) return Tell(kEmulate, "there is no report: " + report.error().message);
@@ -232,9 +233,9 @@ void WriteReport(const EmulateOptions& options, const EmulateSetup& setup) {
   if (!written.ok()) Tell(kEmulate, "--report: " + written.error().message);
 }
 
-/// Completes a command whose program has ended: writes the report, and checks that the fault has
-/// struck, since a test of a fault must not pass without it.
-/// \return  the exit status: the program's, or kExitFailed where --kill has killed no rank
+/// Completes a command after its program has ended. Writes the report and checks that the fault has
+/// struck, because a test of a fault must not pass without it.
+/// \return  the program's exit status, or kExitFailed if --kill has killed no rank
 int Conclude(const EmulateOptions& options, const EmulateSetup& setup, int status) {
   if (setup.traffic) WriteReport(options, setup);
   if (!setup.fault || IsThere(setup.machine.fault_file)) return status;
@@ -244,8 +245,8 @@ int Conclude(const EmulateOptions& options, const EmulateSetup& setup, int statu
   return status == kExitDone ? static_cast<int>(kExitFailed) : status;
 }
 
-/// One program in the foreground. This process becomes it, unless something is left to do when it
-/// has ended; its terminal, signals and exit status are the program's in any case.
+/// Runs one program in the foreground. This process becomes the program unless work remains after
+/// its end. The program has the terminal, signals and exit status in both cases.
 int RunOne(const EmulateOptions& options, const EnvMap& environment, EmulateSetup setup) {
   if (!setup.folder && !setup.traffic && !setup.fault)
     return CannotStart(os::BecomeProgram(options.program, environment));
@@ -257,7 +258,7 @@ int RunOne(const EmulateOptions& options, const EnvMap& environment, EmulateSetu
   return status;
 }
 
-/// Differs from that of any other launch on this computer.
+/// Draws a name that is unique among the launches on this computer.
 Result<std::string> DrawLaunch() {
   RINGLET_TRY_ASSIGN(const auto random, os::SecureRandom());
   constexpr std::size_t kLaunchBytes = 8;
@@ -415,7 +416,7 @@ void AddEmulate(CLI::App& tool, std::vector<std::string> program, Action& chosen
       "devices whose memory is the computer's. Kernels run as functions of --kernels alone.\n"
       "With --machine CUDA and NVML tell of the devices, links and addresses of that machine.\n"
       "The exit status is the program's; with -n or --hosts, as of ringlet run.");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<EmulateOptions>();
   options->program = std::move(program);
   AddMachineOptions(*emulate, *options);

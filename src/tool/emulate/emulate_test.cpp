@@ -4,7 +4,7 @@
 
 #include "tool/tool_run_for_test.hpp"
 
-// A run becomes the program, so test/emulate has the tests of it.
+// `emulate` replaces this process by the program, so its other tests are in test/emulate.
 namespace ringlet::cli {
 namespace {
 

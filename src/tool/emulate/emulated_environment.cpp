@@ -13,7 +13,8 @@ constexpr std::size_t kShownBytesMax = 300;
 
 constexpr std::array kPreloaded = {"libnccl.so.2", "libcudart.so.13", "libcudart.so.12"};
 
-/// "/a/b/../c" is "/a/c": the folder of the tool has no links in it, as the kernel tells it.
+/// Normalizes a path: "/a/b/../c" is "/a/c". The kernel reports the tool's folder without symbolic
+/// links.
 std::string Normal(std::string_view path) {
   std::vector<std::string_view> parts;
   for (const std::string_view part : Split(path, '/')) {
@@ -80,7 +81,7 @@ Result<EnvMap> EmulatedEnvironment(EnvMap base, const EmulateFolders& folders,
   if (!machine.fault.empty()) base["RINGLET_FAULT"] = machine.fault;
   if (!machine.fault_file.empty()) base["RINGLET_FAULT_FILE"] = machine.fault_file;
   if (!machine.policy.empty()) base["RINGLET_PLAN_POLICY"] = machine.policy;
-  // A program for NCCL is shown the channels that NCCL would make of the machine.
+  // Programs for NCCL receive the channels that NCCL would create on this machine.
   if (!machine.topology.empty()) base.try_emplace("RINGLET_PLAN_POLICY", "compat");
   return base;
 }

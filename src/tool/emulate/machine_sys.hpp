@@ -1,4 +1,4 @@
-// /sys of the machine of `ringlet emulate`.
+// The /sys of the machine of `ringlet emulate`.
 #pragma once
 #include "ringlet/status.hpp"
 #include "testbed/sys_tree.hpp"
@@ -6,9 +6,9 @@
 
 namespace ringlet::cli {
 
-/// This process and all that it starts see the machine's PCI functions, NICs and NUMA nodes in /sys
-/// from now on, beside what else the computer has there. Before this process has threads.
-/// Errors  of testbed::SysTreeOf and testbed::EnterSysSpace
+/// Adds the machine's PCI functions, NICs and NUMA nodes to the computer's own parts in /sys. This
+/// process and its children see them. \pre this process has not started threads
+/// Errors  as testbed::SysTreeOf and testbed::EnterSysSpace
 Status ShowMachineSys(const topology::HostView& view, testbed::SysCpus cpus);
 
 }  // namespace ringlet::cli

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kNearestShown = 5;
 
-/// Of the ends of links, or of links as "END,END", the nearest to what was typed.
+/// Returns the names nearest to the typed one: ends of links, or links as "END,END".
 std::vector<std::string> NearestNames(const topology::Graph& graph, const comm::SlowLink& link) {
   const std::string typed =
       link.second.empty() ? link.first : fmt::format("{},{}", link.first, link.second);
@@ -82,7 +82,7 @@ std::string SlowSetting(std::vector<comm::SlowLink> links, std::uint32_t hosts,
                         std::string_view launch) {
   std::vector<std::string> texts;
   for (comm::SlowLink& link : links) {
-    // One host has its own name, which is that of this computer.
+    // A single host keeps the name of this computer.
     const auto host = ParseDecimal(link.host);
     link.host =
         host && hosts > 1 ? EmulatedHostName(static_cast<std::uint32_t>(*host), launch) : "";

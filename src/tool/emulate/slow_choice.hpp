@@ -1,4 +1,4 @@
-// Slow links of the machine that `ringlet emulate` shows: --slow. Pure.
+// The --slow option of `ringlet emulate`: selects slow links of its machine. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,15 +9,15 @@
 
 namespace ringlet::cli {
 
-/// \param texts  each "link=NAME:FRACTION" as comm::ParseSlowLinks reads it, where NAME is of a
-///               node or two of the machine, and "@1" behind it means that host alone
-/// \param hosts  emulated ones
-/// Errors  kInvalidArgument  what it is not; for a name that no link has, the nearest ones
+/// \param texts  each "link=NAME:FRACTION" as comm::ParseSlowLinks reads it. NAME is one or two
+///               nodes of the machine. A suffix "@1" limits the effect to that host.
+/// \param hosts  number of emulated hosts
+/// Errors  kInvalidArgument  quotes the text; if no link has the name, lists the nearest names
 Result<std::vector<comm::SlowLink>> ChooseSlowLinks(const std::vector<std::string>& texts,
                                                     const topology::HostView& view,
                                                     std::uint32_t hosts);
 
-/// The value of RINGLET_SLOW. \param launch  of EmulatedHostEnvironment
+/// Returns the value of RINGLET_SLOW. \param launch  as in EmulatedHostEnvironment
 std::string SlowSetting(std::vector<comm::SlowLink> links, std::uint32_t hosts,
                         std::string_view launch);
 

@@ -31,7 +31,7 @@ struct TrafficRequest {
   bool json = false;
 };
 
-/// The file that --machine or RINGLET_MACHINE names.
+/// Returns the file that --machine or RINGLET_MACHINE names.
 Result<std::string> MachineOf(const TrafficRequest& request) {
   if (!request.machine.empty()) return request.machine;
   RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(os::ReadEnvironment()));
@@ -75,7 +75,7 @@ void AddTraffic(CLI::App& tool, Action& chosen) {
       "Ranks on a machine of RINGLET_MACHINE leave a file each in RINGLET_TRAFFIC_DIR when their\n"
       "communicators are destroyed. The exit status is 1 if a link carried something else than\n"
       "planned, ranks called different collectives, or a rank left no file.");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<TrafficRequest>();
   traffic->add_option("DIR", request->folder, "The folder of RINGLET_TRAFFIC_DIR")
       ->required()

@@ -1,4 +1,4 @@
-// `ringlet traffic`: the bytes that the links of an emulated machine carried.
+// `ringlet traffic`: reports the bytes that the links of an emulated machine carried.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to the tool. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddTraffic(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

@@ -1,4 +1,4 @@
-// The files that two ranks on a machine of two GPUs and a NIC leave.
+// The traffic files of two ranks on a machine with two GPUs and a NIC.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ringlet::cli {
 
-/// `from` to `to` on a host, with that many bytes as planned.
+/// A link on a host that carried the planned bytes.
 inline TrafficFileLink LinkForTest(std::string host, std::string from, std::string to,
                                    std::string kind, std::uint32_t mb_per_s, std::uint64_t bytes) {
   return {.host = std::move(host),
@@ -29,7 +29,7 @@ inline TrafficFileCall AllReduceForTest(std::uint64_t calls) {
           .algorithm = CallAlgorithm{"Ring", "LL128", 2, 8000}};
 }
 
-/// Rank 0 on host "b", rank 1 on host "a": each sends 4000 bytes to the other.
+/// The files of rank 0 on host "b" and rank 1 on host "a". Each sends 4000 bytes to the other.
 inline std::vector<std::pair<std::string, TrafficFile>> TrafficForTest() {
   const auto file = [](std::uint32_t rank, const std::string& host, const std::string& own,
                        const std::string& other) {
@@ -48,7 +48,7 @@ inline std::vector<std::pair<std::string, TrafficFile>> TrafficForTest() {
           {"t/c-1.json", file(1, "a", "cafe", "beef")}};
 }
 
-/// As a rank writes it.
+/// Returns the text of a file as a rank writes it.
 inline std::string TextForTest(const TrafficFile& file) {
   using nlohmann::json;
   json links = json::array(), calls = json::array();

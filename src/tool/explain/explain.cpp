@@ -28,10 +28,10 @@ using plan::StepOutcome;
 using topology::NodeIndex;
 using topology::NodeKind;
 
-constexpr std::size_t kSearchStepsToldMax = 12;  // of a pattern; the rest is counted
+constexpr std::size_t kSearchStepsToldMax = 12;  // steps of a pattern; the rest is counted
 constexpr std::size_t kOwnSearchStepsToldMax = 5;
 
-/// "28 of 40 GB/s NVL, 6 of 12 GB/s PHB": how often which path is found.
+/// Counts paths by type and bandwidth: "28 of type NVL with 40 GB/s, 6 of type PHB with 12 GB/s".
 std::string PathsText(const topology::Paths& paths, NodeKind from, NodeKind to) {
   std::map<std::pair<topology::PathType, topology::Bandwidth>, std::size_t> counts;
   for (const NodeIndex a : paths.Of(from))
@@ -59,7 +59,7 @@ std::string WhyText(plan::StopReason reason) {
   return "";
 }
 
-/// The cost of NICs that do not reach GPUs themselves.
+/// Describes the cost of NICs without GPUDirect.
 std::string DirectText(const NodeView& node) {
   const std::vector<NodeIndex>& nets = node.paths.Of(NodeKind::kNet);
   const auto indirect = std::count_if(nets.begin(), nets.end(),
@@ -93,7 +93,7 @@ std::string MachineText(const PlanView& view, const NodeView& node) {
   return text;
 }
 
-/// "24 GB/s", or "45 GB/s within a host and 22 between hosts".
+/// Returns "24 GB/s", or "45 GB/s within a host and 22 between hosts".
 std::string SpeedText(const plan::SearchStep& search_step, bool nics) {
   if (!nics || search_step.intra_mb_per_s == search_step.inter_mb_per_s)
     return fmt::format("{} GB/s", GigabytesText({search_step.intra_mb_per_s}));
@@ -102,7 +102,7 @@ std::string SpeedText(const plan::SearchStep& search_step, bool nics) {
                      GigabytesText({search_step.inter_mb_per_s}));
 }
 
-/// The obstacle to the next channel.
+/// Describes why the search found no further channel.
 std::string RefusalText(const StepOutcome& outcome, const plan::SearchTrace& search_trace) {
   const char* const whom = outcome.channels == 0 ? "" : "for another, ";
   switch (outcome.refusal) {
@@ -117,7 +117,7 @@ std::string RefusalText(const StepOutcome& outcome, const plan::SearchTrace& sea
   return "";
 }
 
-/// With what freedom: how far, by which NICs, in which order.
+/// Describes the limits of a step: path types, NICs, and the order of channels.
 std::string FreedomText(const plan::SearchStep& search_step, bool nics) {
   std::string text = fmt::format("paths up to {}", NameOf(search_step.type_intra));
   if (nics) text += fmt::format(", and {} to NICs", NameOf(search_step.type_inter));
@@ -126,7 +126,7 @@ std::string FreedomText(const plan::SearchStep& search_step, bool nics) {
   return text;
 }
 
-/// Several in a row that asked for as much and got as little.
+/// Consecutive steps with equal requests and equal results.
 struct ToldPart {
   const StepOutcome* first = nullptr;
   std::size_t count = 1;
@@ -139,7 +139,8 @@ bool Alike(const StepOutcome& a, const StepOutcome& b) {
          a.search_step.max_channels == b.search_step.max_channels;
 }
 
-/// \param own  Ringlet's part asks for a number of channels; NCCL's for as many as there can be
+/// \param own  true for Ringlet's steps, which request a number of channels; NCCL's request as many
+///             as possible
 std::string SearchStepText(const ToldPart& told, const plan::SearchTrace& search_trace, bool nics,
                            bool own) {
   const StepOutcome& outcome = *told.first;
@@ -185,7 +186,7 @@ std::string SearchStepsText(const plan::SearchTrace& search_trace, const Pattern
   std::size_t told = 0, untold = 0;
   for (const ToldPart& one : list) {
     if (told >= (own ? kOwnSearchStepsToldMax : kSearchStepsToldMax) && !one.first->improved) {
-      untold += one.count;  // the best so far is always told
+      untold += one.count;  // an improvement is always printed
     } else {
       text += SearchStepText(one, search_trace, nics, own);
       ++told;
@@ -198,8 +199,8 @@ std::string SearchStepsText(const plan::SearchTrace& search_trace, const Pattern
   return text;
 }
 
-/// NCCL's search steps, and what Ringlet tries beyond them; of the latter only where something came
-/// of it.
+/// Describes NCCL's search steps and Ringlet's additional ones. Omits additional steps without an
+/// improvement.
 std::string StoriesText(const NodeView& node, const PatternGraph& graph) {
   std::string text;
   std::size_t parts = 0, in_vain = 0;
@@ -231,7 +232,7 @@ std::string StoriesText(const NodeView& node, const PatternGraph& graph) {
   return text;
 }
 
-/// \param trials  tell what was tried
+/// \param trials  include the search steps
 std::string SearchText(const NodeView& node, const plan::HostPlan& planned, bool trials) {
   std::string text =
       "\n2. The search within a host\n\n"
@@ -306,7 +307,7 @@ plan::P2pChannels P2pChannelsOf(const PlanView& view) {
   return plan::P2pChannelsFor(kinds, view.joined.plan);
 }
 
-/// Sends and receives between two ranks.
+/// Describes sends and receives between two ranks.
 std::string RoundsText(const PlanView& view) {
   constexpr std::uint32_t kRoundsTold = 10;
   std::vector<std::uint32_t> node_ranks;
@@ -326,7 +327,7 @@ std::string RoundsText(const PlanView& view) {
   return text + (schedule.round_count() > kRoundsTold ? " ...\n" : ".\n");
 }
 
-// NCCL's plan of the same machine.
+// Compares with NCCL's plan of the same machine.
 std::string CompareText(const PlanView& mine, const PlanView& nccl) {
   std::string text = "\n4. And NCCL?\n\n";
   for (const GraphId id : {GraphId::kRing, GraphId::kTree, GraphId::kNvls}) {
@@ -375,7 +376,7 @@ std::string ExplainText(const PlanView& view, const PlanBounds& bounds, const Pl
   return nccl == nullptr ? text : text + CompareText(view, *nccl);
 }
 
-/// \param operations  that a word which is no file may mean
+/// \param operations  suggestions if the given word is not a file
 int Run(const ExplainRequest& request, const std::vector<std::string>& operations) {
   const EnvMap environment = os::ReadEnvironment();
   const Result<PlanView> view = MakePlanView(request.plan, environment);
@@ -408,7 +409,7 @@ int Run(const ExplainRequest& request, const std::vector<std::string>& operation
 void AddExplain(CLI::App& tool, Action& chosen) {
   CLI::App* explain =
       tool.add_subcommand("explain", "Tell how a machine becomes channels, step by step");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<ExplainRequest>();
   AddPlanRequest(*explain, request->plan);
   explain->add_flag("--trials", request->trials,

@@ -1,4 +1,4 @@
-// `ringlet explain`: from a machine to its channels, told in words.
+// `ringlet explain`: describes in words how a machine becomes channels.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to the tool. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddExplain(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

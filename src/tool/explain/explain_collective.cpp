@@ -31,7 +31,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kExplain = "explain";
 constexpr std::size_t kElementBytes = 4;
-constexpr std::uint32_t kExplainedRanksMax = 1024;  // the rank whose schedule is shown
+constexpr std::uint32_t kExplainedRanksMax = 1024;  // limit of -n and --hosts
 
 struct CollectiveWords {
   CollectiveQuestion question;
@@ -39,7 +39,7 @@ struct CollectiveWords {
   bool json = false;
 };
 
-/// The call of a question, and where it runs.
+/// The call of a question with its layout.
 struct ExplainedCall {
   Call call;
   Layout layout;
@@ -47,7 +47,7 @@ struct ExplainedCall {
 
 ExplainedCall CallOf(const CollectiveQuestion& question);
 
-/// The count that NCCL's call would have, for so many bytes of the larger buffer.
+/// Returns the count of NCCL's call for a size of the larger buffer.
 std::size_t CountOf(const CollectiveQuestion& question) {
   const std::size_t elements = question.bytes / kElementBytes;
   const Call one{.kind = question.kind, .count = 1};
@@ -95,7 +95,7 @@ std::string ScoresText(const std::vector<collective::Score>& scores, std::size_t
   return text + fmt::format("This call's has {} bytes.\n", bytes);
 }
 
-/// Over links.
+/// Describes the choice of an algorithm over links.
 std::string AlgorithmText(const CollectiveQuestion& question, const Call& call,
                           const Layout& layout, const collective::Tuner& tuner) {
   const auto chosen = collective::Select(call, layout, tuner);
@@ -154,7 +154,7 @@ Json RankJson(std::uint32_t rank, const collective::CallParts& parts) {
   return {{"rank", rank}, {"scratch_count", parts.scratch_count}, {"parts", std::move(list)}};
 }
 
-/// Through shared memory.
+/// Adds the ways through shared memory.
 void AddWays(Json& json, const std::vector<collective::Score>& scores, std::size_t bytes) {
   Json ways = Json::array();
   for (const collective::Score& score : scores) {
@@ -171,7 +171,7 @@ void AddWays(Json& json, const std::vector<collective::Score>& scores, std::size
   json["ways"] = std::move(ways);
 }
 
-/// Over links.
+/// Adds the algorithms over links.
 void AddAlgorithms(Json& json, const CollectiveQuestion& question, const ExplainedCall& one,
                    const collective::Tuner& tuner) {
   const auto chosen = collective::Select(one.call, one.layout, tuner);
@@ -269,7 +269,7 @@ void AddExplainCollective(CLI::App& explain, Action& chosen) {
                                            "The algorithm that is chosen, why, and its steps");
     for (const OperationAlias& other : kOperationAliases)
       if (other.name == Name(kind)) one->alias(std::string(other.alias));
-    // Shared by the parser, which fills the words, and the action, which reads them later.
+    // The parser fills the words, and the action reads them later.
     const auto words = std::make_shared<CollectiveWords>();
     words->question.kind = kind;
     one->add_option("-n,--ranks", words->question.ranks, "Number of ranks")

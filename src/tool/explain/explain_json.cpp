@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 using topology::NodeIndex;
 using topology::NodeKind;
 
-/// How often which path is found between parts of two kinds.
+/// Counts the paths between nodes of two kinds, by type and bandwidth.
 Json PathCounts(const topology::Paths& paths, NodeKind from, NodeKind to) {
   std::map<std::pair<topology::PathType, topology::Bandwidth>, std::size_t> counts;
   for (const NodeIndex a : paths.Of(from))

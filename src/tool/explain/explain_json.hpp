@@ -1,4 +1,4 @@
-// The output of `ringlet explain`, as JSON. Pure.
+// Formats the output of `ringlet explain` as JSON. Pure.
 #pragma once
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace ringlet::cli {
 
-/// {"machine", "search", "plan", "nccl"}: what the first node has, the steps of its searches, and
-/// the plans as PlanJson has them. \param nccl  null: not compared
+/// Returns {"machine", "search", "plan", "nccl"}: the parts of the first node, the steps of its
+/// searches, and the plans in the form of PlanJson. \param nccl  null: do not compare
 std::string ExplainJson(const PlanView& view, const PlanBounds& bounds, const PlanView* nccl);
 
 }  // namespace ringlet::cli

@@ -77,7 +77,7 @@ std::string FlowsText(const comm::Flows& flows) {
 constexpr std::array<std::string_view, 5> kPredicted = {"all_reduce", "all_gather",
                                                         "reduce_scatter", "broadcast", "reduce"};
 
-/// A word alone that is no operation is a machine.
+/// Treats a single word that is not an operation as the machine.
 Result<PredictRequest> Settled(PredictRequest request) {
   const auto is_predicted = [&] {
     return std::ranges::count(kPredicted, OperationNamed(request.function)) > 0;
@@ -131,7 +131,7 @@ int Run(const PredictRequest& request) {
 void AddPredict(CLI::App& tool, Action& chosen) {
   CLI::App* predict = tool.add_subcommand(
       "predict", "Predict how long a collective on GPUs takes, by NCCL's cost model");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<PredictRequest>();
   predict
       ->add_option("FUNCTION", request->function,

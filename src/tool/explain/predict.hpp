@@ -1,4 +1,4 @@
-// `ringlet predict`: how long a collective would take, by the cost model.
+// `ringlet predict`: predicts the time of a collective with the cost model.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to the tool. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddPredict(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

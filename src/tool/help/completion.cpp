@@ -8,7 +8,7 @@
 namespace ringlet::cli {
 namespace {
 
-/// In single quotes for bash and zsh.
+/// Quotes a text for bash and zsh.
 std::string ShellQuoted(std::string_view text) {
   std::string quoted = "'";
   for (const char letter : text)
@@ -16,7 +16,7 @@ std::string ShellQuoted(std::string_view text) {
   return quoted + "'";
 }
 
-/// For fish, whose single quotes know \' and \\.
+/// Quotes a text for fish, whose single quotes interpret \' and \\.
 std::string FishQuoted(std::string_view text) {
   std::string quoted = "'";
   for (const char letter : text) {
@@ -26,16 +26,16 @@ std::string FishQuoted(std::string_view text) {
   return quoted + "'";
 }
 
-/// How a shell writes a branch of a case over "$at WORD".
+/// The syntax of a shell for a branch of a case over "$at WORD".
 struct BranchForm {
   std::string (*quote)(std::string_view);
-  std::string_view between;  ///< patterns
+  std::string_view between;  ///< separates patterns
   std::string_view branch;
 };
 constexpr BranchForm kShellBranch{&ShellQuoted, "|", "      {}) at={} ;;\n"};
 constexpr BranchForm kFishBranch{&FishQuoted, " ", "      case {}\n        set at {}\n"};
 
-/// Branches that enter a command; an alias enters it as its name.
+/// Returns branches that enter a command. An alias enters the command that it names.
 std::string EnteringBranches(const CommandDescription& tool, const BranchForm& form) {
   std::string text;
   Walk(tool, [&](const CommandDescription& command) {
@@ -49,7 +49,7 @@ std::string EnteringBranches(const CommandDescription& tool, const BranchForm& f
   return text;
 }
 
-/// Branches of a case over "$at OPTION" for options that take a value.
+/// Returns branches of a case over "$at OPTION" for options with a value.
 std::string ValueBranches(const CommandDescription& tool) {
   std::string text;
   Walk(tool, [&](const CommandDescription& command) {
@@ -70,7 +70,7 @@ std::string ValueBranches(const CommandDescription& tool) {
   return text;
 }
 
-/// The words that may stand at a place that belongs to no option.
+/// Returns the words that may follow a command and are not values of its options.
 std::vector<std::string> WordsAt(const CommandDescription& command) {
   std::vector<std::string> words;
   for (const CommandDescription& below : command.commands) words.push_back(LastWord(below));
@@ -86,7 +86,7 @@ bool TakesFiles(const CommandDescription& command) {
                      [](const auto& option) { return option.names.empty() && option.takes_file; });
 }
 
-/// Branches of a case over "$at".
+/// Returns branches of a case over "$at".
 std::string PlaceBranches(const CommandDescription& tool) {
   std::string text;
   Walk(tool, [&](const CommandDescription& command) {
@@ -230,7 +230,7 @@ std::string FishCompletion(const CommandDescription& tool) {
 void AddCompletion(CLI::App& tool, Action& chosen) {
   CLI::App* completion =
       tool.add_subcommand("completion", "Print a script that completes command lines");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto shell = std::make_shared<std::string>();
   completion->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()

@@ -1,5 +1,5 @@
-// `ringlet completion SHELL`: a script that lets a shell complete commands, options and values. It
-// is made from the parser, so that it knows what the tool knows.
+// `ringlet completion SHELL`: prints a script with which a shell completes commands, options and
+// values. The script is generated from the parser, so it matches the tool.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -14,7 +14,7 @@ std::string BashCompletion(const CommandDescription& tool);
 std::string ZshCompletion(const CommandDescription& tool);
 std::string FishCompletion(const CommandDescription& tool);
 
-/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddCompletion(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

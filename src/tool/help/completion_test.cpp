@@ -29,7 +29,8 @@ bool IsInstalled(const std::string& program) {
          std::filesystem::exists("/bin/" + program, ignored);
 }
 
-/// The output of a line for a shell, with its standard error; its exit status as the last line.
+/// Runs a shell command line. Returns its output and standard error, with its exit status as last
+/// line.
 std::vector<std::string> LinesOf(const std::string& command) {
   std::FILE* const pipe = ::popen(("exec 2>&1; " + command).c_str(), "r");
   std::string text;
@@ -51,7 +52,7 @@ class BashCompletionTest : public testing::Test {
     tree_.Write("machine.xml", "");
   }
 
-  /// The offers of bash for the last of `words`, which are typed after "ringlet".
+  /// Returns bash's completions for the last of `words`, which follow "ringlet".
   std::vector<std::string> Offered(const std::string& words) {
     tree_.Write("ask.bash",
                 "cd " + tree_.root() + "\n. ./ringlet.bash\nset -u\nCOMP_WORDS=(ringlet " + words +

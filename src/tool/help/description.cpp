@@ -11,7 +11,7 @@
 namespace ringlet::cli {
 namespace {
 
-/// The text between `begin` and `end`; empty if there is none.
+/// Returns the text between `begin` and `end`; empty if one of them is missing.
 std::string_view Between(std::string_view text, std::string_view begin, std::string_view end) {
   const std::size_t from = text.find(begin);
   if (from == std::string_view::npos) return {};
@@ -20,7 +20,7 @@ std::string_view Between(std::string_view text, std::string_view begin, std::str
   return text.substr(from + begin.size(), to - from - begin.size());
 }
 
-// CLI11 puts what checks say behind the type: "UINT:INT in [1 - 64]", "TEXT:{tree,ring}".
+// CLI11 appends the text of checks to the type: "UINT:INT in [1 - 64]", "TEXT:{tree,ring}".
 void DescribeType(const CLI::Option& option, OptionDescription& one) {
   const std::string type = option.get_type_name();
   for (const std::string_view value : Split(Between(type, "{", "}"), ','))
@@ -44,7 +44,7 @@ OptionDescription DescribeOption(const CLI::Option& option) {
   one.repeated = option.get_items_expected_max() > 1;
   if (!one.takes_value) return one;
   one.fallback = option.get_default_str();
-  if (one.fallback.starts_with('[') && one.fallback.ends_with(']'))  // of a list
+  if (one.fallback.starts_with('[') && one.fallback.ends_with(']'))  // default of a list
     one.fallback = one.fallback.substr(1, one.fallback.size() - 2);
   DescribeType(option, one);
   return one;
@@ -52,7 +52,7 @@ OptionDescription DescribeOption(const CLI::Option& option) {
 
 namespace {
 
-/// The text that AddExamples has put before the rest.
+/// Removes the text that AddExamples inserted.
 std::string WithoutExamples(std::string footer, const std::vector<std::string>& examples) {
   if (examples.empty()) return footer;
   const std::size_t end = footer.find("\n\n");
@@ -82,7 +82,7 @@ std::size_t SharedBy(const CommandDescription& one, const CommandDescription& ot
   }));
 }
 
-/// Each command has it.
+/// Returns true for --help, which each command has.
 bool IsHelp(const OptionDescription& option) {
   return std::ranges::count(option.names, "--help") > 0;
 }
@@ -116,7 +116,7 @@ std::string LastWord(const CommandDescription& command) {
 }
 
 OwnOptions OwnOptionsOf(const CommandDescription& parent, std::size_t index) {
-  // Fewer are shorter to list than to refer to.
+  // Fewer shared options are shorter to list than to refer to.
   constexpr std::size_t kSharedMin = 8;
   const CommandDescription& command = parent.commands.at(index);
   OwnOptions result;

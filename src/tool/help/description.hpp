@@ -1,6 +1,5 @@
-// The commands of the tool with their options, as values: what completion, the reference page and
-// the manual pages are made from. It is read from the parser, so that it holds what the parser
-// takes.
+// The commands of the tool and their options as values, for completion, the reference page and the
+// manual pages. The values are read from the parser, so they match it.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -12,74 +11,77 @@
 namespace ringlet::cli {
 
 struct OptionDescription {
-  std::vector<std::string> names;  ///< with dashes; none: an argument without a name
-  std::string argument;            ///< of one without a name: "FILE"
+  std::vector<std::string> names;  ///< with dashes; empty: a positional argument
+  std::string argument;            ///< name of a positional argument: "FILE"
   std::string help;
-  std::string type = {};      ///< of its value: "SIZE", "FILE"; empty where values are enumerated
-  std::string range = {};     ///< "1 to 4096"; empty: any
-  std::string fallback = {};  ///< the value where none is given; empty: none
+  std::string type = {};      ///< type of the value: "SIZE", "FILE"; empty if values are enumerated
+  std::string range = {};     ///< "1 to 4096"; empty: any value
+  std::string fallback = {};  ///< default value; empty: no default
   bool takes_value = false;
   bool takes_file = false;
   bool required = false;
-  bool repeated = false;                 ///< several values
-  std::vector<std::string> values = {};  ///< where they are enumerated
+  bool repeated = false;                 ///< takes several values
+  std::vector<std::string> values = {};  ///< enumerated values
   bool operator==(const OptionDescription&) const = default;
 };
 
 struct CommandDescription {
-  std::string path;  ///< " bench all_reduce": each word after a space; "" is the tool
+  std::string path;  ///< " bench all_reduce": each word follows a space; "" is the tool
   std::string help;
-  std::vector<std::string> aliases;  ///< of its last word
+  std::vector<std::string> aliases;  ///< aliases of the last word
   std::vector<OptionDescription> options;
   std::vector<std::string> examples;
-  std::string remarks;  ///< the further end of its help
+  std::string remarks;  ///< the footer of the help after the examples
   std::vector<CommandDescription> commands;
 };
 
 OptionDescription DescribeOption(const CLI::Option& option);
 
-/// The contents of the help of `tool` and of each command. Hidden options are left out.
+/// Describes the help of `tool` and of each command. Omits hidden options.
 CommandDescription Describe(const CLI::App& tool);
 
-/// `command` and then all below it, in the order of the help.
+/// Visits `command` and all commands below it, in the order of the help.
 void Walk(const CommandDescription& command,
           const std::function<void(const CommandDescription&)>& visit);
 
-/// Whether a program with arguments of its own follows the options.
+/// Returns true if a program with its own arguments follows the options.
 bool TakesProgram(const CommandDescription& command);
 
-/// "ringlet bench all_reduce".
+/// Returns a name such as "ringlet bench all_reduce".
 std::string FullName(const CommandDescription& command);
-/// "all_reduce".
+/// Returns a word such as "all_reduce".
 std::string LastWord(const CommandDescription& command);
 
-/// The options of one command, without --help and those that a command before it has as well.
+/// The options of one command, without --help and without those of an earlier command.
 struct OwnOptions {
-  const CommandDescription* like = nullptr;  ///< has most of them; null: all are own
+  const CommandDescription* like = nullptr;  ///< the earlier command with most of the options;
+                                             ///< null: all are own
   std::vector<const OptionDescription*> own;
-  std::vector<std::string> lacking;  ///< names of options that `like` has and this one has not
+  std::vector<std::string> lacking;  ///< names of options of `like` that this command does not have
 };
-/// Of the command at `index` below `parent`. Options are said once where commands share them.
+/// Returns the own options of the command at `index` below `parent`. Options that commands share
+/// are listed once.
 OwnOptions OwnOptionsOf(const CommandDescription& parent, std::size_t index);
 
-/// All options, as those that a command does not share.
+/// Returns all options as own options.
 OwnOptions AllOptionsOf(const CommandDescription& command);
 
-/// A sentence about what `like` has and this command has not; "" where there is no `like`.
+/// Returns a sentence about the options that `like` has and this command lacks; "" if `like` is
+/// null.
 std::string SharedText(const OwnOptions& options);
 
-/// "ringlet topo show [OPTIONS] [FILE]".
+/// Returns a synopsis such as "ringlet topo show [OPTIONS] [FILE]".
 std::string SynopsisOf(const CommandDescription& command);
-/// "SIZE", "UINT, 1 to 64", "tree, ring"; several: "FILE...". "" of flags.
+/// Returns "SIZE", "UINT, 1 to 64" or "tree, ring"; "FILE..." for several; "" for flags.
 std::string ValueText(const OptionDescription& option);
 
-/// A type of value that options have.
+/// A type of option values.
 struct ValueType {
   std::string_view name;     ///< "SIZE"
-  std::string_view meaning;  ///< with its units
+  std::string_view meaning;  ///< meaning with units
   std::string_view example;
 };
-/// Those of all options.
+/// Returns the types of all options.
 std::vector<ValueType> ValueTypes();
 
 }  // namespace ringlet::cli

@@ -13,7 +13,7 @@ namespace {
 
 struct Example {
   std::string_view path;
-  std::string_view words;  ///< after the path
+  std::string_view words;  ///< follow the path
 };
 
 constexpr std::array kExamples = {

@@ -1,4 +1,4 @@
-// The examples at the end of each help.
+// The examples at the end of each help text.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -8,10 +8,11 @@
 
 namespace ringlet::cli {
 
-/// Whole command lines for the command of this path: "bench all_reduce"; "" is the tool.
+/// Returns command lines for the command with this path, such as "bench all_reduce"; "" is the
+/// tool.
 std::vector<std::string> ExamplesOf(std::string_view path);
 
-/// Puts the examples of `tool` and of each command below it before what its help ends with.
+/// Inserts the examples of `tool` and its subcommands before the rest of their footers.
 void AddExamples(CLI::App& tool);
 
 }  // namespace ringlet::cli

@@ -10,7 +10,7 @@
 namespace ringlet::cli {
 namespace {
 
-/// The words of a command line, as a shell without variables has them, up to what redirects.
+/// Splits a command line as a shell without variables does, up to a redirection.
 std::vector<std::string> WordsOfLine(const std::string& line) {
   std::vector<std::string> words(1);
   bool quoted = false;
@@ -29,7 +29,7 @@ std::vector<std::string> WordsOfLine(const std::string& line) {
   return words;
 }
 
-/// The parser's complaint about a command line; empty if it takes it.
+/// Returns the parser's error message for a command line; empty if it is accepted.
 std::string Refusal(std::vector<std::string> words) {
   Action chosen;
   std::vector<std::string> program;
@@ -51,7 +51,7 @@ std::string Refusal(std::vector<std::string> words) {
   return chosen ? "" : "no command was chosen";
 }
 
-/// Each command that the help shows has examples that the parser takes, and its help shows them.
+/// Expects that each visible command has examples that the parser accepts and its help shows.
 void ExpectExamples(const CLI::App& command, const std::string& path) {
   const std::vector<std::string> lines = ExamplesOf(path);
   EXPECT_FALSE(lines.empty()) << "no example of " << path;

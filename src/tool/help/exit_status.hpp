@@ -1,4 +1,4 @@
-// The table of exit statuses that `ringlet help exit-codes` shows.
+// The table of exit statuses of `ringlet help exit-codes`.
 #pragma once
 #include <string>
 #include <utility>
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Each status as people write it ("2", "128+N") and what it means.
+/// Returns each status as people write it ("2", "128+N") with its meaning.
 std::vector<std::pair<std::string, std::string>> ExitStatusMeanings();
 
 }  // namespace ringlet::cli

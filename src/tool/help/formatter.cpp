@@ -13,8 +13,8 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::size_t kTextColumn = 30;
-constexpr std::size_t kTextColumnsMin = 20;  // of a terminal that is too narrow for two columns
-constexpr std::size_t kValuesBytesMax = 24;  // more values are named in the text
+constexpr std::size_t kTextColumnsMin = 20;  // if the terminal is too narrow for two columns
+constexpr std::size_t kValuesBytesMax = 24;  // longer lists of values are in the text
 
 std::string ValuesOf(const OptionDescription& option) {
   return fmt::format("{{{}}}", fmt::join(option.values, ","));
@@ -24,14 +24,14 @@ bool HasShortValues(const OptionDescription& option) {
   return !option.values.empty() && ValuesOf(option).size() <= kValuesBytesMax;
 }
 
-/// "SIZE", "{ring,tree}", "WORD".
+/// Returns "SIZE", "{ring,tree}" or "WORD".
 std::string ValueName(const OptionDescription& option) {
   if (!option.takes_value) return "";
   if (HasShortValues(option)) return ValuesOf(option);
   return option.values.empty() ? option.type : "WORD";
 }
 
-// CLI11 keeps them in the order of their addresses, which is another in each run.
+// Sorts the names. CLI11 keeps options in the order of their addresses, which differs in each run.
 std::string NamesOf(const std::set<CLI::Option*>& options) {
   std::set<std::string> names;
   for (const CLI::Option* one : options) names.insert(one->get_name());

@@ -1,4 +1,4 @@
-// The text of `--help`: options with what they take, in lines that fit the terminal.
+// Formats the text of `--help`: options with their values, in lines that fit the terminal.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -8,20 +8,21 @@ namespace ringlet::cli {
 
 class HelpFormatter final : public CLI::Formatter {
  public:
-  /// \param columns  of a line
+  /// \param columns  the width of a line
   explicit HelpFormatter(std::size_t columns) : columns_(columns) {}
 
   std::string make_option(const CLI::Option* option, bool is_positional) const override;
   std::string make_subcommand(const CLI::App* command) const override;
 
  private:
-  /// A name, and behind it or below it the text, in a column of its own.
+  /// Returns a name with the text in a column beside it or below it.
   std::string Entry(const std::string& name, const std::string& text) const;
 
   std::size_t columns_;
 };
 
-/// Of the terminal, if standard output is one; at most kPageColumns.
+/// Returns the width of the terminal, at most kPageColumns. Returns kPageColumns if standard output
+/// is not a terminal.
 std::size_t HelpColumns();
 
 }  // namespace ringlet::cli

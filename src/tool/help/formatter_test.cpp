@@ -59,7 +59,7 @@ TEST_F(FormatterTest, ALongNameHasALineOfItsOwn) {
                                    "Words\n"));
 }
 
-/// The examples are lines to copy: they stay whole.
+/// Expects that lines fit the columns, except those of examples, which are not wrapped.
 void ExpectFits(const CLI::App& command, std::size_t columns) {
   const std::string help = command.help();
   for (const std::string_view line : Split(help.substr(0, help.find("\nExamples")), '\n'))

@@ -73,13 +73,13 @@ Result<std::string> HelpText(const CLI::App& tool, const std::vector<std::string
     path += " " + next->get_name();
     command = next;
   }
-  // Of the tool itself CLI11 would show the command that was entered, which is `help`.
+  // Without a path, CLI11 would show the help of the entered command, which is `help`.
   return command->get_formatter()->make_help(command, path, CLI::AppFormatMode::Normal);
 }
 
 void AddHelp(CLI::App& tool, Action& chosen) {
   CLI::App* help = tool.add_subcommand("help", "Show the help of a command");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<HelpRequest>();
   CLI::Option* words = help->add_option("COMMAND", request->words,
                                         "A command, such as bench all_reduce, or: exit-codes");

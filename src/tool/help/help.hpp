@@ -1,4 +1,5 @@
-// `ringlet help`: the help of a command, or a topic; the reference and manual pages of all.
+// `ringlet help`: prints the help of a command or a topic, or writes the reference and manual
+// pages.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -9,11 +10,12 @@
 
 namespace ringlet::cli {
 
-/// The output of `ringlet help WORDS...`: the help of that command, or the topic exit-codes.
-/// Errors  kInvalidArgument  there is no such command; says which is near
+/// Returns the output of `ringlet help WORDS...`: the help of that command, or the topic
+/// exit-codes.
+/// Errors  kInvalidArgument  the command does not exist; suggests a similar one
 Result<std::string> HelpText(const CLI::App& tool, const std::vector<std::string>& words);
 
-/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddHelp(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

@@ -9,7 +9,7 @@
 namespace ringlet::cli {
 namespace {
 
-/// Within a line: a backslash begins an escape, and a dash is a hyphen, unless told else.
+/// Escapes text within a line. Troff reads a backslash as an escape and a plain dash as a hyphen.
 std::string Troff(std::string_view text) {
   std::string escaped;
   for (const char letter : text) switch (letter) {
@@ -26,7 +26,7 @@ std::string Troff(std::string_view text) {
   return escaped;
 }
 
-/// As lines of their own: one that begins with a dot would be a request.
+/// Fills and escapes text as lines. Troff reads a line that begins with a dot as a request.
 std::string TroffLines(std::string_view text) {
   constexpr std::size_t kColumns = 72;
   std::string lines;

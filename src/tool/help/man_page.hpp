@@ -1,4 +1,4 @@
-// The reference of the command line as manual pages. Pure.
+// Formats the command-line reference as manual pages. Pure.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,10 +9,10 @@ namespace ringlet::cli {
 
 struct ManPage {
   std::string file;  ///< "ringlet-bench.1"
-  std::string text;  ///< for troff, with the macros of man(7)
+  std::string text;  ///< input of troff, with the macros of man(7)
 };
 
-/// ringlet.1, and one page for each command, with the commands below it as sections.
+/// Returns ringlet.1 and one page per command, with its subcommands as sections.
 std::vector<ManPage> ManPages(const CommandDescription& tool);
 
 }  // namespace ringlet::cli

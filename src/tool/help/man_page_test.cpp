@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The output of a line for a shell, standard error included.
+/// Runs a shell command line. Returns its output and standard error.
 std::string OutputOf(const std::string& command) {
   std::FILE* const pipe = ::popen(("exec 2>&1; " + command).c_str(), "r");
   std::string text;

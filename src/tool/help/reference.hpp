@@ -1,4 +1,4 @@
-// The reference of the command line as a page of Markdown. Pure.
+// Formats the command-line reference as Markdown. Pure.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// The contents of docs/reference/cli.md.
+/// Returns the contents of docs/reference/cli.md.
 std::string CliMarkdown(const CommandDescription& tool);
 
 }  // namespace ringlet::cli

@@ -35,8 +35,8 @@ std::string BusOf(const HostView& view, const Gpu& gpu) {
   return ToString(view.pci[gpu.pci].bus);
 }
 
-/// Known machines that a skeleton with so many GPUs may be: those of its model, where that is
-/// known.
+/// Returns known machines with the number and model of GPUs of a skeleton. Ignores an unknown
+/// model.
 std::string Candidates(const HostView& view) {
   std::uint32_t gpus = 0;
   const topology::GpuModel* model = nullptr;
@@ -52,8 +52,8 @@ std::string Candidates(const HostView& view) {
   return names.empty() ? "NAME" : fmt::format("{}", fmt::join(names, "|"));
 }
 
-/// A skeleton says neither how GPUs are linked nor how fast NICs are. That is only taken for
-/// granted where the GPUs have no links.
+/// Completes a skeleton, which omits links of GPUs and rates of NICs. Assumes defaults only if the
+/// GPUs do not have links.
 Status CompleteSkeleton(ChosenMachine& machine) {
   if (!IsSkeleton(machine.view)) return Ok();
   const std::string cure =
@@ -103,8 +103,8 @@ Status CheckGpus(const ChosenMachine& machine) {
   return Ok();
 }
 
-/// A program counts one device for each function: it cannot have a half of a GPU, nor one GPU
-/// twice.
+/// Checks that each function is one GPU. A program counts one device per function, so it cannot
+/// have half a GPU or one GPU twice.
 Status CheckFunctions(const ChosenMachine& machine) {
   std::set<std::uint32_t> functions;
   for (const Gpu& gpu : machine.view.gpus) {
@@ -140,11 +140,11 @@ Status FillCapabilities(ChosenMachine& machine) {
   return Ok();
 }
 
-/// Programs count devices from 0 without gaps; a file may be of a part of a machine's GPUs.
+/// Numbers GPUs from 0 without gaps, as programs count devices. A file may list a part of the GPUs.
 Status NumberGpus(ChosenMachine& machine) {
   std::vector<Gpu>& gpus = machine.view.gpus;
   const bool all = std::ranges::all_of(gpus, [](const Gpu& gpu) { return gpu.dev.has_value(); });
-  // By bus id where a number is missing, as NVML numbers them.
+  // If a number is missing, sorts by bus id, as NVML does.
   std::map<std::uint64_t, Gpu*> order;
   for (Gpu& gpu : gpus) {
     const std::uint64_t key = all ? *gpu.dev : machine.view.pci[gpu.pci].bus.value;

@@ -1,4 +1,4 @@
-// The folder of the named machines, found from where this program is.
+// The folder of named machines. It is found from the path of this program.
 #pragma once
 #include <string>
 
@@ -6,18 +6,17 @@
 
 namespace ringlet::cli {
 
-/// The path of this program: that of an installation or a build tree.
-/// Errors  kSystem  /proc is not there
+/// Returns the path of this program, in an installation or a build tree.
+/// Errors  kSystem  /proc is missing
 Result<std::string> ToolPath();
 
 bool IsThere(const std::string& path);
 
-/// Errors  those of ToolPath and FindMachineFolder
+/// Errors  as ToolPath and FindMachineFolder
 Result<std::string> MachineFolder();
 
-/// The text of a topology file, as ReadUserFile reads it, or of a named machine in any case of its
-/// letters.
-/// Errors  as ReadUserFile; a file that is not there is told with the machine of the nearest name
+/// Reads a topology file, as ReadUserFile does, or a named machine. Ignores the case of the name.
+/// Errors  as ReadUserFile; for a missing file the message has the machine with the nearest name
 Result<std::string> ReadMachineText(const std::string& words);
 
 }  // namespace ringlet::cli

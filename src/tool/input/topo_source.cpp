@@ -41,7 +41,7 @@ Result<LoadedTopology> Captured(const std::string& root) {
   return Plain(root, std::move(scan.view), std::move(scan.missing));
 }
 
-/// As a communicator would see it.
+/// Returns this machine as a communicator sees it.
 Result<LoadedTopology> ThisMachine(const Settings& settings) {
   RINGLET_TRY_ASSIGN(const os::FileTree files, os::FileTree::Open("/"));
   discovery::Nvml driver;
@@ -75,7 +75,7 @@ Result<LoadedTopology> FromFile(const std::string& path) {
                         .missing = {}};
 }
 
-/// That a plan of such a file may be of no real machine; "" where it has no errors.
+/// Warns that a plan of a file with errors may not match a real machine; "" without errors.
 std::string ErrorsText(const std::string& file, const LoadedTopology& loaded) {
   if (file.empty()) return "";
   const auto is_error = [](const topology::Finding& finding) {
@@ -177,7 +177,7 @@ Result<std::string> ReadUserFile(const std::string& path, std::size_t bytes_max)
     return Error{Code::kSystem, fmt::format("{}: {}", path, error.message()), error.value()};
   RINGLET_TRY_ASSIGN(const os::FileTree files, os::FileTree::Open("/"));
   auto text = files.Read(absolute.string(), bytes_max);
-  // A file that is missing is a mistake in the command line.
+  // A missing file is a mistake in the command line.
   if (!text.ok() && text.error().os_errno == ENOENT)
     return Error{Code::kInvalidArgument, text.error().message};
   return text;

@@ -1,4 +1,5 @@
-// The source of a machine for `ringlet topo`: this one, a file, a captured tree, or a description.
+// The source of a machine for `ringlet topo`: this machine, a file, a captured tree, or a
+// description.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -18,39 +19,41 @@ struct TopoSource {
   std::string synthetic;
 };
 
-/// FILE, --root and --synthetic, of which at most one may be given; none: this machine.
+/// Adds FILE, --root and --synthetic, which exclude each other. Without any: this machine.
 /// \param source  outlives the parsing
 void AddTopoSource(CLI::App& command, TopoSource& source);
 
 struct LoadedTopology {
-  std::string title;  ///< for people: "this machine", "FILE"
+  std::string title;  ///< for messages: "this machine", "FILE"
   topology::HostView view;
-  std::vector<topology::Finding> findings;  ///< of the reader; empty where there was no file
+  std::vector<topology::Finding> findings;  ///< findings of the reader; empty without a file
   topology::Positions positions;
-  std::vector<std::string> missing;  ///< facts that discovery did not find; hints
-  std::string merged = {};           ///< ports that LoadPlanned merged; for who looks at ports
+  std::vector<std::string> missing;  ///< facts that discovery did not find, and hints
+  std::string merged = {};           ///< ports that LoadPlanned merged, for commands about ports
 };
 
-/// Errors  kInvalidArgument  the file or the description makes no sense; the sentence says where
-///         kSystem           it cannot be read
+/// Errors  kInvalidArgument  the file or the description does not parse; the message has the
+///                 position
+///         kSystem           the file cannot be read
 Result<LoadedTopology> LoadTopology(const TopoSource& source);
 
-/// A change of a machine that was loaded, before ports are merged; none: as it is.
+/// Changes a loaded machine before ports are merged. Empty: no change.
 using ViewEdit = std::function<Result<topology::HostView>(topology::HostView)>;
 
-/// The same as plans for GPUs take it: ports by topology::PortRules, and in `missing`, first, that
-/// a file has errors, GPUs that are left out, and ports that are. This machine is what
-/// communicators see, with SOCKET_IFNAME and TOPO_FILE.
-/// Errors  kInvalidArgument  as LoadTopology; a variable makes no sense; those of `edit`
+/// Loads a machine as plans for GPUs use it, with ports after topology::PortRules. `missing` begins
+/// with errors of the file, omitted GPUs and omitted ports. This machine is loaded as communicators
+/// see it, with SOCKET_IFNAME and TOPO_FILE.
+/// Errors  kInvalidArgument  as LoadTopology; a variable does not parse; errors of `edit`
 Result<LoadedTopology> LoadPlanned(const TopoSource& source, const Settings& settings,
                                    const ViewEdit& edit = {});
 
-/// For a view whose GPUs are but PCI functions, as in the files that cloud vendors ship: what to do
-/// about it. "" for others.
+/// Returns the remedy for a view with GPUs that are only PCI functions, as in files of cloud
+/// vendors. Returns "" for other views.
 std::string SkeletonHint(const topology::HostView& view);
 
-/// A whole file that the user named; "-" is standard input.
-/// Errors  kInvalidArgument  it is missing; kSystem  it cannot be read
+/// Reads a whole file that the user named; "-" is standard input.
+/// Errors  kInvalidArgument  the file is missing
+///         kSystem           it cannot be read
 ///         kUnsupported      it has more than `bytes_max` bytes
 Result<std::string> ReadUserFile(const std::string& path, std::size_t bytes_max);
 

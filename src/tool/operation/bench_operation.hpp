@@ -1,4 +1,4 @@
-// The operations of `ringlet bench`: names, sizes and bandwidths are those of nccl-tests. Pure.
+// The operations of `ringlet bench`, with names, sizes and bandwidths as in nccl-tests. Pure.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -12,24 +12,24 @@ using collective::CallKind;
 
 struct BenchOperation {
   std::string_view name;     ///< "alltoall"
-  std::string_view purpose;  ///< for the help
+  std::string_view purpose;  ///< text for the help
   CallKind kind = CallKind::kAllReduce;
-  /// A size is what all ranks together give one, or one gives all: of n elements each rank has n
-  /// divided by the ranks.
+  /// True if a size counts the blocks of all ranks. Each rank then has the elements divided by the
+  /// number of ranks.
   bool divided = false;
-  bool in_place = true;  ///< exists in place
+  bool in_place = true;  ///< an in-place form exists
 };
 
-/// In the order of the help. The send and receive of kSendReceive go round: each rank sends to the
-/// next one and receives from the one before, together.
+/// Returns the operations in the order of the help. In kSendReceive, each rank sends to the next
+/// rank and receives from the previous one at the same time.
 std::span<const BenchOperation> BenchOperations();
-/// Null for anything else.
+/// Returns null for an unknown name.
 const BenchOperation* BenchOperationNamed(std::string_view name);
 const BenchOperation& BenchOperationOf(CallKind kind);
 
-/// The count of the call for a size of so many elements; at least 1, but 0 for a barrier.
+/// Returns the count of the call for a size in elements: at least 1, but 0 for a barrier.
 std::size_t CallCount(const BenchOperation& operation, std::size_t elements, std::uint32_t ranks);
-/// The inverse, where the ranks divide it.
+/// Returns the inverse of CallCount if the number of ranks divides the elements.
 std::size_t SizeElements(const BenchOperation& operation, std::size_t count, std::uint32_t ranks);
 
 }  // namespace ringlet::cli

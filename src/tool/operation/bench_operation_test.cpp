@@ -15,7 +15,7 @@ TEST(BenchOperationTest, EveryOperationIsFoundByNameAndByKind) {
   EXPECT_EQ(BenchOperationNamed("all_reverse"), nullptr);
 }
 
-// nccl-tests, doc/PERFORMANCE.md.
+// Source  nccl-tests, doc/PERFORMANCE.md.
 TEST(BenchOperationTest, BusFactorsAreThoseOfNcclTests) {
   const auto factor = [](std::string_view name, std::uint32_t ranks) {
     return BusFactor(BenchOperationNamed(name)->kind, ranks);

@@ -1,4 +1,5 @@
-// Other words for operations: those of nccl-tests and MPI. Commands take both and print the first.
+// Alternative names of operations, from nccl-tests and MPI. Commands accept both and print the
+// first.
 #pragma once
 #include <array>
 #include <string_view>
@@ -14,7 +15,7 @@ inline constexpr std::array kOperationAliases = {
     OperationAlias{"all_reduce", "allreduce"}, OperationAlias{"all_gather", "allgather"},
     OperationAlias{"reduce_scatter", "reducescatter"}};
 
-/// The name that `word` is another word for; else `word`.
+/// Returns the name for the alias `word`; else `word`.
 constexpr std::string_view OperationNamed(std::string_view word) {
   for (const OperationAlias& one : kOperationAliases)
     if (one.alias == word) return one.name;

@@ -1,4 +1,4 @@
-// The units that ParseSize reads, for helps and messages.
+// The units that ParseSize reads, for help texts and messages.
 #pragma once
 #include <string_view>
 

@@ -11,14 +11,15 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kSizeMax = std::size_t{1} << 40;  // more than any machine this runs on has
+constexpr std::size_t kSizeMax = std::size_t{1} << 40;  // exceeds the memory of every machine that
+                                                        // runs this
 
-// The 99th percentile of fewer is the maximum; more would make large sizes take minutes.
+// With fewer repeats, the 99th percentile is the maximum. More would make large sizes take minutes.
 constexpr std::uint32_t kRepeatsMin = 5;
 constexpr std::uint32_t kSweepRepeatsMax = 2000;
-// Reading the clock takes some 30 ns: a hundredth of this.
+// Reading the clock takes about 30 ns, which is a hundredth of this.
 constexpr Instant kIterationMin = std::chrono::microseconds(3);
-// Ten turns of 8 ranks on 2 cores. (docs/decisions/0051)
+// Ten turns of 8 ranks on 2 cores (docs/decisions/0051).
 constexpr Instant kIterationMinSharing = std::chrono::microseconds(500);
 constexpr std::uint32_t kBatchMax = 2000;
 
@@ -40,7 +41,7 @@ constexpr std::array kSizeUnits = {
     SizeUnit{"GB", 1'000'000'000},
 };
 
-/// Of a unit in either case; 0 for what is none.
+/// Returns the bytes of a unit in either case; 0 for an unknown unit.
 std::size_t BytesOf(std::string_view unit) {
   for (const SizeUnit& one : kSizeUnits)
     if (EqualIgnoringCase(unit, one.name)) return one.bytes;
@@ -99,7 +100,7 @@ Timing Summarize(const std::vector<std::vector<Instant>>& by_rank) {
   for (const std::vector<Instant>& rank : by_rank)
     for (std::size_t i = 0; i < slowest.size(); ++i) slowest[i] = std::max(slowest[i], rank[i]);
   std::ranges::sort(slowest);
-  const auto at = [&](std::size_t percent) {  // nearest rank
+  const auto at = [&](std::size_t percent) {  // nearest-rank method
     const std::size_t position = (percent * slowest.size() + 99) / 100;
     return std::chrono::duration<double, std::micro>(slowest[position - 1]).count();
   };

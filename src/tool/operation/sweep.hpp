@@ -1,4 +1,4 @@
-// Which sizes a benchmark runs, how often, and what its times amount to. Pure.
+// Selects the sizes and repeats of a benchmark and summarizes its times. Pure.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace ringlet::cli {
 
-/// Reads "8", "64K", "2G": whole numbers; K, M and G are 1024 and its powers, in either case.
+/// Parses "8", "64K", "2G": whole numbers with K, M and G in either case, as powers of 1024.
 /// Errors  kInvalidArgument  quotes the text.
 Result<std::size_t> ParseSize(std::string_view text);
 
@@ -20,30 +20,32 @@ struct SweepRange {
   std::uint32_t factor = 2;  ///< at least 2
 };
 
-/// Element counts from min_bytes to max_bytes, ascending, each once, at least one element each.
-/// Errors  kInvalidArgument  a range that holds nothing, or a factor below 2.
+/// Returns distinct element counts from min_bytes to max_bytes, ascending, at least one element
+/// each.
+/// Errors  kInvalidArgument  the range is empty, or the factor is below 2.
 Result<std::vector<std::size_t>> Counts(const SweepRange& range, DataType type);
 
-/// How often to run something that takes `once`, so that it is measured well and the whole sweep
-/// stays short: for about `budget`, within fixed limits.
+/// Returns the number of repeats of a run that takes `once`. They take about `budget`, within fixed
+/// limits, so that results are exact and the whole sweep is short.
 std::uint32_t RepeatsFor(Instant once, Instant budget);
 
-/// How many operations one iteration is: one, or, where it is so short that reading the clock would
-/// count, as many as take some microseconds.
-/// \param shares_cores  ranks take turns on cores: then as many as take several turns of all, since
-///                      the time of one is that of a turn on some rank, whatever the ranks got done
+/// Returns the number of operations in one iteration. It is more than one for operations so short
+/// that reading the clock would distort them. The iteration then takes some microseconds.
+/// \param shares_cores  ranks take turns on cores. An iteration then spans several turns of all
+///                 ranks, because the time of one operation would be the time of a turn.
 std::uint32_t BatchFor(Instant once, bool shares_cores);
-/// The least that an iteration takes, unless it is one operation.
+/// Returns the minimum duration of an iteration with several operations.
 Instant IterationMin(bool shares_cores);
 
-/// The times of the iterations of one size.
+/// Times of the iterations of one size.
 struct Timing {
   double median_us = 0;
   double p99_us = 0;
 };
 
-/// An iteration takes as long as its slowest rank.
-/// \param by_rank  of each rank the duration of every iteration, all of the same length, at least 1
+/// Summarizes iterations. Each takes as long as its slowest rank.
+/// \param by_rank  durations of all iterations per rank, at least one, the same number for all
+///                 ranks
 Timing Summarize(const std::vector<std::vector<Instant>>& by_rank);
 
 }  // namespace ringlet::cli
