@@ -23,7 +23,7 @@ struct ShowRequest {
   bool json = false;
   bool by_channels = false;
   std::vector<std::string> what_if;
-  std::uint32_t ranks = 0;  ///< of each host, in CPU memory; 0: on its GPUs
+  std::uint32_t ranks = 0;  ///< per host, in CPU memory; 0: on its GPUs
 };
 
 int RunMemory(const ShowRequest& request) {
@@ -33,7 +33,8 @@ int RunMemory(const ShowRequest& request) {
   return kExitDone;
 }
 
-/// No machine is named, and this one has no GPUs: then it is about ranks as Ringlet has them.
+/// Returns true if the user did not name a machine. If this machine lacks GPUs, the plan is for
+/// ranks in CPU memory.
 bool IsThisMachine(const PlanRequest& request) {
   const TopoSource& source = request.machine.source;
   return source.file.empty() && source.root.empty() && source.synthetic.empty();
@@ -47,7 +48,7 @@ void TellOf(const PlanView& view) {
                                kind.title, kind.node_count));
 }
 
-/// The plan beside that of the machine with changes.
+/// Shows the plan beside the plan of the changed machine.
 int RunWhatIf(const ShowRequest& request, const EnvMap& environment, const PlanView& without) {
   if (request.plan.machine.source.file == "-")
     return Fail("plan", {Code::kInvalidArgument,
@@ -98,7 +99,7 @@ int Run(const ShowRequest& request) {
 void AddPlan(CLI::App& tool, Action& chosen) {
   CLI::App* plan =
       tool.add_subcommand("plan", "Show the channels that ranks of a machine would use");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<ShowRequest>();
   AddPlanRequest(*plan, request->plan);
   plan->add_option("--ranks", request->ranks,

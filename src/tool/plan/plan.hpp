@@ -1,4 +1,4 @@
-// `ringlet plan`: the channels that ranks on a machine, or on many of it, would use.
+// `ringlet plan`: shows the channels of ranks on one machine or on several.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to the tool. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddPlan(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

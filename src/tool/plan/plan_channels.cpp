@@ -14,12 +14,12 @@ using plan::PatternGraph;
 
 constexpr std::size_t kShownGroupsMax = 64;
 
-/// Heads are one device each, which the NVSwitch joins with all others.
+/// Returns true if channels are heads. A head is one device, which NVSwitch joins with all others.
 bool HasHeads(const PatternGraph& graph) {
   return graph.pattern == Pattern::kNvls;
 }
 
-/// Equal for orders that are one cycle.
+/// Returns equal results for channels with the same cycle.
 std::vector<std::uint32_t> CycleOf(const PatternGraph& graph, const LocalChannel& channel) {
   if (HasHeads(graph)) return {};
   std::vector<std::uint32_t> cycle = channel.devices;
@@ -27,7 +27,7 @@ std::vector<std::uint32_t> CycleOf(const PatternGraph& graph, const LocalChannel
   return cycle;
 }
 
-/// The place where a channel begins, and its NICs; "" if that makes no difference.
+/// Returns the first device of a channel and its NICs; "" if they do not matter.
 std::string BeginText(const NodeView& node, const PatternGraph& graph,
                       const LocalChannel& channel) {
   if (!channel.entry && graph.pattern == Pattern::kRing) return "";
@@ -38,7 +38,7 @@ std::string BeginText(const NodeView& node, const PatternGraph& graph,
   return text + ")";
 }
 
-/// ", from GPU0 (mlx5_0) x 2, GPU1 (mlx5_1)"; "" if all begin alike.
+/// Returns ", from GPU0 (mlx5_0) x 2, GPU1 (mlx5_1)"; "" if all channels begin alike.
 std::string BeginsText(const NodeView& node, const PatternGraph& graph, const ChannelGroup& group) {
   std::vector<std::pair<std::string, std::uint32_t>> begins;
   for (const std::uint32_t number : group.channels) {

@@ -1,4 +1,4 @@
-// Channels as text: those that are one cycle of devices stand once. Pure.
+// Formats channels as text. Prints channels with the same cycle of devices once. Pure.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,20 +8,21 @@
 
 namespace ringlet::cli {
 
-/// Channels of a graph that visit devices in one cycle, wherever each begins; all heads of NVLS.
+/// Channels of a graph with the same cycle of devices, regardless of the first device. All heads of
+/// NVLS form one group.
 struct ChannelGroup {
-  std::vector<std::uint32_t> channels;  ///< numbers, ascending
+  std::vector<std::uint32_t> channels;  ///< channel numbers, ascending
 };
-/// In the order of the first channel of each.
+/// Returns groups in the order of their first channels.
 std::vector<ChannelGroup> FoldChannels(const plan::PatternGraph& graph);
 
-/// "0: NET mlx5_0 > GPU0 GPU3 > NET mlx5_1".
+/// Formats a channel: "0: NET mlx5_0 > GPU0 GPU3 > NET mlx5_1".
 std::string ChannelText(const NodeView& node, const plan::LocalChannel& channel);
 
-/// A line for each group: "  0-7: GPU0 GPU1 GPU2 GPU3, x 8, from GPU0 (mlx5_0) x 4, ...".
+/// Returns a line for each group: "  0-7: GPU0 GPU1 GPU2 GPU3, x 8, from GPU0 (mlx5_0) x 4, ...".
 std::string ChannelsText(const NodeView& node, const plan::PatternGraph& graph);
 
-/// "0-3,6".
+/// Formats numbers as ranges: "0-3,6".
 std::string RangesText(const std::vector<std::uint32_t>& numbers);
 
 }  // namespace ringlet::cli

@@ -32,7 +32,7 @@ std::string TotalOf(const PatternGraph& graph) {
   return fmt::format("{} GB/s", GigabytesText(graph.total()));
 }
 
-/// "+100 %"; "" where there was nothing.
+/// Formats a gain, "+100 %"; "" if the first plan has zero bandwidth.
 std::string DifferenceText(const PatternGraph& without, const PatternGraph& with) {
   if (without.total().mb_per_s == 0) return "";
   const double before = without.total().mb_per_s, after = with.total().mb_per_s;

@@ -1,4 +1,4 @@
-// A plan beside the plan of a changed machine. Pure.
+// Compares a plan with the plan of a changed machine. Pure.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,16 +8,16 @@
 
 namespace ringlet::cli {
 
-/// A plan, and the links that bound it.
+/// A plan and the links that bound it.
 struct BoundedPlan {
   const PlanView& view;
   const PlanBounds& bounds;
 };
 
-/// Rows of what differs and what does not, in two columns. \param changes  as of --what-if
+/// Returns rows with the values of both plans in two columns. \param changes  those of --what-if
 std::string CompareText(const std::vector<std::string>& changes, const BoundedPlan& without,
                         const BoundedPlan& with);
-/// One object: what_if, without, with; these two as PlanJson.
+/// Returns one object with what_if, without and with. The last two are as in PlanJson.
 std::string CompareJson(const std::vector<std::string>& changes, const BoundedPlan& without,
                         const BoundedPlan& with);
 

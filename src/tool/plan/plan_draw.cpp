@@ -28,10 +28,10 @@ using plan::GraphId;
 using topology::NodeIndex;
 using topology::NodeKind;
 
-constexpr double kPlanLeft = 24;    // of the title, and of all below it
-constexpr double kPlanSize = 11;    // of letters
-constexpr double kChip = 22;        // height of the box of a device of a channel
-constexpr double kChipGap = 16;     // from the box of one device to the next
+constexpr double kPlanLeft = 24;    // left edge of the title and of everything below it
+constexpr double kPlanSize = 11;    // size of letters
+constexpr double kChip = 22;        // height of the box of a device in a channel
+constexpr double kChipGap = 16;     // between the boxes of two devices
 constexpr double kChannelGap = 10;  // between channels
 constexpr double kHead = 30;        // above the channels of a pattern
 constexpr double kRowWidthMin = 900;
@@ -39,8 +39,8 @@ constexpr double kTreeStep = 46, kTreeWidth = 52, kTreeBox = 24;
 constexpr std::size_t kDrawnRowsMax = 32;
 constexpr std::uint32_t kDrawnNodesOfTreeMax = 48;
 
-// Told apart by most eyes, on light and on dark ground.
-// Source  Okabe and Ito's palette, but for its yellow and black.
+// Colors that are distinct for most types of color vision, on light and dark backgrounds.
+// Source  Okabe and Ito's palette, with yellow and black replaced
 constexpr std::array<const char*, 8> kChannelColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                        "#E69F00", "#56B4E9", "#8F63C9", "#7A8B2E"};
 
@@ -53,8 +53,8 @@ std::vector<topology::Defect> DefectsOf(const PlanView& view) {
   return topology::Check({.view = view.kinds.front().machine, .positions = none});
 }
 
-/// Equal channels: those that pass the same devices in the same order, in and out by the same NICs.
-/// A ring without NICs is the same wherever it begins.
+/// Channels with the same devices in the same order and the same NICs. The first device of a ring
+/// without NICs does not matter.
 struct EqualChannels {
   plan::LocalChannel channel;
   std::vector<std::uint32_t> numbers;
@@ -73,18 +73,18 @@ std::vector<EqualChannels> RowsOf(const plan::PatternGraph& graph) {
   return rows;
 }
 
-/// "0-11, x 12".
+/// Formats the label of a row: "0-11, x 12".
 std::string RowLabel(const EqualChannels& row) {
   std::string text = RangesText(row.numbers);
   if (row.numbers.size() > 1) text += fmt::format(", x {}", row.numbers.size());
   return text;
 }
 
-/// A device or NIC that a channel passes.
+/// A device or NIC on a channel.
 struct Chip {
   std::string label;
   bool is_nic = false;
-  bool is_return = false;  ///< the first device again, where a ring closes
+  bool is_return = false;  ///< the first device again, which closes the ring
 };
 
 class PlanDrawing {
@@ -153,7 +153,7 @@ class PlanDrawing {
     return chips;
   }
 
-  /// One row of boxes; more rows where they do not fit.
+  /// Draws one row of boxes. Continues in more rows if they do not fit.
   void DrawRow(const plan::PatternGraph& graph, const EqualChannels& row, std::size_t number,
                double begin) {
     Say(kPlanLeft, y_ + kChip / 2 + 4, RowLabel(row), true);
@@ -170,7 +170,7 @@ class PlanDrawing {
       x = begin;
       y_ += kChip + kChannelGap / 2;
     }
-    // Of a tree what leaves the host leaves by the NIC of the first box, if not by another one.
+    // Data of a tree leaves the host by the NIC of the first box, or by a different exit NIC.
     const auto& exit = row.channel.exit;
     if (exit && graph.id != GraphId::kRing && exit != row.channel.entry)
       Say(x, y_ + kChip / 2 + 4, "out by " + node_.nets[*exit], false);
@@ -196,7 +196,7 @@ class PlanDrawing {
                               .group = fmt::format("{} {}", NameOf(graph.id), RowLabel(row))});
   }
 
-  // Both trees over nodes, side by side where there is room.
+  // Draws both trees over nodes, side by side if there is room.
   void DrawTrees() {
     const std::uint32_t nodes = view_.joined.plan.node_count();
     if (nodes < 2) return;
@@ -257,11 +257,11 @@ class PlanDrawing {
 struct DrawPlanRequest {
   PlanRequest plan;
   PictureRequest picture;
-  std::string load;  ///< an operation; empty: lines are as wide as their bandwidth
+  std::string load;  ///< an operation; empty: the width of lines shows their bandwidth
   std::string bytes = "1G";
 };
 
-/// The load of the links of the drawn node, as a report of traffic has it.
+/// Returns the load of the links of the drawn node in the form of a traffic report.
 Result<TrafficReport> LoadOf(const DrawPlanRequest& request, const topology::Graph& graph) {
   const EnvMap environment = os::ReadEnvironment();
   RINGLET_TRY_ASSIGN(const std::uint64_t bytes, ParseSize(request.bytes));
@@ -322,7 +322,7 @@ Drawing DrawPlan(const PlanView& view, const LayoutLook* look) {
 
 void AddPlanDraw(CLI::App& plan, Action& chosen) {
   CLI::App* draw = plan.add_subcommand("draw", "Draw the rings and trees below the machine");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<DrawPlanRequest>();
   AddPlanRequest(*draw, request->plan);
   AddPicture(*draw, request->picture, true);

@@ -1,4 +1,4 @@
-// `ringlet plan draw`: the rings and trees of a plan below the machine.
+// `ringlet plan draw`: draws the rings and trees of a plan below the machine.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -9,12 +9,12 @@
 
 namespace ringlet::cli {
 
-/// The machine; below each device its column, in which the rings pass from top to bottom, a color a
-/// channel; then the trees over nodes. Lines of a channel are a group: "ring 0".
-/// \param look  of the machine's lines; null: they are as wide as their bandwidth
+/// Draws the machine with a column below each device. Rings pass the columns from top to bottom in
+/// one color per channel. The trees over nodes follow. Lines of a channel form a group: "ring 0".
+/// \param look  look of the machine's lines; null: the width shows their bandwidth
 Drawing DrawPlan(const PlanView& view, const LayoutLook* look = nullptr);
 
-/// Adds the command to `plan`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `plan`. Parsing it sets `chosen`.
 void AddPlanDraw(CLI::App& plan, Action& chosen);
 
 }  // namespace ringlet::cli

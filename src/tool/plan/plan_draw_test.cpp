@@ -37,10 +37,10 @@ void ExpectLegible(const Drawing& drawing) {
 TEST(PlanDrawTest, NothingLiesOutsideAndNoWordsOverOthers) {
   ExpectLegible(DrawPlan(ViewOf("topo-vectors/nvswitch8-sm90.xml", 4)));
   ExpectLegible(DrawPlan(ViewOf("topo-vectors/nvswitch8-sm90.xml", 1)));
-  ExpectLegible(DrawPlan(ViewOf("topo-vectors/pcie16-4persw.xml", 1)));  // rows that wrap
+  ExpectLegible(DrawPlan(ViewOf("topo-vectors/pcie16-4persw.xml", 1)));  // wraps rows
 }
 
-/// The words of a drawing that are `text`.
+/// Counts the words of a drawing that equal `text`.
 std::ptrdiff_t CountOf(const Drawing& drawing, const std::string& text) {
   return std::ranges::count(drawing.words, text, &Words::text);
 }
@@ -52,7 +52,8 @@ TEST(PlanDrawTest, EqualChannelsAreDrawnOnceWithTheNamesOfTheirDevices) {
   rings.resize(12, rings.at(0));
   for (std::size_t i = 0; i < rings.size(); ++i) {
     rings[i] = rings[0];
-    if (i > 0) std::ranges::rotate(rings[i].devices, rings[i].devices.begin() + 1);  // one cycle
+    // the same cycle
+    if (i > 0) std::ranges::rotate(rings[i].devices, rings[i].devices.begin() + 1);
   }
   graphs.of(plan::GraphId::kTree).channels.clear();
   const Drawing drawing = DrawPlan(view);
@@ -101,7 +102,7 @@ TEST(PlanDrawTest, TheTreesAreThoseOfTwoNodesOrMore) {
   EXPECT_EQ(headings(2), 2);
 }
 
-/// The boxes of a row, from left to right, by the labels within.
+/// Returns the labels in the boxes of a row, from left to right.
 std::vector<std::string> LabelsOfRow(const Drawing& drawing, double y) {
   std::vector<std::pair<double, std::string>> labels;
   for (const Box& box : drawing.boxes) {
@@ -136,7 +137,7 @@ TEST(PlanDrawTest, ARowPassesTheDevicesOfItsChannelInOrder) {
   EXPECT_EQ(LabelsOfRow(drawing, box->y), expected);
 }
 
-/// From the top of a node to the bottom of the one above it, at their middles.
+/// An edge joins the top of a node with the bottom of the node above, at their middles.
 TEST(PlanDrawTest, AnEdgeOfATreeJoinsTwoOfItsNodes) {
   const Drawing drawing = DrawPlan(ViewOf("topo-vectors/pcie4-1nic.xml", 9));
   std::size_t edges = 0;

@@ -29,7 +29,7 @@ Bandwidth RingsOf(const PlanView& view) {
   return view.classes.front().plan.of(plan::GraphId::kRing).total();
 }
 
-/// Changes to try, in the words of --what-if.
+/// Finds changes to try, in the words of --what-if.
 class ChangeFinder {
  public:
   ChangeFinder(const HostView& machine, const PlanView& planned)
@@ -43,7 +43,7 @@ class ChangeFinder {
       pcie.insert(pcie.end(), groups[i].bus.begin(), groups[i].bus.end());
       if (groups[i].kind == LinkKind::kNvLink) MoreNvLinks();
     }
-    FasterPcie(pcie);  // links one after the other bound a plan each
+    FasterPcie(pcie);  // consecutive links each bound a plan
     if (planned_.search.multi_node) Direct();
     return std::move(changes_);
   }
@@ -54,7 +54,7 @@ class ChangeFinder {
       changes_.push_back(std::move(change));
   }
 
-  /// Ports that were merged are named one by one.
+  /// Returns the names of ports. Splits the names of merged ports.
   static std::set<std::string> PortsOf(const LimitGroup& group) {
     std::set<std::string> ports;
     for (std::string_view names : group.names)
@@ -95,7 +95,7 @@ class ChangeFinder {
     return at == machine_.pci.end() ? nullptr : &*at;
   }
 
-  /// "GPUs", "NICs" or addresses: GPUs and NICs by one word if all of them are there.
+  /// Returns addresses, or the words "GPUs" and "NICs" if all parts of that kind are included.
   std::vector<std::string> PartWords(std::set<std::uint64_t> left) const {
     std::vector<std::string> words;
     const auto take_all = [&](const std::set<std::uint64_t>& all, const char* word) {
@@ -114,7 +114,7 @@ class ChangeFinder {
     return words;
   }
 
-  /// The links as wide as they can be, or a generation more.
+  /// Proposes the full width for the links, or one more generation.
   void FasterPcie(const std::vector<std::uint64_t>& links) {
     std::uint8_t generation = 0;
     std::uint16_t lanes = kLanesFull;
@@ -131,11 +131,11 @@ class ChangeFinder {
     Add(fmt::format("{} pcie=gen{}x{}", fmt::join(parts, ","), generation, kLanesFull));
   }
 
-  /// As many as such a GPU has.
+  /// Proposes the maximum number of NVLinks of the GPU model.
   void MoreNvLinks() {
     std::uint32_t most = 0, now = 0;
     for (const topology::Gpu& gpu : machine_.gpus) {
-      if (!gpu.gcn.empty()) return;  // of AMD's GPUs no model says how many they have
+      if (!gpu.gcn.empty()) return;  // the maximum of AMD GPUs is unknown
       most = std::max(most, topology::NvLinksMax(gpu.compute_capability));
       std::uint32_t its = 0;
       for (const topology::GpuLink& link : gpu.links) its += link.count;
@@ -155,8 +155,8 @@ class ChangeFinder {
   std::vector<std::string> changes_;
 };
 
-/// Plans a changed machine, with as many channels as carry most: the fewest that carry nearly as
-/// much have now more, now less.
+/// Plans a changed machine with the number of channels that has the largest bandwidth. The default
+/// number has nearly that bandwidth, but the difference varies between plans.
 class GainFinder {
  public:
   GainFinder(const PlanRequest& request, const EnvMap& environment, const PlanView& view)
@@ -168,7 +168,7 @@ class GainFinder {
     if (all.ok()) without_ = RingsOf(*all);
   }
 
-  /// \return nothing where the changed machine cannot be planned
+  /// \return null if the changed machine cannot be planned
   std::optional<Gain> Find(std::string what, const ViewEdit& edit) {
     const ViewEdit first = view_edit_;
     request_.machine.edit = [first, edit](HostView view) -> Result<HostView> {
@@ -207,7 +207,7 @@ std::string RateText(const Gain& gain) {
                      GigabytesText(gain.without));
 }
 
-/// Why there is nothing to say; "" if there is.
+/// Returns why gains cannot be computed; "" if they can.
 std::string WhyNot(const PlanRequest& request, const PlanView& view) {
   if (request.machine.source.file == "-") return "standard input is read once; name the file";
   if (!request.graph_file.empty()) return "the channels came from a file";

@@ -20,7 +20,7 @@ constexpr std::size_t kNamesShownMax = 4;
 constexpr std::size_t kGroupsShownMax = 3;
 constexpr std::uint32_t kPerMilleShownMin = 10;
 
-/// A GPU's label for its hardware, of which paths know the rank.
+/// Returns the label of a node. A GPU's device has the label of its rank node, which paths provide.
 std::string EndName(const NodeView& node, NodeIndex end) {
   const Graph& graph = *node.graph;
   if (graph.at(end).kind == NodeKind::kDev) {
@@ -30,9 +30,9 @@ std::string EndName(const NodeView& node, NodeIndex end) {
   return LabelOf(graph, end);
 }
 
-/// The address of the part whose link to what is above it this is.
+/// Returns the address of the lower end of a link.
 std::uint64_t BusOf(const Graph& graph, const BoundingLink& link) {
-  // Links towards the processor come last, which is how the lower end of two switches is known.
+  // The last link of a node leads towards the processor. This identifies the lower of two switches.
   const auto is_above = [&](NodeIndex from, NodeIndex to) {
     const auto& links = graph.at(from).links;
     return graph.at(to).kind == NodeKind::kCpu || (!links.empty() && links.back().to == to);
@@ -94,7 +94,7 @@ std::vector<LimitGroup> LimitGroupsOf(const PlanView& view, std::size_t number, 
   std::vector<LimitGroup> groups;
   std::vector<BoundingLink> firsts;
   for (BoundingLink link : found.list) {
-    // A port and its link to the device are one thing.
+    // Merges a port with the link to its device.
     if (link.kind == LinkKind::kNetwork && !link.is_port) {
       if (!topology::IsPort(node.graph->at(link.from).kind)) link.from = link.to;
       link.to = link.from;
@@ -102,7 +102,7 @@ std::vector<LimitGroup> LimitGroupsOf(const PlanView& view, std::size_t number, 
     }
     std::size_t at = 0;
     while (at < groups.size() && !IsOfGroup(node, groups[at], firsts[at], link)) ++at;
-    // Links that no price names may stand for those that one does.
+    // A link without a price joins a group of priced links but does not start one.
     if (at == groups.size() && found.by_prices && link.per_mille == 0) continue;
     if (at == groups.size()) {
       groups.push_back({.kind = link.kind,
@@ -114,7 +114,8 @@ std::vector<LimitGroup> LimitGroupsOf(const PlanView& view, std::size_t number, 
     LimitGroup& group = groups[at];
     group.per_mille += link.per_mille;
     std::string name = PairName(node, link);
-    if (std::ranges::find(group.names, name) != group.names.end()) continue;  // the way back
+    // the opposite direction
+    if (std::ranges::find(group.names, name) != group.names.end()) continue;
     group.names.push_back(std::move(name));
     if (link.kind == LinkKind::kPci) group.bus.push_back(BusOf(*node.graph, link));
   }

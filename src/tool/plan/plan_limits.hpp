@@ -1,4 +1,4 @@
-// The links that bound a plan, by name, and what one change of the machine would give.
+// The links that bound a plan, by name, and the gain from one change of the machine.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -14,20 +14,21 @@ namespace ringlet::cli {
 struct LimitGroup {
   topology::LinkKind kind = topology::LinkKind::kPci;
   bool is_port = false;
-  bool is_amd = false;                  ///< kNvLink is xGMI
-  topology::Bandwidth bandwidth = {};   ///< of each, each way
+  bool is_amd = false;                  ///< true: kNvLink is xGMI
+  topology::Bandwidth bandwidth = {};   ///< bandwidth of each link, per direction
   std::vector<std::string> names = {};  ///< "GPU0 - NVS0", "mlx5_0"
-  std::vector<std::uint64_t> bus = {};  ///< of the part whose PCIe link it is; only of PCIe
-  std::uint32_t per_mille = 0;  ///< of the bound, of all together; 0: full, no more is known
+  std::vector<std::uint64_t> bus = {};  ///< for PCIe only: bus addresses of the parts below the
+                                        ///< links
+  std::uint32_t per_mille = 0;  ///< share of all these links in the bound; 0: full, share unknown
 };
 
-/// Groups of the ring of a node, those that stand for most first; empty: not known.
+/// Returns the limits of the ring of a node, largest share first; empty if unknown.
 std::vector<LimitGroup> LimitGroupsOf(const PlanView& view, std::size_t node,
                                       plan::GraphId id = plan::GraphId::kRing);
 
-/// "8 NICs of 50 GB/s, mlx5_0, mlx5_1 and 6 more (100 %)".
+/// Formats a group: "8 NICs of 50 GB/s, mlx5_0, mlx5_1 and 6 more (100 %)".
 std::string ToText(const LimitGroup& group);
-/// "limited by: ..." without a newline.
+/// Returns "limited by: ..." without a newline.
 std::string LimitedByText(const std::vector<LimitGroup>& groups);
 nlohmann::ordered_json LimitsJson(const std::vector<LimitGroup>& groups);
 

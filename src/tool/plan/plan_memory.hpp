@@ -1,4 +1,4 @@
-// `ringlet plan --ranks N`: the plan of ranks in CPU memory, as communicators make it.
+// `ringlet plan --ranks N`: plans ranks in CPU memory as communicators do.
 #pragma once
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace ringlet::cli {
 
-inline constexpr std::uint32_t kPlannedMemoryRanksMax = 1'000'000;  // of all hosts together
+inline constexpr std::uint32_t kPlannedMemoryRanksMax = 1'000'000;  // total of all hosts
 
 struct MemoryPlan {
   std::string title;
@@ -16,7 +16,7 @@ struct MemoryPlan {
   std::chrono::nanoseconds time{0};
 };
 
-/// \param ranks  of each host, dealt out to its NUMA nodes in blocks; 0: one a processor
+/// \param ranks  per host, distributed to its NUMA nodes in blocks; 0: one per processor
 /// Errors  kInvalidArgument, kSystem  as LoadTopology; kUnsupported  too many ranks
 Result<MemoryPlan> PlanMemory(const PlanRequest& request, std::uint32_t ranks,
                               const EnvMap& environment);

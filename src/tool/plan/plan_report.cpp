@@ -92,7 +92,7 @@ double PercentOfBound(const PatternGraph& graph) {
   return std::min(100.0, 100.0 * graph.total().mb_per_s / graph.bound.mb_per_s);
 }
 
-/// Which part of which hosts a node is.
+/// Returns a title with the hosts and the part of a host that a node is.
 std::string NodeTitle(const PlanView& view, std::size_t number) {
   for (const HostKind& kind : view.kinds) {
     if (number >= kind.first_node + kind.node_count) continue;
@@ -162,14 +162,14 @@ Json PlanJson(const PlanView& view, const PlanBounds* bounds) {
 
 namespace {
 
-/// A row of the table: what rings and trees have in up to so many channels.
+/// A row of the table: the bandwidth of rings and trees with at most this number of channels.
 struct ByChannelsRow {
   std::size_t channels = 0;
   topology::Bandwidth rings = {}, trees = {};
   bool rings_taken = false, trees_taken = false;
 };
 
-/// Numbers of channels with which rings or trees have more than with fewer, and those taken.
+/// Returns the numbers of channels at which rings or trees gain bandwidth, and the selected ones.
 std::vector<ByChannelsRow> RowsOf(const HostPlan& taken, const std::vector<HostPlan>& plans) {
   std::map<std::size_t, ByChannelsRow> rows;
   const auto add = [&](const HostPlan& plan, bool is_taken) {

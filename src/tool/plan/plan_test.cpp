@@ -77,7 +77,7 @@ TEST(PlanTest, JsonHasNcclsKeysAndOurs) {
   EXPECT_EQ(ring["channels"][0]["order"].size(), 8u);
 }
 
-/// Of NCCL's results the keys that ours have too, by our names.
+/// Returns the keys of NCCL's results that Ringlet has as well, with Ringlet's names.
 nlohmann::json InOurWords(const nlohmann::json& result) {
   if (result.is_null()) return result;
   return {{"pattern", result["patternName"]},  {"channel_count", result["nChannels"]},
@@ -105,7 +105,8 @@ void ExpectNccls(const nlohmann::json& plan, const nlohmann::json& result,
   EXPECT_EQ(plan["final_channels"], result["finalChannels"]) << name;
 }
 
-// Compat takes, and explain says of NCCL, what NCCL found in the same files.
+// The compat policy selects the channels that NCCL found in the same files, and explain reports
+// them.
 TEST(PlanTest, FilesAsTheyAreGiveWhatNcclFound) {
   std::ifstream file(Fixture("topologies/nccl-2.30-results.json"));
   const nlohmann::json results = nlohmann::json::parse(file);
@@ -123,7 +124,8 @@ TEST(PlanTest, FilesAsTheyAreGiveWhatNcclFound) {
   EXPECT_EQ(results.size(), 20u);
 }
 
-// NCCL 2.18 to 2.29 wrote these; its NVLinks had 22 GB/s once, and its trees of B200 were narrower.
+// NCCL 2.18 to 2.29 wrote these files. Some versions had 22 GB/s per NVLink, and narrower
+// trees on B200.
 TEST(PlanTest, ChannelsAreThoseThatNcclDumpedOfTheSameMachines) {
   struct Dumped {
     std::string machine, graph, hosts;

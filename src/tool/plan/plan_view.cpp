@@ -51,7 +51,7 @@ class Viewer {
       RINGLET_TRY_ASSIGN(const Other other, ReadOther(words));
       PathRequest machine = request_.machine;
       machine.source = {.file = other.file, .root = {}, .synthetic = {}};
-      machine.edit = {};  // of the first kind of hosts
+      machine.edit = {};  // edits the first kind of hosts only
       RINGLET_TRY(Add(machine, other.hosts));
     }
     for (const HostKind& kind : view_.kinds)
@@ -76,7 +76,7 @@ class Viewer {
     std::uint32_t hosts = 1;
   };
 
-  /// By --channels, which counts those of a host, of which Join makes two each.
+  /// Applies --channels, which counts channels of a host. Join makes two of each.
   Status LimitChannels(plan::ChannelLimits& limits) {
     if (request_.channels == 0) return Ok();
     limits.max = std::min<std::uint32_t>(limits.max, 2 * request_.channels);
@@ -90,7 +90,7 @@ class Viewer {
     return Ok();
   }
 
-  /// "FILE" or "FILE*3".
+  /// Parses "FILE" or "FILE*3".
   static Result<Other> ReadOther(const std::string& words) {
     const std::size_t star = words.rfind('*');
     if (star == std::string::npos) return Other{words, 1};
@@ -117,7 +117,8 @@ class Viewer {
     return Ok();
   }
 
-  // Of a file, with what is said of it: it may be a skeleton, or broken.
+  // Reports that a machine lacks GPUs. For a file, adds its findings, because it may be a skeleton
+  // or broken.
   Error NoGpus(const PathView& whole) const {
     const bool known = !request_.machine.source.file.empty() && !whole.missing.empty();
     return {Code::kInvalidArgument,
@@ -126,7 +127,8 @@ class Viewer {
                               : "name a topology file, or a machine by --synthetic")};
   }
 
-  // A group of GPUs that reach each other without the network is a node of its own.
+  // Splits a host into nodes. Each group of GPUs that reach each other without the network is a
+  // node.
   Status Split(const PathView& whole) {
     const std::vector<NodeIndex>& gpus = whole.paths.Of(NodeKind::kGpu);
     if (gpus.empty()) return NoGpus(whole);
@@ -167,7 +169,7 @@ class Viewer {
     return Ok();
   }
 
-  /// NICs of one number are on one rail, unless the file names rails.
+  /// Returns the rails of NICs. NICs with the same number share a rail unless the file names rails.
   static std::vector<std::uint32_t> RailsOf(const NodeView& node) {
     std::vector<std::uint32_t> rails;
     for (const NodeIndex net : node.paths.Of(NodeKind::kNet))
@@ -196,7 +198,7 @@ class Viewer {
     return Error{Code::kSystem, fmt::format("{} cannot be written", file)};
   }
 
-  /// The sentence of Join counts nodes, of which a host may have several.
+  /// Adds to an error of Join, which counts nodes, that a host has several nodes.
   Error WithNodes(Error error) const {
     for (const HostKind& kind : view_.kinds)
       if (kind.node_count > 1)
@@ -206,7 +208,8 @@ class Viewer {
     return error;
   }
 
-  // Host after host; nodes of one kind in one block where there is one a host.
+  // Returns blocks of nodes, host by host. If hosts of a kind have one node each, they form one
+  // block.
   std::vector<plan::NodeBlock> Blocks() const {
     std::vector<plan::NodeBlock> blocks;
     std::uint32_t rank = 0;
@@ -232,7 +235,7 @@ class Viewer {
   PlanView view_;
 };
 
-/// NCCL leaves channels out after the search.
+/// Returns the plans with fewer channels. As in NCCL, channels are removed after the search.
 std::vector<plan::HostPlan> FirstChannels(const plan::HostPlan& plan) {
   std::vector<plan::HostPlan> plans;
   for (std::size_t count = 1; count <= plan.of(plan::GraphId::kRing).channels.size(); ++count) {
@@ -244,7 +247,7 @@ std::vector<plan::HostPlan> FirstChannels(const plan::HostPlan& plan) {
   return plans;
 }
 
-/// How many channels, and by which NICs they may leave.
+/// Adds options for the number of channels and for the NICs by which they leave.
 void AddNetworkRequest(CLI::App& command, PlanRequest& request) {
   command
       .add_option("--channels", request.channels,

@@ -1,5 +1,5 @@
-// The common parts of commands that show plans: a machine, how many there are of it, and the plan
-// for all of them.
+// The common parts of commands that show plans: a machine, the number of such machines, and the
+// plan for all of them.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -19,65 +19,66 @@ struct PlanRequest {
   PathRequest machine;
   std::uint32_t hosts = 1;
   std::vector<std::string> others;          ///< hosts of other kinds: "FILE", or "FILE*3" for three
-  std::optional<plan::Policy> policy = {};  ///< else RINGLET_PLAN_POLICY
-  std::uint32_t channels = 0;               ///< at most, within a host; 0: the knee
-  std::optional<std::uint32_t> cross_nic = {};  ///< else NCCL_CROSS_NIC
+  std::optional<plan::Policy> policy = {};  ///< null: RINGLET_PLAN_POLICY
+  std::uint32_t channels = 0;               ///< maximum within a host; 0: the knee
+  std::optional<std::uint32_t> cross_nic = {};  ///< null: NCCL_CROSS_NIC
   std::string graph_file;                       ///< empty: NCCL_GRAPH_FILE, else the search
-  std::string graph_dump;  ///< empty: NCCL_GRAPH_DUMP_FILE, else none is written
+  std::string graph_dump;                       ///< empty: NCCL_GRAPH_DUMP_FILE, else no dump
 };
 
 inline constexpr std::uint32_t kPlannedHostsMax = 1'000'000;
 
-/// The source, --hosts, --and, --policy, --channels, --fabric, --graph-file and --dump-graph, and
-/// those of AddPathRequest. \param request  outlives the parsing
+/// Adds the source, --hosts, --and, --policy, --channels, --fabric, --graph-file, --dump-graph, and
+/// the options of AddPathRequest. \param request  outlives the parsing
 void AddPlanRequest(CLI::App& command, PlanRequest& request);
 
-/// One node of a host: what GPUs reach each other in without the network.
+/// One node of a host: GPUs that reach each other without the network.
 struct NodeView {
-  std::unique_ptr<topology::Graph> graph;  ///< where `paths` expects it
+  std::unique_ptr<topology::Graph> graph;  ///< on the heap, because `paths` refers to it
   topology::Paths paths;
   std::vector<plan::SearchTrace> search_traces;
-  std::vector<std::string> gpus, nets;  ///< labels, by the numbers of the plan
+  std::vector<std::string> gpus, nets;  ///< labels, indexed by the numbers of the plan
   std::chrono::nanoseconds search_time{0};
 };
 
-/// Hosts that are alike. Ranks go through kinds in order, and through hosts of each.
+/// Equal hosts. Ranks are numbered kind by kind, and host by host within a kind.
 struct HostKind {
   std::string title;
   std::uint32_t hosts = 1;
-  std::size_t first_node = 0, node_count = 0;  ///< in PlanView::nodes
-  topology::HostView machine = {};             ///< one of them
+  std::size_t first_node = 0, node_count = 0;  ///< range in PlanView::nodes
+  topology::HostView machine = {};             ///< one of the hosts
 };
 
 struct PlanView {
   std::string title;
-  std::vector<std::string> missing;  ///< facts that discovery did not find; hints
-  std::uint32_t hosts = 1;           ///< of all kinds
+  std::vector<std::string> missing;  ///< facts that discovery did not find, and hints
+  std::uint32_t hosts = 1;           ///< hosts of all kinds
   plan::Policy policy = plan::Policy::kBest;
-  plan::SearchOptions search = {};  ///< by which nodes were planned
+  plan::SearchOptions search = {};  ///< options with which nodes were planned
   std::vector<HostKind> kinds;
-  std::vector<NodeView> nodes;           ///< those of one host of each kind
-  std::vector<plan::NodeClass> classes;  ///< one for each of `nodes`
+  std::vector<NodeView> nodes;           ///< the nodes of one host per kind
+  std::vector<plan::NodeClass> classes;  ///< one per entry of `nodes`
   plan::JoinedPlan joined;
   std::chrono::nanoseconds join_time{0};
 
   std::uint32_t ranks() const { return joined.plan.rank_count(); }
 };
 
-/// The plans of the first node with at most 1, 2, ... channels, up to as many as there can be of
-/// use. Cost    as many searches
+/// Returns the plans of the first node with at most 1, 2, ... channels, up to the largest useful
+/// number.
+/// Cost    one search per plan
 std::vector<plan::HostPlan> PlansByChannels(const PlanView& view);
 
 /// Errors  kInvalidArgument, kSystem, kUnsupported  as FindPathView, SearchHost and Join; a graph
-///         file makes no sense, or stands for a host that is several nodes
+///         file does not parse, or describes a host that is several nodes
 Result<PlanView> MakePlanView(const PlanRequest& request, const EnvMap& environment);
 
-/// For the model of times.
-/// Errors  kInvalidArgument  a word of NCCL_ALGO or NCCL_PROTO makes no sense
+/// Returns the input of the model of times.
+/// Errors  kInvalidArgument  a word of NCCL_ALGO or NCCL_PROTO is unknown
 Result<plan::TuningInput> TuningInputOf(const PlanView& view, const EnvMap& environment);
 
-/// The same plan as communicators have it, for routes and flows. Hosts are counted in the order of
-/// their nodes.
+/// Returns the plan in the form that communicators use, for routes and flows. Hosts are numbered in
+/// the order of their nodes.
 /// Cost  O(ranks)
 plan::GpuPlan GpuPlanOf(PlanView view, plan::Tuning tuning);
 

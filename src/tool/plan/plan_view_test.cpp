@@ -89,7 +89,7 @@ TEST(PlanViewTest, TheModelSeesSwitchesThatSumAndOtherProcessors) {
   EXPECT_EQ(both.capability_max, 90u);
 }
 
-/// The load of each link of a node, by the routes of its channels.
+/// Returns the load on each link of a node from the routes of its channels.
 std::map<std::pair<NodeIndex, NodeIndex>, std::int64_t> LoadsOf(const NodeView& node,
                                                                 const plan::PatternGraph& graph) {
   std::map<std::pair<NodeIndex, NodeIndex>, std::int64_t> loads;
@@ -108,8 +108,8 @@ std::map<std::pair<NodeIndex, NodeIndex>, std::int64_t> LoadsOf(const NodeView& 
   return loads;
 }
 
-// The rate of a tree counts each link one way. An all-reduce sends half of it up and half of it
-// down, so that no link carries more than both ways have together, either.
+// The rate of a tree counts each link in one direction. An all-reduce sends half of it up and half
+// of it down, so no link exceeds the sum of both directions either.
 TEST(PlanViewTest, NoLinkCarriesMoreThanItHas) {
   for (const char* const file :
        {"topologies/amd/topo_8p_rome.topo.xml", "topologies/amd/topo_4p3l_ia.topo.xml",
@@ -138,7 +138,7 @@ TEST(PlanViewTest, NoLinkCarriesMoreThanItHas) {
       }
 }
 
-/// Two switches, at a NUMA node each, with two GPUs in an NVLink pair and a NIC.
+/// Two switches, each at its own NUMA node, with two GPUs in an NVLink pair and a NIC.
 std::string IslandsXml() {
   std::string xml = "<system version=\"1\">";
   for (int i = 0; i < 2; ++i) {

@@ -41,7 +41,7 @@ std::optional<std::uint32_t> NumberIn(std::string_view text, std::uint32_t least
   return number;
 }
 
-/// "gen5x16".
+/// A value such as "gen5x16".
 struct PcieWords {
   std::uint8_t generation = 0;
   std::uint16_t lanes = 0;
@@ -57,7 +57,7 @@ std::optional<PcieWords> ReadPcie(std::string_view text) {
   return PcieWords{static_cast<std::uint8_t>(*generation), static_cast<std::uint16_t>(*lanes)};
 }
 
-/// Reads one change of one view, and makes it.
+/// Parses one change and applies it to a view.
 class ViewChanger {
  public:
   ViewChanger(HostView view, std::string_view words) : view_(std::move(view)), words_(words) {}
@@ -93,7 +93,7 @@ class ViewChanger {
     return parts;
   }
 
-  /// Functions that others hang on.
+  /// Returns the functions that are parents of others.
   std::vector<Part> Switches() const {
     std::vector<Part> parts;
     for (const topology::PciDevice& device : view_.pci)
@@ -104,7 +104,7 @@ class ViewChanger {
     return parts;
   }
 
-  /// \param list  with commas
+  /// \param list  separated by commas
   Result<std::vector<Part>> PartsOf(std::string_view list) const {
     std::vector<Part> parts;
     while (!list.empty()) {
@@ -127,7 +127,7 @@ class ViewChanger {
     return parts;
   }
 
-  /// The part of a function: the GPU on it, or the port, or itself.
+  /// Returns the part on a function: its GPU, its port, or the function itself.
   Part OnFunction(std::uint32_t pci) const {
     for (std::uint32_t i = 0; i < view_.gpus.size(); ++i)
       if (view_.gpus[i].pci == pci) return {PartKind::kGpu, i};
@@ -164,7 +164,7 @@ class ViewChanger {
     return Bad(fmt::format("{} is no GPU, port or PCI function", word));
   }
 
-  /// Of a part, or nothing where a port has none.
+  /// Returns the function of a part; null for a port without one.
   std::optional<std::uint32_t> FunctionOf(Part part) const {
     if (part.kind == PartKind::kPci) return part.index;
     if (part.kind == PartKind::kGpu) return view_.gpus[part.index].pci;
@@ -244,7 +244,7 @@ class ViewChanger {
     return Ok();
   }
 
-  /// As evenly as they are, the first neighbours getting what remains.
+  /// Divides NVLinks in the present proportion. The first neighbors get the remainder.
   Status DivideNvLinks(std::uint32_t gpu, std::uint32_t count) {
     std::vector<topology::GpuLink> links = view_.gpus[gpu].links;
     std::uint64_t now = 0;
@@ -289,7 +289,7 @@ class ViewChanger {
     return std::move(view_);
   }
 
-  /// Below what the part that it is like hangs on.
+  /// Adds a copy of each part below the same parent.
   Result<HostView> Add(const std::vector<Part>& parts) {
     std::vector<Change> changes;
     for (const Part part : parts) {

@@ -12,9 +12,9 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kPieceBytes = 4096;  // a line of a terminal is no longer
+constexpr std::size_t kPieceBytes = 4096;  // at least a line of a terminal
 
-/// In the background reading would stop this process.
+/// Returns true if reading is allowed. In the background it would stop this process.
 bool MayRead(int from) {
   return ::isatty(from) == 0 || ::tcgetpgrp(from) == ::getpgrp();
 }
@@ -27,7 +27,7 @@ bool IsReadable(int from) {
 }  // namespace
 
 Result<InputPump> InputPump::Open(int from) {
-  // Not a pipe: writing to one without a reader raises SIGPIPE.
+  // A socket pair, because writing to a pipe without a reader raises SIGPIPE.
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return Error{Code::kSystem, fmt::format("cannot open a socket pair: {}", std::strerror(errno)),
@@ -57,7 +57,7 @@ void InputPump::Write() {
     const ssize_t sent =
         ::send(writer_.get(), pending_.data(), pending_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) pending_.erase(0, static_cast<std::size_t>(sent));
-    // Input that the program does not read is lost.
+    // Discards input that the program does not read.
     if (sent < 0 && errno != EAGAIN && errno != EINTR) end_ = true;
   }
   if (end_) writer_.Close();

@@ -1,5 +1,5 @@
-// Copies a terminal to the standard input of a program. A program of a process group of its own, as
-// ranks are, may not read the terminal itself: the kernel would stop it.
+// Copies a terminal to the standard input of a program. Ranks have their own process groups, so the
+// kernel would stop a rank that reads the terminal itself.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,16 +11,17 @@ namespace ringlet::cli {
 
 class InputPump {
  public:
-  /// \param from  stays the caller's
-  /// Errors  kSystem  there are no descriptors left
+  /// \param from  the caller keeps ownership
+  /// Errors  kSystem  no descriptors are left
   static Result<InputPump> Open(int from);
 
-  /// The standard input of the program. To be closed once it runs.
+  /// The standard input of the program. The caller closes it once the program runs.
   os::Fd& reader() { return reader_; }
 
-  /// The descriptor to wait for, if there is one.
+  /// Appends the descriptor to wait for, if there is one.
   void AddDescriptor(std::vector<int>& descriptors) const;
-  /// Copies what has come; does not block. The end of the input closes the program's.
+  /// Copies the input that has arrived. Does not block. The end of the input closes the program's
+  /// input.
   void Pump();
 
  private:

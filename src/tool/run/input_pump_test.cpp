@@ -25,7 +25,7 @@ void Put(const os::Fd& to, std::string_view text) {
 TEST(InputPumpTest, InputIsCopiedUpToItsEnd) {
   Pipe typed = OpenPipe();
   auto pump = InputPump::Open(typed.read.get()).value();
-  pump.Pump();  // nothing has come: it does not block
+  pump.Pump();  // no input has arrived, so it does not block
   Put(typed.write, "hello\n");
   std::vector<int> waited;
   pump.AddDescriptor(waited);
@@ -47,7 +47,7 @@ TEST(InputPumpTest, AProgramThatReadsNoMoreEndsIt) {
   auto pump = InputPump::Open(typed.read.get()).value();
   pump.reader().Close();
   Put(typed.write, "hello\n");
-  pump.Pump();  // neither a signal nor a wait
+  pump.Pump();  // neither receives a signal nor waits
   std::vector<int> waited;
   pump.AddDescriptor(waited);
   EXPECT_THAT(waited, testing::IsEmpty());

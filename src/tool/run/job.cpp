@@ -18,7 +18,7 @@
 namespace ringlet::cli {
 namespace {
 
-// A port that is free now. It may be taken before the program opens it; nothing can prevent that.
+// Returns a port that is free now. Another program may take it before the program opens it.
 Result<std::uint16_t> FreePort() {
   RINGLET_TRY_ASSIGN(const os::Listener listener, os::Listen(Address::Ipv4(127, 0, 0, 1, 0)));
   return listener.address.port;
@@ -40,7 +40,7 @@ Result<std::vector<os::Command>> CommandsFor(const RankJob& job, const UniqueId&
   return commands;
 }
 
-/// Standard input goes to rank 0: as it is, or, where it is a terminal, by a pump.
+/// Passes standard input to rank 0. Passes the descriptor itself, or copies a terminal with a pump.
 Result<std::optional<InputPump>> PassInput(os::Command& first) {
   if (::isatty(STDIN_FILENO) == 0) {
     if (::fcntl(STDIN_FILENO, F_GETFD) >= 0) first.input = STDIN_FILENO;
@@ -72,7 +72,7 @@ EnvMap RankEnvironment(EnvMap base, const RankIdentity& place) {
 }
 
 int RunJob(const RankJob& job) {
-  const auto signals = TakeSignals();  // before there are threads
+  const auto signals = TakeSignals();  // before any thread starts
   if (!signals.ok()) return Fail(job.command, signals.error());
   const auto process = comm::Process::StartIn(WithLogOnErrors(os::ReadEnvironment()));
   if (!process.ok()) return Fail(job.command, process.error());

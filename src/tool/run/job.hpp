@@ -1,5 +1,5 @@
-// The ranks of a job on this machine, shown to the user: their output by line, their input, their
-// ends. The common part of `run` and `emulate`.
+// Runs the ranks of a job on this machine for `run` and `emulate`. Passes their output by line,
+// passes input, and reports their ends.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -16,33 +16,33 @@ namespace ringlet::cli {
 
 inline constexpr std::uint32_t kRunRanksMax = 4096;
 
-/// The variables that tell a rank its number, in our words and in torchrun's.
+/// The variables that give a rank its number, with Ringlet's and torchrun's names.
 struct RankIdentity {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;
-  std::uint32_t local_rank = 0;   ///< among those of its host
-  std::uint32_t local_ranks = 0;  ///< of its host
-  std::string unique_id;          ///< as text
-  std::uint16_t master_port = 0;  ///< for programs that bring a rendezvous of their own
+  std::uint32_t local_rank = 0;   ///< number within the host
+  std::uint32_t local_ranks = 0;  ///< number of ranks on the host
+  std::string unique_id;          ///< in text form
+  std::uint16_t master_port = 0;  ///< for programs with their own rendezvous
 };
 EnvMap RankEnvironment(EnvMap base, const RankIdentity& place);
 
 /// A program that is started once per rank.
 struct RankJob {
-  std::string_view command;  ///< of ours, for messages: "run"
+  std::string_view command;  ///< the tool's command, for messages: "run"
   std::vector<std::string> program;
   std::uint32_t ranks = 1;
   std::uint32_t hosts = 1;  ///< divides `ranks`; ranks fill hosts in order
-  double grace_s = 5;       ///< between SIGTERM and SIGKILL
-  bool keep_going = false;  ///< a rank that ends badly does not end the others
-  /// The environment of a rank of this host, without that of RankIdentity.
+  double grace_s = 5;       ///< seconds between SIGTERM and SIGKILL
+  bool keep_going = false;  ///< a failed rank does not end the others
+  /// Returns the environment of the ranks of a host, without the variables of RankIdentity.
   std::function<EnvMap(std::uint32_t host)> environment;
 };
 
-/// Starts the ranks, and waits until all have ended: a unique id for all, standard input for rank
-/// 0, the number of the rank before each line. When one fails the others are ended, unless they are
-/// to keep going.
-/// \return the exit status of the tool; what went wrong was said
+/// Starts the ranks and waits until all have ended. All ranks share a unique id, and rank 0 reads
+/// standard input. Each line of output has the number of its rank. When one rank fails, the others
+/// are ended, unless keep_going is set.
+/// \return the exit status of the tool; errors have been printed
 int RunJob(const RankJob& job);
 
 }  // namespace ringlet::cli

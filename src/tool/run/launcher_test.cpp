@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-// Runs each script as a rank and remembers what it wrote.
+// Runs each script as a rank and stores its output.
 class LauncherTest : public testing::Test {
  protected:
   Result<LauncherOutcome> Run(const std::vector<std::string>& scripts,
@@ -72,7 +72,7 @@ TEST_F(LauncherTest, ARankThatIsKilledIsNamedWithItsSignal) {
   EXPECT_THAT(lines_, ElementsAre("rank 1 was killed by signal 9 (SIGKILL)"));
 }
 
-// What a program finds where its shell has started it in the background: SIGINT is ignored.
+// Ignores SIGINT, as in a program that a shell started in the background.
 class IgnoredInterrupt {
  public:
   IgnoredInterrupt() : before_(::signal(SIGINT, SIG_IGN)) {}
@@ -97,7 +97,7 @@ TEST_F(LauncherTest, TheUsersSignalReachesAll) {
   EXPECT_THAT(lines_, UnorderedElementsAre("0:ready", "1:ready", "0:got INT", "1:got INT"));
 }
 
-/// In a script that waits for a line: `read answer <PATH`.
+/// A FIFO for a script that waits for a line with `read answer <PATH`.
 class Fifo {
  public:
   explicit Fifo(const std::string& name)
@@ -117,7 +117,7 @@ class Fifo {
   os::Fd end_;
 };
 
-// A launcher that looks only once a second would need a second for each line.
+// A launcher that polls once a second would need a second for each line.
 TEST_F(LauncherTest, ALineIsHeardWhenItIsWritten) {
   constexpr int kLines = 20;
   Fifo to_rank("line");
@@ -132,13 +132,13 @@ TEST_F(LauncherTest, ALineIsHeardWhenItIsWritten) {
   EXPECT_LT(seconds_heard, kLines - 2);
 }
 
-// The rank that is left ends only when seconds were heard of, long before its grace is over.
+// The remaining rank ends after two calls of on_second, long before its grace is over.
 TEST_F(LauncherTest, SecondsGoByWhileTheOthersHaveTheirGrace) {
   Fifo to_first("fail"), to_second("second");
   on_line_ = [&](const std::string& line) {
     if (line == "1:ready") to_first.Answer();
   };
-  int seconds_heard = 0;  // of its grace
+  int seconds_heard = 0;  // calls during its grace
   on_second_ = [&](Instant) {
     seconds_heard += !lines_.empty() && lines_.back().starts_with("rank 0");
     if (seconds_heard == 2) to_second.Answer();

@@ -1,4 +1,4 @@
-// Cuts a stream of text into lines, so that several streams can be shown without mixing.
+// Splits a stream of text into lines, so that the output of several streams does not mix.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,13 +9,13 @@ namespace ringlet::cli {
 
 class LineCutter {
  public:
-  /// A longer line is given out in pieces of this size: a program that writes no newline at all
-  /// must not fill our memory.
+  /// Maximum size of a line. A longer line is returned in pieces of this size, because a program
+  /// without newlines must not exhaust memory.
   static constexpr std::size_t kLineBytesMax = 16'384;
 
-  /// The lines that end within `bytes`, without their newlines.
+  /// Returns the lines that end within `bytes`, without their newlines.
   std::vector<std::string> Push(std::string_view bytes);
-  /// The rest of a last line that has no newline; empty if there is none.
+  /// Returns the rest of a last line without a newline; empty if there is none.
   std::string Finish() { return std::exchange(partial_, {}); }
 
  private:

@@ -11,7 +11,7 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::string_view kRun = "run";
-// Of `run` and `emulate`, no two of which mean different things.
+// Options of `run` and `emulate` with a value. An option in both commands has the same meaning.
 constexpr std::array<std::string_view, 15> kOptionsWithValue = {
     "-n",       "-np",       "--ranks",       "--grace", "--devices",
     "--memory", "--kernels", "--machine",     "--hosts", "--policy",
@@ -59,7 +59,7 @@ RunArguments SplitRunArguments(const std::vector<std::string>& arguments) {
                            arguments.end());
       break;
     }
-    // mpirun's spelling, which the parser would take for -n with the value p.
+    // The parser would read mpirun's spelling -np as -n with the value p.
     split.own.push_back(argument == "-np" ? "-n" : argument);
     if (std::ranges::count(kOptionsWithValue, argument) > 0 && i + 1 < arguments.size())
       split.own.push_back(arguments[++i]);
@@ -75,7 +75,7 @@ void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen) {
       "Each rank is told RINGLET_UNIQUE_ID, RINGLET_RANK, RINGLET_WORLD_SIZE, RINGLET_LOCAL_RANK "
       "and\n"
       "torchrun's RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT.");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<RunOptions>();
   options->program = std::move(program);
   run->add_option("-n,--ranks", options->ranks, "Number of ranks")

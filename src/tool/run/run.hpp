@@ -1,4 +1,4 @@
-// `ringlet run`: starts a program once per rank on this machine and tells each who it is.
+// `ringlet run`: starts a program once per rank on this machine, with the rank in its environment.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -9,24 +9,24 @@
 
 namespace ringlet::cli {
 
-/// A command line of `run` or `emulate`, cut where the program begins: what follows is none of our
-/// business.
+/// A command line of `run` or `emulate`, split where the program begins. The program's part is
+/// passed on unchanged.
 struct RunArguments {
   std::vector<std::string> own;
   std::vector<std::string> program;
 };
 
-/// The program begins after "--", or with the first argument that is neither an option of ours nor
-/// the value of one. \param arguments  those after "run" or "emulate"
+/// Splits at "--", or at the first argument that is neither an option nor the value of one.
+/// \param arguments  the arguments after "run" or "emulate"
 RunArguments SplitRunArguments(const std::vector<std::string>& arguments);
 
-/// Whether what follows the options of `command` is a program with its arguments.
+/// Returns true if a program with its arguments follows the options of `command`.
 bool TakesProgram(std::string_view command);
 
 /// Adds --keep-going to `run` or `emulate`.
 void AddKeepGoing(CLI::App& command, bool& keep_going);
 
-/// Adds the command to `tool`. \param program  as SplitRunArguments found it
+/// Adds the command to `tool`. \param program  from SplitRunArguments
 void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen);
 
 }  // namespace ringlet::cli

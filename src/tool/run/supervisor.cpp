@@ -5,7 +5,8 @@
 namespace ringlet::cli {
 namespace {
 
-// By another process, that is. A program that gives up may do so by abort().
+// Returns true if another process killed the rank. SIGABRT does not count, because a program that
+// gives up may call abort().
 bool WasKilled(const RankEnd& end) {
   return end.how.signal != 0 && end.how.signal != SIGABRT;
 }

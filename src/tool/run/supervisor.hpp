@@ -1,5 +1,5 @@
-// Decides what happens to the processes of a job when one ends badly or the user wants an end.
-// Told what happened and what time it is; says which signal to send. Does nothing itself.
+// Decides the fate of a job's processes when one fails or the user ends the job. It receives events
+// with times and returns the signals to send. It does not act itself.
 #pragma once
 #include <optional>
 #include <vector>
@@ -18,36 +18,37 @@ struct RankEnd {
 
 class Supervisor {
  public:
-  /// \param ranks  processes that run
-  /// \param grace  what they get to end by themselves after they were told to
-  /// \param keep_going  a rank that ends badly does not end the others
+  /// \param ranks  number of running processes
+  /// \param grace  time for processes to exit after a request to end
+  /// \param keep_going  a failed rank does not end the others
   Supervisor(std::uint32_t ranks, Instant grace, bool keep_going = false)
       : running_(ranks), grace_(grace), keep_going_(keep_going) {}
 
-  /// The ends that were noticed together. Their order is not known. A rank that was killed is a
-  /// cause, one that gave up may be a consequence: when a process is killed, its connections close
-  /// before its end is told, so its peers may be seen to end first. Hence the wait of kSettling.
+  /// Processes ends that were noticed together, in unknown order. A killed rank is a cause. A rank
+  /// that gave up may be a consequence: the connections of a killed process close before its end is
+  /// visible, so its peers may seem to end first. Hence the wait of kSettling.
   void OnEnds(const std::vector<RankEnd>& ends, Instant now);
-  /// The user sent us SIGINT, SIGTERM or SIGHUP. It is passed on; the second one ends all at once.
+  /// Processes a SIGINT, SIGTERM or SIGHUP from the user. The signal is passed on to the ranks. The
+  /// second one kills all ranks at once.
   void OnSignal(int signal, Instant now);
   void OnTick(Instant now);
 
-  /// The next signal to send to all ranks that still run.
+  /// Returns the next signal to send to all running ranks.
   std::optional<int> TakeOrder();
   static constexpr Instant kSettling = std::chrono::milliseconds(200);  // usually far below 1 ms
 
-  /// When to call OnTick at the latest.
+  /// Returns the latest time for the next call of OnTick.
   std::optional<Instant> Deadline() const;
   bool finished() const { return running_ == 0; }
 
-  /// The first rank that ended badly, before we told any to end. With `keep_going` the first one
-  /// that was not killed: killed ranks count only if there is no other.
+  /// The first rank that failed before the supervisor ended any. With `keep_going`, a killed rank
+  /// is returned only if no other rank failed.
   const std::optional<RankEnd>& first_failure() const { return first_failure_; }
   /// The user's first signal.
   std::optional<int> user_signal() const { return user_signal_; }
 
  private:
-  /// Whether a cause may still show up for the suspect's end.
+  /// Returns true if the cause of the suspect's end may still appear.
   bool IsSettling() const { return suspect_ && !first_failure_ && !user_signal_ && !keep_going_; }
   void Conclude(Instant now);
   void EndAll(int signal, Instant now);
@@ -57,7 +58,7 @@ class Supervisor {
   std::uint32_t running_;
   Instant grace_;
   bool keep_going_;
-  bool has_survivor_ = false;  // a rank that ended and was not killed
+  bool has_survivor_ = false;  // a rank has ended without being killed
   std::optional<RankEnd> suspect_;
   Instant settled_{0};
   std::optional<RankEnd> first_failure_;

@@ -21,10 +21,10 @@ namespace {
 
 constexpr std::string_view kSim = "sim";
 
-// After what time a user wonders whether anything happens.
+// Maximum silence before a user would wonder about the progress.
 constexpr Instant kSilent = std::chrono::seconds(2);
 
-// The memory of this process, or 0 if the system does not say.
+// Returns the memory of this process; 0 if the system does not report it.
 std::uint64_t MemoryBytes() {
   constexpr std::string_view kResident = "VmRSS:";
   const auto tree = os::FileTree::Open("/proc/self");
@@ -98,7 +98,7 @@ Result<SimRow> Simulate(const SimOptions& options, std::uint32_t size) {
   SimRow row = watch.Row();
   row.wall = os::Now() - begin;
   row.memory_bytes = MemoryBytes();
-  // Of several sizes the last one's trace stays.
+  // With several sizes, the trace of the last one remains.
   if (!options.trace.empty()) RINGLET_TRY(WriteFile(options.trace, TraceOf(*world, watch, row)));
   return row;
 }
@@ -130,7 +130,7 @@ void AddSim(CLI::App& tool, Action& chosen) {
   CLI::App* sim = tool.add_subcommand("sim", "Run the real protocol on a simulated network");
   sim->require_subcommand(1);
   CLI::App* init = sim->add_subcommand("init", "How a communicator forms, at any size");
-  // Shared by the parser, which fills the words, and the action, which reads them later.
+  // The parser fills the words, and the action reads them later.
   const auto words = std::make_shared<SimWords>();
   AddSimOptions(*init, *words);
   init->callback([words, &chosen] { chosen = [words] { return Run(*words); }; });

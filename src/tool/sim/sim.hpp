@@ -1,4 +1,4 @@
-// `ringlet sim`: what the machines of production do on a network in virtual time.
+// `ringlet sim`: runs production state machines on a network in virtual time.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddSim(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

@@ -17,7 +17,7 @@ using Kind = Fault::Kind;
 struct Manner {
   std::string_view name;
   Kind kind;
-  bool ends;  // takes "-END"
+  bool ends;  // accepts "-END"
 };
 constexpr std::array kManners{
     Manner{"kill", Kind::kKill, false}, Manner{"silence", Kind::kSilence, false},
@@ -46,7 +46,7 @@ std::optional<Victim> VictimOf(std::string_view text) {
   return victim;
 }
 
-// "10ms", or "10ms-2s" where it ends.
+// Parses "10ms", or "10ms-2s" for faults that end.
 Status ParseTimes(std::string_view text, Fault& fault, bool ends) {
   const std::size_t dash = ends ? text.find('-') : std::string_view::npos;
   RINGLET_TRY_ASSIGN(fault.begin, ParseDuration(text.substr(0, dash)));

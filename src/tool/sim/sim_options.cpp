@@ -11,9 +11,10 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::uint32_t kSimRanksMax = 1u << 22;  // four times what has been tried; memory ends it
+constexpr std::uint32_t kSimRanksMax = 1u << 22;  // four times the largest size that was tried;
+                                                  // memory is the limit
 constexpr std::size_t kSizesMax = 64;
-constexpr std::uint32_t kRanksPerHostMax = 60'000;  // each has a port of its own
+constexpr std::uint32_t kRanksPerHostMax = 60'000;  // each rank has its own port
 
 Result<std::vector<std::uint32_t>> ParseSizes(std::string_view text) {
   std::vector<std::uint32_t> sizes;

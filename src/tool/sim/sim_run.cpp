@@ -7,7 +7,7 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::uint64_t kEventsAtATime = 10'000;
-// Distinct failures that are kept: when every rank says something else, more are of no use.
+// Maximum number of distinct failures. If every rank reports another one, more are useless.
 constexpr std::size_t kTextsMax = 1000;
 constexpr std::string_view kItself = "(this rank)";
 
@@ -18,7 +18,7 @@ std::uint64_t BytesOf(const sim::HostTraffic& traffic) {
   return traffic.bytes_sent + traffic.bytes_received;
 }
 
-// The same words of ranks that speak of themselves are the same words.
+// Removes a rank's own name, so that equal reports of ranks about themselves have equal texts.
 std::string WithoutName(std::string text, const std::string& name) {
   if (const std::size_t at = text.find(name); at != std::string::npos)
     text.replace(at, name.size(), kItself);
@@ -54,7 +54,7 @@ void SimWatch::AfterRank(std::uint32_t rank) {
     steps_ = std::max(steps_, world_->network().depth(world_->NodeOfRank(rank)));
     if (standing_++ == 0) phases_.connected = now;
     if (standing_ == world_->size()) phases_.standing = now;
-    if (!faulty_) Settle(rank);  // else something may befall it yet
+    if (!faulty_) Settle(rank);  // with faults, its state may still change
   }
   if (seen.failed == Instant(0) && member.failure()) {
     seen.failed = now;

@@ -1,4 +1,4 @@
-// Runs one simulated job to its end and watches it.
+// Runs one simulated job to its end and observes it.
 #pragma once
 #include <functional>
 
@@ -7,15 +7,15 @@
 
 namespace ringlet::cli {
 
-/// Watches the ranks of a world from outside: what each has said of itself, and when.
+/// Observes the ranks of a world from outside: the states that they report, and when.
 class SimWatch {
  public:
-  /// Begins to observe; both outlive the run.
+  /// Starts to observe. `world` and `options` outlive the run.
   SimWatch(SimWorld& world, const SimOptions& options);
   SimWatch(const SimWatch&) = delete;
   SimWatch& operator=(const SimWatch&) = delete;
 
-  /// When things happened to a rank, after the start; 0: not yet.
+  /// Times of a rank's states after the start; 0: not yet reached.
   struct Seen {
     Instant roster{0}, standing{0}, failed{0};
   };
@@ -25,7 +25,7 @@ class SimWatch {
   std::uint32_t standing() const { return standing_; }
   std::uint32_t failed() const { return failed_; }
 
-  /// All but what the clock outside says.
+  /// Returns all values except wall time and memory.
   SimRow Row();
 
  private:
@@ -40,11 +40,11 @@ class SimWatch {
   std::vector<Seen> seen_;
   SimPhases phases_;
   std::uint32_t rosters_ = 0, standing_ = 0, failed_ = 0, steps_ = 0;
-  std::uint32_t unsettled_ = 0;  // ranks whose end the run awaits
+  std::uint32_t unsettled_ = 0;  // ranks that the run still waits for
 };
 
-/// \param on_progress  now and then
-/// Blocks until the end: all stand, or all that live have failed, or the time is over.
+/// \param on_progress  called now and then Blocks until all ranks stand, all live ranks have
+///                 failed, or the time is over.
 void RunToEnd(SimWorld& world, const SimOptions& options, const std::function<void()>& on_progress);
 
 }  // namespace ringlet::cli

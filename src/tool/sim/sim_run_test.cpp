@@ -36,7 +36,7 @@ TEST(SimRunTest, ThePhasesFollowEachOther) {
   EXPECT_LT(row.steps, StepsAim(64));
 }
 
-// A root alone with its rank: everything can be counted by hand.
+// With one root and one rank, all values can be counted by hand.
 TEST(SimRunTest, TheTrafficOfOneRankIsCounted) {
   const SimRow row = Simulated({}, 1);
   EXPECT_EQ(row.standing, 1u);
@@ -47,7 +47,7 @@ TEST(SimRunTest, TheTrafficOfOneRankIsCounted) {
   EXPECT_EQ(row.busiest_rank_index, 0u);
   EXPECT_EQ(row.bytes, row.root.bytes_sent + row.busiest_rank.bytes_sent);
   EXPECT_EQ(row.busiest_host.bytes_sent, 0u) << "all on one host";
-  // SYN, SYN/ACK, hello, challenge, proof, welcome, and it need not wait for more.
+  // SYN, SYN/ACK, hello, challenge, proof and welcome. The rank does not wait for more.
   EXPECT_EQ(row.steps, 6u);
 }
 
@@ -58,7 +58,7 @@ TEST(SimRunTest, ABusyRootTakesItsTime) {
   busy.cpu = "100us";
   const SimRow row = Simulated(busy, 64), idle = Simulated(free, 64);
   EXPECT_EQ(row.standing, 64u);
-  // Three events a rank at least: accepted, hello, proof with check-in.
+  // Each rank causes at least three events: accepted, hello, and proof with check-in.
   EXPECT_GT(*row.phases.checked_in, 64 * 3 * std::chrono::microseconds(100));
   EXPECT_GT(*row.phases.checked_in, 10 * *idle.phases.checked_in);
 }

@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint32_t kFirstShown = 16;
 constexpr std::uint32_t kSpreadShown = 48;
-constexpr std::uint32_t kJob = 0;  // the process of the job; a host's is its number + 1
+constexpr std::uint32_t kJob = 0;  // the process of the job; a host's process is its number + 1
 
 double Microseconds(Instant time) {
   return static_cast<double>(time.count()) / 1e3;

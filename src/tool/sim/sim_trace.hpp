@@ -1,4 +1,4 @@
-// The phases of some ranks in simulated time, as the JSON that chrome://tracing and Perfetto read.
+// Formats the phases of some ranks in simulated time as JSON for chrome://tracing and Perfetto.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace ringlet::cli {
 
-/// One rank that is shown.
+/// One rank in the trace.
 struct TracedRank {
   std::uint32_t rank = 0;
   std::uint32_t host = 0;
   Instant start{0};
-  std::optional<Instant> roster = {}, standing = {}, failed = {};  ///< empty: it never came so far
-  std::string failure = {};                                        ///< why
+  std::optional<Instant> roster = {}, standing = {}, failed = {};  ///< null: not reached
+  std::string failure = {};                                        ///< reason of `failed`
 };
 
-/// Which ranks to show of so many: all of a few; of many the first ones, some from all over, and
-/// those in `always`. Ascending.
+/// Selects the ranks to show: all if there are few; else the first ones, some from the whole range,
+/// and those in `always`. Ascending.
 std::vector<std::uint32_t> RanksToTrace(std::uint32_t size, std::vector<std::uint32_t> always);
 
-/// A line for the job, one process for each host and one thread for each rank in it.
+/// Returns one line for the job, one process per host and one thread per rank.
 std::string ChromeTrace(const SimPhases& phases, const std::vector<TracedRank>& ranks);
 
 }  // namespace ringlet::cli

@@ -9,9 +9,9 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::uint16_t kRootPort = 60'000;
-constexpr std::uint16_t kMemberPort = 1000;  // of the first rank of a host
+constexpr std::uint16_t kMemberPort = 1000;  // port of the first rank on a host
 constexpr std::uint16_t kDataPort = 30'000;
-constexpr std::uint32_t kPid = 1000;  // of rank 0; rank 1 is the next
+constexpr std::uint32_t kPid = 1000;  // process id of rank 0; rank 1 has the next
 constexpr Instant kNever = std::chrono::hours(24 * 365 * 100);
 
 Secret SecretOf(Prng& prng) {
@@ -38,7 +38,7 @@ sim::Conditions ConditionsOf(const SimOptions& options) {
   return conditions;
 }
 
-// As large as a rank's own, because it is what most of a roster consists of.
+// Returns data as large as a rank's own, because it makes up most of a roster.
 Bytes PeerInfoOf(std::uint32_t rank, sim::HostId host, std::uint32_t local, Prng& prng) {
   comm::PeerInfo peer_info;
   peer_info.host_hash = host;
@@ -76,7 +76,7 @@ SimWorld::SimWorld(const SimOptions& options, std::uint32_t size)
 void SimWorld::AddRoots(const SimOptions& options) {
   Prng prng(options.seed * 4 + 1);
   for (std::uint32_t root = 0; root < roots_; ++root) {
-    // As of ncclGetUniqueId, called by the first rank of those that it serves.
+    // The first rank that a root serves creates it, as a caller of ncclGetUniqueId does.
     const std::uint32_t rank = bootstrap::RanksOfRoot({root, roots_}, size_).first;
     const Address address = sim::Network::AddressOn(
         host(rank), static_cast<std::uint16_t>(kRootPort + rank % ranks_per_host_));
@@ -166,7 +166,7 @@ void SimWorld::PlanFault(const Fault& fault) {
     case Fault::Kind::kSlow: return network_->Slow(NodeOf(fault.victim), fault.begin);
     case Fault::Kind::kCut: return network_->Cut(index, fault.other.index, fault.begin, fault.end);
     case Fault::Kind::kLate:
-    case Fault::Kind::kAbsent: return;  // AddRanks has seen to it
+    case Fault::Kind::kAbsent: return;  // AddRanks applies them
   }
 }
 

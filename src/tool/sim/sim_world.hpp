@@ -1,5 +1,5 @@
-// The job that `ringlet sim init` simulates: roots and members of production, each on its host.
-// All that is particular to how they are configured and found is here.
+// The job of `ringlet sim init`: the production roots and members, each on its simulated host. This
+// file has all their configuration and addresses.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,8 +14,8 @@ namespace ringlet::cli {
 
 class SimWorld {
  public:
-  /// With the faults of `options` under way; nothing has happened yet.
-  /// Errors  kInvalidArgument  more roots than ranks
+  /// Builds a world with the faults of `options` scheduled. No event has run yet.
+  /// Errors  kInvalidArgument  there are more roots than ranks
   static Result<SimWorld> Build(const SimOptions& options, std::uint32_t size);
 
   sim::Network& network() { return *network_; }
@@ -29,14 +29,14 @@ class SimWorld {
   bool IsRoot(sim::NodeId node) const { return node < roots_; }
   std::uint32_t RankOf(sim::NodeId node) const { return node - roots_; }
   const bootstrap::Member& member(std::uint32_t rank) const;
-  /// Ranks that have checked in, at all roots.
+  /// Returns the number of ranks that have checked in at all roots.
   std::uint32_t checked_in() const;
 
   bool absent(std::uint32_t rank) const { return absent_[rank]; }
-  /// Its process is killed sooner or later.
+  /// Returns true if a fault kills the rank's process at some time.
   bool doomed(std::uint32_t rank) const { return doomed_[rank]; }
   sim::HostId host(std::uint32_t rank) const { return rank / ranks_per_host_; }
-  /// As messages name it.
+  /// Returns the rank's name in messages.
   std::string Describe(std::uint32_t rank) const;
   Instant start(std::uint32_t rank) const { return starts_[rank]; }
 
