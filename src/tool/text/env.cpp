@@ -23,7 +23,7 @@ struct EnvOptions {
   bool markdown = false;
 };
 
-/// The setting that `word` names: DEBUG, NCCL_DEBUG or RINGLET_DEBUG, in any case.
+/// Returns the setting for `word`: DEBUG, NCCL_DEBUG or RINGLET_DEBUG, in any case.
 Result<std::string> SettingNamed(std::string_view word) {
   std::string_view name = word;
   constexpr std::string_view kPrefixes[] = {"RINGLET_", "NCCL_"};
@@ -42,7 +42,7 @@ Result<std::string> SettingNamed(std::string_view word) {
 }
 
 int Run(const EnvOptions& options) {
-  if (options.markdown) {  // the reference page: the same in every environment
+  if (options.markdown) {  // the reference page does not depend on the environment
     fmt::print("{}", SettingsMarkdown());
     return kExitDone;
   }
@@ -67,7 +67,7 @@ int Run(const EnvOptions& options) {
 
 void AddEnv(CLI::App& tool, Action& chosen) {
   CLI::App* env = tool.add_subcommand("env", "Show every setting, its value and its origin");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<EnvOptions>();
   CLI::Option* name = env->add_option("NAME", options->name, "Only this setting");
   CLI::Option* json =

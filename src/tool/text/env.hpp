@@ -1,4 +1,4 @@
-// `ringlet env`: every setting, its value and where that comes from.
+// `ringlet env`: shows every setting with its value and origin.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddEnv(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

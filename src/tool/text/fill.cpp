@@ -5,19 +5,20 @@
 namespace ringlet::cli {
 namespace {
 
-/// How many columns: bytes that begin a character.
+/// Returns the number of columns: the bytes that begin a character.
 std::size_t Width(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; }));
 }
 
-/// The end of the word that begins `text`; blanks within a link do not end it.
+/// Returns the end of the first word of `text`. Blanks within a link do not end it.
 std::size_t WordEnd(std::string_view text) {
   const std::size_t blank = std::min(text.find_first_of(" \n"), text.size());
   const std::size_t open = text.find('[');
   if (open >= blank) return blank;
   const std::size_t middle = text.find("](", open);
-  const std::size_t other = text.find('[', open + 1);  // begins another link: this is none
+  const std::size_t other = text.find('[', open + 1);  // starts another link, so `open` does not
+                                                       // start one
   if (middle == std::string_view::npos || other < middle) return blank;
   const std::size_t close = text.find(')', middle);
   if (close == std::string_view::npos || close < blank) return blank;

@@ -1,4 +1,4 @@
-// Paragraphs in lines of at most so many columns. Pure.
+// Wraps paragraphs into lines of limited width. Pure.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -8,8 +8,8 @@ namespace ringlet::cli {
 
 inline constexpr std::size_t kPageColumns = 100;
 
-/// `text` with a newline at its end. A blank ends a line where the next word does not fit; a
-/// Markdown link, [text](target), is one word. Lines after the first begin with `indent`.
+/// Returns `text` with a final newline, wrapped at blanks. A Markdown link, [text](target), is one
+/// word. Lines after the first begin with `indent`.
 std::string Filled(std::string_view text, std::size_t columns, std::string_view indent = "");
 
 }  // namespace ringlet::cli

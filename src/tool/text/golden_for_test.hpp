@@ -1,4 +1,4 @@
-// Holds a page of the source tree to what the tool makes.
+// Compares a page of the source tree with the output of the tool.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 
 namespace ringlet::cli {
 
-/// With RINGLET_UPDATE_GOLDENS=1 the page is written instead. \param path  from the root of the
-/// tree
+/// With RINGLET_UPDATE_GOLDENS=1, writes the page before the comparison. \param path  relative to
+/// the root of the tree
 inline void ExpectPage(const std::string& path, const std::string& made) {
   const std::string file = SourceFile(path);
   if (std::getenv("RINGLET_UPDATE_GOLDENS") != nullptr) std::ofstream(file) << made;

@@ -12,7 +12,7 @@ namespace ringlet::cli {
 bool HelperDid(std::vector<std::string> arguments) {
   Result<os::Child> child = os::Child::Start({std::move(arguments), os::ReadEnvironment()});
   if (!child.ok()) return false;
-  // A picture of a rack takes a second.
+  // The picture of a rack takes a second.
   constexpr int kSliceMs = 50, kSlicesMax = 60'000 / kSliceMs;
   for (int slice = 0; slice < kSlicesMax; ++slice) {
     pollfd errors{child->errors().get(), POLLIN, 0};

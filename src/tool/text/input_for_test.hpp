@@ -1,4 +1,4 @@
-// Standard input with a text of the test.
+// Replaces standard input by a text.
 #pragma once
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 
 namespace ringlet::cli {
 
-/// Standard input from a file with this text, until the end of the scope.
+/// Standard input reads this text until the end of the scope.
 class InputForTest {
  public:
   explicit InputForTest(std::string_view text) : before_(::dup(STDIN_FILENO)) {
@@ -16,7 +16,7 @@ class InputForTest {
     std::rewind(file);
     ::dup2(::fileno(file), STDIN_FILENO);
     std::fclose(file);
-    std::clearerr(stdin);  // the end of an earlier one
+    std::clearerr(stdin);  // clears the end of an earlier input
   }
   InputForTest(const InputForTest&) = delete;
   InputForTest& operator=(const InputForTest&) = delete;

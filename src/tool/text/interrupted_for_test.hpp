@@ -1,11 +1,11 @@
-// A user who has pressed ^C.
+// Simulates a user's ^C.
 #pragma once
 #include <pthread.h>
 #include <signal.h>
 
 namespace ringlet::cli {
 
-/// While it lives, SIGINT waits in this thread until a test takes it.
+/// Keeps a SIGINT pending in this thread until a test receives it.
 class InterruptedForTest {
  public:
   InterruptedForTest() {

@@ -1,4 +1,4 @@
-// JSON as the tool writes it.
+// Formats JSON in the tool's style.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -8,8 +8,8 @@ namespace ringlet::cli {
 
 enum class JsonLayout { kIndented, kLine };
 
-/// With a newline at its end. The text of a file or another program need not be UTF-8; JSON must
-/// be: such bytes are replaced.
+/// Returns JSON with a final newline. Replaces bytes that are not UTF-8, which texts of files and
+/// other programs may contain.
 std::string JsonText(const nlohmann::ordered_json& json, JsonLayout layout = JsonLayout::kIndented);
 
 }  // namespace ringlet::cli

@@ -31,7 +31,7 @@ TEST(JsonTextTest, BytesThatAreNoUtf8AreReplaced) {
   EXPECT_TRUE(ordered_json::accept(JsonText({{"name", "\xff\xfe"}})));
 }
 
-/// The path of a command, and words that make it quick enough for a unit test.
+/// The path of a command, with arguments that make it fast enough for a unit test.
 struct JsonCommand {
   std::string path;
   std::vector<std::string> words;
@@ -41,7 +41,7 @@ std::string TarFile() {
   return testing::TempDir() + "json_text_test.tar";
 }
 
-/// With the files of two ranks.
+/// Creates a folder with the files of two ranks.
 std::string TrafficFolder() {
   const std::string folder = testing::TempDir() + "json_text_test_traffic";
   std::filesystem::create_directories(folder);
@@ -70,7 +70,7 @@ std::vector<JsonCommand> JsonCommands() {
           {" topo path", {"GPU0", "GPU1", file}},
           {" topo matrix", {file}},
           {" topo lint", {file}},
-          // A line for each finding; of this file there is one.
+          // prints one line per finding; this file has one
           {" topo check", {Fixture("topologies/nvidia/gcp_a3_h100.topo.xml")}},
           {" topo diff", {file, file}},
           {" topo complete", {"--list"}},
@@ -83,7 +83,7 @@ std::vector<JsonCommand> JsonCommands() {
           {" version", {}}};
 }
 
-/// The words of each command that has --json, but for the operations of bench and explain.
+/// Returns the arguments for each command with --json, except the operations of bench and explain.
 std::vector<std::vector<std::string>> WordsOfJson(const CommandDescription& command) {
   const auto run = [&](const std::vector<std::string>& words) {
     std::vector<std::string> all;
@@ -103,7 +103,7 @@ std::vector<std::vector<std::string>> WordsOfJson(const CommandDescription& comm
   return {};
 }
 
-/// At any depth.
+/// Checks the keys at any depth.
 void ExpectSnakeCase(const ordered_json& json, const std::string& where) {
   for (const auto& item : json.items()) {
     if (json.is_object()) {
@@ -114,16 +114,16 @@ void ExpectSnakeCase(const ordered_json& json, const std::string& where) {
 }
 
 TEST(JsonTextTest, EachCommandWithJsonPrintsOneTextWithKeysInSnakeCase) {
-  const auto process = comm::ProcessWith({});  // that status asks
+  const auto process = comm::ProcessWith({});  // answers `status`
   Action chosen;
   std::size_t commands = 0;
   Walk(Describe(*MakeTool({}, chosen)), [&](const CommandDescription& command) {
     const bool has_json = std::ranges::any_of(command.options, [](const OptionDescription& option) {
       return std::ranges::count(option.names, "--json") > 0;
     });
-    // The text of `ras` is a server's, of other people's keys: watch/ras/ras_report_test.cpp.
+    // The output of `ras` has the keys of a server; see watch/ras/ras_report_test.cpp.
     if (!has_json || command.path == " ras") return;
-    // Other processes answer, and there is a line for each check: doctor_report_test.cpp has them.
+    // `doctor` depends on other processes and prints a line per check; see doctor_report_test.cpp.
     if (!has_json || command.path == " doctor") return;
     ++commands;
     const auto lines = WordsOfJson(command);
@@ -142,7 +142,7 @@ TEST(JsonTextTest, EachCommandWithJsonPrintsOneTextWithKeysInSnakeCase) {
   std::filesystem::remove(TraceFile());
 }
 
-/// The help names the keys.
+/// Expects that the help lists the keys.
 void ExpectKeysInHelp(const CLI::App& command) {
   const CLI::Option* const json = command.get_option_no_throw("--json");
   if (json != nullptr) {

@@ -19,13 +19,13 @@ constexpr std::array kTimes{Unit{"ns", 1}, Unit{"us", 1000}, Unit{"ms", 1'000'00
                             Unit{"s", 1'000'000'000}, Unit{"min", 60'000'000'000}};
 constexpr std::uint64_t kTimeMax = std::uint64_t{1000} * 3600 * 1'000'000'000;
 
-// In bytes a second.
+// in bytes per second
 constexpr std::array kBandwidths{Unit{"Mb/s", 125'000},   Unit{"Gb/s", 125'000'000},
                                  Unit{"Mbit", 125'000},   Unit{"Gbit", 125'000'000},
                                  Unit{"MB/s", 1'000'000}, Unit{"GB/s", 1'000'000'000}};
 constexpr std::uint64_t kBandwidthMax = 1'000'000'000'000;
 
-// `number` times `unit`, when it is a decimal number with at most nine places behind the point.
+// Returns `number` times `unit` for a decimal number with at most nine decimals.
 std::optional<std::uint64_t> Scaled(std::string_view number, std::uint64_t unit,
                                     std::uint64_t most) {
   constexpr std::size_t kPlacesMax = 9;
@@ -38,7 +38,7 @@ std::optional<std::uint64_t> Scaled(std::string_view number, std::uint64_t unit,
   if (!part) return std::nullopt;
   std::uint64_t places = 1;
   for (std::size_t i = 0; i < behind.size(); ++i) places *= 10;
-  // The unit in two parts: the product of a fraction and a minute does not fit 64 bits.
+  // Splits the unit, because the product of a fraction and a minute exceeds 64 bits.
   const std::uint64_t scaled = *part * (unit / places) + *part * (unit % places) / places;
   return *whole * unit + scaled;
 }

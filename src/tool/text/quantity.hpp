@@ -9,18 +9,18 @@
 
 namespace ringlet::cli {
 
-/// "20us", "1.5ms", "2s", "100ns", "1min"; "0" needs no unit. At most 1000 hours.
+/// Parses "20us", "1.5ms", "2s", "100ns", "1min"; "0" needs no unit. At most 1000 hours.
 /// Errors  kInvalidArgument  quotes the text.
 Result<Instant> ParseDuration(std::string_view text);
 
-/// "10Gb/s" or "10Gbit" (bits), "1250MB/s" (bytes), "400Gb/s", "0" for unlimited; in MB/s, of a
+/// Parses "10Gb/s" or "10Gbit" (bits), "1250MB/s" (bytes), or "0" for unlimited. Returns MB/s of a
 /// million bytes. Errors  kInvalidArgument  quotes the text; less than 1 MB/s or more than 1 TB/s.
 Result<std::uint64_t> ParseBandwidth(std::string_view text);
 
-/// "0.25", at most 1. Errors  kInvalidArgument  quotes the text.
+/// Parses "0.25", at most 1. Errors  kInvalidArgument  quotes the text.
 Result<double> ParseProbability(std::string_view text);
 
-/// "37 us", "1.25 ms", "12.4 s": about four digits.
+/// Formats a time with about four digits: "37 us", "1.25 ms", "12.4 s".
 std::string DurationText(Instant time);
 
 }  // namespace ringlet::cli

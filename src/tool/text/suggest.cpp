@@ -14,11 +14,11 @@ namespace {
 constexpr std::size_t kTypedBytesMax = 64;  // longer words are not typing errors
 constexpr std::size_t kPrefixBytesMin = 3;
 
-// Words that are not near the name of what they mean.
+// Words that differ strongly from the names of their commands.
 constexpr std::array kOtherWords = {
     std::pair<std::string_view, std::string_view>{"simulate", "predict"}};
 
-/// The subcommand that a parse has entered below `command`, or null.
+/// Returns the subcommand that the parser entered below `command`; null if there is none.
 const CLI::App* EnteredBelow(const CLI::App& command) {
   const std::vector<CLI::App*> entered = command.get_subcommands();
   return entered.empty() ? nullptr : entered.front();
@@ -38,7 +38,8 @@ std::string ExplainWord(const CLI::App& command, const std::string& word) {
   return fmt::format("there is no command {}{}", shown, DidYouMean(word, CommandNames(command)));
 }
 
-/// The one long option that begins with a letter: all short ones are as near as each other.
+/// Returns the only long option that begins with a letter. Short options are all at the same
+/// distance.
 std::string OptionFor(char letter, const std::vector<std::string>& known) {
   const std::string begin = fmt::format("--{}", static_cast<char>(letter | 0x20));
   const auto begins = [&](const std::string& name) { return name.starts_with(begin); };

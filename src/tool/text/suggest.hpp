@@ -1,4 +1,4 @@
-// The answer to words on a command line that are unknown: "did you mean ...?".
+// Suggestions for unknown words on a command line: "did you mean ...?".
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -9,21 +9,22 @@
 
 namespace ringlet::cli {
 
-/// The one of `known` that was probably meant; empty where none is near.
+/// Returns the nearest of `known`; empty if none is near.
 std::string Nearest(std::string_view typed, const std::vector<std::string>& known);
 
-/// "; did you mean NEAREST?", or nothing.
+/// Returns "; did you mean NEAREST?" or an empty string.
 std::string DidYouMean(std::string_view typed, const std::vector<std::string>& known);
 
-/// Names of subcommands that the help shows, and their aliases.
+/// Returns the names and aliases of the subcommands in the help.
 std::vector<std::string> CommandNames(const CLI::App& command);
-/// Names of options that the help shows, with their dashes.
+/// Returns the names of the options in the help, with their dashes.
 std::vector<std::string> OptionNames(const CLI::App& command);
 
-/// "bench all_reduce": the subcommands that a parse has entered, also one that failed.
+/// Returns the subcommands that the parser entered, such as "bench all_reduce", even if parsing
+/// failed.
 std::string EnteredPath(const CLI::App& tool);
 
-/// After a failed parse: a sentence about the first word that no command expected.
+/// Explains the first unexpected word after a failed parse.
 std::optional<std::string> ExplainUnexpected(const CLI::App& tool);
 
 }  // namespace ringlet::cli

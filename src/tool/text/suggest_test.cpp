@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Standard error of a command line that is wrong.
+// Runs a wrong command line. Returns its standard error.
 std::string Refused(const std::vector<std::string>& arguments) {
   const ToolRun ran = RunCommand(arguments);
   EXPECT_EQ(ran.status, kExitUsage);

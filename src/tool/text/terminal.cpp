@@ -12,7 +12,7 @@
 namespace ringlet::cli {
 namespace {
 
-// The first words of the columns of the table of `ringlet bench`; see CallText and PlacementText.
+// Offsets of the columns in the table of `ringlet bench`; see CallText and PlacementText.
 constexpr std::size_t kAfterSize = 12, kAfterCall = 52, kAfterOutOfPlace = 85, kAfterInPlace = 118;
 
 std::string NarrowedLine(std::string line, std::size_t columns, bool in_place) {
@@ -27,7 +27,7 @@ std::string NarrowedLine(std::string line, std::size_t columns, bool in_place) {
   return line;
 }
 
-bool IsContinuation(char byte) {  // of a character of UTF-8
+bool IsContinuation(char byte) {  // byte of a UTF-8 character after the first
   return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U;
 }
 

@@ -1,4 +1,4 @@
-// The properties that depend on whether a stream is a terminal: colours and the width of tables.
+// Output that depends on the terminal: colors and the width of tables.
 #pragma once
 #include <cstddef>
 #include <cstdio>
@@ -9,28 +9,28 @@
 
 namespace ringlet::cli {
 
-/// Whether colours are wanted on a terminal: NO_COLOR is not set and TERM is not "dumb".
+/// Returns true if the user allows colors: NO_COLOR is not set and TERM is not "dumb".
 bool WantsColors(const EnvMap& environment);
-/// Whether to write colours to `stream`.
+/// Returns true if output to `stream` has colors.
 bool HasColors(std::FILE* stream);
 
-/// `text` in bold red, if that is wanted.
+/// Returns `text` in bold red if `colors` is true.
 std::string Alarming(std::string_view text, bool colors);
 
-/// Of the terminal that `stream` is; 0 where it is none, which means any width.
+/// Returns the width of the terminal at `stream`; 0 for other files, which means unlimited.
 std::size_t ColumnsOf(std::FILE* stream);
 
-/// `text` with each line that has more columns cut, with an ellipsis as its end. 0: unlimited.
+/// Cuts each line of `text` that is too long and ends it with an ellipsis. 0: unlimited.
 std::string Fitted(std::string_view text, std::size_t columns);
 
-/// Prints `text` on standard output, cut to the width of the terminal where that is one.
+/// Prints `text` on standard output. Cuts it to the width of a terminal.
 void PrintFitted(std::string_view text);
 
-/// Lines of the table of `ringlet bench` without the columns that are the same in each row, and, if
-/// it is still too wide, without those of one placement. 0: as they are.
-/// \param in_place  the placement that stays
+/// Narrows lines of the table of `ringlet bench`. Removes columns with equal values in all rows,
+/// and, if the table is still too wide, those of one placement. 0: no change.
+/// \param in_place  the placement to keep
 std::string NarrowedRows(std::string_view rows, std::size_t columns, bool in_place);
-/// The same for the head, whose table begins after a line "#".
+/// Narrows the head, with a table that begins after a line "#".
 std::string NarrowedHead(std::string_view head, std::size_t columns, bool in_place);
 
 }  // namespace ringlet::cli

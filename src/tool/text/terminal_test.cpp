@@ -35,7 +35,7 @@ TEST(TerminalTest, LongLinesEndWithAnEllipsis) {
   EXPECT_EQ(Fitted("\u00e4\u00e4\u00e4", 2), "\u00e4\u2026");
 }
 
-/// A terminal of so many columns in the place of standard output, until the end of the scope.
+/// Replaces standard output by a terminal of this width until the end of the scope.
 class OutputTerminalForTest {
  public:
   explicit OutputTerminalForTest(unsigned short columns)
@@ -57,7 +57,7 @@ class OutputTerminalForTest {
     ::close(before_);
     ::close(master_);
   }
-  /// The text that has been written, which may be no more than a terminal holds: 4 KiB.
+  /// Returns the written text, which is limited to a terminal's buffer of 4 KiB.
   std::string Read() {
     std::fflush(stdout);
     std::string text(8192, '\0');

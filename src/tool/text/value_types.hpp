@@ -1,4 +1,4 @@
-// The names of the types of values in helps; help/description.cpp says what each is.
+// Names of value types in help texts. help/description.cpp explains each.
 #pragma once
 
 namespace ringlet::cli {

@@ -33,7 +33,7 @@ std::string VersionText() {
 
 void AddVersion(CLI::App& tool, Action& chosen) {
   CLI::App* version = tool.add_subcommand("version", "Show the version");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto as_json = std::make_shared<bool>(false);
   version->add_flag("--json", *as_json, "One object: name, version, nccl_api");
   version->callback([as_json, &chosen] { chosen = [as_json] { return Run(*as_json); }; });

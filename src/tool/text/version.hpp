@@ -1,4 +1,4 @@
-// `ringlet version`.
+// `ringlet version`: prints the version.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -8,10 +8,10 @@
 
 namespace ringlet::cli {
 
-/// "ringlet 0.1.0 (NCCL 2.30.4 interface)", without a newline.
+/// Returns "ringlet 0.1.0 (NCCL 2.30.4 interface)", without a newline.
 std::string VersionText();
 
-/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddVersion(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

@@ -31,7 +31,7 @@ Finding GraphFinding(const std::string& file, Severity severity, std::string rul
           .cure = std::move(cure)};
 }
 
-/// An error of the reader, "FILE:3:7: reason", as a finding with its place.
+/// Converts an error of the reader, "FILE:3:7: reason", to a finding with a position.
 Finding FromReader(const std::string& file, std::string message) {
   Finding finding = GraphFinding(file, Severity::kError, "graph", "",
                                  "NCCL ends with \"XML Import Channel\"; a graph file is for one "
@@ -52,7 +52,7 @@ Finding FromReader(const std::string& file, std::string message) {
   return finding;
 }
 
-/// Beyond the rounding of files, which have one decimal of a GB/s.
+/// Exceeds the rounding of files, which have one decimal of a GB/s.
 constexpr std::uint64_t kTolerated = 102, kSlowPercent = 50;
 
 void Judge(const PatternGraph& given, const PatternGraph& best, const PatternGraph& nccl,

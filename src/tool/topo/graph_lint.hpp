@@ -1,4 +1,4 @@
-// A graph file (NCCL_GRAPH_FILE) against the topology file that it is used with. Pure.
+// Checks a graph file (NCCL_GRAPH_FILE) against its topology file. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,14 +9,16 @@
 
 namespace ringlet::cli {
 
-/// NCCL takes a graph file as it is. Findings: it does not parse, or names a GPU or NIC that the
-/// machine lacks, or none that it has (error `graph`); it claims more than the links carry (error
-/// `graph-too-fast`); NCCL's own search finds much more (warning `graph-slow`).
+/// Returns findings about a graph file, which NCCL uses without a check. Error `graph`: it does not
+/// parse, names a GPU or NIC that the machine lacks, or omits one that it has. Error
+/// `graph-too-fast`: it claims more bandwidth than the links have. Warning `graph-slow`: NCCL's own
+/// search finds much more.
 /// \param file  the name of the graph file, for findings
 std::vector<topology::Finding> LintGraph(const topology::HostView& view, std::string_view graph,
                                          const std::string& file);
 
-/// Whether an XML text has <system> as its outermost element, or does not parse but mentions it.
+/// Returns true if the outermost element of an XML text is <system>, or if the text does not parse
+/// but contains it.
 bool LooksLikeTopology(std::string_view text);
 
 }  // namespace ringlet::cli

@@ -21,7 +21,7 @@ std::string GraphOf(const std::string& fixture) {
   return ReadUserFile(Fixture(fixture), 1 << 20).value();
 }
 
-/// One ring of four GPUs.
+/// Returns a graph file with one ring of four GPUs.
 std::string RingOfFour(std::string_view rate) {
   std::string text =
       "<graphs version=\"1\"><graph id=\"0\" pattern=\"4\" crossnic=\"0\" nchannels=\"1\" "

@@ -67,7 +67,7 @@ Error Unknown(std::string_view what, const std::string& name) {
 }
 
 Result<std::uint32_t> MbitPerS(const std::string& text) {
-  constexpr std::uint64_t kMost = 8'000'000;  // 1000 GB/s, as ParseBandwidth
+  constexpr std::uint64_t kMost = 8'000'000;  // 1000 GB/s, as in ParseBandwidth
   const auto number = ParseDecimal(text);
   if (number && *number > 0 && *number <= kMost) return static_cast<std::uint32_t>(*number);
   RINGLET_TRY_ASSIGN(const std::uint64_t mb_per_s, ParseBandwidth(text));
@@ -75,7 +75,7 @@ Result<std::uint32_t> MbitPerS(const std::string& text) {
   return Error{Code::kInvalidArgument, "--nic-speed: a NIC of no speed is none"};
 }
 
-/// The values of the machine, and over them those of the other options.
+/// Returns the values of the known machine, replaced by those of other options.
 Result<Completion> CompletionFrom(const CompleteOptions& options) {
   Completion completion;
   if (!options.machine.empty()) {
@@ -126,7 +126,7 @@ int Run(const CompleteOptions& options) {
 void AddTopoComplete(CLI::App& topo, Action& chosen) {
   CLI::App* complete = topo.add_subcommand(
       "complete", "Fill in the GPUs, links and NICs that a skeleton leaves out");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<CompleteOptions>();
   AddTopoSource(*complete, options->source);
   complete->add_option("--machine", options->machine, "A known machine; --list names them");

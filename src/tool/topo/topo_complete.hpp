@@ -1,4 +1,4 @@
-// `ringlet topo complete`: fills in what a skeleton file leaves out.
+// `ringlet topo complete`: adds the parts that a skeleton file omits.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `topo`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `topo`. Parsing it sets `chosen`.
 void AddTopoComplete(CLI::App& topo, Action& chosen);
 
 }  // namespace ringlet::cli

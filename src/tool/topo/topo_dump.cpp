@@ -42,7 +42,7 @@ int Run(const DumpRequest& request) {
 
 void AddTopoDump(CLI::App& topo, Action& chosen) {
   CLI::App* dump = topo.add_subcommand("dump", "Write a machine as NCCL's XML");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<DumpRequest>();
   AddTopoSource(*dump, request->source);
   dump->add_option("--merge-nics", request->merge_level,

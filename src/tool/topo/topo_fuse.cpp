@@ -28,7 +28,7 @@ bool IsOneHost(const HostView& view) {
                       [](const topology::NumaNode& node) { return node.host.has_value(); });
 }
 
-/// Files that name no host, or all if that is wanted, become hosts of their own.
+/// Assigns a new host to each file without one, or to all files if `distinct` is true.
 void TellApart(std::vector<HostView>& views, bool distinct) {
   std::set<std::uint64_t> taken;
   for (const HostView& view : views)
@@ -73,7 +73,7 @@ int Run(const FuseRequest& request) {
 void AddTopoFuse(CLI::App& topo, Action& chosen) {
   CLI::App* fuse =
       topo.add_subcommand("fuse", "Make one file of several hosts, or of several views of a host");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<FuseRequest>();
   fuse->add_option("FILE", request->files, "NCCL topology files; equal host_hash is one host")
       ->required()

@@ -1,4 +1,4 @@
-// `ringlet topo fuse`: several files as one, as NCCL fuses what its ranks have seen.
+// `ringlet topo fuse`: merges several files into one, as NCCL fuses the views of its ranks.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `topo`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `topo`. Parsing it sets `chosen`.
 void AddTopoFuse(CLI::App& topo, Action& chosen);
 
 }  // namespace ringlet::cli

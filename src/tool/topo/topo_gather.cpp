@@ -27,7 +27,7 @@ bool IsCompressed(const std::string& path) {
   return path.ends_with(".tar.gz") || path.ends_with(".tgz");
 }
 
-/// Other endings would name a format that the file has not.
+/// Rejects other endings, because they would name the wrong format.
 std::string WhyNoTarball(const std::string& path) {
   for (const char* other : {".zip", ".gz", ".bz2", ".xz", ".zst", ".7z"})
     if (path.ends_with(other) && !IsCompressed(path))
@@ -35,7 +35,7 @@ std::string WhyNoTarball(const std::string& path) {
   return "";
 }
 
-/// With gzip, which takes the tarball as a file.
+/// Compresses the tarball with gzip, which reads it from a file.
 Status WriteCompressed(const std::string& path, std::string_view tar) {
   const std::string beside = path + ".tar";
   RINGLET_TRY(os::WriteFile(beside, tar));
@@ -84,7 +84,7 @@ void AddTopoGather(CLI::App& topo, Action& chosen) {
       "gather",
       "Write what discovery reads of this machine into a tarball, without serial numbers "
       "and addresses");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<GatherOptions>();
   gather
       ->add_option("-o,--output", options->output,

@@ -1,4 +1,4 @@
-// `ringlet topo gather`: takes a machine along in a tarball, to be looked at elsewhere.
+// `ringlet topo gather`: writes a machine into a tarball for inspection on another machine.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `topo`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `topo`. Parsing it sets `chosen`.
 void AddTopoGather(CLI::App& topo, Action& chosen);
 
 }  // namespace ringlet::cli

@@ -9,7 +9,7 @@
 #include "os/fs/temp_tree_for_test.hpp"
 #include "tool/tool_run_for_test.hpp"
 
-// That a scan of the tarball gives the same view is tested in test/integration/topo_gather_test.py.
+// test/integration/topo_gather_test.py checks that a scan of the tarball gives the same view.
 
 namespace ringlet::cli {
 namespace {

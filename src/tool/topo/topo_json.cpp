@@ -45,7 +45,7 @@ Json PciJson(const HostView& view, const topology::PciDevice& device) {
   if (device.link_speed.generation == 0) return json;
   json["pcie_generation"] = device.link_speed.generation;
   if (device.link_width != 0) json["lanes"] = device.link_width;
-  constexpr std::uint32_t kLanesTaken = 16;  // where nothing says how many there are, as NCCL does
+  constexpr std::uint32_t kLanesTaken = 16;  // default for an unknown number, as in NCCL
   const std::uint32_t lanes = device.link_width == 0 ? kLanesTaken : device.link_width;
   json["mb_per_s"] = topology::PcieLink(device.link_speed, lanes).mb_per_s;
   return json;

@@ -1,4 +1,4 @@
-// A machine as JSON. Pure.
+// Formats a machine as JSON. Pure.
 #pragma once
 #include <string>
 
@@ -6,8 +6,9 @@
 
 namespace ringlet::cli {
 
-/// {"name", "arch", "processor", "numa_nodes", "pci", "gpus", "nets"}: each part names what it lies
-/// below by its bus address, or "NUMA0". Unknown values are missing. \pre view.Check() has passed
+/// Returns {"name", "arch", "processor", "numa_nodes", "pci", "gpus", "nets"}. Each part refers to
+/// its parent by bus address, or by "NUMA0". Unknown values are omitted. \pre view.Check() has
+/// passed
 std::string ViewJson(const topology::HostView& view);
 
 }  // namespace ringlet::cli

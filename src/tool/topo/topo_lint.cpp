@@ -56,7 +56,7 @@ std::string Summary(const std::vector<Finding>& findings) {
                      Counted(counts[0], "note"));
 }
 
-/// Of the ranks that the user names, on this host.
+/// Predicts the fused elements for the number of ranks that the user named on this host.
 Finding FusedFinding(const topology::HostView& view, const std::string& file, std::uint32_t ranks) {
   const topology::FusedCount count = topology::PredictFused(view, ranks);
   const bool fits = count.elements <= topology::kNcclElementsMax;
@@ -120,7 +120,7 @@ int Run(const LintOptions& options) {
 
 void AddTopoLint(CLI::App& topo, Action& chosen) {
   CLI::App* lint = topo.add_subcommand("lint", "Say what is wrong with a topology file");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<LintOptions>();
   lint->add_option("FILE", options->files, "NCCL topology files; - is standard input")
       ->required()

@@ -1,4 +1,4 @@
-// `ringlet topo lint`: says what is wrong with a topology file.
+// `ringlet topo lint`: reports mistakes in topology files.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `topo`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `topo`. Parsing it sets `chosen`.
 void AddTopoLint(CLI::App& topo, Action& chosen);
 
 }  // namespace ringlet::cli

@@ -60,7 +60,7 @@ TEST(TopoLintTest, StrictMindsWarnings) {
 }
 
 TEST(TopoLintTest, ForTheHookOnlyFindingsOfTopologiesArePrinted) {
-  const std::string good = Fixture("topologies/nvidia/ndv4.topo.xml");  // which has a note
+  const std::string good = Fixture("topologies/nvidia/ndv4.topo.xml");  // has a note
   const std::string graph = Fixture("topologies/graphs/ucb_dgx1v_graph.graph.xml");
   const std::string bad = Fixture("topologies/broken/azure_ncv4_current_selfloop.topo.xml");
   const ToolRun fine = RunCommand({"topo", "lint", "--pre-commit", good, graph});

@@ -24,7 +24,7 @@ using Rows = std::vector<std::vector<std::string>>;
 
 enum class Align { kLeft, kRight };
 
-/// The first column to the left, the others as asked for; two blanks between.
+/// Aligns the first column to the left and the others as requested, with two blanks between them.
 std::string Aligned(const Rows& rows, Align align) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -45,7 +45,7 @@ std::string Aligned(const Rows& rows, Align align) {
   return text;
 }
 
-/// Ports by host and number.
+/// Returns the ports, sorted by host and number.
 std::vector<NodeIndex> PortsOf(const PathView& view) {
   std::vector<NodeIndex> nets = view.paths.Of(NodeKind::kNet);
   std::sort(nets.begin(), nets.end(), [&](NodeIndex a, NodeIndex b) {
@@ -70,7 +70,7 @@ std::vector<NodeIndex> NodesOf(const PathView& view, bool with_numa) {
   return nodes;
 }
 
-/// "GPU3", "NIC0", "NUMA1": short, for the heads of columns.
+/// Returns a short name for the head of a column: "GPU3", "NIC0", "NUMA1".
 std::string Head(const PathView& view, NodeIndex node) {
   const std::vector<NodeIndex> nets = PortsOf(view);
   const auto net = std::find(nets.begin(), nets.end(), node);
@@ -117,8 +117,8 @@ std::string Legend(const PathView& view, const std::vector<NodeIndex>& nodes) {
   return Aligned(rows, Align::kLeft);
 }
 
-/// nvidia-smi's name of a path. Its PHB (one host bridge) and NODE (several of a NUMA node) are one
-/// in a view, which has no host bridges.
+/// Returns nvidia-smi's name of a path. nvidia-smi separates PHB (one host bridge) and NODE
+/// (several in a NUMA node), which are equal here, because a view does not have host bridges.
 std::string SmiWord(const PathView& view, NodeIndex from, const Path& path) {
   switch (path.type) {
     case PathType::kNvl: {
@@ -240,7 +240,7 @@ std::string MatrixJson(const PathView& view, bool with_numa) {
 void AddTopoMatrix(CLI::App& topo, Action& chosen) {
   CLI::App* matrix =
       topo.add_subcommand("matrix", "Type and bandwidth of the paths between all GPUs and NICs");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<MatrixRequest>();
   AddPathRequest(*matrix, request->paths);
   matrix->add_flag("--numa", request->with_numa, "NUMA nodes as well");

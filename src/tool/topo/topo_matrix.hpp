@@ -1,4 +1,4 @@
-// `ringlet topo matrix`: how far and how wide it is between all GPUs and NICs.
+// `ringlet topo matrix`: shows types and bandwidths of the paths between all GPUs and NICs.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
@@ -8,15 +8,16 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `topo`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `topo`. Parsing it sets `chosen`.
 void AddTopoMatrix(CLI::App& topo, Action& chosen);
 
-/// \param with_numa  NUMA nodes as well; without GPUs they come anyway
+/// \param with_numa  include NUMA nodes; they are included in any case if there are no GPUs
 std::string MatrixText(const PathView& view, bool with_numa);
-/// In the words of `nvidia-smi topo -m`, which knows no bandwidths. \pre the paths are as wired,
+/// Returns the output of `nvidia-smi topo -m`, which omits bandwidths. \pre the paths are as wired,
 /// without GPUs between GPUs
 std::string SmiText(const PathView& view);
-/// {"nodes": [...], "paths": [[from, to, type, MB/s, hops], ...]}; from and to are positions.
+/// Returns {"nodes": [...], "paths": [[from, to, type, MB/s, hops], ...]}; from and to are
+/// positions.
 std::string MatrixJson(const PathView& view, bool with_numa);
 
 }  // namespace ringlet::cli

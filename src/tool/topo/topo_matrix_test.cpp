@@ -43,7 +43,7 @@ TEST(TopoMatrixTest, OmittedDevicesAreTold) {
   EXPECT_THAT(ran.errors, HasSubstr("topo matrix: left out: 8 GPUs with"));
 }
 
-/// The output of nvidia-smi, up to the columns that we lack, with spaces for tabs.
+/// Returns nvidia-smi's output with spaces for tabs, without the columns that Ringlet lacks.
 std::vector<std::string> SmiRows(const std::string& text, std::size_t gpus) {
   std::vector<std::string> rows;
   std::istringstream in(text);
@@ -73,7 +73,7 @@ TEST(TopoMatrixTest, AgreesWithNvidiaSmi) {
   }
 }
 
-/// NCCL's output of paths: from and to, in its names without the host, to "MB/s type".
+/// Returns NCCL's paths: from its names of both ends, without the host, to "MB/s type".
 std::map<std::string, std::string> Printed(const std::string& log) {
   std::map<std::string, std::string> printed;
   const std::regex line_pattern("NCCL INFO ((?:GPU|NET)/\\S+) :(GPU/.*)");
@@ -158,7 +158,7 @@ TEST(TopoMatrixTest, AnUnknownNumaNodeHasNoNumber) {
               testing::Not(HasSubstr("4294967295")));
 }
 
-/// The pairs that nvidia-smi printed with NICs, on a machine of that shape.
+/// Source  pairs that nvidia-smi printed with NICs on a machine of this shape.
 TEST(TopoMatrixTest, NicsAreNearTheirGpusInNvidiaSmisWords) {
   const ToolRun ran = RunCommand(
       {"topo", "matrix", "--nvidia-smi", "--synthetic", "2x(numa: 4x(switch: 1 gpu, 1 nic 400g))"});

@@ -95,7 +95,7 @@ std::string PathJson(const topology::Paths& paths, NodeIndex from, NodeIndex to)
 
 void AddTopoPath(CLI::App& topo, Action& chosen) {
   CLI::App* path = topo.add_subcommand("path", "The way from one thing to another, hop by hop");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<TwoEnds>();
   path->add_option("FROM", request->from, "GPU0, 0000:11:00.0, mlx5_0, NUMA0, ...")
       ->type_name(kPartType)

@@ -1,4 +1,4 @@
-// `ringlet topo path`: the way from one thing to another, hop by hop.
+// `ringlet topo path`: shows the path between two nodes, hop by hop.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `topo`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `topo`. Parsing it sets `chosen`.
 void AddTopoPath(CLI::App& topo, Action& chosen);
 
-/// {"from", "to", "type", "meaning"}, and of ends that are joined "mb_per_s" and "links".
+/// Returns {"from", "to", "type", "meaning"}, with "mb_per_s" and "links" if the ends are
+/// connected.
 std::string PathJson(const topology::Paths& paths, topology::NodeIndex from,
                      topology::NodeIndex to);
-/// A line for the path, and one for each of its links.
+/// Returns a line for the path and one for each link.
 std::string PathText(const topology::Paths& paths, topology::NodeIndex from,
                      topology::NodeIndex to);
 

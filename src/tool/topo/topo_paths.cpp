@@ -33,7 +33,7 @@ std::string ShortLabel(const Node& node) {
   return fmt::format("{}{}", NameOf(node.kind), node.number);
 }
 
-/// Whether a name that a user typed means this node.
+/// Returns true if the typed name means this node.
 bool IsCalled(const Graph& graph, NodeIndex index, std::string_view name) {
   const Node& node = graph.at(index);
   if (EqualIgnoringCase(name, LabelOf(graph, index)) || EqualIgnoringCase(name, ShortLabel(node)) ||
@@ -45,7 +45,7 @@ bool IsCalled(const Graph& graph, NodeIndex index, std::string_view name) {
   return (node.kind == NodeKind::kNic || node.kind == NodeKind::kPci) && node.id == bus->value;
 }
 
-/// Paths end at ports and GPUs, so that a NIC means its first port.
+/// Returns the first port of a NIC, because paths end at ports and GPUs.
 NodeIndex EndOf(const Graph& graph, NodeIndex node) {
   if (graph.at(node).kind != NodeKind::kNic) return node;
   for (const topology::Link& link : graph.at(node).links)
@@ -53,8 +53,8 @@ NodeIndex EndOf(const Graph& graph, NodeIndex node) {
   return node;
 }
 
-/// As NCCL, which writes the ranks of the job over those of its file. False: no rank is there
-/// twice.
+/// Clears the ranks of a file if one is repeated, and returns true. NCCL replaces the ranks of the
+/// file by those of the job.
 bool DropRepeatedRanks(topology::HostView& view) {
   std::set<std::uint32_t> ranks;
   const bool repeat = std::ranges::any_of(view.gpus, [&](const topology::Gpu& gpu) {

@@ -1,4 +1,4 @@
-// The common parts of the commands of `ringlet topo` that look at paths.
+// The common parts of the commands of `ringlet topo` about paths.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -13,43 +13,43 @@ namespace ringlet::cli {
 
 struct PathRequest {
   TopoSource source;
-  bool as_wired = false;  ///< whatever transports may use
-  bool as_nccl = false;   ///< NCCL's rules, faults included
-  bool apart = false;     ///< the driver keeps GPUs apart
-  ViewEdit edit = {};     ///< of the machine, as of LoadPlanned
+  bool as_wired = false;  ///< ignore the limits of transports
+  bool as_nccl = false;   ///< apply NCCL's rules, including its faults
+  bool apart = false;     ///< the driver does not allow peer access between GPUs
+  ViewEdit edit = {};     ///< changes the machine, as in LoadPlanned
 };
 
-/// The source, --as-wired, --as-nccl and --no-peer-access.
+/// Adds the source, --as-wired, --as-nccl and --no-peer-access.
 /// \param request  outlives the parsing
 void AddPathRequest(CLI::App& command, PathRequest& request);
 
-/// A machine with all paths in it.
+/// A machine with all its paths.
 struct PathView {
   std::string title;
-  std::unique_ptr<topology::Graph> graph;  ///< where `paths` expects it
+  std::unique_ptr<topology::Graph> graph;  ///< on the heap, because `paths` refers to it
   topology::Paths paths;
-  topology::PathOptions options;     ///< by which they were found
-  std::vector<std::string> missing;  ///< as of LoadedTopology
-  topology::HostView machine;        ///< that the graph was built from
+  topology::PathOptions options;     ///< options with which they were found
+  std::vector<std::string> missing;  ///< as in LoadedTopology
+  topology::HostView machine;        ///< the source of the graph
 };
 
-/// NCCL's variables of the environment that decide over ports and paths are heeded.
-/// Errors  kInvalidArgument, kSystem  as LoadPlanned; the machine cannot be; a variable makes no
-///                                    sense
+/// Applies NCCL's environment variables for ports and paths.
+/// Errors  kInvalidArgument, kSystem  as LoadPlanned; the machine is impossible; a variable does
+///         not parse
 Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment);
 
-/// "GPU0" by rank, "NUMA0", a port by its name, "NVS0"; with the host before it ("node1/") where
-/// there are several.
+/// Returns "GPU0" by rank, "NUMA0", the name of a port, or "NVS0". If there are several hosts, the
+/// host precedes it ("node1/").
 std::string LabelOf(const topology::Graph& graph, topology::NodeIndex node);
 
-/// The node that a word names: its label, NCCL's name ("GPU/0-11000"), a bus address.
-/// Errors  kInvalidArgument  nothing is called so, or several things are; lists what there is
+/// Returns the node for a name: its label, NCCL's name ("GPU/0-11000"), or a bus address.
+/// Errors  kInvalidArgument  no node or several nodes have the name; lists the candidates
 Result<topology::NodeIndex> NodeCalled(const topology::Graph& graph, std::string_view name);
 
-/// "gfx942" of AMD's GPUs, "sm 90" of others; "" where nothing is known. \param gcn  AMD's name
+/// Returns "gfx942" for AMD GPUs, "sm 90" for others; "" if unknown. \param gcn  AMD's name
 std::string ArchitectureText(std::string_view gcn, std::uint32_t compute_capability);
 
-/// "48", "370.8": GB/s.
+/// Formats GB/s: "48", "370.8".
 std::string GigabytesText(topology::Bandwidth bandwidth);
 
 }  // namespace ringlet::cli

@@ -37,7 +37,7 @@ int Run(const ShowOptions& options) {
 
 void AddTopoShow(CLI::App& topo, Action& chosen) {
   CLI::App* show = topo.add_subcommand("show", "Show a machine as a tree, with bandwidths");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<ShowOptions>();
   AddTopoSource(*show, options->source);
   show->add_flag("--json", options->json,

@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `topo`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `topo`. Parsing it sets `chosen`.
 void AddTopoShow(CLI::App& topo, Action& chosen);
 
 }  // namespace ringlet::cli

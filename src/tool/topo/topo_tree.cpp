@@ -155,7 +155,7 @@ class TreeWriter {
     Line(depth, text);
   }
 
-  /// Of each node to the others of its host: all are alike unless their processors differ.
+  /// Writes the links of each node to others of its host. They are equal unless processors differ.
   void WriteInterconnect() {
     for (std::size_t i = 0; i < view_.numa_nodes.size(); ++i) {
       const NumaNode& node = view_.numa_nodes[i];

@@ -1,4 +1,4 @@
-// A machine as a tree for people, as lstopo prints it. Pure.
+// Formats a machine as a tree for people, as lstopo does. Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,14 +7,14 @@
 
 namespace ringlet::cli {
 
-/// One line for each NUMA node, PCI function, GPU, link and interface, with how fast it is joined
-/// to what is above it; then the ways between NUMA nodes. \pre view.Check() has passed
+/// Returns a line for each NUMA node, PCI function, GPU, link and interface, with the bandwidth to
+/// its parent. The links between NUMA nodes follow. \pre view.Check() has passed
 std::string TreeText(const topology::HostView& view);
 
-/// "switch", "GPU", ...
+/// Returns "switch", "GPU", ...
 std::string_view RoleName(topology::PciRole role);
 
-/// "24 GB/s", "12.5 GB/s", "250 MB/s"
+/// Formats a bandwidth: "24 GB/s", "12.5 GB/s", "250 MB/s".
 std::string SpeedText(std::uint64_t mb_per_s);
 
 }  // namespace ringlet::cli

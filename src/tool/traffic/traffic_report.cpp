@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kRankRangesShown = 20;
 
-/// Those of pairs of ranks: each call of them is in one file alone.
+/// Returns true for functions on pairs of ranks. Only one file has each of their calls.
 bool IsOfOneRank(std::string_view function) {
   return function == Name(CallKind::kSendReceive) || function == Name(CallKind::kAllToAllV);
 }
@@ -41,7 +41,7 @@ std::string FileCallText(const FileCallKey& key) {
       algorithm ? fmt::format(" by {} and {}", algorithm->name, algorithm->protocol) : "");
 }
 
-/// "0, 4-7".
+/// Formats ranks: "0, 4-7".
 std::string RanksText(const std::vector<std::uint32_t>& ranks) {
   std::vector<std::string> ranges;
   for (std::size_t i = 0; i < ranks.size();) {
@@ -91,7 +91,7 @@ class TrafficMerger {
   struct Merged {
     std::uint32_t ranks = 0;
     std::map<std::uint32_t, MergedRank> by_rank;
-    CallsOfRank slower;  // of the rank with the most
+    CallsOfRank slower;  // calls of the rank with the most
   };
 
   static Error Contradiction(const std::string& path, const std::string& why) {
@@ -135,7 +135,7 @@ class TrafficMerger {
                             link.to, link.kind, link.mb_per_s, merged.kind, merged.mb_per_s));
     AddBytes(merged.measured_bytes, link.measured_bytes);
     AddBytes(merged.planned_bytes, link.planned_bytes);
-    // Of each rank: two that are wrong might cancel out.
+    // Compares each rank by itself, because the errors of two ranks may cancel out.
     if (link.measured_bytes != link.planned_bytes)
       unplanned_.push_back(
           {link.host,
@@ -152,7 +152,7 @@ class TrafficMerger {
       ++report_.findings_left_out;
   }
 
-  // Those that ranks name come first.
+  // Numbers the hosts with ranks first.
   void NumberHosts() {
     for (const bool named : {true, false}) {
       const auto begin = static_cast<std::ptrdiff_t>(report_.hosts.size());
@@ -182,7 +182,7 @@ class TrafficMerger {
     AddCalls(merged);
   }
 
-  /// All ranks call the same collectives.
+  /// Checks that all ranks call the same collectives.
   void CompareCalls(const std::string& name, const Merged& merged) {
     const auto& [first, its] = *merged.by_rank.begin();
     for (const auto& [rank, other] : merged.by_rank) {
@@ -205,7 +205,7 @@ class TrafficMerger {
     return it == calls.end() ? 0 : it->second;
   }
 
-  /// Collectives as the lowest rank counts them; messages of all ranks.
+  /// Adds collectives as counted by the lowest rank, and messages of all ranks.
   void AddCalls(const Merged& merged) {
     for (const auto& [rank, its] : merged.by_rank)
       for (const auto& [key, count] : its.calls) {

@@ -55,7 +55,7 @@ TEST(TrafficReportTest, NumbersInNamesOfHostsCount) {
                      .gpu = "DEV/0-1000"};
     files.emplace_back(std::to_string(rank++), file);
   }
-  // Of a host whose ranks were all killed others tell.
+  // If all ranks of a host are killed, only files of other hosts mention it.
   files[0].second.links = {LinkForTest("gone", "NET/0-0", "NIC/0-1", "NET", 1, 1)};
   const auto report = MergeTraffic(files);
   ASSERT_TRUE(report.ok()) << report.error().message;
@@ -96,7 +96,7 @@ TEST(TrafficReportTest, TheBusiestLinkIsFirstAndTheMeasureOfTheOthers) {
 
 TEST(TrafficReportTest, EachLinkThatCarriedSomethingElseIsNamed) {
   Files files = TrafficForTest();
-  // Two that cancel out on one link are found nevertheless.
+  // Two errors that cancel out on one link are found.
   files[0].second.links[2].measured_bytes += 1;
   files.push_back(files[0]);
   files[2].second.communicator = "d";

@@ -179,7 +179,7 @@ std::string BytesText(std::uint64_t bytes) {
   constexpr double kStep = 1000;
   auto value = static_cast<double>(bytes);
   std::size_t unit = 0;
-  // 999.5 would be shown as 1000.
+  // 999.5 would be printed as 1000.
   while (value >= kStep - 0.5 && unit + 1 < kUnits.size()) value /= kStep, ++unit;
   const int decimals = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
   return fmt::format("{:.{}f} {}", value, decimals, kUnits[unit]);

@@ -1,4 +1,4 @@
-// Traffic of an emulated machine for people, and as JSON. Pure.
+// Formats the traffic of an emulated machine for people and as JSON. Pure.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace ringlet::cli {
 
-/// All links of a kind, such as "NVL".
+/// Totals of all links of a kind, such as "NVL".
 struct KindTraffic {
   std::uint32_t links = 0;
   std::uint64_t measured_bytes = 0, planned_bytes = 0;
@@ -17,13 +17,13 @@ struct KindTraffic {
 };
 std::map<std::string, KindTraffic> TotalsByKind(const TrafficReport& report);
 
-/// "411 MB", "12.3 kB", "7 B": of a thousand each, with three digits.
+/// Formats bytes with three digits and powers of 1000: "411 MB", "12.3 kB", "7 B".
 std::string BytesText(std::uint64_t bytes);
 
 /// Keys: docs/reference/emulate-report.md.
 nlohmann::ordered_json ToJson(const TrafficReport& report);
 
-/// The busiest links, at most so many of them; calls; findings.
+/// Returns the busiest links, at most `links_max` of them, then calls and findings.
 std::string ToText(const TrafficReport& report, std::size_t links_max);
 
 }  // namespace ringlet::cli

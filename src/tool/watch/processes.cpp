@@ -17,7 +17,7 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::size_t kProcessesMax = 1024;
-// A process answers at once, or gives up its peers after Server::kAnswerTimeout.
+// A process answers at once. It waits at most Server::kAnswerTimeout for its peers.
 constexpr std::chrono::milliseconds kStatusTimeout(1000);
 constexpr std::chrono::milliseconds kPeersTimeout(4000);
 
@@ -33,7 +33,7 @@ std::vector<Address> SocketsOf(const std::vector<WatchedProcess>& processes) {
   return sockets;
 }
 
-/// The places in `answered` of processes of which each has a communicator that is not complete.
+/// Returns indices in `answered`: one process for each incomplete communicator.
 std::vector<std::size_t> AsksForPeers(const Statuses& answered) {
   std::map<std::string, std::set<std::uint32_t>> known;
   for (const auto& process : answered)
@@ -58,7 +58,7 @@ Result<std::vector<WatchedProcess>> FindProcesses(std::optional<std::uint32_t> p
   for (const std::string& name : names) {
     const auto its = watch::Server::PidIn(name);
     if (!its || (pid && *its != *pid) || processes.size() >= kProcessesMax) continue;
-    // A child of fork keeps the socket of its parent, where no thread answers.
+    // Skips the socket of an ended process. A child of fork keeps it open, but no thread answers.
     if (files.Exists(fmt::format("/proc/{}", *its)))
       processes.push_back({.pid = *its, .socket = Address::Unix(name)});
   }

@@ -1,4 +1,4 @@
-// The processes of this host that can be asked for their status, and their answers.
+// Finds the processes of this host that report their status, and queries them.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,23 +10,24 @@
 
 namespace ringlet::cli {
 
-/// One status socket; a process may have several.
+/// One status socket. A process may have several.
 struct WatchedProcess {
   std::uint32_t pid = 0;
   Address socket = {};
 };
 
-/// Those of this user and network namespace whose process lives. \param pid  only of that process
+/// Returns the sockets of this user and network namespace with a live process. \param pid  only
+/// this process
 /// Errors  as os::AbstractNames
 Result<std::vector<WatchedProcess>> FindProcesses(std::optional<std::uint32_t> pid);
 
 struct StatusAnswers {
   std::vector<watch::ProcessStatus> processes = {};
-  /// Sentences about those that did not answer.
+  /// Sentences about processes that did not answer.
   std::vector<std::string> silent = {};
 };
-/// Asks all of them, and one rank of each communicator for those of its ranks that did not answer,
-/// as are ranks of other hosts.
+/// Queries all processes. Then queries one rank of each communicator for ranks that did not answer,
+/// such as those of other hosts.
 StatusAnswers AskStatus(const std::vector<WatchedProcess>& processes);
 
 }  // namespace ringlet::cli

@@ -24,7 +24,7 @@ struct RasRequest {
   std::optional<std::string> monitor = {};
 };
 
-/// A server on this host may listen at either loopback address.
+/// Returns the addresses to try. A server on this host may listen at either loopback address.
 Result<std::vector<Address>> ServersOf(const RasRequest& request) {
   std::vector<Address> servers;
   if (request.host == "localhost") {
@@ -69,7 +69,7 @@ void AddRas(CLI::App& tool, Action& chosen) {
       "Speaks the protocol of ncclras. Ranks of Ringlet answer it with NCCL_RAS_ENABLE=1. The "
       "exit\n"
       "status is 1 if no server answers, whatever the report says.");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<RasRequest>();
   ras->add_option("--host", request->host, "Host name or address of the server")
       ->type_name("TEXT")

@@ -1,4 +1,4 @@
-// `ringlet ras`: the report of a RAS server, Ringlet's or NCCL's.
+// `ringlet ras`: prints the report of a RAS server of Ringlet or NCCL.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddRas(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

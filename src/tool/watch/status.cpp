@@ -62,9 +62,9 @@ Result<std::vector<watch::JobStatus>> ChosenJobs(const StatusRequest& request,
   return jobs;
 }
 
-/// Whether all is well.
+/// Shows the status once. Returns true if it has no findings.
 Result<bool> ShowOnce(const StatusRequest& request) {
-  // Of a process the communicators are wanted, and so their ranks in other processes.
+  // With a PID, the communicators of that process include ranks in other processes.
   RINGLET_TRY_ASSIGN(const auto processes, FindProcesses(request.pid));
   if (processes.empty()) return NoProcess(request);
   const StatusAnswers answers = AskStatus(processes);
@@ -95,7 +95,7 @@ Result<int> Show(const StatusRequest& request) {
   }
 }
 
-/// The answers of all that give one, and who gave none.
+/// Returns the answers of all processes. Prints the errors of those that do not answer.
 Result<std::vector<std::string>> AskEach(const StatusRequest& request, const char* question) {
   RINGLET_TRY_ASSIGN(const auto processes, FindProcesses(request.pid));
   if (processes.empty()) return NoProcess(request);
@@ -123,7 +123,7 @@ Result<int> ShowMetrics(const StatusRequest& request) {
   return texts.empty() ? kExitFailed : kExitDone;
 }
 
-/// The traces in the answer of a process: the length of each in a line before it.
+/// Splits an answer into traces. A line before each trace has its length.
 Result<std::vector<std::string_view>> SplitTraces(std::string_view text) {
   std::vector<std::string_view> traces;
   while (!text.empty()) {
@@ -171,7 +171,7 @@ void AddStatus(CLI::App& tool, Action& chosen) {
       "Asks the processes of this user on this host, which know the ranks of other hosts. The "
       "exit\n"
       "status is 1 if a rank is stopped, missing, has failed, or calls something else.");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<StatusRequest>();
   status->add_option("PID", request->pid, "Only the communicators of this process")
       ->check(CLI::Range(1u, 0xffff'ffffu));

@@ -1,4 +1,4 @@
-// `ringlet status`: what the ranks of this host's communicators are doing.
+// `ringlet status`: shows the activity of the ranks of this host's communicators.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddStatus(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli

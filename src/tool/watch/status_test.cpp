@@ -20,7 +20,7 @@ std::string ThisPidText() {
   return std::to_string(::getpid());
 }
 
-/// Two ranks of this process after a sum, while rank 0 runs `body`.
+/// Runs two ranks of this process. After a sum, rank 0 runs `body`.
 void AfterASum(const std::shared_ptr<comm::Process>& process,
                const std::function<void(comm::Communicator&)>& body) {
   std::latch called(2), looked(2);

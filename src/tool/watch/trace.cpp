@@ -29,7 +29,7 @@ struct TraceRequest {
   bool json = false;
 };
 
-/// The files that are named, and those of the folders that are.
+/// Returns the named files, and the files of the named folders.
 Result<std::vector<std::string>> FilesOf(const std::vector<std::string>& dumps) {
   std::vector<std::string> files;
   for (const std::string& dump : dumps) {
@@ -76,8 +76,8 @@ Status WriteChrome(const std::vector<TraceReport>& reports, const std::string& p
   return os::WriteFile(path, ToChromeTrace(traces, shifts));
 }
 
-// One file for each process that left a trace: a process has the same rank in PyTorch's world as in
-// its largest communicator.
+// Writes one file per process. In PyTorch's world, a process has the rank of its largest
+// communicator.
 Status WriteFlightRecorder(const std::vector<TraceReport>& reports, const std::string& folder) {
   std::map<std::pair<std::string, std::uint32_t>, std::vector<watch::RankTrace>> processes;
   for (const TraceReport& report : reports)
@@ -126,7 +126,7 @@ void AddTrace(CLI::App& tool, Action& chosen) {
       "Ranks write traces into RINGLET_DUMP_DIR when their communicator fails, and ringlet status\n"
       "--dump DIR asks for them at any time. The exit status is 1 if the ranks called different\n"
       "operations, or a rank failed or is missing.");
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<TraceRequest>();
   trace->add_option("DUMP", request->dumps, "Traces, or folders of them")
       ->required()

@@ -1,4 +1,4 @@
-// `ringlet trace`: the last operations of ranks, as they have left them, side by side.
+// `ringlet trace`: compares the last operations of ranks from their traces.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `tool`. When it is the one that was named, parsing sets `chosen`.
+/// Adds the command to `tool`. Parsing it sets `chosen`.
 void AddTrace(CLI::App& tool, Action& chosen);
 
 }  // namespace ringlet::cli
