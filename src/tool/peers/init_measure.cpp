@@ -12,14 +12,14 @@
 namespace ringlet::cli {
 namespace {
 
-// The others wait while the first process lets a peer run.
+// The other processes wait while the first one runs a peer.
 constexpr std::chrono::hours kTeamTimeout(1);
 
 double Milliseconds(Instant time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// As long as the card of a rank that also opens links.
+// Returns data as long as the peer info of a rank that also opens links.
 comm::PeerInfo PeerInfoOf(const comm::Process& process, const transport::ListenerSet& endpoint,
                           std::uint32_t rank) {
   return {.host_hash = process.host_hash(),
@@ -96,7 +96,7 @@ Repetition Combine(const std::vector<JoinShare>& shares, std::uint32_t ranks) {
     all.bytes += one.bytes;
     all.system_calls += one.system_calls;
   }
-  // Round the ring a rank may stand before another has looked at its roster.
+  // In a ring, a rank may stand before another rank has processed its roster.
   const Instant connected = std::max(all.first_standing, all.last_roster);
   const auto per_rank = [&](std::uint64_t sum) { return static_cast<double>(sum) / ranks; };
   return {.total_ms = Milliseconds(all.last_standing - all.begun),
@@ -194,7 +194,7 @@ Status Team::Barrier() {
 
 Result<Repetition> Repeat(const std::shared_ptr<comm::Process>& process, Team& team,
                           const InitHead& head) {
-  // Each root where the first of its ranks is, so that they come in order.
+  // Creates each root in the process of its first rank, so that the ids are in rank order.
   const RankBlock block = BlockOf(team.index(), head);
   std::vector<UniqueId> own;
   for (std::uint32_t root = 0; root < head.roots; ++root) {
@@ -204,8 +204,8 @@ Result<Repetition> Repeat(const std::shared_ptr<comm::Process>& process, Team& t
     own.push_back(id);
   }
   RINGLET_TRY_ASSIGN(const std::vector<UniqueId> ids, team.Agree(own));
-  // The root is dialled as soon as any process has passed the barrier; the ranks not before they
-  // have checked in.
+  // Ranks dial the root as soon as any process has passed the barrier, so process 0 reads its
+  // counters first. Ranks are dialed only after their check-in.
   Baseline before = ReadBaseline(*process);
   RINGLET_TRY(team.Barrier());
   if (team.index() != 0) before = ReadBaseline(*process);

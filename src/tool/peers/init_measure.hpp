@@ -1,4 +1,4 @@
-// One bootstrap of many ranks, timed: what one process does of it, and all processes together.
+// Measures one bootstrap of many ranks: the share of each process, and the result of all.
 #pragma once
 #include <memory>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace ringlet::cli {
 
-/// The figures of one process in one bootstrap.
+/// The measurements of one process in one bootstrap.
 struct JoinShare {
-  // Over its ranks; CLOCK_MONOTONIC is the same in all processes of a machine.
+  // Times over all its ranks. CLOCK_MONOTONIC is the same in all processes of a machine.
   Instant begun{0};
   Instant first_roster{0}, last_roster{0};
   Instant first_standing{0}, last_standing{0};
@@ -23,18 +23,18 @@ struct JoinShare {
   bool operator==(const JoinShare&) const = default;
 };
 Bytes Encode(const JoinShare& share);
-/// Errors  kProtocol  not a share.
+/// Errors  kProtocol  `bytes` do not contain a share.
 Result<JoinShare> DecodeJoinShare(View bytes);
 
-/// The whole of which `shares` are the parts. \param ranks  at least 1
+/// Combines the shares of all processes. \param ranks  at least 1
 Repetition Combine(const std::vector<JoinShare>& shares, std::uint32_t ranks);
 
-/// Begins to join the communicator of `id` as `rank`; listens on this host's addresses.
+/// Starts to join the communicator of `id` as `rank`. Listens on this host's addresses.
 Result<comm::Control::Pending> BeginJoin(const std::shared_ptr<comm::Process>& process,
                                          const UniqueId& id, std::uint32_t rank,
                                          std::uint32_t size);
 
-/// The counters of this process from before; read before a peer can dial it.
+/// The initial counters of this process. Read them before a peer can dial it.
 struct Baseline {
   os::SocketDriver::Counters counters;
   Instant cpu{0};
@@ -43,16 +43,16 @@ Baseline ReadBaseline(comm::Process& process);
 
 struct Joined {
   JoinShare share;
-  std::vector<std::unique_ptr<comm::Control>> controls;  ///< each leaves when it goes
+  std::vector<std::unique_ptr<comm::Control>> controls;  ///< each leaves when it is destroyed
 };
-/// Joins the ranks of `block` all at once, from this one thread.
-/// Errors  as Control::Join, of the first rank that failed.
+/// Joins all ranks of `block` at once from this thread.
+/// Errors  as Control::Join for the first rank that fails
 Result<Joined> JoinAll(const std::shared_ptr<comm::Process>& process,
                        const std::vector<UniqueId>& ids, const RankBlock& block, std::uint32_t size,
                        const Baseline& before);
 
-/// The processes that the ranks are spread over, as one of them sees it. They agree over a small
-/// communicator of their own, one rank a process; a process alone needs none.
+/// The processes that share the ranks, as seen from one of them. They exchange data over their own
+/// small communicator with one rank per process. A single process does not need one.
 class Team {
  public:
   Team() = default;
@@ -60,9 +60,9 @@ class Team {
                            std::uint32_t index, std::uint32_t size);
 
   std::uint32_t index() const { return index_; }
-  /// The ids that all processes have made, in order of process, at every process.
+  /// Returns the ids of all processes in the order of the processes, at every process.
   Result<std::vector<UniqueId>> Agree(const std::vector<UniqueId>& own);
-  /// The shares of all, at every process. An error of one is an error of all.
+  /// Returns all shares, at every process. An error of one process is returned by all.
   Result<std::vector<JoinShare>> Gather(Result<JoinShare> share);
   Status Barrier();
 
@@ -71,7 +71,7 @@ class Team {
   std::unique_ptr<comm::Control> control_;
 };
 
-/// One repetition: an id that the first process makes, and all ranks with it.
+/// Runs one repetition: creates the ids and joins all ranks with them.
 Result<Repetition> Repeat(const std::shared_ptr<comm::Process>& process, Team& team,
                           const InitHead& head);
 

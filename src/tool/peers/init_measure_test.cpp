@@ -135,7 +135,7 @@ TEST(CombineTest, FromTheFirstThatBeganToTheLastThatStands) {
                              .system_calls = 10}));
 }
 
-// Round the ring the first stand before the last has looked at its roster.
+// In a ring, the first rank stands before the last one has processed its roster.
 TEST(CombineTest, NoPhaseIsNegative) {
   JoinShare share{.begun = milliseconds(100),
                   .first_roster = milliseconds(110),

@@ -11,15 +11,16 @@
 namespace ringlet::cli {
 namespace {
 
-// All on this machine. Beyond it even the most processes that are allowed have too few descriptors.
+// All ranks run on this machine. For more ranks, even the maximum number of processes has too few
+// descriptors.
 constexpr std::uint32_t kInitRanksMax = 16'384;
 constexpr std::uint32_t kProcessesMax = 4096;
 constexpr std::uint32_t kIterationsMax = 10'000;
-// The descriptors of a process besides connections of ranks: streams, libraries, epoll, the team's
-// line.
+// Descriptors of a process other than connections of ranks: streams, libraries, epoll, and the
+// team's connection.
 constexpr std::uint64_t kSpareDescriptors = 128;
-// Of one rank: its listener, its line to the root, and, on average, one to its parent and one to a
-// child; with some room for blocks of ranks that have more children than ranks.
+// Descriptors of a rank: its listener, its connection to the root, and on average one to its parent
+// and one to a child. Includes a reserve for blocks of ranks that have more children than ranks.
 constexpr std::uint64_t kDescriptorsOfRank = 5;
 
 Result<std::uint32_t> ProcessesFor(const InitWords& words, std::uint32_t ranks,
@@ -78,7 +79,7 @@ void AddInitOptions(CLI::App& command, InitWords& words) {
   command.add_flag("--json", words.json,
                    "One object for each number of ranks, a line each: n, mode, as, processes, "
                    "total_ms, phases_ms, repetitions, vs");
-  command.add_flag("--worker", words.worker)->group("");  // not shown: only we use it
+  command.add_flag("--worker", words.worker)->group("");  // hidden: only the bench uses it
 }
 
 Result<BootstrapJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, bool tree,
@@ -126,7 +127,7 @@ RankBlock BlockOf(std::uint32_t index, const InitHead& head) {
 
 std::uint64_t DescriptorsNeeded(std::uint32_t ranks, std::uint32_t processes) {
   const std::uint64_t most = (ranks + processes - 1) / processes;
-  return ranks + most * kDescriptorsOfRank + kSpareDescriptors;  // process 0 has the root
+  return ranks + most * kDescriptorsOfRank + kSpareDescriptors;  // process 0 runs the root
 }
 
 EnvMap InitEnvironment(EnvMap environment, const InitWords& words) {
@@ -141,7 +142,7 @@ EnvMap InitEnvironment(EnvMap environment, const InitWords& words) {
     environment["RINGLET_SOCKET_IFNAME"] = "=lo";
     if (!is_set("SOCKET_FAMILY")) environment["RINGLET_SOCKET_FAMILY"] = "AF_INET";
   }
-  // A fixed address would be one for all repetitions, and held by the one before.
+  // A fixed address would be shared by all repetitions and still be in use by the previous one.
   environment.erase("RINGLET_COMM_ID");
   environment.erase("NCCL_COMM_ID");
   if (!words.mode.empty()) environment["RINGLET_BOOTSTRAP"] = words.mode;

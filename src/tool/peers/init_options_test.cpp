@@ -13,7 +13,7 @@ Result<InitWords> ParseInit(std::vector<std::string> arguments) {
   CLI::App command("init");
   InitWords words;
   AddInitOptions(command, words);
-  std::reverse(arguments.begin(), arguments.end());  // the form that CLI11 wants
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 expects the arguments in reverse
   try {
     command.parse(arguments);
   } catch (const CLI::ParseError& error) {

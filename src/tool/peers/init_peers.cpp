@@ -15,12 +15,12 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kOutputBytesMax = 64 * 1024;  // as much as a pipe holds; its end matters
+constexpr std::size_t kOutputBytesMax = 64 * 1024;  // the capacity of a pipe; only the end of the
+                                                    // output matters
 constexpr Instant kLook = std::chrono::milliseconds(20);
 constexpr std::uint64_t kPeerSpareDescriptors = 256;
 
-// Gloo's mesh takes a descriptor for each rank that a rank knows, and for a while a listener for
-// each pair.
+// Gloo's mesh needs a descriptor per pair of ranks, and temporarily a listener for each pair.
 std::uint32_t GlooProcesses(const InitHead& head, std::uint64_t descriptors) {
   if (!head.threads) return head.ranks;
   const std::uint64_t mesh = std::uint64_t{head.ranks} * head.ranks * 3 / 2;
@@ -45,7 +45,7 @@ std::string LastLine(std::string text) {
   return Printable(text.substr(text.rfind('\n') + 1), 300);
 }
 
-// Reads what has come; true when nothing more will.
+// Reads the data that has arrived. Returns true at the end of the stream.
 bool Take(const os::Fd& from, std::string& into) {
   os::Arrived arrived = os::ReadAvailable(from, kOutputBytesMax);
   into += arrived.bytes;
@@ -87,7 +87,7 @@ PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant tim
   std::string output, errors;
   std::optional<os::ChildExit> ended;
   while (!ended && os::Now() < give_up) {
-    ended = child->Poll();  // before what it wrote last is read
+    ended = child->Poll();  // before the last output is read
     const bool output_over = Take(child->output(), output);
     const bool errors_over = Take(child->errors(), errors);
     std::vector<int> open;

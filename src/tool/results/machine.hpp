@@ -1,11 +1,11 @@
-// The description of the machine on which a result was measured.
+// Describes the machine on which a result was measured.
 #pragma once
 #include <cstdint>
 #include <string>
 
 namespace ringlet::cli {
 
-/// Texts of the system; empty where it says nothing.
+/// Texts of the system; empty if the system does not provide them.
 struct MachineFacts {
   std::string cpuinfo;     ///< /proc/cpuinfo
   std::string os_release;  ///< /etc/os-release
@@ -15,13 +15,13 @@ struct MachineFacts {
 };
 MachineFacts ReadMachine();
 
-/// "2 cores (AMD EPYC 9B45, virtual machine), 24 GiB, Debian GNU/Linux 12, kernel 6.18".
+/// Returns "2 cores (AMD EPYC 9B45, virtual machine), 24 GiB, Debian GNU/Linux 12, kernel 6.18".
 std::string MachineText(const MachineFacts& facts);
 
-/// "2026-11-23".
+/// Returns a date such as "2026-11-23".
 std::string Today();
 
-/// How this process was called: "ringlet bench all_reduce -n 4".
+/// Returns the command line of this process: "ringlet bench all_reduce -n 4".
 std::string OwnCommandLine();
 
 }  // namespace ringlet::cli

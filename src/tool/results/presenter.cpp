@@ -8,7 +8,7 @@
 namespace ringlet::cli {
 namespace {
 
-// After what time a user wonders whether anything happens.
+// Maximum silence before a user would wonder about the progress.
 constexpr Instant kSilence = std::chrono::seconds(2);
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Shows a benchmark while it runs and afterwards: a table row by row, or one JSON object.
+// Shows a benchmark during its run and at its end: as a table row by row, or as one JSON object.
 #pragma once
 #include <cstdio>
 #include <string>
@@ -11,26 +11,26 @@ namespace ringlet::cli {
 class Presenter {
  public:
   struct Options {
-    BenchReport report;  ///< ranks, type and op
-    TableHead head;      ///< all but the links
+    BenchReport report;  ///< contains ranks, type and op
+    TableHead head;      ///< contains all but the links
     bool json = false;
-    std::size_t sizes = 0;  ///< rows to come
-    bool in_place = false;  ///< only in place, which a narrow table then shows
+    std::size_t sizes = 0;  ///< number of expected rows
+    bool in_place = false;  ///< only in place; a narrow table then shows that placement
     Instant start{0};
-    /// The output streams; this process's standard streams unless a test wants to look.
+    /// The output streams. Tests replace this process's standard streams.
     std::FILE* output = stdout;
     std::FILE* errors = stderr;
   };
   explicit Presenter(Options options);
 
-  /// Takes in what rank 0 says. The table grows at once.
+  /// Processes a message of rank 0. Prints new rows of the table at once.
   void OnMessage(const WorkerMessage& message);
-  /// Tells on standard error how far it is, where the user would otherwise see nothing for long.
+  /// Reports the progress on standard error if no row was printed for long.
   void OnTick(Instant now);
-  /// The end: the foot of the table, or the JSON object. Not called after a failure.
+  /// Prints the foot of the table or the JSON object. Not called after a failure.
   void Finish();
 
-  /// A peer's name of itself: "Open MPI v5.0.11".
+  /// Stores the version that a peer reported: "Open MPI v5.0.11".
   void OnVersion(const std::string& peer, std::string version) {
     options_.report.versions[peer] = std::move(version);
   }

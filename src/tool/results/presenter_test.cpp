@@ -11,7 +11,7 @@ using testing::HasSubstr;
 constexpr Instant kShownStart = std::chrono::hours(1);
 const Row kShownRow{.bytes = 8, .count = 2, .out_of_place = Measurement{.time_us = 1, .wrong = 0}};
 
-// A presenter whose two streams are kept in memory.
+// A presenter with both streams in memory.
 class PresenterTest : public testing::TestWithParam<bool> {
  protected:
   static constexpr std::size_t kBytes = 16'384;

@@ -37,7 +37,7 @@ Json Shown(const BenchReport& report, std::size_t bytes, const Measurement& meas
   return json;
 }
 
-// The first placement stands in the row itself, as it does in nccl-tests' table.
+// The first placement is in the row itself, as in nccl-tests' table.
 Json RowJson(const BenchReport& report, const Row& row) {
   Json json{{"size", row.bytes}, {"count", row.count}};
   if (row.out_of_place) json.update(Shown(report, row.bytes, *row.out_of_place));

@@ -1,4 +1,4 @@
-// Writes what `ringlet bench` measured as a file of results, to which more can be added.
+// Writes the results of `ringlet bench` to a file of results, or adds them to an existing one.
 #pragma once
 #include <map>
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace ringlet::cli {
 
-/// The facts that a run does not say itself.
+/// The facts that a run does not contain.
 struct ResultHead {
   std::string where, when, command;
-  std::string layout;               ///< hosts and links in words; empty: the ranks say it
+  std::string layout;               ///< hosts and links in words; empty: derived from the ranks
   std::vector<std::string> beside;  ///< "Open MPI v5.0.11"
 };
 
-/// `file`, the text of a file of results, with `run` added; a new one where it is empty.
-/// \param run  as ToJson has it
-/// Errors  kInvalidArgument  `file` is none, or of another machine or day
+/// Returns `file`, the text of a file of results, with `run` added. Creates a file if it is empty.
+/// \param run  in the format of ToJson
+/// Errors  kInvalidArgument  `file` does not parse, or is of another machine or day
 Result<std::string> WithRun(const std::string& path, std::string_view file, const ResultHead& head,
                             const std::string& run);
 
-/// The same for the file at `path`, which is made where there is none. Errors as WithRun; kSystem
+/// Adds a run to the file at `path`. Creates it if it is missing. Errors as WithRun; kSystem
 Status AddResult(const std::string& path, const ResultHead& head, const BenchReport& report);
 
 }  // namespace ringlet::cli

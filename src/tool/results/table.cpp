@@ -7,7 +7,7 @@
 namespace ringlet::cli {
 namespace {
 
-// Times keep about four digits, whatever their size, and seven columns.
+// Times have about four digits and seven columns.
 std::string TimeText(double us) {
   if (us >= 10'000) return fmt::format("{:7.0f}", us);
   if (us >= 100) return fmt::format("{:7.1f}", us);

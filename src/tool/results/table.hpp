@@ -1,4 +1,4 @@
-// The table that nccl-tests made familiar, as text. Pure.
+// Formats results as text in the style of nccl-tests. Pure.
 #pragma once
 #include <string>
 
@@ -18,12 +18,12 @@ struct TableHead {
   bool check = false;
 };
 
-/// Each with its newline.
+/// Each text ends with a newline.
 std::string HeadText(const TableHead& head);
 std::string RowText(const Row& row, const BenchReport& report);
 std::string FootText(const BenchReport& report);
 
-/// The same beside others: a column a peer, and how many times longer than Ringlet it takes.
+/// The same table beside peers. Each peer has a column and the ratio of its time to Ringlet's.
 std::string VersusHeadText(const TableHead& head, const std::vector<std::string>& peers);
 std::string VersusRowText(const Row& row, const BenchReport& report);
 

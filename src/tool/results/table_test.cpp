@@ -94,7 +94,7 @@ TEST(TableTest, OthersStandBesideWithTheirRatios) {
 TEST(TableTest, TheFootSumsUp) {
   EXPECT_EQ(FootText(TabledReport()),
             "# Wrong elements       : 123456 FAILED\n# Avg bus bandwidth    : 4.5555\n");
-  BenchReport right = TabledReport();  // a sound one, then one that was not checked
+  BenchReport right = TabledReport();  // correct first, then unchecked
   right.rows.pop_back();
   EXPECT_EQ(FootText(right), "# Wrong elements       : 0 OK\n# Avg bus bandwidth    : 0.0005\n");
   right.rows[0].out_of_place->wrong = std::nullopt;
