@@ -25,9 +25,7 @@ std::optional<std::string> ExplainMissing(const CLI::App& tool) {
 
 // Handles an exception of the parser: a request for help, or a wrong command line.
 int Explain(const CLI::App& tool, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0)
-    return tool.exit(error);  // prints the text of --help or
-                              // --version
+  if (error.get_exit_code() == 0) return tool.exit(error);  // prints --help or --version
   const std::string path = EnteredPath(tool);
   const std::string command = path.empty() ? "ringlet" : "ringlet " + path;
   auto reason = ExplainUnexpected(tool);

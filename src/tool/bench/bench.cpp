@@ -169,8 +169,7 @@ Result<Ended> RunPeerTurn(os::SignalQueue& signals, const BenchJob& job, const s
   return LaunchBenchRanks(signals, std::move(launcher), peer + " as process");
 }
 
-/// Runs all rounds. If the user or a failed run ended them, the result holds the tool's exit
-/// status.
+/// Runs all rounds. After a signal or a failure, returns how the run ended.
 Result<Ended> RunTurns(os::SignalQueue& signals, BenchJob& job,
                        const std::shared_ptr<comm::Process>& process, Presenter& presenter,
                        Turns& turns) {

@@ -19,12 +19,10 @@ namespace ringlet::cli {
 void AddBenchEnter(CLI::App& bench, Action& chosen);
 void AddBenchReach(CLI::App& bench, Action& chosen);
 
-/// Returns the command that runs `arguments` in the namespace `space`, as os::EnterNetSpace takes
-/// it.
+/// Returns the command that runs `arguments` in `space`, which is in the form of os::EnterNetSpace.
 std::vector<std::string> Entered(const std::string& space, std::vector<std::string> arguments);
 
-/// Returns the words that precede an address and a line for its shell. This process must stay
-/// alive.
+/// Returns the command of a substitute for ssh. This process must stay alive while it runs.
 /// \param spaces  the namespace of each host, as in Entered
 std::vector<std::string> Reacher(const std::vector<std::string>& spaces);
 

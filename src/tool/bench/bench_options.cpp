@@ -58,8 +58,7 @@ std::vector<CLI::Option*> AddSizeOptions(CLI::App& command, BenchWords& words) {
               ->capture_default_str()};
 }
 
-// Lists values for the help and for shell completion. Other spellings pass here and are checked
-// later.
+// Lists values for the help and for completion. The parser of the value checks them later.
 CLI::Validator Offered(std::string_view values) {
   return {[](std::string&) { return std::string(); }, fmt::format("{{{}}}", values)};
 }
@@ -84,8 +83,7 @@ void AddDataOptions(CLI::App& command, BenchWords& words) {
   command.add_flag("--out-of-place", words.out_of_place, "Only out of place")->excludes(in_place);
 }
 
-/// Returns the placement that the user named. Without one: both, or out of place if peers are
-/// measured.
+/// Returns the named placement. By default: both, or out of place if peers are measured.
 Placement PlacementOf(const BenchWords& words) {
   if (words.in_place) return Placement::kInPlace;
   return words.out_of_place || !words.peers.empty() ? Placement::kOutOfPlace : Placement::kBoth;

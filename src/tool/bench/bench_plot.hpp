@@ -25,9 +25,8 @@ struct RunChoice {
 /// Errors  kInvalidArgument  `choice` matches no run, or several
 Result<BenchFile> ChosenRun(BenchFile file, const RunChoice& choice);
 
-/// Draws one curve for Ringlet and one for each peer of each file. If there are several files, the
-/// names of the curves begin with the operation and the ranks. If these are equal, they begin with
-/// the path of the file.
+/// Draws one curve for Ringlet and one for each peer of each file. The curves of several files have
+/// names that begin with the operation and the ranks, or with the file if these are equal.
 /// Errors  kInvalidArgument  names the file that does not parse or does not hold any rows to draw
 Result<Chart> ChartOf(const std::vector<BenchFile>& files);
 

@@ -13,8 +13,8 @@ struct BenchJob {
   BenchWords words;
   BenchOptions options;
   EnvMap environment;  ///< includes RINGLET_LINKS from --links
-  /// Network namespaces of the ranks; null if the ranks run on this machine itself. All rounds of a
-  /// run share them.
+  /// Namespaces of the ranks, shared by the rounds of a run. Null: ranks run on this machine
+  /// itself.
   std::shared_ptr<const testbed::NetHosts> hosts = nullptr;
 };
 

@@ -1,5 +1,4 @@
-// Benches in one process. Tests of links, faults and benches with processes are in
-// test/integration.
+// Benches in one process. test/integration has those with links, faults and several processes.
 #include "tool/bench/bench.hpp"
 
 #include <gmock/gmock.h>

@@ -23,15 +23,15 @@ using collective::Algorithm;
 
 struct TuneRequest {
   std::string path;
-  BenchWords words;  ///< of every operation
+  BenchWords words;  ///< used for every operation
 };
 
-/// The largest block that one_shot takes.
+/// Returns the largest block that one_shot accepts.
 std::size_t OneShotMax(collective::CallKind kind, std::uint32_t ranks) {
   return transport::ArenaShape().slot_bytes / (collective::PieceEach(kind) ? ranks : 1);
 }
 
-/// The algorithms of operations that have a choice on such a layout.
+/// Adds the algorithms of each operation that has a choice on this layout.
 void AddAttempts(const collective::Layout& layout, std::vector<AlgorithmTimes>& trials) {
   for (const BenchOperation& operation : BenchOperations()) {
     const auto algorithms = AlgorithmsFor(operation.kind, layout);
@@ -97,7 +97,8 @@ Result<bool> SharesMemory(const BenchJob& job, std::uint32_t hosts) {
   return comm::AllowsHostMemory(settings, (job.options.ranks + hosts - 1) / hosts);
 }
 
-/// Through the memory of one host, and over links; of several hosts also through that of each.
+/// Returns attempts over links, and on one host also through its memory. On several hosts, attempts
+/// may use the memory within each host.
 std::vector<AlgorithmTimes> AttemptsOf(std::uint32_t ranks, std::uint32_t hosts,
                                        bool shares_memory) {
   const collective::Groups groups = collective::EvenGroups(ranks, hosts);
@@ -114,7 +115,7 @@ std::vector<AlgorithmTimes> AttemptsOf(std::uint32_t ranks, std::uint32_t hosts,
 }
 
 Result<int> Tune(const TuneRequest& request) {
-  RINGLET_TRY_ASSIGN(const auto signals, TakeSignals());  // before there are threads
+  RINGLET_TRY_ASSIGN(const auto signals, TakeSignals());  // before any thread starts
   const std::uint32_t ranks = request.words.ranks, hosts = request.words.hosts;
   const AlgorithmTimes any_way{collective::CallKind::kAllReduce, Algorithm::kSlices, false, {}};
   RINGLET_TRY_ASSIGN(BenchJob first, JobFor(request, any_way));
@@ -142,10 +143,10 @@ struct Winner {
   Algorithm algorithm = Algorithm::kRing;
   double us = 0;
 };
-/// By the size of a block.
+/// The fastest algorithm for each size of a block.
 using Winners = std::map<std::size_t, Winner>;
 
-/// Of one operation, of the times that are of registered memory or are not.
+/// Returns the winners of one operation among the times in registered or in unregistered memory.
 Winners WinnersOf(const std::vector<AlgorithmTimes>& times, collective::CallKind kind,
                   bool on_shared_memory, bool registered) {
   Winners winners;
@@ -211,13 +212,13 @@ collective::MeasuredLinks LinksOf(const std::vector<AlgorithmTimes>& times, std:
   if (least->first == most->first || most->second <= least->second) return {};
   const collective::CostModel known;
   const double hops = 2.0 * (ranks - 1);
-  // Of a byte of the call, hops / ranks pass each link, and half as many are added up.
+  // Each byte of the call passes a link hops / ranks times and is reduced half as often.
   const double us_per_byte = (most->second - least->second) /
                              static_cast<double>(most->first - least->first) * ranks / hops;
   const double moving = std::max(us_per_byte - 0.5 / known.reduce_mb_per_s, us_per_byte / 2);
   const double share = static_cast<double>(least->first) / ranks;
   const double hop = std::max(least->second / hops - share * us_per_byte, 0.01) * 1'000;
-  // One after the other: what a processor does for each message to all others at once.
+  // A processor spends its overhead on the messages to all others one after the other.
   const std::uint32_t beside = hosts > 1 ? ranks - (ranks + hosts - 1) / hosts : ranks - 1;
   double overhead = hop / 4;
   if (const auto* direct = find(collective::CallKind::kAllToAll, Algorithm::kDirect);
@@ -234,7 +235,7 @@ collective::MeasuredLinks LinksOf(const std::vector<AlgorithmTimes>& times, std:
 }
 
 void AddBenchTune(CLI::App& bench, Action& chosen) {
-  // Shared by the parser, which fills it, and the action, which reads it later.
+  // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<TuneRequest>();
   request->words.factor = 4;
   bench

@@ -1,4 +1,4 @@
-// `ringlet bench --tune`: measures all algorithms of each operation and writes the fastest to a
+// `ringlet bench --tune`: measures all algorithms of each operation and writes the fastest into a
 // file for RINGLET_TUNE_FILE.
 #pragma once
 #include <CLI/CLI.hpp>
@@ -17,8 +17,7 @@ void AddBenchTune(CLI::App& bench, Action& chosen);
 struct AlgorithmTimes {
   collective::CallKind kind = collective::CallKind::kAllReduce;
   collective::Algorithm algorithm = collective::Algorithm::kRing;
-  bool registered = false;  ///< measured in registered memory, which slices and zero_copy treat
-                            ///< differently
+  bool registered = false;  ///< in registered memory, which slices and zero_copy treat differently
   std::vector<std::pair<std::size_t, double>> us_by_bytes;  ///< ascending; bytes as in TunedChoice
 };
 
@@ -32,10 +31,9 @@ struct AlgorithmTimes {
 std::vector<collective::TunedChoice> FastestOf(const std::vector<AlgorithmTimes>& times,
                                                std::uint32_t ranks, std::uint32_t hosts);
 
-/// Derives the links of CostModel from the times of rings for the smallest and the largest calls.
-/// Times of direct exchanges give the processor time per message. The result describes links within
-/// the host for one host, and links between hosts for several. It is empty if the times do not grow
-/// with the size.
+/// Derives the links of CostModel: those within the host for one host, those between hosts for
+/// several. Uses the times of rings for the smallest and the largest calls, and of direct exchanges
+/// for the processor time per message. Returns no links if the times do not grow.
 collective::MeasuredLinks LinksOf(const std::vector<AlgorithmTimes>& times, std::uint32_t ranks,
                                   std::uint32_t hosts);
 

@@ -20,7 +20,7 @@ struct CheckShape {
   std::uint32_t ranks = 1;
 };
 
-/// Period of the data in elements. It is prime, so that no block of an algorithm is a multiple of
+/// Period of the data in elements. It is prime, so that blocks of algorithms are not multiples of
 /// it.
 inline constexpr std::size_t kCheckPeriod = 4093;
 

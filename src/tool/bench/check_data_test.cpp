@@ -84,8 +84,7 @@ void Fold(const CheckShape& shape, const std::vector<const std::byte*>& inputs, 
   }
 }
 
-// Returns the output of an all-reduce that combines the ranks in a random order, which differs per
-// element.
+// Returns the output of an all-reduce that combines ranks in a random order for each element.
 Bytes Reduced(const CheckShape& shape, std::size_t count, std::uint64_t seed) {
   const std::size_t size = SizeOf(shape.type);
   std::vector<Bytes> inputs(shape.ranks, Bytes(count * size));

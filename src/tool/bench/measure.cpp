@@ -21,11 +21,11 @@
 namespace ringlet::cli {
 namespace {
 
-// With 24 sizes in two placements the default sweep stays below 20 s on two cores.
+// Keeps the default sweep of 24 sizes in two placements below 20 s on two cores.
 constexpr Instant kWarmupBudget = std::chrono::milliseconds(20);
 constexpr Instant kBudget = std::chrono::milliseconds(120);
 constexpr std::uint32_t kWarmupsMax = 20;
-constexpr std::byte kUntouched{0xa5};  // no expected result consists of these
+constexpr std::byte kUntouched{0xa5};  // no expected result consists of these bytes
 
 class BenchBuffer {
  public:
@@ -36,7 +36,7 @@ class BenchBuffer {
                    ENOMEM};
     return BenchBuffer(std::move(memory));
   }
-  /// The same, registered for as long as it is there.
+  /// Allocates memory that is registered during the lifetime of the buffer.
   static Result<BenchBuffer> Register(const std::shared_ptr<comm::Communicator>& communicator,
                                       std::size_t bytes) {
     const std::shared_ptr<comm::Process> process = communicator->origin().process;
@@ -56,7 +56,7 @@ class BenchBuffer {
   Memory memory_;
 };
 
-// The addresses of the input and the output of one call.
+// The input and the output of one call.
 struct Places {
   std::span<std::byte> input, output;
   bool in_place = false;
@@ -102,7 +102,7 @@ class Bench {
   std::size_t OutputBytes() const { return collective::OutputBytes(call_, communicator_->place()); }
 
   Places OutOfPlace() { return {input_.First(InputBytes()), output_.First(OutputBytes()), false}; }
-  // NCCL's places: the smaller of the two lies somewhere in the other.
+  // Returns NCCL's places: the smaller buffer lies within the larger one.
   Places InPlace() {
     const std::ptrdiff_t offset =
         InPlaceOffset(call_, rank_) * static_cast<std::ptrdiff_t>(SizeOf(options_.type));
@@ -141,15 +141,15 @@ class Bench {
     const Instant begin = os::Now();
     for (std::uint32_t i = 0; i < times; ++i) {
       if (options_.late > Instant(0) && Index(rank_) + 1 == data_.ranks)
-        os::PollReadable({}, options_.late);  // nothing comes: time passes
+        os::PollReadable({}, options_.late);  // no data arrives, so this waits for the delay
       if (options_.changing && !places.input.empty()) Change(places.input);
       RINGLET_TRY(RunOnce(places));
     }
     return os::Now() - begin;
   }
 
-  // As a program does between two operations: copies of memory that does not change find it in the
-  // caches of the rank that copies. Small numbers in every type.
+  // Writes the input, as a program does between two operations. Without this, the copying rank
+  // would find the data in its cache. The bytes are small numbers in every type.
   void Change(std::span<std::byte> input) {
     changes_ = !changes_;
     std::memset(input.data(), changes_ ? 0x40 : 0x41, input.size());
@@ -181,9 +181,8 @@ class Bench {
     return communicator_->Run(both);
   }
 
-  // Runs until caches, pages and connections are warm; decides how much follows. All numbers come
-  // from the slowest rank's time, so that they are the same on all ranks. The programs of
-  // bench/peers do the same (loop.h).
+  // Runs until caches, pages and connections are warm, and selects the number of repeats. Uses the
+  // slowest rank's time, so that all ranks agree. The programs of bench/peers do the same (loop.h).
   Result<Repeats> WarmUp(const Places& places) {
     std::uint32_t warmups = options_.warmup.value_or(1);
     RINGLET_TRY_ASSIGN(Instant latest, RunTimes(warmups, places));
@@ -206,13 +205,13 @@ class Bench {
 
   Result<Instant> SumOfProcesses(Instant mine) {
     RINGLET_TRY_ASSIGN(const auto by_rank, GatherTimes({mine}));
-    if (options_.threads) return by_rank.front().front();  // each has the same process's
+    if (options_.threads) return by_rank.front().front();  // this is the time of the one process
     Instant sum{0};
     for (const auto& one : by_rank) sum += one.front();
     return sum;
   }
 
-  // By the control network: what is measured must not carry its own measurement.
+  // Uses the control network, so that the measured links do not carry the times.
   Result<std::vector<std::vector<Instant>>> GatherTimes(const std::vector<Instant>& mine) {
     Writer out;
     for (const Instant time : mine) out.U64(static_cast<std::uint64_t>(time.count()));
@@ -230,9 +229,9 @@ class Bench {
     return by_rank;
   }
 
-  // One more run on fresh data. Gives the wrong elements of all ranks; where ranks that must have
-  // the same disagree although each finds its own right, it is this check that is broken, and that
-  // counts as well.
+  // Runs once more on fresh data. Returns the wrong elements of all ranks. If equal outputs are
+  // required but differ, although each output passes, the check itself is broken. This counts as
+  // well.
   Result<std::uint64_t> Check(const Places& places) {
     std::memset(places.output.data(), std::to_integer<int>(kUntouched), places.output.size());
     FillInput(data_, rank_, places.input);
@@ -259,28 +258,28 @@ class Bench {
   const MeasureOptions& options_;
   const BenchOperation& operation_;
   CheckShape data_;
-  collective::Call call_;  // without its buffers
+  collective::Call call_;  // without buffers
   Rank rank_;
   bool shares_cores_;
   bool changes_ = false;
   BenchBuffer input_, output_;
 };
 
-// Bytes that hold the input, and the output, of a call of any rank.
+// Returns the bytes that hold the input, and the output, of a call of any rank.
 std::size_t BytesFor(const MeasureOptions& options, std::uint32_t ranks) {
   const std::size_t count = std::ranges::max(options.counts);
   const std::size_t elements = SizeElements(BenchOperationOf(options.kind), count, ranks);
   return std::max<std::size_t>(elements * SizeOf(options.type), 1);
 }
 
-// "2 shm", "host memory", "host memory, 1 tcp".
+// Returns "2 shm", "host memory", or "host memory, 1 tcp".
 std::string LinksOf(comm::Communicator& communicator) {
   const std::string links = communicator.links().Summary();
   if (communicator.host_memory().shared_bytes() == 0) return links;
   return links == "none" ? "host memory" : "host memory, " + links;
 }
 
-// "2 shm", or where ranks differ "rank 0,2: 2 shm; rank 1: 1 shm, 1 tcp".
+// Returns "2 shm", or if ranks differ "rank 0,2: 2 shm; rank 1: 1 shm, 1 tcp".
 Result<std::string> LinksOfAll(comm::Communicator& communicator) {
   Writer out;
   out.Raw(AsView(LinksOf(communicator)));
@@ -296,12 +295,12 @@ Result<std::string> LinksOfAll(comm::Communicator& communicator) {
   return text;
 }
 
-// Only the thread that measures: what the process may use is asked before, and stays as it is.
+// Binds only the measuring thread. The usable cores of the process were counted before.
 void BindRank(const comm::Config& config) {
   const std::vector<std::uint32_t> cpus = os::UsableCpus();
   if (config.size > cpus.size()) return;
   const CpuRange own{cpus[config.rank], cpus[config.rank]};
-  static_cast<void>(os::RunOn({&own, 1}));  // it measures elsewhere then
+  static_cast<void>(os::RunOn({&own, 1}));  // if this fails, the thread runs on any core
 }
 
 Status MeasureAll(const std::shared_ptr<comm::Communicator>& communicator,
@@ -321,7 +320,7 @@ Status MeasureAll(const std::shared_ptr<comm::Communicator>& communicator,
     RINGLET_TRY_ASSIGN(const Row row, bench.MeasureSize(count));
     if (reports) on_message(row);
   }
-  return communicator->control().Barrier();  // no rank leaves while another still works
+  return communicator->control().Barrier();  // keeps each rank alive until all have finished
 }
 
 }  // namespace

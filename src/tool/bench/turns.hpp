@@ -24,8 +24,7 @@ class Turns {
   std::map<std::string, std::map<std::size_t, std::vector<Measurement>>> peers_;
 };
 
-/// Returns the median of one measurement over at least one turn. An even number of turns gives the
-/// mean of the middle two.
+/// Returns the median over the turns, at least one. For an even number: the mean of the middle two.
 Measurement MedianOf(const std::vector<Measurement>& turns);
 
 }  // namespace ringlet::cli

@@ -1,6 +1,5 @@
 // The main function of these tests. A bench restarts its own program once per rank, and a doctor
-// does so once per host. In these tests that program is the test binary, which then acts as the
-// tool.
+// once per host. Here that program is the test binary, which then acts as the tool.
 #include <gmock/gmock.h>
 
 #include <string_view>

@@ -39,8 +39,8 @@ struct MachineCosts {
 
 class CheckRates {
  public:
-  /// Maximum number of defects of a machine that are planned one by one, which bounds the time. All
-  /// defects are planned together.
+  /// Maximum number of defects that are planned one by one, which bounds the time. All are planned
+  /// together.
   static constexpr std::size_t kPlannedDefectsMax = 32;
 
   explicit CheckRates(plan::GpuPlanOptions options) : options_(std::move(options)) {}

@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::size_t kGaugeLabelMax = 200;
 
-/// Returns the value of a label in quotes. It is printable and has the escapes of JSON, which the
-/// format shares.
+/// Returns the value of a label in quotes, printable, with the escapes of JSON.
 std::string LabelText(std::string_view value) {
   std::string text = JsonText(Printable(value, kGaugeLabelMax), JsonLayout::kLine);
   text.pop_back();  // removes the newline

@@ -13,8 +13,7 @@ class Gauge {
  public:
   Gauge(std::string_view name, std::string_view help);
 
-  /// Adds a sample. Label values may be any text. They are escaped as the format requires and cut
-  /// after 200 bytes.
+  /// Adds a sample. Label values may be any text. They are escaped and cut after 200 bytes.
   void Add(const std::vector<std::pair<std::string_view, std::string>>& labels,
            std::uint64_t value);
 

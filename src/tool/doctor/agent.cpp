@@ -12,8 +12,7 @@
 namespace ringlet::cli {
 namespace {
 
-// An agent waits while other hosts measure, which takes log2 of the number of hosts in rounds and
-// repetitions for many hosts.
+// Other hosts measure in log2(hosts) rounds, with repetitions if there are many hosts.
 constexpr Instant kAgentIdle = std::chrono::minutes(5);
 constexpr Instant kAnswerWait = std::chrono::seconds(30);
 

@@ -7,8 +7,8 @@
 
 namespace ringlet::cli {
 
-/// Serves until a command ends it, the doctor closes the connection, or no command arrives for
-/// kAgentIdle.
+/// Serves until a command ends it, the connection is closed, or kAgentIdle passes without a
+/// command.
 /// \param in, out  a connection to the doctor; the caller keeps ownership
 /// Errors  kTimeout, kProtocol, kSystem
 Status ServeDoctor(int in, int out, const EnvMap& environment);

@@ -9,10 +9,8 @@
 namespace ringlet::cli {
 
 struct RemoteOptions {
-  std::string ssh = "ssh";  ///< a program and its options; it receives a host and a command for the
-                            ///< host's shell
-  std::string tool;         ///< the path of `ringlet` on that host; if it is missing there, PATH is
-                            ///< searched
+  std::string ssh = "ssh";  ///< a program with options; receives a host and a command for its shell
+  std::string tool;         ///< the path of `ringlet` on that host; else it is searched in PATH
   std::uint32_t connect_timeout_s = 10;
 };
 

@@ -1,5 +1,4 @@
-// A connection between a doctor and an agent that carries lines, over the pipes of a child process
-// or over a socket.
+// A connection for lines between a doctor and an agent: pipes of a child process, or a socket.
 #pragma once
 #include <optional>
 #include <string>

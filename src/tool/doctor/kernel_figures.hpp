@@ -8,8 +8,8 @@
 
 namespace ringlet::cli {
 
-/// Parses the quota in cpu.max: "max 100000" or "150000 100000". Returns percent of one core; null
-/// if there is no limit.
+/// Parses the quota in cpu.max, "max 100000" or "150000 100000", as percent of one core. Null: no
+/// limit.
 std::optional<std::uint32_t> QuotaPercent(std::string_view cpu_max);
 /// Parses the quota in the two files of control groups version 1. A quota of -1 means no limit.
 std::optional<std::uint32_t> QuotaPercent(std::string_view quota_us, std::string_view period_us);

@@ -71,7 +71,7 @@ bool IsSameNetwork(const Address& a, const Address& b, std::uint32_t prefix_bits
   return true;
 }
 
-/// Returns this host's address in the network of `target`, so that each NIC is measured with its
+/// Returns this host's address in the network of `target`, so that each NIC is measured by its
 /// peer.
 std::optional<Address> SourceFor(const Address& target) {
   const auto interfaces = os::ListInterfaces();
@@ -275,8 +275,7 @@ os::Fd OpenUdp(const Address& target) {
   const os::SocketAddress to = os::ToSocketAddress(target);
   os::Fd fd(::socket(to.storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return fd;
-  // Allows packets up to the MTU of the interface, ignores MTUs learned from routers, and never
-  // fragments.
+  // Sends packets up to the interface's MTU, unfragmented, and ignores MTUs that routers reported.
   const int probe = IP_PMTUDISC_PROBE;
   if (target.kind == Address::Kind::kIpv4)
     ::setsockopt(fd.get(), IPPROTO_IP, IP_MTU_DISCOVER, &probe, sizeof probe);
@@ -299,8 +298,8 @@ std::vector<std::uint32_t> PacketsFor(std::uint32_t mtu_bytes) {
   return packets;
 }
 
-/// Returns the largest acknowledged datagram. Reads acknowledgements until `until`, or until one
-/// reaches `enough`.
+/// Returns the largest acknowledged datagram that arrives by `until`. Stops once it reaches
+/// `enough`.
 std::uint32_t LargestAcknowledged(const os::Fd& fd, const Secret& token, std::uint64_t enough,
                                   Instant until) {
   std::uint64_t largest = 0;

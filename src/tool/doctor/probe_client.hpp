@@ -22,8 +22,7 @@ struct ProbeOptions {
 std::vector<doctor::PairFacts> ReachAll(const std::vector<ProbeTarget>& targets,
                                         const ProbeOptions& options);
 
-/// Measures latency, path MTU and rate to one target. Uses this host's address in the target's
-/// network if there is one.
+/// Measures latency, path MTU and rate to one target, from an address in its network if possible.
 /// Cost  0.2 s; if packets are lost, 0.4 s more; if a connection stalls, the timeout
 doctor::PairFacts MeasurePair(const ProbeTarget& target, const ProbeOptions& options);
 

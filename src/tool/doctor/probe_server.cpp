@@ -43,8 +43,7 @@ struct ProbeCaller {
   bool over = false;
 };
 
-/// Sends a small answer as a whole. Fails if the socket's buffer is full, because the caller does
-/// not read.
+/// Sends a small answer as a whole. Fails if the caller does not read and the buffer is full.
 bool Answer(const os::Fd& fd, const void* bytes, std::size_t count) {
   return ::send(fd.get(), bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(count);
 }
@@ -83,8 +82,7 @@ void Take(ProbeCaller& caller, std::string_view bytes, const Secret& token) {
   if (!caller.kind || bytes.empty()) return;
   if (*caller.kind == ProbeKind::kEcho) return TakeEchoes(caller, bytes);
   if (caller.count_from.count() == 0)
-    caller.count_from = os::Now();  // the first bytes started before the clock, so they do not
-                                    // count
+    caller.count_from = os::Now();  // the first bytes were sent before the clock started
   else
     caller.count.bytes += bytes.size();
 }

@@ -97,8 +97,7 @@ bool SendOutput(const os::Fd& fd, const Bytes& output) {
                                static_cast<ssize_t>(output.size());
 }
 
-/// Reads the data that has arrived. Returns the rank once the caller has proven the secret and sent
-/// it.
+/// Reads arrived data. Returns the rank once the caller has proven the secret and sent its number.
 std::optional<std::uint32_t> Advance(Knocking& caller, std::uint32_t ranks) {
   std::array<std::byte, kShakeBytes> bytes;
   const ssize_t got = ::recv(caller.fd.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);

@@ -30,8 +30,8 @@ struct MetRanks {
   std::vector<std::uint32_t> missing;
 };
 
-/// Waits on rank 0 for the other ranks, until all have connected or `until`. Closes connections
-/// that do not prove the secret.
+/// Waits on rank 0 until all other ranks have connected, or `until`. Closes connections of
+/// strangers.
 /// Errors  kSystem, kInvalidArgument  it cannot listen at the address
 Result<MetRanks> MeetRanks(const JobRank& place, Instant until);
 

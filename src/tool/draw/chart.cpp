@@ -14,8 +14,7 @@ namespace {
 constexpr double kLeft = 76, kTop = 48, kWidth = 640, kHeight = 400, kBelow = 56;
 constexpr double kLegendGap = 24, kLegendLine = 18, kSmall = 11;
 constexpr std::string_view kGrid = "#8b95a1";
-// Colors that are distinct for all types of color vision. Source: Okabe and Ito, "Color Universal
-// Design", 2008.
+// Distinct for all types of color vision. Source: Okabe and Ito, "Color Universal Design", 2008.
 constexpr std::array<std::string_view, 7> kColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                      "#E69F00", "#56B4E9", "#8b95a1"};
 

@@ -15,8 +15,7 @@ struct Curve {
 
 struct Chart {
   std::string title;
-  std::vector<Curve> curves;  ///< curves with at least one point in all; colors are assigned in
-                              ///< turn
+  std::vector<Curve> curves;  ///< with at least one point in all; colors are assigned in turn
 };
 
 Drawing DrawChart(const Chart& chart);

@@ -11,8 +11,7 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr double kLetterWidth = 0.602;  // width of a letter of DejaVu Sans Mono, relative to the
-                                        // size
+constexpr double kLetterWidth = 0.602;  // of DejaVu Sans Mono, relative to the size
 constexpr double kCorner = 6;
 
 struct Colors {

@@ -1,5 +1,4 @@
-// A machine as the commands draw it: its graph and paths, the findings of the check, and the
-// picture.
+// A machine as the commands draw it: its graph and paths, findings of the check, and the picture.
 #pragma once
 #include <memory>
 #include <string>

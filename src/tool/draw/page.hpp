@@ -28,8 +28,7 @@ struct PageMachine {
   std::vector<PageFinding> findings = {};
 };
 
-/// Maximum number of GPUs and ports with paths on a page. Beyond it the page omits paths and states
-/// so.
+/// A page with more GPUs and ports than this omits paths and states so.
 inline constexpr std::size_t kPageEndsMax = 72;
 
 /// Returns a page with one machine or with several side by side. Escapes texts from outside.

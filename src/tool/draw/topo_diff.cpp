@@ -32,8 +32,7 @@ TopoSource SideOf(const std::string& what) {
   return source;
 }
 
-/// Draws both machines side by side on a page. The first is the reference of the check of the
-/// second.
+/// Draws both machines side by side on a page. The second is checked against the first.
 Status DrawSides(const DiffOptions& options, const std::vector<std::string>& differences) {
   RINGLET_TRY_ASSIGN(const DrawnMachine a, DrawMachine(SideOf(options.a), {.paths = true}));
   RINGLET_TRY_ASSIGN(const DrawnMachine b,

@@ -220,7 +220,7 @@ class HostLayout {
       legs[wire.right].emplace_back(leaf_x_[wire.left], &wire.to);
     }
     for (auto& [device, ends] : legs) {
-      // Wires to the left leave on the left. On each side, wires to near devices nest inside the
+      // Wires to the left leave on the left. On each side, wires to near devices nest inside
       // others.
       std::sort(ends.begin(), ends.end(), [own = leaf_x_[device]](const auto& a, const auto& b) {
         const bool a_left = a.first < own, b_left = b.first < own;
@@ -377,8 +377,7 @@ class HostLayout {
       if (link.to != parent.node) continue;
       links.push_back(&link);
     }
-    constexpr double kApart = 30;  // distance of two links to one parent, with room for the number
-                                   // of the first
+    constexpr double kApart = 30;  // between two links to one parent, for the number of the first
     double x = item.x + item.width / 2 - (links.size() > 1 ? kApart / 2 : 0);
     for (const topology::Link* link : links) {
       const bool c2c = link->kind == LinkKind::kC2c;

@@ -11,9 +11,9 @@
 namespace ringlet::cli {
 
 /// Draws each host of the report as its own machine, in the order of their numbers. The title of a
-/// line has the bytes of both directions, and its label those of the larger direction. The color of
-/// a line shows its transfer time relative to the busiest link. Each GPU has its rank in the
-/// largest communicator.
+/// line has the bytes of both directions, and its label those of the larger one. Its color shows
+/// the transfer time relative to the busiest link. GPUs have their rank in the largest
+/// communicator.
 /// \param machine  the machine of every host in the report, as RINGLET_MACHINE named it
 /// Errors  kInvalidArgument  names a link of the report that the machine does not have
 ///         kUnsupported      as CheckDrawable

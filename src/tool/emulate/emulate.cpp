@@ -71,8 +71,7 @@ struct EmulateOptions {
 struct EmulateSetup {
   EmulatedMachine machine;
   std::unique_ptr<os::PrivateFolder> folder;
-  std::unique_ptr<os::PrivateFolder> traffic;  ///< folder for the traffic files of ranks; null: no
-                                               ///< report
+  std::unique_ptr<os::PrivateFolder> traffic;  ///< for the traffic files of ranks; null: no report
   std::unique_ptr<os::PrivateFolder> fault;    ///< folder for the file of --kill; null: no fault
   std::optional<topology::HostView> view;      ///< null: no machine
   std::vector<comm::SlowLink> slow;

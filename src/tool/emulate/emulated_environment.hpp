@@ -29,8 +29,8 @@ Result<EmulateFolders> FindEmulateFolders(const std::string& tool, std::string_v
 
 struct EmulatedMachine {
   std::uint32_t devices = 8;
-  std::optional<std::uint64_t> memory_bytes = std::nullopt;  ///< memory of each device; null: its
-                                                             ///< share of the computer's
+  std::optional<std::uint64_t> memory_bytes = std::nullopt;  ///< of each device; null: its share of
+                                                             ///< the computer's
   std::vector<std::string> kernels = {};                     ///< absolute paths
   std::string topology = {};    ///< absolute path of the machine's file; empty: plain devices
   bool pace = false;            ///< sets RINGLET_PACE
@@ -41,8 +41,7 @@ struct EmulatedMachine {
 };
 
 /// Returns `base` with variables through which a program and its children find Ringlet's libraries.
-/// Preloads libnccl.so.2 and libcudart, because a program's run path (DT_RPATH) takes precedence
-/// over LD_LIBRARY_PATH.
+/// Preloads libnccl.so.2 and libcudart, because a program's DT_RPATH overrides LD_LIBRARY_PATH.
 /// Errors  kUnsupported      a folder's name has a character that separates entries for the loader
 ///         kInvalidArgument  a path of `kernels` has a colon
 Result<EnvMap> EmulatedEnvironment(EnvMap base, const EmulateFolders& folders,

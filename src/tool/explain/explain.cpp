@@ -199,8 +199,7 @@ std::string SearchStepsText(const plan::SearchTrace& search_trace, const Pattern
   return text;
 }
 
-/// Describes NCCL's search steps and Ringlet's additional ones. Omits additional steps without an
-/// improvement.
+/// Describes NCCL's search steps, and Ringlet's additional ones if they brought an improvement.
 std::string StoriesText(const NodeView& node, const PatternGraph& graph) {
   std::string text;
   std::size_t parts = 0, in_vain = 0;

@@ -54,20 +54,19 @@ std::string LastWord(const CommandDescription& command);
 
 /// The options of one command, without --help and without those of an earlier command.
 struct OwnOptions {
-  const CommandDescription* like = nullptr;  ///< the earlier command with most of the options;
-                                             ///< null: all are own
+  const CommandDescription* like = nullptr;  ///< earlier command with most of the options; null:
+                                             ///< all are own
   std::vector<const OptionDescription*> own;
   std::vector<std::string> lacking;  ///< names of options of `like` that this command does not have
 };
-/// Returns the own options of the command at `index` below `parent`. Options that commands share
-/// are listed once.
+/// Returns the own options of the command at `index` below `parent`, so that shared ones appear
+/// once.
 OwnOptions OwnOptionsOf(const CommandDescription& parent, std::size_t index);
 
 /// Returns all options as own options.
 OwnOptions AllOptionsOf(const CommandDescription& command);
 
-/// Returns a sentence about the options that `like` has and this command lacks; "" if `like` is
-/// null.
+/// Returns a sentence about the options of `like` that this command lacks; "" if `like` is null.
 std::string SharedText(const OwnOptions& options);
 
 /// Returns a synopsis such as "ringlet topo show [OPTIONS] [FILE]".

@@ -8,8 +8,7 @@
 
 namespace ringlet::cli {
 
-/// Returns command lines for the command with this path, such as "bench all_reduce"; "" is the
-/// tool.
+/// Returns command lines for the command at a path such as "bench all_reduce"; "" is the tool.
 std::vector<std::string> ExamplesOf(std::string_view path);
 
 /// Inserts the examples of `tool` and its subcommands before the rest of their footers.

@@ -21,8 +21,8 @@ class HelpFormatter final : public CLI::Formatter {
   std::size_t columns_;
 };
 
-/// Returns the width of the terminal, at most kPageColumns. Returns kPageColumns if standard output
-/// is not a terminal.
+/// Returns the terminal's width, at most kPageColumns; kPageColumns if standard output is another
+/// file.
 std::size_t HelpColumns();
 
 }  // namespace ringlet::cli

@@ -1,5 +1,4 @@
-// `ringlet help`: prints the help of a command or a topic, or writes the reference and manual
-// pages.
+// `ringlet help`: prints the help of a command or topic, or writes the reference and manual pages.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -10,8 +9,7 @@
 
 namespace ringlet::cli {
 
-/// Returns the output of `ringlet help WORDS...`: the help of that command, or the topic
-/// exit-codes.
+/// Returns the output of `ringlet help WORDS...`: the help of a command, or the topic exit-codes.
 /// Errors  kInvalidArgument  the command does not exist; suggests a similar one
 Result<std::string> HelpText(const CLI::App& tool, const std::vector<std::string>& words);
 

@@ -35,8 +35,7 @@ std::string BusOf(const HostView& view, const Gpu& gpu) {
   return ToString(view.pci[gpu.pci].bus);
 }
 
-/// Returns known machines with the number and model of GPUs of a skeleton. Ignores an unknown
-/// model.
+/// Returns known machines with as many GPUs as a skeleton, and of the same model if it is known.
 std::string Candidates(const HostView& view) {
   std::uint32_t gpus = 0;
   const topology::GpuModel* model = nullptr;
@@ -52,8 +51,7 @@ std::string Candidates(const HostView& view) {
   return names.empty() ? "NAME" : fmt::format("{}", fmt::join(names, "|"));
 }
 
-/// Completes a skeleton, which omits links of GPUs and rates of NICs. Assumes defaults only if the
-/// GPUs do not have links.
+/// Completes a skeleton, which omits links of GPUs and rates of NICs. Fails if its GPUs have links.
 Status CompleteSkeleton(ChosenMachine& machine) {
   if (!IsSkeleton(machine.view)) return Ok();
   const std::string cure =

@@ -32,8 +32,8 @@ struct ChosenMachine {
   std::string title;  ///< as the user named it
   /// A view of one host. Its GPUs have a compute capability and the numbers 0, 1, ... as `dev`.
   topology::HostView view;
-  /// Absolute path of the file with exactly this machine. Empty if the machine was completed or is
-  /// a description.
+  /// Absolute path of the file with exactly this machine. Empty for a completed or described
+  /// machine.
   std::string path;
   std::vector<std::string> notes;  ///< one sentence per assumption
 };

@@ -1,5 +1,4 @@
-// The source of a machine for `ringlet topo`: this machine, a file, a captured tree, or a
-// description.
+// The source of a machine for `ringlet topo`: this machine, a file, a captured tree, a description.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <functional>

@@ -14,8 +14,7 @@ struct BenchOperation {
   std::string_view name;     ///< "alltoall"
   std::string_view purpose;  ///< text for the help
   CallKind kind = CallKind::kAllReduce;
-  /// True if a size counts the blocks of all ranks. Each rank then has the elements divided by the
-  /// number of ranks.
+  /// True if a size counts the blocks of all ranks. Each rank then has 1/ranks of the elements.
   bool divided = false;
   bool in_place = true;  ///< an in-place form exists
 };

@@ -1,5 +1,4 @@
-// Alternative names of operations, from nccl-tests and MPI. Commands accept both and print the
-// first.
+// Aliases of operations, from nccl-tests and MPI. Commands accept both and print the first.
 #pragma once
 #include <array>
 #include <string_view>

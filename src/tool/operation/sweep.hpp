@@ -20,8 +20,8 @@ struct SweepRange {
   std::uint32_t factor = 2;  ///< at least 2
 };
 
-/// Returns distinct element counts from min_bytes to max_bytes, ascending, at least one element
-/// each.
+/// Returns distinct, ascending element counts from min_bytes to max_bytes, each at least one
+/// element.
 /// Errors  kInvalidArgument  the range is empty, or the factor is below 2.
 Result<std::vector<std::size_t>> Counts(const SweepRange& range, DataType type);
 

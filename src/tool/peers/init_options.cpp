@@ -11,13 +11,11 @@
 namespace ringlet::cli {
 namespace {
 
-// All ranks run on this machine. For more ranks, even the maximum number of processes has too few
-// descriptors.
+// All ranks are on this machine. With more, even the most processes have too few descriptors.
 constexpr std::uint32_t kInitRanksMax = 16'384;
 constexpr std::uint32_t kProcessesMax = 4096;
 constexpr std::uint32_t kIterationsMax = 10'000;
-// Descriptors of a process other than connections of ranks: streams, libraries, epoll, and the
-// team's connection.
+// A process's descriptors besides connections of ranks: streams, libraries, epoll, the team's link.
 constexpr std::uint64_t kSpareDescriptors = 128;
 // Descriptors of a rank: its listener, its connection to the root, and on average one to its parent
 // and one to a child. Includes a reserve for blocks of ranks that have more children than ranks.

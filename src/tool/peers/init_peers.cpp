@@ -15,8 +15,8 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kOutputBytesMax = 64 * 1024;  // the capacity of a pipe; only the end of the
-                                                    // output matters
+constexpr std::size_t kOutputBytesMax = 64 * 1024;  // a pipe's capacity; only the end of the output
+                                                    // matters
 constexpr Instant kLook = std::chrono::milliseconds(20);
 constexpr std::uint64_t kPeerSpareDescriptors = 256;
 

@@ -14,8 +14,7 @@ namespace ringlet::cli {
 struct InitHead {
   std::uint32_t ranks = 0;
   bool tree = true;     ///< false: ring
-  bool threads = true;  ///< ranks of a process share its service thread; false: one process per
-                        ///< rank
+  bool threads = true;  ///< ranks share their process's service thread; false: one process per rank
   std::uint32_t processes = 1;
   bool together = false;  ///< the ranks of a host check in together; false: each for itself
   std::uint32_t roots = 1;
@@ -68,8 +67,7 @@ std::string InitRowText(const InitReport& report);
 /// Returns one object on one line, with a newline.
 std::string InitJson(const InitReport& report);
 
-/// A message from the first process to its launcher, one line each, like report.hpp's
-/// WorkerMessage.
+/// A message from the first process to its launcher, one line each, as report.hpp's WorkerMessage.
 using InitMessage = std::variant<Repetition, PeerRun>;
 std::string ToLine(const InitMessage& message);
 /// Returns null for a line that is not a message.

@@ -1,4 +1,4 @@
-// The libraries with which Ringlet is compared, and the commands that build their programs of
+// The libraries that Ringlet is compared with, and the commands that build their programs of
 // bench/peers.
 #pragma once
 #include <filesystem>

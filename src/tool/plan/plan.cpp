@@ -33,8 +33,7 @@ int RunMemory(const ShowRequest& request) {
   return kExitDone;
 }
 
-/// Returns true if the user did not name a machine. If this machine lacks GPUs, the plan is for
-/// ranks in CPU memory.
+/// Returns true if no machine is named. Without GPUs, the plan is then for ranks in CPU memory.
 bool IsThisMachine(const PlanRequest& request) {
   const TopoSource& source = request.machine.source;
   return source.file.empty() && source.root.empty() && source.synthetic.empty();

@@ -8,8 +8,7 @@
 
 namespace ringlet::cli {
 
-/// Channels of a graph with the same cycle of devices, regardless of the first device. All heads of
-/// NVLS form one group.
+/// Channels with the same cycle of devices, wherever each begins. All heads of NVLS form one group.
 struct ChannelGroup {
   std::vector<std::uint32_t> channels;  ///< channel numbers, ascending
 };

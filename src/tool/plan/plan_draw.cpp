@@ -53,8 +53,8 @@ std::vector<topology::Defect> DefectsOf(const PlanView& view) {
   return topology::Check({.view = view.kinds.front().machine, .positions = none});
 }
 
-/// Channels with the same devices in the same order and the same NICs. The first device of a ring
-/// without NICs does not matter.
+/// Channels with the same order of devices and the same NICs. A ring without NICs may begin
+/// anywhere.
 struct EqualChannels {
   plan::LocalChannel channel;
   std::vector<std::uint32_t> numbers;

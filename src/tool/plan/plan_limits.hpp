@@ -17,8 +17,7 @@ struct LimitGroup {
   bool is_amd = false;                  ///< true: kNvLink is xGMI
   topology::Bandwidth bandwidth = {};   ///< bandwidth of each link, per direction
   std::vector<std::string> names = {};  ///< "GPU0 - NVS0", "mlx5_0"
-  std::vector<std::uint64_t> bus = {};  ///< for PCIe only: bus addresses of the parts below the
-                                        ///< links
+  std::vector<std::uint64_t> bus = {};  ///< addresses of the parts below the links; only for PCIe
   std::uint32_t per_mille = 0;  ///< share of all these links in the bound; 0: full, share unknown
 };
 

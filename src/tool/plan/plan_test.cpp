@@ -105,8 +105,7 @@ void ExpectNccls(const nlohmann::json& plan, const nlohmann::json& result,
   EXPECT_EQ(plan["final_channels"], result["finalChannels"]) << name;
 }
 
-// The compat policy selects the channels that NCCL found in the same files, and explain reports
-// them.
+// The compat policy, and explain for NCCL, give the channels that NCCL found in the same files.
 TEST(PlanTest, FilesAsTheyAreGiveWhatNcclFound) {
   std::ifstream file(Fixture("topologies/nccl-2.30-results.json"));
   const nlohmann::json results = nlohmann::json::parse(file);
@@ -124,8 +123,7 @@ TEST(PlanTest, FilesAsTheyAreGiveWhatNcclFound) {
   EXPECT_EQ(results.size(), 20u);
 }
 
-// NCCL 2.18 to 2.29 wrote these files. Some versions had 22 GB/s per NVLink, and narrower
-// trees on B200.
+// NCCL 2.18 to 2.29 wrote these. Some had 22 GB/s per NVLink, and narrower trees on B200.
 TEST(PlanTest, ChannelsAreThoseThatNcclDumpedOfTheSameMachines) {
   struct Dumped {
     std::string machine, graph, hosts;

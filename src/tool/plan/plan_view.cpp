@@ -117,8 +117,7 @@ class Viewer {
     return Ok();
   }
 
-  // Reports that a machine lacks GPUs. For a file, adds its findings, because it may be a skeleton
-  // or broken.
+  // Reports a machine without GPUs. Adds findings of its file, which may be a skeleton or broken.
   Error NoGpus(const PathView& whole) const {
     const bool known = !request_.machine.source.file.empty() && !whole.missing.empty();
     return {Code::kInvalidArgument,
@@ -127,8 +126,7 @@ class Viewer {
                               : "name a topology file, or a machine by --synthetic")};
   }
 
-  // Splits a host into nodes. Each group of GPUs that reach each other without the network is a
-  // node.
+  // Splits a host into nodes: groups of GPUs that reach each other without the network.
   Status Split(const PathView& whole) {
     const std::vector<NodeIndex>& gpus = whole.paths.Of(NodeKind::kGpu);
     if (gpus.empty()) return NoGpus(whole);
@@ -208,8 +206,7 @@ class Viewer {
     return error;
   }
 
-  // Returns blocks of nodes, host by host. If hosts of a kind have one node each, they form one
-  // block.
+  // Returns blocks of nodes, host by host. Hosts of a kind with one node each form one block.
   std::vector<plan::NodeBlock> Blocks() const {
     std::vector<plan::NodeBlock> blocks;
     std::uint32_t rank = 0;

@@ -1,5 +1,5 @@
-// The common parts of commands that show plans: a machine, the number of such machines, and the
-// plan for all of them.
+// The common parts of commands that show plans: a machine, its number of copies, and the plan for
+// all.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -64,8 +64,7 @@ struct PlanView {
   std::uint32_t ranks() const { return joined.plan.rank_count(); }
 };
 
-/// Returns the plans of the first node with at most 1, 2, ... channels, up to the largest useful
-/// number.
+/// Returns the first node's plans with at most 1, 2, ... channels, up to the largest useful number.
 /// Cost    one search per plan
 std::vector<plan::HostPlan> PlansByChannels(const PlanView& view);
 
@@ -77,8 +76,8 @@ Result<PlanView> MakePlanView(const PlanRequest& request, const EnvMap& environm
 /// Errors  kInvalidArgument  a word of NCCL_ALGO or NCCL_PROTO is unknown
 Result<plan::TuningInput> TuningInputOf(const PlanView& view, const EnvMap& environment);
 
-/// Returns the plan in the form that communicators use, for routes and flows. Hosts are numbered in
-/// the order of their nodes.
+/// Returns the plan as communicators use it, for routes and flows. Hosts are numbered in node
+/// order.
 /// Cost  O(ranks)
 plan::GpuPlan GpuPlanOf(PlanView view, plan::Tuning tuning);
 

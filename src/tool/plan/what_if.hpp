@@ -1,5 +1,5 @@
-// Changes a machine by words, to compare plans: "GPU3 pcie=gen5x16", "NICs rate=400Gb/s", "remove
-// mlx5_4".
+// Changes of a machine in words, to compare plans: "GPU3 pcie=gen5x16", "NICs rate=400Gb/s",
+// "remove mlx5_4".
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>

@@ -1,5 +1,5 @@
-// The results of a benchmark as values and as JSON. They are printed for the user, and sent from a
-// worker to its launcher.
+// The results of a benchmark as values and as JSON, for users and for messages from workers to
+// their launcher.
 #pragma once
 #include <map>
 #include <optional>
@@ -76,8 +76,8 @@ std::string ToJson(const BenchReport& report);
 
 /// A message from rank 0 of a benchmark to its launcher, one line each.
 using WorkerMessage = std::variant<Formed, Row>;
-/// Returns a line without a newline. It begins with a byte that does not begin log lines (RFC
-/// 7464's record separator).
+/// Returns a line without its newline. Its first byte, RFC 7464's record separator, begins no log
+/// line.
 std::string ToLine(const WorkerMessage& message);
 /// Returns null for a line that is not a message, such as a log line.
 /// Errors  kProtocol  the line begins like a message but does not parse

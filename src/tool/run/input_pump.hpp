@@ -20,8 +20,7 @@ class InputPump {
 
   /// Appends the descriptor to wait for, if there is one.
   void AddDescriptor(std::vector<int>& descriptors) const;
-  /// Copies the input that has arrived. Does not block. The end of the input closes the program's
-  /// input.
+  /// Copies arrived input without blocking. The end of the input closes the program's input.
   void Pump();
 
  private:

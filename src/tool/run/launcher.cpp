@@ -14,9 +14,8 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::size_t kReadBytes = 65'536;  // capacity of a pipe
-// Maximum number of bytes read from a rank after its end. Pipes hold 64 KiB unless the program
-// enlarged them (to at most 1 MiB without privileges). More bytes come from a process that escaped
-// the launcher.
+// Maximum number of bytes read from a rank after its end. Pipes hold 64 KiB unless the program made
+// them larger (to at most 1 MiB without privileges). Only an escaped process can write more.
 constexpr std::size_t kLastWordsBytesMax = std::size_t{1} << 20;
 constexpr Instant kSecond = std::chrono::seconds(1);
 
@@ -33,8 +32,8 @@ class LaunchedRank {
     if (!errors_.end) descriptors.push_back(child_.errors().get());
   }
 
-  // Reads arrived bytes, at most the capacity of a pipe from each stream, so that no rank blocks
-  // the output of others.
+  // Reads arrived bytes, at most a pipe's capacity per stream, so that no rank delays others'
+  // output.
   std::size_t Read(const LauncherOptions& options) {
     return ReadOne(options, Stream::kOutput, child_.output(), output_) +
            ReadOne(options, Stream::kErrors, child_.errors(), errors_);

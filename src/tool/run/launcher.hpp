@@ -1,5 +1,4 @@
-// Runs the processes of a job on this machine: starts them, reads their output and ends them
-// together.
+// Runs the processes of a job on this machine: starts them, reads their output, ends them together.
 #pragma once
 #include <functional>
 #include <string_view>
@@ -31,13 +30,11 @@ struct LauncherOptions {
 struct LauncherOutcome {
   std::optional<RankEnd> first_failure;
   std::optional<int> user_signal;
-  /// Returns the status as a shell does: 0, the status of the first failure, or 128 plus the
-  /// signal.
+  /// Returns the status as a shell does: 0, that of the first failure, or 128 plus the signal.
   int ExitStatus() const;
 };
 
-/// Takes the signals of a launcher. The launcher must call it before it starts threads; see
-/// os::SignalQueue.
+/// Takes the signals of a launcher. Call it before any thread starts; see os::SignalQueue.
 Result<std::unique_ptr<os::SignalQueue>> TakeSignals();
 
 /// Starts the commands and serves them until all have ended. Leaves no process behind in any case.

@@ -9,8 +9,7 @@
 
 namespace ringlet::cli {
 
-/// A command line of `run` or `emulate`, split where the program begins. The program's part is
-/// passed on unchanged.
+/// A command line of `run` or `emulate`, split into the tool's arguments and the program's.
 struct RunArguments {
   std::vector<std::string> own;
   std::vector<std::string> program;

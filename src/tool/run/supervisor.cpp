@@ -5,8 +5,7 @@
 namespace ringlet::cli {
 namespace {
 
-// Returns true if another process killed the rank. SIGABRT does not count, because a program that
-// gives up may call abort().
+// Returns true if another process killed the rank. A program that gives up may call abort() itself.
 bool WasKilled(const RankEnd& end) {
   return end.how.signal != 0 && end.how.signal != SIGABRT;
 }

@@ -11,8 +11,7 @@
 
 namespace ringlet::cli {
 
-/// With RINGLET_UPDATE_GOLDENS=1, writes the page before the comparison. \param path  relative to
-/// the root of the tree
+/// Writes the page first if RINGLET_UPDATE_GOLDENS is set. \param path  from the root of the tree
 inline void ExpectPage(const std::string& path, const std::string& made) {
   const std::string file = SourceFile(path);
   if (std::getenv("RINGLET_UPDATE_GOLDENS") != nullptr) std::ofstream(file) << made;

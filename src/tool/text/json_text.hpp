@@ -8,8 +8,7 @@ namespace ringlet::cli {
 
 enum class JsonLayout { kIndented, kLine };
 
-/// Returns JSON with a final newline. Replaces bytes that are not UTF-8, which texts of files and
-/// other programs may contain.
+/// Returns JSON with a final newline. Replaces bytes that are not UTF-8, for example of file names.
 std::string JsonText(const nlohmann::ordered_json& json, JsonLayout layout = JsonLayout::kIndented);
 
 }  // namespace ringlet::cli

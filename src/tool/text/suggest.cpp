@@ -38,8 +38,7 @@ std::string ExplainWord(const CLI::App& command, const std::string& word) {
   return fmt::format("there is no command {}{}", shown, DidYouMean(word, CommandNames(command)));
 }
 
-/// Returns the only long option that begins with a letter. Short options are all at the same
-/// distance.
+/// Returns the only long option that begins with a letter. All short options are equally near.
 std::string OptionFor(char letter, const std::vector<std::string>& known) {
   const std::string begin = fmt::format("--{}", static_cast<char>(letter | 0x20));
   const auto begins = [&](const std::string& name) { return name.starts_with(begin); };

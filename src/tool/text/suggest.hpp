@@ -20,8 +20,7 @@ std::vector<std::string> CommandNames(const CLI::App& command);
 /// Returns the names of the options in the help, with their dashes.
 std::vector<std::string> OptionNames(const CLI::App& command);
 
-/// Returns the subcommands that the parser entered, such as "bench all_reduce", even if parsing
-/// failed.
+/// Returns the subcommands that the parser entered, "bench all_reduce", even if it failed.
 std::string EnteredPath(const CLI::App& tool);
 
 /// Explains the first unexpected word after a failed parse.

@@ -6,9 +6,8 @@
 
 namespace ringlet::cli {
 
-/// Returns {"name", "arch", "processor", "numa_nodes", "pci", "gpus", "nets"}. Each part refers to
-/// its parent by bus address, or by "NUMA0". Unknown values are omitted. \pre view.Check() has
-/// passed
+/// Returns {"name", "arch", "processor", "numa_nodes", "pci", "gpus", "nets"}. A part names its
+/// parent by bus address or "NUMA0". Unknown values are omitted. \pre view.Check() has passed
 std::string ViewJson(const topology::HostView& view);
 
 }  // namespace ringlet::cli

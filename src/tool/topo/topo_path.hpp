@@ -11,8 +11,7 @@ namespace ringlet::cli {
 /// Adds the command to `topo`. Parsing it sets `chosen`.
 void AddTopoPath(CLI::App& topo, Action& chosen);
 
-/// Returns {"from", "to", "type", "meaning"}, with "mb_per_s" and "links" if the ends are
-/// connected.
+/// Returns {"from", "to", "type", "meaning"}, and for connected ends "mb_per_s" and "links".
 std::string PathJson(const topology::Paths& paths, topology::NodeIndex from,
                      topology::NodeIndex to);
 /// Returns a line for the path and one for each link.

@@ -53,8 +53,7 @@ NodeIndex EndOf(const Graph& graph, NodeIndex node) {
   return node;
 }
 
-/// Clears the ranks of a file if one is repeated, and returns true. NCCL replaces the ranks of the
-/// file by those of the job.
+/// Clears the file's ranks if one is repeated, as NCCL overwrites them, and returns true.
 bool DropRepeatedRanks(topology::HostView& view) {
   std::set<std::uint32_t> ranks;
   const bool repeat = std::ranges::any_of(view.gpus, [&](const topology::Gpu& gpu) {

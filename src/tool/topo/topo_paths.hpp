@@ -38,8 +38,8 @@ struct PathView {
 ///         not parse
 Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment);
 
-/// Returns "GPU0" by rank, "NUMA0", the name of a port, or "NVS0". If there are several hosts, the
-/// host precedes it ("node1/").
+/// Returns "GPU0" by rank, "NUMA0", a port's name, or "NVS0". With several hosts, the host precedes
+/// it: "node1/".
 std::string LabelOf(const topology::Graph& graph, topology::NodeIndex node);
 
 /// Returns the node for a name: its label, NCCL's name ("GPU/0-11000"), or a bus address.

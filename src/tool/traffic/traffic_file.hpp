@@ -1,5 +1,4 @@
-// The traffic file of one rank: a rank of an emulated machine writes it into RINGLET_TRAFFIC_DIR.
-// Pure.
+// The file that a rank on an emulated machine writes into RINGLET_TRAFFIC_DIR. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,8 +10,7 @@
 
 namespace ringlet::cli {
 
-/// Maximum number of files in a folder, and thus of ranks in a communicator. It is os::FileTree's
-/// limit.
+/// Maximum number of files in a folder, and thus of ranks in a communicator; os::FileTree's limit.
 inline constexpr std::size_t kTrafficFilesMax = 65'536;
 
 /// Maximum bytes of paths and names in messages.
@@ -33,8 +31,7 @@ struct CallAlgorithm {
   std::string name, protocol;  ///< "Ring", "LL128"
   std::uint32_t channels = 0;
   std::uint64_t predicted_ns = 0;
-  /// The algorithm that NCCL would choose if the emulated machine had it: "NVLS". Empty if it is
-  /// `name`.
+  /// The algorithm that NCCL would choose if the emulated machine had it: "NVLS". Empty: `name`.
   std::string nccl_name = {};
   std::uint64_t nccl_predicted_ns = 0;
   std::uint64_t slowed_ns = 0;  ///< with the slow links; 0: they have no effect

@@ -16,8 +16,8 @@ struct WatchedProcess {
   Address socket = {};
 };
 
-/// Returns the sockets of this user and network namespace with a live process. \param pid  only
-/// this process
+/// Returns the sockets of live processes of this user and network namespace. \param pid  if set,
+/// only its
 /// Errors  as os::AbstractNames
 Result<std::vector<WatchedProcess>> FindProcesses(std::optional<std::uint32_t> pid);
 
@@ -26,8 +26,8 @@ struct StatusAnswers {
   /// Sentences about processes that did not answer.
   std::vector<std::string> silent = {};
 };
-/// Queries all processes. Then queries one rank of each communicator for ranks that did not answer,
-/// such as those of other hosts.
+/// Queries all processes, then one rank of each communicator about ranks that did not answer, such
+/// as those of other hosts.
 StatusAnswers AskStatus(const std::vector<WatchedProcess>& processes);
 
 }  // namespace ringlet::cli

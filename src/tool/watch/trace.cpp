@@ -76,8 +76,7 @@ Status WriteChrome(const std::vector<TraceReport>& reports, const std::string& p
   return os::WriteFile(path, ToChromeTrace(traces, shifts));
 }
 
-// Writes one file per process. In PyTorch's world, a process has the rank of its largest
-// communicator.
+// Writes one file per process. In PyTorch's world it has the rank of its largest communicator.
 Status WriteFlightRecorder(const std::vector<TraceReport>& reports, const std::string& folder) {
   std::map<std::pair<std::string, std::uint32_t>, std::vector<watch::RankTrace>> processes;
   for (const TraceReport& report : reports)
