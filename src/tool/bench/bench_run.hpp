@@ -24,7 +24,8 @@ Status MakeHosts(BenchJob& job);
 /// Returns the host of `rank`. The ranks are spread evenly over the hosts, in order.
 std::uint32_t HostOf(const BenchOptions& options, std::uint32_t rank);
 
-/// Prepares a job with this process's environment. Errors as ParseSettings and ParseBenchOptions.
+/// Prepares a job with this process's environment. Errors as os::ReadSettings and
+/// ParseBenchOptions.
 Result<BenchJob> PrepareBench(const BenchWords& words);
 
 /// Result of a run. If the run failed, the user has already received a message.

@@ -218,7 +218,7 @@ collective::MeasuredLinks LinksOf(const std::vector<AlgorithmTimes>& times, std:
   const double moving = std::max(us_per_byte - 0.5 / known.reduce_mb_per_s, us_per_byte / 2);
   const double share = static_cast<double>(least->first) / ranks;
   const double hop = std::max(least->second / hops - share * us_per_byte, 0.01) * 1'000;
-  // A processor spends its overhead on the messages to all others one after the other.
+  // A processor spends its overhead once per message, one message after the other.
   const std::uint32_t beside = hosts > 1 ? ranks - (ranks + hosts - 1) / hosts : ranks - 1;
   double overhead = hop / 4;
   if (const auto* direct = find(collective::CallKind::kAllToAll, Algorithm::kDirect);

@@ -12,7 +12,7 @@
 namespace ringlet::cli {
 namespace {
 
-// Other hosts measure in log2(hosts) rounds, with repetitions if there are many hosts.
+// An agent is idle while others measure: log2(hosts) rounds, and repetitions for many hosts.
 constexpr Instant kAgentIdle = std::chrono::minutes(5);
 constexpr Instant kAnswerWait = std::chrono::seconds(30);
 

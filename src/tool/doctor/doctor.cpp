@@ -125,7 +125,7 @@ int Run(const DoctorRequest& request) {
   const Result<int> status = Doctor(request);
   if (status.ok()) return *status;
   Fail(kDoctor, status.error());
-  return kExitUsage;  // there is no verdict, so that no script takes it for a faulty host
+  return kExitUsage;  // without a verdict, scripts must not take a host for faulty
 }
 
 void AddOptions(CLI::App& command, DoctorRequest& request) {

@@ -293,7 +293,7 @@ class Examination {
           if (WasReached(target)) targets[from].push_back(target);
       if (hosts == 2) {
         // Two hosts measure one direction at a time. Otherwise acknowledgements would queue behind
-        // the data of a slow direction, and two hosts have no other pair to compare with.
+        // the data of a slow direction, and two hosts can only be compared with each other.
         Add(MeasureAll({targets[0], {}}));
         targets[0].clear();
       }
@@ -317,8 +317,8 @@ class Examination {
     set_.measured.insert(set_.measured.end(), pairs.begin(), pairs.end());
   }
 
-  /// Repeats measurements with bad figures, which may be noise. Repeats a few pairs one at a time.
-  /// Runs many pairs on all hosts at once, and one at a time on each host.
+  /// Repeats measurements with bad figures, which may be noise. Measures a few pairs one at a time.
+  /// If there are many pairs, all hosts measure at once, each one pair at a time.
   void Repeat() {
     const std::vector<PairFacts> doubtful = doctor::DoubtfulPairs(set_);
     const bool alone = doubtful.size() <= kAloneMax;

@@ -377,7 +377,7 @@ class HostLayout {
       if (link.to != parent.node) continue;
       links.push_back(&link);
     }
-    constexpr double kApart = 30;  // between two links to one parent, for the number of the first
+    constexpr double kApart = 30;  // of two links to one parent; holds the number of the first
     double x = item.x + item.width / 2 - (links.size() > 1 ? kApart / 2 : 0);
     for (const topology::Link* link : links) {
       const bool c2c = link->kind == LinkKind::kC2c;

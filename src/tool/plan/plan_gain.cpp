@@ -43,7 +43,7 @@ class ChangeFinder {
       pcie.insert(pcie.end(), groups[i].bus.begin(), groups[i].bus.end());
       if (groups[i].kind == LinkKind::kNvLink) MoreNvLinks();
     }
-    FasterPcie(pcie);  // consecutive links each bound a plan
+    FasterPcie(pcie);  // all at once, because each link in a row may bound the plan
     if (planned_.search.multi_node) Direct();
     return std::move(changes_);
   }
@@ -155,8 +155,8 @@ class ChangeFinder {
   std::vector<std::string> changes_;
 };
 
-/// Plans a changed machine with the number of channels that has the largest bandwidth. The default
-/// number has nearly that bandwidth, but the difference varies between plans.
+/// Plans a changed machine with the number of channels that carries most. The default is the fewest
+/// channels that carry nearly as much, and the difference varies between machines.
 class GainFinder {
  public:
   GainFinder(const PlanRequest& request, const EnvMap& environment, const PlanView& view)

@@ -23,7 +23,7 @@ std::size_t ColumnsOf(std::FILE* stream);
 /// Cuts each line of `text` that is too long and ends it with an ellipsis. 0: unlimited.
 std::string Fitted(std::string_view text, std::size_t columns);
 
-/// Prints `text` on standard output. Cuts it to the width of a terminal.
+/// Prints `text` on standard output. If that is a terminal, cuts lines to its width.
 void PrintFitted(std::string_view text);
 
 /// Narrows lines of the table of `ringlet bench`. Removes columns with equal values in all rows,

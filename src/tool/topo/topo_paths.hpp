@@ -13,7 +13,7 @@ namespace ringlet::cli {
 
 struct PathRequest {
   TopoSource source;
-  bool as_wired = false;  ///< ignore the limits of transports
+  bool as_wired = false;  ///< find the best paths, even if transports may not use them
   bool as_nccl = false;   ///< apply NCCL's rules, including its faults
   bool apart = false;     ///< the driver does not allow peer access between GPUs
   ViewEdit edit = {};     ///< changes the machine, as in LoadPlanned

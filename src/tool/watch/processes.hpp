@@ -16,8 +16,7 @@ struct WatchedProcess {
   Address socket = {};
 };
 
-/// Returns the sockets of live processes of this user and network namespace. \param pid  if set,
-/// only its
+/// Returns the sockets of live processes of this user and network namespace. \param pid  null: all
 /// Errors  as os::AbstractNames
 Result<std::vector<WatchedProcess>> FindProcesses(std::optional<std::uint32_t> pid);
 
