@@ -16,7 +16,7 @@ struct SimFailure {
   Instant first{0}, last{0};         ///< times of the first and the last report
 };
 
-/// Times at which the phases of joining ended; null: not reached.
+/// Times at which the phases of joining ended; null: not reached. A rank that stands has joined.
 struct SimPhases {
   std::optional<Instant> checked_in = {};    ///< all ranks have checked in at the root
   std::optional<Instant> roster_first = {};  ///< the first rank has the roster
