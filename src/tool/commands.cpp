@@ -24,8 +24,7 @@ namespace ringlet::cli {
 std::unique_ptr<CLI::App> MakeTool(std::vector<std::string> program, Action& chosen) {
   auto tool = std::make_unique<CLI::App>("Collective communication without a GPU", "ringlet");
   tool->formatter(std::make_shared<HelpFormatter>(HelpColumns()));
-  tool->require_subcommand(0, 1);  // refused after the parse, so that unknown options are reported
-                                   // first
+  tool->require_subcommand(0, 1);  // later, so that unknown options are reported first
   tool->set_version_flag("--version", VersionText(), "Show the version");
   AddBench(*tool, chosen);
   AddRun(*tool, program, chosen);

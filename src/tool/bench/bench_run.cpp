@@ -37,8 +37,8 @@ os::Command WorkerCommand(const BenchJob& job, const UniqueId& id, std::uint32_t
 Result<BenchJob> PrepareBench(const BenchWords& words) {
   EnvMap environment = WithLogOnErrors(os::ReadEnvironment());
   if (!words.links.empty()) environment["RINGLET_LINKS"] = words.links;
-  if (words.hosts > 1 && !words.worker)  // ranks cannot reach the launcher, which is in no
-                                         // namespace
+  // Ranks cannot reach the launcher, which is in no namespace.
+  if (words.hosts > 1 && !words.worker)
     environment["RINGLET_COMM_ID"] = testbed::NetHosts::AddressOf(0) + ":29500";
   RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(environment));
   RINGLET_TRY_ASSIGN(BenchOptions options, ParseBenchOptions(words, settings.links));

@@ -13,8 +13,7 @@ struct BenchJob {
   BenchWords words;
   BenchOptions options;
   EnvMap environment;  ///< includes RINGLET_LINKS from --links
-  /// Namespaces of the ranks, shared by the rounds of a run. Null: ranks run on this machine
-  /// itself.
+  /// Namespaces of the ranks, shared by the rounds of a run. Null: ranks run on this machine.
   std::shared_ptr<const testbed::NetHosts> hosts = nullptr;
 };
 
@@ -24,8 +23,7 @@ Status MakeHosts(BenchJob& job);
 /// Returns the host of `rank`. The ranks are spread evenly over the hosts, in order.
 std::uint32_t HostOf(const BenchOptions& options, std::uint32_t rank);
 
-/// Prepares a job with this process's environment. Errors as os::ReadSettings and
-/// ParseBenchOptions.
+/// Prepares a job with this environment. Errors as os::ReadSettings and ParseBenchOptions.
 Result<BenchJob> PrepareBench(const BenchWords& words);
 
 /// Result of a run. If the run failed, the user has already received a message.

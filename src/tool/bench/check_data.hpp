@@ -20,8 +20,7 @@ struct CheckShape {
   std::uint32_t ranks = 1;
 };
 
-/// Period of the data in elements. It is prime, so that blocks of algorithms are not multiples of
-/// it.
+/// Period of the data in elements. It is prime, so that no block is a multiple of it.
 inline constexpr std::size_t kCheckPeriod = 4093;
 
 /// Returns the largest number N such that the type holds all whole numbers from 0 to N.

@@ -229,9 +229,8 @@ class Bench {
     return by_rank;
   }
 
-  // Runs once more on fresh data. Returns the wrong elements of all ranks. If equal outputs are
-  // required but differ, although each output passes, the check itself is broken. This counts as
-  // well.
+  // Runs once more on fresh data. Returns the wrong elements of all ranks. If all outputs must be
+  // equal but differ, although each one passes, the check itself is broken, which counts as well.
   Result<std::uint64_t> Check(const Places& places) {
     std::memset(places.output.data(), std::to_integer<int>(kUntouched), places.output.size());
     FillInput(data_, rank_, places.input);

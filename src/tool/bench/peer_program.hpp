@@ -9,8 +9,7 @@
 
 namespace ringlet::cli {
 
-/// Returns the commands, run together, that measure the operation of `job` with `peer` (of
-/// PeerNames).
+/// Returns the commands that together measure the operation of `job` with `peer` (of PeerNames).
 /// \param folder  the folder with the programs of bench/peers
 std::vector<os::Command> PeerBenchCommands(const std::string& peer, const BenchJob& job,
                                            const std::string& folder);

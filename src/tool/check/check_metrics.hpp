@@ -7,8 +7,8 @@
 
 namespace ringlet::cli {
 
-/// Returns the gauges of docs/howto/check-machines-in-slurm-and-kubernetes.md, with # HELP and #
-/// TYPE.
+/// Returns gauges with # HELP and # TYPE. docs/howto/check-machines-in-slurm-and-kubernetes.md
+/// describes them.
 std::string CheckMetrics(const std::vector<CheckedMachine>& machines);
 
 }  // namespace ringlet::cli

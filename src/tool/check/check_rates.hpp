@@ -39,8 +39,7 @@ struct MachineCosts {
 
 class CheckRates {
  public:
-  /// Maximum number of defects that are planned one by one, which bounds the time. All are planned
-  /// together.
+  /// Maximum number of defects planned one by one, to bound the time. All are planned together too.
   static constexpr std::size_t kPlannedDefectsMax = 32;
 
   explicit CheckRates(plan::GpuPlanOptions options) : options_(std::move(options)) {}

@@ -7,8 +7,7 @@
 
 namespace ringlet::cli {
 
-/// Serves until a command ends it, the connection is closed, or kAgentIdle passes without a
-/// command.
+/// Serves until a command ends it, the connection closes, or kAgentIdle passes without a command.
 /// \param in, out  a connection to the doctor; the caller keeps ownership
 /// Errors  kTimeout, kProtocol, kSystem
 Status ServeDoctor(int in, int out, const EnvMap& environment);

@@ -8,7 +8,7 @@
 
 namespace ringlet::cli {
 
-/// Parses the quota in cpu.max, "max 100000" or "150000 100000", as percent of one core. Null: no
+/// Parses a quota in cpu.max, "max 100000" or "150000 100000", as percent of a core. Null: no
 /// limit.
 std::optional<std::uint32_t> QuotaPercent(std::string_view cpu_max);
 /// Parses the quota in the two files of control groups version 1. A quota of -1 means no limit.

@@ -71,8 +71,7 @@ bool IsSameNetwork(const Address& a, const Address& b, std::uint32_t prefix_bits
   return true;
 }
 
-/// Returns this host's address in the network of `target`, so that each NIC is measured by its
-/// peer.
+/// Returns this host's address in the network of `target`. Each NIC is then measured by its peer.
 std::optional<Address> SourceFor(const Address& target) {
   const auto interfaces = os::ListInterfaces();
   if (!interfaces.ok()) return std::nullopt;
@@ -298,8 +297,7 @@ std::vector<std::uint32_t> PacketsFor(std::uint32_t mtu_bytes) {
   return packets;
 }
 
-/// Returns the largest acknowledged datagram that arrives by `until`. Stops once it reaches
-/// `enough`.
+/// Returns the largest datagram acknowledged by `until`. Stops once it reaches `enough`.
 std::uint32_t LargestAcknowledged(const os::Fd& fd, const Secret& token, std::uint64_t enough,
                                   Instant until) {
   std::uint64_t largest = 0;

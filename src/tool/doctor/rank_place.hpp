@@ -30,8 +30,7 @@ struct MetRanks {
   std::vector<std::uint32_t> missing;
 };
 
-/// Waits on rank 0 until all other ranks have connected, or `until`. Closes connections of
-/// strangers.
+/// Waits on rank 0 until all others have connected, or `until`. Closes connections of strangers.
 /// Errors  kSystem, kInvalidArgument  it cannot listen at the address
 Result<MetRanks> MeetRanks(const JobRank& place, Instant until);
 

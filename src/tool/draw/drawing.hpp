@@ -83,8 +83,7 @@ std::string Fitted(std::string_view text, double size, double width);
 std::string ToSvg(const Drawing& drawing, bool dark);
 
 /// Returns SVG for an HTML page. Colors are variables of its style sheet, "--gpu" and "--gpu-line".
-/// Boxes of nodes have data-node; lines have data-ends, "3 7", and data-group. GPUs and NICs can be
-/// focused.
+/// Boxes have data-node, lines data-ends ("3 7") and data-group. GPUs and NICs can be focused.
 std::string ToPageSvg(const Drawing& drawing);
 
 }  // namespace ringlet::cli

@@ -220,8 +220,7 @@ class HostLayout {
       legs[wire.right].emplace_back(leaf_x_[wire.left], &wire.to);
     }
     for (auto& [device, ends] : legs) {
-      // Wires to the left leave on the left. On each side, wires to near devices nest inside
-      // others.
+      // Wires to the left leave on the left. On each side, wires to near devices nest inside.
       std::sort(ends.begin(), ends.end(), [own = leaf_x_[device]](const auto& a, const auto& b) {
         const bool a_left = a.first < own, b_left = b.first < own;
         if (a_left != b_left) return a_left;

@@ -120,8 +120,7 @@ bool HasText(const Drawing& drawing, std::string_view text) {
   return std::ranges::find(drawing.words, text, &Words::text) != drawing.words.end();
 }
 
-/// Expects that words do not overlap or leave the picture, and lie in a box or on their own
-/// background.
+/// Expects that no words overlap or leave the picture, and that all have a box or a background.
 void ExpectLegibleTopology(const Drawing& drawing, const std::string& name) {
   std::vector<Extent> extents;
   for (const Words& words : drawing.words) extents.push_back(ExtentOf(words));
@@ -207,8 +206,8 @@ TEST(TopoLayoutTest, EachPartLiesInThatWhichHoldsIt) {
   }
 }
 
-/// Returns true if a line can start at this point: at the lower edge of a box, or at a NUMA node's
-/// root of PCIe.
+/// Returns true if a line can start here: at the edge below a box, or at a NUMA node's root of
+/// PCIe.
 bool Carries(const Drawing& drawing, double x, double y) {
   const auto near = [&](double other) { return std::abs(other - y) < 1e-6; };
   const bool box = std::ranges::any_of(drawing.boxes, [&](const Box& one) {

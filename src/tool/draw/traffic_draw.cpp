@@ -41,8 +41,7 @@ std::string HeatOf(double load) {
   return std::string(color);
 }
 
-/// Bytes on a line of the picture: both directions of a link, or all from a NUMA node to other
-/// processors.
+/// Bytes on a line of the picture: of a link, or of a NUMA node to all other processors.
 struct LineTraffic {
   std::uint64_t there = 0, back = 0;  ///< `there` starts at the node with the lower index
   double load = 0;

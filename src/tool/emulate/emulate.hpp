@@ -9,7 +9,7 @@
 
 namespace ringlet::cli {
 
-/// Adds the command to `tool`. \param program  from SplitProgramArguments
+/// Adds the command to `tool`. \param program  from SplitRunArguments
 void AddEmulate(CLI::App& tool, std::vector<std::string> program, Action& chosen);
 
 }  // namespace ringlet::cli

@@ -13,8 +13,7 @@ constexpr std::size_t kShownBytesMax = 300;
 
 constexpr std::array kPreloaded = {"libnccl.so.2", "libcudart.so.13", "libcudart.so.12"};
 
-/// Normalizes a path: "/a/b/../c" is "/a/c". The kernel has already resolved links in the tool's
-/// path.
+/// Normalizes a path: "/a/b/../c" is "/a/c". The kernel has already resolved links in it.
 std::string Normal(std::string_view path) {
   std::vector<std::string_view> parts;
   for (const std::string_view part : Split(path, '/')) {

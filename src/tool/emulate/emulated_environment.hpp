@@ -29,8 +29,7 @@ Result<EmulateFolders> FindEmulateFolders(const std::string& tool, std::string_v
 
 struct EmulatedMachine {
   std::uint32_t devices = 8;
-  std::optional<std::uint64_t> memory_bytes = std::nullopt;  ///< of each device; null: its share of
-                                                             ///< the computer's
+  std::optional<std::uint64_t> memory_bytes = std::nullopt;  ///< of each device; null: its share
   std::vector<std::string> kernels = {};                     ///< absolute paths
   std::string topology = {};    ///< absolute path of the machine's file; empty: plain devices
   bool pace = false;            ///< sets RINGLET_PACE

@@ -29,8 +29,7 @@ bool IsInstalled(const std::string& program) {
          std::filesystem::exists("/bin/" + program, ignored);
 }
 
-/// Runs a shell command line. Returns its output and standard error; the last line is the exit
-/// status.
+/// Runs a shell command line. Returns its output and errors, with the exit status as last line.
 std::vector<std::string> LinesOf(const std::string& command) {
   std::FILE* const pipe = ::popen(("exec 2>&1; " + command).c_str(), "r");
   std::string text;

@@ -54,13 +54,11 @@ std::string LastWord(const CommandDescription& command);
 
 /// The options of one command, without --help and without those of an earlier command.
 struct OwnOptions {
-  const CommandDescription* like = nullptr;  ///< earlier command with most of the options; null:
-                                             ///< all are own
+  const CommandDescription* like = nullptr;  ///< has most of the options; null: all are own
   std::vector<const OptionDescription*> own;
   std::vector<std::string> lacking;  ///< names of options of `like` that this command does not have
 };
-/// Returns the own options of the command at `index` below `parent`, so that shared ones appear
-/// once.
+/// Returns the own options of the command at `index` below `parent`, so that none is listed twice.
 OwnOptions OwnOptionsOf(const CommandDescription& parent, std::size_t index);
 
 /// Returns all options as own options.

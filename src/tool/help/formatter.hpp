@@ -21,8 +21,7 @@ class HelpFormatter final : public CLI::Formatter {
   std::size_t columns_;
 };
 
-/// Returns the terminal's width, at most kPageColumns; kPageColumns if standard output is another
-/// file.
+/// Returns the terminal's width, at most kPageColumns. Without a terminal: kPageColumns.
 std::size_t HelpColumns();
 
 }  // namespace ringlet::cli

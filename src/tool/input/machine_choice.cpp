@@ -51,8 +51,7 @@ std::string Candidates(const HostView& view) {
   return names.empty() ? "NAME" : fmt::format("{}", fmt::join(names, "|"));
 }
 
-/// Completes a skeleton, which omits links of GPUs and rates of NICs. Fails if its GPU model has
-/// links.
+/// Completes a skeleton, which omits links and rates. Fails if its GPU model has links.
 Status CompleteSkeleton(ChosenMachine& machine) {
   if (!IsSkeleton(machine.view)) return Ok();
   const std::string cure =

@@ -32,8 +32,7 @@ struct ChosenMachine {
   std::string title;  ///< as the user named it
   /// A view of one host. Its GPUs have a compute capability and the numbers 0, 1, ... as `dev`.
   topology::HostView view;
-  /// Absolute path of the file with exactly this machine. Empty for a completed or described
-  /// machine.
+  /// Absolute path of the file with exactly this machine. Empty: completed, or from a description.
   std::string path;
   std::vector<std::string> notes;  ///< one sentence per assumption
 };

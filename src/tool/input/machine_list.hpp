@@ -18,8 +18,7 @@ struct MachineSummary {
   std::uint32_t nv_switches = 0;         ///< number of switches in the file
   /// "NVLink to 4 switches", "NVLink to hidden switches", "NVLink", "none"
   std::string links = {};
-  std::map<std::uint32_t, std::uint32_t> nets = {};  ///< count of network ports by Mbit/s; 0:
-                                                     ///< unknown
+  std::map<std::uint32_t, std::uint32_t> nets = {};  ///< count of ports by Mbit/s; 0: unknown
   bool cuda = true;                                  ///< CUDA programs can use its GPUs
 };
 

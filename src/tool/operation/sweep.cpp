@@ -11,8 +11,7 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kSizeMax = std::size_t{1} << 40;  // exceeds the memory of all supported
-                                                        // machines
+constexpr std::size_t kSizeMax = std::size_t{1} << 40;  // exceeds the memory of all machines
 
 // With fewer repeats, the 99th percentile is the maximum. More would make large sizes take minutes.
 constexpr std::uint32_t kRepeatsMin = 5;

@@ -20,8 +20,7 @@ struct SweepRange {
   std::uint32_t factor = 2;  ///< at least 2
 };
 
-/// Returns distinct, ascending element counts from min_bytes to max_bytes, each at least one
-/// element.
+/// Returns distinct, ascending element counts from min_bytes to max_bytes, each at least one.
 /// Errors  kInvalidArgument  the range is empty, or the factor is below 2.
 Result<std::vector<std::size_t>> Counts(const SweepRange& range, DataType type);
 

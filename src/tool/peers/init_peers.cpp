@@ -15,13 +15,11 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::size_t kOutputBytesMax = 64 * 1024;  // a pipe's capacity; only the end of the output
-                                                    // matters
+constexpr std::size_t kOutputBytesMax = 64 * 1024;  // a pipe's capacity; keeps the end
 constexpr Instant kLook = std::chrono::milliseconds(20);
 constexpr std::uint64_t kPeerSpareDescriptors = 256;
 
-// Gloo's mesh needs a descriptor at each rank for every other rank, and briefly a listener per
-// pair.
+// Gloo's mesh needs a descriptor at each rank for each other one, and briefly a listener per pair.
 std::uint32_t GlooProcesses(const InitHead& head, std::uint64_t descriptors) {
   if (!head.threads) return head.ranks;
   const std::uint64_t mesh = std::uint64_t{head.ranks} * head.ranks * 3 / 2;

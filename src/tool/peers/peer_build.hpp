@@ -1,5 +1,4 @@
-// The libraries that Ringlet is compared with, and the commands that build their programs of
-// bench/peers.
+// The libraries that Ringlet is compared with, and the commands that build bench/peers for them.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -53,7 +53,7 @@ std::vector<topology::Defect> DefectsOf(const PlanView& view) {
   return topology::Check({.view = view.kinds.front().machine, .positions = none});
 }
 
-/// Channels with the same order of devices and the same NICs. A ring without NICs may begin
+/// Channels with the same devices in order and the same NICs. Rings without NICs may begin
 /// anywhere.
 struct EqualChannels {
   plan::LocalChannel channel;

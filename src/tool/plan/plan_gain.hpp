@@ -22,8 +22,7 @@ struct Gains {
   std::string why_not = {};        ///< why no gains were computed
 };
 
-/// Plans the machine again with each defect repaired, and with each change to a link that bounds
-/// it.
+/// Plans the machine again with each defect repaired, and with each change to a link in `groups`.
 /// \param groups  limits of the first node's ring
 /// Cost    up to kPlannedGainsMax plans; none for hosts with more than kGainDevicesMax GPUs
 Gains FindGains(const PlanRequest& request, const EnvMap& environment, const PlanView& view,

@@ -1,5 +1,4 @@
-// The common parts of commands that show plans: a machine, its number of copies, and the plan for
-// all.
+// The common parts of commands that show plans: a machine, its copies, and their common plan.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -76,8 +75,7 @@ Result<PlanView> MakePlanView(const PlanRequest& request, const EnvMap& environm
 /// Errors  kInvalidArgument  a word of NCCL_ALGO or NCCL_PROTO is unknown
 Result<plan::TuningInput> TuningInputOf(const PlanView& view, const EnvMap& environment);
 
-/// Returns the plan as communicators use it, for routes and flows. Hosts are numbered in node
-/// order.
+/// Returns the plan for routes and flows, as communicators use it. Hosts are in the order of nodes.
 /// Cost  O(ranks)
 plan::GpuPlan GpuPlanOf(PlanView view, plan::Tuning tuning);
 

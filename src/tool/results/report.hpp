@@ -1,5 +1,4 @@
-// The results of a benchmark as values and as JSON, for users and for messages from workers to
-// their launcher.
+// The results of a benchmark, as values and as JSON for users and for the launcher of a worker.
 #pragma once
 #include <map>
 #include <optional>
@@ -76,8 +75,8 @@ std::string ToJson(const BenchReport& report);
 
 /// A message from rank 0 of a benchmark to its launcher, one line each.
 using WorkerMessage = std::variant<Formed, Row>;
-/// Returns a line without its newline. Its first byte, RFC 7464's record separator, begins no log
-/// line.
+/// Returns a line without a newline. It begins with RFC 7464's record separator, as no log line
+/// does.
 std::string ToLine(const WorkerMessage& message);
 /// Returns null for a line that is not a message, such as a log line.
 /// Errors  kProtocol  the line begins like a message but does not parse

@@ -32,8 +32,7 @@ class LaunchedRank {
     if (!errors_.end) descriptors.push_back(child_.errors().get());
   }
 
-  // Reads arrived bytes, at most a pipe's capacity per stream, so that no rank delays others'
-  // output.
+  // Reads arrived bytes, at most a pipe's capacity per stream, so that no rank delays the others.
   std::size_t Read(const LauncherOptions& options) {
     return ReadOne(options, Stream::kOutput, child_.output(), output_) +
            ReadOne(options, Stream::kErrors, child_.errors(), errors_);

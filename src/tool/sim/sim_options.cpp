@@ -11,8 +11,7 @@
 namespace ringlet::cli {
 namespace {
 
-constexpr std::uint32_t kSimRanksMax = 1u << 22;  // four times the largest tried; memory is the
-                                                  // limit
+constexpr std::uint32_t kSimRanksMax = 1u << 22;  // 4 times the largest tried; memory-bound
 constexpr std::size_t kSizesMax = 64;
 constexpr std::uint32_t kRanksPerHostMax = 60'000;  // each rank has its own port
 

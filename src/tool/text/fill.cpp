@@ -17,8 +17,7 @@ std::size_t WordEnd(std::string_view text) {
   const std::size_t open = text.find('[');
   if (open >= blank) return blank;
   const std::size_t middle = text.find("](", open);
-  const std::size_t other = text.find('[', open + 1);  // starts another link; `open` does not start
-                                                       // one
+  const std::size_t other = text.find('[', open + 1);  // starts another link instead
   if (middle == std::string_view::npos || other < middle) return blank;
   const std::size_t close = text.find(')', middle);
   if (close == std::string_view::npos || close < blank) return blank;

@@ -38,8 +38,7 @@ struct PathView {
 ///         not parse
 Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment);
 
-/// Returns "GPU0" by rank, "NUMA0", a port's name, or "NVS0". With several hosts, the host precedes
-/// it: "node1/".
+/// Returns "GPU0" by rank, "NUMA0", a port's name, or "NVS0"; with several hosts "node1/GPU0".
 std::string LabelOf(const topology::Graph& graph, topology::NodeIndex node);
 
 /// Returns the node for a name: its label, NCCL's name ("GPU/0-11000"), or a bus address.
