@@ -1,5 +1,5 @@
-// Memory that an operation reads or writes, as a view: where it lies, how many elements, which
-// type. std::vector, std::array, C arrays and std::span convert to it. Compiles as C++17.
+// Views of the memory that an operation reads or writes: address, element count and element type.
+// std::vector, std::array, C arrays and std::span convert to a view. Compiles as C++17.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +16,10 @@ struct DataTypeIs {
   static constexpr DataType value = kType;
 };
 
-/// The DataType of a C++ element type. Specialise it for types of your own, such as a 16-bit float:
+/// Maps a C++ element type to its DataType. Specialise it for your own types, such as a 16-bit
+/// float:
 ///   template <> struct ringlet::DataTypeOf<my::half> : DataTypeIs<DataType::kFloat16> {};
-/// `char` has none, since its sign differs among processors: use std::byte or std::int8_t.
+/// `char` is not mapped, because its sign differs among processors: use std::byte or std::int8_t.
 template <typename T>
 struct DataTypeOf {};
 template <>
@@ -50,28 +51,28 @@ struct DataTypeOf<double> : DataTypeIs<DataType::kFloat64> {};
 static_assert(sizeof(long) == sizeof(std::int64_t) && sizeof(int) == sizeof(std::int32_t) &&
               sizeof(short) == sizeof(std::int16_t));
 
-/// The element type of the memory of `Range`, const if it is not to be written.
+/// The element type of the memory of `Range`; const if the memory is read-only.
 template <typename Range>
 using ElementOf = std::remove_pointer_t<decltype(std::data(std::declval<Range&>()))>;
 template <typename Range>
 using DataTypeOfRange = DataTypeOf<std::remove_cv_t<ElementOf<Range>>>;
 
-/// The memory that an operation reads. A view: the memory belongs to the caller and stays as it is
+/// A view of the memory that an operation reads. The caller owns the memory and leaves it unchanged
 /// until the call (or the Group's End) has returned.
 class SendBuffer {
  public:
-  /// Nothing; for ranks that send nothing, such as all but the root of a scatter.
+  /// An empty view, for a rank that sends no data, such as a rank other than the root of a scatter.
   constexpr SendBuffer() = default;
-  /// The elements of a contiguous range: std::vector, std::array, std::span, T[n].
+  /// Views the elements of a contiguous range: std::vector, std::array, std::span, T[n].
   template <typename Range, DataType kType = DataTypeOfRange<const Range>::value>
   constexpr SendBuffer(const Range& range)  // NOLINT(google-explicit-constructor)
       : data_(std::data(range)), count_(std::size(range)), type_(kType) {}
-  /// \param data  `count` elements of `type`, contiguous; may be null where `count` is 0
+  /// \param data  `count` contiguous elements of `type`; may be null if `count` is 0
   constexpr SendBuffer(const void* data, std::size_t count, DataType type)
       : data_(data), count_(count), type_(type) {}
 
   constexpr const void* data() const { return data_; }
-  constexpr std::size_t count() const { return count_; }  ///< of elements
+  constexpr std::size_t count() const { return count_; }  ///< number of elements
   constexpr DataType type() const { return type_; }
 
  private:
@@ -80,11 +81,12 @@ class SendBuffer {
   DataType type_ = DataType::kUint8;
 };
 
-/// The memory that an operation writes. As SendBuffer; a container must be an lvalue, or the result
-/// could not be read.
+/// A view of the memory that an operation writes. Ownership is as for SendBuffer. A container must
+/// be an lvalue, because the result in a temporary would be lost.
 class ReceiveBuffer {
  public:
-  /// Nothing; for ranks that receive nothing, such as all but the root of a reduce.
+  /// An empty view, for a rank that receives no data, such as a rank other than the root of a
+  /// reduce.
   constexpr ReceiveBuffer() = default;
   template <typename Range, DataType kType = DataTypeOfRange<Range>::value,
             typename = std::enable_if_t<!std::is_const_v<ElementOf<Range>>>>
@@ -95,12 +97,12 @@ class ReceiveBuffer {
             typename = std::enable_if_t<!std::is_const_v<ElementOf<const View>>>>
   constexpr ReceiveBuffer(const View& view)  // NOLINT(google-explicit-constructor)
       : data_(std::data(view)), count_(std::size(view)), type_(kType) {}
-  /// \param data  room for `count` elements of `type`; may be null where `count` is 0
+  /// \param data  room for `count` elements of `type`; may be null if `count` is 0
   constexpr ReceiveBuffer(void* data, std::size_t count, DataType type)
       : data_(data), count_(count), type_(type) {}
 
   constexpr void* data() const { return data_; }
-  constexpr std::size_t count() const { return count_; }  ///< of elements
+  constexpr std::size_t count() const { return count_; }  ///< number of elements
   constexpr DataType type() const { return type_; }
 
  private:

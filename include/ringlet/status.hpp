@@ -1,4 +1,5 @@
-// Result<T>: a value or an Error. Nothing in Ringlet throws; what can fail says so in its type.
+// Result<T>: a value or an Error. Ringlet does not throw: a function that can fail returns a
+// Result.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,18 +11,18 @@
 
 namespace ringlet {
 
-/// The caller's cure of a failure, not its origin.
+/// Classifies a failure by its cure for the caller, not by its origin.
 enum class Code : std::uint8_t {
-  kInvalidArgument,  ///< the caller broke a documented precondition; fix the call, nothing happened
-  kUnsupported,      ///< this build or this machine cannot do it; choose another way
-  kPeerLost,         ///< a rank is gone; abort the communicator and form a new one
-  kTimeout,          ///< a deadline passed; the message names who is awaited
-  kProtocol,  ///< a peer said what does not parse or does not fit; versions or settings differ
-  kSystem,    ///< a system call failed; Error::os_errno says how
-  kAborted,   ///< a rank aborted the communicator; the message says which and why
+  kInvalidArgument,  ///< the caller broke a documented precondition; fix the call, it had no effect
+  kUnsupported,      ///< this build or machine does not support it; choose another way
+  kPeerLost,         ///< a rank is lost; abort the communicator and form a new one
+  kTimeout,          ///< a deadline passed; the message names the missing ranks
+  kProtocol,         ///< a peer's message does not parse or fit; versions or settings differ
+  kSystem,           ///< a system call failed; Error::os_errno has its errno
+  kAborted,          ///< a rank aborted the communicator; the message names the rank and its reason
 };
 
-/// The enumerator's name in words, such as "peer lost". Static storage.
+/// Returns the enumerator's name in words, such as "peer lost". Static storage.
 RINGLET_API const char* CodeName(Code code);
 
 struct [[nodiscard]] Error {
@@ -32,7 +33,7 @@ struct [[nodiscard]] Error {
   int line = __builtin_LINE();
 };
 
-/// Stops the process with a message on stderr. For broken invariants only; see RINGLET_ASSERT.
+/// Stops the process with a message on stderr. Only for broken invariants; see RINGLET_ASSERT.
 [[noreturn]] RINGLET_API void AssertionFailed(const char* condition, const char* file, int line);
 
 /// Checks an invariant of Ringlet itself, in release builds too. Never used on outside input.

@@ -1,4 +1,4 @@
-// The words of the public interface: ranks, element types, reductions.
+// Basic types of the public interface: ranks, element types, reductions.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace ringlet {
 
-/// A member's number in its communicator, 0 to world size - 1.
+/// A member's number in its communicator, 0 to size - 1.
 enum class Rank : std::uint32_t {};
 
 constexpr std::uint32_t Index(Rank rank) {
   return static_cast<std::uint32_t>(rank);
 }
 
-/// Element types. The numbers up to kFloat8e5m2 are NCCL's (spec 5.2), so that they cross the C API
-/// unchanged; the two after them are Ringlet's own and do not exist there.
+/// Element types. The numbers up to kFloat8e5m2 are NCCL's (spec 5.2), so the C API passes them
+/// unchanged. kBool and kInt16 are Ringlet's own and do not exist in NCCL.
 enum class DataType : std::uint8_t {
   kInt8 = 0,
   kUint8 = 1,
@@ -31,36 +31,36 @@ enum class DataType : std::uint8_t {
   kBfloat16 = 9,
   kFloat8e4m3 = 10,
   kFloat8e5m2 = 11,
-  kBool = 12,  ///< a byte, 0 or 1: sum and max are "or", prod and min are "and"
+  kBool = 12,  ///< one byte, 0 or 1: sum and max are "or", prod and min are "and"
   kInt16 = 13,
 };
 inline constexpr std::size_t kDataTypes = 14;
 inline constexpr std::size_t kNcclDataTypes = 12;
 
-/// Reductions. The numbers up to kAvg are NCCL's; the others do not cross the C API as numbers.
+/// Reductions. The numbers up to kAvg are NCCL's. The C API does not pass the others as numbers.
 enum class ReduceOp : std::uint8_t {
   kSum = 0,
   kProd = 1,
   kMax = 2,
   kMin = 3,
-  kAvg = 4,        ///< the sum divided by the number of ranks, once, at the end
-  kPreMulSum = 5,  ///< each rank's elements times a scalar of its own, then the sum
-  kBand = 6,       ///< bit by bit; of integers and bool
+  kAvg = 4,        ///< sum divided by the number of ranks, once, at the end
+  kPreMulSum = 5,  ///< sum of each rank's elements times that rank's scalar
+  kBand = 6,       ///< bitwise, as kBor and kBxor; integers and bool only
   kBor = 7,
   kBxor = 8,
 };
 inline constexpr std::size_t kReduceOps = 9;
 inline constexpr std::size_t kNcclReduceOps = 5;
 
-/// Whether the reduction exists for the type: bit operations want integers or bool, and bool has
-/// neither an average nor a multiple.
+/// Returns true if the reduction exists for the type. Bitwise operations require integers or bool;
+/// bool supports neither kAvg nor kPreMulSum.
 constexpr bool Reduces(ReduceOp op, DataType type) {
   const bool is_float = type >= DataType::kFloat16 && type <= DataType::kFloat8e5m2;
   if (op >= ReduceOp::kBand) return !is_float;
   return type != DataType::kBool || (op != ReduceOp::kAvg && op != ReduceOp::kPreMulSum);
 }
 
-/// Bytes of one element.
+/// Bytes per element.
 constexpr std::size_t SizeOf(DataType type) {
   constexpr std::uint8_t kBytes[kDataTypes] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1, 1, 2};
   return kBytes[static_cast<std::size_t>(type)];
@@ -72,8 +72,8 @@ RINGLET_API std::string_view Name(DataType type);
 /// "sum", "prod", "max", "min", "avg", "premulsum", "band", "bor", "bxor".
 RINGLET_API std::string_view Name(ReduceOp op);
 
-/// The inverse of Name; also takes "f32", "fp32", "float32", "bf16", "f16", "i64", "u8" and their
-/// kin. Empty for anything else.
+/// The inverse of Name. Accepts aliases such as "f32", "fp32", "float32", "bf16", "f16", "i64" and
+/// "u8" too. Empty for any other text.
 RINGLET_API std::optional<DataType> DataTypeNamed(std::string_view name);
 RINGLET_API std::optional<ReduceOp> ReduceOpNamed(std::string_view name);
 

@@ -1,30 +1,31 @@
 /* NCCL's C interface, version 2.32, for programs that run on Ringlet.
  *
- * Names, numbers and layouts are NCCL's, so that a program compiles unchanged, and, with our
- * libnccl.so.2, runs unchanged. The behaviour is described here for Ringlet, which moves host
- * memory:
+ * Names, numbers and layouts are NCCL's. A program compiles unchanged. With Ringlet's libnccl.so.2,
+ * a compiled program runs unchanged. This header describes the behaviour of Ringlet, which moves
+ * host memory:
  *
- *   Buffers   are CPU memory. Device memory is ncclInvalidArgument where the process had loaded
+ *   Buffers   are CPU memory. Device memory is ncclInvalidArgument if the process had loaded
  *             NVIDIA's libcuda.so.1 when it made its last communicator.
- *   Streams   a null stream means "complete on return"; inside a group, when the outermost
- *             ncclGroupEnd returns; without blocking (below), when ncclCommGetAsyncError says
- *             ncclSuccess. Another stream is one of ringlet/stream.h: the call is checked, issued
- *             behind what the stream and the communicator have, and returns.
+ *   Streams   a call on a null stream is complete on return. Inside a group, it is complete when
+ *             the outermost ncclGroupEnd returns; on a non-blocking communicator (below), when
+ *             ncclCommGetAsyncError reports ncclSuccess. Any other stream belongs to
+ *             ringlet/stream.h: the call is checked, queued behind the earlier work of the stream
+ *             and of the communicator, and returns.
  *   Threads   one thread at a time per communicator, except ncclCommAbort, ncclCommRevoke and
  *             ncclCommGetAsyncError, which any thread may call at any time.
- *   Errors    every call returns a ncclResult_t; ncclGetLastError has the whole sentence: which
- *             rank, host and address, and what to do. After anything but ncclInvalidArgument and
- *             ncclInProgress, abort the communicator.
- *   Missing   a function that only a GPU can carry out changes nothing, returns ncclInvalidUsage,
- *             and ncclGetLastError says so. So do those of nccl_device.h.
+ *   Errors    every call returns a ncclResult_t. ncclGetLastError returns the full message: rank,
+ *             host, address and the cure. After any result except ncclSuccess,
+ *             ncclInvalidArgument and ncclInProgress, abort the communicator.
+ *   Missing   a function that requires a GPU changes nothing and returns ncclInvalidUsage;
+ *             ncclGetLastError states the reason. The same holds for nccl_device.h.
  *
- * "Collective" means that every rank of the communicator makes the call, in the same order.
- * Each function has a twin with a leading p, the same under another name, so that a profiler can
- * define the plain name and call on.
+ * "Collective" means that every rank of the communicator makes the call, in the same order. Each
+ * function has an alias with a leading p, so that a profiler can define the plain name and call the
+ * alias.
  *
- * This header is installed where no compiler looks by itself, so it never shadows a real NCCL.
- * It needs C99 or C++98 and no CUDA. It includes cuda_runtime.h where the compiler finds it, as
- * NCCL's header does; define RINGLET_NO_CUDA_HEADERS to have it left alone.
+ * The installation folder of this header is not on any compiler's default path, so the header never
+ * shadows a real NCCL. It needs C99 or C++98 and no CUDA. Like NCCL's header, it includes
+ * cuda_runtime.h if the compiler finds it; define RINGLET_NO_CUDA_HEADERS to prevent that.
  */
 #ifndef RINGLET_COMPAT_NCCL_H_
 #define RINGLET_COMPAT_NCCL_H_
@@ -58,7 +59,7 @@ typedef struct CUevent_st* cudaEvent_t;
 #define RINGLET_C_API
 #endif
 
-/* Callers may pass any number as an enum. C++ allows it where the enum has a fixed type. */
+/* Callers may pass any number as an enum. C++ allows this only for an enum with a fixed type. */
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define RINGLET_C_ENUM_TYPE : int
 #else
@@ -72,7 +73,7 @@ typedef struct CUevent_st* cudaEvent_t;
 #define NCCL_PATCH 3
 #define NCCL_SUFFIX ""
 
-/* The code of a version. Up to 2.8 it had a digit less for the minor number. */
+/* The code of a version. Up to 2.8, the minor number had one digit less. */
 #define NCCL_VERSION(major, minor, patch)                                \
   (((major) <= 2 && (minor) <= 8) ? (major)*1000 + (minor)*100 + (patch) \
                                   : (major)*10000 + (minor)*100 + (patch))
@@ -84,15 +85,15 @@ extern "C" {
 
 /* ---- Types ----------------------------------------------------------------------------------- */
 
-/* A communicator, as one of its ranks holds it. */
+/* One rank's handle of a communicator. */
 typedef struct ncclComm* ncclComm_t;
 #define NCCL_COMM_NULL NULL
 
-/* A buffer registered by all ranks together. */
+/* A buffer that all ranks registered together. */
 typedef struct ncclWindow_vidmem* ncclWindow_t;
 
-/* Names a communicator that is about to be formed, and holds its secret: who has the id can join.
- * Opaque, copied by value, carried to the other ranks by the caller. */
+/* Names a future communicator and contains its secret: each holder of the id can join. Opaque and
+ * copied by value. The caller transports it to the other ranks. */
 #define NCCL_UNIQUE_ID_BYTES 128
 typedef struct {
   char internal[NCCL_UNIQUE_ID_BYTES];
@@ -103,11 +104,11 @@ typedef enum RINGLET_C_ENUM_TYPE {
   ncclUnhandledCudaError = 1, /* Ringlet calls no CUDA and never returns this */
   ncclSystemError = 2,        /* a system call failed */
   ncclInternalError = 3,      /* a defect of Ringlet */
-  ncclInvalidArgument = 4,    /* nothing happened; the communicator is as before */
-  ncclInvalidUsage = 5,       /* not possible here, not implemented, or ranks do not fit */
-  ncclRemoteError = 6,        /* a rank is lost or has aborted */
-  ncclInProgress = 7,         /* a non-blocking communicator is still at it */
-  ncclTimeout = 8,            /* a rank is silent beyond the deadline */
+  ncclInvalidArgument = 4,    /* the call had no effect; the communicator is unchanged */
+  ncclInvalidUsage = 5,       /* not possible here, not implemented, or ranks do not match */
+  ncclRemoteError = 6,        /* a rank is lost or aborted */
+  ncclInProgress = 7,         /* a non-blocking communicator is still working */
+  ncclTimeout = 8,            /* a rank did not respond before the deadline */
   ncclNumResults = 9
 } ncclResult_t;
 
@@ -132,10 +133,10 @@ typedef enum RINGLET_C_ENUM_TYPE {
   ncclNumTypes = 12
 } ncclDataType_t;
 
-/* The type from which NCCL computes ncclMaxRedOp; clients may name it. */
+/* The type from which NCCL computes ncclMaxRedOp. Clients may name it. */
 typedef enum { ncclNumOps_dummy = 5 } ncclRedOp_dummy_t;
 
-/* Values from ncclNumOps to ncclMaxRedOp are operations made by ncclRedOpCreate functions. */
+/* Values from ncclNumOps to ncclMaxRedOp are operations from ncclRedOpCreatePreMulSum. */
 typedef enum RINGLET_C_ENUM_TYPE {
   ncclSum = 0,
   ncclProd = 1,
@@ -147,7 +148,7 @@ typedef enum RINGLET_C_ENUM_TYPE {
 } ncclRedOp_t;
 
 typedef enum RINGLET_C_ENUM_TYPE {
-  ncclScalarDevice = 0,       /* read when the collective runs; here, too, it is CPU memory */
+  ncclScalarDevice = 0,       /* CPU memory, read when the collective runs */
   ncclScalarHostImmediate = 1 /* read before ncclRedOpCreatePreMulSum returns */
 } ncclScalarResidence_t;
 
@@ -157,30 +158,31 @@ typedef enum RINGLET_C_ENUM_TYPE {
 #define NCCL_CONFIG_UNDEF_PTR NULL
 #define NCCL_UNDEF_FLOAT -1.0f
 
-/* In every struct that an INITIALIZER of this header makes; nothing for callers to set. */
+/* The value of `magic` in every struct from an INITIALIZER of this header. Callers do not set
+ * it. */
 #define NCCL_API_MAGIC 0xcafebeef
 
-#define NCCL_SPLIT_NOCOLOR -1 /* this rank takes part in the split but in none of its results */
+#define NCCL_SPLIT_NOCOLOR -1 /* this rank takes part in the split but joins no child */
 
 #define NCCL_CTA_POLICY_DEFAULT 0x00
 #define NCCL_CTA_POLICY_EFFICIENCY 0x01
 #define NCCL_CTA_POLICY_ZERO 0x02
 
 #define NCCL_SHRINK_DEFAULT 0x00 /* the parent is idle */
-#define NCCL_SHRINK_ABORT 0x01   /* the parent is broken: end what it is doing first */
+#define NCCL_SHRINK_ABORT 0x01   /* the parent is broken: abort its running operations first */
 
 #define NCCL_REVOKE_DEFAULT 0x00
 
 #define NCCL_WIN_DEFAULT 0x00
-#define NCCL_WIN_COLL_SYMMETRIC 0x01 /* peers may put into it, and what is put lies in one */
+#define NCCL_WIN_COLL_SYMMETRIC 0x01 /* required for the source and the target of a put */
 #define NCCL_WIN_STRICT_ORDERING 0x02
 #define NCCL_WIN_GIN_ONLY 0x04    /* GPU only */
 #define NCCL_WIN_CFT_COUNTED 0x08 /* GPU only */
 #define NCCL_WIN_REQUIRED_ALIGNMENT 4096
 
-#define NCCL_SUSPEND_MEM 0x01 /* ncclCommSuspend: gives memory back */
+#define NCCL_SUSPEND_MEM 0x01 /* for ncclCommSuspend: free memory */
 
-/* Of ncclConfig_t::hostCftMode. GPU only. */
+/* Values of ncclConfig_t::hostCftMode. GPU only. */
 typedef enum RINGLET_C_ENUM_TYPE {
   ncclHostCftDefault = NCCL_CONFIG_UNDEF_INT,
   ncclHostCftEnable = 1,
@@ -188,7 +190,7 @@ typedef enum RINGLET_C_ENUM_TYPE {
   ncclHostCftFallback = 3
 } ncclHostCftMode_t;
 
-/* Of ncclConfig_t::nvlsHostMode: a sum of what is to be left out. GPU only. */
+/* Values of ncclConfig_t::nvlsHostMode: a sum of the features to disable. GPU only. */
 typedef enum RINGLET_C_ENUM_TYPE {
   ncclNvlsHostModeDefault = NCCL_CONFIG_UNDEF_INT,
   ncclNvlsHostModeEnable = 0,
@@ -197,38 +199,39 @@ typedef enum RINGLET_C_ENUM_TYPE {
   ncclNvlsHostModeDisable = INT_MAX
 } ncclNvlsHostMode_t;
 
-/* The options of a communicator. Always start from NCCL_CONFIG_INITIALIZER: its first three
- * fields tell the library which version of this struct the caller was compiled with; all versions
- * from 2.14 on are taken. A field left at its UNDEF value takes the default. Each field is checked.
- * One that has no effect on CPU memory is named in the log the first time that it is set. */
+/* The options of a communicator. Always start from NCCL_CONFIG_INITIALIZER. The first three fields
+ * contain the version of this struct at the caller's compilation; the library accepts all versions
+ * from 2.14 on. A field with its UNDEF value takes the default. The library checks each field. The
+ * first time that a caller sets a field without effect on CPU memory, the library logs the field's
+ * name. */
 typedef struct ncclConfig_v23100 {
   size_t size;
   unsigned int magic;
   unsigned int version;
 
-  int blocking;            /* 0: calls that wait for other ranks return ncclInProgress, and a
-                            * thread goes on with them: ask ncclCommGetAsyncError. Until then
-                            * other calls on the communicator are ncclInvalidArgument */
+  int blocking; /* 0: calls that wait for other ranks return ncclInProgress, and a thread completes
+                   them: poll ncclCommGetAsyncError. Until then other calls on the communicator are
+                   ncclInvalidArgument */
   int cgaClusterSize;      /* GPU only */
   int minCTAs;             /* GPU only */
   int maxCTAs;             /* GPU only */
   const char* netName;     /* no effect: RINGLET_NET chooses the network */
-  int splitShare;          /* no effect: children share what they can */
+  int splitShare;          /* no effect: children share all that they can */
   int trafficClass;        /* no effect */
-  const char* commName;    /* in the log beside the communicator's number */
+  const char* commName;    /* appears in the log beside the communicator's number */
   int collnetEnable;       /* in-network reduction; not available */
   int CTAPolicy;           /* GPU only; NCCL_CTA_POLICY_ */
   int shrinkShare;         /* no effect, as splitShare */
   int nvlsCTAs;            /* GPU only */
-  int nChannelsPerNetPeer; /* no effect: RINGLET_SOCKETS_PER_LINK says how many connections */
+  int nChannelsPerNetPeer; /* no effect: RINGLET_SOCKETS_PER_LINK sets the number of connections */
   int nvlinkCentricSched;  /* GPU only */
   int graphUsageMode;      /* GPU only */
-  int numRmaCtx;           /* contexts of ncclPutSignal, 1 unless set */
-  int maxP2pPeers;         /* no effect: connections are made as peers are first met */
+  int numRmaCtx;           /* contexts of ncclPutSignal; default 1 */
+  int maxP2pPeers;         /* no effect: a rank connects to a peer on first use */
   int graphStreamOrdering; /* GPU only */
   int launchOrderImplicit; /* GPU only */
-  int numRmaSig;           /* signals of each context, 1 unless set */
-  int rmaEagerInit;        /* no effect: there is nothing to prepare */
+  int numRmaSig;           /* signals of each context; default 1 */
+  int rmaEagerInit;        /* no effect: puts need no preparation */
   int hostCftMode;         /* GPU only; ncclHostCftMode_t */
   int nvlsHostMode;        /* GPU only; ncclNvlsHostMode_t */
 } ncclConfig_t;
@@ -263,8 +266,7 @@ typedef struct ncclConfig_v23100 {
         NCCL_CONFIG_UNDEF_INT  /* nvlsHostMode */        \
   }
 
-/* An option of some vendor's library, in a list that ends with NULL. Ringlet has none: each is
- * passed over. */
+/* A vendor-specific option, in a list that ends with NULL. Ringlet ignores all of them. */
 typedef struct ncclConfigExt {
   struct ncclConfigExt* next;
   struct {
@@ -278,8 +280,8 @@ typedef struct ncclConfigExt {
   } val;
 } ncclConfigExt_t;
 
-/* The choices for one call of a collective. Always start from NCCL_COLLCONFIG_INITIALIZER.
- * Read before the call returns; the same on all ranks. */
+/* The options of one collective call. Always start from NCCL_COLLCONFIG_INITIALIZER. The library
+ * reads them before the call returns. They are the same on all ranks. */
 typedef struct ncclCollConfig_v23200 {
   size_t size;
   unsigned int magic;
@@ -291,15 +293,15 @@ typedef struct ncclCollConfig_v23200 {
   int nvlsCTAs;       /* GPU only */
   int cgaClusterSize; /* GPU only */
 
-  /* Which algorithms may run this call: names with commas between, or ^ and those that are not to
-   * be used. "ring" and "tree" are NCCL's; RINGLET_HOST_ALGO's names are taken too. NULL and "":
-   * Ringlet chooses */
+  /* Allowed algorithms of this call: names separated by commas, or ^ and the forbidden names.
+   * "ring" and "tree" are NCCL's; RINGLET_HOST_ALGO's names are accepted too. NULL and "": Ringlet
+   * chooses */
   const char* algSelection;
-  int forceAlgSelection;    /* 1, the default: an error where none of them can; 0: then any */
+  int forceAlgSelection;    /* 1 (default): fail if none of them can run; 0: use any */
   int CTAPolicy;            /* GPU only; NCCL_CTA_POLICY_ */
-  uint64_t userProfilerTag; /* no effect: there are no profiler plugins */
-  /* Recorded where the call begins: behind what is before it on its stream and communicator. An
-   * event of CUDA's, or of ringlet/stream.h, without timing. NULL: none */
+  uint64_t userProfilerTag; /* no effect: profiler plugins are not supported */
+  /* Recorded when the call begins, behind the earlier work of its stream and communicator. An event
+   * of CUDA or of ringlet/stream.h, without timing. NULL: no event */
   cudaEvent_t launchCompletionEvent;
 } ncclCollConfig_t;
 
@@ -333,59 +335,60 @@ typedef struct ncclSimInfo_v22200 {
 
 /* ---- The library ----------------------------------------------------------------------------- */
 
-/* Writes NCCL_VERSION_CODE of the library, which may be newer than this header's. */
+/* Writes NCCL_VERSION_CODE of the library, which may be newer than this header. */
 RINGLET_C_API ncclResult_t ncclGetVersion(int* version);
 RINGLET_C_API ncclResult_t pncclGetVersion(int* version);
 
-/* A fixed sentence for a code. Static storage, never null. */
+/* Returns a fixed sentence for a code. Static storage, never null. */
 RINGLET_C_API const char* ncclGetErrorString(ncclResult_t result);
 RINGLET_C_API const char* pncclGetErrorString(ncclResult_t result);
 
-/* The sentence of the last failure in this process. `comm` is not looked at and may be null.
- * Valid until the next failure on this thread. */
+/* Returns the message of the last failure in this process. Ignores `comm`, which may be null. Valid
+ * until the next failure on this thread. */
 RINGLET_C_API const char* ncclGetLastError(ncclComm_t comm);
 RINGLET_C_API const char* pncclGetLastError(ncclComm_t comm);
 
-/* Does nothing: settings are read once. Deprecated by NCCL; kept for its callers. */
+/* Has no effect, because Ringlet reads settings only once. Deprecated by NCCL; kept for its
+ * callers. */
 RINGLET_C_API void ncclResetDebugInit(void);
 RINGLET_C_API void pncclResetDebugInit(void);
 
-/* The same. NCCL exports it and does not declare it. */
+/* As ncclResetDebugInit. NCCL exports this function without declaring it. */
 RINGLET_C_API void ncclResetDebugInitInternal(void);
 RINGLET_C_API void pncclResetDebugInitInternal(void);
 
 /* ---- Forming a communicator ------------------------------------------------------------------ */
 
-/* Makes an id for one communicator and waits for its ranks in the background of this process,
- * which must live until they all came. Call on one rank, then carry the id to the others. With
- * NCCL_COMM_ID=host:port set, every rank may call it and gets the same id. Under `ringlet run`
- * every rank may call it once without an exchange: the first communicator of all ranks of the job
- * accepts the first id of any of its processes. */
+/* Creates an id for one communicator and waits for its ranks in the background of this process,
+ * which must live until all ranks have joined. Call it on one rank, then transport the id to the
+ * others. With NCCL_COMM_ID=host:port set, every rank may call it and gets the same id. Under
+ * `ringlet run`, every rank may call it once without an exchange: the first communicator of all
+ * ranks of the job accepts the first id of any of its processes. */
 RINGLET_C_API ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId);
 RINGLET_C_API ncclResult_t pncclGetUniqueId(ncclUniqueId* uniqueId);
 
-/* Joins the communicator of `commId` as rank `rank` of `nranks`. Collective. Returns when all
- * ranks are there and connected, or with the reason why not, which names the missing ranks.
- * Several ranks in one thread need a group around these calls. */
+/* Joins the communicator of `commId` as rank `rank` of `nranks`. Collective. Returns when all ranks
+ * are connected. On failure, the error message names the missing ranks. Several ranks in one thread
+ * need a group around these calls. */
 RINGLET_C_API ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId,
                                             int rank);
 RINGLET_C_API ncclResult_t pncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId,
                                              int rank);
 
-/* Forms a communicator of `ndev` ranks that all live in this process. `devlist` gives each
- * rank's device number, all different; null means 0 to ndev - 1. CPU memory has no devices: the
- * numbers are only reported back by ncclCommCuDevice. Under `ringlet emulate` they are CUDA's. */
+/* Forms a communicator of `ndev` ranks in this process. `devlist` contains a different device
+ * number for each rank; null means 0 to ndev - 1. CPU memory does not belong to a device: only
+ * ncclCommCuDevice reports these numbers. Under `ringlet emulate` they are CUDA's. */
 RINGLET_C_API ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist);
 RINGLET_C_API ncclResult_t pncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist);
 
-/* As ncclCommInitRank, with options. A null `config` means the defaults. */
+/* As ncclCommInitRank, with options. A null `config` selects the defaults. */
 RINGLET_C_API ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId,
                                                   int rank, ncclConfig_t* config);
 RINGLET_C_API ncclResult_t pncclCommInitRankConfig(ncclComm_t* comm, int nranks,
                                                    ncclUniqueId commId, int rank,
                                                    ncclConfig_t* config);
 
-/* As ncclCommInitRankConfig with `nId` ids, 1 to nranks, the same array on every rank: each id's
+/* As ncclCommInitRankConfig with `nId` ids, 1 to nranks, in the same array on every rank. Each id's
  * process serves a share of the ranks. */
 RINGLET_C_API ncclResult_t ncclCommInitRankScalable(ncclComm_t* newcomm, int nranks, int myrank,
                                                     int nId, ncclUniqueId* commIds,
@@ -394,16 +397,17 @@ RINGLET_C_API ncclResult_t pncclCommInitRankScalable(ncclComm_t* newcomm, int nr
                                                      int nId, ncclUniqueId* commIds,
                                                      ncclConfig_t* config);
 
-/* Forms a communicator of each set of ranks that give the same `color`, ordered by `key` and
- * then by rank. Collective over `comm`, which stays usable. NCCL_SPLIT_NOCOLOR takes part and
- * gets NCCL_COMM_NULL: without blocking, ask how `comm` is. A null `config` means the parent's. */
+/* Forms one communicator for each `color`, with ranks ordered by `key` and then by rank. Collective
+ * over `comm`, which stays usable. A rank that passes NCCL_SPLIT_NOCOLOR takes part and gets
+ * NCCL_COMM_NULL; if `comm` is non-blocking, poll the state of `comm`. A null `config` selects the
+ * parent's options. */
 RINGLET_C_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
                                          ncclConfig_t* config);
 RINGLET_C_API ncclResult_t pncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
                                           ncclConfig_t* config);
 
 /* Forms a communicator of the ranks of `comm` that are not in the list, in the same order.
- * Collective over those that remain. NCCL_SHRINK_ABORT is for a parent with lost ranks. */
+ * Collective over the remaining ranks. NCCL_SHRINK_ABORT is for a parent with lost ranks. */
 RINGLET_C_API ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList,
                                           int excludeRanksCount, ncclComm_t* newcomm,
                                           ncclConfig_t* config, int shrinkFlags);
@@ -411,15 +415,17 @@ RINGLET_C_API ncclResult_t pncclCommShrink(ncclComm_t comm, int* excludeRanksLis
                                            int excludeRanksCount, ncclComm_t* newcomm,
                                            ncclConfig_t* config, int shrinkFlags);
 
-/* Makes an id with which `comm` grows, on any one of its ranks, to be carried to the new ranks. One
- * at a time: until ncclCommGrow has used it up another one is ncclInvalidUsage. */
+/* Creates an id with which `comm` grows, on any one of its ranks. The caller transports the id to
+ * the new ranks. Only one id exists at a time: until ncclCommGrow has used it, another call is
+ * ncclInvalidUsage. */
 RINGLET_C_API ncclResult_t ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* uniqueId);
 RINGLET_C_API ncclResult_t pncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* uniqueId);
 
-/* Forms a communicator of the ranks of `comm`, which keep their numbers, and new ones, `nRanks` in
- * all. Collective over both. Ranks of `comm` pass it, a rank of -1, and NULL or, on the rank that
- * made it, the id. New ranks pass NULL for `comm`, the id and their rank, from the size of `comm`
- * on. `comm` stays as it is. A null `config` means the parent's, of new ranks the defaults. */
+/* Forms a communicator of `nRanks` ranks: the ranks of `comm`, which keep their numbers, and new
+ * ranks. Collective over both. Ranks of `comm` pass `comm`, a rank of -1, and NULL or, on the rank
+ * that created it, the id. New ranks pass NULL for `comm`, the id and their rank, from the size of
+ * `comm` up. `comm` is unchanged. A null `config` selects the parent's options, and the defaults on
+ * new ranks. */
 RINGLET_C_API ncclResult_t ncclCommGrow(ncclComm_t comm, int nRanks, const ncclUniqueId* uniqueId,
                                         int rank, ncclComm_t* newcomm, ncclConfig_t* config);
 RINGLET_C_API ncclResult_t pncclCommGrow(ncclComm_t comm, int nRanks, const ncclUniqueId* uniqueId,
@@ -427,31 +433,32 @@ RINGLET_C_API ncclResult_t pncclCommGrow(ncclComm_t comm, int nRanks, const nccl
 
 /* ---- Ending it ------------------------------------------------------------------------------- */
 
-/* Completes everything issued on `comm`, once, collectively. Afterwards only ncclCommDestroy and
- * ncclCommAbort may follow. Returns the error of an operation on a stream, or of one that did not
- * block, whose result is not there. */
+/* Completes all issued operations of `comm`. Collective; called once. Afterwards only
+ * ncclCommDestroy and ncclCommAbort are allowed. Returns the first error of an operation on a
+ * stream or of a non-blocking operation whose result was not yet read. */
 RINGLET_C_API ncclResult_t ncclCommFinalize(ncclComm_t comm);
 RINGLET_C_API ncclResult_t pncclCommFinalize(ncclComm_t comm);
 
-/* Frees `comm`; finalizes it first if that was not done, and returns the same errors. `comm` is
- * freed even then, unless it is busy or no communicator (ncclInvalidArgument). */
+/* Frees `comm`. If it is not finalized yet, finalizes it first and returns the same errors. Frees
+ * `comm` even on error, unless it is busy or not a communicator (ncclInvalidArgument). */
 RINGLET_C_API ncclResult_t ncclCommDestroy(ncclComm_t comm);
 RINGLET_C_API ncclResult_t pncclCommDestroy(ncclComm_t comm);
 
-/* Ends what `comm` is doing on this rank, tells the other ranks, and frees it. Not collective. A
- * call that is blocked in another thread returns an error first. */
+/* Ends the operations of `comm` on this rank, notifies the other ranks, and frees it. Not
+ * collective. A blocked call in another thread returns an error first. */
 RINGLET_C_API ncclResult_t ncclCommAbort(ncclComm_t comm);
 RINGLET_C_API ncclResult_t pncclCommAbort(ncclComm_t comm);
 
-/* Ends what `comm` is doing, on all its ranks, but keeps it: afterwards it can be shrunk, split
- * (where every rank has revoked it), destroyed and aborted; all else is ncclInvalidUsage. A rank
- * that has not revoked it finds it failed. `revokeFlags` is NCCL_REVOKE_DEFAULT. */
+/* Ends the operations of `comm` on all its ranks, but keeps it. Afterwards it can be shrunk, split
+ * (if every rank has revoked it), destroyed and aborted; all other calls are ncclInvalidUsage. On a
+ * rank that has not revoked it, it has failed. `revokeFlags` is NCCL_REVOKE_DEFAULT. */
 RINGLET_C_API ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags);
 RINGLET_C_API ncclResult_t pncclCommRevoke(ncclComm_t comm, int revokeFlags);
 
 /* ---- Asking it ------------------------------------------------------------------------------- */
 
-/* Writes how `comm` is: ncclSuccess, ncclInProgress, or the error that it died of. Never blocks. */
+/* Writes the state of `comm`: ncclSuccess, ncclInProgress, or the error of its failure. Never
+ * blocks. */
 RINGLET_C_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError);
 RINGLET_C_API ncclResult_t pncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError);
 
@@ -459,10 +466,11 @@ RINGLET_C_API ncclResult_t pncclCommGetAsyncError(ncclComm_t comm, ncclResult_t*
 RINGLET_C_API ncclResult_t ncclCommCount(const ncclComm_t comm, int* count);
 RINGLET_C_API ncclResult_t pncclCommCount(const ncclComm_t comm, int* count);
 
-/* Writes the device number: what ncclCommInitAll was given; else what RINGLET_LOCAL_RANK says if it
- * says another number to each rank of the host; else the rank's number among those of its host. A
- * child has its parent's. Under `ringlet emulate` it is the caller's current CUDA device, by CUDA's
- * number, unless that is the first and RINGLET_LOCAL_RANK says another. */
+/* Writes the device number. It is the number passed to ncclCommInitAll; otherwise
+ * RINGLET_LOCAL_RANK, if that differs among all ranks of the host; otherwise the rank's index among
+ * the ranks of its host. A child has its parent's number. Under `ringlet emulate` it is the
+ * caller's current CUDA device, in CUDA's numbering, unless that is the first and
+ * RINGLET_LOCAL_RANK is another. */
 RINGLET_C_API ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device);
 RINGLET_C_API ncclResult_t pncclCommCuDevice(const ncclComm_t comm, int* device);
 
@@ -470,78 +478,78 @@ RINGLET_C_API ncclResult_t pncclCommCuDevice(const ncclComm_t comm, int* device)
 RINGLET_C_API ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank);
 RINGLET_C_API ncclResult_t pncclCommUserRank(const ncclComm_t comm, int* rank);
 
-/* Figures about memory: in NCCL of GPUs, here of what the communicator has on this host. */
+/* Memory figures: in NCCL, GPU memory; here, the communicator's memory on this host. */
 typedef enum RINGLET_C_ENUM_TYPE {
-  ncclStatGpuMemSuspend = 0,   /* bytes that ncclCommSuspend gives back */
-  ncclStatGpuMemSuspended = 1, /* 1: they have been given back */
-  ncclStatGpuMemPersist = 2,   /* bytes that it keeps */
+  ncclStatGpuMemSuspend = 0,   /* bytes that ncclCommSuspend frees */
+  ncclStatGpuMemSuspended = 1, /* 1: they are freed */
+  ncclStatGpuMemPersist = 2,   /* bytes that stay allocated */
   ncclStatGpuMemTotal = 3      /* the sum of both */
 } ncclCommMemStat_t;
 
-/* Writes one of them. */
+/* Writes one of these figures. */
 RINGLET_C_API ncclResult_t ncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat,
                                             uint64_t* value);
 RINGLET_C_API ncclResult_t pncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat,
                                              uint64_t* value);
 
-/* Lets `comm` rest: until ncclCommResume calls on it are ncclInvalidUsage. `flags` is 0 or
- * NCCL_SUSPEND_MEM, which gives back working memory that the next call needs again. Local; no
- * operation of `comm` may be under way. */
+/* Suspends `comm`: until ncclCommResume, calls on it are ncclInvalidUsage. `flags` is 0 or
+ * NCCL_SUSPEND_MEM, which frees working memory; the next call allocates it again. Local. No
+ * operation of `comm` may be running. */
 RINGLET_C_API ncclResult_t ncclCommSuspend(ncclComm_t comm, int flags);
 RINGLET_C_API ncclResult_t pncclCommSuspend(ncclComm_t comm, int flags);
 
-/* Ends that. A communicator that does not rest is ncclInvalidUsage. */
+/* Ends the suspension. A communicator that is not suspended is ncclInvalidUsage. */
 RINGLET_C_API ncclResult_t ncclCommResume(ncclComm_t comm);
 RINGLET_C_API ncclResult_t pncclCommResume(ncclComm_t comm);
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* Allocates `size` bytes of CPU memory, zero, which collectives of one host can use without
- * copying once it is registered. All of it is there at once. 0 bytes give a null pointer. Free it
- * with ncclMemFree. */
+/* Allocates `size` bytes of zeroed CPU memory. Once registered, collectives within one host use it
+ * without copying. All pages are allocated at once. 0 bytes give a null pointer. Free it with
+ * ncclMemFree. */
 RINGLET_C_API ncclResult_t ncclMemAlloc(void** ptr, size_t size);
 RINGLET_C_API ncclResult_t pncclMemAlloc(void** ptr, size_t size);
 
-/* Frees what ncclMemAlloc gave. Null is allowed. ncclInvalidArgument: it is something else or was
- * freed already; nothing has happened then. Memory that is still registered is freed; only its
- * addresses stay taken until it is deregistered or the communicator ends. */
+/* Frees memory from ncclMemAlloc. Null is allowed. ncclInvalidArgument: the pointer is not from
+ * ncclMemAlloc or is freed already; the call has no effect. Memory that is still registered is
+ * freed, but its addresses stay reserved until it is deregistered or the communicator ends. */
 RINGLET_C_API ncclResult_t ncclMemFree(void* ptr);
 RINGLET_C_API ncclResult_t pncclMemFree(void* ptr);
 
-/* Announces that `buff` will be used often, so that `comm` may prepare it. Local to this rank.
- * The memory must live until ncclCommDeregister or the end of `comm`. Memory of ncclMemAlloc is
- * then used without a copy if all ranks have registered theirs; all else is accepted and copied.
- * The same memory again gives the same handle, to be taken back as often. When an operation has
- * failed while a rank was stopped, not dead, that rank may still write up to 256 KiB into an output
- * here once it goes on. */
+/* Announces frequent use of `buff`, so that `comm` can prepare it. Local to this rank. The memory
+ * must live until ncclCommDeregister or the end of `comm`. Memory from ncclMemAlloc is used without
+ * a copy if all ranks have registered theirs; other memory is accepted and copied. Registering the
+ * same memory again returns the same handle; deregister it as often. If an operation fails while a
+ * rank is stopped but alive, that rank may still write up to 256 KiB into an output here when it
+ * continues. */
 RINGLET_C_API ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buff, size_t size,
                                             void** handle);
 RINGLET_C_API ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, size_t size,
                                              void** handle);
 
-/* Takes back ncclCommRegister. */
+/* Undoes ncclCommRegister. */
 RINGLET_C_API ncclResult_t ncclCommDeregister(const ncclComm_t comm, void* handle);
 RINGLET_C_API ncclResult_t pncclCommDeregister(const ncclComm_t comm, void* handle);
 
-/* Registers a buffer of every rank as one window: as ncclCommRegister, and it waits for no rank.
- * Collective. `winFlags` is a sum of NCCL_WIN_
- * flags; the address is a multiple of NCCL_WIN_REQUIRED_ALIGNMENT. */
+/* Registers a buffer of every rank as one window. Collective, but waits for no rank; otherwise as
+ * ncclCommRegister. `winFlags` is a sum of NCCL_WIN_ flags. The address is a multiple of
+ * NCCL_WIN_REQUIRED_ALIGNMENT. */
 RINGLET_C_API ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size,
                                                   ncclWindow_t* win, int winFlags);
 RINGLET_C_API ncclResult_t pncclCommWindowRegister(ncclComm_t comm, void* buff, size_t size,
                                                    ncclWindow_t* win, int winFlags);
 
-/* Takes back ncclCommWindowRegister. Collective. */
+/* Undoes ncclCommWindowRegister. Collective. */
 RINGLET_C_API ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win);
 RINGLET_C_API ncclResult_t pncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win);
 
-/* Writes the address with which this rank registered the window. */
+/* Writes the address of the window on this rank. */
 RINGLET_C_API ncclResult_t ncclWinGetUserPtr(ncclComm_t comm, ncclWindow_t win, void** outUserPtr);
 RINGLET_C_API ncclResult_t pncclWinGetUserPtr(ncclComm_t comm, ncclWindow_t win, void** outUserPtr);
 
 /* ---- Reduction operations of one's own ------------------------------------------------------- */
 
-/* Makes an operation that multiplies this rank's elements by `*scalar`, of type `datatype`, and
+/* Creates an operation that multiplies this rank's elements by `*scalar`, of type `datatype`, and
  * then sums. Belongs to `comm`. */
 RINGLET_C_API ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar,
                                                     ncclDataType_t datatype,
@@ -552,19 +560,20 @@ RINGLET_C_API ncclResult_t pncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scal
                                                      ncclScalarResidence_t residence,
                                                      ncclComm_t comm);
 
-/* Frees such an operation. Collectives already issued keep it. */
+/* Frees such an operation. Issued collectives keep it. */
 RINGLET_C_API ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
 RINGLET_C_API ncclResult_t pncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
 
-/* ---- Collectives --------------------------------------------------------------------------------
+/* ---- Collectives
+ * --------------------------------------------------------------------------------
  *
- * Counts are in elements of `datatype`. Buffers may be the same where "in place" is described, and
- * may not overlap otherwise. All ranks give the same count, type, operation and root; a rank that
- * differs is reported on all of them. A collective with a count of 0 moves nothing and waits for
+ * Counts are in elements of `datatype`. Buffers may be the same where "in place" is described,
+ * and do not overlap otherwise. All ranks pass the same count, type, operation and root; all
+ * ranks report a rank that differs. A collective with a count of 0 moves no data and waits for
  * no rank. */
 
-/* Reduces `count` elements of every rank to `recvbuff` of the root. In place: sendbuff ==
- * recvbuff. Other ranks' `recvbuff` is not touched. */
+/* Reduces `count` elements of every rank to `recvbuff` of the root. In place: sendbuff == recvbuff.
+ * On other ranks, `recvbuff` is unchanged. */
 RINGLET_C_API ncclResult_t ncclReduce(const void* sendbuff, void* recvbuff, size_t count,
                                       ncclDataType_t datatype, ncclRedOp_t op, int root,
                                       ncclComm_t comm, cudaStream_t stream);
@@ -572,15 +581,15 @@ RINGLET_C_API ncclResult_t pncclReduce(const void* sendbuff, void* recvbuff, siz
                                        ncclDataType_t datatype, ncclRedOp_t op, int root,
                                        ncclComm_t comm, cudaStream_t stream);
 
-/* Copies `count` elements of the root's `buff` to `buff` of every rank. The older, in-place
- * form. */
+/* Copies `count` elements of the root's `buff` to `buff` of every rank. The older, in-place form of
+ * ncclBroadcast. */
 RINGLET_C_API ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root,
                                      ncclComm_t comm, cudaStream_t stream);
 RINGLET_C_API ncclResult_t pncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root,
                                       ncclComm_t comm, cudaStream_t stream);
 
-/* Copies `count` elements of the root's `sendbuff` to `recvbuff` of every rank. In place: the
- * same on the root. Other ranks' `sendbuff` is not looked at. */
+/* Copies `count` elements of the root's `sendbuff` to `recvbuff` of every rank. In place: both are
+ * equal on the root. Ignores `sendbuff` on other ranks. */
 RINGLET_C_API ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count,
                                          ncclDataType_t datatype, int root, ncclComm_t comm,
                                          cudaStream_t stream);
@@ -615,8 +624,8 @@ RINGLET_C_API ncclResult_t pncclAllGather(const void* sendbuff, void* recvbuff, 
                                           ncclDataType_t datatype, ncclComm_t comm,
                                           cudaStream_t stream);
 
-/* Block r of this rank's `sendbuff` goes to rank r, where it is the block of this rank's number.
- * `count` elements a block, nranks blocks in each buffer. */
+/* Sends block r of this rank's `sendbuff` to rank r, which stores it as the block with this rank's
+ * number. `count` elements per block, nranks blocks per buffer. */
 RINGLET_C_API ncclResult_t ncclAlltoAll(const void* sendbuff, void* recvbuff, size_t count,
                                         ncclDataType_t datatype, ncclComm_t comm,
                                         cudaStream_t stream);
@@ -640,7 +649,7 @@ RINGLET_C_API ncclResult_t pncclScatter(const void* sendbuff, void* recvbuff, si
                                         ncclDataType_t datatype, int root, ncclComm_t comm,
                                         cudaStream_t stream);
 
-/* The same with a choice for this one call; without one they are the functions above. */
+/* The collectives above with options for one call. A null `config` selects the plain behaviour. */
 RINGLET_C_API ncclResult_t ncclAllReduceConfig(const void* sendbuff, void* recvbuff, size_t count,
                                                ncclDataType_t datatype, ncclRedOp_t op,
                                                ncclComm_t comm, cudaStream_t stream,
@@ -719,13 +728,13 @@ RINGLET_C_API ncclResult_t pncclRecv(void* recvbuff, size_t count, ncclDataType_
 
 /* ---- Into a peer's window -----------------------------------------------------------------------
  *
- * One-sided: the peer makes no call for the data to arrive. It calls ncclWaitSignal before it reads
- * them. Puts and signals to one peer on one context take effect in their order; in a group they go
- * before sends and receives, waits after them. */
+ * One-sided: the data arrive without a call of the peer. The peer calls ncclWaitSignal before it
+ * reads them. Puts and signals to one peer on one context take effect in their order. A group runs
+ * them before sends and receives, and runs waits last. */
 
 /* Writes `count` elements to `peer`'s part of the window, `peerWinOffset` bytes from its beginning,
- * and then raises its signal `sigIdx` of `ctx`. `localbuff` lies in a window of this rank, and is
- * free when the call is complete. `flags` is 0. */
+ * and then raises its signal `sigIdx` of `ctx`. `localbuff` lies in a window of this rank and may
+ * be reused when the call is complete. `flags` is 0. */
 RINGLET_C_API ncclResult_t ncclPutSignal(const void* localbuff, size_t count,
                                          ncclDataType_t datatype, int peer, ncclWindow_t peerWin,
                                          size_t peerWinOffset, int sigIdx, int ctx,
@@ -735,13 +744,13 @@ RINGLET_C_API ncclResult_t pncclPutSignal(const void* localbuff, size_t count,
                                           size_t peerWinOffset, int sigIdx, int ctx,
                                           unsigned int flags, ncclComm_t comm, cudaStream_t stream);
 
-/* Raises the signal alone. */
+/* Raises the signal without data. */
 RINGLET_C_API ncclResult_t ncclSignal(int peer, int sigIdx, int ctx, unsigned int flags,
                                       ncclComm_t comm, cudaStream_t stream);
 RINGLET_C_API ncclResult_t pncclSignal(int peer, int sigIdx, int ctx, unsigned int flags,
                                        ncclComm_t comm, cudaStream_t stream);
 
-/* How often a peer's signal is to have been raised. */
+/* The number of times that a peer raises a signal before ncclWaitSignal returns. */
 typedef struct {
   int opCnt;
   int peer;
@@ -749,7 +758,7 @@ typedef struct {
   int ctx;
 } ncclWaitSignalDesc_t;
 
-/* Waits until all of them have been, and takes as many back. */
+/* Waits for the signals of all descriptors and subtracts the awaited numbers. */
 RINGLET_C_API ncclResult_t ncclWaitSignal(int nDesc, ncclWaitSignalDesc_t* signalDescs,
                                           ncclComm_t comm, cudaStream_t stream);
 RINGLET_C_API ncclResult_t pncclWaitSignal(int nDesc, ncclWaitSignalDesc_t* signalDescs,
@@ -757,19 +766,19 @@ RINGLET_C_API ncclResult_t pncclWaitSignal(int nDesc, ncclWaitSignalDesc_t* sign
 
 /* ---- Groups -------------------------------------------------------------------------------------
  *
- * Between start and end, calls only queue up; the outermost end carries them out together. Groups
- * are of one thread and may be nested. */
+ * Calls between start and end are queued; the outermost end runs them together. A group belongs to
+ * one thread. Groups may be nested. */
 
 /* Opens a group. */
 RINGLET_C_API ncclResult_t ncclGroupStart(void);
 RINGLET_C_API ncclResult_t pncclGroupStart(void);
 
-/* Closes it; the outermost one runs what has queued up and returns the first error. */
+/* Closes the group. The outermost one runs the queued calls and returns the first error. */
 RINGLET_C_API ncclResult_t ncclGroupEnd(void);
 RINGLET_C_API ncclResult_t pncclGroupEnd(void);
 
-/* Closes the group without running it. Times are not estimated yet: it returns ncclInvalidUsage and
- * leaves `simInfo` as it is; what was in the group will not run. */
+/* Closes the group and drops its calls. Ringlet does not estimate times yet: it returns
+ * ncclInvalidUsage and leaves `simInfo` unchanged. */
 RINGLET_C_API ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 RINGLET_C_API ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 
@@ -777,7 +786,7 @@ RINGLET_C_API ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t* simInfo);
 
 typedef enum RINGLET_C_ENUM_TYPE {
   NCCL_ENCRYPTION_MODE_NONE = 0,
-  NCCL_ENCRYPTION_MODE_PSK = 1 /* with a key that all ranks were given */
+  NCCL_ENCRYPTION_MODE_PSK = 1 /* with a key that all ranks share */
 } ncclEncryptionMode_t;
 
 /* Start from NCCL_ENCRYPTION_CONFIG_INITIALIZER. */
@@ -798,25 +807,27 @@ typedef struct ncclEncryptionConfig_v23200 {
         NCCL_CONFIG_UNDEF_PTR       /* psk */     \
   }
 
-/* Before the first id or communicator of the process: RINGLET_ENCRYPT=1 and RINGLET_SECRET=psk, or
- * RINGLET_ENCRYPT=0. Later it is ncclInvalidUsage. */
+/* Sets RINGLET_ENCRYPT=1 and RINGLET_SECRET=psk, or RINGLET_ENCRYPT=0. Call it before the first id
+ * or communicator of the process; later it is ncclInvalidUsage. */
 RINGLET_C_API ncclResult_t ncclSetEncryption(const ncclEncryptionConfig_t* config);
 RINGLET_C_API ncclResult_t pncclSetEncryption(const ncclEncryptionConfig_t* config);
 
-/* ---- Settings -----------------------------------------------------------------------------------
+/* ---- Settings
+ * -----------------------------------------------------------------------------------
  *
- * Every setting of Ringlet that docs/reference/settings.md names, to read. Their keys are the
- * variables, RINGLET_DEBUG, and of those that NCCL has too NCCL_DEBUG. Secrets read "(set)". */
+ * Read access to every setting in docs/reference/settings.md. A key is the setting's variable:
+ * RINGLET_..., or NCCL_... if NCCL has the same setting, such as NCCL_DEBUG. Secrets read
+ * "(set)". */
 
-/* One of them. Never to be freed. */
+/* A setting. Never freed. */
 typedef struct ncclParamHandle* ncclParamHandle_t;
 
-/* Finds one. A key that does not exist is ncclInvalidArgument. */
+/* Finds a setting. An unknown key is ncclInvalidArgument. */
 RINGLET_C_API ncclResult_t ncclParamBind(ncclParamHandle_t* out, const char* key);
 RINGLET_C_API ncclResult_t pncclParamBind(ncclParamHandle_t* out, const char* key);
 
-/* Its value as a number; ncclInvalidArgument where it is none, or does not fit. Yes and no are 1
- * and 0, choices are counted from 0, times are milliseconds. */
+/* Reads the value as a number. ncclInvalidArgument if the value is not a number or does not fit.
+ * Yes and no are 1 and 0, choices are counted from 0, times are milliseconds. */
 RINGLET_C_API ncclResult_t ncclParamGetI8(ncclParamHandle_t h, int8_t* out);
 RINGLET_C_API ncclResult_t pncclParamGetI8(ncclParamHandle_t h, int8_t* out);
 RINGLET_C_API ncclResult_t ncclParamGetI16(ncclParamHandle_t h, int16_t* out);
@@ -834,26 +845,26 @@ RINGLET_C_API ncclResult_t pncclParamGetU32(ncclParamHandle_t h, uint32_t* out);
 RINGLET_C_API ncclResult_t ncclParamGetU64(ncclParamHandle_t h, uint64_t* out);
 RINGLET_C_API ncclResult_t pncclParamGetU64(ncclParamHandle_t h, uint64_t* out);
 
-/* Its value as text, "" where it is unset. Valid until the next call on this thread. */
+/* Reads the value as text; "" if unset. Valid until the next call on this thread. */
 RINGLET_C_API ncclResult_t ncclParamGetStr(ncclParamHandle_t h, const char** out);
 RINGLET_C_API ncclResult_t pncclParamGetStr(ncclParamHandle_t h, const char** out);
 
-/* Its value as bytes: a number of 8 bytes, or the text without its end. `*len` is how many there
- * are, also where `maxLen` is below, which is ncclInvalidArgument. */
+/* Reads the value as bytes: a number as 8 bytes, or the text without its terminator. Sets `*len` to
+ * the required bytes, even if `maxLen` is smaller, which is ncclInvalidArgument. */
 RINGLET_C_API ncclResult_t ncclParamGet(ncclParamHandle_t h, void* out, int maxLen, int* len);
 RINGLET_C_API ncclResult_t pncclParamGet(ncclParamHandle_t h, void* out, int maxLen, int* len);
 
-/* Text and its length by key. Valid until the next call on this thread. */
+/* Reads text and its length by key. Valid until the next call on this thread. */
 RINGLET_C_API ncclResult_t ncclParamGetParameter(const char* key, const char** value,
                                                  int* valueLen);
 RINGLET_C_API ncclResult_t pncclParamGetParameter(const char* key, const char** value,
                                                   int* valueLen);
 
-/* All keys. Valid until the next call on this thread. */
+/* Lists all keys. Valid until the next call on this thread. */
 RINGLET_C_API ncclResult_t ncclParamGetAllParameterKeys(const char*** table, int* tableLen);
 RINGLET_C_API ncclResult_t pncclParamGetAllParameterKeys(const char*** table, int* tableLen);
 
-/* Writes all of them to the log, at any level. */
+/* Writes all settings to the log, at any log level. */
 RINGLET_C_API void ncclParamDumpAll(void);
 RINGLET_C_API void pncclParamDumpAll(void);
 

@@ -1,9 +1,10 @@
 /* The host part of NCCL's device API, version 2.32.
  *
- * The device API lets kernels on GPUs communicate by themselves. Ringlet runs none: what makes
- * resources for kernels changes nothing, returns ncclInvalidUsage, and ncclGetLastError says so. A
- * program that asks ncclCommQueryProperties first finds deviceApiSupport false. Functions that
- * say how ranks lie work. Nothing for device code is declared here.
+ * The device API lets kernels on GPUs communicate by themselves. Ringlet runs no kernels: a
+ * function that creates resources for kernels changes nothing and returns ncclInvalidUsage, and
+ * ncclGetLastError states the reason. ncclCommQueryProperties reports deviceApiSupport as false, so
+ * a program can check it first. Functions about the arrangement of ranks work. This header declares
+ * no device code.
  *
  * It needs C99 or C++11, and nccl.h of the same folder.
  */
@@ -19,7 +20,7 @@ extern "C" {
 
 /* ---- Teams ----------------------------------------------------------------------------------- */
 
-/* Every stride-th rank of a communicator, nRanks of them; the caller is number `rank`. */
+/* nRanks ranks of a communicator, `stride` apart; the caller has number `rank`. */
 typedef struct ncclTeam {
   int nRanks, rank, stride;
 } ncclTeam_t;
@@ -30,32 +31,33 @@ typedef enum RINGLET_C_ENUM_TYPE {
   NCCL_CFT_TEAM_HIER_LSA
 } ncclCftTeamMode_t;
 
-/* All ranks. Of a communicator that does not exist, this and the next: 0 ranks. */
+/* All ranks. If the communicator does not exist, the functions for teams return 0 ranks. */
 RINGLET_C_API ncclTeam_t ncclTeamWorld(ncclComm_t comm);
 RINGLET_C_API ncclTeam_t pncclTeamWorld(ncclComm_t comm);
 
-/* The ranks of this host, where all hosts have equally many and they follow each other; else this
- * rank alone. */
+/* The ranks of this host, if all hosts have equally many ranks with consecutive numbers; otherwise
+ * this rank alone. */
 RINGLET_C_API ncclTeam_t ncclTeamLsa(ncclComm_t comm);
 RINGLET_C_API ncclTeam_t pncclTeamLsa(ncclComm_t comm);
 
-/* Of each host the rank at this one's place. */
+/* One rank of each host, at this rank's position on its host. */
 RINGLET_C_API ncclTeam_t ncclTeamRail(ncclComm_t comm);
 RINGLET_C_API ncclTeam_t pncclTeamRail(ncclComm_t comm);
 
-/* GPU only: 0 ranks. */
+/* GPU only; returns 0 ranks. */
 RINGLET_C_API ncclTeam_t ncclTeamCft(ncclComm_t comm, ncclCftTeamMode_t mode);
 RINGLET_C_API ncclTeam_t pncclTeamCft(ncclComm_t comm, ncclCftTeamMode_t mode);
 RINGLET_C_API ncclTeam_t ncclTeamCftMultimem(ncclComm_t comm);
 RINGLET_C_API ncclTeam_t pncclTeamCftMultimem(ncclComm_t comm);
 
-/* The number in the communicator, or in ncclTeamLsa, of `rank` of `team`. */
+/* Returns the number of `rank` of `team` in the communicator, or in ncclTeamLsa. */
 RINGLET_C_API int ncclTeamRankToWorld(ncclComm_t comm, ncclTeam_t team, int rank);
 RINGLET_C_API int pncclTeamRankToWorld(ncclComm_t comm, ncclTeam_t team, int rank);
 RINGLET_C_API int ncclTeamRankToLsa(ncclComm_t comm, ncclTeam_t team, int rank);
 RINGLET_C_API int pncclTeamRankToLsa(ncclComm_t comm, ncclTeam_t team, int rank);
 
-/* Whether `bPeer` of `b` is in `a`, and its number there, of teams of the same rank. */
+/* Returns the number of `bPeer` of `b` in `a`, and whether `a` contains it. Both teams belong to
+ * the same rank. */
 static inline int ncclTeamRankToTeam(ncclTeam_t a, ncclTeam_t b, int bPeer) {
   return a.rank + (bPeer - b.rank) * b.stride / a.stride;
 }
@@ -64,8 +66,8 @@ static inline bool ncclTeamRankIsMember(ncclTeam_t a, ncclTeam_t b, int bPeer) {
   const int number = a.rank + away / a.stride;
   return away % a.stride == 0 && number >= 0 && number < a.nRanks;
 }
-/* The team of the caller when `parent` is cut into blocks of `innerSize`, and that of all that have
- * its place in theirs. */
+/* Cuts `parent` into blocks of `innerSize`. The inner team is the caller's block; the outer team
+ * contains the ranks with the caller's position in each block. */
 static inline ncclTeam_t ncclTeamInnerFactor(ncclTeam_t parent, int innerSize) {
   ncclTeam_t team;
   team.nRanks = innerSize;
@@ -80,7 +82,8 @@ static inline ncclTeam_t ncclTeamOuterFactor(ncclTeam_t parent, int innerSize) {
   team.stride = parent.stride * innerSize;
   return team;
 }
-/* The rank of `parent` that is the `index`-th of those not in `subset`; -1: there are not so many.
+/* Returns the rank in `parent` of the `index`-th member that is not in `subset`; -1 if there are
+ * fewer.
  */
 static inline int ncclTeamRankInDifference(ncclTeam_t parent, ncclTeam_t subset, int index) {
   int rank;
@@ -107,7 +110,7 @@ typedef enum RINGLET_C_ENUM_TYPE {
   NCCL_GIN_MAX_TYPES = 6
 } ncclGinType_t;
 
-/* Start from NCCL_COMM_PROPERTIES_INITIALIZER. All about GPUs is false, none or 0. */
+/* Start from NCCL_COMM_PROPERTIES_INITIALIZER. GPU fields are false, NONE or 0. */
 typedef struct ncclCommProperties {
   size_t size;
   unsigned int magic;
@@ -116,14 +119,14 @@ typedef struct ncclCommProperties {
   int rank;
   int nRanks;
   int cudaDev; /* as ncclCommCuDevice */
-  int nvmlDev; /* the same */
+  int nvmlDev; /* the device number on this host */
   bool deviceApiSupport;
   bool multimemSupport;
   ncclGinType_t ginType;
-  int nLsaTeams;       /* how many teams such as ncclTeamLsa there are */
+  int nLsaTeams;       /* number of teams such as ncclTeamLsa */
   bool hostRmaSupport; /* true: ncclPutSignal works */
   ncclGinType_t railedGinType;
-  uint64_t commHash; /* the same on all ranks, and in the log */
+  uint64_t commHash; /* the same on all ranks; appears in the log */
   int ginMinStride;
   ncclGinConnectionType_t ginConnectionType;
   bool ginSupport[64];
@@ -140,7 +143,7 @@ typedef struct ncclCommProperties {
         0, false, false, false                                                                     \
   }
 
-/* Fills `props` in, as far as its version goes. */
+/* Fills `props` up to the size of the caller's version. */
 RINGLET_C_API ncclResult_t ncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* props);
 RINGLET_C_API ncclResult_t pncclCommQueryProperties(ncclComm_t comm, ncclCommProperties_t* props);
 
@@ -186,7 +189,7 @@ typedef struct ncclResourceWindow_vidmem {
   uint32_t mcOffset4K;
 } ncclResourceWindow_vidmem_t;
 
-/* ncclDevCommCreate would fill it in. */
+/* ncclDevCommCreate would fill it. */
 typedef struct ncclDevComm {
   unsigned int magic;
   unsigned int version;
@@ -281,7 +284,7 @@ typedef struct ncclDevCommRequirements {
         true, true, 1, NCCL_GIN_TYPE_NONE, false, NCCL_CFT_NONE, 0                                 \
   }
 
-/* A communicator that kernels use. */
+/* A communicator for kernels. */
 RINGLET_C_API ncclResult_t ncclDevCommCreate(ncclComm_t comm, const ncclDevCommRequirements_t* reqs,
                                              ncclDevComm_t* outDevComm);
 RINGLET_C_API ncclResult_t pncclDevCommCreate(ncclComm_t comm,
@@ -290,7 +293,7 @@ RINGLET_C_API ncclResult_t pncclDevCommCreate(ncclComm_t comm,
 RINGLET_C_API ncclResult_t ncclDevCommDestroy(ncclComm_t comm, const ncclDevComm_t* devComm);
 RINGLET_C_API ncclResult_t pncclDevCommDestroy(ncclComm_t comm, const ncclDevComm_t* devComm);
 
-/* The place where kernels find a peer's window. Host code of its owner: ncclWinGetUserPtr. */
+/* Address of a peer's window for kernels. Host code of the owner uses ncclWinGetUserPtr. */
 RINGLET_C_API ncclResult_t ncclGetLsaMultimemDevicePointer(ncclWindow_t window, size_t offset,
                                                            void** outPtr);
 RINGLET_C_API ncclResult_t pncclGetLsaMultimemDevicePointer(ncclWindow_t window, size_t offset,
@@ -326,7 +329,7 @@ RINGLET_C_API ncclResult_t pncclGetPeerDeviceLeInfo(ncclWindow_t window, size_t 
                                                     int peerWorld, ncclCftLeId* leId,
                                                     size_t* leOffset);
 
-/* Things that ncclDevCommCreate is to make room for. */
+/* Resources that ncclDevCommCreate would allocate. */
 RINGLET_C_API ncclResult_t ncclLsaBarrierCreateRequirement(ncclTeam_t team, int nBarriers,
                                                            ncclLsaBarrierHandle_t* outHandle,
                                                            ncclDevResourceRequirements_t* outReq);
@@ -368,7 +371,7 @@ RINGLET_C_API ncclResult_t pncclGinInboxA2ACreateRequirement(ncclTeam_t peers, i
                                                              ncclGinInboxA2AHandle_t* outHandle,
                                                              ncclDevResourceRequirements_t* outReq);
 
-/* The slots of 8 bytes that so many elements of that size take. */
+/* Returns the number of 8-byte slots for `maxElts` elements of `maxEltSize` bytes. */
 RINGLET_C_API int ncclLLA2ACalcSlots(int maxElts, int maxEltSize);
 RINGLET_C_API int pncclLLA2ACalcSlots(int maxElts, int maxEltSize);
 
