@@ -434,8 +434,8 @@ RINGLET_C_API ncclResult_t pncclCommGrow(ncclComm_t comm, int nRanks, const nccl
 /* ---- Ending it ------------------------------------------------------------------------------- */
 
 /* Completes all issued operations of `comm`. Collective; called once. Afterwards only
- * ncclCommDestroy and ncclCommAbort are allowed. Returns the first error of an operation on a
- * stream or of a non-blocking operation whose result was not yet read. */
+ * ncclCommDestroy and ncclCommAbort are allowed. Returns the error of an operation on a stream,
+ * or of a non-blocking operation, that did not complete. */
 RINGLET_C_API ncclResult_t ncclCommFinalize(ncclComm_t comm);
 RINGLET_C_API ncclResult_t pncclCommFinalize(ncclComm_t comm);
 

@@ -1,4 +1,4 @@
-// The collectives, messages and reductions of NCCL's C API: check, call comm, translate.
+// The collectives, messages and reductions of NCCL's C API: checks, calls comm, translates.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace ringlet::c_api {
 namespace {
 
-/// The arguments that every function of this file gets from its caller.
+/// Arguments that the callers of all functions in this file pass.
 struct Arguments {
   const void* send = nullptr;
   void* receive = nullptr;
@@ -37,7 +37,7 @@ Result<Rank> RankOf(int number, const char* name, const comm::Communicator& comm
                                                    communicator.identity().size - 1)};
 }
 
-/// Which algorithms the caller's config lets run the call; 0: all.
+/// Algorithms that the caller's config allows for the call; 0: all.
 Result<std::uint32_t> AlgorithmsOf(const CallOptions& options, collective::Call call,
                                    const comm::Communicator& communicator) {
   if (options.algorithms.empty()) return 0u;
@@ -58,7 +58,8 @@ struct Submission {
   cudaEvent_t begins = nullptr;
 };
 
-// Into the caller's: to be moved it is too large for the smallest operations.
+// Fills the caller's object, because moving a Submission is too expensive for the smallest
+// operations.
 Status Prepare(comm::CallKind kind, const Arguments& given, std::optional<int> root,
                Submission& submission) {
   RINGLET_TRY_ASSIGN(submission.held, FindActive(given.comm));
@@ -141,7 +142,7 @@ comm::Signal SignalOf(int context, int number) {
           .number = static_cast<std::uint32_t>(number)};
 }
 
-/// Which signal of whom is raised, and where data go.
+/// The signal to raise, and its peer.
 struct SignalArguments {
   int peer;
   int number, context;
@@ -423,7 +424,7 @@ ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
   });
 }
 
-// The profiling twins: a tool that defines ncclX reaches the original as pncclX.
+// Profiling aliases: a tool that defines ncclX calls the original as pncclX.
 #define RINGLET_TWIN(name) extern decltype(name) p##name __attribute__((alias(#name)))
 RINGLET_TWIN(ncclAllReduce);
 RINGLET_TWIN(ncclReduce);

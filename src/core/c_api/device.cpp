@@ -1,4 +1,4 @@
-// nccl_device.h: how ranks lie and what they can do, and the refusal of what only a GPU can.
+// nccl_device.h: the arrangement and properties of ranks. Functions that require a GPU are refused.
 #include "ringlet/compat/nccl_device.h"
 
 #include <fmt/format.h>
@@ -18,14 +18,15 @@ Status NeedsGpu(const char* what) {
                            what)};
 }
 
-/// Ranks of a host, where all hosts have so many and theirs follow each other; else 1.
+/// Number of ranks per host, if all hosts have equally many ranks with consecutive numbers;
+/// otherwise 1.
 std::uint32_t RanksOfEachHost(const comm::Communicator& communicator) {
   const auto& places = communicator.peer_table().places;
   const std::uint32_t here = communicator.peer_table().ranks_on_host;
   if (places.size() % here != 0) return 1;
   for (std::size_t rank = 0; rank < places.size(); ++rank)
     if (places[rank].host != places[rank - rank % here].host) return 1;
-  // Two blocks of one host are no host each.
+  // Two blocks on the same host do not count as two hosts.
   return places.size() / here == communicator.peer_table().hosts.size() ? here : 1;
 }
 
@@ -34,7 +35,7 @@ ncclTeam_t World(const comm::Communicator& communicator) {
   return {static_cast<int>(identity.size), static_cast<int>(Index(identity.rank)), 1};
 }
 
-/// The team that `team` makes of the communicator; 0 ranks where there is none.
+/// Applies `team` to the communicator; 0 ranks on error.
 template <typename Team>
 ncclTeam_t TeamOf(const char* function, ncclComm_t comm, Team team) {
   ncclTeam_t made{0, 0, 0};
@@ -50,7 +51,7 @@ Result<ncclTeam_t> Lsa(const comm::Communicator& communicator) {
   return ncclTeamInnerFactor(World(communicator), static_cast<int>(RanksOfEachHost(communicator)));
 }
 
-/// The number in the team `in` makes; -1 where there is none.
+/// Number of `rank` of `team` in the team from `in`; -1 on error.
 template <typename Team>
 int NumberIn(const char* function, ncclComm_t comm, ncclTeam_t team, int rank, Team in) {
   const ncclTeam_t to = TeamOf(function, comm, in);
@@ -76,7 +77,7 @@ Status QueryProperties(ncclComm_t comm, ncclCommProperties_t* out) {
   all.nLsaTeams = all.nRanks / static_cast<int>(RanksOfEachHost(*communicator));
   all.hostRmaSupport = true;
   all.commHash = identity.magic;
-  // A caller's struct may be older and shorter than ours.
+  // A caller's struct may have an older, shorter version.
   std::memcpy(reinterpret_cast<std::byte*>(out) + kHeadBytes,
               reinterpret_cast<const std::byte*>(&all) + kHeadBytes,
               std::min(out->size, sizeof all) - kHeadBytes);
@@ -211,7 +212,7 @@ RINGLET_REFUSED(ncclGinInboxA2ACreateRequirement, "an inbox of kernels", ncclTea
                 ncclGinInboxA2AHandle_t*, ncclDevResourceRequirements_t*);
 #undef RINGLET_REFUSED
 
-// The profiling twins: a tool that defines ncclX reaches the original as pncclX.
+// Profiling aliases: a tool that defines ncclX calls the original as pncclX.
 #define RINGLET_TWIN(name) extern decltype(name) p##name __attribute__((alias(#name)))
 RINGLET_TWIN(ncclCommSuspend);
 RINGLET_TWIN(ncclCommResume);

@@ -21,24 +21,24 @@ struct Group {
   int depth = 0;
   std::optional<Error> spoiled;
   std::vector<InitJob> inits;
-  /// One that does not block: its handle is out.
+  /// A non-blocking communicator, whose handle the caller already has.
   struct Begun {
     std::shared_ptr<Forming> forming;
-    ncclComm_t handle;  // null: the rank gets none
+    ncclComm_t handle;  // null: the rank gets no handle
     ncclComm_t* out;
   };
   std::vector<Begun> begun;
   std::vector<comm::GroupedCall> calls;  // on null streams
-  /// An event of one of them.
+  /// An event of a call on a null stream.
   struct Beginning {
     std::size_t place;
     ringletEvent_t event;
   };
   std::vector<Beginning> begins;
-  std::vector<ncclComm_t> unblocked;  // of the calls, those on communicators that do not block
+  std::vector<ncclComm_t> unblocked;  // handles of `calls` on non-blocking communicators
   /// A call on a stream.
   struct Streamed {
-    std::size_t place;  // the calls that came before it
+    std::size_t place;  // number of earlier calls in `calls`
     StreamCall call;
     bool blocking;
   };
@@ -47,8 +47,8 @@ struct Group {
 };
 os::PerThread<Group> groups;
 
-/// The group that collects the calls of this thread; null: they run at once. A child of fork() does
-/// not continue the group of its parent, whose communicators it must leave alone.
+/// The group that collects this thread's calls; null: calls run at once. A child of fork() does not
+/// continue its parent's group, because it may not use the parent's communicators.
 Group* CollectingGroup() {
   Group* const group = groups.Find();
   if (!group || group->depth == 0) [[likely]]
@@ -59,7 +59,8 @@ Group* CollectingGroup() {
   return nullptr;
 }
 
-/// Data between hosts are not encrypted: who has asked for that gets no such communicator.
+/// Refuses a communicator on several hosts if the program requested encryption, because data
+/// between hosts are not encrypted.
 Status CheckEncryption(comm::Communicator& communicator) {
   const std::size_t hosts = communicator.peer_table().hosts.size();
   if (hosts < 2 || !IsEncryptionWanted()) return Ok();
@@ -72,7 +73,7 @@ Status CheckEncryption(comm::Communicator& communicator) {
   return error;
 }
 
-/// The caller's form of `form`: checked, and named as `options` say.
+/// Wraps `form`: checks the communicator and names it as in `options`.
 Form Finished(Form form, const CommOptions& options) {
   return [form = std::move(form), name = options.name](
              const std::stop_token& abort) -> Result<std::unique_ptr<comm::Communicator>> {
@@ -101,11 +102,11 @@ Status RunInits(const std::vector<InitJob>& jobs) {
 }
 
 void BeginForming(Forming& forming) {
-  if (forming.outcome()) return;  // aborted since
+  if (forming.outcome()) return;  // aborted meanwhile
   forming.Start([](const Error& error) { Report("a non-blocking communicator", error); });
 }
 
-// A group that does not run leaves no handles of what will never be formed.
+// Invalidates the handles of communicators that a spoiled group will never form.
 void Withdraw(const Group& spoiled) {
   for (const Group::Begun& begun : spoiled.begun) {
     begun.forming->Stop();
@@ -114,7 +115,7 @@ void Withdraw(const Group& spoiled) {
   }
 }
 
-// All of them on communicators that do not block.
+// \pre  all calls are on non-blocking communicators
 Result<bool> BeginCalls(std::vector<ncclComm_t> handles, std::vector<comm::GroupedCall> calls) {
   for (const comm::GroupedCall& call : calls) RINGLET_TRY(call.communicator->Validate(call.work));
   std::vector<std::shared_ptr<Issued>> before;  // their operations on streams
@@ -128,7 +129,7 @@ Result<bool> BeginCalls(std::vector<ncclComm_t> handles, std::vector<comm::Group
   return true;
 }
 
-/// The call on its stream, found sound.
+/// Validates the call and converts it to a stream call.
 Result<StreamCall> StreamCallOf(CallJob job) {
   RINGLET_TRY(job.held.communicator->Validate(job.work));
   StreamCall call{.call = {std::move(job.held.communicator), std::move(job.work)},
@@ -153,7 +154,7 @@ Result<bool> SubmitToStream(CallJob job) {
   return false;
 }
 
-/// The event of a call on a null stream; null: it has none.
+/// The event of a call on a null stream; null if it has none.
 ringletEvent_t TakeBeginning(Group& collected, std::size_t place) {
   const auto found = std::ranges::find(collected.begins, place, &Group::Beginning::place);
   if (found == collected.begins.end()) return nullptr;
@@ -162,8 +163,8 @@ ringletEvent_t TakeBeginning(Group& collected, std::size_t place) {
   return event;
 }
 
-/// Those on null streams of communicators that have calls on others: in one item with these.
-/// The rest stays in `calls`.
+/// Collects the calls on streams, and the calls on null streams whose communicators also have calls
+/// on streams: both form one item. Other calls stay in `calls`.
 std::vector<StreamCall> TakeStreamCalls(Group& collected) {
   std::vector<StreamCall> calls;
   std::vector<comm::GroupedCall> rest;
@@ -197,7 +198,7 @@ Status CheckAlike(const Group& collected) {
                "a group has calls on communicators that block and on others that do not"};
 }
 
-/// The calls on null streams. \pre  CheckAlike
+/// Runs the calls on null streams. \pre  CheckAlike
 Result<bool> RunNullCalls(Group collected) {
   for (const Group::Beginning& one : collected.begins) RINGLET_TRY(RecordBegin(one.event));
   if (!collected.unblocked.empty())
@@ -253,7 +254,8 @@ Result<bool> SubmitInit(InitJob job) {
   os::LookForGpuDriver();
   job.form = Finished(std::move(job.form), job.options);
   if (FindIssued(job.parent)) {
-    // The parent's operations on streams come first: it has one at a time.
+    // First waits for the parent's operations on streams: a communicator runs one operation at a
+    // time.
     job.form = [form = std::move(job.form), parent = job.parent](
                    const std::stop_token& abort) -> Result<std::unique_ptr<comm::Communicator>> {
       RINGLET_TRY(AwaitIssued(parent));
@@ -317,7 +319,7 @@ void StartGroup() {
 }
 
 void SpoilGroup(const Error& error) {
-  Group* const group = groups.Find();  // CollectingGroup may need memory
+  Group* const group = groups.Find();  // CollectingGroup may allocate memory
   const bool collects = group && group->depth > 0 && group->fork_guard.IsHere();
   if (collects && !group->spoiled) group->spoiled = error;
 }

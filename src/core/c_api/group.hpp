@@ -1,5 +1,5 @@
-// ncclGroupStart and ncclGroupEnd: what is called between them on a thread is collected and run
-// together at the outermost end.
+// ncclGroupStart and ncclGroupEnd. A thread collects the calls between them; the outermost end runs
+// them together.
 #pragma once
 #include "c_api/handle/guard.hpp"
 #include "c_api/handle/handles.hpp"
@@ -9,17 +9,17 @@
 
 namespace ringlet::c_api {
 
-/// A communicator to be formed; the handle is stored when it has been, or null where there is none.
+/// A communicator to form. Its handle is stored when it is formed; null if this rank gets none.
 struct InitJob {
   Form form;
   ncclComm_t* out;
-  /// Without blocking the handle is stored at once, and a thread forms what it is of.
+  /// If non-blocking, the handle is stored at once, and a thread forms the communicator.
   CommOptions options = {};
   ncclComm_t parent = nullptr;
-  bool gives_one = true;  ///< else the rank is in none of what is formed, and gets no handle
+  bool gives_one = true;  ///< false: the rank joins no communicator and gets no handle
 };
 
-/// ReadConfig; what has no effect is noted in the log once.
+/// Calls ReadConfig and logs each field without effect once.
 Result<CommOptions> OptionsOf(const ncclConfig_t* config, const CommOptions& inherited);
 
 struct CallJob {
@@ -27,28 +27,31 @@ struct CallJob {
   Held held;
   comm::Work work;
   cudaStream_t stream;
-  cudaEvent_t begins = nullptr;  ///< recorded where it begins; null: none
+  cudaEvent_t begins = nullptr;  ///< recorded when the call begins; null: no event
 };
 
-/// Inside a group: collects. Outside: runs now, or begins where it does not block. True: it goes
-/// on.
+/// Inside a group, collects the job. Outside, runs it now, or begins it if non-blocking. Returns
+/// true if it continues in the background.
 Result<bool> SubmitInit(InitJob job);
 Result<bool> SubmitCall(CallJob job);
-/// As SubmitCall of a collective. The usual one, outside a group and on no stream, is not copied.
+/// As SubmitCall of a collective. Does not copy the usual call, outside a group and without a
+/// stream.
 Result<bool> SubmitCollective(ncclComm_t handle, const Held& held, const collective::Call& call,
                               cudaStream_t stream, cudaEvent_t begins);
 
 void StartGroup();
-/// Runs what was collected when this closes the outermost group. True when some of it goes on.
-/// Errors  kUnsupported  no group is open; else the first error of what ran, or of a call that was
-///                       refused inside the group, in which case nothing runs.
+/// Closes a group; closing the outermost one runs the collected calls. Returns true if some of them
+/// continue in the background.
+/// Errors  kUnsupported  no group is open; else the first error of a call that ran, or of a call
+///                       that was refused inside the group, in which case no call runs.
 Result<bool> EndGroup();
-/// A call inside the open group was refused: the group will not run.
+/// Marks the open group as failed because it refused a call; the group will not run.
 void SpoilGroup(const Error& error);
-/// Closes the group, which will not run for the reason `why`. Errors  kUnsupported  none is open
+/// Closes the group without running it, for the reason `why`. Errors  kUnsupported  no group is
+/// open
 Status DropGroup(const Error& why);
 
-/// A call that is refused inside a group must keep the group from running without it.
+/// As Guard. A call that is refused inside a group prevents the whole group from running.
 template <typename Body>
 ncclResult_t GuardInGroup(std::string_view function, Body&& body) noexcept {
   const ncclResult_t result = Guard(function, [&]() -> Status {
@@ -56,12 +59,12 @@ ncclResult_t GuardInGroup(std::string_view function, Body&& body) noexcept {
     if (!status.ok()) SpoilGroup(status.error());
     return status;
   });
-  // An exception has not spoiled the group yet. A group keeps its first error.
+  // After an exception the group is not spoiled yet. A group keeps its first error.
   if (result != ncclSuccess) SpoilGroup({Code::kSystem, "out of memory"});
   return result;
 }
 
-/// The same for calls that may go on when they return: the body says whether.
+/// As GuardInGroup, for calls that may continue after their return: the body returns true if so.
 template <typename Body>
 ncclResult_t GuardBegun(std::string_view function, Body&& body) noexcept {
   bool goes_on = false;

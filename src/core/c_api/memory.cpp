@@ -5,8 +5,7 @@
 #include "c_api/handle/handles.hpp"
 #include "stream/current_device.hpp"
 
-/// The host CUDA of `ringlet emulate`, in processes that have it: memory of NCCL is a device's
-/// there.
+/// Host CUDA of `ringlet emulate`, if loaded: registers NCCL's memory as device memory.
 extern "C" __attribute__((weak)) void ringlet_host_memory(void* begin, size_t bytes, int device,
                                                           int present);
 
@@ -18,10 +17,10 @@ void TellHostCuda(void* memory, std::size_t bytes, bool present) {
   ringlet_host_memory(memory, bytes, stream::CurrentDevice(), present ? 1 : 0);
 }
 
-// Handles are numbers that are never used twice within a communicator. They look like pointers
-// because NCCL's types are; they are never followed.
+// Handles are numbers that are never reused within a communicator. They have NCCL's pointer types
+// but are never dereferenced.
 constexpr std::uintptr_t kRegistrationStep = 16;
-constexpr std::uintptr_t kWindowMark = 8;  // of windows, so that one is not taken for the other
+constexpr std::uintptr_t kWindowMark = 8;  // marks windows, to distinguish them from registrations
 
 Status CheckMemory(const void* buffer, std::size_t size) {
   RINGLET_TRY(RequireMemory(buffer, "buff"));
@@ -41,7 +40,7 @@ Status Register(ncclComm_t comm, const void* buffer, std::size_t size, void** ha
   return Ok();
 }
 
-// Also of a finalized or failed communicator.
+// Works on a finalized or failed communicator too.
 Status Deregister(ncclComm_t comm, const void* handle) {
   RINGLET_TRY(RequireNonNull(handle, "handle"));
   RINGLET_TRY_ASSIGN(const auto communicator, Find(comm));
@@ -153,7 +152,7 @@ ncclResult_t ncclWinGetUserPtr(ncclComm_t comm, ncclWindow_t win, void** outUser
   return api::Guard("ncclWinGetUserPtr", [&] { return api::UserPointer(comm, win, outUserPtr); });
 }
 
-// The profiling twins: a tool that defines ncclX reaches the original as pncclX.
+// Profiling aliases: a tool that defines ncclX calls the original as pncclX.
 #define RINGLET_TWIN(name) extern decltype(name) p##name __attribute__((alias(#name)))
 RINGLET_TWIN(ncclMemAlloc);
 RINGLET_TWIN(ncclMemFree);

@@ -1,4 +1,4 @@
-// NCCL's C API: check the arguments, call comm, translate the error. No decisions.
+// NCCL's C API: checks the arguments, calls comm, translates the error. Makes no decisions.
 #include "ringlet/compat/nccl.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace ringlet::c_api {
 namespace {
 
-/// More ranks than any process has threads for.
+/// Exceeds the number of threads of any process.
 constexpr int kRanksHereMax = 1 << 16;
 
 Status CheckRank(int nranks, int rank) {
@@ -296,7 +296,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
-  if (!comm) return ncclSuccess;  // as NCCL: destroying nothing is in order
+  if (!comm) return ncclSuccess;  // as NCCL: null is valid
   return api::Guard("ncclCommDestroy", [&] { return api::Take(comm); });
 }
 
@@ -356,7 +356,7 @@ ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* simInfo) {
   return api::Guard("ncclGroupSimulateEnd", [&] { return api::SimulateEnd(simInfo); });
 }
 
-// The profiling twins: a tool that defines ncclX reaches the original as pncclX.
+// Profiling aliases: a tool that defines ncclX calls the original as pncclX.
 #define RINGLET_TWIN(name) extern decltype(name) p##name __attribute__((alias(#name)))
 RINGLET_TWIN(ncclGetVersion);
 RINGLET_TWIN(ncclGetErrorString);

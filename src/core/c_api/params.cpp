@@ -1,4 +1,4 @@
-// Settings by NCCL's C API: ncclParamGet and its kin, ncclSetEncryption.
+// Settings in NCCL's C API: the ncclParam functions and ncclSetEncryption.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +16,7 @@
 namespace ringlet::c_api {
 namespace {
 
-// A handle is 1 + a row of kSettings. It looks like a pointer because NCCL's type is one; it
-// is never followed.
+// A handle is 1 + a row of kSettings. It has NCCL's pointer type but is never dereferenced.
 Result<const SettingSpec*> SettingOf(ncclParamHandle_t handle) {
   RINGLET_TRY(RequireNonNull(handle, "h"));
   const auto number = reinterpret_cast<std::uintptr_t>(handle);
@@ -40,7 +39,7 @@ Result<const SettingSpec*> SettingNamed(const char* key) {
   return Error{Code::kInvalidArgument, fmt::format("there is no setting {}", name)};
 }
 
-/// The value as a number, where it is one.
+/// The value as a number, if it is one.
 struct SettingNumbers {
   std::optional<std::int64_t> operator()(bool value) const { return value ? 1 : 0; }
   std::optional<std::int64_t> operator()(std::chrono::milliseconds value) const {
@@ -124,7 +123,7 @@ Status GetByKey(const char* key, const char** value, int* bytes) {
   return Ok();
 }
 
-/// By which a setting is listed: the variable that NCCL's users know, where there is one.
+/// The keys of all settings: NCCL's variable if one exists, otherwise RINGLET's.
 std::vector<std::string> Keys() {
   std::vector<std::string> keys;
   for (const SettingSpec& spec : kSettings)
@@ -157,7 +156,7 @@ Status Dump() {
 }
 
 Status Encrypt(const ncclEncryptionConfig_t* config) {
-  if (!config) return Ok();  // as NCCL: all stays as it is
+  if (!config) return Ok();  // as NCCL: no change
   RINGLET_TRY_ASSIGN(const Encryption encryption, ReadEncryption(*config));
   if (!encryption.wanted) return Override({{"RINGLET_ENCRYPT", "0"}});
   return Override({{"RINGLET_ENCRYPT", "1"}, {"RINGLET_SECRET", encryption.key}});
@@ -219,7 +218,7 @@ ncclResult_t ncclSetEncryption(const ncclEncryptionConfig_t* config) {
   return api::Guard("ncclSetEncryption", [&] { return api::Encrypt(config); });
 }
 
-// The profiling twins: a tool that defines ncclX reaches the original as pncclX.
+// Profiling aliases: a tool that defines ncclX calls the original as pncclX.
 #define RINGLET_TWIN(name) extern decltype(name) p##name __attribute__((alias(#name)))
 RINGLET_TWIN(ncclParamBind);
 RINGLET_TWIN(ncclParamGetStr);

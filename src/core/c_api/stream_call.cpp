@@ -11,13 +11,15 @@
 namespace ringlet::c_api {
 namespace {
 
-/// A call that does not keep its communicator: destroying that ends it at once, graphs or not.
+/// An issued call. It does not own its communicator: destroying the communicator takes effect at
+/// once, even if graphs still contain the call.
 struct LaterCall {
   std::weak_ptr<comm::Communicator> communicator;
-  std::shared_ptr<Issued> issued;  // outlives the handle with this
+  std::shared_ptr<Issued> issued;  // with this, outlives the handle
   comm::Work work;
 
-  /// Null once it is given up. \pre  the call is in use: else its owner would not wait for this
+  /// Null after the communicator was given up. \pre  the call is in use: otherwise its owner would
+  /// not wait for it
   std::shared_ptr<comm::Communicator> Communicator() const {
     return issued->closed() ? nullptr : communicator.lock();
   }
@@ -36,7 +38,8 @@ Error Gone() {
           "operation ran"};
 }
 
-// Ranks that have called the same would wait for this one in vain.
+// Aborts the communicators. Otherwise ranks that made the same calls would wait for this one
+// forever.
 void FailAll(const std::vector<LaterCall>& calls, const Error& why) {
   for (const LaterCall& call : calls) {
     call.issued->Fail(why);
@@ -45,7 +48,8 @@ void FailAll(const std::vector<LaterCall>& calls, const Error& why) {
   }
 }
 
-/// While it lives, what runs on a communicator was enqueued with the item of this thread.
+/// While this object lives, operations of the communicator carry the enqueue time of this thread's
+/// item.
 class Enqueued {
  public:
   explicit Enqueued(comm::Communicator& communicator) : communicator_(communicator) {
@@ -61,7 +65,7 @@ class Enqueued {
 
 Status RunOnCommunicators(const std::vector<LaterCall>& calls) {
   std::vector<comm::GroupedCall> grouped;
-  std::deque<Enqueued> enqueued;  // ends first
+  std::deque<Enqueued> enqueued;  // destroyed before `grouped`
   for (const LaterCall& call : calls) {
     auto communicator = call.Communicator();
     if (!communicator) return Gone();
@@ -99,7 +103,7 @@ bool Shares(const StreamCallSet& set, const StreamCall& call) {
   });
 }
 
-/// A call as a set, with where it stood, so that merged sets keep the order.
+/// A set of calls and their positions, so that merged sets keep the order.
 struct Placed {
   StreamCallSet set = {};
   std::vector<std::size_t> places = {};
@@ -155,7 +159,7 @@ std::vector<StreamCallSet> Gather(std::vector<StreamCall> calls) {
 }
 
 stream::TaskRef TaskOf(const StreamCallSet& set) {
-  auto calls = std::make_shared<std::vector<LaterCall>>();  // of both functions
+  auto calls = std::make_shared<std::vector<LaterCall>>();  // shared by both functions
   auto task = std::make_shared<stream::HostTask>();
   for (const StreamCall& call : set.calls) {
     calls->push_back({call.call.communicator, call.issued, call.call.work});
@@ -196,7 +200,7 @@ Status IssueCalls(std::vector<StreamCall> calls, const std::function<Status()>& 
   for (const stream::JointTask& task : tasks) {
     if (!task.awaited) continue;
     task.done->Wait();
-    // The caller's output is not there, even if an abort lets the streams go on.
+    // The caller's output is incomplete, even if an abort lets the streams continue.
     const stream::FailureRef failure = task.done->cause();
     if (failure && status.ok()) status = failure->error;
   }

@@ -1,5 +1,4 @@
-// Operations that are issued to streams: one item for those of a call or a group that belong
-// together.
+// Operations on streams. Connected operations of a call or a group form one stream item.
 #pragma once
 #include <functional>
 #include <memory>
@@ -14,48 +13,49 @@
 
 namespace ringlet::c_api {
 
-/// One operation, before it is issued.
+/// One operation before it is issued.
 struct StreamCall {
   comm::GroupedCall call = {};
-  /// Shared with the handle, and what runs later.
+  /// Shared with the handle and with the issued item.
   std::shared_ptr<Issued> issued = {};
   ringletStream_t stream = nullptr;
-  bool on_stream = true;  ///< else it is of the caller's thread, and complete when that returns
-  ringletEvent_t begins = nullptr;  ///< recorded where it begins; null: none
+  bool on_stream = true;  ///< false: the call has no stream and is complete when the caller returns
+  ringletEvent_t begins = nullptr;  ///< recorded when the call begins; null: no event
 };
 
-/// Operations that run as one: linked by a communicator, which has one operation at a time, or by a
-/// stream.
+/// Operations that run as one item, because they share a stream or a communicator, which runs one
+/// operation at a time.
 struct StreamCallSet {
-  std::vector<StreamCall> calls = {};         ///< in the order in which they were called
-  std::vector<ringletStream_t> streams = {};  ///< each once, the first call's first
-  bool waits = false;                         ///< some are complete when the caller returns
+  std::vector<StreamCall> calls = {};         ///< in call order
+  std::vector<ringletStream_t> streams = {};  ///< each once, in order of first use
+  bool waits = false;  ///< true: some calls are complete when the caller returns
 };
 
-/// Sets in the order of their first calls.
-/// \pre  a call without a stream has the communicator of a call on a stream
+/// Groups the calls into sets, in the order of their first calls.
+/// \pre  a call without a stream shares its communicator with a call on a stream
 std::vector<StreamCallSet> Gather(std::vector<StreamCall> calls);
 
-/// The host function that runs them, once or with every launch of a graph. Communicators that are
-/// gone by then are an error.
+/// Returns a host task that runs the set once, or with every launch of a graph. If a communicator
+/// was destroyed meanwhile, the task fails.
 stream::TaskRef TaskOf(const StreamCallSet& set);
 
-/// Issues them, runs `meanwhile`, and waits for those that must be complete on return. `meanwhile`
-/// runs before any wait: peers may need its operations to complete the operations on streams.
-/// Captured streams record the calls instead.
-/// Errors  kInvalidArgument  no such stream; kUnsupported  a capture does not allow it;
-///         kSystem  no thread (in these cases `meanwhile` does not run); the first error of
-///         `meanwhile` and of the awaited operations
+/// Issues the calls, runs `meanwhile`, and waits for the calls that must be complete on return.
+/// `meanwhile` runs before any wait, because peers may need its operations to complete the
+/// operations on streams. Captured streams record the calls instead.
+/// Errors  kInvalidArgument  a stream does not exist; kUnsupported  a capture forbids the call;
+///         kSystem  no thread is available (in these cases `meanwhile` does not run); the first
+///                  error of `meanwhile` and of the awaited operations
 Status IssueCalls(std::vector<StreamCall> calls, const std::function<Status()>& meanwhile = {});
 
-/// The answer of a stream as an error of NCCL's functions.
+/// Converts a stream's answer to an error of NCCL's functions.
 Status ToStatus(const stream::Answer& answer);
 
-/// Whether there is such a stream. Errors  kInvalidArgument
+/// Checks that the stream exists. Errors  kInvalidArgument
 Status CheckStream(ringletStream_t stream);
-/// Whether an event can tell of the beginning of a call; null is none. Errors  kInvalidArgument
+/// Checks that the event can record the beginning of a call; null means no event. Errors
+/// kInvalidArgument
 Status CheckBegin(ringletEvent_t event);
-/// A call that is of no stream begins: its event is recorded, if it has one.
+/// Records `event`, if not null, when a call without a stream begins.
 /// Errors  kInvalidArgument  the event was destroyed meanwhile
 Status RecordBegin(ringletEvent_t event);
 

@@ -4,8 +4,8 @@
 
 #include "stream/current_device.hpp"
 
-/// The host CUDA of `ringlet emulate`, in processes that have it: a device's number among all of
-/// the machine; -1 for one that is not visible.
+/// Host CUDA of `ringlet emulate`, if loaded: returns the number of a device among all devices of
+/// the machine; -1 if it is not visible.
 extern "C" __attribute__((weak)) int ringlet_host_device_number(int device);
 
 namespace ringlet::c_api {
@@ -29,8 +29,8 @@ Result<std::shared_ptr<comm::Communicator>> Run(const Form& form, const std::sto
 void PlaceOnDevice(comm::Config& config, const Settings& settings) {
   config.device = settings.local_rank.value_or(0);
   config.names_device = !settings.machine.empty();
-  // A thread that has chosen none is on the first device; ranks of several processes are then told
-  // apart by LOCAL_RANK, as programs that know of no devices need it.
+  // A thread that selected no device is on the first one. LOCAL_RANK then distinguishes ranks of
+  // several processes, as programs without devices require.
   const int chosen = stream::CurrentDevice();
   const auto number = NumberOnMachine(chosen);
   if (!number || (chosen == 0 && *number == 0)) return;

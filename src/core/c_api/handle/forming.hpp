@@ -1,4 +1,4 @@
-// A communicator that a thread of its own forms, for callers that do not wait (blocking = 0).
+// A communicator that is formed by its own thread, for non-blocking callers (blocking = 0).
 #pragma once
 #include <cstring>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace ringlet::c_api {
 
-/// Forms a communicator; a null one where this rank is not to have any.
+/// Forms a communicator; returns null if this rank gets none.
 using Form = std::function<Result<std::unique_ptr<comm::Communicator>>(const std::stop_token&)>;
 
 inline UniqueId FromNccl(const ncclUniqueId& id) {
@@ -27,38 +27,41 @@ inline ncclUniqueId ToNccl(const UniqueId& id) {
   return out;
 }
 
-/// The device of a rank whose call names none: LOCAL_RANK's; with host CUDA that which the calling
-/// thread has chosen (cudaSetDevice), if it has.
+/// Sets the device of a rank whose call names no device: LOCAL_RANK or, with host CUDA, the device
+/// that the calling thread has selected (cudaSetDevice).
 void PlaceOnDevice(comm::Config& config, const Settings& settings);
-/// The device `device` as the caller counts. With host CUDA these are the visible ones: the rank
-/// gets the device's number among all of them, and keeps the caller's to tell.
-/// Errors  kInvalidArgument  there is host CUDA, and it shows no such device
+/// Sets the rank's device to `device` in the caller's numbering. Host CUDA numbers only visible
+/// devices: the rank gets the device's number among all devices, and keeps the caller's number for
+/// queries.
+/// Errors  kInvalidArgument  host CUDA shows no such device
 Status NameDevice(comm::Config& config, int device);
-/// The rank's device as the caller counts.
+/// The rank's device in the caller's numbering.
 std::uint32_t CudaDeviceOf(const comm::Communicator& communicator);
 
 class Forming {
  public:
   explicit Forming(Form form) : form_(std::move(form)) {}
 
-  /// Once. \param on_failure  called on the thread, before a waiter is told; on the caller's where
-  /// no thread can be started, which is the outcome then
+  /// Starts the thread; called once. \param on_failure  called on the thread before waiters see the
+  /// outcome. If no thread can be started, it is called on the caller's thread, and that error is
+  /// the outcome
   void Start(std::function<void(const Error&)> on_failure);
 
-  /// Ends it, if it goes on, and waits for that, which comes at once. There is an outcome then.
+  /// Cancels a running formation and waits for its end, which follows at once. An outcome exists
+  /// afterwards.
   void Stop();
 
-  /// Lets go of what has come of it, which its taker holds now. Others see that it is over.
+  /// Releases the formed communicator after its taker holds it. outcome() still reports the end.
   void LetGo();
 
-  /// Its outcome; nothing while it goes on.
+  /// The outcome; empty while the thread runs.
   std::optional<Result<std::shared_ptr<comm::Communicator>>> outcome() const;
 
  private:
   Form form_;
   mutable std::mutex mutex_;
   std::optional<Result<std::shared_ptr<comm::Communicator>>> outcome_;
-  std::jthread thread_;  // the last member: it is ended first
+  std::jthread thread_;  // the last member: destroyed first
 };
 
 }  // namespace ringlet::c_api

@@ -1,4 +1,5 @@
-// Every C function is check, call, translate: the body gives a Status, Guard makes a code of it.
+// Helpers of the C functions, which check, call and translate: Guard turns the Status of a body
+// into a result code.
 #pragma once
 #include <exception>
 #include <new>
@@ -9,13 +10,13 @@
 
 namespace ringlet::c_api {
 
-/// Remembers and logs an error once; `function` names the C function for the log. If
-/// memory runs out, the caller gets the code without a message.
+/// Remembers and logs an error once. `function` is the C function's name for the log. If memory
+/// runs out, the caller gets the code without a message.
 ncclResult_t Report(std::string_view function, const Error& error) noexcept;
-/// Reports an exception that Ringlet does not throw itself.
+/// Reports an exception that does not originate in Ringlet.
 ncclResult_t ReportUnexpected(std::string_view function, const std::exception& thrown) noexcept;
 
-/// Runs `body`; nothing that is thrown below crosses into C.
+/// Runs `body`. No exception crosses into C.
 template <typename Body>
 ncclResult_t Guard(std::string_view function, Body&& body) noexcept {
   try {
@@ -29,12 +30,12 @@ ncclResult_t Guard(std::string_view function, Body&& body) noexcept {
 }
 
 Status RequireNonNull(const void* pointer, std::string_view name);
-/// Whether Ringlet can read and write at `pointer`, as far as that is known.
-/// Errors  kInvalidArgument  it is null, or memory of a GPU
+/// Checks that Ringlet can read and write at `pointer`, as far as known.
+/// Errors  kInvalidArgument  `pointer` is null or GPU memory
 Status RequireMemory(const void* pointer, std::string_view name);
 
-/// The number that the communicator knows a window by. \param name  of the argument
-/// Errors  kInvalidArgument  null, or not what ncclCommWindowRegister gives
+/// Returns the communicator's number of a window. \param name  name of the argument
+/// Errors  kInvalidArgument  `window` is null or not from ncclCommWindowRegister
 Result<std::uint32_t> WindowNumber(ncclWindow_t window, const char* name);
 
 }  // namespace ringlet::c_api

@@ -22,18 +22,18 @@ namespace {
 
 struct Entry {
   std::shared_ptr<comm::Communicator> communicator = {};
-  std::shared_ptr<Forming> forming = {};  // of the communicator
-  std::shared_ptr<Forming> child = {};    // the last that was made of it
-  std::shared_ptr<Running> running = {};  // the last operation that did not block
-  std::shared_ptr<Issued> issued = {};    // to streams, with what runs of it; null: none yet
+  std::shared_ptr<Forming> forming = {};  // not null while the communicator is forming
+  std::shared_ptr<Forming> child = {};    // the latest communicator formed from this one
+  std::shared_ptr<Running> running = {};  // the latest non-blocking operation
+  std::shared_ptr<Issued> issued = {};    // operations on streams; shared with them; null: none yet
   CommOptions options = {};
   bool finalized = false;
   bool rests = false;
-  bool freed = false;                      // its working memory, while it rests
-  std::optional<UniqueId> growth_id = {};  // not used yet
+  bool freed = false;                      // working memory, while suspended
+  std::optional<UniqueId> growth_id = {};  // unused so far
 };
 
-/// The entry of one handle, with a lock of its own: threads that use different communicators do not
+/// The entry of one handle with its own lock, so that threads with different communicators do not
 /// wait for each other.
 struct HandleSlot {
   std::mutex mutex;
@@ -41,21 +41,21 @@ struct HandleSlot {
   bool gone = false;  // destroyed or aborted
 };
 
-/// The handles of one process. A child of fork() finds none of its parent's: it has copies of these
-/// objects, but not the threads that serve them.
+/// The handles of one process. A child of fork() finds none of its parent's handles: it has copies
+/// of these objects, but not the threads that serve them.
 struct Registry {
   explicit Registry(const Registry* parent)
       : first_handle(parent ? parent->last_handle.load() : 0),
         last_handle(first_handle),
         overrides(parent ? parent->overrides.load() : nullptr) {}
 
-  const std::uintptr_t first_handle;  // the handles up to it are a parent's
-  std::mutex mutex;                   // of the members that are not atomic
+  const std::uintptr_t first_handle;  // this and lower handles belong to a parent
+  std::mutex mutex;                   // guards all non-atomic members
   std::map<ncclComm_t, std::shared_ptr<HandleSlot>> slots;
-  std::deque<EnvMap> given_overrides;  // the last ones hold; a child may read any of them
-  bool in_use = false;                 // the process: its settings stay
+  std::deque<EnvMap> given_overrides;  // the last element applies; a child may read any
+  bool in_use = false;                 // the process is in use: its settings are fixed
   std::atomic<std::uintptr_t> last_handle;
-  std::atomic<const EnvMap*> overrides;  // null: none
+  std::atomic<const EnvMap*> overrides;  // null: no overrides
 
   EnvMap Overrides() const {
     const EnvMap* const present = overrides.load();
@@ -63,8 +63,8 @@ struct Registry {
   }
 };
 
-// A handle is a number that is never used twice, so that a destroyed one is always found out. It
-// looks like a pointer because NCCL's type is one; it is never followed.
+// A handle is a number that is never reused, so a destroyed handle is always detected. It has
+// NCCL's pointer type but is never dereferenced.
 constexpr std::uintptr_t kHandleStep = 16;
 
 Registry& TheRegistry() {
@@ -78,16 +78,16 @@ std::shared_ptr<HandleSlot> LookUp(Registry& registry, ncclComm_t handle) {
   return found == registry.slots.end() ? nullptr : found->second;
 }
 
-/// The slot that a thread used last. Most threads use one communicator again and again, and then
-/// take no lock that all threads share.
+/// The slot that a thread used last. Most threads use one communicator repeatedly, and then take no
+/// global lock.
 struct LastSlot {
   const Registry* registry = nullptr;
   ncclComm_t handle = nullptr;
   std::shared_ptr<HandleSlot> slot = {};
 };
 
-/// Null: the process has never given out the handle, or it is gone. Valid until this thread asks
-/// for another handle. A handle is never used twice, so what a thread remembers stays true.
+/// Null: the process never created the handle, or it is destroyed. Valid until this thread looks up
+/// another handle. Handles are never reused, so a cached slot stays valid.
 HandleSlot* SlotOf(ncclComm_t handle) {
   static os::PerThread<LastSlot> last_slots;
   Registry& registry = TheRegistry();
@@ -109,14 +109,14 @@ Error Unknown(ncclComm_t handle) {
       "this is no communicator of this process: never created, or already destroyed or aborted"};
 }
 
-// A communicator that has been formed meanwhile belongs to its entry; nothing while it is not.
+// Moves a communicator that has finished forming into its entry; empty while it is forming.
 std::optional<Status> Settle(Entry& entry) {
   if (!entry.forming) return Ok();
   const auto outcome = entry.forming->outcome();
   if (!outcome) return std::nullopt;
   if (!outcome->ok()) return outcome->error();
   entry.communicator = **outcome;
-  entry.forming->LetGo();  // its parent may have it as well
+  entry.forming->LetGo();  // its parent may hold it too
   entry.forming.reset();
   return Ok();
 }
@@ -136,7 +136,7 @@ Error Busy(const char* with) {
                       with)};
 }
 
-// The entry once its communicator is there, whether an operation runs on it or not.
+// Succeeds once the entry's communicator is formed, whether or not an operation runs on it.
 Status Formed(Entry& entry) {
   const std::optional<Status> settled = Settle(entry);
   if (!settled) return Busy("being formed");
@@ -166,22 +166,22 @@ Status NotRevoked(const Entry& entry) {
                "the communicator is revoked: it can be split, shrunk, destroyed and aborted only"};
 }
 
-// Its owner has aborted it: streams are not to stand still for what it has failed to do.
+// Lets streams continue behind failed operations, because the owner has aborted the communicator.
 void EndFailed(const std::shared_ptr<Issued>& issued) {
   if (!issued) return;
   issued->order()->Forgive();
   issued->AwaitUnused();
 }
 
-// From here on nothing but `entry` has the communicator, so that it goes with that.
+// Afterwards only `entry` holds the communicator, so both end together.
 void GiveUp(const Entry& entry) {
   if (!entry.issued) return;
   entry.issued->Close();
   entry.issued->AwaitUnused();
 }
 
-// The error of an operation that was begun and whose result is not there. None of a revoked
-// communicator, whose owner has asked for that. \pre  formed, and no operation runs
+// The error of an operation that did not complete. Ok for a revoked communicator, because the owner
+// requested the abort. \pre  formed, and no operation runs
 Status OutcomeOf(const Entry& entry) {
   if (entry.communicator->revoked()) return Ok();
   if (entry.running && entry.running->failure()) return *entry.running->failure();
@@ -192,8 +192,8 @@ Status OutcomeOf(const Entry& entry) {
   return failed ? Status(*failed) : Ok();
 }
 
-// Whether this rank has nothing unfinished on it, so that peers can go on without it until they
-// call something that it never will.
+// True if this rank has no unfinished work on the communicator. Peers then continue without it
+// until they make a call that needs this rank.
 bool AtRest(const Entry& entry) {
   if (Runs(entry) || HasChildForming(entry)) return false;
   if (entry.issued && entry.issued->pending()) return false;
@@ -204,13 +204,14 @@ Held HeldOf(const Entry& entry) {
   return {entry.communicator, entry.options, entry.issued != nullptr};
 }
 
-// Its communicator, if nothing else has it, leaves.
+// Destroys the communicator if no other owner exists.
 void LetGo(Entry entry) {
   GiveUp(entry);
   ForgetRedOps(*entry.communicator);
 }
 
-// The result of `use` on the entry of a handle, under its lock. `use` looks at no other handle.
+// Returns the result of `use` on the entry of a handle, under its lock. `use` does not access other
+// handles.
 template <typename Use>
 auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>())) {
   HandleSlot* const slot = SlotOf(handle);
@@ -224,10 +225,10 @@ auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>(
 
 namespace {
 
-// A program that ends well without destroying its communicators leaves them, so that ranks that
-// still work on something else are not told of a death. A program that exits with an error has
-// died. The handles stay: other threads, such as PyTorch's watchdog, may ask for errors until the
-// end.
+// Leaves all communicators of a program that exits successfully without destroying them, so that
+// ranks that still work on other communicators do not see a dead peer. A nonzero exit status counts
+// as a death. The handles stay valid, because other threads, such as PyTorch's watchdog, may query
+// errors until the end.
 void LeaveAtExit(int exit_status, void* /*unused*/) {
   if (exit_status != 0) return;
   Registry& registry = TheRegistry();
@@ -251,7 +252,7 @@ void LeaveAtExit(int exit_status, void* /*unused*/) {
   }
 }
 
-// Once a program: children of fork inherit it, and exec forgets it.
+// Registers once per program: children of fork inherit the handler, and exec clears it.
 void RegisterExitHandler() {
   static const int registered = ::on_exit(LeaveAtExit, nullptr);
   static_cast<void>(registered);
@@ -259,7 +260,7 @@ void RegisterExitHandler() {
 
 }  // namespace
 
-// Under the lock: Override does not change the settings meanwhile.
+// Holds the lock so that Override does not change the settings meanwhile.
 Result<std::shared_ptr<comm::Process>> CurrentProcess() {
   Registry& registry = TheRegistry();
   const std::lock_guard lock(registry.mutex);
@@ -324,7 +325,7 @@ void Occupy(ncclComm_t parent, std::shared_ptr<Forming> forming) {
 Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>& running) {
   Registry& registry = TheRegistry();
   std::map<ncclComm_t, std::shared_ptr<HandleSlot>>
-      slots;  // in an order that all threads lock them in
+      slots;  // in lock order, the same for all threads
   for (const ncclComm_t handle : handles) slots.emplace(handle, LookUp(registry, handle));
   std::vector<std::unique_lock<std::mutex>> locks;
   for (const auto& [handle, slot] : slots) {
@@ -333,7 +334,7 @@ Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>
     if (slot->gone) return Unknown(handle);
     RINGLET_TRY(Ready(slot->entry));
   }
-  // Under the locks: a thread that aborts one of them meanwhile finds what runs.
+  // Starts under the locks, so that a thread that aborts a handle finds the operation.
   RINGLET_TRY(running->Start(
       [](const Error& error) { Report("an operation that does not block", error); }));
   for (const auto& [handle, slot] : slots) slot->entry.running = running;
@@ -519,7 +520,7 @@ std::optional<UniqueId> UseGrowthId(ncclComm_t handle) {
 
 namespace {
 
-// Finds and forgets.
+// Finds and removes a handle's entry.
 Result<Entry> Withdraw(ncclComm_t handle, bool at_any_time) {
   Registry& registry = TheRegistry();
   const std::shared_ptr<HandleSlot> slot = LookUp(registry, handle);
@@ -528,7 +529,7 @@ Result<Entry> Withdraw(ncclComm_t handle, bool at_any_time) {
   {
     const std::lock_guard lock(slot->mutex);
     if (slot->gone) return Unknown(handle);
-    // A communicator that could not be formed is there to be destroyed, too.
+    // A communicator that failed to form can be destroyed too.
     const bool formed = !slot->entry.forming || slot->entry.forming->outcome().has_value();
     if (!at_any_time && !formed) return Busy("being formed");
     if (!at_any_time && HasChildForming(slot->entry)) return Busy("forming another");
@@ -554,7 +555,7 @@ Status Take(ncclComm_t handle) {
 }
 
 Status TakeAborted(ncclComm_t handle, const std::string& why) {
-  // Not under the lock: what is stopped may have something to report, which needs the registry.
+  // Without the lock: a stopped operation may report an error, which needs the registry.
   RINGLET_TRY_ASSIGN(Entry entry, Withdraw(handle, true));
   if (entry.forming) entry.forming->Stop();
   static_cast<void>(Settle(entry));

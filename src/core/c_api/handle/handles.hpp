@@ -1,5 +1,5 @@
-// The communicators that this process has handed out, so that a wrong pointer is an error and not a
-// crash, and the process that they run in.
+// The communicator handles of this process and the process object of their communicators. A wrong
+// handle is an error and not a crash.
 #pragma once
 #include <memory>
 #include <span>
@@ -13,95 +13,97 @@
 
 namespace ringlet::c_api {
 
-/// The process behind the C API: comm::ProcessOfProgram with what Override has set.
+/// The process behind the C API: comm::ProcessOfProgram with the settings from Override.
 Result<std::shared_ptr<comm::Process>> CurrentProcess();
-/// The same for who only reads what is the same in any process of this program: settings, the log.
+/// As CurrentProcess, for callers that only read settings or the log, which are the same in any
+/// process of this program.
 Result<std::shared_ptr<comm::Process>> LookAtProcess();
-/// From now on processes have these settings, whatever the environment says.
-/// Errors  kUnsupported  CurrentProcess has been asked for, and it has others
+/// Overrides the environment's settings for processes from now on.
+/// Errors  kUnsupported  CurrentProcess was called before, and its settings differ
 Status Override(const EnvMap& settings);
 
-/// Whether ncclSetEncryption has asked for encryption.
+/// True if ncclSetEncryption requested encryption.
 bool IsEncryptionWanted();
 
-/// Gives out a handle of a communicator that is there.
+/// Creates the handle of a formed communicator.
 ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator, const CommOptions& options);
 
-/// Gives out a handle of one before it is formed.
+/// Creates the handle of a communicator that is still forming.
 ncclComm_t ExportForming(std::shared_ptr<Forming> forming, const CommOptions& options);
 
-/// `parent` is not to be used until what is formed of it is there. Nothing where there is none.
+/// Marks `parent` as busy until `forming` has an outcome. Has no effect on an unknown handle.
 void Occupy(ncclComm_t parent, std::shared_ptr<Forming> forming);
 
-/// Not one of `handles` is to be used until the operation is done, and it begins.
-/// Errors  as Find; kSystem  it cannot begin
+/// Marks all `handles` as busy until the operation is done, and starts it.
+/// Errors  as Find; kSystem  no thread is available
 Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>& running);
 
-/// The communicator of a handle, kept alive for the call even if another thread aborts it.
-/// Errors  kInvalidArgument  null, never given out, destroyed already, or still at it
-///         and as forming it, if that failed
+/// Returns the communicator of a handle, and keeps it alive for the call even if another thread
+/// aborts it.
+/// Errors  kInvalidArgument  the handle is null, unknown, destroyed or busy
+///         and the error of forming it, if that failed
 Result<std::shared_ptr<comm::Communicator>> Find(ncclComm_t handle);
 
-/// A communicator that is there, and what it was formed with.
+/// A formed communicator and its options.
 struct Held {
   std::shared_ptr<comm::Communicator> communicator = {};
   CommOptions options = {};
-  bool has_issued = false;  ///< operations to streams, which may not have ended
+  bool has_issued = false;  ///< operations were issued to streams and may still run
 };
-/// As Find; also refuses a finalized one and one that rests (kUnsupported). A revoked one is found.
+/// As Find; also refuses a finalized or suspended communicator (kUnsupported). Accepts a revoked
+/// one.
 Result<Held> FindParent(ncclComm_t handle);
 /// As FindParent; also refuses a revoked one (kUnsupported).
 Result<Held> FindActive(ncclComm_t handle);
-/// As FindParent, also while an operation runs on it.
+/// As FindParent, but also accepts a communicator while an operation runs on it.
 Result<Held> FindRunning(ncclComm_t handle);
-/// Waits until no operation runs on it. The caller of this has failed the communicator: what was
-/// issued to streams and has not begun will do nothing, and streams go on behind it.
+/// Waits until no operation runs on the communicator. The caller has failed it before. Issued
+/// stream operations that have not begun will do nothing, and their streams continue.
 void AwaitIdle(ncclComm_t handle);
 
-/// The operations of a communicator on streams; made with the first.
-/// Errors  kInvalidArgument  as Find
+/// Returns the communicator's operations on streams; the first call creates the object.
 Result<std::shared_ptr<Issued>> IssuedOf(ncclComm_t handle);
-/// The same, and null where there were none.
+/// As IssuedOf; null if no operation was issued to a stream.
 std::shared_ptr<Issued> FindIssued(ncclComm_t handle);
-/// Waits until the operations on streams have ended, or those that run where the communicator has
-/// failed. Errors  kUnsupported  there is something to wait for, and this is a host function of a
-///                               stream
+/// Waits until all operations on streams have ended; on a failed communicator, until the running
+/// ones have ended. Errors  kUnsupported  there is an operation to wait for, and the caller is a
+/// host function of a stream
 Status AwaitIssued(ncclComm_t handle);
 
-/// Finds and forgets: the handle is invalid from now on. Nothing where none was formed. Waits as
+/// Removes the handle, which is invalid afterwards. Has no other effect if forming failed. Waits as
 /// AwaitIssued.
-/// Errors  kInvalidArgument  as Find, and the handle stays; the error of an operation on a stream,
-///                           or of one that did not block, whose result is not there
+/// Errors  kInvalidArgument  as Find, and the handle stays; else the error of an operation on a
+///                           stream, or of a non-blocking operation, that did not complete
 Status Take(ncclComm_t handle);
-/// The same at any time: what is still being formed is stopped first, and what this rank has not
-/// finished is failed on all ranks for the reason `why`. With nothing unfinished it is Take.
+/// As Take, but works on a busy handle too: stops forming, and fails unfinished operations on all
+/// ranks for the reason `why`. If none is unfinished, it is Take.
 Status TakeAborted(ncclComm_t handle, const std::string& why);
 
-/// How a communicator is.
+/// The state of a communicator.
 struct State {
   bool in_progress = false;
   std::optional<Error> failure = {};
 };
-/// Errors  kInvalidArgument  null, never given out, or destroyed already
+/// Errors  kInvalidArgument  the handle is null, unknown or destroyed
 Result<State> StateOf(ncclComm_t handle);
 
-/// A finalized communicator takes no more operations. True: some on streams have not ended, and it
-/// does not block. Errors  as FindActive; of operations as Take
+/// Finalizes a communicator, which then refuses operations. Returns true if it is non-blocking and
+/// operations on streams have not ended. Errors  as FindActive; of operations as Take
 Result<bool> MarkFinalized(ncclComm_t handle);
 
-/// A communicator rests until it is woken. \param frees  its working memory is given back
+/// Suspends a communicator until MarkAwake. \param frees  also frees its working memory
 /// Errors  as FindActive
 Status MarkResting(ncclComm_t handle, bool frees);
-/// Errors  kUnsupported  it does not rest; as Find
+/// Errors  kUnsupported  it is not suspended; as Find
 Status MarkAwake(ncclComm_t handle);
-/// Whether its memory is given back. Errors  as Find
+/// True if its working memory is freed. Errors  as Find
 Result<bool> IsFreed(ncclComm_t handle);
 
-/// The id with which it grows next is `make`'s. Errors  kUnsupported  it has one that was not used;
-/// as FindActive
+/// Creates the id for the next growth with `make`. Errors  kUnsupported  the last id is still
+/// unused; as FindActive
 Result<UniqueId> TakeGrowthId(ncclComm_t handle,
                               const std::function<Result<UniqueId>(comm::Communicator&)>& make);
-/// That id, used up with this; empty: it has none.
+/// Returns and clears that id; empty if none exists.
 std::optional<UniqueId> UseGrowthId(ncclComm_t handle);
 
 }  // namespace ringlet::c_api

@@ -1,4 +1,4 @@
-// The operations of a communicator that were issued to streams, as its handle sees them.
+// The operations of one communicator that were issued to streams, as seen by its handle.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -9,18 +9,18 @@
 
 namespace ringlet::c_api {
 
-/// Any thread.
+/// Any thread may call all functions.
 class Issued {
  public:
-  /// The order in which they run, on whatever streams.
+  /// The order in which the operations run, across all streams.
   const std::shared_ptr<stream::SerialOrder>& order() const { return order_; }
 
-  /// Whether some have not ended.
+  /// True if some operations have not ended.
   bool pending() const;
-  /// Waits until those that were issued have ended.
+  /// Waits until all issued operations have ended.
   void Await() const;
 
-  /// While it lives, one of them uses the communicator.
+  /// Marks the communicator as used by one operation, while this object lives.
   class InUse {
    public:
     explicit InUse(Issued& issued) : issued_(&issued) { issued_->running_.fetch_add(1); }
@@ -31,24 +31,24 @@ class Issued {
    private:
     Issued* issued_;
   };
-  /// The communicator is given up: those that begin later leave it alone.
+  /// Gives up the communicator; later operations do not use it.
   void Close() { closed_.store(true); }
   bool closed() const { return closed_.load(); }
-  /// The first error of those that failed or were not run. Any thread.
+  /// The first error of an operation that failed or was skipped. Any thread.
   std::optional<Error> failure() const;
-  /// One of them failed or was not run.
+  /// Records that an operation failed or was skipped.
   void Fail(const Error& why);
 
-  /// Waits until none uses it. The caller has failed the communicator, so that this comes soon, and
-  /// those that begin later end at once.
+  /// Waits until no operation uses the communicator. The caller has failed it before, so running
+  /// operations end soon and later ones end at once.
   void AwaitUnused() const;
 
  private:
-  // Shared with the items that are in it, which may outlive the handle.
+  // Shared with its items, which may outlive the handle.
   const std::shared_ptr<stream::SerialOrder> order_ = std::make_shared<stream::SerialOrder>();
   std::atomic<int> running_{0};
   std::atomic<bool> closed_{false};
-  mutable std::mutex mutex_;  // of the next
+  mutable std::mutex mutex_;  // guards failure_
   std::optional<Error> failure_;
 };
 

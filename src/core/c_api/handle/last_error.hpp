@@ -5,14 +5,14 @@
 
 namespace ringlet::c_api {
 
-/// NCCL's code for an error, by what the caller can do about it.
+/// Maps an error code to NCCL's result code with the same cure.
 ncclResult_t ToResult(Code code);
 
-/// Keeps the error's sentence for ncclGetLastError, of this thread and of the process.
+/// Keeps the error's message for ncclGetLastError, per thread and for the process.
 void Remember(const Error& error);
 
-/// The last error of this thread or, if it had none, of the process; "" if there was none. Valid
-/// until the next call on this thread.
+/// The last error of this thread; if it had none, of the process; otherwise "". Valid until the
+/// next call on this thread.
 const char* LastError();
 
 }  // namespace ringlet::c_api

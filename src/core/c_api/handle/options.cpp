@@ -21,13 +21,13 @@ constexpr int kSignalsMax = static_cast<int>(comm::Signal::kNumbersMax);
 constexpr int kChannelsMax = 64;  // NCCL's MAXCHANNELS
 constexpr int kPoliciesAll = NCCL_CTA_POLICY_EFFICIENCY | NCCL_CTA_POLICY_ZERO;
 
-/// Of a struct: one that is a number. \param since  version of NCCL from which on callers set it
+/// An integer field of a struct. \param since  NCCL version from which callers set it
 struct Field {
   const char* name;
   std::size_t offset;
   int min, max;
   unsigned since;
-  const char* why_not;  ///< it has no effect; null: it has
+  const char* why_not;  ///< reason why the field has no effect; null if it has one
 };
 constexpr const char* kGpu = "it is about kernels on GPUs";
 #define RINGLET_FIELD(name, min, max, since, why_not) \
@@ -74,7 +74,7 @@ Error Refused(std::string why) {
   return {Code::kInvalidArgument, std::move(why)};
 }
 
-/// A member of the caller's struct, which may be shorter than ours: what is beyond it is unset.
+/// Reads a member of the caller's struct. Members beyond its size are unset.
 template <typename T, typename Struct>
 T ValueAt(const Struct& given, std::size_t offset, unsigned since, T unset) {
   if (offset + sizeof(T) > given.size || given.version < since) return unset;
@@ -112,7 +112,8 @@ Status CheckFields(const Struct& given, const Field (&fields)[size]) {
   return Ok();
 }
 
-/// NCCL refuses a lower bound without an upper one as well; there is no sense in that.
+/// Checks only that the bounds are consistent. NCCL also refuses a lower bound without an upper
+/// one, without a reason.
 template <typename Struct>
 Status CheckBounds(const Struct& given, unsigned since) {
   const int min = ValueAt(given, offsetof(Struct, minCTAs), since, NCCL_CONFIG_UNDEF_INT);
@@ -128,7 +129,7 @@ const char* TextOf(const ncclConfig_t& config, std::size_t offset, unsigned sinc
   return ValueAt<const char*>(config, offset, since, nullptr);
 }
 
-/// As many as a field says, where it is set.
+/// The field's value; 1 if unset.
 std::uint32_t CountOf(const ncclConfig_t& config, std::size_t offset, unsigned since) {
   const int value = ValueAt(config, offset, since, NCCL_CONFIG_UNDEF_INT);
   return value == NCCL_CONFIG_UNDEF_INT ? 1 : static_cast<std::uint32_t>(value);
@@ -143,7 +144,7 @@ Result<CommOptions> ReadConfig(const ncclConfig_t* config, const CommOptions& in
   RINGLET_TRY(CheckFields(*config, kFields));
   RINGLET_TRY(CheckBounds(*config, NCCL_VERSION(2, 17, 0)));
   CommOptions options;
-  options.blocking = ValueOf(*config, kFields[0]) != 0;  // also where it is not set
+  options.blocking = ValueOf(*config, kFields[0]) != 0;  // true if unset
   if (const char* name = TextOf(*config, offsetof(ncclConfig_t, commName), kSinceName))
     options.name = std::make_shared<const std::string>(
         Printable({name, ::strnlen(name, kNameBytesMax)}, kNameBytesMax));
@@ -181,7 +182,7 @@ Result<CallOptions> ReadCallConfig(const ncclCollConfig_t* config) {
       return Refused(fmt::format("config->algSelection has {} bytes or more", kBytesMax));
     options.algorithms.assign(config->algSelection, bytes);
   }
-  options.forces = config->forceAlgSelection != 0;  // also where it is not set
+  options.forces = config->forceAlgSelection != 0;  // true if unset
   return options;
 }
 

@@ -1,4 +1,4 @@
-// Structs that a caller fills in, checked field by field.
+// Checks, field by field, structs that a caller fills.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,32 +10,32 @@
 
 namespace ringlet::c_api {
 
-/// The part of a communicator's config that has an effect here.
+/// The effective part of a communicator's config.
 struct CommOptions {
-  bool blocking = true;                          ///< calls wait for what they begin
-  std::shared_ptr<const std::string> name = {};  ///< null: none
-  // Of ncclPutSignal.
+  bool blocking = true;                          ///< calls wait for the operations that they begin
+  std::shared_ptr<const std::string> name = {};  ///< null: no name
+  // Limits of ncclPutSignal.
   std::uint32_t contexts = 1;
-  std::uint32_t signals = 1;  ///< of each context
+  std::uint32_t signals = 1;  ///< per context
 };
 
-/// \param inherited  of what is not set: where there is no config, all; else what a config says
-///                   that leaves everything open
-/// Of fields that the caller's version of the struct does not have, and of those left unset,
-/// nothing is said.
-/// Errors  kInvalidArgument  names the field, its value and what it may be
+/// Reads and checks a config. Ignores unset fields and fields beyond the caller's version of the
+/// struct.
+/// \param inherited  the result if `config` is null. A non-null config does not inherit: unset
+///                   fields take the defaults
+/// Errors  kInvalidArgument  names the field, its value and the allowed values
 Result<CommOptions> ReadConfig(const ncclConfig_t* config, const CommOptions& inherited);
 
-/// Sentences about the fields of a sound config that are set and have no effect here.
+/// Returns a message for each set field of a valid config that has no effect.
 std::vector<std::string> WithoutEffect(const ncclConfig_t* config);
 
-/// The part of a call's config that has an effect here.
+/// The effective part of a call's config.
 struct CallOptions {
   std::string algorithms;        ///< see comm::ReadSelection
-  bool forces = true;            ///< else any algorithm will do where none of these can
-  cudaEvent_t begins = nullptr;  ///< recorded where the call begins; null: none
+  bool forces = true;            ///< false: any algorithm may run if none of these can
+  cudaEvent_t begins = nullptr;  ///< recorded when the call begins; null: no event
 };
-/// A null config is in order.
+/// A null config is valid.
 /// Errors  kInvalidArgument  names the field
 Result<CallOptions> ReadCallConfig(const ncclCollConfig_t* config);
 
@@ -43,10 +43,10 @@ struct Encryption {
   bool wanted = false;
   std::string key;
 };
-/// Errors  kInvalidArgument  names the field, and never shows the key
+/// Errors  kInvalidArgument  names the field, never the key
 Result<Encryption> ReadEncryption(const ncclEncryptionConfig_t& config);
 
-/// Errors  kInvalidArgument  null, or not made with NCCL_SIM_INFO_INITIALIZER
+/// Errors  kInvalidArgument  null, or not from NCCL_SIM_INFO_INITIALIZER
 Status CheckSimInfo(const ncclSimInfo_t* info);
 
 }  // namespace ringlet::c_api

@@ -12,16 +12,16 @@
 namespace ringlet::c_api {
 namespace {
 
-/// More than any program makes, and a leak is found before memory ends.
+/// More than any program creates. The limit detects a leak before memory runs out.
 constexpr std::size_t kRedOpsMax = 1 << 16;
 
 struct Made {
   DataType type = DataType::kFloat32;
-  collective::Scalar scalar = {};         // read when it was made
-  const std::byte* read_later = nullptr;  // or this, when what uses it runs
+  collective::Scalar scalar = {};         // read at creation
+  const std::byte* read_later = nullptr;  // or the address, read when a collective runs
 };
 
-// Like the handles of communicators, these belong to no object of the C API.
+// Global, like the communicator handles, because no object of the C API owns them.
 struct RedOps {
   explicit RedOps(const RedOps* /*parent*/) {}
   std::mutex mutex;

@@ -1,4 +1,4 @@
-// Reductions that a program makes of its own: ncclRedOpCreatePreMulSum.
+// Reductions that a program creates: ncclRedOpCreatePreMulSum.
 #pragma once
 #include "collective/call/call.hpp"
 #include "comm/run/communicator.hpp"
@@ -6,25 +6,26 @@
 
 namespace ringlet::c_api {
 
-/// The meaning of a number of type ncclRedOp_t for a communicator.
+/// The meaning of an ncclRedOp_t for a communicator.
 struct RedOp {
   ReduceOp op = ReduceOp::kSum;
-  collective::Scalar scalar = {};        ///< of kPreMulSum
-  const std::byte* scalar_at = nullptr;  ///< or where it is read when the operation runs
+  collective::Scalar scalar = {};  ///< for kPreMulSum
+  const std::byte* scalar_at =
+      nullptr;  ///< not null: address of the scalar, read when the operation runs
 };
 
-/// \param read_later  the scalar is read when a collective runs with it, not now
-/// Gives the new operation's number.
-/// Errors  kInvalidArgument  there are as many as there may be
+/// Creates an operation and returns its number.
+/// \param read_later  read the scalar when a collective runs, not now
+/// Errors  kInvalidArgument  the maximum number of operations exists already
 Result<ncclRedOp_t> CreatePreMulSum(const comm::Communicator& communicator, const void* scalar,
                                     DataType type, bool read_later);
-/// Errors  kInvalidArgument  the communicator has no such operation of its own
+/// Errors  kInvalidArgument  the communicator has no such operation
 Status DestroyRedOp(const comm::Communicator& communicator, ncclRedOp_t op);
 
-/// Errors  kInvalidArgument  no such operation, or one for elements of another type
+/// Errors  kInvalidArgument  the operation does not exist, or has another element type
 Result<RedOp> FindRedOp(const comm::Communicator& communicator, ncclRedOp_t op, DataType type);
 
-/// Forgets the operations of a communicator that goes.
+/// Removes the operations of a communicator that is being destroyed.
 void ForgetRedOps(const comm::Communicator& communicator);
 
 }  // namespace ringlet::c_api

@@ -1,4 +1,4 @@
-// Operations that a thread of their own runs, for communicators that do not wait (blocking = 0).
+// Operations that run on their own thread, for non-blocking communicators (blocking = 0).
 #pragma once
 #include <atomic>
 #include <functional>
@@ -11,18 +11,18 @@ namespace ringlet::c_api {
 
 class Running {
  public:
-  /// \param run  what it holds is let go of before it counts as done
+  /// \param run  destroyed before the operation counts as done
   explicit Running(std::function<Status()> run) : run_(std::move(run)) {}
 
-  /// Once.
-  /// \param on_failure  called on the thread, before a waiter is told
-  /// Errors  kSystem  there is no thread for it; it is done, with this error
+  /// Starts the thread; called once.
+  /// \param on_failure  called on the thread before waiters wake
+  /// Errors  kSystem  no thread is available; the operation is done, with this error
   Status Start(std::function<void(const Error&)> on_failure);
 
   bool done() const { return done_.load(std::memory_order_acquire); }
-  /// It has been started. A caller that wants it to end soon fails its communicators first.
+  /// Waits for the end. \pre  started. To end it soon, a caller first fails its communicators.
   void Wait() const { done_.wait(false, std::memory_order_acquire); }
-  /// Why it has failed, if it has. \pre  done
+  /// The error, if it failed. \pre  done
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
@@ -31,7 +31,7 @@ class Running {
   std::function<Status()> run_;
   std::optional<Error> failure_;  // written before `done_`
   std::atomic<bool> done_{false};
-  std::jthread thread_;  // the last member: it is joined first
+  std::jthread thread_;  // the last member: joined first
 };
 
 }  // namespace ringlet::c_api
