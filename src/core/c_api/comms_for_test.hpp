@@ -1,4 +1,4 @@
-// Communicators whose ranks are all in the hands of one thread of the test.
+// Communicators with all ranks in one thread of the test.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ inline std::string LastMessage() {
   return ncclGetLastError(nullptr);
 }
 
-/// Any number as a value of an enumeration of C, whose callers may pass any.
+/// Converts any number to a C enumeration, because C callers may pass any number.
 template <typename Enum>
 Enum EnumOf(int number) {
   Enum value;
@@ -53,8 +53,8 @@ inline ncclResult_t AllReduceInGroup(const Comms& comms, void* const* buffers, s
   return ncclGroupEnd();
 }
 
-/// How a communicator is once it is at nothing any more. Its present operation has a deadline of
-/// its own.
+/// Waits while the communicator is in progress and returns its state. The running operation has its
+/// own deadline.
 inline ncclResult_t Outcome(ncclComm_t comm) {
   ncclResult_t state = ncclInProgress;
   while (state == ncclInProgress) {
@@ -71,7 +71,7 @@ inline ncclResult_t StateNow(ncclComm_t comm) {
   return state;
 }
 
-/// The communicators work: of ranks whose calls block or of ranks whose calls do not.
+/// Checks that the communicators work, whether or not their calls block.
 inline void ExpectSum(const Comms& comms) {
   std::vector<float> data(comms.size(), 1.0f);
   std::vector<void*> buffers;
@@ -88,7 +88,7 @@ inline ncclConfig_t NonBlocking() {
   return config;
 }
 
-/// Of this process, begun together, not to be waited for.
+/// Begins non-blocking communicators of this process together, without waiting for them.
 inline Comms BeginWithoutBlocking(int ranks) {
   ncclConfig_t config = NonBlocking();
   ncclUniqueId id;

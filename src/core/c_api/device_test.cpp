@@ -117,7 +117,7 @@ TEST(Device, ACommunicatorRestsAndGivesMemoryBack) {
     EXPECT_EQ(ncclCommMemStats(comms[0], which, &value), ncclSuccess) << LastMessage();
     return value;
   };
-  // In place, an all-to-all takes a copy.
+  // An in-place all-to-all copies its input.
   std::vector<std::vector<float>> data(2, std::vector<float>(2'000, 1.0f));
   EXPECT_EQ(ncclGroupStart(), ncclSuccess);
   for (std::size_t i = 0; i < 2; ++i)

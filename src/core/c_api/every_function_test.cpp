@@ -1,5 +1,5 @@
-// Every function of nccl.h, called wrongly and out of turn: an error with its reason, never a
-// crash, and nothing of it stays.
+// Calls every function of nccl.h with wrong arguments and in the wrong state. Each call must return
+// an error with its reason, without a crash and without side effects.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ using testing::HasSubstr;
 constexpr std::size_t kFewElements = 8;
 constexpr std::size_t kTooMany = SIZE_MAX / 4;
 
-/// The buffers that calls may use, and the values that they leave in their place.
+/// The buffers of the calls, and the values that the calls leave in them.
 struct Things {
   alignas(NCCL_WIN_REQUIRED_ALIGNMENT) double in[kFewElements * 4] = {};
   double out[kFewElements * 4] = {};
@@ -45,7 +45,7 @@ Things& The() {
   return things;
 }
 
-/// A function on a communicator, with arguments that are right for one of several ranks.
+/// A function of a communicator, with valid arguments for one of several ranks.
 struct OnComm {
   const char* name;
   std::function<ncclResult_t(ncclComm_t)> call;
@@ -119,7 +119,7 @@ std::vector<OnComm> Others() {
   Things& the = The();
   return {
       {"ncclCommSplit", [&](auto c) { return ncclCommSplit(c, 0, 0, &the.made, nullptr); }, kUsage,
-       kRemote, kRemote},  // revoked by this rank alone, and the other is gone
+       kRemote, kRemote},  // revoked by this rank only; the other rank is lost
       {"ncclCommCount", [&](auto c) { return ncclCommCount(c, &the.number); }, kOk, kOk, kOk},
       {"ncclCommCuDevice", [&](auto c) { return ncclCommCuDevice(c, &the.number); }, kOk, kOk, kOk},
       {"ncclCommUserRank", [&](auto c) { return ncclCommUserRank(c, &the.number); }, kOk, kOk, kOk},
@@ -151,7 +151,7 @@ std::vector<OnComm> Others() {
       {"ncclCommGetUniqueId", [&](auto c) { return ncclCommGetUniqueId(c, &the.id); }, kUsage,
        kUsage, kRemote},
       {"ncclCommGrow", [&](auto c) { return ncclCommGrow(c, 1, nullptr, -1, &the.made, nullptr); },
-       kUsage, kUsage, kArgument},  // it has as many already, or none of them waits
+       kUsage, kUsage, kArgument},  // the maximum exists already, or none waits
       {"ncclCommMemStats",
        [&](auto c) { return ncclCommMemStats(c, ncclStatGpuMemTotal, &the.value); }, kOk, kOk, kOk},
       {"ncclCommSuspend", [](auto c) { return ncclCommSuspend(c, NCCL_SUSPEND_MEM); }, kUsage,
@@ -180,7 +180,7 @@ std::vector<OnComm> All() {
   return all;
 }
 
-/// Calls, and expects a reason of an error that was not there before.
+/// Makes the call and expects a new error message.
 template <typename Call>
 ncclResult_t Tried(Call call) {
   EXPECT_EQ(ncclGetVersion(nullptr), ncclInvalidArgument);
@@ -193,7 +193,7 @@ ncclResult_t Tried(Call call) {
   return result;
 }
 
-/// A communicator of two ranks, of which the test has the first.
+/// A communicator of two ranks. The test owns the first.
 class One {
  public:
   One() : comms_(InitAll(2)) {}
@@ -275,7 +275,7 @@ TEST(EveryFunction, RefusesWhatIsNoCommunicator) {
                      << function.name << " on " << comm << " in a group " << grouped);
         const std::string name = function.name;
         const bool nothing = !comm && (name == "ncclCommDestroy" || name == "ncclCommAbort");
-        if (!comm && name == "ncclCommGrow") continue;  // a new rank has none
+        if (!comm && name == "ncclCommGrow") continue;  // a new rank has no communicator
         if (grouped) {
           EXPECT_EQ(ncclGroupStart(), ncclSuccess);
         }
@@ -290,8 +290,8 @@ TEST(EveryFunction, RefusesWhatIsNoCommunicator) {
   EXPECT_EQ(ncclGroupEnd(), ncclInvalidUsage);
 }
 
-// The handles of a parent process are errors in its forked child, which must leave the sockets and
-// the shared memory of the communicator alone.
+// Handles of a parent process are errors in its forked child, which must not touch the sockets and
+// the shared memory of the communicator.
 TEST(EveryFunction, OfACommunicatorOfTheParentProcess) {
   const Comms comms = InitAll(2);
   ExpectSum(comms);
@@ -346,7 +346,7 @@ TEST(EveryFunction, OfARevokedCommunicator) {
     SCOPED_TRACE(function.name);
     One one;
     EXPECT_EQ(ncclCommRevoke(one.mine(), NCCL_REVOKE_DEFAULT), ncclSuccess);
-    if (function.revoked == kRemote) continue;  // waits for the other
+    if (function.revoked == kRemote) continue;  // waits for the other rank
     EXPECT_EQ(Tried([&] { return function.call(one.mine()); }), function.revoked);
     if (function.revoked == kUsage) {
       EXPECT_THAT(LastMessage(), HasSubstr("revoked"));
@@ -586,7 +586,7 @@ TEST(EveryFunction, NamesTheArgumentThatIsWrong) {
           EXPECT_EQ(ncclGroupStart(), ncclSuccess);
         }
         const ncclResult_t result = Tried([&] { return one.call(comms[0]); });
-        // Within a group some mistakes are found at its end.
+        // A group detects some errors only at its end.
         if (!grouped || result != ncclSuccess) {
           EXPECT_EQ(result, ncclInvalidArgument);
           EXPECT_THAT(LastMessage(), HasSubstr(one.says));
@@ -668,7 +668,7 @@ TEST(EveryFunction, NamesTheArgumentThatIsWrongWithoutACommunicator) {
 
 // ---- at random ----------------------------------------------------------------------------------
 
-/// Calls of one thread on communicators of one rank each, so that no call waits for another rank.
+/// Calls of one thread on communicators with one rank each, so that no call waits for another rank.
 class Program {
  public:
   explicit Program(std::uint64_t seed) : random_(seed) {}
@@ -705,7 +705,7 @@ class Program {
       EXPECT_NE(LastMessage(), "");
     }
   }
-  /// The result of a split or shrink is the program's.
+  /// Stores the result of a split or shrink in the program.
   void Remember(ncclResult_t result) {
     Check(result);
     if (The().made) comms_.push_back(std::exchange(The().made, nullptr));
@@ -715,14 +715,14 @@ class Program {
     return comms_[random_.Below(comms_.size())];
   }
   void Begin() {
-    if (places_.size() >= kBegunMax) return;  // ids that are not used keep their listeners
+    if (places_.size() >= kBegunMax) return;  // unused ids keep their listeners
     constexpr int kRanks[] = {1, 1, 1, 0, -1, INT_MIN, INT_MAX};
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = static_cast<int>(random_.Below(3)) - 1;
     if (random_.Chance(0.5)) config.blocking = NCCL_CONFIG_UNDEF_INT;
     places_.push_back(std::make_unique<ncclComm_t>(nullptr));  // a group may write it much later
     const int ranks = kRanks[random_.Below(std::size(kRanks))];
-    if (ranks == 1) Check(ncclGetUniqueId(&id_));  // each is for one communicator
+    if (ranks == 1) Check(ncclGetUniqueId(&id_));  // each id is for one communicator
     Check(ncclCommInitRankConfig(places_.back().get(), ranks, id_, 0, &config));
     for (const auto& place : places_)
       if (*place) comms_.push_back(std::exchange(*place, nullptr));
@@ -748,7 +748,7 @@ class Program {
     } else if (random_.Chance(0.5)) {
       Check(ncclCommDeregister(Comm(), The().handle));
     } else {
-      Check(ncclMemFree(any));  // it is freed again at the end, which is an error and no more
+      Check(ncclMemFree(any));  // freed again at the end, which is only an error
     }
   }
 

@@ -9,7 +9,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// All ranks of one thread: those of `parents`, of which the last made the id, and new ones.
+/// Grows in one thread with all ranks: those of `parents`, whose last rank made the id, and new
+/// ones.
 Comms Grown(const Comms& parents, int size, const ncclUniqueId& id, bool says_id,
             ncclConfig_t* config = nullptr) {
   const int before = static_cast<int>(parents.size());
@@ -46,7 +47,7 @@ TEST(Growth, OldRanksKeepTheirNumbersAndNewOnesFollow) {
       EXPECT_EQ(count, 5);
     }
     ExpectSum(grown);
-    ExpectSum(parents);  // they stay as they are
+    ExpectSum(parents);  // the parents are unchanged
     DestroyAll(grown);
     DestroyAll(parents);
   }

@@ -85,7 +85,7 @@ Status SumOfTwo(const Comms& comms, void* const* buffers, std::size_t count) {
   return Ok();
 }
 
-// As NCCL has it. nccl-tests do this with `-R 1 -p 1`.
+// As in NCCL. nccl-tests does this with `-R 1 -p 1`.
 TEST(NcclMemory, MemoryMayBeFreedBeforeItIsDeregistered) {
   const auto comms = InitAll(2);
   constexpr std::size_t kCount = 100'000;

@@ -53,8 +53,8 @@ TEST(Nccl, ACommunicatorKnowsItsRankAndSize) {
   }
 }
 
-// Every type with every reduction over three ranks that give 1, 2 and 3: exact in all of them but
-// where the average of integers is cut, which 2 is not.
+// Tests every type with every reduction over three ranks with the values 1, 2 and 3. All results
+// are exact. The average of integers is truncated, but the average here is 2.
 template <typename T>
 void ExpectReductions(ncclDataType_t type, const std::vector<ncclComm_t>& comms,
                       T (*encode)(float)) {
@@ -81,7 +81,8 @@ std::uint16_t Bfloat16(float value) {
   std::memcpy(&bits, &value, 4);
   return static_cast<std::uint16_t>(bits >> 16);
 }
-// 1, 2, 3 and 6 in the other narrow formats: sign 0, exponent biased, top bits of the fraction.
+// Encodes 1, 2, 3 and 6 in the other narrow formats: sign 0, exponent biased, top bits of the
+// fraction.
 template <int kExponentBits, int kFractionBits, typename T>
 T Narrow(float value) {
   const int exponent = static_cast<int>(std::log2(value));
@@ -235,8 +236,8 @@ TEST(Nccl, AbortFromAnotherThreadEndsABlockedCallAndTellsThePeers) {
   EXPECT_EQ(ncclCommAbort(comms[0]), ncclSuccess);
 }
 
-// As with NCCL: PyTorch aborts its communicators where a program ends without destroying them, and
-// would end the ranks that are still at work on something else if they heard of a failure.
+// As with NCCL. If a program ends without destroying its communicators, PyTorch aborts them. If
+// peers that still work on other communicators saw a failure, they would end too.
 TEST(Nccl, AnAbortWithNothingUnfinishedIsALeaving) {
   const auto comms = InitAll(3);
   float data[] = {1, 1, 1};
@@ -254,7 +255,7 @@ TEST(Nccl, AnAbortWithNothingUnfinishedIsALeaving) {
   AbortAll({comms[0], comms[1]});
 }
 
-// The output of `body` in a child of fork, which starts with settings of its own.
+// Runs `body` in a child of fork, which starts with its own settings, and returns its result.
 bool HoldsInAChild(const std::function<bool()>& body) {
   const pid_t child = fork();
   if (child == 0) _exit(body() ? 0 : 1);
@@ -277,8 +278,8 @@ TEST(Nccl, AChildOfAForkStartsAfresh) {
   EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
 }
 
-// Rank 1 in a child that ends with `exit_status` and does not destroy its communicator; what rank 0
-// is told when it calls an operation then.
+// Rank 1 runs in a child that exits with `exit_status` without destroying its communicator. Returns
+// the error of rank 0's next operation.
 std::string ToldOfAnExit(int exit_status) {
   ncclUniqueId id;
   EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
@@ -293,7 +294,8 @@ std::string ToldOfAnExit(int exit_status) {
   EXPECT_TRUE(takes_part(0)) << LastMessage();
   int status = -1;
   EXPECT_EQ(waitpid(child, &status, 0), child);
-#if !defined(__SANITIZE_ADDRESS__)  // objects on the stacks of threads before fork seem leaked then
+#if !defined( \
+    __SANITIZE_ADDRESS__)  // objects on the stacks of threads before fork would count as leaks
   EXPECT_EQ(WEXITSTATUS(status), exit_status);
 #endif
   EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comm, nullptr), ncclRemoteError);
@@ -402,8 +404,7 @@ TEST(Nccl, ACollectiveWithoutElementsWaitsForNoRank) {
   AbortAll(comms);
 }
 
-// ---- The other collectives, by one thread that has all ranks
-// -------------------------------------
+// ---- The other collectives: one thread has all ranks -------------------------------------------
 
 class Collectives : public testing::Test {
  protected:
@@ -414,7 +415,7 @@ class Collectives : public testing::Test {
     for (ncclComm_t comm : comms_) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
   }
 
-  /// Calls `call` for each rank in one group, between `in_` and `out_`.
+  /// Calls `call` for each rank in one group, with `in_` and `out_`.
   template <typename Call>
   void OnEach(Call call) {
     ASSERT_EQ(ncclGroupStart(), ncclSuccess);
@@ -427,7 +428,7 @@ class Collectives : public testing::Test {
   }
 
   std::vector<ncclComm_t> comms_ = InitAll(kRanks);
-  // Two elements for each rank: rank r has 10 r, 10 r + 1, ...
+  // Two elements per rank: rank r has 10 r, 10 r + 1, ...
   std::vector<Numbers> in_{{0, 1, 2, 3, 4, 5}, {10, 11, 12, 13, 14, 15}, {20, 21, 22, 23, 24, 25}};
   std::vector<Numbers> out_{kRanks, Numbers(6, -1)};
 };

@@ -1,4 +1,4 @@
-// Communicators that do not wait for what they begin (blocking = 0).
+// Non-blocking communicators (blocking = 0).
 #include <gmock/gmock.h>
 
 #include <string>
@@ -24,7 +24,7 @@ TEST(NonBlocking, UntilThenItIsRefusedAndCanBeAborted) {
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   ncclComm_t comm = nullptr;
   ASSERT_EQ(ncclCommInitRankConfig(&comm, 2, id, 0, &config),
-            ncclInProgress);  // no other rank comes
+            ncclInProgress);  // the other rank never joins
   ncclResult_t state = ncclSuccess;
   EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclSuccess);
   EXPECT_EQ(state, ncclInProgress);
@@ -108,7 +108,7 @@ TEST(NonBlocking, AGroupThatIsRefusedLeavesNoHandles) {
   EXPECT_EQ(ncclCommSplit(nullptr, 0, 0, &other, &config), ncclInvalidArgument);
   EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
   EXPECT_EQ(child, nullptr);
-  ExpectSum(parents);  // is not busy with what will never be
+  ExpectSum(parents);  // is not busy with a child that never forms
   EXPECT_EQ(ncclCommDestroy(parents[0]), ncclSuccess);
 }
 
@@ -242,14 +242,14 @@ TEST(NonBlocking, ACommunicatorAbortedInsideItsGroupIsNotFormed) {
   EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
   EXPECT_EQ(ncclGetVersion(nullptr), ncclInvalidArgument);
   EXPECT_EQ(ncclGroupEnd(), ncclInProgress);
-  // An error on a thread of the library is seen by threads that have made no mistake yet.
+  // An error on a thread of the library is visible to threads without an error of their own.
   std::string seen;
   std::thread([&] { seen = LastMessage(); }).join();
   EXPECT_THAT(seen, HasSubstr("version is NULL")) << "nothing was begun that could fail";
   EXPECT_EQ(ncclCommAbort(comm), ncclInvalidArgument);
 }
 
-// Another thread has begun an operation since the group took its call.
+// Another thread begins an operation after the group has collected its call.
 TEST(NonBlocking, AGroupDoesNotRunOnACommunicatorThatIsBusy) {
   const auto comms = FormWithoutBlocking(2);
   float data[] = {1, 2}, other = 0;
@@ -268,7 +268,7 @@ TEST(NonBlocking, AGroupDoesNotRunOnACommunicatorThatIsBusy) {
   DestroyAll(comms);
 }
 
-// Its buffers are the caller's again: also those on another communicator of the same group.
+// The caller owns all buffers again, including those of another communicator of the same group.
 TEST(NonBlocking, ARunningCallIsOverWhenItsAbortReturns) {
   const auto one = FormWithoutBlocking(2), other = FormWithoutBlocking(2);
   float data[] = {1, 2};

@@ -102,7 +102,7 @@ TEST(Encryption, ComesTooLateWhereThereAreCommunicators) {
   EXPECT_EQ(ncclSetEncryption(nullptr), ncclSuccess) << "as NCCL";
 }
 
-// In a process of its own, since it is for all of one.
+// Runs in its own process, because encryption applies to the whole process.
 TEST(EncryptionDeathTest, IsThatOfTheWholeProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto encrypted = [] {
@@ -111,11 +111,11 @@ TEST(EncryptionDeathTest, IsThatOfTheWholeProcess) {
     config.mode = NCCL_ENCRYPTION_MODE_PSK;
     config.psk = key.c_str();
     std::int32_t on = 0;
-    bool right = ncclGetVersion(nullptr) == ncclInvalidArgument;  // looks at the process
+    bool right = ncclGetVersion(nullptr) == ncclInvalidArgument;  // accesses the process
     right = right && ncclSetEncryption(&config) == ncclSuccess;
     right = right && ncclParamGetI32(Bound("RINGLET_ENCRYPT"), &on) == ncclSuccess && on == 1;
     ExpectSum(InitAll(2));
-    right = right && ncclSetEncryption(&config) == ncclSuccess;  // nothing new
+    right = right && ncclSetEncryption(&config) == ncclSuccess;  // no change
     config.mode = NCCL_ENCRYPTION_MODE_NONE;
     right = right && ncclSetEncryption(&config) == ncclInvalidUsage;
     std::_Exit(right ? 17 : 1);

@@ -1,4 +1,4 @@
-// ncclCommRevoke: the communicator stays, for what can be made of it.
+// ncclCommRevoke: the communicator stays as a parent of others.
 #include <gmock/gmock.h>
 
 #include <thread>

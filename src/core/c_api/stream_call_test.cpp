@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 std::shared_ptr<Issued> const kNoneIssued = std::make_shared<Issued>();
 
-/// A call of a communicator that is only told apart from others.
+/// A call on a fake communicator, which the test only compares.
 StreamCall CallOf(std::uintptr_t communicator, std::uintptr_t stream, std::size_t count) {
   std::shared_ptr<comm::Communicator> its(reinterpret_cast<comm::Communicator*>(communicator * 16),
                                           [](comm::Communicator*) {});
@@ -65,7 +65,7 @@ TEST(Gather, ACallWithoutAStreamGoesWithItsCommunicator) {
   EXPECT_FALSE(sets[1].waits);
 }
 
-/// Sums ones over ranks of one thread, each on its stream.
+/// Sums ones over all ranks of one thread, each on its own stream.
 void ExpectSumOn(const Comms& comms, const TestStreams& streams) {
   std::vector<float> data(comms.size(), 1);
   for (std::size_t i = 0; i < comms.size(); ++i) {
@@ -187,7 +187,7 @@ TEST(OnStreams, AGroupOverRanksAndStreamsIsIssuedWhenItEnds) {
     const cudaStream_t stream = AsCuda(streams[i]);
     EXPECT_EQ(ncclAllReduce(&in[i], &out[i], 1, ncclInt, ncclSum, comms[i], stream), ncclSuccess);
     const int peer = static_cast<int>(1 - i);
-    // On another stream of the same communicator: NCCL joins them.
+    // On another stream of the same communicator. NCCL joins the two.
     EXPECT_EQ(ncclSend(&in[i], 1, ncclInt, peer, comms[i], AsCuda(streams[2])), ncclSuccess);
     EXPECT_EQ(ncclRecv(&got[i], 1, ncclInt, peer, comms[i], AsCuda(streams[2])), ncclSuccess);
   }
@@ -214,8 +214,8 @@ TEST(OnStreams, AGroupWithNullStreamsTooCompletesThemOnReturn) {
   DestroyAll(comms);
 }
 
-/// One rank's group: a call on each communicator at a place that `placement` gives (the null stream
-/// or one of two streams), and a second call on the second communicator on the null stream.
+/// One rank's group: a call on each communicator, on the null stream or one of two streams as
+/// `placement` specifies, and a second call on the second communicator on the null stream.
 void RunPlacedGroup(const std::vector<Comms>& comms, std::size_t rank, const TestStreams& streams,
                     int placement) {
   const std::size_t ranks = comms[0].size();
@@ -246,7 +246,7 @@ void RunPlacedGroup(const std::vector<Comms>& comms, std::size_t rank, const Tes
   EXPECT_THAT(out, Each(expected)) << placement;
 }
 
-/// Runs all 3^6 placements of six calls, each rank on a thread.
+/// Runs all 3^6 placements of six calls, with one thread per rank.
 void RunPlacements(std::size_t ranks) {
   std::vector<Comms> comms;
   while (comms.size() * ranks < 6) comms.push_back(InitAll(static_cast<int>(ranks)));
@@ -393,9 +393,9 @@ TEST(OnStreams, PutsAndSignalsGoToStreamsToo) {
     const int peer = static_cast<int>(1 - i);
     ncclWaitSignalDesc_t wait = {.opCnt = 2, .peer = peer, .sigIdx = 0, .ctx = 0};
     EXPECT_EQ(ncclWaitSignal(1, &wait, comms[i], AsCuda(streams[i])), ncclSuccess);
-    wait.opCnt = -1;  // has been read
+    wait.opCnt = -1;  // already read
   }
-  // A communicator has one operation at a time: what is waited for comes from the other one.
+  // A communicator runs one operation at a time, so the awaited operation follows the other one.
   EXPECT_EQ(ringletStreamQuery(streams[0]), ringletNotReady);
   AbortAll(comms);
   for (void* const one : memory) EXPECT_EQ(ncclMemFree(one), ncclSuccess);
@@ -470,7 +470,7 @@ TEST(OnStreams, ACallWithAConfigGoesToItsStream) {
   DestroyAll(comms);
 }
 
-// ThreadSanitizer looks at what the worker does meanwhile.
+// ThreadSanitizer checks the accesses of the worker.
 TEST(OnStreams, ItsMemoryCanBeAskedForWhileOperationsRun) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
@@ -494,7 +494,7 @@ TEST(OnStreams, ItsMemoryCanBeAskedForWhileOperationsRun) {
   DestroyAll(comms);
 }
 
-/// An event that can tell of a launch.
+/// An event that can record a launch.
 class LaunchEvent {
  public:
   explicit LaunchEvent(unsigned flags = ringletEventDisableTiming) {
@@ -535,7 +535,7 @@ TEST(OnStreams, AnEventTellsThatACallHasBegun) {
   DestroyAll(comms);
 }
 
-// By themselves, in a group, and in a group with streams, where a part of it waits for these.
+// Alone, in a group, and in a group with streams where some calls wait for the streams.
 TEST(OnStreams, AnEventTellsOfCallsOnNullStreamsToo) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
@@ -605,7 +605,7 @@ TEST(OnStreams, AnAbortEndsWhatWaitsAndStreamsGoOn) {
   const auto comms = InitAll(2);
   const TestStreams streams(2);
   float data[2] = {1, 2};
-  // Rank 1 never calls: rank 0's operation waits for it.
+  // Rank 1 never calls, so rank 0's operation keeps waiting.
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(
         ncclAllReduce(&data[0], &data[0], 1, ncclFloat, ncclSum, comms[0], AsCuda(streams[0])),
@@ -626,7 +626,7 @@ TEST(OnStreams, AFailureIsTheStreamsAndTheCommunicators) {
   float data[2] = {1, 2};
   EXPECT_EQ(ncclAllReduce(&data[0], &data[0], 1, ncclFloat, ncclSum, comms[0], AsCuda(streams[0])),
             ncclSuccess);
-  // Another call than rank 0's.
+  // Differs from rank 0's call.
   EXPECT_EQ(ncclBroadcast(&data[1], &data[1], 1, ncclFloat, 0, comms[1], AsCuda(streams[1])),
             ncclSuccess);
   EXPECT_EQ(ringletStreamSynchronize(streams[0]), ringletFailed);
@@ -638,7 +638,7 @@ TEST(OnStreams, AFailureIsTheStreamsAndTheCommunicators) {
   AbortAll(comms);
 }
 
-// After `end`, the stream still reports that the operation did not write its output.
+// Expects that after `end` the stream still reports that the operation did not write its output.
 void ExpectFailureIsKept(ncclResult_t (*end)(ncclComm_t)) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
@@ -671,7 +671,7 @@ TEST(OnStreams, TheEndOfACommunicatorReportsWhatWasNotRun) {
   EXPECT_EQ(ringletStreamSynchronize(streams[0]), ringletFailed);
 }
 
-// An abort lets streams go on, but not a caller whose output is not there.
+// After an abort, streams continue, but a caller with an incomplete output gets an error.
 TEST(OnStreams, AnAbortedCallOnANullStreamIsAnErrorInAGroupToo) {
   const auto comms = InitAll(2);
   const TestStreams streams(1);
@@ -695,7 +695,7 @@ TEST(OnStreams, AnAbortedCallOnANullStreamIsAnErrorInAGroupToo) {
   AbortAll({comms[1]});
 }
 
-// The worker's thread has the error, and so has the process.
+// Both the worker's thread and the process have the error.
 TEST(OnStreams, AFailureIsTheLastErrorOfThreadsThatHaveNone) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
@@ -763,21 +763,21 @@ TEST(OnStreams, ARevocationEndsWhatWaits) {
   ringletStream_t stream = nullptr;
   float data = 1;
   bool issued = ringletStreamCreate(&stream, 0, 0, 0) == ringletSuccess;
-  // The other rank never calls: it waits when the program ends.
+  // The other rank never calls, so the operation still waits when the program ends.
   for (int i = 0; i < 3; ++i)
     issued = issued && ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0],
                                      AsCuda(stream)) == ncclSuccess;
   std::exit(issued ? 0 : 1);
 }
 
-// A program that begins anew, since the child of a fork has what its parent's threads had, and not
-// the threads.
+// The child is a newly started program, because a forked child has the data of its parent's threads
+// but not the threads.
 TEST(OnStreams, AProgramMayEndWithWorkOnItsStreams) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(EndWithWork(), testing::ExitedWithCode(0), "");
 }
 
-/// A captured sum of ones over the ranks, each with its stream: as executables.
+/// Captures a sum of ones over the ranks, each on its stream, and returns the executables.
 std::vector<ringletGraphExec_t> CaptureSum(const Comms& comms, const TestStreams& streams,
                                            std::vector<float>& data) {
   std::vector<ringletGraphExec_t> execs(comms.size());

@@ -1,4 +1,4 @@
-// Streams for the tests of NCCL's functions, and host functions that hold them.
+// Streams for the tests of NCCL's functions, and host functions that block them.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ inline cudaStream_t AsCuda(ringletStream_t stream) {
   return reinterpret_cast<cudaStream_t>(stream);
 }
 
-/// As many streams as ranks, destroyed with this.
+/// `count` streams, destroyed with this object.
 class TestStreams {
  public:
   explicit TestStreams(std::size_t count) : handles_(count) {
@@ -38,7 +38,7 @@ class TestStreams {
   std::vector<ringletStream_t> handles_;
 };
 
-/// Holds streams until it is opened, at the latest by its end.
+/// Blocks streams until it is opened, at the latest in its destructor.
 class StreamGate {
  public:
   StreamGate() = default;
@@ -60,11 +60,12 @@ class StreamGate {
   static void Wait(void* data) { (*static_cast<Flag*>(data))->wait(false); }
   static void Release(void* data) { delete static_cast<Flag*>(data); }
 
-  Flag open_ = std::make_shared<std::atomic<bool>>(false);  // shared with what waits
+  Flag open_ =
+      std::make_shared<std::atomic<bool>>(false);  // shared with the waiting host functions
 };
 
-/// Aborts the communicator in an operation of this rank that has not begun, so that it cannot have
-/// ended either, whatever the other ranks call.
+/// Aborts the communicator during an operation of this rank that has not begun, so that the
+/// operation cannot have ended, whatever the other ranks call.
 inline void AbortInACall(ncclComm_t comm) {
   float data = 1;
   const TestStreams stream(1);

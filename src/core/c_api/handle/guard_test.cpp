@@ -8,12 +8,12 @@
 #include <stdexcept>
 #include <string>
 
-// AddressSanitizer needs memory of its own, so a limit of 0 ends the process there.
+// AddressSanitizer allocates its own memory, so a limit of 0 would end the process.
 #ifndef __SANITIZE_ADDRESS__
 namespace ringlet::c_api {
 namespace {
 
-// malloc asks the system for each block of this size.
+// malloc requests each block of this size from the system.
 const std::string kLong(std::size_t{4} << 20, 'x');
 
 [[noreturn]] void ExitWithoutMemory(const std::function<ncclResult_t()>& call) {

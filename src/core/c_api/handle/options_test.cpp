@@ -76,7 +76,7 @@ TEST(Options, EveryFieldHasItsRange) {
   EXPECT_EQ(WhyNot(config), "config->minCTAs is 9, above config->maxCTAs, 8");
 }
 
-// The sizes of the struct in NCCL's releases, and the last number that each has.
+// The size of the struct in each of NCCL's releases, and the last field of each.
 TEST(Options, EveryVersionOfAConfigIsTaken) {
   const std::pair<unsigned, std::size_t> versions[] = {
       {21403, 24}, {21701, 40}, {21805, 48}, {22602, 48}, {22703, 72},
@@ -87,13 +87,14 @@ TEST(Options, EveryVersionOfAConfigIsTaken) {
     config.size = size;
     config.version = version;
     config.blocking = 0;
-    config.graphUsageMode = version < 22900 ? 99 : 1;  // garbage, where it is not the caller's
+    config.graphUsageMode =
+        version < 22900 ? 99 : 1;  // garbage in a field that the version does not have
     config.hostCftMode = version < 23100 ? 99 : 1;
     const auto options = ReadConfig(&config, {});
     ASSERT_TRUE(options.ok()) << options.error().message;
     EXPECT_FALSE(options->blocking);
   }
-  ncclConfig_t older = NCCL_CONFIG_INITIALIZER;  // in memory that is large enough for this one
+  ncclConfig_t older = NCCL_CONFIG_INITIALIZER;  // a buffer large enough for this version
   older.version = 22809;
   older.hostCftMode = 99;
   EXPECT_EQ(WhyNot(older), "");
@@ -153,7 +154,7 @@ TEST(Options, AConfigOfACallIsChecked) {
   config = NCCL_COLLCONFIG_INITIALIZER;
   config.launchCompletionEvent = reinterpret_cast<cudaEvent_t>(&config);
   EXPECT_EQ(ReadCallConfig(&config)->begins, config.launchCompletionEvent);
-  config.size = 64;  // NCCL 2.31's, which had no event
+  config.size = 64;  // NCCL 2.31's struct, without the event
   EXPECT_EQ(ReadCallConfig(&config)->begins, nullptr);
   config.size = 63;
   EXPECT_THAT(WhyNot(config), HasSubstr("config->size is 63"));
