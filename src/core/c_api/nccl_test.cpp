@@ -294,8 +294,7 @@ std::string ToldOfAnExit(int exit_status) {
   EXPECT_TRUE(takes_part(0)) << LastMessage();
   int status = -1;
   EXPECT_EQ(waitpid(child, &status, 0), child);
-#if !defined( \
-    __SANITIZE_ADDRESS__)  // objects on the stacks of threads before fork would count as leaks
+#if !defined(__SANITIZE_ADDRESS__)  // objects on the stacks before fork would count as leaks
   EXPECT_EQ(WEXITSTATUS(status), exit_status);
 #endif
   EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comm, nullptr), ncclRemoteError);

@@ -60,8 +60,7 @@ class StreamGate {
   static void Wait(void* data) { (*static_cast<Flag*>(data))->wait(false); }
   static void Release(void* data) { delete static_cast<Flag*>(data); }
 
-  Flag open_ =
-      std::make_shared<std::atomic<bool>>(false);  // shared with the waiting host functions
+  Flag open_ = std::make_shared<std::atomic<bool>>(false);  // shared with the blocked items
 };
 
 /// Aborts the communicator during an operation of this rank that has not begun, so that the

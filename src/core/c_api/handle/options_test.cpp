@@ -87,8 +87,7 @@ TEST(Options, EveryVersionOfAConfigIsTaken) {
     config.size = size;
     config.version = version;
     config.blocking = 0;
-    config.graphUsageMode =
-        version < 22900 ? 99 : 1;  // garbage in a field that the version does not have
+    config.graphUsageMode = version < 22900 ? 99 : 1;  // garbage beyond the version's fields
     config.hostCftMode = version < 23100 ? 99 : 1;
     const auto options = ReadConfig(&config, {});
     ASSERT_TRUE(options.ok()) << options.error().message;

@@ -9,9 +9,8 @@ namespace ringlet::c_api {
 /// The meaning of an ncclRedOp_t for a communicator.
 struct RedOp {
   ReduceOp op = ReduceOp::kSum;
-  collective::Scalar scalar = {};  ///< for kPreMulSum
-  const std::byte* scalar_at =
-      nullptr;  ///< not null: address of the scalar, read when the operation runs
+  collective::Scalar scalar = {};        ///< for kPreMulSum
+  const std::byte* scalar_at = nullptr;  ///< or its address, read when the operation runs
 };
 
 /// Creates an operation and returns its number.
