@@ -29,7 +29,7 @@ void AddMissing(const States& states, std::uint32_t ranks, std::vector<std::stri
     findings.push_back(fmt::format("nothing is known of {}", RanksNamed(missing)));
 }
 
-/// Ranks have left in good order, and no other one needs them: the job is ending.
+/// True if some ranks have left in good order and no other rank needs them: the job is ending.
 bool IsEnding(const States& states) {
   const auto has_left = [](const RankState& state) { return state.reach == Reach::kLeft; };
   const auto is_busy = [](const RankState& state) {
@@ -61,13 +61,13 @@ bool IsInCollective(const RankState& state) {
   return Compares(state) && state.inside && state.last && !IsMessage(*state.last);
 }
 
-/// The ranks in a collective, by what they call.
+/// Ranks in the same collective call.
 struct Camp {
   RecordedOperation call;
   std::vector<std::uint32_t> ranks;
 };
 
-// Ranks that are in the same place with different calls.
+// Finds ranks at the same position with different calls.
 void AddDiverged(const States& states, std::vector<std::string>& findings) {
   std::map<std::uint64_t, std::vector<Camp>> by_sequence;
   for (const RankState& state : states) {
@@ -101,7 +101,7 @@ std::string WhereText(const RankState& state) {
                      activity);
 }
 
-// Ranks that have called fewer collectives than one that waits in the newest.
+// Finds ranks that have called fewer collectives than a rank that waits in the newest.
 void AddBehind(const States& states, std::vector<std::string>& findings) {
   std::optional<RecordedOperation> newest;
   std::vector<std::uint32_t> waiting;
@@ -116,7 +116,7 @@ void AddBehind(const States& states, std::vector<std::string>& findings) {
   if (!newest) return;
   for (const RankState& state : states) {
     if (!Compares(state) || state.operations > newest->sequence) continue;
-    // A rank that has not answered may have called anything.
+    // A rank without an answer may have made any call.
     if (state.reach == Reach::kSilent && !state.last) continue;
     findings.push_back(fmt::format("{} has not called {}, in which {} wait{}: it {}",
                                    Describe(state), ToText(*newest), RanksNamed(waiting),
@@ -124,7 +124,7 @@ void AddBehind(const States& states, std::vector<std::string>& findings) {
   }
 }
 
-// Ranks that wait for what another one sends slowly. A wait that has just begun is none.
+// Finds ranks that wait for the data of a slow sender. Ignores waits that have just begun.
 void AddSlow(const States& states, std::vector<std::string>& findings) {
   constexpr Instant kWaitMin = std::chrono::seconds(1);
   for (const RankState& state : states)
@@ -143,7 +143,7 @@ bool SendsSlowly(const RankState& state, const std::vector<std::uint32_t>& waiti
   });
 }
 
-// Ranks in a message whose other rank is in no operation.
+// Finds ranks in a message whose other rank is in no operation.
 void AddUnanswered(const States& states, std::vector<std::string>& findings) {
   std::map<std::uint32_t, std::vector<std::uint32_t>> waiting;
   for (const RankState& state : states)

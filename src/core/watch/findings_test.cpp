@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A rank in its operation 7.
+/// A rank inside its operation 7.
 RankState InSeventh(std::uint32_t rank) {
   return {.rank = rank,
           .host = "node0",
@@ -20,7 +20,7 @@ RankState InSeventh(std::uint32_t rank) {
           .last = SumForTest(7),
           .inside = true};
 }
-/// One that has not called it.
+/// A rank that has not called operation 7.
 RankState AfterSixth(std::uint32_t rank) {
   RankState state = InSeventh(rank);
   state.operations = 7;

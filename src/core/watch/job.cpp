@@ -16,7 +16,7 @@ constexpr std::size_t kRowsMax = 128;
 
 struct KnownRanks {
   std::uint32_t ranks = 0;
-  std::map<std::uint32_t, RankState> own, told, heard;  // each counts more than the next
+  std::map<std::uint32_t, RankState> own, told, heard;  // in order of precedence
 };
 
 std::string StateText(const RankState& state) {
@@ -41,13 +41,13 @@ std::string RowText(const RankState& state) {
 
 using ProcessKey = std::pair<std::string, std::uint32_t>;
 
-/// A rank that is in an operation.
+/// A rank inside an operation.
 struct InsideRank {
   std::string communicator;
   const RankState* state = nullptr;
 };
 
-/// The operation of each process that has one rank in one.
+/// The operation of each process with exactly one rank inside one.
 std::map<ProcessKey, InsideRank> InsideRanksOf(const std::vector<JobStatus>& jobs) {
   std::map<ProcessKey, InsideRank> inside;
   std::set<ProcessKey> several;
@@ -61,7 +61,7 @@ std::map<ProcessKey, InsideRank> InsideRanksOf(const std::vector<JobStatus>& job
   return inside;
 }
 
-// A rank that one communicator misses may be in an operation of another one.
+// Finds ranks outside an operation whose process is inside an operation of another communicator.
 void LookElsewhere(std::vector<JobStatus>& jobs) {
   const std::map<ProcessKey, InsideRank> inside = InsideRanksOf(jobs);
   for (JobStatus& job : jobs)
@@ -77,7 +77,7 @@ void LookElsewhere(std::vector<JobStatus>& jobs) {
     }
 }
 
-// Some of its ranks are in it, others in another communicator.
+// Finds a communicator with some ranks inside it and others inside another communicator.
 void AddDeadlock(JobStatus& job) {
   std::vector<std::uint32_t> inside, elsewhere;
   for (const RankState& state : job.states) {
@@ -91,7 +91,7 @@ void AddDeadlock(JobStatus& job) {
       RanksNamed(inside), inside.size() == 1 ? "is" : "are", RanksNamed(elsewhere)));
 }
 
-/// Numbers jobs: communicators with a process in common are of one.
+/// Numbers jobs. Communicators that share a process belong to one job.
 void NumberJobs(std::vector<JobStatus>& all) {
   std::map<ProcessKey, std::uint32_t> job_of;
   std::uint32_t jobs = 0;
@@ -159,7 +159,7 @@ bool IsNamed(std::string_view communicator, std::string_view name) {
   const auto begins = [&](std::string_view digits) {
     return EqualIgnoringCase(digits.substr(0, name.size()), name);
   };
-  // With 0x, logs leave out zeros at the front.
+  // With 0x, logs omit leading zeros.
   const std::size_t first = communicator.find_first_not_of('0');
   return begins(communicator) ||
          (first != std::string_view::npos && begins(communicator.substr(first)));

@@ -108,7 +108,7 @@ TEST(JobText, HasARowForEachRankAndTheFindings) {
   EXPECT_THAT(text, StartsWith("! rank 1 waits\n\ncommunicator ab, 2 ranks\n"));
 }
 
-/// The processes of a job of two ranks, with the pids PID and PID + 1.
+/// The processes of a job of two ranks with pids `pid` and `pid` + 1.
 std::vector<ProcessStatus> TwoRanksOf(const std::string& communicator, std::uint32_t pid) {
   std::vector<ProcessStatus> processes = {ProcessForTest(0), ProcessForTest(1)};
   for (ProcessStatus& process : processes) {

@@ -19,7 +19,7 @@ double InSeconds(Instant time) {
   return std::chrono::duration<double>(time).count();
 }
 
-/// Backslashes, quotes and newlines of a label's value.
+/// Escapes backslashes, quotes and newlines of a label's value.
 std::string Escaped(std::string_view value) {
   std::string text;
   for (const char c : value) {
@@ -38,7 +38,7 @@ class Page {
       : metrics_(metrics),
         process_(fmt::format("host=\"{}\",pid=\"{}\"", Escaped(metrics.host), metrics.pid)) {}
 
-  /// The head of a family of samples.
+  /// Adds the header of a family of samples.
   void Family(std::string_view name, std::string_view type, std::string_view unit,
               std::string_view help) {
     text_ += fmt::format("# TYPE ringlet_{} {}\n", name, type);

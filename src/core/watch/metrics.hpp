@@ -11,7 +11,7 @@
 
 namespace ringlet::watch {
 
-/// Sizes are counted by powers of 8: at most 1, 8, 64, ..., 2^30 bytes, and more.
+/// Buckets of sizes are powers of 8: up to 1, 8, 64, ..., 2^30 bytes, and above.
 inline constexpr std::size_t kSizeBuckets = 12;
 inline std::size_t SizeBucketOf(std::uint64_t bytes) {
   if (bytes <= 1) return 0;
@@ -19,16 +19,16 @@ inline std::size_t SizeBucketOf(std::uint64_t bytes) {
   return bucket < kSizeBuckets ? bucket : kSizeBuckets - 1;
 }
 
-/// Operations of one kind.
+/// Counters of one kind of operation.
 struct CallCounts {
   std::string call = {};
   std::uint64_t bytes = 0;
-  std::array<std::uint64_t, kSizeBuckets> sizes{};  ///< operations, by SizeBucketOf their bytes
+  std::array<std::uint64_t, kSizeBuckets> sizes{};  ///< operation counts by SizeBucketOf
 
   std::uint64_t operations() const;
 };
 
-/// Times are counted by powers of 10: at most 100 us, 1 ms, ..., 100 s, and more.
+/// Buckets of times are powers of 10: up to 100 us, 1 ms, ..., 100 s, and above.
 struct WaitTimes {
   static constexpr std::size_t kBuckets = 8;
   std::array<std::uint64_t, kBuckets> waits{};
@@ -37,10 +37,10 @@ struct WaitTimes {
   void Add(Instant wait);
 };
 
-/// Of one rank on one communicator.
+/// Counters of one rank on one communicator.
 struct OperationCounts {
-  std::vector<CallCounts> calls = {};  ///< those that were called
-  /// For each peer, how long this rank has waited for it.
+  std::vector<CallCounts> calls = {};  ///< the called kinds only
+  /// Total time that this rank waited for each peer.
   std::vector<std::pair<std::uint32_t, Instant>> waited = {};
   WaitTimes wait_times = {};
 };
@@ -50,7 +50,7 @@ struct CommunicatorMetrics {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;
   bool failed = false;
-  std::uint64_t in_progress = 0;  ///< operations
+  std::uint64_t in_progress = 0;  ///< running operations
   OperationCounts counts = {};
 };
 
@@ -64,7 +64,7 @@ struct ProcessMetrics {
   std::uint64_t descriptor_shortages = 0;
 };
 
-/// OpenMetrics text, which Prometheus reads; ends with "# EOF".
+/// Returns OpenMetrics text for Prometheus; ends with "# EOF".
 std::string ToOpenMetrics(const ProcessMetrics& metrics);
 
 }  // namespace ringlet::watch

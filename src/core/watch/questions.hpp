@@ -1,4 +1,4 @@
-// One question to several processes of this host, over their status sockets, without I/O.
+// Sends one question to several processes of this host over their status sockets. Without I/O.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@ namespace ringlet::watch {
 
 class Questions final : public Machine {
  public:
-  /// \param processes  where they listen. \param timeout  for all answers together
+  /// \param processes  addresses of their sockets. \param timeout  for all answers together
   Questions(std::vector<Address> processes, std::string question, Instant timeout)
       : processes_(std::move(processes)),
         question_(std::move(question)),
@@ -19,10 +19,10 @@ class Questions final : public Machine {
 
   void Handle(const Event& event, Instant now) override;
   std::optional<Instant> Deadline() const override;
-  /// All have answered, have gone, or time is up.
+  /// True when all have answered or disconnected, or the time is up.
   bool Finished() const override { return begun_ && open_ == 0; }
 
-  /// In the order of the processes; empty where there is none, or not all of one.
+  /// In the order of the processes; empty if the answer is missing or incomplete.
   std::vector<std::string> TakeAnswers() { return std::move(answers_); }
 
  private:

@@ -13,7 +13,7 @@ constexpr Instant kTimeout(100);
 
 class QuestionsTest : public testing::Test {
  protected:
-  /// Dials, questions and hangups so far.
+  /// Connections, questions and hangups so far.
   std::string Done() {
     std::string text;
     while (const auto action = questions_.PollAction()) {

@@ -6,7 +6,7 @@ namespace ringlet::watch {
 namespace {
 
 constexpr std::uint64_t kVersion = 1;
-// So that times of several traces can be added: 73 years, and those since 1970.
+// Allows sums of times of several traces: 73 years, which includes times since 1970.
 constexpr std::uint64_t kNanosecondsMax = std::uint64_t{1} << 61;
 
 std::uint64_t Nanoseconds(Instant time) {
@@ -130,7 +130,7 @@ std::string ToJson(const RankTrace& trace) {
   if (trace.waits_for) json["waits_for"] = *trace.waits_for;
   AddSlowSends(trace.slow_sends, json);
   std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);
-  text.resize(text.size() - 2);  // "\n}"
+  text.resize(text.size() - 2);  // removes "\n}"
   text += ",\n \"operations\": [";
   std::string_view comma = "\n  ";
   for (const RecordedOperation& operation : trace.operations) {

@@ -1,4 +1,4 @@
-// The last operations of one rank on one communicator: the content of a dump of the flight
+// The latest operations of one rank on one communicator: the content of a dump of the flight
 // recorder.
 #pragma once
 #include <string>
@@ -17,39 +17,39 @@ struct RankTrace {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;
   std::string host = {};       ///< host name
-  std::string host_hash = {};  ///< ranks with the same one have the same clock
+  std::string host_hash = {};  ///< equal for ranks with a common clock
   std::uint32_t pid = 0;
-  std::string reason = {};   ///< of the dump: "error", "request", "signal"
-  std::string failure = {};  ///< of the communicator; empty: none
+  std::string reason = {};   ///< why it was dumped: "error", "request", "signal"
+  std::string failure = {};  ///< of the communicator; empty: it works
   Instant taken{0};          ///< by the clock of the operations
-  Instant taken_unix{0};     ///< the same moment since 1970
-  std::uint64_t begun = 0;   ///< operations so far, also those that are not in the list any more
+  Instant taken_unix{0};     ///< the same time since 1970
+  std::uint64_t begun = 0;   ///< operations so far, including dropped ones
   std::uint64_t done = 0;
   std::optional<std::uint32_t> waits_for = {};
-  std::vector<SlowSend> slow_sends = {};           ///< bytes that did not arrive
+  std::vector<SlowSend> slow_sends = {};           ///< sends with undelivered bytes
   std::vector<RecordedOperation> operations = {};  ///< by number, without gaps
   bool operator==(const RankTrace&) const = default;
 };
 
 inline constexpr std::size_t kTraceBytesMax = std::size_t{32} << 20;
 
-/// With a newline at its end.
+/// Ends with a newline.
 std::string ToJson(const RankTrace& trace);
-/// The inverse. Errors  kInvalidArgument  says what is wrong with it
+/// The inverse of ToJson. Errors  kInvalidArgument  names the defect
 Result<RankTrace> ParseRankTrace(std::string_view text);
 
-/// The key "slow_sends" of both dumps and status, where there are any.
+/// The key "slow_sends" of dumps and status, present only if the list is not empty.
 void AddSlowSends(const std::vector<SlowSend>& sends, Json& json);
 std::vector<SlowSend> ReadSlowSends(JsonObject& object);
 
-/// One operation, as both dumps and status have it.
+/// One operation in the common form of dumps and status.
 Json OperationJson(const RecordedOperation& operation);
 RecordedOperation ReadOperation(JsonObject& object);
 
 /// "rank 3 (host node7, pid 4711)".
 std::string Describe(const RankTrace& trace);
 
-/// "0123456789abcdef-3.json": the name of the file of a dump in its folder.
+/// The file name of a dump in its folder: "0123456789abcdef-3.json".
 std::string FileNameOf(const RankTrace& trace);
 
 }  // namespace ringlet::watch

@@ -1,5 +1,5 @@
-// Reads arbitrary bytes as the trace of a rank. An accepted one can be written and read again, and
-// compared and drawn beside a copy of itself.
+// Reads arbitrary bytes as the trace of a rank. An accepted trace can be written and read again,
+// and compared and drawn beside a copy of itself.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// The protocol of the status socket, without I/O: one line of a question, the answer, and the
-// connection closes. Its owner lets in callers of its own user only.
+// The protocol of the status socket: a client sends a question of one line, the server answers and
+// closes the connection. Without I/O. The owner accepts only clients of its own user.
 #pragma once
 #include <functional>
 #include <map>
@@ -14,16 +14,16 @@ class Server final : public Machine {
  public:
   static constexpr std::size_t kCallersMax = 16;
   static constexpr std::size_t kQuestionBytesMax = 256;
-  /// For the whole question to come.
+  /// Time limit to receive the whole question.
   static constexpr Instant kQuestionTimeout = std::chrono::seconds(5);
 
-  /// How long an answer may take that is not there at once.
+  /// Time limit for a delayed answer.
   static constexpr Instant kAnswerTimeout = std::chrono::seconds(2);
 
   struct Answers {
-    /// The answer, if it is there at once; else `Answer` gives it later.
+    /// Returns the answer, if it is available; else the owner calls `Answer` later.
     std::function<std::optional<std::string>(LineId caller, std::string_view question)> ask;
-    /// Time is up: the answer as far as it is known.
+    /// Returns a partial answer when the time is up.
     std::function<std::string(LineId caller)> give_up;
   };
   explicit Server(Answers answers) : answers_(std::move(answers)) {}
@@ -33,20 +33,20 @@ class Server final : public Machine {
   bool Finished() const override { return false; }
   bool Accepting() const override { return visitors_.size() < kCallersMax; }
 
-  /// Nothing where the caller has gone. The owner gives the machine a turn afterwards.
+  /// Has no effect if the caller has disconnected. The owner gives the machine a turn afterwards.
   void Answer(LineId caller, std::string text);
 
-  /// The name in the abstract namespace under which a process listens: "ringlet.PID.IDENTITY". The
-  /// identity is drawn, since pids repeat in containers.
+  /// The name in the abstract namespace at which a process listens: "ringlet.PID.IDENTITY". The
+  /// identity is random, because pids repeat among containers.
   static std::string NameOf(std::uint32_t pid, std::uint64_t identity);
-  /// The pid in such a name; empty: it is none.
+  /// The pid in such a name; empty if the name has another form.
   static std::optional<std::uint32_t> PidIn(std::string_view name);
 
  private:
   struct Visitor {
     std::string question;
     Instant expires{0};
-    bool asked = false;  // waits for the answer
+    bool asked = false;  // awaits the answer
   };
   void OnReceived(const Received& event, Instant now);
   void OnTick(Instant now);

@@ -1,4 +1,4 @@
-// The answer of a process to `ringlet status`: its ranks, and their peers as far as it asked them.
+// The answer of a process to `ringlet status`: its ranks, and the peers that it queried.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace ringlet::watch {
 
-/// The words of a peer about a communicator that the rank which asked need not be in.
+/// A peer's report about a communicator that may not contain the querying rank.
 struct ToldState {
   std::string communicator = {};
   std::uint32_t ranks = 0;
@@ -17,13 +17,13 @@ struct ToldState {
   bool operator==(const ToldState&) const = default;
 };
 
-/// One communicator, as one of its ranks knows it.
+/// One communicator as one of its ranks knows it.
 struct CommunicatorStatus {
   std::string communicator = {};  ///< 16 hexadecimal digits
   std::uint32_t ranks = 0;
   RankState self = {};
-  std::vector<RankState> peers = {};  ///< that were asked over the control network, by rank
-  std::vector<ToldState> told = {};   ///< by these, of the other communicators of their processes
+  std::vector<RankState> peers = {};  ///< queried over the control network; by rank
+  std::vector<ToldState> told = {};   ///< their reports on other communicators
   bool operator==(const CommunicatorStatus&) const = default;
 };
 
@@ -36,9 +36,9 @@ struct ProcessStatus {
 
 inline constexpr std::size_t kStatusBytesMax = std::size_t{64} << 20;
 
-/// With a newline at its end.
+/// Ends with a newline.
 std::string ToJson(const ProcessStatus& status);
-/// The inverse. Errors  kProtocol  says what is wrong with it
+/// The inverse of ToJson. Errors  kProtocol  names the defect
 Result<ProcessStatus> ParseProcessStatus(std::string_view text);
 
 Json RankStateJson(const RankState& state);

@@ -1,4 +1,4 @@
-// A machine that only knows the time: calls a function every so often.
+// A machine that calls a function periodically.
 #pragma once
 #include <functional>
 

@@ -6,7 +6,7 @@
 
 namespace ringlet::watch {
 
-/// A sum of two floats that was done.
+/// A finished sum of two floats.
 inline RecordedOperation SumForTest(std::uint64_t number, Instant began = Instant(0),
                                     Instant ended = Instant(0)) {
   return {.number = number,
@@ -21,7 +21,7 @@ inline RecordedOperation SumForTest(std::uint64_t number, Instant began = Instan
           .ended = ended};
 }
 
-/// So many sums, one each 100 ns from `first` on, each of which takes 50 ns.
+/// A trace of `sums` sums, one every 100 ns from `first` on, each 50 ns long.
 inline RankTrace TraceForTest(std::uint32_t rank, std::uint32_t ranks, std::uint64_t sums,
                               Instant first = Instant(1000)) {
   RankTrace trace{.communicator = "00000000000000ab",
@@ -42,7 +42,7 @@ inline RankTrace TraceForTest(std::uint32_t rank, std::uint32_t ranks, std::uint
   return trace;
 }
 
-/// The last operation of `trace` has begun, and is not done.
+/// Changes the last operation of `trace` to begun and unfinished.
 inline RankTrace Waiting(RankTrace trace) {
   --trace.done;
   trace.operations.back().progress = OperationState::kBegun;

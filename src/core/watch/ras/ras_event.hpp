@@ -1,4 +1,5 @@
-// Changes among the processes of a job, as NCCL's RAS tells those who monitor it. Pure.
+// Changes among the processes of a job, in the form in which NCCL's RAS reports them to monitors.
+// Pure.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,10 +9,10 @@
 
 namespace ringlet::watch {
 
-/// The groups of events that a client may ask for, as bits.
+/// The groups of events that a client can request, as bits.
 enum RasEvents : std::uint8_t { kNoEvents = 0, kLifecycleEvents = 1, kTraceEvents = 2 };
-/// "lifecycle,trace", "all"; empty: lifecycle. \param wrong  the word that is none, else untouched
-/// Empty: there is one.
+/// Parses "lifecycle,trace", "all"; empty: lifecycle. \param wrong  receives the unknown word, else
+/// unchanged. Empty result: there is an unknown word.
 std::optional<RasEvents> ParseRasEvents(std::string_view words, std::string& wrong);
 
 struct RasEvent {
@@ -22,14 +23,14 @@ struct RasEvent {
   bool operator==(const RasEvent&) const = default;
 };
 
-/// From one look at the job to the next. A process that leaves its communicators in good order is
-/// no event. \param before, now  of RasPeersOf
+/// Returns the events between two looks at the job. A process that leaves its communicators in good
+/// order causes no event. \param before, now  from RasPeersOf
 std::vector<RasEvent> RasEventsBetween(const std::vector<RasPeer>& before,
                                        const std::vector<RasPeer>& now);
 
-/// A line. \param timestamp  local time
+/// Returns one line. \param timestamp  local time
 std::string RasText(const RasEvent& event, std::string_view timestamp);
-/// An object, over several lines.
+/// Returns an object of several lines.
 std::string RasJson(const RasEvent& event, std::string_view timestamp);
 
 }  // namespace ringlet::watch

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Reach = RankState::Reach;
 
-/// The names of the events when process 101 was `before` and is `now`.
+/// The names of the events between states `before` and `now` of process 101.
 std::vector<std::string> Between(std::optional<Reach> before, std::optional<Reach> now) {
   const auto peers = [](std::optional<Reach> reach) {
     JobStatus job = JobForTest({1, 1});

@@ -6,7 +6,7 @@
 
 namespace ringlet::watch {
 
-/// Ranks of which two share a host, that have called so many sums each.
+/// Creates one rank per element of `sums`, its number of sums. Two ranks share a host.
 inline JobStatus JobForTest(const std::vector<std::uint64_t>& sums) {
   JobStatus job{.communicator = "00000000000000ab",
                 .ranks = static_cast<std::uint32_t>(sums.size())};

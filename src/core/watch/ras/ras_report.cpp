@@ -17,14 +17,14 @@ namespace {
 
 using Reach = RankState::Reach;
 
-// Of ranks that are named one by one in a list, unless all are asked for.
+// Maximum number of ranks in a list, unless the client requests all.
 constexpr std::size_t kNamedMax = 10;
-// A communicator may claim to have more ranks than a report can list.
+// Limits the rows of a report, because a communicator may claim any number of ranks.
 constexpr std::uint32_t kRanksMax = 1 << 16;
 // ncclInProgress of nccl.h: a communicator that is still forming.
 constexpr int kInProgress = 7;
 
-/// Collectives by their names here and in NCCL's reports; NCCL's own come first, in its order.
+/// A collective's names here and in NCCL's reports. NCCL's own come first, in NCCL's order.
 struct Collective {
   std::string_view call, reported;
 };
@@ -48,7 +48,7 @@ std::uint64_t CountOf(const RankState& rank, std::string_view call) {
 /// A rank in a report.
 struct RankRow {
   RankState state;
-  std::uint32_t device = 0;  ///< its number among the ranks of its host
+  std::uint32_t device = 0;  ///< its index among the ranks of its host
 
   bool answers() const { return state.reach == Reach::kHere; }
   bool left() const { return state.reach == Reach::kLeft; }
@@ -71,7 +71,7 @@ struct ReportedCommunicator {
   std::uint32_t size = 0;
   std::vector<std::string> findings;
   std::vector<RankRow> rows = {};
-  std::map<std::string, std::uint32_t> hosts = {};  ///< ranks of each
+  std::map<std::string, std::uint32_t> hosts = {};  ///< number of ranks per host
   std::size_t silent = 0;
   bool failed = false;
   std::set<std::string_view> statuses = {};
@@ -116,7 +116,7 @@ ReportedCommunicator Read(const JobStatus& job) {
   return read;
 }
 
-/// The largest first.
+/// Largest first.
 std::vector<ReportedCommunicator> ReadAll(const std::vector<JobStatus>& jobs) {
   std::vector<ReportedCommunicator> all;
   for (const JobStatus& job : jobs) all.push_back(Read(job));
@@ -173,7 +173,7 @@ std::string SummaryText(const std::vector<RasPeer>& peers) {
       RangeText(devices_of_process), peers.size(), devices);
 }
 
-/// Communicators that look alike share a line of the table.
+/// Communicators with the same key share a line of the table.
 struct TableLine {
   std::vector<const ReportedCommunicator*> members;
 };
@@ -216,7 +216,7 @@ std::string TableText(const std::vector<TableLine>& groups) {
   return text;
 }
 
-/// The text of each communicator, with its number in the table: "#0-1 (name) ".
+/// Returns the text of each communicator after its number in the table: "#0-1 (name) ".
 std::string ForEach(
     const std::vector<TableLine>& groups,
     const std::function<std::string(const ReportedCommunicator&, const std::string&)>& say) {
@@ -285,8 +285,8 @@ std::string ErrorText(const ReportedCommunicator& one, const std::string& name, 
   return text + "\n";
 }
 
-/// The ranks by what `of` says of them, the most frequent first; ranks of a group that is not the
-/// largest are named.
+/// Groups the ranks by the text from `of`, the most frequent first, and names the ranks of all
+/// groups except the largest.
 std::string SplitText(const ReportedCommunicator& one, bool all,
                       const std::function<std::optional<std::string>(const RankRow&)>& of) {
   std::map<std::string, std::vector<const RankRow*>> by_text;

@@ -1,5 +1,5 @@
-// The ranks of a job as NCCL's RAS reports them, in text and in JSON, so that programs which read
-// `ncclras` read Ringlet too. Pure.
+// Reports the ranks of a job in the text and JSON of NCCL's RAS, so that programs that read
+// `ncclras` can read Ringlet too. Pure.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,29 +8,29 @@
 
 namespace ringlet::watch {
 
-/// The part of a report that is not about ranks.
+/// The part of a report without ranks.
 struct RasHeader {
-  std::string nccl_version = {};  ///< of the C interface: "2.32.3"
+  std::string nccl_version = {};  ///< version of the C interface: "2.32.3"
   std::string timestamp = {};     ///< local time: "2026-11-24 15:04:05"
-  Instant took{0};                ///< to ask the ranks
-  bool verbose = false;           ///< of text: all ranks of a group that differs, however many
+  Instant took{0};                ///< time to query the ranks
+  bool verbose = false;           ///< text only: list all differing ranks
 };
 
-/// Four parts: the job's processes, its communicators in groups, errors (ranks that do not answer
-/// or have failed), warnings (ranks that differ); and what Ringlet finds, if anything. Cost
-/// O(ranks)
+/// Returns four parts: the job's processes, its communicators in groups, errors (ranks that do not
+/// answer or have failed), and warnings (ranks that differ). Ringlet's findings follow, if any.
+/// Cost  O(ranks)
 std::string RasText(const std::vector<JobStatus>& jobs, const RasHeader& header);
 
-/// One object, as NCCL 2.28 and 2.29 write it. Beyond theirs, each communicator has `findings`, and
-/// `collective_counts` has all collectives of Ringlet.
+/// Returns one object as NCCL 2.28 and 2.29 write it. In addition, each communicator has
+/// `findings`, and `collective_counts` has all collectives of Ringlet.
 std::string RasJson(const std::vector<JobStatus>& jobs, const RasHeader& header);
 
-/// A process of a job, as reports and events name it.
+/// A process of a job in reports and events.
 struct RasPeer {
   std::string host = {};
   std::uint32_t pid = 0;
-  RankState::Reach reach = RankState::Reach::kHere;  ///< the worst of its ranks'
-  std::vector<std::uint32_t> devices = {};           ///< its ranks' numbers among those of its host
+  RankState::Reach reach = RankState::Reach::kHere;  ///< the worst of its ranks
+  std::vector<std::uint32_t> devices = {};  ///< indices of its ranks among the ranks of its host
   bool operator==(const RasPeer&) const = default;
 };
 /// By host and pid, each once.

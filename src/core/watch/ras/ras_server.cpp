@@ -11,7 +11,7 @@
 namespace ringlet::watch {
 namespace {
 
-// Of what a client said, in an answer that refuses it.
+// Maximum bytes of a client's command in an answer that refuses it.
 constexpr std::size_t kRefusedBytesMax = 128;
 
 std::string Refusal(std::string_view what, std::string_view said) {
@@ -47,7 +47,7 @@ void RasServer::OnReceived(const Received& event, Instant now) {
   const auto it = clients_.find(event.line);
   if (it == clients_.end()) return;
   Client& client = it->second;
-  // After the question for a report nothing that comes is read: the answer is the end.
+  // Ignores input after a report request, because the report ends the connection.
   if (client.waits) return;
   client.unread += AsText(event.data.bytes);
   std::size_t begin = 0;
@@ -148,11 +148,11 @@ void RasServer::Report(LineId line, Client& client, bool verbose, Instant now) {
   if (client.events != kNoEvents) return Say(line, "ERROR: this client monitors events\n");
   client.waits = true;
   client.verbose = verbose;
-  client.expires = Instant(0);  // the look has an end
+  client.expires = Instant(0);  // the look has its own deadline
   Look(now, client.timeout);
 }
 
-// One that is under way sees what is asked for.
+// Joins a running look, if any.
 void RasServer::Look(Instant now, Instant timeout) {
   if (look_began_) {
     look_expires_ = std::min(look_expires_, now + timeout);
@@ -170,7 +170,7 @@ void RasServer::OnLook(const std::vector<JobStatus>& jobs, Instant now) {
                    .took = now - *look_began_};
   look_began_.reset();
   if (next_look_ > Instant(0)) next_look_ = now + kMonitorPeriod;
-  std::map<std::pair<bool, bool>, Slice> reports;  // by form: many may ask at once
+  std::map<std::pair<bool, bool>, Slice> reports;  // by form; clients share them
   std::vector<LineId> answered;
   for (const auto& [line, client] : clients_) {
     if (!client.waits) continue;

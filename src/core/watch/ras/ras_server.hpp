@@ -1,9 +1,9 @@
-// The protocol of NCCL's RAS, as its server speaks it, without I/O: lines of commands, a report,
-// and the connection closes; or events until the client goes.
+// The server of NCCL's RAS protocol, without I/O. A client sends lines of commands. The server
+// sends a report and closes the connection, or sends events until the client disconnects.
 //
-// Bounds: kClientsMax connections, of which kMonitorsMax hear events; a line of kLineBytesMax; one
-// look at the job at a time, whose report all get that ask meanwhile. A new
-// client takes the place of the one that has been silent for longest without a command, if need be.
+// Bounds: kClientsMax connections; kMonitorsMax of them receive events; kLineBytesMax per line; one
+// look at the job at a time, whose report all clients get that request one meanwhile. At the limit,
+// a new client replaces the one that has sent no command for the longest time.
 #pragma once
 #include <functional>
 #include <map>
@@ -21,23 +21,24 @@ class RasServer final : public Machine {
   static constexpr std::size_t kClientsMax = 64;
   static constexpr std::size_t kMonitorsMax = 8;
   static constexpr std::size_t kLineBytesMax = 1024;
-  /// Each has an answer, which a client may leave unread.
+  /// Limits answers, because each command has one, which a client may leave unread.
   static constexpr std::size_t kCommandsMax = 64;
-  /// Of all events to one client that does not read them.
+  /// Limits unread events of one client.
   static constexpr std::size_t kMonitorBytesMax = std::size_t{16} << 20;
-  /// For a command to come.
+  /// Time limit to receive a command.
   static constexpr Instant kCommandTimeout = std::chrono::seconds(10);
-  /// For the ranks to answer, whatever longer time a client gives them: those that can do so at
-  /// once. Clients of NCCL end their own wait a little after the time that they have given.
+  /// Time limit for the ranks' answers, even if a client allows more. Ranks answer within it if
+  /// they can answer at once. NCCL's clients stop waiting a little after the time that they
+  /// request.
   static constexpr Instant kLookTimeoutMax = std::chrono::seconds(2);
   static constexpr Instant kMonitorPeriod = std::chrono::seconds(1);
   static constexpr unsigned kProtocolVersion = 2;
 
   struct Owner {
     std::string nccl_version;
-    /// Asks all ranks what they do; OnLook tells, later.
+    /// Queries all ranks for their operations; the owner calls OnLook later.
     std::function<void()> look;
-    /// Time is up: the job as far as it is known.
+    /// Returns the known part of the job when the time is up.
     std::function<std::vector<JobStatus>()> give_up;
     std::function<std::string()> timestamp;
   };
@@ -47,7 +48,7 @@ class RasServer final : public Machine {
   std::optional<Instant> Deadline() const override;
   bool Finished() const override { return false; }
 
-  /// The result of a look. The owner gives the machine a turn afterwards.
+  /// Receives the result of a look. The owner gives the machine a turn afterwards.
   void OnLook(const std::vector<JobStatus>& jobs, Instant now);
 
  private:
@@ -56,7 +57,7 @@ class RasServer final : public Machine {
     Instant called{0};
     std::string unread = {};
     std::size_t commands = 0;
-    bool has_spoken = false;  ///< a command that is one
+    bool has_spoken = false;  ///< it has sent a valid command
     bool json = false;
     Instant timeout = kLookTimeoutMax;
     bool waits = false;  ///< for a report
@@ -82,8 +83,8 @@ class RasServer final : public Machine {
   std::map<LineId, Client> clients_;
   std::optional<Instant> look_began_;
   Instant look_expires_{0};
-  Instant next_look_{0};                       // for those that monitor; zero: none does
-  std::optional<std::vector<RasPeer>> peers_;  // of the last look while a client monitors
+  Instant next_look_{0};                       // for monitors; zero: no client monitors
+  std::optional<std::vector<RasPeer>> peers_;  // from the last look while a client monitors
 };
 
 }  // namespace ringlet::watch

@@ -26,7 +26,7 @@ class RasServerTest : public testing::Test {
     server_.Handle(Tick(), now_);
   }
   void Look(const std::vector<JobStatus>& jobs) { server_.OnLook(jobs, now_); }
-  /// The words to clients, and "|" for the end of a connection.
+  /// The texts to clients, and "|" for the end of a connection.
   std::string Done() {
     std::string text;
     while (const auto action = server_.PollAction()) {

@@ -1,11 +1,11 @@
-// The commands of RAS are words whose letters may be large or small.
+// Matches the commands of RAS, whose letters may be upper or lower case.
 #pragma once
 #include <algorithm>
 #include <string_view>
 
 namespace ringlet::watch {
 
-/// \param lower  in small letters
+/// \param lower  in lower case
 inline bool IsWord(std::string_view text, std::string_view lower) {
   const auto same = [](char a, char b) {
     return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
@@ -13,7 +13,8 @@ inline bool IsWord(std::string_view text, std::string_view lower) {
   return std::ranges::equal(text, lower, same);
 }
 
-/// Takes `lower` and a space from the beginning of `text`. False: it does not begin so.
+/// Removes `lower` and a space from the beginning of `text`. Returns false if `text` does not begin
+/// so.
 inline bool TakeWord(std::string_view& text, std::string_view lower) {
   if (text.size() <= lower.size() || !IsWord(text.substr(0, lower.size()), lower)) return false;
   if (text[lower.size()] != ' ') return false;
