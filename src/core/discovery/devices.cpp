@@ -95,7 +95,7 @@ class Devices {
       if (port.function) pci_.Want(CardOf(*port.function));
   }
 
-  /// The function that stands for a card: they share one link.
+  /// Returns the function that represents a card, whose functions share one link.
   BusId CardOf(BusId bus) {
     const PciFunction* function = pci_.Detailed(bus);
     if (function != nullptr && function->physical) {
@@ -109,7 +109,7 @@ class Devices {
     return same_kind ? first : bus;
   }
 
-  /// That of an interface; of a bond, if all members are of one card.
+  /// Returns the card of an interface; for a bond, only if all members are on one card.
   std::optional<BusId> CardOf(const InterfaceFacts& facts) {
     if (facts.function) return CardOf(*facts.function);
     if (facts.kind != NetKind::kBond) return std::nullopt;
@@ -140,7 +140,7 @@ class Devices {
       const auto at = pci_.IndexOf(bus);
       if (at) view_.gpus.push_back(Gpu{.pci = *at, .dev = number++, .gcn = {}});
     }
-    // In the order of the tree, as a file would list them.
+    // In tree order, as in a file.
     std::stable_sort(view_.gpus.begin(), view_.gpus.end(),
                      [](const Gpu& a, const Gpu& b) { return a.pci < b.pci; });
     if (view_.gpus.size() > HostView::kGpusMax) view_.gpus.resize(HostView::kGpusMax);
@@ -158,7 +158,7 @@ class Devices {
     gpu.mlopart = MloPartOf(facts.name);
     gpu.links = facts.links;
     for (GpuLink& link : gpu.links) {
-      link.target_class = kNvSwitch;  // also what cannot be seen: in a VM, switches
+      link.target_class = kNvSwitch;  // also for an unknown target: in a VM, switches
       const PciFunction* const target = link.target ? Find(functions_, *link.target) : nullptr;
       if (target != nullptr && target->device_class) link.target_class = target->device_class;
     }
@@ -175,7 +175,7 @@ class Devices {
     return nic->second;
   }
 
-  /// The node of a card; else what the kernel says of the device.
+  /// Returns the node of a card; otherwise the kernel's node of the device.
   std::optional<std::uint32_t> NodeAt(std::optional<BusId> card,
                                       std::optional<std::uint32_t> told) {
     const auto known = [&](std::optional<std::uint32_t> id) {
@@ -191,8 +191,8 @@ class Devices {
     return facts.function && port.function == facts.function && port.port == facts.device_port + 1;
   }
 
-  /// Whether a port that no entry has shall have none: its interface is part of a bond that is
-  /// used, or the user does not want it.
+  /// Returns true if a port without an entry needs none: its interface is part of a used bond, or
+  /// the rule excludes the interface.
   bool IsCovered(const RdmaPort& port, const os::NameRule& rule) const {
     const auto own =
         std::find_if(all_interfaces_.begin(), all_interfaces_.end(),
@@ -241,7 +241,7 @@ class Devices {
     net.guid = port.guid;
     net.port = port.port;
     if (peer_memory_) net.gdr = true;
-    // Two devices of one card have the same guid and each a port 1: count on, as NCCL does.
+    // Two devices of one card have the same guid, and each has a port 1: number on, as NCCL does.
     if (port.function) *net.port += earlier_[CardOf(*port.function)]++;
   }
 
@@ -259,8 +259,8 @@ class Devices {
   std::vector<PciFunction> functions_;
   PciView pci_;
   std::vector<InterfaceFacts> all_interfaces_, interfaces_;
-  std::vector<RdmaPort> ports_;  // those that no interface has yet
-  std::vector<BusId> unlisted_;  // GPUs that no driver has told of
+  std::vector<RdmaPort> ports_;  // those without an interface so far
+  std::vector<BusId> unlisted_;  // GPUs that no driver has reported
   std::map<BusId, std::uint32_t> nics_, earlier_;
   bool peer_memory_ = false;
 };

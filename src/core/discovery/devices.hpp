@@ -1,4 +1,4 @@
-// Puts a machine's GPUs, NICs, network interfaces and RDMA ports into a view.
+// Adds a machine's GPUs, NICs, network interfaces and RDMA ports to a view.
 #pragma once
 #include <optional>
 #include <vector>
@@ -11,14 +11,15 @@
 
 namespace ringlet::discovery {
 
-/// Fills pci, gpus, nics and nets of `view`, whose NUMA nodes are there.
+/// Fills pci, gpus, nics and nets of `view`, which already contains NUMA nodes.
 ///
-/// GPUs are those of `gpus`; where there is no report, and for makers other than NVIDIA, those that
-/// IsGpu finds, numbered in the order of their addresses. NICs are the functions of class 0x02 and
-/// those with an interface or an active RDMA port; of a device with several functions the first
-/// counts, and of virtual functions the physical one, because they share its link. An interface and
-/// the RDMA port that it runs over are one entry; RDMA ports without an interface come last.
-/// \param functions  as ListPci gives them
+/// GPUs are those of `gpus`. Without a report, and for vendors other than NVIDIA, they are the
+/// functions that IsGpu accepts, numbered in address order. NICs are the functions of class 0x02
+/// and those with an interface or an active RDMA port. The first function represents a device with
+/// several functions, and the physical function represents its virtual ones, because they share its
+/// link. An interface and its RDMA port form one entry; RDMA ports without an interface follow at
+/// the end.
+/// \param functions  from ListPci
 void AddDevices(Sysfs& sysfs, const os::NameRule& rule, std::vector<PciFunction> functions,
                 const std::optional<GpuReport>& gpus, topology::HostView& view);
 

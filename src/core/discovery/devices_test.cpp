@@ -33,7 +33,7 @@ class DevicesTest : public testing::Test {
     view_ = {};
     view_.numa_nodes = {{0, CpuSet::Of(0, 7), 0, {10, 21}}, {1, CpuSet::Of(8, 15), 0, {21, 10}}};
   }
-  /// A function at a root port of its own.
+  /// The path of a function below its own root port.
   static std::string Path(const std::string& bus) { return "pci0000:00/0000:00:01.0/" + bus; }
   void WriteGpu(const std::string& bus, const std::string& vendor = "0x10de") {
     WriteFunction(tree_, Path(bus),
@@ -68,7 +68,7 @@ class DevicesTest : public testing::Test {
     EXPECT_TRUE(good.ok()) << good.error().message;
     return view_;
   }
-  /// "eth0 at 0000:03:00.0"
+  /// Entries such as "eth0 at 0000:03:00.0".
   std::vector<std::string> Nets() const {
     std::vector<std::string> lines;
     for (const NetInterface& net : view_.nets) {
@@ -160,7 +160,7 @@ TEST_F(DevicesTest, FunctionsOfOneCardAreOneNic) {
   Look();
   EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0", "eth1 at 0000:03:00.0"));
   EXPECT_EQ(view_.nics.size(), 1u);
-  EXPECT_EQ(view_.pci.size(), 2u);  // a card without an interface is there too
+  EXPECT_EQ(view_.pci.size(), 2u);  // includes a card without an interface
   EXPECT_EQ(view_.nets[1].dev, 1u);
   EXPECT_EQ(view_.nets[1].numa, 0u);
   EXPECT_EQ(view_.nets[1].speed_mbit_per_s, 25'000u);
@@ -207,7 +207,7 @@ TEST_F(DevicesTest, AnInterfaceAndItsRdmaPortAreOneEntry) {
   EXPECT_EQ(view_.nets[0].port, 1u);
   EXPECT_EQ(view_.nets[0].gdr, true);
   EXPECT_EQ(view_.nets[1].rdma_device, "mlx5_1");
-  EXPECT_EQ(view_.nets[1].port, 2u);  // of the card
+  EXPECT_EQ(view_.nets[1].port, 2u);  // number on the card
   EXPECT_EQ(view_.nets[1].speed_mbit_per_s, 200'000u);
 }
 
@@ -234,7 +234,7 @@ TEST_F(DevicesTest, AnRdmaPortGoesWithItsInterface) {
   WriteRdma("0000:04:00.0", "mlx5_1", "eth1");
   Look({}, "^eth1");
   EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0"));
-  // An interface that is merely down does not make its port useless.
+  // An inactive interface does not make its port unusable.
   tree_.Write("sys/devices/" + Path("0000:04:00.0") + "/net/eth1/operstate", "down\n");
   Look();
   EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0", "mlx5_1 at 0000:04:00.0"));

@@ -31,7 +31,7 @@ void FillIn(T& list, const T& other) requires requires {
   if (list.empty()) list = other;
 }
 
-/// The places of one view's parts in the other.
+/// Maps the parts of the detected view to the given view.
 class Filler {
  public:
   Filler(HostView& view, const HostView& detected) : view_(view), detected_(detected) {}
@@ -78,7 +78,8 @@ class Filler {
                              : std::optional(static_cast<std::uint32_t>(at - nodes.begin()));
   }
 
-  /// Those of the machine where it knows all nodes; a file's only if no node has come to it.
+  /// Uses the machine's distances if it knows all nodes; keeps the file's only if no node was
+  /// added.
   void FillDistances() {
     std::vector<NumaNode>& nodes = view_.numa_nodes;
     const bool whole = std::all_of(nodes.begin(), nodes.end(), [&](const NumaNode& node) {
@@ -112,7 +113,7 @@ class Filler {
     FillIn(device.peers, other.peers);
   }
 
-  /// Index of a detected function, which is added with what is above it if need be.
+  /// Returns the index of a detected function; adds the function and its ancestors if missing.
   std::uint32_t PciAt(std::uint32_t index) {
     const PciDevice& device = detected_.pci[index];
     const auto own = by_bus_.find(device.bus);
@@ -181,7 +182,7 @@ class Filler {
     }
   }
 
-  /// The place of a detected interface.
+  /// Returns the NIC of a detected interface.
   std::optional<std::uint32_t> NicOf(const NetInterface& other) {
     if (!other.nic) return std::nullopt;
     const Part& parent = detected_.nics[*other.nic].parent;

@@ -24,7 +24,7 @@ PciDevice Device(PartKind above, std::uint32_t index, std::uint64_t bus) {
   return device;
 }
 
-/// A GPU behind a switch at node 0, a NIC at node 1.
+/// A GPU below a switch at node 0, a NIC at node 1.
 HostView Detected() {
   HostView view;
   view.name = "here";
@@ -50,7 +50,7 @@ HostView Detected() {
   return view;
 }
 
-/// A file with one node and nothing else.
+/// A file with only one node.
 HostView Bare() {
   HostView view;
   view.name = "elsewhere";
@@ -97,7 +97,7 @@ TEST(FillTest, HolesOfAFunctionAndItsGpuAreFilled) {
   EXPECT_EQ(filled.gpus[0].rank, 2u);
   EXPECT_EQ(filled.gpus[0].dev, 4u);
   EXPECT_EQ(filled.gpus[0].links, Detected().gpus[0].links);
-  // Nothing needs the machine's switch: only the NIC's function has come.
+  // The machine's switch is unnecessary, so only the NIC's function was added.
   EXPECT_THAT(filled.pci, SizeIs(3));
   EXPECT_EQ(filled.pci[2].bus, BusId{0x9000});
 }
@@ -162,7 +162,7 @@ TEST(FillTest, TooMuchTogetherIsRefused) {
   given.pci = {Device(PartKind::kNuma, 0, 0xfff000)};
   for (std::uint32_t i = 0; i + 1 < HostView::kDepthMax; ++i)
     given.pci.push_back(Device(PartKind::kPci, i, 0x1000000 + i));
-  given.pci.back().bus = BusId{0x1000};  // the machine's switch, at the bottom of the file
+  given.pci.back().bus = BusId{0x1000};  // the machine's switch, at the end of the file
   const auto filled = Fill(given, Detected());
   ASSERT_FALSE(filled.ok());
   EXPECT_EQ(filled.error().code, Code::kInvalidArgument);

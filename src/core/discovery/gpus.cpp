@@ -19,7 +19,7 @@ using topology::HostView;
 constexpr std::string_view kHeader = "ringlet-gpus 1";
 constexpr std::string_view kHidden = "hidden";
 
-/// The words of one line, taken from the front; the first bad one spoils the line.
+/// The words of one line, read from the front. A bad word invalidates the line.
 class GpuLine {
  public:
   explicit GpuLine(std::vector<std::string> words) : words_(std::move(words)) {}
@@ -30,7 +30,7 @@ class GpuLine {
     if (AtEnd()) return Bad<std::string>();
     return words_[at_++];
   }
-  /// The next word if it is `key`.
+  /// Skips the next word if it is `key`.
   bool Take(std::string_view key) {
     if (AtEnd() || words_[at_] != key) return false;
     ++at_;
@@ -82,7 +82,7 @@ GpuReading ReadGpu(GpuLine& line) {
   return gpu;
 }
 
-/// The GPU whose number comes next, or null: then the line is bad.
+/// Reads a number and returns its GPU; null if the line is bad.
 GpuReading* Owner(GpuLine& line, GpuReport& report) {
   const std::uint32_t index = line.U32();
   const auto at = std::find_if(report.gpus.begin(), report.gpus.end(),

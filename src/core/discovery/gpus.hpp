@@ -14,21 +14,21 @@ struct GpuReading {
   std::uint32_t index = 0;  ///< the driver's number
   topology::BusId bus = {};
   std::string name = {};
-  std::uint32_t compute_capability = 0;  ///< times 10; 0: unknown
+  std::uint32_t compute_capability = 0;  ///< multiplied by 10; 0: unknown
   topology::PciIds ids = {};
-  std::uint8_t pcie_generation = 0;  ///< that card and slot can do, 1 to 7; 0: unknown
+  std::uint8_t pcie_generation = 0;  ///< maximum of card and slot, 1 to 7; 0: unknown
   std::uint16_t pcie_width = 0;      ///< lanes in use; 0: unknown
   std::vector<topology::GpuLink> links =
-      {};  ///< active ones; target_class is not the driver's to tell
+      {};  ///< active ones, without target_class, which the driver does not know
   std::vector<topology::C2cLink> c2c = {};
   std::optional<topology::Fabric> fabric = {};
   bool operator==(const GpuReading&) const = default;
 };
 
 struct GpuReport {
-  std::string driver;  ///< its version, for people
+  std::string driver;  ///< version, for people
   std::vector<GpuReading> gpus = {};
-  /// A sentence for each thing that could not be found out.
+  /// A sentence for each fact that could not be determined.
   std::vector<std::string> missing = {};
   bool operator==(const GpuReport&) const = default;
 };
@@ -36,16 +36,16 @@ struct GpuReport {
 class GpuSource {
  public:
   virtual ~GpuSource() = default;
-  /// Asks the driver, or its stand-in. GpuReport::missing names what is not told about one GPU.
-  /// Errors  kUnsupported  there is no driver; kSystem  it does not answer
+  /// Queries the driver, or its stand-in. GpuReport::missing lists missing facts about single GPUs.
+  /// Errors  kUnsupported  no driver exists; kSystem  the driver does not answer
   virtual Result<GpuReport> Read() = 0;
 };
 
-/// Which half of a GPU that is split in two, out of its name.
+/// Returns the half of a split GPU, from its name.
 /// Source  NCCL reads the number after "MLOPart".
 std::optional<std::uint32_t> MloPartOf(std::string_view name);
 
-/// The text form of a report: captured machines have one in kGpuTextPath.
+/// The text form of a report. A captured machine stores it in kGpuTextPath.
 ///
 ///   ringlet-gpus 1
 ///   driver "535.104"
@@ -56,7 +56,7 @@ std::optional<std::uint32_t> MloPartOf(std::string_view name);
 ///   fabric 0 cluster 0x0123456789abcdef 0x0123456789abcdef clique 1
 std::string ToText(const GpuReport& report);
 
-/// Errors  kInvalidArgument  names the line and what is wrong with it
+/// Errors  kInvalidArgument  names the line and its defect
 Result<GpuReport> ParseGpuText(std::string_view text);
 
 inline constexpr std::string_view kGpuTextPath = "/ringlet/gpus";

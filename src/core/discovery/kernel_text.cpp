@@ -5,7 +5,7 @@
 namespace ringlet::discovery {
 namespace {
 
-/// A line off the front of `rest`; empty at the end.
+/// Removes the first line of `rest`; empty at the end.
 std::optional<std::string_view> TakeLine(std::string_view& rest) {
   if (rest.empty()) return std::nullopt;
   const std::size_t end = std::min(rest.find('\n'), rest.size());
@@ -66,7 +66,7 @@ std::uint32_t CountCpus(std::string_view cpuinfo) {
 }
 
 std::optional<std::uint64_t> ParseMemTotal(std::string_view text) {
-  constexpr std::uint64_t kKib = 1024;  // the kernel writes kB and means 1024 bytes
+  constexpr std::uint64_t kKib = 1024;  // the kernel's kB is 1024 bytes
   while (const std::optional<std::string_view> line = TakeLine(text)) {
     const std::size_t colon = line->find(':');
     if (colon == std::string_view::npos || !Trim(line->substr(0, colon)).ends_with("MemTotal"))
@@ -132,7 +132,7 @@ std::optional<std::uint64_t> ParseGuid(std::string_view text) {
     if (group.size() != kDigits) return std::nullopt;
     digits += group;
   }
-  // The kernel writes the bytes in their order, and a little-endian processor reads them so.
+  // The kernel writes the bytes in order, and a little-endian processor reads them so.
   std::string hex = "0x";
   for (std::size_t byte = digits.size(); byte > 0; byte -= 2) hex += digits.substr(byte - 2, 2);
   const auto guid = ParseUnsigned(hex);

@@ -18,13 +18,13 @@ using topology::NetKind;
 
 constexpr std::string_view kNets = "/sys/class/net";
 constexpr std::string_view kRdma = "/sys/class/infiniband";
-constexpr std::size_t kRdmaPortsMax = 256;  // of one device
+constexpr std::size_t kRdmaPortsMax = 256;  // per device
 
 NetKind KindOf(const Sysfs& sysfs, const std::string& folder, bool has_device) {
   if (has_device) return NetKind::kPhysical;
   const std::optional<std::string> uevent = sysfs.Peek(folder + "/uevent");
   const std::string_view type = uevent ? FindAssigned(*uevent, "DEVTYPE") : std::string_view();
-  // Trees made by hand have the folders and not the file.
+  // Hand-made trees have the folders but not the file.
   const auto has = [&](std::string_view what) {
     return !uevent && sysfs.files().Exists(fmt::format("{}/{}", folder, what));
   };
@@ -34,12 +34,12 @@ NetKind KindOf(const Sysfs& sysfs, const std::string& folder, bool has_device) {
   return NetKind::kVirtual;
 }
 
-/// Whether the kernel keeps it among what no hardware stands behind.
+/// True if the kernel lists the interface among those without hardware.
 bool IsVirtual(const std::string& folder) {
   return folder.starts_with("/sys/devices/virtual/");
 }
 
-/// Of a frame type that carries packets and no frames, as IP tunnels, tun and WireGuard do.
+/// True for frame types that carry packets without frames, such as IP tunnels, tun and WireGuard.
 /// Source  ARPHRD_TUNNEL, _TUNNEL6, _SIT, _IPGRE, _IP6GRE, _NONE of linux/if_arp.h
 bool IsTunnel(const Sysfs& sysfs, const std::string& folder) {
   constexpr std::array<std::uint32_t, 6> kTypes = {768, 769, 776, 778, 823, 65'534};
@@ -52,7 +52,7 @@ bool IsDown(const Sysfs& sysfs, const std::string& folder) {
   return state == "down" || state == "lowerlayerdown" || state == "notpresent";
 }
 
-/// The nearest PCI function on the way to a device.
+/// The nearest PCI function in the path of a device.
 std::optional<BusId> FunctionOf(std::string_view path) {
   const std::vector<BusId> functions = FunctionsIn(path);
   return functions.empty() ? std::nullopt : std::optional(functions.front());
@@ -81,7 +81,8 @@ InterfaceFacts ReadInterface(const Sysfs& sysfs, const std::string& name,
   }
   facts.kind = KindOf(sysfs, folder, has_device);
   facts.down = IsDown(sysfs, folder);
-  // The kernel refuses to read the speed of an interface that is down, and says -1 or 0 of some.
+  // The kernel refuses to read the speed of an interface that is down, and reports -1 or 0 for
+  // some.
   if (!facts.down) facts.speed_mbit_per_s = sysfs.PeekNumber(folder + "/speed");
   if (facts.speed_mbit_per_s == 0u) facts.speed_mbit_per_s.reset();
   if (has_device) {
@@ -98,8 +99,8 @@ InterfaceFacts ReadInterface(const Sysfs& sysfs, const std::string& name,
   return facts;
 }
 
-/// Loopback, and what Docker, libvirt, LXC, Kubernetes' networks (Calico, Cilium, Flannel, Weave,
-/// GKE, kube-router, OVN) and VPNs call the interfaces that they make on a host.
+/// Loopback, and interfaces that Docker, libvirt, LXC, Kubernetes' networks (Calico, Cilium,
+/// Flannel, Weave, GKE, kube-router, OVN) and VPNs create on a host.
 bool IsLocalName(std::string_view name) {
   constexpr auto kPrefixes = std::to_array<std::string_view>(
       {"docker",    "veth",    "virbr",   "br-",   "vnet",  "lxc",    "lxd",       "cali",
@@ -111,7 +112,7 @@ bool IsLocalName(std::string_view name) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-/// A virtual interface that may lead to other hosts, where no hardware does.
+/// True for a virtual interface that may reach other hosts, for hosts without hardware interfaces.
 bool MayLeadOut(const InterfaceFacts& one) {
   return !IsLocalName(one.name) && !one.tunnel && one.kind != NetKind::kBridge &&
          one.master.empty();
@@ -124,7 +125,7 @@ const InterfaceFacts* FindInterface(const ByName& all, std::string_view name) {
   return at == all.end() ? nullptr : at->second;
 }
 
-/// Hardware, or a bond of hardware.
+/// True for hardware, or a bond of hardware.
 bool IsHardware(const ByName& all, const InterfaceFacts& one) {
   if (one.kind == NetKind::kPhysical) {
     const InterfaceFacts* const master = FindInterface(all, one.master);
@@ -200,7 +201,7 @@ std::vector<RdmaPort> ReadRdmaPorts(Sysfs& sysfs) {
   std::vector<RdmaPort> ports;
   Result<std::vector<std::string>> entries = sysfs.files().List(kRdma);
   if (!entries.ok()) return ports;
-  std::ranges::sort(*entries, IsNaturallyBefore);  // as drivers number them
+  std::ranges::sort(*entries, IsNaturallyBefore);  // in the order of drivers
   for (const std::string& name : *entries) {
     const std::string folder = sysfs.Folder(fmt::format("{}/{}", kRdma, name));
     RdmaPort device;

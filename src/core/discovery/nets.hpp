@@ -1,4 +1,4 @@
-// The network interfaces and RDMA ports of a machine, as /sys has them.
+// The network interfaces and RDMA ports of a machine, from /sys.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -15,45 +15,46 @@ struct InterfaceFacts {
   std::string name;
   topology::NetKind kind = topology::NetKind::kUnknown;
   std::optional<std::uint32_t> speed_mbit_per_s = {};
-  bool down = false;  ///< as its operstate says; many virtual drivers say nothing
-  /// The nearest PCI function above; not itself a NIC where virtio or USB lie between.
+  bool down = false;  ///< according to operstate, which many virtual drivers do not set
+  /// The nearest PCI function above. With virtio or USB in between, it is not a NIC itself.
   std::optional<topology::BusId> function = {};
   std::optional<std::uint32_t> numa = {};  ///< of the device; -1 is unknown
-  bool tunnel = false;                     ///< it carries packets within others
-  std::uint32_t device_port = 0;           ///< of those at one function, counted from 0
-  std::string master = {};                 ///< the bond or bridge that it is part of
-  std::vector<std::string> members = {};   ///< the parts of a bond, bridge or VLAN
+  bool tunnel = false;                     ///< encapsulates packets in others
+  std::uint32_t device_port = 0;           ///< index among the interfaces of one function, from 0
+  std::string master = {};                 ///< the bond or bridge that contains it
+  std::vector<std::string> members = {};   ///< of a bond, bridge or VLAN
 };
 
-/// All of /sys/class/net by name.
+/// Returns all interfaces of /sys/class/net by name.
 std::vector<InterfaceFacts> ReadInterfaces(Sysfs& sysfs);
 
-/// Those that a program would use between hosts. Without a rule that picks names: hardware whose
-/// link is up, with a bond in place of its members; where there is none, as in a container, virtual
-/// ones that are up, but not loopback, bridges, tunnels, members of others, and the host's side of
-/// containers and virtual machines (docker*, veth*, cali*, ...): those come and go, and ranks of
-/// one host shall see one host. A rule that picks names gets what it names, of any kind, unless it
-/// is down. Interfaces that are down are remembered in `sysfs`.
+/// Chooses the interfaces for traffic between hosts. Without a rule that lists names, these are
+/// hardware interfaces with an active link, and a bond in place of its members. If there are none,
+/// as in a container, these are active virtual interfaces except loopback, bridges, tunnels,
+/// members of others, and the host's side of containers and virtual machines (docker*, veth*,
+/// cali*, ...). Excluded interfaces change often, but all ranks of a host must see the same host. A
+/// rule that lists names selects interfaces of any kind that are not down. `sysfs` records the
+/// interfaces that are down.
 std::vector<InterfaceFacts> Choose(const std::vector<InterfaceFacts>& interfaces,
                                    const os::NameRule& rule, Sysfs& sysfs);
 
 struct RdmaPort {
   std::string device;      ///< "mlx5_0"
-  std::uint32_t port = 1;  ///< of the device, counted from 1
+  std::uint32_t port = 1;  ///< number on the device, from 1
   bool active = false;
   std::optional<std::uint32_t> speed_mbit_per_s = {};
-  std::optional<std::uint64_t> guid = {};  ///< of the system image: one for all ports of a card
+  std::optional<std::uint64_t> guid = {};  ///< of the system image, equal on all ports of a card
   std::optional<topology::BusId> function = {};
   std::optional<std::uint32_t> numa = {};
-  std::string interface = {};  ///< that the kernel runs over the same port
+  std::string interface = {};  ///< the kernel's interface on this port
 };
 
-/// All of /sys/class/infiniband, by device ("mlx5_2" before "mlx5_10") and port; a machine without
-/// that folder has none.
+/// Returns all ports of /sys/class/infiniband, by device ("mlx5_2" before "mlx5_10") and port;
+/// empty if the folder is missing.
 std::vector<RdmaPort> ReadRdmaPorts(Sysfs& sysfs);
 
-/// Whether a driver lets RDMA devices reach the memory of GPUs.
-/// Source  NCCL looks for the same three files.
+/// Returns true if a driver lets RDMA devices access GPU memory.
+/// Source  NCCL checks the same three files.
 bool HasPeerMemory(const Sysfs& sysfs);
 
 }  // namespace ringlet::discovery

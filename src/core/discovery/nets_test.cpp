@@ -18,7 +18,7 @@ using topology::NetKind;
 
 class NetsTest : public testing::Test {
  protected:
-  /// An interface of the PCI function at `path` ("pci0000:00/0000:00:03.0"), or a virtual one.
+  /// Adds an interface of the PCI function at `path` ("pci0000:00/0000:00:03.0"), or a virtual one.
   void Add(const std::string& name, const std::string& path, const std::string& state = "up") {
     const std::string device = path.empty() ? "virtual" : path;
     const std::string folder = "sys/devices/" + device + "/net/" + name;

@@ -20,13 +20,13 @@ using topology::Fabric;
 using topology::GpuLink;
 using topology::NvLinksMax;
 
-// NVML's binary interface: sizes and numbers, which never change for a name once published.
+// NVML's binary interface. Published names keep their sizes and numbers.
 
 using ReturnCode = int;  // nvmlReturn_t
 constexpr ReturnCode kSuccess = 0, kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6;
 using Device = void*;
 
-struct PciInfo {  // nvmlPciInfo_t; the older entries fill only what lies before bus_id
+struct PciInfo {  // nvmlPciInfo_t; older functions fill only fields before bus_id
   std::array<char, 16> bus_id_legacy;
   std::uint32_t domain, bus, device;
   std::uint32_t device_id;  // device << 16 | vendor
@@ -78,7 +78,7 @@ using GetText = ReturnCode(Device, char*, std::uint32_t);
 using GetNumber = ReturnCode(Device, std::uint32_t*);
 using GetLinkPci = ReturnCode(Device, std::uint32_t, PciInfo*);
 
-/// The functions of the library; null where it lacks one.
+/// The functions of the library; null if missing.
 struct NvmlFunctions {
   Plain* init;
   Plain* shutdown;
@@ -101,7 +101,7 @@ struct NvmlFunctions {
 
 NvmlFunctions FindAll(const os::SharedLibrary& library) {
   NvmlFunctions f{};
-  // The type of each is that of the member it is stored in.
+  // Finds a function with the type of its member.
   const auto find = [&](auto& member, std::initializer_list<const char*> names) {
     using Function = std::remove_reference_t<decltype(*member)>;
     for (const char* name : names)
@@ -131,14 +131,14 @@ NvmlFunctions FindAll(const os::SharedLibrary& library) {
   return f;
 }
 
-/// The contents of a buffer that the library has filled, if it has ended it.
+/// Returns the contents of a buffer from the library up to the terminator.
 template <std::size_t N>
 std::string TextIn(const std::array<char, N>& buffer) {
   return {buffer.data(),
           static_cast<std::size_t>(std::find(buffer.begin(), buffer.end(), '\0') - buffer.begin())};
 }
 
-/// The address of a neighbour; empty where the driver hides it, as from a virtual machine.
+/// Returns the address of a neighbour; empty if the driver hides it, as from a virtual machine.
 std::optional<BusId> AddressIn(const PciInfo& info, bool old) {
   const Result<BusId> bus = BusId::Parse(old ? TextIn(info.bus_id_legacy) : TextIn(info.bus_id));
   if (!bus.ok() || IsHidden(*bus)) return std::nullopt;
@@ -161,7 +161,7 @@ std::optional<std::uint64_t> NumberIn(const FieldValue& field) {
   }
 }
 
-/// A library that is initialised, and is not when this ends.
+/// An initialised library; the destructor shuts it down.
 class NvmlSession {
  public:
   NvmlSession(const NvmlFunctions& functions, GpuReport& report) : f_(functions), report_(report) {}
@@ -192,7 +192,7 @@ class NvmlSession {
     if (code != kSuccess) Miss(fmt::format("{}: {}", otherwise, Words(code)));
     return code == kSuccess;
   }
-  /// Whether an error only says that a GPU has no such thing.
+  /// True if the error only means that a GPU lacks the feature.
   static bool IsAbsence(ReturnCode code) {
     return code == kNotSupported || code == kNotFound || code == kInvalidArgument;
   }
@@ -238,7 +238,7 @@ class NvmlSession {
       gpu.compute_capability = static_cast<std::uint32_t>(major * 10 + minor);
   }
 
-  /// The first of two functions that answers with 1 to `max`; 0 if none does.
+  /// Returns the first of two functions' results that is in 1 to `max`; 0 if neither is.
   static std::uint32_t FirstOf(GetNumber* first, GetNumber* second, Device device,
                                std::uint32_t max) {
     for (GetNumber* const ask : {first, second}) {
@@ -266,7 +266,7 @@ class NvmlSession {
   }
 
   bool IsActive(Device device, const GpuReading& gpu, std::uint32_t link) {
-    // From Hopper on the older question is not answered for all links.
+    // From Hopper on, the older function does not answer for all links.
     if (gpu.compute_capability >= 90 && f_.fields != nullptr)
       if (const auto state = Field(device, kFieldNvLinkState, link)) return *state == 1;
     std::uint32_t active = 0;

@@ -1,5 +1,5 @@
-// GPUs as NVIDIA's driver tells of them, through its management library (NVML), which is looked for
-// at run time: Ringlet neither needs it nor is built with it.
+// Reads GPUs from NVIDIA's driver through its management library (NVML). The library is loaded at
+// run time: Ringlet neither requires it nor links with it.
 #pragma once
 #include <string>
 
@@ -13,17 +13,17 @@ class Nvml : public GpuSource {
 
   explicit Nvml(std::string library = kLibrary) : library_(std::move(library)) {}
 
-  /// Loads the library, asks, and lets go of it again. Names of functions and layouts are those of
-  /// NVML's stable interface since driver 410; of older ones, and where a driver lacks a function,
-  /// what it would have told is missing.
+  /// Loads the library, queries it and unloads it. Function names and layouts are those of NVML's
+  /// stable interface since driver 410. If an older driver lacks a function, the corresponding fact
+  /// is missing.
   ///
-  /// The generation of PCIe is the best of card and slot, not the present one: an idle link slows
-  /// down, and NCCL only asks once a program has woken the GPU. NVLinks are counted by neighbour,
-  /// in the order of their numbers, if they are active and can carry traffic between GPUs.
+  /// The PCIe generation is the maximum of card and slot, not the current one, because an idle link
+  /// slows down, and NCCL queries only after a program has woken the GPU. NVLinks are counted per
+  /// neighbour, in number order, if they are active and can carry traffic between GPUs.
   ///
-  /// Errors  kUnsupported  there is no library, or it lacks what every NVML has
-  ///         kSystem       the library finds no driver; its own words
-  /// Cost    tens of milliseconds where no program uses the GPUs
+  /// Errors  kUnsupported  the library is missing, or lacks a basic function
+  ///         kSystem       the library finds no driver; contains the library's message
+  /// Cost    tens of milliseconds if no program uses the GPUs
   Result<GpuReport> Read() override;
 
  private:

@@ -7,7 +7,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The library's answers are tested in test/discovery, with one of the same interface in its place.
+// test/discovery tests the library's answers with a replacement of the same interface.
 
 TEST(NvmlTest, WithoutTheLibraryThereIsNoDriver) {
   const auto report = Nvml("libringlet-no-such-nvml.so.1").Read();

@@ -1,4 +1,4 @@
-// Writes PCI functions into a tree as the kernel would.
+// Writes PCI functions into a tree in the kernel's form.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace ringlet::discovery {
 
-/// An empty value gets no file.
+/// No file is written for an empty value.
 struct FunctionFiles {
   std::string device_class = "0x060400";
   std::string vendor = {};
@@ -19,8 +19,8 @@ struct FunctionFiles {
   std::string local_cpus = {};
 };
 
-/// \param path  below /sys/devices, such as "pci0000:17/0000:17:00.0/0000:18:00.0"; only its last
-/// function is written
+/// \param path  below /sys/devices, such as "pci0000:17/0000:17:00.0/0000:18:00.0"; writes only its
+///              last function
 inline void WriteFunction(os::TempTree& tree, const std::string& path, const FunctionFiles& files) {
   const std::string folder = "sys/devices/" + path;
   const std::string bus = path.substr(path.rfind('/') + 1);

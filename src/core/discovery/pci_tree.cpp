@@ -20,13 +20,13 @@ using topology::PcieSpeed;
 constexpr std::string_view kDevices = "/sys/bus/pci/devices";
 constexpr std::string_view kSwitchLinks = "/sys/kernel/pci_switch_link";
 constexpr std::uint16_t kBroadcom = 0x1000;
-constexpr std::uint32_t kWidthMax = 64;  // PCI Express has 32 lanes at most
+constexpr std::uint32_t kWidthMax = 64;  // maximum of PCI Express is 32 lanes
 
 PciLink ReadLink(const Sysfs& sysfs, const std::string& path, std::string_view which) {
   const std::string prefix = fmt::format("{}/{}_link_", path, which);
   PciLink link;
   const std::string text = sysfs.Peek(prefix + "speed").value_or("");
-  // A port without a card behind it says "Unknown", which tells no more than nothing.
+  // A port without a card reports "Unknown", which equals a missing value.
   if (text.size() <= HostView::kNameBytesMax && !text.starts_with("Unknown"))
     link.speed = PcieSpeed::Parse(text);
   const auto width = sysfs.PeekNumber(prefix + "width");
@@ -63,7 +63,7 @@ std::vector<PciFunction> ListPci(Sysfs& sysfs) {
   }
   std::sort(functions.begin(), functions.end(),
             [](const auto& a, const auto& b) { return a.bus < b.bus; });
-  // Two spellings of one address exist only in trees made by hand.
+  // One address with two spellings exists only in hand-made trees.
   const auto same = [](const auto& a, const auto& b) { return a.bus == b.bus; };
   functions.erase(std::unique(functions.begin(), functions.end(), same), functions.end());
   return functions;
@@ -129,7 +129,7 @@ std::vector<BusId> ReadPeers(Sysfs& sysfs, const std::vector<PciFunction>& funct
                              const topology::PciIds& ids) {
   std::vector<BusId> peers;
   if (ids.vendor != kBroadcom) return peers;
-  // Reading this file makes the driver look again. Its name is misspelt in the driver.
+  // Reading this file makes the driver scan again. The driver misspells its name.
   (void)sysfs.Peek(fmt::format("{}/refresh_switch_toplogy", kSwitchLinks));
   const auto entries =
       sysfs.files().List(fmt::format("{}/virtual_switch_links/{}", kSwitchLinks, ToString(bus)));

@@ -1,4 +1,4 @@
-// The PCI functions of a machine, as /sys has them.
+// The PCI functions of a machine, from /sys.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace ringlet::discovery {
 
-/// How fast a link is or can be: nothing known is generation 0, no text and width 0.
+/// The current or maximum speed of a link. If unknown, generation is 0, text is empty and width is
+/// 0.
 struct PciLink {
   topology::PcieSpeed speed = {};
   std::uint16_t width = 0;  ///< lanes
@@ -22,43 +23,43 @@ constexpr std::uint16_t kNvidiaVendor = 0x10de;
 
 struct PciFunction {
   topology::BusId bus;
-  std::string path;                         ///< its folder, from the root of the tree
-  std::vector<topology::BusId> above = {};  ///< the functions that it hangs on, nearest first
+  std::string path;                         ///< its folder from the root of the tree
+  std::vector<topology::BusId> above = {};  ///< its ancestors, nearest first
   std::optional<topology::PciClass> device_class = {};
 
-  // The rest is filled by ReadDetails.
+  // ReadDetails fills the fields below.
   topology::PciIds ids = {};
   PciLink max = {};                        ///< the capability of the function itself
-  PciLink current = {};                    ///< its present state; an idle one may have slowed down
+  PciLink current = {};                    ///< the current state; an idle link may have slowed down
   std::optional<std::uint32_t> numa = {};  ///< the kernel's node; -1 is unknown
   topology::CpuSet local_cpus = {};        ///< empty: unknown
-  std::optional<topology::BusId> physical = {};  ///< of a virtual function: the one it is made of
+  std::optional<topology::BusId> physical = {};  ///< of a virtual function: its physical function
 };
 
-/// All functions of /sys/bus/pci/devices in the order of their addresses, without details.
-/// Cost  two system calls a function.
+/// Returns all functions of /sys/bus/pci/devices in address order, without details.
+/// Cost  two system calls per function.
 std::vector<PciFunction> ListPci(Sysfs& sysfs);
 
-/// Fills what ListPci left out.
+/// Fills the fields that ListPci leaves empty.
 void ReadDetails(Sysfs& sysfs, PciFunction& function);
 
-/// The function at `bus`, or null. `functions` is in order.
+/// Returns the function at `bus`, or null. \pre  `functions` is sorted
 const PciFunction* Find(const std::vector<PciFunction>& functions, topology::BusId bus);
 
-/// The slower of what a function and the port above it can do: what a link can do in its slot.
-/// Unknown counts as no limit; where both are unknown, so is the result.
+/// Returns the slower of the limits of a function and of the port above it, which is the limit of
+/// the link. An unknown limit is ignored; if both are unknown, so is the result.
 /// Source  NCCL compares a device's max_link_speed and max_link_width with those of its upstream
 ///         port in the same way.
 PciLink Slower(const PciLink& a, const PciLink& b);
 
-/// The links of all bridges, GPUs and NICs below another function, as they are and as both ends can
-/// have them.
-/// Cost  some six system calls a function
+/// Returns the current state and the common limit of the links of all bridges, GPUs and NICs below
+/// another function.
+/// Cost  about six system calls per function
 std::vector<topology::LinkState> ReadLinkStates(const os::FileTree& files);
 
-/// Switches that are joined with `bus` below, as Broadcom's driver tells, if `ids` are a Broadcom
-/// switch's. Only such that exist.
-/// Source  NCCL reads them in the same place, and only for vendor 0x1000.
+/// Returns existing switches that are joined with `bus` below, as Broadcom's driver reports. Empty
+/// if `ids` are not from a Broadcom switch.
+/// Source  NCCL reads them from the same files, and only for vendor 0x1000.
 std::vector<topology::BusId> ReadPeers(Sysfs& sysfs, const std::vector<PciFunction>& functions,
                                        topology::BusId bus, const topology::PciIds& ids);
 

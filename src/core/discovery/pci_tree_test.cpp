@@ -145,7 +145,7 @@ TEST_F(PciTreeTest, LinksAreReadAsTheyAreAndAsBothEndsCan) {
                  .current_width = "8"});
   WriteFunction(tree_, "pci0000:17/0000:17:00.0/0000:18:00.1", {.device_class = "0x010802"});
   const auto states = ReadLinkStates(FileTree::Open(tree_.root()).value());
-  ASSERT_EQ(states.size(), 1u);  // a root port has none above, a disk is no device of ours
+  ASSERT_EQ(states.size(), 1u);  // ignores root ports, which are topmost, and disks
   EXPECT_EQ(ToString(states[0].bus), "0000:18:00.0");
   EXPECT_EQ(states[0].speed.generation, 3);
   EXPECT_EQ(states[0].width, 8);

@@ -16,7 +16,7 @@ using topology::Part;
 using topology::PartKind;
 using topology::PciDevice;
 
-/// The folder of `bus` in the path of a function below it; empty where the path does not show it.
+/// Returns the folder of `bus` in the path of a function below it; empty if the path lacks it.
 std::string FolderAbove(std::string_view path, BusId bus) {
   const std::string part = "/" + ToString(bus) + "/";
   const std::size_t at = path.rfind(part);
@@ -69,7 +69,7 @@ void PciView::Want(BusId bus) {
   std::optional<BusId> parent;
   for (auto each = chain.rbegin(); each != chain.rend(); ++each) {
     if (elements_.count(*each) == 0) Place(*each, parent, leaf);
-    if (elements_.count(*each) == 0) return;  // Place has said why
+    if (elements_.count(*each) == 0) return;  // Place has recorded the reason
     parent = *each;
   }
 }
@@ -81,7 +81,7 @@ void PciView::Place(BusId bus, std::optional<BusId> parent, const PciFunction& l
     return sysfs_.Miss(
         fmt::format("PCI function {} is left out: there are too many, or too deep", ToString(bus)));
   const PciFunction function = Know(bus, &leaf);
-  // The limit of the slot: the port right above, whether or not it is part of the view.
+  // The limit of the slot comes from the port directly above, even if it is not in the view.
   const auto at = std::find(leaf.above.begin(), leaf.above.end(), bus);
   const auto port = bus == leaf.bus ? leaf.above.begin() : at == leaf.above.end() ? at : at + 1;
   element.link = function.max;
@@ -101,7 +101,7 @@ std::optional<std::uint32_t> PciView::NodeOf(const PciFunction& function) const 
     return std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) { return node.id == id; });
   };
   if (function.numa && known(*function.numa)) return function.numa;
-  // Then the one node that has all of the CPUs near it, if it is one.
+  // Otherwise the only node that contains all CPUs near the function.
   const std::size_t cpus = function.local_cpus.Count();
   std::optional<std::uint32_t> near;
   for (const NumaNode& node : nodes) {
@@ -118,7 +118,7 @@ std::uint32_t PciView::UnknownNode() {
   const bool distances = std::all_of(nodes.begin(), nodes.end(),
                                      [](const NumaNode& node) { return !node.distances.empty(); });
   NumaNode unknown{.id = kUnknownNuma, .cpus = {}};
-  // As far from every node as the farthest of the others.
+  // The unknown node's distance to each node is that node's maximum distance.
   constexpr std::uint32_t kSelf = 10;
   for (NumaNode& node : nodes) {
     if (node.distances.empty()) continue;

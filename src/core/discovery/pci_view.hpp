@@ -1,5 +1,4 @@
-// Chooses the PCI functions that a topology needs and puts them into a view, with what is above
-// them.
+// Adds the PCI functions that a topology needs to a view, with their ancestors.
 #pragma once
 #include <map>
 #include <set>
@@ -10,43 +9,43 @@
 
 namespace ringlet::discovery {
 
-/// Whether a function is a GPU or another accelerator by its class and vendor, and not the display
-/// of a server's management chip: class 0x12 and 0x0302 always; other displays (0x03) only of
-/// NVIDIA and AMD, Intel's data-center cards (0x0380), and where the vendor is not told.
+/// Returns true if the function is a GPU or another accelerator by class and vendor, and not the
+/// display of a server's management chip. Always: classes 0x12 and 0x0302. Other displays (0x03):
+/// only from NVIDIA and AMD, Intel's data-center cards (0x0380), and with an unknown vendor.
 bool IsGpu(const PciFunction& function);
 
-/// A bridge is one device with both of its levels: a function's parent is the second function above
-/// it. A function right below a root port has that one above it and nothing else: it belongs to the
+/// A bridge and both of its levels count as one device: a function's parent is the second function
+/// above it. A function directly below a root port has only that port above it and belongs to the
 /// NUMA node.
-/// Source  NCCL's rule: of the functions in the path of /sys it skips every other one.
+/// Source  NCCL's rule: it skips every other function in the path of /sys.
 class PciView {
  public:
-  /// \param functions  as ListPci gives them; details are added to those that are looked at
-  /// \param view       has its NUMA nodes; outlives the object
+  /// \param functions  from ListPci; the object adds details to the functions that it reads
+  /// \param view       already contains NUMA nodes; outlives the object
   PciView(Sysfs& sysfs, std::vector<PciFunction>& functions, topology::HostView& view)
       : sysfs_(sysfs), functions_(functions), view_(view) {}
 
-  /// The function with its details, or null where the machine has none at `bus`.
+  /// Returns the function with its details; null if the machine has no function at `bus`.
   const PciFunction* Detailed(topology::BusId bus);
 
-  /// Makes the function part of the view, and the bridges above it. One that /sys does not know, as
-  /// in a container, counts as one without anything above.
+  /// Adds the function and the bridges above it to the view. A function that is missing in /sys, as
+  /// in a container, has no ancestors.
   void Want(topology::BusId bus);
 
-  /// Fills HostView::pci: parents before children, neighbours in the order of addresses. Functions
-  /// of unknown node get a NUMA node of their own, topology::kUnknownNuma, if the host has several.
+  /// Fills HostView::pci: parents before children, siblings in address order. If the host has
+  /// several nodes, functions without a known node get their own NUMA node, topology::kUnknownNuma.
   void Build();
 
-  /// The place that Build has given a wanted function.
+  /// Returns the index of a wanted function after Build.
   std::optional<std::uint32_t> IndexOf(topology::BusId bus) const;
 
-  /// Id of the NUMA node that a function is at; empty: unknown.
+  /// Returns the id of the function's NUMA node; empty if unknown.
   std::optional<std::uint32_t> NumaOf(topology::BusId bus);
 
  private:
   struct Element {
     std::optional<topology::BusId> parent;  ///< empty: a NUMA node
-    std::optional<std::uint32_t> numa;      ///< of those without a parent
+    std::optional<std::uint32_t> numa;      ///< only without a parent
     PciLink link;
     std::vector<topology::BusId> children = {};
     std::uint32_t depth = 1;
@@ -62,7 +61,7 @@ class PciView {
   std::vector<PciFunction>& functions_;
   topology::HostView& view_;
   std::set<topology::BusId> detailed_ = {};
-  /// Those that are not in /sys/bus/pci/devices, but in the path of one that is.
+  /// Functions that are missing in /sys/bus/pci/devices, but appear in another function's path.
   std::map<topology::BusId, PciFunction> others_ = {};
   std::map<topology::BusId, Element> elements_ = {};
   std::map<topology::BusId, std::uint32_t> index_ = {};

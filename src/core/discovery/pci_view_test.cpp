@@ -27,7 +27,7 @@ class PciViewTest : public testing::Test {
   PciViewTest() {
     view_.numa_nodes = {{0, CpuSet::Of(0, 7), 0, {10, 21}}, {1, CpuSet::Of(8, 15), 0, {21, 10}}};
   }
-  /// A switch at a root port of node 1 with two GPUs below.
+  /// A switch below a root port of node 1, with two GPUs below.
   void WriteSwitch() {
     WriteFunction(tree_, "pci0000:17/0000:17:00.0",
                   {.max_speed = "16.0 GT/s PCIe", .max_width = "16", .numa = "1"});
@@ -72,7 +72,7 @@ class PciViewTest : public testing::Test {
 TEST_F(PciViewTest, ASwitchIsOneDeviceWithBothLevels) {
   WriteSwitch();
   Build({BusId{0x1b000}, BusId{0x1a000}});
-  // The switch has eight lanes of what its root port allows, a card what its downstream port does.
+  // The root port limits the switch to eight lanes; the downstream port limits a card.
   EXPECT_THAT(Shown(), ElementsAre("numa 1 > 0000:18:00.0 16.0 GT/s PCIe x8",
                                    "pci 0 > 0000:1a:00.0 16.0 GT/s PCIe x16",
                                    "pci 0 > 0000:1b:00.0 16.0 GT/s PCIe x16"));

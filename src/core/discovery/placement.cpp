@@ -11,7 +11,7 @@ using topology::CpuSet;
 
 Result<CpuSet> AllowedCpus(const os::FileTree& files) {
   Result<std::string> status = files.Read("/proc/thread-self/status");
-  if (!status.ok()) status = files.Read("/proc/self/status");  // a kernel before 3.17
+  if (!status.ok()) status = files.Read("/proc/self/status");  // kernels before 3.17
   if (!status.ok()) return std::move(status).error();
   const auto list = FindValue(*status, "Cpus_allowed_list");
   Result<CpuSet> cpus = CpuSet::Parse(list.value_or(""));

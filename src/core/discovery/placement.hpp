@@ -1,4 +1,4 @@
-// On which NUMA node a rank lives.
+// Determines the NUMA node of a rank.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,27 +8,27 @@
 
 namespace ringlet::discovery {
 
-/// The CPUs that the calling thread may run on, as /proc says.
-/// Errors  kSystem       /proc does not tell
-///         kUnsupported  it tells in an unknown form
+/// Returns the CPUs that the calling thread may use, from /proc.
+/// Errors  kSystem       /proc does not contain them
+///         kUnsupported  /proc has them in an unknown form
 Result<topology::CpuSet> AllowedCpus(const os::FileTree& files);
 
-/// Id of the node that has most of `allowed`. If several have equally many, as with ranks that are
-/// bound to nothing, `local_rank` chooses among them in turn, so that the ranks of a host spread.
-/// `host` has passed Check.
+/// Returns the id of the node with most CPUs of `allowed`. Among several such nodes, as for unbound
+/// ranks, `local_rank` selects one in turn, so that the ranks of a host spread. \pre  `host` has
+/// passed Check
 std::uint32_t NumaOf(const topology::HostView& host, const topology::CpuSet& allowed,
                      std::uint32_t local_rank);
 
-/// Index of the GPU that NVML numbers `number`.
+/// Returns the index of the GPU with NVML's number `number`.
 std::optional<std::uint32_t> FindGpu(const topology::HostView& host, std::uint32_t number);
 
-/// Id of the node of host.gpus[gpu]; empty where it is unknown, or has none of `allowed` while that
-/// is not empty.
+/// Returns the id of the node of host.gpus[gpu]; empty if unknown, or if the node contains no CPU
+/// of a non-empty `allowed`.
 std::optional<std::uint32_t> NumaOfGpu(const topology::HostView& host, std::uint32_t gpu,
                                        const topology::CpuSet& allowed);
 
-/// The CPUs of a node that are `allowed`, or all of them where that is empty. Empty where a thread
-/// need not be placed (there is no other node) or cannot be.
+/// Returns the CPUs of a node that are in `allowed`; all CPUs of the node if `allowed` is empty.
+/// Empty if placing a thread is unnecessary (there is no other node) or impossible.
 topology::CpuSet CpusNear(const topology::HostView& host, std::uint32_t numa,
                           const topology::CpuSet& allowed);
 

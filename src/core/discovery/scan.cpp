@@ -60,7 +60,7 @@ class Scanner {
   }
 
  private:
-  // Half a machine, by chance, would be another one than its other ranks see.
+  // A partial scan would differ from the scans of the host's other ranks.
   static Error Shortage() {
     return {
         Code::kSystem,
@@ -73,7 +73,7 @@ class Scanner {
     return cpus.ok() ? *std::move(cpus) : CpuSet();
   }
 
-  // Kernels before 2.6.25, and what hwloc-gather-topology packs, have the mask alone.
+  // Kernels before 2.6.25, and archives of hwloc-gather-topology, have only the mask.
   CpuSet ReadCpus(const std::string& folder) {
     const std::optional<std::string> list = sysfs_.Peek(folder + "cpulist");
     const std::optional<std::string> mask = list ? std::nullopt : sysfs_.Peek(folder + "cpumap");
@@ -83,9 +83,8 @@ class Scanner {
     return cpus.ok() ? *std::move(cpus) : CpuSet();
   }
 
-  // Of a host with one node and without devices nothing lies between parts: its CPUs are all that
-  // counts, and what the processor is called, and how much memory it has, is left out. False:
-  // there are several.
+  // On a host with one node and without devices, only the node's CPUs matter: the scan omits the
+  // processor's name and the memory size. Returns false if there are several nodes.
   bool TakeOnlyNode(const ScanOptions& options) {
     auto node = options.only_node ? options.only_node : ReadOnlyNode(sysfs_.files());
     if (node) scan_.view.numa_nodes.push_back(*std::move(node));
@@ -136,13 +135,13 @@ class Scanner {
     return node;
   }
 
-  /// The driver's report of GPUs, or the text in its place; empty if there is none.
+  /// Returns the driver's report of GPUs, or the captured text; empty if both are missing.
   std::optional<GpuReport> ReadGpus(GpuSource* source, const std::vector<PciFunction>& functions) {
     if (source != nullptr) {
       if (!MayHaveGpus(functions)) return std::nullopt;
       Result<GpuReport> report = source->Read();
       if (report.ok()) return Take(*std::move(report));
-      // On a machine without GPUs of this maker nothing is missing.
+      // A machine without NVIDIA GPUs does not miss anything.
       if (HasNvidia(functions)) sysfs_.Miss(report.error().message);
       return std::nullopt;
     }
@@ -159,10 +158,10 @@ class Scanner {
     return report;
   }
 
-  /// Whether to ask a driver: to look for one takes longer than to read what is here.
+  /// True if the driver may report GPUs. Loading the driver takes longer than reading these files.
   bool MayHaveGpus(const std::vector<PciFunction>& functions) const {
     return functions.empty() || std::ranges::any_of(functions, IsOfGpuClass) ||
-           sysfs_.files().Exists("/dev/nvidiactl");  // GPUs that are not on a PCI bus
+           sysfs_.files().Exists("/dev/nvidiactl");  // GPUs outside a PCI bus
   }
 
   bool HasNvidia(const std::vector<PciFunction>& functions) const {
@@ -181,7 +180,7 @@ class Scanner {
 std::optional<NumaNode> ReadOnlyNode(const os::FileTree& files) {
   const auto online = files.Read(fmt::format("{}/online", kNodes));
   const auto id = ParseKnown(online.ok() ? Trim(*online) : "");
-  if (!id) return std::nullopt;  // "0-1", say
+  if (!id) return std::nullopt;  // for example "0-1"
   const auto list = files.Read(fmt::format("{}/node{}/cpulist", kNodes, *id));
   Result<CpuSet> cpus = CpuSet::Parse(list.ok() ? list->substr(0, list->find('\0')) : "");
   if (!cpus.ok() || cpus->empty()) return std::nullopt;

@@ -1,7 +1,7 @@
-// Builds a small tree of a stranger's files, folders and links, and discovers the machine in it.
+// Builds a small tree of untrusted files, folders and links, and discovers the machine in it.
 //
 // A line of the input is an entry: "F PATH CONTENT", "L PATH TARGET" or "D PATH"; "|" in a content
-// is a new line. The result must be a view that can be written, sent and captured.
+// is a new line. It must be possible to write, send and capture the resulting view.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -30,8 +30,8 @@ using ringlet::topology::HostView;
 constexpr std::size_t kEntriesMax = 256;
 constexpr std::size_t kPathBytesMax = 400;
 
-/// A folder that goes with the program, also where an input has ended it. Memory rather than a
-/// disk: a tree is made and removed for every input.
+/// A folder that is deleted with the program, even if an input ends it. It is in memory rather than
+/// on disk, because each input creates and removes a tree.
 class Folder {
  public:
   Folder() {
@@ -76,7 +76,7 @@ void MakeParents(int root, const std::string& path) {
     (void)mkdirat(root, path.substr(0, slash).c_str(), 0700);
 }
 
-/// Entries that cannot be made, because another is in the way, are left out.
+/// Skips an entry if another one is in the way.
 void MakeEntry(int root, std::string_view line) {
   if (line.size() < 3 || line[1] != ' ') return;
   const char kind = line[0];
@@ -85,7 +85,7 @@ void MakeEntry(int root, std::string_view line) {
   const std::string path(line.substr(0, space));
   std::string content(line.substr(std::min(space + 1, line.size())));
   if (!IsSafe(path)) return;
-  // Nothing may be made outside: a link that was made before must not lead there.
+  // Creates nothing outside the folder: an earlier link must not lead there.
   struct stat facts {};
   for (std::size_t slash = path.find('/'); slash != std::string::npos;
        slash = path.find('/', slash + 1))

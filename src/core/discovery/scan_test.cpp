@@ -19,7 +19,7 @@ HostScan ScanOf(const TempTree& tree) {
   return Scan(FileTree::Open(tree.root()).value(), {.host_name = "node-a", .identity = 1}).value();
 }
 
-/// Two sockets, an interface at each, and what surrounds them on a real machine.
+/// Two sockets with one interface each, and the other files of a real machine.
 void WriteTwoSockets(TempTree& tree) {
   tree.Write("proc/cpuinfo",
              "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\n"
@@ -203,7 +203,7 @@ TEST(ScanTest, VirtualInterfacesCountOnlyWhereThereIsNoOther) {
   EXPECT_EQ(scan.view.nets[0].name, "eth0");
 }
 
-/// A driver that says what a test wants.
+/// A driver with a given report.
 class Source : public GpuSource {
  public:
   explicit Source(Result<GpuReport> report) : report_(std::move(report)) {}

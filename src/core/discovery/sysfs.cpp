@@ -11,8 +11,8 @@ using topology::BusId;
 
 namespace {
 
-/// Without blanks at its ends, and without what follows a NUL: Linux 5.15-rc wrote one behind lists
-/// of CPUs.
+/// Returns the text trimmed and cut at a NUL, because Linux 5.15-rc wrote a NUL after lists of
+/// CPUs.
 std::string TextOf(const std::string& content) {
   return std::string(Trim(std::string_view(content).substr(0, content.find('\0'))));
 }

@@ -1,5 +1,5 @@
-// Every topology file that people ship, and every vector. Lives here because topology may not read
-// files.
+// Reads all published topology files and all vectors. The test is here because topology may not
+// read files.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -104,14 +104,14 @@ TEST(TopologyFilesTest, EachBrokenFileIsDiagnosed) {
 }
 
 TEST(TopologyFilesTest, GoodFilesHaveNoFalseErrors) {
-  // Two of those that are not known to be broken are: NCCL stops at text between elements, and at a
-  // cpu without arch.
+  // Two files outside topologies/broken are broken too: NCCL stops at text between elements, and at
+  // a cpu without arch.
   const std::set<std::string> kBroken = {"topologies/nvidia/dgx_a100_keysight.topo.xml",
                                          "topologies/nvidia/g5.48xl.topo.xml"};
   for (const std::string& path : TopologyFiles()) {
     if (path.starts_with("topologies/broken/") || IsGraph(path)) continue;
     topology::LintReport report = topology::LintXml(FixtureContent(path), path);
-    // The vectors are made by hand, and give all their nodes the same CPUs.
+    // The vectors are hand-made and have the same CPUs on all nodes.
     if (IsVector(path))
       std::erase_if(report.findings, [](const Finding& f) { return f.rule == "same-affinity"; });
     EXPECT_EQ(HasError(report.findings), kBroken.contains(path)) << path << '\n'
@@ -132,10 +132,10 @@ TEST(TopologyFilesTest, SkeletonsAreRecognised) {
         "broken/azure_ndv4_v2_wrong_numa_affinity", "broken/dell_xe8545_duplicate_busid",
         "broken/nemo_azure_ndv4_all_in_one_cpu"})
     expected.insert(std::string("topologies/") + name + ".topo.xml");
-  EXPECT_EQ(skeletons, expected);  // g5.48xl has no classes, so it cannot be told
+  EXPECT_EQ(skeletons, expected);  // g5.48xl has no classes, so it cannot be recognised
 }
 
-/// A heading for each file, and its findings, at most two of a rule.
+/// A heading for each file and its findings, at most two per rule.
 std::string Table() {
   std::string table;
   for (const std::string& path : TopologyFiles()) {
