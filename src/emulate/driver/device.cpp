@@ -15,8 +15,8 @@ namespace {
 constexpr int kInvalidContext = 201;
 constexpr std::uintptr_t kContextBase = 0x52494e470000, kContextStep = 0x10;
 
-/// The contexts that this thread has pushed; the last is current. A thread that only uses the
-/// runtime has none here, and the runtime's device.
+/// The contexts that this thread has pushed; the last one is current. A thread that only uses the
+/// runtime has no context here and uses the runtime's device.
 thread_local std::vector<Context> contexts;
 
 Answer MakeCurrent(Context context) {
@@ -100,7 +100,7 @@ RINGLET_DRIVER_FUNCTION int cuDeviceGetUuid_v2(UuidBytes* uuid, int device) {
   });
 }
 
-// Some programs look for the name without its version.
+// Some programs look up the name without its version.
 RINGLET_DRIVER_FUNCTION int cuDeviceGetUuid(UuidBytes* uuid, int device) {
   return cuDeviceGetUuid_v2(uuid, device);
 }
@@ -180,7 +180,7 @@ RINGLET_DRIVER_FUNCTION int cuDevicePrimaryCtxRelease_v2(int device) {
   return DriverCall("cuDevicePrimaryCtxRelease", [&] { return CheckDriverDevice(device); });
 }
 
-// A device is ready from the start.
+// A device is always active.
 RINGLET_DRIVER_FUNCTION int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
   return DriverCall("cuDevicePrimaryCtxGetState", [&]() -> Answer {
     if (flags == nullptr || active == nullptr) return NullArgument();

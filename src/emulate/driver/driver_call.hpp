@@ -1,4 +1,4 @@
-// The frame of libcuda's functions, and the contexts that they hand out.
+// The wrapper of libcuda's functions, and their contexts.
 #pragma once
 #include <exception>
 #include <new>
@@ -13,12 +13,12 @@
 
 namespace ringlet::cuda {
 
-/// The address of device memory, which is that of the host.
+/// The address of device memory, equal to its host address.
 using DevicePointer = unsigned long long;
-/// Looks like a pointer and is never followed: each device has one, its primary context.
+/// Has a pointer type but is never dereferenced. Each device has one, its primary context.
 using Context = void*;
 
-/// Runs `body`; nothing that is thrown below crosses into C.
+/// Runs `body`. No exception crosses into C.
 template <typename Body>
 int DriverCall(const char* function, Body&& body) noexcept {
   Answer answer;
@@ -52,7 +52,7 @@ inline DevicePointer ToAddress(const void* pointer) {
 }
 
 Context ContextOf(int device);
-/// The device of a context; empty if it is none of ours.
+/// Returns the device of a context; empty if the context is unknown.
 std::optional<int> DeviceOf(Context context);
 
 }  // namespace ringlet::cuda

@@ -1,4 +1,4 @@
-// The driver: its errors and their log, and functions by their names.
+// The driver: its errors and error log, and function lookup by name.
 #include <dlfcn.h>
 
 #include <array>
@@ -7,26 +7,26 @@
 
 #include "emulate/driver/driver_call.hpp"
 
-/// Whether the function is a trap, which cmake/RingletEmulate.cmake makes of each name that the
-/// sources do not define.
+/// Returns nonzero if the function is a trap. cmake/RingletEmulate.cmake generates a trap for each
+/// name that the sources do not define.
 extern "C" int ringlet_is_trap(const void* function);
 
 namespace ringlet::cuda {
 namespace {
 
-/// The versions of a function, newest first, that a name without a version can mean.
+/// Version suffixes to try for a name without a version, newest first.
 constexpr std::array kSuffixes = {"_v4", "_v3", "_v2", ""};
 
 enum class ProcState : int { kFound, kNoSuchSymbol };
 
-// The file of this library, whose functions are looked up: another libcuda may be loaded.
+// Opens this library for lookups, because another libcuda may be loaded.
 void* Self() {
   Dl_info self{};
   if (::dladdr(reinterpret_cast<const void*>(&Self), &self) == 0) return nullptr;
   return ::dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
 }
 
-// The newest version that is more than a trap; else the newest that there is.
+// Returns the newest version that is not a trap; otherwise the newest.
 void* FindFunction(const std::string& name) {
   static void* const self = Self();
   void* trap = nullptr;
@@ -71,8 +71,8 @@ RINGLET_DRIVER_FUNCTION int cuGetProcAddress(const char* name, void** function, 
   return cuGetProcAddress_v2(name, function, version, flags, nullptr);
 }
 
-// Private tables of NVIDIA's driver, which CUDA's static runtime and NVIDIA's own tools ask for:
-// there are none. The runtime reports that as "named symbol not found", which names no cause.
+// CUDA's static runtime and NVIDIA's tools request private tables of NVIDIA's driver, which do not
+// exist here. The runtime reports that as "named symbol not found" without the cause.
 RINGLET_DRIVER_FUNCTION int cuGetExportTable(const void** table, const void*) {
   if (table == nullptr) return static_cast<int>(CudaCode::kInvalidValue);
   *table = nullptr;
@@ -102,7 +102,7 @@ RINGLET_DRIVER_FUNCTION int cuLogsUnregisterCallback(void* handle) {
   });
 }
 
-/// The body of each function that is not here; see cmake/RingletEmulate.cmake.
+/// The body of each undefined function; see cmake/RingletEmulate.cmake.
 extern "C" __attribute__((visibility("hidden"))) int ringlet_trap(const char* function) {
   return static_cast<int>(RefuseFunction("libcuda.so.1", function));
 }

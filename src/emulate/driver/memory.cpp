@@ -8,7 +8,7 @@
 namespace ringlet::cuda {
 namespace {
 
-/// The numbers of CUpointer_attribute that can be answered.
+/// The supported numbers of CUpointer_attribute.
 enum class PointerQuestion : int {
   kContext = 1,
   kMemoryType = 2,
@@ -61,7 +61,7 @@ Answer Tell(void* out, int question, const MemoryBlock& block, DevicePointer at)
   return {CudaCode::kNotSupported, fmt::format("pointers have no attribute {}", question)};
 }
 
-// Of memory that CUDA does not know, cuPointerGetAttributes gives zeros.
+// cuPointerGetAttributes returns zeros for memory that CUDA does not know.
 void TellUnknown(void* out, int question) {
   switch (static_cast<PointerQuestion>(question)) {
     case PointerQuestion::kContext:

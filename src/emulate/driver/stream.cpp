@@ -1,9 +1,9 @@
-// The driver: streams and events, whose handles are the runtime's.
+// The driver: streams and events, which share handles with the runtime.
 #include "emulate/driver/driver_call.hpp"
 
 namespace ringlet::cuda {
 
-/// A handle as an argument by value.
+/// A handle passed by value.
 struct IpcArgument {
   IpcHandle bytes;
 };

@@ -6,7 +6,7 @@
 namespace ringlet::cuda {
 namespace {
 
-/// One number; null where the runtime or the driver has no name for it.
+/// One number; a name is null if the runtime or the driver has none.
 struct CodeRow {
   int number;
   const char* name;
@@ -14,7 +14,7 @@ struct CodeRow {
   const char* text;
 };
 
-// The names and numbers of CUDA 12 and 13; the texts are ours.
+// Names and numbers of CUDA 12 and 13; the texts are Ringlet's.
 constexpr std::array kCodes = {
     CodeRow{0, "cudaSuccess", "CUDA_SUCCESS", "no error"},
     CodeRow{1, "cudaErrorInvalidValue", "CUDA_ERROR_INVALID_VALUE", "an argument is invalid"},

@@ -1,4 +1,4 @@
-// The results of CUDA's functions: numbers, names and sentences. Pure.
+// The results of CUDA's functions: numbers, names and texts. Pure.
 #pragma once
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace ringlet::cuda {
 
-/// The numbers are those of the runtime (cudaError_t); the driver's (CUresult) are the same where
-/// both have one.
+/// Numbers of the runtime (cudaError_t). The driver (CUresult) uses the same numbers for common
+/// errors.
 enum class CudaCode : int {
   kSuccess = 0,
   kInvalidValue = 1,
@@ -49,15 +49,16 @@ enum class CudaCode : int {
   kUnknown = 999,
 };
 
-/// "cudaErrorInvalidValue"; "unrecognized error code" of a number that CUDA does not have. Static
+/// Returns "cudaErrorInvalidValue"; "unrecognized error code" for an unknown number. Static
 /// storage.
 RINGLET_API const char* NameOf(int code);
-/// A sentence for cudaGetErrorString. Static storage.
+/// Returns a sentence for cudaGetErrorString. Static storage.
 RINGLET_API const char* TextOf(int code);
-/// "CUDA_ERROR_INVALID_VALUE": the driver's name. Static storage; null of an unknown number.
+/// Returns the driver's name, "CUDA_ERROR_INVALID_VALUE"; null for an unknown number. Static
+/// storage.
 RINGLET_API const char* DriverNameOf(int code);
 
-/// The result of a function with the sentence for the user, who reads it where it is logged.
+/// The result of a function, with a sentence for the log.
 struct [[nodiscard]] Answer {
   CudaCode code = CudaCode::kSuccess;
   std::string sentence = {};
@@ -67,7 +68,7 @@ struct [[nodiscard]] Answer {
 inline Answer Done() {
   return {};
 }
-/// An error of ours in CUDA's numbers. \param invalid  for an argument that is wrong
+/// Converts Ringlet's error to CUDA's number. \param invalid  for an invalid argument
 RINGLET_API Answer ToAnswer(const Error& error, CudaCode invalid = CudaCode::kInvalidValue);
 
 }  // namespace ringlet::cuda

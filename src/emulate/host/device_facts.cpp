@@ -27,8 +27,8 @@ struct AttributeRow {
   int value;
 };
 
-// By the numbers of cudaDeviceAttr: what all devices have in common. Those of textures and surfaces
-// are 0, as all that is not named.
+// Attributes that are equal for all devices, by cudaDeviceAttr. Unlisted attributes, such as those
+// of textures and surfaces, are 0.
 constexpr std::array kAttributes = {
     AttributeRow{1, kThreadsPerBlockMax},
     AttributeRow{2, kBlockMax[0]},
@@ -43,7 +43,7 @@ constexpr std::array kAttributes = {
     AttributeRow{11, kPitchMax},
     AttributeRow{12, kRegisters},
     AttributeRow{13, 1'000'000},  // kHz
-    AttributeRow{14, 512},        // alignment of textures
+    AttributeRow{14, 512},        // texture alignment
     AttributeRow{15, 1},          // copies overlap
     AttributeRow{19, 1},          // host memory can be mapped
     AttributeRow{31, 1},          // concurrent kernels
@@ -52,18 +52,18 @@ constexpr std::array kAttributes = {
     AttributeRow{38, kCacheBytes},
     AttributeRow{40, 1},   // copy engines
     AttributeRow{41, 1},   // unified addresses
-    AttributeRow{51, 32},  // alignment of pitches
-    AttributeRow{78, 1},   // priorities of streams
+    AttributeRow{51, 32},  // pitch alignment
+    AttributeRow{78, 1},   // stream priorities
     AttributeRow{82, kRegisters},
     AttributeRow{83, 1},  // managed memory
-    AttributeRow{86, 1},  // atomics of the host
+    AttributeRow{86, 1},  // host atomics
     AttributeRow{88, 1},  // pageable memory
     AttributeRow{89, 1},  // concurrent managed access
     AttributeRow{91, 1},  // registered memory by its host pointer
     AttributeRow{99, 1},  // host memory can be registered
     AttributeRow{100, 1},
     AttributeRow{101, 1},
-    AttributeRow{113, 1},  // also read only
+    AttributeRow{113, 1},  // also read-only
 };
 constexpr int kAttributeLast = 150;
 
@@ -81,14 +81,14 @@ std::optional<int> AttributeOfDevice(int number, const CudaDeviceFacts& device) 
     case 97: return limits.shared_bytes_per_block_opt_in;
     case 106: return limits.blocks_per_processor;
     case 111: return limits.shared_bytes_reserved;
-    case 134: return device.numa ? static_cast<int>(*device.numa) : -1;  // of the host
+    case 134: return device.numa ? static_cast<int>(*device.numa) : -1;  // on the host
     default: return std::nullopt;
   }
 }
 
 constexpr std::string_view kUuidText = "ringlet device";
 
-/// All of `text` in hexadecimal.
+/// Parses all of `text` as a hexadecimal number.
 std::optional<std::uint32_t> Hex(std::string_view text) {
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);

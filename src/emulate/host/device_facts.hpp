@@ -1,8 +1,8 @@
-// Facts of an emulated device that programs ask for: those of the machine's file, where there is
-// one. Pure.
+// Facts of an emulated device that programs query. They are from the machine's file, if one exists.
+// Pure.
 //
-// Limits are those of the compute capability, as CUDA's programming guide tabulates them. Textures
-// have no size: there are none.
+// Limits depend on the compute capability, as CUDA's programming guide tabulates them. Texture
+// sizes are 0, because textures are not supported.
 #pragma once
 #include <array>
 #include <compare>
@@ -22,25 +22,25 @@ inline constexpr int kWarpSize = 32;
 inline constexpr int kThreadsPerBlockMax = 1024;
 inline constexpr int kRegisters = 65536;
 inline constexpr int kSharedBytesPerBlock = 48 * 1024;
-/// Of any device: what a launch may ask for at most.
+/// Maximum that a launch may request on any device.
 inline constexpr int kSharedBytesPerBlockOptIn = 227 * 1024;
 inline constexpr int kConstantBytes = 64 * 1024;
 inline constexpr int kCacheBytes = 50 * 1024 * 1024;
 inline constexpr std::array<int, 3> kBlockMax = {1024, 1024, 64};
 inline constexpr std::array<int, 3> kGridMax = {2147483647, 65535, 65535};
 inline constexpr int kPitchMax = 2147483647;
-/// CUDA's own: lower numbers run first.
+/// As in CUDA, lower numbers run first.
 inline constexpr int kPriorityLeast = 0;
 inline constexpr int kPriorityGreatest = -5;
 
-/// The limits that depend on the compute capability.
+/// Limits that depend on the compute capability.
 struct CapabilityLimits {
-  std::uint32_t capability;  ///< times 10; of it and all to the next row
+  std::uint32_t capability;  ///< multiplied by 10; valid up to the next row
   int threads_per_processor, blocks_per_processor;
   int shared_bytes_per_processor, shared_bytes_per_block_opt_in;
-  int shared_bytes_reserved;  ///< of each block
+  int shared_bytes_reserved;  ///< per block
 };
-/// \param capability  times 10
+/// \param capability  multiplied by 10
 /// Source  the table "Technical Specifications per Compute Capability" of CUDA's programming guide
 RINGLET_API const CapabilityLimits& LimitsOf(std::uint32_t capability);
 
@@ -54,20 +54,20 @@ struct PciPlace {
 RINGLET_API std::string PciText(const PciPlace& place);
 /// NVML's form: "00000000:0F:00.0"
 RINGLET_API std::string LongPciText(const PciPlace& place);
-/// Reads both forms, and those without a function, in either case.
+/// Accepts both forms, upper and lower case, and addresses without a function.
 RINGLET_API std::optional<PciPlace> ParsePci(std::string_view address);
 
-/// The end that an NVLink leads to.
+/// The kind of device at the other end of an NVLink.
 enum class LinkEndKind : std::uint8_t { kGpu, kProcessor, kSwitch };
 struct LinkEnd {
   LinkEndKind kind = LinkEndKind::kGpu;
-  std::optional<PciPlace> at = {};  ///< empty: the driver does not show it
+  std::optional<PciPlace> at = {};  ///< empty: the driver hides it
   bool operator==(const LinkEnd&) const = default;
 };
 
 /// Links to the processor of the same package.
 struct ProcessorLinks {
-  std::uint32_t count = 0, mb_per_s = 0;  ///< of one link
+  std::uint32_t count = 0, mb_per_s = 0;  ///< per link
 };
 
 /// The NVLink domain of a device.
@@ -78,19 +78,19 @@ struct LinkDomain {
 
 struct CudaDeviceFacts {
   std::string name;
-  std::uint32_t capability = 90;  ///< times 10
+  std::uint32_t capability = 90;  ///< multiplied by 10
   int processors = 132;
   PciPlace pci = {};
-  std::uint32_t pci_id = 0;            ///< device << 16 | vendor, as NVML has it; 0: unknown
-  std::uint32_t pci_subsystem_id = 0;  ///< likewise
+  std::uint32_t pci_id = 0;            ///< device << 16 | vendor, as in NVML; 0: unknown
+  std::uint32_t pci_subsystem_id = 0;  ///< as pci_id
   std::uint32_t pcie_generation = 0;   ///< 0: unknown
   std::uint32_t pcie_width = 0;        ///< lanes; 0: unknown
   std::uint64_t memory_bytes = 0;      ///< of the model; 0: unknown
   std::array<unsigned char, 16> uuid = {};
-  std::optional<std::uint32_t> numa = {};  ///< the node that it is at
-  std::vector<std::uint64_t> cpus = {};    ///< a mask of the CPUs of that node, the lowest first
-  std::vector<LinkEnd> links = {};         ///< one for each NVLink that is connected
-  std::uint32_t links_max = 0;             ///< NVLinks that the model has at all
+  std::optional<std::uint32_t> numa = {};  ///< its NUMA node
+  std::vector<std::uint64_t> cpus = {};    ///< a mask of that node's CPUs, lowest first
+  std::vector<LinkEnd> links = {};         ///< one per connected NVLink
+  std::uint32_t links_max = 0;             ///< number of NVLinks of the model
   std::optional<ProcessorLinks> processor_links = {};
   std::optional<LinkDomain> domain = {};
 
@@ -98,13 +98,13 @@ struct CudaDeviceFacts {
   int capability_minor() const { return static_cast<int>(capability % 10); }
 };
 
-/// \param host  the number of the emulated host; devices of several are told apart by it
+/// \param host  number of the emulated host; distinguishes equal devices of several hosts
 RINGLET_API std::array<unsigned char, 16> Uuid(std::uint32_t device, std::uint32_t host);
 /// "GPU-..."
 RINGLET_API std::string UuidText(const CudaDeviceFacts& device);
 
-/// The value of a cudaDeviceAttr, whose numbers are also the driver's; empty where CUDA has no such
-/// number. Features that only a GPU has are 0.
+/// Returns the value of a cudaDeviceAttr, which has the same number in the driver; empty for an
+/// unknown number. Features that only a GPU has are 0.
 RINGLET_API std::optional<int> Attribute(int number, const CudaDeviceFacts& device);
 
 }  // namespace ringlet::cuda

@@ -44,7 +44,7 @@ void DeviceMemory::Free(std::byte* block) {
   std::size_t size = at->second;
   taken_.erase(at);
   free_bytes_ += size;
-  // Reads give zero from now on. The pages stay where the kernel refuses, and only cost memory.
+  // Later reads give zeros. If the kernel refuses, the pages stay and only cost memory.
   ::madvise(block, size, MADV_REMOVE);
   const auto next = free_.upper_bound(offset);
   if (next != free_.end() && next->first == offset + size) {

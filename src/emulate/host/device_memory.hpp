@@ -1,4 +1,4 @@
-// The memory of one emulated device: shared memory, handed out in whole pages up to a limit.
+// The memory of one emulated device: shared memory, allocated in whole pages up to a limit.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -9,22 +9,22 @@
 
 namespace ringlet::cuda {
 
-/// Not safe for several threads at once: Memory has the lock.
+/// Not thread-safe: Memory has the lock.
 ///
-/// It is one anonymous file, so that another process can map it (see Memory::Export). A page takes
-/// memory of the computer when it is touched, and gives it back when it is freed.
+/// The memory is one anonymous file, so that another process can map it (see Memory::Export). A
+/// page occupies physical memory from its first access until it is freed.
 class DeviceMemory {
  public:
-  /// Blocks begin at multiples of this, and take multiples of it. CUDA promises 256.
+  /// Alignment and granularity of blocks. CUDA guarantees 256.
   static constexpr std::size_t kPageBytes = 4096;
 
   /// Errors  kSystem  no address space or descriptor is left
   static Result<DeviceMemory> Create(std::size_t bytes);
 
-  /// Zero-filled. The lowest place that is large enough.
-  /// Errors  kSystem  no place is left that large; the sentence says how much is free
+  /// Allocates zero-filled memory at the lowest offset with enough space.
+  /// Errors  kSystem  no gap is large enough; the message contains the free bytes
   Result<std::byte*> Allocate(std::size_t bytes);
-  /// \param block  from Allocate, and not freed since
+  /// \param block  from Allocate, not yet freed
   void Free(std::byte* block);
 
   std::size_t bytes() const { return shm_->bytes().size(); }

@@ -41,7 +41,7 @@ TEST(DeviceMemoryTest, FreedPlacesJoinAndReadZero) {
     block = *memory->Allocate(kPage);
     std::memset(block, 0xff, kPage);
   }
-  for (const std::size_t i : {0u, 2u, 1u, 3u}) memory->Free(blocks[i]);  // before, behind, between
+  for (const std::size_t i : {0u, 2u, 1u, 3u}) memory->Free(blocks[i]);  // before, after, between
   EXPECT_EQ(memory->free_bytes(), 4 * kPage);
   const auto whole = memory->Allocate(4 * kPage);
   ASSERT_TRUE(whole.ok());

@@ -30,7 +30,7 @@ bool WantsAll(const EnvMap& environment) {
   return is("WARN") || is("INFO") || is("TRACE");
 }
 
-// By its number, or by the beginning of its UUID as nvidia-smi prints it.
+// Finds a device by number or by a prefix of its UUID, as nvidia-smi prints it.
 std::optional<std::uint32_t> DeviceNamed(std::string_view name, const MachineFacts& machine) {
   if (const auto number = ParseDecimal(name); number && *number < machine.devices())
     return static_cast<std::uint32_t>(*number);

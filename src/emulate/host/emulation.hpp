@@ -13,12 +13,12 @@ namespace ringlet::cuda {
 inline constexpr const char* kDevicesVariable = "RINGLET_EMULATE_DEVICES";
 inline constexpr const char* kMemoryVariable = "RINGLET_EMULATE_MEMORY";
 inline constexpr const char* kKernelsVariable = "RINGLET_EMULATE_KERNELS";
-/// The number of the emulated host that this process is on.
+/// The number of this process's emulated host.
 inline constexpr const char* kHostVariable = "RINGLET_EMULATE_HOST";
 /// The path of the machine's topology file.
 inline constexpr const char* kMachineVariable = "RINGLET_MACHINE";
 
-/// The driver's `visible devices` are at most this many; a PCI bus of its own for each.
+/// Maximum number of devices; each has its own PCI bus.
 inline constexpr std::uint32_t kDevicesMax = 64;
 inline constexpr std::uint32_t kHostsMax = 4096;
 inline constexpr std::uint64_t kMemoryMin = std::uint64_t{1} << 20;
@@ -26,22 +26,21 @@ inline constexpr std::uint64_t kMemoryMax = std::uint64_t{1} << 40;
 
 struct Emulation {
   MachineFacts machine = MachineFacts::Plain(1, 0);
-  std::uint64_t memory_bytes = 0;    ///< of each device, for each process
-  bool memory_of_model = false;      ///< a device tells of its model's memory, where that is known
+  std::uint64_t memory_bytes = 0;    ///< per device and process
+  bool memory_of_model = false;      ///< a device reports its model's memory, if known
   std::vector<std::string> kernels;  ///< paths of libraries with host functions
-  bool verbose = false;              ///< each refused call is said, not only those that cannot work
+  bool verbose = false;              ///< log each refused call, not only impossible ones
 };
 
-/// \param physical_bytes  the memory of this computer; each device has its share, unless the
-///                        environment says how much
-/// \param view  what the file of RINGLET_MACHINE says; null: devices are plain ones
-/// Errors  kInvalidArgument  names the variable and what it may be, or the part of the machine that
-///                           is missing
+/// \param physical_bytes  memory of this computer; by default each device has a share of it
+/// \param view  content of the file of RINGLET_MACHINE; null: plain devices
+/// Errors  kInvalidArgument  names the variable and its allowed values, or the missing part of the
+///                           machine
 Result<Emulation> ReadEmulation(const EnvMap& environment, std::uint64_t physical_bytes,
                                 const topology::HostView* view = nullptr);
 
-/// The visible devices, by their numbers among all: CUDA_VISIBLE_DEVICES as CUDA reads it. A list
-/// ends at the first entry that is no device.
+/// Returns the numbers of the visible devices among all devices. Interprets CUDA_VISIBLE_DEVICES as
+/// CUDA does: a list ends at the first invalid entry.
 std::vector<std::uint32_t> VisibleDevices(const EnvMap& environment, const MachineFacts& machine);
 
 }  // namespace ringlet::cuda

@@ -16,12 +16,12 @@
 namespace ringlet::cuda {
 namespace {
 
-/// A program that asks for more sentences than this is told no more.
+/// Limits the stored sentences; later new ones are not reported.
 constexpr std::size_t kSentencesMax = 1000;
 
 thread_local CudaCode last_error = CudaCode::kSuccess;
 
-// One write, so that lines of several processes do not mix.
+// A single write, so that lines of several processes do not mix.
 void Say(std::string_view sentence) {
   const std::string line = fmt::format("ringlet emulate: {}\n", sentence);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
@@ -34,12 +34,12 @@ std::uint64_t PhysicalBytes() {
              : 0;
 }
 
-// A library of the user's finds ringlet_host_kernel among the global symbols, where this library is
-// not when the program has loaded it as a dependency of a Python module.
+// Makes this library's symbols global. A user's library needs ringlet_host_kernel, which is not
+// global if the program loaded this library as a dependency of a Python module.
 void ShowOurSymbols() {
   Dl_info self{};
   if (::dladdr(reinterpret_cast<const void*>(&ringlet_host_kernel), &self) == 0) return;
-  // It stays: kernels are called as long as the process lives.
+  // The reference stays, because kernels are called until the process ends.
   ::dlopen(self.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
 }
 
@@ -136,7 +136,7 @@ void HostCuda::SayOnce(const std::string& sentence) {
 }
 
 HostCuda& Host() {
-  // Never destroyed: threads of the program may call until the process ends.
+  // Never destroyed, because threads of the program may call until the process ends.
   static HostCuda* const host = MakeHost();
   return *host;
 }
@@ -181,24 +181,24 @@ RINGLET_API void ringlet_host_kernel_sized(const char* name, ringlet_host_kernel
   if (!done.ok()) ringlet::cuda::Host().SayOnce(done.error().message);
 }
 
-// For ncclMemAlloc and ncclMemFree, whose memory is a device's to the program.
+// Called by ncclMemAlloc and ncclMemFree, because the program sees their memory as device memory.
 RINGLET_API void ringlet_host_memory(void* begin, size_t bytes, int device, int present) {
   ringlet::cuda::Memory& memory = ringlet::cuda::Host().memory();
-  // An error means that the memory is known, or no longer: nothing is left to do.
+  // An error means that the memory is known already, or is removed already, so it can be ignored.
   static_cast<void>(present != 0 ? memory.Register(begin, bytes, ringlet::cuda::MemoryKind::kOfNccl,
                                                    0, static_cast<std::uint32_t>(device))
                                  : memory.Unregister(begin, ringlet::cuda::MemoryKind::kOfNccl));
 }
 
-// For communicators: the number of a visible device among all of the machine, as NVML counts; -1:
-// there is no such device.
+// Called by communicators: converts a visible device to its number among all devices, as in NVML;
+// -1 if it does not exist.
 RINGLET_API int ringlet_host_device_number(int device) {
   const ringlet::cuda::HostCuda& host = ringlet::cuda::Host();
   const bool is_there = device >= 0 && static_cast<std::uint32_t>(device) < host.devices();
   return is_there ? static_cast<int>(host.GlobalNumber(static_cast<std::uint32_t>(device))) : -1;
 }
 
-// For the stub libraries, which are C: says the name.
+// Called by the stub libraries, which are in C.
 RINGLET_API void ringlet_refuse_function(const char* library, const char* function) {
   ringlet::cuda::RefuseFunction(library, function);
 }

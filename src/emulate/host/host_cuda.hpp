@@ -1,4 +1,4 @@
-// The emulated machine of this process: what libcudart, libcuda and libnvidia-ml have in common.
+// The emulated machine of this process, shared by libcudart, libcuda and libnvidia-ml.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,47 +19,46 @@
 
 namespace ringlet::cuda {
 
-/// One for each process. All methods from any thread.
+/// One per process. Any thread may call all methods.
 class RINGLET_API HostCuda {
  public:
   HostCuda(Emulation emulation, std::vector<std::uint32_t> visible);
 
-  /// Devices that this process sees; fewer than there are where CUDA_VISIBLE_DEVICES says so.
+  /// Number of visible devices, which CUDA_VISIBLE_DEVICES may limit.
   std::uint32_t devices() const { return static_cast<std::uint32_t>(visible_.size()); }
-  /// The number among all devices.
+  /// Number among all devices.
   std::uint32_t GlobalNumber(std::uint32_t device) const { return visible_[device]; }
   const MachineFacts& machine() const { return emulation_.machine; }
-  /// \param device  as this process counts
+  /// \param device  in this process's numbering
   const CudaDeviceFacts& FactsOf(std::uint32_t device) const { return machine()[visible_[device]]; }
-  /// The memory of a device of the machine: all of its model's, of which only the share of this
-  /// process can be free.
+  /// Memory of a device: the total of its model. Only this process's share of it can be free.
   /// \param number  among all devices
   MemoryInfo InfoOf(std::uint32_t number) const;
-  /// The bytes that this process has allocated there.
+  /// Bytes that this process has allocated there.
   std::uint64_t AllocatedOn(std::uint32_t number) const;
 
   Memory& memory() { return memory_; }
-  /// With the functions of the user's libraries, which are loaded at the first call.
+  /// Kernels including those of the user's libraries, which the first call loads.
   Kernels& kernels();
-  /// Without: for the functions that those libraries call.
+  /// Kernels without loading: for functions that those libraries call.
   Kernels& kernels_as_they_are() { return kernels_; }
 
   UserObjects& user_objects() { return user_objects_; }
   LogListeners& log_listeners() { return log_listeners_; }
   SharedEvents& shared_events() { return shared_events_; }
 
-  /// Peer access: what the machine's driver would grant, and what a program has enabled. It changes
-  /// nothing: every device reaches all memory.
-  /// \param from, to  as this process counts
+  /// Peer access that the machine's driver would grant. Enabling it has no effect, because every
+  /// device reaches all memory.
+  /// \param from, to  in this process's numbering
   PeerWay Peer(std::uint32_t from, std::uint32_t to) const {
     return machine().Peer(visible_[from], visible_[to]);
   }
   Answer EnablePeer(std::uint32_t from, std::uint32_t to);
   Answer DisablePeer(std::uint32_t from, std::uint32_t to);
 
-  /// Tells the sentence of an answer to the listeners, and says it where the log is on.
+  /// Passes the sentence of an answer to the listeners, and logs it if the log is on.
   void Note(std::string_view function, const Answer& answer);
-  /// Says a sentence on standard error, once.
+  /// Writes a sentence to standard error once.
   void SayOnce(const std::string& sentence);
 
  private:
@@ -78,18 +77,18 @@ class RINGLET_API HostCuda {
   std::set<std::pair<std::uint32_t, std::uint32_t>> peers_;
 };
 
-/// The one of this process, made at the first call from its environment. An environment that does
-/// not parse ends the process with the reason: CUDA's first call has no place for it.
+/// The instance of this process, created by the first call from the environment. If the environment
+/// does not parse, the process exits with the reason, because CUDA's first call cannot return it.
 RINGLET_API HostCuda& Host();
 
-/// The end of a function that the host does not have: says its name once.
+/// Reports an unavailable function by name, once.
 /// \return kNotSupported
 RINGLET_API CudaCode RefuseFunction(std::string_view library, std::string_view function);
 
-/// The error of this thread, as cudaGetLastError has it.
+/// The error of this thread, for cudaGetLastError.
 RINGLET_API void SetLastError(CudaCode code);
 RINGLET_API CudaCode LastError();
-/// LastError, which is then success.
+/// Returns LastError and resets it to success.
 RINGLET_API CudaCode TakeLastError();
 
 }  // namespace ringlet::cuda

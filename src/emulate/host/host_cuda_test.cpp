@@ -117,7 +117,7 @@ TEST(HostCudaTest, AProgramsLibraryTellsSizesOfAKernelsParameters) {
 
 TEST(LastErrorTest, IsOfTheThreadAndTakenOnce) {
   SetLastError(CudaCode::kInvalidValue);
-  SetLastError(CudaCode::kSuccess);  // does not take it back
+  SetLastError(CudaCode::kSuccess);  // does not reset it
   EXPECT_EQ(LastError(), CudaCode::kInvalidValue);
   CudaCode other = CudaCode::kUnknown;
   std::thread([&] { other = LastError(); }).join();

@@ -24,7 +24,7 @@ Status CheckSizes(const std::vector<std::size_t>& sizes) {
                            kParametersMax, kParameterBytesMax, kParameterBytesMax)};
 }
 
-// "scale( float * , int )" is "scale(float*, int)".
+// Normalises spaces: "scale( float * , int )" becomes "scale(float*, int)".
 std::string Normal(std::string_view name) {
   std::string normal;
   for (const char c : Trim(name)) {
@@ -36,7 +36,7 @@ std::string Normal(std::string_view name) {
   return normal;
 }
 
-// PyTorch launches kernels also where its caller asks for no arithmetic: its collectives of objects
+// PyTorch launches kernels even if its caller requests no arithmetic: its collectives of objects
 // compare sizes on the device.
 constexpr const char* kHostCompute =
     "; PyTorch's arithmetic on \"cuda\" tensors, which its collectives of objects need too, runs "

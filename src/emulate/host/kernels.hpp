@@ -1,4 +1,4 @@
-// Kernels: the names that a program registers for its launches, and the host functions for them.
+// Kernels: the names that a program registers for its launches, and their host functions.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -13,35 +13,35 @@
 
 namespace ringlet::cuda {
 
-/// The function that a launch runs.
+/// The function of a launch.
 struct HostKernel {
-  std::string name;  ///< as the program registered it
+  std::string name;  ///< the registered name
   ringlet_host_kernel_function run = nullptr;
-  std::vector<std::size_t> parameters;  ///< sizes in bytes
+  std::vector<std::size_t> parameters;  ///< bytes of each
 };
 
-/// Most parameters of a kernel; CUDA's bound is 32,764 bytes of them.
+/// Maximum number of parameters. CUDA limits their total size to 32,764 bytes.
 inline constexpr std::size_t kParametersMax = 1024;
 inline constexpr std::size_t kParameterBytesMax = 32764;
 
-/// All methods from any thread.
+/// Any thread may call all methods.
 class RINGLET_API Kernels {
  public:
-  /// A host function for the kernel `name` (mangled, demangled or bare), from a library of the
-  /// user's. \param sizes  of its parameters; empty: they follow from the name at the launch Errors
-  /// kInvalidArgument  no name or function, or sizes beyond CUDA's
+  /// Registers a host function for the kernel `name` (mangled, demangled or bare), from a library
+  /// of the user. \param sizes  parameter sizes; empty: derived from the name at launch
+  /// Errors  kInvalidArgument  no name or function, or sizes above CUDA's limits
   Status Register(std::string name, ringlet_host_kernel_function function,
                   std::optional<std::vector<std::size_t>> sizes);
 
-  /// A program's launches of the function at `stub` mean the kernel `name`.
+  /// Binds a program's launches of the function at `stub` to the kernel `name`.
   void Bind(const void* stub, std::string name);
 
-  /// The name bound to `stub`; empty if there is none.
+  /// Returns the name bound to `stub`; empty if there is none.
   std::optional<std::string> NameOf(const void* stub) const;
 
-  /// The function for a launch.
-  /// Errors  kUnsupported  no function is registered, or its sizes are not known; names the kernel
-  ///         kInvalidArgument  `stub` is no kernel of the program
+  /// Returns the function for a launch.
+  /// Errors  kUnsupported  no function is registered, or its sizes are unknown; names the kernel
+  ///         kInvalidArgument  `stub` is not a kernel of the program
   Result<HostKernel> Find(const void* stub) const;
 
  private:

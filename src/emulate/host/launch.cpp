@@ -11,10 +11,10 @@
 namespace ringlet::cuda {
 namespace {
 
-/// Every value begins where any type may.
+/// Aligns each value for any type.
 constexpr std::size_t kValueAlignment = 16;
 
-/// A launch with values of its own. `arguments` point into `bytes`.
+/// A launch with its own argument values. `arguments` point into `bytes`.
 struct HeldLaunch {
   HostKernel kernel;
   LaunchShape shape;
@@ -81,7 +81,7 @@ PreparedLaunch PrepareLaunch(const HostKernel& kernel, const LaunchShape& shape,
   if (fits.ok() && !kernel.parameters.empty() && arguments == nullptr)
     fits = {CudaCode::kInvalidValue, fmt::format("{} is launched without arguments", kernel.name)};
   if (!fits.ok()) return {.answer = std::move(fits), .work = {}};
-  // Shared: a std::function can be copied.
+  // A shared pointer, because std::function must be copyable.
   const auto launch = std::make_shared<HeldLaunch>();
   launch->kernel = kernel;
   launch->shape = shape;

@@ -1,4 +1,4 @@
-// Launches of kernels: checked, with a copy of their arguments, as work for a stream.
+// Checks kernel launches, copies their arguments, and turns them into work for a stream.
 #pragma once
 #include <array>
 #include <functional>
@@ -14,18 +14,18 @@ struct LaunchShape {
   std::size_t shared_bytes = 0;
 };
 
-/// A launch that may be put into a stream; `work` is empty if `answer` is an error.
+/// A launch to put into a stream; `work` is empty if `answer` is an error.
 struct PreparedLaunch {
   Answer answer;
   std::function<void()> work;
 };
 
-/// The work of one launch. The values of the arguments are copied now, as CUDA does.
+/// Creates the work of one launch. Copies the argument values immediately, as CUDA does.
 /// \param arguments  a pointer to each value
 RINGLET_API PreparedLaunch PrepareLaunch(const HostKernel& kernel, const LaunchShape& shape,
                                          void** arguments, void* stream, int device);
 
-/// Errors of a grid or block that no device takes.
+/// Returns an error for a grid or block that no device supports.
 RINGLET_API Answer CheckShape(const LaunchShape& shape);
 
 }  // namespace ringlet::cuda

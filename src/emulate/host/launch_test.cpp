@@ -12,7 +12,7 @@ struct Seen {
   std::string name;
 };
 
-// Of kernel(Seen*, double, char).
+// The host function of kernel(Seen*, double, char).
 void Record(const ringlet_host_kernel_arguments* launch) {
   auto* const seen = *static_cast<Seen**>(launch->arguments[0]);
   seen->sum =
@@ -34,7 +34,7 @@ TEST(LaunchTest, ArgumentsAreThoseOfTheLaunch) {
   const auto launch =
       PrepareLaunch(kKernel, {.grid = {2, 3, 4}, .block = {64, 1, 1}}, arguments, nullptr, 5);
   ASSERT_TRUE(launch.answer.ok());
-  number = small = 0;  // the launch has its own
+  number = small = 0;  // the launch has a copy
   launch.work();
   EXPECT_EQ(seen.sum, 5.5);
   EXPECT_EQ(seen.blocks, 24u);

@@ -36,7 +36,7 @@ void LogListeners::Tell(CudaLogLevel level, std::string_view sentence) {
   const std::lock_guard lock(mutex_);
   is_telling = true;
   for (const auto& [number, listener] : listeners_) {
-    std::string text(sentence);  // its own: the function may write to it
+    std::string text(sentence);  // a copy, because the function may write to it
     listener.function(listener.data, level, text.data(), text.size());
   }
   is_telling = false;

@@ -1,4 +1,4 @@
-// Functions of the program that hear the sentences of errors, as CUDA's error log has it.
+// Callbacks of the program that receive error sentences, as in CUDA's error log.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,22 +14,22 @@ namespace ringlet::cuda {
 /// The CUlogLevel.
 enum class CudaLogLevel : int { kError, kWarning };
 
-/// All methods from any thread, but not from a listener: errors of the calls of a listener are not
-/// told.
+/// Any thread may call all methods, except a listener. Errors of calls from a listener are not
+/// reported.
 class RINGLET_API LogListeners {
  public:
-  /// The text ends with a NUL, which `length` does not count, and is valid until the function
-  /// returns.
+  /// The text is valid until the function returns. It ends with a NUL, which `length` does not
+  /// count.
   using Function = void(void* data, CudaLogLevel level, char* text, std::size_t length);
 
-  /// A handle, under which the function is called until it is removed.
-  /// Errors  kInvalidArgument  no function
+  /// Registers a function until Remove and returns its handle.
+  /// Errors  kInvalidArgument  `function` is null
   Result<void*> Add(Function* function, void* data);
-  /// The function is not running any more when this returns, and will not be called again.
-  /// Errors  kInvalidArgument  no such handle
+  /// Unregisters a function. It is not running when this returns, and is not called again.
+  /// Errors  kInvalidArgument  the handle is unknown
   Status Remove(void* handle);
 
-  /// Whether there is a listener.
+  /// True if a listener is registered.
   bool any() const;
   void Tell(CudaLogLevel level, std::string_view sentence);
 

@@ -13,7 +13,7 @@ namespace {
 using topology::HostView;
 
 constexpr const char* kPlainName = "Ringlet emulated device";
-/// No computer has this domain: the numbers of real ones begin at 0, virtual ones at 0x10000.
+/// A domain that no computer uses: real domains begin at 0, virtual ones at 0x10000.
 constexpr std::uint32_t kPlainDomain = 0x5249;
 constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
 constexpr std::size_t kCpusOfAWord = 64;
@@ -90,7 +90,7 @@ CudaDeviceFacts FactsOf(const HostView& view, const topology::Gpu& gpu, std::uin
   return facts;
 }
 
-/// The PCI functions above that of a GPU, top first.
+/// Returns the PCI functions above a GPU's function, top first.
 std::vector<std::uint32_t> FunctionsAbove(const HostView& view, const topology::Gpu& gpu) {
   std::vector<std::uint32_t> functions;
   for (topology::Part part = view.pci[gpu.pci].parent;

@@ -10,7 +10,7 @@
 
 namespace ringlet::cuda {
 
-/// The contents of a handle. Both processes run the same library on one host: no byte order.
+/// The contents of a handle, in native byte order, because both processes run on one host.
 struct IpcWords {
   std::uint64_t mark = 0;
   std::uint64_t device = 0, inode = 0;
@@ -166,7 +166,7 @@ Status Memory::Check(const void* pointer, std::size_t bytes) const {
   const std::lock_guard lock(mutex_);
   if (const auto block = FindLocked(pointer)) {
     const std::size_t offset = AddressOf(pointer) - AddressOf(block->begin);
-    // A program may copy more than it has registered or pinned: the rest is its own memory.
+    // A program may copy more than it has registered or pinned; the rest is its own memory.
     if (bytes <= block->bytes - offset || !OnDevice(block->kind)) return Ok();
     return Error{Code::kInvalidArgument,
                  fmt::format("{} bytes at {} end behind their memory, which has {} there", bytes,

@@ -1,4 +1,4 @@
-// All memory that CUDA's functions hand out or are told of.
+// All memory that CUDA's functions allocate or register.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -19,10 +19,10 @@ enum class MemoryKind : std::uint8_t {
   kDevice,
   kManaged,
   kPinned,      ///< cudaHostAlloc
-  kRegistered,  ///< cudaHostRegister: the program's own
-  kImported,    ///< of another process
+  kRegistered,  ///< cudaHostRegister: owned by the program
+  kImported,    ///< from another process
   kOfNccl,      ///< ncclMemAlloc
-  kVariable,    ///< a __device__ variable's place in the program
+  kVariable,    ///< storage of a __device__ variable
 };
 
 struct MemoryBlock {
@@ -31,17 +31,17 @@ struct MemoryBlock {
   MemoryKind kind = MemoryKind::kDevice;
   std::uint32_t device = 0;
   unsigned flags = 0;
-  std::uint64_t number = 0;  ///< no two blocks of a process have the same
+  std::uint64_t number = 0;  ///< unique in the process
 };
 
-/// CUDA's handle for memory of another process: opaque bytes that travel by any means.
+/// CUDA's handle for memory of another process: opaque bytes, transported by any means.
 using IpcHandle = std::array<std::byte, 64>;
 
 struct MemoryInfo {
   std::size_t free = 0, total = 0;
 };
 
-/// All methods from any thread.
+/// Any thread may call all methods.
 class RINGLET_API Memory {
  public:
   Memory(std::uint32_t devices, std::size_t bytes_each);
@@ -49,39 +49,39 @@ class RINGLET_API Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  /// Errors  kSystem  the device has not that much left, or the process was forked since
+  /// Errors  kSystem  the device has too little memory left, or the process was forked
   Result<void*> AllocateDevice(std::uint32_t device, std::size_t bytes,
                                MemoryKind kind = MemoryKind::kDevice);
   /// \param kind  kDevice also frees managed memory
-  /// Errors  kInvalidArgument  `pointer` is not the begin of such a block
+  /// Errors  kInvalidArgument  `pointer` is not the beginning of such a block
   Status Free(void* pointer, MemoryKind kind);
-  /// All blocks that were allocated on the device.
+  /// Frees all blocks of the device.
   void FreeAll(std::uint32_t device);
 
-  /// Page-aligned memory of the host.
+  /// Allocates page-aligned host memory.
   Result<void*> AllocatePinned(std::size_t bytes, unsigned flags);
-  /// Errors  kInvalidArgument  empty, or overlaps a block
+  /// Errors  kInvalidArgument  the range is empty or overlaps a block
   Status Register(void* pointer, std::size_t bytes, MemoryKind kind, unsigned flags,
                   std::uint32_t device = 0);
-  /// Errors  kInvalidArgument  `pointer` is not the begin of a block of this kind
+  /// Errors  kInvalidArgument  `pointer` is not the beginning of a block of this kind
   Status Unregister(void* pointer, MemoryKind kind = MemoryKind::kRegistered);
 
-  /// The block with `pointer` in it.
+  /// Returns the block that contains `pointer`.
   std::optional<MemoryBlock> Find(const void* pointer) const;
 
-  /// Whether [pointer, pointer + bytes) may be read or written: it lies in one block, or outside of
-  /// all device memory, where the host's own memory is. Errors  kInvalidArgument  it is device
-  /// memory that is not allocated, or ends behind its block
+  /// Checks that [pointer, pointer + bytes) is accessible: inside one block, or outside all device
+  /// memory, where the host's own memory is. Errors  kInvalidArgument  it is unallocated device
+  /// memory, or extends beyond its block
   Status Check(const void* pointer, std::size_t bytes) const;
 
   MemoryInfo InfoOf(std::uint32_t device) const;
 
-  /// A handle by which another process of this host and user opens the block with `pointer` in it.
-  /// Errors  kInvalidArgument  not memory of cudaMalloc
+  /// Returns a handle with which another process of this host and user opens the block that
+  /// contains `pointer`. Errors  kInvalidArgument  the memory is not from cudaMalloc
   Result<IpcHandle> Export(const void* pointer) const;
-  /// The begin of the block in this process. Each Import needs a Close.
-  /// Errors  kInvalidArgument  no handle of Export, or of this very process
-  ///         kSystem, kProtocol  the process is gone, or of another user or host
+  /// Returns the beginning of the block in this process. Each Import needs a Close.
+  /// Errors  kInvalidArgument  the handle is not from Export, or is from this process
+  ///         kSystem, kProtocol  the process has exited, or belongs to another user or host
   Result<void*> Import(const IpcHandle& handle);
   Status Close(void* pointer);
 

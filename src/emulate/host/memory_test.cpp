@@ -64,7 +64,7 @@ TEST(MemoryTest, RangesThatLeaveTheirBlockAreRefused) {
   EXPECT_TRUE(memory.Check(at, 100).ok());
   EXPECT_TRUE(memory.Check(at + 99, 1).ok());
   EXPECT_FALSE(memory.Check(at + 1, 100).ok());
-  EXPECT_FALSE(memory.Check(at + 200, 1).ok());  // of the device, and not allocated
+  EXPECT_FALSE(memory.Check(at + 200, 1).ok());  // unallocated device memory
   EXPECT_TRUE(memory.Check(&memory, 8).ok());    // the program's own
   ASSERT_TRUE(memory.Free(at, MemoryKind::kDevice).ok());
   EXPECT_FALSE(memory.Check(at, 1).ok());
@@ -99,7 +99,7 @@ TEST(MemoryTest, PinnedMemoryIsFreedAsSuch) {
   EXPECT_EQ(memory.AllocatePinned(SIZE_MAX, 0).error().code, Code::kSystem);
 }
 
-// The child sees the parent's memory, and the parent what the child has written.
+// The child sees the parent's memory, and the parent sees the child's writes.
 TEST(MemoryTest, AnotherProcessOpensABlockByItsHandle) {
   Memory memory(2, kBytes);
   ASSERT_TRUE(memory.AllocateDevice(1, 10).ok());
@@ -139,7 +139,7 @@ TEST(MemoryTest, WrongHandlesAreRefused) {
   for (std::size_t i = 0; i < own->size(); ++i) {
     IpcHandle changed = *own;
     changed[i] ^= std::byte{0x40};
-    static_cast<void>(memory.Import(changed));  // refused, or harmless: never a crash
+    static_cast<void>(memory.Import(changed));  // refused or harmless, never a crash
   }
   EXPECT_FALSE(memory.Close(at).ok());
 }

@@ -34,14 +34,14 @@ constexpr std::array kNumbers = {
     TypeSize{"double", 8},
 };
 
-// Brackets of both kinds; those of an operator's name do not occur in kernels.
+// Counts both kinds of brackets. Operator names do not occur in kernels.
 int DepthChange(char c) {
   if (c == '(' || c == '<' || c == '[' || c == '{') return 1;
   if (c == ')' || c == '>' || c == ']' || c == '}') return -1;
   return 0;
 }
 
-// The begin of the list of parameters: the bracket that the last one closes.
+// Returns the beginning of the parameter list: the bracket that the last one closes.
 std::size_t ListBegin(std::string_view demangled) {
   if (!demangled.ends_with(')')) return std::string_view::npos;
   int depth = 0;
@@ -89,7 +89,7 @@ std::string_view BareName(std::string_view demangled) {
   int depth = 0;
   for (std::size_t at = 0; at < name.size(); ++at) {
     depth += DepthChange(name[at]);
-    if (name[at] == ' ' && depth == 0) return name.substr(at + 1);  // after the result
+    if (name[at] == ' ' && depth == 0) return name.substr(at + 1);  // skips the result
   }
   return name;
 }

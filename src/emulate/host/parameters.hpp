@@ -1,4 +1,4 @@
-// The parameters of a kernel, whose sizes a launch does not tell. Pure.
+// Determines the sizes of a kernel's parameters, which a launch does not contain. Pure.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -8,15 +8,15 @@
 
 namespace ringlet::cuda {
 
-/// A name as C++ writes it: "void fill<float>(float*, float)" of "_Z4fillIfEvPT_S0_"; the name
-/// itself where it is not mangled.
+/// Returns a name as C++ writes it: "void fill<float>(float*, float)" for "_Z4fillIfEvPT_S0_";
+/// `name` itself if it is not mangled.
 std::string Demangled(const std::string& name);
 
-/// "fill<float>" of "void fill<float>(float*, float)": without result and parameters.
+/// Removes result and parameters: "fill<float>" for "void fill<float>(float*, float)".
 std::string_view BareName(std::string_view demangled);
 
-/// The sizes of the parameters in a demangled name; empty if one is neither pointer nor number, or
-/// the name shows no parameters.
+/// Returns the parameter sizes of a demangled name; empty if a parameter is neither a pointer nor a
+/// number, or if the name contains no parameters.
 std::optional<std::vector<std::size_t>> ParameterSizes(std::string_view demangled);
 
 }  // namespace ringlet::cuda

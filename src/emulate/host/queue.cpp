@@ -69,7 +69,7 @@ Answer AddNode(ringletGraphNode_t* node, ringletGraph_t graph, const ringletGrap
   const Answer added =
       FromStream(ringletGraphAddHostNode(node, graph, needs, count, Run, held.get()));
   if (!added.ok()) return added;
-  Work* const data = held.release();  // from now on the node's
+  Work* const data = held.release();  // the node owns it from now on
   return FromStream(ringletGraphOnDestroy(graph, Delete, data));
 }
 

@@ -7,7 +7,7 @@
 namespace ringlet::cuda {
 namespace {
 
-/// The contents of a handle; the rest of its bytes are 0.
+/// The contents of a handle; its remaining bytes are 0.
 struct EventWords {
   std::uint64_t sign = 0;
   std::int64_t pid = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kForProcesses = ringletEventInterprocess | ringletEventDisableTiming;
 
-/// As a handle of another process would be.
+/// Changes a handle to that of another process.
 IpcHandle OfOtherProcess(IpcHandle handle) {
   const std::int64_t pid = ::getpid() + 1;
   std::memcpy(handle.data() + 8, &pid, sizeof pid);

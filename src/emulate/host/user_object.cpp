@@ -3,7 +3,7 @@
 namespace ringlet::cuda {
 namespace {
 
-// Handles look like pointers and are never followed; no two objects have the same.
+// Handles have a pointer type but are never dereferenced. Each is unique.
 constexpr std::uintptr_t kHandleStep = 16;
 
 Status NoSuchObject() {

@@ -10,17 +10,18 @@
 
 namespace ringlet::cuda {
 
-/// All methods from any thread. The function of an object is called without a lock.
+/// Any thread may call all methods. An object's function is called without a lock.
 class RINGLET_API UserObjects {
  public:
   using Function = void(void*);
 
-  /// A handle of an object with `references`; `end(data)` is called when the last is released.
-  /// Errors  kInvalidArgument  no function, or no reference
+  /// Returns a handle of an object with `references`. Calls `end(data)` when the last one is
+  /// released.
+  /// Errors  kInvalidArgument  no function or no reference
   Result<void*> Create(void* data, Function* end, unsigned references);
-  /// Errors  kInvalidArgument  no such object, or no reference
+  /// Errors  kInvalidArgument  the object does not exist, or `references` is 0
   Status Retain(void* object, unsigned references);
-  /// Errors  kInvalidArgument  no such object, or it has fewer references
+  /// Errors  kInvalidArgument  the object does not exist, or has fewer references
   Status Release(void* object, unsigned references);
 
  private:

@@ -1,6 +1,7 @@
-// libnvidia-ml.so.1: the emulated devices as NVIDIA's management library tells of them.
+// libnvidia-ml.so.1: the emulated devices in NVIDIA's management library.
 //
-// Functions that are not here do not exist, as in an older driver: programs look them up by name.
+// Undefined functions do not exist, as in an older driver, because programs look up functions by
+// name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +41,8 @@ int GiveNvmlText(std::string_view text, char* out, unsigned bytes) {
   return kNvmlSuccess;
 }
 
-// The memory of the device, of which this process alone uses some: devices have none in common.
+// The memory of the device. Only this process uses it, because processes do not share a device's
+// memory.
 NvmlMemory MemoryOf(std::uint32_t number) {
   const std::uint64_t total = Host().InfoOf(number).total, used = Host().AllocatedOn(number);
   return {.total = total, .free = total - used, .used = used};
@@ -73,7 +75,7 @@ void FillNvmlPci(const PciPlace& place, NvmlPci& pci) {
   pci.bus = place.bus;
   pci.device = place.device;
   std::ranges::copy(LongPciText(place), pci.address.begin());
-  // The older field has room for four digits of the domain.
+  // The older field has room for only four digits of the domain.
   std::ranges::copy(
       LongPciText({place.domain & 0xffffU, place.bus, place.device, place.function}).substr(4),
       pci.address_short.begin());
@@ -156,7 +158,7 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetHandleByPciBusId_v2(const char* address,
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetHandleByUUID(const char* uuid, NvmlDevice* device) {
   if (uuid == nullptr) return kNvmlInvalidArgument;
-  // As NVIDIA's library, it takes the UUID with "GPU-" and without.
+  // Accepts the UUID with and without "GPU-", as NVIDIA's library does.
   constexpr std::string_view kPrefix = "GPU-";
   const std::string_view given(uuid);
   for (std::uint32_t number = 0; number < Host().machine().devices(); ++number) {

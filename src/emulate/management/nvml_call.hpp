@@ -1,4 +1,4 @@
-// The frame of NVML's functions: its numbers, handles of devices, checks.
+// The wrapper of NVML's functions: numbers, device handles, checks.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -21,7 +21,7 @@ enum NvmlCode : int {
   kNvmlVersionMismatch = 25,
 };
 
-/// Looks like a pointer and is never followed.
+/// Has a pointer type but is never dereferenced.
 using NvmlDevice = void*;
 
 struct NvmlPci {
@@ -31,14 +31,14 @@ struct NvmlPci {
 };
 static_assert(sizeof(NvmlPci) == 68);
 
-/// Whether nvmlInit was called, and nvmlShutdown as often since.
+/// True after nvmlInit, until as many calls of nvmlShutdown.
 bool NvmlIsOpen();
-/// The number of a device among all; empty if it is no handle of ours.
+/// Returns a device's number among all devices; empty if the handle is invalid.
 std::optional<std::uint32_t> NvmlNumber(NvmlDevice device);
 inline const CudaDeviceFacts& Facts(std::uint32_t number) {
   return Host().machine()[number];
 }
-/// The address in NVML's words.
+/// Writes the address in NVML's form.
 void FillNvmlPci(const PciPlace& place, NvmlPci& pci);
 
 /// Runs `body` with the number of the device.

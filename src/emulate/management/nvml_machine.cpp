@@ -1,5 +1,5 @@
-// libnvidia-ml.so.1: how devices are joined with each other and with the rest of the machine, as
-// the machine's file says.
+// libnvidia-ml.so.1: the connections of devices with each other and with the rest of the machine,
+// from the machine's file.
 #include <algorithm>
 #include <array>
 #include <climits>
@@ -13,9 +13,9 @@ namespace {
 
 /// nvmlIntNvLinkDeviceType_t.
 enum NvmlLinkEnd : unsigned { kEndGpu = 0, kEndProcessor = 1, kEndSwitch = 2 };
-/// nvmlNvLinkCapability_t; the last says whether the link exists.
+/// nvmlNvLinkCapability_t; the last one reports whether the link exists.
 enum NvmlLinkCapability : unsigned { kSliBridge = 4, kLinkCapabilityLast = 5 };
-/// The address of what the driver does not show.
+/// The address of a hidden device.
 constexpr PciPlace kHiddenPlace = {0x0fffffff, 0xff, 0xff, 0};
 
 /// nvmlGpuP2PCapsIndex_t and nvmlGpuP2PStatus_t.
@@ -82,7 +82,7 @@ enum NvmlFieldId : unsigned {
   kFieldProcessorLinkSpeed = 172,
 };
 
-// The link of a device: `body` gets it, or null where the model has one that is not connected.
+// Runs `body` with the link of a device; with null if the link exists but is not connected.
 template <typename Body>
 int OfLink(NvmlDevice device, unsigned link, Body&& body) {
   return OfDevice(device, [&](std::uint32_t number) -> int {
@@ -145,7 +145,7 @@ std::optional<unsigned> FieldOf(const CudaDeviceFacts& facts, const NvmlField& f
   return std::nullopt;
 }
 
-// Sets the bits of `mask` that have room, and clears the rest.
+// Copies the words of `mask` that fit, and clears the remaining words.
 int GiveMask(const std::vector<std::uint64_t>& mask, unsigned words, unsigned long* out) {
   static_assert(sizeof(unsigned long) == sizeof(std::uint64_t));
   if (out == nullptr || words == 0) return kNvmlInvalidArgument;
@@ -251,7 +251,7 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetCpuAffinity(NvmlDevice device, unsigned w
                   [&](std::uint32_t number) { return GiveMask(Facts(number).cpus, words, cpus); });
 }
 
-// The scope is a NUMA node or a socket; a file knows nodes alone.
+// The scope is a NUMA node or a socket; a topology file contains only nodes.
 RINGLET_NVML_FUNCTION int nvmlDeviceGetCpuAffinityWithinScope(NvmlDevice device, unsigned words,
                                                               unsigned long* cpus, unsigned) {
   return nvmlDeviceGetCpuAffinity(device, words, cpus);
@@ -312,7 +312,7 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetGpuFabricInfo(NvmlDevice device, NvmlFabr
   });
 }
 
-// The first field of the structure says which version of it the program has.
+// The first field of the structure contains the program's version of it.
 RINGLET_NVML_FUNCTION int nvmlDeviceGetGpuFabricInfoV(NvmlDevice device, NvmlFabric2* fabric) {
   return OfDevice(device, [&](std::uint32_t number) -> int {
     if (fabric == nullptr) return kNvmlInvalidArgument;

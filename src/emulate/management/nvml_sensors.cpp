@@ -1,8 +1,8 @@
-// libnvidia-ml.so.1: what a device has no sensor, counter or state for. Programs that watch GPUs
-// ask for all of it, and show "N/A" where a device answers that it has none.
+// libnvidia-ml.so.1: functions for sensors, counters and states that a device lacks. Programs that
+// monitor GPUs call all of them and show "N/A" for a device that does not support one.
 #include "emulate/management/nvml_call.hpp"
 
-// The arguments behind the device differ from name to name, and none is looked at.
+// The arguments after the device differ among functions; all are ignored.
 #define RINGLET_NVML_NOT_SUPPORTED(name)                                             \
   RINGLET_NVML_FUNCTION int name(NvmlDevice device) {                                \
     return OfDevice(device, [](std::uint32_t) -> int { return kNvmlNotSupported; }); \

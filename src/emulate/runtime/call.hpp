@@ -1,4 +1,4 @@
-// The frame of libcudart's functions: check, call, remember the error.
+// The wrapper of libcudart's functions: checks, calls, remembers the error.
 #pragma once
 #include <exception>
 #include <new>
@@ -13,7 +13,7 @@
 
 namespace ringlet::cuda {
 
-/// The runtime's number for an answer, which becomes the error of this thread.
+/// Returns the runtime's number for an answer and sets it as this thread's error.
 inline int Give(const char* function, const Answer& answer) {
   if (!answer.ok()) {
     Host().Note(function, answer);
@@ -22,7 +22,7 @@ inline int Give(const char* function, const Answer& answer) {
   return static_cast<int>(answer.code);
 }
 
-/// Runs `body`; nothing that is thrown below crosses into C.
+/// Runs `body`. No exception crosses into C.
 template <typename Body>
 int Call(const char* function, Body&& body) noexcept {
   try {
@@ -41,7 +41,7 @@ inline Answer Invalid(const char* why) {
   return {CudaCode::kInvalidValue, why};
 }
 
-/// The answer to an output that is NULL.
+/// The answer for a null output.
 inline Answer IsNull(const char* name) {
   return {CudaCode::kInvalidValue, std::string(name) + " is NULL"};
 }

@@ -1,4 +1,4 @@
-// Copies and fills, at once and in streams.
+// Copies and fills, immediate and in streams.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -8,7 +8,7 @@
 namespace ringlet::cuda {
 namespace {
 
-/// A copy of `height` rows of `width` bytes; one row where it is linear.
+/// A copy of `height` rows of `width` bytes; one row if it is linear.
 struct CopyPlan {
   std::byte* target = nullptr;
   std::size_t target_pitch = 0;
@@ -34,7 +34,7 @@ void Carry(const FillPlan& plan) {
     std::memset(plan.target + row * plan.pitch, plan.value, plan.width);
 }
 
-// From the first byte of the first row to the last of the last one.
+// Returns the bytes from the start of the first row to the end of the last one.
 Result<std::size_t> Extent(std::size_t pitch, std::size_t width, std::size_t height) {
   std::size_t bytes = 0;
   if (height == 0 || width == 0) return bytes;
@@ -54,7 +54,7 @@ Answer CheckRows(const void* begin, std::size_t pitch, std::size_t width, std::s
   return fits.ok() ? Done() : ToAnswer(fits.error());
 }
 
-/// Memory that CUDA has not been told of, which the program may take away when a call returns.
+/// True for memory unknown to CUDA. The program may free it after the call.
 bool IsPageable(const void* pointer) {
   return !Host().memory().Find(pointer).has_value();
 }
@@ -75,7 +75,7 @@ Answer CheckCopy(const CopyPlan& plan, CopyKind kind) {
   return fits.ok() && plan.width > 0 && plan.height > 0 ? CheckKind(plan, kind) : fits;
 }
 
-// The bytes are taken now: what they lie in may be gone when the stream comes to them.
+// Copies the source immediately, because its memory may be freed before the stream runs the copy.
 Answer EnqueueStaged(CopyPlan plan, ringletStream_t stream) {
   auto staged = std::make_shared<std::vector<std::byte>>(plan.width * plan.height);
   Carry(CopyPlan{.target = staged->data(),
@@ -93,7 +93,7 @@ Answer CopyInStream(const CopyPlan& plan, CopyKind kind, ringletStream_t stream)
   const Answer fits = CheckCopy(plan, kind);
   if (!fits.ok() || plan.width == 0 || plan.height == 0) return fits;
   if (Captures(stream)) return Enqueue(stream, [plan] { Carry(plan); });
-  // As CUDA: a copy into pageable memory has ended when the call returns.
+  // As in CUDA, a copy into pageable memory is complete on return.
   if (IsPageable(plan.target)) return EnqueueAndWait(stream, [plan] { Carry(plan); });
   if (IsPageable(plan.source)) return EnqueueStaged(plan, stream);
   return Enqueue(stream, [plan] { Carry(plan); });
@@ -117,7 +117,7 @@ Answer FillInStream(const FillPlan& plan, ringletStream_t stream) {
   return Enqueue(stream, [plan] { Carry(plan); });
 }
 
-// As CUDA: memory that only the device sees is filled later, other memory before the call returns.
+// As in CUDA, device memory is filled later, other memory before the call returns.
 Answer FillNow(const FillPlan& plan) {
   const Answer fits = CheckFill(plan);
   if (!fits.ok() || plan.width == 0 || plan.height == 0) return fits;
@@ -153,7 +153,7 @@ FillPlan Fill(void* target, std::size_t pitch, int value, std::size_t width, std
           .value = value};
 }
 
-// A variable of the program, whose place on the device is its place on the host.
+// Checks a variable of the program, whose device address is its host address.
 Answer CheckSymbol(const void* symbol, std::size_t offset, std::size_t bytes) {
   const auto block = Host().memory().Find(symbol);
   if (!block || block->kind != MemoryKind::kVariable)

@@ -1,4 +1,4 @@
-// Devices: how many, which is current, what they are like, whom they reach.
+// Devices: number, current device, properties and peer access.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace ringlet::cuda {
 namespace {
 
-// Copies `text` into a field of `bytes`, cut and ended as C needs it.
+// Copies `text` into a field of `bytes`, truncated and terminated for C.
 void CopyText(std::string_view text, char* field, std::size_t bytes) {
   const std::size_t count = std::min(text.size(), bytes - 1);
   std::memcpy(field, text.data(), count);
@@ -86,8 +86,8 @@ PeerWay WayBetween(int from, int to) {
   return Host().Peer(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
 }
 
-// The values of cudaDeviceP2PAttr: rank of the link (0 is the best), access, atomics, arrays,
-// partial atomics.
+// The values of cudaDeviceP2PAttr: rank of the link (0 is best), access, atomics, arrays, partial
+// atomics.
 using PeerAttributes = std::array<int, 5>;
 PeerAttributes PeerAttributesOf(PeerWay way) {
   switch (way) {

@@ -1,4 +1,4 @@
-// Errors, versions, and the way to the driver's functions.
+// Errors, versions, and lookup of the driver's functions.
 #include <cstring>
 
 #include "emulate/host/device_facts.hpp"
@@ -79,7 +79,7 @@ RINGLET_CUDA_FUNCTION int cudaGetDriverEntryPointByVersion(const char* symbol, v
   return EntryPoint("cudaGetDriverEntryPointByVersion", symbol, pointer, version, state);
 }
 
-// Nothing is profiled, and nothing is asked for: both succeed, as without a profiler.
+// Both succeed without effect, as without a profiler.
 RINGLET_CUDA_FUNCTION int cudaProfilerStart() {
   return Call("cudaProfilerStart", [] { return Done(); });
 }
@@ -88,7 +88,7 @@ RINGLET_CUDA_FUNCTION int cudaProfilerStop() {
   return Call("cudaProfilerStop", [] { return Done(); });
 }
 
-/// The body of each function that is not here; see cmake/RingletEmulate.cmake.
+/// The body of each undefined function; see cmake/RingletEmulate.cmake.
 extern "C" __attribute__((visibility("hidden"))) int ringlet_trap(const char* function) {
   const CudaCode code = RefuseFunction(RINGLET_CUDART_NAME, function);
   SetLastError(code);
@@ -97,7 +97,7 @@ extern "C" __attribute__((visibility("hidden"))) int ringlet_trap(const char* fu
 
 namespace {
 
-// From now on the null stream is CUDA's: in order with the other streams of its device.
+// Makes the null stream CUDA's, which is ordered with the other streams of its device.
 __attribute__((constructor)) void UseNullStream() {
   ringletStreamUseNull(1);
 }

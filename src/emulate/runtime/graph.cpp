@@ -1,4 +1,4 @@
-// Graphs: made by hand or by capture, instantiated, launched; objects that live with them.
+// Graphs: created explicitly or by capture, instantiated, launched; objects that live with them.
 #include <cstring>
 #include <memory>
 
@@ -7,7 +7,7 @@
 namespace ringlet::cuda {
 namespace {
 
-/// References to a user object that a graph holds.
+/// A graph's references to a user object.
 struct HeldObject {
   void* object;
   unsigned references;
@@ -19,7 +19,7 @@ void ReleaseHeld(void* data) {
 }
 
 Answer Retain(ringletGraph_t graph, void* object, unsigned references, unsigned flags) {
-  constexpr unsigned kMove = 1;  // the caller's references become the graph's
+  constexpr unsigned kMove = 1;  // moves the caller's references to the graph
   if (flags > kMove) return Invalid("there are no such flags");
   if (flags != kMove) {
     const Status retained = Host().user_objects().Retain(object, references);

@@ -1,4 +1,4 @@
-// Kernels: what compiled programs register when they start, and launches.
+// Kernels: registration by compiled programs at startup, and launches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace ringlet::cuda {
 namespace {
 
-/// Arguments of a launch <<<...>>> for the function that the compiler made of the kernel.
+/// The configuration of a launch <<<...>>> for the kernel's stub function.
 struct PushedLaunch {
   Dim3 grid, block;
   std::size_t shared_bytes;
@@ -68,7 +68,7 @@ Answer Occupancy(int* blocks, const void* stub, int threads, std::size_t shared_
 Answer GiveHandle(const void** handle, const void* stub) {
   if (handle == nullptr) return IsNull("the handle");
   if (const Answer known = CheckKernel(stub); !known.ok()) return known;
-  *handle = stub;  // launches name it again
+  *handle = stub;  // launches pass it again
   return Done();
 }
 
@@ -95,7 +95,7 @@ RINGLET_CUDA_FUNCTION void __cudaRegisterFunction(void**, const char* stub, char
 
 RINGLET_CUDA_FUNCTION void __cudaRegisterVar(void**, char* variable, char*, const char*, int,
                                              std::size_t bytes, int, int) {
-  // An error means that the library was loaded twice: the variable is known.
+  // An error means that the library was loaded twice and the variable is known.
   static_cast<void>(Host().memory().Register(variable, bytes, MemoryKind::kVariable, 0));
 }
 
@@ -135,7 +135,7 @@ RINGLET_CUDA_FUNCTION int cudaLaunchKernelExC(const LaunchConfiguration* configu
   });
 }
 
-// The function of a kernel does the whole grid, so its blocks can meet.
+// The host function runs the whole grid, so blocks can synchronise.
 RINGLET_CUDA_FUNCTION int cudaLaunchCooperativeKernel(const void* stub, Dim3 grid, Dim3 block,
                                                       void** arguments, std::size_t shared_bytes,
                                                       ringletStream_t stream) {

@@ -1,4 +1,4 @@
-// Memory: allocated, registered, described, shared with other processes.
+// Memory: allocation, registration, attributes, sharing with other processes.
 #include <fmt/format.h>
 
 #include <bit>
@@ -22,7 +22,7 @@ Answer Allocate(const char* name, void** pointer, std::size_t bytes, MemoryKind 
   return Done();
 }
 
-// CUDA waits for the device before it takes memory away. Captures of other threads go on.
+// As CUDA does, waits for the device before it frees memory. Captures of other threads continue.
 Answer FreeNow(void* pointer) {
   if (pointer == nullptr) return Done();
   if (const Answer may = CheckCapture(); !may.ok()) return may;
@@ -131,7 +131,7 @@ RINGLET_CUDA_FUNCTION int cudaFreeAsync(void* pointer, ringletStream_t stream) {
     if (!block || block->begin != pointer || block->kind != MemoryKind::kDevice)
       return Invalid("no begin of memory of cudaMalloc");
     return Enqueue(stream, [pointer] {
-      // Freed twice meanwhile: the first has done it, and the program is told by the next use.
+      // If it was freed meanwhile, the next use of the memory reports the error.
       static_cast<void>(Host().memory().Free(pointer, MemoryKind::kDevice));
     });
   });
@@ -212,7 +212,7 @@ RINGLET_CUDA_FUNCTION int cudaPointerGetAttributes(PointerAttributes* attributes
   });
 }
 
-// The program's memory is where it is: there is nothing to move, and nothing to advise.
+// Memory has one location, so prefetch and advice have no effect.
 #if RINGLET_CUDART >= 13
 RINGLET_CUDA_FUNCTION int cudaMemPrefetchAsync(const void* pointer, std::size_t bytes,
                                                MemoryLocation, unsigned, ringletStream_t) {

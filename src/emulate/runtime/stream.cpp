@@ -26,8 +26,8 @@ struct CaptureOutputs {
   std::size_t* count;
 };
 
-// CUDA's array of nodes lives until the next call for the stream; this one until the next of the
-// thread.
+// CUDA's array of nodes is valid until the next call for the stream; this one, until the thread's
+// next call.
 Answer GiveNodes(ringletStream_t stream, const CaptureOutputs& out) {
   thread_local std::vector<ringletGraphNode_t> nodes;
   std::size_t count = 0;
@@ -46,7 +46,7 @@ int CaptureInfo(const char* function, ringletStream_t stream, const CaptureOutpu
     const Answer known =
         FromStream(ringletStreamCaptureStatus(stream, out.status, out.id, out.graph));
     if (!known.ok() || *out.status != ringletCaptureActive) return known;
-    if (out.edges != nullptr) *out.edges = nullptr;  // all of the usual kind
+    if (out.edges != nullptr) *out.edges = nullptr;  // all have the default kind
     return out.nodes != nullptr || out.count != nullptr ? GiveNodes(stream, out) : known;
   });
 }

@@ -1,7 +1,7 @@
-// The types of libcudart's interface, as far as its functions here use them.
+// Types of libcudart's interface that its functions here use.
 //
-// Layouts and numbers are the published interface of CUDA 12 and 13, between which the properties
-// of a device differ; RINGLET_CUDART says for which of both the library is compiled.
+// Layouts and numbers are the published interface of CUDA 12 and 13, which differ in the properties
+// of a device. RINGLET_CUDART selects the version at compile time.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -106,7 +106,7 @@ struct DeviceProperties {
 #if RINGLET_CUDART < 13
   int compute_mode;
 #endif
-  // Sizes of textures and surfaces, all 0: there are none.
+  // Sizes of textures and surfaces, all 0, because they are not supported.
 #if RINGLET_CUDART < 13
   std::array<int, 40> textures;
 #else
