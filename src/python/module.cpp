@@ -1,5 +1,5 @@
-// The extension ringlet._native: what needs no PyTorch.
-#define PY_SSIZE_T_CLEAN  // lengths of texts are Py_ssize_t
+// The extension ringlet._native: functions that do not need PyTorch.
+#define PY_SSIZE_T_CLEAN  // text lengths are Py_ssize_t
 #include <Python.h>
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace ringlet::python {
 namespace {
 
-/// predict(xml, name, hosts, operation, bytes, flows): the JSON of a prediction; ringlet.predict
-/// has checked that the numbers fit. Python's lock is given up meanwhile. Errors  ValueError  as
+/// predict(xml, name, hosts, operation, bytes, flows): the JSON of a prediction. ringlet.predict
+/// has checked the ranges of the numbers. Releases Python's lock meanwhile. Errors  ValueError  as
 /// comm::PredictionJson
 PyObject* Predict(PyObject* /*module*/, PyObject* arguments) {
   const char *xml = nullptr, *name = nullptr, *operation = nullptr;

@@ -1,7 +1,7 @@
 // The process group of PyTorch. Included by module.cpp only.
 //
-// It hands each call on: to the life of the group, to the launcher of operations, or to the parts
-// of PyTorch that look at operations.
+// It forwards each call to the life of the group, to the launcher of operations, or to the parts of
+// PyTorch that observe operations.
 #pragma once
 #include <torch/extension.h>
 
@@ -34,7 +34,7 @@ class RingletBackend final : public c10d::Backend {
     life_.End(false);
   }
 
-  /// Other parts of the front end use these.
+  /// Access for other parts of the front end.
   GroupLife& life() { return life_; }
   Launcher& launcher() { return launcher_; }
   const RankInGroup& place() const { return life_.place(); }
@@ -46,19 +46,19 @@ class RingletBackend final : public c10d::Backend {
   void setTimeout(std::chrono::milliseconds timeout) RINGLET_OVERRIDE_SINCE_2_9 {
     life_.SetTimeout(timeout);
   }
-  /// PyTorch's since 2.15.
+  /// In PyTorch since 2.15.
   void addEphemeralTimeout(const std::chrono::milliseconds& time) {
     works_.timeout_extensions().Add(time);
   }
-  /// PyTorch's since 2.12: bytes of this host's memory that the group's operations use.
+  /// In PyTorch since 2.12. Returns the bytes of host memory that the group's operations use.
   std::unordered_map<std::string, std::uint64_t> getMemoryStats() {
     const auto use = life_.Alive().memory_use();
     return {{"working_bytes", use.working},
             {"shared_bytes", use.shared},
             {"reachable_tensor_bytes", TensorMemory::The().bytes()}};
   }
-  /// Of memory that the other ranks of the host can reach: DDP's gradients lie in it, and FSDP2's
-  /// parameters if it is asked to.
+  /// Allocates memory that the other ranks of the host can reach. DDP stores its gradients there,
+  /// and FSDP2 its parameters on request.
   at::Tensor allocateTensor(long size, at::TensorOptions options) override {
     return ReachableTensor(size, options);
   }
@@ -68,8 +68,8 @@ class RingletBackend final : public c10d::Backend {
   c10d::ErrorType getError() override { return failures_.last(); }
 
   void abort() override { life_.Abort(); }
-  /// A signal's handler that runs while this thread waits in an operation aborts the group; it ends
-  /// with the program, since the operation still needs it.
+  /// If a signal handler calls this while the thread waits in an operation, aborts the group and
+  /// keeps it until the program ends, because the operation still uses it.
   void shutdown() override {
     if (!comm::LongWait::IsLooking()) return life_.End(false);
     if (!life_.EndLater()) return;
@@ -79,7 +79,7 @@ class RingletBackend final : public c10d::Backend {
   }
 
 #ifdef C10D_BACKEND_HAS_HOOKS
-  // PyTorch's flight recorder is among those that register them.
+  // PyTorch's flight recorder registers hooks, among others.
   void registerAbortHook(std::int64_t number, c10d::AbortHook hook) override {
     CheckNew(failures_.abort_hooks().Add(number, std::move(hook)), number);
   }
@@ -121,9 +121,9 @@ class RingletBackend final : public c10d::Backend {
     return Handle().Text();
   }
 
-  /// The group of the ranks with these handles, in their order, in the place of the one before;
-  /// called by all of them, with the same number. They meet in the store that the group was made
-  /// with. Operations that run are aborted. Blocks until the new group stands.
+  /// Replaces the group by one of the ranks with these handles, in their order. All of them call it
+  /// with the same number and meet in the store of the original group. Aborts running operations.
+  /// Blocks until the new group is formed.
   WorkPointer reconfigure(const c10d::ReconfigureOptions& opts) override {
     const std::vector<std::string> handles = InOrder(opts.handles);
     const auto seat = SeatAmong(handles, Handle());
@@ -188,7 +188,7 @@ class RingletBackend final : public c10d::Backend {
                      const c10d::GatherOptions& opts) override {
     return Call<LaunchGather>(outputs, inputs, opts);
   }
-  /// PyTorch's since 2.12, in 2.15 by the name gather_single, too.
+  /// In PyTorch since 2.12; in 2.15 also as gather_single.
   WorkPointer gather_into_tensor(at::Tensor& output, at::Tensor& input,
                                  const c10d::GatherOptions& opts) {
     return Call<LaunchGatherTensor>(output, input, opts);
@@ -244,8 +244,7 @@ class RingletBackend final : public c10d::Backend {
     return launcher_.EndCoalescing();
   }
 
-  /// Through the store alone: it says which ranks are missing even when the communicator does not
-  /// work.
+  /// Uses only the store, so that it can name missing ranks even if the communicator fails.
   void monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) override {
     Group& group = life_.Alive();
     const Muster muster{
@@ -263,8 +262,8 @@ class RingletBackend final : public c10d::Backend {
   bool supportsSplitting() const override {
     return true;
   }
-  /// A group of some ranks, called by those. If this one has a communicator, the new one comes from
-  /// its connections, else from the store when it is needed.
+  /// Creates a group of some ranks; these call it. If this group has a communicator, the new one
+  /// uses its connections; otherwise it is formed through the store on first use.
   c10::intrusive_ptr<Backend> split(
       const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
       const c10::intrusive_ptr<Backend::Options>& opts) RINGLET_OVERRIDE_SINCE_2_9 {
@@ -277,7 +276,7 @@ class RingletBackend final : public c10d::Backend {
     return child;
   }
 
-  /// A group of ranks of several, which meet in `store`, called by all of them.
+  /// Creates a group of ranks of several groups. All of them call it and meet in `store`.
   c10::intrusive_ptr<Backend> merge(const c10::intrusive_ptr<c10d::Store>& store,
                                     const c10::intrusive_ptr<Backend::Options>& opts,
                                     const int& rank, const int& size) RINGLET_OVERRIDE_SINCE_2_9 {
@@ -288,7 +287,7 @@ class RingletBackend final : public c10d::Backend {
   bool supportsShrinking() const RINGLET_OVERRIDE_SINCE_2_9 {
     return true;
   }
-  /// A group of the ranks that are left, called by them; the others may be gone.
+  /// Creates a group of the remaining ranks; these call it. The excluded ranks may be lost.
   c10::intrusive_ptr<Backend> shrink(const std::vector<std::int64_t>& excluded, int /*flags*/,
                                      const c10::intrusive_ptr<Backend::Options>& opts)
       RINGLET_OVERRIDE_SINCE_2_9 {
@@ -319,8 +318,8 @@ class RingletBackend final : public c10d::Backend {
     return *handle;
   }
 
-  // The first field: PyTorch's Logger takes a backend with the name "gloo", as the tests make them,
-  // for a ProcessGroupGloo and reads a number through the pointer that lies at this distance.
+  // Must be the first field: PyTorch's Logger mistakes a backend with the name "gloo", which the
+  // tests create, for a ProcessGroupGloo and reads a number through the pointer at this offset.
   GroupLife life_;
   Failures failures_;
   Works works_;

@@ -1,4 +1,4 @@
-// The extension ringlet._torch_2_x._C: the one source that includes PyTorch's headers.
+// The extension ringlet._torch_2_x._C: the only source that includes PyTorch's headers.
 #include <pybind11/chrono.h>
 
 #include "comm/service/fork_guard.hpp"
@@ -15,14 +15,14 @@ Milliseconds Whole(std::chrono::duration<float> seconds) {
   return std::chrono::ceil<Milliseconds>(std::chrono::duration<double>(seconds));
 }
 
-/// The entry points for init_process_group and new_group.
+/// The entry point for init_process_group and new_group.
 c10::intrusive_ptr<c10d::Backend> Create(const c10d::DistributedBackendOptions& torch_options,
                                          const py::object& given) {
   auto options = given.is_none() || !py::isinstance<BackendOptions>(given)
                      ? c10::make_intrusive<BackendOptions>()
                      : c10::make_intrusive<BackendOptions>(given.cast<const BackendOptions&>());
   options->timeout = Whole(torch_options.timeout);
-  // PyTorch's constant stands for a timeout that the caller of new_group has not given.
+  // PyTorch's default means that the caller of new_group passed no timeout.
   const bool is_default = torch_options.global_ranks_in_group.empty();
   if (!is_default && options->timeout == kBackendDefaultTimeout)
     options->timeout = LivingGroups::The().TimeoutOfDefault().value_or(options->timeout);
@@ -36,7 +36,7 @@ c10::intrusive_ptr<c10d::Backend> Create(const c10d::DistributedBackendOptions& 
   return backend;
 }
 
-/// At the end of the program.
+/// Called at the end of the program.
 void EndAll() {
   LivingGroups::The().EndAll();
   TensorMemory::The().Trim();
@@ -54,7 +54,7 @@ c10::intrusive_ptr<BackendOptions> MakeOptions(Milliseconds timeout, Millisecond
 }  // namespace ringlet::torch_api
 
 PYBIND11_MODULE(_C, module) {
-  (void)ringlet::comm::ForkGuard();  // it maps a page, which no group should wait for
+  (void)ringlet::comm::ForkGuard();  // maps a page in advance, so that no group waits for it
   namespace api = ringlet::torch_api;
   py::module_::import("torch.distributed");
   ringlet::comm::Process::LookAtMachine();
@@ -110,7 +110,7 @@ PYBIND11_MODULE(_C, module) {
   module.def(
       "direct_call", &api::DirectCall, py::arg("name"), py::arg("generic"),
       "A callable that does what PyTorch's `generic` one of an operator does, in less time.");
-  // Without Python's lock: hooks that hear of the end wait for threads that take it.
+  // Without Python's lock, because hooks wait for threads that take it.
   module.def("end_all", &api::EndAll, py::call_guard<py::gil_scoped_release>(),
              "Ends all process groups that are left.");
 }
@@ -127,7 +127,7 @@ TORCH_LIBRARY(ringlet, library) {
   library.def("barrier(str group_name) -> ()");
 }
 
-// It has no tensors by which a kernel could be chosen.
+// It has no tensors that select a kernel.
 TORCH_LIBRARY_IMPL(ringlet, CompositeExplicitAutograd, library) {
   library.impl("barrier", &ringlet::torch_api::BarrierOperator);
 }

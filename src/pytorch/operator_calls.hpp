@@ -1,11 +1,10 @@
-// Python's calls of the operators torch.ops.ringlet, straight to PyTorch's dispatcher. Included by
-// module.cpp only.
+// Fast path from Python to the operators torch.ops.ringlet through PyTorch's dispatcher. Included
+// by module.cpp only.
 //
-// PyTorch's own path looks each call up among all overloads, by the schema, and puts each argument
-// into a box: that takes 2 to 3 us, several times what an all-reduce of some bytes does. A call of
-// plain tensors, texts and numbers, given by position, goes without; all others take PyTorch's
-// path. The dispatcher, and with it autograd, profilers, fake tensors and other modes, sees both
-// alike.
+// PyTorch's own path searches all overloads for each call by the schema, and boxes each argument.
+// That takes 2 to 3 us, several times the duration of a small all-reduce. A call with only
+// positional tensors, texts and numbers avoids that; all others take PyTorch's path. The
+// dispatcher, and so autograd, profilers, fake tensors and other modes, sees both in the same way.
 #pragma once
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -25,7 +24,8 @@
 
 namespace ringlet::torch_api {
 
-/// An argument that Python gave, as an operator takes it. False: it is none, or not a plain one.
+/// Converts an argument from Python to the operator's type. Returns false if it has another type or
+/// is not plain.
 inline bool Take(PyObject* given, at::Tensor& taken) {
   if (!THPVariable_CheckExact(given)) return false;
   taken = THPVariable_Unpack(given);
@@ -55,11 +55,11 @@ bool NeedsGrad(const Other& /*other*/) {
 }
 
 /// \tparam kName  "ringlet::NAME"
-/// \tparam kGivenMin  arguments from there on may be missing: they are "sum" then
+/// \tparam kGivenMin  arguments from this index on are optional; the default is "sum"
 template <const char* kName, std::size_t kGivenMin, typename... Arguments>
 class OperatorCall {
  public:
-  /// The callable for Python. \param generic  that of PyTorch, of which it takes a reference
+  /// Returns the callable for Python. \param generic  PyTorch's callable; keeps a reference to it
   static py::object Of(const py::object& generic) {
     static PyMethodDef method = {kName + std::string_view(kName).rfind(':') + 1,
                                  reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Run)),
@@ -81,8 +81,8 @@ class OperatorCall {
       return PyObject_Vectorcall(generic, given, static_cast<std::size_t>(count), names);
     HANDLE_TH_ERRORS
     const py::gil_scoped_release without_python;
-    // Autograd would be asked in boxes, to say that it has nothing to do. Modes and function
-    // transforms, which are keys of the thread, may have something to do with it.
+    // Autograd would be called with boxed arguments although it has nothing to do. It stays enabled
+    // for modes and function transforms, which are keys of the thread.
     std::optional<at::AutoDispatchBelowAutograd> below_autograd;
     if (c10::impl::tls_local_dispatch_key_set().included_ == c10::default_included_set &&
         !std::apply(AnyNeedsGrad, taken))
@@ -112,7 +112,7 @@ class OperatorCall {
   }
 };
 
-/// By the operator's name, the callable that goes straight; `generic` itself where there is none.
+/// Returns the fast callable of an operator by its name; `generic` itself if there is none.
 inline py::object DirectCall(std::string_view name, const py::object& generic) {
   using Tensor = const at::Tensor&;
   using Text = std::string_view;

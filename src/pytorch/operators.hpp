@@ -1,9 +1,10 @@
-// The operators torch.ops.ringlet: operations that the caller waits for, without torch.distributed
-// between. Included by module.cpp only.
+// The operators torch.ops.ringlet: blocking operations that bypass torch.distributed. Included by
+// module.cpp only.
 //
-// A group is given by its name, `group.group_name`. Tensors to be written come first, and nothing
-// is returned: torch.compile and torch.export take them as they are. Each is called by all ranks of
-// the group, in the same order as its other operations, and blocks until this rank's part is done.
+// A group is identified by its name, `group.group_name`. Output tensors come first, and no value is
+// returned, so torch.compile and torch.export accept the operators unchanged. All ranks of the
+// group call each of them, in the same order as its other operations. A call blocks until this
+// rank's part is done.
 #pragma once
 #include <torch/library.h>
 
@@ -13,8 +14,8 @@
 
 namespace ringlet::torch_api {
 
-/// The backend in PyTorch's wrapper of TORCH_DISTRIBUTED_DEBUG=DETAIL; else null. By Python: the
-/// wrapper's class is not in PyTorch's headers for extensions. Takes Python's lock.
+/// Returns the backend inside PyTorch's wrapper of TORCH_DISTRIBUTED_DEBUG=DETAIL; else null. Uses
+/// Python, because PyTorch's headers for extensions lack the wrapper's class. Takes Python's lock.
 inline c10::intrusive_ptr<RingletBackend> Unwrapped(
     const c10::intrusive_ptr<c10d::Backend>& backend) {
   const py::gil_scoped_acquire gil;
@@ -23,7 +24,7 @@ inline c10::intrusive_ptr<RingletBackend> Unwrapped(
   return inside.cast<c10::intrusive_ptr<RingletBackend>>();
 }
 
-/// Throws where no group has the name, or it has another backend.
+/// Throws if no group has the name, or if it has another backend.
 inline c10::intrusive_ptr<RingletBackend> BackendOf(std::string_view group_name) {
   const auto group = c10d::resolve_process_group(std::string(group_name));
   const auto given = group->getBackend(c10::DeviceType::CPU);
@@ -36,7 +37,7 @@ inline c10::intrusive_ptr<RingletBackend> BackendOf(std::string_view group_name)
   return backend;
 }
 
-/// By torch.distributed's names, in small letters.
+/// Accepts torch.distributed's names in lower case.
 inline c10d::ReduceOp ReduceOpOf(std::string_view name) {
   using Op = c10d::ReduceOp;
   constexpr std::array<std::pair<std::string_view, Op::RedOpType>, 8> kNames{
@@ -151,7 +152,7 @@ inline void BarrierOperator(std::string_view group_name) {
   });
 }
 
-/// Stands for an operator where there are shapes and no elements.
+/// Replaces an operator for inputs with shapes but without elements.
 template <typename... Arguments>
 void NothingToCompute(Arguments...) {}
 

@@ -1,4 +1,4 @@
-// Tensors of the ranks of a group in each other's addresses. Included by module.cpp only.
+// Tensors of a group's ranks, mapped into each other's address spaces. Included by module.cpp only.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace ringlet::torch_api {
 
-/// The labels of all ranks' memory. A rank whose memory cannot be mapped has an empty one.
+/// The labels of all ranks' memory; empty for a rank whose memory cannot be mapped.
 using Labels = std::vector<std::optional<comm::MemoryLabel>>;
 
-/// Gathers what each rank offers; in a turn. Errors  those of all-gather
+/// Gathers the labels of all ranks, in a turn. Errors  those of all-gather
 inline Result<Labels> GatherLabels(comm::Communicator& communicator, View memory,
                                    Milliseconds timeout) {
   RINGLET_TRY_ASSIGN(const auto process, SharedProcess());
@@ -35,7 +35,7 @@ inline Result<Labels> GatherLabels(comm::Communicator& communicator, View memory
   return labels;
 }
 
-/// The memory of a rank, which a label says where to find, in this process.
+/// Maps the memory of a rank, located by its label, into this process.
 inline Result<std::shared_ptr<comm::MappedMemory>> MapRank(const Labels& labels, std::size_t rank) {
   if (!labels[rank])
     return Error{Code::kInvalidArgument,

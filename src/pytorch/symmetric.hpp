@@ -1,8 +1,8 @@
-// PyTorch's symmetric memory on CPUs: tensors that all ranks of a group on one host have in their
-// addresses. Included by module.cpp only.
+// PyTorch's symmetric memory on CPUs: tensors that all ranks of a group on one host map. Included
+// by module.cpp only.
 //
-// An allocation lies in the memory of ringlet.empty, so that collectives do not copy it either, and
-// has its signal pad behind it. Rendezvous is a collective of the group; each rank then maps the
+// An allocation uses the memory of ringlet.empty, so that collectives do not copy it either. Its
+// signal pad follows the tensor. Rendezvous is a collective of the group; each rank then maps the
 // others' allocations by itself.
 #pragma once
 #include "pytorch/life/versions.hpp"
@@ -22,7 +22,7 @@ namespace ringlet::torch_api {
 #ifdef RINGLET_TORCH_HAS_SYMMETRIC_MEMORY
 namespace symm = c10d::symmetric_memory;
 
-/// The allocation of a tensor: `bytes` for its elements, the pad behind them on a page of its own.
+/// The allocation of a tensor: `bytes` for its elements, then the pad on its own page.
 struct SymmetricAllocation {
   static constexpr std::size_t kPage = 4096;
 
@@ -34,9 +34,9 @@ struct SymmetricAllocation {
   std::size_t WholeBytes() const { return PadOffset() + pad_bytes; }
 };
 
-/// Memory of peers that no handle is left of. PyTorch's get_buffer gives tensors that keep nothing
-/// alive, and a program that reads one too late should not crash: it reads zeros, since the owner
-/// gives the pages back. Only addresses stay, the latest so many.
+/// Memory of peers without a remaining handle. PyTorch's get_buffer returns tensors that do not own
+/// their memory. A program that reads one too late reads zeros instead of crashing, because the
+/// owner releases the pages and the addresses stay. Only the latest kMax are kept.
 class RetiredMemory {
  public:
   static constexpr std::size_t kMax = 1024;
@@ -58,7 +58,7 @@ class CpuSymmetricMemory final : public symm::SymmetricMemory {
  public:
   struct Members {
     int rank = 0;
-    std::chrono::milliseconds timeout{};  ///< of waits that give none
+    std::chrono::milliseconds timeout{};  ///< default for waits
     std::stop_token ending;               ///< of the group
     std::size_t offset = 0;               ///< of the tensor in its allocation, bytes
     SymmetricAllocation own;
@@ -88,7 +88,7 @@ class CpuSymmetricMemory final : public symm::SymmetricMemory {
   c10::Device get_device() override { return {c10::DeviceType::CPU}; }
   bool world_within_direct_access() override { return true; }
 
-  /// Returns when all ranks have come to it.
+  /// Returns when all ranks have called it.
   void barrier(int channel, std::size_t timeout_ms) override {
     for (int rank = 0; rank < get_world_size(); ++rank)
       if (rank != parts_.rank) put_signal(rank, channel, timeout_ms);
@@ -146,10 +146,10 @@ class CpuSymmetricMemory final : public symm::SymmetricMemory {
   }
 
   Members parts_;
-  std::vector<void*> buffers_, pads_;  // of each rank
+  std::vector<void*> buffers_, pads_;  // per rank
 };
 
-/// Safe from any thread.
+/// Any thread may call all functions.
 class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
  public:
   void* alloc(std::size_t bytes, int /*device*/,
@@ -192,7 +192,7 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
     {
       const std::lock_guard lock(mutex_);
       const auto found = Find(memory);
-      if (found == allocations_.end()) return nullptr;  // PyTorch says what it was called with
+      if (found == allocations_.end()) return nullptr;  // PyTorch reports the wrong argument
       allocation = found->second;
     }
     const std::string name = group_name ? *group_name : allocation.group_name.value_or("");
@@ -250,7 +250,7 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
     return c10::make_intrusive<CpuSymmetricMemory>(std::move(parts));
   }
 
-  // All ranks succeed, or none does.
+  // Either all ranks succeed, or none does.
   static Status MapAll(comm::Communicator& communicator, CpuSymmetricMemory::Members& parts,
                        Milliseconds timeout) {
     const View whole(parts.own.begin, parts.own.WholeBytes());
@@ -280,12 +280,12 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
   }
 
   std::mutex mutex_;
-  std::map<std::byte*, Allocation> allocations_;  // by their beginning
+  std::map<std::byte*, Allocation> allocations_;  // by address
 };
 #endif
 
-/// Has PyTorch's symmetric memory on CPUs come from here, unless it comes from elsewhere.
-/// False: this PyTorch has none of it.
+/// Registers this implementation of PyTorch's symmetric memory on CPUs, unless another is
+/// registered. Returns false if this PyTorch has no symmetric memory.
 inline bool OfferSymmetricMemory() {
 #ifdef RINGLET_TORCH_HAS_SYMMETRIC_MEMORY
   if (!symm::has_allocator(c10::DeviceType::CPU))

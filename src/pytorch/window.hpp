@@ -1,4 +1,4 @@
-// PyTorch's windows, since 2.15: a tensor of each rank into which the others write without its
+// PyTorch's windows, since 2.15: a tensor of each rank into which others write without that rank's
 // help. Included by module.cpp only.
 #pragma once
 #include "pytorch/shared_tensors.hpp"
@@ -7,21 +7,21 @@
 
 namespace ringlet::torch_api {
 
-/// Its operations take turns with the others of its group, in the order in which they are called:
-/// a wait for a signal holds up those that are called after it, as it does on a stream.
+/// Window operations take turns with the group's other operations, in call order: a wait for a
+/// signal delays later ones, as on a stream.
 class TensorWindow final : public c10d::Window {
  public:
   explicit TensorWindow(c10::intrusive_ptr<RingletBackend> backend)
       : backend_(std::move(backend)) {}
   ~TensorWindow() override { Close(); }
 
-  /// Any contiguous tensor; peers write into one of ringlet.empty by themselves, into others the
-  /// service thread does.
+  /// Takes any contiguous tensor. Peers write directly into a tensor of ringlet.empty; the service
+  /// thread writes into others.
   void tensor_register(const at::Tensor& tensor, bool owning) override {
     TORCH_CHECK(!is_open_,
                 "ringlet: double registration: a tensor is registered with this window "
                 "already; deregister it first");
-    // A failed rank's peers may still be writing: the tensor stays until the window is closed.
+    // A failed rank's peers may still be writing, so the tensor stays until the window is closed.
     (void)owning;
     backend_->launcher().RunNow("tensor_register", {tensor}, [&]() -> TurnBody {
       CheckTensor(tensor, "tensor_register");
@@ -36,7 +36,7 @@ class TensorWindow final : public c10d::Window {
 
   void tensor_deregister() override {
     CheckOpen("tensor_deregister");
-    // No rank writes into it any more when all have come here.
+    // After all ranks have arrived here, no rank writes into it.
     backend_->launcher().RunNow("tensor_deregister", {tensor_}, []() -> TurnBody {
       return [](comm::Communicator& communicator, Milliseconds timeout) {
         return Barrier(communicator, timeout);
@@ -84,7 +84,8 @@ class TensorWindow final : public c10d::Window {
     return Start("wait_signal", {tensor_}, opts.timeout, async, std::move(wait));
   }
 
-  /// The tensor of a rank; of this rank's shape if it has as many elements, else of one dimension.
+  /// Maps the tensor of a rank. It has this rank's shape if the sizes are equal, else one
+  /// dimension.
   at::Tensor map_remote_tensor(std::int64_t rank) override {
     CheckOpen("map_remote_tensor");
     CheckPeer(rank, "map_remote_tensor");
@@ -106,7 +107,7 @@ class TensorWindow final : public c10d::Window {
   }
 
  private:
-  // Contexts of signals: those of the caller, and those that come with each put and mean nothing.
+  // Signal contexts: those of the caller, and those of puts, which are ignored.
   static constexpr std::uint32_t kSignals = 0, kArrivals = 1;
 
   comm::Signal SignalOf(std::uint32_t context) const {
@@ -135,7 +136,8 @@ class TensorWindow final : public c10d::Window {
     return Ok();
   }
 
-  // Also where the group has failed: its service thread could still write into the tensor.
+  // Also closes a window of a failed group, because its service thread could still write into the
+  // tensor.
   void Close() {
     if (!is_open_) return;
     is_open_ = false;
@@ -153,7 +155,7 @@ class TensorWindow final : public c10d::Window {
           communicator.set_timeout(within);
           return communicator.Run(work);
         });
-    if (!async) started->wait();  // its error is the caller's
+    if (!async) started->wait();  // throws its error to the caller
     return started;
   }
 
@@ -170,7 +172,7 @@ class TensorWindow final : public c10d::Window {
   bool is_open_ = false;
   at::Tensor tensor_;
   std::uint32_t number_ = 0;
-  std::vector<std::uint64_t> bytes_;  // of each rank's tensor
+  std::vector<std::uint64_t> bytes_;  // per rank
   Labels labels_;
 };
 

@@ -1,7 +1,7 @@
 // Operations on tensors as calls of a communicator. Included by module.cpp only.
 //
-// All of them run in a turn of their group, take dense tensors unless they say otherwise, and block
-// until this rank's part is done.
+// All of them run in a turn of their group and block until this rank's part is done. They take
+// dense tensors unless stated otherwise.
 #pragma once
 #include "collective/call/call.hpp"
 #include "comm/run/calls.hpp"
@@ -12,7 +12,7 @@ namespace ringlet::torch_api {
 
 using Milliseconds = std::chrono::milliseconds;
 
-/// A communicator of two ranks as the line of a sender and a receiver.
+/// A communicator of two ranks as the line between a sender and a receiver.
 class CommunicatorLine final : public Line {
  public:
   explicit CommunicatorLine(std::unique_ptr<comm::Communicator> communicator)
@@ -46,7 +46,7 @@ inline MakeLine LinesWithin(Milliseconds init_timeout) {
   };
 }
 
-/// A reduction of certain elements, checked on the caller's thread.
+/// A reduction for an element type, checked on the caller's thread.
 struct Reduction {
   Reduction(const at::Tensor& tensor, const c10d::ReduceOp& torch_op)
       : type(TypeOf(tensor.is_complex() ? c10::toRealValueType(tensor.scalar_type())
@@ -63,7 +63,7 @@ struct Reduction {
 
   DataType type;
   ReduceOp op;
-  at::Tensor factor;  ///< of kPreMulSum: one element
+  at::Tensor factor;  ///< for kPreMulSum: one element
 
  private:
   static at::ScalarType RealTypeOf(const at::Tensor& tensor) {
@@ -71,7 +71,7 @@ struct Reduction {
   }
 };
 
-/// Elements that are only moved: as what they are where Ringlet has the type, else as bytes.
+/// The type for moving elements: Ringlet's type if it exists, otherwise bytes.
 struct Moved {
   explicit Moved(const at::Tensor& tensor) {
     const auto known = KnownType(tensor.scalar_type());
@@ -98,7 +98,7 @@ inline collective::Call Reducing(const Reduction& reduction, View input,
   return call;
 }
 
-/// `input` and `output` may be the same.
+/// `input` and `output` may be the same tensor.
 inline Status AllReduce(comm::Communicator& communicator, const at::Tensor& input,
                         const at::Tensor& output, const Reduction& reduction,
                         Milliseconds timeout) {
@@ -107,7 +107,7 @@ inline Status AllReduce(comm::Communicator& communicator, const at::Tensor& inpu
                    Reducing(reduction, BytesOf(input), RoomOf(output), input.nbytes()));
 }
 
-/// In place, at the root; the tensor of the others stays as it is.
+/// Reduces in place at the root. The tensors of other ranks are unchanged.
 inline Status Reduce(comm::Communicator& communicator, const at::Tensor& tensor,
                      const Reduction& reduction, std::int64_t root, Milliseconds timeout) {
   communicator.set_timeout(timeout);
@@ -130,7 +130,7 @@ inline Status Broadcast(comm::Communicator& communicator, const at::Tensor& tens
                                   .root = Rank{static_cast<std::uint32_t>(root)}});
 }
 
-/// `output` has the elements of all ranks. The input may be this rank's place in it.
+/// `output` receives the elements of all ranks. `input` may be this rank's part of it.
 inline Status AllGather(comm::Communicator& communicator, const at::Tensor& input,
                         const at::Tensor& output, Milliseconds timeout) {
   communicator.set_timeout(timeout);
@@ -141,7 +141,7 @@ inline Status AllGather(comm::Communicator& communicator, const at::Tensor& inpu
                                   .type = moved.type});
 }
 
-/// \param room  undefined where this is not the root
+/// \param room  undefined on ranks other than the root
 inline Status Gather(comm::Communicator& communicator, const at::Tensor& input,
                      const at::Tensor& room, std::int64_t root, Milliseconds timeout) {
   communicator.set_timeout(timeout);
@@ -153,7 +153,7 @@ inline Status Gather(comm::Communicator& communicator, const at::Tensor& input,
                                .root = Rank{static_cast<std::uint32_t>(root)}});
 }
 
-/// \param joint  undefined where this is not the root
+/// \param joint  undefined on ranks other than the root
 inline Status Scatter(comm::Communicator& communicator, const at::Tensor& joint,
                       const at::Tensor& room, std::int64_t root, Milliseconds timeout) {
   communicator.set_timeout(timeout);
@@ -170,10 +170,10 @@ inline Status Barrier(comm::Communicator& communicator, Milliseconds timeout) {
   return Barrier(communicator);
 }
 
-/// How many elements go to, or come from, each rank.
+/// Number of elements to or from each rank.
 class Splits {
  public:
-  /// As PyTorch gives them: lengths along the first dimension; none means equal parts.
+  /// From PyTorch's lengths along the first dimension; empty means equal parts.
   Splits(const at::Tensor& tensor, const std::vector<std::int64_t>& lengths, int size) {
     const std::int64_t rows = lengths.empty() ? size : tensor.size(0);
     const std::int64_t per_row = rows == 0 ? 0 : tensor.numel() / rows;
@@ -201,8 +201,8 @@ class Splits {
   std::vector<std::int64_t> elements_;
 };
 
-/// Whether the splits of this rank alone are equal says nothing about those of others, so that
-/// all-to-all with lengths of its own for each pair is used always.
+/// Always uses the variable-length all-to-all, because other ranks may have unequal splits even if
+/// this rank's are equal.
 inline Status AllToAll(comm::Communicator& communicator, const at::Tensor& input,
                        const Splits& sends, const at::Tensor& output, const Splits& receives,
                        Milliseconds timeout) {
@@ -215,7 +215,7 @@ inline Status AllToAll(comm::Communicator& communicator, const at::Tensor& input
                                   .type = moved.type});
 }
 
-/// Tensors of any layout. The input may be this rank's place in the output.
+/// Takes tensors of any layout. `input` may be this rank's part of `output`.
 inline Status GatherInto(comm::Communicator& communicator, const at::Tensor& input,
                          const at::Tensor& output, Milliseconds timeout) {
   const at::Tensor room = Room(output);
@@ -224,7 +224,7 @@ inline Status GatherInto(comm::Communicator& communicator, const at::Tensor& inp
   return Ok();
 }
 
-/// One target for each rank, of any layout; their sizes may differ.
+/// Takes one target per rank, of any layout and of different sizes.
 inline Status GatherToLists(comm::Communicator& communicator, const at::Tensor& input,
                             const Tensors& targets, Milliseconds timeout) {
   const bool equal = std::ranges::all_of(
@@ -256,7 +256,7 @@ inline Status ReduceInto(comm::Communicator& communicator, const at::Tensor& inp
   return Ok();
 }
 
-/// One source for each rank; their sizes may differ, then each is reduced by itself.
+/// Takes one source per rank. If their sizes differ, reduces each one separately.
 inline Status ReduceLists(comm::Communicator& communicator, const Tensors& sources,
                           const at::Tensor& output, std::int64_t rank, const Reduction& reduction,
                           Milliseconds timeout) {
@@ -272,8 +272,8 @@ inline Status ReduceLists(comm::Communicator& communicator, const Tensors& sourc
   return Ok();
 }
 
-/// A sparse tensor becomes the sum of those of all ranks: their elements are gathered, padded to
-/// the longest, and added where they meet.
+/// Replaces a sparse tensor by the sum over all ranks: gathers the elements, padded to the longest
+/// tensor, and adds those with equal indices.
 inline Status SumSparse(comm::Communicator& communicator, at::Tensor& tensor, int size,
                         Milliseconds timeout) {
   const at::Tensor own = tensor.coalesce();

@@ -12,12 +12,12 @@
 namespace ringlet::torch_api {
 namespace {
 
-// Ahead of each message: 8 B tag, sign-extended, and 8 B, how many bytes follow.
+// Header of each message: 8 B tag, sign-extended, and 8 B length in bytes.
 constexpr std::size_t kHeadBytes = 16;
-// A receiver's line waits for the next message as long as its group lives; who waits for a certain
-// message has a deadline of its own.
+// A receiver's line waits for the next message as long as its group lives; a receive of a certain
+// message has its own deadline.
 constexpr std::chrono::hours kForever{24 * 365};
-// Of messages from one sender that no receive has asked for: more stay with the sender.
+// Limit of unmatched messages per sender; further ones stay with the sender.
 constexpr std::size_t kUnexpectedBytesMax = 256 << 20;
 // The seats of a line.
 constexpr std::uint32_t kSender = 0;
@@ -42,13 +42,13 @@ Result<Head> ReadHead(Line& line) {
   return Head{.tag = static_cast<std::int32_t>(tag), .bytes = in.U64()};
 }
 
-// So often is it asked whether those who are waited for are there.
+// Interval between checks that awaited ranks are alive.
 constexpr std::chrono::milliseconds kBetweenMailLooks{50};
 
-/// A line that says in ranks of the group what it has to say of its two ends.
+/// A line whose errors name ranks of the group instead of seats.
 class NamedLine final : public Line {
  public:
-  /// As `made` came about.
+  /// Wraps `made`, or converts its error.
   static Result<std::shared_ptr<Line>> Of(Result<std::shared_ptr<Line>> made, const Seats& seats) {
     if (!made.ok()) return InGroup(made.error(), seats);
     return std::shared_ptr<Line>(std::make_shared<NamedLine>(std::move(*made), seats));
@@ -102,7 +102,7 @@ void P2pQueue::Close() {
     if (thread.joinable()) thread.join();
   };
   for (auto& [to, outbox] : outboxes_) join(outbox.thread);
-  join(caretaker_);  // it starts inboxes: they end after it
+  join(caretaker_);  // it starts inboxes, so they end after it
   for (auto& [from, inbox] : inboxes_) join(inbox.thread);
   if (std::exchange(guests_, 0) > 0 && !group_.store().IsGone())
     group_.store().Erase(CounterOf(group_.options().rank));
@@ -215,7 +215,7 @@ void P2pQueue::RunOutbox(std::uint32_t to) {
     lock.lock();
     outbox.sending = false;
     if (!status.ok()) {
-      // Another thread may know better why the line could not be made, or has ended.
+      // Another thread may know a better reason why the line failed.
       Error error = failure_ ? *failure_ : status.error();
       if (const auto gone = gone_.find(to); gone != gone_.end() && !failure_)
         error = Error{Code::kPeerLost, gone->second};
@@ -237,7 +237,7 @@ std::uint64_t P2pQueue::Receive(Posted posted) {
     return next_number_;
   }
   const std::uint64_t number = next_number_++;
-  // The inbox's thread may sit and wait for the next message: what lies there is taken here.
+  // The inbox's thread may be waiting for the next message, so this thread takes an early one.
   if (auto unexpected = TakeUnexpected(posted)) {
     lock.unlock();
     HandOver(posted, unexpected->second, unexpected->first);
@@ -327,7 +327,7 @@ void P2pQueue::TakeCare(Lock& lock) {
 }
 
 void P2pQueue::StoreFailed(Lock& lock, const Error& error) {
-  // Perhaps with the rank that serves it, of which something is known soon.
+  // The rank that serves the store may have ended, which is detected soon.
   constexpr int kLooks = 10;
   for (int look = 0; look < kLooks && !stop_.stop_requested() && !posted_.empty(); ++look) {
     CheckPeers(lock);
@@ -367,13 +367,13 @@ void P2pQueue::CheckPeers(Lock& lock) {
 }
 
 void P2pQueue::GiveUp(Lock& lock, std::uint32_t rank) {
-  // If a line is being made, its thread tells those that wait.
+  // If a line is being formed, its thread reports the error.
   if (const auto out = outboxes_.find(rank); out != outboxes_.end())
     out->second.stop.request_stop();
   const auto in = inboxes_.find(rank);
   if (in != inboxes_.end()) in->second.stop.request_stop();
-  // A receive from any rank may have waited for a rank that has died, and is told; a rank that has
-  // left in order has sent what it had to.
+  // Fails a receive from any rank if `rank` has died, because the receive may have waited for it. A
+  // rank that left in good order has sent all its messages.
   const bool died = group_.presence().Of(rank) == Presence::State::kGone;
   PostedList lost;
   for (auto it = posted_.begin(); it != posted_.end();) {
@@ -408,7 +408,7 @@ Result<bool> P2pQueue::ReceiveGuest(std::uint64_t number) {
     return Error{Code::kProtocol,
                  fmt::format("'{}' in the store is not what a sender announces", key)};
   RINGLET_TRY_ASSIGN(const UniqueId id, ToId(id_bytes, key));
-  // The store may end with the sender: its record could not be looked up then.
+  // The store may end with the sender, which makes a later lookup of its record impossible.
   if (beacon) group_.presence().Saw(from, *beacon);
   group_.store().Erase(key);
   const Lock lock(mutex_);
@@ -497,7 +497,7 @@ Status P2pQueue::TakeMessage(Lock& lock, std::uint32_t from) {
   const auto head = ReadHead(*inbox.line);
   lock.lock();
   RINGLET_TRY(head);
-  // A message without a receive is put aside, unless too much is put aside already.
+  // Stores a message without a matching receive, unless the limit is reached.
   news_.wait(lock, [&] {
     return stop_.stop_requested() || Match(from, head->tag) != posted_.end() ||
            (IsAwaited(from) && inbox.unexpected_bytes + head->bytes <= kUnexpectedBytesMax);
@@ -575,7 +575,7 @@ void P2pQueue::RunInbox(std::uint32_t from, const UniqueId& id) {
     if (stop_.stop_requested() || !IsAwaited(from)) continue;
     if (inbox.broken) {
       Break(lock, from, Error(*inbox.broken));
-      // A receive from any sender may still wait: until then there is nothing to do here.
+      // A receive from any sender may still wait; until then this thread has no work.
       news_.wait(lock);
     } else if (const Status status = TakeMessage(lock, from); !status.ok()) {
       Break(lock, from, status.error());

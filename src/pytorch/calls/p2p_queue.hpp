@@ -1,9 +1,9 @@
 // Messages between two ranks, with tags, received in any order and from any rank.
 //
-// Collectives and messages of a group need not come in one order on both sides, so messages have
-// communicators of their own: one of two ranks for each sender and receiver, made when the first
-// message is sent. The sender announces it in the store at the receiver's counter, so that a
-// receiver watches one key, however many ranks may send to it.
+// The order of collectives and messages of a group may differ between ranks. So messages use
+// separate communicators: one of two ranks for each sender and receiver, formed for the first
+// message. The sender announces it in the store at the receiver's counter, so a receiver watches
+// one key, however many ranks may send to it.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -24,14 +24,14 @@ namespace ringlet::torch_api {
 
 /// A receive that waits for a message.
 struct Posted {
-  std::optional<std::uint32_t> from;  ///< else from any rank
+  std::optional<std::uint32_t> from;  ///< empty: from any rank
   std::int32_t tag = 0;
   std::span<std::byte> room;  ///< lives until `done`; a message must fill it
-  /// Called once, with the sender, by Receive or on a thread of the mail's. Must not block.
+  /// Called once, with the sender, by Receive or on a thread of the queue. Must not block.
   std::function<void(Status, std::uint32_t from)> done;
 };
 
-/// A communicator of two: the sender's seat is 0, the receiver's 1.
+/// A communicator of two: the sender has seat 0, the receiver seat 1.
 class Line {
  public:
   virtual ~Line() = default;
@@ -39,40 +39,40 @@ class Line {
   virtual Status Write(View bytes) = 0;
   /// Blocks until the room is full.
   virtual Status Read(std::span<std::byte> room) = 0;
-  /// Ends a Write or Read that is under way, at both ends. Any thread.
+  /// Ends a running Write or Read at both ends. Any thread.
   virtual void Abort(const std::string& why) = 0;
 };
 
-/// Forms a line together with the other end. Blocks.
+/// Forms a line with the other end. Blocks.
 using MakeLine = std::function<Result<std::shared_ptr<Line>>(
     const UniqueId& id, std::uint32_t seat, std::chrono::milliseconds operation_timeout,
     const std::stop_token& abort)>;
 
-/// The messages of one group on one rank. One thread for each peer that it sends to or receives
-/// from, and one that looks for new senders and for ranks that are gone.
+/// The messages of one group on one rank. It has one thread per peer for sending, one per peer for
+/// receiving, and one that detects new senders and lost ranks.
 class P2pQueue {
  public:
   P2pQueue(Group& group, MakeLine make_line);
-  /// Cuts off what is under way.
+  /// Cancels running operations.
   ~P2pQueue();
   P2pQueue(const P2pQueue&) = delete;
   P2pQueue& operator=(const P2pQueue&) = delete;
 
-  /// Sends in the background; to one receiver in the order of the calls. `done` is called once,
-  /// when the bytes are no longer needed, and must not block. A message to this rank itself is
-  /// copied here, unless a receive waits for it already.
+  /// Sends in the background; messages to one receiver keep the call order. Calls `done` once when
+  /// the bytes are no longer needed; it must not block. A message to this rank itself is copied,
+  /// unless a receive waits for it already.
   void Send(std::uint32_t to, std::int32_t tag, View bytes, std::function<void(Status)> done);
 
-  /// Receives in the background. Messages of one sender and tag are matched in their order.
-  /// The number is for Withdraw.
+  /// Receives in the background. Messages of one sender and tag are matched in order. Returns a
+  /// number for Withdraw.
   std::uint64_t Receive(Posted posted);
-  /// Takes back a receive that no message has begun to fill: its `done` will not be called. False:
-  /// too late.
+  /// Cancels a receive that no message has begun to fill; its `done` is not called. Returns false
+  /// if it is too late.
   bool Withdraw(std::uint64_t number);
 
-  /// Fails everything that is under way or comes later.
+  /// Fails all running and later operations.
   void Abort(const std::string& why) { Fail(Error{Code::kAborted, why}); }
-  /// The same, and waits for the threads.
+  /// As Abort, and waits for the threads.
   void Close();
 
  private:
@@ -83,9 +83,9 @@ class P2pQueue {
   };
   struct Outbox {
     std::deque<SendRequest> requests;
-    bool sending = false;  // one that is no longer among them
+    bool sending = false;  // a request that was removed from `requests`
     std::shared_ptr<Line> line;
-    std::stop_source stop;  // of making the line
+    std::stop_source stop;  // cancels forming the line
     std::jthread thread;
   };
   struct Unexpected {
@@ -93,12 +93,12 @@ class P2pQueue {
     Bytes bytes;
   };
   struct Inbox {
-    std::deque<Unexpected> unexpected;  // came before a receive asked for them
+    std::deque<Unexpected> unexpected;  // arrived before a matching receive
     std::size_t unexpected_bytes = 0;
     std::shared_ptr<Line> line;
-    bool reading = false;         // a message, or the wait for one
-    std::optional<Error> broken;  // and what is not early will not come
-    std::stop_source stop;        // of making the line
+    bool reading = false;         // a message, or waiting for one
+    std::optional<Error> broken;  // no further message arrives
+    std::stop_source stop;        // cancels forming the line
     std::jthread thread;
   };
   using PostedList = std::list<std::pair<std::uint64_t, Posted>>;
@@ -113,11 +113,11 @@ class P2pQueue {
   Status StartOutbox(std::uint32_t to, Outbox& outbox);
   Status StartCaretaker();
   void RunCaretaker();
-  /// One round: a new sender, if there is one, else a pause.
+  /// One round: accepts a new sender, or pauses if there is none.
   void TakeCare(Lock& lock);
   bool IsReceptionNeeded() const;
   bool IsPending() const;
-  /// Ends what waits for ranks that are gone, or for anything of a group that has failed.
+  /// Ends operations that wait for lost ranks, or all operations of a failed group.
   void CheckPeers(Lock& lock);
   std::vector<std::uint32_t> RanksInDoubt() const;
   void GiveUp(Lock& lock, std::uint32_t rank);
@@ -128,11 +128,11 @@ class P2pQueue {
   bool IsAwaited(std::uint32_t from) const;
   PostedList::iterator Match(std::uint32_t from, std::int32_t tag);
   void DeliverUnexpected(Lock& lock, std::uint32_t from);
-  /// The messages that have come already for `posted`, and their sender.
+  /// The message for `posted` that has arrived already, and its sender.
   std::optional<std::pair<std::uint32_t, Bytes>> TakeUnexpected(const Posted& posted);
   static void HandOver(const Posted& posted, View bytes, std::uint32_t from);
   Status TakeMessage(Lock& lock, std::uint32_t from);
-  /// Whether a rank may send it yet, or has sent it and it lies here.
+  /// True if a rank may still send the message, or if it has arrived.
   bool MayStillCome(const Posted& posted) const;
   void Break(Lock& lock, std::uint32_t from, const Error& error);
   void End(Lock& lock, PostedList lost, const Error& error, std::uint32_t from);
@@ -148,10 +148,10 @@ class P2pQueue {
   PostedList posted_;
   std::map<std::uint32_t, Outbox> outboxes_;
   std::map<std::uint32_t, Inbox> inboxes_;
-  std::map<std::uint32_t, std::string> gone_;  // and why nothing comes from them any more
-  std::uint64_t guests_ = 0;                   // senders that have announced themselves
+  std::map<std::uint32_t, std::string> gone_;  // ranks that send nothing more, and the reason
+  std::uint64_t guests_ = 0;                   // number of announced senders
   Backoff backoff_;
-  std::chrono::microseconds unlooked_{0};  // that have passed since the last look around
+  std::chrono::microseconds unlooked_{0};  // time since the last check of peers
   std::jthread caretaker_;
 };
 

@@ -49,10 +49,10 @@ class FakeLine final : public Line {
     if (!wire_->broken) wire_->broken = error;
     wire_->news.notify_all();
   }
-  const std::shared_ptr<Wire> wire_;  // of both ends
+  const std::shared_ptr<Wire> wire_;  // shared by both ends
 };
 
-/// Some ranks as objects of one process.
+/// Several ranks as objects of one process.
 class P2pQueueTest : public testing::Test {
  protected:
   P2pQueueTest() {
@@ -173,7 +173,7 @@ TEST_F(P2pQueueTest, ASenderThatIsGoneIsToldToItsReceivers) {
   p2p_queues_[2] = nullptr;
   const auto ended = never->From();
   ASSERT_FALSE(ended.ok());
-  // Its last word, or that it is gone, whichever is first.
+  // Either its farewell or its end is detected first.
   EXPECT_THAT(ended.error().message,
               testing::AnyOf("from rank 2 with tag 0: rank 2 has left, rank 1 noticed it",
                              "from rank 2 with tag 0: the process group was destroyed"));
@@ -183,7 +183,7 @@ TEST_F(P2pQueueTest, AnEarlyMessageIsTakenWhileItsSenderIsListenedTo) {
   const auto first = Receive(1, std::nullopt, 8, 1), never = Receive(1, std::nullopt, 9, 1);
   Send(0, 1, 7, "early");
   Send(0, 1, 8, "8");
-  EXPECT_EQ(*first->From(), 0U);  // and so what was sent before lies there
+  EXPECT_EQ(*first->From(), 0U);  // so the earlier messages have arrived too
   // The thread of this sender waits for its next message, which may be the one with tag 9.
   const auto unexpected = Receive(1, 0U, 7, 5);
   EXPECT_EQ(*unexpected->From(), 0U);
@@ -193,7 +193,7 @@ TEST_F(P2pQueueTest, AnEarlyMessageIsTakenWhileItsSenderIsListenedTo) {
 }
 
 TEST_F(P2pQueueTest, AReceiveFromARankThatLeftIsToldWithItsTag) {
-  // It never sent, so that nothing connects the two.
+  // It never sent, so no connection exists.
   const auto certain = Receive(1, 2u, 7, 4);
   ASSERT_TRUE(groups_[2]->presence().Leave(Presence::Use::kNone).ok());
   const auto ended = certain->From();
@@ -237,7 +237,7 @@ TEST_F(P2pQueueTest, AMessageToTheRankItselfArrivesWhicheverSideIsFirst) {
   const auto again = Receive(1, std::nullopt, 4, 5);
   EXPECT_EQ(*again->From(), 1u);
   EXPECT_EQ(waits->text + anybody->text + again->text, "firstotheragain");
-  // The rank has told itself something: that is not a sender less to wait for.
+  // A message to itself does not count as a sender's message.
   const auto both = Receive(1, std::nullopt, 6, 1), more = Receive(1, std::nullopt, 6, 1);
   Send(0, 1, 6, "0");
   Send(2, 1, 6, "2");

@@ -1,11 +1,10 @@
-// Checks of arguments that depend on the rank and the size of the group. Included by module.cpp
-// only.
+// Argument checks that depend on the rank and the size of the group. Included by module.cpp only.
 #pragma once
 #include "pytorch/calls/calls.hpp"
 
 namespace ringlet::torch_api {
 
-/// A rank of a group of `size` ranks. The checks throw.
+/// A rank in a group of `size` ranks. The checks throw.
 struct RankInGroup {
   int rank = 0;
   int size = 1;
@@ -22,14 +21,14 @@ struct RankInGroup {
     TORCH_CHECK(large.numel() == small.numel() * size, "ringlet: ", operation, ": ", large.numel(),
                 " elements are not ", size, " times ", small.numel());
   }
-  /// The block of a rank for itself, on which no other rank has a say.
+  /// Checks the block from this rank to itself, because no other rank checks it.
   void CheckOwnBlock(const Splits& sends, const Splits& receives) const {
     const std::int64_t sent = sends.Elements(rank), received = receives.Elements(rank);
     TORCH_CHECK(sent == received, "ringlet: all_to_all: rank ", rank, " sends ", sent,
                 " elements to itself and expects ", received,
                 ": its input and output sizes for its own rank must be equal");
   }
-  /// The one list of `lists`, which has a tensor for each rank.
+  /// Returns the only list of `lists`, which has one tensor per rank.
   const Tensors& ListOfAll(const std::vector<Tensors>& lists, const at::Tensor& model,
                            const char* operation) const {
     TORCH_CHECK(lists.size() == 1 && lists.front().size() == static_cast<std::size_t>(size),

@@ -11,9 +11,10 @@
 namespace ringlet::torch_api {
 namespace {
 
-// A rank that comes at once is seen by looking; one that shares this core needs the core for it.
+// Polls first, because the other rank may respond at once. Then yields, because it may share this
+// core.
 constexpr int kLooks = 200, kYields = 200;
-// Sleeps are short, since the other rank does not end them.
+// Sleeps are short, because the other rank does not end them.
 constexpr std::chrono::microseconds kFirstSleep{20}, kLongestSleep{500};
 constexpr std::chrono::microseconds kBetweenQuestions = std::chrono::milliseconds(50);
 

@@ -1,5 +1,6 @@
-// Signals between the ranks of a host: words in memory that they share, by PyTorch's convention for
-// symmetric memory. A word is 0; who raises a signal makes it 1, and who takes it makes it 0.
+// Signals between the ranks of a host: words in shared memory, by PyTorch's convention for
+// symmetric memory. A word is 0. Raising the signal sets it to 1, and taking the signal resets it
+// to 0.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace ringlet::torch_api {
 
-/// The place of a rank's signals: a word for each channel and each rank that raises one.
+/// The signals of one rank: a word for each channel and each raising rank.
 struct SignalPad {
   std::uint32_t* words = nullptr;
   std::size_t bytes = 0;
@@ -26,19 +27,19 @@ struct SignalPad {
   }
 };
 
-/// How long to wait for another rank, and what ends it before.
+/// The limits of a wait for another rank.
 struct SignalWaiting {
   std::chrono::milliseconds timeout{};
   std::stop_token abort = {};
-  /// Why the other rank will not come; empty: it may. Asked now and then
+  /// Returns the reason why the other rank will never respond; empty if it may. Called periodically
   std::function<std::string()> why_in_vain = {};
   std::string what = {};  ///< for messages: "rank 0 waits for ..."
 };
 
-/// Raises the signal, as soon as the one before has been taken.
-/// Errors  kTimeout, kAborted; kPeerLost  it waits in vain
+/// Raises the signal as soon as the previous one was taken.
+/// Errors  kTimeout, kAborted; kPeerLost  the other rank will not take it
 Status RaiseSignal(std::uint32_t& word, const SignalWaiting& waiting);
-/// Takes the signal, as soon as it has been raised. Errors  as RaiseSignal
+/// Takes the signal as soon as it is raised. Errors  as RaiseSignal
 Status TakeSignal(std::uint32_t& word, const SignalWaiting& waiting);
 
 }  // namespace ringlet::torch_api

@@ -8,7 +8,7 @@
 namespace ringlet::torch_api {
 namespace {
 
-// The executor whose job this thread runs.
+// The executor of this thread's current job.
 thread_local const void* t_serves = nullptr;
 
 }  // namespace
@@ -35,7 +35,7 @@ Helpers::~Helpers() {
   KeepOrphan(std::move(own));
 }
 
-// A thread cannot wait for itself: it is joined when a later one comes here and it has ended.
+// A thread cannot join itself. A later call joins it after it has ended.
 void Helpers::KeepOrphan(std::list<Owned> own) {
   struct Orphans {
     std::mutex mutex;

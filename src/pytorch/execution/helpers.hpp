@@ -12,23 +12,24 @@
 
 namespace ringlet::torch_api {
 
-/// As many threads as run jobs at once: a job never waits for another one to end. A callback may
-/// wait for whatever a later job brings about.
+/// Runs each job on its own thread, so that a job never waits for another one to end. A callback
+/// may wait for the effects of a later job.
 class Helpers {
  public:
   using Job = std::function<void()>;
-  /// A thread that has nothing to do stays for the next job, up to so many.
+  /// Maximum number of idle threads that stay for further jobs.
   static constexpr std::size_t kIdleMax = 2;
 
   Helpers();
-  /// Waits for the jobs. From inside one of them: for all but that one, which goes on.
+  /// Waits for the jobs. If called inside a job, it waits for all others; that job continues.
   ~Helpers();
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
 
-  /// Runs `job` on another thread. False: the system has no thread left, and `job` was not run.
+  /// Runs `job` on another thread. Returns false without running it if the system has no thread
+  /// left.
   bool TryRun(Job job);
-  /// The same, but runs `job` on this thread where there is no other.
+  /// As TryRun, but runs `job` on this thread if no other is available.
   void Run(const Job& job);
 
  private:
@@ -40,8 +41,8 @@ class Helpers {
     std::mutex mutex;
     std::condition_variable news;   // a job, or the end
     std::condition_variable ended;  // a thread has ended
-    std::deque<Job> jobs;           // each has a thread that is on its way to it
-    std::size_t idle = 0;           // threads that wait, and have no job coming
+    std::deque<Job> jobs;           // each has a thread assigned
+    std::size_t idle = 0;           // waiting threads without an assigned job
     std::list<Owned> threads;
     bool stopping = false;
   };
@@ -49,7 +50,7 @@ class Helpers {
   static void JoinEnded(std::list<Owned>& threads);
   static void KeepOrphan(std::list<Owned> own);
 
-  const std::shared_ptr<Shared> shared_;  // with the threads, one of which may outlive this
+  const std::shared_ptr<Shared> shared_;  // shared with the threads; one may outlive this object
 };
 
 }  // namespace ringlet::torch_api

@@ -16,7 +16,7 @@ TEST(Helpers, AJobNeverWaitsForAnother) {
   std::atomic<int> done{0};
   for (int i = 0; i < kJobs; ++i)
     ASSERT_TRUE(helpers.TryRun([&] {
-      all.arrive_and_wait();  // so that all run at once
+      all.arrive_and_wait();  // all run at the same time
       ++done;
       done.notify_all();
     }));

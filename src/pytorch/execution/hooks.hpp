@@ -1,4 +1,4 @@
-// Functions of the user that a backend calls, known by numbers.
+// Functions of the user that a backend calls, identified by numbers.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace ringlet::torch_api {
 
-/// Safe from any thread.
+/// Any thread may call all functions.
 template <typename... Arguments>
 class Hooks {
  public:
   using Hook = std::function<void(Arguments...)>;
 
-  /// False: the number is in use, and `hook` is not kept.
+  /// Returns false and discards `hook` if the number is in use.
   bool Add(std::int64_t number, Hook hook) {
     const std::lock_guard lock(mutex_);
     const bool added = hooks_.emplace(number, std::make_shared<const Hook>(std::move(hook))).second;
@@ -25,7 +25,8 @@ class Hooks {
     return added;
   }
 
-  /// Nothing happens where it is unknown. It may still run on another thread afterwards.
+  /// Has no effect on an unknown number. The hook may still be running on another thread
+  /// afterwards.
   void Remove(std::int64_t number) {
     const std::lock_guard lock(mutex_);
     hooks_.erase(number);
@@ -35,8 +36,9 @@ class Hooks {
   /// Cost  an atomic read
   bool empty() const { return !any_.load(std::memory_order_acquire); }
 
-  /// Calls all, in the order of their numbers, without a lock: a hook may add and remove others.
-  /// Cost  an atomic read where there is none
+  /// Calls all hooks in the order of their numbers, without a lock: a hook may add and remove
+  /// others.
+  /// Cost  an atomic read if there are none
   void Run(Arguments... arguments) const {
     if (empty()) return;
     std::vector<std::shared_ptr<const Hook>> all;

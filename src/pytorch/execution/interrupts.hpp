@@ -13,16 +13,16 @@
 
 namespace ringlet::torch_api {
 
-/// As long as it lives, long waits of Python's main thread run the handlers of signals that have
-/// come, such as the one of Ctrl-C, as Python itself would between two of its instructions. Other
-/// threads cannot, and a short wait takes no lock.
+/// While this object lives, long waits of Python's main thread run the handlers of pending signals,
+/// such as that of Ctrl-C, as Python does between two instructions. Other threads cannot run
+/// handlers. A short wait takes no lock.
 class Interrupts {
  public:
-  /// \param on_raise  called once if a handler raises an exception: ends what is waited for
+  /// \param on_raise  called once if a handler raises an exception; ends the awaited operation
   explicit Interrupts(std::function<void()> on_raise = [] {})
       : on_raise_(std::move(on_raise)), wait_([this] { return Look(); }) {}
 
-  /// Of the handler that raised one; null: none did. Takes Python's lock when it is destroyed.
+  /// The exception of a handler; null if none raised one. Takes Python's lock when it is destroyed.
   std::exception_ptr exception() const {
     return raised_ ? std::make_exception_ptr(*raised_) : nullptr;
   }

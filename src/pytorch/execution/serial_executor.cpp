@@ -13,24 +13,24 @@ struct SerialExecutor::State {
 
   Helpers& helpers;
   std::mutex mutex;
-  std::condition_variable turn;  // another ticket is served
+  std::condition_variable turn;  // `serving` has changed
   std::uint64_t next_ticket = 0;
   std::uint64_t serving = 0;
   std::uint32_t waiting = 0;  // for `turn`
-  std::deque<Ticketed> jobs;  // submitted, and not begun
-  bool drained = false;       // a thread takes jobs out as their turns come
+  std::deque<Ticketed> jobs;  // submitted but not begun
+  bool drained = false;       // a thread takes jobs out in their turns
 };
 
 namespace {
 
-/// The turns that this thread is inside of, the innermost first.
+/// The nested turns of this thread, innermost first.
 struct Inside {
   const void* serial_executor = nullptr;
   const Inside* outer = nullptr;
 };
 thread_local const Inside* t_inside = nullptr;
 
-/// As long as it lives, this thread is inside a turn.
+/// Marks this thread as inside a turn while this object lives.
 class Entered {
  public:
   explicit Entered(const void* serial_executor) : here_{serial_executor, t_inside} {
@@ -56,7 +56,7 @@ SerialExecutor::~SerialExecutor() {
   --state_->waiting;
 }
 
-// With the lock held. False: the caller's LongWait has enough, and the turn has not come.
+// \pre  the lock is held. Returns false if the caller's LongWait stops waiting before the turn.
 bool SerialExecutor::AwaitTurn(State& state, Lock& lock, std::uint64_t ticket) {
   ++state.waiting;
   const bool came = comm::LongWait::Wait(state.turn, lock, [&] { return state.serving == ticket; });
@@ -64,7 +64,7 @@ bool SerialExecutor::AwaitTurn(State& state, Lock& lock, std::uint64_t ticket) {
   return came;
 }
 
-// Both with the lock held. True: it has become the caller's task to find a thread that drains.
+// \pre  the lock is held, for both. Returns true if the caller must find a thread that drains.
 bool SerialExecutor::WantsDrainer(State& state) {
   if (state.drained || state.jobs.empty() || state.jobs.front().ticket != state.serving)
     return false;
@@ -93,13 +93,13 @@ void SerialExecutor::Drain(const std::shared_ptr<State>& state) {
       state->jobs.pop_front();
     }
     if (Serve(state, std::move(job))) continue;
-    // Its turn ended before it did; another thread may drain since then.
+    // Its turn ended before the job; another thread may drain meanwhile.
     const Lock lock(state->mutex);
     if (state->drained || !WantsDrainer(*state)) return;
   }
 }
 
-// False: the turn ended before the job did, and this thread no longer drains.
+// Returns false if the turn ended before the job did, and this thread no longer drains.
 bool SerialExecutor::Serve(const std::shared_ptr<State>& state, Job job) {
   std::optional<Entered> inside(std::in_place, state.get());
   const auto end = [&] {
@@ -115,7 +115,7 @@ bool SerialExecutor::Serve(const std::shared_ptr<State>& state, Job job) {
   };
   Turn turn(end);
   job(turn);
-  job = nullptr;  // the job's captures may end here, before the next one begins
+  job = nullptr;  // destroys the job's captures before the next one begins
   if (!inside) return false;
   inside.reset();
   const Lock lock(state->mutex);
@@ -129,7 +129,7 @@ void SerialExecutor::RunHere(const std::function<void()>& job) {
   {
     Lock lock(state->mutex);
     const std::uint64_t ticket = state->next_ticket++;
-    // The ticket must be served: a caller that has enough sees to the end of the jobs before.
+    // Every ticket must be served, so a caller that stops waiting still waits for the earlier jobs.
     while (!AwaitTurn(*state, lock, ticket)) {
     }
   }
@@ -169,13 +169,13 @@ void SerialExecutor::Submitted::RunHereUnlessBegun() const {
     job = std::move(found->job);
     state_->jobs.erase(found);
     if (!AwaitTurn(*state_, lock, ticket_)) {
-      // The caller does not wait any longer: the job goes back to its place.
+      // The caller stops waiting: the job returns to its position in the queue.
       const auto place = std::ranges::upper_bound(state_->jobs, ticket_, {}, &Ticketed::ticket);
       state_->jobs.insert(place, {ticket_, std::move(job)});
       return;
     }
   }
-  // A helper that was called for this job finds others or none.
+  // A helper that was started for this job finds other jobs or none.
   if (!Serve(state_, std::move(job))) return;
   bool wanted = false;
   {

@@ -1,5 +1,4 @@
-// Operations of one group, one after the other: some on the thread that calls, others in the
-// background.
+// Runs the operations of one group one after the other, on the calling thread or in the background.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -13,18 +12,18 @@
 
 namespace ringlet::torch_api {
 
-/// Jobs run one at a time, in the order in which they came, whichever way they came. PyTorch's
-/// callers expect that of a group, and a communicator needs it.
+/// Runs jobs one at a time in call order, for both kinds of calls. PyTorch's callers expect that of
+/// a group, and a communicator requires it.
 class SerialExecutor {
  private:
   struct State;
 
  public:
-  /// The turn of a job that was submitted.
+  /// The turn of a submitted job.
   class Turn {
    public:
-    /// The next job may begin; this one goes on beside it, and may call the serial executor. A job
-    /// that does not call it has its turn to its end.
+    /// Lets the next job begin. This job continues in parallel and may call the serial executor. By
+    /// default, a job keeps its turn to its end.
     void End() { end_(); }
 
    private:
@@ -34,42 +33,42 @@ class SerialExecutor {
   };
   using Job = std::function<void(Turn&)>;
 
-  /// A job that was submitted, for a caller that may come to wait for it. May outlive the executor.
+  /// A submitted job, for a caller that may wait for it. May outlive the executor.
   class Submitted {
    public:
-    /// Runs the job on this thread in its turn, unless it has begun or this thread is inside a
-    /// turn: the caller would sleep meanwhile, and be woken. Returns when it has run, at once, or
-    /// when the caller's comm::LongWait has enough.
+    /// Runs the job on this thread in its turn, unless the job has begun or this thread is inside a
+    /// turn. This avoids a sleep and a wakeup of the caller. Returns when the job has run, at once,
+    /// or when the caller's comm::LongWait stops waiting.
     void RunHereUnlessBegun() const;
 
    private:
     friend class SerialExecutor;
     Submitted(std::shared_ptr<State> state, std::uint64_t ticket)
         : state_(std::move(state)), ticket_(ticket) {}
-    std::shared_ptr<State> state_;  // with the executor
+    std::shared_ptr<State> state_;  // shared with the executor
     std::uint64_t ticket_;
   };
 
-  /// \param helpers  run what is submitted, and outlive this
+  /// \param helpers  run submitted jobs; outlive this object
   explicit SerialExecutor(Helpers& helpers);
-  /// Waits until the turns of all that was submitted have ended. No thread may be inside RunHere.
+  /// Waits until the turns of all submitted jobs have ended. No thread may be inside RunHere.
   ~SerialExecutor();
   SerialExecutor(const SerialExecutor&) = delete;
   SerialExecutor& operator=(const SerialExecutor&) = delete;
 
-  /// Runs `job` on this thread, after all that came before. Not from inside a turn.
-  /// Cost two locks when no other thread is there: no thread is woken.
+  /// Runs `job` on this thread after all earlier jobs. Do not call it inside a turn.
+  /// Cost  two locks if no other thread is active: no thread is woken
   void RunHere(const std::function<void()>& job);
-  /// Runs `job` on a helper; returns at once. If the system has no thread for it, it runs here, or
-  /// on a thread that waits for its turn. Not from inside a turn.
+  /// Runs `job` on a helper and returns at once. If the system has no thread for it, it runs on
+  /// this thread, or on a thread that waits for its turn. Do not call it inside a turn.
   Submitted Submit(Job job);
-  /// How many jobs were submitted and no thread has taken.
+  /// Number of submitted jobs that no thread has taken.
   std::size_t queued();
-  /// Whether something has a turn or waits for it.
+  /// True if a job has the turn or waits for it.
   bool IsBusy();
-  /// For the one who has the turn: whether others wait for theirs.
+  /// True if jobs wait for their turn. For the job that has the turn.
   bool IsAwaited();
-  /// Whether this thread is inside a turn, and would wait for itself.
+  /// True if this thread is inside a turn and would wait for itself.
   bool IsInside() const;
 
  private:
@@ -87,7 +86,7 @@ class SerialExecutor {
   static bool Serve(const std::shared_ptr<State>& state, Job job);
   static bool IsInside(const State& state);
 
-  const std::shared_ptr<State> state_;  // with the helpers that serve it, which may outlive this
+  const std::shared_ptr<State> state_;  // shared with helpers, which may outlive this object
 };
 
 }  // namespace ringlet::torch_api

@@ -85,7 +85,7 @@ TEST(SerialExecutor, AJobThatOutlastsItsTurnHoldsNoOtherUp) {
   Helpers helpers;
   std::latch last(1);
   SerialExecutor serial_executor(helpers);
-  // Each waits for what comes after it, three deep.
+  // Each job waits for later ones, three levels deep.
   for (int i = 0; i < 3; ++i)
     serial_executor.Submit([&](SerialExecutor::Turn& turn) {
       turn.End();
@@ -95,7 +95,7 @@ TEST(SerialExecutor, AJobThatOutlastsItsTurnHoldsNoOtherUp) {
   serial_executor.RunHere([] {});
 }
 
-// Holds the turn until all jobs that were submitted have been taken.
+// Keeps the turn until all submitted jobs have been taken.
 void HoldUntilTaken(SerialExecutor& serial_executor, std::latch& holds) {
   serial_executor.RunHere([&] {
     holds.count_down();

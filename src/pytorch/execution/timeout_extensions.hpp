@@ -1,4 +1,4 @@
-// Time that a caller adds to the next operations, once.
+// Extra time that a caller adds to the next operations, once.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -9,8 +9,8 @@
 
 namespace ringlet::torch_api {
 
-/// Each extension is for the operations that begin after it, until the first of them ends. Several
-/// add up. Safe from any thread.
+/// An extension applies to later operations until the first of them ends. Extensions add up. Any
+/// thread may call all functions.
 class TimeoutExtensions {
  public:
   static constexpr std::size_t kMax = 1024;  ///< extensions at a time; further ones are dropped
@@ -21,7 +21,7 @@ class TimeoutExtensions {
     any_ = true;
   }
 
-  /// For an operation that begins. Cost  an atomic read where there is none
+  /// Returns the extra time of a new operation. Cost  an atomic read if there is none
   std::chrono::milliseconds Begin(std::uint64_t operation) {
     std::chrono::milliseconds sum{0};
     if (!any_.load(std::memory_order_acquire)) return sum;
@@ -43,7 +43,7 @@ class TimeoutExtensions {
  private:
   struct AddedTime {
     std::chrono::milliseconds time;
-    std::optional<std::uint64_t> first;  // the operation with whose end it ends
+    std::optional<std::uint64_t> first;  // the extension ends with this operation
   };
   std::mutex mutex_;
   std::vector<AddedTime> extensions_;

@@ -1,4 +1,4 @@
-// An operation as PyTorch's callers hold it. Included by module.cpp only.
+// An operation as PyTorch's callers see it. Included by module.cpp only.
 #pragma once
 #include <ATen/record_function.h>
 #include <fmt/format.h>
@@ -18,18 +18,18 @@ namespace ringlet::torch_api {
 using Tensors = std::vector<at::Tensor>;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
-/// An operation of a group: under way, complete, or failed.
+/// An operation of a group: running, complete, or failed.
 class GroupWork : public c10d::Work {
  public:
   struct What {
     int rank = -1;
     c10d::OpType type = c10d::OpType::UNKNOWN;
     std::string title;      ///< for the profiler, such as "ringlet:all_reduce"
-    at::TensorList inputs;  ///< their shapes go to the profiler
+    at::TensorList inputs;  ///< the profiler records their shapes
     Tensors outputs;        ///< the value of the Future
     std::uint64_t sequence = 0;
-    std::chrono::milliseconds timeout{};  ///< of the operation, for messages
-    std::string detail;                   ///< of a receive: from whom
+    std::chrono::milliseconds timeout{};  ///< for messages
+    std::string detail;                   ///< of a receive: the sender
   };
 
   explicit GroupWork(What what)
@@ -41,13 +41,13 @@ class GroupWork : public c10d::Work {
         timeout_(what.timeout),
         detail_(std::move(what.detail)) {}
 
-  /// Ends the operation, once: first for those who look at the Future, then for those who wait,
-  /// then its turn; callbacks of the Future run after all that, on this thread. \param turn  of
-  /// this operation, if it was submitted
+  /// Ends the operation once. Completes the Future first, then wakes waiters, then ends the turn.
+  /// Callbacks of the Future run last, on this thread. \param turn  of this operation, if it was
+  /// submitted
   void Complete(std::exception_ptr exception, SerialExecutor::Turn* turn = nullptr) {
     if (const auto future = EndWith(std::move(exception), turn)) Settle(*future);
   }
-  /// The same, but callbacks run on a helper.
+  /// As above, but runs callbacks on a helper.
   void Complete(std::exception_ptr exception, Helpers& helpers) {
     if (auto future = EndWith(std::move(exception), nullptr))
       helpers.Run([this, future, own = c10::intrusive_ptr<GroupWork>::reclaim_copy(this)] {
@@ -57,7 +57,7 @@ class GroupWork : public c10d::Work {
 
   bool wait(std::chrono::milliseconds timeout) override {
     const bool for_ever = timeout == kNoTimeout || timeout == c10d::kUnsetTimeout;
-    // One that a signal interrupts stops waiting; the operation goes on.
+    // A signal ends the wait but not the operation.
     const Interrupts interrupts;
     if (own_ && for_ever && own_->maker.IsHere()) own_->job.RunHereUnlessBegun();
     if (for_ever) timeout = withdraw_ ? timeout_ : kForever;
@@ -73,34 +73,33 @@ class GroupWork : public c10d::Work {
     return Work::wait(kNoTimeout);
   }
 
-  /// The job, which a caller that waits before another thread has begun with it runs itself: else
-  /// it would sleep and be woken, which takes longer than what is small. \param maker  of the
-  /// group: the child of a fork leaves its operations alone
+  /// Sets the submitted job. A caller that waits before another thread has begun the job runs it
+  /// itself, because a sleep and a wakeup take longer than a small operation. \param maker  of the
+  /// group: a child of fork ignores its parent's operations
   void set_job(SerialExecutor::Submitted job, const comm::ForkGuard& maker) {
     own_.emplace(std::move(job), maker);
   }
 
-  /// A receive ends at its deadline if its message has not come: `withdraw` takes it back, or says
-  /// that it is too late for that.
+  /// Sets a function that cancels a receive at its deadline, or returns false if it is too late.
   void set_withdrawal(std::function<bool()> withdraw) { withdraw_ = std::move(withdraw); }
 
   Tensors result() override { return outputs_; }
   std::uint64_t getSequencenumber() const override { return sequence_; }
-  /// PyTorch's since 2.12.
+  /// In PyTorch since 2.12.
   std::chrono::milliseconds getTimeout() const { return timeout_; }
-  /// PyTorch's since 2.15: another one for each work of the process.
+  /// In PyTorch since 2.15; unique for each work of the process.
   std::uint64_t getCompletionKey() const { return key_; }
   int sourceRank() const override { return source_; }
   void set_source(int source) { source_ = source; }
 
-  /// Made only on request: most operations are waited for and no more.
+  /// Creates the Future on first request, because most callers only wait.
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
     std::unique_lock lock(mutex_);
     if (future_) return future_;
     future_ =
         c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
     const auto future = future_;
-    // The first of the callbacks: what others wait for does not wait for theirs.
+    // Added as the first callback, so that waiters do not wait for other callbacks.
     if (!ended_) future->addCallback([this](c10::ivalue::Future&) { Finish(); }, false);
     const bool ended = ended_;
     lock.unlock();
@@ -109,7 +108,7 @@ class GroupWork : public c10d::Work {
   }
 
  private:
-  // An operation has a deadline of its own.
+  // Practically unlimited: an operation has its own deadline.
   static constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
 
   static std::uint64_t NextKey() {
@@ -124,7 +123,7 @@ class GroupWork : public c10d::Work {
     comm::ForkGuard maker;
   };
 
-  /// Null: the Future was not asked for, and there is nothing more to do.
+  /// Returns null if the Future was never requested and no callbacks remain.
   c10::intrusive_ptr<c10::ivalue::Future> EndWith(std::exception_ptr exception,
                                                   SerialExecutor::Turn* turn) {
     c10::intrusive_ptr<c10::ivalue::Future> future;
@@ -144,7 +143,7 @@ class GroupWork : public c10d::Work {
     if (turn_ != nullptr) turn_->End();
   }
 
-  /// Also false if the caller does not want to wait any longer.
+  /// Returns false too if the caller stops waiting.
   bool EndsWithin(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     if (completed_) return true;
@@ -192,7 +191,7 @@ class GroupWork : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-/// Several operations, seen as one: complete when all are.
+/// Several operations as one: complete when all are.
 class JointWork : public c10d::Work {
  public:
   JointWork(int rank, std::vector<c10::intrusive_ptr<Work>> parts)
@@ -233,8 +232,8 @@ class JointWork : public c10d::Work {
   const std::vector<c10::intrusive_ptr<Work>> parts_;
 };
 
-/// The exception of a failed operation for its waiters: rank, group, operation, and cause. The
-/// words "Timed out" and "Connection closed by peer" are those that users of PyTorch look for.
+/// Returns the exception of a failed operation for its waiters: rank, group, operation, and cause.
+/// Users of PyTorch search for the words "Timed out" and "Connection closed by peer".
 inline std::exception_ptr ToException(const Error& error, const std::string& operation) {
   std::string_view kind;
   if (error.code == Code::kTimeout) kind = "Timed out waiting: ";

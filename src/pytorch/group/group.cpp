@@ -25,8 +25,8 @@ Group::~Group() {
 
 Status Group::Announce() {
   const Status announced = presence_.Announce();
-  // A rank that has ended with its store may have needed no other rank, and so may this one: what
-  // needs the store says so.
+  // If the store has ended with a rank that needed no peer, this rank may not need peers either. A
+  // later use of the store reports the error.
   if (!announced.ok()) return all_generations_->IsGone() ? Ok() : announced;
   store_->set_generation(presence_.generation());
   return Ok();
@@ -50,16 +50,16 @@ std::optional<Error> Group::failure() const {
 
 namespace {
 
-// Most groups form sooner than this; then no rank asks for the presence of others.
+// Most groups form before this time, without checks for living ranks.
 constexpr std::chrono::milliseconds kFirstLook{200};
 constexpr std::chrono::milliseconds kBetweenLooks{50};
-// When it is over: the first of them only asks.
+// Checks after the failure; the first one has no wait before it.
 constexpr int kLastLooks = 4;
 
-/// The message of a rank that has refused a call to the others in the store, for its last one.
+/// A note in the store: the last call that a rank has refused.
 struct Refusal {
   std::uint64_t call = 0;
-  bool stands = false;  // it does nothing else: who waits for it waits in vain
+  bool stands = false;  // the rank is idle, so peers wait for it in vain
   std::string why;
 
   static std::string Key(std::uint32_t rank) { return fmt::format("refused:{}", rank); }
@@ -80,7 +80,7 @@ struct Refusal {
   }
 };
 
-/// Why one of the ranks below `end` will not take part in a call; empty: nothing is known.
+/// Returns the reason why a rank below `end` refuses a call; empty if unknown.
 std::string WhyRefused(KeyStore& store, std::uint32_t end, std::uint64_t call) {
   for (std::uint32_t rank = 0; rank < end; ++rank) {
     const Refusal refusal = Refusal::Of(store, rank);
@@ -89,16 +89,16 @@ std::string WhyRefused(KeyStore& store, std::uint32_t end, std::uint64_t call) {
   return "";
 }
 
-/// Looks after ranks that others wait for, on a helper, from kFirstLook on as long as it lives.
+/// Checks awaited ranks on a helper, from kFirstLook on, while this object lives.
 class Watch {
  public:
-  /// \param call  which one is to be carried out
+  /// \param call  the number of the running call
   Watch(Group& group, comm::Process& process, std::uint64_t call, std::stop_source& stop)
       : shared_(std::make_shared<Shared>()) {
     process.After(kFirstLook, [&group, call, &stop, shared = shared_] {
       const std::lock_guard lock(shared->mutex);
-      if (shared->over) return;  // and the group may be gone
-      // Without a thread for it those who wait go on until their time is over.
+      if (shared->over) return;  // the group may be destroyed
+      // If no thread is available, waiting ranks wait until their timeout.
       shared->running = group.helpers().TryRun([&group, call, &stop, shared] {
         Look(group, call, stop, *shared);
         const std::lock_guard ended(shared->mutex);
@@ -128,7 +128,7 @@ class Watch {
 
   static void Look(Group& group, std::uint64_t call, std::stop_source& stop, Shared& shared) {
     const auto& options = group.options();
-    // Rank 0 says it to the others; any rank may look after it.
+    // Rank 0 informs the others. Any rank may check rank 0.
     const std::uint32_t watched = options.rank == 0 ? options.size : 1;
     std::unique_lock lock(shared.mutex);
     while (!shared.over) {
@@ -173,7 +173,7 @@ Result<std::unique_ptr<comm::Communicator>> Group::FormMain(std::uint64_t call) 
   const Status served = loan.End();
   if (formed.ok() && !served.ok()) return served.error();
   if (formed.ok()) return formed;
-  // Another rank may have given up first, and know less.
+  // Another rank may have given up first and know less.
   std::string why;
   for (int look = 0; look < kLastLooks && why.empty(); ++look) {
     if (look > 0 && !Pause(kBetweenLooks, ending_.get_token())) break;
@@ -240,16 +240,16 @@ void Group::Refused(std::string why) {
 }
 
 void Group::TellWhoWaits(std::uint64_t call, const std::string& why) {
-  // A program that refuses a call on all ranks, or calls again with other arguments, goes on.
+  // A program that refuses a call on all ranks, or calls again with other arguments, continues.
   constexpr std::chrono::milliseconds kGrace{500};
   const auto goes_on = [&] {
     return serial_executor().IsAwaited() || closing_.stop_requested() || failure().has_value();
   };
   Refusal refusal{.call = call, .why = why};
   has_refused_ = true;
-  if (!refusal.Tell(*store_, options_.rank).ok()) return;  // no rank can be told of anything
+  if (!refusal.Tell(*store_, options_.rank).ok()) return;  // no rank can be informed
   const Instant begin = comm::Now();
-  Instant not_awaited = begin;  // the last time
+  Instant not_awaited = begin;  // the last time without waiting peers
   while (comm::Now() < begin + timeout() && !goes_on()) {
     if (!Pause(kBetweenLooks, closing_.get_token())) break;
     if (formed_) {
@@ -271,7 +271,7 @@ bool Group::IsAwaitedInVain(std::uint64_t call) {
   for (std::uint32_t rank = 0; rank < options_.size; ++rank) {
     if (rank == options_.rank) continue;
     const auto [presence, activity] = main_->control().Ask(Rank{rank}, kBetweenLooks);
-    // One that has refused the same call is in a later one.
+    // A rank that has refused the same call is in a later one.
     if (presence == comm::Control::Presence::kHere && activity.operations > own &&
         Refusal::Of(*store_, rank).call < call)
       return true;

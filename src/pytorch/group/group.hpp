@@ -1,5 +1,4 @@
-// The parts of a process group apart from tensors: its seat, its communicator, its turn-taking, its
-// end.
+// The parts of a process group without tensors: seat, communicator, turns, end.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -26,11 +25,11 @@ class Group {
     std::uint32_t rank = 0;
     std::uint32_t size = 1;
     std::string name;                          ///< for messages
-    std::chrono::milliseconds timeout{};       ///< of operations that give none
-    std::chrono::milliseconds init_timeout{};  ///< of forming a communicator
+    std::chrono::milliseconds timeout{};       ///< default for operations
+    std::chrono::milliseconds init_timeout{};  ///< for forming a communicator
     std::uint32_t ranks_per_root = 128;
-    std::shared_ptr<comm::Beacon> beacon = nullptr;  ///< null: others cannot see this rank's end
-    std::uint64_t process = 0;                       ///< as of ProcessNumber
+    std::shared_ptr<comm::Beacon> beacon = nullptr;  ///< null: peers cannot detect this rank's end
+    std::uint64_t process = 0;                       ///< from ProcessNumber
   };
 
   /// \param store  may have served earlier generations of the group
@@ -40,64 +39,65 @@ class Group {
   Group& operator=(const Group&) = delete;
 
   const Options& options() const { return options_; }
-  /// Of this generation.
+  /// The store of this generation.
   KeyStore& store() { return *store_; }
   SerialExecutor& serial_executor() { return *serial_executor_; }
   Presence& presence() { return presence_; }
-  /// Tells the others that this rank has made the group. Call it first. Errors  the store's
+  /// Announces to peers that this rank has created the group. Call it first. Errors  the store's
   Status Announce();
-  /// Tells the others that this rank leaves. Nothing happens where the store is gone.
+  /// Announces to peers that this rank leaves. Has no effect if the store has ended.
   void Leave();
-  /// For the error of calls that differ.
+  /// For the error of a mismatch of calls.
   const std::shared_ptr<CallLines>& call_lines() const { return call_lines_; }
-  /// Threads for callbacks: they may call this group, and wait for what comes of that.
+  /// Threads for callbacks, which may call this group and wait for the results.
   Helpers& helpers() { return *helpers_; }
   std::chrono::milliseconds timeout() const { return std::chrono::milliseconds(timeout_ms_); }
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ms_ = timeout.count(); }
   const comm::ForkGuard& fork_guard() const { return fork_guard_; }
   std::stop_token ending() const { return ending_.get_token(); }
 
-  /// The communicator of all ranks, formed by the first operation. Only from inside a turn.
-  /// \param call  which of this rank's calls needs it
-  /// Errors  as Form; kPeerLost, kAborted  a rank that it takes will not come; then the same error
-  ///         again and again
+  /// Returns the communicator of all ranks; the first operation forms it. Call it only inside a
+  /// turn.
+  /// \param call  number of this rank's call that needs it
+  /// Errors  as Form; kPeerLost, kAborted  a required rank will not join; the error is permanent
   Result<comm::Communicator*> Main(std::uint64_t call = 0);
-  /// The number of a call that is about to be submitted: ranks that call the same count alike. Any
+  /// Returns the number of the next call. Ranks that make equal calls get equal numbers. Any
   /// thread.
   std::uint64_t NextCall() { return ++calls_; }
-  /// This rank has refused a call that others may have begun. Unless another one follows it here,
-  /// or no rank did, the group fails on all ranks with the reason. Returns at once.
+  /// Records that this rank has refused a call that other ranks may have begun. The group fails on
+  /// all ranks with the reason, unless this rank makes another call or no rank made this one.
+  /// Returns at once.
   void Refused(std::string why);
-  /// Why the group does not work any more, if so. Any thread.
+  /// The reason why the group has failed, if so. Any thread.
   std::optional<Error> failure() const;
-  /// Whether an operation has asked for it on this rank. Any thread.
+  /// True if an operation of this rank has formed the communicator. Any thread.
   bool is_formed() const { return formed_; }
 
-  /// The same if it was formed, also when it has failed; else null. Only from inside a turn.
+  /// The communicator if it was formed, even if failed; else null. Call it only inside a turn.
   comm::Communicator* formed() const { return main_.get(); }
-  /// Zero before it is formed. Any thread.
+  /// Zero before the communicator is formed. Any thread.
   comm::Communicator::MemoryUse memory_use() const;
 
-  /// Lets operations use `memory` where it lies, if it is of TensorMemory. Only from inside a turn,
-  /// after Main.
+  /// Registers `memory`, if it is from TensorMemory, so that operations use it without a copy. Call
+  /// it only inside a turn, after Main.
   void Announce(View memory) { announcements_.Cover(*main_, memory); }
 
-  /// Makes `child` a group of some of this one's ranks whose communicator comes from this one's
-  /// connections, without the store. Called by the ranks of the child, in the same order. Blocks.
+  /// Makes `child` a group of some of this group's ranks. Its communicator uses this one's
+  /// connections, without the store. The child's ranks call it in the same order. Blocks.
   /// \param ranks  of this group, ascending
   Status Beget(Group& child, const std::vector<std::uint32_t>& ranks);
 
-  /// Fails what is under way, on all ranks. Any thread.
+  /// Fails running operations on all ranks. Any thread.
   void Abort(const std::string& why);
 
-  /// Ends in good order: what was submitted runs to its end, callbacks too; but not the one from
-  /// which this is called, if it is. No thread submits any more.
+  /// Ends in good order: submitted jobs and callbacks run to their end, except a callback that
+  /// calls this function. No thread submits any more.
   void Close();
 
  private:
-  /// Forms the communicator, or fails as soon as a rank that it takes is known not to come.
+  /// Forms the communicator, or fails as soon as a required rank is known not to join.
   Result<std::unique_ptr<comm::Communicator>> FormMain(std::uint64_t call);
-  /// In the turn of a call that was refused.
+  /// Runs in the turn of a refused call.
   void TellWhoWaits(std::uint64_t call, const std::string& why);
   bool IsAwaitedInVain(std::uint64_t call);
 
@@ -113,7 +113,7 @@ class Group {
   std::atomic<bool> has_refused_{false};
   Presence presence_;
   const std::shared_ptr<CallLines> call_lines_;
-  mutable std::mutex mutex_;  // of the two below, which Abort reads
+  mutable std::mutex mutex_;  // guards the two fields below, which Abort reads
   std::unique_ptr<comm::Communicator> main_;
   std::optional<Error> failure_;
   Announcements announcements_;  // to the communicator, which outlives it

@@ -24,7 +24,7 @@ std::string VerdictKey(std::uint64_t number) {
   return fmt::format("muster:{}", number);
 }
 
-// Those that have not come, and why some of them never will.
+// The missing ranks, and the reasons why some of them will never arrive.
 struct Absence {
   std::vector<std::uint32_t> missing;
   std::vector<std::pair<std::uint32_t, std::string>> in_vain = {};
@@ -44,7 +44,7 @@ struct Absence {
   }
 };
 
-// Ends at the deadline, or as soon as the rest of the wait is in vain.
+// Ends at the deadline, or as soon as further waiting is in vain.
 Result<Absence> AwaitAll(KeyStore& store, Presence& presence, const Muster& muster,
                          const std::stop_token& abort) {
   Absence absence;
@@ -77,7 +77,7 @@ Status Preside(KeyStore& store, Presence& presence, const Muster& muster,
   RINGLET_TRY_ASSIGN(const Absence absence, AwaitAll(store, presence, muster, abort));
   for (std::uint32_t rank = 1; rank < muster.size; ++rank) store.Erase(PresenceKey(muster, rank));
   if (absence.missing.empty()) {
-    // All ranks have read the verdict on the barrier before this one.
+    // All ranks have read the verdict of the previous barrier.
     if (muster.number > 0) store.Erase(VerdictKey(muster.number - 1));
     return store.Set(VerdictKey(muster.number), AsView(kAllCame));
   }
@@ -86,10 +86,10 @@ Status Preside(KeyStore& store, Presence& presence, const Muster& muster,
   return Error{absence.in_vain.empty() ? Code::kTimeout : Code::kPeerLost, verdict};
 }
 
-// The verdict of rank 0, or why it gives none.
+// Returns rank 0's verdict, or the reason why there is none.
 Result<std::string> AwaitVerdict(KeyStore& store, Presence& presence, const Muster& muster,
                                  const std::stop_token& abort) {
-  // Rank 0 gives up first and knows more: wait longer than it does.
+  // Waits longer than rank 0, which gives up first and knows more.
   const Instant end = comm::Now() + 2 * muster.timeout;
   Backoff backoff;
   std::string why;
@@ -100,7 +100,7 @@ Result<std::string> AwaitVerdict(KeyStore& store, Presence& presence, const Must
     if (comm::Now() >= end)
       return fmt::format("nothing within {} ms", (2 * muster.timeout).count());
     if (!backoff.Rest(abort)) return Error{Code::kAborted, kAborted};
-    why = WhyInVain(presence, 0);  // it may have said so before: look once more
+    why = WhyInVain(presence, 0);  // its verdict may have arrived before: check once more
   }
 }
 

@@ -1,4 +1,4 @@
-// The barrier that says who is missing.
+// A barrier that names missing ranks.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace ringlet::torch_api {
 
-/// One call of it on one rank.
+/// One call of the barrier on one rank.
 struct Muster {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
-  std::uint64_t number = 0;  ///< how many this group has had before
+  std::uint64_t number = 0;  ///< number of earlier barriers of this group
   std::chrono::milliseconds timeout{};
-  bool wait_for_all = false;  ///< name all who are missing, not only the first
+  bool wait_for_all = false;  ///< name all missing ranks, not only the first
 };
 
 /// Returns when all ranks have called it. Rank 0 waits for the others through the store, not the
-/// communicator, so that it can say who is missing when the communicator hangs; the others wait for
-/// what rank 0 says. A rank that has ended or left is named at once; where all missing ranks are
-/// asked for, rank 0 waits for the others first. In PyTorch's words, which its users look for.
-/// Errors  kTimeout   names who did not come; or this rank's time was over before it began
-///         kPeerLost  names who will not come, and why
+/// communicator, so that it can name missing ranks if the communicator hangs. The others wait for
+/// rank 0's verdict. A rank that has ended or left is named at once; with `wait_for_all`, rank 0
+/// waits for the others first. The messages use PyTorch's words, which its users search for.
+/// Errors  kTimeout   names the missing ranks; or this rank's time was over before it began
+///         kPeerLost  names the ranks that will not arrive, and why
 ///         kAborted; and the store's own
-/// Cost  a few requests to the store for each rank: for looking into trouble, not for speed.
+/// Cost  a few requests to the store per rank: for debugging, not for speed
 Status HoldMuster(KeyStore& store, Presence& presence, const Muster& muster,
                   const std::stop_token& abort);
 

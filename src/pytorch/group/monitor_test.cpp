@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-// Nothing is known of the end of a rank.
+// Holds a muster without information about the end of ranks.
 Status Hold(KeyStore& store, const Muster& muster) {
   MemoryStore of_nobody;
   Presence presence(of_nobody, {.rank = muster.rank});
@@ -89,7 +89,7 @@ TEST(Muster, ARankThatEndedOrLeftIsNamedAtOnce) {
     const auto one = Come(store, 1);
     auto two = Come(store, 2), three = Come(store, 3);
     ASSERT_TRUE(three->Leave(Presence::Use::kNone).ok());
-    two = nullptr;  // its beacon closes as it would with its process
+    two = nullptr;  // closes its beacon, as the end of its process would
     ASSERT_TRUE(store.Set("muster:0:1", AsView("here")).ok());
     const Status status = HoldMuster(
         store, *zero, {.size = 4, .timeout = std::chrono::hours(10), .wait_for_all = all}, {});
@@ -115,7 +115,7 @@ TEST(Muster, TheEndOfRankZeroIsNamedByRanksThatWaitForIt) {
   EXPECT_THAT(status.error().message, HasSubstr("Rank 0 says: rank 0 is gone"));
 }
 
-// Rank 0 looks at the store once in 5 ms, however short its pauses are.
+// Rank 0 checks the store once in 5 ms, however short its pauses are.
 TEST(Muster, ASlowStoreDoesNotLengthenTheTimeout) {
   struct SlowStore final : MemoryStore {
     Result<std::optional<Bytes>> Find(const std::string& key) override {

@@ -8,7 +8,7 @@
 
 namespace ringlet::torch_api {
 
-// The first number of the process and the count of groups: no other rank has both.
+// Combines the process's hash with a count of groups, which is unique among ranks.
 Result<MemberHandle> OwnMember::Handle() const {
   static std::atomic<std::uint64_t> count{0};
   if (member_.empty()) {

@@ -1,4 +1,4 @@
-// This rank among the members of a group that changes.
+// This rank as a member of a group that changes.
 #pragma once
 #include <cstdint>
 #include <set>
@@ -8,15 +8,15 @@
 
 namespace ringlet::torch_api {
 
-/// Not safe from several threads.
+/// Not thread-safe.
 class OwnMember {
  public:
-  /// The name of this rank for the next change of members. The first call draws its part that no
-  /// other rank has. Errors  as SharedProcess
+  /// Returns the name of this rank for the next change of members. The first call creates its
+  /// unique part. Errors  as SharedProcess
   Result<MemberHandle> Handle() const;
-  /// Marks the number of a change of members as used. False: it was used before.
+  /// Marks the number of a change of members as used. Returns false if it was used before.
   bool UseNumber(std::int64_t number);
-  /// The members have changed: other ranks refuse the handles from before.
+  /// Records a change of members. Other ranks refuse earlier handles.
   void CountChange() { ++generation_; }
 
  private:

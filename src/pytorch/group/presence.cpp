@@ -9,8 +9,8 @@
 namespace ringlet::torch_api {
 namespace {
 
-// Every so many looks at a rank read the store. The other looks read a socket, which costs next to
-// nothing.
+// One of this many checks of a rank reads the store. The others read a socket, which is almost
+// free.
 constexpr std::uint32_t kLooksPerRequest = 8;
 
 // The key whose value is the number of the rank that began the newest generation.

@@ -1,4 +1,4 @@
-// The ranks of a group that are still there, also before anything connects its ranks.
+// Tracks the living ranks of a group, even before connections exist.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,52 +14,51 @@
 
 namespace ringlet::torch_api {
 
-/// Each rank puts the address of its process's beacon into the store when it makes the group, and a
-/// farewell when it leaves; others look when they have waited in vain. Safe from any thread.
+/// Each rank puts the address of its process's beacon into the store when it creates the group, and
+/// a farewell when it leaves. Peers check it after a long wait. Any thread may call all functions.
 ///
-/// A program may make a group several times in one store, and new processes may do so after a
-/// restart. Each time is a generation of the group. The ranks of one generation have the same
-/// number: that of a rank's last generation and one more, as long as the process lives; and a new
-/// process takes part in the generation of the others that live. Notes of an earlier generation say
-/// nothing about the present one.
+/// A program may create a group several times in one store, and restarted processes may do so too.
+/// Each time is a generation of the group. All ranks of a generation use the same number: a living
+/// process counts up by one, and a new process takes the generation of the living ranks. Notes of
+/// earlier generations are ignored.
 class Presence {
  public:
   enum class State : std::uint8_t {
-    kUnknown,  ///< has not made the group yet, or cannot be looked at from here
+    kUnknown,  ///< has not created the group yet, or cannot be checked from here
     kThere,
     kLeft,  ///< destroyed the group, or its program ended
-    kGone,  ///< its process ended without that
+    kGone,  ///< its process ended without leaving
   };
 
   struct Self {
     std::uint32_t rank = 0;
-    std::shared_ptr<comm::Beacon> beacon = nullptr;  ///< null: others cannot see this rank
-    std::uint64_t process = 0;                       ///< as of ProcessNumber
+    std::shared_ptr<comm::Beacon> beacon = nullptr;  ///< null: peers cannot check this rank
+    std::uint64_t process = 0;                       ///< from ProcessNumber
   };
-  /// \param store  of all generations
+  /// \param store  shared by all generations
   Presence(KeyStore& store, Self self) : store_(store), self_(std::move(self)) {}
 
-  /// Takes part in a generation, whose number `generation` gives then. Call it first.
+  /// Joins a generation and sets `generation`. Call it first.
   /// Errors  the store's
   Status Announce();
   enum class Use : std::uint8_t { kNone, kConnected, kFailed };
-  /// \param use  whether this rank tried to connect to the others in this generation. If that
-  ///             failed, it catches up with ranks that were ahead. Errors  the store's
+  /// \param use  kNone unless this rank tried to connect to others in this generation. After a
+  ///             failure, it catches up with ranks that were ahead. Errors  the store's
   Status Leave(Use use);
   std::uint64_t generation() const { return generation_; }
 
-  /// The state of another rank, as far as it is known. Cost a system call; at the first look, some
-  /// later ones, and before it says kGone, a request to the store.
-  /// \param closely  ask the store for the address if it is not known
+  /// Returns the known state of another rank. Cost  a system call; at the first check, some later
+  /// ones, and before kGone, a request to the store
+  /// \param closely  query the store for the address if it is unknown
   State Of(std::uint32_t rank, bool closely = false);
-  /// Another rank of this generation has told its beacon by other means than its record.
+  /// Records the beacon of another rank of this generation, received outside the store.
   void Saw(std::uint32_t rank, const Address& beacon);
 
  private:
-  /// The state of a rank, as the rank itself put it into the store.
+  /// The state of a rank in the store, written by the rank itself.
   struct PresenceNote {
     std::uint64_t generation = 0;
-    std::uint64_t first = 0;  ///< the generation in which a new process may still meet this one
+    std::uint64_t first = 0;  ///< the generation in which a new process may still meet this rank
     std::uint64_t process = 0;
     bool left = false;
     std::optional<Address> beacon = std::nullopt;
@@ -78,16 +77,16 @@ class Presence {
   const Self self_;
   std::uint64_t generation_ = 0;
   std::mutex mutex_;
-  std::uint64_t newest_ = 0;  // generation that another rank was seen in
+  std::uint64_t newest_ = 0;  // newest generation seen of another rank
   std::map<std::uint32_t, Known> known_;
 };
 
-/// "rank 3 is gone: its process has ended", if that is so, or if it has left; else empty.
+/// Returns "rank 3 is gone: its process has ended" or that it has left; empty otherwise.
 std::string WhyInVain(Presence& presence, std::uint32_t rank);
-/// The same of all ranks below `end` but this one, of the first of them that `WhyInVain` names.
+/// As above for all ranks below `end` except `but`: the reason of the first rank that has one.
 std::string WhyInVain(Presence& presence, std::uint32_t end, std::uint32_t but);
-/// Of those of `ranks` for which there is one, in the order in which to name them: ranks that have
-/// left may have done so because of others that are gone, which come first.
+/// Returns the reasons of all `ranks` that have one. Lost ranks precede ranks that left, because
+/// those may have left due to the lost ones.
 std::vector<std::pair<std::uint32_t, std::string>> WhyInVain(
     Presence& presence, const std::vector<std::uint32_t>& ranks);
 

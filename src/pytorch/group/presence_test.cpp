@@ -57,12 +57,13 @@ TEST(Presence, ARankIsGoneWhenItsProcessEnds) {
     Presence other(store, {.rank = 1, .beacon = NewBeacon(), .process = 11});
     ASSERT_TRUE(other.Announce().ok());
     EXPECT_EQ(own.Of(1), State::kThere);
-  }  // its beacon closes as it would with its process
+  }  // closes its beacon, as the end of its process would
   EXPECT_EQ(Eventually(own, 1, State::kGone), State::kGone);
   EXPECT_THAT(WhyInVain(own, 1), testing::HasSubstr("rank 1 is gone"));
 }
 
-// Rank 1 ends when rank 0 has looked at it and not yet at rank 2, which then leaves because of it.
+// Rank 1 ends after rank 0 has checked it and before rank 0 checks rank 2, which then leaves
+// because of rank 1.
 TEST(Presence, OfARankThatIsGoneAndOneThatLeftBecauseOfItTheFirstIsNamed) {
   struct Store : MemoryStore {
     Result<std::optional<Bytes>> Find(const std::string& key) override {
@@ -90,7 +91,7 @@ TEST(Presence, OfARankThatIsGoneAndOneThatLeftBecauseOfItTheFirstIsNamed) {
   }
 }
 
-// The number of the generation that a rank takes part in.
+// Announces and returns the number of the rank's generation.
 std::uint64_t Joined(Presence& presence) {
   EXPECT_TRUE(presence.Announce().ok());
   return presence.generation();
@@ -135,7 +136,7 @@ TEST(Presence, NotesOfAnEarlierGenerationSayNothing) {
   }
 }
 
-// Rank 1 ended before it made the group for the first time; then all processes start anew.
+// Rank 1 ended before it created the group for the first time; then all processes restart.
 TEST(Presence, ANewProcessThatMissedAGenerationMeetsTheOthersInAnyOrder) {
   for (const bool first : {true, false}) {
     MemoryStore store;
@@ -150,7 +151,7 @@ TEST(Presence, ANewProcessThatMissedAGenerationMeetsTheOthersInAnyOrder) {
   }
 }
 
-// Rank 0 lives through the failure of its generation, which it tried to connect, and makes another.
+// Rank 0 survives the failure of its generation, which it tried to connect, and creates another.
 TEST(Presence, AProcessThatReplacesOneThatNeverCameMeetsTheNextGeneration) {
   MemoryStore store;
   const auto beacon = NewBeacon();
@@ -189,7 +190,7 @@ TEST(Presence, ARankThatIsBehindIsToldAndCatchesUp) {
   EXPECT_EQ(GenerationAfter(3, std::nullopt, Presence::Use::kFailed), 4u);
 }
 
-// The others have left the generation in order, and one of them is in the next one already.
+// The others have left the generation in order, and one of them is already in the next one.
 TEST(Presence, ARankThatOthersHaveOvertakenKeepsItsCount) {
   EXPECT_EQ(GenerationAfter(2, Presence::Use::kConnected, Presence::Use::kConnected), 2u);
 }

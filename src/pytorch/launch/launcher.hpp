@@ -1,8 +1,8 @@
-// The way of an operation from its caller to its turn. Included by module.cpp only.
+// The path of an operation from its caller to its turn. Included by module.cpp only.
 //
 // An operation checks its tensors on the caller's thread, becomes a job of the group's serial
-// executor, and gives a Work. A caller that will wait anyway, or that waits before another thread
-// has begun, runs the job itself; only operations that go on beside their caller cost a change of
+// executor, and returns a Work. A caller that waits, or that waits before another thread has begun
+// the job, runs the job itself. Only operations that run beside their caller cost a change of
 // thread.
 #pragma once
 #include <ATen/ThreadLocalState.h>
@@ -16,7 +16,7 @@
 
 namespace ringlet::torch_api {
 
-/// Runs the operations of a group in the order of their calls.
+/// Runs the operations of a group in call order.
 class Launcher {
  public:
   Launcher(GroupLife& life, Works& works, Failures& failures)
@@ -25,8 +25,8 @@ class Launcher {
   const RankInGroup& place() const { return life_.place(); }
   GroupLife& life() { return life_; }
 
-  /// An operation with the options that PyTorch gives it; the timeout is the group's if they have
-  /// none.
+  /// Describes an operation with PyTorch's options. Without a timeout in the options, the group's
+  /// applies.
   template <typename Opts>
   OperationInfo Describe(c10d::OpType type, const char* name, const Opts& opts,
                          at::TensorList inputs, at::TensorList outputs) const {
@@ -37,8 +37,9 @@ class Launcher {
     return {type, name, inputs, outputs, timeout, async, ""};
   }
 
-  /// Runs an operation here, if its caller waits for it, else beside. \param counts  the other
-  /// ranks call it, too \return null: it ran here and has succeeded, as PyTorch's own backends give
+  /// Runs an operation on this thread if its caller waits for it, otherwise on another. \param
+  /// counts  true if the other ranks make the same call \return null if it has run successfully on
+  /// this thread, as from PyTorch's own backends
   template <typename Body>
   WorkPointer Launch(const OperationInfo& info, Body body, bool counts = true) {
     CheckOutsideTurn(life_.Alive(), info.name);
@@ -46,8 +47,8 @@ class Launcher {
     return LaunchHere(info, std::ref(body), counts);
   }
 
-  /// An operation in which this rank's peers need not take part, in the order of its other ones.
-  /// \param body  keeps what it needs of `tensors`
+  /// Runs an operation without participation of peers, in order with this rank's other operations.
+  /// \param body  keeps the `tensors` that it uses
   WorkPointer LaunchAlone(const char* name, at::TensorList tensors, Milliseconds timeout,
                           bool async, TurnBody body) {
     const OneSidedOptions options{timeout, async};
@@ -55,9 +56,9 @@ class Launcher {
                   false);
   }
 
-  /// Runs an operation on this thread, in its turn, for a caller that waits for it and needs no
-  /// Work. `check` looks at the arguments first, as in TryOrRefuse, and gives the body.
-  /// \param tensors  what the operation uses
+  /// Runs an operation on this thread in its turn, for a caller that waits and needs no Work.
+  /// `check` first checks the arguments, as in TryOrRefuse, and returns the body.
+  /// \param tensors  used by the operation
   template <typename Check>
   void RunNow(const char* operation, at::TensorList tensors, const Check& check) {
     Group& group = life_.Alive();
@@ -74,8 +75,8 @@ class Launcher {
     if (!outcome.ok()) std::rethrow_exception(failures_.Here(place(), operation, outcome));
   }
 
-  /// Calls `begin`, which throws if the arguments of its operation make no sense. Then ranks that
-  /// have begun the call get the reason.
+  /// Calls `begin`, which throws if the arguments of its operation are invalid. In that case, ranks
+  /// that have begun the call get the reason.
   template <typename Begin>
   auto TryOrRefuse(const Begin& begin) -> decltype(begin()) {
     try {
@@ -86,11 +87,11 @@ class Launcher {
     }
   }
 
-  /// The work of an operation that begins now and takes no turn.
+  /// Returns the work of an operation that begins now without a turn.
   c10::intrusive_ptr<GroupWork> Begin(const OperationInfo& info) {
     return MakeWork(info, works_.Start(info.timeout));
   }
-  /// Ends it. Callbacks run on a helper of the group.
+  /// Ends the work. Callbacks run on a helper of the group.
   void End(GroupWork& work, const char* operation, const Status& status) {
     works_.Complete(work, status.ok() ? nullptr : failures_.Of(place(), operation, status.error()),
                     life_.helpers());
@@ -106,7 +107,7 @@ class Launcher {
     coalescing_.reset();
     return c10::make_intrusive<JointWork>(place().rank, std::move(parts));
   }
-  /// The same work, which the work of EndCoalescing includes if coalescing has begun.
+  /// Returns the same work, and adds it to the work of EndCoalescing if coalescing has begun.
   WorkPointer Coalesce(WorkPointer work) {
     if (coalescing_) coalescing_->push_back(work);
     return work;
@@ -128,7 +129,7 @@ class Launcher {
     const Works::OperationStart start = works_.Start(info.timeout);
     const TurnTask task{info.name, ReachableAmong(info.inputs, info.outputs), start.timeout};
     c10::intrusive_ptr<GroupWork> work;
-    // Callers of a window hold the Work of what a rank does alone.
+    // Callers of a window hold the Work of one-sided operations.
     if (works_.AreSeen() || !counts) work = MakeWork(info, start);
     const std::uint64_t call = counts ? group.NextCall() : 0;
     Outcome outcome;

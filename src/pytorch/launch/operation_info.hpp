@@ -1,4 +1,4 @@
-// The arguments of an operation that all operations have. Included by module.cpp only.
+// The arguments common to all operations. Included by module.cpp only.
 #pragma once
 #include <string>
 
@@ -17,11 +17,11 @@ struct OperationInfo {
   std::string detail = {};
 };
 
-/// The options of operations that have none.
+/// For operations without options.
 struct NoOptions {
   Milliseconds timeout = c10d::kUnsetTimeout;
 };
-/// The options of an operation in which the other ranks need not take part.
+/// The options of a one-sided operation.
 struct OneSidedOptions {
   Milliseconds timeout;
   bool asyncOp;

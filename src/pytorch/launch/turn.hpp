@@ -16,12 +16,12 @@ using TurnBody = std::function<Status(comm::Communicator&, Milliseconds timeout)
 
 struct TurnTask {
   const char* operation;
-  std::vector<View> reachable;  ///< of its tensors' memory
+  std::vector<View> reachable;  ///< memory of its tensors that peers may reach
   Milliseconds timeout;
-  std::uint64_t enqueued = 0;  ///< as of comm::Communicator::SetEnqueued
+  std::uint64_t enqueued = 0;  ///< for comm::Communicator::SetEnqueued
 };
 
-/// The memory of tensors that other ranks may reach; mostly none.
+/// Returns the memory of tensors that other ranks may reach; usually empty.
 inline std::vector<View> ReachableAmong(at::TensorList tensors, at::TensorList further = {}) {
   std::vector<View> reachable;
   for (const at::TensorList list : {tensors, further})
@@ -32,7 +32,7 @@ inline std::vector<View> ReachableAmong(at::TensorList tensors, at::TensorList f
   return reachable;
 }
 
-/// Carries out an operation. Only from inside a turn. \param call  as Group::Main
+/// Runs an operation. Call it only inside a turn. \param call  as for Group::Main
 inline Outcome RunInTurn(Group& group, std::uint64_t call, const TurnBody& body,
                          const TurnTask& task) {
   const at::NoGradGuard no_gradients;  // copies back into parameters are not recorded
@@ -48,7 +48,7 @@ inline Outcome RunInTurn(Group& group, std::uint64_t call, const TurnBody& body,
             .lines = group.call_lines(),
             .line = {.communicator = (*main)->identity().magic, .call = call, .line = {}}};
   } catch (const std::exception& exception) {
-    // The other ranks cannot know that this rank will not go on.
+    // The other ranks cannot detect that this rank will not continue.
     (*main)->Abort(fmt::format("{} failed: {}", task.operation, exception.what()));
     return {.thrown = std::current_exception()};
   }

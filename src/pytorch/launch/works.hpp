@@ -1,4 +1,4 @@
-// The works of a group, and the parts of PyTorch that look at them. Included by module.cpp only.
+// The works of a group, and the parts of PyTorch that observe them. Included by module.cpp only.
 #pragma once
 #include <ATen/record_function.h>
 
@@ -12,29 +12,30 @@
 
 namespace ringlet::torch_api {
 
-/// Counts the operations of a group, and makes and ends their works. Safe from any thread.
+/// Counts the operations of a group, and creates and ends their works. Any thread may call all
+/// functions.
 class Works {
  public:
-  /// The number of an operation and its timeout, with the extensions that hold for it.
+  /// The number of an operation and its timeout, including extensions.
   struct OperationStart {
     std::uint64_t sequence;
     Milliseconds timeout;
   };
 
-  /// Each start has an end: `Complete` of its work, or `EndWithoutWork`.
+  /// Each start needs an end: `Complete` of its work, or `EndWithoutWork`.
   OperationStart Start(Milliseconds timeout) {
     const std::uint64_t sequence = sequence_++;
     return {sequence, timeout + timeout_extensions_.Begin(sequence)};
   }
   void EndWithoutWork(const OperationStart& start) { timeout_extensions_.End(start.sequence); }
-  /// Counts an operation that no extension holds for.
+  /// Counts an operation that takes no extension.
   void Count() { ++sequence_; }
   std::uint64_t count() const { return sequence_; }
-  /// The group is formed anew.
+  /// Resets the count when the group is formed anew.
   void CountAnew() { sequence_ = 0; }
 
-  /// Whether something of PyTorch looks at each Work, also where its caller does not: profilers,
-  /// the flight recorder, and the registry of torch.compile.
+  /// True if PyTorch observes each Work, even if its caller does not: profilers, the flight
+  /// recorder, and the registry of torch.compile.
   bool AreSeen() const {
     return at::hasCallbacks() || !completion_hooks_.empty() ||
            c10d::allow_inflight_collective_as_graph_input();
@@ -54,7 +55,7 @@ class Works {
                         .detail = info.detail});
   }
   /// Ends the work of an operation. \param failure  null: it has succeeded
-  /// \param by  as GroupWork::Complete
+  /// \param by  as for GroupWork::Complete
   template <typename By>
   void Complete(GroupWork& work, std::exception_ptr failure, By&& by) {
     if (!failure) completion_hooks_.Run(work.getCompletionKey());
@@ -62,7 +63,7 @@ class Works {
     work.Complete(std::move(failure), by);
   }
 
-  /// They get the key of the work.
+  /// Receive the key of the work.
   Hooks<std::uint64_t>& completion_hooks() { return completion_hooks_; }
   TimeoutExtensions& timeout_extensions() { return timeout_extensions_; }
 

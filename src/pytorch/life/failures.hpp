@@ -1,4 +1,4 @@
-// Failed operations, as PyTorch's callers see them. Included by module.cpp only.
+// Failed operations in the form for PyTorch's callers. Included by module.cpp only.
 #pragma once
 #include <torch/extension.h>
 
@@ -12,37 +12,38 @@
 
 namespace ringlet::torch_api {
 
-/// The end of an operation in its turn.
+/// The result of an operation in its turn.
 struct Outcome {
   std::exception_ptr thrown = nullptr;
   std::optional<Error> error = {};
-  std::shared_ptr<CallLines> lines = nullptr;  ///< of calls that differ
-  CallLine line = {};                          ///< the same
+  std::shared_ptr<CallLines> lines = nullptr;  ///< for mismatched calls
+  CallLine line = {};                          ///< as lines
 
   bool ok() const { return thrown == nullptr && !error; }
 };
 
-/// Makes the exceptions of a group's failed operations, runs the hooks for a failure or an abort,
-/// and keeps the kind of the last failure. Safe from any thread.
+/// Creates the exceptions of a group's failed operations, runs the hooks for a failure or an abort,
+/// and keeps the kind of the last failure. Any thread may call all functions.
 class Failures {
  public:
   Hooks<>& abort_hooks() { return abort_hooks_; }
   c10d::ErrorType last() const { return last_; }
-  /// The group is formed anew.
+  /// Resets the last failure when the group is formed anew.
   void Forget() { last_ = c10d::ErrorType::SUCCESS; }
 
-  /// The line of the program from which this thread calls an operation that goes on beside it;
-  /// empty if PyTorch's debug level does not ask for it. A caller that waits for its operation
-  /// finds the line after the failure.
+  /// Returns the program line at which this thread calls an asynchronous operation; empty if
+  /// PyTorch's debug level is off. For a synchronous operation, the line is determined after the
+  /// failure.
   static std::string LineToKeep() {
     return c10d::debug_level() == c10d::DebugLevel::Off ? "" : PythonLine();
   }
 
-  /// Of an operation that this thread, its caller, has run. Call it outside the turn.
+  /// Returns the exception of an operation that its caller's thread has run. Call it outside the
+  /// turn.
   std::exception_ptr Here(const RankInGroup& place, const char* operation, const Outcome& outcome) {
     return At(place, outcome.lines ? PythonLine() : "", operation, outcome);
   }
-  /// Of an operation that went on beside its caller. \param line  as LineToKeep gave it
+  /// Returns the exception of an operation that ran beside its caller. \param line  from LineToKeep
   std::exception_ptr Beside(const RankInGroup& place, const std::string& line,
                             const char* operation, const Outcome& outcome) {
     const char* const none = "an asynchronous call; TORCH_DISTRIBUTED_DEBUG=INFO keeps its line";

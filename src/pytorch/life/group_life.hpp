@@ -1,4 +1,4 @@
-// The group behind a backend, from its making to its end. Included by module.cpp only.
+// The group behind a backend, from its creation to its end. Included by module.cpp only.
 #pragma once
 #include <torch/extension.h>
 
@@ -14,7 +14,7 @@
 
 namespace ringlet::torch_api {
 
-/// As Interrupts, and an exception that a signal's handler raises aborts the group: the other ranks
+/// As Interrupts. An exception of a signal handler also aborts the group, because the other ranks
 /// would wait for the rest of the operation.
 inline Interrupts AbortIfInterrupted(Group& group) {
   return Interrupts([&group] {
@@ -22,8 +22,8 @@ inline Interrupts AbortIfInterrupted(Group& group) {
   });
 }
 
-/// Makes the group, gives it to those that use it as long as it may be used, and ends it. A group
-/// that was made with enable_reconfigure gets its members, and further ones, by FormAnew.
+/// Creates the group, provides it while it is usable, and ends it. With enable_reconfigure, the
+/// group has no members until FormAnew, which can also change them later.
 class GroupLife {
  public:
   GroupLife(c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<BackendOptions> options,
@@ -47,12 +47,12 @@ class GroupLife {
   const std::string& name() const { return name_; }
   const RankInGroup& place() const { return place_; }
   bool has_ended() const { return ended_; }
-  /// Null after the end, and before there are members.
+  /// Null after the end, and while the group has no members.
   P2pQueue* p2p_queue() { return p2p_queue_.get(); }
-  /// As Group::helpers, also while the group ends.
+  /// As Group::helpers; also valid while the group ends.
   Helpers& helpers() { return group_->helpers(); }
 
-  /// The group, as long as it may be used; throws else.
+  /// Returns the group while it is usable; else throws.
   Group& Alive() const {
     TORCH_CHECK(!awaits_members_ || ended_, "ringlet: the process group ", name_,
                 " has no members yet: it was made with enable_reconfigure, so call reconfigure "
@@ -70,23 +70,23 @@ class GroupLife {
     if (!awaits_members_) Alive().set_timeout(timeout);
   }
 
-  /// This rank has refused the arguments of a call that other ranks may have begun.
+  /// Reports that this rank has refused the arguments of a call that other ranks may have begun.
   void Refuse(const c10::Error& error) {
     if (dynamic_cast<const c10::DistBackendError*>(&error) != nullptr || !group_ || ended_) return;
     const std::string_view why = error.what_without_backtrace();
     group_->Refused(std::string(why.substr(0, why.find('\n'))));
   }
 
-  /// Calls `act` in a turn with the communicator, also when it has failed; with null where it was
-  /// not formed. Nothing happens after the end.
+  /// Calls `act` in a turn with the communicator, even if failed; with null if it was not formed.
+  /// Has no effect after the end.
   void InTurn(const std::function<void(comm::Communicator*)>& act) {
     if (!IsUsable() || ended_) return;
     group_->serial_executor().RunHere([&] { act(group_->formed()); });
   }
 
-  /// Makes the communicator of a group of some of these ranks from this one's connections. If this
-  /// group has none, or the order of the ranks is another one, the child forms its own from its
-  /// store when it needs one. \param ranks  of this group, in the order of the child's
+  /// Forms the communicator of a group of some of these ranks from this one's connections. If this
+  /// group has no communicator, or the order of the ranks differs, the child forms its own from its
+  /// store on first use. \param ranks  of this group, in the order of the child's
   void Connect(GroupLife& child, const std::vector<int>& ranks) {
     if (!Alive().is_formed() || !std::ranges::is_sorted(ranks)) return;
     const Interrupts interrupts = AbortIfInterrupted(*group_);
@@ -97,15 +97,15 @@ class GroupLife {
                      "ringlet: splitting the process group: ", status.error().message);
   }
 
-  /// Ends the group that the next one takes the place of, if there is one.
+  /// Ends the current group, if any, before the next one replaces it.
   void EndForNext() {
     if (!group_) return;
     group_->Abort(fmt::format("rank {} forms it anew", place_.rank));
     p2p_queue_->Abort("the process group is formed anew");
     EndGroup();
   }
-  /// Makes the next group, after EndForNext, and connects its ranks, which other groups do when
-  /// something needs it. \param store  of this group alone
+  /// Creates the next group, after EndForNext, and connects its ranks. Other groups connect on
+  /// first use. \param store  of this group alone
   void FormAnew(RankInGroup place, const c10::intrusive_ptr<c10d::Store>& store,
                 Milliseconds timeout) {
     place_ = place;
@@ -122,7 +122,7 @@ class GroupLife {
     if (!status.ok()) std::rethrow_exception(failures_.Of(place_, "reconfigure", status.error()));
   }
 
-  /// Fails the operations that are under way, on all ranks.
+  /// Fails running operations on all ranks.
   void Abort() {
     if (!IsUsable()) return;
     failures_.abort_hooks().Run();
@@ -130,30 +130,32 @@ class GroupLife {
     group_->Abort(why);
     p2p_queue_->Abort(why);
   }
-  /// Cuts off the operation that runs and those that wait for their turns.
+  /// Cancels the running operation and those that wait for their turns.
   void AbortIfBusy() {
     if (IsUsable() && group_->serial_executor().IsBusy()) Abort();
   }
 
-  /// Ends the threads and leaves the communicators; later operations are refused. Python's lock is
-  /// given up meanwhile, because callbacks that run may need it to come to their end.
-  /// \param at_exit  do not wait for other ranks: cut off what has not ended
+  /// Ends the threads and leaves the communicators; later operations are refused. Releases Python's
+  /// lock meanwhile, because running callbacks may need it to finish.
+  /// \param at_exit  cancel unfinished operations instead of waiting for other ranks
   void End(bool at_exit) {
     if (!group_) return;
     if (!group_->fork_guard().IsHere()) {
-      // The child of a fork has copies of our objects, but not their threads: it leaves them alone.
+      // A child of fork has copies of these objects but not their threads, so it does not touch
+      // them.
       static_cast<void>(p2p_queue_.release());
       static_cast<void>(group_.release());
       return;
     }
     std::optional<py::gil_scoped_release> no_gil;
     if (Py_IsInitialized() && PyGILState_Check()) no_gil.emplace();
-    // From here on callbacks that still run are refused, and so leave the parts of the group alone.
+    // From here on, running callbacks are refused and so do not use the parts of the group.
     if (ended_.exchange(true) && !ends_later_.exchange(false)) return;
     if (at_exit) AbortIfBusy();
     EndGroup();
   }
-  /// Refuses later operations, and leaves the rest to a later End. False: the end has begun before.
+  /// Refuses later operations; a later End does the rest. Returns false if the end has begun
+  /// before.
   bool EndLater() {
     if (ended_.exchange(true)) return false;
     ends_later_ = true;
@@ -192,8 +194,8 @@ class GroupLife {
 
   bool IsUsable() const { return group_ && group_->fork_guard().IsHere(); }
 
-  /// Null where there is nowhere to listen: then other ranks do not see the end of this one before
-  /// anything connects them.
+  /// Null if no address is available. In that case peers cannot detect this rank's end before
+  /// connections exist.
   static std::shared_ptr<comm::Beacon> Beacon() {
     auto beacon = SharedBeacon();
     return beacon.ok() ? *beacon : nullptr;
@@ -204,11 +206,11 @@ class GroupLife {
   const std::string name_;
   Failures& failures_;
   RankInGroup place_;
-  bool awaits_members_;           // it was made without members, and has none yet
-  std::unique_ptr<Group> group_;  // null after its end, and before it has members
+  bool awaits_members_;           // created without members, and has none yet
+  std::unique_ptr<Group> group_;  // null after its end, and without members
   std::unique_ptr<P2pQueue> p2p_queue_;
   std::atomic<bool> ended_{false};
-  std::atomic<bool> ends_later_{false};  // `ended_`, and its parts are still there
+  std::atomic<bool> ends_later_{false};  // `ended_`, but its parts still exist
 };
 
 }  // namespace ringlet::torch_api

@@ -9,7 +9,7 @@
 
 namespace ringlet::torch_api {
 
-/// All groups that have not been destroyed. Safe from any thread.
+/// All groups that have not been destroyed. Any thread may call all functions.
 class LivingGroups {
  public:
   static LivingGroups& The() {
@@ -37,20 +37,20 @@ class LivingGroups {
     return default_ != nullptr ? std::optional(default_->options()->timeout) : std::nullopt;
   }
 
-  /// Keeps a backend to the end of the program.
+  /// Keeps a backend until the program ends.
   void Keep(c10::intrusive_ptr<c10d::Backend> backend) {
     const std::lock_guard lock(mutex_);
     kept_.push_back(std::move(backend));
   }
 
-  /// At the end of the program: ends the groups that were not destroyed.
+  /// Ends the remaining groups at the end of the program.
   void EndAll() {
     std::set<GroupLife*> groups;
     {
       const std::lock_guard lock(mutex_);
       groups = groups_;
     }
-    // All of them first: a callback of one may wait for an operation of another.
+    // Aborts all groups first, because a callback of one may wait for an operation of another.
     for (GroupLife* group : groups) group->AbortIfBusy();
     for (GroupLife* group : groups) group->End(true);
   }

@@ -15,7 +15,7 @@
 
 namespace ringlet::torch_api {
 
-/// The handles of all members, in the order of their ranks.
+/// Returns the handles of all members in rank order.
 inline std::vector<std::string> InOrder(const decltype(c10d::ReconfigureOptions::handles)& given) {
   if (const auto* ordered = std::get_if<std::vector<std::string>>(&given)) return *ordered;
   const auto& set = std::get<std::unordered_set<std::string>>(given);
@@ -24,7 +24,7 @@ inline std::vector<std::string> InOrder(const decltype(c10d::ReconfigureOptions:
   return handles;
 }
 
-/// The first rank that comes puts the members into the store; each other one must give the same.
+/// The first rank puts the members into the store; each other rank must pass the same members.
 inline void AgreeOnMembers(c10d::Store& store, std::int64_t uuid,
                            const std::vector<std::string>& handles) {
   const std::string mine = fmt::format("{}", fmt::join(handles, " "));

@@ -13,12 +13,13 @@ class BackendOptions : public c10d::Backend::Options {
   explicit BackendOptions(std::chrono::milliseconds operation_timeout = kBackendDefaultTimeout)
       : Options("ringlet", operation_timeout) {}
 
-  /// PyTorch's since 2.15: a group that is split gets options of its own.
+  /// In PyTorch since 2.15: a split group gets its own options.
   c10::intrusive_ptr<c10d::Backend::Options> clone() const {
     return c10::make_intrusive<BackendOptions>(*this);
   }
 
-  /// The options of a group that is made from one with these. \param given  by the caller, or null
+  /// Returns the options of a child of a group with these options. \param given  by the caller, or
+  /// null
   c10::intrusive_ptr<BackendOptions> OfChild(
       const c10::intrusive_ptr<c10d::Backend::Options>& given) const {
     auto child = c10::make_intrusive<BackendOptions>(given ? given->timeout : timeout);
@@ -33,7 +34,7 @@ class BackendOptions : public c10d::Backend::Options {
     return init_timeout.count() > 0 ? init_timeout : timeout;
   }
 
-  std::chrono::milliseconds init_timeout{0};  ///< of forming a communicator; 0: as operations
+  std::chrono::milliseconds init_timeout{0};  ///< for forming a communicator; 0: as for operations
   std::int64_t ranks_per_root = 128;
 };
 

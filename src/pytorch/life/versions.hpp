@@ -4,20 +4,20 @@
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
-// Functions that c10d::Backend has since a version.
+// Functions that a later version added to c10d::Backend.
 #if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
 #define RINGLET_OVERRIDE_SINCE_2_9 override
 #else
 #define RINGLET_OVERRIDE_SINCE_2_9
 #endif
 
-// Symmetric memory in the form that it has since 2.10.
+// Symmetric memory in its form since 2.10.
 #if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 10
 #define RINGLET_TORCH_HAS_SYMMETRIC_MEMORY
 #endif
 
-// Hooks for the end of operations, and the question whether there are any: later than the macro
-// C10D_BACKEND_HAS_HOOKS of 2.14, which has those for an abort alone.
+// Completion hooks, and functions that report support of hooks. They are newer than the macro
+// C10D_BACKEND_HAS_HOOKS of 2.14, which covers only abort hooks.
 #if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 15
 #define RINGLET_TORCH_HAS_COMPLETION_HOOKS
 #endif
@@ -33,7 +33,7 @@ constexpr Type ReduceScatterCoalesced() {
   }
 }
 
-/// Whether the members of a group are told later, by reconfigure.
+/// True if reconfigure sets the members of a group later.
 template <typename Options>
 bool EnablesReconfigure(const Options& options) {
   if constexpr (requires { options.enable_reconfigure; }) {
@@ -52,7 +52,7 @@ void CopyReconfigure(const From& from, To& to) {
     to.enable_reconfigure = from.enable_reconfigure;
 }
 
-/// The description of their group in the options of all backends, if PyTorch has it.
+/// The description of the group in the options of all backends, if PyTorch has it.
 template <typename Options>
 std::string GroupNameOf(const Options& options) {
   if constexpr (requires { options.group_name; }) {

@@ -1,5 +1,5 @@
-// Messages between two ranks: each checks its arguments and goes to the queue of its group, beside
-// the turns of other operations. Included by module.cpp only.
+// Messages between two ranks. Each function checks its arguments and adds the message to the queue
+// of its group, without a turn. Included by module.cpp only.
 #pragma once
 #include "pytorch/launch/launcher.hpp"
 
@@ -16,7 +16,7 @@ inline WorkPointer LaunchSend(Launcher& launcher, Tensors& tensors, int to, int 
   return launcher.Coalesce(work);
 }
 
-/// \param from  else from any rank
+/// \param from  empty: from any rank
 inline WorkPointer LaunchReceive(Launcher& launcher, Tensors& tensors,
                                  std::optional<std::uint32_t> from, int tag) {
   const at::Tensor tensor = OnlyOne(tensors, "recv");

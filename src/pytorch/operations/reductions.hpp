@@ -1,5 +1,5 @@
-// Operations that reduce tensors of all ranks: each checks its arguments and is launched. Included
-// by module.cpp only.
+// Operations that reduce tensors of all ranks. Each function checks its arguments and launches the
+// operation. Included by module.cpp only.
 #pragma once
 #include "pytorch/launch/launcher.hpp"
 

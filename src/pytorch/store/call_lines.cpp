@@ -15,7 +15,7 @@
 namespace ringlet::torch_api {
 namespace {
 
-// A rank that failed in the same call tells its line within moments.
+// A rank that failed in the same call publishes its line within moments.
 constexpr Instant kTimeout = std::chrono::seconds(1);
 
 struct ToldLine {
@@ -29,7 +29,7 @@ std::string Key(std::uint64_t communicator, std::uint32_t rank) {
   return fmt::format("line:{:016x}:{}", communicator, rank);
 }
 
-// From another process: no control characters, and no more than was agreed.
+// Sanitises text of another process: no control characters, limited length.
 std::optional<ToldLine> TextOf(View bytes) {
   Reader in(bytes);
   ToldLine told{.call = in.U64(), .line = {}};
@@ -40,7 +40,7 @@ std::optional<ToldLine> TextOf(View bytes) {
   return told;
 }
 
-// The lines that the first ranks have told in time; fewer where the store does not answer.
+// The lines that the first ranks published in time; fewer if the store does not answer.
 LinesByRank Collect(KeyStore& store, std::uint64_t communicator, std::uint32_t ranks,
                     const std::stop_token& ending) {
   LinesByRank found;
@@ -63,7 +63,7 @@ std::string RankList(const Ranks& ranks) {
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
 }
 
-// Ranks with the same line together, in the order of the first of them.
+// Groups ranks with the same line, in order of their first rank.
 std::string ToText(const LinesByRank& lines, std::uint64_t call) {
   std::vector<std::pair<std::string, Ranks>> places;
   for (const auto& [rank, told] : lines) {

@@ -1,4 +1,4 @@
-// The line of the program at which each rank called an operation, for the error of a mismatch.
+// The program line at which each rank called an operation, for the error of a mismatch.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,29 +12,29 @@
 
 namespace ringlet::torch_api {
 
-/// The place at which one rank called the operation that failed.
+/// The line at which one rank called the failed operation.
 struct CallLine {
-  std::uint64_t communicator = 0;  ///< a number that no other one has had in this store
-  std::uint64_t call = 0;          ///< how many calls of the group this is on this rank
+  std::uint64_t communicator = 0;  ///< a number that is unique in this store
+  std::uint64_t call = 0;          ///< index of the call among this rank's calls of the group
   std::string line;                ///< such as "train.py:17 in step"
 };
 
-/// The exchange of these lines, once in the life of a group: it does not work any more. Safe from
-/// any thread; may outlive the group.
+/// Exchanges these lines once in the life of a group, which has failed. Any thread may call it. May
+/// outlive the group.
 class CallLines {
  public:
-  static constexpr std::size_t kBytesMax = 512;     ///< longer lines are cut off
-  static constexpr std::uint32_t kRanksNamed = 64;  ///< the first ones, and this one
+  static constexpr std::size_t kBytesMax = 512;     ///< longer lines are truncated
+  static constexpr std::uint32_t kRanksNamed = 64;  ///< the first ranks, and this one
 
   CallLines(std::shared_ptr<KeyStore> store, std::uint32_t rank, std::uint32_t size,
             std::stop_token ending)
       : store_(std::move(store)), rank_(rank), size_(size), ending_(std::move(ending)) {}
 
-  /// Tells the others this rank's line through the store, which works when the communicator does
-  /// not, and waits a second at most for theirs. Later calls return what the first one did.
-  /// Returns lines of text, each with a line feed in front: "ranks 0, 2: train.py:17 in step", and
-  /// the number of a call that is not this rank's. Empty: the store does not answer.
-  /// Cost  a few requests to the store for each rank
+  /// Publishes this rank's line through the store, which works when the communicator does not, and
+  /// waits at most a second for the others. Later calls return the first result. Returns lines of
+  /// text, each with a leading line feed: "ranks 0, 2: train.py:17 in step", and the number of a
+  /// call that differs from this rank's. Empty if the store does not answer.
+  /// Cost  a few requests to the store per rank
   std::string Exchange(const CallLine& mine);
 
  private:

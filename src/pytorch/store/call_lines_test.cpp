@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// The text that each rank gets, of ranks that call at the same time.
+// Returns the text for each rank; all ranks call at the same time.
 std::vector<std::string> OnRanks(const std::shared_ptr<KeyStore>& store,
                                  const std::vector<CallLine>& lines) {
   std::vector<std::string> texts(lines.size());

@@ -14,19 +14,20 @@
 namespace ringlet::torch_api {
 namespace {
 
-// Short enough not to be felt, long enough that a thousand ranks that wait do not drown the store.
+// Short enough to go unnoticed; long enough that a thousand waiting ranks do not overload the
+// store.
 constexpr std::chrono::microseconds kLongestPause{20'000};
 
-// Each takes some 30 us, and a root is made in 120; a thread that sleeps wakes 80 us too late.
+// Each takes about 30 us, and a root starts in 120 us. A sleeping thread would wake 80 us too late.
 constexpr int kLooksAtOnce = 6;
-// More would keep the store from the one that sets the id.
+// More would block the store for the rank that sets the id.
 constexpr std::uint32_t kEagerRanksMax = 8;
 
 std::uint32_t Roots(const Seat& seat) {
   return (seat.size + seat.ranks_per_root - 1) / seat.ranks_per_root;
 }
 
-// The root that this rank makes, if it makes one: they lie evenly among the ranks.
+// The root of this rank, if it creates one: roots are distributed evenly among the ranks.
 std::optional<std::uint32_t> RootOf(const Seat& seat) {
   if (seat.rank % seat.ranks_per_root != 0) return std::nullopt;
   return seat.rank / seat.ranks_per_root;
@@ -59,7 +60,7 @@ bool Backoff::Rest(const std::stop_token& abort) {
 }
 
 bool Pause(std::chrono::microseconds time, const std::stop_token& abort) {
-  if (time.count() == 0) return !abort.stop_requested();  // a wait for no time takes 50 us
+  if (time.count() == 0) return !abort.stop_requested();  // waiting for zero time takes 50 us
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
@@ -124,7 +125,7 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
     if (*mine == 0) prepared.node_leader = comm::LeadHost(*process, config);
     if (seat.size > 1) RINGLET_TRY(store.Set(keys[*mine], ids[*mine].bytes));
   } else {
-    // While a root is made: what fails here fails again, and with its reason, when it is needed.
+    // Prepares while a root is created. An error here occurs again, with its reason, on first use.
     (void)process->ScanHost(false);
     (void)process->ReachableInterfaces();
     prepared.memory = comm::MakeHostMemory(*process, config);

@@ -1,4 +1,4 @@
-// How a communicator of a process group comes to be: by ids that travel through the key store.
+// Forms the communicator of a process group with ids that are exchanged through the key store.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -12,56 +12,56 @@
 
 namespace ringlet::torch_api {
 
-/// Which communicator, and this process's seat in it.
+/// Identifies a communicator and this process's seat in it.
 struct Seat {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
-  /// The same on all ranks and used once: PyTorch's scheme is "0", "1", ... for the communicators
-  /// of one group.
+  /// The same on all ranks and used once. PyTorch uses "0", "1", ... for the communicators of one
+  /// group.
   std::string key;
-  /// One root serves so many ranks; with more ranks, further processes make roots.
+  /// Number of ranks per root. With more ranks, further processes create roots.
   std::uint32_t ranks_per_root = 128;
-  std::chrono::milliseconds timeout{};            ///< of the forming
-  std::chrono::milliseconds operation_timeout{};  ///< of each operation later
+  std::chrono::milliseconds timeout{};            ///< for forming
+  std::chrono::milliseconds operation_timeout{};  ///< for each later operation
 };
 
-/// The keys under which the roots of a seat's communicator publish their ids, first root first.
+/// The keys at which the roots of a seat's communicator publish their ids, first root first.
 std::vector<std::string> KeysOfRoots(const Seat& seat);
 
-/// Forms the communicator with all other ranks of the seat. Blocks until it stands. The
-/// last rank erases the keys afterwards.
+/// Forms the communicator with all other ranks of the seat. Blocks until it is formed. The last
+/// rank erases the keys afterwards.
 /// Errors  kTimeout  no rank published an id in time; else as comm::Establish
 Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& seat,
                                                  const std::shared_ptr<comm::Process>& process,
                                                  const std::stop_token& abort);
 
-/// How long to wait between two looks at something that another process brings about.
+/// The wait between two checks of a state that another process changes.
 class Backoff {
  public:
-  /// \param at_once  so many looks come without a wait
+  /// \param at_once  number of initial checks without a wait
   explicit Backoff(int at_once = 0) : at_once_(at_once) {}
   std::chrono::microseconds Next();
-  /// Waits for the next interval, and looks after the caller's LongWait. False: aborted, or the
-  /// caller does not want to wait any longer.
+  /// Waits for the next interval, and checks the caller's LongWait. Returns false if aborted, or if
+  /// the caller stops waiting.
   bool Rest(const std::stop_token& abort);
 
  private:
   int at_once_;
   std::chrono::microseconds next_{50};
-  Instant looked_{0};  // when LongWait was asked last, or the first Rest began
+  Instant looked_{0};  // when LongWait was checked last, or the first Rest began
 };
 
-/// Waits until `key` is in the store, looking again and again, at ever longer intervals.
-/// \param meanwhile  called between two looks
+/// Waits until the store has `key`, with repeated checks at increasing intervals.
+/// \param meanwhile  called between two checks
 /// Errors  kTimeout, kAborted, and the store's own
 Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::milliseconds timeout,
                     const std::stop_token& abort, const std::function<void()>& meanwhile = {},
                     Backoff backoff = Backoff());
 
-/// The id that was published as `bytes`. Errors  kProtocol  not of its size.
+/// Parses a published id. Errors  kProtocol  `bytes` has the wrong size
 Result<UniqueId> ToId(View bytes, const std::string& key);
 
-/// Waits for `time` or, if that is earlier, until `abort`. False: aborted.
+/// Waits for `time`, or until `abort` if that is earlier. Returns false if aborted.
 bool Pause(std::chrono::microseconds time, const std::stop_token& abort);
 
 }  // namespace ringlet::torch_api

@@ -1,4 +1,4 @@
-// The key-value store by which the processes of a job meet, as the caller gives it: PyTorch's
+// The key-value store in which the processes of a job meet, provided by the caller: PyTorch's
 // Store.
 #pragma once
 #include <cstdint>
@@ -12,27 +12,27 @@
 
 namespace ringlet::torch_api {
 
-/// All functions may be called by any thread. None waits for another process: PyTorch's blocking
-/// `get` holds a lock that keeps all other groups of the process from the store.
+/// Any thread may call all functions. None of them waits for another process, because PyTorch's
+/// blocking `get` holds a lock that blocks all other groups of the process.
 class KeyStore {
  public:
   virtual ~KeyStore() = default;
   /// \param value  not empty
   virtual Status Set(const std::string& key, View value) = 0;
-  /// Empty when it is not set yet, or erased.
+  /// Empty if the key is not set yet, or erased.
   virtual Result<std::optional<Bytes>> Find(const std::string& key) = 0;
-  /// Adds one to a counter and gives its value before.
+  /// Increments a counter and returns its previous value.
   virtual Result<std::uint64_t> CountUp(const std::string& key) = 0;
-  /// From here on it is as if it had not been set. Nothing happens where the store is gone.
+  /// Removes the key. Has no effect if the store has ended.
   virtual void Erase(const std::string& key) = 0;
-  /// Whether it is certain that what serves the store has ended: each call would fail. PyTorch
-  /// prints a stack for such a call. Cost some system calls.
+  /// True if the server of the store has certainly ended, so that each call would fail. PyTorch
+  /// prints a stack for such a call. Cost  some system calls
   virtual bool IsGone() { return false; }
 };
 
-/// The keys of one generation of a group, behind the number of that generation: a group that is
-/// made again in the same store, by the same or by new processes, never reads what an earlier one
-/// left there.
+/// The keys of one generation of a group, with the generation's number as prefix. A group that is
+/// created again in the same store, by the same or by new processes, never reads the keys of an
+/// earlier one.
 class GenerationStore final : public KeyStore {
  public:
   explicit GenerationStore(std::shared_ptr<KeyStore> all) : all_(std::move(all)) {}
@@ -53,7 +53,7 @@ class GenerationStore final : public KeyStore {
   bool IsGone() override { return all_->IsGone(); }
 
  private:
-  const std::shared_ptr<KeyStore> all_;  // with the groups that the program made in it
+  const std::shared_ptr<KeyStore> all_;  // shared with the groups that the program created in it
   std::string prefix_ = "0/";
 };
 

@@ -8,7 +8,7 @@ namespace ringlet::torch_api {
 namespace {
 
 constexpr std::string_view kWord = "rank ";
-// The texts that follow are a group's own words, in its own ranks.
+// The text after it is from the group and already uses its ranks.
 constexpr std::string_view kQuotes = " aborted the communicator: ";
 
 bool IsPartOf(std::string_view sentence, std::size_t at, int (*is)(int)) {

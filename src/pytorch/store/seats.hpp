@@ -1,5 +1,5 @@
-// The ranks on a line: a communicator of two, whose ranks are its seats. Its messages must reach
-// the user in the ranks of the group, the only ones that the user knows.
+// The ranks of a line, a communicator of two whose ranks are its seats. Users only know ranks of
+// the group, so messages must be converted.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@ struct Seats {
   std::uint32_t receiver = 0;  ///< seat 1
 };
 
-/// "rank 0" and "rank 1" of a line's sentence as ranks of the group; all else as it is.
+/// Replaces "rank 0" and "rank 1" of a line's message by ranks of the group.
 std::string InRanksOfGroup(std::string_view sentence, const Seats& seats);
 
 }  // namespace ringlet::torch_api

@@ -1,4 +1,4 @@
-// PyTorch's Store as our key store. Included by module.cpp only.
+// PyTorch's Store as a KeyStore. Included by module.cpp only.
 #pragma once
 #include <fmt/format.h>
 #include <torch/extension.h>
@@ -36,9 +36,10 @@ class TorchStore final : public KeyStore {
       return static_cast<std::uint64_t>(store_->add(key, 1) - 1);
     });
   }
-  // The client keeps its connection as long as it can use it.
+  // The client keeps its connection as long as it is usable.
   bool IsGone() override { return tcp_ != nullptr && !comm::HasConnectionTo(tcp_->getPort()); }
-  // A store in Python need not have a deletion. The store may be gone: nothing depends on it.
+  // A store written in Python may lack deletion. Failures are ignored, because no rank depends on
+  // it.
   void Erase(const std::string& key) override {
     if (gone_) return;
     try {
@@ -59,9 +60,9 @@ class TorchStore final : public KeyStore {
     return {first, first + bytes.size()};
   }
 
-  // TCPStore's `check` is a request, and its `get` two more.
+  // TCPStore's `check` is one request, and its `get` two more.
   Value Looked(const std::string& key) { return store_->check({key}) ? store_->get(key) : Value(); }
-  // In one request: what no rank sets is compared with the value, which then stays as it is.
+  // Reads in one request: compares the value with one that no rank sets, so it stays unchanged.
   Value Compared(const std::string& key) {
     static constexpr std::uint8_t kNever[] = {'n', 'o', 'n', 'e'};
     const Value never(std::begin(kNever), std::end(kNever));
@@ -101,8 +102,8 @@ class TorchStore final : public KeyStore {
   }
 
   const c10::intrusive_ptr<c10d::Store> store_;
-  const c10d::TCPStore* const tcp_;  // in it, or null
-  std::atomic<bool> gone_{false};    // it is not called any more: each call would print a stack
+  const c10d::TCPStore* const tcp_;  // inside it, or null
+  std::atomic<bool> gone_{false};    // not called any more: each call would print a stack
 };
 
 }  // namespace ringlet::torch_api

@@ -17,8 +17,8 @@ struct ProcessState {
   std::mutex mutex;
   std::weak_ptr<comm::Process> process;
   std::weak_ptr<comm::Beacon> beacon;
-  std::uint64_t number = 0;  // 0: none yet
-  // The beacon that was asked for last: mostly all groups of a job ask for the same one.
+  std::uint64_t number = 0;  // 0: not drawn yet
+  // The last queried beacon: usually all groups of a job query the same one.
   Address asked;
   std::optional<comm::Sight> sight;
   comm::ForkGuard fork_guard;
@@ -30,7 +30,7 @@ ProcessState& TheShared() {
   return shared;
 }
 
-// The child of a fork must not keep its parent's beacon lit; and may take no locks to find it.
+// A child of fork must close its parent's beacon, and may not take a lock to find it.
 std::atomic<int>& LitDescriptor() {
   static std::atomic<int>& descriptor = []() -> std::atomic<int>& {
     ::pthread_atfork(nullptr, nullptr, [] {
@@ -99,7 +99,7 @@ bool HasEnded(const Address& beacon) {
 Result<std::string> ReachableAddress() {
   RINGLET_TRY_ASSIGN(const auto process, SharedProcess());
   RINGLET_TRY_ASSIGN(const auto addresses, process->ReachableAddresses());
-  std::string text = ToString(addresses.front());  // with ":0", and IPv6 in brackets
+  std::string text = ToString(addresses.front());  // with ":0"; IPv6 in brackets
   text.resize(text.rfind(':'));
   return text.starts_with('[') ? text.substr(1, text.size() - 2) : text;
 }

@@ -1,4 +1,4 @@
-// The process that all groups of this program share.
+// The process object that all groups of this program share.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,24 +10,25 @@
 
 namespace ringlet::torch_api {
 
-/// The process behind all groups: made with the first of them, gone with the last, made anew in the
-/// child of a fork. PyTorch has no object that could hold it, so this is a global, as in the C API.
+/// Returns the process object behind all groups. The first group creates it, the last one destroys
+/// it, and a child of fork creates a new one. It is a global, as in the C API, because no object of
+/// PyTorch could own it.
 Result<std::shared_ptr<comm::Process>> SharedProcess();
 
-/// The beacon of this process, made and gone as the process behind all groups is.
+/// Returns the beacon of this process, which has the same lifetime as SharedProcess.
 /// Errors  as comm::Beacon::Light
 Result<std::shared_ptr<comm::Beacon>> SharedBeacon();
 
-/// A random number of this process. The child of a fork has another one.
+/// Returns a random number of this process. A child of fork has another one.
 /// Errors  as SharedProcess
 Result<std::uint64_t> ProcessNumber();
 
-/// Whether it is certain that the process with this beacon has ended. Waits for an answer for
-/// 200 ms at most, and keeps the connection: further calls for the same beacon make no other one.
+/// True if the process with this beacon has certainly ended. Waits at most 200 ms for an answer,
+/// and keeps the connection for further calls with the same beacon.
 bool HasEnded(const Address& beacon);
 
-/// The address of this host that a Ringlet group would listen at first, as text without a port.
-/// Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME or its family lets no address pass
+/// Returns the first address of this host at which a Ringlet group listens, as text without a port.
+/// Errors  kInvalidArgument  RINGLET_SOCKET_IFNAME or its family excludes all addresses
 Result<std::string> ReachableAddress();
 
 }  // namespace ringlet::torch_api

@@ -8,7 +8,7 @@
 namespace ringlet::torch_api {
 namespace {
 
-// Allocations of nearly the same size take each other's place.
+// Rounds sizes, so that allocations of similar size reuse each other's memory.
 constexpr std::size_t kGrainBytes = 64 * 1024;
 
 std::size_t Rounded(std::size_t bytes) {
@@ -20,7 +20,7 @@ std::size_t Rounded(std::size_t bytes) {
 
 TensorMemory& TensorMemory::The() {
   static std::atomic<TensorMemory*> the = [] {
-    // The parent's may be locked by a thread that the child does not have.
+    // A thread that the child lacks may hold the lock of the parent's instance.
     ::pthread_atfork(nullptr, nullptr, [] { the = new TensorMemory; });
     return new TensorMemory;
   }();
@@ -31,7 +31,7 @@ Result<std::byte*> TensorMemory::Allocate(std::size_t bytes) {
   RINGLET_TRY_ASSIGN(auto process, SharedProcess());
   const std::size_t whole = Rounded(bytes);
   if (std::byte* const kept = TakeKept(whole, *process)) return kept;
-  // Without the lock: it takes long, and operations of other groups ask what there is.
+  // Without the lock, because it takes long, and operations of other groups query the allocations.
   RINGLET_TRY_ASSIGN(std::byte* const begin, process->heap().Allocate(whole));
   const std::lock_guard lock(mutex_);
   allocations_.emplace(begin, Allocation{begin, whole, std::move(process)});
@@ -80,7 +80,7 @@ void TensorMemory::Trim() {
 void TensorMemory::Drop(const std::byte* begin) {
   for (Announcements* const each : announcements_) each->Withdraw(begin);
   const auto found = allocations_.find(begin);
-  // It is the beginning of an allocation, and no group has it registered any more.
+  // `begin` is an allocation, and no group has it registered any more.
   (void)found->second.process->heap().Free(begin);
   allocations_.erase(found);
   count_ = allocations_.size();

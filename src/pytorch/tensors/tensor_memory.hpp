@@ -15,33 +15,34 @@ namespace ringlet::torch_api {
 
 class Announcements;
 
-/// The allocations of this process. Safe from any thread.
+/// The allocations of this process. Any thread may call all functions.
 ///
-/// Each is a sealed anonymous file, with a descriptor, as ncclMemAlloc gives them. Freed memory is
-/// kept for the next of its size, since both to fill new pages and to have peers map them is slow.
+/// Each is a sealed anonymous file with a descriptor, as from ncclMemAlloc. Freed memory is kept
+/// for the next allocation of its size, because filling new pages and mapping them in peers is
+/// slow.
 class TensorMemory {
  public:
   static constexpr std::size_t kKeptMax = 16;                           // allocations
-  static constexpr std::size_t kKeptBytesMax = std::size_t{512} << 20;  // of all of them together
+  static constexpr std::size_t kKeptBytesMax = std::size_t{512} << 20;  // total
 
-  /// The one of the process; the child of a fork begins with one of its own. Never destroyed:
-  /// tensors may outlive main's statics.
+  /// The instance of the process; a child of fork starts with a new one. Never destroyed: tensors
+  /// may outlive main's statics.
   static TensorMemory& The();
 
-  /// At least `bytes`, on a page boundary, of whatever content. Costs up to 3 us a page where
-  /// nothing kept fits. Errors  as RegisteredHeap::Allocate, and SharedProcess
+  /// Allocates at least `bytes` at a page boundary, uninitialised. Costs up to 3 us per page if no
+  /// kept memory fits. Errors  as RegisteredHeap::Allocate, and SharedProcess
   Result<std::byte*> Allocate(std::size_t bytes);
-  /// The memory that Allocate gave. No operation uses it any more. In the child of a fork: nothing,
-  /// the memory is the parent's.
+  /// Frees memory from Allocate. \pre  no operation uses it. Has no effect in a child of fork,
+  ///                                   because the memory belongs to the parent.
   void Free(const std::byte* memory);
 
-  /// Whether all of `memory` lies in an allocation.
+  /// True if an allocation contains all of `memory`.
   bool Has(View memory) const;
-  /// Of all allocations, kept ones too.
+  /// Bytes of all allocations, including kept ones.
   std::size_t bytes() const;
-  /// Gives back to the system what is kept.
+  /// Returns kept memory to the system.
   void Trim();
-  /// Freed allocations that wait for the next of their size.
+  /// Number of freed allocations that are kept for the next of their size.
   std::size_t kept() const;
 
  private:
@@ -52,23 +53,23 @@ class TensorMemory {
     std::shared_ptr<comm::Process> process;
   };
 
-  /// One of those that are kept; null: none of that size.
+  /// Takes a kept allocation; null if none has that size.
   std::byte* TakeKept(std::size_t bytes, const comm::Process& process);
-  /// The end: none has all of it.
+  /// Returns the end if no allocation contains all of it.
   std::map<const std::byte*, Allocation>::const_iterator Find(View memory) const;
   void Drop(const std::byte* begin);
   void DropOldest();
   void KeepOrDrop(const std::byte* begin);
 
-  std::atomic<std::size_t> count_{0};  // so that those without any do not take the lock
-  mutable std::mutex mutex_;           // of all below, and of what Announcements know
-  std::map<const std::byte*, Allocation> allocations_;  // by their beginning, kept ones too
+  std::atomic<std::size_t> count_{0};  // lets threads without allocations skip the lock
+  mutable std::mutex mutex_;           // guards the fields below, and `known_` of Announcements
+  std::map<const std::byte*, Allocation> allocations_;  // by address, including kept ones
   std::deque<const std::byte*> kept_;                   // oldest first
   std::size_t kept_bytes_ = 0;
   std::set<Announcements*> announcements_;
 };
 
-/// Which allocations a communicator has been told of. Ends before the communicator does.
+/// The allocations that are registered with a communicator. Ends before the communicator does.
 class Announcements {
  public:
   Announcements();
@@ -76,8 +77,8 @@ class Announcements {
   Announcements(const Announcements&) = delete;
   Announcements& operator=(const Announcements&) = delete;
 
-  /// Tells the communicator, always the same, of the allocation that `memory` lies in, if it does
-  /// not know it. If it cannot take it, operations copy, as they do with any memory.
+  /// Registers the allocation of `memory` with the communicator, which is the same in all calls,
+  /// unless it is registered already. If that fails, operations copy, as with any memory.
   void Cover(comm::Communicator& communicator, View memory);
 
  private:

@@ -75,16 +75,16 @@ TEST(TensorMemory, OfTheParentIsNotTheChildsToFree) {
   EXPECT_EQ(TensorMemory::The().kept(), 0u);
 }
 
-/// Descriptors of this process that are shared memory.
+/// Number of shared-memory descriptors of this process.
 std::size_t SharedFiles() {
   std::size_t count = 0;
-  std::error_code gone;  // the folder is read by a descriptor of its own
+  std::error_code gone;  // listing the folder opens its own descriptor
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
     count += std::filesystem::read_symlink(entry.path(), gone).string().starts_with("/memfd:");
   return count;
 }
 
-// The sum of two ranks in such memory, and then the memory goes before the communicator does.
+// Sums over two ranks in such memory, then frees the memory before the communicator ends.
 TEST(Announcements, EndWithTheMemoryOrWithTheGroup) {
   const auto store = std::make_shared<MemoryStore>();
   const auto rank_of = [&](std::uint32_t rank) {

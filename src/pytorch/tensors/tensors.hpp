@@ -1,4 +1,4 @@
-// Tensors as the memory that communicators move and reduce. Included by module.cpp only.
+// Tensors as memory that communicators move and reduce. Included by module.cpp only.
 #pragma once
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
@@ -18,22 +18,23 @@ namespace ringlet::torch_api {
 
 using Tensors = std::vector<at::Tensor>;
 
-/// The tensor with its elements one after the other in memory: itself, if it is so already.
+/// Returns a contiguous tensor with the same elements: `tensor` itself if possible.
 inline at::Tensor Dense(const at::Tensor& tensor) {
   if (tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg()) return tensor;
   return tensor.resolve_conj().resolve_neg().contiguous();
 }
 
-/// Room for the elements of `tensor`, one after the other: itself, if it is so already.
+/// Returns contiguous room for the elements of `tensor`: `tensor` itself if possible.
 inline at::Tensor Room(const at::Tensor& tensor) {
   if (tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg()) return tensor;
   return at::empty(tensor.sizes(), tensor.options(), at::MemoryFormat::Contiguous);
 }
 
-/// Puts the elements of `from`, of which there are as many, into `to`, unless they are there.
+/// Copies the elements of `from` to `to`, which has the same number, unless they are the same
+/// tensor.
 inline void Deliver(const at::Tensor& from, const at::Tensor& to) {
   if (from.is_same(to)) return;
-  // Tensors of inference mode can be written there alone; who asked for it is not in it any more.
+  // Tensors of inference mode can only be written in that mode, which the caller may have left.
   const c10::InferenceMode as_made(to.is_inference());
   to.copy_(from.view(to.sizes()));
 }
@@ -46,8 +47,8 @@ inline std::span<std::byte> RoomOf(const at::Tensor& dense) {
   return std::span(static_cast<std::byte*>(dense.data_ptr()), dense.nbytes());
 }
 
-/// A tensor of one dimension in memory that the other ranks of the host can reach. Throws where
-/// there is not that much memory, or no descriptor left.
+/// Creates a one-dimensional tensor in memory that the other ranks of the host can reach. Throws if
+/// memory or descriptors run out.
 inline at::Tensor ReachableTensor(std::int64_t elements, const at::TensorOptions& options) {
   TORCH_CHECK_VALUE(elements >= 0, "ringlet: a tensor cannot have ", elements, " elements");
   TORCH_CHECK_VALUE(options.device().is_cpu(), "ringlet: tensors are made on CPUs, not on ",
@@ -66,7 +67,7 @@ inline at::Tensor ReachableTensor(std::int64_t elements, const at::TensorOptions
   return at::from_blob(*memory, {elements}, give_back, options);
 }
 
-/// One tensor for all, where they lie one behind the other in memory: no copies are needed then.
+/// Returns one tensor for all if they are adjacent in memory, which avoids copies.
 inline std::optional<at::Tensor> AsOne(const Tensors& tensors) {
   const at::Tensor& first = tensors.front();
   std::int64_t elements = 0;
@@ -80,7 +81,7 @@ inline std::optional<at::Tensor> AsOne(const Tensors& tensors) {
   return first.as_strided({elements}, {1}, first.storage_offset());
 }
 
-/// The elements of all tensors, one after the other.
+/// Concatenates the elements of all tensors.
 inline at::Tensor Joined(const Tensors& tensors) {
   if (auto one = AsOne(tensors)) return *one;
   Tensors flat;
@@ -88,7 +89,7 @@ inline at::Tensor Joined(const Tensors& tensors) {
   return at::cat(flat);
 }
 
-/// Room for the elements of all tensors, one after the other.
+/// Returns contiguous room for the elements of all tensors.
 inline at::Tensor JointRoom(const Tensors& tensors) {
   if (auto one = AsOne(tensors)) return *one;
   std::int64_t elements = 0;
@@ -96,7 +97,7 @@ inline at::Tensor JointRoom(const Tensors& tensors) {
   return at::empty({elements}, tensors.front().options());
 }
 
-/// Hands the elements of `joint` to the tensors, in their order.
+/// Copies the elements of `joint` to the tensors, in order.
 inline void Share(const at::Tensor& joint, const Tensors& tensors) {
   if (tensors.empty() || joint.is_alias_of(tensors.front())) return;
   std::int64_t offset = 0;
@@ -106,7 +107,7 @@ inline void Share(const at::Tensor& joint, const Tensors& tensors) {
   }
 }
 
-/// Ringlet's type of the elements; empty if it can only move them, as bytes.
+/// Returns Ringlet's element type; empty if elements can only be moved, as bytes.
 inline std::optional<DataType> KnownType(at::ScalarType type) {
   constexpr std::pair<at::ScalarType, DataType> kTypes[] = {
       {at::kFloat, DataType::kFloat32},
@@ -129,7 +130,7 @@ inline std::optional<DataType> KnownType(at::ScalarType type) {
   return std::nullopt;
 }
 
-/// The type of the elements for a reduction.
+/// Returns the element type for a reduction.
 inline DataType TypeOf(at::ScalarType type) {
   const auto known = KnownType(type);
   TORCH_CHECK(known, "ringlet: tensors of ", type,
@@ -154,10 +155,10 @@ inline ReduceOp OpOf(const c10d::ReduceOp& op) {
   TORCH_CHECK(false, "ringlet: reduction ", static_cast<int>(op.op_), " does not exist");
 }
 
-/// The factor of PREMUL_SUM.
+/// Returns the factor of PREMUL_SUM.
 inline double FactorOf(const c10d::ReduceOp& op) {
   if (op.op_ != c10d::ReduceOp::PREMUL_SUM) return 1;
-  // Newer versions have another name for it, and this one still.
+  // Newer versions rename it but keep this name.
   const auto* supplement = dynamic_cast<const c10d::NCCLPreMulSumSupplement*>(op.supplement_.get());
   TORCH_CHECK(supplement, "ringlet: PREMUL_SUM comes without its factor");
   if (!supplement->tensor_factor.defined()) return supplement->double_factor;
@@ -171,7 +172,7 @@ inline void CheckTensor(const at::Tensor& tensor, const char* operation) {
               " takes dense tensors, not one of layout ", tensor.layout());
 }
 
-/// Whether two elements of the tensor lie in one place, as those of an expanded one do.
+/// True if two elements of the tensor share memory, as in an expanded tensor.
 inline bool LiesOnItself(const at::Tensor& tensor) {
   if (tensor.is_non_overlapping_and_dense()) return false;
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // strides and lengths
@@ -181,7 +182,7 @@ inline bool LiesOnItself(const at::Tensor& tensor) {
   std::int64_t reach = 0;
   for (const auto& [stride, length] : steps) {
     if (stride == 0) return true;
-    if (stride <= reach) {  // they interleave, at least: only a look at each place can tell
+    if (stride <= reach) {  // at least interleaved: compare all offsets
       std::vector<std::int64_t> places{0};
       for (const auto& [step, times] : steps) {
         std::vector<std::int64_t> further;
@@ -197,8 +198,8 @@ inline bool LiesOnItself(const at::Tensor& tensor) {
   return false;
 }
 
-/// Refuses what cannot be written, before anything is sent. Gloo writes beyond the memory of some
-/// of these.
+/// Refuses tensors that cannot be written, before any data are sent. Gloo writes beyond the memory
+/// of some of them.
 inline void CheckWritten(const at::Tensor& tensor, const char* operation) {
   TORCH_CHECK(tensor.numel() == 0 || !LiesOnItself(tensor), "ringlet: ", operation,
               " cannot write a tensor several of whose elements lie in one place (strides ",
