@@ -3,9 +3,9 @@
     import torch.distributed as dist
     dist.init_process_group("ringlet")
 
-The installed package registers itself when torch is imported, so nothing else needs to be imported;
-`import ringlet` is for its options and helpers. It does not import torch: `predict`, `testing` and
-`launchers` work without it, and what needs torch imports it when it is first used.
+The installed package registers itself when torch is imported, so no other import is necessary;
+`import ringlet` provides options and helpers. It does not import torch: `predict`, `testing` and
+`launchers` work without torch, and the other functions import it on first use.
 """
 
 import importlib
@@ -20,13 +20,13 @@ __all__ = ["Options", "ProcessGroupRinglet", "accelerate", "collect_env", "empty
            "monitored_barrier", "ops", "predict"]
 __version__ = "0.1.0"
 
-# Names of ringlet._backend and ringlet._accelerate, which import torch and accelerate.
+# Names of ringlet._backend, which imports torch.
 _OF_TORCH = ("Options", "ProcessGroupRinglet", "empty", "from_launcher", "monitored_barrier", "ops",
              "_stand_in_for_gloo")
 
 
 def _autoload():
-    """Registers the backend. PyTorch calls it by the entry point `torch.backends` when it is imported."""
+    """Registers the backend. PyTorch calls it through the entry point `torch.backends` on import."""
     importlib.import_module("ringlet._registration").register()
 
 
@@ -46,19 +46,19 @@ def __dir__():
 
 
 def predict(xml, hosts=1, op="all_reduce", bytes=1 << 20, *, flows=True):
-    """How long a collective would take on GPUs that need not be there, by NCCL's model of times.
+    """Predicts the duration of a collective on GPUs that need not exist, by NCCL's time model.
 
     xml: the path of an NCCL topology file of one machine, or its text, which begins with "<".
-    hosts: how many such machines there are; each GPU is a rank. At most 4096 ranks.
+    hosts: number of such machines; each GPU is a rank. At most 4096 ranks.
     op: "all_reduce", "all_gather", "reduce_scatter", "broadcast" or "reduce".
-    bytes: of the larger one of a rank's buffers.
-    flows: whether the bytes of each link are counted, too.
+    bytes: size of the larger one of a rank's buffers.
+    flows: also count the bytes of each link.
 
-    Gives what `ringlet predict --json --flows` prints, as a dict: algorithm, protocol, channels, time_us,
-    algbw, busbw, and flows, whose "links" have host, from, to, kind, mb_per_s, bytes and time_us, the
-    busiest first. Neither a process group nor torch is needed. NCCL_ALGO and the other variables of the
-    environment count. Raises ValueError where an argument makes no sense or the file is no topology,
-    OSError where it cannot be read.
+    Returns the output of `ringlet predict --json --flows` as a dict: algorithm, protocol, channels,
+    time_us, algbw, busbw, and flows, whose "links" have host, from, to, kind, mb_per_s, bytes and
+    time_us, the busiest first. Requires neither a process group nor torch. NCCL_ALGO and the other
+    environment variables apply. Raises ValueError for an invalid argument or topology, OSError for
+    an unreadable file.
     """
     from ringlet import _native
 
@@ -70,7 +70,7 @@ def predict(xml, hosts=1, op="all_reduce", bytes=1 << 20, *, flows=True):
     return json.loads(_native.predict(text, name, hosts, op, bytes, flows))
 
 
-# PyTorch calls _autoload itself unless it was imported before, or is told not to.
+# PyTorch does not call _autoload if it was imported before, or if the variable disables it.
 if "torch" in sys.modules or os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") != "1":
     try:
         _autoload()

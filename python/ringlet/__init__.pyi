@@ -9,14 +9,14 @@ import torch.distributed as dist
 __version__: str
 
 ops: Any
-"""The operators torch.ops.ringlet, which wait and have no torch.distributed between: all_reduce_,
+"""The operators torch.ops.ringlet, which block and bypass torch.distributed: all_reduce_,
 broadcast_, all_gather_into_tensor, reduce_scatter_tensor, all_to_all_single, barrier."""
 
 class Options(dist.Backend.Options):
-    """What a Ringlet process group can be told; give it as `pg_options`.
+    """Options of a Ringlet process group; pass them as `pg_options`.
 
-    init_timeout: of forming a communicator, by the first operation; 0 means as `timeout`.
-    ranks_per_root: one root serves so many ranks while the communicator forms.
+    init_timeout: for forming a communicator, in the first operation; 0 means `timeout`.
+    ranks_per_root: number of ranks per root while the communicator forms.
     """
 
     init_timeout: timedelta

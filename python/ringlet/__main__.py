@@ -1,4 +1,4 @@
-"""python -m ringlet: the installation and the machine, for reports of problems."""
+"""python -m ringlet: prints the installation and the machine, for problem reports."""
 
 import argparse
 import json

@@ -1,17 +1,17 @@
-"""Hugging Face's accelerate, told that there is another backend for CPUs."""
+"""Adds Ringlet to Hugging Face's accelerate as a backend for CPUs."""
 
 import functools
 
 
 def accelerate():
-    """Has accelerate and the transformers Trainer take "ringlet" where they are told a backend.
+    """Lets accelerate and the transformers Trainer accept "ringlet" as a backend.
 
-    Called once, ahead of Accelerator() or TrainingArguments(): then
-    InitProcessGroupKwargs(backend="ringlet") and TrainingArguments(use_cpu=True, ddp_backend="ringlet")
-    mean what they say. accelerate itself takes Gloo on CPUs, whatever it is told. Programs that name
-    another backend, or none, go on as before. Without this call, a process group that exists already
-    is used as well. Raises ModuleNotFoundError without accelerate, RuntimeError where its version is
-    one that this does not know.
+    Call it once, before Accelerator() or TrainingArguments(). Then
+    InitProcessGroupKwargs(backend="ringlet") and TrainingArguments(use_cpu=True,
+    ddp_backend="ringlet") take effect. accelerate itself always uses Gloo on CPUs. Programs with
+    another backend, or without one, are unaffected. Without this call, accelerate still uses an
+    existing process group. Raises ModuleNotFoundError without accelerate, RuntimeError for an
+    unknown version of it.
     """
     from accelerate import PartialState
     from accelerate.utils import DistributedType

@@ -1,4 +1,4 @@
-"""What the package is to PyTorch: the backend `ringlet`, and helpers that need torch."""
+"""The package as PyTorch sees it: the backend `ringlet`, and helpers that need torch."""
 
 import atexit
 import importlib
@@ -14,15 +14,15 @@ import torch.distributed as dist
 from ringlet import _registration, pmix
 from ringlet.launchers import pmix_variables, rank_variables
 
-_LAZY = ("Options", "ProcessGroupRinglet")  # of the extension
+_LAZY = ("Options", "ProcessGroupRinglet")  # from the extension
 _FOLDER = pathlib.Path(__file__).parent
 
 
 def extension_name(version, folder=_FOLDER):
-    """The module that was compiled against the torch of `version`, such as "2.13.0+cpu".
+    """Returns the module that was compiled for the torch of `version`, such as "2.13.0+cpu".
 
-    There is one for each minor version: the layout of PyTorch's classes changes between them. Raises
-    ImportError, which names those that are in `folder`, where there is none for this one.
+    There is one module for each minor version, because the layout of PyTorch's classes changes
+    between them. Raises ImportError with the names of the modules in `folder` if none fits.
     """
     wanted = "_".join(re.match(r"(\d+)\.(\d+)", version).groups())
     there = [path.name.removeprefix("_torch_") for path in folder.glob("_torch_*")]
@@ -37,13 +37,13 @@ def extension_name(version, folder=_FOLDER):
 
 
 def extension():
-    """The compiled part, loaded when it is first needed: importing torch should stay quick."""
+    """Returns the compiled part, loaded on first use so that importing torch stays quick."""
     if extension.loaded is None:
         compiled = importlib.import_module(extension_name(torch.__version__))
-        # Groups that were not destroyed end before Python does: their threads may need it.
+        # Ends undestroyed groups before Python ends, because their threads may need Python.
         atexit.register(compiled.end_all)
         compiled.offer_symmetric_memory()
-        # A barrier has no tensors: without these a compiler would take it for dead code.
+        # A barrier takes no tensors, so a compiler would otherwise remove it as dead code.
         torch.library.register_fake("ringlet::barrier", lambda group_name: None)
         torch.fx.node.has_side_effect(torch.ops.ringlet.barrier.default)
         _shorten_calls(compiled)
@@ -56,8 +56,9 @@ extension.loaded = None
 
 
 def _shorten_calls(compiled):
-    """Has Python's calls of torch.ops.ringlet go straight to PyTorch's dispatcher, where this PyTorch
-    keeps the callable of an operator in `_op`, as 2.13 does."""
+    """Connects torch.ops.ringlet directly to PyTorch's dispatcher, if this PyTorch keeps the callable
+    of an operator in `_op`, as 2.13 does.
+    """
     for name in ("all_reduce_", "broadcast_", "all_gather_into_tensor", "reduce_scatter_tensor", "barrier"):
         packet = getattr(torch.ops.ringlet, name)
         for operator in (packet, packet.default):
@@ -67,7 +68,9 @@ def _shorten_calls(compiled):
 
 
 def _tell_torchscript(operator, name):
-    """It finds an operator by the callable. Later versions of PyTorch may be without it."""
+    """Registers the callable by which TorchScript finds an operator. Later versions of PyTorch may
+    lack TorchScript.
+    """
     builtins = getattr(torch.jit, "_builtins", None)
     if builtins is not None:
         builtins._register_builtin(operator, name)
@@ -86,11 +89,10 @@ def __getattr__(name):
 def empty(*size, dtype=None):
     """As torch.empty, in memory that the other ranks of the host can reach.
 
-    Collectives of one host do not copy it on their way: an all-reduce of megabytes takes a third to
-    three quarters of the time. Views of it and slices count as well. Each allocation is a file descriptor and at least
-    64 KiB, so a few large ones are better than many small; memory that was freed is kept for the next
-    of its size. A process that was forked from this one shares the memory: it sees what is written
-    here, and the other way round. Raises RuntimeError where there is no memory.
+    Collectives within one host do not copy it: an all-reduce of megabytes takes a third to three
+    quarters of the time. Views and slices of it count too. Each allocation takes a file descriptor
+    and at least 64 KiB, so prefer a few large ones; freed memory is kept for the next of its size.
+    A forked process shares the memory in both directions. Raises RuntimeError if memory runs out.
     """
     shape = torch.Size(size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
     dtype = dtype or torch.get_default_dtype()
@@ -98,14 +100,14 @@ def empty(*size, dtype=None):
 
 
 def from_launcher(timeout=timedelta(minutes=5)):
-    """Has init_process_group work in a program that mpirun or srun started.
+    """Lets init_process_group work in a program that mpirun or srun started.
 
-    Sets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT as far as they are not
-    set; under torchrun it does nothing. Where a PMIx server started the program (Open MPI's mpirun,
-    `srun --mpi=pmix`), rank 0 serves the store at a free port, and the others learn where from PMIx,
-    waiting for `timeout` (a timedelta). Else it is what the variables of Open MPI, MPICH or Slurm say; with
-    MPICH over several hosts set MASTER_ADDR yourself. Raises RuntimeError where no launcher is known, one
-    says nonsense, or rank 0 does not come.
+    Sets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT unless they are
+    set; under torchrun it has no effect. If a PMIx server started the program (Open MPI's mpirun,
+    `srun --mpi=pmix`), rank 0 serves the store at a free port, and the others get its address from
+    PMIx, waiting for `timeout` (a timedelta). Otherwise it reads the variables of Open MPI, MPICH
+    or Slurm; with MPICH on several hosts, set MASTER_ADDR yourself. Raises RuntimeError if no
+    launcher is known, if its values are invalid, or if rank 0 is missing.
     """
     if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
         return
@@ -125,11 +127,11 @@ def from_launcher(timeout=timedelta(minutes=5)):
 
 
 def _check_name(host):
-    """PyTorch asks for a host until its timeout. Raises RuntimeError where there is none of that name."""
+    """Raises RuntimeError if no host has this name, because PyTorch would retry until its timeout."""
     try:
         socket.getaddrinfo(host, None)
     except socket.gaierror as error:
-        if error.errno in (socket.EAI_NONAME, socket.EAI_NODATA):  # no other answer comes later
+        if error.errno in (socket.EAI_NONAME, socket.EAI_NODATA):  # permanent
             raise RuntimeError(f"srun says that rank 0 is on {host}, and no address is known here by that name: "
                                "set MASTER_ADDR to one, or start with srun --mpi=pmix") from None
 
@@ -138,7 +140,7 @@ def _meet_by_pmix(client, timeout):
     atexit.register(client.close)
 
     def serve(address, port, size):
-        # init_process_group finds it by its port, as stores of one process share their server.
+        # init_process_group finds it by its port, because stores of one process share their server.
         from_launcher.store = dist.TCPStore(address, port, size, is_master=True, timeout=timeout,
                                             wait_for_workers=False, multi_tenant=True)
         return from_launcher.store.port
@@ -148,10 +150,10 @@ def _meet_by_pmix(client, timeout):
 
 
 def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
-    """As torch.distributed.monitored_barrier, which PyTorch itself keeps to Gloo.
+    """As torch.distributed.monitored_barrier, which PyTorch limits to Gloo.
 
-    Rank 0 raises RuntimeError with the first rank that has not come within `timeout` (a timedelta),
-    or, with `wait_all_ranks`, with all of them; the ranks that came raise what rank 0 said.
+    Rank 0 raises RuntimeError with the first rank that does not arrive within `timeout` (a
+    timedelta), or, with `wait_all_ranks`, with all of them; the other ranks raise rank 0's message.
     """
     group = group or dist.group.WORLD
     if group is None or group is dist.GroupMember.NON_GROUP_MEMBER:
@@ -164,12 +166,12 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
 
 
 def _stand_in_for_gloo():
-    """For tests: PyTorch makes groups of ours where it would make Gloo's."""
+    """For tests: makes PyTorch create Ringlet's groups in place of Gloo's."""
 
     class StandIn(extension().ProcessGroupRinglet):
-        kept = []  # Python must know them as Gloo's as long as they live
+        kept = []  # Python must see them as Gloo's groups while they live
 
-        def __init__(self, store, rank, size, timeout, enable_reconfigure=False):  # the last since PyTorch 2.15
+        def __init__(self, store, rank, size, timeout, enable_reconfigure=False):  # since PyTorch 2.15
             assert not enable_reconfigure, "groups whose members change are made by the name ringlet"
             super().__init__(store, rank, size, timeout, "gloo")
             StandIn.kept.append(self)

@@ -1,8 +1,8 @@
 """Ringlet's log as records of Python's logging.
 
-Threads of Ringlet write lines and never wait for Python: the lines lie in memory of the process (a file
-without a name) until a thread here turns them into records. So a thread that holds Python's lock cannot
-hold up one that logs.
+Threads of Ringlet write lines and never wait for Python: the lines stay in memory of the process (a
+file without a name) until a thread here converts them to records. So a thread with Python's lock
+cannot block a thread that logs.
 """
 
 import atexit
@@ -24,7 +24,7 @@ _EVENT_BYTES = struct.calcsize("iIII") + 256
 
 
 def record_of(line):
-    """The level of a line of the log, and its text with the place in front; None: the line is empty."""
+    """Returns the level of a log line and its text with the place in front; None for an empty line."""
     if not line.strip():
         return None
     found = _LINE.fullmatch(line)
@@ -34,7 +34,7 @@ def record_of(line):
 
 
 def debug_level(level):
-    """RINGLET_DEBUG for a logger that takes records of `level` and above."""
+    """Returns RINGLET_DEBUG for a logger that accepts records of `level` and above."""
     if level <= logging.DEBUG:
         return "TRACE"
     return "INFO" if level <= logging.INFO else "WARN"
@@ -74,9 +74,9 @@ class _Log:
             self.take()
 
     def take(self):
-        """Hands on what has been written until now."""
+        """Passes on all lines that were written until now."""
         with self._lock:
-            if os.fstat(self._memory).st_size < self._read:  # opened anew
+            if os.fstat(self._memory).st_size < self._read:  # reopened
                 self._read, self._rest = 0, b""
             begin = self._read
             while block := os.pread(self._memory, _BLOCK_BYTES, self._read):
@@ -84,7 +84,7 @@ class _Log:
                 *lines, self._rest = (self._rest + block).split(b"\n")
                 for line in lines:
                     self._hand_on(line.decode(errors="replace"))
-            if self._read > begin:  # the memory of what was read goes back
+            if self._read > begin:  # frees the memory of the lines that were read
                 self._libc.fallocate(self._memory, _KEEP_SIZE_AND_PUNCH_HOLE, ctypes.c_long(0),
                                      ctypes.c_long(self._read))
 
@@ -93,18 +93,18 @@ class _Log:
         try:
             if found:
                 self._logger.log(*found)
-        except Exception:  # of a handler of the user: the lines that follow are still wanted
+        except Exception:  # from a handler of the user: continue with the next lines
             pass
 
 
 def log_to_logging(logger=None):
-    """Has Ringlet's log go to a logger of Python's logging, by default the one named "ringlet".
+    """Sends Ringlet's log to a logger of Python's logging, by default the one named "ringlet".
 
-    Call it once, ahead of the first process group: Ringlet reads its settings then. The level of lines is
-    RINGLET_DEBUG or NCCL_DEBUG where they are set, else that of the logger. Where RINGLET_DEBUG_FILE or
-    NCCL_DEBUG_FILE is set the log goes there, as before. WARN becomes WARNING, INFO and ABORT become
-    INFO, CALL and TRACE become DEBUG. Children of a fork log to standard output, other programs that
-    this one starts as they would without it. Raises OSError where the system refuses.
+    Call it once, before the first process group, because Ringlet reads its settings then.
+    RINGLET_DEBUG or NCCL_DEBUG sets the level of lines; otherwise the logger's level applies. If
+    RINGLET_DEBUG_FILE or NCCL_DEBUG_FILE is set, the log stays in that file. WARN becomes WARNING,
+    INFO and ABORT become INFO, CALL and TRACE become DEBUG. Children of a fork log to standard
+    output; other child programs are unaffected. Raises OSError if the system refuses.
     """
     chosen = logging.getLogger("ringlet") if logger is None else logger
     if any(os.environ.get(f"{prefix}_DEBUG_FILE") for prefix in ("RINGLET", "NCCL")):

@@ -1,4 +1,4 @@
-"""Where in a program a thread is, for errors that name the line of each rank."""
+"""The current position of a thread in a program, for errors that name the line of each rank."""
 
 import sys
 
@@ -11,10 +11,10 @@ def _text(frame):
 
 
 def python_line():
-    """The calls outside of torch and ringlet that led here: "train.py:17 in step, from train.py:40 in main".
+    """Returns the calls outside torch and ringlet: "train.py:17 in step, from train.py:40 in main".
 
-    The innermost first, three at most; where there are none, the innermost one of torch. None: the thread does
-    not come from Python. Cost: some microseconds.
+    The innermost call is first; at most three are listed. Without any, returns the innermost call
+    of torch. Returns None if the thread does not run Python. Cost: some microseconds.
     """
     innermost = frame = sys._getframe().f_back
     lines = []

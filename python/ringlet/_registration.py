@@ -1,16 +1,18 @@
-"""Tells torch.distributed of the backend.
+"""Registers the backend with torch.distributed.
 
-Apart from ringlet._backend: that imports torch, which calls this at the end of its own import.
+Separate from ringlet._backend, which imports torch: torch calls this module at the end of its own
+import.
 """
 
 import importlib
 
 _NAME = "ringlet"
-create = None  # of the compiled part, which ringlet._backend loads
+create = None  # from the compiled part, which ringlet._backend loads
 
 
 def _create(options, backend_options):
-    # A forked process pays for each object of Python that it looks at first: no more of them than needed.
+    # Touches as few Python objects as possible, because a forked process pays for its first access
+    # to each.
     return (create or _load())(options, backend_options)
 
 
@@ -20,7 +22,7 @@ def _load():
 
 
 def register():
-    """Once in a process; torch has been imported, or is about to end its import."""
+    """Registers once per process, after or at the end of the import of torch."""
     import torch.distributed as dist
 
     if dist.is_available() and _NAME.upper() not in dist.Backend._plugins:

@@ -1,5 +1,6 @@
-"""The commands of an installation with pip: `ringlet`, the tool that came with it, and `ncclras`, which
-Ray Train and others start by that name."""
+"""The commands of an installation with pip: `ringlet`, the included tool, and `ncclras`, which Ray
+Train and others start by that name.
+"""
 
 import argparse
 import os
@@ -10,7 +11,9 @@ _TOOL = pathlib.Path(__file__).parent / "bin" / "ringlet"
 
 
 def elsewhere(path):
-    """The first tool in the folders of `path`; None: there is none. Commands like this one do not count."""
+    """Returns the first tool in the folders of `path`; None if none exists. Ignores Python commands
+    like this one.
+    """
     for folder in filter(None, path.split(os.pathsep)):
         found = pathlib.Path(folder) / "ringlet"
         if found.is_file() and os.access(found, os.X_OK) and found.read_bytes()[:4] == b"\x7fELF":
@@ -19,7 +22,7 @@ def elsewhere(path):
 
 
 def _become(arguments):
-    """The tool. A package that was built from source without it takes another one on PATH."""
+    """Executes the tool. A package built from source without it uses another one on PATH."""
     tool = _TOOL if _TOOL.is_file() else elsewhere(os.environ.get("PATH", ""))
     if tool is None:
         sys.exit("ringlet: this Python package was built without the tool, and no other one is on PATH; "
@@ -28,12 +31,14 @@ def _become(arguments):
 
 
 def main():
-    """Becomes the tool."""
+    """Executes the tool."""
     _become(sys.argv[1:])
 
 
 def ras_arguments(arguments):
-    """Those of NCCL's client as those of `ringlet ras`; exits with 1 where one is wrong, as that client does."""
+    """Converts the arguments of NCCL's client to those of `ringlet ras`; exits with 1 for a wrong one,
+    as that client does.
+    """
     parser = argparse.ArgumentParser(
         prog="ncclras", add_help=False, exit_on_error=False, allow_abbrev=False,
         description="Shows the state of a running job of NCCL or Ringlet: `ringlet ras` by another name.")
@@ -66,5 +71,5 @@ def ras_arguments(arguments):
 
 
 def ncclras():
-    """Becomes `ringlet ras` with the arguments of NCCL's client."""
+    """Executes `ringlet ras` with the arguments of NCCL's client."""
     _become(ras_arguments(sys.argv[1:]))

@@ -1,7 +1,7 @@
-"""vLLM on CPUs, with Ringlet in the place of Gloo and of vLLM's own kernel: VLLM_PLUGINS=ringlet.
+"""vLLM on CPUs, with Ringlet in place of Gloo and of vLLM's own kernel: VLLM_PLUGINS=ringlet.
 
-vLLM asks for platforms by entry points. This one is vLLM's platform for CPUs but for what
-communicates, and comes into play only where VLLM_PLUGINS names it.
+vLLM finds platforms through entry points. This one is vLLM's platform for CPUs with other
+communication. It is active only if VLLM_PLUGINS names it.
 """
 
 import os
@@ -10,7 +10,9 @@ _OURS = "ringlet._vllm_platform.Platform"
 
 
 def platform():
-    """The class that vLLM shall take; None: its own. vLLM calls it in each of its processes."""
+    """Returns the platform class for vLLM; None selects vLLM's own. vLLM calls it in each of its
+    processes.
+    """
     if "ringlet" not in os.environ.get("VLLM_PLUGINS", "").split(","):
         return None
     from vllm.platforms import cpu_platform_plugin

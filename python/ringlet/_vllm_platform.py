@@ -1,4 +1,6 @@
-"""The platform of ringlet._vllm. Apart from it: vLLM's classes can be imported only when it asks for them."""
+"""The platform of ringlet._vllm. A separate module, because vLLM's classes can be imported only when
+vLLM requests them.
+"""
 
 from vllm.platforms import cpu_platform_plugin
 from vllm.utils.import_utils import resolve_obj_by_qualname
@@ -7,7 +9,7 @@ _Cpu = resolve_obj_by_qualname(cpu_platform_plugin())
 
 
 class Platform(_Cpu):
-    """vLLM's platform for CPUs, whose process groups and collectives are Ringlet's."""
+    """vLLM's platform for CPUs with Ringlet's process groups and collectives."""
 
     dist_backend = "ringlet"
 

@@ -1,4 +1,4 @@
-"""What a report of a problem should say of the installation and the machine.
+"""Collects the facts about installation and machine that a problem report needs.
 
     python -m ringlet [--json]
 """
@@ -11,7 +11,7 @@ import shutil
 import sys
 
 _FOLDER = pathlib.Path(__file__).parent
-# Settings of Ringlet, and those of the programs around it that decide how ranks meet.
+# Settings of Ringlet, and settings of other programs that determine how ranks meet.
 _PREFIXES = ("RINGLET_", "NCCL_", "OMP_", "TORCH_DISTRIBUTED_", "SLURM_NTASKS", "OMPI_COMM_WORLD_")
 _NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
           "TORCH_DEVICE_BACKEND_AUTOLOAD")
@@ -26,7 +26,7 @@ def _version(package):
 
 
 def _settings(environment):
-    """The variables that count, without what gives access to a communicator."""
+    """Returns the relevant variables, without secrets of communicators."""
     chosen = {name: text for name, text in environment.items()
               if name.startswith(_PREFIXES) or name in _NAMES}
     hide = {name for name in chosen if any(word in name for word in _SECRET)}
@@ -41,16 +41,16 @@ def _free_mib(folder):
 
 
 def _extension(versions, torch):
-    """The folder of the one for torch; None: there is none for it."""
+    """Returns the folder of the extension for torch; None if there is none."""
     minor = "_".join((torch or "").split(".")[:2])
     return f"_torch_{minor}" if minor in versions else None
 
 
 def collect_env(environment=None):
-    """A dict of names and texts, numbers or dicts: versions, extensions, settings, machine.
+    """Returns a dict of names and texts, numbers or dicts: versions, extensions, settings, machine.
 
-    environment: variables in place of os.environ. Secrets and unique ids are left out. torch is not
-    imported, and no process is started.
+    environment: variables in place of os.environ. Omits secrets and unique ids. Does not import
+    torch or start a process.
     """
     versions = sorted((path.name.removeprefix("_torch_") for path in _FOLDER.glob("_torch_*")),
                       key=lambda text: tuple(map(int, text.split("_"))))
@@ -77,7 +77,7 @@ def collect_env(environment=None):
 
 
 def as_text(found):
-    """One line for each entry."""
+    """Returns one line per entry."""
     lines = []
     for name, value in found.items():
         if isinstance(value, dict):

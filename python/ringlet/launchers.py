@@ -1,17 +1,17 @@
-"""Which rank a process is, from what the program that started it says: torchrun, mpirun or srun."""
+"""Determines the rank of a process from the variables of its launcher: torchrun, mpirun or srun."""
 
 import re
 
 from ringlet.pmix import Unavailable
 
 _DEFAULT_PORT = 29500
-# Of jobs of Slurm: below those that Linux gives to whoever asks for any (32768 and above).
+# Ports of Slurm jobs, below Linux's ephemeral ports (32768 and above).
 _SLURM_PORT, _SLURM_PORTS = 22_000, 10_000
-_PORTS_BETWEEN_STEPS = 1009  # jobs that run at one time have numbers that are closer
+_PORTS_BETWEEN_STEPS = 1009  # concurrent jobs have closer numbers
 
 
 class _Launcher:
-    """Names of the variables in which a launcher says it."""
+    """Names of the variables that a launcher sets."""
 
     def __init__(self, name, rank, size, local_rank, local_size):
         self.name = name
@@ -22,16 +22,16 @@ class _Launcher:
 _OPEN_MPI = _Launcher("Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                       "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")
 _MPICH = _Launcher("MPICH's mpiexec", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")
-# The variables of the step: SLURM_NTASKS is known in the batch script, too, which is no rank.
+# Variables of the step: the batch script also has SLURM_NTASKS, but it is not a rank.
 _SRUN = _Launcher("srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", None)
 
 
 def _launcher_of(environment):
-    """The one that has started this process. Raises RuntimeError where there is none."""
-    # srun may start mpirun, and what is started last knows best.
+    """Returns the launcher of this process. Raises RuntimeError if there is none."""
+    # srun may start mpirun; the last launcher takes precedence.
     if _OPEN_MPI.rank in environment:
         return _OPEN_MPI
-    # With --mpi=pmi2 srun sets some of MPICH's variables, and names the job as it does itself.
+    # With --mpi=pmi2, srun sets some of MPICH's variables, with its own name of the job.
     step = f"{environment.get('SLURM_JOB_ID')}.{environment.get('SLURM_STEP_ID')}"
     if _MPICH.rank in environment and environment.get("PMI_JOBID") != step:
         return _MPICH
@@ -57,8 +57,8 @@ def _number(environment, name, launcher):
 
 
 def _first_host(nodes):
-    """The first name of a list as srun writes it: "n[08-11,20],m1" begins with n08, "r[0-3]n[1-4]"
-    with r0n1. Raises RuntimeError where it is none.
+    """Returns the first name of a list in srun's form: "n[08-11,20],m1" begins with n08,
+    "r[0-3]n[1-4]" with r0n1. Raises RuntimeError if it is malformed.
     """
     first = re.match(r"(?:[^,\[\]]|\[[^\[\]]*\])*", nodes)[0]
     host = re.sub(r"\[([0-9]+)[^\]]*\]", r"\1", first)
@@ -68,8 +68,8 @@ def _first_host(nodes):
 
 
 def _tasks_of_node(counts, node):
-    """The count of the node with this number in a list as srun writes it: "2(x3),1" is 2, 2, 2, 1.
-    None where the list does not say it.
+    """Returns the count for the node with this number from a list in srun's form: "2(x3),1" is 2, 2,
+    2, 1. None if the list lacks the node.
     """
     for count, times in re.findall(r"([0-9]{1,9})(?:\(x([0-9]{1,9})\))?(?:,|$)", counts):
         node -= int(times or 1)
@@ -79,7 +79,7 @@ def _tasks_of_node(counts, node):
 
 
 def _local_size(environment, launcher):
-    """How many ranks this host has, as text. None: the launcher does not say."""
+    """Returns the number of ranks on this host as text; None if unknown."""
     if launcher is not _SRUN:
         return environment.get(launcher.local_size)
     if "SLURM_STEP_TASKS_PER_NODE" not in environment:
@@ -90,7 +90,7 @@ def _local_size(environment, launcher):
 
 
 def _address(environment, launcher, size):
-    """Where rank 0 listens, for those who do not say MASTER_ADDR."""
+    """Returns the address of rank 0, for programs without MASTER_ADDR."""
     if launcher is not _SRUN:
         if _local_size(environment, launcher) == str(size):
             return "127.0.0.1"
@@ -105,7 +105,7 @@ def _address(environment, launcher, size):
 
 
 def _port(environment):
-    """Jobs and steps that share a host meet at ports of their own where the launcher numbers them."""
+    """Returns a port that depends on the job and step, if numbered, so that those on one host differ."""
     job, step = (environment.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_STEP_ID"))
     if not re.fullmatch(r"[0-9]{1,18}", job):
         return _DEFAULT_PORT
@@ -114,11 +114,12 @@ def _port(environment):
 
 
 def rank_variables(environment):
-    """What torch.distributed's env:// wants, as a dictionary of texts: RANK, WORLD_SIZE, LOCAL_RANK,
-    LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
+    """Returns the variables of torch.distributed's env:// as a dict of texts: RANK, WORLD_SIZE,
+    LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
 
-    What is set already stays; where RANK and WORLD_SIZE are, torchrun or the caller has said it all,
-    and nothing is added. Raises RuntimeError where no launcher is known, or one says nonsense.
+    Variables that are set already stay unchanged. If RANK and WORLD_SIZE are set, by torchrun or
+    the caller, returns an empty dict. Raises RuntimeError if no launcher is known, or if its values
+    are invalid.
     """
     if "RANK" in environment and "WORLD_SIZE" in environment:
         return {}
@@ -143,11 +144,11 @@ _MEETING = "ringlet.meeting"
 
 
 def pmix_variables(client, environment, serve, reachable_address, timeout_s):
-    """What rank_variables finds, as a PMIx server knows it: for ranks on any hosts, at a free port.
+    """As rank_variables, from a PMIx server: for ranks on any hosts, at a free port.
 
-    client: a pmix.Client. serve(address, port, size) begins to serve the store, with port 0 at any
-    that is free, and returns the port; it and reachable_address() are called on rank 0 only. The
-    others wait `timeout_s` seconds for rank 0. Raises pmix.Unavailable.
+    client: a pmix.Client. serve(address, port, size) starts to serve the store, with port 0 at any
+    free port, and returns the port; only rank 0 calls it and reachable_address(). The others wait
+    `timeout_s` seconds for rank 0. Raises pmix.Unavailable.
     """
     size = client.size()
     if client.rank == 0:

@@ -1,6 +1,6 @@
-"""What a PMIx server knows of this process: Open MPI's mpirun, `srun --mpi=pmix`, `prun`.
+"""Facts of a PMIx server about this process: Open MPI's mpirun, `srun --mpi=pmix`, `prun`.
 
-By PMIx's C library, loaded when it is asked for. Layouts and numbers are those of the PMIx standard
+Uses PMIx's C library, loaded on first use. Layouts and numbers are those of the PMIx standard
 (versions 2 to 5): pmix_proc_t, pmix_value_t, and the keys' names.
 """
 
@@ -10,16 +10,16 @@ import time
 
 _LIBRARY = "libpmix.so.2"
 _NAMESPACE_BYTES = 256
-_ANYONE = 2**32 - 2  # PMIX_RANK_WILDCARD: what belongs to the job and not to a rank
+_ANYONE = 2**32 - 2  # PMIX_RANK_WILDCARD: facts of the whole job
 _SUCCESS, _TIMEOUT, _NOT_FOUND = 0, -24, -46
 _GLOBAL = 3  # PMIX_GLOBAL: for all ranks of the job
 _STRING, _UINT16, _UINT32 = 3, 13, 14
 _PAUSE_S = 0.02
-_HERE_S = 10  # for what the server of this host knows by itself
+_HERE_S = 10  # for facts that the local server has
 
 
 class Unavailable(Exception):
-    """There is no PMIx for this process; the text says why."""
+    """PMIx is not available to this process; the text contains the reason."""
 
 
 class _Process(ctypes.Structure):
@@ -51,14 +51,14 @@ def _load():
 
 
 class Client:
-    """A connection to the server, which MPI shares where the program uses it as well.
+    """A connection to the server, shared with MPI if the program uses it.
 
-    It is closed when the program ends and not before: PMIx does not start a second time in a process,
-    and mpirun takes a rank that ends without closing for one that failed.
+    It closes when the program ends and not before: PMIx does not start a second time in a process,
+    and mpirun counts a rank that exits without closing as failed.
     """
 
     def __init__(self):
-        """Raises Unavailable where there is no library, or no server that answers it in time."""
+        """Raises Unavailable if the library is missing, or if no server answers in time."""
         self._library = _load()
         self._self = _Process()
         status = _within(_HERE_S, self._library.PMIx_Init, ctypes.byref(self._self), None, 0)
@@ -69,30 +69,30 @@ class Client:
         return self._self.rank
 
     def size(self):
-        """Of the job. Raises Unavailable."""
+        """Returns the number of ranks of the job. Raises Unavailable."""
         return self._get(_ANYONE, "pmix.job.size", _HERE_S)
 
     def local_rank(self):
-        """Among the job's ranks of this host. Raises Unavailable."""
+        """Returns the index among the job's ranks on this host. Raises Unavailable."""
         return self._get(self.rank, "pmix.lrank", _HERE_S)
 
     def local_size(self):
-        """How many ranks of the job this host has. Raises Unavailable."""
+        """Returns the number of the job's ranks on this host. Raises Unavailable."""
         return self._get(_ANYONE, "pmix.local.size", _HERE_S)
 
     def publish(self, key, text):
-        """Lets all ranks of the job ask for `key` of this one. Raises Unavailable."""
+        """Publishes `key` of this rank to all ranks of the job. Raises Unavailable."""
         value = _Value(_STRING, _Data(text=text.encode()))
         self._check("PMIx_Put",
                     self._library.PMIx_Put(_GLOBAL, key.encode(), ctypes.byref(value)))
         self._check("PMIx_Commit", self._library.PMIx_Commit())
 
     def published(self, rank, key, timeout_s):
-        """What `rank` published under `key`, waiting for it. Raises Unavailable."""
+        """Waits for the text that `rank` published under `key`. Raises Unavailable."""
         return self._get(rank, key, timeout_s)
 
     def close(self):
-        self._library.PMIx_Finalize(None, 0)  # nobody can use an error at the end of the program
+        self._library.PMIx_Finalize(None, 0)  # an error has no use at the end
 
     def _check(self, call, status):
         if status != _SUCCESS:
@@ -113,18 +113,20 @@ class Client:
         of = _Process(self._self.namespace, rank)
         value = ctypes.POINTER(_Value)()
         while True:
-            # Open MPI's server gives up by itself after two seconds.
+            # Open MPI's server returns after two seconds by itself.
             status = self._library.PMIx_Get(ctypes.byref(of), key.encode(), None, 0,
                                             ctypes.byref(value))
             if status not in (_TIMEOUT, _NOT_FOUND) or time.monotonic() >= until:
                 break
             time.sleep(_PAUSE_S)
-        # What was found is never freed: it is a few bytes, and how is each version's own matter.
+        # The value is never freed: it is a few bytes, and each version frees it differently.
         return status, _read(value.contents) if status == _SUCCESS else None
 
 
 def _within(timeout_s, call, *arguments):
-    """What `call` gives, on a thread: not every server keeps to a limit. None when it is too late."""
+    """Returns the result of `call` from a thread, because some servers exceed the limit; None if it is
+    late.
+    """
     answer = []
     calling = threading.Thread(target=lambda: answer.append(call(*arguments)), daemon=True)
     calling.start()

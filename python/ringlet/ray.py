@@ -1,4 +1,4 @@
-"""Ray's collectives among actors (ray.util.collective) by Ringlet, for tensors and arrays of the CPU.
+"""Ray's collectives among actors (ray.util.collective) with Ringlet, for CPU tensors and arrays.
 
     import ringlet.ray
     ringlet.ray.register()                                    # on the driver and in each actor
@@ -31,16 +31,16 @@ _OPS = {ReduceOp.SUM: dist.ReduceOp.SUM, ReduceOp.PRODUCT: dist.ReduceOp.PRODUCT
 
 
 def register():
-    """Has Ray know the backend "ringlet" in this process. It may be called again."""
+    """Registers the backend "ringlet" with Ray in this process. Further calls have no effect."""
     if not BackendRegistry().is_registered(_NAME):
         register_collective_backend(_NAME, Group)
 
 
 class Group(BaseGroup):
-    """One collective group of Ray; groups are independent of each other and of torch.distributed's."""
+    """A collective group of Ray, independent of other groups and of torch.distributed."""
 
     def __init__(self, world_size, rank, group_name):
-        """All ranks call it, by Ray. Raises RuntimeError where rank 0 has not come after five minutes."""
+        """Ray calls it on all ranks. Raises RuntimeError if rank 0 is missing after five minutes."""
         super().__init__(world_size, rank, group_name)
         store = self._meet()
         backend = extension().ProcessGroupRinglet(store, rank, world_size, _TIMEOUT, f"ray {group_name}")
@@ -49,7 +49,7 @@ class Group(BaseGroup):
         self._group._set_default_backend(dist.ProcessGroup.BackendType.CUSTOM)
         self._group._register_backend(cpu, dist.ProcessGroup.BackendType.CUSTOM, backend)
         self.barrier()
-        if rank == 0:  # all have met, so a later group of the name does not find this one
+        if rank == 0:  # all have met, so a later group with this name does not find this one
             internal_kv._internal_kv_del(self._key)
 
     @property
@@ -57,7 +57,7 @@ class Group(BaseGroup):
         return f"ringlet_collective_group_{self.group_name}"
 
     def _meet(self):
-        """The store, at a free port of rank 0, which tells the others by Ray's table where it is."""
+        """Returns the store at a free port of rank 0, which publishes its address in Ray's table."""
         if self.rank == 0:
             address = ray.util.get_node_ip_address()
             store = dist.TCPStore(address, 0, self.world_size, is_master=True, timeout=_TIMEOUT, wait_for_workers=False)
@@ -96,7 +96,7 @@ class Group(BaseGroup):
         options.reduceOp = _OPS[reduce_options.reduceOp]
         options.rootRank = reduce_options.root_rank
         tensor = _only(tensor)
-        # Ray leaves the tensors of the other ranks as they are.
+        # Ray leaves the tensors of the other ranks unchanged.
         self._group.reduce([tensor if self.rank == options.rootRank else tensor.clone()], options).wait()
 
     def allgather(self, tensor_list, tensor, allgather_options=None):
@@ -120,7 +120,7 @@ class Group(BaseGroup):
 
 
 def _tensor(value):
-    """A tensor on the memory of `value`. Raises TypeError where it is on a device or none at all."""
+    """Returns a tensor on the memory of `value`. Raises TypeError for other devices and types."""
     if isinstance(value, numpy.ndarray):
         return torch.from_numpy(value)
     if isinstance(value, torch.Tensor) and value.device.type == "cpu":
@@ -130,7 +130,7 @@ def _tensor(value):
 
 
 def _only(wrapped):
-    """Ray hands each tensor over in a list, one for each device of the process."""
+    """Unpacks Ray's list, which has one tensor per device of the process."""
     (value,) = wrapped
     return _tensor(value)
 

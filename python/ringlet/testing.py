@@ -1,4 +1,4 @@
-"""Tests of programs for NCCL on machines that are not there, for pytest and without it.
+"""Tests of NCCL programs on machines that need not exist, with or without pytest.
 
     from ringlet.testing import emulated
 
@@ -6,9 +6,9 @@
     def test_all_reduce(rank):
         ...                         # runs in eight processes, each on a GPU of its own
 
-Each rank is a process that `ringlet emulate` starts: CUDA, NVML and NCCL are those of the machine, and
-RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT are set as torchrun sets them. The test fails
-if a rank fails, with what the ranks have written; a rank that hangs is ended after `timeout` seconds.
+`ringlet emulate` starts each rank as a process with the CUDA, NVML and NCCL of the machine, and
+with RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT as torchrun sets them. The test fails
+with the ranks' output if a rank fails; a rank that hangs is ended after `timeout` seconds.
 """
 
 import functools
@@ -24,7 +24,7 @@ __all__ = ["EmulationError", "emulated", "run_emulated"]
 
 
 class EmulationError(AssertionError):
-    """A rank has failed, or they were not done in time. The text has what they wrote."""
+    """A rank failed or timed out. The text contains the output of all ranks."""
 
 
 def _tool():
@@ -36,12 +36,16 @@ def _tool():
 
 
 def run_emulated(program, *, machine=None, ranks=None, hosts=None, options=(), env=None, timeout=300.0):
-    """Runs `program`, a list of words, under `ringlet emulate`; gives what its ranks wrote, as one text.
+    """Runs `program`, a list of words, under `ringlet emulate`, and returns its ranks' output as one
+    text.
 
     machine: a name of `ringlet emulate --list-machines`, a topology file, or a description.
-    ranks, hosts: processes in all, and emulated hosts that share them; without both it is one process.
+    ranks, hosts: number of processes, and of emulated hosts that share them; by default one
+    process.
     options: further words for `ringlet emulate`, such as "--kill", "3@all_reduce:10".
-    env: variables beside those of this process. Raises EmulationError if the exit status is not 0.
+    env: variables in addition to those of this process.
+
+    Raises EmulationError if the exit status is not 0.
     """
     command = [_tool(), "emulate"]
     for name, value in (("--machine", machine), ("--ranks", ranks), ("--hosts", hosts)):
@@ -54,7 +58,7 @@ def run_emulated(program, *, machine=None, ranks=None, hosts=None, options=(), e
     try:
         written, _ = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        process.terminate()  # which ends its ranks
+        process.terminate()  # ends its ranks too
         try:
             written, _ = process.communicate(timeout=30)
         except subprocess.TimeoutExpired:
@@ -67,10 +71,12 @@ def run_emulated(program, *, machine=None, ranks=None, hosts=None, options=(), e
 
 
 def emulated(machine=None, *, ranks=None, hosts=None, options=(), env=None, timeout=300.0):
-    """Makes of a function a test that runs in each of `ranks` processes; arguments as of run_emulated.
+    """Turns a function into a test that runs in each of `ranks` processes; arguments as for
+    run_emulated.
 
-    A parameter `rank` gets the number of the process, a parameter `world_size` how many there are. The
-    function must be defined at the top of its file, which each process reads anew.
+    A parameter `rank` receives the number of the process, and a parameter `world_size` the number
+    of processes. The function must be defined at the top level of its file, which each process
+    reads again.
     """
 
     def decorate(function):
@@ -82,7 +88,7 @@ def emulated(machine=None, *, ranks=None, hosts=None, options=(), env=None, time
             run_emulated(program, machine=machine, ranks=ranks or hosts or 1, hosts=hosts, options=options,
                          env=env, timeout=timeout)  # fmt: skip
 
-        # Else pytest would look for fixtures of the names of its parameters.
+        # Otherwise pytest would search fixtures with the names of its parameters.
         del in_processes.__wrapped__
         in_processes.ringlet_function = function
         return in_processes
@@ -91,7 +97,7 @@ def emulated(machine=None, *, ranks=None, hosts=None, options=(), env=None, time
 
 
 def _run_as_rank(file, name):
-    sys.path[0] = str(pathlib.Path(file).parent)  # in place of this folder, which has a torch.py
+    sys.path[0] = str(pathlib.Path(file).parent)  # replaces this folder, which has a torch.py
     spec = importlib.util.spec_from_file_location(pathlib.Path(file).stem, file)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

@@ -1,14 +1,15 @@
-"""PyTorch's arithmetic on the "cuda" tensors of a program that `ringlet emulate` runs.
+"""PyTorch's arithmetic on the "cuda" tensors of a program under `ringlet emulate`.
 
     from ringlet.torch import HostCompute
+
     with HostCompute():
         model = torch.nn.Linear(8, 1).cuda()
         ...
 
-The devices of `ringlet emulate` have the computer's memory and no kernels. Communication needs none;
-arithmetic does. HostCompute computes on CPU tensors that lie on the same bytes, so that training with
-DistributedDataParallel, DTensor or fully_shard runs with the backend "nccl" as it would on GPUs, only
-slower. Numbers are those of PyTorch's CPU kernels.
+The devices of `ringlet emulate` have the computer's memory and no kernels. Communication needs no
+kernels; arithmetic does. HostCompute computes on CPU tensors over the same bytes. So training with
+DistributedDataParallel, DTensor or fully_shard runs with the backend "nccl" as on GPUs, only
+slower. Results are those of PyTorch's CPU kernels.
 """
 
 import ctypes
@@ -21,9 +22,9 @@ from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 __all__ = ["HostCompute"]
 
-# Communication, and what only marks or describes: PyTorch's own way, which launches nothing.
+# Communication, and operations that only mark or describe. PyTorch runs them without kernels.
 _OWN_WAY = ("c10d", "_c10d_functional", "_c10d_functional_autograd", "symm_mem", "profiler", "prim")
-# Of aten, beside views: what makes or changes tensors without looking at their elements.
+# Operations of aten, besides views, that create or change tensors without reading elements.
 _WITHOUT_KERNELS = frozenset(
     "aten::" + name
     for name in (
@@ -33,12 +34,12 @@ _WITHOUT_KERNELS = frozenset(
 )
 
 
-_in_thread = threading.local()  # .entered: the HostCompute objects that a thread has entered, innermost last
+_in_thread = threading.local()  # .entered: this thread's active HostCompute objects, innermost last
 _make_text = torch._tensor_str._str_intern
 
 
 def _make_text_of(tensor, **options):
-    # PyTorch leaves all modes before it makes the text of a tensor, with arithmetic on its elements.
+    # PyTorch leaves all modes before it formats a tensor, which needs arithmetic on its elements.
     entered = getattr(_in_thread, "entered", None)
     if not entered or not tensor.is_cuda or isinstance(tensor, FakeTensor):
         return _make_text(tensor, **options)
@@ -50,11 +51,12 @@ torch._tensor_str._str_intern = _make_text_of
 
 
 class HostCompute(TorchDispatchMode):
-    """While it is entered, operations on "cuda" tensors are computed by the CPU, at once.
+    """While active, the CPU computes operations on "cuda" tensors immediately.
 
-    It waits for the current streams of the tensors first, so operations see what earlier collectives
-    have left there. Kernels of other libraries, torch.compile and arithmetic in a captured graph are not
-    served: they fail and say so. Attention uses its mathematical form, and cuDNN is not asked.
+    Each operation first waits for the current streams of its tensors, so it sees the results of
+    earlier collectives. Kernels of other libraries, torch.compile and arithmetic in a captured
+    graph are not supported and fail with a message. Attention uses its mathematical form, without
+    cuDNN.
     """
 
     def __init__(self):
@@ -63,7 +65,7 @@ class HostCompute(TorchDispatchMode):
         self._settings = []
 
     def __enter__(self):
-        # CUDA's own forms of attention, batch norm and RNNs have no counterpart for the CPU.
+        # CUDA's special forms of attention, batch norm and RNNs do not exist for the CPU.
         self._settings.append([ask() for ask, _ in _settings()])
         for (_, enable), value in zip(_settings(), (False, False, False, False, True)):
             enable(value)
@@ -79,7 +81,7 @@ class HostCompute(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if any(_unwraps_itself(one) for one in types):
-            return NotImplemented  # a DTensor comes again with the tensors that it is made of
+            return NotImplemented  # a DTensor calls again with its inner tensors
         if _runs_as_it_is(function) or any(issubclass(one, FakeTensor) for one in types):
             return function(*args, **kwargs)
         call = _Call(self._generators, args, kwargs)
@@ -87,10 +89,11 @@ class HostCompute(TorchDispatchMode):
 
 
 def _settings():
-    """How to ask for and to set cuDNN and each form of attention; the mathematical one comes last."""
+    """Getters and setters of cuDNN and each form of attention; the mathematical one is last."""
     cuda = torch.backends.cuda
     return (
-        # Not torch.backends.cudnn.enabled: a program may have forbidden changes of it, as PyTorch's tests do.
+        # Avoids torch.backends.cudnn.enabled, because a program may forbid changes of it, as
+        # PyTorch's tests do.
         (torch._C._get_cudnn_enabled, torch._C._set_cudnn_enabled),
         (cuda.flash_sdp_enabled, cuda.enable_flash_sdp),
         (cuda.mem_efficient_sdp_enabled, cuda.enable_mem_efficient_sdp),
@@ -122,13 +125,13 @@ class _Call:
         self._on_device = [x for x in self._leaves if isinstance(x, torch.Tensor) and x.is_cuda]
         asked = kwargs.get("device")
         self._asked = None if asked is None else torch.device(asked)
-        self.device = None  # where results go
+        self.device = None  # of the results
         if self._on_device:
             self.device = self._on_device[0].device
         elif self._asked is not None and self._asked.type == "cuda":
             self.device = self._asked
-        self._given = {}  # by the id of a CPU tensor: the tensor that the caller has
-        self._storages = {}  # by address: a device tensor on it
+        self._given = {}  # the caller's tensor, by the id of a CPU tensor
+        self._storages = {}  # a device tensor, by its address
 
     def run(self, function):
         self._wait()
@@ -181,7 +184,7 @@ class _Call:
 
 
 def _host_view(tensor):
-    """A CPU tensor on the bytes of a device tensor: valid as long as that has its storage."""
+    """Returns a CPU tensor on the bytes of a device tensor; valid while that keeps its storage."""
     storage = tensor.untyped_storage()
     view = torch.empty(0, dtype=tensor.dtype)
     if storage.nbytes() == 0:

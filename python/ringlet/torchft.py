@@ -1,6 +1,7 @@
-"""A process group of Ringlet for torchft, which makes it anew whenever ranks come or go.
+"""A process group of Ringlet for torchft, which recreates it whenever ranks join or leave.
 
     from ringlet.torchft import ProcessGroupRinglet
+
     manager = torchft.Manager(pg=ProcessGroupRinglet(), ...)
 """
 
@@ -14,7 +15,7 @@ __all__ = ["ProcessGroupRinglet"]
 
 
 class ProcessGroupRinglet(ProcessGroupWrapper):
-    """In the place of torchft's ProcessGroupGloo; `timeout` is that of operations, too."""
+    """Replaces torchft's ProcessGroupGloo; `timeout` also applies to operations."""
 
     def _create_pg(self, store, rank, world_size):
         kind = dist.ProcessGroup.BackendType.CUSTOM
@@ -26,7 +27,7 @@ class ProcessGroupRinglet(ProcessGroupWrapper):
         return group
 
     def _opts_hook(self, opts):
-        """With a Work in any case: wrappers of torchft wait for it, also where the caller does not."""
+        """Always requests a Work, because wrappers of torchft wait for it even if the caller does not."""
         if hasattr(opts, "asyncOp"):
             opts.asyncOp = True
         return opts
