@@ -85,8 +85,7 @@ class SendBuffer {
 /// be an lvalue, because the result in a temporary would be lost.
 class ReceiveBuffer {
  public:
-  /// An empty view, for a rank that receives no data, such as a rank other than the root of a
-  /// reduce.
+  /// An empty view, for ranks that receive no data, such as all but the root of a reduce.
   constexpr ReceiveBuffer() = default;
   template <typename Range, DataType kType = DataTypeOfRange<Range>::value,
             typename = std::enable_if_t<!std::is_const_v<ElementOf<Range>>>>

@@ -1,5 +1,4 @@
-// A rank's communicator: how to form, use and leave it. Compiles as C++17 and later. Functions
-// return errors as values.
+// A rank's communicator: how to form, use and leave it. C++17 and later. Errors are values.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -26,19 +25,17 @@ struct CommunicatorOptions {
   std::optional<std::chrono::milliseconds> timeout = {};
   /// The device near this rank. Each rank of a host names a different device. Empty: no device.
   std::optional<std::uint32_t> device = {};
-  /// Ids of further roots for very many ranks, created by other processes. The list is the same on
-  /// all ranks.
+  /// Ids of further roots for very many ranks, from other processes; the same on all ranks.
   std::vector<UniqueId> more_ids = {};
   /// Variables that override those of the process. Communicators with equal variables share their
   /// threads. A process may use at most 16 different sets.
   Environment environment = {};
 };
 
-/// One rank's handle of a communicator. Move-only. The destructor leaves the communicator as
-/// Destroy does.
+/// A rank's handle of a communicator. Move-only. The destructor acts as Destroy.
 ///
-/// A handle is empty if it was default-constructed, moved from or destroyed, or if the rank passed
-/// no color to Split. An empty handle has size 0 and refuses operations with kInvalidArgument.
+/// A handle is empty if it was default-constructed, moved from or destroyed, or if Split got no
+/// color. An empty handle has size 0 and refuses operations with kInvalidArgument.
 ///
 /// Threads  One thread at a time uses a communicator. Any thread may call Abort, failure, rank,
 ///          size and hosts meanwhile. Different communicators are independent. A forked process may
@@ -48,8 +45,8 @@ struct CommunicatorOptions {
 /// operation blocks until this rank's part is done: its output is complete, and its input may be
 /// overwritten. Counts are numbers of elements; n is size(). Buffers of one call do not overlap,
 /// except in place where the operation allows it. An operation with 0 elements does not wait.
-/// Errors  kInvalidArgument  the call is wrong and has no effect. For a length mismatch, the
-///                           message names both lengths
+/// Errors  kInvalidArgument  the call is wrong and has no effect. A length mismatch names both
+///                           lengths
 ///         kProtocol         a rank made another call; the message names the ranks and both calls
 ///         kTimeout          the message names the missing ranks
 ///         kPeerLost         the message names the lost rank
@@ -97,8 +94,7 @@ class RINGLET_API Communicator {
   std::uint32_t hosts() const noexcept;
 
   /// Every rank gets the reduction over all ranks.
-  /// \param send, receive  the same number of elements of one type on all ranks; may be the same
-  ///                       memory
+  /// \param send, receive  equal number and type of elements on all ranks; may be the same memory
   /// \param op  any except ReduceOp::kPreMulSum. The plan determines the order of float additions,
   ///            so a sum is equal on all ranks and in each run with the same plan, but may differ
   ///            from a serial sum
@@ -124,8 +120,7 @@ class RINGLET_API Communicator {
   Status ReduceScatter(SendBuffer send, ReceiveBuffer receive, ReduceOp op = ReduceOp::kSum);
 
   /// Rank r gets the r-th block of every rank's elements, in rank order.
-  /// \param send, receive  the same length on all ranks, a multiple of n; may be the same memory,
-  ///                       at the cost of a copy
+  /// \param send, receive  a multiple of n, equal on all ranks; if the same memory, costs a copy
   Status AllToAll(SendBuffer send, ReceiveBuffer receive);
 
   /// Rank r gets the r-th block of the root's elements.
@@ -161,31 +156,29 @@ class RINGLET_API Communicator {
   /// Errors  kInvalidArgument  a rank does not exist or is the caller; else as Create
   Result<Communicator> Shrink(const std::vector<Rank>& excluded);
 
-  /// Creates the id with which this communicator grows. One rank calls it, passes the id to its own
-  /// Grow, and sends it to the new processes. They pass it to Create with the new size and ranks
-  /// from size() up.
+  /// Creates the id for growing this communicator. One rank calls it, passes the id to its own
+  /// Grow, and sends it to the new processes, which call Create with the new size and ranks from
+  /// size() up.
   /// Errors  kUnsupported  RINGLET_COMM_ID fixes the address
   Result<UniqueId> CreateGrowthId();
   /// Forms a communicator of new ranks and all ranks of this one, which keep their numbers.
   /// \param size  size of the new communicator, above size()
   /// \param id    from CreateGrowthId, on exactly one rank
-  /// Errors  kInvalidArgument  no rank or several ranks gave an id, or the size is too small; else
-  ///                           as Create
+  /// Errors  kInvalidArgument  not exactly one rank passed an id, or `size` is too small; else as
+  ///                           Create
   Result<Communicator> Grow(std::uint32_t size, const std::optional<UniqueId>& id = {});
 
   /// Fails the communicator on all ranks with kAborted. Running operations return soon; later
-  /// operations of this rank are refused. Any thread may call it at any time and repeatedly, except
-  /// while the handle is moved or destroyed. Has no effect on an empty handle. Does not wait for
-  /// other ranks.
+  /// operations of this rank are refused. Any thread may call it repeatedly, except while the
+  /// handle is moved or destroyed. Does not wait for other ranks. No effect if empty.
   /// \param why  ends the message "rank ... aborted the communicator: "
   void Abort(const std::string& why) noexcept;
 
-  /// Returns the reason of the failure; empty while the communicator works. Any thread may call it.
-  /// Does not wait.
+  /// Returns the reason of the failure; empty while the communicator works. Any thread; never
+  /// waits.
   std::optional<Error> failure() const;
 
-  /// Leaves the communicator. Ranks that still use it get kPeerLost. The handle is empty
-  /// afterwards.
+  /// Leaves the communicator and empties the handle. Ranks that still use it get kPeerLost.
   /// Errors  kInvalidArgument  the handle is empty already
   ///         the failure of the communicator, if it has failed; the handle is left nevertheless
   Status Destroy();

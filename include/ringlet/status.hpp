@@ -1,5 +1,4 @@
-// Result<T>: a value or an Error. Ringlet does not throw: a function that can fail returns a
-// Result.
+// Result<T>: a value or an Error. Ringlet returns a Result instead of throwing.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -113,8 +113,7 @@ typedef void (*ringletHostFunction_t)(void* data);
 RINGLET_STREAM_API const char* ringletStreamResultName(ringletResult_t result);
 
 /* Returns the message of the last call on this thread that returned neither ringletSuccess nor
- * ringletNotReady; "" if every call succeeded. Valid until the next call of this header on this
- * thread. */
+ * ringletNotReady; "" if every call succeeded. Valid until this thread's next call. */
 RINGLET_STREAM_API const char* ringletStreamLastMessage(void);
 
 /* Returns the message of the last item of `stream` that failed, or did not run because of a
@@ -185,9 +184,8 @@ RINGLET_STREAM_API ringletResult_t ringletStreamLaunch(ringletStream_t stream,
                                                        ringletHostFunction_t function, void* data);
 
 /* As ringletStreamLaunch, with data that the stream releases: any thread calls `release(data)` once
- * when `function` will not be called again, after it has run or was skipped; in a capture, when the
- * graph, its clones, executables and launches have ended. If the call fails, the caller keeps the
- * data. */
+ * when `function` will not be called again, after its run or skip; in a capture, at the end of the
+ * graph, its clones, executables and launches. On failure the caller keeps the data. */
 RINGLET_STREAM_API ringletResult_t ringletStreamLaunchOwned(ringletStream_t stream,
                                                             ringletHostFunction_t function,
                                                             void* data,
@@ -217,8 +215,8 @@ RINGLET_STREAM_API ringletResult_t ringletEventRecord(ringletEvent_t event, ring
  *                 ringletFailed  earlier work failed ; ringletCapturedEvent */
 RINGLET_STREAM_API ringletResult_t ringletEventQuery(ringletEvent_t event);
 
-/* Waits until the stream has passed the last record. Errors as ringletEventQuery. The stream still
- * reports the failure. */
+/* Waits until the stream has passed the last record. The stream still reports a failure. Errors as
+ * ringletEventQuery. */
 RINGLET_STREAM_API ringletResult_t ringletEventSynchronize(ringletEvent_t event);
 
 /* Returns the milliseconds between the times at which the streams passed the two records.

@@ -1,4 +1,4 @@
-// The unique id: 128 bytes with which the members of a communicator find each other.
+// The unique id: 128 bytes that connect the members of a communicator.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -16,9 +16,8 @@ namespace ringlet {
 /// "eth1"}}. docs/reference/settings.md lists names and values.
 using Environment = std::map<std::string, std::string, std::less<>>;
 
-/// Opaque and copied by value. The caller transports it to every member (by a store, a file or
-/// MPI). Each holder can join, because the id contains the communicator's secret. See
-/// docs/reference/wire.md.
+/// Opaque and copied by value. The caller transports it to every member (a store, a file, MPI). It
+/// contains a secret: each holder can join. See docs/reference/wire.md.
 struct UniqueId {
   static constexpr std::size_t kBytes = 128;
   std::array<std::byte, kBytes> bytes{};  ///< transported unchanged
@@ -38,8 +37,7 @@ struct UniqueId {
   /// Returns the id as "ringlet1:" and 256 hexadecimal digits, for an argument or a file. The text
   /// contains the secret: treat it as a password.
   RINGLET_API std::string ToText() const;
-  /// The inverse of ToText. Checks only the form; Communicator::Create detects an id without a
-  /// root.
+  /// The inverse of ToText. Checks the form only; Create detects a missing root.
   /// Errors  kInvalidArgument  the text is malformed; the message states the defect
   RINGLET_API static Result<UniqueId> FromText(std::string_view text);
 

@@ -10,8 +10,7 @@ namespace ringlet::python {
 namespace {
 
 /// predict(xml, name, hosts, operation, bytes, flows): the JSON of a prediction. ringlet.predict
-/// has checked the ranges of the numbers. Releases Python's lock meanwhile. Errors  ValueError  as
-/// comm::PredictionJson
+/// checks the numbers. Releases Python's lock. Errors  ValueError  as comm::PredictionJson
 PyObject* Predict(PyObject* /*module*/, PyObject* arguments) {
   const char *xml = nullptr, *name = nullptr, *operation = nullptr;
   Py_ssize_t xml_bytes = 0;

@@ -50,7 +50,7 @@ class RingletBackend final : public c10d::Backend {
   void addEphemeralTimeout(const std::chrono::milliseconds& time) {
     works_.timeout_extensions().Add(time);
   }
-  /// In PyTorch since 2.12. Returns the bytes of host memory that the group's operations use.
+  /// Returns the bytes of host memory that the group's operations use. In PyTorch since 2.12.
   std::unordered_map<std::string, std::uint64_t> getMemoryStats() {
     const auto use = life_.Alive().memory_use();
     return {{"working_bytes", use.working},
@@ -188,7 +188,7 @@ class RingletBackend final : public c10d::Backend {
                      const c10d::GatherOptions& opts) override {
     return Call<LaunchGather>(outputs, inputs, opts);
   }
-  /// In PyTorch since 2.12; in 2.15 also as gather_single.
+  /// PyTorch has it since 2.12; in 2.15 also as gather_single.
   WorkPointer gather_into_tensor(at::Tensor& output, at::Tensor& input,
                                  const c10d::GatherOptions& opts) {
     return Call<LaunchGatherTensor>(output, input, opts);

@@ -127,7 +127,7 @@ TORCH_LIBRARY(ringlet, library) {
   library.def("barrier(str group_name) -> ()");
 }
 
-// It has no tensors that select a kernel.
+// A barrier takes no tensors that could select a kernel.
 TORCH_LIBRARY_IMPL(ringlet, CompositeExplicitAutograd, library) {
   library.impl("barrier", &ringlet::torch_api::BarrierOperator);
 }

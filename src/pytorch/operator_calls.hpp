@@ -24,8 +24,7 @@
 
 namespace ringlet::torch_api {
 
-/// Converts an argument from Python to the operator's type. Returns false if it has another type or
-/// is not plain.
+/// Converts an argument from Python to the operator's type. Returns false for another type.
 inline bool Take(PyObject* given, at::Tensor& taken) {
   if (!THPVariable_CheckExact(given)) return false;
   taken = THPVariable_Unpack(given);
@@ -81,8 +80,8 @@ class OperatorCall {
       return PyObject_Vectorcall(generic, given, static_cast<std::size_t>(count), names);
     HANDLE_TH_ERRORS
     const py::gil_scoped_release without_python;
-    // Autograd would be called with boxed arguments although it has nothing to do. It stays enabled
-    // for modes and function transforms, which are keys of the thread.
+    // Autograd would be called with boxed arguments, without any effect. It stays enabled for modes
+    // and function transforms, which are keys of the thread.
     std::optional<at::AutoDispatchBelowAutograd> below_autograd;
     if (c10::impl::tls_local_dispatch_key_set().included_ == c10::default_included_set &&
         !std::apply(AnyNeedsGrad, taken))
@@ -112,7 +111,7 @@ class OperatorCall {
   }
 };
 
-/// Returns the fast callable of an operator by its name; `generic` itself if there is none.
+/// Returns the fast callable of an operator by its name; `generic` itself if it is missing.
 inline py::object DirectCall(std::string_view name, const py::object& generic) {
   using Tensor = const at::Tensor&;
   using Text = std::string_view;

@@ -1,7 +1,7 @@
 // The operators torch.ops.ringlet: blocking operations that bypass torch.distributed. Included by
 // module.cpp only.
 //
-// A group is identified by its name, `group.group_name`. Output tensors come first, and no value is
+// A group is identified by its name, `group.group_name`. Output tensors are first, and no value is
 // returned, so torch.compile and torch.export accept the operators unchanged. All ranks of the
 // group call each of them, in the same order as its other operations. A call blocks until this
 // rank's part is done.

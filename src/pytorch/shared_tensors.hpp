@@ -9,7 +9,7 @@
 
 namespace ringlet::torch_api {
 
-/// The labels of all ranks' memory; empty for a rank whose memory cannot be mapped.
+/// The labels of all ranks' memory; empty for memory that cannot be mapped.
 using Labels = std::vector<std::optional<comm::MemoryLabel>>;
 
 /// Gathers the labels of all ranks, in a turn. Errors  those of all-gather

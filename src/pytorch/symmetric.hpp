@@ -285,7 +285,7 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
 #endif
 
 /// Registers this implementation of PyTorch's symmetric memory on CPUs, unless another is
-/// registered. Returns false if this PyTorch has no symmetric memory.
+/// registered. Returns false if this PyTorch lacks symmetric memory.
 inline bool OfferSymmetricMemory() {
 #ifdef RINGLET_TORCH_HAS_SYMMETRIC_MEMORY
   if (!symm::has_allocator(c10::DeviceType::CPU))

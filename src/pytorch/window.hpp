@@ -15,8 +15,8 @@ class TensorWindow final : public c10d::Window {
       : backend_(std::move(backend)) {}
   ~TensorWindow() override { Close(); }
 
-  /// Takes any contiguous tensor. Peers write directly into a tensor of ringlet.empty; the service
-  /// thread writes into others.
+  /// Takes any contiguous tensor. Peers write directly into one of ringlet.empty; the service
+  /// thread, into others.
   void tensor_register(const at::Tensor& tensor, bool owning) override {
     TORCH_CHECK(!is_open_,
                 "ringlet: double registration: a tensor is registered with this window "
@@ -84,8 +84,7 @@ class TensorWindow final : public c10d::Window {
     return Start("wait_signal", {tensor_}, opts.timeout, async, std::move(wait));
   }
 
-  /// Maps the tensor of a rank. It has this rank's shape if the sizes are equal, else one
-  /// dimension.
+  /// Maps the tensor of a rank, with this rank's shape if the sizes are equal, else one dimension.
   at::Tensor map_remote_tensor(std::int64_t rank) override {
     CheckOpen("map_remote_tensor");
     CheckPeer(rank, "map_remote_tensor");
@@ -136,8 +135,7 @@ class TensorWindow final : public c10d::Window {
     return Ok();
   }
 
-  // Also closes a window of a failed group, because its service thread could still write into the
-  // tensor.
+  // Works in a failed group too, because its service thread could still write into the tensor.
   void Close() {
     if (!is_open_) return;
     is_open_ = false;

@@ -158,8 +158,7 @@ typedef enum RINGLET_C_ENUM_TYPE {
 #define NCCL_CONFIG_UNDEF_PTR NULL
 #define NCCL_UNDEF_FLOAT -1.0f
 
-/* The value of `magic` in every struct from an INITIALIZER of this header. Callers do not set
- * it. */
+/* The value of `magic` in structs from an INITIALIZER of this header. Callers do not set it. */
 #define NCCL_API_MAGIC 0xcafebeef
 
 #define NCCL_SPLIT_NOCOLOR -1 /* this rank takes part in the split but joins no child */
@@ -201,9 +200,8 @@ typedef enum RINGLET_C_ENUM_TYPE {
 
 /* The options of a communicator. Always start from NCCL_CONFIG_INITIALIZER. The first three fields
  * contain the version of this struct at the caller's compilation; the library accepts all versions
- * from 2.14 on. A field with its UNDEF value takes the default. The library checks each field. The
- * first time that a caller sets a field without effect on CPU memory, the library logs the field's
- * name. */
+ * from 2.14 on. A field with its UNDEF value takes the default. The library checks each field. A
+ * field that is set but has no effect on CPU memory is logged once. */
 typedef struct ncclConfig_v23100 {
   size_t size;
   unsigned int magic;
@@ -293,9 +291,8 @@ typedef struct ncclCollConfig_v23200 {
   int nvlsCTAs;       /* GPU only */
   int cgaClusterSize; /* GPU only */
 
-  /* Allowed algorithms of this call: names separated by commas, or ^ and the forbidden names.
-   * "ring" and "tree" are NCCL's; RINGLET_HOST_ALGO's names are accepted too. NULL and "": Ringlet
-   * chooses */
+  /* Allowed algorithms: names separated by commas, or ^ and the forbidden names. "ring" and "tree"
+   * are NCCL's; RINGLET_HOST_ALGO's names are accepted too. NULL and "": Ringlet chooses */
   const char* algSelection;
   int forceAlgSelection;    /* 1 (default): fail if none of them can run; 0: use any */
   int CTAPolicy;            /* GPU only; NCCL_CTA_POLICY_ */
@@ -348,8 +345,7 @@ RINGLET_C_API const char* pncclGetErrorString(ncclResult_t result);
 RINGLET_C_API const char* ncclGetLastError(ncclComm_t comm);
 RINGLET_C_API const char* pncclGetLastError(ncclComm_t comm);
 
-/* Has no effect, because Ringlet reads settings only once. Deprecated by NCCL; kept for its
- * callers. */
+/* No effect, because Ringlet reads settings only once. Deprecated by NCCL; kept for callers. */
 RINGLET_C_API void ncclResetDebugInit(void);
 RINGLET_C_API void pncclResetDebugInit(void);
 
@@ -397,9 +393,9 @@ RINGLET_C_API ncclResult_t pncclCommInitRankScalable(ncclComm_t* newcomm, int nr
                                                      int nId, ncclUniqueId* commIds,
                                                      ncclConfig_t* config);
 
-/* Forms one communicator for each `color`, with ranks ordered by `key` and then by rank. Collective
- * over `comm`, which stays usable. A rank that passes NCCL_SPLIT_NOCOLOR takes part and gets
- * NCCL_COMM_NULL; if `comm` is non-blocking, poll the state of `comm`. A null `config` selects the
+/* Forms one communicator for each `color`, with ranks ordered by `key` and then by rank.
+ * Collective over `comm`, which stays usable. A rank that passes NCCL_SPLIT_NOCOLOR takes part
+ * and gets NCCL_COMM_NULL; if non-blocking, poll the state of `comm`. A null `config`: the
  * parent's options. */
 RINGLET_C_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* newcomm,
                                          ncclConfig_t* config);
@@ -415,17 +411,16 @@ RINGLET_C_API ncclResult_t pncclCommShrink(ncclComm_t comm, int* excludeRanksLis
                                            int excludeRanksCount, ncclComm_t* newcomm,
                                            ncclConfig_t* config, int shrinkFlags);
 
-/* Creates an id with which `comm` grows, on any one of its ranks. The caller transports the id to
- * the new ranks. Only one id exists at a time: until ncclCommGrow has used it, another call is
- * ncclInvalidUsage. */
+/* Creates an id with which `comm` grows, on any one of its ranks. The caller transports it to the
+ * new ranks. Until ncclCommGrow has used it, another call is ncclInvalidUsage. */
 RINGLET_C_API ncclResult_t ncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* uniqueId);
 RINGLET_C_API ncclResult_t pncclCommGetUniqueId(ncclComm_t comm, ncclUniqueId* uniqueId);
 
 /* Forms a communicator of `nRanks` ranks: the ranks of `comm`, which keep their numbers, and new
- * ranks. Collective over both. Ranks of `comm` pass `comm`, a rank of -1, and NULL or, on the rank
- * that created it, the id. New ranks pass NULL for `comm`, the id and their rank, from the size of
- * `comm` up. `comm` is unchanged. A null `config` selects the parent's options, and the defaults on
- * new ranks. */
+ * ranks. Collective over both. Ranks of `comm` pass `comm`, a rank of -1, and NULL or, on the
+ * rank that created it, the id. New ranks pass NULL for `comm`, the id and their rank, from the
+ * size of `comm` up. `comm` is unchanged. A null `config`: the parent's options; on new ranks
+ * the defaults. */
 RINGLET_C_API ncclResult_t ncclCommGrow(ncclComm_t comm, int nRanks, const ncclUniqueId* uniqueId,
                                         int rank, ncclComm_t* newcomm, ncclConfig_t* config);
 RINGLET_C_API ncclResult_t pncclCommGrow(ncclComm_t comm, int nRanks, const ncclUniqueId* uniqueId,
@@ -457,8 +452,7 @@ RINGLET_C_API ncclResult_t pncclCommRevoke(ncclComm_t comm, int revokeFlags);
 
 /* ---- Asking it ------------------------------------------------------------------------------- */
 
-/* Writes the state of `comm`: ncclSuccess, ncclInProgress, or the error of its failure. Never
- * blocks. */
+/* Writes the state of `comm`: ncclSuccess, ncclInProgress, or its failure. Never blocks. */
 RINGLET_C_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError);
 RINGLET_C_API ncclResult_t pncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError);
 
@@ -504,9 +498,8 @@ RINGLET_C_API ncclResult_t pncclCommResume(ncclComm_t comm);
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* Allocates `size` bytes of zeroed CPU memory. Once registered, collectives within one host use it
- * without copying. All pages are allocated at once. 0 bytes give a null pointer. Free it with
- * ncclMemFree. */
+/* Allocates `size` bytes of zeroed CPU memory. Once registered, collectives within a host use it
+ * without a copy. All pages are allocated at once. 0 bytes: null. Free it with ncclMemFree. */
 RINGLET_C_API ncclResult_t ncclMemAlloc(void** ptr, size_t size);
 RINGLET_C_API ncclResult_t pncclMemAlloc(void** ptr, size_t size);
 
@@ -517,11 +510,10 @@ RINGLET_C_API ncclResult_t ncclMemFree(void* ptr);
 RINGLET_C_API ncclResult_t pncclMemFree(void* ptr);
 
 /* Announces frequent use of `buff`, so that `comm` can prepare it. Local to this rank. The memory
- * must live until ncclCommDeregister or the end of `comm`. Memory from ncclMemAlloc is used without
- * a copy if all ranks have registered theirs; other memory is accepted and copied. Registering the
- * same memory again returns the same handle; deregister it as often. If an operation fails while a
- * rank is stopped but alive, that rank may still write up to 256 KiB into an output here when it
- * continues. */
+ * must outlive the registration. Memory from ncclMemAlloc is used without a copy if all ranks have
+ * registered theirs; other memory is accepted and copied. Registering the same memory again returns
+ * the same handle; deregister it as often. If an operation fails while a rank is stopped but alive,
+ * that rank may still write up to 256 KiB into an output here when it continues. */
 RINGLET_C_API ncclResult_t ncclCommRegister(const ncclComm_t comm, void* buff, size_t size,
                                             void** handle);
 RINGLET_C_API ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, size_t size,
@@ -564,8 +556,7 @@ RINGLET_C_API ncclResult_t pncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scal
 RINGLET_C_API ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
 RINGLET_C_API ncclResult_t pncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm);
 
-/* ---- Collectives
- * --------------------------------------------------------------------------------
+/* ---- Collectives --------------------------------------------------------------------------------
  *
  * Counts are in elements of `datatype`. Buffers may be the same where "in place" is described,
  * and do not overlap otherwise. All ranks pass the same count, type, operation and root; all
@@ -581,8 +572,7 @@ RINGLET_C_API ncclResult_t pncclReduce(const void* sendbuff, void* recvbuff, siz
                                        ncclDataType_t datatype, ncclRedOp_t op, int root,
                                        ncclComm_t comm, cudaStream_t stream);
 
-/* Copies `count` elements of the root's `buff` to `buff` of every rank. The older, in-place form of
- * ncclBroadcast. */
+/* Copies `count` elements of the root's `buff` to `buff` of every rank. In-place ncclBroadcast. */
 RINGLET_C_API ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root,
                                      ncclComm_t comm, cudaStream_t stream);
 RINGLET_C_API ncclResult_t pncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root,
@@ -812,8 +802,7 @@ typedef struct ncclEncryptionConfig_v23200 {
 RINGLET_C_API ncclResult_t ncclSetEncryption(const ncclEncryptionConfig_t* config);
 RINGLET_C_API ncclResult_t pncclSetEncryption(const ncclEncryptionConfig_t* config);
 
-/* ---- Settings
- * -----------------------------------------------------------------------------------
+/* ---- Settings -----------------------------------------------------------------------------------
  *
  * Read access to every setting in docs/reference/settings.md. A key is the setting's variable:
  * RINGLET_..., or NCCL_... if NCCL has the same setting, such as NCCL_DEBUG. Secrets read

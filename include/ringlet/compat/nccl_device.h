@@ -3,8 +3,8 @@
  * The device API lets kernels on GPUs communicate by themselves. Ringlet runs no kernels: a
  * function that creates resources for kernels changes nothing and returns ncclInvalidUsage, and
  * ncclGetLastError states the reason. ncclCommQueryProperties reports deviceApiSupport as false, so
- * a program can check it first. Functions about the arrangement of ranks work. This header declares
- * no device code.
+ * a program can check it first. Functions about the arrangement of ranks work. It declares no
+ * device code.
  *
  * It needs C99 or C++11, and nccl.h of the same folder.
  */
@@ -35,8 +35,8 @@ typedef enum RINGLET_C_ENUM_TYPE {
 RINGLET_C_API ncclTeam_t ncclTeamWorld(ncclComm_t comm);
 RINGLET_C_API ncclTeam_t pncclTeamWorld(ncclComm_t comm);
 
-/* The ranks of this host, if all hosts have equally many ranks with consecutive numbers; otherwise
- * this rank alone. */
+/* The ranks of this host, if all hosts have equally many, consecutive ranks; else this rank
+ * alone. */
 RINGLET_C_API ncclTeam_t ncclTeamLsa(ncclComm_t comm);
 RINGLET_C_API ncclTeam_t pncclTeamLsa(ncclComm_t comm);
 
@@ -56,8 +56,7 @@ RINGLET_C_API int pncclTeamRankToWorld(ncclComm_t comm, ncclTeam_t team, int ran
 RINGLET_C_API int ncclTeamRankToLsa(ncclComm_t comm, ncclTeam_t team, int rank);
 RINGLET_C_API int pncclTeamRankToLsa(ncclComm_t comm, ncclTeam_t team, int rank);
 
-/* Returns the number of `bPeer` of `b` in `a`, and whether `a` contains it. Both teams belong to
- * the same rank. */
+/* The number of `bPeer` of `b` in `a`, and whether `a` contains it. Both teams are of one rank. */
 static inline int ncclTeamRankToTeam(ncclTeam_t a, ncclTeam_t b, int bPeer) {
   return a.rank + (bPeer - b.rank) * b.stride / a.stride;
 }

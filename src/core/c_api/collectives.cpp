@@ -58,8 +58,7 @@ struct Submission {
   cudaEvent_t begins = nullptr;
 };
 
-// Fills the caller's object, because moving a Submission is too expensive for the smallest
-// operations.
+// Fills the caller's object, because moving a Submission costs too much for small operations.
 Status Prepare(comm::CallKind kind, const Arguments& given, std::optional<int> root,
                Submission& submission) {
   RINGLET_TRY_ASSIGN(submission.held, FindActive(given.comm));

@@ -53,8 +53,7 @@ inline ncclResult_t AllReduceInGroup(const Comms& comms, void* const* buffers, s
   return ncclGroupEnd();
 }
 
-/// Waits while the communicator is in progress and returns its state. The running operation has its
-/// own deadline.
+/// Returns the state after all work in progress. The running operation has its own deadline.
 inline ncclResult_t Outcome(ncclComm_t comm) {
   ncclResult_t state = ncclInProgress;
   while (state == ncclInProgress) {

@@ -18,8 +18,7 @@ Status NeedsGpu(const char* what) {
                            what)};
 }
 
-/// Number of ranks per host, if all hosts have equally many ranks with consecutive numbers;
-/// otherwise 1.
+/// Number of ranks per host, if all hosts have equally many, consecutive ranks; otherwise 1.
 std::uint32_t RanksOfEachHost(const comm::Communicator& communicator) {
   const auto& places = communicator.peer_table().places;
   const std::uint32_t here = communicator.peer_table().ranks_on_host;

@@ -21,7 +21,7 @@ struct Group {
   int depth = 0;
   std::optional<Error> spoiled;
   std::vector<InitJob> inits;
-  /// A non-blocking communicator, whose handle the caller already has.
+  /// A non-blocking communicator. The caller already has its handle.
   struct Begun {
     std::shared_ptr<Forming> forming;
     ncclComm_t handle;  // null: the rank gets no handle
@@ -154,7 +154,7 @@ Result<bool> SubmitToStream(CallJob job) {
   return false;
 }
 
-/// The event of a call on a null stream; null if it has none.
+/// The event of a call on a null stream; null without an event.
 ringletEvent_t TakeBeginning(Group& collected, std::size_t place) {
   const auto found = std::ranges::find(collected.begins, place, &Group::Beginning::place);
   if (found == collected.begins.end()) return nullptr;
@@ -163,7 +163,7 @@ ringletEvent_t TakeBeginning(Group& collected, std::size_t place) {
   return event;
 }
 
-/// Collects the calls on streams, and the calls on null streams whose communicators also have calls
+/// Collects the calls on streams, and those on null streams if their communicators also have calls
 /// on streams: both form one item. Other calls stay in `calls`.
 std::vector<StreamCall> TakeStreamCalls(Group& collected) {
   std::vector<StreamCall> calls;
@@ -254,8 +254,7 @@ Result<bool> SubmitInit(InitJob job) {
   os::LookForGpuDriver();
   job.form = Finished(std::move(job.form), job.options);
   if (FindIssued(job.parent)) {
-    // First waits for the parent's operations on streams: a communicator runs one operation at a
-    // time.
+    // Waits for the parent's stream operations: a communicator runs one operation at a time.
     job.form = [form = std::move(job.form), parent = job.parent](
                    const std::stop_token& abort) -> Result<std::unique_ptr<comm::Communicator>> {
       RINGLET_TRY(AwaitIssued(parent));

@@ -1,5 +1,5 @@
-// ncclGroupStart and ncclGroupEnd. A thread collects the calls between them; the outermost end runs
-// them together.
+// ncclGroupStart and ncclGroupEnd. The calls between them are collected and run together by the
+// outermost end.
 #pragma once
 #include "c_api/handle/guard.hpp"
 #include "c_api/handle/handles.hpp"
@@ -34,8 +34,7 @@ struct CallJob {
 /// true if it continues in the background.
 Result<bool> SubmitInit(InitJob job);
 Result<bool> SubmitCall(CallJob job);
-/// As SubmitCall of a collective. Does not copy the usual call, outside a group and without a
-/// stream.
+/// SubmitCall of a collective. Does not copy the usual call, without a group or stream.
 Result<bool> SubmitCollective(ncclComm_t handle, const Held& held, const collective::Call& call,
                               cudaStream_t stream, cudaEvent_t begins);
 
@@ -43,15 +42,14 @@ void StartGroup();
 /// Closes a group; closing the outermost one runs the collected calls. Returns true if some of them
 /// continue in the background.
 /// Errors  kUnsupported  no group is open; else the first error of a call that ran, or of a call
-///                       that was refused inside the group, in which case no call runs.
+///                       that was refused inside the group, and then no call runs.
 Result<bool> EndGroup();
 /// Marks the open group as failed because it refused a call; the group will not run.
 void SpoilGroup(const Error& error);
-/// Closes the group without running it, for the reason `why`. Errors  kUnsupported  no group is
-/// open
+/// Drops the group for the reason `why`. Errors  kUnsupported  no group is open
 Status DropGroup(const Error& why);
 
-/// As Guard. A call that is refused inside a group prevents the whole group from running.
+/// A Guard for calls inside groups: a refused call prevents the whole group from running.
 template <typename Body>
 ncclResult_t GuardInGroup(std::string_view function, Body&& body) noexcept {
   const ncclResult_t result = Guard(function, [&]() -> Status {

@@ -9,8 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Grows in one thread with all ranks: those of `parents`, whose last rank made the id, and new
-/// ones.
+/// Grows `parents`, whose last rank made the id, by new ranks. All ranks are in one thread.
 Comms Grown(const Comms& parents, int size, const ncclUniqueId& id, bool says_id,
             ncclConfig_t* config = nullptr) {
   const int before = static_cast<int>(parents.size());

@@ -81,8 +81,7 @@ std::uint16_t Bfloat16(float value) {
   std::memcpy(&bits, &value, 4);
   return static_cast<std::uint16_t>(bits >> 16);
 }
-// Encodes 1, 2, 3 and 6 in the other narrow formats: sign 0, exponent biased, top bits of the
-// fraction.
+// Encodes 1, 2, 3 and 6 in other narrow formats: sign 0, biased exponent, top fraction bits.
 template <int kExponentBits, int kFractionBits, typename T>
 T Narrow(float value) {
   const int exponent = static_cast<int>(std::log2(value));

@@ -18,8 +18,7 @@ struct LaterCall {
   std::shared_ptr<Issued> issued;  // with this, outlives the handle
   comm::Work work;
 
-  /// Null after the communicator was given up. \pre  the call is in use: otherwise its owner would
-  /// not wait for it
+  /// Null after the communicator was given up. \pre  the call is in use, so its owner waits
   std::shared_ptr<comm::Communicator> Communicator() const {
     return issued->closed() ? nullptr : communicator.lock();
   }
@@ -38,8 +37,7 @@ Error Gone() {
           "operation ran"};
 }
 
-// Aborts the communicators. Otherwise ranks that made the same calls would wait for this one
-// forever.
+// Aborts the communicators, because peers that made the same calls would wait forever.
 void FailAll(const std::vector<LaterCall>& calls, const Error& why) {
   for (const LaterCall& call : calls) {
     call.issued->Fail(why);
@@ -48,8 +46,7 @@ void FailAll(const std::vector<LaterCall>& calls, const Error& why) {
   }
 }
 
-/// While this object lives, operations of the communicator carry the enqueue time of this thread's
-/// item.
+/// While it lives, operations of the communicator carry the enqueue time of this thread's item.
 class Enqueued {
  public:
   explicit Enqueued(comm::Communicator& communicator) : communicator_(communicator) {

@@ -13,18 +13,17 @@
 
 namespace ringlet::c_api {
 
-/// One operation before it is issued.
+/// An operation before it is issued.
 struct StreamCall {
   comm::GroupedCall call = {};
   /// Shared with the handle and with the issued item.
   std::shared_ptr<Issued> issued = {};
   ringletStream_t stream = nullptr;
-  bool on_stream = true;  ///< false: the call has no stream and is complete when the caller returns
+  bool on_stream = true;            ///< false: without a stream, complete when the caller returns
   ringletEvent_t begins = nullptr;  ///< recorded when the call begins; null: no event
 };
 
-/// Operations that run as one item, because they share a stream or a communicator, which runs one
-/// operation at a time.
+/// Operations that run as one item, because they share a stream or a (sequential) communicator.
 struct StreamCallSet {
   std::vector<StreamCall> calls = {};         ///< in call order
   std::vector<ringletStream_t> streams = {};  ///< each once, in order of first use
@@ -52,8 +51,7 @@ Status ToStatus(const stream::Answer& answer);
 
 /// Checks that the stream exists. Errors  kInvalidArgument
 Status CheckStream(ringletStream_t stream);
-/// Checks that the event can record the beginning of a call; null means no event. Errors
-/// kInvalidArgument
+/// Checks that a non-null event can record the beginning of a call. Errors kInvalidArgument
 Status CheckBegin(ringletEvent_t event);
 /// Records `event`, if not null, when a call without a stream begins.
 /// Errors  kInvalidArgument  the event was destroyed meanwhile

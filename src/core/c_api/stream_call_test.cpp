@@ -770,8 +770,7 @@ TEST(OnStreams, ARevocationEndsWhatWaits) {
   std::exit(issued ? 0 : 1);
 }
 
-// The child is a newly started program, because a forked child has the data of its parent's threads
-// but not the threads.
+// Starts a new program, because a forked child has the data of its parent's threads only.
 TEST(OnStreams, AProgramMayEndWithWorkOnItsStreams) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(EndWithWork(), testing::ExitedWithCode(0), "");

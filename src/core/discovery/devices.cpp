@@ -95,7 +95,7 @@ class Devices {
       if (port.function) pci_.Want(CardOf(*port.function));
   }
 
-  /// Returns the function that represents a card, whose functions share one link.
+  /// Returns the function that represents a card. All functions of a card share one link.
   BusId CardOf(BusId bus) {
     const PciFunction* function = pci_.Detailed(bus);
     if (function != nullptr && function->physical) {

@@ -17,8 +17,7 @@ namespace ringlet::discovery {
 /// functions that IsGpu accepts, numbered in address order. NICs are the functions of class 0x02
 /// and those with an interface or an active RDMA port. The first function represents a device with
 /// several functions, and the physical function represents its virtual ones, because they share its
-/// link. An interface and its RDMA port form one entry; RDMA ports without an interface follow at
-/// the end.
+/// link. An interface and its RDMA port form one entry; RDMA ports without an interface are last.
 /// \param functions  from ListPci
 void AddDevices(Sysfs& sysfs, const os::NameRule& rule, std::vector<PciFunction> functions,
                 const std::optional<GpuReport>& gpus, topology::HostView& view);

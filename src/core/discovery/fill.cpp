@@ -78,8 +78,7 @@ class Filler {
                              : std::optional(static_cast<std::uint32_t>(at - nodes.begin()));
   }
 
-  /// Uses the machine's distances if it knows all nodes; keeps the file's only if no node was
-  /// added.
+  /// Uses the machine's distances if it knows all nodes; else the file's, if no node was added.
   void FillDistances() {
     std::vector<NumaNode>& nodes = view_.numa_nodes;
     const bool whole = std::all_of(nodes.begin(), nodes.end(), [&](const NumaNode& node) {

@@ -81,8 +81,7 @@ InterfaceFacts ReadInterface(const Sysfs& sysfs, const std::string& name,
   }
   facts.kind = KindOf(sysfs, folder, has_device);
   facts.down = IsDown(sysfs, folder);
-  // The kernel refuses to read the speed of an interface that is down, and reports -1 or 0 for
-  // some.
+  // The kernel refuses the speed of an interface that is down, and reports -1 or 0 for some.
   if (!facts.down) facts.speed_mbit_per_s = sysfs.PeekNumber(folder + "/speed");
   if (facts.speed_mbit_per_s == 0u) facts.speed_mbit_per_s.reset();
   if (has_device) {

@@ -29,11 +29,11 @@ struct InterfaceFacts {
 std::vector<InterfaceFacts> ReadInterfaces(Sysfs& sysfs);
 
 /// Chooses the interfaces for traffic between hosts. Without a rule that lists names, these are
-/// hardware interfaces with an active link, and a bond in place of its members. If there are none,
-/// as in a container, these are active virtual interfaces except loopback, bridges, tunnels,
-/// members of others, and the host's side of containers and virtual machines (docker*, veth*,
-/// cali*, ...). Excluded interfaces change often, but all ranks of a host must see the same host. A
-/// rule that lists names selects interfaces of any kind that are not down. `sysfs` records the
+/// hardware interfaces with an active link, and a bond in place of its members. On a machine
+/// without them, such as a container, these are active virtual interfaces except loopback, bridges,
+/// tunnels, members of others, and the host's side of containers and virtual machines (docker*,
+/// veth*, cali*, ...). Excluded interfaces change often, but all ranks of a host must see the same
+/// host. A rule that lists names selects interfaces of any kind that are not down. `sysfs` records
 /// interfaces that are down.
 std::vector<InterfaceFacts> Choose(const std::vector<InterfaceFacts>& interfaces,
                                    const os::NameRule& rule, Sysfs& sysfs);

@@ -14,8 +14,7 @@ class Nvml : public GpuSource {
   explicit Nvml(std::string library = kLibrary) : library_(std::move(library)) {}
 
   /// Loads the library, queries it and unloads it. Function names and layouts are those of NVML's
-  /// stable interface since driver 410. If an older driver lacks a function, the corresponding fact
-  /// is missing.
+  /// stable interface since driver 410. If a driver lacks a function, the fact is missing.
   ///
   /// The PCIe generation is the maximum of card and slot, not the current one, because an idle link
   /// slows down, and NCCL queries only after a program has woken the GPU. NVLinks are counted per

@@ -19,8 +19,8 @@ struct FunctionFiles {
   std::string local_cpus = {};
 };
 
-/// \param path  below /sys/devices, such as "pci0000:17/0000:17:00.0/0000:18:00.0"; writes only its
-///              last function
+/// \param path  below /sys/devices, such as "pci0000:17/0000:17:00.0/0000:18:00.0"; only the last
+///              is written
 inline void WriteFunction(os::TempTree& tree, const std::string& path, const FunctionFiles& files) {
   const std::string folder = "sys/devices/" + path;
   const std::string bus = path.substr(path.rfind('/') + 1);

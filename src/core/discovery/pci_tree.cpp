@@ -63,7 +63,7 @@ std::vector<PciFunction> ListPci(Sysfs& sysfs) {
   }
   std::sort(functions.begin(), functions.end(),
             [](const auto& a, const auto& b) { return a.bus < b.bus; });
-  // One address with two spellings exists only in hand-made trees.
+  // Only hand-made trees have two spellings of one address.
   const auto same = [](const auto& a, const auto& b) { return a.bus == b.bus; };
   functions.erase(std::unique(functions.begin(), functions.end(), same), functions.end());
   return functions;

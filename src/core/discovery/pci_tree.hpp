@@ -11,8 +11,7 @@
 
 namespace ringlet::discovery {
 
-/// The current or maximum speed of a link. If unknown, generation is 0, text is empty and width is
-/// 0.
+/// The current or maximum speed of a link. Unknown: generation 0, no text, width 0.
 struct PciLink {
   topology::PcieSpeed speed = {};
   std::uint16_t width = 0;  ///< lanes
@@ -46,14 +45,13 @@ void ReadDetails(Sysfs& sysfs, PciFunction& function);
 /// Returns the function at `bus`, or null. \pre  `functions` is sorted
 const PciFunction* Find(const std::vector<PciFunction>& functions, topology::BusId bus);
 
-/// Returns the slower of the limits of a function and of the port above it, which is the limit of
-/// the link. An unknown limit is ignored; if both are unknown, so is the result.
+/// Returns the slower limit of a function and the port above it, which limits the link. An unknown
+/// limit is ignored; if both are unknown, so is the result.
 /// Source  NCCL compares a device's max_link_speed and max_link_width with those of its upstream
 ///         port in the same way.
 PciLink Slower(const PciLink& a, const PciLink& b);
 
-/// Returns the current state and the common limit of the links of all bridges, GPUs and NICs below
-/// another function.
+/// Returns state and common limit of the links of all bridges, GPUs and NICs below a function.
 /// Cost  about six system calls per function
 std::vector<topology::LinkState> ReadLinkStates(const os::FileTree& files);
 

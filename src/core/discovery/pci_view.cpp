@@ -81,7 +81,7 @@ void PciView::Place(BusId bus, std::optional<BusId> parent, const PciFunction& l
     return sysfs_.Miss(
         fmt::format("PCI function {} is left out: there are too many, or too deep", ToString(bus)));
   const PciFunction function = Know(bus, &leaf);
-  // The limit of the slot comes from the port directly above, even if it is not in the view.
+  // The port directly above limits the slot, even if it is not in the view.
   const auto at = std::find(leaf.above.begin(), leaf.above.end(), bus);
   const auto port = bus == leaf.bus ? leaf.above.begin() : at == leaf.above.end() ? at : at + 1;
   element.link = function.max;

@@ -15,8 +15,7 @@ namespace ringlet::discovery {
 bool IsGpu(const PciFunction& function);
 
 /// A bridge and both of its levels count as one device: a function's parent is the second function
-/// above it. A function directly below a root port has only that port above it and belongs to the
-/// NUMA node.
+/// above it. A function directly below a root port belongs to the NUMA node.
 /// Source  NCCL's rule: it skips every other function in the path of /sys.
 class PciView {
  public:
@@ -25,11 +24,11 @@ class PciView {
   PciView(Sysfs& sysfs, std::vector<PciFunction>& functions, topology::HostView& view)
       : sysfs_(sysfs), functions_(functions), view_(view) {}
 
-  /// Returns the function with its details; null if the machine has no function at `bus`.
+  /// Returns the function with its details; null if no function exists at `bus`.
   const PciFunction* Detailed(topology::BusId bus);
 
   /// Adds the function and the bridges above it to the view. A function that is missing in /sys, as
-  /// in a container, has no ancestors.
+  /// in a container, is added alone.
   void Want(topology::BusId bus);
 
   /// Fills HostView::pci: parents before children, siblings in address order. If the host has

@@ -19,8 +19,7 @@ struct ScanOptions {
   std::string interfaces = {};
   /// false: scan only processors and memory, which takes a tenth of the time.
   bool devices = true;
-  /// From ReadOnlyNode, if it was called before. Without devices, the scan does not read the node
-  /// again.
+  /// From an earlier ReadOnlyNode. Without devices, the scan does not read the node again.
   std::optional<topology::NumaNode> only_node = {};
   /// The driver of the machine. Null: no driver; only a captured tree contains GPUs.
   GpuSource* gpus = nullptr;

@@ -11,8 +11,7 @@ using topology::BusId;
 
 namespace {
 
-/// Returns the text trimmed and cut at a NUL, because Linux 5.15-rc wrote a NUL after lists of
-/// CPUs.
+/// Returns the text trimmed and cut at a NUL: Linux 5.15-rc wrote a NUL after lists of CPUs.
 std::string TextOf(const std::string& content) {
   return std::string(Trim(std::string_view(content).substr(0, content.find('\0'))));
 }

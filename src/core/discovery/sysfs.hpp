@@ -19,8 +19,7 @@ namespace ringlet::discovery {
 std::string ResolveLink(std::string_view link, std::string_view target);
 
 /// Returns the addresses of the PCI functions in a path of /sys, last one first. Ignores parts
-/// above the last host bridge ("pci0000:17"): a separate bridge, such as that of Intel's VMD,
-/// starts a new tree.
+/// above the last host bridge ("pci0000:17"), because bridges such as Intel's VMD start a new tree.
 std::vector<topology::BusId> FunctionsIn(std::string_view path);
 
 class Sysfs {

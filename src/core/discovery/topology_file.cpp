@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kFindingsMax = 20;  // of a file that is only used
 
-/// Converts `path` to a path from "/", because a tree has no current directory.
+/// Converts `path` to a path from "/", which a tree requires.
 std::string Absolute(const os::FileTree& files, const std::string& path) {
   if (path.starts_with('/')) return path;
   const Result<std::string> here = files.ReadLink("/proc/self/cwd");

@@ -1,5 +1,4 @@
-// Reads all published topology files and all vectors. The test is here because topology may not
-// read files.
+// Reads all published topology files and all vectors. It is here, because topology reads no files.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -104,8 +103,8 @@ TEST(TopologyFilesTest, EachBrokenFileIsDiagnosed) {
 }
 
 TEST(TopologyFilesTest, GoodFilesHaveNoFalseErrors) {
-  // Two files outside topologies/broken are broken too: NCCL stops at text between elements, and at
-  // a cpu without arch.
+  // Broken files outside topologies/broken: NCCL stops at text between elements, and at a cpu
+  // without arch.
   const std::set<std::string> kBroken = {"topologies/nvidia/dgx_a100_keysight.topo.xml",
                                          "topologies/nvidia/g5.48xl.topo.xml"};
   for (const std::string& path : TopologyFiles()) {

@@ -143,7 +143,7 @@ bool SendsSlowly(const RankState& state, const std::vector<std::uint32_t>& waiti
   });
 }
 
-// Finds ranks in a message whose other rank is in no operation.
+// Finds ranks in a message if the other rank of the message is outside any operation.
 void AddUnanswered(const States& states, std::vector<std::string>& findings) {
   std::map<std::uint32_t, std::vector<std::uint32_t>> waiting;
   for (const RankState& state : states)

@@ -50,9 +50,8 @@ std::string Describe(const RankState& state);
 /// "here", "silent", "left", "gone", "unknown".
 std::string_view Name(RankState::Reach reach);
 
-/// Returns a sentence for each problem, the cause first; empty if all is well. A rank that is not
-/// in the list counts as missing. \param states  by rank, each once \param ranks  size of the
-/// communicator
+/// Returns a sentence for each problem, the cause first; empty if all is well. An unlisted rank is
+/// missing. \param states  by rank, each once \param ranks  size of the communicator
 std::vector<std::string> FindingsOf(const std::vector<RankState>& states, std::uint32_t ranks);
 
 /// Describes a slow send as a text to append to the sender's name: " sends slowly to rank 2, ...".

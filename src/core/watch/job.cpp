@@ -61,7 +61,7 @@ std::map<ProcessKey, InsideRank> InsideRanksOf(const std::vector<JobStatus>& job
   return inside;
 }
 
-// Finds ranks outside an operation whose process is inside an operation of another communicator.
+// Finds idle ranks in processes that are inside an operation of another communicator.
 void LookElsewhere(std::vector<JobStatus>& jobs) {
   const std::map<ProcessKey, InsideRank> inside = InsideRanksOf(jobs);
   for (JobStatus& job : jobs)

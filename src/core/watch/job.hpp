@@ -12,7 +12,7 @@ namespace ringlet::watch {
 struct JobStatus {
   std::string communicator = {};
   std::uint32_t ranks = 0;
-  /// From 1. Communicators that share a process have the same number.
+  /// Starts at 1. Communicators that share a process have the same number.
   std::uint32_t job = 1;
   std::vector<RankState> states = {};      ///< by rank, each once
   std::vector<std::string> findings = {};  ///< from FindingsOf

@@ -22,7 +22,7 @@ class Questions final : public Machine {
   /// True when all have answered or disconnected, or the time is up.
   bool Finished() const override { return begun_ && open_ == 0; }
 
-  /// In the order of the processes; empty if the answer is missing or incomplete.
+  /// Returns one answer per process, in order; empty if missing or incomplete.
   std::vector<std::string> TakeAnswers() { return std::move(answers_); }
 
  private:

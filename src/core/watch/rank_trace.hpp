@@ -1,5 +1,4 @@
-// The latest operations of one rank on one communicator: the content of a dump of the flight
-// recorder.
+// The latest operations of a rank on a communicator: the content of a flight recorder dump.
 #pragma once
 #include <string>
 #include <string_view>
@@ -42,7 +41,7 @@ Result<RankTrace> ParseRankTrace(std::string_view text);
 void AddSlowSends(const std::vector<SlowSend>& sends, Json& json);
 std::vector<SlowSend> ReadSlowSends(JsonObject& object);
 
-/// One operation in the common form of dumps and status.
+/// An operation in the common form of dumps and status.
 Json OperationJson(const RecordedOperation& operation);
 RecordedOperation ReadOperation(JsonObject& object);
 

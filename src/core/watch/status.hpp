@@ -17,7 +17,7 @@ struct ToldState {
   bool operator==(const ToldState&) const = default;
 };
 
-/// One communicator as one of its ranks knows it.
+/// A communicator as one of its ranks knows it.
 struct CommunicatorStatus {
   std::string communicator = {};  ///< 16 hexadecimal digits
   std::uint32_t ranks = 0;

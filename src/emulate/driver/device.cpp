@@ -16,7 +16,7 @@ constexpr int kInvalidContext = 201;
 constexpr std::uintptr_t kContextBase = 0x52494e470000, kContextStep = 0x10;
 
 /// The contexts that this thread has pushed; the last one is current. A thread that only uses the
-/// runtime has no context here and uses the runtime's device.
+/// runtime pushes none and uses the runtime's device.
 thread_local std::vector<Context> contexts;
 
 Answer MakeCurrent(Context context) {

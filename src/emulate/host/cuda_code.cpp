@@ -6,7 +6,7 @@
 namespace ringlet::cuda {
 namespace {
 
-/// One number; a name is null if the runtime or the driver has none.
+/// The names of a number; null if the runtime or the driver lacks it.
 struct CodeRow {
   int number;
   const char* name;

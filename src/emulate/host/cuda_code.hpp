@@ -7,8 +7,7 @@
 
 namespace ringlet::cuda {
 
-/// Numbers of the runtime (cudaError_t). The driver (CUresult) uses the same numbers for common
-/// errors.
+/// Numbers of the runtime (cudaError_t). The driver (CUresult) has the same.
 enum class CudaCode : int {
   kSuccess = 0,
   kInvalidValue = 1,
@@ -49,13 +48,11 @@ enum class CudaCode : int {
   kUnknown = 999,
 };
 
-/// Returns "cudaErrorInvalidValue"; "unrecognized error code" for an unknown number. Static
-/// storage.
+/// "cudaErrorInvalidValue"; "unrecognized error code" for an unknown number. Static storage.
 RINGLET_API const char* NameOf(int code);
 /// Returns a sentence for cudaGetErrorString. Static storage.
 RINGLET_API const char* TextOf(int code);
-/// Returns the driver's name, "CUDA_ERROR_INVALID_VALUE"; null for an unknown number. Static
-/// storage.
+/// The driver's name, "CUDA_ERROR_INVALID_VALUE"; null for an unknown number. Static storage.
 RINGLET_API const char* DriverNameOf(int code);
 
 /// The result of a function, with a sentence for the log.

@@ -1,5 +1,4 @@
-// Facts of an emulated device that programs query. They are from the machine's file, if one exists.
-// Pure.
+// Facts of an emulated device that programs query; from the machine's file, if any. Pure.
 //
 // Limits depend on the compute capability, as CUDA's programming guide tabulates them. Texture
 // sizes are 0, because textures are not supported.

@@ -9,7 +9,7 @@
 
 namespace ringlet::cuda {
 
-/// Not thread-safe: Memory has the lock.
+/// This class is not thread-safe: Memory has the lock.
 ///
 /// The memory is one anonymous file, so that another process can map it (see Memory::Export). A
 /// page occupies physical memory from its first access until it is freed.

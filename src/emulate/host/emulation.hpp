@@ -34,8 +34,8 @@ struct Emulation {
 
 /// \param physical_bytes  memory of this computer; by default each device has a share of it
 /// \param view  content of the file of RINGLET_MACHINE; null: plain devices
-/// Errors  kInvalidArgument  names the variable and its allowed values, or the missing part of the
-///                           machine
+/// Errors  kInvalidArgument  names the variable and its allowed values, or the machine's missing
+///                           part
 Result<Emulation> ReadEmulation(const EnvMap& environment, std::uint64_t physical_bytes,
                                 const topology::HostView* view = nullptr);
 

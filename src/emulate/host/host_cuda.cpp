@@ -190,8 +190,7 @@ RINGLET_API void ringlet_host_memory(void* begin, size_t bytes, int device, int 
                                  : memory.Unregister(begin, ringlet::cuda::MemoryKind::kOfNccl));
 }
 
-// Called by communicators: converts a visible device to its number among all devices, as in NVML;
-// -1 if it does not exist.
+// Called by communicators: converts a visible device to NVML's number; -1 if it does not exist.
 RINGLET_API int ringlet_host_device_number(int device) {
   const ringlet::cuda::HostCuda& host = ringlet::cuda::Host();
   const bool is_there = device >= 0 && static_cast<std::uint32_t>(device) < host.devices();

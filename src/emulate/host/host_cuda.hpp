@@ -19,7 +19,7 @@
 
 namespace ringlet::cuda {
 
-/// One per process. Any thread may call all methods.
+/// A singleton of the process. Any thread may call all methods.
 class RINGLET_API HostCuda {
  public:
   HostCuda(Emulation emulation, std::vector<std::uint32_t> visible);
@@ -47,8 +47,7 @@ class RINGLET_API HostCuda {
   LogListeners& log_listeners() { return log_listeners_; }
   SharedEvents& shared_events() { return shared_events_; }
 
-  /// Peer access that the machine's driver would grant. Enabling it has no effect, because every
-  /// device reaches all memory.
+  /// Peer access that the machine's driver would grant. Every device always reaches all memory.
   /// \param from, to  in this process's numbering
   PeerWay Peer(std::uint32_t from, std::uint32_t to) const {
     return machine().Peer(visible_[from], visible_[to]);

@@ -36,7 +36,7 @@ class RINGLET_API Kernels {
   /// Binds a program's launches of the function at `stub` to the kernel `name`.
   void Bind(const void* stub, std::string name);
 
-  /// Returns the name bound to `stub`; empty if there is none.
+  /// Returns the name bound to `stub`; empty if unbound.
   std::optional<std::string> NameOf(const void* stub) const;
 
   /// Returns the function for a launch.

@@ -14,12 +14,10 @@ namespace ringlet::cuda {
 /// The CUlogLevel.
 enum class CudaLogLevel : int { kError, kWarning };
 
-/// Any thread may call all methods, except a listener. Errors of calls from a listener are not
-/// reported.
+/// Any thread may call all methods, except a listener. Errors inside a listener are not reported.
 class RINGLET_API LogListeners {
  public:
-  /// The text is valid until the function returns. It ends with a NUL, which `length` does not
-  /// count.
+  /// The text is valid until the function returns. It ends with a NUL beyond `length`.
   using Function = void(void* data, CudaLogLevel level, char* text, std::size_t length);
 
   /// Registers a function until Remove and returns its handle.

@@ -1,5 +1,4 @@
-// The devices of the emulated machine and their connections: from a topology file, or plain and
-// identical. Pure.
+// The devices of the emulated machine and their links: from a topology file, or plain. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -40,7 +39,7 @@ class RINGLET_API MachineFacts {
   static MachineFacts Plain(std::uint32_t devices, std::uint32_t host);
   /// Creates the devices of a file, ordered by their numbers (`dev`).
   /// \param view  one host; has passed Check()
-  /// Errors  kInvalidArgument  the numbers are not 0, 1, ...; a GPU has no compute capability
+  /// Errors  kInvalidArgument  the numbers are not 0, 1, ...; a GPU lacks its compute capability
   static Result<MachineFacts> Of(const topology::HostView& view, std::uint32_t host);
 
   std::uint32_t devices() const { return static_cast<std::uint32_t>(devices_.size()); }
@@ -52,7 +51,7 @@ class RINGLET_API MachineFacts {
   std::optional<std::uint32_t> At(const PciPlace& place) const;
   DeviceNearness Nearness(std::uint32_t a, std::uint32_t b) const;
   /// NVLink: if both have NVLinks to each other or to NVSwitches. PCI: within a NUMA node, and
-  /// across nodes of AMD's processors. None for GeForce, whose driver has no peer access.
+  /// across nodes of AMD's processors. None for GeForce, because its driver lacks peer access.
   /// Source  CUDA's programming guide: no access over the link between Intel's processors; the
   ///         statement of a machine with RTX 3090 in test/fixtures/topologies/statements
   PeerWay Peer(std::uint32_t a, std::uint32_t b) const;

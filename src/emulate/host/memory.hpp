@@ -76,8 +76,8 @@ class RINGLET_API Memory {
 
   MemoryInfo InfoOf(std::uint32_t device) const;
 
-  /// Returns a handle with which another process of this host and user opens the block that
-  /// contains `pointer`. Errors  kInvalidArgument  the memory is not from cudaMalloc
+  /// Returns a handle to open the block of `pointer` in another process of this host and user.
+  /// Errors  kInvalidArgument  the memory is not from cudaMalloc
   Result<IpcHandle> Export(const void* pointer) const;
   /// Returns the beginning of the block in this process. Each Import needs a Close.
   /// Errors  kInvalidArgument  the handle is not from Export, or is from this process

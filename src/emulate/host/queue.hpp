@@ -11,7 +11,7 @@ namespace ringlet::cuda {
 /// Converts the result of this thread's latest stream call to CUDA's numbers.
 RINGLET_API Answer FromStream(ringletResult_t result);
 
-/// True if new items of `stream` go into a graph.
+/// True if `stream` adds new items to a graph.
 RINGLET_API bool Captures(ringletStream_t stream);
 
 /// Runs `work` in stream order; in a capture, at each launch of the graph.

@@ -26,8 +26,7 @@ class RINGLET_API SharedEvents {
   /// Errors  kInvalidHandle  the event was not created with ringletEventInterprocess
   Answer Export(ringletEvent_t event, IpcHandle& handle);
   /// \param event  receives the event; the caller destroys it
-  /// Errors  kInvalidHandle  the handle is not from Export ; kDeviceUninitialized  it is from this
-  ///                         process
+  /// Errors  kInvalidHandle  not from Export ; kDeviceUninitialized  from this process
   Answer Open(const IpcHandle& handle, ringletEvent_t* event);
 
  private:

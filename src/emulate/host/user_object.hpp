@@ -15,8 +15,7 @@ class RINGLET_API UserObjects {
  public:
   using Function = void(void*);
 
-  /// Returns a handle of an object with `references`. Calls `end(data)` when the last one is
-  /// released.
+  /// Returns an object's handle with `references`. Releasing the last one calls `end(data)`.
   /// Errors  kInvalidArgument  no function or no reference
   Result<void*> Create(void* data, Function* end, unsigned references);
   /// Errors  kInvalidArgument  the object does not exist, or `references` is 0

@@ -1,7 +1,6 @@
 // libnvidia-ml.so.1: the emulated devices in NVIDIA's management library.
 //
-// Undefined functions do not exist, as in an older driver, because programs look up functions by
-// name.
+// Undefined functions do not exist, as in an older driver: programs look up functions by name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,8 +40,7 @@ int GiveNvmlText(std::string_view text, char* out, unsigned bytes) {
   return kNvmlSuccess;
 }
 
-// The memory of the device. Only this process uses it, because processes do not share a device's
-// memory.
+// The memory of the device. Only this process uses it: processes do not share device memory.
 NvmlMemory MemoryOf(std::uint32_t number) {
   const std::uint64_t total = Host().InfoOf(number).total, used = Host().AllocatedOn(number);
   return {.total = total, .free = total - used, .used = used};

@@ -1,5 +1,4 @@
-// libnvidia-ml.so.1: the connections of devices with each other and with the rest of the machine,
-// from the machine's file.
+// libnvidia-ml.so.1: the links of devices and the machine, from the machine's file.
 #include <algorithm>
 #include <array>
 #include <climits>

@@ -153,7 +153,7 @@ FillPlan Fill(void* target, std::size_t pitch, int value, std::size_t width, std
           .value = value};
 }
 
-// Checks a variable of the program, whose device address is its host address.
+// Checks a variable of the program. Its device address equals its host address.
 Answer CheckSymbol(const void* symbol, std::size_t offset, std::size_t bytes) {
   const auto block = Host().memory().Find(symbol);
   if (!block || block->kind != MemoryKind::kVariable)

@@ -86,8 +86,7 @@ PeerWay WayBetween(int from, int to) {
   return Host().Peer(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
 }
 
-// The values of cudaDeviceP2PAttr: rank of the link (0 is best), access, atomics, arrays, partial
-// atomics.
+// cudaDeviceP2PAttr: rank of the link (0 is best), access, atomics, arrays, partial atomics.
 using PeerAttributes = std::array<int, 5>;
 PeerAttributes PeerAttributesOf(PeerWay way) {
   switch (way) {

@@ -212,7 +212,7 @@ RINGLET_CUDA_FUNCTION int cudaPointerGetAttributes(PointerAttributes* attributes
   });
 }
 
-// Memory has one location, so prefetch and advice have no effect.
+// Memory has one location, so prefetch and advice are ignored.
 #if RINGLET_CUDART >= 13
 RINGLET_CUDA_FUNCTION int cudaMemPrefetchAsync(const void* pointer, std::size_t bytes,
                                                MemoryLocation, unsigned, ringletStream_t) {

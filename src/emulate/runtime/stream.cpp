@@ -26,8 +26,7 @@ struct CaptureOutputs {
   std::size_t* count;
 };
 
-// CUDA's array of nodes is valid until the next call for the stream; this one, until the thread's
-// next call.
+// CUDA's node array is valid until the next call for the stream; this one, for the thread.
 Answer GiveNodes(ringletStream_t stream, const CaptureOutputs& out) {
   thread_local std::vector<ringletGraphNode_t> nodes;
   std::size_t count = 0;

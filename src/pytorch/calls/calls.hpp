@@ -173,7 +173,7 @@ inline Status Barrier(comm::Communicator& communicator, Milliseconds timeout) {
 /// Number of elements to or from each rank.
 class Splits {
  public:
-  /// From PyTorch's lengths along the first dimension; empty means equal parts.
+  /// Converts PyTorch's lengths along the first dimension; empty means equal parts.
   Splits(const at::Tensor& tensor, const std::vector<std::int64_t>& lengths, int size) {
     const std::int64_t rows = lengths.empty() ? size : tensor.size(0);
     const std::int64_t per_row = rows == 0 ? 0 : tensor.numel() / rows;
@@ -201,8 +201,7 @@ class Splits {
   std::vector<std::int64_t> elements_;
 };
 
-/// Always uses the variable-length all-to-all, because other ranks may have unequal splits even if
-/// this rank's are equal.
+/// Always uses the variable-length all-to-all, because other ranks may have unequal splits.
 inline Status AllToAll(comm::Communicator& communicator, const at::Tensor& input,
                        const Splits& sends, const at::Tensor& output, const Splits& receives,
                        Milliseconds timeout) {

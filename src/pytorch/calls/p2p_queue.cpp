@@ -45,7 +45,7 @@ Result<Head> ReadHead(Line& line) {
 // Interval between checks that awaited ranks are alive.
 constexpr std::chrono::milliseconds kBetweenMailLooks{50};
 
-/// A line whose errors name ranks of the group instead of seats.
+/// A line with errors that name ranks of the group instead of seats.
 class NamedLine final : public Line {
  public:
   /// Wraps `made`, or converts its error.
@@ -575,7 +575,7 @@ void P2pQueue::RunInbox(std::uint32_t from, const UniqueId& id) {
     if (stop_.stop_requested() || !IsAwaited(from)) continue;
     if (inbox.broken) {
       Break(lock, from, Error(*inbox.broken));
-      // A receive from any sender may still wait; until then this thread has no work.
+      // A receive from any sender may still wait; until then this thread idles.
       news_.wait(lock);
     } else if (const Status status = TakeMessage(lock, from); !status.ok()) {
       Break(lock, from, status.error());

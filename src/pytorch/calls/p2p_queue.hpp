@@ -59,15 +59,14 @@ class P2pQueue {
   P2pQueue& operator=(const P2pQueue&) = delete;
 
   /// Sends in the background; messages to one receiver keep the call order. Calls `done` once when
-  /// the bytes are no longer needed; it must not block. A message to this rank itself is copied,
-  /// unless a receive waits for it already.
+  /// the bytes may change; it must not block. A message to this rank itself is copied, unless a
+  /// receive waits for it already.
   void Send(std::uint32_t to, std::int32_t tag, View bytes, std::function<void(Status)> done);
 
-  /// Receives in the background. Messages of one sender and tag are matched in order. Returns a
-  /// number for Withdraw.
+  /// Receives in the background. Messages of one sender and tag match in order. Returns a number
+  /// for Withdraw.
   std::uint64_t Receive(Posted posted);
-  /// Cancels a receive that no message has begun to fill; its `done` is not called. Returns false
-  /// if it is too late.
+  /// Cancels an unmatched receive; its `done` is not called. Returns false if it is too late.
   bool Withdraw(std::uint64_t number);
 
   /// Fails all running and later operations.
@@ -113,7 +112,7 @@ class P2pQueue {
   Status StartOutbox(std::uint32_t to, Outbox& outbox);
   Status StartCaretaker();
   void RunCaretaker();
-  /// One round: accepts a new sender, or pauses if there is none.
+  /// Runs one round: accepts a new sender, or pauses.
   void TakeCare(Lock& lock);
   bool IsReceptionNeeded() const;
   bool IsPending() const;

@@ -11,8 +11,7 @@
 namespace ringlet::torch_api {
 namespace {
 
-// Polls first, because the other rank may respond at once. Then yields, because it may share this
-// core.
+// Polls first, because the other rank may respond at once; then yields, for ranks on this core.
 constexpr int kLooks = 200, kYields = 200;
 // Sleeps are short, because the other rank does not end them.
 constexpr std::chrono::microseconds kFirstSleep{20}, kLongestSleep{500};

@@ -1,6 +1,5 @@
 // Signals between the ranks of a host: words in shared memory, by PyTorch's convention for
-// symmetric memory. A word is 0. Raising the signal sets it to 1, and taking the signal resets it
-// to 0.
+// symmetric memory. Raising a signal sets its word from 0 to 1, and taking it resets the word.
 #pragma once
 #include <chrono>
 #include <cstddef>

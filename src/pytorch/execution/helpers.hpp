@@ -26,8 +26,7 @@ class Helpers {
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
 
-  /// Runs `job` on another thread. Returns false without running it if the system has no thread
-  /// left.
+  /// Runs `job` on another thread. Returns false without running it if the system lacks a thread.
   bool TryRun(Job job);
   /// As TryRun, but runs `job` on this thread if no other is available.
   void Run(const Job& job);

@@ -25,8 +25,7 @@ class Hooks {
     return added;
   }
 
-  /// Has no effect on an unknown number. The hook may still be running on another thread
-  /// afterwards.
+  /// Ignores an unknown number. The hook may still be running on another thread afterwards.
   void Remove(std::int64_t number) {
     const std::lock_guard lock(mutex_);
     hooks_.erase(number);
@@ -36,9 +35,8 @@ class Hooks {
   /// Cost  an atomic read
   bool empty() const { return !any_.load(std::memory_order_acquire); }
 
-  /// Calls all hooks in the order of their numbers, without a lock: a hook may add and remove
-  /// others.
-  /// Cost  an atomic read if there are none
+  /// Calls all hooks by number, without a lock: a hook may add and remove others.
+  /// Cost  an atomic read without hooks
   void Run(Arguments... arguments) const {
     if (empty()) return;
     std::vector<std::shared_ptr<const Hook>> all;

@@ -59,8 +59,8 @@ class SerialExecutor {
   /// Runs `job` on this thread after all earlier jobs. Do not call it inside a turn.
   /// Cost  two locks if no other thread is active: no thread is woken
   void RunHere(const std::function<void()>& job);
-  /// Runs `job` on a helper and returns at once. If the system has no thread for it, it runs on
-  /// this thread, or on a thread that waits for its turn. Do not call it inside a turn.
+  /// Runs `job` on a helper and returns at once. If the system lacks a thread, it runs on this
+  /// thread, or on a thread that waits for its turn. Do not call it inside a turn.
   Submitted Submit(Job job);
   /// Number of submitted jobs that no thread has taken.
   std::size_t queued();

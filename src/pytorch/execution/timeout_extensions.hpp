@@ -21,7 +21,7 @@ class TimeoutExtensions {
     any_ = true;
   }
 
-  /// Returns the extra time of a new operation. Cost  an atomic read if there is none
+  /// Returns the extra time of a new operation. Cost  an atomic read without extensions
   std::chrono::milliseconds Begin(std::uint64_t operation) {
     std::chrono::milliseconds sum{0};
     if (!any_.load(std::memory_order_acquire)) return sum;

@@ -42,8 +42,7 @@ class GroupWork : public c10d::Work {
         detail_(std::move(what.detail)) {}
 
   /// Ends the operation once. Completes the Future first, then wakes waiters, then ends the turn.
-  /// Callbacks of the Future run last, on this thread. \param turn  of this operation, if it was
-  /// submitted
+  /// Callbacks of the Future run last, on this thread. \param turn  of a submitted operation
   void Complete(std::exception_ptr exception, SerialExecutor::Turn* turn = nullptr) {
     if (const auto future = EndWith(std::move(exception), turn)) Settle(*future);
   }
@@ -87,7 +86,7 @@ class GroupWork : public c10d::Work {
   std::uint64_t getSequencenumber() const override { return sequence_; }
   /// In PyTorch since 2.12.
   std::chrono::milliseconds getTimeout() const { return timeout_; }
-  /// In PyTorch since 2.15; unique for each work of the process.
+  /// Unique for each work of the process. In PyTorch since 2.15.
   std::uint64_t getCompletionKey() const { return key_; }
   int sourceRank() const override { return source_; }
   void set_source(int source) { source_ = source; }

@@ -53,7 +53,7 @@ namespace {
 // Most groups form before this time, without checks for living ranks.
 constexpr std::chrono::milliseconds kFirstLook{200};
 constexpr std::chrono::milliseconds kBetweenLooks{50};
-// Checks after the failure; the first one has no wait before it.
+// Checks after the failure; the first one is immediate.
 constexpr int kLastLooks = 4;
 
 /// A note in the store: the last call that a rank has refused.

@@ -47,7 +47,7 @@ class Group {
   Status Announce();
   /// Announces to peers that this rank leaves. Has no effect if the store has ended.
   void Leave();
-  /// For the error of a mismatch of calls.
+  /// The program lines of mismatched calls.
   const std::shared_ptr<CallLines>& call_lines() const { return call_lines_; }
   /// Threads for callbacks, which may call this group and wait for the results.
   Helpers& helpers() { return *helpers_; }
@@ -56,17 +56,15 @@ class Group {
   const comm::ForkGuard& fork_guard() const { return fork_guard_; }
   std::stop_token ending() const { return ending_.get_token(); }
 
-  /// Returns the communicator of all ranks; the first operation forms it. Call it only inside a
-  /// turn.
+  /// Returns the communicator of all ranks, formed on first use. Call it only inside a turn.
   /// \param call  number of this rank's call that needs it
   /// Errors  as Form; kPeerLost, kAborted  a required rank will not join; the error is permanent
   Result<comm::Communicator*> Main(std::uint64_t call = 0);
-  /// Returns the number of the next call. Ranks that make equal calls get equal numbers. Any
-  /// thread.
+  /// Returns the number of the next call. Equal calls get equal numbers on all ranks. Any thread.
   std::uint64_t NextCall() { return ++calls_; }
-  /// Records that this rank has refused a call that other ranks may have begun. The group fails on
-  /// all ranks with the reason, unless this rank makes another call or no rank made this one.
-  /// Returns at once.
+  /// Records that this rank has refused a call that other ranks may have begun; returns at once.
+  /// The group fails on all ranks with the reason, unless this rank makes another call or no rank
+  /// made this one.
   void Refused(std::string why);
   /// The reason why the group has failed, if so. Any thread.
   std::optional<Error> failure() const;

@@ -86,7 +86,7 @@ Status Preside(KeyStore& store, Presence& presence, const Muster& muster,
   return Error{absence.in_vain.empty() ? Code::kTimeout : Code::kPeerLost, verdict};
 }
 
-// Returns rank 0's verdict, or the reason why there is none.
+// Returns rank 0's verdict, or the reason why it is missing.
 Result<std::string> AwaitVerdict(KeyStore& store, Presence& presence, const Muster& muster,
                                  const std::stop_token& abort) {
   // Waits longer than rank 0, which gives up first and knows more.

@@ -10,7 +10,7 @@
 
 namespace ringlet::torch_api {
 
-/// One call of the barrier on one rank.
+/// A call of the barrier on one rank.
 struct Muster {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;

@@ -9,11 +9,10 @@
 namespace ringlet::torch_api {
 namespace {
 
-// One of this many checks of a rank reads the store. The others read a socket, which is almost
-// free.
+// Number of checks of a rank per read of the store. Other checks read a socket, almost for free.
 constexpr std::uint32_t kLooksPerRequest = 8;
 
-// The key whose value is the number of the rank that began the newest generation.
+// The key that contains the number of the rank that began the newest generation.
 constexpr char kBeginner[] = "beginner";
 
 std::string KeyOf(std::uint32_t rank) {
@@ -56,8 +55,7 @@ Status Presence::Announce() {
   return Put(own);
 }
 
-// A new process enters the generation of the ranks that live. The process that it replaces may have
-// missed that generation.
+// A new process joins the generation of the living ranks, which its predecessor may have missed.
 Status Presence::JoinLiving(PresenceNote& own) {
   RINGLET_TRY_ASSIGN(const auto named, store_.Find(kBeginner));
   std::optional<PresenceNote> beginner;

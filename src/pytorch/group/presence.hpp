@@ -58,7 +58,7 @@ class Presence {
   /// The state of a rank in the store, written by the rank itself.
   struct PresenceNote {
     std::uint64_t generation = 0;
-    std::uint64_t first = 0;  ///< the generation in which a new process may still meet this rank
+    std::uint64_t first = 0;  ///< first generation to share with a new process
     std::uint64_t process = 0;
     bool left = false;
     std::optional<Address> beacon = std::nullopt;
@@ -83,7 +83,7 @@ class Presence {
 
 /// Returns "rank 3 is gone: its process has ended" or that it has left; empty otherwise.
 std::string WhyInVain(Presence& presence, std::uint32_t rank);
-/// As above for all ranks below `end` except `but`: the reason of the first rank that has one.
+/// Returns the first reason among the ranks below `end` except `but`.
 std::string WhyInVain(Presence& presence, std::uint32_t end, std::uint32_t but);
 /// Returns the reasons of all `ranks` that have one. Lost ranks precede ranks that left, because
 /// those may have left due to the lost ones.

@@ -62,8 +62,7 @@ TEST(Presence, ARankIsGoneWhenItsProcessEnds) {
   EXPECT_THAT(WhyInVain(own, 1), testing::HasSubstr("rank 1 is gone"));
 }
 
-// Rank 1 ends after rank 0 has checked it and before rank 0 checks rank 2, which then leaves
-// because of rank 1.
+// Rank 1 ends between rank 0's checks of rank 1 and rank 2, which leaves because of rank 1.
 TEST(Presence, OfARankThatIsGoneAndOneThatLeftBecauseOfItTheFirstIsNamed) {
   struct Store : MemoryStore {
     Result<std::optional<Bytes>> Find(const std::string& key) override {

@@ -2,8 +2,7 @@
 //
 // An operation checks its tensors on the caller's thread, becomes a job of the group's serial
 // executor, and returns a Work. A caller that waits, or that waits before another thread has begun
-// the job, runs the job itself. Only operations that run beside their caller cost a change of
-// thread.
+// the job, runs the job itself. Only asynchronous operations cost a thread switch.
 #pragma once
 #include <ATen/ThreadLocalState.h>
 
@@ -25,8 +24,7 @@ class Launcher {
   const RankInGroup& place() const { return life_.place(); }
   GroupLife& life() { return life_; }
 
-  /// Describes an operation with PyTorch's options. Without a timeout in the options, the group's
-  /// applies.
+  /// Describes an operation with PyTorch's options. The group's timeout is the default.
   template <typename Opts>
   OperationInfo Describe(c10d::OpType type, const char* name, const Opts& opts,
                          at::TensorList inputs, at::TensorList outputs) const {

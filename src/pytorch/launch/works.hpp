@@ -12,8 +12,7 @@
 
 namespace ringlet::torch_api {
 
-/// Counts the operations of a group, and creates and ends their works. Any thread may call all
-/// functions.
+/// Counts the operations of a group, and creates and ends their works. Thread-safe.
 class Works {
  public:
   /// The number of an operation and its timeout, including extensions.

@@ -32,14 +32,12 @@ class Failures {
   void Forget() { last_ = c10d::ErrorType::SUCCESS; }
 
   /// Returns the program line at which this thread calls an asynchronous operation; empty if
-  /// PyTorch's debug level is off. For a synchronous operation, the line is determined after the
-  /// failure.
+  /// PyTorch's debug level is off. A synchronous operation finds its line after a failure.
   static std::string LineToKeep() {
     return c10d::debug_level() == c10d::DebugLevel::Off ? "" : PythonLine();
   }
 
-  /// Returns the exception of an operation that its caller's thread has run. Call it outside the
-  /// turn.
+  /// Returns the exception of an operation on its caller's thread. Call it outside the turn.
   std::exception_ptr Here(const RankInGroup& place, const char* operation, const Outcome& outcome) {
     return At(place, outcome.lines ? PythonLine() : "", operation, outcome);
   }

@@ -14,7 +14,7 @@
 
 namespace ringlet::torch_api {
 
-/// As Interrupts. An exception of a signal handler also aborts the group, because the other ranks
+/// Returns Interrupts that abort the group if a signal handler throws, because the other ranks
 /// would wait for the rest of the operation.
 inline Interrupts AbortIfInterrupted(Group& group) {
   return Interrupts([&group] {
@@ -22,8 +22,8 @@ inline Interrupts AbortIfInterrupted(Group& group) {
   });
 }
 
-/// Creates the group, provides it while it is usable, and ends it. With enable_reconfigure, the
-/// group has no members until FormAnew, which can also change them later.
+/// Creates the group, provides it while it is usable, and ends it. With enable_reconfigure,
+/// FormAnew sets the members, and can change them later.
 class GroupLife {
  public:
   GroupLife(c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<BackendOptions> options,
@@ -47,9 +47,9 @@ class GroupLife {
   const std::string& name() const { return name_; }
   const RankInGroup& place() const { return place_; }
   bool has_ended() const { return ended_; }
-  /// Null after the end, and while the group has no members.
+  /// Null after the end, and before the group gets members.
   P2pQueue* p2p_queue() { return p2p_queue_.get(); }
-  /// As Group::helpers; also valid while the group ends.
+  /// Group::helpers, valid even while the group ends.
   Helpers& helpers() { return group_->helpers(); }
 
   /// Returns the group while it is usable; else throws.
@@ -85,8 +85,8 @@ class GroupLife {
   }
 
   /// Forms the communicator of a group of some of these ranks from this one's connections. If this
-  /// group has no communicator, or the order of the ranks differs, the child forms its own from its
-  /// store on first use. \param ranks  of this group, in the order of the child's
+  /// group lacks a communicator, or the order of the ranks differs, the child forms its own from
+  /// its store on first use. \param ranks  of this group, in the order of the child's
   void Connect(GroupLife& child, const std::vector<int>& ranks) {
     if (!Alive().is_formed() || !std::ranges::is_sorted(ranks)) return;
     const Interrupts interrupts = AbortIfInterrupted(*group_);
@@ -141,8 +141,7 @@ class GroupLife {
   void End(bool at_exit) {
     if (!group_) return;
     if (!group_->fork_guard().IsHere()) {
-      // A child of fork has copies of these objects but not their threads, so it does not touch
-      // them.
+      // A child of fork has copies of these objects without their threads, so it ignores them.
       static_cast<void>(p2p_queue_.release());
       static_cast<void>(group_.release());
       return;
@@ -154,8 +153,7 @@ class GroupLife {
     if (at_exit) AbortIfBusy();
     EndGroup();
   }
-  /// Refuses later operations; a later End does the rest. Returns false if the end has begun
-  /// before.
+  /// Refuses later operations; a later End does the rest. Returns false if the end has begun.
   bool EndLater() {
     if (ended_.exchange(true)) return false;
     ends_later_ = true;
@@ -194,8 +192,7 @@ class GroupLife {
 
   bool IsUsable() const { return group_ && group_->fork_guard().IsHere(); }
 
-  /// Null if no address is available. In that case peers cannot detect this rank's end before
-  /// connections exist.
+  /// Null if no address is available: then peers detect this rank's end only through connections.
   static std::shared_ptr<comm::Beacon> Beacon() {
     auto beacon = SharedBeacon();
     return beacon.ok() ? *beacon : nullptr;
@@ -206,7 +203,7 @@ class GroupLife {
   const std::string name_;
   Failures& failures_;
   RankInGroup place_;
-  bool awaits_members_;           // created without members, and has none yet
+  bool awaits_members_;           // created without members, and not formed yet
   std::unique_ptr<Group> group_;  // null after its end, and without members
   std::unique_ptr<P2pQueue> p2p_queue_;
   std::atomic<bool> ended_{false};

@@ -1,5 +1,4 @@
-// The agreement of ranks on the members of a group that is formed anew. Included by module.cpp
-// only.
+// Agreement of ranks on the members of a group that is formed anew. Only module.cpp includes it.
 #pragma once
 #include "pytorch/life/versions.hpp"
 

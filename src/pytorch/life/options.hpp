@@ -13,13 +13,12 @@ class BackendOptions : public c10d::Backend::Options {
   explicit BackendOptions(std::chrono::milliseconds operation_timeout = kBackendDefaultTimeout)
       : Options("ringlet", operation_timeout) {}
 
-  /// In PyTorch since 2.15: a split group gets its own options.
+  /// Gives a split group its own options. In PyTorch since 2.15.
   c10::intrusive_ptr<c10d::Backend::Options> clone() const {
     return c10::make_intrusive<BackendOptions>(*this);
   }
 
-  /// Returns the options of a child of a group with these options. \param given  by the caller, or
-  /// null
+  /// Returns the options of a child group. \param given  by the caller, or null
   c10::intrusive_ptr<BackendOptions> OfChild(
       const c10::intrusive_ptr<c10d::Backend::Options>& given) const {
     auto child = c10::make_intrusive<BackendOptions>(given ? given->timeout : timeout);

@@ -19,8 +19,7 @@ struct CallLine {
   std::string line;                ///< such as "train.py:17 in step"
 };
 
-/// Exchanges these lines once in the life of a group, which has failed. Any thread may call it. May
-/// outlive the group.
+/// Exchanges these lines once, after the group has failed. Thread-safe. May outlive the group.
 class CallLines {
  public:
   static constexpr std::size_t kBytesMax = 512;     ///< longer lines are truncated

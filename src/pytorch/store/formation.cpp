@@ -14,8 +14,7 @@
 namespace ringlet::torch_api {
 namespace {
 
-// Short enough to go unnoticed; long enough that a thousand waiting ranks do not overload the
-// store.
+// Short enough to be unnoticed, long enough for a thousand waiting ranks at one store.
 constexpr std::chrono::microseconds kLongestPause{20'000};
 
 // Each takes about 30 us, and a root starts in 120 us. A sleeping thread would wake 80 us too late.

@@ -16,8 +16,7 @@ namespace ringlet::torch_api {
 struct Seat {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
-  /// The same on all ranks and used once. PyTorch uses "0", "1", ... for the communicators of one
-  /// group.
+  /// The same on all ranks and used once. PyTorch uses "0", "1", ... for a group's communicators.
   std::string key;
   /// Number of ranks per root. With more ranks, further processes create roots.
   std::uint32_t ranks_per_root = 128;
@@ -41,8 +40,7 @@ class Backoff {
   /// \param at_once  number of initial checks without a wait
   explicit Backoff(int at_once = 0) : at_once_(at_once) {}
   std::chrono::microseconds Next();
-  /// Waits for the next interval, and checks the caller's LongWait. Returns false if aborted, or if
-  /// the caller stops waiting.
+  /// Waits for the next interval and checks the caller's LongWait. False: aborted or not to wait.
   bool Rest(const std::stop_token& abort);
 
  private:

@@ -1,5 +1,4 @@
-// The key-value store in which the processes of a job meet, provided by the caller: PyTorch's
-// Store.
+// The key-value store, provided by the caller, that connects a job's processes: PyTorch's Store.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -31,8 +30,7 @@ class KeyStore {
 };
 
 /// The keys of one generation of a group, with the generation's number as prefix. A group that is
-/// created again in the same store, by the same or by new processes, never reads the keys of an
-/// earlier one.
+/// created again in a store, by the same or new processes, never reads earlier keys.
 class GenerationStore final : public KeyStore {
  public:
   explicit GenerationStore(std::shared_ptr<KeyStore> all) : all_(std::move(all)) {}

@@ -26,8 +26,7 @@ struct NewSeat {
 };
 
 /// Pure. \param handles  of all members, in rank order
-/// Errors  kInvalidArgument  `own` is missing, or outdated by its last change; a handle is
-///                           malformed or occurs twice
+/// Errors  kInvalidArgument  `own` is missing or outdated; a handle is malformed or occurs twice
 Result<NewSeat> SeatAmong(const std::vector<std::string>& handles, const MemberHandle& own);
 
 }  // namespace ringlet::torch_api

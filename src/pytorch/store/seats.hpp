@@ -1,5 +1,5 @@
-// The ranks of a line, a communicator of two whose ranks are its seats. Users only know ranks of
-// the group, so messages must be converted.
+// Conversion of messages of a line, a communicator of two. Its ranks are seats, but users only know
+// ranks of the group.
 #pragma once
 #include <cstdint>
 #include <string>

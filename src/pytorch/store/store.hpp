@@ -38,8 +38,7 @@ class TorchStore final : public KeyStore {
   }
   // The client keeps its connection as long as it is usable.
   bool IsGone() override { return tcp_ != nullptr && !comm::HasConnectionTo(tcp_->getPort()); }
-  // A store written in Python may lack deletion. Failures are ignored, because no rank depends on
-  // it.
+  // A store written in Python may lack deletion. Ignores failures, because no rank depends on it.
   void Erase(const std::string& key) override {
     if (gone_) return;
     try {

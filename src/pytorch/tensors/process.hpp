@@ -11,8 +11,8 @@
 namespace ringlet::torch_api {
 
 /// Returns the process object behind all groups. The first group creates it, the last one destroys
-/// it, and a child of fork creates a new one. It is a global, as in the C API, because no object of
-/// PyTorch could own it.
+/// it, and a child of fork creates a new one. It is global, because no object of PyTorch could own
+/// it.
 Result<std::shared_ptr<comm::Process>> SharedProcess();
 
 /// Returns the beacon of this process, which has the same lifetime as SharedProcess.

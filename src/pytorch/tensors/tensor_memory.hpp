@@ -18,8 +18,7 @@ class Announcements;
 /// The allocations of this process. Any thread may call all functions.
 ///
 /// Each is a sealed anonymous file with a descriptor, as from ncclMemAlloc. Freed memory is kept
-/// for the next allocation of its size, because filling new pages and mapping them in peers is
-/// slow.
+/// for the next allocation of its size, because new pages are slow to fill and map.
 class TensorMemory {
  public:
   static constexpr std::size_t kKeptMax = 16;                           // allocations

@@ -30,8 +30,7 @@ inline at::Tensor Room(const at::Tensor& tensor) {
   return at::empty(tensor.sizes(), tensor.options(), at::MemoryFormat::Contiguous);
 }
 
-/// Copies the elements of `from` to `to`, which has the same number, unless they are the same
-/// tensor.
+/// Copies the elements of `from` to `to`, unless they are the same tensor. \pre  equal numbers
 inline void Deliver(const at::Tensor& from, const at::Tensor& to) {
   if (from.is_same(to)) return;
   // Tensors of inference mode can only be written in that mode, which the caller may have left.
@@ -198,8 +197,7 @@ inline bool LiesOnItself(const at::Tensor& tensor) {
   return false;
 }
 
-/// Refuses tensors that cannot be written, before any data are sent. Gloo writes beyond the memory
-/// of some of them.
+/// Refuses unwritable tensors before data are sent. Gloo writes beyond the memory of some of them.
 inline void CheckWritten(const at::Tensor& tensor, const char* operation) {
   TORCH_CHECK(tensor.numel() == 0 || !LiesOnItself(tensor), "ringlet: ", operation,
               " cannot write a tensor several of whose elements lie in one place (strides ",

@@ -27,12 +27,11 @@ inline ncclUniqueId ToNccl(const UniqueId& id) {
   return out;
 }
 
-/// Sets the device of a rank whose call names no device: LOCAL_RANK or, with host CUDA, the device
-/// that the calling thread has selected (cudaSetDevice).
+/// Sets the device for a call that names none: LOCAL_RANK or, with host CUDA, the device that the
+/// calling thread has selected (cudaSetDevice).
 void PlaceOnDevice(comm::Config& config, const Settings& settings);
 /// Sets the rank's device to `device` in the caller's numbering. Host CUDA numbers only visible
-/// devices: the rank gets the device's number among all devices, and keeps the caller's number for
-/// queries.
+/// devices: the rank gets the number among all, and keeps the caller's for queries.
 /// Errors  kInvalidArgument  host CUDA shows no such device
 Status NameDevice(comm::Config& config, int device);
 /// The rank's device in the caller's numbering.
@@ -43,12 +42,10 @@ class Forming {
   explicit Forming(Form form) : form_(std::move(form)) {}
 
   /// Starts the thread; called once. \param on_failure  called on the thread before waiters see the
-  /// outcome. If no thread can be started, it is called on the caller's thread, and that error is
-  /// the outcome
+  /// outcome. Without a thread, the caller's thread calls it, and that error is the outcome
   void Start(std::function<void(const Error&)> on_failure);
 
-  /// Cancels a running formation and waits for its end, which follows at once. An outcome exists
-  /// afterwards.
+  /// Cancels a running formation and waits for its end, which follows at once. Sets an outcome.
   void Stop();
 
   /// Releases the formed communicator after its taker holds it. outcome() still reports the end.

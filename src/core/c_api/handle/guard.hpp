@@ -1,5 +1,4 @@
-// Helpers of the C functions, which check, call and translate: Guard turns the Status of a body
-// into a result code.
+// The wrapper of all C functions: Guard turns the Status of a body into a result code.
 #pragma once
 #include <exception>
 #include <new>

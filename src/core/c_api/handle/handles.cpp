@@ -33,8 +33,7 @@ struct Entry {
   std::optional<UniqueId> growth_id = {};  // unused so far
 };
 
-/// The entry of one handle with its own lock, so that threads with different communicators do not
-/// wait for each other.
+/// The entry of one handle. Its own lock keeps threads with different communicators independent.
 struct HandleSlot {
   std::mutex mutex;
   Entry entry = {};
@@ -78,8 +77,7 @@ std::shared_ptr<HandleSlot> LookUp(Registry& registry, ncclComm_t handle) {
   return found == registry.slots.end() ? nullptr : found->second;
 }
 
-/// The slot that a thread used last. Most threads use one communicator repeatedly, and then take no
-/// global lock.
+/// The slot that a thread used last. Repeated use of one communicator takes no global lock.
 struct LastSlot {
   const Registry* registry = nullptr;
   ncclComm_t handle = nullptr;
@@ -192,8 +190,8 @@ Status OutcomeOf(const Entry& entry) {
   return failed ? Status(*failed) : Ok();
 }
 
-// True if this rank has no unfinished work on the communicator. Peers then continue without it
-// until they make a call that needs this rank.
+// True if this rank has finished all work on the communicator. Peers then continue without it until
+// they make a call that needs this rank.
 bool AtRest(const Entry& entry) {
   if (Runs(entry) || HasChildForming(entry)) return false;
   if (entry.issued && entry.issued->pending()) return false;
@@ -210,8 +208,7 @@ void LetGo(Entry entry) {
   ForgetRedOps(*entry.communicator);
 }
 
-// Returns the result of `use` on the entry of a handle, under its lock. `use` does not access other
-// handles.
+// Calls `use` with the entry of a handle, under its lock. `use` does not access other handles.
 template <typename Use>
 auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>())) {
   HandleSlot* const slot = SlotOf(handle);
@@ -225,10 +222,9 @@ auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>(
 
 namespace {
 
-// Leaves all communicators of a program that exits successfully without destroying them, so that
-// ranks that still work on other communicators do not see a dead peer. A nonzero exit status counts
-// as a death. The handles stay valid, because other threads, such as PyTorch's watchdog, may query
-// errors until the end.
+// If a program exits successfully without destroying its communicators, leaves them, so that peers
+// at work on other communicators do not see a death. A nonzero exit status counts as a death. The
+// handles stay valid, because other threads, such as PyTorch's watchdog, may query errors.
 void LeaveAtExit(int exit_status, void* /*unused*/) {
   if (exit_status != 0) return;
   Registry& registry = TheRegistry();

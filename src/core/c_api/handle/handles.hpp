@@ -15,8 +15,7 @@ namespace ringlet::c_api {
 
 /// The process behind the C API: comm::ProcessOfProgram with the settings from Override.
 Result<std::shared_ptr<comm::Process>> CurrentProcess();
-/// As CurrentProcess, for callers that only read settings or the log, which are the same in any
-/// process of this program.
+/// CurrentProcess for readers of settings and the log, which all processes of a program share.
 Result<std::shared_ptr<comm::Process>> LookAtProcess();
 /// Overrides the environment's settings for processes from now on.
 /// Errors  kUnsupported  CurrentProcess was called before, and its settings differ
@@ -38,8 +37,7 @@ void Occupy(ncclComm_t parent, std::shared_ptr<Forming> forming);
 /// Errors  as Find; kSystem  no thread is available
 Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>& running);
 
-/// Returns the communicator of a handle, and keeps it alive for the call even if another thread
-/// aborts it.
+/// Returns the communicator of a handle. It lives during the call even if another thread aborts it.
 /// Errors  kInvalidArgument  the handle is null, unknown, destroyed or busy
 ///         and the error of forming it, if that failed
 Result<std::shared_ptr<comm::Communicator>> Find(ncclComm_t handle);
@@ -50,12 +48,11 @@ struct Held {
   CommOptions options = {};
   bool has_issued = false;  ///< operations were issued to streams and may still run
 };
-/// As Find; also refuses a finalized or suspended communicator (kUnsupported). Accepts a revoked
-/// one.
+/// Calls Find; refuses a finalized or suspended communicator (kUnsupported), but not a revoked one.
 Result<Held> FindParent(ncclComm_t handle);
-/// As FindParent; also refuses a revoked one (kUnsupported).
+/// Calls FindParent; refuses a revoked communicator too (kUnsupported).
 Result<Held> FindActive(ncclComm_t handle);
-/// As FindParent, but also accepts a communicator while an operation runs on it.
+/// Like FindParent, but accepts a communicator while an operation runs on it.
 Result<Held> FindRunning(ncclComm_t handle);
 /// Waits until no operation runs on the communicator. The caller has failed it before. Issued
 /// stream operations that have not begun will do nothing, and their streams continue.
@@ -63,20 +60,18 @@ void AwaitIdle(ncclComm_t handle);
 
 /// Returns the communicator's operations on streams; the first call creates the object.
 Result<std::shared_ptr<Issued>> IssuedOf(ncclComm_t handle);
-/// As IssuedOf; null if no operation was issued to a stream.
+/// Like IssuedOf, but null if no operation was issued to a stream.
 std::shared_ptr<Issued> FindIssued(ncclComm_t handle);
 /// Waits until all operations on streams have ended; on a failed communicator, until the running
-/// ones have ended. Errors  kUnsupported  there is an operation to wait for, and the caller is a
-/// host function of a stream
+/// ones have ended. Errors  kUnsupported  the caller is a host function of a stream and would wait
 Status AwaitIssued(ncclComm_t handle);
 
-/// Removes the handle, which is invalid afterwards. Has no other effect if forming failed. Waits as
-/// AwaitIssued.
+/// Waits as AwaitIssued and removes the handle. Has no other effect if forming failed.
 /// Errors  kInvalidArgument  as Find, and the handle stays; else the error of an operation on a
 ///                           stream, or of a non-blocking operation, that did not complete
 Status Take(ncclComm_t handle);
-/// As Take, but works on a busy handle too: stops forming, and fails unfinished operations on all
-/// ranks for the reason `why`. If none is unfinished, it is Take.
+/// Take for handles that may be busy: stops forming, and fails unfinished operations on all ranks
+/// for the reason `why`. If none is unfinished, it is Take.
 Status TakeAborted(ncclComm_t handle, const std::string& why);
 
 /// The state of a communicator.
@@ -99,8 +94,7 @@ Status MarkAwake(ncclComm_t handle);
 /// True if its working memory is freed. Errors  as Find
 Result<bool> IsFreed(ncclComm_t handle);
 
-/// Creates the id for the next growth with `make`. Errors  kUnsupported  the last id is still
-/// unused; as FindActive
+/// Creates the id for the next growth. Errors  kUnsupported  the last id is unused; as FindActive
 Result<UniqueId> TakeGrowthId(ncclComm_t handle,
                               const std::function<Result<UniqueId>(comm::Communicator&)>& make);
 /// Returns and clears that id; empty if none exists.

@@ -12,7 +12,7 @@ namespace ringlet::c_api {
 /// Any thread may call all functions.
 class Issued {
  public:
-  /// The order in which the operations run, across all streams.
+  /// The run order of the operations, across all streams.
   const std::shared_ptr<stream::SerialOrder>& order() const { return order_; }
 
   /// True if some operations have not ended.

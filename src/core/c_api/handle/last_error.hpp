@@ -11,8 +11,8 @@ ncclResult_t ToResult(Code code);
 /// Keeps the error's message for ncclGetLastError, per thread and for the process.
 void Remember(const Error& error);
 
-/// The last error of this thread; if it had none, of the process; otherwise "". Valid until the
-/// next call on this thread.
+/// The last error of this thread, else of the process, else "". Valid until this thread's next
+/// call.
 const char* LastError();
 
 }  // namespace ringlet::c_api

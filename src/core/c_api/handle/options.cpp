@@ -21,13 +21,13 @@ constexpr int kSignalsMax = static_cast<int>(comm::Signal::kNumbersMax);
 constexpr int kChannelsMax = 64;  // NCCL's MAXCHANNELS
 constexpr int kPoliciesAll = NCCL_CTA_POLICY_EFFICIENCY | NCCL_CTA_POLICY_ZERO;
 
-/// An integer field of a struct. \param since  NCCL version from which callers set it
+/// An integer field of a struct. \param since  first NCCL version with the field
 struct Field {
   const char* name;
   std::size_t offset;
   int min, max;
   unsigned since;
-  const char* why_not;  ///< reason why the field has no effect; null if it has one
+  const char* why_not;  ///< why the field is ignored; null if it is used
 };
 constexpr const char* kGpu = "it is about kernels on GPUs";
 #define RINGLET_FIELD(name, min, max, since, why_not) \
@@ -112,8 +112,7 @@ Status CheckFields(const Struct& given, const Field (&fields)[size]) {
   return Ok();
 }
 
-/// Checks only that the bounds are consistent. NCCL also refuses a lower bound without an upper
-/// one, without a reason.
+/// Checks the order of the bounds. NCCL also refuses a lower bound alone, without a reason.
 template <typename Struct>
 Status CheckBounds(const Struct& given, unsigned since) {
   const int min = ValueAt(given, offsetof(Struct, minCTAs), since, NCCL_CONFIG_UNDEF_INT);

@@ -19,14 +19,13 @@ struct CommOptions {
   std::uint32_t signals = 1;  ///< per context
 };
 
-/// Reads and checks a config. Ignores unset fields and fields beyond the caller's version of the
-/// struct.
+/// Reads and checks a config. Ignores unset fields and those beyond the caller's version.
 /// \param inherited  the result if `config` is null. A non-null config does not inherit: unset
 ///                   fields take the defaults
 /// Errors  kInvalidArgument  names the field, its value and the allowed values
 Result<CommOptions> ReadConfig(const ncclConfig_t* config, const CommOptions& inherited);
 
-/// Returns a message for each set field of a valid config that has no effect.
+/// Returns a message for each set but ignored field of a valid config.
 std::vector<std::string> WithoutEffect(const ncclConfig_t* config);
 
 /// The effective part of a call's config.

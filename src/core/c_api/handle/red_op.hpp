@@ -18,7 +18,7 @@ struct RedOp {
 /// Errors  kInvalidArgument  the maximum number of operations exists already
 Result<ncclRedOp_t> CreatePreMulSum(const comm::Communicator& communicator, const void* scalar,
                                     DataType type, bool read_later);
-/// Errors  kInvalidArgument  the communicator has no such operation
+/// Errors  kInvalidArgument  the operation is not from this communicator
 Status DestroyRedOp(const comm::Communicator& communicator, ncclRedOp_t op);
 
 /// Errors  kInvalidArgument  the operation does not exist, or has another element type

@@ -68,8 +68,7 @@ TEST_F(RedOps, WrongOnesAreNamed) {
   EXPECT_THAT(LastMessage(), HasSubstr("residence is 2"));
 }
 
-// A program that uses the number of a destroyed operation gets an error, and not a later
-// operation's scalar.
+// The number of a destroyed operation gives an error, and not a later operation's scalar.
 TEST_F(RedOps, ADestroyedOneIsNotTakenForALaterOne) {
   float scalar = 3, data = 1;
   const ncclRedOp_t first = Make(&scalar, ncclScalarHostImmediate, 0);

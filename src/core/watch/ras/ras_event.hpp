@@ -1,5 +1,4 @@
-// Changes among the processes of a job, in the form in which NCCL's RAS reports them to monitors.
-// Pure.
+// Changes among the processes of a job, as NCCL's RAS reports them to monitors. Pure.
 #pragma once
 #include <string>
 #include <string_view>

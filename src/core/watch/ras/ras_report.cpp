@@ -24,7 +24,7 @@ constexpr std::uint32_t kRanksMax = 1 << 16;
 // ncclInProgress of nccl.h: a communicator that is still forming.
 constexpr int kInProgress = 7;
 
-/// A collective's names here and in NCCL's reports. NCCL's own come first, in NCCL's order.
+/// A collective's names here and in NCCL's reports. NCCL's own are first, in NCCL's order.
 struct Collective {
   std::string_view call, reported;
 };
@@ -65,7 +65,7 @@ std::string_view StatusOf(const RankState& rank) {
   return rank.forming ? "INIT" : "RUNNING";
 }
 
-/// One communicator with a row for each rank.
+/// A communicator with a row for each rank.
 struct ReportedCommunicator {
   std::string name;
   std::uint32_t size = 0;
@@ -285,8 +285,7 @@ std::string ErrorText(const ReportedCommunicator& one, const std::string& name, 
   return text + "\n";
 }
 
-/// Groups the ranks by the text from `of`, the most frequent first, and names the ranks of all
-/// groups except the largest.
+/// Groups the ranks by the text from `of`, most frequent first. Lists all except the largest group.
 std::string SplitText(const ReportedCommunicator& one, bool all,
                       const std::function<std::optional<std::string>(const RankRow&)>& of) {
   std::map<std::string, std::vector<const RankRow*>> by_text;

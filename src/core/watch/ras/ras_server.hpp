@@ -2,8 +2,8 @@
 // sends a report and closes the connection, or sends events until the client disconnects.
 //
 // Bounds: kClientsMax connections; kMonitorsMax of them receive events; kLineBytesMax per line; one
-// look at the job at a time, whose report all clients get that request one meanwhile. At the limit,
-// a new client replaces the one that has sent no command for the longest time.
+// look at the job at a time, with one report for all clients that request it meanwhile. At the
+// limit, a new client replaces the one that has sent no command for the longest time.
 #pragma once
 #include <functional>
 #include <map>
@@ -27,9 +27,8 @@ class RasServer final : public Machine {
   static constexpr std::size_t kMonitorBytesMax = std::size_t{16} << 20;
   /// Time limit to receive a command.
   static constexpr Instant kCommandTimeout = std::chrono::seconds(10);
-  /// Time limit for the ranks' answers, even if a client allows more. Ranks answer within it if
-  /// they can answer at once. NCCL's clients stop waiting a little after the time that they
-  /// request.
+  /// Time limit for the ranks' answers, even if a client allows more. Responsive ranks answer
+  /// within it. NCCL's clients wait a little longer than the time that they request.
   static constexpr Instant kLookTimeoutMax = std::chrono::seconds(2);
   static constexpr Instant kMonitorPeriod = std::chrono::seconds(1);
   static constexpr unsigned kProtocolVersion = 2;

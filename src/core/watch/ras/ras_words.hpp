@@ -1,4 +1,4 @@
-// Matches the commands of RAS, whose letters may be upper or lower case.
+// Matches the commands of RAS in upper and lower case.
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -13,8 +13,7 @@ inline bool IsWord(std::string_view text, std::string_view lower) {
   return std::ranges::equal(text, lower, same);
 }
 
-/// Removes `lower` and a space from the beginning of `text`. Returns false if `text` does not begin
-/// so.
+/// Removes `lower` and a space from the beginning of `text`. Returns false if they are missing.
 inline bool TakeWord(std::string_view& text, std::string_view lower) {
   if (text.size() <= lower.size() || !IsWord(text.substr(0, lower.size()), lower)) return false;
   if (text[lower.size()] != ' ') return false;
