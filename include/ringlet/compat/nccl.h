@@ -340,8 +340,8 @@ RINGLET_C_API ncclResult_t pncclGetVersion(int* version);
 RINGLET_C_API const char* ncclGetErrorString(ncclResult_t result);
 RINGLET_C_API const char* pncclGetErrorString(ncclResult_t result);
 
-/* Returns the message of the last failure in this process. Ignores `comm`, which may be null. Valid
- * until the next failure on this thread. */
+/* Returns the message of the last failure on this thread; if it had none, in this process. Ignores
+ * `comm`, which may be null. Valid until this thread's next call. */
 RINGLET_C_API const char* ncclGetLastError(ncclComm_t comm);
 RINGLET_C_API const char* pncclGetLastError(ncclComm_t comm);
 
@@ -426,7 +426,7 @@ RINGLET_C_API ncclResult_t ncclCommGrow(ncclComm_t comm, int nRanks, const ncclU
 RINGLET_C_API ncclResult_t pncclCommGrow(ncclComm_t comm, int nRanks, const ncclUniqueId* uniqueId,
                                          int rank, ncclComm_t* newcomm, ncclConfig_t* config);
 
-/* ---- Ending it ------------------------------------------------------------------------------- */
+/* ---- Ending a communicator ------------------------------------------------------------------- */
 
 /* Completes all issued operations of `comm`. Collective; called once. Afterwards only
  * ncclCommDestroy and ncclCommAbort are allowed. Returns the error of an operation on a stream,
@@ -450,7 +450,7 @@ RINGLET_C_API ncclResult_t pncclCommAbort(ncclComm_t comm);
 RINGLET_C_API ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags);
 RINGLET_C_API ncclResult_t pncclCommRevoke(ncclComm_t comm, int revokeFlags);
 
-/* ---- Asking it ------------------------------------------------------------------------------- */
+/* ---- Querying a communicator ----------------------------------------------------------------- */
 
 /* Writes the state of `comm`: ncclSuccess, ncclInProgress, or its failure. Never blocks. */
 RINGLET_C_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError);
@@ -539,7 +539,7 @@ RINGLET_C_API ncclResult_t pncclCommWindowDeregister(ncclComm_t comm, ncclWindow
 RINGLET_C_API ncclResult_t ncclWinGetUserPtr(ncclComm_t comm, ncclWindow_t win, void** outUserPtr);
 RINGLET_C_API ncclResult_t pncclWinGetUserPtr(ncclComm_t comm, ncclWindow_t win, void** outUserPtr);
 
-/* ---- Reduction operations of one's own ------------------------------------------------------- */
+/* ---- User-defined reductions ----------------------------------------------------------------- */
 
 /* Creates an operation that multiplies this rank's elements by `*scalar`, of type `datatype`, and
  * then sums. Belongs to `comm`. */

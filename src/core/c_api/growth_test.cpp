@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Grows `parents`, whose last rank made the id, by new ranks. All ranks are in one thread.
+/// Grows `parents` by new ranks, all in one thread. The last rank of `parents` made the id.
 Comms Grown(const Comms& parents, int size, const ncclUniqueId& id, bool says_id,
             ncclConfig_t* config = nullptr) {
   const int before = static_cast<int>(parents.size());

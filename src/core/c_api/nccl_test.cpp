@@ -235,7 +235,7 @@ TEST(Nccl, AbortFromAnotherThreadEndsABlockedCallAndTellsThePeers) {
   EXPECT_EQ(ncclCommAbort(comms[0]), ncclSuccess);
 }
 
-// As with NCCL. If a program ends without destroying its communicators, PyTorch aborts them. If
+// Behaves as NCCL. If a program ends without destroying its communicators, PyTorch aborts them. If
 // peers that still work on other communicators saw a failure, they would end too.
 TEST(Nccl, AnAbortWithNothingUnfinishedIsALeaving) {
   const auto comms = InitAll(3);

@@ -187,7 +187,7 @@ TEST(OnStreams, AGroupOverRanksAndStreamsIsIssuedWhenItEnds) {
     const cudaStream_t stream = AsCuda(streams[i]);
     EXPECT_EQ(ncclAllReduce(&in[i], &out[i], 1, ncclInt, ncclSum, comms[i], stream), ncclSuccess);
     const int peer = static_cast<int>(1 - i);
-    // On another stream of the same communicator. NCCL joins the two.
+    // Uses another stream of the same communicator. NCCL joins the two.
     EXPECT_EQ(ncclSend(&in[i], 1, ncclInt, peer, comms[i], AsCuda(streams[2])), ncclSuccess);
     EXPECT_EQ(ncclRecv(&got[i], 1, ncclInt, peer, comms[i], AsCuda(streams[2])), ncclSuccess);
   }

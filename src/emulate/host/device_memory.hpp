@@ -15,7 +15,7 @@ namespace ringlet::cuda {
 /// page occupies physical memory from its first access until it is freed.
 class DeviceMemory {
  public:
-  /// Alignment and granularity of blocks. CUDA guarantees 256.
+  /// Alignment and granularity of blocks. CUDA guarantees an alignment of 256 bytes.
   static constexpr std::size_t kPageBytes = 4096;
 
   /// Errors  kSystem  no address space or descriptor is left

@@ -164,8 +164,8 @@ TEST(Presence, AProcessThatReplacesOneThatNeverCameMeetsTheNextGeneration) {
 }
 
 // Rank 0 makes the group `times` times while rank 1 is in generation 1. If `ahead` is given, rank 0
-// leaves each generation but the last one so. Rank 1 then leaves as `behind` and makes the group
-// again. Returns the generation of that group.
+// leaves each generation except the last as `ahead`. Rank 1 then leaves as `behind` and makes the
+// group again. Returns the generation of that group.
 std::uint64_t GenerationAfter(std::uint64_t times, std::optional<Presence::Use> ahead,
                               Presence::Use behind) {
   MemoryStore store;

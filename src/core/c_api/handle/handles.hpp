@@ -52,7 +52,7 @@ struct Held {
 Result<Held> FindParent(ncclComm_t handle);
 /// Calls FindParent; refuses a revoked communicator too (kUnsupported).
 Result<Held> FindActive(ncclComm_t handle);
-/// Like FindParent, but accepts a communicator while an operation runs on it.
+/// Like Find, but accepts a communicator while an operation runs on it. Refuses a finalized one.
 Result<Held> FindRunning(ncclComm_t handle);
 /// Waits until no operation runs on the communicator. The caller has failed it before. Issued
 /// stream operations that have not begun will do nothing, and their streams continue.
@@ -70,8 +70,8 @@ Status AwaitIssued(ncclComm_t handle);
 /// Errors  kInvalidArgument  as Find, and the handle stays; else the error of an operation on a
 ///                           stream, or of a non-blocking operation, that did not complete
 Status Take(ncclComm_t handle);
-/// Take for handles that may be busy: stops forming, and fails unfinished operations on all ranks
-/// for the reason `why`. If none is unfinished, it is Take.
+/// Like Take, but works on busy handles: stops forming, and fails unfinished operations on all
+/// ranks for the reason `why`. If none is unfinished, it is Take.
 Status TakeAborted(ncclComm_t handle, const std::string& why);
 
 /// The state of a communicator.
@@ -89,7 +89,7 @@ Result<bool> MarkFinalized(ncclComm_t handle);
 /// Suspends a communicator until MarkAwake. \param frees  also frees its working memory
 /// Errors  as FindActive
 Status MarkResting(ncclComm_t handle, bool frees);
-/// Errors  kUnsupported  it is not suspended; as Find
+/// Errors  kUnsupported  it is finalized, revoked or not suspended; as Find
 Status MarkAwake(ncclComm_t handle);
 /// True if its working memory is freed. Errors  as Find
 Result<bool> IsFreed(ncclComm_t handle);
