@@ -45,14 +45,13 @@ struct CommunicatorOptions {
 /// operation blocks until this rank's part is done: its output is complete, and its input may be
 /// overwritten. Counts are numbers of elements; n is size(). Buffers of one call do not overlap,
 /// except in place where the operation allows it. An operation with 0 elements does not wait.
-/// Errors  kInvalidArgument  the call is wrong and has no effect. A length mismatch names both
-///                           lengths
+/// Errors  kInvalidArgument  the call is wrong and has no effect; names lengths that differ
 ///         kProtocol         a rank made another call; the message names the ranks and both calls
 ///         kTimeout          the message names the missing ranks
 ///         kPeerLost         the message names the lost rank
 ///         kAborted          the message names the aborting rank and its reason
-/// After any error except the first, the communicator has failed on all ranks for good; failure()
-/// returns the reason. Continue with Shrink, or form another communicator.
+/// After any error except kInvalidArgument, the communicator has failed on all ranks for good;
+/// failure() returns the reason. Continue with Shrink, or form another communicator.
 class RINGLET_API Communicator {
  public:
   /// Joins the communicator of `id` as one of `size` ranks. Blocks until all ranks have joined.
@@ -164,8 +163,7 @@ class RINGLET_API Communicator {
   /// Forms a communicator of new ranks and all ranks of this one, which keep their numbers.
   /// \param size  size of the new communicator, above size()
   /// \param id    from CreateGrowthId, on exactly one rank
-  /// Errors  kInvalidArgument  not exactly one rank passed an id, or `size` is too small; else as
-  ///                           Create
+  /// Errors  kInvalidArgument  no rank or several passed an id; `size` is too small; as Create
   Result<Communicator> Grow(std::uint32_t size, const std::optional<UniqueId>& id = {});
 
   /// Fails the communicator on all ranks with kAborted. Running operations return soon; later
@@ -174,8 +172,7 @@ class RINGLET_API Communicator {
   /// \param why  ends the message "rank ... aborted the communicator: "
   void Abort(const std::string& why) noexcept;
 
-  /// Returns the reason of the failure; empty while the communicator works. Any thread; never
-  /// waits.
+  /// Returns the failure, with its reason; empty while the communicator works. Never waits.
   std::optional<Error> failure() const;
 
   /// Leaves the communicator and empties the handle. Ranks that still use it get kPeerLost.

@@ -205,7 +205,7 @@ RINGLET_STREAM_API ringletResult_t ringletStreamGetId(ringletStream_t stream,
 /* \param flags  a sum of ringletEvent...; ringletInvalidArgument for others */
 RINGLET_STREAM_API ringletResult_t ringletEventCreate(ringletEvent_t* event, unsigned int flags);
 
-/* Ends the handle at any time. Waits for its records continue. Does not wait. */
+/* Ends the handle at any time. Streams continue to wait for its records. Does not wait. */
 RINGLET_STREAM_API ringletResult_t ringletEventDestroy(ringletEvent_t event);
 
 /* Sets the event to the current end of `stream`, behind all issued items. */
@@ -262,10 +262,10 @@ RINGLET_STREAM_API ringletResult_t ringletStreamSetCaptureNodes(ringletStream_t 
 /* Sets this thread's mode, initially ringletCaptureGlobal, and returns the previous mode. */
 RINGLET_STREAM_API ringletResult_t ringletStreamExchangeCaptureMode(int* mode);
 
-/* Checks that a call that works immediately (to allocate, say), and so would be missing in a graph,
- * is allowed. ringletCaptureUnsupported  a capture forbids it and is invalidated. A global capture
- * forbids it to every thread with mode global. A capture that is not relaxed forbids it to the
- * thread that began it, unless that thread's mode is relaxed. */
+/* Call it before an immediate operation, such as an allocation, which a graph would miss.
+ * ringletCaptureUnsupported  a capture forbids it and is invalidated. A global capture forbids it
+ * to every thread with mode global. A capture that is not relaxed forbids it to the thread that
+ * began it, unless that thread's mode is relaxed. */
 RINGLET_STREAM_API ringletResult_t ringletStreamCheckCapture(void);
 
 /* ---- Graphs ---------------------------------------------------------------------------------- */

@@ -147,7 +147,7 @@ def pmix_variables(client, environment, serve, reachable_address, timeout_s):
     """As rank_variables, from a PMIx server: for ranks on any hosts, at a free port.
 
     client: a pmix.Client. serve(address, port, size) starts to serve the store, with port 0 at any
-    free port, and returns the port; only rank 0 calls it and reachable_address(). The others wait
+    free port, and returns the port; only rank 0 calls serve and reachable_address(). The others wait
     `timeout_s` seconds for rank 0. Raises pmix.Unavailable.
     """
     size = client.size()
