@@ -23,7 +23,7 @@ struct StreamCall {
   ringletEvent_t begins = nullptr;  ///< recorded when the call begins; null: no event
 };
 
-/// Operations that run as one item, because they share a stream or a (sequential) communicator.
+/// Operations that run as one item, because they share a stream or a sequential communicator.
 struct StreamCallSet {
   std::vector<StreamCall> calls = {};         ///< in call order
   std::vector<ringletStream_t> streams = {};  ///< each once, in order of first use

@@ -271,7 +271,7 @@ bool Group::IsAwaitedInVain(std::uint64_t call) {
   for (std::uint32_t rank = 0; rank < options_.size; ++rank) {
     if (rank == options_.rank) continue;
     const auto [presence, activity] = main_->control().Ask(Rank{rank}, kBetweenLooks);
-    // A rank that has refused the same call is in a later one.
+    // Ignores a rank that refused the same call and is in a later one.
     if (presence == comm::Control::Presence::kHere && activity.operations > own &&
         Refusal::Of(*store_, rank).call < call)
       return true;

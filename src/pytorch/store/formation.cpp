@@ -17,7 +17,8 @@ namespace {
 // Short enough to be unnoticed, long enough for a thousand waiting ranks at one store.
 constexpr std::chrono::microseconds kLongestPause{20'000};
 
-// Each takes about 30 us, and a root starts in 120 us. A sleeping thread would wake 80 us too late.
+// A check takes about 30 us, and a root starts in 120 us. A sleeping thread would wake 80 us too
+// late.
 constexpr int kLooksAtOnce = 6;
 // More would block the store for the rank that sets the id.
 constexpr std::uint32_t kEagerRanksMax = 8;

@@ -1,4 +1,4 @@
-// Conversion of messages of a line, a communicator of two. Its ranks are seats, but users only know
+// Converts messages of a line, a communicator of two. Its ranks are seats, but users know only
 // ranks of the group.
 #pragma once
 #include <cstdint>

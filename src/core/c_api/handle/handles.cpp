@@ -164,7 +164,7 @@ Status NotRevoked(const Entry& entry) {
                "the communicator is revoked: it can be split, shrunk, destroyed and aborted only"};
 }
 
-// Lets streams continue behind failed operations, because the owner has aborted the communicator.
+// Lets streams continue after failed operations, because the owner has aborted the communicator.
 void EndFailed(const std::shared_ptr<Issued>& issued) {
   if (!issued) return;
   issued->order()->Forgive();
