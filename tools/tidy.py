@@ -5,7 +5,7 @@
 
 SRC is the source root. LAYERS lists its folders and says which may include which. The
 neighbours of SRC (include, test, examples, bench) are checked for form only. Prints one line a
-finding, `file:line: reason`, and exits 1 if there are any. docs/contributing/style.md explains the rules.
+finding, `file:line: reason`, and exits 1 if there are any. docs/contributing/code.md explains the rules.
 """
 import collections
 import pathlib
@@ -134,7 +134,7 @@ BANNED = [
     (r"\bstd::sto(?:i|l|ll|ul|ull|f|d)\b|(?<!\w)(?:ato[ifl]|strto(?:u?ll?|d))\s*\(",
      "use base/value/text.hpp or std::from_chars: they say what is wrong with the text", set()),
     (r"\bstd::(?:format|expected|source_location)\b|\bstd::views\b",
-     "not in both of our compilers; see docs/contributing/style.md", set()),
+     "not in both of our compilers; see docs/contributing/code.md", set()),
     (r"\busing namespace\b(?!\s+std::[\w:]*literals)", "name what you use", set()),
     (r"\bdetach\s*\(\s*\)", "own the thread and join it", set()),
 ]
