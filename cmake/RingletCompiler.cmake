@@ -36,7 +36,7 @@ endif()
 
 # The library and the Python package have one set of flags, so that a compiler cache or a shared build
 # folder compiles each source once (docs/decisions/0143). A process pays for each page of a library that
-# it touches when it starts (docs/decisions/0134). So the linker drops the functions that nothing calls,
+# it touches when it starts. So the linker drops the functions that nothing calls,
 # and -O2 replaces CMake's -O3.
 add_compile_options(-ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections)

@@ -2,7 +2,7 @@
 //
 // A record of an exported or imported event is complete when the recording call returns. So its
 // state is the same in all processes without shared data: a process that learns of a record by any
-// means finds it complete (decision 95).
+// means finds it complete (decision 85).
 #pragma once
 #include <cstddef>
 #include <cstdint>

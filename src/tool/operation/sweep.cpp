@@ -18,7 +18,7 @@ constexpr std::uint32_t kRepeatsMin = 5;
 constexpr std::uint32_t kSweepRepeatsMax = 2000;
 // Reading the clock takes about 30 ns, which is a hundredth of this.
 constexpr Instant kIterationMin = std::chrono::microseconds(3);
-// Ten turns of 8 ranks on 2 cores (docs/decisions/0051).
+// Ten turns of 8 ranks on 2 cores (docs/decisions/0031).
 constexpr Instant kIterationMinSharing = std::chrono::microseconds(500);
 constexpr std::uint32_t kBatchMax = 2000;
 

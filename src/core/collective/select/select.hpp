@@ -31,7 +31,7 @@ struct ShmThresholds {
   std::size_t fetch_broadcast_min = SIZE_MAX;
   std::size_t fetch_max = 0;
 
-  /// Thresholds for ranks that each have a core: they fetch. (docs/decisions/0037, 0052)
+  /// Thresholds for ranks that each have a core: they fetch. (docs/decisions/0036)
   static constexpr ShmThresholds WithCores() {
     return {.fetch_all_to_all_min = 128 << 10,
             .fetch_all_gather_min = 2 << 20,

@@ -145,7 +145,7 @@ inline constexpr std::int64_t kPackingBudget = 4'000'000;
 inline constexpr std::int64_t kPackingGrant = 10'000'000;
 
 /// Factor of the budget with more than PricingOracle::kFewDevices devices, because these have more
-/// links and orders. docs/decisions/0098 lists times of plans.
+/// links and orders. Reason: docs/decisions/0040.
 inline constexpr std::int64_t kManyDevicesFactor = 96;
 
 /// The packings of one host. Each is created on first use.

@@ -38,7 +38,7 @@ struct SearchOptions {
 };
 
 inline constexpr std::uint32_t kSearchDevicesMax = 1024;
-/// A tenth more bandwidth justifies any number of channels. docs/decisions/0097 lists the effects.
+/// A tenth more bandwidth justifies any number of channels. Reason: docs/decisions/0014.
 inline constexpr std::uint32_t kKneePart = 10;
 
 }  // namespace ringlet::plan

@@ -23,7 +23,7 @@ inline constexpr std::size_t kRtsBytesMin = 4 << 10;
 
 /// Sizes in bytes of the messages that a sender offers. Below the minimum, the pipe is as fast and
 /// the sender need not wait. Above the maximum, the kernel's copy is slower, because it does not
-/// bypass the caches. (docs/decisions/0036, 0052, 0056)
+/// bypass the caches. (docs/decisions/0036)
 struct RtsSizes {
   std::size_t reached_min = 32 << 10;  ///< if the peer reads it directly; kRtsBytesMin or more
   std::size_t read_min = 32 << 10;     ///< if the peer reads it through the kernel
