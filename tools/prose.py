@@ -127,6 +127,8 @@ def measure(names):
     figures = {tree: rates(texts) for tree, texts in sources.items() if sum(map(long_enough, texts)) >= 20}
     for tree, texts in pages.items():
         words = sum(len(text.split()) for text in texts)
+        if words < 500:
+            continue
         pronouns = sum(len(PRONOUN.findall(text)) for text in texts)
         figures.setdefault(tree, {})[PRONOUNS] = round(100 * pronouns / max(1, words), 2)
     messages = ROOT / "test" / "static" / "messages.txt"
@@ -157,7 +159,7 @@ def check_parameters(name, text):
         at = number
         while at < len(lines) and COMMENT.match(lines[at]):
             at += 1
-        below = re.split(r"[;{]", "\n".join(lines[at:at + 16]), maxsplit=1)[0]
+        below = re.split(r"(?<!=)(?<!= )[;{]\s*(?://.*)?\n", "\n".join(lines[at:at + 16]) + "\n", maxsplit=1)[0]
         for one in re.findall(r"\w+", param[1]):
             if not re.search(rf"\b{one}_?\b", below):
                 yield f"{name}:{number + 1}: \\param {one} does not name a parameter"

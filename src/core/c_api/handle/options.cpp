@@ -21,12 +21,12 @@ constexpr int kSignalsMax = static_cast<int>(comm::Signal::kNumbersMax);
 constexpr int kChannelsMax = 64;  // NCCL's MAXCHANNELS
 constexpr int kPoliciesAll = NCCL_CTA_POLICY_EFFICIENCY | NCCL_CTA_POLICY_ZERO;
 
-/// An integer field of a struct. \param since  first NCCL version with the field
+/// An integer field of a struct.
 struct Field {
   const char* name;
   std::size_t offset;
   int min, max;
-  unsigned since;
+  unsigned since;       ///< first NCCL version with the field
   const char* why_not;  ///< why the field is ignored; null if it is used
 };
 constexpr const char* kGpu = "it is about kernels on GPUs";

@@ -44,11 +44,11 @@ void ChooseKernels();
 ///              towards zero after the sum, which may have wrapped (as in NCCL)
 void Reduce(Reduction what, View a, View b, std::span<std::byte> out);
 
+inline constexpr std::size_t kInputsMax = 64;
 /// Does the same for several blocks in one pass: ((inputs[0] op inputs[1]) op inputs[2]) ... The
 /// half types keep intermediate values as floats and round once, at the end.
 ///
 /// \param inputs  1 to kInputsMax blocks of out.size() bytes each; `out` may be any of them
-inline constexpr std::size_t kInputsMax = 64;
 void ReduceMany(Reduction what, std::span<const std::byte* const> inputs, std::span<std::byte> out);
 
 /// Copies while bypassing the caches, for data that exceeds the caches and is not read soon. This
