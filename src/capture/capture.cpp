@@ -13,7 +13,7 @@ namespace {
 using os::FileTree;
 using Kind = FileTree::PathAccess::Kind;
 
-/// Hands on what a driver says, and keeps it.
+/// Forwards a driver's report, and keeps it.
 class Recorder : public GpuSource {
  public:
   explicit Recorder(GpuSource* source) : source_(source) {}
@@ -60,7 +60,7 @@ class CaptureTree {
   }
 
  private:
-  /// `path` with the links that are known replaced: nothing can lie below a link.
+  /// Returns `path` with known links replaced, because nothing lies below a link.
   std::string Real(std::string path) const {
     constexpr int kLinksMax = 40;
     for (int i = 0; i < kLinksMax; ++i) {
@@ -95,7 +95,7 @@ class CaptureTree {
     }
   }
 
-  /// Later knowledge is better: a name in a list becomes what it turns out to be.
+  /// Later knowledge replaces earlier: a listed name becomes a file, a folder or a link.
   void Put(const std::string& path, TarEntry entry) {
     if (path == "/") return;
     const auto at = entries_.find(path);

@@ -1,4 +1,4 @@
-// Keeps of a machine exactly what discovery reads of it, so that it can be looked at elsewhere.
+// Captures exactly the files of a machine that discovery reads, for use on another machine.
 #pragma once
 #include <vector>
 
@@ -9,13 +9,12 @@ namespace ringlet::discovery {
 
 struct Capture {
   HostScan scan;                  ///< of the machine itself
-  std::vector<TarEntry> entries;  ///< in the order of their paths, folders before what is in them
+  std::vector<TarEntry> entries;  ///< sorted by path, folders before their contents
 };
 
-/// Scans `files` and keeps every file, link and folder that was asked for, and what the driver told
-/// of GPUs (kGpuTextPath). Names that were listed but not looked at become empty files. Scrub has
-/// taken out what identifies the machine: a scan of the result gives the same view but for such
-/// names and numbers.
+/// Scans `files` and keeps every file, link and folder read on the way, and the driver's report on
+/// GPUs (kGpuTextPath). Listed names without a read become empty files. Scrub has removed
+/// identifying data. A scan of the result gives the same view, except for such names and numbers.
 /// Errors  those of Scan
 Result<Capture> CaptureHost(os::FileTree& files, const ScanOptions& options);
 

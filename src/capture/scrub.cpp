@@ -18,7 +18,7 @@ bool IsHex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/// The lines of `text` that `keep` wants.
+/// Returns the lines of `text` that satisfy `keep`.
 template <typename Keep>
 std::string Lines(std::string_view text, Keep keep) {
   std::string kept;
@@ -45,7 +45,7 @@ std::string KeepUsed(const std::string& path, std::string content) {
   return content;
 }
 
-/// Numbers for secrets, in the order of their coming.
+/// Numbers for secrets, in order of first occurrence.
 class Numbers {
  public:
   std::size_t Of(const std::string& secret) {
@@ -56,7 +56,7 @@ class Numbers {
   std::map<std::string, std::size_t> numbers_;
 };
 
-/// How many characters from the front are a UUID; 0 if none is there.
+/// Returns the length of a UUID at the begin of `text`; 0 if there is none.
 std::size_t UuidAt(std::string_view text) {
   constexpr std::size_t kLength = 36;
   if (text.size() < kLength) return 0;

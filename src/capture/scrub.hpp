@@ -1,4 +1,5 @@
-// Takes what identifies a machine or its owner out of a captured tree: serial numbers, addresses.
+// Removes identifying data of a machine or its owner from a captured tree: serial numbers,
+// addresses.
 #pragma once
 #include <vector>
 
@@ -6,8 +7,8 @@
 
 namespace ringlet::discovery {
 
-/// Keeps of each file what discovery uses, and replaces what is left of addresses by numbers: equal
-/// ones by equal ones, so that the topology stays.
+/// Keeps the parts of each file that discovery uses, and replaces remaining addresses by numbers.
+/// Equal addresses get equal numbers, so the topology stays.
 ///
 ///   proc/cpuinfo     only the keys that ParseCpuInfo and CountCpus read (Arm has serial numbers)
 ///   .../meminfo      only MemTotal
@@ -16,7 +17,7 @@ namespace ringlet::discovery {
 ///   names            that end in a MAC address or a GUID, as enx001122334455 does
 ///   UUIDs            in paths, as Hyper-V makes from MAC addresses
 ///
-/// No other file that discovery reads can hold an address.
+/// No other file of discovery can hold an address.
 std::vector<TarEntry> Scrub(std::vector<TarEntry> entries);
 
 }  // namespace ringlet::discovery

@@ -15,7 +15,7 @@ void Pad(std::string& out) {
   out.resize((out.size() + kBlock - 1) / kBlock * kBlock, '\0');
 }
 
-/// POSIX.1-1988: where each field of a header begins.
+/// POSIX.1-1988 defines the offset of each field.
 std::string Header(std::string_view name, std::string_view link, std::size_t bytes, char type,
                    unsigned mode) {
   std::string header(kBlock, '\0');
@@ -28,7 +28,7 @@ std::string Header(std::string_view name, std::string_view link, std::size_t byt
   put(116, "0000000");  // group
   put(124, fmt::format("{:011o}", bytes));
   put(136, "00000000000");  // time
-  put(148, "        ");     // of the sum itself, while it is made
+  put(148, "        ");     // placeholder for the checksum field itself
   header[156] = type;
   put(157, link.substr(0, kNameBytesMax));
   put(257, std::string_view("ustar\00000", 8));
@@ -39,7 +39,7 @@ std::string Header(std::string_view name, std::string_view link, std::size_t byt
   return header;
 }
 
-/// GNU's way to give the next header a longer name ('L') or link ('K').
+/// GNU's record for a longer name ('L') or link ('K') of the next header.
 void AddLong(std::string& out, std::string_view text, char type) {
   if (text.size() <= kNameBytesMax) return;
   out += Header("././@LongLink", "", text.size() + 1, type, 0644);

@@ -28,8 +28,8 @@ Result<PipeEnds> OpenPipe() {
   return PipeEnds{Fd(ends[0]), Fd(ends[1])};
 }
 
-// All that the child needs, made before the fork: other threads may hold the allocator's locks
-// then.
+// The child's data. The parent creates it before the fork, because other threads may hold the
+// allocator's locks at the fork.
 struct Launch {
   char** arguments;
   char** environment;
@@ -37,19 +37,19 @@ struct Launch {
   int input, output, errors, report;
 };
 
-// Runs between fork and exec: only calls that POSIX allows there.
+// Runs between fork and exec, so it makes only calls that POSIX allows there.
 [[noreturn]] void BecomeProgram(const Launch& launch) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != launch.parent) ::_exit(127);  // it died before it could be watched
+  if (::getppid() != launch.parent) ::_exit(127);  // the parent died before the watch began
   ::dup2(launch.input, STDIN_FILENO);
   ::dup2(launch.output, STDOUT_FILENO);
   ::dup2(launch.errors, STDERR_FILENO);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // Shells have what they start in the background ignore these, and a script cannot trap what its
-  // parent ignored. We pass them on.
+  // Shells ignore these signals for background jobs, and a script cannot trap a signal that its
+  // parent ignored. This process passes them on.
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGQUIT, SIG_DFL);
   ::execvpe(launch.arguments[0], launch.arguments, launch.environment);
@@ -58,7 +58,7 @@ struct Launch {
   ::_exit(127);
 }
 
-// The errno of a failed exec; 0 when the pipe was closed by a successful one.
+// Returns the errno of a failed exec, or 0 if a successful exec closed the pipe.
 int ReadReport(const Fd& report) {
   int why = 0;
   ssize_t got = 0;
@@ -105,7 +105,7 @@ Result<Child> Child::Start(const Command& command) {
     return Error{Code::kSystem, fmt::format("cannot start a process: {}", std::strerror(errno)),
                  errno};
   if (pid == 0) BecomeProgram(launch);
-  ::setpgid(pid, pid);  // the child does it too: the first of the two counts
+  ::setpgid(pid, pid);  // the child does it too; the first call counts
   report.write.Close();
   if (const int why = ReadReport(report.read); why != 0) {
     WaitFor(pid, nullptr);
@@ -135,7 +135,7 @@ void Child::Signal(int signal) {
 
 std::optional<ChildExit> Child::Poll() {
   if (ended_) return ended_;
-  // Look first, and clean up while the pid is still taken: later it could name another process.
+  // Read the status before releasing the pid: afterwards it may name another process.
   siginfo_t info{};
   if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid == 0)

@@ -1,4 +1,4 @@
-// Child processes: started, listened to, signalled, and never left behind.
+// Child processes: starts them, reads their output, signals them, and leaves none behind.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,12 +13,12 @@ namespace ringlet::os {
 /// The program to run.
 struct Command {
   std::vector<std::string> arguments;  ///< the program, found by this process's PATH, then its own
-  EnvMap environment;                  ///< all of it: nothing is inherited
-  /// A descriptor that becomes its standard input, and stays the caller's; -1: it has none.
+  EnvMap environment;                  ///< complete: the child inherits no variable
+  /// A descriptor for its standard input, owned by the caller; -1: no input.
   int input = -1;
 };
 
-/// How a child ended: by itself with `status`, or, where `signal` is not 0, by that signal.
+/// The end of a child: an exit with `status`, or a death by `signal` if that is not 0.
 struct ChildExit {
   int status = 0;
   int signal = 0;
@@ -29,19 +29,19 @@ struct ChildExit {
 /// "exited with status 3", "was killed by signal 9 (SIGKILL)".
 std::string ToString(const ChildExit& ended);
 
-/// A running program and what it has started, as one process group.
+/// A running program and its children, as one process group.
 ///
-/// Its standard input is empty unless the command has one; what it writes is read from output() and
-/// errors(). It starts with no signal blocked, SIGINT and SIGQUIT with their default actions. When
-/// the thread that started it ends, in whatever way, the kernel kills it.
+/// Its standard input is empty unless the command has one. Read its output from output() and
+/// errors(). It starts with no signal blocked, and with default actions for SIGINT and SIGQUIT.
+/// When the thread that started it ends, in whatever way, the kernel kills it.
 class Child {
  public:
-  /// Errors  kSystem  the program cannot be run (the sentence names it), or there are no processes
-  ///                  or descriptors left.
+  /// Errors  kSystem  the program cannot run (the message names it), or processes or descriptors
+  ///                  are exhausted
   static Result<Child> Start(const Command& command);
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
-  /// Kills what still runs.
+  /// Kills a still running child.
   ~Child();
 
   int pid() const { return pid_; }
@@ -49,11 +49,11 @@ class Child {
   const Fd& output() const { return output_; }
   const Fd& errors() const { return errors_; }
 
-  /// Sends `signal` to the child and all that it has started. Nothing happens once it has ended.
+  /// Sends `signal` to the child and its children. Has no effect after its end.
   void Signal(int signal);
 
-  /// How it ended, once it has; does not block. Processes that it has started and left running are
-  /// killed then.
+  /// Returns the child's end after it has ended; does not block. Kills processes that it left
+  /// running.
   std::optional<ChildExit> Poll();
 
  private:
@@ -65,10 +65,10 @@ class Child {
   std::optional<ChildExit> ended_;
 };
 
-/// The output that could be read without waiting.
+/// Output read without waiting.
 struct Arrived {
   std::string bytes;
-  bool end = false;  ///< nothing more will come
+  bool end = false;  ///< end of the output
 };
 
 /// Reads at most `bytes_max` from a non-blocking descriptor. An error counts as the end.

@@ -24,7 +24,7 @@ namespace {
 constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
 constexpr int kCannotStart = 127;
 constexpr int kSignalled = 128;
-constexpr int kLookMs = 1000;  // in case that a signal was lost
+constexpr int kLookMs = 1000;  // in case a signal was lost
 
 Error CannotRun(const std::string& program, int why) {
   return {Code::kSystem, fmt::format("cannot start {}: {}", program, std::strerror(why)), why};
@@ -35,7 +35,7 @@ bool IsIgnoredSignal(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/// Blocks the signals that are passed on, and that of an end; the mask is as it was afterwards.
+/// Blocks the forwarded signals and SIGCHLD, and restores the mask.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -63,10 +63,12 @@ struct ForegroundLaunch {
   const sigset_t* mask;
 };
 
-// Runs between fork and exec: only calls that POSIX allows there.
+// Runs between fork and exec, so it makes only calls that POSIX allows there.
 [[noreturn]] void ExecInChild(const ForegroundLaunch& launch) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != launch.parent) ::_exit(kCannotStart);  // it died before it could be watched
+  if (::getppid() != launch.parent)
+    ::_exit(kCannotStart);  // the parent died before the watch
+                            // began
   ::sigprocmask(SIG_SETMASK, launch.mask, nullptr);
   ::execvpe(launch.arguments[0], launch.arguments, launch.environment);
   const int why = errno;
@@ -87,7 +89,7 @@ void PassOn(int from, int child) {
   signalfd_siginfo info{};
   while (::read(from, &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
-    // The kernel gives those of a terminal to all of its foreground, the program included.
+    // The kernel sends a terminal's signals to the whole foreground, including the program.
     if (signal != SIGCHLD && info.ssi_code != SI_KERNEL) ::kill(child, signal);
   }
 }
@@ -97,7 +99,7 @@ ChildExit WaitInForeground(int child, int signals) {
   for (;;) {
     const int ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child) break;
-    if (ended < 0 && errno != EINTR) return {.status = kCannotStart};  // its end is lost
+    if (ended < 0 && errno != EINTR) return {.status = kCannotStart};  // its status is lost
     pollfd one{signals, POLLIN, 0};
     ::poll(&one, 1, kLookMs);
     PassOn(signals, child);
@@ -112,7 +114,7 @@ Result<ChildExit> RunInForeground(std::vector<std::string> arguments, const EnvM
   RINGLET_ASSERT(!arguments.empty());
   std::vector<std::string> variables = VariableTexts(environment);
   std::vector<char*> argument_pointers = PointersTo(arguments), pointers = PointersTo(variables);
-  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, the kernel forgets how children ended
+  ::signal(SIGCHLD, SIG_DFL);  // if ignored, the kernel discards the children's status
   const BlockedSignals blocked;
   const Fd signals(::signalfd(-1, &blocked.set(), SFD_CLOEXEC | SFD_NONBLOCK));
   std::array<int, 2> ends{};
@@ -145,7 +147,7 @@ Error BecomeProgram(std::vector<std::string> arguments, const EnvMap& environmen
 void EndLike(const ChildExit& ended) {
   std::fflush(nullptr);
   if (ended.signal == 0) std::_Exit(ended.status);
-  const rlimit none{0, 0};  // the program has left its core, if it was to
+  const rlimit none{0, 0};  // the program has already dumped its core, if any
   ::setrlimit(RLIMIT_CORE, &none);
   ::signal(ended.signal, SIG_DFL);
   sigset_t only;

@@ -1,4 +1,4 @@
-// A program in the place of this process: its terminal, streams and signals, while this process
+// Runs a program in the place of this process, with its terminal, streams and signals. This process
 // stays and waits.
 #pragma once
 #include <string>
@@ -9,23 +9,24 @@
 namespace ringlet::os {
 
 /// Runs a program until it ends. It has the standard streams, the process group and the signal
-/// actions of this process. Signals that others send to this process are passed on to it; those of
-/// the terminal reach it anyway. When this process dies, the kernel kills it.
+/// actions of this process. This process forwards the signals that others send to it; the
+/// terminal's signals reach the program anyway. When this process dies, the kernel kills the
+/// program.
 ///
-/// Before this process starts threads, as SignalQueue.
+/// Call it before this process starts threads, as SignalQueue.
 ///
 /// \param arguments    the program, found by this process's PATH, then its own
-/// \param environment  all of it
-/// Errors  kSystem  the program cannot be run (the sentence names it), or there are no processes
-///                  or descriptors left
+/// \param environment  complete
+/// Errors  kSystem  the program cannot run (the message names it), or processes or descriptors are
+///                  exhausted
 Result<ChildExit> RunInForeground(std::vector<std::string> arguments, const EnvMap& environment);
 
-/// Makes this process the program, which keeps its process id. Returns only where that fails.
-/// Errors  kSystem  the program cannot be run; the sentence names it
+/// Replaces this process by the program, under the same process id. Returns only on failure.
+/// Errors  kSystem  the program cannot run; the message names it
 Error BecomeProgram(std::vector<std::string> arguments, const EnvMap& environment);
 
-/// Ends this process as a program has ended: by the same signal, or with the same status. A signal
-/// that does not end it becomes the status that a shell would give.
+/// Ends this process in the way of a program: by the same signal, or with the same status. For a
+/// signal that does not end it, the exit status is the shell's.
 [[noreturn]] void EndLike(const ChildExit& ended);
 
 }  // namespace ringlet::os

@@ -1,4 +1,4 @@
-// A folder of temporary files that only this user can enter.
+// A folder for temporary files, accessible to this user only.
 #pragma once
 #include <memory>
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace ringlet::os {
 
-/// Removed, with all in it, when it goes out of scope.
+/// The destructor removes the folder with its contents.
 class PrivateFolder {
  public:
   /// \param parent  TMPDIR; empty: /tmp
-  /// \param name    the begin of its name
-  /// Errors  kSystem  it cannot be made; the sentence names the parent
+  /// \param name    prefix of its name
+  /// Errors  kSystem  it cannot be created; the message names the parent
   static Result<std::unique_ptr<PrivateFolder>> Make(std::string parent, const std::string& name);
   ~PrivateFolder();
   PrivateFolder(const PrivateFolder&) = delete;

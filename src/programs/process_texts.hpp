@@ -1,4 +1,4 @@
-// Arguments and variables as execve wants them.
+// Arguments and variables in the form that execve requires.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,14 +7,14 @@
 
 namespace ringlet::os {
 
-/// "NAME=value" for each.
+/// Returns "NAME=value" for each.
 inline std::vector<std::string> VariableTexts(const EnvMap& environment) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : environment) texts.push_back(name + "=" + value);
   return texts;
 }
 
-/// Pointers to the texts, and a null behind them. Valid as long as the texts.
+/// Returns pointers to the texts, and a final null. Valid as long as the texts.
 inline std::vector<char*> PointersTo(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());

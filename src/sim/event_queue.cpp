@@ -28,12 +28,12 @@ bool EventQueue::Ready(Instant limit) {
   if (used_ == 0) return false;
   const auto bucket = static_cast<std::size_t>(std::countr_zero(used_)) + 1;
   const Instant next = std::ranges::min_element(buckets_[bucket], {}, &Due::when)->when;
-  if (next > limit) return false;  // last_ stays: the next push may still be earlier
+  if (next > limit) return false;  // last_ stays: the next push may be earlier
   buckets_[0].clear();
   head_ = 0;
   last_ = static_cast<std::uint64_t>(next.count());
   used_ &= ~(std::uint64_t{1} << (bucket - 1));
-  // In their order, so that those of one instant keep it. None comes back into this bucket.
+  // The order is kept, so items of one instant keep theirs. No item returns to this bucket.
   const std::vector<Due> spread = std::exchange(buckets_[bucket], {});
   for (const Due& due : spread) Put(due);
   return true;

@@ -1,4 +1,4 @@
-// The events to come: a queue by time, first come first served within one instant.
+// The future events: a queue by time, and first in, first out within one instant.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace ringlet::sim {
 
 enum class EventKind : std::uint8_t {
-  // of a node
+  // events of a node
   kStart,
   kTick,
   kNudge,
@@ -17,36 +17,36 @@ enum class EventKind : std::uint8_t {
   kSilence,
   kStop,
   kContinue,
-  // of a host
+  // events of a host
   kKillHost,
   kSilenceHost,
-  // of a line of a node; `parcel` says which
+  // events of a node's line; `parcel` has the details
   kConnected,
   kAccepted,
   kReceived,
   kClosed,
 };
 
-/// 24 bytes: with a million machines there are several million of them.
+/// 24 bytes, because a million machines have several million events.
 struct Due {
   Instant when{0};
   std::uint32_t target = 0;  ///< node or host
-  std::uint32_t parcel = 0;  ///< index; meaningless for what has none
+  std::uint32_t parcel = 0;  ///< index; unused by events without a parcel
   EventKind what = EventKind::kTick;
-  bool at_nic = false;    ///< it has reached the target's network card, not yet the target
-  bool admitted = false;  ///< it has waited for its turn on the target's processor
+  bool at_nic = false;    ///< arrived at the target's network card, not yet at the target
+  bool admitted = false;  ///< has waited for its turn on the target's processor
 };
 
 /// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan: "Faster algorithms for the shortest path problem",
-/// 1990): time never goes back, so an item only moves to finer buckets, at most 64 times in its
-/// life, always in long sequential runs. Far deadlines stay in one coarse bucket and cost nothing.
+/// 1990). Time does not decrease, so an item only moves to finer buckets, at most 64 times, and in
+/// long sequential runs. Far deadlines stay in one coarse bucket and cost no time.
 class EventQueue {
  public:
-  /// \param due  not earlier than what was popped last
+  /// \param due  not earlier than the last popped item
   void Push(const Due& due);
 
-  /// True when the next item is due at or before `limit`; Pop may then be called, once.
-  /// Cost: now and then a bucket is spread over finer ones, else O(1).
+  /// Returns true if the next item is due at or before `limit`. Then call Pop once.
+  /// Cost: O(1), and now and then a bucket is spread over finer ones.
   bool Ready(Instant limit);
   Due Pop();
 
@@ -57,9 +57,9 @@ class EventQueue {
   std::size_t BucketOf(Instant when) const;
   void Put(const Due& due);
 
-  // buckets_[0] is of the instant last_; buckets_[i] differs from it first in bit i - 1.
+  // buckets_[0] holds the instant last_. buckets_[i] differs from it first in bit i - 1.
   std::array<std::vector<Due>, kBuckets> buckets_;
-  std::size_t head_ = 0;  // of buckets_[0]: how many are popped
+  std::size_t head_ = 0;  // number of popped items of buckets_[0]
   std::uint64_t last_ = 0;
   std::uint64_t used_ = 0;  // bit i - 1: buckets_[i] is not empty
   std::size_t size_ = 0;

@@ -9,7 +9,7 @@ void Fabric::Add(HostId host) {
 }
 
 Instant Fabric::TimeOf(std::size_t bytes) const {
-  // 1 MB/s is one byte in a microsecond.
+  // 1 MB/s is one byte per microsecond.
   return Instant(static_cast<std::int64_t>(mb_per_s_ == 0 ? 0 : bytes * 1000 / mb_per_s_));
 }
 
@@ -36,7 +36,7 @@ std::optional<Instant> Fabric::SetsOut(HostId from, HostId to, Instant now) cons
     if (cut.from != from || cut.to != to || now < cut.begin || now >= cut.end) continue;
     if (cut.end == kForEver) return std::nullopt;
     now = cut.end;
-    i = 0;  // another may have begun by then
+    i = 0;  // another cut may have begun by then
   }
   return now;
 }

@@ -1,4 +1,5 @@
-// The network between hosts: a network card in each, and a way from each to each that may be cut.
+// The network between hosts: one network card per host, and one path per ordered pair of hosts.
+// Each path can be cut.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -13,31 +14,33 @@ using HostId = std::uint32_t;
 inline constexpr HostId kNoHost = 0xffffffff;
 inline constexpr Instant kForEver = Instant::max();
 
-/// The bytes that have passed the card of one host.
+/// Bytes through the card of one host.
 struct HostTraffic {
   std::uint64_t bytes_sent = 0, bytes_received = 0;
 };
 
 class Fabric {
  public:
-  /// \param mb_per_s  of each card, in each direction; 0: unlimited
+  /// \param mb_per_s  per card and direction; 0: unlimited
   explicit Fabric(std::uint64_t mb_per_s) : mb_per_s_(mb_per_s) {}
 
-  /// Makes room for the host; the others keep what they have.
+  /// Makes room for the host. The other hosts keep their state.
   void Add(HostId host);
   std::size_t hosts() const { return hosts_.size(); }
 
-  /// When a message of `bytes`, ready at `now`, has left its host: after all that was ready before.
+  /// Returns the time at which a message of `bytes`, ready at `now`, has left its host, behind all
+  /// earlier messages.
   Instant Leave(HostId host, Instant now, std::size_t bytes);
-  /// When a message that has reached the card at `now` is in its host's memory, whole.
+  /// Returns the time at which a message has completely arrived in its host's memory. It reached
+  /// the card at `now`.
   Instant Enter(HostId host, Instant now, std::size_t bytes);
 
-  /// Pulls the cable of a host: for ever, and no host is told.
+  /// Pulls the cable of a host for good. No host is notified.
   void Silence(HostId host) { hosts_[host].silent = true; }
-  /// Nothing gets from one host to the other from `begin` on; the other way is another cut. Bytes
-  /// sent before `end` set out at `end`, as TCP's retransmission would have it.
+  /// Blocks traffic from one host to the other from `begin` on. The reverse path needs another cut.
+  /// Bytes sent before `end` leave at `end`, as with TCP's retransmission.
   void Cut(HostId from, HostId to, Instant begin, Instant end);
-  /// When something sent at `now` sets out; empty: never.
+  /// Returns the departure time of data sent at `now`; empty: never.
   std::optional<Instant> SetsOut(HostId from, HostId to, Instant now) const;
 
   const HostTraffic& traffic(HostId host) const { return hosts_[host].traffic; }

@@ -7,7 +7,7 @@
 namespace ringlet::sim {
 namespace {
 
-constexpr std::size_t kPlacesFirst = 16;  // a power of two, as all sizes after it
+constexpr std::size_t kPlacesFirst = 16;  // a power of two, like all later sizes
 
 }  // namespace
 
@@ -17,7 +17,7 @@ std::size_t IdTable::HomeOf(std::uint64_t key) const {
   return static_cast<std::size_t>(mixed) & (keys_.size() - 1);
 }
 
-// Of the key, or the free place where it would go. There is always one.
+// Returns the place of the key, or the free place for it. One always exists.
 std::size_t IdTable::PlaceOf(std::uint64_t key) const {
   std::size_t place = HomeOf(key);
   while (keys_[place] != key && keys_[place] != kNoKey) place = (place + 1) & (keys_.size() - 1);
@@ -44,8 +44,8 @@ void IdTable::Erase(std::uint64_t key) {
   if (size_ == 0) return;
   std::size_t hole = PlaceOf(key);
   if (keys_[hole] == kNoKey) return;
-  // An entry that was pushed past the hole moves up into it, so that no search ends there too
-  // early.
+  // An entry beyond the hole, displaced by it, moves up into the hole. Otherwise a search would end
+  // too early.
   const std::size_t mask = keys_.size() - 1;
   for (std::size_t next = (hole + 1) & mask; keys_[next] != kNoKey; next = (next + 1) & mask) {
     const std::size_t home = HomeOf(keys_[next]);

@@ -1,4 +1,5 @@
-// A map from 64-bit keys to 32-bit values that costs 12 bytes a place and no allocation an entry.
+// A map from 64-bit keys to 32-bit values. It costs 12 bytes per place and does not allocate per
+// entry.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,16 +8,16 @@
 namespace ringlet::sim {
 
 /// Open addressing with linear probing, at most 5/8 full. A million machines have some four million
-/// ends of lines, and std::map would take five times the memory.
+/// ends of lines; std::map takes five times the memory.
 class IdTable {
  public:
-  /// No key: marks a free place.
+  /// Reserved key that marks a free place.
   static constexpr std::uint64_t kNoKey = ~std::uint64_t{0};
 
-  /// Replaces the value where the key is there already. \param key  not kNoKey
+  /// Inserts or replaces the value. \param key  not kNoKey
   void Set(std::uint64_t key, std::uint32_t value);
   std::optional<std::uint32_t> Find(std::uint64_t key) const;
-  /// Does nothing where the key is not there.
+  /// Does not change the table if the key is absent.
   void Erase(std::uint64_t key);
   std::size_t size() const { return size_; }
 

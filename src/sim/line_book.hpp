@@ -16,26 +16,27 @@ struct LineEnd {
   NodeId node = kNone;
   LineId line = 0;
   EndId peer = kNone;      ///< kNone: not connected, or the other side has hung up
-  EndId older = kNone;     ///< of the same node; the next free one where this is free
+  EndId older = kNone;     ///< of the same node; for a free end, the next free end
   EndId younger = kNone;   ///< of the same node
-  Instant last_arrival{};  ///< towards this end: lines keep their order
+  Instant last_arrival{};  ///< towards this end, because lines keep their order
 };
 
 class LineBook {
  public:
   LineEnd& operator[](EndId end) { return ends_[end]; }
 
-  /// kNone when the node has no such line (any more).
+  /// Returns kNone if the node does not have this line (any more).
   EndId Find(NodeId node, LineId line) const;
 
-  /// \param first  the node's own mark; the book keeps it
+  /// \param first  the node's own mark; the book updates it
   EndId Open(NodeId node, LineId line, EndId& first);
-  static constexpr EndId kFirst = kNone;  ///< the contents there of a node without lines
+  static constexpr EndId kFirst = kNone;  ///< value of `first` for a node without lines
   void Connect(EndId a, EndId b);
-  /// The other end learns of it only in that its `peer` goes.
+  /// Closes an end. The other end only loses its `peer`.
   void Close(EndId end, EndId& first);
 
-  /// True when `end` is still what it was when something was sent to it; ends are used again.
+  /// Returns true if `end` still belongs to this line. Ends are reused, so check it for data in
+  /// transit.
   bool Is(EndId end, NodeId node, LineId line) const {
     return ends_[end].node == node && ends_[end].line == line;
   }

@@ -155,8 +155,8 @@ void Network::Carry(const Due& due) {
       return;
     case EventKind::kSilenceHost: fabric_.Silence(due.target); return;
     case EventKind::kTick:
-      if (due.admitted) break;                             // it was looked at when it came
-      if (nodes_[due.target].tick_at != due.when) return;  // overtaken by an earlier one
+      if (due.admitted) break;                             // already checked on arrival
+      if (nodes_[due.target].tick_at != due.when) return;  // replaced by an earlier one
       nodes_[due.target].tick_at = Instant(0);
       break;
     case EventKind::kNudge:
@@ -175,7 +175,7 @@ void Network::EnterHost(Due due) {
   queue_.Push(due);
 }
 
-// The event has reached the node; its process may be stopped or busy.
+// The event has reached the node. Its process may be stopped or busy.
 void Network::Enter(Due due) {
   MachineNode& node = nodes_[due.target];
   if (node.dead || !node.started) return Discard(due);
@@ -204,7 +204,8 @@ Instant Network::CostOf(const Due& due) const {
 
 void Network::Handle(const Due& due) {
   if (!IsOfLine(due.what)) {
-    cause_ = nodes_[due.target].depth;  // time passes at the end of all that has happened here
+    cause_ = nodes_[due.target].depth;  // the passage of time follows all earlier events of this
+                                        // node
     Deliver(due.target, Tick{});
   } else if (!MustWait(due)) {
     HandleOfLine(due);
@@ -212,8 +213,8 @@ void Network::Handle(const Due& due) {
   if (nodes_[due.target].crowded) Welcome(due.target);
 }
 
-// The kernel's part of a connection that the process has no room for: it is made, and what comes on
-// it is kept.
+// Models the kernel's part of a connection that the process has no room for. The connection exists,
+// and the kernel keeps its data.
 bool Network::MustWait(const Due& due) {
   MachineNode& node = nodes_[due.target];
   const EndId end = parcels_[due.parcel].end;
@@ -248,7 +249,7 @@ void Network::Welcome(NodeId id) {
 
 void Network::HandleOfLine(const Due& due) {
   Parcel parcel = Take(due.parcel);
-  // A line that was hung up on in the meantime has no node that would hear.
+  // If the line was closed in the meantime, no node receives the event.
   if (!lines_.Is(parcel.end, due.target, parcel.line)) return;
   MachineNode& node = nodes_[due.target];
   cause_ = parcel.depth;
@@ -281,7 +282,7 @@ Event Network::EventOf(EventKind what, Parcel& parcel, const MachineNode& node) 
     case EventKind::kSilenceHost:
     case EventKind::kAccepted: break;
   }
-  const auto port = static_cast<std::uint16_t>(parcel.detail);  // an ephemeral one
+  const auto port = static_cast<std::uint16_t>(parcel.detail);  // an ephemeral port
   const HostId from = nodes_[parcel.detail].host;
   if (from == kNoHost) return Accepted{parcel.line, Address::Ipv4(192, 0, 2, 1, port)};
   if (from != node.host) return Accepted{parcel.line, AddressOn(from, port)};
@@ -326,7 +327,7 @@ std::optional<NodeId> Network::ListenerAt(const Address& address, HostId dialled
   return found == listeners_.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Whether what `from` sends now will never reach `to`.
+// Returns true if data that `from` sends now cannot reach `to`.
 bool Network::Lost(NodeId from, NodeId to) const {
   const MachineNode& source = nodes_[from];
   const MachineNode& target = nodes_[to];
@@ -339,7 +340,7 @@ void Network::DoDial(NodeId node, const Dial& dial) {
   const bool is_unix = dial.to.kind == Address::Kind::kUnix;
   const auto to = ListenerAt(dial.to, nodes_[node].host);
   const EndId end = lines_.Open(node, dial.line, nodes_[node].ends);
-  // A pulled cable gives no refusals.
+  // A pulled cable sends no refusals.
   const bool hosted = nodes_[node].host != kNoHost;
   if (hosted && to && (Lost(node, *to) || Lost(*to, node))) return;
   const bool refused =
@@ -356,7 +357,7 @@ void Network::DoDial(NodeId node, const Dial& dial) {
   Establish(end, accepted, is_unix);
 }
 
-// TCP: the one who dialled hears the SYN/ACK after two latencies, the other its ACK after three.
+// TCP: the dialling side receives the SYN/ACK after two latencies, the other its ACK after three.
 void Network::Establish(EndId from, EndId to, bool is_unix) {
   const NodeId dialler = lines_[from].node;
   const HostId here = nodes_[dialler].host, there = nodes_[lines_[to].node].host;
@@ -401,7 +402,7 @@ void Network::PushOnLine(NodeId from, EndId end, EventKind what, Parcel parcel) 
   const Instant left = fabric_.Leave(here, now_, parcel.bytes.size());
   const Instant latency = Delay();
   const std::optional<Instant> sets_out = fabric_.SetsOut(here, there, left);
-  if (!sets_out) return;  // the cable was pulled while it waited for the card
+  if (!sets_out) return;  // the cable was pulled while the data waited for the card
   PushTo(end, std::max(last, *sets_out + latency), what, std::move(parcel), true);
 }
 

@@ -1,6 +1,6 @@
-// A network in virtual time: runs the machines of production, any number of them, on one thread and
-// from one seed. The same seed gives the same run, event for event; trace() is its fingerprint.
-// docs/contributing/simulation.md says what is modelled and what is not.
+// A network in virtual time. It runs any number of production machines on one thread and from one
+// seed. Equal seeds give equal runs, event for event; trace() is the fingerprint of a run.
+// docs/contributing/simulation.md describes the model and its limits.
 #pragma once
 #include <deque>
 #include <functional>
@@ -23,61 +23,61 @@ struct Conditions {
   static constexpr std::size_t kUncut = std::numeric_limits<std::size_t>::max();
 
   Instant latency_min{std::chrono::microseconds(1)};
-  Instant latency_max{std::chrono::milliseconds(1)};  ///< each delivery draws between the two
-  double refuse = 0;              ///< chance that one dial is refused although a machine listens
+  Instant latency_max{std::chrono::milliseconds(1)};  ///< each delivery draws a value between the
+                                                      ///< two
+  double refuse = 0;              ///< chance that a dial is refused although a machine listens
   std::size_t chunk_max = 65536;  ///< streams are cut into pieces of 1 to this many bytes; kUncut:
                                   ///< each Send arrives whole, as a slice of the same owner
-  double corrupt = 0;             ///< chance that one byte of a Send arrives changed
-  // Of nodes that have a host:
-  Instant local_latency{std::chrono::microseconds(5)};  ///< between two of the same host
-  std::uint64_t mb_per_s = 0;  ///< of each host's network card, each direction; 0: unlimited
+  double corrupt = 0;             ///< chance that one byte of a Send is corrupted
+  // These apply to nodes with a host.
+  Instant local_latency{std::chrono::microseconds(5)};  ///< between two nodes of the same host
+  std::uint64_t mb_per_s = 0;  ///< of each host's network card, per direction; 0: unlimited
   Instant cpu_per_event{0};    ///< events of one node wait their turn
-  Instant cpu_per_kib{0};      ///< on top, for what it receives
+  Instant cpu_per_kib{0};      ///< in addition, per received KiB
 };
 
-/// The bytes that one node has sent and received. A message is one Send, or one piece of it that
-/// arrives.
+/// Bytes sent and received by one node. A message is one Send, or one arriving piece of it.
 struct Traffic {
   std::uint64_t bytes_sent = 0, bytes_received = 0;
   std::uint32_t messages_sent = 0, messages_received = 0;
-  std::uint32_t dialled = 0, accepted = 0;  ///< connections that came about
+  std::uint32_t dialled = 0, accepted = 0;  ///< established connections
 };
 
 class Network {
  public:
-  /// Not zero: zero means "not yet" to some.
+  /// Not zero: to some machines zero means "not yet".
   static constexpr Instant kOrigin = std::chrono::seconds(1);
 
   Network(std::uint64_t seed, Conditions conditions)
       : prng_(seed), conditions_(conditions), fabric_(conditions.mb_per_s) {}
 
-  /// \param address  where the node listens; kNone if it does not
+  /// \param address  the node's listening address; kNone if it does not listen
   /// \param start    after kOrigin; before it, dials to the node are refused
-  /// \param host     where it runs; hosts are numbered from 0. A node without one reaches and is
-  ///                 reached in one latency, by no card, and its dials come through in one as well.
+  /// \param host     the node's host, counted from 0. A node without a host sends and receives with
+  ///                 one latency and without a card, and its dials take one latency as well.
   NodeId Add(std::unique_ptr<Machine> machine, const Address& address, Instant start,
              HostId host = kNoHost);
-  /// One more address for the node; an earlier listener there listens no more. A UNIX name is a
-  /// name on the node's host: the same name on two hosts is two listeners.
+  /// Adds an address to the node, and removes an earlier listener from it. A UNIX name belongs to
+  /// the node's host: the same name on two hosts is two listeners.
   void Listen(NodeId node, const Address& address);
-  /// An address on `host` that no other node has.
+  /// Returns an unused address on `host`.
   static Address AddressOn(HostId host, std::uint16_t port);
 
-  // ---- Faults. Times are after kOrigin, and never before what has been run already.
-  /// The node's process dies: its lines close, later dials are refused.
+  // ---- Faults. Times are after kOrigin, and not before the end of the last Run.
+  /// Kills the node's process: its lines close, and later dials are refused.
   void Kill(NodeId node, Instant when);
-  /// The node's cable is pulled: nothing reaches it and nothing leaves it, no peer is told.
+  /// Pulls the node's cable: it neither receives nor sends, and its peers are not notified.
   void Silence(NodeId node, Instant when);
-  /// All processes of the host die.
+  /// Kills all processes of the host.
   void KillHost(HostId host, Instant when);
-  /// The host's cable is pulled. Its nodes still hear each other.
+  /// Pulls the host's cable. Its nodes still reach each other.
   void SilenceHost(HostId host, Instant when);
-  /// The process stops (SIGSTOP) and goes on at `until`: till then its kernel accepts and keeps
-  /// what comes.
+  /// Stops the process (SIGSTOP) and continues it at `until`. In between its kernel accepts
+  /// connections and keeps their data.
   void Stop(NodeId node, Instant from, Instant until);
-  /// A processor of its own speed, from now on.
+  /// Sets the speed of the node's processor from now on.
   void Slow(NodeId node, Instant cpu_per_event);
-  /// Nothing gets from one host to the other; see Fabric::Cut. Both ways are two cuts.
+  /// Blocks traffic from one host to the other; see Fabric::Cut. Both directions need two cuts.
   void Cut(HostId from, HostId to, Instant begin, Instant end = kForEver);
 
   /// Gives the node a turn (a Tick) at `when`.
@@ -96,46 +96,49 @@ class Network {
 
   const Traffic& traffic(NodeId node) const { return nodes_[node].traffic; }
   const HostTraffic& host_traffic(HostId host) const { return fabric_.traffic(host); }
-  /// The longest chain of messages, each sent while the one before was handled, that ends at this
-  /// node so far. Setting up a connection counts as the two or three messages that it takes.
-  /// Messages that are sent because time has passed follow on all that the node had handled.
+  /// Length of the longest chain of messages that ends at this node so far. Each message of a chain
+  /// was sent while its predecessor was handled. A connection counts as the two or three messages
+  /// of its setup. A message sent because of a timer follows all earlier messages of the node.
   std::uint32_t depth(NodeId node) const { return nodes_[node].depth; }
 
-  /// `observer` is called after every event that a machine has handled; it may call Halt.
+  /// The network calls `observer` after every event handled by a machine. The observer may call
+  /// Halt.
   void Observe(std::function<void(NodeId)> observer) { observer_ = std::move(observer); }
-  /// Ends the Run that is under way, after this event. Another Run goes on from there.
+  /// Ends the current Run after this event. Another Run continues from there.
   void Halt() { halted_ = true; }
 
-  /// Runs until nothing happens any more before `until`, or an observer says Halt.
-  /// \return false when `events_max` did not suffice: some machine keeps itself busy for ever.
+  /// Runs until no event before `until` is left, or an observer calls Halt.
+  /// \return false if `events_max` did not suffice, because some machine keeps itself busy for
+  ///         ever.
   bool Run(Instant until, std::uint64_t events_max = 5'000'000);
 
  private:
   struct MachineNode {
     std::unique_ptr<Machine> machine;
-    Instant tick_at{0};     // of the earliest Tick in the queue; 0: none
-    Instant busy_until{0};  // its processor
+    Instant tick_at{0};     // earliest Tick in the queue; 0: none
+    Instant busy_until{0};  // of its processor
     Traffic traffic;
     EndId ends = LineBook::kFirst;
     HostId host = kNoHost;
     LineId next_accepted = kFirstAcceptedLine;
     std::uint32_t depth = 0;
-    std::uint32_t queued = 0;  // events that wait for its processor
+    std::uint32_t queued = 0;  // events waiting for its processor
     bool started = false, dead = false, silent = false, stopped = false, slow = false;
-    bool crowded = false;  // some wait in its queue
+    bool crowded = false;  // callers wait in its queue
   };
-  /// Those who wait until a node accepts them, and what has come of each meanwhile.
+  /// Callers that a node has not accepted yet, and the events of each meanwhile.
   struct Queue {
     std::deque<EndId> callers;
     std::unordered_map<EndId, std::vector<Due>> waiting;
   };
-  struct Parcel {  // messages on their way to an end
+  struct Parcel {  // messages in transit to an end
     SharedBytes owner = {};
     View bytes = {};
     EndId end = kNone;
     LineId line = 0;
     std::uint32_t depth = 0;
-    std::uint32_t detail = 0;  // kAccepted: who dialled; kClosed: why; free: the next free one
+    std::uint32_t detail = 0;  // kAccepted: the dialling node; kClosed: the reason; free: the next
+                               // free one
   };
   enum Why : std::uint32_t { kRefused, kHungUp };
 
@@ -176,17 +179,17 @@ class Network {
   Instant now_ = kOrigin;
   std::uint64_t events_ = 0, trace_ = 0xcbf29ce484222325u;
   bool halted_ = false;
-  std::uint32_t cause_ = 0;  // the depth of the event that is being handled
+  std::uint32_t cause_ = 0;  // depth of the current event
   std::vector<MachineNode> nodes_;
   LineBook lines_;
   std::vector<Parcel> parcels_;
   std::uint32_t free_parcel_ = kNone;
   EventQueue queue_;
   IdTable ipv4_listeners_;
-  std::map<Address, NodeId> listeners_;                // of other kinds
-  std::map<NodeId, std::vector<Due>> held_;            // of those that are stopped
-  std::unordered_map<NodeId, Instant> cpu_per_event_;  // of those that are slow
-  std::unordered_map<NodeId, Queue> queues_;           // of those that are crowded
+  std::map<Address, NodeId> listeners_;                // addresses of other kinds
+  std::map<NodeId, std::vector<Due>> held_;            // events of stopped nodes
+  std::unordered_map<NodeId, Instant> cpu_per_event_;  // of slow nodes
+  std::unordered_map<NodeId, Queue> queues_;           // of crowded nodes
   std::vector<std::string> notes_;
   std::function<void(NodeId)> observer_;
 };

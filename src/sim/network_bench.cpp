@@ -1,5 +1,5 @@
-// How fast the simulated network is, and how much memory it takes: machines as small as can be join
-// as a communicator does (all dial one root, a roster travels down a tree, readiness comes up).
+// Measures the speed and memory of the simulated network. Minimal machines join as a communicator
+// does: all dial one root, a roster travels down a tree, and readiness travels up.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
@@ -8,7 +8,7 @@
 namespace ringlet::sim {
 namespace {
 
-// Messages are told apart by their size.
+// The size of a message identifies its kind.
 constexpr std::size_t kHello = 48, kChallenge = 72, kCheckIn = 200, kReady = 5, kGo = 6;
 constexpr std::size_t kRoster = 1 << 20;
 constexpr std::uint32_t kArity = 8;

@@ -7,8 +7,8 @@
 namespace ringlet::testbed {
 namespace {
 
-// struct virtio_net_hdr of linux/virtio_net.h, whose numbers are little-endian on the machines that
-// this runs on: u8 flags, u8 gso_type, u16 hdr_len, u16 gso_size, u16 csum_start, u16 csum_offset.
+// struct virtio_net_hdr of linux/virtio_net.h: u8 flags, u8 gso_type, u16 hdr_len, u16 gso_size,
+// u16 csum_start, u16 csum_offset. Its numbers are little-endian on the supported machines.
 constexpr std::size_t kVirtioHeader = 10;
 constexpr std::size_t kEthernetHeader = 14;
 
@@ -17,7 +17,7 @@ std::uint32_t U16At(View bytes, std::size_t at) {
                                                          << 8;
 }
 
-// The size of all its packets on the cable.
+// Total size of the frame's packets on the cable.
 std::uint64_t CableBytes(View frame) {
   const std::uint64_t bytes = frame.size() - kVirtioHeader;
   const std::uint64_t header = U16At(frame, 2), piece = U16At(frame, 4);
@@ -26,18 +26,18 @@ std::uint64_t CableBytes(View frame) {
   return bytes + (packets - 1) * header;
 }
 
-// The last byte of the MAC is the number of its host; ports count from 0, hosts from 1.
+// The last byte of the MAC is the number of its host. Ports count from 0, hosts from 1.
 std::optional<std::uint32_t> PortOf(View frame) {
-  const auto group = std::to_integer<unsigned>(frame[kVirtioHeader]) & 1;  // many, or all
+  const auto group = std::to_integer<unsigned>(frame[kVirtioHeader]) & 1;  // multicast or broadcast
   if (group != 0) return std::nullopt;
   return std::to_integer<std::uint32_t>(frame[kVirtioHeader + 5]) - 1;
 }
 
-constexpr std::uint64_t kPacketBytes = 1514;  // the longest of Ethernet
-constexpr std::size_t kFlowsMax = 256;        // of a link, before those that are over are forgotten
+constexpr std::uint64_t kPacketBytes = 1514;  // the longest Ethernet frame
+constexpr std::size_t kFlowsMax = 256;        // per link, before finished flows are forgotten
 
-// Frames of one flow have the same number: what follows in order has, of TCP over IPv4 the ports
-// and addresses. Other numbers may meet by chance.
+// Frames of one flow have the same number. A flow is an ordered stream: for TCP over IPv4, the
+// number covers ports and addresses. Two flows may collide.
 std::uint64_t FlowOf(View frame) {
   constexpr std::size_t kIp = kVirtioHeader + kEthernetHeader, kIpBytes = 20, kPortsBytes = 4;
   std::uint64_t flow = U16At(frame, kIp - 2);
@@ -85,7 +85,7 @@ void FrameSwitch::Send(std::uint32_t from, EthernetFrame frame, Instant now) {
   crossing_.push({leaves + options_.delay, order_++, std::move(frame), TimeFor(bytes)});
 }
 
-// When the frame begins to leave its host, or would: what is to be dropped takes no time.
+// Returns the time at which the frame begins to leave its host. Dropped frames take no time.
 Instant FrameSwitch::Leave(Uplink& link, std::uint64_t flow, std::uint64_t bytes,
                            Instant now) const {
   const Instant takes = TimeFor(bytes);
@@ -127,9 +127,9 @@ std::optional<Instant> FrameSwitch::NextDue() const {
 }
 
 std::optional<EthernetFrame> FrameSwitch::TakeDue(Instant now) {
-  // Packets that have left their host are landed at once: nothing that leaves later can come before
-  // them, and so there is one moment to wait for, not two. Queues show their first element as
-  // const; it goes.
+  // Packets land as soon as they have left their host. No later packet can arrive before them, so
+  // the caller waits for one time instead of two. std::priority_queue returns its top as const, but
+  // the element is about to be popped.
   while (!crossing_.empty() && crossing_.top().due <= now + options_.delay) {
     Waiting next = std::move(const_cast<Waiting&>(crossing_.top()));
     crossing_.pop();

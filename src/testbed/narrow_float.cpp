@@ -56,12 +56,12 @@ std::uint16_t Narrow(NarrowFormat format, double value) {
   const int overflow = LargestFinite(format) + (format.has_infinity ? 1 : 0);
   if (std::isinf(value)) return with_sign(overflow);
   if (value == 0) return sign;
-  // One unit in the last place at this magnitude; subnormals share that of the smallest normal.
+  // One unit in the last place at this magnitude. Subnormals share that of the smallest normal.
   const int exponent = std::max(std::ilogb(value), 1 - format.bias());
   const double units =
       std::nearbyint(std::ldexp(std::fabs(value), format.mantissa_bits - exponent));
-  // Adding a rounded-up mantissa to the exponent field carries into it, as it should. A value that
-  // is too large has an exponent beyond the field: that of a double leaves room in an int.
+  // A rounded-up mantissa carries into the exponent field, as intended. A value above the range has
+  // an exponent beyond the field, and a double's exponent fits an int.
   const int hidden_bit = 1 << format.mantissa_bits;
   const int magnitude =
       ((exponent + format.bias()) << format.mantissa_bits) + static_cast<int>(units) - hidden_bit;

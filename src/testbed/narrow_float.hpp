@@ -1,7 +1,7 @@
-// Floating-point formats of 8 and 16 bits, one value at a time: for printing, checking and tests.
+// Floating-point formats of 8 and 16 bits, one value at a time: for printing, checks and tests.
 //
-// The reduction kernels (reduce.hpp) have vector code of their own; the tests hold the two against
-// each other, so this one is written to be obviously right, not fast.
+// The reduction kernels (reduce.hpp) have vector code of their own. Tests compare the two, so this
+// code is written to be obviously right, not fast.
 #pragma once
 #include <cstdint>
 
@@ -13,23 +13,24 @@ namespace ringlet::testbed {
 struct NarrowFormat {
   int exponent_bits;
   int mantissa_bits;
-  /// True: the largest exponent means infinity and NaN, as in IEEE 754. False: it is an ordinary
-  /// one, there is no infinity, and only the pattern of all ones is NaN (OCP's e4m3).
+  /// True: the largest exponent means infinity and NaN, as in IEEE 754. False: the largest exponent
+  /// is an ordinary one, infinity does not exist, and only the pattern of all ones is NaN (OCP's
+  /// e4m3).
   bool has_infinity;
 
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   int bits() const { return 1 + exponent_bits + mantissa_bits; }
 };
 
-/// The format of kFloat16, kBfloat16, kFloat8e4m3 or kFloat8e5m2; no other type is asked for.
+/// Returns the format of kFloat16, kBfloat16, kFloat8e4m3 or kFloat8e5m2, the only valid types.
 /// Source  IEEE 754-2019 binary16; OCP 8-bit Floating Point Specification 1.0, table 1.
 NarrowFormat FormatOf(DataType type);
 
 /// The value of `bits`, exactly.
 double Widen(NarrowFormat format, std::uint16_t bits);
 
-/// The nearest representable value, ties to even. A value that is too large becomes infinity if
-/// there is one and the largest finite value if there is none. NaN stays NaN.
+/// Returns the nearest representable value, ties to even. A value above the range becomes infinity,
+/// or the largest finite value in a format without infinity. NaN stays NaN.
 std::uint16_t Narrow(NarrowFormat format, double value);
 
 }  // namespace ringlet::testbed

@@ -11,10 +11,10 @@
 namespace ringlet::testbed {
 namespace {
 
-// How long the end of the carrier may be waited for.
+// Upper bound on the wait for the end of the carrier.
 constexpr Instant kHostLook = std::chrono::milliseconds(20);
-constexpr std::size_t kFramesAtOnce = 64;  // of one host, before the others are looked at
-constexpr std::size_t kSpareMax = 512;     // frames whose memory is kept
+constexpr std::size_t kFramesAtOnce = 64;  // per host and turn
+constexpr std::size_t kSpareMax = 512;     // frames with kept memory
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Result<std::unique_ptr<NetHosts>> NetHosts::Make(const NetHostsOptions& options)
     hosts->spaces_.push_back(std::move(space));
   }
   RINGLET_TRY_ASSIGN(WireWatch watch, WireWatch::Make(hosts->Wires()));
-  // std::function wants what can be copied.
+  // std::function requires a copyable callable.
   const auto shared = std::make_shared<WireWatch>(std::move(watch));
   RINGLET_TRY_ASSIGN(hosts->carrier_,
                      os::StartThread("to carry frames between network namespaces",
@@ -55,7 +55,7 @@ std::vector<const os::Fd*> NetHosts::Wires() const {
   return wires;
 }
 
-NetHosts::~NetHosts() = default;  // the thread ends first: it was made last
+NetHosts::~NetHosts() = default;  // the thread, as the last member, ends first
 
 std::string NetHosts::SpacePath(std::uint32_t host) const {
   return fmt::format("/proc/{}/fd/{}", ::getpid(), spaces_.at(host).space.get());
@@ -65,8 +65,7 @@ std::string NetHosts::AddressOf(std::uint32_t host) {
   return fmt::format("10.213.0.{}", host + 1);
 }
 
-// The packets that have come to the switch of `nic`, and those due there. Until when it may be left
-// alone then.
+// Moves the arrived and the due packets of the switch of `nic`. Returns the time of the next call.
 Instant NetHosts::CarryOver(std::uint32_t nic, const WireWatch& watch, std::vector<Bytes>& spare) {
   FrameSwitch& between = switches_[nic];
   for (std::uint32_t port = 0; port < spaces_.size(); ++port)
@@ -82,13 +81,13 @@ Instant NetHosts::CarryOver(std::uint32_t nic, const WireWatch& watch, std::vect
     if (frame->memory.size() == kFrameBytesMax && spare.size() < kSpareMax)
       spare.push_back(std::move(frame->memory));
   }
-  // The end of a look stays the same for a while, so that no timer is set for it.
+  // Successive calls return the same end, so no new timer is set.
   return between.NextDue().value_or((os::Now() / kHostLook + 2) * kHostLook);
 }
 
 void NetHosts::Carry(const std::stop_token& stop, WireWatch watch) {
   BecomeTimely();
-  std::vector<Bytes> spare;  // the last that was used first: it is still in the caches
+  std::vector<Bytes> spare;  // a stack, because the last used memory is still in the caches
   while (!stop.stop_requested()) {
     Instant until = Instant::max();
     for (std::uint32_t nic = 0; nic < switches_.size(); ++nic)

@@ -56,7 +56,7 @@ Result<os::Fd> OpenWire(const std::string& interface) {
   ifreq request = RequestFor(interface);
   request.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
   if (::ioctl(wire.get(), TUNSETIFF, &request) != 0) return Failed("TUNSETIFF");
-  // Frames of many packets and no checksums: the cable loses nothing, and it saves most of the
+  // Frames carry many packets and no checksums. The cable loses no data, and this saves most of the
   // work.
   if (::ioctl(wire.get(), TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0)
     return Failed("TUNSETOFFLOAD");
@@ -67,7 +67,7 @@ Status GiveAddresses(const os::Fd& socket, const std::string& interface, std::ui
                      std::uint8_t number) {
   ifreq request = RequestFor(interface);
   request.ifr_hwaddr.sa_family = ARPHRD_ETHER;
-  request.ifr_hwaddr.sa_data[0] = 2;  // of no vendor
+  request.ifr_hwaddr.sa_data[0] = 2;  // locally administered
   request.ifr_hwaddr.sa_data[4] = static_cast<char>(index);
   request.ifr_hwaddr.sa_data[5] = static_cast<char>(number);
   if (::ioctl(socket.get(), SIOCSIFHWADDR, &request) != 0) return Failed("SIOCSIFHWADDR");
@@ -85,7 +85,7 @@ Status GiveAddresses(const os::Fd& socket, const std::string& interface, std::ui
   return Ok();
 }
 
-// It says 10 Mb/s otherwise, and who chooses by speed would believe it.
+// Otherwise the interface reports 10 Mb/s, and programs that choose by speed use that.
 void TellSpeed(const os::Fd& socket, const std::string& interface, std::uint32_t mbit_per_s) {
   ethtool_cmd command{};
   command.cmd = ETHTOOL_SSET;
@@ -97,7 +97,7 @@ void TellSpeed(const os::Fd& socket, const std::string& interface, std::uint32_t
   static_cast<void>(::ioctl(socket.get(), SIOCETHTOOL, &request));
 }
 
-// On a thread of its own, which is in the new namespace until it ends.
+// Runs on a thread of its own. The thread stays in the new namespace until it ends.
 Result<NetSpace> MakeHere(const NetSpaceOptions& options) {
   if (::unshare(CLONE_NEWNET) != 0) return Failed("unshare");
   os::Fd space(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
@@ -137,7 +137,7 @@ Status EnterNetSpace(const std::string& path) {
   const os::Fd space(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!space.valid()) return SystemFailure(path);
   if (::setns(space.get(), CLONE_NEWNET) != 0) return SystemFailure("setns " + path);
-  // /sys shows the network of the process that mounted it; ours is for us alone.
+  // /sys shows the network of the process that mounted it, so this process mounts its own.
   if (::unshare(CLONE_NEWNS) != 0) return SystemFailure("unshare");
   RINGLET_TRY(KeepMountsHere());
   if (::mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0) return SystemFailure("a /sys of its own");

@@ -1,6 +1,6 @@
-// Networks of their own (Linux network namespaces), each with Ethernet interfaces whose other
-// ends this process holds: what is sent there can be read here, and the other way round. Nothing of
-// them has a name, so that they are gone, whatever happens, when no process holds them any more.
+// Linux network namespaces, each with Ethernet interfaces. This process holds the other ends, and
+// reads and writes the frames there. The namespaces have no name, so they disappear with the last
+// process that holds them.
 #pragma once
 #include <poll.h>
 
@@ -17,47 +17,49 @@ namespace ringlet::testbed {
 
 struct NetSpace {
   os::Fd space;               ///< holds the namespace
-  std::vector<os::Fd> wires;  ///< the other ends of its interfaces eth0, eth1, ...; not blocking
+  std::vector<os::Fd> wires;  ///< other ends of eth0, eth1, ...; non-blocking
 };
 
 struct NetSpaceOptions {
-  std::uint8_t number = 1;  ///< its address at ethN is 10.213.N.NUMBER/24, its MACs end with it
+  std::uint8_t number = 1;  ///< ethN has 10.213.N.NUMBER/24, and a MAC ending in it
   std::uint8_t interfaces = 1;
-  std::uint32_t mbit_per_s = 0;  ///< the speed that the interface tells; nothing enforces it
+  std::uint32_t mbit_per_s = 0;  ///< reported by the interface, not enforced
 };
 
-/// Makes one, with its loopback and its interfaces up.
-/// Errors  kUnsupported  this process may not, or the kernel cannot: says what it takes
+/// Creates a namespace with its loopback and its interfaces up.
+/// Errors  kUnsupported  the process lacks rights, or the kernel lacks support; the message has the
+///                       requirement
 Result<NetSpace> MakeNetSpace(const NetSpaceOptions& options);
 
-/// Moves this process into the namespace that `path` names, with a /sys that shows it. Before it
-/// has threads. Errors  kSystem
+/// Moves this process into the namespace at `path`, with a matching /sys. Call it before the
+/// process has threads. Errors  kSystem
 Status EnterNetSpace(const std::string& path);
 
-/// Gives this process, and those that it starts, a host name of their own. Errors  kSystem
+/// Gives this process and its children a host name of their own. Errors  kSystem
 Status NameHost(const std::string& name);
 
-/// Becomes another program, found by PATH. Returns only where that fails. Errors  kSystem
+/// Replaces this process by another program, found by PATH. Returns only on failure.
+/// Errors  kSystem
 Error BecomeProgram(std::vector<std::string> arguments);
 
-/// The time of a frame: Linux makes frames of at most 64 KiB of many packets; and the headers.
+/// Largest frame: 64 KiB, Linux's limit for a frame of many packets, and the headers.
 inline constexpr std::size_t kFrameBytesMax = (std::size_t{64} << 10) + 512;
-/// One frame, as Linux's virtio header and what is on the cable; it may be as long as many packets.
-/// Its bytes; 0 where there is none. Errors count as none. \param into  kFrameBytesMax
+/// Reads one frame: Linux's virtio header and the bytes on the cable, possibly of many packets.
+/// Returns the number of bytes, or 0 if no frame waits or on an error. \param into  kFrameBytesMax
 std::size_t ReadFrame(const os::Fd& wire, std::span<std::byte> into);
-/// A frame that does not fit is lost, as on a cable.
+/// Writes a frame. A frame that does not fit is lost, as on a cable.
 void WriteFrame(const os::Fd& wire, View frame);
 
 /// Waits for frames of several wires.
 class WireWatch {
  public:
-  /// They outlive this. Errors  kSystem
+  /// The wires outlive this. Errors  kSystem
   static Result<WireWatch> Make(std::span<const os::Fd* const> wires);
 
-  /// Until one of the wires has a frame, or this moment of Now(). A timer that is set anyhow is not
-  /// set again: in a virtual machine that costs more than the rest of a wait.
+  /// Waits for a frame on any wire, or until this moment of Now(). It does not set an already
+  /// matching timer again, because in a virtual machine that costs more than the rest of a wait.
   void Await(Instant until);
-  /// Whether the wire had a frame when Await ended; all may have had before the first.
+  /// True if the wire had a frame when Await ended. Before the first Await any wire may have one.
   bool HasFrame(std::size_t wire) const { return (entries_[wire + 1].revents & kSome) != 0; }
 
  private:
@@ -65,12 +67,12 @@ class WireWatch {
   WireWatch(os::Fd timer, std::span<const os::Fd* const> wires);
 
   os::Fd timer_;
-  std::vector<pollfd> entries_;  // the timer, and the wires
-  Instant set_{0};               // when the timer ends
+  std::vector<pollfd> entries_;  // the timer, then the wires
+  Instant set_{0};               // end of the timer
 };
 
-/// For the thread that carries frames: it runs when it wants to, where that is allowed, and is
-/// woken in time. Elsewhere delays are longer by what the machine is busy with.
+/// Gives the calling thread, the carrier of frames, real-time priority and exact timers, if the
+/// process may. Without them delays grow by the load of the machine.
 void BecomeTimely();
 
 }  // namespace ringlet::testbed

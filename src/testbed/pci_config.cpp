@@ -51,7 +51,7 @@ void PutExpress(ConfigSpace& config, const PciSlot& slot, const topology::PciDev
   config.Put16(kExpressAt + 2, kVersion | ExpressType(slot, bridge) << 4);
   config.Put32(kExpressAt + 0x0c, speed | width << 4);        // link capabilities
   config.Put16(kExpressAt + 0x12, speed | width << 4);        // link status
-  config.Put32(kExpressAt + 0x2c, ((1u << speed) - 1) << 1);  // speeds that it can have
+  config.Put32(kExpressAt + 0x2c, ((1u << speed) - 1) << 1);  // supported speeds
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The configuration space of a PCI function: registers as lspci and drivers read them. Pure.
+// The configuration space of a PCI function: the registers for lspci and drivers. Pure.
 #pragma once
 #include <string>
 
@@ -6,13 +6,13 @@
 
 namespace ringlet::testbed {
 
-/// 256 bytes: the header, and the capability of PCI Express with the speed and width of the link.
-/// \param device  of the slot; of a port the device below it
+/// Returns 256 bytes: the header, and the PCI Express capability with the link's speed and width.
+/// \param device  the slot's device; for a port, the device below it
 /// \param ids     of the function itself
 std::string ConfigSpaceOf(const PciSlot& slot, const topology::PciDevice& device,
                           const topology::PciIds& ids);
 
-/// That of a port, or of the device.
+/// Returns the class of a port, or of the device.
 topology::PciClass ClassOf(const PciSlot& slot, const topology::PciDevice& device);
 
 }  // namespace ringlet::testbed

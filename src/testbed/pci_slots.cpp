@@ -14,7 +14,7 @@ using topology::HostView;
 using topology::PartKind;
 
 constexpr std::uint32_t kBusMax = 255;
-/// Domains above those of real host bridges, for buses when a domain has none left.
+/// Domains above those of real host bridges. They supply buses when a domain has no free bus.
 constexpr std::uint32_t kSpareDomain = 0x10000;
 
 /// A bus of a domain.
@@ -47,7 +47,7 @@ class PciPlacer {
   }
 
   PciLayout Place() {
-    std::map<std::pair<Bus, std::uint32_t>, std::vector<std::uint32_t>> roots;  // of bus and node
+    std::map<std::pair<Bus, std::uint32_t>, std::vector<std::uint32_t>> roots;  // by bus and node
     for (std::uint32_t i = 0; i < view_.pci.size(); ++i) {
       if (view_.pci[i].parent.kind == PartKind::kPci) continue;
       const Bus bus = BusOf(view_.pci[i].bus);
@@ -60,7 +60,7 @@ class PciPlacer {
   }
 
  private:
-  /// A card shows one function for each of its network devices.
+  /// A card shows one function per network device.
   void AddCard(const topology::Nic& nic) {
     if (nic.parent.kind != PartKind::kPci) return;
     const auto index = static_cast<std::uint32_t>(&nic - view_.nics.data());
@@ -80,7 +80,7 @@ class PciPlacer {
     PlaceBelowPort({.level = PciSlot::Level::kRootPort, .numa = numa}, top, path, devices);
   }
 
-  /// The nearest free bus below, for root ports; a host bridge is at one NUMA node.
+  /// Returns the nearest free bus below, for root ports. A host bridge belongs to one NUMA node.
   std::optional<std::uint32_t> HostBus(Bus bus, std::uint32_t numa) {
     for (std::uint32_t host = bus.second; host-- > 0;) {
       const Bus here{bus.first, host};
@@ -91,7 +91,8 @@ class PciPlacer {
     return std::nullopt;
   }
 
-  /// The bus within a switch: between its own and the first below, which the file leaves free.
+  /// Returns a bus for the inside of a switch. The file leaves the buses between the switch's own
+  /// and the first one below it free.
   Bus InnerBus(std::uint32_t device) {
     const Bus own = BusOf(view_.pci[device].bus);
     std::uint32_t first = kBusMax + 1;
@@ -114,7 +115,7 @@ class PciPlacer {
       const BusId id = BusId::Of(bus.first, static_cast<std::uint8_t>(bus.second),
                                  static_cast<std::uint8_t>(number % kDevices),
                                  static_cast<std::uint8_t>(number / kDevices));
-      // A root port is no device 0, which is a host bridge.
+      // Device 0 is a host bridge, so a root port is at another one.
       if ((bridges_.count(bus) != 0 && id.device() == 0) || !taken_.insert(id).second) continue;
       return id;
     }
@@ -140,7 +141,7 @@ class PciPlacer {
   void PlaceDevices(const std::vector<std::uint32_t>& devices, const std::string& folder,
                     std::uint32_t numa) {
     for (const std::uint32_t device : devices) {
-      if (!placed_.insert(view_.pci[device].bus).second) continue;  // a file may repeat one
+      if (!placed_.insert(view_.pci[device].bus).second) continue;  // a file may repeat a bus
       PciSlot slot{.bus = view_.pci[device].bus, .path = {}, .device = device, .numa = numa};
       slot.path = fmt::format("{}/{}", folder, ToString(slot.bus));
       slot.primary = slot.bus.bus();
@@ -186,13 +187,14 @@ class PciPlacer {
 
   const HostView& view_;
   std::set<BusId> taken_, placed_ = {};
-  std::vector<std::vector<std::uint32_t>> below_;  // of each device
-  std::vector<std::uint32_t> last_;                // bus in its domain, of each device and below
-  std::map<std::uint32_t, std::uint32_t> cards_ = {};  // how many network devices, by device
+  std::vector<std::vector<std::uint32_t>> below_;      // of each device
+  std::vector<std::uint32_t> last_;                    // last bus in its domain, per device and its
+                                                       // children
+  std::map<std::uint32_t, std::uint32_t> cards_ = {};  // number of network devices, by device
   std::set<Bus> used_ = {};                            // by devices, and within switches
   std::set<Bus> inside_ = {};                          // between a root and the last below it
-  std::map<Bus, std::uint32_t> claims_ = {};           // of host bridges: their NUMA nodes
-  std::set<Bus> bridges_ = {};                         // host bridges that are in the layout
+  std::map<Bus, std::uint32_t> claims_ = {};           // NUMA nodes of host bridges
+  std::set<Bus> bridges_ = {};                         // host bridges in the layout
   PciLayout layout_ = {};
 };
 

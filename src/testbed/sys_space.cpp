@@ -33,9 +33,10 @@ Error NotMade(const std::string& path) {
   return {Code::kSystem, fmt::format("cannot make {}: {}", path, std::strerror(errno)), errno};
 }
 
-/// The same user and group, by their numbers.
+/// Maps the user and group to themselves.
 Status MapUser(uid_t user, gid_t group) {
-  // The kernel lets a process map groups only then. Kernels before 3.19 do not have the file.
+  // The kernel requires this before a process maps groups. Kernels before 3.19 do not have the
+  // file.
   static_cast<void>(os::WriteFile("/proc/self/setgroups", "deny"));
   RINGLET_TRY(os::WriteFile("/proc/self/uid_map", fmt::format("{0} {0} 1", user)));
   return os::WriteFile("/proc/self/gid_map", fmt::format("{0} {0} 1", group));
@@ -52,7 +53,7 @@ Status LeaveMounts() {
   return Ok();
 }
 
-/// The new /sys, with the old one below it for as long as this lives.
+/// The new /sys. It keeps the old one below it during its lifetime.
 class SysOverlay {
  public:
   explicit SysOverlay(const SysTree& tree) : tree_(tree) {}
@@ -94,14 +95,14 @@ class SysOverlay {
     return Ok();
   }
 
-  /// The path of the old /sys, which is covered.
+  /// Path of the covered, old /sys.
   std::string Old(std::string_view path) const {
     return fmt::format("/proc/self/fd/{}{}", old_.get(), path.substr(std::strlen(kSys)));
   }
 
   Status AddOthers(const std::string& folder, OtherEntries others) {
     DIR* const entries = ::opendir(Old(folder).c_str());
-    if (entries == nullptr) return Ok();  // the computer has no such folder, or does not show it
+    if (entries == nullptr) return Ok();  // the folder does not exist, or is hidden
     Status added = Ok();
     while (const dirent* const entry = added.ok() ? ::readdir(entries) : nullptr) {
       const std::string_view name = entry->d_name;
@@ -120,7 +121,7 @@ class SysOverlay {
     if (type == DT_DIR ? ::mkdir(path.c_str(), kFolderMode) != 0
                        : ::mknod(path.c_str(), S_IFREG | 0444, 0) != 0)
       return NotMade(path);
-    // Folders that this process may not enter cannot be shown; they stay empty.
+    // Folders without access stay empty.
     if (::mount(old.c_str(), path.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0 &&
         errno != EACCES && errno != ENOENT)
       return NotMade(path);
@@ -150,7 +151,7 @@ class SysOverlay {
 
 }  // namespace
 
-// In a chroot / may be no mount point, and has no propagation that could be changed.
+// In a chroot, / may not be a mount point. Its propagation then cannot change.
 Status KeepMountsHere() {
   if (::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0) return Ok();
   if (errno == EINVAL && ::mount("none", kSys, nullptr, MS_REC | MS_SLAVE, nullptr) == 0)

@@ -1,21 +1,23 @@
-// A /sys of its own (Linux mount namespace) for this process and all that it starts.
+// A private /sys (Linux mount namespace) for this process and its children.
 #pragma once
 #include "ringlet/status.hpp"
 #include "testbed/sys_tree.hpp"
 
 namespace ringlet::testbed {
 
-/// Makes a mount namespace whose /sys has the entries of `tree` and, where these let them, the
-/// computer's own; and whose /proc/cpuinfo is kSysCpuInfo, if it has that. Nothing of it has a name
-/// outside, so that it is gone when the last process in it is. A user who is not root gets a user
-/// namespace, too, in which programs cannot become another user (sudo).
+/// Creates a mount namespace with a /sys of the entries of `tree`. The computer's own entries stay
+/// if `tree` admits them. /proc/cpuinfo is kSysCpuInfo, if `tree` has it. The namespace has no name
+/// outside, so it ends with the last process in it. A user other than root also gets a user
+/// namespace, in which programs cannot become another user (sudo).
 ///
-/// Before this process has threads. After an error /sys is as it was.
-/// Errors  kUnsupported  this process may not, or the kernel cannot: says what it takes
-///         kSystem       a file of it cannot be made
+/// Call it before this process has threads. After an error /sys is unchanged.
+/// Errors  kUnsupported  the process lacks rights, or the kernel lacks support; the message has the
+///                       requirement
+///         kSystem       a file of it cannot be created
 Status EnterSysSpace(const SysTree& tree);
 
-/// Makes the mounts of this process's mount namespace its own: no other namespace sees new ones.
+/// Makes the mounts of this process's mount namespace private: other namespaces do not see new
+/// ones.
 /// Errors  kSystem
 Status KeepMountsHere();
 

@@ -27,7 +27,7 @@ constexpr std::string_view kRdmaDevices = "/sys/class/infiniband";
 constexpr std::string_view kPciBuses = "/sys/class/pci_bus";
 constexpr std::string_view kNumaNodes = "/sys/devices/system/node";
 
-/// "../../../devices/a/b" for a link in "/sys/bus/pci/devices" to "/sys/devices/a/b".
+/// Returns "../../../devices/a/b" for a link in "/sys/bus/pci/devices" to "/sys/devices/a/b".
 std::string RelativeTo(std::string_view folder, std::string_view path) {
   const std::vector<std::string_view> from = Split(folder, '/'), to = Split(path, '/');
   std::size_t common = 0;
@@ -39,8 +39,8 @@ std::string RelativeTo(std::string_view folder, std::string_view path) {
   return link;
 }
 
-/// Interfaces and RDMA devices have different folders, and a file says only what a port is called:
-/// those of RDMA have a number on their card from 1 on, interfaces have 0.
+/// Interfaces and RDMA devices have different folders, but a topology file contains only a port's
+/// name. The port number on a card starts at 1 for RDMA, and is 0 for interfaces.
 bool IsRdma(const NetInterface& net) {
   if (!net.rdma_device.empty()) return true;
   if (net.port) return *net.port > 0;
@@ -87,7 +87,7 @@ class SysWriter {
   void Line(const std::string& path, std::string_view text) {
     File(path, fmt::format("{}\n", text));
   }
-  /// A link in `folder` to a path.
+  /// Adds a link in `folder` to a path.
   void Link(std::string_view folder, std::string_view name, std::string_view path) {
     tree_.entries[fmt::format("{}/{}", folder, name)] = {.type = SysEntry::EntryType::kLink,
                                                          .content = RelativeTo(folder, path)};
@@ -160,7 +160,7 @@ class SysWriter {
     Link(kPciBuses, name, folder);
   }
 
-  /// Ports of a switch have its ids; of root ports only the maker is known.
+  /// Ports of a switch have its ids. For root ports only the vendor is known.
   PciIds IdsOf(const PciSlot& slot) const {
     if (slot.level == PciSlot::Level::kDevice) return view_.pci[slot.device].ids;
     if (slot.level == PciSlot::Level::kDownstreamPort) return view_.pci[slot.above].ids;
@@ -206,7 +206,7 @@ class SysWriter {
     File(path + "/resource", std::move(lines));
   }
 
-  /// The file tells what a device reaches in its slot, so the port above can do no less.
+  /// The file contains the speed of a device in its slot, so the port above has at least that.
   void WriteLink(const std::string& path, const PciDevice& device) {
     for (const char* which : {"max", "current"}) {
       if (!device.link_speed.text.empty())
@@ -282,7 +282,7 @@ class SysWriter {
   }
 
   static std::string GuidText(std::uint64_t guid) {
-    // A topology file has the number that a little-endian processor reads of the card's bytes.
+    // A topology file has the card's bytes as a little-endian number.
     std::string text;
     for (unsigned byte = 0; byte < sizeof guid; ++byte)
       text +=
@@ -304,7 +304,7 @@ class SysWriter {
       Line(folder + "/node_guid", GuidText(*net.guid));
       Line(folder + "/sys_image_guid", GuidText(*net.guid));
     }
-    // Topology files count the ports of a card, the kernel those of each function.
+    // Topology files count the ports of a card; the kernel counts those of each function.
     const std::uint32_t counted = net.port.value_or(1);
     const std::uint32_t own = counted > place.function ? counted - place.function : 1;
     const auto told =
@@ -330,7 +330,7 @@ class SysWriter {
                                        : fmt::format("{}.{} Gb/sec", mbit / 1000, tenths));
   }
 
-  /// Files of drivers of switches and of RDMA, with facts of topology files.
+  /// Writes the files of switch and RDMA drivers from the facts of the topology file.
   void WritePeers() {
     for (const PciDevice& device : view_.pci)
       for (const BusId peer : device.peers)
@@ -348,10 +348,10 @@ class SysWriter {
   SysCpus cpus_;
   PciLayout layout_;
   SysTree tree_ = {};
-  std::map<std::uint32_t, std::vector<std::string>> names_ = {};  // of a card's network devices
+  std::map<std::uint32_t, std::vector<std::string>> names_ = {};  // network devices, by card
 };
 
-/// Of "MemTotal:       196608000 kB"; 0 where it is not told.
+/// Reads "MemTotal:       196608000 kB"; 0 if the line is missing.
 std::uint64_t MemTotalKib(std::string_view text) {
   constexpr std::string_view kKey = "MemTotal:";
   for (const std::string_view line : Split(text, '\n')) {
@@ -408,7 +408,7 @@ std::string CpuInfoOf(std::string_view text, const topology::CpuModel& cpu) {
     differs = differs || (own != line && value->first != "model name");
     changed.append(own).append("\n");
   }
-  changed.pop_back();  // of the piece behind the last newline
+  changed.pop_back();  // after the last newline
   return differs ? changed : "";
 }
 

@@ -1,4 +1,4 @@
-// The files of /sys that a machine would have, from its topology file. Pure.
+// Derives the files of /sys for a machine from its topology file. Pure.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,57 +11,57 @@
 
 namespace ringlet::testbed {
 
-/// The fate of the computer's own entries of a folder that the machine has, too.
+/// Treatment of the computer's own entries in a folder that the machine has, too.
 enum class OtherEntries : std::uint8_t {
-  kAll,      ///< they stay
-  kFolders,  ///< folders stay: drivers keep the program's disks and networks below a function
-  kNone,     ///< they are hidden
+  kAll,      ///< the entries stay
+  kFolders,  ///< only folders stay: drivers keep the program's disks and networks below a function
+  kNone,     ///< the entries are hidden
 };
 
 struct SysEntry {
   enum class EntryType : std::uint8_t { kFolder, kFile, kLink };
   EntryType type = EntryType::kFolder;
-  std::string content = {};  ///< of a file; the target of a link
+  std::string content = {};  ///< of a file; for a link, its target
   OtherEntries others = OtherEntries::kAll;
 };
 
 struct SysTree {
-  /// By path from the root: "/sys/class/net". Folders come before what is in them. kSysCpuInfo is
-  /// among them where /proc/cpuinfo of the computer names another processor.
+  /// By path from the root: "/sys/class/net". Folders precede their contents. kSysCpuInfo is
+  /// present if the computer's /proc/cpuinfo names another processor.
   std::map<std::string, SysEntry> entries = {};
 };
 
-/// The file that is shown as /proc/cpuinfo.
+/// The file shown as /proc/cpuinfo.
 inline constexpr std::string_view kSysCpuInfo = "/sys/.cpuinfo";
 
-/// The parts of the computer that the machine must leave in place.
+/// The parts of the computer that stay in place.
 struct ComputerSys {
-  std::set<topology::BusId> functions = {};  ///< of PCI
-  std::set<std::string> interfaces = {};     ///< of the network
+  std::set<topology::BusId> functions = {};  ///< PCI functions
+  std::set<std::string> interfaces = {};     ///< network interfaces
   std::string cpu_info = {};                 ///< /proc/cpuinfo
   std::uint64_t memory_kib = 0;
 };
 
-/// The owner of the processors in /sys/devices/system/cpu. Programs that count them there start as
+/// The owner of the processors in /sys/devices/system/cpu. Some programs count them and start as
 /// many threads.
 enum class SysCpus : std::uint8_t {
   kComputer,
-  kMachine,  ///< each as a core of its own: a file says neither cores nor packages
+  kMachine,  ///< each as a core of its own, because a file contains neither cores nor packages
 };
 
 ComputerSys ReadComputerSys(const os::FileTree& files);
 
-/// Functions, switches and NUMA nodes are those of the file; so are interfaces and RDMA ports, but
-/// an interface of a name that the computer has stays the computer's. Nothing else is made up but
-/// ports between devices, and the memory of NUMA nodes: each has a share of the computer's.
+/// Takes functions, switches and NUMA nodes from the file, and interfaces and RDMA ports too. If
+/// the computer has an interface of the same name, the computer's stays. Two parts are invented:
+/// ports between devices, and the memory of NUMA nodes, an equal share of the computer's.
 /// Errors  kUnsupported  it has more PCI devices than kSysFunctionsMax
 Result<SysTree> SysTreeOf(const topology::HostView& view, const ComputerSys& computer,
                           SysCpus cpus = SysCpus::kComputer);
 
 inline constexpr std::size_t kSysFunctionsMax = 4096;
 
-/// `text` with vendor, family, model and name of `cpu` in each processor; empty where it is of
-/// another architecture, or has them already.
+/// Returns `text` with the vendor, family, model and name of `cpu` in each processor. Empty if
+/// `text` is of another architecture, or already has them.
 std::string CpuInfoOf(std::string_view text, const topology::CpuModel& cpu);
 
 }  // namespace ringlet::testbed

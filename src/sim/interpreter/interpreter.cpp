@@ -20,17 +20,17 @@ namespace {
 
 using RankSet = std::uint64_t;
 
-/// The value of an element: the sum over `ranks` of element `index` of their inputs. Without ranks:
-/// not written yet.
+/// The value of an element: the sum over `ranks` of element `index` of their inputs. Without ranks,
+/// the element is not written yet.
 struct Symbol {
   std::size_t index = 0;
   RankSet ranks = 0;
   bool divided = false;
-  /// Of the expression by which it was computed: equal forms round equally.
+  /// Hash of the expression that computed it. Equal forms round equally.
   std::uint64_t form = 0;
 };
 
-/// Which operand stands first matters.
+/// The order of the operands matters.
 std::uint64_t FormOf(std::uint64_t left, std::uint64_t right) {
   std::uint64_t mixed = left * 0x9e3779b97f4a7c15 + right;
   mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9;
@@ -95,7 +95,7 @@ Status CheckSteps(std::span<const Schedule> schedules, std::size_t rank) {
   return Ok();
 }
 
-/// Steps of one direction of one link, at one of its ends.
+/// Steps of one direction of one link, at one end.
 using LinkKey = std::pair<std::size_t, std::size_t>;  // from, to
 using StepsByLink = std::map<LinkKey, std::vector<std::size_t>>;
 
@@ -164,14 +164,14 @@ Status CheckStatically(const Call& call, std::span<const Schedule> schedules) {
 
 // ---- One rank -----------------------------------------------------------------------------------
 
-/// How often an element has been read and written: a clock that program order prescribes.
+/// Number of reads and writes of an element: a clock in program order.
 struct Touches {
   std::size_t reads = 0;
   std::size_t writes = 0;
   bool operator==(const Touches&) const = default;
 };
 
-/// The memory of one rank and how far its steps are, with every access checked.
+/// The memory of one rank and the progress of its steps. Every access is checked.
 class RankModel {
  public:
   RankModel(const Call& call, CallPlace place, const Schedule& schedule, const Flow& flow,
@@ -188,7 +188,7 @@ class RankModel {
 
   const Flow& flow() const { return flow_; }
 
-  /// Elements that this lane could move now.
+  /// Returns the number of elements that this lane could move now.
   std::size_t Ready(std::uint32_t lane) const {
     const std::optional<std::uint32_t> index = Current(lane);
     if (!index) return 0;
@@ -215,7 +215,7 @@ class RankModel {
 
   std::uint64_t FormOfOutput(std::size_t i) const { return cells_[At(Output(i))].form; }
 
-  /// One element of this rank's own work.
+  /// Executes one element of this rank's local work.
   Status Work(std::uint32_t lane) {
     const std::uint32_t index = *Current(lane);
     const Step& step = flow_.steps[index].step;
@@ -230,7 +230,7 @@ class RankModel {
     return Ok();
   }
 
-  /// The first step that has not come to its end, in words; empty when all have.
+  /// Returns the first unfinished step in words; empty if all steps have ended.
   std::string Unfinished() const {
     for (std::size_t i = 0; i < flow_.steps.size(); ++i) {
       if (done_[i] < flow_.steps[i].step.count) {
@@ -259,7 +259,7 @@ class RankModel {
   }
 
  private:
-  /// The value that the call wants at element `i` of the output.
+  /// Returns the expected value of element `i` of the output.
   Symbol Due(std::size_t i) const {
     const RankSet everybody =
         place_.ranks == kProvableRanksMax ? ~RankSet{0} : (RankSet{1} << place_.ranks) - 1;
@@ -282,7 +282,7 @@ class RankModel {
     return {i, everybody, true};
   }
 
-  /// The first cell of each buffer.
+  /// Places the first cell of each buffer.
   void LayOut(bool in_place) {
     const auto input = static_cast<std::ptrdiff_t>(schedule_.input_count);
     const auto output = static_cast<std::ptrdiff_t>(schedule_.output_count);
@@ -297,7 +297,7 @@ class RankModel {
     return bases_[static_cast<std::size_t>(place.buffer)] + place.begin;
   }
 
-  /// Walks through the steps in program order and notes what each element has seen before each.
+  /// Visits the steps in program order and records the state of each element before each step.
   void Prescribe() {
     std::vector<Touches> touches(cells_.size());
     for (const FlowStep& flow_step : flow_.steps) {
@@ -325,10 +325,10 @@ class RankModel {
     return steps[cursor_[lane]];
   }
 
-  /// The elements that step `index` reads next, if it is its turn.
+  /// Returns the next elements of step `index`, if it is its turn.
   Result<Symbol> Read(std::uint32_t index) {
     const std::size_t cell = At(flow_.steps[index].step.from) + done_[index];
-    // Reads between two writes may come in any order.
+    // Reads between two writes are unordered.
     if (touches_[cell].writes != prescribed_reads_[index][done_[index]].writes) {
       return WrongAt(index, "is read out of turn");
     }
@@ -355,7 +355,7 @@ class RankModel {
     if (mine.index != symbol.index) {
       return WrongAt(index, fmt::format("of the input is added to element {}", symbol.index));
     }
-    // Of a barrier it matters only who has been heard of.
+    // A barrier only needs the set of contributing ranks.
     if ((mine.ranks & symbol.ranks) != 0 && call_.kind != CallKind::kBarrier) {
       return WrongAt(index,
                      fmt::format("would count ranks {} twice", ToText(mine.ranks & symbol.ranks)));
@@ -381,7 +381,7 @@ class RankModel {
   const Schedule& schedule_;
   const Flow& flow_;
   std::array<std::size_t, 3> bases_{};  // by Buffer
-  std::vector<std::size_t> done_;       // elements, by step
+  std::vector<std::size_t> done_;       // number of finished elements, by step
   std::vector<std::size_t> cursor_;     // index in Lane::steps, by lane
   std::vector<Symbol> cells_;
   std::vector<Touches> touches_;                         // by cell
@@ -391,7 +391,7 @@ class RankModel {
 
 // ---- All ranks ----------------------------------------------------------------------------------
 
-/// One direction of one link: which lanes it joins, and what is on its way.
+/// One direction of one link: its lanes, and the elements in transit.
 struct Pipe {
   std::size_t from = 0;
   std::size_t to = 0;
@@ -436,7 +436,7 @@ class World {
   }
 
  private:
-  /// Whether all ranks compute the same in the same order, and so get the same bits.
+  /// Checks that all ranks compute the same expression in the same order, and so get the same bits.
   Status CheckForms() const {
     if (call_.kind != CallKind::kAllReduce) return Ok();
     for (std::size_t rank = 1; rank < ranks_.size(); ++rank) {
@@ -449,7 +449,7 @@ class World {
     return Ok();
   }
 
-  /// Every sending lane has its receiving one: CheckStatically has seen to that.
+  /// Pairs each sending lane with its receiving lane. CheckStatically ensures that both exist.
   void JoinLanes() {
     std::map<LinkKey, Pipe> pipes;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -472,7 +472,7 @@ class World {
     for (auto& [key, pipe] : pipes) pipes_.push_back(std::move(pipe));
   }
 
-  /// Each rank some of its own work, or none.
+  /// Each rank performs some of its own work, or none.
   Result<bool> WorkLocally() {
     bool worked = false;
     for (const auto& [rank, lane] : local_) {
@@ -493,7 +493,7 @@ class World {
     return possible == 0 ? 0 : std::min(possible, 1 + prng_.Below(options_.slice_max));
   }
 
-  /// The sender puts some elements on the link. True if it moved any.
+  /// The sender puts some elements on the link. Returns true if it moved any.
   Result<bool> Push(Pipe& pipe) {
     const std::size_t room = options_.link_capacity - pipe.on_the_way.size();
     const std::size_t count = SliceOf(std::min(room, ranks_[pipe.from].Ready(pipe.from_lane)));
@@ -504,7 +504,8 @@ class World {
     return count > 0;
   }
 
-  /// The receiver takes some elements from the link, or without one from the sender's hand.
+  /// The receiver takes some elements from the link. Without a link buffer it takes them from the
+  /// sender directly.
   Result<bool> Pull(Pipe& pipe) {
     const bool rendezvous = options_.link_capacity == 0;
     const std::size_t offered =
@@ -532,7 +533,7 @@ class World {
 }  // namespace
 
 Status Prove(const Call& call, std::span<const Schedule> schedules, const ProofOptions& options) {
-  // Before deriving: ranges may lie outside the buffer.
+  // Check before deriving: ranges may lie outside the buffer.
   RINGLET_TRY(CheckStatically(call, schedules));
   std::vector<Flow> flows;
   for (std::size_t rank = 0; rank < schedules.size(); ++rank) {

@@ -1,17 +1,17 @@
 // Proves a set of schedules right without moving a byte.
 //
-// Instead of numbers, elements carry which element of the input they stand for and the set of ranks
-// that have contributed; adding merges two sets. The ranks run as the executor would run them, with
-// the freedom it has: any step that the data flow (dataflow.hpp) admits may move any number of
-// elements next, and links hold only so much. A seed chooses; the same seed, the same run. Checked
-// all along:
+// Elements do not hold numbers. An element holds the index of its input element and the set of
+// contributing ranks; addition merges two sets. The ranks run as under the executor, with the same
+// freedom: any step admitted by the data flow (dataflow.hpp) may move any number of elements next,
+// and links have a capacity. A seed selects the order of events; equal seeds give equal runs. The
+// proof checks at all times:
 //
-//   every element ends as the call wants it, counted once, divided once
+//   every element ends with the value required by the call, counted once, divided once
 //   an all-reduce gives all ranks the same bits: each element is the same expression everywhere
-//   a rank that comes out of a barrier has heard of all ranks, directly or not
+//   a rank leaves a barrier only after a contribution of all ranks, direct or not
 //   no element is touched before an earlier step of the same rank is through with it
-//   nothing is read that no step has written
-//   what is sent is received, step by step with equal counts, and nothing is left over
+//   no unwritten element is read
+//   every send has a receive, step by step with equal counts, and nothing is left over
 //   no rank waits for ever
 #pragma once
 #include <cstddef>
@@ -25,31 +25,31 @@
 
 namespace ringlet::collective {
 
-/// One bit a rank in a machine word.
+/// A machine word has one bit per rank.
 inline constexpr std::size_t kProvableRanksMax = 64;
 
 struct ProofOptions {
   std::uint64_t seed = 1;
-  /// Elements that a link holds between sender and receiver. 0: an element leaves only when the
-  /// receiver takes it (rendezvous), the hardest case for deadlock.
+  /// Capacity of a link in elements. 0: an element leaves only when the receiver takes it
+  /// (rendezvous), the hardest case for deadlock.
   std::size_t link_capacity = 0;
-  /// Elements that a step may move at a time, 1 to this many by chance.
+  /// A step moves between 1 and this many elements at a time, at random.
   std::size_t slice_max = 8;
-  /// Input and output share memory as InPlaceOffset says.
+  /// Input and output share memory as defined by InPlaceOffset.
   bool in_place = false;
 };
 
-/// Checks that `schedules`, one per rank in rank order, do what `call` says; its buffers are not
-/// looked at.
+/// Checks that `schedules`, one per rank in rank order, implement `call`. It does not read the
+/// buffers of `call`.
 ///
-/// Errors  kInvalidArgument  they do not; the sentence names rank, step and element, and what is
-///                           wrong. Also for more than kProvableRanksMax ranks.
-/// Cost    O(ranks * count) memory; every element of every step is looked at a few times.
-/// One run with one seed shows one order of events: call with several.
+/// Errors  kInvalidArgument  they do not; the message names rank, step and element, and the defect.
+///                           Also for more than kProvableRanksMax ranks.
+/// Cost    O(ranks * count) memory; a few visits per element and step.
+/// One run with one seed covers one order of events, so call it with several seeds.
 Status Prove(const Call& call, std::span<const Schedule> schedules, const ProofOptions& options);
 
-/// The same with the given flows in place of what Derive makes of each schedule: proves that they
-/// admit no order of events that the schedules do not.
+/// As above, with the given flows in place of those from Derive. Proves that they admit no
+/// additional order of events.
 Status Prove(const Call& call, std::span<const Schedule> schedules, std::span<const Flow> flows,
              const ProofOptions& options);
 

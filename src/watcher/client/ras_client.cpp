@@ -63,7 +63,7 @@ void RasClient::OnClosed(const std::string& why, Instant now) {
     return Finish(Error{Code::kPeerLost,
                         "the RAS server has closed the connection: its process "
                         "has ended, or has no communicator any more"});
-  // A server that hangs up before it greets has too many clients, or has just ended.
+  // A server that closes before its greeting has too many clients, or has just ended.
   if (said_ == 1 && unread_.empty()) return Call(now);
   if (said_ == 0 && ++server_ < question_.servers.size()) return Call(now);
   Finish(Error{Code::kPeerLost,
@@ -108,7 +108,7 @@ void RasClient::SayNext(Instant now) {
   }
   reports_ = true;
   deadline_.reset();
-  if (question_.events) return;  // the events come by themselves, some time
+  if (question_.events) return;  // events arrive unprompted, without a deadline
   const Instant timeout = question_.timeout ? Instant(*question_.timeout) : kRankTimeout;
   if (timeout > Instant(0)) deadline_ = now + kReportSlack + timeout;
   Say(question_.verbose ? "VERBOSE STATUS" : "STATUS");

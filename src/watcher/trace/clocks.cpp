@@ -7,22 +7,22 @@
 namespace ringlet::watch {
 namespace {
 
-// Those at whose end each rank has heard of each other one. Of all_to_all_v some portions are
-// empty.
+// True for operations that no rank ends before every other rank has contributed. Portions of
+// all_to_all_v may be empty, so it is not one of them.
 bool NeedsAllRanks(const RecordedOperation& operation) {
   static const std::set<std::string_view> kCalls = {"all_reduce", "all_gather", "reduce_scatter",
                                                     "all_to_all", "barrier"};
   return kCalls.contains(operation.call) && (operation.count > 0 || operation.call == "barrier");
 }
 
-/// When the ranks of a host were in a collective, by the clock of the host.
+/// The time of a host's ranks in a collective, by the clock of the host.
 struct HostStay {
   Instant begun_after{0};                // the last of them began at this time or later
   Instant ended_until = Instant::max();  // the first of them ended at this time or sooner
 };
 using Stays = std::map<std::uint64_t, HostStay>;  // by sequence
 
-// Times that were not measured lie between those of the neighbours.
+// Unmeasured times lie between those of the neighbours.
 void AddStays(const RankTrace& trace, Stays& stays) {
   Instant before{0};
   for (const RecordedOperation& operation : trace.operations) {
@@ -44,14 +44,14 @@ void AddStays(const RankTrace& trace, Stays& stays) {
   }
 }
 
-/// The shift of the times of `host` to have those of `first`.
+/// Returns the shift from the times of `host` to those of `first`.
 ClockShift ShiftOf(const Stays& first, const Stays& host, Instant by_unix) {
   Instant least = Instant::min(), most = Instant::max();
   for (const auto& [sequence, its] : host) {
     const auto it = first.find(sequence);
     if (it == first.end()) continue;
     const HostStay& ours = it->second;
-    // Each ends after the other has begun.
+    // Each host ends after the other has begun.
     if (its.ended_until != Instant::max() && ours.begun_after > Instant(0))
       least = std::max(least, ours.begun_after - its.ended_until);
     if (ours.ended_until != Instant::max() && its.begun_after > Instant(0))

@@ -1,5 +1,5 @@
-// The clocks of several hosts compared by what their ranks did together: no rank ends a collective
-// that needs all ranks before the last one has begun it.
+// Aligns the clocks of several hosts by their common operations: no rank ends a collective that
+// needs all ranks before the last one has begun it.
 #pragma once
 #include <vector>
 
@@ -7,16 +7,17 @@
 
 namespace ringlet::watch {
 
-/// To be added to a rank's times, to have them by the clock of the first rank.
+/// Value to add to a rank's times for the clock of the first rank.
 struct ClockShift {
   Instant shift{0};
-  /// How far it may be off either way; empty: unknown, and the shift is that of the hosts' clocks.
+  /// Bound on the error in either direction. Empty: unknown; the shift is then that of the hosts'
+  /// clocks.
   std::optional<Instant> error = Instant(0);
   bool operator==(const ClockShift&) const = default;
 };
 
-/// One for each trace. Ranks of one host share their clock, and have a shift together. \param
-/// traces of one communicator
+/// Returns one shift per trace. Ranks of one host share their clock and their shift.
+/// \param traces  of one communicator
 /// Cost  O(operations)
 std::vector<ClockShift> AlignClocks(const std::vector<RankTrace>& traces);
 

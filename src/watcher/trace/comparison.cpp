@@ -18,7 +18,7 @@ Collectives CollectivesOf(const RankTrace& trace) {
   return collectives;
 }
 
-/// The first collective from which on the trace is complete.
+/// Returns the first collective of the complete part of the trace.
 std::uint64_t CompleteFrom(const RankTrace& trace) {
   if (trace.operations.empty()) return 0;
   const RecordedOperation& first = trace.operations.front();
@@ -26,16 +26,16 @@ std::uint64_t CompleteFrom(const RankTrace& trace) {
   return first.sequence + (IsMessage(first) ? 1 : 0);
 }
 
-/// The collectives of a rank that can be compared.
+/// The comparable collectives of a rank.
 struct ComparedRank {
   std::uint32_t rank = 0;
   Collectives collectives;
   std::uint64_t from = 0;
-  /// It is inside an operation, and cannot have called those behind it.
+  /// The operation that the rank is still in. It cannot have called later ones.
   std::optional<std::uint64_t> until = {};
 
   bool CanHaveCalled(std::uint64_t sequence) const { return !until || sequence < *until; }
-  /// Null: it did not.
+  /// Null if the rank did not call it.
   const RecordedOperation* At(std::uint64_t sequence) const {
     const auto it = collectives.find(sequence);
     return it == collectives.end() ? nullptr : it->second;
@@ -73,7 +73,7 @@ Divergence DivergenceAt(std::uint64_t sequence, const std::vector<ComparedRank>&
   return divergence;
 }
 
-/// How many different calls ranks have made.
+/// Number of different calls among the ranks.
 std::size_t CallsOf(const Divergence& divergence) {
   return static_cast<std::size_t>(std::ranges::count_if(
       divergence.groups, [](const auto& group) { return group.call.has_value(); }));
@@ -94,7 +94,7 @@ std::optional<Divergence> FirstDivergence(const std::vector<RankTrace>& traces) 
   for (std::uint64_t sequence = from; sequence < until; ++sequence) {
     Divergence divergence = DivergenceAt(sequence, ranks);
     if (CallsOf(divergence) > 1) return divergence;
-    // A gap on all ranks is a damaged trace: it must not make a loop of 2^64 turns.
+    // A gap on all ranks is a damaged trace. Stop, because the gap may have 2^64 entries.
     if (CallsOf(divergence) == 0) break;
     if (divergence.groups.size() > 1 && !missing) missing = std::move(divergence);
   }
@@ -125,10 +125,10 @@ struct TimedBegin {
   Instant when{0};
 };
 
-// Of one operation: those of a whole trace can be added.
+// Bound per operation, so that the sum over a whole trace does not overflow.
 constexpr Instant kLateMax = std::chrono::hours(19);
 
-/// Of one collective: who began first and last.
+/// The first and the last begin of one collective.
 struct Spread {
   std::optional<TimedBegin> first, last;
   Instant ended{0};

@@ -1,5 +1,5 @@
-// The traces of the ranks of one communicator compared: where they first differ, and which rank is
-// late. Pure.
+// Compares the traces of the ranks of one communicator: the first difference, and the late rank.
+// Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ringlet::watch {
 
-/// The first collective that not all ranks called alike.
+/// The first collective with different calls among the ranks.
 struct Divergence {
   std::uint64_t sequence = 0;
   struct DivergedRanks {
@@ -21,33 +21,33 @@ struct Divergence {
   std::vector<DivergedRanks> groups;
   bool operator==(const Divergence&) const = default;
 };
-/// Only where all traces reach back is compared. Ranks that called different things come first, at
-/// whatever operation: a rank that heard of that failure before it called earlier ones is no cause.
+/// Compares only the part covered by all traces. Different calls take precedence over missing ones,
+/// at any operation: a rank that received that failure before its earlier calls is not the cause.
 /// \param traces  of one communicator, by rank
 std::optional<Divergence> FirstDivergence(const std::vector<RankTrace>& traces);
 /// "operation 17: ranks 0-2 called all_reduce of 8 float sum, rank 3 called barrier".
 std::string ToText(const Divergence& divergence);
 
-/// A collective in which the ranks waited for one.
+/// A collective in which the ranks waited for one rank.
 struct LateOperation {
   RecordedOperation call;  ///< of the late rank
-  std::uint32_t rank = 0;  ///< began it last
+  std::uint32_t rank = 0;  ///< last to begin it
   Instant late{0};         ///< after the first
-  Instant took{0};         ///< from the first that began to the last that ended; zero: unknown
+  Instant took{0};         ///< from the first begin to the last end; zero: unknown
 };
-/// How much the others waited for a rank.
+/// Total delay of the other ranks by one rank.
 struct RankLateness {
   std::uint32_t rank = 0;
   std::uint64_t times_last = 0;
   Instant late{0};  ///< sum of LateOperation::late
 };
 struct Lateness {
-  std::uint64_t compared = 0;             ///< collectives that were measured on two ranks at least
+  std::uint64_t compared = 0;             ///< collectives measured on at least two ranks
   std::vector<LateOperation> operations;  ///< the latest first, at most kLateOperationsMax
-  std::vector<RankLateness> ranks;        ///< the latest first; those that were never last are not
+  std::vector<RankLateness> ranks;        ///< the latest first, without ranks that were never last
 };
 inline constexpr std::size_t kLateOperationsMax = 20;
-/// \param shifts  of AlignClocks
+/// \param shifts  from AlignClocks
 Lateness LatenessOf(const std::vector<RankTrace>& traces, const std::vector<ClockShift>& shifts);
 
 }  // namespace ringlet::watch

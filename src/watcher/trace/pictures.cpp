@@ -6,7 +6,7 @@
 namespace ringlet::watch {
 namespace {
 
-// So many ranks does a process group of a dump list: it is text.
+// Maximum number of ranks in a dump's list of a process group, because the list is text.
 constexpr std::uint32_t kListedRanksMax = 1 << 16;
 
 double Microseconds(Instant time) {
@@ -19,9 +19,9 @@ struct Interval {
   bool measured = false;
 };
 
-// The times that are missing in a row divide what lies between the two that are known.
+// Missing times in a row divide the interval between the two known ones.
 std::vector<Interval> IntervalsOf(const RankTrace& trace) {
-  std::vector<Instant> times;  // begin and end of each, one after the other
+  std::vector<Instant> times;  // begin and end of each, alternating
   for (const RecordedOperation& operation : trace.operations) {
     times.push_back(operation.began);
     times.push_back(operation.ended);
@@ -89,7 +89,7 @@ std::string ToChromeTrace(const std::vector<RankTrace>& traces,
     if (!intervals.back().empty())
       origin = std::min(origin, intervals.back().front().begin + shifts[i].shift);
   }
-  std::map<std::string, std::size_t> processes;  // one for each communicator
+  std::map<std::string, std::size_t> processes;  // one per communicator
   Json events = Json::array();
   for (std::size_t i = 0; i < traces.size(); ++i) {
     const RankTrace& trace = traces[i];
@@ -118,7 +118,7 @@ std::string ToChromeTrace(const std::vector<RankTrace>& traces,
 
 namespace {
 
-// The analyzer of PyTorch refuses names of other backends.
+// PyTorch's analyzer refuses the names of other backends.
 constexpr std::string_view kBackend = "nccl:";
 
 std::string TypeName(const std::string& type) {
@@ -138,7 +138,7 @@ std::string ProfilingName(const RankTrace& trace, const RecordedOperation& opera
                      receives ? "<-" : "->", *operation.peer);
 }
 
-/// Elements of the input and output, as PyTorch has them: one tensor each.
+/// Returns the elements of input and output in PyTorch's form: one tensor each.
 std::pair<std::uint64_t, std::uint64_t> CountsOf(const RankTrace& trace,
                                                  const RecordedOperation& operation) {
   const std::uint64_t all = operation.count * trace.ranks;

@@ -1,5 +1,5 @@
-// Traces in the forms of other tools: Chrome's trace, which Perfetto shows, and the flight recorder
-// of PyTorch. Pure.
+// Writes traces in the formats of other tools: Chrome's trace for Perfetto, and PyTorch's flight
+// recorder. Pure.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,13 +9,14 @@
 
 namespace ringlet::watch {
 
-/// All ranks, a row each; times that were not measured are drawn between their neighbours and
-/// marked so. \param traces  of any communicators. \param shifts  one for each trace
+/// Draws all ranks, a row each. Unmeasured times lie between their neighbours and are marked.
+/// \param traces  of any communicators
+/// \param shifts  one per trace
 std::string ToChromeTrace(const std::vector<RankTrace>& traces,
                           const std::vector<ClockShift>& shifts);
 
-/// One rank, as torch.distributed's dumps have it (version 2.10), in JSON.
-/// \param traces  of this rank, one for each of its communicators. Not empty
+/// Returns one rank's dump in the form of torch.distributed (version 2.10), in JSON.
+/// \param traces  of this rank, one per communicator. Not empty
 std::string ToFlightRecorder(const std::vector<RankTrace>& traces);
 
 }  // namespace ringlet::watch
