@@ -1,5 +1,4 @@
-// A verdict on a set of hosts: findings by check, each with what was seen, what it costs and what
-// to do.
+// A verdict on a set of hosts: findings by check, each with measured values, cost and cure.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,8 +13,8 @@ std::string_view NameOf(FindingVerdict verdict);  ///< "ok", "note", "warning", 
 
 struct HostFinding {
   FindingVerdict verdict = FindingVerdict::kNote;
-  std::string host;    ///< or "a to b"; empty: of all
-  std::string reason;  ///< with the numbers that were seen
+  std::string host;    ///< or "a to b"; empty: all hosts
+  std::string reason;  ///< with the measured numbers
   std::string cost = {};
   std::string cure = {};
   std::map<std::string, std::uint64_t> evidence = {};  ///< the same numbers, for programs
@@ -24,13 +23,13 @@ struct HostFinding {
 /// One check of all hosts.
 struct CheckReport {
   std::string_view check;  ///< stable, for scripts: "path-mtu"
-  std::string seen;        ///< where all is well; what was measured
+  std::string seen;        ///< measured values without a finding
   std::vector<HostFinding> findings = {};
 
   FindingVerdict worst() const;
 };
 
-/// Of all checks.
+/// Returns the worst verdict of all checks.
 FindingVerdict WorstOf(const std::vector<CheckReport>& checks);
 
 /// "64 MiB", "1.5 GiB", "no limit".

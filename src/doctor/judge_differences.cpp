@@ -1,4 +1,4 @@
-// Hosts beside each other.
+// Compares hosts with each other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::string Listed(const std::vector<std::string>& hosts) {
   return text;
 }
 
-/// A value of each host, and the hosts that have it.
+/// Values, and the hosts that have them.
 using Camps = std::map<std::string, std::vector<std::string>>;
 
 template <class Value>
@@ -35,7 +35,7 @@ Camps CampsOf(const SetFacts& facts, const Value& value) {
   return camps;
 }
 
-/// The one that most hosts have.
+/// Returns the value of most hosts.
 const Camps::value_type& Largest(const Camps& camps) {
   return *std::ranges::max_element(camps, {}, [](const auto& camp) { return camp.second.size(); });
 }
@@ -46,7 +46,7 @@ struct Difference {
   std::string_view cost = {}, cure = {};
 };
 
-/// A finding for each value that is not that of most hosts.
+/// Adds a finding for each minority value.
 void AddDifferences(const Camps& camps, const Difference& difference,
                     std::vector<HostFinding>& findings) {
   if (camps.size() < 2) return;
@@ -211,7 +211,7 @@ CheckReport Software(const SetFacts& facts) {
   return report;
 }
 
-/// Those that name what differs from host to host by its nature.
+/// Returns true for settings that differ between hosts by nature.
 bool MayDiffer(std::string_view name) {
   const auto ends = [&](std::string_view end) { return name.ends_with(end); };
   return ends("_IFNAME") || ends("_HOSTID") || ends("_FILE") || ends("_DIR") || ends("_HCA") ||

@@ -1,4 +1,4 @@
-// Each host by itself.
+// Judges each host by itself.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,16 +10,16 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-// Docker gives 64 MiB; PyTorch's data loaders and NCCL need more.
+// Docker's default is 64 MiB; PyTorch's data loaders and NCCL need more.
 constexpr std::uint64_t kShmMin = 128 * kMiB;
 constexpr std::uint64_t kShmFreeMin = 64 * kMiB;
 constexpr std::uint64_t kMemoryMin = kGiB / 2;
 constexpr std::uint64_t kLockedMin = kGiB;
-constexpr std::uint64_t kDescriptorsMin = 4096;  // five a rank of one process, and its peers
-constexpr std::uint64_t kTasksMin = 512;         // that are left for threads and ranks
+constexpr std::uint64_t kDescriptorsMin = 4096;  // five per rank of one process, and its peers
+constexpr std::uint64_t kTasksMin = 512;         // free tasks for threads and ranks
 constexpr std::uint32_t kPortsMin = 1024;
 
-/// Adds the finding that `judge` has of a host, if it has one.
+/// Adds the finding of `judge` for a host, if there is one.
 template <class Judgement>
 CheckReport OfEach(std::string_view check, const SetFacts& facts, const Judgement& judge) {
   CheckReport report{.check = check, .seen = {}};
@@ -27,7 +27,7 @@ CheckReport OfEach(std::string_view check, const SetFacts& facts, const Judgemen
   return report;
 }
 
-/// The least of a number of all hosts.
+/// Returns the minimum over all hosts.
 template <class Number>
 auto LeastOf(const SetFacts& facts, const Number& number) {
   auto least = number(facts.hosts.front());
@@ -198,7 +198,7 @@ CheckReport HugePages(const SetFacts& facts) {
   return report;
 }
 
-/// In hundredths of a core.
+/// Returns hundredths of a core.
 std::uint64_t CoresPercent(const HostFacts& host) {
   const std::uint64_t usable = std::uint64_t{host.cpus.usable} * kPercent;
   return host.cpus.quota_percent ? std::min<std::uint64_t>(usable, *host.cpus.quota_percent)
@@ -238,7 +238,7 @@ CheckReport Cpus(const SetFacts& facts) {
   return report;
 }
 
-/// 0 where the kernel does not tell.
+/// Returns 0 if the kernel does not report them.
 std::uint32_t PortsOf(const PortReport& ports) {
   return ports.last > 0 && ports.last >= ports.first ? ports.last - ports.first + 1 : 0;
 }

@@ -1,7 +1,7 @@
-// Connections between hosts.
+// Judges the connections between hosts.
 //
-// A host is as quick as its quickest pair: who is slow is slow with every partner, and who is quick
-// is not blamed for a slow one. Hosts are then compared by median and spread.
+// The rate of a host is that of its quickest pair. A slow host is slow with every partner, and a
+// quick host is not blamed for a slow one. Hosts are then compared by median and spread.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 namespace ringlet::doctor {
 namespace {
 
-constexpr std::uint64_t kSlowPercent = 50;  // of the others' median
+constexpr std::uint64_t kSlowPercent = 50;  // relative to the others' median
 constexpr std::uint64_t kVerySlowPercent = 25;
-constexpr std::uint64_t kSpreads = 5;  // of the median deviation, beyond which it is no noise
+constexpr std::uint64_t kSpreads = 5;  // median deviations; a larger distance is not noise
 constexpr std::uint64_t kLateTimes = 3;
-constexpr std::uint64_t kLateNs = 200'000;  // below it a scheduler may be the reason
+constexpr std::uint64_t kLateNs = 200'000;  // a smaller delay may be the scheduler's
 constexpr double kMicrosecond = 1e3;
 
 std::uint64_t MedianOf(std::vector<std::uint64_t> values) {
@@ -37,7 +37,7 @@ std::string PairName(const SetFacts& facts, const PairFacts& pair) {
   return fmt::format("{} to {}", facts.hosts[pair.from].host, facts.hosts[pair.to].host);
 }
 
-/// The best value of each host by one of its sides.
+/// The best value of each host, by direction.
 struct HostScores {
   std::map<std::uint32_t, std::uint64_t> rate_sent, rate_received, latency;
 };
@@ -68,11 +68,11 @@ std::vector<std::uint64_t> ValuesOf(const std::map<std::uint32_t, std::uint64_t>
   return values;
 }
 
-/// Worth another measurement.
+/// True if the rate deserves another measurement.
 bool IsDoubtful(std::uint64_t rate, std::uint64_t median) {
   return rate * kPercent < median * kSlowPercent;
 }
-/// Far behind, where the others differ much among themselves.
+/// True if the rate is far behind, also in comparison with the spread of the others.
 bool IsSlow(std::uint64_t rate, std::uint64_t median, std::uint64_t spread) {
   return IsDoubtful(rate, median) &&
          (median - rate > kSpreads * spread || rate * kPercent < median * kVerySlowPercent);
@@ -81,13 +81,13 @@ bool IsLate(std::uint64_t latency, std::uint64_t median, std::uint64_t spread) {
   return latency > kLateTimes * median && latency > median + kLateNs + kSpreads * spread;
 }
 
-/// The hosts that are slow as senders or as receivers, with their score and the median.
+/// A host slow as sender or receiver, with its score and the median.
 struct SlowHost {
   std::uint32_t host = 0;
   std::uint64_t score = 0, median = 0;
 };
 
-constexpr std::size_t kComparable = 3;  // of two hosts none is in the majority
+constexpr std::size_t kComparable = 3;  // two hosts do not have a majority
 
 enum class Strictness { kSure, kDoubtful };
 
@@ -103,7 +103,7 @@ std::vector<SlowHost> SlowHosts(const std::map<std::uint32_t, std::uint64_t>& sc
   return slow;
 }
 
-/// A pair that is slower than either end is with others.
+/// True if the pair is slower than either end is with others.
 bool IsSlowPair(const PairFacts& pair, const HostScores& scores) {
   if (pair.bytes_per_s == 0) return false;
   const std::uint64_t can =
@@ -111,7 +111,7 @@ bool IsSlowPair(const PairFacts& pair, const HostScores& scores) {
   return pair.bytes_per_s * kPercent < can * kSlowPercent;
 }
 
-/// Of two hosts: one direction beside the other.
+/// Compares the two directions between two hosts.
 const PairFacts* SlowDirection(const SetFacts& facts) {
   const PairFacts* slow = nullptr;
   if (facts.hosts.size() != 2) return slow;
@@ -123,7 +123,7 @@ const PairFacts* SlowDirection(const SetFacts& facts) {
   return slow;
 }
 
-/// "10.0.0.2" of "10.0.0.2:40123", "fd00::2" of "[fd00::2]:40123".
+/// Returns "10.0.0.2" for "10.0.0.2:40123", and "fd00::2" for "[fd00::2]:40123".
 std::string_view IpOf(std::string_view address) {
   address = address.substr(0, address.rfind(':'));
   return address.starts_with('[') ? address.substr(1, address.size() - 2) : address;
@@ -232,7 +232,7 @@ void AddLatencies(const SetFacts& facts, CheckReport& report) {
                              static_cast<double>(median) / kMicrosecond);
 }
 
-/// ", by eth1", where a host has several.
+/// Returns ", by eth1" for a host with several interfaces.
 std::string ByNic(const SetFacts& facts, const HostFacts& host) {
   const std::uint32_t nic = facts.measured.empty() ? 0 : facts.measured.front().nic;
   if (host.endpoints.size() < 2) return "";
@@ -298,7 +298,7 @@ void AddRates(const SetFacts& facts, CheckReport& report) {
                              RateText(MedianOf(ValuesOf(scores.rate_sent))));
 }
 
-/// The measurements by number of NIC: only those of one number are compared.
+/// Groups the measurements by NIC number, because only equal numbers are comparable.
 std::vector<SetFacts> ByNics(const SetFacts& facts) {
   std::map<std::uint32_t, SetFacts> parts;
   for (const PairFacts& pair : facts.measured) {

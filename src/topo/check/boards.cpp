@@ -27,7 +27,7 @@ constexpr std::array kBoards = {
     GpuBoard{"h200-sxm", 0x2335, kNvidiaBoards, 18, 8, 5, "NVIDIA H200 data sheet: 900 GB/s"},
     GpuBoard{"b200-sxm", 0x2901, kNvidiaBoards, 18, 8, 5,
              "NVIDIA DGX B200 data sheet: 14.4 TB/s of 8"},
-    // Four or two packages of two functions each: their links differ by place.
+    // Four or two packages of two functions each. The number of links depends on the place.
     GpuBoard{"mi250x", 0x7408, kAmdBoards, 0, 8, 4, "AMD Instinct MI200 data sheet"},
     GpuBoard{"mi300x", 0x74a1, kAmdBoards, 7, 8, 5, "AMD Instinct MI300X data sheet: seven links"},
 };

@@ -9,7 +9,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// Notes of the linter are no defects.
+/// Skips the linter's notes, because they are not defects.
 std::vector<Defect> OfFile(std::span<const Finding> findings) {
   std::vector<Defect> defects;
   for (const Finding& finding : findings) {
@@ -26,7 +26,7 @@ std::vector<Defect> OfFile(std::span<const Finding> findings) {
   return defects;
 }
 
-/// Properties of the kind of machine, which the expected machine has, too, are no defects.
+/// Removes properties of the kind of machine if the expected machine has them, too.
 void ForgetExpected(std::vector<Defect>& defects, const HostView& expected) {
   const Positions none;
   CheckContext context(expected, none);

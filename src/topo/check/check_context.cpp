@@ -39,7 +39,7 @@ void CheckContext::AddGpus() {
   for (std::uint32_t i = 0; i < view_.gpus.size(); ++i)
     if (!first[view_.gpus[i].pci]) first[view_.gpus[i].pci] = i;
   for (std::uint32_t i = 0; i < view_.pci.size(); ++i) {
-    // Of a file with GPUs, display controllers and GPUs that no job used are no peers.
+    // In a file with GPUs, display controllers and GPUs outside the job are not peers.
     const bool is_gpu =
         view_.gpus.empty() ? IsOfRole(view_.pci[i], PciRole::kGpu) : first[i].has_value();
     if (is_gpu)
@@ -77,7 +77,7 @@ std::uint64_t CheckContext::HostOf(Part part) const {
 }
 
 std::optional<std::uint32_t> CheckContext::RateOf(std::uint32_t net) const {
-  constexpr std::uint32_t kOtherNetworkClass = 0x028000;  // of Wi-Fi cards
+  constexpr std::uint32_t kOtherNetworkClass = 0x028000;  // the class of Wi-Fi cards
   const NetInterface& port = view_.nets[net];
   if (port.speed_mbit_per_s.value_or(0) > kPortRateMaxMbitPerS) return std::nullopt;
   if (port.speed_mbit_per_s != kUnknownNetSpeedMbitPerS) return port.speed_mbit_per_s;

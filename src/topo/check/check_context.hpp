@@ -1,4 +1,4 @@
-// The state that the rules of the check share: the devices of a view, and what was found.
+// The shared state of the check's rules: the devices of a view, and the defects found.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,10 +16,10 @@
 
 namespace ringlet::topology {
 
-/// A PCI function that is a GPU, by its class or because there is a GPU on it.
+/// A PCI function that is a GPU by its class, or that has a GPU.
 struct CheckedGpu {
   std::uint32_t pci = 0;
-  std::optional<std::uint32_t> gpu = {};  ///< the first one on it; a skeleton has none
+  std::optional<std::uint32_t> gpu = {};  ///< the first one on it; empty in a skeleton
   std::uint64_t host = 0;
   const GpuBoard* board = nullptr;
 };
@@ -30,12 +30,12 @@ struct CheckedNic {
   std::optional<std::uint32_t> nic = {};
   std::vector<std::uint32_t> nets = {};  ///< its ports
   std::uint64_t host = 0;
-  bool beside_gpu = false;  ///< a GPU hangs on the same function below the NUMA node
+  bool beside_gpu = false;  ///< a GPU is below the same top function of the NUMA node
 };
 
 class CheckContext {
  public:
-  /// \param positions  of the parts, if the view was read from a file; may be empty
+  /// \param positions  of the parts in the view's file; may be empty
   CheckContext(const HostView& view, const Positions& positions);
 
   const HostView& view() const { return view_; }
@@ -44,15 +44,15 @@ class CheckContext {
   const PciDevice& At(const CheckedGpu& gpu) const { return view_.pci[gpu.pci]; }
   const PciDevice& At(const CheckedNic& nic) const { return view_.pci[nic.pci]; }
 
-  /// The function right below the NUMA node that `pci` hangs on, or `pci` itself.
+  /// Returns the topmost function above `pci`, right below the NUMA node, or `pci` itself.
   std::uint32_t RootOf(std::uint32_t pci) const { return roots_[pci]; }
   std::uint64_t HostOf(Part part) const;
-  /// The rate of a port in Mbit/s, where it is one: not a rate that no port has, nor the rate that
-  /// NCCL takes for a card that tells none, of a Wi-Fi card.
+  /// Returns the rate of a port in Mbit/s. Empty for impossible rates, and for NCCL's default rate
+  /// on a Wi-Fi card.
   std::optional<std::uint32_t> RateOf(std::uint32_t net) const;
   /// Id of the NUMA node above a function.
   std::uint32_t NumaOf(std::uint32_t pci) const;
-  /// Functions with the same value of it are peers.
+  /// Functions with equal keys are peers.
   std::string ModelKey(const CheckedGpu& gpu) const;
   std::string ModelKey(const CheckedNic& nic) const;
 
@@ -61,12 +61,12 @@ class CheckContext {
   std::string NameOfPort(std::uint32_t net) const;      ///< "port mlx5_4"
   std::string NameOfFunction(std::uint32_t pci) const;  ///< of any function
 
-  /// Adds a defect, but not twice of the same part and rule.
+  /// Adds a defect, once per part and rule.
   void Add(std::string_view rule, Part part, std::string name, std::string reason, std::string cure,
            std::vector<Change> repair);
-  /// Whether there is a defect of that rule.
+  /// Returns true if the rule has a defect.
   bool Has(std::string_view rule) const;
-  /// The same, of that part.
+  /// Returns true if the rule has a defect of that part.
   bool Has(std::string_view rule, Part part) const;
   std::vector<Defect> Take() { return std::move(defects_); }
 
@@ -82,18 +82,18 @@ class CheckContext {
   std::vector<Defect> defects_;
 };
 
-/// The link of a function as people say it: "PCIe 3.0 x8". Unknown lanes count as 16.
+/// Returns the usual text of a link: "PCIe 3.0 x8". Unknown lanes count as 16.
 std::string LinkText(const PciDevice& device);
 /// "6 GB/s", "0.2 GB/s".
 std::string RateText(Bandwidth bandwidth);
-/// Of a port: "400 Gbit/s".
+/// Returns a port's rate: "400 Gbit/s".
 std::string GigabitText(std::uint64_t mbit_per_s);
-/// 0 where the speed is not known.
+/// Returns 0 if the speed is unknown.
 Bandwidth LinkOf(const PciDevice& device);
-/// Links to neighbours, all together.
+/// Returns the total number of links to neighbours.
 std::uint32_t LinkCount(const Gpu& gpu);
 
-/// The rules, by what they look at.
+/// The rules, by subject.
 void CheckGpus(CheckContext& context);
 void CheckGpuLinks(CheckContext& context);
 void CheckNics(CheckContext& context);
@@ -105,19 +105,19 @@ void CheckExpectedNics(CheckContext& context, const CheckContext& expected, std:
 void CheckExpectedPlaces(CheckContext& context, const CheckContext& expected,
                          std::string_view name);
 
-/// Whether most GPUs of the machine with fewer of them have the bus ids of GPUs of the other one:
-/// then the devices of both can be told apart by their bus ids.
+/// Returns true if most GPUs of the machine with fewer of them have the bus ids of the other's
+/// GPUs. Then bus ids identify the devices of both.
 bool HaveSameAddresses(const CheckContext& a, const CheckContext& b);
 
-/// The value that most of a group have: the greatest of those that are most frequent.
+/// The most frequent value of a group; of several the greatest.
 struct Majority {
   std::uint64_t value = 0;
   std::size_t count = 0;
 };
 /// \pre  values is not empty
 Majority MajorityOf(const std::vector<std::uint64_t>& values);
-/// Whether that what others have less is theirs alone, and not a second kind: two that differ, or
-/// more than half that are equal.
+/// Returns true if the majority is the norm and a lower value a defect: more than half are equal,
+/// or exactly two values differ. Otherwise the others may be a second kind.
 bool IsNorm(const Majority& majority, std::size_t of);
 
 }  // namespace ringlet::topology

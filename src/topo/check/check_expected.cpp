@@ -1,5 +1,5 @@
-// The rules that compare the GPUs of a machine with those of one that it should be like: not by
-// their addresses, which differ from machine to machine, but where both have the same.
+// Rules that compare the GPUs of a machine with those of the expected machine. They ignore
+// addresses, which differ between machines, unless both machines have the same.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class Comparison {
   }
 
  private:
-  /// "; gone: 0000:5b:00.0" where the addresses of both tell.
+  /// Returns "; gone: 0000:5b:00.0" if the addresses identify the missing GPUs.
   std::string GoneText() const {
     std::string text;
     for (const BusId bus : wanted_)
@@ -97,7 +97,7 @@ class Comparison {
     }
   }
 
-  /// Links to the processor of a GPU's package, all together.
+  /// Returns the total bandwidth between a GPU and its package's processor.
   static std::uint64_t C2cOf(const CheckContext& context, const CheckedGpu& gpu) {
     std::uint64_t mb_per_s = 0;
     if (gpu.gpu)
@@ -120,7 +120,7 @@ class Comparison {
     }
   }
 
-  /// All GPUs without GPUDirect RDMA, which no comparison with peers shows.
+  /// Finds the case of no GPU with GPUDirect RDMA. Comparison with peers cannot show it.
   void Gdr() {
     const auto has_gdr = [](const CheckContext& context, const CheckedGpu& gpu) {
       return gpu.gpu && context.view().gpus[*gpu.gpu].gdr.value_or(false);
@@ -135,7 +135,7 @@ class Comparison {
                      {GdrChange{{PartKind::kGpu, *gpu.gpu}}});
   }
 
-  /// All GPUs slower than they should be, which no comparison with peers shows.
+  /// Finds the case of all GPUs too slow. Comparison with peers cannot show it.
   void Pcie() {
     PciDevice norm;
     for (const CheckedGpu& gpu : expected_.gpus()) {

@@ -1,5 +1,4 @@
-// The rules that compare the NICs and switches of a machine with those of one that it should be
-// like.
+// Rules that compare the NICs and switches of a machine with those of the expected machine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +22,7 @@ struct PortKind {
   auto operator<=>(const PortKind&) const = default;
 };
 
-/// Of each kind of port: rate and port, the fastest first.
+/// Rates and ports by kind, the fastest first.
 using PortRates = std::map<PortKind, std::vector<std::pair<std::uint32_t, std::uint32_t>>>;
 
 struct PortCounts {
@@ -82,7 +81,7 @@ class NicComparison {
     }
   }
 
-  /// Ports without a PCI function are counted by name: a fused file repeats them at each node.
+  /// Counts ports without a PCI function by name, because a fused file repeats them at each node.
   static PortCounts CountsOf(const CheckContext& context) {
     PortCounts counts;
     std::set<std::string_view> names;
@@ -106,14 +105,14 @@ class NicComparison {
     if (have.all < wanted.all)
       return Say(have.all, "ports",
                  fmt::format("{} of the {} ports of {} are here", have.all, wanted.all, name_));
-    // A port may be beside a GPU that is missing itself.
+    // A port may be beside a missing GPU.
     if (have.beside_gpus < wanted.beside_gpus && !fewer_gpus)
       Say(have.beside_gpus, "ports",
           fmt::format("{} of the {} ports that {} has beside its GPUs are here", have.beside_gpus,
                       wanted.beside_gpus, name_));
   }
 
-  /// A skeleton says nothing of ports, and perhaps nothing of NICs.
+  /// A skeleton does not describe ports, and may not describe NICs.
   void MissingFunctions() {
     const std::size_t wanted = expected_.nics().size(), have = context_.nics().size();
     if (have == 0 || have >= wanted) return;
@@ -133,7 +132,7 @@ class NicComparison {
                  std::string(kMissingCure), {});
   }
 
-  /// NICs that are all slower by PCIe than they should be.
+  /// Finds kinds of NICs that are all too slow by PCIe.
   void Pcie() {
     std::map<PortKind, PciDevice> norms;
     for (const CheckedNic& nic : expected_.nics()) {

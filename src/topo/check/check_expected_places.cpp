@@ -1,4 +1,4 @@
-// The rules that compare where the devices of a machine are with where they are expected.
+// Rules that compare the places of a machine's devices with their expected places.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class PlaceComparison {
     }
   }
 
-  /// The numbers of GPUs at NUMA nodes, which tell most where addresses differ.
+  /// Compares the numbers of GPUs per NUMA node, the best evidence if addresses differ.
   void RunBySpread() {
     const std::vector<std::size_t> have = Spread(context_), wanted = Spread(expected_);
     if (have == wanted || have.empty() || wanted.empty() ||
@@ -86,7 +86,7 @@ class PlaceComparison {
           fmt::format("it is device {}; in {} it is device {}", *place.dev, name_, *other.dev));
   }
 
-  /// The devices on the same function below a NUMA node, as far as both machines have them.
+  /// Returns the devices below the same top function of a NUMA node, if both machines have them.
   static std::set<BusId> Beside(const CheckContext& context, const ComparedPlaces& places,
                                 BusId bus, const ComparedPlaces& known) {
     std::set<BusId> beside;

@@ -1,4 +1,4 @@
-// Rules about NVLinks and their like: as many as the model has, and as those of the peers.
+// Rules about NVLinks and similar links: their number by model and by peers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,12 +17,12 @@ std::string_view KindOf(const CheckedGpu& gpu) {
   return gpu.board != nullptr && gpu.board->vendor == kAmdVendor ? "xGMI links" : "NVLinks";
 }
 
-/// GPUs of one host that are on boards of one model, with what the view says of them.
+/// GPUs of one host on boards of one model, with the view's facts about them.
 struct LinkedGroup {
   std::vector<const CheckedGpu*> gpus;
-  std::vector<std::uint64_t> links;  ///< of each
+  std::vector<std::uint64_t> links;  ///< per GPU
   Majority most;
-  std::uint32_t wanted = 0;  ///< that each should have
+  std::uint32_t wanted = 0;  ///< expected number per GPU
 };
 
 const Gpu& GpuOf(const CheckContext& context, const CheckedGpu& place) {
@@ -33,7 +33,7 @@ bool LeadsToGpu(const GpuLink& link) {
   return link.target_class && link.target_class->role() == PciRole::kGpu;
 }
 
-/// The links to switches of a peer that has all of them: the same switches, or the hidden ones.
+/// Returns the switch links of a complete peer: to the same switches, or to the hidden ones.
 std::vector<GpuLink> LinksLikePeer(const CheckContext& context, const LinkedGroup& group,
                                    std::uint64_t wanted) {
   for (std::size_t i = 0; i < group.gpus.size(); ++i) {
@@ -44,8 +44,8 @@ std::vector<GpuLink> LinksLikePeer(const CheckContext& context, const LinkedGrou
   return {};
 }
 
-/// Links between GPUs as they would be: all pairs of a mesh alike; of two GPUs that lack as many,
-/// those to each other.
+/// Returns the repaired links between GPUs. All pairs of a mesh get the same number. Of two GPUs
+/// with equal losses, the missing links join them.
 std::vector<Change> MeshRepair(const CheckContext& context, const LinkedGroup& group) {
   const HostView& view = context.view();
   std::vector<std::size_t> lacking;
@@ -79,7 +79,7 @@ std::vector<Change> RepairOf(const CheckContext& context, const LinkedGroup& gro
                              const CheckedGpu& gpu) {
   std::vector<GpuLink> links = LinksLikePeer(context, group, group.wanted);
   if (!links.empty()) return {LinksChange{*gpu.gpu, std::move(links)}};
-  // None of the group has all links: those to switches grow alike.
+  // No GPU of the group has all links, so the links to switches grow evenly.
   const std::vector<GpuLink>& own = GpuOf(context, gpu).links;
   if (std::any_of(own.begin(), own.end(), LeadsToGpu)) return MeshRepair(context, group);
   if (own.empty()) {
@@ -91,7 +91,7 @@ std::vector<Change> RepairOf(const CheckContext& context, const LinkedGroup& gro
   return {LinksChange{*gpu.gpu, std::move(links)}};
 }
 
-/// "2 to 0000:1c:00.0" for each neighbour to which a peer has more.
+/// Lists "2 to 0000:1c:00.0" for each neighbour with more links from a peer.
 std::string LostText(const CheckContext& context, const LinkedGroup& group, const CheckedGpu& gpu) {
   std::string text;
   for (const GpuLink& peer : LinksLikePeer(context, group, group.wanted)) {
@@ -122,8 +122,8 @@ void SayFewer(CheckContext& context, const LinkedGroup& group, std::size_t i) {
       RepairOf(context, group, gpu));
 }
 
-/// A GPU in parts, or a POWER processor at the other end of links, is another machine than the
-/// tables are about.
+/// Returns true for a partitioned GPU, or links to a POWER processor. The tables do not describe
+/// such machines.
 bool IsOdd(const CheckContext& context, const CheckedGpu& place) {
   const Gpu& gpu = GpuOf(context, place);
   return gpu.mlopart || !gpu.c2c.empty() ||
@@ -147,11 +147,12 @@ void CheckLinkedGroup(CheckContext& context, LinkedGroup& group) {
   const bool is_odd = IsOdd(context, first);
   const bool by_norm = group.most.count * 4 >= group.gpus.size() * 3 && group.gpus.size() > 2;
   if (board != nullptr && board->links != 0 && !is_odd) {
-    // Of a board without switches a virtual machine may have a part, and its links alone.
+    // A virtual machine may have a part of a board without switches, with only the links within the
+    // part.
     const bool is_part = group.gpus.size() < board->gpus && LinksLeadToGpus(context, group);
     if (!is_part || group.most.value == board->links) group.wanted = board->links;
   } else if (by_norm && (is_odd || FindGpuModel(context.At(first).ids) == nullptr)) {
-    // An unknown model; of cards that are known some are joined by bridges, and some are not.
+    // The model is unknown. Among known cards some have bridges and some do not.
     group.wanted = static_cast<std::uint32_t>(group.most.value);
   }
   if (group.wanted == 0) return;

@@ -1,4 +1,4 @@
-// Rules about GPUs, but for their links: PCIe, GPUDirect, NUMA nodes, and how many there are.
+// Rules about GPUs except for links: PCIe, GPUDirect, NUMA nodes, and number.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ void CheckGpuGdr(CheckContext& context, const GpuGroup& group) {
         {GdrChange{{PartKind::kGpu, *gpu->gpu}}});
 }
 
-/// A firmware that does not say where one of several devices is.
+/// Finds firmware that does not report the place of one of several devices.
 void CheckGpuNuma(CheckContext& context, const GpuGroup& group) {
   std::size_t known = 0;
   for (const CheckedGpu* gpu : group)
@@ -73,8 +73,8 @@ void CheckGpuNuma(CheckContext& context, const GpuGroup& group) {
                   "update the firmware, or give the function its cpu in the topology file", {});
 }
 
-/// A board with switches hangs its GPUs on the NUMA nodes evenly: one of its switches may be on the
-/// wrong node.
+/// A board with switches distributes its GPUs evenly over NUMA nodes. Otherwise one of its switches
+/// may be on the wrong node.
 void CheckSpread(CheckContext& context, const GpuGroup& all) {
   constexpr std::uint16_t kNvidiaVendor = 0x10de;
   if (all.front()->board->vendor != kNvidiaVendor) return;
@@ -100,8 +100,8 @@ void CheckSpread(CheckContext& context, const GpuGroup& all) {
   }
 }
 
-/// The part to which a GPU that is missing would be added: where a NIC waits for one as beside its
-/// peers, else where there are fewest.
+/// Returns the part for a missing GPU: beside a NIC that lacks a GPU, unlike its peers, else the
+/// part with the fewest GPUs.
 GpuAdded PlaceForMissing(const CheckContext& context, const GpuGroup& group) {
   const HostView& view = context.view();
   std::vector<bool> has_gpu(view.pci.size(), false);
@@ -146,7 +146,7 @@ void CheckGpuCount(CheckContext& context, const GpuGroup& all) {
   }
 }
 
-/// Functions of the same model as the GPUs, on which the driver, or NCCL, found none.
+/// Finds functions of the GPUs' model without a GPU from the driver or NCCL.
 void CheckSilent(CheckContext& context) {
   const HostView& view = context.view();
   std::map<std::uint64_t, std::size_t> models;
@@ -162,7 +162,8 @@ void CheckSilent(CheckContext& context) {
                   "drain the machine; nvidia-smi and dmesg say what its driver thinks of it", {});
 }
 
-/// All GPUs alike below what they can do: as in a virtual machine, or in an older host.
+/// Finds GPUs that are all below the generation of their model, as in a virtual machine or an older
+/// host.
 void CheckGeneration(CheckContext& context, const GpuGroup& group) {
   const CheckedGpu& first = *group.front();
   const std::uint8_t generation = context.At(first).link_speed.generation;

@@ -1,4 +1,4 @@
-// The rule that PCIe links run as both of their ends can.
+// The rule that PCIe links run at the limit of their ends.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// A link as a function that has it.
+/// Returns the function with this link.
 PciDevice WithLink(PciDevice device, const PcieSpeed& speed, std::uint16_t width) {
   device.link_speed = speed;
   device.link_width = width;

@@ -1,4 +1,4 @@
-// The rule that no PCIe link is far narrower than what hangs on it.
+// The rule that no PCIe link is far narrower than the devices below it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,17 +9,18 @@
 namespace ringlet::topology {
 namespace {
 
-/// Less than two fifths: a generation, or half the lanes, is what hosts save on; a quarter is not.
+/// Two fifths is the limit: hosts often save a generation, or half the lanes, but not three
+/// quarters.
 constexpr std::uint64_t kFarNarrower = 5, kOfWider = 2;
 
 bool IsFarNarrower(Bandwidth link, Bandwidth below) {
   return std::uint64_t{link.mb_per_s} * kFarNarrower < std::uint64_t{below.mb_per_s} * kOfWider;
 }
 
-/// For each function the widest single thing at or below it: a device's own link, or its ports.
+/// For each function, the widest single device at or below it, by its own link or by its ports.
 struct Widest {
   Bandwidth rate;
-  std::uint32_t pci = 0;  ///< where it is
+  std::uint32_t pci = 0;  ///< that device
 };
 
 class NarrowLinks {
@@ -35,7 +36,7 @@ class NarrowLinks {
           ports[nic.pci].mb_per_s += NetworkInterface(rate).mb_per_s;
     for (const CheckedNic& nic : context_.nics()) Device(nic.pci, ports[nic.pci]);
     for (const CheckedGpu& gpu : context_.gpus()) Device(gpu.pci, {});
-    // Below come after above.
+    // Children follow their parents.
     for (std::uint32_t i = Count(); i-- > 0;) {
       const Part parent = view_.pci[i].parent;
       if (parent.kind == PartKind::kPci && widest_[parent.index].rate < widest_[i].rate)
@@ -51,7 +52,7 @@ class NarrowLinks {
     const Bandwidth own = LinkOf(view_.pci[pci]);
     if (own.mb_per_s != 0 && IsFarNarrower(own, ports))
       Say(pci, own, ports, "its ports", WidthFor(ports));
-    // Of a NIC no more has to pass than its ports carry.
+    // A NIC's link needs at most the rate of its ports.
     const bool by_ports = ports.mb_per_s != 0 && (own.mb_per_s == 0 || ports < own);
     widest_[pci] = {by_ports ? ports : own, pci};
   }
@@ -65,7 +66,7 @@ class NarrowLinks {
         PcieChange{pci, below.link_speed, below.link_width});
   }
 
-  /// The slowest generation that carries `rate` over 16 lanes.
+  /// Returns the slowest generation that carries `rate` over 16 lanes.
   static PcieChange WidthFor(Bandwidth rate) {
     constexpr std::uint8_t kLast = 6;
     constexpr std::uint16_t kLanes = 16;

@@ -1,4 +1,4 @@
-// Rules about NICs: those of one model, in places alike, have equal links and rates.
+// Rules about NICs: NICs of one model in similar places have equal links and rates.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,13 +66,13 @@ void CheckPorts(CheckContext& context, const NicGroup& group) {
           {GdrChange{{PartKind::kNet, net}}});
 }
 
-/// The devices on one function below a NUMA node.
+/// The devices below one top function of a NUMA node.
 struct Branch {
   std::size_t gpus = 0;
   std::vector<const CheckedNic*> nics = {};
 };
 
-/// PCIe switches with as many GPUs as their peers, and fewer NICs of the model that these have.
+/// Finds PCIe switches with their peers' number of GPUs but fewer NICs of the peers' model.
 void CheckBranches(CheckContext& context) {
   const HostView& view = context.view();
   std::map<std::uint32_t, Branch> branches;
@@ -85,7 +85,7 @@ void CheckBranches(CheckContext& context) {
     for (const auto& [root, branch] : branches)
       counts.push_back(by_root.contains(root) ? by_root.at(root).size() : 0);
     const Majority most = MajorityOf(counts);
-    // Three of four, or more: a NIC that half of the switches lack is no loss but the design.
+    // The limit is three of four: if half of the switches lack a NIC, that is the design.
     if (branches.size() < 4 || most.value == 0 || most.count * 4 < branches.size() * 3) continue;
     const NicGroup& peers = by_root.begin()->second;
     for (const auto& [root, branch] : branches) {
@@ -106,7 +106,8 @@ void CheckBranches(CheckContext& context) {
   }
 }
 
-/// Switches of one model that lead to GPUs, right below NUMA nodes, have equal links.
+/// Compares switches of one model right below NUMA nodes and with GPUs below them. Their links are
+/// equal.
 void CheckSwitches(CheckContext& context) {
   const HostView& view = context.view();
   std::map<std::uint64_t, std::vector<std::uint32_t>> models;
@@ -120,7 +121,7 @@ void CheckSwitches(CheckContext& context) {
     std::vector<std::uint64_t> rates;
     for (const std::uint32_t root : roots) rates.push_back(LinkOf(view.pci[root]).mb_per_s);
     const Majority most = MajorityOf(rates);
-    // Three of four, or more: half of the switches may be of another purpose.
+    // The limit is three of four, because half of the switches may have another purpose.
     if (roots.size() < 4 || most.value == 0 || most.count * 4 < roots.size() * 3) continue;
     const PciDevice& peer = view.pci[roots[static_cast<std::size_t>(
         std::ranges::find(rates, most.value) - rates.begin())]];

@@ -12,14 +12,14 @@ namespace ringlet::topology {
 namespace {
 
 struct MachineAbility {
-  std::string model;    ///< of its first GPU; empty: it has none
-  std::string ability;  ///< all that it can do
+  std::string model;    ///< of its first GPU; empty without GPUs
+  std::string ability;  ///< all its abilities
   std::string processor;
   std::vector<std::uint64_t> functions;  ///< their models, ascending
 };
 
 /// Machines of one kind have one processor, and most of their PCI functions are of the same models.
-/// A machine that lacks a few is still of its kind.
+/// A machine without a few of them is still of its kind.
 bool AreOfOneKind(const MachineAbility& a, const MachineAbility& b) {
   if (a.model != b.model || a.processor != b.processor) return false;
   std::vector<std::uint64_t> common;
@@ -51,7 +51,7 @@ MachineAbility AbilityIn(const CheckContext& context) {
   return machine;
 }
 
-/// The machines of one kind: by ability, those that have it.
+/// The machines of one kind, by ability.
 struct MachineKind {
   MachineAbility first;
   std::map<std::string, std::vector<std::size_t>> machines = {};
@@ -78,7 +78,7 @@ std::string AbilityOf(const HostView& view) {
 std::vector<std::optional<std::size_t>> UsualMachines(std::span<const HostView* const> views) {
   const Positions none;
   std::vector<MachineKind> kinds;
-  std::vector<std::size_t> without;  // any GPU
+  std::vector<std::size_t> without;  // indices of machines without a GPU
   std::size_t all = 0;
   for (std::size_t i = 0; i < views.size(); ++i) {
     if (views[i] == nullptr) continue;

@@ -1,4 +1,4 @@
-// The machine that most machines of a fleet are like, for those that differ from it.
+// Finds the typical machine of a fleet, for the machines that differ from it.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace ringlet::topology {
 
-/// The abilities of a machine as text: models, links and rates of its GPUs and of its ports,
-/// without addresses and names. Machines that are built alike have the same.
+/// Returns the abilities of a machine as text: models, links and rates of its GPUs and of its
+/// ports, without addresses and names. Identical machines have equal texts.
 std::string AbilityOf(const HostView& view);
 
-/// For each machine the index of one that it should be like: machines with GPUs of the same model,
-/// with the same processor, and with PCI functions that are mostly of the same models, are a kind.
-/// If more than half of a kind, and at least two, have the same ability, the others should. A
-/// machine without any GPU is of the kind that more than half of all are of.
-/// \param views  null: none is known
-/// \return       nothing for machines that are as their kind, or whose kind has no such majority
+/// Returns, for each machine, the index of the one it should equal. A kind has GPUs of the same
+/// model, the same processor, and mostly the same models of PCI functions. If more than half of a
+/// kind, and at least two, have the same ability, the others should have it. A machine without any
+/// GPU counts to the kind of more than half of all machines, if there is one.
+/// \param views  null: unknown
+/// \return       empty for machines that equal their kind, or without such a majority
 /// Cost          O(parts * log parts)
 std::vector<std::optional<std::size_t>> UsualMachines(std::span<const HostView* const> views);
 

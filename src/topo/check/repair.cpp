@@ -34,7 +34,7 @@ class Repairer {
   }
 
   void operator()(const PartRemoved& change) {
-    // They name parts by number.
+    // These refer to parts by number.
     view_.unknown_attributes.clear();
     view_.unknown_elements.clear();
     if (change.part.kind == PartKind::kNet) {
@@ -46,7 +46,9 @@ class Repairer {
     view_.gpus.erase(view_.gpus.begin() + change.part.index);
     for (Gpu& gpu : view_.gpus) {
       std::erase_if(gpu.links, [&](const GpuLink& link) { return link.target == bus; });
-      if (gone.rank && gpu.rank && *gpu.rank > *gone.rank) --*gpu.rank;  // ranks have no gap
+      if (gone.rank && gpu.rank && *gpu.rank > *gone.rank)
+        --*gpu.rank;  // closes the gap in the
+                      // ranks
     }
   }
 
@@ -85,7 +87,7 @@ class Repairer {
   }
 
  private:
-  /// A copy of a function without what is below it, at the next free address of its domain.
+  /// Copies a function without its children, at the next free address of its domain.
   BusId AddFunction(std::uint32_t like, Part parent) {
     PciDevice device = view_.pci[like];
     device.parent = parent;
@@ -103,7 +105,7 @@ class Repairer {
     return number;
   }
 
-  /// Links of an added GPU to all others of a mesh, as many as most pairs have.
+  /// Links an added GPU to all others of a mesh. Each pair gets the most frequent number of links.
   void Mesh(Gpu& added, BusId bus) {
     added.links.clear();
     std::map<std::uint32_t, std::uint32_t> pairs;
@@ -136,7 +138,7 @@ bool Removes(const Change& change) {
   return std::holds_alternative<PartRemoved>(change);
 }
 
-/// Removals from the last part to the first, so that numbers hold.
+/// Returns removals from the last part to the first, so that indices stay valid.
 std::vector<PartRemoved> RemovalsOf(std::span<const Change> changes) {
   std::vector<PartRemoved> list;
   for (const Change& change : changes)
@@ -151,7 +153,7 @@ std::vector<PartRemoved> RemovalsOf(std::span<const Change> changes) {
 
 Result<HostView> Repaired(HostView view, std::span<const Change> changes) {
   Repairer repairer(view);
-  // Parts that are added come last, so that they are copies of what is whole.
+  // Apply additions last, so that they copy repaired parts.
   for (const Change& change : changes)
     if (!Adds(change) && !Removes(change)) std::visit(repairer, change);
   bool added = false;
@@ -163,7 +165,7 @@ Result<HostView> Repaired(HostView view, std::span<const Change> changes) {
   for (const PartRemoved& removed : RemovalsOf(changes)) repairer(removed);
   RINGLET_TRY(view.Check());
   if (!added) return view;
-  return ViewFromXml(ToXml(view), "");  // in the order of a file, which the search depends on
+  return ViewFromXml(ToXml(view), "");  // restores the order of a file; the search depends on it
 }
 
 }  // namespace ringlet::topology

@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::size_t kPartBytesShown = 60;
 
-/// The properties of a part: names and values, the same names in the same order for parts of a
-/// kind.
+/// The properties of a part: names and values. Parts of a kind have the same names in the same
+/// order.
 struct ComparedFacts {
   std::string name;
-  std::size_t number = 1;  ///< of those with the same name
+  std::size_t number = 1;  ///< index among parts of the same name
   std::vector<std::pair<std::string, std::string>> values;
 };
 
@@ -34,7 +34,7 @@ std::string Text(const std::string& text) {
   return text.empty() ? "unknown" : Printable(text, kPartBytesShown);
 }
 
-/// All that is to be compared, as texts.
+/// The compared parts, as texts.
 class Listing {
  public:
   explicit Listing(const HostView& view) : view_(view) {
@@ -57,7 +57,7 @@ class Listing {
     facts_.push_back({std::move(name), number, std::move(values)});
   }
 
-  /// "host 2, " before what is not of the first host.
+  /// Returns "host 2, " for parts outside the first host.
   std::string HostPrefix(Part part) {
     const std::optional<std::uint32_t> numa = view_.NumaIndexOf(part);
     const std::uint64_t host = numa ? view_.HostOf(view_.numa_nodes[*numa]) : view_.identity;
@@ -152,11 +152,11 @@ class Listing {
   const HostView& view_;
   std::vector<ComparedFacts> facts_;
   std::map<std::pair<std::string, std::size_t>, std::size_t> index_;
-  std::map<std::string, std::size_t> counts_;  // of each name
+  std::map<std::string, std::size_t> counts_;  // by name
   std::map<std::uint64_t, std::size_t> hosts_;
 };
 
-/// Whether the parts that both have come in the same order.
+/// Returns true if the common parts have the same order.
 bool SameOrder(const Listing& a, const Listing& b) {
   for (std::size_t i = 0; i < a.facts().size(); ++i)
     if (a.facts()[i].name != b.facts()[i].name || a.facts()[i].number != b.facts()[i].number)

@@ -57,7 +57,7 @@ class Completer {
     AddNics();
     RINGLET_TRY(AddLinks());
     RINGLET_TRY(view_.Check());
-    // As a reader would find it: parts that were added are then in the order of the file.
+    // Re-reads the XML, so added parts have the order of a file.
     RINGLET_TRY_ASSIGN(HostView ordered, ViewFromXml(ToXml(view_), ""));
     return Completed{std::move(ordered), std::move(notes_)};
   }
@@ -68,13 +68,13 @@ class Completer {
     return device_class && device_class->role() == role;
   }
 
-  /// In order of first appearance.
+  /// Numbers hosts in order of first appearance.
   std::size_t HostNumberOf(std::uint32_t pci) {
     const std::uint32_t numa = view_.NumaIndexOf({PartKind::kPci, pci}).value_or(0);
     return hosts_.emplace(view_.HostOf(view_.numa_nodes[numa]), hosts_.size()).first->second;
   }
 
-  /// Functions that are GPUs by their class and have none, in the order of their numbers.
+  /// Returns functions of a GPU's class without a GPU, in the order of their numbers.
   std::vector<std::uint32_t> PlacesForGpus() {
     std::vector<bool> has_gpu(view_.pci.size(), false);
     for (const Gpu& gpu : view_.gpus) has_gpu[gpu.pci] = true;
@@ -94,7 +94,7 @@ class Completer {
     const std::vector<std::uint32_t> places = PlacesForGpus();
     const bool ranked = std::any_of(view_.gpus.begin(), view_.gpus.end(),
                                     [](const Gpu& gpu) { return gpu.rank.has_value(); });
-    std::map<std::size_t, std::uint32_t> next_device;  // of each host
+    std::map<std::size_t, std::uint32_t> next_device;  // per host
     for (const Gpu& gpu : view_.gpus) {
       std::uint32_t& next = next_device[HostNumberOf(gpu.pci)];
       next = std::max(next, gpu.dev.value_or(0) + 1);
@@ -170,7 +170,7 @@ class Completer {
   HostView view_;
   const Completion& completion_;
   std::map<std::uint64_t, std::size_t> hosts_;
-  std::map<std::uint32_t, const GpuModel*> models_;  // of GPUs that were added
+  std::map<std::uint32_t, const GpuModel*> models_;  // of added GPUs
   std::vector<std::string> notes_;
 };
 

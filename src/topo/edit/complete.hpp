@@ -1,4 +1,4 @@
-// Fills in what a skeleton file leaves to the machine: GPUs, their links, NICs.
+// Fills in the parts that a skeleton file leaves to the machine: GPUs, their links, NICs.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace ringlet::topology {
 
-/// Whether a view has PCI functions that by their class are GPUs or NICs, but says nothing more of
-/// any GPU: NCCL fills in the rest on the machine, but it cannot be done without.
+/// Returns true if a view has PCI functions of a GPU's or NIC's class, but no GPU. NCCL fills in
+/// the rest on the machine; elsewhere the rest is missing.
 bool IsSkeleton(const HostView& view);
 
-/// The facts that the view does not say itself.
+/// The facts missing from the view.
 struct Completion {
-  const GpuModel* gpu = nullptr;  ///< of functions with no device id that is known; nullptr: none
+  const GpuModel* gpu = nullptr;  ///< for functions with an unknown device id; nullptr: not given
   LinkLayout layout = LinkLayout::kNone;
   std::optional<std::uint32_t> nic_mbit_per_s = {};
 };
@@ -23,13 +23,13 @@ Completion CompletionOf(const KnownMachine& machine);
 
 struct Completed {
   HostView view;
-  std::vector<std::string> notes;  ///< a sentence for each thing that was assumed
+  std::vector<std::string> notes;  ///< one sentence per assumption
 };
 
-/// Adds a GPU to every PCI function whose class says GPU and that has none, a NIC with one port to
-/// every one whose class says NIC; then links the GPUs of each host that have no links yet. GPUs
-/// are numbered, as NVML does, by bus id; ranks follow if no GPU has one. A function of a GPU that
-/// has no ids gets those of the model.
+/// Adds a GPU to every PCI function of a GPU's class without one, and a NIC with one port to every
+/// function of a NIC's class. Then links the GPUs of each host if they have no links. Numbers GPUs
+/// by bus id, as NVML does; ranks follow unless a GPU has one. A GPU's function without ids gets
+/// those of the model.
 ///
 /// Errors  kInvalidArgument  a GPU is of unknown model and `completion` names none; the layout does
 ///                           not fit the number of GPUs or links

@@ -1,4 +1,4 @@
-// A machine that has lost links.
+// Removes links from a machine.
 #pragma once
 #include <cstdint>
 
@@ -7,9 +7,9 @@
 
 namespace ringlet::topology {
 
-/// Takes away the NVLinks of a GPU, and those of others to it.
-/// \param gpu  its number as NVML counts
-/// Errors  kInvalidArgument  no such GPU, or it has no NVLinks; names it
+/// Removes a GPU's NVLinks, and those of other GPUs to it.
+/// \param gpu  NVML's number
+/// Errors  kInvalidArgument  the GPU does not exist, or has no NVLinks; the message names it
 Status CutNvLinks(HostView& view, std::uint32_t gpu);
 
 }  // namespace ringlet::topology

@@ -52,7 +52,8 @@ class Fuser {
   }
 
  private:
-  using PciKey = std::tuple<std::uint64_t, BusId, std::uint32_t>;  // host, address, which of these
+  using PciKey = std::tuple<std::uint64_t, BusId, std::uint32_t>;  // host, address, index among
+                                                                   // equals
 
   void Note(std::string text) {
     if (fused_.notes.size() < kFusedNotesMax) fused_.notes.push_back(std::move(text));
@@ -62,7 +63,7 @@ class Fuser {
     Note(fmt::format("{} has another {} in a later view; the first is taken", of, what));
   }
 
-  /// Takes over what is not known yet, and tells of what is known differently.
+  /// Fills an unknown value, and notes a conflict.
   template <typename Value>
   void Settle(Value& kept, const Value& other, const Value& unknown, std::string_view of,
               std::string_view what) {
@@ -170,13 +171,13 @@ class Fuser {
         kept.peers.push_back(peer);
   }
 
-  /// The same device, and not ranks that differ.
+  /// Returns the same device, but not another rank on it.
   std::optional<std::uint32_t> KnownGpu(const Gpu& gpu, std::uint32_t pci) const {
     const auto known = gpus_of_pci_.find(pci);
     if (known == gpus_of_pci_.end()) return std::nullopt;
     for (const std::uint32_t index : known->second) {
       const Gpu& one = fused_.view.gpus[index];
-      if (gpu_seen_in_[index] == views_) continue;  // another one of the same view
+      if (gpu_seen_in_[index] == views_) continue;  // another GPU of the same view
       if (one.mlopart == gpu.mlopart && (one.rank == gpu.rank || !one.rank || !gpu.rank))
         return index;
     }
@@ -231,8 +232,8 @@ class Fuser {
     }
   }
 
-  /// The NIC of a port; ports without one get one on their NUMA node, whose number would mean
-  /// nothing among several hosts.
+  /// Returns the NIC of a port. A port without one gets one on its NUMA node, because its number is
+  /// ambiguous among several hosts.
   std::uint32_t NicOf(const NetInterface& net, std::uint32_t index) {
     if (net.nic) return nics_[*net.nic];
     const auto numa = from_->NumaIndexOf({PartKind::kNet, index});
@@ -278,7 +279,7 @@ class Fuser {
     HostView& view = fused_.view;
     for (const UnknownAttribute& one : from_->unknown_attributes) {
       UnknownAttribute mapped{Mapped(one.part), one.name, one.value};
-      // Of links the first view's are kept, and so are what is said of them.
+      // The links of the first view stay, with their attributes.
       const bool of_link = one.part.kind == PartKind::kGpuLink || one.part.kind == PartKind::kC2c ||
                            one.part.kind == PartKind::kPciLink;
       const auto same = [&](const UnknownAttribute& other) {
@@ -318,17 +319,17 @@ class Fuser {
 
   Fused fused_;
   const HostView* from_ = nullptr;
-  std::vector<std::uint32_t> numas_, pcis_, gpus_, nics_, nets_;  // where those of from_ went
+  std::vector<std::uint32_t> numas_, pcis_, gpus_, nics_, nets_;  // new indices of from_'s parts
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> known_numas_;
   std::map<PciKey, std::uint32_t> known_pcis_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> gpus_of_pci_;
   std::map<std::pair<Part, std::uint32_t>, std::uint32_t> known_nics_;
   std::map<std::tuple<std::uint32_t, std::string, std::uint32_t>, std::uint32_t> known_nets_;
   std::uint32_t views_ = 0;
-  std::vector<std::uint32_t> gpu_seen_in_;  // the latest view that named a GPU
+  std::vector<std::uint32_t> gpu_seen_in_;  // the last view with this GPU
 };
 
-/// The nodes that Prune keeps, and their new places.
+/// The parts that Prune keeps, and their new indices.
 struct Kept {
   explicit Kept(std::size_t size) : keep(size, false) {}
   void Number() {
@@ -390,7 +391,7 @@ class Pruner {
     }
   }
 
-  /// Whether a part stays; gives it its new number.
+  /// Returns true if the part stays, and renumbers it.
   bool Move(Part& part) const {
     const auto at = [&](const Kept& kept) {
       const bool stays = kept.keep[part.index];

@@ -1,10 +1,9 @@
-// Several views as one: of a host as each of its processes saw it, of the hosts of an NVLink
+// Merges several views into one: the views of a host's processes, or of the hosts of an NVLink
 // domain.
 //
-// NCCL compares elements attribute by attribute, and makes two devices of one that two processes
-// saw differently. Here a part is what its identity says: a NUMA node its host and number, a PCI
-// function its host and address, a port its device and name. Their differences are settled, and
-// told.
+// NCCL compares elements attribute by attribute, and duplicates a device if two processes saw it
+// differently. Here identity decides: a NUMA node by host and number, a PCI function by host and
+// address, a port by device and name. The merge settles differences and reports them.
 #pragma once
 #include <span>
 #include <string>
@@ -16,25 +15,24 @@ namespace ringlet::topology {
 
 struct Fused {
   HostView view;
-  /// The differences between the views and how they were settled, a sentence each; at most
-  /// kFusedNotesMax.
+  /// One sentence per difference between the views, with the chosen value; at most kFusedNotesMax.
   std::vector<std::string> notes;
 };
 inline constexpr std::size_t kFusedNotesMax = 100;
 
-/// Makes one view of all. Hosts are told apart by identity; the first is the view's own.
+/// Merges all views. Identity distinguishes hosts; the first host is the view's own.
 ///
-/// Of two speeds or widths of a PCIe link the higher is taken, since devices at rest show less; of
-/// other differences the first. If two GPUs claim one rank, all GPUs are numbered anew in order.
-/// Distances of NUMA nodes are dropped where there are several hosts.
+/// For PCIe links the merge takes the highest speed and width, because idle devices report less.
+/// For other differences it takes the first. If two GPUs claim one rank, it renumbers all GPUs in
+/// order. With several hosts it drops the distances of NUMA nodes.
 ///
 /// Errors  kInvalidArgument  no view, a bad one, or more parts together than a view may have
 /// Cost    O(parts * log parts)
 Result<Fused> Fuse(std::span<const HostView> views);
 
-/// Takes away what no rank needs: PCI functions, NICs and NUMA nodes with neither a GPU that has a
+/// Removes parts that no rank needs: PCI functions, NICs and NUMA nodes with neither a GPU with a
 /// rank nor a port below. One NUMA node stays.
-/// Source  NCCL trims its files so before it sends them.
+/// Source  NCCL trims its files in this way before it sends them.
 HostView Prune(const HostView& view);
 
 }  // namespace ringlet::topology

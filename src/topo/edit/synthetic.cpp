@@ -19,7 +19,7 @@ constexpr std::uint32_t kCountMax = 16'384;
 constexpr std::uint32_t kNicGbit = 200;
 constexpr std::uint32_t kNicGbitMax = 100'000;
 constexpr std::uint32_t kCpusOfANode = 16;
-constexpr std::uint32_t kCpusOfAHostMax = 8192;  // as many as a mask in a file can name
+constexpr std::uint32_t kCpusOfAHostMax = 8192;  // limit of a mask in a file
 
 enum class ItemKind : std::uint8_t { kHost, kNuma, kSwitch, kGpu, kNic };
 
@@ -74,7 +74,7 @@ class SyntheticParser {
     at_ += word.size();
     return word;
   }
-  /// Digits alone: "2" of "2x(".
+  /// Takes only the digits: "2" of "2x(".
   std::string_view TakeDigits() {
     Skip();
     const std::size_t start = at_;
@@ -183,7 +183,7 @@ std::uint8_t NicGeneration(const SyntheticItem& nic) {
   return nic.gbit_per_s > 200 ? 5 : 4;
 }
 
-/// The fastest PCIe generation at or below an item.
+/// Returns the fastest PCIe generation at or below an item.
 std::uint8_t Generation(const SyntheticItem& item) {
   if (item.kind == ItemKind::kNic) return NicGeneration(item);
   if (item.kind == ItemKind::kGpu) return item.model != nullptr ? item.model->pcie_generation : 4;
@@ -329,7 +329,7 @@ class SyntheticBuilder {
     view_.nets.push_back(std::move(net));
   }
 
-  /// A bus of its own for every function; 255 buses a domain.
+  /// Returns a new bus for each function; 255 buses per domain.
   BusId NextBus() {
     const std::uint32_t number = bus_++;
     return BusId::Of(number / 255, static_cast<std::uint8_t>(number % 255 + 1), 0, 0);
@@ -342,7 +342,7 @@ class SyntheticBuilder {
   std::uint32_t cpus_ = 0;
   std::uint32_t bus_ = 0;
   std::size_t parts_ = 0;
-  // GPUs that name a layout, of each host, with their models.
+  // GPUs with a layout, by host, with their models.
   std::map<std::pair<std::uint64_t, LinkLayout>,
            std::vector<std::pair<std::uint32_t, const GpuModel*>>>
       joined_;

@@ -16,7 +16,7 @@ std::size_t CountOfRole(const HostView& view, PciRole role) {
       }));
 }
 
-/// A `gpu` and what is below it.
+/// Counts a `gpu` and its children.
 std::size_t ElementsOf(const Gpu& gpu) {
   return 1 + gpu.links.size() + gpu.c2c.size();
 }
@@ -43,7 +43,7 @@ FusedCount PredictFused(const HostView& view, std::uint32_t ranks) {
   for (const Gpu& gpu : view.gpus) shared -= ElementsOf(gpu);
   if (IsSkeleton(view)) shared += 2 * CountOfRole(view, PciRole::kNic);  // a nic with a net
   FusedCount count{.elements = shared, .at_worst = 1};
-  // A rank's own file has no functions of others' GPUs.
+  // A rank's own file excludes functions of others' GPUs.
   const std::size_t others = gpus == 0 ? 0 : gpus - 1;
   for (std::uint32_t rank = 0; rank < ranks && gpus > 0; ++rank) {
     const std::size_t own = view.gpus.empty() ? 1 : ElementsOf(view.gpus[rank % gpus]);

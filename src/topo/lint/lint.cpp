@@ -25,7 +25,7 @@ void LintSize(LintContext& context) {
         "leave out what no job uses");
   const bool several = std::any_of(view.numa_nodes.begin(), view.numa_nodes.end(),
                                    [](const NumaNode& node) { return node.host.has_value(); });
-  if (several) return;  // for whom NCCL has more room
+  if (several) return;  // NCCL's limit is larger for several hosts
   const std::uint32_t ranks = CountGpus(view);
   const std::size_t fused = PredictFused(view, ranks).elements;
   if (fused > kNcclElementsMax)

@@ -1,5 +1,5 @@
-// Says what is wrong with a topology, how one sees it, and what to do about it.
-// docs/reference/topology.md lists the rules with their sources.
+// Lists the defects of a topology, with their evidence and cure. docs/reference/topology.md lists
+// the rules with their sources.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -10,23 +10,23 @@
 
 namespace ringlet::topology {
 
-/// The findings of the view itself, in order of place.
+/// Returns the findings of the view itself, in order of place.
 /// \param positions  of the parts, if the view was read from a file; may be empty
 /// \param file       the name for findings; may be empty
 /// \pre   view.Check() has passed
-/// Cost   O(parts log parts), but of one PCI function's GPUs O(n^2)
+/// Cost   O(parts log parts), but O(n^2) for the GPUs of one PCI function
 std::vector<Finding> Lint(const HostView& view, const Positions& positions, std::string_view file);
 
 struct LintReport {
-  std::optional<HostView> view;  ///< empty where the text is no topology
+  std::optional<HostView> view;  ///< empty if the text does not contain a topology
   std::vector<Finding> findings;
   Positions positions;  ///< of the parts of the view
 };
 
-/// All that is known to be wrong with a file: its form, what does not parse, and what Lint says.
+/// Returns all known defects of a file: its form, its syntax, and the findings of Lint.
 LintReport LintXml(std::string_view text, std::string_view file);
 
-/// Whether NCCL would fail, or see another machine than the real one.
+/// Returns true if NCCL would fail, or see another machine than the real one.
 bool HasError(const std::vector<Finding>& findings);
 
 }  // namespace ringlet::topology

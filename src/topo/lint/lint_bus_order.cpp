@@ -1,5 +1,5 @@
-// Rules about the order of bus ids: firmware numbers buses depth first, so what hangs on a switch
-// has buses above the switch's own, and no other branch of the host has a bus among them.
+// Rules about the order of bus ids. Firmware numbers buses depth first. So the buses below a switch
+// are above the switch's own, and no other branch of the host has a bus among them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct BusRange {
   std::uint8_t first = 0xff;
   std::uint8_t last = 0;
   std::uint32_t functions = 0;
-  std::uint32_t part = 0;  ///< index of the function that hangs on a NUMA node, or of the node
+  std::uint32_t part = 0;  ///< index of the topmost function, or of the NUMA node
 
   void Add(std::uint32_t of, std::uint8_t bus) {
     part = of;
@@ -27,7 +27,7 @@ struct BusRange {
   auto operator<=>(const BusRange&) const = default;
 };
 
-/// By host and domain, and then by part.
+/// By host and domain, then by part.
 using BusRanges =
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::map<std::uint32_t, BusRange>>;
 
@@ -52,7 +52,7 @@ void LintOverlap(LintContext& context, const std::map<std::uint32_t, BusRange>& 
   for (std::size_t i = 1; i < ranges.size(); ++i) {
     const BusRange& range = ranges[i];
     const BusRange& before = ranges[i - 1];
-    // Functions alone on one bus are those of one card, or parts of a processor.
+    // Functions alone on one bus belong to one card, or to a processor.
     if (range.first > before.last || range.functions + before.functions == 2) continue;
     context.Say(Severity::kWarning, "bus-order", {PartKind::kPci, range.part}, "busid",
                 fmt::format("its buses {:02x} to {:02x} overlap the buses {:02x} to {:02x} of {} "
@@ -65,8 +65,7 @@ void LintOverlap(LintContext& context, const std::map<std::uint32_t, BusRange>& 
   }
 }
 
-/// The same of NUMA nodes: of two of them, the buses of one do not lie on both sides of a bus of
-/// the other.
+/// Compares NUMA nodes: the buses of one node must not lie on both sides of a bus of another node.
 void LintNodes(LintContext& context) {
   const HostView& view = context.view();
   BusRanges hosts;

@@ -9,13 +9,13 @@
 namespace ringlet::topology {
 namespace {
 
-/// A byte that is no part of a character in UTF-8, the first one, and how many there are.
+/// The first byte outside of UTF-8 characters, and the number of such bytes.
 struct OddBytes {
   std::size_t first = 0;
   std::size_t count = 0;
 };
 
-/// The length of the character that begins at `text`, or 0 where none does.
+/// Returns the length of the character at the begin of `text`, or 0 if it is invalid.
 std::size_t Utf8Length(std::string_view text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = at(0);
@@ -24,7 +24,7 @@ std::size_t Utf8Length(std::string_view text) {
   if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((at(i) & 0xc0) != 0x80) return 0;
-  // Longer than need be, half of a pair, or beyond the last character.
+  // An overlong form, a surrogate, or beyond the last character.
   const bool is_odd = (lead == 0xe0 && at(1) < 0xa0) || (lead == 0xed && at(1) > 0x9f) ||
                       (lead == 0xf0 && at(1) < 0x90) || (lead == 0xf4 && at(1) > 0x8f);
   return is_odd ? 0 : length;

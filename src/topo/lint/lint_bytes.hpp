@@ -1,4 +1,4 @@
-// The bytes of a file: whether they are UTF-8, as NCCL never asks and others do.
+// Checks that a file is UTF-8. NCCL does not check it, other readers do.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace ringlet::topology {
 
-/// At most one finding, at the first byte that is no part of a character.
+/// Returns at most one finding, at the first invalid byte.
 std::vector<Finding> LintBytes(std::string_view text, std::string_view file);
 
 }  // namespace ringlet::topology

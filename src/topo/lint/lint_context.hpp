@@ -1,4 +1,4 @@
-// The state that the rules of the linter share.
+// The shared state of the linter's rules.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,19 +19,19 @@ class LintContext {
 
   const HostView& view() const { return view_; }
 
-  /// \param attribute the place to point at; empty: the element
+  /// \param attribute the position of the finding; empty: the element
   void Say(Severity severity, std::string_view rule, Part part, std::string_view attribute,
            std::string reason, std::string cure);
-  /// "FILE:LINE" or the path of a part, to refer to it in a sentence.
+  /// Returns "FILE:LINE" or the path of a part, for use in a sentence.
   std::string Where(Part part) const;
 
-  /// The host that a part is on.
+  /// Returns the host of a part.
   std::uint64_t HostOf(Part part) const;
-  /// PCI functions of one host with an address, in order.
+  /// Returns the PCI functions of a host with this address, in order.
   const std::vector<std::uint32_t>& PciAt(std::uint64_t host, BusId bus) const;
-  /// The first GPU at an address of a host.
+  /// Returns the first GPU at an address of a host.
   std::optional<std::uint32_t> GpuAt(std::uint64_t host, BusId bus) const;
-  /// GPUs on a PCI function, in order.
+  /// Returns the GPUs on a PCI function, in order.
   const std::vector<std::uint32_t>& GpusOf(std::uint32_t pci) const { return gpus_of_[pci]; }
 
   std::vector<Finding> Take() { return findings_.Take(); }
@@ -46,7 +46,7 @@ class LintContext {
   Findings findings_;
 };
 
-/// The rules, by what they look at.
+/// The rules, by subject.
 void LintSystem(LintContext& context);
 void LintCpus(LintContext& context);
 void LintPci(LintContext& context);

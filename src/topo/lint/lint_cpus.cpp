@@ -1,4 +1,4 @@
-// Rules about NUMA nodes: processors, affinity, and what hangs on them.
+// Rules about NUMA nodes: processors, affinity, and their children.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,9 +53,9 @@ void LintModel(LintContext& context, std::uint32_t index) {
                 "write both, as in /proc/cpuinfo");
 }
 
-constexpr std::size_t kNodesComparedMax = 256;  // so that n^2 comparisons stay quick
+constexpr std::size_t kNodesComparedMax = 256;  // keeps n^2 comparisons fast
 
-/// Nodes of the same host as `index` that come before it; of very many only the first ones.
+/// Returns earlier nodes of the same host as `index`, at most kNodesComparedMax.
 std::vector<std::uint32_t> EarlierNodes(const HostView& view, std::uint32_t index) {
   std::vector<std::uint32_t> earlier;
   for (std::uint32_t i = 0; i < index && earlier.size() < kNodesComparedMax; ++i)
@@ -64,7 +64,7 @@ std::vector<std::uint32_t> EarlierNodes(const HostView& view, std::uint32_t inde
   return earlier;
 }
 
-/// Whether all CPUs of `a` come before those of `b`.
+/// Returns true if every CPU of `a` precedes every CPU of `b`.
 bool LiesBelow(const CpuSet& a, const CpuSet& b) {
   return a.ranges().back().last < b.ranges().front().first;
 }
@@ -107,7 +107,7 @@ bool IsGpu(const PciDevice& device) {
   return device.device_class && device.device_class->role() == PciRole::kGpu;
 }
 
-/// How many PCI functions right below the NUMA node lead to GPUs.
+/// Returns the number of top PCI functions with GPUs below them.
 std::size_t CountRootsWithGpus(const HostView& view) {
   std::set<std::uint32_t> roots;
   for (std::uint32_t i = 0; i < view.pci.size(); ++i) {
@@ -119,8 +119,9 @@ std::size_t CountRootsWithGpus(const HostView& view) {
   return roots.size();
 }
 
-/// All GPUs of a big machine under one of several NUMA nodes, as its CPUs show. It may be that the
-/// others have no devices; with more than two ways to GPUs, no machine that we know is built so.
+/// Finds a big machine with all GPUs under one of several NUMA nodes, judged by its CPUs. The other
+/// nodes may lack devices, but no known machine with more than two top functions to GPUs is built
+/// so.
 void LintOnlyNode(LintContext& context) {
   const HostView& view = context.view();
   if (view.numa_nodes.size() != 1 || view.numa_nodes[0].cpus.empty()) return;

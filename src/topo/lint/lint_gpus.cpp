@@ -1,4 +1,4 @@
-// Rules about GPUs, but for their links.
+// Rules about GPUs, except for links.
 #include <fmt/format.h>
 
 #include <map>
@@ -39,8 +39,8 @@ void LintModel(LintContext& context, Part part, const Gpu& gpu) {
       fmt::format("write sm=\"{}\"", model->compute_capability));
 }
 
-/// One function is one GPU. Several elements of it are ranks that share the GPU, or its halves, and
-/// then have one dev.
+/// A function is one GPU. Several elements of it are ranks that share the GPU, or its halves, and
+/// have one dev.
 void LintFunction(LintContext& context, Part part, std::uint32_t first) {
   const Gpu& gpu = context.view().gpus[part.index];
   const Gpu& other = context.view().gpus[first];

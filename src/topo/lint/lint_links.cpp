@@ -1,4 +1,4 @@
-// Rules about NVLinks and their like.
+// Rules about NVLinks and similar links.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ std::string_view NameOf(GpuLinkKind kind) {
   return kind == GpuLinkKind::kXgmi ? "xGMI" : "NVLink";
 }
 
-/// Links of one kind from a GPU to an address.
+/// Returns the number of links of one kind from a GPU to an address.
 std::uint64_t LinksTo(const Gpu& gpu, GpuLinkKind kind, BusId target) {
   std::uint64_t links = 0;
   for (const GpuLink& link : gpu.links)
@@ -40,8 +40,8 @@ void LintClass(LintContext& context, Part part, const GpuLink& link, bool target
                 "a link to a GPU that is not named", "write the bus id of that GPU");
 }
 
-/// Both ends must say the same. Said once of each pair, at the later end, or where the other end
-/// says nothing at all.
+/// Both ends must agree. The rule reports each pair once: at the later end, or at the only end with
+/// links.
 void LintSymmetry(LintContext& context, Part part, const GpuLink& link, std::uint32_t peer) {
   const HostView& view = context.view();
   const Gpu& gpu = view.gpus[part.index];
@@ -84,12 +84,12 @@ void LintLink(LintContext& context, Part part) {
                   "");
     return;
   }
-  // Of several ranks on one GPU only the first one's links count.
+  // Among several ranks on one GPU only the first one's links count.
   const auto& ranks = context.GpusOf(gpu.pci);
   if (link.count != 0 && ranks.front() == part.index) LintSymmetry(context, part, link, *peer);
 }
 
-/// More links than the generation has.
+/// Finds more links than the generation has.
 void LintTotal(LintContext& context, std::uint32_t index) {
   const Gpu& gpu = context.view().gpus[index];
   std::uint64_t total = 0;

@@ -19,7 +19,7 @@ constexpr std::size_t kNetNameBytesShown = 40;
 
 using NetKey = std::pair<std::uint32_t, std::string>;  // number and name
 
-/// The interfaces of each NIC, by number and name.
+/// Returns the interfaces of each NIC, by number and name.
 std::vector<std::set<NetKey>> NetsOfNics(const HostView& view) {
   std::vector<std::set<NetKey>> nets(view.nics.size());
   for (const NetInterface& net : view.nets)
@@ -27,9 +27,8 @@ std::vector<std::set<NetKey>> NetsOfNics(const HostView& view) {
   return nets;
 }
 
-/// NICs that hang on a NUMA node without a PCI function, and show no interface that an earlier one
-/// of the host does not. NCCL writes such where ranks do not agree on the first cpu: each at its
-/// own.
+/// Finds NICs on a NUMA node without a PCI function and without a new interface of the host. NCCL
+/// writes them, each at the rank's own cpu, if ranks disagree on the first cpu.
 std::vector<bool> LintNicsOfNodes(LintContext& context) {
   const HostView& view = context.view();
   const std::vector<std::set<NetKey>> nets = NetsOfNics(view);
@@ -65,7 +64,7 @@ std::vector<bool> LintNicsOfNodes(LintContext& context) {
   return repeated;
 }
 
-/// Two interfaces with one number.
+/// Finds two interfaces with one number.
 void LintSameDevice(LintContext& context, Part part, std::uint32_t first) {
   const HostView& view = context.view();
   const NetInterface& net = view.nets[part.index];
@@ -80,8 +79,9 @@ void LintSameDevice(LintContext& context, Part part, std::uint32_t first) {
               "dev is the number in the order of detection; every net has its own");
 }
 
-/// A GUID is that of a chip. Functions of one card share it; cards do not, except Socket Direct
-/// cards, which reach a second processor by a second slot: then all cards of the host do so.
+/// A GUID identifies a chip. Functions of one card share it; cards do not. The exception is Socket
+/// Direct cards, which reach a second processor by a second slot: then all cards of the host share
+/// it.
 void LintGuids(LintContext& context) {
   const HostView& view = context.view();
   using Slot = std::pair<std::uint64_t, std::uint64_t>;  // host, and the bus id without function
@@ -110,7 +110,7 @@ void LintGuids(LintContext& context) {
   }
 }
 
-/// A rate that no port has: NCCL merges up to four ports into one.
+/// Finds an impossible rate. NCCL merges up to four ports into one.
 void LintRate(LintContext& context, Part part) {
   const NetInterface& net = context.view().nets[part.index];
   if (net.speed_mbit_per_s.value_or(0) <= kPortRateMaxMbitPerS) return;

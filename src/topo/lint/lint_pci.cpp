@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::uint16_t, 8> kWidths = {0, 1, 2, 4, 8, 12, 16, 32};
 constexpr std::size_t kPciBytesShown = 40;
 
-/// The texts that kernels write, old and new.
+/// Returns true for texts of old and new kernels.
 bool IsKernelText(std::string_view text) {
   if (text.ends_with(" PCIe")) text.remove_suffix(5);
   constexpr std::array<std::string_view, 13> kTexts = {
@@ -47,8 +47,8 @@ void LintSpeed(LintContext& context, Part part, const PciDevice& device) {
                 cure);
 }
 
-/// Addresses that no kernel gives: of GPUs and NICs NCCL then finds nothing on the machine; of a
-/// switch that was made up they do no harm.
+/// Finds impossible addresses. For GPUs and NICs NCCL then does not find the device on the machine.
+/// For an invented switch they are harmless.
 void LintAddress(LintContext& context, Part part, const PciDevice& device, bool has_nic) {
   if (IsPossible(device.bus)) return;
   const PciRole role = device.device_class ? device.device_class->role() : PciRole::kOther;
@@ -91,7 +91,7 @@ void LintPeers(LintContext& context, Part part, const PciDevice& device) {
   }
 }
 
-/// A function whose class says another thing than what is below it.
+/// Finds a class that contradicts the function's children.
 void LintClass(LintContext& context, Part part, const PciDevice& device, bool has_nic) {
   if (!device.device_class)
     return context.Say(

@@ -9,7 +9,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// Walks over the text of a well-formed file. Unknown parts are skipped: the text was parsed
+/// Walks over the text of a well-formed file. It skips unknown parts, because the text was parsed
 /// before.
 class DialectReader {
  public:
@@ -55,14 +55,14 @@ class DialectReader {
                    .cure = std::move(cure)});
   }
 
-  /// Blanks between elements; other text is told by the reader.
+  /// Skips blanks between elements. The reader reports other text.
   void Between() {
     const std::size_t end = std::min(text_.find('<', at_), text_.size());
     const std::size_t tab = text_.substr(at_, end - at_).find('\t');
     if (tab != std::string_view::npos && !said_tab_) {
       Say(at_ + tab, "tab", "a tab between elements; NCCL stops at it with \"expecting '<'\"",
           "indent with blanks");
-      said_tab_ = true;  // there will be one on every line
+      said_tab_ = true;  // once, because every line may have one
     }
     at_ = end;
   }
@@ -101,7 +101,7 @@ class DialectReader {
     std::size_t equals = at_;
     while (equals < text_.size() && IsSpace(text_[equals])) ++equals;
     if (equals == text_.size() || text_[equals] != '=') {
-      at_ = std::max(at_, start + 1);  // a slash, or what no reader of XML let through
+      at_ = std::max(at_, start + 1);  // a slash, or a character that XML readers reject
       return;
     }
     std::size_t quote = equals + 1;

@@ -1,5 +1,5 @@
-// NCCL reads its files with a parser of its own, which knows only a part of XML. This finds what is
-// good XML, and so fine for Ringlet, but not for NCCL.
+// Finds valid XML that NCCL's own parser does not read. That parser supports only a part of XML;
+// Ringlet reads all of it.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace ringlet::topology {
 
 /// \param text  parses as XML
-/// Source  the behaviour of NCCL 2.30.7's reader, tried out; docs/reference/topology.md
+/// Source  experiments with the reader of NCCL 2.30.7; docs/reference/topology.md
 /// Cost    O(bytes)
 std::vector<Finding> LintDialect(std::string_view text, std::string_view file);
 
