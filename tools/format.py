@@ -3,8 +3,8 @@
 
     tools/format.py [--check] [--program CLANG_FORMAT] [FILE...]
 
-Without files: everything below src, include, test, examples and bench. With --check it changes
-nothing, names what is not formatted and exits 1.
+Without files: everything below src, include, test, examples and bench. With --check it changes no
+file, names the unformatted ones and exits 1.
 """
 import argparse
 import os

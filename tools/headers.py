@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compiles every public header by itself, as C++17 and C++20, with every compiler that is named.
+"""Compiles every public header by itself, as C++17 and C++20, with every given compiler.
 
     tools/headers.py COMPILER...
 
-A header that needs another one before it, or that brings a warning into its user's build, fails.
+A header fails if it needs another one before it, or if it causes a warning.
 """
 import pathlib
 import subprocess

@@ -2,9 +2,9 @@
 """Makes the named machines of the folder machines from the real topology files.
 
     tools/machines.py TOOL           # writes machines/NAME.xml for each row of machines/README.md
-    tools/machines.py TOOL --check   # says which differ; exits 1 if any does
+    tools/machines.py TOOL --check   # lists the differing ones; exits 1 if any
 
-TOOL is the command ringlet, whose `topo complete` reads, completes and writes each.
+TOOL is the command ringlet. Its `topo complete` reads, completes and writes each file.
 """
 import argparse
 import pathlib
@@ -19,7 +19,7 @@ TIMEOUT_S = 60
 
 
 def rows():
-    """name, source and options of each machine, as the table tells."""
+    """Yields the name, source and options of each machine in the table."""
     text = (MACHINES / "README.md").read_text(encoding="utf-8")
     table = text[text.index("## Sources"):]
     for line in re.findall(r"^\| (?!name )(.+) \|$", table, re.M):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Keeps all texts that users read in one file, so that a change of wording is seen in review.
+"""Keeps all user texts in one file, so that reviews show each change of wording.
 
-    tools/messages.py            # says what differs from test/static/messages.txt; exits 1 if anything
+    tools/messages.py            # prints differences from test/static/messages.txt; exits 1 if any
     tools/messages.py --update   # writes that file
 
-A text is a string of src or include, outside tests, that has a space in it: errors, log lines, help,
-settings. Adjacent strings are joined. One line a text, by source; {} stands for a value.
+A text is a string with a space in src or include, outside tests: errors, log lines, help, settings.
+Adjacent strings are joined. One line per text, by source; {} stands for a value.
 """
 import argparse
 import difflib
@@ -25,7 +25,7 @@ TOKEN = re.compile(
 
 
 def texts(source):
-    """The strings of a source in order, adjacent ones joined."""
+    """Yields the strings of a source in order, with adjacent ones joined."""
     joined = None
     for match in TOKEN.finditer(source):
         words = match["text"] if match["text"] is not None else match["raw"]

@@ -4,18 +4,19 @@
     tools/mutate.py LAYER [--mutations 100] [--seed 1] [--jobs 1] [--json FILE] [--list]
                     [--also PROGRAM]... [--sources-only]
 
-LAYER is a folder of src or of src/core, such as tool or base. The tests that count are those of its own
-program, LAYER_test; what they miss is tried with the programs of --also, such as simulation_test
-for bootstrap or link_conformance_test for transport, and counted apart. A copy of the tree with every fault in it, each behind a switch, is built once;
-then the tests that reach a fault run with it switched on. A failure, a crash and a run that does not
-end count as caught; what no test reaches survives without a run. Survivors are printed as
-`file:line: kind: original => fault`.
+LAYER is a folder of src or of src/core, such as tool or base. Its own program, LAYER_test, has the
+counting tests. The programs of --also, such as simulation_test for bootstrap or
+link_conformance_test for transport, run for the faults that it misses, and count apart. The script
+builds a copy of the tree with every fault behind a switch, once. Then it runs the tests that reach
+a fault with the fault switched on. A failure, a crash and an endless run count as caught. A fault
+that no test reaches survives without a run. The script prints survivors as `file:line: kind:
+original => fault`.
 
-Not planted: faults in text for people (logs, messages, assertions), in what the compiler evaluates,
-and in hints that change only how fast something is (reserve, madvise, yields). docs/contributing/testing.md:
-how to read the result. tools/mutate_equivalent.txt lists faults that change nothing, with reasons;
-they are counted apart. The tests run in namespaces of their own, because a fault may well send a
-signal to every process that it can reach.
+It does not plant faults in text for people (logs, messages, assertions), in compile-time code, and
+in hints that only change the speed (reserve, madvise, yields). docs/contributing/testing.md
+explains the result. tools/mutate_equivalent.txt lists faults without an effect, with reasons; they
+count apart. The tests run in namespaces of their own, because a fault may send a signal to every
+reachable process.
 """
 import argparse
 import json
@@ -36,8 +37,8 @@ import mutations  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EQUIVALENT = pathlib.Path(__file__).with_name("mutate_equivalent.txt")
 NOT_A_SOURCE = re.compile(r"(?:_test|_fuzz|_bench|_for_test)$")
-SPARE = 1.3          # more places are planted than asked for: some do not compile
-FIRST_TESTS = 10     # the quickest tests that reach a fault run first
+SPARE = 1.3          # plant more places than requested, because some do not compile
+FIRST_TESTS = 10     # of the tests that reach a fault, the fastest run first
 SECONDS_AT_LEAST = 20
 TIMES_SLOWER = 8
 FILTER_BYTES = 100_000
@@ -73,7 +74,7 @@ __attribute__((constructor(101))) static void Choose() {
   close(file);
 }
 """
-# A line for each test: its name, its milliseconds and the faults that it reached.
+# Writes a line per test: its name, its milliseconds and the faults that it reached.
 LISTENER_SOURCE = """#include <gtest/gtest.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,7 +121,7 @@ def sources(root, layer):
 
 
 def places(root, layer, suffixes=(".cpp", ".hpp"), part=""):
-    """\param part  a folder of the layer: only there"""
+    """\param part  limits the search to this folder of the layer"""
     found = []
     for path in sources(root, layer):
         if path.suffix not in suffixes or folder_of(root, layer) / part not in path.parents:
@@ -131,14 +132,15 @@ def places(root, layer, suffixes=(".cpp", ".hpp"), part=""):
 
 
 def draw(found, count, seed):
-    """The drawn places in the order drawn; the first that compile are the ones that count."""
+    """Returns the drawn places in order. The first ones that compile count."""
     shuffled = list(found)
     random.Random(seed).shuffle(shuffled)
     return mutations.compatible(shuffled[:int(count * SPARE) + 1])
 
 
 def copy_tree(root, scratch):
-    """Tracked and new files; an unchanged file keeps its time, so that a second build is short."""
+    """Copies tracked and new files. An unchanged file keeps its time, so a second build is short.
+    """
     names = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others",
                             "--exclude-standard"], check=True, capture_output=True).stdout
     for name in names.decode().split("\0"):
@@ -155,7 +157,7 @@ def write(path, content):
 
 
 class Mutants:
-    """The drawn faults in a copy of the tree, and the program that holds them all."""
+    """The drawn faults in a copy of the tree, and the program with all of them."""
 
     def __init__(self, root, layer, drawn, scratch, jobs, also=()):
         self.root, self.layer, self.scratch, self.jobs = root, layer, scratch, jobs
@@ -186,7 +188,7 @@ class Mutants:
         write(own.parent / "ringlet_mutant.hpp", SWITCH)
         write(own / "ringlet_mutant.cpp", SWITCH_SOURCE)
         write(own / "ringlet_mutant_test.cpp", LISTENER_SOURCE)
-        # Flags and units of all else stay, so that a compiler cache has what sees no fault.
+        # Other flags and units stay, so a compiler cache can serve sources without a fault.
         write(own / "CMakeLists.txt",
               f"{self.lists}\ntarget_compile_options(ringlet_{self.name} PRIVATE -w -O1)\n"
               f"set_target_properties(ringlet_{self.name} PROPERTIES UNITY_BUILD OFF)\n")
@@ -201,7 +203,7 @@ class Mutants:
             sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-3000:]}")
 
     def build(self):
-        """Builds the tests, leaving out the faults that do not compile."""
+        """Builds the tests, without the faults that do not compile."""
         while True:
             command = ["cmake", "--build", "build", "-j", str(self.jobs), "--target",
                        *self.programs, "--", "-k", "0"]
@@ -217,7 +219,8 @@ class Mutants:
             self.plant()
 
     def guilty(self, output):
-        """The faults on lines with errors; where there are none, all that such a file has."""
+        """Returns the faults on lines with errors. If there are none, returns all faults of such a
+        file."""
         found = set()
         for part in re.split(r"^FAILED: ", output, flags=re.M)[1:]:
             here = {number for name, line in re.findall(r"^(\S+?):(\d+):\d+: ", part, re.M)
@@ -233,7 +236,7 @@ class Mutants:
 
 
 class Runs:
-    """Runs a program of tests, with one fault or with none."""
+    """Runs a program of tests, with or without a fault."""
 
     def __init__(self, program, work):
         self.program, self.work = program, work
@@ -243,7 +246,7 @@ class Runs:
         self.seconds = 0     # without a fault
 
     def start(self, environment, arguments, seconds):
-        """The exit status, or None when it had to be ended."""
+        """Returns the exit status, or None after a timeout."""
         variables = {**os.environ, **environment, "TMPDIR": str(self.work)}
         with open(self.work / "output", "w", encoding="utf-8") as output:
             process = subprocess.Popen(
@@ -262,7 +265,7 @@ class Runs:
                 process.wait()
 
     def baseline(self):
-        """Without a fault: all pass, and it is known which tests reach which faults."""
+        """Runs without a fault: all tests pass, and record the faults that they reach."""
         reached, report = self.work / "map", self.work / "report"
         reached.write_bytes(bytes(65536))
         report.write_text("")
@@ -273,7 +276,7 @@ class Runs:
             sys.exit(f"{self.program.name} fails without a fault:\n" +
                      (self.work / "output").read_text(errors="replace")[-3000:])
         self.seconds = time.monotonic() - began
-        # What is left in the map was reached behind the last test, or by a program without reports.
+        # The rest of the map was reached after the last test, or by a program without reports.
         always = {number for number, byte in enumerate(reached.read_bytes()) if byte}
         for line in report.read_text().splitlines():
             name, elapsed, *numbers = line.split()
@@ -313,7 +316,7 @@ class Runs:
 
 
 def isolation():
-    """A command in front of the tests: their own processes, /proc and /dev/shm."""
+    """Returns a command prefix that gives the tests their own processes, /proc and /dev/shm."""
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     prepare = ("for at in /proc /dev/shm; do mount --make-private $at 2>/dev/null; done; "
                "mount -t proc proc /proc && mount -t tmpfs tmpfs /dev/shm && ulimit -c 0 && "
@@ -328,7 +331,7 @@ def isolation():
 
 
 def equivalents(path=EQUIVALENT):
-    """Fault: reason. A line of the file is `file: original => fault # reason`."""
+    """Maps faults to reasons. A line of the file is `file: original => fault # reason`."""
     found = {}
     if path.is_file():
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -377,7 +380,7 @@ def measure(options, root=ROOT):
         if number in mutants.dropped or len(results) == options.mutations:
             continue
         if place.constant and not any(number in runs.reached for runs in (own, *others)):
-            continue  # evaluated by the compiler only, where no switch can act
+            continue  # evaluated at compile time, without an active switch
         reason = known.get(place.key())
         result = {"file": place.file, "line": place.line, "kind": place.kind,
                   "original": place.original, "fault": place.mutation,

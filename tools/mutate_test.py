@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Expects mutate.py to find the places of small sources, and to tell caught faults from survivors.
+"""Expects mutate.py to find the places of small sources, and to separate caught faults from
+survivors.
 
-    tools/mutate_test.py COMPILER
+tools/mutate_test.py COMPILER
 """
 import argparse
 import pathlib

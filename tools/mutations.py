@@ -1,9 +1,9 @@
-"""Finds the places of a C++ source where a small fault can be planted, and plants them.
+"""Finds the places of a C++ source for small faults, and plants them.
 
-Every planted fault is a run-time switch, `ringlet_mutant(N)`, so that one build holds all of them
-and each costs one run of the tests. The source is read as tokens, not parsed: it is formatted by
+Every planted fault is a run-time switch, `ringlet_mutant(N)`, so one build holds all of them and
+each costs one run of the tests. The source is read as tokens, not parsed. It is formatted by
 clang-format, so an operator with a blank on both sides has two operands, and `<` without is a
-bracket. What is misread does not compile, and is dropped by mutate.py.
+bracket. A misread place does not compile, and mutate.py drops it.
 """
 import bisect
 import collections
@@ -36,8 +36,8 @@ NO_STATEMENT = set(
     "throw try typedef typename union using volatile while co_return break continue".split())
 BEFORE_OPERAND = {"return", "case", "else", "do", "co_return", "throw"}
 
-# What no test should have to notice: text for people, checks of the code by itself, and hints that
-# change only how fast something is.
+# Code without an obligation for tests: text for people, internal checks, and hints that only change
+# the speed.
 EXCLUDED_CALLS = re.compile(
     r"^(?:RINGLET_ASSERT|static_assert|Log|format|AssertionFailed|sizeof|decltype|alignof)$")
 HINTS = re.compile(r"(?:\.|->|::|^)(?:reserve|shrink_to_fit|madvise|sched_yield|Prefetch|Pause|"
@@ -56,7 +56,8 @@ class Token:
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """One possible fault: the text from start to end becomes `template` with the switch in it."""
+    """One possible fault: `template`, with the switch in it, replaces the text from start to end.
+    """
     file: str
     line: int
     last_line: int
@@ -66,8 +67,8 @@ class Place:
     original: str
     mutation: str
     template: str  # @N@ the switch, @K@ the kept text with its inner faults, other text as it is
-    constant: bool = False  # inside a constexpr function, which may run at compile time only
-    occurrence: int = 1     # of the same fault of the same text in the file
+    constant: bool = False  # inside a constexpr function, so it may run at compile time only
+    occurrence: int = 1     # index among equal faults of equal text in the file
 
     def key(self):
         again = f" ({self.occurrence})" if self.occurrence > 1 else ""
@@ -85,7 +86,7 @@ def tokens_of(code):
 
 
 def one_line(code):
-    """The same tokens on one line, without comments."""
+    """Returns the same tokens on one line, without comments."""
     parts, last = [], None
     for token in tokens_of(code):
         if last is not None and last != token.start:
@@ -128,13 +129,13 @@ class Source:
         return bisect.bisect_right(self.lines, offset)
 
     def spaced(self, index):
-        """A blank on both sides: an operator with two operands."""
+        """Returns true for an operator with two operands: a blank on both sides."""
         token = self.tokens[index]
         return self.code[token.start - 1:token.start].isspace() and \
             self.code[token.end:token.end + 1].isspace()
 
     def find(self):
-        """All places in function bodies, in the order of the source."""
+        """Finds all places in function bodies, in the order of the source."""
         for begin, end, head in self.bodies():
             excluded = self.excluded(begin, end)
             constant = re.search(r"\bconste(?:xpr|val)\b", head) is not None
@@ -148,7 +149,7 @@ class Source:
         return self.places
 
     def bodies(self):
-        """The braces of every function that is not inside another one, and what is before them."""
+        """Yields the braces of every outermost function, and the text before them."""
         index, head_start = 0, 0
         while index < len(self.tokens):
             text = self.text(index)
@@ -243,7 +244,7 @@ class Source:
         self.add(KIND[operator.text], start, end, copy, f"(@N@ ? ({copy}) : (@K@))", constant)
 
     def left_end(self, index):
-        """The first token of the left operand."""
+        """Returns the first token of the left operand."""
         looseness = LOOSENESS[self.text(index)]
         at = index - 1
         while at >= 0:
@@ -425,7 +426,7 @@ class Source:
 
 
 def plant(code, numbered):
-    """The code with every (number, place) as a switch; faults inside others keep their own."""
+    """Returns the code with every (number, place) as a switch. Nested faults keep their own."""
     ordered = sorted(numbered, key=lambda item: (item[1].start, -item[1].end,
                                                  "@K@" not in item[1].template))
 
@@ -451,7 +452,7 @@ def plant(code, numbered):
 
 
 def compatible(places):
-    """Leaves out a place that overlaps an earlier one, unless one of them lies inside the other."""
+    """Drops a place that overlaps an earlier one, unless one of them lies inside the other."""
     kept = []
     for place in places:
         clash = any(place.start < other.end and other.start < place.end and

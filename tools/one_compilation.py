@@ -4,9 +4,10 @@
     tools/one_compilation.py [CMAKE_OPTION...]
 
 The script configures the preset `release` and the build of the Python package, each in a temporary
-folder, and compares their compile commands and the contents of their units. Where they differ, a compiler
-cache misses, and `./ringlet.sh demo` compiles the library twice. Only the sources of the extensions
-themselves (module.cpp) may be in the package alone. CMAKE_OPTION goes to both configurations.
+folder, and compares their compile commands and the contents of their units. A difference makes a
+compiler cache miss, and `./ringlet.sh demo` compiles the library twice. Only the sources of the
+extensions themselves (module.cpp) may be in the package alone. Both configurations receive
+CMAKE_OPTION.
 """
 import json
 import pathlib
@@ -20,7 +21,8 @@ TORCH_VERSION = "#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 13\n
 
 
 def configure(folder, options):
-    """The compile commands of a configuration in `folder`: {source: (command, text of the unit)}."""
+    """Returns the compile commands of a configuration in `folder`: {source: (command, text of the
+    unit)}."""
     done = subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *options],
                           capture_output=True, text=True)
     if done.returncode:
@@ -35,7 +37,8 @@ def configure(folder, options):
 
 
 def package_options(folder):
-    """The options of pyproject.toml, with a package `torch` that has nothing but a version."""
+    """Returns the options of pyproject.toml, with a package `torch` that contains only a version.
+    """
     version = folder / "torch" / "include" / "torch" / "headeronly" / "version.h"
     version.parent.mkdir(parents=True)
     version.write_text(TORCH_VERSION)
@@ -45,7 +48,8 @@ def package_options(folder):
 
 
 def differences(library, package):
-    """The sources that the package compiles in another way than the library, with both ways."""
+    """Returns the sources that the package and the library compile differently, with both commands.
+    """
     found = []
     for source, (command, text) in sorted(package.items()):
         if source.endswith("/module.cpp"):

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Holds the pages to the tree: what they name is there, and what they must name they do.
+"""Compares the pages with the tree: names on the pages exist, and required names are on the pages.
 
     tools/pages.py            # findings, `file:line: reason`; exits 1 if there are any
 
-* A link that leads to no page, picture or heading.
-* A setting or macro, RINGLET_X or NCCL_X, that is neither in docs/reference/settings.md, which is
-  made from the registry, nor in a source.
-* A page that a source or a tool names and that is not there.
-* A code block below `<!-- file: PATH -->` that is not what the file has.
-* A row `file` | `function` of a table where the file has no such function.
-* docs/reference/c-api.md: a function of nccl.h or nccl_device.h that its table lacks, and
-  one that they lack.
-* docs/reference/errors.md: codes and exit statuses that are not those of the sources.
+* A link without an existing page, picture or heading.
+* A setting or macro, RINGLET_X or NCCL_X, that is missing both in docs/reference/settings.md, the
+  page generated from the registry, and in the sources.
+* A missing page that a source or a tool names.
+* A code block below `<!-- file: PATH -->` that differs from the file.
+* A row `file` | `function` of a table without that function in the file.
+* docs/reference/c-api.md: a function of nccl.h or nccl_device.h missing in its table, or a row
+  without a function.
+* docs/reference/errors.md: codes and exit statuses that differ from the sources.
 
-The commands of the pages are tried out by test/docs/docs_test.py, which needs the tool.
+test/docs/docs_test.py runs the commands of the pages. It needs the tool.
 """
 import pathlib
 import re
@@ -47,14 +47,14 @@ def line_of(text, offset):
 
 
 def without_code(text):
-    """The text with blanks for its code, so that offsets stay."""
+    """Returns the text with blanks for its code, so offsets stay."""
     blank = lambda match: re.sub(r"[^\n]", " ", match[0])  # noqa: E731
     text = re.sub(r"^```.*?^```", blank, text, flags=re.S | re.M)
     return re.sub(r"`[^`\n]*`", blank, re.sub(r"^(?:    |\t)(?! *[*-] ).*$", blank, text, flags=re.M))
 
 
 def anchors(text):
-    """The names of the headings, as GitHub and mkdocs make them of plain words."""
+    """Yields the names of the headings in the form of GitHub and mkdocs for plain words."""
     for heading in re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M), re.M):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)|`", r"\1", heading).lower()
         yield re.sub(r"[ -]+", "-", re.sub(r"[^\w -]", "", plain).strip())
@@ -86,7 +86,7 @@ def check_files(root, text):
 
 
 def check_functions(root, text):
-    """Rows of a table `file` | `function`, ...: the file has them."""
+    """Checks rows of a table `file` | `function`, ...: the file has the functions."""
     for match in re.finditer(r"^\| \d+ \| `(src/\S+)` \| (`[^|]*`) \|", text, re.M):
         path = root / match[1]
         source = path.read_text(encoding="utf-8") if path.is_file() else ""
@@ -114,7 +114,7 @@ def check_c_api(root):
 def check_errors(root):
     page = (root / "docs/reference/errors.md").read_text(encoding="utf-8")
     status = (root / "include/ringlet/status.hpp").read_text(encoding="utf-8")
-    tool = (root / "docs/reference/cli.md").read_text(encoding="utf-8")  # what the tool prints
+    tool = (root / "docs/reference/cli.md").read_text(encoding="utf-8")  # output of the tool
     codes = set(re.findall(r"^  (k[A-Z]\w+),", status, re.M))
     listed = set(re.findall(r"^\| `(k\w+)` \|", page, re.M))
     for name in sorted(codes ^ listed):

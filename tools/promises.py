@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Holds the documents to the tests of what they promise.
+"""Checks that each promise of the documents has a test.
 
     tools/promises.py            # findings; exits 1 if there are any
     tools/promises.py --list     # every sentence that promises something, with what holds it
 
-A sentence of README.md or a page of docs that says always, never, all, every, none, nothing or
-must is taken for a promise. It is named in a table of docs/contributing/testing.md, with the test
-that tries to break it, or in tools/promises_other.txt, with the reason why it is none. Both name a
-sentence by its file and a part of its text. What names no sentence, and a test that is not in the sources, are findings too. Tables
-are not searched: their rows describe, and that of docs/reference/faults.md names its own tests.
+A sentence of README.md or a page of docs counts as a promise if it contains always, never, all,
+every, none, nothing or must. Either a table of docs/contributing/testing.md names it with the test
+that tries to break it, or tools/promises_other.txt names it with the reason why it is not a
+promise. Both name a sentence by its file and a part of its text. An entry without a sentence, and a
+test missing in the sources, are findings too. The script does not search tables: their rows
+describe, and that of docs/reference/faults.md names its own tests.
 """
 import pathlib
 import re
@@ -22,7 +23,7 @@ TEST_FILES = ("src/**/*_test.cpp", "test/**/*_test.cpp", "test/**/*_test.py", "t
 
 
 def sentences(text):
-    """The sentences of a document, without its code, tables as they stand."""
+    """Yields the sentences of a document, without its code. Tables stay as they are."""
     text = re.sub(r"^```.*?^```", "\n\n", text, flags=re.S | re.M)
     text = re.sub(r"^(?:    |\t).*$", "\n", text, flags=re.M)
     for block in re.split(r"\n\s*\n|\n(?=[#|]|\s*(?:[*-]|\d+\.) )", text):
@@ -32,7 +33,8 @@ def sentences(text):
 
 
 def pages(root):
-    """README.md and the pages of docs; decisions and figures tell of one day, and promise nothing."""
+    """Returns README.md and the pages of docs. Decisions and figures are dated, so they promise
+    nothing."""
     docs = root / "docs"
     return [root / "README.md", *(path for path in sorted(docs.rglob("*.md"))
                                   if docs / "decisions" not in path.parents
@@ -40,7 +42,7 @@ def pages(root):
 
 
 def promises(root):
-    """(file, sentence) of everything that may be a promise."""
+    """Yields (file, sentence) of each possible promise."""
     for path in pages(root):
         for sentence in sentences(path.read_text(encoding="utf-8")):
             if WORDS.search(re.sub(r"`[^`]*`", "", sentence)):
@@ -48,14 +50,14 @@ def promises(root):
 
 
 def table(root):
-    """(file, part, tests) of the table in docs/contributing/testing.md."""
+    """Returns (file, part, tests) of the table in docs/contributing/testing.md."""
     text = (root / "docs" / "contributing" / "testing.md").read_text(encoding="utf-8")
     return [(match["file"].strip(), match["part"].strip(),
              re.findall(r"`([^`]+)`", match["tests"])) for match in ROW.finditer(text)]
 
 
 def others(root):
-    """(file, part, reason) of tools/promises_other.txt: `file: part # reason`."""
+    """Returns (file, part, reason) of tools/promises_other.txt: `file: part # reason`."""
     path, found = root / "tools" / "promises_other.txt", []
     for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
         if line and not line.startswith("#"):
@@ -66,7 +68,7 @@ def others(root):
 
 
 def test_names(root):
-    """Suite.Test of GoogleTest, test_names of Python, and what CMake registers."""
+    """Returns Suite.Test of GoogleTest, test_names of Python, and the tests registered by CMake."""
     names = set()
     for pattern in TEST_FILES:
         for path in root.glob(pattern):

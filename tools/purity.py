@@ -3,12 +3,12 @@
 
     tools/purity.py ARCHIVE...
 
-Lists the undefined symbols of each archive and fails on those by which code could open a socket or
-a file, look at a clock, the environment or a random device, start or wait for a thread. So "pure"
-is a property of what was built, whatever was included. Prints one line a finding,
-`archive: object: symbol (what it is)`, and exits 1 if there are any.
+Lists the undefined symbols of each archive. Fails on those by which code could open a socket or a
+file, read a clock, the environment or a random device, or start or await a thread. So "pure" is a
+property of the build, independent of includes. Prints one line per finding, `archive: object:
+symbol (resource)`, and exits 1 if there are any.
 
-Symbols that the sanitizers put in (__asan_, __tsan_, __ubsan_...) are none of these.
+Symbols of the sanitizers (__asan_, __tsan_, __ubsan_...) do not count.
 """
 import re
 import subprocess
@@ -40,13 +40,13 @@ FORBIDDEN = {
     "a process or signal":
         "fork|vfork|exec[lv]p?e?|posix_spawnp?|waitpid|kill|raise|signal|sigaction|system|getpid",
 }
-# glibc's checked and C23 names of the same functions: __read_chk, __open64_2, __isoc23_...
+# Covers glibc's checked and C23 names of the same functions: __read_chk, __open64_2, __isoc23_...
 MATCHERS = [(what, re.compile(rf"(?:__(?:libc_)?)?(?:{names})(?:_chk|_2)?"))
             for what, names in FORBIDDEN.items()]
 
 
 def undefined(archive, tool="nm"):
-    """(object, symbol) of every undefined symbol, demangled."""
+    """Yields (object, symbol) of every undefined symbol, demangled."""
     listing = subprocess.run([tool, "-uC", archive], check=True, capture_output=True, text=True)
     member = "?"
     for line in listing.stdout.splitlines():
@@ -57,7 +57,7 @@ def undefined(archive, tool="nm"):
 
 
 def forbidden(symbol):
-    """What `symbol` reaches, or None."""
+    """Returns the outside resource that `symbol` reaches, or None."""
     for what, pattern in MATCHERS:
         if pattern.fullmatch(symbol):
             return what

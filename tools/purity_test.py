@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compiles small impure and pure objects and expects purity.py to tell them apart.
+"""Compiles small impure and pure objects and expects purity.py to distinguish them.
 
-    tools/purity_test.py COMPILER [FLAG...]
+tools/purity_test.py COMPILER [FLAG...]
 """
 import pathlib
 import subprocess

@@ -1,8 +1,8 @@
-"""Hooks of mkdocs: what the pages of docs/ need to be a site.
+"""Hooks of mkdocs that turn the pages of docs/ into a site.
 
-Pages link to sources of the repository, which the site does not have: such a link becomes its text
-alone, if the file is there. A link to a file that is not there is left as it is, and the build of the
-site fails on it. Comments that tell the tests what to run are dropped.
+Pages link to sources of the repository, but the site does not have them. The hook replaces such a
+link by its text, if the file exists. It keeps a link to a missing file, so the build of the site
+fails on it. It drops the comments with commands for the tests.
 """
 import pathlib
 import re

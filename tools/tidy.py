@@ -3,23 +3,23 @@
 
     tools/tidy.py SRC
 
-SRC is the source root. LAYERS lists its folders and says which may include which. The
-neighbours of SRC (include, test, examples, bench) are checked for form only. Prints one line a
-finding, `file:line: reason`, and exits 1 if there are any. docs/contributing/code.md explains the rules.
+SRC is the source root. LAYERS lists its folders and their permitted includes. The script checks the
+neighbours of SRC (include, test, examples, bench) for form only. It prints one line per finding,
+`file:line: reason`, and exits 1 if there are any. docs/contributing/code.md explains the rules.
 """
 import collections
 import pathlib
 import re
 import sys
 
-# The architecture. A row per layer: its folders, lowest first ("." is the layer's own folder), and
-# what it may include. A file may include its own folder, the folders before it in its row, and each
-# layer or folder of another layer that the row names. Rows name only rows above them. So no circle
-# is possible between folders at any depth.
+# The architecture. A row per layer has its folders, lowest first ("." is the layer's own folder),
+# and its permitted includes. A file may include its own folder, the folders before it in its row,
+# and each layer or folder of another layer named in the row. Rows name only rows above them, so
+# circles between folders are impossible at any depth.
 #
 # The layers of CORE are folders of src/core and become libringlet.so.0. The others are packages
-# around the core: folders of src. The rows of packages follow those of the core, so that nothing in
-# the core includes a package.
+# around the core: folders of src. The rows of packages follow those of the core, so the core cannot
+# include a package.
 CORE = {
     "base": ("value wire log settings", ""),
     "os": (". fs process net driver", "base"),
@@ -46,10 +46,10 @@ LAYERS = {
     "programs": (".", "base os"),
     # A network in virtual time, and schedules that run without one.
     "sim": (". interpreter", "base collective"),
-    # Topologies that somebody edits, checks and compares.
+    # Edits, checks and comparisons of topologies.
     "topo": ("edit check lint", "base topology"),
     "capture": (".", "base os discovery topology"),
-    # What is made of the values of running ranks outside of these.
+    # Results derived elsewhere from the values of running ranks.
     "watcher": ("trace client", "base watch"),
     # Values about hosts before a job, and the verdict on them.
     "doctor": (".", "base"),
@@ -58,7 +58,7 @@ LAYERS = {
     "python": (".", "comm"),
     "pytorch": ("execution store tensors group calls life launch operations .", "base collective/call comm"),
     # The libraries that replace NVIDIA's use the library through ringlet/stream.h alone. They read
-    # the file of the machine that they show.
+    # the file of the emulated machine.
     "emulate": ("host runtime driver management", "base os topology topo"),
     # The tool shows each stage by itself, so it includes each stage. No layer includes the tool.
     "tool": ("text operation traffic input topo draw check doctor help plan explain run results peers "
@@ -66,17 +66,18 @@ LAYERS = {
              "base os programs sim watch watcher doctor rendezvous bootstrap topology topo capture testbed "
              "discovery plan transport collective comm"),
 }
-# Layers with a namespace of their own, by which a file can use a layer whose header it does not include.
+# Layers with a namespace of their own. Through it a file can use a layer without its header.
 NAMESPACES = [layer for layer in LAYERS
               if layer in CORE and layer not in ("base", "stream_api", "c_api", "cxx")
               or layer in ("sim", "doctor", "testbed")]
 THROUGH = re.compile(rf"(?<![\w:])({'|'.join(NAMESPACES)})::")
 
-# Layers whose results depend on their arguments alone. tools/purity.py checks their archives too.
+# Layers with results that depend on their arguments alone. tools/purity.py checks their archives
+# too.
 PURE = {"base", "sim", "watch", "doctor", "rendezvous", "bootstrap", "topology", "plan"}
 
-# Sources without a test file beside them, each with the reason. The list may only shrink: an entry
-# that has become untrue is a finding.
+# Sources without a test file beside them, each with the reason. The list may only shrink: an
+# outdated entry is a finding.
 UNTESTED = {
     "tool/main.cpp": "only calls what is tested; test/integration runs it",
     "c_api/collectives.cpp": "reached through the C functions only; nccl_test.cpp tests it there",
@@ -102,18 +103,18 @@ UNTESTED = {
 
 LINES_MAX = 70
 COLUMNS_MAX = 100
-UNITS_MAX = 15  # sources of a folder, each with its header and tests
+UNITS_MAX = 15  # sources per folder, each with its header and tests
 SUFFIXES = {".cpp", ".hpp", ".h", ".c"}
 NEIGHBOURS = ("include", "test", "examples", "bench")
 
-# Headers that reach the outside. Anything under a folder (sys/, net/...) is the system's as well.
+# Headers of the outside world. Headers in a folder (sys/, net/...) count as the system's as well.
 SYSTEM_HEADERS = set(
     "aio.h condition_variable dirent.h dlfcn.h errno.h fcntl.h filesystem fstream future ifaddrs.h "
     "iostream mutex netdb.h poll.h pthread.h random sched.h semaphore semaphore.h shared_mutex "
     "signal.h spawn.h stop_token syslog.h termios.h thread time.h unistd.h".split())
 SYSTEM_FOLDERS = ("sys", "net", "netinet", "arpa", "linux", "asm", "rdma", "infiniband")
 
-# A pattern, what to do instead, and the layers or single files that are excused.
+# A pattern, its replacement, and the exempt layers or single files.
 BANNED = [
     (r"\b(?:secure_)?getenv\s*\(|\bsetenv\s*\(|\benviron\b", "read settings once, at the edge",
      {"os"}),
@@ -139,7 +140,7 @@ BANNED = [
     (r"\bdetach\s*\(\s*\)", "own the thread and join it", set()),
 ]
 BANNED = [(re.compile(pattern), instead, excused) for pattern, instead, excused in BANNED]
-# Of sources that are no tests.
+# Applies to sources other than tests.
 STARTS_THREAD = re.compile(r"\bstd::(?:j?thread|async)\s*(?:\w+\s*)?[({]|\bpthread_create\b")
 MAY_START_THREADS = {"os"}
 
@@ -159,7 +160,7 @@ TYPE_HEAD = re.compile(r"(?:^|[\s>])(?:class|struct|union|enum)\b[^()]*$")
 
 
 def blank(match):
-    """The newlines of what is taken out, so that line numbers stay."""
+    """Returns the newlines of the removed text, so line numbers stay."""
     return "\n" * match.group().count("\n") or " "
 
 
@@ -251,13 +252,13 @@ class File:
 
 
 def place_of(name):
-    """The layer that an include names, or None, and the folder in that layer."""
+    """Returns the layer and its folder named by an include, or None."""
     layer, *folders = name.split("/")[:-1] or [None]
     return (layer, "/".join(folders) or ".") if layer in LAYERS else (None, None)
 
 
 def include_of(path, root):
-    """The name by which sources include a file below the source root."""
+    """Returns the include name of a file below the source root."""
     name = path.relative_to(root).as_posix()
     in_core = name.startswith("core/")
     name = name.removeprefix("core/")
@@ -265,12 +266,12 @@ def include_of(path, root):
 
 
 def folders_of(layer):
-    """The folders of a layer, lowest first."""
+    """Returns the folders of a layer, lowest first."""
     return LAYERS[layer][0].split()
 
 
 def functions(code):
-    """First and last line of every function that is not inside another one."""
+    """Yields the first and last line of every outermost function."""
     stack, inside, head_start, line, last = [], 0, 0, 1, 0
     for match in re.finditer(r"[{};]", code):
         line += code.count("\n", last, match.start())
@@ -291,7 +292,7 @@ def functions(code):
 
 
 def check_tests(root, files, untested):
-    """Every source has its test, or is listed; what is listed is true."""
+    """Checks that every source has its test, or is listed, and that the list is true."""
     sources = {include_of(f.path, root): f for f in files
                if f.path.suffix == ".cpp" and not is_test(f.path)}
     for name, file in sources.items():
@@ -303,7 +304,7 @@ def check_tests(root, files, untested):
 
 
 def check_dead(root, files, neighbours):
-    """Every header below the source root is included by somebody other than its own source."""
+    """Checks that every header below the source root has an includer other than its own source."""
     included = set()
     for file in files + neighbours:
         for _, _, name in file.includes:
@@ -316,7 +317,7 @@ def check_dead(root, files, neighbours):
 
 
 def check_folders(files):
-    """No folder has more units than can be seen at a glance."""
+    """Checks that no folder has more units than a reader can survey."""
     units = collections.defaultdict(set)
     for file in files:
         helper = is_test(file.path) or file.path.stem.endswith("_for_test")
@@ -329,7 +330,8 @@ def check_folders(files):
 
 
 def check_edges(root, files):
-    """Rows of LAYERS name rows above them; where all layers are there, each word of a row is true."""
+    """Checks that rows of LAYERS name rows above them. If all layers exist, each word of a row is
+    true."""
     rows = list(LAYERS)
     findings = [f"{layer} names {target}, which is not above it" for layer in rows
                 for target in LAYERS[layer][1].split()
@@ -351,7 +353,7 @@ def check_edges(root, files):
 
 
 def check(root, untested=None):
-    """All findings for the source root, as printable lines in order."""
+    """Returns all findings for the source root, as printable lines in order."""
     root = pathlib.Path(root)
     files = read(root)
     parent = root.parent if root.name not in ("", "..") else root.resolve().parent

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Takes out of a wheel of PyTorch what an extension is compiled with.
+"""Extracts from a wheel of PyTorch the files for compiling an extension.
 
     tools/torch_headers.py WHEEL FOLDER
 
-Writes FOLDER/torch/include and those libraries of torch/lib that an extension is linked with: some
+Writes FOLDER/torch/include and the libraries of torch/lib that an extension links with: some
 hundred megabytes of gigabytes.
 """
 import re

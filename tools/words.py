@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Holds sources and pages to the field's words.
+"""Checks sources and pages for the field's words.
 
     tools/words.py            # findings, `file:line: reason`; exits 1 if there are any
-    tools/words.py --types    # the type names that stand in several folders, and where
+    tools/words.py --types    # type names in several folders, with the folders
 
-Checked are: words that only this project used, and their successors (those that hold are in
-docs/reference/glossary.md); forms of sentence in messages, help texts and settings that hide the
-subject; sentences of pages and comments that begin with a clause in place of a subject ("What a
-rank has told ..."), or whose subject has no name (nobody, whoever), and names of tests that do so;
-lines over 100 columns of pages, outside tables, code and links; words of a diary in
-docs/reference and docs/explanation; type names that two folders of src define and
-tools/type_names.txt does not list. That list may only shrink: an entry that is no longer true is a
-finding.
+The checks:
+
+* Words private to this project, and their successors. docs/reference/glossary.md lists the valid
+  ones.
+* Forms of sentence that hide the subject, in messages, help texts and settings.
+* Sentences of pages and comments that begin with a clause in place of a subject ("What a rank has
+  told ..."), or with a nameless subject (nobody, whoever), and such names of tests.
+* Lines over 100 columns of pages, outside tables, code and links.
+* Words of a diary in docs/reference and docs/explanation.
+* Type names defined in two folders of src and missing in tools/type_names.txt. That list may only
+  shrink, so an outdated entry is a finding.
 """
 import argparse
 import collections
@@ -22,7 +25,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COLUMNS_MAX = 100
 
-# A name that was ours alone, and the field's.
+# Names private to this project, and the field's names.
 PRIVATE = {
     "Introduction": "MemberAddress, WireupHello",
     "Census": "PeerTable",
@@ -59,7 +62,7 @@ PRIVATE = {
     "Doors": "Listeners",
     "Wishes": "Limits, Hints",
 }
-# In prose: words of the above that have no other sense here.
+# Words of the above without another sense in prose.
 PRIVATE_PROSE = {
     "census": "peer table",
     "herald": "root delegate",
@@ -70,7 +73,7 @@ PRIVATE_PROSE = {
     "patience": "timeout",
     "wishes": "limits, options",
 }
-# In texts that a user reads: a rank, a process or a caller is named as such.
+# Patterns for texts that a user reads. Such a text names a rank, a process or a caller.
 FORMS = [
     (re.compile(r"\b(?:nobody|somebody|whoever|everybody)\b", re.I),
      "name the subject: no rank, a rank, each rank"),
@@ -79,7 +82,7 @@ FORMS = [
     (re.compile(r"\b(?:patience|rubbish)\b", re.I), "timeout; what does not parse"),
 ]
 
-# A sentence begins with its subject, which is a noun. Questions and lead-ins to a list may begin so.
+# A sentence begins with its subject, a noun. Questions and lead-ins to a list are exempt.
 CLAUSE_FIRST = re.compile(r"^[\"(*]*(?:[Ww]hat|[Ww]ho|[Ww]hose|[Ww]hom|[Ww]hoever|Whatever|Whichever|Where)"
                           r"\b(?!-)")
 NAMELESS = re.compile(r"(?<![`\w])(?:nobody|somebody|everybody|anybody|whoever|whomever)\b", re.I)
@@ -101,7 +104,7 @@ CAMEL_PART = re.compile(r"[A-Z][a-z]+")
 NAMES = {name: tuple(CAMEL_PART.findall(name)) for name in PRIVATE}
 
 
-# A page of reference or explanation says what is so, not what became of it: these tell a story.
+# A page of reference or explanation describes the present. These words narrate its history.
 DIARY = re.compile(r"(?<![\w`/.-])(?:since|latest|at first|before)(?![\w`-])", re.I)
 GENERATED = ("settings.md", "cli.md")  # of docs/reference
 
@@ -115,7 +118,7 @@ def is_test(path):
 
 
 def private_in(identifier):
-    """The private name that `identifier` contains as a run of whole words, or None."""
+    """Returns the private name that `identifier` contains as a run of whole words, or None."""
     parts = [part[:-1] if part.endswith("s") and part[:-1] in PRIVATE else part
              for part in CAMEL_PART.findall(identifier)]
     for name, words in NAMES.items():
@@ -126,7 +129,7 @@ def private_in(identifier):
 
 
 def check_source(text, user_text):
-    """(line, reason) of one source. user_text: whether its strings are read by users."""
+    """Yields (line, reason) for one source. user_text: true if users read its strings."""
     last = 0
     for match in list(NOT_CODE.finditer(text)) + [None]:
         code_end = match.start() if match else len(text)
@@ -158,7 +161,7 @@ def check_prose(text, first_line=1):
 
 
 def clauses(text, first_line=1):
-    """Sentences of `text` that do not begin with their subject, or do not name it."""
+    """Yields sentences of `text` that do not begin with their subject, or do not name it."""
     for sentence in SENTENCE_END.split(re.sub(r"\s+", " ", text).strip()):
         words = re.sub(r"`[^`]*`", "``", sentence)
         start = " ".join(sentence.split()[:6])
@@ -170,7 +173,8 @@ def clauses(text, first_line=1):
 
 
 def check_comments(text):
-    """Sentences of comments. Adjacent lines are one text, up to a blank one or the next `Errors`."""
+    """Checks sentences of comments. Adjacent lines are one text, up to a blank one or the next
+    `Errors`."""
     block, first, previous = [], 0, -2
     for match in [*NOT_CODE.finditer(text), None]:
         comment = match and match["text"] is None and match["raw"] is None
@@ -195,7 +199,7 @@ def check_test_names(text):
 
 
 def check_sentences(text):
-    """Sentences of a page, outside code, headings, heads of tables and the targets of links."""
+    """Checks sentences of a page, outside code, headings, heads of tables and link targets."""
     block, first, in_code, row = [], 0, False, 0
     for number, line in enumerate([*text.splitlines(), ""], 1):
         in_code ^= line.startswith("```")
@@ -220,7 +224,7 @@ def check_page(text):
 
 
 def check_diary(text):
-    """Words of a diary, outside code, tables and links."""
+    """Finds words of a diary, outside code, tables and links."""
     in_code = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
@@ -242,7 +246,7 @@ def check_columns(text):
 
 
 def types_in_several_folders(root):
-    """{name: folders} of type names that sources in two folders of src define."""
+    """Returns {name: folders} of type names that sources in two folders of src define."""
     folders = collections.defaultdict(set)
     for path in sorted((root / "src").rglob("*.?pp")):
         if is_test(path):
@@ -287,7 +291,7 @@ def findings(root):
                 yield f"{path.relative_to(root)}:{number}: {why}"
     pages = [root / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
     for path in [*pages, root / "src" / "README.md", *sorted((root / "docs").rglob("*.md"))]:
-        of_its_day = path.parent.name == "decisions"  # and so are its words
+        of_its_day = path.parent.name == "decisions"  # its words are those of its day, too
         check = check_columns if of_its_day else check_page
         text, name = path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
         diary = ()

@@ -1,10 +1,6 @@
 #!/usr/bin/env python3
-"""Collectives on one host, Ringlet beside MPI, interleaved in the same run.
-
-    bench/host/compare.py BUILD/bin RANKS ROUNDS OPERATION... [--sizes BYTES,BYTES,...]
-
-Prints a line a size: the median over the rounds of both programs' medians, microseconds, and how
-many times faster Ringlet is.
+"""Operations with a block per rank, in bytes of one rank. They use smaller sizes, or the buffers of
+eight ranks fill the machine.
 """
 import statistics
 import subprocess
@@ -12,7 +8,8 @@ import sys
 
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n"]
 SIZES = "8,64,1024,4096,32768,131072,2097152,33554432,268435456"
-# What one rank gives all: so much less of it, or the buffers of eight ranks fill the machine.
+# Operations with a block per rank, in bytes of one rank. They use smaller sizes, or the buffers of
+# eight ranks fill the machine.
 EACH = {"all_gather", "reduce_scatter", "all_to_all", "gather", "scatter"}
 
 

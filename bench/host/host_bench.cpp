@@ -1,12 +1,13 @@
-// How long collectives among processes of one host take, through the shared arena alone.
+// Measures collectives among processes of one host, through the shared arena alone.
 //
 //   ringlet_host_bench OPERATION RANKS BYTES...
 //
-// The processes are forked after the arena was made. For each size: some unmeasured turns, then
-// batches; prints "BYTES MICROSECONDS", the median over batches of the time per operation on rank
-// 0. Elements are floats; BYTES is what one rank contributes (all_reduce, broadcast, all_gather) or
-// gets (reduce_scatter) or gives another one (all_to_all). Results are checked once for each size.
-// With REGISTERED=1 in the environment the buffers are registered, with 2 the output is the input.
+// The program forks the processes after it has created the arena. For each size it runs some
+// unmeasured turns, then batches, and prints "BYTES MICROSECONDS": the median over batches of the
+// time per operation on rank 0. Elements are floats. BYTES is the size of one rank's contribution
+// (all_reduce, broadcast, all_gather), its result (reduce_scatter), or its block for another rank
+// (all_to_all). It checks results once per size. With REGISTERED=1 in the environment the buffers
+// are registered; with 2 the output is also the input.
 #include <sched.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -64,8 +65,8 @@ void Run(ShmCollective& engine, const ringlet::collective::ScoreTable& scores, c
   std::_Exit(1);
 }
 
-// A core for each rank where there are enough, as mpirun does: the comparison is not about where
-// the kernel puts forked processes in their first milliseconds.
+// Gives each rank a core, as mpirun does, if there are enough. The comparison excludes the kernel's
+// placement of forked processes in their first milliseconds.
 void Pin(const Bench& bench, std::uint32_t cores) {
   if (bench.ranks > cores) return;
   cpu_set_t set;

@@ -1,4 +1,4 @@
-/* The same as host_bench.cpp, with MPI: host_bench_mpi OPERATION BYTES... under mpirun. */
+/* The MPI version of host_bench.cpp: host_bench_mpi OPERATION BYTES... under mpirun. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

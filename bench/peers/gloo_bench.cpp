@@ -1,12 +1,13 @@
-// Collective operations of Gloo, as `ringlet bench OPERATION --vs gloo` asks for them:
+// Runs collective operations of Gloo for `ringlet bench OPERATION --vs gloo`:
 //
 //   ringlet_bench_gloo RANKS OPERATION TYPE REDUCTION ROOT in|out WARMUPS ITERATIONS COUNT...
 //
-// The ranks are processes, forked, over loopback. With RANK,RANKS,ADDRESS,FOLDER in place of RANKS
-// this is one of them, at that address, and they meet in the folder. COUNT is that of the call (of
-// all_gather what a rank gives, of reduce_scatter what it gets). WARMUPS and ITERATIONS are numbers
-// or "adapted". Prints a line a count: "COUNT MEDIAN P99 CPU", microseconds; CPU is of all ranks,
-// of one operation. Of all_reduce's algorithms the fastest for that count.
+// The ranks are forked processes over loopback. With RANK,RANKS,ADDRESS,FOLDER in place of RANKS
+// this process is one rank, at that address, and FOLDER holds the rendezvous. COUNT is the count of
+// the call: a rank's input for all_gather, its output for reduce_scatter. WARMUPS and ITERATIONS
+// are numbers or "adapted". Prints a line per count: "COUNT MEDIAN P99 CPU", in microseconds. CPU
+// is the time of all ranks for one operation. For all_reduce the fastest algorithm of each count is
+// reported.
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/allreduce_halving_doubling.h>
@@ -52,7 +53,7 @@ struct Request {
   std::vector<std::size_t> counts;
 };
 
-// Gloo's functions have overloads: this type picks the one without a type.
+// Gloo's functions have overloads. This type selects the untyped one.
 using Function = void (*)(void*, const void*, const void*, std::size_t);
 
 template <typename T>
@@ -70,7 +71,7 @@ Reduction<T> ReductionNamed(const std::string& name) {
   throw std::runtime_error("Gloo has no reduction " + name);
 }
 
-// One operation of one count with its buffers.
+// One operation of one count, with its buffers.
 template <typename T>
 class Operation {
  public:
@@ -87,7 +88,7 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // In which ways it can be done.
+  // Returns the available algorithms.
   std::vector<Run> Ways() {
     const std::string& name = request_.operation;
     if (name == "all_reduce") return AllReduceWays();
@@ -122,7 +123,7 @@ class Operation {
 
   std::vector<Run> AllReduceWays() {
     using Way = gloo::AllreduceOptions::Algorithm;
-    // This one keeps its buffers and works in place.
+    // This algorithm keeps its buffers and works in place.
     auto halving = std::make_shared<gloo::AllreduceHalvingDoubling<T>>(
         context_, std::vector<T*>{out_}, static_cast<int>(count_), reduction_.whole);
     return {[this] { AllReduceBy(Way::RING); }, [this] { AllReduceBy(Way::BCUBE); },
@@ -132,7 +133,7 @@ class Operation {
             }};
   }
 
-  // In place, always: what Gloo has destroys its input.
+  // Runs in place, because Gloo's algorithm destroys its input.
   Run ReduceScatterWay() {
     const std::vector<int> counts(ranks_, static_cast<int>(count_));
     auto halving = std::make_shared<gloo::ReduceScatterHalvingDoubling<T>>(
@@ -221,7 +222,7 @@ class Operation {
   T *in_, *out_;
 };
 
-// ---- What the loop asks for.
+// ---- The interface of the loop.
 
 struct Running {
   ContextPtr context;
@@ -254,7 +255,7 @@ Library LibraryFor(Running& running) {
             return number;
           },
           nullptr,
-          0};  // its input stays as it is
+          0};  // its input is unchanged
 }
 
 template <typename T>
@@ -303,13 +304,13 @@ int RunRank(const Seat& seat, const Request& request) {
       gloo::barrier(options);
     };
     barrier();
-    std::error_code ignored;  // the rest may be ended at any time
+    std::error_code ignored;  // the other processes may end at any time
     if (seat.rank == 0) std::filesystem::remove_all(seat.folder, ignored);
     if (seat.rank == 0)
       std::printf("version Gloo %d.%d.%d\n", GLOO_VERSION_MAJOR, GLOO_VERSION_MINOR,
                   GLOO_VERSION_PATCH);
     MeasureType(context, request);
-    barrier();  // no process hangs up on those that still work
+    barrier();  // no process closes while others still work
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
@@ -367,7 +368,7 @@ int main(int argument_count, char** arguments) {
   std::vector<pid_t> children;
   for (int rank = 0; rank < size; ++rank) {
     const pid_t child = ::fork();
-    // Its destructors take longer than all the rest.
+    // Skips the destructors. They take longer than all the rest.
     if (child == 0) ::_exit(RunRank({rank, size, "127.0.0.1", folder}, request));
     children.push_back(child);
   }

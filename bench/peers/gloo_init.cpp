@@ -1,12 +1,12 @@
-// How long Gloo takes to connect its full mesh over loopback.
+// Measures the time for Gloo to connect its full mesh over loopback.
 //
 //   ringlet_init_gloo RANKS PROCESSES
 //
-// The ranks are threads, spread over so many processes, each with a device (an epoll thread) and a
-// loopback address of its own: Gloo opens a listener for each pair of ranks, and on one address the
-// ports run out at about a hundred ranks. They meet in memory, or, with several processes, in
-// files, which is what Gloo offers for one machine without a server. From the moment when all
-// threads are ready to the last one that is connected. Prints "total_ms NUMBER".
+// The ranks are threads, spread over the given number of processes. Each rank has a device (an
+// epoll thread) and a loopback address of its own. Gloo opens a listener per pair of ranks, and on
+// one address the ports are exhausted at about a hundred ranks. The rendezvous is in memory, or in
+// files with several processes, as Gloo offers for one machine without a server. The time is from
+// the moment when all threads are ready to the last connected thread. Prints "total_ms NUMBER".
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/rendezvous/hash_store.h>
@@ -76,12 +76,12 @@ void RunRank(int rank, int size, gloo::rendezvous::Store& store, Board& board) {
     context->connectFullMesh(store, device);
     Keep(board.last_end_ns, NowNs(), false);
     ++board.done;
-    WaitFor(board.done, size, board);  // no process hangs up on those that still connect
+    WaitFor(board.done, size, board);  // no process closes while others still connect
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
     std::fflush(stderr);
     board.failed = true;
-    ::_exit(1);  // the others would wait for a minute
+    ::_exit(1);  // otherwise the other ranks wait for a minute
   }
 }
 
@@ -91,12 +91,12 @@ int RunProcess(int first, int count, int size, const std::string& folder, Board&
   for (int i = 0; i < count; ++i)
     threads.emplace_back([&, i] {
       if (folder.empty()) return RunRank(first + i, size, in_memory, board);
-      gloo::rendezvous::FileStore in_files(folder);  // threads may not share one
+      gloo::rendezvous::FileStore in_files(folder);  // threads may not share a FileStore
       RunRank(first + i, size, in_files, board);
     });
   for (std::thread& thread : threads) thread.join();
   std::fflush(stderr);
-  ::_exit(board.failed ? 1 : 0);  // its destructors take longer than all the rest
+  ::_exit(board.failed ? 1 : 0);  // the destructors take longer than all the rest
 }
 
 }  // namespace

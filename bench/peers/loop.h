@@ -1,7 +1,7 @@
-/* How the programs of this folder measure an operation: as src/tool/measure.cpp does, with
- * its numbers, so that a comparison is one.
+/* The measurement loop of the programs in this folder. It follows src/tool/measure.cpp, with equal
+ * constants, so that results compare.
  *
- * An iteration is one operation, or as many as take some microseconds; it takes as long as on its
+ * An iteration is one operation, or as many as take some microseconds. Its time is that of the
  * slowest rank. */
 #ifndef RINGLET_PEERS_LOOP_H
 #define RINGLET_PEERS_LOOP_H
@@ -19,21 +19,21 @@ extern "C" {
 enum { kRepeatsMin = 5, kRepeatsMax = 2000, kWarmupsMax = 20, kBatchMax = 2000 };
 static const double kWarmupBudgetUs = 20e3, kBudgetUs = 120e3;
 
-/* The interface of a library. */
+/* The interface to a library. */
 struct Library {
   void* context;
-  void (*run)(void* context); /* the operation, once */
+  void (*run)(void* context); /* runs the operation once */
   void (*barrier)(void* context);
-  void (*largest)(void* context, double* numbers, int count); /* over the ranks, on all of them */
-  double (*sum)(void* context, double number);                /* likewise */
-  char* changing; /* written anew before each operation, within its time; or NULL */
+  void (*largest)(void* context, double* numbers, int count); /* maximum over ranks */
+  double (*sum)(void* context, double number);                /* sum over ranks */
+  char* changing; /* rewritten before each operation, within its time; or NULL */
   size_t changing_bytes;
 };
 
-/* From the command line; negative: adapted to the size. */
+/* Options from the command line. Negative: adapted to the size. */
 struct LoopOptions {
   int warmups, iterations;
-  double iteration_min_us; /* an adapted iteration is as many operations as take this long */
+  double iteration_min_us; /* an adapted iteration repeats the operation for this long */
 };
 
 struct Measured {
@@ -60,7 +60,7 @@ static double RunTimes(const struct Library* library, int times) {
   return ClockUs(CLOCK_MONOTONIC) - begin;
 }
 
-/* Called by all ranks together; the same on all. */
+/* All ranks call it together and get the same result. */
 static struct Measured Measure(const struct Library* library, struct LoopOptions options) {
   struct Measured measured;
   double *times, latest, begin, computed;
@@ -104,8 +104,8 @@ static int WishOf(const char* text) {
   return strncmp(text, "adapted", 7) == 0 ? -1 : atoi(text);
 }
 
-/* WARMUPS and ITERATIONS: numbers, or "adapted" and "adapted:US", the least that an iteration
- * takes. */
+/* Parses WARMUPS and ITERATIONS: numbers, or "adapted" and "adapted:US", the minimum time of an
+ * iteration. */
 static struct LoopOptions LoopOptionsOf(const char* warmups, const char* iterations) {
   const char* const colon = strchr(iterations, ':');
   struct LoopOptions options;

@@ -1,12 +1,12 @@
-/* Collective operations of MPI, as `ringlet bench OPERATION --vs openmpi,mpich` asks for them:
+/* Runs collective operations of MPI for `ringlet bench OPERATION --vs openmpi,mpich`:
  *
  *   mpirun -n RANKS ringlet_bench_X OPERATION TYPE REDUCTION ROOT PLACE WARMUPS ITERATIONS COUNT...
  *
- * PLACE is "in" or "out"; "in,changing" or "out,changing" where each rank writes its input anew
- * before each operation, within its time.
- * COUNT is that of the call (of all_gather what a rank gives, of reduce_scatter what it gets).
- * WARMUPS and ITERATIONS: LoopOptionsOf. Prints "version TEXT" and a line a count: "COUNT MEDIAN
- * P99 CPU", microseconds; CPU is of all ranks, of one operation. */
+ * PLACE is "in" or "out". With "in,changing" or "out,changing" each rank rewrites its input before
+ * each operation, within its time.
+ * COUNT is the count of the call: a rank's input for all_gather, its output for reduce_scatter. For
+ * WARMUPS and ITERATIONS, see LoopOptionsOf. Prints "version TEXT" and a line per count: "COUNT
+ * MEDIAN P99 CPU", in microseconds. CPU is the time of all ranks for one operation. */
 #include "mpi_calls.h"
 
 static void AllReduce(const struct Call* c) {
@@ -24,7 +24,7 @@ static void ReduceScatter(const struct Call* c) {
                            c->op, MPI_COMM_WORLD);
 }
 
-/* NCCL's gives an output of its own to the root too; MPI's has one buffer. */
+/* NCCL's broadcast has a separate output on the root too; MPI's has one buffer. */
 static void Broadcast(const struct Call* c) {
   const int is_root = c->rank == c->root;
   MPI_Bcast(is_root ? c->input : c->output, c->count, c->type.type, c->root, MPI_COMM_WORLD);

@@ -1,5 +1,5 @@
-/* Programs that an mpirun starts share this: the call, its buffers, and the loop over its counts.
- * Arguments are those of mpi_bench.c. */
+/* The shared part of the programs under mpirun: the call, its buffers, and the loop over its
+ * counts. The arguments are those of mpi_bench.c. */
 #ifndef RINGLET_PEERS_MPI_CALLS_H
 #define RINGLET_PEERS_MPI_CALLS_H
 
@@ -21,7 +21,7 @@ struct Named {
 
 struct Call {
   const char* operation;
-  char *input, *output; /* the same memory in place */
+  char *input, *output; /* the same memory if in place */
   int count, root, rank, ranks, in_place;
   struct Named type;
   MPI_Op op;
@@ -86,7 +86,7 @@ static double Sum(void* context, double number) {
   return number;
 }
 
-/* Operations with a block of each rank want room for all of them. */
+/* Allocates one block, or a block per rank for operations that need it. */
 static char* Allocate(const struct Call* call) {
   static const char divided[] = " all_gather reduce_scatter all_to_all gather scatter ";
   const size_t blocks = strstr(divided, call->operation) ? (size_t)call->ranks : 1;
@@ -97,7 +97,7 @@ static char* Allocate(const struct Call* call) {
   return memory;
 }
 
-/* The input of this rank, for the loop to change. */
+/* Finds the input of this rank, for the loop to change. */
 static void FindInput(const struct Call* c, struct Library* library) {
   const char* const name = c->operation;
   const int is_root = c->rank == c->root;
@@ -121,7 +121,8 @@ static Operation OperationNamed(const char* name, const struct NamedOperation* o
   return NULL;
 }
 
-/* Between MPI_Init and MPI_Finalize. Prints "version VERSION" and the line of each count. */
+/* Call it between MPI_Init and MPI_Finalize. Prints "version VERSION" and the line of each
+ * count. */
 static void MeasureCalls(int argument_count, char** arguments, const char* version,
                          const struct NamedOperation* operations, size_t operation_count) {
   struct Context context;

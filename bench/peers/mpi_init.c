@@ -1,5 +1,5 @@
-/* How long MPI_Init takes: from the last rank that calls it to the last one that returns.
- * Prints "total_ms NUMBER". */
+/* Measures MPI_Init: from the last rank's call to the last rank's return. Prints "total_ms
+ * NUMBER". */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,12 +1,12 @@
-// Collective operations of oneCCL on CPUs, as `ringlet bench OPERATION --vs oneccl` asks for them,
-// over Intel MPI, which starts the ranks. Arguments and output are those of mpi_bench.c. In place,
-// a call has one buffer for both.
+// Runs collective operations of oneCCL on CPUs for `ringlet bench OPERATION --vs oneccl`. Intel MPI
+// starts the ranks. Arguments and output are those of mpi_bench.c. An in-place call has one buffer
+// for both.
 #include "mpi_calls.h"
 #include "oneccl_form.hpp"
 
 namespace {
 
-// oneCCL's calls take it, and C functions without a context make them.
+// Global, because C functions without a context make oneCCL's calls.
 const ccl::communicator* communicator = nullptr;
 
 ccl::datatype TypeOf(const Call& call) {
@@ -76,7 +76,8 @@ int main(int argument_count, char** arguments) {
       {"broadcast", Broadcast},  {"reduce", Reduce},        {"all_to_all", AllToAll},
       {"barrier", Barrier}};
   int provided = 0;
-  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_MULTIPLE, &provided);  // as oneCCL wants
+  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_MULTIPLE,
+                  &provided);  // oneCCL requires it
   {
     const ccl::communicator formed = FormOneccl();
     communicator = &formed;

@@ -1,4 +1,4 @@
-// A communicator of oneCCL with all ranks of MPI_COMM_WORLD.
+// Forms a communicator of oneCCL with all ranks of MPI_COMM_WORLD.
 #pragma once
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -8,7 +8,7 @@
 #include <oneapi/ccl.hpp>
 
 inline ccl::communicator FormOneccl() {
-  ::setenv("CCL_LOG_LEVEL", "error", 0);  // it warns that MPI is there already, as it shall be
+  ::setenv("CCL_LOG_LEVEL", "error", 0);  // it warns of the existing MPI, which is intended
   ccl::init();
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

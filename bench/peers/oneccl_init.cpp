@@ -1,5 +1,5 @@
-// How long MPI_Init and a communicator of oneCCL take: from the last rank that begins to the last
-// one that has it. Prints "total_ms NUMBER".
+// Measures MPI_Init and the forming of a communicator of oneCCL: from the last rank's begin to the
+// last rank's return. Prints "total_ms NUMBER".
 #include <cstdio>
 
 #include "clock.h"
@@ -10,7 +10,8 @@ int main(int argument_count, char** arguments) {
   int rank = 0;
   mine[0] = ClockUs(CLOCK_MONOTONIC);
   int provided = 0;
-  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_MULTIPLE, &provided);  // as oneCCL wants
+  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_MULTIPLE,
+                  &provided);  // oneCCL requires it
   {
     const ccl::communicator formed = FormOneccl();
     mine[1] = ClockUs(CLOCK_MONOTONIC);

@@ -1,4 +1,4 @@
-/* The end of every example whose call fails: says why, and ends. */
+/* CHECK ends an example after a failed call, and prints the reason. */
 #ifndef RINGLET_EXAMPLES_CHECK_H_
 #define RINGLET_EXAMPLES_CHECK_H_
 
@@ -15,7 +15,7 @@
     }                                                                                              \
   } while (0)
 
-/* Each rank gives rank + 1 for every element, so each sum is 1 + 2 + ... + ranks. */
+/* Sets each element to rank + 1, so each sum is 1 + 2 + ... + ranks. */
 static void fill(float* data, size_t count, int rank) {
   for (size_t i = 0; i < count; ++i) data[i] = (float)(rank + 1);
 }

@@ -1,8 +1,7 @@
 /* All-reduce among processes that share the unique id through a file, as separate jobs would.
  *
  *   processes 4               starts 4 ranks and waits for them
- *   processes RANK 4 FILE     is one of them; start each in a terminal or on a host of its own
- */
+ *   processes RANK 4 FILE     is one rank; start each in a terminal or on a host of its own */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <sys/types.h>
@@ -14,7 +13,7 @@
 
 enum { kCount = 1000 };
 
-/* Rank 0 writes the id under another name first: a rename shows readers all of it or nothing. */
+/* Rank 0 writes the id under another name first. A rename shows readers all of it or nothing. */
 static ncclUniqueId share_id(int rank, const char* path) {
   ncclUniqueId id;
   char partial[4096];

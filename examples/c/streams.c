@@ -1,5 +1,5 @@
-/* Host streams: two ranks of one thread, each on a stream; then the same all-reduce as a graph that
- * is launched ten times.   streams */
+/* Host streams: two ranks of one thread, each on a stream; then ten launches of the same all-reduce
+ * as a graph.   streams */
 #include <ringlet/stream.h>
 
 #include "check.h"
@@ -18,7 +18,7 @@ enum { kRanks = 2, kCount = 1000, kLaunches = 10 };
 
 static float data[kRanks][kCount], sum[kRanks][kCount];
 
-/* A host function: what was launched has come to its end. */
+/* A host function. It runs at the end of a launch. */
 static void count_launch(void* launches) {
   ++*(int*)launches;
 }
@@ -35,7 +35,7 @@ int main(void) {
     CHECK_STREAM(ringletStreamCreate(&streams[rank], 0, ringletStreamNonBlocking, 0));
   }
 
-  /* Returns at once, so that one thread can issue for all ranks without a group. */
+  /* The call returns at once, so one thread can issue for all ranks without a group. */
   for (int rank = 0; rank < kRanks; ++rank)
     CHECK(ncclAllReduce(data[rank], sum[rank], kCount, ncclFloat, ncclSum, comms[rank],
                         (cudaStream_t)streams[rank]));

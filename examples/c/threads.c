@@ -1,4 +1,4 @@
-/* All-reduce among the threads of one process, a rank each.   threads 4 */
+/* All-reduce among the threads of one process, one rank per thread.   threads 4 */
 #include <pthread.h>
 
 #include "check.h"

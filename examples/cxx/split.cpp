@@ -1,5 +1,5 @@
-// Ranks split into two rows, each sums by itself; then one rank fails, and the others go on without
-// it. Shows what errors say and what a program can do about them.   split
+// Ranks split into two rows, and each row sums by itself. Then one rank fails, and the others
+// continue without it. Shows the contents of errors and the possible reactions.   split
 #include <ringlet/communicator.hpp>
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 namespace {
 
 constexpr std::uint32_t kSize = 6;
-constexpr ringlet::Rank kLost{4};  // the one that gives up
+constexpr ringlet::Rank kLost{4};  // the failing rank
 
 ringlet::Status Sum(ringlet::Communicator& communicator, int expected) {
   int sum = 1;
@@ -20,7 +20,7 @@ ringlet::Status Sum(ringlet::Communicator& communicator, int expected) {
   return ringlet::Error{ringlet::Code::kProtocol, "the sum is " + std::to_string(sum)};
 }
 
-// Lengths are checked before anything is sent, and the communicator works on.
+// The call checks lengths before it sends data, so the communicator still works.
 bool RefusesWrongLengths(ringlet::Communicator& communicator) {
   const std::vector<double> mine(2);
   std::vector<double> all(7);
@@ -31,8 +31,8 @@ bool RefusesWrongLengths(ringlet::Communicator& communicator) {
   return true;
 }
 
-// One rank hears of all others and gives up. Each of the others gets that error from the call that
-// it is in then: the gather or the barrier.
+// The rank kLost receives from all others and gives up. Each of the others gets that error from its
+// current call: the gather or the barrier.
 ringlet::Status WorkUntilOneIsLost(ringlet::Communicator& world) {
   const std::vector<int> mine = {1};
   std::vector<int> all(kSize);

@@ -1,4 +1,4 @@
-// All-reduce among the threads of one process, a rank each.   threads 4
+// All-reduce among the threads of one process, one rank per thread.   threads 4
 #include <ringlet/communicator.hpp>
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// Each rank gives rank + 1 for every element, so each sum is 1 + 2 + ... + size.
+// Sets each element to rank + 1, so each sum is 1 + 2 + ... + size.
 ringlet::Status RunRank(const ringlet::UniqueId& id, ringlet::Rank rank, std::uint32_t size) {
   RINGLET_TRY_ASSIGN(auto communicator, ringlet::Communicator::Create(id, rank, size));
   const std::vector<float> mine(1000, static_cast<float>(ringlet::Index(rank) + 1));

@@ -1,9 +1,9 @@
-"""Trains a small model with Hugging Face's accelerate, and says how long an iteration took.
+"""Trains a small model with Hugging Face's accelerate, and prints the time of an iteration.
 
     torchrun --nproc-per-node 2 accelerated.py --backend ringlet
 
-With the same seed and number of ranks the losses do not depend on the backend, up to the order in which
-gradients are summed.
+With the same seed and number of ranks the losses do not depend on the backend, up to the order in
+which gradients are summed.
 """
 
 import argparse

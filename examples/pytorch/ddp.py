@@ -1,9 +1,9 @@
-"""Trains a small model with DistributedDataParallel, and says how long an iteration took.
+"""Trains a small model with DistributedDataParallel, and prints the time of an iteration.
 
     torchrun --nproc-per-node 2 ddp.py --backend ringlet
 
-Each rank reads its share of the data by a DistributedSampler. With the same seed and number of ranks
-the losses do not depend on the backend, up to the order in which gradients are summed.
+Each rank reads its share of the data by a DistributedSampler. With the same seed and number of
+ranks the losses do not depend on the backend, up to the order in which gradients are summed.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def main():
             print(json.dumps(result), flush=True)
         else:
             print(f"{options.backend}, {dist.get_world_size()} ranks: {1 / median:.0f} iterations/s")
-    dist.barrier()  # together: on Gloo a process whose peer has gone first sometimes aborts
+    dist.barrier()  # together: on Gloo a process sometimes aborts after the exit of a peer
     dist.destroy_process_group()
 
 

@@ -1,4 +1,4 @@
-"""Trains a small model with DeepSpeed's ZeRO, and says how long an iteration took.
+"""Trains a small model with DeepSpeed's ZeRO, and prints the time of an iteration.
 
     DS_ACCELERATOR=cpu torchrun --nproc-per-node 2 deepspeed_zero.py --backend ringlet
 """

@@ -1,9 +1,9 @@
-"""A worker is killed in the middle of training; torchrun starts all anew, and training goes on.
+"""Kills a worker in the middle of training. torchrun restarts all workers, and training continues.
 
     torchrun --nproc-per-node 2 --max-restarts 1 elastic.py --backend ringlet --die-at 30
 
-Rank 1 kills itself at that step, once. The others fail within a moment, with a sentence that names it;
-torchrun restarts all workers, which go on from the last checkpoint.
+Rank 1 kills itself at that step, once. The others fail within a moment, with an error that names
+it. torchrun restarts all workers, and they continue from the last checkpoint.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Trains a small transformer whose parameters are sharded over the ranks (FSDP2), on CPUs.
+"""Trains a small transformer with parameters sharded over the ranks (FSDP2), on CPUs.
 
     torchrun --nproc-per-node 2 fsdp2.py --backend ringlet
 """
@@ -16,7 +16,8 @@ from torch.distributed.fsdp import fully_shard
 
 
 def make_model(options):
-    """Layers of attention and two linear ones each; a rank keeps its share of each layer's parameters."""
+    """Returns layers of attention and two linear ones each. A rank keeps its share of each layer's
+    parameters."""
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     torch.manual_seed(1)
     model = nn.Sequential(*(
@@ -29,7 +30,7 @@ def make_model(options):
 
 
 def train(model, options):
-    """The loss of each step, and its seconds."""
+    """Returns the loss of each step, and its seconds."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     torch.manual_seed(2 + dist.get_rank())
     inputs = torch.randn(4, 16, options.width)
@@ -68,7 +69,7 @@ def main():
             print(f"{options.backend}: loss {losses[0]:.4f} -> {losses[-1]:.4f}; "
                   f"{local} of {whole} parameters here; {statistics.median(seconds) * 1e3:.1f} ms a step")
     assert losses[-1] < losses[0], "training makes the loss smaller"
-    dist.barrier()  # together: on Gloo a process whose peer has gone first sometimes aborts
+    dist.barrier()  # together: on Gloo a process sometimes aborts after the exit of a peer
     dist.destroy_process_group()
 
 

@@ -1,4 +1,4 @@
-"""Trains a small model with Lightning, and says how long an iteration took.
+"""Trains a small model with Lightning, and prints the time of an iteration.
 
     torchrun --nproc-per-node 2 lightning_ddp.py --backend ringlet
 """

@@ -2,8 +2,8 @@
 
     torchrun --nproc-per-node 4 new_groups.py --backend ringlet
 
-Ranks form a grid, data-parallel rows by tensor-parallel columns, once by hand with new_group and once
-by a device mesh. Each rank sums over its row and over its column.
+Ranks form a grid, data-parallel rows by tensor-parallel columns, once by hand with new_group and
+once by a device mesh. Each rank sums over its row and over its column.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from torch.distributed.device_mesh import init_device_mesh
 
 
 def by_hand(rank, size, width):
-    """This rank's groups. All ranks make all groups, in the same order."""
+    """Returns this rank's groups. All ranks create all groups, in the same order."""
     mine = {}
     for first in range(0, size, width):
         group = dist.new_group(list(range(first, first + width)))

@@ -1,4 +1,4 @@
-"""Trains a small model in Ray's actors that average gradients by ray.util.collective.
+"""Trains a small model in Ray's actors. They average gradients by ray.util.collective.
 
     python ray_collective.py --backend ringlet
 
@@ -20,7 +20,7 @@ from torch import nn  # noqa: E402
 
 
 def register(backend):
-    """On the driver and in each actor; Ray knows Gloo by itself."""
+    """Runs on the driver and in each actor. Ray knows Gloo by itself."""
     if backend == "ringlet":
         import ringlet.ray
 

@@ -1,4 +1,4 @@
-"""Trains a small model with Ray Train, and says how long an iteration took.
+"""Trains a small model with Ray Train, and prints the time of an iteration.
 
     python ray_train.py --backend ringlet
 
@@ -20,7 +20,7 @@ from ray.train.torch import TorchConfig, TorchTrainer  # noqa: E402
 
 
 def train(options):
-    """In each worker; rank 0 writes what it found to a file."""
+    """Runs in each worker. Rank 0 writes its results to a file."""
     import torch
     import torch.distributed as dist
     from torch import nn

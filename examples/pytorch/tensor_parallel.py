@@ -1,10 +1,11 @@
-"""Inference of a small transformer whose layers are split over the ranks; time for each token.
+"""Runs inference of a small transformer with layers split over the ranks, and prints the time per
+token.
 
     torchrun --nproc-per-node 2 tensor_parallel.py --backend ringlet
 
-Each rank has some of the heads and some of the hidden neurons of each layer, so that each layer needs
-two sums over the ranks: after the attention and after the feed-forward network. This is the pattern of
-DeepSpeed, vLLM and SGLang on CPUs: small all-reduces, on which the whole model waits.
+Each rank has some of the heads and some of the hidden neurons of each layer. So each layer needs
+two sums over the ranks: after the attention and after the feed-forward network. This is the pattern
+of DeepSpeed, vLLM and SGLang on CPUs: the whole model waits for small all-reduces.
 """
 
 import argparse
@@ -99,7 +100,7 @@ def main():
                 f"{options.backend}, {dist.get_world_size()} ranks: {median * 1e6:.0f} us a token, "
                 f"{2 * options.layers} all-reduces of {options.width * 4} bytes each"
             )
-    dist.barrier()  # together: on Gloo a process whose peer has gone first sometimes aborts
+    dist.barrier()  # together: on Gloo a process sometimes aborts after the exit of a peer
     dist.destroy_process_group()
 
 

@@ -1,9 +1,9 @@
-"""Trains a small model in replicas that torchft holds together, and says how long an iteration took.
+"""Trains a small model in replicas under torchft, and prints the time of an iteration.
 
     python torchft_ddp.py --backend ringlet
 
-It starts torchft's lighthouse and the replicas itself, so torchrun is not needed. With --lose STEP the
-last replica ends in that step, and the others go on without it.
+It starts torchft's lighthouse and the replicas itself, so torchrun is not needed. With --lose STEP
+the last replica ends in that step, and the others continue without it.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def process_group(backend):
 
 
 def train(options):
-    """In each replica, which has a store of its own."""
+    """Runs in each replica. Each has a store of its own."""
     torch.set_num_threads(1)
     torch.manual_seed(2)
     model = nn.Sequential(nn.Linear(16, 256), nn.ReLU(), nn.Linear(256, 1))
@@ -48,7 +48,7 @@ def train(options):
     losses, seconds, replicas = [], [], []
     for step in range(options.steps):
         if step == options.lose and options.replica == options.processes - 1:
-            os._exit(0)  # as a machine that is switched off
+            os._exit(0)  # like a machine without power
         inputs = torch.randn(32, 16, generator=generator)
         optimizer.zero_grad()
         begin = time.perf_counter()

@@ -1,9 +1,10 @@
-"""Trains a small model on the meshes of torchtitan, sharded by FSDP2, and says how long a step took.
+"""Trains a small model on the meshes of torchtitan, sharded by FSDP2, and prints the time of a
+step.
 
     torchrun --nproc-per-node 2 torchtitan_fsdp.py --backend ringlet
 
-torchtitan's trainer wants an accelerator; its meshes (ParallelDims) and what it makes with them run on
-CPUs as well.
+torchtitan's trainer requires an accelerator. Its meshes (ParallelDims), and the objects built on
+them, run on CPUs as well.
 """
 
 import argparse
@@ -17,7 +18,8 @@ import torchtitan.tools.utils
 from torch import nn
 from torch.distributed.fsdp import fully_shard
 
-# It takes "cuda" for the device where there is no accelerator; ahead of the import that copies it.
+# torchtitan takes "cuda" as the device without an accelerator. Set it before the import that copies
+# it.
 torchtitan.tools.utils.device_type = "cpu"
 
 from torchtitan.distributed import ParallelDims  # noqa: E402
@@ -54,7 +56,7 @@ def main():
     dist.init_process_group(options.backend)
     size = dist.get_world_size()
     dims = ParallelDims(dp_replicate=1, dp_shard=size, cp=1, tp=1, pp=1, ep=1, world_size=size,
-                        spmd_backend="partial_dtensor")  # which has a mesh for FSDP2
+                        spmd_backend="partial_dtensor")  # it has a mesh for FSDP2
     mesh = dims.get_mesh("fsdp")
     torch.manual_seed(1)
     model = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(3)), nn.Linear(64, 64))

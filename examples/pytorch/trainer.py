@@ -1,8 +1,8 @@
-"""Trains a small language model with the Trainer of transformers, and says how long a step took.
+"""Trains a small language model with the Trainer of transformers, and prints the time of a step.
 
     torchrun --nproc-per-node 2 trainer.py --backend ringlet
 
-The model has random weights and reads made-up text: nothing is fetched.
+The model has random weights and reads generated text, so it downloads no data.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, 
 
 
 class MadeUpText(Dataset):
-    """Rows of tokens in which each follows from the one before it."""
+    """Rows of tokens in which each follows from its predecessor."""
 
     def __init__(self, rows, length, words):
         start = torch.randint(words, (rows, 1), generator=torch.Generator().manual_seed(1))

@@ -1,8 +1,8 @@
-"""Generates tokens with transformers, tp_plan="auto", and says how long one took.
+"""Generates tokens with transformers, tp_plan="auto", and prints the time of one.
 
     torchrun --nproc-per-node 2 transformers_tp.py --backend ringlet
 
-The model is a small Llama with random weights, which each rank reads its share of.
+The model is a small Llama with random weights. Each rank reads its share of it.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def save_random_model(folder, options):
 
 
 def generate(model, options):
-    """The tokens of one answer, and the seconds of a token in each of several answers."""
+    """Returns the tokens of one answer, and the seconds of a token in each of several answers."""
     prompt, seconds = torch.tensor([[1, 2, 3, 4]]), []
     for _ in range(6):
         begin = time.perf_counter()
@@ -47,7 +47,7 @@ def main():
     options = parser.parse_args()
 
     torch.set_num_threads(1)
-    # transformers makes a group of Gloo on CPUs unless there is one.
+    # transformers creates a group of Gloo on CPUs, unless one exists.
     dist.init_process_group(options.backend)
     folder = [tempfile.mkdtemp() if dist.get_rank() == 0 else None]
     dist.broadcast_object_list(folder)

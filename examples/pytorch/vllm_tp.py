@@ -1,9 +1,9 @@
-"""Generates tokens with vLLM, tensor-parallel, and says how long one took.
+"""Generates tokens with vLLM, tensor-parallel, and prints the time of one.
 
     torchrun --nproc-per-node 2 vllm_tp.py --backend ringlet
 
-The model is a small Llama with random weights. With --backend gloo vLLM runs as it is: with its own
-kernel for shared memory among the ranks of a host, and Gloo else.
+The model is a small Llama with random weights. With --backend gloo vLLM runs unchanged: with its
+own kernel for shared memory among the ranks of a host, and with Gloo otherwise.
 """
 
 import argparse
@@ -20,7 +20,7 @@ CONFIG = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_
 
 
 def generate(options, folder):
-    """The tokens of one answer, and the seconds of a token in each of several answers."""
+    """Returns the tokens of one answer, and the seconds of a token in each of several answers."""
     from vllm import LLM, SamplingParams
 
     size = int(os.environ["WORLD_SIZE"])
@@ -43,7 +43,7 @@ def main():
     parser.add_argument("--json", action="store_true", help="one line with the results")
     options = parser.parse_args()
 
-    # Ahead of vLLM's import, which reads them.
+    # Set these before vLLM's import reads them.
     os.environ["VLLM_PLUGINS"] = "ringlet" if options.backend == "ringlet" else ""
     for name, value in (("VLLM_CPU_KVCACHE_SPACE", "1"), ("VLLM_CPU_OMP_THREADS_BIND", "nobind"),
                         ("VLLM_LOGGING_LEVEL", "ERROR"), ("VLLM_ENABLE_V1_MULTIPROCESSING", "0"),
