@@ -16,12 +16,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import mutate  # noqa: E402
 import mutations  # noqa: E402
 
-# A fault that makes a loop endless is seen as one sooner: a run of the tests below takes no tenth of it.
+# Faults with endless loops end sooner: a run of the tests below takes less than a tenth of it.
 mutate.SECONDS_AT_LEAST = 5
 
 COMPILER = "c++"
 
-# A layer in the form of src/LAYER, whose test looks at the limit and not at what is counted.
+# A layer in the form of src/LAYER. Its test checks the limit and not the count.
 TREE = {
     "CMakePresets.json": """{"version": 6, "configurePresets": [{"name": "release",
         "generator": "Ninja", "binaryDir": "${sourceDir}/build", "cacheVariables": {

@@ -22,7 +22,7 @@ BODY = "  f();\n"
 
 
 def placed(name):
-    """The path below src of what sources include as `name`."""
+    """Returns the path below src of the include `name`."""
     return f"core/{name}" if name.split("/")[0] in tidy.CORE else name
 
 

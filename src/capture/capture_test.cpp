@@ -25,7 +25,7 @@ void Unpack(const std::vector<TarEntry>& entries, TempTree& tree) {
   }
 }
 
-/// A machine with something of everything, and with what shall not be captured.
+/// A machine with one of everything, and with content that must not be captured.
 void WriteEverything(TempTree& tree) {
   tree.Write("proc/cpuinfo",
              "processor : 0\nvendor_id : AuthenticAMD\ncpu family : 25\n"

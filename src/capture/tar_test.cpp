@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-// That tar and Python read these archives is tested in test/integration/topo_gather_test.py.
+// test/integration/topo_gather_test.py tests that tar and Python read these archives.
 
 namespace ringlet::discovery {
 namespace {

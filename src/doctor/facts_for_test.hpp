@@ -1,4 +1,4 @@
-// A set of hosts of which nothing is to be said.
+// A set of hosts without a finding.
 #pragma once
 #include <string>
 #include <vector>
@@ -62,7 +62,7 @@ inline PairFacts& PairOf(SetFacts& facts, std::uint32_t from, std::uint32_t to) 
   return facts.measured.front();
 }
 
-/// "check verdict host: reason" of each finding.
+/// Returns "check verdict host: reason" of each finding.
 inline std::vector<std::string> Lines(const std::vector<CheckReport>& checks) {
   std::vector<std::string> lines;
   for (const CheckReport& check : checks)

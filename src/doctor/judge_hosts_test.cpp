@@ -15,7 +15,7 @@ using testing::StartsWith;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-/// The findings of two hosts of which something is wrong with the second one.
+/// Returns the findings of two hosts after a change of the second one.
 std::vector<std::string> With(const std::function<void(HostFacts&)>& change) {
   SetFacts facts = WellSet(2);
   change(facts.hosts[1]);
@@ -120,7 +120,7 @@ TEST(JudgeHosts, PortsThatAreUsedUp) {
                 host.ports = {40'000, 40'009, 10, "in use"};
               }),
               ElementsAre("ports error node1: no port is free from 40000 to 40009: in use"));
-  // The kernel may tell nothing.
+  // The kernel may report nothing.
   EXPECT_THAT(With([](HostFacts& host) { host.ports = {0, 0, 0, ""}; }), IsEmpty());
 }
 

@@ -73,7 +73,7 @@ TEST(JudgePairs, PacketsThatAreSwallowed) {
   EXPECT_THAT(path(0, 0, true),
               ElementsAre("path-mtu error node0 to node1: small messages pass, a connection that "
                           "carries much stands still"));
-  EXPECT_THAT(path(0, 0, false), IsEmpty());  // a firewall that lets no UDP pass
+  EXPECT_THAT(path(0, 0, false), IsEmpty());  // a firewall that blocks UDP
 }
 
 TEST(JudgePairs, OneSlowSender) {

@@ -16,14 +16,14 @@ namespace {
 
 using testing::HasSubstr;
 
-// Long enough that a slow machine is not mistaken for a hang.
+// Exceeds the time of a slow machine.
 constexpr std::chrono::seconds kTimeout(60);
 
 Child Shell(const std::string& script, EnvMap environment = ReadEnvironment()) {
   return Child::Start({{"sh", "-c", script}, std::move(environment)}).value();
 }
 
-// Everything until the end of the stream.
+// Reads until the end of the stream.
 std::string ReadAll(const Fd& from) {
   std::string all;
   for (;;) {
@@ -67,7 +67,7 @@ TEST(ChildTest, AProgramThatDoesNotExistIsAnErrorThatNamesIt) {
 }
 
 TEST(ChildTest, ASignalReachesTheChildAndItsChildren) {
-  // The inner shell holds the output as well: the stream ends only when both are gone.
+  // The inner shell holds the output as well: the stream ends only after both.
   Child child = Shell("sh -c 'echo ready; kill -STOP $$' & wait");
   const std::array descriptors{child.output().get()};
   PollReadable(descriptors, kTimeout);
@@ -78,7 +78,7 @@ TEST(ChildTest, ASignalReachesTheChildAndItsChildren) {
 }
 
 TEST(ChildTest, ProcessesThatAnEndedChildLeftRunningAreKilled) {
-  // The grandchild inherits the output, so its end shows that it has gone too.
+  // The grandchild inherits the output, so its end shows that the grandchild has ended too.
   Child child = Shell("sh -c 'kill -STOP $$' & echo started");
   EXPECT_EQ(Wait(child), (ChildExit{.status = 0}));
   EXPECT_EQ(ReadAll(child.output()), "started\n");

@@ -42,7 +42,7 @@ TEST(ForegroundTest, AProgramThatCannotBeRunIsNamed) {
 }
 
 TEST(ForegroundTest, SignalsOfOthersArePassedOn) {
-  // The script asks for the signal only once it is ready to take it, and waits for at most 10 s.
+  // The script requests the signal only when it is ready, and waits for at most 10 s.
   const std::string wait = "for i in $(seq 1000); do sleep 0.01; done";
   EXPECT_EQ(RunScript("trap 'exit 5' TERM; kill -TERM $PPID; " + wait), (ChildExit{.status = 5}));
   EXPECT_EQ(RunScript("trap 'exit 6' USR1; kill -USR1 $PPID; " + wait), (ChildExit{.status = 6}));
@@ -57,7 +57,7 @@ TEST(ForegroundTest, TheMaskIsAsItWasForUsAndTheProgram) {
   EXPECT_EQ(sigismember(&after, SIGCHLD), 0);
 }
 
-// Runs `body` in a process of its own and tells how that ended.
+// Runs `body` in a process of its own and returns its outcome.
 template <typename Body>
 int StatusOf(Body&& body) {
   const int child = fork();
@@ -88,7 +88,7 @@ TEST(ForegroundTest, AProgramDoesNotOutliveUs) {
   const int child = fork();
   if (child == 0) {
     close(ends[0]);
-    // The program has the writing end, and kills us.
+    // The program has the writing end, and kills this process.
     static_cast<void>(
         RunInForeground({"sh", "-c", "kill -9 $PPID; exec sleep 60"}, ReadEnvironment()));
     _exit(0);

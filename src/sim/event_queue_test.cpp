@@ -44,7 +44,7 @@ TEST(EventQueue, AllThatIsDueAtTheLimitIsServed) {
   EXPECT_FALSE(queue.Ready(Instant(1000)));
 }
 
-// Against a sorted map, with pushes in between as a simulation makes them.
+// Compares with a sorted map, with interleaved pushes as in a simulation.
 TEST(EventQueue, IsAQueueByTimeThenByArrival) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Prng prng(seed);

@@ -14,7 +14,7 @@ Fabric TwoHosts(std::uint64_t mb_per_s) {
 }
 
 TEST(Fabric, MessagesQueueOnEachCardInEachDirection) {
-  Fabric fabric = TwoHosts(1000);  // 1000 bytes a microsecond
+  Fabric fabric = TwoHosts(1000);  // 1000 bytes per microsecond
   EXPECT_EQ(fabric.Leave(0, microseconds(10), 5000), microseconds(15));
   EXPECT_EQ(fabric.Leave(0, microseconds(11), 1000), microseconds(16)) << "behind the first";
   EXPECT_EQ(fabric.Enter(0, microseconds(11), 1000), microseconds(12)) << "the other direction";

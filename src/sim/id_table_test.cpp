@@ -31,7 +31,7 @@ TEST(IdTable, EntriesAreStillThereWhenItHasGrown) {
   EXPECT_FALSE(table.Find(1000));
 }
 
-// Few different keys, so that runs of neighbours arise, are broken by erasing and wrap around.
+// Uses few different keys, so runs of neighbours form, break by erasing and wrap around.
 TEST(IdTable, DoesWhatAMapDoes) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Prng prng(seed);

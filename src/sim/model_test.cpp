@@ -1,5 +1,5 @@
-// The model of machines: hosts with network cards and processors, and what befalls them. Latency is
-// fixed in all of these, so that every time can be told beforehand.
+// Tests the model of machines: hosts with network cards and processors, and their faults. Latency
+// is fixed, so every time is predictable.
 #include <gmock/gmock.h>
 
 #include "sim/network.hpp"
@@ -15,7 +15,7 @@ constexpr Instant kLatency = microseconds(20);
 constexpr Instant kLocal = microseconds(5);
 constexpr Instant kLong = std::chrono::seconds(100);
 
-/// Writes down what happens to it, and does what the test says.
+/// Records its events, and acts by the test's script.
 class Probe final : public Machine {
  public:
   using Script = std::function<void(Probe&, const Event&)>;
@@ -124,7 +124,7 @@ TEST(Model, WithoutAHostADialTakesOneLatency) {
   EXPECT_EQ(model.network.depth(home), 2u) << "the dial and the message";
   EXPECT_THAT(model.log(other), ElementsAre("20 us: connected"));
   EXPECT_THAT(model.log(hosted), ElementsAre("20 us: accepted"));
-  // It has no address of its own: one of those that are for documentation (RFC 5737).
+  // It has no address of its own, so it gets one reserved for documentation (RFC 5737).
   EXPECT_EQ(model.probe(home).from,
             Address::Ipv4(192, 0, 2, 1, static_cast<std::uint16_t>(caller)));
 }
@@ -132,7 +132,7 @@ TEST(Model, WithoutAHostADialTakesOneLatency) {
 TEST(Model, ACallerOfAFullMachineWaitsWithAllItSays) {
   Model model;
   const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
-    // Room for one at a time, until that one has said two messages.
+    // Room for one at a time, until that one has sent two messages.
     if (std::holds_alternative<Accepted>(event)) probe.accepting = false;
     if (!probe.log.empty() && probe.log.size() % 3 == 0) probe.accepting = true;
   });
@@ -215,13 +215,13 @@ TEST(Model, ABusyProcessorServesOneEventAfterTheOther) {
   for (HostId host = 1; host <= 3; ++host)
     model.Add(host, Sends(Model::AddressOf(0, 1), {1024}), microseconds(0));
   model.Run();
-  // The diallers: a turn until 10, connected at 50, which they have handled at 60.
+  // The diallers: a turn until 10, connected at 50, handled at 60.
   EXPECT_THAT(model.log(home),
               ElementsAre("80 us: accepted", "90 us: accepted", "100 us: accepted",
                           "114 us: 1024 bytes", "128 us: 1024 bytes", "142 us: 1024 bytes"));
 }
 
-// Hanging up costs nothing here, the message before it does.
+// A close is free here, but the message before it is not.
 TEST(Model, NothingOvertakesWhatWaitsForTheProcessor) {
   Model model({.cpu_per_kib = microseconds(10)});
   const NodeId home = model.Add(0);
@@ -332,7 +332,7 @@ TEST(Model, TheLinesOfADyingNodeCloseInTheirOrder) {
   EXPECT_THAT(closed, ElementsAre(1, 2, 3, 4));
 }
 
-// Messages under way to a line that is gone must not reach the one that takes its place.
+// Messages in transit to a closed line must not reach its successor.
 TEST(Model, ANewLineHearsNothingOfTheOldOne) {
   Model model;
   const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
@@ -384,7 +384,7 @@ TEST(Model, ARefusalAndAnEndAreMessagesToo) {
   const NodeId home = model.Add(0);
   const NodeId caller = model.Add(1, Sends(Model::AddressOf(0, 1), {1}));
   const NodeId refused = model.Add(2, Sends(Model::AddressOf(0, 99), {}));
-  model.Add(3, {}, microseconds(490));  // whatever happened last elsewhere does not count
+  model.Add(3, {}, microseconds(490));  // the last event elsewhere does not count
   model.network.Kill(home, microseconds(500));
   model.Run();
   EXPECT_EQ(model.network.depth(refused), 2u) << "SYN, RST";

@@ -7,7 +7,7 @@
 namespace ringlet::sim {
 namespace {
 
-// Sends `count` bytes to the node it dials, or records what it gets.
+// Sends `count` bytes to the node it dials, or records received data.
 class Talker final : public Machine {
  public:
   explicit Talker(std::optional<Address> to, std::size_t count = 0)
@@ -81,7 +81,7 @@ TEST(Network, LatenciesAreDrawnFromAllBetweenTheTwo) {
                                       Instant(1003)}));
 }
 
-// Wants to be called again at once, for ever.
+// Requests another call at once, forever.
 class Restless final : public Machine {
  public:
   void Handle(const Event&, Instant) override {}
@@ -117,7 +117,7 @@ TEST(Network, TheSameSeedGivesTheSameRun) {
   EXPECT_NE(run(7), run(8));
 }
 
-// Two nodes begin, and then something happens.
+// Two nodes begin, and then another event happens.
 TEST(Network, TheTraceTellsTheEventsOfEachNodeWithTheirTimes) {
   constexpr Instant kLater(1000);
   const auto run = [&](NodeId nudged, bool dials, Instant when) {

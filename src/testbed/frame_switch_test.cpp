@@ -23,7 +23,7 @@ void Arrive(FrameSwitch& at, std::uint32_t port, Bytes frame, Instant now) {
   at.Arrive(port, std::move(frame), size, now);
 }
 
-/// Takes all and gives when the last one came.
+/// Takes all frames and returns the time of the last one.
 Instant Drain(FrameSwitch& from) {
   Instant last{0};
   while (const auto due = from.NextDue()) {
@@ -93,14 +93,14 @@ TEST(FrameSwitchTest, ManyPacketsInOneFrameCountWithTheirHeaders) {
   frame[1] = std::byte{1};   // TCP over IPv4
   frame[2] = std::byte{66};  // headers
   frame[4] = std::byte{0xe8};
-  frame[5] = std::byte{0x03};  // 1000 bytes a packet
+  frame[5] = std::byte{0x03};  // 1000 bytes per packet
   Arrive(one, 0, frame, kStart);
   EXPECT_EQ(Drain(one), kStart + microseconds(3 * 1066));
 }
 
 TEST(FrameSwitchTest, AFrameOfOnePacketCountsOnce) {
   FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000});
-  Bytes frame = FrameTo(2, 3000);  // its type says one packet, whatever the other words are
+  Bytes frame = FrameTo(2, 3000);  // by its type it is one packet, regardless of the other words
   frame[2] = std::byte{66};
   frame[4] = std::byte{100};
   Arrive(one, 0, frame, kStart);

@@ -1,4 +1,4 @@
-// Machines for the tests of what the test bed shows of them.
+// Machines for the tests of the test bed.
 #pragma once
 #include "topology/xml/xml_reader.hpp"
 

@@ -20,7 +20,7 @@ class NarrowFloat : public testing::TestWithParam<DataType> {
   const NarrowFormat format_ = FormatOf(GetParam());
   const std::uint32_t patterns_ = 1u << format_.bits();
 
-  /// The finite values from 0 upwards; the index is the bit pattern.
+  /// Returns the finite values from 0 upwards; the index is the bit pattern.
   std::vector<double> NonNegativeValues() const {
     std::vector<double> values;
     for (std::uint32_t bits = 0; std::isfinite(Widen(format_, static_cast<std::uint16_t>(bits)));

@@ -1,4 +1,4 @@
-// How fast it is, and what a bench makes of it, is tested in test/integration.
+// test/integration tests the speed, and its use by a bench.
 #include "testbed/net_hosts.hpp"
 
 #include <arpa/inet.h>
@@ -22,7 +22,7 @@ sockaddr_in AddressOn(std::uint32_t host) {
   return address;
 }
 
-/// A socket for datagrams stays in the namespace of the thread that has made it.
+/// A datagram socket stays in the namespace of its creating thread.
 os::Fd SocketOn(const NetHosts& hosts, std::uint32_t host) {
   os::Fd made;
   std::jthread([&] {
@@ -37,7 +37,7 @@ os::Fd SocketOn(const NetHosts& hosts, std::uint32_t host) {
   return made;
 }
 
-/// Whether the datagram comes as it was sent.
+/// Returns true if the datagram arrives unchanged.
 bool Arrives(const os::Fd& from, const os::Fd& at, std::uint32_t host, const std::string& data) {
   const sockaddr_in to = AddressOn(host);
   const auto sent = ::sendto(from.get(), data.data(), data.size(), 0,

@@ -36,7 +36,7 @@ class NetSpaceTest : public testing::Test {
   NetSpace space_;
 };
 
-// Who has 10.213.INDEX.7? Tell 10.213.INDEX.9, whose MAC is 02:00:00:00:00:09.
+// Sends "Who has 10.213.INDEX.7? Tell 10.213.INDEX.9", with the MAC 02:00:00:00:00:09.
 void NetSpaceTest::Ask(std::uint8_t index) {
   constexpr std::size_t kHeader = 10, kFrame = 42;
   Bytes question(kHeader + kFrame);
@@ -82,7 +82,7 @@ TEST_F(NetSpaceTest, WaitingForAFrameEnds) {
     watch->Await(until);
   } while (watch->HasFrame(0));
   EXPECT_GE(os::Now(), until);
-  watch->Await(until);  // an action that is over does not wait, however often
+  watch->Await(until);  // a time in the past does not wait, however often
   watch->Await(Instant(0));
   const Instant later = os::Now() + 100us;
   do {
@@ -93,7 +93,7 @@ TEST_F(NetSpaceTest, WaitingForAFrameEnds) {
   EXPECT_GE(os::Now(), later) << "a timer that has ended is set again";
 }
 
-// In a child: the root of this process stays as it is. 0: it went well.
+// Runs in a child, so the root of this process stays. 0: success.
 int EnterFromChroot(const std::string& root, bool with_sys, const os::Fd& space, std::string& why) {
   const auto mounts = [&](const char* from, const std::string& to, const char* type,
                           unsigned long flags) {

@@ -48,7 +48,7 @@ TEST(PciSlotsTest, PortsDoNotTakeAddressesOfTheComputer) {
             "pci0000:40/0000:40:02.0/0000:41:00.0/0000:42:01.0/0000:43:00.0");
 }
 
-/// Every bridge above what is at its bus; each address once.
+/// Expects every bridge above its bus, and each address once.
 void ExpectBridges(const PciLayout& layout, bool nested) {
   std::map<std::string, const PciSlot*> by_path;
   std::set<BusId> addresses;

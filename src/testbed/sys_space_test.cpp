@@ -26,7 +26,7 @@ bool IsThere(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-/// The finding of a process of its own in the machine's /sys: 0, or a number for a fault.
+/// Returns the result of a child process in the machine's /sys: 0, or a number for a fault.
 int InSpace(const SysTree& tree, const std::function<int()>& look) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -97,7 +97,7 @@ TEST_F(SysSpaceTest, AMachineWithinAMachineIsShown) {
 }
 
 TEST_F(SysSpaceTest, AFileThatCannotBeMadeLeavesSysAsItWas) {
-  tree_.entries["/sys/bus/pci/devices/0000:43:00.0"] = {};  // not a link, but nothing is below
+  tree_.entries["/sys/bus/pci/devices/0000:43:00.0"] = {};  // not a link, but empty
   tree_.entries["/sys/devices/nowhere/file"] = {.type = SysEntry::EntryType::kFile};
   const bool kernel = IsThere("/sys/class/net/lo");
   const pid_t child = ::fork();

@@ -1,5 +1,6 @@
-// The answers that the tests of the reductions need of Highway's library, which is not there for
-// AArch64: here all is compiled for one set of instructions, which every such processor has.
+// Stands in for Highway's library, which is missing for AArch64: gives the tests of the reductions
+// the answers that they need. All code here is compiled for one set of instructions, common to
+// every such processor.
 #include <hwy/targets.h>
 
 namespace hwy {

@@ -1,4 +1,5 @@
-"""ringlet.torch.HostCompute without communication: each kind of operation against PyTorch on the CPU."""
+"""Tests ringlet.torch.HostCompute without communication: each kind of operation against PyTorch on
+the CPU."""
 import subprocess
 import sys
 import unittest

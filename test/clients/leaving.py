@@ -1,5 +1,6 @@
-"""A rank that ends its program without destroy_process_group while another is still at work: PyTorch aborts
-the communicator for it, and its watchdog, which asks for errors all the time, leaves the other alone."""
+"""A rank ends its program without destroy_process_group while another is still at work. PyTorch
+aborts its communicator. The other rank's watchdog, which queries errors all the time, does not
+disturb that rank."""
 import os
 import sys
 import time
@@ -19,7 +20,7 @@ if rank == 0:
     store.set("pid", str(os.getpid()))
     sys.exit(0)
 
-# Rank 0 has ended when its process is no more, or waits for its parent to look at it.
+# Rank 0 has ended when its process is gone or is a zombie.
 pid = store.get("pid").decode()
 
 
@@ -33,7 +34,7 @@ def has_ended():
 
 while not has_ended():
     time.sleep(0.05)
-# Meanwhile the watchdog asks many times.
+# Meanwhile the watchdog queries many times.
 until = time.monotonic() + 3
 work = 0
 while time.monotonic() < until:

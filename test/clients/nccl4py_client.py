@@ -1,4 +1,5 @@
-"""nccl4py with cuda.core: two ranks of one process on streams of their own, memory of the devices."""
+"""Runs nccl4py with cuda.core: two ranks of one process on streams of their own, with device
+memory."""
 import threading
 
 import cuda.core
@@ -11,7 +12,7 @@ failures = []
 
 
 class OnDevice:
-    """Memory of the device for nccl4py, which takes what tells its address."""
+    """Device memory for nccl4py, which accepts objects with an address."""
 
     def __init__(self, pointer):
         self.__cuda_array_interface__ = {"shape": (COUNT,), "typestr": "<f4", "data": (pointer, False),
@@ -29,7 +30,7 @@ def run(rank):
     stream = device.create_stream()
     comm = nccl.Communicator.init(nranks=RANKS, rank=rank, unique_id=unique_id)
     expect((comm.nranks, comm.rank), (RANKS, rank))
-    # Memory of the device is the computer's: a CPU array on its bytes.
+    # Device memory is the computer's memory: a CPU array on its bytes.
     memory = nccl.mem_alloc(4 * COUNT)
     pointer = int(memory.handle)
     values = np.ctypeslib.as_array((np.ctypeslib.ctypes.c_float * COUNT).from_address(pointer))

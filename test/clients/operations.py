@@ -1,4 +1,5 @@
-"""Each operation of torch.distributed with the backend "nccl", on tensors of emulated devices: exact results."""
+"""Runs each operation of torch.distributed with the backend "nccl", on tensors of emulated devices:
+exact results."""
 import os
 
 import torch
@@ -11,7 +12,7 @@ COUNT = 1000
 
 
 def mine(value=None, count=COUNT):
-    """A tensor on the device; its elements are this rank's number + 1, or `value`."""
+    """Returns a tensor on the device; its elements are this rank's number + 1, or `value`."""
     return torch.full((count,), float(rank + 1 if value is None else value)).cuda()
 
 

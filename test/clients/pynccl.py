@@ -1,6 +1,7 @@
-"""PyNcclCommunicator: pynccl.py sglang|vllm. Each of its operations on streams of its own: exact results.
+"""Runs PyNcclCommunicator: pynccl.py sglang|vllm. Each of its operations on streams of its own:
+exact results.
 
-The communicators of inference servers call nccl.h by ctypes, with the stream that is current in PyTorch.
+The communicators of inference servers call nccl.h by ctypes, with PyTorch's current stream.
 """
 import importlib
 import os
@@ -19,7 +20,7 @@ COUNT = 1000
 ROUNDS = 20
 device = torch.device("cuda", rank)
 total = size * (size + 1) / 2
-rows = [r + 1 for r in range(size)]  # of each rank, where they differ
+rows = [r + 1 for r in range(size)]  # per rank, if they differ
 
 
 def filled(value, count=COUNT):
@@ -38,7 +39,7 @@ def by_rank(counts, first=1):
 
 
 def sum_out_of_place(comm):
-    """SGLang's all_reduce changes its tensor, that of vLLM gives another one."""
+    """SGLang's all_reduce changes its tensor; vLLM's returns another one."""
     return comm.outplace_all_reduce if package == "sglang" else comm.all_reduce
 
 
@@ -107,7 +108,7 @@ def rooted(comm):
 
 
 def streams(comm):
-    """The host runs ahead: what is issued is in order in a stream, and across streams by events alone."""
+    """The host runs ahead. Calls are ordered in a stream, and across streams by events alone."""
     side, made = torch.cuda.Stream(), torch.cuda.Event()
     source, values = filled(0), [filled(rank + i) for i in range(ROUNDS)]
     for i in range(ROUNDS):
@@ -146,7 +147,7 @@ def window(comm):
 
 
 class AtAddress:
-    """Memory of ncclMemAlloc, as PyTorch takes it."""
+    """Memory of ncclMemAlloc, in a form for PyTorch."""
 
     def __init__(self, address):
         self.__cuda_array_interface__ = {"shape": (COUNT,), "typestr": "<f4", "data": (address, False), "version": 3}
@@ -159,14 +160,15 @@ def suspended(comm):
 
 
 def without_process_group(comm):
-    """As trainers hand weights to servers: the id by any means, and no torch.distributed."""
+    """Transfers weights as trainers do to servers: the id travels by any means, without
+    torch.distributed."""
     box = [bytes(comm.nccl.ncclGetUniqueId().internal) if rank == 0 else None]
     dist.broadcast_object_list(box, 0)
     other = type(comm).from_unique_id_bytes(box[0], rank, size, device)
     tensor = filled(rank + 1)
     other.broadcast(tensor, 0)
     expect(tensor, 1)
-    dist.barrier()  # destroy aborts, and so would the ranks that have not received yet
+    dist.barrier()  # destroy aborts, also the ranks that have not received yet
     other.destroy()
 
 
@@ -179,7 +181,7 @@ PyNcclCommunicator = importlib.import_module(PACKAGES[package] + ".pynccl").PyNc
 with HostCompute():  # it warms up with a tensor of zeros
     communicator = PyNcclCommunicator(dist.group.WORLD, device)
 assert communicator.available, "the package has found no NCCL"
-communicator.disabled = False  # as SGLang enables it for its graphs
+communicator.disabled = False  # SGLang enables it so for its graphs
 for stream in (torch.cuda.Stream(), torch.cuda.default_stream()):
     with torch.cuda.stream(stream):
         for operation in OPERATIONS[package]:

@@ -1,6 +1,6 @@
 """A process group on CPU tensors that adds in the order of ranks, as communicators of one host do.
 
-Gloo moves the bytes and adds nothing, so results can be compared with those of "nccl" bit for bit.
+Gloo moves the bytes and adds nothing, so the results compare with those of "nccl" bit for bit.
 """
 import torch
 import torch.distributed as dist
@@ -16,13 +16,13 @@ def done(result):
 
 
 class RankOrderGroup(dist.ProcessGroup):
-    """As much of a process group as DistributedDataParallel, DTensor and fully_shard call."""
+    """The part of a process group that DistributedDataParallel, DTensor and fully_shard call."""
 
     def __init__(self, gloo):
         super().__init__(gloo.rank(), gloo.size())
         self._gloo = gloo
 
-    supports_splitting = False  # new_group asks, for the device of the default group
+    supports_splitting = False  # new_group queries it for the device of the default group
 
     def getBackendName(self):
         return NAME
@@ -89,7 +89,7 @@ class RankOrderGroup(dist.ProcessGroup):
 
 
 def new_group():
-    """One of all ranks, after init_process_group."""
+    """Returns a group of all ranks. Call it after init_process_group."""
     gloo = dist.new_group(backend="gloo")
     dist.Backend.register_backend(NAME, lambda store, rank, size, timeout: RankOrderGroup(gloo), devices=["cpu"])
     return dist.new_group(backend=NAME)

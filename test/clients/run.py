@@ -1,8 +1,10 @@
-"""Runs a Python program in the environment of the clients through `ringlet emulate`, or says that there is none.
+"""Runs a Python program in the environment of the clients through `ringlet emulate`, or reports a
+missing environment.
 
     python run.py ENVIRONMENT_PYTHON RINGLET [--needs PACKAGE] [--machine NAME] ARGUMENT...
 
-PyTorch's launcher leaves files in the temporary folder: each run has one of its own, which is removed.
+PyTorch's launcher leaves files in the temporary folder, so each run has a folder of its own and
+removes it.
 """
 import os
 import subprocess

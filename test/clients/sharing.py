@@ -1,4 +1,4 @@
-"""Tensors of a device in another process: torch.multiprocessing, which hands over memory and an event."""
+"""Tensors of a device in another process: torch.multiprocessing passes memory and an event."""
 import torch
 import torch.multiprocessing
 

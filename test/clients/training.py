@@ -1,12 +1,14 @@
-"""Trains on emulated devices and on the CPU: training.py ddp|dtensor|fsdp2. Losses and parameters are the same bits.
+"""Trains on emulated devices and on the CPU: training.py ddp|dtensor|fsdp2. Losses and parameters
+are the same bits.
 
-On the CPU it is the same program, whose process group adds in the order of ranks. The losses are also those of one
-process without any group, within the rounding of sums in another order.
+On the CPU it is the same program with a process group that adds in the order of ranks. The losses
+also equal those of one process without a group, within the rounding of sums in another order.
 """
 import os
 import sys
 
-# Read when the first communicator is made: one order of sums, on machines of several NUMA nodes too.
+# The first communicator reads it. It fixes one order of sums, on machines of several NUMA nodes
+# too.
 os.environ["RINGLET_NUMA_RANKS"] = "1"
 
 import rank_order_group
@@ -19,7 +21,7 @@ from ringlet.torch import HostCompute
 
 rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 STEPS, BATCH, WIDTH = 10, 16, 96
-ROUNDING = 1e-6  # of losses, relative: several times what was seen
+ROUNDING = 1e-6  # relative, for losses: several times the largest one seen
 
 
 def model():
@@ -39,7 +41,7 @@ def batches():
 
 
 def train(network, batches_of_rank):
-    """The losses, step by step."""
+    """Returns the losses, step by step."""
     optimizer = torch.optim.AdamW(network.parameters(), 0.01, foreach=True)
     losses = []
     for inputs in batches_of_rank:
@@ -92,7 +94,7 @@ def tensor_parallel(side):
 
 
 def own_bits(network):
-    """This rank's parameters, or its share of them."""
+    """Returns this rank's parameters, or its share of them."""
     return [getattr(parameter, "_local_tensor", parameter).detach().cpu() for parameter in network.parameters()]
 
 

@@ -1,4 +1,4 @@
-// An Error that is made and dropped.
+// Creates an Error and drops it.
 #include "ringlet/status.hpp"
 
 ringlet::Error Late() {

@@ -1,4 +1,4 @@
-// A Result that is not looked at.
+// Ignores a Result.
 #include "ringlet/status.hpp"
 
 ringlet::Result<int> Count();

@@ -1,4 +1,4 @@
-// A Status that is not looked at.
+// Ignores a Status.
 #include "ringlet/status.hpp"
 
 ringlet::Status Close();

@@ -1,4 +1,4 @@
-// Arithmetic on ranks without saying that they are meant as numbers.
+// Computes with ranks without a conversion to numbers.
 #include "ringlet/types.hpp"
 
 ringlet::Rank Next(ringlet::Rank rank, std::uint32_t ranks) {

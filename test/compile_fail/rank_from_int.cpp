@@ -1,4 +1,4 @@
-// A count, an index or -1 where a rank is expected.
+// Passes a count, an index or -1 as a rank.
 #include "ringlet/types.hpp"
 
 std::uint32_t Use(int number) {

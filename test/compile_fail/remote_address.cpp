@@ -1,4 +1,5 @@
-// An address of another process compared with one of this one: they may be equal and mean nothing.
+// Compares an address of another process with one of this one. Equal ones do not mean the same
+// memory.
 #include "base/value/remote_address.hpp"
 
 bool Use(ringlet::RemoteAddress theirs, const std::byte* ours) {

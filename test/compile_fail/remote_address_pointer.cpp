@@ -1,4 +1,4 @@
-// An address of another process where a pointer of this one is expected.
+// Uses an address of another process as a pointer of this one.
 #include "base/value/remote_address.hpp"
 
 bool Use(ringlet::RemoteAddress theirs, const std::byte* ours) {

@@ -1,4 +1,4 @@
-// The value of a Result without asking whether there is one.
+// Reads the value of a Result without a check for an error.
 #include "ringlet/status.hpp"
 
 ringlet::Result<int> Count();

@@ -1,5 +1,4 @@
-// Averages against exact ones: how often a result was rounded on its way is told by how far it is
-// from them.
+// Compares averages with exact ones. The distance shows the number of roundings on the way.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +19,7 @@ constexpr CallKind kReducing[] = {CallKind::kAllReduce, CallKind::kReduce,
 // One shot; stages or the memory itself, in more than one piece.
 constexpr std::size_t kAverageCounts[] = {61, 17'011};
 
-constexpr std::size_t kAveragePeriod = 997;  // of Value in `i`
+constexpr std::size_t kAveragePeriod = 997;  // period of Value in `i`
 
 /// Positive, with as many digits as the type has: the sum is exact in double and in float.
 double Value(DataType type, std::uint32_t rank, std::size_t i) {
@@ -35,8 +34,8 @@ std::uint16_t CodeAt(DataType type, View elements, std::size_t i) {
   return code;
 }
 
-/// How many representable numbers the worst element lies beside the average that is rounded once.
-/// (Codes of positive numbers are in their order.)
+/// Returns the number of representable values between the worst element and the average rounded
+/// once. (Codes of positive numbers are in their order.)
 std::string Worst(Communicator& communicator, const Call& call, int& worst) {
   const std::uint32_t ranks = communicator.identity().size;
   const std::uint32_t self = Index(communicator.identity().rank);
@@ -76,7 +75,7 @@ std::string Worst(Communicator& communicator, CallKind kind, DataType type, std:
   return Worst(communicator, call, worst);
 }
 
-/// \param bound the worst error allowed among so many ranks
+/// \param bound the worst permitted error for this number of ranks
 void RunAverages(std::uint32_t ranks, const std::function<EnvMap(std::uint32_t)>& environment,
                  bool one_process, int bound) {
   std::vector<std::shared_ptr<Process>> processes;
@@ -101,7 +100,7 @@ EnvMap Plain(std::uint32_t) {
   return {{"RINGLET_NUMA_RANKS", "1"}};
 }
 
-// If one rank sees all inputs, which on one host is everywhere, an average is the nearest number.
+// If one rank sees all inputs, as on one host, an average is the nearest number.
 TEST(Averages, ThroughTheMemoryOfAHostAreRoundedOnce) {
   for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) RunAverages(ranks, Plain, false, 0);
 }
@@ -109,8 +108,7 @@ TEST(Averages, OfThreadsAreRoundedOnce) {
   for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) RunAverages(ranks, Plain, true, 0);
 }
 
-// If partial sums travel they do so in their type: each was rounded, and of two ranks there is
-// none.
+// Partial sums travel in their type, so each is rounded. Two ranks have no partial sums.
 TEST(Averages, OverLinksAreNoFurtherOffThanTheirPartialSums) {
   for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) {
     const int bound = ranks == 2 ? 0 : static_cast<int>(ranks) - 1;

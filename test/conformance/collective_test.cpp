@@ -1,8 +1,9 @@
-// Every collective, on ranks of every number, over every kind of link, against a sum made one
-// element at a time: type by type, reduction by reduction, few and many elements, in place and not.
+// Compares every collective with a sum made one element at a time, for every number of ranks and
+// every kind of link: type by type, reduction by reduction, few and many elements, in place and
+// not.
 //
-// The whole table takes a quarter of an hour, so the normal tests run a part of it, spread evenly;
-// what is DISABLED_ here is run under the label `long`.
+// The whole table takes a quarter of an hour, so the normal tests run a part of it, spread evenly.
+// The label `long` runs the DISABLED_ tests.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +31,7 @@ bool IsFloat(DataType type) {
   return (type >= DataType::kFloat16 && type <= DataType::kFloat8e5m2);
 }
 
-/// `value` in `type`, rounded once.
+/// Stores `value` in `type`, rounded once.
 void Store(DataType type, double value, std::byte* to) {
   const auto put = [&](auto typed) { std::memcpy(to, &typed, sizeof typed); };
   switch (type) {
@@ -63,8 +64,8 @@ struct Case {
   }
 };
 
-/// Element `i` of the input of `rank`. So small that every order of adding and multiplying is exact
-/// in every type.
+/// Element `i` of the input of `rank`. It is so small that every order of adding and multiplying is
+/// exact in every type.
 std::int64_t Value(const Case& its, std::uint32_t rank, std::size_t i) {
   if (its.type == DataType::kBool) return (i + rank) % 3 != 0;
   if (!Reduces(its.kind)) return static_cast<std::int64_t>((i * 5 + rank * 3) % 16);
@@ -77,9 +78,9 @@ std::int64_t Value(const Case& its, std::uint32_t rank, std::size_t i) {
   }
 }
 constexpr std::int64_t kScalar = 2;
-constexpr std::size_t kPeriod = 48;  // of Value in `i`: of 2, 3, 8 and 16
+constexpr std::size_t kPeriod = 48;  // period of Value in `i`: of 2, 3, 8 and 16
 
-/// All ranks' elements `i`, reduced.
+/// Returns the reduction of all ranks' elements `i`.
 double Reduced(const Case& its, std::size_t i) {
   std::int64_t result = Value(its, 0, i);
   const bool truth = its.type == DataType::kBool;
@@ -102,7 +103,7 @@ double Reduced(const Case& its, std::size_t i) {
   return static_cast<float>(result) / static_cast<float>(its.ranks);
 }
 
-/// The expected element `i` of the output of `self`.
+/// Returns the expected element `i` of the output of `self`.
 double Due(const Case& its, std::uint32_t self, std::size_t i) {
   const auto value = [&](std::uint32_t rank, std::size_t at) {
     return static_cast<double>(Value(its, rank, at));
@@ -119,7 +120,7 @@ double Due(const Case& its, std::uint32_t self, std::size_t i) {
   }
 }
 
-/// Elements 0, 1, ... of something that repeats after kPeriod of them.
+/// Writes elements 0, 1, ... of a sequence with period kPeriod.
 template <typename ValueOf>
 void Fill(DataType type, std::span<std::byte> elements, const ValueOf& value_of) {
   const std::size_t size = SizeOf(type), once = std::min(elements.size(), kPeriod * size);
@@ -132,7 +133,7 @@ void Fill(DataType type, std::span<std::byte> elements, const ValueOf& value_of)
   }
 }
 
-/// The expected output of `self`.
+/// Returns the expected output of `self`.
 Bytes AllDue(const Case& its, std::uint32_t self, std::size_t elements) {
   const std::size_t size = SizeOf(its.type);
   Bytes due(elements * size);
@@ -142,7 +143,7 @@ Bytes AllDue(const Case& its, std::uint32_t self, std::size_t elements) {
   return due;
 }
 
-/// Runs it. Gives the first complaint, or "".
+/// Runs it. Returns the first complaint, or "".
 std::string Complaint(const Case& its, Communicator& communicator) {
   const std::uint32_t self = Index(communicator.identity().rank);
   const std::size_t size = SizeOf(its.type);
@@ -175,7 +176,8 @@ std::string Complaint(const Case& its, Communicator& communicator) {
                      std::size_t(wrong - out.begin()) / size, self);
 }
 
-/// The table for so many ranks: kinds, types, reductions, counts, placements; every root in turn.
+/// Returns the table for this number of ranks: kinds, types, reductions, counts, placements; every
+/// root in turn.
 std::vector<Case> Table(std::uint32_t ranks, std::size_t counts) {
   std::vector<Case> table;
   for (const CallKind kind : kKinds)
@@ -195,7 +197,7 @@ std::vector<Case> Table(std::uint32_t ranks, std::size_t counts) {
   return table;
 }
 
-/// The process of each rank, linked as `kind` says: a word of RINGLET_LINKS, in one process; or
+/// Returns the process of each rank, linked by `kind`: a value of RINGLET_LINKS, in one process; or
 ///   hosts   two of them with several connections a link
 ///   slices  through the memory of the host, a process for each rank
 ///   numa    so, with two ranks at each NUMA node
@@ -213,7 +215,7 @@ std::vector<std::shared_ptr<Process>> ProcessesOf(std::string_view kind, std::ui
   return processes;
 }
 
-/// Every `stride`-th case of the table on ranks linked as `kind` says.
+/// Runs every `stride`-th case of the table on ranks linked by `kind`.
 void RunTable(std::uint32_t ranks, std::string_view kind, std::size_t counts, std::size_t stride) {
   const std::vector<Case> table = Table(ranks, counts);
   const auto processes = ProcessesOf(kind, ranks);
@@ -233,7 +235,7 @@ class OverLinks : public testing::TestWithParam<const char*> {
     if (!fabric.ok()) GTEST_SKIP() << fabric.error().message;
   }
 };
-// "auto": the memory of the host, in place of links.
+// "auto" uses the memory of the host in place of links.
 INSTANTIATE_TEST_SUITE_P(Links, OverLinks,
                          testing::Values("auto", "inproc", "shm", "tcp", "ofi", "hosts", "slices",
                                          "numa"),
@@ -249,7 +251,7 @@ TEST_P(OverLinks, DISABLED_TheWholeTableIsRight) {
     RunTable(ranks, GetParam(), std::size(kCounts), 1);
 }
 
-// Independent of the model's choice: each algorithm over real links, on one host and on two.
+// Tests each algorithm over real links, on one host and on two, independent of the model's choice.
 TEST(Algorithms, EachIsRightOverLinks) {
   for (std::size_t i = 0; i < collective::kAlgorithms; ++i)
     for (const std::uint32_t ranks : {4u, 7u}) {
@@ -281,7 +283,7 @@ Case AnyCase(std::uint32_t ranks, Prng& prng) {
   return its;
 }
 
-/// A message from one rank to another, or nothing to do.
+/// Sends a message from one rank to another, or does nothing.
 std::string MessageComplaint(Communicator& communicator, Prng& prng) {
   const std::uint32_t ranks = communicator.identity().size;
   const Rank self = communicator.identity().rank;

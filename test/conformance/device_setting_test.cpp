@@ -1,4 +1,4 @@
-// The effects of settings for machines with GPUs, by what the tool says of real ones.
+// The effects of settings for machines with GPUs, as shown by the tool for real machines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ const std::string kMachines = RINGLET_FIXTURES "/topologies/nvidia/";
 
 using Words = std::vector<std::string>;
 
-/// The output of the tool with `variable` set, if it is not empty; without times.
+/// Returns the output of the tool without times, with `variable` set if it is not empty.
 std::string Told(const Words& words, const std::string& variable, const std::string& value) {
   if (!variable.empty()) setenv(variable.c_str(), value.c_str(), 1);
   testing::internal::CaptureStdout();
@@ -45,7 +45,7 @@ Words Plan(const std::string& file) {
   return {"plan", file, "--hosts", "2"};
 }
 
-/// The copy of a file with words replaced.
+/// Returns a copy of a file with words replaced.
 std::string Edited(os::TempTree& tree, const std::string& file, const std::string& pattern,
                    const std::string& by) {
   std::ostringstream text;
@@ -124,7 +124,7 @@ TEST_F(DeviceSettingEffect, NVLS_ENABLE) {
                       {"predict", "all_reduce", "--topo", kMachines + "H100.topo.xml"}));
 }
 
-// A search that knows the limit finds other channels than the first of many.
+// A search with the limit finds other channels than the first ones of many.
 TEST_F(DeviceSettingEffect, ChannelLimitsBoundTheSearch) {
   const Words plan = {"plan", kVectors + "gpu4-nic4.xml", "--json"};
   EXPECT_NE(Told(plan, "", "").find("\"channel_count\": 4"), std::string::npos);
@@ -176,7 +176,7 @@ TEST_F(DeviceSettingEffect, TUNE_FILE) {
   EXPECT_TRUE(Changes("RINGLET_TUNE_FILE", tree_.At("tune"), kCollective));
 }
 
-// Without another request, plans follow what the environment's file says too.
+// Plans also follow the environment's file, unless overridden.
 TEST_F(DeviceSettingEffect, OfAFileAsOfTheEnvironment) {
   tree_.Write("conf", "NCCL_P2P_DISABLE=1\n");
   EXPECT_TRUE(Changes("NCCL_CONF_FILE", tree_.At("conf"), Matrix(kVectors + "pcie8-2sockets.xml")));

@@ -1,6 +1,6 @@
 // A rank aborts at any moment of any operation: every rank returns an error that names it.
 //
-// The moment is random: after some operations, and then after some turns of a loop, which ends
+// The moment is random: after some operations, and then after some turns of a loop that ends
 // anywhere within the next one.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -27,8 +27,8 @@ struct Scene {
   CallKind kind = CallKind::kAllReduce;
   std::size_t count = 0;
   std::uint32_t victim = 0;
-  std::uint64_t operations = 0;  // that the victim has ended before the moment comes
-  std::uint64_t turns = 0;       // of a loop until then
+  std::uint64_t operations = 0;  // operations that the victim ends before the moment
+  std::uint64_t turns = 0;       // turns of a loop until then
 
   std::string Text() const {
     return fmt::format("{} of {} floats, rank {} aborts after {} operations and {} turns",
@@ -67,7 +67,7 @@ Status RunOnce(Communicator& communicator, const Scene& scene, std::uint64_t ope
   return communicator.Run(call);
 }
 
-/// Operates until something ends it.
+/// Runs operations until one fails.
 Status RunUntilTheEnd(Communicator& communicator, const Scene& scene,
                       std::atomic<std::uint64_t>& ended) {
   std::vector<float> values;
@@ -85,7 +85,7 @@ void AbortWhenItIsTime(Communicator& communicator, const Scene& scene,
   communicator.Abort("the test wants it");
 }
 
-/// Each rank a process of its own, as far as Ringlet knows, but where links are to be inproc.
+/// Gives each rank a process of its own, from Ringlet's view, unless links are inproc.
 void Play(const Scene& scene, const char* links) {
   SCOPED_TRACE(scene.Text());
   const EnvMap environment = {{"RINGLET_LINKS", links}, {"RINGLET_TIMEOUT", "60"}};

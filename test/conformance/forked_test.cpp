@@ -1,7 +1,7 @@
-// Ranks that are forked from one process, so that all have the same addresses for different memory:
-// every operation, at sizes around each threshold, in place and not, between buffers that lie at
-// the same addresses in some ranks and at others' in others. Data that a rank takes of another must
-// be the other's, never those at that address in its own memory.
+// Ranks forked from one process have equal addresses for different memory. Tests every operation,
+// at sizes around each threshold, in place and not, with buffers at equal addresses in some ranks
+// and at different ones in others. Data that a rank takes from another must be the other's, never
+// the data at that address in its own memory.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -20,13 +20,13 @@ namespace {
 constexpr CallKind kKinds[] = {CallKind::kAllReduce, CallKind::kReduce,        CallKind::kBroadcast,
                                CallKind::kAllGather, CallKind::kReduceScatter, CallKind::kAllToAll,
                                CallKind::kGather,    CallKind::kScatter};
-// Bytes of a block at which an operation, a message or a copy goes another way.
+// Block sizes in bytes at which an operation, a message or a copy changes its way.
 constexpr std::size_t kThresholds[] = {4 << 10,   16 << 10, 32 << 10, 128 << 10,
                                        256 << 10, 2 << 20,  4 << 20};
 constexpr std::uint32_t kRanksMax = 3;
 constexpr std::size_t kBlockBytesMax = (4 << 20) + 4;
 
-// At one address in all ranks. Room for three buffers as large as there are.
+// One address in all ranks, with room for three of the largest buffers.
 alignas(64) std::array<std::byte, 3 * kRanksMax * kBlockBytesMax> memory;
 
 struct Case {
@@ -34,7 +34,7 @@ struct Case {
   std::size_t count = 0;  // of 4 B
   bool in_place = false;
   Rank root{};
-  std::uint64_t seed = 0;  // of where buffers lie
+  std::uint64_t seed = 0;  // seed of the buffers' places
 
   std::string Text() const {
     return fmt::format("{} of {} elements at root {}{}, seed {}", Name(kind), count, Index(root),
@@ -46,7 +46,7 @@ std::uint32_t InputOf(std::uint32_t rank, std::size_t i) {
   return static_cast<std::uint32_t>(i * 7 + (rank + 1) * 100'003);
 }
 
-// Element `i` of what `self` gets.
+// Returns the expected element `i` of `self`.
 std::uint32_t Due(const Case& its, std::uint32_t self, std::uint32_t ranks, std::size_t i) {
   const auto from = static_cast<std::uint32_t>(i / its.count);
   const auto sum = [&](std::size_t at) {
@@ -69,9 +69,8 @@ struct Buffers {
   std::span<std::byte> input, output;
 };
 
-// In place always from the beginning of `room`. Else where a whole number of blocks lies before
-// both, drawn by each rank for itself: what one gives lies now here, now there, where another
-// wants it.
+// An in-place call begins at `room`. Otherwise each rank draws a whole number of blocks before each
+// buffer, so one rank's input may lie at the address of another's output.
 Buffers BuffersOf(const Case& its, std::span<std::byte> room, const Call& call,
                   const Communicator& communicator) {
   const std::size_t block = its.count * 4;
@@ -115,8 +114,8 @@ std::string Complaint(Communicator& communicator, const Case& its, std::span<std
   return "";
 }
 
-// From each rank to the next, both buffers where `room` begins: what goes is the second half of
-// what comes, and the other way round on every other rank.
+// Sends from each rank to the next. Both buffers begin at `room`: the sent half is the second half
+// of the received one, and vice versa on every other rank.
 std::string MessageComplaint(Communicator& communicator, std::size_t bytes,
                              std::span<std::byte> room) {
   const std::uint32_t ranks = communicator.identity().size;
@@ -163,7 +162,7 @@ std::string AllComplaints(Communicator& communicator, std::span<std::byte> room)
 
 // ---- ranks --------------------------------------------------------------------------------------
 
-/// From the first rank to the others.
+/// Carries the id from the first rank to the others.
 struct IdPipe {
   int ends[2] = {-1, -1};
 };
@@ -188,11 +187,11 @@ struct Seat {
   }
 };
 
-/// A process that hangs is ended, which is a failure as well.
+/// A hanging process is ended, which also counts as a failure.
 constexpr unsigned kTimeoutS = 100;
 
-/// Each of `ranks` in a process of its own, which ends at once when `play` has returned. It gives
-/// what is wrong, or "".
+/// Runs each of `ranks` in a process of its own, which ends at once after `play`. `play` returns
+/// the complaint, or "".
 void RunForked(std::uint32_t ranks, const std::function<std::string(const Seat&)>& play) {
   std::vector<IdPipe> pipes(ranks);
   for (IdPipe& pipe : pipes) ASSERT_EQ(::pipe(pipe.ends), 0);
@@ -234,7 +233,7 @@ void RunAll(std::uint32_t ranks, EnvMap environment, bool registered = false) {
   });
 }
 
-// With a core each, whether there is one or not, memory is read where it is.
+// With a core each, present or not, ranks read memory in place.
 TEST(ForkedRanks, OfTwoWithACoreEachTakeWhatIsTheOthers) {
   RunAll(2, {{"RINGLET_WAIT", "spin"}});
 }
@@ -256,10 +255,10 @@ TEST(ForkedRanks, OverSocketsTakeWhatIsTheOthers) {
 
 // ---- leaving ------------------------------------------------------------------------------------
 
-// One operation in which who is done first may go while the others are still in it.
+// One operation in which the first finished rank may leave while the others are still in it.
 void RunAndLeave(CallKind kind, std::size_t bytes, const EnvMap& environment) {
   RunForked(3, [&](const Seat& seat) -> std::string {
-    // As a program's: its end does not wait for the service thread.
+    // As in a program: its end does not wait for the service thread.
     const auto& process = *new Result<std::shared_ptr<Process>>(Process::Start(environment));
     if (!process.ok()) return process.error().message;
     auto communicator = seat.Establish(*process);
@@ -289,8 +288,9 @@ TEST(ForkedRanks, DISABLED_ThatLeaveAThousandTimesFailNoOther) {
 
 // ---- children -----------------------------------------------------------------------------------
 
-// The child of a rank stays when the rank is killed, and has copies of all its descriptors. Nothing
-// but the end of the connections tells the other rank: it would wait until its time is over.
+// The child of a rank survives the rank's death, and has copies of all its descriptors. The other
+// rank learns of the death only by the end of the connections. Otherwise it waits until its
+// timeout.
 TEST(ForkedRanks, ThatAreKilledAreMissedWhileTheirChildrenLive) {
   int stop[2];  // the child stays until this test closes its end
   ASSERT_EQ(::pipe(stop), 0);
@@ -315,7 +315,7 @@ TEST(ForkedRanks, ThatAreKilledAreMissedWhileTheirChildrenLive) {
           ::_exit(0);
         }
         if (::read(runs[0], &word, 1) != 1) return "no child";
-        ::_exit(0);  // as if it were killed: it says no word
+        ::_exit(0);  // like a kill: without a goodbye
       }
       const Status missed = Barrier(**communicator);
       if (missed.ok()) return "the barrier succeeded without rank 1";

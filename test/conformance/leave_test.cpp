@@ -1,5 +1,5 @@
-// A rank leaves in good order: a rank that has what it needs goes on, and a rank that waits for it
-// is told that it has left, and before what.
+// A rank leaves in good order. A rank that has all its data continues. A rank that waits for it
+// receives an error with the departure and the operation.
 #include <gmock/gmock.h>
 
 #include <latch>
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class Leaves : public testing::TestWithParam<const char*> {
  protected:
-  /// Each rank a process of its own, as far as Ringlet knows, but where links are to be inproc.
+  /// Gives each rank a process of its own, from Ringlet's view, unless links are inproc.
   void Run(std::uint32_t ranks, const RankBody& body) const {
     const EnvMap environment = {{"RINGLET_LINKS", GetParam()}, {"RINGLET_TIMEOUT", "60"}};
     const auto shared = ProcessWith(environment);
@@ -45,7 +45,7 @@ TEST_P(Leaves, AndIsNamedByARankThatWaitsForIt) {
   });
 }
 
-// To which there is no link yet, and no connection of the control network either.
+// The rank has no link to it yet, and no connection of the control network either.
 TEST_P(Leaves, AndIsNamedByARankThatWaitsForItsMessage) {
   std::latch gone(4);
   Run(4, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
@@ -68,7 +68,7 @@ TEST_P(Leaves, AndIsNamedByARankThatWaitsForItsMessage) {
   });
 }
 
-// Data that it has sent before are still there for ranks that come later.
+// Data sent before the departure still reaches later ranks.
 TEST_P(Leaves, AfterWhichWhatItGaveIsStillThere) {
   for (const std::size_t count : {1u, 1000u, 40'000u}) {
     std::latch gone(3);

@@ -55,14 +55,14 @@ inline constexpr LinkKind kLinkKinds[] = {
     {.name = "ofi_spin", .choice = LinkChoice::kOfi, .spin = std::chrono::microseconds(50)},
 };
 
-/// Why links of `kind` cannot be made here at all; empty where they can.
+/// Returns the reason why links of `kind` are impossible here; empty if they are possible.
 inline std::string WhyNot(const LinkKind& kind) {
   if (kind.choice != LinkChoice::kOfi) return "";
   const auto fabric = ofi::OpenLibfabric({.source = Address::Ipv4(127, 0, 0, 1, 0)});
   return fabric.ok() ? "" : fabric.error().message;
 }
 
-/// Two ranks as `kind` wants them: of one process for inproc, else strangers to each other.
+/// Returns two ranks for `kind`: of one process for inproc, else of separate ones.
 inline std::vector<TestRank> TwoRanks(const LinkKind& kind) {
   std::vector<TestRank> ranks;
   ranks.emplace_back(0u);
@@ -72,10 +72,10 @@ inline std::vector<TestRank> TwoRanks(const LinkKind& kind) {
   return ranks;
 }
 
-/// No wait of a test is longer; reached only when something hangs.
+/// Upper bound on a test's waits; reached only by a hang.
 inline constexpr auto kTimeout = std::chrono::seconds(30);
 
-/// Waits on `waiter` until `done()`; false when that does not come about.
+/// Waits on `waiter` until `done()`. Returns false after a timeout.
 template <typename Done>
 bool WaitUntil(Waiter& waiter, Done done) {
   const Instant until = os::Now() + kTimeout;
@@ -85,7 +85,7 @@ bool WaitUntil(Waiter& waiter, Done done) {
     const Instant left = until - os::Now();
     if (left <= Instant(0)) return false;
     waiter.Wait(ticket, left);
-    // A rank that was not woken looks here for the first time after its timeout.
+    // A rank without a wake-up checks for the first time after its timeout.
     if (os::Now() >= until) return false;
   }
 }

@@ -1,4 +1,4 @@
-// The promises of every Link, of every kind. One suite, run over each of kLinkKinds.
+// The promises of every Link, of every kind. One suite runs over each of kLinkKinds.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Byte number `at` of a stream that both ends know.
+// Returns byte number `at` of a stream known to both ends.
 std::byte StreamByte(std::uint64_t seed, std::size_t at) {
   return static_cast<std::byte>((seed + at) * 2654435761u >> 16);
 }
@@ -52,7 +52,7 @@ struct Sender {
   }
 };
 
-// Receives such a stream, now by Read, now by Peek, and checks each byte.
+// Receives such a stream, with Read and Peek in turn, and checks each byte.
 struct Receiver {
   Link& link;
   std::uint64_t seed;
@@ -84,7 +84,7 @@ struct Receiver {
   }
 };
 
-// Steps until finished, asleep while there is nothing to do.
+// Steps until finished. Sleeps while there is no work.
 template <typename... Sides>
 bool Drive(Waiter& waiter, Sides&... sides) {
   return WaitUntil(waiter, [&] {
@@ -182,8 +182,8 @@ TEST_P(LinkTest, PingPong) {
 
 TEST_P(LinkTest, AFullLinkTakesNothingAndRecovers) {
   Sender sender{End(0), 5, std::size_t{1} << 30};
-  // TCP goes on moving bytes from one kernel buffer to the other for a moment: full is when the
-  // waiter hears nothing of room either.
+  // TCP moves bytes between the kernel buffers for a moment longer. The link is full when the
+  // waiter reports no room either.
   const auto fill = [&] {
     while (sender.Step()) {
     }
@@ -259,7 +259,7 @@ TEST_P(LinkTest, ALastingTimeoutEndsAWait) {
   WaiterOf(0).Wait(WaiterOf(0).Prepare(), std::chrono::nanoseconds(0));
 }
 
-// One thread, both ranks, asleep in poll on their descriptors.
+// One thread serves both ranks, asleep in poll on their descriptors.
 TEST_P(LinkTest, OneThreadServesTwoRanksByDescriptor) {
   Sender sender{End(0), 3, StreamBytes() / 4};
   Receiver receiver{End(1), 3, StreamBytes() / 4};
@@ -305,7 +305,7 @@ constexpr LinkKind kPlainKinds[] = {{.name = "inproc", .choice = LinkChoice::kIn
 INSTANTIATE_TEST_SUITE_P(Kinds, ConnectTest, testing::ValuesIn(kPlainKinds), NameOf);
 
 TEST_P(ConnectTest, AnAbortEndsTheWait) {
-  for (const std::size_t self : {0u, 1u}) {  // the rank that dials, and the one that is called
+  for (const std::size_t self : {0u, 1u}) {  // the dialling rank and the called one
     auto ranks = TwoRanks(GetParam());
     std::stop_source abort;
     ConnectTools tools = tools_;
@@ -331,7 +331,7 @@ TEST_P(ConnectTest, TheDeadlineNamesTheMissingRank) {
   }
 }
 
-/// The error of two ranks with different secrets, after so long.
+/// Returns the error of two ranks with different secrets, after this timeout.
 std::pair<Result<std::unique_ptr<Links>>, Result<std::unique_ptr<Links>>> ConnectDivided(
     const LinkKind& kind, const ConnectTools& tools, std::chrono::milliseconds timeout) {
   auto ranks = TwoRanks(kind);
@@ -349,7 +349,7 @@ std::pair<Result<std::unique_ptr<Links>>, Result<std::unique_ptr<Links>>> Connec
 TEST_P(ConnectTest, AnotherSecretIsRefused) {
   if (GetParam().choice == LinkChoice::kInproc)
     GTEST_SKIP() << "one process has no secrets from itself";
-  // An endpoint of libfabric may take longer to open than the first timeout lasts.
+  // An endpoint of libfabric may take longer to open than the first timeout.
   for (std::chrono::milliseconds timeout(300);; timeout *= 4) {
     const auto [mine, other] = ConnectDivided(GetParam(), tools_, timeout);
     ASSERT_FALSE(mine.ok() || other.ok());
@@ -378,7 +378,7 @@ TEST_P(ConnectTest, StrangersCostANoteAndNothingElse) {
   std::vector<os::Fd> strangers;
   const std::string garbage(1000, 'G');
   for (const Address& at : {ranks[1].neighbour.tcp[0], ranks[1].neighbour.unix_socket}) {
-    strangers.push_back(CallAsStranger(at, ""));  // says nothing, and stays
+    strangers.push_back(CallAsStranger(at, ""));  // sends nothing, and stays
     strangers.push_back(CallAsStranger(at, garbage));
     CallAsStranger(at, "GET / HTTP/1.0\r\n\r\n").Close();
   }

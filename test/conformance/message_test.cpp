@@ -1,6 +1,6 @@
-// Messages of any size between buffers of any kind, among others: of the caller's own, of
-// registered memory and of memory that was registered before, over links between processes of a
-// host and within one. By any way of the data, each byte arrives.
+// Messages of any size between buffers of any kind, mixed: the caller's own memory, registered
+// memory and formerly registered memory, over links between processes of a host and within one.
+// Each byte arrives in every case.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -15,18 +15,18 @@ namespace ringlet::comm {
 namespace {
 
 constexpr std::uint32_t kMessageRanks = 3;
-// Around each size at which messages take another way, and some between.
+// Around each size at which messages change their way, and some between.
 constexpr std::size_t kBytes[] = {0,         8,         4095,          4096,    20'001,
                                   32 << 10,  100'003,   1 << 20,       4 << 20, (4 << 20) + 1,
                                   (6 << 20), 8'000'009, (12 << 20) + 3};
 constexpr std::size_t kBytesMax = (12 << 20) + 3;
 
-/// Byte `i` of what `from` sends in operation `number`.
+/// Returns byte `i` of the data from `from` in operation `number`.
 std::byte Due(std::uint32_t from, std::uint64_t number, std::size_t i) {
   return static_cast<std::byte>((i >> 3) * 31 + i + from * 7 + number);
 }
 
-/// A rank's buffer: memory of its own, or of its process's heap, registered at some times.
+/// A rank's buffer: memory of its own, or of its process's heap, registered at times.
 class Place {
  public:
   Place(Process& process, Communicator& communicator)
@@ -35,7 +35,7 @@ class Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
-  /// Lies elsewhere from now on, or is registered, or not any more.
+  /// Moves the buffer, registers it, or deregisters it.
   void Change(Prng& prng) {
     if (prng.Chance(0.3)) Leave();
     if (shared_ == nullptr && prng.Chance(0.7)) shared_ = process_.heap().Allocate(Room()).value();
@@ -70,7 +70,7 @@ class Place {
   std::size_t at_ = 0;
 };
 
-/// Each sends to the next, or all to rank 0 and rank 0 to none.
+/// Each rank sends to the next, or all send to rank 0 and rank 0 does not send.
 std::vector<Transfer> TransfersOf(std::uint32_t self, bool ring, std::size_t bytes, Place& sent,
                                   std::array<Place*, kMessageRanks> received) {
   std::vector<Transfer> transfers;

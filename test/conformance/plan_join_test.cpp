@@ -1,5 +1,5 @@
 // Plans over one to eight hosts of every machine of test/fixtures/topo-vectors: every ring visits
-// every rank once, every tree spans them, and no link carries more than it can.
+// every rank once, every tree spans them, and no link exceeds its capacity.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ class Loads {
 
   std::string Overfull() const {
     for (const auto& [link, load] : loads_)
-      // Channels of one speed: what is lost by division is less than a MB/s a channel.
+      // Channels have one speed. Division loses less than a MB/s per channel.
       if (load > room_.at(link) + kChannelsMax)
         return fmt::format("{} to {} carries {} of {} MB/s", NcclName(paths_.graph(), link.first),
                            NcclName(paths_.graph(), link.second), load, room_.at(link));
@@ -126,7 +126,9 @@ class PlanJoinTest : public testing::TestWithParam<std::string> {
     ExpectRingsVisitAll(joined.plan);
     ExpectTreesSpan(joined.plan);
     const PatternGraph& ring = node.plan.of(GraphId::kRing);
-    if (ring.stopped == StopReason::kFallback) return;  // a ring where none fits
+    if (ring.stopped == StopReason::kFallback)
+      return;  // a fallback ring on a machine without a
+               // fitting one
     EXPECT_EQ(OverfullByRings(paths_, ring), "");
   }
 

@@ -1,4 +1,4 @@
-// The machines whose plans are compared and listed: files of real ones, and large ones in words.
+// The machines with compared and listed plans: files of real ones, and large ones in words.
 #pragma once
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ namespace ringlet::plan {
 
 using test::Contents;
 
-/// A machine, as NCCL sees it: what rank 0 keeps.
+/// A machine as NCCL sees it: the part that rank 0 keeps.
 struct Machine {
   topology::Graph graph;
 
@@ -33,7 +33,7 @@ struct Machine {
     return Machine{std::move(kept)};
   }
 
-  /// By NCCL's rules, faults included.
+  /// Reads by NCCL's rules, faults included.
   static Result<Machine> Read(const std::string& file, bool merge_ports,
                               const topology::PathOptions& options) {
     RINGLET_TRY_ASSIGN(topology::HostView view, topology::ViewFromXml(Contents(file), file));
@@ -49,7 +49,7 @@ struct Machine {
   }
 };
 
-/// The drivers of these cards do not let them access each other.
+/// The drivers of these cards prohibit access between them.
 inline topology::PathOptions OptionsFor(const std::string& file) {
   topology::PathOptions options;
   if (file.find("3090") != std::string::npos)
@@ -57,7 +57,7 @@ inline topology::PathOptions OptionsFor(const std::string& file) {
   return options;
 }
 
-/// All files of machines, relative to the fixtures.
+/// Returns all files of machines, relative to the fixtures.
 inline std::vector<std::string> Files() {
   std::vector<std::string> files;
   const std::filesystem::path root = RINGLET_FIXTURES;
@@ -69,7 +69,7 @@ inline std::vector<std::string> Files() {
   return files;
 }
 
-/// One NVLink domain, 4 GPUs to a host.
+/// Returns one NVLink domain with 4 GPUs per host.
 inline Result<topology::HostView> LargeDomain(std::uint32_t gpus) {
   return topology::ParseSynthetic(
       fmt::format("{}x(host: 2x(numa: 2 gpu b200-sxm switch, 2 nic 400g))", gpus / 4));

@@ -1,7 +1,8 @@
-// Properties of plans over random machines, checked by code that shares nothing with the search:
-// links are counted from the paths themselves, and small machines are searched through.
+// Checks properties of plans over random machines, with code independent of the search. It counts
+// links from the paths themselves, and searches small machines exhaustively.
 //
-// Every failure names the machine in words and the seed; RINGLET_PLAN_MACHINES sets how many.
+// Every failure names the machine in words and the seed. RINGLET_PLAN_MACHINES sets the number of
+// machines.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -34,7 +35,7 @@ using topology::Paths;
 using topology::PathType;
 
 constexpr std::uint64_t kSeed = 20'251'121;
-constexpr std::int64_t kUnits = 40;  // of a channel's bandwidth, to count 6/5 and 1/8
+constexpr std::int64_t kUnits = 40;  // per channel bandwidth, to count 6/5 and 1/8
 
 std::size_t MachineCount() {
   const char* text = std::getenv("RINGLET_PLAN_MACHINES");
@@ -66,7 +67,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// One or two NUMA nodes with switches, some GPUs and NICs; now and then NVLink.
+/// Describes one or two NUMA nodes with switches, some GPUs and NICs; now and then NVLink.
 std::string RandomWords(Random& random, std::uint32_t gpus_max) {
   static constexpr const char* kModels[] = {
       "", "", "", " a100-sxm4 switch", " h100-sxm5 switch", " v100-sxm2 mesh"};
@@ -94,7 +95,8 @@ std::string RandomWords(Random& random, std::uint32_t gpus_max) {
   return fmt::format("{}", fmt::join(nodes, ", "));
 }
 
-/// The first machine drawn that can be built: not every model has links for every layout.
+/// Returns the first drawn machine that is valid, because some models have no links for some
+/// layouts.
 topology::HostView Draw(Random& random, std::uint32_t gpus_max, std::string& words) {
   for (int i = 0; i < kDrawsMax; ++i) {
     words = RandomWords(random, gpus_max);
@@ -106,7 +108,8 @@ topology::HostView Draw(Random& random, std::uint32_t gpus_max, std::string& wor
   return topology::ParseSynthetic("2 gpu").value();
 }
 
-/// By ends of a link and its kind: what channels take, in kUnits of one channel's bandwidth.
+/// Bandwidth used by channels, in kUnits of one channel's bandwidth, by ends of a link and its
+/// kind.
 using Loads = std::map<std::tuple<NodeIndex, NodeIndex, topology::LinkKind>, std::int64_t>;
 
 bool OnIntel(const Graph& graph, const std::vector<Hop>& hops) {
@@ -159,7 +162,7 @@ std::int64_t Capacity(const Graph& graph, const Loads::key_type& key) {
   return 0;
 }
 
-/// The most that each channel can have of those loads.
+/// Returns the maximum bandwidth per channel under these loads.
 std::int64_t EachOf(const Graph& graph, const Loads& loads) {
   std::int64_t each = 5'000'000;
   for (const auto& [key, load] : loads)
@@ -191,7 +194,7 @@ HostPlan PlanOf(const Machine& machine, bool multi_node, Policy policy = Policy:
       .value();
 }
 
-/// The same machine, its GPUs numbered otherwise.
+/// Returns the same machine with other GPU numbers.
 topology::HostView Relabelled(topology::HostView view, Random& random) {
   std::vector<std::uint32_t> ranks(view.gpus.size());
   std::iota(ranks.begin(), ranks.end(), 0u);
@@ -201,7 +204,7 @@ topology::HostView Relabelled(topology::HostView view, Random& random) {
   return view;
 }
 
-/// The bus addresses of a channel's devices, whatever their ranks.
+/// Returns the bus addresses of a channel's devices, independent of their ranks.
 std::vector<std::uint64_t> Places(const Machine& machine, const LocalChannel& channel) {
   std::vector<std::uint64_t> places;
   for (const std::uint32_t device : channel.devices)
@@ -259,7 +262,7 @@ TEST(PlanPropertyTest, TheKneeIsSoundAndHasNearlyAsMuch) {
   }
 }
 
-/// All rings of so many channels, by trying; the most that they have together.
+/// Tries all rings for this number of channels, and keeps the maximum total.
 class AllRings {
  public:
   explicit AllRings(const Machine& machine) : machine_(machine) {
@@ -320,7 +323,7 @@ TEST(PlanPropertyTest, SmallMachinesAgainstBruteForce) {
   EXPECT_GE(optimal * 100, machines * 95);
 }
 
-/// NICs of one speed, each as near to a GPU as any: the links they hang on have room for all.
+/// NICs have one speed and equal distances to GPUs, and their links have room for all.
 TEST(PlanPropertyTest, NoNicIsIdleWhereEachSwitchHasOne) {
   for (std::size_t i = 0; i < MachineCount(); ++i) {
     Random random(kSeed + i);
@@ -347,7 +350,7 @@ TEST(PlanPropertyTest, NoNicIsIdleWhereEachSwitchHasOne) {
   }
 }
 
-/// One NIC twice as fast.
+/// Doubles the speed of one NIC.
 topology::HostView Widened(topology::HostView view, Random& random) {
   if (view.nets.empty()) return view;
   topology::NetInterface& net =
@@ -356,7 +359,7 @@ topology::HostView Widened(topology::HostView view, Random& random) {
   return view;
 }
 
-/// One NVLink more between two GPUs that have some; the same machine where there are none.
+/// Adds an NVLink between two linked GPUs. Returns the same machine if there are none.
 topology::HostView WithOneMoreLink(topology::HostView view, Random& random) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   const auto to = [&](const topology::Gpu& gpu, std::size_t other) {
@@ -377,7 +380,7 @@ topology::HostView WithOneMoreLink(topology::HostView view, Random& random) {
   return view;
 }
 
-/// One NIC more beside another one, in words; the same words where there is none.
+/// Adds a NIC beside another one, in words. Returns the same words if there is none.
 std::string WithOneMore(std::string words, Random& random) {
   std::vector<std::size_t> places;
   for (std::size_t at = words.find("1 nic"); at != std::string::npos;
@@ -387,25 +390,26 @@ std::string WithOneMore(std::string words, Random& random) {
   return words;
 }
 
-/// Whether all GPUs reach each other without the network: else a host is several nodes.
+/// Returns true if all GPUs reach each other without the network. Otherwise a host is several
+/// nodes.
 bool Whole(const Machine& machine) {
   const std::vector<std::uint32_t> domains = topology::DomainsOf(machine.paths);
   return std::all_of(domains.begin(), domains.end(),
                      [&](std::uint32_t domain) { return domain == domains.front(); });
 }
 
-/// Trees have rings' number of channels, and are found by a search: some have less, few by more
-/// than this part.
+/// Trees use the rings' number of channels, and a search finds them. Some have less bandwidth, and
+/// few are lower by more than this fraction.
 constexpr std::uint64_t kTreePart = 32;
 constexpr std::size_t kFewOf = 500;  // machines
 
-/// Rings and trees before and after something was added.
+/// Rings and trees before and after an addition.
 class Additions {
  public:
   void Compare(const topology::HostView& view, const topology::HostView& more) {
     const auto machine = Make(view), richer = Make(more);
     if (machine->paths.Of(NodeKind::kNet).empty()) return;
-    // Hosts that fall apart into several nodes are not compared.
+    // Hosts of several nodes are not compared.
     if (!Whole(*machine) || !Whole(*richer)) return;
     const HostPlan before = PlanOf(*machine, true), after = PlanOf(*richer, true);
     ++machines_;
@@ -425,7 +429,7 @@ class Additions {
   }
 
  private:
-  /// MB/s that are missing, but for rounding.
+  /// Returns the missing MB/s, except for rounding.
   static std::uint64_t Lacking(const PatternGraph& before, const PatternGraph& after) {
     const std::uint64_t had = before.total().mb_per_s;
     const std::uint64_t has = after.total().mb_per_s + after.channels.size();
@@ -435,16 +439,15 @@ class Additions {
   std::size_t machines_ = 0, rings_ = 0, trees_ = 0, poor_trees_ = 0;
 };
 
-/// Machines that had less with one way of searching or another: equal channels are hard to find
-/// there, or trees had less. Their numbers from kSeed on; they are looked at whatever MachineCount
-/// is.
+/// Machines with a loss under some way of searching: equal channels are hard to find there, or
+/// trees had less. These numbers count from kSeed, and run for any MachineCount.
 constexpr std::uint64_t kHard[] = {15,    33,    56,    152,   304,   415,   511,   516,
                                    678,   765,   1'262, 2'001, 2'343, 2'657, 2'717, 2'882,
                                    3'077, 3'290, 3'801, 3'952, 4'069, 4'373, 4'466, 4'569};
 
-/// Compares drawn machines with what `change` makes of each: nothing that is added takes away, but
-/// for what is lost where bandwidth is divided among other numbers of channels.
-/// \param change  gets a machine, its words and the random source; empty: not this one
+/// Compares drawn machines with their changed versions. No addition lowers bandwidth, except for
+/// losses by division among other numbers of channels.
+/// \param change  receives a machine, its words and the random source; empty result: skip
 template <typename Change>
 void ExpectNeverLower(std::string_view what, const Change& change) {
   Additions additions;

@@ -1,9 +1,9 @@
-// Prints the table of docs/explanation/planner.md, and what planning takes (docs/performance.md):
-// plan_table [part of a name]. One line a machine and number of hosts: channels, bound, those of
-// the knee, the time that planning takes, what NCCL takes, and memory.
+// Prints the table of docs/explanation/planner.md, and the cost of planning (docs/performance.md):
+// plan_table [part of a name]. One line per machine and number of hosts: channels, bound, those of
+// the knee, planning time, NCCL's time, and memory.
 //
-// Times are of the processor, so that what else runs disturbs them little. Cold is the first plan
-// of a process, with the knee as communicators have it: plan_table --cold NAME HOSTS prints one, in
+// Times are processor times, so other load disturbs them little. Cold is the first plan of a
+// process, with the knee as communicators have it: plan_table --cold NAME HOSTS prints one, in
 // microseconds.
 #include <fmt/format.h>
 #include <malloc.h>
@@ -38,10 +38,10 @@ std::int64_t StatusKib(std::string_view key) {
 
 struct Measured {
   std::int64_t microseconds = 0;
-  std::int64_t peak_kib = 0;  ///< more than there was before
+  std::int64_t peak_kib = 0;  ///< above the initial memory
 };
 
-/// The median of several runs, and the most memory of the first.
+/// Returns the median of several runs, and the peak memory of the first.
 Measured Measure(const std::function<void()>& what) {
   malloc_trim(0);
   std::ofstream("/proc/self/clear_refs") << "5";
@@ -59,7 +59,7 @@ Measured Measure(const std::function<void()>& what) {
   return measured;
 }
 
-/// The median of several processes.
+/// Returns the median of several processes.
 std::int64_t MeasureCold(const std::string& name, bool multi_node) {
   const std::string command =
       fmt::format("'{}' --cold '{}' {}", std::filesystem::read_symlink("/proc/self/exe").string(),
@@ -126,7 +126,7 @@ void PrintRow(const std::string& name, const topology::Paths& paths, bool multi_
   std::fflush(stdout);
 }
 
-/// The time of NCCL 2.30 for ring, tree and NVLS together, if that was measured.
+/// Returns the measured time of NCCL 2.30 for ring, tree and NVLS together, if any.
 std::string NcclMs(const nlohmann::json& results, const std::string& file, bool multi_node) {
   const std::string stem = std::filesystem::path(file).stem().stem();
   const auto at = results.find(fmt::format("{}.{}hosts", stem, multi_node ? 2 : 1));
@@ -137,7 +137,7 @@ std::string NcclMs(const nlohmann::json& results, const std::string& file, bool 
   return fmt::format("{:.2f}", us / 1e3);
 }
 
-/// The name of a file, or "72 GPUs".
+/// Takes the name of a file, or "72 GPUs".
 Result<topology::HostView> ViewOf(const std::string& name) {
   if (const std::size_t gpus = name.find(" GPUs"); gpus != std::string::npos)
     return LargeDomain(static_cast<std::uint32_t>(std::stoul(name.substr(0, gpus))));
@@ -146,7 +146,7 @@ Result<topology::HostView> ViewOf(const std::string& name) {
   return std::move(ports.view);
 }
 
-/// A machine and its paths, which refer to it.
+/// A machine, and its paths with references to it.
 struct Planned {
   Machine machine;
   topology::Paths paths;

@@ -1,5 +1,5 @@
-// The search within a host, compared with what NCCL finds on the same machines: the vectors in
-// test/fixtures/topo-vectors and nccl-2.30-results.json, whose READMEs say where they come from.
+// Compares the search within a host with NCCL's results on the same machines: the vectors in
+// test/fixtures/topo-vectors and nccl-2.30-results.json. Their READMEs name the origin.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ Json NetName(const Graph& graph, const Paths& paths, std::optional<std::uint32_t
   return topology::NcclName(graph, paths.Of(NodeKind::kNet)[*net]);
 }
 
-/// With the keys of the vectors, those that are compared.
+/// Uses the keys of the vectors, limited to compared ones.
 Json ToJson(const PatternGraph& found, const Graph& graph, const Paths& paths) {
   Json json;
   json["id"] = static_cast<int>(found.id);
@@ -79,7 +79,7 @@ TEST_P(PlanVectorTest, GraphsAreNccls) {
 INSTANTIATE_TEST_SUITE_P(Nccl, PlanVectorTest, testing::ValuesIn(test::Vectors()),
                          test::VectorName<testing::TestParamInfo<std::string>>);
 
-/// Without the channels themselves, which these results do not list.
+/// Omits the channels themselves, because these results do not list them.
 Json Summary(const PatternGraph& found) {
   if (found.channels.empty()) return nullptr;
   return {{"patternName", NameOf(found.pattern)},

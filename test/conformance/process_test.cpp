@@ -1,5 +1,5 @@
-// Links between real processes: the child is forked with its listeners already open, so that both
-// know each other's addresses and nothing has to be agreed on the way.
+// Links between real processes. The child is forked with its listeners already open, so both know
+// each other's addresses without an exchange.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ constexpr LinkKind kKinds[] = {{.name = "shm", .choice = LinkChoice::kShm},
                                {.name = "tcp", .choice = LinkChoice::kTcp},
                                {.name = "ofi", .choice = LinkChoice::kOfi}};
 
-// One rank of two in a process of its own; the other's listeners are closed in it.
+// One rank of two in a process of its own, with the other's listeners closed.
 struct RankProcess {
   RankProcess(std::vector<TestRank>& ranks, std::size_t self, const LinkKind& kind)
       : service(), exchange(), tools{.driver = service.driver(), .inproc = exchange} {
@@ -38,7 +38,7 @@ struct RankProcess {
   Link* link = nullptr;
 };
 
-// Sends back whatever comes, until the peer leaves. The child's exit status says how it went.
+// Sends all received data back until the peer leaves. The child's exit status is the outcome.
 [[noreturn]] void Echo(std::vector<TestRank>& ranks, const LinkKind& kind) {
   constexpr int kOk = 0, kNotConnected = 1, kHung = 2;
   RankProcess process(ranks, 1, kind);
@@ -124,11 +124,11 @@ TEST_P(ProcessTest, AKilledProcessIsALostPeer) {
 
 // ---- what lies where ----------------------------------------------------------------------------
 
-// At one address in both processes.
+// One address in both processes.
 alignas(64) std::array<std::byte, 256 << 10> same_place;
 
-/// Both offer what lies there and fetch what the other offers. False: what was fetched was not the
-/// other's.
+/// Both processes offer their own memory at that address and fetch the other's. Returns false if
+/// the fetched data was not the other's.
 bool TradeOffers(RankProcess& process, std::byte mine, std::byte theirs) {
   Link& link = *process.link;
   same_place.fill(mine);

@@ -1,5 +1,5 @@
-// The effect of each setting, one test a setting, named as it is; none without a test. Those of
-// machines with GPUs are in device_setting_test.cpp.
+// The effect of each setting: one test per setting, of the same name. Every setting has one.
+// Settings of machines with GPUs are in device_setting_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -41,7 +41,7 @@ std::string ErrorText(const Formed& formed) {
   return formed.ok() ? "no error" : formed.error().message;
 }
 
-/// The answer of rank 0 of so many ranks; they then leave together.
+/// Returns the answer of rank 0 among this number of ranks. They then leave together.
 std::string OfRankZero(std::uint32_t size, const EnvMap& environment, const Ask& ask) {
   std::string answer;
   RunRanks(size, environment, [&](std::uint32_t rank, Formed formed) {
@@ -59,7 +59,7 @@ std::string Channels(Communicator& communicator) {
   return std::to_string(communicator.plan().channel_count());
 }
 
-/// The options of a connection to another rank.
+/// Returns the options of a connection to another rank.
 std::string LinkOptions(const EnvMap& environment,
                         const std::function<std::string(const transport::ConnectRequest&)>& of) {
   return OfRankZero(2, environment, [&](Communicator& communicator) {
@@ -69,7 +69,7 @@ std::string LinkOptions(const EnvMap& environment,
   });
 }
 
-/// How a rank would join.
+/// Returns the configuration of a joining rank.
 Result<bootstrap::MemberConfig> MemberWith(const EnvMap& environment) {
   const auto process = ProcessWith(environment);
   Config config{.size = 2};
@@ -92,7 +92,7 @@ std::string Content(const std::string& path) {
   return text.str();
 }
 
-// Two NUMA nodes of 32 CPUs, of which the first has number 0.
+// Two NUMA nodes of 32 CPUs. The first has number 0.
 const std::string kMachine = RINGLET_FIXTURES "/topologies/nvidia/3090x8_panlichen.topo.xml";
 
 class SettingEffect : public testing::Test {
@@ -264,11 +264,12 @@ TEST_F(SettingEffect, TIMEOUT) {
   });
 }
 
-/// Of four ranks, whose sum depends on the order of adding.
+/// Sums over four ranks. The result depends on the order of adding.
 float SumInOrder(const EnvMap& environment) {
   constexpr std::size_t kCount = 8192;  // more than goes in one shot
   float sum = 0;
-  // As if in processes of their own: threads of one reach each other's memory, and lay out nothing.
+  // Emulates separate processes: threads of one process reach each other's memory directly, without
+  // a layout.
   const auto process_of = [&](std::uint32_t) { return ProcessWith(environment); };
   RunRanks(4, process_of, [&](std::uint32_t rank, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -351,7 +352,7 @@ TEST_F(SettingEffect, TOPO_FILE) {
   EXPECT_EQ(gpus({{"NCCL_TOPO_FILE", RINGLET_FIXTURES "/topo-vectors/gpu4-nic4.xml"}}), 4u);
 }
 
-// A host for each rank, on a network that is slower than the computer that runs the test.
+// A host per rank, on a network slower than the computer that runs the test.
 TEST_F(SettingEffect, PACE) {
   tree_.Write(
       "slow.xml",
@@ -370,7 +371,7 @@ TEST_F(SettingEffect, PACE) {
   });
 }
 
-// The same, where the plan does not know that the network has lost nine tenths of its rate.
+// The plan does not know that the network has lost nine tenths of its rate.
 TEST_F(SettingEffect, SLOW) {
   tree_.Write(
       "slow.xml",
@@ -493,7 +494,7 @@ TEST_F(SettingEffect, STATUS) {
   EXPECT_EQ(listens(*process), 0);
   EXPECT_EQ(listens(*ProcessWith({})), 1);
 }
-// The report itself: comm/process/ras_port_test.cpp.
+// comm/process/ras_port_test.cpp tests the report itself.
 std::string RasPortWith(EnvMap environment) {
   const Address at = os::Listen(Address::Ipv4(127, 0, 0, 1, 0)).value().address;
   environment["NCCL_RAS_ADDR"] = ToString(at);
@@ -529,7 +530,7 @@ TEST_F(SettingEffect, DUMP_SIGNAL) {
     EXPECT_THAT(Content(file), AllOf(HasSubstr("\"reason\": \"signal\""), HasSubstr("all_reduce")));
   });
 }
-// The events that it gets: comm/plugin/profiler_test.cpp.
+// comm/plugin/profiler_test.cpp tests its events.
 TEST_F(SettingEffect, PROFILER_PLUGIN) {
   const std::string plugin = RINGLET_TEST_PLUGINS "libnccl-profiler-six.so";
   RunRanks(2, {{"NCCL_PROFILER_PLUGIN", plugin}}, [&](std::uint32_t, Formed formed) {
@@ -541,7 +542,7 @@ TEST_F(SettingEffect, PROFILER_PLUGIN) {
   EXPECT_THAT(library->Find<const char*()>("plugin_lines")(),
               HasSubstr("init rank 0 of 2 on 1 named -"));
 }
-// The answers that it gives: comm/plugin/tuner_test.cpp.
+// comm/plugin/tuner_test.cpp tests its answers.
 TEST_F(SettingEffect, TUNER_PLUGIN) {
   const std::string plugin = RINGLET_TEST_PLUGINS "libnccl-tuner-six.so";
   const EnvMap settings = {{"NCCL_TUNER_PLUGIN", plugin}, {"RINGLET_LINKS", "tcp"}};

@@ -1,5 +1,5 @@
-// Graph and paths, compared with what NCCL makes of the same files: the vectors in
-// test/fixtures/topo-vectors, whose README says where they come from.
+// Compares graph and paths with NCCL's results on the same files: the vectors in
+// test/fixtures/topo-vectors. Their README names the origin.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using Json = nlohmann::json;
 using test::Contents;
 using test::MbPerS;
 
-/// The nodes that rank 0 keeps after trimming.
+/// Returns the nodes that rank 0 keeps after trimming.
 Result<Graph> Kept(const HostView& view) {
   RINGLET_TRY_ASSIGN(
       const Graph whole,
@@ -127,11 +127,11 @@ TEST_P(VectorTest, LimitsOfTheSystemAreEqual) {
 INSTANTIATE_TEST_SUITE_P(Nccl, VectorTest, testing::ValuesIn(test::Vectors()),
                          test::VectorName<testing::TestParamInfo<std::string>>);
 
-/// A machine with a kept output of NCCL.
+/// A machine with a recorded output of NCCL.
 struct Statement {
   std::string topology;
   std::string log;
-  bool peer_access;  ///< whether its driver lets GPUs access each other
+  bool peer_access;  ///< true if its driver permits access between GPUs
 };
 
 class StatementTest : public testing::TestWithParam<Statement> {};
@@ -194,7 +194,8 @@ INSTANTIATE_TEST_SUITE_P(Nccl, StatementTest,
                            return one.param.log.substr(0, one.param.log.find('.'));
                          });
 
-/// Whether hosts stay whole: how many nodes NCCL 2.30 made of the ranks of one and of two hosts.
+/// Checks that hosts stay whole, by NCCL 2.30's number of nodes for the ranks of one and of two
+/// hosts.
 TEST(DomainTest, HostsFallApartWhereNcclsDo) {
   const Json results = test::ReadResults();
   std::size_t compared = 0;
@@ -218,7 +219,7 @@ TEST(DomainTest, HostsFallApartWhereNcclsDo) {
   EXPECT_EQ(compared, 20u);
 }
 
-/// A machine with a kept output of `nvidia-smi topo -m`. `X`, `NV18`, `NODE`, ...
+/// A machine with a recorded output of `nvidia-smi topo -m`. `X`, `NV18`, `NODE`, ...
 class SmiTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(SmiTest, NvLinksAndNumaNodesAreThoseThatNvidiaSmiPrinted) {

@@ -1,4 +1,5 @@
-// Reading test/fixtures: the vectors of NCCL's answers on made machines, and results on real ones.
+// Reads test/fixtures: the vectors of NCCL's answers on generated machines, and results on real
+// ones.
 #pragma once
 #include <cctype>
 #include <cmath>
@@ -23,7 +24,7 @@ inline nlohmann::json ReadVector(const std::string& name) {
   return nlohmann::json::parse(Contents("topo-vectors/" + name));
 }
 
-/// The findings of NCCL 2.30 on real machines.
+/// Returns the findings of NCCL 2.30 on real machines.
 inline nlohmann::json ReadResults() {
   return nlohmann::json::parse(Contents("topologies/nccl-2.30-results.json"));
 }
@@ -32,7 +33,7 @@ inline std::uint32_t MbPerS(const nlohmann::json& gb_per_s) {
   return static_cast<std::uint32_t>(std::lround(gb_per_s.get<double>() * 1000));
 }
 
-/// Machines and numbers of hosts of which there is a vector.
+/// Returns the machines and numbers of hosts with a vector.
 inline std::vector<std::string> Vectors() {
   return {"c2c-pair.1host.json",           "cubemesh8-sm70.1host.json",
           "cubemesh8-sm70.2host.json",     "gpu2-nic2.2host.json",

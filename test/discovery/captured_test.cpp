@@ -1,8 +1,7 @@
 // Captured machines, read by Ringlet and by hwloc: the PCI tree, speeds and places must be equal.
 //
-// The output of hwloc is in NAME.hwloc.txt beside NAME.tar.bz2; if hwloc is installed it is asked
-// again. Ringlet's view of the whole machine is in NAME.topo.xml. WRITE_FIXTURES=FOLDER writes both
-// anew.
+// NAME.hwloc.txt beside NAME.tar.bz2 contains hwloc's output; an installed hwloc runs again.
+// NAME.topo.xml contains Ringlet's view of the whole machine. WRITE_FIXTURES=FOLDER rewrites both.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -36,7 +35,8 @@ using topology::BusId;
 using topology::CpuSet;
 using topology::HostView;
 
-/// Payload of a link in MB/s: a generation's transfers, less 8b/10b or 128b/130b, times its lanes.
+/// Returns the payload of a link in MB/s: a generation's transfers, less 8b/10b or 128b/130b, times
+/// its lanes.
 unsigned MbPerS(const PciLink& link) {
   constexpr double kTransfers[] = {0, 2.5, 5, 8, 16, 32, 64, 128};
   const double code = link.speed.generation <= 2 ? 0.8 : 128.0 / 130.0;
@@ -53,7 +53,7 @@ class Captured : public testing::TestWithParam<const char*> {
   Sysfs sysfs_{files_, missing_};
   std::vector<PciFunction> functions_ = ListPci(sysfs_);
 
-  /// All nodes, which is where hwloc puts what is near none, as a list.
+  /// Returns all nodes as a list. hwloc puts devices without a near node there.
   std::string AllNodes() const {
     std::string list;
     for (const auto& node : view_.numa_nodes)
@@ -80,7 +80,7 @@ class Captured : public testing::TestWithParam<const char*> {
     line.ids = function.ids.packed();
     line.mb_per_s = MbPerS(function.current);
     const std::optional<std::uint32_t> numa = pci.NumaOf(function.bus);
-    // hwloc goes by the CPUs nearby, and does not read numa_node, which may know better.
+    // hwloc uses the nearby CPUs, and does not read numa_node, which may be more accurate.
     const bool near_all = ToString(function.local_cpus) == ToString(AllCpus());
     if (near_all && function.numa && view_.numa_nodes.size() > 1) {
       known_better_.push_back(fmt::format("{} at node {}", line.bus, *numa));
@@ -97,13 +97,13 @@ class Captured : public testing::TestWithParam<const char*> {
     return text.ok() ? *text : text.error().message;
   }
 
-  /// Writes a fixture anew where that is asked for.
+  /// Rewrites a fixture on request.
   void Offer(const std::string& ending, const std::string& text) const {
     if (const char* const folder = std::getenv("WRITE_FIXTURES"))
       std::ofstream(std::string(folder) + "/" + GetParam() + ending) << text;
   }
 
-  /// hwloc knows domains of four digits only.
+  /// hwloc only supports domains of four digits.
   std::vector<std::string> Lines() {
     PciView pci(sysfs_, functions_, view_);
     std::vector<std::string> lines;

@@ -1,5 +1,5 @@
-// /sys of an emulated machine, written into a folder and read by our own discovery: what comes back
-// is the topology file that it was made from, but for what /sys does not tell.
+// Writes /sys of an emulated machine into a folder and reads it with our own discovery. The result
+// is the original topology file, except for facts absent from /sys.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -24,7 +24,7 @@ topology::HostView ViewOf(const std::filesystem::path& file) {
   return topology::ViewFromXml(text.str(), file.filename().string()).value();
 }
 
-/// An x86 computer with nothing on it.
+/// Returns an x86 computer without devices.
 ComputerSys Computer() {
   ComputerSys computer;
   computer.cpu_info =
@@ -51,8 +51,8 @@ topology::HostView ReadBack(const topology::HostView& view) {
       .view;
 }
 
-/// A driver tells about GPUs and plugins about their ports. Interfaces without hardware have no
-/// place.
+/// Facts of GPUs are from a driver, and facts of ports from plugins. Interfaces without hardware
+/// have no place.
 std::vector<std::string> Unexpected(const topology::HostView& view,
                                     const std::vector<std::string>& differences) {
   const std::regex told_elsewhere(
@@ -70,7 +70,7 @@ std::vector<std::string> Unexpected(const topology::HostView& view,
   return rest;
 }
 
-// Those that CUDA programs can use are read in test/emulate.
+// test/emulate reads the machines usable by CUDA programs.
 TEST(EmulatedSysTest, MachinesOfAllKindsComeBack) {
   for (const char* name : {"mi250x", "mi300x", "dgx-a100", "azure-nd-h100-v5", "hgx-b200"}) {
     const topology::HostView view = ViewOf(fmt::format("{}/{}.xml", MACHINES, name));

@@ -13,8 +13,8 @@ using topology::HostView;
 using topology::PartKind;
 using topology::PciDevice;
 
-/// The folders below /sys/devices of each function. A bridge of a view is the upstream port of a
-/// switch, so there is a port between it and what lies below: made up here, on a domain of its own.
+/// Returns the folders below /sys/devices of each function. A bridge of a view is the upstream port
+/// of a switch, so this adds a port between it and its children, on a domain of its own.
 std::vector<std::string> Folders(const HostView& view) {
   std::vector<std::string> folders;
   for (std::size_t i = 0; i < view.pci.size(); ++i) {

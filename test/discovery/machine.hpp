@@ -1,5 +1,5 @@
-// Makes the /sys tree and the list of GPUs that a machine must have had of which a topology is
-// known: so that files that people have dumped test discovery from end to end.
+// Builds the /sys tree and the list of GPUs of a machine from its topology. So published files test
+// discovery from end to end.
 #pragma once
 #include <string>
 
@@ -12,10 +12,10 @@ namespace ringlet::discovery {
 /// Writes every PCI function of `view` below ports of its own, interfaces and NUMA nodes.
 void WriteMachine(os::TempTree& tree, const topology::HostView& view);
 
-/// The GPUs of `view`, as their driver would tell.
+/// Returns the GPUs of `view` in the form of their driver.
 GpuReport GpusOf(const topology::HostView& view);
 
-/// Sets a variable of this process's environment, and takes it away at the end.
+/// Sets a variable of this process's environment, and removes it at the end.
 class Variable {
  public:
   Variable(std::string name, const std::string& value);

@@ -1,5 +1,4 @@
-// Machines with a known topology dump, discovered again from the /sys and the driver that they must
-// have had.
+// Discovers machines with a known topology dump again, from their reconstructed /sys and driver.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -31,13 +30,14 @@ std::string Generation(const topology::PcieSpeed& speed) {
   return speed.text.empty() ? "-" : fmt::format("gen {}", speed.generation);
 }
 
-/// "fffffff:ff:ff.0" is what drivers say of a switch outside a virtual machine.
+/// Drivers report "fffffff:ff:ff.0" for a switch outside a virtual machine.
 std::string Target(const topology::GpuLink& link) {
   constexpr std::uint32_t kHiddenDomain = 0x0fffffff;
   return link.target && link.target->domain() != kHiddenDomain ? ToString(*link.target) : "hidden";
 }
 
-/// "numa 0 / 0000:03:00.0 / 0000:06:00.0", with what is there, for each PCI function; in order.
+/// Returns "numa 0 / 0000:03:00.0 / 0000:06:00.0", with its contents, for each PCI function; in
+/// order.
 std::vector<std::string> Functions(const HostView& view) {
   std::vector<std::string> paths, lines;
   for (const topology::PciDevice& device : view.pci) {

@@ -1,13 +1,14 @@
-// Stands in for NVIDIA's management library, libnvidia-ml.so.1: plays the machine that a text file
-// describes, in the form of src/core/discovery/gpus.hpp.
+// Stands in for NVIDIA's management library, libnvidia-ml.so.1. It plays the machine in a text
+// file, in the form of src/core/discovery/gpus.hpp.
 //
 //   NVML_STAND_IN       the file
 //   NVML_STAND_IN_FAIL  "nvmlDeviceGetName=999": calls of that function end with that code
-//   NVML_STAND_IN_NOW   "1 4": the present PCIe generation and width, where they differ
+//   NVML_STAND_IN_NOW   "1 4": the present PCIe generation and width, if they differ
 //
-// Compiled with NVML_STAND_IN_OLD it has only what a driver of 2016 had; with NVML_STAND_IN_BARE as
-// well, hardly more than every driver must have; with NVML_STAND_IN_PARTIAL not even that. The
-// interface (names, layouts, numbers) is NVML's published one; nothing of NVIDIA's is copied.
+// Compiled with NVML_STAND_IN_OLD it has only the functions of a driver of 2016. With
+// NVML_STAND_IN_BARE as well, it has hardly more than the minimum of every driver; with
+// NVML_STAND_IN_PARTIAL, less than that. The interface (names, layouts, numbers) is NVML's
+// published one; no part is copied from NVIDIA.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -125,7 +126,7 @@ int Fill(P* out, const std::string& bus, unsigned ids) {
   unsigned function = 0;
   if (std::sscanf(bus.c_str(), "%x:%x:%x.%x", &out->domain, &out->bus, &out->device, &function) !=
       4)
-    return 0;  // hidden: the call succeeds and says nothing
+    return 0;  // hidden: the call succeeds without a value
   std::snprintf(out->legacy, sizeof out->legacy, "%04X:%02X:%02X.%X", out->domain & 0xffff,
                 out->bus & 0xff, out->device & 0x1f, function & 7);
   out->ids = ids;

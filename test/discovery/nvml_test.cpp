@@ -1,4 +1,4 @@
-// The reader of NVML against a library of the same interface that plays machines.
+// Tests the reader of NVML with a library of the same interface that plays machines.
 #include <gmock/gmock.h>
 
 #include "discovery/nvml.hpp"
@@ -26,7 +26,7 @@ gpu 1 bus 0000:07:00.0 sm 70 pcie 3 16 vendor 0x10de device 0x1db5 name "Tesla V
 nvlink 1 count 6 target 0000:06:00.0
 )";
 
-// Two Hoppers below four switches, one of which can be seen; in a domain of many hosts.
+// Two Hoppers below four switches, one of them visible; in a domain of many hosts.
 constexpr char kSwitched[] = R"(ringlet-gpus 1
 driver "550.90"
 gpu 0 bus 0000:05:00.0 sm 90 pcie 5 16 vendor 0x10de device 0x2335 name "NVIDIA H200"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Unpacks the captured machines of FIXTURES into FOLDER, one folder a tarball.
+"""Unpacks the captured machines of FIXTURES into FOLDER, one folder per tarball.
 
     unpack.py FIXTURES FOLDER
 """
@@ -11,7 +11,8 @@ import tarfile
 
 
 def unpack(archive, target):
-    """Without the archive's own top folder. Only files, folders and links: a /sys has no others."""
+    """Removes the archive's own top folder. Takes only files, folders and links, because a /sys has
+    no others."""
     with tarfile.open(archive) as tar:
         for member in tar:
             parts = pathlib.PurePosixPath(member.name).parts[1:]
@@ -33,7 +34,7 @@ def unpack(archive, target):
 def main():
     fixtures, folder = map(pathlib.Path, sys.argv[1:])
     archives = sorted(fixtures.glob("*.tar*"))
-    # Some file systems take a minute over 23,000 files: only when something has changed.
+    # Some file systems take a minute over 23,000 files, so unpack only after a change.
     digest = hashlib.sha256(pathlib.Path(__file__).read_bytes())
     for archive in archives:
         digest.update(archive.name.encode() + archive.read_bytes())

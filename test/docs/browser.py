@@ -1,4 +1,4 @@
-"""Debian's Chromium without a screen, as the tests of pages drive it."""
+"""Drives Debian's Chromium without a screen, for the tests of pages."""
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
@@ -7,7 +7,8 @@ STARTS_MAX = 5
 
 
 def open_browser(profile, window="1280,900", seconds_max=20):
-    """A browser whose console and requests are kept. `profile`: an empty folder of its own."""
+    """Returns a browser that records its console and requests. `profile`: an empty folder of its
+    own."""
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
@@ -21,8 +22,8 @@ def open_browser(profile, window="1280,900", seconds_max=20):
 
 
 def started(options):
-    """Selenium looks for a free port and the driver binds it after that: another test may have taken it
-    in between, and the driver then exits."""
+    """Starts the driver, with retries. Selenium selects a free port before the driver binds it. If
+    another test takes the port in between, the driver exits."""
     for attempt in range(1, STARTS_MAX + 1):
         try:
             return webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What is done where chromedriver does not start. Selenium is played here, so the test runs without."""
+"""Tests the reaction to failed starts of chromedriver. The test plays Selenium, so it does not need
+it."""
 import contextlib
 import io
 import pathlib
@@ -31,7 +32,7 @@ TAKEN = "Service /usr/bin/chromedriver unexpectedly exited. Status code was: 1"
 
 class Starts(unittest.TestCase):
     def start(self, *failures):
-        """Starts a browser whose driver fails like this first; gives what came of it."""
+        """Starts a browser whose driver first fails in this way; returns the outcome."""
         self.tries = 0
 
         def chrome(options, service):

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Tries out what the pages of docs/ say: docs_test.py BUILD_FOLDER [unittest's arguments].
+"""Tests the contents of the pages of docs/: docs_test.py BUILD_FOLDER [unittest's arguments].
 
-* Every line of a code block and every `ringlet ...` in the text that gives the tool a command names
-  one that it has, with options that it has.
-* A block below `<!-- run -->` runs as it stands, and ends with status 0, or N below `<!-- run N -->`.
-  The blocks of a page run one after the other in one folder, with what `<!-- file: PATH -->` has
-  shown in it and the tool from a fresh installation ($PREFIX).
-* The lines of a block below `<!-- output -->` are lines that the block before it has written, in
-  this order; below `<!-- output unordered -->` they are all of its lines, in any order. `...` stands
-  for any text within a line.
+* Every line of a code block, and every `ringlet ...` in the text, with a command of the tool names
+  an existing command, with its options.
+* A block below `<!-- run -->` runs unchanged, and ends with status 0, or N below `<!-- run N -->`.
+  The blocks of a page run one after the other in one folder. The folder contains the files below
+  `<!-- file: PATH -->` and the tool from a fresh installation ($PREFIX).
+* The lines of a block below `<!-- output -->` are lines of the previous block's output, in this
+  order. Below `<!-- output unordered -->` they are all of its lines, in any order. `...` stands for
+  any text within a line.
 * docs/index.md names every page of the tutorials, how-tos, reference and explanation.
-* A picture that such a block draws, and docs/pictures/speed.svg, are those of docs/pictures.
+* A picture drawn by such a block, and docs/pictures/speed.svg, equal those of docs/pictures.
   RINGLET_UPDATE_GOLDENS=1 renews them.
 """
 import json
@@ -38,15 +38,15 @@ def pages():
 
 
 def blocks(text):
-    """(kind, argument, code) of every code block: `run`, `file:`, `output` or None."""
+    """Yields (kind, argument, code) of every code block: `run`, `file:`, `output` or None."""
     for match in BLOCK.finditer(text):
         indented = match[4] and re.sub(r"^    ", "", match[4], flags=re.M)
         yield match[1], match[2], match[3] if indented is None else indented
 
 
 def lines_that_differ(shown, written, ordered):
-    """The lines of `shown`, a block of a page, that are not among `written`; and the reverse if the
-    order does not matter."""
+    """Returns the lines of `shown`, a block of a page, that are missing in `written`; and the
+    reverse if the order does not matter."""
     wanted = [line.rstrip() for line in shown.splitlines() if line.strip()]
     rest = [line.rstrip() for line in written.splitlines() if line.strip()]
     missing = []
@@ -63,7 +63,7 @@ def lines_that_differ(shown, written, ordered):
 
 
 def command_lines(code):
-    """The words after `ringlet` of each line of a shell that begins with it."""
+    """Yields the words after `ringlet` of each shell line that begins with it."""
     for line in re.sub(r"\\\n", " ", code).splitlines():
         line = re.split(r"\s#|\s[|>&]\s?|\s<\s|;", line)[0]
         found = re.match(r"\s*(?:[A-Z_]+=\S*\s+)*(?:\S*/)?ringlet\s+(\S.*)", line)
@@ -72,10 +72,10 @@ def command_lines(code):
 
 
 def commands(text):
-    """The words of all commands of a page: in code blocks, in the text and in tables."""
+    """Yields the words of all commands of a page: in code blocks, in the text and in tables."""
     for _, _, code in blocks(text):
         yield from command_lines(code)
-    # What ends with " 1" is a label of the wire format.
+    # A span that ends with " 1" is a label of the wire format.
     for span in re.findall(r"`(ringlet\s[^`]+)(?<! 1)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)):
         yield from command_lines(" ".join(re.sub(r"[\[\]]|\\?\|\S*", " ", span).split()))
 
@@ -86,7 +86,7 @@ def tool(*arguments):
 
 
 def help_of(words, known={}):
-    """The help of the longest command that `words` begin with, and what follows that command."""
+    """Returns the help of the longest command at the begin of `words`, and the rest."""
     for length in range(len(words), -1, -1):
         path = tuple(words[:length])
         if path not in known:
@@ -98,10 +98,11 @@ def help_of(words, known={}):
 
 
 def unknown_words(words):
-    """The options of a line that its command does not have; the line itself if there is no command."""
+    """Returns the options of a line that its command lacks; the line itself if there is no command.
+    """
     words = ["all_reduce" if word == "OPERATION" else word for word in words]
     if words[0].isupper():
-        return []  # COMMAND: a form, no command
+        return []  # COMMAND: a form, not a command
     leading = []
     for word in words:
         if not re.fullmatch(r"[a-z_][a-z_-]*", word):
@@ -176,7 +177,7 @@ class Blocks(unittest.TestCase):
         cls.scratch.cleanup()
 
     def run_page(self, page, folder):
-        """The number of blocks that ran."""
+        """Returns the number of executed blocks."""
         count = 0
         for name in ("test", "examples", "machines"):
             (folder / name).symlink_to(SOURCE / name)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Opens the pages that the tool makes of machines in Debian's Chromium:
-machine_page_test.py VENV_PYTHON TOOL [--shots FOLDER].
+"""Opens the tool's pages of machines in Debian's Chromium: machine_page_test.py VENV_PYTHON TOOL
+[--shots FOLDER].
 
-`ringlet topo draw`, `plan draw` and `topo diff` with `-o x.html`, opened from the disk: the paths that
-a pointer and the keyboard show, channels that are switched off, two machines side by side, dark and
-light. No page asks the network. Without selenium in the environment that `./ringlet.sh site` makes, the
-test is skipped, and says so.
+Covers `ringlet topo draw`, `plan draw` and `topo diff` with `-o x.html`, opened from the disk: the
+paths shown by a pointer and the keyboard, hidden channels, two machines side by side, dark and
+light. No page accesses the network. Without selenium in the environment of `./ringlet.sh site`, the
+test is skipped with a message.
 """
 import json
 import os
@@ -28,7 +28,7 @@ PANEL = "return document.querySelectorAll('.machine .path')[arguments[0]].textCo
 
 
 def run_again_with(python):
-    """With selenium's Python, or the status of a skipped test."""
+    """Runs with selenium's Python, or returns the status of a skipped test."""
     found = pathlib.Path(python).exists() and subprocess.run(
         [python, "-c", "import selenium"], capture_output=True, check=False).returncode == 0
     if not found:
@@ -69,7 +69,7 @@ class Pages(unittest.TestCase):
         self.browser.get(path.as_uri())
 
     def complaints(self):
-        """What the browser's console says, and requests for anything but the page."""
+        """Returns the messages of the browser's console, and requests for anything but the page."""
         said = [entry["message"] for entry in self.browser.get_log("browser")]
         for entry in self.browser.get_log("performance"):
             message = json.loads(entry["message"])["message"]

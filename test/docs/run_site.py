@@ -1,6 +1,6 @@
-"""Builds the site of docs/ and looks at it in a browser: run_site.py VENV SITE_FOLDER.
+"""Builds the site of docs/ and opens it in a browser: run_site.py VENV SITE_FOLDER.
 
-Without the environment that `./ringlet.sh site` makes from PyPI the test is skipped, and says so.
+Without the environment of `./ringlet.sh site`, from PyPI, the test is skipped with a message.
 """
 import os
 import pathlib

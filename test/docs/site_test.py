@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Opens the site of docs/ in Debian's Chromium: site_test.py SITE_FOLDER [--shots FOLDER].
 
-Walks the navigation, searches, looks whether pictures have a size and links an end, and hears what
-the browser complains of. The site comes from a server on this machine; a request that leaves it is a
-failure. Run by the Python of build/site-venv.
+Walks the navigation, searches, checks the sizes of pictures and the targets of links, and reads the
+browser's complaints. The site comes from a server on this machine; a request to another machine is
+a failure. Run by the Python of build/site-venv.
 """
 import functools
 import http.server
@@ -20,9 +20,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 SITE = SHOTS = None  # set by main
-SECONDS_MAX = 20  # until a wait is called a hang
+SECONDS_MAX = 20  # longest wait before it counts as a hang
 
-# Fetches every page that can be reached from the first one, without drawing them all.
+# Fetches every page reachable from the first one, without drawing them all.
 CRAWL = """
 const done = arguments[0], pages = {}, images = {};
 const width = url => new Promise(resolve => {
@@ -55,7 +55,7 @@ const look = async path => {
   done({pages, images});
 })().catch(error => done({error: String(error)}));
 """
-# Beyond the window's width: content that cannot be read without moving the page.
+# Content beyond the window's width requires scrolling.
 OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 SHOWN = ("/", "/performance/", "/pictures/", "/explanation/planner/", "/reference/topology/",
          "/tutorial/first-communicator/")
@@ -87,13 +87,15 @@ class Site(unittest.TestCase):
         self.browser.get(self.root + path)
 
     def complaints(self):
-        """What the browser's console says, and which requests left this machine."""
+        """Returns the messages of the browser's console, and the requests that left this machine.
+        """
         said = [entry["message"] for entry in self.browser.get_log("browser")]
         for entry in self.browser.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 url = message["params"]["request"]["url"]
-                # The browser's own pages, that of a new tab among them, ask only the browser.
+                # The browser's own pages, such as that of a new tab, only send requests to the
+                # browser.
                 own = ("data:", "blob:", "chrome:", "chrome-untrusted:", "about:")
                 if not url.startswith((self.root, *own)):
                     said.append(f"a request leaves the machine: {url}")

@@ -1,4 +1,5 @@
-/* A program of NCCL and CUDA: one process with a rank on each device, grouped calls on streams. */
+/* A program of NCCL and CUDA: one process with a rank on each device, and grouped calls on
+ * streams. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
-/* The functions of libcudart and libcuda that the programs beside this call, and the numbers that
- * they expect: the published interface, written down here because there are no headers of CUDA. */
+/* The functions of libcudart and libcuda for the programs in this folder, and their expected
+ * values. This is the published interface, written down here because headers of CUDA are
+ * missing. */
 #ifndef RINGLET_TEST_CUDA_CALLS_H
 #define RINGLET_TEST_CUDA_CALLS_H
 #include <stddef.h>
@@ -41,7 +42,7 @@ struct PointerAttributes {
   void *device_pointer, *host_pointer;
   long reserved[8];
 };
-/* Of what the structure has only the begin is looked at. */
+/* The tests only read the begin of the structure. */
 struct DeviceProperties {
   char name[256];
   unsigned char uuid[16];
@@ -184,7 +185,7 @@ int cudaUserObjectCreate(void**, void*, void (*)(void*), unsigned, unsigned);
 int cudaUserObjectRelease(void*, unsigned);
 int cudaGraphRetainUserObject(Graph, void*, unsigned, unsigned);
 
-int cudaGraphUpload(Executable, Stream); /* not there: a trap */
+int cudaGraphUpload(Executable, Stream); /* missing: a trap */
 
 void** __cudaRegisterFatBinary(void*);
 void __cudaRegisterFatBinaryEnd(void**);
@@ -199,7 +200,7 @@ int cudaLaunchKernelExC(const struct LaunchConfiguration*, const void*, void**);
 int cudaFuncSetAttribute(const void*, int, int);
 int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int*, const void*, int, size_t);
 
-/* Ends the program with the line and the result of the first call that was not expected. */
+/* Ends the program with the line and the result of the first unexpected call. */
 #define EXPECT(expected, call)                                                             \
   do {                                                                                     \
     const long expect_is = (long)(call), expect_wanted = (long)(expected);                 \

@@ -1,6 +1,6 @@
 /* A CUDA program without kernels of its own: cuda_program GROUP calls one group of libcudart's
- * functions as programs do, and ends with 0 if all answers are right. It is built against
- * libcudart.so.13 and .12. */
+ * functions as programs do, and ends with 0 if all answers are right. It links with libcudart.so.13
+ * and .12. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,14 +59,14 @@ static void TestErrors(void) {
   void* function = NULL;
   int state = -1;
   EXPECT(kInvalidValue, cudaMalloc(NULL, 1));
-  OK(cudaMalloc(&memory, 1)); /* does not take the error away */
+  OK(cudaMalloc(&memory, 1)); /* does not clear the error */
   EXPECT(kInvalidValue, cudaPeekAtLastError());
   EXPECT(kInvalidValue, cudaGetLastError());
   EXPECT(kSuccess, cudaGetLastError());
   TRUE(strcmp(cudaGetErrorName(kInvalidValue), "cudaErrorInvalidValue") == 0);
   TRUE(strlen(cudaGetErrorString(kMemoryAllocation)) > 0);
   EXPECT(kNotSupported, cudaGraphUpload(NULL, NULL));
-  EXPECT(kNotSupported, cudaGraphUpload(NULL, NULL)); /* said once */
+  EXPECT(kNotSupported, cudaGraphUpload(NULL, NULL)); /* reported once */
   EXPECT(kNotSupported, cudaGetLastError());
   OK(cudaGetDriverEntryPoint("cuMemAlloc", &function, 0, &state));
   TRUE(function != NULL && state == 0);
@@ -144,7 +144,7 @@ static void TestCopies(void) {
   memset(out, 0, 256);
   OK(cudaMemcpy(out, b, 256, kDefault));
   TRUE(memcmp(in, out, 256) == 0);
-  EXPECT(kInvalidValue, cudaMemcpy(a + 1, in, 256, kHostToDevice)); /* ends behind */
+  EXPECT(kInvalidValue, cudaMemcpy(a + 1, in, 256, kHostToDevice)); /* ends beyond the allocation */
   EXPECT(kInvalidValue, cudaMemcpy(out, in, 1, kDeviceToHost));
   EXPECT(kInvalidValue, cudaMemcpy(out, in, 1, kHostToDevice));
   EXPECT(kInvalidMemcpyDirection, cudaMemcpy(a, in, 1, 9));
@@ -157,7 +157,7 @@ static void TestCopies(void) {
   EXPECT(kInvalidValue, cudaMemset(out, 7, 1));
   OK(cudaStreamCreate(&stream));
   OK(cudaMemcpyAsync(a, in, 256, kHostToDevice, stream));
-  memset(in, 0xee, 256); /* pageable memory is the program's again */
+  memset(in, 0xee, 256); /* pageable memory belongs to the program again */
   OK(cudaMemcpyPeerAsync(b, 1, a, 0, 256, stream));
   OK(cudaMemsetAsync(b + 10, 9, 10, stream));
   OK(cudaMemcpyAsync(out, b, 256, kDeviceToHost, stream)); /* has ended: pageable */
@@ -260,7 +260,7 @@ static void TestCapture(void) {
   OK(cudaMalloc(&unused, 64));
   OK(cudaHostAlloc(&pinned, 64, 0));
   OK(cudaStreamBeginCapture(stream, 2));
-  OK(cudaFree(unused)); /* the capture goes on */
+  OK(cudaFree(unused)); /* the capture continues */
   OK(cudaFreeHost(pinned));
   OK(cudaMemsetAsync(memory, 3, 64, stream));
   OK(cudaEventRecord(fork, stream));
@@ -329,7 +329,7 @@ static void TestGraphs(void) {
   OK(cudaGraphDestroy(graph));
 }
 
-/* The parent writes its handle and the child's answer comes back over pipes of the test. */
+/* The parent's handle and the child's answer travel over pipes of the test. */
 static void TestExport(void) {
   unsigned char* memory;
   IpcHandle handle, of_event;

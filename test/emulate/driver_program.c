@@ -1,4 +1,4 @@
-/* A program of libcuda.so.1, which finds its functions by cuGetProcAddress, as most do. */
+/* A program of libcuda.so.1 that finds its functions by cuGetProcAddress, as most do. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void Hear(void* data, int level, char* text, size_t length) {
   strcpy(logged, text);
 }
 
-/* PyTorch adds what it hears to the text of its exceptions. */
+/* PyTorch adds the logged text to its exceptions. */
 static void TestLog(void) {
   void *handle = NULL, *of_runtime = NULL, *memory = NULL;
   FIND(int, cuLogsRegisterCallback, void (*)(void*, int, char*, size_t), void*, void**);
@@ -122,7 +122,7 @@ static void TestFunctions(void) {
   OK(cudaStreamSynchronize(stream));
   OK(cuGetErrorName(2, &text));
   TRUE(strcmp(text, "CUDA_ERROR_OUT_OF_MEMORY") == 0);
-  EXPECT(kNotSupported, cuModuleLoad(&context, "file")); /* a trap, which says its name */
+  EXPECT(kNotSupported, cuModuleLoad(&context, "file")); /* a trap, which reports its name */
 }
 
 int main(void) {

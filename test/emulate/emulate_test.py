@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs programs of CUDA and NCCL through `ringlet emulate`: emulate_test.py BUILD_FOLDER [unittest's arguments]."""
+"""Runs programs of CUDA and NCCL through `ringlet emulate`: emulate_test.py BUILD_FOLDER
+[unittest's arguments]."""
 import os
 import pathlib
 import re
@@ -23,7 +24,7 @@ def environment(**more):
 
 
 def emulate(*words, options=("--devices", "3", "--memory", "8M"), tool=None, **more):
-    """The finished process of `ringlet emulate OPTIONS -- WORDS`."""
+    """Returns the finished process of `ringlet emulate OPTIONS -- WORDS`."""
     command = [tool or BUILD / "bin/ringlet", "emulate", *options, "--", *words]
     return subprocess.run([str(word) for word in command], capture_output=True, text=True,
                           check=False, timeout=TIMEOUT_S, env=environment(**more))
@@ -35,7 +36,7 @@ class Case(unittest.TestCase):
 
 
 class Functions(Case):
-    """Each group of libcudart's functions, for programs of CUDA 13 and 12."""
+    """Runs each group of libcudart's functions, for programs of CUDA 13 and 12."""
 
     def test_groups(self):
         for major in CUDART:
@@ -223,7 +224,7 @@ class Tool(Case):
             subprocess.run([compiler, program, folder / "libnccl.so.2", "-o", folder / "version",
                             f"-Wl,-rpath,{folder},--disable-new-dtags"], check=True)
             alone = subprocess.run([folder / "version"], check=False)
-            self.assertEqual(alone.returncode, 9)  # the run path has its way
+            self.assertEqual(alone.returncode, 9)  # the run path takes precedence
             self.expect_right(emulate(folder / "version"))
 
     def test_works_from_an_installation(self):

@@ -1,5 +1,5 @@
-/* All ranks of a host in one process, each on a device of its own, over as many hosts as `ringlet
- * emulate --hosts` starts: each collective of NCCL that has a model of times, at some sizes. Prints
+/* Forms all ranks of a host in one process, each on a device of its own, over the hosts of `ringlet
+ * emulate --hosts`. Calls each collective of NCCL with a model of times, at some sizes. Prints
  * function, bytes and microseconds of each. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 #include "cuda_calls.h"
 
 enum { kRanksMax = 16, kSizes = 3 };
-static const size_t kBytes[kSizes] = {1 << 10, 1 << 16, 1 << 20}; /* of the larger buffer, about */
+static const size_t kBytes[kSizes] = {1 << 10, 1 << 16,
+                                      1 << 20}; /* approximate size of the larger buffer */
 
 static ncclComm_t comms[kRanksMax];
 static Stream streams[kRanksMax];
@@ -32,7 +33,7 @@ static int Number(const char* name, int otherwise) {
 
 static void Begin(int ranks, int first, int all) {
   ncclUniqueId id;
-  OK(ncclGetUniqueId(&id)); /* the same of all processes */
+  OK(ncclGetUniqueId(&id)); /* the same in all processes */
   OK(ncclGroupStart());
   for (int r = 0; r < ranks; r++) {
     OK(cudaSetDevice(r));

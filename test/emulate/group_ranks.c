@@ -1,5 +1,6 @@
-/* A program of NCCL and CUDA that starts its ranks one after another in one group, each on a device
- * of its own, the last device first. Each adds up what all have, then sends it around. */
+/* A program of NCCL and CUDA that starts its ranks one after another in one group, each on a
+ * device of its own, the last device first. Each rank sums the values of all, then sends the sum
+ * around. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static void Begin(int ranks) {
   }
 }
 
-/* NCCL tells of devices as CUDA counts them, whichever of the machine they are. */
+/* NCCL reports devices by CUDA's numbers, independent of the machine's. */
 static int DeviceOf(ncclComm_t comm) {
   ncclCommProperties_t properties = NCCL_COMM_PROPERTIES_INITIALIZER;
   int device = -1;

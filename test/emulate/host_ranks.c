@@ -1,5 +1,5 @@
-/* A rank of NCCL on the device of its number on the host; `ringlet emulate -n R --hosts H` starts
- * several. Each adds up what all have, in memory of its device. */
+/* A rank of NCCL on the device with its number on the host; `ringlet emulate -n R --hosts H` starts
+ * several. Each sums the values of all, in memory of its device. */
 #include <stdio.h>
 #include <stdlib.h>
 

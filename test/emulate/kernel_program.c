@@ -1,5 +1,5 @@
-/* A CUDA program with kernels, as a compiler makes it of `__global__ void scale(float*, int)`,
- * `fill` of C and `missing(float*)`: stubs that a constructor registers by their names, and
+/* A CUDA program with kernels, in the form that a compiler gives to `__global__ void scale(float*,
+ * int)`, `fill` of C and `missing(float*)`: stubs registered by a constructor by their names, and
  * launches of them. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void LaunchScale(float* values, int count, Stream stream) {
   OK(__cudaPopCallConfiguration(&grid, &block, &shared, &popped));
   TRUE(block.x == 32 && popped == stream);
   OK(cudaLaunchKernel(&scale_stub, grid, block, arguments, shared, popped));
-  values = NULL; /* the launch has its own */
+  values = NULL; /* the launch has a copy */
   count = 0;
 }
 

@@ -1,4 +1,4 @@
-/* Host functions for the kernels of kernel_program.c: what `ringlet emulate --kernels` loads. */
+/* Host functions for the kernels of kernel_program.c, for `ringlet emulate --kernels`. */
 #include <ringlet/kernel.h>
 
 struct Pair {

@@ -1,5 +1,5 @@
-/* Prints what CUDA, its driver and NVML say of the machine, one fact a line. `ringlet emulate
- * --machine` shows one; machines_test.py compares the lines with its file. */
+/* Prints the facts of the machine from CUDA, its driver and NVML, one per line. `ringlet emulate
+ * --machine` shows a machine; machines_test.py compares the lines with its file. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds what CUDA and NVML say under `ringlet emulate --machine` to the file of the machine, for all
-that have names: machines_test.py BUILD_FOLDER [unittest's arguments]."""
+"""Compares the facts from CUDA and NVML under `ringlet emulate --machine` with the file of the
+machine, for all named machines: machines_test.py BUILD_FOLDER [unittest's arguments]."""
 import collections
 import json
 import os
@@ -38,7 +38,7 @@ def run(*words, **more):
 
 
 def emulate(*words, **more):
-    # Where this user may not make namespaces a line would say so; sysfs_test.py has the tests of it.
+    # Avoids the notice for users without namespaces; sysfs_test.py tests it.
     return run(BUILD / "bin/ringlet", "emulate", "--sysfs", "off", *words, **more)
 
 
@@ -48,7 +48,7 @@ def named():
 
 
 def normal(address):
-    """0000:0f:00.0 of any form."""
+    """Returns 0000:0f:00.0 for any form."""
     domain, bus, rest = address.lower().split(":")
     device, function = (rest.split(".") + ["0"])[:2]
     return f"{int(domain, 16):04x}:{bus}:{device}.{function}"
@@ -73,7 +73,7 @@ class Machine:
             self.walk(cpu, below, [*above, pci.get("busid")])
 
     def links(self, gpu):
-        """Remote address and kind of each link."""
+        """Returns the remote address and kind of each link."""
         found = []
         for link in gpu["links"]:
             kind = SWITCH if link.get("tclass").startswith("0x068000") else GPU
@@ -101,7 +101,7 @@ class Machine:
 
 
 class Facts:
-    """What the program printed."""
+    """The output of the program."""
 
     def __init__(self, text):
         self.lines = text.splitlines()
@@ -188,7 +188,8 @@ class NamedMachines(unittest.TestCase):
                     self.assertEqual(cell, f"NV{len(direct) or len(behind)}")
 
     def test_domains_and_links_to_processors_are_those_of_the_file(self):
-        # No real file with an NVLink domain is here: the writer's own words, in a described machine.
+        # No real file with an NVLink domain exists here, so this uses the writer's own words in a
+        # described machine.
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "rack.xml"
             text = run(BUILD / "bin/ringlet", "topo", "dump", "--synthetic", "2 gpu b200-sxm switch").stdout
@@ -230,7 +231,7 @@ class NamedMachines(unittest.TestCase):
 
 
 class Choice(unittest.TestCase):
-    """What --machine takes, beside names."""
+    """Tests the values of --machine beside names."""
 
     def environment(self, *options, program=("sh", "-c", "echo $RINGLET_MACHINE; cat $RINGLET_MACHINE"),
                     **more):
@@ -336,7 +337,7 @@ class Ranks(unittest.TestCase):
         self.assertEqual(len({line.split()[1] for line in ran.stdout.splitlines()}), 2, ran.stderr)
 
     def test_ranks_of_two_hosts_reduce_over_the_network(self):
-        # Memory of one host alone would not be enough: the links between hosts are refused.
+        # Memory of one host alone is not enough: the links between hosts are refused.
         for links, status in (("auto", 0), ("shm", 1)):
             ran = emulate("--machine", "perlmutter-a100", "-n", 4, "--hosts", 2, "--",
                           BUILD / "bin/host_ranks", RINGLET_LINKS=links, RINGLET_TIMEOUT="20")
@@ -357,7 +358,7 @@ class Ranks(unittest.TestCase):
                              {rank: self.bus_number(gpus[device]) for rank, device in enumerate(devices)})
 
     def test_devices_are_told_as_cuda_counts_them(self):
-        # Also without a machine; the program looks.
+        # Also without a machine; the program checks.
         ran = emulate("--devices", 8, "--", BUILD / "bin/group_ranks",
                       CUDA_VISIBLE_DEVICES="5,0,3", RINGLET_TIMEOUT="20")
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
@@ -367,7 +368,7 @@ class Ranks(unittest.TestCase):
 
     @staticmethod
     def bus_number(address):
-        """0000:0f:00.0 as communicators write it: f000."""
+        """Returns 0000:0f:00.0 in the form of communicators: f000."""
         return f"{int(re.sub('[:.]', '', address), 16):x}"
 
     def test_a_failure_ends_the_others(self):

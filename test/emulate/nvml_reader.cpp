@@ -1,4 +1,5 @@
-// Prints what our own reader of NVML finds, as text; machines_test.py runs it on emulated machines.
+// Prints the findings of our own reader of NVML as text; machines_test.py runs it on emulated
+// machines.
 #include <cstdio>
 
 #include "discovery/nvml.hpp"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Holds what communicators say on emulated machines, and the times of reports, to what NCCL said of the
-same machines and to `ringlet predict`: statements_test.py BUILD_FOLDER [unittest's arguments].
+"""Compares the log of communicators on emulated machines, and the times of reports, with NCCL's log
+on the same machines and with `ringlet predict`: statements_test.py BUILD_FOLDER [unittest's
+arguments].
 
     statements_test.py BUILD_FOLDER --table    the comparison with NCCL as a table"""
 import json
@@ -18,8 +19,8 @@ FIXTURES = SOURCE / "test/fixtures/topologies"
 MACHINES = SOURCE / "machines"
 BUILD = None  # set by main
 TIMEOUT_S = 300
-# Logs of NCCL: the machine's file, how many ranks, and what an older version or another host did
-# otherwise. Lines that say something of channels are compared.
+# Logs of NCCL: the machine's file, the number of ranks, and the differences of an older version or
+# another host. Lines about channels are compared.
 LOGS = {"a100pcie_timez.rank0": ("nvidia/a100pcie_nvl2_timez.topo.xml", 2),
         "a100pcie_fault_timez.rank0": ("broken/a100pcie_topo_fail_timez.topo.xml", 2),
         "3090x8_panlichen.log27.rank4": ("nvidia/3090x8_panlichen.topo.xml", 8)}
@@ -45,7 +46,7 @@ def emulate(*words, **more):
 
 
 def said_here(file, ranks, hosts=1):
-    """Lines of each rank, without the front of log lines."""
+    """Returns the lines of each rank, without the prefix of log lines."""
     ran = emulate("--machine", file, "-n", ranks * hosts, "--hosts", hosts, "--", BUILD / "bin/host_ranks",
                   NCCL_DEBUG="INFO", NCCL_DEBUG_SUBSYS="INIT,GRAPH,ENV", RINGLET_TIMEOUT="60")
     if ran.returncode != 0:
@@ -59,7 +60,7 @@ def said_here(file, ranks, hosts=1):
 
 
 def said_by_nccl(log):
-    """(rank, line) of a log."""
+    """Yields (rank, line) of a log."""
     text = (FIXTURES / f"statements/{log}.txt").read_text(encoding="utf-8")
     for line in text.splitlines():
         found = re.match(r"\S+:\d+:\d+ \[(\d+)\] NCCL INFO (.*)", line)
@@ -68,7 +69,7 @@ def said_by_nccl(log):
 
 
 def rings_of_graph(name):
-    """Rings of an NCCL graph file as ranks, from rank 0 on."""
+    """Returns the rings of an NCCL graph file as ranks, from rank 0 on."""
     text = (FIXTURES / f"graphs/{name}.graph.xml").read_text(encoding="utf-8")
     rings = []
     for graph in xml.etree.ElementTree.fromstring(text).findall("graph"):
@@ -86,7 +87,7 @@ def rings_here(lines):
 
 
 def compare_logs():
-    """(log, lines, equal, those that differ)"""
+    """Yields (log, lines, equal, differing ones)"""
     for log, (file, ranks) in LOGS.items():
         here = {rank: {re.sub(r"comm 0x\w+ ", "", line) for line in lines}
                 for rank, lines in said_here(FIXTURES / file, ranks).items()}
@@ -96,18 +97,19 @@ def compare_logs():
 
 
 def compare_graphs():
-    """(machine, channels of the file, rings of the file, channels here, whether the rings are these)"""
+    """Yields (machine, channels of the file, rings of the file, channels here, true if the rings
+    are equal)"""
     for machine, graph in GRAPHS.items():
         file = FIXTURES / f"nvidia/{machine}.topo.xml"
         theirs = rings_of_graph(graph)
         here = rings_here(said_here(file, len(theirs[0])))
-        # NCCL makes channels of a search twice as many where they are few.
+        # NCCL duplicates a search's channels if they are few.
         times = len(here) // len(theirs)
         yield machine, len(theirs), len(here), here == theirs * times
 
 
 def compare_counts():
-    """(machine, hosts, channels of NCCL 2.30, channels here)"""
+    """Yields (machine, hosts, channels of NCCL 2.30, channels here)"""
     results = json.loads((FIXTURES / "nccl-2.30-results.json").read_text(encoding="utf-8"))
     for name, result in results.items():
         machine, hosts = re.fullmatch(r"(.*)\.(\d)hosts", name).groups()

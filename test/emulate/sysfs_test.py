@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds /sys under `ringlet emulate --machine` to the file of the machine, as our own discovery, lspci
-and hwloc read it: sysfs_test.py BUILD_FOLDER [unittest's arguments]."""
+"""Compares /sys under `ringlet emulate --machine`, as our own discovery, lspci and hwloc read it,
+with the file of the machine: sysfs_test.py BUILD_FOLDER [unittest's arguments]."""
 import json
 import os
 import pathlib
@@ -18,7 +18,7 @@ MACHINES = SOURCE / "machines"
 BUILD = None  # set by main
 TIMEOUT_S = 120
 NOBODY = 65534
-# What a /sys does not tell: NCCL's plugins do, or the user.
+# Facts absent from a /sys: NCCL's plugins supply them, or the user.
 NOT_IN_SYS = re.compile(
     r"GPUDirect RDMA|in-network reduction|: the port is 0 in the first|: the (latency|most connections)")
 GENERATIONS = {"2.5": "2.5GT/s", "5.0": "5GT/s", "8.0": "8GT/s", "16.0": "16GT/s", "32.0": "32GT/s"}
@@ -60,7 +60,7 @@ class Function:
 
 
 def functions(name):
-    """The PCI functions of a file by address."""
+    """Returns the PCI functions of a file by address."""
     found = {}
 
     def walk(element, parent, numa):
@@ -79,7 +79,7 @@ def virtual_interfaces(name):
 
 
 def nests(name):
-    """Whether the buses of a file are within those of the switches above."""
+    """Returns true if the buses of a file are within those of the switches above."""
     return all(function.parent is None or function.parent.split(":")[0] == bus.split(":")[0]
                for bus, function in functions(name).items())
 
@@ -107,7 +107,7 @@ class Machines(unittest.TestCase):
                     MACHINES / f"{name}.xml").getroot().iter("net") if net.get("port") == "0"}
                 said = [line for line in diff.stdout.splitlines()
                         if not NOT_IN_SYS.search(line) and line not in left_out]
-                # Without hardware behind them they are not for data between hosts.
+                # Without hardware they do not carry data between hosts.
                 left_out += [f"interface {one} is only in the first" for one in virtual_interfaces(name)]
                 said = [line for line in said if line not in left_out]
                 # Numbers of interfaces are in the order of their names.
@@ -137,7 +137,7 @@ class Machines(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("lstopo-no-graphics"), "no hwloc")
     def test_hwloc_sees_the_tree_of_switches(self):
-        # hwloc goes by the numbers of buses, which are no tree in files of several domains.
+        # hwloc uses the numbers of buses, and they are not a tree in files of several domains.
         for name in filter(nests, machines()):
             with self.subTest(machine=name):
                 ran = emulate("--machine", name, "--sysfs", "cpus", "--", "lstopo-no-graphics", "--of", "xml",
@@ -191,7 +191,7 @@ class Machines(unittest.TestCase):
 
 
 class Program(unittest.TestCase):
-    """What else a program finds in a machine's /sys."""
+    """Other contents of a machine's /sys."""
 
     def setUp(self):
         if not allowed():

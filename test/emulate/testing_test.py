@@ -1,4 +1,5 @@
-"""ringlet.testing: functions run in the processes of an emulated machine, and their failures are told.
+"""Tests ringlet.testing: functions in the processes of an emulated machine, and the report of their
+failures.
 
 testing_test.py TOOL PACKAGE
 """
@@ -63,7 +64,7 @@ def expect_failure(function, words):
 
 
 def options_of_emulate():
-    """What a program of four ranks on two hosts moves, and how its ranks die."""
+    """Tests the traffic of a program of four ranks on two hosts, and the deaths of its ranks."""
     program = [os.path.join(os.path.dirname(TOOL), "host_ranks")]
     ranks = {"machine": "perlmutter-a100", "ranks": 4, "hosts": 2}
     with tempfile.TemporaryDirectory() as folder:

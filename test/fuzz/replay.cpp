@@ -1,9 +1,9 @@
 // Runs a fuzzer's entry over the files of a folder, and over small changes of each, without
-// libFuzzer: so that every compiler and every sanitizer sees them.
+// libFuzzer. So every compiler and every sanitizer covers them.
 //
 //   NAME_replay FOLDER [SEED]
 //
-// A file that a fuzzer left after a crash is put into the folder once its cause is repaired.
+// Add a file of a fuzzer's crash to the folder after the repair of its cause.
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -44,7 +44,7 @@ void Change(Input& input, ringlet::Prng& prng) {
 }
 
 void Run(const Input& input) {
-  // A copy of its own size, so that a read beyond its end is seen.
+  // A copy of the exact size exposes a read beyond its end.
   const Input exact(input);
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
 }

@@ -1,6 +1,6 @@
-// Stands in for NVIDIA's driver, libcuda.so.1: of its functions it has cuPointerGetAttributes, for
-// memory that a test has named. The interface is CUDA's published one; nothing of NVIDIA's is
-// copied. Compiled with CUDA_STAND_IN_EMULATED it is that of `ringlet emulate`.
+// Stands in for NVIDIA's driver, libcuda.so.1, with cuPointerGetAttributes only, for memory that a
+// test names. The interface is CUDA's published one; no part is copied from NVIDIA. Compiled with
+// CUDA_STAND_IN_EMULATED it is that of `ringlet emulate`.
 #include <cstdint>
 
 namespace {
@@ -12,7 +12,7 @@ struct Range {
 Range known;
 
 unsigned AttributeOf(const Range* range, int attribute) {
-  if (range == nullptr) return 0;  // of memory that CUDA does not know
+  if (range == nullptr) return 0;  // memory unknown to CUDA
   return attribute == 2 ? range->type : attribute == 8 ? range->managed : 0;
 }
 
@@ -28,7 +28,7 @@ STAND_IN int cuPointerGetAttributes(unsigned count, const int* attributes, void*
   return 0;
 }
 
-/// From now on this is the memory that CUDA knows, of one of its types of memory.
+/// Sets the memory known to CUDA, with its type.
 STAND_IN void StandInMemory(const void* begin, unsigned long long bytes, unsigned type,
                             unsigned managed) {
   const auto at = reinterpret_cast<std::uintptr_t>(begin);

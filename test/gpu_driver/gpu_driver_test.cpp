@@ -1,5 +1,5 @@
-// NCCL's functions in a program that has loaded NVIDIA's driver: memory and streams of a GPU. The
-// device memory here is the test's own, so that a call that is not refused can be seen to run.
+// Calls NCCL's functions in a program with NVIDIA's driver loaded: memory and streams of a GPU. The
+// device memory here is the test's own, so the test notices a call that is not refused.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
@@ -53,7 +53,7 @@ class One {
   Comms comms_;
 };
 
-// Before the real one, which stays in the process.
+// Runs before the real driver, which stays in the process.
 TEST(GpuDriver, MemoryOfTheEmulationIsOfTheHost) {
   const Driver driver(CUDA_EMULATED);
   float data = 1;
@@ -109,7 +109,7 @@ TEST(GpuDriver, MemoryThatCpusReadIsTaken) {
   EXPECT_EQ(one.Sum(&data, &data), ncclSuccess) << "cudaMallocManaged: " << LastMessage();
 }
 
-// They are not Ringlet's of the same numbers: a call on those would be behind the gates.
+// They are not Ringlet's of the same numbers: a call on those would wait at the gates.
 TEST(GpuDriver, CallsOnItsSpecialStreamsAreCompleteOnReturn) {
   const Driver driver(CUDA_REAL);
   const One one;

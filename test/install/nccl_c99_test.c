@@ -1,5 +1,5 @@
-/* nccl.h and nccl_device.h promise NCCL 2.32's binary interface. This file is only compiled: as
- * C99, and as C++. */
+/* Checks that nccl.h and nccl_device.h have NCCL 2.32's binary interface. This file is only
+ * compiled: as C99, and as C++. */
 #include <nccl.h>
 #include <nccl_device.h>
 #include <stddef.h>

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""libnccl.so.2 exports what NVIDIA's library exports.
+"""Checks that libnccl.so.2 exports the functions of NVIDIA's library.
 
     nccl_names_test.py LIBNCCL C_API_PAGE [LIBRARY...]
 
-The names are those of nvidia-nccl-cu13 2.32.3, with the version of NCCL that introduced each in the
-table of C_API_PAGE. Each further LIBRARY is one of NVIDIA's, whose names are read from it: for a
-version that this list does not know yet.
+The names are those of nvidia-nccl-cu13 2.32.3. The table of C_API_PAGE has the version of NCCL that
+introduced each. Each further LIBRARY is one of NVIDIA's, with its own names: for a version missing
+in this list.
 """
 import re
 import subprocess
 import sys
 
-# Each is exported with a leading p as well, but these.
+# Every function also has an export with a leading p, except these.
 NO_TWIN = {"ncclResetDebugInitInternal"}
 NAMES = """
 AllGather AllGatherConfig AllReduce AllReduceConfig AlltoAll AlltoAllConfig Bcast Broadcast
@@ -33,7 +33,7 @@ TeamCftMultimem TeamLsa TeamRail TeamRankToLsa TeamRankToWorld TeamWorld WaitSig
 
 
 def exported(library):
-    """Defined functions that programs may call by NCCL's names; weak ones count."""
+    """Returns the defined functions that programs may call by NCCL's names; weak ones count."""
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], check=True,
                              capture_output=True, text=True).stdout
     return set(re.findall(r" [TW] (p?nccl[A-Z]\w*)(?:@\S*)?$", symbols, re.M))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`ringlet bench`: right results on every kind of link, and a clear end when one dies.
+"""Tests `ringlet bench`: right results on every kind of link, and a clear end when one dies.
 
     bench_test.py BUILD_DIR
 """
@@ -94,7 +94,8 @@ class Results(support.Case):
 
 
 class Operations(support.Case):
-    """Every operation among processes, beside others, over namespaces; and what is made of it."""
+    """Runs every operation among processes, beside others, over namespaces, and checks the reports
+    on it."""
 
     NAMES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
              "gather", "scatter", "send_receive")
@@ -144,7 +145,7 @@ class Operations(support.Case):
         self.assertIn("tcp", result["links"])
         for row in result["rows"]:
             self.assertEqual(row["wrong"], 0)
-            self.assertGreater(row["time_us"], 2000)  # one way at least: that is no speed of ours
+            self.assertGreater(row["time_us"], 2000)  # one way at least, beyond our own speed
         self.assertEqual(self.marked(), {})
 
     def test_measurements_are_drawn(self):
@@ -178,7 +179,7 @@ class Operations(support.Case):
                                       RINGLET_TUNE_FILE=tuned)
             ways = json.loads("\n".join(explain.lines))["ways"]
             self.assertTrue(any(way["measured"] for way in ways), explain.text())
-            # The fastest is not the same each time: another one in its place is what then runs.
+            # The fastest algorithm varies. The test puts another one in its place, which then runs.
             with open(tuned, encoding="ascii") as file:
                 kept = [line for line in file if not line.startswith("all_reduce")]
             with open(tuned, "w", encoding="ascii") as file:

@@ -1,5 +1,5 @@
-/* A C program that uses nccl.h near the limits of its process. Says what it finds on
- * standard output, a line each, and exits 1 with a sentence where something fails that must not. */
+/* A C program that uses nccl.h near the limits of its process. It prints its findings on standard
+ * output, one per line, and exits 1 with a sentence if a required call fails. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <nccl.h>
@@ -24,7 +24,7 @@ static void check(ncclResult_t result, const char* what) {
 }
 
 static int descriptors(void) {
-  int count = -3; /* . and .. and the folder itself */
+  int count = -3; /* ., .. and the folder itself */
   DIR* folder = opendir("/proc/self/fd");
   if (!folder) return -1;
   while (readdir(folder)) ++count;
@@ -32,7 +32,7 @@ static int descriptors(void) {
   return count;
 }
 
-/* Descriptors that are just ending, such as the line to a root that is done, have a moment. */
+/* Allows a moment for closing descriptors, such as the line to a finished root. */
 static int settled(int before, int wanted) {
   const time_t give_up = time(NULL) + 20;
   while (descriptors() - before > wanted && time(NULL) < give_up) sched_yield();
@@ -64,7 +64,7 @@ static void warm_up(void) {
   destroy_all(comms, 2);
 }
 
-/* How many descriptors COUNT communicators of RANKS ranks in this process hold. */
+/* Counts the descriptors of COUNT communicators of RANKS ranks in this process. */
 static int in_process(int count, int ranks, int wanted) {
   static ncclComm_t comms[COMMS_MAX][8];
   int before, i;
@@ -87,7 +87,7 @@ static int ids(int count) {
   return 0;
 }
 
-/* A rank of ringlet run, whose ranks each ask for an id. */
+/* A rank of ringlet run. Each such rank requests an id. */
 static ncclComm_t world(void) {
   ncclUniqueId id;
   ncclComm_t comm;
@@ -103,7 +103,7 @@ static int meet(void) {
   int rank = number("RINGLET_RANK"), sum = rank + 1, ranks = number("RINGLET_WORLD_SIZE");
   check(ncclAllReduce(&sum, &sum, 1, ncclInt, ncclSum, comm, NULL), "ncclAllReduce");
   printf("SUM %d\n", sum);
-  /* The ids are new in each process, so one rank's is for all. */
+  /* The ids are new in each process, so all take one rank's. */
   check(ncclGetUniqueId(&first), "ncclGetUniqueId");
   check(ncclGetUniqueId(&second), "ncclGetUniqueId");
   printf("NEXT %s\n", memcmp(&first, &second, sizeof first) ? "another" : "the same");
@@ -117,7 +117,7 @@ static int meet(void) {
   return 0;
 }
 
-/* A rank that asks for an id each time, as if it were new to it. */
+/* A rank that requests an id for each communicator. */
 static int meet_twice(void) {
   ncclComm_t comm = world(), other = NULL;
   ncclUniqueId id;
@@ -129,7 +129,7 @@ static int meet_twice(void) {
   return 0;
 }
 
-/* How many descriptors COUNT communicators of the ranks of ringlet run hold in each. */
+/* Counts the descriptors that COUNT communicators of the ranks of ringlet run hold in each. */
 static int between(int count, int uses_links, int wanted) {
   static ncclComm_t comms[COMMS_MAX];
   static ncclUniqueId given[COMMS_MAX];
@@ -159,7 +159,7 @@ static void limit(int what, rlim_t value) {
   if (setrlimit(what, &limits) != 0) printf("FAILED setrlimit\n");
 }
 
-/* Two ranks with 0 to 40 descriptors to spare, then without a limit again. */
+/* Two ranks with 0 to 40 spare descriptors, then without a limit again. */
 static int few_descriptors(void) {
   ncclComm_t comms[2];
   int before, spare;
@@ -180,7 +180,7 @@ static int few_descriptors(void) {
   return 0;
 }
 
-/* Children of two processes of MOST descriptors each, until one of them has no more. */
+/* Splits children of two processes of MOST descriptors each, until one has no more. */
 static int split_until_full(int most) {
   struct rlimit limits;
   ncclUniqueId id;
@@ -202,7 +202,7 @@ static int split_until_full(int most) {
   return 0;
 }
 
-/* The first call of a process that may have SPARE descriptors more than it has. */
+/* The first call of a process with SPARE descriptors left. */
 static int few_at_first(int spare) {
   struct rlimit limits;
   ncclComm_t comms[2];
@@ -216,7 +216,7 @@ static int few_at_first(int spare) {
   return 0;
 }
 
-/* Two ranks where only SPARE more threads can be started. The superuser has no such limit. */
+/* Two ranks with room for only SPARE more threads. The superuser has no such limit. */
 static int few_threads(int spare) {
   ncclComm_t comms[2];
   ncclResult_t result;
@@ -245,8 +245,8 @@ static void* join(void* what) {
   return NULL;
 }
 
-/* Jobs that are refused at once, since their ranks were given different sizes. A third rank, which
- * would be told so too, does not come. */
+/* Jobs that are refused at once, because their ranks have different sizes. A third rank, which
+ * would also be refused, does not join. */
 static int refused(int rounds) {
   int before, round;
   warm_up();
@@ -265,7 +265,7 @@ static int refused(int rounds) {
   return 0;
 }
 
-/* A rank that is to be killed. */
+/* A rank for the test to kill. */
 static int victim(const char* hex) {
   ncclUniqueId id;
   ncclComm_t comm;

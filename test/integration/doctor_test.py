@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Hosts that are not well, in network namespaces, and what `ringlet doctor` says of each.
+"""Runs `ringlet doctor` on defective hosts in network namespaces, and checks its findings.
 
     doctor_test.py BUILD_DIR
 
-Each host is a network namespace at one bridge, with a host name, an /etc/hosts and, where a test
-wants it, a /dev/shm of its own. Needs iproute2 and the right to make namespaces, without which
-ctest says that it did not run; tests of nftables, sshd and mpirun need those.
+Each host is a network namespace at one bridge, with a host name, an /etc/hosts and, if a test needs
+it, a /dev/shm of its own. Needs iproute2 and the right to create namespaces; ctest skips the test
+without that right. Tests of nftables, sshd and mpirun need those.
 """
 import json
 import os
@@ -18,7 +18,7 @@ import tempfile
 import support
 from support import TOOL
 
-TIMEOUT_S = 20  # of a host that does not answer
+TIMEOUT_S = 20  # for a host that does not answer
 
 
 def ip(*words):
@@ -28,7 +28,7 @@ def ip(*words):
 
 
 class Doctor(support.Case):
-    """A switch and hosts at it; `--ssh` is a script that enters a host."""
+    """A switch with hosts; `--ssh` is a script that enters a host."""
 
     def setUp(self):
         super().setUp()
@@ -41,7 +41,7 @@ class Doctor(support.Case):
         self.ip("switch", "link", "add", "bridge", "type", "bridge")
         self.ip("switch", "link", "set", "bridge", "up")
         self.hosts = []
-        # What ssh does: the host and a command for its shell. How to enter is said by the host.
+        # Plays ssh: the host and a command for its shell. A script of the host enters it.
         self.ssh = self.folder / "enter"
         self.ssh.write_text(f'#!/bin/sh\nexec sh "{self.folder}/$1.sh" "$2"\n')
         self.ssh.chmod(0o755)
@@ -64,7 +64,7 @@ class Doctor(support.Case):
                               check=True, capture_output=True, text=True, **options)
 
     def lay(self, *hosts):
-        """Hosts by name, with the addresses 10.78.0.1, 10.78.0.2, ..."""
+        """Creates hosts by name, with the addresses 10.78.0.1, 10.78.0.2, ..."""
         for number, host in enumerate(hosts, 1):
             self.space(host)
             self.ip("switch", "link", "add", host, "type", "veth", "peer", "name", "eth0", "netns",
@@ -77,7 +77,7 @@ class Doctor(support.Case):
         self.name_hosts()
 
     def name_hosts(self, **instead):
-        """An /etc/hosts for each; `instead` has the address that a host has of itself."""
+        """Writes an /etc/hosts for each; `instead` has the address of a host for itself."""
         for host in self.hosts:
             lines = ["127.0.0.1 localhost"]
             for number, other in enumerate(self.hosts, 1):
@@ -86,7 +86,7 @@ class Doctor(support.Case):
             (self.folder / f"{host}.hosts").write_text("\n".join(lines) + "\n")
 
     def enter_by(self, host, *before, command='exec sh -c "$1"'):
-        """`before`: lines of shell that are run on the host first."""
+        """`before`: lines of shell to run on the host first."""
         inner = "\n".join([f"hostname {host}", f"mount --bind {self.folder}/{host}.hosts /etc/hosts",
                            *before, command])
         (self.folder / f"{host}.inner").write_text(inner + "\n")
@@ -99,7 +99,7 @@ class Doctor(support.Case):
                                *arguments, **settings)
 
     def examine(self, *arguments, **settings):
-        """The findings, as objects, and the exit status."""
+        """Returns the findings, as objects, and the exit status."""
         program = self.tool("--json", *arguments, **settings)
         lines = [json.loads(line) for line in program.lines]
         self.assertEqual(program.error_lines, [], program.text())
@@ -115,7 +115,8 @@ class Doctor(support.Case):
 
 class Well(Doctor):
     def when_quiet(self, examine):
-        """What is said once other programs of this machine slow no direction: one of three times."""
+        """Repeats up to three times until other programs of this machine slow no direction, and
+        returns the output."""
         for _ in range(3):
             said, silent = examine()
             if silent:
@@ -188,7 +189,7 @@ class Sick(Doctor):
     def test_a_path_on_which_connections_stand_still(self):
         self.lay("alpha", "beta")
         self.ip("switch", "link", "set", "beta", "mtu", 1400)
-        for host in self.hosts:  # bridges let pass what the kernel cuts into packets later
+        for host in self.hosts:  # bridges forward frames that the kernel splits into packets later
             self.ip(host, "link", "set", "eth0", "gso_max_segs", 1)
         findings, status = self.examine()
         self.assertEqual(status, 1)
@@ -339,7 +340,7 @@ class Sick(Doctor):
 
     def test_a_host_that_stops_in_the_middle(self):
         self.lay("alpha", "beta", "gamma")
-        # Its facts are told; then it says nothing more.
+        # It reports its facts, then stays silent.
         self.enter_by("beta", command='(head -n 1; cat > /dev/null) | sh -c "$1" beta')
         findings, status = self.examine("--timeout", "2")
         self.assertEqual(status, 1)
@@ -356,7 +357,7 @@ class Ssh(Doctor):
             self.skipTest("sshd needs root")
 
     def serve(self, host, key):
-        """Debian's sshd on a host, for root with `key` only."""
+        """Starts Debian's sshd on a host, for root with `key` only."""
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{self.folder}/{host}"],
                        check=True)
         config = self.folder / f"{host}.conf"
@@ -398,7 +399,7 @@ class Ranks(support.Case):
         self.assertIsNotNone(program.find(r"\[0\] 1 host: nothing found"), program.text())
 
     def test_ranks_of_mpirun(self):
-        """Of Open MPI and MPICH, as far as they are here."""
+        """Runs Open MPI and MPICH, if they are installed."""
         programs = [one for one in ("mpirun.openmpi", "mpirun.mpich", "mpirun") if shutil.which(one)]
         if not programs:
             self.skipTest("there is no mpirun here: install openmpi-bin or mpich")

@@ -1,20 +1,20 @@
-// One rank for tests that break things: a process that says on standard output what it does.
+// One rank for fault tests: a process that reports its progress on standard output.
 //
 //   fault_rank id                     makes an id and hosts its root until standard input ends
 //                                     -> ID text, ADDRESS host:port (each), WAITING
 //   fault_rank spoil ID               the same id with another secret           -> ID text
 //   fault_rank reroute ID ADDRESS     the same id with another root             -> ID text
-//   fault_rank storm MICROSECONDS ... as without it, but a signal with a handler that restarts
-//                                     nothing comes so often     -> SIGNALS number, at the end
+//   fault_rank storm MICROSECONDS ... the rest as usual, with a signal at this interval, whose
+//                                     handler restarts no call   -> SIGNALS number, at the end
 //   fault_rank many ID RANK SIZE COUNT ALIVE
 //       forms COUNT communicators one after the other, each with an id of its own, reduces on each
-//       and holds the last ALIVE of them     -> HOLDING descriptors, LEFT what is left of them,
+//       and holds the last ALIVE of them     -> HOLDING descriptors, LEFT the remaining resources,
 //       DONE
 //   fault_rank join ID RANK SIZE [OPERATIONS [COUNT [KIND [registered]]]]
-//       forms the communicator, reduces (or what KIND says, as all_gather; send_receive: in a ring)
+//       forms the communicator, reduces (or runs KIND, as all_gather; send_receive: in a ring)
 //       between buffers of its own or in memory that it registers, leaves
 //                                               -> JOINED links, OP 1, OP 2, OP 3, DONE, GONE
-//       or, when something fails                -> ERROR code: message, GONE
+//       or, if a call fails                     -> ERROR code: message, GONE
 //       and then waits until standard input ends
 //   fault_rank hang ID RANK SIZE KIND FAULT [COUNT]
 //       forms the communicator, calls KIND kCallsBefore times and then once more with a fault:
@@ -24,7 +24,7 @@
 //       ranks with "order" have as well). half:FAULT: the call is that of a communicator that the
 //       rank's half of all ranks splits off       -> JOINED links, AT FAULT, then as join
 //
-// Settings come from the environment, as for all ranks. Exits with 0 unless there was an error.
+// Settings are from the environment, as for all ranks. Exits with 0 unless there was an error.
 #include <fmt/format.h>
 #include <malloc.h>
 #include <signal.h>
@@ -116,7 +116,7 @@ struct Buffers {
   std::span<float> all;  // `own`, or registered
 };
 
-/// Roots take turns, so that no rank only sends.
+/// Ranks take turns as root, so that no rank only sends.
 collective::Call CallOf(const comm::Communicator& communicator, const Part& part,
                         std::uint64_t operation, Buffers& buffers) {
   collective::Call call{.kind = part.kind,
@@ -135,7 +135,7 @@ collective::Call CallOf(const comm::Communicator& communicator, const Part& part
   return call;
 }
 
-/// To the next rank, and from the one before.
+/// Sends to the next rank, and receives from the previous one.
 Status PassOn(comm::Communicator& communicator, const Part& part, Buffers& buffers) {
   if (buffers.all.size() < 2 * part.count) {
     buffers.own.resize(2 * part.count);
@@ -217,7 +217,7 @@ Status Join(const std::vector<std::string>& words) {
 
 constexpr std::uint64_t kCallsBefore = 5;
 
-/// A slow NIC: this process's connections send no faster.
+/// Emulates a slow NIC: limits the send rate of this process's connections.
 void SendSlowly() {
   constexpr unsigned kBytesPerSecond = 20'000;
   const std::filesystem::directory_iterator descriptors("/proc/self/fd"), end;
@@ -227,7 +227,7 @@ void SendSlowly() {
                    sizeof kBytesPerSecond);  // another descriptor refuses it
 }
 
-/// The fault of this rank; false: it does not call the operation.
+/// Applies the fault of this rank. Returns false if the rank does not call the operation.
 bool Err(const std::string& fault, Part& part) {
   if (fault == "skip") return false;
   if (fault == "count") ++part.count;
@@ -262,7 +262,7 @@ Status HangIn(comm::Communicator& communicator, Part part, const std::string& fa
   return Ok();
 }
 
-/// In a communicator of the ranks of this rank's half.
+/// Calls in a communicator of the ranks of this rank's half.
 Status HangInHalf(comm::Communicator& communicator, Part part, const std::string& fault) {
   const std::int32_t half = part.rank < part.size / 2 ? 0 : 1;
   RINGLET_TRY_ASSIGN(const auto child, comm::Split(communicator, half, 0, {}));
@@ -307,7 +307,7 @@ struct Held {
 Held HeldNow() {
   Held held;
   const std::filesystem::directory_iterator descriptors("/proc/self/fd"), end;
-  held.descriptors = std::distance(descriptors, end) - 1;  // less that of the iterator
+  held.descriptors = std::distance(descriptors, end) - 1;  // less the iterator's own
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);)
     held.mappings +=
@@ -319,7 +319,7 @@ Held HeldNow() {
 
 using Communicators = std::deque<std::unique_ptr<comm::Communicator>>;
 
-/// A new id of rank 0's, told to all over `first`; a communicator of it, and one sum.
+/// Creates a communicator with a new id from rank 0, distributed over `first`, and sums once.
 Result<std::unique_ptr<comm::Communicator>> FormAnother(
     const std::shared_ptr<comm::Process>& process, comm::Communicator& first) {
   const comm::Identity& self = first.identity();
@@ -356,8 +356,8 @@ Status FormMany(const std::shared_ptr<comm::Process>& process, comm::Communicato
   return Ok();
 }
 
-/// Turns of the service thread until no more is held than that, or for so long that it never will
-/// be: a root says goodbye a moment after all have joined, and a group's last words are sent then.
+/// Waits for the service thread until no more than this is held, or until a long timeout. A root
+/// sends its goodbye a moment after all have joined, and a group's last messages leave then.
 Held HeldAtRest(const std::shared_ptr<comm::Process>& process, std::int64_t descriptors,
                 std::int64_t heap_bytes = std::numeric_limits<std::int64_t>::max()) {
   const Instant give_up = os::SocketDriver::Now() + std::chrono::seconds(20);
@@ -384,9 +384,9 @@ Status Many(const std::vector<std::string>& words) {
                             .init_timeout = {},
                             .timeout = {}};
   RINGLET_TRY_ASSIGN(const auto first, comm::Establish(process, config, {}));
-  RINGLET_TRY(Barrier(*first));  // it has made all that it will
+  RINGLET_TRY(Barrier(*first));  // it has created all its resources
   const std::int64_t descriptors = HeldNow().descriptors;
-  // The memory that the first others leave is kept for good: tables, caches of the allocator.
+  // The first communicators leave memory for good: tables, caches of the allocator.
   constexpr std::uint64_t kWarm = 20;
   Communicators alive;
   RINGLET_TRY(FormMany(process, *first, kWarm + numbers[3], numbers[3], alive));
@@ -397,7 +397,7 @@ Status Many(const std::vector<std::string>& words) {
   Say(fmt::format("HOLDING {} communicators, {} descriptors, {} mappings, {} bytes", alive.size(),
                   holding.descriptors, holding.mappings, holding.heap_bytes));
   alive.clear();
-  constexpr std::int64_t kSlackBytes = 60'000;  // less than what is left of one
+  constexpr std::int64_t kSlackBytes = 60'000;  // less than the rest of one communicator
   const Held after = HeldAtRest(process, before.descriptors, before.heap_bytes + kSlackBytes);
   Say(fmt::format("LEFT {} descriptors, {} mappings, {} bytes",
                   after.descriptors - before.descriptors, after.mappings - before.mappings,
@@ -414,7 +414,7 @@ Status Run(const std::vector<std::string>& words);
 
 Status Storm(const std::vector<std::string>& words) {
   struct sigaction action {};
-  action.sa_handler = [](int) { signals_seen.fetch_add(1); };  // and no SA_RESTART
+  action.sa_handler = [](int) { signals_seen.fetch_add(1); };  // without SA_RESTART
   ::sigaction(SIGALRM, &action, nullptr);
   const auto interval_us = static_cast<suseconds_t>(ParseDecimal(words[1]).value_or(1000));
   const itimerval often{.it_interval = {0, interval_us}, .it_value = {0, interval_us}};

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Ranks that do not come, die, or do not fit: everybody else ends soon and says who it was.
+"""Tests ranks that are missing, die, or do not fit: the others end soon and name the rank.
 
     faults_test.py BUILD_DIR
 
-Times are printed; only hangs are failures, with a bound that no slow machine reaches.
+The test prints times. Only hangs are failures, with a bound beyond any slow machine.
 """
 import os
 import random
@@ -15,13 +15,13 @@ import support
 from support import FAULT_RANK
 
 FOREVER = 10**12
-# Within which an error must reach everybody: expected are 2 s, and machines are sometimes slow.
+# Bound for an error to reach all ranks: 2 s are expected, and machines are sometimes slow.
 BOUND_S = 20
 
 
 class FaultCase(support.Case):
     def make_id(self, **settings):
-        """A process that holds the root, and the id's text."""
+        """Returns a process that holds the root, and the id's text."""
         holder = self.start(FAULT_RANK, "id", **settings)
         text = holder.wait_for("^ID ").split()[1]
         holder.wait_for("^WAITING")
@@ -30,7 +30,7 @@ class FaultCase(support.Case):
     def changed_id(self, *words):
         return self.run_to_end(FAULT_RANK, *words).wait_for("^ID ").split()[1]
 
-    # Each rank on a connection of its own, where a test must see what it says to the root.
+    # Gives each rank a connection of its own, for tests that must see its messages to the root.
     EACH = {"RINGLET_NODE_LEADER": "0"}
 
     def join(self, text, rank, size, *more, **settings):
@@ -41,13 +41,13 @@ class FaultCase(support.Case):
         return host, int(port)
 
     def proxied(self, holder, text):
-        """A proxy before the root, and an id that leads to it."""
+        """Returns a proxy before the root, and an id that leads to it."""
         proxy = support.Proxy(self.root_address(holder))
         self.addCleanup(proxy.close)
         return proxy, self.changed_id("reroute", text, proxy.address)
 
     def expect_errors(self, ranks, pattern, since):
-        """Every one of `ranks` ends with an error in which `pattern` is found."""
+        """Expects an error that matches `pattern` at the end of each of `ranks`."""
         for rank in ranks:
             line = rank.wait_for("^(ERROR|DONE)")
             self.assertRegex(line, pattern)
@@ -61,7 +61,7 @@ class FaultCase(support.Case):
         self.assertLess(elapsed, BOUND_S)
 
     def why_no_libfabric(self):
-        """Why ranks cannot be linked over libfabric here; None where they can."""
+        """Returns the reason why ranks cannot be linked over libfabric here, or None."""
         _, text = self.make_id()
         ranks = [self.join(text, rank, 2, 1, 1, RINGLET_LINKS="ofi") for rank in range(2)]
         line = [rank.wait_for("^(ERROR|JOINED)") for rank in ranks][0]
@@ -168,7 +168,7 @@ class Forming(FaultCase):
 
 
 class Running(FaultCase):
-    # What processes of one host are linked with; their collectives then go through the arena.
+    # The links between processes of one host. Their collectives then use the arena.
     LINKED_BY = {"auto": "memory"}
 
     def check_killed_rank(self, links, count, victim, **settings):
@@ -261,7 +261,7 @@ class Running(FaultCase):
             self.check_killed_or_stopped(200_000, kind, RINGLET_WAIT="spin")
 
     def test_a_rank_killed_at_any_moment_is_named(self):
-        """Anywhere within an operation. RINGLET_FAULT_ROUNDS=20 makes a long test of it."""
+        """Dies anywhere within an operation. RINGLET_FAULT_ROUNDS=20 makes a long test of it."""
         rounds, seed = int(os.environ.get("RINGLET_FAULT_ROUNDS", "1")), random.randrange(1 << 30)
         print(f"seed {seed}")
         moments = random.Random(seed)
@@ -287,7 +287,8 @@ class Running(FaultCase):
             self.expect_errors(ranks[:victim] + ranks[victim + 1:], rf"rank {victim}\b", since)
 
     def check_hierarchy(self, algorithm, kind, count, victim):
-        """Six ranks on three hosts: ranks 2 and 3 are one, of which 2 speaks where one does."""
+        """Runs six ranks on three hosts. Ranks 2 and 3 are one host, and 2 is its node leader if it
+        has one."""
         for what, pattern in ((signal.SIGKILL, rf"rank {victim}\b"),
                               (signal.SIGSTOP, rf"timeout: .*rank {victim}\b")):
             with self.subTest(algorithm=algorithm, kind=kind, count=count, victim=victim,
@@ -314,7 +315,7 @@ class Running(FaultCase):
 
     def test_a_rank_that_leaves_early_is_named(self):
         _, text = self.make_id()
-        # Rank 0 is the top then: where the top itself leaves, the others have no way to each other.
+        # Rank 0 is then the top. If the top itself leaves, the others have no path to each other.
         ranks = [self.join(text, rank, 3, 5 if rank == 1 else FOREVER, **self.EACH)
                  for rank in range(3)]
         ranks[1].wait_for("^DONE")
@@ -322,7 +323,7 @@ class Running(FaultCase):
 
 
 class Storm(FaultCase):
-    """Signals with a handler that restarts no call, thousands a second, at every rank."""
+    """Sends signals at every rank, thousands a second, with a handler that restarts no call."""
 
     EVERY_US = 200
 
@@ -346,8 +347,8 @@ class Storm(FaultCase):
 
 
 class Strangers(FaultCase):
-    """Callers who do not know the secret. With a handshake timeout beyond every bound here, a job
-    that forms shows that nobody waited for them."""
+    """Connects callers that do not know the secret. The handshake timeout exceeds every bound here,
+    so a job that forms has not waited for them."""
 
     SLOW = {"RINGLET_HANDSHAKE_TIMEOUT": "600", "RINGLET_INIT_TIMEOUT": "300"}
     GARBAGE = (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -359,12 +360,12 @@ class Strangers(FaultCase):
         self.addCleanup(caller.close)
         try:
             caller.sendall(data)
-        except OSError:  # it may hang up at the first byte
+        except OSError:  # it may close at the first byte
             pass
         return caller
 
     def expect_hangup(self, caller):
-        """Reads to the end; gives what came."""
+        """Reads to the end; returns the data."""
         got = b""
         try:
             while data := caller.recv(65536):

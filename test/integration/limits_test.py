@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs near the limits of their process: descriptors, threads, memory.
+"""Tests programs near the limits of their process: descriptors, threads, memory.
 
     limits_test.py BUILD_DIR
 """
@@ -11,13 +11,12 @@ import support
 from support import BUILD, TOOL
 
 C_PROGRAM = str(BUILD / "bin" / "c_program")
-# What near the limit fails is said in these words.
-# In lower case.
+# Failures near the limit contain these words, in lower case.
 REASONS = ("too many open files", "out of file descriptors", "cannot start a thread")
 
 
 def numbers(run, word):
-    """Of all lines that begin with `word`, also of ranks of ringlet run."""
+    """Returns the numbers of all lines that begin with `word`, also of ranks of ringlet run."""
     return [int(line.split()[-1]) for line in run.lines
             if re.match(rf"(\[\d+\] )?{word} ", line)]
 
@@ -36,16 +35,16 @@ class Descriptors(support.Case):
         self.assertLessEqual(held[0], most, run.text())
         self.assertLessEqual(numbers(run, "LEFT")[0], self.CONSTANT, run.text())
 
-    # What does not grow with the number of communicators: of service threads, which are three more
-    # where there are many ranks, each has three; of endpoints, one for each of the ranks that a
-    # communicator has here, as well. The warm-up had one thread, and one endpoint stays.
+    # Descriptors independent of the number of communicators. With many ranks there are three more
+    # service threads with three each, and an endpoint for each of the ranks that a communicator has
+    # here. The warm-up had one thread, and one endpoint stays.
     CONSTANT = 9
 
     def test_a_communicator_of_one_rank_holds_none(self):
         self.check_in_one_process(100, 1, self.CONSTANT)
 
     def test_ranks_of_one_process_hold_their_connections(self):
-        # Both ends of those of the tree that controls them.
+        # Both ends of the connections of the control tree count.
         self.check_in_one_process(50, 2, 50 * 2 + self.CONSTANT + 3)
         self.check_in_one_process(20, 4, 20 * 6 + self.CONSTANT + 9)
 

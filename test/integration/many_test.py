@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A thousand communicators one after the other, and two hundred at once, in the same processes: what
-they held is given back.
+"""Creates a thousand communicators one after the other, and two hundred at once, in the same
+processes, and checks that they release their resources.
 
     many_test.py BUILD_DIR
 """
@@ -9,8 +9,8 @@ import re
 import support
 from support import FAULT_RANK
 
-# Bytes of the heap that may differ from one rest to another, however many communicators there were
-# between: what the allocator's caches hold. A thousand that left 64 bytes each would show.
+# Permitted difference of the heap between two rests, for any number of communicators between: the
+# contents of the allocator's caches. A thousand leaks of 64 bytes would show.
 HEAP_BYTES_MAX = 64 * 1024
 
 

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Ranks in two network namespaces, joined by a cable: hosts as they are, on one machine. They form,
-and `ringlet status` and RAS of one host tell of a hang on the other.
+"""Runs ranks in two network namespaces, joined by a cable: two hosts on one machine. They form, and
+`ringlet status` and RAS of one host report a hang on the other.
 
     networks_test.py BUILD_DIR
 
-Needs iproute2, and fails without; and the right to make network namespaces, without which ctest says
-that it did not run.
+Needs iproute2, and fails without. ctest skips it without the right to create network namespaces.
 """
 import json
 import os
@@ -26,7 +25,7 @@ def ip(*words):
 
 
 class Namespaces(Hang):
-    """Two namespaces, `left` and `right`; what joins them is for the test to lay."""
+    """Creates two namespaces, `left` and `right`. The test joins them."""
 
     def setUp(self):
         super().setUp()
@@ -37,12 +36,12 @@ class Namespaces(Hang):
             for name in self.names.values():
                 ip("netns", "add", name)
                 self.addCleanup(subprocess.run, ["ip", "netns", "del", name], check=False)
-                ip("-n", name, "link", "set", "lo", "up")  # the way to its own addresses
+                ip("-n", name, "link", "set", "lo", "up")  # the path to its own addresses
         except OSError as error:
             self.skipTest(f"no right to make network namespaces here: {error}")
 
     def lay(self, interface, left, right):
-        """A cable between the two, with an address for each end."""
+        """Joins the two by a cable, with an address for each end."""
         ip("link", "add", interface, "netns", self.names["left"], "type", "veth", "peer", "name",
            interface, "netns", self.names["right"])
         for side, address in (("left", left), ("right", right)):
@@ -51,7 +50,7 @@ class Namespaces(Hang):
             self.await_up(side, interface)
 
     def lay_nowhere(self, side, interface, address):
-        """An interface that is up, and at whose other end nobody answers."""
+        """Adds an interface that is up, with a silent other end."""
         ip("-n", self.names[side], "link", "add", interface, "type", "veth", "peer", "name",
            f"{interface}-end")
         ip("-n", self.names[side], "link", "set", f"{interface}-end", "up")
@@ -59,7 +58,8 @@ class Namespaces(Hang):
         self.await_up(side, interface)
 
     def await_up(self, side, interface):
-        """Until the kernel has seen the cable: an interface without one is advertised by nobody."""
+        """Waits until the kernel has seen the cable, because an interface without one is not
+        advertised."""
         give_up = time.monotonic() + support.TIMEOUT_S
         while " UP " not in subprocess.run(
                 ["ip", "-n", self.names[side], "-br", "link", "show", interface],
@@ -67,25 +67,25 @@ class Namespaces(Hang):
             self.assertLess(time.monotonic(), give_up, f"{interface} does not come up")
 
     def give(self, side, interface, address):
-        # No duplicate address detection: an address of IPv6 would not be usable for a second.
+        # Without duplicate address detection, because it delays an address of IPv6 by a second.
         ip("-n", self.names[side], "addr", "add", address, "dev", interface,
            *(["nodad"] if ":" in address else []))
         ip("-n", self.names[side], "link", "set", interface, "up")
 
     def start_in(self, side, *arguments, **settings):
-        # Hosts of their own: in one they would take the UNIX sockets of each other.
+        # Separate hosts: on one host they would use each other's UNIX sockets.
         return self.start("/usr/bin/env", *self.words_in(side), *arguments, RINGLET_DEBUG="INFO",
                           NCCL_HOSTID=side, **settings)
 
     def words_in(self, side):
-        """What runs a program in a namespace, on a host of that name."""
+        """Returns the command prefix for a program in a namespace, on a host of that name."""
         return ("ip", "netns", "exec", self.names[side], "unshare", "-u", "sh", "-c",
                 'hostname "$0" && exec "$@"', side)
 
 
 class Joined(Namespaces):
     def form(self, **settings):
-        """A rank in each namespace; the root in the left one. Gives the programs."""
+        """Starts a rank in each namespace, with the root in the left one. Returns the programs."""
         holder = self.start_in("left", FAULT_RANK, "id", **settings)
         text = holder.wait_for("^ID ").split()[1]
         holder.wait_for("^WAITING")
@@ -120,8 +120,8 @@ class Joined(Namespaces):
 
 
 class OtherHost(Namespaces):
-    """Two ranks on each host, and each host's two in a communicator of their own; the last rank, as
-    rank 1 of the right host's, has a fault. What is asked is the left host."""
+    """Runs two ranks on each host, and each host's two in a communicator of their own. The last
+    rank, rank 1 of the right host's, has a fault. The query is on the left host."""
 
     def hang_there(self, fault):
         self.lay("ringlet0", "10.77.0.1/24", "10.77.0.2/24")
@@ -149,18 +149,18 @@ class OtherHost(Namespaces):
         return ran
 
     def status(self):
-        """Of each communicator: how many ranks, their pids, and what is found."""
+        """Returns, for each communicator, the number of ranks, their pids, and the findings."""
         return [(one["ranks"], [state["pid"] for state in one["states"]], one["findings"])
                 for one in json.loads(self.tool("status", "--json").stdout)]
 
     def report(self):
-        """The same from RAS."""
+        """Returns the same from RAS."""
         return [(one["size"], [rank["pid"] for rank in one["ranks"] + one["missing_ranks"]],
                  one["findings"]) for one in json.loads(self.ras("--json"))["communicators"]]
 
     def await_findings(self, ask, size, rank, wanted):
-        """Until all that is found in a communicator of `size` ranks, of which one is in the process
-        of `rank`, is `wanted`."""
+        """Waits until the findings of a communicator of `size` ranks, with one rank in the process
+        of `rank`, are `wanted`."""
         give_up = time.monotonic() + support.TIMEOUT_S
         seen = []
         while time.monotonic() < give_up:

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""RAS: what clients of NCCL's protocol are told of ranks that hang, and that hostile ones do no harm.
+"""Tests RAS: the answers to clients of NCCL's protocol about hanging ranks, and its safety against
+hostile clients.
 
     ras_test.py BUILD_DIR
 
-The parser of Ray Train is run where a Python of the build folder has it; else that test is skipped.
+The parser of Ray Train runs if a Python of the build folder has it; otherwise that test is skipped.
 """
 import json
 import os
@@ -31,7 +32,7 @@ report = parse_ras_schema(asked["stdout"])
 print(json.dumps({"counts": report.comm_op_counts, "status": report.comm_rank_status,
                   "mismatched": sorted(report.mismatched_comms), "healthy": report.healthy}))
 """
-# What pip makes of the package's entry point.
+# pip generates this from the package's entry point.
 CLIENT = f"""#!{sys.executable}
 import sys
 sys.path.insert(0, {str(pathlib.Path(__file__).resolve().parents[2] / "python")!r})
@@ -46,7 +47,7 @@ class Ras(Hang):
     settings = {"RINGLET_TIMEOUT": "600"}
 
     def report_once(self, wanted):
-        """The JSON report once `wanted`, a function of its only communicator, is true."""
+        """Returns the JSON report after `wanted`, a function of its only communicator, is true."""
         deadline = time.monotonic() + support.TIMEOUT_S
         while time.monotonic() < deadline:
             text = self.ras("--json")
@@ -56,7 +57,7 @@ class Ras(Hang):
         raise AssertionError(f"no such report: {text}")
 
     def say(self, words):
-        """What the server says to these words until it hangs up."""
+        """Returns the server's answer to these words, up to its end."""
         with socket.create_connection(("127.0.0.1", self.port), support.TIMEOUT_S) as client:
             client.sendall(words)
             heard = b""
@@ -70,7 +71,8 @@ def counts(communicator, call):
 
 
 def is_behind(communicator):
-    """Whether all ranks are where they hang: the faulty one has not called the sixth operation."""
+    """Returns true if all ranks are at their hang: the faulty one has not called the sixth
+    operation."""
     return counts(communicator, "AllReduce") == {0: 6, 1: 5, 2: 6} and communicator["findings"]
 
 
@@ -116,7 +118,8 @@ class Reports(Ras):
             rank.kill()
 
     def with_client(self):
-        """An environment in which `ncclras` is a command, as after pip install, and the job is known."""
+        """Returns an environment with `ncclras` as a command, as after pip install, and with the
+        job's address."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         client = pathlib.Path(folder.name) / "ncclras"
@@ -159,14 +162,16 @@ class Reports(Ras):
 
 
 class ForeignServer(threading.Thread):
-    """A RAS server as NCCL's manual describes one: lines of text in any case, each with an answer of a
-    line; STATUS has a report and the end of the connection, MONITOR has events until one side goes."""
+    """A RAS server as described in NCCL's manual: lines of text in any case, each with an answer of
+    one line. STATUS ends with a report and the end of the connection; MONITOR sends events until
+    one side closes."""
 
     def __init__(self, commands):
         super().__init__(daemon=True)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.commands = commands  # besides its greeting: what it knows, in lower case, and its answers
+        self.commands = commands  # besides its greeting: known commands in lower case, and their
+                                  # answers
         self.heard = []
 
     def run(self):
@@ -184,14 +189,14 @@ class ForeignServer(threading.Thread):
                 if known is None:
                     client.sendall(f"ERROR: Unknown command {line}".encode())
                     continue
-                for byte in known.encode():  # pieces of any size come
+                for byte in known.encode():  # pieces of any size arrive
                     client.sendall(bytes([byte]))
                 if words[0] in ("status", "verbose", "monitor"):
                     return
 
 
 class Foreign(unittest.TestCase):
-    """`ringlet ras` as the client of another server than ours."""
+    """`ringlet ras` as the client of a foreign server."""
 
     report = "Job summary\n===========\n\n  4 processes, \u2713\n"
 
@@ -223,7 +228,7 @@ class Foreign(unittest.TestCase):
         self.assertEqual(heard[-1], "MONITOR lifecycle")
 
     def test_one_that_is_too_old_for_a_command_is_named(self):
-        server = ForeignServer({"status": self.report})  # NCCL before 2.28 knows no formats
+        server = ForeignServer({"status": self.report})  # NCCL before 2.28 does not support formats
         server.start()
         ran = subprocess.run([TOOL, "ras", "-p", str(server.port), "--json"], capture_output=True,
                              text=True, timeout=support.TIMEOUT_S)
@@ -233,7 +238,7 @@ class Foreign(unittest.TestCase):
 
 class Monitor(Ras):
     def test_a_process_that_stops_goes_on_and_dies(self):
-        # The client's server is not the one that is stopped.
+        # The client's server is not the stopped one.
         self.port = free_port()
         holder = self.start(FAULT_RANK, "id")
         text = holder.wait_for("^ID ").split()[1]
@@ -246,8 +251,8 @@ class Monitor(Ras):
             rank.wait_for("^AT FAULT")
         monitor = self.start(TOOL, "ras", "-p", self.port, "--monitor", "all")
         who = f"Process {ranks[FAULTY].pid} on node .* managing GPU {FAULTY}"
-        # A client that is told of nothing yet has no words to wait for: the state is made again until
-        # it has seen the change.
+        # A client without an event yet has no output to wait for, so repeat the state until it has
+        # seen the change.
         deadline = time.monotonic() + support.TIMEOUT_S
         while not monitor.find("PEER_UNRESPONSIVE") and time.monotonic() < deadline:
             ranks[FAULTY].signal(signal.SIGSTOP)
@@ -264,7 +269,7 @@ class Monitor(Ras):
 
 
 class Hostile(Ras):
-    """Strangers cost the job nothing but the time of the thread that answers them."""
+    """Strangers cost the job only the time of the answering thread."""
 
     def stranger(self, words):
         client = socket.socket()
@@ -279,7 +284,7 @@ class Hostile(Ras):
         try:
             client.sendall(words)
         except OSError:
-            pass  # it was hung up on
+            pass  # the server closed the connection
 
     def test_the_job_goes_on(self):
         ranks = self.start_hang("all_reduce", "late", **self.settings)
@@ -290,11 +295,11 @@ class Hostile(Ras):
         self.assertIn("Job summary", self.ras())
         for rank, before in zip(ranks, descriptors):
             held = len(os.listdir(f"/proc/{rank.pid}/fd"))
-            self.assertLessEqual(held, before + CLIENTS_MAX + 8)  # last words, listeners
+            self.assertLessEqual(held, before + CLIENTS_MAX + 8)  # last messages, listeners
         self.ranks_end(ranks)
 
     def ranks_end(self, ranks):
-        """The faulty rank goes on when its input ends, and so do the others."""
+        """The faulty rank continues at the end of its input, and so do the others."""
         ranks[FAULTY].process.stdin.close()
         for rank in ranks:
             rank.wait_for("^DONE")

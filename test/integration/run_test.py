@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`ringlet run`: who a rank is told to be, whose line is whose, and how a job ends.
+"""Tests `ringlet run`: the number of each rank, the prefix of each line, and the end of a job.
 
     run_test.py BUILD_DIR
 """

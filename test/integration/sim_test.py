@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`ringlet sim init`: the same run from the same seed, and a result that programs can read.
+"""Tests `ringlet sim init`: equal runs from equal seeds, and a machine-readable result.
 
     sim_test.py BUILD_DIR
 """

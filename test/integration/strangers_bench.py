@@ -1,17 +1,18 @@
-"""How much ten thousand strangers delay a job: python3 strangers_bench.py BUILD [--strangers N]
-[--ranks N] [--rounds N] [--manner silent|rubbish|hangup]
+"""Measures the delay of a job by ten thousand strangers: python3 strangers_bench.py BUILD
+[--strangers N] [--ranks N] [--rounds N] [--manner silent|rubbish|hangup]
 
-A process of its own holds the root. Another calls it over loopback so many times and says nothing,
-says rubbish, or hangs up at once; it begins together with the ranks, and never calls more often than
-asked. A time is that from the start of the first rank's process until all have joined and reduced once.
+A process of its own holds the root. Another one calls it over loopback that many times and sends
+nothing, sends garbage, or closes at once. It begins together with the ranks, and makes no more
+calls than requested. A time is from the start of the first rank's process until all have joined and
+reduced once.
 
-The caller takes a processor too, which it would not on a machine of its own. So, where there are two or
-more, the job has all but the last and the caller has that one, in every round; what the kernel does for
-a call over loopback it does on the caller's. And three kinds of rounds take turns: without strangers; with
-strangers that call listeners nobody serves ("elsewhere"), which costs what calling costs; and with
-strangers that call the root. Prints each time, how many of the calls came before the job was done,
-the processor time of the caller, and the three medians. What is wanted: at the root at most 20 % more than
-without. What the root itself has to do with strangers is in the difference of the last two.
+The caller takes a processor too; on a machine of its own it would not. So, with two or more
+processors, the caller has the last one and the job has the others, in every round. The kernel's
+work for a call over loopback runs on the caller's. Three kinds of rounds take turns: without
+strangers; with strangers that call unserved listeners ("elsewhere"), at the cost of calling alone;
+and with strangers that call the root. Prints each time, the number of calls before the end of the
+job, the processor time of the caller, and the three medians. The goal is at most 20 % more at the
+root than without strangers. The difference of the last two is the root's own work for strangers.
 """
 import argparse
 import multiprocessing
@@ -24,11 +25,11 @@ import support
 
 HOLD_SECONDS_MAX = 60
 CORES = sorted(os.sched_getaffinity(0))
-CALLS_A_LISTENER = 4000  # net.core.somaxconn is 4096: whoever finds a full queue waits
+CALLS_A_LISTENER = 4000  # net.core.somaxconn is 4096; a caller of a full queue waits
 
 
 def pester(addresses, count, manner, ready, finished, calls, processor_seconds):
-    """Calls `count` times, as fast as it can, and holds what may be held."""
+    """Calls `count` times, as fast as it can, and holds the connections that it may hold."""
     held = []
     os.sched_setaffinity(0, CORES[-1:])
     ready.wait()
@@ -41,7 +42,7 @@ def pester(addresses, count, manner, ready, finished, calls, processor_seconds):
             caller.connect(addresses[calls.value // CALLS_A_LISTENER % len(addresses)])
             if manner == "rubbish":
                 caller.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + bytes(64))
-        except OSError:  # hung up on already, or the root has gone
+        except OSError:  # closed already, or the root has ended
             caller.close()
             continue
         if manner == "hangup":
@@ -53,8 +54,8 @@ def pester(addresses, count, manner, ready, finished, calls, processor_seconds):
 
 
 def form(ranks, strangers, manner, elsewhere):
-    """Seconds until `ranks` ranks have joined, how many strangers called meanwhile, and the processor
-    seconds that these calls took on the caller's side. `elsewhere`: they call unserved listeners."""
+    """Returns the seconds until `ranks` ranks have joined, the number of calls meanwhile, and their
+    processor seconds on the caller's side. `elsewhere`: they call unserved listeners."""
     environment = support.clean_environment(RINGLET_DEBUG="NONE", RINGLET_SOCKET_IFNAME="=lo",
                                             RINGLET_SOCKET_FAMILY="AF_INET")
     holder = support.Program(support.FAULT_RANK, "id", environment=environment)
@@ -98,7 +99,7 @@ def main():
     words = parser.parse_args()
     rounds = {"none": (0, False), "elsewhere": (words.strangers, True),
               "at the root": (words.strangers, False)}
-    os.sched_setaffinity(0, CORES[:-1] or CORES)  # and so all that is started here
+    os.sched_setaffinity(0, CORES[:-1] or CORES)  # inherited by all processes started here
     times = {where: [] for where in rounds}
     for _ in range(words.rounds):
         for where, (strangers, elsewhere) in rounds.items():

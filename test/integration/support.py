@@ -1,7 +1,7 @@
-"""What the integration tests share: programs under observation, and what they must not leave.
+"""The shared parts of the integration tests: observed programs, and checks for leftovers.
 
-Nothing here waits for time to pass: every wait is for a line of output, the end of a process or a
-connection, and has a bound only so that a hang becomes a failure.
+No test waits for time to pass. Every wait is for a line of output, the end of a process or a
+connection. It has a bound only so that a hang becomes a failure.
 """
 import json
 import os
@@ -17,19 +17,20 @@ import time
 import unittest
 import uuid
 
-# Until a hang is called a hang. Generous: machines are slow and sanitizers slower.
+# Bound for a hang. Generous, because machines are slow and sanitizers slower.
 TIMEOUT_S = 60
 
 BUILD = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path("build")
 TOOL = str(BUILD / "bin" / "ringlet")
 FAULT_RANK = str(BUILD / "bin" / "fault_rank")
 
-# What lands in the environment of all that a test starts, so that leftovers are found in /proc.
+# Part of the environment of all processes that a test starts, so that leftovers are found in /proc.
 MARK = "INTEGRATION_TEST_MARK"
 
 
 def python_with(module):
-    """A Python that can import `module`: this one, or one of the build folder; None: there is none."""
+    """Returns a Python that can import `module`: this one, or one of the build folder; None if
+    there is none."""
     for python in (sys.executable, *sorted(map(str, BUILD.glob("*-venv/bin/python")))):
         if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0:
             return python
@@ -37,14 +38,14 @@ def python_with(module):
 
 
 def clean_environment(**settings):
-    """This environment without settings of Ringlet, and with those given."""
+    """Returns this environment without settings of Ringlet, and with the given ones."""
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(("RINGLET_", "NCCL_"))}
     return {**kept, **settings}
 
 
 class Program:
-    """A process whose output is read as it comes."""
+    """A process with continuously read output."""
 
     def __init__(self, *arguments, environment):
         self.name = " ".join(str(a) if len(str(a)) < 60 else "..." for a in arguments[1:])
@@ -79,7 +80,7 @@ class Program:
         return next((line for line in lines if re.search(pattern, line)), None)
 
     def wait_for(self, pattern, where="lines"):
-        """The first line in which `pattern` is found; fails when the program ends without one."""
+        """Returns the first line that matches `pattern`; fails if the program ends without one."""
         lines = getattr(self, where)
         deadline = time.monotonic() + TIMEOUT_S
         with self.changed:
@@ -94,7 +95,7 @@ class Program:
         return "\n".join(["", *self.lines, *("stderr: " + line for line in self.error_lines)])
 
     def finish(self):
-        """Closes its standard input, waits for its end, gives its exit status."""
+        """Closes its standard input, waits for its end, returns its exit status."""
         self.process.stdin.close()
         return self.wait()
 
@@ -111,7 +112,7 @@ class Program:
         self.process.send_signal(number)
 
     def kill(self):
-        """Ends it for good, whatever it does."""
+        """Kills it in any state."""
         self.process.kill()
         self.process.wait()
         for reader in self.readers:
@@ -121,7 +122,7 @@ class Program:
 
 
 class Proxy:
-    """A TCP proxy that counts and keeps what passes. One per recorded member."""
+    """A TCP proxy that counts and keeps the traffic. One per recorded member."""
 
     def __init__(self, target):
         self.target = target
@@ -149,7 +150,7 @@ class Proxy:
     def _pump(self, source, sink, name):
         try:
             while data := source.recv(65536):
-                with self.changed:  # kept before it is passed on: the answer may be quick
+                with self.changed:  # keep it before forwarding, because the answer may be quick
                     setattr(self, name, getattr(self, name) + data)
                     self.changed.notify_all()
                 sink.sendall(data)
@@ -162,7 +163,7 @@ class Proxy:
                 pass
 
     def wait_for_welcome(self):
-        """Until the root has answered a check-in: a challenge of 72 bytes, then a frame."""
+        """Waits until the root has answered a check-in: a challenge of 72 bytes, then a frame."""
         with self.changed:
             if not self.changed.wait_for(lambda: len(self.received) > 72 + 5, TIMEOUT_S):
                 raise AssertionError("the root does not answer the check-in")
@@ -182,7 +183,7 @@ class Proxy:
 
 
 def await_end(pid):
-    """Waits for the end of a process that need not be ours."""
+    """Waits for the end of a process that need not be a child."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -194,19 +195,19 @@ def await_end(pid):
 
 
 def shared_memory():
-    """Files of ours in /dev/shm; folders are those of a benchmark that runs beside the tests."""
+    """Returns Ringlet's files in /dev/shm. Folders belong to a benchmark beside the tests."""
     folder = pathlib.Path("/dev/shm")
     return {entry.name for entry in folder.iterdir() if "ringlet" in entry.name and entry.is_file()} \
         if folder.exists() else set()
 
 
 def maps_memory(pid):
-    """Whether the process has memory of a link in its address space."""
+    """Returns true if the process has memory of a link in its address space."""
     return "/memfd:ringlet" in pathlib.Path(f"/proc/{pid}/maps").read_text()
 
 
 def listening_ports(pid):
-    """TCP ports on which a process listens, IPv4."""
+    """Returns the TCP ports on which a process listens, IPv4."""
     inodes = set()
     for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
         try:
@@ -225,7 +226,7 @@ def listening_ports(pid):
 
 
 class Case(unittest.TestCase):
-    """Starts programs, and fails when something of them is left at the end."""
+    """Starts programs, and fails if they leave processes or files behind."""
 
     def setUp(self):
         self.mark = uuid.uuid4().hex
@@ -246,7 +247,7 @@ class Case(unittest.TestCase):
         return program
 
     def marked(self):
-        """Processes that this test has started, directly or not: pid -> environment."""
+        """Returns the processes that this test has started, directly or not: pid -> environment."""
         found = {}
         for folder in pathlib.Path("/proc").iterdir():
             if not folder.name.isdigit():
@@ -263,18 +264,19 @@ class Case(unittest.TestCase):
 
     def check_nothing_is_left(self):
         left = [pid for pid in self.marked() if not await_end(pid)]
-        for pid in left:  # the next test shall not suffer
+        for pid in left:  # protects the next test
             os.kill(pid, signal.SIGKILL)
         self.assertEqual(left, [], "processes were left behind")
         self.assertEqual(shared_memory() - self.memory_before, set())
 
 
-# Of a program in which no test could run, for ctest.
+# Exit status for ctest if no test could run.
 SKIPPED = 77
 
 
 def main():
-    """Runs the tests. What did not run is told to test/run/skipped.py; if nothing did, to ctest."""
+    """Runs the tests. Reports skipped tests to test/run/skipped.py, or to ctest if all were
+    skipped."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     result = unittest.main(verbosity=2, exit=False).result
     skipped = [(test.id().replace("__main__", pathlib.Path(sys.argv[0]).stem), why)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""`ringlet topo check` on the named machines, and on variants of them with one defect each.
+"""Tests `ringlet topo check` on the named machines, and on variants of them with one defect each.
 
     topo_check_test.py BUILD_DIR
     topo_check_test.py BUILD_DIR --table     # prints the verdicts as tables, and tests nothing
 
-Each variant states the rule that finds it without an expectation (None: it cannot be found), and the
-rule that finds it with `--expect` the machine that it was made of.
+Each variant states the rule that finds it without an expectation (None: impossible), and the rule
+that finds it with `--expect` the original machine.
 """
 import concurrent.futures
 import copy
@@ -25,14 +25,14 @@ VENDORS = [ROOT / "test" / "fixtures" / "topologies" / folder for folder in ("nv
 
 
 class Machine:
-    """A topology file as a tree, with ways to break it."""
+    """A topology file as a tree, with functions that break it."""
 
     def __init__(self, root):
         self.root = root
         self.above = {child: parent for parent in root.iter() for child in parent}
 
     def functions(self, tag):
-        """The PCI functions with a gpu, or with a nic, in the order of the file."""
+        """Returns the PCI functions with a gpu, or with a nic, in the order of the file."""
         return [pci for pci in self.root.iter("pci") if pci.find(tag) is not None]
 
     def gpus(self):
@@ -42,7 +42,7 @@ class Machine:
         return self.functions("nic")
 
     def switches(self):
-        """Functions right below a NUMA node that lead to a GPU."""
+        """Returns functions right below a NUMA node with a GPU below them."""
         return [pci for cpu in self.root.iter("cpu") for pci in cpu.findall("pci")
                 if pci.find("gpu") is None and any(p.find("gpu") is not None for p in pci.iter("pci"))]
 
@@ -55,7 +55,7 @@ class Machine:
 
 
 def remove_nics(*numbers, driver=False):
-    """The cards, or only what their driver shows of them."""
+    """Removes the cards, or reduces them to the part without a driver."""
     def change(machine):
         nics = machine.nics()
         for pci in [nics[i] for i in numbers] if numbers else nics:
@@ -100,7 +100,7 @@ def set_attribute(tag, name, value, numbers=()):
 
 
 def take_links(number, count):
-    """So many NVLinks fewer, at both ends where the other end is a GPU."""
+    """Removes this number of NVLinks, at both ends if the other end is a GPU."""
     def change(machine):
         pci = machine.gpus()[number]
         link = next(child for child in pci.find("gpu") if child.tag in ("nvlink", "xgmi"))
@@ -161,7 +161,7 @@ def same_guid(a, b):
     return change
 
 
-# Machine, what is wrong, how it is made, the rules that find it alone and with --expect.
+# Machine, defect, its making, the rules that find it alone and with --expect.
 VARIANTS = [
     ("perlmutter-a100", "a NIC on a root port is missing", remove_nics(1), None, "nic-missing"),
     ("perlmutter-a100", "all four NICs on root ports are missing", remove_nics(), None, "nic-missing"),
@@ -215,7 +215,7 @@ VARIANTS = [
 
 
 def check(path, *words):
-    """The exit status, and the rules that found something."""
+    """Returns the exit status, and the rules with findings."""
     done = subprocess.run([TOOL, "topo", "check", path, "--json", *words], text=True, check=False,
                           timeout=2 * support.TIMEOUT_S, env=support.clean_environment(),
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -233,7 +233,7 @@ def healthy_files():
 
 
 def judged_variants(folder):
-    """For each variant the verdicts without and with the machine that it was made of."""
+    """Returns for each variant the verdicts without and with the original machine."""
     jobs = []
     for i, (name, what, change, _, _) in enumerate(VARIANTS):
         machine = Machine(copy.deepcopy(xml.parse(MACHINES / f"{name}.xml").getroot()))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`ringlet topo gather`: the tarball is one, is clean, and is the same machine.
+"""Tests `ringlet topo gather`: the tarball is valid, scrubbed, and shows the same machine.
 
     topo_gather_test.py BUILD_DIR
 """
@@ -33,7 +33,7 @@ class Gather(support.Case):
         return archive
 
     def unpack(self, archive):
-        """With tar itself: everybody's tar must read it."""
+        """Unpacks with tar itself, because any user's tar must read it."""
         folder = self.folder / (archive.stem + ".root")
         folder.mkdir()
         subprocess.run(["tar", "-xf", archive, "-C", folder], check=True)
@@ -45,7 +45,7 @@ class Gather(support.Case):
 
     @staticmethod
     def without_host(lines):
-        """Name and identity are those of the machine, not in its files."""
+        """Removes name and identity, because they are those of the machine, not in its files."""
         return [re.sub(r' (?:name="[^"]*"(?=>)|host_hash="[^"]*")', "", line)
                 if line.lstrip().startswith(("<system", "<cpu")) else line for line in lines]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Ranks on machines that are not here: right results, and on each link of the hardware the bytes that
-the plan says.
+"""Runs ranks on emulated machines: right results, and the planned bytes on each link of the
+hardware.
 
     traffic_test.py BUILD_DIR
 """
@@ -13,7 +13,7 @@ import support
 from support import TOOL
 
 MACHINES = pathlib.Path(__file__).resolve().parents[1] / "fixtures" / "topologies" / "nvidia"
-# Files that say all of a machine: DGX-1, DGX and HGX of A100, H100, H200 and B200, clouds, PCIe alone.
+# Complete files: DGX-1, DGX and HGX of A100, H100, H200 and B200, clouds, PCIe alone.
 COMPLETE = ("3090x8_panlichen", "H100", "a100pcie_nvl2_timez", "dgx_a100_keysight", "dgx_a100_xla",
             "gcp_a3_h100", "hgx_b200_8x_vastai", "hgx_h200_8x_vastai", "hpe_675d_nic_affinity",
             "nc48v4", "ncv4.old", "perlmutter_a100_nid001056", "topo_8A100_4CX6", "ucb_dgx1v")
@@ -29,7 +29,7 @@ def gpus_of(machine):
 
 
 def moved(call, ranks):
-    """Bytes that all ranks together send for the calls of one kind."""
+    """Returns the bytes that all ranks together send for the calls of one kind."""
     others = ranks - 1
     factor = {"all_reduce": 2 * others, "broadcast": others, "reduce": others, "gather": others,
               "scatter": others, "all_gather": ranks * others, "reduce_scatter": ranks * others,
@@ -39,7 +39,7 @@ def moved(call, ranks):
 
 class Traffic(support.Case):
     def bench(self, operation, machine, hosts, **settings):
-        """Runs it on all GPUs of so many such hosts; the report, and the files it is made of."""
+        """Runs it on all GPUs of this number of hosts. Returns the report, and its files."""
         on_host = gpus_of(machine)
         ranks = hosts * on_host
         with tempfile.TemporaryDirectory() as folder:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Hangs made on purpose, and what `ringlet status`, RAS, the error and the traces say of each.
+"""Creates hangs, and checks the reports of `ringlet status`, RAS, the error and the traces on each.
 
     watch_test.py BUILD_DIR
 
-Of each pair of operation and fault the row of a table is printed, which docs/howto/debug-a-hang.md
-shows. Every wait is for an answer of `ringlet status` or a line of output.
+For each pair of operation and fault it prints the row of a table for docs/howto/debug-a-hang.md.
+Every wait is for an answer of `ringlet status` or a line of output.
 """
 import json
 import os
@@ -22,7 +22,7 @@ from support import FAULT_RANK, TOOL
 SIZE = 3
 FAULTY = 1
 OPERATIONS = ("all_reduce", "all_gather", "broadcast", "reduce_scatter", "barrier", "send_receive")
-# Of an operation, after which the ranks fail. Long enough that `ringlet status` comes before.
+# Timeout of an operation, after which the ranks fail. It leaves time for `ringlet status`.
 TIMEOUT_S = 6
 
 
@@ -40,7 +40,8 @@ print(json.dumps([(s.name, s.labels, s.value) for family in families for s in fa
 
 
 def answer_to_another_user(pid):
-    """How a child that is another user ends which asks the process: 0 when it is hung up on."""
+    """Returns the exit status of a child that queries the process as another user: 0 when the
+    process closes the connection."""
     with open("/proc/net/unix", encoding="utf-8") as names:
         (name,) = {line.split(" @")[1].strip() for line in names if f" @ringlet.{pid}." in line}
     child = os.fork()
@@ -92,10 +93,10 @@ class Hang(support.Case):
         return ranks
 
     def finding_of(self, ask, wanted, alone=False):
-        """The first finding of `ask` with the pattern `wanted`, once there is one; `alone`: no other.
+        """Returns the first finding of `ask` that matches `wanted`; `alone`: the only one.
 
-        The ranks have said that they come to the fault, not that they are in it. Nothing may be
-        known of a busy one yet, nor of the others once the communicator has failed.
+        The ranks have announced the fault, not that they are in it. The state of a busy one may
+        still be unknown, and so may that of the others after the failure of the communicator.
         """
         deadline = time.monotonic() + support.TIMEOUT_S
         while time.monotonic() < deadline:
@@ -136,7 +137,7 @@ class Hang(support.Case):
 
 
 class Skipped(Hang):
-    """A rank that does not call an operation is named by all three."""
+    """All three reports name a rank that does not call an operation."""
 
     def check(self, operation, fault, activity):
         ranks = self.start_hang(operation, fault)
@@ -176,7 +177,7 @@ class Diverged(Hang):
                 found = self.found_by_status(ranks, "the communicator has failed")
                 ras = self.found_by_ras("rank 1 called")
                 report = self.compare_dumps()
-                # A rank that hears of the failure first calls it no more.
+                # A rank that receives the failure first does not call it any more.
                 self.assertRegex(report["divergence"]["text"], r"operation 5: .*\bof 8 float")
                 self.assertRegex(report["divergence"]["text"], r"rank 1 called \w+ of 9 float")
                 self.row(operation, "count", found, ras, errors[0],
@@ -184,7 +185,7 @@ class Diverged(Hang):
 
 
 class Stopped(Hang):
-    """A rank that is stopped cannot answer: the system and its peers tell of it."""
+    """A stopped rank cannot answer: the system and its peers report it."""
 
     def test_it_is_named(self):
         for operation in OPERATIONS[:5]:
@@ -195,7 +196,8 @@ class Stopped(Hang):
                 errors = self.errors(self.others(ranks))
                 for error in errors:
                     self.assertRegex(error, rf"rank {FAULTY} .*does not answer: its process is stopped")
-                # It cannot leave a trace, but those of the others say why they failed.
+                # It cannot leave a trace, but those of the others contain the reason of their
+                # failure.
                 report = self.compare_dumps()
                 traced = next(one for one in report["findings"] if "has failed" in one)
                 self.assertRegex(traced, rf"rank {FAULTY} .*does not answer: its process is stopped")
@@ -278,7 +280,7 @@ class Messages(Hang):
 
     def test_another_count(self):
         ranks = self.start_hang("send_receive", "count")
-        # A rank whose message was whole may be done.
+        # A rank may be done after its whole message.
         errors = self.errors([ranks[FAULTY]])
         self.assertIn(f"rank {FAULTY} called a message of 9 float to rank", errors[0])
         found = self.found_by_status(ranks, "has failed")

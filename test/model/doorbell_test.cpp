@@ -1,4 +1,4 @@
-// No rank sleeps through news: the doorbell.
+// The doorbell: no rank sleeps through a notification.
 #include "transport/link/doorbell.hpp"
 
 #include <sys/socket.h>
@@ -46,7 +46,7 @@ class DoorbellModel : public testing::Test {
 
   Scenario RingsInPoll(std::size_t ringers);
 
-  // An owner who waits until each of the ringers has had `news`, one after the other.
+  // An owner that waits until each of the ringers has had `news`, one after the other.
   static Scenario Rings(std::size_t ringers, int news) {
     Scenario scenario{
         .name = std::to_string(ringers) + " ringers, news each: " + std::to_string(news),
@@ -84,7 +84,7 @@ TEST_F(DoorbellModel, NoRankSleepsThroughNews) {
   ExpectRightInAll(Rings(2, 1));
 }
 
-// As Rings(ringers, 1), with an owner who has sockets to watch too, and so sleeps in epoll.
+// As Rings(ringers, 1), with an owner that watches sockets too, and so sleeps in epoll.
 Scenario DoorbellModel::RingsInPoll(std::size_t ringers) {
   Scenario scenario = Rings(ringers, 1);
   scenario.name += ", in epoll";

@@ -20,21 +20,23 @@ bool Writes(Op op) {
   return op != Op::kLoad && op != Op::kResume && op != Op::kUnlock;
 }
 
-// The alternatives of a state that have been explored already.
+// The explored alternatives of a state.
 struct Explored {
   bool asleep = false;
-  std::uint32_t from = 0;  // a load: what was stored from here on has not
+  std::uint32_t from = 0;  // for a load: stores from this index on have not been explored
 };
 
 // A state of the depth-first search and the choice made there.
 struct Step {
   Thread thread = kNobody;
-  std::uint32_t enabled = 0, backtrack = 0, done = 0;  // a bit for each thread
-  std::uint32_t option = 0, options = 0;               // which reading, of how many
+  std::uint32_t enabled = 0, backtrack = 0, done = 0;  // one bit per thread
+  std::uint32_t option = 0, options = 0;               // index of the reading, and the number of
+                                                       // readings
   std::array<Explored, kThreadsMax> sleep = {};
-  std::array<std::uint32_t, kThreadsMax> stores = {};  // where each thread loads next
-  Thread in_turn = kNobody;  // the thread whose turn it is without a deviation
-  std::uint32_t left = 0;    // deviations
+  std::array<std::uint32_t, kThreadsMax> stores = {};  // number of stores at each thread's next
+                                                       // load
+  Thread in_turn = kNobody;                            // the next thread without a deviation
+  std::uint32_t left = 0;                              // deviations
 };
 
 struct Fiber {
@@ -47,7 +49,7 @@ struct Fiber {
 
 struct Trace {
   Event event;
-  std::uint32_t index = 0;  // which store was read
+  std::uint32_t index = 0;  // index of the read store
   std::uint64_t read = 0;
   Clock past;  // the operations that it depends on, and itself
 };
@@ -65,7 +67,7 @@ class Explorer {
     if (!race.empty()) Stop(race);
   }
   void Fence(Order order) { memory_.Fence(current_, order); }
-  void Main();  // of a fiber
+  void Main();  // entry of a fiber
 
  private:
   void Execute();
@@ -106,7 +108,7 @@ class Explorer {
   std::jmp_buf main_ = {};
   ucontext_t main_context_ = {};
   std::vector<Step> steps_;
-  std::uint32_t at_ = 0;    // the next of them
+  std::uint32_t at_ = 0;    // index of the next step
   std::uint32_t left_ = 0;  // deviations
   bool reduced_ = true;
   std::array<Explored, kThreadsMax> sleep_ = {};
@@ -119,7 +121,7 @@ Explorer* TheExplorer() {
   static Explorer explorer;
   return &explorer;
 }
-Explorer* running = nullptr;  // the caught exception may be asked for before there is one
+Explorer* running = nullptr;  // a caught exception may be requested before one exists
 
 [[gnu::noinline]] void Switch(std::jmp_buf& from, std::jmp_buf& to) {
   if (_setjmp(from) == 0) _longjmp(to, 1);
@@ -137,8 +139,8 @@ void Explorer::Main() {
   Yield();
 }
 
-// Runs a thread up to its first operation. swapcontext asks the kernel for the signal mask; so only
-// here, and _setjmp and _longjmp from then on.
+// Runs a thread up to its first operation. swapcontext reads the signal mask from the kernel, so it
+// is used only here. Later switches use _setjmp and _longjmp.
 void Explorer::Start(Thread thread) {
   Fiber& fiber = fibers_[thread];
   if (!fiber.stack) {
@@ -157,7 +159,7 @@ void Explorer::Start(Thread thread) {
   starting_ = current_ = kNobody;
 }
 
-// Gives the turn to whose it is; comes back with the turn.
+// Passes the turn to the next thread; returns with the turn.
 void Explorer::Yield() {
   const Thread me = current_;
   if (starting_ == me) return Switch(fibers_[me].place, main_);
@@ -168,7 +170,7 @@ void Explorer::Yield() {
   Switch(fibers_[me].place, fibers_[next].place);
 }
 
-// Out of the execution, for good: what lies on the stacks of the fibers is not destroyed.
+// Leaves the execution for good, without destroying the objects on the stacks of the fibers.
 void Explorer::Leave() {
   current_ = kNobody;
   _longjmp(main_, 1);
@@ -191,7 +193,7 @@ bool Explorer::Enabled(Thread thread) const {
   return true;
 }
 
-// Whether its next operation leads to anything that was not explored from here.
+// Returns true if its next operation leads to anything unexplored from here.
 bool Explorer::Fresh(Thread thread, const Step& step) const {
   const Explored& sleep = step.sleep[thread];
   if (!sleep.asleep) return true;
@@ -237,7 +239,7 @@ Thread Explorer::ChooseNew() {
   return step.thread;
 }
 
-// Mostly the same thread goes on, since few changes of turn lead to most mistakes.
+// The same thread mostly continues, because few changes of turn lead to most mistakes.
 Thread Explorer::Draw(std::uint32_t enabled) {
   constexpr std::uint64_t kGoesOn = 4;
   if (current_ != kNobody && (enabled >> current_ & 1u) != 0 && prng_.Below(kGoesOn) != 0)
@@ -247,7 +249,7 @@ Thread Explorer::Draw(std::uint32_t enabled) {
     if ((enabled >> thread & 1u) != 0 && skip-- == 0) return thread;
 }
 
-// Which of some readings is taken now; the last store is the first.
+// Selects one of some readings; the last store is the first.
 std::uint32_t Explorer::Pick(std::uint32_t options) {
   Step& step = steps_[at_];
   if (step.options == 0) {
@@ -325,8 +327,8 @@ std::uint64_t Explorer::PerformRead(Event& event) {
   return event.value;
 }
 
-// A comparison that fails is a load: of any store with another value. One that succeeds reads the
-// last store, as every operation that reads and writes does.
+// A failed comparison is a load: of any store with another value. A successful one reads the last
+// store, as every read-modify-write does.
 void Explorer::Compare(Event& event, std::uint64_t& read) {
   Location& location = *event.location;
   const auto last = static_cast<std::uint32_t>(location.stores.size() - 1);
@@ -389,7 +391,7 @@ void Explorer::Hold(Event& event) {
     --lock.sharers;
 }
 
-// Edge-triggered: who has waited finds the next signal only.
+// Edge-triggered: after a wait, only the next signal counts.
 std::uint64_t Explorer::Signal(Event& event) {
   Location& place = *event.location;
   const bool ready = place.ready;
@@ -405,8 +407,9 @@ std::uint64_t Explorer::Signal(Event& event) {
 
 // ---- what else has to be tried ------------------------------------------------------------------
 
-// An earlier operation of another thread at the same place could have come later, if this one does
-// not depend on it: then that is tried, beginning with what this one does depend on.
+// If this event does not depend on an earlier operation of another thread at the same place, that
+// operation could have happened later. Then that order is tried, beginning with the dependencies of
+// this event.
 void Explorer::NoteRaces(const Event& event) {
   Location& location = *event.location;
   const Clock past = memory_.past(event.thread);
@@ -421,9 +424,9 @@ void Explorer::NoteRaces(const Event& event) {
     location.accesses.push_back({at_, event.thread, past.at[event.thread]});
 }
 
-// Lets the threads run from before `first` without it up to the event. The events between that do
-// not depend on `first` are needed for that, perhaps: any of those that depend on no other of them
-// may begin (the initials of Abdulla, Aronis, Jonsson and Sagonas, POPL 2014).
+// Runs the threads from before `first`, without it, up to the event. Events between that do not
+// depend on `first` may be needed for that. Any of them without a dependency on another one may
+// begin (the initials of Abdulla, Aronis, Jonsson and Sagonas, POPL 2014).
 void Explorer::Reverse(const Event& event, const Location::Access& first) {
   std::array<const Clock*, kThreadsMax> firsts = {};
   Clock own = memory_.past(event.thread);
@@ -449,7 +452,7 @@ void Explorer::Reverse(const Event& event, const Location::Access& first) {
   step.backtrack |= (may & mine) != 0 ? mine : may != 0 ? may & (~may + 1) : step.enabled;
 }
 
-// A thread that sleeps wakes up when something happens that its next operation depends on.
+// A sleeping thread wakes up when an event happens that its next operation depends on.
 void Explorer::PutToSleep(const Event& event) {
   if (!Writes(event.op)) return;
   for (Thread thread = 0; thread < threads_; ++thread) {
@@ -476,7 +479,7 @@ bool Explorer::NextThread(Step& step) {
   return false;
 }
 
-// To the next choice that was not made yet. False: there is none.
+// Advances to the next open choice. Returns false if there is none.
 bool Explorer::Backtrack() {
   while (!steps_.empty()) {
     Step& step = steps_.back();

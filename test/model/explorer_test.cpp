@@ -1,4 +1,4 @@
-// The explorer against what is known of the C++ memory model, and against itself without its
+// Compares the explorer with known facts of the C++ memory model, and with itself without its
 // reductions.
 #include "explorer.hpp"
 
@@ -39,7 +39,7 @@ class Litmus : public testing::Test {
   ~Litmus() override { SharedMemory().Forget(); }
 
  protected:
-  // All that can be seen, as "x,y,...".
+  // Returns all observable outcomes, as "x,y,...".
   std::set<std::string> Outcomes(Threads threads, int values, bool reduced = true) {
     std::set<std::string> outcomes;
     const Scenario scenario{.name = "litmus",
@@ -147,8 +147,9 @@ TEST_F(Litmus, OnlySequentialConsistencyOrdersIndependentStores) {
   EXPECT_FALSE(outcomes.contains("1010"));
 }
 
-// A relaxed load may see what a sequentially consistent store is followed by, and a sequentially
-// consistent load behind it miss that store: the single order is not the order of execution.
+// A relaxed load may see a value stored after a sequentially consistent store, and a later
+// sequentially consistent load may miss that store. So the single order is not the order of
+// execution.
 TEST_F(Litmus, TheSingleOrderIsNotTheOrderOfExecution) {
   const auto reader = [](memory_order first) {
     return Threads{[] {
@@ -208,7 +209,7 @@ TEST_F(Litmus, LocksAreTakenInEveryOrder) {
 
 // ---- the reductions -----------------------------------------------------------------------------
 
-// A few operations, drawn; what they read goes into `seen`.
+// Draws a few operations; they append the values read to `seen`.
 std::function<void()> DrawnThread(Prng& prng, int operations, std::size_t first) {
   struct Step {
     std::uint64_t what;

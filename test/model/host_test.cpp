@@ -1,4 +1,4 @@
-// The protocols of the ranks of one host: the ring of posts, slices, direct, and leaving.
+// The protocols of the ranks of one host: the ring of posts, slices, direct access, and departure.
 #include <algorithm>
 #include <atomic>
 #include <climits>
@@ -39,12 +39,14 @@ struct Setup {
   std::uint32_t ranks = 2;
   std::uint64_t slot_bytes = 64;
   std::uint64_t stage_bytes = 192;
-  Algorithm how = Algorithm::kOneShot;  // calls with data
-  bool near = false;                    // threads of one process, which reach each other's buffers
-  bool far = false;                     // ranks of several, which ask the kernel for them
+  Algorithm how = Algorithm::kOneShot;  // algorithm of calls with data
+  bool near = false;                    // threads of one process, with direct access to each
+                                        // other's buffers
+  bool far = false;                     // ranks of several processes, with access through the
+                                        // kernel
 };
 
-// An arena with one engine for each rank. The arena is made once, and as new for each execution.
+// An arena with one engine for each rank. It is created once, and reset for each execution.
 class World {
  public:
   explicit World(const Setup& setup) : setup_(setup) {
@@ -84,13 +86,13 @@ class World {
     }
   }
 
-  /// Operations may fail from now on; their buffers are then used for something else.
+  /// Permits failures of operations from now on; their buffers are then reused for other data.
   void MayFail() { may_fail_ = true; }
 
   ShmCollective& engine(std::uint32_t rank) { return *engines_[rank]; }
   std::uint32_t ranks() const { return setup_.ranks; }
 
-  // Before the threads: all ranks are so many broadcasts without data further.
+  // Before the threads: advances all ranks by this number of broadcasts without data.
   void Pass(int operations) {
     Call call{.kind = CallKind::kBarrier, .count = 0};
     for (int i = 0; i < operations; ++i) {
@@ -103,8 +105,8 @@ class World {
     }
   }
 
-  // One operation of one rank, from its input to the check of its output.
-  /// \param sleeps  so many times, then it gives up
+  // Runs one operation of one rank, from its input to the check of its output.
+  /// \param sleeps  number of sleeps before it gives up
   void Run(std::uint32_t rank, Call call, std::size_t operation, int sleeps = INT_MAX) {
     Buffers& mine = buffers[rank];
     const collective::CallPlace place{Rank{rank}, setup_.ranks};
@@ -207,7 +209,7 @@ Call CallOf(CallKind kind, std::uint64_t count, std::uint32_t root = 0) {
   return {.kind = kind, .count = count, .type = DataType::kInt32, .root = Rank{root}};
 }
 
-// All ranks carry out `calls`.
+// All ranks execute `calls`.
 Scenario All(World& world, const std::string& name, const std::vector<Call>& calls) {
   Scenario scenario{.name = std::to_string(world.ranks()) + " ranks, " + name,
                     .begin = [&world] { world.Begin(); },
@@ -220,7 +222,7 @@ Scenario All(World& world, const std::string& name, const std::vector<Call>& cal
   return scenario;
 }
 
-// As before, and then what each rank does in the end.
+// As before, with a last action of each rank.
 Scenario Then(Scenario scenario, const std::string& name, std::function<void(std::uint32_t)> last) {
   scenario.name += ", " + name;
   for (std::uint32_t rank = 0; rank < scenario.threads.size(); ++rank)
@@ -239,7 +241,7 @@ constexpr const char *kAsleep = "nobody wakes them", *kRace = "data race";
 const Call kSum = CallOf(CallKind::kAllReduce, 2);
 const Call kCast = CallOf(CallKind::kBroadcast, 2);
 constexpr Algorithm kSlices = Algorithm::kSlices;
-constexpr std::uint64_t kSlice = 48;  // int32 in one slice of what is laid out once
+constexpr std::uint64_t kSlice = 48;  // int32 elements in one slice of the layout
 
 // ---- posts --------------------------------------------------------------------------------------
 
@@ -256,7 +258,7 @@ TEST(PostModel, OneShotOperationsOfThreeAreRight) {
   ExpectRightInMuch(All(world, "all_reduce", {kSum}));
 }
 
-// A root waits for no rank, but for room: four payloads of 64 bytes are the ring, 64 posts are.
+// A root waits only for room: the ring holds four payloads of 64 bytes, or 64 posts.
 Scenario PayloadsAround(World& world) {
   return All(world, "6 payloads in a ring of 4", Many(6, CallOf(CallKind::kBroadcast, 16)));
 }
@@ -360,8 +362,8 @@ TEST(DirectModel, OperationsOfThreeAreRight) {
   ExpectRightInMuch(All(world, "direct broadcast", {kCast}), 1);
 }
 
-// A third thread aborts rank 0 at any moment. No rank hangs, and no rank is at the buffers of one
-// that has withdrawn.
+// A third thread aborts rank 0 at any moment. No rank hangs, and no rank accesses the buffers of a
+// withdrawn one.
 Scenario Aborted(World& world, const Call& call) {
   world.MayFail();
   Scenario scenario = All(world, "rank 0 aborted", {call});
@@ -399,7 +401,8 @@ TEST(DirectModel, PlantedMistakesAreFound) {
               kRace);
 }
 
-// The kernel reads what a rank has taken back and written: what was read then does not count.
+// The kernel reads memory that a rank has withdrawn and overwritten. The data read then does not
+// count.
 TEST(DirectModel, DataOfARankThatGaveUpDoNotCount) {
   World world({.ranks = 2, .how = Algorithm::kFetch, .far = true});
   ExpectRightInMuch(All(world, "broadcast by the kernel", {kCast}));
@@ -418,7 +421,7 @@ TEST(DirectModel, DataOfARankThatGaveUpDoNotCount) {
 
 // ---- leaving ------------------------------------------------------------------------------------
 
-// A rank that leaves right after its last operation makes no other fail.
+// A rank that leaves right after its last operation does not make another one fail.
 void ExpectLeavingIsRight(World& world, const Call& call, std::uint32_t deviations) {
   const Scenario scenario = Then(All(world, ToText(call), {call}), "then each leaves",
                                  [&world](std::uint32_t rank) { world.engine(rank).Leave(); });

@@ -8,7 +8,7 @@
 namespace ringlet::model {
 namespace {
 
-// Not by memcpy, whose calls are watched.
+// Avoids memcpy, because its calls are watched.
 std::uint64_t ValueAt(const void* address, std::uint32_t bytes) {
   switch (bytes) {
     case 1: return *static_cast<const volatile std::uint8_t*>(address);
@@ -61,7 +61,7 @@ const Memory::Range* Memory::RangeOf(std::uintptr_t at) const {
   return nullptr;
 }
 
-// The smallest name that covers it.
+// Returns the smallest named range that covers it.
 std::string Memory::NameOf(const void* address) const {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const Range* best = RangeOf(at);
@@ -106,7 +106,7 @@ void Memory::Tick(Thread thread) {
 
 // ---- loads --------------------------------------------------------------------------------------
 
-// Nothing before this store may be read: something that happens before has written or read it.
+// Returns the first readable store: an event that happens before has written or read it.
 std::uint32_t Memory::Floor(Thread thread, const Location& location) const {
   std::uint32_t floor = 0;
   for (Thread other = 0; other < kThreadsMax; ++other) {
@@ -121,8 +121,8 @@ std::uint32_t Memory::Floor(Thread thread, const Location& location) const {
   return floor;
 }
 
-// The operations that precede an access to `index` in the single order of sequentially consistent
-// operations.
+// Returns the operations that precede an access to `index` in the single order of sequentially
+// consistent operations.
 Memory::Nodes Memory::NodesBefore(Thread thread, const Location& location, std::uint32_t index,
                                   bool writes) const {
   Nodes nodes;
@@ -144,7 +144,7 @@ Memory::Nodes Memory::NodesBefore(Thread thread, const Location& location, std::
   return nodes;
 }
 
-// Whether a load may take its place in the single order before all that comes after `index`.
+// Returns true if a load may be in the single order before all later stores than `index`.
 bool Memory::OrderHolds(Thread thread, const Location& location, std::uint32_t index) const {
   if (location.ordered.empty() || index + 1 == location.stores.size()) return true;
   const Nodes before = NodesBefore(thread, location, index, false);
@@ -217,7 +217,7 @@ void Memory::ReadAndWrite(Thread thread, Location& location, std::uint64_t value
 }
 
 void Memory::Fence(Thread thread, Order order) {
-  if (order == Order::kSeqCst) std::abort();  // not modelled, and not used
+  if (order == Order::kSeqCst) std::abort();  // neither modelled nor used
   ThreadState& state = threads_[thread];
   if (Acquires(order)) state.known.Join(state.unfenced);
   if (Releases(order)) state.fenced = state.known;

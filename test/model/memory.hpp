@@ -1,14 +1,14 @@
-// The memory of one execution, as the C++ memory model allows threads to see it.
+// The memory of one execution, as visible to threads under the C++ memory model.
 //
-// Every atomic location keeps all that was ever stored there, in modification order. A load may
-// read any of it, unless something that happens before the load has overwritten it (coherence), or
-// the sequentially consistent operations would have no single order any more. Memory that is not
-// atomic may be accessed by two threads, one of which writes, only if one access happens before the
+// Every atomic location keeps all stored values, in modification order. A load may read any of
+// them, with two exceptions: an event that happens before the load has overwritten the value
+// (coherence), or the sequentially consistent operations would lose their single order. Two
+// threads, with one that writes, may access non-atomic memory only if one access happens before the
 // other; anything else is a data race.
 //
 // Modification order is the order of execution: the explorer tries all of them. Two effects are not
-// modelled, since no order of execution shows them: a store that takes its place before one that
-// was executed already (2+2W of relaxed stores), and load buffering.
+// modelled, because no order of execution shows them: a store ordered before an executed one (2+2W
+// of relaxed stores), and load buffering.
 #pragma once
 #include <array>
 #include <bitset>
@@ -24,7 +24,7 @@ namespace ringlet::model {
 inline constexpr std::uint32_t kThreadsMax = 4;
 using Thread = std::uint32_t;
 
-/// The numbers that the compiler passes: those of std::memory_order.
+/// The compiler's numbers, equal to those of std::memory_order.
 enum class Order : int { kRelaxed, kConsume, kAcquire, kRelease, kAcqRel, kSeqCst };
 inline bool Acquires(Order order) {
   return order != Order::kRelaxed && order != Order::kRelease;
@@ -33,7 +33,7 @@ inline bool Releases(Order order) {
   return order >= Order::kRelease;
 }
 
-/// How many events of each thread are known.
+/// Number of known events of each thread.
 struct Clock {
   std::array<std::uint32_t, kThreadsMax> at = {};
   void Join(const Clock& other) {
@@ -43,16 +43,16 @@ struct Clock {
 };
 
 struct Location {
-  std::uint64_t execution = 0;  // to which what follows belongs
+  std::uint64_t execution = 0;  // execution of the following members
   const void* address = nullptr;
   std::uint32_t bytes = 0;
 
   struct Store {
     std::uint64_t value = 0;
-    Clock view;  // the knowledge of a thread that reads it and acquires
-    Clock past;  // all events before it, in program order, by reading, in modification order
+    Clock view;  // knowledge acquired by a thread that reads it
+    Clock past;  // all earlier events, in program order, by reading, in modification order
   };
-  std::vector<Store> stores;  // [0]: what was there before the threads began
+  std::vector<Store> stores;  // [0]: the value before the threads began
 
   struct Seen {
     std::uint32_t clock, index;
@@ -65,31 +65,31 @@ struct Location {
   };
   std::vector<Ordered> ordered;  // sequentially consistent accesses
 
-  /// For the explorer.
+  /// Used by the explorer.
   struct Access {
     std::uint32_t step;
     Thread thread;
     std::uint32_t clock;
   };
   std::vector<Access> accesses;
-  Clock writes;                // that is past for who writes next
-  std::uint32_t sleepers = 0;  // a bit for each thread that waits for a wake-up
-  std::uint32_t sharers = 0;   // of a lock
+  Clock writes;                // past of the next writer
+  std::uint32_t sleepers = 0;  // one bit per thread that waits for a wake-up
+  std::uint32_t sharers = 0;   // for a lock
   bool held = false;           // a lock, exclusively
   bool ready = false;          // an event descriptor
 };
 
 class Memory {
  public:
-  /// The locations that the checks look at; all else is private to a thread and taken as it is.
-  /// Kept until Forget.
+  /// The locations under check. All other memory is private to a thread and unchecked.
+  /// Valid until Forget.
   void Share(const std::string& name, const void* begin, std::size_t bytes);
-  /// For traces, of a part of what is shared.
+  /// Names a part of shared memory, for traces.
   void Name(const std::string& name, const void* begin, std::size_t bytes);
   void Forget();
   std::string NameOf(const void* address) const;
 
-  /// The next execution: nothing has happened.
+  /// Begins the next execution, without events.
   void Begin();
 
   bool Tracks(const void* address) const {
@@ -98,32 +98,32 @@ class Memory {
   }
   Location& At(const void* address, std::uint32_t bytes);
 
-  /// One more event of `thread`, before what it does.
+  /// Adds an event of `thread`, before its action.
   void Tick(Thread thread);
   const Clock& past(Thread thread) const { return threads_[thread].past; }
 
-  /// The stores at `location` from `from` on that the thread may read, the last one first.
+  /// Returns the readable stores at `location` from `from` on, the last one first.
   void Readable(Thread thread, const Location& location, Order order, std::uint32_t from,
                 std::vector<std::uint32_t>& indices) const;
   std::uint64_t Read(Thread thread, Location& location, std::uint32_t index, Order order);
   void Write(Thread thread, Location& location, std::uint64_t value, Order order);
-  /// Reads the last store and puts `value` behind it.
+  /// Reads the last store and appends `value`.
   void ReadAndWrite(Thread thread, Location& location, std::uint64_t value, Order order);
   void Fence(Thread thread, Order order);
 
-  /// By way of a lock.
+  /// Synchronization through a lock.
   void Leave(Thread thread, Location& lock);
   void Enter(Thread thread, const Location& lock);
 
-  /// The explorer's knowledge of dependence: all that writes to a location depends on what did so
-  /// before, and a sleeper on its waker. Orders nothing for the threads.
+  /// The explorer's dependences: every write to a location depends on earlier ones, and a sleeper
+  /// on its waker. They do not order the threads.
   void FollowWrites(Thread thread, const Location& location) {
     threads_[thread].past.Join(location.writes);
   }
   void KeepWrites(Thread thread, Location& location) { location.writes = threads_[thread].past; }
   void HandPast(Thread from, Thread to) { threads_[to].past.Join(threads_[from].past); }
 
-  /// An access that is not atomic. Empty, or the sentence about the race.
+  /// Checks a non-atomic access. Returns "", or the sentence about the race.
   std::string Plain(Thread thread, const void* address, std::size_t bytes, bool writes);
 
  private:
@@ -131,7 +131,7 @@ class Memory {
   using Nodes = std::bitset<kNodesMax>;
   struct ThreadState {
     Clock known;     // happens before the next event
-    Clock unfenced;  // would, after an acquire fence
+    Clock unfenced;  // would happen before it, after an acquire fence
     Clock fenced;    // known at the last release fence
     Clock past;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> nodes;  // clock and node
@@ -164,7 +164,7 @@ class Memory {
   std::unordered_map<std::uintptr_t, std::unique_ptr<Location>> locations_;
   std::uint64_t execution_ = 0;
   std::array<ThreadState, kThreadsMax> threads_;
-  std::vector<Nodes> before_;  // by node: what precedes it in the single order
+  std::vector<Nodes> before_;  // by node: its predecessors in the single order
 };
 
 }  // namespace ringlet::model

@@ -1,5 +1,5 @@
-// The bytes that a peer has fetched of an offer are the bytes that were offered, though the offer
-// may be withdrawn and the memory written at any moment.
+// The bytes that a peer fetches from an offer are the offered bytes, although the offer may be
+// withdrawn and the memory written at any moment.
 #include <array>
 #include <atomic>
 #include <cstring>

@@ -1,4 +1,4 @@
-// The bytes that go in at one end of a pipe come out at the other, and no rank sleeps through them.
+// The bytes written at one end of a pipe arrive at the other, and no rank sleeps through them.
 #include "transport/link/pipe.hpp"
 
 #include <array>
@@ -30,12 +30,12 @@ PipePlace Pipe(std::size_t i) {
   return PipePlace::At(shared.pipes[i], kPipeBytesMin);
 }
 
-// The bytes that flow, by their number.
+// Returns the bytes of the stream by their number.
 std::byte ByteAt(std::size_t at) {
   return static_cast<std::byte>(at * 7 + 1);
 }
 
-// Calls `advance`, which gives whether it moved something, until `done`; sleeps where it did not.
+// Calls `advance` until `done()`, and sleeps when it returns false, for no progress.
 template <class Done, class Advance>
 void Drive(DoorbellWord& bell, Done done, Advance advance) {
   BellWaiter waiter(bell);
@@ -51,7 +51,7 @@ std::size_t Value(Result<std::size_t> result) {
   return *result;
 }
 
-// Writes messages of these sizes, each after as many bytes of head.
+// Writes messages of these sizes, each after this number of header bytes.
 void Write(PipeWriter& out, DoorbellWord& bell, const std::vector<std::size_t>& sizes,
            std::size_t head) {
   std::size_t begin = 0;

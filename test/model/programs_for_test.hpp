@@ -1,4 +1,4 @@
-// The common parts of the tests of the protocols: how much is explored, and how it is told.
+// The common parts of the tests of the protocols: the extent of the exploration, and the reports.
 #pragma once
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace ringlet::model {
 
-/// This process, as another one knows it.
+/// Returns this process as known by another one.
 inline os::KnownProcess LocalHost() {
   static const Secret sign = {std::byte{1}, std::byte{2}};
   return {.pid = ::getpid(), .sign_at = RemoteAddress::Of(sign.data()), .sign = sign};
@@ -32,7 +32,7 @@ inline void Tell(const Scenario& scenario, const Report& report, const std::stri
               static_cast<unsigned long long>(report.steps));
 }
 
-/// Everything that can happen is right; and it was everything.
+/// Expects that every execution is right, and that the exploration was exhaustive.
 inline void ExpectRightInAll(const Scenario& scenario) {
   const Report report = Explore(scenario, {.executions_max = UINT64_MAX});
   Tell(scenario, report, "all");
@@ -40,7 +40,8 @@ inline void ExpectRightInAll(const Scenario& scenario) {
   EXPECT_TRUE(report.exhausted);
 }
 
-/// For what is too much for that: all that happens with few deviations is right, and what is drawn.
+/// For larger scenarios: expects that all executions with few deviations are right, and drawn ones
+/// too.
 inline void ExpectRightInMuch(const Scenario& scenario, std::uint32_t deviations = 2) {
   const std::uint32_t most = deviations + (Long() ? 1 : 0);
   const Report few = Explore(scenario, {.executions_max = UINT64_MAX, .deviations_max = most});
@@ -52,7 +53,7 @@ inline void ExpectRightInMuch(const Scenario& scenario, std::uint32_t deviations
   EXPECT_EQ(drawn.bug, "");
 }
 
-/// The explorer finds the mistake.
+/// Expects that the explorer finds the mistake.
 inline void ExpectFound(const Scenario& scenario, const Plant& plant, const std::string& as) {
   Report report = Explore(scenario, {.executions_max = 100'000, .deviations_max = 2}, &plant);
   if (report.bug.empty()) report = Explore(scenario, {.drawn = 100'000, .seed = 1}, &plant);

@@ -1,5 +1,5 @@
-// The reductions, of int32 sums alone and one element after the other: what the library has instead
-// is vector code for five instruction sets, about which there is nothing to explore.
+// Reductions of int32 sums only, one element at a time. The library has vector code for five
+// instruction sets instead, which needs no exploration.
 #include "collective/reduce/reduce.hpp"
 
 #include <cstring>

@@ -1,9 +1,10 @@
-// The functions to which the compiler and the linker turn the operations of the checked sources.
+// The functions that the compiler and the linker substitute for the operations of the checked
+// sources.
 //
-// The sources are those of the library, unchanged, compiled with -fsanitize=thread: the compiler
-// then calls a function for every atomic operation and every access to memory. These functions are
-// ThreadSanitizer's interface; here they ask the explorer instead. Calls of the C library that
-// touch shared memory or wait are caught by the linker (--wrap).
+// The sources are the library's, unchanged, compiled with -fsanitize=thread. The compiler then
+// calls a function for every atomic operation and every access to memory. These functions are
+// ThreadSanitizer's interface; here they call the explorer. The linker intercepts calls of the C
+// library that touch shared memory or wait (--wrap).
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -209,8 +210,7 @@ void* __wrap_memset(void* to, int value, std::size_t bytes) {
   return __real_memset(to, value, bytes);
 }
 
-// A futex never times out and is not woken by chance: a wake-up that is missing is a bug, and not
-// to be hidden by the clock.
+// A futex has no timeout and no spurious wake-ups, so the clock cannot hide a missing wake-up.
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...) {
   va_list arguments;
@@ -230,8 +230,8 @@ long __wrap_syscall(long number, ...) {
   return 0;
 }
 
-// The kernel reads what another thread may be writing: word by word, in no order with anything
-// else.
+// The kernel may read memory during a write by another thread: word by word, unordered with other
+// accesses.
 ssize_t __real_process_vm_readv(pid_t process, const iovec* to, unsigned long to_count,
                                 const iovec* from, unsigned long from_count, unsigned long flags);
 ssize_t __wrap_process_vm_readv(pid_t process, const iovec* to, unsigned long to_count,
@@ -264,7 +264,7 @@ int __wrap_clock_gettime(clockid_t clock, timespec* now) {
   return 0;
 }
 
-// There is one event descriptor, that of the only waiter, and one epoll, which has it as its first.
+// There is one event descriptor, of the only waiter, and one epoll with it as its first.
 char event_descriptor;
 
 ssize_t __real_write(int fd, const void* from, std::size_t bytes);

@@ -9,14 +9,15 @@
 namespace oracle {
 namespace {
 
-// Products of so many factors from 1 to 2 stay below the greatest number of the type.
+// Products of this number of factors from 1 to 2 stay below the largest number of the type.
 int FactorsMax(Type type) {
   if (type == Type::kFloat8e4m3) return 8;
   if (type == Type::kFloat8e5m2 || type == Type::kFloat16) return 15;
   return 100;
 }
 
-// Sums of 64 numbers with such exponents neither overflow nor, in products by a scalar, underflow.
+// Sums of 64 numbers with such exponents do not overflow, and products by a scalar do not
+// underflow.
 int ExponentMax(Type type) {
   if (type == Type::kFloat8e4m3) return 1;
   if (type == Type::kFloat8e5m2 || type == Type::kFloat16) return 4;

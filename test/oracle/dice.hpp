@@ -1,4 +1,4 @@
-// Random numbers of a seed: SplitMix64, whose state is a counter.
+// Random numbers from a seed: SplitMix64, with a counter as its state.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ class Dice {
   explicit Dice(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t Next() { return Mix(state_ += kGolden); }
-  /// 0 to bound - 1.
+  /// Returns 0 to bound - 1.
   int Below(int bound) { return static_cast<int>(Next() % static_cast<std::uint64_t>(bound)); }
   int Between(int low, int high) { return low + Below(high - low + 1); }
   bool OneIn(int n) { return Below(n) == 0; }

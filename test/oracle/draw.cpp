@@ -12,7 +12,7 @@ namespace oracle {
 namespace {
 
 constexpr std::size_t kMaxComms = 5;  // alive at a time
-constexpr int kCommsDrawn = 200;      // in a program
+constexpr int kCommsDrawn = 200;      // per program
 constexpr int kWorld = 0;             // the communicator of all ranks
 
 class Drawing {
@@ -94,7 +94,8 @@ class Drawing {
                        layout_.trouble == Trouble::kSeveralHosts;
     if (dice_.OneIn(2)) {
       const std::string link = dice_.Of(links);
-      // Different hosts share no memory, nor do ranks without process identity in common.
+      // Different hosts do not share memory, and neither do ranks without a common process
+      // identity.
       if (!(hosts && link == "RINGLET_LINKS=shm")) settings.push_back(link);
       if (dice_.OneIn(2)) settings.push_back("RINGLET_HOST_ALGO=" + dice_.Of(algorithms));
     }
@@ -152,7 +153,8 @@ class Drawing {
     Add(FormOf(ranks));
   }
 
-  // Shrinking one parent to different ranks that overlap, while both children live, is refused.
+  // The library refuses to shrink one parent to different, overlapping ranks while both children
+  // live.
   bool HasShrunk(int comm) const {
     return std::any_of(program_.steps.begin(), program_.steps.end(), [&](const Step& step) {
       return step.what == What::kShrink && step.comm == comm;
@@ -233,8 +235,8 @@ class Drawing {
     if (With("graphs") && dice_.OneIn(3)) step.launches = dice_.Between(1, 4);
   }
 
-  /// Without a graph: a call on the null stream cannot be captured. In a group, calls on
-  /// communicators that do not block all have streams, or none has one.
+  /// Without a graph, because a call on the null stream cannot be captured. In a group, calls on
+  /// nonblocking communicators either all have streams, or none has one.
   void MaybeNullToo(Step& step) {
     if (step.streams == 0 || step.launches > 0 || !With("null_too") || dice_.OneIn(4)) return;
     step.null_too = std::none_of(step.calls.begin(), step.calls.end(), [&](const Call& call) {
@@ -242,7 +244,7 @@ class Drawing {
     });
   }
 
-  /// Calls that are issued one by one, before the first is waited for.
+  /// Calls issued one by one, before a wait for the first.
   void Streamed() {
     Step step;
     MaybeStreams(step, 1);
@@ -253,7 +255,7 @@ class Drawing {
     Add(step);
   }
 
-  /// Calls on several communicators, which one thread for each of them makes.
+  /// Calls on several communicators, with one thread for each.
   void Apart(bool room) {
     if (world_.members.size() < 2 && room) Add(FormOf(Shuffled(program_.ranks())));
     Step step;
@@ -292,7 +294,7 @@ class Drawing {
     const int comm = AnyComm();
     const int calls = dice_.Between(2, 6);
     for (int i = 0; i < calls; ++i) {
-      // Communicators that block and others may not be in one group.
+      // A group cannot mix blocking communicators and others.
       const int other = mixed ? AnyComm() : comm;
       const bool fits = world_.nonblocking.at(other) == world_.nonblocking.at(comm);
       step.calls.push_back(AnyCall(fits ? other : comm));
@@ -321,7 +323,7 @@ class Drawing {
     if (!dice_.OneIn(8)) return;
     step.rank = dice_.Below(program_.ranks());
     step.us = dice_.OneIn(4) ? dice_.Between(500, 5000) : dice_.Between(1, 300);
-    // Long enough for the others to ask the rank what it does: after one second, and after two.
+    // Long enough for the others to query the rank: after one second, and after two.
     if (layout_.delayed && dice_.OneIn(2))
       step.us =
           dice_.OneIn(2) ? dice_.Between(200'000, 1'500'000) : dice_.Between(2'000'000, 2'600'000);
@@ -364,10 +366,10 @@ class Drawing {
     return static_cast<unsigned>(dice_.OneIn(2) ? dice_.Between(1, 63) : size * dice_.Below(8));
   }
 
-  /// The most elements that all ranks of a call may look at together; bounds time and memory.
+  /// Upper bound on the elements that all ranks of a call process together; bounds time and memory.
   static std::size_t CountMax(const Call& call, int n, std::size_t work) {
     const auto ranks = static_cast<std::size_t>(n);
-    std::size_t each = ranks;  // elements compared or reduced in all, for one of the count
+    std::size_t each = ranks;  // elements compared or reduced in total, per element of the count
     if (Reduces(call.kind)) each = call.kind == Kind::kReduce ? 2 * ranks : ranks * ranks;
     if (call.kind == Kind::kAllGather || call.kind == Kind::kAllToAll) each = ranks * ranks;
     if (call.kind == Kind::kSendRecv) each *= static_cast<std::size_t>(call.repeat);
@@ -397,13 +399,13 @@ class Drawing {
     const std::size_t size = SizeOf(call.type);
     const auto ranks = static_cast<std::size_t>(n);
     if (dice_.OneIn(12)) return std::min(most, Below(kThresholdElements, most) + Nudge(4));
-    // Of the call's blocks one by one, or of all of them.
+    // For the call's blocks one by one, or for all of them.
     const std::size_t parts = dice_.OneIn(3) ? ranks : 1;
     const std::size_t bytes = Below(kThresholdBytes, most * size * parts);
     return std::min(most, bytes / parts / size + Nudge(2));
   }
 
-  /// -far to far, usually near 0; as an offset that wraps.
+  /// Returns -far to far, usually near 0; as a wrapping offset.
   std::size_t Nudge(int far) {
     const int nudge = dice_.OneIn(4) ? dice_.Between(-64, 64) : dice_.Between(-far, far);
     return static_cast<std::size_t>(nudge);
@@ -448,7 +450,7 @@ class Drawing {
     const int calls = dice_.Between(1, 4);
     for (int i = 0; i < calls; ++i) {
       Call& call = fault.calls.emplace_back(WholeCall(kWorld));
-      call.count = 100;  // no call of the other ranks that it could be taken for
+      call.count = 100;  // unlike any call of the other ranks
     }
   }
 
@@ -482,7 +484,7 @@ class Drawing {
     if (fault.what == What::kKill || fault.what == What::kRevoke) Rescue(rank);
   }
 
-  // A thread that drives several ranks cannot carry on with those that are left in a group.
+  // A thread that drives several ranks cannot continue with the remaining ones in a group.
   bool OneRankAThread() const {
     for (std::size_t i = 0; i < program_.places.size(); ++i)
       if (std::count(program_.places.begin(), program_.places.end(), program_.places[i]) > 1)

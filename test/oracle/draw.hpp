@@ -11,12 +11,12 @@
 namespace oracle {
 
 struct Taste {
-  int calls = 40;     ///< of a program, about
-  bool huge = false;  ///< counts beyond 2^31 bytes now and then
-  /// The operations that are not drawn, since a known defect would hide all others: see kWithout.
+  int calls = 40;     ///< approximate number per program
+  bool huge = false;  ///< sometimes counts beyond 2^31 bytes
+  /// Operations to leave out, because a known defect would hide all others: see kWithout.
   std::set<std::string> without = {};
-  bool streamed = false;  ///< all calls that can go to streams do
-  int fault_one_in = 12;  ///< of so many programs one has a fault at its end; 0: none
+  bool streamed = false;  ///< puts calls on streams if possible
+  int fault_one_in = 12;  ///< one of this number of programs has a fault at its end; 0: none
 };
 
 /// The names for Taste::without.
@@ -26,7 +26,7 @@ inline constexpr auto kWithout = std::to_array<const char*>(
      "kill",        "abort",    "revoke",      "mismatch", "settings", "group",
      "streams",     "graphs",   "null_too",    "apart",    "child"});
 
-/// The same seed, layout and taste give the same program.
+/// Equal seed, layout and taste give equal programs.
 Program Draw(std::uint64_t seed, const Layout& layout, const Taste& taste);
 
 }  // namespace oracle

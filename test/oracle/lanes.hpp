@@ -1,5 +1,5 @@
-// The host streams of a rank, and the ways in which a step's calls go over them: behind a gate,
-// with events between, into graphs.
+// The host streams of a rank, and the ways of a step's calls over them: behind a gate, with events
+// between, into graphs.
 #pragma once
 #include <ringlet/stream.h>
 
@@ -10,10 +10,10 @@
 
 namespace oracle {
 
-/// Throws Refusal, with the library's sentence.
+/// Throws Refusal with the library's message.
 void MustStream(ringletResult_t result, const char* what);
 
-/// Holds streams until all is issued.
+/// Blocks streams until all calls are issued.
 class Gate {
  public:
   Gate() = default;
@@ -28,7 +28,7 @@ class Gate {
   std::atomic<bool> open_{false};
 };
 
-/// The streams of one rank, made when they are first used.
+/// The streams of one rank, created at their first use.
 class Lanes {
  public:
   Lanes() = default;
@@ -36,18 +36,18 @@ class Lanes {
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
 
-  /// \param seed  decides the kinds of streams that are made
+  /// \param seed  selects the kinds of new streams
   void Use(int count, std::uint64_t seed);
   int count() const { return count_; }
   ringletStream_t operator[](int index) const { return streams_[static_cast<std::size_t>(index)]; }
 
-  /// `later` waits for what `earlier` has.
+  /// `later` waits for the present work of `earlier`.
   void Order(int earlier, int later) const;
-  /// All in one capture, which begins on the first.
+  /// Captures all in one, which begins on the first.
   void BeginCapture() const;
-  /// Launches what was captured so many times, each on another stream.
+  /// Launches the capture this number of times, each on another stream.
   void EndCaptureAndLaunch(int times) const;
-  /// Waits for all; "", or the first sentence of those that failed.
+  /// Waits for all. Returns "", or the message of the first failed one.
   std::string Synchronize() const;
 
  private:

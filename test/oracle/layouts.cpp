@@ -36,9 +36,9 @@ namespace {
 
 constexpr const char* kHosts[] = {"oracle-a", "oracle-b", "oracle-c", "oracle-d", "oracle-e"};
 constexpr std::uint32_t kSpaces = 3;
-std::vector<std::string> spaces;  // paths of the network namespaces; empty: there are none
-std::string no_spaces;            // why not
-std::string quota_directory;      // of this run's cgroup; empty: there is none
+std::vector<std::string> spaces;  // paths of the network namespaces; empty if there are none
+std::string no_spaces;            // the reason
+std::string quota_directory;      // of this run's cgroup; empty if there is none
 
 [[noreturn]] void Fail(const std::string& what) {
   throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
@@ -84,8 +84,8 @@ void DenyReading(int error) {
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) Fail("seccomp");
 }
 
-// Mounts of this process alone. In a container `/` may be no mount point, and then /dev/shm or what
-// it lies on is made private by itself.
+// Creates mounts of this process alone. In a container `/` may not be a mount point. Then /dev/shm,
+// or its parent mount, is made private by itself.
 void PrivateMounts() {
   if (unshare(CLONE_NEWNS) != 0) Fail("a mount namespace");
   for (const char* at : {"/", "/dev", "/dev/shm"})
@@ -183,17 +183,16 @@ const Layout* FindLayout(const std::string& name) {
 
 namespace {
 
-/// Stops threads of other processes for so long.
-/// \return false where the system does not permit it, or where there is none of the threads any
-/// more
+/// Stops threads of other processes for this time.
+/// \return false if the system does not permit it, or if all of the threads have ended
 bool StopFor(const std::vector<pid_t>& threads, std::chrono::microseconds time) {
-  std::vector<std::pair<pid_t, long>> stopped;  // and the signal that came at the same moment
+  std::vector<std::pair<pid_t, long>> stopped;  // and the signal of the same moment
   for (const pid_t thread : threads) {
     if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) continue;
     int status = 0;
     if (ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) != 0 ||
         waitpid(thread, &status, __WALL) != thread || !WIFSTOPPED(status))
-      continue;  // it has ended, and was waited for
+      continue;  // it has ended, and was reaped
     const bool by_us = status >> 16 == PTRACE_EVENT_STOP;
     stopped.emplace_back(thread, by_us ? 0 : WSTOPSIG(status));
   }
@@ -217,7 +216,7 @@ bool MayStopThreads() {
   return may;
 }
 
-/// Those that the library has started: they have its name.
+/// Returns the threads that the library has started, by its name.
 std::vector<pid_t> ThreadsOfLibrary(pid_t process) {
   std::vector<pid_t> threads;
   std::error_code none;
@@ -237,7 +236,7 @@ void DelayThreads(const std::vector<pid_t>& processes, std::uint64_t seed) {
   Dice dice(seed ^ 0x64656c6179);
   while (true) {
     std::vector<pid_t> threads = ThreadsOfLibrary(dice.Of(processes));
-    const int kind = dice.Below(8);  // the longest contain two questions about what a rank does
+    const int kind = dice.Below(8);  // the longest allow two queries of the rank's state
     const int us = kind == 0   ? dice.Between(1'000'000, 2'500'000)
                    : kind <= 2 ? dice.Between(200'000, 700'000)
                                : dice.Between(100, 20'000);
@@ -270,7 +269,7 @@ std::vector<Place> DrawPlaces(const Layout& layout, int ranks, Dice& dice) {
       case Spread::kThreads: places.push_back({0, rank}); break;
       case Spread::kOneThread: places.push_back({0, 0}); break;
       case Spread::kMixed: {
-        // Each process has a rank; the others go anywhere.
+        // Each process has a rank; the others are placed at random.
         const int process = rank < processes ? rank : dice.Below(processes);
         places.push_back({process, dice.Below(2)});
         break;
@@ -283,8 +282,7 @@ std::vector<Place> DrawPlaces(const Layout& layout, int ranks, Dice& dice) {
 void PrepareLeader(const Layout& layout, const Program& program) {
   constexpr int kUnlessGiven = 0;
   setenv("RINGLET_DEBUG", "WARN", kUnlessGiven);
-  // Ranks must hear of one that was killed long before any limit: a rank that does not is then one
-  // that hangs.
+  // Ranks must learn of a killed one long before any limit. Otherwise the rank hangs.
   const char* const limit = HasKill(program) ? "300" : HasFault(program) ? "15" : "60";
   setenv("RINGLET_TIMEOUT", limit, kUnlessGiven);
   setenv("RINGLET_INIT_TIMEOUT", "60", kUnlessGiven);
@@ -305,14 +303,14 @@ void PrepareLeader(const Layout& layout, const Program& program) {
 }
 
 void PrepareRank(const Layout& layout, const Program& program, int process) {
-  if (layout.delayed) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // where Yama wants to know
-  Dice dice(program.seed ^ 0x11);  // not those of the drawing, which a replay does not have
+  if (layout.delayed) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // if Yama requires it
+  Dice dice(program.seed ^ 0x11);  // differs from the drawing's, which a replay does not have
   switch (layout.trouble) {
     case Trouble::kDescriptors:
       Limit(RLIMIT_NOFILE, static_cast<rlim_t>(OpenDescriptors() + dice.Between(0, 120)));
       break;
     case Trouble::kProcesses: {
-      // Of a user that has nothing else: so many threads and processes as the drawn ranks, and a
+      // As a user without other processes: as many threads and processes as the drawn ranks, and a
       // few.
       const auto user = static_cast<uid_t>(100'000 + getpgrp());
       if (setresuid(user, user, user) != 0) Fail("another user");
@@ -340,7 +338,7 @@ void PrepareRank(const Layout& layout, const Program& program, int process) {
 
 namespace {
 
-// Names end in the id of the process that made them: what one that was killed has left behind.
+// Removes files of killed processes. Names end in the id of the process that created them.
 template <typename Remove>
 void RemoveStale(const char* directory, Remove remove) {
   std::error_code none;
@@ -377,7 +375,7 @@ QuotaGroup::QuotaGroup() {
   const auto make = [&](const std::string& root, const char* file, const char* value) {
     const std::string directory = root + name;
     if (mkdir(directory.c_str(), 0755) != 0) return;
-    const std::string path = directory + "/" + file;  // the kernel makes it where cgroups are
+    const std::string path = directory + "/" + file;  // the kernel creates it in a cgroup
     if (access(path.c_str(), W_OK) == 0 && Write(path, value)) {
       quota_directory = directory;
     } else {

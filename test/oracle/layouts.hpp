@@ -1,4 +1,4 @@
-// Layouts: how the ranks of a program come to be, where they live and what the system denies them.
+// Layouts: the start of a program's ranks, their places, and the limits of the system.
 #pragma once
 #include <sys/types.h>
 
@@ -17,22 +17,22 @@ class NetHosts;
 
 namespace oracle {
 
-/// How rank processes come to be.
+/// The start of rank processes.
 enum class Start {
-  kFork,          ///< of a process that has not used the library
-  kForkAfterUse,  ///< of a process that has formed, used and ended a communicator
+  kFork,          ///< from a process that has not used the library
+  kForkAfterUse,  ///< from a process that has formed, used and ended a communicator
   kExec,          ///< a fresh program each
-  kExecFixed      ///< the same, without address randomisation
+  kExecFixed      ///< the same, without address randomization
 };
 
-/// The sharing of processes and threads by ranks.
+/// The distribution of ranks over processes and threads.
 enum class Spread { kProcesses, kThreads, kOneThread, kMixed };
 
 /// The system's limits on the ranks.
 enum class Trouble {
   kNone,
   kBusy,              ///< an endless loop on every core beside them
-  kQuota,             ///< a cgroup that gives them half a core
+  kQuota,             ///< a cgroup with half a core for them
   kDescriptors,       ///< RLIMIT_NOFILE
   kProcesses,         ///< RLIMIT_NPROC, as another user than root
   kAddressSpace,      ///< RLIMIT_AS
@@ -54,35 +54,34 @@ struct Layout {
   Spread spread = Spread::kProcesses;
   Trouble trouble = Trouble::kNone;
   int ranks_min = 1, ranks_max = 5;
-  int weight = 4;            ///< share of a run over all layouts
+  int weight = 4;            ///< share of a run, relative to all layouts
   bool same_places = false;  ///< all buffers of all processes at the same addresses
-  /// An error of the library is an answer that ends the program, since it may be denied what it
-  /// needs. Wrong results, crashes and hangs are failures all the same.
+  /// Accepts an error of the library, because it may lack a resource; the error ends the program.
+  /// Wrong results, crashes and hangs are failures all the same.
   bool may_refuse = false;
-  /// Threads that the library starts are stopped now and then, for up to 2.5 s.
+  /// Stops the library's threads now and then, for up to 2.5 s.
   bool delayed = false;
 };
 
 const std::vector<Layout>& Layouts();
 const Layout* FindLayout(const std::string& name);
 
-/// Why this machine or user cannot have the layout; nothing if it can.
+/// Returns the reason why this machine or user cannot have the layout; empty if it can.
 std::optional<std::string> WhyNot(const Layout& layout);
 
-/// Draws processes and threads for so many ranks.
+/// Draws processes and threads for this number of ranks.
 std::vector<Place> DrawPlaces(const Layout& layout, int ranks, Dice& dice);
 
-/// The preparation in the process that starts the ranks, before it starts any. Throws
-/// std::runtime_error.
+/// Prepares the process that starts the ranks, before the start. Throws std::runtime_error.
 void PrepareLeader(const Layout& layout, const Program& program);
-/// The preparation in each rank's process before it uses the library.
+/// Prepares each rank's process before it uses the library.
 void PrepareRank(const Layout& layout, const Program& program, int process);
 
-/// Stops and continues the threads that the library has started in `processes`, drawn by `seed`,
-/// until the process that called it ends: to be called in a child of that process.
+/// Stops and continues the library's threads in `processes`, drawn by `seed`, until the parent of
+/// the calling process ends. Call it in a child process.
 [[noreturn]] void DelayThreads(const std::vector<pid_t>& processes, std::uint64_t seed);
 
-/// Hosts in network namespaces, for as long as this object lives. If the system does not permit
+/// Hosts in network namespaces, during the lifetime of this object. If the system does not permit
 /// them, their layouts are not available.
 class Hosts {
  public:

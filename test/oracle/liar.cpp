@@ -1,5 +1,6 @@
-// A library between the oracle and Ringlet that lies in one way, so that tests see that the oracle
-// finds it: preloaded, it defines NCCL's names and calls on under those that begin with p.
+// A library between the oracle and Ringlet that gives wrong results in one way, so tests check that
+// the oracle detects it. It is preloaded, defines NCCL's names and forwards to those with a leading
+// p.
 #include <nccl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@ namespace {
 
 thread_local int open_groups = 0;
 
-// In a group nothing has happened yet when a call returns.
+// In a group, no operation has run yet when a call returns.
 bool Lies(const char* lie) {
   static const char* const wanted = std::getenv("ORACLE_LIE");
   return wanted && std::strcmp(wanted, lie) == 0 && open_groups == 0;
@@ -28,13 +29,13 @@ int RankOf(ncclComm_t comm) {
   return rank;
 }
 
-// ---- What some lies depend on: they show that the oracle does what they wait for. ----
+// ---- Conditions of some lies: they show that the oracle creates them. ----
 
 std::atomic<int> calling{0};      // threads of this process in a call outside of groups
 std::atomic<bool> used{false};    // this process has made a call
-std::atomic<bool> forked{false};  // and has forked after it
+std::atomic<bool> forked{false};  // it has forked afterwards
 
-/// The calls of the group that this thread has open.
+/// The calls of the open group of this thread.
 struct OpenGroup {
   bool streams = false;
   unsigned char* null_output = nullptr;
@@ -47,7 +48,7 @@ std::string NetworkNamespace() {
 }
 const std::string first_namespace = NetworkNamespace();  // of the process that starts all others
 
-/// Another process has stopped a thread of this one.
+/// Returns true if another process has stopped a thread of this one.
 bool HasStoppedThread() {
   std::error_code none;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", none)) {
@@ -60,7 +61,7 @@ bool HasStoppedThread() {
   return false;
 }
 
-/// A lie that waits for a circumstance which only some programs have.
+/// A lie under a circumstance of only some programs.
 bool LiesHere(bool at_once) {
   return (at_once && Lies("apart")) || (forked && Lies("child")) ||
          (Lies("delayed") && HasStoppedThread()) ||
@@ -100,7 +101,7 @@ LIE_EXPORT ncclResult_t ncclBroadcast(const void* send, void* recv, size_t count
   constexpr size_t kElementMax = 8;
   if (Lies("crash")) std::abort();
   while (Lies("hang")) pause();
-  if (stream || !Lies("skip"))  // on a stream, the call would come after free
+  if (stream || !Lies("skip"))  // on a stream, the call would run after free
     return LieAfter(recv, count, stream,
                     [&] { return pncclBroadcast(send, recv, count, type, root, comm, stream); });
   void* elsewhere = std::malloc(count * kElementMax + 1);
@@ -126,7 +127,7 @@ LIE_EXPORT ncclResult_t ncclAllReduce(const void* send, void* recv, size_t count
   if (OfOneByte(type) && Lies("element")) bytes[count - 1] ^= 1;
   if (OfOneByte(type) && Lies("beyond")) bytes[count] ^= 1;
   if (send != recv && Lies("input")) *static_cast<unsigned char*>(const_cast<void*>(send)) ^= 1;
-  // One rank alone has another last digit, which is within the bound of rounding.
+  // Only one rank has another last digit, within the bound of rounding.
   const bool digits = type == ncclFloat32 || type == ncclFloat64;
   if (digits && RankOf(comm) == 0 && Lies("other_bits")) bytes[0] ^= 1;
   return Lies("code") ? ncclInternalError : result;

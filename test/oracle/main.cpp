@@ -1,5 +1,5 @@
-// oracle: draws programs over nccl.h, runs them in many layouts, and compares all that they do with
-// a reference that shares no code with the library. Its use: docs/contributing/testing.md.
+// oracle: draws programs over nccl.h, runs them in many layouts, and compares their results with a
+// reference that shares no code with the library. docs/contributing/testing.md describes its use.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -128,8 +128,8 @@ Options ParseOptions(int count, char** words) {
 struct Tally {
   std::size_t programs = 0, operations = 0, refused = 0, failed = 0;
   std::array<std::size_t, kAmongs> among = {};  ///< operations
-  std::string missing = {};                     ///< why it is not available
-  std::string reason = {};                      ///< why the first refused program was
+  std::string missing = {};                     ///< reason for its absence
+  std::string reason = {};                      ///< reason of the first refused program
 };
 
 std::string ReadFile(const std::string& path) {
@@ -183,7 +183,7 @@ class Session {
   bool Done() const { return failures_ >= options_.failures || drawn_ >= options_.operations; }
 
   Program NextProgram() {
-    // Each layout once, then by weight.
+    // Runs each layout once, then by weight.
     const std::uint64_t seed = options_.seed + programs_;
     const Layout& layout = programs_ < layouts_.size() ? *layouts_[programs_]
                                                        : *weighted_[Mix(seed) % weighted_.size()];

@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t kAlign = 64;
 constexpr std::size_t kHugePage = 2 << 20;
 constexpr std::size_t kKeptMax = 8 << 20;        // larger blocks are not kept for the next step
-constexpr std::size_t kStaticBytes = 128 << 10;  // of a rank
+constexpr std::size_t kStaticBytes = 128 << 10;  // per rank
 constexpr int kStaticRanks = 16;
-constexpr std::uintptr_t kFixedBase = 0x2000'0000'0000;  // nothing else lies there
+constexpr std::uintptr_t kFixedBase = 0x2000'0000'0000;  // no other mapping is there
 constexpr std::uintptr_t kFixedStride = std::uintptr_t{1} << 35;
 
 alignas(kAlign) std::byte static_data[kStaticRanks][kStaticBytes];

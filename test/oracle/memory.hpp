@@ -22,11 +22,11 @@ class Heap {
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
 
-  /// At least `bytes` bytes that begin on a multiple of 64, until Release. Registered with `comm`
-  /// where the kind says so. Data that do not fit on the stack or in static data come from malloc.
+  /// Returns at least `bytes` bytes, aligned to 64, until Release. Registers them with `comm` for
+  /// some kinds. Data too large for the stack or static data come from malloc.
   std::byte* Take(Memory kind, std::size_t bytes, ncclComm_t comm);
   void Release();
-  /// Before `comm` ends. False: leaves its registrations for the library to end.
+  /// Call it before `comm` ends. False: leaves its registrations to the library.
   void Forget(ncclComm_t comm, bool deregister);
 
  private:

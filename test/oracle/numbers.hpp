@@ -1,4 +1,4 @@
-// The value of the bits of an element, written as plainly as the formats are defined.
+// Decodes the bits of an element, as plainly as the formats are defined.
 #pragma once
 #include <cstdint>
 
@@ -10,7 +10,8 @@ namespace oracle {
 struct Format {
   int exponent_bits = 0;
   int mantissa_bits = 0;
-  bool has_infinity = true;  ///< else all bits set is NaN, and nothing is infinite (OCP's e4m3)
+  bool has_infinity = true;  ///< otherwise all bits set is NaN, and infinity does not exist (OCP's
+                             ///< e4m3)
 
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   int smallest_exponent() const { return 1 - bias(); }
@@ -23,17 +24,17 @@ struct Format {
 /// \param type  a floating-point type
 Format FormatOf(Type type);
 
-/// The value of the lowest sizeof(type) bytes of `bits`.
+/// Returns the value of the lowest sizeof(type) bytes of `bits`.
 long double Decode(Type type, std::uint64_t bits);
 
-/// \param value  one that the type holds exactly, not a subnormal, NaN or infinity
+/// \param value  exact in the type, not a subnormal, NaN or infinity
 std::uint64_t EncodeExact(Type type, double value);
 
-/// The distance between neighbours near `value`, which is finite.
+/// Returns the distance between neighbours near `value`, which is finite.
 long double UlpAt(Type type, long double value);
 
 bool IsSigned(Type type);
-/// The integer of the lowest bytes of `bits`, extended to 64 bits.
+/// Returns the integer of the lowest bytes of `bits`, extended to 64 bits.
 std::uint64_t Widen(Type type, std::uint64_t bits);
 
 }  // namespace oracle

@@ -1,4 +1,4 @@
-// The oracle's own parts. That it finds a library that lies is tested in CMakeLists.txt.
+// Tests the oracle's own parts. CMakeLists.txt tests that it detects a library that lies.
 #include <gmock/gmock.h>
 
 #include <cmath>

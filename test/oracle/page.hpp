@@ -1,5 +1,5 @@
-// The memory that the supervisor and all ranks of a running program share: unique ids on their way
-// from one rank to the others, how far each rank is, and what it has found.
+// The memory shared by the supervisor and all ranks of a running program: unique ids in transit
+// between ranks, the progress of each rank, and its findings.
 #pragma once
 #include <nccl.h>
 
@@ -27,13 +27,13 @@ struct Page {
   struct Rank {
     std::atomic<State> state{State::kRunning};
     std::atomic<std::uint32_t> step{0};
-    std::atomic<std::uint64_t> calls{0};  ///< that were run and compared
+    std::atomic<std::uint64_t> calls{0};  ///< executed and compared
   };
   static constexpr std::size_t kTextMax = 3000;
 
   std::array<std::array<Id, kIdsOfComm>, kCommsMax> ids;
   std::array<Rank, kRanksMax> ranks;
-  /// A digest of the output of each all-reduce of floats, of the first rank that has one.
+  /// A digest of the output of each all-reduce of floats, from the first rank with one.
   std::array<std::atomic<std::uint64_t>, kCallsMax> digests;
   std::atomic<std::uint32_t> told{0};  ///< 1: a process writes `text`; 2: it is written
   std::atomic<std::uint32_t> crashed{0};
@@ -41,7 +41,7 @@ struct Page {
   std::array<char, kTextMax> text{};
   std::array<char, kTextMax> reason{};
 
-  /// The first failure is kept. False: it was not the first.
+  /// Keeps the first failure. Returns false for later ones.
   bool Tell(std::string_view what) { return Write(told, text, what); }
   void Refuse(std::string_view why) { Write(refused, reason, why); }
   std::uint64_t Progress() const {
@@ -61,12 +61,12 @@ struct Page {
   }
 };
 
-/// A page in a file without a name, so that a rank that was started by exec can map it.
+/// A page in an unnamed file, so a rank started by exec can map it.
 class SharedPage {
  public:
-  /// A new one. Throws std::runtime_error.
+  /// Creates a page. Throws std::runtime_error.
   SharedPage();
-  /// That of another process.
+  /// Maps that of another process.
   explicit SharedPage(int descriptor);
   ~SharedPage();
   SharedPage(const SharedPage&) = delete;

@@ -13,7 +13,7 @@
 namespace oracle {
 namespace {
 
-// The call as the one rank makes it that differs.
+// Returns the call of the one differing rank.
 Call Differing(Call call, int n) {
   switch (call.odd) {
     case Odd::kCount: ++call.count; break;
@@ -78,8 +78,8 @@ void Prepared::PlaceBuffers(Heap& heap) {
   regions_.push_back(Make(out_bytes_, heap));
   send_ = regions_[0].payload();
   recv_ = regions_[1].payload();
-  // An input in place of an output that this rank's part has not, as callers do that give the same
-  // pointers at every rank.
+  // If this rank's part has no output, takes the input in its place, as callers with equal pointers
+  // on every rank do.
   if (call_.in_place && out_bytes_ == 0) recv_ = send_;
 }
 
@@ -109,7 +109,7 @@ ncclResult_t Prepared::IssueSelected(const void* send, void* recv) {
   switch (call_.kind) {
     case Kind::kBroadcast:
       return ncclBroadcastConfig(send, recv, count, type, call_.root, comm_, stream_, &config);
-    case Kind::kBcast:  // has no such form
+    case Kind::kBcast:  // without such a form
       return ncclBroadcastConfig(recv, recv, count, type, call_.root, comm_, stream_, &config);
     case Kind::kAllGather:
       return ncclAllGatherConfig(send, recv, count, type, comm_, stream_, &config);
@@ -134,8 +134,8 @@ ncclResult_t Prepared::Reduction(ncclRedOp_t op) {
 
 ncclResult_t Prepared::IssueReduction(bool grouped) {
   if (call_.op != Op::kPreMulSum) return Reduction(static_cast<ncclRedOp_t>(call_.op));
-  // A scalar in memory is read when the call runs, so it may change until then; an immediate one
-  // is read at once, so it may change from then on.
+  // The library reads a scalar in memory when the call runs, so it may change until then. It reads
+  // an immediate one at once, so that may change from then on.
   const bool immediate = !call_.late_scalar;
   std::uint64_t early = scalar_when_run_;
   ncclRedOp_t op = ncclSum;

@@ -1,4 +1,4 @@
-// One rank's part of one call: its buffers before, the call, and what is looked at afterwards.
+// One rank's part of one call: its buffers before, the call, and the checks afterwards.
 #pragma once
 #include <nccl.h>
 
@@ -18,14 +18,15 @@ class Prepared {
   /// \param call  as all ranks but `odd_rank` make it
   Prepared(std::uint64_t seed, const Call& call, int n, int self, ncclComm_t comm, Heap& heap);
 
-  /// From now on the call goes to this stream, and runs after BeforeEnd.
+  /// Puts the call on this stream, to run after BeforeEnd.
   void On(cudaStream_t stream) { stream_ = stream; }
   /// Makes the call. `grouped`: a group is open.
   ncclResult_t Issue(bool grouped);
-  /// To be called when everything is issued, before the group ends: what is read when the call runs
-  /// gets its value.
+  /// Call it after the issue of all calls, before the group ends. It sets the value that the
+  /// running call reads.
   void BeforeEnd() { scalar_ = scalar_when_run_; }
-  /// The faults in memory. `succeeded`: the output must be right; else only the rest of memory.
+  /// Returns the faults in memory. `succeeded`: the output must be right; otherwise only the rest
+  /// of memory.
   std::optional<std::string> Check(bool succeeded) const;
   std::uint64_t Digest() const;
 
@@ -68,7 +69,7 @@ class Prepared {
   std::byte* send_ = nullptr;
   std::byte* recv_ = nullptr;
   std::size_t in_bytes_, out_bytes_;
-  std::uint64_t scalar_ = 0;  ///< of a pre-multiplied sum, where the library was told that it is
+  std::uint64_t scalar_ = 0;  ///< of a pre-multiplied sum, at the address known to the library
   std::uint64_t scalar_when_run_ = 0;
 };
 

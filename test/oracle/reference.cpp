@@ -11,8 +11,8 @@
 namespace oracle {
 namespace {
 
-/// A run of the output: `count` elements that are those of `rank` from `begin` on, or the reduction
-/// of what all ranks have there.
+/// A run of the output: `count` elements of `rank` from `begin` on, or the reduction of those of
+/// all ranks.
 struct Block {
   int rank = 0;
   std::size_t begin = 0;
@@ -85,10 +85,10 @@ Real ReduceFloats(const Content& content, const Call& call, int n, std::size_t i
   }
   const long double u = std::ldexp(1.0L, -FormatOf(call.type).digits());
   const long double local_host =
-      std::ldexp(static_cast<long double>(n), -63);  // of this function itself
+      std::ldexp(static_cast<long double>(n), -63);  // error of this function itself
   const long double terms = n - 1;
   if (call.op == Op::kAvg) {
-    // A narrow sum is divided before it is rounded; of a wide one the last addition rounds, too.
+    // A narrow sum is divided before it is rounded. For a wide one the last addition rounds, too.
     const long double sums = content.exact()         ? 0
                              : SizeOf(call.type) < 4 ? std::max(0.0L, terms - 1)
                                                      : terms;

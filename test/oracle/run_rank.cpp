@@ -58,14 +58,14 @@ struct PutWindow {
   std::byte* target() const { return memory + kPutBytesMax; }
 };
 
-/// The buffers and streams with which one thread makes the calls of one rank.
+/// The buffers and streams of one thread for the calls of one rank.
 struct Tools {
   Tools(int slot, std::span<std::byte> stack, std::uint64_t seed_)
       : heap(slot, stack), seed(seed_) {}
 
   Heap heap;
   Lanes lanes;
-  std::uint64_t seed;  ///< decides the kinds of streams
+  std::uint64_t seed;  ///< selects the kinds of streams
 };
 
 /// A rank of this thread.
@@ -75,12 +75,12 @@ struct Member {
   std::map<int, ncclComm_t> comms = {};
   std::map<int, PutWindow> windows = {};
   std::unique_ptr<Tools> tools = {};
-  std::map<int, std::unique_ptr<Tools>> apart = {};  ///< of the thread of each communicator
-  std::set<int> left = {};                           ///< communicators that it has aborted
+  std::map<int, std::unique_ptr<Tools>> apart = {};  ///< by communicator, for its thread
+  std::set<int> left = {};                           ///< communicators aborted by it
   std::map<int, std::string> errors = {};            ///< the first error on each communicator
 };
 
-/// Runs `body` and writes to the page why it ended early, if it did.
+/// Runs `body`, and writes the reason of an early end to the page.
 /// \return an ExitCode
 template <typename Body>
 int Guard(const std::string& where, bool may_refuse, Page& page, Body body) {
@@ -110,7 +110,7 @@ int Guard(const std::string& where, bool may_refuse, Page& page, Body body) {
   }
 }
 
-/// The ranks of one thread and what they do.
+/// The ranks of one thread and their actions.
 class Actor {
  public:
   Actor(const Program& program, Page& page, const std::vector<int>& ranks, int first_slot,
@@ -149,8 +149,8 @@ class Actor {
     return page_.ranks[static_cast<std::size_t>(member.world)];
   }
 
-  /// Waits until every rank that lives has done all steps before this one: what happens next ends
-  /// operations that a slower rank may still be in, and rightly.
+  /// Waits until every living rank has finished all earlier steps, because the next step may end
+  /// operations that a slower rank is still in.
   void Meet() {
     for (int rank = 0; rank < program_.ranks(); ++rank) {
       const Page::Rank& its = page_.ranks[static_cast<std::size_t>(rank)];
@@ -175,7 +175,7 @@ class Actor {
     }
   }
 
-  /// This thread's ranks of a communicator that still take part.
+  /// Returns this thread's ranks of a communicator that still take part.
   std::vector<Part> PartsOf(const std::vector<int>& ranks) {
     std::vector<Part> parts;
     for (std::size_t r = 0; r < ranks.size(); ++r)
@@ -193,7 +193,7 @@ class Actor {
     return found != world_.nonblocking.end() && found->second;
   }
 
-  // A little of waiting for another rank, which may have ended.
+  // Waits a moment for another rank, which may have ended.
   void Await() {
     if (page_.refused == 2 || page_.told == 2) throw Refusal("another rank has ended");
     Wait(20);
@@ -212,7 +212,7 @@ class Actor {
     return slot.id;
   }
 
-  /// Carries out `begin` for each part, in a group where that is needed or wanted.
+  /// Calls `begin` for each part, in a group if needed or requested.
   template <typename Begin>
   void ForEach(const std::vector<Part>& parts, bool group, const char* what, Begin begin) {
     if (parts.empty()) return;
@@ -222,7 +222,7 @@ class Actor {
     if (group) Tolerate(ncclGroupEnd(), "ncclGroupEnd");
   }
 
-  // A call that does not block may still be at it; Settle waits for it.
+  // A nonblocking call may still be running; Settle waits for it.
   static void Tolerate(ncclResult_t result, const char* what) {
     if (result != ncclInProgress) Must(result, what);
   }
@@ -270,7 +270,7 @@ class Actor {
     }
   }
 
-  /// Those that a split or shrink has made.
+  /// Checks the communicators of a split or shrink.
   void CheckMade(const Step& step, const std::vector<Part>& parts) {
     if (Nonblocking(step.comm) && !step.broken)
       for (const Part& part : parts)
@@ -327,14 +327,14 @@ class Actor {
     ForEach(parts, step.depth > 0, "ncclCommGrow", [&](const Part& part) {
       ncclComm_t* const made = &part.member->comms[step.made];
       if (part.rank >= before) return ncclCommGrow(nullptr, n, &id, part.rank, made, &config);
-      // The rank that has made the id may say so or not.
+      // The rank that created the id may pass it or not.
       const ncclUniqueId* const its = part.rank == 0 && step.made % 2 == 0 ? &id : nullptr;
       return ncclCommGrow(part.member->comms.at(step.comm), n, its, -1, made, nullptr);
     });
     CheckMade(step, old);
   }
 
-  /// A byte of the `m`-th put of `rank` in this step.
+  /// Returns a byte of the `m`-th put of `rank` in this step.
   std::byte PutByte(int rank, int m, std::size_t at) const {
     const std::uint64_t word = Mix(program_.seed + steps_ * kGolden + at / 8);
     return static_cast<std::byte>((word >> at % 8 * 8) + static_cast<std::uint64_t>(31 * rank + m));
@@ -394,7 +394,7 @@ class Actor {
                         at, m, bytes, from, part.rank, step.comm));
   }
 
-  /// A rank puts again only when the others have seen what was put.
+  /// A rank puts again only after the others have read the last put.
   void AllHaveLooked(const Step& step, const std::vector<Part>& parts) {
     std::vector<int> ones(parts.size(), 1);
     std::size_t next = 0;
@@ -408,7 +408,7 @@ class Actor {
         Must(Settle(part.member->comms.at(step.comm)), "an all-reduce after puts");
   }
 
-  /// The first window of a communicator on each of its ranks, and so the same one.
+  /// Opens the first window of a communicator on each of its ranks, and so the same one.
   void OpenWindow(Member& member, int comm) {
     constexpr std::size_t kBytes = 2 * static_cast<std::size_t>(kPutBytesMax);
     PutWindow& window = member.windows[comm];
@@ -425,14 +425,14 @@ class Actor {
          "ncclCommWindowRegister of a window for puts");
   }
 
-  /// Before `comm` of this rank ends.
+  /// Call it before `comm` of this rank ends.
   static void ForgetBuffers(Member& member, int comm, bool deregister) {
     member.tools->heap.Forget(member.comms.at(comm), deregister);
     if (const auto found = member.apart.find(comm); found != member.apart.end())
       found->second->heap.Forget(member.comms.at(comm), deregister);
   }
 
-  /// Forgets a communicator that was destroyed or aborted.
+  /// Forgets a destroyed or aborted communicator.
   static void Drop(Member& member, int comm) {
     member.comms.erase(comm);
     member.apart.erase(comm);
@@ -504,7 +504,7 @@ class Actor {
     Tools& tools = *member.tools;
     const int n = static_cast<int>(world_.members.at(step.comm).size());
     std::list<Issued> issued;
-    Gate gate;  // until the streams are past it
+    Gate gate;  // blocks until the streams have passed it
     tools.lanes.Use(step.streams, tools.seed);
     for (int i = 0; i < step.streams; ++i) gate.Hold(tools.lanes[i]);
     if (step.launches > 0) tools.lanes.BeginCapture();
@@ -522,7 +522,7 @@ class Actor {
     }
     gives_up();
     gate.Open();
-    // A failure for the sake of this communicator does not hold its streams.
+    // A failure due to this communicator does not block its streams.
     if (const std::string failed = tools.lanes.Synchronize(); !failed.empty())
       throw Failure(fmt::format("streams of a communicator that was given up fail: {}", failed));
     for (const Issued& one : issued) Look(one, false);
@@ -538,7 +538,7 @@ class Actor {
         });
   }
 
-  /// Rank numbers of those in `comm` that were killed or have aborted it.
+  /// Returns the rank numbers in `comm` of killed or aborting ranks.
   std::vector<int> LostOf(int comm) const {
     std::vector<int> lost;
     const std::vector<int>& ranks = world_.members.at(comm);
@@ -577,7 +577,7 @@ class Actor {
     for (Member& member : members_) member.tools->heap.Release();
   }
 
-  /// The calls of each communicator, on a thread of its own.
+  /// Runs the calls of each communicator, on a thread of its own.
   void RunApart(const Step& step) {
     std::map<int, std::vector<Call>> calls;
     for (const Call& call : step.calls) {
@@ -588,7 +588,7 @@ class Actor {
     const auto run = [&](const std::vector<Call>& its, const std::string& where) {
       const auto tools = [](Member& member, int of) { return member.apart.at(of).get(); };
       const int code = Guard(where, may_refuse_, page_, [&] { Run(step, its, tools); });
-      if (code != kExitPassed) _exit(code);  // the other threads of this process wait in vain
+      if (code != kExitPassed) _exit(code);  // the other threads of this process would wait in vain
     };
     std::vector<std::thread> threads;
     const int code = Guard("", may_refuse_, page_, [&] {
@@ -637,7 +637,7 @@ class Actor {
     }
   }
 
-  /// The child has all that the rank had open. It ends with the process that starts the ranks.
+  /// The child has all open resources of the rank. It ends with the process that starts the ranks.
   void ForkChild(const Step& step) {
     for (const Member& member : members_) {
       if (member.world != step.rank) continue;
@@ -649,7 +649,7 @@ class Actor {
     }
   }
 
-  /// A call of this thread's ranks by itself; the next one.
+  /// Makes a call of this thread's ranks by itself; returns the next one.
   std::list<Issued>::iterator IssueOne(std::list<Issued>::iterator first,
                                        std::list<Issued>& issued) {
     auto end = first;
@@ -701,15 +701,15 @@ class Actor {
     return one.prepared.Issue(grouped);
   }
 
-  /// All calls are issued before the first can begin, and then waited for together. A call on the
-  /// null stream waits for the calls before it: where a step has such calls, the gate opens when
-  /// the group ends, or does not hold the streams at all.
+  /// Issues all calls before the first can begin, then waits for them together. A call on the null
+  /// stream waits for earlier calls. With such calls in a step, the gate opens when the group ends,
+  /// or does not block the streams at all.
   void RunOnStreams(const Step& step, std::list<Issued>& issued) {
     const bool grouped = step.depth > 0;
     Gate gate;
     std::jthread opener;
     std::vector<Issued*> order;
-    std::vector<Tools*> tools;  // of this thread's ranks that have a part
+    std::vector<Tools*> tools;  // of this thread's ranks with a part
     for (Issued& one : issued) {
       order.push_back(&one);
       if (std::count(tools.begin(), tools.end(), one.tools) == 0) tools.push_back(one.tools);
@@ -739,7 +739,7 @@ class Actor {
     FinishStreams(step, tools, gate, result, order);
   }
 
-  /// Without a group around them, calls on the null stream return when they are complete: then this
+  /// Without a surrounding group, calls on the null stream return when they are complete. Then this
   /// thread's ranks make each call in a group.
   ncclResult_t IssueMixed(const Step& step, const std::vector<Issued*>& order) {
     ncclResult_t result = ncclSuccess;
@@ -764,7 +764,7 @@ class Actor {
 
   void FinishStreams(const Step& step, const std::vector<Tools*>& tools, Gate& gate,
                      ncclResult_t result, const std::vector<Issued*>& order) {
-    // An output that replaces its input, on whichever rank, would be another input the next time.
+    // An in-place output on any rank would be another input the next time.
     const bool once = std::any_of(step.calls.begin(), step.calls.end(),
                                   [](const Call& call) { return call.in_place; });
     if (step.launches > 0)
@@ -779,7 +779,7 @@ class Actor {
     Conclude(result, order, failed);
   }
 
-  /// Communicators in an order of this rank's own; the calls of each keep theirs.
+  /// Orders communicators by this rank's choice; the calls of each keep their order.
   void Shuffle(std::vector<Issued*>& order) const {
     const auto key = [&](const Issued* one) {
       return Mix(
@@ -804,8 +804,8 @@ class Actor {
     if (first == ncclSuccess || (first == ncclInProgress && next != ncclSuccess)) first = next;
   }
 
-  /// Looks at what calls have done that have all returned.
-  /// \param failed  the sentence of streams that they went to, if those have failed
+  /// Checks the results of calls that have all returned.
+  /// \param failed  the message of their streams, if those have failed
   void Conclude(ncclResult_t result, const std::vector<Issued*>& calls,
                 const std::string& failed = "") {
     bool doomed = false;
@@ -871,12 +871,12 @@ class Actor {
     }
   }
 
-  /// Every rank that is left has heard that `comm` is broken, and of whom.
+  /// Checks that every remaining rank knows of the broken `comm`, and of the cause.
   void CheckDoomed(int comm) {
     const auto found = world_.members.find(comm);
     if (found == world_.members.end()) return;
     const std::vector<int> lost = LostOf(comm);
-    if (doomed_runs_[comm] < 2) return;  // the first one may end before the fault is felt
+    if (doomed_runs_[comm] < 2) return;  // the first one may end before the fault takes effect
     for (const Part& part : PartsOf(comm)) {
       const auto error = part.member->errors.find(comm);
       if (error == part.member->errors.end())
@@ -896,7 +896,7 @@ class Actor {
   World world_;
   std::uint32_t steps_ = 0;
   bool kills_ = false;  ///< this process is about to die
-  bool dying_ = false;  ///< and takes part in nothing any more
+  bool dying_ = false;  ///< it does not take part any more
   std::map<int, int> doomed_runs_;
   std::set<std::pair<int, int>> aborters_;  ///< communicator and world rank
 };
@@ -918,7 +918,7 @@ int RunProcess(const Program& program, int process, bool may_refuse, Page& page)
   }
   const auto run = [&](const std::vector<int>& ranks, int slot) {
     const int code = RunThread(program, ranks, slot, may_refuse, page);
-    if (code != kExitPassed) _exit(code);  // the others of this process wait for it in vain
+    if (code != kExitPassed) _exit(code);  // the others of this process would wait for it in vain
   };
   std::vector<std::thread> running;
   int slot = 0;
@@ -945,7 +945,7 @@ void UseLibrary() {
          "ncclAllReduce before the fork");
   Must(ncclGroupEnd(), "ncclGroupEnd before the fork");
   if (out[0] != 3 || out[1] != 3) throw Failure("the all-reduce before the fork is wrong");
-  // On a stream, too, whose worker the child will not have.
+  // Also on a stream, with a worker that the child will not have.
   ringletStream_t stream = nullptr;
   MustStream(ringletStreamCreate(&stream, 0, 0, 0), "ringletStreamCreate before the fork");
   Must(ncclGroupStart(), "ncclGroupStart before the fork");
@@ -955,7 +955,7 @@ void UseLibrary() {
          "ncclAllReduce on a stream before the fork");
   Must(ncclGroupEnd(), "ncclGroupEnd before the fork");
   MustStream(ringletStreamSynchronize(stream), "ringletStreamSynchronize before the fork");
-  void* memory = nullptr;  // stays, as it would in a program
+  void* memory = nullptr;  // stays, as in a program
   Must(ncclMemAlloc(&memory, 1 << 16), "ncclMemAlloc before the fork");
   for (const ncclComm_t comm : comms)
     Must(ncclCommDestroy(comm), "ncclCommDestroy before the fork");

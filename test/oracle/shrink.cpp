@@ -8,10 +8,10 @@
 namespace oracle {
 namespace {
 
-constexpr int kAttempts = 5;  // that tell how often the program fails
+constexpr int kAttempts = 5;  // runs that show the frequency of the failure
 constexpr int kTriesMax = 12;
 
-/// Sets a field, unless it has that value already.
+/// Sets a field. Returns false if it has that value already.
 template <typename T>
 bool Set(T& field, const T& value) {
   if (field == value) return false;
@@ -23,7 +23,7 @@ void Erase(std::vector<int>& list, int index) {
   if (index < static_cast<int>(list.size())) list.erase(list.begin() + index);
 }
 
-// A rank number after rank `gone` of `n` has gone.
+// Returns a rank's number after the removal of rank `gone`.
 int Renumbered(int rank, int gone) {
   return rank > gone ? rank - 1 : rank == gone ? 0 : rank;
 }
@@ -76,7 +76,7 @@ void AddStepSimplifications(std::size_t at, std::vector<Simpler>& all) {
   add([](Step& s) { return s.what != What::kRun && Set(s.depth, 0); });
 }
 
-// Chunks of steps, large ones first: delta debugging.
+// Removes chunks of steps, large ones first: delta debugging.
 void AddDrops(std::size_t steps, std::vector<Simpler>& all) {
   for (std::size_t size = steps / 2; size > 0; size /= 2)
     for (std::size_t first = 0; first + size <= steps; first += size)
@@ -88,10 +88,10 @@ void AddDrops(std::size_t steps, std::vector<Simpler>& all) {
       });
 }
 
-/// How a program fails, without the numbers: the outcome, and the function or the first words.
+/// Returns the kind of failure, without numbers: the outcome, and the function or the first words.
 std::string SignatureOf(const Verdict& verdict) {
   constexpr std::size_t kWords = 3;
-  const std::size_t colon = verdict.text.find(": ");  // behind the rank
+  const std::size_t colon = verdict.text.find(": ");  // after the rank
   std::istringstream in(colon < verdict.text.size() ? verdict.text.substr(colon + 2) : "");
   std::string signature = Name(verdict.outcome), word;
   for (std::size_t i = 0; i < kWords && in >> word && word.find('=') == std::string::npos; ++i)
@@ -121,7 +121,7 @@ class Shrinker {
   }
 
  private:
-  /// Goes through all simplifications once; the list is made anew after what drops steps.
+  /// Tries all simplifications once; the list is rebuilt after one that drops steps.
   bool Round() {
     bool any = false;
     std::vector<Simpler> all = Simplifications(best_.program);
@@ -168,7 +168,7 @@ Program WithoutLastRank(const Program& program) {
   less.steps.clear();
   World world;
   for (Step step : program.steps) {
-    int index = -1;  // of the rank that goes, in the step's communicator
+    int index = -1;  // of the removed rank, in the step's communicator
     const auto members = world.members.find(step.comm);
     if (members != world.members.end()) {
       const auto found = std::find(members->second.begin(), members->second.end(), gone);

@@ -1,4 +1,4 @@
-// Makes a failing program short.
+// Shortens a failing program.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -13,23 +13,23 @@ struct Shrunk {
   Program program;
   Verdict verdict;
   std::size_t runs = 0;
-  int failed = 0, tried = 0;  ///< how often the program as drawn failed when it was run again
+  int failed = 0, tried = 0;  ///< failures of the drawn program in repeated runs
 };
 
-/// Drops steps, calls, ranks and settings, makes counts small and buffers plain, as long as the
-/// program goes on failing in the same way. A program that fails now and then is run several times
-/// before it counts as passing.
+/// Drops steps, calls, ranks and settings, and makes counts small and buffers plain, while the
+/// program fails in the same way. An occasionally failing program runs several times before it
+/// counts as passing.
 ///
 /// \param timeout  see Running
-/// \param budget    stops looking for a shorter one after so long
+/// \param budget    ends the search after this time
 Shrunk Shrink(const Program& program, const Verdict& verdict, std::chrono::seconds timeout,
               std::chrono::seconds budget);
 
-/// The program without its last world rank; at least one must be left.
+/// Returns the program without its last world rank; at least one must be left.
 Program WithoutLastRank(const Program& program);
 
-/// Every program that is one simplification simpler, as functions that make it; in an order that
-/// drops much first. Exposed for its test.
+/// Returns every program that is one simplification simpler, as functions that create it; the
+/// largest removals first. Exposed for its test.
 using Simpler = std::function<bool(Program&)>;
 std::vector<Simpler> Simplifications(const Program& program);
 

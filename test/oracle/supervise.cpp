@@ -21,7 +21,7 @@
 namespace oracle {
 namespace {
 
-// Others may still notice why they fail when the first one has said what is wrong.
+// Others may report their failure after the first one.
 constexpr std::chrono::milliseconds kAfterTold{300};
 constexpr std::size_t kOutputMax = 3000;
 

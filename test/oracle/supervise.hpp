@@ -22,22 +22,22 @@ constexpr bool IsFailure(Outcome outcome) {
 struct Verdict {
   Outcome outcome = Outcome::kPassed;
   std::string text = {};    ///< the failure, or the reason of the refusal
-  std::string output = {};  ///< the end of what the processes printed
+  std::string output = {};  ///< the end of the processes' output
 };
 
-/// A program that runs. Destroyed: all its processes are gone.
+/// A running program. Its destructor ends all its processes.
 class Running {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// \param timeout  without any progress of any rank for so long, the program hangs
+  /// \param timeout  a program hangs after this time without progress of any rank
   Running(Program program, std::chrono::seconds timeout);
   ~Running();
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
   const Program& program() const { return program_; }
-  /// The verdict, once there is one.
+  /// Returns the verdict, once it exists.
   std::optional<Verdict> Poll(Clock::time_point now);
 
  private:
@@ -60,11 +60,12 @@ class Running {
 /// Runs one program to its end.
 Verdict RunToVerdict(const Program& program, std::chrono::seconds timeout);
 
-/// Sleeps until a child ends, at most some milliseconds. False: this process was told to end.
+/// Sleeps until a child ends, at most some milliseconds. Returns false if this process was
+/// requested to end.
 bool AwaitChildren();
 void PrepareToAwaitChildren();
 
-/// The main function of a rank's process that was started by exec: ARGUMENTS are what Running gave.
+/// The main function of a rank's process started by exec, with arguments from Running.
 int RankMain(const char* page, const char* text, const char* process);
 
 }  // namespace oracle

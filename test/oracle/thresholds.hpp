@@ -1,5 +1,5 @@
-// Sizes at which the library may do something else, told here by themselves: counts are drawn
-// around them. A size that is missing is drawn only by chance; one too many costs nothing.
+// Sizes at which the library may change its behavior, listed here independently: counts are drawn
+// around them. A missing size is drawn only by chance; a superfluous one is harmless.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace oracle {
 
 /// Bytes of a block, of a rank's input, or of all ranks' blocks together.
 inline constexpr auto kThresholdBytes = std::to_array<std::size_t>({
-    8,          // a message in the line that says that it has come
+    8,          // a message in the line of its arrival mark
     32,         // in the cache line of a post; the header of a call over links
     64,         // a cache line
     1 << 10,    // the first write to a link
@@ -16,7 +16,7 @@ inline constexpr auto kThresholdBytes = std::to_array<std::size_t>({
     16 << 10,   // one-shot; a block of a reduction
     32 << 10,   // a slot; messages by reference, shared cores; a piece
     64 << 10,   // a slice of a link
-    128 << 10,  // a ring of payloads; blocks that are fetched
+    128 << 10,  // a ring of payloads; fetched blocks
     256 << 10,  // a pipe; a stage; a chunk; a turn
     512 << 10,  // two stages
     1 << 20,    // one fetch of a message
@@ -24,7 +24,7 @@ inline constexpr auto kThresholdBytes = std::to_array<std::size_t>({
     4 << 20,    // one fetch of a collective
     6 << 20,    // stores past the caches
     8 << 20,    // fetched messages
-    12 << 20,   // stores past the caches of what is fetched
+    12 << 20,   // stores of fetched data past the caches
 });
 
 /// Elements of a call.

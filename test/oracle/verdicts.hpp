@@ -7,7 +7,7 @@
 
 namespace oracle {
 
-/// The library did something wrong.
+/// A defect of the library.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -18,10 +18,10 @@ struct Refusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws Refusal, with the library's sentence, for anything but success.
+/// Throws Refusal, with the library's message, for anything but success.
 void Must(ncclResult_t result, const char* what);
 
-/// Waits until a communicator that does not block is done, and returns how it ended.
+/// Waits until a nonblocking communicator is done, and returns its result.
 ncclResult_t Settle(ncclComm_t comm);
 
 }  // namespace oracle

@@ -1,6 +1,6 @@
-/* A profiler plug-in in NCCL's form that writes down what it is told, one line an event, for the
- * tests of comm/plugin. PLUGIN_VERSION is that of its symbol; PLUGIN_FAULT what is wrong with it:
- * 1 a function is null, 2 init refuses, 3 each event is answered with an error. */
+/* A profiler plug-in in NCCL's form that records its events, one per line, for the tests of
+ * comm/plugin. PLUGIN_VERSION is that of its symbol. PLUGIN_FAULT is its defect: 1 a function is
+ * null, 2 init refuses, 3 each event returns an error. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -66,7 +66,7 @@ typedef struct Handle {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char lines[1 << 16];
 static size_t used;
-static Handle* kept; /* all: later events name them as their parents */
+static Handle* kept; /* all of them: later events name them as their parents */
 static int open_events;
 static int* wanted;
 
@@ -80,7 +80,7 @@ __attribute__((format(printf, 1, 2))) static void Say(const char* format, ...) {
   va_end(arguments);
 }
 
-/* For the test: what was told so far, and the mask. */
+/* For the test: the events so far, and the mask. */
 EXPORT const char* plugin_lines(void) {
   return lines;
 }

@@ -1,8 +1,7 @@
-/* A tuner plug-in in NCCL's form that writes down what it is asked, one line a question, and
- * answers what the test wants, for the tests of comm/plugin. PLUGIN_VERSION is that of its symbol;
- * PLUGIN_FAULT what is wrong with it: 1 a function is null, 2 init refuses, 3 each question is
- * answered with an error, 4 the answers are nonsense, 5 the second communicator object is answered
- * otherwise than the first. */
+/* A tuner plug-in in NCCL's form that records its queries, one per line, and returns the answers
+ * set by the test, for the tests of comm/plugin. PLUGIN_VERSION is that of its symbol. PLUGIN_FAULT
+ * is its defect: 1 a function is null, 2 init refuses, 3 each query returns an error, 4 the answers
+ * are invalid, 5 the second communicator object gets other answers than the first. */
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -31,7 +30,7 @@ static char lines[1 << 16];
 static size_t used;
 static int sessions, open_sessions;
 static int algorithm = -1, protocol, wanted_channels;
-static double ring_base = -1; /* microseconds; negative: as it is */
+static double ring_base = -1; /* microseconds; negative: unchanged */
 
 __attribute__((format(printf, 1, 2))) static void Say(const char* format, ...) {
   va_list arguments;
@@ -43,7 +42,7 @@ __attribute__((format(printf, 1, 2))) static void Say(const char* format, ...) {
   va_end(arguments);
 }
 
-/* For the test: what was asked so far, and what to answer. */
+/* For the test: the queries so far, and the answers to give. */
 EXPORT const char* plugin_lines(void) {
   return lines;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when tests have left processes, temporary files or shared memory behind, and removes them.
+"""Fails if tests have left processes, temporary files or shared memory behind, and removes them.
 
     leftovers.py     run by ctest after all other tests; see cmake/RingletTestRun.cmake
 """
@@ -15,7 +15,7 @@ TIMEOUT_S = 20  # for a process that is just ending
 
 
 def started(pid):
-    """When a process has started, in seconds since the epoch."""
+    """Returns the start time of a process, in seconds since the epoch."""
     ticks = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
     uptime = float(pathlib.Path("/proc/uptime").read_text().split()[0])
     return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
@@ -41,7 +41,7 @@ def await_end(pid):
 
 
 def processes(mark):
-    """Those with `mark` in their environment, which are still there after a while."""
+    """Returns processes with `mark` in their environment that remain after a while."""
     kin = ancestors()
     for folder in pathlib.Path("/proc").iterdir():
         if not folder.name.isdigit() or int(folder.name) in kin:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Says which tests did not run within tests that passed, and why. Exits 77 if there are any, which
-ctest shows as "Skipped" and among the tests that did not run.
+"""Lists tests that did not run within passed tests, with the reasons. Exits 77 if there are any;
+ctest then shows "Skipped", and lists it among the tests that did not run.
 
     skipped.py     run by ctest after all other tests; see cmake/RingletTestRun.cmake
 """
@@ -15,7 +15,7 @@ def of_gtest(report):
     for case in xml.parse(report).getroot().iter("testcase"):
         for skipped in case.iter("skipped"):
             why = (skipped.get("message") or skipped.text or "no reason given").strip()
-            # GoogleTest tells the file first.
+            # GoogleTest writes the file first.
             why = why.splitlines()[-1] if why.splitlines() else why
             yield f"{case.get('classname')}.{case.get('name')}", why
 
@@ -28,7 +28,7 @@ def main():
             try:
                 skipped.update(of_gtest(report))
             except xml.ParseError:
-                pass  # of a test that did not end well, and failed for it
+                pass  # of a failed test
         elif report.suffix == ".json":
             skipped.update(map(tuple, json.loads(report.read_text())))
         report.unlink()

@@ -1,6 +1,6 @@
-// Random jobs on hosts with network cards and processors, each with one fault that only hosts can
-// have. A fault that passes must not be noticed; of one that stays every rank must learn in time.
-// RINGLET_SIM_SEEDS=first:count runs others.
+// Random jobs on hosts with network cards and processors, each with one fault specific to hosts. A
+// temporary fault must not be noticed. Every rank must learn of a permanent one in time.
+// RINGLET_SIM_SEEDS=first:count runs other seeds.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,12 +16,12 @@ using std::chrono::seconds;
 
 enum class Trouble : std::uint8_t {
   kNone,
-  // that passes
+  // temporary
   kStopped,
   kCutThatHeals,
   kSlow,
   kLate,
-  // that stays
+  // permanent
   kStoppedForLong,
   kCut,
   kOneWayCut,
@@ -72,7 +72,7 @@ void BringAbout(Trouble trouble, World& world, const WorldConfig& config) {
     case Trouble::kSlow: return network.Slow(world.node(victim), microseconds(200));
     case Trouble::kHostKilled: return network.KillHost(host, when);
     case Trouble::kHostSilenced: return network.SilenceHost(host, when);
-    case Trouble::kLate: return;  // AddRanks has seen to it
+    case Trouble::kLate: return;  // AddRanks has applied it
     case Trouble::kCorruption:
     case Trouble::kNone: return;
   }

@@ -1,5 +1,5 @@
-// Ranks leave in good order, and then something fails: the rest of the tree or ring has fallen
-// apart, and still every rank that is there hears of it.
+// Ranks leave in good order, and then a failure occurs. The rest of the tree or ring is
+// disconnected, but every remaining rank must learn of the failure.
 #include <gtest/gtest.h>
 
 #include "world.hpp"
@@ -39,7 +39,7 @@ class Mend : public testing::TestWithParam<Shape> {
   }
   void RunUntil(Instant time) { ASSERT_TRUE(world_.network().Run(time)); }
   void Turn(std::uint32_t rank) { world_.network().Nudge(nodes_[rank], world_.network().now()); }
-  /// Says goodbye, and its process ends when that is on its way.
+  /// Sends its goodbye. Its process ends when that is on its way.
   void LeaveAt(std::uint32_t rank, Instant when) {
     RunUntil(when);
     member(rank).Leave();
@@ -83,7 +83,7 @@ TEST_P(Mend, EvenWhereThoseNextToItHaveLeftToo) {
   LeaveAt(2, milliseconds(2600));
   LeaveAt(12, milliseconds(2700));
   RunUntil(seconds(3));
-  member(4).Abort(Code::kAborted, "the caller said so");  // no line is left to it
+  member(4).Abort(Code::kAborted, "the caller said so");  // it has no line left
   Turn(4);
   RunUntil(seconds(5));
   ExpectAllBlame(4);

@@ -1,4 +1,4 @@
-// A rank as an application would be: joins, uses the control network, checks what it gets, leaves.
+// Plays a rank of an application: joins, uses the control network, checks its data, leaves.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ inline Bytes PayloadOf(std::uint32_t rank, std::uint32_t round) {
 }
 
 /// Runs a Member through all-gather, barrier, a message to the next rank, a group of every second
-/// rank with an all-gather of its own, an all-gather, and leaves.
+/// rank with an all-gather of its own, an all-gather, and departure.
 class ScriptedRank final : public Machine {
  public:
   ScriptedRank(bootstrap::MemberConfig config, Instant operation_timeout)
@@ -41,9 +41,9 @@ class ScriptedRank final : public Machine {
   const bootstrap::Member& member() const { return *member_; }
   bootstrap::Member& member() { return *member_; }
   const std::optional<bootstrap::Failure>& failure() const { return failure_; }
-  /// Left after having seen all that it should.
+  /// True if it left after all expected events.
   bool succeeded() const { return step_ == Step::kDone; }
-  /// The unexpected event that it saw; empty when all was right.
+  /// The unexpected event; empty if there was none.
   const std::string& wrong() const { return wrong_; }
   Instant ended() const { return ended_; }
 
@@ -95,7 +95,7 @@ class ScriptedRank final : public Machine {
         const auto message = member_->TakeMessage(Rank{from}, 5);
         if (!message) return false;
         if (*message != PayloadOf(from, 2)) wrong_ = "a wrong message";
-        std::vector<std::uint32_t> ranks;  // those of the same colour, the highest first
+        std::vector<std::uint32_t> ranks;  // ranks of the same color, the highest first
         for (std::uint32_t r = size; r-- > 0;)
           if (r % 2 == rank % 2) ranks.push_back(r);
         if (!member_->Form(MyGroup(), bootstrap::kWorld, ranks, now).ok()) wrong_ = "no group";
@@ -125,7 +125,7 @@ class ScriptedRank final : public Machine {
   }
 
   bootstrap::GroupId MyGroup() const { return Index(config_.rank) % 2 == 0 ? kEven : kOdd; }
-  // With the world's rank as its origin.
+  // Uses the world's rank as its origin.
   std::optional<bootstrap::Failure> Failed() const {
     auto failure = member_->failure(MyGroup());
     const std::uint32_t size = member_->roster(MyGroup()).size();

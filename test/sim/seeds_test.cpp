@@ -1,6 +1,7 @@
-// Random jobs, random faults. Checked in each: agreement (each rank that succeeds has seen the
-// right data), termination (every live rank has an outcome), no false alarm (without a fault all
-// succeed), no wrong blame, determinism, bounded work. RINGLET_SIM_SEEDS=first:count runs others.
+// Random jobs with random faults. Each checks agreement (each successful rank has seen the right
+// data), termination (every live rank has an outcome), no false alarm (without a fault all
+// succeed), no wrong blame, determinism, bounded work. RINGLET_SIM_SEEDS=first:count runs other
+// seeds.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -77,12 +78,12 @@ void AddStrangers(World& world, const WorldConfig& config, int count) {
   }
 }
 
-// The ranks that the failure of `rank` may name, given what happened.
+// Returns true if the failure of `rank` names a rank affected by the faults.
 bool BlamesRightly(const bootstrap::Failure& failure, const Fate& fate) {
   if (failure.origin == bootstrap::kNoOrigin) return true;
   if (fate.killed) return failure.origin == *fate.killed;
   if (fate.never_started) return failure.origin == *fate.never_started;
-  // Silence is found by the rank that times out first; it is the origin of its own report.
+  // The rank that times out first finds a silence; it is the origin of its own report.
   return fate.silenced.has_value() || fate.root_killed;
 }
 

@@ -1,7 +1,7 @@
-// Ranks die, the others leave them out and form a smaller group on their connections, and more die
-// while they do that. Checked in each run: a failed group names a rank that is dead, all living
-// ranks hear of the failure soon, and the group without the dead ranks comes about.
-// RINGLET_SIM_SEEDS=first:count runs other seeds.
+// Ranks die, and the others form a smaller group without them on their connections, while more die.
+// Each run checks that a failed group names a dead rank, that all living ranks learn of the failure
+// soon, and that the group without the dead ranks forms. RINGLET_SIM_SEEDS=first:count runs other
+// seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,18 +22,18 @@ using std::chrono::seconds;
 
 constexpr GroupId kFirstGroup = 1000;
 constexpr Instant kSoon = seconds(1);
-constexpr int kGathers = 3;  // of each group, before it counts as formed
+constexpr int kGathers = 3;  // per group, before it counts as formed
 
-// The user of one rank: once the world has failed, it forms a group without the first victim, after
-// that group's failure one without the first two, and so on.
+// The user of one rank. After a failure of the world, it forms a group without the first victim.
+// After that group's failure it forms one without the first two, and so on.
 class ShrinkingRank final : public Machine {
  public:
   struct Attempt {
     Instant formed{0}, failed{0}, done{0};
-    std::uint32_t origin = bootstrap::kNoOrigin;  // in the numbers of the world
+    std::uint32_t origin = bootstrap::kNoOrigin;  // in the world's numbers
     std::string text = {};
   };
-  /// \param victims  in the order in which they die
+  /// \param victims  in order of death
   /// \param pauses   between a failure and the next attempt
   ShrinkingRank(bootstrap::MemberConfig config, std::vector<std::uint32_t> victims,
                 std::vector<Instant> pauses)
@@ -117,7 +117,7 @@ class ShrinkingRank final : public Machine {
   std::vector<Instant> pauses_;
   Member member_;
   std::vector<Attempt> attempts_;
-  std::vector<std::uint32_t> ranks_;  // of the group of the last attempt
+  std::vector<std::uint32_t> ranks_;  // ranks of the last attempt's group
   int gathered_ = 0;
   Instant resume_{0};
   std::vector<GroupId> failed_;
@@ -150,7 +150,7 @@ ShrinkJob RandomShrinkJob(std::uint64_t seed, Prng& prng) {
   const auto take = [&](std::uint32_t victim) {
     if (std::ranges::count(job.victims, victim % size) == 0) job.victims.push_back(victim % size);
   };
-  // Often a node leader and those who lead its host next.
+  // Often a node leader and its successors.
   const auto leader = static_cast<std::uint32_t>(prng.Below(size) / 4 * 4);
   if (prng.Chance(0.4))
     for (std::uint32_t next = 0; next < count; ++next) take(leader + next);

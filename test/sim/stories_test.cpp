@@ -1,4 +1,4 @@
-// Directed stories: one thing goes wrong, and the message of each rank is known.
+// Directed stories: one fault each, with a known message of each rank.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ TEST_P(Story, AllOfAThousandRanksNameTheOneThatIsMissing) {
   for (std::uint32_t rank = 0; rank < 1023; ++rank) {
     bootstrap::MemberConfig member = world.ConfigOf(rank);
     member.timeout +=
-        world.RandomTime(seconds(2));  // the first to give up is not the first to come
+        world.RandomTime(seconds(2));  // the first to give up is not the first to arrive
     world.AddRank(member, world.RandomTime(seconds(2)));
   }
   Run(world);
@@ -192,7 +192,7 @@ TEST_P(Story, AStoppedRankIsFoundByItsSilence) {
   config.timeout = seconds(100);
   World world(config);
   for (std::uint32_t rank = 0; rank < 5; ++rank) world.AddRank(rank, Instant(0));
-  world.network().Stop(world.node(3), seconds(1), seconds(90));  // and rank 5 never comes
+  world.network().Stop(world.node(3), seconds(1), seconds(90));  // and rank 5 never arrives
   Run(world, seconds(20));
   for (const std::size_t i : {0u, 1u, 2u, 4u}) {
     EXPECT_THAT(Why(world, i), AllOf(HasSubstr("rank 3 (host host0, pid 1003) was lost"),
@@ -233,7 +233,7 @@ TEST_P(Story, TenThousandStrangersDelayNoRank) {
   EXPECT_LE(noisy.network().notes().size(), 33u) << "a line each up to a bound, then a count";
 }
 
-// A thousand members find sixteen places: none has to call twice.
+// A thousand members compete for sixteen places: no member has to call twice.
 TEST_P(Story, MoreMembersAtOnceThanPlacesWaitTheirTurn) {
   WorldConfig config = Config(GetParam() == Shape::kTree ? 1000 : 200);
   config.half_open_max = 16;
@@ -247,7 +247,7 @@ TEST_P(Story, MoreMembersAtOnceThanPlacesWaitTheirTurn) {
   EXPECT_EQ(world.network().traffic(world.root()).accepted, config.size);
 }
 
-// And with ten thousand silent strangers in the queue before them they wait, but not for ever.
+// With ten thousand silent strangers in the queue before them they wait, but not forever.
 TEST_P(Story, StrangersThatFillEveryPlaceMakeRoomAfterAMoment) {
   WorldConfig config = Config(32);
   config.half_open_max = 1000;

@@ -1,5 +1,5 @@
-// Those who were not invited: they dial a listener and say nothing, say garbage, or play back what
-// they recorded of a member.
+// Uninvited callers: they dial a listener and send nothing, send garbage, or replay a recording of
+// a member.
 #pragma once
 #include <optional>
 
@@ -35,7 +35,7 @@ class Stranger final : public Machine {
     if (manner_ == Manner::kGarbage) {
       words.resize(1 + prng_.Below(400));
       for (std::byte& word : words) word = static_cast<std::byte>(prng_.Next());
-      // Half of the garbage begins like one of us.
+      // Half of the garbage begins like a member's hello.
       if (prng_.Chance(0.5) && words.size() > 4) {
         const char tag[] = {'R', 'L', 'H', '1'};
         for (std::size_t i = 0; i < 4; ++i) words[i] = static_cast<std::byte>(tag[i]);
@@ -58,8 +58,8 @@ class Stranger final : public Machine {
   int answers_ = 0;
 };
 
-/// Passes a machine through and keeps what it sends on its first line: what an eavesdropper on the
-/// way to the root would have.
+/// Forwards a machine and keeps the data that it sends on its first line, as an eavesdropper on the
+/// path to the root would.
 class Recorded final : public Machine {
  public:
   Recorded(std::unique_ptr<Machine> inner, Bytes& recording)

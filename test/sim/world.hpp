@@ -1,4 +1,4 @@
-// One simulated job: a root, its ranks, and what befalls them.
+// One simulated job: a root, its ranks, and their faults.
 #pragma once
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ struct WorldConfig {
   Instant timeout = std::chrono::seconds(10);
   Instant start_spread = std::chrono::milliseconds(50);
   Instant silence_max = std::chrono::seconds(60);
-  bool node_leaders = false;  ///< the first rank of each host of four speaks for it
+  bool node_leaders = false;  ///< the first rank of each host of four is its node leader
   std::uint32_t roots = 1;
   bool encrypt = false;
   std::uint32_t ranks_per_host = 0;    ///< 0: no rank has a host

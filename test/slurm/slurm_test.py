@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Programs that Slurm starts on two hosts: PyTorch's by ringlet.from_launcher(), and C programs.
+"""Runs programs under Slurm on two hosts: PyTorch's by ringlet.from_launcher(), and C programs.
 
     slurm_test.py BUILD_DIR
 
-It starts Debian's Slurm itself, in namespaces (cluster.sh), and ends it. Without Slurm, the right to make
-namespaces, or the environment with PyTorch ctest says what did not run.
+It starts Debian's Slurm itself, in namespaces (cluster.sh), and ends it. Without Slurm, the right
+to create namespaces, or the environment with PyTorch, ctest lists the skipped tests.
 """
 import ctypes.util
 import json
@@ -43,7 +43,7 @@ RANK = textwrap.dedent("""
 
 
 class Cluster:
-    """Runs while the object lives; `run` runs a program where the user would type srun."""
+    """A cluster during the lifetime of the object; `run` runs a program in the place of srun."""
 
     def __init__(self, mark):
         self._folder = tempfile.TemporaryDirectory(prefix="slurm_")
@@ -104,7 +104,7 @@ class Slurm(unittest.TestCase):
             self.skipTest(f"there is no {PYTHON}: ./ringlet.sh test makes it where PyTorch can be had")
 
     def srun(self, *words, **settings):
-        """What each rank of RANK found, by rank."""
+        """Returns the findings of each rank of RANK, by rank."""
         self.need_pytorch()
         ran = self.cluster.run("srun", *words, PYTHON, "-c", RANK, **settings)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
@@ -112,7 +112,7 @@ class Slurm(unittest.TestCase):
         return sorted(found, key=lambda each: int(each["RANK"]))
 
     def check(self, found, hosts):
-        """`hosts` has each rank's; local ranks and sums follow."""
+        """`hosts` has each rank's host; local ranks and sums follow from it."""
         self.assertEqual([each["host"] for each in found], hosts)
         size = len(hosts)
         for rank, each in enumerate(found):

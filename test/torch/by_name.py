@@ -1,12 +1,12 @@
-"""PyTorch's own tests of backends, by name, on Ringlet and on Gloo beside it.
+"""Runs PyTorch's own tests of backends, by name, on Ringlet and on Gloo beside it.
 
     python by_name.py [--suite] [--tests FOLDER] [--python PYTHON]... [--json FILE] [NAME...]
 
 --suite is the suite in PyTorch's package (suite.py). FOLDER is test/distributed of a checkout of
-PyTorch's sources of the same version: its tests of fault tolerance and of windows are run. PYTHON is that
-of an environment with torch and ringlet, by default this one. NAME limits the tests to those whose name
-contains it. Tests with the same outcome for the same reason share a row. Exit status 1: a test failed on
-Ringlet alone, and UNFIT does not say why.
+PyTorch's sources of the same version: its tests of fault tolerance and of windows run. PYTHON is
+the interpreter of an environment with torch and ringlet, by default this one. NAME limits the tests
+to names that contain it. Tests with the same outcome for the same reason share a row. Exit status
+1: a test failed on Ringlet alone, without a reason in UNFIT.
 """
 import argparse
 import contextlib
@@ -19,7 +19,7 @@ import sys
 import unittest
 
 BACKENDS = ("gloo", "ringlet")
-# Tests that ask for something of one backend: a part of the name, and why.
+# Tests specific to one backend: a part of the name, and the reason.
 UNFIT = {
     "WindowTest.test_register_errors": "wants memory refused that is not in NCCL's pool; any memory will do here",
     "test_ddp_logging_data_cpu": "wants the backend's name and Gloo's threads from DDP's log",
@@ -60,7 +60,7 @@ def fault_tolerance(backend):
 
 
 def windows(backend):
-    """They are written for CUDA, whose pools and streams have no part in it here."""
+    """Adapts tests for CUDA. Its pools and streams do not matter here."""
     import torch
     from torch.testing._internal.common_distributed import MultiProcessTestCase
 
@@ -105,7 +105,7 @@ def run_here(kind, backend, names):
         import torch
         from torch.testing._internal.common_distributed import MultiProcessTestCase
 
-        # Forked, as suite.py does it: importing torch anew takes longer than the tests.
+        # Forked, as in suite.py: importing torch anew takes longer than the tests.
         MultiProcessTestCase._spawn_processes = lambda self: self._start_processes(
             torch.multiprocessing.get_context("fork").Process)
     tests = unittest.defaultTestLoader.loadTestsFromTestCase(KINDS[kind](backend))
@@ -118,7 +118,7 @@ def run_here(kind, backend, names):
 
 
 def outcomes(python, kind, backend, options):
-    """Of each test by name: the outcome, and why it is none."""
+    """Returns, for each test by name, the outcome and the reason of a missing one."""
     words = [python, __file__, "--here", kind, "--backend", backend, *options.names]
     path = [os.path.dirname(os.path.abspath(__file__)), options.tests or ""]
     variables = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, path))}
@@ -130,7 +130,8 @@ def outcomes(python, kind, backend, options):
 
 
 def rows_of(kind, found):
-    """A row for all tests with the same outcomes and the same reason. `found`: by column, as `outcomes`."""
+    """Yields a row for all tests with the same outcomes and the same reason. `found`: by column, as
+    `outcomes`."""
     rows = {}
     for name in sorted(set().union(*found)):
         cells = tuple(column.get(name, ("-", ""))[0] for column in found)
@@ -145,7 +146,7 @@ def rows_of(kind, found):
 
 
 def fails_alone(kind, gloo, ringlet):
-    """Tests that fail on Ringlet, not on Gloo, and UNFIT does not say why."""
+    """Returns tests that fail on Ringlet, not on Gloo, without a reason in UNFIT."""
     return [f"{kind}: {name}: {why}" for name, (outcome, why) in ringlet.items()
             if outcome == "failed" and gloo.get(name, ["-"])[0] != "failed"
             and not any(part in name for part in UNFIT)]
@@ -157,7 +158,7 @@ def version_of(python):
 
 
 def tables_of(kinds, options):
-    """The tables, and what failed on Ringlet alone."""
+    """Returns the tables, and the failures on Ringlet alone."""
     pythons = options.python or [sys.executable]
     columns = [(python, backend) for python in pythons for backend in BACKENDS]
     versions = {python: version_of(python) for python in pythons}

@@ -1,8 +1,9 @@
-"""What PyTorch asks of a backend since 2.14: members that change, windows, symmetric memory, records.
+"""Tests PyTorch's requirements on a backend since 2.14: changing members, windows, symmetric
+memory, records.
 
     python contract.py [-v] [Members.test_name ...]
 
-Tests that need a newer PyTorch than the one that is there are skipped, and say so.
+Tests that need a newer PyTorch are skipped with a message.
 """
 import functools
 import gc
@@ -268,7 +269,8 @@ def symmetric():
 
 
 def meet(tensor, group=None):
-    """Of any version: until 2.14 groups wanted to be enabled, and only their names were taken."""
+    """Works with any version: until 2.14 groups had to be enabled, and only their names were
+    accepted."""
     name = (group or dist.group.WORLD).group_name
     return symmetric().rendezvous(tensor, name)
 
@@ -287,7 +289,7 @@ class SymmetricMemory(unittest.TestCase):
             handle.barrier()
             assert tensor[20:30].eq(100 + (rank - 1) % size).all()
             assert tensor[:20].eq(rank).all() and tensor[30:].eq(rank).all()
-            assert meet(tensor) is not None  # once more: what it was
+            assert meet(tensor) is not None  # again: the same result
 
         for size in (1, 2, 3, 4):
             on_ranks(size, body)

@@ -1,4 +1,4 @@
-"""What helps to find errors: the log in Python's logging, and TORCH_DISTRIBUTED_DEBUG=DETAIL.
+"""Tests help with errors: the log in Python's logging, and TORCH_DISTRIBUTED_DEBUG=DETAIL.
 
     python debugging.py [-v]
 """
@@ -44,7 +44,7 @@ class Records(logging.Handler):
 
 
 def logged(name, level, **settings):
-    """Lines of standard output, and of the logger."""
+    """Returns the lines of standard output, and of the logger."""
     plain = {key: text for key, text in os.environ.items() if not key.startswith(("RINGLET_", "NCCL_"))}
     with tempfile.TemporaryDirectory() as folder:
         ran = subprocess.run([sys.executable, "-c", PROGRAM, name, level, f"{folder}/store"],
@@ -130,7 +130,7 @@ class Log(unittest.TestCase):
 
 
 class Detail(unittest.TestCase):
-    """PyTorch puts groups into a wrapper that compares calls by a group of Gloo."""
+    """PyTorch wraps groups and compares calls by a group of Gloo."""
 
     def on_ranks(self, size, body):
         def wrapped(rank, size):
@@ -160,7 +160,8 @@ class Detail(unittest.TestCase):
             objects = [None] * size
             dist.all_gather_object(objects, {"rank": rank}, group=group)
             assert objects[2] == {"rank": 2}
-            # Messages count as calls, as Gloo's do: a rank without one would differ from the others.
+            # Messages count as calls, as Gloo's do: a rank without one would differ from the
+            # others.
             sent = dist.isend(tensor, (rank + 1) % size, group=group)
             dist.recv(torch.empty(3), (rank - 1) % size, group=group)
             sent.wait()
@@ -255,10 +256,10 @@ def line_of(rank, function):
 
 
 class Lines(unittest.TestCase):
-    """The error of calls that differ names the line of each rank."""
+    """The error of differing calls names the line of each rank."""
 
     def check(self, size, calls, *wanted):
-        """Each rank calls one of `calls`, and its error is to have all of `wanted`."""
+        """Each rank makes one of `calls`, and its error must contain all of `wanted`."""
         def body(rank, size):
             try:
                 work = calls[rank]()

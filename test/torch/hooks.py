@@ -1,4 +1,5 @@
-"""Callbacks of futures that call collectives, and DDP's communication hooks, which live of them.
+"""Tests callbacks of futures that call collectives, and DDP's communication hooks, which depend on
+them.
 
     python hooks.py [-v] [Callbacks.test_name ...]
 
@@ -42,8 +43,8 @@ class Callbacks(unittest.TestCase):
 
     def test_a_caller_that_waits_runs_the_operation_itself(self):
         def body(rank, size):
-            # Unless a helper was faster, which it is not each time. A callback that comes too late runs
-            # where it was given: that does not count.
+            # Unless a helper was faster, which varies. A late callback runs in the thread that
+            # added it; that does not count.
             ran_on = []
             for _ in range(500):
                 work, waits = dist.all_reduce(ones(), async_op=True), []
@@ -128,7 +129,7 @@ class Callbacks(unittest.TestCase):
 
             first = dist.all_reduce(ones(), async_op=True).get_future()
             assert first.then(around).wait().item() == left
-            # And of a message's future: from the same peer, and a collective.
+            # Also of a message's future: from the same peer, and a collective.
             sent = dist.isend(torch.tensor([1.0]), right)
             got = torch.zeros(1)
             received = dist.irecv(got, left).get_future().then(around)
@@ -203,7 +204,7 @@ class Callbacks(unittest.TestCase):
 
 
 def trained(backend, size, hook_of, steps=4):
-    """The parameters after some steps of DDP with a hook, on each rank the same."""
+    """Returns the parameters after some steps of DDP with a hook, equal on each rank."""
     def body(rank, world):
         group = dist.new_group(backend=backend)
         torch.manual_seed(5)
@@ -261,7 +262,7 @@ class Hooks(unittest.TestCase):
                                   powerSGD_hook.powerSGD_hook), 1e-4)
 
     def test_batched_power_sgd(self):
-        # PyTorch 2.13 gives one matrix where it wants a batch of them, on every backend.
+        # PyTorch 2.13 passes one matrix in place of a batch of them, on every backend.
         of_batches = powerSGD_hook._orthogonalize
         with unittest.mock.patch.object(
                 powerSGD_hook, "_orthogonalize",
@@ -269,8 +270,8 @@ class Hooks(unittest.TestCase):
             self.check(lambda group: (self.power(group), powerSGD_hook.batched_powerSGD_hook), 1e-4)
 
     def test_quantization_is_as_with_gloo(self):
-        # Up to 2.14 it takes the futures of gathers to hold one tensor, as NCCL's do, and fails; Gloo's and
-        # ours hold a list.
+        # Up to 2.14 it expects one tensor in the futures of gathers, as in NCCL's, and fails;
+        # Gloo's and ours hold a list.
         def outcome(backend, hook, rank, size):
             try:
                 trained(backend, size, lambda group: (group, hook))(rank, size)

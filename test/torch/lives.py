@@ -1,4 +1,4 @@
-"""Processes that end, are restarted, leave first, or are interrupted while they wait.
+"""Tests processes that end, restart, leave first, or are interrupted while they wait.
 
     python lives.py [-v] [Restarts.test_name ...]
 """
@@ -27,7 +27,7 @@ TIMEOUT = timedelta(seconds=30)
 
 
 def pass_time(store, milliseconds):
-    """As a rank does that is busy elsewhere."""
+    """Waits, like a rank that is busy elsewhere."""
     with contextlib.suppress(RuntimeError):
         store.wait(["nobody sets this"], timedelta(milliseconds=milliseconds))
 
@@ -38,14 +38,14 @@ def wait_for_file(path):
 
 
 class Restarts(unittest.TestCase):
-    """Several generations of processes meet in one store, as after a restart by torchrun."""
+    """Several generations of processes use one store, as after a restart by torchrun."""
 
     SIZE = 3
     number = 0
 
     def setUp(self):
-        # In a process of its own: a child that is forked beside the store's thread may find a lock of the
-        # C library held for ever.
+        # In a process of its own: a child forked beside the store's thread may find a lock of the C
+        # library locked forever.
         self.pipe, theirs = FORK.Pipe()
         self.server = FORK.Process(target=self.serve, args=(theirs,))
         self.server.start()
@@ -64,7 +64,7 @@ class Restarts(unittest.TestCase):
         dist.init_process_group("ringlet", store=store, rank=rank, world_size=self.SIZE, timeout=TIMEOUT)
 
     def use(self, rank):
-        """Everything that goes through the store."""
+        """Uses every operation that needs the store."""
         right, left, got = (rank + 1) % self.SIZE, (rank - 1) % self.SIZE, torch.zeros(1)
         sent = dist.isend(torch.full((1,), float(rank)), right)
         dist.recv(got, left)
@@ -103,7 +103,8 @@ class Restarts(unittest.TestCase):
                 os._exit(0)
             dist.all_reduce(torch.ones(1))
         except RuntimeError as error:
-            # Before the group has connected, rank 2 may be told by the end of rank 0, which was told first.
+            # Before the group has connected, rank 2 may learn it from the end of rank 0, which
+            # learned it first.
             assert "rank 1" in str(error) or ends == "is killed unused", error
             os._exit(0)
         raise AssertionError("an all_reduce without rank 1 succeeded")
@@ -137,7 +138,7 @@ class Restarts(unittest.TestCase):
                     pass_time(store, 30)
                 self.meet(store, rank)
                 if count % 4 == 3:
-                    dist.new_group([0, 2])  # and nobody uses it, nor the group of all
+                    dist.new_group([0, 2])  # unused, like the group of all
                 else:
                     self.use(rank)
                 dist.destroy_process_group()
@@ -150,7 +151,8 @@ class Restarts(unittest.TestCase):
             if child.is_alive():
                 child.kill()
         self.assertEqual([child.exitcode for child in children], [0] * self.SIZE)
-        # What stays does not grow with the use of a group: records, and the last verdict of each.
+        # The remaining keys do not grow with the use of a group: records, and the last verdict of
+        # each.
         self.pipe.send("count")
         self.assertLess(self.pipe.recv(), 50 + 3 * rounds)
 
@@ -200,7 +202,7 @@ class Ends(unittest.TestCase):
         on_ranks(3, body, may_die=(1,))
 
     def ranks_with_store_of_0(self, body, size=2):
-        """Runs body(rank) in processes of which rank 0 serves the store; gives what they wrote."""
+        """Runs body(rank) in processes. Rank 0 serves the store. Returns their output."""
         with tempfile.TemporaryDirectory() as folder:
             port_file = os.path.join(folder, "port")
 
@@ -259,14 +261,14 @@ class Ends(unittest.TestCase):
                 said = str(error)
                 assert "rank 0 is gone" in said or "served the store" in said, said
             else:
-                assert got.sum() == 1000  # it had been sent
+                assert got.sum() == 1000  # it was sent before
             os._exit(0)
 
         self.ranks_with_store_of_0(body)
 
 
 class Interrupts(unittest.TestCase):
-    """Signals to rank 0 of two while it waits for rank 1, which does nothing, for 30 minutes."""
+    """Sends signals to rank 0 of two while it waits for an idle rank 1, for 30 minutes."""
 
     WAITS = {
         "first": lambda: dist.barrier(),
@@ -299,7 +301,7 @@ class Interrupts(unittest.TestCase):
             if how == "raises":
                 raise KeyboardInterrupt
 
-        def interrupt():  # when the main thread has long been in its wait, mostly
+        def interrupt():  # mostly after the main thread has begun its wait
             for _ in range(3 if how == "returns" else 1):
                 threading.Event().wait(0.3)
                 signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
@@ -318,7 +320,7 @@ class Interrupts(unittest.TestCase):
         os._exit(0)
 
     def outcome(self, name, how):
-        """What became of rank 0."""
+        """Returns the outcome of rank 0."""
         with tempfile.TemporaryDirectory() as folder:
             pipes = [FORK.Pipe() for _ in range(2)]
             children = [FORK.Process(target=self.child, args=(rank, name, how, folder, pipes[rank][1]))

@@ -1,4 +1,4 @@
-"""The operators torch.ops.ringlet: values, layouts, errors, torch.compile and torch.export.
+"""Tests the operators torch.ops.ringlet: values, layouts, errors, torch.compile and torch.export.
 
     python operators.py [-v] [Operators.test_name ...]
 """
@@ -56,7 +56,8 @@ class Operators(unittest.TestCase):
         on_ranks(3, body, SOON)
 
     def test_splits(self):
-        def body(rank, size):  # rank 0 sends one row to itself and two to rank 1; rank 1 the other way
+        def body(rank, size):  # rank 0 sends one row to itself and two to rank 1; rank 1 the other
+                               # way
             sent = [1, 2] if rank == 0 else [2, 1]
             output = torch.empty(sum([[1, 2], [2, 1]][rank]), 2)
             ringlet.ops.all_to_all_single(output, torch.full((3, 2), float(rank)), the_group(),
@@ -116,7 +117,8 @@ class Operators(unittest.TestCase):
         on_ranks(2, body, SOON)
 
     def test_direct_calls_are_what_pytorchs_are(self):
-        """A call of plain tensors and texts goes to the dispatcher past PyTorch's generic callable."""
+        """A call of plain tensors and texts bypasses PyTorch's generic callable and calls the
+        dispatcher."""
 
         def body(rank, size):
             name, check = the_group(), unittest.TestCase()
@@ -169,7 +171,7 @@ class Operators(unittest.TestCase):
                 check.assertEqual(seen, [wanted])
                 check.assertEqual(tensor.item(), size)
             with torch._subclasses.FakeTensorMode():
-                operator(torch.ones(3), name)  # only on this rank: nothing is sent
+                operator(torch.ones(3), name)  # only on this rank: no data is sent
             with torch.profiler.profile() as profile:
                 operator(torch.ones(1), name)
             check.assertIn("ringlet::all_reduce_", [event.key for event in profile.key_averages()])
@@ -203,7 +205,7 @@ class Operators(unittest.TestCase):
                 torch.ops.ringlet.all_gather_into_tensor(gathered, y, name)
                 return gathered.relu()
 
-            ringlet.ops  # the extension is loaded
+            ringlet.ops  # loads the extension
             x, weight = torch.ones(2, 3) * (rank + 1), torch.ones(3, 4)
             wanted = [[9.0] * 4] * 4
             assert layer(x, weight).tolist() == wanted

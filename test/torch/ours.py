@@ -1,4 +1,4 @@
-"""What PyTorch's suite does not touch: types, layouts, splits, tags, errors, ends, forks.
+"""Tests beyond PyTorch's suite: types, layouts, splits, tags, errors, ends, forks.
 
     python ours.py [-v] [Ranks.test_name ...]
 
@@ -54,7 +54,7 @@ def _child(body, rank, size, file, timeout, pipe):
 
 
 def the_store():
-    """Where the ranks of this test have met."""
+    """Returns the store of this test's ranks."""
     return dist.distributed_c10d._get_default_store()
 
 
@@ -87,7 +87,7 @@ def on_ranks(size, body, timeout=timedelta(seconds=60), may_die=()):
 
 
 def values(type_, count, seed):
-    """Elements of any type, reproducible."""
+    """Returns elements of any type, reproducible."""
     generator = torch.Generator().manual_seed(seed)
     small = torch.randint(0, 2 if type_ == torch.bool else 100, (count,), generator=generator)
     if type_ in (torch.uint16, torch.uint32, torch.uint64) or "float8" in str(type_):
@@ -213,7 +213,7 @@ class Ranks(unittest.TestCase):
                 total = torch.ones(1)
                 dist.all_reduce(total)
                 assert total.item() == size, "the group still works"
-            # What is only read may lie as it likes.
+            # A read-only tensor may have any layout.
             lists = [torch.zeros(4), torch.zeros(4)]
             dist.all_gather(lists, expanded)
             assert all(each.eq(1).all() for each in lists)
@@ -278,7 +278,7 @@ class Ranks(unittest.TestCase):
                 with self.assertRaises(RuntimeError):
                     dist.all_to_all_single(torch.zeros(6), torch.ones(6), [2, 2, 2], [3, 3, 3])
                 late = dist.all_reduce(torch.ones(1), async_op=True) if rank != 1 else None
-                if rank == 1:  # longer than a refusal waits before it stands
+                if rank == 1:  # longer than a refusal waits before it takes effect
                     with contextlib.suppress(RuntimeError):
                         the_store().wait(["nobody sets this"], timedelta(seconds=1))
                     late = dist.all_reduce(torch.ones(1), async_op=True)
@@ -335,7 +335,7 @@ class Ranks(unittest.TestCase):
     def test_tensors_in_memory_that_ranks_share(self):
         def body(rank, size):
             count = 300_000
-            for again in range(3):  # the second and third time in what the first gave back
+            for again in range(3):  # the second and third time in the memory of the first
                 whole = ringlet.empty(count)
                 assert whole.shape == (count,) and whole.dtype == torch.float32
                 whole.fill_(rank + 1)
@@ -355,7 +355,8 @@ class Ranks(unittest.TestCase):
                 work.wait()
                 assert inner.eq(7).all() and whole[99] != 7 and whole[1100] != 7
             ordinary = torch.ones(count) if rank else ringlet.empty(count).fill_(1)
-            dist.all_reduce(ordinary)  # not all ranks' tensors can be reached: it is copied
+            dist.all_reduce(ordinary)  # not all ranks can access the others' tensors, so it is
+                                       # copied
             assert ordinary.eq(size).all()
             assert ringlet.empty(0).shape == (0,) and ringlet.empty(()).shape == ()
             self.assertRaisesRegex(RuntimeError, "no memory", ringlet.empty, 1 << 60)
@@ -426,7 +427,7 @@ class Ranks(unittest.TestCase):
         def body(rank, size):
             store = the_store()
             if rank == 0:
-                dist.send(torch.zeros(1), 1)  # the two have met then
+                dist.send(torch.zeros(1), 1)  # the two have connected then
                 dist.send(torch.arange(1000.0), 1)
                 dist.destroy_process_group()
                 store.set("rank 0 is gone", "1")
@@ -493,7 +494,7 @@ class Ranks(unittest.TestCase):
                     assert f"rank {rank} sends" in str(error) and "to itself" in str(error), error
                 else:
                     raise AssertionError("its block does not fit")
-            dist.all_reduce(target)  # all have refused: the group goes on
+            dist.all_reduce(target)  # all have refused, so the group continues
             assert target[0, 0].item() == size
 
         on_ranks(2, body)
@@ -567,7 +568,7 @@ class Ranks(unittest.TestCase):
         for before in (lambda rank: None, formed, met):
             for waits in (receive, receive_from_anybody, receive_later, send, collective, dist.barrier):
                 if before is met and waits is send:
-                    continue  # what is buffered for a rank that is there counts as sent
+                    continue  # buffered data for a present rank counts as sent
                 with self.subTest(waits.__name__, before=before.__name__):
                     on_ranks(3, functools.partial(
                         body, before=before, waits=waits,
@@ -645,7 +646,7 @@ class Ranks(unittest.TestCase):
             backend = dist.group.WORLD._get_backend(torch.device("cpu"))
             assert backend.name() == "ringlet"
             dist.all_reduce(torch.ones(1))
-            # dist.split_group asks for an accelerator; what it calls does not.
+            # dist.split_group requires an accelerator; its callee does not.
             ranks = [0, 1] if rank < 2 else [2, 3]
             half = dist.group.WORLD.split_group(ranks, timedelta(seconds=30), None, f"half{ranks}")
             got = torch.tensor([float(rank)])
@@ -747,7 +748,8 @@ class Ranks(unittest.TestCase):
                 ]
                 for child in children:
                     out, err = child.communicate(timeout=60)
-                    # Behind it the recorder of PyTorch 2.15 may say what it dumps of a pending operation.
+                    # The recorder of PyTorch 2.15 may print its dump of a pending operation after
+                    # it.
                     self.assertEqual((child.returncode, out[:4]), (0, "end\n"), err)
 
     def test_either_import_comes_first(self):
@@ -776,7 +778,7 @@ class Ranks(unittest.TestCase):
             options.asyncOp = False
             tensor = torch.ones(3)
             unseen = torch._C._distributed_c10d._get_work_registry_size()
-            if not hasattr(torch._C._distributed_c10d, "FlightRecorderHook"):  # it looks at all of them
+            if not hasattr(torch._C._distributed_c10d, "FlightRecorderHook"):  # it reads all of them
                 assert group.allreduce([tensor], options) is None
             else:
                 group.allreduce([tensor], options)
@@ -787,12 +789,12 @@ class Ranks(unittest.TestCase):
                 assert torch._C._distributed_c10d._get_work_registry_size() == unseen + 1
                 torch.ops._c10d_functional.wait_tensor(tensor)
             assert tensor.tolist() == [size * size] * 3, tensor
-            # PyTorch puts what an operation gives into boxes for a mode, also when it is no Work.
+            # PyTorch boxes the result of an operation for a mode, also without a Work.
             with CommDebugMode() as counted:
                 dist.all_reduce(tensor)
                 dist.barrier()
             assert counted.get_total_counts() == 1 and tensor.tolist() == [size**3] * 3, tensor
-            # A failure is in the Work, as that of a call that goes on beside its caller.
+            # The failure is in the Work, as for a call that runs beside its caller.
             failed = group.allreduce([torch.ones(3 + rank)], options)
             with self.assertRaisesRegex(dist.DistBackendError, "all ranks must call the same operations"):
                 failed.wait()
@@ -801,7 +803,8 @@ class Ranks(unittest.TestCase):
 
 
 def port_for_rank_0():
-    """A free port that the kernel gives to nobody in passing: below those of sockets that ask for any."""
+    """Returns a free port that the kernel does not assign by itself: below the range for sockets
+    without a requested one."""
     with open("/proc/sys/net/ipv4/ip_local_port_range") as text:
         lowest = int(text.read().split()[0])
     while True:
@@ -812,7 +815,7 @@ def port_for_rank_0():
 
 
 class FakePmix:
-    """What pmix.Client knows, for ranks of one process."""
+    """The values of pmix.Client, for ranks of one process."""
 
     def __init__(self, rank, said, local_size=2):
         self.rank, self._said, self._local_size = rank, said, local_size
@@ -829,7 +832,7 @@ class FakePmix:
 
 
 class Predictions(unittest.TestCase):
-    """Without any group."""
+    """Tests without any group."""
 
     FILE = pathlib.Path(__file__).resolve().parents[1] / "fixtures" / "topo-vectors" / "nvswitch8-sm90.xml"
 
@@ -912,7 +915,7 @@ class Launchers(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "rank 0 is on n7.*set MASTER_ADDR"):
                 ringlet.from_launcher()
             self.assertNotIn("RANK", os.environ)
-            os.environ["MASTER_ADDR"] = "n9"  # of the user, who may know better
+            os.environ["MASTER_ADDR"] = "n9"  # set by the user, with precedence
             ringlet.from_launcher()
             self.assertEqual((os.environ["RANK"], asked.call_count), ("1", 1))
 

@@ -1,4 +1,4 @@
-"""What of the Python package needs neither torch nor an extension.
+"""Tests the part of the Python package that needs neither torch nor an extension.
 
     python package_test.py [-v]
 """
@@ -21,7 +21,7 @@ from ringlet import _tool  # noqa: E402
 from ringlet.environment import as_text, collect_env  # noqa: E402
 from ringlet.launchers import rank_variables  # noqa: E402
 
-# What srun of Slurm 22.05 sets in rank 3 of 4, of which the first host has three.
+# The variables of srun of Slurm 22.05 in rank 3 of 4; the first host has three ranks.
 SRUN = {"SLURM_PROCID": "3", "SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "4", "SLURM_LOCALID": "0",
         "SLURM_NODEID": "1", "SLURM_STEP_NUM_NODES": "2", "SLURM_STEP_NODELIST": "a[01-02]",
         "SLURM_STEP_TASKS_PER_NODE": "3,1", "SLURM_JOB_ID": "123456", "SLURM_STEP_ID": "0"}

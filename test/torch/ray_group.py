@@ -1,4 +1,4 @@
-"""ringlet.ray: what ray.util.collective does with the backend "ringlet", among three actors.
+"""Tests ringlet.ray: ray.util.collective with the backend "ringlet", among three actors.
 
     python ray_group.py [-v]
 """

@@ -1,9 +1,9 @@
-"""Runs a Python program in the environment with PyTorch, or says that there is none.
+"""Runs a Python program in the environment with PyTorch, or reports a missing environment.
 
     python run.py ENVIRONMENT_PYTHON [--needs PACKAGE] ARGUMENT...
 
-PyTorch's launcher and its own suite leave files in the temporary folder: each run has one of its own,
-which is removed.
+PyTorch's launcher and its own suite leave files in the temporary folder, so each run has a folder
+of its own and removes it.
 """
 import os
 import subprocess

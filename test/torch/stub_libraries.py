@@ -1,6 +1,7 @@
-"""Libraries that do nothing, in the place of those that PyTorch's wheel for CUDA wants to load.
+"""Builds empty libraries in the place of those that PyTorch's wheel for CUDA loads.
 
-On the CPU none of their functions is called, but the loader looks for them, and for their versions.
+On the CPU PyTorch calls none of their functions, but the loader searches for them, and for their
+versions.
 """
 import collections
 import re
@@ -16,7 +17,7 @@ def _needed(library):
 
 
 def _versions(library):
-    """The versions that a library asks of others: pairs of a library's name and a version."""
+    """Returns the versions that a library requires: pairs of a library's name and a version."""
     asked, of = set(), None
     for line in _lines("objdump", "-p", library):
         if match := re.match(r"\s+required from (\S+):", line):
@@ -29,7 +30,8 @@ def _versions(library):
 
 
 def _symbols(library, kind):
-    """Pairs of a name and its version, which may be empty. `kind`: --undefined-only or --defined-only."""
+    """Returns pairs of a name and its version, which may be empty. `kind`: --undefined-only or
+    --defined-only."""
     words = (line.split()[0] for line in _lines("nm", "-D", kind, "--format=posix", library) if line)
     return {(name, version.lstrip("@")) for name, _, version in (word.partition("@") for word in words)}
 
@@ -39,7 +41,7 @@ def _on_this_machine():
 
 
 def _build(folder, name, functions, versions):
-    """functions: by version. Each returns 100, by which cudaErrorNoDevice is meant."""
+    """functions: by version. Each returns 100, for cudaErrorNoDevice."""
     code, script = folder / "stub.c", folder / "stub.map"
     code.write_text("".join(f"long {each}(void) {{ return 100; }}\n" for each in sorted(set().union(*functions.values(), ()))))
     script.write_text("".join(f"{version} {{ global: {' '.join(f'{each};' for each in functions[version])} }};\n"
@@ -49,10 +51,11 @@ def _build(folder, name, functions, versions):
 
 
 def make_stubs(libraries, folder):
-    """Writes what the *.so of `libraries` need, and neither they nor this machine have, to `folder`.
+    """Writes to `folder` the libraries that the *.so of `libraries` need and that neither they nor
+    this machine have.
 
-    Gives the folder; None where nothing is missing. Functions without a version are in the first of the
-    libraries: the loader does not mind which one has them.
+    Returns the folder, or None if no library is missing. Functions without a version are in the
+    first of the libraries, because the loader accepts them in any.
     """
     here = sorted(libraries.glob("*.so*"))
     there = {library.name for library in here} | _on_this_machine()

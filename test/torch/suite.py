@@ -1,16 +1,16 @@
-"""PyTorch's own suite for distributed backends, on one backend.
+"""Runs PyTorch's own suite for distributed backends, on one backend.
 
     BACKEND=ringlet WORLD_SIZE=3 python suite.py [-v] [TestBackend.test_name ...]
 
-BACKEND is `gloo`, `ringlet`, or `ringlet-as-gloo`: the last one puts Ringlet's process group where
-PyTorch makes Gloo's, so that the tests that ask for Gloo by name run too.
+BACKEND is `gloo`, `ringlet`, or `ringlet-as-gloo`. The last one puts Ringlet's process group in the
+place of Gloo's, so the tests for Gloo by name run too.
 """
 import os
 import sys
 import tempfile
 import unittest
 
-# Where CI is set, PyTorch's runner writes reports with a package that is only in its own CI.
+# If CI is set, PyTorch's runner writes reports with a package of its own CI.
 os.environ.pop("CI", None)
 wanted = os.environ.setdefault("BACKEND", "ringlet")
 os.environ.setdefault("SUITE_BACKEND", wanted)
@@ -45,7 +45,7 @@ if os.environ["BACKEND"] == "ringlet":
 class TestBackend(suite.TestDistBackend, suite.DistributedTest._DistTestBase):
     def setUp(self):
         super().setUp()
-        # Forked, not spawned as PyTorch's own runs do: importing torch anew in each process of each
+        # Forked, not spawned as in PyTorch's own runs: importing torch anew in each process of each
         # test takes longer than the tests.
         self._start_processes(torch.multiprocessing.get_context("fork").Process)
 

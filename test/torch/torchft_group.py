@@ -1,4 +1,4 @@
-"""torchft's own tests of process groups, on ringlet.torchft.ProcessGroupRinglet.
+"""Runs torchft's own tests of process groups, on ringlet.torchft.ProcessGroupRinglet.
 
     python torchft_group.py [-v]
 """
@@ -46,7 +46,7 @@ class Alone(unittest.TestCase):
         group.shutdown()
 
     def test_a_call_that_is_waited_for_has_a_work_for_wrappers(self):
-        # This one waits for what the group gives, and takes any exception of that for the group's.
+        # This one waits for the group's result, and takes any exception of it for the group's.
         store = torch.distributed.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
         group = ErrorSwallowingProcessGroupWrapper(ProcessGroupRinglet())
         group.configure(f"localhost:{store.port}/one", "0", 0, 1)

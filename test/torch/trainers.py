@@ -1,4 +1,4 @@
-"""ringlet.accelerate(): which backend accelerate and transformers make a process group of.
+"""Tests ringlet.accelerate(): the backend of accelerate's and transformers' process group.
 
     python trainers.py [-v]
 """
@@ -37,7 +37,7 @@ MADE_AHEAD = "import torch.distributed as dist; dist.init_process_group('ringlet
 
 
 def on_two_ranks(program, *words):
-    """What rank 0 found: its backend, and the ranks."""
+    """Returns the findings of rank 0: its backend, and the ranks."""
     ran = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python",
          sys.executable, "-c", program, *words], capture_output=True, text=True, timeout=200, env=os.environ)

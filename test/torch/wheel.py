@@ -1,12 +1,12 @@
-"""The package as a user gets it: pip installs it into a fresh environment, it is used, and removed.
+"""Tests the package of a user: installs it by pip into a fresh environment, uses it, and removes
+it.
 
     python wheel.py FOLDER [--torch VERSION | --torch-of PYTHON] [--json]
 
-FOLDER has the wheels, as `./ringlet.sh wheels` leaves them in dist, or the source, of which a wheel is
-made. What is checked: `import ringlet`, predictions and the tool without torch; that uninstalling leaves
-no file; and a verified all-reduce of two ranks with torch, of VERSION from PyPI (without the CUDA
-libraries that its wheel wants: stubs stand for them) or the one that PYTHON imports. Exits 77 where
-there is no wheel.
+FOLDER has the wheels of `./ringlet.sh wheels` (dist), or the source for a wheel. The checks are:
+`import ringlet`, predictions and the tool without torch; no file left after the uninstallation; and
+a verified all-reduce of two ranks with torch, of VERSION from PyPI (with stubs in place of its
+wheel's CUDA libraries) or the one that PYTHON imports. Exits 77 if there is no wheel.
 """
 import argparse
 import json
@@ -62,7 +62,7 @@ ALL_REDUCE = textwrap.dedent("""
 
 
 class Environment:
-    """A fresh venv in a folder, and what runs in it."""
+    """A fresh venv in a folder, and its programs."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder) / "venv"
@@ -71,7 +71,7 @@ class Environment:
                           if name not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
 
     def run(self, *words):
-        """What it wrote; ends the test where it fails."""
+        """Returns its output; ends the test if it fails."""
         done = subprocess.run([self.folder / "bin" / words[0], *words[1:]], env=self.variables, text=True,
                               cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode != 0:
@@ -110,10 +110,11 @@ def use_without_torch(environment):
 
 
 def wheels_in(folder, temporary):
-    """A folder with a wheel: `folder`, or one that is made of the source there; None: there is none."""
+    """Returns a folder with a wheel: `folder`, or one built from the source there; None if there is
+    none."""
     if (folder / "pyproject.toml").exists():
         python = SOURCE / "build" / "venv" / "bin" / "python"
-        # The options of ringlet.sh: with others, the compiler cache has no object.
+        # The options of ringlet.sh. With others, the compiler cache misses.
         werror = "ON" if os.environ.get("CI") == "true" else "OFF"
         subprocess.run([python, "-m", "pip", "-q", "wheel", "--no-deps", "-w", temporary,
                         f"--config-settings=cmake.define.RINGLET_WERROR={werror}", folder], check=True, cwd=SOURCE,

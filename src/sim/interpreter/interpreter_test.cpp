@@ -35,7 +35,7 @@ std::vector<Rank> ShuffledBySeed(std::size_t ranks, std::uint64_t seed) {
   return order;
 }
 
-/// An all-reduce of as many elements as `schedules` take.
+/// Proves an all-reduce of the schedules' number of elements.
 Status ProveAllReduce(const std::vector<Schedule>& schedules, const ProofOptions& options) {
   const std::size_t count = schedules.empty() ? 0 : schedules.front().input_count;
   return Prove({.count = count}, schedules, options);
@@ -49,7 +49,7 @@ std::vector<Schedule> Ring(const std::vector<Rank>& order, std::size_t count) {
   return schedules;
 }
 
-/// The complaint about `schedules`, or nothing if there is none with any of several seeds.
+/// Returns the complaint about `schedules`, or "" if no seed finds one.
 std::string Complaint(const std::vector<Schedule>& schedules) {
   for (const std::size_t capacity : {0u, 1u, 5u, 1000u}) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -64,7 +64,7 @@ std::string Complaint(const std::vector<Schedule>& schedules) {
 }
 
 TEST(Prove, RingsOfEverySizeAreRight) {
-  // Every size to 16, then some: the sizes between differ in nothing.
+  // Every size to 16, then some, because the sizes between do not differ.
   for (std::size_t n = 1; n <= kProvableRanksMax; n += n < 16 ? 1 : 12) {
     for (const std::size_t count :
          {std::size_t{0}, std::size_t{1}, n - 1, n, n + 1, 3 * n + 1, std::size_t{97}}) {
@@ -92,7 +92,7 @@ TEST(Prove, SmallRingsAreRightInManyOrdersOfEvents) {
   }
 }
 
-/// The first element that a step of a ring touches, wherever it lies.
+/// Returns the first element that a step of a ring touches, in any buffer.
 std::size_t Begin(const Step& step) {
   return Writes(step.kind) ? step.to.begin : step.from.begin;
 }
@@ -100,7 +100,7 @@ std::size_t Begin(const Step& step) {
 // ---- Every way of breaking a schedule is noticed ------------------------------------------------
 
 /// Applies `change` to every step of every rank in turn and expects a complaint each time. A change
-/// says whether it applies to a step.
+/// returns false if it does not apply to a step.
 void ExpectAllCaught(const std::function<bool(Schedule&, std::size_t step)>& change) {
   for (const std::size_t n : {2u, 3u, 5u}) {
     const std::vector<Schedule> good = Ring(ShuffledBySeed(n, 7), 3 * n + 1);
@@ -288,7 +288,7 @@ TEST(Prove, NamesElementsThatAreReadBeforeTheyAreWritten) {
 }
 
 TEST(Prove, FindsEveryHazardThatAFlowWithoutItsDependenciesAdmits) {
-  // Every dependency of every step is there for a reason: without it some order of events is wrong.
+  // Every dependency of every step is necessary: without it some order of events is wrong.
   const std::vector<Schedule> schedules = Ring(CountedRanks(3), 7);
   std::vector<Flow> good;
   for (const Schedule& schedule : schedules) good.push_back(Derive(schedule));
@@ -305,7 +305,7 @@ TEST(Prove, FindsEveryHazardThatAFlowWithoutItsDependenciesAdmits) {
         ++found;
         EXPECT_THAT(status.error().message, HasSubstr("out of turn"));
       }
-      // Data that a rank sends last come back changed only when all ranks have them: no order of
+      // The last data that a rank sends returns changed only after all ranks have them. No order of
       // events lets that overtake, and the dependency costs nothing.
       const bool can_overtake = good[rank].steps[step].step.kind != StepKind::kReceive;
       EXPECT_EQ(found > 0, can_overtake) << "rank " << rank << " step " << step;
@@ -326,8 +326,8 @@ TEST(Prove, AnExchangeOfWholeBuffersInPlaceNeedsRoomOnTheLink) {
 }
 
 TEST(Prove, LinksHoldWhatTheyAreSaidToHoldAndNoMore) {
-  // Rank 1 takes nothing from rank 0 before something came from rank 2, to which rank 0 sends only
-  // when four elements have left for rank 1.
+  // Rank 1 takes nothing from rank 0 before data of rank 2 arrives. Rank 0 sends to rank 2 only
+  // after four elements have left for rank 1.
   std::vector<Schedule> schedules(3, Four());
   schedules[0].scratch_count = 4;
   schedules[0].Copy(Input(), Output(), 4);

@@ -33,7 +33,7 @@ TEST(CheckExpectedPlacesTest, SwappedBusIdsAreSeen) {
 TEST(CheckExpectedPlacesTest, ASwitchAtAnotherNodeIsSeenByTheNumbersOfGpus) {
   const HostView view = Sick(kCards, [](HostView& v) {
     for (PciDevice& device : v.pci)
-      device.bus.value += 0x100000;  // no address is that of GoodHgx()
+      device.bus.value += 0x100000;  // each address differs from those of GoodHgx()
     v.pci[0].parent.index = 1;
   });
   const HostView good = ParseSynthetic(kCards).value();

@@ -17,10 +17,10 @@ inline const HostView& GoodHgx() {
   static const HostView view = ParseSynthetic(kHgxH100).value();
   return view;
 }
-/// The same machine with cards that are on no board.
+/// The same machine with cards, without a board.
 inline constexpr std::string_view kCards = "2x(numa: 2x(switch: 2 gpu a100-pcie, nic))";
 
-/// As of a machine in words, changed.
+/// Returns a changed machine in words.
 template <typename Change>
 HostView Sick(std::string_view words, Change change) {
   HostView view = ParseSynthetic(words).value();
@@ -34,7 +34,7 @@ inline std::vector<Defect> DefectsOf(const HostView& view, const HostView* expec
   return Check({.view = view, .positions = none, .expected = expected, .expected_name = "good"});
 }
 
-/// "severity rule address name" of each defect.
+/// Returns "severity rule address name" of each defect.
 inline std::vector<std::string> Judged(const HostView& view, const HostView* expected = nullptr) {
   std::vector<std::string> said;
   for (const Defect& defect : DefectsOf(view, expected)) {

@@ -49,7 +49,7 @@ TEST(CheckGpusTest, OnABoardHalfAreTooMany) {
         .size();
   };
   EXPECT_EQ(slow(kHgxH100, 4), 4u);
-  EXPECT_EQ(slow(kHgxH100, 5), 0u);  // then the fast ones are the odd ones, which is no harm
+  EXPECT_EQ(slow(kHgxH100, 5), 0u);  // then the fast ones deviate, which is harmless
   EXPECT_EQ(slow(kCards, 1), 1u);
   EXPECT_EQ(slow(kCards, 2), 2u);
 }
@@ -76,7 +76,7 @@ TEST(CheckGpusTest, SevenOfEightIsADefectAndAShareIsNone) {
 
 TEST(CheckGpusTest, AMissingGpuWouldStandBesideItsNic) {
   HostView view = Sick(kHgxH100, [](HostView& v) {
-    // The last GPU and its function, so that no index changes but those of the NIC's function.
+    // The last GPU and its function, so only the index of the NIC's function changes.
     const std::uint32_t gone = v.gpus.back().pci;
     v.gpus.pop_back();
     v.pci.erase(v.pci.begin() + gone);

@@ -11,7 +11,7 @@ using testing::IsEmpty;
 
 constexpr std::string_view kOneOfEach = "(switch: gpu h100-sxm5, nic 400g)";
 
-/// Of one function, whose ends can do PCIe 5.0 x16.
+/// Judges one function with PCIe 5.0 x16 at both ends.
 std::vector<std::string> JudgedAt(std::uint32_t pci, std::uint8_t generation, std::uint16_t width) {
   const HostView view = ParseSynthetic(kOneOfEach).value();
   const std::vector<LinkState> links = {{.bus = view.pci[pci].bus,

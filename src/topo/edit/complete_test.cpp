@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A machine in words, less all that a skeleton leaves out.
+/// A machine in words, without the parts that a skeleton leaves out.
 HostView Skeleton(std::string_view words) {
   HostView view = ParseSynthetic(words).value();
   for (PciDevice& device : view.pci) device.ids = {};

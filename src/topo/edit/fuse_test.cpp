@@ -22,7 +22,7 @@ HostView Whole() {
   return machine.view;
 }
 
-/// As one rank's process sees it: its own GPU alone has a rank, and the rest is trimmed away.
+/// The view of one rank's process: its own GPU alone has a rank, and the rest is trimmed away.
 HostView SeenBy(std::uint32_t rank) {
   HostView view = Whole();
   for (Gpu& gpu : view.gpus)
@@ -35,7 +35,7 @@ TEST(FuseTest, TheViewsOfAHostsRanksAreTheHost) {
   EXPECT_EQ(views[0].gpus.size(), 1u);
   const Fused fused = Fuse(views).value();
   EXPECT_THAT(fused.notes, IsEmpty());
-  // All but the order of neighbours, which is that of the views.
+  // Returns all but the order of neighbours, which is that of the views.
   const auto lines = [](const HostView& view) {
     const std::string text = ToText(Build({&view, 1}, {}, {.gpus = GpuRanks::kGiven}).value());
     std::multiset<std::string> found;
@@ -148,7 +148,7 @@ TEST(FuseTest, ARackFusesToWhatItsHostsAreTogether) {
       EXPECT_EQ(a.From(NodeIndex{from}, NodeIndex{to}), b.From(NodeIndex{from}, NodeIndex{to}));
 }
 
-/// As Whole(), with something in every place that a view may leave open.
+/// As Whole(), with a value in every optional place.
 HostView Detailed() {
   HostView view = Whole();
   view.version = 2;
@@ -251,7 +251,7 @@ TEST(FuseTest, UnknownPropertiesOfALinkGoWithTheLink) {
     Part second = link;
     second.item = 1;
     later.unknown_attributes = {{link, "color", "red"}};
-    if (link.kind != PartKind::kPciLink)  // of these, all views' are kept
+    if (link.kind != PartKind::kPciLink)  // for these, all views' attributes are kept
       later.unknown_attributes.push_back({second, "color", "blue"});
     const std::vector<HostView> views = {first, later};
     const Fused fused = Fuse(views).value();

@@ -1,4 +1,4 @@
-// Machines that several tests need, as views.
+// Machines for several tests, as views.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -50,7 +50,7 @@ class MachineForTest {
     view.nics.push_back({{PartKind::kPci, Last()}});
     return Net(speed_mbit_per_s);
   }
-  /// One that no PCI function is known of.
+  /// Adds a NIC without a PCI function.
   MachineForTest& NicOnNuma(std::uint32_t speed_mbit_per_s) {
     view.nics.push_back({below_});
     return Net(speed_mbit_per_s);
@@ -97,7 +97,7 @@ class MachineForTest {
   Part below_;
 };
 
-/// Hosts of 4 GPUs, 4 NICs and 2 Arm processors each, all GPUs in one NVLink domain: a GB200 rack
+/// Hosts of 4 GPUs, 4 NICs and 2 Arm processors each, all GPUs in one NVLink domain. A GB200 rack
 /// has 18 of them.
 inline std::vector<HostView> RackForTest(std::uint32_t hosts) {
   std::vector<HostView> views;

@@ -1,4 +1,4 @@
-// With any words: they become a machine that is as a reader would find it, or an error that names a
+// Parses any words. The result is a machine as a reader would parse it, or an error that names a
 // column.
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +24,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const std::string written = ToXml(*view);
-  // Of thousands of like parts the hundredth reads as the first; this keeps units short.
+  // The hundredth of thousands of equal parts reads like the first; the limit keeps runs short.
   constexpr std::size_t kReadBytesMax = std::size_t{256} << 10;
   if (written.size() > kReadBytesMax) return 0;
   const auto again = ringlet::topology::ReadXml(written, "");
-  Require(!again.view || *again.view == *view);  // it may have more elements than are read
+  Require(!again.view || *again.view == *view);  // it may exceed the reader's limit of elements
   return 0;
 }

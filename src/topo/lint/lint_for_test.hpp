@@ -10,7 +10,7 @@
 
 namespace ringlet::topology {
 
-/// "severity rule path" of each finding about a view.
+/// Returns "severity rule path" of each finding about a view.
 inline std::vector<std::string> Said(const HostView& view) {
   std::vector<std::string> said;
   for (const Finding& finding : Lint(view, {}, ""))
@@ -19,7 +19,7 @@ inline std::vector<std::string> Said(const HostView& view) {
   return said;
 }
 
-/// Of a machine in words, changed.
+/// Returns the findings about a changed machine in words.
 template <typename Change>
 std::vector<std::string> SaidOf(std::string_view words, Change change) {
   HostView view = ParseSynthetic(words).value();

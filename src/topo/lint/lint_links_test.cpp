@@ -12,7 +12,7 @@ const std::string kSecondGpu = "system/cpu[0]/pci[0000:02:00.0]/gpu";
 const std::string kThere = kFirstGpu + "/nvlink[0000:02:00.0]";
 const std::string kBack = kSecondGpu + "/nvlink[0000:01:00.0]";
 
-/// Of two GPUs with a bridge, changed.
+/// Returns the findings about two GPUs with a bridge, after a change.
 template <typename Change>
 std::vector<std::string> SaidOfLinks(Change change) {
   return SaidOf("2 gpu a100-pcie pairs",

@@ -7,7 +7,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// "rule line:column" of each finding.
+/// Returns "rule line:column" of each finding.
 std::vector<std::string> Said(const std::string& text) {
   std::vector<std::string> said;
   for (const Finding& finding : LintDialect(text, ""))

@@ -20,7 +20,7 @@ class RasClientTest : public testing::Test {
   void Say(LineId line, std::string_view text) {
     client_->Handle(Received{line, Slice(AsView(text)), {}}, now_);
   }
-  /// What it did: "dial N", its words, "|".
+  /// Returns its actions: "dial N", its words, "|".
   std::string Done() {
     std::string text;
     while (const auto action = client_->PollAction()) {
@@ -79,7 +79,7 @@ TEST_F(RasClientTest, AServerThatHangsUpBeforeItGreetsIsCalledAgain) {
             "dial 127.0.0.2:28028\n");
 }
 
-// At the same address, where another process may take the call.
+// It calls the same address again, because another process may answer.
 TEST_F(RasClientTest, AServerThatDoesNotGreetIsCalledAgain) {
   RasClient& client = Make({.servers = kServers});
   for (std::size_t call = 1; call <= RasClient::kCallsMax; ++call) {

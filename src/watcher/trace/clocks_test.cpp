@@ -9,7 +9,7 @@ namespace {
 
 constexpr Instant kAhead = std::chrono::hours(3);
 
-/// The same rank on another host, whose clock is ahead.
+/// The same rank on another host with a clock ahead.
 RankTrace OnOtherHost(RankTrace trace) {
   trace.host = "node1";
   trace.host_hash = "2";

@@ -7,7 +7,7 @@
 namespace ringlet::watch {
 namespace {
 
-/// The operations in a Chrome trace, without names of rows.
+/// Returns the operations in a Chrome trace, without names of rows.
 std::vector<Json> EventsOf(const std::vector<RankTrace>& traces) {
   const Json picture = Json::parse(ToChromeTrace(traces, AlignClocks(traces)));
   std::vector<Json> events;

@@ -1,4 +1,4 @@
-// A C++ program on the installed headers; what it calls must be in the library and visible.
+// A C++ program on the installed headers. The library must export its calls.
 #include <ringlet/status.hpp>
 #include <ringlet/types.hpp>
 #include <ringlet/unique_id.hpp>

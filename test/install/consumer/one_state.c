@@ -1,5 +1,5 @@
-/* A process that has Ringlet by two names, linked as libringlet.so.0 and loaded as libnccl.so.2,
- * has one Ringlet: groups, communicators and errors of one name are those of the other. */
+/* A process with two names of Ringlet, linked as libringlet.so.0 and loaded as libnccl.so.2, has
+ * one Ringlet: groups, communicators and errors of one name are those of the other. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <nccl.h>
@@ -15,7 +15,7 @@ static void Check(int holds, const char* what) {
   exit(1);
 }
 
-/* The function `name` as a program that only knows libnccl.so.2 finds it. */
+/* Finds the function `name` as a program that only knows libnccl.so.2 does. */
 static void* Loaded(const char* name) {
   void* address = dlsym(library, name);
   Check(address != NULL, name);

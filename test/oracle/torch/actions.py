@@ -1,4 +1,4 @@
-"""Carries out one rank's part of a program, and compares what comes of it with the reference."""
+"""Runs one rank's part of a program, and compares the results with the reference."""
 import os
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ import reference as ref
 
 
 class Wrong(Exception):
-    """What a rank got is not what the reference says."""
+    """The result of a rank differs from the reference."""
 
 
 def product(shape):
@@ -29,7 +29,7 @@ def to_tensor(type_, values, shape):
 
 
 class Laid:
-    """A tensor of some layout inside memory of which the rest must stay as it is."""
+    """A tensor of some layout inside memory that must otherwise stay unchanged."""
 
     def __init__(self, layout, filled):
         count, shape = filled.numel(), list(filled.shape)
@@ -71,7 +71,7 @@ class Laid:
         return self.whole.view(torch.uint8)
 
     def check_rest(self, what):
-        """The memory around the tensor, which is written over here."""
+        """Returns the memory around the tensor, which is overwritten here."""
         kept = self.tensor.clone()
         around = self.bytes().clone().view(self.whole.dtype)
         with torch.inference_mode(self.inference):
@@ -90,7 +90,7 @@ def same(got, want):
 
 
 def near(type_, got, want):
-    """Within one unit in the last place of an average."""
+    """Returns true within one unit in the last place of an average."""
     exact = torch.complex128 if type_.startswith("complex") else torch.float64
     got, want = got.to(exact), torch.from_numpy(np.array(want)).reshape(got.shape).to(exact)
     kind = getattr(torch, type_)
@@ -113,7 +113,8 @@ class Rank:
         for index, op in enumerate(self.program["ops"]):
             self.wait_for([p for p in self.pending if p[0] <= index])
             members = self.program["groups"][op["group"]]
-            # Of a group that this rank is not in; what makes a group all ranks call.
+            # Skips an operation of a group without this rank, unless it creates a group, which all
+            # ranks call.
             if self.rank not in members and op["kind"] not in ("new_group", "broken"):
                 if not (op["kind"] == "then" and self.rank in self.program["groups"][op["other_group"]]):
                     continue
@@ -124,7 +125,7 @@ class Rank:
         self.wait_for(list(self.pending))
 
     def wait_for(self, which):
-        # The last ones first: the order of waiting is free.
+        # The last ones first, because the order of waiting is free.
         for entry in sorted(which, key=lambda p: (-p[1] if p[1] % 2 else p[1])):
             self.pending.remove(entry)
             try:
@@ -147,7 +148,7 @@ class Rank:
             return check()
 
         def finish(use_future=op.get("future")):
-            # Some functions of PyTorch give the future at once.
+            # Some functions of PyTorch return the future at once.
             if use_future and hasattr(work, "get_future"):
                 work.get_future().wait()
             else:
@@ -158,7 +159,7 @@ class Rank:
         # Each rank waits at a place of its own.
         self.pending.append((index + 1 + (op["wait"] + self.rank) % 6, index, finish))
 
-    # What the operations share.
+    # Shared parts of the operations.
 
     def values(self, member, part=0, count=None, type_=None):
         count = self.count if count is None else count
@@ -178,7 +179,7 @@ class Rank:
         return getattr(dist.ReduceOp, self.op["reduction"])
 
     def checked(self, what, *expected, unchanged=(), moved=False):
-        """A check of tensors against values, and that nothing else was written."""
+        """Returns a check of tensors against values, and for other writes."""
         op, me = self.op, self.me
         averaged = op.get("reduction") == "AVG" and not moved
 
@@ -253,7 +254,7 @@ class Rank:
         work = dist.reduce(mine.tensor, self.members[root], self.reduction(), self.group,
                            self.asynchronous)
         if self.me != root:
-            return work, self.checked("reduce")  # what is left of the tensor is open
+            return work, self.checked("reduce")  # the rest of the tensor is undefined
         want = ref.reduced(self.op["type"], self.op["reduction"], self.all_values())
         return work, self.checked("reduce", (mine, want))
 
@@ -426,7 +427,7 @@ class Rank:
                                   moved=what == "all_gather_into_tensor")
 
     def then(self):
-        """A callback of an all_reduce's future that calls further operations."""
+        """Runs a callback of an all_reduce's future that calls further operations."""
         other = self.groups[self.op["other_group"]]
         others = self.program["groups"][self.op["other_group"]]
         inner_values = [ref.drawn("int64", 5, self.op["id"], "inner", r) for r in others]
@@ -506,7 +507,7 @@ class Rank:
             raise Wrong(f"{what}: {got} is not {want}")
 
     def late(self):
-        """Some ranks come later than others to what follows."""
+        """Delays some ranks before the next operations."""
         matrix = torch.ones(120, 120)
         for _ in range((self.op["id"] * (self.rank + 2)) % 40):
             matrix = matrix @ matrix / 120
@@ -522,7 +523,7 @@ class Rank:
             dist.destroy_process_group(group)
 
     def functional(self):
-        """The collectives that give a new tensor, of which the operand stays as it is."""
+        """Tests the collectives that return a new tensor and leave the operand unchanged."""
         what, type_, reduction = self.op["what"], self.op["type"], self.op["reduction"]
         name, group = reduction.lower(), self.group
         mine = self.laid(self.values(self.me), [self.count])
@@ -558,14 +559,14 @@ class Rank:
         return None, check
 
     def set_timeout(self):
-        """Operations go on with another timeout."""
+        """Continues with another timeout."""
         timeout = timedelta(seconds=20 + self.op["id"] % 7) * int(os.environ.get("ORACLE_SLOW", "1"))
         self.group._get_backend(torch.device("cpu"))._set_default_timeout(timeout) if self.backend == "gloo" else (
             self.group._get_backend(torch.device("cpu")).set_timeout(timeout))
         dist.barrier(self.group)
 
     def refused(self):
-        """A call that makes no sense is an error of all ranks, and the group works on."""
+        """An invalid call is an error of all ranks, and the group still works."""
         for call in (lambda: dist.all_to_all_single(torch.zeros(3), torch.zeros(3), [9] * self.size,
                                                     [9] * self.size, group=self.group),
                      lambda: dist.all_reduce(torch.zeros(3), dist.ReduceOp.BAND, group=self.group)):
@@ -580,7 +581,7 @@ class Rank:
             raise Wrong(f"all_reduce after a refusal: {one}")
 
     def broken(self):
-        """Calls that do not fit together are an error on every rank, soon, and other groups work on."""
+        """Incompatible calls are an error on every rank, soon, and other groups still work."""
         what, ranks, id_ = self.op["what"], self.members, self.op["id"]
         group = dist.new_group(ranks)
         if self.rank not in ranks:
@@ -601,7 +602,7 @@ class Rank:
                     dist.broadcast(torch.ones(count), ranks[int(odd)], group)
                 else:
                     dist.all_reduce(torch.ones(count), group=group)
-                # Two roots have nothing to wait for, and are told by what follows.
+                # Two roots have no data to wait for, so a later operation reports the error.
                 dist.barrier(group)
             except RuntimeError:
                 pass

@@ -1,7 +1,7 @@
-"""Where Gloo differs from what PyTorch documents, of the PyTorch that this was found with (2.13).
+"""Differences of Gloo from PyTorch's documentation, found with PyTorch 2.13.
 
-Each entry: what is wrong with it there, and which operations of a program are concerned. They are
-left out, or changed, before the program goes to Gloo; all others must agree with the reference.
+Each entry has the defect and the affected operations of a program. The oracle leaves them out, or
+changes them, before the program runs on Gloo. All others must agree with the reference.
 """
 UNTYPED = {"uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "complex64", "complex128",
            "bool", "int16"}

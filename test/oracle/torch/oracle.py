@@ -1,12 +1,13 @@
-"""Random programs over torch.distributed on Ringlet, and on Gloo as a second opinion, against a reference.
+"""Runs random programs over torch.distributed on Ringlet, and on Gloo as a second opinion, against
+a reference.
 
     python oracle.py [--operations N] [--seed N] [--layout fork|same|exec] [--backends ringlet,gloo]
     python oracle.py --replay 'PROGRAM'
 
-Layouts: ranks forked from one process; the same without randomised addresses, so that all ranks
-have theirs at the same places; ranks that are programs of their own. ORACLE_SLOW=4 gives them four
-times as long, on a busy machine. A program that fails is cut down as long as it fails, and printed
-with the line that replays it. Exit status 1: one failed.
+Layouts: ranks forked from one process; the same without randomised addresses, so all ranks have
+equal ones; ranks that are programs of their own. ORACLE_SLOW=4 gives them four times as long, on a
+busy machine. The oracle shortens a failing program as long as it fails, and prints it with the line
+that replays it. Exit status 1: one failed.
 """
 import argparse
 import ctypes
@@ -27,7 +28,7 @@ import known_gloo  # noqa: E402
 import programs  # noqa: E402
 
 OPERATIONS_PER_PROGRAM = 25
-# How much longer ranks may take; in the environment, as ranks may be programs of their own.
+# Factor for the time of ranks; in the environment, because ranks may be programs of their own.
 SLOW = int(os.environ.setdefault("ORACLE_SLOW", "1"))
 GROUP_TIMEOUT = timedelta(seconds=25 * SLOW)
 PROGRAM_TIMEOUT_S = 60 * SLOW
@@ -36,7 +37,7 @@ ADDR_NO_RANDOMIZE = 0x0040000
 
 
 def run_rank(program, backends, rank, folder):
-    """What is wrong on one rank; empty: nothing."""
+    """Returns the complaint of one rank; empty: none."""
     import torch
     import torch.distributed as dist
 
@@ -65,7 +66,7 @@ def forked_rank(program, backends, rank, folder, pipe):
         wrong = traceback.format_exc()
     pipe.send(wrong)
     pipe.close()
-    # Without the end of Python: a rank that failed may have threads that wait for others.
+    # Skips the end of Python, because a failed rank may have threads that wait for others.
     os._exit(1 if wrong else 0)
 
 
@@ -99,7 +100,7 @@ def run_forked(program, backends):
 
 
 def run_executed(programs_, backends):
-    """Several programs in the same processes, since PyTorch takes seconds to import."""
+    """Runs several programs in the same processes, because PyTorch takes seconds to import."""
     with tempfile.TemporaryDirectory() as folder:
         with open(folder + "/programs", "w") as file:
             json.dump([programs_, backends], file)
@@ -135,7 +136,7 @@ def executed_rank(rank, folder):
 
 
 def shrunk(program, fails, until):
-    """A program that fails like this one and has as little in it as can be found in time."""
+    """Returns the smallest program found in time that fails in the same way."""
     def tried(candidate):
         return time.monotonic() < until and candidate["ops"] and fails(candidate)
 
@@ -177,7 +178,7 @@ def report(program, failure, backends):
 
 
 def with_same_addresses():
-    """Begins anew without randomised addresses."""
+    """Restarts without randomised addresses."""
     libc = ctypes.CDLL(None, use_errno=True)
     if os.environ.get("ORACLE_SAME_ADDRESSES"):
         return
@@ -190,7 +191,8 @@ def with_same_addresses():
 
 
 def load_once():
-    """Ahead of the programs: PyTorch loads 800 modules at the first functional collective, a second on each rank."""
+    """Runs before the programs: PyTorch loads 800 modules at the first functional collective, a
+    second on each rank."""
     import numpy.random  # noqa: F401
     import torch._dynamo  # noqa: F401
     import torch.distributed._functional_collectives  # noqa: F401
@@ -202,7 +204,7 @@ def load_once():
 
 
 def check(seed, operations, layout, backends):
-    """How many failed."""
+    """Returns the number of failures."""
     all_programs = [programs.draw(seed + number, OPERATIONS_PER_PROGRAM)
                     for number in range(max(1, operations // OPERATIONS_PER_PROGRAM))]
     print(f"{layout}: {len(all_programs)} programs of {OPERATIONS_PER_PROGRAM} operations, seeds {seed} "

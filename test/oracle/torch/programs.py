@@ -1,10 +1,10 @@
 """Random programs over torch.distributed, as plain values that can be printed, cut and replayed.
 
 A program is {"seed", "size", "groups": [ranks of a group ...], "ops": [operation ...]}. Group 0 is
-the world. Each operation is a dictionary; `id` is drawn once and decides about its values, so that
-an operation keeps them when others are cut away. All ranks run the operations in their order; one
-with "wait" is called asynchronously and waited for after so many further operations, rank by rank
-at other places.
+the world. Each operation is a dictionary. Its `id` is drawn once and determines its values, so an
+operation keeps them when others are cut away. All ranks run the operations in their order. One with
+"wait" is called asynchronously; each rank waits for it after this number of further operations, at
+its own place.
 """
 import random
 
@@ -14,11 +14,11 @@ COMPLEX = ["complex64", "complex128"]
 ODD = ["uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2"]  # not on every backend
 # "reachable": in memory that the ranks of a host share (ringlet.empty)
 LAYOUTS = ["dense", "turned", "strided", "offset", "columns", "reachable", "inference"]
-# Around what Ringlet's algorithms and PyTorch's own parts change at, and primes.
+# Around sizes at which Ringlet's algorithms and PyTorch's own parts change, and primes.
 COUNTS = [0, 1, 1, 2, 3, 5, 7, 13, 31, 64, 97, 127, 128, 129, 1000, 1021, 1024, 4093, 4096, 4099,
           8191, 16384, 16411, 32749, 65536, 65537, 131101]
 
-# Weights; what each does is in actions.py, what comes of it in reference.py.
+# Weights. actions.py has the implementation of each, reference.py its result.
 KINDS = {
     "all_reduce": 10, "all_reduce_coalesced": 2, "all_reduce_sparse": 1, "broadcast": 8, "reduce": 5,
     "all_gather": 6, "all_gather_uneven": 1, "all_gather_into_tensor": 5, "all_gather_coalesced": 2,
@@ -33,7 +33,7 @@ OBJECTS = ["broadcast_object_list", "all_gather_object", "gather_object", "scatt
            "send_object_list"]
 FUNCTIONS = ["all_reduce", "all_gather_tensor", "reduce_scatter_tensor", "all_to_all_single", "broadcast",
              "all_reduce_coalesced"]
-# What a group of its own comes to: calls that do not fit together, and an abort.
+# The end of a separate group: incompatible calls, and an abort.
 BREAKS = ["sizes", "types", "operations", "roots", "abort"]
 NEVER_ASYNC = {"objects", "new_group", "then", "coalescing", "late", "functional", "set_timeout", "refused", "broken"}
 
@@ -60,7 +60,7 @@ def draw_type(rng, kind):
 
 
 def draw_shape(rng, count):
-    """Of so many elements, where 1 may also have no dimension at all."""
+    """Returns a shape of this number of elements; 1 may also have no dimension at all."""
     if count == 0:
         return rng.choice([[0], [0, 3], [2, 0]])
     if count == 1:
@@ -130,7 +130,7 @@ def draw(seed, operations=25):
 
 
 def smaller(op):
-    """Operations that are simpler than this one, the simplest first."""
+    """Yields simpler versions of an operation, the simplest first."""
     for key in ("wait", "future", "in_place", "from_anybody"):
         if op.get(key):
             yield {k: v for k, v in op.items() if k != key} | ({} if key == "wait" else {key: False})
@@ -153,7 +153,7 @@ def smaller(op):
 
 
 def without_rank(program, rank):
-    """The program of one rank fewer, as far as it makes sense without that one."""
+    """Returns the program with one rank fewer, as far as it is valid without that one."""
     def moved(old):
         return old - (old > rank)
 

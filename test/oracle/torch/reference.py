@@ -1,8 +1,8 @@
-"""What each rank must have after an operation: plain loops over numpy arrays, in double precision, and
-exact for integers. Shares nothing with the library.
+"""Computes the expected result of an operation on each rank: plain loops over numpy arrays, in
+double precision, and exact for integers. Shares nothing with the library.
 
-Values are numpy arrays of the widest type of their kind (int64, uint64, float64, complex128, bool),
-which each element type of PyTorch can be converted to and from without loss.
+Values are numpy arrays of the widest type of their kind (int64, uint64, float64, complex128, bool).
+Each element type of PyTorch converts to and from them without loss.
 """
 import zlib
 
@@ -24,7 +24,7 @@ def kind_of(type_):
 
 
 def wrapped(type_, values):
-    """What is left of exact values in a type of so many bits."""
+    """Wraps exact values to a type of this number of bits."""
     bits = WIDTHS[type_]
     values = values.astype(np.uint64)
     if bits < 64:
@@ -36,7 +36,7 @@ def wrapped(type_, values):
 
 
 def drawn(type_, count, *key):
-    """The values of one tensor; the same on every rank that asks."""
+    """Returns the values of one tensor; the same on every rank."""
     rng = np.random.RandomState(zlib.crc32(repr(key).encode()))
     kind = kind_of(type_)
     if kind == "bool":
@@ -52,7 +52,7 @@ def drawn(type_, count, *key):
 
 
 def reduced(type_, reduction, inputs):
-    """Of the inputs of all ranks, elementwise."""
+    """Reduces the inputs of all ranks, elementwise."""
     if reduction == "PREMUL_SUM":
         return FACTOR * reduced(type_, "SUM", inputs)
     kind, total = kind_of(type_), inputs[0].copy()
@@ -72,13 +72,13 @@ def reduced(type_, reduction, inputs):
 
 
 def parts_of(id_, size, rows):
-    """How many rows go from each rank to each: a matrix, some of them none."""
+    """Returns the number of rows from each rank to each: a matrix, with zeros among them."""
     rng = np.random.RandomState(id_ % (1 << 32))
     return rng.randint(0, max(rows, 1) + 1, (size, size))
 
 
 def split_count(id_, size, count):
-    """Counts that differ from rank to rank."""
+    """Returns counts that differ from rank to rank."""
     return [(count * (rank + 1 + id_ % 3)) % (count + 3) for rank in range(size)]
 
 
