@@ -140,8 +140,7 @@ def anyone(torch, dist, rank):
 
 
 def mismatch(torch, dist, rank):
-    """Checks that calls of different sizes fail on each rank, and that no rank dies or gets wrong
-    numbers."""
+    """Checks that calls of different sizes fail on each rank, without a death or wrong numbers."""
     try:
         dist.all_reduce(torch.ones(3 + 2 * rank))
     except RuntimeError:

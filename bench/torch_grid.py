@@ -1,5 +1,4 @@
-"""Measures PyTorch operations on Ringlet and on Gloo in turn: all processes, sizes and loads, as
-data.
+"""Measures PyTorch operations on Ringlet and on Gloo in turn: all processes, sizes and loads.
 
     python bench/torch_grid.py --json bench/results/DATE-MACHINE-pytorch-grid.json
     python bench/torch_grid.py --processes 2 --operations all_reduce,broadcast --largest 65536
@@ -9,7 +8,7 @@ The two backends take turns in the same processes. With --loads quiet,busy each 
 twice, the second time beside two processes that compute without end (--busy-loops). The total time
 is --minutes: the remaining cells share the remaining time, and a cell with long calls has fewer
 series. The program reports each cell on stderr after its measurement. At the end it lists the cells
-in which Gloo is ahead, and exits with 1 for them with --must-win.
+with Gloo ahead, and exits with 1 for them with --must-win.
 """
 
 import argparse

@@ -63,8 +63,7 @@ def run(backend, size, kind):
         for process in members:
             process.start()
         if kind == "tcp":
-            # Start it after the forks: its thread could hold a lock of the C library in the
-            # children.
+            # Start it after the forks, because its thread could hold a C library lock in them.
             server = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
             port.value = server.port
             served.set()

@@ -1,5 +1,4 @@
-"""Measures in-place all-reduces among processes of one host: Ringlet beside the special kernels of
-others.
+"""Measures in-place all-reduces among processes of one host: Ringlet beside special kernels.
 
     torchrun --nproc-per-node 2 bench/torch_kernels.py [--largest BYTES]
     torchrun --nproc-per-node 2 bench/torch_kernels.py --json bench/results/DATE-MACHINE-pytorch-kernels.json
@@ -7,7 +6,7 @@ others.
 The calls are torch.ops.ringlet.all_reduce_ and dist.all_reduce of Ringlet, dist.all_reduce of Gloo,
 DeepSpeed's torch.ops.deepspeed.inference_all_reduce_ and vLLM's torch.ops._C.shm_allreduce. The
 last two run only if their packages are installed. On processors without AVX-512 DeepSpeed's
-bfloat16 kernel does not run, and vLLM has no kernel. DeepSpeed compiles its kernel at the first
+bfloat16 kernel does not run, and vLLM's does not exist. DeepSpeed compiles its kernel at the first
 use. Times are of a blocking call at rank 0. The calls take turns, and the minimum median of their
 series counts. A wrong sum ends the program. An existing file keeps its tables of other numbers of
 processes.
@@ -33,8 +32,7 @@ TYPES = {"float": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def deepspeed_way(name):
-    """Returns all_reduce(tensor) by DeepSpeed's kernel, or a sentence with the reason for its
-    absence."""
+    """Returns all_reduce(tensor) by DeepSpeed's kernel, or the reason for its absence."""
     if importlib.util.find_spec("deepspeed") is None:
         return "the package deepspeed is not installed"
     from deepspeed.ops.op_builder.cpu.comm import ShareMemCommBuilder
@@ -47,8 +45,7 @@ def deepspeed_way(name):
 
 
 def runs_here(way, kind):
-    """Returns false for DeepSpeed's bfloat16 kernel without AVX-512, because it then ends the
-    process."""
+    """Returns false for DeepSpeed's bfloat16 kernel without AVX-512; it ends the process."""
     return not (way == "DeepSpeed" and kind == "bfloat16" and "avx512f" not in flags())
 
 
@@ -76,8 +73,7 @@ def vllm_way(name):
 
 
 def ways_to_call(ours, gloo):
-    """Returns all_reduce(tensor) by name, and the versions of others. Prints missing ones on stderr
-    with the reason."""
+    """Returns all_reduce(tensor) by name, and versions. Prints the reason for missing ones."""
     operator, group = ringlet.ops.all_reduce_.default, ours.group_name
     ways = {
         "operator": lambda tensor: operator(tensor, group),

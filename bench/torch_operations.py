@@ -38,8 +38,7 @@ def calls(count, size, group, empty=torch.empty):
 
 
 def measure(call, seconds, group, least=5):
-    """Returns the seconds per call: the median of as many as fit into `seconds`, but at least
-    `least`."""
+    """Returns seconds per call: the median of as many as fit into `seconds`, at least `least`."""
     call()
     begin = time.perf_counter()
     call()

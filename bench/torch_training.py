@@ -51,8 +51,7 @@ def milliseconds(result):
 
 
 def measure(program, options, processes, runs):
-    """Returns the milliseconds of each backend, the median of its runs. Exits if their results
-    differ."""
+    """Returns each backend's milliseconds, the median of its runs. Exits if results differ."""
     wish = types.SimpleNamespace(processes=processes, own_launcher=False, program=str(EXAMPLES / program),
                                  options=options)
     found = {backend: [] for backend in BACKENDS}

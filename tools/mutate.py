@@ -139,8 +139,7 @@ def draw(found, count, seed):
 
 
 def copy_tree(root, scratch):
-    """Copies tracked and new files. An unchanged file keeps its time, so a second build is short.
-    """
+    """Copies tracked and new files. Unchanged files keep their time, for a short rebuild."""
     names = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others",
                             "--exclude-standard"], check=True, capture_output=True).stdout
     for name in names.decode().split("\0"):
@@ -219,8 +218,7 @@ class Mutants:
             self.plant()
 
     def guilty(self, output):
-        """Returns the faults on lines with errors. If there are none, returns all faults of such a
-        file."""
+        """Returns the faults on lines with errors, or else all faults of such a file."""
         found = set()
         for part in re.split(r"^FAILED: ", output, flags=re.M)[1:]:
             here = {number for name, line in re.findall(r"^(\S+?):(\d+):\d+: ", part, re.M)

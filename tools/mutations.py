@@ -36,8 +36,7 @@ NO_STATEMENT = set(
     "throw try typedef typename union using volatile while co_return break continue".split())
 BEFORE_OPERAND = {"return", "case", "else", "do", "co_return", "throw"}
 
-# Code without an obligation for tests: text for people, internal checks, and hints that only change
-# the speed.
+# Code that tests need not check: text for people, internal checks, and hints for speed.
 EXCLUDED_CALLS = re.compile(
     r"^(?:RINGLET_ASSERT|static_assert|Log|format|AssertionFailed|sizeof|decltype|alignof)$")
 HINTS = re.compile(r"(?:\.|->|::|^)(?:reserve|shrink_to_fit|madvise|sched_yield|Prefetch|Pause|"
@@ -56,8 +55,7 @@ class Token:
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """One possible fault: `template`, with the switch in it, replaces the text from start to end.
-    """
+    """One possible fault: `template`, with the switch, replaces the text from start to end."""
     file: str
     line: int
     last_line: int

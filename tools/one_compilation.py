@@ -21,8 +21,7 @@ TORCH_VERSION = "#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 13\n
 
 
 def configure(folder, options):
-    """Returns the compile commands of a configuration in `folder`: {source: (command, text of the
-    unit)}."""
+    """The compile commands of a configuration: {source: (command, text of the unit)}."""
     done = subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *options],
                           capture_output=True, text=True)
     if done.returncode:
@@ -37,8 +36,7 @@ def configure(folder, options):
 
 
 def package_options(folder):
-    """Returns the options of pyproject.toml, with a package `torch` that contains only a version.
-    """
+    """The options of pyproject.toml, with a package `torch` that contains only a version."""
     version = folder / "torch" / "include" / "torch" / "headeronly" / "version.h"
     version.parent.mkdir(parents=True)
     version.write_text(TORCH_VERSION)
@@ -48,8 +46,7 @@ def package_options(folder):
 
 
 def differences(library, package):
-    """Returns the sources that the package and the library compile differently, with both commands.
-    """
+    """The sources that the package and the library compile differently, with both commands."""
     found = []
     for source, (command, text) in sorted(package.items()):
         if source.endswith("/module.cpp"):

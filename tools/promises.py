@@ -33,8 +33,7 @@ def sentences(text):
 
 
 def pages(root):
-    """Returns README.md and the pages of docs. Decisions and figures are dated, so they promise
-    nothing."""
+    """README.md and the pages of docs, without dated ones: decisions and figures."""
     docs = root / "docs"
     return [root / "README.md", *(path for path in sorted(docs.rglob("*.md"))
                                   if docs / "decisions" not in path.parents

@@ -72,8 +72,7 @@ NAMESPACES = [layer for layer in LAYERS
               or layer in ("sim", "doctor", "testbed")]
 THROUGH = re.compile(rf"(?<![\w:])({'|'.join(NAMESPACES)})::")
 
-# Layers with results that depend on their arguments alone. tools/purity.py checks their archives
-# too.
+# Layers with results from arguments alone. tools/purity.py checks their archives.
 PURE = {"base", "sim", "watch", "doctor", "rendezvous", "bootstrap", "topology", "plan"}
 
 # Sources without a test file beside them, each with the reason. The list may only shrink: an
@@ -330,8 +329,7 @@ def check_folders(files):
 
 
 def check_edges(root, files):
-    """Checks that rows of LAYERS name rows above them. If all layers exist, each word of a row is
-    true."""
+    """Checks that rows of LAYERS name rows above, and, if all layers exist, only true ones."""
     rows = list(LAYERS)
     findings = [f"{layer} names {target}, which is not above it" for layer in rows
                 for target in LAYERS[layer][1].split()

@@ -173,8 +173,7 @@ def clauses(text, first_line=1):
 
 
 def check_comments(text):
-    """Checks sentences of comments. Adjacent lines are one text, up to a blank one or the next
-    `Errors`."""
+    """Checks sentences of comments. Adjacent lines are one text, up to a blank or `Errors`."""
     block, first, previous = [], 0, -2
     for match in [*NOT_CODE.finditer(text), None]:
         comment = match and match["text"] is None and match["raw"] is None

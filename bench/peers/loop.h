@@ -104,8 +104,7 @@ static int WishOf(const char* text) {
   return strncmp(text, "adapted", 7) == 0 ? -1 : atoi(text);
 }
 
-/* Parses WARMUPS and ITERATIONS: numbers, or "adapted" and "adapted:US", the minimum time of an
- * iteration. */
+/* Parses WARMUPS and ITERATIONS: numbers, "adapted", or "adapted:US", the minimum time. */
 static struct LoopOptions LoopOptionsOf(const char* warmups, const char* iterations) {
   const char* const colon = strchr(iterations, ':');
   struct LoopOptions options;

@@ -121,8 +121,7 @@ static Operation OperationNamed(const char* name, const struct NamedOperation* o
   return NULL;
 }
 
-/* Call it between MPI_Init and MPI_Finalize. Prints "version VERSION" and the line of each
- * count. */
+/* Runs between MPI_Init and MPI_Finalize. Prints "version VERSION" and a line per count. */
 static void MeasureCalls(int argument_count, char** arguments, const char* version,
                          const struct NamedOperation* operations, size_t operation_count) {
   struct Context context;

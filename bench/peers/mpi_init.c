@@ -1,5 +1,4 @@
-/* Measures MPI_Init: from the last rank's call to the last rank's return. Prints "total_ms
- * NUMBER". */
+/* Measures MPI_Init, from the last rank's call to the last return. Prints "total_ms NUMBER". */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,5 +1,4 @@
-/* All-reduce among the ranks of one thread: calls between GroupStart and GroupEnd run together.
- * group 4 */
+/* All-reduce among the ranks of one thread: calls of a group run together.   group 4 */
 #include "check.h"
 
 enum { kCount = 1000, kRanksMax = 64 };

@@ -2,8 +2,8 @@
 
     torchrun --nproc-per-node 2 accelerated.py --backend ringlet
 
-With the same seed and number of ranks the losses do not depend on the backend, up to the order in
-which gradients are summed.
+With the same seed and number of ranks the losses do not depend on the backend, except for the order
+of the gradients' sums.
 """
 
 import argparse

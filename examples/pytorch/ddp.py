@@ -3,7 +3,7 @@
     torchrun --nproc-per-node 2 ddp.py --backend ringlet
 
 Each rank reads its share of the data by a DistributedSampler. With the same seed and number of
-ranks the losses do not depend on the backend, up to the order in which gradients are summed.
+ranks the losses do not depend on the backend, except for the order of the gradients' sums.
 """
 
 import argparse

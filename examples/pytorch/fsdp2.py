@@ -16,8 +16,7 @@ from torch.distributed.fsdp import fully_shard
 
 
 def make_model(options):
-    """Returns layers of attention and two linear ones each. A rank keeps its share of each layer's
-    parameters."""
+    """Returns layers of attention and two linear ones. A rank keeps its share of each."""
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     torch.manual_seed(1)
     model = nn.Sequential(*(

@@ -18,8 +18,7 @@ import torchtitan.tools.utils
 from torch import nn
 from torch.distributed.fsdp import fully_shard
 
-# torchtitan takes "cuda" as the device without an accelerator. Set it before the import that copies
-# it.
+# torchtitan defaults to "cuda" without an accelerator. Set it before the import copies it.
 torchtitan.tools.utils.device_type = "cpu"
 
 from torchtitan.distributed import ParallelDims  # noqa: E402

@@ -18,7 +18,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, 
 
 
 class MadeUpText(Dataset):
-    """Rows of tokens in which each follows from its predecessor."""
+    """Rows of tokens. Each token follows from its predecessor."""
 
     def __init__(self, rows, length, words):
         start = torch.randint(words, (rows, 1), generator=torch.Generator().manual_seed(1))

@@ -56,7 +56,7 @@ class Numbers {
   std::map<std::string, std::size_t> numbers_;
 };
 
-/// Returns the length of a UUID at the begin of `text`; 0 if there is none.
+/// Returns the length of a UUID at the begin of `text`, or 0.
 std::size_t UuidAt(std::string_view text) {
   constexpr std::size_t kLength = 36;
   if (text.size() < kLength) return 0;

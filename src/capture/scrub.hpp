@@ -1,5 +1,4 @@
-// Removes identifying data of a machine or its owner from a captured tree: serial numbers,
-// addresses.
+// Removes data that identifies a machine or its owner: serial numbers, addresses.
 #pragma once
 #include <vector>
 

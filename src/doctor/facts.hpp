@@ -65,8 +65,7 @@ struct CpuReport {
   /// The usable CPUs from 0 on: "1101". At most 4,096 CPUs.
   std::string usable_mask = {};
   std::uint32_t numa_nodes = 0;
-  std::optional<std::uint32_t> quota_percent = {};  ///< in percent of one core; for the control
-                                                    ///< group
+  std::optional<std::uint32_t> quota_percent = {};  ///< of one core; for the control group
 };
 
 struct MemoryReport {

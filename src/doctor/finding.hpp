@@ -29,7 +29,6 @@ struct CheckReport {
   FindingVerdict worst() const;
 };
 
-/// Returns the worst verdict of all checks.
 FindingVerdict WorstOf(const std::vector<CheckReport>& checks);
 
 /// "64 MiB", "1.5 GiB", "no limit".

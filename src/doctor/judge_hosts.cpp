@@ -27,7 +27,6 @@ CheckReport OfEach(std::string_view check, const SetFacts& facts, const Judgemen
   return report;
 }
 
-/// Returns the minimum over all hosts.
 template <class Number>
 auto LeastOf(const SetFacts& facts, const Number& number) {
   auto least = number(facts.hosts.front());

@@ -10,7 +10,6 @@
 
 namespace ringlet::os {
 
-/// The program to run.
 struct Command {
   std::vector<std::string> arguments;  ///< the program, found by this process's PATH, then its own
   EnvMap environment;                  ///< complete: the child inherits no variable
@@ -52,8 +51,7 @@ class Child {
   /// Sends `signal` to the child and its children. Has no effect after its end.
   void Signal(int signal);
 
-  /// Returns the child's end after it has ended; does not block. Kills processes that it left
-  /// running.
+  /// Returns the child's end, if it has ended; does not block. Kills processes it left running.
   std::optional<ChildExit> Poll();
 
  private:

@@ -66,9 +66,7 @@ struct ForegroundLaunch {
 // Runs between fork and exec, so it makes only calls that POSIX allows there.
 [[noreturn]] void ExecInChild(const ForegroundLaunch& launch) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != launch.parent)
-    ::_exit(kCannotStart);  // the parent died before the watch
-                            // began
+  if (::getppid() != launch.parent) ::_exit(kCannotStart);  // the parent died too early
   ::sigprocmask(SIG_SETMASK, launch.mask, nullptr);
   ::execvpe(launch.arguments[0], launch.arguments, launch.environment);
   const int why = errno;

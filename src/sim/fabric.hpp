@@ -28,11 +28,9 @@ class Fabric {
   void Add(HostId host);
   std::size_t hosts() const { return hosts_.size(); }
 
-  /// Returns the time at which a message of `bytes`, ready at `now`, has left its host, behind all
-  /// earlier messages.
+  /// Returns when a message of `bytes`, ready at `now`, has left its host, behind earlier ones.
   Instant Leave(HostId host, Instant now, std::size_t bytes);
-  /// Returns the time at which a message has completely arrived in its host's memory. It reached
-  /// the card at `now`.
+  /// Returns when a message that reached the card at `now` is completely in its host's memory.
   Instant Enter(HostId host, Instant now, std::size_t bytes);
 
   /// Pulls the cable of a host for good. No host is notified.

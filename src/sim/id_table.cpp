@@ -44,8 +44,7 @@ void IdTable::Erase(std::uint64_t key) {
   if (size_ == 0) return;
   std::size_t hole = PlaceOf(key);
   if (keys_[hole] == kNoKey) return;
-  // An entry beyond the hole, displaced by it, moves up into the hole. Otherwise a search would end
-  // too early.
+  // A displaced entry beyond the hole moves up into it. Otherwise a search ends too early.
   const std::size_t mask = keys_.size() - 1;
   for (std::size_t next = (hole + 1) & mask; keys_[next] != kNoKey; next = (next + 1) & mask) {
     const std::size_t home = HomeOf(keys_[next]);

@@ -1,5 +1,4 @@
-// A map from 64-bit keys to 32-bit values. It costs 12 bytes per place and does not allocate per
-// entry.
+// A map from 64-bit keys to 32-bit values: 12 bytes per place, no allocation per entry.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -35,8 +35,7 @@ class LineBook {
   /// Closes an end. The other end only loses its `peer`.
   void Close(EndId end, EndId& first);
 
-  /// Returns true if `end` still belongs to this line. Ends are reused, so check it for data in
-  /// transit.
+  /// True if `end` still belongs to this line. Ends are reused; check data in transit.
   bool Is(EndId end, NodeId node, LineId line) const {
     return ends_[end].node == node && ends_[end].line == line;
   }

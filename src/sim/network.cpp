@@ -204,8 +204,7 @@ Instant Network::CostOf(const Due& due) const {
 
 void Network::Handle(const Due& due) {
   if (!IsOfLine(due.what)) {
-    cause_ = nodes_[due.target].depth;  // the passage of time follows all earlier events of this
-                                        // node
+    cause_ = nodes_[due.target].depth;  // time passes after all earlier events here
     Deliver(due.target, Tick{});
   } else if (!MustWait(due)) {
     HandleOfLine(due);
@@ -213,8 +212,8 @@ void Network::Handle(const Due& due) {
   if (nodes_[due.target].crowded) Welcome(due.target);
 }
 
-// Models the kernel's part of a connection that the process has no room for. The connection exists,
-// and the kernel keeps its data.
+// Models the kernel's part of a connection that the process cannot accept yet. The connection
+// exists, and the kernel keeps its data.
 bool Network::MustWait(const Due& due) {
   MachineNode& node = nodes_[due.target];
   const EndId end = parcels_[due.parcel].end;

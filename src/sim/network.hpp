@@ -23,8 +23,7 @@ struct Conditions {
   static constexpr std::size_t kUncut = std::numeric_limits<std::size_t>::max();
 
   Instant latency_min{std::chrono::microseconds(1)};
-  Instant latency_max{std::chrono::milliseconds(1)};  ///< each delivery draws a value between the
-                                                      ///< two
+  Instant latency_max{std::chrono::milliseconds(1)};  ///< each delivery draws from the range
   double refuse = 0;              ///< chance that a dial is refused although a machine listens
   std::size_t chunk_max = 65536;  ///< streams are cut into pieces of 1 to this many bytes; kUncut:
                                   ///< each Send arrives whole, as a slice of the same owner
@@ -101,8 +100,7 @@ class Network {
   /// of its setup. A message sent because of a timer follows all earlier messages of the node.
   std::uint32_t depth(NodeId node) const { return nodes_[node].depth; }
 
-  /// The network calls `observer` after every event handled by a machine. The observer may call
-  /// Halt.
+  /// Calls `observer` after every event handled by a machine. The observer may call Halt.
   void Observe(std::function<void(NodeId)> observer) { observer_ = std::move(observer); }
   /// Ends the current Run after this event. Another Run continues from there.
   void Halt() { halted_ = true; }
@@ -137,8 +135,7 @@ class Network {
     EndId end = kNone;
     LineId line = 0;
     std::uint32_t depth = 0;
-    std::uint32_t detail = 0;  // kAccepted: the dialling node; kClosed: the reason; free: the next
-                               // free one
+    std::uint32_t detail = 0;  // kAccepted: dialling node; kClosed: reason; free: next free
   };
   enum Why : std::uint32_t { kRefused, kHungUp };
 

@@ -50,7 +50,6 @@ class FrameSwitch {
   /// Returns the next due frame in order; empty if none is due.
   std::optional<EthernetFrame> TakeDue(Instant now);
 
-  /// Number of dropped frames.
   std::uint64_t dropped() const { return dropped_; }
   static constexpr std::uint64_t kBacklogBytesMax = std::uint64_t{16} << 20;  // per link
 

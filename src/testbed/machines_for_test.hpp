@@ -4,8 +4,7 @@
 
 namespace ringlet::testbed {
 
-/// Two NUMA nodes: a switch with a GPU and a card of two ports, and a GPU and an interface without
-/// a switch.
+/// Two NUMA nodes: a switch with a GPU and a card of two ports; a GPU and an interface.
 inline topology::HostView SmallMachine() {
   constexpr std::string_view kXml = R"(<system version="1">
   <cpu numaid="1" affinity="0000000c" arch="x86_64" vendor="AuthenticAMD" familyid="25" modelid="1">

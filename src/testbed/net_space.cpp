@@ -56,8 +56,7 @@ Result<os::Fd> OpenWire(const std::string& interface) {
   ifreq request = RequestFor(interface);
   request.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
   if (::ioctl(wire.get(), TUNSETIFF, &request) != 0) return Failed("TUNSETIFF");
-  // Frames carry many packets and no checksums. The cable loses no data, and this saves most of the
-  // work.
+  // Frames carry many packets and no checksums: it saves most work, and the cable is lossless.
   if (::ioctl(wire.get(), TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) != 0)
     return Failed("TUNSETOFFLOAD");
   return wire;

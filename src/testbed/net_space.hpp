@@ -1,5 +1,5 @@
 // Linux network namespaces, each with Ethernet interfaces. This process holds the other ends, and
-// reads and writes the frames there. The namespaces have no name, so they disappear with the last
+// reads and writes the frames there. The namespaces are unnamed, so they disappear with the last
 // process that holds them.
 #pragma once
 #include <poll.h>
@@ -38,8 +38,7 @@ Status EnterNetSpace(const std::string& path);
 /// Gives this process and its children a host name of their own. Errors  kSystem
 Status NameHost(const std::string& name);
 
-/// Replaces this process by another program, found by PATH. Returns only on failure.
-/// Errors  kSystem
+/// Replaces this process by a program, found by PATH. Returns only on failure. Errors  kSystem
 Error BecomeProgram(std::vector<std::string> arguments);
 
 /// Largest frame: 64 KiB, Linux's limit for a frame of many packets, and the headers.

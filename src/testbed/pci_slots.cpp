@@ -14,10 +14,9 @@ using topology::HostView;
 using topology::PartKind;
 
 constexpr std::uint32_t kBusMax = 255;
-/// Domains above those of real host bridges. They supply buses when a domain has no free bus.
+/// Domains above those of real host bridges. They supply buses to a full domain.
 constexpr std::uint32_t kSpareDomain = 0x10000;
 
-/// A bus of a domain.
 using Bus = std::pair<std::uint32_t, std::uint32_t>;
 
 Bus BusOf(BusId id) {
@@ -188,8 +187,7 @@ class PciPlacer {
   const HostView& view_;
   std::set<BusId> taken_, placed_ = {};
   std::vector<std::vector<std::uint32_t>> below_;      // of each device
-  std::vector<std::uint32_t> last_;                    // last bus in its domain, per device and its
-                                                       // children
+  std::vector<std::uint32_t> last_;                    // last bus in its domain, with children
   std::map<std::uint32_t, std::uint32_t> cards_ = {};  // number of network devices, by device
   std::set<Bus> used_ = {};                            // by devices, and within switches
   std::set<Bus> inside_ = {};                          // between a root and the last below it

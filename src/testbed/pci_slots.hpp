@@ -19,7 +19,6 @@ struct PciBusFolder {
   std::uint32_t numa = 0;  ///< index into HostView::numa_nodes
 };
 
-/// A PCI function.
 struct PciSlot {
   enum class Level : std::uint8_t { kDevice, kRootPort, kDownstreamPort };
 

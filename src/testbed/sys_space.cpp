@@ -35,8 +35,7 @@ Error NotMade(const std::string& path) {
 
 /// Maps the user and group to themselves.
 Status MapUser(uid_t user, gid_t group) {
-  // The kernel requires this before a process maps groups. Kernels before 3.19 do not have the
-  // file.
+  // The kernel requires this for a group map. Kernels before 3.19 do not have the file.
   static_cast<void>(os::WriteFile("/proc/self/setgroups", "deny"));
   RINGLET_TRY(os::WriteFile("/proc/self/uid_map", fmt::format("{0} {0} 1", user)));
   return os::WriteFile("/proc/self/gid_map", fmt::format("{0} {0} 1", group));

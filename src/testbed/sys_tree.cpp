@@ -87,7 +87,6 @@ class SysWriter {
   void Line(const std::string& path, std::string_view text) {
     File(path, fmt::format("{}\n", text));
   }
-  /// Adds a link in `folder` to a path.
   void Link(std::string_view folder, std::string_view name, std::string_view path) {
     tree_.entries[fmt::format("{}/{}", folder, name)] = {.type = SysEntry::EntryType::kLink,
                                                          .content = RelativeTo(folder, path)};

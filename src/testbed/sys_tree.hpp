@@ -42,8 +42,7 @@ struct ComputerSys {
   std::uint64_t memory_kib = 0;
 };
 
-/// The owner of the processors in /sys/devices/system/cpu. Some programs count them and start as
-/// many threads.
+/// The owner of /sys/devices/system/cpu. Some programs start a thread per processor there.
 enum class SysCpus : std::uint8_t {
   kComputer,
   kMachine,  ///< each as a core of its own, because a file contains neither cores nor packages

@@ -1,5 +1,4 @@
-"""Tests ringlet.torch.HostCompute without communication: each kind of operation against PyTorch on
-the CPU."""
+"""Tests ringlet.torch.HostCompute without communication: each kind of operation against the CPU."""
 import subprocess
 import sys
 import unittest

@@ -1,5 +1,4 @@
-"""Runs nccl4py with cuda.core: two ranks of one process on streams of their own, with device
-memory."""
+"""Runs nccl4py with cuda.core: two ranks of a process, on own streams, with device memory."""
 import threading
 
 import cuda.core

@@ -1,5 +1,4 @@
-"""Runs nvidia-ml-py on a named machine: the GPUs, links and PCI facts of a DGX-like host with 8
-H100."""
+"""Runs nvidia-ml-py on a named machine: GPUs, links and PCI facts of a host with 8 H100."""
 import pynvml as nvml
 
 LINKS = 18

@@ -1,5 +1,4 @@
-"""Runs each operation of torch.distributed with the backend "nccl", on tensors of emulated devices:
-exact results."""
+"""Runs torch.distributed's operations with "nccl" on emulated devices: exact results."""
 import os
 
 import torch

@@ -160,8 +160,8 @@ def suspended(comm):
 
 
 def without_process_group(comm):
-    """Transfers weights as trainers do to servers: the id travels by any means, without
-    torch.distributed."""
+    """Transfers weights to servers as trainers do: any transport of the id, no torch.distributed.
+    """
     box = [bytes(comm.nccl.ncclGetUniqueId().internal) if rank == 0 else None]
     dist.broadcast_object_list(box, 0)
     other = type(comm).from_unique_id_bytes(box[0], rank, size, device)

@@ -7,8 +7,7 @@ also equal those of one process without a group, within the rounding of sums in 
 import os
 import sys
 
-# The first communicator reads it. It fixes one order of sums, on machines of several NUMA nodes
-# too.
+# Read by the first communicator: one order of sums, on several NUMA nodes too.
 os.environ["RINGLET_NUMA_RANKS"] = "1"
 
 import rank_order_group

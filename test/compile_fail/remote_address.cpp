@@ -1,5 +1,4 @@
-// Compares an address of another process with one of this one. Equal ones do not mean the same
-// memory.
+// Compares an address of another process with one of this one: equality means nothing.
 #include "base/value/remote_address.hpp"
 
 bool Use(ringlet::RemoteAddress theirs, const std::byte* ours) {

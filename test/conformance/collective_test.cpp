@@ -133,7 +133,6 @@ void Fill(DataType type, std::span<std::byte> elements, const ValueOf& value_of)
   }
 }
 
-/// Returns the expected output of `self`.
 Bytes AllDue(const Case& its, std::uint32_t self, std::size_t elements) {
   const std::size_t size = SizeOf(its.type);
   Bytes due(elements * size);

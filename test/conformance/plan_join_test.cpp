@@ -126,9 +126,7 @@ class PlanJoinTest : public testing::TestWithParam<std::string> {
     ExpectRingsVisitAll(joined.plan);
     ExpectTreesSpan(joined.plan);
     const PatternGraph& ring = node.plan.of(GraphId::kRing);
-    if (ring.stopped == StopReason::kFallback)
-      return;  // a fallback ring on a machine without a
-               // fitting one
+    if (ring.stopped == StopReason::kFallback) return;  // a fallback ring, because none fits
     EXPECT_EQ(OverfullByRings(paths_, ring), "");
   }
 

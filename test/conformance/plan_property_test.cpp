@@ -95,8 +95,7 @@ std::string RandomWords(Random& random, std::uint32_t gpus_max) {
   return fmt::format("{}", fmt::join(nodes, ", "));
 }
 
-/// Returns the first drawn machine that is valid, because some models have no links for some
-/// layouts.
+/// The first drawn machine that is valid: some models lack links for some layouts.
 topology::HostView Draw(Random& random, std::uint32_t gpus_max, std::string& words) {
   for (int i = 0; i < kDrawsMax; ++i) {
     words = RandomWords(random, gpus_max);
@@ -108,8 +107,7 @@ topology::HostView Draw(Random& random, std::uint32_t gpus_max, std::string& wor
   return topology::ParseSynthetic("2 gpu").value();
 }
 
-/// Bandwidth used by channels, in kUnits of one channel's bandwidth, by ends of a link and its
-/// kind.
+/// Bandwidth of channels, in kUnits of one channel's, by ends of a link and its kind.
 using Loads = std::map<std::tuple<NodeIndex, NodeIndex, topology::LinkKind>, std::int64_t>;
 
 bool OnIntel(const Graph& graph, const std::vector<Hop>& hops) {
@@ -390,8 +388,7 @@ std::string WithOneMore(std::string words, Random& random) {
   return words;
 }
 
-/// Returns true if all GPUs reach each other without the network. Otherwise a host is several
-/// nodes.
+/// True if all GPUs reach each other without the network, so the host is one node.
 bool Whole(const Machine& machine) {
   const std::vector<std::uint32_t> domains = topology::DomainsOf(machine.paths);
   return std::all_of(domains.begin(), domains.end(),

@@ -268,8 +268,7 @@ TEST_F(SettingEffect, TIMEOUT) {
 float SumInOrder(const EnvMap& environment) {
   constexpr std::size_t kCount = 8192;  // more than goes in one shot
   float sum = 0;
-  // Emulates separate processes: threads of one process reach each other's memory directly, without
-  // a layout.
+  // Emulates processes: threads of one reach each other's memory, without a layout.
   const auto process_of = [&](std::uint32_t) { return ProcessWith(environment); };
   RunRanks(4, process_of, [&](std::uint32_t rank, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;

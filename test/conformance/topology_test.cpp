@@ -194,8 +194,7 @@ INSTANTIATE_TEST_SUITE_P(Nccl, StatementTest,
                            return one.param.log.substr(0, one.param.log.find('.'));
                          });
 
-/// Checks that hosts stay whole, by NCCL 2.30's number of nodes for the ranks of one and of two
-/// hosts.
+/// Checks which hosts stay whole, by NCCL 2.30's number of nodes on one and two hosts.
 TEST(DomainTest, HostsFallApartWhereNcclsDo) {
   const Json results = test::ReadResults();
   std::size_t compared = 0;

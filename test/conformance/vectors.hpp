@@ -1,5 +1,4 @@
-// Reads test/fixtures: the vectors of NCCL's answers on generated machines, and results on real
-// ones.
+// Reads test/fixtures: NCCL's answers on generated machines, and results on real ones.
 #pragma once
 #include <cctype>
 #include <cmath>

@@ -35,8 +35,7 @@ using topology::BusId;
 using topology::CpuSet;
 using topology::HostView;
 
-/// Returns the payload of a link in MB/s: a generation's transfers, less 8b/10b or 128b/130b, times
-/// its lanes.
+/// Payload of a link in MB/s: transfers, less 8b/10b or 128b/130b, times lanes.
 unsigned MbPerS(const PciLink& link) {
   constexpr double kTransfers[] = {0, 2.5, 5, 8, 16, 32, 64, 128};
   const double code = link.speed.generation <= 2 ? 0.8 : 128.0 / 130.0;

@@ -36,8 +36,7 @@ std::string Target(const topology::GpuLink& link) {
   return link.target && link.target->domain() != kHiddenDomain ? ToString(*link.target) : "hidden";
 }
 
-/// Returns "numa 0 / 0000:03:00.0 / 0000:06:00.0", with its contents, for each PCI function; in
-/// order.
+/// "numa 0 / 0000:03:00.0 / 0000:06:00.0" with its contents, per PCI function; in order.
 std::vector<std::string> Functions(const HostView& view) {
   std::vector<std::string> paths, lines;
   for (const topology::PciDevice& device : view.pci) {

@@ -11,8 +11,7 @@ import tarfile
 
 
 def unpack(archive, target):
-    """Removes the archive's own top folder. Takes only files, folders and links, because a /sys has
-    no others."""
+    """Drops the archive's top folder. Takes files, folders and links: a /sys has no others."""
     with tarfile.open(archive) as tar:
         for member in tar:
             parts = pathlib.PurePosixPath(member.name).parts[1:]

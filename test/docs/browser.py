@@ -7,8 +7,7 @@ STARTS_MAX = 5
 
 
 def open_browser(profile, window="1280,900", seconds_max=20):
-    """Returns a browser that records its console and requests. `profile`: an empty folder of its
-    own."""
+    """Returns a browser that records console and requests. `profile`: an own empty folder."""
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the reaction to failed starts of chromedriver. The test plays Selenium, so it does not need
-it."""
+"""Tests failed starts of chromedriver. The test plays Selenium, so it does not need it."""
 import contextlib
 import io
 import pathlib

@@ -98,8 +98,7 @@ def help_of(words, known={}):
 
 
 def unknown_words(words):
-    """Returns the options of a line that its command lacks; the line itself if there is no command.
-    """
+    """Options of a line that its command lacks; the line itself if the command is unknown."""
     words = ["all_reduce" if word == "OPERATION" else word for word in words]
     if words[0].isupper():
         return []  # COMMAND: a form, not a command

@@ -87,15 +87,13 @@ class Site(unittest.TestCase):
         self.browser.get(self.root + path)
 
     def complaints(self):
-        """Returns the messages of the browser's console, and the requests that left this machine.
-        """
+        """Returns the browser's console messages, and requests that left this machine."""
         said = [entry["message"] for entry in self.browser.get_log("browser")]
         for entry in self.browser.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 url = message["params"]["request"]["url"]
-                # The browser's own pages, such as that of a new tab, only send requests to the
-                # browser.
+                # The browser's own pages, such as a new tab, only call the browser.
                 own = ("data:", "blob:", "chrome:", "chrome-untrusted:", "about:")
                 if not url.startswith((self.root, *own)):
                     said.append(f"a request leaves the machine: {url}")

@@ -1,5 +1,4 @@
-/* A program of NCCL and CUDA: one process with a rank on each device, and grouped calls on
- * streams. */
+/* A program of NCCL and CUDA: one process with a rank per device, grouped calls on streams. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -188,8 +188,7 @@ class NamedMachines(unittest.TestCase):
                     self.assertEqual(cell, f"NV{len(direct) or len(behind)}")
 
     def test_domains_and_links_to_processors_are_those_of_the_file(self):
-        # No real file with an NVLink domain exists here, so this uses the writer's own words in a
-        # described machine.
+        # No real file here has an NVLink domain, so this describes a machine with one.
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "rack.xml"
             text = run(BUILD / "bin/ringlet", "topo", "dump", "--synthetic", "2 gpu b200-sxm switch").stdout

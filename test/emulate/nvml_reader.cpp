@@ -1,5 +1,4 @@
-// Prints the findings of our own reader of NVML as text; machines_test.py runs it on emulated
-// machines.
+// Prints our NVML reader's findings; machines_test.py runs it on emulated machines.
 #include <cstdio>
 
 #include "discovery/nvml.hpp"

@@ -97,8 +97,7 @@ def compare_logs():
 
 
 def compare_graphs():
-    """Yields (machine, channels of the file, rings of the file, channels here, true if the rings
-    are equal)"""
+    """(machine, channels of the file, rings of the file, channels here, true if rings are equal)"""
     for machine, graph in GRAPHS.items():
         file = FIXTURES / f"nvidia/{machine}.topo.xml"
         theirs = rings_of_graph(graph)

@@ -94,8 +94,7 @@ class Results(support.Case):
 
 
 class Operations(support.Case):
-    """Runs every operation among processes, beside others, over namespaces, and checks the reports
-    on it."""
+    """Runs every operation among processes, beside others, over namespaces; and reports."""
 
     NAMES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
              "gather", "scatter", "send_receive")

@@ -115,8 +115,7 @@ class Doctor(support.Case):
 
 class Well(Doctor):
     def when_quiet(self, examine):
-        """Repeats up to three times until other programs of this machine slow no direction, and
-        returns the output."""
+        """Repeats up to three times until other programs slow no direction; returns the output."""
         for _ in range(3):
             said, silent = examine()
             if silent:

@@ -287,8 +287,7 @@ class Running(FaultCase):
             self.expect_errors(ranks[:victim] + ranks[victim + 1:], rf"rank {victim}\b", since)
 
     def check_hierarchy(self, algorithm, kind, count, victim):
-        """Runs six ranks on three hosts. Ranks 2 and 3 are one host, and 2 is its node leader if it
-        has one."""
+        """Six ranks on three hosts. Ranks 2 and 3 are one host; 2 is its node leader, if any."""
         for what, pattern in ((signal.SIGKILL, rf"rank {victim}\b"),
                               (signal.SIGSTOP, rf"timeout: .*rank {victim}\b")):
             with self.subTest(algorithm=algorithm, kind=kind, count=count, victim=victim,

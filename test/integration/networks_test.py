@@ -58,8 +58,7 @@ class Namespaces(Hang):
         self.await_up(side, interface)
 
     def await_up(self, side, interface):
-        """Waits until the kernel has seen the cable, because an interface without one is not
-        advertised."""
+        """Waits until the kernel has seen the cable; without it the interface is not advertised."""
         give_up = time.monotonic() + support.TIMEOUT_S
         while " UP " not in subprocess.run(
                 ["ip", "-n", self.names[side], "-br", "link", "show", interface],
@@ -159,8 +158,8 @@ class OtherHost(Namespaces):
                  one["findings"]) for one in json.loads(self.ras("--json"))["communicators"]]
 
     def await_findings(self, ask, size, rank, wanted):
-        """Waits until the findings of a communicator of `size` ranks, with one rank in the process
-        of `rank`, are `wanted`."""
+        """Waits for the findings `wanted` in a communicator of `size` ranks, with `rank`'s process.
+        """
         give_up = time.monotonic() + support.TIMEOUT_S
         seen = []
         while time.monotonic() < give_up:

@@ -71,8 +71,7 @@ def counts(communicator, call):
 
 
 def is_behind(communicator):
-    """Returns true if all ranks are at their hang: the faulty one has not called the sixth
-    operation."""
+    """True if all ranks are at their hang: the faulty one has not called the sixth operation."""
     return counts(communicator, "AllReduce") == {0: 6, 1: 5, 2: 6} and communicator["findings"]
 
 
@@ -118,8 +117,7 @@ class Reports(Ras):
             rank.kill()
 
     def with_client(self):
-        """Returns an environment with `ncclras` as a command, as after pip install, and with the
-        job's address."""
+        """Returns an environment with the command `ncclras`, as after pip install, and the job."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         client = pathlib.Path(folder.name) / "ncclras"
@@ -170,8 +168,7 @@ class ForeignServer(threading.Thread):
         super().__init__(daemon=True)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.commands = commands  # besides its greeting: known commands in lower case, and their
-                                  # answers
+        self.commands = commands  # beside its greeting: commands in lower case, and answers
         self.heard = []
 
     def run(self):
@@ -251,8 +248,7 @@ class Monitor(Ras):
             rank.wait_for("^AT FAULT")
         monitor = self.start(TOOL, "ras", "-p", self.port, "--monitor", "all")
         who = f"Process {ranks[FAULTY].pid} on node .* managing GPU {FAULTY}"
-        # A client without an event yet has no output to wait for, so repeat the state until it has
-        # seen the change.
+        # A client without an event has no output yet, so repeat the state until it has one.
         deadline = time.monotonic() + support.TIMEOUT_S
         while not monitor.find("PEER_UNRESPONSIVE") and time.monotonic() < deadline:
             ranks[FAULTY].signal(signal.SIGSTOP)

@@ -29,8 +29,7 @@ MARK = "INTEGRATION_TEST_MARK"
 
 
 def python_with(module):
-    """Returns a Python that can import `module`: this one, or one of the build folder; None if
-    there is none."""
+    """Returns a Python that can import `module`: this one, or the build folder's, or None."""
     for python in (sys.executable, *sorted(map(str, BUILD.glob("*-venv/bin/python")))):
         if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0:
             return python
@@ -275,8 +274,7 @@ SKIPPED = 77
 
 
 def main():
-    """Runs the tests. Reports skipped tests to test/run/skipped.py, or to ctest if all were
-    skipped."""
+    """Runs the tests. Reports skipped ones to test/run/skipped.py, or, if all, to ctest."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     result = unittest.main(verbosity=2, exit=False).result
     skipped = [(test.id().replace("__main__", pathlib.Path(sys.argv[0]).stem), why)

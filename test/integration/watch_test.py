@@ -196,8 +196,7 @@ class Stopped(Hang):
                 errors = self.errors(self.others(ranks))
                 for error in errors:
                     self.assertRegex(error, rf"rank {FAULTY} .*does not answer: its process is stopped")
-                # It cannot leave a trace, but those of the others contain the reason of their
-                # failure.
+                # It cannot leave a trace, but those of the others contain their failure's reason.
                 report = self.compare_dumps()
                 traced = next(one for one in report["findings"] if "has failed" in one)
                 self.assertRegex(traced, rf"rank {FAULTY} .*does not answer: its process is stopped")

@@ -30,11 +30,9 @@ struct Explored {
 struct Step {
   Thread thread = kNobody;
   std::uint32_t enabled = 0, backtrack = 0, done = 0;  // one bit per thread
-  std::uint32_t option = 0, options = 0;               // index of the reading, and the number of
-                                                       // readings
+  std::uint32_t option = 0, options = 0;               // index of the reading, of how many
   std::array<Explored, kThreadsMax> sleep = {};
-  std::array<std::uint32_t, kThreadsMax> stores = {};  // number of stores at each thread's next
-                                                       // load
+  std::array<std::uint32_t, kThreadsMax> stores = {};  // stores at its next load
   Thread in_turn = kNobody;                            // the next thread without a deviation
   std::uint32_t left = 0;                              // deviations
 };

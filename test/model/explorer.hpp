@@ -97,8 +97,7 @@ Memory& SharedMemory();
 
 /// Returns true if a thread of a scenario is running now.
 bool InThread();
-/// Executes the event at its turn; returns the value read. A comparison has succeeded if that is
-/// `event.expected`.
+/// Executes the event in turn; returns the value read: `event.expected` if a comparison succeeds.
 std::uint64_t Do(Event event);
 void FenceNow(Order order);
 void PlainNow(const void* address, std::size_t bytes, bool writes);

@@ -1,5 +1,4 @@
-// Compares the explorer with known facts of the C++ memory model, and with itself without its
-// reductions.
+// Compares the explorer with known facts of the memory model, and with itself unreduced.
 #include "explorer.hpp"
 
 #include <gmock/gmock.h>

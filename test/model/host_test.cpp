@@ -40,10 +40,8 @@ struct Setup {
   std::uint64_t slot_bytes = 64;
   std::uint64_t stage_bytes = 192;
   Algorithm how = Algorithm::kOneShot;  // algorithm of calls with data
-  bool near = false;                    // threads of one process, with direct access to each
-                                        // other's buffers
-  bool far = false;                     // ranks of several processes, with access through the
-                                        // kernel
+  bool near = false;                    // threads that reach each other's buffers
+  bool far = false;                     // ranks that use the kernel for it
 };
 
 // An arena with one engine for each rank. It is created once, and reset for each execution.
@@ -401,8 +399,7 @@ TEST(DirectModel, PlantedMistakesAreFound) {
               kRace);
 }
 
-// The kernel reads memory that a rank has withdrawn and overwritten. The data read then does not
-// count.
+// The kernel reads memory that a rank has withdrawn and overwritten: such data is invalid.
 TEST(DirectModel, DataOfARankThatGaveUpDoNotCount) {
   World world({.ranks = 2, .how = Algorithm::kFetch, .far = true});
   ExpectRightInMuch(All(world, "broadcast by the kernel", {kCast}));

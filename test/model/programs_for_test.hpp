@@ -40,8 +40,7 @@ inline void ExpectRightInAll(const Scenario& scenario) {
   EXPECT_TRUE(report.exhausted);
 }
 
-/// For larger scenarios: expects that all executions with few deviations are right, and drawn ones
-/// too.
+/// For larger ones: expects that executions with few deviations, and drawn ones, are right.
 inline void ExpectRightInMuch(const Scenario& scenario, std::uint32_t deviations = 2) {
   const std::uint32_t most = deviations + (Long() ? 1 : 0);
   const Report few = Explore(scenario, {.executions_max = UINT64_MAX, .deviations_max = most});

@@ -16,8 +16,7 @@ int FactorsMax(Type type) {
   return 100;
 }
 
-// Sums of 64 numbers with such exponents do not overflow, and products by a scalar do not
-// underflow.
+// Sums of 64 such numbers do not overflow, and products by a scalar do not underflow.
 int ExponentMax(Type type) {
   if (type == Type::kFloat8e4m3) return 1;
   if (type == Type::kFloat8e5m2 || type == Type::kFloat16) return 4;

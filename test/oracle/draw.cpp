@@ -94,8 +94,7 @@ class Drawing {
                        layout_.trouble == Trouble::kSeveralHosts;
     if (dice_.OneIn(2)) {
       const std::string link = dice_.Of(links);
-      // Different hosts do not share memory, and neither do ranks without a common process
-      // identity.
+      // Different hosts share no memory, nor do ranks without a common process identity.
       if (!(hosts && link == "RINGLET_LINKS=shm")) settings.push_back(link);
       if (dice_.OneIn(2)) settings.push_back("RINGLET_HOST_ALGO=" + dice_.Of(algorithms));
     }
@@ -153,8 +152,7 @@ class Drawing {
     Add(FormOf(ranks));
   }
 
-  // The library refuses to shrink one parent to different, overlapping ranks while both children
-  // live.
+  // The library refuses overlapping shrinks of one parent while both children live.
   bool HasShrunk(int comm) const {
     return std::any_of(program_.steps.begin(), program_.steps.end(), [&](const Step& step) {
       return step.what == What::kShrink && step.comm == comm;

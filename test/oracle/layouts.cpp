@@ -310,8 +310,7 @@ void PrepareRank(const Layout& layout, const Program& program, int process) {
       Limit(RLIMIT_NOFILE, static_cast<rlim_t>(OpenDescriptors() + dice.Between(0, 120)));
       break;
     case Trouble::kProcesses: {
-      // As a user without other processes: as many threads and processes as the drawn ranks, and a
-      // few.
+      // A user without other processes: limits for the drawn ranks, and a few more.
       const auto user = static_cast<uid_t>(100'000 + getpgrp());
       if (setresuid(user, user, user) != 0) Fail("another user");
       Limit(RLIMIT_NPROC, static_cast<rlim_t>(program.ranks() + dice.Between(0, 16)));

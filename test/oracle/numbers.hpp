@@ -10,8 +10,7 @@ namespace oracle {
 struct Format {
   int exponent_bits = 0;
   int mantissa_bits = 0;
-  bool has_infinity = true;  ///< otherwise all bits set is NaN, and infinity does not exist (OCP's
-                             ///< e4m3)
+  bool has_infinity = true;  ///< otherwise all bits set is NaN, without infinity (OCP's e4m3)
 
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   int smallest_exponent() const { return 1 - bias(); }

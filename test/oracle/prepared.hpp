@@ -25,8 +25,7 @@ class Prepared {
   /// Call it after the issue of all calls, before the group ends. It sets the value that the
   /// running call reads.
   void BeforeEnd() { scalar_ = scalar_when_run_; }
-  /// Returns the faults in memory. `succeeded`: the output must be right; otherwise only the rest
-  /// of memory.
+  /// The faults in memory. `succeeded`: checks the output; otherwise only the rest.
   std::optional<std::string> Check(bool succeeded) const;
   std::uint64_t Digest() const;
 

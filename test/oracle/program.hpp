@@ -49,7 +49,6 @@ inline constexpr int kTypes = 12;
 enum class Op { kSum, kProd, kMax, kMin, kAvg, kPreMulSum };
 inline constexpr int kOps = 6;
 
-/// The kind of values in a reduction.
 enum class Values {
   kExact,   ///< every order of adding gives the same bits
   kWide,    ///< random digits and exponents: results lie within a bound
@@ -57,7 +56,6 @@ enum class Values {
 };
 inline constexpr int kValues = 3;
 
-/// The kind of memory of buffers.
 enum class Memory {
   kMalloc,
   kMmap,
@@ -156,7 +154,6 @@ struct Step {
   bool apart = false;
 };
 
-/// The place of a world rank.
 struct Place {
   int process = 0;
   int thread = 0;

@@ -11,8 +11,7 @@
 namespace oracle {
 namespace {
 
-/// A run of the output: `count` elements of `rank` from `begin` on, or the reduction of those of
-/// all ranks.
+/// A run of the output: `count` elements from `begin`, of `rank` or reduced over all.
 struct Block {
   int rank = 0;
   std::size_t begin = 0;

@@ -604,8 +604,7 @@ class Actor {
   }
 
   void MakeToolsApart(Member& member, int comm) {
-    // Ranks of other processes have the same slots for this communicator, and so the same
-    // addresses.
+    // Other processes use the same slots for this communicator, so addresses are equal.
     constexpr int kSlots = 8;
     std::unique_ptr<Tools>& tools = member.apart[comm];
     if (!tools)

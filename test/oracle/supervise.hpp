@@ -57,11 +57,9 @@ class Running {
   std::optional<Clock::time_point> told_;
 };
 
-/// Runs one program to its end.
 Verdict RunToVerdict(const Program& program, std::chrono::seconds timeout);
 
-/// Sleeps until a child ends, at most some milliseconds. Returns false if this process was
-/// requested to end.
+/// Sleeps until a child ends, at most some ms. False: this process was requested to end.
 bool AwaitChildren();
 void PrepareToAwaitChildren();
 

@@ -12,8 +12,7 @@ struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A function of the library returned an error, which is not wrong in itself: see
-/// Layout::may_refuse.
+/// The library returned an error, which may be right: see Layout::may_refuse.
 struct Refusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -1,5 +1,4 @@
-// Uninvited callers: they dial a listener and send nothing, send garbage, or replay a recording of
-// a member.
+// Uninvited callers that dial a listener: silent ones, garbage, replays of a member.
 #pragma once
 #include <optional>
 

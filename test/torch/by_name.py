@@ -130,8 +130,7 @@ def outcomes(python, kind, backend, options):
 
 
 def rows_of(kind, found):
-    """Yields a row for all tests with the same outcomes and the same reason. `found`: by column, as
-    `outcomes`."""
+    """Rows of tests with equal outcomes and reason. `found`: by column, as `outcomes`."""
     rows = {}
     for name in sorted(set().union(*found)):
         cells = tuple(column.get(name, ("-", ""))[0] for column in found)

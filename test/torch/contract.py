@@ -269,8 +269,7 @@ def symmetric():
 
 
 def meet(tensor, group=None):
-    """Works with any version: until 2.14 groups had to be enabled, and only their names were
-    accepted."""
+    """Works with any version: until 2.14 groups had to be enabled, by name only."""
     name = (group or dist.group.WORLD).group_name
     return symmetric().rendezvous(tensor, name)
 

@@ -160,8 +160,7 @@ class Detail(unittest.TestCase):
             objects = [None] * size
             dist.all_gather_object(objects, {"rank": rank}, group=group)
             assert objects[2] == {"rank": 2}
-            # Messages count as calls, as Gloo's do: a rank without one would differ from the
-            # others.
+            # Messages count as calls, as Gloo's do, so every rank sends one.
             sent = dist.isend(tensor, (rank + 1) % size, group=group)
             dist.recv(torch.empty(3), (rank - 1) % size, group=group)
             sent.wait()

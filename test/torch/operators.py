@@ -56,8 +56,7 @@ class Operators(unittest.TestCase):
         on_ranks(3, body, SOON)
 
     def test_splits(self):
-        def body(rank, size):  # rank 0 sends one row to itself and two to rank 1; rank 1 the other
-                               # way
+        def body(rank, size):  # rank 0 sends one row to itself and two to rank 1; rank 1 reversed
             sent = [1, 2] if rank == 0 else [2, 1]
             output = torch.empty(sum([[1, 2], [2, 1]][rank]), 2)
             ringlet.ops.all_to_all_single(output, torch.full((3, 2), float(rank)), the_group(),
@@ -117,8 +116,7 @@ class Operators(unittest.TestCase):
         on_ranks(2, body, SOON)
 
     def test_direct_calls_are_what_pytorchs_are(self):
-        """A call of plain tensors and texts bypasses PyTorch's generic callable and calls the
-        dispatcher."""
+        """Calls of plain tensors and texts bypass PyTorch's generic callable."""
 
         def body(rank, size):
             name, check = the_group(), unittest.TestCase()

@@ -355,8 +355,7 @@ class Ranks(unittest.TestCase):
                 work.wait()
                 assert inner.eq(7).all() and whole[99] != 7 and whole[1100] != 7
             ordinary = torch.ones(count) if rank else ringlet.empty(count).fill_(1)
-            dist.all_reduce(ordinary)  # not all ranks can access the others' tensors, so it is
-                                       # copied
+            dist.all_reduce(ordinary)  # some tensors are unreachable for other ranks: copied
             assert ordinary.eq(size).all()
             assert ringlet.empty(0).shape == (0,) and ringlet.empty(()).shape == ()
             self.assertRaisesRegex(RuntimeError, "no memory", ringlet.empty, 1 << 60)
@@ -748,8 +747,7 @@ class Ranks(unittest.TestCase):
                 ]
                 for child in children:
                     out, err = child.communicate(timeout=60)
-                    # The recorder of PyTorch 2.15 may print its dump of a pending operation after
-                    # it.
+                    # The recorder of PyTorch 2.15 may print a dump of a pending operation after it.
                     self.assertEqual((child.returncode, out[:4]), (0, "end\n"), err)
 
     def test_either_import_comes_first(self):
@@ -803,8 +801,7 @@ class Ranks(unittest.TestCase):
 
 
 def port_for_rank_0():
-    """Returns a free port that the kernel does not assign by itself: below the range for sockets
-    without a requested one."""
+    """Returns a free port below the range that the kernel assigns by itself."""
     with open("/proc/sys/net/ipv4/ip_local_port_range") as text:
         lowest = int(text.read().split()[0])
     while True:

@@ -30,8 +30,7 @@ def _versions(library):
 
 
 def _symbols(library, kind):
-    """Returns pairs of a name and its version, which may be empty. `kind`: --undefined-only or
-    --defined-only."""
+    """Pairs of a name and its version, maybe empty. `kind`: --undefined-only or --defined-only."""
     words = (line.split()[0] for line in _lines("nm", "-D", kind, "--format=posix", library) if line)
     return {(name, version.lstrip("@")) for name, _, version in (word.partition("@") for word in words)}
 

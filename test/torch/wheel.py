@@ -110,8 +110,7 @@ def use_without_torch(environment):
 
 
 def wheels_in(folder, temporary):
-    """Returns a folder with a wheel: `folder`, or one built from the source there; None if there is
-    none."""
+    """Returns a folder with a wheel: `folder`, or one built from its source, or None."""
     if (folder / "pyproject.toml").exists():
         python = SOURCE / "build" / "venv" / "bin" / "python"
         # The options of ringlet.sh. With others, the compiler cache misses.

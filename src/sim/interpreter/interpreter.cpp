@@ -504,8 +504,7 @@ class World {
     return count > 0;
   }
 
-  /// The receiver takes some elements from the link. Without a link buffer it takes them from the
-  /// sender directly.
+  /// The receiver takes some elements from the link, or, without a buffer, from the sender.
   Result<bool> Pull(Pipe& pipe) {
     const bool rendezvous = options_.link_capacity == 0;
     const std::size_t offered =

@@ -47,8 +47,7 @@ class CheckContext {
   /// Returns the topmost function above `pci`, right below the NUMA node, or `pci` itself.
   std::uint32_t RootOf(std::uint32_t pci) const { return roots_[pci]; }
   std::uint64_t HostOf(Part part) const;
-  /// Returns the rate of a port in Mbit/s. Empty for impossible rates, and for NCCL's default rate
-  /// on a Wi-Fi card.
+  /// Rate of a port in Mbit/s. Empty if impossible, or NCCL's default on a Wi-Fi card.
   std::optional<std::uint32_t> RateOf(std::uint32_t net) const;
   /// Id of the NUMA node above a function.
   std::uint32_t NumaOf(std::uint32_t pci) const;
@@ -66,7 +65,6 @@ class CheckContext {
            std::vector<Change> repair);
   /// Returns true if the rule has a defect.
   bool Has(std::string_view rule) const;
-  /// Returns true if the rule has a defect of that part.
   bool Has(std::string_view rule, Part part) const;
   std::vector<Defect> Take() { return std::move(defects_); }
 

@@ -122,8 +122,7 @@ void SayFewer(CheckContext& context, const LinkedGroup& group, std::size_t i) {
       RepairOf(context, group, gpu));
 }
 
-/// Returns true for a partitioned GPU, or links to a POWER processor. The tables do not describe
-/// such machines.
+/// True for a partitioned GPU, or links to a POWER processor. The tables exclude such machines.
 bool IsOdd(const CheckContext& context, const CheckedGpu& place) {
   const Gpu& gpu = GpuOf(context, place);
   return gpu.mlopart || !gpu.c2c.empty() ||
@@ -147,8 +146,7 @@ void CheckLinkedGroup(CheckContext& context, LinkedGroup& group) {
   const bool is_odd = IsOdd(context, first);
   const bool by_norm = group.most.count * 4 >= group.gpus.size() * 3 && group.gpus.size() > 2;
   if (board != nullptr && board->links != 0 && !is_odd) {
-    // A virtual machine may have a part of a board without switches, with only the links within the
-    // part.
+    // A virtual machine may have a part of a board without switches, and only its links.
     const bool is_part = group.gpus.size() < board->gpus && LinksLeadToGpus(context, group);
     if (!is_part || group.most.value == board->links) group.wanted = board->links;
   } else if (by_norm && (is_odd || FindGpuModel(context.At(first).ids) == nullptr)) {

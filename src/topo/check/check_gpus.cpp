@@ -162,8 +162,7 @@ void CheckSilent(CheckContext& context) {
                   "drain the machine; nvidia-smi and dmesg say what its driver thinks of it", {});
 }
 
-/// Finds GPUs that are all below the generation of their model, as in a virtual machine or an older
-/// host.
+/// Finds GPUs all below their model's generation, as in a virtual machine or an older host.
 void CheckGeneration(CheckContext& context, const GpuGroup& group) {
   const CheckedGpu& first = *group.front();
   const std::uint8_t generation = context.At(first).link_speed.generation;

@@ -8,7 +8,6 @@
 namespace ringlet::topology {
 namespace {
 
-/// Returns the function with this link.
 PciDevice WithLink(PciDevice device, const PcieSpeed& speed, std::uint16_t width) {
   device.link_speed = speed;
   device.link_width = width;

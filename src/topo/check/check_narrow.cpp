@@ -9,8 +9,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// Two fifths is the limit: hosts often save a generation, or half the lanes, but not three
-/// quarters.
+/// Two fifths, because hosts often save a generation, or half the lanes, but not more.
 constexpr std::uint64_t kFarNarrower = 5, kOfWider = 2;
 
 bool IsFarNarrower(Bandwidth link, Bandwidth below) {

@@ -106,8 +106,7 @@ void CheckBranches(CheckContext& context) {
   }
 }
 
-/// Compares switches of one model right below NUMA nodes and with GPUs below them. Their links are
-/// equal.
+/// Compares switches of one model right below NUMA nodes and above GPUs: links are equal.
 void CheckSwitches(CheckContext& context) {
   const HostView& view = context.view();
   std::map<std::uint64_t, std::vector<std::uint32_t>> models;

@@ -46,9 +46,7 @@ class Repairer {
     view_.gpus.erase(view_.gpus.begin() + change.part.index);
     for (Gpu& gpu : view_.gpus) {
       std::erase_if(gpu.links, [&](const GpuLink& link) { return link.target == bus; });
-      if (gone.rank && gpu.rank && *gpu.rank > *gone.rank)
-        --*gpu.rank;  // closes the gap in the
-                      // ranks
+      if (gone.rank && gpu.rank && *gpu.rank > *gone.rank) --*gpu.rank;  // ranks have no gap
     }
   }
 

@@ -11,8 +11,7 @@ namespace {
 
 constexpr std::size_t kPartBytesShown = 60;
 
-/// The properties of a part: names and values. Parts of a kind have the same names in the same
-/// order.
+/// The properties of a part: names and values, in the same order for parts of a kind.
 struct ComparedFacts {
   std::string name;
   std::size_t number = 1;  ///< index among parts of the same name

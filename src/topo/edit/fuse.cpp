@@ -52,8 +52,7 @@ class Fuser {
   }
 
  private:
-  using PciKey = std::tuple<std::uint64_t, BusId, std::uint32_t>;  // host, address, index among
-                                                                   // equals
+  using PciKey = std::tuple<std::uint64_t, BusId, std::uint32_t>;  // host, address, index
 
   void Note(std::string text) {
     if (fused_.notes.size() < kFusedNotesMax) fused_.notes.push_back(std::move(text));

@@ -97,8 +97,7 @@ class MachineForTest {
   Part below_;
 };
 
-/// Hosts of 4 GPUs, 4 NICs and 2 Arm processors each, all GPUs in one NVLink domain. A GB200 rack
-/// has 18 of them.
+/// Hosts of 4 GPUs, 4 NICs and 2 Arm processors, in one NVLink domain. A GB200 rack has 18.
 inline std::vector<HostView> RackForTest(std::uint32_t hosts) {
   std::vector<HostView> views;
   for (std::uint32_t host = 0; host < hosts; ++host) {

@@ -1,5 +1,4 @@
-// Parses any words. The result is a machine as a reader would parse it, or an error that names a
-// column.
+// Parses any words into a machine as a reader would, or an error that names a column.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

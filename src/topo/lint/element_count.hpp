@@ -12,7 +12,6 @@ namespace ringlet::topology {
 /// Source  NCCL 2.30. For hosts of an NVLink domain the limit is multiplied by the number of ranks.
 inline constexpr std::size_t kNcclElementsMax = 256;
 
-/// Returns the number of elements in a file of this view.
 std::size_t CountElements(const HostView& view);
 
 struct FusedCount {

@@ -25,7 +25,6 @@ class LintContext {
   /// Returns "FILE:LINE" or the path of a part, for use in a sentence.
   std::string Where(Part part) const;
 
-  /// Returns the host of a part.
   std::uint64_t HostOf(Part part) const;
   /// Returns the PCI functions of a host with this address, in order.
   const std::vector<std::uint32_t>& PciAt(std::uint64_t host, BusId bus) const;

@@ -39,8 +39,7 @@ void LintModel(LintContext& context, Part part, const Gpu& gpu) {
       fmt::format("write sm=\"{}\"", model->compute_capability));
 }
 
-/// A function is one GPU. Several elements of it are ranks that share the GPU, or its halves, and
-/// have one dev.
+/// A function is one GPU. Several elements are ranks that share it, or its halves: one dev.
 void LintFunction(LintContext& context, Part part, std::uint32_t first) {
   const Gpu& gpu = context.view().gpus[part.index];
   const Gpu& other = context.view().gpus[first];

@@ -40,8 +40,7 @@ void LintClass(LintContext& context, Part part, const GpuLink& link, bool target
                 "a link to a GPU that is not named", "write the bus id of that GPU");
 }
 
-/// Both ends must agree. The rule reports each pair once: at the later end, or at the only end with
-/// links.
+/// Both ends must agree. Reports a pair once: at the later end, or at the only end with links.
 void LintSymmetry(LintContext& context, Part part, const GpuLink& link, std::uint32_t peer) {
   const HostView& view = context.view();
   const Gpu& gpu = view.gpus[part.index];

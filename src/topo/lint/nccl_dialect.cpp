@@ -9,8 +9,7 @@
 namespace ringlet::topology {
 namespace {
 
-/// Walks over the text of a well-formed file. It skips unknown parts, because the text was parsed
-/// before.
+/// Walks over the text of a well-formed file, and skips unknown, already parsed parts.
 class DialectReader {
  public:
   DialectReader(std::string_view text, std::string_view file)

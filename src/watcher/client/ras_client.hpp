@@ -26,8 +26,7 @@ class RasClient final : public Machine {
     bool verbose = false;
     std::optional<std::string> format = {};            ///< "json"
     std::optional<std::chrono::seconds> timeout = {};  ///< timeout for the ranks
-    std::optional<std::string> events = {};  ///< monitors these groups; empty: NCCL's default
-                                             ///< groups
+    std::optional<std::string> events = {};            ///< monitors these groups; empty: NCCL's
   };
   /// \param on_text  receives each piece of the server's report
   RasClient(Question question, std::function<void(std::string_view)> on_text);

@@ -10,8 +10,7 @@ namespace ringlet::watch {
 /// Value to add to a rank's times for the clock of the first rank.
 struct ClockShift {
   Instant shift{0};
-  /// Bound on the error in either direction. Empty: unknown; the shift is then that of the hosts'
-  /// clocks.
+  /// Bound on the error, either way. Empty: unknown; the shift is then the hosts' clocks'.
   std::optional<Instant> error = Instant(0);
   bool operator==(const ClockShift&) const = default;
 };

@@ -1,5 +1,4 @@
-// Compares the traces of the ranks of one communicator: the first difference, and the late rank.
-// Pure.
+// Compares a communicator's traces: the first difference, and the late rank. Pure.
 #pragma once
 #include <optional>
 #include <string>
@@ -28,7 +27,7 @@ std::optional<Divergence> FirstDivergence(const std::vector<RankTrace>& traces);
 /// "operation 17: ranks 0-2 called all_reduce of 8 float sum, rank 3 called barrier".
 std::string ToText(const Divergence& divergence);
 
-/// A collective in which the ranks waited for one rank.
+/// A collective with one late rank.
 struct LateOperation {
   RecordedOperation call;  ///< of the late rank
   std::uint32_t rank = 0;  ///< last to begin it

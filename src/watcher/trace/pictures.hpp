@@ -1,5 +1,4 @@
-// Writes traces in the formats of other tools: Chrome's trace for Perfetto, and PyTorch's flight
-// recorder. Pure.
+// Writes traces for other tools: Chrome's trace (Perfetto), PyTorch's flight recorder. Pure.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,4 @@
-/* A C program on host streams: one rank by itself sums its buffer on a stream, behind a function of
- * its own. */
+/* A C program on host streams: one rank sums its buffer on a stream, behind a function. */
 #include <nccl.h>
 #include <ringlet/stream.h>
 #include <stdio.h>

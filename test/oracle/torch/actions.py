@@ -113,8 +113,7 @@ class Rank:
         for index, op in enumerate(self.program["ops"]):
             self.wait_for([p for p in self.pending if p[0] <= index])
             members = self.program["groups"][op["group"]]
-            # Skips an operation of a group without this rank, unless it creates a group, which all
-            # ranks call.
+            # Skips groups without this rank, unless the operation creates one: all ranks call it.
             if self.rank not in members and op["kind"] not in ("new_group", "broken"):
                 if not (op["kind"] == "then" and self.rank in self.program["groups"][op["other_group"]]):
                     continue

@@ -191,8 +191,7 @@ def with_same_addresses():
 
 
 def load_once():
-    """Runs before the programs: PyTorch loads 800 modules at the first functional collective, a
-    second on each rank."""
+    """Runs first: PyTorch loads 800 modules at the first functional collective, 1 s per rank."""
     import numpy.random  # noqa: F401
     import torch._dynamo  # noqa: F401
     import torch.distributed._functional_collectives  # noqa: F401
