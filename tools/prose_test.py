@@ -32,7 +32,9 @@ class ProseTest(unittest.TestCase):
         self.assertEqual(list(prose.comments('x = "# no"\n# Yes, one.\n', python=True)), [(2, "Yes, one.")])
 
     def test_rates_leave_out_short_comments(self):
-        self.assertEqual(prose.rates(["Of ranks.", PLAIN, "Of ranks on hosts that share one memory"])["fragment"], 500)
+        bad = "Of ranks on hosts that share one memory"
+        self.assertEqual(prose.rates(["Of ranks.", PLAIN, PLAIN, bad, bad])["fragment"], 500)
+        self.assertEqual(prose.rates([PLAIN, bad])["fragment"], 0)
 
     def test_trees(self):
         for name, tree in (("src/core/comm/run/work.cpp", "src/core/comm"), ("src/tool/main.cpp", "src/tool"),
