@@ -92,21 +92,21 @@ def found(body, head="void F() {"):
 
 
 class PlacesTest(unittest.TestCase):
-    def test_an_operator_has_its_operands_and_no_more(self):
+    def test_an_operator_has_exactly_its_operands(self):
         places = found("  x = y + a[i + 1] <= f(b, c) && d;")
         self.assertIn(("y + a[i + 1] <= f(b, c)", "y + a[i + 1] < f(b, c)"), places)
         self.assertIn(("y + a[i + 1]", "y - a[i + 1]"), places)
         self.assertIn(("y + a[i + 1] <= f(b, c) && d", "(y + a[i + 1] <= f(b, c)) || (d)"), places)
 
-    def test_brackets_of_templates_are_no_operators(self):
+    def test_brackets_of_templates_are_not_operators(self):
         self.assertEqual(found("  auto x = std::vector<std::pair<int, long>>();"), [])
 
-    def test_conditions(self):
+    def test_conditions_are_negated(self):
         self.assertIn(("Ready()", "!(Ready())"), found("  if (Ready()) return;"))
         self.assertIn(("x.ok()", "!(x.ok())"), found("  if (auto x = f(); x.ok()) return;"))
         self.assertEqual([], [m for m in found("  if (auto x = f()) g = 2;") if "!" in m[1]])
 
-    def test_statements_and_swallowed_errors(self):
+    def test_statements_are_removed_and_errors_swallowed(self):
         self.assertIn(("f(a, b);", "(nothing)"), found("  f(a, b);"))
         self.assertIn(("x.y = 3;", "(nothing)"), found("  x.y = 3;"))
         self.assertIn(("RINGLET_TRY(f());", "f();"), found("  RINGLET_TRY(f());"))
@@ -114,19 +114,19 @@ class PlacesTest(unittest.TestCase):
         self.assertIn(("return Error{Code::kSystem, why}", "return Ok()"),
                       found("  return Error{Code::kSystem, why};", "Status F(int why) {"))
 
-    def test_text_for_people_and_constants_are_left_alone(self):
+    def test_user_texts_and_constants_are_unchanged(self):
         for body in ('  auto text = fmt::format("{}", a + b);', "  RINGLET_ASSERT(a < b);",
                      "  constexpr int kMany = 3 + 4;", "  static_assert(sizeof(a) == 8);",
                      "  list.reserve(n);", "  auto x = std::get<0>(y);", '  auto s = "a < b";',
                      "  // if (a < b)"):
             self.assertEqual(found(body), [], body)
 
-    def test_the_same_twice_is_told_apart(self):
+    def test_repeated_code_has_distinct_keys(self):
         source = mutations.Source("a.cpp", "void F() {\n  f();\n  f();\n}\n")
         self.assertEqual([place.key() for place in source.find()],
                          ["a.cpp: f(); => (nothing)", "a.cpp: f(); => (nothing) (2)"])
 
-    def test_faults_inside_others_are_planted_together(self):
+    def test_nested_faults_are_planted_together(self):
         code = "int F(int a) {\n  if (a + 1 < 3) return g(a);\n  return 0;\n}\n"
         places = mutations.compatible(mutations.Source("a.cpp", code).find())
         planted = mutations.plant(code, list(enumerate(places)))
@@ -136,7 +136,7 @@ class PlacesTest(unittest.TestCase):
 
 
 class EquivalentTest(unittest.TestCase):
-    def test_every_entry_is_of_the_source_and_has_a_reason(self):
+    def test_every_entry_matches_the_source_and_has_a_reason(self):
         for key, reason in mutate.equivalents().items():
             name, _, fault = key.partition(": ")
             code = mutations.one_line((mutate.ROOT / name).read_text(encoding="utf-8"))
@@ -156,7 +156,7 @@ class PartTest(unittest.TestCase):
 
 
 class MeasureTest(unittest.TestCase):
-    def test_verdicts(self):
+    def test_each_fault_receives_its_verdict(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder, "tree")
             for name, text in TREE.items():

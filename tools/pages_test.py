@@ -35,7 +35,7 @@ class Pages(unittest.TestCase):
                 path.write_text(text, encoding="utf-8")
             return list(pages.findings(pathlib.Path(folder)))
 
-    def test_clean(self):
+    def test_clean_pages_give_no_findings(self):
         self.assertEqual(self.findings({}), [])
 
     def test_each_mistake_is_found(self):

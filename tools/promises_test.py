@@ -34,26 +34,26 @@ class PromisesTest(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn(finding, found[0])
 
-    def test_clean(self):
+    def test_clean_documents_give_no_findings(self):
         self.assertEqual(self.findings(), [])
 
-    def test_a_promise_without_a_test(self):
+    def test_a_promise_without_a_test_is_found(self):
         self.expect_only("no test is named for: It always ends.",
                          {"docs/other.md": "# Other\n\nIt always ends. All-reduce is one word.\n"})
 
-    def test_a_test_that_is_not_there(self):
+    def test_a_missing_test_is_found(self):
         self.expect_only("no such test: Line.LosesNothing", {"src/line_test.cpp": ""})
 
-    def test_a_row_without_a_test(self):
+    def test_a_row_without_a_test_is_found(self):
         self.expect_only("no test for: never lost",
                          {"docs/contributing/testing.md":
                           HEAD + ROW.replace("`Line.LosesNothing`", "later")})
 
-    def test_a_sentence_that_is_gone(self):
+    def test_a_row_without_its_sentence_is_found(self):
         self.expect_only("no sentence of promise has: never lost",
                          {"README.md": CLEAN["README.md"].replace("never lost", "kept")})
 
-    def test_an_exception_without_a_reason(self):
+    def test_an_exception_without_a_reason_is_found(self):
         self.expect_only("no reason for: what all pay",
                          {"tools/promises_other.txt": "README.md: what all pay # .\n"})
 

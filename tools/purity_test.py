@@ -67,16 +67,16 @@ class PurityTest(unittest.TestCase):
             subprocess.run(["ar", "rc", "lib.a", "planted.o"], cwd=folder, check=True)
             return purity.check(str(path / "lib.a"))
 
-    def test_impure(self):
+    def test_impure_objects_are_found(self):
         for symbol, source in IMPURE.items():
             found = self.findings(source)
             self.assertTrue(any(symbol in line for line in found), (symbol, found))
             self.assertIn("planted.o: ", found[0])
 
-    def test_pure(self):
+    def test_pure_objects_pass(self):
         self.assertEqual(self.findings(PURE), [])
 
-    def test_every_archive_counts(self):
+    def test_an_empty_list_of_archives_is_an_error(self):
         self.assertEqual(purity.main([]), 2)
 
 

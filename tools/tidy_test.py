@@ -45,38 +45,38 @@ class TidyTest(unittest.TestCase):
     def expect_in_code(self, finding, code, name="base/value/bytes.cpp"):
         self.expect_only(finding, {name: code + "\n"})
 
-    def test_clean_tree(self):
+    def test_a_clean_tree_gives_no_findings(self):
         self.assertEqual(self.findings({}), [])
 
-    def test_upward_include(self):
+    def test_an_upward_include_is_found(self):
         self.expect_only("src/core/base/value/bytes.cpp:2: base may not include os",
                          {"base/value/bytes.cpp": '#include "base/value/bytes.hpp"\n#include "os/fs/fd.hpp"\n'})
 
     def test_tests_may_include_anything(self):
         self.assertEqual(self.findings({"base/value/bytes_test.cpp": '#include "os/fs/fd.hpp"\n'}), [])
 
-    def test_front_ends(self):
+    def test_front_ends_have_separate_rules(self):
         c_api = {"c_api/c_api_test.cpp": "",
                  "c_api/c_api.cpp": '#include "os/net/poll.hpp"\n'}
         self.expect_only("c_api may not include os", c_api)
         cli = {"tool/run/run_test.cpp": "", "tool/run/run.cpp": '#include "os/fs/fd.hpp"\n'}
         self.assertEqual(self.findings(cli), [])
 
-    def test_folders_of_a_layer(self):
+    def test_folders_of_a_layer_are_checked(self):
         self.expect_only("the folder value of base may not include wire",
                          {"base/value/bytes.cpp": '#include "base/value/bytes.hpp"\n'
                                                   '#include "base/wire/frame.hpp"\n'})
         self.expect_only("base has no folder odd in LAYERS",
                          {"base/odd/x.cpp": "", "base/odd/x_test.cpp": ""})
 
-    def test_one_folder_of_a_layer(self):
+    def test_a_layer_may_include_a_single_folder_of_another(self):
         def c_api(name):
             return {"c_api/c_api_test.cpp": "",
                     "c_api/c_api.cpp": f'#include "collective/{name}.hpp"\n'}
         self.assertEqual(self.findings(c_api("call/call")), [])
         self.expect_only("c_api may not include collective", c_api("shm/slicing"))
 
-    def test_packages_around_the_core(self):
+    def test_packages_around_the_core_are_checked(self):
         def includer(name):
             return {name: '#include "topo/edit/fuse.hpp"\n', name.replace(".", "_test."): ""}
         self.expect_only("plan may not include topo", includer("plan/search/search.cpp"))
@@ -88,11 +88,11 @@ class TidyTest(unittest.TestCase):
         self.expect_only("core/topo/edit/fuse_test.cpp:1: not in the folder of a layer",
                          {"core/topo/edit/fuse_test.cpp": ""})
 
-    def test_layer_through_a_foreign_header(self):
+    def test_a_layer_is_recognized_by_its_namespace(self):
         self.expect_in_code("os may not use transport::", "int f(transport::Link& link);", "os/fs/fd.cpp")
         self.assertEqual(self.findings({"os/fs/fd.cpp": "int f(std::transport::Link& link);\n"}), [])
 
-    def test_rows_name_rows_above_them(self):
+    def test_a_layer_may_name_only_layers_above_it(self):
         upside_down = dict(reversed(tidy.LAYERS.items()))
         original, tidy.LAYERS = tidy.LAYERS, upside_down
         try:
@@ -100,7 +100,7 @@ class TidyTest(unittest.TestCase):
         finally:
             tidy.LAYERS = original
 
-    def test_unused_edges(self):
+    def test_unused_edges_are_found(self):
         files = {}
         for layer, (folders, allowed) in tidy.LAYERS.items():
             targets = [target for target in allowed.split() if (layer, target) != ("comm", "plan")]
@@ -111,19 +111,19 @@ class TidyTest(unittest.TestCase):
         del files["comm/run/unit_test.cpp"]
         self.assertIn("LAYERS: comm has no folder run", "".join(self.findings(files)))
 
-    def test_relative_include(self):
+    def test_a_relative_include_is_found(self):
         self.expect_in_code('"fd.hpp" is in no layer', '#include "fd.hpp"', "os/fs/fd.cpp")
 
-    def test_outside_any_layer(self):
+    def test_a_file_outside_any_layer_is_found(self):
         self.expect_only("not in the folder of a layer", {"misc/x_test.cpp": ""})
 
-    def test_pure_layers(self):
+    def test_pure_layers_exclude_system_headers(self):
         for header in ("thread", "sys/socket.h", "fcntl.h", "netinet/tcp.h", "fstream"):
             self.expect_in_code(f"base is pure and may not include <{header}>",
                                 f"#include <{header}>")
         self.assertEqual(self.findings({"os/fs/fd.cpp": "#include <thread>\n"}), [])
 
-    def test_banned_words(self):
+    def test_banned_words_are_found(self):
         for code in ('auto e = std::getenv("X");', "auto n = std::chrono::steady_clock::now();",
                      "std::random_device d;", "int n = rand();", "goto out;",
                      "std::cerr << 1;", 'std::printf("x");', 'fprintf(stderr, "x");',
@@ -132,14 +132,14 @@ class TidyTest(unittest.TestCase):
                      "std::format(x);"):
             self.expect_in_code("is banned", code)
 
-    def test_words_that_only_look_banned(self):
+    def test_words_that_only_resemble_banned_ones_pass(self):
         for code in ("// getenv( and goto", 'Log("throw, goto, printf(");', "static_assert(x);",
                      "RINGLET_ASSERT(x);", 'auto s = R"(goto std::cerr)";', "int brand(int);",
                      "auto n = 1'000'000; /* goto */ auto m = 'x';", "x.rand();",
                      "using namespace std::chrono_literals;"):
             self.assertEqual(self.findings({"base/value/bytes.cpp": code + "\n"}), [], code)
 
-    def test_excused(self):
+    def test_listed_files_are_excused(self):
         self.assertEqual(self.findings({"os/fs/fd.cpp": 'auto e = getenv("X");\n'}), [])
         self.expect_in_code("getenv is banned", 'auto e = getenv("X");')
 
@@ -154,46 +154,46 @@ class TidyTest(unittest.TestCase):
         self.assertNotIn("StartThread", str(self.findings(
             {"comm/run/blocking_task.hpp": "std::jthread thread_; std::vector<std::thread> all;\n"})))
 
-    def test_columns(self):
+    def test_long_lines_are_found(self):
         self.expect_in_code("bytes.cpp:1: 101 columns", "//" + "x" * 99)
         self.assertEqual(self.findings({"base/value/bytes.cpp": "//" + "x" * 98 + "\n"}), [])
 
-    def test_function_length(self):
+    def test_long_functions_are_found(self):
         too_long = f"int F(int a,\n      int b) {{\n{BODY * 68}}}\n"
         self.expect_in_code("bytes.cpp:2: function of 71 lines", f"\n{too_long}")
         self.assertEqual(self.findings({"base/value/bytes.cpp": too_long.replace(BODY, "", 1)}), [])
 
-    def test_function_length_in_a_class(self):
+    def test_long_functions_in_a_class_are_found(self):
         method = f" public:\n  int F() const {{\n{BODY * 69}  }}\n"
         self.expect_in_code("bytes.cpp:3: function of 71 lines",
                             f"class alignas(64) C final : public B {{\n{method}}};")
 
-    def test_long_classes_and_namespaces_are_no_functions(self):
+    def test_long_classes_and_namespaces_are_not_functions(self):
         short = "  int F() {\n    f();\n  }\n"
         for head in ("class C {", "struct alignas(8) S {", "namespace n {", 'extern "C" {',
                      "template <typename T>\nclass [[nodiscard]] R {"):
             self.assertEqual(self.findings({"base/value/bytes.cpp": f"{head}\n{short * 40}}};\n"}), [])
 
-    def test_missing_test(self):
+    def test_a_missing_test_is_found(self):
         lonely = {"base/value/lonely.cpp": "int a;\n"}
         self.expect_only("no lonely_test.cpp beside it", lonely)
         self.assertEqual(self.findings(lonely, {"base/value/lonely.cpp": "a reason"}), [])
 
-    def test_ratchet_only_shrinks(self):
+    def test_an_obsolete_exemption_is_found(self):
         self.expect_only("delete it from UNTESTED", {}, {"base/value/bytes.cpp": "a reason"})
 
-    def test_pragma_once(self):
+    def test_a_missing_pragma_once_is_found(self):
         self.expect_in_code("bytes.hpp:1: a header begins with #pragma once", "int a;",
                             "base/value/bytes.hpp")
 
-    def test_unfinished(self):
+    def test_unfinished_code_is_found(self):
         for code in ("// FIXME", "// TODO(me): x", "#if 0"):
             self.expect_in_code("is for private branches", code)
 
-    def test_ascii(self):
+    def test_non_ascii_text_is_found(self):
         self.expect_in_code("bytes.cpp:2: only ASCII", "\n// 3 \u00b5s")
 
-    def test_dead_header(self):
+    def test_a_dead_header_is_found(self):
         dead = {"base/value/dead.hpp": "#pragma once\n", "base/value/dead_test.cpp": "",
                 "base/value/dead.cpp": '#include "base/value/dead.hpp"\n'}
         self.expect_only("base/value/dead.hpp:1: nobody includes this header", dead)
@@ -204,7 +204,7 @@ class TidyTest(unittest.TestCase):
         example = {"examples/x.cpp": "// FIXME\n"}
         self.expect_only("examples/x.cpp:1: FIXME", {}, neighbours=example)
 
-    def test_command_line(self):
+    def test_the_command_line_reports_findings(self):
         script = pathlib.Path(__file__).with_name("tidy.py")
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "core", "base").mkdir(parents=True)

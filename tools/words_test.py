@@ -24,7 +24,7 @@ class Words(unittest.TestCase):
             self.assertTrue(source(f"int {name};"), name)
         self.assertFalse(source("int timeout_ms;"))
 
-    def test_a_word_that_only_contains_one_is_left_alone(self):
+    def test_a_word_that_only_contains_a_private_one_passes(self):
         for name in ("Software", "Welfare", "Trialling"):
             self.assertFalse(source(f"int {name};"), name)
 
@@ -38,7 +38,7 @@ class Words(unittest.TestCase):
             self.assertFalse(source(f'f("{text}");', user_text=False), text)
         self.assertFalse(source('f("rank 1, who is silent, is lost");'))
 
-    def test_lines_of_a_page(self):
+    def test_long_lines_of_a_page_are_found(self):
         long = "word " * 25
         self.assertTrue(list(words.check_page(long)))
         for exempt in ("| " + long, "    " + long, f"```\n{long}\n```", long + "[a](b)"):
@@ -69,7 +69,7 @@ class Words(unittest.TestCase):
             self.assertEqual([found.split(":")[0] for found in words.findings(root)],
                              ["src/a.cpp", "src/a_test.cpp", "test/b.py"])
 
-    def test_headings_code_and_heads_of_tables_are_no_sentences(self):
+    def test_headings_code_and_heads_of_tables_are_not_sentences(self):
         for text in ("## What does not work", "```\nWhat is it\n```", "    What is it",
                      "| What | Who |\n|---|---|\n| a rank | all |"):
             self.assertFalse(list(words.check_sentences(text)), text)
@@ -80,7 +80,7 @@ class Words(unittest.TestCase):
                          [(1, '"What is not, is not. ...": begin with the subject, a noun')])
         self.assertTrue(list(words.check_sentences("It is known.\nWhat is not, is not.")))
 
-    def test_strings_are_no_comments(self):
+    def test_strings_are_not_comments(self):
         self.assertFalse(list(words.check_comments('f("What is it is it.");')))
 
     def test_names_of_tests_have_a_subject(self):
@@ -91,13 +91,13 @@ class Words(unittest.TestCase):
         self.assertTrue(list(words.check_test_names("    def test_who_leaves(self):")))
         self.assertFalse(list(words.check_test_names("    def test_a_whole(self):")))
 
-    def test_a_page_that_tells_a_story_is_found(self):
+    def test_a_page_that_narrates_history_is_found(self):
         for text in ("The ring was slower before.", "Since then it is not.", "At first, two."):
             self.assertTrue(list(words.check_diary(text)), text)
         for text in ("```\nbefore\n```", "| before |", "    before", "`before`", "a [b](0059-before.md)"):
             self.assertFalse(list(words.check_diary(text)), text)
 
-    def test_a_type_of_two_folders_must_be_listed_and_the_list_be_true(self):
+    def test_a_type_of_two_folders_needs_a_valid_list_entry(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             for part in ("a", "b"):
@@ -119,10 +119,10 @@ class Messages(unittest.TestCase):
         self.assertEqual(list(messages.texts('f("rank {} "\n  "is lost", "b c");')),
                          ["rank {} is lost", "b c"])
 
-    def test_includes_comments_and_characters_are_no_texts(self):
+    def test_includes_comments_and_characters_are_not_texts(self):
         self.assertEqual(list(messages.texts('#include "a b"\n// "c d"\nchar x = \'"\';')), [])
 
-    def test_a_word_alone_is_no_text(self):
+    def test_a_single_word_is_not_a_text(self):
         self.assertTrue(messages.is_text("rank {} is lost"))
         for word in ("rank", " ", "{} {}", ", "):
             self.assertFalse(messages.is_text(word), word)

@@ -98,7 +98,7 @@ TEST(CaptureTest, AScanOfTheCaptureGivesTheSameView) {
   EXPECT_EQ(again.missing.size(), capture.scan.missing.size());
 }
 
-TEST(CaptureTest, ACaptureOfACaptureIsTheSame) {
+TEST(CaptureTest, ACaptureOfAnUnpackedCaptureHasTheSameEntries) {
   TempTree machine;
   WriteEverything(machine);
   FileTree files = FileTree::Open(machine.root()).value();
@@ -109,7 +109,7 @@ TEST(CaptureTest, ACaptureOfACaptureIsTheSame) {
   EXPECT_EQ(CaptureHost(copied, {.host_name = "x"}).value().entries, first.entries);
 }
 
-TEST(CaptureTest, NothingElseIsInIt) {
+TEST(CaptureTest, TheArchiveOmitsUnreadFilesAndSecrets) {
   TempTree machine;
   WriteEverything(machine);
   FileTree files = FileTree::Open(machine.root()).value();
@@ -120,14 +120,14 @@ TEST(CaptureTest, NothingElseIsInIt) {
   EXPECT_THAT(tar, HasSubstr("sys/bus/pci/devices/0000:1a:00.0"));
 }
 
-TEST(CaptureTest, TheWatcherIsGoneAfterwards) {
+TEST(CaptureTest, AFailedCaptureRemovesItsWatcher) {
   TempTree machine;
   FileTree files = FileTree::Open(machine.root()).value();
   EXPECT_FALSE(CaptureHost(files, {.host_name = "x"}).ok());
   EXPECT_FALSE(files.Exists("x"));  // would call it
 }
 
-TEST(CaptureTest, FilesThatOnlyHaveToExistAreInIt) {
+TEST(CaptureTest, TheArchiveKeepsFoldersThatTheScanOnlyTests) {
   TempTree machine;
   machine.Directory("sys/devices/system");
   FileTree files = FileTree::Open(machine.root()).value();

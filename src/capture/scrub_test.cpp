@@ -11,7 +11,7 @@ std::string Content(const std::string& path, const std::string& content) {
   return Scrub({{Kind::kFile, path, content}})[0].content;
 }
 
-TEST(ScrubTest, OfFilesOnlyWhatIsUsedStays) {
+TEST(ScrubTest, AFileKeepsOnlyTheLinesThatTheScanReads) {
   EXPECT_EQ(Content("proc/cpuinfo",
                     "processor\t: 0\nCPU part\t: 0xd4f\nSerial\t\t: 10000000abcdef01\nflags : x\n"),
             "processor\t: 0\nCPU part\t: 0xd4f\n");
@@ -21,7 +21,7 @@ TEST(ScrubTest, OfFilesOnlyWhatIsUsedStays) {
   EXPECT_EQ(Content("sys/x/numa_node", "-1\n"), "-1\n");
 }
 
-TEST(ScrubTest, GuidsBecomeNumbersAndEqualOnesStayEqual) {
+TEST(ScrubTest, ReplacesGuidsByNumbersAndKeepsEqualOnesEqual) {
   const std::vector<TarEntry> entries =
       Scrub({{Kind::kFile, "a/sys_image_guid", "0011:7500:0077:d5fe\n"},
              {Kind::kFile, "b/sys_image_guid", "0011:7500:0077:d5ff\n"},
@@ -33,7 +33,7 @@ TEST(ScrubTest, GuidsBecomeNumbersAndEqualOnesStayEqual) {
   EXPECT_EQ(entries[3].content, "0000:0000:0000:0000\n");
 }
 
-TEST(ScrubTest, NamesMadeOfAddressesAreReplacedEverywhereAlike) {
+TEST(ScrubTest, ReplacesAnAddressInANameAlikeInEveryPath) {
   const std::vector<TarEntry> entries =
       Scrub({{Kind::kLink, "sys/class/net/enx001122334455", "../../devices/0/net/enx001122334455"},
              {Kind::kFile, "sys/devices/0/net/enx001122334455/speed", "10\n"},
@@ -50,7 +50,7 @@ TEST(ScrubTest, NamesMadeOfAddressesAreReplacedEverywhereAlike) {
   EXPECT_EQ(entries[5].path, "sys/class/net/enp24s0f0");
 }
 
-TEST(ScrubTest, UuidsInPathsAreReplaced) {
+TEST(ScrubTest, ReplacesUuidsInPathsAndTargets) {
   const std::vector<TarEntry> entries =
       Scrub({{Kind::kFolder, "sys/devices/VMBUS:00/000d3a6b-2a43-000d-3a6b-2a43000d3a6b/net", ""},
              {Kind::kLink, "/l", "/a/000d3a6b-2a43-000d-3a6b-2a43000d3a6b"}});
@@ -59,7 +59,7 @@ TEST(ScrubTest, UuidsInPathsAreReplaced) {
   EXPECT_EQ(entries[1].content, "/a/00000000-0000-0000-0000-000000000001");
 }
 
-TEST(ScrubTest, TextsThatOnlyLookLikeAddressesStay) {
+TEST(ScrubTest, KeepsTextsThatOnlyResembleAddresses) {
   for (const char* path :
        {"sys/enx00112233445", "sys/001122334455", "sys/vx1", "sys/enp001122334455",
         "sys/000d3a6b_2a43-000d-3a6b-2a43000d3a6b", "sys/000d3a6b-2a43-000d-3a6b-2a43000d3a6",
@@ -68,7 +68,7 @@ TEST(ScrubTest, TextsThatOnlyLookLikeAddressesStay) {
   EXPECT_EQ(Scrub({{Kind::kFolder, "enxAABBCCDDEEFF", ""}})[0].path, "enx000000000001");
 }
 
-TEST(ScrubTest, AUuidIsReplacedAmidAName) {
+TEST(ScrubTest, ReplacesAUuidInsideAName) {
   EXPECT_EQ(Scrub({{Kind::kFolder, "a-000d3a6b-2a43-000d-3a6b-2a43000D3A6b.x", ""}})[0].path,
             "a-00000000-0000-0000-0000-000000000001.x");
 }

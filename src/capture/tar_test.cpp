@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kBlock = 512;
 
-TEST(TarTest, AFileIsAHeaderAndItsContentInBlocks) {
+TEST(TarTest, WritesAFileAsAHeaderAndBlocksOfContent) {
   const std::string tar = ToTar({{TarEntry::Kind::kFile, "sys/a", "hello"}});
   ASSERT_EQ(tar.size(), 4 * kBlock);
   EXPECT_EQ(tar.substr(0, 6), std::string("sys/a\0", 6));
@@ -25,7 +25,7 @@ TEST(TarTest, AFileIsAHeaderAndItsContentInBlocks) {
   EXPECT_EQ(tar.substr(2 * kBlock), std::string(2 * kBlock, '\0'));
 }
 
-TEST(TarTest, TheSumIsThatOfTheHeaderWithBlanksInItsPlace) {
+TEST(TarTest, TheChecksumCountsItsOwnFieldAsBlanks) {
   std::string header = ToTar({{TarEntry::Kind::kFolder, "sys", ""}}).substr(0, kBlock);
   const std::string told = header.substr(148, 6);
   EXPECT_EQ(header.substr(154, 2), std::string("\0 ", 2));
@@ -35,7 +35,7 @@ TEST(TarTest, TheSumIsThatOfTheHeaderWithBlanksInItsPlace) {
   EXPECT_EQ(std::stoul(told, nullptr, 8), sum);
 }
 
-TEST(TarTest, FoldersAndLinksHaveNoContent) {
+TEST(TarTest, WritesFoldersAndLinksAsAHeaderAlone) {
   const std::string tar =
       ToTar({{TarEntry::Kind::kFolder, "sys", ""}, {TarEntry::Kind::kLink, "sys/l", "../x"}});
   ASSERT_EQ(tar.size(), 4 * kBlock);
@@ -47,7 +47,7 @@ TEST(TarTest, FoldersAndLinksHaveNoContent) {
   EXPECT_EQ(tar.substr(kBlock + 157, 5), std::string("../x\0", 5));
 }
 
-TEST(TarTest, LongNamesHaveARecordOfTheirOwn) {
+TEST(TarTest, LongNamesPrecedeTheirEntryInARecord) {
   const std::string name(150, 'n'), target(600, 't');
   const std::string tar = ToTar({{TarEntry::Kind::kLink, name, target}});
   // Link: header and two blocks; name: header and one block; the entry; the end.

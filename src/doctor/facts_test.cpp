@@ -38,7 +38,7 @@ HostFacts Unusual() {
   return host;
 }
 
-TEST(HostFacts, ComeBackFromTheirLine) {
+TEST(HostFacts, RoundTripThroughJson) {
   for (const HostFacts& host : {WellHost("node0", 1), Unusual()}) {
     const std::string line = ToJson(host);
     EXPECT_EQ(line.find('\n'), std::string::npos);
@@ -48,7 +48,7 @@ TEST(HostFacts, ComeBackFromTheirLine) {
   }
 }
 
-TEST(HostFacts, OfAnotherHostAreChecked) {
+TEST(HostFacts, ParsingRejectsInvalidFields) {
   const std::string text = ToJson(Unusual());
   EXPECT_THAT(WhyNot(text, "\"version\":1", "\"version\":2"), HasSubstr("version is not 1"));
   EXPECT_THAT(WhyNot(text, "\"first\":32768", "\"first\":70000"), HasSubstr("first is no number"));
@@ -62,13 +62,13 @@ TEST(HostFacts, OfAnotherHostAreChecked) {
     EXPECT_FALSE(ParseHostFacts(nonsense).ok());
 }
 
-TEST(HostFacts, MayHoldBytesThatAreNoText) {
+TEST(HostFacts, ParsingAcceptsBytesThatAreNotUtf8) {
   HostFacts host = WellHost("node0", 1);
   host.settings["NCCL_X"].value = "\xff\xfe";
   EXPECT_TRUE(ParseHostFacts(ToJson(host)).ok());
 }
 
-TEST(PairFacts, ComeBackFromTheirLine) {
+TEST(PairFacts, RoundTripThroughJson) {
   std::vector<PairFacts> pairs = WellSet(3).measured;
   for (int i = 0; i < 6; ++i) pairs[static_cast<std::size_t>(i)].reach = static_cast<Contact>(i);
   pairs[0].nic = 3;
@@ -80,7 +80,7 @@ TEST(PairFacts, ComeBackFromTheirLine) {
   EXPECT_EQ(ToJson(*parsed), ToJson(pairs));
 }
 
-TEST(PairFacts, NameHostsThatThereAre) {
+TEST(PairFacts, ParsingRejectsAHostNumberOutOfRange) {
   const std::string text = ToJson(WellSet(3).measured);
   EXPECT_TRUE(ParsePairs(text, 3).ok());
   const auto parsed = ParsePairs(text, 2);

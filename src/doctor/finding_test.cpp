@@ -7,7 +7,7 @@
 namespace ringlet::doctor {
 namespace {
 
-TEST(Finding, TheWorstOneCounts) {
+TEST(Finding, TheWorstFindingDecidesTheVerdict) {
   CheckReport check{.check = "shm", .seen = ""};
   EXPECT_EQ(check.worst(), FindingVerdict::kOk);
   check.findings = {{.verdict = FindingVerdict::kWarning, .host = "a", .reason = ""},
@@ -18,7 +18,7 @@ TEST(Finding, TheWorstOneCounts) {
   EXPECT_EQ(NameOf(FindingVerdict::kError), "error");
 }
 
-TEST(Finding, NumbersHaveUnits) {
+TEST(Finding, QuantitiesHaveUnits) {
   EXPECT_EQ(BytesText(0), "0 B");
   EXPECT_EQ(BytesText(1536), "1.5 KiB");
   EXPECT_EQ(BytesText(std::uint64_t{64} << 20), "64 MiB");

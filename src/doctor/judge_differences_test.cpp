@@ -20,18 +20,18 @@ std::vector<std::string> With(const std::function<void(SetFacts&)>& change,
   return Lines(JudgeDifferences(facts));
 }
 
-TEST(JudgeDifferences, AlikeHostsAreSilent) {
+TEST(JudgeDifferences, EqualHostsGiveNoFinding) {
   EXPECT_THAT(With([](SetFacts&) {}), IsEmpty());
   EXPECT_THAT(With([](SetFacts&) {}, 1), IsEmpty());
 }
 
-TEST(JudgeDifferences, ASilentHostIsAnError) {
+TEST(JudgeDifferences, AHostThatDoesNotAnswerIsAnError) {
   const auto add = [](SetFacts& facts) { facts.silent = {{"node9", "it did not answer"}}; };
   EXPECT_THAT(With(add), ElementsAre("hosts error node9: it did not answer"));
   EXPECT_THAT(With(add, 0), ElementsAre("hosts error node9: it did not answer"));
 }
 
-TEST(JudgeDifferences, TheMinorityIsNamed) {
+TEST(JudgeDifferences, NamesTheHostsInTheMinority) {
   EXPECT_THAT(With([](SetFacts& facts) { facts.hosts[1].interfaces[1].mtu_bytes = 1500; }),
               ElementsAre("mtu warning node1: the MTU of the first interface is 1500; 9000 on "
                           "node0, node2"));
@@ -49,7 +49,7 @@ TEST(JudgeDifferences, TheMinorityIsNamed) {
                           "on 15 hosts"));
 }
 
-TEST(JudgeDifferences, SpeedsOfHardwareAreCompared) {
+TEST(JudgeDifferences, ComparesSpeedsOfHardwareInterfacesOnly) {
   EXPECT_THAT(With([](SetFacts& facts) { facts.hosts[1].interfaces[1].mbit_per_s = 1000; }),
               ElementsAre(StartsWith("interfaces warning node1: the first interface has 1000 "
                                      "Mbit/s; 100000 Mbit/s on")));
@@ -60,7 +60,7 @@ TEST(JudgeDifferences, SpeedsOfHardwareAreCompared) {
               IsEmpty());
 }
 
-TEST(JudgeDifferences, AHostWithLoopbackAlone) {
+TEST(JudgeDifferences, AHostWithOnlyLoopbackIsAnError) {
   EXPECT_THAT(With([](SetFacts& facts) { facts.hosts[1].interfaces[1].place.reset(); }),
               ElementsAre("interfaces error node1: no interface leads to other hosts"));
   EXPECT_THAT(With([](SetFacts& facts) {
@@ -76,7 +76,7 @@ TEST(JudgeDifferences, ACureNamesTheVariableThatIsSetOnTheHost) {
   EXPECT_EQ(InterfaceVariableOf(host), "NCCL_SOCKET_IFNAME");
 }
 
-TEST(JudgeDifferences, NamesMatterAmongHosts) {
+TEST(JudgeDifferences, AHostNameOnLoopbackIsAWarningAmongSeveralHosts) {
   const auto loopback = [](SetFacts& facts) {
     facts.hosts[0].name = {.host_name = "node0", .addresses = {"127.0.1.1"}, .loopback = true};
   };
@@ -89,7 +89,7 @@ TEST(JudgeDifferences, NamesMatterAmongHosts) {
               ElementsAre("names note node0: its name node0 does not resolve: unknown"));
 }
 
-TEST(JudgeDifferences, SettingsByWhatTheyDo) {
+TEST(JudgeDifferences, TheVerdictOfASettingDependsOnItsEffect) {
   const auto set = [](const std::string& name, bool must_agree) {
     return With([&](SetFacts& facts) { facts.hosts[1].settings[name] = {"7", must_agree}; });
   };
@@ -105,7 +105,7 @@ TEST(JudgeDifferences, SettingsByWhatTheyDo) {
               IsEmpty());
 }
 
-TEST(JudgeDifferences, ClocksAsFarAsTheyAreKnown) {
+TEST(JudgeDifferences, ReportsAClockSkewBeyondItsUncertainty) {
   const auto skew = [](std::int64_t ms, std::uint64_t uncertain_ms) {
     return With([=](SetFacts& facts) {
       facts.hosts[2].clock_ahead_ns = ms * 1'000'000;

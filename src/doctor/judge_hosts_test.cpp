@@ -22,14 +22,14 @@ std::vector<std::string> With(const std::function<void(HostFacts&)>& change) {
   return Lines(JudgeHosts(facts));
 }
 
-TEST(JudgeHosts, WellOnesAreSilent) {
+TEST(JudgeHosts, HealthyHostsGiveNoFinding) {
   EXPECT_THAT(Lines(JudgeHosts(WellSet(1))), IsEmpty());
   EXPECT_THAT(Lines(JudgeHosts(WellSet(3))), IsEmpty());
   EXPECT_THAT(JudgeHosts({}), IsEmpty());
   for (const CheckReport& check : JudgeHosts(WellSet(3))) EXPECT_FALSE(check.seen.empty());
 }
 
-TEST(JudgeHosts, ShmOfDocker) {
+TEST(JudgeHosts, WarnsOfASmallSharedMemoryFolder) {
   EXPECT_THAT(With([](HostFacts& host) {
                 host.shm = {"", 64 * kMiB, 64 * kMiB};
               }),
@@ -41,7 +41,7 @@ TEST(JudgeHosts, ShmOfDocker) {
               ElementsAre("shm error node1: /dev/shm cannot be written: no such file"));
 }
 
-TEST(JudgeHosts, MemoryOfAControlGroup) {
+TEST(JudgeHosts, WarnsWhenTheControlGroupLeavesLittleMemory) {
   const auto limit = [](std::uint64_t bytes, std::uint64_t used) {
     return With([=](HostFacts& host) {
       host.memory.limit_bytes = bytes;
@@ -58,7 +58,7 @@ TEST(JudgeHosts, MemoryOfAControlGroup) {
               ElementsAre("memory warning node1: 0 B of memory are left"));
 }
 
-TEST(JudgeHosts, Limits) {
+TEST(JudgeHosts, WarnsOfLowDescriptorAndLockLimits) {
   EXPECT_THAT(With([](HostFacts& host) { host.limits.descriptors = 1024; }),
               ElementsAre(StartsWith("limits warning node1: at most 1024 files")));
   EXPECT_THAT(With([](HostFacts& host) { host.limits.locked_bytes = 8 * kMiB; }), IsEmpty());
@@ -76,7 +76,7 @@ TEST(JudgeHosts, Limits) {
               ElementsAre(StartsWith("limits warning node1: at most 100 more processes")));
 }
 
-TEST(JudgeHosts, MemoryOfPeersIsWorthANote) {
+TEST(JudgeHosts, NotesThatRanksCannotReadMemoryOfPeers) {
   EXPECT_THAT(With([](HostFacts& host) {
                 host.peer_memory = {.permitted = false, .why = "no", .ptrace_scope = 1};
               }),
@@ -84,12 +84,12 @@ TEST(JudgeHosts, MemoryOfPeersIsWorthANote) {
                           "(process_vm_readv: no, ptrace_scope 1)"));
 }
 
-TEST(JudgeHosts, HugePagesThatDiffer) {
+TEST(JudgeHosts, NotesDisabledTransparentHugePages) {
   EXPECT_THAT(With([](HostFacts& host) { host.huge_pages.transparent = "never"; }),
               ElementsAre(StartsWith("huge-pages note node1")));
 }
 
-TEST(JudgeHosts, CoresAreForRanks) {
+TEST(JudgeHosts, WarnsWhenRanksOutnumberCores) {
   const auto cores = [](std::uint32_t usable, std::optional<std::uint32_t> quota,
                         std::uint32_t ranks) {
     return With([=](HostFacts& host) {
@@ -110,7 +110,7 @@ TEST(JudgeHosts, CoresAreForRanks) {
   EXPECT_THAT(cores(8, 150, 1), IsEmpty());
 }
 
-TEST(JudgeHosts, PortsThatAreUsedUp) {
+TEST(JudgeHosts, ReportsExhaustedPorts) {
   EXPECT_THAT(With([](HostFacts& host) { host.ports = {40'000, 41'033, 10, ""}; }), IsEmpty());
   EXPECT_THAT(With([](HostFacts& host) {
                 host.ports = {40'000, 41'033, 11, ""};
@@ -124,7 +124,7 @@ TEST(JudgeHosts, PortsThatAreUsedUp) {
   EXPECT_THAT(With([](HostFacts& host) { host.ports = {0, 0, 0, ""}; }), IsEmpty());
 }
 
-TEST(JudgeHosts, DefectsOfTheMachine) {
+TEST(JudgeHosts, ReportsDefectsOfTheTopology) {
   EXPECT_THAT(With([](HostFacts& host) {
                 host.defects = {{"gpu-pcie", "error", "0000:5b:00.0", "it is slow", "drain"}};
               }),

@@ -23,14 +23,14 @@ std::vector<std::string> With(std::uint32_t hosts, const std::function<void(SetF
   return Lines(JudgePairs(facts));
 }
 
-TEST(JudgePairs, WellOnesAreSilent) {
+TEST(JudgePairs, HealthyPairsGiveNoFinding) {
   for (const std::uint32_t hosts : {0u, 1u, 2u, 3u, 8u}) {
     EXPECT_THAT(With(hosts, [](SetFacts&) {}), IsEmpty());
     EXPECT_THAT(DoubtfulPairs(WellSet(hosts)), IsEmpty());
   }
 }
 
-TEST(JudgePairs, NoiseIsNoFinding) {
+TEST(JudgePairs, IgnoresNoiseOfTheMeasurements) {
   EXPECT_THAT(With(8,
                    [](SetFacts& facts) {
                      for (std::size_t i = 0; i < facts.measured.size(); ++i) {
@@ -41,7 +41,7 @@ TEST(JudgePairs, NoiseIsNoFinding) {
               IsEmpty());
 }
 
-TEST(JudgePairs, ConnectionsThatFailSayWhy) {
+TEST(JudgePairs, NamesTheCauseOfAFailedConnection) {
   const auto fail = [](Contact reach) {
     return With(2, [=](SetFacts& facts) {
       facts.reached[0].reach = reach;
@@ -57,7 +57,7 @@ TEST(JudgePairs, ConnectionsThatFailSayWhy) {
   EXPECT_THAT(fail(Contact::kStranger), ElementsAre(testing::HasSubstr("failed: so")));
 }
 
-TEST(JudgePairs, PacketsThatAreSwallowed) {
+TEST(JudgePairs, ReportsPacketsThatThePathDrops) {
   const auto path = [](std::uint32_t passed, std::uint32_t told, bool stalled) {
     return With(2, [=](SetFacts& facts) {
       facts.measured[0].passed_bytes = passed;
@@ -76,7 +76,7 @@ TEST(JudgePairs, PacketsThatAreSwallowed) {
   EXPECT_THAT(path(0, 0, false), IsEmpty());  // a firewall that blocks UDP
 }
 
-TEST(JudgePairs, OneSlowSender) {
+TEST(JudgePairs, NamesASlowSender) {
   EXPECT_THAT(With(4,
                    [](SetFacts& facts) {
                      for (PairFacts& pair : facts.measured)
@@ -86,7 +86,7 @@ TEST(JudgePairs, OneSlowSender) {
                           "median of the hosts is 1.0 GB/s"));
 }
 
-TEST(JudgePairs, AmongUnequalHostsOnlyAVerySlowOneIsNamed) {
+TEST(JudgePairs, AmongUnequalHostsNamesOnlyAVerySlowOne) {
   const auto last = [](std::uint64_t mega) {
     return With(4, [=](SetFacts& facts) {
       for (PairFacts& pair : facts.measured)
@@ -97,7 +97,7 @@ TEST(JudgePairs, AmongUnequalHostsOnlyAVerySlowOneIsNamed) {
   EXPECT_THAT(last(99), ElementsAre(StartsWith("rate warning node3: it sends 99.0 MB/s")));
 }
 
-TEST(JudgePairs, OneSlowReceiver) {
+TEST(JudgePairs, NamesASlowReceiver) {
   EXPECT_THAT(With(3,
                    [](SetFacts& facts) {
                      for (PairFacts& pair : facts.measured)
@@ -106,13 +106,13 @@ TEST(JudgePairs, OneSlowReceiver) {
               ElementsAre(StartsWith("rate warning node1: it receives 300.0 MB/s at most")));
 }
 
-TEST(JudgePairs, OneSlowPair) {
+TEST(JudgePairs, NamesASlowPair) {
   EXPECT_THAT(
       With(4, [](SetFacts& facts) { PairOf(facts, 1, 3).bytes_per_s = 10 * kMega; }),
       ElementsAre("rate warning node1 to node3: 10.0 MB/s, though both have 1.0 GB/s with others"));
 }
 
-TEST(JudgePairs, OfTwoHostsDirectionsAreCompared) {
+TEST(JudgePairs, ComparesBothDirectionsBetweenTwoHosts) {
   const auto set = [](std::uint64_t mega) {
     return With(2, [=](SetFacts& facts) { PairOf(facts, 0, 1).bytes_per_s = mega * kMega; });
   };
@@ -122,7 +122,7 @@ TEST(JudgePairs, OfTwoHostsDirectionsAreCompared) {
       ElementsAre("rate warning node0 to node1: 499.0 MB/s this way, 1.0 GB/s the other way"));
 }
 
-TEST(JudgePairs, OneSlowNicOfTwo) {
+TEST(JudgePairs, NamesTheSlowNicOfAHostWithTwo) {
   EXPECT_THAT(With(3,
                    [](SetFacts& facts) {
                      for (HostFacts& host : facts.hosts) {
@@ -139,7 +139,7 @@ TEST(JudgePairs, OneSlowNicOfTwo) {
               ElementsAre(StartsWith("rate warning node0: it sends 100.0 MB/s by eth1 at most")));
 }
 
-TEST(JudgePairs, OneLateHost) {
+TEST(JudgePairs, NamesAHostWithHighLatency) {
   const auto late = [](std::uint64_t latency_ns) {
     return With(4, [=](SetFacts& facts) {
       for (PairFacts& pair : facts.measured)
@@ -152,7 +152,7 @@ TEST(JudgePairs, OneLateHost) {
                           "the median of the hosts"));
 }
 
-TEST(DoubtfulPairs, AreThoseOfFindings) {
+TEST(DoubtfulPairs, ContainPairsWithAFinding) {
   SetFacts facts = WellSet(4);
   PairOf(facts, 1, 3).bytes_per_s = 10 * kMega;
   PairOf(facts, 0, 2).latency_ns = 500'000;
@@ -162,7 +162,7 @@ TEST(DoubtfulPairs, AreThoseOfFindings) {
   EXPECT_THAT(DoubtfulPairs(facts), SizeIs(4));
 }
 
-TEST(BetterOf, TakesTheBestOfEach) {
+TEST(BetterOf, CombinesTheBestValuesOfTwoMeasurements) {
   PairFacts a = WellSet(2).measured[0], b = a;
   a.bytes_per_s = 5;
   a.stalled = true;
@@ -178,7 +178,7 @@ TEST(BetterOf, TakesTheBestOfEach) {
   EXPECT_EQ(BetterOf(b, a).bytes_per_s, 5u);
 }
 
-TEST(PartnersOf, EachHostReceivesFromOneInARound) {
+TEST(PartnersOf, EachHostReceivesFromOnePartnerPerRound) {
   EXPECT_THAT(PartnersOf(0, 1), IsEmpty());
   EXPECT_THAT(PartnersOf(2, 5), ElementsAre(3u, 4u, 1u));
   for (const std::uint32_t hosts : {2u, 5u, 8u, 33u})
@@ -192,7 +192,7 @@ TEST(PartnersOf, EachHostReceivesFromOneInARound) {
     }
 }
 
-TEST(Judge, HasAllChecks) {
+TEST(Judge, RunsAllChecks) {
   EXPECT_THAT(Judge(WellSet(2)), SizeIs(19));
   EXPECT_EQ(WorstOf(Judge(WellSet(4))), FindingVerdict::kOk);
 }

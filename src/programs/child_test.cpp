@@ -40,7 +40,7 @@ ChildExit Wait(Child& child) {
     if (const auto ended = child.Poll()) return *ended;
 }
 
-TEST(ChildTest, OutputErrorsAndStatusArrive) {
+TEST(ChildTest, ReportsOutputErrorsAndStatus) {
   Child child = Shell("echo out; echo err >&2; exit 3");
   EXPECT_EQ(ReadAll(child.output()), "out\n");
   EXPECT_EQ(ReadAll(child.errors()), "err\n");
@@ -48,7 +48,7 @@ TEST(ChildTest, OutputErrorsAndStatusArrive) {
   EXPECT_EQ(child.Poll(), (ChildExit{.status = 3}));
 }
 
-TEST(ChildTest, TheEnvironmentIsTheGivenOne) {
+TEST(ChildTest, RunsWithTheGivenEnvironment) {
   Child child = Shell("echo $RINGLET_TEST_WORD-$HOME-", {{"RINGLET_TEST_WORD", "a b"}});
   EXPECT_EQ(ReadAll(child.output()), "a b--\n");
 }
@@ -58,7 +58,7 @@ TEST(ChildTest, StandardInputIsEmpty) {
   EXPECT_EQ(ReadAll(child.output()), "end\n");
 }
 
-TEST(ChildTest, AProgramThatDoesNotExistIsAnErrorThatNamesIt) {
+TEST(ChildTest, NamesAProgramThatDoesNotExist) {
   const auto child = Child::Start({{"/nowhere/ringlet-no-such"}, {}});
   ASSERT_FALSE(child.ok());
   EXPECT_EQ(child.error().code, Code::kSystem);
@@ -77,14 +77,14 @@ TEST(ChildTest, ASignalReachesTheChildAndItsChildren) {
   EXPECT_EQ(Wait(child), (ChildExit{.signal = SIGKILL}));
 }
 
-TEST(ChildTest, ProcessesThatAnEndedChildLeftRunningAreKilled) {
+TEST(ChildTest, KillsProcessesThatAnEndedChildLeavesBehind) {
   // The grandchild inherits the output, so its end shows that the grandchild has ended too.
   Child child = Shell("sh -c 'kill -STOP $$' & echo started");
   EXPECT_EQ(Wait(child), (ChildExit{.status = 0}));
   EXPECT_EQ(ReadAll(child.output()), "started\n");
 }
 
-TEST(ChildTest, TheDestructorKills) {
+TEST(ChildTest, TheDestructorKillsTheChild) {
   int pid = 0;
   {
     Child child = Shell("kill -STOP $$");
@@ -95,7 +95,7 @@ TEST(ChildTest, TheDestructorKills) {
   EXPECT_EQ(errno, ESRCH);
 }
 
-TEST(ChildTest, BlockedSignalsAreNotInherited) {
+TEST(ChildTest, TheChildDoesNotInheritBlockedSignals) {
   sigset_t set, before;
   ::sigemptyset(&set);
   ::sigaddset(&set, SIGTERM);
@@ -106,7 +106,7 @@ TEST(ChildTest, BlockedSignalsAreNotInherited) {
   EXPECT_EQ(Wait(child), (ChildExit{.signal = SIGTERM}));
 }
 
-TEST(ChildTest, ArrivedOutputIsReadToTheLastByte) {
+TEST(ChildTest, ReadsAvailableOutputToTheLastByte) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
   const Fd from(ends[0]);
@@ -119,7 +119,7 @@ TEST(ChildTest, ArrivedOutputIsReadToTheLastByte) {
   EXPECT_TRUE(ReadAvailable(from, 2).end);
 }
 
-TEST(ChildTest, EndsInWords) {
+TEST(ChildTest, DescribesTheExitInWords) {
   EXPECT_EQ(ToString(ChildExit{.status = 3}), "exited with status 3");
   EXPECT_EQ(ToString(ChildExit{.signal = SIGKILL}), "was killed by signal 9 (SIGKILL)");
 }

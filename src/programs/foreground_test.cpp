@@ -18,13 +18,13 @@ ChildExit RunScript(const std::string& script, EnvMap environment = ReadEnvironm
   return RunInForeground({"sh", "-c", script}, environment).value();
 }
 
-TEST(ForegroundTest, TheEndOfTheProgramIsTold) {
+TEST(ForegroundTest, ReportsTheExitOfTheProgram) {
   EXPECT_TRUE(RunScript("exit 0").ok());
   EXPECT_EQ(RunScript("exit 7"), (ChildExit{.status = 7}));
   EXPECT_EQ(RunScript("kill -9 $$"), (ChildExit{.signal = SIGKILL}));
 }
 
-TEST(ForegroundTest, ItHasItsEnvironmentAndOurGroup) {
+TEST(ForegroundTest, RunsTheProgramInItsEnvironmentAndOurProcessGroup) {
   EnvMap environment = ReadEnvironment();
   environment["RINGLET_TEST_WORD"] = "here";
   EXPECT_TRUE(RunScript("[ \"$RINGLET_TEST_WORD\" = here ]", environment).ok());
@@ -33,7 +33,7 @@ TEST(ForegroundTest, ItHasItsEnvironmentAndOurGroup) {
                   .ok());
 }
 
-TEST(ForegroundTest, AProgramThatCannotBeRunIsNamed) {
+TEST(ForegroundTest, NamesAProgramThatCannotRun) {
   const auto ran = RunInForeground({"/nowhere/ringlet-no-such"}, {});
   ASSERT_FALSE(ran.ok());
   EXPECT_THAT(ran.error().message, HasSubstr("/nowhere/ringlet-no-such"));
@@ -41,14 +41,14 @@ TEST(ForegroundTest, AProgramThatCannotBeRunIsNamed) {
               HasSubstr("/nowhere/ringlet-no-such"));
 }
 
-TEST(ForegroundTest, SignalsOfOthersArePassedOn) {
+TEST(ForegroundTest, ForwardsSignalsToTheProgram) {
   // The script requests the signal only when it is ready, and waits for at most 10 s.
   const std::string wait = "for i in $(seq 1000); do sleep 0.01; done";
   EXPECT_EQ(RunScript("trap 'exit 5' TERM; kill -TERM $PPID; " + wait), (ChildExit{.status = 5}));
   EXPECT_EQ(RunScript("trap 'exit 6' USR1; kill -USR1 $PPID; " + wait), (ChildExit{.status = 6}));
 }
 
-TEST(ForegroundTest, TheMaskIsAsItWasForUsAndTheProgram) {
+TEST(ForegroundTest, TheProgramStartsUnblockedAndTheMaskIsRestored) {
   sigset_t before, after;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
   EXPECT_TRUE(RunScript("grep -q '^SigBlk:.*0000$' /proc/self/status").ok());
@@ -70,7 +70,7 @@ int StatusOf(Body&& body) {
   return status;
 }
 
-TEST(ForegroundTest, WeEndAsTheProgramDid) {
+TEST(ForegroundTest, EndsTheProcessLikeTheProgram) {
   const int exited = StatusOf([] { EndLike({.status = 3}); });
   EXPECT_TRUE(WIFEXITED(exited));
   EXPECT_EQ(WEXITSTATUS(exited), 3);
@@ -82,7 +82,7 @@ TEST(ForegroundTest, WeEndAsTheProgramDid) {
   EXPECT_EQ(WEXITSTATUS(harmless), 128 + SIGURG);
 }
 
-TEST(ForegroundTest, AProgramDoesNotOutliveUs) {
+TEST(ForegroundTest, TheProgramEndsWithThisProcess) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   const int child = fork();

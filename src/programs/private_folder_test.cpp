@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(PrivateFolderTest, OnlyTheUserEntersItAndNothingStays) {
+TEST(PrivateFolderTest, AdmitsOnlyItsUserAndIsRemovedAtTheEnd) {
   std::string path;
   {
     const auto folder = PrivateFolder::Make(testing::TempDir(), "ringlet-test");
@@ -28,7 +28,7 @@ TEST(PrivateFolderTest, OnlyTheUserEntersItAndNothingStays) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(PrivateFolderTest, AParentThatIsNotThereIsNamed) {
+TEST(PrivateFolderTest, NamesAMissingParentFolder) {
   const auto folder = PrivateFolder::Make("/nowhere/at-all", "ringlet-test");
   ASSERT_FALSE(folder.ok());
   EXPECT_THAT(folder.error().message, HasSubstr("/nowhere/at-all"));

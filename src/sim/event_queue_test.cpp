@@ -11,7 +11,7 @@ namespace {
 
 constexpr Instant kEver = Instant::max();
 
-TEST(EventQueue, OneInstantIsServedInOrder) {
+TEST(EventQueue, ServesEqualTimesInOrderOfArrival) {
   EventQueue queue;
   for (std::uint32_t i = 0; i < 100; ++i) queue.Push({.when = Instant(1000), .target = i});
   for (std::uint32_t i = 0; i < 100; ++i) {
@@ -21,7 +21,7 @@ TEST(EventQueue, OneInstantIsServedInOrder) {
   EXPECT_FALSE(queue.Ready(kEver));
 }
 
-TEST(EventQueue, TheLimitIsKeptAndAnEarlierOneMayStillCome) {
+TEST(EventQueue, ServesNothingBeyondTheLimitAndAcceptsEarlierEvents) {
   EventQueue queue;
   queue.Push({.when = Instant(1'000'000), .target = 1});
   EXPECT_FALSE(queue.Ready(Instant(999'999)));
@@ -33,7 +33,7 @@ TEST(EventQueue, TheLimitIsKeptAndAnEarlierOneMayStillCome) {
   EXPECT_EQ(queue.size(), 0u);
 }
 
-TEST(EventQueue, AllThatIsDueAtTheLimitIsServed) {
+TEST(EventQueue, ServesAllEventsDueAtTheLimit) {
   EventQueue queue;
   for (std::uint32_t i = 0; i < 3; ++i) queue.Push({.when = Instant(1000), .target = i});
   queue.Push({.when = Instant(1001), .target = 3});
@@ -45,7 +45,7 @@ TEST(EventQueue, AllThatIsDueAtTheLimitIsServed) {
 }
 
 // Compares with a sorted map, with interleaved pushes as in a simulation.
-TEST(EventQueue, IsAQueueByTimeThenByArrival) {
+TEST(EventQueue, OrdersByTimeThenByArrival) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Prng prng(seed);
     EventQueue queue;

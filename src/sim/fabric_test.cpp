@@ -24,13 +24,13 @@ TEST(Fabric, MessagesQueueOnEachCardInEachDirection) {
   EXPECT_EQ(fabric.traffic(0).bytes_received, 1000u);
 }
 
-TEST(Fabric, WithoutABandwidthNothingTakesTime) {
+TEST(Fabric, MessagesTakeZeroTimeWithoutABandwidth) {
   Fabric fabric = TwoHosts(0);
   EXPECT_EQ(fabric.Leave(0, microseconds(10), 1'000'000), microseconds(10));
   EXPECT_EQ(fabric.Leave(0, microseconds(10), 1), microseconds(10));
 }
 
-TEST(Fabric, ACutIsOneWayAndEnds) {
+TEST(Fabric, ACutBlocksOneDirectionUntilItsEnd) {
   Fabric fabric = TwoHosts(0);
   fabric.Cut(0, 1, microseconds(10), microseconds(20));
   EXPECT_EQ(fabric.SetsOut(0, 1, microseconds(9)), microseconds(9));
@@ -39,7 +39,7 @@ TEST(Fabric, ACutIsOneWayAndEnds) {
   EXPECT_EQ(fabric.SetsOut(0, 1, microseconds(20)), microseconds(20));
 }
 
-TEST(Fabric, CutsThatFollowEachOtherAddUp) {
+TEST(Fabric, ConsecutiveCutsAddUp) {
   Fabric fabric = TwoHosts(0);
   fabric.Cut(0, 1, microseconds(20), microseconds(30));
   fabric.Cut(0, 1, microseconds(10), microseconds(20));
@@ -48,7 +48,7 @@ TEST(Fabric, CutsThatFollowEachOtherAddUp) {
   EXPECT_EQ(fabric.SetsOut(0, 1, microseconds(15)), std::nullopt);
 }
 
-TEST(Fabric, ASilentHostIsCutOffBothWays) {
+TEST(Fabric, ASilentHostIsCutOffInBothDirections) {
   Fabric fabric = TwoHosts(0);
   fabric.Silence(1);
   EXPECT_EQ(fabric.SetsOut(0, 1, microseconds(1)), std::nullopt);

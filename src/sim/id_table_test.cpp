@@ -9,14 +9,14 @@
 namespace ringlet::sim {
 namespace {
 
-TEST(IdTable, AnEmptyOneHasNothing) {
+TEST(IdTable, AnEmptyTableFindsNoKey) {
   IdTable table;
   EXPECT_FALSE(table.Find(0));
   table.Erase(0);
   EXPECT_EQ(table.size(), 0u);
 }
 
-TEST(IdTable, SetReplaces) {
+TEST(IdTable, SetReplacesTheValue) {
   IdTable table;
   table.Set(7, 1);
   table.Set(7, 2);
@@ -24,7 +24,7 @@ TEST(IdTable, SetReplaces) {
   EXPECT_EQ(table.size(), 1u);
 }
 
-TEST(IdTable, EntriesAreStillThereWhenItHasGrown) {
+TEST(IdTable, GrowthKeepsTheEntries) {
   IdTable table;
   for (std::uint32_t key = 0; key < 1000; ++key) table.Set(key, key * 7 + 1);
   for (std::uint32_t key = 0; key < 1000; ++key) ASSERT_EQ(table.Find(key), key * 7 + 1);
@@ -32,7 +32,7 @@ TEST(IdTable, EntriesAreStillThereWhenItHasGrown) {
 }
 
 // Uses few different keys, so runs of neighbours form, break by erasing and wrap around.
-TEST(IdTable, DoesWhatAMapDoes) {
+TEST(IdTable, BehavesLikeAMap) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Prng prng(seed);
     IdTable table;

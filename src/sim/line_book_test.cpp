@@ -7,7 +7,7 @@
 namespace ringlet::sim {
 namespace {
 
-TEST(LineBook, ClosingOneEndLeavesTheOtherAlone) {
+TEST(LineBook, ClosingOneEndKeepsTheOther) {
   LineBook book;
   EndId a_first = LineBook::kFirst, b_first = LineBook::kFirst;
   const EndId a = book.Open(1, 10, a_first), b = book.Open(2, 20, b_first);
@@ -20,7 +20,7 @@ TEST(LineBook, ClosingOneEndLeavesTheOtherAlone) {
   EXPECT_EQ(book[b].peer, kNone);
 }
 
-TEST(LineBook, AnEndThatIsUsedAgainIsNotWhatItWas) {
+TEST(LineBook, AReusedEndDoesNotMatchItsOldLine) {
   LineBook book;
   EndId first = LineBook::kFirst;
   const EndId old = book.Open(1, 10, first);
@@ -31,7 +31,7 @@ TEST(LineBook, AnEndThatIsUsedAgainIsNotWhatItWas) {
   EXPECT_TRUE(book.Is(old, 1, 11));
 }
 
-TEST(LineBook, EndsThatAreUsedAgainAreUsedOnceEach) {
+TEST(LineBook, EachReusedEndServesOneLine) {
   LineBook book;
   EndId first = LineBook::kFirst;
   for (const LineId line : {5u, 6u}) book.Open(3, line, first);
@@ -57,7 +57,7 @@ TEST(LineBook, LinesCanBeClosedInAnyOrder) {
   } while (std::ranges::next_permutation(order).found);
 }
 
-TEST(LineBook, TheLinesOfANodeAreAChainWhateverIsClosed) {
+TEST(LineBook, ClosingALineKeepsTheChainOfTheOthers) {
   for (const std::size_t closed : {0u, 1u, 2u}) {
     LineBook book;
     EndId first = LineBook::kFirst;

@@ -96,7 +96,7 @@ struct Model {
   Network network;
 };
 
-TEST(Model, BetweenHostsADialTakesTwoLatenciesAndInsideOneLess) {
+TEST(Model, ADialTakesTwoLatenciesBetweenHostsAndOneWithin) {
   Model model;
   const NodeId home = model.Add(0);
   const NodeId far = model.Add(1, Sends(Model::AddressOf(0, 1), {7}));
@@ -110,7 +110,7 @@ TEST(Model, BetweenHostsADialTakesTwoLatenciesAndInsideOneLess) {
   EXPECT_THAT(model.log(near), ElementsAre("110 us: connected"));
 }
 
-TEST(Model, WithoutAHostADialTakesOneLatency) {
+TEST(Model, ADialWithoutAHostTakesOneLatency) {
   Model model;
   const Address address = Address::Ipv4(10, 0, 0, 1, 1);
   const NodeId home = model.AddWithoutHost(address);
@@ -129,7 +129,7 @@ TEST(Model, WithoutAHostADialTakesOneLatency) {
             Address::Ipv4(192, 0, 2, 1, static_cast<std::uint16_t>(caller)));
 }
 
-TEST(Model, ACallerOfAFullMachineWaitsWithAllItSays) {
+TEST(Model, ACallerOfAFullMachineWaitsWithItsMessages) {
   Model model;
   const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
     // Room for one at a time, until that one has sent two messages.
@@ -155,7 +155,7 @@ TEST(Model, ACallerOfAFullMachineWaitsWithAllItSays) {
                   "1000 us: 6 bytes", "1000 us: connection closed by the peer"));
 }
 
-TEST(Model, AFullMachineHearsTheCallersThatItHasAccepted) {
+TEST(Model, AFullMachineReceivesFromAcceptedCallers) {
   Model model;
   const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
     if (std::holds_alternative<Accepted>(event)) probe.accepting = false;
@@ -175,7 +175,7 @@ TEST(Model, AFullMachineHearsTheCallersThatItHasAccepted) {
   EXPECT_THAT(model.log(home), ElementsAre("60 us: accepted", "60 us: 1 bytes", "520 us: 2 bytes"));
 }
 
-TEST(Model, AWaitingCallerHearsThatTheMachineDied) {
+TEST(Model, AWaitingCallerReceivesTheDeathOfTheMachine) {
   Model model;
   const NodeId home = model.Add(0);
   model.probe(home).accepting = false;
@@ -186,7 +186,7 @@ TEST(Model, AWaitingCallerHearsThatTheMachineDied) {
   EXPECT_EQ(model.log(caller).back(), "220 us: connection closed by the peer");
 }
 
-TEST(Model, AMessageCrossesTwoCardsAndWaitsForThoseBefore) {
+TEST(Model, AMessageCrossesTwoCardsAndQueuesOnBoth) {
   Model model({.mb_per_s = 100});
   const NodeId home = model.Add(0);
   model.Add(1, Sends(Model::AddressOf(0, 1), {1000, 1000}));
@@ -200,7 +200,7 @@ TEST(Model, AMessageCrossesTwoCardsAndWaitsForThoseBefore) {
   EXPECT_EQ(model.network.host_traffic(1).bytes_sent, 2000u);
 }
 
-TEST(Model, InsideAHostNoCardIsUsed) {
+TEST(Model, AMessageWithinAHostUsesNoCard) {
   Model model({.mb_per_s = 1});
   const NodeId home = model.Add(0);
   model.Add(0, Sends(Model::AddressOf(0, 1), {1'000'000}));
@@ -222,7 +222,7 @@ TEST(Model, ABusyProcessorServesOneEventAfterTheOther) {
 }
 
 // A close is free here, but the message before it is not.
-TEST(Model, NothingOvertakesWhatWaitsForTheProcessor) {
+TEST(Model, MessagesKeepTheirOrderAtABusyProcessor) {
   Model model({.cpu_per_kib = microseconds(10)});
   const NodeId home = model.Add(0);
   model.Add(1, [](Probe& probe, const Event& event) {
@@ -245,7 +245,7 @@ TEST(Model, ASlowNodeHasAProcessorOfItsOwnSpeed) {
               ElementsAre("200 us: accepted", "300 us: 1 bytes", "400 us: 1 bytes"));
 }
 
-TEST(Model, TheSameUnixNameOnTwoHostsIsTwoListeners) {
+TEST(Model, EqualUnixNamesOnTwoHostsAreTwoListeners) {
   Model model;
   std::vector<NodeId> homes, callers;
   for (HostId host = 0; host < 2; ++host) {
@@ -261,7 +261,7 @@ TEST(Model, TheSameUnixNameOnTwoHostsIsTwoListeners) {
   EXPECT_EQ(model.probe(homes[0]).from.kind, Address::Kind::kUnix);
 }
 
-TEST(Model, SeveralNodesReachOneThatListensAtSeveralAddresses) {
+TEST(Model, ANodeListensAtSeveralAddresses) {
   Model model;
   const NodeId home = model.Add(0);
   model.network.Listen(home, Model::AddressOf(0, 9));
@@ -272,7 +272,7 @@ TEST(Model, SeveralNodesReachOneThatListensAtSeveralAddresses) {
   EXPECT_EQ(model.network.traffic(home).accepted, 2u);
 }
 
-TEST(Model, ASliceIsHandedOnWithoutACopy) {
+TEST(Model, ForwardsASliceWithoutACopy) {
   Model model({.mb_per_s = 1000});
   const SharedBytes bytes = Share(Bytes(1'000'000));
   const NodeId last = model.Add(2);
@@ -291,7 +291,7 @@ TEST(Model, ASliceIsHandedOnWithoutACopy) {
   EXPECT_EQ(model.probe(last).data.bytes.data(), bytes->data());
 }
 
-TEST(Model, ANodeThatHasHungUpHearsNoMore) {
+TEST(Model, ANodeThatHungUpReceivesNoMore) {
   Model model;
   const NodeId home = model.Add(0, Echo);
   const NodeId caller = model.Add(1, [&](Probe& probe, const Event& event) {
@@ -304,7 +304,7 @@ TEST(Model, ANodeThatHasHungUpHearsNoMore) {
   EXPECT_THAT(model.log(caller), ElementsAre("40 us: connected"));
 }
 
-TEST(Model, HangingUpOnALineThatIsGoneOrNeverWasDoesNothing) {
+TEST(Model, HangingUpOnAClosedOrUnknownLineIsIgnored) {
   Model model;
   const NodeId home = model.Add(0);
   const NodeId caller = model.Add(1, [](Probe& probe, const Event& event) {
@@ -318,7 +318,7 @@ TEST(Model, HangingUpOnALineThatIsGoneOrNeverWasDoesNothing) {
   EXPECT_THAT(model.log(caller), ElementsAre("40 us: connected"));
 }
 
-TEST(Model, TheLinesOfADyingNodeCloseInTheirOrder) {
+TEST(Model, TheLinesOfADyingNodeCloseInOrder) {
   Model model;
   const NodeId home = model.Add(0);
   std::vector<LineId> closed;
@@ -333,7 +333,7 @@ TEST(Model, TheLinesOfADyingNodeCloseInTheirOrder) {
 }
 
 // Messages in transit to a closed line must not reach its successor.
-TEST(Model, ANewLineHearsNothingOfTheOldOne) {
+TEST(Model, ANewLineReceivesNothingOfTheOldOne) {
   Model model;
   const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
     if (const auto* accepted = std::get_if<Accepted>(&event))
@@ -365,7 +365,7 @@ TEST(Model, DepthIsTheLongestChainOfMessages) {
   EXPECT_EQ(model.network.depth(idle), 0u);
 }
 
-TEST(Model, ADialledNodeHasHeardAllOfTheHandshake) {
+TEST(Model, TheDepthOfADialledNodeIncludesTheHandshake) {
   Model model;
   const Address address = Address::Ipv4(10, 9, 9, 9, 1);
   const NodeId far = model.Add(0), near = model.Add(1), alone = model.AddWithoutHost(address);
@@ -379,7 +379,7 @@ TEST(Model, ADialledNodeHasHeardAllOfTheHandshake) {
   EXPECT_EQ(model.network.depth(alone), 1u);
 }
 
-TEST(Model, ARefusalAndAnEndAreMessagesToo) {
+TEST(Model, ARefusalAndACloseCountAsMessages) {
   Model model;
   const NodeId home = model.Add(0);
   const NodeId caller = model.Add(1, Sends(Model::AddressOf(0, 1), {1}));
@@ -391,7 +391,7 @@ TEST(Model, ARefusalAndAnEndAreMessagesToo) {
   EXPECT_EQ(model.network.depth(caller), 4u) << "SYN, SYN/ACK, message, FIN";
 }
 
-TEST(Model, ADialInsideAHostByNameIsOneMessage) {
+TEST(Model, ADialByNameWithinAHostIsOneMessage) {
   Model model;
   const NodeId home = model.Add(0);
   model.network.Listen(home, Address::Unix("leader"));
@@ -401,7 +401,7 @@ TEST(Model, ADialInsideAHostByNameIsOneMessage) {
   EXPECT_EQ(model.network.depth(home), 2u);
 }
 
-TEST(Model, ANodeThatServesManyDoesNotChainThemTogether) {
+TEST(Model, SeparateCallersDoNotAddToEachOthersDepth) {
   Model model;
   const NodeId home = model.Add(0, Echo);
   std::vector<NodeId> callers;
@@ -413,7 +413,7 @@ TEST(Model, ANodeThatServesManyDoesNotChainThemTogether) {
   EXPECT_EQ(model.network.depth(home), 3u);
 }
 
-TEST(Model, LaterMessagesFollowOnThoseHeardBefore) {
+TEST(Model, ALaterMessageAddsToTheDepthOfEarlierOnes) {
   Model model;
   const NodeId home = model.Add(0, [](Probe& probe, const Event& event) {
     if (std::holds_alternative<Received>(event))
@@ -429,7 +429,7 @@ TEST(Model, LaterMessagesFollowOnThoseHeardBefore) {
   EXPECT_EQ(model.network.depth(caller), 4u);
 }
 
-TEST(Model, TrafficIsCounted) {
+TEST(Model, CountsTraffic) {
   Model model;
   const NodeId home = model.Add(0, Echo);
   const NodeId caller = model.Add(1, Sends(Model::AddressOf(0, 1), {100, 50}));
@@ -446,7 +446,7 @@ TEST(Model, TrafficIsCounted) {
   EXPECT_EQ(home_traffic.accepted, 1u);
 }
 
-TEST(Model, AHostThatIsKilledClosesTheLinesOfAllItsNodes) {
+TEST(Model, AKilledHostClosesTheLinesOfAllItsNodes) {
   Model model;
   std::vector<NodeId> homes{model.Add(0), model.Add(0)}, callers;
   for (const std::uint16_t port : {std::uint16_t{1}, std::uint16_t{2}})
@@ -461,7 +461,7 @@ TEST(Model, AHostThatIsKilledClosesTheLinesOfAllItsNodes) {
   EXPECT_FALSE(model.network.alive(homes[1]));
 }
 
-TEST(Model, ASilencedHostIsNotHeardButItsNodesHearEachOther) {
+TEST(Model, NodesOfASilencedHostReachOnlyEachOther) {
   Model model;
   const NodeId home = model.Add(0, Echo);
   model.network.SilenceHost(0, microseconds(10));
@@ -476,7 +476,7 @@ TEST(Model, ASilencedHostIsNotHeardButItsNodesHearEachOther) {
   EXPECT_FALSE(model.network.alive(home));
 }
 
-TEST(Model, ASilencedNodeIsHeardUntilThen) {
+TEST(Model, ASilencedNodeIsReachableBeforeItsSilence) {
   for (const bool whole_host : {true, false}) {
     Model model;
     const NodeId home = model.Add(0);
@@ -489,7 +489,7 @@ TEST(Model, ASilencedNodeIsHeardUntilThen) {
   }
 }
 
-TEST(Model, ADeadlineThatIsMovedForwardIsNotKeptTwice) {
+TEST(Model, AMovedDeadlineFiresOnce) {
   Model model;
   int ticks = 0;
   model.Add(0, [&](Probe& probe, const Event& event) {
@@ -504,7 +504,7 @@ TEST(Model, ADeadlineThatIsMovedForwardIsNotKeptTwice) {
   EXPECT_EQ(ticks, 2) << "the start, and at 500 us";
 }
 
-TEST(Model, ASilencedNodeGoesOnByItself) {
+TEST(Model, ASilencedNodeContinuesItsOwnWork) {
   Model model;
   int ticks = 0;
   const NodeId node = model.Add(0, [&](Probe& probe, const Event& event) {
@@ -518,7 +518,7 @@ TEST(Model, ASilencedNodeGoesOnByItself) {
   EXPECT_FALSE(model.network.reachable(node));
 }
 
-TEST(Model, BytesThatWaitForTheCardWhenTheCableIsPulledAreLost) {
+TEST(Model, ACutLosesBytesThatWaitForTheCard) {
   Model model({.mb_per_s = 1});
   const NodeId home = model.Add(0);
   model.Add(1, Sends(Model::AddressOf(0, 1), {10, 10}));  // out by 50 and 60 us
@@ -527,7 +527,7 @@ TEST(Model, BytesThatWaitForTheCardWhenTheCableIsPulledAreLost) {
   EXPECT_THAT(model.log(home), ElementsAre("60 us: accepted", "80 us: 10 bytes"));
 }
 
-TEST(Model, ACutOfOneWayLetsTheOtherThrough) {
+TEST(Model, ACutInOneDirectionKeepsTheOther) {
   Model model;
   const NodeId home = model.Add(0, Echo);
   const NodeId caller = model.Add(1, [](Probe& probe, const Event& event) {
@@ -545,7 +545,7 @@ TEST(Model, ACutOfOneWayLetsTheOtherThrough) {
   EXPECT_THAT(model.log(caller), ElementsAre("40 us: connected")) << "the echo is lost";
 }
 
-TEST(Model, ADialNeedsBothWays) {
+TEST(Model, ADialNeedsBothDirections) {
   for (const bool there : {true, false}) {
     Model model;
     const NodeId home = model.Add(0);
@@ -559,7 +559,7 @@ TEST(Model, ADialNeedsBothWays) {
   }
 }
 
-TEST(Model, ACutThatHealsDelaysWhatWasSentMeanwhile) {
+TEST(Model, AHealedCutDelaysMessagesSentMeanwhile) {
   Model model;
   const NodeId home = model.Add(0);
   const NodeId caller = model.Add(1, Sends(Model::AddressOf(0, 1), {4, 5}));
@@ -570,7 +570,7 @@ TEST(Model, ACutThatHealsDelaysWhatWasSentMeanwhile) {
               ElementsAre("60 us: accepted", "1020 us: 4 bytes", "1020 us: 5 bytes"));
 }
 
-TEST(Model, ADialDuringACutThatHealsTakesThatMuchLonger) {
+TEST(Model, AHealedCutDelaysADial) {
   for (const bool there : {true, false}) {
     Model model;
     model.Add(0);
@@ -581,7 +581,7 @@ TEST(Model, ADialDuringACutThatHealsTakesThatMuchLonger) {
   }
 }
 
-TEST(Model, ACutDoesNotHoldUpWhatGoesElsewhere) {
+TEST(Model, ACutDoesNotDelayMessagesToOtherHosts) {
   Model model({.mb_per_s = 1000});
   const NodeId behind = model.Add(0), beside = model.Add(2);
   model.Add(1, [](Probe& probe, const Event& event) {
@@ -599,7 +599,7 @@ TEST(Model, ACutDoesNotHoldUpWhatGoesElsewhere) {
   EXPECT_THAT(model.log(beside), ElementsAre("60 us: accepted", "63 us: 1000 bytes"));
 }
 
-TEST(Model, AStoppedNodeHearsEverythingInOrderWhenItGoesOn) {
+TEST(Model, AStoppedNodeReceivesEverythingInOrderAfterwards) {
   Model model;
   const NodeId home = model.Add(0, Echo);
   const NodeId caller = model.Add(1, Sends(Model::AddressOf(0, 1), {4, 5}));
@@ -611,7 +611,7 @@ TEST(Model, AStoppedNodeHearsEverythingInOrderWhenItGoesOn) {
               ElementsAre("40 us: connected", "1020 us: 1 bytes", "1020 us: 1 bytes"));
 }
 
-TEST(Model, AStoppedNodeThatIsKilledHearsNothing) {
+TEST(Model, AStoppedNodeThatIsKilledReceivesNothing) {
   Model model;
   const NodeId home = model.Add(0);
   model.Add(1, Sends(Model::AddressOf(0, 1), {4}));
@@ -621,7 +621,7 @@ TEST(Model, AStoppedNodeThatIsKilledHearsNothing) {
   EXPECT_THAT(model.log(home), IsEmpty());
 }
 
-TEST(Model, ALateStarterRefusesUntilItIsThere) {
+TEST(Model, ALateStarterRefusesUntilItStarts) {
   Model model;
   const NodeId home = model.Add(0, {}, microseconds(100));
   const NodeId early = model.Add(1, Sends(Model::AddressOf(0, 1), {}));
@@ -632,7 +632,7 @@ TEST(Model, ALateStarterRefusesUntilItIsThere) {
   EXPECT_THAT(model.log(home), ElementsAre("160 us: accepted"));
 }
 
-TEST(Model, RefusalsAreAsFrequentAsAsked) {
+TEST(Model, RefusesAtTheConfiguredRate) {
   Model model({.refuse = 0.25});
   model.Add(0);
   std::vector<NodeId> callers;
@@ -671,7 +671,7 @@ TEST(Model, ACorruptedMessageDiffersFromTheSentOne) {
   EXPECT_EQ(unchanged, 0);
 }
 
-TEST(Model, HaltEndsARunAndAnotherGoesOn) {
+TEST(Model, AHaltedRunContinuesLater) {
   Model model;
   const NodeId home = model.Add(0);
   model.Add(1, Sends(Model::AddressOf(0, 1), {1, 2}));
@@ -684,7 +684,7 @@ TEST(Model, HaltEndsARunAndAnotherGoesOn) {
   EXPECT_EQ(model.log(home).size(), 3u);
 }
 
-TEST(Model, TheSameSeedGivesTheSameRunWithEverythingInIt) {
+TEST(Model, EqualSeedsGiveEqualRunsWithEveryFault) {
   const auto run = [](std::uint64_t seed) {
     Network network(seed, {.refuse = 0.1,
                            .chunk_max = 100,

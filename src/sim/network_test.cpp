@@ -47,7 +47,7 @@ class Talker final : public Machine {
 
 const Address kHome = Address::Ipv4(10, 0, 0, 1, 1);
 
-TEST(Network, CarriesBytesInOrderHoweverTheyAreCut) {
+TEST(Network, CarriesBytesInOrderInAnyPieces) {
   for (std::uint64_t seed = 1; seed < 50; ++seed) {
     Network network(seed, {.chunk_max = 1 + seed % 7});
     const NodeId home = network.Add(std::make_unique<Talker>(std::nullopt), kHome, Instant(0));
@@ -60,7 +60,7 @@ TEST(Network, CarriesBytesInOrderHoweverTheyAreCut) {
   }
 }
 
-TEST(Network, PiecesAreOfEverySizeUpToTheLargest) {
+TEST(Network, PiecesHaveEverySizeUpToTheLimit) {
   Network network(1, {.chunk_max = 5});
   const NodeId home = network.Add(std::make_unique<Talker>(std::nullopt), kHome, Instant(0));
   network.Add(std::make_unique<Talker>(kHome, 1000), {}, Instant(0));
@@ -69,7 +69,7 @@ TEST(Network, PiecesAreOfEverySizeUpToTheLargest) {
   EXPECT_EQ(talker.pieces, (std::set<std::size_t>{1, 2, 3, 4, 5}));
 }
 
-TEST(Network, LatenciesAreDrawnFromAllBetweenTheTwo) {
+TEST(Network, DrawsLatenciesFromTheWholeRange) {
   constexpr Instant kLeast(1000), kMost(1003);
   Network network(1, {.latency_min = kLeast, .latency_max = kMost});
   network.Add(std::make_unique<Talker>(std::nullopt), kHome, Instant(0));
@@ -89,7 +89,7 @@ class Restless final : public Machine {
   bool Finished() const override { return false; }
 };
 
-TEST(Network, ANodeThatKeepsItselfBusyIsNoticed) {
+TEST(Network, ReportsANodeThatKeepsItselfBusy) {
   Network network(1, {});
   network.Add(std::make_unique<Restless>(), {}, Instant(0));
   EXPECT_FALSE(network.Run(std::chrono::seconds(100), 1000));
@@ -97,7 +97,7 @@ TEST(Network, ANodeThatKeepsItselfBusyIsNoticed) {
   EXPECT_EQ(network.now(), Network::kOrigin + Instant(999)) << "time passes nevertheless";
 }
 
-TEST(Network, AsManyEventsAsThereAreSuffice) {
+TEST(Network, ALimitEqualToTheNumberOfEventsSuffices) {
   Network network(1, {});
   for (int i = 0; i < 3; ++i)
     network.Add(std::make_unique<Talker>(std::nullopt), {}, std::chrono::seconds(i));
@@ -105,7 +105,7 @@ TEST(Network, AsManyEventsAsThereAreSuffice) {
   EXPECT_EQ(network.events(), 3u);
 }
 
-TEST(Network, TheSameSeedGivesTheSameRun) {
+TEST(Network, EqualSeedsGiveEqualRuns) {
   const auto run = [](std::uint64_t seed) {
     Network network(seed, {.chunk_max = 5});
     network.Add(std::make_unique<Talker>(std::nullopt), kHome, Instant(0));
@@ -118,7 +118,7 @@ TEST(Network, TheSameSeedGivesTheSameRun) {
 }
 
 // Two nodes begin, and then another event happens.
-TEST(Network, TheTraceTellsTheEventsOfEachNodeWithTheirTimes) {
+TEST(Network, TheTraceCoversNodesEventsAndTimes) {
   constexpr Instant kLater(1000);
   const auto run = [&](NodeId nudged, bool dials, Instant when) {
     Network network(1, {.latency_min = kLater, .latency_max = kLater});
@@ -150,7 +150,7 @@ TEST(Network, ANodeListensNeitherBeforeItsStartNorAfterItsDeath) {
   EXPECT_FALSE(network.alive(home));
 }
 
-TEST(Network, ASilencedNodeIsNeitherHeardNorTold) {
+TEST(Network, ASilencedNodeNeitherSendsNorReceives) {
   Network network(1, {});
   const NodeId home = network.Add(std::make_unique<Talker>(std::nullopt), kHome, Instant(0));
   network.Silence(home, Instant(1));

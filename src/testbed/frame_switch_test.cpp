@@ -34,7 +34,7 @@ Instant Drain(FrameSwitch& from) {
   return last;
 }
 
-TEST(FrameSwitchTest, AFrameTakesTheDelayAndItsTimeOnTheLinkOnce) {
+TEST(FrameSwitchTest, AFrameTakesTheDelayPlusItsTransmissionTime) {
   FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000, .delay = microseconds(100)});
   Arrive(one, 0, FrameTo(2, 500), kStart);
   EXPECT_EQ(one.NextDue(), kStart + microseconds(100)) << "its first bit comes";
@@ -46,14 +46,14 @@ TEST(FrameSwitchTest, AFrameTakesTheDelayAndItsTimeOnTheLinkOnce) {
   EXPECT_FALSE(one.NextDue().has_value());
 }
 
-TEST(FrameSwitchTest, AFrameThatHasLeftIsWaitedForOnce) {
+TEST(FrameSwitchTest, TheNextDueTimeIncludesDelayAndTransmission) {
   FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000, .delay = microseconds(100)});
   Arrive(one, 0, FrameTo(2, 500), kStart);
   EXPECT_FALSE(one.TakeDue(kStart).has_value());
   EXPECT_EQ(one.NextDue(), kStart + microseconds(600));
 }
 
-TEST(FrameSwitchTest, FramesOfOneHostFollowEachOther) {
+TEST(FrameSwitchTest, FramesOfOneSenderFollowEachOther) {
   FrameSwitch one({.ports = 3, .bytes_per_s = 1'000'000});
   Arrive(one, 0, FrameTo(2, 100), kStart);
   Arrive(one, 0, FrameTo(3, 100), kStart);
@@ -61,7 +61,7 @@ TEST(FrameSwitchTest, FramesOfOneHostFollowEachOther) {
   EXPECT_EQ(Drain(one), kStart + microseconds(200));
 }
 
-TEST(FrameSwitchTest, FramesForOneHostShareItsLink) {
+TEST(FrameSwitchTest, FramesToOneReceiverShareItsLink) {
   FrameSwitch one({.ports = 3, .bytes_per_s = 1'000'000});
   Arrive(one, 0, FrameTo(3, 100), kStart);
   Arrive(one, 1, FrameTo(3, 100), kStart);
@@ -69,7 +69,7 @@ TEST(FrameSwitchTest, FramesForOneHostShareItsLink) {
   EXPECT_EQ(Drain(one), kStart + microseconds(200));
 }
 
-TEST(FrameSwitchTest, ABroadcastFrameGoesToAllOthers) {
+TEST(FrameSwitchTest, ABroadcastFrameReachesAllOtherPorts) {
   FrameSwitch one({.ports = 3});
   Arrive(one, 1, FrameTo(255, 60, 255), kStart);
   EXPECT_EQ(one.TakeDue(kStart)->port, 0u);
@@ -77,7 +77,7 @@ TEST(FrameSwitchTest, ABroadcastFrameGoesToAllOthers) {
   EXPECT_FALSE(one.TakeDue(kStart).has_value());
 }
 
-TEST(FrameSwitchTest, FramesForUnknownHostsAndInvalidFramesAreDropped) {
+TEST(FrameSwitchTest, DropsInvalidFramesAndFramesForUnknownHosts) {
   FrameSwitch one({.ports = 2});
   Arrive(one, 0, FrameTo(9, 60), kStart);
   Arrive(one, 0, FrameTo(1, 60), kStart);  // to itself
@@ -87,7 +87,7 @@ TEST(FrameSwitchTest, FramesForUnknownHostsAndInvalidFramesAreDropped) {
   EXPECT_FALSE(one.NextDue().has_value());
 }
 
-TEST(FrameSwitchTest, ManyPacketsInOneFrameCountWithTheirHeaders) {
+TEST(FrameSwitchTest, ChargesHeadersOfEachPacketInAFrame) {
   FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000});
   Bytes frame = FrameTo(2, 66 + 3 * 1000);
   frame[1] = std::byte{1};   // TCP over IPv4
@@ -98,7 +98,7 @@ TEST(FrameSwitchTest, ManyPacketsInOneFrameCountWithTheirHeaders) {
   EXPECT_EQ(Drain(one), kStart + microseconds(3 * 1066));
 }
 
-TEST(FrameSwitchTest, AFrameOfOnePacketCountsOnce) {
+TEST(FrameSwitchTest, ChargesASinglePacketOnce) {
   FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000});
   Bytes frame = FrameTo(2, 3000);  // by its type it is one packet, regardless of the other words
   frame[2] = std::byte{66};
@@ -107,7 +107,7 @@ TEST(FrameSwitchTest, AFrameOfOnePacketCountsOnce) {
   EXPECT_EQ(Drain(one), kStart + microseconds(3000));
 }
 
-TEST(FrameSwitchTest, ALinkHoldsSoMuchAndNoMore) {
+TEST(FrameSwitchTest, ALinkDropsFramesBeyondItsQueue) {
   FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000'000});
   const std::size_t bytes = std::size_t{1} << 20;
   for (int i = 0; i < 40; ++i) Arrive(one, 0, FrameTo(2, bytes), kStart);
@@ -125,7 +125,7 @@ Bytes TcpFrame(unsigned to, std::size_t cable_bytes, unsigned source_port) {
   return frame;
 }
 
-TEST(FrameSwitchTest, APacketGoesBeforeTheDataOfOtherFlows) {
+TEST(FrameSwitchTest, APacketPrecedesTheDataOfOtherFlows) {
   FrameSwitch one({.ports = 3, .bytes_per_s = 1'000'000});
   Arrive(one, 0, TcpFrame(2, 50'000, 1), kStart);
   Arrive(one, 0, TcpFrame(2, 50'000, 1), kStart);
@@ -136,7 +136,7 @@ TEST(FrameSwitchTest, APacketGoesBeforeTheDataOfOtherFlows) {
   EXPECT_EQ(Drain(one), kStart + microseconds(150'100)) << "and takes its time from what follows";
 }
 
-TEST(FrameSwitchTest, FlowsOfOneHostToAnotherAreToldApartByTheirPorts) {
+TEST(FrameSwitchTest, PortsDistinguishFlowsBetweenTwoHosts) {
   FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000});
   Arrive(one, 0, TcpFrame(2, 50'000, 1), kStart);
   Arrive(one, 0, TcpFrame(2, 50'000, 1), kStart);
@@ -145,7 +145,7 @@ TEST(FrameSwitchTest, FlowsOfOneHostToAnotherAreToldApartByTheirPorts) {
   EXPECT_EQ(one.TakeDue(kStart + microseconds(51'000))->size, 110u) << "before the second";
 }
 
-TEST(FrameSwitchTest, APacketDoesNotWaitForDataOfItsFlowThatHasLeft) {
+TEST(FrameSwitchTest, APacketDoesNotWaitForDepartedDataOfItsFlow) {
   FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000});
   Arrive(one, 0, TcpFrame(2, 50'000, 1), kStart);
   const Instant later = kStart + microseconds(60'000);
@@ -157,7 +157,7 @@ TEST(FrameSwitchTest, APacketDoesNotWaitForDataOfItsFlowThatHasLeft) {
   EXPECT_EQ(one.TakeDue(later + microseconds(51'000))->size, 110u);
 }
 
-TEST(FrameSwitchTest, NoPacketOvertakesItsOwnFlow) {
+TEST(FrameSwitchTest, APacketDoesNotOvertakeItsOwnFlow) {
   FrameSwitch one({.ports = 2, .bytes_per_s = 1'000'000});
   Arrive(one, 0, TcpFrame(2, 50'000, 1), kStart);
   Arrive(one, 0, TcpFrame(2, 50'000, 1), kStart);

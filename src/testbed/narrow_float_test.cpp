@@ -76,7 +76,7 @@ TEST_P(NarrowFloat, OverflowsToInfinityOrToTheLargestValue) {
 INSTANTIATE_TEST_SUITE_P(Formats, NarrowFloat, testing::ValuesIn(kNarrowTypes),
                          [](const auto& test) { return std::string(Name(test.param)); });
 
-TEST(NarrowFloatValues, AreThoseOfTheSpecifications) {
+TEST(NarrowFloatValues, MatchTheSpecifications) {
   EXPECT_EQ(Widen(FormatOf(DataType::kFloat16), 0x7bff), 65504);
   EXPECT_EQ(Widen(FormatOf(DataType::kFloat16), 0x0001), 0x1p-24);
   EXPECT_EQ(Widen(FormatOf(DataType::kBfloat16), 0x3f80), 1);

@@ -47,7 +47,7 @@ bool Arrives(const os::Fd& from, const os::Fd& at, std::uint32_t host, const std
   return sent == std::ssize(data) && size == sent && got.substr(0, data.size()) == data;
 }
 
-TEST(NetHostsTest, TheirNamespacesAreHeldByThisProcessAlone) {
+TEST(NetHostsTest, NamespacesDisappearWithTheirObject) {
   EXPECT_EQ(NetHosts::AddressOf(0), "10.213.0.1");
   auto made = NetHosts::Make({.hosts = 2, .mb_per_s = 0, .delay = std::chrono::milliseconds(1)});
   if (!made.ok()) GTEST_SKIP() << made.error().message;
@@ -58,7 +58,7 @@ TEST(NetHostsTest, TheirNamespacesAreHeldByThisProcessAlone) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(NetHostsTest, FramesComeToTheHostThatTheyAreFor) {
+TEST(NetHostsTest, FramesReachTheirHostOnly) {
   const auto hosts = NetHosts::Make({.hosts = 3, .mb_per_s = 0});
   if (!hosts.ok()) GTEST_SKIP() << hosts.error().message;
   const os::Fd sockets[] = {SocketOn(**hosts, 0), SocketOn(**hosts, 1), SocketOn(**hosts, 2)};

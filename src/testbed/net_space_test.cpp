@@ -66,10 +66,10 @@ void NetSpaceTest::Ask(std::uint8_t index) {
   FAIL() << "nobody answered";
 }
 
-TEST_F(NetSpaceTest, AFrameThatIsWrittenIsAnsweredByItsInterface) {
+TEST_F(NetSpaceTest, AnInterfaceAnswersAWrittenFrame) {
   for (const std::uint8_t index : {std::uint8_t{0}, std::uint8_t{1}}) Ask(index);
 }
-TEST_F(NetSpaceTest, WaitingForAFrameEnds) {
+TEST_F(NetSpaceTest, WaitingForAFrameEndsInTime) {
   Bytes frame(kFrameBytesMax);
   const os::Fd* const wires[] = {&space_.wires[0]};
   auto watch = WireWatch::Make(wires);
@@ -116,7 +116,7 @@ int EnterFromChroot(const std::string& root, bool with_sys, const os::Fd& space,
   return mbit_per_s == 1000 ? 0 : 9;
 }
 
-TEST_F(NetSpaceTest, IsEnteredFromAChrootThatIsNoMountPoint) {
+TEST_F(NetSpaceTest, EnteringFromAChrootNeedsSysfsThere) {
   for (const bool with_sys : {true, false}) {
     const os::TempTree tree;
     std::array<int, 2> ends{};
@@ -143,13 +143,13 @@ TEST_F(NetSpaceTest, IsEnteredFromAChrootThatIsNoMountPoint) {
   }
 }
 
-TEST(NetSpace, ANamespaceThatCannotBeEnteredIsNamed) {
+TEST(NetSpace, NamesANamespaceThatCannotBeEntered) {
   const Status status = EnterNetSpace("/nowhere");
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, testing::HasSubstr("/nowhere"));
 }
 
-TEST(NetSpace, AProgramThatDoesNotExistIsNamed) {
+TEST(NetSpace, NamesAProgramThatDoesNotExist) {
   EXPECT_THAT(BecomeProgram({"/no/program"}).message, testing::HasSubstr("/no/program"));
 }
 

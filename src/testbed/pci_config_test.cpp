@@ -30,7 +30,7 @@ TEST(PciConfigTest, ADeviceHasItsIdsClassAndLink) {
   EXPECT_EQ(At16(config, 0x6c), 0x1eu);  // 2.5 to 16 GT/s
 }
 
-TEST(PciConfigTest, ABridgeHasItsBuses) {
+TEST(PciConfigTest, ABridgeHasItsBusNumbers) {
   const topology::HostView view = SmallMachine();
   const PciSlot slot{
       .bus = view.pci[0].bus, .primary = 0x41, .secondary = 0x42, .subordinate = 0x45};

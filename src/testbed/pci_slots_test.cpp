@@ -23,7 +23,7 @@ std::map<std::string, std::string> PathsOf(const PciLayout& layout) {
   return paths;
 }
 
-TEST(PciSlotsTest, APortIsAboveEachDeviceAtABusThatTheFileLeavesFree) {
+TEST(PciSlotsTest, EachDeviceHasAPortOnAFreeBus) {
   const auto paths = PathsOf(LayOutPci(SmallMachine(), {}));
   const std::string above = "pci0000:40/0000:40:01.0/0000:41:00.0/";
   EXPECT_EQ(paths.at("0000:43:00.0"), above + "0000:42:00.0/0000:43:00.0");
@@ -31,7 +31,7 @@ TEST(PciSlotsTest, APortIsAboveEachDeviceAtABusThatTheFileLeavesFree) {
   EXPECT_EQ(paths.at("0000:05:00.0"), "pci0000:04/0000:04:01.0/0000:05:00.0");
 }
 
-TEST(PciSlotsTest, ADeviceAtBusZeroHasNoPort) {
+TEST(PciSlotsTest, ADeviceAtBusZeroLacksAPort) {
   EXPECT_EQ(PathsOf(LayOutPci(SmallMachine(), {})).at("0000:00:04.0"), "pci0000:00/0000:00:04.0");
 }
 
@@ -42,7 +42,7 @@ TEST(PciSlotsTest, ACardHasAFunctionForEachNetworkDevice) {
   EXPECT_EQ(paths.count("0000:05:00.1"), 0u);
 }
 
-TEST(PciSlotsTest, PortsDoNotTakeAddressesOfTheComputer) {
+TEST(PciSlotsTest, PortsAvoidAddressesOfTheComputer) {
   const auto paths = PathsOf(LayOutPci(SmallMachine(), {Bus("0000:40:01.0"), Bus("0000:42:00.0")}));
   EXPECT_EQ(paths.at("0000:43:00.0"),
             "pci0000:40/0000:40:02.0/0000:41:00.0/0000:42:01.0/0000:43:00.0");
@@ -63,17 +63,17 @@ void ExpectBridges(const PciLayout& layout, bool nested) {
   }
 }
 
-TEST(PciSlotsTest, BusesOfBridgesNest) {
+TEST(PciSlotsTest, BusRangesOfBridgesNest) {
   ExpectBridges(LayOutPci(SmallMachine(), {}), true);
 }
 
-TEST(PciSlotsTest, BridgesAreAboveTheirBusesWhereAFileLeavesNoneFree) {
+TEST(PciSlotsTest, EachBusHasItsBridgeWithoutFreeNumbersToo) {
   for (const char* words :
        {"2x(numa: 2x(switch: 2 gpu a100-sxm4, 1 nic 200g))", "4 gpu a10g, 1 nic 100g"})
     ExpectBridges(LayOutPci(topology::ParseSynthetic(words).value(), {}), false);
 }
 
-TEST(PciSlotsTest, FoldersNestWhereDomainsDoNot) {
+TEST(PciSlotsTest, FoldersNestAcrossDomains) {
   topology::HostView view = SmallMachine();
   view.pci[1].bus = Bus("0001:00:00.0");
   const PciLayout layout = LayOutPci(view, {});
@@ -81,7 +81,7 @@ TEST(PciSlotsTest, FoldersNestWhereDomainsDoNot) {
               testing::MatchesRegex("pci0000:40/0000:40:01.0/0000:41:00.0/0000:.*/0001:00:00.0"));
 }
 
-TEST(PciSlotsTest, AnAddressThatAFileRepeatsIsThereOnce) {
+TEST(PciSlotsTest, ARepeatedAddressHasOneSlot) {
   topology::HostView view = SmallMachine();
   view.pci[2].bus = view.pci[1].bus;
   std::size_t seen = 0;
@@ -89,7 +89,7 @@ TEST(PciSlotsTest, AnAddressThatAFileRepeatsIsThereOnce) {
   EXPECT_EQ(seen, 1u);
 }
 
-TEST(PciSlotsTest, ABusThatIsFullGoesOnInASpareDomain) {
+TEST(PciSlotsTest, AFullBusContinuesInASpareDomain) {
   // 40 switches below one, each with a bus of its own: more than a bus has devices.
   topology::HostView view = SmallMachine();
   const topology::PciDevice leaf = view.pci[1];

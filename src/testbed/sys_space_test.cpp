@@ -69,23 +69,23 @@ TEST_F(SysSpaceTest, ShowsTheMachineAndKeepsTheComputersNetwork) {
   });
 }
 
-TEST_F(SysSpaceTest, NothingOfItIsSeenOutside) {
+TEST_F(SysSpaceTest, TheMachineIsInvisibleOutside) {
   const bool there = IsThere("/sys/bus/pci/devices/0000:43:00.0");
   Expect([] { return IsThere("/sys/bus/pci/devices/0000:43:00.0") ? 0 : 1; });
   EXPECT_EQ(IsThere("/sys/bus/pci/devices/0000:43:00.0"), there);
 }
 
-TEST_F(SysSpaceTest, NothingCanBeWrittenThere) {
+TEST_F(SysSpaceTest, TheMachineIsReadOnly) {
   Expect([] { return std::ofstream("/sys/new").is_open() ? 1 : 0; });
 }
 
-TEST_F(SysSpaceTest, TheProcessorIsTheMachines) {
+TEST_F(SysSpaceTest, ShowsTheMachinesProcessor) {
   tree_.entries[std::string(kSysCpuInfo)] = {.type = SysEntry::EntryType::kFile,
                                              .content = "vendor_id : Somebody\n"};
   Expect([] { return Content("/proc/cpuinfo") == "vendor_id : Somebody\n" ? 0 : 1; });
 }
 
-TEST_F(SysSpaceTest, AMachineWithinAMachineIsShown) {
+TEST_F(SysSpaceTest, ShowsAMachineWithinAMachine) {
   Expect([&] {
     topology::HostView view = SmallMachine();
     view.pci[1].ids.device = 0x2330;
@@ -96,7 +96,7 @@ TEST_F(SysSpaceTest, AMachineWithinAMachineIsShown) {
   });
 }
 
-TEST_F(SysSpaceTest, AFileThatCannotBeMadeLeavesSysAsItWas) {
+TEST_F(SysSpaceTest, AFailedEntryLeavesSysUnchanged) {
   tree_.entries["/sys/bus/pci/devices/0000:43:00.0"] = {};  // not a link, but empty
   tree_.entries["/sys/devices/nowhere/file"] = {.type = SysEntry::EntryType::kFile};
   const bool kernel = IsThere("/sys/class/net/lo");

@@ -31,7 +31,7 @@ class SysTreeTest : public testing::Test {
       "/sys/devices/pci0000:40/0000:40:01.0/0000:41:00.0/0000:42:01.0/0000:45:00.";
 };
 
-TEST_F(SysTreeTest, FunctionsSayWhatTheFileSays) {
+TEST_F(SysTreeTest, FunctionsHaveTheValuesInTheFile) {
   EXPECT_EQ(LinkAt("/sys/bus/pci/devices/0000:43:00.0"), "../../../" + gpu_.substr(5));
   EXPECT_EQ(File(gpu_ + "/vendor"), "0x10de\n");
   EXPECT_EQ(File(gpu_ + "/device"), "0x20b0\n");
@@ -47,12 +47,12 @@ TEST_F(SysTreeTest, FunctionsSayWhatTheFileSays) {
   EXPECT_THAT(File(gpu_ + "/uevent"), HasSubstr("PCI_SLOT_NAME=0000:43:00.0\n"));
 }
 
-TEST_F(SysTreeTest, NothingIsMadeUpForWhatTheFileDoesNotTell) {
+TEST_F(SysTreeTest, OmitsValuesThatTheFileLacks) {
   EXPECT_EQ(File("/sys/devices/pci0000:04/0000:04:01.0/0000:05:00.0/max_link_speed"), "(none)");
   EXPECT_EQ(File("/sys/devices/system/node/node0/distance"), "(none)");
 }
 
-TEST_F(SysTreeTest, PortsHaveTheIdsOfTheirSwitchAndTheLinkOfWhatIsBelow) {
+TEST_F(SysTreeTest, PortsHaveTheIdsOfTheirSwitchAndTheLinkBelow) {
   const std::string port = gpu_.substr(0, gpu_.rfind('/'));
   EXPECT_EQ(File(port + "/device"), "0xc010\n");
   EXPECT_EQ(File(port + "/max_link_width"), "8\n");
@@ -65,7 +65,7 @@ TEST_F(SysTreeTest, BusesAreBelowTheirBridges) {
   EXPECT_EQ(LinkAt("/sys/class/pci_bus/0000:40"), "../../devices/pci0000:40/pci_bus/0000:40");
 }
 
-TEST_F(SysTreeTest, RdmaDevicesAreOfTheFunctionsOfTheirCard) {
+TEST_F(SysTreeTest, RdmaDevicesBelongToTheFunctionsOfTheirCard) {
   EXPECT_EQ(LinkAt("/sys/class/infiniband/mlx5_1"),
             "../../" + card_.substr(5) + "1/infiniband/mlx5_1");
   const std::string first = card_ + "0/infiniband/mlx5_0", second = card_ + "1/infiniband/mlx5_1";
@@ -78,7 +78,7 @@ TEST_F(SysTreeTest, RdmaDevicesAreOfTheFunctionsOfTheirCard) {
   EXPECT_TRUE(Has("/sys/kernel/mm/memory_peers/nv_mem/version"));
 }
 
-TEST_F(SysTreeTest, InterfacesThatTheComputerHasStayTheComputers) {
+TEST_F(SysTreeTest, InterfacesOfTheComputerRemain) {
   const std::string folder = "/sys/devices/pci0000:04/0000:04:01.0/0000:05:00.0/net/eth7";
   EXPECT_EQ(LinkAt("/sys/class/net/eth7"), "../../" + folder.substr(5));
   EXPECT_EQ(File(folder + "/speed"), "100000\n");
@@ -89,7 +89,7 @@ TEST_F(SysTreeTest, InterfacesThatTheComputerHasStayTheComputers) {
   EXPECT_FALSE(Has(folder));
 }
 
-TEST_F(SysTreeTest, NodesAreInTheOrderOfTheirNumbers) {
+TEST_F(SysTreeTest, NumaNodesAreInNumericalOrder) {
   const std::string nodes = "/sys/devices/system/node/";
   EXPECT_EQ(File(nodes + "online"), "0,1\n");
   EXPECT_EQ(File(nodes + "node1/cpulist"), "2-3\n");
@@ -105,7 +105,7 @@ TEST_F(SysTreeTest, NodesAreInTheOrderOfTheirNumbers) {
   EXPECT_THAT(File(nodes + "node0/meminfo"), HasSubstr("Node 0 MemTotal: 500 kB\n"));
 }
 
-TEST_F(SysTreeTest, ProcessorsAreTheMachinesOnlyWhereThatIsAskedFor) {
+TEST_F(SysTreeTest, ProcessorsFollowTheMachineOnlyOnRequest) {
   const std::string cpus = "/sys/devices/system/cpu/";
   EXPECT_FALSE(Has(cpus + "online"));
   tree_ = SysTreeOf(SmallMachine(), {}, SysCpus::kMachine).value();
@@ -113,7 +113,7 @@ TEST_F(SysTreeTest, ProcessorsAreTheMachinesOnlyWhereThatIsAskedFor) {
   EXPECT_EQ(File(cpus + "cpu3/topology/thread_siblings_list"), "3\n");
 }
 
-TEST_F(SysTreeTest, FunctionsAndNodesHideTheComputersButDriversStay) {
+TEST_F(SysTreeTest, FunctionsAndNumaNodesReplaceThoseOfTheComputer) {
   const auto others = [&](const std::string& path) { return tree_.entries.at(path).others; };
   EXPECT_EQ(others("/sys/bus/pci/devices"), OtherEntries::kNone);
   EXPECT_EQ(others("/sys/class/infiniband"), OtherEntries::kNone);
@@ -132,7 +132,7 @@ TEST_F(SysTreeTest, EveryEntryIsInAFolder) {
   }
 }
 
-TEST_F(SysTreeTest, ANameThatIsNoFileNameIsLeftOut) {
+TEST_F(SysTreeTest, OmitsANameThatIsNotAFileName) {
   topology::HostView view = SmallMachine();
   view.nets[0].name = "../../x";
   view.nets[1].name = "..";
@@ -141,7 +141,7 @@ TEST_F(SysTreeTest, ANameThatIsNoFileNameIsLeftOut) {
   for (const auto& [path, entry] : tree_.entries) EXPECT_EQ(path.find(".."), std::string::npos);
 }
 
-TEST_F(SysTreeTest, TooManyDevicesAreRefused) {
+TEST_F(SysTreeTest, RefusesTooManyDevices) {
   topology::HostView view = SmallMachine();
   view.pci.resize(kSysFunctionsMax + 1, view.pci.back());
   const auto tree = SysTreeOf(view, {});
@@ -150,14 +150,14 @@ TEST_F(SysTreeTest, TooManyDevicesAreRefused) {
   EXPECT_THAT(tree.error().message, HasSubstr("4097 PCI devices"));
 }
 
-TEST_F(SysTreeTest, SwitchesThatAreJoinedBelowAreNamed) {
+TEST_F(SysTreeTest, ListsTheLinkBetweenJoinedSwitches) {
   topology::HostView view = SmallMachine();
   view.pci[0].peers = {view.pci[3].bus};
   tree_ = SysTreeOf(view, {}).value();
   EXPECT_TRUE(Has("/sys/kernel/pci_switch_link/virtual_switch_links/0000:41:00.0/0000:00:04.0"));
 }
 
-TEST(CpuInfoTest, HasTheProcessorOfTheMachine) {
+TEST(CpuInfoTest, DescribesTheProcessorOfTheMachine) {
   const std::string text =
       "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\n"
       "model name\t: Xeon\nflags\t\t: avx2\n\n";
@@ -170,7 +170,7 @@ TEST(CpuInfoTest, HasTheProcessorOfTheMachine) {
   EXPECT_EQ(CpuInfoOf("processor : 0\nCPU implementer : 0x41\n", amd), "");
 }
 
-TEST(ComputerSysTest, IsReadFromTheComputersFiles) {
+TEST(ComputerSysTest, ReadsTheFilesOfTheComputer) {
   os::TempTree files;
   files.Directory("sys/bus/pci/devices/0000:00:03.0").Directory("sys/class/net/eth0");
   files.Write("proc/cpuinfo", "vendor_id : X\n").Write("proc/meminfo", "MemTotal:  2048 kB\n");

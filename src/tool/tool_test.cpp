@@ -41,14 +41,14 @@ TEST(ToolTest, EveryCommandHasHelp) {
   }
 }
 
-TEST(ToolTest, AnUnknownCommandIsNamed) {
+TEST(ToolTest, NamesAnUnknownCommand) {
   const ToolRun ran = RunCommand({"dance"});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("\"dance\""));
   EXPECT_EQ(ran.output, "");
 }
 
-TEST(ToolTest, UnknownOptionsAreNamed) {
+TEST(ToolTest, NamesUnknownOptions) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--odd"},
                                                     {"env", "--odd"},
                                                     {"bench", "all_reduce", "--odd"},
@@ -60,13 +60,13 @@ TEST(ToolTest, UnknownOptionsAreNamed) {
   }
 }
 
-TEST(ToolTest, WithoutACommandItSaysWhatToDo) {
+TEST(ToolTest, WithoutACommandRecommendsTheHelp) {
   const ToolRun ran = RunCommand({});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("--help"));
 }
 
-TEST(ToolTest, ACommandOfCommandsNamesThem) {
+TEST(ToolTest, AGroupOfCommandsListsThem) {
   for (const char* const command : {"topo", "sim"}) {
     const ToolRun ran = RunCommand({command});
     EXPECT_EQ(ran.status, kExitUsage);
@@ -94,7 +94,7 @@ TEST(ToolTest, OutputThatCannotBeWrittenIsAFailure) {
   }
 }
 
-TEST(ToolTest, ACommandRuns) {
+TEST(ToolTest, RunsACommand) {
   const ToolRun ran = RunCommand({"version"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, HasSubstr("ringlet "));

@@ -17,7 +17,7 @@ TEST(TopoTest, HelpNamesEveryCommand) {
     EXPECT_THAT(ran.output, HasSubstr(name));
 }
 
-TEST(TopoTest, ACommandIsNeeded) {
+TEST(TopoTest, ACommandIsRequired) {
   const ToolRun ran = RunCommand({
       "topo",
   });

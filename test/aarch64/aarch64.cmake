@@ -20,10 +20,10 @@ ExternalProject_Add(aarch64
 # qemu-user has no process_vm_readv, so the tests that read the memory of another process are left out.
 # It has no seccomp filters either, so no system call can be denied.
 string(JOIN ":" left_out
-  ZeroCopyShm.IsFetchedWhereAllCanAndAllNeedIt ZeroCopyShm.AWithdrawnBufferIsNotReadForData
-  ZeroCopyShm.MemoryThatCannotBeReadAnyMoreIsALoss PipeLink.AnOfferIsFetched
-  PipeLink.AWithdrawnOfferIsNotTaken SharedBuffers.OnlyProvenProcessesAreReadFrom
-  Shm.IsAFileWithoutANameWhereMemfdIsDenied)
+  ZeroCopyShm.IsFetchedIfAllRanksCanFetchAndNeedTheData ZeroCopyShm.AWithdrawnBufferIsNotRead
+  ZeroCopyShm.UnreadableMemoryIsALoss PipeLink.AnOfferIsFetched
+  PipeLink.AWithdrawnOfferIsNotFetched SharedBuffers.ReadsOnlyFromVerifiedProcesses
+  Shm.UsesAnUnnamedFileIfMemfdIsDenied)
 add_test(NAME aarch64.protocols
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/on_one_core.sh ${RINGLET_QEMU_AARCH64} -L /usr/aarch64-linux-gnu
           ${CMAKE_BINARY_DIR}/aarch64/protocols_test --gtest_brief=1 --gtest_filter=-${left_out})

@@ -33,7 +33,7 @@ class Arithmetic(unittest.TestCase):
             equal(self, places, self.a.max(1).indices)
             self.assertEqual(a.sum().item(), self.a.sum().item())
 
-    def test_changes_in_place_are_seen_through_views(self):
+    def test_changes_in_place_are_visible_through_views(self):
         with HostCompute():
             a = self.a.cuda()
             row = a[2]
@@ -55,14 +55,14 @@ class Arithmetic(unittest.TestCase):
             self.assertEqual(torch.ones(2, device="cuda:1").device.index, 1)
             self.assertFalse((self.a.cuda() * 2).cpu().is_cuda)
 
-    def test_views_stay_views(self):
+    def test_views_share_their_storage(self):
         with HostCompute():
             a = self.a.cuda()
             for view in (a[1:], a.t(), a.view(4, 6), a.unsqueeze(0), a.detach(), a.reshape(24)):
                 self.assertEqual(view.untyped_storage().data_ptr(), a.untyped_storage().data_ptr())
             self.assertNotEqual(a.clone().data_ptr(), a.data_ptr())
 
-    def test_copies_of_other_types_and_layouts(self):
+    def test_copies_convert_types_and_layouts(self):
         with HostCompute():
             a = self.a.cuda()
             whole = torch.empty(4, 6, dtype=torch.float64, device="cuda")
@@ -74,7 +74,7 @@ class Arithmetic(unittest.TestCase):
             self.assertTrue(torch.equal(host, self.a.t()))
             equal(self, torch.empty(0, device="cuda") + 1, torch.empty(0))
 
-    def test_gradients(self):
+    def test_gradients_equal_those_of_the_cpu(self):
         def loss(layer, inputs):
             return (torch.nn.functional.gelu(layer(inputs)) ** 2).mean()
         layer = torch.nn.Linear(4, 3)
@@ -86,7 +86,7 @@ class Arithmetic(unittest.TestCase):
             loss(layer, self.a.cuda()).backward()
         equal(self, layer.weight.grad, wanted)
 
-    def test_attention_convolution_and_norms(self):
+    def test_attention_convolution_and_norms_equal_the_cpu(self):
         images = torch.randn(2, 3, 8, 8)
         query = torch.randn(2, 4, 5, 8)
         convolution, norm = torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4)
@@ -101,7 +101,7 @@ class Arithmetic(unittest.TestCase):
             moved = norm.cuda()(convolution.cuda()(images.cuda())).detach()
             self.assertLess((moved.cpu() - wanted).abs().max().item(), 1e-5)
 
-    def test_random_numbers_of_a_generator_of_the_device(self):
+    def test_a_device_generator_gives_the_numbers_of_the_host(self):
         with HostCompute():
             generator = torch.Generator(device="cuda").manual_seed(5)
             first = torch.randn(4, device="cuda", generator=generator)
@@ -110,7 +110,7 @@ class Arithmetic(unittest.TestCase):
         equal(self, first, torch.randn(4, generator=host))
         equal(self, second, torch.randn(4, generator=host))
 
-    def test_tensors_can_be_printed(self):
+    def test_tensors_print(self):
         with HostCompute():
             a = torch.arange(3.0).cuda()
             self.assertEqual(repr(a), "tensor([0., 1., 2.], device='cuda:0')")
@@ -118,13 +118,13 @@ class Arithmetic(unittest.TestCase):
             self.assertEqual(f"{a.sum()} {a.to(torch.int32)[:2]}", "3.0 tensor([0, 1], device='cuda:0', dtype=torch.int32)")
         self.assertEqual(repr(torch.arange(2)), "tensor([0, 1])")
 
-    def test_settings_of_pytorch_are_given_back(self):
+    def test_pytorch_settings_are_restored(self):
         before = (torch.backends.cudnn.enabled, torch.backends.cuda.flash_sdp_enabled())
         with HostCompute():
             self.assertFalse(torch.backends.cuda.flash_sdp_enabled())
         self.assertEqual((torch.backends.cudnn.enabled, torch.backends.cuda.flash_sdp_enabled()), before)
 
-    def test_settings_that_a_program_has_frozen_are_no_obstacle(self):
+    def test_frozen_settings_of_a_program_do_not_interfere(self):
         program = ("import torch; from ringlet.torch import HostCompute; torch.backends.disable_global_flags()\n"
                    "with HostCompute(): print((torch.ones(2).cuda() + 1).cpu().tolist())")
         ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -137,7 +137,7 @@ class Arithmetic(unittest.TestCase):
                 a.add_(1)
         torch.cuda.synchronize()
 
-    def test_without_it_a_kernel_is_named(self):
+    def test_an_error_without_it_names_the_kernel(self):
         with self.assertRaisesRegex(RuntimeError, "no host function is registered"):
             self.a.cuda() + 1
 

@@ -101,15 +101,15 @@ EnvMap Plain(std::uint32_t) {
 }
 
 // If one rank sees all inputs, as on one host, an average is the nearest number.
-TEST(Averages, ThroughTheMemoryOfAHostAreRoundedOnce) {
+TEST(Averages, SharedMemoryRoundsOnce) {
   for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) RunAverages(ranks, Plain, false, 0);
 }
-TEST(Averages, OfThreadsAreRoundedOnce) {
+TEST(Averages, ThreadsRoundOnce) {
   for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) RunAverages(ranks, Plain, true, 0);
 }
 
 // Partial sums travel in their type, so each is rounded. Two ranks have no partial sums.
-TEST(Averages, OverLinksAreNoFurtherOffThanTheirPartialSums) {
+TEST(Averages, LinksAreAsAccurateAsTheirPartialSums) {
   for (std::uint32_t ranks = 2; ranks <= 9; ++ranks) {
     const int bound = ranks == 2 ? 0 : static_cast<int>(ranks) - 1;
     const auto shm = [](std::uint32_t) -> EnvMap { return {{"RINGLET_LINKS", "shm"}}; };
@@ -120,7 +120,7 @@ TEST(Averages, OverLinksAreNoFurtherOffThanTheirPartialSums) {
     RunAverages(ranks, hosts, false, bound);
   }
 }
-TEST(Averages, OfSeveralNodesAreNoFurtherOffThanTheirPartialSums) {
+TEST(Averages, SeveralNodesAreAsAccurateAsTheirPartialSums) {
   for (const std::uint32_t ranks : {4u, 5u, 8u, 9u}) {
     const auto nodes = [](std::uint32_t) -> EnvMap { return {{"RINGLET_NUMA_RANKS", "2"}}; };
     RunAverages(ranks, nodes, false, static_cast<int>(ranks) - 1);

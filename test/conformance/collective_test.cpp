@@ -251,7 +251,7 @@ TEST_P(OverLinks, DISABLED_TheWholeTableIsRight) {
 }
 
 // Tests each algorithm over real links, on one host and on two, independent of the model's choice.
-TEST(Algorithms, EachIsRightOverLinks) {
+TEST(Algorithms, EachAlgorithmIsRightOverLinks) {
   for (std::size_t i = 0; i < collective::kAlgorithms; ++i)
     for (const std::uint32_t ranks : {4u, 7u}) {
       const std::string name(Name(collective::Algorithm(i)));

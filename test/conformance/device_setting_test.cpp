@@ -135,7 +135,7 @@ TEST_F(DeviceSettingEffect, ChannelLimitsBoundTheSearch) {
   EXPECT_NE(eight.find("\"channel_count\": 8"), std::string::npos) << eight;
 }
 
-TEST_F(DeviceSettingEffect, VariablesThatAreNotHonouredAreNamedOnce) {
+TEST_F(DeviceSettingEffect, NamesAnUnsupportedVariableOnce) {
   const Words plan = {"plan", kVectors + "gpu4-nic4.xml", "--hosts", "2"};
   const std::string told = Told(plan, "NCCL_COLLNET_ENABLE", "1");
   const std::string sentence =
@@ -177,7 +177,7 @@ TEST_F(DeviceSettingEffect, TUNE_FILE) {
 }
 
 // Plans also follow the environment's file, unless overridden.
-TEST_F(DeviceSettingEffect, OfAFileAsOfTheEnvironment) {
+TEST_F(DeviceSettingEffect, AConfigurationFileHasTheEffectOfTheEnvironment) {
   tree_.Write("conf", "NCCL_P2P_DISABLE=1\n");
   EXPECT_TRUE(Changes("NCCL_CONF_FILE", tree_.At("conf"), Matrix(kVectors + "pcie8-2sockets.xml")));
 }

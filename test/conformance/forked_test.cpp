@@ -234,22 +234,22 @@ void RunAll(std::uint32_t ranks, EnvMap environment, bool registered = false) {
 }
 
 // With a core each, present or not, ranks read memory in place.
-TEST(ForkedRanks, OfTwoWithACoreEachTakeWhatIsTheOthers) {
+TEST(ForkedRanks, TwoRanksWithACoreEachReceiveDataOfTheirPeer) {
   RunAll(2, {{"RINGLET_WAIT", "spin"}});
 }
-TEST(ForkedRanks, OfThreeWithACoreEachTakeWhatIsTheOthers) {
+TEST(ForkedRanks, ThreeRanksWithACoreEachReceiveDataOfTheirPeers) {
   RunAll(3, {{"RINGLET_WAIT", "spin"}});
 }
-TEST(ForkedRanks, ThatShareCoresTakeWhatIsTheOthers) {
+TEST(ForkedRanks, RanksThatShareCoresReceiveDataOfTheirPeers) {
   RunAll(3, {{"RINGLET_WAIT", "yield"}});
 }
-TEST(ForkedRanks, WithRegisteredMemoryTakeWhatIsTheOthers) {
+TEST(ForkedRanks, RanksWithRegisteredMemoryReceiveDataOfTheirPeers) {
   RunAll(3, {{"RINGLET_WAIT", "yield"}}, true);
 }
-TEST(ForkedRanks, OverSharedMemoryTakeWhatIsTheOthers) {
+TEST(ForkedRanks, RanksOverSharedMemoryReceiveDataOfTheirPeers) {
   RunAll(3, {{"RINGLET_LINKS", "shm"}});
 }
-TEST(ForkedRanks, OverSocketsTakeWhatIsTheOthers) {
+TEST(ForkedRanks, RanksOverSocketsReceiveDataOfTheirPeers) {
   RunAll(3, {{"RINGLET_LINKS", "tcp"}});
 }
 
@@ -272,7 +272,7 @@ void RunAndLeave(CallKind kind, std::size_t bytes, const EnvMap& environment) {
 
 constexpr CallKind kOneSided[] = {CallKind::kGather, CallKind::kScatter, CallKind::kBroadcast};
 
-TEST(ForkedRanks, ThatLeaveRightAfterTheirLastOperationFailNoOther) {
+TEST(ForkedRanks, LeavingAfterTheLastOperationFailsNoOtherRank) {
   for (const char* const links : {"auto", "shm", "tcp"})
     for (const CallKind kind : kOneSided)
       for (const std::size_t bytes : {4u << 10, 64u << 10, 256u << 10})
@@ -280,7 +280,7 @@ TEST(ForkedRanks, ThatLeaveRightAfterTheirLastOperationFailNoOther) {
           RunAndLeave(kind, bytes, {{"RINGLET_DEBUG", "NONE"}, {"RINGLET_LINKS", links}});
 }
 
-TEST(ForkedRanks, DISABLED_ThatLeaveAThousandTimesFailNoOther) {
+TEST(ForkedRanks, DISABLED_LeavingAThousandTimesFailsNoOtherRank) {
   for (int round = 0; round < 1000; ++round)
     RunAndLeave(kOneSided[round % 3], std::size_t{4} << (10 + round % 7),
                 {{"RINGLET_DEBUG", "NONE"}});
@@ -291,7 +291,7 @@ TEST(ForkedRanks, DISABLED_ThatLeaveAThousandTimesFailNoOther) {
 // The child of a rank survives the rank's death, and has copies of all its descriptors. The other
 // rank learns of the death only by the end of the connections. Otherwise it waits until its
 // timeout.
-TEST(ForkedRanks, ThatAreKilledAreMissedWhileTheirChildrenLive) {
+TEST(ForkedRanks, AKilledRankIsMissedWhileItsChildLives) {
   int stop[2];  // the child stays until this test closes its end
   ASSERT_EQ(::pipe(stop), 0);
   constexpr std::uint32_t kKilled = 1;

@@ -27,7 +27,7 @@ class Leaves : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Links, Leaves, testing::Values("auto", "inproc", "shm", "tcp"),
                          [](const auto& kind) { return std::string(kind.param); });
 
-TEST_P(Leaves, AndIsNamedByARankThatWaitsForIt) {
+TEST_P(Leaves, AWaitingRankNamesTheDepartedRank) {
   std::latch gone(3);
   Run(3, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -46,7 +46,7 @@ TEST_P(Leaves, AndIsNamedByARankThatWaitsForIt) {
 }
 
 // The rank has no link to it yet, and no connection of the control network either.
-TEST_P(Leaves, AndIsNamedByARankThatWaitsForItsMessage) {
+TEST_P(Leaves, ARankWaitingForAMessageNamesTheDepartedRank) {
   std::latch gone(4);
   Run(4, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -69,7 +69,7 @@ TEST_P(Leaves, AndIsNamedByARankThatWaitsForItsMessage) {
 }
 
 // Data sent before the departure still reaches later ranks.
-TEST_P(Leaves, AfterWhichWhatItGaveIsStillThere) {
+TEST_P(Leaves, DataSentBeforeTheDepartureArrives) {
   for (const std::size_t count : {1u, 1000u, 40'000u}) {
     std::latch gone(3);
     Run(3, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {

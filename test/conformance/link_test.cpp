@@ -121,14 +121,14 @@ std::string NameOf(const testing::TestParamInfo<LinkKind>& info) {
 }
 INSTANTIATE_TEST_SUITE_P(Kinds, LinkTest, testing::ValuesIn(kLinkKinds), NameOf);
 
-TEST_P(LinkTest, KnowsItsPeerAndKind) {
+TEST_P(LinkTest, ReportsItsPeerAndKind) {
   EXPECT_EQ(End(0).peer(), Rank{1});
   EXPECT_EQ(End(1).peer(), Rank{0});
   EXPECT_THAT(GetParam().name, HasSubstr(std::string(End(0).kind())));
   EXPECT_EQ(links_[0]->Find(Rank{0}), nullptr);
 }
 
-TEST_P(LinkTest, AnEmptyLinkGivesNothing) {
+TEST_P(LinkTest, AnEmptyLinkReadsNothing) {
   Bytes out(10);
   EXPECT_EQ(End(0).Read(out).value(), 0u);
   EXPECT_TRUE(End(0).Peek()->empty());
@@ -148,7 +148,7 @@ TEST_P(LinkTest, BytesArriveInOrder) {
   }
 }
 
-TEST_P(LinkTest, BothDirectionsAtOnce) {
+TEST_P(LinkTest, BothDirectionsTransferAtOnce) {
   const auto play = [&](std::uint32_t rank) {
     Sender sender{End(rank), 10 + rank, StreamBytes()};
     Receiver receiver{End(rank), 10 + (1 - rank), StreamBytes()};
@@ -160,7 +160,7 @@ TEST_P(LinkTest, BothDirectionsAtOnce) {
   other.join();
 }
 
-TEST_P(LinkTest, PingPong) {
+TEST_P(LinkTest, PingPongLosesNoWakeup) {
   constexpr int kRounds = 2000;
   const auto play = [&](std::uint32_t rank) {
     Bytes ball(1);
@@ -180,7 +180,7 @@ TEST_P(LinkTest, PingPong) {
   other.join();
 }
 
-TEST_P(LinkTest, AFullLinkTakesNothingAndRecovers) {
+TEST_P(LinkTest, AFullLinkAcceptsNothingAndRecovers) {
   Sender sender{End(0), 5, std::size_t{1} << 30};
   // TCP moves bytes between the kernel buffers for a moment longer. The link is full when the
   // waiter reports no room either.
@@ -208,7 +208,7 @@ TEST_P(LinkTest, AFullLinkTakesNothingAndRecovers) {
   EXPECT_TRUE(WaitUntil(WaiterOf(1), [&] { return !End(1).Peek()->empty(); }));
 }
 
-TEST_P(LinkTest, APeerThatLeavesIsLostAfterItsData) {
+TEST_P(LinkTest, ReportsADepartedPeerAfterItsData) {
   const std::size_t bytes = 60;  // fits the smallest pipe
   Sender sender{End(0), 9, bytes};
   ASSERT_TRUE(Drive(WaiterOf(0), sender));
@@ -228,14 +228,14 @@ TEST_P(LinkTest, APeerThatLeavesIsLostAfterItsData) {
   }
 }
 
-TEST_P(LinkTest, ThePeersDepartureWakesAReader) {
+TEST_P(LinkTest, DepartureOfThePeerWakesAReader) {
   std::thread leaving([&] { links_[0].reset(); });
   Bytes out(1);
   EXPECT_TRUE(WaitUntil(WaiterOf(1), [&] { return !End(1).Read(out).ok(); }));
   leaving.join();
 }
 
-TEST_P(LinkTest, ThePeersDepartureWakesAWriter) {
+TEST_P(LinkTest, DepartureOfThePeerWakesAWriter) {
   Sender sender{End(1), 5, std::size_t{1} << 30};
   while (sender.Step()) {
   }
@@ -254,13 +254,13 @@ TEST_P(LinkTest, WakeFromAnotherThreadEndsAWait) {
   other.join();
 }
 
-TEST_P(LinkTest, ALastingTimeoutEndsAWait) {
+TEST_P(LinkTest, ATimeoutEndsAWait) {
   WaiterOf(0).Wait(WaiterOf(0).Prepare(), std::chrono::milliseconds(1));
   WaiterOf(0).Wait(WaiterOf(0).Prepare(), std::chrono::nanoseconds(0));
 }
 
 // One thread serves both ranks, asleep in poll on their descriptors.
-TEST_P(LinkTest, OneThreadServesTwoRanksByDescriptor) {
+TEST_P(LinkTest, AThreadServesTwoRanksByDescriptor) {
   Sender sender{End(0), 3, StreamBytes() / 4};
   Receiver receiver{End(1), 3, StreamBytes() / 4};
   Sender back{End(1), 4, StreamBytes() / 4};
@@ -346,7 +346,7 @@ std::pair<Result<std::unique_ptr<Links>>, Result<std::unique_ptr<Links>>> Connec
   return {std::move(mine), *std::move(other)};
 }
 
-TEST_P(ConnectTest, AnotherSecretIsRefused) {
+TEST_P(ConnectTest, RefusesAnotherSecret) {
   if (GetParam().choice == LinkChoice::kInproc)
     GTEST_SKIP() << "one process has no secrets from itself";
   // An endpoint of libfabric may take longer to open than the first timeout.
@@ -371,7 +371,7 @@ os::Fd CallAsStranger(const Address& at, std::string_view words) {
   return fd;
 }
 
-TEST_P(ConnectTest, StrangersCostANoteAndNothingElse) {
+TEST_P(ConnectTest, StrangersCauseANoteButNoFailure) {
   auto ranks = TwoRanks(GetParam());
   std::atomic<int> notes{0};
   tools_.note = [&](const Note& note) { notes += note.level == LogLevel::kWarn; };
@@ -392,7 +392,7 @@ TEST_P(ConnectTest, StrangersCostANoteAndNothingElse) {
   EXPECT_LE(notes.load(), 4);
 }
 
-TEST_P(ConnectTest, ManyRanksAtOnce) {
+TEST_P(ConnectTest, ConnectsManyRanksAtOnce) {
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 8; ++i) {
     ranks.emplace_back(i);

@@ -144,11 +144,11 @@ void RunMessages(const char* links, std::uint64_t seed, std::uint64_t operations
       });
 }
 
-TEST_P(MessagesOver, BuffersOfAnyKindArrive) {
+TEST_P(MessagesOver, DeliversBuffersOfAnyKind) {
   RunMessages(GetParam(), 1, 15);
 }
 
-TEST_P(MessagesOver, DISABLED_ManyMoreArrive) {
+TEST_P(MessagesOver, DISABLED_DeliversManyMoreMessages) {
   for (std::uint64_t seed = 2; seed < 12; ++seed) RunMessages(GetParam(), seed, 200);
 }
 

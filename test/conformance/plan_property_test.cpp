@@ -237,7 +237,7 @@ TEST(PlanPropertyTest, PlansAreSoundAndFollowRelabelling) {
   }
 }
 
-TEST(PlanPropertyTest, TheKneeIsSoundAndHasNearlyAsMuch) {
+TEST(PlanPropertyTest, AReducedPlanIsSoundAndNearlyAsFast) {
   for (std::size_t i = 0; i < MachineCount(); ++i) {
     Random random(kSeed + i);
     std::string words;
@@ -299,7 +299,7 @@ class AllRings {
   std::vector<Loads> rings_;
 };
 
-TEST(PlanPropertyTest, SmallMachinesAgainstBruteForce) {
+TEST(PlanPropertyTest, SmallMachinesMatchBruteForce) {
   std::size_t optimal = 0, bounded = 0, machines = 0;
   for (std::size_t i = 0; i < MachineCount() / 10; ++i) {
     Random random(kSeed + i);
@@ -322,7 +322,7 @@ TEST(PlanPropertyTest, SmallMachinesAgainstBruteForce) {
 }
 
 /// NICs have one speed and equal distances to GPUs, and their links have room for all.
-TEST(PlanPropertyTest, NoNicIsIdleWhereEachSwitchHasOne) {
+TEST(PlanPropertyTest, EveryNicIsUsedIfEachSwitchHasOne) {
   for (std::size_t i = 0; i < MachineCount(); ++i) {
     Random random(kSeed + i);
     const std::uint32_t numas = 1 + random.Below(2), switches = 1 + random.Below(3);
@@ -472,7 +472,7 @@ TEST(PlanPropertyTest, AFasterNicNeverLowersThePlan) {
                    });
 }
 
-TEST(PlanPropertyTest, OneMoreNvLinkNeverLowersThePlan) {
+TEST(PlanPropertyTest, AnotherNvLinkNeverLowersThePlan) {
   ExpectNeverLower("with one more NVLink", [](const topology::HostView& view,
                                               const std::string& words, Random& random) {
     return words.find("mesh") == std::string::npos ? Changed()
@@ -480,7 +480,7 @@ TEST(PlanPropertyTest, OneMoreNvLinkNeverLowersThePlan) {
   });
 }
 
-TEST(PlanPropertyTest, OneMoreNicNeverLowersThePlan) {
+TEST(PlanPropertyTest, AnotherNicNeverLowersThePlan) {
   ExpectNeverLower(
       "with one more NIC", [](const topology::HostView&, const std::string& words, Random& random) {
         Result<topology::HostView> more = topology::ParseSynthetic(WithOneMore(words, random));

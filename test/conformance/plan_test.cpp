@@ -56,7 +56,7 @@ Json ToJson(const PatternGraph& found, const Graph& graph, const Paths& paths) {
 
 class PlanVectorTest : public testing::TestWithParam<std::string> {};
 
-TEST_P(PlanVectorTest, GraphsAreNccls) {
+TEST_P(PlanVectorTest, GraphsEqualThoseOfNccl) {
   const Json vector = test::ReadVector(GetParam());
   const Result<Machine> machine =
       Machine::Read("topo-vectors/" + vector["xml"].get<std::string>(), false, {});
@@ -92,7 +92,7 @@ Json Summary(const PatternGraph& found) {
           {"sameChannels", found.same_channels ? 1 : 0}};
 }
 
-TEST(PlanResultTest, GraphsOfRealMachinesAreNccls) {
+TEST(PlanResultTest, GraphsOfRealMachinesEqualThoseOfNccl) {
   const Json results = test::ReadResults();
   for (const auto& [name, result] : results.items()) {
     const std::string file = name.substr(0, name.rfind('.'));
@@ -164,7 +164,7 @@ TEST(PlanPoliciesTest, TreesOfAMeshReachTheBound) {
   EXPECT_GE(tree.total().mb_per_s + tree.channels.size(), tree.bound.mb_per_s) << ToText(tree);
 }
 
-TEST(PlanPoliciesTest, LargeDomains) {
+TEST(PlanPoliciesTest, PlansLargeNvLinkDomains) {
   for (const std::uint32_t gpus : {72u, 144u}) {
     const Result<topology::HostView> view = LargeDomain(gpus);
     ASSERT_TRUE(view.ok()) << view.error().message;

@@ -104,7 +104,7 @@ class ProcessTest : public testing::TestWithParam<LinkKind> {
 INSTANTIATE_TEST_SUITE_P(Kinds, ProcessTest, testing::ValuesIn(kKinds),
                          [](const auto& it) { return std::string(it.param.name); });
 
-TEST_P(ProcessTest, BytesComeBackFromAnotherProcess) {
+TEST_P(ProcessTest, BytesReturnFromAnotherProcess) {
   EXPECT_TRUE(RoundTrip(GetParam().Tiny() ? 100'000 : 4'000'000));
   process_.reset();
   EXPECT_EQ(ReapChild(), 0) << "1: not connected, 2: never heard that rank 0 left";
@@ -154,7 +154,7 @@ bool TradeOffers(RankProcess& process, std::byte mine, std::byte theirs) {
   return !taken || fetched == Bytes(fetched.size(), theirs);
 }
 
-TEST(ForkedProcesses, FetchNothingFromTheirOwnMemory) {
+TEST(ForkedProcesses, DoNotFetchFromTheirOwnMemory) {
   const LinkKind kind{.name = "shm", .choice = LinkChoice::kShm};
   std::vector<TestRank> ranks = TwoRanks(kind);
   const pid_t child = ::fork();

@@ -593,7 +593,7 @@ TEST_F(SettingEffect, LOCAL_RANK) {
   EXPECT_NE(numa("0"), numa("1")) << "ranks take the NUMA nodes in turn";
 }
 
-TEST(Settings, EachHasATestOfItsEffect) {
+TEST(Settings, EachSettingHasATestOfItsEffect) {
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();
   std::set<std::string_view> tested;
   for (int i = 0; i < all.total_test_suite_count(); ++i) {

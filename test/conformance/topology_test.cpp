@@ -81,7 +81,7 @@ TEST_P(VectorTest, LinksAreEqualAndInTheSameOrder) {
   EXPECT_EQ(built, expected);
 }
 
-TEST_P(VectorTest, PathsAreEqual) {
+TEST_P(VectorTest, PathsEqualThoseOfNccl) {
   std::set<std::pair<NodeIndex, NodeIndex>> listed;
   for (const Json& entry : json_["paths"]) {
     const NodeIndex from = Named(entry[0]), to = Named(entry[1]);
@@ -104,7 +104,7 @@ TEST_P(VectorTest, PathsAreEqual) {
               << NcclName(graph_, a) << " " << NcclName(graph_, b);
 }
 
-TEST_P(VectorTest, PreferredNetsAreEqual) {
+TEST_P(VectorTest, PreferredNetsEqualThoseOfNccl) {
   EXPECT_EQ(json_["preferred_net_by_rank"].empty(), paths_.Of(NodeKind::kNet).empty());
   for (const auto& [rank, nets] : json_["preferred_net_by_rank"].items()) {
     const auto gpu = graph_.Find(Rank{static_cast<std::uint32_t>(std::stoul(rank))});
@@ -114,7 +114,7 @@ TEST_P(VectorTest, PreferredNetsAreEqual) {
   }
 }
 
-TEST_P(VectorTest, LimitsOfTheSystemAreEqual) {
+TEST_P(VectorTest, SystemLimitsEqualThoseOfNccl) {
   const bool beyond = json_["hosts"].get<std::size_t>() * gpus_in_file_ !=
                       json_["gpus_in_system"].get<std::size_t>();
   EXPECT_EQ(paths_.Of(NodeKind::kGpu).size(), json_["gpus_in_system"].get<std::size_t>());
@@ -141,7 +141,7 @@ std::uint32_t HopsThrough(NodeKind kind) {
   return kind == NodeKind::kGpu ? 1 : 0;
 }
 
-TEST_P(StatementTest, PathsAreThoseThatNcclPrinted) {
+TEST_P(StatementTest, PathsEqualTheLogOfNccl) {
   const std::string file = "topologies/" + GetParam().topology;
   const Result<HostView> view = ViewFromXml(Contents(file), file);
   ASSERT_TRUE(view.ok()) << view.error().message;
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(Nccl, StatementTest,
                          });
 
 /// Checks which hosts stay whole, by NCCL 2.30's number of nodes on one and two hosts.
-TEST(DomainTest, HostsFallApartWhereNcclsDo) {
+TEST(DomainTest, HostsSplitIntoTheNodesOfNccl) {
   const Json results = test::ReadResults();
   std::size_t compared = 0;
   for (const auto& [name, result] : results.items()) {
@@ -221,7 +221,7 @@ TEST(DomainTest, HostsFallApartWhereNcclsDo) {
 /// A machine with a recorded output of `nvidia-smi topo -m`. `X`, `NV18`, `NODE`, ...
 class SmiTest : public testing::TestWithParam<std::string> {};
 
-TEST_P(SmiTest, NvLinksAndNumaNodesAreThoseThatNvidiaSmiPrinted) {
+TEST_P(SmiTest, NvLinksAndNumaNodesEqualThoseOfNvidiaSmi) {
   const std::string file = "topologies/nvidia/" + GetParam() + ".topo.xml";
   const Result<HostView> view = ViewFromXml(Contents(file), file);
   ASSERT_TRUE(view.ok()) << view.error().message;

@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(Machines, Captured,
                          });
 
 #ifdef WITH_HWLOC
-TEST_P(Captured, HwlocStillSaysWhatIsWritten) {
+TEST_P(Captured, HwlocReproducesItsRecordedOutput) {
   const std::vector<std::string> lines = LinesOfHwloc(Root());
   Offer(".hwloc.txt", fmt::format("{}\n", fmt::join(lines, "\n")));
   EXPECT_THAT(lines, ElementsAreArray(Golden()));
@@ -151,13 +151,13 @@ TEST_P(Captured, PciTreeSpeedsAndPlacesAreThoseOfHwloc) {
   }
 }
 
-TEST_P(Captured, TheViewIsThatOfTheFixture) {
+TEST_P(Captured, TheViewEqualsTheFixture) {
   const std::string xml = ToXml(view_);
   Offer(".topo.xml", xml);
   EXPECT_EQ(xml, Fixture(".topo.xml"));
 }
 
-TEST(CapturedDomains, OfMoreThanFourDigitsAreRead) {
+TEST(CapturedDomains, ReadsDomainsOfMoreThanFourDigits) {
   const FileTree files = FileTree::Open(std::string(CAPTURED) + "/2pa-pcidomain32bits").value();
   std::vector<std::string> missing;
   Sysfs sysfs(files, missing);

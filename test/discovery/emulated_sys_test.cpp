@@ -71,7 +71,7 @@ std::vector<std::string> Unexpected(const topology::HostView& view,
 }
 
 // test/emulate reads the machines usable by CUDA programs.
-TEST(EmulatedSysTest, MachinesOfAllKindsComeBack) {
+TEST(EmulatedSysTest, MachinesOfAllKindsRoundTrip) {
   for (const char* name : {"mi250x", "mi300x", "dgx-a100", "azure-nd-h100-v5", "hgx-b200"}) {
     const topology::HostView view = ViewOf(fmt::format("{}/{}.xml", MACHINES, name));
     EXPECT_THAT(Unexpected(view, topology::Compare(view, ReadBack(view))), testing::IsEmpty())
@@ -79,7 +79,7 @@ TEST(EmulatedSysTest, MachinesOfAllKindsComeBack) {
   }
 }
 
-TEST(EmulatedSysTest, AFileThatSaysSomethingElseGivesSomethingElse) {
+TEST(EmulatedSysTest, ChangedFilesGiveDifferences) {
   topology::HostView view = ViewOf(std::string(MACHINES) + "/mi300x.xml");
   const topology::HostView again = ReadBack(view);
   view.pci[2].link_width = 4;

@@ -75,7 +75,7 @@ std::vector<std::string> Nodes(const HostView& view) {
   return lines;
 }
 
-TEST_P(MachineTest, IsDiscoveredAsItWasDumped) {
+TEST_P(MachineTest, DiscoveryReproducesTheDump) {
   const FileTree fixtures = FileTree::Open(FIXTURES).value();
   const std::string path = std::string("topologies/nvidia/") + GetParam() + ".topo.xml";
   const HostView dumped = topology::ViewFromXml(fixtures.Read(path).value(), path).value();

@@ -57,7 +57,7 @@ class NvmlStandInTest : public testing::Test {
   TempTree tree_;
 };
 
-TEST_F(NvmlStandInTest, EveryMachineIsReadAsItIsWritten) {
+TEST_F(NvmlStandInTest, ReadsEveryMachineAsWritten) {
   for (const char* machine : {kCubeMesh, kSwitched, kLinkless}) {
     const GpuReport report = Read(machine).value();
     EXPECT_EQ(ToText(report), machine);
@@ -65,7 +65,7 @@ TEST_F(NvmlStandInTest, EveryMachineIsReadAsItIsWritten) {
   }
 }
 
-TEST_F(NvmlStandInTest, AnOldDriverTellsWhatItKnows) {
+TEST_F(NvmlStandInTest, ReadsTheKnownFactsOfAnOldDriver) {
   GpuReport report = Read(kCubeMesh, NVML_OLD).value();
   EXPECT_EQ(ToText(report), kCubeMesh);
   EXPECT_THAT(report.missing, IsEmpty());
@@ -80,7 +80,7 @@ constexpr char kBeforeNvLink[] = R"(ringlet-gpus 1
 gpu 0 bus 0000:06:00.0 sm 52 pcie 3 16 vendor 0x10de device 0x17c2 name "GTX TITAN X"
 )";
 
-TEST_F(NvmlStandInTest, ADriverThatTellsLittleIsAskedForThat) {
+TEST_F(NvmlStandInTest, ReadsBasicFactsOfABareDriver) {
   const GpuReport report = Read(kCubeMesh, NVML_BARE).value();
   ASSERT_EQ(report.gpus.size(), 2u);
   const GpuReading& gpu = report.gpus[1];
@@ -95,25 +95,25 @@ TEST_F(NvmlStandInTest, ADriverThatTellsLittleIsAskedForThat) {
   EXPECT_THAT(Read(kBeforeNvLink, NVML_BARE).value().missing, IsEmpty());
 }
 
-TEST_F(NvmlStandInTest, AnErrorWithoutWordsIsItsNumber) {
+TEST_F(NvmlStandInTest, PrintsTheNumberOfAnErrorWithoutText) {
   const Variable file("NVML_STAND_IN", tree_.At("none"));
   EXPECT_THAT(Nvml(NVML_BARE).Read().error().message, HasSubstr("error 9"));
 }
 
-TEST_F(NvmlStandInTest, ALibraryThatLacksOneThingThatItNeedsIsRefused) {
+TEST_F(NvmlStandInTest, RefusesALibraryThatLacksARequiredFunction) {
   const auto report = Read(kLinkless, NVML_PARTIAL);
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().code, Code::kUnsupported);
 }
 
-TEST_F(NvmlStandInTest, AnIdleLinkIsNotASlowOneButANarrowOneIsNarrow) {
+TEST_F(NvmlStandInTest, ReadsTheMaximumSpeedAndTheCurrentWidth) {
   const Variable now("NVML_STAND_IN_NOW", "1 4");
   const GpuReport report = Read(kLinkless).value();
   EXPECT_EQ(report.gpus[0].pcie_generation, 4);
   EXPECT_EQ(report.gpus[0].pcie_width, 4);
 }
 
-TEST_F(NvmlStandInTest, WithoutAMachineThereIsNoDriver) {
+TEST_F(NvmlStandInTest, WithoutADriverReadingFails) {
   const Variable file("NVML_STAND_IN", tree_.At("none"));
   const auto report = Nvml(NVML_NEW).Read();
   ASSERT_FALSE(report.ok());
@@ -121,11 +121,11 @@ TEST_F(NvmlStandInTest, WithoutAMachineThereIsNoDriver) {
   EXPECT_THAT(report.error().message, HasSubstr("Driver Not Loaded"));
 }
 
-TEST_F(NvmlStandInTest, ADriverWithoutGpusHasNone) {
+TEST_F(NvmlStandInTest, ADriverWithoutGpusGivesAnEmptyList) {
   EXPECT_THAT(Read("ringlet-gpus 1\n").value().gpus, IsEmpty());
 }
 
-TEST_F(NvmlStandInTest, WithoutAnAddressAGpuIsLeftOutAndTold) {
+TEST_F(NvmlStandInTest, OmitsAndReportsAGpuWithoutAnAddress) {
   for (const char* function : {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetPciInfo_v3"}) {
     const GpuReport report = ReadFailing(kSwitched, function, 15).value();
     EXPECT_THAT(report.gpus, IsEmpty()) << function;
@@ -136,7 +136,7 @@ TEST_F(NvmlStandInTest, WithoutAnAddressAGpuIsLeftOutAndTold) {
   EXPECT_THAT(none.missing, Contains(HasSubstr("how many GPUs")));
 }
 
-TEST_F(NvmlStandInTest, EveryOtherFailureLeavesTheRest) {
+TEST_F(NvmlStandInTest, AnyOtherFailureOmitsOnlyItsFact) {
   for (const auto& [function, told] :
        {std::pair("nvmlDeviceGetCudaComputeCapability", "compute capability"),
         {"nvmlDeviceGetNvLinkCapability", "NVLink 0 of GPU 0"},
@@ -158,7 +158,7 @@ TEST_F(NvmlStandInTest, EveryOtherFailureLeavesTheRest) {
   }
 }
 
-TEST_F(NvmlStandInTest, TheOtherQuestionAnswersWhereOneFails) {
+TEST_F(NvmlStandInTest, TriesTheAlternativeFunctionAfterAFailure) {
   EXPECT_EQ(ToText(ReadFailing(kSwitched, "nvmlDeviceGetGpuFabricInfoV", 13).value()), kSwitched);
   EXPECT_EQ(ToText(ReadFailing(kCubeMesh, "nvmlDeviceGetMaxPcieLinkGeneration", 3).value()),
             kCubeMesh);

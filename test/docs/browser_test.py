@@ -47,25 +47,25 @@ class Starts(unittest.TestCase):
             finally:
                 self.said = said.getvalue().splitlines()
 
-    def test_at_once(self):
+    def test_it_starts_at_the_first_try(self):
         self.assertEqual(self.start(), "options by /usr/bin/chromedriver")
         self.assertEqual((self.tries, self.said), (1, []))
 
-    def test_a_taken_port_is_tried_again_and_told(self):
+    def test_a_taken_port_is_retried_and_reported(self):
         self.assertEqual(self.start(TAKEN, TAKEN), "options by /usr/bin/chromedriver")
         self.assertEqual((self.tries, len(self.said)), (3, 2))
         self.assertIn(TAKEN, self.said[0])
 
-    def test_the_last_one_that_may_be_tried(self):
+    def test_the_last_permitted_try_may_succeed(self):
         self.assertTrue(self.start(*[TAKEN] * (browser.STARTS_MAX - 1)))
         self.assertEqual(self.tries, browser.STARTS_MAX)
 
-    def test_after_so_many_the_error_is_handed_up(self):
+    def test_after_the_last_try_the_error_is_raised(self):
         with self.assertRaisesRegex(WebDriverException, TAKEN):
             self.start(*[TAKEN] * browser.STARTS_MAX)
         self.assertEqual(self.tries, browser.STARTS_MAX)
 
-    def test_another_error_is_handed_up_at_once(self):
+    def test_another_error_is_raised_at_once(self):
         with self.assertRaisesRegex(WebDriverException, "no chrome binary"):
             self.start("no chrome binary at /usr/bin/chromium")
         self.assertEqual((self.tries, self.said), (1, []))

@@ -119,7 +119,7 @@ def unknown_words(words):
 
 
 class Commands(unittest.TestCase):
-    def test_every_line_has_a_command_and_options_that_there_are(self):
+    def test_every_line_has_an_existing_command_and_options(self):
         count = 0
         for page in pages():
             for words in commands(page.read_text(encoding="utf-8")):
@@ -128,7 +128,7 @@ class Commands(unittest.TestCase):
                     self.assertEqual(unknown_words(words), [])
         self.assertGreater(count, 100)
 
-    def test_lies_are_found(self):
+    def test_unknown_words_are_found(self):
         for line in ("benhc all_reduce", "bench all_reduce --ranks-of 4", "topo show --wrong"):
             self.assertNotEqual(unknown_words(line.split()), [], line)
         for line in ("bench all_reduce -n 4", "run -n 2 ./program --own-option", "--version"):
@@ -136,19 +136,19 @@ class Commands(unittest.TestCase):
 
 
 class Index(unittest.TestCase):
-    def test_every_page_is_named(self):
+    def test_every_page_is_listed(self):
         text = (SOURCE / "docs" / "index.md").read_text(encoding="utf-8")
         for folder in ("tutorial", "howto", "reference", "explanation"):
             for page in sorted((SOURCE / "docs" / folder).glob("*.md")):
                 self.assertIn(f"({folder}/{page.name})", text)
 
-    def test_pages_have_no_placeholders(self):
+    def test_pages_lack_placeholders(self):
         for page in pages():
             self.assertNotRegex(page.read_text(encoding="utf-8"), "ORGANISATION|RINGLET_REPOSITORY")
 
 
 class Output(unittest.TestCase):
-    def test_lines_are_compared(self):
+    def test_differing_lines_are_reported(self):
         written = "a 1\nb\nc\n"
         self.assertEqual(lines_that_differ("a ...\nc\n", written, True), [])
         self.assertEqual(lines_that_differ("c\nb\n", written, True), ["b"])
@@ -204,7 +204,7 @@ class Blocks(unittest.TestCase):
         self.assertEqual(drawn.read_text(encoding="utf-8"), kept.read_text(encoding="utf-8"),
                          f"{kept.name} is not what the tool draws; renew it: RINGLET_UPDATE_GOLDENS=1")
 
-    def test_every_block_runs_and_draws_what_is_shown(self):
+    def test_every_block_runs_and_draws_the_shown_picture(self):
         count, drawn = 0, set()
         for page in pages():
             with self.subTest(page=page.name), tempfile.TemporaryDirectory() as name:

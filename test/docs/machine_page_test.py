@@ -100,7 +100,7 @@ class Pages(unittest.TestCase):
     def box(self, start):
         return self.browser.find_element(By.CSS_SELECTOR, f"svg [data-node][aria-label^='{start}']")
 
-    def test_pointing_at_a_pair_shows_the_path_that_the_tool_names(self):
+    def test_hovering_over_a_pair_shows_the_path_of_the_tool(self):
         self.page("topo", "draw", DGX1)
         self.assertEqual(self.lit(), 0)
         self.point(self.cell("GPU0", "GPU5"))
@@ -109,7 +109,7 @@ class Pages(unittest.TestCase):
         self.point(self.browser.find_element(By.TAG_NAME, "h1"))
         self.assertEqual(self.lit(), 0)
 
-    def test_a_click_keeps_a_path_and_escape_lets_it_go(self):
+    def test_a_click_keeps_a_path_and_escape_clears_it(self):
         self.page("topo", "draw", DGX1)
         cell = self.cell("GPU1", "GPU6")
         self.point(cell)
@@ -122,7 +122,7 @@ class Pages(unittest.TestCase):
         self.browser.execute_script("document.activeElement.blur()")
         self.assertEqual(self.lit(), 0)
 
-    def test_the_keyboard_walks_over_pairs(self):
+    def test_arrow_keys_move_between_pairs(self):
         self.page("topo", "draw", DGX1)
         self.browser.execute_script("arguments[0].focus()", self.cell("GPU0", "GPU1"))
         self.browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
@@ -130,7 +130,7 @@ class Pages(unittest.TestCase):
         self.browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
         self.assertTrue(self.panel().startswith("GPU1 to GPU2: "), self.panel())
 
-    def test_one_box_is_picked_and_another_pointed_at(self):
+    def test_a_selected_and_a_hovered_box_show_their_path(self):
         self.page("topo", "draw", DGX1)
         self.point(self.box("GPU 0"))
         self.assertTrue(self.panel().startswith("GPU 0, "), self.panel())
@@ -139,7 +139,7 @@ class Pages(unittest.TestCase):
         self.point(self.box("GPU 3"))
         self.assertEqual(self.panel(), tool("topo", "path", "GPU0", "GPU3", DGX1))
 
-    def test_channels_are_switched_off_and_on(self):
+    def test_channels_can_be_hidden_and_shown(self):
         self.page("plan", "draw", NVSWITCH, "--hosts", 2, "--policy", "compat")
         # A channel of several hosts has one line for each host.
         shown = lambda: sorted(set(self.browser.execute_script(
@@ -177,7 +177,7 @@ class Pages(unittest.TestCase):
         self.browser.execute_script("scrollTo(0, 0)")
         self.shot("two")
 
-    def test_a_finding_lights_its_box(self):
+    def test_a_finding_highlights_its_box(self):
         self.page("topo", "draw", self.sick)
         item = self.browser.find_element(By.CSS_SELECTOR, ".findings li")
         self.assertIn("GPU0", item.text)
@@ -186,7 +186,7 @@ class Pages(unittest.TestCase):
         self.browser.execute_script("scrollTo(0, 0)")
         self.shot("finding")
 
-    def test_the_page_is_as_dark_as_the_browser_and_fits_it(self):
+    def test_the_page_follows_the_color_scheme_and_fits_the_window(self):
         self.page("topo", "draw", DGX1)
         ground = lambda: self.browser.execute_script("return getComputedStyle(document.body).backgroundColor")
         fill = lambda: self.browser.execute_script(
@@ -204,7 +204,7 @@ class Pages(unittest.TestCase):
             "return document.documentElement.scrollWidth - document.documentElement.clientWidth"), 0)
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
-    def test_names_from_outside_are_text(self):
+    def test_names_from_files_are_escaped(self):
         evil = self.folder / "evil.xml"
         text = NVSWITCH.read_text(encoding="utf-8")
         at = text.index('name="', text.index("<net ")) + len('name="')

@@ -103,7 +103,7 @@ class Site(unittest.TestCase):
         if SHOTS:
             self.browser.save_screenshot(str(SHOTS / f"{name}.png"))
 
-    def test_every_page_can_be_reached_and_no_link_is_dead(self):
+    def test_every_page_is_reachable_and_every_link_works(self):
         self.open("/")
         found = self.browser.execute_async_script(CRAWL)
         self.assertNotIn("error", found)
@@ -123,7 +123,7 @@ class Site(unittest.TestCase):
                         self.assertIn(urllib.parse.unquote(name), pages[target]["names"], link)
         self.assertEqual(self.complaints(), [])
 
-    def test_pages_fit_the_window_and_nothing_is_complained_of(self):
+    def test_pages_fit_the_window_without_browser_errors(self):
         for path in SHOWN:
             with self.subTest(path):
                 self.open(path)
@@ -147,7 +147,7 @@ class Site(unittest.TestCase):
         self.open("/pictures/")
         self.shot("pictures")
 
-    def test_a_word_is_found(self):
+    def test_the_search_finds_a_word(self):
         self.open("/")
         self.browser.execute_script("document.querySelector('label[for=__search]').click()")
         field = self.browser.find_element(By.CSS_SELECTOR, "input.md-search__input")

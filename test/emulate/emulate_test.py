@@ -38,7 +38,7 @@ class Case(unittest.TestCase):
 class Functions(Case):
     """Runs each group of libcudart's functions, for programs of CUDA 13 and 12."""
 
-    def test_groups(self):
+    def test_each_group_of_functions_works(self):
         for major in CUDART:
             for group in ("devices", "memory", "copies", "streams", "capture", "graphs"):
                 with self.subTest(major=major, group=group):
@@ -46,7 +46,7 @@ class Functions(Case):
                     self.expect_right(ran)
                     self.assertEqual(ran.stderr, "")
 
-    def test_a_function_that_is_not_there_is_named_once(self):
+    def test_a_missing_function_is_named_once(self):
         for major in CUDART:
             with self.subTest(major=major):
                 ran = emulate(BUILD / f"bin/cuda_program_{major}", "errors")
@@ -54,7 +54,7 @@ class Functions(Case):
                 self.assertEqual(ran.stderr.count("cudaGraphUpload"), 1)
                 self.assertIn(f"libcudart.so.{major}", ran.stderr)
 
-    def test_the_static_runtime_is_told_what_it_lacks(self):
+    def test_an_error_names_the_needs_of_the_static_runtime(self):
         script = ("import ctypes; cuda = ctypes.CDLL('libcuda.so.1'); table = ctypes.c_void_p(1); "
                   "assert [cuda.cuGetExportTable(ctypes.byref(table), b'0' * 16) for _ in '12'] == [500, 500]; "
                   "assert table.value is None")
@@ -70,24 +70,24 @@ class Functions(Case):
         self.expect_right(ran)
         self.assertEqual(ran.stderr, "")
 
-    def test_refusals_are_told_where_the_log_is_on(self):
+    def test_refusals_are_logged_when_the_log_is_on(self):
         ran = emulate(BUILD / "bin/cuda_program_13", "memory", RINGLET_DEBUG="WARN")
         self.expect_right(ran)
         self.assertIn("cudaFree: cudaErrorInvalidValue", ran.stderr)
         self.assertIn("--memory", ran.stderr)
 
-    def test_invisible_devices(self):
+    def test_visible_devices_are_respected(self):
         program = BUILD / "bin/cuda_program_13"
         self.expect_right(emulate(program, "none", CUDA_VISIBLE_DEVICES=""))
         self.expect_right(emulate(program, "devices", options=("--devices", "8"),
                                   CUDA_VISIBLE_DEVICES="7,1,5"))
 
-    def test_the_driver(self):
+    def test_the_driver_functions_work(self):
         ran = emulate(BUILD / "bin/driver_program")
         self.expect_right(ran)
         self.assertIn("cuModuleLoad of libcuda.so.1", ran.stderr)
 
-    def test_memory_of_another_process(self):
+    def test_another_process_opens_exported_memory(self):
         for importer in CUDART:
             with self.subTest(importer=importer):
                 options = ("--devices", "3", "--memory", "8M")
@@ -111,7 +111,7 @@ class Kernels(Case):
             options += ["--kernels", BUILD / "bin/libemulate_kernels.so"]
         return emulate(BUILD / f"bin/kernel_program_{major}", group, options=options)
 
-    def test_functions_of_a_library_run_in_their_place(self):
+    def test_functions_of_a_library_replace_kernels(self):
         for major in CUDART:
             for group in ("launches", "graph", "variables"):
                 with self.subTest(major=major, group=group):
@@ -124,7 +124,7 @@ class Kernels(Case):
             self.assertIn("missing(float*)", ran.stderr)
             self.assertIn("_Z7missingPf", ran.stderr)
 
-    def test_without_a_library_no_kernel_runs(self):
+    def test_without_a_library_kernels_fail(self):
         ran = self.run_kernels("launches", library=False)
         self.assertEqual(ran.returncode, 1)
         self.assertIn("the kernel fill cannot run on the host", ran.stderr)
@@ -157,19 +157,19 @@ assert not hasattr(nvml, "nvmlDeviceSetFanSpeed_v2")
 assert nvml.nvmlShutdown() == 0 and nvml.nvmlShutdown() == 1
 """
 
-    def test_devices(self):
+    def test_nvml_finds_devices_by_index_and_uuid(self):
         self.expect_right(emulate(sys.executable, "-c", self.SCRIPT))
 
 
 class Communicators(Case):
-    def test_grouped_calls_on_streams(self):
+    def test_grouped_calls_work_on_streams(self):
         ran = emulate(BUILD / "bin/cuda_all_reduce")
         self.expect_right(ran)
         self.assertIn("3 ranks: right", ran.stdout)
 
 
 class Tool(Case):
-    def test_the_exit_status_is_the_programs(self):
+    def test_the_exit_status_is_that_of_the_program(self):
         self.assertEqual(emulate("sh", "-c", "exit 7").returncode, 7)
         self.assertEqual(emulate("sh", "-c", "kill -9 $$").returncode, -9)
 
@@ -186,7 +186,7 @@ class Tool(Case):
         self.assertEqual(ran.returncode, 137, ran.stderr)
         self.assertNotIn("has killed no rank", ran.stderr)
 
-    def test_survivors_of_a_fault_may_go_on(self):
+    def test_survivors_of_a_fault_may_continue(self):
         options = ("--machine", "dgx-a100", "-n", "3", "--kill", "1@all_reduce", "--keep-going")
         ran = emulate("sh", "-c", f"{BUILD}/bin/host_ranks && exit 9; [ $RANK != 1 ] && echo $RANK recovers",
                       options=options)
@@ -200,17 +200,17 @@ class Tool(Case):
         ran = emulate("true", options=("--keep-going",))
         self.assertEqual(ran.returncode, 2, ran.stderr)
 
-    def test_a_program_that_cannot_be_started(self):
+    def test_a_program_that_cannot_start_is_named(self):
         ran = emulate("/nowhere/no-such-program")
         self.assertEqual(ran.returncode, 127)
         self.assertIn("/nowhere/no-such-program", ran.stderr)
 
-    def test_children_are_told_as_well(self):
+    def test_children_inherit_the_emulation(self):
         ran = emulate("sh", "-c", "sh -c 'echo $RINGLET_EMULATE_DEVICES; cat'",
                       options=("--devices=5",))
         self.assertEqual(ran.stdout, "5\n")
 
-    def test_our_library_beats_a_run_path(self):
+    def test_our_library_overrides_a_run_path(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             program = folder / "version.c"
@@ -227,7 +227,7 @@ class Tool(Case):
             self.assertEqual(alone.returncode, 9)  # the run path takes precedence
             self.expect_right(emulate(folder / "version"))
 
-    def test_works_from_an_installation(self):
+    def test_it_works_from_an_installation(self):
         with tempfile.TemporaryDirectory() as name:
             subprocess.run(["cmake", "--install", BUILD, "--prefix", name], check=True,
                            stdout=subprocess.DEVNULL)
@@ -250,7 +250,7 @@ class Names(Case):
                                  capture_output=True, text=True, check=True).stdout
         return {line.split()[-1] for line in listing.splitlines()}
 
-    def test_each_name_is_there(self):
+    def test_each_listed_name_is_exported(self):
         lists = sorted(NAMES.glob("*.txt"))
         self.assertGreater(len(lists), 10)
         for path in lists:
@@ -258,12 +258,12 @@ class Names(Case):
                 found = {name.split("@")[0] for name in self.symbols(path.stem)}
                 self.assertEqual(set(path.read_text(encoding="utf-8").split()) - found, set())
 
-    def test_versions(self):
+    def test_symbols_have_versions(self):
         for library, name in (("libcudart.so.13", "cudaMalloc"), ("libcudart.so.12", "cudaMalloc"),
                               ("libcublas.so.13", "cublasHgemm"), ("libcurand.so.10", "curandGenerate")):
             self.assertIn(f"{name}@@{library}", self.symbols(library))
 
-    def test_about_as_many_functions_as_promised_are_no_traps(self):
+    def test_the_promised_number_of_functions_is_implemented(self):
         for library, least in (("libcudart.so.13", 85), ("libcuda.so.1", 13)):
             listing = subprocess.run(["nm", "-D", "--defined-only", BUILD / "emulate" / library],
                                      capture_output=True, text=True, check=True).stdout

@@ -154,7 +154,7 @@ class NamedMachines(unittest.TestCase):
             self.assertEqual(int(can), machine.reaches(gpu, other))
             self.assertEqual(int(level), machine.level(gpu, other))
 
-    def test_cuda_and_nvml_say_what_the_file_says(self):
+    def test_cuda_and_nvml_report_the_facts_in_the_file(self):
         machines = {name: about for name, about in named().items() if about["cuda"]}
         self.assertGreaterEqual(len(machines), 20)
         for name, about in machines.items():
@@ -169,7 +169,7 @@ class NamedMachines(unittest.TestCase):
                     self.expect_links(facts, machine, gpu)
                     self.expect_pairs(facts, machine, gpu)
 
-    def test_links_within_a_node_are_those_that_nvidia_smi_showed(self):
+    def test_links_within_a_node_equal_those_of_nvidia_smi(self):
         for name, statement in (("hgx-h200", "hgx_h200_8x_vastai"), ("hgx-b200", "hgx_b200_8x_vastai"),
                                 ("perlmutter-a100", "perlmutter_a100_nid001056")):
             facts = Facts(emulate("--machine", name, "--", BUILD / "bin/machine_program").stdout)
@@ -187,7 +187,7 @@ class NamedMachines(unittest.TestCase):
                     behind = [at for _, at, kind in links if kind == SWITCH]
                     self.assertEqual(cell, f"NV{len(direct) or len(behind)}")
 
-    def test_domains_and_links_to_processors_are_those_of_the_file(self):
+    def test_domains_and_c2c_links_equal_those_in_the_file(self):
         # No real file here has an NVLink domain, so this describes a machine with one.
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "rack.xml"
@@ -199,7 +199,7 @@ class NamedMachines(unittest.TestCase):
             self.assertEqual(facts.all("fabric", 0), [["0", "0", "0" * 32]])
             self.assertEqual(facts.all("fabric", 1), [["3", "5", "0102030405060708090a0b0c0d0e0f10"]])
 
-    def test_our_own_reader_of_nvml_finds_the_machine_again(self):
+    def test_our_nvml_reader_recovers_the_machine(self):
         for name in ("dgx-h100", "azure-nc-a100-v4", "gcp-a3-high", "perlmutter-a100"):
             ran = emulate("--machine", name, "--", BUILD / "bin/nvml_reader")
             self.assertEqual((ran.returncode, ran.stderr), (0, ""))
@@ -212,11 +212,11 @@ class NamedMachines(unittest.TestCase):
                 told = {target.replace("hidden", HIDDEN): int(count) for count, target in links}
                 self.assertEqual(told, collections.Counter(at for at, _ in machine.links(gpu)))
 
-    def test_each_is_what_the_tool_makes_of_its_source(self):
+    def test_each_file_is_generated_from_its_source(self):
         ran = run(sys.executable, SOURCE / "tools/machines.py", BUILD / "bin/ringlet", "--check")
         self.assertEqual((ran.returncode, ran.stdout), (0, ""), ran.stderr)
 
-    def test_each_is_without_errors_and_can_be_planned(self):
+    def test_each_file_is_valid_and_can_be_planned(self):
         for name, about in named().items():
             with self.subTest(machine=name):
                 lint = run(BUILD / "bin/ringlet", "topo", "lint", about["path"])
@@ -239,7 +239,7 @@ class Choice(unittest.TestCase):
         path, _, text = ran.stdout.partition("\n")
         return pathlib.Path(path), text
 
-    def test_a_name_is_its_own_file(self):
+    def test_a_name_selects_its_file(self):
         path, _ = self.environment("--machine", "dgx-a100")
         self.assertEqual(path.resolve(), MACHINES / "dgx-a100.xml")
 
@@ -248,7 +248,7 @@ class Choice(unittest.TestCase):
         path, _ = self.environment("--machine", os.path.relpath(file))
         self.assertEqual(path, file)
 
-    def test_a_description_is_a_file_that_goes_with_the_program(self):
+    def test_the_file_of_a_description_is_removed_at_the_end(self):
         with tempfile.TemporaryDirectory() as folder:
             for options in ((), ("-n", "2")):
                 path, text = self.environment("--machine", "2 gpu a10g", *options, TMPDIR=folder)
@@ -256,7 +256,7 @@ class Choice(unittest.TestCase):
                 self.assertIn("<gpu", text)
                 self.assertEqual(os.listdir(folder), [])
 
-    def test_the_end_of_the_program_is_ours_though_a_file_is_removed(self):
+    def test_the_tool_ends_like_the_program_after_removing_the_file(self):
         with tempfile.TemporaryDirectory() as folder:
             for script, status in (("exit 7", 7), ("kill -9 $$", -9), ("kill -TERM $PPID; sleep 60", -15)):
                 ran = emulate("--machine", "2 gpu a10g", "--", "sh", "-c", script, TMPDIR=folder)
@@ -266,7 +266,7 @@ class Choice(unittest.TestCase):
             self.assertIn("/nowhere/no-such-program", ran.stderr)
             self.assertEqual(os.listdir(folder), [])
 
-    def test_the_setting_names_a_machine_as_the_option_does(self):
+    def test_the_setting_accepts_the_names_of_the_option(self):
         path, _ = self.environment(RINGLET_MACHINE="dgx-a100")
         self.assertEqual(path.resolve(), MACHINES / "dgx-a100.xml")
 
@@ -275,13 +275,13 @@ class Choice(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertEqual(len(re.findall(r"^cuda \d+ name", ran.stdout, re.M)), 3)
 
-    def test_invisible_devices_keep_their_addresses(self):
+    def test_hidden_devices_keep_their_addresses(self):
         script = ("import ctypes; c = ctypes.CDLL('libcudart.so.13'); t = ctypes.create_string_buffer(32);"
                   "assert c.cudaDeviceGetPCIBusId(t, 32, 0) == 0; print(t.value.decode())")
         ran = emulate("--machine", "dgx-h100", "--", sys.executable, "-c", script, CUDA_VISIBLE_DEVICES="2")
         self.assertEqual(ran.stdout, "0000:52:00.0\n", ran.stderr)
 
-    def test_a_program_is_told_of_a_bad_file(self):
+    def test_an_invalid_file_ends_the_program_with_its_name(self):
         script = "import ctypes; ctypes.CDLL('libcudart.so.13').cudaGetDeviceCount(None)"
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "bad.xml"
@@ -290,7 +290,7 @@ class Choice(unittest.TestCase):
             self.assertEqual(ran.returncode, 1)
             self.assertIn(str(path), ran.stderr)
 
-    def test_policy(self):
+    def test_a_machine_selects_the_policy_of_nccl(self):
         for options, wanted in ((("--machine", "dgx-a100"), "compat"),
                                 (("--machine", "dgx-a100", "--policy", "best"), "best"), ((), "")):
             ran = emulate(*options, "--", "sh", "-c", "echo $RINGLET_PLAN_POLICY")
@@ -306,7 +306,7 @@ class Ranks(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return sorted(ran.stdout.splitlines())
 
-    def test_two_hosts_with_two_ranks_each(self):
+    def test_two_hosts_have_two_ranks_each(self):
         lines = self.lines("--machine", "perlmutter-a100", "-n", 4, "--hosts", 2)
         ids = [line.split()[5] for line in lines]
         self.assertEqual(ids[0], ids[1])
@@ -314,20 +314,20 @@ class Ranks(unittest.TestCase):
         self.assertEqual(lines[0], f"[0] 0/4 0/2 host 0 {ids[0]} devices 4")
         self.assertEqual(lines[3], f"[3] 3/4 1/2 host 1 {ids[2]} devices 4")
 
-    def test_hosts_without_ranks_have_one_each(self):
+    def test_without_a_count_each_host_has_a_rank(self):
         lines = self.lines("--machine", "perlmutter-a100", "--hosts", 2)
         self.assertEqual(len(lines), 2)
         self.assertIn("[1] 1/2 0/1 host 1 ", lines[1])
 
-    def test_hosts_of_two_launches_are_four(self):
+    def test_two_launches_have_separate_hosts(self):
         ids = {line.split()[5] for _ in range(2) for line in self.lines("--hosts", 2)}
         self.assertEqual(len(ids), 4)
 
-    def test_ranks_of_one_host_are_on_this_one(self):
+    def test_ranks_of_a_single_host_keep_the_real_host_id(self):
         for line in self.lines("-n", 2):
             self.assertRegex(line, r"^\[\d\] \d/2 \d/2 host 0 devices 8$")
 
-    def test_devices_of_two_hosts_are_not_the_same(self):
+    def test_devices_of_two_hosts_differ(self):
         script = ("import ctypes, os; n = ctypes.CDLL('libnvidia-ml.so.1'); n.nvmlInit_v2();"
                   "h = ctypes.c_void_p(); t = ctypes.create_string_buffer(96);"
                   "n.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(h));"
@@ -343,7 +343,7 @@ class Ranks(unittest.TestCase):
             self.assertEqual(ran.returncode, status, ran.stdout + ran.stderr)
             self.assertEqual(ran.stdout.count("right"), 0 if status else 4)
 
-    def test_ranks_of_one_process_are_on_the_devices_that_it_chose(self):
+    def test_ranks_of_one_process_use_their_chosen_devices(self):
         gpus = {gpu["dev"]: normal(gpu["pci"].get("busid"))
                 for gpu in Machine(MACHINES / "dgx-h100.xml").gpus}
         for visible in ("0,1,2,3,4,5,6,7", "5,0,3"):
@@ -356,7 +356,7 @@ class Ranks(unittest.TestCase):
             self.assertEqual({int(rank): bus for rank, bus in told},
                              {rank: self.bus_number(gpus[device]) for rank, device in enumerate(devices)})
 
-    def test_devices_are_told_as_cuda_counts_them(self):
+    def test_devices_have_the_numbers_of_cuda(self):
         # Also without a machine; the program checks.
         ran = emulate("--devices", 8, "--", BUILD / "bin/group_ranks",
                       CUDA_VISIBLE_DEVICES="5,0,3", RINGLET_TIMEOUT="20")
@@ -370,7 +370,7 @@ class Ranks(unittest.TestCase):
         """Returns 0000:0f:00.0 in the form of communicators: f000."""
         return f"{int(re.sub('[:.]', '', address), 16):x}"
 
-    def test_a_failure_ends_the_others(self):
+    def test_a_failure_ends_the_other_ranks(self):
         ran = emulate("--hosts", 2, "--", "sh", "-c", "[ $RANK = 1 ] && exit 7; sleep 3600")
         self.assertEqual(ran.returncode, 7)
         self.assertIn("rank 1 exited with status 7", ran.stderr)

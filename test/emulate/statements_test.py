@@ -118,19 +118,19 @@ def compare_counts():
 
 
 class Statements(unittest.TestCase):
-    def test_lines_are_those_of_nccl(self):
+    def test_log_lines_equal_those_of_nccl(self):
         for log, lines, _, other in compare_logs():
             with self.subTest(log=log):
                 self.assertGreater(lines, 1)
                 self.assertEqual(other, [])
 
-    def test_rings_are_those_of_its_graph_files(self):
+    def test_rings_equal_those_in_graph_files_of_nccl(self):
         for machine, theirs, here, equal in compare_graphs():
             with self.subTest(machine=machine):
                 self.assertGreaterEqual(here, theirs)
                 self.assertTrue(equal)
 
-    def test_counts_of_channels_are_those_of_nccl(self):
+    def test_channel_counts_equal_those_of_nccl(self):
         for machine, hosts, theirs, here in compare_counts():
             with self.subTest(machine=machine, hosts=hosts):
                 self.assertEqual(here, theirs)
@@ -148,7 +148,7 @@ class Times(unittest.TestCase):
             self.assertEqual(ran.stderr, "")
             return json.loads(file.read_text(encoding="utf-8"))
 
-    def test_ten_machines_with_one_two_and_four_hosts(self):
+    def test_predictions_hold_on_ten_machines_with_one_two_and_four_hosts(self):
         for machine in TIMED:
             for hosts in (1, 2, 4):
                 report = self.report(machine, hosts)
@@ -173,7 +173,7 @@ class Times(unittest.TestCase):
         self.assertEqual(call.get("nccl_algorithm", call["algorithm"]), made["algorithm"])
         self.assertAlmostEqual(call.get("nccl_predicted_us", call["predicted_us"]), made["time_us"], places=3)
 
-    def test_a_slow_link_is_in_the_report_and_in_the_times(self):
+    def test_a_slow_link_appears_in_the_report_and_in_the_times(self):
         report = self.report("perlmutter-a100", 2, "--slow", "link=NET0:0.1")
         slow = [link for link in report["links"] if "nominal_mb_per_s" in link]
         self.assertTrue(slow)
@@ -196,7 +196,7 @@ class Times(unittest.TestCase):
         self.assertEqual(len(slow), 1)
         self.assertTrue(any("slowed_us" in call for call in one["calls"]))
 
-    def test_paced_operations_over_a_slow_link_last_as_long(self):
+    def test_paced_operations_over_a_slow_link_take_the_predicted_time(self):
         slow = ("--slow", "link=NET0:0.002")
         report = self.report("perlmutter-a100", 2, *slow)
         wanted = {(call["function"], call["size"]): call["slowed_us"] for call in report["calls"]
@@ -210,7 +210,7 @@ class Times(unittest.TestCase):
         for function, us in lasted:
             self.assertGreaterEqual(float(us), wanted[function, 1 << 20])
 
-    def test_an_unknown_link_is_answered_with_the_nearest_names(self):
+    def test_an_unknown_link_gives_the_nearest_names(self):
         ran = emulate("--machine", "dgx-a100", "--slow", "link=NET20:0.1", "--", "true")
         self.assertEqual(ran.returncode, 2)
         self.assertRegex(ran.stderr, r"no such link; the nearest names are (NET\d+ ?)+")

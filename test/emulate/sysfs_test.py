@@ -90,7 +90,7 @@ class Machines(unittest.TestCase):
         if not allowed():
             self.skipTest("this user may not make mount namespaces")
 
-    def test_discovery_gives_the_file_back(self):
+    def test_discovery_recovers_the_file(self):
         here = interfaces()
         for name in machines():
             with self.subTest(machine=name), tempfile.TemporaryDirectory() as folder:
@@ -170,7 +170,7 @@ class Machines(unittest.TestCase):
                     if cpus[function.numa] and masks.count(cpus[function.numa]) == 1 and len(cpus) > 1:
                         self.assertEqual(nodes[bus], function.numa, bus)
 
-    def test_nvml_and_sys_tell_one_story(self):
+    def test_nvml_and_sys_report_the_same_facts(self):
         script = (
             "import ctypes, os\n"
             "n = ctypes.CDLL('libnvidia-ml.so.1'); n.nvmlInit_v2(); c = ctypes.c_uint()\n"
@@ -216,14 +216,14 @@ class Program(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertEqual(ran.stdout.count("right"), 4)
 
-    def test_processors_are_the_machines_where_that_is_asked_for(self):
+    def test_processors_follow_the_machine_on_request(self):
         ran = emulate("--machine", "dgx-h100", "--sysfs", "cpus", "--", sys.executable, "-c",
                       "import os; print(os.cpu_count())")
         cpus = [int(cpu.get("affinity").replace(",", ""), 16) for cpu in xml.etree.ElementTree.parse(
             MACHINES / "dgx-h100.xml").getroot().findall("cpu")]
         self.assertEqual(ran.stdout, f"{bin(cpus[0] | cpus[1]).count('1')}\n")
 
-    def test_an_emulation_within_another_shows_its_own_machine(self):
+    def test_a_nested_emulation_shows_its_own_machine(self):
         ran = emulate("--machine", "dgx-h100", "--", BUILD / "bin/ringlet", "emulate", "--machine",
                       "perlmutter-a100", "--sysfs", "on", "--", "ls", "/sys/bus/pci/devices")
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
@@ -231,19 +231,19 @@ class Program(unittest.TestCase):
             self.assertIn(bus, ran.stdout)
         self.assertNotIn("0000:1b:00.0", ran.stdout)
 
-    def test_off_is_the_computer(self):
+    def test_off_shows_the_computer(self):
         ran = emulate("--machine", "dgx-h100", "--sysfs", "off", "--", "ls", "/sys/bus/pci/devices")
         there = pathlib.Path("/sys/bus/pci/devices")
         here = sorted(os.listdir(there)) if there.is_dir() else []
         self.assertEqual(sorted(ran.stdout.split()), here)
 
-    def test_on_needs_a_machine(self):
+    def test_sysfs_on_needs_a_machine(self):
         ran = emulate("--sysfs", "on", "--", "true")
         self.assertEqual(ran.returncode, 2)
         self.assertIn("--sysfs on needs a --machine", ran.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs another user to become")
-    def test_a_user_other_than_root_stays_that_user(self):
+    def test_a_user_other_than_root_keeps_the_identity(self):
         word = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
         if run(*word, "unshare", "-Urm", "true").returncode != 0:
             self.skipTest("no user namespaces")
@@ -256,7 +256,7 @@ class Program(unittest.TestCase):
         self.assertTrue(ran.stdout.startswith(f"{NOBODY}\n{NOBODY}\n0x2330\n"), ran.stdout)
 
     @unittest.skipUnless(shutil.which("unshare"), "no unshare")
-    def test_a_line_says_so_where_namespaces_are_not_allowed(self):
+    def test_a_warning_reports_that_namespaces_are_forbidden(self):
         forbid = "echo 0 > /proc/sys/user/max_mnt_namespaces && exec \"$@\""
         word = ["unshare", "-Ur", "sh", "-c", forbid, "sh", BUILD / "bin/ringlet", "emulate",
                 "--machine", "dgx-h100"]

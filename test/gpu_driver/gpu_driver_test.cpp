@@ -54,14 +54,14 @@ class One {
 };
 
 // Runs before the real driver, which stays in the process.
-TEST(GpuDriver, MemoryOfTheEmulationIsOfTheHost) {
+TEST(GpuDriver, MemoryOfTheEmulationIsHostMemory) {
   const Driver driver(CUDA_EMULATED);
   float data = 1;
   driver.Know(data, kOfDevice);
   EXPECT_EQ(One().Sum(&data, &data), ncclSuccess) << LastMessage();
 }
 
-TEST(GpuDriver, ItIsFoundWithTheNextCommunicator) {
+TEST(GpuDriver, TheNextCommunicatorDetectsTheDriver) {
   const One before;
   const Driver driver(CUDA_REAL);
   float data = 1;
@@ -71,7 +71,7 @@ TEST(GpuDriver, ItIsFoundWithTheNextCommunicator) {
   EXPECT_EQ(before.Sum(&data, &data), ncclInvalidArgument) << "it is found for all";
 }
 
-TEST(GpuDriver, MemoryOfAGpuIsRefused) {
+TEST(GpuDriver, RefusesMemoryOfAGpu) {
   const Driver driver(CUDA_REAL);
   const One one;
   float host = 1;
@@ -99,7 +99,7 @@ TEST(GpuDriver, MemoryOfAGpuIsRefused) {
       << "nothing of it is read";
 }
 
-TEST(GpuDriver, MemoryThatCpusReadIsTaken) {
+TEST(GpuDriver, AcceptsMemoryThatCpusCanRead) {
   const Driver driver(CUDA_REAL);
   const One one;
   float data = 1;

@@ -42,16 +42,16 @@ class Results(support.Case):
                 with self.subTest(type=data_type, op=op):
                     self.check_sweep(links, data_type, op)
 
-    def test_shared_memory(self):
+    def test_shared_memory_gives_right_results(self):
         self.check_links("shm")
 
-    def test_tcp(self):
+    def test_tcp_gives_right_results(self):
         self.check_links("tcp")
 
-    def test_one_process(self):
+    def test_a_single_process_gives_right_results(self):
         self.check_links("inproc")
 
-    def test_every_number_of_ranks_up_to_nine(self):
+    def test_each_number_of_ranks_up_to_nine_gives_right_results(self):
         for ranks in range(1, 10):
             with self.subTest(ranks=ranks):
                 bench = self.run_to_end(*BENCH, "-n", ranks, "-b", 4, "-e", 4096, "-f", 32, "-i", 1,
@@ -60,7 +60,7 @@ class Results(support.Case):
                 rows = json.loads("\n".join(bench.lines))["rows"]
                 self.assertEqual([row["wrong"] for row in rows], [0] * 3)
 
-    def test_without_address_randomisation(self):
+    def test_equal_address_layouts_give_right_results(self):
         """Ranks then have the same addresses for different memory."""
         for operation in ("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter",
                           "alltoall", "gather", "scatter", "sendrecv"):
@@ -74,7 +74,7 @@ class Results(support.Case):
                              if placement]
                     self.assertFalse(any(wrong), bench.text())
 
-    def test_the_table_has_a_row_a_size(self):
+    def test_the_table_has_a_row_per_size(self):
         bench = self.run_to_end(*BENCH, "-n", 2, "-b", 8, "-e", 64, "-i", 2, "--check")
         self.assertEqual(bench.status, 0, bench.text())
         rows = [line.split() for line in bench.lines if not line.startswith("#")]
@@ -120,7 +120,7 @@ class Operations(support.Case):
         self.assertEqual(row["size"], 0)
         self.assertGreater(row["time_us"], 0)
 
-    def test_others_are_measured_or_said_to_be_missing(self):
+    def test_other_libraries_are_measured_or_reported_missing(self):
         for operation in ("all_reduce", "reduce_scatter", "sendrecv"):
             with self.subTest(operation=operation):
                 result, bench = self.result(operation, "-n", 2, "-b", 64, "-e", 1024, "-f", 16, "-i",
@@ -169,7 +169,7 @@ class Operations(support.Case):
                                       RINGLET_TUNE_FILE=tuned, RINGLET_HOST_MEMORY="0")
             self.assertIsNotNone(explain.find("it was measured to be the fastest"), explain.text())
 
-    def test_measured_ways_through_shared_memory_are_read_back(self):
+    def test_measured_shared_memory_choices_are_read_back(self):
         with tempfile.TemporaryDirectory() as folder:
             tuned = f"{folder}/tuned"
             tune = self.run_to_end(TOOL, "bench", "--tune", tuned, "-n", 2, "-b", 64, "-e", 64)
@@ -215,14 +215,14 @@ class Ends(support.Case):
         for pid in workers.values():
             self.assertTrue(support.await_end(pid))
 
-    def test_an_interrupt_ends_all(self):
+    def test_an_interrupt_ends_all_workers(self):
         bench, _ = self.start_long("shm")
         bench.signal(signal.SIGINT)
         self.assertEqual(bench.wait(), 128 + signal.SIGINT)
         self.assertIsNotNone(bench.find("ended by SIGINT", bench.error_lines), bench.text())
         self.assertEqual(self.marked(), {})
 
-    def test_a_bad_setting_is_told_and_no_result_is_printed(self):
+    def test_an_invalid_setting_is_reported_without_a_result(self):
         bench = self.run_to_end(*BENCH, RINGLET_PIPE_BYTES="5")
         self.assertNotEqual(bench.status, 0)
         self.assertIsNotNone(bench.find("RINGLET_PIPE_BYTES", bench.error_lines), bench.text())
@@ -245,17 +245,17 @@ class Init(support.Case):
         self.assertGreaterEqual(row["total_ms"], row["min_ms"])
         self.assertLessEqual(row["total_ms"], row["max_ms"])
 
-    def test_ranks_as_processes(self):
+    def test_ranks_run_as_processes(self):
         (row,) = self.rows("-n", 12, "--as", "processes", "-i", 2)
         self.check(row, 12, 12)
         self.assertEqual(row["as"], "processes")
 
-    def test_ranks_as_threads_of_several_processes(self):
+    def test_ranks_run_as_threads_of_several_processes(self):
         rows = self.rows("-n", "7,20", "--processes", 3, "-i", 2)
         self.check(rows[0], 7, 3)
         self.check(rows[1], 20, 3)
 
-    def test_a_peer_is_measured_or_said_to_be_missing(self):
+    def test_a_peer_is_measured_or_reported_missing(self):
         (row,) = self.rows("-n", 4, "-i", 2, "--vs", "gloo,openmpi")
         self.check(row, 4, 1)
         self.assertEqual(sorted(row["vs"]), ["gloo", "openmpi"])

@@ -122,7 +122,7 @@ class Well(Doctor):
                 break
         return said
 
-    def test_a_healthy_set_is_silent(self):
+    def test_a_healthy_set_gives_no_findings(self):
         self.lay("alpha", "beta")
 
         def findings():
@@ -138,7 +138,7 @@ class Well(Doctor):
         self.assertEqual(text.lines[-1], "2 hosts: nothing found", text.text())
         self.assertEqual(len(text.lines), 20, text.text())
 
-    def test_more_healthy_hosts_are_silent(self):
+    def test_five_healthy_hosts_give_no_findings(self):
         self.lay("alpha", "beta", "gamma", "delta", "epsilon")
 
         def findings():
@@ -147,7 +147,7 @@ class Well(Doctor):
 
         self.assertEqual(self.when_quiet(findings), ([], 0))
 
-    def test_figures_of_each_pair_and_host(self):
+    def test_each_pair_and_host_has_figures(self):
         self.lay("alpha", "beta", "gamma")
         lines = [json.loads(line) for line in self.tool("--json").lines]
         pairs = {(one["from"], one["to"]): one for one in lines if "from" in one}
@@ -170,14 +170,14 @@ class Well(Doctor):
 
 
 class Sick(Doctor):
-    def test_another_mtu(self):
+    def test_a_different_mtu_is_reported(self):
         self.lay("alpha", "beta", "gamma")
         self.ip("beta", "link", "set", "eth0", "mtu", 9000)
         findings, status = self.examine()
         self.assertEqual(status, 1)
         self.find_one(findings, "mtu", "beta", "warning", "is 9000; 1500 on alpha, gamma")
 
-    def test_a_path_that_swallows_large_packets(self):
+    def test_a_path_that_drops_large_packets_is_reported(self):
         self.lay("alpha", "beta", "gamma")
         self.ip("switch", "link", "set", "beta", "mtu", 1400)
         findings, status = self.examine()
@@ -185,7 +185,7 @@ class Sick(Doctor):
         self.find_one(findings, "path-mtu", "beta to gamma", "warning",
                       "packets of 1400 bytes pass, those of 1500, .* no router tells")
 
-    def test_a_path_on_which_connections_stand_still(self):
+    def test_a_path_on_which_connections_stall_is_reported(self):
         self.lay("alpha", "beta")
         self.ip("switch", "link", "set", "beta", "mtu", 1400)
         for host in self.hosts:  # bridges forward frames that the kernel splits into packets later
@@ -195,7 +195,7 @@ class Sick(Doctor):
         self.find_one(findings, "path-mtu", "beta to alpha", "error",
                       "packets of 1400 bytes pass, those of 1500, .* stands still")
 
-    def test_ranks_behind_a_path_that_swallows_large_packets(self):
+    def test_ranks_report_a_path_that_drops_large_packets(self):
         """The path drops the packets of the examination itself, too, unless those are small."""
         self.lay("alpha", "beta")
         self.ip("switch", "link", "set", "beta", "mtu", 1400)
@@ -211,7 +211,7 @@ class Sick(Doctor):
                       "error", "packets of 1400 bytes pass, those of 1500, .* stands still")
         self.assertEqual(other.wait(), 0, other.text())
 
-    def test_a_blackhole_route(self):
+    def test_a_blackhole_route_is_reported(self):
         self.lay("alpha", "beta")
         self.ip("alpha", "route", "add", "blackhole", "10.78.0.2/32")
         findings, status = self.examine(NCCL_SOCKET_IFNAME="eth0")
@@ -222,7 +222,7 @@ class Sick(Doctor):
         self.assertIn("ip route get 10.78.0.2), or", cure)
         self.assertIn("NCCL_SOCKET_IFNAME", cure)
 
-    def test_a_name_that_is_loopback(self):
+    def test_a_host_name_on_loopback_is_reported(self):
         self.lay("alpha", "beta")
         self.name_hosts(beta="127.0.1.1")
         findings, status = self.examine()
@@ -230,7 +230,7 @@ class Sick(Doctor):
         self.find_one(findings, "names", "beta", "warning", "beta resolves to loopback, 127.0.1.1")
         self.assertEqual(len(findings), 1)
 
-    def test_a_tiny_shm(self):
+    def test_a_small_shm_is_reported(self):
         self.lay("alpha", "beta")
         self.enter_by("beta", "mount -t tmpfs -o size=16m tmpfs /dev/shm")
         findings, status = self.examine()
@@ -238,7 +238,7 @@ class Sick(Doctor):
         self.find_one(findings, "shm", "beta", "warning", "/dev/shm has 16 MiB")
         self.assertEqual(len(findings), 1)
 
-    def test_settings_that_differ(self):
+    def test_differing_settings_are_reported(self):
         self.lay("alpha", "beta", "gamma")
         self.enter_by("beta", "export NCCL_BUFFSIZE=1048576 RINGLET_TREE_ARITY=4")
         findings, status = self.examine()
@@ -247,7 +247,7 @@ class Sick(Doctor):
         self.assertEqual({one["reason"].split()[0] for one in findings},
                          {"NCCL_BUFFSIZE", "RINGLET_TREE_ARITY"})
 
-    def test_one_slow_nic(self):
+    def test_a_slow_nic_is_reported(self):
         self.lay("alpha", "beta", "gamma", "delta")
         tc = subprocess.run(["tc", "-n", f"ringlet-{os.getpid()}-gamma", "qdisc", "add", "dev", "eth0",
                              "root", "tbf", "rate", "40mbit", "burst", "32k", "latency", "50ms"],
@@ -259,7 +259,7 @@ class Sick(Doctor):
         self.find_one(findings, "rate", "gamma", "warning", r"it sends \d\.\d MB/s at most")
         self.assertEqual({one["host"] for one in findings if one["check"] == "rate"}, {"gamma"})
 
-    def test_one_slow_nic_of_two_hosts(self):
+    def test_a_slow_nic_is_reported_between_two_hosts(self):
         self.lay("alpha", "beta")
         tc = subprocess.run(["tc", "-n", f"ringlet-{os.getpid()}-beta", "qdisc", "add", "dev", "eth0",
                              "root", "tbf", "rate", "40mbit", "burst", "32k", "latency", "50ms"],
@@ -269,7 +269,7 @@ class Sick(Doctor):
         findings, _ = self.examine()
         self.find_one(findings, "rate", "beta to alpha", "warning", "this way, .* the other way")
 
-    def test_no_port_is_free(self):
+    def test_exhausted_ports_are_reported(self):
         self.lay("alpha", "beta")
         self.execute("beta", "sysctl", "-q", "-w", "net.ipv4.ip_local_port_range=40000 40009")
         hold = ("import socket, sys\n"
@@ -283,7 +283,7 @@ class Sick(Doctor):
         self.find_one(findings, "ports", "beta", "error", "no port is free from 40000 to 40009")
         self.assertEqual(holder.finish(), 0)
 
-    def test_few_ports_are_free(self):
+    def test_few_free_ports_are_reported(self):
         self.lay("alpha", "beta")
         self.execute("beta", "sysctl", "-q", "-w", "net.ipv4.ip_local_port_range=40000 40099")
         findings, _ = self.examine()
@@ -296,7 +296,7 @@ class Sick(Doctor):
                  f"add rule ip test in iifname eth0 tcp flags syn / syn,ack {verdict}")
         self.execute(side, "nft", rules)
 
-    def test_closed_ports_are_dropped(self):
+    def test_dropped_connections_are_reported(self):
         self.lay("alpha", "beta", "gamma")
         self.firewall("beta", "drop")
         findings, status = self.examine()
@@ -306,38 +306,38 @@ class Sick(Doctor):
         self.assertEqual({one["host"] for one in findings if one["check"] == "reach"},
                          {"alpha to beta", "gamma to beta"})
 
-    def test_closed_ports_are_rejected(self):
+    def test_rejected_connections_are_reported(self):
         self.lay("alpha", "beta")
         self.firewall("beta", "reject with tcp reset")
         findings, _ = self.examine()
         self.find_one(findings, "reach", "alpha to beta", "error", "refused though it listens")
 
-    def test_a_host_that_does_not_answer(self):
+    def test_a_host_that_does_not_answer_is_reported(self):
         self.lay("alpha", "beta")
         self.enter_by("beta", command="exec tail -f /dev/null")
         findings, status = self.examine("--timeout", "2")
         self.assertEqual(status, 1)
         self.find_one(findings, "hosts", "beta", "error", "did not answer in time")
 
-    def test_a_host_that_cannot_be_entered(self):
+    def test_a_host_that_cannot_be_entered_is_reported(self):
         self.lay("alpha", "beta")
         self.enter_by("beta", command="echo no such host >&2; exit 255")
         findings, _ = self.examine()
         self.find_one(findings, "hosts", "beta", "error", "no such host")
 
-    def test_a_host_that_talks_nonsense(self):
+    def test_a_host_that_sends_an_invalid_answer_is_reported(self):
         self.lay("alpha", "beta")
         self.enter_by("beta", command="echo Welcome to beta; exec tail -f /dev/null")
         findings, _ = self.examine("--timeout", "2")
         self.find_one(findings, "hosts", "beta", "error", 'but said "Welcome to beta"')
 
-    def test_a_shell_that_greets_is_no_harm(self):
+    def test_a_greeting_of_the_shell_does_not_interfere(self):
         self.lay("alpha", "beta")
         self.enter_by("beta", "echo Welcome to beta")
         findings, status = self.examine()
         self.assertEqual((findings, status), ([], 0))
 
-    def test_a_host_that_stops_in_the_middle(self):
+    def test_a_host_that_stops_during_the_examination_is_reported(self):
         self.lay("alpha", "beta", "gamma")
         # It reports its facts, then stays silent.
         self.enter_by("beta", command='(head -n 1; cat > /dev/null) | sh -c "$1" beta')
@@ -369,7 +369,7 @@ class Ssh(Doctor):
         server.wait_for("listening on 0.0.0.0", "error_lines")
         return server
 
-    def test_real_sshd_on_each_host(self):
+    def test_real_sshd_works_on_each_host(self):
         self.lay("alpha", "beta")
         key = self.folder / "user"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
@@ -392,12 +392,12 @@ class Ssh(Doctor):
 
 
 class Ranks(support.Case):
-    def test_ranks_of_ringlet_run(self):
+    def test_ranks_of_ringlet_run_are_examined(self):
         program = self.run_to_end(TOOL, "run", "-n", "2", TOOL, "doctor")
         self.assertEqual(program.status, 0, program.text())
         self.assertIsNotNone(program.find(r"\[0\] 1 host: nothing found"), program.text())
 
-    def test_ranks_of_mpirun(self):
+    def test_ranks_of_mpirun_are_examined(self):
         """Runs Open MPI and MPICH, if they are installed."""
         programs = [one for one in ("mpirun.openmpi", "mpirun.mpich", "mpirun") if shutil.which(one)]
         if not programs:
@@ -411,7 +411,7 @@ class Ranks(support.Case):
             facts = [json.loads(line)["facts"] for line in ran.lines if '"facts"' in line]
             self.assertEqual([one["ranks"] for one in facts], [3], ran.text())
 
-    def test_a_rank_that_does_not_come_is_named(self):
+    def test_an_absent_rank_is_named(self):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         settings = {"WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
@@ -421,7 +421,7 @@ class Ranks(support.Case):
         self.assertIn("error    hosts        rank 2: it did not call within 4 s", first.lines)
         self.assertEqual(other.wait(), 0, other.text())
 
-    def test_a_stranger_is_no_rank(self):
+    def test_a_stranger_is_not_counted_as_a_rank(self):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         settings = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}

@@ -115,7 +115,7 @@ class Forming(FaultCase):
                 self.expect_errors([other], r"timeout: .* is stopped \(SIGSTOP or a debugger; "
                                             rf"kill -CONT {stopped.pid} lets it go on\)", since)
 
-    def test_when_the_root_dies_all_members_say_so(self):
+    def test_all_members_report_the_death_of_the_root(self):
         holder, text = self.make_id()
         ranks = []
         for rank in (0, 2):
@@ -126,30 +126,30 @@ class Forming(FaultCase):
         holder.signal(signal.SIGKILL)
         self.expect_errors(ranks, r"peer lost: .*root", since)
 
-    def test_one_rank_given_to_two_processes(self):
+    def test_a_rank_given_to_two_processes_is_named(self):
         _, text = self.make_id()
         since = time.monotonic()
         ranks = [self.join(text, rank, 3) for rank in (0, 1, 1)]
         self.expect_errors(ranks, r"invalid argument: .*rank 1 was given to two processes", since)
 
-    def test_different_world_sizes(self):
+    def test_different_world_sizes_are_named(self):
         _, text = self.make_id()
         since = time.monotonic()
         ranks = [self.join(text, 0, 3), self.join(text, 1, 4)]
         self.expect_errors(ranks, r"invalid argument: .*world size (3.*4|4.*3)", since)
 
-    def test_settings_that_must_agree(self):
+    def test_a_setting_that_must_agree_is_named(self):
         _, text = self.make_id()
         since = time.monotonic()
         ranks = [self.join(text, 0, 2, RINGLET_PIPE_BYTES="8192"), self.join(text, 1, 2)]
         self.expect_errors(ranks, r"invalid argument: .*RINGLET_PIPE_BYTES.*8192", since)
 
-    def test_a_rank_beyond_the_world(self):
+    def test_a_rank_beyond_the_world_is_refused(self):
         _, text = self.make_id()
         since = time.monotonic()
         self.expect_errors([self.join(text, 3, 3)], "rank 3 is not below the world size 3", since)
 
-    def test_ids_that_are_none(self):
+    def test_invalid_ids_are_refused(self):
         holder, text = self.make_id()
         flipped = text[:-40] + ("0" if text[-40] != "0" else "1") + text[-39:]
         for wrong in ("garbage", "ringlet1:", text[:-1], text[:-1] + "x", flipped,
@@ -217,7 +217,7 @@ class Running(FaultCase):
             with self.subTest(links=links):
                 self.check_killed_rank(links, 1000, 2, RINGLET_BOOTSTRAP="ring")
 
-    def test_a_rank_that_stands_still_times_out(self):
+    def test_a_stopped_rank_times_out(self):
         for links in ("auto", "shm", "tcp"):
             with self.subTest(links=links):
                 _, text = self.make_id()
@@ -250,7 +250,7 @@ class Running(FaultCase):
         for kind in self.CALLS:
             self.check_killed_or_stopped(3000, kind)
 
-    def test_registered_memory_ends_as_well_when_a_rank_is_killed_or_stopped(self):
+    def test_operations_on_registered_memory_end_too(self):
         for kind in ("all_reduce", "all_gather", "broadcast"):
             self.check_killed_or_stopped(1_000_000, kind, "registered")
         for elements in (3000, 5_000_000):
@@ -326,7 +326,7 @@ class Storm(FaultCase):
 
     EVERY_US = 200
 
-    def test_calls_that_are_interrupted_all_the_time_still_end(self):
+    def test_calls_with_constant_interrupts_end(self):
         kinds = [("auto", "tree"), ("shm", "ring"), ("tcp", "tree"), ("ofi", "tree")]
         if why := self.why_no_libfabric():
             print(f"not over libfabric: {why}", flush=True)
@@ -400,7 +400,7 @@ class Strangers(FaultCase):
         self.check_formed_soon([self.join(text, rank, 3, 1, **self.SLOW) for rank in range(3)],
                                since)
 
-    def test_a_recorded_check_in_is_worth_nothing(self):
+    def test_a_replayed_check_in_is_rejected(self):
         holder, text = self.make_id(**self.SLOW)
         proxy, rerouted = self.proxied(holder, text)
         since = time.monotonic()

@@ -27,7 +27,7 @@ class Descriptors(support.Case):
         self.assertEqual(run.status, 0, run.text())
         return run, numbers(run, "HELD")
 
-    def test_unused_ids_hold_none(self):
+    def test_unused_ids_hold_no_descriptors(self):
         self.assertLessEqual(self.held(C_PROGRAM, "ids", 200)[1][0], 0)
 
     def check_in_one_process(self, communicators, ranks, most):
@@ -40,10 +40,10 @@ class Descriptors(support.Case):
     # here. The warm-up had one thread, and one endpoint stays.
     CONSTANT = 9
 
-    def test_a_communicator_of_one_rank_holds_none(self):
+    def test_a_communicator_of_one_rank_holds_no_descriptors(self):
         self.check_in_one_process(100, 1, self.CONSTANT)
 
-    def test_ranks_of_one_process_hold_their_connections(self):
+    def test_ranks_of_one_process_hold_only_their_connections(self):
         # Both ends of the connections of the control tree count.
         self.check_in_one_process(50, 2, 50 * 2 + self.CONSTANT + 3)
         self.check_in_one_process(20, 4, 20 * 6 + self.CONSTANT + 9)
@@ -56,21 +56,21 @@ class Descriptors(support.Case):
         for one in held:
             self.assertLessEqual(one, most, run.text())
 
-    def test_ranks_of_two_processes_hold_their_connection_and_one_more(self):
+    def test_a_communicator_of_two_processes_holds_two_descriptors(self):
         self.check_between_processes(0, 1 + 1)
 
-    def test_a_link_by_shared_memory_is_two_more(self):
+    def test_a_shared_memory_link_adds_two_descriptors(self):
         self.check_between_processes(1, 1 + 1 + 2)
 
-    def test_a_link_by_tcp_is_one_more(self):
+    def test_a_tcp_link_adds_one_descriptor(self):
         self.check_between_processes(1, 1 + 1 + 1, RINGLET_LINKS="tcp")
 
-    def test_jobs_that_are_refused_leave_nothing(self):
+    def test_refused_jobs_leave_no_descriptors(self):
         run = self.run_to_end(C_PROGRAM, "refused", 5)
         self.assertEqual(run.status, 0, run.text())
         self.assertLessEqual(numbers(run, "LEFT")[0], 0, run.text())
 
-    def test_peers_that_are_killed_while_they_join_leave_nothing(self):
+    def test_peers_killed_while_they_join_leave_no_descriptors(self):
         seed = random.randrange(1 << 30)
         print(f"seed {seed}")
         run = self.run_to_end(C_PROGRAM, "survive", 20, seed, RINGLET_INIT_TIMEOUT="1")
@@ -87,17 +87,17 @@ class FewDescriptors(support.Case):
                 self.assertTrue(any(reason in match[3].lower() for reason in REASONS), line)
         self.assertFalse([one for one in numbers(run, "LEFT") if one > 0], run.text())
 
-    def test_a_process_that_runs_out_of_them_fails_and_goes_on(self):
+    def test_exhausted_descriptors_fail_a_call_but_not_the_process(self):
         self.check(self.run_to_end(C_PROGRAM, "few_descriptors", RINGLET_INIT_TIMEOUT="1"))
 
-    def test_both_ranks_name_the_lack_while_a_child_forms(self):
+    def test_both_ranks_name_the_missing_descriptors_of_a_split(self):
         run = self.run_to_end(C_PROGRAM, "split_until_full", 64)
         lines = [line.lower() for line in run.lines if re.match("SPLIT [1-9]", line)]
         self.assertEqual(len(lines), 2, run.text())
         for line in lines:
             self.assertTrue(any(reason in line for reason in REASONS), run.text())
 
-    def test_a_process_that_has_few_from_the_start_says_so(self):
+    def test_a_process_with_few_descriptors_reports_the_lack(self):
         for spare in range(0, 41):
             with self.subTest(spare=spare):
                 self.check(self.run_to_end(C_PROGRAM, "few_at_first", spare,
@@ -105,7 +105,7 @@ class FewDescriptors(support.Case):
 
 
 class FewThreads(support.Case):
-    def test_a_process_that_can_start_no_thread_fails_and_goes_on(self):
+    def test_a_thread_that_cannot_start_fails_a_call_but_not_the_process(self):
         for spare in range(0, 5):
             with self.subTest(spare=spare):
                 run = self.run_to_end(C_PROGRAM, "few_threads", spare)
@@ -114,7 +114,7 @@ class FewThreads(support.Case):
 
 
 class Run(support.Case):
-    def test_ranks_that_each_ask_for_an_id_meet(self):
+    def test_ranks_with_separate_id_requests_meet(self):
         run = self.run_to_end(TOOL, "run", "-n", 4, C_PROGRAM, "meet")
         self.assertEqual(run.status, 0, run.text())
         for rank in range(4):
@@ -122,14 +122,14 @@ class Run(support.Case):
             self.assertIn(f"[{rank}] NEXT another", run.lines, run.text())
             self.assertIn(f"[{rank}] AGAIN 10", run.lines, run.text())
 
-    def test_an_id_that_each_asks_for_later_is_its_own(self):
+    def test_a_second_id_is_private_to_its_process(self):
         run = self.run_to_end(TOOL, "run", "-n", 2, C_PROGRAM, "meet_twice",
                               RINGLET_INIT_TIMEOUT="1")
         for rank in range(2):
             self.assertRegex(run.find(rf"^\[{rank}\] SECOND"),
                              "SECOND [1-9].*timed out")
 
-    def test_a_fixed_address_serves_as_well(self):
+    def test_ranks_meet_at_a_fixed_address(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
         run = self.run_to_end(TOOL, "run", "-n", 4, C_PROGRAM, "meet",

@@ -31,13 +31,13 @@ class Many(support.Case):
         for rank in ranks:
             self.assertEqual(rank.finish(), 0, rank.text())
 
-    def test_a_thousand_one_after_the_other(self):
+    def test_a_thousand_communicators_in_sequence_leave_nothing(self):
         self.check(1000, 1, 2)
 
-    def test_two_hundred_at_once(self):
+    def test_two_hundred_communicators_at_once_leave_nothing(self):
         self.check(200, 200, 2)
 
-    def test_over_links(self):
+    def test_communicators_over_links_leave_nothing(self):
         for links in ("shm", "tcp"):
             with self.subTest(links=links):
                 self.check(100, 3, 3, RINGLET_LINKS=links)

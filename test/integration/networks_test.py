@@ -99,17 +99,17 @@ class Joined(Namespaces):
         self.assertEqual(holder.finish(), 0)
         return addresses
 
-    def test_two_hosts_joined_by_a_cable(self):
+    def test_two_hosts_joined_by_a_cable_form(self):
         self.lay("ringlet0", "10.77.0.1/24", "10.77.0.2/24")
         self.assertRegex(self.form()[0], r"^10\.77\.0\.1:")
 
-    def test_two_hosts_with_ipv6_alone(self):
+    def test_two_hosts_with_ipv6_alone_form(self):
         self.lay("ringlet0", "fd77::1/64", "fd77::2/64")
         addresses = self.form()
         self.assertRegex(addresses[0], r"^\[fd77::1\]:")
         self.assertFalse([one for one in addresses if not one.startswith("[")], "there is no IPv4")
 
-    def test_the_first_address_of_each_leads_nowhere(self):
+    def test_hosts_form_although_the_first_address_is_dead(self):
         for side, number in (("left", 1), ("right", 2)):
             self.lay_nowhere(side, "dead0", f"10.66.0.{number}/24")
         self.lay("ringlet0", "10.77.0.1/24", "10.77.0.2/24")

@@ -87,7 +87,7 @@ class Reports(Ras):
         for rank in ranks:
             rank.kill()
 
-    def test_a_stopped_rank_is_missing(self):
+    def test_a_stopped_rank_is_reported_missing(self):
         ranks = self.start_hang("barrier", "stop", **self.settings)
         _, communicator = self.report_once(
             lambda one: [rank["rank"] for rank in one["missing_ranks"]] == [FAULTY]
@@ -97,7 +97,7 @@ class Reports(Ras):
             rank.signal(signal.SIGCONT)
             rank.kill()
 
-    def test_ranks_that_failed_still_tell_why(self):
+    def test_failed_ranks_still_report_the_cause(self):
         ranks = self.start_hang("all_gather", "count", **self.settings)
         for rank in self.others(ranks):
             rank.wait_for("^ERROR")
@@ -126,7 +126,7 @@ class Reports(Ras):
         path = os.pathsep.join((folder.name, str(pathlib.Path(TOOL).parent), os.environ["PATH"]))
         return {**os.environ, "PATH": path, "NCCL_RAS_ADDR": f"localhost:{self.port}"}
 
-    def test_the_package_has_a_client_by_nccls_name(self):
+    def test_the_package_provides_ncclras(self):
         ranks = self.start_hang("all_reduce", "skip", **self.settings)
         self.report_once(is_behind)
         ask = ["ncclras", "-h", "localhost", "-p", str(self.port), "-t", "8"]
@@ -206,25 +206,25 @@ class Foreign(unittest.TestCase):
         self.assertFalse(server.is_alive())
         return ran, server.heard
 
-    def test_its_report_is_shown_as_it_comes(self):
+    def test_a_foreign_report_is_shown_unchanged(self):
         ran, heard = self.ask({"status": self.report})
         self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, self.report, ""))
         self.assertEqual(heard, ["CLIENT PROTOCOL 2", "STATUS"])
 
-    def test_it_is_told_the_format_and_the_timeout_first(self):
+    def test_the_format_and_the_timeout_are_sent_first(self):
         ran, heard = self.ask({"timeout": "OK\n", "set format": "OK\n", "verbose status": '{"nccl_version": "2.30.7"}\n'},
                               "-v", "--json", "-t", "3")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertEqual(json.loads(ran.stdout), {"nccl_version": "2.30.7"})
         self.assertEqual(heard, ["CLIENT PROTOCOL 2", "TIMEOUT 3", "SET FORMAT json", "VERBOSE STATUS"])
 
-    def test_its_events_are_shown_until_it_ends(self):
+    def test_foreign_events_are_shown_until_the_server_ends(self):
         event = "[2025-12-19 13:07:07] PEER_DEAD: Process 1524345 on node 172.16.64.245 managing GPU 1\n"
         ran, heard = self.ask({"monitor": "OK\n" + event}, "--monitor", "lifecycle")
         self.assertEqual((ran.returncode, ran.stdout), (1, event), ran.stderr)
         self.assertEqual(heard[-1], "MONITOR lifecycle")
 
-    def test_one_that_is_too_old_for_a_command_is_named(self):
+    def test_a_server_too_old_for_a_command_is_named(self):
         server = ForeignServer({"status": self.report})  # NCCL before 2.28 does not support formats
         server.start()
         ran = subprocess.run([TOOL, "ras", "-p", str(server.port), "--json"], capture_output=True,
@@ -234,7 +234,7 @@ class Foreign(unittest.TestCase):
 
 
 class Monitor(Ras):
-    def test_a_process_that_stops_goes_on_and_dies(self):
+    def test_events_show_a_process_that_stops_continues_and_dies(self):
         # The client's server is not the stopped one.
         self.port = free_port()
         holder = self.start(FAULT_RANK, "id")
@@ -282,7 +282,7 @@ class Hostile(Ras):
         except OSError:
             pass  # the server closed the connection
 
-    def test_the_job_goes_on(self):
+    def test_hostile_clients_do_not_disturb_the_job(self):
         ranks = self.start_hang("all_reduce", "late", **self.settings)
         descriptors = [len(os.listdir(f"/proc/{rank.pid}/fd")) for rank in ranks]
         for number in range(STRANGERS):

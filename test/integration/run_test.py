@@ -16,7 +16,7 @@ class Run(support.Case):
     def shell(self, script, *options, ranks=3):
         return self.start(TOOL, "run", "-n", ranks, *options, "--", "sh", "-c", script)
 
-    def test_every_rank_is_told_its_number(self):
+    def test_every_rank_receives_its_number(self):
         names = ("RINGLET_RANK RINGLET_WORLD_SIZE RINGLET_LOCAL_RANK RANK WORLD_SIZE LOCAL_RANK "
                  "LOCAL_WORLD_SIZE MASTER_ADDR").split()
         run = self.shell("echo " + " ".join("$" + name for name in names) +
@@ -48,7 +48,7 @@ class Run(support.Case):
             self.assertEqual([line for line in run.error_lines if line.startswith(f"[{rank}] ")],
                              [f"[{rank}] error {i}" for i in range(2000)])
 
-    def test_a_line_without_end_is_cut(self):
+    def test_an_endless_line_is_cut(self):
         run = self.shell("head -c 100000 /dev/zero | tr '\\0' x", ranks=1)
         self.assertEqual(run.finish(), 0)
         self.assertEqual(sum(len(line) - len("[0] ") for line in run.lines), 100000)
@@ -60,13 +60,13 @@ class Run(support.Case):
         self.assertEqual(run.finish(), 7, run.text())
         self.assertIsNotNone(run.find("rank 1 exited with status 7", run.error_lines), run.text())
 
-    def test_a_rank_that_is_killed_gives_128_and_the_signal(self):
+    def test_a_killed_rank_gives_128_plus_the_signal(self):
         run = self.shell("if [ $RANK = 2 ]; then kill -SEGV $$; fi; sleep 3600 & wait")
         self.assertEqual(run.finish(), 128 + signal.SIGSEGV, run.text())
         self.assertIsNotNone(run.find(r"rank 2 was killed by signal 11 \(SIGSEGV\)",
                                       run.error_lines), run.text())
 
-    def test_a_rank_that_does_not_listen_is_killed_after_the_grace(self):
+    def test_a_rank_that_ignores_sigterm_is_killed_after_the_grace(self):
         run = self.shell("trap '' TERM; echo deaf; if [ $RANK = 0 ]; then exit 4; fi; "
                          "while :; do sleep 3600; done", "--grace", "0.1")
         self.assertEqual(run.finish(), 4, run.text())
@@ -82,10 +82,10 @@ class Run(support.Case):
             self.assertIn(f"[{rank}] got it", run.lines)
         self.assertIsNotNone(run.find(f"ended by SIG{name}", run.error_lines))
 
-    def test_an_interrupt_reaches_all(self):
+    def test_an_interrupt_reaches_all_ranks(self):
         self.check_signal_reaches_all(signal.SIGINT, "INT")
 
-    def test_a_termination_reaches_all(self):
+    def test_a_termination_reaches_all_ranks(self):
         self.check_signal_reaches_all(signal.SIGTERM, "TERM")
 
     def test_ranks_die_with_the_launcher(self):
@@ -96,13 +96,13 @@ class Run(support.Case):
         for pid in pids:
             self.assertTrue(support.await_end(pid), f"rank's process {pid} outlives the launcher")
 
-    def test_a_program_that_does_not_exist(self):
+    def test_a_missing_program_is_named(self):
         run = self.run_to_end(TOOL, "run", "-n", 2, "/nowhere/ringlet-no-such")
         self.assertEqual(run.status, 127)
         self.assertIsNotNone(run.find("/nowhere/ringlet-no-such", run.error_lines), run.text())
 
 
-    def test_survivors_may_keep_going(self):
+    def test_survivors_may_continue(self):
         script = "if [ $RANK = 1 ]; then kill -KILL $$; fi; cat $GATE.$RANK; echo $RANK goes on; exit $CODE"
         for code in (0, 5):
             with self.subTest(code=code), tempfile.TemporaryDirectory() as folder:
@@ -122,7 +122,7 @@ class Run(support.Case):
 
 
 class CommandLine(support.Case):
-    def test_unknown_words_are_told_on_standard_error(self):
+    def test_unknown_words_are_reported_on_standard_error(self):
         for words in (["dance"], ["--odd"], ["env", "--odd"], ["run", "-n", "2", "--odd", "true"],
                       ["bench", "all_scan"], [], ["bench"]):
             with self.subTest(words=words):
@@ -131,7 +131,7 @@ class CommandLine(support.Case):
                 self.assertEqual(tool.lines, [])
                 self.assertTrue(tool.error_lines)
 
-    def test_the_environment_is_checked(self):
+    def test_an_invalid_environment_is_reported(self):
         tool = self.run_to_end(TOOL, "env", RINGLET_LINKS="pigeon")
         self.assertEqual(tool.status, 2)
         self.assertIsNotNone(tool.find("RINGLET_LINKS", tool.error_lines), tool.text())

@@ -20,7 +20,7 @@ class Sim(support.Case):
         self.assertEqual(sim.status, 0, sim.text())
         return json.loads("\n".join(sim.lines))["rows"]
 
-    def test_a_thousand_ranks_stand_after_few_steps(self):
+    def test_a_thousand_ranks_form_in_few_steps(self):
         for row in self.rows("-n", "64,1024"):
             self.assertEqual(row["standing"], row["n"])
             self.assertLessEqual(row["steps"], 6 * math.log2(row["n"]))
@@ -31,7 +31,7 @@ class Sim(support.Case):
             self.assertEqual(row["total_ms"], phases["standing"])
             self.assertGreater(row["root"]["bytes_received"], 50 * row["n"])
 
-    def test_the_same_seed_is_the_same_run(self):
+    def test_equal_seeds_give_equal_runs(self):
         def trace(seed):
             options = ("-n", 100, "--jitter", "10us", "--spread", "1ms", "--faults",
                        "kill:3@0.5ms,refuse:0.1", "--seed", seed)
@@ -42,7 +42,7 @@ class Sim(support.Case):
         self.assertEqual(trace(5), trace(5))
         self.assertNotEqual(trace(5)["trace"], trace(6)["trace"])
 
-    def test_a_fault_is_told_alike_by_all(self):
+    def test_all_ranks_report_a_fault_alike(self):
         (row,) = self.rows("-n", 256, "--faults", "absent:200", "--timeout", "10s")
         self.assertEqual((row["failed"], row["absent"], row["waiting"]), (255, 1, 0))
         (failure,) = row["failures"]
@@ -50,7 +50,7 @@ class Sim(support.Case):
         self.assertEqual(failure["ranks"], "0-199,201-255")
         self.assertLess(failure["last_ms"], 10000)
 
-    def test_the_table_has_a_row_a_size(self):
+    def test_the_table_has_a_row_per_size(self):
         sim = self.run_to_end(*SIM, "-n", "1,16,300")
         self.assertEqual(sim.status, 0, sim.text())
         rows = [line.split() for line in sim.lines if not line.startswith("#")]
@@ -63,7 +63,7 @@ class Sim(support.Case):
             events = json.loads(path.read_text())["traceEvents"]
         self.assertEqual({event["tid"] for event in events if event["pid"] > 0}, set(range(16)))
 
-    def test_nonsense_is_refused(self):
+    def test_invalid_options_are_refused(self):
         for options in (("-n", "0"), ("--faults", "tickle:3@1s"), ("--latency", "soon")):
             sim = self.run_to_end(*SIM, *options)
             self.assertEqual(sim.status, 2, sim.text())

@@ -61,12 +61,12 @@ class Gather(support.Case):
                 self.assertEqual(again, before)
                 self.assertGreater(len(again), 2)
 
-    def test_the_same_machine_gives_the_same_bytes(self):
+    def test_equal_machines_give_equal_bytes(self):
         root = CAPTURED / "32intel64-2p8co2t+8ve"
         one, two = (self.gather(name, "--root", root).read_bytes() for name in ("one", "two"))
         self.assertEqual(one, two)
 
-    def test_no_address_or_serial_number_is_in_it(self):
+    def test_the_tarball_lacks_addresses_and_serial_numbers(self):
         for name, root in (("here", ()), ("qib", ("--root", CAPTURED /
                                                    "40intel64-2g2n4c+pcilocality"))):
             with tarfile.open(self.gather(name, *root)) as tar:
@@ -78,7 +78,7 @@ class Gather(support.Case):
                             r"(?i)serial", r"0011:7500", r"(?i)\buuid\b"):
                 self.assertIsNone(re.search(pattern, everything), pattern)
 
-    def test_it_can_go_to_standard_output(self):
+    def test_the_tarball_can_be_written_to_standard_output(self):
         done = subprocess.run([TOOL, "topo", "gather", "-o", "-"], stdout=subprocess.PIPE,
                               env=self.environment(), check=True, timeout=support.TIMEOUT_S)
         listed = subprocess.run(["tar", "-tf", "-"], input=done.stdout, stdout=subprocess.PIPE,

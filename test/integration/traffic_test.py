@@ -93,14 +93,14 @@ class Traffic(support.Case):
     def has_nic(self, machine):
         return "<net " in path_of(machine).read_text()
 
-    def test_other_operations_move_what_they_must(self):
+    def test_other_operations_move_the_planned_bytes(self):
         for operation in ("all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
                           "gather", "scatter", "send_receive"):
             with self.subTest(operation=operation):
                 report = self.check(operation, "dgx_a100_xla", 2)
                 self.assertEqual({call["function"] for call in report["calls"]}, {operation})
 
-    def test_the_best_channels_move_what_they_must(self):
+    def test_the_best_channels_move_the_planned_bytes(self):
         # Rings and trees have numbers of channels of their own there.
         for machine, hosts in (("ucb_dgx1v", 1), ("dgx_a100_xla", 1), ("gcp_a3_h100", 2)):
             for algorithm in ("Ring", "Tree"):
@@ -109,7 +109,7 @@ class Traffic(support.Case):
                                         RINGLET_PLAN_POLICY="best")
                     self.assertEqual({call["algorithm"] for call in report["calls"]}, {algorithm})
 
-    def test_the_picture_has_the_busiest_link(self):
+    def test_the_picture_shows_the_busiest_link(self):
         with tempfile.TemporaryDirectory() as folder:
             machine = path_of("dgx_a100_xla")
             run = self.run_to_end(TOOL, "bench", "all_reduce", "-n", 8, "-b", SIZE, "-e", SIZE,
@@ -122,7 +122,7 @@ class Traffic(support.Case):
             self.assertIsNotNone(drawn.find(
                 r"NVLink 240 GB/s, NVS/0-0 to DEV/0-7000 \d[\d.]* MB, back \d[\d.]* MB"))
 
-    def test_a_rank_that_is_killed_is_named(self):
+    def test_a_killed_rank_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
             environment = {"RINGLET_MACHINE": str(path_of("dgx_a100_xla")),
                            "RINGLET_TRAFFIC_DIR": folder}

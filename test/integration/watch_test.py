@@ -153,12 +153,12 @@ class Skipped(Hang):
         self.row(operation, fault, found, ras, errors[0], report["divergence"]["text"])
         ranks[FAULTY].kill()
 
-    def test_a_rank_that_waits_elsewhere(self):
+    def test_a_rank_that_waits_elsewhere_is_named(self):
         for operation in OPERATIONS[:5]:
             with self.subTest(operation):
                 self.check(operation, "skip", "it sleeps or waits elsewhere")
 
-    def test_a_rank_in_an_endless_loop(self):
+    def test_a_rank_in_an_endless_loop_is_named(self):
         for operation in OPERATIONS[:5]:
             with self.subTest(operation):
                 self.check(operation, "loop", "it computes")
@@ -167,7 +167,7 @@ class Skipped(Hang):
 class Diverged(Hang):
     """A rank with another count."""
 
-    def test_it_is_in_the_error_and_in_the_traces(self):
+    def test_the_error_and_the_traces_name_the_divergence(self):
         for operation in OPERATIONS[:4]:
             with self.subTest(operation):
                 ranks = self.start_hang(operation, "count")
@@ -187,7 +187,7 @@ class Diverged(Hang):
 class Stopped(Hang):
     """A stopped rank cannot answer: the system and its peers report it."""
 
-    def test_it_is_named(self):
+    def test_the_faulty_rank_is_named(self):
         for operation in OPERATIONS[:5]:
             with self.subTest(operation):
                 ranks = self.start_hang(operation, "stop")
@@ -231,7 +231,7 @@ class Deadlock(Hang):
 class Slow(Hang):
     """A rank whose connections send 20 kB/s, as behind a broken NIC."""
 
-    def test_it_is_named(self):
+    def test_the_faulty_rank_is_named(self):
         slow = rf"rank {FAULTY} \(host .*\) sends slowly to rank [02], which waits for it: [1-9]\d* bytes"
         for operation in ("all_reduce", "all_gather", "reduce_scatter"):
             with self.subTest(operation):
@@ -264,20 +264,20 @@ class Messages(Hang):
         for rank in ranks:
             rank.kill()
 
-    def test_a_rank_that_does_not_send(self):
+    def test_a_rank_that_does_not_send_is_named(self):
         for fault in ("skip", "loop"):
             with self.subTest(fault):
                 self.check(fault, rf"waits for a message with rank {FAULTY} \(host",
                            "is in no operation: it has not called its side of the message")
 
-    def test_a_stopped_rank(self):
+    def test_a_stopped_rank_is_named(self):
         self.check("stop", rf"rank {FAULTY} \(host.*is stopped", "does not answer: its process is stopped")
 
-    def test_a_rank_that_sends_slowly(self):
+    def test_a_rank_that_sends_slowly_is_named(self):
         self.check("slow", rf"rank {FAULTY} \(host.*sends slowly", "sends slowly to rank 2, which waits for it",
                    count=200_000, RINGLET_LINKS="tcp")
 
-    def test_another_count(self):
+    def test_another_count_is_named(self):
         ranks = self.start_hang("send_receive", "count")
         # A rank may be done after its whole message.
         errors = self.errors([ranks[FAULTY]])

@@ -78,7 +78,7 @@ class DoorbellModel : public testing::Test {
   std::unique_ptr<DoorbellWaiter> waiter_;
 };
 
-TEST_F(DoorbellModel, NoRankSleepsThroughNews) {
+TEST_F(DoorbellModel, NoRankSleepsThroughARing) {
   ExpectRightInAll(Rings(1, 1));
   ExpectRightInAll(Rings(1, 2));
   ExpectRightInAll(Rings(2, 1));
@@ -104,7 +104,7 @@ Scenario DoorbellModel::RingsInPoll(std::size_t ringers) {
   return scenario;
 }
 
-TEST_F(DoorbellModel, NoRankSleepsInPollThroughNews) {
+TEST_F(DoorbellModel, NoRankSleepsInPollThroughARing) {
   ExpectRightInAll(RingsInPoll(1));
   ExpectRightInAll(RingsInPoll(2));
   constexpr const char* kAsleep = "nobody wakes them";

@@ -88,7 +88,7 @@ Threads StoreBuffering(memory_order order) {
             seen[1] = shared.x.load(order == memory_order_release ? memory_order_acquire : order);
           }};
 }
-TEST_F(Litmus, StoresAreBuffered) {
+TEST_F(Litmus, StoresAreBufferedUnlessSequentiallyConsistent) {
   EXPECT_EQ(Outcomes(StoreBuffering(memory_order_relaxed), 2), (Set{"00", "01", "10", "11"}));
   EXPECT_EQ(report_.executions, 4u);
   EXPECT_EQ(Outcomes(StoreBuffering(memory_order_release), 2), (Set{"00", "01", "10", "11"}));
@@ -106,7 +106,7 @@ Threads Message(memory_order store, memory_order load) {
             seen[1] = shared.x.load(memory_order_relaxed);
           }};
 }
-TEST_F(Litmus, MessagesArePassedByReleaseAndAcquire) {
+TEST_F(Litmus, ReleaseAndAcquirePassAMessage) {
   EXPECT_EQ(Outcomes(Message(memory_order_release, memory_order_acquire), 2),
             (Set{"00", "01", "11"}));
   EXPECT_EQ(Outcomes(Message(memory_order_relaxed, memory_order_acquire), 2),
@@ -115,7 +115,7 @@ TEST_F(Litmus, MessagesArePassedByReleaseAndAcquire) {
             (Set{"00", "01", "10", "11"}));
 }
 
-TEST_F(Litmus, ALocationIsCoherent) {
+TEST_F(Litmus, ReadsOfOneLocationAreCoherent) {
   const auto outcomes = Outcomes({[] {
                                     shared.x.store(1, memory_order_relaxed);
                                     shared.x.store(2, memory_order_relaxed);
@@ -170,7 +170,7 @@ TEST_F(Litmus, AdditionsAreNeverLost) {
   EXPECT_EQ(shared.x.load(), 2);
 }
 
-TEST_F(Litmus, OneOfTwoComparisonsSucceeds) {
+TEST_F(Litmus, ExactlyOneOfTwoComparisonsSucceeds) {
   const auto take = [](std::size_t place, int value) {
     return [=] {
       int expected = 0;
@@ -180,7 +180,7 @@ TEST_F(Litmus, OneOfTwoComparisonsSucceeds) {
   EXPECT_EQ(Outcomes({take(0, 1), take(1, 2)}, 2), (Set{"71", "27"}));
 }
 
-TEST_F(Litmus, RacesAreFound) {
+TEST_F(Litmus, FindsADataRace) {
   const auto writer = [](memory_order order) {
     return [=] {
       shared.data = 1;
@@ -243,7 +243,7 @@ std::function<void()> DrawnThread(Prng& prng, int operations, std::size_t first)
   };
 }
 
-TEST_F(Litmus, NothingIsLostByTheReductions) {
+TEST_F(Litmus, ReductionsKeepAllOutcomes) {
   std::uint64_t full = 0, reduced = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -243,14 +243,14 @@ constexpr std::uint64_t kSlice = 48;  // int32 elements in one slice of the layo
 
 // ---- posts --------------------------------------------------------------------------------------
 
-TEST(PostModel, OneShotOperationsOfTwoAreRight) {
+TEST(PostModel, TwoRanksRunOneShotOperationsRight) {
   World world({.ranks = 2});
   ExpectRightInAll(All(world, "all_reduce", {kSum}));
   ExpectRightInAll(All(world, "2 all_reduce", {kSum, kSum}));
   ExpectRightInAll(All(world, "barrier", {CallOf(CallKind::kBarrier, 0)}));
 }
 
-TEST(PostModel, OneShotOperationsOfThreeAreRight) {
+TEST(PostModel, ThreeRanksRunOneShotOperationsRight) {
   World world({.ranks = 3});
   ExpectRightInAll(All(world, "broadcast", {kCast}));
   ExpectRightInMuch(All(world, "all_reduce", {kSum}));
@@ -269,13 +269,13 @@ Scenario PostsAround(World& world) {
   return scenario;
 }
 
-TEST(PostModel, NothingIsOverwrittenThatIsNeeded) {
+TEST(PostModel, TwoRanksOverwriteNoUnreadData) {
   World two({.ranks = 2});
   ExpectRightInMuch(PayloadsAround(two));
   ExpectRightInMuch(PostsAround(two));
 }
 
-TEST(PostModel, NothingIsOverwrittenThatOneOfThreeNeeds) {
+TEST(PostModel, ThreeRanksOverwriteNoUnreadData) {
   World three({.ranks = 3});
   ExpectRightInMuch(PayloadsAround(three), 1);
 }
@@ -299,7 +299,7 @@ TEST(PostModel, PlantedMistakesAreFound) {
 
 // ---- slices -------------------------------------------------------------------------------------
 
-TEST(SliceModel, OperationsOfTwoAreRight) {
+TEST(SliceModel, TwoRanksRunSlicedOperationsRight) {
   World world({.ranks = 2, .how = kSlices});
   ExpectRightInMuch(
       All(world, "all_reduce of 3 slices", {CallOf(CallKind::kAllReduce, 3 * kSlice)}));
@@ -312,7 +312,7 @@ TEST(SliceModel, OperationsOfTwoAreRight) {
       {CallOf(CallKind::kBroadcast, 2 * kSlice, 0), CallOf(CallKind::kBroadcast, 2 * kSlice, 1)}));
 }
 
-TEST(SliceModel, OperationsOfThreeAreRight) {
+TEST(SliceModel, ThreeRanksRunSlicedOperationsRight) {
   World world({.ranks = 3, .how = kSlices});
   ExpectRightInMuch(
       All(world, "all_reduce of 3 slices", {CallOf(CallKind::kAllReduce, 3 * kSlice)}), 1);
@@ -347,14 +347,14 @@ Setup Near(std::uint32_t ranks) {
   return {.ranks = ranks, .how = Algorithm::kZeroCopy, .near = true};
 }
 
-TEST(DirectModel, OperationsOfTwoAreRight) {
+TEST(DirectModel, TwoRanksRunDirectOperationsRight) {
   World world(Near(2));
   ExpectRightInMuch(All(world, "direct all_reduce", {kSum}));
   ExpectRightInMuch(All(world, "2 direct all_reduce", {kSum, kSum}), 1);
   ExpectRightInMuch(All(world, "direct broadcast", {kCast}));
 }
 
-TEST(DirectModel, OperationsOfThreeAreRight) {
+TEST(DirectModel, ThreeRanksRunDirectOperationsRight) {
   World world(Near(3));
   ExpectRightInMuch(All(world, "direct all_reduce", {kSum}), 1);
   ExpectRightInMuch(All(world, "direct broadcast", {kCast}), 1);
@@ -369,13 +369,13 @@ Scenario Aborted(World& world, const Call& call) {
   return scenario;
 }
 
-TEST(DirectModel, AnAbortedRankHasItsBuffersBack) {
+TEST(DirectModel, AnAbortReturnsTheBuffersOfTheRank) {
   World world(Near(2));
   ExpectRightInMuch(Aborted(world, kSum));
   ExpectRightInMuch(Aborted(world, kCast));
 }
 
-TEST(SliceModel, NoRankWaitsForAnAbortedOne) {
+TEST(SliceModel, AnAbortedRankDoesNotBlockOthers) {
   World world({.ranks = 2, .how = kSlices});
   ExpectRightInMuch(Aborted(world, CallOf(CallKind::kAllReduce, kSlice)));
 }
@@ -400,7 +400,7 @@ TEST(DirectModel, PlantedMistakesAreFound) {
 }
 
 // The kernel reads memory that a rank has withdrawn and overwritten: such data is invalid.
-TEST(DirectModel, DataOfARankThatGaveUpDoNotCount) {
+TEST(DirectModel, DataOfARankThatFailedDoNotCount) {
   World world({.ranks = 2, .how = Algorithm::kFetch, .far = true});
   ExpectRightInMuch(All(world, "broadcast by the kernel", {kCast}));
   Scenario late = All(world, "the root gives up", {kCast});

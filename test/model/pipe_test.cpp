@@ -139,20 +139,20 @@ class PipeModel : public testing::Test {
   }
 };
 
-TEST_F(PipeModel, LittleArrives) {
+TEST_F(PipeModel, FewBytesArrive) {
   ExpectRightInAll(Stream("8 bytes", {8}, {8}));
   ExpectRightInAll(Stream("8 bytes, peeked", {8}, {8}, 0, true));
   ExpectRightInAll(Stream("a head of 8 and 8 bytes", {16}, {16}, 8));
   ExpectRightInAll(Stream("twice 8 bytes", {8, 8}, {8, 8}));
 }
 
-TEST_F(PipeModel, MoreThanTheRingHoldsArrives) {
+TEST_F(PipeModel, MoreBytesThanTheRingHoldsArrive) {
   ExpectRightInAll(Stream("64, then 48 bytes", {64, 48}, {64, 48}));
   ExpectRightInMuch(Stream("150 bytes", {150}, {150}));
   ExpectRightInMuch(Stream("a head of 16 and 112 bytes, peeked", {128}, {128}, 16, true));
 }
 
-TEST_F(PipeModel, TwoWritersRingOneReader) {
+TEST_F(PipeModel, TwoWritersShareTheDoorbellOfOneReader) {
   Scenario scenario = Stream("8 bytes each of two pipes", {8}, {8});
   scenario.threads[1] = [] {
     for (std::size_t i = 0; i < kPipes; ++i) {
@@ -167,7 +167,7 @@ TEST_F(PipeModel, TwoWritersRingOneReader) {
   ExpectRightInAll(scenario);
 }
 
-TEST_F(PipeModel, BytesWrittenBeforeItWasClosedAreThere) {
+TEST_F(PipeModel, BytesWrittenBeforeTheCloseArrive) {
   Scenario scenario = Stream("closed behind 48 bytes", {48}, {48});
   scenario.threads[0] = [] {
     PipeWriter out(Pipe(0), DoorbellButton(shared.bells[1], -1));

@@ -15,7 +15,7 @@
 namespace oracle {
 namespace {
 
-TEST(Program, TextGivesTheSameProgram) {
+TEST(Program, RoundTripsThroughText) {
   for (const Layout& layout : Layouts())
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
       const std::string text = ToText(Draw(seed, layout, {}));
@@ -23,7 +23,7 @@ TEST(Program, TextGivesTheSameProgram) {
     }
 }
 
-TEST(Program, TheDrawnOnesFit) {
+TEST(Program, DrawnProgramsAreValid) {
   for (const Layout& layout : Layouts())
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
       const Program program = Draw(seed, layout, {});
@@ -45,7 +45,7 @@ TEST(Program, MistakesInTextNameTheLine) {
               testing::ThrowsMessage<std::runtime_error>("line 3: int7 is not known"));
 }
 
-TEST(Simplifications, GiveProgramsThatFit) {
+TEST(Simplifications, GiveValidPrograms) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     const Program program = Draw(seed, *FindLayout("mixed"), {});
     for (const Simpler& simpler : Simplifications(program)) {
@@ -58,7 +58,7 @@ TEST(Simplifications, GiveProgramsThatFit) {
   }
 }
 
-TEST(Simplifications, ARankIsTakenOutOfAllThatNamesIt) {
+TEST(Simplifications, RemovingARankRemovesItFromAllCalls) {
   const Program program = Parse(
       "seed 1\nlayout fork\nplaces 0/0 1/0 2/0\n"
       "form comm=0 ranks=2,0,1\n"
@@ -71,7 +71,7 @@ TEST(Simplifications, ARankIsTakenOutOfAllThatNamesIt) {
             "run\n  bcast id=1 comm=0 type=int8 count=3 root=1\n");
 }
 
-TEST(Numbers, NarrowFormatsByTheirDefinitions) {
+TEST(Numbers, NarrowFormatsMatchTheirDefinitions) {
   EXPECT_EQ(Decode(Type::kFloat16, 0x3c00), 1);
   EXPECT_EQ(Decode(Type::kFloat16, 0xc000), -2);
   EXPECT_EQ(Decode(Type::kFloat16, 0x7bff), 65504);
@@ -87,7 +87,7 @@ TEST(Numbers, NarrowFormatsByTheirDefinitions) {
   EXPECT_TRUE(std::isnan(Decode(Type::kFloat8e5m2, 0x7d)));
 }
 
-TEST(Numbers, ExactValuesComeBack) {
+TEST(Numbers, ExactValuesRoundTrip) {
   for (int type = static_cast<int>(Type::kFloat16); type < kTypes; ++type)
     for (const double value : {0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 7.0, -8.0})
       EXPECT_EQ(Decode(static_cast<Type>(type), EncodeExact(static_cast<Type>(type), value)),
@@ -109,11 +109,11 @@ struct Small {
   }
 };
 
-TEST(Reference, TakesWhatIsRight) {
+TEST(Reference, AcceptsRightResults) {
   EXPECT_EQ(Small().Compare(), std::nullopt);
 }
 
-TEST(Reference, NamesTheFirstElementThatIsWrong) {
+TEST(Reference, NamesTheFirstWrongElement) {
   Small small;
   small.right[2] ^= 1;
   small.right[4] ^= 1;

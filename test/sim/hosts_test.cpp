@@ -129,7 +129,7 @@ HostsOutcome RunHostsSeed(std::uint64_t seed) {
   return out;
 }
 
-TEST(HostSeeds, NoBadOutcome) {
+TEST(HostSeeds, RandomJobsWithHostFaultsEndAsExpected) {
   std::uint64_t first = 1, count = 2000;
   if (const char* range = std::getenv("RINGLET_SIM_SEEDS")) {
     char* rest = nullptr;

@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Mend, testing::Values(Shape::kTree, Shape::kRin
                            return shape.param == Shape::kTree ? "tree" : "ring";
                          });
 
-TEST_P(Mend, AFailureBelowOneThatHasLeftReachesAll) {
+TEST_P(Mend, AFailureBelowADepartedRankReachesAll) {
   LeaveAt(1, seconds(2));
   LeaveAt(9, seconds(2));
   KillAt(3, seconds(3));
@@ -77,7 +77,7 @@ TEST_P(Mend, AFailureBelowOneThatHasLeftReachesAll) {
   ExpectAllBlame(3);
 }
 
-TEST_P(Mend, EvenWhereThoseNextToItHaveLeftToo) {
+TEST_P(Mend, AFailureReachesAllAlthoughItsNeighboursLeft) {
   LeaveAt(1, seconds(2));
   LeaveAt(0, milliseconds(2500));
   LeaveAt(2, milliseconds(2600));
@@ -89,7 +89,7 @@ TEST_P(Mend, EvenWhereThoseNextToItHaveLeftToo) {
   ExpectAllBlame(4);
 }
 
-TEST_P(Mend, AFailureThatMeetsTheWordOfOneThatLeavesIsPassedOn) {
+TEST_P(Mend, AFailureThatMeetsADepartureIsForwarded) {
   RunUntil(seconds(2));
   member(6).Abort(Code::kAborted, "the caller said so");
   Turn(6);
@@ -98,7 +98,7 @@ TEST_P(Mend, AFailureThatMeetsTheWordOfOneThatLeavesIsPassedOn) {
   ExpectAllBlame(6);
 }
 
-TEST_P(Mend, ARankThatHasLeftOneGroupOnlyPassesNothingOnAndSaysSo) {
+TEST_P(Mend, AFailureOfAGroupBypassesRanksThatLeftIt) {
   RunUntil(seconds(2));
   std::vector<std::uint32_t> all(kSize);
   for (std::uint32_t rank = 0; rank < kSize; ++rank) all[rank] = rank;
@@ -121,7 +121,7 @@ TEST_P(Mend, ARankThatHasLeftOneGroupOnlyPassesNothingOnAndSaysSo) {
     EXPECT_FALSE(member(rank).failure()) << "the world goes on";
 }
 
-TEST_P(Mend, AllThatLeaveAfterAFailureCallNoOther) {
+TEST_P(Mend, RanksThatLeaveAfterAFailureDialNoOther) {
   KillAt(3, seconds(2));
   RunUntil(seconds(3));
   std::uint32_t before = 0, after = 0;

@@ -130,7 +130,7 @@ Outcome RunSeed(std::uint64_t seed) {
   return out;
 }
 
-TEST(Seeds, NoBadOutcome) {
+TEST(Seeds, RandomJobsWithFaultsEndAsExpected) {
   std::uint64_t first = 1, count = 2000;
   if (const char* range = std::getenv("RINGLET_SIM_SEEDS")) {
     char* rest = nullptr;

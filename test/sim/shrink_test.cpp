@@ -222,7 +222,7 @@ std::string RunShrink(std::uint64_t seed) {
   return "";
 }
 
-TEST(ShrinkSeeds, MoreRanksDieWhileTheOthersLeaveOneOut) {
+TEST(ShrinkSeeds, RanksShrinkTheGroupWhileMoreRanksDie) {
   std::uint64_t first = 1, count = 200;
   if (const char* range = std::getenv("RINGLET_SIM_SEEDS")) {
     char* rest = nullptr;

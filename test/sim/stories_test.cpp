@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Story, testing::Values(Shape::kTree, Shape::kRi
                            return shape.param == Shape::kTree ? "tree" : "ring";
                          });
 
-TEST_P(Story, AllGoesWell) {
+TEST_P(Story, WithoutFaultsAllRanksForm) {
   for (const std::uint32_t size : {1u, 2u, 3u, 64u}) {
     World world(Config(size));
     world.AddAllRanks();
@@ -50,7 +50,7 @@ TEST_P(Story, AllGoesWell) {
   }
 }
 
-TEST_P(Story, TheRankThatNeverStartsIsNamedByAllInTime) {
+TEST_P(Story, AllRanksNameARankThatNeverStartsInTime) {
   World world(Config(6));
   for (const std::uint32_t rank : {0u, 1u, 2u, 4u, 5u}) world.AddRank(rank, milliseconds(rank));
   Run(world);
@@ -61,7 +61,7 @@ TEST_P(Story, TheRankThatNeverStartsIsNamedByAllInTime) {
   }
 }
 
-TEST_P(Story, AllOfAThousandRanksNameTheOneThatIsMissing) {
+TEST_P(Story, AThousandRanksNameTheMissingOne) {
   World world(Config(1024));
   for (std::uint32_t rank = 0; rank < 1023; ++rank) {
     bootstrap::MemberConfig member = world.ConfigOf(rank);
@@ -83,7 +83,7 @@ TEST_P(Story, SeveralMissingRanksAreNamedAsRanges) {
   EXPECT_THAT(Why(world, 0), HasSubstr("host0 (1), host1 (1), host2 (1)"));
 }
 
-TEST_P(Story, ARankKilledBeforeAllHaveCheckedInIsNamedAtOnce) {
+TEST_P(Story, ARankKilledBeforeTheLastCheckInIsNamedAtOnce) {
   World world(Config(4));
   for (std::uint32_t rank = 0; rank < 3; ++rank) world.AddRank(rank, Instant(0));
   world.network().Kill(world.node(1), seconds(2));
@@ -111,7 +111,7 @@ TEST_P(Story, TwoProcessesWithOneRankAreBothNamed) {
   }
 }
 
-TEST_P(Story, ARankThatComesAfterTheFailureHearsOfItAtOnce) {
+TEST_P(Story, ALateRankReceivesTheEarlierFailureAtOnce) {
   World world(Config(4));
   world.AddRank(0, Instant(0));
   world.AddRank(2, milliseconds(1));
@@ -136,7 +136,7 @@ TEST_P(Story, RanksThatDisagreeOnTheWorldSizeAreNamed) {
                           "(host host0, pid 1000) was given 4"));
 }
 
-TEST_P(Story, AWrongSecretIsRefusedOnItsSideAndCostsOneLineOnOurs) {
+TEST_P(Story, AWrongSecretIsRefusedAndLoggedOnce) {
   World world(Config(2));
   world.AddRank(0, Instant(0));
   bootstrap::MemberConfig stranger = world.ConfigOf(1);
@@ -150,7 +150,7 @@ TEST_P(Story, AWrongSecretIsRefusedOnItsSideAndCostsOneLineOnOurs) {
   EXPECT_TRUE(world.rank(0).succeeded()) << Why(world, 0);
 }
 
-TEST_P(Story, TheRootThatIsNeverThereIsSaidSo) {
+TEST_P(Story, RanksReportAnAbsentRoot) {
   World world(Config(2));
   world.network().Kill(world.root(), Instant(0));
   world.AddAllRanks();
@@ -159,7 +159,7 @@ TEST_P(Story, TheRootThatIsNeverThereIsSaidSo) {
                                    HasSubstr("10.255.0.1:1: connection refused")));
 }
 
-TEST_P(Story, TheRootThatDiesIsSaidSo) {
+TEST_P(Story, RanksReportTheDeathOfTheRoot) {
   World world(Config(3));
   world.AddRank(0, Instant(0));
   world.AddRank(1, Instant(0));
@@ -234,7 +234,7 @@ TEST_P(Story, TenThousandStrangersDelayNoRank) {
 }
 
 // A thousand members compete for sixteen places: no member has to call twice.
-TEST_P(Story, MoreMembersAtOnceThanPlacesWaitTheirTurn) {
+TEST_P(Story, MembersBeyondTheHalfOpenLimitWaitTheirTurn) {
   WorldConfig config = Config(GetParam() == Shape::kTree ? 1000 : 200);
   config.half_open_max = 16;
   config.start_spread = Instant(0);
@@ -248,7 +248,7 @@ TEST_P(Story, MoreMembersAtOnceThanPlacesWaitTheirTurn) {
 }
 
 // With ten thousand silent strangers in the queue before them they wait, but not forever.
-TEST_P(Story, StrangersThatFillEveryPlaceMakeRoomAfterAMoment) {
+TEST_P(Story, SilentStrangersInEveryPlaceMakeRoomInTime) {
   WorldConfig config = Config(32);
   config.half_open_max = 1000;
   World world(config);
@@ -265,7 +265,7 @@ TEST_P(Story, StrangersThatFillEveryPlaceMakeRoomAfterAMoment) {
   }
 }
 
-TEST_P(Story, AMemberThatLeavesEarlyIsNotMissedUntilItIsNeeded) {
+TEST_P(Story, AMemberThatFinishesEarlyCausesNoFailure) {
   World world(Config(5));
   world.AddAllRanks();
   Run(world);

@@ -121,26 +121,26 @@ class Slurm(unittest.TestCase):
             self.assertEqual(each["LOCAL_WORLD_SIZE"], str(hosts.count(hosts[rank])))
             self.assertEqual(each["sum"], size * (size + 1) / 2)
 
-    def test_srun_over_hosts_with_unequal_numbers_of_tasks(self):
+    def test_srun_distributes_tasks_unequally_over_hosts(self):
         found = self.srun("-N2", "-n4")
         self.check(found, ["a01", "a01", "a01", "a02"])
         self.assertEqual({each["MASTER_ADDR"] for each in found}, {"a01"})
 
-    def test_srun_with_ranks_dealt_in_turn(self):
+    def test_srun_distributes_ranks_cyclically(self):
         self.check(self.srun("-N2", "-n4", "-m", "cyclic"), ["a01", "a02", "a01", "a01"])
 
-    def test_srun_on_one_host_that_is_not_the_first(self):
+    def test_srun_uses_one_host_that_is_not_the_first(self):
         found = self.srun("-w", "a02", "-n2")
         self.check(found, ["a02", "a02"])
         self.assertEqual({each["MASTER_ADDR"] for each in found}, {"127.0.0.1"})
 
-    def test_srun_of_two_components(self):
+    def test_srun_starts_two_components(self):
         self.check(self.srun("-n1", PYTHON, "-c", RANK, ":", "-n2"), ["a01", "a02", "a02"])
 
-    def test_srun_with_pmi2(self):
+    def test_srun_works_with_pmi2(self):
         self.check(self.srun("--mpi=pmi2", "-N2", "-n3"), ["a01", "a01", "a02"])
 
-    def test_srun_with_pmix(self):
+    def test_srun_works_with_pmix(self):
         known = self.cluster.run("srun", "--mpi=list")
         if "pmix" not in known.stdout + known.stderr or not ctypes.util.find_library("pmix"):
             self.skipTest("Slurm's plug-in for PMIx is not here, or no libpmix.so.2: apt-get install libpmix2")
@@ -148,7 +148,7 @@ class Slurm(unittest.TestCase):
         self.check(found, ["a01", "a01", "a01", "a02"])
         self.assertEqual({each["MASTER_ADDR"] for each in found}, {"10.77.0.11"})
 
-    def test_ranks_in_an_order_of_the_callers(self):
+    def test_an_arbitrary_order_of_ranks_needs_an_address(self):
         self.need_pytorch()
         order = self.cluster.folder / "order"
         order.write_text("a02\na01\na02\n")
@@ -158,7 +158,7 @@ class Slurm(unittest.TestCase):
         found = self.srun("-m", "arbitrary", "-n3", SLURM_HOSTFILE=str(order), MASTER_ADDR="a02")
         self.check(found, ["a02", "a01", "a02"])
 
-    def test_steps_of_a_batch_script_at_one_time(self):
+    def test_steps_of_a_batch_script_run_at_one_time(self):
         self.need_pytorch()
         script = self.cluster.folder / "script"
         program = self.cluster.folder / "rank.py"
@@ -172,7 +172,7 @@ class Slurm(unittest.TestCase):
         self.assertIn("batch script's of a job of 4 tasks", lines[0])
         self.assertEqual(len([line for line in lines if line.startswith("FOUND ")]), 4, output.read_text())
 
-    def test_a_c_program(self):
+    def test_a_c_program_sums_its_ranks(self):
         ran = self.cluster.run(
             "srun", "-N2", "-n4", "sh", "-c", f"RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS exec {FIRST}",
             NCCL_COMM_ID="a01:29500", RINGLET_SECRET="of a test")

@@ -54,7 +54,7 @@ class Collector:
 
 @needs_members
 class Members(unittest.TestCase):
-    def test_ranks_leave_and_come_back_in_another_order(self):
+    def test_ranks_leave_and_rejoin_in_another_order(self):
         def body(rank, size):
             collector = Collector(rank, size)
             sums_to(6)
@@ -74,7 +74,7 @@ class Members(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_a_rank_that_has_died_is_left_out(self):
+    def test_a_dead_rank_is_excluded(self):
         def body(rank, size):
             collector = Collector(rank, size)
             sums_to(6)
@@ -89,7 +89,7 @@ class Members(unittest.TestCase):
 
         on_ranks(3, body, may_die=(1,))
 
-    def test_a_set_of_handles_has_one_order(self):
+    def test_a_set_of_handles_is_sorted(self):
         def body(rank, size):
             handles = Collector(rank, size).handles()
             c10d._reconfigure(1, set(handles), timeout=SOON).wait()
@@ -98,7 +98,7 @@ class Members(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_nonsense_is_refused_and_the_group_goes_on(self):
+    def test_invalid_handles_are_refused_and_the_group_works(self):
         def body(rank, size):
             own = c10d._get_reconfigure_handle()
             other = own.replace("ringlet:", "ringlet:0")
@@ -116,7 +116,7 @@ class Members(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_ranks_that_name_other_members_are_told(self):
+    def test_ranks_with_other_members_receive_an_error(self):
         def body(rank, size):
             collector = Collector(rank, size)
             handles = collector.handles()
@@ -135,7 +135,7 @@ class Members(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_a_member_that_does_not_come_is_awaited_for_the_given_time(self):
+    def test_an_absent_member_is_awaited_for_the_given_time(self):
         def body(rank, size):
             collector = Collector(rank, size)
             handles = collector.handles()
@@ -148,7 +148,7 @@ class Members(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_operations_that_run_are_aborted(self):
+    def test_pending_operations_are_aborted(self):
         def body(rank, size):
             handles = Collector(rank, size).handles()
             sums_to(3)
@@ -161,7 +161,7 @@ class Members(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_a_group_without_members_says_what_it_needs(self):
+    def test_a_group_without_members_requires_reconfigure(self):
         def body(rank, size):
             dist.destroy_process_group()
             store = dist.HashStore()
@@ -203,14 +203,14 @@ class Windows(unittest.TestCase):
         window.tensor_register(tensor[:3], True)
         window.tensor_deregister()
 
-    def test_put_signal_and_wait_in_memory_that_ranks_share(self):
+    def test_put_signal_and_wait_work_in_shared_memory(self):
         for size in (2, 4):
             on_ranks(size, functools.partial(self.body, make=ringlet.empty))
 
-    def test_the_same_in_any_memory(self):
+    def test_put_signal_and_wait_work_in_any_memory(self):
         on_ranks(3, functools.partial(self.body, make=torch.zeros))
 
-    def test_nonsense_is_refused(self):
+    def test_invalid_arguments_are_refused(self):
         def body(rank, size):
             window = c10d._new_window()
             for call in (lambda: window.put(torch.ones(1), 0, 0, False), lambda: window.signal(0, False),
@@ -237,7 +237,7 @@ class Windows(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_a_signal_that_does_not_come_is_an_error_in_time(self):
+    def test_a_missing_signal_times_out(self):
         def body(rank, size):
             window = c10d._new_window(ringlet.empty(4))
             if rank == 0:
@@ -250,7 +250,7 @@ class Windows(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_memory_of_a_window_that_goes_is_not_written_any_more(self):
+    def test_memory_of_a_deleted_window_is_not_written(self):
         def body(rank, size):
             window = c10d._new_window(torch.zeros(1 << 16))
             dist.barrier()
@@ -293,7 +293,7 @@ class SymmetricMemory(unittest.TestCase):
         for size in (1, 2, 3, 4):
             on_ranks(size, body)
 
-    def test_signals_order_what_is_written(self):
+    def test_signals_order_writes(self):
         def body(rank, size):
             tensor = symmetric().empty(1, dtype=torch.int64, device="cpu").zero_()
             handle = meet(tensor)
@@ -309,7 +309,7 @@ class SymmetricMemory(unittest.TestCase):
         for size in (2, 4):
             on_ranks(size, body)
 
-    def test_collectives_take_it_too(self):
+    def test_collectives_accept_symmetric_memory(self):
         def body(rank, size):
             import torch.distributed._functional_collectives as functions
 
@@ -321,7 +321,7 @@ class SymmetricMemory(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_groups_of_some_ranks(self):
+    def test_groups_of_some_ranks_share_symmetric_memory(self):
         def body(rank, size):
             group = dist.new_group([0, 2])
             tensor = symmetric().empty(8, device="cpu").fill_(rank)
@@ -333,7 +333,7 @@ class SymmetricMemory(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_nonsense_is_refused(self):
+    def test_invalid_arguments_are_refused(self):
         def body(rank, size):
             tensor = symmetric().empty(16, device="cpu")
             handle = meet(tensor)
@@ -347,14 +347,14 @@ class SymmetricMemory(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_tensors_of_other_sizes_are_told(self):
+    def test_tensors_of_different_sizes_are_refused(self):
         def body(rank, size):
             tensor = symmetric().empty(16 + 5000 * rank, device="cpu")
             self.assertRaisesRegex(RuntimeError, "one size", meet, tensor)
 
         on_ranks(2, body)
 
-    def test_a_wait_ends_when_the_other_process_has(self):
+    def test_a_wait_ends_when_the_other_process_ends(self):
         def body(rank, size):
             handle = meet(symmetric().empty(16, device="cpu"))
             handle.barrier()
@@ -364,7 +364,7 @@ class SymmetricMemory(unittest.TestCase):
 
         on_ranks(2, body, may_die=(1,))
 
-    def test_a_wait_ends_with_its_time_and_with_its_group(self):
+    def test_a_wait_ends_with_its_timeout_and_with_its_group(self):
         def body(rank, size):
             handle = meet(symmetric().empty(16, device="cpu"))
             self.assertRaisesRegex(RuntimeError, "Timed out.*rank 1 on channel 5 for 30 ms" if rank == 0 else "Timed out",
@@ -374,7 +374,7 @@ class SymmetricMemory(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_a_buffer_that_is_used_too_late_does_not_crash(self):
+    def test_late_use_of_a_buffer_does_not_crash(self):
         def body(rank, size):
             tensor = symmetric().empty(1 << 20, device="cpu").fill_(7)
             handle = meet(tensor)
@@ -387,7 +387,7 @@ class SymmetricMemory(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_groups_of_others_are_refused(self):
+    def test_groups_of_other_backends_are_refused(self):
         def body(rank, size):
             gloo = dist.new_group(backend="gloo")
             self.assertRaisesRegex(ValueError, "has another backend", meet, symmetric().empty(4, device="cpu"), gloo)
@@ -397,7 +397,7 @@ class SymmetricMemory(unittest.TestCase):
 
 class Records(unittest.TestCase):
     @unittest.skipUnless(hasattr(c10d, "FlightRecorderHook"), "recorders of other backends came with PyTorch 2.15")
-    def test_pytorchs_flight_recorder_knows_the_state_of_operations(self):
+    def test_pytorchs_flight_recorder_shows_the_state_of_operations(self):
         def body(rank, size):
             from torch._C._distributed_c10d import _dump_fr_trace
 
@@ -418,7 +418,7 @@ class Records(unittest.TestCase):
         on_ranks(2, body)
 
     @unittest.skipUnless(hasattr(ringlet.ProcessGroupRinglet, "memory_stats"), "memory_stats came with PyTorch 2.12")
-    def test_the_memory_of_a_group(self):
+    def test_memory_stats_count_shared_and_tensor_memory(self):
         def body(rank, size):
             def stats():
                 found = backend_of().memory_stats
@@ -434,7 +434,7 @@ class Records(unittest.TestCase):
         on_ranks(2, body)
 
     @unittest.skipUnless(hasattr(dist.ProcessGroup, "_add_ephemeral_timeout"), "extensions came with PyTorch 2.15")
-    def test_time_that_is_added_once(self):
+    def test_an_ephemeral_timeout_applies_once(self):
         def body(rank, size):
             dist.all_reduce(torch.ones(1))
             dist.group.WORLD.set_timeout(timedelta(milliseconds=150))
@@ -453,7 +453,7 @@ class Records(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_gather_into_one_tensor(self):
+    def test_gather_works_into_one_tensor(self):
         def body(rank, size):
             backend = backend_of()
             gather = getattr(backend, "gather_single", None) or getattr(backend, "gather_into_tensor", None)

@@ -65,7 +65,7 @@ class Log(unittest.TestCase):
         self.assertGreaterEqual(len(all_lines), len(records))
         self.assertEqual(logged("mine", "DEBUG", RINGLET_DEBUG_SUBSYS="NET"), ("", []))
 
-    def test_settings_of_the_user_hold(self):
+    def test_settings_of_the_user_apply(self):
         self.assertEqual(logged("ringlet", "INFO", NCCL_DEBUG="WARN"), ("", []))
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "log"
@@ -86,7 +86,7 @@ class Log(unittest.TestCase):
         self.assertEqual([debug_level(level) for level in (1, 10, 11, 20, 25, 30, 50)],
                          ["TRACE", "TRACE", "INFO", "INFO", "WARN", "WARN", "WARN"])
 
-    def test_much_is_read_in_order_and_its_memory_given_back(self):
+    def test_a_long_log_is_read_in_order_and_its_memory_freed(self):
         records, logger = Records(), logging.getLogger("much")
         logger.addHandler(records)
         logger.propagate = False
@@ -109,7 +109,7 @@ class Log(unittest.TestCase):
         self.assertEqual(records.found[-1], (logging.WARNING, "h:1:2 [0] anew"))
         os.close(writer)
 
-    def test_a_handler_that_fails_stops_no_line(self):
+    def test_a_failing_handler_does_not_block_lines(self):
         class Refusing(logging.Handler):
             def emit(self, record):
                 raise ValueError("a handler of the user that fails")
@@ -143,7 +143,7 @@ class Detail(unittest.TestCase):
 
         on_ranks(size, wrapped)
 
-    def test_operations(self):
+    def test_operations_work_with_the_debug_wrapper(self):
         def body(rank, size, group):
             tensor = torch.full((3,), rank + 1.0)
             dist.all_reduce(tensor, group=group)
@@ -169,7 +169,7 @@ class Detail(unittest.TestCase):
 
         self.on_ranks(3, body)
 
-    def test_training(self):
+    def test_training_works_with_the_debug_wrapper(self):
         def body(rank, size, group):
             torch.manual_seed(1)
             model = DistributedDataParallel(torch.nn.Linear(4, 2), process_group=group)
@@ -190,7 +190,7 @@ class Detail(unittest.TestCase):
 
         self.on_ranks(2, body)
 
-    def test_operators_go_past_the_wrapper(self):
+    def test_operators_bypass_the_wrapper(self):
         def body(rank, size, group):
             tensor = torch.full((3,), rank + 1.0)
             ringlet.ops.all_reduce_(tensor, group.group_name)
@@ -220,7 +220,7 @@ class Detail(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_the_monitored_barrier_names_the_missing(self):
+    def test_the_monitored_barrier_names_the_missing_rank(self):
         def body(rank, size, group):
             if rank == 1:
                 return
@@ -272,7 +272,7 @@ class Lines(unittest.TestCase):
 
         on_ranks(size, body)
 
-    def test_calls_that_a_rank_waits_for(self):
+    def test_differing_calls_name_the_lines_of_both_ranks(self):
         self.check(2, [lambda: summed(torch.ones(3)), lambda: told(torch.ones(3))],
                    line_of(" 0", "summed"), line_of(" 1", "told"))
 
@@ -280,7 +280,7 @@ class Lines(unittest.TestCase):
         same = lambda: summed(torch.ones(3))
         self.check(3, [same, lambda: summed(torch.ones(4)), same], line_of("s 0, 2", "summed"), line_of(" 1", "summed"))
 
-    def test_asynchronous_calls_keep_their_line_where_it_is_asked_for(self):
+    def test_asynchronous_calls_keep_their_line_at_the_info_level(self):
         def call(function):
             def body():
                 dist.set_debug_level(dist.DebugLevel.INFO)
@@ -290,15 +290,15 @@ class Lines(unittest.TestCase):
 
         self.check(2, [call(summed), call(told)], line_of(" 0", "summed"), line_of(" 1", "told"))
 
-    def test_asynchronous_calls_say_how_to_get_their_line(self):
+    def test_asynchronous_calls_name_the_setting_that_keeps_lines(self):
         self.check(2, [lambda: summed(torch.ones(3), asynchronous=True), lambda: told(torch.ones(3))],
                    "rank 0: an asynchronous call; TORCH_DISTRIBUTED_DEBUG=INFO keeps its line", line_of(" 1", "told"))
 
-    def test_operators(self):
+    def test_operators_name_the_lines_of_both_ranks(self):
         self.check(2, [lambda: reduced_by_operator(torch.ones(3)), lambda: told_by_operator(torch.ones(3))],
                    line_of(" 0", "reduced_by_operator"), line_of(" 1", "told_by_operator"))
 
-    def test_a_rank_that_is_in_no_call_is_named(self):
+    def test_a_rank_outside_any_call_is_named(self):
         def body(rank, size):
             dist.barrier()
             if rank == 2:
@@ -318,13 +318,13 @@ class Lines(unittest.TestCase):
 
 
 class Place(unittest.TestCase):
-    def test_it_is_outside_of_torch_and_ringlet(self):
+    def test_it_is_the_callers_line_outside_torch_and_ringlet(self):
         found = []
         torch.utils._pytree.tree_map(lambda each: found.append(python_line()), [1])
         self.assertRegex(found[0], r"^\S*debugging.py:[0-9]+ in <lambda>, from \S*debugging.py:[0-9]+ in test_it_is")
         self.assertNotIn("pytree", found[0])
 
-    def test_it_has_three_calls_at_most(self):
+    def test_the_line_has_at_most_three_calls(self):
         def deep(left):
             return deep(left - 1) if left else python_line()
 

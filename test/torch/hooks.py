@@ -57,7 +57,7 @@ class Callbacks(unittest.TestCase):
 
         on_ranks(2, body, SOON)
 
-    def test_chains_of_callbacks(self):
+    def test_callbacks_can_be_chained(self):
         def body(rank, size):
             def more(future):
                 got = future.value()
@@ -71,7 +71,7 @@ class Callbacks(unittest.TestCase):
 
         on_ranks(2, body, SOON)
 
-    def test_callbacks_in_callbacks(self):
+    def test_callbacks_can_be_nested(self):
         def body(rank, size):
             def deeper(depth):
                 work = dist.all_reduce(ones(), async_op=True)
@@ -83,7 +83,7 @@ class Callbacks(unittest.TestCase):
 
         on_ranks(2, body, SOON)
 
-    def test_a_callback_waits_for_what_was_called_after_its_operation(self):
+    def test_a_callback_waits_for_later_operations(self):
         def body(rank, size):
             first = dist.all_reduce(ones(1 << 20), async_op=True).get_future()
             later = [dist.all_reduce(ones(), async_op=True) for _ in range(5)]
@@ -153,7 +153,7 @@ class Callbacks(unittest.TestCase):
 
         on_ranks(2, body, SOON)
 
-    def test_a_callback_that_fails_fails_its_future_alone(self):
+    def test_a_failing_callback_fails_only_its_future(self):
         def body(rank, size):
             def then(future):
                 raise ValueError("as the test wants it")
@@ -191,7 +191,7 @@ class Callbacks(unittest.TestCase):
 
         on_ranks(2, body, SOON)
 
-    def test_errors_come_through_futures(self):
+    def test_futures_deliver_errors(self):
         def body(rank, size):
             if rank == 1:
                 work = dist.all_reduce(ones(4), async_op=True)
@@ -238,13 +238,13 @@ class Hooks(unittest.TestCase):
             with self.subTest(size=size):
                 on_ranks(size, body, SOON)
 
-    def test_all_reduce(self):
+    def test_the_all_reduce_hook_trains_right(self):
         self.check(lambda group: (group, default_hooks.allreduce_hook))
 
-    def test_fp16_compress(self):
+    def test_the_fp16_hook_trains_right(self):
         self.check(lambda group: (group, default_hooks.fp16_compress_hook), 1e-3)
 
-    def test_fp16_wrapper_of_power_sgd(self):
+    def test_the_fp16_wrapper_of_power_sgd_trains_right(self):
         self.check(lambda group: (self.power(group),
                                   default_hooks.fp16_compress_wrapper(powerSGD_hook.powerSGD_hook)),
                    1e-2)
@@ -254,14 +254,14 @@ class Hooks(unittest.TestCase):
             process_group=group, matrix_approximation_rank=2, start_powerSGD_iter=2,
             min_compression_rate=1, **more)
 
-    def test_power_sgd(self):
+    def test_power_sgd_trains_right(self):
         self.check(lambda group: (self.power(group), powerSGD_hook.powerSGD_hook), 1e-4)
 
-    def test_power_sgd_in_several_batches(self):
+    def test_power_sgd_in_several_batches_trains_right(self):
         self.check(lambda group: (self.power(group, batch_tensors_with_same_shape=True),
                                   powerSGD_hook.powerSGD_hook), 1e-4)
 
-    def test_batched_power_sgd(self):
+    def test_batched_power_sgd_trains_right(self):
         # PyTorch 2.13 passes one matrix in place of a batch of them, on every backend.
         of_batches = powerSGD_hook._orthogonalize
         with unittest.mock.patch.object(
@@ -269,7 +269,7 @@ class Hooks(unittest.TestCase):
                 lambda matrix: of_batches(matrix.unsqueeze(0) if matrix.dim() == 2 else matrix)):
             self.check(lambda group: (self.power(group), powerSGD_hook.batched_powerSGD_hook), 1e-4)
 
-    def test_quantization_is_as_with_gloo(self):
+    def test_quantization_hooks_behave_as_with_gloo(self):
         # Up to 2.14 it expects one tensor in the futures of gathers, as in NCCL's, and fails;
         # Gloo's and ours hold a list.
         def outcome(backend, hook, rank, size):

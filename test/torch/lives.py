@@ -121,13 +121,13 @@ class Restarts(unittest.TestCase):
             expected = -signal.SIGKILL if rank == 1 and "killed" in ends else 0
             self.assertEqual(child.exitcode, expected, f"rank {rank}, which {ends}; late: {late}")
 
-    def test_a_new_generation_recovers_whatever_ended_the_one_before(self):
+    def test_a_new_generation_recovers_from_any_end_of_the_previous(self):
         for ends in ("destroy", "is killed", "is killed unused", "exits", "never comes"):
             for late in range(self.SIZE):
                 self.generation(ends, None)
                 self.generation("destroy", late)
 
-    def test_one_store_serves_many_rounds_of_the_same_processes(self):
+    def test_a_store_serves_many_rounds_of_the_same_processes(self):
         rounds = 20
 
         def body(rank):
@@ -234,7 +234,7 @@ class Ends(unittest.TestCase):
             self.assertEqual([child.exitcode for child in children], [0] * size)
             return [pathlib.Path(folder, f"said{rank}").read_text() for rank in range(size)]
 
-    def test_ranks_that_leave_after_the_store_say_nothing(self):
+    def test_ranks_that_leave_after_the_store_are_silent(self):
         def body(rank, wait_for_end_of_0):
             dist.all_reduce(torch.ones(1))
             used, unused = dist.new_group([0, 1, 2]), dist.new_group([0, 1, 2])
@@ -246,7 +246,7 @@ class Ends(unittest.TestCase):
 
         self.assertEqual(self.ranks_with_store_of_0(body, 3), ["", "", ""])
 
-    def test_a_receive_from_a_rank_that_ended_with_the_store_says_so(self):
+    def test_a_receive_names_a_sender_that_ended_with_the_store(self):
         def body(rank, wait_for_end_of_0):
             if rank == 0:
                 dist.isend(torch.ones(1000), 1)
@@ -339,7 +339,7 @@ class Interrupts(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(self.outcome(name, "raises"), KeyboardInterrupt)
 
-    def test_a_handler_that_returns_lets_the_wait_go_on(self):
+    def test_a_wait_continues_after_a_handler_that_returns(self):
         for name in ("first", "collective", "work", "message"):
             with self.subTest(name):
                 self.assertEqual(self.outcome(name, "returns"), "it still waits")
@@ -349,7 +349,7 @@ class Interrupts(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(self.outcome(name, "destroys"), SystemExit)
 
-    def test_an_interrupted_rank_is_named_to_the_others(self):
+    def test_other_ranks_name_an_interrupted_rank(self):
         def body(rank, size):
             dist.all_reduce(torch.ones(1))
             if rank == 0:

@@ -29,7 +29,7 @@ def scripted(tensor, name):
 
 
 class Operators(unittest.TestCase):
-    def test_each_gives_what_torch_distributed_gives(self):
+    def test_each_operator_equals_torch_distributed(self):
         def body(rank, size):
             ops, name = ringlet.ops, the_group()
             reduced = torch.arange(5.0) + rank
@@ -55,7 +55,7 @@ class Operators(unittest.TestCase):
         on_ranks(2, body, SOON)
         on_ranks(3, body, SOON)
 
-    def test_splits(self):
+    def test_all_to_all_accepts_splits(self):
         def body(rank, size):  # rank 0 sends one row to itself and two to rank 1; rank 1 reversed
             sent = [1, 2] if rank == 0 else [2, 1]
             output = torch.empty(sum([[1, 2], [2, 1]][rank]), 2)
@@ -65,7 +65,7 @@ class Operators(unittest.TestCase):
 
         on_ranks(2, body, SOON)
 
-    def test_views_with_gaps_and_memory_that_ranks_share(self):
+    def test_operators_accept_strided_views_and_shared_memory(self):
         def body(rank, size):
             columns = torch.zeros(4, 6)
             ringlet.ops.all_reduce_(columns[:, ::2].fill_(rank + 1), the_group())
@@ -76,7 +76,7 @@ class Operators(unittest.TestCase):
 
         on_ranks(2, body, SOON)
 
-    def test_they_take_their_turn_among_operations_of_the_group(self):
+    def test_operators_keep_the_order_of_the_group(self):
         def body(rank, size):
             many = [torch.full((1 << 14,), 1.0) for _ in range(5)]
             work = [dist.all_reduce(each, async_op=True) for each in many]
@@ -90,7 +90,7 @@ class Operators(unittest.TestCase):
 
         on_ranks(2, body, SOON)
 
-    def test_errors_name_what_is_wrong(self):
+    def test_errors_name_the_mistake(self):
         def body(rank, size):
             name = the_group()
             for call, text in (
@@ -115,7 +115,7 @@ class Operators(unittest.TestCase):
 
         on_ranks(2, body, SOON)
 
-    def test_direct_calls_are_what_pytorchs_are(self):
+    def test_direct_calls_equal_pytorchs(self):
         """Calls of plain tensors and texts bypass PyTorch's generic callable."""
 
         def body(rank, size):
@@ -191,7 +191,7 @@ class Operators(unittest.TestCase):
 
         on_ranks(2, body, SOON)
 
-    def test_compile_and_export(self):
+    def test_operators_compile_and_export(self):
         def body(rank, size):
             name = the_group()
 

@@ -129,7 +129,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_every_reduction_of_every_type(self):
+    def test_every_reduction_of_every_type_is_right(self):
         ops = dist.ReduceOp
         floats = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
         integers = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
@@ -172,7 +172,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_unknown_things_are_refused_and_nothing_breaks(self):
+    def test_unsupported_types_are_refused_and_the_group_works(self):
         def body(rank, size):
             for tensor, op in (
                 (torch.zeros(3), dist.ReduceOp.BAND),
@@ -226,7 +226,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_tensors_of_inference_mode(self):
+    def test_tensors_of_inference_mode_are_accepted(self):
         def body(rank, size):
             with torch.inference_mode():
                 turned, dense = torch.ones(3, 4).t(), torch.ones(5)
@@ -238,7 +238,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_a_rank_that_refuses_alone_tells_the_others(self):
+    def test_a_refused_call_fails_on_the_other_ranks(self):
         def body(rank, size, formed):
             if formed:
                 dist.all_reduce(torch.ones(1))
@@ -256,7 +256,7 @@ class Ranks(unittest.TestCase):
             with self.subTest(formed=formed):
                 on_ranks(3, functools.partial(body, formed=formed))
 
-    def test_a_rank_that_refuses_and_calls_again_breaks_nothing(self):
+    def test_a_rank_may_repeat_a_refused_call(self):
         def body(rank, size, formed):
             if formed:
                 dist.all_reduce(torch.ones(1))
@@ -271,7 +271,7 @@ class Ranks(unittest.TestCase):
             with self.subTest(formed=formed):
                 on_ranks(3, functools.partial(body, formed=formed))
 
-    def test_the_group_goes_on_if_all_refuse_even_if_some_take_their_time(self):
+    def test_the_group_works_after_all_ranks_refuse_at_different_times(self):
         def body(rank, size):
             dist.all_reduce(torch.ones(1))
             for again in range(2):
@@ -286,7 +286,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_layouts_and_nothing_at_all(self):
+    def test_strided_and_empty_tensors_are_accepted(self):
         def body(rank, size):
             whole = torch.zeros(4, 6)
             column = whole[:, 1]
@@ -315,7 +315,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_unequal_parts(self):
+    def test_collectives_accept_unequal_parts(self):
         def body(rank, size):
             lists = [torch.empty(r + 1) for r in range(size)]
             dist.all_gather(lists, torch.full((rank + 1,), float(rank)))
@@ -332,7 +332,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_tensors_in_memory_that_ranks_share(self):
+    def test_collectives_accept_tensors_in_shared_memory(self):
         def body(rank, size):
             count = 300_000
             for again in range(3):  # the second and third time in the memory of the first
@@ -363,7 +363,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_memory_that_outlives_its_group(self):
+    def test_tensor_memory_outlives_its_group(self):
         def body(rank, size):
             kept = ringlet.empty(100_000).fill_(rank)
             for _ in range(2):
@@ -374,7 +374,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_gradients_of_ddp_lie_in_it(self):
+    def test_gradients_of_ddp_lie_in_tensor_memory(self):
         def body(rank, size):
             backend = dist.group.WORLD._get_backend(torch.device("cpu"))
             assert backend.supports_tensor_alloc(torch.device("cpu"))
@@ -390,7 +390,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_tags_and_any_rank(self):
+    def test_receives_match_tags_and_any_rank(self):
         def body(rank, size):
             if rank > 0:
                 works = [dist.isend(torch.tensor([rank * 10.0 + t]), 0, tag=t) for t in range(3)]
@@ -439,7 +439,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_many_at_once(self):
+    def test_many_operations_run_at_once(self):
         def body(rank, size):
             tensors = [torch.full((n,), float(rank)) for n in (1, 100, 10000, 5)] * 10
             works = [dist.all_reduce(t, async_op=True) for t in tensors]
@@ -453,7 +453,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_batches_of_messages_and_coalesced(self):
+    def test_batches_of_messages_and_coalesced_calls_work(self):
         def body(rank, size):
             right, left = (rank + 1) % size, (rank - 1) % size
             got = torch.zeros(3)
@@ -498,7 +498,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_bool_has_no_average(self):
+    def test_an_average_of_bool_is_refused(self):
         def body(rank, size):
             try:
                 dist.all_reduce(torch.ones(2, dtype=torch.bool), dist.ReduceOp.AVG)
@@ -523,7 +523,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body, may_die=(1,))
 
-    def test_a_wait_for_a_rank_that_died_is_told(self):
+    def test_a_wait_for_a_dead_rank_fails(self):
         def receive():
             dist.recv(torch.zeros(1), 1, tag=7)
 
@@ -573,7 +573,7 @@ class Ranks(unittest.TestCase):
                         body, before=before, waits=waits,
                         tagged=waits not in (collective, dist.barrier)), may_die=(1,))
 
-    def test_a_rank_that_leaves_in_order_fails_no_rank_that_does_not_need_it(self):
+    def test_a_departed_rank_fails_no_rank_that_does_not_need_it(self):
         def body(rank, size):
             dist.all_reduce(torch.ones(1))
             store = the_store()
@@ -594,7 +594,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_deadlines(self):
+    def test_waits_and_operations_time_out(self):
         def body(rank, size):
             dist.all_reduce(torch.ones(1))
             if rank == 0:
@@ -621,7 +621,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_monitored_barrier_names_the_missing(self):
+    def test_monitored_barrier_names_the_missing_rank(self):
         def body(rank, size):
             ringlet.monitored_barrier(timeout=timedelta(seconds=30))
             if rank == 2:
@@ -635,7 +635,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_groups(self):
+    def test_groups_of_some_ranks_work(self):
         def body(rank, size):
             evens, odds = dist.new_group([0, 2]), dist.new_group([1, 3])
             mine = evens if rank % 2 == 0 else odds
@@ -686,7 +686,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_options(self):
+    def test_options_are_applied(self):
         def body(rank, size):
             options = ringlet.Options(init_timeout=timedelta(seconds=9), ranks_per_root=1)
             group = dist.new_group([0, 1, 2], pg_options=options)
@@ -696,7 +696,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_sparse(self):
+    def test_sparse_tensors_are_reduced(self):
         def body(rank, size):
             mine = torch.sparse_coo_tensor([[0, rank + 1]], [[1.0, 2.0]] * 2, (4, 2))
             dist.all_reduce(mine)
@@ -708,7 +708,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_children_of_a_fork_do_no_harm(self):
+    def test_forked_children_do_no_harm(self):
         def body(rank, size):
             dist.all_reduce(torch.ones(1))
             data = torch.utils.data.TensorDataset(torch.arange(8.0))
@@ -728,7 +728,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_ends_in_any_order(self):
+    def test_processes_may_end_in_any_order(self):
         program = (
             "import os, sys, torch, torch.distributed as dist\n"
             "dist.init_process_group('ringlet', init_method='file://' + sys.argv[1],"
@@ -750,14 +750,14 @@ class Ranks(unittest.TestCase):
                     # The recorder of PyTorch 2.15 may print a dump of a pending operation after it.
                     self.assertEqual((child.returncode, out[:4]), (0, "end\n"), err)
 
-    def test_either_import_comes_first(self):
+    def test_torch_and_ringlet_may_be_imported_in_either_order(self):
         for program in ("import ringlet, torch", "import torch, ringlet", "import ringlet"):
             ran = subprocess.run(
                 [sys.executable, "-c", program + "; ringlet.Options; print('fine')"],
                 capture_output=True, text=True, timeout=100)
             self.assertEqual((ran.returncode, ran.stdout), (0, "fine\n"), ran.stderr)
 
-    def test_profiler(self):
+    def test_the_profiler_shows_operations(self):
         def body(rank, size):
             with torch.autograd.profiler.profile(record_shapes=True) as profile:
                 dist.all_reduce(torch.ones(3, 4))
@@ -766,7 +766,7 @@ class Ranks(unittest.TestCase):
 
         on_ranks(2, body)
 
-    def test_works_of_calls_that_are_waited_for(self):
+    def test_synchronous_calls_return_works(self):
         from torch.distributed._functional_collectives import allow_inflight_collective_as_graph_input_ctx
         from torch.distributed.tensor.debug import CommDebugMode
 
@@ -847,7 +847,7 @@ class Predictions(unittest.TestCase):
         del found["flows"]
         self.assertEqual(ringlet.predict(str(self.FILE), 2, "all_gather", 64 << 20, flows=False), found)
 
-    def test_nonsense_is_named(self):
+    def test_invalid_arguments_are_named(self):
         for arguments, why in (({"op": "all_reverse"}, "all_reverse"), ({"hosts": 0}, "at least 1"),
                                ({"hosts": 1000}, "8000 GPUs"), ({"bytes": -1}, "at least 1")):
             with self.assertRaisesRegex(ValueError, why):
@@ -859,7 +859,7 @@ class Predictions(unittest.TestCase):
 
 
 class Launchers(unittest.TestCase):
-    def test_pmix_tells_where_rank_0_is(self):
+    def test_pmix_provides_the_address_of_rank_0(self):
         for local_size, given, meeting in (
             (2, {}, ("10.0.0.7", "77")),
             (4, {}, ("127.0.0.1", "77")),
@@ -880,7 +880,7 @@ class Launchers(unittest.TestCase):
         with self.assertRaisesRegex(pmix.Unavailable, "not within 1 s"):
             pmix_variables(FakePmix(1, {}), {}, None, None, 1)
 
-    def test_their_messages(self):
+    def test_variables_of_mpirun_become_those_of_torch(self):
         open_mpi = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2",
                     "OMPI_COMM_WORLD_LOCAL_RANK": "1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}
         mpich = {"PMI_RANK": "0", "PMI_SIZE": "4", "MPI_LOCALRANKID": "0", "MPI_LOCALNRANKS": "4"}
@@ -889,12 +889,12 @@ class Launchers(unittest.TestCase):
             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"})
         self.assertEqual(rank_variables(mpich)["WORLD_SIZE"], "4")
 
-    def test_values_that_are_set_stay(self):
+    def test_set_variables_are_kept(self):
         self.assertEqual(rank_variables({"RANK": "0", "WORLD_SIZE": "1", "PMI_RANK": "3"}), {})
         said = rank_variables({"PMI_RANK": "1", "PMI_SIZE": "2", "MASTER_ADDR": "h", "MASTER_PORT": "5"})
         self.assertEqual(said, {"RANK": "1", "WORLD_SIZE": "2"})
 
-    def test_nonsense_is_named(self):
+    def test_invalid_arguments_are_named(self):
         for environment, what in (
             ({}, "torchrun, mpirun or srun"),
             ({"PMI_RANK": "x", "PMI_SIZE": "2"}, "PMI_RANK.*'x'"),
@@ -916,7 +916,7 @@ class Launchers(unittest.TestCase):
             ringlet.from_launcher()
             self.assertEqual((os.environ["RANK"], asked.call_count), ("1", 1))
 
-    def test_mpirun(self):
+    def test_ranks_of_mpirun_meet(self):
         there = [name for name in ("mpirun.openmpi", "mpirun.mpich", "mpirun") if shutil.which(name)]
         if not there:
             self.skipTest("there is no mpirun here")

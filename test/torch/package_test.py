@@ -28,7 +28,7 @@ SRUN = {"SLURM_PROCID": "3", "SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "4", "
 
 
 class Package(unittest.TestCase):
-    def test_importing_it_imports_no_torch(self):
+    def test_importing_ringlet_does_not_import_torch(self):
         ran = subprocess.run([sys.executable, "-c", "import ringlet, sys; print('torch' in sys.modules)"],
                              capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(SOURCE / "python")})
         self.assertEqual((ran.returncode, ran.stdout), (0, "False\n"), ran.stderr)
@@ -38,7 +38,7 @@ class Package(unittest.TestCase):
             ringlet.optoins
         self.assertIn("Options", dir(ringlet))
 
-    def test_the_environment_has_settings_and_no_secrets(self):
+    def test_the_environment_shows_settings_and_hides_secrets(self):
         found = collect_env({"RINGLET_DEBUG": "INFO", "RINGLET_SECRET": "s3cret", "NCCL_COMM_ID": "host:1",
                              "RANK": "3", "HOME": "/root"})
         self.assertEqual(found["settings"], {"NCCL_COMM_ID": "(set)", "RANK": "3", "RINGLET_DEBUG": "INFO",
@@ -46,13 +46,13 @@ class Package(unittest.TestCase):
         self.assertNotIn("s3cret", as_text(found))
         self.assertIn("  RANK: 3", as_text(found).splitlines())
 
-    def test_the_environment_as_json(self):
+    def test_the_environment_prints_as_json(self):
         ran = subprocess.run([sys.executable, "-m", "ringlet", "--json"], capture_output=True, text=True,
                              env={**os.environ, "PYTHONPATH": str(SOURCE / "python")})
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertEqual(json.loads(ran.stdout)["folder"], str(SOURCE / "python" / "ringlet"))
 
-    def test_the_tool_of_another_installation_is_found_and_no_script(self):
+    def test_the_tool_of_another_installation_is_found_but_not_a_script(self):
         with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
             for folder, content in ((first, b"#!/usr/bin/python3\n"), (second, b"\x7fELF...")):
                 file = pathlib.Path(folder) / "ringlet"
@@ -78,12 +78,12 @@ class Package(unittest.TestCase):
 
 
 class Srun(unittest.TestCase):
-    def test_variables_of_a_rank(self):
+    def test_srun_gives_the_variables_of_a_rank(self):
         self.assertEqual(rank_variables(SRUN), {
             "RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "a01",
             "MASTER_PORT": "25456"})
 
-    def test_the_first_of_its_lists_of_hosts(self):
+    def test_the_address_is_the_first_listed_host(self):
         for nodes, first in (
                 ("gpu[08-11,20],login1", "gpu08"), ("a", "a"), ("a,b", "a"), ("n[1-2]-ib,m", "n1-ib"), ("x[3]", "x3"),
                 ("r[0-3]n[001-128],m", "r0n001"), ("b,a[1-2]", "b"), ("n[5,1-2]", "n5"), ("a.b-c,d", "a.b-c")):
@@ -93,28 +93,28 @@ class Srun(unittest.TestCase):
                 rank_variables({**SRUN, "SLURM_STEP_NODELIST": nodes})
             self.assertIn(repr(nodes), str(raised.exception))
 
-    def test_how_many_ranks_each_host_has(self):
+    def test_the_local_world_size_follows_the_task_counts(self):
         for counts, found in (("4(x2),3,1(x2)", [4, 4, 3, 1, 1, None]), ("2", [2, None]), ("", [None]), ("x", [None])):
             for node, count in enumerate(found):
                 variables = rank_variables({**SRUN, "SLURM_STEP_TASKS_PER_NODE": counts, "SLURM_NODEID": str(node)})
                 self.assertEqual(variables.get("LOCAL_WORLD_SIZE"), None if count is None else str(count))
 
-    def test_steps_of_a_job_meet_at_ports_of_their_own(self):
+    def test_each_step_of_a_job_has_its_own_port(self):
         ports = {rank_variables({**SRUN, "SLURM_JOB_ID": str(job), "SLURM_STEP_ID": str(step)})["MASTER_PORT"]
                  for job in range(50) for step in range(9)}
         self.assertEqual(len(ports), 50 * 9)
         self.assertTrue(all(22_000 <= int(port) < 32_000 for port in ports))
 
-    def test_a_step_of_one_host_needs_no_name(self):
+    def test_a_step_of_one_host_uses_loopback(self):
         self.assertEqual(rank_variables({**SRUN, "SLURM_STEP_NUM_NODES": "1"})["MASTER_ADDR"], "127.0.0.1")
 
-    def test_with_pmi2_it_is_still_srun_and_mpich_in_a_job_is_mpich(self):
+    def test_pmi2_under_srun_is_srun_and_mpich_in_a_job_is_mpich(self):
         pmi = {"PMI_RANK": "3", "PMI_SIZE": "4", "PMI_JOBID": "123456.0"}
         self.assertEqual(rank_variables({**SRUN, **pmi}), rank_variables(SRUN))
         mpich = {"PMI_RANK": "1", "PMI_SIZE": "2", "MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"}
         self.assertEqual(rank_variables({**SRUN, **mpich})["WORLD_SIZE"], "2")
 
-    def test_a_batch_script_is_a_rank_of_one_task_alone(self):
+    def test_a_batch_script_is_a_rank_only_for_one_task(self):
         script = {"SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_JOB_ID": "7"}
         with self.assertRaisesRegex(RuntimeError, "batch script's of a job of 4 tasks.*srun"):
             rank_variables({**script, "SLURM_NTASKS": "4"})
@@ -122,7 +122,7 @@ class Srun(unittest.TestCase):
             found = rank_variables({**script, **tasks})
             self.assertEqual((found["RANK"], found["WORLD_SIZE"], found["MASTER_ADDR"]), ("0", "1", "127.0.0.1"))
 
-    def test_nonsense_is_named(self):
+    def test_invalid_variables_are_named(self):
         for change, what in (
                 ({"SLURM_PROCID": "x"}, "SLURM_PROCID.*'x'"), ({"SLURM_STEP_NUM_TASKS": "-1"}, "SLURM_STEP_NUM_TASKS.*'-1'"),
                 ({"SLURM_PROCID": "4"}, "srun says rank 4 of 4"), ({"SLURM_NODEID": "x"}, "SLURM_NODEID.*'x'"),

@@ -78,7 +78,7 @@ class Groups(unittest.TestCase):
     def on_all(self, method, *arguments):
         return ray.get([getattr(actor, method).remote(*arguments) for actor in self.actors], timeout=120)
 
-    def test_all_operations_of_two_groups_that_are_made_twice(self):
+    def test_two_groups_run_all_operations_and_can_be_recreated(self):
         for group in ("first", "second", "first"):
             with self.subTest(group):
                 self.on_all("begin", group)
@@ -90,7 +90,7 @@ class Groups(unittest.TestCase):
                         "reducescatter": [6 * (rank + 1)] * 2, "message": own[0] if rank == 2 else own[rank]})
                 self.on_all("end", group)
 
-    def test_a_tensor_elsewhere_is_refused(self):
+    def test_a_tensor_on_another_device_is_refused(self):
         self.on_all("begin", "refusing")
         for said in self.on_all("refuse", "refusing"):
             self.assertRegex(said, "meta")

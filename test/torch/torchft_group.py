@@ -23,21 +23,21 @@ class OnRinglet(theirs.MultiPgBaseTest):
 
 
 class Collectives(OnRinglet):
-    def test_all(self):
+    def test_collectives_pass_the_tests_of_torchft(self):
         for collective in COLLECTIVES:
             with self.subTest(collective):
                 self._run_parallel(collective)
 
 
 class Resilience(OnRinglet):
-    def test_ranks_form_anew_and_a_rank_that_leaves_hangs_no_other(self):
+    def test_ranks_reform_and_a_departed_rank_blocks_no_other(self):
         for collective in COLLECTIVES:
             with self.subTest(collective):
                 self._run_with_resiliency(collective)
 
 
 class Alone(unittest.TestCase):
-    def test_operations_of_a_group_of_one(self):
+    def test_a_group_of_one_rank_works(self):
         store = torch.distributed.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
         group = ProcessGroupRinglet()
         group.configure(f"localhost:{store.port}/one", "0", 0, 1)
@@ -45,7 +45,7 @@ class Alone(unittest.TestCase):
         theirs._test_pg(group)
         group.shutdown()
 
-    def test_a_call_that_is_waited_for_has_a_work_for_wrappers(self):
+    def test_a_synchronous_call_returns_a_work_to_wrappers(self):
         # This one waits for the group's result, and takes any exception of it for the group's.
         store = torch.distributed.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
         group = ErrorSwallowingProcessGroupWrapper(ProcessGroupRinglet())

@@ -47,17 +47,17 @@ def on_two_ranks(program, *words):
 
 
 class Trainers(unittest.TestCase):
-    def test_accelerate_takes_the_backend_that_it_is_told(self):
+    def test_accelerate_uses_the_given_backend(self):
         self.assertEqual(on_two_ranks(ACCELERATE, "ringlet"), ["ringlet", [0, 1]])
 
-    def test_another_backend_or_none_goes_on_as_before(self):
+    def test_other_backends_are_unaffected(self):
         self.assertEqual(on_two_ranks(ACCELERATE, "gloo"), ["gloo", [0, 1]])
         self.assertEqual(on_two_ranks(ACCELERATE, ""), ["gloo", [0, 1]])
 
-    def test_a_group_that_was_made_ahead_is_used(self):
+    def test_an_existing_group_is_used(self):
         self.assertEqual(on_two_ranks(MADE_AHEAD + ACCELERATE, "", "untold"), ["ringlet", [0, 1]])
 
-    def test_the_trainer_takes_the_backend_that_it_is_told(self):
+    def test_the_trainer_uses_the_given_backend(self):
         self.assertEqual(on_two_ranks(TRAINER, "ringlet"), ["ringlet", [0, 1]])
         self.assertEqual(on_two_ranks(TRAINER, "gloo"), ["gloo", [0, 1]])
 

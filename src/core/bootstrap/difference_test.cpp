@@ -13,7 +13,7 @@ Bytes RandomBytes(Prng& prng, std::size_t size) {
   return bytes;
 }
 
-TEST(Difference, GivesTheSameBytesAgain) {
+TEST(Difference, RestoresTheOriginalBytes) {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     Prng prng(seed);
     const Bytes base = RandomBytes(prng, prng.Below(600));
@@ -29,7 +29,7 @@ TEST(Difference, GivesTheSameBytesAgain) {
   }
 }
 
-TEST(Difference, IsSmallWhereLittleDiffers) {
+TEST(Difference, IsSmallForSimilarBytes) {
   const Bytes base(400, std::byte{7});
   Bytes bytes = base;
   EXPECT_EQ(DifferenceOf(base, bytes).size(), 2u);
@@ -38,7 +38,7 @@ TEST(Difference, IsSmallWhereLittleDiffers) {
   EXPECT_EQ(DifferenceOf(base, bytes).size(), 2u + 4 + 2 + 3) << "a pause of 378 bytes is two runs";
 }
 
-TEST(Difference, RefusesWhatIsNone) {
+TEST(Difference, RefusesMalformedDifferences) {
   const Bytes base(10, std::byte{1});
   const auto bad = [&](std::initializer_list<int> values, std::size_t bytes_max = 100) {
     Bytes bytes;

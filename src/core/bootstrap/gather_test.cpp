@@ -105,7 +105,7 @@ class TreeRun {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::deque<Slice>> lines_;  // from, to
 };
 
-TEST(TreeGather, EverySizeEveryArityAnyOrder) {
+TEST(TreeGather, CompletesForEverySizeArityAndOrder) {
   for (std::uint32_t size = 1; size <= 40; ++size)
     for (const std::uint32_t arity : {1u, 2u, 3u, 8u}) {
       const std::uint64_t seed = size * 100 + arity;
@@ -145,7 +145,7 @@ void RunRing(std::uint32_t size, std::uint64_t seed) {
   for (const auto& queue : to) EXPECT_TRUE(queue.empty()) << "a block that nobody needed";
 }
 
-TEST(RingGather, EverySizeAnyOrder) {
+TEST(RingGather, CompletesForEverySizeAndOrder) {
   for (std::uint32_t size = 1; size <= 40; ++size) {
     SCOPED_TRACE(testing::Message() << "size " << size << ", which is the seed too");
     RunRing(size, size);
@@ -167,7 +167,7 @@ Slice Block(std::uint32_t sequence, bool barrier, std::uint32_t origin) {
   return Slice(Share(out.Take()));
 }
 
-TEST(TreeGather, AnotherKindOrNumberIsNamed) {
+TEST(TreeGather, ErrorNamesARankInAnotherCollective) {
   TreeGather top = Gather(0, 3, 2);
   ASSERT_TRUE(top.Start(false, {}).ok());
   const Status kind = top.OnChild(1, Up(1, {}, true));
@@ -178,7 +178,7 @@ TEST(TreeGather, AnotherKindOrNumberIsNamed) {
   EXPECT_THAT(top.OnChild(1, Up(2, {{1, "x"}})).error().message, HasSubstr("all-gather 2"));
 }
 
-TEST(TreeGather, AnotherListOfRanksIsSaidSo) {
+TEST(TreeGather, ErrorReportsAnotherListOfRanks) {
   TreeGather top(0, 2, 77, Place(0, 2, 2));
   const Status other = top.OnChild(1, Up(1, {{1, "x"}}));
   ASSERT_FALSE(other.ok());
@@ -186,7 +186,7 @@ TEST(TreeGather, AnotherListOfRanksIsSaidSo) {
   EXPECT_THAT(other.error().message, HasSubstr("another list of this communicator's ranks"));
 }
 
-TEST(TreeGather, AKindThatCameEarlyIsComparedAtTheStartAndItsRankNamed) {
+TEST(TreeGather, ComparesAnEarlyKindAtTheStartAndNamesItsRank) {
   TreeGather top = Gather(0, 3, 2);
   ASSERT_TRUE(top.OnChild(1, Up(1, {{1, "x"}})).ok());
   ASSERT_TRUE(top.OnChild(2, Up(1, {}, true)).ok());
@@ -195,7 +195,7 @@ TEST(TreeGather, AKindThatCameEarlyIsComparedAtTheStartAndItsRankNamed) {
   EXPECT_THAT(status.error().message, HasSubstr("rank 2 is in barrier 1"));
 }
 
-TEST(TreeGather, EntriesMissingOrTwiceInOneFrameOrOfNoRankAreRefused) {
+TEST(TreeGather, RefusesMissingDuplicateAndUnknownEntries) {
   TreeGather top = Gather(0, 4, 1);
   EXPECT_FALSE(top.OnChild(1, Up(1, {{1, "a"}, {4, "b"}})).ok()) << "there is no rank 4";
   EXPECT_FALSE(top.OnChild(1, Up(1, {{1, "a"}}, true)).ok()) << "a barrier carries nothing";
@@ -223,7 +223,7 @@ TEST(TreeGather, AnUnexpectedTableOrOneOfAnotherSizeIsRefused) {
       << "a table without this rank's own entries";
 }
 
-TEST(TreeGather, ARepeatedFrameHasNoEffect) {
+TEST(TreeGather, IgnoresARepeatedFrame) {
   TreeGather middle = Gather(1, 3, 1);
   for (std::uint32_t round = 1; round <= 2; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
@@ -258,7 +258,7 @@ TEST(TreeGather, NamesTheAwaitedRank) {
   EXPECT_EQ(leaf.Awaited(), "the answer of rank 4");
 }
 
-TEST(RingGather, AnotherKindOrNumberIsNamed) {
+TEST(RingGather, ErrorNamesARankInAnotherCollective) {
   RingGather gather(1, 4, 0);
   ASSERT_TRUE(gather.Start(false, {}).ok());
   EXPECT_THAT(gather.OnPrevious(Block(1, true, 0)).error().message,
@@ -270,7 +270,7 @@ TEST(RingGather, AnotherKindOrNumberIsNamed) {
   EXPECT_THAT(late.Start(false, {}).error().message, HasSubstr("rank 0 is in barrier 1"));
 }
 
-TEST(RingGather, BlocksThatCannotBeAreRefused) {
+TEST(RingGather, RefusesImpossibleBlocks) {
   RingGather gather(1, 4, 0);
   ASSERT_TRUE(gather.Start(false, {}).ok());
   ASSERT_TRUE(gather.OnPrevious(Block(1, false, 0)).ok());
@@ -280,7 +280,7 @@ TEST(RingGather, BlocksThatCannotBeAreRefused) {
   EXPECT_FALSE(gather.OnPrevious(Slice(AsView("cut"))).ok());
 }
 
-TEST(RingGather, ARepeatedBlockHasNoEffect) {
+TEST(RingGather, IgnoresARepeatedBlock) {
   RingGather gather(1, 3, 0);
   for (std::uint32_t round = 1; round <= 2; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
@@ -306,7 +306,7 @@ TEST(RingGather, NamesTheAwaitedRank) {
   EXPECT_EQ(gather.Awaited(), "rank 3 (2 entries missing)");
 }
 
-TEST(Table, HasExactlyItsEntries) {
+TEST(Table, RefusesAnotherNumberOfEntries) {
   const Slice entries(Share(Table::Join({AsView("a"), AsView(""), AsView("ccc")})));
   const auto table = Table::Parse(entries, 3);
   ASSERT_TRUE(table.ok());

@@ -40,7 +40,7 @@ TEST(Group, GathersAlongItsTree) {
   EXPECT_FALSE(group.failure());
 }
 
-TEST(Group, AFrameThatDoesNotFitNamesItsSender) {
+TEST(Group, AnUnexpectedFrameFailsAndNamesItsSender) {
   for (const auto& [from, type] : {std::pair{0u, FrameType::kGather},
                                    {3u, FrameType::kGather},
                                    {2u, FrameType::kTable},
@@ -61,7 +61,7 @@ TEST(Group, AFrameThatDoesNotFitNamesItsSender) {
   }
 }
 
-TEST(Group, ALateOrRepeatedFrameEndsNothing) {
+TEST(Group, ToleratesLateAndRepeatedFrames) {
   Group group = MiddleOfThree();
   Writer answer, digest;
   Encode(answer, Activity{7, 2u});
@@ -85,7 +85,7 @@ TEST(Group, ALateOrRepeatedFrameEndsNothing) {
   EXPECT_FALSE(group.failure()) << group.failure()->text;
 }
 
-TEST(Group, AQuestionIsHandedToTheRankThatCanAnswerIt) {
+TEST(Group, ReturnsAQuestionOnceAndSendsItsAnswer) {
   Group group = MiddleOfThree();
   group.OnFrame(3, FrameType::kAsk, Slice());
   group.OnFrame(3, FrameType::kAsk, Slice());
@@ -98,7 +98,7 @@ TEST(Group, AQuestionIsHandedToTheRankThatCanAnswerIt) {
   EXPECT_EQ(*ParseActivity(out[0].head), (Activity{7, 2u}));
 }
 
-TEST(Group, TheFirstFailureStaysAndNothingMovesAfterIt) {
+TEST(Group, KeepsTheFirstFailureAndSendsNothingAfterIt) {
   Group group = MiddleOfThree();
   group.FailHere(Code::kAborted, "first");
   group.OnLost(2, Code::kPeerLost, "second");
@@ -109,7 +109,7 @@ TEST(Group, TheFirstFailureStaysAndNothingMovesAfterIt) {
   EXPECT_TRUE(group.TakeOut().empty());
 }
 
-TEST(Group, ARankThatIsCalledLostKnowsThatItLives) {
+TEST(Group, ARankReportedAsLostStatesThatItLives) {
   for (const std::uint32_t origin : {1u, 2u}) {
     Group group = MiddleOfThree();
     Writer failure;
@@ -122,7 +122,7 @@ TEST(Group, ARankThatIsCalledLostKnowsThatItLives) {
   }
 }
 
-TEST(Group, ALeftRankIsMissedOnlyWhereItIsNeeded) {
+TEST(Group, ADepartedRankFailsOnlyCollectivesThatNeedIt) {
   Group group = MiddleOfThree();
   group.OnFrame(3, FrameType::kLeave, Slice());
   group.OnLost(3, Code::kPeerLost, "was lost");

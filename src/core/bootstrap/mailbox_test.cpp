@@ -24,7 +24,7 @@ TEST(Mailbox, KeepsTheOrderOfEachSenderAndTag) {
   EXPECT_EQ(box.bytes(), 0u);
 }
 
-TEST(Mailbox, PushedMessagesComeInTheOrderOfAllSenders) {
+TEST(Mailbox, PushedMessagesKeepTheOrderOfArrival) {
   Mailbox box({.messages_max = 3, .bytes_max = 100});
   ASSERT_TRUE(box.Put(Rank{1}, kPushedTag, Of(1)).ok());
   ASSERT_TRUE(box.Put(Rank{2}, kPushedTag + 5, Of(2)).ok());

@@ -30,7 +30,7 @@ Bytes With(View payload, std::size_t at, std::uint8_t value) {
   return bytes;
 }
 
-TEST(CheckIn, SurvivesTheTrip) {
+TEST(CheckIn, RoundTrips) {
   const Frame frame = Cut(ToFrame(Example()));
   EXPECT_EQ(frame.type, 1);
   const auto parsed = ParseCheckIn(frame.payload.bytes);
@@ -43,7 +43,7 @@ TEST(CheckIn, SurvivesTheTrip) {
   EXPECT_EQ(parsed->member_address, Example().member_address);
 }
 
-TEST(CheckIn, TheLargestFits) {
+TEST(CheckIn, TheLargestFitsAFrame) {
   CheckIn check_in = Example();
   check_in.member_address.addresses.assign(kAddressesMax,
                                            Address::Unix(std::string(kUnixPathBytesMax, 'x')));
@@ -54,7 +54,7 @@ TEST(CheckIn, TheLargestFits) {
   EXPECT_TRUE(ParseCheckIn(Cut(bytes).payload.bytes).ok());
 }
 
-TEST(CheckIn, EveryCutAndWhatIsTooMuchIsRefused) {
+TEST(CheckIn, RefusesTruncationAndExcessBytes) {
   const Frame frame = Cut(ToFrame(Example()));
   const View payload = frame.payload.bytes;
   for (std::size_t cut = 0; cut < payload.size(); ++cut)
@@ -66,7 +66,7 @@ TEST(CheckIn, EveryCutAndWhatIsTooMuchIsRefused) {
   EXPECT_FALSE(ParseCheckIn(With(payload, 23, kAddressesMax + 1)).ok());
 }
 
-TEST(Welcome, SurvivesTheTrip) {
+TEST(Welcome, RoundTrips) {
   for (const std::optional<std::uint32_t> hosted :
        {std::optional<std::uint32_t>(), std::optional<std::uint32_t>(0),
         std::optional<std::uint32_t>(9)}) {
@@ -82,7 +82,7 @@ TEST(Welcome, SurvivesTheTrip) {
   }
 }
 
-TEST(Failure, SurvivesTheTripAndIsCutToItsBound) {
+TEST(Failure, RoundTripsAndTruncatesItsText) {
   const Frame frame = Cut(ToFrame(FrameType::kReject, {Code::kPeerLost, 7, "rank 7 was lost"}));
   EXPECT_EQ(frame.type, 3);
   const auto parsed = ParseFailure(frame.payload.bytes);
@@ -100,7 +100,7 @@ TEST(Failure, SurvivesTheTripAndIsCutToItsBound) {
   EXPECT_EQ(ParseFailure(cut.payload.bytes)->text.size(), kFailureTextBytesMax);
 }
 
-TEST(Activity, SurvivesTheTrip) {
+TEST(Activity, RoundTrips) {
   for (const Activity& activity :
        {Activity{}, Activity{7, 0u}, Activity{~std::uint64_t{0}, 9u},
         Activity{1, 2u, Bytes(32, std::byte{3}), {4, 0, 5}},
@@ -116,7 +116,7 @@ TEST(Activity, SurvivesTheTrip) {
   }
 }
 
-TEST(Activity, OfTooManyCommunicatorsNoneIsTold) {
+TEST(Activity, OmitsOtherCommunicatorsIfThereAreTooMany) {
   Activity activity;
   for (std::size_t count : {kActivityOthersMax, kActivityOthersMax + 1}) {
     activity.others.assign(count, {.communicator = 1, .rank = 0, .ranks = 1});
@@ -128,13 +128,13 @@ TEST(Activity, OfTooManyCommunicatorsNoneIsTold) {
   }
 }
 
-TEST(Activity, ARankBeyondItsCommunicatorIsRefused) {
+TEST(Activity, RefusesARankBeyondItsCommunicator) {
   Writer out;
   Encode(out, Activity{.others = {{.communicator = 1, .rank = 2, .ranks = 2}}});
   EXPECT_FALSE(ParseActivity(out.view()).ok());
 }
 
-TEST(Activity, OfManySlowSendsTheFirstAreTold) {
+TEST(Activity, EncodesOnlyTheFirstOfManySlowSends) {
   Activity activity;
   for (std::uint32_t peer = 0; peer < 2 * kActivitySlowSendsMax; ++peer)
     activity.slow_sends.push_back({.peer = peer});
@@ -149,7 +149,7 @@ TEST(Activity, OfManySlowSendsTheFirstAreTold) {
   EXPECT_FALSE(ParseActivity(more).ok());
 }
 
-TEST(LocalRankCheckIn, SurvivesTheTripWithoutItsMemberAddress) {
+TEST(LocalRankCheckIn, RoundTripsWithoutItsMemberAddress) {
   const LocalRankCheckIn local_rank{Example(), Bytes(5, std::byte{3})};
   const Frame frame = Cut(ToFrame(local_rank));
   EXPECT_EQ(frame.type, 18);
@@ -162,7 +162,7 @@ TEST(LocalRankCheckIn, SurvivesTheTripWithoutItsMemberAddress) {
   EXPECT_FALSE(ParseLocalRank(frame.payload.bytes.first(22)).ok());
 }
 
-TEST(Identify, SurvivesTheTrip) {
+TEST(Identify, RoundTrips) {
   const Frame frame = Cut(ToFrame(Identify{7, {8, 9}}));
   const auto parsed = ParseIdentify(frame.payload.bytes);
   ASSERT_TRUE(parsed.ok());
@@ -171,7 +171,7 @@ TEST(Identify, SurvivesTheTrip) {
   EXPECT_FALSE(ParseIdentify(frame.payload.bytes.first(11)).ok());
 }
 
-TEST(Roots, ShareTheRanksInContiguousParts) {
+TEST(Roots, DivideTheRanksIntoContiguousShares) {
   EXPECT_EQ(RanksOfRoot({0, 3}, 7), (PlaceRange{0, 3}));
   EXPECT_EQ(RanksOfRoot({1, 3}, 7), (PlaceRange{3, 2}));
   EXPECT_EQ(RanksOfRoot({2, 3}, 7), (PlaceRange{5, 2}));
@@ -183,7 +183,7 @@ TEST(Roots, ShareTheRanksInContiguousParts) {
       }
 }
 
-TEST(Pieces, AreTheWholeInOrder) {
+TEST(Pieces, CoverTheDataInOrderWithoutACopy) {
   const Slice roster(Share(Bytes(kPieceBytesMin * 3 + 5, std::byte{1})));
   const std::vector<Slice> pieces = PiecesOf(roster);
   ASSERT_EQ(pieces.size(), 4u);
@@ -200,7 +200,7 @@ TEST(FrameTypes, HaveTheNumbersOfTheDocument) {
   EXPECT_EQ(static_cast<int>(FrameType::kLeave), 15);
 }
 
-TEST(RangesText, JoinsNeighbours) {
+TEST(RangesText, JoinsConsecutiveRanks) {
   EXPECT_EQ(RangesText({}), "");
   EXPECT_EQ(RangesText({2}), "2");
   EXPECT_EQ(RangesText({2, 3}), "2,3");

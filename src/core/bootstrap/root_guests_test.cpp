@@ -53,7 +53,7 @@ class RootGuestsTest : public testing::Test {
   RootGuests guests{[this](Action action) { actions.push_back(std::move(action)); }};
 };
 
-TEST_F(RootGuestsTest, AFrameGoesToOneToAllOrToAllButOne) {
+TEST_F(RootGuestsTest, SendsAFrameToASingleMemberToAllOrToAllOthers) {
   Add(7, 0);
   RootGuest& other = Add(8, 2);
   guests.Say(other, Slice(Word("one")));
@@ -66,7 +66,7 @@ TEST_F(RootGuestsTest, AFrameGoesToOneToAllOrToAllButOne) {
   EXPECT_EQ(TakeSaid(), "8:most ");
 }
 
-TEST_F(RootGuestsTest, ABeatFindsASilentLine) {
+TEST_F(RootGuestsTest, ABeatFindsASilentConnection) {
   Add(7, 0);
   Add(8, 2).heard = seconds(5);
   EXPECT_EQ(guests.Beat(seconds(9), seconds(9), false), std::nullopt);
@@ -76,7 +76,7 @@ TEST_F(RootGuestsTest, ABeatFindsASilentLine) {
   EXPECT_EQ(guests.Find(7)->heard, seconds(20));
 }
 
-TEST_F(RootGuestsTest, HangingUpEndsAllLinesAndGivesTheirRanks) {
+TEST_F(RootGuestsTest, HangUpClosesAllConnectionsAndReturnsTheirRanks) {
   Add(7, 0);
   Add(8, 2);
   EXPECT_EQ(guests.HangUp(Word("bye")), (std::set<std::uint32_t>{0, 1, 2, 3}));
@@ -85,7 +85,7 @@ TEST_F(RootGuestsTest, HangingUpEndsAllLinesAndGivesTheirRanks) {
   EXPECT_TRUE(guests.HangUp().empty());
 }
 
-TEST_F(RootGuestsTest, ALineThatIsTakenIsGone) {
+TEST_F(RootGuestsTest, TakeRemovesAConnection) {
   Add(7, 4);
   EXPECT_FALSE(guests.Take(8).has_value());
   const auto taken = guests.Take(7);

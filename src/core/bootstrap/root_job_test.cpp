@@ -24,7 +24,7 @@ void Admit(RootJob& job, std::uint32_t rank) {
   job.Admit(rank, {kFirstAcceptedLine + rank, {RecordOf(FakeRank(rank)), rank}});
 }
 
-TEST(RootJob, IsCompleteWithTheLastRankAndGivesTheRoster) {
+TEST(RootJob, BuildsTheRosterOnceAllRanksAreAdmitted) {
   RootJob job = JobOf(3);
   Admit(job, 2);
   Admit(job, 0);
@@ -44,7 +44,7 @@ TEST(RootJob, ExpectsItsOwnRanksUnlessItIsTheFirstRoot) {
   EXPECT_FALSE(IsOfThisRoot(OfRank(4, 6, {0, 2})));
 }
 
-TEST(RootJob, RefusesACheckInUnlikeTheFirst) {
+TEST(RootJob, RefusesACheckInThatDiffersFromTheFirst) {
   RootJob job = JobOf(4);
   Admit(job, 0);
   EXPECT_EQ(job.WhyUnlikeFirst(OfRank(1, 4)), std::nullopt);
@@ -66,7 +66,7 @@ TEST(RootJob, RefusesACheckInThatContradictsItself) {
   EXPECT_THAT(*WhyUnfit(mute), HasSubstr("no address"));
 }
 
-TEST(RootJob, TakesASectionOfRanksThatAreNotHere) {
+TEST(RootJob, AdmitsASectionOfMissingRanksOnly) {
   RootJob job = JobOf(6, {0, 2});
   for (std::uint32_t rank = 0; rank < 3; ++rank) Admit(job, rank);
   EXPECT_FALSE(job.AdmitSection(7, RosterOf(3, false, 2)).ok()) << "rank 2 is here";
@@ -94,7 +94,7 @@ TEST(RootJob, NamesTheFirstStoppedMember) {
   EXPECT_THAT(stopped, HasSubstr("rank 1 "));
 }
 
-TEST(RootJob, ALocalRankIsReadFromItsDifference) {
+TEST(RootJob, DecodesALocalRankFromItsDifference) {
   const Bytes leader = RecordOf(FakeRank(0)), record = RecordOf(FakeRank(1));
   CheckIn check_in = OfRank(1, 4);
   const Bytes frame = ToFrame(LocalRankCheckIn{check_in, DifferenceOf(leader, record)});

@@ -60,7 +60,7 @@ class RootTest : public testing::Test {
   std::list<FarEnd> far_ends;
 };
 
-TEST_F(RootTest, ATreeGetsItsRosterAtRankZeroAndGoesWhenThatIsReady) {
+TEST_F(RootTest, ATreeSendsTheRosterToRankZeroAndEndsAtItsReady) {
   FarEnd& two = CheckInAs(CheckInOf(2, 3));
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   const auto welcome = ParseWelcome(zero.Take(FrameType::kWelcome)->payload.bytes);
@@ -87,7 +87,7 @@ TEST_F(RootTest, ATreeGetsItsRosterAtRankZeroAndGoesWhenThatIsReady) {
   }
 }
 
-TEST_F(RootTest, ARankThatComesWhenAllHaveJoinedIsToldSo) {
+TEST_F(RootTest, RejectsALateRankWithAReason) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 1));
   zero.Say(FrameType::kReady);
   FarEnd& late = CheckInAs(CheckInOf(0, 1));
@@ -97,7 +97,7 @@ TEST_F(RootTest, ARankThatComesWhenAllHaveJoinedIsToldSo) {
   EXPECT_TRUE(zero.Take(FrameType::kDone));
 }
 
-TEST_F(RootTest, ARingGetsItsNeighboursAndGoesWhenAllAreReady) {
+TEST_F(RootTest, ARingSendsNeighboursAndEndsWhenAllAreReady) {
   std::vector<FarEnd*> members;
   for (std::uint32_t rank = 0; rank < 3; ++rank)
     members.push_back(&CheckInAs(CheckInOf(rank, 3, Shape::kRing)));
@@ -117,7 +117,7 @@ TEST_F(RootTest, ARingGetsItsNeighboursAndGoesWhenAllAreReady) {
   EXPECT_TRUE(members[0]->Take(FrameType::kDone));
 }
 
-TEST_F(RootTest, TheRankOfItsOwnProcessIsToldToAll) {
+TEST_F(RootTest, AnnouncesTheRankOfItsProcessToAll) {
   FarEnd& one = CheckInAs(CheckInOf(1, 3));
   CheckIn mine = CheckInOf(0, 3);
   mine.member_address.host = "roothost";
@@ -130,7 +130,7 @@ TEST_F(RootTest, TheRankOfItsOwnProcessIsToldToAll) {
   EXPECT_EQ(ParseWelcome(again->payload.bytes)->hosted_rank, 0u);
 }
 
-TEST_F(RootTest, ANodeLeadersLineChecksInItsHost) {
+TEST_F(RootTest, ANodeLeaderChecksInAllRanksOfItsHost) {
   FarEnd& two = CheckInAs(CheckInOf(2, 4));
   const auto follow = [&](FarEnd& node_leader, std::uint32_t from, std::uint32_t rank) {
     node_leader.Say(ToFrame(LocalRankCheckIn{
@@ -150,7 +150,7 @@ TEST_F(RootTest, ANodeLeadersLineChecksInItsHost) {
   EXPECT_FALSE(two.Take(FrameType::kRoster));
 }
 
-TEST_F(RootTest, ALocalRankThatIsThereAlreadyFailsAllAndNamesBoth) {
+TEST_F(RootTest, ADuplicateLocalRankFailsAllAndNamesBoth) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   zero.Say(ToFrame(LocalRankCheckIn{CheckInOf(0, 3),
                                     DifferenceOf(RecordOf(FakeRank(0)), RecordOf(FakeRank(1)))}));
@@ -159,7 +159,7 @@ TEST_F(RootTest, ALocalRankThatIsThereAlreadyFailsAllAndNamesBoth) {
             "host0, pid 1000)");
 }
 
-TEST_F(RootTest, TheFirstOfSeveralTakesTheOthersSections) {
+TEST_F(RootTest, TheFirstRootCollectsTheSectionsOfOtherRoots) {
   const auto at = [](std::uint32_t rank, std::uint32_t index) {
     CheckIn check_in = CheckInOf(rank, 4);
     check_in.root = {index, 2};
@@ -176,7 +176,7 @@ TEST_F(RootTest, TheFirstOfSeveralTakesTheOthersSections) {
   EXPECT_EQ(*Roster::Parse(frame->payload)->At(Rank{3}), FakeRank(3));
 }
 
-TEST_F(RootTest, AnotherOfSeveralGivesItsSectionToTheRootDelegate) {
+TEST_F(RootTest, AnotherRootSendsItsSectionToItsDelegate) {
   const auto at = [](std::uint32_t rank) {
     CheckIn check_in = CheckInOf(rank, 4);
     check_in.root = {1, 2};
@@ -194,7 +194,7 @@ TEST_F(RootTest, AnotherOfSeveralGivesItsSectionToTheRootDelegate) {
   EXPECT_TRUE(three.Take(FrameType::kDone));
 }
 
-TEST_F(RootTest, OtherIdsOrARingOfSeveralFailAll) {
+TEST_F(RootTest, ADifferentNumberOfIdsFailsAll) {
   CheckIn one = CheckInOf(1, 4);
   one.root = {0, 2};
   FarEnd& zero = CheckInAs(CheckInOf(0, 4));
@@ -236,7 +236,7 @@ TEST_F(RootTest, ARankOrASizeOutOfRangeIsRefused) {
   EXPECT_EQ(root.checked_in(), 1u);
 }
 
-TEST_F(RootTest, ARankGivenTwiceNamesBothProcesses) {
+TEST_F(RootTest, ADuplicateRankFailsAndNamesBothProcesses) {
   FarEnd& first = CheckInAs(CheckInOf(2, 4));
   CheckIn twin = CheckInOf(2, 4);
   twin.member_address.pid = 77;
@@ -247,7 +247,7 @@ TEST_F(RootTest, ARankGivenTwiceNamesBothProcesses) {
               "host1, pid 1002)");
 }
 
-TEST_F(RootTest, ALateTwinHarmsNoRank) {
+TEST_F(RootTest, ALateDuplicateRankIsRejectedAlone) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 1));
   FarEnd& twin = CheckInAs(CheckInOf(0, 1));
   EXPECT_THAT(WhyRejected(twin), HasSubstr("two processes"));
@@ -271,7 +271,7 @@ TEST_F(RootTest, AnotherArityFailsAll) {
   EXPECT_THAT(WhyRejected(CheckInAs(odd)), HasSubstr("RINGLET_TREE_ARITY differs"));
 }
 
-TEST_F(RootTest, MissingRanksAreNamedBeforeTheMembersGiveUp) {
+TEST_F(RootTest, NamesMissingRanksBeforeTheMembersTimeOut) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 6));
   CheckInAs(CheckInOf(5, 6));
   const Instant deadline = *root.Deadline();
@@ -290,7 +290,7 @@ TEST_F(RootTest, MissingRanksAreNamedBeforeTheMembersGiveUp) {
             "timed out waiting for ranks 1-4: 2 of 6 ranks checked in, from host0 (1), host2 (1)");
 }
 
-TEST_F(RootTest, TheEarliestTimeLimitCountsWhicheverRankComesFirst) {
+TEST_F(RootTest, ObeysTheEarliestTimeoutOfItsMembers) {
   CheckIn later = CheckInOf(2, 4), local = CheckInOf(3, 4);
   later.timeout_ms = 4'000;
   local.timeout_ms = 2'000;
@@ -307,7 +307,7 @@ TEST_F(RootTest, TheEarliestTimeLimitCountsWhicheverRankComesFirst) {
               "host1 (2)");
 }
 
-TEST_F(RootTest, ATimeoutSaysThatCallersWereRefused) {
+TEST_F(RootTest, ATimeoutReportsRefusedCallers) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
   FarEnd& other = Call({.magic = kRootCredentials.magic, .secret = {std::byte{1}}});
   EXPECT_FALSE(other.open());
@@ -319,13 +319,13 @@ TEST_F(RootTest, ATimeoutSaysThatCallersWereRefused) {
                               "with another RINGLET_SECRET or unique id does so)")));
 }
 
-TEST_F(RootTest, OneMissingRankIsOne) {
+TEST_F(RootTest, NamesASingleMissingRankInTheSingular) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
   driver.Pass(seconds(10));
   EXPECT_THAT(WhyRejected(zero), HasSubstr("waiting for rank 1: 1 of 2"));
 }
 
-TEST_F(RootTest, RanksThatDoNotConnectInTimeAreToldSo) {
+TEST_F(RootTest, RejectsRanksThatDoNotConnectInTime) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
   CheckInAs(CheckInOf(1, 2));
   driver.Pass(seconds(10));
@@ -343,7 +343,7 @@ class HeartbeatTest : public RootTest {
   HeartbeatTest() : RootTest(ConfigWithHeartbeats()) {}
 };
 
-TEST_F(HeartbeatTest, IsSentOnEveryLineAndFindsASilentPeer) {
+TEST_F(HeartbeatTest, IsSentOnEveryConnectionAndDetectsASilentPeer) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   FarEnd& one = CheckInAs(CheckInOf(1, 3));
   FarEnd& unknown = Call();
@@ -362,7 +362,7 @@ TEST_F(HeartbeatTest, IsSentOnEveryLineAndFindsASilentPeer) {
   EXPECT_TRUE(one.hung_up());
 }
 
-TEST_F(HeartbeatTest, ARootThatWasAsleepBlamesNoRank) {
+TEST_F(HeartbeatTest, ASuspendedRootDoesNotReportItsMembersAsSilent) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
   driver.Pass(seconds(5));
   EXPECT_FALSE(zero.hung_up());
@@ -372,7 +372,7 @@ TEST_F(HeartbeatTest, ARootThatWasAsleepBlamesNoRank) {
   EXPECT_TRUE(zero.hung_up());
 }
 
-TEST_F(RootTest, AMemberLostBeforeAllAreThereFailsTheOthers) {
+TEST_F(RootTest, AMemberLostBeforeAllCheckInFailsTheOthers) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   FarEnd& one = CheckInAs(CheckInOf(1, 3));
   one.Close("connection reset by peer");
@@ -387,14 +387,14 @@ TEST_F(RootTest, AMemberLostBeforeAllAreThereFailsTheOthers) {
   EXPECT_TRUE(root.Finished()) << "all who live have heard it";
 }
 
-TEST_F(RootTest, AMemberLostAfterwardsFailsTheOthers) {
+TEST_F(RootTest, AMemberLostAfterAllCheckInFailsTheOthers) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
   CheckInAs(CheckInOf(1, 2)).Close();
   EXPECT_THAT(WhyRejected(zero),
               AllOf(HasSubstr("rank 1"), HasSubstr("while the ranks connected")));
 }
 
-TEST_F(RootTest, AMembersFailureIsPassedOnUnchanged) {
+TEST_F(RootTest, ForwardsTheFailureOfAMemberUnchanged) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   FarEnd& one = CheckInAs(CheckInOf(1, 3));
   one.Say(ToFrame(FrameType::kFailure, {Code::kTimeout, 1, "rank 2 cannot be reached by rank 1"}));
@@ -404,7 +404,7 @@ TEST_F(RootTest, AMembersFailureIsPassedOnUnchanged) {
   EXPECT_EQ(failure.text, "rank 2 cannot be reached by rank 1");
 }
 
-TEST_F(RootTest, AMemberThatSpeaksOutOfTurnFailsAll) {
+TEST_F(RootTest, AnUnexpectedFrameOfAMemberFailsAll) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   FarEnd& one = CheckInAs(CheckInOf(1, 3));
   one.Say(FrameType::kReady);
@@ -422,7 +422,7 @@ TEST_F(RootTest, AnOverlongFrameOfAMemberFailsAll) {
               AllOf(HasSubstr("rank 1 (host host0, pid 1001)"), HasSubstr("4194305 bytes")));
 }
 
-TEST_F(RootTest, AbortTellsEveryMemberAndHangsUpOnAll) {
+TEST_F(RootTest, AbortRejectsEveryMemberAndClosesAllConnections) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   FarEnd& half_open = Call();
   root.Abort("the process that made the id ends");
@@ -437,7 +437,7 @@ TEST_F(RootTest, AbortTellsEveryMemberAndHangsUpOnAll) {
   EXPECT_TRUE(driver.sent[next_line].empty());
 }
 
-TEST_F(RootTest, GarbageCostsOneNoteAndItsLine) {
+TEST_F(RootTest, OtherProtocolsAreLoggedOnceAndClosed) {
   Stranger();
   driver.TellBytes(kFirstAcceptedLine, Bytes(48, std::byte{'G'}));
   EXPECT_TRUE(driver.hung_up.contains(kFirstAcceptedLine));
@@ -452,7 +452,7 @@ TEST_F(RootTest, GarbageCostsOneNoteAndItsLine) {
   EXPECT_FALSE(root.Deadline());
 }
 
-TEST_F(RootTest, SilentCallersAreDroppedInTime) {
+TEST_F(RootTest, SilentCallersExpire) {
   Stranger();
   Stranger();
   EXPECT_EQ(*root.Deadline(), driver.now + seconds(10));
@@ -465,14 +465,14 @@ TEST_F(RootTest, SilentCallersAreDroppedInTime) {
   EXPECT_FALSE(root.Deadline());
 }
 
-TEST_F(RootTest, CallersThatLeaveAreCounted) {
+TEST_F(RootTest, CountsCallersThatHangUp) {
   Stranger();
   driver.Tell(Closed{kFirstAcceptedLine, "?"});
   EXPECT_EQ(root.strangers(), 1u);
   EXPECT_THAT(driver.notes.at(0), HasSubstr("left before it introduced itself"));
 }
 
-TEST_F(RootTest, AWrongSecretOrPurposeIsAStranger) {
+TEST_F(RootTest, RejectsCallersWithAWrongSecretOrPurpose) {
   Credentials other = kRootCredentials;
   other.secret[3] = std::byte{1};
   FarEnd& wrong = Call(other);
@@ -486,7 +486,7 @@ TEST_F(RootTest, AWrongSecretOrPurposeIsAStranger) {
   EXPECT_THAT(driver.notes.back(), HasSubstr("takes the root for another member"));
 }
 
-TEST_F(RootTest, AMemberThatDoesNotCheckInIsToldWhy) {
+TEST_F(RootTest, RejectsAMemberThatDoesNotCheckIn) {
   FarEnd& member = Call();
   member.Say(FrameType::kReady);
   EXPECT_EQ(WhyRejected(member), "a member that does not check in");
@@ -522,7 +522,7 @@ TEST_F(RootTest, AReplayedCheckInIsRefused) {
   EXPECT_THAT(second_driver.notes.at(0), HasSubstr("does not know this communicator's secret"));
 }
 
-TEST_F(RootTest, OneStreamCutIntoSingleBytesIsUnderstood) {
+TEST_F(RootTest, ReadsACheckInCutIntoSingleBytes) {
   Wire wire = Wire::Dialled(kRootCredentials, Purpose::kCheckIn, {}, 100);
   const LineId line = next_line++;
   driver.Tell(Accepted{line, {}});
@@ -547,7 +547,7 @@ class SmallRootTest : public RootTest {
         }()) {}
 };
 
-TEST_F(SmallRootTest, HalfOpenCallersAreBoundedAndTheOldestGoes) {
+TEST_F(SmallRootTest, BoundsHalfOpenCallersAndDropsTheOldest) {
   FarEnd& member = CheckInAs(CheckInOf(0, 1));
   for (int i = 0; i < 5; ++i) Stranger();
   EXPECT_EQ(driver.hung_up, (std::set<LineId>{kFirstAcceptedLine + 1, kFirstAcceptedLine + 2}));
@@ -555,7 +555,7 @@ TEST_F(SmallRootTest, HalfOpenCallersAreBoundedAndTheOldestGoes) {
   EXPECT_FALSE(member.hung_up()) << "who has checked in is not half-open";
 }
 
-TEST_F(SmallRootTest, AcceptsNoCallerWhileItIsFullAndSomeMayStillProveThemselves) {
+TEST_F(SmallRootTest, AcceptsNoCallerWhileFullOfRecentCallers) {
   Stranger();
   FarEnd& proven = Call();
   Stranger();
@@ -573,7 +573,7 @@ TEST_F(SmallRootTest, AcceptsNoCallerWhileItIsFullAndSomeMayStillProveThemselves
   EXPECT_EQ(root.checked_in(), 1u);
 }
 
-TEST_F(SmallRootTest, NotesAreBoundedAndTheRestIsCounted) {
+TEST_F(SmallRootTest, BoundsItsLogLinesAndCountsTheRest) {
   for (int i = 0; i < 50; ++i) Stranger();
   EXPECT_EQ(driver.notes.size(), 2u);
   EXPECT_EQ(root.strangers(), 47u);
@@ -583,7 +583,7 @@ TEST_F(SmallRootTest, NotesAreBoundedAndTheRestIsCounted) {
   EXPECT_EQ(driver.notes.back(), "root: 48 strangers were turned away in all");
 }
 
-TEST(LadderStep, IsATwentiethWithinBounds) {
+TEST(LadderStep, IsATwentiethOfTheTimeoutWithinBounds) {
   EXPECT_EQ(LadderStep(seconds(10)), milliseconds(500));
   EXPECT_EQ(LadderStep(milliseconds(100)), milliseconds(20));
   EXPECT_EQ(LadderStep(seconds(3600)), seconds(2));
@@ -630,7 +630,7 @@ class LastingRoot : public RootTest {
         }()) {}
 };
 
-TEST_F(LastingRoot, RefusesLongerThanItsMembersWaited) {
+TEST_F(LastingRoot, RejectsRanksForLongerThanItsMembersWaited) {
   CheckInAs(CheckInOf(0, 2));
   driver.Pass(seconds(10));
   driver.Pass(seconds(60));

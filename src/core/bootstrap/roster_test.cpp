@@ -42,7 +42,7 @@ void ExpectFakeRanks(const Roster& roster, bool node_leaders) {
   }
 }
 
-TEST(Roster, GivesWhatWasPutInAfterTheWire) {
+TEST(Roster, RoundTrips) {
   for (const bool node_leaders : {false, true})
     for (const std::uint32_t first : {0u, 5u}) {
       const Roster built = Roster::Build(first, FakeRanks(first, 13, node_leaders));
@@ -55,14 +55,14 @@ TEST(Roster, GivesWhatWasPutInAfterTheWire) {
     }
 }
 
-TEST(Roster, CostsLittleForRanksOfOneHost) {
+TEST(Roster, EncodesRanksOfAHostCompactly) {
   const Roster roster = Roster::Build(0, FakeRanks(0, 4000, true));
   EXPECT_LT(roster.bytes().bytes.size() / 4000, 65u) << "a record has 140 bytes";
   EXPECT_EQ(roster.node_leader_count(), 1000u);
   EXPECT_EQ(roster.NodeLeader(7), Rank{28});
 }
 
-TEST(Roster, NodeLeadersComeInTheOrderOfTheirLocalRanks) {
+TEST(Roster, ListsNodeLeadersInTheOrderOfTheirLocalRanks) {
   std::vector<RankRecord> records = FakeRanks(0, 6, false);
   for (const auto& [rank, node_leader] : {std::pair{0u, 4u}, {1u, 3u}, {2u, 4u}, {5u, 3u}})
     records[rank].node_leader = node_leader;
@@ -73,7 +73,7 @@ TEST(Roster, NodeLeadersComeInTheOrderOfTheirLocalRanks) {
   ASSERT_TRUE(Roster::Parse(roster.bytes()).ok());
 }
 
-TEST(Roster, EveryDamageIsNoticed) {
+TEST(Roster, ParsingRefusesEveryCorruption) {
   const Roster roster = Roster::Build(0, FakeRanks(0, 3, true));
   const View whole = roster.bytes().bytes;
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -84,14 +84,14 @@ TEST(Roster, EveryDamageIsNoticed) {
   }
 }
 
-TEST(Roster, DescribesKnownRanks) {
+TEST(Roster, DescribesKnownRanksByHostAndPid) {
   const Roster roster = Roster::Build(0, FakeRanks(0, 6, false));
   EXPECT_EQ(roster.DescribeRank(Rank{5}), "rank 5 (host node-1, pid 105)");
   EXPECT_EQ(roster.DescribeRank(Rank{6}), "rank 6");
   EXPECT_EQ(Roster().DescribeRank(Rank{0}), "rank 0");
 }
 
-TEST(Roster, ASubsetIsRenumberedAndKeepsTheRanksOfOneNodeLeaderTogether) {
+TEST(Roster, ASubsetRenumbersRanksAndKeepsNodeLeaders) {
   const Roster roster = Roster::Build(0, FakeRanks(0, 12, true));
   const auto some = roster.Subset({9, 2, 11, 3});
   ASSERT_TRUE(some.ok());
@@ -102,7 +102,7 @@ TEST(Roster, ASubsetIsRenumberedAndKeepsTheRanksOfOneNodeLeaderTogether) {
   EXPECT_EQ(*some->NodeLeaderOf(Rank{3}), Rank{1});
 }
 
-TEST(RosterShelf, SharesWhatIsEqualAndHoldsNothingAlive) {
+TEST(RosterShelf, SharesEqualRostersWithoutOwningThem) {
   RosterShelf shelf;
   const Roster built = Roster::Build(0, FakeRanks(0, 5, true));
   const auto first = shelf.Adopt(Slice(built.bytes().bytes));
@@ -117,7 +117,7 @@ TEST(RosterShelf, SharesWhatIsEqualAndHoldsNothingAlive) {
   EXPECT_FALSE(shelf.Adopt(Slice(View(damaged))).ok());
 }
 
-TEST(RosterInbox, KnowsNodeLeadersBeforeItIsComplete) {
+TEST(RosterInbox, FindsNodeLeadersBeforeItIsComplete) {
   const Roster built = Roster::Build(0, FakeRanks(0, 400, true));
   const View whole = built.bytes().bytes;
   RosterInbox inbox;
@@ -146,7 +146,7 @@ TEST(RosterInbox, KnowsNodeLeadersBeforeItIsComplete) {
   ExpectFakeRanks(*roster, true);
 }
 
-TEST(RosterInbox, PiecesOfOneBufferAreNotCopied) {
+TEST(RosterInbox, DoesNotCopyPiecesOfASingleBuffer) {
   const Roster built = Roster::Build(0, FakeRanks(0, 50, true));
   const Slice whole = built.bytes();
   RosterInbox inbox;
@@ -162,7 +162,7 @@ TEST(RosterInbox, PiecesOfOneBufferAreNotCopied) {
 }
 
 // The head is refused before memory is reserved for its numbers.
-TEST(RosterInbox, RefusesAHeadWithContradictoryNumbers) {
+TEST(RosterInbox, RefusesAContradictoryHeader) {
   struct Case {
     std::size_t place;
     std::uint32_t number;
@@ -183,7 +183,7 @@ TEST(RosterInbox, RefusesAHeadWithContradictoryNumbers) {
   }
 }
 
-TEST(RosterInbox, RefusesRubbishAndTooMuch) {
+TEST(RosterInbox, RefusesMalformedAndExcessBytes) {
   RosterInbox rubbish;
   EXPECT_FALSE(rubbish.Push(Slice(View(Bytes(64, std::byte{3})))).ok());
   const Roster built = Roster::Build(0, FakeRanks(0, 2, false));

@@ -89,7 +89,7 @@ const RootRule* WalkRoot(RootState state, RootLine line, FrameType type, Shape s
   return rule;
 }
 
-TEST(States, TheRootDoesWithEachFrameInEachStateWhatTheTableSays) {
+TEST(States, TheRootHandlesEachFrameInEachStateAsTheTableStates) {
   std::set<const RootRule*> seen;
   for (const Shape shape : {Shape::kTree, Shape::kRing})
     for (int state = 0; state <= int(RootState::kFinished); ++state)
@@ -103,7 +103,7 @@ TEST(States, TheRootDoesWithEachFrameInEachStateWhatTheTableSays) {
     EXPECT_TRUE(seen.contains(&rule)) << "rule " << &rule - RootRules().data();
 }
 
-TEST(States, ARootThatHasFinishedHearsNothing) {
+TEST(States, AFinishedRootIgnoresCallers) {
   RootScene scene(RootState::kFinished, Shape::kTree);
   scene.driver.Tell(Accepted{scene.next_line, {}});
   EXPECT_EQ(scene.root.state(), RootState::kFinished);

@@ -9,7 +9,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-TEST(Tree, ChildrenShareWhatIsBelowEvenly) {
+TEST(Tree, DividesTheRanksBelowEvenlyAmongChildren) {
   EXPECT_EQ(ChildrenOf({0, 1}, 8), (std::vector<PlaceRange>{}));
   EXPECT_EQ(ChildrenOf({0, 6}, 2), (std::vector<PlaceRange>{{1, 3}, {4, 2}}));
   EXPECT_EQ(ChildrenOf({4, 3}, 8), (std::vector<PlaceRange>{{5, 1}, {6, 1}}));
@@ -29,7 +29,7 @@ std::uint32_t DepthOf(std::uint32_t rank, const std::vector<TreePlace>& places) 
   return depth;
 }
 
-TEST(Tree, IsOneTreeOverAllRanksHoweverTheyAreSpreadOverHosts) {
+TEST(Tree, SpansAllRanksForEveryPlacementOnHosts) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Prng prng(seed);
     const auto size = static_cast<std::uint32_t>(1 + prng.Below(80));
@@ -55,7 +55,7 @@ TEST(Tree, IsOneTreeOverAllRanksHoweverTheyAreSpreadOverHosts) {
   }
 }
 
-TEST(Tree, RanksHangBelowTheirNodeLeaderWhicheverOfThemThatIs) {
+TEST(Tree, LocalRanksAreChildrenOfTheirNodeLeader) {
   const std::vector<std::uint32_t> node_leaders = {2, 2, 2, 3, 3};
   EXPECT_EQ(PlaceInGroup(2, node_leaders, 8), (TreePlace{{}, {0, 1, 3}}));
   EXPECT_EQ(PlaceInGroup(0, node_leaders, 8), (TreePlace{2, {}}));
@@ -63,7 +63,7 @@ TEST(Tree, RanksHangBelowTheirNodeLeaderWhicheverOfThemThatIs) {
   EXPECT_EQ(PlaceInGroup(4, node_leaders, 8), (TreePlace{3, {}}));
 }
 
-TEST(Tree, IsAsDeepAsTheLogarithm) {
+TEST(Tree, HasLogarithmicDepth) {
   const std::vector<std::uint32_t> node_leaders = Alone(4096);
   std::vector<TreePlace> places;
   for (std::uint32_t rank = 0; rank < 4096; ++rank)

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Device, PropertiesSayThatThereIsNone) {
+TEST(Device, PropertiesReportThatTheDeviceApiIsMissing) {
   const auto comms = InitAll(3);
   ncclCommProperties_t properties = NCCL_COMM_PROPERTIES_INITIALIZER;
   ASSERT_EQ(ncclCommQueryProperties(comms[1], &properties), ncclSuccess) << LastMessage();
@@ -41,7 +41,7 @@ TEST(Device, PropertiesSayThatThereIsNone) {
   DestroyAll(comms);
 }
 
-TEST(Device, TeamsAreByHost) {
+TEST(Device, TeamsGroupRanksByHost) {
   const auto comms = InitAll(4);
   const ncclTeam_t world = ncclTeamWorld(comms[2]), lsa = ncclTeamLsa(comms[2]),
                    rail = ncclTeamRail(comms[2]);
@@ -62,7 +62,7 @@ TEST(Device, TeamsAreByHost) {
   DestroyAll(comms);
 }
 
-TEST(Device, TeamsOfTeams) {
+TEST(Device, TeamsNest) {
   const ncclTeam_t parent = {12, 7, 1};
   const ncclTeam_t inner = ncclTeamInnerFactor(parent, 4), outer = ncclTeamOuterFactor(parent, 4);
   EXPECT_EQ(inner.rank, 3);
@@ -76,7 +76,7 @@ TEST(Device, TeamsOfTeams) {
   EXPECT_EQ(ncclTeamRankInDifference(parent, inner, 8), -1);
 }
 
-TEST(Device, ResourcesOfKernelsAreRefusedWithASentence) {
+TEST(Device, KernelResourcesAreRefusedWithAReason) {
   const auto comms = InitAll(1);
   ncclDevCommRequirements_t requirements = NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER;
   ncclDevComm_t device = {};
@@ -110,7 +110,7 @@ TEST(Device, ResourcesOfKernelsAreRefusedWithASentence) {
   DestroyAll(comms);
 }
 
-TEST(Device, ACommunicatorRestsAndGivesMemoryBack) {
+TEST(Device, ASuspendedCommunicatorReleasesItsMemory) {
   const auto comms = InitAll(2);
   const auto stat = [&](ncclCommMemStat_t which) {
     std::uint64_t value = 0;

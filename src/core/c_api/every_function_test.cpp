@@ -211,7 +211,7 @@ class One {
   Comms comms_;
 };
 
-TEST(EveryFunction, IsHere) {
+TEST(EveryFunction, IsCoveredByThisTest) {
   const auto header = std::filesystem::path(__FILE__).parent_path() / ".." / ".." / ".." /
                       "include" / "ringlet" / "compat" / "nccl.h";
   std::ifstream file(header);
@@ -257,7 +257,7 @@ TEST(EveryFunction, IsHere) {
   EXPECT_EQ(names, known);
 }
 
-TEST(EveryFunction, RefusesWhatIsNoCommunicator) {
+TEST(EveryFunction, RefusesInvalidCommunicators) {
   const Comms destroyed = InitAll(1), aborted = InitAll(1);
   DestroyAll(destroyed);
   AbortAll(aborted);
@@ -292,7 +292,7 @@ TEST(EveryFunction, RefusesWhatIsNoCommunicator) {
 
 // Handles of a parent process are errors in its forked child, which must not touch the sockets and
 // the shared memory of the communicator.
-TEST(EveryFunction, OfACommunicatorOfTheParentProcess) {
+TEST(EveryFunction, RefusesACommunicatorOfTheParentProcess) {
   const Comms comms = InitAll(2);
   ExpectSum(comms);
   const pid_t child = ::fork();
@@ -313,7 +313,7 @@ TEST(EveryFunction, OfACommunicatorOfTheParentProcess) {
   DestroyAll(comms);
 }
 
-TEST(EveryFunction, OfAGroupOfTheParentProcess) {
+TEST(EveryFunction, GroupEndRefusesAGroupOfTheParentProcess) {
   const Comms comms = InitAll(2);
   float data[2] = {1, 2};
   ASSERT_EQ(ncclGroupStart(), ncclSuccess);
@@ -329,7 +329,7 @@ TEST(EveryFunction, OfAGroupOfTheParentProcess) {
   DestroyAll(comms);
 }
 
-TEST(EveryFunction, OfAFinalizedCommunicator) {
+TEST(EveryFunction, ReturnsItsResultForAFinalizedCommunicator) {
   for (const OnComm& function : All()) {
     SCOPED_TRACE(function.name);
     const One one;
@@ -341,7 +341,7 @@ TEST(EveryFunction, OfAFinalizedCommunicator) {
   }
 }
 
-TEST(EveryFunction, OfARevokedCommunicator) {
+TEST(EveryFunction, ReturnsItsResultForARevokedCommunicator) {
   for (const OnComm& function : All()) {
     SCOPED_TRACE(function.name);
     One one;
@@ -354,7 +354,7 @@ TEST(EveryFunction, OfARevokedCommunicator) {
   }
 }
 
-TEST(EveryFunction, OfACommunicatorThatAnotherRankAborted) {
+TEST(EveryFunction, ReturnsItsResultIfAnotherRankAborted) {
   for (const OnComm& function : All()) {
     SCOPED_TRACE(function.name);
     One one;
@@ -366,7 +366,7 @@ TEST(EveryFunction, OfACommunicatorThatAnotherRankAborted) {
   }
 }
 
-TEST(EveryFunction, OfACommunicatorThatIsBeingFormed) {
+TEST(EveryFunction, RefusesACommunicatorThatIsBeingFormed) {
   ncclConfig_t config = NonBlocking();
   for (const OnComm& function : All()) {
     SCOPED_TRACE(function.name);
@@ -576,7 +576,7 @@ std::vector<Wrong> WrongUseOfOne() {
   };
 }
 
-TEST(EveryFunction, NamesTheArgumentThatIsWrong) {
+TEST(EveryFunction, NamesAWrongArgument) {
   const Comms comms = InitAll(2);
   for (const bool grouped : {false, true})
     for (const std::vector<Wrong>& wrong : {WrongData(), WrongUseOfOne()})
@@ -599,7 +599,7 @@ TEST(EveryFunction, NamesTheArgumentThatIsWrong) {
   DestroyAll(comms);
 }
 
-TEST(EveryFunction, NamesTheArgumentThatIsWrongWithoutACommunicator) {
+TEST(EveryFunction, NamesAWrongArgumentWithoutACommunicator) {
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   static ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -760,7 +760,7 @@ class Program {
   std::vector<std::unique_ptr<ncclComm_t>> places_;
 };
 
-TEST(EveryFunction, InAnyOrder) {
+TEST(EveryFunction, ReturnsItsExpectedResultInAnyOrder) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Program program(seed);

@@ -15,7 +15,7 @@ void ExpectNoGroupIsOpen() {
   EXPECT_THAT(LastMessage(), HasSubstr("without ncclGroupStart"));
 }
 
-TEST(Group, WithNothingInItIsOverAtOnce) {
+TEST(Group, EndsAtOnceIfItIsEmpty) {
   EXPECT_EQ(ncclGroupStart(), ncclSuccess);
   EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
   for (int depth = 0; depth < 3; ++depth) EXPECT_EQ(ncclGroupStart(), ncclSuccess);
@@ -23,7 +23,7 @@ TEST(Group, WithNothingInItIsOverAtOnce) {
   ExpectNoGroupIsOpen();
 }
 
-TEST(Group, OfWhatRunsAtOnceIsOverAtOnce) {
+TEST(Group, RunsImmediateCallsWithoutWaiting) {
   const Comms comms = InitAll(2);
   float memory[8] = {}, scalar = 2;
   void* handle = nullptr;
@@ -47,7 +47,7 @@ TEST(Group, OfWhatRunsAtOnceIsOverAtOnce) {
   EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
 }
 
-TEST(Group, MayOnlySplit) {
+TEST(Group, MayConsistOfSplits) {
   const Comms parents = InitAll(2);
   Comms children(2);
   EXPECT_EQ(ncclGroupStart(), ncclSuccess);
@@ -68,7 +68,7 @@ TEST(Group, MayOnlySplit) {
   DestroyAll(parents);
 }
 
-TEST(Group, WhichAnErrorSpoiledLeavesNothingBehind) {
+TEST(Group, LeavesNoStateAfterAnError) {
   const Comms comms = InitAll(2);
   for (const int depth : {1, 2}) {
     for (int i = 0; i < depth; ++i) EXPECT_EQ(ncclGroupStart(), ncclSuccess);
@@ -92,7 +92,7 @@ TEST(Group, WhichAnErrorSpoiledLeavesNothingBehind) {
   DestroyAll(comms);
 }
 
-TEST(Group, OfWhatCannotBeFormedSaysWhyAndGivesNoHandles) {
+TEST(Group, ReportsAFailureToFormAndReturnsNoHandles) {
   const ncclUniqueId rubbish{};
   Comms comms(2);
   for (const bool threads : {true, false}) {
@@ -113,7 +113,7 @@ TEST(Group, OfWhatCannotBeFormedSaysWhyAndGivesNoHandles) {
   }
 }
 
-TEST(Group, OfWhichOneCannotBeFormedEndsForTheOthersToo) {
+TEST(Group, FailsForAllCommunicatorsIfASingleOneFails) {
   ncclUniqueId id;
   const ncclUniqueId rubbish{};
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
@@ -126,7 +126,7 @@ TEST(Group, OfWhichOneCannotBeFormedEndsForTheOthersToo) {
   EXPECT_EQ(comms, Comms(2));
 }
 
-TEST(Group, FormsOrRunsButNotBoth) {
+TEST(Group, CannotMixFormingAndOperations) {
   const Comms comms = InitAll(1);
   ncclComm_t child = nullptr;
   float data = 1;
@@ -153,7 +153,7 @@ TEST(Group, MayOutliveTheHandlesOfItsCalls) {
   EXPECT_EQ(data[1], 3);
 }
 
-TEST(GroupSimulation, ClosesTheGroupAndRunsNothing) {
+TEST(GroupSimulation, ClosesTheGroupAndRunsNoCall) {
   const Comms comms = InitAll(2);
   float data[] = {1, 2};
   ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
@@ -172,7 +172,7 @@ TEST(GroupSimulation, ClosesTheGroupAndRunsNothing) {
   DestroyAll(comms);
 }
 
-TEST(GroupSimulation, OfAnInnerGroupKeepsTheOuterFromRunning) {
+TEST(GroupSimulation, AppliesToTheOuterGroup) {
   const Comms comms = InitAll(1);
   float data = 1;
   ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
@@ -186,7 +186,7 @@ TEST(GroupSimulation, OfAnInnerGroupKeepsTheOuterFromRunning) {
   DestroyAll(comms);
 }
 
-TEST(GroupSimulation, TakesBackTheHandlesOfWhatWillNotBeFormed) {
+TEST(GroupSimulation, ResetsTheHandlesOfUnformedCommunicators) {
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   ncclConfig_t config = NonBlocking();
@@ -199,7 +199,7 @@ TEST(GroupSimulation, TakesBackTheHandlesOfWhatWillNotBeFormed) {
   ExpectNoGroupIsOpen();
 }
 
-TEST(GroupSimulation, NamesWhatIsWrong) {
+TEST(GroupSimulation, NamesTheWrongField) {
   ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
   EXPECT_EQ(ncclGroupSimulateEnd(&info), ncclInvalidUsage);
   EXPECT_THAT(LastMessage(), HasSubstr("without ncclGroupStart"));

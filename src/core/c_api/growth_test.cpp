@@ -52,7 +52,7 @@ TEST(Growth, OldRanksKeepTheirNumbersAndNewOnesFollow) {
   }
 }
 
-TEST(Growth, AgainAndAgainAlsoWithoutBlocking) {
+TEST(Growth, CanBeRepeatedAndNonBlocking) {
   Comms comms = InitAll(1);
   ncclConfig_t waits = NCCL_CONFIG_INITIALIZER, goes_on = NonBlocking();
   for (int size = 2; size <= 4; ++size) {
@@ -66,7 +66,7 @@ TEST(Growth, AgainAndAgainAlsoWithoutBlocking) {
   DestroyAll(comms);
 }
 
-TEST(Growth, InThreads) {
+TEST(Growth, WorksWithAThreadPerRank) {
   const auto parents = InitAll(2);
   ncclUniqueId id;
   ASSERT_EQ(ncclCommGetUniqueId(parents[0], &id), ncclSuccess);
@@ -87,7 +87,7 @@ TEST(Growth, InThreads) {
   DestroyAll(parents);
 }
 
-TEST(Growth, AnIdIsUsedOnceAndOneAtATime) {
+TEST(Growth, AllowsASingleUnusedIdAtATime) {
   const auto parents = InitAll(2);
   ncclUniqueId id, other;
   ASSERT_EQ(ncclCommGetUniqueId(parents[0], &id), ncclSuccess);

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(NcclMemory, MemoryIsAllocatedRegisteredUsedAndGivenBack) {
+TEST(NcclMemory, MemoryIsAllocatedRegisteredUsedAndFreed) {
   const auto comms = InitAll(2);
   constexpr std::size_t kCount = 100'000;
   void* buffers[2] = {};

@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Nccl, SaysItsVersionAndItsCodes) {
+TEST(Nccl, ReportsItsVersionAndErrorStrings) {
   int version = 0;
   EXPECT_EQ(ncclGetVersion(&version), ncclSuccess);
   EXPECT_EQ(version, NCCL_VERSION_CODE);
@@ -32,7 +32,7 @@ TEST(Nccl, SaysItsVersionAndItsCodes) {
   EXPECT_THAT(ncclGetErrorString(ncclRemoteError), HasSubstr("remote"));
 }
 
-TEST(Nccl, ACommunicatorKnowsItsRankAndSize) {
+TEST(Nccl, ACommunicatorReportsItsRankSizeAndDevice) {
   const int devices[] = {7, 3};
   ncclComm_t comms[2];
   ASSERT_EQ(ncclCommInitAll(comms, 2, devices), ncclSuccess) << ncclGetLastError(nullptr);
@@ -91,7 +91,7 @@ T Narrow(float value) {
                         static_cast<int>(fraction * (1 << kFractionBits)));
 }
 
-TEST(Nccl, EveryTypeAndReduction) {
+TEST(Nccl, EveryTypeAndReductionRuns) {
   const auto comms = InitAll(3);
   ExpectReductions<std::int8_t>(ncclInt8, comms,
                                 [](float v) { return static_cast<std::int8_t>(v); });
@@ -114,7 +114,7 @@ TEST(Nccl, EveryTypeAndReduction) {
   for (const ncclComm_t comm : comms) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
 }
 
-TEST(Nccl, RefusesWrongArgumentsEachWithItsReason) {
+TEST(Nccl, RefusesEachWrongArgumentWithAReason) {
   ncclUniqueId id, garbage;
   std::memset(&garbage, 0x5a, sizeof garbage);
   ncclComm_t comm = nullptr;
@@ -142,7 +142,7 @@ TEST(Nccl, RefusesWrongArgumentsEachWithItsReason) {
   EXPECT_EQ(ncclCommInitAll(two, 0, nullptr), ncclInvalidArgument);
 }
 
-TEST(Nccl, AWrongCallLeavesTheCommunicatorAsItWas) {
+TEST(Nccl, AWrongCallLeavesTheCommunicatorUsable) {
   const auto comms = InitAll(1);
   float data[4] = {1, 2, 3, 4};
   const auto call = [&](const void* send, void* receive, int type, int op, ncclComm_t comm) {
@@ -172,7 +172,7 @@ TEST(Nccl, AWrongCallLeavesTheCommunicatorAsItWas) {
   EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
 }
 
-TEST(Nccl, AHandleThatIsNoneIsAnErrorAndNoCrash) {
+TEST(Nccl, AnInvalidHandleReturnsAnError) {
   const auto comms = InitAll(1);
   ASSERT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
   int count = 0;
@@ -186,7 +186,7 @@ TEST(Nccl, AHandleThatIsNoneIsAnErrorAndNoCrash) {
   EXPECT_EQ(ncclCommGetAsyncError(nullptr, &state), ncclInvalidArgument);
 }
 
-TEST(Nccl, AFinalizedCommunicatorTakesNoMoreOperations) {
+TEST(Nccl, AFinalizedCommunicatorRefusesOperations) {
   const auto comms = InitAll(1);
   float data = 1;
   ASSERT_EQ(ncclCommFinalize(comms[0]), ncclSuccess);
@@ -195,7 +195,7 @@ TEST(Nccl, AFinalizedCommunicatorTakesNoMoreOperations) {
   EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);
 }
 
-TEST(Nccl, AGroupWithARefusedCallRunsNothing) {
+TEST(Nccl, AGroupWithARefusedCallRunsNoCall) {
   const auto comms = InitAll(2);
   float a = 1, b = 2;
   ASSERT_EQ(ncclGroupStart(), ncclSuccess);
@@ -211,7 +211,7 @@ TEST(Nccl, AGroupWithARefusedCallRunsNothing) {
   for (const ncclComm_t comm : comms) ncclCommDestroy(comm);
 }
 
-TEST(Nccl, OneThreadFormsACommunicatorInAGroup) {
+TEST(Nccl, ASingleThreadFormsACommunicatorInAGroup) {
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   ncclComm_t comms[3];
@@ -222,7 +222,7 @@ TEST(Nccl, OneThreadFormsACommunicatorInAGroup) {
   for (const ncclComm_t comm : comms) EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
 }
 
-TEST(Nccl, AbortFromAnotherThreadEndsABlockedCallAndTellsThePeers) {
+TEST(Nccl, AbortFromAnotherThreadEndsABlockedCallAndFailsThePeers) {
   const auto comms = InitAll(2);
   float a = 1;
   std::thread blocked([&] {
@@ -237,7 +237,7 @@ TEST(Nccl, AbortFromAnotherThreadEndsABlockedCallAndTellsThePeers) {
 
 // Behaves as NCCL. If a program ends without destroying its communicators, PyTorch aborts them. If
 // peers that still work on other communicators saw a failure, they would end too.
-TEST(Nccl, AnAbortWithNothingUnfinishedIsALeaving) {
+TEST(Nccl, AnAbortWithoutUnfinishedOperationsIsADeparture) {
   const auto comms = InitAll(3);
   float data[] = {1, 1, 1};
   void* buffers[] = {&data[0], &data[1], &data[2]};
@@ -262,7 +262,7 @@ bool HoldsInAChild(const std::function<bool()>& body) {
   return waitpid(child, &status, 0) == child && status == 0;
 }
 
-TEST(Nccl, AChildOfAForkStartsAfresh) {
+TEST(Nccl, AForkedChildFormsItsOwnCommunicators) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer cannot start threads in the child of a process with threads";
 #endif
@@ -302,7 +302,7 @@ std::string ToldOfAnExit(int exit_status) {
   return told;
 }
 
-TEST(Nccl, AnExitIsALeavingIfItsStatusIsZero) {
+TEST(Nccl, AnExitWithStatusZeroIsADeparture) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer cannot start threads in the child of a process with threads";
 #endif
@@ -310,7 +310,7 @@ TEST(Nccl, AnExitIsALeavingIfItsStatusIsZero) {
   EXPECT_THAT(ToldOfAnExit(3), Not(HasSubstr("left the communicator")));
 }
 
-TEST(Nccl, RanksShareADeviceWhereThatIsSet) {
+TEST(Nccl, RanksShareADeviceIfTheSettingAllowsIt) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer cannot start threads in the child of a process with threads";
 #endif
@@ -343,7 +343,7 @@ TEST(Nccl, SeveralIdsFormOneCommunicator) {
   }
 }
 
-TEST(Nccl, TheProfilingTwinsAreTheSameFunctions) {
+TEST(Nccl, PncclNamesAreTheSameFunctions) {
   EXPECT_EQ(reinterpret_cast<void*>(&pncclAllReduce), reinterpret_cast<void*>(&ncclAllReduce));
   EXPECT_EQ(reinterpret_cast<void*>(&pncclCommSplit), reinterpret_cast<void*>(&ncclCommSplit));
 }
@@ -360,7 +360,7 @@ TEST(Nccl, AConfigIsChecked) {
   EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
 }
 
-TEST(Nccl, RanksThatNameNoDeviceAreCountedOnTheirHost) {
+TEST(Nccl, RanksWithoutADeviceAreNumberedOnTheirHost) {
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
   Comms comms(3), halves(3);
@@ -386,7 +386,7 @@ TEST(Nccl, RanksThatNameNoDeviceAreCountedOnTheirHost) {
   DestroyAll(comms);
 }
 
-TEST(Nccl, ACollectiveWithoutElementsWaitsForNoRank) {
+TEST(Nccl, AnEmptyCollectiveWaitsForNoRank) {
   const auto comms = InitAll(2);
   const ncclComm_t alone = comms[0];
   EXPECT_EQ(ncclAllReduce(nullptr, nullptr, 0, ncclFloat, ncclSum, alone, nullptr), ncclSuccess);
@@ -431,7 +431,7 @@ class Collectives : public testing::Test {
   std::vector<Numbers> out_{kRanks, Numbers(6, -1)};
 };
 
-TEST_F(Collectives, MoveAndReduceWhatNcclSays) {
+TEST_F(Collectives, MoveAndReduceTheElementsThatNcclDocuments) {
   OnEach([](auto* in, auto* out, ncclComm_t comm) {
     return ncclReduce(in, out, 2, ncclInt32, ncclSum, 1, comm, nullptr);
   });
@@ -467,7 +467,7 @@ TEST_F(Collectives, MoveAndReduceWhatNcclSays) {
   EXPECT_EQ(out_[0], (Numbers{0, 1, 10, 11, 20, 21}));
 }
 
-TEST_F(Collectives, SendsAndReceivesOfAGroupFindEachOther) {
+TEST_F(Collectives, MatchSendsAndReceivesOfAGroup) {
   ASSERT_EQ(ncclGroupStart(), ncclSuccess);
   for (int rank = 0; rank < kRanks; ++rank) {
     const auto i = static_cast<std::size_t>(rank);
@@ -480,7 +480,7 @@ TEST_F(Collectives, SendsAndReceivesOfAGroupFindEachOther) {
   EXPECT_EQ(out_[1], in_[0]);
 }
 
-TEST_F(Collectives, PreMultipliedSumsHaveAScalarForEachRank) {
+TEST_F(Collectives, PreMultipliedSumsUseTheScalarOfEachRank) {
   ncclRedOp_t ops[kRanks];
   for (int rank = 0; rank < kRanks; ++rank) {
     std::int32_t scalar = rank + 1;

@@ -12,13 +12,13 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(NonBlocking, ACommunicatorIsFormedMeanwhile) {
+TEST(NonBlocking, ACommunicatorFormsInTheBackground) {
   const auto comms = FormWithoutBlocking(2);
   ExpectSum(comms);
   DestroyAll(comms);
 }
 
-TEST(NonBlocking, UntilThenItIsRefusedAndCanBeAborted) {
+TEST(NonBlocking, AFormingCommunicatorIsRefusedAndCanBeAborted) {
   ncclConfig_t config = NonBlocking();
   ncclUniqueId id;
   ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
@@ -40,7 +40,7 @@ TEST(NonBlocking, UntilThenItIsRefusedAndCanBeAborted) {
   EXPECT_EQ(ncclCommGetAsyncError(comm, &state), ncclInvalidArgument) << "the handle is gone";
 }
 
-TEST(NonBlocking, AFailureToFormSaysWhy) {
+TEST(NonBlocking, AFailureToFormHasAReason) {
   ncclConfig_t config = NonBlocking();
   const ncclUniqueId rubbish{};
   ncclComm_t comm = nullptr;
@@ -52,7 +52,7 @@ TEST(NonBlocking, AFailureToFormSaysWhy) {
   EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
 }
 
-TEST(NonBlocking, TheParentIsBusyUntilItsChildIsThere) {
+TEST(NonBlocking, TheParentIsBusyUntilItsChildHasFormed) {
   const auto parents = InitAll(2);
   ncclConfig_t config = NonBlocking();
   ncclComm_t children[2] = {};
@@ -72,7 +72,7 @@ TEST(NonBlocking, TheParentIsBusyUntilItsChildIsThere) {
     EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
 }
 
-TEST(NonBlocking, AChildThatIsAbortedLeavesItsParentToBeAborted) {
+TEST(NonBlocking, AnAbortedChildLeavesItsParentAbortable) {
   const auto parents = InitAll(2);
   ncclConfig_t config = NonBlocking();
   ncclComm_t child = nullptr;
@@ -84,7 +84,7 @@ TEST(NonBlocking, AChildThatIsAbortedLeavesItsParentToBeAborted) {
   for (const ncclComm_t comm : parents) EXPECT_EQ(ncclCommAbort(comm), ncclSuccess);
 }
 
-TEST(NonBlocking, ARankInNoPartOfASplitGetsNullWhenItIsDone) {
+TEST(NonBlocking, ARankWithoutAColorGetsANullChild) {
   const auto parents = InitAll(2);
   ncclConfig_t config = NonBlocking();
   ncclComm_t children[2] = {parents[0], parents[0]};
@@ -99,7 +99,7 @@ TEST(NonBlocking, ARankInNoPartOfASplitGetsNullWhenItIsDone) {
     EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
 }
 
-TEST(NonBlocking, AGroupThatIsRefusedLeavesNoHandles) {
+TEST(NonBlocking, ARefusedGroupReturnsNoHandles) {
   const auto parents = InitAll(1);
   ncclConfig_t config = NonBlocking();
   ncclComm_t child = nullptr, other = nullptr;
@@ -133,7 +133,7 @@ TEST(NonBlocking, AnOperationWithoutItsPeersReturnsAtOnce) {
   DestroyAll(comms);
 }
 
-TEST(NonBlocking, AnOperationIsAbortedAtAnyTime) {
+TEST(NonBlocking, AnOperationCanBeAbortedAtAnyTime) {
   const auto comms = FormWithoutBlocking(2);
   float data = 1;
   EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], nullptr), ncclInProgress);
@@ -145,7 +145,7 @@ TEST(NonBlocking, AnOperationIsAbortedAtAnyTime) {
   EXPECT_EQ(ncclCommAbort(comms[1]), ncclSuccess);
 }
 
-TEST(NonBlocking, AnOperationThatFailsSaysWhy) {
+TEST(NonBlocking, AFailedOperationHasAReason) {
   const auto comms = FormWithoutBlocking(2);
   float data = 1;
   EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], nullptr), ncclInProgress);
@@ -163,7 +163,7 @@ TEST(NonBlocking, AWrongCallIsRefusedAtOnce) {
   DestroyAll(comms);
 }
 
-TEST(NonBlocking, ASplitWithoutAConfigIsAsItsParent) {
+TEST(NonBlocking, AChildWithoutAConfigInheritsNonBlocking) {
   const auto parents = FormWithoutBlocking(2);
   Comms children(2);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -182,7 +182,7 @@ TEST(NonBlocking, ASplitWithoutAConfigIsAsItsParent) {
   DestroyAll(parents);
 }
 
-TEST(NonBlocking, WithoutAColorTheParentIsAsked) {
+TEST(NonBlocking, ASplitWithoutAColorRunsOnTheParent) {
   const auto parents = FormWithoutBlocking(2);
   ncclComm_t none = parents[0], child = nullptr;
   EXPECT_EQ(ncclCommSplit(parents[0], NCCL_SPLIT_NOCOLOR, 0, &none, nullptr), ncclInProgress);
@@ -195,7 +195,7 @@ TEST(NonBlocking, WithoutAColorTheParentIsAsked) {
   DestroyAll({child, parents[0], parents[1]});
 }
 
-TEST(NonBlocking, ASplitWithoutAColorIsAbortedWithItsParent) {
+TEST(NonBlocking, AbortingTheParentAbortsASplitWithoutAColor) {
   const auto parents = FormWithoutBlocking(2);
   ncclComm_t none = nullptr;
   EXPECT_EQ(ncclCommSplit(parents[0], NCCL_SPLIT_NOCOLOR, 0, &none, nullptr), ncclInProgress);
@@ -203,7 +203,7 @@ TEST(NonBlocking, ASplitWithoutAColorIsAbortedWithItsParent) {
   AbortAll(parents);
 }
 
-TEST(NonBlocking, ShrinkEndsWhatRuns) {
+TEST(NonBlocking, ShrinkWithAbortEndsARunningOperation) {
   const auto parents = FormWithoutBlocking(3);
   float data = 1;
   int excluded = 2;
@@ -221,7 +221,7 @@ TEST(NonBlocking, ShrinkEndsWhatRuns) {
   AbortAll(parents);
 }
 
-TEST(NonBlocking, AGroupDoesNotMixThoseThatBlockWithOthers) {
+TEST(NonBlocking, AGroupRefusesToMixBlockingAndNonBlocking) {
   const auto one = FormWithoutBlocking(1), other = InitAll(1);
   float data = 1;
   EXPECT_EQ(ncclGroupStart(), ncclSuccess);
@@ -250,7 +250,7 @@ TEST(NonBlocking, ACommunicatorAbortedInsideItsGroupIsNotFormed) {
 }
 
 // Another thread begins an operation after the group has collected its call.
-TEST(NonBlocking, AGroupDoesNotRunOnACommunicatorThatIsBusy) {
+TEST(NonBlocking, AGroupRefusesABusyCommunicator) {
   const auto comms = FormWithoutBlocking(2);
   float data[] = {1, 2}, other = 0;
   const auto sum = [&](float* value, std::size_t rank) {
@@ -269,7 +269,7 @@ TEST(NonBlocking, AGroupDoesNotRunOnACommunicatorThatIsBusy) {
 }
 
 // The caller owns all buffers again, including those of another communicator of the same group.
-TEST(NonBlocking, ARunningCallIsOverWhenItsAbortReturns) {
+TEST(NonBlocking, ARunningCallHasEndedWhenAbortReturns) {
   const auto one = FormWithoutBlocking(2), other = FormWithoutBlocking(2);
   float data[] = {1, 2};
   EXPECT_EQ(ncclGroupStart(), ncclSuccess);
@@ -283,7 +283,7 @@ TEST(NonBlocking, ARunningCallIsOverWhenItsAbortReturns) {
   AbortAll({one[1], other[0], other[1]});
 }
 
-TEST(NonBlocking, WithoutAThreadNothingBeginsAndTheReasonIsTold) {
+TEST(NonBlocking, AnOperationFailsWithAReasonIfNoThreadStarts) {
   const auto comms = FormWithoutBlocking(1);
   float data = 1;
   {
@@ -297,7 +297,7 @@ TEST(NonBlocking, WithoutAThreadNothingBeginsAndTheReasonIsTold) {
   DestroyAll(comms);
 }
 
-TEST(NonBlocking, AShrinkEndsWhatRunsOnlyIfItIsToldTo) {
+TEST(NonBlocking, AShrinkFailsTheParentOnlyWithTheAbortFlag) {
   int excluded = 2;
   for (const int flags : {NCCL_SHRINK_DEFAULT, NCCL_SHRINK_ABORT}) {
     const auto parents = FormWithoutBlocking(3);
@@ -319,7 +319,7 @@ TEST(NonBlocking, AShrinkEndsWhatRunsOnlyIfItIsToldTo) {
   }
 }
 
-TEST(NonBlocking, AChildIsGoneWhenItIsDestroyed) {
+TEST(NonBlocking, DestroyingAChildEndsItsRegistrations) {
   const Comms parents = FormWithoutBlocking(1);
   ncclComm_t child = nullptr;
   ASSERT_EQ(ncclCommSplit(parents[0], 0, 0, &child, nullptr), ncclInProgress);

@@ -37,7 +37,7 @@ TEST(Params, EverySettingIsListedAndRead) {
   EXPECT_EQ(Bound("NCCL_DEBUG"), Bound("RINGLET_DEBUG"));
 }
 
-TEST(Params, NumbersHaveEverySize) {
+TEST(Params, NumbersCanBeReadInEverySize) {
   const ncclParamHandle_t handle = Bound("RINGLET_TREE_ARITY");
   std::int8_t i8 = 0;
   std::uint16_t u16 = 0;
@@ -89,7 +89,7 @@ TEST(Params, WrongUseIsRefused) {
   ncclParamDumpAll();
 }
 
-TEST(Encryption, ComesTooLateWhereThereAreCommunicators) {
+TEST(Encryption, IsRefusedAfterTheFirstCommunicator) {
   DestroyAll(InitAll(1));
   const std::string key(40, 'k');
   ncclEncryptionConfig_t config = NCCL_ENCRYPTION_CONFIG_INITIALIZER;
@@ -103,7 +103,7 @@ TEST(Encryption, ComesTooLateWhereThereAreCommunicators) {
 }
 
 // Runs in its own process, because encryption applies to the whole process.
-TEST(EncryptionDeathTest, IsThatOfTheWholeProcess) {
+TEST(EncryptionDeathTest, AppliesToTheWholeProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto encrypted = [] {
     const std::string key(40, 'k');

@@ -17,7 +17,7 @@ Comms Revoked(int ranks) {
   return comms;
 }
 
-TEST(Revoke, TakesNoFlags) {
+TEST(Revoke, RefusesUnknownFlags) {
   const Comms comms = InitAll(1);
   for (const int flags : {1, -1, 1 << 30}) {
     EXPECT_EQ(ncclCommRevoke(comms[0], flags), ncclInvalidArgument);
@@ -27,7 +27,7 @@ TEST(Revoke, TakesNoFlags) {
   DestroyAll(comms);
 }
 
-TEST(Revoke, EndsAllUseButMakingOthersOfIt) {
+TEST(Revoke, AllowsOnlyTheMakingOfOtherCommunicators) {
   const Comms comms = Revoked(2);
   float data = 1;
   void* handle = nullptr;
@@ -48,7 +48,7 @@ TEST(Revoke, EndsAllUseButMakingOthersOfIt) {
   DestroyAll(comms);
 }
 
-TEST(Revoke, IsNotForAFinalizedCommunicator) {
+TEST(Revoke, RefusesAFinalizedCommunicator) {
   const Comms comms = InitAll(1);
   EXPECT_EQ(ncclCommFinalize(comms[0]), ncclSuccess);
   EXPECT_EQ(ncclCommRevoke(comms[0], NCCL_REVOKE_DEFAULT), ncclInvalidUsage);
@@ -93,7 +93,7 @@ TEST(Revoke, LeavesACommunicatorThatCanBeShrunk) {
   DestroyAll(parents);
 }
 
-TEST(Revoke, EndsACallInAnotherThreadAndTellsThePeers) {
+TEST(Revoke, EndsACallInAnotherThreadAndFailsThePeers) {
   const Comms comms = InitAll(2);
   float data = 1;
   std::thread blocked([&] {
@@ -109,7 +109,7 @@ TEST(Revoke, EndsACallInAnotherThreadAndTellsThePeers) {
   DestroyAll(comms);
 }
 
-TEST(Revoke, EndsWhatRunsWithoutBlocking) {
+TEST(Revoke, EndsNonBlockingOperations) {
   const Comms comms = FormWithoutBlocking(2);
   float data = 1;
   EXPECT_EQ(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, comms[0], nullptr), ncclInProgress);

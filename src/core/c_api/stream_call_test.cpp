@@ -38,7 +38,7 @@ std::vector<std::size_t> CountsOf(const StreamCallSet& set) {
   return counts;
 }
 
-TEST(Gather, CallsOfOtherCommunicatorsAndStreamsAreApart) {
+TEST(Gather, SeparatesCallsOfOtherCommunicatorsAndStreams) {
   const auto sets = Gather({CallOf(1, 10, 1), CallOf(2, 20, 2), CallOf(1, 10, 3)});
   ASSERT_EQ(sets.size(), 2u);
   EXPECT_THAT(CountsOf(sets[0]), ElementsAre(1, 3));
@@ -47,7 +47,7 @@ TEST(Gather, CallsOfOtherCommunicatorsAndStreamsAreApart) {
   EXPECT_FALSE(sets[0].waits);
 }
 
-TEST(Gather, ASharedStreamOrCommunicatorJoins) {
+TEST(Gather, JoinsCallsOfASharedStreamOrCommunicator) {
   const auto sets =
       Gather({CallOf(1, 10, 1), CallOf(2, 20, 2), CallOf(3, 30, 3), CallOf(1, 20, 4)});
   ASSERT_EQ(sets.size(), 2u);
@@ -56,7 +56,7 @@ TEST(Gather, ASharedStreamOrCommunicatorJoins) {
   EXPECT_THAT(CountsOf(sets[1]), ElementsAre(3));
 }
 
-TEST(Gather, ACallWithoutAStreamGoesWithItsCommunicator) {
+TEST(Gather, JoinsACallWithoutAStreamToItsCommunicator) {
   const auto sets = Gather({CallOf(2, 20, 2), CallOf(3, 30, 3), CallOf(2, 0, 4)});
   ASSERT_EQ(sets.size(), 2u);
   EXPECT_THAT(CountsOf(sets[0]), ElementsAre(2, 4));
@@ -77,13 +77,13 @@ void ExpectSumOn(const Comms& comms, const TestStreams& streams) {
   EXPECT_THAT(data, Each(static_cast<float>(comms.size())));
 }
 
-TEST(OnStreams, RanksOfOneThreadNeedNoGroup) {
+TEST(OnStreams, RanksOfASingleThreadNeedNoGroup) {
   const auto comms = InitAll(3);
   ExpectSumOn(comms, TestStreams(3));
   DestroyAll(comms);
 }
 
-TEST(OnStreams, ACallReturnsBeforeItsStreamHasComeToIt) {
+TEST(OnStreams, ACallReturnsBeforeItsStreamReachesIt) {
   const auto comms = InitAll(2);
   const TestStreams streams(2);
   StreamGate gate;
@@ -102,7 +102,7 @@ TEST(OnStreams, ACallReturnsBeforeItsStreamHasComeToIt) {
   DestroyAll(comms);
 }
 
-TEST(OnStreams, TracesTellWhenAnOperationWasEnqueued) {
+TEST(OnStreams, TracesRecordWhenAnOperationWasEnqueued) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   StreamGate gate;
@@ -127,7 +127,7 @@ TEST(OnStreams, TracesTellWhenAnOperationWasEnqueued) {
   DestroyAll(comms);
 }
 
-TEST(OnStreams, ACommunicatorsOperationsKeepTheirOrderOverStreams) {
+TEST(OnStreams, OperationsKeepTheirOrderAcrossStreams) {
   const auto comms = InitAll(1);
   const TestStreams streams(2);
   StreamGate gate;
@@ -143,7 +143,7 @@ TEST(OnStreams, ACommunicatorsOperationsKeepTheirOrderOverStreams) {
   DestroyAll(comms);
 }
 
-TEST(OnStreams, ANullStreamComesAfterAndCompletesOnReturn) {
+TEST(OnStreams, ACallOnANullStreamFollowsEarlierCallsAndCompletes) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   StreamGate gate;
@@ -159,7 +159,7 @@ TEST(OnStreams, ANullStreamComesAfterAndCompletesOnReturn) {
   DestroyAll(comms);
 }
 
-TEST(OnStreams, NullIsTheLegacyStreamOnRequest) {
+TEST(OnStreams, TheSettingMakesNullTheLegacyStream) {
   const auto comms = InitAll(1);
   ringletStream_t blocking = nullptr;
   ASSERT_EQ(ringletStreamCreate(&blocking, 0, 0, 0), ringletSuccess);
@@ -199,7 +199,7 @@ TEST(OnStreams, AGroupOverRanksAndStreamsIsIssuedWhenItEnds) {
   DestroyAll(comms);
 }
 
-TEST(OnStreams, AGroupWithNullStreamsTooCompletesThemOnReturn) {
+TEST(OnStreams, AGroupCompletesItsCallsOnNullStreams) {
   const auto comms = InitAll(2);
   const TestStreams streams(1);
   int in[2] = {1, 2}, out[2] = {0, 0};
@@ -270,7 +270,7 @@ TEST(OnStreams, ThreeRanksMayPlaceTheCallsOfAGroupDifferently) {
   RunPlacements(3);
 }
 
-TEST(OnStreams, AGroupOfACommunicatorThatIsGoneIsRefused) {
+TEST(OnStreams, RefusesAGroupOfADestroyedCommunicator) {
   const TestStreams streams(2);
   for (const auto end : {ncclCommDestroy, ncclCommAbort}) {
     const auto comms = InitAll(2);
@@ -326,7 +326,7 @@ TEST(OnStreams, AScalarInMemoryIsReadWhenTheOperationRuns) {
   DestroyAll(comms);
 }
 
-TEST(OnStreams, OfANonBlockingCommunicatorTheCallIsInProgressAndThenIssued) {
+TEST(OnStreams, ANonBlockingCallIsInProgressUntilItIsIssued) {
   const auto comms = FormWithoutBlocking(2);
   const TestStreams streams(2);
   StreamGate gate;
@@ -347,7 +347,7 @@ TEST(OnStreams, OfANonBlockingCommunicatorTheCallIsInProgressAndThenIssued) {
   DestroyAll(comms);
 }
 
-TEST(OnStreams, AHostFunctionMayNotWaitForTheOperationBehindIt) {
+TEST(OnStreams, AHostFunctionMayNotWaitForALaterOperation) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   struct Seen {
@@ -376,7 +376,7 @@ TEST(OnStreams, AHostFunctionMayNotWaitForTheOperationBehindIt) {
   DestroyAll(comms);
 }
 
-TEST(OnStreams, PutsAndSignalsGoToStreamsToo) {
+TEST(OnStreams, PutsAndSignalsRunOnStreams) {
   const auto comms = InitAll(2);
   const TestStreams streams(2);
   constexpr std::size_t kBytes = NCCL_WIN_REQUIRED_ALIGNMENT;
@@ -436,7 +436,7 @@ TEST(OnStreams, AGroupPutsSignalsAndWaits) {
   for (void* const one : memory) EXPECT_EQ(ncclMemFree(one), ncclSuccess);
 }
 
-TEST(OnStreams, ChildrenAreMadeAfterWhatIsIssued) {
+TEST(OnStreams, ASplitWaitsForIssuedOperations) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   StreamGate gate;
@@ -453,7 +453,7 @@ TEST(OnStreams, ChildrenAreMadeAfterWhatIsIssued) {
   DestroyAll({comms[0], child});
 }
 
-TEST(OnStreams, ACallWithAConfigGoesToItsStream) {
+TEST(OnStreams, ACallWithAConfigRunsOnItsStream) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   StreamGate gate;
@@ -471,7 +471,7 @@ TEST(OnStreams, ACallWithAConfigGoesToItsStream) {
 }
 
 // ThreadSanitizer checks the accesses of the worker.
-TEST(OnStreams, ItsMemoryCanBeAskedForWhileOperationsRun) {
+TEST(OnStreams, MemoryStatisticsAreReadableWhileOperationsRun) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   constexpr std::size_t kCalls = 8, kCountMax = 100'000;
@@ -513,7 +513,7 @@ class LaunchEvent {
   ncclCollConfig_t config_ = NCCL_COLLCONFIG_INITIALIZER;
 };
 
-TEST(OnStreams, AnEventTellsThatACallHasBegun) {
+TEST(OnStreams, ALaunchEventRecordsTheStartOfACall) {
   const auto comms = InitAll(2);
   const TestStreams streams(2);
   const LaunchEvent event;
@@ -536,7 +536,7 @@ TEST(OnStreams, AnEventTellsThatACallHasBegun) {
 }
 
 // Alone, in a group, and in a group with streams where some calls wait for the streams.
-TEST(OnStreams, AnEventTellsOfCallsOnNullStreamsToo) {
+TEST(OnStreams, ALaunchEventRecordsCallsOnNullStreams) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   const LaunchEvent alone, in_group, beside;
@@ -567,7 +567,7 @@ TEST(OnStreams, AnEventTellsOfCallsOnNullStreamsToo) {
   DestroyAll(comms);
 }
 
-TEST(OnStreams, AnEventThatCannotTellOfALaunchIsRefused) {
+TEST(OnStreams, RefusesAnUnsuitableLaunchEvent) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   float data = 1;
@@ -585,7 +585,7 @@ TEST(OnStreams, AnEventThatCannotTellOfALaunchIsRefused) {
   DestroyAll(comms);
 }
 
-TEST(OnStreams, DestructionWaitsForWhatIsIssued) {
+TEST(OnStreams, FinalizeWaitsForIssuedOperations) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   StreamGate gate;
@@ -601,7 +601,7 @@ TEST(OnStreams, DestructionWaitsForWhatIsIssued) {
   streams.Synchronize();
 }
 
-TEST(OnStreams, AnAbortEndsWhatWaitsAndStreamsGoOn) {
+TEST(OnStreams, AnAbortEndsWaitingOperationsAndLeavesStreamsUsable) {
   const auto comms = InitAll(2);
   const TestStreams streams(2);
   float data[2] = {1, 2};
@@ -620,7 +620,7 @@ TEST(OnStreams, AnAbortEndsWhatWaitsAndStreamsGoOn) {
   DestroyAll(after);
 }
 
-TEST(OnStreams, AFailureIsTheStreamsAndTheCommunicators) {
+TEST(OnStreams, AFailureFailsStreamAndCommunicator) {
   const auto comms = InitAll(2);
   const TestStreams streams(2);
   float data[2] = {1, 2};
@@ -651,12 +651,12 @@ void ExpectFailureIsKept(ncclResult_t (*end)(ncclComm_t)) {
   ncclCommAbort(comms[0]);
 }
 
-TEST(OnStreams, TheEndOfACommunicatorReportsWhatFailedOnIt) {
+TEST(OnStreams, FinalizeAndDestroyReportAFailedOperation) {
   ExpectFailureIsKept(ncclCommFinalize);
   ExpectFailureIsKept(ncclCommDestroy);
 }
 
-TEST(OnStreams, TheEndOfACommunicatorReportsWhatWasNotRun) {
+TEST(OnStreams, DestroyReportsAnOperationThatDidNotRun) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   float data = 1;
@@ -696,7 +696,7 @@ TEST(OnStreams, AnAbortedCallOnANullStreamIsAnErrorInAGroupToo) {
 }
 
 // Both the worker's thread and the process have the error.
-TEST(OnStreams, AFailureIsTheLastErrorOfThreadsThatHaveNone) {
+TEST(OnStreams, AFailureIsTheLastErrorOfThreadsWithoutAnError) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   float data = 1;
@@ -710,7 +710,7 @@ TEST(OnStreams, AFailureIsTheLastErrorOfThreadsThatHaveNone) {
   AbortAll(comms);
 }
 
-TEST(OnStreams, WithoutAThreadNothingIsIssued) {
+TEST(OnStreams, ACallFailsIfNoThreadStarts) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   float data = 1;
@@ -726,7 +726,7 @@ TEST(OnStreams, WithoutAThreadNothingIsIssued) {
   DestroyAll(comms);
 }
 
-TEST(OnStreams, WorkThatFailedBeforeItKeepsAnOperationFromRunningOnAllRanks) {
+TEST(OnStreams, EarlierFailedWorkPreventsAnOperationOnAllRanks) {
   const auto comms = InitAll(2);
   const TestStreams streams(2);
   float data[2] = {1, 2};
@@ -746,7 +746,7 @@ TEST(OnStreams, WorkThatFailedBeforeItKeepsAnOperationFromRunningOnAllRanks) {
   AbortAll(comms);
 }
 
-TEST(OnStreams, ARevocationEndsWhatWaits) {
+TEST(OnStreams, ARevocationEndsWaitingOperations) {
   const auto comms = InitAll(2);
   const TestStreams streams(2);
   float data = 1;
@@ -771,7 +771,7 @@ TEST(OnStreams, ARevocationEndsWhatWaits) {
 }
 
 // Starts a new program, because a forked child has the data of its parent's threads only.
-TEST(OnStreams, AProgramMayEndWithWorkOnItsStreams) {
+TEST(OnStreams, AProgramMayExitWithWorkOnItsStreams) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(EndWithWork(), testing::ExitedWithCode(0), "");
 }
@@ -827,7 +827,7 @@ TEST(InGraphs, AnOperationOfADestroyedCommunicatorFails) {
   EXPECT_EQ(ringletGraphExecDestroy(execs[0]), ringletSuccess);
 }
 
-TEST(InGraphs, ACallThatIsCompleteOnReturnIsNotCapturedWithOthers) {
+TEST(InGraphs, CaptureRefusesAGroupWithANullStream) {
   const auto comms = InitAll(1);
   const TestStreams streams(1);
   ringletGraph_t graph = nullptr;
@@ -845,7 +845,7 @@ TEST(InGraphs, ACallThatIsCompleteOnReturnIsNotCapturedWithOthers) {
   DestroyAll(comms);
 }
 
-TEST(InGraphs, AGroupIsCapturedWhole) {
+TEST(InGraphs, AWholeGroupIsCaptured) {
   const auto comms = InitAll(2);
   const TestStreams streams(1);
   int in[2] = {1, 2}, out[2] = {0, 0};

@@ -16,7 +16,7 @@ struct ringlet::DataTypeOf<OwnHalf> : ringlet::DataTypeIs<ringlet::DataType::kFl
 namespace ringlet::cxx {
 namespace {
 
-TEST(Buffer, IsMadeOfVectorsArraysAndSpans) {
+TEST(Buffer, ConvertsFromVectorsArraysAndSpans) {
   std::vector<float> vector(3);
   std::array<double, 4> array{};
   std::int64_t plain[5] = {};
@@ -35,7 +35,7 @@ TEST(Buffer, IsMadeOfVectorsArraysAndSpans) {
   EXPECT_EQ(constant.count(), 3u);
 }
 
-TEST(Buffer, IsMadeOfAPointerACountAndAType) {
+TEST(Buffer, IsConstructedFromAPointerACountAndAType) {
   std::uint16_t halves[8] = {};
   const ReceiveBuffer buffer(halves, 8, DataType::kBfloat16);
   EXPECT_EQ(buffer.data(), halves);
@@ -48,12 +48,12 @@ TEST(Buffer, IsEmptyByDefault) {
   EXPECT_EQ(ReceiveBuffer().data(), nullptr);
 }
 
-TEST(Buffer, TakesTypesOfThePrograms) {
+TEST(Buffer, AcceptsTypesOfTheProgram) {
   const std::vector<OwnHalf> halves(2);
   EXPECT_EQ(SendBuffer(halves).type(), DataType::kFloat16);
 }
 
-TEST(Buffer, KnowsEachTypeByItsSizeAndSign) {
+TEST(Buffer, MapsEachTypeByItsSizeAndSign) {
   EXPECT_EQ(DataTypeOf<bool>::value, DataType::kBool);
   EXPECT_EQ(DataTypeOf<std::byte>::value, DataType::kUint8);
   EXPECT_EQ(DataTypeOf<std::int8_t>::value, DataType::kInt8);
@@ -69,7 +69,7 @@ TEST(Buffer, KnowsEachTypeByItsSizeAndSign) {
 template <typename To, typename From>
 constexpr bool kConverts = std::is_convertible_v<From, To>;
 
-TEST(Buffer, IsNotMadeOfWhatCannotBeReadOrWritten) {
+TEST(Buffer, RefusesConstantTemporaryAndUnsupportedTypes) {
   static_assert(kConverts<SendBuffer, const std::vector<float>&>);
   static_assert(kConverts<ReceiveBuffer, std::vector<float>&>);
   static_assert(kConverts<ReceiveBuffer, std::span<float>>);

@@ -41,7 +41,7 @@ TEST(CommunicatorOfCxx, IsFormedByThreadsThatShareAnId) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(CommunicatorOfCxx, RefusesWhatCannotBeFormed) {
+TEST(CommunicatorOfCxx, RefusesInvalidRanksSizesAndIds) {
   const Result<UniqueId> id = UniqueId::Create(Quiet().environment);
   ASSERT_TRUE(id.ok()) << Said(id);
   EXPECT_THAT(Said(Communicator::Create(*id, Rank{3}, 3, Quiet())), HasSubstr("rank 3"));
@@ -54,7 +54,7 @@ TEST(CommunicatorOfCxx, RefusesWhatCannotBeFormed) {
   EXPECT_THAT(Said(Communicator::CreateAll(2, options)), HasSubstr("device is 1 for all 2 ranks"));
 }
 
-TEST(CommunicatorOfCxx, NamesTheRanksThatDoNotCome) {
+TEST(CommunicatorOfCxx, NamesTheMissingRanks) {
   const Result<UniqueId> id = UniqueId::Create(Quiet().environment);
   ASSERT_TRUE(id.ok()) << Said(id);
   CommunicatorOptions options = Quiet();
@@ -65,7 +65,7 @@ TEST(CommunicatorOfCxx, NamesTheRanksThatDoNotCome) {
   EXPECT_THAT(alone.error().message, HasSubstr("1"));
 }
 
-TEST(CommunicatorOfCxx, IsNotFormedWithoutThreads) {
+TEST(CommunicatorOfCxx, FailsIfNoThreadStarts) {
   ASSERT_TRUE(UniqueId::Create(Quiet().environment).ok()) << "its threads run already";
   const comm::NoThreadsStart limit;
   const auto all = Communicator::CreateAll(2, Quiet());
@@ -144,12 +144,12 @@ TEST(CommunicatorOfCxx, WorksInPlaceAndOnUntypedMemory) {
   });
 }
 
-TEST(CommunicatorOfCxx, DoesNotWaitWithoutElements) {
+TEST(CommunicatorOfCxx, DoesNotWaitInAnEmptyCall) {
   std::vector<Communicator> ranks = AllRanks(2);
   EXPECT_EQ(Said(ranks[0].AllReduce(SendBuffer(), ReceiveBuffer())), "ok");
 }
 
-TEST(CommunicatorOfCxx, TellsAllRanksOfCallsThatDiffer) {
+TEST(CommunicatorOfCxx, ReportsDifferentCallsOnAllRanks) {
   RunRanks(2, [](Communicator communicator) {
     std::vector<float> data(Number(communicator) == 0 ? 4 : 5);
     const Status status = communicator.AllReduce(data, data);
@@ -204,7 +204,7 @@ TEST(CommunicatorOfCxx, ShrinksAfterAnAbort) {
   });
 }
 
-TEST(CommunicatorOfCxx, RefusesToShrinkByItselfOrByNoRank) {
+TEST(CommunicatorOfCxx, RefusesToExcludeItselfOrAnUnknownRank) {
   std::vector<Communicator> ranks = AllRanks(2);
   EXPECT_THAT(Said(ranks[0].Shrink({Rank{0}})), HasSubstr("0"));
   EXPECT_THAT(Said(ranks[0].Shrink({Rank{2}})), HasSubstr("2"));
@@ -261,7 +261,7 @@ TEST(CommunicatorOfCxx, RefusesOperationsAfterAnAbort) {
   EXPECT_EQ(status.error().code, Code::kAborted);
 }
 
-TEST(CommunicatorOfCxx, NamesARankThatLeft) {
+TEST(CommunicatorOfCxx, NamesADepartedRank) {
   std::vector<Communicator> ranks = AllRanks(2);
   EXPECT_EQ(Said(ranks[1].Destroy()), "ok");
   std::vector<float> data(4);
@@ -303,7 +303,7 @@ void ExpectEmpty(Communicator& communicator) {
 }
 
 // A child has copies of its parent's objects, and must not touch their sockets and memory.
-TEST(CommunicatorOfCxx, RefusesAllInAChildOfItsProcess) {
+TEST(CommunicatorOfCxx, RefusesAllCallsInAForkedChild) {
   std::vector<Communicator> ranks = AllRanks(2);
   std::vector<float> data = {1, 2};
   Group group;
@@ -325,7 +325,7 @@ TEST(CommunicatorOfCxx, RefusesAllInAChildOfItsProcess) {
   RunRanks(std::move(ranks), [](Communicator mine) { ExpectSum(mine); });
 }
 
-TEST(CommunicatorOfCxx, RefusesAllWhenItIsEmpty) {
+TEST(CommunicatorOfCxx, RefusesAllCallsWhenEmpty) {
   Communicator never_formed;
   ExpectEmpty(never_formed);
   std::vector<Communicator> ranks = AllRanks(1);
@@ -336,7 +336,7 @@ TEST(CommunicatorOfCxx, RefusesAllWhenItIsEmpty) {
   ExpectEmpty(moved);
 }
 
-TEST(CommunicatorOfCxx, LeavesWhenAnotherIsAssigned) {
+TEST(CommunicatorOfCxx, LeavesWhenOverwrittenByAnAssignment) {
   std::vector<Communicator> ranks = AllRanks(2);
   ranks[1] = Communicator();
   const Status status = ranks[0].Barrier();

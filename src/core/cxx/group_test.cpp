@@ -10,7 +10,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(GroupOfCxx, DrivesAllRanksOnOneThread) {
+TEST(GroupOfCxx, DrivesAllRanksOnASingleThread) {
   std::vector<Communicator> ranks = AllRanks(3);
   std::vector<std::vector<float>> data(3, std::vector<float>(100, 1.0f));
   Group group;
@@ -22,7 +22,7 @@ TEST(GroupOfCxx, DrivesAllRanksOnOneThread) {
   EXPECT_EQ(group.size(), 0u);
 }
 
-TEST(GroupOfCxx, HasEveryOperation) {
+TEST(GroupOfCxx, RunsEveryOperation) {
   std::vector<Communicator> ranks = AllRanks(2);
   std::vector<std::vector<int>> sums(2, {1}), roots(2, {0}), gathered(2, {0, 0}), scattered(2, {0}),
       exchanged(2, {0, 0}), at_root(2, {0, 0}), parts(2, {0});
@@ -64,7 +64,7 @@ TEST(GroupOfCxx, ExchangesMessagesInAnyOrder) {
   });
 }
 
-TEST(GroupOfCxx, RunsNothingWhereACallIsWrong) {
+TEST(GroupOfCxx, RunsNoCallIfACallIsWrong) {
   std::vector<Communicator> ranks = AllRanks(2);
   std::vector<float> data(4, 1.0f), short_of_one(3);
   Group group;
@@ -91,7 +91,7 @@ TEST(GroupOfCxx, NamesAnEmptyCommunicatorAndARankThatDoesNotExist) {
   EXPECT_THAT(Said(group.End()), HasSubstr("call 1 of the group: a message to rank 1"));
 }
 
-TEST(GroupOfCxx, RunsNothingWithoutEnd) {
+TEST(GroupOfCxx, RunsNoCallWithoutEnd) {
   std::vector<Communicator> ranks = AllRanks(2);
   std::vector<float> data(4, 1.0f);
   {

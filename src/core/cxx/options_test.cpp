@@ -17,7 +17,7 @@ Result<comm::Config> ConfigWith(const CommunicatorOptions& options, const EnvMap
   return ConfigOf(*process, UniqueId{}, Rank{2}, 4, options);
 }
 
-TEST(Options, AreHandedOn) {
+TEST(Options, ArePassedToTheConfig) {
   const UniqueId id = {.bytes = {std::byte{7}}};
   const auto config = ConfigWith({.init_timeout = std::chrono::seconds(3),
                                   .timeout = milliseconds(100),
@@ -34,7 +34,7 @@ TEST(Options, AreHandedOn) {
   EXPECT_EQ(config->more_ids, std::vector<UniqueId>{id});
 }
 
-TEST(Options, LeaveToTheSettingsWhatTheyDoNotSay) {
+TEST(Options, DefaultToTheSettings) {
   EnvMap environment = Quiet().environment;
   environment["RINGLET_LOCAL_RANK"] = "3";
   const auto config = ConfigWith({}, environment);

@@ -45,7 +45,7 @@ TEST_F(WrongCall, NamesBothLengthsThatDoNotFit) {
                 "scatter: send has 7 elements, not 6 = 3 ranks x the 2 of receive");
 }
 
-TEST_F(WrongCall, WantsAShareForEachRankInAllToAll) {
+TEST_F(WrongCall, ReportsCountsThatTheRanksDoNotDivide) {
   std::vector<float> nine(9);
   ExpectRefused(root_.AllToAll(seven_, six_), "send has 7 elements, not a multiple of the 3 ranks");
   ExpectRefused(root_.AllToAll(six_, nine), "receive has 9 elements, not 6 as send");
@@ -56,7 +56,7 @@ TEST_F(WrongCall, NamesBothTypesThatDiffer) {
                 "send and receive differ in type: send has float, receive has double");
 }
 
-TEST_F(WrongCall, RefusesRanksTypesAndReductionsThatDoNotExist) {
+TEST_F(WrongCall, ReportsUnknownRanksTypesAndReductions) {
   ExpectRefused(root_.Broadcast(two_, Rank{3}), "root 3 of broadcast");
   ExpectRefused(root_.Send(two_, Rank{3}), "rank 3");
   const SendBuffer typeless(two_.data(), 2, static_cast<DataType>(99));
@@ -67,7 +67,7 @@ TEST_F(WrongCall, RefusesRanksTypesAndReductionsThatDoNotExist) {
   ExpectRefused(root_.AllReduce(two_, two_, ReduceOp::kPreMulSum), "premulsum");
 }
 
-TEST_F(WrongCall, RefusesNullAndMoreThanAnyMemory) {
+TEST_F(WrongCall, ReportsNullAndSizesLargerThanAnyMemory) {
   ExpectRefused(root_.AllReduce(SendBuffer(nullptr, 2, DataType::kFloat32), two_),
                 "send is null, but has 2 elements");
   ExpectRefused(root_.Receive(ReceiveBuffer(nullptr, 2, DataType::kFloat32), Rank{1}),
@@ -79,7 +79,7 @@ TEST_F(WrongCall, RefusesNullAndMoreThanAnyMemory) {
   ExpectRefused(root_.AllGather(wraps, two_), "not 108086391056891904 = 3 ranks x");
 }
 
-TEST_F(WrongCall, WantsOfTheRootAloneWhatOnlyItHas) {
+TEST_F(WrongCall, ReportsMissingBuffersOfTheRoot) {
   ExpectRefused(root_.Gather(two_, {}, Rank{0}), "receive has 0 elements, not 6");
   ExpectRefused(root_.Scatter({}, two_, Rank{0}), "send has 0 elements, not 6");
   ExpectRefused(root_.Reduce(two_, {}, ReduceOp::kSum, Rank{0}), "receive has 0 elements, not 2");

@@ -16,11 +16,11 @@ UniqueId NewId() {
   return *id;
 }
 
-TEST(UniqueIdOfCxx, IsAnotherOneEachTime) {
+TEST(UniqueIdOfCxx, IsUnique) {
   EXPECT_NE(NewId(), NewId());
 }
 
-TEST(UniqueIdOfCxx, GoesThroughTextAndBytes) {
+TEST(UniqueIdOfCxx, RoundTripsThroughTextAndBytes) {
   const UniqueId id = NewId();
   const Result<UniqueId> from_text = UniqueId::FromText(id.ToText());
   ASSERT_TRUE(from_text.ok()) << Said(from_text);
@@ -30,14 +30,14 @@ TEST(UniqueIdOfCxx, GoesThroughTextAndBytes) {
   EXPECT_EQ(*from_bytes, id);
 }
 
-TEST(UniqueIdOfCxx, RefusesWhatIsNone) {
+TEST(UniqueIdOfCxx, RefusesMalformedIds) {
   EXPECT_THAT(Said(UniqueId::FromText("ringlet1:12")), HasSubstr("256"));
   const UniqueId id;
   EXPECT_THAT(Said(UniqueId::FromBytes(id.bytes.data(), 127)), HasSubstr("128 bytes, not 127"));
   EXPECT_THAT(Said(UniqueId::FromBytes(nullptr, 128)), HasSubstr("null"));
 }
 
-TEST(UniqueIdOfCxx, NamesTheSettingThatIsWrong) {
+TEST(UniqueIdOfCxx, NamesAWrongSetting) {
   EXPECT_THAT(Said(UniqueId::Create({{"RINGLET_TIMEOUT", "soon"}})), HasSubstr("RINGLET_TIMEOUT"));
 }
 

@@ -86,7 +86,7 @@ class DevicesTest : public testing::Test {
   HostView view_;
 };
 
-TEST_F(DevicesTest, ADriverTellsOfGpusWhatTheKernelDoesNot) {
+TEST_F(DevicesTest, ADriverCompletesTheFactsOfTheKernel) {
   WriteGpu("0000:07:00.0");
   WriteGpu("0000:0f:00.0");
   WriteFunction(tree_, Path("0000:c5:00.0"), {.device_class = "0x068000", .vendor = "0x10de"});
@@ -119,7 +119,7 @@ TEST_F(DevicesTest, ADriverTellsOfGpusWhatTheKernelDoesNot) {
   EXPECT_THAT(missing_, Not(Contains(HasSubstr("driver"))));
 }
 
-TEST_F(DevicesTest, WithoutADriverGpusAreKnownByClass) {
+TEST_F(DevicesTest, GpusAreFoundByPciClassWithoutADriver) {
   WriteGpu("0000:0f:00.0", "0x1002");
   WriteGpu("0000:07:00.0");
   WriteFunction(tree_, Path("0000:20:00.0"), {.device_class = "0x030000", .vendor = "0x1a03"});
@@ -132,7 +132,7 @@ TEST_F(DevicesTest, WithoutADriverGpusAreKnownByClass) {
   EXPECT_THAT(missing_, Contains(HasSubstr("no driver tells about GPUs")));
 }
 
-TEST_F(DevicesTest, AGpuThatTheDriverDoesNotListIsLeftOutAndTold) {
+TEST_F(DevicesTest, AGpuThatTheDriverOmitsIsSkippedAndReported) {
   WriteGpu("0000:07:00.0");
   WriteGpu("0000:0f:00.0");
   Look(GpuReport{.driver = "1", .gpus = {{.index = 0, .bus = BusId{0xf000}}}});
@@ -140,7 +140,7 @@ TEST_F(DevicesTest, AGpuThatTheDriverDoesNotListIsLeftOutAndTold) {
   EXPECT_THAT(missing_, Contains(HasSubstr("0000:07:00.0 is a GPU that its driver does not list")));
 }
 
-TEST_F(DevicesTest, AGpuThatOnlyTheDriverKnowsIsThere) {
+TEST_F(DevicesTest, AGpuThatOnlyTheDriverListsIsIncluded) {
   WriteNic("0000:03:00.0", "eth0");
   Look(GpuReport{
       .driver = "1",
@@ -153,7 +153,7 @@ TEST_F(DevicesTest, AGpuThatOnlyTheDriverKnowsIsThere) {
   EXPECT_EQ(view_.numa_nodes[device.parent.index].id, topology::kUnknownNuma);
 }
 
-TEST_F(DevicesTest, FunctionsOfOneCardAreOneNic) {
+TEST_F(DevicesTest, FunctionsOfACardFormASingleNic) {
   WriteNic("0000:03:00.0", "eth0");
   WriteNic("0000:03:00.1", "eth1");
   WriteNic("0000:04:00.0", "");
@@ -166,7 +166,7 @@ TEST_F(DevicesTest, FunctionsOfOneCardAreOneNic) {
   EXPECT_EQ(view_.nets[1].speed_mbit_per_s, 25'000u);
 }
 
-TEST_F(DevicesTest, VirtualFunctionsShareThePhysicalOne) {
+TEST_F(DevicesTest, VirtualFunctionsMapToThePhysicalFunction) {
   WriteNic("0000:03:00.0", "");
   WriteNic("0000:03:02.1", "eth1");
   WriteNic("0000:03:02.2", "");
@@ -177,7 +177,7 @@ TEST_F(DevicesTest, VirtualFunctionsShareThePhysicalOne) {
   EXPECT_EQ(view_.pci.size(), 1u);
 }
 
-TEST_F(DevicesTest, ABondIsAtTheCardOfItsMembers) {
+TEST_F(DevicesTest, ABondIsPlacedAtTheCardOfItsMembers) {
   WriteNic("0000:03:00.0", "eth0");
   WriteNic("0000:03:00.1", "eth1");
   tree_.Write("sys/devices/virtual/net/bond0/uevent", "DEVTYPE=bond\n");
@@ -193,7 +193,7 @@ TEST_F(DevicesTest, ABondIsAtTheCardOfItsMembers) {
   EXPECT_THAT(view_.nets[0].members, ElementsAre("eth0", "eth1"));
 }
 
-TEST_F(DevicesTest, AnInterfaceAndItsRdmaPortAreOneEntry) {
+TEST_F(DevicesTest, AnInterfaceAndItsRdmaPortFormASingleEntry) {
   WriteNic("0000:03:00.0", "eth0");
   WriteNic("0000:03:00.1", "eth1");
   WriteRdma("0000:03:00.0", "mlx5_0", "eth0");
@@ -211,7 +211,7 @@ TEST_F(DevicesTest, AnInterfaceAndItsRdmaPortAreOneEntry) {
   EXPECT_EQ(view_.nets[1].speed_mbit_per_s, 200'000u);
 }
 
-TEST_F(DevicesTest, AnRdmaPortWithoutAnInterfaceIsAnEntryOfItsOwn) {
+TEST_F(DevicesTest, AnRdmaPortWithoutAnInterfaceHasItsOwnEntry) {
   WriteNic("0000:03:00.0", "eth0");
   WriteFunction(tree_, Path("0000:43:00.0"), {.device_class = "0x0c0600", .numa = "1"});
   WriteRdma("0000:43:00.0", "qib0", "");
@@ -228,7 +228,7 @@ TEST_F(DevicesTest, AnRdmaPortWithoutAnInterfaceIsAnEntryOfItsOwn) {
   EXPECT_THAT(missing_, Contains(HasSubstr("mlx5_9 is not active")));
 }
 
-TEST_F(DevicesTest, AnRdmaPortGoesWithItsInterface) {
+TEST_F(DevicesTest, AnExcludedInterfaceExcludesItsRdmaPort) {
   WriteNic("0000:03:00.0", "eth0");
   WriteNic("0000:04:00.0", "eth1");
   WriteRdma("0000:04:00.0", "mlx5_1", "eth1");
@@ -240,7 +240,7 @@ TEST_F(DevicesTest, AnRdmaPortGoesWithItsInterface) {
   EXPECT_THAT(Nets(), ElementsAre("eth0 at 0000:03:00.0", "mlx5_1 at 0000:04:00.0"));
 }
 
-TEST_F(DevicesTest, PortsBelowABondAreNoEntriesBesideIt) {
+TEST_F(DevicesTest, PortsOfBondMembersAreOmitted) {
   WriteNic("0000:03:00.0", "eth0");
   WriteRdma("0000:03:00.0", "mlx5_0", "eth0");
   tree_.Write("sys/devices/virtual/net/bond0/uevent", "DEVTYPE=bond\n");
@@ -251,7 +251,7 @@ TEST_F(DevicesTest, PortsBelowABondAreNoEntriesBesideIt) {
   EXPECT_THAT(Nets(), ElementsAre("bond0 at 0000:03:00.0"));
 }
 
-TEST_F(DevicesTest, AMachineWithoutDevicesIsNoneTheWorse) {
+TEST_F(DevicesTest, AMachineWithoutDevicesIsReadWithoutAnError) {
   Look();
   EXPECT_THAT(view_.pci, IsEmpty());
   EXPECT_THAT(view_.nets, IsEmpty());
@@ -259,7 +259,7 @@ TEST_F(DevicesTest, AMachineWithoutDevicesIsNoneTheWorse) {
   EXPECT_THAT(missing_, Contains(HasSubstr("no PCI functions are known")));
 }
 
-TEST_F(DevicesTest, GpusOfAnotherMakerAreNumberedBehindTheDrivers) {
+TEST_F(DevicesTest, GpusOfOtherVendorsAreNumberedAfterTheDriversGpus) {
   WriteGpu("0000:07:00.0");
   WriteGpu("0000:0f:00.0", "0x1002");
   Look(GpuReport{.driver = "1", .gpus = {{.index = 4, .bus = BusId{0x7000}}}});
@@ -268,7 +268,7 @@ TEST_F(DevicesTest, GpusOfAnotherMakerAreNumberedBehindTheDrivers) {
   EXPECT_EQ(view_.gpus[1].dev, 5u);
 }
 
-TEST_F(DevicesTest, OneLaneIsALane) {
+TEST_F(DevicesTest, ASinglePcieLaneIsKept) {
   WriteGpu("0000:07:00.0");
   Look(GpuReport{
       .driver = "1",
@@ -277,7 +277,7 @@ TEST_F(DevicesTest, OneLaneIsALane) {
   EXPECT_EQ(view_.pci[view_.gpus[0].pci].link_speed, PcieSpeed::Of(1));
 }
 
-TEST_F(DevicesTest, AnUnusedCardIsThere) {
+TEST_F(DevicesTest, AnUnusedCardIsListed) {
   WriteNic("0000:03:00.0", "");
   Look();
   ASSERT_EQ(view_.pci.size(), 1u);
@@ -285,7 +285,7 @@ TEST_F(DevicesTest, AnUnusedCardIsThere) {
   EXPECT_THAT(view_.nics, IsEmpty());
 }
 
-TEST_F(DevicesTest, APortWithoutARateIsKeptAndTold) {
+TEST_F(DevicesTest, APortWithoutARateIsKeptAndReported) {
   WriteFunction(tree_, Path("0000:43:00.0"), {.device_class = "0x020700", .numa = "1"});
   WriteRdma("0000:43:00.0", "mlx5_0", "");
   tree_.Write("sys/devices/" + Path("0000:43:00.0") + "/infiniband/mlx5_0/ports/1/rate", "?\n");
@@ -296,7 +296,7 @@ TEST_F(DevicesTest, APortWithoutARateIsKeptAndTold) {
   EXPECT_THAT(missing_, Contains(HasSubstr("the rate of RDMA device mlx5_0 is not told")));
 }
 
-TEST_F(DevicesTest, AnInterfaceIsAtTheNodeOfItsCard) {
+TEST_F(DevicesTest, AnInterfaceHasTheNumaNodeOfItsCard) {
   WriteFunction(tree_, Path("0000:03:00.0"),
                 {.device_class = "0x020000", .numa = "-1", .local_cpus = "ff00"});
   const std::string folder = "sys/devices/" + Path("0000:03:00.0") + "/net/eth0";

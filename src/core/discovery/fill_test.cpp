@@ -60,7 +60,7 @@ HostView Bare() {
   return view;
 }
 
-TEST(FillTest, AnEmptyFileGivesWhatIsDetected) {
+TEST(FillTest, AnEmptyFileGivesTheDetectedView) {
   HostView filled = Fill(Bare(), Detected()).value();
   EXPECT_EQ(filled.numa_nodes, Detected().numa_nodes);
   EXPECT_EQ(filled.cpu, Detected().cpu);
@@ -72,7 +72,7 @@ TEST(FillTest, AnEmptyFileGivesWhatIsDetected) {
   EXPECT_EQ(filled.gpus, Detected().gpus);
 }
 
-TEST(FillTest, ValuesOfTheFileStay) {
+TEST(FillTest, ValuesOfTheFileArePreserved) {
   HostView given = Detected();
   given.numa_nodes[0].cpus = CpuSet::Of(0, 1);
   given.pci[1].link_speed = PcieSpeed::Of(3);
@@ -85,7 +85,7 @@ TEST(FillTest, ValuesOfTheFileStay) {
   EXPECT_EQ(filled, given);
 }
 
-TEST(FillTest, HolesOfAFunctionAndItsGpuAreFilled) {
+TEST(FillTest, MissingValuesOfAFunctionAndItsGpuAreFilled) {
   HostView given = Bare();
   given.pci = {Device(PartKind::kNuma, 0, 0xff000), Device(PartKind::kPci, 0, 0x3000)};
   given.gpus = {Gpu{.pci = 1, .rank = 2, .gcn = {}}};
@@ -102,7 +102,7 @@ TEST(FillTest, HolesOfAFunctionAndItsGpuAreFilled) {
   EXPECT_EQ(filled.pci[2].bus, BusId{0x9000});
 }
 
-TEST(FillTest, AnInterfaceIsKnownByItsRdmaDeviceToo) {
+TEST(FillTest, AnInterfaceIsMatchedByItsRdmaDevice) {
   HostView given = Bare();
   given.pci = {Device(PartKind::kNuma, 0, 0x9000)};
   given.nics = {{.parent = {PartKind::kPci, 0}}};
@@ -116,7 +116,7 @@ TEST(FillTest, AnInterfaceIsKnownByItsRdmaDeviceToo) {
   EXPECT_THAT(filled.nics, SizeIs(1));
 }
 
-TEST(FillTest, AnInterfaceWithoutAPlaceGetsTheDetectedOne) {
+TEST(FillTest, AnInterfaceWithoutAPlaceGetsTheDetectedPlace) {
   HostView given = Bare();
   given.nets = {{.name = "eth0", .speed_mbit_per_s = {}, .numa = {}}};
   const HostView filled = Fill(given, Detected()).value();
@@ -124,7 +124,7 @@ TEST(FillTest, AnInterfaceWithoutAPlaceGetsTheDetectedOne) {
   EXPECT_EQ(filled.pci[filled.nics[0].parent.index].bus, BusId{0x9000});
 }
 
-TEST(FillTest, PortsOfOneCardShareItsNic) {
+TEST(FillTest, PortsOfASingleCardShareItsNic) {
   HostView given = Bare();
   given.pci = {Device(PartKind::kNuma, 0, 0x9000)};
   given.nics = {{.parent = {PartKind::kPci, 0}}};
@@ -135,7 +135,7 @@ TEST(FillTest, PortsOfOneCardShareItsNic) {
   EXPECT_EQ(filled.nets[1].dev, 1u);
 }
 
-TEST(FillTest, DistancesFollowTheNodesOrAreUnknown) {
+TEST(FillTest, DistancesAreFilledOnlyForKnownNodes) {
   HostView given = Bare();
   given.numa_nodes = {{1, CpuSet(), 0}, {0, CpuSet(), 0}};
   HostView filled = Fill(given, Detected()).value();
@@ -147,7 +147,7 @@ TEST(FillTest, DistancesFollowTheNodesOrAreUnknown) {
   for (const auto& node : filled.numa_nodes) EXPECT_THAT(node.distances, IsEmpty());
 }
 
-TEST(FillTest, HalvesOfAGpuAreNotMixed) {
+TEST(FillTest, DifferentHalvesOfAGpuAreNotMerged) {
   HostView given = Bare();
   given.pci = {Device(PartKind::kNuma, 0, 0x3000)};
   Gpu half{.pci = 0, .mlopart = 1, .gcn = {}};
@@ -157,7 +157,7 @@ TEST(FillTest, HalvesOfAGpuAreNotMixed) {
   EXPECT_EQ(Fill(given, detected).value().gpus[0], half);
 }
 
-TEST(FillTest, TooMuchTogetherIsRefused) {
+TEST(FillTest, AMergedTreeBeyondTheDepthLimitIsRefused) {
   HostView given = Bare();
   given.pci = {Device(PartKind::kNuma, 0, 0xfff000)};
   for (std::uint32_t i = 0; i + 1 < HostView::kDepthMax; ++i)
@@ -168,7 +168,7 @@ TEST(FillTest, TooMuchTogetherIsRefused) {
   EXPECT_EQ(filled.error().code, Code::kInvalidArgument);
 }
 
-TEST(FillTest, EqualHalvesAndThoseThatAreNotNamedAreOne) {
+TEST(FillTest, EqualAndUnnamedHalvesAreMerged) {
   for (const std::optional<std::uint32_t> own : {std::optional<std::uint32_t>(1), {}}) {
     for (const std::optional<std::uint32_t> other : {std::optional<std::uint32_t>(1), {}}) {
       HostView given = Bare();
@@ -183,7 +183,7 @@ TEST(FillTest, EqualHalvesAndThoseThatAreNotNamedAreOne) {
   }
 }
 
-TEST(FillTest, EveryHoleOfAPartIsFilled) {
+TEST(FillTest, EveryMissingValueOfAPartIsFilled) {
   HostView detected = Detected();
   detected.pci[1].peers = {BusId{0x1000}};
   topology::Gpu& gpu = detected.gpus[0];

@@ -18,7 +18,7 @@ constexpr std::string_view kTwo =
     "fabric 0 cluster 0x0123456789abcdef 0x0000000000000001 clique 7\n"
     "gpu 1 bus 10000:0f:00.0 sm 0 pcie 0 0 vendor 0x0000 device 0x0000 name \"\"\n";
 
-TEST(GpusTest, TextGivesTheReportAndTheReportTheText) {
+TEST(GpusTest, TextRoundTrips) {
   const GpuReport report = ParseGpuText(kTwo).value();
   ASSERT_EQ(report.gpus.size(), 2u);
   EXPECT_EQ(report.driver, "535.104");
@@ -29,7 +29,7 @@ TEST(GpusTest, TextGivesTheReportAndTheReportTheText) {
   EXPECT_EQ(ToText(report), kTwo);
 }
 
-TEST(GpusTest, ABadLineIsNamed) {
+TEST(GpusTest, ErrorsStateTheLine) {
   const std::string good(kTwo);
   for (const char* bad :
        {"gpu", "gpu 1 bus x", "nvlink 9 count 1 target hidden", "nvlink 0 count 1",
@@ -47,7 +47,7 @@ TEST(GpusTest, ABadLineIsNamed) {
   EXPECT_THAT(ParseGpuText("ringlet-gpus 1\n# nothing\n").value().gpus, IsEmpty());
 }
 
-TEST(GpusTest, HalvesAreToldByName) {
+TEST(GpusTest, HalvesAreRecognizedByName) {
   EXPECT_EQ(MloPartOf("NVIDIA B300 MLOPart1"), 1u);
   EXPECT_EQ(MloPartOf("NVIDIA B300 MLOPart 0 x"), 0u);
   EXPECT_EQ(MloPartOf("NVIDIA B300"), std::nullopt);
@@ -55,7 +55,7 @@ TEST(GpusTest, HalvesAreToldByName) {
   EXPECT_EQ(MloPartOf("MLOPart99999"), std::nullopt);
 }
 
-TEST(GpusTest, ADomainHasAnIdIfEitherHalfHasABit) {
+TEST(GpusTest, ADomainHasAnIdIfEitherWordOfItIsNonzero) {
   for (const char* cluster : {"0 1", "1 0"}) {
     const std::string line = std::string("fabric 1 cluster ") + cluster + " clique 0\n";
     const auto report = ParseGpuText(std::string(kTwo) + line);
@@ -64,7 +64,7 @@ TEST(GpusTest, ADomainHasAnIdIfEitherHalfHasABit) {
   }
 }
 
-TEST(GpusTest, NamesHaveALimit) {
+TEST(GpusTest, NamesHaveAMaximumLength) {
   const auto parsed = [](std::size_t length) {
     return ParseGpuText(
         "ringlet-gpus 1\ngpu 0 bus 0000:07:00.0 sm 90 pcie 5 16 vendor 1 device 1 "

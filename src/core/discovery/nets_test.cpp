@@ -64,13 +64,13 @@ TEST_F(NetsTest, AnInterfaceIsReadWithItsPciFunction) {
   EXPECT_EQ(all[0].device_port, 2u);
 }
 
-TEST_F(NetsTest, BehindVirtioTheFunctionAboveCounts) {
+TEST_F(NetsTest, AVirtioInterfaceHasTheFunctionAboveIt) {
   Add("eth0", "pci0000:00/0000:00:03.0/virtio0");
   EXPECT_EQ(Read()[0].function, BusId{0x30});
   EXPECT_EQ(Read()[0].kind, NetKind::kPhysical);
 }
 
-TEST_F(NetsTest, KindsOfVirtualInterfacesAreTold) {
+TEST_F(NetsTest, RecognizesKindsOfVirtualInterfaces) {
   for (const char* name : {"bond0", "br0", "eth0.7", "tun0"}) Add(name, "");
   Type("bond0", "bond");
   Type("br0", "bridge");
@@ -85,7 +85,7 @@ TEST_F(NetsTest, KindsOfVirtualInterfacesAreTold) {
   EXPECT_THAT(all[3].members, ElementsAre("eth0"));
 }
 
-TEST_F(NetsTest, ABondStandsForItsMembers) {
+TEST_F(NetsTest, ABondReplacesItsMembers) {
   for (const char* name : {"eth0", "eth1", "eth2"}) Add(name, "pci0000:00/0000:00:03.0");
   Add("bond0", "");
   Type("bond0", "bond");
@@ -103,7 +103,7 @@ TEST_F(NetsTest, AMemberOfABridgeIsUsedItself) {
   EXPECT_THAT(Chosen(), ElementsAre("eth0"));
 }
 
-TEST_F(NetsTest, BridgesTunnelsMembersAndContainersLeadNowhereWithoutHardware) {
+TEST_F(NetsTest, VirtualInterfacesWithoutHardwareAreSkipped) {
   for (const char* name : {"lo", "docker0", "veth1", "cali12", "cilium_host", "flannel.1", "br0",
                            "vpn0", "bond0", "slave0", "eth0"})
     Add(name, "");
@@ -116,14 +116,14 @@ TEST_F(NetsTest, BridgesTunnelsMembersAndContainersLeadNowhereWithoutHardware) {
   EXPECT_THAT(Chosen("=vpn0,br0"), ElementsAre("br0", "vpn0"));
 }
 
-TEST_F(NetsTest, InterfacesThatAreDownAreLeftOutAndTold) {
+TEST_F(NetsTest, InterfacesThatAreDownAreSkippedAndReported) {
   Add("eth0", "pci0000:00/0000:00:03.0", "down");
   Add("eth1", "pci0000:00/0000:00:04.0", "up");
   EXPECT_THAT(Chosen(), ElementsAre("eth1"));
   EXPECT_THAT(missing_, ElementsAre(HasSubstr("eth0 is down")));
 }
 
-TEST_F(NetsTest, ARuleThatPicksGetsAnyKindAndOneThatExcludesNarrows) {
+TEST_F(NetsTest, AnIncludingRuleSelectsAnyKindAndAnExcludingRuleFilters) {
   Add("eth0", "pci0000:00/0000:00:03.0");
   Add("eth1", "pci0000:00/0000:00:04.0");
   Add("docker0", "");
@@ -149,7 +149,7 @@ class RdmaTest : public NetsTest {
   }
 };
 
-TEST_F(RdmaTest, PortsAreReadWithWhatTheyBelongTo) {
+TEST_F(RdmaTest, PortsHaveTheirFunctionNumaNodeAndInterface) {
   const std::string path = "pci0000:40/0000:40:03.0/0000:43:00.0";
   AddRdma("mlx5_0", path, "4: ACTIVE");
   tree_.Write("sys/devices/" + path + "/numa_node", "2\n");
@@ -172,7 +172,7 @@ TEST_F(RdmaTest, PortsAreReadWithWhatTheyBelongTo) {
   EXPECT_EQ(ports[1].interface, "");
 }
 
-TEST_F(RdmaTest, AMachineWithoutRdmaHasNone) {
+TEST_F(RdmaTest, FindsNoPortOnAMachineWithoutRdma) {
   EXPECT_THAT(ReadRdmaPorts(sysfs_), IsEmpty());
   EXPECT_THAT(missing_, IsEmpty());
   EXPECT_FALSE(HasPeerMemory(sysfs_));
@@ -180,7 +180,7 @@ TEST_F(RdmaTest, AMachineWithoutRdmaHasNone) {
   EXPECT_TRUE(HasPeerMemory(sysfs_));
 }
 
-TEST_F(RdmaTest, ADeviceWithoutPortsIsToldOf) {
+TEST_F(RdmaTest, ADeviceWithoutPortsIsReported) {
   tree_.Directory("sys/class/infiniband/odd_0");
   EXPECT_THAT(ReadRdmaPorts(sysfs_), IsEmpty());
   EXPECT_THAT(missing_, ElementsAre(HasSubstr("odd_0")));

@@ -38,7 +38,7 @@ class PciTreeTest : public testing::Test {
   std::optional<Sysfs> sysfs_;
 };
 
-TEST_F(PciTreeTest, FunctionsComeInOrderWithWhatIsAboveThem) {
+TEST_F(PciTreeTest, FunctionsAreSortedAndListTheFunctionsAboveThem) {
   WriteFunction(tree_, "pci0000:17/0000:17:00.0/0000:18:00.0/0000:19:04.0/0000:1a:00.0",
                 {.device_class = "0x030200"});
   WriteFunction(tree_, "pci0000:00/0000:00:02.0", {});
@@ -53,7 +53,7 @@ TEST_F(PciTreeTest, FunctionsComeInOrderWithWhatIsAboveThem) {
   EXPECT_THAT(missing_, IsEmpty());
 }
 
-TEST_F(PciTreeTest, DetailsAreReadAsTheyStand) {
+TEST_F(PciTreeTest, ReadsTheDetailsOfAFunction) {
   WriteFunction(tree_, "pci10000:00/10000:00:04.0",
                 {.device_class = "0x020000",
                  .vendor = "0x15b3",
@@ -72,7 +72,7 @@ TEST_F(PciTreeTest, DetailsAreReadAsTheyStand) {
   EXPECT_EQ(ToString(function.local_cpus), "8-15,24-31");
 }
 
-TEST_F(PciTreeTest, SenselessValuesAreUnknown) {
+TEST_F(PciTreeTest, InvalidValuesAreUnknown) {
   WriteFunction(tree_, "pci0000:00/0000:00:04.0",
                 {.device_class = "nonsense",
                  .vendor = "0x12345",
@@ -89,7 +89,7 @@ TEST_F(PciTreeTest, SenselessValuesAreUnknown) {
   EXPECT_TRUE(function.local_cpus.empty());
 }
 
-TEST_F(PciTreeTest, AVirtualFunctionNamesThePhysicalOne) {
+TEST_F(PciTreeTest, AVirtualFunctionReportsItsPhysicalFunction) {
   WriteFunction(tree_, "pci0000:00/0000:03:00.0", {});
   WriteFunction(tree_, "pci0000:00/0000:03:01.2", {});
   tree_.Link("sys/devices/pci0000:00/0000:03:01.2/physfn", "../0000:03:00.0");
@@ -97,7 +97,7 @@ TEST_F(PciTreeTest, AVirtualFunctionNamesThePhysicalOne) {
   EXPECT_EQ(Details(BusId{0x3000}).physical, std::nullopt);
 }
 
-TEST_F(PciTreeTest, AFolderInPlaceOfALinkIsAFunctionToo) {
+TEST_F(PciTreeTest, AFolderInPlaceOfALinkIsAFunction) {
   tree_.Write("sys/bus/pci/devices/0004:05:00.0/class", "0x030000\n");
   const std::vector<PciFunction> functions = List();
   ASSERT_EQ(functions.size(), 1u);
@@ -105,12 +105,12 @@ TEST_F(PciTreeTest, AFolderInPlaceOfALinkIsAFunctionToo) {
   EXPECT_THAT(functions[0].above, IsEmpty());
 }
 
-TEST_F(PciTreeTest, AMachineWithoutPciSaysSo) {
+TEST_F(PciTreeTest, AMachineWithoutPciIsReported) {
   EXPECT_THAT(List(), IsEmpty());
   EXPECT_THAT(missing_, ElementsAre(HasSubstr("no PCI functions are known")));
 }
 
-TEST(PciLinkTest, TheSlowerCountsAndUnknownIsNoLimit) {
+TEST(PciLinkTest, TheSlowerLinkLimitsAndAnUnknownLinkDoesNot) {
   const PciLink fast{PcieSpeed::Of(5), 16}, slow{PcieSpeed::Of(3), 8}, unknown{};
   EXPECT_EQ(Slower(fast, slow), slow);
   EXPECT_EQ(Slower(slow, fast), slow);
@@ -121,7 +121,7 @@ TEST(PciLinkTest, TheSlowerCountsAndUnknownIsNoLimit) {
   EXPECT_EQ(Slower(unknown, unknown), unknown);
 }
 
-TEST_F(PciTreeTest, BroadcomSwitchesNameTheirPeers) {
+TEST_F(PciTreeTest, BroadcomSwitchesReportTheirPeers) {
   WriteFunction(tree_, "pci0000:00/0000:10:00.0", {});
   WriteFunction(tree_, "pci0000:00/0000:20:00.0", {});
   const std::string links = "sys/kernel/pci_switch_link/virtual_switch_links/0000:10:00.0/";
@@ -134,7 +134,7 @@ TEST_F(PciTreeTest, BroadcomSwitchesNameTheirPeers) {
   EXPECT_THAT(ReadPeers(*sysfs_, functions, BusId{0x20000}, {.vendor = 0x1000}), IsEmpty());
 }
 
-TEST_F(PciTreeTest, LinksAreReadAsTheyAreAndAsBothEndsCan) {
+TEST_F(PciTreeTest, LinksHaveCurrentAndMaximumSpeeds) {
   const FunctionFiles port{.max_speed = "16.0 GT/s PCIe", .max_width = "16"};
   WriteFunction(tree_, "pci0000:17/0000:17:00.0", port);
   WriteFunction(tree_, "pci0000:17/0000:17:00.0/0000:18:00.0",

@@ -69,7 +69,7 @@ class PciViewTest : public testing::Test {
   std::optional<PciView> pci_;
 };
 
-TEST_F(PciViewTest, ASwitchIsOneDeviceWithBothLevels) {
+TEST_F(PciViewTest, BothLevelsOfASwitchFormASingleDevice) {
   WriteSwitch();
   Build({BusId{0x1b000}, BusId{0x1a000}});
   // The root port limits the switch to eight lanes; the downstream port limits a card.
@@ -82,7 +82,7 @@ TEST_F(PciViewTest, ASwitchIsOneDeviceWithBothLevels) {
   EXPECT_THAT(missing_, IsEmpty());
 }
 
-TEST_F(PciViewTest, BehindARootPortAFunctionIsAtItsNode) {
+TEST_F(PciViewTest, AFunctionBehindARootPortIsAttachedToItsNumaNode) {
   WriteFunction(tree_, "pci0000:00/0000:00:02.0", {.max_speed = "8.0 GT/s PCIe", .max_width = "4"});
   WriteFunction(
       tree_, "pci0000:00/0000:00:02.0/0000:01:00.0",
@@ -91,34 +91,34 @@ TEST_F(PciViewTest, BehindARootPortAFunctionIsAtItsNode) {
   EXPECT_THAT(Shown(), ElementsAre("numa 1 > 0000:01:00.0 8.0 GT/s PCIe x4"));
 }
 
-TEST_F(PciViewTest, AtTheRootAFunctionIsAtItsNode) {
+TEST_F(PciViewTest, AFunctionAtTheRootIsAttachedToItsNumaNode) {
   WriteFunction(tree_, "pci10000:00/10000:00:02.0", {.numa = "0"});
   Build({BusId::Of(0x10000, 0, 2, 0)});
   EXPECT_THAT(Shown(), ElementsAre("numa 0 > 10000:00:02.0  x0"));
 }
 
-TEST_F(PciViewTest, WithoutANodeTheCpusNearbyTell) {
+TEST_F(PciViewTest, TheLocalCpusReplaceAMissingNumaNode) {
   WriteFunction(tree_, "pci0000:00/0000:00:02.0", {.numa = "-1", .local_cpus = "0f00"});
   Build({BusId{0x20}});
   EXPECT_THAT(Shown(), ElementsAre("numa 1 > 0000:00:02.0  x0"));
   EXPECT_THAT(missing_, IsEmpty());
 }
 
-TEST_F(PciViewTest, NodesThatShareCpusTellNothing) {
+TEST_F(PciViewTest, LocalCpusOfSeveralNodesGiveNoNumaNode) {
   view_.numa_nodes[0].cpus = CpuSet::Of(0, 15);
   WriteFunction(tree_, "pci0000:00/0000:00:02.0", {.numa = "-1", .local_cpus = "0f00"});
   Build({BusId{0x20}});
   EXPECT_THAT(Shown(), ElementsAre("numa 2 > 0000:00:02.0  x0"));
 }
 
-TEST_F(PciViewTest, OnAHostOfOneNodeThereIsNoOther) {
+TEST_F(PciViewTest, AHostOfASingleNodeHasAllFunctionsOnIt) {
   view_.numa_nodes = {{3, CpuSet::Of(0, 7), 0, {10}}};
   WriteFunction(tree_, "pci0000:00/0000:00:02.0", {.numa = "-1"});
   Build({BusId{0x20}});
   EXPECT_THAT(Shown(), ElementsAre("numa 0 > 0000:00:02.0  x0"));
 }
 
-TEST_F(PciViewTest, AnUnknownNodeIsANodeOfItsOwn) {
+TEST_F(PciViewTest, FunctionsWithoutANodeShareAnUnknownNode) {
   WriteFunction(tree_, "pci0000:00/0000:00:02.0", {.numa = "-1", .local_cpus = "ffff"});
   WriteFunction(tree_, "pci0000:00/0000:00:03.0", {.numa = "9"});
   Build({BusId{0x20}, BusId{0x30}});
@@ -130,7 +130,7 @@ TEST_F(PciViewTest, AnUnknownNodeIsANodeOfItsOwn) {
   EXPECT_THAT(missing_, ElementsAre(HasSubstr("0000:00:02.0"), HasSubstr("0000:00:03.0")));
 }
 
-TEST_F(PciViewTest, DistancesToANodeOfItsOwnNeedDistancesOfTheOthers) {
+TEST_F(PciViewTest, AnUnknownNodeHasDistancesOnlyIfTheOthersHave) {
   WriteFunction(tree_, "pci0000:00/0000:00:02.0", {.numa = "9"});
   view_.numa_nodes[1].distances.clear();
   functions_ = ListPci(sysfs_);
@@ -143,7 +143,7 @@ TEST_F(PciViewTest, DistancesToANodeOfItsOwnNeedDistancesOfTheOthers) {
   EXPECT_THAT(view_.numa_nodes[2].distances, IsEmpty());
 }
 
-TEST_F(PciViewTest, ABridgeThatOnlyThePathShowsIsThereAllTheSame) {
+TEST_F(PciViewTest, ABridgeThatOnlyThePathShowsIsIncluded) {
   WriteFunction(tree_, "pci0000:17/0000:17:00.0/0000:18:00.0/0000:19:04.0/0000:1a:00.0",
                 {.device_class = "0x030200", .max_speed = "16.0 GT/s PCIe", .numa = "1"});
   tree_.Write("sys/devices/pci0000:17/0000:17:00.0/0000:18:00.0/class", "0x060400\n");
@@ -153,7 +153,7 @@ TEST_F(PciViewTest, ABridgeThatOnlyThePathShowsIsThereAllTheSame) {
   EXPECT_EQ(view_.pci[0].device_class, PciClass{0x060400});
 }
 
-TEST_F(PciViewTest, AFunctionThatSysDoesNotKnowIsToldOf) {
+TEST_F(PciViewTest, AFunctionMissingFromSysIsReported) {
   WriteFunction(tree_, "pci0000:00/0000:00:02.0", {});
   Build({BusId{0x7000}});
   EXPECT_THAT(Shown(), ElementsAre("numa 2 > 0000:07:00.0  x0"));
@@ -161,7 +161,7 @@ TEST_F(PciViewTest, AFunctionThatSysDoesNotKnowIsToldOf) {
                                     HasSubstr("NUMA node is not told")));
 }
 
-TEST_F(PciViewTest, PathsThatContradictEachOtherMakeNoCircle) {
+TEST_F(PciViewTest, ContradictoryPathsFormNoCycle) {
   tree_.Link("sys/bus/pci/devices/0000:01:00.0",
              "../../../devices/0000:02:00.0/0000:09:00.0/0000:01:00.0");
   tree_.Link("sys/bus/pci/devices/0000:02:00.0",
@@ -170,7 +170,7 @@ TEST_F(PciViewTest, PathsThatContradictEachOtherMakeNoCircle) {
   EXPECT_EQ(view_.pci.size(), 2u);
 }
 
-TEST_F(PciViewTest, PartsThatLieTooDeepAreLeftOut) {
+TEST_F(PciViewTest, PartsBeyondTheDepthLimitAreSkipped) {
   std::string path = "pci0000:00";
   for (int i = 0; i < 150; ++i)
     path += "/" + ToString(BusId::Of(0, static_cast<std::uint8_t>(i), 0, 0));
@@ -184,7 +184,7 @@ PciFunction Function(std::uint32_t device_class, std::uint16_t vendor) {
   return {.bus = {}, .path = {}, .device_class = PciClass{device_class}, .ids = {.vendor = vendor}};
 }
 
-TEST(IsGpuTest, ByClassAndVendor) {
+TEST(IsGpuTest, DependsOnClassAndVendor) {
   for (const auto& [code, vendor] : {std::pair<std::uint32_t, std::uint16_t>{0x030200, 0x10de},
                                      {0x030000, 0x10de},
                                      {0x038000, 0x1002},

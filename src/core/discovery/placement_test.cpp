@@ -18,7 +18,7 @@ std::uint32_t Numa(std::string_view allowed, std::uint32_t local_rank) {
   return NumaOf(host, CpuSet::Parse(allowed).value(), local_rank);
 }
 
-TEST(PlacementTest, ABoundRankIsWhereMostOfItsCpusAre) {
+TEST(PlacementTest, ABoundRankIsOnTheNodeOfMostOfItsCpus) {
   for (const std::uint32_t local_rank : {0u, 1u, 5u}) {
     EXPECT_EQ(Numa("0-1", local_rank), 0u);
     EXPECT_EQ(Numa("6", local_rank), 2u);
@@ -26,13 +26,13 @@ TEST(PlacementTest, ABoundRankIsWhereMostOfItsCpusAre) {
   }
 }
 
-TEST(PlacementTest, RanksThatAreNotBoundSpread) {
+TEST(PlacementTest, UnboundRanksAreSpreadOverNodes) {
   EXPECT_EQ(Numa("0-7", 0), 0u);
   EXPECT_EQ(Numa("0-7", 1), 2u);
   EXPECT_EQ(Numa("0-7", 2), 0u);
 }
 
-TEST(PlacementTest, AMaskThatTheHostDoesNotKnowIsNoReasonToFail) {
+TEST(PlacementTest, AnUnknownMaskIsIgnored) {
   EXPECT_EQ(Numa("100-200", 0), 0u);
   EXPECT_EQ(Numa("", 1), 1u);
 }
@@ -62,7 +62,7 @@ topology::HostView TwoNodesWithGpus() {
   return host;
 }
 
-TEST(PlacementTest, ARankOnAGpuIsAtItsNodeUnlessItMayNotRunThere) {
+TEST(PlacementTest, ARankIsOnTheNodeOfItsGpuIfItMayRunThere) {
   const topology::HostView host = TwoNodesWithGpus();
   EXPECT_EQ(FindGpu(host, 0), 1u);
   EXPECT_EQ(FindGpu(host, 1), 0u);
@@ -73,7 +73,7 @@ TEST(PlacementTest, ARankOnAGpuIsAtItsNodeUnlessItMayNotRunThere) {
   EXPECT_EQ(NumaOfGpu(host, 1, CpuSet::Of(0, 3)), std::nullopt);
 }
 
-TEST(PlacementTest, CpusNearANodeAreThoseThatTheCallerMayUse) {
+TEST(PlacementTest, CpusNearANodeAreRestrictedToTheCallersCpus) {
   const topology::HostView host = TwoNodesWithGpus();
   EXPECT_EQ(ToString(CpusNear(host, 5, {})), "4-7");
   EXPECT_EQ(ToString(CpusNear(host, 5, CpuSet::Of(2, 5))), "4-5");

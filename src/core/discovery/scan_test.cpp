@@ -47,7 +47,7 @@ void WriteTwoSockets(TempTree& tree) {
   tree.Directory("sys/bus/pci/devices");
 }
 
-TEST(ScanTest, CpusOfANodeComeFromItsMaskWhereThereIsNoList) {
+TEST(ScanTest, TheMaskOfANodeReplacesAMissingCpuList) {
   TempTree tree;
   const std::string nodes = "sys/devices/system/node/";
   tree.Write(nodes + "node0/cpumap", "0000000f\n").Write(nodes + "node0/distance", "10 20\n");
@@ -59,7 +59,7 @@ TEST(ScanTest, CpusOfANodeComeFromItsMaskWhereThereIsNoList) {
   EXPECT_THAT(scan.missing, testing::Each(testing::Not(HasSubstr("cpulist"))));
 }
 
-TEST(ScanTest, ANulBehindAListOfCpusIsNoPartOfIt) {
+TEST(ScanTest, IgnoresANulAfterACpuList) {
   TempTree tree;
   const std::string nodes = "sys/devices/system/node/";
   tree.Write(nodes + "node0/cpulist", std::string("0-3\n\0", 5));
@@ -102,7 +102,7 @@ TEST(ScanTest, ReadsATwoSocketMachine) {
   EXPECT_THAT(scan.missing, testing::ElementsAre(HasSubstr("/sys/class/net/eth0/speed")));
 }
 
-TEST(ScanTest, WithoutDevicesASingleNodeIsReadByItsCpus) {
+TEST(ScanTest, AScanWithoutDevicesReadsTheCpusOfASingleNode) {
   TempTree tree;
   tree.Write("sys/devices/system/node/node3/cpulist", "0-2,5\n");
   tree.Write("sys/devices/system/node/online", "3\n");
@@ -116,7 +116,7 @@ TEST(ScanTest, WithoutDevicesASingleNodeIsReadByItsCpus) {
   EXPECT_THAT(scan->missing, IsEmpty()) << "nothing was asked for in vain";
 }
 
-TEST(ScanTest, ASingleNodeThatIsKnownIsNotReadAgain) {
+TEST(ScanTest, AKnownSingleNodeIsNotReadAgain) {
   TempTree tree;
   tree.Write("sys/devices/system/node/node3/cpulist", "0-2,5\n");
   tree.Write("sys/devices/system/node/online", "3\n");
@@ -132,7 +132,7 @@ TEST(ScanTest, ASingleNodeThatIsKnownIsNotReadAgain) {
   EXPECT_EQ(reads, 0);
 }
 
-TEST(ScanTest, WithoutDevicesSeveralNodesAreReadWhole) {
+TEST(ScanTest, AScanWithoutDevicesReadsSeveralNodesCompletely) {
   TempTree tree;
   WriteTwoSockets(tree);
   const auto scan = Scan(os::FileTree::Open(tree.root()).value(),
@@ -144,7 +144,7 @@ TEST(ScanTest, WithoutDevicesSeveralNodesAreReadWhole) {
   EXPECT_THAT(scan->view.nets, IsEmpty());
 }
 
-TEST(ScanTest, WithoutNumaNodesTheHostIsOneNode) {
+TEST(ScanTest, AHostWithoutNumaNodesIsASingleNode) {
   TempTree tree;
   tree.Write("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n\nprocessor\t: 1\n");
   tree.Write("proc/meminfo", "MemTotal: 1024 kB\n").Write("sys/devices/system/cpu/online", "0-1\n");
@@ -156,7 +156,7 @@ TEST(ScanTest, WithoutNumaNodesTheHostIsOneNode) {
   EXPECT_THAT(scan.missing, Contains(HasSubstr("counts as one NUMA node")));
 }
 
-TEST(ScanTest, CpusAreCountedWhereNothingListsThem) {
+TEST(ScanTest, CpusAreCountedIfNoListExists) {
   TempTree tree;
   tree.Write("proc/cpuinfo", "processor\t: 0\nprocessor\t: 1\nprocessor\t: 2\n");
   const HostScan scan = ScanOf(tree);
@@ -164,7 +164,7 @@ TEST(ScanTest, CpusAreCountedWhereNothingListsThem) {
   EXPECT_THAT(scan.missing, Contains(HasSubstr("no list of CPUs")));
 }
 
-TEST(ScanTest, ABareTreeGivesAUsableViewAndSaysWhatIsMissing) {
+TEST(ScanTest, ABareTreeGivesAUsableViewAndReportsMissingFiles) {
   TempTree tree;
   tree.Directory("sys/devices/system");
   const HostScan scan = ScanOf(tree);
@@ -174,7 +174,7 @@ TEST(ScanTest, ABareTreeGivesAUsableViewAndSaysWhatIsMissing) {
     EXPECT_THAT(scan.missing, Contains(HasSubstr(part))) << part;
 }
 
-TEST(ScanTest, BrokenFilesAreMissingOnes) {
+TEST(ScanTest, BrokenFilesCountAsMissing) {
   TempTree tree;
   WriteTwoSockets(tree);
   tree.Write("sys/devices/system/node/node0/cpulist", "none");
@@ -191,7 +191,7 @@ TEST(ScanTest, BrokenFilesAreMissingOnes) {
   EXPECT_THAT(scan.missing, Contains(HasSubstr("node1/meminfo does not tell")));
 }
 
-TEST(ScanTest, VirtualInterfacesCountOnlyWhereThereIsNoOther) {
+TEST(ScanTest, VirtualInterfacesAreUsedOnlyWithoutPhysicalInterfaces) {
   TempTree tree;
   tree.Directory("sys/devices/system");
   for (const char* name : {"lo", "docker0", "veth12", "eth0", "ifb0"}) {
@@ -218,7 +218,7 @@ class Source : public GpuSource {
   int asked_ = 0;
 };
 
-TEST(ScanTest, ADriverIsAskedOnlyWhereThereMayBeAGpu) {
+TEST(ScanTest, ADriverIsQueriedOnlyIfAGpuMayExist) {
   TempTree tree;
   WriteTwoSockets(tree);
   Source none(Error{Code::kUnsupported, "cannot load the driver"});
@@ -232,7 +232,7 @@ TEST(ScanTest, ADriverIsAskedOnlyWhereThereMayBeAGpu) {
   EXPECT_EQ(none.asked(), 1);
 }
 
-TEST(ScanTest, ADriverIsAskedWhereNoPciIsShown) {
+TEST(ScanTest, ADriverIsQueriedIfPciIsHidden) {
   TempTree tree;
   tree.Write("proc/cpuinfo", "processor : 0\nvendor_id : GenuineIntel\n");
   Source none(Error{Code::kUnsupported, "cannot load the driver"});
@@ -240,7 +240,7 @@ TEST(ScanTest, ADriverIsAskedWhereNoPciIsShown) {
   EXPECT_EQ(none.asked(), 1);
 }
 
-TEST(ScanTest, ADriverIsMissedOnlyWhereThereIsAGpu) {
+TEST(ScanTest, AMissingDriverIsReportedOnlyIfAGpuExists) {
   TempTree tree;
   WriteTwoSockets(tree);
   Source none(Error{Code::kUnsupported, "cannot load the driver"});
@@ -263,7 +263,7 @@ TEST(ScanTest, FactsUnknownToTheDriverAreMissing) {
               Contains("GPU 0 is lost"));
 }
 
-TEST(ScanTest, ACapturedTreeTellsOfItsGpus) {
+TEST(ScanTest, ACapturedTreeContainsItsGpus) {
   TempTree tree;
   WriteTwoSockets(tree);
   WriteFunction(tree, "pci0000:00/0000:00:05.0",
@@ -281,7 +281,7 @@ TEST(ScanTest, ACapturedTreeTellsOfItsGpus) {
   EXPECT_EQ(scan.view.gpus.size(), 1u);
 }
 
-TEST(ScanTest, InterfacesAreThoseOfTheRule) {
+TEST(ScanTest, InterfacesFollowTheRule) {
   TempTree tree;
   WriteTwoSockets(tree);
   const FileTree files = FileTree::Open(tree.root()).value();
@@ -293,7 +293,7 @@ TEST(ScanTest, InterfacesAreThoseOfTheRule) {
   EXPECT_THAT(bad.error().message, HasSubstr("SOCKET_IFNAME"));
 }
 
-TEST(ScanTest, AFolderThatIsNoMachineIsRefused) {
+TEST(ScanTest, AFolderWithoutAMachineIsRefused) {
   TempTree tree;
   const auto scan = Scan(FileTree::Open(tree.root()).value(), {});
   ASSERT_FALSE(scan.ok());

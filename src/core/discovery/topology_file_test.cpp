@@ -30,7 +30,7 @@ TEST(TopologyFileTest, TheNamedFileIsRead) {
   EXPECT_THAT(file.findings, IsEmpty());
 }
 
-TEST(TopologyFileTest, APathIsSeenFromTheCurrentDirectory) {
+TEST(TopologyFileTest, APathIsRelativeToTheCurrentDirectory) {
   TempTree tree;
   tree.Write("home/me/topo.xml", kGood).Link("proc/self/cwd", "/home/me");
   const FileTree files = FileTree::Open(tree.root()).value();
@@ -74,7 +74,7 @@ TEST(TopologyFileTest, AFileOfNcclThatCannotBeReadIsAFinding) {
   EXPECT_THAT(why({{"NCCL_TOPO_FILE", "/bad.xml"}}), HasSubstr("NCCL_TOPO_FILE: /bad.xml:1:"));
 }
 
-TEST(TopologyFileTest, TheProvidedFileIsTriedSilently) {
+TEST(TopologyFileTest, TheDefaultFileIsOptional) {
   TempTree tree;
   const FileTree files = FileTree::Open(tree.root()).value();
   TopologyFile file = ReadTopologyFile(files, "").value();
@@ -88,7 +88,7 @@ TEST(TopologyFileTest, TheProvidedFileIsTriedSilently) {
   EXPECT_TRUE(ReadTopologyFile(files, "").value().view.has_value());
 }
 
-TEST(TopologyFileTest, FindingsAreToldUpToABound) {
+TEST(TopologyFileTest, FindingsAreReportedUpToABound) {
   TempTree tree;
   std::string text = "<system version=\"1\">\n";
   for (int i = 0; i < 40; ++i)

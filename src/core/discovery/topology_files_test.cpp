@@ -53,11 +53,11 @@ bool IsVector(const std::string& path) {
   return path.starts_with("topo-vectors/");
 }
 
-TEST(TopologyFilesTest, AllAreHere) {
+TEST(TopologyFilesTest, AllFilesArePresent) {
   EXPECT_EQ(TopologyFiles().size(), 59u);
 }
 
-TEST(TopologyFilesTest, ReadWriteReadIsTheSameValue) {
+TEST(TopologyFilesTest, FilesRoundTrip) {
   for (const std::string& path : TopologyFiles()) {
     const XmlReading reading = topology::ReadXml(FixtureContent(path), path);
     EXPECT_EQ(reading.view.has_value(), !IsGraph(path)) << path;
@@ -102,7 +102,7 @@ TEST(TopologyFilesTest, EachBrokenFileIsDiagnosed) {
   }
 }
 
-TEST(TopologyFilesTest, GoodFilesHaveNoFalseErrors) {
+TEST(TopologyFilesTest, ValidFilesCauseNoErrors) {
   // Broken files outside topologies/broken: NCCL stops at text between elements, and at a cpu
   // without arch.
   const std::set<std::string> kBroken = {"topologies/nvidia/dgx_a100_keysight.topo.xml",
@@ -150,7 +150,7 @@ std::string Table() {
   return table;
 }
 
-TEST(TopologyFilesTest, FindingsAreThoseOfTheTable) {
+TEST(TopologyFilesTest, FindingsMatchTheTable) {
   if (os::ReadEnvironment().contains("RINGLET_UPDATE_GOLDENS"))
     std::ofstream(FixtureFolder() + "/topologies/findings.txt") << Table();
   EXPECT_EQ(FixtureContent("topologies/findings.txt"), Table())

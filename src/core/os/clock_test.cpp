@@ -5,7 +5,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(ClockTest, NeverZeroAndNeverBackwards) {
+TEST(ClockTest, NowIsPositiveAndMonotonic) {
   const Instant first = Now();
   EXPECT_GT(first, Instant(0));
   EXPECT_GE(Now(), first);
@@ -20,7 +20,7 @@ TEST(ClockTest, ComputingTakesCpuTime) {
   EXPECT_GE(ProcessCpuTime() - before, std::chrono::milliseconds(1));
 }
 
-TEST(ClockTest, WallTimeHasTheShapeOfALogLine) {
+TEST(ClockTest, WallTimeHasTheFormatOfALogLine) {
   EXPECT_THAT(WallTimeText(), testing::MatchesRegex(
                                   "[0-9]+-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9]"));
 }

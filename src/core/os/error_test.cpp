@@ -7,7 +7,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(SystemError, HasWordsNameAndNumber) {
+TEST(SystemError, StatesTextNameAndNumber) {
   EXPECT_EQ(ErrnoText(ECONNREFUSED), "connection refused (ECONNREFUSED 111)");
   EXPECT_EQ(ErrnoText(99999), "unknown error (errno 99999)");
   const Error error = SystemError("cannot bind 10.0.0.5:7", EADDRINUSE);

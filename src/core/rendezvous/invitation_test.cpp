@@ -21,7 +21,7 @@ Invitation Example() {
   return invitation;
 }
 
-TEST(Invitation, SurvivesTheTripThroughBytesAndText) {
+TEST(Invitation, RoundTripsThroughBytesAndText) {
   const Invitation invitation = Example();
   const UniqueId id = *Encode(invitation);
   const UniqueId again = *FromText(ToText(id));
@@ -29,7 +29,7 @@ TEST(Invitation, SurvivesTheTripThroughBytesAndText) {
   EXPECT_EQ(*Decode(again), invitation);
 }
 
-TEST(Invitation, NamesTheJobOfAFirstId) {
+TEST(Invitation, ContainsTheJobOfAFirstId) {
   Invitation invitation = Example();
   invitation.job = 0xfedcba9876543210;
   EXPECT_EQ(*Decode(*Encode(invitation)), invitation);
@@ -58,7 +58,7 @@ TEST(Invitation, KeepsTwoLongAddresses) {
   EXPECT_FALSE(Encode(invitation).ok());
 }
 
-TEST(Invitation, AnAddressOfNoKindIsRefused) {
+TEST(Invitation, RefusesAnAddressWithoutAKind) {
   UniqueId id = *Encode(Example());
   id.bytes[52] = std::byte{0};  // the kind of the first address
   id.bytes[5] = std::byte{1};   // the only one
@@ -68,7 +68,7 @@ TEST(Invitation, AnAddressOfNoKindIsRefused) {
   EXPECT_FALSE(Decode(id).ok());
 }
 
-TEST(Invitation, DigitsMayBeCapitals) {
+TEST(Invitation, AcceptsUppercaseDigits) {
   const UniqueId id = *Encode(Example());
   std::string text = ToText(id);
   std::transform(text.begin() + 9, text.end(), text.begin() + 9,
@@ -82,13 +82,13 @@ TEST(Invitation, DigitsMayBeCapitals) {
   EXPECT_FALSE(FromText(text).ok());
 }
 
-TEST(Invitation, NeedsAnAddress) {
+TEST(Invitation, RequiresAnAddress) {
   Invitation invitation = Example();
   invitation.roots.clear();
   EXPECT_EQ(Encode(invitation).error().code, Code::kInvalidArgument);
 }
 
-TEST(Invitation, TellsEmptyForeignAndDamagedApart) {
+TEST(Invitation, DistinguishesEmptyForeignAndNewerIds) {
   EXPECT_NE(Decode(UniqueId{}).error().message.find("all zero"), std::string::npos);
   UniqueId foreign;
   foreign.bytes.fill(std::byte{7});
@@ -98,7 +98,7 @@ TEST(Invitation, TellsEmptyForeignAndDamagedApart) {
   EXPECT_NE(Decode(newer).error().message.find("version 9"), std::string::npos);
 }
 
-TEST(Invitation, EveryFlippedBitIsNoticed) {
+TEST(Invitation, RefusesEveryFlippedBit) {
   const UniqueId good = *Encode(Example());
   for (std::size_t bit = 0; bit < 8 * UniqueId::kBytes; ++bit) {
     UniqueId bad = good;
@@ -107,7 +107,7 @@ TEST(Invitation, EveryFlippedBitIsNoticed) {
   }
 }
 
-TEST(Invitation, AddressesDoNotReachIntoTheCheckSum) {
+TEST(Invitation, AddressesDoNotOverlapTheChecksum) {
   // 69 addresses of kind none, a byte each, in room for 68 bytes, and a check sum that begins like
   // one more. Found by the fuzzer.
   UniqueId id;
@@ -122,7 +122,7 @@ TEST(Invitation, AddressesDoNotReachIntoTheCheckSum) {
   EXPECT_NE(decoded.error().message.find("its addresses cannot be read"), std::string::npos);
 }
 
-TEST(Invitation, GarbageNeverCrashes) {
+TEST(Invitation, RandomDamageIsRefused) {
   Prng prng(1);
   for (int i = 0; i < 10'000; ++i) {
     UniqueId id = *Encode(Example());
@@ -132,7 +132,7 @@ TEST(Invitation, GarbageNeverCrashes) {
   }
 }
 
-TEST(Invitation, TextErrorsSayWhere) {
+TEST(Invitation, TextErrorsStateThePosition) {
   EXPECT_NE(FromText("hello").error().message.find("begins with"), std::string::npos);
   EXPECT_NE(FromText("ringlet1:00").error().message.find("not 2"), std::string::npos);
   std::string text = ToText(*Encode(Example()));
@@ -140,7 +140,7 @@ TEST(Invitation, TextErrorsSayWhere) {
   EXPECT_NE(FromText(text).error().message.find("digit 16"), std::string::npos);
 }
 
-TEST(Invitation, CommIdGivesTheSameInvitationToRanksThatShareTheSecret) {
+TEST(Invitation, RanksThatShareCommIdAndSecretDeriveTheSameInvitation) {
   const Address address = Address::Ipv4(127, 0, 0, 1, 5000);
   const Invitation a = FromCommId("localhost:5000", address, "s");
   EXPECT_EQ(a, FromCommId("localhost:5000", address, "s"));

@@ -8,7 +8,7 @@
 namespace ringlet::stream {
 namespace {
 
-TEST(Answer, EachResultHasItsName) {
+TEST(Answer, EachResultHasAUniqueName) {
   std::set<std::string> names;
   for (int i = 0; i < ringletResults; ++i) {
     const std::string name = ResultName(static_cast<ringletResult_t>(i));
@@ -18,7 +18,7 @@ TEST(Answer, EachResultHasItsName) {
   EXPECT_STREQ(ResultName(ringletResults), "not a ringletResult_t");
 }
 
-TEST(Answer, TheFirstThatIsNoSuccessIsReturned) {
+TEST(Answer, TheFirstErrorIsReturned) {
   const auto both = [](Answer first) -> Answer {
     RINGLET_ANSWER(first);
     return {ringletNotReady, "second"};

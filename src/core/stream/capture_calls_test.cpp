@@ -52,7 +52,7 @@ TEST(Captures, RunNothingUntilTheGraphIsLaunched) {
   EXPECT_TRUE(Table().DestroyGraph(graph).ok());
 }
 
-TEST(Captures, ForkAndJoinOverEvents) {
+TEST(Captures, ForkAndJoinThroughEvents) {
   const StreamForTest stream, branch;
   const EventForTest fork, join;
   Trace trace;
@@ -81,7 +81,7 @@ TEST(Captures, ForkAndJoinOverEvents) {
   EXPECT_TRUE(Table().DestroyGraph(graph).ok());
 }
 
-TEST(Captures, ABranchThatIsNotJoinedIsAnError) {
+TEST(Captures, AnUnjoinedBranchIsAnError) {
   const StreamForTest stream, branch;
   const EventForTest fork;
   EXPECT_TRUE(Table().BeginCapture(stream, ringletCaptureGlobal).ok());
@@ -92,7 +92,7 @@ TEST(Captures, ABranchThatIsNotJoinedIsAnError) {
   EXPECT_TRUE(Table().Query(branch).ok()) << "it is not captured any more";
 }
 
-TEST(Captures, ABranchOfADestroyedStreamIsNotForgotten) {
+TEST(Captures, ABranchOfADestroyedStreamStillCounts) {
   const StreamForTest stream;
   const EventForTest fork;
   EXPECT_TRUE(Table().BeginCapture(stream, ringletCaptureGlobal).ok());
@@ -105,7 +105,7 @@ TEST(Captures, ABranchOfADestroyedStreamIsNotForgotten) {
   EXPECT_EQ(EndOf(stream), ringletCaptureUnjoined);
 }
 
-TEST(Captures, EndWhereTheyBegan) {
+TEST(Captures, EndOnTheStreamAndThreadOfTheirBeginning) {
   const StreamForTest stream, branch;
   const EventForTest fork;
   EXPECT_EQ(EndOf(stream), ringletCaptureUnmatched);
@@ -127,7 +127,7 @@ TEST(Captures, EndWhereTheyBegan) {
   EXPECT_EQ(of_another, ringletSuccess);
 }
 
-TEST(Captures, AreInvalidOnceTheirWorkIsWaitedFor) {
+TEST(Captures, AreInvalidatedByWaitingForTheirWork) {
   const StreamForTest stream;
   const auto broken_by = [&](const std::function<ringletResult_t()>& call) {
     EXPECT_TRUE(Table().BeginCapture(stream, ringletCaptureRelaxed).ok());
@@ -168,7 +168,7 @@ TEST(Captures, AreInvalidOnceTheirWorkIsWaitedFor) {
   EXPECT_TRUE(Table().Query(stream).ok()) << "none of this has stayed";
 }
 
-TEST(Captures, TwoAreNotJoined) {
+TEST(Captures, CannotBeMerged) {
   const StreamForTest one, two;
   const EventForTest event;
   EXPECT_TRUE(Table().BeginCapture(one, ringletCaptureGlobal).ok());
@@ -179,7 +179,7 @@ TEST(Captures, TwoAreNotJoined) {
   EXPECT_EQ(EndOf(two), ringletCaptureInvalidated);
 }
 
-TEST(Captures, OfAStreamThatIsDestroyedAreOver) {
+TEST(Captures, EndWhenTheirStreamIsDestroyed) {
   const StreamForTest branch;
   const EventForTest fork;
   {
@@ -192,7 +192,7 @@ TEST(Captures, OfAStreamThatIsDestroyedAreOver) {
   EXPECT_TRUE(Table().CheckCapture().ok());
 }
 
-TEST(Captures, TheLegacyStreamHasNone) {
+TEST(Captures, TheLegacyStreamCannotBeCaptured) {
   EXPECT_EQ(Table().BeginCapture(nullptr, ringletCaptureGlobal).code, ringletCaptureUnsupported);
   const StreamForTest stream;
   EXPECT_EQ(Table().BeginCapture(stream, 3).code, ringletInvalidArgument);
@@ -254,7 +254,7 @@ TEST(Captures, TheNextNodesPredecessorsCanBeReadAndSet) {
   EXPECT_TRUE(Table().DestroyGraph(graph).ok());
 }
 
-TEST(Captures, OfALaunchHaveItsNodes) {
+TEST(Captures, ContainTheNodesOfALaunchedGraph) {
   const StreamForTest stream;
   Trace trace;
   const ringletGraph_t inner =

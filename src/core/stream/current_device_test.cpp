@@ -7,7 +7,7 @@
 namespace ringlet::stream {
 namespace {
 
-TEST(CurrentDevice, IsOfTheThread) {
+TEST(CurrentDevice, BelongsToTheThread) {
   SetCurrentDevice(3);
   int of_another = -1;
   {
@@ -18,7 +18,7 @@ TEST(CurrentDevice, IsOfTheThread) {
   SetCurrentDevice(0);
 }
 
-TEST(CurrentDevice, NullIsAStreamOnRequest) {
+TEST(CurrentDevice, TheSettingMakesNullAStream) {
   EXPECT_FALSE(IsStream(nullptr));
   EXPECT_TRUE(IsStream(&null_is_stream));
   null_is_stream = true;
@@ -26,7 +26,7 @@ TEST(CurrentDevice, NullIsAStreamOnRequest) {
   null_is_stream = false;
 }
 
-TEST(CurrentDevice, SpecialStreamsAreCudasWhereItsDriverIs) {
+TEST(CurrentDevice, SpecialStreamsBelongToCudaIfItsDriverIsLoaded) {
   const auto is_special = [] {
     return IsStream(ringletStreamLegacy) && IsStream(ringletStreamPerThread);
   };

@@ -7,7 +7,7 @@
 namespace ringlet::stream {
 namespace {
 
-TEST(Events, AStreamWaitsForTheRecordThatThereWas) {
+TEST(Events, AStreamWaitsForTheRecordAtTheTimeOfTheCall) {
   const StreamForTest held, waiter;
   Gate first, second;
   Trace trace;
@@ -44,7 +44,7 @@ TEST(Events, ADestroyedEventIsStillWaitedFor) {
   EXPECT_EQ(trace.text(), "held waiter");
 }
 
-TEST(Events, OneWithoutARecordIsOver) {
+TEST(Events, AnUnrecordedEventIsComplete) {
   const StreamForTest stream;
   const EventForTest event;
   EXPECT_TRUE(Table().QueryEvent(event).ok());
@@ -53,7 +53,7 @@ TEST(Events, OneWithoutARecordIsOver) {
   EXPECT_TRUE(Table().Query(stream).ok());
 }
 
-TEST(Events, AFailureIsTheEventsAndTheWaitersOwn) {
+TEST(Events, AFailureFailsTheEventAndTheWaitingStream) {
   const StreamForTest failing, waiter;
   const EventForTest event;
   Trace trace;
@@ -70,7 +70,7 @@ TEST(Events, AFailureIsTheEventsAndTheWaitersOwn) {
   EXPECT_EQ(trace.text(), "");
 }
 
-TEST(Events, TellTheTimeBetweenThem) {
+TEST(Events, MeasureTheTimeBetweenThem) {
   const StreamForTest stream;
   const EventForTest start, end, untimed(ringletEventDisableTiming), never;
   Gate gate;
@@ -91,7 +91,7 @@ TEST(Events, TellTheTimeBetweenThem) {
   EXPECT_EQ(Table().ElapsedTime(&ms, never, end).code, ringletInvalidHandle);
 }
 
-TEST(Events, APointThatIsReachedCanBeRecorded) {
+TEST(Events, RecordNowCompletesAnEvent) {
   const StreamForTest stream;
   const EventForTest event(ringletEventDisableTiming);
   Gate gate;
@@ -115,7 +115,7 @@ TEST(Events, FlagsAreChecked) {
   EXPECT_EQ(Table().DestroyEvent(nullptr).code, ringletInvalidHandle);
 }
 
-TEST(Events, TheLegacyStreamRecordsBehindBlockingStreams) {
+TEST(Events, TheLegacyStreamRecordsAfterBlockingStreams) {
   const StreamForTest held;
   const EventForTest event;
   Gate gate;

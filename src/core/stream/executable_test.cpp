@@ -17,7 +17,7 @@ TaskRef Nothing(std::vector<std::shared_ptr<SerialOrder>> orders = {}) {
       HostTask{.run = [] { return Ok(); }, .orders = std::move(orders)});
 }
 
-TEST(Divide, AChainIsOneItem) {
+TEST(Divide, AChainIsASingleItem) {
   HostGraph graph;
   for (NodeIndex i = 0; i < 1000; ++i)
     static_cast<void>(
@@ -29,7 +29,7 @@ TEST(Divide, AChainIsOneItem) {
   EXPECT_EQ(division.lanes, 1u);
 }
 
-TEST(Divide, ANodeThatHasAnOrderTwiceComesNotBeforeItself) {
+TEST(Divide, ANodeWithARepeatedOrderDoesNotDependOnItself) {
   HostGraph graph;
   const auto order = std::make_shared<SerialOrder>();
   static_cast<void>(*graph.Add(Nothing({order, order}), {}));
@@ -39,7 +39,7 @@ TEST(Divide, ANodeThatHasAnOrderTwiceComesNotBeforeItself) {
   EXPECT_THAT(division.segments[0].after, SizeIs(0));
 }
 
-TEST(Divide, BranchesRunBesideEachOther) {
+TEST(Divide, BranchesRunConcurrently) {
   HostGraph graph;
   static_cast<void>(*graph.Add(Nothing(), {}));
   static_cast<void>(*graph.Add(Nothing(), {0}));
@@ -54,7 +54,7 @@ TEST(Divide, BranchesRunBesideEachOther) {
   EXPECT_FALSE(division.segments[2].leaf);
 }
 
-TEST(Divide, NodesOfOneOrderFollowEachOtherOverBranches) {
+TEST(Divide, NodesOfASharedOrderRunInSequenceAcrossBranches) {
   const auto order = std::make_shared<SerialOrder>();
   HostGraph graph;
   static_cast<void>(*graph.Add(Nothing({order}), {}));
@@ -78,7 +78,7 @@ std::set<std::uint32_t> Ancestors(const GraphDivision& division, std::uint32_t o
   return all;
 }
 
-TEST(Divide, OfRandomGraphsKeepsEachDependency) {
+TEST(Divide, KeepsEachDependencyOfRandomGraphs) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     Prng random(seed);

@@ -39,7 +39,7 @@ struct HandMade {
   std::vector<ringletGraphExec_t> execs;
 };
 
-TEST(Graphs, BranchesRunBesideEachOther) {
+TEST(Graphs, BranchesRunConcurrently) {
   const StreamForTest stream;
   HandMade made;
   Gate gate;
@@ -55,7 +55,7 @@ TEST(Graphs, BranchesRunBesideEachOther) {
 }
 
 // Tests both ends of a fork, and two independent nodes.
-TEST(Graphs, ALaunchHasEndedWhenAllItsLastNodesHave) {
+TEST(Graphs, ALaunchEndsWhenAllItsLeavesEnd) {
   for (const bool forks : {true, false}) {
     for (const bool first_is_held : {true, false}) {
       const StreamForTest stream;
@@ -79,7 +79,7 @@ TEST(Graphs, ALaunchHasEndedWhenAllItsLastNodesHave) {
   }
 }
 
-TEST(Graphs, AChainTakesNoThreadButItsStreams) {
+TEST(Graphs, AChainStartsNoThread) {
   const auto threads = [] {
     const std::filesystem::directory_iterator tasks("/proc/self/task");
     return std::distance(begin(tasks), end(tasks));
@@ -95,7 +95,7 @@ TEST(Graphs, AChainTakesNoThreadButItsStreams) {
   EXPECT_LE(threads(), before);
 }
 
-TEST(Graphs, LaunchesOfOneExecutableRunAfterOneAnother) {
+TEST(Graphs, LaunchesOfAnExecutableRunInSequence) {
   const StreamForTest one, two;
   HandMade made;
   Gate gate;
@@ -111,7 +111,7 @@ TEST(Graphs, LaunchesOfOneExecutableRunAfterOneAnother) {
   EXPECT_EQ(trace.text(), "xx");
 }
 
-TEST(Graphs, ItsTasksAreEnqueuedWhenItIsLaunched) {
+TEST(Graphs, TasksAreEnqueuedAtTheLaunch) {
   const StreamForTest stream;
   HandMade made;
   Gate gate;
@@ -136,7 +136,7 @@ TEST(Graphs, ItsTasksAreEnqueuedWhenItIsLaunched) {
   EXPECT_LE(enqueued[1], after);
 }
 
-TEST(Graphs, LaunchesGoOnWithoutTheirHandles) {
+TEST(Graphs, LaunchesContinueAfterTheirHandlesAreDestroyed) {
   const StreamForTest stream;
   Gate gate;
   Trace trace;
@@ -156,7 +156,7 @@ TEST(Graphs, LaunchesGoOnWithoutTheirHandles) {
   EXPECT_EQ(ended, 1);
 }
 
-TEST(Graphs, AnExecutableIsAsTheGraphWas) {
+TEST(Graphs, AnExecutableKeepsTheGraphOfItsInstantiation) {
   const StreamForTest stream;
   HandMade made;
   Trace trace;
@@ -182,7 +182,7 @@ TEST(Graphs, AnExecutableIsAsTheGraphWas) {
   EXPECT_EQ(trace.text(), "aab");
 }
 
-TEST(Graphs, AFailureOfABranchIsTheStreams) {
+TEST(Graphs, AFailureOfABranchFailsTheStream) {
   const StreamForTest stream;
   HandMade made;
   Trace trace;
@@ -199,7 +199,7 @@ TEST(Graphs, AFailureOfABranchIsTheStreams) {
   EXPECT_EQ(trace.text(), "");
 }
 
-TEST(Graphs, ASerialOrderHoldsOverLaunchesAndOtherWork) {
+TEST(Graphs, ASerialOrderHoldsAcrossLaunchesAndOtherWork) {
   const StreamForTest one, two;
   const auto order = std::make_shared<SerialOrder>();
   Gate gate;
@@ -219,7 +219,7 @@ TEST(Graphs, ASerialOrderHoldsOverLaunchesAndOtherWork) {
   EXPECT_EQ(trace.text(), "first gh last");
 }
 
-TEST(Graphs, AnEmptyOneIsLaunchedToo) {
+TEST(Graphs, AnEmptyGraphCanBeLaunched) {
   const StreamForTest stream;
   HandMade made;
   EXPECT_TRUE(Table().LaunchGraph(made.Instantiate(), stream).ok());

@@ -18,24 +18,24 @@ HostGraph Diamond() {
   return graph;
 }
 
-TEST(HostGraph, DependenciesAreSortedAndEachOnce) {
+TEST(HostGraph, DependenciesAreSortedAndUnique) {
   EXPECT_THAT(Diamond().nodes()[3].after, ElementsAre(1, 2));
   EXPECT_THAT(Diamond().Leaves(), ElementsAre(3));
 }
 
-TEST(HostGraph, ANodeComesAfterOnesThatAreThere) {
+TEST(HostGraph, RefusesADependencyOnAMissingNode) {
   HostGraph graph;
   EXPECT_EQ(graph.Add(nullptr, {0}).error().code, Code::kInvalidArgument);
   EXPECT_THAT(graph.nodes(), IsEmpty());
 }
 
-TEST(HostGraph, TellsWhatIsBefore) {
+TEST(HostGraph, FindsTheNodesBeforeOthers) {
   EXPECT_THAT(Diamond().Before({1}), ElementsAre(true, true, false, false));
   EXPECT_THAT(Diamond().Before({3}), ElementsAre(true, true, true, true));
   EXPECT_THAT(Diamond().Before({}), ElementsAre(false, false, false, false));
 }
 
-TEST(HostGraph, AnotherIsSplicedInBehindNodes) {
+TEST(HostGraph, SplicesAnotherGraphAfterNodes) {
   HostGraph graph = Diamond();
   const auto leaves = graph.Splice(Diamond(), {1, 2});
   EXPECT_THAT(*leaves, ElementsAre(7));
@@ -45,7 +45,7 @@ TEST(HostGraph, AnotherIsSplicedInBehindNodes) {
   EXPECT_EQ(graph.Splice(Diamond(), {8}).error().code, Code::kInvalidArgument);
 }
 
-TEST(HostGraph, TheEndOfTheLastCopyIsToldOnce) {
+TEST(HostGraph, TheEndOfTheLastCopyIsReportedOnce) {
   int ended = 0;
   HostGraph last;
   {

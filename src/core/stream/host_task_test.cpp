@@ -7,7 +7,7 @@
 namespace ringlet::stream {
 namespace {
 
-TEST(HostTask, AnItemKnowsThatItRuns) {
+TEST(HostTask, ARunningItemIsRecognized) {
   EXPECT_FALSE(IsInsideItem());
   bool inside = false;
   EXPECT_TRUE(RunTask({.run = [&] {
@@ -18,7 +18,7 @@ TEST(HostTask, AnItemKnowsThatItRuns) {
   EXPECT_FALSE(IsInsideItem());
 }
 
-TEST(HostTask, AnItemKnowsWhenItWasGivenToItsStream) {
+TEST(HostTask, ARunningItemReportsWhenItWasEnqueued) {
   std::uint64_t told = 0;
   const HostTask task{.run = [&] {
     told = RunningItemEnqueued();
@@ -29,7 +29,7 @@ TEST(HostTask, AnItemKnowsWhenItWasGivenToItsStream) {
   EXPECT_EQ(RunningItemEnqueued(), 0u);
 }
 
-TEST(HostTask, TheFirstReportOfAFailureCounts) {
+TEST(HostTask, TheFirstReportedFailureIsKept) {
   const Status status = RunTask({.run = [] {
     EXPECT_TRUE(FailRunningItem("first").ok());
     EXPECT_TRUE(FailRunningItem("second").ok());
@@ -39,11 +39,11 @@ TEST(HostTask, TheFirstReportOfAFailureCounts) {
   EXPECT_EQ(status.error().message, "first");
 }
 
-TEST(HostTask, OnlyAnItemCanFail) {
+TEST(HostTask, OnlyARunningItemCanFail) {
   EXPECT_EQ(FailRunningItem("why").error().code, Code::kUnsupported);
 }
 
-TEST(HostTask, AnExceptionIsAFailure) {
+TEST(HostTask, ReturnsAnExceptionAsAFailure) {
   const Status status = RunTask({.run = []() -> Status { throw std::bad_alloc(); }});
   EXPECT_FALSE(status.ok());
   EXPECT_FALSE(IsInsideItem());

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Issue, AStreamIsInOrderAndStreamsAreBesideEachOther) {
+TEST(Issue, AStreamRunsInOrderAndStreamsRunConcurrently) {
   const StreamForTest held, free;
   Gate gate;
   Trace trace;
@@ -27,7 +27,7 @@ TEST(Issue, AStreamIsInOrderAndStreamsAreBesideEachOther) {
   EXPECT_EQ(trace.text(), "first second");
 }
 
-TEST(Issue, TheLegacyStreamWaitsForBlockingStreamsAndTheyForIt) {
+TEST(Issue, TheLegacyStreamAndBlockingStreamsWaitForEachOther) {
   const StreamForTest blocking, later, free(ringletStreamNonBlocking);
   Gate gate;
   Trace trace;
@@ -44,7 +44,7 @@ TEST(Issue, TheLegacyStreamWaitsForBlockingStreamsAndTheyForIt) {
   EXPECT_EQ(trace.text(), "free blocking legacy later");
 }
 
-TEST(Issue, LegacyStreamsOfDevicesHaveNothingToDoWithEachOther) {
+TEST(Issue, LegacyStreamsOfDevicesAreIndependent) {
   const StreamForTest held(0, 1);
   Gate gate;
   Trace trace;
@@ -59,7 +59,7 @@ TEST(Issue, LegacyStreamsOfDevicesHaveNothingToDoWithEachOther) {
   EXPECT_TRUE(Table().SynchronizeDevice(1).ok());
 }
 
-TEST(Issue, AFailureIsReportedOnceAndTheStreamWorksAgain) {
+TEST(Issue, AFailureIsReportedOnceAndTheStreamStaysUsable) {
   const StreamForTest stream;
   Trace trace;
   EXPECT_TRUE(Table().Launch(stream, FailingTask("the copy failed")).ok());
@@ -76,7 +76,7 @@ TEST(Issue, AFailureIsReportedOnceAndTheStreamWorksAgain) {
   EXPECT_EQ(its.last_error, "the copy failed");
 }
 
-TEST(Issue, AFailureGoesWithTheLegacyStream) {
+TEST(Issue, TheLegacyStreamReportsAFailureOfABlockingStream) {
   const StreamForTest stream;
   EXPECT_TRUE(Table().Launch(stream, FailingTask("in a blocking stream")).ok());
   EXPECT_TRUE(Table().Launch(nullptr, Task([] {})).ok());
@@ -85,7 +85,7 @@ TEST(Issue, AFailureGoesWithTheLegacyStream) {
   EXPECT_TRUE(Table().SynchronizeDevice(0).ok());
 }
 
-TEST(Issue, ADeviceIsWaitedForWithItsDestroyedStreams) {
+TEST(Issue, WaitingForADeviceIncludesItsDestroyedStreams) {
   Trace trace;
   Gate gate;
   {
@@ -113,7 +113,7 @@ TEST(Issue, AHostFunctionMayIssueAndMayNotWait) {
   EXPECT_EQ(synchronized.code, ringletNotPermitted);
 }
 
-TEST(Issue, AJointTaskWaitsForAllItsStreamsAndTheyForIt) {
+TEST(Issue, AJointTaskAndItsStreamsWaitForEachOther) {
   const StreamForTest one, two;
   Gate gate;
   Trace trace;
@@ -130,7 +130,7 @@ TEST(Issue, AJointTaskWaitsForAllItsStreamsAndTheyForIt) {
   EXPECT_FALSE(joint.done->pending());
 }
 
-TEST(Issue, OfJointTasksAllOrNoneAreIssued) {
+TEST(Issue, JointTasksAreIssuedTogetherOrNotAtAll) {
   const StreamForTest stream;
   Trace trace;
   std::vector<JointTask> tasks = {
@@ -169,7 +169,7 @@ JointTask Beginning(const StreamForTest& one, const StreamForTest& other, const 
           .begins = {event}};
 }
 
-TEST(Issue, AnEventTellsWhereAJointTaskBegins) {
+TEST(Issue, AnEventRecordsTheBeginningOfAJointTask) {
   const StreamForTest first, second, third;
   const EventForTest event(ringletEventDisableTiming);
   const auto order = std::make_shared<SerialOrder>();
@@ -190,7 +190,7 @@ TEST(Issue, AnEventTellsWhereAJointTaskBegins) {
   EXPECT_TRUE(Table().Synchronize(second).ok());
 }
 
-TEST(Issue, AnEventThatCannotTellOfABeginningLetsNothingBeIssued) {
+TEST(Issue, AnUnsuitableEventPreventsTheIssue) {
   const StreamForTest stream, other;
   const EventForTest timed, shared(ringletEventDisableTiming | ringletEventInterprocess);
   const Gate gate;
@@ -207,7 +207,7 @@ TEST(Issue, AnEventThatCannotTellOfABeginningLetsNothingBeIssued) {
   EXPECT_TRUE(Table().Query(stream).ok());
 }
 
-TEST(Issue, ABeginningThatAFailureKeepsFromComingIsAFailure) {
+TEST(Issue, AnEventFailsIfAFailurePreventsTheBeginning) {
   const StreamForTest stream, other;
   const EventForTest event(ringletEventDisableTiming);
   const Gate gate;
@@ -219,7 +219,7 @@ TEST(Issue, ABeginningThatAFailureKeepsFromComingIsAFailure) {
   EXPECT_EQ(Table().Synchronize(stream).why, "no paper");
 }
 
-TEST(Issue, OfACapturedTaskTheEventIsBehindWhatItDependsOn) {
+TEST(Issue, ACapturedEventFollowsTheDependenciesOfItsTask) {
   const StreamForTest stream, other, branch;
   const EventForTest event(ringletEventDisableTiming), fork, join;
   Gate gate;
@@ -255,7 +255,7 @@ TEST(Issue, OfACapturedTaskTheEventIsBehindWhatItDependsOn) {
   EXPECT_TRUE(Table().DestroyGraph(graph).ok());
 }
 
-TEST(Issue, AFullStreamHoldsTheCallerAndNoHostFunction) {
+TEST(Issue, AFullStreamBlocksTheCallerButNoHostFunction) {
   const StreamForTest stream, feeder;
   Gate gate;
   int ran = 0;  // on one worker

@@ -34,7 +34,7 @@ TEST(ItemEnd, AWaiterOfAnotherThreadSeesTheFailure) {
   EXPECT_EQ(seen, "the link broke");
 }
 
-TEST(ItemEnd, AFailureIsForgivenWithItsSource) {
+TEST(ItemEnd, AFailureIsClearedWithItsSource) {
   const auto order = std::make_shared<SerialOrder>();
   const auto completion = std::make_shared<ItemEnd>();
   completion->Fail(Instant(1), Broken({order->forgiveness()}));
@@ -44,13 +44,13 @@ TEST(ItemEnd, AFailureIsForgivenWithItsSource) {
   EXPECT_FALSE(Matters(completion));
 }
 
-TEST(ItemEnd, OnlyPendingAndFailedOnesMatter) {
+TEST(ItemEnd, OnlyPendingAndFailedItemsMatter) {
   EXPECT_FALSE(Matters(nullptr));
   EXPECT_FALSE(Matters(ItemEnd::At(Instant(1))));
   EXPECT_TRUE(Matters(std::make_shared<ItemEnd>()));
 }
 
-TEST(SerialOrder, IsNotKeptByTheFailureOfItsLast) {
+TEST(SerialOrder, IsNotKeptAliveByTheFailureOfItsLastItem) {
   auto order = std::make_shared<SerialOrder>();
   const auto completion = std::make_shared<ItemEnd>();
   completion->Fail(Instant(1), Broken({order->forgiveness()}));
@@ -61,7 +61,7 @@ TEST(SerialOrder, IsNotKeptByTheFailureOfItsLast) {
   EXPECT_TRUE(completion->failure()) << "nobody has forgiven it";
 }
 
-TEST(SerialOrder, KeepsTheLast) {
+TEST(SerialOrder, KeepsItsLastItem) {
   SerialOrder order;
   EXPECT_EQ(order.last(), nullptr);
   const ItemEndRef next = ItemEnd::At(Instant(1));

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(StreamTable, AHandleThatNeverWasOrIsGoneIsAnError) {
+TEST(StreamTable, RefusesUnknownAndDestroyedHandles) {
   int elsewhere = 0;
   EXPECT_EQ(Table().Query(reinterpret_cast<ringletStream_t>(&elsewhere)).code,
             ringletInvalidHandle);
@@ -36,7 +36,7 @@ TEST(StreamTable, AHandleThatNeverWasOrIsGoneIsAnError) {
       << "an event is no stream";
 }
 
-TEST(StreamTable, StreamsHaveWhatTheyWereMadeWith) {
+TEST(StreamTable, StreamsHaveTheirCreationProperties) {
   ringletStream_t stream = nullptr;
   ASSERT_TRUE(Table().Create(&stream, 7, ringletStreamNonBlocking, -3).ok());
   StreamTable::Properties its;
@@ -77,7 +77,7 @@ TEST(StreamTable, WorkOfADestroyedStreamStillRuns) {
 }
 
 // Simulates the end of a program, with one stream that still runs.
-TEST(StreamTable, ThreadsOfStreamsThatHaveRunAllAreJoined) {
+TEST(StreamTable, ThreadsOfFinishedStreamsAreJoined) {
   const auto threads = [] {
     const std::filesystem::directory_iterator tasks("/proc/self/task");
     return std::distance(begin(tasks), end(tasks));
@@ -100,7 +100,7 @@ TEST(StreamTable, ThreadsOfStreamsThatHaveRunAllAreJoined) {
   EXPECT_TRUE(Table().AwaitDevice(0).ok());
 }
 
-TEST(StreamTable, ADestroyedStreamsFailureIsReportedByItsDevice) {
+TEST(StreamTable, ADeviceReportsTheFailureOfADestroyedStream) {
   constexpr int kDevice = 9;  // not used by other tests
   for (int i = 0; i < 2; ++i) {
     ringletStream_t stream = nullptr;
@@ -116,7 +116,7 @@ TEST(StreamTable, ADestroyedStreamsFailureIsReportedByItsDevice) {
   EXPECT_TRUE(Table().AwaitDevice(kDevice).ok()) << "it is reported once";
 }
 
-TEST(StreamTable, ThreadsHavePerThreadStreamsOfTheirOwn) {
+TEST(StreamTable, EachThreadHasItsOwnPerThreadStream) {
   StreamTable::Properties mine, same, others;
   ASSERT_TRUE(Table().Describe(ringletStreamPerThread, &mine).ok());
   ASSERT_TRUE(Table().Describe(ringletStreamPerThread, &same).ok());
@@ -134,7 +134,7 @@ TEST(StreamTable, ThreadsHavePerThreadStreamsOfTheirOwn) {
   SetCurrentDevice(0);
 }
 
-TEST(StreamTable, TheChildOfAForkSaysThatStreamsAreItsParents) {
+TEST(StreamTable, AForkedChildRefusesStreamsOfItsParent) {
   const StreamForTest stream;
   ASSERT_TRUE(Table().Launch(stream, Task([] {})).ok());
   ASSERT_TRUE(Table().Synchronize(stream).ok());

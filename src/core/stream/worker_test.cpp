@@ -32,7 +32,7 @@ TEST(StreamWorker, RunsItemsInOrder) {
   }
 }
 
-TEST(StreamWorker, RunsAllItHasWhenItIsClosed) {
+TEST(StreamWorker, RunsItsQueuedItemsAfterClose) {
   Trace trace;
   {
     ClosedWorker worker;
@@ -45,7 +45,7 @@ TEST(StreamWorker, RunsAllItHasWhenItIsClosed) {
   EXPECT_EQ(trace.text(), "ab");
 }
 
-TEST(StreamWorker, AFailureKeepsWhatFollowsFromRunning) {
+TEST(StreamWorker, AFailurePreventsLaterItems) {
   Trace trace;
   ClosedWorker worker;
   std::string passed_over;
@@ -66,7 +66,7 @@ TEST(StreamWorker, AFailureKeepsWhatFollowsFromRunning) {
   EXPECT_EQ(worker.last_error(), "broken") << "stays to be read";
 }
 
-TEST(StreamWorker, OneThatKeepsNoFailureGoesOn) {
+TEST(StreamWorker, AWorkerThatKeepsNoFailureContinues) {
   Trace trace;
   ClosedWorker worker(false);
   Give(worker, {.tasks = {FailingTask("broken")}});
@@ -76,7 +76,7 @@ TEST(StreamWorker, OneThatKeepsNoFailureGoesOn) {
   EXPECT_EQ(trace.text(), "a");
 }
 
-TEST(StreamWorker, AFailureComesOverAWaitUnlessAnyEndWillDo) {
+TEST(StreamWorker, AFailurePropagatesThroughAWaitUnlessAnyEndSuffices) {
   ClosedWorker worker(false);
   const auto failed = std::make_shared<ItemEnd>();
   failed->Fail(Instant(1),
@@ -89,7 +89,7 @@ TEST(StreamWorker, AFailureComesOverAWaitUnlessAnyEndWillDo) {
   EXPECT_EQ(beside->failure(), nullptr);
 }
 
-TEST(StreamWorker, AForgivenFailureDoesNotKeep) {
+TEST(StreamWorker, AClearedFailureDoesNotPreventLaterItems) {
   ClosedWorker worker;
   const auto order = std::make_shared<SerialOrder>();
   const TaskRef failing =
@@ -106,14 +106,14 @@ TEST(StreamWorker, AForgivenFailureDoesNotKeep) {
   EXPECT_NE(worker.failure(), nullptr) << "issued after it was forgiven";
 }
 
-TEST(StreamWorker, AHostFunctionIsOnTheDevice) {
+TEST(StreamWorker, AHostFunctionRunsWithTheDeviceOfItsStream) {
   ClosedWorker worker;
   int device = -1;
   Give(worker, {.tasks = {Task([&] { device = CurrentDevice(); })}})->Wait();
   EXPECT_EQ(device, 5);
 }
 
-TEST(StreamWorker, AFullQueueHasRoomAgainOnceOneRan) {
+TEST(StreamWorker, AFullQueueHasRoomAfterAnItemRan) {
   ClosedWorker worker;
   Gate gate;
   const ItemEndRef held = Give(worker, {.tasks = {gate.Wait()}});

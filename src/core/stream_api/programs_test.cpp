@@ -204,7 +204,7 @@ class RandomProgram {
   std::deque<Access> accesses_;
 };
 
-TEST(RandomPrograms, BuffersHoldWhatTheModelSays) {
+TEST(RandomPrograms, BuffersMatchTheModel) {
   for (std::uint64_t seed = 0; seed < 400 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     RandomProgram(seed).Go(60);

@@ -5,18 +5,18 @@
 namespace ringlet::stream_api {
 namespace {
 
-TEST(Say, KeepsTheLastSentence) {
+TEST(Say, KeepsTheLastMessage) {
   EXPECT_EQ(Say([]() -> stream::Answer { return {ringletFailed, "first"}; }), ringletFailed);
   EXPECT_EQ(Say([]() -> stream::Answer { return {}; }), ringletSuccess);
   EXPECT_EQ(Say([]() -> stream::Answer { return {ringletNotReady, ""}; }), ringletNotReady);
   EXPECT_STREQ(LastMessage(), "first");
 }
 
-TEST(Say, MemoryThatEndsIsAResult) {
+TEST(Say, ReturnsAResultWithoutMemory) {
   EXPECT_EQ(Say([]() -> stream::Answer { throw std::bad_alloc(); }), ringletOutOfMemory);
 }
 
-TEST(Say, GivesAsManyNodesAsAreTaken) {
+TEST(Say, ReturnsAsManyNodesAsFit) {
   int out[2] = {0, 0};
   std::size_t count = 1;
   GiveNodes(std::vector{7, 8}, out, &count);

@@ -44,7 +44,7 @@ TEST(StreamFunctions, RunHostFunctionsInOrder) {
   EXPECT_THAT(ringletStreamLastMessage(), HasSubstr("never created, or destroyed"));
 }
 
-TEST(StreamFunctions, AFailureHasItsSentence) {
+TEST(StreamFunctions, AFailureHasAMessage) {
   ringletStream_t stream = nullptr;
   ASSERT_EQ(ringletStreamCreate(&stream, 0, ringletStreamNonBlocking, 0), ringletSuccess);
   EXPECT_STREQ(ringletStreamLastError(stream), "");
@@ -75,7 +75,7 @@ TEST(StreamFunctions, OwnedDataAreReleasedUnlessTheCallFails) {
   EXPECT_EQ(count, 3);
 }
 
-TEST(StreamFunctions, NullPointersAreArguments) {
+TEST(StreamFunctions, NullPointersAreInvalidArguments) {
   EXPECT_EQ(ringletStreamCreate(nullptr, 0, 0, 0), ringletInvalidArgument);
   EXPECT_THAT(ringletStreamLastMessage(), HasSubstr("stream is NULL"));
   EXPECT_EQ(ringletStreamLaunch(nullptr, nullptr, nullptr), ringletInvalidArgument);
@@ -116,7 +116,7 @@ TEST(StreamFunctions, EventsAreRecordedWaitedForAndTimed) {
     EXPECT_EQ(ringletStreamDestroy(stream), ringletSuccess);
 }
 
-TEST(StreamFunctions, CapturesTellAboutThemselves) {
+TEST(StreamFunctions, CapturesReportTheirStatus) {
   ringletStream_t stream = nullptr;
   ASSERT_EQ(ringletStreamCreate(&stream, 0, 0, 0), ringletSuccess);
   int status = -1, ran = 0;
@@ -147,7 +147,7 @@ TEST(StreamFunctions, CapturesTellAboutThemselves) {
   EXPECT_EQ(ringletStreamDestroy(stream), ringletSuccess);
 }
 
-TEST(StreamFunctions, DevicesAreOfTheThread) {
+TEST(StreamFunctions, TheCurrentDeviceBelongsToTheThread) {
   int device = -1;
   EXPECT_EQ(ringletStreamSetDevice(2), ringletSuccess);
   EXPECT_EQ(ringletStreamGetDevice(&device), ringletSuccess);
@@ -161,7 +161,7 @@ TEST(StreamFunctions, DevicesAreOfTheThread) {
   EXPECT_EQ(ringletStreamSetDevice(0), ringletSuccess);
 }
 
-TEST(StreamFunctions, NullBecomesAStreamOnRequest) {
+TEST(StreamFunctions, TheSettingMakesNullAStream) {
   ringletStreamUseNull(1);
   EXPECT_TRUE(stream::IsStream(nullptr));
   ringletStreamUseNull(0);

@@ -29,12 +29,12 @@ RankState AfterSixth(std::uint32_t rank) {
   return state;
 }
 
-TEST(Findings, RanksThatAreTogetherAreFine) {
+TEST(Findings, RanksInTheSameOperationGiveNoFinding) {
   EXPECT_THAT(FindingsOf({InSeventh(0), InSeventh(1)}, 2), IsEmpty());
   EXPECT_THAT(FindingsOf({AfterSixth(0), AfterSixth(1)}, 2), IsEmpty());
 }
 
-TEST(Findings, ARankThatSkippedACallIsNamed) {
+TEST(Findings, NameARankThatSkippedACall) {
   EXPECT_THAT(
       FindingsOf({InSeventh(0), AfterSixth(1), InSeventh(2)}, 3),
       ElementsAre("rank 1 (host node0, pid 101) has not called all_reduce of 2 float sum as "
@@ -42,7 +42,7 @@ TEST(Findings, ARankThatSkippedACallIsNamed) {
                   "the last was all_reduce of 2 float sum as operation 6"));
 }
 
-TEST(Findings, TheProcessOfARankThatIsBehindTellsWhetherItComputes) {
+TEST(Findings, ReportWhetherARankThatIsBehindComputes) {
   RankState behind = AfterSixth(1);
   behind.process = "running";
   EXPECT_THAT(FindingsOf({InSeventh(0), behind}, 2),
@@ -63,7 +63,7 @@ std::vector<RankState> Ring() {
   return ranks;
 }
 
-TEST(Findings, OfRanksInACircleTheOneThatSendsSlowlyIsNamed) {
+TEST(Findings, NameTheSlowSenderInACycleOfWaitingRanks) {
   std::vector<RankState> ranks = Ring();
   EXPECT_THAT(FindingsOf(ranks, 3), IsEmpty());
   ranks[1].slow_sends = {{.peer = 2, .bytes = 1000, .bytes_per_second = 20'000}};
@@ -76,7 +76,7 @@ TEST(Findings, OfRanksInACircleTheOneThatSendsSlowlyIsNamed) {
   EXPECT_THAT(FindingsOf(ranks, 3), ElementsAre(HasSubstr("nothing was acknowledged for 3.0 s")));
 }
 
-TEST(Findings, ASlowLinkThatHoldsUpNoRankIsNone) {
+TEST(Findings, IgnoreASlowLinkThatDelaysNoRank) {
   std::vector<RankState> ranks = Ring();
   ranks[1].slow_sends = {{.peer = 0, .bytes = 1000, .bytes_per_second = 20'000}};
   EXPECT_THAT(FindingsOf(ranks, 3), IsEmpty());
@@ -85,7 +85,7 @@ TEST(Findings, ASlowLinkThatHoldsUpNoRankIsNone) {
   EXPECT_THAT(FindingsOf(ranks, 3), IsEmpty()) << "it has just begun";
 }
 
-TEST(Findings, AnotherCallIsToldWithBothSides) {
+TEST(Findings, ReportADifferentCallWithBothSides) {
   RankState other = InSeventh(1);
   other.last->count = 3;
   EXPECT_THAT(
@@ -95,7 +95,7 @@ TEST(Findings, AnotherCallIsToldWithBothSides) {
                   "operations in the same order"));
 }
 
-TEST(Findings, AStoppedRankIsNamedFirst) {
+TEST(Findings, NameAStoppedRankFirst) {
   RankState stopped = AfterSixth(1);
   stopped.process = "stopped";
   stopped.reach = RankState::Reach::kSilent;
@@ -110,7 +110,7 @@ TEST(Findings, AStoppedRankIsNamedFirst) {
   EXPECT_THAT(FindingsOf({InSeventh(0), stopped}, 2).front(), HasSubstr("does not answer"));
 }
 
-TEST(Findings, ARankThatDoesNotCallItsSideOfAMessageIsNamed) {
+TEST(Findings, NameARankThatDoesNotCallItsMessage) {
   RankState receives = InSeventh(0), sends = AfterSixth(1);
   receives.last->messages = 1;
   receives.waits_for = 1;
@@ -123,7 +123,7 @@ TEST(Findings, ARankThatDoesNotCallItsSideOfAMessageIsNamed) {
   EXPECT_THAT(FindingsOf({receives, sends}, 2), IsEmpty()) << "it may come yet";
 }
 
-TEST(Findings, RanksThatAreGoneOrUnknownAreNamed) {
+TEST(Findings, NameEndedDepartedAndUnknownRanks) {
   RankState gone = AfterSixth(1), left = AfterSixth(2), unknown = AfterSixth(3);
   gone.reach = RankState::Reach::kGone;
   left.reach = RankState::Reach::kLeft;
@@ -133,7 +133,7 @@ TEST(Findings, RanksThatAreGoneOrUnknownAreNamed) {
                           "nothing is known of ranks 3-5"));
 }
 
-TEST(Findings, RanksOfACommunicatorThatEndsAreNone) {
+TEST(Findings, IgnoreRanksOfAnEndingCommunicator) {
   RankState last = AfterSixth(0), left = AfterSixth(1), gone = AfterSixth(2);
   left.reach = RankState::Reach::kLeft;
   gone.reach = RankState::Reach::kGone;
@@ -144,7 +144,7 @@ TEST(Findings, RanksOfACommunicatorThatEndsAreNone) {
   EXPECT_THAT(FindingsOf({last, left, gone}, 3), testing::SizeIs(3));
 }
 
-TEST(Findings, AFailureAndTheFormingOfACommunicatorAreTold) {
+TEST(Findings, ReportFailedAndFormingCommunicators) {
   RankState failed = InSeventh(0);
   failed.failure = "rank 1 was lost";
   EXPECT_THAT(FindingsOf({failed}, 1), ElementsAre("the communicator has failed: rank 1 was lost"));
@@ -165,7 +165,7 @@ TEST(Findings, TheirNumberIsBounded) {
   EXPECT_EQ(findings.back(), "and 68 more");
 }
 
-TEST(Findings, ATraceTellsTheStateOfItsRank) {
+TEST(Findings, ATraceYieldsTheStateOfItsRank) {
   const RankState done = StateOf(TraceForTest(1, 2, 3));
   EXPECT_EQ(done.operations, 3u);
   EXPECT_FALSE(done.inside);

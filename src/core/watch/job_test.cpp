@@ -26,14 +26,14 @@ ProcessStatus ProcessForTest(std::uint32_t rank, std::vector<RankState> peers = 
                              .peers = std::move(peers)}}};
 }
 
-TEST(JobsOf, RanksOfACommunicatorComeTogether) {
+TEST(JobsOf, GroupsTheRanksOfACommunicator) {
   const auto jobs = JobsOf({ProcessForTest(1), ProcessForTest(0)});
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_THAT(jobs[0].states, ElementsAre(StateForTest(0), StateForTest(1)));
   EXPECT_THAT(jobs[0].findings, IsEmpty());
 }
 
-TEST(JobsOf, ARanksOwnAnswerCountsMoreThanThatOfAPeer) {
+TEST(JobsOf, PrefersARanksOwnAnswerToThatOfAPeer) {
   RankState told = StateForTest(0);
   told.operations = 99;
   const auto jobs = JobsOf({ProcessForTest(1, {told}), ProcessForTest(0)});
@@ -41,11 +41,11 @@ TEST(JobsOf, ARanksOwnAnswerCountsMoreThanThatOfAPeer) {
   EXPECT_EQ(JobsOf({ProcessForTest(1, {told})})[0].states[0].operations, 99u);
 }
 
-TEST(JobsOf, ARankOfWhichNothingIsKnownIsAFinding) {
+TEST(JobsOf, ReportsAnUnknownRank) {
   EXPECT_THAT(JobsOf({ProcessForTest(1)})[0].findings, ElementsAre("nothing is known of rank 0"));
 }
 
-TEST(JobsOf, CommunicatorsOfOtherHostsAreKnownByWhatPeersSay) {
+TEST(JobsOf, IncludesCommunicatorsReportedByPeers) {
   ProcessStatus process = ProcessForTest(0, {StateForTest(1)});
   RankState own = StateForTest(0);
   own.operations = 99;
@@ -76,7 +76,7 @@ std::vector<ProcessStatus> DeadlockForTest() {
   return processes;
 }
 
-TEST(JobsOf, RanksThatWaitInTwoCommunicatorsForEachOtherAreNamedInBoth) {
+TEST(JobsOf, ReportsACyclicWaitInBothCommunicators) {
   const auto jobs = JobsOf(DeadlockForTest());
   ASSERT_EQ(jobs.size(), 2u);
   EXPECT_THAT(
@@ -89,7 +89,7 @@ TEST(JobsOf, RanksThatWaitInTwoCommunicatorsForEachOtherAreNamedInBoth) {
   EXPECT_THAT(jobs[1].findings[0], HasSubstr("rank 0 (host node0, pid 10) has not called"));
 }
 
-TEST(JobsOf, AProcessWithSeveralRanksInsideIsNotGuessedAt) {
+TEST(JobsOf, MakesNoGuessForAProcessWithSeveralActiveRanks) {
   std::vector<ProcessStatus> processes = DeadlockForTest();
   for (CommunicatorStatus& one : processes[0].communicators) one.self.pid = 11;
   EXPECT_THAT(JobsOf(processes)[0].findings, Not(Contains(HasSubstr("communicator cd"))));
@@ -118,7 +118,7 @@ std::vector<ProcessStatus> TwoRanksOf(const std::string& communicator, std::uint
   return processes;
 }
 
-TEST(JobText, JobsAreApartAndFindingsComeFirst) {
+TEST(JobText, SeparatesJobsAndBeginsWithFindings) {
   std::vector<ProcessStatus> processes = TwoRanksOf("cc", 10);
   for (const char* communicator : {"aa", "dd"})
     for (ProcessStatus& one : TwoRanksOf(communicator, 20)) processes.push_back(one);
@@ -137,7 +137,7 @@ TEST(JobText, JobsAreApartAndFindingsComeFirst) {
   EXPECT_THAT(text, HasSubstr("\n\njob 2: node0:10, node0:11\ncommunicator cc, 2 ranks\n"));
 }
 
-TEST(JobNames, AreThoseOfTheLog) {
+TEST(JobNames, MatchTheNamesInTheLog) {
   for (const char* name : {"0071c25ab0a4a8a8", "commId 0071c25ab0a4a8a8", "0x71C25AB0A4A8A8",
                            "comm 0x71c25ab0a4a8a8", "0071", ""})
     EXPECT_TRUE(IsNamed("0071c25ab0a4a8a8", name)) << name;
@@ -145,7 +145,7 @@ TEST(JobNames, AreThoseOfTheLog) {
     EXPECT_FALSE(IsNamed("0071c25ab0a4a8a8", name)) << name;
 }
 
-TEST(JobText, ManyRanksAreCut) {
+TEST(JobText, TruncatesLongListsOfRanks) {
   JobStatus job{.communicator = "ab", .ranks = 300};
   for (std::uint32_t rank = 0; rank < 300; ++rank) job.states.push_back(StateForTest(rank));
   EXPECT_THAT(ToText(std::vector{job}), HasSubstr("and 172 more ranks\n"));

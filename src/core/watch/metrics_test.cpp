@@ -8,7 +8,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-TEST(SizeBucket, IsByPowersOfEight) {
+TEST(SizeBucket, GrowsByPowersOfEight) {
   EXPECT_EQ(SizeBucketOf(0), 0u);
   EXPECT_EQ(SizeBucketOf(1), 0u);
   EXPECT_EQ(SizeBucketOf(2), 1u);
@@ -62,7 +62,7 @@ TEST(OpenMetrics, HasEachCounterWithItsLabels) {
   EXPECT_THAT(text, EndsWith("# EOF\n"));
 }
 
-TEST(OpenMetrics, AProcessWithoutACommunicatorHasAPage) {
+TEST(OpenMetrics, AProcessWithoutACommunicatorHasAnEmptyPage) {
   EXPECT_THAT(ToOpenMetrics({}), EndsWith("# EOF\n"));
 }
 

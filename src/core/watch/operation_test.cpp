@@ -30,7 +30,7 @@ TEST(RecordedOperationText, CountsMessages) {
   EXPECT_EQ(ToText(message), "3 messages, the first of 2 float to rank 1, after 17 collectives");
 }
 
-TEST(RecordedOperation, PlaceAndTimesDoNotMakeAnotherCall) {
+TEST(RecordedOperation, EqualityIgnoresPlaceAndTimes) {
   const RecordedOperation sum = SumForTest(1);
   EXPECT_TRUE(AreSameCall(sum, SumForTest(9, Instant(5), Instant(6))));
   for (const auto change : {+[](RecordedOperation& one) { one.call = "reduce"; },
@@ -44,13 +44,13 @@ TEST(RecordedOperation, PlaceAndTimesDoNotMakeAnotherCall) {
   }
 }
 
-TEST(RanksText, JoinsNeighbours) {
+TEST(RanksText, JoinsConsecutiveRanks) {
   EXPECT_EQ(RanksText({}), "");
   EXPECT_EQ(RanksNamed({4}), "rank 4");
   EXPECT_EQ(RanksNamed({0, 1, 2, 5, 7, 8}), "ranks 0-2, 5, 7-8");
 }
 
-TEST(DurationText, HasAUnitThatFits) {
+TEST(DurationText, UsesASuitableUnit) {
   EXPECT_EQ(DurationText(std::chrono::microseconds(45)), "45 us");
   EXPECT_EQ(DurationText(std::chrono::milliseconds(120)), "120 ms");
   EXPECT_EQ(DurationText(std::chrono::milliseconds(3210)), "3.2 s");

@@ -30,7 +30,7 @@ class QuestionsTest : public testing::Test {
   Questions questions_{{Address::Unix("a"), Address::Unix("b")}, "status\n", kTimeout};
 };
 
-TEST_F(QuestionsTest, AllAreAskedAndTheAnswersKeepTheirOrder) {
+TEST_F(QuestionsTest, SendsEachQuestionAndKeepsTheOrderOfAnswers) {
   EXPECT_FALSE(questions_.Finished());
   questions_.Handle(Tick(), Instant(1));
   EXPECT_EQ(Done(), "unix:@a unix:@b ");
@@ -48,7 +48,7 @@ TEST_F(QuestionsTest, AllAreAskedAndTheAnswersKeepTheirOrder) {
   EXPECT_FALSE(questions_.Deadline().has_value());
 }
 
-TEST_F(QuestionsTest, AProcessThatDoesNotAnswerInTimeIsHungUpOn) {
+TEST_F(QuestionsTest, ClosesAProcessThatDoesNotAnswerInTime) {
   questions_.Handle(Tick(), Instant(1));
   Done();
   Hear(0, "half of an ans");

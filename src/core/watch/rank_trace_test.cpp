@@ -21,7 +21,7 @@ std::string Refusal(const std::string& text) {
   return trace.ok() ? "accepted" : trace.error().message;
 }
 
-TEST(RankTrace, IsReadBackAsItWasWritten) {
+TEST(RankTrace, RoundTrips) {
   RankTrace trace = Waiting(TraceForTest(1, 2, 3));
   trace.waits_for = 0;
   trace.operations.front().enqueued = Instant(900);
@@ -43,13 +43,13 @@ TEST(RankTrace, IsReadBackAsItWasWritten) {
   EXPECT_EQ(ParseRankTrace(ToJson(empty)).value(), empty);
 }
 
-TEST(RankTrace, BytesThatAreNoTextAreReplaced) {
+TEST(RankTrace, ReplacesInvalidUtf8) {
   RankTrace trace = TraceForTest(0, 1, 1);
   trace.host = "a\xff";
   EXPECT_TRUE(ParseRankTrace(ToJson(trace)).ok());
 }
 
-TEST(RankTrace, EveryDamageIsNamed) {
+TEST(RankTrace, ErrorsDescribeTheDamage) {
   const std::string good = ToJson(TraceForTest(1, 2, 3));
   EXPECT_THAT(Refusal(""), HasSubstr("no JSON object"));
   EXPECT_THAT(Refusal("[]"), HasSubstr("no JSON object"));
@@ -77,7 +77,7 @@ TEST(RankTrace, ADeepListIsRefusedWithoutRecursion) {
   EXPECT_THAT(Refusal(std::string(1 << 20, '[')), HasSubstr("no JSON object"));
 }
 
-TEST(RankTrace, TheFileOfADumpIsNamedByCommunicatorAndRank) {
+TEST(RankTrace, TheDumpFileIsNamedByCommunicatorAndRank) {
   EXPECT_EQ(FileNameOf(TraceForTest(3, 4, 0)), "00000000000000ab-3.json");
 }
 

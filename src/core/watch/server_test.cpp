@@ -38,7 +38,7 @@ class ServerTest : public testing::Test {
                   .give_up = [](LineId) { return std::string("so far"); }}};
 };
 
-TEST_F(ServerTest, AQuestionIsAnsweredAndTheCallerHungUpOn) {
+TEST_F(ServerTest, AnswersAQuestionAndClosesTheConnection) {
   Call();
   Say("sta");
   EXPECT_EQ(Done(), "");
@@ -48,7 +48,7 @@ TEST_F(ServerTest, AQuestionIsAnsweredAndTheCallerHungUpOn) {
   EXPECT_FALSE(server_.Deadline().has_value());
 }
 
-TEST_F(ServerTest, ALongQuestionIsRefused) {
+TEST_F(ServerTest, RefusesALongQuestion) {
   Call();
   Say(std::string(Server::kQuestionBytesMax + 1, 'x'));
   EXPECT_EQ(Done(), "|");
@@ -58,7 +58,7 @@ TEST_F(ServerTest, ALongQuestionIsRefused) {
   EXPECT_TRUE(asked_.empty());
 }
 
-TEST_F(ServerTest, ACallerThatAsksNothingIsHungUpOn) {
+TEST_F(ServerTest, ClosesASilentCaller) {
   Call();
   ASSERT_EQ(server_.Deadline(), Instant(1) + Server::kQuestionTimeout);
   server_.Handle(Tick{}, Server::kQuestionTimeout);
@@ -67,7 +67,7 @@ TEST_F(ServerTest, ACallerThatAsksNothingIsHungUpOn) {
   EXPECT_EQ(Done(), "|");
 }
 
-TEST_F(ServerTest, AnAnswerMayComeLater) {
+TEST_F(ServerTest, AnAnswerMayBeGivenLater) {
   later_ = true;
   Call();
   Say("status\n");
@@ -80,7 +80,7 @@ TEST_F(ServerTest, AnAnswerMayComeLater) {
   EXPECT_EQ(Done(), "");
 }
 
-TEST_F(ServerTest, AnAnswerThatDoesNotComeIsGivenAsFarAsItIsKnown) {
+TEST_F(ServerTest, SendsAPartialAnswerAtTheTimeout) {
   later_ = true;
   Call();
   Say("status\n", Instant(5));
@@ -88,7 +88,7 @@ TEST_F(ServerTest, AnAnswerThatDoesNotComeIsGivenAsFarAsItIsKnown) {
   EXPECT_EQ(Done(), "so far|");
 }
 
-TEST_F(ServerTest, CallersAreBounded) {
+TEST_F(ServerTest, BoundsTheNumberOfCallers) {
   for (LineId i = 0; i < Server::kCallersMax; ++i) {
     EXPECT_TRUE(server_.Accepting());
     Call(kCaller + i);
@@ -100,7 +100,7 @@ TEST_F(ServerTest, CallersAreBounded) {
   EXPECT_TRUE(asked_.empty()) << "it is gone";
 }
 
-TEST(ServerName, HoldsThePid) {
+TEST(ServerName, ContainsThePid) {
   EXPECT_EQ(Server::NameOf(4711, 0xab), "ringlet.4711.00000000000000ab");
   EXPECT_EQ(Server::PidIn("ringlet.4711.00000000000000ab"), 4711u);
   for (const char* name :

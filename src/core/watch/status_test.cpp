@@ -38,14 +38,14 @@ ProcessStatus StatusForTest() {
                              .told = {std::move(told)}}}};
 }
 
-TEST(ProcessStatus, IsReadBackAsItWasWritten) {
+TEST(ProcessStatus, RoundTrips) {
   const auto read = ParseProcessStatus(ToJson(StatusForTest()));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(*read, StatusForTest());
   EXPECT_EQ(ParseProcessStatus(ToJson(ProcessStatus())).value(), ProcessStatus());
 }
 
-TEST(ProcessStatus, DamageIsNamed) {
+TEST(ProcessStatus, ErrorsDescribeTheDamage) {
   const auto refusal = [](const std::string& text) {
     const auto status = ParseProcessStatus(text);
     return status.ok() ? "accepted" : status.error().message;

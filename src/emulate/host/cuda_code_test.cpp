@@ -7,7 +7,7 @@
 namespace ringlet::cuda {
 namespace {
 
-TEST(CudaCodeTest, NumbersHaveTheNamesOfBothInterfaces) {
+TEST(CudaCodeTest, CodesHaveTheirRuntimeAndDriverNames) {
   EXPECT_STREQ(NameOf(0), "cudaSuccess");
   EXPECT_STREQ(NameOf(2), "cudaErrorMemoryAllocation");
   EXPECT_STREQ(DriverNameOf(2), "CUDA_ERROR_OUT_OF_MEMORY");
@@ -17,7 +17,7 @@ TEST(CudaCodeTest, NumbersHaveTheNamesOfBothInterfaces) {
                "cudaErrorStreamCaptureWrongThread");
 }
 
-TEST(CudaCodeTest, StrangeNumbersHaveNone) {
+TEST(CudaCodeTest, UnknownCodesAreUnrecognized) {
   for (const int code : {-1, 10, 12345}) {
     EXPECT_STREQ(NameOf(code), "unrecognized error code");
     EXPECT_STREQ(TextOf(code), "unrecognized error code");
@@ -25,7 +25,7 @@ TEST(CudaCodeTest, StrangeNumbersHaveNone) {
   }
 }
 
-TEST(CudaCodeTest, EachCodeOfOursHasASentence) {
+TEST(CudaCodeTest, EachKnownCodeHasADescription) {
   for (int code = 0; code < 1000; ++code) {
     const std::string_view name = NameOf(code);
     if (name == "unrecognized error code") continue;
@@ -34,7 +34,7 @@ TEST(CudaCodeTest, EachCodeOfOursHasASentence) {
   }
 }
 
-TEST(CudaCodeTest, ErrorsOfOursHaveTheNearestNumber) {
+TEST(CudaCodeTest, MapsRingletErrorsToTheNearestCudaCode) {
   EXPECT_EQ(ToAnswer(Error{Code::kSystem, "full"}).code, CudaCode::kMemoryAllocation);
   EXPECT_EQ(ToAnswer(Error{Code::kUnsupported, ""}).code, CudaCode::kNotSupported);
   EXPECT_EQ(ToAnswer(Error{Code::kInvalidArgument, ""}).code, CudaCode::kInvalidValue);

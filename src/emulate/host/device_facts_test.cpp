@@ -7,7 +7,7 @@
 namespace ringlet::cuda {
 namespace {
 
-TEST(DeviceFactsTest, EachDeviceOfEachHostHasAnIdOfItsOwn) {
+TEST(DeviceFactsTest, EachDeviceOfEachHostHasItsOwnUuid) {
   std::set<std::array<unsigned char, 16>> seen;
   for (std::uint32_t host = 0; host < 300; ++host)
     for (std::uint32_t device = 0; device < 64; ++device)
@@ -17,7 +17,7 @@ TEST(DeviceFactsTest, EachDeviceOfEachHostHasAnIdOfItsOwn) {
   EXPECT_EQ(UuidText(first), "GPU-72696e67-6c65-7420-6465-766963650000");
 }
 
-TEST(DeviceFactsTest, AddressesAreReadInAllTheirForms) {
+TEST(DeviceFactsTest, ParsesEveryFormOfAPciAddress) {
   const PciPlace place{0x5249, 2, 0x1f, 3};
   EXPECT_EQ(PciText(place), "5249:02:1f.3");
   EXPECT_EQ(LongPciText(place), "00005249:02:1F.3");
@@ -30,7 +30,7 @@ TEST(DeviceFactsTest, AddressesAreReadInAllTheirForms) {
     EXPECT_EQ(ParsePci(wrong), std::nullopt) << wrong;
 }
 
-TEST(DeviceFactsTest, LimitsAreThoseOfTheCapability) {
+TEST(DeviceFactsTest, LimitsFollowFromTheComputeCapability) {
   EXPECT_EQ(LimitsOf(60).shared_bytes_per_block_opt_in, 48 * 1024);
   EXPECT_EQ(LimitsOf(70).shared_bytes_per_processor, 96 * 1024);
   EXPECT_EQ(LimitsOf(80).shared_bytes_per_block_opt_in, 163 * 1024);
@@ -39,7 +39,7 @@ TEST(DeviceFactsTest, LimitsAreThoseOfTheCapability) {
   EXPECT_EQ(&LimitsOf(100), &LimitsOf(90));
 }
 
-TEST(DeviceFactsTest, AttributesAreThoseOfTheDevice) {
+TEST(DeviceFactsTest, AttributesDescribeTheDevice) {
   CudaDeviceFacts device;
   device.capability = 86;
   device.processors = 82;

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 constexpr std::size_t kPage = DeviceMemory::kPageBytes;
 
-TEST(DeviceMemoryTest, BlocksAreApartAndZero) {
+TEST(DeviceMemoryTest, BlocksAreSeparateAndZeroed) {
   auto memory = DeviceMemory::Create(16 * kPage);
   ASSERT_TRUE(memory.ok());
   const auto a = memory->Allocate(1), b = memory->Allocate(kPage + 1);
@@ -22,7 +22,7 @@ TEST(DeviceMemoryTest, BlocksAreApartAndZero) {
   EXPECT_EQ(**b, std::byte{0});
 }
 
-TEST(DeviceMemoryTest, TheLimitHoldsAndIsToldWithWhatIsFree) {
+TEST(DeviceMemoryTest, RefusesMoreThanTheLimitAndNamesTheFreeBytes) {
   auto memory = DeviceMemory::Create(4 * kPage);
   ASSERT_TRUE(memory->Allocate(3 * kPage).ok());
   const auto more = memory->Allocate(kPage + 1);
@@ -34,7 +34,7 @@ TEST(DeviceMemoryTest, TheLimitHoldsAndIsToldWithWhatIsFree) {
   EXPECT_EQ(memory->free_bytes(), 0u);
 }
 
-TEST(DeviceMemoryTest, FreedPlacesJoinAndReadZero) {
+TEST(DeviceMemoryTest, FreedBlocksMergeAndReadAsZero) {
   auto memory = DeviceMemory::Create(4 * kPage);
   std::byte* blocks[4];
   for (std::byte*& block : blocks) {
@@ -49,7 +49,7 @@ TEST(DeviceMemoryTest, FreedPlacesJoinAndReadZero) {
   EXPECT_FALSE(memory->Allocate(1).ok()) << "no place is there twice";
 }
 
-TEST(DeviceMemoryTest, ContainsItsOwnAddresses) {
+TEST(DeviceMemoryTest, ContainsExactlyItsOwnAddresses) {
   auto memory = DeviceMemory::Create(2 * kPage);
   std::byte* const begin = *memory->Allocate(1);
   EXPECT_TRUE(memory->Contains(begin));

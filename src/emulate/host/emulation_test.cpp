@@ -24,7 +24,7 @@ TEST(EmulationTest, DevicesShareTheMemoryOfTheComputer) {
   EXPECT_EQ(ReadEmulation({{kDevicesVariable, "8"}}, 0)->memory_bytes, kMemoryMin);
 }
 
-TEST(EmulationTest, TheEnvironmentDecides) {
+TEST(EmulationTest, ReadsItsSettingsFromTheEnvironment) {
   const auto emulation = ReadEmulation({{kDevicesVariable, "3"},
                                         {kMemoryVariable, "2097152"},
                                         {kKernelsVariable, "/a.so::/b.so"},
@@ -39,7 +39,7 @@ TEST(EmulationTest, TheEnvironmentDecides) {
   EXPECT_FALSE(ReadEmulation({{"RINGLET_DEBUG", "VERSION"}}, kGibibyte)->verbose);
 }
 
-TEST(EmulationTest, ErrorsNameTheVariable) {
+TEST(EmulationTest, ErrorsNameTheWrongVariable) {
   for (const char* wrong : {"0", "65", "x", "-1", ""}) {
     const auto emulation = ReadEmulation({{kDevicesVariable, wrong}}, kGibibyte);
     ASSERT_FALSE(emulation.ok()) << wrong;
@@ -48,7 +48,7 @@ TEST(EmulationTest, ErrorsNameTheVariable) {
   EXPECT_FALSE(ReadEmulation({{kMemoryVariable, "1000"}}, kGibibyte).ok());
 }
 
-TEST(EmulationTest, AFileSaysWhichDevicesThereAre) {
+TEST(EmulationTest, AMachineFileDefinesTheDevices) {
   const auto view = topology::ParseSynthetic("8 gpu h100-sxm5 switch");
   const EnvMap named{{kMachineVariable, "/m/mine.xml"}, {kHostVariable, "3"}};
   const auto all = ReadEmulation(named, kGibibyte, &*view);
@@ -68,11 +68,11 @@ TEST(EmulationTest, AFileSaysWhichDevicesThereAre) {
   EXPECT_THAT(ReadEmulation(named, kGibibyte, &*none).error().message, HasSubstr("/m/mine.xml"));
 }
 
-TEST(VisibleDevicesTest, AllWithoutTheVariable) {
+TEST(VisibleDevicesTest, AllDevicesAreVisibleWithoutTheVariable) {
   EXPECT_THAT(VisibleDevices({}, MachineFacts::Plain(3, 0)), ElementsAre(0, 1, 2));
 }
 
-TEST(VisibleDevicesTest, AListEndsAtTheFirstThatIsNone) {
+TEST(VisibleDevicesTest, TheListEndsAtItsFirstInvalidEntry) {
   const MachineFacts machine = MachineFacts::Plain(4, 0);
   const auto visible = [&](const std::string& list) {
     return VisibleDevices({{"CUDA_VISIBLE_DEVICES", list}}, machine);

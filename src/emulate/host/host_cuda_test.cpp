@@ -20,7 +20,7 @@ Emulation Machine(std::uint32_t devices) {
   return machine;
 }
 
-TEST(HostCudaTest, VisibleDevicesHaveNumbersOfTheirOwn) {
+TEST(HostCudaTest, VisibleDevicesAreRenumbered) {
   const HostCuda host(Machine(4), {3, 1});
   EXPECT_EQ(host.devices(), 2u);
   EXPECT_EQ(host.machine().devices(), 4u);
@@ -28,7 +28,7 @@ TEST(HostCudaTest, VisibleDevicesHaveNumbersOfTheirOwn) {
   EXPECT_EQ(host.GlobalNumber(1), 1u);
 }
 
-TEST(HostCudaTest, PeerAccessIsRememberedOneWay) {
+TEST(HostCudaTest, PeerAccessIsEnabledPerDirection) {
   HostCuda host(Machine(2), {0, 1});
   EXPECT_EQ(host.DisablePeer(0, 1).code, CudaCode::kPeerAccessNotEnabled);
   EXPECT_TRUE(host.EnablePeer(0, 1).ok());
@@ -39,7 +39,7 @@ TEST(HostCudaTest, PeerAccessIsRememberedOneWay) {
   EXPECT_EQ(host.EnablePeer(0, 2).code, CudaCode::kInvalidDevice);
 }
 
-TEST(HostCudaTest, PeerAccessNeedsAWay) {
+TEST(HostCudaTest, PeerAccessNeedsAPathBetweenDevices) {
   Emulation emulation = Machine(3);
   emulation.machine =
       MachineFacts::Of(topology::ParseSynthetic("2x(numa: 2 gpu a100-pcie pairs)").value(), 0)
@@ -50,7 +50,7 @@ TEST(HostCudaTest, PeerAccessNeedsAWay) {
   EXPECT_EQ(host.EnablePeer(0, 1).code, CudaCode::kPeerAccessUnsupported);
 }
 
-TEST(HostCudaTest, ADeviceTellsOfItsModelsMemoryAndHasThatOfTheComputer) {
+TEST(HostCudaTest, ReportsTheModelsTotalAndTheComputersFreeMemory) {
   Emulation emulation = Machine(2);
   emulation.machine = MachineFacts::Of(topology::ParseSynthetic("2 gpu a10g").value(), 0).value();
   const HostCuda limited(emulation, {1});
@@ -63,7 +63,7 @@ TEST(HostCudaTest, ADeviceTellsOfItsModelsMemoryAndHasThatOfTheComputer) {
   }
 }
 
-TEST(HostCudaTest, AllocatedMemoryIsThatOfThisProcess) {
+TEST(HostCudaTest, CountsAllocatedMemoryPerDevice) {
   HostCuda host(Machine(2), {1});
   ASSERT_TRUE(host.memory().AllocateDevice(0, 4096).ok());
   EXPECT_EQ(host.AllocatedOn(0), 0u);
@@ -71,7 +71,7 @@ TEST(HostCudaTest, AllocatedMemoryIsThatOfThisProcess) {
   EXPECT_EQ(host.InfoOf(1).free, kMemoryMin - host.AllocatedOn(1));
 }
 
-TEST(HostCudaTest, ASentenceIsSaidOnce) {
+TEST(HostCudaTest, PrintsEachNoteOnce) {
   HostCuda host(Machine(1), {0});
   testing::internal::CaptureStderr();
   host.SayOnce("first");
@@ -81,7 +81,7 @@ TEST(HostCudaTest, ASentenceIsSaidOnce) {
             "ringlet emulate: first\nringlet emulate: second\n");
 }
 
-TEST(HostCudaTest, RefusalsAreSaidWhereTheLogIsOn) {
+TEST(HostCudaTest, PrintsRefusalsOnlyInVerboseMode) {
   Emulation loud = Machine(1);
   loud.verbose = true;
   HostCuda host(loud, {0}), quiet(Machine(1), {0});
@@ -93,7 +93,7 @@ TEST(HostCudaTest, RefusalsAreSaidWhereTheLogIsOn) {
             "ringlet emulate: cudaFree: cudaErrorInvalidValue: why\n");
 }
 
-TEST(HostCudaTest, ALibraryOfKernelsThatCannotBeLoadedIsNamed) {
+TEST(HostCudaTest, NamesAKernelLibraryThatDoesNotLoad) {
   Emulation machine = Machine(1);
   machine.kernels = {"/nowhere/kernels.so"};
   HostCuda host(machine, {0});
@@ -104,7 +104,7 @@ TEST(HostCudaTest, ALibraryOfKernelsThatCannotBeLoadedIsNamed) {
 
 void Nothing(const ringlet_host_kernel_arguments*) {}
 
-TEST(HostCudaTest, AProgramsLibraryTellsSizesOfAKernelsParameters) {
+TEST(HostCudaTest, AKernelLibraryRegistersParameterSizes) {
   const int stub = 0;
   const std::size_t sizes[] = {24, 1};
   ringlet_host_kernel_sized("of_a_library", Nothing, sizes, std::size(sizes));
@@ -115,7 +115,7 @@ TEST(HostCudaTest, AProgramsLibraryTellsSizesOfAKernelsParameters) {
   EXPECT_THAT(found->parameters, testing::ElementsAre(24, 1));
 }
 
-TEST(LastErrorTest, IsOfTheThreadAndTakenOnce) {
+TEST(LastErrorTest, BelongsToItsThreadAndIsTakenOnce) {
   SetLastError(CudaCode::kInvalidValue);
   SetLastError(CudaCode::kSuccess);  // does not reset it
   EXPECT_EQ(LastError(), CudaCode::kInvalidValue);

@@ -13,7 +13,7 @@ void Other(const ringlet_host_kernel_arguments*) {}
 
 const int kStub = 0, kOtherStub = 0;
 
-TEST(KernelsTest, AFunctionIsFoundByEachFormOfItsName) {
+TEST(KernelsTest, FindsAFunctionByEachFormOfItsName) {
   for (const char* name : {"_Z5scalePfi", "scale(float*, int)", "scale( float * ,int )", "scale"}) {
     Kernels kernels;
     ASSERT_TRUE(kernels.Register(name, Scale, std::nullopt).ok());
@@ -26,7 +26,7 @@ TEST(KernelsTest, AFunctionIsFoundByEachFormOfItsName) {
   }
 }
 
-TEST(KernelsTest, NamesThatDifferInALetterAreTwo) {
+TEST(KernelsTest, DistinguishesNamesThatDifferInOneLetter) {
   Kernels kernels;
   ASSERT_TRUE(kernels.Register("scale(float*, int)", Scale, std::nullopt).ok());
   ASSERT_TRUE(kernels.Register("scale(gloat*, int)", Other, std::nullopt).ok());
@@ -35,7 +35,7 @@ TEST(KernelsTest, NamesThatDifferInALetterAreTwo) {
   EXPECT_EQ(kernels.Find(&kStub)->run, Scale);
 }
 
-TEST(KernelsTest, TheNewerFunctionCounts) {
+TEST(KernelsTest, ALaterRegistrationReplacesAnEarlierOne) {
   Kernels kernels;
   ASSERT_TRUE(kernels.Register("scale", Scale, std::nullopt).ok());
   ASSERT_TRUE(kernels.Register("scale", Other, std::nullopt).ok());
@@ -43,7 +43,7 @@ TEST(KernelsTest, TheNewerFunctionCounts) {
   EXPECT_EQ(kernels.Find(&kStub)->run, Other);
 }
 
-TEST(KernelsTest, AnUnknownKernelIsNamedBothWays) {
+TEST(KernelsTest, NamesAnUnknownKernelDemangledAndMangled) {
   Kernels kernels;
   kernels.Bind(&kStub, "_Z5scalePfi");
   const auto found = kernels.Find(&kStub);
@@ -54,7 +54,7 @@ TEST(KernelsTest, AnUnknownKernelIsNamedBothWays) {
   EXPECT_EQ(kernels.Find(&kOtherStub).error().code, Code::kInvalidArgument);
 }
 
-TEST(KernelsTest, AKernelOfPyTorchIsToldOfHostCompute) {
+TEST(KernelsTest, AnErrorForAPyTorchKernelRecommendsHostCompute) {
   Kernels kernels;
   kernels.Bind(&kStub, "_ZN2at6native13reduce_kernelEv");
   kernels.Bind(&kOtherStub, "_Z5scalePfi");
@@ -62,7 +62,7 @@ TEST(KernelsTest, AKernelOfPyTorchIsToldOfHostCompute) {
   EXPECT_THAT(kernels.Find(&kOtherStub).error().message, Not(HasSubstr("HostCompute")));
 }
 
-TEST(KernelsTest, SizesAreToldWhereTheNameDoesNot) {
+TEST(KernelsTest, AKernelWithoutASignatureNeedsRegisteredSizes) {
   Kernels kernels;
   kernels.Bind(&kStub, "of_c");
   ASSERT_TRUE(kernels.Register("of_c", Scale, std::nullopt).ok());
@@ -71,7 +71,7 @@ TEST(KernelsTest, SizesAreToldWhereTheNameDoesNot) {
   EXPECT_THAT(kernels.Find(&kStub)->parameters, ElementsAre(24, 1));
 }
 
-TEST(KernelsTest, WrongRegistrationsAreRefused) {
+TEST(KernelsTest, RefusesInvalidRegistrations) {
   Kernels kernels;
   EXPECT_FALSE(kernels.Register("", Scale, std::nullopt).ok());
   EXPECT_FALSE(kernels.Register("f", nullptr, std::nullopt).ok());

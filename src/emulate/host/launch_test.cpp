@@ -25,7 +25,7 @@ void Record(const ringlet_host_kernel_arguments* launch) {
 
 const HostKernel kKernel{"kernel", Record, {8, 8, 1}};
 
-TEST(LaunchTest, ArgumentsAreThoseOfTheLaunch) {
+TEST(LaunchTest, CopiesArgumentsAndShapeOfTheLaunch) {
   Seen seen;
   Seen* to = &seen;
   double number = 2.5;
@@ -43,7 +43,7 @@ TEST(LaunchTest, ArgumentsAreThoseOfTheLaunch) {
   EXPECT_EQ(seen.name, "kernel");
 }
 
-TEST(LaunchTest, ShapesThatNoDeviceTakesAreRefused) {
+TEST(LaunchTest, RefusesShapesBeyondTheLimitsOfDevices) {
   const auto code = [](LaunchShape shape) { return CheckShape(shape).code; };
   EXPECT_EQ(code({.grid = {1, 1, 1}, .block = {1, 1, 1}}), CudaCode::kSuccess);
   EXPECT_EQ(code({.grid = {2147483647, 65535, 65535}, .block = {1024, 1, 1}}), CudaCode::kSuccess);
@@ -55,7 +55,7 @@ TEST(LaunchTest, ShapesThatNoDeviceTakesAreRefused) {
             CudaCode::kInvalidValue);
 }
 
-TEST(LaunchTest, ArgumentsAreNeeded) {
+TEST(LaunchTest, RefusesALaunchWithoutArguments) {
   const auto launch =
       PrepareLaunch(kKernel, {.grid = {1, 1, 1}, .block = {1, 1, 1}}, nullptr, nullptr, 0);
   EXPECT_EQ(launch.answer.code, CudaCode::kInvalidValue);

@@ -27,7 +27,7 @@ void HearAndCall(void* data, CudaLogLevel level, char* text, std::size_t length)
   EXPECT_FALSE(listeners.Remove(nullptr).ok());
 }
 
-TEST(LogListenersTest, HearUntilTheyAreRemoved) {
+TEST(LogListenersTest, ReceiveMessagesUntilTheyAreRemoved) {
   LogListeners listeners;
   Heard first, second;
   EXPECT_FALSE(listeners.any());
@@ -44,7 +44,7 @@ TEST(LogListenersTest, HearUntilTheyAreRemoved) {
   EXPECT_EQ(second.texts, (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(LogListenersTest, ErrorsOfAListenerAreNotTold) {
+TEST(LogListenersTest, ErrorsInsideAListenerAreNotReported) {
   LogListeners listeners;
   Heard heard{&listeners, {}};
   ASSERT_TRUE(listeners.Add(HearAndCall, &heard).ok());
@@ -52,7 +52,7 @@ TEST(LogListenersTest, ErrorsOfAListenerAreNotTold) {
   EXPECT_EQ(heard.texts, (std::vector<std::string>{"an error"}));
 }
 
-TEST(LogListenersTest, NoFunctionIsRefused) {
+TEST(LogListenersTest, RefuseANullFunction) {
   EXPECT_FALSE(LogListeners().Add(nullptr, nullptr).ok());
 }
 

@@ -20,7 +20,7 @@ MachineFacts Facts(const topology::HostView& view) {
   return MachineFacts::Of(view, 0).value();
 }
 
-TEST(MachineFactsTest, PlainDevicesReachEachOtherAtAddressesOfTheirOwn) {
+TEST(MachineFactsTest, PlainDevicesHaveOwnAddressesAndReachEachOther) {
   const MachineFacts machine = MachineFacts::Plain(3, 0);
   ASSERT_EQ(machine.devices(), 3u);
   EXPECT_EQ(PciText(machine[2].pci), "5249:03:00.0");
@@ -31,7 +31,7 @@ TEST(MachineFactsTest, PlainDevicesReachEachOtherAtAddressesOfTheirOwn) {
   EXPECT_NE(machine[0].uuid, MachineFacts::Plain(1, 1)[0].uuid);
 }
 
-TEST(MachineFactsTest, ADeviceIsWhatTheFileSays) {
+TEST(MachineFactsTest, ADeviceHasThePropertiesInTheFile) {
   topology::HostView view = View("(numa: gpu a10g), (numa: (switch: gpu h100-sxm5 switch))");
   view.gpus[0].dev = 1;
   view.gpus[1].dev = 0;
@@ -64,13 +64,13 @@ TEST(MachineFactsTest, ADeviceIsWhatTheFileSays) {
   EXPECT_EQ(machine[1].numa, 0u);
 }
 
-TEST(MachineFactsTest, AnUnknownModelIsNamedByItsCapability) {
+TEST(MachineFactsTest, NamesAnUnknownModelByItsCapability) {
   const MachineFacts machine = Facts(View("gpu"));
   EXPECT_EQ(machine[0].name, "NVIDIA GPU (sm_80)");
   EXPECT_EQ(machine[0].memory_bytes, 0u);
 }
 
-TEST(MachineFactsTest, LinksOfAMeshLeadToItsDevices) {
+TEST(MachineFactsTest, MeshLinksLeadToThePeerDevices) {
   const topology::HostView view = View("4 gpu a100-sxm4 mesh");
   const MachineFacts machine = Facts(view);
   ASSERT_THAT(machine[0].links, SizeIs(12));
@@ -79,7 +79,7 @@ TEST(MachineFactsTest, LinksOfAMeshLeadToItsDevices) {
   EXPECT_EQ(machine.Peer(0, 3), PeerWay::kNvLink);
 }
 
-TEST(MachineFactsTest, DevicesAreAsNearAsTheFileSays) {
+TEST(MachineFactsTest, NearnessFollowsFromTheTopologyInTheFile) {
   const MachineFacts machine =
       Facts(View("(numa: (switch: (switch: 2 gpu), (switch: gpu)), gpu), (numa: gpu)"));
   EXPECT_EQ(machine.Nearness(0, 0), DeviceNearness::kSame);
@@ -90,7 +90,7 @@ TEST(MachineFactsTest, DevicesAreAsNearAsTheFileSays) {
   EXPECT_EQ(machine.Nearness(3, 4), DeviceNearness::kSystem);
 }
 
-TEST(MachineFactsTest, PeersAreReachedAsTheDriverWould) {
+TEST(MachineFactsTest, PeerPathsMatchTheDriver) {
   const char* words = "2x(numa: 2 gpu a100-pcie pairs)";
   topology::HostView view = View(words);
   const MachineFacts intel = Facts(view);
@@ -103,7 +103,7 @@ TEST(MachineFactsTest, PeersAreReachedAsTheDriverWould) {
   EXPECT_EQ(Facts(View("2 gpu rtx3090 pairs")).Peer(0, 1), PeerWay::kNvLink);
 }
 
-TEST(MachineFactsTest, GpusWithoutNumbersAreRefused) {
+TEST(MachineFactsTest, RefusesGpusWithMissingOrRepeatedNumbers) {
   topology::HostView view = View("2 gpu");
   view.gpus[1].dev = 0;
   EXPECT_THAT(MachineFacts::Of(view, 0).error().message, HasSubstr("0000:02:00.0"));
@@ -114,7 +114,7 @@ TEST(MachineFactsTest, GpusWithoutNumbersAreRefused) {
   EXPECT_THAT(MachineFacts::Of(view, 0).error().message, HasSubstr("sm"));
 }
 
-TEST(MachineFactsTest, FewerDevicesAreTheFirst) {
+TEST(MachineFactsTest, KeepsTheFirstDevicesWhenFewerAreVisible) {
   MachineFacts machine = MachineFacts::Plain(4, 0);
   machine.Keep(2);
   EXPECT_EQ(machine.devices(), 2u);

@@ -17,7 +17,7 @@ std::byte* Bytes(void* pointer) {
   return static_cast<std::byte*>(pointer);
 }
 
-TEST(MemoryTest, ABlockIsFoundByEachOfItsAddresses) {
+TEST(MemoryTest, FindsABlockByAnyAddressInside) {
   Memory memory(2, kBytes);
   std::byte* const at = Bytes(*memory.AllocateDevice(1, 100));
   for (const std::size_t offset : {0u, 50u, 99u}) {
@@ -32,7 +32,7 @@ TEST(MemoryTest, ABlockIsFoundByEachOfItsAddresses) {
   EXPECT_FALSE(memory.Find(&memory).has_value());
 }
 
-TEST(MemoryTest, OnlyTheBeginOfALiveBlockIsFreed) {
+TEST(MemoryTest, FreesALiveBlockOnlyByItsStart) {
   Memory memory(1, kBytes);
   std::byte* const at = Bytes(*memory.AllocateDevice(0, 100));
   EXPECT_FALSE(memory.Free(at + 1, MemoryKind::kDevice).ok());
@@ -45,7 +45,7 @@ TEST(MemoryTest, OnlyTheBeginOfALiveBlockIsFreed) {
   EXPECT_FALSE(memory.Free(&stray, MemoryKind::kDevice).ok());
 }
 
-TEST(MemoryTest, EachDeviceHasItsLimit) {
+TEST(MemoryTest, LimitsTheMemoryOfEachDevice) {
   Memory memory(2, kBytes);
   ASSERT_TRUE(memory.AllocateDevice(0, kBytes).ok());
   EXPECT_EQ(memory.AllocateDevice(0, 1).error().code, Code::kSystem);
@@ -58,7 +58,7 @@ TEST(MemoryTest, EachDeviceHasItsLimit) {
   EXPECT_EQ(memory.AllocateDevice(2, 1).error().code, Code::kInvalidArgument);
 }
 
-TEST(MemoryTest, RangesThatLeaveTheirBlockAreRefused) {
+TEST(MemoryTest, RefusesARangeThatLeavesItsBlock) {
   Memory memory(1, kBytes);
   std::byte* const at = Bytes(*memory.AllocateDevice(0, 100));
   EXPECT_TRUE(memory.Check(at, 100).ok());
@@ -70,7 +70,7 @@ TEST(MemoryTest, RangesThatLeaveTheirBlockAreRefused) {
   EXPECT_FALSE(memory.Check(at, 1).ok());
 }
 
-TEST(MemoryTest, RegisteredMemoryDoesNotOverlap) {
+TEST(MemoryTest, RefusesOverlappingRegistrations) {
   Memory memory(1, kBytes);
   std::byte own[64];
   const auto enter = [&](std::byte* at, std::size_t bytes) {
@@ -89,7 +89,7 @@ TEST(MemoryTest, RegisteredMemoryDoesNotOverlap) {
   EXPECT_FALSE(memory.Unregister(own + 1).ok());
 }
 
-TEST(MemoryTest, PinnedMemoryIsFreedAsSuch) {
+TEST(MemoryTest, FreesPinnedMemoryOnlyAsPinned) {
   Memory memory(1, kBytes);
   void* const at = *memory.AllocatePinned(10, 3);
   EXPECT_EQ(memory.Find(at)->flags, 3u);
@@ -126,7 +126,7 @@ TEST(MemoryTest, AnotherProcessOpensABlockByItsHandle) {
   EXPECT_EQ(at[0], std::byte{9});
 }
 
-TEST(MemoryTest, WrongHandlesAreRefused) {
+TEST(MemoryTest, RefusesInvalidHandles) {
   Memory memory(1, kBytes);
   void* const at = *memory.AllocateDevice(0, 100);
   EXPECT_FALSE(memory.Export(&memory).ok());
@@ -144,7 +144,7 @@ TEST(MemoryTest, WrongHandlesAreRefused) {
   EXPECT_FALSE(memory.Close(at).ok());
 }
 
-TEST(MemoryTest, AForkedChildCannotAllocate) {
+TEST(MemoryTest, RefusesAllocationsInAForkedChild) {
   Memory memory(1, kBytes);
   ASSERT_TRUE(memory.AllocateDevice(0, 1).ok());
   const pid_t child = ::fork();

@@ -14,7 +14,7 @@ ringletStream_t NewStream() {
   return stream;
 }
 
-TEST(QueueTest, WorkRunsInOrderAndIsLetGoOf) {
+TEST(QueueTest, RunsWorkInOrderAndThenReleasesIt) {
   const ringletStream_t stream = NewStream();
   std::vector<int> order;
   const auto held = std::make_shared<int>(0);
@@ -26,7 +26,7 @@ TEST(QueueTest, WorkRunsInOrderAndIsLetGoOf) {
   ringletStreamDestroy(stream);
 }
 
-TEST(QueueTest, CapturedWorkRunsWithEachLaunch) {
+TEST(QueueTest, RunsCapturedWorkAtEachLaunch) {
   const ringletStream_t stream = NewStream();
   int runs = 0;
   auto held = std::make_shared<int>(0);
@@ -49,7 +49,7 @@ TEST(QueueTest, CapturedWorkRunsWithEachLaunch) {
   EXPECT_EQ(held.use_count(), 1);
 }
 
-TEST(QueueTest, AStrayStreamIsRefused) {
+TEST(QueueTest, RefusesAnUnknownStream) {
   int stray = 0;
   const Answer put = Enqueue(reinterpret_cast<ringletStream_t>(&stray), [] {});
   EXPECT_EQ(put.code, CudaCode::kInvalidHandle);

@@ -35,7 +35,7 @@ class SharedEventsTest : public testing::Test {
   ringletEvent_t event_ = nullptr;
 };
 
-TEST_F(SharedEventsTest, ARecordIsCompleteOnlyOnceItIsShared) {
+TEST_F(SharedEventsTest, ASharedEventIsCompleteWhenRecordReturns) {
   std::atomic<bool> may_end{false};
   ASSERT_TRUE(Enqueue(stream_, [&] { may_end.wait(false); }).ok());
   ASSERT_TRUE(events_.Record(event_, stream_).ok());
@@ -54,7 +54,7 @@ TEST_F(SharedEventsTest, ARecordIsCompleteOnlyOnceItIsShared) {
   EXPECT_TRUE(ran);
 }
 
-TEST_F(SharedEventsTest, AnOpenedEventIsCompleteAndSharedAsWell) {
+TEST_F(SharedEventsTest, AnOpenedEventIsCompleteWhenRecordReturns) {
   IpcHandle handle;
   ASSERT_TRUE(events_.Export(event_, handle).ok());
   EXPECT_EQ(events_.Open(handle, nullptr).code, CudaCode::kDeviceUninitialized);
@@ -68,7 +68,7 @@ TEST_F(SharedEventsTest, AnOpenedEventIsCompleteAndSharedAsWell) {
   EXPECT_TRUE(events_.Destroy(opened).ok());
 }
 
-TEST_F(SharedEventsTest, EventsThatCannotBeSharedAreRefused) {
+TEST_F(SharedEventsTest, RefusesEventsThatCannotBeShared) {
   IpcHandle handle{};
   EXPECT_EQ(events_.Open(handle, nullptr).code, CudaCode::kInvalidHandle);
   ringletEvent_t other = nullptr;

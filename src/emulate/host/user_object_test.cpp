@@ -9,7 +9,7 @@ void Count(void* data) {
   ++*static_cast<int*>(data);
 }
 
-TEST(UserObjectTest, EndsWithItsLastReference) {
+TEST(UserObjectTest, IsDestroyedWithItsLastReference) {
   UserObjects objects;
   int ends = 0;
   void* const object = *objects.Create(&ends, Count, 2);
@@ -23,7 +23,7 @@ TEST(UserObjectTest, EndsWithItsLastReference) {
   EXPECT_FALSE(objects.Retain(object, 1).ok());
 }
 
-TEST(UserObjectTest, StrangeHandlesAndNumbersAreRefused) {
+TEST(UserObjectTest, RefusesInvalidHandlesAndCounts) {
   UserObjects objects;
   int ends = 0;
   EXPECT_FALSE(objects.Create(&ends, nullptr, 1).ok());

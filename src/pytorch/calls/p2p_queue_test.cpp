@@ -110,7 +110,7 @@ class P2pQueueTest : public testing::Test {
   std::vector<std::unique_ptr<P2pQueue>> p2p_queues_;
 };
 
-TEST_F(P2pQueueTest, MessagesOfOneTagKeepTheirOrderAndTagsNeedNone) {
+TEST_F(P2pQueueTest, EachTagKeepsItsOrderIndependentOfOtherTags) {
   Send(0, 1, 7, "first");
   Send(0, 1, 8, "other");
   Send(0, 1, 7, "later");
@@ -123,7 +123,7 @@ TEST_F(P2pQueueTest, MessagesOfOneTagKeepTheirOrderAndTagsNeedNone) {
   EXPECT_EQ(first->text + later->text, "firstlater");
 }
 
-TEST_F(P2pQueueTest, AReceiveFromAnyRankTellsTheSender) {
+TEST_F(P2pQueueTest, AReceiveFromAnyRankReportsTheSender) {
   const auto a = Receive(0, std::nullopt, 1, 1), b = Receive(0, std::nullopt, 1, 1);
   Send(2, 0, 1, "2");
   EXPECT_EQ(*a->From(), 2u);
@@ -132,7 +132,7 @@ TEST_F(P2pQueueTest, AReceiveFromAnyRankTellsTheSender) {
   EXPECT_EQ(a->text + b->text, "21");
 }
 
-TEST_F(P2pQueueTest, AMessageOfAnotherSizeIsRefusedAndTheNextOneArrives) {
+TEST_F(P2pQueueTest, RefusesAMessageOfAnotherSizeAndDeliversTheNext) {
   Send(0, 1, 0, "four");
   Send(0, 1, 0, "five!");
   const auto small = Receive(1, 0u, 0, 3);
@@ -144,19 +144,19 @@ TEST_F(P2pQueueTest, AMessageOfAnotherSizeIsRefusedAndTheNextOneArrives) {
   EXPECT_EQ(next->text, "five!");
 }
 
-TEST_F(P2pQueueTest, AWithdrawnReceiveIsNotCalled) {
+TEST_F(P2pQueueTest, NeverCompletesAWithdrawnReceive) {
   const std::uint64_t number = p2p_queues_[1]->Receive(
       {.from = 0u, .tag = 5, .room = {}, .done = [](const Status&, std::uint32_t) { FAIL(); }});
   EXPECT_TRUE(p2p_queues_[1]->Withdraw(number));
   EXPECT_FALSE(p2p_queues_[1]->Withdraw(number));
 }
 
-TEST_F(P2pQueueTest, EmptyMessagesArriveToo) {
+TEST_F(P2pQueueTest, DeliversEmptyMessages) {
   Send(1, 2, -3, "");
   EXPECT_EQ(*Receive(2, 1u, -3, 0)->From(), 1u);
 }
 
-TEST_F(P2pQueueTest, AbortEndsWaitingReceives) {
+TEST_F(P2pQueueTest, AbortEndsPendingReceives) {
   const auto never = Receive(1, 2u, 0, 4);
   p2p_queues_[1]->Abort("the test wants it");
   const auto ended = never->From();
@@ -166,7 +166,7 @@ TEST_F(P2pQueueTest, AbortEndsWaitingReceives) {
   EXPECT_THAT(later.error().message, HasSubstr("the test wants it"));
 }
 
-TEST_F(P2pQueueTest, ASenderThatIsGoneIsToldToItsReceivers) {
+TEST_F(P2pQueueTest, PendingReceivesFailWhenTheirSenderLeaves) {
   Send(2, 1, 0, "here");
   EXPECT_TRUE(Receive(1, 2u, 0, 4)->From().ok());
   const auto never = Receive(1, 2u, 0, 4);
@@ -179,7 +179,7 @@ TEST_F(P2pQueueTest, ASenderThatIsGoneIsToldToItsReceivers) {
                              "from rank 2 with tag 0: the process group was destroyed"));
 }
 
-TEST_F(P2pQueueTest, AnEarlyMessageIsTakenWhileItsSenderIsListenedTo) {
+TEST_F(P2pQueueTest, DeliversAnEarlyMessageWhileAnotherReceiveWaits) {
   const auto first = Receive(1, std::nullopt, 8, 1), never = Receive(1, std::nullopt, 9, 1);
   Send(0, 1, 7, "early");
   Send(0, 1, 8, "8");
@@ -192,7 +192,7 @@ TEST_F(P2pQueueTest, AnEarlyMessageIsTakenWhileItsSenderIsListenedTo) {
   EXPECT_EQ(*never->From(), 0U);
 }
 
-TEST_F(P2pQueueTest, AReceiveFromARankThatLeftIsToldWithItsTag) {
+TEST_F(P2pQueueTest, AReceiveFromARankThatLeftFailsWithItsTag) {
   // It never sent, so no connection exists.
   const auto certain = Receive(1, 2u, 7, 4);
   ASSERT_TRUE(groups_[2]->presence().Leave(Presence::Use::kNone).ok());
@@ -202,7 +202,7 @@ TEST_F(P2pQueueTest, AReceiveFromARankThatLeftIsToldWithItsTag) {
   EXPECT_THAT(ended.error().message, HasSubstr("from rank 2 with tag 7: rank 2 has left"));
 }
 
-TEST_F(P2pQueueTest, AReceiveFromAnyRankIsToldWhenNoneIsLeft) {
+TEST_F(P2pQueueTest, AReceiveFromAnyRankFailsAfterAllPeersLeave) {
   const auto anybody = Receive(1, std::nullopt, 3, 4);
   ASSERT_TRUE(groups_[2]->presence().Leave(Presence::Use::kNone).ok());
   Send(0, 1, 3, "more");
@@ -214,7 +214,7 @@ TEST_F(P2pQueueTest, AReceiveFromAnyRankIsToldWhenNoneIsLeft) {
   EXPECT_THAT(ended.error().message, HasSubstr("from any rank with tag 3"));
 }
 
-TEST_F(P2pQueueTest, AFailureOfTheGroupWakesWaitingReceives) {
+TEST_F(P2pQueueTest, AFailedGroupEndsPendingReceives) {
   const auto certain = Receive(1, 2u, 7, 4), anybody = Receive(1, std::nullopt, 8, 4);
   groups_[1]->Abort("the test wants it");
   for (const auto& each : {certain->From(), anybody->From()}) {
@@ -223,7 +223,7 @@ TEST_F(P2pQueueTest, AFailureOfTheGroupWakesWaitingReceives) {
   }
 }
 
-TEST_F(P2pQueueTest, AMessageToTheRankItselfArrivesWhicheverSideIsFirst) {
+TEST_F(P2pQueueTest, DeliversAMessageToItselfInEitherOrder) {
   const auto waits = Receive(1, 1u, 4, 5), anybody = Receive(1, std::nullopt, 5, 5);
   Send(1, 1, 4, "first");
   EXPECT_EQ(*waits->From(), 1u);

@@ -25,7 +25,7 @@ TEST(SignalPad, HasAWordForEachChannelAndRank) {
   EXPECT_FALSE(pad.Has(0xffffffff, 3));
 }
 
-TEST(SignalPad, ASignalIsRaisedAndTakenOnce) {
+TEST(SignalPad, ASignalIsTakenOnce) {
   std::uint32_t word = 0;
   ASSERT_TRUE(RaiseSignal(word, Long()).ok());
   EXPECT_EQ(word, 1u);
@@ -33,7 +33,7 @@ TEST(SignalPad, ASignalIsRaisedAndTakenOnce) {
   EXPECT_EQ(word, 0u);
 }
 
-TEST(SignalPad, WritesBeforeASignalAreSeenAfterIt) {
+TEST(SignalPad, WritesBeforeASignalAreVisibleAfterIt) {
   std::uint32_t there = 0, back = 0;
   int value = 0;
   std::jthread other([&] {
@@ -52,7 +52,7 @@ TEST(SignalPad, WritesBeforeASignalAreSeenAfterIt) {
   }
 }
 
-TEST(SignalPad, AWaitEndsInTimeAndNamesThePeer) {
+TEST(SignalPad, AWaitTimesOutAndNamesThePeer) {
   std::uint32_t word = 0;
   SignalWaiting waiting = Long();
   waiting.timeout = milliseconds(5);
@@ -64,7 +64,7 @@ TEST(SignalPad, AWaitEndsInTimeAndNamesThePeer) {
   EXPECT_EQ(RaiseSignal(word, waiting).error().code, Code::kTimeout);
 }
 
-TEST(SignalPad, AWaitEndsWhenItIsInVain) {
+TEST(SignalPad, AWaitEndsWhenThePeerHasEnded) {
   std::uint32_t word = 0;
   SignalWaiting waiting = Long();
   waiting.why_in_vain = [] { return std::string("its process has ended"); };
@@ -74,7 +74,7 @@ TEST(SignalPad, AWaitEndsWhenItIsInVain) {
   EXPECT_THAT(status.error().message, HasSubstr("has ended"));
 }
 
-TEST(SignalPad, AWaitEndsWhenItIsAborted) {
+TEST(SignalPad, AnAbortEndsAWait) {
   std::uint32_t word = 0;
   std::stop_source stop;
   SignalWaiting waiting = Long();

@@ -9,7 +9,7 @@
 namespace ringlet::torch_api {
 namespace {
 
-TEST(Helpers, AJobNeverWaitsForAnother) {
+TEST(Helpers, RunEachJobWithoutWaitingForOthers) {
   Helpers helpers;
   constexpr int kJobs = 20;
   std::latch all(kJobs);
@@ -23,7 +23,7 @@ TEST(Helpers, AJobNeverWaitsForAnother) {
   for (int seen = done; seen < kJobs; seen = done) done.wait(seen);
 }
 
-TEST(Helpers, EndAfterTheirJobs) {
+TEST(Helpers, FinishTheirJobsBeforeTheyEnd) {
   std::atomic<int> done{0};
   {
     Helpers helpers;
@@ -32,7 +32,7 @@ TEST(Helpers, EndAfterTheirJobs) {
   EXPECT_EQ(done, 100);
 }
 
-TEST(Helpers, MayEndFromInsideAJob) {
+TEST(Helpers, MayBeDestroyedByAJob) {
   std::latch ended(1);
   auto helpers = std::make_unique<Helpers>();
   Helpers& them = *helpers;

@@ -5,7 +5,7 @@
 namespace ringlet::torch_api {
 namespace {
 
-TEST(Hooks, AllRunInOrderWithTheArguments) {
+TEST(Hooks, RunInTheOrderOfTheirNumbers) {
   Hooks<int> hooks;
   std::vector<int> seen;
   EXPECT_TRUE(hooks.Add(7, [&](int value) { seen.push_back(70 + value); }));

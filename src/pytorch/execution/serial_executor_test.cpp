@@ -11,7 +11,7 @@
 namespace ringlet::torch_api {
 namespace {
 
-TEST(SerialExecutor, RunsOnTheCallersThreadWhenNoOtherIsThere) {
+TEST(SerialExecutor, RunsOnTheCallersThreadWhenIdle) {
   Helpers helpers;
   SerialExecutor serial_executor(helpers);
   std::thread::id ran_on;
@@ -19,7 +19,7 @@ TEST(SerialExecutor, RunsOnTheCallersThreadWhenNoOtherIsThere) {
   EXPECT_EQ(ran_on, std::this_thread::get_id());
 }
 
-TEST(SerialExecutor, KeepsTheOrderOfBothWays) {
+TEST(SerialExecutor, KeepsTheOrderOfSubmittedAndDirectJobs) {
   std::vector<int> order;
   {
     Helpers helpers;
@@ -38,7 +38,7 @@ TEST(SerialExecutor, KeepsTheOrderOfBothWays) {
   EXPECT_THAT(order, testing::ElementsAre(0, 1, 2, 3)) << "and the destructor ran the last one";
 }
 
-TEST(SerialExecutor, OneAtATimeWithManyCallers) {
+TEST(SerialExecutor, RunsOneJobAtATimeForManyCallers) {
   Helpers helpers;
   SerialExecutor serial_executor(helpers);
   int inside = 0, sum = 0;
@@ -57,7 +57,7 @@ TEST(SerialExecutor, OneAtATimeWithManyCallers) {
   serial_executor.RunHere([&] { EXPECT_EQ(sum, 1000); });
 }
 
-TEST(SerialExecutor, AJobThatEndedItsTurnMaySubmitAndWait) {
+TEST(SerialExecutor, AJobMaySubmitAndWaitAfterItsTurn) {
   Helpers helpers;
   SerialExecutor serial_executor(helpers);
   std::vector<int> order;
@@ -81,7 +81,7 @@ TEST(SerialExecutor, AJobThatEndedItsTurnMaySubmitAndWait) {
   EXPECT_EQ(order.front(), 0);
 }
 
-TEST(SerialExecutor, AJobThatOutlastsItsTurnHoldsNoOtherUp) {
+TEST(SerialExecutor, AJobThatOutlastsItsTurnDoesNotDelayOthers) {
   Helpers helpers;
   std::latch last(1);
   SerialExecutor serial_executor(helpers);
@@ -103,7 +103,7 @@ void HoldUntilTaken(SerialExecutor& serial_executor, std::latch& holds) {
   });
 }
 
-TEST(SerialExecutor, ACallerThatWaitsRunsWhatHasNotBegun) {
+TEST(SerialExecutor, AWaitingCallerRunsItsUnstartedJob) {
   Helpers helpers;
   SerialExecutor serial_executor(helpers);
   std::latch holds(1);
@@ -116,7 +116,7 @@ TEST(SerialExecutor, ACallerThatWaitsRunsWhatHasNotBegun) {
   holder.join();
 }
 
-TEST(SerialExecutor, ACallerThatWaitsForALaterJobKeepsTheOrder) {
+TEST(SerialExecutor, AWaitForALaterJobKeepsTheOrder) {
   std::vector<int> order;
   {
     Helpers helpers;
@@ -132,7 +132,7 @@ TEST(SerialExecutor, ACallerThatWaitsForALaterJobKeepsTheOrder) {
   EXPECT_THAT(order, testing::ElementsAre(1, 2, 3)) << "what followed it found a thread, too";
 }
 
-TEST(SerialExecutor, AJobThatACallerRunsMayEndItsTurn) {
+TEST(SerialExecutor, AJobRunByACallerMayEndItsTurn) {
   Helpers helpers;
   SerialExecutor serial_executor(helpers);
   std::latch holds(1);
@@ -149,7 +149,7 @@ TEST(SerialExecutor, AJobThatACallerRunsMayEndItsTurn) {
   holder.join();
 }
 
-TEST(SerialExecutor, ManyCallersThatWaitRunEachJobOnce) {
+TEST(SerialExecutor, ManyWaitingCallersRunEachJobOnce) {
   Helpers helpers;
   SerialExecutor serial_executor(helpers);
   int inside = 0, sum = 0;
@@ -190,7 +190,7 @@ TEST(SerialExecutor, AThreadInsideATurnLeavesJobsToHelpers) {
   serial_executor.RunHere([&] { EXPECT_TRUE(ran); });
 }
 
-TEST(SerialExecutor, KnowsTheThreadInside) {
+TEST(SerialExecutor, RecognizesTheThreadInside) {
   Helpers helpers;
   SerialExecutor serial_executor(helpers), other(helpers);
   EXPECT_FALSE(serial_executor.IsInside());

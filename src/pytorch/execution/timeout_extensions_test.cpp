@@ -7,13 +7,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(TimeoutExtensions, NoneChangesNothing) {
+TEST(TimeoutExtensions, DefaultToZero) {
   TimeoutExtensions extensions;
   EXPECT_EQ(extensions.Begin(1), milliseconds(0));
   extensions.End(1);
 }
 
-TEST(TimeoutExtensions, LastUntilTheFirstOperationAfterThemEnds) {
+TEST(TimeoutExtensions, LastUntilTheFirstLaterOperationEnds) {
   TimeoutExtensions extensions;
   EXPECT_EQ(extensions.Begin(1), milliseconds(0));
   extensions.Add(milliseconds(10));
@@ -26,7 +26,7 @@ TEST(TimeoutExtensions, LastUntilTheFirstOperationAfterThemEnds) {
   EXPECT_EQ(extensions.Begin(5), milliseconds(0));
 }
 
-TEST(TimeoutExtensions, AddUpAndEndEachForItself) {
+TEST(TimeoutExtensions, AddUpAndExpireSeparately) {
   TimeoutExtensions extensions;
   extensions.Add(milliseconds(1));
   EXPECT_EQ(extensions.Begin(1), milliseconds(1));

@@ -43,7 +43,7 @@ Status Sum(Group& group) {
   return status;
 }
 
-TEST(Group, FormsWhenItIsFirstNeeded) {
+TEST(Group, FormsAtItsFirstOperation) {
   OnRanks(2, [](Group& group) {
     EXPECT_FALSE(group.is_formed());
     EXPECT_TRUE(Sum(group).ok());
@@ -52,7 +52,7 @@ TEST(Group, FormsWhenItIsFirstNeeded) {
   });
 }
 
-TEST(Group, ChildrenNeedNoStore) {
+TEST(Group, ChildrenFormWithoutAStore) {
   OnRanks(4, [](Group& group) {
     ASSERT_TRUE(Sum(group).ok());
     const std::uint32_t rank = group.options().rank;
@@ -64,7 +64,7 @@ TEST(Group, ChildrenNeedNoStore) {
   });
 }
 
-TEST(Group, SeveralGenerationsMeetInOneStore) {
+TEST(Group, SeveralGenerationsFormThroughOneStore) {
   const auto store = std::make_shared<MemoryStore>();
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < 3; ++rank)
@@ -82,7 +82,7 @@ TEST(Group, SeveralGenerationsMeetInOneStore) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Group, AnAbortedGroupSaysSo) {
+TEST(Group, AnAbortedGroupReportsTheCause) {
   Group group(At(0, 2), std::make_shared<MemoryStore>());
   group.Abort("the test wants it");
   EXPECT_THAT(Sum(group).error().message, HasSubstr("the test wants it"));
@@ -96,7 +96,7 @@ TEST(Group, AFailedGroupFailsAgainAtOnce) {
   EXPECT_EQ(Sum(group).error().code, Code::kTimeout);
 }
 
-TEST(Group, ARankThatWillNotComeEndsTheForming) {
+TEST(Group, ARankThatLeavesBeforeTheFormingEndsIt) {
   const auto store = std::make_shared<MemoryStore>();
   Group group(At(1, 2), store);
   ASSERT_TRUE(group.Announce().ok());
@@ -108,7 +108,7 @@ TEST(Group, ARankThatWillNotComeEndsTheForming) {
   EXPECT_THAT(sum.error().message, HasSubstr("rank 0 has left"));
 }
 
-TEST(Group, ARankThatWaitsForARefusedCallIsTold) {
+TEST(Group, ARefusedCallFailsTheWaitingRanks) {
   for (const bool formed : {true, false}) {
     OnRanks(2, [formed](Group& group) {
       if (formed) {
@@ -133,7 +133,7 @@ TEST(Group, ARankThatWaitsForARefusedCallIsTold) {
   }
 }
 
-TEST(Group, ACallThatAllRefuseOrRepeatBreaksNothing) {
+TEST(Group, RefusedAndRepeatedCallsLeaveTheGroupUsable) {
   OnRanks(3, [](Group& group) {
     ASSERT_TRUE(Sum(group).ok());
     group.Refused("all do");

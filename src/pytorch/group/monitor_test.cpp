@@ -23,7 +23,7 @@ Status Hold(KeyStore& store, const Muster& muster) {
   return HoldMuster(store, presence, muster, {});
 }
 
-TEST(Muster, AllRanksThatComeGoOn) {
+TEST(Muster, AllRanksPassTheBarrier) {
   MemoryStore store;
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < 4; ++rank)
@@ -52,7 +52,7 @@ TEST(Muster, RankZeroNamesTheFirstMissingRankOrAll) {
               HasSubstr("Ranks 1, 3 failed to pass monitoredBarrier"));
 }
 
-TEST(Muster, RanksThatCameHearTheMissingOnes) {
+TEST(Muster, ArrivedRanksReceiveTheNamesOfMissingRanks) {
   MemoryStore store;
   Status at_two = Ok();
   std::thread two(
@@ -66,7 +66,7 @@ TEST(Muster, RanksThatCameHearTheMissingOnes) {
   EXPECT_THAT(at_two.error().message, HasSubstr("Rank 1 failed"));
 }
 
-TEST(Muster, WithoutTimeRankZeroIsTheOneThatTimesOut) {
+TEST(Muster, WithoutTimeRankZeroReportsItsOwnTimeout) {
   MemoryStore store;
   EXPECT_THAT(Hold(store, {.size = 2}).error().message,
               HasSubstr("Rank 0 timed out in monitoredBarrier"));
@@ -82,7 +82,7 @@ std::unique_ptr<Presence> Come(KeyStore& store, std::uint32_t rank) {
   return presence;
 }
 
-TEST(Muster, ARankThatEndedOrLeftIsNamedAtOnce) {
+TEST(Muster, RankZeroNamesARankThatEndedOrLeftAtOnce) {
   for (const bool all : {false, true}) {
     MemoryStore store;
     const auto zero = Come(store, 0);
@@ -105,7 +105,7 @@ TEST(Muster, ARankThatEndedOrLeftIsNamedAtOnce) {
   }
 }
 
-TEST(Muster, TheEndOfRankZeroIsNamedByRanksThatWaitForIt) {
+TEST(Muster, WaitingRanksReportTheEndOfRankZero) {
   MemoryStore store;
   auto zero = Come(store, 0);
   const auto one = Come(store, 1);

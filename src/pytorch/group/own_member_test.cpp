@@ -11,7 +11,7 @@ MemberHandle HandleOf(const OwnMember& member) {
   return handle.ok() ? *handle : MemberHandle();
 }
 
-TEST(OwnMember, ItsHandleIsReadable) {
+TEST(OwnMember, ItsHandleParses) {
   const OwnMember member;
   const MemberHandle handle = HandleOf(member);
   const auto read = MemberHandle::Parse(handle.Text());
@@ -25,7 +25,7 @@ TEST(OwnMember, MembersOfOneProcessDiffer) {
   EXPECT_NE(HandleOf(first).member, HandleOf(second).member);
 }
 
-TEST(OwnMember, AChangeLeavesTheMemberAndCountsTheGeneration) {
+TEST(OwnMember, AChangeKeepsTheMemberAndCountsTheGeneration) {
   OwnMember member;
   const MemberHandle before = HandleOf(member);
   member.CountChange();
@@ -34,7 +34,7 @@ TEST(OwnMember, AChangeLeavesTheMemberAndCountsTheGeneration) {
   EXPECT_EQ(after.generation, before.generation + 1);
 }
 
-TEST(OwnMember, ANumberIsUsedOnce) {
+TEST(OwnMember, AcceptsEachNumberOnce) {
   OwnMember member;
   EXPECT_TRUE(member.UseNumber(7));
   EXPECT_FALSE(member.UseNumber(7));

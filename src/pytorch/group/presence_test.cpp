@@ -24,7 +24,7 @@ State Eventually(Presence& presence, std::uint32_t rank, State wanted) {
   return state;
 }
 
-TEST(Presence, ARankThatHasNotComeIsUnknown) {
+TEST(Presence, AnUnannouncedRankIsUnknown) {
   MemoryStore store;
   Presence own(store, {.rank = 0, .process = 10});
   ASSERT_TRUE(own.Announce().ok());
@@ -35,7 +35,7 @@ TEST(Presence, ARankThatHasNotComeIsUnknown) {
   EXPECT_EQ(WhyInVain(own, 1), "");
 }
 
-TEST(Presence, ARankThatLeavesIsNotTakenForDead) {
+TEST(Presence, ARankThatLeavesIsNotReportedDead) {
   MemoryStore store;
   Presence own(store, {.rank = 0, .process = 10});
   ASSERT_TRUE(own.Announce().ok());
@@ -49,7 +49,7 @@ TEST(Presence, ARankThatLeavesIsNotTakenForDead) {
   EXPECT_THAT(WhyInVain(own, 1), testing::HasSubstr("rank 1 has left"));
 }
 
-TEST(Presence, ARankIsGoneWhenItsProcessEnds) {
+TEST(Presence, ARankIsLostWhenItsProcessEnds) {
   MemoryStore store;
   Presence own(store, {.rank = 0, .process = 10});
   ASSERT_TRUE(own.Announce().ok());
@@ -63,7 +63,7 @@ TEST(Presence, ARankIsGoneWhenItsProcessEnds) {
 }
 
 // Rank 1 ends between rank 0's checks of rank 1 and rank 2, which leaves because of rank 1.
-TEST(Presence, OfARankThatIsGoneAndOneThatLeftBecauseOfItTheFirstIsNamed) {
+TEST(Presence, NamesTheLostRankBeforeOneThatLeftBecauseOfIt) {
   struct Store : MemoryStore {
     Result<std::optional<Bytes>> Find(const std::string& key) override {
       if (key == "at:2") dies.reset();
@@ -96,7 +96,7 @@ std::uint64_t Joined(Presence& presence) {
   return presence.generation();
 }
 
-TEST(Presence, ProcessesThatMakeTheGroupAgainCountAlikeAlthoughOneIsLate) {
+TEST(Presence, EarlyAndLateProcessesCountGenerationsAlike) {
   MemoryStore store;
   const auto beacon = NewBeacon();
   for (const std::uint64_t expected : {1u, 2u, 3u}) {
@@ -111,7 +111,7 @@ TEST(Presence, ProcessesThatMakeTheGroupAgainCountAlikeAlthoughOneIsLate) {
   }
 }
 
-TEST(Presence, NotesOfAnEarlierGenerationSayNothing) {
+TEST(Presence, IgnoresNotesOfAnEarlierGeneration) {
   for (const bool dies : {true, false}) {
     MemoryStore store;
     {
@@ -136,7 +136,7 @@ TEST(Presence, NotesOfAnEarlierGenerationSayNothing) {
 }
 
 // Rank 1 ended before it created the group for the first time; then all processes restart.
-TEST(Presence, ANewProcessThatMissedAGenerationMeetsTheOthersInAnyOrder) {
+TEST(Presence, AProcessThatMissedAGenerationJoinsInAnyOrder) {
   for (const bool first : {true, false}) {
     MemoryStore store;
     {
@@ -151,7 +151,7 @@ TEST(Presence, ANewProcessThatMissedAGenerationMeetsTheOthersInAnyOrder) {
 }
 
 // Rank 0 survives the failure of its generation, which it tried to connect, and creates another.
-TEST(Presence, AProcessThatReplacesOneThatNeverCameMeetsTheNextGeneration) {
+TEST(Presence, ALateProcessJoinsTheGenerationAfterAFailedOne) {
   MemoryStore store;
   const auto beacon = NewBeacon();
   Presence failed(store, {.rank = 0, .beacon = beacon, .process = 10});
@@ -185,16 +185,16 @@ std::uint64_t GenerationAfter(std::uint64_t times, std::optional<Presence::Use> 
   return Joined(next);
 }
 
-TEST(Presence, ARankThatIsBehindIsToldAndCatchesUp) {
+TEST(Presence, ALaggingRankCatchesUpAfterAFailure) {
   EXPECT_EQ(GenerationAfter(3, std::nullopt, Presence::Use::kFailed), 4u);
 }
 
 // The others have left the generation in order, and one of them is already in the next one.
-TEST(Presence, ARankThatOthersHaveOvertakenKeepsItsCount) {
+TEST(Presence, ALaggingRankKeepsItsCountAfterOrderlyDepartures) {
   EXPECT_EQ(GenerationAfter(2, Presence::Use::kConnected, Presence::Use::kConnected), 2u);
 }
 
-TEST(Presence, TheEndOfAnEarlierGenerationIsNotThatOfALaterOne) {
+TEST(Presence, TheEndOfAnEarlierGenerationDoesNotEndALaterOne) {
   MemoryStore store;
   const auto beacon = NewBeacon();
   Presence other(store, {.rank = 0, .process = 10});
@@ -210,7 +210,7 @@ TEST(Presence, TheEndOfAnEarlierGenerationIsNotThatOfALaterOne) {
   EXPECT_EQ(own.Of(1), State::kThere);
 }
 
-TEST(Presence, NonsenseInTheStoreSaysNothing) {
+TEST(Presence, IgnoresInvalidEntriesInTheStore) {
   MemoryStore store;
   ASSERT_TRUE(store.Set("at:1", AsView("nonsense")).ok());
   Presence own(store, {.rank = 0, .process = 10});

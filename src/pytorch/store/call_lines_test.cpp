@@ -29,7 +29,7 @@ std::vector<std::string> OnRanks(const std::shared_ptr<KeyStore>& store,
   return texts;
 }
 
-TEST(CallLines, EachRankHearsTheLinesOfAll) {
+TEST(CallLines, EachRankReceivesTheLinesOfAll) {
   const auto texts =
       OnRanks(std::make_shared<MemoryStore>(),
               {{7, 18, "a.py:1 in f"}, {7, 18, "a.py:2 in g"}, {7, 18, "a.py:1 in f"}});
@@ -37,41 +37,41 @@ TEST(CallLines, EachRankHearsTheLinesOfAll) {
     EXPECT_EQ(text, "\nranks 0, 2: a.py:1 in f\nrank 1: a.py:2 in g");
 }
 
-TEST(CallLines, ALineOfAnotherCallIsMarked) {
+TEST(CallLines, MarksALineOfAnotherCall) {
   const auto texts =
       OnRanks(std::make_shared<MemoryStore>(), {{7, 18, "a.py:1 in f"}, {7, 17, "a.py:2 in g"}});
   EXPECT_THAT(texts[0], HasSubstr("rank 1: a.py:2 in g (its call 17, not 18)"));
   EXPECT_THAT(texts[1], HasSubstr("rank 0: a.py:1 in f (its call 18, not 17)"));
 }
 
-TEST(CallLines, RanksThatTellNothingAreNamed) {
+TEST(CallLines, NamesRanksWithoutALine) {
   CallLines exchange(std::make_shared<MemoryStore>(), 1, 3, {});
   EXPECT_EQ(exchange.Exchange({7, 1, "b.py:3"}),
             "\nrank 1: b.py:3\nranks 0, 2: no line was told in time");
 }
 
-TEST(CallLines, TheFirstExchangeStands) {
+TEST(CallLines, TheFirstExchangeIsFinal) {
   CallLines exchange(std::make_shared<MemoryStore>(), 0, 1, {});
   const std::string first = exchange.Exchange({7, 1, "a.py:1"});
   EXPECT_EQ(first, "\nrank 0: a.py:1");
   EXPECT_EQ(exchange.Exchange({7, 2, "a.py:2"}), first);
 }
 
-TEST(CallLines, AGroupThatMetInTheSameStoreBeforeIsAnotherOne) {
+TEST(CallLines, AnEarlierGroupInTheStoreDoesNotInterfere) {
   const auto store = std::make_shared<MemoryStore>();
   OnRanks(store, {{7, 1, "old.py:1"}, {7, 1, "old.py:2"}});
   for (const std::string& text : OnRanks(store, {{8, 1, "new.py:1"}, {8, 1, "new.py:2"}}))
     EXPECT_EQ(text, "\nrank 0: new.py:1\nrank 1: new.py:2");
 }
 
-TEST(CallLines, LinesOfOthersAreBounded) {
+TEST(CallLines, LimitsAndCleansLinesOfOtherRanks) {
   const auto texts = OnRanks(std::make_shared<MemoryStore>(),
                              {{7, 1, "a.py:1"}, {7, 1, "b\n\x1b[31m" + std::string(4096, 'x')}});
   EXPECT_THAT(texts[0], HasSubstr("\nrank 1: b  [31mxxx"));
   EXPECT_LT(texts[0].size(), 2 * CallLines::kBytesMax);
 }
 
-TEST(CallLines, BytesThatAreNoLineAreLeftOut) {
+TEST(CallLines, IgnoresBytesThatAreNotALine) {
   const auto store = std::make_shared<MemoryStore>();
   ASSERT_TRUE(store->Set("line:0000000000000007:1", AsView("short")).ok());
   CallLines exchange(store, 0, 2, {});
@@ -79,7 +79,7 @@ TEST(CallLines, BytesThatAreNoLineAreLeftOut) {
             "\nrank 0: a.py:1\nrank 1: no line was told in time");
 }
 
-TEST(CallLines, OfManyRanksTheFirstAndTheOwnOneAreNamed) {
+TEST(CallLines, NamesTheFirstRanksAndItsOwnAmongMany) {
   const auto store = std::make_shared<MemoryStore>();
   constexpr std::uint32_t kSize = CallLines::kRanksNamed + 6;
   std::vector<CallLine> lines;
@@ -105,7 +105,7 @@ class BrokenStore final : public MemoryStore {
   const bool takes_;
 };
 
-TEST(CallLines, AStoreThatIsGoneTellsNothing) {
+TEST(CallLines, ABrokenStoreGivesAnEmptyText) {
   for (const bool takes : {false, true}) {
     CallLines exchange(std::make_shared<BrokenStore>(takes), 0, 2, {});
     EXPECT_EQ(exchange.Exchange({7, 1, "a.py:1"}), "");

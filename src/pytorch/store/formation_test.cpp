@@ -24,7 +24,7 @@ Seat SeatOf(std::uint32_t rank, std::uint32_t size) {
           .operation_timeout = seconds(30)};
 }
 
-TEST(Formation, KeysAreTheCountersAndWithSeveralRootsTheirNumbersToo) {
+TEST(Formation, NamesOneKeyPerRootOfTheRank) {
   EXPECT_THAT(KeysOfRoots(SeatOf(0, 2)), ElementsAre("0"));
   EXPECT_THAT(KeysOfRoots(SeatOf(0, 5)), ElementsAre("0:0", "0:1", "0:2"));
 }
@@ -45,7 +45,7 @@ TEST(Formation, RanksMeetThroughTheStoreAndLeaveItEmpty) {
   }
 }
 
-TEST(Formation, ARankThatWaitsForAMissingIdIsToldSo) {
+TEST(Formation, ARankWithoutAnIdTimesOutAndNamesTheKey) {
   MemoryStore store;
   Seat seat = SeatOf(1, 2);
   seat.timeout = std::chrono::milliseconds(1);
@@ -55,7 +55,7 @@ TEST(Formation, ARankThatWaitsForAMissingIdIsToldSo) {
   EXPECT_THAT(failed.error().message, HasSubstr("key '0' did not appear in the store within 1 ms"));
 }
 
-TEST(Formation, AbortEndsTheWait) {
+TEST(Formation, AnAbortEndsTheWait) {
   MemoryStore store;
   std::stop_source abort;
   abort.request_stop();
@@ -64,7 +64,7 @@ TEST(Formation, AbortEndsTheWait) {
   EXPECT_EQ(failed.error().code, Code::kAborted);
 }
 
-TEST(Formation, TheFirstLooksMayComeAtOnce) {
+TEST(Formation, TheBackoffMayBeginWithImmediateTries) {
   Backoff eager(2), patient;
   EXPECT_EQ(eager.Next().count(), 0);
   EXPECT_EQ(eager.Next().count(), 0);
@@ -75,7 +75,7 @@ TEST(Formation, TheFirstLooksMayComeAtOnce) {
   EXPECT_TRUE(Pause(std::chrono::microseconds(0), {}));
 }
 
-TEST(Formation, RubbishInTheStoreIsNamed) {
+TEST(Formation, NamesAnInvalidId) {
   const auto failed = ToId(AsView("rubbish"), "0");
   ASSERT_FALSE(failed.ok());
   EXPECT_THAT(failed.error().message, HasSubstr("'0' in the store is 7 bytes, not an id of 128"));

@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(MemberHandle, IsReadAsItIsWritten) {
+TEST(MemberHandle, RoundTripsThroughText) {
   const MemberHandle handle{"00ff.3", 17};
   EXPECT_EQ(handle.Text(), "ringlet:00ff.3:17");
   const auto back = MemberHandle::Parse(handle.Text());
@@ -17,7 +17,7 @@ TEST(MemberHandle, IsReadAsItIsWritten) {
   EXPECT_EQ(back->generation, 17u);
 }
 
-TEST(MemberHandle, OtherTextsAreNamed) {
+TEST(MemberHandle, NamesATextThatIsNotAHandle) {
   for (const std::string text :
        {"", "gloo:0:-1:0:", "ringlet:", "ringlet::1", "ringlet:a:", "ringlet:a:-1", "ringlet:a b:1",
         "ringlet:a:1:2", "ringlet:a:99999999999999999999", "RINGLET:a:1"}) {
@@ -28,14 +28,14 @@ TEST(MemberHandle, OtherTextsAreNamed) {
   EXPECT_FALSE(MemberHandle::Parse("ringlet:" + std::string(10'000, 'a') + ":1").ok());
 }
 
-TEST(SeatAmong, TheRankIsThePlaceInTheList) {
+TEST(SeatAmong, TheRankIsThePositionInTheList) {
   const auto seat = SeatAmong({"ringlet:a:0", "ringlet:b:2", "ringlet:c:9"}, {"b", 2});
   ASSERT_TRUE(seat.ok()) << seat.error().message;
   EXPECT_EQ(seat->rank, 1u);
   EXPECT_EQ(seat->size, 3u);
 }
 
-TEST(SeatAmong, AListThatCannotBeIsRefused) {
+TEST(SeatAmong, RefusesAnInvalidListOfHandles) {
   const auto why = [](const std::vector<std::string>& handles) {
     return SeatAmong(handles, {"b", 2}).error().message;
   };

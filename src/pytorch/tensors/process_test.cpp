@@ -5,7 +5,7 @@
 namespace ringlet::torch_api {
 namespace {
 
-TEST(SharedProcess, IsOneForAllAndGoesWithTheLast) {
+TEST(SharedProcess, IsSharedAndEndsWithItsLastUser) {
   auto first = SharedProcess();
   ASSERT_TRUE(first.ok()) << first.error().message;
   auto second = SharedProcess();
@@ -17,14 +17,14 @@ TEST(SharedProcess, IsOneForAllAndGoesWithTheLast) {
   EXPECT_TRUE(seen.expired());
 }
 
-TEST(ProcessNumber, StaysWithTheProcess) {
+TEST(ProcessNumber, IsStableWithinTheProcess) {
   const auto first = ProcessNumber();
   ASSERT_TRUE(first.ok()) << first.error().message;
   EXPECT_NE(*first, 0u);
   EXPECT_EQ(ProcessNumber().value(), *first) << "although the process behind all groups is another";
 }
 
-TEST(HasEnded, IsTrueOnceTheBeaconIsOut) {
+TEST(HasEnded, IsTrueAfterTheBeaconCloses) {
   const auto process = SharedProcess();
   auto beacon = comm::Beacon::Light(**process);
   ASSERT_TRUE(beacon.ok());
@@ -36,7 +36,7 @@ TEST(HasEnded, IsTrueOnceTheBeaconIsOut) {
   EXPECT_TRUE(ended);
 }
 
-TEST(ReachableAddress, IsOneOfThisHostWithoutAPort) {
+TEST(ReachableAddress, IsAnAddressOfThisHostWithoutAPort) {
   const auto said = ReachableAddress();
   ASSERT_TRUE(said.ok()) << said.error().message;
   const auto process = SharedProcess();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kBytes = 300'000;
 
-TEST(TensorMemory, KnowsWhatLiesInIt) {
+TEST(TensorMemory, RecognizesItsOwnAddresses) {
   TensorMemory memory;
   const std::byte outside{};
   EXPECT_FALSE(memory.Has({&outside, 1}));
@@ -31,7 +31,7 @@ TEST(TensorMemory, KnowsWhatLiesInIt) {
   EXPECT_FALSE(memory.Has({&outside, 1}));
 }
 
-TEST(TensorMemory, KeepsWhatIsFreedForTheNextOfItsSize) {
+TEST(TensorMemory, ReusesAFreedBlockOfTheSameSize) {
   TensorMemory memory;
   std::byte* const first = memory.Allocate(kBytes).value();
   memory.Free(first);
@@ -42,7 +42,7 @@ TEST(TensorMemory, KeepsWhatIsFreedForTheNextOfItsSize) {
   EXPECT_EQ(memory.kept(), 0u);
 }
 
-TEST(TensorMemory, KeepsSoManyAndTheOldestGoFirst) {
+TEST(TensorMemory, KeepsALimitedNumberAndDropsTheOldest) {
   TensorMemory memory;
   std::vector<std::byte*> all;
   for (std::size_t i = 0; i < TensorMemory::kKeptMax + 3; ++i)
@@ -53,12 +53,12 @@ TEST(TensorMemory, KeepsSoManyAndTheOldestGoFirst) {
   EXPECT_TRUE(memory.Has({all[3], 1}));
 }
 
-TEST(TensorMemory, RefusesWhatDoesNotExist) {
+TEST(TensorMemory, RefusesAnImpossibleSize) {
   TensorMemory memory;
   EXPECT_EQ(memory.Allocate(SIZE_MAX).error().code, Code::kSystem);
 }
 
-TEST(TensorMemory, OfTheParentIsNotTheChildsToFree) {
+TEST(TensorMemory, AForkedChildDoesNotFreeBlocksOfItsParent) {
   std::byte* const memory = TensorMemory::The().Allocate(kBytes).value();
   *memory = std::byte{7};
   const pid_t child = ::fork();
@@ -85,7 +85,7 @@ std::size_t SharedFiles() {
 }
 
 // Sums over two ranks in such memory, then frees the memory before the communicator ends.
-TEST(Announcements, EndWithTheMemoryOrWithTheGroup) {
+TEST(Announcements, EndWithTheMemoryOrTheGroup) {
   const auto store = std::make_shared<MemoryStore>();
   const auto rank_of = [&](std::uint32_t rank) {
     Group group({.rank = rank,

@@ -63,7 +63,7 @@ std::string Complaint(const std::vector<Schedule>& schedules) {
   return {};
 }
 
-TEST(Prove, RingsOfEverySizeAreRight) {
+TEST(Prove, AcceptsRingsOfEverySize) {
   // Every size to 16, then some, because the sizes between do not differ.
   for (std::size_t n = 1; n <= kProvableRanksMax; n += n < 16 ? 1 : 12) {
     for (const std::size_t count :
@@ -81,7 +81,7 @@ TEST(Prove, RingsOfEverySizeAreRight) {
   }
 }
 
-TEST(Prove, SmallRingsAreRightInManyOrdersOfEvents) {
+TEST(Prove, AcceptsSmallRingsInManyOrdersOfEvents) {
   for (std::size_t n = 2; n <= 5; ++n) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
       const ProofOptions options{
@@ -246,7 +246,7 @@ TEST(Prove, NamesRankStepAndElement) {
                         "reduced with input 2 into output 2): the counts differ"));
 }
 
-TEST(Prove, FindsTheDeadlockOfTwoThatBothWaitFirst) {
+TEST(Prove, FindsADeadlockOfTwoRanksThatBothReceiveFirst) {
   std::vector<Schedule> waiting(2, Four());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     SumFrom(waiting[rank], 1 - rank, Input());
@@ -255,7 +255,7 @@ TEST(Prove, FindsTheDeadlockOfTwoThatBothWaitFirst) {
   EXPECT_THAT(Complaint(waiting), HasSubstr("deadlock: rank 0, step 0"));
 }
 
-TEST(Prove, NamesTheRankThatIsCountedTwice) {
+TEST(Prove, NamesARankThatIsCountedTwice) {
   std::vector<Schedule> doubled(2, Four());
   SendTo(doubled[0], 1, Input());
   SendTo(doubled[0], 1, Input());
@@ -270,7 +270,7 @@ TEST(Prove, NamesTheRankThatIsCountedTwice) {
                 "output 0 into output 0, finishes): element 0 would count ranks {0} twice"));
 }
 
-TEST(Prove, NamesWhatIsLeftOverOrMissing) {
+TEST(Prove, NamesUnreceivedAndMissingMessages) {
   std::vector<Schedule> left_over(2, Four());
   SendTo(left_over[0], 1, Input());
   EXPECT_EQ(Complaint(left_over),
@@ -280,14 +280,14 @@ TEST(Prove, NamesWhatIsLeftOverOrMissing) {
   EXPECT_THAT(Complaint(missing), HasSubstr("waits for what no rank sends"));
 }
 
-TEST(Prove, NamesElementsThatAreReadBeforeTheyAreWritten) {
+TEST(Prove, NamesAnElementThatIsReadBeforeItIsWritten) {
   std::vector<Schedule> schedules(2, Four());
   SendTo(schedules[0], 1, Output());
   SumFrom(schedules[1], 0, Input());
   EXPECT_THAT(Complaint(schedules), HasSubstr("element 0 is read before it is written"));
 }
 
-TEST(Prove, FindsEveryHazardThatAFlowWithoutItsDependenciesAdmits) {
+TEST(Prove, FindsTheHazardOfEachRemovedDependency) {
   // Every dependency of every step is necessary: without it some order of events is wrong.
   const std::vector<Schedule> schedules = Ring(CountedRanks(3), 7);
   std::vector<Flow> good;
@@ -313,7 +313,7 @@ TEST(Prove, FindsEveryHazardThatAFlowWithoutItsDependenciesAdmits) {
   }
 }
 
-TEST(Prove, AnExchangeOfWholeBuffersInPlaceNeedsRoomOnTheLink) {
+TEST(Prove, AnExchangeInPlaceNeedsCapacityOfTheLink) {
   std::vector<Schedule> exchange(2, Four());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     SendTo(exchange[rank], 1 - rank, Input());
@@ -325,7 +325,7 @@ TEST(Prove, AnExchangeOfWholeBuffersInPlaceNeedsRoomOnTheLink) {
   EXPECT_TRUE(ProveAllReduce(exchange, {.link_capacity = 0}).ok());
 }
 
-TEST(Prove, LinksHoldWhatTheyAreSaidToHoldAndNoMore) {
+TEST(Prove, LinksHoldExactlyTheirCapacity) {
   // Rank 1 takes nothing from rank 0 before data of rank 2 arrives. Rank 0 sends to rank 2 only
   // after four elements have left for rank 1.
   std::vector<Schedule> schedules(3, Four());
@@ -352,7 +352,7 @@ TEST(Prove, LinksHoldWhatTheyAreSaidToHoldAndNoMore) {
   }
 }
 
-TEST(Prove, RanksThatAddUpInAnotherOrderAreNamed) {
+TEST(Prove, NamesARankThatAddsInAnotherOrder) {
   std::vector<Schedule> exchange(2, Four());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     SendTo(exchange[rank], 1 - rank, Input());
@@ -364,7 +364,7 @@ TEST(Prove, RanksThatAddUpInAnotherOrderAreNamed) {
             "rank 1 ends with element 0 added up in another order than rank 0");
 }
 
-TEST(Prove, ABarrierMayHearOfARankTwiceButOfEach) {
+TEST(Prove, ABarrierNeedsAContributionOfEachRank) {
   const auto barrier = [](std::uint32_t rank, std::uint32_t ahead) {
     Schedule schedule{.input_count = 1, .output_count = 1, .scratch_count = 1};
     schedule.Copy(Input(), Scratch(), 1);
@@ -380,7 +380,7 @@ TEST(Prove, ABarrierMayHearOfARankTwiceButOfEach) {
   EXPECT_EQ(status.error().message, "rank 0 ends with element 0 lacking ranks {1}");
 }
 
-TEST(Prove, TakesNoMoreRanksThanItHasBits) {
+TEST(Prove, RefusesMoreRanksThanItHasBits) {
   EXPECT_FALSE(ProveAllReduce(Ring(CountedRanks(65), 1), {}).ok());
   EXPECT_FALSE(ProveAllReduce({}, {}).ok());
 }

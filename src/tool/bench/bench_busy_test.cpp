@@ -5,20 +5,20 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(BenchBusyTest, NoneIsNone) {
+TEST(BenchBusyTest, StartsZeroProgramsForZero) {
   const auto programs = StartBusyPrograms(0);
   ASSERT_TRUE(programs.ok());
   EXPECT_TRUE(programs->empty());
 }
 
-TEST(BenchBusyTest, EachIsAProcessOfItsOwn) {
+TEST(BenchBusyTest, EachProgramIsAProcess) {
   auto programs = StartBusyPrograms(2);
   ASSERT_TRUE(programs.ok()) << programs.error().message;
   ASSERT_EQ(programs->size(), 2u);
   EXPECT_NE((*programs)[0].pid(), (*programs)[1].pid());
 }
 
-TEST(BenchBusyTest, TheCommandIsKnownButNotShown) {
+TEST(BenchBusyTest, TheCommandWorksButIsHidden) {
   CLI::App tool("ringlet");
   Action chosen;
   AddBenchBusy(tool, chosen);

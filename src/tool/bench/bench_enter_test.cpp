@@ -19,14 +19,14 @@ std::string EnterErrorOf(std::vector<std::string> arguments) {
   return testing::internal::GetCapturedStderr();
 }
 
-TEST(BenchEnterTest, TheOptionsOfTheProgramAreItsOwn) {
+TEST(BenchEnterTest, PassesOptionsToTheProgram) {
   EXPECT_THAT(EnterErrorOf({"enter", "/nowhere", "/bin/ls", "-l", "--all"}), HasSubstr("/nowhere"));
   EXPECT_THAT(EnterErrorOf({"enter", "/nowhere"}), HasSubstr("no program"));
   EXPECT_THAT(Entered("/space", {"ls", "-l"}),
               testing::ElementsAre("/proc/self/exe", "bench", "enter", "/space", "ls", "-l"));
 }
 
-TEST(BenchReachTest, IsCalledAsSshIs) {
+TEST(BenchReachTest, AcceptsTheArgumentsOfSsh) {
   EXPECT_THAT(Reacher({"/a", "/b"}),
               testing::ElementsAre(testing::EndsWith("/exe"), "bench", "reach", "/a,/b"));
   EXPECT_THAT(EnterErrorOf({"reach", "/a,/b", "10.213.0.3", "ls", "-l"}),

@@ -16,7 +16,7 @@ ToolRun RunInit(const std::vector<std::string>& arguments) {
   return RunCommand({"bench", "init"}, arguments);
 }
 
-TEST(BenchInitTest, ARowForEachNumberOfRanks) {
+TEST(BenchInitTest, PrintsARowForEachNumberOfRanks) {
   const ToolRun ran = RunInit({"-n", "2,5", "-i", "2"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("medians of 2 repetitions"));
@@ -24,7 +24,7 @@ TEST(BenchInitTest, ARowForEachNumberOfRanks) {
   EXPECT_THAT(ran.output, HasSubstr("\n       5 tree   threads     1 |"));
 }
 
-TEST(BenchInitTest, JsonOfARing) {
+TEST(BenchInitTest, PrintsJsonForARing) {
   const ToolRun ran = RunInit({"-n", "3", "--mode", "ring", "-i", "1", "--json"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   const auto json = nlohmann::json::parse(ran.output);
@@ -33,19 +33,19 @@ TEST(BenchInitTest, JsonOfARing) {
   EXPECT_EQ(json.at("repetitions").size(), 1u);
 }
 
-TEST(BenchInitTest, RanksMayBeProcesses) {
+TEST(BenchInitTest, RunsRanksAsProcesses) {
   const ToolRun ran = RunInit({"-n", "2", "--as", "processes", "-i", "1"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("\n       2 tree processes     2 |"));
 }
 
-TEST(BenchInitTest, RanksAsThreadsMayBeSpreadOverProcesses) {
+TEST(BenchInitTest, SpreadsThreadRanksOverProcesses) {
   const ToolRun ran = RunInit({"-n", "5", "--processes", "2", "-i", "1"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("\n       5 tree   threads     2 |"));
 }
 
-TEST(BenchInitTest, TheUserMayEndIt) {
+TEST(BenchInitTest, AnInterruptEndsTheBench) {
   const InterruptedForTest interrupted;
   const ToolRun ran = RunInit({"-n", "2", "--as", "processes"});
   EXPECT_EQ(ran.status, 128 + SIGINT);

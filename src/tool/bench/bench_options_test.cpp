@@ -32,7 +32,7 @@ std::string OptionsErrorOf(const std::vector<std::string>& arguments) {
   return options.ok() ? "no error" : options.error().message;
 }
 
-TEST(BenchOptionsTest, Defaults) {
+TEST(BenchOptionsTest, HaveDocumentedDefaults) {
   const BenchOptions options = Parse({});
   EXPECT_EQ(options.ranks, 4u);
   EXPECT_EQ(options.measure.type, DataType::kFloat32);
@@ -44,7 +44,7 @@ TEST(BenchOptionsTest, Defaults) {
   EXPECT_TRUE(options.measure.bound);
 }
 
-TEST(BenchOptionsTest, EveryOptionIsHeard) {
+TEST(BenchOptionsTest, EveryOptionTakesEffect) {
   const BenchOptions options =
       Parse({"-n", "2",   "-b",      "1K",     "-e",        "4K", "-f", "4",  "-d", "bf16",
              "-o", "max", "--check", "--json", "--threads", "-w", "0",  "-i", "7",  "--unbound"});
@@ -65,7 +65,7 @@ TEST(BenchOptionsTest, InprocLinksMakeTheRanksThreads) {
   EXPECT_FALSE(ParseBenchOptions(BenchWords(), LinkChoice::kShm)->threads);
 }
 
-TEST(BenchOptionsTest, MistakesAreNamed) {
+TEST(BenchOptionsTest, ErrorsNameTheWrongValue) {
   EXPECT_THAT(OptionsErrorOf({"-d", "float128"}), HasSubstr("float128"));
   EXPECT_THAT(OptionsErrorOf({"-o", "xor"}), HasSubstr("xor"));
   EXPECT_THAT(OptionsErrorOf({"-b", "8Q"}), HasSubstr("8Q"));
@@ -78,7 +78,7 @@ TEST(BenchOptionsTest, MistakesAreNamed) {
   EXPECT_FALSE(Read({"--bogus"}).has_value());
 }
 
-TEST(BenchOptionsTest, AWorkerMeasuresTheSame) {
+TEST(BenchOptionsTest, AWorkerReceivesTheSameOptions) {
   const auto words =
       Read({"-n", "3",    "-b", "1K",   "-e",           "4K",        "-f",      "4",
             "-d", "half", "-o", "prod", "--check",      "--json",    "--links", "tcp",
@@ -102,7 +102,7 @@ TEST(BenchOptionsTest, AWorkerMeasuresTheSame) {
   EXPECT_EQ(options.measure.iterations, 7u);
 }
 
-TEST(BenchOptionsTest, OperationsHaveTheOptionsThatTheyNeed) {
+TEST(BenchOptionsTest, OperationsAcceptOnlyTheirOptions) {
   EXPECT_TRUE(Read({"--root", "1"}, "broadcast").has_value());
   EXPECT_FALSE(Read({"--root", "1"}).has_value());
   EXPECT_FALSE(Read({"-o", "max"}, "alltoall").has_value());
@@ -111,7 +111,7 @@ TEST(BenchOptionsTest, OperationsHaveTheOptionsThatTheyNeed) {
   EXPECT_FALSE(Read({"--in-place", "--out-of-place"}).has_value());
 }
 
-TEST(BenchOptionsTest, ASizeIsSharedWhereRanksShareIt) {
+TEST(BenchOptionsTest, RanksShareTheSizeInGatheringOperations) {
   const auto words = Read({"-n", "4", "-b", "4", "-e", "64"}, "all_gather");
   const BenchOptions options = ParseBenchOptions(*words, LinkChoice::kAuto).value();
   EXPECT_THAT(options.measure.counts, testing::ElementsAre(1, 2, 4));
@@ -120,7 +120,7 @@ TEST(BenchOptionsTest, ASizeIsSharedWhereRanksShareIt) {
   EXPECT_THAT(barrier.measure.counts, testing::ElementsAre(0));
 }
 
-TEST(BenchOptionsTest, BesideOthersOnePlacementInSeveralRounds) {
+TEST(BenchOptionsTest, AComparisonRunsOnePlacementInSeveralRounds) {
   const BenchOptions options = Parse({"--vs", "gloo,mpich", "--rounds", "5"});
   EXPECT_THAT(options.peers, testing::ElementsAre("gloo", "mpich"));
   EXPECT_EQ(options.rounds, 5u);
@@ -132,7 +132,7 @@ TEST(BenchOptionsTest, BesideOthersOnePlacementInSeveralRounds) {
   EXPECT_THAT(OptionsErrorOf({"--vs", "gloo", "--threads"}), HasSubstr("--threads"));
 }
 
-TEST(BenchOptionsTest, BesideOthersAWorkerMeasuresOnePlacementToo) {
+TEST(BenchOptionsTest, AWorkerOfAComparisonMeasuresOnePlacement) {
   std::vector<std::string> arguments = WorkerArguments(Read({"--vs", "gloo"}).value());
   arguments.erase(arguments.begin(), arguments.begin() + 2);
   EXPECT_EQ(Parse(arguments).measure.placement, Placement::kOutOfPlace);
@@ -153,7 +153,7 @@ TEST(BenchOptionsTest, HostsShareTheRanks) {
   EXPECT_THAT(OptionsErrorOf({"--hosts", "2", "--rate", "much"}), HasSubstr("much"));
 }
 
-TEST(BenchOptionsTest, BusyProgramsAreOfTheLauncherNotOfItsWorkers) {
+TEST(BenchOptionsTest, OnlyTheLauncherStartsBusyPrograms) {
   EXPECT_EQ(Parse({}).busy, 0u);
   EXPECT_EQ(Parse({"--busy", "2", "--vs", "gloo"}).busy, 2u);
   EXPECT_THAT(WorkerArguments(Read({"--busy", "2"}).value()),
@@ -161,7 +161,7 @@ TEST(BenchOptionsTest, BusyProgramsAreOfTheLauncherNotOfItsWorkers) {
   EXPECT_FALSE(Read({"--busy", "-1"}).has_value());
 }
 
-TEST(BenchOptionsTest, TheLastRankMayBeLateButNotOthers) {
+TEST(BenchOptionsTest, DelaysOnlyTheLastRank) {
   EXPECT_EQ(Parse({}).measure.late, Instant(0));
   std::vector<std::string> arguments = WorkerArguments(Read({"--late", "1s"}).value());
   arguments.erase(arguments.begin(), arguments.begin() + 2);
@@ -170,14 +170,14 @@ TEST(BenchOptionsTest, TheLastRankMayBeLateButNotOthers) {
   EXPECT_FALSE(Read({"--late", "1s", "--vs", "gloo"}).has_value());
 }
 
-TEST(BenchOptionsTest, ARootThatDoesNotExistIsNamed) {
+TEST(BenchOptionsTest, NamesARootThatDoesNotExist) {
   const auto options =
       ParseBenchOptions(*Read({"-n", "2", "--root", "2"}, "reduce"), LinkChoice::kAuto);
   ASSERT_FALSE(options.ok());
   EXPECT_THAT(options.error().message, HasSubstr("--root 2"));
 }
 
-TEST(BenchOptionsTest, AWorkerOfEveryOperationReadsWhatItIsGiven) {
+TEST(BenchOptionsTest, AWorkerOfEveryOperationReadsItsArguments) {
   for (const BenchOperation& operation : BenchOperations()) {
     std::vector<std::string> typed{"-n", "3", "--json"};
     if (collective::HasRoot(operation.kind)) typed.insert(typed.end(), {"--root", "2"});

@@ -29,7 +29,7 @@ std::string PlotErrorOf(const std::string& text) {
   return chart.ok() ? "no error" : chart.error().message;
 }
 
-TEST(BenchPlotTest, AFileGivesACurveForEachThatWasMeasured) {
+TEST(BenchPlotTest, AFileGivesACurvePerMeasuredLibrary) {
   const Chart chart = ChartOf({{"a.json", ToJson(PlottedReport(4))}}).value();
   EXPECT_EQ(chart.title, "all_reduce, 4 ranks");
   EXPECT_THAT(NamesIn(chart), ElementsAre("ringlet", "gloo"));
@@ -37,7 +37,7 @@ TEST(BenchPlotTest, AFileGivesACurveForEachThatWasMeasured) {
   EXPECT_THAT(chart.curves[1].points, ElementsAre(std::pair(64.0, 30.0)));
 }
 
-TEST(BenchPlotTest, OneRunOfAFileOfResultsIsChosen) {
+TEST(BenchPlotTest, ChoosesTheMatchingRunOfAFileOfResults) {
   const BenchFile results{
       "r.json", "{\"runs\": [" + ToJson(PlottedReport(2)) + "," + ToJson(PlottedReport(4)) + "]}"};
   const BenchFile chosen = ChosenRun(results, {.operation = "all_reduce", .ranks = 4}).value();
@@ -49,7 +49,7 @@ TEST(BenchPlotTest, OneRunOfAFileOfResultsIsChosen) {
             ToJson(PlottedReport(4)));
 }
 
-TEST(BenchPlotTest, SeveralFilesAreToldApart) {
+TEST(BenchPlotTest, NamesDistinguishCurvesOfSeveralFiles) {
   EXPECT_THAT(
       NamesIn(ChartOf({{"a.json", ToJson(PlottedReport(2))}, {"b.json", ToJson(PlottedReport(4))}})
                   .value()),
@@ -61,7 +61,7 @@ TEST(BenchPlotTest, SeveralFilesAreToldApart) {
               ElementsAre("a: ringlet", "a: gloo", "b: ringlet", "b: gloo"));
 }
 
-TEST(BenchPlotTest, AFileWithoutResultsIsNamed) {
+TEST(BenchPlotTest, NamesAFileWithoutResults) {
   for (const char* text : {"", "{}", "[1]", "{\"op\": 1}", "not json"})
     EXPECT_THAT(PlotErrorOf(text), HasSubstr("folder/a.json")) << text;
   BenchReport nothing = PlottedReport(2);

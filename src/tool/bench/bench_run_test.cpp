@@ -8,7 +8,7 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(BenchRunTest, LinksOfTheCommandLineGoBeforeThoseOfTheEnvironment) {
+TEST(BenchRunTest, LinksOfTheCommandLineOverrideTheEnvironment) {
   BenchWords words;
   words.links = "tcp";
   const auto job = PrepareBench(words);
@@ -16,7 +16,7 @@ TEST(BenchRunTest, LinksOfTheCommandLineGoBeforeThoseOfTheEnvironment) {
   EXPECT_EQ(job->environment.at("RINGLET_LINKS"), "tcp");
 }
 
-TEST(BenchRunTest, TheEndOfACommandIsThatOfTheRun) {
+TEST(BenchRunTest, TheCommandReturnsTheStatusOfTheRun) {
   const auto signals = TakeSignals();
   ASSERT_TRUE(signals.ok());
   std::vector<std::string> lines;
@@ -44,7 +44,7 @@ std::optional<std::string> ToldToWait(std::uint32_t ranks, const EnvMap& user) {
   return found == job.environment.end() ? "" : found->second;
 }
 
-TEST(BenchRunTest, HostsThatShareCoresAreToldSo) {
+TEST(BenchRunTest, RanksThatShareCoresYieldWhileTheyWait) {
   const auto cpus = static_cast<std::uint32_t>(os::UsableCpus().size());
   const auto many = ToldToWait(cpus + 1, {});
   if (!many) GTEST_SKIP() << "network namespaces cannot be made here";

@@ -34,7 +34,7 @@ TEST(BenchTest, ThreadsGiveJson) {
   EXPECT_EQ(json.at("rows").size(), 3u);
 }
 
-TEST(BenchTest, ProcessesAreToldHowManyTheyAreWhateverElseIsSaid) {
+TEST(BenchTest, TheLauncherOverridesTheWorldSizeOfTheEnvironment) {
   ASSERT_EQ(::setenv("RINGLET_WORLD_SIZE", "1", 1), 0);
   const ToolRun ran = RunBench({"-n", "2", "-e", "64", "-i", "2", "--check"});
   ::unsetenv("RINGLET_WORLD_SIZE");
@@ -44,7 +44,7 @@ TEST(BenchTest, ProcessesAreToldHowManyTheyAreWhateverElseIsSaid) {
 }
 
 // If Gloo was not built, Ringlet is measured alone.
-TEST(BenchTest, BesideOthersOneRowASizeIsLeftOfAllRounds) {
+TEST(BenchTest, AComparisonMergesItsRoundsIntoOneRowPerSize) {
   const ToolRun ran =
       RunBench({"-n", "2", "--vs", "gloo", "--rounds", "2", "-e", "32", "-i", "2", "--json"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
@@ -53,7 +53,7 @@ TEST(BenchTest, BesideOthersOneRowASizeIsLeftOfAllRounds) {
   EXPECT_EQ(json.at("rows").size(), 3u);
 }
 
-TEST(BenchTest, TheUserMayEndIt) {
+TEST(BenchTest, AnInterruptEndsTheBench) {
   const InterruptedForTest interrupted;
   const ToolRun ran = RunBench({"-n", "2"});
   EXPECT_EQ(ran.status, 128 + SIGINT);

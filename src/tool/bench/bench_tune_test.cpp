@@ -11,7 +11,7 @@ using collective::TunedChoice;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(BenchTuneTest, TheFastestOfEachSizeIsChosenAndEqualNeighboursAreOne) {
+TEST(BenchTuneTest, ChoosesTheFastestPerSizeAndMergesEqualNeighbours) {
   const std::vector<AlgorithmTimes> times = {
       {CallKind::kAllReduce, Algorithm::kRing, false, {{16, 9}, {64, 9}, {256, 9}, {1024, 9}}},
       {CallKind::kAllReduce,
@@ -27,7 +27,7 @@ TEST(BenchTuneTest, TheFastestOfEachSizeIsChosenAndEqualNeighboursAreOne) {
           TunedChoice{CallKind::kBroadcast, 8, 2, collective::kAnyBytes, Algorithm::kBinomial}));
 }
 
-TEST(BenchTuneTest, OfEquallyFastOnesTheFirstIsChosen) {
+TEST(BenchTuneTest, ChoosesTheFirstOfEquallyFastAlgorithms) {
   const auto choices = FastestOf({{CallKind::kAllReduce, Algorithm::kRing, false, {{16, 9}}},
                                   {CallKind::kAllReduce, Algorithm::kDoubling, false, {{16, 9}}}},
                                  8, 2);
@@ -35,7 +35,7 @@ TEST(BenchTuneTest, OfEquallyFastOnesTheFirstIsChosen) {
                                                Algorithm::kRing}));
 }
 
-TEST(BenchTuneTest, WaysThroughSharedMemoryAreChosenBesideAlgorithmsOverLinks) {
+TEST(BenchTuneTest, ChoosesSharedMemoryBesideAlgorithmsOverLinks) {
   const auto kind = CallKind::kAllReduce;
   const std::vector<AlgorithmTimes> times = {
       {kind, Algorithm::kRing, false, {{1024, 5}, {4 << 20, 300}}},
@@ -48,7 +48,7 @@ TEST(BenchTuneTest, WaysThroughSharedMemoryAreChosenBesideAlgorithmsOverLinks) {
       << "the middle, 64 KiB, is more than one_shot takes";
 }
 
-TEST(BenchTuneTest, RegisteredMemoryDecidesBetweenSlicesAndZeroCopyAlone) {
+TEST(BenchTuneTest, RegisteredMemoryOnlyDecidesBetweenSlicesAndZeroCopy) {
   const auto kind = CallKind::kAllGather;
   const std::vector<AlgorithmTimes> times = {
       {kind, Algorithm::kOneShot, false, {{16, 1}}},
@@ -63,7 +63,7 @@ TEST(BenchTuneTest, RegisteredMemoryDecidesBetweenSlicesAndZeroCopyAlone) {
                           TunedChoice{kind, 4, 1, collective::kAnyBytes, Algorithm::kFetch}));
 }
 
-TEST(BenchTuneTest, TheFileThatIsWrittenIsRead) {
+TEST(BenchTuneTest, TheWrittenFileParses) {
   for (const CallKind kind : {CallKind::kAllReduce, CallKind::kAllToAll}) {
     const collective::TuningTable table(
         FastestOf({{kind, Algorithm::kOneShot, false, {{64, 1}, {4096, 1}}},
@@ -90,7 +90,7 @@ AlgorithmTimes Modelled(CallKind kind, Algorithm algorithm, std::uint32_t ranks,
   return times;
 }
 
-TEST(BenchTuneTest, TheNumbersOfLinksComeBackFromTimes) {
+TEST(BenchTuneTest, RecoversLinkCostsFromTimes) {
   const collective::LinkCost link{.latency_ns = 3'000, .overhead_ns = 700, .mb_per_s = 2'500};
   for (const std::uint32_t hosts : {1u, 4u}) {
     collective::CostModel model;
@@ -108,7 +108,7 @@ TEST(BenchTuneTest, TheNumbersOfLinksComeBackFromTimes) {
   }
 }
 
-TEST(BenchTuneTest, WithOnePeerAQuarterOfAMessageIsTheProcessors) {
+TEST(BenchTuneTest, AQuarterOfAMessageIsOverheadWithOnePeer) {
   collective::CostModel model;
   model.local = {.latency_ns = 3'000, .overhead_ns = 1'000, .mb_per_s = 2'500};
   const collective::MeasuredLinks links =
@@ -120,7 +120,7 @@ TEST(BenchTuneTest, WithOnePeerAQuarterOfAMessageIsTheProcessors) {
               3.0 * static_cast<double>(links.local->overhead_ns), 3);
 }
 
-TEST(BenchTuneTest, TheProcessorsShareIsBetweenATwentiethAndAHalf) {
+TEST(BenchTuneTest, TheOverheadIsBetweenATwentiethAndAHalf) {
   collective::CostModel model;
   model.local = {.latency_ns = 3'000, .overhead_ns = 700, .mb_per_s = 2'500};
   const AlgorithmTimes ring = Modelled(CallKind::kAllReduce, Algorithm::kRing, 4, 1, model);
@@ -134,14 +134,14 @@ TEST(BenchTuneTest, TheProcessorsShareIsBetweenATwentiethAndAHalf) {
   EXPECT_NEAR(share(1e-6), 0.05, 1e-3) << "and one that takes nothing";
 }
 
-TEST(BenchTuneTest, NothingIsMadeUpWhereTimesDoNotGrow) {
+TEST(BenchTuneTest, DerivesNoCostsFromTimesThatDoNotGrow) {
   const std::vector<AlgorithmTimes> flat = {
       {CallKind::kAllReduce, Algorithm::kRing, false, {{16, 9}, {64, 9}}}};
   EXPECT_EQ(LinksOf(flat, 4, 1), collective::MeasuredLinks());
   EXPECT_EQ(LinksOf({}, 4, 1), collective::MeasuredLinks());
 }
 
-TEST(BenchTuneTest, WithoutATaskTheToolSaysWhatThereIs) {
+TEST(BenchTuneTest, WithoutATaskNamesTheAvailableTasks) {
   CLI::App tool("ringlet");
   Action chosen;
   CLI::App* bench = tool.add_subcommand("bench", "");

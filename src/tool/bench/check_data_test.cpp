@@ -115,7 +115,7 @@ TEST(CheckDataTest, TheExpectationHoldsForEveryTypeOperationAndOrder) {
         if (Reduces(op, type)) ExpectRight({type, op, ranks}, 101);
 }
 
-TEST(CheckDataTest, MoreRanksThanTheTypeHasNumbersAreNoMistake) {
+TEST(CheckDataTest, AcceptsMoreRanksThanTheTypeHasNumbers) {
   for (const DataType type : {DataType::kInt8, DataType::kUint8, DataType::kFloat8e5m2})
     for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kAvg})
       for (const std::uint32_t ranks : {127u, 128u, 255u, 256u, 300u})
@@ -123,7 +123,7 @@ TEST(CheckDataTest, MoreRanksThanTheTypeHasNumbersAreNoMistake) {
 }
 
 // A larger product would exceed the exact numbers of the narrowest type.
-TEST(CheckDataTest, ProductsAreTwelveWhereThereAreThreeRanksOrMore) {
+TEST(CheckDataTest, ProductsAreTwelveForThreeRanksOrMore) {
   for (const std::uint32_t ranks : {1u, 2u, 3u, 5u, 64u})
     for (std::size_t index = 0; index < 2 * ranks; ++index) {
       std::int64_t product = 1;
@@ -133,7 +133,7 @@ TEST(CheckDataTest, ProductsAreTwelveWhereThereAreThreeRanksOrMore) {
     }
 }
 
-TEST(CheckDataTest, TheDataIsTheSameInEveryPeriod) {
+TEST(CheckDataTest, TheDataRepeatsInEveryPeriod) {
   const CheckShape shape{DataType::kBfloat16, ReduceOp::kSum, 3};
   const std::size_t count = 2 * kCheckPeriod + 5;
   EXPECT_EQ(CountWrongOutput(shape, Reduced(shape, count, 1)), 0u);
@@ -143,7 +143,7 @@ TEST(CheckDataTest, TheDataIsTheSameInEveryPeriod) {
   EXPECT_NE(CountWrongInput(shape, Rank{2}, input), 0u);
 }
 
-TEST(CheckDataTest, EveryWrongElementIsCounted) {
+TEST(CheckDataTest, CountsEveryWrongElement) {
   const CheckShape shape{DataType::kFloat32, ReduceOp::kSum, 4};
   Bytes output = Reduced(shape, 3 * kCheckPeriod, 1);
   for (const std::size_t index : {std::size_t{0}, kCheckPeriod, 3 * kCheckPeriod - 1})
@@ -151,7 +151,7 @@ TEST(CheckDataTest, EveryWrongElementIsCounted) {
   EXPECT_EQ(CountWrongOutput(shape, output), 3u);
 }
 
-TEST(CheckDataTest, ShiftedDataIsNoticed) {
+TEST(CheckDataTest, DetectsShiftedData) {
   const CheckShape shape{DataType::kInt32, ReduceOp::kSum, 4};
   const Bytes output = Reduced(shape, 70'000, 1);
   for (const std::size_t shift : {1u, 16u, 1024u, 4096u, 16'384u, 65'536u}) {
@@ -160,7 +160,7 @@ TEST(CheckDataTest, ShiftedDataIsNoticed) {
   }
 }
 
-TEST(CheckDataTest, AMissingOrRepeatedRankIsNoticed) {
+TEST(CheckDataTest, DetectsAMissingOrRepeatedRank) {
   for (const DataType type : kAllTypes)
     for (const ReduceOp op : kAllOps) {
       if (!Reduces(op, type)) continue;
@@ -192,7 +192,7 @@ void ExpectExactly(const CheckShape& shape, const collective::Call& call, Bytes 
   EXPECT_EQ(CountWrong(shape, call, self, output), 1u) << Name(call.kind);
 }
 
-TEST(CheckDataTest, CopiesAreComparedWithTheirSource) {
+TEST(CheckDataTest, ComparesCopiesWithTheirSource) {
   using collective::CallKind;
   constexpr std::size_t kCount = kCheckPeriod + 7;
   const CheckShape shape{DataType::kInt32, ReduceOp::kSum, 3};
@@ -214,7 +214,7 @@ TEST(CheckDataTest, CopiesAreComparedWithTheirSource) {
   ExpectExactly(shape, call(CallKind::kAllToAll), exchanged);
 }
 
-TEST(CheckDataTest, ABlockOfAReductionIsThatOfItsRank) {
+TEST(CheckDataTest, ComparesABlockOfAReductionWithThatOfItsRank) {
   constexpr std::size_t kCount = kCheckPeriod - 5;
   const CheckShape shape{DataType::kInt32, ReduceOp::kSum, 3};
   const Bytes whole = Reduced(shape, 3 * kCount, 7);

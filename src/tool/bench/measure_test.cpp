@@ -37,7 +37,7 @@ Outcome MeasureWith(std::uint32_t ranks, const MeasureOptions& options) {
   return MeasureWith(std::vector<MeasureOptions>(ranks, options));
 }
 
-TEST(MeasureTest, RanksReportFormedAndThenEverySize) {
+TEST(MeasureTest, RanksReportFormationAndThenEverySize) {
   const Outcome outcome =
       MeasureWith(3, {.counts = {1, 1000}, .check = true, .warmup = 1, .iterations = 2});
   for (const Status& status : outcome.status) EXPECT_TRUE(status.ok());
@@ -51,7 +51,7 @@ TEST(MeasureTest, RanksReportFormedAndThenEverySize) {
   EXPECT_GT(row.out_of_place->time_us, 0);
 }
 
-TEST(MeasureTest, AnOperationTookNoLongerThanAllAndCostWhatTheRanksComputed) {
+TEST(MeasureTest, TimesLieWithinTheRunAndCpuTimeSumsTheRanks) {
   const Instant start = os::Now();
   const Outcome outcome = MeasureWith(
       3, {.placement = Placement::kOutOfPlace, .counts = {50'000}, .warmup = 1, .iterations = 3});
@@ -63,7 +63,7 @@ TEST(MeasureTest, AnOperationTookNoLongerThanAllAndCostWhatTheRanksComputed) {
   EXPECT_GT(measured.cpu_us, 0) << "also where each rank counts for itself";
 }
 
-TEST(MeasureTest, EveryOperationIsRight) {
+TEST(MeasureTest, EveryOperationGivesRightResults) {
   for (const BenchOperation& operation : BenchOperations()) {
     const bool barrier = operation.kind == CallKind::kBarrier;
     const Outcome outcome = MeasureWith(
@@ -90,7 +90,7 @@ TEST(MeasureTest, EveryOperationIsRight) {
   }
 }
 
-TEST(MeasureTest, RegisteredBuffersAreMeasuredAlike) {
+TEST(MeasureTest, MeasuresRegisteredBuffersAlike) {
   const Outcome outcome = MeasureWith(3, {.threads = true,
                                           .counts = {1, 5000},
                                           .registered = true,
@@ -103,7 +103,7 @@ TEST(MeasureTest, RegisteredBuffersAreMeasuredAlike) {
   EXPECT_EQ(row.in_place->wrong, 0u);
 }
 
-TEST(MeasureTest, OnlyThePlacementThatWasAskedFor) {
+TEST(MeasureTest, MeasuresOnlyTheRequestedPlacement) {
   const auto row = [](Placement placement) {
     const Outcome outcome = MeasureWith(
         2, {.placement = placement, .threads = true, .counts = {8}, .warmup = 0, .iterations = 1});
@@ -116,7 +116,7 @@ TEST(MeasureTest, OnlyThePlacementThatWasAskedFor) {
 
 // One rank uses other data than the rest. Its data is wrong for the others and theirs is wrong for
 // it, except where numbers are equal by chance.
-TEST(MeasureTest, TheWrongElementsOfAllRanksAreCounted) {
+TEST(MeasureTest, CountsWrongElementsOfAllRanks) {
   constexpr std::size_t kCount = 100;
   std::vector<MeasureOptions> options_of(3, {.kind = CallKind::kAllGather,
                                              .threads = true,
@@ -141,12 +141,12 @@ TEST(MeasureTest, TheWrongElementsOfAllRanksAreCounted) {
   EXPECT_EQ(row.in_place->wrong, expected);
 }
 
-TEST(MeasureTest, WithoutCheckNoRankCounts) {
+TEST(MeasureTest, WithoutCheckTheRowOmitsWrongElements) {
   const Outcome outcome = MeasureWith(1, {.counts = {8}, .warmup = 0, .iterations = 1});
   EXPECT_EQ(std::get<Row>(outcome.messages.at(1)).in_place->wrong, std::nullopt);
 }
 
-TEST(MeasureTest, AFailureToFormIsTheResult) {
+TEST(MeasureTest, AFailedFormationIsTheResult) {
   const auto process = comm::Process::Start({}).value();
   const comm::Config config{.id = {}, .rank = 3, .size = 2};
   EXPECT_FALSE(MeasureRank(process, config, {.counts = {8}}, [](const auto&) {}, {}).ok());

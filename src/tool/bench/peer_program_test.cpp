@@ -28,7 +28,7 @@ BenchJob Job() {
   return {.words = {}, .options = options, .environment = {{"PATH", "/x"}}};
 }
 
-TEST(PeerProgramTest, APeerIsAskedForTheSame) {
+TEST(PeerProgramTest, APeerProgramReceivesTheSameMeasurement) {
   EXPECT_THAT(PeerBenchCommands("gloo", Job(), "/bin").at(0).arguments,
               ElementsAre("/bin/ringlet_bench_gloo", "3", "reduce", "float", "sum", "2", "in",
                           "adapted", "9", "2", "64"));
@@ -49,7 +49,7 @@ class PeerOnHosts : public testing::Test {
   BenchJob job_ = Job();
 };
 
-TEST_F(PeerOnHosts, GloosRanksAreStartedEachOnItsHost) {
+TEST_F(PeerOnHosts, EachGlooRankStartsOnItsHost) {
   const auto commands = PeerBenchCommands("gloo", job_, "/bin");
   ASSERT_EQ(commands.size(), 3u);
   std::string wireup;
@@ -69,7 +69,7 @@ TEST_F(PeerOnHosts, GloosRanksAreStartedEachOnItsHost) {
   }
 }
 
-TEST_F(PeerOnHosts, OpenMpisLauncherIsToldTheHostOfEachRank) {
+TEST_F(PeerOnHosts, TheOpenMpiLauncherReceivesTheHostOfEachRank) {
   const auto commands = PeerBenchCommands("openmpi", job_, "/bin");
   ASSERT_EQ(commands.size(), 1u);
   const auto& arguments = commands[0].arguments;
@@ -81,13 +81,13 @@ TEST_F(PeerOnHosts, OpenMpisLauncherIsToldTheHostOfEachRank) {
                 HasSubstr(job_.hosts->SpacePath(host)));
 }
 
-TEST(PeerProgramTest, APeerChangesItsInputToo) {
+TEST(PeerProgramTest, APeerProgramChangesItsInputToo) {
   BenchJob job = Job();
   job.options.measure.changing = true;
   EXPECT_THAT(PeerBenchCommands("openmpi", job, "/bin").at(0).arguments, Contains("in,changing"));
 }
 
-TEST(PeerProgramTest, APeerMeasuresAsLongIterationsAsWeIfRanksTakeTurns) {
+TEST(PeerProgramTest, IterationsLengthenWhenRanksShareCores) {
   BenchJob job = Job();
   job.options.measure.iterations.reset();
   job.options.ranks = 1;
@@ -96,7 +96,7 @@ TEST(PeerProgramTest, APeerMeasuresAsLongIterationsAsWeIfRanksTakeTurns) {
   EXPECT_THAT(PeerBenchCommands("gloo", job, "/bin").at(0).arguments, Contains("adapted:500"));
 }
 
-TEST(PeerProgramTest, AMissingProgramIsNamedWithItsPackage) {
+TEST(PeerProgramTest, NamesAMissingProgramAndItsPackage) {
   const Status status = CheckPeer("openmpi", "/nowhere", 1);
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("/nowhere/ringlet_bench_openmpi"));
@@ -104,14 +104,14 @@ TEST(PeerProgramTest, AMissingProgramIsNamedWithItsPackage) {
   EXPECT_THAT(CheckPeer("mpich", "/nowhere", 2).error().message, HasSubstr("namespaces"));
 }
 
-TEST(PeerProgramTest, AVersionIsWhatComesBeforeItsFirstComma) {
+TEST(PeerProgramTest, AVersionEndsAtItsFirstComma) {
   EXPECT_EQ(ParsePeerVersion("version Open MPI v4.1.4, package: Debian"), "Open MPI v4.1.4");
   EXPECT_EQ(ParsePeerVersion("version MPICH Version:      5.0.2"), "MPICH 5.0.2");
   EXPECT_EQ(ParsePeerVersion("versions"), "");
   EXPECT_EQ(ParsePeerVersion("8 1 2 3"), "");
 }
 
-TEST(PeerProgramTest, OnlyLinesOfFourNumbersAreResults) {
+TEST(PeerProgramTest, ParsesOnlyLinesOfFourNumbers) {
   const auto line = ParsePeerLine("64 1.5 2.25 3");
   ASSERT_TRUE(line.has_value());
   EXPECT_EQ(line->count, 64u);

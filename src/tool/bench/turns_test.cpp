@@ -11,7 +11,7 @@ Row RowOf(std::size_t count, double time_us) {
           .out_of_place = Measurement{.time_us = time_us, .p99_us = 2 * time_us, .wrong = 1}};
 }
 
-TEST(TurnsTest, EachNumberIsTheMedianAndWrongOnesAddUp) {
+TEST(TurnsTest, TakesMediansAndAddsWrongElements) {
   Turns turns;
   turns.Add({RowOf(2, 10), RowOf(8, 100)});
   turns.Add({RowOf(2, 1000), RowOf(8, 300)});
@@ -23,7 +23,7 @@ TEST(TurnsTest, EachNumberIsTheMedianAndWrongOnesAddUp) {
   EXPECT_FALSE(rows[0].in_place.has_value());
 }
 
-TEST(TurnsTest, PeersStandInTheRowsOfTheirCounts) {
+TEST(TurnsTest, PlacesPeersInTheRowsOfTheirCounts) {
   Turns turns;
   turns.Add({RowOf(2, 10), RowOf(8, 100)});
   turns.Add("gloo", {{8, {.time_us = 500}}});
@@ -33,7 +33,7 @@ TEST(TurnsTest, PeersStandInTheRowsOfTheirCounts) {
   EXPECT_EQ(rows.at(1).peers.at("gloo").time_us, 600);
 }
 
-TEST(TurnsTest, NothingMeasuredIsNoRow) {
+TEST(TurnsTest, WithoutMeasurementsTheTableIsEmpty) {
   EXPECT_TRUE(Turns().Rows().empty());
 }
 

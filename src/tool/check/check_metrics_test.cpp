@@ -9,7 +9,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(CheckMetricsTest, EachGaugeHasItsSamplesTogether) {
+TEST(CheckMetricsTest, GroupsTheSamplesOfEachGauge) {
   CheckedMachine sick{.title = "n\"1\\"};
   topology::Defect defect{.rule = &topology::DefectRuleOf("nic-rate")};
   defect.where = "0000:19:00.0";
@@ -34,7 +34,7 @@ TEST(CheckMetricsTest, EachGaugeHasItsSamplesTogether) {
   EXPECT_THAT(text, Not(HasSubstr("\n\n")));
 }
 
-TEST(CheckMetricsTest, BytesThatAreNoUtf8AreReplaced) {
+TEST(CheckMetricsTest, ReplacesBytesThatAreNotUtf8) {
   EXPECT_THAT(CheckMetrics({{.title = "b\xe4r"}}), HasSubstr("machine=\"b\xef\xbf\xbdr\""));
 }
 

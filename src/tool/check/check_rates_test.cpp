@@ -20,7 +20,7 @@ MachineCosts CostsOfView(const topology::HostView& view) {
   return rates.CostsOf(view, topology::Check({.view = view, .positions = none}));
 }
 
-TEST(CheckRatesTest, ADefectCostsWhatThePlanLosesByIt) {
+TEST(CheckRatesTest, TheCostOfADefectIsTheLossOfThePlan) {
   topology::HostView view = Hgx();
   view.nets[3].speed_mbit_per_s = 100'000;
   const MachineCosts costs = CostsOfView(view);
@@ -31,7 +31,7 @@ TEST(CheckRatesTest, ADefectCostsWhatThePlanLosesByIt) {
   EXPECT_EQ(costs.together->lost(), costs.each[0]->lost());
 }
 
-TEST(CheckRatesTest, LinksCostMostWithinTheHost) {
+TEST(CheckRatesTest, ALinkDefectCostsMostWithinTheHost) {
   topology::HostView view = Hgx();
   view.gpus[0].links[0].count = 9;
   const MachineCosts costs = CostsOfView(view);
@@ -39,13 +39,13 @@ TEST(CheckRatesTest, LinksCostMostWithinTheHost) {
   EXPECT_EQ(costs.each[0]->hosts, 1u);
 }
 
-TEST(CheckRatesTest, AHealthyMachineIsNotPlanned) {
+TEST(CheckRatesTest, SkipsThePlanOfAHealthyMachine) {
   const MachineCosts costs = CostsOfView(Hgx());
   EXPECT_TRUE(costs.each.empty());
   EXPECT_FALSE(costs.together);
 }
 
-TEST(CheckRatesTest, ASkeletonSaysWhyThereIsNoCost) {
+TEST(CheckRatesTest, ASkeletonNamesTheReasonForAMissingCost) {
   topology::HostView view = Hgx();
   view.pci[view.gpus[0].pci].link_width = 2;
   view.gpus.clear();
@@ -54,7 +54,7 @@ TEST(CheckRatesTest, ASkeletonSaysWhyThereIsNoCost) {
   EXPECT_NE(costs.why_not.find("ringlet topo complete"), std::string::npos);
 }
 
-TEST(CheckRatesTest, TextNamesWhatIsLostOfWhat) {
+TEST(CheckRatesTest, TextNamesTheLossAndTheTotal) {
   EXPECT_EQ(ToText(DefectCost{2, {24'000}, {48'000}}), "24 of 48 GB/s of all-reduce over 2 hosts");
   EXPECT_EQ(ToText(DefectCost{1, {9'500}, {12'000}}),
             "2.5 of 12 GB/s of all-reduce within the host");

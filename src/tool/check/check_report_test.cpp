@@ -29,7 +29,7 @@ CheckedMachine Sick(const std::string& title, std::uint32_t gpus) {
   return machine;
 }
 
-TEST(CheckReportTest, AFindingHasPlaceReasonCostAndRemedy) {
+TEST(CheckReportTest, AFindingNamesPlaceReasonCostAndRemedy) {
   EXPECT_EQ(MachineReport(Sick("node.xml", 1), false),
             "node.xml: error: 0000:5b:00.0 GPU0: PCIe 3.0 x8 [gpu-pcie]\n"
             "  costs: 24 of 48 GB/s of all-reduce over 2 hosts\n"
@@ -40,14 +40,14 @@ TEST(CheckReportTest, AFindingHasPlaceReasonCostAndRemedy) {
             "node.xml: no verdict: no XML\n");
 }
 
-TEST(CheckReportTest, ManyOfARuleAreNamedShortly) {
+TEST(CheckReportTest, ShortensManyFindingsOfARule) {
   EXPECT_THAT(
       MachineReport(Sick("n", 8), false),
       AllOf(HasSubstr("and 5 more [gpu-pcie]: 0000:5b:00.3 GPU3, "), HasSubstr("8 errors")));
   EXPECT_THAT(MachineReport(Sick("n", 8), true), Not(HasSubstr(" more ")));
 }
 
-TEST(CheckReportTest, AFleetIsGroupedByKind) {
+TEST(CheckReportTest, GroupsAFleetByKindOfDefect) {
   std::vector<CheckedMachine> machines(12, {.title = "good.xml"});
   machines.push_back(Sick("sick.xml", 2));
   machines.push_back({.title = "torn.xml", .refusal = "no XML"});
@@ -62,13 +62,13 @@ TEST(CheckReportTest, AFleetIsGroupedByKind) {
             "  torn.xml: no XML\n");
 }
 
-TEST(CheckReportTest, OfManyMachinesTheFirstAreNamed) {
+TEST(CheckReportTest, NamesTheFirstOfManyMachines) {
   const std::vector<CheckedMachine> machines(25, Sick("sick.xml", 1));
   EXPECT_THAT(FleetReport(machines, false), HasSubstr("  and 15 more; --all names them\n"));
   EXPECT_THAT(FleetReport(machines, true), Not(HasSubstr("--all")));
 }
 
-TEST(CheckReportTest, JsonIsALineForEachFinding) {
+TEST(CheckReportTest, JsonHasALineForEachFinding) {
   const std::string text =
       CheckJson({Sick("a.xml", 2), {.title = "good.xml"}, {.title = "torn.xml", .refusal = "no"}});
   EXPECT_EQ(std::ranges::count(text, '\n'), 3);

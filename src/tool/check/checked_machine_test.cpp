@@ -14,7 +14,7 @@ CheckedMachine CheckedFile(const std::string& file) {
   return CheckMachine(ReadMachine(file), nullptr, "", rates);
 }
 
-TEST(CheckedMachineTest, AFileHasAVerdict) {
+TEST(CheckedMachineTest, AFileReceivesAVerdict) {
   const CheckedMachine good = CheckedFile(Fixture("topologies/nvidia/dgx_a100_xla.topo.xml"));
   EXPECT_EQ(good.refusal, "");
   EXPECT_FALSE(good.worst());
@@ -23,7 +23,7 @@ TEST(CheckedMachineTest, AFileHasAVerdict) {
   EXPECT_EQ(bad.worst(), topology::Severity::kError);
 }
 
-TEST(CheckedMachineTest, ATextThatIsNoTopologyHasNone) {
+TEST(CheckedMachineTest, RefusesATextThatIsNotATopology) {
   EXPECT_THAT(CheckedFile("no/such.xml").refusal, HasSubstr("no/such.xml"));
   EXPECT_THAT(CheckedFile(Fixture("topologies/graphs/ucb_dgx1v_graph.graph.xml")).refusal,
               HasSubstr("this is a graph file"));

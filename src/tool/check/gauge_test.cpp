@@ -5,7 +5,7 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(Gauge, HasHelpTypeAndSamples) {
+TEST(Gauge, PrintsHelpTypeAndSamples) {
   Gauge gauge("ringlet_x", "An x.");
   gauge.Add({{"host", "a"}, {"check", "shm"}}, 3);
   EXPECT_EQ(gauge.text(),
@@ -13,7 +13,7 @@ TEST(Gauge, HasHelpTypeAndSamples) {
             "ringlet_x{host=\"a\",check=\"shm\"} 3\n");
 }
 
-TEST(Gauge, ValuesOfLabelsCannotEndALine) {
+TEST(Gauge, EscapesLabelValues) {
   Gauge gauge("x", "y");
   gauge.Add({{"host", "a\"} 1\nx"}}, 0);
   EXPECT_NE(gauge.text().find("x{host=\"a\\\"} 1\\\\nx\"} 0\n"), std::string::npos) << gauge.text();

@@ -23,7 +23,7 @@ using testing::Not;
 const std::string kBad = Fixture("topologies/broken/a100pcie_nvlink_count0_timez.topo.xml");
 const std::string kGood = Fixture("topologies/nvidia/dgx_a100_xla.topo.xml");
 
-TEST(TopoCheckTest, TheStatusIsTheVerdict) {
+TEST(TopoCheckTest, TheExitStatusIsTheVerdict) {
   EXPECT_EQ(RunCommand({"topo", "check", kGood}).status, 0);
   EXPECT_EQ(RunCommand({"topo", "check", kBad}).status, 1);
   EXPECT_EQ(RunCommand({"topo", "check", "no/such.xml"}).status, 2);
@@ -31,7 +31,7 @@ TEST(TopoCheckTest, TheStatusIsTheVerdict) {
   EXPECT_EQ(RunCommand({"topo", "check", kBad, "no/such.xml"}).status, 1);
 }
 
-TEST(TopoCheckTest, NarrowSwitchesThatCostNothingAreNotes) {
+TEST(TopoCheckTest, NarrowSwitchesWithoutACostAreNotes) {
   const std::string file = Fixture("topologies/nvidia/H100.topo.xml");
   const ToolRun ran = RunCommand({"topo", "check", file});
   EXPECT_EQ(ran.status, 0);
@@ -69,7 +69,7 @@ std::map<std::string, int> StatusOfEach(const std::string& folder) {
   return found;
 }
 
-TEST(TopoCheckTest, NoHealthyFileRaisesAnAlarm) {
+TEST(TopoCheckTest, HealthyFilesRaiseNoAlarm) {
   // These files contain mistakes: text between elements, and a missing arch.
   const std::set<std::string> known = {"dgx_a100_keysight.topo.xml", "g5.48xl.topo.xml"};
   std::size_t files = 0;
@@ -82,12 +82,12 @@ TEST(TopoCheckTest, NoHealthyFileRaisesAnAlarm) {
   EXPECT_EQ(files, 24u + 23u + 5u);
 }
 
-TEST(TopoCheckTest, EachBrokenFileRaisesOne) {
+TEST(TopoCheckTest, EachBrokenFileRaisesAnAlarm) {
   for (const auto& [name, status] : StatusOfEach("test/fixtures/topologies/broken"))
     EXPECT_EQ(status, 1) << name;
 }
 
-TEST(TopoCheckTest, ANamedMachineIsWhatIsExpected) {
+TEST(TopoCheckTest, ComparesWithTheExpectedMachine) {
   EXPECT_EQ(RunCommand({"topo", "check", SourceFile("machines/nebius-h100.xml"), "--expect",
                         "nebius-h100"})
                 .status,
@@ -122,7 +122,7 @@ TEST(TopoCheckTest, AFolderIsAFleetAndItsOddMachineIsNamed) {
                                 HasSubstr("[nic-rate]: 1 machine"), HasSubstr("odd.xml")));
 }
 
-TEST(TopoCheckTest, FormatsForProgramsHaveNothingElse) {
+TEST(TopoCheckTest, MachineReadableFormatsContainOnlyFindings) {
   const ToolRun json = RunCommand({"topo", "check", "--json", kBad});
   EXPECT_EQ(json.status, 1);
   EXPECT_EQ(nlohmann::json::parse(json.output.substr(0, json.output.find('\n'))).at("severity"),
@@ -133,7 +133,7 @@ TEST(TopoCheckTest, FormatsForProgramsHaveNothingElse) {
   EXPECT_EQ(RunCommand({"topo", "check", "--json", "--prometheus", kBad}).status, 2);
 }
 
-TEST(TopoCheckTest, ThisMachineWithoutGpusHasNoVerdict) {
+TEST(TopoCheckTest, WithoutGpusAVerdictNeedsAnExpectedMachine) {
   const ToolRun ran = RunCommand({"topo", "check", "this"});
   if (ran.status == 2) {
     EXPECT_THAT(ran.output, HasSubstr("name a machine by --expect"));

@@ -5,7 +5,7 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(AgentCommand, ComesBackFromItsLine) {
+TEST(AgentCommand, RoundTripsThroughItsLine) {
   AgentCommand look{.kind = AgentCommand::Order::kLook};
   look.token[0] = std::byte{0xab};
   look.token[31] = std::byte{1};
@@ -23,7 +23,7 @@ TEST(AgentCommand, ComesBackFromItsLine) {
   }
 }
 
-TEST(AgentCommand, OtherTextsAreRefused) {
+TEST(AgentCommand, RefusesInvalidCommands) {
   for (
       const std::string_view text :
       {"", "look", "{}", R"({"do":"format"})", R"({"do":"look"})", R"({"do":"look","token":"ab"})",
@@ -33,7 +33,7 @@ TEST(AgentCommand, OtherTextsAreRefused) {
     EXPECT_FALSE(ParseAgentCommand(text).ok()) << text;
 }
 
-TEST(AgentAnswer, TimesAndFailures) {
+TEST(AgentAnswer, ParsesTimesAndFailures) {
   EXPECT_EQ(*ParseClockAnswer(ClockAnswer(1'700'000'000'000'000'000)), 1'700'000'000'000'000'000u);
   EXPECT_FALSE(ParseClockAnswer("{}").ok());
   EXPECT_FALSE(ParseClockAnswer("9").ok());

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(AgentLaunch, SshAsksForNoPassword) {
+TEST(AgentLaunch, SshNeverPromptsForAPassword) {
   const auto command =
       RemoteAgent("node1", {.ssh = "/usr/bin/ssh -p 2222", .tool = "/opt/ringlet"}, {{"A", "b"}});
   ASSERT_TRUE(command.ok());
@@ -20,18 +20,18 @@ TEST(AgentLaunch, SshAsksForNoPassword) {
   EXPECT_EQ(command->environment.at("A"), "b");
 }
 
-TEST(AgentLaunch, OtherProgramsGetTheirOwnOptionsOnly) {
+TEST(AgentLaunch, OtherProgramsReceiveOnlyTheirOwnOptions) {
   const auto command = RemoteAgent("pod", {.ssh = "enter  -x", .tool = ""}, {});
   ASSERT_TRUE(command.ok());
   EXPECT_EQ(command->arguments.size(), 4u);
 }
 
-TEST(AgentLaunch, AQuoteWouldEndTheCommand) {
+TEST(AgentLaunch, RefusesAQuoteInTheCommand) {
   EXPECT_FALSE(RemoteAgent("a", {.tool = "/tmp/'; rm -rf ."}, {}).ok());
   EXPECT_FALSE(RemoteAgent("a", {.ssh = "  ", .tool = ""}, {}).ok());
 }
 
-TEST(AgentLaunch, ThisProgramIsAnAgentHere) {
+TEST(AgentLaunch, TheLocalAgentIsThisProgram) {
   EXPECT_THAT(LocalAgent({}).arguments, ElementsAre(OwnPath(), "doctor", "--agent"));
 }
 

@@ -39,7 +39,7 @@ Result<AgentLine> StartShell(const std::string& script) {
       "node1", {.arguments = {"sh", "-c", script}, .environment = os::ReadEnvironment()});
 }
 
-TEST(LineReader, LinesAreBounded) {
+TEST(LineReader, SplitsLinesAndLimitsTheirLength) {
   LineReader reader;
   EXPECT_TRUE(reader.Push("one\ntw"));
   EXPECT_EQ(reader.Take(), "one");
@@ -62,7 +62,7 @@ TEST(LineReader, WaitsForALineUntilADeadline) {
   EXPECT_EQ(*reader.Await(read.get(), Soon()), std::nullopt);
 }
 
-TEST(WriteLine, APeerThatReadsNothingIsNotWaitedForForEver) {
+TEST(WriteLine, TimesOutOnAPeerThatDoesNotRead) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
   const os::Fd read(ends[0]), write(ends[1]);
@@ -71,7 +71,7 @@ TEST(WriteLine, APeerThatReadsNothingIsNotWaitedForForEver) {
             Code::kTimeout);
 }
 
-TEST(AgentLine, OfAProgram) {
+TEST(AgentLine, ExchangesLinesWithAProgram) {
   auto line = StartShell("read word; echo got $word; echo last words >&2; exit 3");
   ASSERT_TRUE(line.ok());
   EXPECT_EQ(line->host(), "node1");
@@ -80,14 +80,14 @@ TEST(AgentLine, OfAProgram) {
   EXPECT_EQ(Next(*line), "over: last words");
 }
 
-TEST(AgentLine, OfAProgramThatIsNotThere) {
+TEST(AgentLine, ReportsAProgramThatDoesNotStart) {
   EXPECT_FALSE(AgentLine::Start("a", {.arguments = {"no-such-program"}, .environment = {}}).ok());
   auto line = StartShell("exit 1");
   ASSERT_TRUE(line.ok());
   EXPECT_THAT(Next(*line), HasSubstr("it ended without a word"));
 }
 
-TEST(AgentLine, OfASocket) {
+TEST(AgentLine, ExchangesLinesWithASocket) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
   os::Fd there(ends[1]);

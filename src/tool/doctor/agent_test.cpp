@@ -41,7 +41,7 @@ Served Serve(const std::vector<std::string>& commands) {
   }
 }
 
-TEST(Agent, LooksAndTellsTheTime) {
+TEST(Agent, ReportsFactsTimeAndPairs) {
   const Served served = Serve({ToLine({.kind = AgentCommand::Order::kLook}),
                                ToLine({.kind = AgentCommand::Order::kClock}),
                                ToLine({.kind = AgentCommand::Order::kReach}),
@@ -55,11 +55,11 @@ TEST(Agent, LooksAndTellsTheTime) {
   EXPECT_TRUE(doctor::ParsePairs(served.answers[2], 0).ok());
 }
 
-TEST(Agent, EndsWithItsDoctor) {
+TEST(Agent, EndsWhenItsInputEnds) {
   EXPECT_TRUE(Serve({}).status.ok());
 }
 
-TEST(Agent, DoesNothingElse) {
+TEST(Agent, RefusesUnknownCommands) {
   const Served served = Serve({"rm -rf /"});
   ASSERT_FALSE(served.status.ok());
   EXPECT_EQ(served.status.error().code, Code::kProtocol);

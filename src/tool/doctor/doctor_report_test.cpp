@@ -26,7 +26,7 @@ SetFacts Sick() {
   return facts;
 }
 
-TEST(DoctorReport, FindingsComeFirstTheWorstOnTop) {
+TEST(DoctorReport, FindingsPrecedePassedChecksWorstFirst) {
   const SetFacts facts = Sick();
   const std::string text = DoctorText(doctor::Judge(facts), facts, false);
   EXPECT_THAT(text, StartsWith("error    hosts        node9\": it did not answer in time\n"
@@ -37,7 +37,7 @@ TEST(DoctorReport, FindingsComeFirstTheWorstOnTop) {
   EXPECT_THAT(text, testing::EndsWith("4 hosts: 1 error, 1 warning, 1 note\n"));
 }
 
-TEST(DoctorReport, AHealthySetHasALineACheck) {
+TEST(DoctorReport, AHealthySetHasOneLinePerCheck) {
   const SetFacts facts = doctor::WellSet(2);
   const std::string text = DoctorText(doctor::Judge(facts), facts, false);
   EXPECT_EQ(Split(text, '\n').size(), doctor::Judge(facts).size() + 2);
@@ -48,7 +48,7 @@ TEST(DoctorReport, AHealthySetHasALineACheck) {
             HasSubstr("node0 to node1 (10.0.0.2:40000): 30 us, 1.0 GB/s, packets of 9000")));
 }
 
-TEST(DoctorReport, ManyFindingsOfACheckAreCut) {
+TEST(DoctorReport, ShortensManyFindingsOfACheck) {
   SetFacts facts = doctor::WellSet(12);
   for (doctor::HostFacts& host : facts.hosts) host.shm.bytes = 1;
   const std::string text = DoctorText(doctor::Judge(facts), facts, false);
@@ -76,7 +76,7 @@ TEST(DoctorReport, EachLineOfJsonIsAnObject) {
   EXPECT_EQ(pairs, 6u);
 }
 
-TEST(DoctorReport, TextsOfHostsCannotSteerATerminal) {
+TEST(DoctorReport, EscapesControlCharactersInTextsOfHosts) {
   SetFacts facts = doctor::WellSet(2);
   facts.hosts[0].interfaces[1].why = facts.hosts[0].kernel = "\x1b[2J";
   facts.hosts[1].ports.failure = "\x1b]0;x";
@@ -85,7 +85,7 @@ TEST(DoctorReport, TextsOfHostsCannotSteerATerminal) {
               AllOf(Not(HasSubstr("\x1b")), HasSubstr("a\\nb: ")));
 }
 
-TEST(DoctorReport, Metrics) {
+TEST(DoctorReport, MetricsHaveVerdictsFindingsAndFigures) {
   const SetFacts facts = Sick();
   EXPECT_THAT(
       DoctorMetrics(doctor::Judge(facts), facts),

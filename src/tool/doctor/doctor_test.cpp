@@ -15,7 +15,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TEST(DoctorTest, ItsCommandLineIsChecked) {
+TEST(DoctorTest, RefusesInvalidCommandLines) {
   EXPECT_EQ(RunCommand({"doctor", "--hosts", "a b"}).status, 2);
   EXPECT_EQ(RunCommand({"doctor", "--hosts", "-x"}).status, 2);
   EXPECT_EQ(RunCommand({"doctor", "--hosts", ""}).status, 2) << "not this host";
@@ -30,13 +30,13 @@ TEST(DoctorTest, ItsCommandLineIsChecked) {
   EXPECT_EQ(RunCommand({"doctor", "--hosts", "a", "--ssh", "no-such-program"}).status, 2);
 }
 
-TEST(DoctorTest, HostsNeedNoOption) {
+TEST(DoctorTest, HostsMayBePositionalArguments) {
   EXPECT_THAT(RunCommand({"doctor", "a,b", "--ssh", "false"}).output,
               HasSubstr("2 hosts: 2 errors"));
   EXPECT_EQ(RunCommand({"doctor", "a b"}).status, 2);
 }
 
-TEST(DoctorTest, HostsThatCannotBeReachedAreFindings) {
+TEST(DoctorTest, UnreachableHostsAreFindings) {
   const ToolRun ran = RunCommand({"doctor", "--hosts", "a,b", "--ssh", "false"});
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.output, AllOf(StartsWith("error    hosts        a: it ended without a word"),
@@ -44,7 +44,7 @@ TEST(DoctorTest, HostsThatCannotBeReachedAreFindings) {
   EXPECT_EQ(RunCommand({"doctor", "--hosts", "a", "--ssh", "false", "--json"}).status, 1);
 }
 
-TEST(DoctorTest, ThisHostIsExamined) {
+TEST(DoctorTest, ExaminesThisHost) {
   const ToolRun ran = RunCommand({"doctor", "--hosts", "localhost", "--json"});
   EXPECT_LE(ran.status, 1) << ran.errors;
   std::set<std::string> checks;

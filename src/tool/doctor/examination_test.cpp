@@ -35,7 +35,7 @@ struct AgentHere {
 
 const EnvMap kLoopback = {{"RINGLET_SOCKET_IFNAME", "=lo"}, {"HOME", "/"}};
 
-TEST(Examination, OfHostsThatAnswer) {
+TEST(Examination, MeasuresAllPairsOfAnsweringHosts) {
   std::array<AgentHere, 3> agents;
   std::vector<AgentLine> lines;
   for (AgentHere& agent : agents) {
@@ -53,7 +53,7 @@ TEST(Examination, OfHostsThatAnswer) {
   EXPECT_LT(std::abs(facts->hosts[1].clock_ahead_ns), 50'000'000'000);
 }
 
-TEST(Examination, RanksOfOneHostAreOneHost) {
+TEST(Examination, RanksOnOneHostCountAsOneHost) {
   std::array<AgentHere, 3> agents;
   std::vector<AgentLine> lines;
   for (AgentHere& agent : agents) {

@@ -15,7 +15,7 @@ std::string WhyNot(std::string_view text) {
   return hosts.ok() ? "" : hosts.error().message;
 }
 
-TEST(HostList, NamesAndRanges) {
+TEST(HostList, ParsesNamesAndRanges) {
   EXPECT_THAT(*ParseHostList("a,b , a"), ElementsAre("a", "b"));
   EXPECT_THAT(*ParseHostList("n[08-10,2].x,m"),
               ElementsAre("n08.x", "n09.x", "n10.x", "n2.x", "m"));
@@ -23,7 +23,7 @@ TEST(HostList, NamesAndRanges) {
   EXPECT_THAT(*ParseHostList("me@a"), ElementsAre("me@a"));
 }
 
-TEST(HostList, OtherTextsAreRefused) {
+TEST(HostList, RefusesInvalidTexts) {
   EXPECT_THAT(WhyNot(""), HasSubstr("a name is empty"));
   EXPECT_THAT(WhyNot("a,,b"), HasSubstr("a name is empty"));
   EXPECT_THAT(WhyNot("-oProxyCommand=x"), HasSubstr("no name of a host"));
@@ -38,14 +38,14 @@ TEST(HostList, OtherTextsAreRefused) {
   EXPECT_THAT(WhyNot(std::string(300, 'x')), HasSubstr("no name of a host"));
 }
 
-TEST(HostFile, AddressesOfIpv6AreInBrackets) {
+TEST(HostFile, ParsesIpv6AddressesInBrackets) {
   EXPECT_THAT(*ParseHostFile("node1 slots=2\n[fe80::1%eth0]:2\n[::1]\n"),
               ElementsAre("node1", "fe80::1%eth0", "::1"));
   EXPECT_THAT(*ParseHostList("[fd00::1]:8,n[1-2]"), ElementsAre("fd00::1", "n1", "n2"));
   EXPECT_THAT(WhyNot("[fe80::1]x"), HasSubstr("no range"));
 }
 
-TEST(HostFile, OfLaunchers) {
+TEST(HostFile, ParsesFilesOfLaunchers) {
   EXPECT_THAT(*ParseHostFile("# ours\na slots=8\n\n  b:4 # old\nc[1-2]\n"),
               ElementsAre("a", "b", "c1", "c2"));
   EXPECT_THAT(*ParseHostFile("n[0-1023]"), SizeIs(kDoctorHostsMax));

@@ -6,7 +6,7 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(HostProbes, ThisHostHasThem) {
+TEST(HostProbes, ThisHostHasAllFacts) {
   const doctor::HostFacts facts = ProbeHost({{"NCCL_NOT_OURS", "mlx5"},
                                              {"NCCL_SOCKET_IFNAME", "=lo"},
                                              {"RINGLET_SECRET", "password"},

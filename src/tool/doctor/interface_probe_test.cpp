@@ -13,7 +13,7 @@ std::vector<doctor::InterfaceReport> Probe(const EnvMap& environment) {
   return ProbeInterfaces(*files, environment);
 }
 
-TEST(InterfaceProbe, LoopbackByNameIsUsedFirst) {
+TEST(InterfaceProbe, ANamedLoopbackHasTheFirstPlace) {
   const EnvMap named = {{"RINGLET_SOCKET_IFNAME", "=lo"}};
   const auto reports = Probe(named);
   const auto lo = std::ranges::find(reports, "lo", &doctor::InterfaceReport::name);
@@ -27,7 +27,7 @@ TEST(InterfaceProbe, LoopbackByNameIsUsedFirst) {
   EXPECT_TRUE(AdvertisedAddresses(named).front().IsLoopback());
 }
 
-TEST(InterfaceProbe, PlacesAreOfInterfaces) {
+TEST(InterfaceProbe, EachPlaceBelongsToOneInterface) {
   std::uint32_t used = 0;
   const auto reports = Probe({});
   for (const doctor::InterfaceReport& report : reports) used += report.place ? 1u : 0u;
@@ -36,7 +36,7 @@ TEST(InterfaceProbe, PlacesAreOfInterfaces) {
               1);
 }
 
-TEST(InterfaceProbe, AddressesWithoutPorts) {
+TEST(InterfaceProbe, PrintsAddressesWithoutPorts) {
   EXPECT_EQ(AddressText(Address::Ipv4(10, 0, 0, 5, 77)), "10.0.0.5");
   EXPECT_EQ(AddressText(*ParseAddress("[fd00::1]:77")), "fd00::1");
 }

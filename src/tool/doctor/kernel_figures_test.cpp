@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(KernelFigures, QuotasOfBothVersions) {
+TEST(KernelFigures, ParsesCpuQuotasOfBothCgroupVersions) {
   EXPECT_EQ(QuotaPercent("150000 100000\n"), 150u);
   EXPECT_EQ(QuotaPercent("max 100000\n"), std::nullopt);
   EXPECT_EQ(QuotaPercent(""), std::nullopt);
@@ -23,13 +23,13 @@ TEST(KernelFigures, QuotasOfBothVersions) {
   EXPECT_EQ(QuotaPercent("-1\n", "100000\n"), std::nullopt);
 }
 
-TEST(KernelFigures, LimitsThatAreNone) {
+TEST(KernelFigures, RecognizesUnlimitedValues) {
   EXPECT_EQ(LimitOf("max\n"), doctor::kUnlimited);
   EXPECT_EQ(LimitOf("9223372036854771712\n"), doctor::kUnlimited);
   EXPECT_EQ(LimitOf("1024\n"), 1024u);
 }
 
-TEST(KernelFigures, ControlGroupsFromTheInsideOut) {
+TEST(KernelFigures, ListsControlGroupsFromTheInnermost) {
   EXPECT_THAT(ControlGroups("0::/a/b\n", "cpu"),
               ElementsAre("/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"));
   EXPECT_THAT(ControlGroups("0::/\n", "cpu"), ElementsAre("/sys/fs/cgroup"));
@@ -39,7 +39,7 @@ TEST(KernelFigures, ControlGroupsFromTheInsideOut) {
   EXPECT_THAT(ControlGroups("", "cpu"), IsEmpty());
 }
 
-TEST(KernelFigures, PortsOfSockets) {
+TEST(KernelFigures, MarksTheLocalPortsOfSockets) {
   std::vector<bool> seen(65'536);
   MarkPorts(
       "  sl  local_address rem_address   st tx_queue\n"
@@ -52,7 +52,7 @@ TEST(KernelFigures, PortsOfSockets) {
   EXPECT_EQ(std::ranges::count(seen, true), 2);
 }
 
-TEST(KernelFigures, MemoryAndChoices) {
+TEST(KernelFigures, ParsesMeminfoAndBracketedChoices) {
   constexpr std::string_view kText = "MemTotal:  2 kB\nHugePages_Total:   7\nMem: 3 kB\n";
   EXPECT_EQ(MeminfoBytes(kText, "MemTotal"), 2048u);
   EXPECT_EQ(MeminfoBytes(kText, "HugePages_Total"), 7u);

@@ -31,7 +31,7 @@ TEST(ProbeClient, MeasuresAPeer) {
   EXPECT_GT(pair.mtu_bytes, 1000u);
 }
 
-TEST(ProbeClient, TellsPeersFromStrangersAndNothing) {
+TEST(ProbeClient, DistinguishesPeersStrangersAndClosedPorts) {
   const auto server = ProbeServer::Start({kHere}, Patient().token);
   const auto stranger = ProbeServer::Start({kHere}, Secret{});
   ASSERT_TRUE(server.ok() && stranger.ok());
@@ -53,7 +53,7 @@ TEST(ProbeClient, TellsPeersFromStrangersAndNothing) {
   EXPECT_TRUE(ReachAll({}, Patient()).empty());
 }
 
-TEST(ProbeClient, APeerThatSaysNothingIsNotWaitedForForEver) {
+TEST(ProbeClient, TimesOutOnAPeerThatDoesNotAnswer) {
   const auto silent = os::Listen(kHere);  // the kernel accepts connections, but no program answers
   ASSERT_TRUE(silent.ok());
   ProbeOptions hasty = Patient();

@@ -53,7 +53,7 @@ TEST(ProbeServer, EchoesWholeMessages) {
   EXPECT_STREQ(echo.data(), "abcdefgh");
 }
 
-TEST(ProbeServer, StrangersAreHungUpOn) {
+TEST(ProbeServer, HangsUpOnStrangers) {
   const auto server = StartOne();
   for (const std::string& head : {Head(Secret{}, 'e'), Head(Token(), 'x')}) {
     const os::Fd fd = Call(*server);
@@ -64,7 +64,7 @@ TEST(ProbeServer, StrangersAreHungUpOn) {
 }
 
 /// Opens more connections than the server keeps, so it closes the oldest.
-TEST(ProbeServer, SilentStrangersDriveAwayEachOtherAlone) {
+TEST(ProbeServer, SilentStrangersDisplaceOnlyStrangers) {
   const auto server = StartOne();
   const os::Fd known = Call(*server);
   std::array<char, kEchoBytes> echo{};
@@ -81,7 +81,7 @@ TEST(ProbeServer, SilentStrangersDriveAwayEachOtherAlone) {
   EXPECT_TRUE(is_answered("ijklmnop"));
 }
 
-TEST(ProbeServer, TellsHowManyBytesItTookIn) {
+TEST(ProbeServer, ReportsTheNumberOfReceivedBytes) {
   const auto server = StartOne();
   const os::Fd fd = Call(*server);
   Say(fd, Head(Token(), 'c') + "x");
@@ -93,7 +93,7 @@ TEST(ProbeServer, TellsHowManyBytesItTookIn) {
   EXPECT_LE(count.bytes, 100'000u);
 }
 
-TEST(ProbeServer, AcknowledgesDatagramsOfItsDoctor) {
+TEST(ProbeServer, AcknowledgesOnlyDatagramsWithItsToken) {
   const auto server = StartOne();
   const os::Fd fd = Call(*server, SOCK_DGRAM);
   Say(fd, std::string(1000, 'x'));  // without the token: not answered

@@ -20,7 +20,7 @@ std::string PlaceOf(const EnvMap& environment) {
          (*place)->meet;
 }
 
-TEST(JobRank, OfEachLauncher) {
+TEST(JobRank, RecognizesEachLauncher) {
   EXPECT_EQ(PlaceOf({}), "none");
   EXPECT_EQ(PlaceOf({{"RANK", "0"}, {"WORLD_SIZE", "1"}}), "none");
   EXPECT_EQ(
@@ -43,7 +43,7 @@ TEST(JobRank, OfEachLauncher) {
             "3 of 4 at n08:29501");
 }
 
-TEST(JobRank, NonsenseIsNamed) {
+TEST(JobRank, NamesInvalidVariables) {
   EXPECT_THAT(PlaceOf({{"RANK", "x"}, {"WORLD_SIZE", "2"}}), HasSubstr("RANK is \"x\""));
   EXPECT_THAT(PlaceOf({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), HasSubstr("rank 2 of 2"));
   EXPECT_THAT(PlaceOf({{"RANK", "2"}, {"WORLD_SIZE", "99999"}}), HasSubstr("WORLD_SIZE"));
@@ -62,7 +62,7 @@ std::uint16_t FreePort() {
   return listener.ok() ? listener->address.port : 0;
 }
 
-TEST(MeetRanks, StrangersAreNoRanks) {
+TEST(MeetRanks, RejectsStrangersAndReportsThemMissing) {
   const std::uint16_t port = FreePort();
   const Instant until = os::Now() + std::chrono::seconds(3);
   std::optional<Result<os::Fd>> friendly, stranger;
@@ -82,7 +82,7 @@ TEST(MeetRanks, StrangersAreNoRanks) {
   EXPECT_FALSE(stranger->ok());
 }
 
-TEST(CallRankZero, NamesTheLastReason) {
+TEST(CallRankZero, NamesTheLastConnectionError) {
   const auto fd = CallRankZero(At(1, FreePort(), 7), os::Now() + std::chrono::milliseconds(1));
   ASSERT_FALSE(fd.ok());
   EXPECT_THAT(fd.error().message, HasSubstr("rank 1 does not reach rank 0 at 127.0.0.1"));

@@ -39,7 +39,7 @@ TEST(ChartTest, BothAxesAreLogarithmicWithUnitsAndALegend) {
   EXPECT_GT(points[0].second, points[1].second) << "more time is higher up";
 }
 
-TEST(ChartTest, NothingLiesOutside) {
+TEST(ChartTest, AllShapesLieInside) {
   const Drawing drawing = DrawChart({"t", {{"a", {{3, 0.07}, {5e9, 9e7}}}, {"b", {{40, 5}}}}});
   for (const Polyline& line : drawing.lines)
     for (const auto& [x, y] : line.points) {
@@ -60,7 +60,7 @@ TEST(ChartTest, LabelsOfAnAxisDoNotOverlap) {
           << drawing.words[i].text << " and " << drawing.words[j].text;
 }
 
-TEST(ChartTest, AnAxisGoesFromPowerToPower) {
+TEST(ChartTest, AnAxisExtendsToTheEnclosingPowers) {
   const auto words = [](std::vector<std::pair<double, double>> points) {
     return WordsOf(DrawChart({"t", {{"a", std::move(points)}}}));
   };
@@ -75,7 +75,7 @@ TEST(ChartTest, AnAxisGoesFromPowerToPower) {
   for (const char* beyond : {"32 B", "100 us"}) EXPECT_THAT(one, Not(Contains(beyond)));
 }
 
-TEST(ChartTest, EachRuleHasItsNumberOutsideTheCurves) {
+TEST(ChartTest, EachGridLineHasItsNumberOutsideTheCurves) {
   const Drawing drawing = DrawChart({"t", {{"a", {{8, 1}, {1024, 100}}}}});
   std::size_t upright = 0, level = 0;
   for (const Polyline& line : drawing.lines) {
@@ -99,7 +99,7 @@ TEST(ChartTest, EachRuleHasItsNumberOutsideTheCurves) {
   EXPECT_EQ(level, 3u) << "1 us to 100 us";
 }
 
-TEST(ChartTest, AMarkAroundEachPointNamesIt) {
+TEST(ChartTest, AMarkAtEachPointNamesItsValues) {
   const Drawing drawing = DrawChart({"t", {{"a", {{8, 1}, {64, 20}, {128, 30}}}}});
   const auto& points = Thickest(drawing, 3).points;
   std::vector<std::string> titles;
@@ -114,7 +114,7 @@ TEST(ChartTest, AMarkAroundEachPointNamesIt) {
   EXPECT_THAT(titles, ElementsAre("a, 8 B: 1 us", "a, 64 B: 20 us", "a, 128 B: 30 us"));
 }
 
-TEST(ChartTest, ManyCurvesAreToldApartByColorAndDashes) {
+TEST(ChartTest, ColorAndDashesDistinguishManyCurves) {
   Chart chart{"t", std::vector<Curve>(14, {"a", {{8, 1}, {64, 2}}})};
   std::set<std::pair<std::string, bool>> looks;
   for (const Polyline& line : DrawChart(chart).lines)
@@ -147,7 +147,7 @@ TEST(ChartTest, TheLegendHasALineAndANameForEachCurve) {
   }
 }
 
-TEST(ChartTest, OnePointIsAChart) {
+TEST(ChartTest, ASinglePointGivesAChart) {
   EXPECT_FALSE(DrawChart({"t", {{"a", {{8, 1}}}}}).lines.empty());
 }
 

@@ -23,7 +23,7 @@ TEST(DrawingTest, BoxesLinesAndWordsBecomeSvg) {
   EXPECT_NE(svg, ToSvg(drawing, true));
 }
 
-TEST(DrawingTest, WordsOnALineHaveGroundBehindThem) {
+TEST(DrawingTest, WordsOnALineHaveABackground) {
   Drawing drawing;
   drawing.words.push_back({50, 20, "abcd", 10, Anchor::kMiddle, false, true});
   const std::string svg = ToSvg(drawing, false);
@@ -35,7 +35,7 @@ TEST(DrawingTest, WordsOnALineHaveGroundBehindThem) {
   EXPECT_LT(ToSvg(drawing, false).size(), svg.size());
 }
 
-TEST(DrawingTest, LinesAreDashedAndWordsAnchoredAsTheySay) {
+TEST(DrawingTest, DashesAndAnchorsBecomeSvgAttributes) {
   Drawing drawing;
   drawing.lines.push_back({.points = {{0, 0}, {9, 0}}, .color = "#123456", .dashed = true});
   drawing.lines.push_back({.points = {{0, 0}, {9, 0}}, .title = "a title"});
@@ -50,13 +50,13 @@ TEST(DrawingTest, LinesAreDashedAndWordsAnchoredAsTheySay) {
   EXPECT_THAT(svg, testing::Not(HasSubstr("bold")));
 }
 
-TEST(DrawingTest, ControlCharactersDoNotReachTheFile) {
+TEST(DrawingTest, RemovesControlCharacters) {
   Drawing drawing;
   drawing.words.push_back({0, 0, "a\x01\x1b", 11, Anchor::kStart, false, false});
   EXPECT_THAT(ToSvg(drawing, false), HasSubstr(">a  </text>"));
 }
 
-TEST(DrawingTest, TextIsFittedAndItsPlaceKnown) {
+TEST(DrawingTest, FitsTextAndComputesItsExtent) {
   EXPECT_EQ(Fitted("short", 10, 100), "short");
   EXPECT_EQ(Fitted("something long", 10, 42.2), "somet..");
   EXPECT_LE(TextWidth(Fitted("something long", 10, 42.2), 10), 42.2);
@@ -69,7 +69,7 @@ TEST(DrawingTest, TextIsFittedAndItsPlaceKnown) {
   EXPECT_FALSE(ExtentOf(middle).Overlaps(ExtentOf(right)));
 }
 
-TEST(DrawingTest, APageFindsNodesEndsAndGroups) {
+TEST(DrawingTest, APageMarksNodesEndsAndGroups) {
   Drawing drawing;
   drawing.boxes.push_back(
       {.width = 10, .height = 10, .paint = Paint::kGpu, .title = "A\"", .node = 7});

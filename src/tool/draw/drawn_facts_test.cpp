@@ -34,7 +34,7 @@ NodeIndex DeviceAt(const Graph& graph, const topology::BusId& bus) {
   return {};
 }
 
-TEST(DrawnFactsTest, PcieIsThatOfTheFunction) {
+TEST(DrawnFactsTest, PcieFactsAreThoseOfTheFunction) {
   topology::HostView view = MachineForTest();
   topology::PciDevice& own = view.pci[view.gpus[1].pci];
   own.link_speed = topology::PcieSpeed::Of(5);
@@ -46,7 +46,7 @@ TEST(DrawnFactsTest, PcieIsThatOfTheFunction) {
   EXPECT_EQ(FactsOf(graph, view, {}).at(DeviceAt(graph, own.bus)).pcie, "x8");
 }
 
-TEST(DrawnFactsTest, ADefectIsAtTheNodeOfItsPartAndTheWorstCounts) {
+TEST(DrawnFactsTest, ANodeShowsItsWorstDefect) {
   const topology::HostView view = MachineForTest();
   const Graph graph = GraphFor(view);
   const topology::Defect defects[] = {
@@ -71,7 +71,7 @@ TEST(DrawnFactsTest, ADefectIsAtTheNodeOfItsPartAndTheWorstCounts) {
   EXPECT_EQ(marked, 1u) << "the whole machine has no node";
 }
 
-TEST(DrawnFactsTest, PortsTellBondsAndUnknownRates) {
+TEST(DrawnFactsTest, PortsShowBondsAndUnknownRates) {
   topology::HostView view = MachineForTest();
   view.nets[0].members = {"eth0", "eth1"};
   view.nets[1].speed_mbit_per_s = std::nullopt;
@@ -89,7 +89,7 @@ TEST(DrawnFactsTest, PortsTellBondsAndUnknownRates) {
   EXPECT_THAT(sentences, Contains(HasSubstr("its rate is unknown")));
 }
 
-TEST(DrawnFactsTest, HostsOfOneViewAreToldApart) {
+TEST(DrawnFactsTest, DistinguishesEqualAddressesOnTwoHosts) {
   topology::HostView view = MachineForTest();
   view.numa_nodes[1].host = 77;
   const std::uint32_t far = view.gpus[3].pci;

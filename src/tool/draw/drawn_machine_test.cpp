@@ -25,7 +25,7 @@ std::string SickMachine(os::TempTree& files) {
   return files.root() + "/sick.xml";
 }
 
-TEST(DrawnMachineTest, FindingsOfTheCheckAreInColor) {
+TEST(DrawnMachineTest, FindingsOfTheCheckAreColored) {
   os::TempTree files;
   const DrawnMachine machine =
       DrawMachine({.file = SickMachine(files), .root = {}, .synthetic = {}}, {.paths = true})
@@ -47,7 +47,7 @@ TEST(DrawnMachineTest, FindingsOfTheCheckAreInColor) {
   EXPECT_THAT(findings[0].text, HasSubstr("GPU3"));
 }
 
-TEST(DrawnMachineTest, WordsBelowSayWhatIsNotInThePicture) {
+TEST(DrawnMachineTest, NotesBelowNameWhatThePictureOmits) {
   const DrawnMachine machine =
       DrawMachine({.file = Fixture("topologies/nvidia/ndv4.topo.xml"), .root = {}, .synthetic = {}},
                   {})
@@ -58,7 +58,7 @@ TEST(DrawnMachineTest, WordsBelowSayWhatIsNotInThePicture) {
   EXPECT_LT(last.y, machine.drawing.height);
 }
 
-TEST(DrawnMachineTest, AMachineIsCheckedAgainstAnother) {
+TEST(DrawnMachineTest, ComparesAMachineWithAnExpectedOne) {
   const TopoSource whole{
       .file = Fixture("topo-vectors/nvswitch8-sm90.xml"), .root = {}, .synthetic = {}};
   const DrawnMachine expected = DrawMachine(whole, {.title = "the first"}).value();
@@ -71,7 +71,7 @@ TEST(DrawnMachineTest, AMachineIsCheckedAgainstAnother) {
   EXPECT_FALSE(found.empty());
 }
 
-TEST(DrawnMachineTest, PathsAreFoundForPagesOnly) {
+TEST(DrawnMachineTest, FindsPathsOnlyForPages) {
   const TopoSource source{
       .file = Fixture("topo-vectors/pcie4-1nic.xml"), .root = {}, .synthetic = {}};
   EXPECT_EQ(DrawMachine(source, {.paths = true})->paths.Of(topology::NodeKind::kGpu).size(), 4u);
@@ -79,7 +79,7 @@ TEST(DrawnMachineTest, PathsAreFoundForPagesOnly) {
   EXPECT_EQ(DrawMachine(source, {.title = "mine"})->title, "mine");
 }
 
-TEST(DrawnMachineTest, PagesAreWrittenByTheirEnding) {
+TEST(DrawnMachineTest, TheFileEndingChoosesThePage) {
   os::TempTree files;
   const std::string sick = SickMachine(files), page = files.root() + "/x.html";
   const auto text = [&] {

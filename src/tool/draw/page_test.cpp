@@ -36,7 +36,7 @@ PageData DataOf(const std::string& page) {
   return PageData::parse(page.substr(begin, page.find("</script>", begin) - begin));
 }
 
-TEST(PageTest, ThePageNeedsNoNetwork) {
+TEST(PageTest, ThePageLoadsNothingFromTheNetwork) {
   const std::string page = PageFor(ViewFor("topo-vectors/pcie4-1nic.xml"));
   EXPECT_THAT(page, testing::StartsWith("<!doctype html>"));
   EXPECT_THAT(page, testing::EndsWith("</html>\n"));
@@ -62,7 +62,7 @@ TEST(PageTest, APictureFitsTheWindow) {
   EXPECT_THAT(page, HasSubstr("width: min(100%, var(--width))"));
 }
 
-TEST(PageTest, PathsAreThoseOfTheToolAndPassItsNodes) {
+TEST(PageTest, PathsMatchTheToolAndPassItsNodes) {
   const PathView view = ViewFor("topo-vectors/pcie4-1nic.xml");
   const PageData machine = DataOf(PageFor(view))["machines"][0];
   const auto& gpus = view.paths.Of(topology::NodeKind::kGpu);
@@ -101,7 +101,7 @@ TEST(PageTest, EachStepOfAPathIsALineOrWithinADevice) {
     }
 }
 
-TEST(PageTest, NothingInTheDataEndsTheScript) {
+TEST(PageTest, DataCannotEndTheScript) {
   const std::string page =
       PageFor(ViewFor("topo-vectors/pcie4-1nic.xml"),
               {{.severity = topology::Severity::kError, .text = "</script><b>", .node = {}}});
@@ -112,7 +112,7 @@ TEST(PageTest, NothingInTheDataEndsTheScript) {
   EXPECT_TRUE(finding["node"].is_null());
 }
 
-TEST(PageTest, ManyEndsAreLeftOutWithASentence) {
+TEST(PageTest, OmitsPathsAmongManyEndsWithANote) {
   PathRequest request;
   request.source.synthetic = "10x(numa: (switch: 8 gpu a100-sxm4))";
   const PageData machine = DataOf(PageFor(FindPathView(request, {}).value()))["machines"][0];

@@ -8,7 +8,7 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(PictureFileTest, GoesToAFileOrSaysWhyNot) {
+TEST(PictureFileTest, WritesAFileOrReportsAnError) {
   const std::string path = testing::TempDir() + "ringlet_picture_test.svg";
   EXPECT_TRUE(ShowPicture("<svg/>", {.output = path}).ok());
   std::ifstream file(path);

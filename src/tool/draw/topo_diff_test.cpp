@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(TopoDiffTest, SaysWhatIsWrongWithTheOldFileOfAzure) {
+TEST(TopoDiffTest, NamesTheDifferencesOfTheOldAzureFile) {
   const ToolRun ran =
       RunCommand({"topo", "diff", Fixture("topologies/nvidia/ndv4.topo.xml"),
                   Fixture("topologies/broken/azure_ndv4_v2_wrong_numa_affinity.topo.xml")});
@@ -24,12 +24,12 @@ TEST(TopoDiffTest, SaysWhatIsWrongWithTheOldFileOfAzure) {
                 "the first, below PCI function ffff:ff:02.0 in the second\n"));
 }
 
-TEST(TopoDiffTest, WordsCanBeCompared) {
+TEST(TopoDiffTest, ComparesDescriptions) {
   EXPECT_EQ(RunCommand({"topo", "diff", "(numa: gpu)", "(numa:gpu)"}).status, 0);
   EXPECT_EQ(RunCommand({"topo", "diff", "(numa: gpu)", "(numa: nic)"}).status, 1);
 }
 
-TEST(TopoDiffTest, JsonHasTheSentences) {
+TEST(TopoDiffTest, JsonListsTheDifferences) {
   const ToolRun same = RunCommand({"topo", "diff", "--json", "(numa: gpu)", "(numa: gpu)"});
   EXPECT_EQ(same.status, kExitDone);
   EXPECT_EQ(nlohmann::json::parse(same.output), nlohmann::json::parse(R"({"equal": true,
@@ -41,7 +41,7 @@ TEST(TopoDiffTest, JsonHasTheSentences) {
   EXPECT_GE(json.at("differences").size(), 1u);
 }
 
-TEST(TopoDiffTest, AnUnreadableFileIsNamed) {
+TEST(TopoDiffTest, NamesAnUnreadableFile) {
   const ToolRun ran = RunCommand({"topo", "diff", "(numa: gpu)", "no/such.xml"});
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("no/such.xml"));

@@ -17,7 +17,7 @@ std::string Contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(TopoDrawTest, SvgGoesToStandardOutputOrAFile) {
+TEST(TopoDrawTest, WritesSvgToStandardOutputOrAFile) {
   const std::string file = Fixture("topo-vectors/nvswitch8-sm90.xml");
   const ToolRun printed = RunCommand({"topo", "draw", "--title", "A & B", file});
   EXPECT_EQ(printed.status, 0) << printed.errors;
@@ -32,7 +32,7 @@ TEST(TopoDrawTest, SvgGoesToStandardOutputOrAFile) {
   std::filesystem::remove(path);
 }
 
-TEST(TopoDrawTest, PngNeedsAConverterAndSaysSo) {
+TEST(TopoDrawTest, PngNeedsAConverterOrLeavesTheSvg) {
   const std::string path = testing::TempDir() + "ringlet_draw_test.png";
   const ToolRun ran =
       RunCommand({"topo", "draw", Fixture("topo-vectors/pcie4-1nic.xml"), "-o", path});
@@ -47,7 +47,7 @@ TEST(TopoDrawTest, PngNeedsAConverterAndSaysSo) {
   std::filesystem::remove(path + ".svg");
 }
 
-TEST(TopoDrawTest, AnUnwritableFileIsNamed) {
+TEST(TopoDrawTest, NamesAnUnwritableFile) {
   const ToolRun ran = RunCommand({"topo", "draw", "-o", "/nowhere/x.svg"});
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.errors, HasSubstr("/nowhere/x.svg cannot be written"));

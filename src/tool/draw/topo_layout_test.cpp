@@ -158,7 +158,7 @@ TEST(TopoLayoutTest, NoLabelsOverlapOnAnyMachine) {
     ExpectLegibleTopology(LayOut(machine.graph, "A machine"), machine.name);
 }
 
-TEST(TopoLayoutTest, FactsOverlapOnNoMachine) {
+TEST(TopoLayoutTest, FactsDoNotOverlapOnAnyMachine) {
   std::size_t with_pcie = 0;
   for (const auto& [name, graph, facts] : Machines()) {
     const Drawing drawing = LayOut(graph, "A machine", nullptr, &facts);
@@ -168,7 +168,7 @@ TEST(TopoLayoutTest, FactsOverlapOnNoMachine) {
   EXPECT_GT(with_pcie, 5u);
 }
 
-TEST(TopoLayoutTest, NicsTellBondsAndUnknownRates) {
+TEST(TopoLayoutTest, NicsShowBondsAndUnknownRates) {
   topology::HostView view =
       LoadTopology({.file = Fixture("topo-vectors/pcie4-1nic.xml"), .root = {}, .synthetic = {}})
           ->view;
@@ -186,7 +186,7 @@ TEST(TopoLayoutTest, NicsTellBondsAndUnknownRates) {
   EXPECT_FALSE(has("10 Gbit/s")) << "what is taken for it";
 }
 
-TEST(TopoLayoutTest, EachPartLiesInThatWhichHoldsIt) {
+TEST(TopoLayoutTest, EachPartLiesInsideItsContainer) {
   for (const auto& [name, graph, facts] : Machines()) {
     const Drawing drawing = LayOut(graph, name);
     const auto hosts = BoxesOf(drawing, {Paint::kHost}), numas = BoxesOf(drawing, {Paint::kNuma});
@@ -220,7 +220,7 @@ bool Carries(const Drawing& drawing, double x, double y) {
          });
 }
 
-TEST(TopoLayoutTest, LinesJoinWhatTheyTouchAndNothingHangsInTheAir) {
+TEST(TopoLayoutTest, LinesEndAtPartsAndEveryPartIsConnected) {
   for (const auto& [name, graph, facts] : Machines()) {
     const Drawing drawing = LayOut(graph, name);
     const std::vector<Upright> lines = UprightsOf(drawing);
@@ -271,7 +271,7 @@ TEST(TopoLayoutTest, TheSpeedOfALineStandsRightOfIt) {
   EXPECT_GT(seen, 500u);
 }
 
-TEST(TopoLayoutTest, LinksFromGpuToGpuAreCalledAsTheirMakerDoes) {
+TEST(TopoLayoutTest, LinksBetweenGpusHaveTheirVendorsName) {
   const auto called = [](const std::string& file, std::string_view name) {
     return HasText(LayOut(GraphOfFile(Fixture(file)), "eight"), name);
   };
@@ -281,7 +281,7 @@ TEST(TopoLayoutTest, LinksFromGpuToGpuAreCalledAsTheirMakerDoes) {
   EXPECT_FALSE(called("topologies/nvidia/ucb_dgx1v.topo.xml", "xGMI"));
 }
 
-TEST(TopoLayoutTest, TheNumbersBesideLinesStandEquallyHigh) {
+TEST(TopoLayoutTest, NumbersBesideLinesHaveOneHeight) {
   for (const auto& [name, graph, facts] : Machines()) {
     const Drawing drawing = LayOut(graph, name);
     std::set<double> heights;
@@ -328,7 +328,7 @@ TEST(TopoLayoutTest, WiresOfOneDepthDoNotMeetAndLieBelowTheGpus) {
   EXPECT_GT(seen, 50u);
 }
 
-TEST(TopoLayoutTest, TheNumberOfAWireIsNotCrossedByAnother) {
+TEST(TopoLayoutTest, ACrossingWireDoesNotCoverANumber) {
   topology::MachineForTest machine;
   machine.Numa(0).Gpu(1, 80).NvLink(3, 2).Gpu(2, 80).NvLink(4, 2).Gpu(3, 80).NvLink(1, 2);
   machine.Gpu(4, 80).NvLink(2, 2);
@@ -345,7 +345,7 @@ TEST(TopoLayoutTest, TheNumberOfAWireIsNotCrossedByAnother) {
   }
 }
 
-TEST(TopoLayoutTest, TheNumberOfAWireThatNoneCrossesIsInItsMiddle) {
+TEST(TopoLayoutTest, TheNumberOfAnUncrossedWireIsInItsMiddle) {
   topology::MachineForTest machine;  // the short wires end above the long one
   machine.Numa(0).Gpu(1, 80).NvLink(2, 2).NvLink(4, 4).Gpu(2, 80).NvLink(1, 2).Gpu(3, 80);
   machine.Gpu(4, 80).NvLink(1, 4);
@@ -363,7 +363,7 @@ TEST(TopoLayoutTest, TheNumberOfAWireThatNoneCrossesIsInItsMiddle) {
         << wire.title;
 }
 
-TEST(TopoLayoutTest, ASpineJoinsWhatTiesTheRowsOfARack) {
+TEST(TopoLayoutTest, ASpineJoinsTheRowsOfARack) {
   const Drawing drawing = LayOut(GraphOf(topology::RackForTest(18)), "NVL72");
   const auto spine = std::ranges::find_if(
       drawing.lines, [](const Polyline& line) { return line.title.starts_with("NVSwitches"); });
@@ -383,7 +383,7 @@ TEST(TopoLayoutTest, ASpineJoinsWhatTiesTheRowsOfARack) {
   EXPECT_NEAR(bottom.second - std::ranges::max(heights), spine->width / 2, 1e-6);
 }
 
-TEST(TopoLayoutTest, SwitchesOfTwoHostsAreTied) {
+TEST(TopoLayoutTest, TheDrawingTiesSwitchesOfTwoHosts) {
   const Drawing drawing = LayOut(GraphOf(topology::RackForTest(2)), "two");
   EXPECT_EQ(std::ranges::count_if(drawing.lines,
                                   [](const Polyline& line) {
@@ -393,7 +393,7 @@ TEST(TopoLayoutTest, SwitchesOfTwoHostsAreTied) {
       << "of each switch, and the legend";
 }
 
-TEST(TopoLayoutTest, ASwitchOfOneHostIsTiedToNothing) {
+TEST(TopoLayoutTest, ASwitchOfOneHostIsUntied) {
   const Drawing drawing = LayOut(GraphOfFile(Fixture("topo-vectors/nvswitch8-sm90.xml")), "one");
   EXPECT_EQ(Count(drawing, Paint::kNvSwitch), 1u);
   EXPECT_EQ(Count(drawing, Paint::kNvLine), 8u + 1u) << "of each GPU, and the legend";
@@ -417,7 +417,7 @@ TEST(TopoLayoutTest, ACubeMeshHasAWireForEachPair) {
   EXPECT_EQ(Count(drawing, Paint::kNvSwitch), 0u);
 }
 
-TEST(TopoLayoutTest, NothingIsDrawnTwiceAndDevicesDoNotOverlap) {
+TEST(TopoLayoutTest, DrawsEachPartOnceAndWithoutOverlap) {
   const Drawing drawing =
       LayOut(GraphOfFile(Fixture("topologies/nvidia/dgx_a100_keysight.topo.xml")), "DGX A100");
   std::vector<Extent> devices;
@@ -429,7 +429,7 @@ TEST(TopoLayoutTest, NothingIsDrawnTwiceAndDevicesDoNotOverlap) {
     for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(devices[i].Overlaps(devices[j]));
 }
 
-TEST(TopoLayoutTest, AGpuIsItsRankItsAddressAndItsKind) {
+TEST(TopoLayoutTest, AGpuShowsItsRankAddressAndKind) {
   topology::MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 90).Gpu(0x12, 0);
   const Drawing drawing = LayOut(GraphOf({machine.view}), "two");
@@ -441,7 +441,7 @@ TEST(TopoLayoutTest, AGpuIsItsRankItsAddressAndItsKind) {
     EXPECT_TRUE(HasText(drawing, text)) << text;
 }
 
-TEST(TopoLayoutTest, ProcessorsSayHowFastTheyAreJoined) {
+TEST(TopoLayoutTest, ShowsTheBandwidthBetweenProcessors) {
   topology::MachineForTest machine;
   machine.Numa(0).Gpu(1, 80).Gpu(2, 80).Numa(1).Gpu(3, 80).Gpu(4, 80);
   const Graph graph = GraphOf({machine.view});
@@ -455,7 +455,7 @@ TEST(TopoLayoutTest, ProcessorsSayHowFastTheyAreJoined) {
                       "between processors: " + GigabytesText(link->bandwidth) + " GB/s each pair"));
 }
 
-TEST(TopoLayoutTest, TheLegendShowsTheLinesThatThereAreAndWidths) {
+TEST(TopoLayoutTest, TheLegendShowsExistingLinesWithTheirWidths) {
   const Drawing drawing =
       LayOut(GraphOfFile(Fixture("topo-vectors/nvswitch8-sm90.xml")), "eight on switches");
   for (const char* text : {"PCIe", "NVLink", "processors", "12 GB/s", "700 GB/s"}) {
@@ -477,7 +477,7 @@ TEST(TopoLayoutTest, TheLegendShowsTheLinesThatThereAreAndWidths) {
   EXPECT_FALSE(HasText(drawing, "C2C"));
 }
 
-TEST(TopoLayoutTest, ManyHostsStandInRowsOfWhichNoneIsTooWide) {
+TEST(TopoLayoutTest, ManyHostsStandInRowsOfLimitedWidth) {
   std::vector<topology::HostView> views;
   for (std::uint32_t host = 0; host < 300; ++host) {
     topology::MachineForTest machine(host + 1, "n" + std::to_string(host));
@@ -493,7 +493,7 @@ TEST(TopoLayoutTest, ManyHostsStandInRowsOfWhichNoneIsTooWide) {
   EXPECT_GT(drawing.width, 2000);
 }
 
-TEST(TopoLayoutTest, AnIllegiblePictureIsRefused) {
+TEST(TopoLayoutTest, RefusesAnIllegiblePicture) {
   topology::MachineForTest machine;
   machine.Numa(0);
   for (std::uint8_t gpu = 0; gpu < 100; ++gpu) {
@@ -514,7 +514,7 @@ TEST(TopoLayoutTest, WiderLinesAreFaster) {
   EXPECT_EQ(LineWidth(topology::kLocalLink), 1);  // the bandwidth is unknown
 }
 
-TEST(TopoLayoutTest, AMachineOfProcessorsAloneIsDrawn) {
+TEST(TopoLayoutTest, DrawsAMachineWithoutGpus) {
   topology::MachineForTest machine;
   machine.Numa(0);
   ExpectLegibleTopology(LayOut(GraphOf({machine.view}), "small"), "small");

@@ -77,7 +77,7 @@ std::size_t CountOfWords(const Drawing& drawing, std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count(drawing.words, text, &Words::text));
 }
 
-TEST(TrafficDrawTest, LinesAreAsWideAsTheBytesOfTheirBusierDirection) {
+TEST(TrafficDrawTest, LineWidthFollowsTheBusierDirection) {
   const NamesOnMachine names;
   const TrafficReport report = ReportWith({Carried(0, names.gpus[0], names.nvswitch, 8'000'000),
                                            Carried(0, names.nvswitch, names.gpus[0], 2'000'000),
@@ -93,7 +93,7 @@ TEST(TrafficDrawTest, LinesAreAsWideAsTheBytesOfTheirBusierDirection) {
   EXPECT_EQ(CountOfWords(drawing, "8.00 MB"), 2u) << "beside the line, and in the legend";
 }
 
-TEST(TrafficDrawTest, LinksWithoutTrafficAreThinAndWithoutNumbers) {
+TEST(TrafficDrawTest, UnusedLinksAreThinAndUnnumbered) {
   const NamesOnMachine names;
   const Drawing drawing = DrawTraffic(ReportWith({Carried(0, names.gpus[0], names.nvswitch, 100)}),
                                       MachineForTraffic(), "run")
@@ -104,7 +104,7 @@ TEST(TrafficDrawTest, LinksWithoutTrafficAreThinAndWithoutNumbers) {
   for (const Words& words : drawing.words) EXPECT_NE(words.text, "240");
 }
 
-TEST(TrafficDrawTest, HostsGpusAndNicsAreNamed) {
+TEST(TrafficDrawTest, NamesHostsGpusAndNics) {
   const NamesOnMachine names;
   const Drawing drawing = DrawTraffic(ReportWith({Carried(1, names.nics[0], names.ports[0], 3000),
                                                   Carried(1, names.ports[0], names.nics[0], 1000),
@@ -117,7 +117,7 @@ TEST(TrafficDrawTest, HostsGpusAndNicsAreNamed) {
   EXPECT_EQ(CountOfWords(drawing, "GPU 0"), 2u) << "of each host";
 }
 
-TEST(TrafficDrawTest, TheLineToOtherProcessorsHasAllTheirBytes) {
+TEST(TrafficDrawTest, TheLineBetweenProcessorsSumsTheirBytes) {
   const NamesOnMachine names;
   const Drawing drawing =
       DrawTraffic(ReportWith({Carried(0, names.processors[0], names.processors[1], 5000)}),
@@ -127,14 +127,14 @@ TEST(TrafficDrawTest, TheLineToOtherProcessorsHasAllTheirBytes) {
   EXPECT_EQ(Titled(drawing, "to any other, 0 B out, 5.00 kB in").size(), 1u);
 }
 
-TEST(TrafficDrawTest, AnotherMachineIsRefused) {
+TEST(TrafficDrawTest, RefusesTrafficOfAnotherMachine) {
   const auto drawn =
       DrawTraffic(ReportWith({Carried(0, "DEV/0-ffff", "NVS/0-0", 1)}), MachineForTraffic(), "run");
   ASSERT_FALSE(drawn.ok());
   EXPECT_THAT(drawn.error().message, HasSubstr("the machine has no DEV/0-ffff"));
 }
 
-TEST(TrafficDrawTest, TooManyHostsAreRefused) {
+TEST(TrafficDrawTest, RefusesTooManyHosts) {
   TrafficReport report = ReportWith({});
   report.hosts.resize(5000, {"x", "y"});
   EXPECT_EQ(DrawTraffic(report, MachineForTraffic(), "run").error().code, Code::kUnsupported);

@@ -10,13 +10,13 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(EmulateTest, AProgramIsNeeded) {
+TEST(EmulateTest, NeedsAProgram) {
   const ToolRun ran = RunCommand({"emulate", "--devices", "2"});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("no program"));
 }
 
-TEST(EmulateTest, WrongOptionsAreNamed) {
+TEST(EmulateTest, NamesWrongOptions) {
   for (const auto& [option, value] :
        {std::pair{"--devices", "0"}, std::pair{"--devices", "65"}, std::pair{"--memory", "much"},
         std::pair{"--memory", "1K"}, std::pair{"--kernels", "/nowhere/kernels.so"},
@@ -30,14 +30,14 @@ TEST(EmulateTest, WrongOptionsAreNamed) {
   }
 }
 
-TEST(EmulateTest, AMachineHasNoMoreDevicesThanItsGpus) {
+TEST(EmulateTest, RefusesMoreDevicesThanGpus) {
   const ToolRun ran =
       RunCommand({"emulate", "--machine", "2 gpu a10g", "--devices", "3", "--", "true"});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("2 GPUs"));
 }
 
-TEST(EmulateTest, AReportThatCannotBeWrittenIsToldBeforeTheProgramRuns) {
+TEST(EmulateTest, AnUnwritableReportFailsBeforeTheProgramRuns) {
   for (const char* file : {"/nowhere/report.json", "/"}) {
     const ToolRun ran =
         RunCommand({"emulate", "--machine", "2 gpu a10g", "--report", file, "--", "true"});
@@ -46,20 +46,20 @@ TEST(EmulateTest, AReportThatCannotBeWrittenIsToldBeforeTheProgramRuns) {
   }
 }
 
-TEST(EmulateTest, ARankToKillIsOneOfThem) {
+TEST(EmulateTest, RefusesToKillARankOutOfRange) {
   const ToolRun ran = RunCommand({"emulate", "-n", "2", "--kill", "2@all_reduce", "--", "true"});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("there is no rank 2 of 2"));
 }
 
-TEST(EmulateTest, AnUnknownLinkIsAnsweredWithTheNearestNames) {
+TEST(EmulateTest, NamesTheLinksNearestToAnUnknownOne) {
   const ToolRun ran = RunCommand(
       {"emulate", "--machine", "2 gpu a10g, 1 nic 100g", "--slow", "link=NET3:0.1", "--", "true"});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("the nearest names are NET0"));
 }
 
-TEST(EmulateTest, NamedMachinesAreListed) {
+TEST(EmulateTest, ListsTheNamedMachines) {
   const ToolRun ran = RunCommand({"emulate", "--list-machines"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("dgx-h100"));

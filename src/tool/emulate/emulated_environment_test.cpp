@@ -14,7 +14,7 @@ Result<EmulateFolders> FoldersAmong(const std::string& tool, const std::set<std:
                             [&](const std::string& path) { return files.contains(path); });
 }
 
-TEST(EmulateFoldersTest, OfABuildTree) {
+TEST(EmulateFoldersTest, FindsTheFoldersOfABuildTree) {
   const auto found = FoldersAmong("/home/me/ringlet/build/bin/ringlet",
                                   {"/home/me/ringlet/build/emulate/libcudart.so.13",
                                    "/home/me/ringlet/build/compat/libnccl.so.2"});
@@ -24,7 +24,7 @@ TEST(EmulateFoldersTest, OfABuildTree) {
   EXPECT_EQ(found->library, "/home/me/ringlet/build/lib");
 }
 
-TEST(EmulateFoldersTest, OfAnInstallation) {
+TEST(EmulateFoldersTest, FindsTheFoldersOfAnInstallation) {
   const std::string library = "/lib/x86_64-linux-gnu";
   const auto found =
       FoldersAmong("/usr/bin/ringlet", {"/usr" + library + "/ringlet/emulate/libcudart.so.13",
@@ -34,7 +34,7 @@ TEST(EmulateFoldersTest, OfAnInstallation) {
   EXPECT_EQ(found->library, "/usr" + library);
 }
 
-TEST(EmulateFoldersTest, NoneIsAnErrorThatNamesTheTool) {
+TEST(EmulateFoldersTest, MissingFoldersAreAnErrorThatNamesTheTool) {
   const auto found = FoldersAmong("/usr/bin/ringlet", {"/usr/emulate/libcudart.so.13"});
   ASSERT_FALSE(found.ok());
   EXPECT_THAT(found.error().message, HasSubstr("/usr/bin/ringlet"));
@@ -42,7 +42,7 @@ TEST(EmulateFoldersTest, NoneIsAnErrorThatNamesTheTool) {
 
 const EmulateFolders kFolders{"/r/emulate", "/r/compat", "/r/lib"};
 
-TEST(EmulatedEnvironmentTest, OurLibrariesComeFirstAndTheRestStays) {
+TEST(EmulatedEnvironmentTest, OurLibrariesPrecedeThoseOfTheUser) {
   const auto made = EmulatedEnvironment(
       {{"PATH", "/bin"}, {"LD_LIBRARY_PATH", "/mine"}, {"LD_PRELOAD", "/mine/a.so"}}, kFolders,
       {.devices = 4, .memory_bytes = 1 << 20, .kernels = {"/k/a.so", "/k/b.so"}});
@@ -66,7 +66,7 @@ TEST(EmulatedEnvironmentTest, MemoryAndKernelsAreOptional) {
   EXPECT_FALSE(made->contains("RINGLET_EMULATE_KERNELS"));
 }
 
-TEST(EmulatedEnvironmentTest, AMachineIsNamedAndPlannedAsNcclWould) {
+TEST(EmulatedEnvironmentTest, SetsTheMachineAndDefaultsToTheCompatPolicy) {
   const EmulatedMachine machine{.devices = 2, .topology = "/m/mine.xml"};
   auto made = EmulatedEnvironment({}, kFolders, machine);
   ASSERT_TRUE(made.ok());
@@ -80,7 +80,7 @@ TEST(EmulatedEnvironmentTest, AMachineIsNamedAndPlannedAsNcclWould) {
   EXPECT_FALSE(EmulatedEnvironment({}, kFolders, {})->contains("RINGLET_PLAN_POLICY"));
 }
 
-TEST(SpreadRanksTest, EvenlyOrNotAtAll) {
+TEST(SpreadRanksTest, SpreadsRanksEvenlyOrRefuses) {
   EXPECT_EQ(SpreadRanks(8, 2)->ranks, 8u);
   EXPECT_EQ(SpreadRanks({}, 3)->ranks, 3u);
   const auto odd = SpreadRanks(7, 2);
@@ -88,7 +88,7 @@ TEST(SpreadRanksTest, EvenlyOrNotAtAll) {
   EXPECT_THAT(odd.error().message, HasSubstr("-n 8"));
 }
 
-TEST(EmulatedHostTest, SeveralHostsAreNotOne) {
+TEST(EmulatedHostTest, EachHostHasItsOwnHostId) {
   const EnvMap first = EmulatedHostEnvironment({}, 0, 2, "a1");
   const EnvMap second = EmulatedHostEnvironment({}, 1, 2, "a1");
   EXPECT_NE(first.at("RINGLET_HOSTID"), second.at("RINGLET_HOSTID"));
@@ -98,7 +98,7 @@ TEST(EmulatedHostTest, SeveralHostsAreNotOne) {
   EXPECT_FALSE(EmulatedHostEnvironment({}, 0, 1, "a1").contains("RINGLET_HOSTID"));
 }
 
-TEST(EmulatedEnvironmentTest, PathsAtWhichTheLoaderCutsAreRefused) {
+TEST(EmulatedEnvironmentTest, RefusesPathsThatTheLoaderSplits) {
   for (const char* folder : {"/a b", "/a:b", "/a;b"})
     EXPECT_FALSE(EmulatedEnvironment({}, {folder, "/r/compat", "/r/lib"}, {}).ok()) << folder;
   const auto made = EmulatedEnvironment({}, kFolders, {.kernels = {"/a:b.so"}});

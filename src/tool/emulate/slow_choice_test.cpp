@@ -22,20 +22,20 @@ class SlowChoiceTest : public testing::Test {
       topology::ParseSynthetic("2x(numa: (switch: 2 gpu a100-sxm4 switch, 1 nic 200g))").value();
 };
 
-TEST_F(SlowChoiceTest, TakesNamesOfTheMachine) {
+TEST_F(SlowChoiceTest, AcceptsLinkNamesOfTheMachine) {
   const auto links = ChooseSlowLinks({"link=NET1:0.1", "link=GPU0,NVS0@1:0.5"}, view_, 2);
   ASSERT_TRUE(links.ok()) << links.error().message;
   EXPECT_EQ(SlowSetting(*links, 2, "abc"),
             "link=NET1:0.100000;link=GPU0,NVS0@emulated-host-1-abc:0.500000");
 }
 
-TEST_F(SlowChoiceTest, TheOnlyHostHasNoNameOfItsOwn) {
+TEST_F(SlowChoiceTest, OmitsTheHostNameOnASingleHost) {
   const auto links = ChooseSlowLinks({"link=NET1@0:0.1"}, view_, 1);
   ASSERT_TRUE(links.ok()) << links.error().message;
   EXPECT_EQ(SlowSetting(*links, 1, "abc"), "link=NET1:0.100000");
 }
 
-TEST_F(SlowChoiceTest, AnUnknownNameIsAnsweredWithTheNearest) {
+TEST_F(SlowChoiceTest, NamesTheLinksNearestToAnUnknownOne) {
   EXPECT_THAT(Refusal({"link=NET7:0.1"}),
               testing::MatchesRegex("--slow \"link=NET7:0.1\": the machine has no such link; the "
                                     "nearest names are .*NET0.*"));
@@ -44,12 +44,12 @@ TEST_F(SlowChoiceTest, AnUnknownNameIsAnsweredWithTheNearest) {
   EXPECT_THAT(Refusal({"link=GPU0,GPU1:0.1"}), HasSubstr("GPU0,NVS0"));
 }
 
-TEST_F(SlowChoiceTest, AHostThatIsNotThereIsNamed) {
+TEST_F(SlowChoiceTest, NamesAHostOutOfRange) {
   EXPECT_THAT(Refusal({"link=NET1@2:0.1"}, 2), HasSubstr("there is no host \"2\" among 2 hosts"));
   EXPECT_THAT(Refusal({"link=NET1@a:0.1"}, 2), HasSubstr("there is no host \"a\""));
 }
 
-TEST_F(SlowChoiceTest, ATextThatIsNoSlowLinkIsQuoted) {
+TEST_F(SlowChoiceTest, QuotesATextThatIsNotASlowLink) {
   EXPECT_THAT(Refusal({"NET1"}), HasSubstr("--slow: \"NET1\" is not link=NAME:FRACTION"));
 }
 

@@ -27,7 +27,7 @@ class TrafficCommandTest : public testing::Test {
   os::TempTree files_;
 };
 
-TEST_F(TrafficCommandTest, TextAndJsonAreOfTheFolder) {
+TEST_F(TrafficCommandTest, PrintsTheFolderAsTextOrJson) {
   Write(TrafficForTest());
   const ToolRun text = Run({"--links", "1"});
   EXPECT_EQ(text.status, kExitDone) << text.errors;
@@ -37,7 +37,7 @@ TEST_F(TrafficCommandTest, TextAndJsonAreOfTheFolder) {
   EXPECT_EQ(nlohmann::json::parse(json.output)["links"].size(), 6u);
 }
 
-TEST_F(TrafficCommandTest, FindingsFail) {
+TEST_F(TrafficCommandTest, FindingsFailTheCommand) {
   auto files = TrafficForTest();
   files[0].second.links[0].planned_bytes += 1;
   Write(files);
@@ -47,7 +47,7 @@ TEST_F(TrafficCommandTest, FindingsFail) {
   EXPECT_EQ(nlohmann::json::parse(json.output)["findings"].size(), 1u);
 }
 
-TEST_F(TrafficCommandTest, WrongCommandLinesAndFilesAreNamed) {
+TEST_F(TrafficCommandTest, NamesWrongArgumentsAndFiles) {
   EXPECT_EQ(Run({}).status, kExitFailed) << "there is no folder";
   Write(TrafficForTest());
   EXPECT_EQ(Run({"--json", "-o", "-"}).status, kExitUsage);
@@ -58,7 +58,7 @@ TEST_F(TrafficCommandTest, WrongCommandLinesAndFilesAreNamed) {
   EXPECT_THAT(ran.errors, HasSubstr("t/notes.txt"));
 }
 
-TEST_F(TrafficCommandTest, APictureIsOfTheMachineThatIsNamed) {
+TEST_F(TrafficCommandTest, APictureNeedsTheNameOfTheMachine) {
   auto files = TrafficForTest();
   for (auto& [path, file] : files) file.links.clear();
   Write(files);

@@ -15,7 +15,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(ExplainCollective, TellsTheChoiceItsReasonsAndTheStepsOfEveryRank) {
+TEST(ExplainCollective, PrintsTheChoiceItsReasonsAndTheStepsOfEveryRank) {
   const std::string text = CollectiveText({.ranks = 6, .bytes = 8}, {});
   EXPECT_THAT(text, AllOf(HasSubstr("all_reduce of 8 bytes, 2 floats a call, among 6 ranks"),
                           HasSubstr("us  chosen"), HasSubstr("  ring "), HasSubstr("Rank 5: "),
@@ -23,7 +23,7 @@ TEST(ExplainCollective, TellsTheChoiceItsReasonsAndTheStepsOfEveryRank) {
   EXPECT_THAT(text, Not(HasSubstr("between hosts")));
 }
 
-TEST(ExplainCollective, OffersWhatHasAChoiceOfAlgorithms) {
+TEST(ExplainCollective, OffersOperationsWithAChoiceOfAlgorithms) {
   const ToolRun help = RunCommand({"explain", "--help"});
   for (std::size_t i = 0; i < collective::kCallKinds; ++i) {
     const auto kind = static_cast<collective::CallKind>(i);
@@ -40,7 +40,7 @@ TEST(ExplainCollective, OffersWhatHasAChoiceOfAlgorithms) {
   }
 }
 
-TEST(ExplainCollective, ShowsOneRankWhenAsked) {
+TEST(ExplainCollective, ShowsASingleRankOnRequest) {
   const std::string text =
       CollectiveText({.ranks = 8, .hosts = 2, .bytes = 1 << 20, .rank = 3}, {});
   EXPECT_THAT(text, AllOf(HasSubstr("Rank 3: "), HasSubstr("between hosts"),
@@ -56,13 +56,13 @@ TEST(ExplainCollective, ShowsThePartsOnAHostAndBetweenHosts) {
                           HasSubstr("to rank 7 on channel 0")));
 }
 
-TEST(ExplainCollective, BytesAreThoseOfTheLargerBuffer) {
+TEST(ExplainCollective, TheSizeIsThatOfTheLargerBuffer) {
   EXPECT_THAT(
       CollectiveText({.kind = collective::CallKind::kAllGather, .ranks = 4, .bytes = 64}, {}),
       HasSubstr("64 bytes, 4 floats a call"));
 }
 
-TEST(ExplainCollective, ShowsTheWaysThroughSharedMemoryAndWhichIsTaken) {
+TEST(ExplainCollective, ShowsTheAlgorithmsThroughSharedMemoryAndTheChoice) {
   CollectiveQuestion question{.ranks = 4, .bytes = 1 << 20, .shares_memory = true};
   collective::Tuner tuner;
   EXPECT_THAT(CollectiveText(question, tuner),
@@ -113,7 +113,7 @@ TEST(ExplainCollective, JsonHasThePartsThroughTheMemoryOfEachHost) {
   EXPECT_EQ(over, (std::set<std::string>{"links", "memory"}));
 }
 
-TEST(ExplainCollective, JsonHasTheWaysThroughSharedMemory) {
+TEST(ExplainCollective, JsonHasTheAlgorithmsThroughSharedMemory) {
   CollectiveQuestion question{.ranks = 4, .bytes = 1 << 20, .shares_memory = true};
   const auto json = nlohmann::json::parse(CollectiveJson(question, {}));
   EXPECT_EQ(json["algorithm"], "zero_copy");
@@ -133,14 +133,14 @@ TEST(ExplainCollective, RanksOfOneHostShareMemoryAndOthersUseLinks) {
               AllOf(HasSubstr("Links cost"), Not(HasSubstr("fetch"))));
 }
 
-TEST(ExplainCollective, SaysWhatIsNotAllowed) {
+TEST(ExplainCollective, MarksAlgorithmsThatTheSettingForbids) {
   collective::Tuner tuner;
   tuner.choice = collective::ParseAlgorithmChoice("all_reduce:ring").value();
   EXPECT_THAT(CollectiveText({.ranks = 6, .bytes = 8}, tuner),
               HasSubstr("not allowed by RINGLET_HOST_ALGO"));
 }
 
-TEST(ExplainCollective, SaysWhatWasMeasured) {
+TEST(ExplainCollective, MarksAMeasuredChoice) {
   collective::Tuner tuner;
   tuner.measured =
       collective::TuningTable({{collective::CallKind::kAllReduce, 6, 1, collective::kAnyBytes,

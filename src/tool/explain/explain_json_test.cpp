@@ -9,7 +9,7 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(ExplainJsonTest, MachineSearchAndBothPlansAreThere) {
+TEST(ExplainJsonTest, ContainsTheMachineTheSearchAndBothPlans) {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
   const ToolRun ran = RunCommand({"explain", file, "--hosts", "2", "--json"});
   ASSERT_EQ(ran.status, kExitDone) << ran.errors;
@@ -26,7 +26,7 @@ TEST(ExplainJsonTest, MachineSearchAndBothPlansAreThere) {
   EXPECT_EQ(json.at("nccl").at("policy"), "compat");
 }
 
-TEST(ExplainJsonTest, WithoutAComparisonThereIsNone) {
+TEST(ExplainJsonTest, TheComparisonIsNullWhenItIsOff) {
   const ToolRun ran = RunCommand(
       {"explain", Fixture("topo-vectors/gpu2-nic2.xml"), "--policy", "compat", "--json"});
   ASSERT_EQ(ran.status, kExitDone) << ran.errors;

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ExplainTest, TellsTheSearchTraceFromTheMachineToTheRings) {
+TEST(ExplainTest, PrintsEachPartFromTheMachineToTheRings) {
   const ToolRun ran = RunCommand(
       {"explain", "--topo", Fixture("topologies/nvidia/gcp_a3_h100.topo.xml"), "--hosts", "2"});
   ASSERT_EQ(ran.status, 0) << ran.errors;
@@ -21,7 +21,7 @@ TEST(ExplainTest, TellsTheSearchTraceFromTheMachineToTheRings) {
   EXPECT_THAT(ran.output, HasSubstr("ring: NCCL 2.30 takes 2 channels, 44 GB/s together"));
 }
 
-TEST(ExplainTest, TheWholeSearchTraceOfASmallMachine) {
+TEST(ExplainTest, PrintsTheWholeTraceOfASmallMachine) {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
   const ToolRun ran = RunCommand({"explain", "--hosts", "2", "--trials", file});
   ASSERT_EQ(ran.status, 0) << ran.errors;
@@ -67,7 +67,7 @@ take turns: in each round each rank sends to one and receives from one. Rank 0 s
 )"));
 }
 
-TEST(ExplainTest, SearchStepsAreToldOnRequestOnly) {
+TEST(ExplainTest, ShowsSearchStepsOnlyOnRequest) {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
   const ToolRun ran = RunCommand({"explain", "--hosts", "2", file});
   EXPECT_THAT(ran.output, HasSubstr("\nRING. It took "));
@@ -75,13 +75,13 @@ TEST(ExplainTest, SearchStepsAreToldOnRequestOnly) {
   EXPECT_THAT(ran.output, testing::Not(HasSubstr("First what NCCL tries")));
 }
 
-TEST(ExplainTest, PathsAreCountedBetweenDifferentGpus) {
+TEST(ExplainTest, CountsPathsBetweenDifferentGpus) {
   const ToolRun ran = RunCommand({"explain", Fixture("topo-vectors/nvswitch8-sm90.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("  GPU to GPU: 56 of type NVL with 370.8 GB/s\n"));
 }
 
-TEST(ExplainTest, RanksOfARingAreNamedInItsOrder) {
+TEST(ExplainTest, NamesTheRanksOfARingInOrder) {
   const ToolRun one =
       RunCommand({"explain", Fixture("topo-vectors/gpu2-nic2.xml"), "--hosts", "2"});
   ASSERT_EQ(one.status, 0) << one.errors;
@@ -97,7 +97,7 @@ TEST(ExplainTest, RanksOfARingAreNamedInItsOrder) {
   EXPECT_THAT(ten.output, testing::ContainsRegex("Rank 0 sends to( [0-9]+){10}\\.\n"));
 }
 
-TEST(ExplainTest, ASearchStepSaysWhatWasInTheWayAndOfWhat) {
+TEST(ExplainTest, ASearchStepNamesItsObstacle) {
   const ToolRun ran = RunCommand(
       {"explain", "--trials", "--hosts", "2", Fixture("topo-vectors/pcie8-2sockets.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
@@ -105,7 +105,7 @@ TEST(ExplainTest, ASearchStepSaysWhatWasInTheWayAndOfWhat) {
   EXPECT_THAT(ran.output, testing::ContainsRegex("GB/s: none fits [^\n]*; NICs have"));
 }
 
-TEST(ExplainTest, OfManySearchStepsTwelveAreToldAndTheOthersCounted) {
+TEST(ExplainTest, ShowsTwelveSearchStepsAndCountsTheOthers) {
   const ToolRun ran = RunCommand(
       {"explain", "--trials", "--hosts", "2", Fixture("topo-vectors/cubemesh8-sm70.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
@@ -120,7 +120,7 @@ TEST(ExplainTest, OfManySearchStepsTwelveAreToldAndTheOthersCounted) {
   EXPECT_THAT(search_steps, testing::ContainsRegex("\n  and [0-9]+ more, none of them better\n"));
 }
 
-TEST(ExplainTest, SearchStepsAreTakenTogetherWhereOneSaysAsMuchAsTheNext) {
+TEST(ExplainTest, MergesEqualSearchSteps) {
   const ToolRun ran = RunCommand({"explain", "--trials", Fixture("topo-vectors/gpu2-nic2.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   for (const char* line : {"  20 GB/s: 1 fits, the best so far (paths up to PIX); ",
@@ -131,7 +131,7 @@ TEST(ExplainTest, SearchStepsAreTakenTogetherWhereOneSaysAsMuchAsTheNext) {
     EXPECT_THAT(ran.output, HasSubstr(line));
 }
 
-TEST(ExplainTest, ACollectiveIsExplainedForTheSizeThatWasAskedFor) {
+TEST(ExplainTest, ExplainsACollectiveForTheGivenSize) {
   const ToolRun ran = RunCommand({"explain", "all_reduce", "-n", "6", "-b", "4K"});
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output,
@@ -141,7 +141,7 @@ TEST(ExplainTest, ACollectiveIsExplainedForTheSizeThatWasAskedFor) {
   EXPECT_EQ(RunCommand({"explain", "broadcast", "-n", "4", "--root", "4"}).status, kExitUsage);
 }
 
-TEST(ExplainTest, AFileThatIsNoMachineIsAnError) {
+TEST(ExplainTest, AnUnreadableMachineFileIsAnError) {
   EXPECT_NE(RunCommand({"explain", "--topo", "no/such.xml"}).status, 0);
 }
 

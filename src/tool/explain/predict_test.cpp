@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 // Source  NCCL 2.30's model of this machine: NVLSTree, 66.8 us and 246.2 GB/s.
-TEST(PredictTest, TimeAndBandwidthAreThoseOfTheModel) {
+TEST(PredictTest, TimeAndBandwidthFollowTheModel) {
   const ToolRun ran =
       RunCommand({"predict", "all_reduce", "--topo", Fixture("topo-vectors/nvswitch8-sm90.xml"),
                   "--hosts", "2", "-b", "64M", "--policy", "compat", "--json"});
@@ -27,7 +27,7 @@ TEST(PredictTest, TimeAndBandwidthAreThoseOfTheModel) {
   EXPECT_NEAR(json["busbw"].get<double>(), json["algbw"].get<double>() * 30 / 16, 0.01);
 }
 
-TEST(PredictTest, TextNamesTheChoiceAndTheOthers) {
+TEST(PredictTest, TextNamesTheChoiceAndTheAlternatives) {
   const ToolRun ran = RunCommand({"predict", "all_gather", Fixture("topo-vectors/pcie4-1nic.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("all_gather of 1048576 bytes on 4 ranks of 1 host: Ring"));
@@ -55,7 +55,7 @@ TEST(PredictTest, TextHasTheTimesOfTheModelInMicroseconds) {
       << "among the others as well";
 }
 
-TEST(PredictTest, WordsOfOtherToolsAreUnderstood) {
+TEST(PredictTest, AcceptsOperationNamesOfOtherTools) {
   const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
   const std::string expected = RunCommand({"predict", "all_reduce", file}).output;
   EXPECT_EQ(RunCommand({"predict", "allreduce", file}).output, expected);
@@ -65,7 +65,7 @@ TEST(PredictTest, WordsOfOtherToolsAreUnderstood) {
   EXPECT_THAT(wrong.errors, HasSubstr("\"gather\" is none of the operations that are predicted"));
 }
 
-TEST(PredictTest, EveryFunctionIsCalledAsInBench) {
+TEST(PredictTest, EveryFunctionHasItsNameInBench) {
   for (const char* function :
        {"broadcast", "reduce", "all_gather", "reduce_scatter", "all_reduce"}) {
     const ToolRun ran =
@@ -77,7 +77,7 @@ TEST(PredictTest, EveryFunctionIsCalledAsInBench) {
   }
 }
 
-TEST(PredictTest, FlowsAreThoseOfThePlanByEveryLink) {
+TEST(PredictTest, FlowsListTheBytesOfEveryLinkOfThePlan) {
   const std::string file = Fixture("topo-vectors/nvswitch8-sm90.xml");
   const std::vector<std::string> words = {"predict", "all_reduce", file,     "--hosts", "2", "-b",
                                           "64M",     "--policy",   "compat", "--flows"};
@@ -125,7 +125,7 @@ TEST(PredictTest, NodesOfOneHostShareItsLinks) {
   EXPECT_EQ(left, 2u * 31 * (64 << 20));
 }
 
-TEST(PredictTest, NonsenseIsNamed) {
+TEST(PredictTest, NamesWrongArguments) {
   const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
   EXPECT_THAT(
       RunCommand({"predict", "all_reverse", file}).errors,

@@ -64,20 +64,20 @@ class BashCompletionTest : public testing::Test {
   os::TempTree tree_;
 };
 
-TEST_F(BashCompletionTest, CommandsAndOperationsAreOffered) {
+TEST_F(BashCompletionTest, OffersCommandsAndOperations) {
   EXPECT_THAT(Offered("to"), ElementsAre("topo", "status 0"));
   EXPECT_THAT(Offered("bench all_r"), ElementsAre("all_reduce", "status 0"));
   EXPECT_THAT(Offered("topo ''"), IsSupersetOf({"show", "lint", "draw", "--help"}));
   EXPECT_THAT(Offered("bench ''"), Not(Contains("busy"))) << "it is hidden";
 }
 
-TEST_F(BashCompletionTest, OptionsAreThoseOfTheCommand) {
+TEST_F(BashCompletionTest, OffersTheOptionsOfTheCommand) {
   EXPECT_THAT(Offered("bench all_reduce --"), IsSupersetOf({"--check", "--max-bytes", "--vs"}));
   EXPECT_THAT(Offered("bench barrier --"), Not(Contains("--max-bytes")));
   EXPECT_THAT(Offered("bench alltoall --max"), ElementsAre("--max-bytes", "status 0"));
 }
 
-TEST_F(BashCompletionTest, EnumeratedValuesAreOffered) {
+TEST_F(BashCompletionTest, OffersEnumeratedValues) {
   EXPECT_THAT(Offered("bench all_reduce --links s"), ElementsAre("shm", "status 0"));
   EXPECT_THAT(Offered("bench all_reduce --links = s"), ElementsAre("shm", "status 0"));
   EXPECT_THAT(Offered("bench all_reduce --vs gloo,open"), ElementsAre("gloo,openmpi", "status 0"));
@@ -86,13 +86,13 @@ TEST_F(BashCompletionTest, EnumeratedValuesAreOffered) {
   EXPECT_THAT(Offered("plan --policy c"), ElementsAre("compat", "status 0"));
 }
 
-TEST_F(BashCompletionTest, FilesAreOfferedWhereOneIsTaken) {
+TEST_F(BashCompletionTest, OffersFilesForArgumentsThatTakeFiles) {
   EXPECT_THAT(Offered("topo lint mach"), ElementsAre("machine.xml", "status 0"));
   EXPECT_THAT(Offered("topo draw -o mach"), ElementsAre("machine.xml", "status 0"));
   EXPECT_THAT(Offered("bench all_reduce -n mach"), Not(Contains("machine.xml")));
 }
 
-TEST(CompletionTest, ScriptsOfTheOtherShellsNameAllAndParse) {
+TEST(CompletionTest, ZshAndFishScriptsNameAllCommandsAndParse) {
   const CommandDescription tool = Tool();
   const std::pair<std::string, std::string> scripts[] = {{"zsh", ZshCompletion(tool)},
                                                          {"fish", FishCompletion(tool)}};

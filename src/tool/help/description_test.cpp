@@ -30,7 +30,7 @@ const OptionDescription& OptionNamed(const CommandDescription& command, std::str
   });
 }
 
-TEST(DescriptionTest, OptionsSayTypeRangeAndDefault) {
+TEST(DescriptionTest, OptionsHaveTypeRangeAndDefault) {
   const CommandDescription tool = DescribedTool();
   const CommandDescription& bench = Named(Named(tool, "bench"), "all_reduce");
   const OptionDescription& ranks = OptionNamed(bench, "--ranks");
@@ -42,7 +42,7 @@ TEST(DescriptionTest, OptionsSayTypeRangeAndDefault) {
   EXPECT_THAT(OptionNamed(bench, "--op").values, ElementsAre("sum", "prod", "max", "min", "avg"));
 }
 
-TEST(DescriptionTest, TheTypesOfAllValuesAreExplained) {
+TEST(DescriptionTest, EveryTypeOfValueIsExplained) {
   std::set<std::string> known;
   for (const ValueType& type : ValueTypes()) {
     known.emplace(type.name);
@@ -60,7 +60,7 @@ TEST(DescriptionTest, TheTypesOfAllValuesAreExplained) {
   EXPECT_EQ(known, used) << "a type that no option has";
 }
 
-TEST(DescriptionTest, ProgramsBeginBehindTheValuesOfOptions) {
+TEST(DescriptionTest, TheProgramBeginsAfterTheValuesOfOptions) {
   const CommandDescription tool = DescribedTool();
   for (const char* const name : {"run", "emulate"})
     for (const OptionDescription& option : Named(tool, name).options)
@@ -70,7 +70,7 @@ TEST(DescriptionTest, ProgramsBeginBehindTheValuesOfOptions) {
             << name << " " << word;
 }
 
-TEST(DescriptionTest, OptionsThatSiblingsShareAreSaidOnce) {
+TEST(DescriptionTest, SharedOptionsOfSiblingsAreListedOnce) {
   const CommandDescription tool = DescribedTool();
   const CommandDescription& bench = Named(tool, "bench");
   EXPECT_EQ(OwnOptionsOf(bench, 0).like, nullptr);
@@ -92,7 +92,7 @@ TEST(DescriptionTest, SynopsesNameArgumentsCommandsAndPrograms) {
   EXPECT_EQ(SynopsisOf(Named(tool, "run")), "ringlet run [OPTIONS] [--] PROGRAM [ARGUMENTS...]");
 }
 
-TEST(DescriptionTest, RemarksAndExamplesAreApart) {
+TEST(DescriptionTest, SeparatesRemarksFromExamples) {
   const CommandDescription tool = DescribedTool();
   const CommandDescription& run = Named(tool, "run");
   EXPECT_THAT(run.remarks, testing::StartsWith("Then the program"));

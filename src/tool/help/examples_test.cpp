@@ -67,17 +67,17 @@ void ExpectExamples(const CLI::App& command, const std::string& path) {
       ExpectExamples(*one, path + (path.empty() ? "" : " ") + one->get_name());
 }
 
-TEST(ExamplesTest, EachCommandHasExamplesThatTheParserTakes) {
+TEST(ExamplesTest, TheParserAcceptsTheExamplesOfEachCommand) {
   Action chosen;
   ExpectExamples(*MakeTool({}, chosen), "");
 }
 
-TEST(ExamplesTest, TheParserRefusesWhatIsNoExample) {
+TEST(ExamplesTest, TheParserRefusesInvalidExamples) {
   EXPECT_NE(Refusal({"bench", "all_reduce", "--odd"}), "");
   EXPECT_NE(Refusal({"run", "-n", "2"}), "");
 }
 
-TEST(ExamplesTest, OtherTextOfAHelpStays) {
+TEST(ExamplesTest, KeepsTheOtherTextOfAHelp) {
   Action chosen;
   const std::string footer = MakeTool({}, chosen)->get_subcommand("run")->get_footer();
   EXPECT_NE(footer.find("Examples:"), std::string::npos);

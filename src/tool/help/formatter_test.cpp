@@ -23,7 +23,7 @@ struct FormatterTest : testing::Test {
   std::string word;
 };
 
-TEST_F(FormatterTest, AnOptionSaysItsValueItsRangeAndItsDefault) {
+TEST_F(FormatterTest, AnOptionShowsValueRangeAndDefault) {
   tool.add_option("-n,--ranks", number, "Number of ranks")
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
@@ -40,7 +40,7 @@ TEST_F(FormatterTest, FewValuesStandBesideTheNameAndManyInTheText) {
                     HasSubstr("  --many WORD                 Many (one of int8, int32, int64, ")));
 }
 
-TEST_F(FormatterTest, ExclusionsAndNeedsAreSorted) {
+TEST_F(FormatterTest, SortsExclusionsAndNeeds) {
   CLI::Option* a = tool.add_flag("--a", flag, "A");
   CLI::Option* b = tool.add_flag("--b", flag, "B");
   tool.add_flag("--c", flag, "C")->excludes(b)->excludes(a);
@@ -48,12 +48,12 @@ TEST_F(FormatterTest, ExclusionsAndNeedsAreSorted) {
   EXPECT_THAT(Help(100), AllOf(HasSubstr("C (not with --a, --b)"), HasSubstr("D (with --a, --b)")));
 }
 
-TEST_F(FormatterTest, ARequiredArgumentSaysSo) {
+TEST_F(FormatterTest, MarksARequiredArgument) {
   tool.add_option("FILE", word, "A file")->type_name("FILE")->required();
   EXPECT_THAT(Help(100), HasSubstr("\n  FILE                        A file (required)\n"));
 }
 
-TEST_F(FormatterTest, ALongNameHasALineOfItsOwn) {
+TEST_F(FormatterTest, ALongNameHasItsOwnLine) {
   tool.add_flag("--a-name-that-is-too-long-for-it", flag, "Words");
   EXPECT_THAT(Help(100), HasSubstr("\n  --a-name-that-is-too-long-for-it\n" + std::string(30, ' ') +
                                    "Words\n"));
@@ -76,7 +76,7 @@ TEST_F(FormatterTest, TextsFitTheTerminal) {
   ExpectFits(*whole, HelpColumns());
 }
 
-TEST_F(FormatterTest, ANarrowTerminalStillHasTwentyColumnsOfText) {
+TEST_F(FormatterTest, ANarrowTerminalKeepsTwentyColumnsOfText) {
   tool.add_flag("--flag", flag, "One two three four five six seven eight nine ten");
   const std::string help = Help(10);
   EXPECT_THAT(help, AllOf(HasSubstr("One two three four\n"), Not(HasSubstr("four five"))));

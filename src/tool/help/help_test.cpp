@@ -11,7 +11,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(HelpTest, HelpOfACommandIsWhatItsOptionShows) {
+TEST(HelpTest, HelpOfACommandEqualsItsOption) {
   for (const std::vector<std::string>& command : {std::vector<std::string>{},
                                                   {"bench"},
                                                   {"bench", "all_reduce"},
@@ -27,12 +27,12 @@ TEST(HelpTest, HelpOfACommandIsWhatItsOptionShows) {
   }
 }
 
-TEST(HelpTest, OptionsThatExcludeEachOtherAreSorted) {
+TEST(HelpTest, SortsExclusionsOfOptions) {
   EXPECT_THAT(RunCommand({"topo", "show", "--help"}).output,
               HasSubstr("with --root, --synthetic)"));
 }
 
-TEST(HelpTest, UnknownCommandsAreNamedWithTheNearest) {
+TEST(HelpTest, NamesTheCommandNearestToAnUnknownOne) {
   const ToolRun ran = RunCommand({"help", "bench", "all_reduc"});
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_EQ(ran.output, "");
@@ -40,14 +40,14 @@ TEST(HelpTest, UnknownCommandsAreNamedWithTheNearest) {
   EXPECT_THAT(RunCommand({"help", "exit-code"}).errors, HasSubstr("did you mean exit-codes?"));
 }
 
-TEST(HelpTest, ExitCodesAreOneTable) {
+TEST(HelpTest, ExitCodesAreATable) {
   const ToolRun ran = RunCommand({"help", "exit-codes"});
   EXPECT_EQ(ran.status, kExitDone);
   for (const auto& [status, meaning] : ExitStatusMeanings())
     EXPECT_THAT(ran.output, AllOf(HasSubstr(status), HasSubstr(meaning)));
 }
 
-TEST(HelpTest, VersionIsAnOptionToo) {
+TEST(HelpTest, VersionIsAlsoAnOption) {
   const ToolRun ran = RunCommand({"--version"});
   EXPECT_EQ(ran.status, kExitDone);
   EXPECT_EQ(ran.output, RunCommand({"version"}).output);

@@ -29,7 +29,7 @@ std::vector<ManPage> Pages() {
   return ManPages(Describe(*MakeTool({}, chosen)));
 }
 
-TEST(ManPageTest, GroffHasNoWarnings) {
+TEST(ManPageTest, GroffGivesNoWarnings) {
   os::TempTree tree;
   const ToolRun ran = RunCommand({"help", "--man", tree.root()});
   ASSERT_EQ(ran.status, kExitDone) << ran.errors;
@@ -37,7 +37,7 @@ TEST(ManPageTest, GroffHasNoWarnings) {
     EXPECT_EQ(OutputOf("groff -man -Tutf8 -ww -z " + tree.At(page.file)), "") << page.file;
 }
 
-TEST(ManPageTest, ThePageSaysWhatTheHelpSays) {
+TEST(ManPageTest, ThePageContainsTheHelp) {
   os::TempTree tree;
   for (const ManPage& page : Pages()) tree.Write(page.file, page.text);
   const std::string page =
@@ -56,7 +56,7 @@ TEST(ManPageTest, EachCommandHasItsPage) {
   EXPECT_THAT(pages.front().text, HasSubstr(".BR ringlet\\-bench (1)"));
 }
 
-TEST(ManPageTest, LinesThatWouldBeRequestsAreNone) {
+TEST(ManPageTest, EscapesLinesThatResembleRequests) {
   CLI::App tool("A tool", "ringlet");
   tool.add_subcommand("odd", ".so /etc/passwd \\ `x` 'y'")->add_subcommand("in", ".so x");
   const std::string page = ManPages(Describe(tool)).back().text;
@@ -65,7 +65,7 @@ TEST(ManPageTest, LinesThatWouldBeRequestsAreNone) {
   for (const std::string_view line : Split(page, '\n')) EXPECT_FALSE(line.starts_with(".so"));
 }
 
-TEST(ManPageTest, AFolderThatIsNotThereIsAFailure) {
+TEST(ManPageTest, AMissingFolderIsAFailure) {
   EXPECT_EQ(RunCommand({"help", "--man", "/no/such"}).status, kExitFailed);
 }
 

@@ -11,13 +11,13 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ReferenceTest, ThePageIsWhatTheToolMakes) {
+TEST(ReferenceTest, ThePageEqualsTheOutputOfTheTool) {
   const ToolRun ran = RunCommand({"help", "--markdown"});
   EXPECT_EQ(ran.status, kExitDone);
   ExpectPage("docs/reference/cli.md", ran.output);
 }
 
-TEST(ReferenceTest, EachCommandAndOptionHasItsPlace) {
+TEST(ReferenceTest, ListsEachCommandAndOption) {
   CLI::App tool("A tool", "ringlet");
   CLI::App* one = tool.add_subcommand("one", "Do one thing");
   std::uint32_t times = 3;

@@ -32,7 +32,7 @@ void ExpectRefused(topology::HostView view, const char* part) {
   EXPECT_THAT(chosen.error().message, AllOf(HasSubstr("mine"), HasSubstr(part)));
 }
 
-TEST(MachineFolderTest, OfABuildTreeAndOfAnInstallation) {
+TEST(MachineFolderTest, FindsTheFolderOfABuildTreeOrInstallation) {
   const auto among = [](const std::string& tool, const std::set<std::string>& files) {
     return FindMachineFolder(tool, "../share",
                              [&](const std::string& path) { return files.contains(path); });
@@ -46,7 +46,7 @@ TEST(MachineFolderTest, OfABuildTreeAndOfAnInstallation) {
   EXPECT_THAT(among("/usr/bin/ringlet", {}).error().message, HasSubstr("/usr/bin/ringlet"));
 }
 
-TEST(ChosenMachineTest, AWholeMachineStaysAsItIs) {
+TEST(ChosenMachineTest, KeepsAWholeMachineUnchanged) {
   const auto chosen = Chosen(Described("2 gpu h100-sxm5 switch, nic"));
   ASSERT_TRUE(chosen.ok()) << chosen.error().message;
   EXPECT_EQ(chosen->path, "/m/mine.xml");
@@ -54,7 +54,7 @@ TEST(ChosenMachineTest, AWholeMachineStaysAsItIs) {
   EXPECT_THAT(chosen->notes, IsEmpty());
 }
 
-TEST(ChosenMachineTest, SeveralGpusOfOneFunctionCannotBeEmulated) {
+TEST(ChosenMachineTest, RefusesSeveralGpusOnOneFunction) {
   topology::HostView view = Described("2 gpu h100-sxm5 switch");
   view.gpus.insert(view.gpus.begin(), view.gpus.front());
   ExpectRefused(view, "2 <gpu> elements are on the function");
@@ -64,7 +64,7 @@ TEST(ChosenMachineTest, SeveralGpusOfOneFunctionCannotBeEmulated) {
   ExpectRefused(view, "the logical GPUs (mlopart) of one function cannot be emulated");
 }
 
-TEST(ChosenMachineTest, GpusAreNumberedWithoutGaps) {
+TEST(ChosenMachineTest, NumbersGpusWithoutGaps) {
   topology::HostView view = Described("3 gpu");
   view.gpus[0].dev = 7;
   view.gpus[1].dev = 4;
@@ -89,7 +89,7 @@ TEST(ChosenMachineTest, GpusAreNumberedWithoutGaps) {
   ExpectRefused(view, "dev");
 }
 
-TEST(ChosenMachineTest, ACapabilityIsThatOfTheModel) {
+TEST(ChosenMachineTest, TakesAMissingCapabilityFromTheModel) {
   topology::HostView view = Described("2 gpu a10g");
   view.gpus[1].compute_capability = 0;
   const auto chosen = Chosen(view);
@@ -100,14 +100,14 @@ TEST(ChosenMachineTest, ACapabilityIsThatOfTheModel) {
   ExpectRefused(view, "sm=");
 }
 
-TEST(ChosenMachineTest, OnlyOneHostWithGpusOfNvidiaIsTaken) {
+TEST(ChosenMachineTest, AcceptsOneHostWithNvidiaGpusOnly) {
   ExpectRefused(Described("2 nic"), "no GPUs");
   ExpectRefused(Described("2x(host: 2 gpu)"), "--hosts 2");
   ExpectRefused(Described("65 gpu"), "64");
   ExpectRefused(Described("2 gpu mi300x"), "gfx942");
 }
 
-TEST(ChosenMachineTest, ASkeletonIsCompletedWhereNothingIsAGuess) {
+TEST(ChosenMachineTest, CompletesASkeletonWithoutGuesses) {
   topology::HostView view = Described("2 gpu a10g, nic");
   view.gpus.clear();
   view.nics.clear();
@@ -119,7 +119,7 @@ TEST(ChosenMachineTest, ASkeletonIsCompletedWhereNothingIsAGuess) {
   EXPECT_THAT(chosen->notes, Contains(HasSubstr("2 GPUs were added")));
 }
 
-TEST(ChosenMachineTest, ASkeletonThatLeavesMoreOutIsRefusedWithTheCure) {
+TEST(ChosenMachineTest, RefusesAnIncompleteSkeletonAndNamesTheRemedy) {
   const std::string folder = SourceFile("machines");
   const auto linked = ChooseMachine(Fixture("topologies/nvidia/p4d-24xl.topo.xml"), folder);
   ASSERT_FALSE(linked.ok());
@@ -131,7 +131,7 @@ TEST(ChosenMachineTest, ASkeletonThatLeavesMoreOutIsRefusedWithTheCure) {
               AllOf(HasSubstr("0001:00:00.0"), HasSubstr("azure-nd96isr-h100-v5")));
 }
 
-TEST(ChooseMachineTest, ByNameFileAndDescription) {
+TEST(ChooseMachineTest, AcceptsANameAFileOrADescription) {
   const std::string folder = SourceFile("machines");
   const auto named = ChooseMachine("dgx-h100", folder);
   ASSERT_TRUE(named.ok()) << named.error().message;
@@ -147,7 +147,7 @@ TEST(ChooseMachineTest, ByNameFileAndDescription) {
   EXPECT_THAT(described->view.gpus, SizeIs(4));
 }
 
-TEST(ChooseMachineTest, MistakesAreNamed) {
+TEST(ChooseMachineTest, ErrorsNameTheMistake) {
   const std::string folder = SourceFile("machines");
   EXPECT_THAT(ChooseMachine("dgx-h10", folder).error().message,
               AllOf(HasSubstr("dgx-h10;"), HasSubstr("did you mean dgx-h100?")));
@@ -159,7 +159,7 @@ TEST(ChooseMachineTest, MistakesAreNamed) {
               HasSubstr("NCCL_GRAPH_FILE"));
 }
 
-TEST(ChooseMachineTest, AFileWithErrorsIsTakenWithANote) {
+TEST(ChooseMachineTest, AcceptsAFileWithErrorsAndANote) {
   const auto chosen = ChooseMachine(
       Fixture("topologies/broken/azure_ncv4_current_selfloop.topo.xml"), SourceFile("machines"));
   ASSERT_TRUE(chosen.ok()) << chosen.error().message;

@@ -7,7 +7,7 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(MachineFolderTest, IsTheOneOfTheBuildTree) {
+TEST(MachineFolderTest, IsThatOfTheBuildTree) {
   const Result<std::string> folder = MachineFolder();
   ASSERT_TRUE(folder.ok()) << folder.error().message;
   EXPECT_TRUE(IsThere(*folder + "/dgx-h100.xml"));
@@ -15,7 +15,7 @@ TEST(MachineFolderTest, IsTheOneOfTheBuildTree) {
   EXPECT_THAT(ToolPath().value(), testing::StartsWith("/"));
 }
 
-TEST(MachineFolderTest, EveryCommandKnowsTheNamesOfMachines) {
+TEST(MachineFolderTest, EveryCommandAcceptsMachineNames) {
   const std::string file = MachineFolder().value() + "/dgx-h100.xml";
   for (const std::vector<std::string>& command : {std::vector<std::string>{"plan"},
                                                   {"predict"},
@@ -35,7 +35,7 @@ TEST(MachineFolderTest, EveryCommandKnowsTheNamesOfMachines) {
   }
 }
 
-TEST(MachineFolderTest, AFileThatIsMissingHasOneStatusAndTheNearestName) {
+TEST(MachineFolderTest, AMissingFileGivesOneStatusAndTheNearestName) {
   for (const std::vector<std::string>& command : {std::vector<std::string>{"plan"},
                                                   {"predict"},
                                                   {"explain"},

@@ -17,7 +17,7 @@ MachineSummary Of(const char* words) {
   return Summarize("mine", "/m/mine.xml", topology::ParseSynthetic(words).value());
 }
 
-TEST(MachineListTest, ASummaryHasWhatPeopleChooseBy) {
+TEST(MachineListTest, ASummaryHasGpusLinksAndNics) {
   const MachineSummary machine =
       Of("2x(numa: 4x(switch: 1 gpu h100-sxm5 switch, 1 nic 400g)), (numa: nic 100g)");
   EXPECT_EQ(machine.gpus, 8u);
@@ -28,7 +28,7 @@ TEST(MachineListTest, ASummaryHasWhatPeopleChooseBy) {
   EXPECT_TRUE(machine.cuda);
 }
 
-TEST(MachineListTest, LinksAreThoseOfTheFile) {
+TEST(MachineListTest, LinksMatchTheFile) {
   EXPECT_EQ(Of("2 gpu a10g").links, "none");
   EXPECT_EQ(Of("2 gpu a100-pcie pairs").links, "NVLink");
   topology::HostView view = topology::ParseSynthetic("2 gpu h100-sxm5 switch").value();
@@ -39,14 +39,14 @@ TEST(MachineListTest, LinksAreThoseOfTheFile) {
   EXPECT_EQ(machine.nv_switches, 1u);
 }
 
-TEST(MachineListTest, MachinesOfOthersGpusAreMarked) {
+TEST(MachineListTest, MarksMachinesWithGpusOfOtherVendors) {
   const MachineSummary machine = Of("8 gpu mi300x mesh, nic");
   EXPECT_FALSE(machine.cuda);
   EXPECT_EQ(machine.links, "xGMI");
   EXPECT_THAT(MachineListText({machine}), HasSubstr("not for CUDA programs"));
 }
 
-TEST(MachineListTest, ALineAndAnObjectForEach) {
+TEST(MachineListTest, PrintsALineAndAJsonObjectPerMachine) {
   const std::vector machines = {Of("2 gpu a10g, nic 100g"), Of("3 gpu")};
   EXPECT_THAT(MachineListText(machines), HasSubstr("2x NVIDIA A10G"));
   EXPECT_THAT(MachineListText(machines), HasSubstr("1x 100 Gbit/s"));

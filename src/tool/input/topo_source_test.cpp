@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(TopoSourceTest, WordsBecomeAMachine) {
+TEST(TopoSourceTest, ADescriptionBecomesAMachine) {
   const Result<LoadedTopology> loaded =
       LoadTopology({.file = "", .root = "", .synthetic = "2 gpu"});
   ASSERT_TRUE(loaded.ok());
@@ -19,7 +19,7 @@ TEST(TopoSourceTest, WordsBecomeAMachine) {
   EXPECT_EQ(loaded->title, "2 gpu");
 }
 
-TEST(TopoSourceTest, AFileHasPlaces) {
+TEST(TopoSourceTest, AFileProvidesLineNumbers) {
   const std::string path = Fixture("topologies/nvidia/ucb_dgx1v.topo.xml");
   const Result<LoadedTopology> loaded = LoadTopology({.file = path, .root = "", .synthetic = ""});
   ASSERT_TRUE(loaded.ok());
@@ -38,14 +38,14 @@ TEST(TopoSourceTest, ADashIsStandardInput) {
   }
 }
 
-TEST(TopoSourceTest, NothingNamedIsThisMachine) {
+TEST(TopoSourceTest, AnEmptyRequestReadsThisMachine) {
   const Result<LoadedTopology> loaded = LoadTopology({});
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   EXPECT_FALSE(loaded->view.numa_nodes.empty());
   EXPECT_NE(loaded->view.identity, 0u);
 }
 
-TEST(TopoSourceTest, PlansTakePortsAsNcclDoesAndTellErrorsFirst) {
+TEST(TopoSourceTest, MergesPortsLikeNcclAndReportsErrorsFirst) {
   const auto load = [](const std::string& file, const Settings& settings) {
     return LoadPlanned({.file = Fixture("topologies/" + file), .root = "", .synthetic = ""},
                        settings);
@@ -67,7 +67,7 @@ TEST(TopoSourceTest, PlansTakePortsAsNcclDoesAndTellErrorsFirst) {
               HasSubstr("RINGLET_NET_MERGE_LEVEL"));
 }
 
-TEST(TopoSourceTest, ThisMachineIsSeenAsItsTopologyFileSays) {
+TEST(TopoSourceTest, TheTopologyFileSettingReplacesThisMachine) {
   setenv("NCCL_TOPO_FILE", Fixture("topo-vectors/gpu4-nic4.xml").c_str(), 1);
   const Result<LoadedTopology> loaded = LoadTopology({});
   unsetenv("NCCL_TOPO_FILE");
@@ -76,14 +76,14 @@ TEST(TopoSourceTest, ThisMachineIsSeenAsItsTopologyFileSays) {
   EXPECT_THAT(loaded->title, HasSubstr("gpu4-nic4.xml of TOPO_FILE"));
 }
 
-TEST(TopoSourceTest, AMissingFileIsNamed) {
+TEST(TopoSourceTest, NamesAMissingFile) {
   EXPECT_THAT(LoadTopology({.file = "no/such.xml", .root = "", .synthetic = ""}).error().message,
               HasSubstr("no/such.xml"));
   EXPECT_THAT(LoadTopology({.file = "", .root = "/no/such", .synthetic = ""}).error().message,
               HasSubstr("/no/such"));
 }
 
-TEST(TopoSourceTest, OnlyOneSourceMayBeNamed) {
+TEST(TopoSourceTest, RefusesTwoSources) {
   const ToolRun ran = RunCommand({"topo", "show", "a.xml", "--synthetic", "gpu"});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("excludes"));

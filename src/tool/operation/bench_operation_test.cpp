@@ -28,7 +28,7 @@ TEST(BenchOperationTest, BusFactorsAreThoseOfNcclTests) {
   EXPECT_DOUBLE_EQ(factor("all_gather", 1), 0);
 }
 
-TEST(BenchOperationTest, ASizeIsOfAllRanksTogetherWhereTheyShareIt) {
+TEST(BenchOperationTest, DividesTheSizeAmongRanksWhereTheyShareIt) {
   const auto count = [](std::string_view name, std::size_t elements) {
     return CallCount(*BenchOperationNamed(name), elements, 4);
   };

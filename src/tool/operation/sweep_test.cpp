@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(ParseSizeTest, NumbersAndSuffixes) {
+TEST(ParseSizeTest, ParsesNumbersAndSuffixes) {
   EXPECT_EQ(ParseSize("8").value(), 8u);
   EXPECT_EQ(ParseSize("0").value(), 0u);
   EXPECT_EQ(ParseSize("64K").value(), 65'536u);
@@ -18,7 +18,7 @@ TEST(ParseSizeTest, NumbersAndSuffixes) {
   EXPECT_EQ(ParseSize("2G").value(), std::size_t{2} << 30);
 }
 
-TEST(ParseSizeTest, UnitsAsPeopleWriteThem) {
+TEST(ParseSizeTest, AcceptsBinaryAndDecimalUnits) {
   for (const char* mebi : {"1M", "1m", "1MiB", "1mib"})
     EXPECT_EQ(ParseSize(mebi).value(), std::size_t{1} << 20) << mebi;
   EXPECT_EQ(ParseSize("1KiB").value(), 1024u);
@@ -28,14 +28,14 @@ TEST(ParseSizeTest, UnitsAsPeopleWriteThem) {
   EXPECT_EQ(ParseSize("1GB").value(), 1'000'000'000u);
 }
 
-TEST(ParseSizeTest, ATebibyteIsTheMost) {
+TEST(ParseSizeTest, ATebibyteIsTheMaximum) {
   EXPECT_EQ(ParseSize("1024G").value(), std::size_t{1} << 40);
   EXPECT_EQ(ParseSize("1099511627776").value(), std::size_t{1} << 40);
   EXPECT_FALSE(ParseSize("1025G").ok());
   EXPECT_FALSE(ParseSize("1099511627777").ok());
 }
 
-TEST(ParseSizeTest, AnythingElseIsAnErrorThatQuotesIt) {
+TEST(ParseSizeTest, AnErrorQuotesTheInvalidText) {
   for (const char* text :
        {"", "K", "1.5M", "-1", "8 ", "1T", "0x10", "99999999999999999999", "9999999999G"}) {
     const auto size = ParseSize(text);
@@ -51,7 +51,7 @@ TEST(CountsTest, SizesGrowByTheFactor) {
   EXPECT_EQ(Counts({}, DataType::kFloat32).value().size(), 24u);
 }
 
-TEST(CountsTest, ThereIsAlwaysAWholeElementAndNoSizeTwice) {
+TEST(CountsTest, EachCountIsPositiveAndUnique) {
   EXPECT_THAT(Counts({1, 16, 2}, DataType::kFloat64).value(), ElementsAre(1, 2));
 }
 
@@ -61,20 +61,20 @@ TEST(CountsTest, EmptyRangesAreErrors) {
   EXPECT_FALSE(Counts({8, 16, 1}, DataType::kInt8).ok());
 }
 
-TEST(RepeatsForTest, AsManyAsFitWithinLimits) {
+TEST(RepeatsForTest, FitsTheBudgetWithinLimits) {
   EXPECT_EQ(RepeatsFor(milliseconds(1), milliseconds(100)), 100u);
   EXPECT_EQ(RepeatsFor(milliseconds(1000), milliseconds(100)), 5u);
   EXPECT_EQ(RepeatsFor(Instant(0), milliseconds(100)), 2000u);
 }
 
-TEST(SummarizeTest, TheSlowestRankCounts) {
+TEST(SummarizeTest, TimesAreThoseOfTheSlowestRank) {
   const Timing timing = Summarize({{microseconds(1), microseconds(9), microseconds(3)},
                                    {microseconds(2), microseconds(1), microseconds(1)}});
   EXPECT_DOUBLE_EQ(timing.median_us, 3);
   EXPECT_DOUBLE_EQ(timing.p99_us, 9);
 }
 
-TEST(SummarizeTest, PercentilesOfMany) {
+TEST(SummarizeTest, ComputesMedianAndPercentile) {
   std::vector<Instant> times;
   for (int i = 1000; i >= 1; --i) times.push_back(microseconds(i));
   const Timing timing = Summarize({times});
@@ -83,7 +83,7 @@ TEST(SummarizeTest, PercentilesOfMany) {
   EXPECT_DOUBLE_EQ(Summarize({{microseconds(7)}}).median_us, 7);
 }
 
-TEST(BatchForTest, OnlyWhatIsShortIsRunSeveralTimes) {
+TEST(BatchForTest, RunsOnlyShortOperationsInBatches) {
   EXPECT_EQ(BatchFor(Instant(0), false), 2000u);
   EXPECT_EQ(BatchFor(Instant(100), false), 30u);
   EXPECT_EQ(BatchFor(Instant(1500), false), 2u);
@@ -91,7 +91,7 @@ TEST(BatchForTest, OnlyWhatIsShortIsRunSeveralTimes) {
   EXPECT_EQ(BatchFor(milliseconds(3), false), 1u);
 }
 
-TEST(BatchForTest, RanksThatTakeTurnsAreMeasuredOverSeveral) {
+TEST(BatchForTest, RanksThatTakeTurnsRunLongerBatches) {
   EXPECT_EQ(BatchFor(Instant(100), true), 2000u);
   EXPECT_EQ(BatchFor(microseconds(10), true), 50u);
   EXPECT_EQ(BatchFor(milliseconds(3), true), 1u);

@@ -34,7 +34,7 @@ void ExpectSound(const Repetition& one) {
 class RepeatOver : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Shapes, RepeatOver, testing::Values("tree", "ring"));
 
-TEST_P(RepeatOver, OneProcessHoldsAllRanks) {
+TEST_P(RepeatOver, AProcessHoldsAllRanks) {
   const auto process = ProcessFor(GetParam());
   const bool tree = std::string(GetParam()) == "tree";
   Team alone;
@@ -46,7 +46,7 @@ TEST_P(RepeatOver, OneProcessHoldsAllRanks) {
   }
 }
 
-TEST(RepeatTest, AProcessForItselfMayBeOneRank) {
+TEST(RepeatTest, AProcessMayHoldASingleRank) {
   Team alone;
   const auto one = Repeat(ProcessFor("tree"), alone, {.ranks = 1});
   ASSERT_TRUE(one.ok()) << one.error().message;
@@ -75,7 +75,7 @@ TEST(RepeatTest, ThreeProcessesShareTheRanksAndAgreeOnTheResult) {
   }
 }
 
-TEST(JoinAllTest, TheShareGoesFromTheFirstOfItsRanksToTheLast) {
+TEST(JoinAllTest, TheShareSpansItsFirstAndLastRank) {
   const auto process = ProcessFor("ring");
   const auto id = comm::CreateUniqueId(process);
   ASSERT_TRUE(id.ok());
@@ -98,7 +98,7 @@ TEST(JoinAllTest, TheShareGoesFromTheFirstOfItsRanksToTheLast) {
   EXPECT_LE(share.cpu, ReadBaseline(*process).cpu - before.cpu);
 }
 
-TEST(JoinAllTest, ARankThatIsMissingIsNamed) {
+TEST(JoinAllTest, NamesAMissingRank) {
   auto process = comm::Process::Start(
       {{"RINGLET_SOCKET_IFNAME", "=lo"}, {"RINGLET_INIT_TIMEOUT", "1"}, {"RINGLET_DEBUG", "NONE"}});
   ASSERT_TRUE(process.ok());
@@ -110,7 +110,7 @@ TEST(JoinAllTest, ARankThatIsMissingIsNamed) {
   EXPECT_THAT(joined.error().message, testing::HasSubstr("rank 3"));
 }
 
-TEST(CombineTest, FromTheFirstThatBeganToTheLastThatStands) {
+TEST(CombineTest, SpansFromTheEarliestStartToTheLatestEnd) {
   const JoinShare one{.begun = milliseconds(100),
                       .first_roster = milliseconds(110),
                       .last_roster = milliseconds(115),
@@ -136,7 +136,7 @@ TEST(CombineTest, FromTheFirstThatBeganToTheLastThatStands) {
 }
 
 // In a ring, the first rank stands before the last one has processed its roster.
-TEST(CombineTest, NoPhaseIsNegative) {
+TEST(CombineTest, APhaseIsNeverNegative) {
   JoinShare share{.begun = milliseconds(100),
                   .first_roster = milliseconds(110),
                   .last_roster = milliseconds(121),
@@ -149,7 +149,7 @@ TEST(CombineTest, NoPhaseIsNegative) {
             (Phases{.check_in = 10, .roster = 11, .connect = 0, .go = 0}));
 }
 
-TEST(JoinShareTest, TravelsWholeAndNonsenseIsRefused) {
+TEST(JoinShareTest, RoundTripsAndRejectsTruncatedBytes) {
   const JoinShare share{.begun = milliseconds(1), .cpu = milliseconds(2), .system_calls = 9};
   Bytes bytes = Encode(share);
   const auto back = DecodeJoinShare(bytes);

@@ -26,7 +26,7 @@ InitWords WordsOf(std::vector<std::string> arguments) {
   return ParseInit(std::move(arguments)).value();
 }
 
-TEST(InitOptionsTest, Defaults) {
+TEST(InitOptionsTest, HaveDocumentedDefaults) {
   const InitWords words = WordsOf({});
   const auto job = ParseInitJob(words, words.ranks.front(), true, kMany);
   ASSERT_TRUE(job.ok());
@@ -35,20 +35,20 @@ TEST(InitOptionsTest, Defaults) {
   EXPECT_TRUE(job->peers.empty());
 }
 
-TEST(InitOptionsTest, ListsOfRanksAndPeers) {
+TEST(InitOptionsTest, ParsesListsOfRanksAndPeers) {
   const InitWords words = WordsOf({"-n", "8,64", "--vs", "gloo,openmpi", "--iters", "3"});
   EXPECT_EQ(words.ranks, (std::vector<std::uint32_t>{8, 64}));
   EXPECT_EQ(words.peers, (std::vector<std::string>{"gloo", "openmpi"}));
   EXPECT_EQ(words.iterations, 3u);
 }
 
-TEST(InitOptionsTest, UnknownValuesAreRefused) {
+TEST(InitOptionsTest, RefusesUnknownValues) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{
            {"-n", "0"}, {"-n", "8,x"}, {"--mode", "star"}, {"--as", "ants"}, {"--vs", "nccl"}})
     EXPECT_FALSE(ParseInit(arguments).ok()) << arguments[0] << " " << arguments[1];
 }
 
-TEST(InitOptionsTest, UnavailableBootstrapsAreNamed) {
+TEST(InitOptionsTest, NamesExclusiveAndExcessiveOptions) {
   for (const auto& [arguments, said] :
        std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--each", "--leaders"}, "exclude each other"},
@@ -61,7 +61,7 @@ TEST(InitOptionsTest, UnavailableBootstrapsAreNamed) {
   }
 }
 
-TEST(InitOptionsTest, AsManyProcessesAsDescriptorsAsk) {
+TEST(InitOptionsTest, StartsEnoughProcessesForTheDescriptors) {
   const auto processes = [](std::vector<std::string> arguments, std::uint32_t ranks,
                             std::uint64_t descriptors) {
     return ParseInitJob(WordsOf(std::move(arguments)), ranks, true, descriptors)->head.processes;
@@ -74,7 +74,7 @@ TEST(InitOptionsTest, AsManyProcessesAsDescriptorsAsk) {
   EXPECT_EQ(processes({"--as", "processes"}, 12, kMany), 12u);
 }
 
-TEST(InitOptionsTest, TooFewDescriptorsAreReportedWithTheirNumber) {
+TEST(InitOptionsTest, ReportsTheNumberOfMissingDescriptors) {
   const auto job = ParseInitJob(WordsOf({"--processes", "1"}), 1024, true, 1024);
   ASSERT_FALSE(job.ok());
   EXPECT_EQ(job.error().code, Code::kSystem);
@@ -82,7 +82,7 @@ TEST(InitOptionsTest, TooFewDescriptorsAreReportedWithTheirNumber) {
   EXPECT_THAT(job.error().message, HasSubstr("1024 are allowed"));
 }
 
-TEST(InitOptionsTest, AWorkerIsToldTheSameJob) {
+TEST(InitOptionsTest, AWorkerReceivesTheSameJob) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{
            {"-n", "12", "--as", "processes", "--vs", "openmpi"},
            {"-n", "13", "--processes", "3", "-i", "2", "--vs", "gloo,openmpi"}}) {
@@ -115,7 +115,7 @@ TEST(BlockOfTest, CoversEveryRankOnce) {
   }
 }
 
-TEST(InitEnvironmentTest, LoopbackUnlessTheUserHasChosen) {
+TEST(InitEnvironmentTest, UsesLoopbackUnlessTheUserChooses) {
   const EnvMap chosen = InitEnvironment({{"NCCL_COMM_ID", "host:1"}}, WordsOf({"--mode", "ring"}));
   EXPECT_EQ(chosen, (EnvMap{{"RINGLET_SOCKET_IFNAME", "=lo"},
                             {"RINGLET_SOCKET_FAMILY", "AF_INET"},

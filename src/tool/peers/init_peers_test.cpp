@@ -14,7 +14,7 @@ os::Command Shell(const std::string& script) {
   return {{"/bin/sh", "-c", script}, os::ReadEnvironment()};
 }
 
-TEST(PeerCommandTest, GlooTakesAsManyProcessesAsItsMeshNeeds) {
+TEST(PeerCommandTest, GlooStartsEnoughProcessesForItsMesh) {
   const auto processes = [](const InitHead& head) {
     return PeerCommand("gloo", head, "/f", 20'000, {}).arguments;
   };
@@ -24,7 +24,7 @@ TEST(PeerCommandTest, GlooTakesAsManyProcessesAsItsMeshNeeds) {
               ElementsAre("/f/ringlet_init_gloo", "64", "64"));
 }
 
-TEST(PeerCommandTest, SomeDescriptorsAreNotForTheMesh) {
+TEST(PeerCommandTest, ReservesDescriptorsOutsideTheMesh) {
   const auto processes = [](std::uint64_t descriptors) {
     return PeerCommand("gloo", {.ranks = 64}, "/f", descriptors, {}).arguments.at(2);
   };
@@ -34,7 +34,7 @@ TEST(PeerCommandTest, SomeDescriptorsAreNotForTheMesh) {
   EXPECT_EQ(PeerCommand("gloo", {.ranks = 64}, "/f", 256 + 6143, {}).arguments.at(2), "2");
 }
 
-TEST(PeerCommandTest, MpiIsStartedByItsLauncher) {
+TEST(PeerCommandTest, MpiStartsThroughItsLauncher) {
   const os::Command command = PeerCommand("openmpi", {.ranks = 3}, "/f", 20'000, {{"A", "b"}});
   EXPECT_THAT(command.arguments,
               ElementsAre("/f/ringlet_mpirun_openmpi", "-n", "3", "/f/ringlet_init_openmpi"));
@@ -43,13 +43,13 @@ TEST(PeerCommandTest, MpiIsStartedByItsLauncher) {
   EXPECT_EQ(command.environment.at("PRTE_MCA_rmaps_default_mapping_policy"), ":oversubscribe");
 }
 
-TEST(RunPeerTest, TheTimeIsTakenFromWhatItPrints) {
+TEST(RunPeerTest, ParsesTheTimeFromTheOutput) {
   const PeerRun run =
       RunPeer("gloo", Shell("echo warning >&2; echo total_ms 12.5"), std::chrono::minutes(1));
   EXPECT_EQ(run, (PeerRun{"gloo", 12.5, ""}));
 }
 
-TEST(RunPeerTest, AProgramThatWasNotBuiltIsSaidPlainly) {
+TEST(RunPeerTest, ReportsAProgramThatIsNotBuilt) {
   for (const char* const peer : {"gloo", "openmpi"}) {
     const PeerRun run = RunPeer(peer, PeerCommand(peer, {.ranks = 2}, "/nowhere", 100, {}),
                                 std::chrono::minutes(1));
@@ -59,14 +59,14 @@ TEST(RunPeerTest, AProgramThatWasNotBuiltIsSaidPlainly) {
   }
 }
 
-TEST(RunPeerTest, OneThatFailsIsQuoted) {
+TEST(RunPeerTest, QuotesTheErrorOfAFailedProgram) {
   const PeerRun run =
       RunPeer("gloo", Shell("echo total_ms 3; echo no route >&2; exit 3"), std::chrono::minutes(1));
   EXPECT_FALSE(run.total_ms.has_value());
   EXPECT_EQ(run.trouble, "it exited with status 3: no route");
 }
 
-TEST(RunPeerTest, OneThatSaysNothingHasNoTime) {
+TEST(RunPeerTest, QuotesAnInvalidTime) {
   for (const std::string time : {"soon", "0", "-1", "nan"}) {
     const PeerRun run = RunPeer("gloo", Shell("echo total_ms " + time), std::chrono::minutes(1));
     EXPECT_FALSE(run.total_ms.has_value()) << time;
@@ -74,7 +74,7 @@ TEST(RunPeerTest, OneThatSaysNothingHasNoTime) {
   }
 }
 
-TEST(RunPeerTest, OneThatDoesNotEndIsEnded) {
+TEST(RunPeerTest, EndsAProgramThatExceedsItsTime) {
   const PeerRun run = RunPeer("gloo", Shell("kill -STOP $$"), Instant(0));
   EXPECT_FALSE(run.total_ms.has_value());
   EXPECT_THAT(run.trouble, HasSubstr("ended after 0 s"));

@@ -29,7 +29,7 @@ InitReport SampleReport() {
           .peers = {{"gloo", 30, ""}, {"mpi", {}, "not measured: no program"}, {"gloo", 12, ""}}};
 }
 
-TEST(InitReportTest, MediansAreOfEachKind) {
+TEST(InitReportTest, MediansAreTakenPerField) {
   EXPECT_EQ(Median({}), 0);
   EXPECT_EQ(Median({3, 1}), 2);
   EXPECT_EQ(Median({5, 1, 3}), 3);
@@ -59,7 +59,7 @@ TEST(InitReportTest, JsonHasMediansAndEveryRepetitionOnOneLine) {
   EXPECT_EQ(json.at("vs").at("mpi").at("trouble"), "not measured: no program");
 }
 
-TEST(InitReportTest, TheTableHasALineForEachAndSaysWhatIsMissing) {
+TEST(InitReportTest, TheTableNamesEachPeerAndMissingPrograms) {
   EXPECT_THAT(InitHeadText(7), HasSubstr("medians of 7 repetitions"));
   const std::string text = InitRowText(SampleReport());
   EXPECT_THAT(text, HasSubstr("8 ring processes     8 |    3.000    1.000    9.000 |    1.500"));
@@ -67,7 +67,7 @@ TEST(InitReportTest, TheTableHasALineForEachAndSaysWhatIsMissing) {
   EXPECT_THAT(text, HasSubstr("# mpi: not measured: no program\n"));
 }
 
-TEST(InitReportTest, LinesComeBackAsTheyWere) {
+TEST(InitReportTest, LinesRoundTrip) {
   for (const InitMessage& message : {InitMessage(Sample(4)), InitMessage(PeerRun{"gloo", 2.5, ""}),
                                      InitMessage(PeerRun{"mpi", {}, "gone"})}) {
     const std::string line = ToLine(message);
@@ -79,7 +79,7 @@ TEST(InitReportTest, LinesComeBackAsTheyWere) {
   }
 }
 
-TEST(InitReportTest, OtherLinesAreNoMessagesAndBrokenOnesAreErrors) {
+TEST(InitReportTest, IgnoresOtherLinesAndRejectsBrokenOnes) {
   const auto log_line = ParseInitLine("[0] Init COMPLETE");
   ASSERT_TRUE(log_line.ok());
   EXPECT_FALSE(log_line->has_value());

@@ -20,24 +20,24 @@ plan::PatternGraph GraphOf(std::vector<plan::LocalChannel> channels,
   return graph;
 }
 
-TEST(PlanChannelsTest, AChannelIsItsDevicesAndNics) {
+TEST(PlanChannelsTest, AChannelListsItsDevicesAndNics) {
   EXPECT_EQ(ChannelText(FourGpus(), {{1, 0}, 0, 1}), "mlx5_0 > GPU1 GPU0 > mlx5_1");
   EXPECT_EQ(ChannelText(FourGpus(), {{0, 1}}), "GPU0 GPU1");
 }
 
-TEST(PlanChannelsTest, EqualRingsStandOnce) {
+TEST(PlanChannelsTest, EqualRingsShareOneLine) {
   EXPECT_EQ(ChannelsText(FourGpus(), GraphOf({{{0, 1, 2, 3}}, {{0, 1, 2, 3}}, {{0, 2, 1, 3}}})),
             "  0-1: GPU0 GPU1 GPU2 GPU3, x 2\n"
             "   2: GPU0 GPU2 GPU1 GPU3\n");
 }
 
-TEST(PlanChannelsTest, RotatedRingsAreOneCycleWithinTheHost) {
+TEST(PlanChannelsTest, RotatedRingsWithinTheHostShareOneLine) {
   EXPECT_EQ(ChannelsText(FourGpus(), GraphOf({{{0, 1, 2}}, {{2, 1, 0}}, {{2, 0, 1}}})),
             "  0,2: GPU0 GPU1 GPU2, x 2\n"
             "   1: GPU2 GPU1 GPU0\n");
 }
 
-TEST(PlanChannelsTest, RotatedChannelsWithNicsSayWhereEachBegins) {
+TEST(PlanChannelsTest, RotatedChannelsWithNicsNameTheirStarts) {
   EXPECT_EQ(ChannelsText(FourGpus(), GraphOf({{{0, 1}, 0, 0}, {{1, 0}, 1, 1}, {{0, 1}, 0, 0}})),
             "  0-2: GPU0 GPU1, x 3, from GPU0 (mlx5_0) x 2, GPU1 (mlx5_1)\n");
   EXPECT_EQ(ChannelsText(FourGpus(), GraphOf({{{0, 1}, 0, 1}, {{0, 1}, 0, 1}})),
@@ -46,17 +46,17 @@ TEST(PlanChannelsTest, RotatedChannelsWithNicsSayWhereEachBegins) {
             "  0-1: GPU0 GPU1, x 2, from GPU0 (mlx5_0 > mlx5_1), GPU0 (mlx5_1 > mlx5_0)\n");
 }
 
-TEST(PlanChannelsTest, ChainsAreNoCyclesSoTheirBeginningIsSaid) {
+TEST(PlanChannelsTest, ChainsNameTheirStarts) {
   EXPECT_EQ(ChannelsText(FourGpus(), GraphOf({{{0, 1}}, {{1, 0}}}, plan::Pattern::kBalancedTree)),
             "  0-1: GPU0 GPU1, x 2, from GPU0, GPU1\n");
 }
 
-TEST(PlanChannelsTest, HeadsAreOneGroup) {
+TEST(PlanChannelsTest, HeadsShareOneLine) {
   EXPECT_EQ(ChannelsText(FourGpus(), GraphOf({{{0}}, {{1}}}, plan::Pattern::kNvls)),
             "  0-1: a head each, x 2, from GPU0, GPU1\n");
 }
 
-TEST(PlanChannelsTest, NumbersInARowAreARange) {
+TEST(PlanChannelsTest, ConsecutiveNumbersFormARange) {
   EXPECT_EQ(RangesText({0, 1, 2, 5, 7, 8}), "0-2,5,7-8");
   EXPECT_EQ(RangesText({}), "");
 }

@@ -19,7 +19,7 @@ const std::vector<std::string> kChange = {"plan",
                                           "--synthetic",
                                           "(switch: 2 gpu, 1 nic 100g)"};
 
-TEST(PlanCompareTest, BothPlansStandBesideEachOther) {
+TEST(PlanCompareTest, ShowsBothPlansSideBySide) {
   const ToolRun ran = RunCommand(kChange);
   ASSERT_EQ(ran.status, kExitDone) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("\nwhat if: NICs rate=200Gb/s\n"));
@@ -45,7 +45,7 @@ TEST(PlanCompareTest, AFileMayFollowAChange) {
   EXPECT_THAT(ran.output, testing::ContainsRegex("ranks +2 +1\n"));
 }
 
-TEST(PlanCompareTest, ABadChangeIsAnError) {
+TEST(PlanCompareTest, AnInvalidChangeIsAnError) {
   const ToolRun bad =
       RunCommand({"plan", "--what-if", "GPU9 pcie=gen5x16", "--synthetic", "2 gpu"});
   EXPECT_EQ(bad.status, kExitUsage);

@@ -34,7 +34,7 @@ void ExpectLegible(const Drawing& drawing) {
           << drawing.words[i].text << " and " << drawing.words[j].text;
 }
 
-TEST(PlanDrawTest, NothingLiesOutsideAndNoWordsOverOthers) {
+TEST(PlanDrawTest, AllPartsLieInsideAndWordsDoNotOverlap) {
   ExpectLegible(DrawPlan(ViewOf("topo-vectors/nvswitch8-sm90.xml", 4)));
   ExpectLegible(DrawPlan(ViewOf("topo-vectors/nvswitch8-sm90.xml", 1)));
   ExpectLegible(DrawPlan(ViewOf("topo-vectors/pcie16-4persw.xml", 1)));  // wraps rows
@@ -45,7 +45,7 @@ std::ptrdiff_t CountOf(const Drawing& drawing, const std::string& text) {
   return std::ranges::count(drawing.words, text, &Words::text);
 }
 
-TEST(PlanDrawTest, EqualChannelsAreDrawnOnceWithTheNamesOfTheirDevices) {
+TEST(PlanDrawTest, DrawsEqualChannelsOnceWithTheirDeviceNames) {
   PlanView view = ViewOf("topo-vectors/nvswitch8-sm90.xml", 1);
   auto& graphs = view.classes[0].plan;
   auto& rings = graphs.of(plan::GraphId::kRing).channels;
@@ -64,7 +64,7 @@ TEST(PlanDrawTest, EqualChannelsAreDrawnOnceWithTheNamesOfTheirDevices) {
   EXPECT_LT(drawing.height, LayOut(*view.nodes[0].graph, "").height + 120);
 }
 
-TEST(PlanDrawTest, OfManyChannelsTheFirstAreDrawnAndTheOthersCounted) {
+TEST(PlanDrawTest, DrawsTheFirstOfManyChannelsAndCountsTheOthers) {
   PlanView view = ViewOf("topo-vectors/nvswitch8-sm90.xml", 4);
   auto& channels = view.classes[0].plan.of(plan::GraphId::kRing).channels;
   channels.resize(40, channels.at(0));
@@ -91,7 +91,7 @@ TEST(PlanDrawTest, HeadingsBeginBelowTheTitle) {
   }
 }
 
-TEST(PlanDrawTest, TheTreesAreThoseOfTwoNodesOrMore) {
+TEST(PlanDrawTest, DrawsTreesOnlyForTwoNodesOrMore) {
   const auto headings = [](std::uint32_t hosts) {
     const Drawing drawing = DrawPlan(ViewOf("topo-vectors/pcie4-1nic.xml", hosts));
     return std::ranges::count_if(drawing.words, [](const Words& words) {
@@ -188,7 +188,7 @@ TEST(PlanDrawTest, LinesAreAsWideAsTheirLoad) {
               HasSubstr("all_to_all not in"));
 }
 
-TEST(PlanDrawTest, SvgGoesToStandardOutput) {
+TEST(PlanDrawTest, WritesSvgToStandardOutput) {
   const ToolRun ran = RunCommand({"plan", "draw", Fixture("topo-vectors/pcie4-1nic.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("<svg "));

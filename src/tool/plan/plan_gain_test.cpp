@@ -17,7 +17,7 @@ PlanBounds BoundsOf(PlanRequest request) {
   return PlanBoundsOf(request, {}, view);
 }
 
-TEST(PlanGainTest, FasterNicsGiveMoreOnlyAmongHosts) {
+TEST(PlanGainTest, FasterNicsHelpOnlyBetweenHosts) {
   PlanRequest request;
   request.machine.source.synthetic = "2x(numa: (switch: 2 gpu, 1 nic 25g))";
   request.hosts = 2;
@@ -30,7 +30,7 @@ TEST(PlanGainTest, FasterNicsGiveMoreOnlyAmongHosts) {
     EXPECT_THAT(gain.what, testing::Not(HasSubstr("rate=")));
 }
 
-TEST(PlanGainTest, ChangesAreWordsOfWhatIf) {
+TEST(PlanGainTest, SuggestedChangesAreWhatIfArguments) {
   PlanRequest request;
   request.machine.source.file = Fixture("topologies/nvidia/gcp_a3_h100.topo.xml");
   request.hosts = 2;
@@ -43,7 +43,7 @@ TEST(PlanGainTest, ChangesAreWordsOfWhatIf) {
   EXPECT_EQ(with.classes[0].plan.of(plan::GraphId::kRing).total(), bounds.gains.changes[0].with);
 }
 
-TEST(PlanGainTest, LinksInARowAreChangedTogether) {
+TEST(PlanGainTest, ChangesLinksInARowTogether) {
   PlanRequest request;
   request.machine.source.file = Fixture("topologies/nvidia/dgx_a100_keysight.topo.xml");
   request.hosts = 2;
@@ -54,7 +54,7 @@ TEST(PlanGainTest, LinksInARowAreChangedTogether) {
   for (std::size_t i = 1; i < changes.size(); ++i) EXPECT_FALSE(changes[i].is_more()) << i;
 }
 
-TEST(PlanGainTest, ARepairedDefectIsSaid) {
+TEST(PlanGainTest, NamesTheGainOfARepair) {
   PlanRequest request;
   request.machine.source.synthetic = "2x(numa: (switch: 4 gpu))";
   EXPECT_THAT(ToText(BoundsOf(request)), HasSubstr("\nrepair: no defect is known"));
@@ -66,19 +66,19 @@ TEST(PlanGainTest, ARepairedDefectIsSaid) {
                                                    "\\(GPU3.*; see ringlet topo check\\)\n"));
 }
 
-TEST(PlanGainTest, LargeHostsAndGivenChannelsAreNotPlannedAgain) {
+TEST(PlanGainTest, SkipsLargeHostsAndGivenChannels) {
   PlanRequest request;
   request.machine.source.synthetic = "2x(switch: 9 gpu)";
   EXPECT_THAT(ToText(BoundsOf(request)), HasSubstr("not planned: hosts of more than 16 GPUs"));
 }
 
-TEST(PlanGainTest, AHundredthIsMore) {
+TEST(PlanGainTest, AGainExceedsOnePercent) {
   EXPECT_FALSE((Gain{"", {1000}, {1010}}.is_more()));
   EXPECT_TRUE((Gain{"", {1000}, {1011}}.is_more()));
   EXPECT_TRUE((Gain{"", {0}, {1}}.is_more()));
 }
 
-TEST(PlanGainTest, NoGainIsSaidToo) {
+TEST(PlanGainTest, ReportsThatChangesGiveNoGain) {
   Gains gains;
   EXPECT_EQ(GainsText(gains),
             "repair: no defect is known that lowers it\none change: none is known to try");

@@ -18,7 +18,7 @@ PlanView LimitedView(const std::string& words, std::uint32_t hosts) {
   return MakePlanView(request, {}).value();
 }
 
-TEST(PlanLimitsTest, PortsAreNicsAndAreNamed) {
+TEST(PlanLimitsTest, PortsAreNicsWithNames) {
   const auto groups = LimitGroupsOf(LimitedView("2x(numa: (switch: 2 gpu, 1 nic 25g))", 2), 0);
   ASSERT_FALSE(groups.empty());
   std::uint32_t sum = 0;
@@ -30,7 +30,7 @@ TEST(PlanLimitsTest, PortsAreNicsAndAreNamed) {
   EXPECT_GE(sum, 950u);
 }
 
-TEST(PlanLimitsTest, PcieLinksKnowThePartBelow) {
+TEST(PlanLimitsTest, APcieLinkHasTheAddressOfThePartBelow) {
   const PlanView view = LimitedView("(switch: 4 gpu)", 1);
   const auto groups = LimitGroupsOf(view, 0);
   ASSERT_EQ(groups.size(), 1u);
@@ -43,7 +43,7 @@ TEST(PlanLimitsTest, PcieLinksKnowThePartBelow) {
   EXPECT_THAT(groups[0].names[0], testing::MatchesRegex("GPU[0-3] - PCI\\(0000:.*\\)"));
 }
 
-TEST(PlanLimitsTest, LinksOfAmdsGpusAreXgmi) {
+TEST(PlanLimitsTest, LinksOfAmdGpusAreXgmi) {
   for (const char* words : {"4 gpu mi300x mesh", "4 gpu h100-sxm5 switch"}) {
     const auto groups = LimitGroupsOf(LimitedView(words, 1), 0);
     ASSERT_FALSE(groups.empty());
@@ -52,7 +52,7 @@ TEST(PlanLimitsTest, LinksOfAmdsGpusAreXgmi) {
   }
 }
 
-TEST(PlanLimitsTest, ManyNamesAreCutAndSharesArePercent) {
+TEST(PlanLimitsTest, ShortensManyNamesAndPrintsPercentages) {
   LimitGroup group{.kind = topology::LinkKind::kNetwork,
                    .is_port = true,
                    .bandwidth = {50'000},
@@ -71,7 +71,7 @@ TEST(PlanLimitsTest, ManyNamesAreCutAndSharesArePercent) {
   EXPECT_EQ(ToText(group), "2 links between NUMA nodes of 50 GB/s, x - y, y - z");
 }
 
-TEST(PlanLimitsTest, SmallSharesAreLeftOutOfTheText) {
+TEST(PlanLimitsTest, TheTextOmitsSmallShares) {
   LimitGroup large{
       .is_port = true, .bandwidth = {1000}, .names = {"a"}, .bus = {}, .per_mille = 990};
   LimitGroup small = large;

@@ -20,7 +20,7 @@ PlanRequest RequestFor(std::uint32_t hosts) {
   return request;
 }
 
-TEST(PlanMemoryTest, RanksComeInBlocksByNumaNode) {
+TEST(PlanMemoryTest, AssignsBlocksOfRanksToNumaNodes) {
   const MemoryPlan planned = PlanMemory(RequestFor(2), 4, {}).value();
   EXPECT_EQ(planned.plan.rank_count(), 8u);
   const std::string text = MemoryPlanText(planned);
@@ -29,7 +29,7 @@ TEST(PlanMemoryTest, RanksComeInBlocksByNumaNode) {
   EXPECT_THAT(text, HasSubstr("leads 2 3\n"));
 }
 
-TEST(PlanMemoryTest, EveryChannelIsToldWithItsRing) {
+TEST(PlanMemoryTest, PrintsEveryChannelWithItsRing) {
   const MemoryPlan planned = PlanMemory(RequestFor(2), 4, {}).value();
   const std::uint32_t channels = planned.plan.channel_count();
   const auto json = nlohmann::json::parse(MemoryPlanJson(planned));
@@ -50,7 +50,7 @@ TEST(PlanMemoryTest, EveryChannelIsToldWithItsRing) {
   EXPECT_THAT(MemoryPlanText(planned), HasSubstr(told + "\nrank 0 leads its host"));
 }
 
-TEST(PlanMemoryTest, OfManyRanksTheFirstAreNamed) {
+TEST(PlanMemoryTest, NamesTheFirstOfManyRanks) {
   PlanRequest request = RequestFor(1);
   request.machine.source.synthetic = "(numa: nic)";
   const auto leads = [&](std::uint32_t ranks) {
@@ -62,19 +62,19 @@ TEST(PlanMemoryTest, OfManyRanksTheFirstAreNamed) {
   EXPECT_THAT(leads(65), testing::EndsWith(" 62 63 ..."));
 }
 
-TEST(PlanMemoryTest, WithoutANumberThereIsARankForEachProcessor) {
+TEST(PlanMemoryTest, DefaultsToOneRankPerProcessor) {
   EXPECT_EQ(PlanMemory(RequestFor(2), 0, {})->plan.rank_count(), 64u)
       << "sixteen of each NUMA node";
 }
 
-TEST(PlanMemoryTest, PlanningTookNoLongerThanTheCall) {
+TEST(PlanMemoryTest, PlanningTimeLiesWithinTheCall) {
   const Instant start = os::Now();
   const MemoryPlan planned = PlanMemory(RequestFor(2), 4, {}).value();
   EXPECT_GE(planned.time, Instant(0));
   EXPECT_LE(planned.time, os::Now() - start);
 }
 
-TEST(PlanMemoryTest, TooManyAndBadVariablesAreErrors) {
+TEST(PlanMemoryTest, TooManyRanksAndInvalidVariablesAreErrors) {
   EXPECT_EQ(PlanMemory(RequestFor(1000), 1'000'000, {}).error().code, Code::kUnsupported);
   EXPECT_THAT(PlanMemory(RequestFor(1), 2, {{"NCCL_ALGO", "wheel"}}).error().message,
               HasSubstr("\"wheel\""));

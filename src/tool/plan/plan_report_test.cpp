@@ -5,7 +5,7 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(PlanReportTest, PercentIsOfTheBoundAndAtMostAll) {
+TEST(PlanReportTest, PercentIsOfTheBoundAndAtMostAHundred) {
   plan::PatternGraph graph;
   graph.channels.resize(2);
   graph.intra = {10'000};

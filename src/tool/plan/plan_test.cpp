@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(PlanTest, TextSaysChannelsBoundAndWhyItStopped) {
+TEST(PlanTest, TextNamesChannelsBoundAndEndOfTheSearch) {
   const ToolRun ran =
       RunCommand({"plan", Fixture("topo-vectors/nvswitch8-sm90.xml"), "--hosts", "2"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
@@ -23,7 +23,7 @@ TEST(PlanTest, TextSaysChannelsBoundAndWhyItStopped) {
   EXPECT_THAT(ran.output, HasSubstr("joined over 2 nodes"));
 }
 
-TEST(PlanTest, TheWholeTextOfASmallMachine) {
+TEST(PlanTest, PrintsTheWholeTextOfASmallMachine) {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
   const ToolRun two = RunCommand({"plan", file, "--hosts", "2"});
   EXPECT_EQ(two.status, 0) << two.errors;
@@ -58,7 +58,7 @@ tree (BALANCED_TREE): 2 channels of 24 GB/s within a host; paths PIX
 )"));
 }
 
-TEST(PlanTest, JsonHasNcclsKeysAndOurs) {
+TEST(PlanTest, JsonHasTheKeysOfNcclAndOurs) {
   const ToolRun ran = RunCommand({"plan", "--json", "--policy", "compat", "--hosts", "2",
                                   Fixture("topo-vectors/nvswitch8-sm90.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
@@ -106,7 +106,7 @@ void ExpectNccls(const nlohmann::json& plan, const nlohmann::json& result,
 }
 
 // The compat policy, and explain for NCCL, give the channels that NCCL found in the same files.
-TEST(PlanTest, FilesAsTheyAreGiveWhatNcclFound) {
+TEST(PlanTest, UnmodifiedFilesGiveTheResultsOfNccl) {
   std::ifstream file(Fixture("topologies/nccl-2.30-results.json"));
   const nlohmann::json results = nlohmann::json::parse(file);
   for (const auto& [name, result] : results.items()) {
@@ -124,7 +124,7 @@ TEST(PlanTest, FilesAsTheyAreGiveWhatNcclFound) {
 }
 
 // NCCL 2.18 to 2.29 wrote these. Some had 22 GB/s per NVLink, and narrower trees on B200.
-TEST(PlanTest, ChannelsAreThoseThatNcclDumpedOfTheSameMachines) {
+TEST(PlanTest, ChannelsEqualThoseThatNcclDumped) {
   struct Dumped {
     std::string machine, graph, hosts;
   };
@@ -150,7 +150,7 @@ TEST(PlanTest, ChannelsAreThoseThatNcclDumpedOfTheSameMachines) {
   }
 }
 
-TEST(PlanTest, PortsThatAreMergedAreSaidOfAMachineAlone) {
+TEST(PlanTest, ReportsMergedPortsOnlyForAMachine) {
   const std::string file = Fixture("topologies/nvidia/H100.topo.xml");
   EXPECT_EQ(RunCommand({"plan", file}).errors, "");
   EXPECT_THAT(RunCommand({"topo", "show", file}).errors,
@@ -158,7 +158,7 @@ TEST(PlanTest, PortsThatAreMergedAreSaidOfAMachineAlone) {
                                   "LOC: not): 8 ports of several each: mlx5_0+mlx5_1, "));
 }
 
-TEST(PlanTest, ErrorsOfAFileAreSaidFirst) {
+TEST(PlanTest, ReportsErrorsOfAFileFirst) {
   for (const char* command : {"plan", "explain", "predict", "topo matrix", "topo show"}) {
     const std::string file = Fixture("topologies/broken/a100pcie_nvlink_count0_timez.topo.xml");
     std::vector<std::string> words = {command};
@@ -174,7 +174,7 @@ TEST(PlanTest, ErrorsOfAFileAreSaidFirst) {
   }
 }
 
-TEST(PlanTest, FaultsHaveTheEffectThatTheyHaveInNccl) {
+TEST(PlanTest, FaultyFilesHaveTheSameEffectAsInNccl) {
   const std::string file = Fixture("topologies/broken/a100pcie_nvlink_count0_timez.topo.xml");
   const auto ring = [&](const std::vector<std::string>& more) {
     const ToolRun ran = RunCommand({"plan", "--json", "--policy", "compat", file}, more);
@@ -185,7 +185,7 @@ TEST(PlanTest, FaultsHaveTheEffectThatTheyHaveInNccl) {
   EXPECT_GT(ring({})["intra_gb_s"], 1);
 }
 
-TEST(PlanTest, RepeatedRanksAreNumberedAnewAsNcclDoes) {
+TEST(PlanTest, RenumbersRepeatedRanksLikeNccl) {
   const std::string whole = Fixture("topologies/nvidia/dgx_a100_xla.topo.xml");
   std::ifstream in(whole);
   std::string text(std::istreambuf_iterator<char>(in), {});
@@ -203,7 +203,7 @@ TEST(PlanTest, RepeatedRanksAreNumberedAnewAsNcclDoes) {
   std::filesystem::remove(file);
 }
 
-TEST(PlanTest, RanksInCpuMemoryAreTextOrJson) {
+TEST(PlanTest, PrintsRanksInCpuMemoryAsTextOrJson) {
   const std::vector<std::string> arguments = {"plan", "--ranks", "4", "--synthetic",
                                               "2x(numa: nic)"};
   const ToolRun text = RunCommand(arguments);
@@ -216,14 +216,14 @@ TEST(PlanTest, RanksInCpuMemoryAreTextOrJson) {
   EXPECT_EQ(nlohmann::json::parse(ran.output)["ranks"], 4);
 }
 
-TEST(PlanTest, AHostThatIsTwoNodesIsSaidToBe) {
+TEST(PlanTest, ReportsAHostThatCountsAsTwoNodes) {
   const ToolRun ran = RunCommand({"plan", Fixture("topo-vectors/pcie16-4persw.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.errors, HasSubstr("it counts as 2 nodes"));
   EXPECT_THAT(ran.output, HasSubstr("node 1 of each host, 8 GPUs"));
 }
 
-TEST(PlanTest, ADumpCanBeReadBack) {
+TEST(PlanTest, ADumpedGraphReadsBack) {
   const std::string path = testing::TempDir() + "ringlet_plan_test.graph.xml";
   const std::string machine = Fixture("topo-vectors/pcie4-1nic.xml");
   const ToolRun planned =
@@ -239,7 +239,7 @@ TEST(PlanTest, ADumpCanBeReadBack) {
   std::filesystem::remove(path);
 }
 
-TEST(PlanTest, NcclsOwnDumpReplacesTheSearch) {
+TEST(PlanTest, ADumpOfNcclReplacesTheSearch) {
   const ToolRun ran = RunCommand({"plan", "--json", "--hosts", "2", "--graph-file",
                                   Fixture("topologies/graphs/3090x8_panlichen.graph.xml"),
                                   Fixture("topologies/nvidia/3090x8_panlichen.topo.xml")});
@@ -247,7 +247,7 @@ TEST(PlanTest, NcclsOwnDumpReplacesTheSearch) {
   EXPECT_EQ(nlohmann::json::parse(ran.output)["ring"]["intra_gb_s"], 4.0);
 }
 
-TEST(PlanTest, BadGraphFilesAndMachinesAreErrors) {
+TEST(PlanTest, InvalidGraphFilesAndMachinesAreErrors) {
   const std::string machine = Fixture("topo-vectors/pcie4-1nic.xml");
   const ToolRun wrong = RunCommand({"plan", machine, "--graph-file", machine});
   EXPECT_EQ(wrong.status, kExitUsage);
@@ -264,7 +264,7 @@ TEST(PlanTest, BadGraphFilesAndMachinesAreErrors) {
   EXPECT_EQ(RunCommand({"plan", machine, "--policy", "worst"}).status, kExitUsage);
 }
 
-TEST(PlanTest, HostsOfSeveralKinds) {
+TEST(PlanTest, PlansHostsOfSeveralKinds) {
   const std::string a100 = Fixture("topologies/nvidia/dgx_a100_keysight.topo.xml");
   const std::string mesh = Fixture("topologies/nvidia/perlmutter_a100_nid001056.topo.xml");
   const ToolRun ran = RunCommand({"plan", a100, "--hosts", "2", "--and", mesh + "*3"});
@@ -288,7 +288,7 @@ nlohmann::json PlanOf(const std::vector<std::string>& words) {
   return nlohmann::json::parse(ran.output);
 }
 
-TEST(PlanTest, FewChannelsAreTakenWhereMoreGiveLittle) {
+TEST(PlanTest, TakesFewerChannelsWhenMoreGiveLittle) {
   const std::string gpus = Fixture("topologies/nvidia/3090x8_panlichen.topo.xml");
   const auto knee = PlanOf({gpus})["ring"], all = PlanOf({gpus, "--channels", "32"})["ring"];
   EXPECT_LT(knee["channel_count"], 4);
@@ -297,7 +297,7 @@ TEST(PlanTest, FewChannelsAreTakenWhereMoreGiveLittle) {
   EXPECT_GE(knee["total_gb_s"], PlanOf({gpus, "--policy", "compat"})["ring"]["total_gb_s"]);
 }
 
-TEST(PlanTest, ABudgetOfChannelsIsKept) {
+TEST(PlanTest, KeepsTheBudgetOfChannels) {
   const std::string file = Fixture("topologies/nvidia/gcp_a3_h100.topo.xml");
   for (const char* channels : {"1", "3", "8"}) {
     const auto best = PlanOf({file, "--hosts", "2", "--channels", channels});
@@ -309,7 +309,7 @@ TEST(PlanTest, ABudgetOfChannelsIsKept) {
   EXPECT_EQ(RunCommand({"plan", file, "--channels", "33"}).status, kExitUsage);
 }
 
-TEST(PlanTest, TheTableByChannelsRisesToTheMostAndMarksWhatIsTaken) {
+TEST(PlanTest, TheTableByChannelsRisesAndMarksTheChoice) {
   const std::string file = Fixture("topo-vectors/nic-on-cpu.xml");
   const auto table = PlanOf({file, "--hosts", "2", "--by-channels"})["by_channels"];
   ASSERT_GE(table.size(), 2u);
@@ -335,7 +335,7 @@ TEST(PlanTest, TheTableByChannelsRisesToTheMostAndMarksWhatIsTaken) {
       << "NCCL leaves out the last ones";
 }
 
-TEST(PlanTest, ARailIsNotLeft) {
+TEST(PlanTest, ARailFabricKeepsEachRingOnItsNic) {
   const std::string file = Fixture("topo-vectors/cubemesh8-sm70.xml");
   for (const auto& channel : PlanOf({file, "--hosts", "2", "--fabric", "rail"})["ring"]["channels"])
     EXPECT_EQ(channel["in"], channel["out"]);
@@ -349,7 +349,7 @@ TEST(PlanTest, ARailIsNotLeft) {
               HasSubstr("'mesh' is neither rail nor full"));
 }
 
-TEST(PlanTest, AnUnknownPolicyIsNamedWithThoseThereAre) {
+TEST(PlanTest, AnErrorForAnUnknownPolicyListsTheKnownOnes) {
   const ToolRun ran = RunCommand({"plan", "--policy", "worst"});
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("'worst' is neither best nor compat"));

@@ -32,7 +32,7 @@ TEST(PlanViewTest, TwelveThousandHostsCostOneSearch) {
   EXPECT_TRUE(view.joined.plan.Check().ok());
 }
 
-TEST(PlanViewTest, ASearchTookNoLongerThanTheCall) {
+TEST(PlanViewTest, TheSearchTimeLiesWithinTheCall) {
   const Instant start = os::Now();
   const PlanView view = MakePlanView(For("topo-vectors/pcie16-4persw.xml", 2), {}).value();
   Instant searches{0};
@@ -41,7 +41,7 @@ TEST(PlanViewTest, ASearchTookNoLongerThanTheCall) {
   EXPECT_LE(searches, os::Now() - start);
 }
 
-TEST(PlanViewTest, GpusAreNumberedWithinTheirNode) {
+TEST(PlanViewTest, NumbersGpusWithinTheirNode) {
   const PlanView view = MakePlanView(For("topo-vectors/pcie16-4persw.xml", 2), {}).value();
   ASSERT_EQ(view.classes.size(), 2u) << "a host that is two nodes";
   for (const plan::NodeClass& node : view.classes)
@@ -50,7 +50,7 @@ TEST(PlanViewTest, GpusAreNumberedWithinTheirNode) {
   EXPECT_EQ(view.ranks(), 32u);
 }
 
-TEST(PlanViewTest, VariablesAreHeeded) {
+TEST(PlanViewTest, ReadsTheVariables) {
   const PlanRequest request = For("topo-vectors/nvswitch8-sm90.xml", 2);
   EXPECT_EQ(MakePlanView(request, {{"NCCL_MAX_NCHANNELS", "3"}})->joined.plan.channel_count(), 3u);
   EXPECT_THAT(MakePlanView(request, {{"RINGLET_MIN_NCHANNELS", "65"}}).error().message,
@@ -60,7 +60,7 @@ TEST(PlanViewTest, VariablesAreHeeded) {
               HasSubstr("\"wheel\""));
 }
 
-TEST(PlanViewTest, TheModelSeesTheMachine) {
+TEST(PlanViewTest, TheModelReceivesTheFactsOfTheMachine) {
   const PlanView view = MakePlanView(For("topo-vectors/nvswitch8-sm80-amd.xml", 2), {}).value();
   const plan::TuningInput input = TuningInputOf(view, {}).value();
   EXPECT_EQ(input.ranks, 16u);
@@ -71,7 +71,7 @@ TEST(PlanViewTest, TheModelSeesTheMachine) {
   EXPECT_EQ(input.nvls_heads, 0u) << "NVSwitches sum from sm 90 on";
 }
 
-TEST(PlanViewTest, TheModelSeesSwitchesThatSumAndOtherProcessors) {
+TEST(PlanViewTest, TheModelReceivesNvlsHeadsAndProcessorFacts) {
   const PlanView sums = MakePlanView(For("topo-vectors/nvswitch8-sm90.xml", 2), {}).value();
   const plan::TuningInput input = TuningInputOf(sums, {}).value();
   EXPECT_EQ(input.nvls_heads, 8u);
@@ -110,7 +110,7 @@ std::map<std::pair<NodeIndex, NodeIndex>, std::int64_t> LoadsOf(const NodeView& 
 
 // The rate of a tree counts each link in one direction. An all-reduce sends half of it up and half
 // of it down, so no link exceeds the sum of both directions either.
-TEST(PlanViewTest, NoLinkCarriesMoreThanItHas) {
+TEST(PlanViewTest, LinksDoNotCarryMoreThanTheirBandwidth) {
   for (const char* const file :
        {"topologies/amd/topo_8p_rome.topo.xml", "topologies/amd/topo_4p3l_ia.topo.xml",
         "topologies/nvidia/ucb_dgx1v.topo.xml",
@@ -167,7 +167,7 @@ std::string IslandsXml() {
   return xml + "</system>";
 }
 
-TEST(PlanViewTest, IslandsOnIsolatedRailsKeepToThoseThatBothHave) {
+TEST(PlanViewTest, IslandsOnIsolatedRailsUseOnlyCommonRails) {
   os::TempTree tree;
   tree.Write("islands.xml", IslandsXml());
   const auto planned = [&](std::optional<std::uint8_t> cross_nic, std::uint32_t channels = 0) {

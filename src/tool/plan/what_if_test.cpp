@@ -21,7 +21,7 @@ std::string ErrorOf(std::string_view change) {
   return changed.ok() ? "" : changed.error().message;
 }
 
-TEST(WhatIfTest, ThePcieLinkOfAGpuChangesAlone) {
+TEST(WhatIfTest, ChangesThePcieLinkOfASingleGpu) {
   const HostView before = Machine();
   const HostView after = ChangedView(before, "GPU3 pcie=gen5x8").value();
   for (std::size_t i = 0; i < before.gpus.size(); ++i) {
@@ -36,7 +36,7 @@ TEST(WhatIfTest, ThePcieLinkOfAGpuChangesAlone) {
   EXPECT_EQ(ChangedView(before, "gpu3  pcie=gen5x8 ").value(), after) << "blanks and case";
 }
 
-TEST(WhatIfTest, AllOfAKindChangeTogether) {
+TEST(WhatIfTest, ChangesAllPartsOfAKindTogether) {
   const HostView before = Machine();
   const HostView rate = ChangedView(before, "NICs rate=400Gb/s gdr=off").value();
   for (const topology::NetInterface& net : rate.nets) {
@@ -52,7 +52,7 @@ TEST(WhatIfTest, AllOfAKindChangeTogether) {
             ChangedView(before, "GPUs gdr=off").value());
 }
 
-TEST(WhatIfTest, NvLinksAreDividedAsTheyWereAtBothEnds) {
+TEST(WhatIfTest, DividesNvLinksInProportionAtBothEnds) {
   const HostView mesh = Machine("4 gpu mi300x mesh");
   std::uint32_t before = 0, after = 0;
   for (const auto& link : mesh.gpus[0].links) before += link.count;
@@ -72,7 +72,7 @@ TEST(WhatIfTest, NvLinksAreDividedAsTheyWereAtBothEnds) {
   EXPECT_EQ(none.gpus[1].links.size(), mesh.gpus[1].links.size() - 1);
 }
 
-TEST(WhatIfTest, PartsAreRemovedAndAdded) {
+TEST(WhatIfTest, RemovesAndAddsParts) {
   const HostView before = Machine();
   EXPECT_EQ(ChangedView(before, "remove GPU1,GPU2")->gpus.size(), 2u);
   EXPECT_EQ(ChangedView(before, "remove GPU1 GPU2").value(),
@@ -85,7 +85,7 @@ TEST(WhatIfTest, PartsAreRemovedAndAdded) {
   EXPECT_EQ(ChangedView(before, "add GPU0")->gpus.size(), 5u);
 }
 
-TEST(WhatIfTest, ChangesFollowEachOther) {
+TEST(WhatIfTest, AppliesChangesInOrder) {
   const ViewEdit edit = EditOf({"remove GPU3", "GPUs pcie=gen3x16"});
   const HostView after = edit(Machine()).value();
   EXPECT_EQ(after.gpus.size(), 3u);
@@ -94,7 +94,7 @@ TEST(WhatIfTest, ChangesFollowEachOther) {
   EXPECT_FALSE(EditOf({}));
 }
 
-TEST(WhatIfTest, BadChangesAreQuotedAndSayWhatMayBe) {
+TEST(WhatIfTest, QuotesAnInvalidChangeAndNamesValidOnes) {
   EXPECT_THAT(ErrorOf("GPU3"), HasSubstr("a change is a part and a setting: pcie=gen5x16"));
   EXPECT_THAT(ErrorOf(""), HasSubstr("a change is a part and a setting"));
   EXPECT_THAT(ErrorOf("GPU9 pcie=gen5x16"),

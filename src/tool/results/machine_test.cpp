@@ -5,7 +5,7 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(MachineTest, FactsBecomeOneLine) {
+TEST(MachineTest, PrintsTheFactsInOneLine) {
   EXPECT_EQ(
       MachineText({.cpuinfo = "processor\t: 0\nmodel name\t: AMD EPYC 9B45\n"
                               "flags\t\t: fpu hypervisor avx2\n",
@@ -16,7 +16,7 @@ TEST(MachineTest, FactsBecomeOneLine) {
       "2 cores (AMD EPYC 9B45, virtual machine), 24 GiB, Debian GNU/Linux 12, kernel 6.18");
 }
 
-TEST(MachineTest, UnknownFactsAreLeftOut) {
+TEST(MachineTest, OmitsUnknownFacts) {
   EXPECT_EQ(MachineText({.cpuinfo = "", .os_release = "", .kernel = "", .memory = "x", .cores = 1}),
             "1 core");
   EXPECT_EQ(MachineText({.cpuinfo = "flags : hypervisor\n",
@@ -27,7 +27,7 @@ TEST(MachineTest, UnknownFactsAreLeftOut) {
             "4 cores (virtual machine), kernel 6");
 }
 
-TEST(MachineTest, ThisMachineHasCoresAndADay) {
+TEST(MachineTest, ThisMachineHasCoresAndTheDateIsValid) {
   EXPECT_THAT(MachineText(ReadMachine()), testing::ContainsRegex("^[0-9]+ cores?"));
   EXPECT_THAT(Today(), testing::MatchesRegex("20[0-9][0-9]-[01][0-9]-[0-3][0-9]"));
   EXPECT_THAT(OwnCommandLine(), testing::StartsWith("ringlet"));

@@ -40,7 +40,7 @@ class PresenterTest : public testing::TestWithParam<bool> {
                         .errors = errors_.get()}};
 };
 
-TEST_P(PresenterTest, TheTableGrowsAndTheObjectComesAtTheEnd) {
+TEST_P(PresenterTest, PrintsATableRowByRowOrOneJsonObjectAtTheEnd) {
   presenter_.OnMessage(Formed{"2 shm"});
   presenter_.OnMessage(kShownRow);
   if (GetParam()) {
@@ -57,7 +57,7 @@ TEST_P(PresenterTest, TheTableGrowsAndTheObjectComesAtTheEnd) {
   EXPECT_EQ(Errors(), "");
 }
 
-TEST_P(PresenterTest, SlowFormingIsToldNowAndThen) {
+TEST_P(PresenterTest, ReportsSlowFormationFromTimeToTime) {
   presenter_.OnTick(kShownStart + seconds(1));
   EXPECT_EQ(Errors(), "");
   presenter_.OnTick(kShownStart + seconds(2));
@@ -65,7 +65,7 @@ TEST_P(PresenterTest, SlowFormingIsToldNowAndThen) {
   EXPECT_EQ(Errors(), "ringlet bench: forming a communicator of 4 ranks, 2 s\n");
 }
 
-TEST_P(PresenterTest, OnlyWhereNoTableGrowsProgressIsTold) {
+TEST_P(PresenterTest, ReportsProgressOnlyForJsonOutput) {
   presenter_.OnMessage(Formed{"2 shm"});
   presenter_.OnMessage(kShownRow);
   presenter_.OnTick(kShownStart + seconds(5));

@@ -29,7 +29,7 @@ TEST(ReportTest, BandwidthsAreThoseOfNcclTests) {
   EXPECT_THAT(MeanBusBandwidth({}), DoubleEq(0));
 }
 
-TEST(ReportTest, WrongElementsOfAllRowsCount) {
+TEST(ReportTest, SumsWrongElementsOfAllRows) {
   BenchReport report = Report();
   report.rows.push_back(kRow);
   report.rows[1].in_place->wrong = 4;
@@ -44,7 +44,7 @@ TEST(ReportTest, WrongElementsAndMissingSizesAreFailures) {
   EXPECT_TRUE(Verdict(right, 1).ok());
 }
 
-TEST(ReportTest, JsonHasWhatProgramsLookFor) {
+TEST(ReportTest, JsonHasTheDocumentedKeys) {
   const auto json = nlohmann::json::parse(ToJson(Report()));
   EXPECT_EQ(json.at("op"), "all_reduce");
   EXPECT_EQ(json.at("ranks"), 4);
@@ -64,7 +64,7 @@ TEST(ReportTest, JsonHasWhatProgramsLookFor) {
   EXPECT_TRUE(row.at("in_place").at("wrong").is_null());
 }
 
-TEST(ReportTest, OnePlacementIsEnough) {
+TEST(ReportTest, ASinglePlacementSuffices) {
   BenchReport report = Report();
   report.rows[0].out_of_place = std::nullopt;
   EXPECT_THAT(MeanBusBandwidth(report), DoubleEq(1.5));
@@ -73,7 +73,7 @@ TEST(ReportTest, OnePlacementIsEnough) {
   EXPECT_EQ(ParseLine(ToLine(report.rows[0])).value(), WorkerMessage(report.rows[0]));
 }
 
-TEST(ReportTest, PeersStandBesideWithHowManyTimesLonger) {
+TEST(ReportTest, ShowsPeersWithTheirRatio) {
   BenchReport report = Report();
   report.peers = {"gloo"};
   report.rows[0].peers["gloo"] = {.time_us = 1500};
@@ -82,7 +82,7 @@ TEST(ReportTest, PeersStandBesideWithHowManyTimesLonger) {
   EXPECT_EQ(json.at("rows").at(0).at("peers").at("gloo").at("ratio"), 3.0);
 }
 
-TEST(ReportTest, RootAndReductionStandWhereThereIsOne) {
+TEST(ReportTest, OmitsRootAndReductionWhereTheyDoNotApply) {
   BenchReport report = Report();
   EXPECT_FALSE(nlohmann::json::parse(ToJson(report)).contains("root"));
   report.kind = CallKind::kBroadcast;
@@ -93,7 +93,7 @@ TEST(ReportTest, RootAndReductionStandWhereThereIsOne) {
   EXPECT_FALSE(json.contains("redop"));
 }
 
-TEST(ReportTest, AWorkersLineComesBackAsItWas) {
+TEST(ReportTest, AWorkersLineRoundTrips) {
   for (const WorkerMessage& message :
        {WorkerMessage(kRow), WorkerMessage(Formed{"1 shm, 1 tcp"})}) {
     const std::string line = ToLine(message);
@@ -102,7 +102,7 @@ TEST(ReportTest, AWorkersLineComesBackAsItWas) {
   }
 }
 
-TEST(ReportTest, OtherLinesAreNoMessages) {
+TEST(ReportTest, IgnoresLinesThatAreNotMessages) {
   EXPECT_EQ(ParseLine("host:1:1 RINGLET INFO hello").value(), std::nullopt);
   EXPECT_EQ(ParseLine("{\"links\": \"\"}").value(), std::nullopt);
   EXPECT_EQ(ParseLine("").value(), std::nullopt);

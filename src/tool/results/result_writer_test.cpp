@@ -26,7 +26,7 @@ const ResultHead kHead{.where = "2 cores",
                        .layout = "2 hosts",
                        .beside = {"Gloo 0.5"}};
 
-TEST(ResultWriterTest, TheOutputIsAFileOfResults) {
+TEST(ResultWriterTest, AddsReportsToAFileOfResults) {
   os::TempTree tree;
   const std::string path = tree.At("mine.json");
   ASSERT_TRUE(AddResult(path, kHead, MeasuredReport(CallKind::kAllReduce)).ok());
@@ -43,7 +43,7 @@ TEST(ResultWriterTest, TheOutputIsAFileOfResults) {
   EXPECT_EQ(runs[0].at("rows").at(0).at("peers").at("gloo").at("time_us"), 30.0);
 }
 
-TEST(ResultWriterTest, FilesOfAnotherDayAndOtherFilesAreLeftAsTheyAre) {
+TEST(ResultWriterTest, RefusesFilesOfAnotherDayAndOtherFiles) {
   os::TempTree tree;
   const std::string path = tree.At("mine.json");
   ASSERT_TRUE(AddResult(path, kHead, MeasuredReport(CallKind::kAllReduce)).ok());

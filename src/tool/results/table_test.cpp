@@ -22,7 +22,7 @@ BenchReport TabledReport() {
            .in_place = Measurement{.time_us = 9'999, .p99_us = 20'000, .wrong = 123'456}}}};
 }
 
-TEST(TableTest, Head) {
+TEST(TableTest, PrintsTheHead) {
   EXPECT_EQ(HeadText({.ranks = 4,
                       .threads = false,
                       .links = "2 shm",
@@ -43,7 +43,7 @@ TEST(TableTest, Head) {
             ")  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)            (us)    (us)\n");
 }
 
-TEST(TableTest, RowsStandInTheirColumns) {
+TEST(TableTest, AlignsRowsWithTheirColumns) {
   const BenchReport report = TabledReport();
   EXPECT_EQ(RowText(report.rows[0], report) + RowText(report.rows[1], report),
             "           8             2     float     sum      -1    12.3"
@@ -65,7 +65,7 @@ TEST(TableTest, TimesKeepFourDigitsInSevenColumns) {
   EXPECT_EQ(time(10'000), "  10000");
 }
 
-TEST(TableTest, MissingValuesAreNotThere) {
+TEST(TableTest, PrintsMissingValuesAsNotAvailable) {
   BenchReport report = TabledReport();
   report.kind = CallKind::kBroadcast;
   report.root = 3;
@@ -75,7 +75,7 @@ TEST(TableTest, MissingValuesAreNotThere) {
             "5    0.00    0.00      0      N/A     N/A     N/A    N/A    20.00    1.50\n");
 }
 
-TEST(TableTest, OthersStandBesideWithTheirRatios) {
+TEST(TableTest, ShowsPeersWithTheirRatios) {
   BenchReport report = TabledReport();
   report.peers = {"gloo", "mpich"};
   report.rows[0].peers["mpich"] = {.time_us = 24.69};
@@ -91,7 +91,7 @@ TEST(TableTest, OthersStandBesideWithTheirRatios) {
             "       N/A    N/A     24.69   2.00\n");
 }
 
-TEST(TableTest, TheFootSumsUp) {
+TEST(TableTest, TheFootHasWrongElementsAndMeanBandwidth) {
   EXPECT_EQ(FootText(TabledReport()),
             "# Wrong elements       : 123456 FAILED\n# Avg bus bandwidth    : 4.5555\n");
   BenchReport right = TabledReport();  // correct first, then unchecked

@@ -22,7 +22,7 @@ void Put(const os::Fd& to, std::string_view text) {
   ASSERT_EQ(::write(to.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
-TEST(InputPumpTest, InputIsCopiedUpToItsEnd) {
+TEST(InputPumpTest, CopiesInputUpToItsEnd) {
   Pipe typed = OpenPipe();
   auto pump = InputPump::Open(typed.read.get()).value();
   pump.Pump();  // no input has arrived, so it does not block
@@ -42,7 +42,7 @@ TEST(InputPumpTest, InputIsCopiedUpToItsEnd) {
   EXPECT_THAT(waited, testing::IsEmpty());
 }
 
-TEST(InputPumpTest, AProgramThatReadsNoMoreEndsIt) {
+TEST(InputPumpTest, EndsWhenTheProgramStopsReading) {
   Pipe typed = OpenPipe();
   auto pump = InputPump::Open(typed.read.get()).value();
   pump.reader().Close();

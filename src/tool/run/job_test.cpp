@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(RankEnvironmentTest, OurWordsAndTorchruns) {
+TEST(RankEnvironmentTest, SetsVariablesOfRingletAndTorchrun) {
   const EnvMap map = RankEnvironment({{"PATH", "/bin"}, {"RANK", "9"}}, {.rank = 5,
                                                                          .ranks = 8,
                                                                          .local_rank = 1,
@@ -46,7 +46,7 @@ TEST(JobTest, RanksFillHostsInOrder) {
   EXPECT_THAT(ran.output, HasSubstr("[3] host1 3/4 1/2\n"));
 }
 
-TEST(JobTest, TheFirstFailureIsNamedInTheWordsOfTheCommand) {
+TEST(JobTest, NamesTheFirstFailure) {
   const ToolRun ran = Captured([] {
     return RunJob({.command = "test",
                    .program = {"sh", "-c", "[ $RANK = 1 ] && exit 7; sleep 3600"},

@@ -51,13 +51,13 @@ TEST_F(LauncherTest, BothStreamsOfAllRanksArrive) {
   EXPECT_THAT(lines_, UnorderedElementsAre("0:a", "0!b", "0:c", "1:d"));
 }
 
-TEST_F(LauncherTest, MuchOutputComesWhole) {
+TEST_F(LauncherTest, LongOutputArrivesCompletely) {
   ASSERT_TRUE(Run({"seq 1 50000", "seq 1 50000"}).ok());
   EXPECT_EQ(lines_.size(), 100'000u);
   EXPECT_EQ(std::ranges::count(lines_, "1:50000"), 1);
 }
 
-TEST_F(LauncherTest, AfterAFailureTheOthersAreEnded) {
+TEST_F(LauncherTest, AFailureEndsTheOtherRanks) {
   const auto outcome = Run({"kill -STOP $$", "echo last; exit 3"}, Instant(0));
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->first_failure->rank, Rank{1});
@@ -65,7 +65,7 @@ TEST_F(LauncherTest, AfterAFailureTheOthersAreEnded) {
   EXPECT_THAT(lines_, ElementsAre("1:last", "rank 1 exited with status 3"));
 }
 
-TEST_F(LauncherTest, ARankThatIsKilledIsNamedWithItsSignal) {
+TEST_F(LauncherTest, NamesTheSignalThatKilledARank) {
   const auto outcome = Run({"kill -STOP $$", "kill -KILL $$"}, Instant(0));
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->ExitStatus(), 128 + SIGKILL);
@@ -84,7 +84,7 @@ class IgnoredInterrupt {
   void (*before_)(int);
 };
 
-TEST_F(LauncherTest, TheUsersSignalReachesAll) {
+TEST_F(LauncherTest, ASignalOfTheUserReachesAllRanks) {
   const IgnoredInterrupt ignored;
   int ready = 0;
   on_line_ = [&](const std::string& line) {
@@ -118,7 +118,7 @@ class Fifo {
 };
 
 // A launcher that polls once a second would need a second for each line.
-TEST_F(LauncherTest, ALineIsHeardWhenItIsWritten) {
+TEST_F(LauncherTest, DeliversALineWhenItIsWritten) {
   constexpr int kLines = 20;
   Fifo to_rank("line");
   on_line_ = [&](const std::string&) { to_rank.Answer(); };
@@ -133,7 +133,7 @@ TEST_F(LauncherTest, ALineIsHeardWhenItIsWritten) {
 }
 
 // The remaining rank ends after two calls of on_second, long before its grace is over.
-TEST_F(LauncherTest, SecondsGoByWhileTheOthersHaveTheirGrace) {
+TEST_F(LauncherTest, TicksContinueDuringTheGracePeriod) {
   Fifo to_first("fail"), to_second("second");
   on_line_ = [&](const std::string& line) {
     if (line == "1:ready") to_first.Answer();
@@ -151,7 +151,7 @@ TEST_F(LauncherTest, SecondsGoByWhileTheOthersHaveTheirGrace) {
   EXPECT_THAT(lines_, ElementsAre("1:ready", "rank 0 exited with status 3", "1:released"));
 }
 
-TEST_F(LauncherTest, WhenOneCannotBeStartedNoneIsLeftBehind) {
+TEST_F(LauncherTest, AFailedStartEndsTheStartedRanks) {
   LauncherOptions options;
   options.commands = {{{"sh", "-c", "kill -STOP $$"}, {}}, {{"/nowhere/ringlet-no-such"}, {}}};
   const auto outcome = LaunchRanks(*signals_, options);

@@ -8,7 +8,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(LineCutterTest, LinesComeOutWholeHoweverTheyArrive) {
+TEST(LineCutterTest, LinesAreWholeHoweverTheyArrive) {
   LineCutter cutter;
   EXPECT_THAT(cutter.Push("a\nb"), ElementsAre("a"));
   EXPECT_THAT(cutter.Push("c"), IsEmpty());
@@ -16,21 +16,21 @@ TEST(LineCutterTest, LinesComeOutWholeHoweverTheyArrive) {
   EXPECT_EQ(cutter.Finish(), "");
 }
 
-TEST(LineCutterTest, ALastLineWithoutNewlineIsNotLost) {
+TEST(LineCutterTest, KeepsALastLineWithoutNewline) {
   LineCutter cutter;
   EXPECT_THAT(cutter.Push("a\nrest"), ElementsAre("a"));
   EXPECT_EQ(cutter.Finish(), "rest");
   EXPECT_EQ(cutter.Finish(), "");
 }
 
-TEST(LineCutterTest, AnEndlessLineComesInPieces) {
+TEST(LineCutterTest, SplitsAnEndlessLineIntoPieces) {
   LineCutter cutter;
   const std::string piece(LineCutter::kLineBytesMax, 'x');
   EXPECT_THAT(cutter.Push(piece + piece + "y"), ElementsAre(piece, piece));
   EXPECT_THAT(cutter.Push("\n"), ElementsAre("y"));
 }
 
-TEST(LineCutterTest, ALineOfExactlyTheLongestLengthIsOneLine) {
+TEST(LineCutterTest, ALineOfTheMaximumLengthIsOneLine) {
   LineCutter cutter;
   const std::string piece(LineCutter::kLineBytesMax, 'x');
   EXPECT_THAT(cutter.Push(piece + "\nz\n"), ElementsAre(piece, "z"));

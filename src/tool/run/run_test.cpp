@@ -18,13 +18,13 @@ TEST(SplitRunArgumentsTest, TheProgramKeepsItsOptions) {
   EXPECT_THAT(split.program, ElementsAre("prog", "-n", "3", "--", "x"));
 }
 
-TEST(SplitRunArgumentsTest, MpirunsNameOfTheNumberOfRanksIsUnderstood) {
+TEST(SplitRunArgumentsTest, AcceptsTheRankOptionOfMpirun) {
   const auto split = SplitRunArguments({"-np", "4", "prog", "-np", "3"});
   EXPECT_THAT(split.own, ElementsAre("-n", "4"));
   EXPECT_THAT(split.program, ElementsAre("prog", "-np", "3"));
 }
 
-TEST(SplitRunArgumentsTest, AValueIsOursThoughNothingFollows) {
+TEST(SplitRunArgumentsTest, AnOptionKeepsItsValueWithoutAProgram) {
   for (const char* option : {"-n", "--ranks", "--grace"}) {
     const auto split = SplitRunArguments({option, "2"});
     EXPECT_THAT(split.own, ElementsAre(option, "2"));
@@ -38,7 +38,7 @@ TEST(SplitRunArgumentsTest, TwoDashesEndOurOptions) {
   EXPECT_THAT(split.program, ElementsAre("--odd", "-n"));
 }
 
-TEST(SplitRunArgumentsTest, WithoutAProgramThereIsNone) {
+TEST(SplitRunArgumentsTest, WithoutAProgramTheProgramIsEmpty) {
   EXPECT_THAT(SplitRunArguments({"-n"}).program, IsEmpty());
   EXPECT_THAT(SplitRunArguments({"--help"}).own, ElementsAre("--help"));
 }
@@ -49,7 +49,7 @@ ToolRun RunRun(std::vector<std::string> own, const std::vector<std::string>& pro
   return RunCommand({"run"}, own);
 }
 
-TEST(RunTest, LinesCarryTheirRank) {
+TEST(RunTest, PrefixesLinesWithTheirRank) {
   const ToolRun ran =
       RunRun({"-n", "2"}, {"sh", "-c", "echo $RANK/$RINGLET_WORLD_SIZE; echo e >&2"});
   EXPECT_EQ(ran.status, 0);
@@ -58,19 +58,19 @@ TEST(RunTest, LinesCarryTheirRank) {
   EXPECT_THAT(ran.errors, HasSubstr("[1] e\n"));
 }
 
-TEST(RunTest, TheFirstFailureIsNamedAndItsStatusIsOurs) {
+TEST(RunTest, NamesTheFirstFailureAndReturnsItsStatus) {
   const ToolRun ran = RunRun({"-n", "2"}, {"sh", "-c", "[ $RANK = 1 ] && exit 7; sleep 3600"});
   EXPECT_EQ(ran.status, 7);
   EXPECT_THAT(ran.errors, HasSubstr("rank 1 exited with status 7"));
 }
 
-TEST(RunTest, AProgramThatCannotBeStarted) {
+TEST(RunTest, ReportsAProgramThatDoesNotStart) {
   const ToolRun ran = RunRun({"-n", "2"}, {"/nowhere/ringlet-no-such"});
   EXPECT_EQ(ran.status, 127);
   EXPECT_THAT(ran.errors, HasSubstr("/nowhere/ringlet-no-such"));
 }
 
-TEST(RunTest, RankZeroHasTheStandardInputAndTheOthersHaveNone) {
+TEST(RunTest, OnlyRankZeroReceivesTheStandardInput) {
   const InputForTest input("hello\nworld\n");
   const ToolRun ran = RunRun({"-n", "2"}, {"sh", "-c", "sed s/^/read:/; echo end"});
   EXPECT_EQ(ran.status, 0);
@@ -80,7 +80,7 @@ TEST(RunTest, RankZeroHasTheStandardInputAndTheOthersHaveNone) {
   EXPECT_THAT(ran.output, testing::Not(HasSubstr("[1] read:")));
 }
 
-TEST(RunTest, NoProgramIsAUsageError) {
+TEST(RunTest, AMissingProgramIsAUsageError) {
   EXPECT_EQ(RunRun({"-n", "2"}, {}).status, kExitUsage);
 }
 

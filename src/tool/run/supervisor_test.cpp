@@ -9,7 +9,7 @@ namespace {
 constexpr Instant kStart = std::chrono::hours(1);
 constexpr Instant kGrace = std::chrono::seconds(5);
 
-TEST(SupervisorTest, RanksThatEndWellNeedNothing) {
+TEST(SupervisorTest, RanksThatEndWellReceiveNoSignal) {
   Supervisor supervisor(2, kGrace);
   supervisor.OnEnds({{Rank{1}, {}}}, kStart);
   EXPECT_FALSE(supervisor.finished());
@@ -19,7 +19,7 @@ TEST(SupervisorTest, RanksThatEndWellNeedNothing) {
   EXPECT_FALSE(supervisor.first_failure().has_value());
 }
 
-TEST(SupervisorTest, AfterAFailureTheOthersAreToldAndThenKilled) {
+TEST(SupervisorTest, AFailureTerminatesAndThenKillsTheOthers) {
   Supervisor supervisor(3, kGrace);
   supervisor.OnEnds({{Rank{2}, {.signal = SIGSEGV}}}, kStart);
   EXPECT_EQ(supervisor.TakeOrder(), SIGTERM);
@@ -37,7 +37,7 @@ TEST(SupervisorTest, AfterAFailureTheOthersAreToldAndThenKilled) {
   EXPECT_EQ(supervisor.first_failure()->how.signal, SIGSEGV);
 }
 
-TEST(SupervisorTest, ARankThatGivesUpIsBlamedOnlyWhenNoCauseShowsUp) {
+TEST(SupervisorTest, BlamesARankThatExitsOnlyWithoutAnotherCause) {
   Supervisor supervisor(3, kGrace);
   supervisor.OnEnds({{Rank{1}, {.status = 7}}}, kStart);
   EXPECT_EQ(supervisor.TakeOrder(), std::nullopt);
@@ -58,14 +58,14 @@ TEST(SupervisorTest, AKilledRankIsTheCauseAlthoughItsPeersEndedFirst) {
   EXPECT_EQ(supervisor.first_failure()->rank, Rank{2});
 }
 
-TEST(SupervisorTest, NothingWaitsWhenAllHaveEnded) {
+TEST(SupervisorTest, AFailureOfAllRanksFinishesAtOnce) {
   Supervisor supervisor(2, kGrace);
   supervisor.OnEnds({{Rank{0}, {.status = 1}}, {Rank{1}, {.status = 2}}}, kStart);
   EXPECT_TRUE(supervisor.finished());
   EXPECT_EQ(supervisor.first_failure()->rank, Rank{0});
 }
 
-TEST(SupervisorTest, OfThoseThatEndTogetherTheKilledOneIsTheCause) {
+TEST(SupervisorTest, AKilledRankIsTheCauseAmongSimultaneousEnds) {
   Supervisor supervisor(3, kGrace);
   supervisor.OnEnds({{Rank{0}, {.status = 1}}, {Rank{2}, {.signal = SIGSEGV}}}, kStart);
   EXPECT_EQ(supervisor.first_failure()->rank, Rank{2});
@@ -78,7 +78,7 @@ TEST(SupervisorTest, ARankThatEndsWellIsNotTheCause) {
   EXPECT_EQ(supervisor.first_failure()->rank, Rank{1});
 }
 
-TEST(SupervisorTest, TheUsersSignalIsPassedOnAndItsVictimsAreNoFailures) {
+TEST(SupervisorTest, ForwardsTheUsersSignalAndIgnoresItsVictims) {
   Supervisor supervisor(2, kGrace);
   supervisor.OnSignal(SIGINT, kStart);
   EXPECT_EQ(supervisor.TakeOrder(), SIGINT);
@@ -89,7 +89,7 @@ TEST(SupervisorTest, TheUsersSignalIsPassedOnAndItsVictimsAreNoFailures) {
   EXPECT_EQ(supervisor.TakeOrder(), std::nullopt);
 }
 
-TEST(SupervisorTest, TheSecondSignalEndsAllAtOnce) {
+TEST(SupervisorTest, ASecondSignalKillsAllAtOnce) {
   Supervisor supervisor(2, kGrace);
   supervisor.OnSignal(SIGINT, kStart);
   supervisor.OnSignal(SIGTERM, kStart);
@@ -98,7 +98,7 @@ TEST(SupervisorTest, TheSecondSignalEndsAllAtOnce) {
   EXPECT_EQ(supervisor.user_signal(), SIGINT);
 }
 
-TEST(SupervisorTest, RanksMayKeepGoingAfterADeath) {
+TEST(SupervisorTest, RanksMayContinueAfterADeath) {
   Supervisor supervisor(3, kGrace, true);
   supervisor.OnEnds({{Rank{1}, {.signal = SIGKILL}}}, kStart);
   supervisor.OnTick(kStart + Supervisor::kSettling + kGrace);
@@ -128,7 +128,7 @@ TEST(SupervisorTest, WithoutASurvivorTheFirstDeathIsTheFailure) {
   EXPECT_EQ(supervisor.first_failure()->rank, Rank{1});
 }
 
-TEST(SupervisorTest, TheUserEndsRanksThatKeepGoing) {
+TEST(SupervisorTest, ASignalOfTheUserEndsContinuingRanks) {
   Supervisor supervisor(2, kGrace, true);
   supervisor.OnEnds({{Rank{1}, {.signal = SIGKILL}}}, kStart);
   supervisor.OnSignal(SIGINT, kStart);

@@ -25,13 +25,13 @@ Victim RootVictim(std::uint32_t index) {
   return {Victim::Kind::kRoot, index};
 }
 
-TEST(SimFaultsTest, NoTextIsNoFault) {
+TEST(SimFaultsTest, AnEmptyTextGivesNoFaults) {
   const FaultPlan plan = ParseFaults(" ").value();
   EXPECT_FALSE(plan.any());
   EXPECT_EQ(plan.Last(), Instant(0));
 }
 
-TEST(SimFaultsTest, EveryKindCanBeWritten) {
+TEST(SimFaultsTest, ParsesEveryKindOfFault) {
   const FaultPlan plan =
       ParseFaults(
           "kill:3@10ms, silence:host2@5ms,stop:root@1ms-2s,slow:root1@3ms,late:5@100ms,"
@@ -51,7 +51,7 @@ TEST(SimFaultsTest, EveryKindCanBeWritten) {
   EXPECT_EQ(ParseFaults("kill:3@10ms,kill:4@5ms").value().Last(), milliseconds(10));
 }
 
-TEST(SimFaultsTest, ACutIsOneWayOrBoth) {
+TEST(SimFaultsTest, ACutHasOneDirectionOrBoth) {
   EXPECT_THAT(
       ParseFaults("cut:host1>host2@5ms-1s").value().faults,
       ElementsAre(Fault{Kind::kCut, HostVictim(1), HostVictim(2), milliseconds(5), seconds(1)}));
@@ -60,7 +60,7 @@ TEST(SimFaultsTest, ACutIsOneWayOrBoth) {
                           Fault{Kind::kCut, HostVictim(2), HostVictim(1), milliseconds(5), kEver}));
 }
 
-TEST(SimFaultsTest, AnInvalidFaultIsQuotedWithItsReason) {
+TEST(SimFaultsTest, QuotesAnInvalidFaultWithTheReason) {
   const std::pair<const char*, const char*> cases[] = {
       {"kill", "a colon is missing"},
       {"tickle:3@1ms", "there is no fault \"tickle\""},

@@ -32,7 +32,7 @@ TEST(SimOptionsTest, TheDefaultsAreThoseOfTheHelp) {
   EXPECT_EQ(options.HostsOf(1025), 129u);
 }
 
-TEST(SimOptionsTest, EveryOptionIsRead) {
+TEST(SimOptionsTest, ReadsEveryOption) {
   const SimOptions options =
       ParseSimOptions(
           Parsed({"-n",       "16,32", "--hosts",         "3",   "--latency",   "1ms",
@@ -62,7 +62,7 @@ TEST(SimOptionsTest, EveryOptionIsRead) {
   EXPECT_EQ(ParseSimOptions(Parsed({"--until", "1s"})).value().Limit(), std::chrono::seconds(1));
 }
 
-TEST(SimOptionsTest, AnInvalidOptionIsNamed) {
+TEST(SimOptionsTest, NamesAnInvalidOption) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"-n", "0"}, "-n \"0\""},
       {{"-n", "8,"}, "-n \"8,\""},

@@ -53,14 +53,14 @@ SimRow FailedRow() {
   return row;
 }
 
-TEST(SimReportTest, TheAimIsLogarithmic) {
+TEST(SimReportTest, ComputesTheTargetStepsAndBytesPerHost) {
   EXPECT_EQ(StepsAim(1), 0.0);
   EXPECT_EQ(StepsAim(1024), 60.0);
   EXPECT_EQ(SampleRow().RootBytesPerHost(), 12.5);
   EXPECT_EQ(SimRow().RootBytesPerHost(), 0.0);
 }
 
-TEST(SimReportTest, TheHeadSaysWhatWasSimulated) {
+TEST(SimReportTest, TheHeadNamesTheSimulatedSystem) {
   SimOptions options = Options();
   EXPECT_THAT(SimHeadText(options),
               AllOf(HasSubstr("tree of arity 8, 8 ranks a host, 1 root"), HasSubstr("20 us"),
@@ -97,21 +97,21 @@ TEST(SimReportTest, ARowHasAColumnForEachHeading) {
   EXPECT_EQ(words(SimRowText(unfinished)), 17u);
 }
 
-TEST(SimReportTest, FailuresAreSaidWithTheirRanksAndTimes) {
+TEST(SimReportTest, FailuresNameTheirRanksAndTimes) {
   EXPECT_EQ(SimFailuresText(SampleRow()), "");
   EXPECT_THAT(SimFailuresText(FailedRow()),
               AllOf(HasSubstr("0 stand, 1020 failed, 1 were killed, 2 never came, 1 still wait"),
                     HasSubstr("5 x from 5.000 to 6.000 ms, ranks 0-2,4,9: rank 3 was lost")));
 }
 
-TEST(SimReportTest, ThatThereAreOthersIsSaidWhereThereAre) {
+TEST(SimReportTest, MentionsFurtherFailuresOnlyIfTheyExist) {
   SimRow row = FailedRow();
   EXPECT_THAT(SimFailuresText(row), Not(HasSubstr("and others")));
   row.failures_unsaid = 1;
   EXPECT_THAT(SimFailuresText(row), HasSubstr("and others: --json has the first 1"));
 }
 
-TEST(SimReportTest, ManyFailuresAndLongListsAreCutShort) {
+TEST(SimReportTest, ShortensManyFailuresAndLongLists) {
   SimRow row = FailedRow();
   std::vector<std::uint32_t> odd;
   for (std::uint32_t rank = 1; rank < 1000; rank += 2) odd.push_back(rank);
@@ -122,7 +122,7 @@ TEST(SimReportTest, ManyFailuresAndLongListsAreCutShort) {
                           HasSubstr("--json has the first 50")));
 }
 
-TEST(SimReportTest, JsonHasWhatProgramsLookFor) {
+TEST(SimReportTest, JsonHasTheDocumentedKeys) {
   const auto json = nlohmann::json::parse(SimJson(Options(), {SampleRow(), FailedRow()}));
   EXPECT_EQ(json.at("mode"), "tree");
   EXPECT_EQ(json.at("latency_us"), 20.0);
@@ -147,7 +147,7 @@ TEST(SimReportTest, JsonHasWhatProgramsLookFor) {
   EXPECT_TRUE(other.at("rows").at(0).at("total_ms").is_null());
 }
 
-TEST(SimReportTest, WithoutAFaultAllMustStandAndNoRankWaitsForEver) {
+TEST(SimReportTest, FormationMustSucceedWithoutFaultsAndEndWithThem) {
   SimOptions options = Options();
   EXPECT_TRUE(SimVerdict(options, SampleRow()).ok());
   EXPECT_THAT(SimVerdict(options, FailedRow()).error().message,

@@ -37,7 +37,7 @@ TEST(SimRunTest, ThePhasesFollowEachOther) {
 }
 
 // With one root and one rank, all values can be counted by hand.
-TEST(SimRunTest, TheTrafficOfOneRankIsCounted) {
+TEST(SimRunTest, CountsTheTrafficOfASingleRank) {
   const SimRow row = Simulated({}, 1);
   EXPECT_EQ(row.standing, 1u);
   EXPECT_EQ(row.root.accepted, 1u);
@@ -51,7 +51,7 @@ TEST(SimRunTest, TheTrafficOfOneRankIsCounted) {
   EXPECT_EQ(row.steps, 6u);
 }
 
-TEST(SimRunTest, ABusyRootTakesItsTime) {
+TEST(SimRunTest, ABusyRootSlowsTheCheckIn) {
   SimWords busy;
   SimWords free;
   busy.each = free.each = true;
@@ -63,7 +63,7 @@ TEST(SimRunTest, ABusyRootTakesItsTime) {
   EXPECT_GT(*row.phases.checked_in, 10 * *idle.phases.checked_in);
 }
 
-TEST(SimRunTest, AKilledRankEndsAllOthersWithItsName) {
+TEST(SimRunTest, AllOtherRanksFailAndNameTheKilledRank) {
   SimWords words;
   words.each = true;
   words.faults = "kill:3@0.3ms";
@@ -78,7 +78,7 @@ TEST(SimRunTest, AKilledRankEndsAllOthersWithItsName) {
   EXPECT_LE(row.failures[0].last, milliseconds(1));
 }
 
-TEST(SimRunTest, ARowHasTheFirstAndTheLastToFailAndTheTrace) {
+TEST(SimRunTest, ARowHasTheFirstAndLastFailureAndTheTrace) {
   SimWords words;
   words.ranks = "64";
   words.timeout = "10s";
@@ -105,14 +105,14 @@ TEST(SimRunTest, ARowHasTheFirstAndTheLastToFailAndTheTrace) {
   EXPECT_EQ(told_last, last);
 }
 
-TEST(SimRunTest, OfRanksThatAreEquallyBusyTheFirstIsNamed) {
+TEST(SimRunTest, NamesTheFirstOfEquallyBusyRanks) {
   SimWords words;
   words.mode = "ring";
   words.each = true;
   EXPECT_EQ(Simulated(words, 4).busiest_rank_index, 0u);
 }
 
-TEST(SimRunTest, AFaultAfterAllStandIsWaitedFor) {
+TEST(SimRunTest, WaitsForAFaultAfterFormation) {
   SimWords words;
   words.faults = "kill:3@5s";
   const SimRow row = Simulated(words, 16);
@@ -121,7 +121,7 @@ TEST(SimRunTest, AFaultAfterAllStandIsWaitedFor) {
   EXPECT_GE(row.failures.at(0).first, seconds(5));
 }
 
-TEST(SimRunTest, RanksThatSpeakOfThemselvesSayTheSame) {
+TEST(SimRunTest, MergesEqualFailuresOfSeveralRanks) {
   SimWords words;
   words.faults = "refuse:1";
   const SimRow row = Simulated(words, 16);
@@ -130,7 +130,7 @@ TEST(SimRunTest, RanksThatSpeakOfThemselvesSayTheSame) {
   EXPECT_THAT(row.failures[0].ranks, SizeIs(16));
 }
 
-TEST(SimRunTest, WaitingAndAbsentRanksAreNamed) {
+TEST(SimRunTest, CountsWaitingAndAbsentRanks) {
   SimWords words;
   words.faults = "absent:2";
   words.until = "1s";
@@ -140,7 +140,7 @@ TEST(SimRunTest, WaitingAndAbsentRanksAreNamed) {
   EXPECT_FALSE(row.phases.checked_in);
 }
 
-TEST(SimRunTest, TheRingHasOneStepARank) {
+TEST(SimRunTest, TheRingTakesOneStepPerRank) {
   SimWords words;
   words.mode = "ring";
   const SimRow row = Simulated(words, 64);
@@ -148,7 +148,7 @@ TEST(SimRunTest, TheRingHasOneStepARank) {
   EXPECT_GT(row.steps, 63u);
 }
 
-TEST(SimRunTest, EveryPhaseOfEveryRankIsSeen) {
+TEST(SimRunTest, ObservesEveryPhaseOfEveryRank) {
   SimWords words;
   words.ranks = "16";
   const SimOptions options = ParseSimOptions(words).value();

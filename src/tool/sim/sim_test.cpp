@@ -17,7 +17,7 @@ ToolRun Sim(const std::vector<std::string>& arguments) {
   return RunCommand({"sim", "init"}, arguments);
 }
 
-TEST(SimTest, EachSizeIsARow) {
+TEST(SimTest, PrintsARowPerSize) {
   const ToolRun ran = Sim({"-n", "1,64"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output,
@@ -25,7 +25,7 @@ TEST(SimTest, EachSizeIsARow) {
   EXPECT_EQ(ran.errors, "");
 }
 
-TEST(SimTest, JsonIsOneObjectWithTimeAndMemory) {
+TEST(SimTest, JsonIsAnObjectWithTimeAndMemory) {
   const ToolRun ran = Sim({"-n", "16,32", "--json", "--seed", "9"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   const auto json = nlohmann::json::parse(ran.output);
@@ -36,20 +36,20 @@ TEST(SimTest, JsonIsOneObjectWithTimeAndMemory) {
   EXPECT_GT(json.at("rows").at(1).at("memory_bytes"), 1'000'000);
 }
 
-TEST(SimTest, FaultsAreNoFailureOfTheTool) {
+TEST(SimTest, InjectedFaultsDoNotFailTheTool) {
   const ToolRun ran = Sim({"-n", "16", "--each", "--faults", "kill:3@0.1ms"});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, AllOf(HasSubstr("# faults: kill:3@0.1ms"),
                                 HasSubstr("15 failed, 1 were killed"), HasSubstr("15 x from")));
 }
 
-TEST(SimTest, ARunWithoutFaultsWhereNotAllStandFails) {
+TEST(SimTest, AnIncompleteRunWithoutFaultsFails) {
   const ToolRun ran = Sim({"-n", "16", "--until", "0.1ms"});
   EXPECT_EQ(ran.status, kExitFailed);
   EXPECT_THAT(ran.errors, HasSubstr("only 0 of 16 ranks stand"));
 }
 
-TEST(SimTest, ATraceIsWritten) {
+TEST(SimTest, WritesATrace) {
   const std::string path = testing::TempDir() + "sim_test_trace.json";
   const ToolRun ran = Sim({"-n", "16", "--trace", path});
   EXPECT_EQ(ran.status, 0) << ran.errors;
@@ -61,7 +61,7 @@ TEST(SimTest, ATraceIsWritten) {
   EXPECT_GT(json.at("traceEvents").size(), 16u);
 }
 
-TEST(SimTest, AnImpossibleSimulationSaysSo) {
+TEST(SimTest, AnImpossibleSimulationNamesTheReason) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"-n", "none"}, "\"none\""},
       {{"-n", "16", "--roots", "17"}, "--roots 17"},

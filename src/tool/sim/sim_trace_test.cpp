@@ -13,12 +13,12 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-TEST(SimTraceTest, OfAFewRanksAllAreShown) {
+TEST(SimTraceTest, ShowsAllOfAFewRanks) {
   EXPECT_THAT(RanksToTrace(3, {}), ElementsAre(0, 1, 2));
   EXPECT_THAT(RanksToTrace(40, {}), SizeIs(40));
 }
 
-TEST(SimTraceTest, OfManySomeAreShown) {
+TEST(SimTraceTest, ShowsASampleOfManyRanks) {
   const auto ranks = RanksToTrace(1'000'000, {77'777});
   EXPECT_LT(ranks.size(), 100u);
   for (const std::uint32_t rank : {0u, 1u, 15u, 77'777u, 500'000u, 999'999u})

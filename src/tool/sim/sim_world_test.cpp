@@ -41,7 +41,7 @@ TEST(SimWorldTest, AllRanksJoinFromTheirHosts) {
   EXPECT_EQ(world.member(0).roster().DescribeRank(Rank{14}), world.Describe(14));
 }
 
-TEST(SimWorldTest, TheSameSeedIsTheSameJob) {
+TEST(SimWorldTest, EqualSeedsGiveEqualJobs) {
   const auto run = [](std::uint64_t seed) {
     SimOptions options = WorldOptions();
     options.seed = seed;
@@ -54,7 +54,7 @@ TEST(SimWorldTest, TheSameSeedIsTheSameJob) {
   EXPECT_NE(run(3), run(4));
 }
 
-TEST(SimWorldTest, TheControlNetworkHasTheArityThatWasAskedFor) {
+TEST(SimWorldTest, TheControlNetworkHasTheRequestedArity) {
   const auto lines_of_first = [](std::uint16_t arity) {
     SimOptions options = WorldOptions();
     options.arity = arity;
@@ -68,7 +68,7 @@ TEST(SimWorldTest, TheControlNetworkHasTheArityThatWasAskedFor) {
   EXPECT_GT(lines_of_first(8), lines_of_first(2));
 }
 
-TEST(SimWorldTest, TheCostOfTheNetworkIsFelt) {
+TEST(SimWorldTest, CostsOfTheNetworkDelayTheFormation) {
   const auto takes = [](const std::function<void(SimOptions&)>& change) {
     SimOptions options = WorldOptions();
     change(options);
@@ -105,7 +105,7 @@ TEST(SimWorldTest, RanksStartWithinTheSpread) {
   EXPECT_TRUE(world.absent(4));
 }
 
-TEST(SimWorldTest, EveryFaultBefallsItsVictim) {
+TEST(SimWorldTest, EveryFaultStrikesItsVictim) {
   const auto why = [](const std::string& faults, std::uint32_t rank) {
     SimWorld world = SimWorld::Build(WorldOptions(faults), 16).value();
     EXPECT_TRUE(world.network().Run(seconds(40)));
@@ -129,7 +129,7 @@ TEST(SimWorldTest, EveryFaultBefallsItsVictim) {
   EXPECT_NE(why("corrupt:1", 0), "(no failure)");
 }
 
-TEST(SimWorldTest, TheRanksOfAKilledHostAreDoomed) {
+TEST(SimWorldTest, MarksTheRanksOfAKilledHost) {
   SimWorld world = SimWorld::Build(WorldOptions("kill:host1@0.2ms,kill:9@1s"), 16).value();
   for (std::uint32_t rank = 0; rank < 16; ++rank)
     EXPECT_EQ(world.doomed(rank), (rank >= 4 && rank < 8) || rank == 9) << rank;
@@ -138,7 +138,7 @@ TEST(SimWorldTest, TheRanksOfAKilledHostAreDoomed) {
     EXPECT_FALSE(world.network().alive(world.NodeOfRank(rank)));
 }
 
-TEST(SimWorldTest, ThereAreNotMoreRootsThanRanks) {
+TEST(SimWorldTest, RefusesMoreRootsThanRanks) {
   SimOptions options = WorldOptions();
   options.roots = 17;
   EXPECT_THAT(SimWorld::Build(options, 16).error().message, HasSubstr("--roots 17"));

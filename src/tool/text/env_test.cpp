@@ -32,7 +32,7 @@ TEST_F(EnvTest, TheTableShowsValuesAndOrigins) {
   EXPECT_THAT(ran.output, HasSubstr("INFO"));
 }
 
-TEST_F(EnvTest, OneSettingIsShownByAnyOfItsNames) {
+TEST_F(EnvTest, ShowsASettingByAnyOfItsNames) {
   Set("INFO");
   for (const char* name : {"RINGLET_DEBUG", "NCCL_DEBUG", "debug"}) {
     const ToolRun ran = RunEnv({name});
@@ -47,7 +47,7 @@ TEST_F(EnvTest, OneSettingIsShownByAnyOfItsNames) {
             "ringlet env: \"NCCL_DEBUGG\" is no setting; did you mean RINGLET_DEBUG?\n");
 }
 
-TEST_F(EnvTest, JsonIsJson) {
+TEST_F(EnvTest, JsonListsEachSetting) {
   Set("INFO");
   const auto json = nlohmann::json::parse(RunEnv({"--json"}).output);
   const auto debug = std::find_if(json.begin(), json.end(), [](const auto& setting) {
@@ -57,11 +57,11 @@ TEST_F(EnvTest, JsonIsJson) {
   EXPECT_EQ(debug->at("value"), "INFO");
 }
 
-TEST_F(EnvTest, MarkdownIsThePage) {
+TEST_F(EnvTest, MarkdownIsTheSettingsPage) {
   EXPECT_THAT(RunEnv({"--markdown"}).output, testing::StartsWith("# Settings"));
 }
 
-TEST_F(EnvTest, ABadEnvironmentIsAnError) {
+TEST_F(EnvTest, AnInvalidEnvironmentIsAnError) {
   Set("LOUD");
   const ToolRun ran = RunEnv({});
   EXPECT_EQ(ran.status, kExitUsage);
@@ -69,7 +69,7 @@ TEST_F(EnvTest, ABadEnvironmentIsAnError) {
   EXPECT_EQ(ran.output, "");
 }
 
-TEST_F(EnvTest, VariablesWithoutEffectAreTold) {
+TEST_F(EnvTest, ReportsVariablesWithoutEffect) {
   ::setenv("NCCL_BUFFSIZE", "1", 1);
   ::setenv("NCCL_BUFFSIZES", "1", 1);
   const ToolRun ran = RunEnv({});
@@ -79,7 +79,7 @@ TEST_F(EnvTest, VariablesWithoutEffectAreTold) {
   EXPECT_THAT(ran.errors, HasSubstr("did you mean NCCL_BUFFSIZE?"));
 }
 
-TEST_F(EnvTest, BothFormsAtOnceAreRefused) {
+TEST_F(EnvTest, RefusesBothFormatsAtOnce) {
   EXPECT_EQ(RunEnv({"--json", "--markdown"}).status, kExitUsage);
 }
 

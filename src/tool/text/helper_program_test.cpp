@@ -5,7 +5,7 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(HelperProgramTest, OnlyAProgramThatExitsWithZeroDidIt) {
+TEST(HelperProgramTest, OnlyExitStatusZeroIsSuccess) {
   EXPECT_TRUE(HelperDid({"true"}));
   EXPECT_FALSE(HelperDid({"false"}));
   EXPECT_FALSE(HelperDid({"/nowhere/ringlet-no-such"}));

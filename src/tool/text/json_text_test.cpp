@@ -27,7 +27,7 @@ TEST(JsonTextTest, LinesAndIndentedTextsEndWithANewline) {
   EXPECT_EQ(JsonText(json), "{\n  \"b\": 1,\n  \"a\": [\n    2\n  ]\n}\n");
 }
 
-TEST(JsonTextTest, BytesThatAreNoUtf8AreReplaced) {
+TEST(JsonTextTest, ReplacesBytesThatAreNotUtf8) {
   EXPECT_TRUE(ordered_json::accept(JsonText({{"name", "\xff\xfe"}})));
 }
 
@@ -113,7 +113,7 @@ void ExpectSnakeCase(const ordered_json& json, const std::string& where) {
   }
 }
 
-TEST(JsonTextTest, EachCommandWithJsonPrintsOneTextWithKeysInSnakeCase) {
+TEST(JsonTextTest, EachCommandPrintsOneJsonTextWithSnakeCaseKeys) {
   const auto process = comm::ProcessWith({});  // answers `status`
   Action chosen;
   std::size_t commands = 0;
@@ -153,7 +153,7 @@ void ExpectKeysInHelp(const CLI::App& command) {
     ExpectKeysInHelp(*below);
 }
 
-TEST(JsonTextTest, HelpSaysWhatJsonHas) {
+TEST(JsonTextTest, HelpNamesTheJsonKeys) {
   Action chosen;
   ExpectKeysInHelp(*MakeTool({}, chosen));
 }

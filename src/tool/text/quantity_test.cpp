@@ -9,7 +9,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-TEST(QuantityTest, TimesHaveUnits) {
+TEST(QuantityTest, ParsesTimesWithUnits) {
   EXPECT_EQ(ParseDuration("20us").value(), microseconds(20));
   EXPECT_EQ(ParseDuration("1.5ms").value(), microseconds(1500));
   EXPECT_EQ(ParseDuration("2s").value(), std::chrono::seconds(2));
@@ -19,14 +19,14 @@ TEST(QuantityTest, TimesHaveUnits) {
   EXPECT_EQ(ParseDuration("0.000000001s").value(), Instant(1));
 }
 
-TEST(QuantityTest, AnInvalidTimeIsQuoted) {
+TEST(QuantityTest, QuotesAnInvalidTime) {
   for (const char* text :
        {"", "20", "us", "-1s", "1.s", ".5s", "1.2.3s", "1e3s", "20 parsecs",
         "99999999999999999999s", "1001h", "60001min", "60000.5min", "1.0000000001s"})
     EXPECT_THAT(ParseDuration(text).error().message, HasSubstr('"' + std::string(text) + '"'));
 }
 
-TEST(QuantityTest, BandwidthsAreOfBitsOrBytes) {
+TEST(QuantityTest, ParsesBandwidthsInBitsOrBytes) {
   EXPECT_EQ(ParseBandwidth("10Gb/s").value(), 1250u);
   EXPECT_EQ(ParseBandwidth("1250MB/s").value(), 1250u);
   EXPECT_EQ(ParseBandwidth("12.5 GB/s").value(), 12'500u);
@@ -34,7 +34,7 @@ TEST(QuantityTest, BandwidthsAreOfBitsOrBytes) {
   EXPECT_EQ(ParseBandwidth("0").value(), 0u);
 }
 
-TEST(QuantityTest, AnInvalidBandwidthIsQuoted) {
+TEST(QuantityTest, QuotesAnInvalidBandwidth) {
   for (const char* text : {"", "10", "10G", "7Mb/s", "2000GB/s", "1000.5GB/s", "fast", "10gb/s"})
     EXPECT_THAT(ParseBandwidth(text).error().message, HasSubstr('"' + std::string(text) + '"'));
 }
@@ -47,7 +47,7 @@ TEST(QuantityTest, AProbabilityIsAtMostOne) {
     EXPECT_THAT(ParseProbability(text).error().message, HasSubstr('"' + std::string(text) + '"'));
 }
 
-TEST(QuantityTest, TimesAreShownWithAFewDigits) {
+TEST(QuantityTest, PrintsTimesWithFewDigits) {
   EXPECT_EQ(DurationText(Instant(37'000)), "37 us");
   EXPECT_EQ(DurationText(Instant(1'250'000)), "1.25 ms");
   EXPECT_EQ(DurationText(milliseconds(12'345)), "12.35 s");

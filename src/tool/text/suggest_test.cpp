@@ -18,7 +18,7 @@ std::string Refused(const std::vector<std::string>& arguments) {
   return ran.errors;
 }
 
-TEST(SuggestTest, NearWordsAreFound) {
+TEST(SuggestTest, FindsNearWords) {
   const std::vector<std::string> known = {"all_reduce", "all_gather", "broadcast", "init"};
   EXPECT_EQ(Nearest("allreduce", known), "all_reduce");
   EXPECT_EQ(Nearest("all-gahter", known), "all_gather");
@@ -26,14 +26,14 @@ TEST(SuggestTest, NearWordsAreFound) {
   EXPECT_EQ(Nearest("int", known), "init");
 }
 
-TEST(SuggestTest, ALetterMeansTheOneLongOptionThatBeginsWithIt) {
+TEST(SuggestTest, AnUnknownLetterSuggestsAUniqueLongOption) {
   const std::vector<std::string> known = {"--version", "--help", "-h", "--hosts", "-n"};
   EXPECT_EQ(Nearest("-V", known), "--version");
   EXPECT_EQ(Nearest("-x", known), "");
   EXPECT_EQ(Nearest("-H", known), "") << "two begin so";
 }
 
-TEST(SuggestTest, FarEmptyAndEndlessWordsAreNot) {
+TEST(SuggestTest, IgnoresFarEmptyAndEndlessWords) {
   const std::vector<std::string> known = {"all_reduce", "init"};
   EXPECT_EQ(Nearest("dance", known), "");
   EXPECT_EQ(Nearest("", known), "");
@@ -41,7 +41,7 @@ TEST(SuggestTest, FarEmptyAndEndlessWordsAreNot) {
   EXPECT_EQ(DidYouMean("dance", known), "");
 }
 
-TEST(SuggestTest, CommandsOperationsAndOptionsAreSuggested) {
+TEST(SuggestTest, SuggestsCommandsOperationsAndOptions) {
   EXPECT_THAT(Refused({"bnech"}), HasSubstr("no command \"bnech\"; did you mean bench?"));
   EXPECT_THAT(Refused({"bensh"}), HasSubstr("did you mean bench?"));
   EXPECT_THAT(Refused({"bench", "all_reduc"}), HasSubstr("did you mean all_reduce?"));
@@ -52,7 +52,7 @@ TEST(SuggestTest, CommandsOperationsAndOptionsAreSuggested) {
   EXPECT_THAT(Refused({"bench", "all_reduce", "--max-byte=1M"}), HasSubstr("mean --max-bytes?"));
 }
 
-TEST(SuggestTest, TheFormerNameOfACommandLeadsToIt) {
+TEST(SuggestTest, AFormerCommandNameSuggestsTheNewOne) {
   EXPECT_THAT(Refused({"simulate", "all_reduce"}), HasSubstr("did you mean predict?"));
   EXPECT_EQ(Nearest("simulate", {"stimulate"}), "stimulate") << "where there is no predict";
 }
@@ -61,7 +61,7 @@ TEST(SuggestTest, HiddenCommandsAreNotSuggested) {
   EXPECT_THAT(Refused({"bench", "bus"}), Not(HasSubstr("did you mean")));
 }
 
-TEST(SuggestTest, WordsThatNoCommandTakesAreNamed) {
+TEST(SuggestTest, NamesAnUnexpectedWord) {
   EXPECT_THAT(Refused({"env", "DEBUG", "more"}),
               HasSubstr("ringlet env: \"more\" is not expected"));
 }

@@ -15,7 +15,7 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(TerminalTest, ColorsAreForTerminalsThatWantThem) {
+TEST(TerminalTest, ColorsOnlyTerminalsThatAcceptThem) {
   EXPECT_TRUE(WantsColors({{"TERM", "xterm"}}));
   EXPECT_TRUE(WantsColors({{"NO_COLOR", ""}}));
   EXPECT_FALSE(WantsColors({{"NO_COLOR", "1"}, {"TERM", "xterm"}}));
@@ -108,19 +108,19 @@ class NarrowTable : public testing::Test {
   }
 };
 
-TEST_F(NarrowTable, WideTerminalsShowAll) {
+TEST_F(NarrowTable, WideTerminalsShowAllColumns) {
   EXPECT_EQ(NarrowedRows(text_, 0, false), text_);
   EXPECT_EQ(NarrowedRows(text_, 135, false), text_);
 }
 
-TEST_F(NarrowTable, AColumnOfEqualValuesGoesFirst) {
+TEST_F(NarrowTable, RemovesAColumnOfEqualValuesFirst) {
   const std::string narrow = NarrowedRows(text_, 100, false);
   EXPECT_EQ(narrow.find("float"), std::string::npos);
   EXPECT_NE(narrow.find("3.00"), std::string::npos);
   EXPECT_LE(Longest(narrow), 100u);
 }
 
-TEST_F(NarrowTable, ThenTheSecondPlacement) {
+TEST_F(NarrowTable, RemovesTheSecondPlacementNext) {
   const std::string narrow = NarrowedRows(text_, 80, false);
   EXPECT_EQ(narrow.find("3.00"), std::string::npos);
   EXPECT_NE(narrow.find("1.00"), std::string::npos);

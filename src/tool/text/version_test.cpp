@@ -13,12 +13,12 @@ std::string VersionOutput(const std::vector<std::string>& flags) {
   return RunCommand({"version"}, flags).output;
 }
 
-TEST(VersionTest, OneLineForPeople) {
+TEST(VersionTest, PrintsASingleLine) {
   EXPECT_THAT(VersionOutput({}),
               testing::MatchesRegex("ringlet [0-9.]+ \\(NCCL 2[0-9.]+ interface\\)\n"));
 }
 
-TEST(VersionTest, OneObjectForPrograms) {
+TEST(VersionTest, PrintsAJsonObject) {
   const auto json = nlohmann::json::parse(VersionOutput({"--json"}));
   EXPECT_EQ(json.at("name"), "ringlet");
   EXPECT_THAT(json.at("version").get<std::string>(), testing::MatchesRegex("[0-9]+\\.[0-9.]+"));

@@ -32,7 +32,7 @@ std::string RingOfFour(std::string_view rate) {
   return text + "</channel></graph></graphs>";
 }
 
-TEST(GraphLintTest, AGraphOfItsOwnMachineIsGood) {
+TEST(GraphLintTest, AcceptsAGraphOfItsOwnMachine) {
   for (const char* name : {"perlmutter_a100_nid001056", "hgx_h200_8x_vastai", "hgx_b200_8x_vastai"})
     EXPECT_TRUE(LintGraph(ViewOf(fmt::format("topologies/nvidia/{}.topo.xml", name)),
                           GraphOf(fmt::format("topologies/graphs/{}.graph.xml", name)), "g")
@@ -40,7 +40,7 @@ TEST(GraphLintTest, AGraphOfItsOwnMachineIsGood) {
         << name;
 }
 
-TEST(GraphLintTest, AGraphOfMoreGpusNamesTheFirstThatIsNotThere) {
+TEST(GraphLintTest, AGraphWithMoreGpusNamesTheFirstMissingOne) {
   const auto findings = LintGraph(topology::ParseSynthetic("2 gpu a100-pcie pairs").value(),
                                   RingOfFour("12"), "g.xml");
   ASSERT_EQ(findings.size(), 1u);
@@ -50,14 +50,14 @@ TEST(GraphLintTest, AGraphOfMoreGpusNamesTheFirstThatIsNotThere) {
   EXPECT_THAT(findings[0].reason, HasSubstr("2"));
 }
 
-TEST(GraphLintTest, AGraphThatClaimsMoreThanTheLinksCarryIsOfAnotherMachine) {
+TEST(GraphLintTest, AGraphAboveTheBandwidthOfTheLinksIsAnError) {
   const topology::HostView view = topology::ParseSynthetic("4 gpu a100-pcie").value();
   const auto findings = LintGraph(view, RingOfFour("200"), "g.xml");
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].rule, "graph-too-fast");
 }
 
-TEST(GraphLintTest, AGraphFarBelowWhatNcclFindsIsAWarning) {
+TEST(GraphLintTest, AGraphFarBelowTheSearchOfNcclIsAWarning) {
   const topology::HostView view = topology::ParseSynthetic("4 gpu a100-sxm4 mesh").value();
   const auto findings = LintGraph(view, RingOfFour("12"), "g.xml");
   ASSERT_EQ(findings.size(), 1u);
@@ -65,14 +65,14 @@ TEST(GraphLintTest, AGraphFarBelowWhatNcclFindsIsAWarning) {
   EXPECT_EQ(findings[0].severity, Severity::kWarning);
 }
 
-TEST(GraphLintTest, ASkeletonSaysThatItCannotBeChecked) {
+TEST(GraphLintTest, ReportsThatASkeletonCannotBeChecked) {
   const auto findings =
       LintGraph(ViewOf("topologies/nvidia/ndv4.topo.xml"), RingOfFour("12"), "g.xml");
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_THAT(findings[0].reason, HasSubstr("cannot be checked"));
 }
 
-TEST(GraphLintTest, KnowsTopologiesFromOtherXml) {
+TEST(GraphLintTest, DistinguishesTopologiesFromOtherXml) {
   EXPECT_TRUE(LooksLikeTopology("<?xml version='1'?>\n<!-- <a> -->\n<system version=\"1\"><cpu"));
   EXPECT_TRUE(LooksLikeTopology("<system>\n<cpu/>"));
   EXPECT_FALSE(LooksLikeTopology("<systems><cpu/>"));

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(TopoCompleteTest, SkeletonsOfKnownMachinesBecomeWhole) {
+TEST(TopoCompleteTest, CompletesSkeletonsOfKnownMachines) {
   for (const auto& [file, machine] : {std::pair("ndv2", "azure-nd40rs-v2"),
                                       {"ndv4", "azure-nd96asr-v4"},
                                       {"ndv5", "azure-nd96isr-h100-v5"},
@@ -35,7 +35,7 @@ TEST(TopoCompleteTest, SkeletonsOfKnownMachinesBecomeWhole) {
   }
 }
 
-TEST(TopoCompleteTest, OptionsSayWhatNoTableKnows) {
+TEST(TopoCompleteTest, OptionsCompleteAnUnknownMachine) {
   const ToolRun ran =
       RunCommand({"topo", "complete", Fixture("topologies/nvidia/ndv4.topo.xml"), "--gpu",
                   "a100-pcie", "--nvlink", "pairs", "--nic-speed", "100000"});
@@ -45,7 +45,7 @@ TEST(TopoCompleteTest, OptionsSayWhatNoTableKnows) {
   EXPECT_THAT(ran.errors, HasSubstr("8 GPUs were added"));
 }
 
-TEST(TopoCompleteTest, UnknownPartsAreNamed) {
+TEST(TopoCompleteTest, NamesUnknownParts) {
   const std::string file = Fixture("topologies/nvidia/ndv4.topo.xml");
   EXPECT_THAT(RunCommand({"topo", "complete", file}).errors, HasSubstr("name its model"));
   EXPECT_THAT(RunCommand({"topo", "complete", file, "--machine", "cray-1"}).errors,
@@ -55,7 +55,7 @@ TEST(TopoCompleteTest, UnknownPartsAreNamed) {
               HasSubstr("cube-mesh"));
 }
 
-TEST(TopoCompleteTest, TheListIsJsonToo) {
+TEST(TopoCompleteTest, PrintsTheListAsJson) {
   const ToolRun ran = RunCommand({"topo", "complete", "--list", "--json"});
   EXPECT_EQ(ran.status, kExitDone) << ran.errors;
   const auto json = nlohmann::json::parse(ran.output);
@@ -64,7 +64,7 @@ TEST(TopoCompleteTest, TheListIsJsonToo) {
   EXPECT_EQ(RunCommand({"topo", "complete", "--json"}).status, kExitUsage);
 }
 
-TEST(TopoCompleteTest, TheListHasSources) {
+TEST(TopoCompleteTest, TheListNamesItsSources) {
   const ToolRun ran = RunCommand({"topo", "complete", "--list"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, HasSubstr("learn.microsoft.com"));

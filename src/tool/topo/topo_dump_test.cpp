@@ -9,14 +9,14 @@
 namespace ringlet::cli {
 namespace {
 
-TEST(TopoDumpTest, WritesWhatCanBeRead) {
+TEST(TopoDumpTest, TheWrittenFileReadsBack) {
   const char* words = "2x(numa: 2 gpu h100-sxm5 switch, nic 400g)";
   const ToolRun ran = RunCommand({"topo", "dump", "--synthetic", words});
   EXPECT_EQ(ran.status, 0);
   EXPECT_EQ(topology::ViewFromXml(ran.output, "").value(), topology::ParseSynthetic(words).value());
 }
 
-TEST(TopoDumpTest, NicsAreMergedAsAPluginWould) {
+TEST(TopoDumpTest, MergesNicsLikeAPlugin) {
   const char* words = "2x(switch: gpu, 2 nic 200g)";
   const ToolRun ran = RunCommand({"topo", "dump", "--synthetic", words, "--merge-nics", "pix"});
   EXPECT_EQ(ran.status, 0) << ran.errors;

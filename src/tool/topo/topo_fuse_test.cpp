@@ -17,7 +17,7 @@ topology::HostView FusedView(const ToolRun& ran) {
   return topology::ViewFromXml(ran.output, "output").value();
 }
 
-TEST(TopoFuseTest, FilesThatNameNoHostAreHostsOfTheirOwn) {
+TEST(TopoFuseTest, FilesWithoutAHostNameAreSeparateHosts) {
   const std::string file = Fixture("topo-vectors/nvswitch8-sm90.xml");
   const ToolRun ran = RunCommand({"topo", "fuse", file, file});
   const topology::HostView view = FusedView(ran);
@@ -27,13 +27,13 @@ TEST(TopoFuseTest, FilesThatNameNoHostAreHostsOfTheirOwn) {
   EXPECT_THAT(ran.errors, HasSubstr("ringlet topo fuse: several GPUs claimed one rank"));
 }
 
-TEST(TopoFuseTest, EqualHostsAreOneUnlessAskedFor) {
+TEST(TopoFuseTest, MergesEqualHostsUnlessDistinct) {
   const std::string file = Fixture("topologies/nvidia/a100pcie_nvl2_timez.topo.xml");
   EXPECT_EQ(FusedView(RunCommand({"topo", "fuse", file, file})).gpus.size(), 2u);
   EXPECT_EQ(FusedView(RunCommand({"topo", "fuse", "--distinct", file, file})).gpus.size(), 4u);
 }
 
-TEST(TopoFuseTest, FilesOfSeveralHostsAreToldApartToo) {
+TEST(TopoFuseTest, SeparatesTheHostsOfRepeatedRackFiles) {
   const std::string file = Fixture("topo-vectors/mnnvl-2x4.xml");
   EXPECT_EQ(FusedView(RunCommand({"topo", "fuse", file, file})).gpus.size(), 8u);
   const topology::HostView view =
@@ -44,7 +44,7 @@ TEST(TopoFuseTest, FilesOfSeveralHostsAreToldApartToo) {
   EXPECT_EQ(hosts.size(), 6u);
 }
 
-TEST(TopoFuseTest, BadFilesAreNamed) {
+TEST(TopoFuseTest, NamesUnreadableFiles) {
   EXPECT_EQ(RunCommand({"topo", "fuse"}).status, 2);
   const ToolRun ran = RunCommand({"topo", "fuse", "/nowhere.xml"});
   EXPECT_EQ(ran.status, kExitUsage);

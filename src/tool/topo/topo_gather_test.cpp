@@ -20,7 +20,7 @@ ToolRun Gather(const os::TempTree& tree, const std::string& machine, const std::
   return RunCommand({"topo", "gather", "--root", tree.At(machine), "-o", tree.At(tarball)});
 }
 
-TEST(TopoGatherTest, AnotherTreeIsWrittenIntoATarball) {
+TEST(TopoGatherTest, WritesAnotherTreeIntoATarball) {
   os::TempTree tree;
   tree.Write("machine/proc/cpuinfo", "processor : 0\nvendor_id : AuthenticAMD\nSerial : 17\n");
   const ToolRun ran = Gather(tree, "machine", "x.tar");
@@ -32,7 +32,7 @@ TEST(TopoGatherTest, AnotherTreeIsWrittenIntoATarball) {
   EXPECT_EQ(tar.find("Serial"), std::string::npos);
 }
 
-TEST(TopoGatherTest, ACompressedTarballIsGzip) {
+TEST(TopoGatherTest, CompressesATarballWithGzip) {
   os::TempTree tree;
   tree.Write("machine/proc/cpuinfo", "processor : 0\n");
   for (const char* name : {"x.tar.gz", "x.tgz"}) {
@@ -45,7 +45,7 @@ TEST(TopoGatherTest, ACompressedTarballIsGzip) {
   }
 }
 
-TEST(TopoGatherTest, JsonCountsTheFilesAndLeavesStandardOutputToOne) {
+TEST(TopoGatherTest, JsonCountsTheFilesAndNeedsAnOutputFile) {
   os::TempTree tree;
   tree.Write("machine/proc/cpuinfo", "processor : 0\n");
   const ToolRun ran = RunCommand(

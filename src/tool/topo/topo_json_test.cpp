@@ -14,7 +14,7 @@ nlohmann::json Synthetic(const std::string& words) {
   return nlohmann::json::parse(ViewJson(topology::ParseSynthetic(words).value()));
 }
 
-TEST(TopoJsonTest, EachPartNamesWhatItLiesBelow) {
+TEST(TopoJsonTest, EachPartNamesItsParent) {
   const nlohmann::json view = Synthetic("2x(numa: 1x(switch: 2 gpu, 1 nic))");
   EXPECT_EQ(view.at("numa_nodes").size(), 2u);
   EXPECT_EQ(view.at("gpus").size(), 4u);
@@ -27,7 +27,7 @@ TEST(TopoJsonTest, EachPartNamesWhatItLiesBelow) {
     }
 }
 
-TEST(TopoJsonTest, LinksSayKindCountAndBandwidth) {
+TEST(TopoJsonTest, LinksHaveKindCountAndBandwidth) {
   const ToolRun ran =
       RunCommand({"topo", "show", "--json", Fixture("topologies/amd/topo_8p_942.topo.xml")});
   ASSERT_EQ(ran.status, kExitDone) << ran.errors;
@@ -37,7 +37,7 @@ TEST(TopoJsonTest, LinksSayKindCountAndBandwidth) {
   EXPECT_EQ(gpu.at("links").at(0).at("mb_per_s"), 48'000);
 }
 
-TEST(TopoJsonTest, NamesThatAreNoUtf8StayJson) {
+TEST(TopoJsonTest, NamesOutsideUtf8GiveValidJson) {
   topology::HostView view = topology::ParseSynthetic("(numa: nic)").value();
   view.nets.at(0).name = "\xff";
   EXPECT_TRUE(nlohmann::json::accept(ViewJson(view)));

@@ -13,13 +13,13 @@ using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 
-TEST(TopoLintTest, AGoodFileIsGood) {
+TEST(TopoLintTest, AHealthyFileGivesZeroFindings) {
   const ToolRun ran = RunCommand({"topo", "lint", Fixture("topologies/nvidia/ucb_dgx1v.topo.xml")});
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, EndsWith("0 errors, 0 warnings, 0 notes\n"));
 }
 
-TEST(TopoLintTest, ABadFileSaysWhereAndWhy) {
+TEST(TopoLintTest, AFindingNamesItsPlaceAndReason) {
   const std::string file = Fixture("topologies/broken/azure_ncv4_current_selfloop.topo.xml");
   const ToolRun ran = RunCommand({"topo", "lint", file});
   EXPECT_EQ(ran.status, 1);
@@ -28,7 +28,7 @@ TEST(TopoLintTest, ABadFileSaysWhereAndWhy) {
                     HasSubstr("leads to itself"), HasSubstr("4 errors")));
 }
 
-TEST(TopoLintTest, ManyOfARuleAreCountedUnlessAllAreWanted) {
+TEST(TopoLintTest, CountsManyFindingsOfARuleUnlessAllAreRequested) {
   const std::string file = Fixture("topologies/broken/modal_b200_vm_v3_pairwise_nvlink.topo.xml");
   EXPECT_THAT(RunCommand({"topo", "lint", file}).output,
               HasSubstr("and 51 more of [nvlink-odd-class]"));
@@ -53,13 +53,13 @@ TEST(TopoLintTest, JsonHasAllFields) {
   EXPECT_FALSE(loop->at("cure").get<std::string>().empty());
 }
 
-TEST(TopoLintTest, StrictMindsWarnings) {
+TEST(TopoLintTest, StrictModeFailsOnWarnings) {
   const std::string file = Fixture("topo-vectors/unknown-cpu-vendor.xml");
   EXPECT_EQ(RunCommand({"topo", "lint", file}).status, 0);
   EXPECT_EQ(RunCommand({"topo", "lint", "--strict", file}).status, 1);
 }
 
-TEST(TopoLintTest, ForTheHookOnlyFindingsOfTopologiesArePrinted) {
+TEST(TopoLintTest, PreCommitModePrintsOnlyFindingsOfTopologies) {
   const std::string good = Fixture("topologies/nvidia/ndv4.topo.xml");  // has a note
   const std::string graph = Fixture("topologies/graphs/ucb_dgx1v_graph.graph.xml");
   const std::string bad = Fixture("topologies/broken/azure_ncv4_current_selfloop.topo.xml");
@@ -71,7 +71,7 @@ TEST(TopoLintTest, ForTheHookOnlyFindingsOfTopologiesArePrinted) {
   EXPECT_THAT(ran.output, testing::StartsWith(bad + ":5:17: error: "));
 }
 
-TEST(TopoLintTest, SeveralFilesHaveASummaryEach) {
+TEST(TopoLintTest, EachOfSeveralFilesHasASummary) {
   const std::string good = Fixture("topologies/nvidia/ucb_dgx1v.topo.xml");
   const ToolRun ran = RunCommand({"topo", "lint", good, good});
   EXPECT_EQ(ran.status, 0);
@@ -79,7 +79,7 @@ TEST(TopoLintTest, SeveralFilesHaveASummaryEach) {
   EXPECT_EQ(ran.output, line + line);
 }
 
-TEST(TopoLintTest, ElementsOfSoManyRanksArePredicted) {
+TEST(TopoLintTest, PredictsTheFusedSizeForTheGivenRanks) {
   const std::string file = Fixture("topologies/nvidia/dgx_a100_xla.topo.xml");
   const ToolRun few = RunCommand({"topo", "lint", "--ranks", "8", file});
   EXPECT_EQ(few.status, 0);
@@ -89,7 +89,7 @@ TEST(TopoLintTest, ElementsOfSoManyRanksArePredicted) {
   EXPECT_THAT(many.output, HasSubstr("[too-many-fused]"));
 }
 
-TEST(TopoLintTest, AGraphFileIsCheckedAgainstIt) {
+TEST(TopoLintTest, ChecksAGraphFileAgainstTheTopology) {
   const ToolRun ran =
       RunCommand({"topo", "lint", Fixture("topologies/nvidia/nc48v4.topo.xml"), "--graph",
                   Fixture("topologies/graphs/ucb_dgx1v_graph.graph.xml")});
@@ -97,7 +97,7 @@ TEST(TopoLintTest, AGraphFileIsCheckedAgainstIt) {
   EXPECT_THAT(ran.output, HasSubstr("[graph]"));
 }
 
-TEST(TopoLintTest, AFileThatIsNotThereIsNamed) {
+TEST(TopoLintTest, NamesAMissingFile) {
   const ToolRun ran = RunCommand({"topo", "lint", "no/such.xml"});
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("no/such.xml"));

@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(TopoMatrixTest, TypesAndBandwidthsOfAPcieMachine) {
+TEST(TopoMatrixTest, PrintsTypesAndBandwidthsOfAPcieMachine) {
   const ToolRun ran = RunCommand({"topo", "matrix", Fixture("topo-vectors/pcie4-1nic.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("        GPU0    GPU1    GPU2    GPU3    NIC0\n"
@@ -30,14 +30,14 @@ TEST(TopoMatrixTest, TypesAndBandwidthsOfAPcieMachine) {
   EXPECT_EQ(ran.errors, "");
 }
 
-TEST(TopoMatrixTest, GpusOfAmdHaveTheirArchitecturesName) {
+TEST(TopoMatrixTest, PrintsTheArchitectureOfAmdGpus) {
   const ToolRun ran =
       RunCommand({"topo", "matrix", Fixture("topologies/amd/topo_8p_942.topo.xml")});
   EXPECT_THAT(ran.output, HasSubstr("gfx942"));
   EXPECT_THAT(ran.output, testing::Not(HasSubstr("sm ")));
 }
 
-TEST(TopoMatrixTest, OmittedDevicesAreTold) {
+TEST(TopoMatrixTest, ReportsOmittedDevices) {
   const ToolRun ran = RunCommand({"topo", "matrix", Fixture("topologies/nvidia/ndv4.topo.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.errors, HasSubstr("topo matrix: left out: 8 GPUs with"));
@@ -93,7 +93,7 @@ std::map<std::string, std::string> Printed(const std::string& log) {
   return printed;
 }
 
-TEST(TopoMatrixTest, AgreesWithWhatNcclPrinted) {
+TEST(TopoMatrixTest, AgreesWithTheLogOfNccl) {
   struct Case {
     std::string file, log;
     std::vector<std::string> options;
@@ -130,7 +130,7 @@ TEST(TopoMatrixTest, AgreesWithWhatNcclPrinted) {
   }
 }
 
-TEST(TopoMatrixTest, PortsAreMergedIntoTheVirtualDeviceThatNcclMade) {
+TEST(TopoMatrixTest, MergesPortsIntoTheVirtualDeviceOfNccl) {
   std::ostringstream log;
   log << std::ifstream(Fixture("topologies/statements/a100pcie_timez.rank0.txt")).rdbuf();
   EXPECT_THAT(log.str(),
@@ -144,7 +144,7 @@ TEST(TopoMatrixTest, PortsAreMergedIntoTheVirtualDeviceThatNcclMade) {
   EXPECT_EQ(nodes[2]["nccl"], "NET/0-2");
 }
 
-TEST(TopoMatrixTest, AnUnknownNumaNodeHasNoNumber) {
+TEST(TopoMatrixTest, AnUnknownNumaNodePrintsWithoutANumber) {
   os::TempTree tree;
   tree.Write("unknown.xml",
              "<system version=\"1\"><cpu numaid=\"-1\" arch=\"x86_64\" vendor=\"GenuineIntel\" "
@@ -159,7 +159,7 @@ TEST(TopoMatrixTest, AnUnknownNumaNodeHasNoNumber) {
 }
 
 /// Source  pairs that nvidia-smi printed with NICs on a machine of this shape.
-TEST(TopoMatrixTest, NicsAreNearTheirGpusInNvidiaSmisWords) {
+TEST(TopoMatrixTest, PrintsNearnessOfNicsLikeNvidiaSmi) {
   const ToolRun ran = RunCommand(
       {"topo", "matrix", "--nvidia-smi", "--synthetic", "2x(numa: 4x(switch: 1 gpu, 1 nic 400g))"});
   ASSERT_EQ(ran.status, 0) << ran.errors;
@@ -180,20 +180,20 @@ TEST(TopoMatrixTest, JsonHasEveryPair) {
   EXPECT_EQ(json["paths"][9], nlohmann::json::parse("[0, 9, \"PXN\", 48000, 8]"));
 }
 
-TEST(TopoMatrixTest, AsWiredKnowsNoTransports) {
+TEST(TopoMatrixTest, TheAsWiredOptionIgnoresTransports) {
   const std::string file = Fixture("topo-vectors/nvswitch8-sm90.xml");
   EXPECT_THAT(RunCommand({"topo", "matrix", "--as-wired", file}).output, Not(HasSubstr("PXN 48")));
   EXPECT_THAT(RunCommand({"topo", "matrix", file}).output, HasSubstr("PXN 48"));
 }
 
-TEST(TopoMatrixTest, AsNcclRepeatsItsFaults) {
+TEST(TopoMatrixTest, TheAsNcclOptionRepeatsTheFaultsOfNccl) {
   const std::string file = Fixture("topo-vectors/unknown-cpu-vendor.xml");
   EXPECT_THAT(RunCommand({"topo", "matrix", "--numa", file}).output, HasSubstr("SYS 16\n"));
   EXPECT_THAT(RunCommand({"topo", "matrix", "--numa", "--as-nccl", file}).output,
               HasSubstr("SYS 5000\n"));
 }
 
-TEST(TopoMatrixTest, ThisMachineAndWhatIsNoFile) {
+TEST(TopoMatrixTest, ReadsThisMachineAndRefusesAMissingFile) {
   const ToolRun here = RunCommand({"topo", "matrix"});
   EXPECT_EQ(here.status, 0) << here.errors;
   EXPECT_THAT(here.output, HasSubstr("NUMA"));

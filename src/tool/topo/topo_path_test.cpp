@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(TopoPathTest, EveryHopIsShownAndTheNarrowestMarked) {
+TEST(TopoPathTest, ShowsEveryHopAndMarksTheNarrowest) {
   const ToolRun ran =
       RunCommand({"topo", "path", "GPU0", "mlx5_1", Fixture("topo-vectors/nvswitch8-sm90.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
@@ -27,7 +27,7 @@ TEST(TopoPathTest, EveryHopIsShownAndTheNarrowestMarked) {
             "   8  NET  mlx5_1                 50 GB/s\n");
 }
 
-TEST(TopoPathTest, UnconnectedDevicesAreSaidToBeSo) {
+TEST(TopoPathTest, MarksUnconnectedDevices) {
   const ToolRun ran =
       RunCommand({"topo", "path", "GPU0", "0x5001/NUMA0", Fixture("topo-vectors/mnnvl-2x4.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
@@ -50,7 +50,7 @@ TEST(TopoPathTest, JsonHasTheSameHops) {
   EXPECT_FALSE(nlohmann::json::parse(apart.output).contains("links"));
 }
 
-TEST(TopoPathTest, UnknownNamesAndMissingOnesAreUsage) {
+TEST(TopoPathTest, UnknownAndMissingNamesAreUsageErrors) {
   const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
   const ToolRun ran = RunCommand({"topo", "path", "GPU0", "GPU4", file});
   EXPECT_EQ(ran.status, 2);

@@ -16,7 +16,7 @@ PathView Perlmutter() {
   return FindPathView(request, {}).value();
 }
 
-TEST(TopoPathsTest, ThingsAreFoundByLabelBusAddressAndNcclsName) {
+TEST(TopoPathsTest, FindsNodesByLabelBusAddressAndNcclName) {
   const PathView view = Perlmutter();
   const topology::NodeIndex gpu = view.graph->NodeOf(Rank{2});
   for (const char* name : {"GPU2", "gpu2", "0000:82:00.0", "GPU/0-82000"})
@@ -28,7 +28,7 @@ TEST(TopoPathsTest, ThingsAreFoundByLabelBusAddressAndNcclsName) {
   EXPECT_THAT(unknown.error().message, HasSubstr("nothing is called \"GPU9\"; there are GPU0"));
 }
 
-TEST(TopoPathsTest, AnUnknownNameIsToldWhatThereIsButNotAllOfMuch) {
+TEST(TopoPathsTest, AnErrorForAnUnknownNameListsSomeKnownNames) {
   const auto told = [](const std::string& file) {
     PathRequest request;
     request.source.file = Fixture(file);
@@ -50,7 +50,7 @@ TEST(TopoPathsTest, ABusAddressOfANicMeansItsPort) {
   EXPECT_EQ(LabelOf(*view.graph, NodeCalled(*view.graph, "0000:13:00.0").value()), "mlx5_0");
 }
 
-TEST(TopoPathsTest, ANameOfSeveralHostsNeedsTheHost) {
+TEST(TopoPathsTest, ANameOnSeveralHostsNeedsTheHost) {
   PathRequest request;
   request.source.file = Fixture("topo-vectors/mnnvl-2x4.xml");
   const PathView view = FindPathView(request, {}).value();
@@ -59,7 +59,7 @@ TEST(TopoPathsTest, ANameOfSeveralHostsNeedsTheHost) {
   EXPECT_TRUE(NodeCalled(*view.graph, "0x5001/NUMA0").ok());
 }
 
-TEST(TopoPathsTest, AFileWithoutGpusSaysHowToGetThem) {
+TEST(TopoPathsTest, ReportsGpusThatTheFileLacks) {
   PathRequest request;
   request.source.file = Fixture("topologies/nvidia/ndv4.topo.xml");
   EXPECT_THAT(FindPathView(request, {})->missing,
@@ -68,7 +68,7 @@ TEST(TopoPathsTest, AFileWithoutGpusSaysHowToGetThem) {
   EXPECT_TRUE(FindPathView(request, {})->missing.empty());
 }
 
-TEST(TopoPathsTest, VariablesAreHeeded) {
+TEST(TopoPathsTest, VariablesTakeEffect) {
   PathRequest request;
   request.source.file = Fixture("topo-vectors/nvswitch8-sm90.xml");
   const auto type = [&](const EnvMap& environment) {
@@ -81,7 +81,7 @@ TEST(TopoPathsTest, VariablesAreHeeded) {
   EXPECT_FALSE(FindPathView(request, {{"RINGLET_P2P_LEVEL", "far"}}).ok());
 }
 
-TEST(TopoPathsTest, GigabytesHaveOneDigitWhereNeeded) {
+TEST(TopoPathsTest, GigabytesHaveAtMostOneDecimalWhenLarge) {
   EXPECT_EQ(GigabytesText({48'000}), "48");
   EXPECT_EQ(GigabytesText({370'800}), "370.8");
   EXPECT_EQ(GigabytesText({447'120}), "447.1");

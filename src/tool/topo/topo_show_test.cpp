@@ -26,7 +26,7 @@ TEST(TopoShowTest, ShowsThisMachine) {
   EXPECT_THAT(ran.output, HasSubstr("NUMA node"));
 }
 
-TEST(TopoShowTest, BadWordsNameTheirColumn) {
+TEST(TopoShowTest, AnInvalidDescriptionNamesItsColumn) {
   const ToolRun ran = RunCommand({"topo", "show", "--synthetic", "2 cpu"});
   EXPECT_EQ(ran.status, 2);
   EXPECT_THAT(ran.errors, HasSubstr("ringlet topo show: column 3 of the machine"));

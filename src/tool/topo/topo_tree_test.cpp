@@ -31,7 +31,7 @@ TEST(TopoTreeTest, ShowsEveryPartWithItsBandwidth) {
 )");
 }
 
-TEST(TopoTreeTest, LinksToTheProcessorStandBelowTheirGpu) {
+TEST(TopoTreeTest, C2cLinksStandBelowTheirGpu) {
   topology::MachineForTest machine;
   machine.view.cpu = {"arm64", "", 0, 0, ""};
   machine.Numa(0).Gpu(1, 90).C2c(44'712, 10);
@@ -43,7 +43,7 @@ TEST(TopoTreeTest, LinksToTheProcessorStandBelowTheirGpu) {
 )");
 }
 
-TEST(TopoTreeTest, ANetworkPortIsDescribed) {
+TEST(TopoTreeTest, DescribesANetworkPort) {
   topology::HostView view;
   view.name = "box";
   view.numa_nodes.emplace_back().id = 3;
@@ -70,7 +70,7 @@ TEST(TopoTreeTest, ANetworkPortIsDescribed) {
 )");
 }
 
-TEST(TopoTreeTest, ProcessorsAndHostsAreDescribed) {
+TEST(TopoTreeTest, DescribesProcessorsAndHosts) {
   topology::HostView view;
   view.cpu = {"x86_64", "AuthenticAMD", 25, 1, "EPYC"};
   auto& first = view.numa_nodes.emplace_back();
@@ -86,7 +86,7 @@ TEST(TopoTreeTest, ProcessorsAndHostsAreDescribed) {
 )");
 }
 
-TEST(TopoTreeTest, UnknownFactsAreSaidToBeSo) {
+TEST(TopoTreeTest, MarksUnknownFacts) {
   topology::HostView view;
   view.name = "box";
   view.numa_nodes.emplace_back().id = topology::kUnknownNuma;
@@ -101,7 +101,7 @@ TEST(TopoTreeTest, UnknownFactsAreSaidToBeSo) {
 )");
 }
 
-TEST(TopoTreeTest, SpeedsAreShort) {
+TEST(TopoTreeTest, PrintsSpeedsBriefly) {
   EXPECT_EQ(SpeedText(250), "250 MB/s");
   EXPECT_EQ(SpeedText(1000), "1 GB/s");
   EXPECT_EQ(SpeedText(12'500), "12.5 GB/s");

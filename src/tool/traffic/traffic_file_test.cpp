@@ -25,7 +25,7 @@ std::string With(const std::string& text, const std::string& pointer, const nloh
   return json.dump();
 }
 
-TEST(TrafficFileTest, AFileHasAllThatARankWrites) {
+TEST(TrafficFileTest, ParsesEverythingThatARankWrites) {
   const TrafficFile given = TrafficForTest()[1].second;
   const auto read = ParseTrafficFile("t/c-1.json", TextForTest(given));
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -47,7 +47,7 @@ TEST(TrafficFileTest, AFileHasAllThatARankWrites) {
   EXPECT_EQ(read->calls[0].algorithm, (CallAlgorithm{"Ring", "LL128", 2, 8000}));
 }
 
-TEST(TrafficFileTest, MessagesHaveNoAlgorithm) {
+TEST(TrafficFileTest, MessagesLackAnAlgorithm) {
   TrafficFile given = TrafficForTest()[0].second;
   given.calls = {{.function = "send_receive", .count = 8, .bytes = 8, .calls = 2}};
   const auto read = ParseTrafficFile("x", TextForTest(given));
@@ -55,7 +55,7 @@ TEST(TrafficFileTest, MessagesHaveNoAlgorithm) {
   EXPECT_FALSE(read->calls.at(0).algorithm);
 }
 
-TEST(TrafficFileTest, TheChoiceOfNcclAndSlowerCallsAreReadWhereTheyAre) {
+TEST(TrafficFileTest, ParsesTheChoiceOfNcclAndSlowerCallsIfPresent) {
   TrafficFile given = TrafficForTest()[0].second;
   given.calls[0].algorithm->nccl_name = "NVLS";
   given.calls[0].algorithm->nccl_predicted_ns = 7000;
@@ -72,7 +72,7 @@ TEST(TrafficFileTest, TheChoiceOfNcclAndSlowerCallsAreReadWhereTheyAre) {
   EXPECT_FALSE(ParseTrafficFile("x", With(TextForTest(given), "/calls/0/slower_calls", -1)).ok());
 }
 
-TEST(TrafficFileTest, EveryKeyThatIsMissingIsNamed) {
+TEST(TrafficFileTest, NamesEachMissingKey) {
   const std::string text = TextForTest(TrafficForTest()[0].second);
   for (const char* const pointer : {"/version",
                                     "/communicator",
@@ -104,7 +104,7 @@ TEST(TrafficFileTest, EveryKeyThatIsMissingIsNamed) {
   }
 }
 
-TEST(TrafficFileTest, ValuesThatNoRankWritesAreRefused) {
+TEST(TrafficFileTest, RefusesValuesThatRanksNeverWrite) {
   const std::string text = TextForTest(TrafficForTest()[0].second);
   const std::pair<const char*, nlohmann::json> wrong[] = {
       {"/version", 2},
@@ -130,7 +130,7 @@ TEST(TrafficFileTest, ValuesThatNoRankWritesAreRefused) {
   }
 }
 
-TEST(TrafficFileTest, OtherFilesAreNamed) {
+TEST(TrafficFileTest, NamesOtherFiles) {
   const std::string text = TextForTest(TrafficForTest()[0].second);
   for (const std::string& other :
        {std::string(), std::string("no JSON"), std::string("[]"), std::string("{}"),

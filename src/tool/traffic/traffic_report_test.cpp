@@ -28,7 +28,7 @@ const LinkTraffic* LinkOf(const TrafficReport& report, std::uint32_t host, std::
   return found == report.links.end() ? nullptr : &*found;
 }
 
-TEST(TrafficReportTest, HostsAreNumberedByTheirNamesAndLinksBelongToThem) {
+TEST(TrafficReportTest, NumbersHostsByNameAndAssignsTheirLinks) {
   const auto report = MergeTraffic(TrafficForTest());
   ASSERT_TRUE(report.ok()) << report.error().message;
   ASSERT_EQ(report->hosts.size(), 2u);
@@ -43,7 +43,7 @@ TEST(TrafficReportTest, HostsAreNumberedByTheirNamesAndLinksBelongToThem) {
   EXPECT_THAT(report->findings, IsEmpty());
 }
 
-TEST(TrafficReportTest, NumbersInNamesOfHostsCount) {
+TEST(TrafficReportTest, OrdersHostNamesByTheirNumbers) {
   Files files;
   std::uint32_t rank = 0;
   for (const char* const host : {"host-10", "host-9", "host-1", "", "host-2b", "host-2"}) {
@@ -65,7 +65,7 @@ TEST(TrafficReportTest, NumbersInNamesOfHostsCount) {
   EXPECT_EQ(report->hosts.back().identity, "gone");
 }
 
-TEST(TrafficReportTest, BytesOfAllRanksAndCommunicatorsAddUp) {
+TEST(TrafficReportTest, AddsBytesOfAllRanksAndCommunicators) {
   Files files = TrafficForTest();
   for (auto& [path, file] : TrafficForTest()) {
     file.communicator = "d";
@@ -85,7 +85,7 @@ TEST(TrafficReportTest, BytesOfAllRanksAndCommunicatorsAddUp) {
   EXPECT_EQ(report->calls[0].calls, 2u) << "one of each communicator";
 }
 
-TEST(TrafficReportTest, TheBusiestLinkIsFirstAndTheMeasureOfTheOthers) {
+TEST(TrafficReportTest, TheBusiestLinkIsFirstAndTheReferenceForLoad) {
   const auto report = MergeTraffic(TrafficForTest());
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->links.front().kind, "NET");
@@ -94,7 +94,7 @@ TEST(TrafficReportTest, TheBusiestLinkIsFirstAndTheMeasureOfTheOthers) {
   EXPECT_DOUBLE_EQ(report->Load(report->links.back()), 12.5 / 24);
 }
 
-TEST(TrafficReportTest, EachLinkThatCarriedSomethingElseIsNamed) {
+TEST(TrafficReportTest, NamesEachLinkThatDeviatesFromThePlan) {
   Files files = TrafficForTest();
   // Two errors that cancel out on one link are found.
   files[0].second.links[2].measured_bytes += 1;
@@ -110,7 +110,7 @@ TEST(TrafficReportTest, EachLinkThatCarriedSomethingElseIsNamed) {
                           AllOf(HasSubstr("measured 3999 bytes"), HasSubstr("communicator d"))));
 }
 
-TEST(TrafficReportTest, RanksWithoutAFileAreNamed) {
+TEST(TrafficReportTest, NamesRanksWithoutAFile) {
   Files files = TrafficForTest();
   for (auto& [path, file] : files) file.ranks = 9;
   files[1].second.rank = 5;
@@ -121,7 +121,7 @@ TEST(TrafficReportTest, RanksWithoutAFileAreNamed) {
                                                       "as killed ones do: 1-4, 6-8")));
 }
 
-TEST(TrafficReportTest, CollectivesThatRanksCalledDifferentlyAreFound) {
+TEST(TrafficReportTest, ReportsCollectivesThatRanksCalledDifferently) {
   Files files = TrafficForTest();
   files[1].second.calls = {AllReduceForTest(3)};
   auto report = MergeTraffic(files);
@@ -135,7 +135,7 @@ TEST(TrafficReportTest, CollectivesThatRanksCalledDifferentlyAreFound) {
   EXPECT_THAT(report->findings, ElementsAre(HasSubstr("0 times by rank 1")));
 }
 
-TEST(TrafficReportTest, SlowerCallsAreThoseOfTheRankWithTheMost) {
+TEST(TrafficReportTest, TakesSlowerCallsFromTheRankWithTheMost) {
   Files files = TrafficForTest();
   files[0].second.calls[0].slower_calls = 1;
   files[1].second.calls[0].slower_calls = 4;
@@ -146,7 +146,7 @@ TEST(TrafficReportTest, SlowerCallsAreThoseOfTheRankWithTheMost) {
   EXPECT_EQ(MergeTraffic(files).value().calls.at(0).slower_calls, 8u) << "of two communicators";
 }
 
-TEST(TrafficReportTest, MessagesAreThoseOfAllRanks) {
+TEST(TrafficReportTest, AddsMessagesOfAllRanks) {
   Files files = TrafficForTest();
   for (auto& [path, file] : files)
     file.calls = {{.function = "send_receive", .count = 8, .bytes = 8, .calls = 2 + file.rank}};
@@ -157,7 +157,7 @@ TEST(TrafficReportTest, MessagesAreThoseOfAllRanks) {
   EXPECT_EQ(report->calls[0].calls, 5u);
 }
 
-TEST(TrafficReportTest, PredictedBandwidthsAreThoseOfTheBench) {
+TEST(TrafficReportTest, PredictedBandwidthsMatchTheBench) {
   CallTraffic call{.function = "all_reduce",
                    .ranks = 4,
                    .count = 1000,
@@ -175,7 +175,7 @@ TEST(TrafficReportTest, PredictedBandwidthsAreThoseOfTheBench) {
   EXPECT_EQ(call.size(), 4000u) << "of one pair";
 }
 
-TEST(TrafficReportTest, FilesThatContradictEachOtherAreRefused) {
+TEST(TrafficReportTest, RefusesFilesThatContradictEachOther) {
   const auto refused = [](const auto& change) {
     Files files = TrafficForTest();
     change(files[1].second);
@@ -193,7 +193,7 @@ TEST(TrafficReportTest, FilesThatContradictEachOtherAreRefused) {
       HasSubstr("NET/0-0 to NIC/0-2000 is NET of 25000 MB/s, in another file NET of 12500"));
 }
 
-TEST(TrafficReportTest, NumbersOfFilesDoNotRunOver) {
+TEST(TrafficReportTest, LargeNumbersDoNotOverflow) {
   Files files = TrafficForTest();
   for (auto& [path, file] : files)
     for (TrafficFileLink& link : file.links)
@@ -203,7 +203,7 @@ TEST(TrafficReportTest, NumbersOfFilesDoNotRunOver) {
   for (const LinkTraffic& link : report->links) EXPECT_GT(link.time_us(), 1e12);
 }
 
-TEST(TrafficReportTest, FindingsAreBounded) {
+TEST(TrafficReportTest, LimitsTheNumberOfFindings) {
   Files files = TrafficForTest();
   for (int i = 0; i < 200; ++i) {
     files[0].second.links.push_back(
@@ -221,14 +221,14 @@ class ReadTrafficTest : public testing::Test {
   os::TempTree files_;
 };
 
-TEST_F(ReadTrafficTest, AllFilesOfAFolderAreRead) {
+TEST_F(ReadTrafficTest, ReadsAllFilesOfAFolder) {
   for (const auto& [path, file] : TrafficForTest()) files_.Write(path, TextForTest(file));
   const auto report = ReadTraffic(files_.root() + "/t");
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->communicators.at(0).by_rank.size(), 2u);
 }
 
-TEST_F(ReadTrafficTest, OtherFilesFoldersAndNoneAreNamed) {
+TEST_F(ReadTrafficTest, NamesOtherFilesAndEmptyOrMissingFolders) {
   const std::string folder = files_.root() + "/t";
   EXPECT_THAT(ReadTraffic(folder).error().message, HasSubstr(folder));
   files_.Directory("t");

@@ -30,7 +30,7 @@ TEST(TrafficTextTest, BytesHaveThreeDigits) {
   EXPECT_EQ(BytesText(std::numeric_limits<std::uint64_t>::max()), "18.4 EB");
 }
 
-TEST(TrafficTextTest, LinksOfAKindAreAddedUp) {
+TEST(TrafficTextTest, AddsUpLinksOfAKind) {
   const auto kinds = TotalsByKind(ReportOf(TrafficForTest()));
   ASSERT_EQ(kinds.size(), 2u);
   EXPECT_EQ(kinds.at("NET").links, 4u);
@@ -39,7 +39,7 @@ TEST(TrafficTextTest, LinksOfAKindAreAddedUp) {
   EXPECT_DOUBLE_EQ(kinds.at("PCI").busiest_us, 4 / 24.0);
 }
 
-TEST(TrafficTextTest, JsonHasWhatTheReportHas) {
+TEST(TrafficTextTest, JsonHasAllPartsOfTheReport) {
   auto files = TrafficForTest();
   files[0].second.links[0].measured_bytes = 1;
   files[0].second.ranks = files[1].second.ranks = 3;
@@ -101,7 +101,7 @@ TEST(TrafficTextTest, SlowLinksStandBelowTheLinkAndBelowTheCall) {
   EXPECT_FALSE(ToJson(ReportOf(TrafficForTest()))["links"][0].contains("nominal_mb_per_s"));
 }
 
-TEST(TrafficTextTest, CallsWithoutAPredictionHaveNoFigures) {
+TEST(TrafficTextTest, CallsWithoutAPredictionOmitFigures) {
   auto files = TrafficForTest();
   for (auto& [path, file] : files)
     file.calls = {{.function = "all_to_all", .count = 10, .bytes = 40, .calls = 1}};
@@ -118,7 +118,7 @@ TEST(TrafficTextTest, TheTextFitsATerminal) {
   for (const std::string_view line : Split(text, '\n')) EXPECT_LE(line.size(), 99u) << line;
 }
 
-TEST(TrafficTextTest, TheTextSaysWhatIsLeftOutAndWhatWasFound) {
+TEST(TrafficTextTest, TheTextNamesFindingsAndOmittedLinks) {
   auto files = TrafficForTest();
   std::string text = ToText(ReportOf(files), 2);
   EXPECT_THAT(

@@ -17,7 +17,7 @@ std::uint32_t ThisPid() {
   return static_cast<std::uint32_t>(::getpid());
 }
 
-TEST(FindProcesses, FindsThisOneWhileItUsesRinglet) {
+TEST(FindProcesses, FindsThisProcessWhileItUsesRinglet) {
   EXPECT_THAT(FindProcesses(ThisPid()).value(), IsEmpty());
   const auto process = comm::ProcessWith({});
   const auto found = FindProcesses(ThisPid()).value();
@@ -25,7 +25,7 @@ TEST(FindProcesses, FindsThisOneWhileItUsesRinglet) {
   EXPECT_EQ(found[0].pid, ThisPid());
 }
 
-TEST(AskStatus, RanksThatNoSocketKnowsAreAskedOverTheControlNetwork) {
+TEST(AskStatus, QueriesHiddenRanksOverTheControlNetwork) {
   const auto shown = comm::ProcessWith({}), hidden = comm::ProcessWith({{"RINGLET_STATUS", "0"}});
   std::latch called(2), looked(2);
   comm::RunRanks(

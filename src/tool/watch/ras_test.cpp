@@ -19,17 +19,17 @@ std::uint16_t FreePort() {
   return os::Listen(Address::Ipv4(127, 0, 0, 1, 0)).value().address.port;
 }
 
-TEST(RasCommand, WithoutAServerItSaysSo) {
+TEST(RasCommand, NamesTheAddressWithoutAServer) {
   const ToolRun ran = RunCommand({"ras", "--port", std::to_string(FreePort())});
   EXPECT_EQ(ran.status, kExitFailed);
   EXPECT_THAT(ran.errors, HasSubstr("no RAS server at 127.0.0.1:"));
 }
 
-TEST(RasCommand, APortThatIsNoneIsRefused) {
+TEST(RasCommand, RefusesAnInvalidPort) {
   EXPECT_EQ(RunCommand({"ras", "--port", "0"}).status, kExitUsage);
 }
 
-TEST(RasCommand, TheReportIsThatOfTheRanks) {
+TEST(RasCommand, PrintsTheReportOfTheRanks) {
   const std::uint16_t port = FreePort();
   const auto process = comm::ProcessWith({{"NCCL_RAS_ADDR", "127.0.0.1:" + std::to_string(port)}});
   std::latch called(2), looked(2);

@@ -34,13 +34,13 @@ void AfterASum(const std::shared_ptr<comm::Process>& process,
       });
 }
 
-TEST(StatusCommand, AProcessThatUsesNoRingletIsNamed) {
+TEST(StatusCommand, NamesAProcessThatDoesNotUseRinglet) {
   const ToolRun ran = RunCommand({"status", ThisPidText()});
   EXPECT_EQ(ran.status, kExitUsage);
   EXPECT_THAT(ran.errors, HasSubstr("process " + ThisPidText() + " has no status"));
 }
 
-TEST(StatusCommand, AProcessWithoutACommunicatorIsFine) {
+TEST(StatusCommand, AcceptsAProcessWithoutACommunicator) {
   const auto process = comm::ProcessWith({});
   const ToolRun ran = RunCommand({"status", ThisPidText()});
   EXPECT_EQ(ran.status, kExitDone) << ran.errors;
@@ -82,7 +82,7 @@ TEST(StatusCommand, PrintsMetrics) {
   });
 }
 
-TEST(StatusCommand, OptionsThatExcludeEachOtherAreRefused) {
+TEST(StatusCommand, RefusesOptionsThatExcludeEachOther) {
   EXPECT_EQ(RunCommand({"status", "--metrics", "--json"}).status, kExitUsage);
   EXPECT_EQ(RunCommand({"status", "--dump", "x", "--watch", "1"}).status, kExitUsage);
   EXPECT_EQ(RunCommand({"status", "0"}).status, kExitUsage);

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::Not;
 using watch::TraceForTest;
 
-TEST(TraceReport, RanksThatAgreeAreFine) {
+TEST(TraceReport, RanksThatAgreeGiveNoFindings) {
   const auto reports = ReportTraces({TraceForTest(1, 2, 5), TraceForTest(0, 2, 5)});
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].traces[0].rank, 0u);
@@ -27,19 +27,19 @@ TEST(TraceReport, RanksThatAgreeAreFine) {
   EXPECT_THAT(text, Not(HasSubstr("clock of")));
 }
 
-TEST(TraceReport, TheLaterTraceOfARankCounts) {
+TEST(TraceReport, TakesTheLaterTraceOfARank) {
   watch::RankTrace later = TraceForTest(0, 1, 9);
   EXPECT_EQ(ReportTraces({later, TraceForTest(0, 1, 5)})[0].traces[0].begun, 9u);
   EXPECT_EQ(ReportTraces({TraceForTest(0, 1, 5), later})[0].traces[0].begun, 9u);
 }
 
-TEST(TraceReport, CommunicatorsAreApart) {
+TEST(TraceReport, SeparatesCommunicators) {
   watch::RankTrace other = TraceForTest(0, 1, 1);
   other.communicator = "00000000000000cd";
   EXPECT_EQ(ReportTraces({TraceForTest(0, 1, 1), other}).size(), 2u);
 }
 
-TEST(TraceReport, DivergenceMissingRanksAndLatenessAreTold) {
+TEST(TraceReport, ReportsDivergenceMissingRanksAndLateness) {
   watch::RankTrace late = TraceForTest(1, 3, 4, Instant(1500));
   late.host = "node1";
   late.host_hash = "2";

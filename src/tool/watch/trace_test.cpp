@@ -49,7 +49,7 @@ TEST_F(TraceCommand, ADivergenceIsAFailure) {
   EXPECT_THAT(ran.output, HasSubstr("first divergence: operation 4"));
 }
 
-TEST_F(TraceCommand, WritesTheFormsOfOtherTools) {
+TEST_F(TraceCommand, WritesTheFormatsOfOtherTools) {
   Write(TraceForTest(0, 2, 5));
   Write(TraceForTest(1, 2, 5));
   const ToolRun ran =
@@ -59,7 +59,7 @@ TEST_F(TraceCommand, WritesTheFormsOfOtherTools) {
   EXPECT_EQ(Read("recorder/rank_1.json")["entries"].size(), 5u);
 }
 
-TEST_F(TraceCommand, FilesThatAreNoTracesAreNamed) {
+TEST_F(TraceCommand, NamesFilesThatAreNotTraces) {
   files_.Write("traces/other.json", "{}");
   const ToolRun ran = Run();
   EXPECT_EQ(ran.status, kExitUsage);

@@ -19,7 +19,7 @@ TEST(BoardsTest, EveryBoardHasASource) {
   EXPECT_EQ(FindGpuBoard(PciIds{.vendor = 0x10de, .device = 0x20f1}), nullptr);  // a card
 }
 
-TEST(BoardsTest, AgreesWithTheModels) {
+TEST(BoardsTest, BoardsAgreeWithTheModels) {
   for (const GpuBoard& board : GpuBoards()) {
     const GpuModel* model = FindGpuModel(board.model);
     if (model == nullptr) continue;
@@ -31,7 +31,7 @@ TEST(BoardsTest, AgreesWithTheModels) {
   }
 }
 
-TEST(BoardsTest, WholeBoardsAndSharesOfThem) {
+TEST(BoardsTest, DistinguishesWholeBoardsFromOtherCounts) {
   const GpuBoard& board = *FindGpuBoard(PciIds{.vendor = 0x10de, .device = 0x1db5});
   for (const std::uint32_t gpus : {1u, 2u, 4u, 8u, 16u})
     EXPECT_TRUE(IsWholeBoard(board, gpus, false)) << gpus;

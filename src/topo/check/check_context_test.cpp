@@ -7,7 +7,7 @@
 namespace ringlet::topology {
 namespace {
 
-TEST(CheckContextTest, FindsDevicesAndWhatTheyAreBeside) {
+TEST(CheckContextTest, FindsDevicesAndNicsBesideGpus) {
   const HostView view = ParseSynthetic("(switch: gpu h100-sxm5, nic), nic").value();
   const Positions none;
   const CheckContext context(view, none);
@@ -39,7 +39,7 @@ TEST(CheckContextTest, TheMajorityIsTheGreatestOfTheMostFrequent) {
   EXPECT_TRUE(IsNorm({2, 1}, 2));
 }
 
-TEST(CheckContextTest, TextsAreInUnits) {
+TEST(CheckContextTest, TextsHaveUnits) {
   EXPECT_EQ(GigabitText(400'000), "400 Gbit/s");
   EXPECT_EQ(GigabitText(56'500), "56.5 Gbit/s");
   EXPECT_EQ(RateText({187}), "0.2 GB/s");

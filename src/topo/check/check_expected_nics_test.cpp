@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-TEST(CheckExpectedNicsTest, PortsThatAreNotHereAreCounted) {
+TEST(CheckExpectedNicsTest, CountsMissingPorts) {
   const HostView view = Sick(kHgxH100, [](HostView& v) {
     for (int i = 0; i < 3; ++i) {
       v.nets.pop_back();
@@ -38,7 +38,7 @@ void RemoveNics(HostView& v, std::size_t count) {
   }
 }
 
-TEST(CheckExpectedNicsTest, NicsOnRootPortsAreMissed) {
+TEST(CheckExpectedNicsTest, ReportsMissingNicsOnRootPorts) {
   const HostView good = ParseSynthetic(kOnRootPorts).value();
   EXPECT_THAT(Judged(good, &good), IsEmpty());
   const HostView lacks = Sick(kOnRootPorts, [](HostView& v) { RemoveNics(v, 1); });
@@ -55,7 +55,7 @@ TEST(CheckExpectedNicsTest, NicsOnRootPortsAreMissed) {
   EXPECT_EQ(Judged(slow, &good).size(), 8u) << "four rates and four links";
 }
 
-TEST(CheckExpectedNicsTest, OnlyPortsOfItsKindsMustHaveGdr) {
+TEST(CheckExpectedNicsTest, OnlyPortsOfAnExpectedKindNeedGdr) {
   const HostView good = ParseSynthetic(kOnRootPorts).value();
   const auto without = [&](PciIds ids) {
     return Judged(Sick(kOnRootPorts,

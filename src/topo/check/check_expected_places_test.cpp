@@ -9,7 +9,7 @@ using testing::Contains;
 using testing::Each;
 using testing::StartsWith;
 
-TEST(CheckExpectedPlacesTest, SwappedNumaNodesAreSeenWhereAddressesAreTheSame) {
+TEST(CheckExpectedPlacesTest, ReportsSwappedNumaNodes) {
   const HostView view =
       Sick(kHgxH100, [](HostView& v) { std::swap(v.numa_nodes[0].id, v.numa_nodes[1].id); });
   const std::vector<std::string> said = Judged(view, &GoodHgx());
@@ -18,7 +18,7 @@ TEST(CheckExpectedPlacesTest, SwappedNumaNodesAreSeenWhereAddressesAreTheSame) {
               Each(testing::AnyOf(StartsWith("warning gpu-numa"), StartsWith("warning nic-numa"))));
 }
 
-TEST(CheckExpectedPlacesTest, SwappedBusIdsAreSeen) {
+TEST(CheckExpectedPlacesTest, ReportsSwappedBusIds) {
   const HostView gpus = Sick(
       kHgxH100, [](HostView& v) { std::swap(v.pci[v.gpus[0].pci].bus, v.pci[v.gpus[1].pci].bus); });
   const std::vector<std::string> said = Judged(gpus, &GoodHgx());
@@ -30,7 +30,7 @@ TEST(CheckExpectedPlacesTest, SwappedBusIdsAreSeen) {
   EXPECT_THAT(Judged(other, &GoodHgx()), Contains(StartsWith("warning moved")));
 }
 
-TEST(CheckExpectedPlacesTest, ASwitchAtAnotherNodeIsSeenByTheNumbersOfGpus) {
+TEST(CheckExpectedPlacesTest, CountsGpusPerNodeWhereAddressesDiffer) {
   const HostView view = Sick(kCards, [](HostView& v) {
     for (PciDevice& device : v.pci)
       device.bus.value += 0x100000;  // each address differs from those of GoodHgx()

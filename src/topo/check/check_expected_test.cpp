@@ -11,11 +11,11 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-TEST(CheckExpectedTest, TheSameMachineIsAsExpected) {
+TEST(CheckExpectedTest, TheExpectedMachineGivesNoDefects) {
   EXPECT_THAT(Judged(GoodHgx(), &GoodHgx()), IsEmpty());
 }
 
-TEST(CheckExpectedTest, GpusThatAreNotHereAreNamed) {
+TEST(CheckExpectedTest, NamesMissingGpus) {
   const HostView half =
       ParseSynthetic("(numa: 4x(switch: gpu h100-sxm5 switch, nic 400g))").value();
   const std::vector<Defect> defects = DefectsOf(half, &GoodHgx());
@@ -28,7 +28,7 @@ TEST(CheckExpectedTest, GpusThatAreNotHereAreNamed) {
               ElementsAre("error gpu-missing 0 GPUs", "error nic-missing 1 ports"));
 }
 
-TEST(CheckExpectedTest, AValueThatAllHaveLessOfIsSeen) {
+TEST(CheckExpectedTest, ReportsAValueThatIsLowerOnAllParts) {
   const HostView view = Sick(kHgxH100, [](HostView& v) {
     for (const Gpu& gpu : v.gpus) v.pci[gpu.pci].link_speed = PcieSpeed::Of(4);
     for (NetInterface& net : v.nets) net.speed_mbit_per_s = 200'000;
@@ -42,7 +42,7 @@ TEST(CheckExpectedTest, AValueThatAllHaveLessOfIsSeen) {
             8);
 }
 
-TEST(CheckExpectedTest, BridgesThatAreNotThereAreSeen) {
+TEST(CheckExpectedTest, ReportsMissingNvLinkBridges) {
   const HostView bridged = ParseSynthetic("4 gpu a100-pcie pairs").value();
   const HostView bare = ParseSynthetic("4 gpu a100-pcie").value();
   const std::vector<std::string> said = Judged(bare, &bridged);
@@ -50,7 +50,7 @@ TEST(CheckExpectedTest, BridgesThatAreNotThereAreSeen) {
   EXPECT_THAT(said, Each(StartsWith("error nvlinks-none")));
 }
 
-TEST(CheckExpectedTest, AnotherModelIsSeen) {
+TEST(CheckExpectedTest, ReportsAnotherModel) {
   const HostView other = Sick(kHgxH100, [](HostView& v) {
     for (const Gpu& gpu : v.gpus) v.pci[gpu.pci].ids.device = 0x2335;
   });
@@ -59,7 +59,7 @@ TEST(CheckExpectedTest, AnotherModelIsSeen) {
   EXPECT_THAT(said, Each(StartsWith("error gpu-other-model")));
 }
 
-TEST(CheckExpectedTest, ADefectIsSaidOnce) {
+TEST(CheckExpectedTest, ReportsADefectOnce) {
   const HostView view = Sick(kHgxH100, [](HostView& v) {
     v.pci[v.gpus[3].pci].link_width = 4;
     v.gpus[3].links[0].count = 9;
@@ -68,7 +68,7 @@ TEST(CheckExpectedTest, ADefectIsSaidOnce) {
   EXPECT_EQ(Judged(view, &GoodHgx()).size(), 3u);
 }
 
-TEST(CheckExpectedTest, DefectsOfTheExpectedMachineAreItsDesign) {
+TEST(CheckExpectedTest, IgnoresDefectsThatTheExpectedMachineShares) {
   const HostView tray = Sick("(switch: gpu h100-sxm5, nic 400g)", [](HostView& v) {
     v.pci[0].link_speed = PcieSpeed::Of(4);
     v.pci[0].link_width = 1;
@@ -77,7 +77,7 @@ TEST(CheckExpectedTest, DefectsOfTheExpectedMachineAreItsDesign) {
   EXPECT_THAT(Judged(tray, &tray), IsEmpty());
 }
 
-TEST(CheckExpectedTest, C2cAndGpudirectThatAllLackAreSeen) {
+TEST(CheckExpectedTest, ReportsC2cAndGpudirectThatAllGpusLack) {
   const HostView good = Sick("2 gpu h100-sxm5", [](HostView& v) {
     for (Gpu& gpu : v.gpus) {
       gpu.c2c = {{.mb_per_s = 40'000, .count = 10}};

@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(CheckGpuLinksTest, TwoLinksGoneAreNamedWithTheirGpu) {
+TEST(CheckGpuLinksTest, NamesTheGpuThatLacksTwoLinks) {
   const HostView view = Sick(kHgxH100, [](HostView& v) { v.gpus[5].links[0].count -= 2; });
   const std::vector<Defect> defects = DefectsOf(view);
   ASSERT_EQ(defects.size(), 1u);
@@ -20,7 +20,7 @@ TEST(CheckGpuLinksTest, TwoLinksGoneAreNamedWithTheirGpu) {
   EXPECT_EQ(std::get<LinksChange>(defects[0].repair[0]).links, view.gpus[0].links);
 }
 
-TEST(CheckGpuLinksTest, TheSwitchThatIsLostIsNamed) {
+TEST(CheckGpuLinksTest, NamesTheLostSwitch) {
   const HostView view = Sick(kHgxH100, [](HostView& v) {
     for (Gpu& gpu : v.gpus)
       gpu.links = {{.target = BusId{0x5000}, .count = 9, .target_class = PciClass{0x068000}},
@@ -32,13 +32,13 @@ TEST(CheckGpuLinksTest, TheSwitchThatIsLostIsNamed) {
   EXPECT_THAT(defects[0].reason, HasSubstr("gone: 9 to NVSwitch 0000:06:00.0"));
 }
 
-TEST(CheckGpuLinksTest, AllGpusOfABoardHaveLinks) {
+TEST(CheckGpuLinksTest, AllGpusOfABoardNeedLinks) {
   EXPECT_EQ(JudgedOf("8 gpu h100-sxm5 none", [](HostView&) {}).size(), 8u);
   EXPECT_THAT(JudgedOf("gpu h100-sxm5", [](HostView&) {}), IsEmpty());
   EXPECT_THAT(JudgedOf("2 gpu a100-pcie none", [](HostView&) {}), IsEmpty());
 }
 
-TEST(CheckGpuLinksTest, AllAlikeButFewerThanTheModelIsADefect) {
+TEST(CheckGpuLinksTest, FewerLinksThanTheModelOnAllGpusAreADefect) {
   EXPECT_EQ(JudgedOf("8 gpu h100-sxm5 switch",
                      [](HostView& v) {
                        for (Gpu& gpu : v.gpus) gpu.links[0].count = 13;
@@ -47,7 +47,7 @@ TEST(CheckGpuLinksTest, AllAlikeButFewerThanTheModelIsADefect) {
             8u);
 }
 
-TEST(CheckGpuLinksTest, APairOfAMeshIsRepairedAtBothEnds) {
+TEST(CheckGpuLinksTest, RepairsAPairOfAMeshAtBothEnds) {
   const HostView view = Sick("4 gpu a100-sxm4 mesh", [](HostView& v) {
     v.gpus[0].links[0].count = 2;  // to GPU 1
     v.gpus[1].links[0].count = 2;  // to GPU 0
@@ -59,7 +59,7 @@ TEST(CheckGpuLinksTest, APairOfAMeshIsRepairedAtBothEnds) {
   EXPECT_EQ(*well, ParseSynthetic("4 gpu a100-sxm4 mesh").value());
 }
 
-TEST(CheckGpuLinksTest, APartOfABoardWithoutSwitchesHasWhatItHas) {
+TEST(CheckGpuLinksTest, AcceptsPartOfABoardWithoutSwitches) {
   EXPECT_THAT(JudgedOf("8 gpu v100-sxm2 cube-mesh",
                        [](HostView& v) {
                          v.gpus.resize(4);
@@ -72,7 +72,7 @@ TEST(CheckGpuLinksTest, APartOfABoardWithoutSwitchesHasWhatItHas) {
               IsEmpty());
 }
 
-TEST(CheckGpuLinksTest, AnUnknownModelHasWhatItsPeersHave) {
+TEST(CheckGpuLinksTest, ComparesAnUnknownModelWithItsPeers) {
   const auto with = [](std::size_t without) {
     return JudgedOf("4 gpu h100-sxm5 switch", [&](HostView& v) {
       for (PciDevice& device : v.pci) device.ids.device = 0x31c2;

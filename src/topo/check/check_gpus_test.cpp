@@ -19,7 +19,7 @@ void SlowDown(HostView& view, std::uint32_t gpu) {
   device.link_width = 8;
 }
 
-TEST(CheckGpusTest, HealthyMachinesAreSilent) {
+TEST(CheckGpusTest, HealthyMachinesGiveNoDefects) {
   for (const std::string_view words :
        {kHgxH100, kCards, std::string_view("8 gpu a100-sxm4 switch"),
         std::string_view("4 gpu a100-sxm4 mesh"), std::string_view("8 gpu v100-sxm2 cube-mesh"),
@@ -27,7 +27,7 @@ TEST(CheckGpusTest, HealthyMachinesAreSilent) {
     EXPECT_THAT(JudgedOf(words, [](HostView&) {}), IsEmpty()) << words;
 }
 
-TEST(CheckGpusTest, ASlowLinkIsThatOfOneGpuAmongPeers) {
+TEST(CheckGpusTest, NamesTheGpuWithASlowLinkAmongPeers) {
   const HostView view = Sick(kHgxH100, [](HostView& v) { SlowDown(v, 3); });
   const std::vector<Defect> defects = DefectsOf(view);
   ASSERT_EQ(defects.size(), 1u);
@@ -40,7 +40,7 @@ TEST(CheckGpusTest, ASlowLinkIsThatOfOneGpuAmongPeers) {
   EXPECT_EQ(std::get<PcieChange>(defects[0].repair[0]).speed, PcieSpeed::Of(5));
 }
 
-TEST(CheckGpusTest, OnABoardHalfAreTooMany) {
+TEST(CheckGpusTest, AcceptsAMajorityOfSlowLinksOnABoard) {
   const auto slow = [](std::string_view words, std::uint32_t gpus) {
     return JudgedOf(words,
                     [&](HostView& v) {
@@ -54,7 +54,7 @@ TEST(CheckGpusTest, OnABoardHalfAreTooMany) {
   EXPECT_EQ(slow(kCards, 2), 2u);
 }
 
-TEST(CheckGpusTest, CardsInSlotsOfTwoKindsAreNoDefect) {
+TEST(CheckGpusTest, AcceptsCardsInSlotsOfTwoKinds) {
   EXPECT_THAT(JudgedOf("4 gpu a100-pcie",
                        [](HostView& v) {
                          SlowDown(v, 0);
@@ -65,7 +65,7 @@ TEST(CheckGpusTest, CardsInSlotsOfTwoKindsAreNoDefect) {
               ElementsAre("warning card-pcie 0000:01:00.0 GPU0 (a100-pcie)"));
 }
 
-TEST(CheckGpusTest, SevenOfEightIsADefectAndAShareIsNone) {
+TEST(CheckGpusTest, SevenOfEightGpusAreADefectAndAPowerOfTwoIsNot) {
   const auto of = [](std::uint32_t gpus) {
     return JudgedOf(std::to_string(gpus) + " gpu h100-sxm5 switch", [](HostView&) {});
   };
@@ -74,7 +74,7 @@ TEST(CheckGpusTest, SevenOfEightIsADefectAndAShareIsNone) {
   for (const std::uint32_t gpus : {1u, 2u, 4u, 8u, 16u}) EXPECT_THAT(of(gpus), IsEmpty()) << gpus;
 }
 
-TEST(CheckGpusTest, AMissingGpuWouldStandBesideItsNic) {
+TEST(CheckGpusTest, PlacesAMissingGpuBesideItsNic) {
   HostView view = Sick(kHgxH100, [](HostView& v) {
     // The last GPU and its function, so only the index of the NIC's function changes.
     const std::uint32_t gone = v.gpus.back().pci;
@@ -91,12 +91,12 @@ TEST(CheckGpusTest, AMissingGpuWouldStandBesideItsNic) {
   EXPECT_EQ(added.parent, view.pci[view.nics.back().parent.index].parent);
 }
 
-TEST(CheckGpusTest, AFunctionWithoutItsGpuIsNamed) {
+TEST(CheckGpusTest, NamesAFunctionWithoutItsGpu) {
   EXPECT_THAT(JudgedOf("2 gpu a100-pcie", [](HostView& v) { v.gpus.pop_back(); }),
               ElementsAre("error gpu-missing 0000:02:00.0 GPU"));
 }
 
-TEST(CheckGpusTest, GpudirectAndNumaNodesAreThoseOfThePeers) {
+TEST(CheckGpusTest, ComparesGpudirectAndNumaNodesWithPeers) {
   EXPECT_THAT(JudgedOf(kHgxH100, [](HostView& v) { v.gpus[2].gdr = false; }),
               ElementsAre(testing::StartsWith("warning gpu-gdr")));
   EXPECT_THAT(JudgedOf("2x(numa: 4 gpu h100-sxm5 switch)",
@@ -115,7 +115,7 @@ TEST(CheckGpusTest, AnOldHostIsANote) {
               ElementsAre("note gpu-below-model 8 GPUs (h100-sxm5)"));
 }
 
-TEST(CheckGpusTest, ASwitchOfABoardAtTheWrongNodeIsSeen) {
+TEST(CheckGpusTest, ReportsABoardSwitchAtTheWrongNode) {
   const std::vector<std::string> said =
       JudgedOf(kHgxH100, [](HostView& v) { v.pci[0].parent.index = 1; });
   EXPECT_THAT(said, testing::Contains("warning gpu-numa 8 GPUs (h100-sxm5)"));

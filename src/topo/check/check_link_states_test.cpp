@@ -26,18 +26,18 @@ std::vector<std::string> JudgedAt(std::uint32_t pci, std::uint8_t generation, st
   return said;
 }
 
-TEST(CheckLinkStatesTest, ALinkThatRunsAsItCanIsGood) {
+TEST(CheckLinkStatesTest, AcceptsALinkAtItsFullSpeed) {
   for (const std::uint32_t pci : {0u, 1u, 2u}) EXPECT_THAT(JudgedAt(pci, 5, 16), IsEmpty());
 }
 
-TEST(CheckLinkStatesTest, FewerLanesAreADefectOfAnyFunction) {
+TEST(CheckLinkStatesTest, FewerLanesAreADefectOnAnyFunction) {
   EXPECT_THAT(JudgedAt(1, 5, 8),
               ElementsAre("link-reduced GPU0 (h100-sxm5): runs at PCIe 5.0 x8; both ends can do "
                           "PCIe 5.0 x16"));
   EXPECT_THAT(JudgedAt(2, 5, 4), ElementsAre(testing::StartsWith("link-reduced NIC nic0")));
 }
 
-TEST(CheckLinkStatesTest, ASlowerGpuMayBeAtRestAndASlowerNicIsNot) {
+TEST(CheckLinkStatesTest, ASlowGpuLinkMayRestButASlowNicLinkMayNot) {
   EXPECT_THAT(JudgedAt(1, 1, 16), ElementsAre(testing::StartsWith("link-at-rest GPU0")));
   EXPECT_THAT(JudgedAt(2, 1, 16), ElementsAre(testing::StartsWith("link-reduced NIC nic0")));
   EXPECT_THAT(JudgedAt(0, 1, 16), ElementsAre(testing::StartsWith("link-reduced PCIe switch")));

@@ -16,7 +16,7 @@ std::vector<Defect> WithSwitchAt(std::uint8_t generation, std::uint16_t width) {
   }));
 }
 
-TEST(CheckNarrowTest, ABridgeFarNarrowerThanItsDevicesIsNamed) {
+TEST(CheckNarrowTest, NamesABridgeFarNarrowerThanItsDevices) {
   const std::vector<Defect> defects = WithSwitchAt(1, 1);
   ASSERT_EQ(defects.size(), 1u);
   EXPECT_EQ(defects[0].rule->word, "narrow-link");
@@ -25,14 +25,14 @@ TEST(CheckNarrowTest, ABridgeFarNarrowerThanItsDevicesIsNamed) {
   EXPECT_EQ(std::get<PcieChange>(defects[0].repair.at(0)).speed, PcieSpeed::Of(4));
 }
 
-TEST(CheckNarrowTest, AGenerationOrHalfTheLanesIsNoDefect) {
+TEST(CheckNarrowTest, AcceptsAnOlderGenerationOrHalfTheLanes) {
   EXPECT_THAT(WithSwitchAt(3, 16), IsEmpty());
   EXPECT_THAT(WithSwitchAt(4, 8), IsEmpty());
   EXPECT_EQ(WithSwitchAt(3, 8).size(), 1u);
   EXPECT_EQ(WithSwitchAt(2, 16).size(), 1u);
 }
 
-TEST(CheckNarrowTest, OfANicItsPortsCount) {
+TEST(CheckNarrowTest, ANicNeedsTheBandwidthOfItsPorts) {
   // 10 Gbit/s need no more than one lane.
   EXPECT_THAT(JudgedOf("(switch: nic 10g), gpu",
                        [](HostView& v) {
@@ -48,7 +48,7 @@ TEST(CheckNarrowTest, OfANicItsPortsCount) {
               ElementsAre("warning narrow-link 0000:01:00.0 NIC nic0"));
 }
 
-TEST(CheckNarrowTest, ANumberThatIsNoRateNeedsNoLink) {
+TEST(CheckNarrowTest, IgnoresPlaceholderAndImpossibleRates) {
   const auto judged = [](std::uint32_t mbit_per_s, const char* name, std::uint32_t code) {
     return JudgedOf("nic, gpu", [&](HostView& v) {
       v.nets[0].speed_mbit_per_s = mbit_per_s;

@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(CheckNicsTest, APortAtHalfRateIsNamed) {
+TEST(CheckNicsTest, NamesAPortAtHalfRate) {
   const std::vector<Defect> defects =
       DefectsOf(Sick(kHgxH100, [](HostView& v) { v.nets[4].speed_mbit_per_s = 200'000; }));
   ASSERT_EQ(defects.size(), 1u);
@@ -19,7 +19,7 @@ TEST(CheckNicsTest, APortAtHalfRateIsNamed) {
   EXPECT_EQ(std::get<RateChange>(defects[0].repair.at(0)).mbit_per_s, 400'000u);
 }
 
-TEST(CheckNicsTest, HalfAndHalfAreTwoPurposes) {
+TEST(CheckNicsTest, AcceptsTwoHalvesWithDifferentRates) {
   EXPECT_THAT(JudgedOf(kHgxH100,
                        [](HostView& v) {
                          for (std::size_t i = 0; i < 4; ++i) v.nets[i].speed_mbit_per_s = 200'000;
@@ -27,17 +27,17 @@ TEST(CheckNicsTest, HalfAndHalfAreTwoPurposes) {
               IsEmpty());
 }
 
-TEST(CheckNicsTest, NicsAwayFromGpusAreNoPeersOfThoseBesideThem) {
+TEST(CheckNicsTest, NicsAwayFromGpusAreNotPeersOfThoseBesideGpus) {
   EXPECT_THAT(JudgedOf("4x(switch: gpu, nic 400g), nic 100g, nic 25g", [](HostView&) {}),
               IsEmpty());
 }
 
-TEST(CheckNicsTest, ASlowLinkIsThatOfOneNicAmongPeers) {
+TEST(CheckNicsTest, NamesTheNicWithASlowLinkAmongPeers) {
   EXPECT_THAT(JudgedOf(kHgxH100, [](HostView& v) { v.pci[v.nics[2].parent.index].link_width = 8; }),
               ElementsAre("error nic-pcie 0000:09:00.0 NIC nic2"));
 }
 
-TEST(CheckNicsTest, PortsWithoutGpudirectAreNamed) {
+TEST(CheckNicsTest, NamesAPortWithoutGpudirect) {
   EXPECT_THAT(JudgedOf(kHgxH100,
                        [](HostView& v) {
                          for (NetInterface& net : v.nets) net.gdr = true;
@@ -46,7 +46,7 @@ TEST(CheckNicsTest, PortsWithoutGpudirectAreNamed) {
               ElementsAre("warning nic-gdr 0000:06:00.0 port nic1"));
 }
 
-TEST(CheckNicsTest, ASwitchThatLacksTheNicOfItsPeersIsNamed) {
+TEST(CheckNicsTest, NamesASwitchThatLacksTheNicOfItsPeers) {
   const std::vector<Defect> defects = DefectsOf(Sick(kHgxH100, [](HostView& v) {
     v.nets.pop_back();
     v.nics.pop_back();
@@ -59,11 +59,11 @@ TEST(CheckNicsTest, ASwitchThatLacksTheNicOfItsPeersIsNamed) {
   EXPECT_EQ(defects[0].repair.size(), 1u);
 }
 
-TEST(CheckNicsTest, FewSwitchesAreNoRule) {
+TEST(CheckNicsTest, FewSwitchesGiveNoRule) {
   EXPECT_THAT(JudgedOf("2x(switch: 4 gpu, nic), (switch: 4 gpu)", [](HostView&) {}), IsEmpty());
 }
 
-TEST(CheckNicsTest, ASwitchWithASlowerLinkThanItsPeersIsNamed) {
+TEST(CheckNicsTest, NamesASwitchWithASlowerLinkThanItsPeers) {
   const std::vector<std::string> said = JudgedOf(kHgxH100, [](HostView& v) {
     for (PciDevice& device : v.pci)
       if (device.parent.kind == PartKind::kNuma) device.ids = {.vendor = 0x1000, .device = 0xc030};

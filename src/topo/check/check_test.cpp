@@ -7,7 +7,7 @@
 namespace ringlet::topology {
 namespace {
 
-TEST(CheckTest, MistakesOfTheFileAreDefectsAndNotesAreNot) {
+TEST(CheckTest, LintErrorsAreDefectsAndNotesAreNot) {
   const HostView view = ParseSynthetic(kHgxH100).value();
   const std::vector<Finding> findings = {{.severity = Severity::kWarning,
                                           .rule = "numa-order",
@@ -33,7 +33,7 @@ TEST(CheckTest, MistakesOfTheFileAreDefectsAndNotesAreNot) {
   EXPECT_EQ(defects[0].where, "line 3");
 }
 
-TEST(CheckTest, TheWorstComesFirst) {
+TEST(CheckTest, SortsDefectsBySeverity) {
   const std::vector<Defect> defects = DefectsOf(Sick(kHgxH100, [](HostView& v) {
     v.pci[0].link_speed = PcieSpeed::Of(1);  // of a switch: a warning
     v.gpus[7].links.clear();
@@ -43,7 +43,7 @@ TEST(CheckTest, TheWorstComesFirst) {
   EXPECT_EQ(defects[1].severity, Severity::kWarning);
 }
 
-TEST(CheckTest, KnowsWhetherThereIsSomethingToJudge) {
+TEST(CheckTest, DetectsGpus) {
   EXPECT_TRUE(HasGpus(ParseSynthetic("gpu").value()));
   EXPECT_FALSE(HasGpus(ParseSynthetic("nic").value()));
 }

@@ -7,7 +7,7 @@
 namespace ringlet::topology {
 namespace {
 
-TEST(DefectTest, EachRuleIsFoundByItsWord) {
+TEST(DefectTest, FindsEachRuleByItsWord) {
   std::set<std::string_view> words;
   for (const DefectRule& rule : DefectRules()) {
     EXPECT_TRUE(words.insert(rule.word).second) << rule.word;
@@ -16,7 +16,7 @@ TEST(DefectTest, EachRuleIsFoundByItsWord) {
   }
 }
 
-TEST(DefectTest, ANoteAsksForNothingAndNothingElseDoes) {
+TEST(DefectTest, OnlyNotesLackARemedy) {
   for (const DefectRule& rule : DefectRules())
     EXPECT_EQ(rule.severity == Severity::kNote, rule.remedy == Remedy::kNone) << rule.word;
   EXPECT_EQ(NameOf(Remedy::kEditFile), "edit-file");

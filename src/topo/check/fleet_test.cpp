@@ -12,7 +12,7 @@ using testing::Eq;
 
 using Usual = std::vector<std::optional<std::size_t>>;
 
-TEST(FleetTest, AMachineUnlikeMostIsComparedWithThem) {
+TEST(FleetTest, ComparesAMachineWithTheMajority) {
   const HostView good = ParseSynthetic(kHgxH100).value();
   const HostView slow = Sick(kHgxH100, [](HostView& v) {
     for (NetInterface& net : v.nets) net.speed_mbit_per_s = 200'000;
@@ -21,7 +21,7 @@ TEST(FleetTest, AMachineUnlikeMostIsComparedWithThem) {
   EXPECT_EQ(UsualMachines(views), (Usual{{}, 0, {}, {}, {}}));
 }
 
-TEST(FleetTest, WithoutAMajorityNoneIsUsual) {
+TEST(FleetTest, WithoutAMajorityNoMachineIsUsual) {
   const HostView good = ParseSynthetic(kHgxH100).value();
   const HostView slow = Sick(kHgxH100, [](HostView& v) { v.nets[0].speed_mbit_per_s = 1000; });
   const HostView* const views[] = {&good, &slow, &good, &slow};
@@ -30,21 +30,21 @@ TEST(FleetTest, WithoutAMajorityNoneIsUsual) {
   EXPECT_THAT(UsualMachines(one), Each(Eq(std::nullopt)));
 }
 
-TEST(FleetTest, ModelsAreClassesOfTheirOwn) {
+TEST(FleetTest, GpuModelsFormSeparateClasses) {
   const HostView h100 = ParseSynthetic(kHgxH100).value();
   const HostView a100 = ParseSynthetic("8 gpu a100-sxm4 switch").value();
   const HostView* const views[] = {&h100, &h100, &a100, &h100};
   EXPECT_THAT(UsualMachines(views), Each(Eq(std::nullopt)));
 }
 
-TEST(FleetTest, AMachineWithoutGpusIsOfTheClassOfMost) {
+TEST(FleetTest, AMachineWithoutGpusJoinsTheLargestClass) {
   const HostView good = ParseSynthetic(kHgxH100).value();
   const HostView none = ParseSynthetic("nic").value();
   const HostView* const views[] = {&none, &good, &good};
   EXPECT_EQ(UsualMachines(views), (Usual{1, {}, {}}));
 }
 
-TEST(FleetTest, AddressesAndNamesAreNoAbility) {
+TEST(FleetTest, IgnoresAddressesAndNames) {
   const HostView good = ParseSynthetic(kHgxH100).value();
   const HostView other = Sick(kHgxH100, [](HostView& v) {
     for (PciDevice& device : v.pci) device.bus.value += 0x100000;
@@ -53,7 +53,7 @@ TEST(FleetTest, AddressesAndNamesAreNoAbility) {
   EXPECT_EQ(AbilityOf(good), AbilityOf(other));
 }
 
-TEST(FleetTest, MachinesOfAnotherKindAreNotComparedThoughTheirGpusAreTheSame) {
+TEST(FleetTest, DoesNotCompareMachinesOfOtherKinds) {
   const HostView good = ParseSynthetic(kHgxH100).value();
   const HostView other_processor = Sick("2x(numa: 4x(switch: gpu h100-sxm5 switch))",
                                         [](HostView& v) { v.cpu.vendor = "AuthenticAMD"; });
@@ -62,7 +62,7 @@ TEST(FleetTest, MachinesOfAnotherKindAreNotComparedThoughTheirGpusAreTheSame) {
   EXPECT_THAT(UsualMachines(views), Each(Eq(std::nullopt)));
 }
 
-TEST(FleetTest, AMachineThatLacksItsNicsIsStillOfItsKind) {
+TEST(FleetTest, AMachineThatLacksItsNicsStaysInItsClass) {
   const HostView good = ParseSynthetic("8 gpu h100-sxm5 switch, 2 nic 400g").value();
   const HostView bare = ParseSynthetic("8 gpu h100-sxm5 switch").value();
   const HostView* const views[] = {&good, &good, &bare};

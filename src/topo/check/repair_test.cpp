@@ -7,7 +7,7 @@
 namespace ringlet::topology {
 namespace {
 
-TEST(RepairTest, ValuesBecomeThoseOfTheRepair) {
+TEST(RepairTest, SetsTheValuesOfTheRepair) {
   const HostView view = ParseSynthetic(kHgxH100).value();
   const std::vector<Change> changes = {
       PcieChange{1, PcieSpeed::Of(6), 4}, LinksChange{2, {{.count = 3}}}, RateChange{3, 800'000},
@@ -23,7 +23,7 @@ TEST(RepairTest, ValuesBecomeThoseOfTheRepair) {
   EXPECT_EQ(repaired->gpus[1].gdr, true);
 }
 
-TEST(RepairTest, ARemovedGpuTakesLinksToItAlong) {
+TEST(RepairTest, RemovingAGpuRemovesLinksToIt) {
   HostView view = ParseSynthetic("4 gpu mi300x mesh, 1 nic 100g, 1 nic 200g").value();
   for (std::uint32_t i = 0; i < view.gpus.size(); ++i) view.gpus[i].rank = i;
   const std::vector<Change> changes = {
@@ -43,7 +43,7 @@ TEST(RepairTest, ARemovedGpuTakesLinksToItAlong) {
   EXPECT_EQ(left->nets[0].name, view.nets[1].name);
 }
 
-TEST(RepairTest, AnAddedGpuHasAnAddressAndANumberOfItsOwn) {
+TEST(RepairTest, AnAddedGpuHasItsOwnAddressAndNumber) {
   const HostView view = ParseSynthetic("7 gpu h100-sxm5 switch").value();
   const Result<HostView> repaired =
       Repaired(view, std::vector<Change>{GpuAdded{0, {PartKind::kNuma, 0}}});
@@ -60,7 +60,7 @@ TEST(RepairTest, AnAddedGpuHasAnAddressAndANumberOfItsOwn) {
   EXPECT_EQ(addresses.size(), 8u);
 }
 
-TEST(RepairTest, AGpuAddedToAMeshIsJoinedWithAll) {
+TEST(RepairTest, AGpuAddedToAMeshIsLinkedToAll) {
   const HostView view = ParseSynthetic("7 gpu mi300x mesh").value();
   const Result<HostView> repaired =
       Repaired(view, std::vector<Change>{GpuAdded{0, {PartKind::kNuma, 0}}});
@@ -68,7 +68,7 @@ TEST(RepairTest, AGpuAddedToAMeshIsJoinedWithAll) {
   for (const Gpu& gpu : repaired->gpus) EXPECT_EQ(gpu.links.size(), 7u);
 }
 
-TEST(RepairTest, AnAddedNicHasPortsOfItsOwn) {
+TEST(RepairTest, AnAddedNicHasItsOwnPorts) {
   const HostView view = ParseSynthetic(kHgxH100).value();
   const Result<HostView> repaired =
       Repaired(view, std::vector<Change>{NicAdded{0, {PartKind::kNuma, 1}}});

@@ -18,7 +18,7 @@ std::vector<std::string> Differences(std::string_view words, Change change) {
   return Compare(first, second);
 }
 
-TEST(CompareTest, LikeMachinesDoNotDiffer) {
+TEST(CompareTest, EqualMachinesDoNotDiffer) {
   EXPECT_THAT(Differences("2x(numa: 2 gpu h100-sxm5 switch, nic)",
                           [](HostView& v) {
                             v.name = "other";
@@ -28,7 +28,7 @@ TEST(CompareTest, LikeMachinesDoNotDiffer) {
               ElementsAre());
 }
 
-TEST(CompareTest, SaysWhatDiffersOfAPart) {
+TEST(CompareTest, NamesTheDifferencesOfAPart) {
   EXPECT_THAT(Differences("(numa: gpu)", [](HostView& v) { v.numa_nodes[0].cpus = {}; }),
               ElementsAre("NUMA node 0: the set of CPUs is 0-15 in the first, unknown in the "
                           "second"));
@@ -44,7 +44,7 @@ TEST(CompareTest, SaysWhatDiffersOfAPart) {
                           "second"));
 }
 
-TEST(CompareTest, SaysWhatMoved) {
+TEST(CompareTest, NamesAMovedPart) {
   EXPECT_THAT(
       Differences("2x(numa: gpu)",
                   [](HostView& v) {
@@ -54,7 +54,7 @@ TEST(CompareTest, SaysWhatMoved) {
                   "NUMA node 0 in the second"));
 }
 
-TEST(CompareTest, SaysWhatOnlyOneHas) {
+TEST(CompareTest, NamesPartsThatOnlyOneMachineHas) {
   EXPECT_THAT(Compare(ParseSynthetic("nic").value(), ParseSynthetic("gpu").value()),
               testing::Contains("interface nic0 is only in the first"));
   EXPECT_THAT(Compare(ParseSynthetic("gpu").value(), ParseSynthetic("2 gpu").value()),
@@ -62,17 +62,17 @@ TEST(CompareTest, SaysWhatOnlyOneHas) {
                           "GPU 0000:02:00.0 is only in the second"));
 }
 
-TEST(CompareTest, SaysThatTheOrderDiffers) {
+TEST(CompareTest, ReportsAnotherOrder) {
   EXPECT_THAT(Differences("2 gpu", [](HostView& v) { std::swap(v.gpus[0], v.gpus[1]); }),
               ElementsAre("the same parts come in another order, which NCCL's search looks at"));
 }
 
-TEST(CompareTest, PartsWithOneNameAreCounted) {
+TEST(CompareTest, CountsPartsWithEqualNames) {
   EXPECT_THAT(Differences("2 gpu", [](HostView& v) { v.pci[1].bus = v.pci[0].bus; }),
               testing::Contains("PCI function 0000:01:00.0 (2) is only in the second"));
 }
 
-TEST(CompareTest, HostsAreApart) {
+TEST(CompareTest, SeparatesHosts) {
   EXPECT_THAT(
       Compare(ParseSynthetic("2x(host: gpu)").value(), ParseSynthetic("(host: gpu)").value()),
       testing::Contains("host 2, NUMA node 0 is only in the first"));

@@ -20,14 +20,14 @@ HostView Skeleton(std::string_view words) {
   return view;
 }
 
-TEST(CompleteTest, KnowsASkeleton) {
+TEST(CompleteTest, RecognizesASkeleton) {
   EXPECT_TRUE(IsSkeleton(Skeleton("2 gpu, nic")));
   EXPECT_TRUE(IsSkeleton(Skeleton("2 nic")));
   EXPECT_FALSE(IsSkeleton(ParseSynthetic("2 gpu, nic").value()));
   EXPECT_FALSE(IsSkeleton(ParseSynthetic("2 nic").value()));
 }
 
-TEST(CompleteTest, GivesBackWhatASkeletonLost) {
+TEST(CompleteTest, RestoresThePartsThatASkeletonLacks) {
   const char* words = "2x(numa: 2x(switch: 2 gpu a100-sxm4 switch, 1 nic))";
   const HostView whole = ParseSynthetic(words).value();
   const Result<Completed> completed = Complete(
@@ -46,7 +46,7 @@ TEST(CompleteTest, GivesBackWhatASkeletonLost) {
   EXPECT_EQ(completed->notes.size(), 3u);
 }
 
-TEST(CompleteTest, AGpuWithoutIdsGetsThoseOfItsModel) {
+TEST(CompleteTest, AGpuWithoutIdsReceivesThoseOfItsModel) {
   HostView view = Skeleton("2 gpu");
   view.pci[1].ids = {.vendor = 0x10de, .device = 0x1234, .subsystem_vendor = 1};
   const PciIds known = view.pci[1].ids;
@@ -55,7 +55,7 @@ TEST(CompleteTest, AGpuWithoutIdsGetsThoseOfItsModel) {
   EXPECT_EQ(completed.view.pci[1].ids, known);
 }
 
-TEST(CompleteTest, GpusAreNumberedByBusId) {
+TEST(CompleteTest, NumbersGpusByBusId) {
   HostView view = Skeleton("2 gpu");
   std::swap(view.pci[0].bus, view.pci[1].bus);
   const Completed completed = Complete(view, {.gpu = FindGpuModel("a10g")}).value();
@@ -71,7 +71,7 @@ TEST(CompleteTest, EveryHostCountsItsOwnGpus) {
             ParseSynthetic(words).value().gpus);
 }
 
-TEST(CompleteTest, NumbersThatAreTakenAreNotGivenAgain) {
+TEST(CompleteTest, DoesNotReuseTakenNumbers) {
   HostView view = ParseSynthetic("2 gpu a10g").value();
   view.gpus.erase(view.gpus.begin());  // device 1 stays
   const Completed completed = Complete(view, {}).value();
@@ -91,7 +91,7 @@ TEST(CompleteTest, AKnownDeviceNeedsNoModel) {
   EXPECT_EQ(completed.view.gpus[1].links[0].count, 12u);
 }
 
-TEST(CompleteTest, GivenPartsStay) {
+TEST(CompleteTest, KeepsGivenParts) {
   HostView view = ParseSynthetic("gpu, nic 400g").value();
   const HostView before = view;
   EXPECT_EQ(Complete(view, {}).value().view, before);
@@ -111,7 +111,7 @@ TEST(CompleteTest, LayoutsGiveEveryGpuItsLinks) {
   }
 }
 
-TEST(CompleteTest, LayoutsThatDoNotFitAreRefused) {
+TEST(CompleteTest, RefusesLayoutsThatDoNotFit) {
   HostView view = ParseSynthetic("3 gpu").value();
   const auto fits = [&](LinkLayout layout, std::uint32_t links) {
     return LinkGpus(view, {0, 1, 2}, layout, links, GpuLinkKind::kNvLink).ok();

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(CutNvLinks, BothEndsLoseThem) {
+TEST(CutNvLinks, RemovesTheLinksAtBothEnds) {
   HostView view = ParseSynthetic("4 gpu a100-sxm4 mesh").value();
   ASSERT_THAT(view.gpus[0].links, SizeIs(3));
   ASSERT_TRUE(CutNvLinks(view, 2).ok());
@@ -21,7 +21,7 @@ TEST(CutNvLinks, BothEndsLoseThem) {
   EXPECT_TRUE(view.Check().ok());
 }
 
-TEST(CutNvLinks, AGpuThatIsNotThereOrHasNoneIsNamed) {
+TEST(CutNvLinks, NamesAGpuThatIsMissingOrUnlinked) {
   HostView view = ParseSynthetic("2 gpu a100-sxm4 none").value();
   EXPECT_THAT(CutNvLinks(view, 7).error().message, HasSubstr("GPU 7"));
   EXPECT_THAT(CutNvLinks(view, 1).error().message, HasSubstr("GPU 1"));

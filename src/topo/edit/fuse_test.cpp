@@ -30,7 +30,7 @@ HostView SeenBy(std::uint32_t rank) {
   return Prune(view);
 }
 
-TEST(FuseTest, TheViewsOfAHostsRanksAreTheHost) {
+TEST(FuseTest, ViewsOfAllRanksFuseIntoTheHost) {
   const std::vector<HostView> views = {SeenBy(0), SeenBy(1)};
   EXPECT_EQ(views[0].gpus.size(), 1u);
   const Fused fused = Fuse(views).value();
@@ -46,7 +46,7 @@ TEST(FuseTest, TheViewsOfAHostsRanksAreTheHost) {
   EXPECT_EQ(lines(fused.view), lines(Prune(Whole())));
 }
 
-TEST(FuseTest, DifferentViewsOfADeviceStayOneDeviceAndAreTold) {
+TEST(FuseTest, DifferentViewsOfADeviceMergeWithANote) {
   std::vector<HostView> views = {SeenBy(0), SeenBy(1)};
   views[0].pci[0].link_speed = PcieSpeed::Of(1);  // at rest
   views[1].nets[0].speed_mbit_per_s = 100'000;
@@ -61,7 +61,7 @@ TEST(FuseTest, DifferentViewsOfADeviceStayOneDeviceAndAreTold) {
   EXPECT_THAT(fused.notes[1], HasSubstr("port \"mlx5_0\" has another speed"));
 }
 
-TEST(FuseTest, HostsStayApartAndTheirRanksAreNumbered) {
+TEST(FuseTest, SeparatesHostsAndRenumbersTheirRanks) {
   std::vector<HostView> views = {Whole(), Whole()};
   views[1].identity = 2;
   views[1].cpu.vendor = "AuthenticAMD";
@@ -80,7 +80,7 @@ TEST(FuseTest, HostsStayApartAndTheirRanksAreNumbered) {
   EXPECT_EQ(graph.systems().size(), 1u);
 }
 
-TEST(FuseTest, SeveralRanksOnOneGpuAreKept) {
+TEST(FuseTest, KeepsSeveralRanksOnOneGpu) {
   std::vector<HostView> views = {SeenBy(0), SeenBy(0)};
   views[1].gpus[0].rank = 7;
   const Fused fused = Fuse(views).value();
@@ -89,7 +89,7 @@ TEST(FuseTest, SeveralRanksOnOneGpuAreKept) {
   EXPECT_EQ(fused.view.gpus[0].pci, fused.view.gpus[1].pci);
 }
 
-TEST(FuseTest, DevicesThatOneViewNamesTwiceStayTwo) {
+TEST(FuseTest, KeepsDevicesThatOneViewRepeats) {
   HostView view = Whole();
   view.gpus[0].rank.reset();
   view.gpus.push_back(view.gpus[0]);
@@ -100,7 +100,7 @@ TEST(FuseTest, DevicesThatOneViewNamesTwiceStayTwo) {
   EXPECT_EQ(fused.view.nets.size(), 2u);
 }
 
-TEST(FuseTest, UnknownThingsAreCarriedAlongOnce) {
+TEST(FuseTest, KeepsUnknownAttributesAndElementsOnce) {
   HostView view = Whole();
   view.unknown_attributes.push_back({{PartKind::kPci, 2}, "color", "blue"});
   view.unknown_elements.push_back({{PartKind::kNuma, 1}, "<cache/>"});
@@ -113,14 +113,14 @@ TEST(FuseTest, UnknownThingsAreCarriedAlongOnce) {
   EXPECT_EQ(fused.view.unknown_elements, view.unknown_elements);
 }
 
-TEST(FuseTest, NothingAndBadViewsAreRefused) {
+TEST(FuseTest, RefusesZeroAndInvalidViews) {
   EXPECT_FALSE(Fuse({}).ok());
   HostView bad = Whole();
   bad.gpus[0].pci = 99;
   EXPECT_FALSE(Fuse({&bad, 1}).ok());
 }
 
-TEST(FuseTest, PruningKeepsWhatIsUsed) {
+TEST(FuseTest, PruningKeepsUsedParts) {
   HostView view = Whole();
   view.gpus[0].rank.reset();
   view.nets.clear();
@@ -136,7 +136,7 @@ TEST(FuseTest, PruningKeepsWhatIsUsed) {
   EXPECT_EQ(Prune(view).numa_nodes.size(), 1u);
 }
 
-TEST(FuseTest, ARackFusesToWhatItsHostsAreTogether) {
+TEST(FuseTest, AFusedRackHasThePathsOfItsHosts) {
   const std::vector<HostView> rack = RackForTest(4);
   const Fused fused = Fuse(rack).value();
   EXPECT_THAT(fused.notes, IsEmpty());
@@ -169,7 +169,7 @@ HostView Detailed() {
   return view;
 }
 
-TEST(FuseTest, ALaterViewTellsWhatAnEarlierLeftOpen) {
+TEST(FuseTest, ALaterViewCompletesAnEarlierOne) {
   const HostView detailed = Detailed();
   HostView bare = Whole();
   bare.numa_nodes[0].cpus = {};
@@ -190,7 +190,7 @@ TEST(FuseTest, ALaterViewTellsWhatAnEarlierLeftOpen) {
   }
 }
 
-TEST(FuseTest, EveryDifferenceIsToldAndTheFirstTaken) {
+TEST(FuseTest, ReportsEveryDifferenceAndKeepsTheFirstValue) {
   const HostView first = Detailed();
   const auto told = [&](auto change) {
     HostView later = first;
@@ -235,13 +235,13 @@ TEST(FuseTest, EveryDifferenceIsToldAndTheFirstTaken) {
   EXPECT_THAT(told([](HostView& v) { v.nets[0].guid = 9; }), HasSubstr("guid"));
 }
 
-TEST(FuseTest, NumaNumbersOfPortsAreDropped) {
+TEST(FuseTest, DropsNumaNumbersOfPorts) {
   HostView view = Whole();
   view.nets[0].numa = 0;
   EXPECT_EQ(Fuse({&view, 1}).value().view.nets[0].numa, std::nullopt);
 }
 
-TEST(FuseTest, UnknownPropertiesOfALinkGoWithTheLink) {
+TEST(FuseTest, UnknownAttributesFollowTheirLink) {
   const HostView first = Detailed();
   for (const Part link : {Part{PartKind::kGpuLink, 0, 0}, Part{PartKind::kC2c, 0, 0},
                           Part{PartKind::kPciLink, 1, 0}}) {

@@ -15,7 +15,7 @@ std::string SyntheticErrorOf(std::string_view text) {
   return view.ok() ? "no error" : view.error().message;
 }
 
-TEST(SyntheticTest, AMachineIsWhatTheWordsSay) {
+TEST(SyntheticTest, ADescriptionGivesItsParts) {
   const HostView view = ParseSynthetic("2x(numa: 2x(switch: 2 gpu, 1 nic))").value();
   EXPECT_EQ(view.numa_nodes.size(), 2u);
   EXPECT_EQ(view.pci.size(), 16u);
@@ -30,7 +30,7 @@ TEST(SyntheticTest, AMachineIsWhatTheWordsSay) {
   EXPECT_EQ(ToString(view.numa_nodes[1].cpus), "16-31");
 }
 
-TEST(SyntheticTest, ModelsAndSpeedsSetTheRest) {
+TEST(SyntheticTest, ModelsAndRatesDetermineLinksAndSpeeds) {
   const HostView view =
       ParseSynthetic("8 gpu h100-sxm5 switch,(switch:nic 800g), nic 400g").value();
   EXPECT_EQ(view.numa_nodes.size(), 1u);
@@ -44,7 +44,7 @@ TEST(SyntheticTest, ModelsAndSpeedsSetTheRest) {
   for (std::uint32_t i = 0; i < 2; ++i) EXPECT_EQ(view.nets[i].guid, i + 1) << "a chip of its own";
 }
 
-TEST(SyntheticTest, HostsAreApart) {
+TEST(SyntheticTest, SeparatesHosts) {
   const HostView view = ParseSynthetic("2x(host: 2x(numa: 2 gpu a100-pcie pairs))").value();
   EXPECT_EQ(view.numa_nodes.size(), 4u);
   EXPECT_NE(view.HostOf(view.numa_nodes[0]), view.HostOf(view.numa_nodes[2]));
@@ -54,7 +54,7 @@ TEST(SyntheticTest, HostsAreApart) {
   EXPECT_EQ(view.gpus[4].links[0].target, view.pci[view.gpus[5].pci].bus);
 }
 
-TEST(SyntheticTest, IsAsAReaderWouldFindIt) {
+TEST(SyntheticTest, ADescribedMachineSurvivesXml) {
   const HostView view =
       ParseSynthetic("2x(host: 2x(numa: nic, 2x(switch: 2 gpu v100-sxm2 cube-mesh, nic), nic))")
           .value();
@@ -83,7 +83,7 @@ TEST(SyntheticTest, ErrorsNameTheColumn) {
   EXPECT_THAT(SyntheticErrorOf("nic fast"), HasSubstr("400g"));
 }
 
-TEST(SyntheticTest, IsBounded) {
+TEST(SyntheticTest, LimitsLengthPartsAndDepth) {
   EXPECT_THAT(SyntheticErrorOf(std::string(5000, ' ')), HasSubstr("4096"));
   EXPECT_THAT(SyntheticErrorOf("16384x(switch: 16384 gpu)"), HasSubstr("16384 parts"));
   std::string deep;
@@ -91,7 +91,7 @@ TEST(SyntheticTest, IsBounded) {
   EXPECT_THAT(SyntheticErrorOf(deep), HasSubstr("too deep"));
 }
 
-TEST(SyntheticTest, AHostHasNoMoreNodesThanAMaskOfCpusCanName) {
+TEST(SyntheticTest, LimitsTheNumaNodesOfAHost) {
   EXPECT_EQ(ParseSynthetic("512x(numa: gpu)")->numa_nodes.size(), 512u);
   EXPECT_EQ(ParseSynthetic("2x(host: 512x(numa: gpu))")->numa_nodes.size(), 1024u);
   const auto many = ParseSynthetic("513x(numa: gpu)");

@@ -17,13 +17,13 @@ HostView OneGpu() {
   return view;
 }
 
-TEST(ElementCountTest, PredictsWhatWasMeasuredOfRanksOnOneGpu) {
+TEST(ElementCountTest, PredictsMeasuredCountsOfRanksOnOneGpu) {
   EXPECT_EQ(PredictFused(OneGpu(), 12).elements, 233u);
   EXPECT_EQ(PredictFused(OneGpu(), 14).elements, 271u);
   EXPECT_EQ(PredictFused(OneGpu(), 0).elements, CountElements(OneGpu()));
 }
 
-TEST(ElementCountTest, ASkeletonIsCountedAsItIsFilledIn) {
+TEST(ElementCountTest, CountsASkeletonAsCompleted) {
   HostView view = ParseSynthetic("8x(switch: gpu h100-sxm5, nic)").value();
   const std::size_t whole = CountElements(view);
   EXPECT_EQ(PredictFused(view, 0).elements, whole);
@@ -34,7 +34,7 @@ TEST(ElementCountTest, ASkeletonIsCountedAsItIsFilledIn) {
   EXPECT_EQ(PredictFused(view, 0).elements, whole);
 }
 
-TEST(ElementCountTest, AtWorstEachRankAddsAllItSees) {
+TEST(ElementCountTest, TheWorstCaseAddsTheViewOfEachRank) {
   const HostView view = ParseSynthetic("8x(switch: gpu h100-sxm5 switch, nic)").value();
   const FusedCount count = PredictFused(view, 8);
   EXPECT_LT(count.elements, count.at_worst);

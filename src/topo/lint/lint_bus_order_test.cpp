@@ -16,14 +16,14 @@ TEST(LintBusOrderTest, BusesOfAWholeMachineAreInOrder) {
   EXPECT_THAT(SaidOf(kTwoNodes, [](HostView&) {}), IsEmpty());
 }
 
-TEST(LintBusOrderTest, SwappedAddressesOfTwoSwitchesAreSeen) {
+TEST(LintBusOrderTest, ReportsSwappedAddressesOfTwoSwitches) {
   const std::vector<std::string> said = SaidOf(kTwoNodes, [](HostView& v) {
     std::swap(v.pci[v.gpus[0].pci].bus, v.pci[v.gpus[1].pci].bus);
   });
   EXPECT_THAT(said, Contains(StartsWith("warning bus-order")));
 }
 
-TEST(LintBusOrderTest, ASwitchAtTheWrongNodeIsSeen) {
+TEST(LintBusOrderTest, ReportsASwitchAtTheWrongNode) {
   const std::vector<std::string> said = SaidOf(kTwoNodes, [](HostView& v) {
     for (PciDevice& device : v.pci)
       if (device.parent == Part{PartKind::kNuma, 0}) {
@@ -34,13 +34,13 @@ TEST(LintBusOrderTest, ASwitchAtTheWrongNodeIsSeen) {
   EXPECT_THAT(said, ElementsAre("warning numa-bus-order system/cpu[1]"));
 }
 
-TEST(LintBusOrderTest, FunctionsBelowASwitchHaveHigherBuses) {
+TEST(LintBusOrderTest, FunctionsBelowASwitchNeedHigherBuses) {
   const std::vector<std::string> said =
       SaidOf("(switch: gpu)", [](HostView& v) { std::swap(v.pci[0].bus, v.pci[1].bus); });
   EXPECT_THAT(said, ElementsAre(StartsWith("warning bus-order")));
 }
 
-TEST(LintBusOrderTest, DomainsAndHostsAreApart) {
+TEST(LintBusOrderTest, SeparatesDomainsAndHosts) {
   EXPECT_THAT(SaidOf(kTwoNodes,
                      [](HostView& v) {
                        for (std::uint32_t i = 0; i < v.pci.size(); ++i)

@@ -7,7 +7,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(LintCpusTest, AProcessorMustBeKnown) {
+TEST(LintCpusTest, ReportsAnUnknownProcessor) {
   const auto said = [](auto change) { return SaidOf("gpu", change); };
   EXPECT_THAT(said([](HostView&) {}), ElementsAre());
   EXPECT_THAT(said([](HostView& v) { v.cpu.arch = ""; }),
@@ -27,7 +27,7 @@ TEST(LintCpusTest, AProcessorMustBeKnown) {
               ElementsAre());
 }
 
-TEST(LintCpusTest, NodesHaveCpusOfTheirOwn) {
+TEST(LintCpusTest, NumaNodesNeedSeparateCpus) {
   const auto said = [](CpuSet first, CpuSet second) {
     return SaidOf("2x(numa: gpu)", [&](HostView& v) {
       v.numa_nodes[0].cpus = first;
@@ -44,11 +44,11 @@ TEST(LintCpusTest, NodesHaveCpusOfTheirOwn) {
               ElementsAre("warning numa-order system/cpu[1]"));
 }
 
-TEST(LintCpusTest, NodesOfOtherHostsMayHaveTheSameCpus) {
+TEST(LintCpusTest, NumaNodesOfOtherHostsMayHaveTheSameCpus) {
   EXPECT_THAT(SaidOf("2x(host: gpu)", [](HostView&) {}), ElementsAre("note several-hosts system"));
 }
 
-TEST(LintCpusTest, AllUnderOneOfSeveralNodesIsWrong) {
+TEST(LintCpusTest, ReportsAllDevicesUnderOneOfSeveralNodes) {
   const auto said = [](std::string_view words, std::string_view cpus) {
     return SaidOf(words, [&](HostView& v) { v.numa_nodes[0].cpus = CpuSet::Parse(cpus).value(); });
   };

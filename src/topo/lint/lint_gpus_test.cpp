@@ -19,12 +19,12 @@ TEST(LintGpusTest, AGpuNeedsANumberACapabilityAndGdr) {
               ElementsAre("error odd-partition " + kFirst));
 }
 
-TEST(LintGpusTest, TheCapabilityIsThatOfTheDevice) {
+TEST(LintGpusTest, TheCapabilityMustMatchTheDevice) {
   EXPECT_THAT(SaidOf("gpu h100-sxm5", [](HostView& v) { v.gpus[0].compute_capability = 80; }),
               ElementsAre("warning odd-compute-capability " + kFirst));
 }
 
-TEST(LintGpusTest, RanksAndDevicesAreOfOneGpu) {
+TEST(LintGpusTest, ReportsDuplicateRanksAndDevices) {
   EXPECT_THAT(SaidOf("2 gpu", [](HostView& v) { v.gpus[1].rank = 0; }),
               ElementsAre("error duplicate-rank " + kSecond));
   EXPECT_THAT(SaidOf("2 gpu", [](HostView& v) { v.gpus[1].dev = 0; }),
@@ -37,7 +37,7 @@ TEST(LintGpusTest, RanksAndDevicesAreOfOneGpu) {
               ElementsAre());
 }
 
-TEST(LintGpusTest, OneFunctionIsOneGpu) {
+TEST(LintGpusTest, ReportsSeveralGpusOnOneFunction) {
   const auto two_on_one = [](HostView& v, std::optional<std::uint32_t> dev) {
     v.gpus.push_back(v.gpus[0]);
     v.gpus[1].rank = 1;

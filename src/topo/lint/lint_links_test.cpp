@@ -19,14 +19,14 @@ std::vector<std::string> SaidOfLinks(Change change) {
                 [&](HostView& v) { change(v, v.gpus[0].links, v.gpus[1].links); });
 }
 
-TEST(LintLinksTest, GoodLinksAreGood) {
+TEST(LintLinksTest, AcceptsGoodLinks) {
   EXPECT_THAT(SaidOfLinks([](auto&, auto&, auto&) {}), ElementsAre());
   for (const char* words : {"8 gpu v100-sxm2 cube-mesh", "8 gpu h100-sxm5 switch",
                             "4 gpu a100-sxm4 mesh", "8 gpu mi300x mesh"})
     EXPECT_THAT(SaidOf(words, [](HostView&) {}), ElementsAre()) << words;
 }
 
-TEST(LintLinksTest, ALinkLeadsSomewhereElse) {
+TEST(LintLinksTest, ReportsALinkToItself) {
   EXPECT_THAT(SaidOfLinks([](HostView& v, auto& there, auto& back) {
                 there[0].target = v.pci[0].bus;
                 back[0].target = v.pci[1].bus;
@@ -35,7 +35,7 @@ TEST(LintLinksTest, ALinkLeadsSomewhereElse) {
                           "error nvlink-self-loop " + kSecondGpu + "/nvlink[0000:02:00.0]"));
 }
 
-TEST(LintLinksTest, ANeighbourHasAnAddressThatAFunctionCanHave) {
+TEST(LintLinksTest, ReportsANeighbourWithAnImpossibleAddress) {
   EXPECT_THAT(SaidOf("2 gpu h100-sxm5 switch",
                      [](HostView& v) {
                        for (Gpu& gpu : v.gpus) gpu.links[0].target = BusId::Of(0, 5, 0x3f, 0);
@@ -44,7 +44,7 @@ TEST(LintLinksTest, ANeighbourHasAnAddressThatAFunctionCanHave) {
                           "warning impossible-bus-id " + kSecondGpu + "/nvlink[0000:05:3f.0]"));
 }
 
-TEST(LintLinksTest, BothEndsSayTheSame) {
+TEST(LintLinksTest, BothEndsMustAgreeOnTheCount) {
   EXPECT_THAT(SaidOfLinks([](auto&, auto& there, auto&) { there[0].count = 1; }),
               ElementsAre("error nvlink-asymmetric " + kBack));
   EXPECT_THAT(SaidOfLinks([](auto&, auto& there, auto&) { there.clear(); }),
@@ -58,19 +58,19 @@ TEST(LintLinksTest, BothEndsSayTheSame) {
               ElementsAre());
 }
 
-TEST(LintLinksTest, NoLinksAreNoConnection) {
+TEST(LintLinksTest, ReportsACountOfZero) {
   EXPECT_THAT(
       SaidOfLinks([](auto&, auto& there, auto& back) { there[0].count = back[0].count = 0; }),
       ElementsAre("error nvlink-count-0 " + kThere, "error nvlink-count-0 " + kBack));
 }
 
-TEST(LintLinksTest, AGpuHasOnlySoMany) {
+TEST(LintLinksTest, LimitsTheLinksOfAGpu) {
   EXPECT_THAT(
       SaidOfLinks([](auto&, auto& there, auto& back) { there[0].count = back[0].count = 13; }),
       ElementsAre("error nvlink-too-many " + kFirstGpu, "error nvlink-too-many " + kSecondGpu));
 }
 
-TEST(LintLinksTest, TheClassIsThatOfTheTarget) {
+TEST(LintLinksTest, TheClassMustMatchTheTarget) {
   EXPECT_THAT(
       SaidOfLinks([](auto&, auto& there, auto&) { there[0].target_class = PciClass{0x068000}; }),
       ElementsAre("error nvlink-odd-class " + kThere));
@@ -83,7 +83,7 @@ TEST(LintLinksTest, TheClassIsThatOfTheTarget) {
               ElementsAre("error nvlink-no-target " + kFirstGpu + "/nvlink[not visible]"));
 }
 
-TEST(LintLinksTest, ATargetMayBeLeftOut) {
+TEST(LintLinksTest, ATargetMayBeOutsideTheFile) {
   EXPECT_THAT(SaidOfLinks([](auto&, auto& there, auto& back) {
                 there[0].target = BusId{0x99000};
                 back.clear();
@@ -91,7 +91,7 @@ TEST(LintLinksTest, ATargetMayBeLeftOut) {
               ElementsAre("note nvlink-elsewhere " + kFirstGpu + "/nvlink[0000:99:00.0]"));
 }
 
-TEST(LintLinksTest, ChipToChipLinksHaveABandwidth) {
+TEST(LintLinksTest, C2cLinksNeedABandwidth) {
   EXPECT_THAT(SaidOf("gpu",
                      [](HostView& v) {
                        v.gpus[0].c2c = {{0, 10}};

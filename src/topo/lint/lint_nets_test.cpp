@@ -9,7 +9,7 @@ using testing::ElementsAre;
 
 const std::string kSecondNet = "system/cpu[0]/pci[0000:02:00.0]/nic/net[nic1]";
 
-TEST(LintNetsTest, DevicesHaveNumbersOfTheirOwn) {
+TEST(LintNetsTest, NetworkDevicesNeedTheirOwnNumbers) {
   EXPECT_THAT(SaidOf("2 nic", [](HostView&) {}), ElementsAre());
   EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].dev.reset(); }),
               ElementsAre("warning net-without-device " + kSecondNet));
@@ -34,7 +34,7 @@ std::vector<std::string> SaidOfLoose(Change change) {
   });
 }
 
-TEST(LintNetsTest, TheSameInterfacesAtSeveralNodesAreNcclsOwn) {
+TEST(LintNetsTest, NotesInterfacesThatNcclRepeatsPerNode) {
   EXPECT_THAT(SaidOfLoose([](HostView& v) {
                 v.nets[1].name = v.nets[0].name;
                 v.nets[1].dev = v.nets[0].dev;
@@ -45,16 +45,16 @@ TEST(LintNetsTest, TheSameInterfacesAtSeveralNodesAreNcclsOwn) {
                           "error duplicate-net system/cpu[1]/nic/net[nic1]"));
 }
 
-TEST(LintNetsTest, AnUnknownSpeedIsNoted) {
+TEST(LintNetsTest, NotesAnUnknownSpeed) {
   EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s.reset(); }),
               ElementsAre("note no-speed " + kSecondNet));
 }
 
-TEST(LintNetsTest, NicsOfNodesAreJoinedByNccl) {
+TEST(LintNetsTest, WarnsOfNicsThatNcclJoins) {
   EXPECT_THAT(SaidOfLoose([](HostView&) {}), ElementsAre("warning joined-nics system/cpu[1]/nic"));
 }
 
-TEST(LintNetsTest, ARateThatNoPortHasIsNamed) {
+TEST(LintNetsTest, ReportsAnImpossibleRate) {
   EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s = 200'000'000; }),
               ElementsAre("error impossible-rate " + kSecondNet));
   EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s = 3'200'000; }),
@@ -62,7 +62,7 @@ TEST(LintNetsTest, ARateThatNoPortHasIsNamed) {
       << "four merged ports";
 }
 
-TEST(LintNetsTest, CardsDoNotShareAGuid) {
+TEST(LintNetsTest, WarnsOfCardsThatShareAGuid) {
   const auto with_guids = [](std::vector<std::uint64_t> guids) {
     return SaidOf("4 nic", [&](HostView& v) {
       for (std::size_t i = 0; i < v.nets.size(); ++i) v.nets[i].guid = guids[i];

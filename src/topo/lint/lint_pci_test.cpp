@@ -9,7 +9,7 @@ using testing::ElementsAre;
 
 const std::string kFirstPci = "system/cpu[0]/pci[0000:01:00.0]";
 
-TEST(LintPciTest, SpeedsAreThoseOfKernelsAndOfNccl) {
+TEST(LintPciTest, AcceptsSpeedsOfKernelsAndOfNccl) {
   const auto said = [](std::string_view text) {
     return SaidOf("gpu", [&](HostView& v) { v.pci[0].link_speed = PcieSpeed::Parse(text); });
   };
@@ -22,7 +22,7 @@ TEST(LintPciTest, SpeedsAreThoseOfKernelsAndOfNccl) {
   EXPECT_THAT(said("32 GT/s PCIe/s"), ElementsAre("warning unknown-speed " + kFirstPci));
 }
 
-TEST(LintPciTest, BusIdsAreOfOneFunction) {
+TEST(LintPciTest, ReportsDuplicateBusIds) {
   EXPECT_THAT(
       SaidOf("3 nic", [](HostView& v) { v.pci[1].bus = v.pci[2].bus = v.pci[0].bus; }),
       ElementsAre("error duplicate-bus-id " + kFirstPci, "error duplicate-bus-id " + kFirstPci));
@@ -30,7 +30,7 @@ TEST(LintPciTest, BusIdsAreOfOneFunction) {
               ElementsAre("note several-hosts system"));
 }
 
-TEST(LintPciTest, AddressesAreThoseThatAFunctionCanHave) {
+TEST(LintPciTest, ReportsImpossibleAddresses) {
   const auto said = [](std::string_view words, BusId bus) {
     return SaidOf(words, [&](HostView& v) { v.pci[0].bus = bus; });
   };
@@ -43,7 +43,7 @@ TEST(LintPciTest, AddressesAreThoseThatAFunctionCanHave) {
               ElementsAre("warning impossible-bus-id system/cpu[0]/pci[0000:01:ff.0]"));
 }
 
-TEST(LintPciTest, ClassesFitWhatIsBelow) {
+TEST(LintPciTest, TheClassMustFitThePartsBelow) {
   const auto said = [](std::string_view words, std::optional<PciClass> device_class) {
     return SaidOf(words, [&](HostView& v) { v.pci[0].device_class = device_class; });
   };
@@ -54,7 +54,7 @@ TEST(LintPciTest, ClassesFitWhatIsBelow) {
               ElementsAre("warning hidden-function " + kFirstPci + "/pci[0000:02:00.0]"));
 }
 
-TEST(LintPciTest, PartsBesideANicAreHidden) {
+TEST(LintPciTest, WarnsOfPartsHiddenByANic) {
   EXPECT_THAT(SaidOf("(switch: gpu)",
                      [](HostView& v) {
                        v.nics = {{{PartKind::kPci, 0}}};
@@ -63,12 +63,12 @@ TEST(LintPciTest, PartsBesideANicAreHidden) {
                           "warning hidden-function " + kFirstPci + "/pci[0000:02:00.0]"));
 }
 
-TEST(LintPciTest, WidthsArePowers) {
+TEST(LintPciTest, WidthsArePowersOfTwo) {
   EXPECT_THAT(SaidOf("gpu", [](HostView& v) { v.pci[0].link_width = 7; }),
               ElementsAre("warning odd-width " + kFirstPci));
 }
 
-TEST(LintPciTest, PeersAreJoinedAtBothEnds) {
+TEST(LintPciTest, PeersMustNameEachOther) {
   const auto said = [](bool back) {
     return SaidOf("(switch: gpu), (switch: gpu)", [&](HostView& v) {
       v.pci[0].peers = {v.pci[2].bus};

@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(LintTest, ASkeletonIsRecognised) {
+TEST(LintTest, RecognizesASkeleton) {
   EXPECT_THAT(SaidOf("2 gpu, nic",
                      [](HostView& v) {
                        v.gpus.clear();
@@ -20,12 +20,12 @@ TEST(LintTest, ASkeletonIsRecognised) {
               ElementsAre("note skeleton system"));
 }
 
-TEST(LintTest, LimitsOfNcclAreTold) {
+TEST(LintTest, ReportsLimitsOfNccl) {
   EXPECT_THAT(SaidOf("gpu", [](HostView& v) { v.version = 2; }), ElementsAre("note rccl system"));
   EXPECT_THAT(SaidOf("100 nic", [](HostView&) {}), ElementsAre("error too-many-elements system"));
 }
 
-TEST(LintTest, ElementsOfTheFusedFileCountToo) {
+TEST(LintTest, CountsElementsOfTheFusedFile) {
   const auto with = [](std::uint32_t ranks) {
     return SaidOf("gpu, nic", [&](HostView& v) {
       Gpu gpu = v.gpus[0];
@@ -63,7 +63,7 @@ TEST(LintTest, FindingsOfAFileHavePlacesInOrder) {
   EXPECT_TRUE(HasError(report.findings));
 }
 
-TEST(LintTest, AFileThatIsNoTopologyHasOneError) {
+TEST(LintTest, ATextThatIsNotATopologyGivesOneError) {
   const LintReport report = LintXml("nonsense", "f.xml");
   EXPECT_FALSE(report.view);
   EXPECT_EQ(report.findings.size(), 1u);

@@ -16,14 +16,14 @@ std::vector<std::string> Said(const std::string& text) {
   return said;
 }
 
-TEST(NcclDialectTest, FilesWrittenByNcclAreGood) {
+TEST(NcclDialectTest, AcceptsFilesWrittenByNccl) {
   EXPECT_THAT(Said("\n<!-- a\tb <c> -->\n<system version=\"1\">\n  <cpu a='1' b=\"\"/>\r\n"
                    "</system>\n"),
               ElementsAre());
   EXPECT_THAT(Said("<a  b='1' />"), ElementsAre());
 }
 
-TEST(NcclDialectTest, AttributesThatOnlyXmlHasAreTold) {
+TEST(NcclDialectTest, ReportsXmlThatNcclCannotRead) {
   EXPECT_THAT(Said("\xef\xbb\xbf<a/>"), ElementsAre("byte-order-mark 1:1"));
   EXPECT_THAT(Said("<?xml version='1.0'?>\n<a/>"), ElementsAre("declaration 1:1"));
   EXPECT_THAT(Said("<!DOCTYPE a>\n<a/>"), ElementsAre("declaration 1:1"));
@@ -34,7 +34,7 @@ TEST(NcclDialectTest, AttributesThatOnlyXmlHasAreTold) {
   EXPECT_THAT(Said("<a b='&lt;'/>"), ElementsAre("entity 1:4"));
 }
 
-TEST(NcclDialectTest, LongAndManyAreTold) {
+TEST(NcclDialectTest, ReportsLongValuesAndManyAttributes) {
   EXPECT_THAT(Said("<a b='" + std::string(253, 'x') + "'/>"), ElementsAre());
   EXPECT_THAT(Said("<a b='" + std::string(254, 'x') + "'/>"), ElementsAre("long-value 1:4"));
   std::string many = "<a";
@@ -42,7 +42,7 @@ TEST(NcclDialectTest, LongAndManyAreTold) {
   EXPECT_THAT(Said(many + ">"), ElementsAre("too-many-attributes 1:1"));
 }
 
-TEST(NcclDialectTest, BrokenTextsEnd) {
+TEST(NcclDialectTest, ParsingBrokenTextsTerminates) {
   for (const char* text :
        {"<", "<a", "<a b", "<a b=", "<a b='", "<a b='x", "<!--", "<?", "<a =''", "</a", "<a / b/>"})
     LintDialect(text, "");

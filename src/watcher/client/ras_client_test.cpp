@@ -38,7 +38,7 @@ class RasClientTest : public testing::Test {
   std::optional<RasClient> client_;
 };
 
-TEST_F(RasClientTest, AReportIsAskedForStepByStep) {
+TEST_F(RasClientTest, RequestsAReportStepByStep) {
   RasClient& client = Make(
       {.servers = kServers, .verbose = true, .format = "json", .timeout = std::chrono::seconds(3)});
   EXPECT_EQ(Done(), "dial 127.0.0.1:28028\n");
@@ -60,7 +60,7 @@ TEST_F(RasClientTest, AReportIsAskedForStepByStep) {
   EXPECT_EQ(report_, "{ half of it }\n");
 }
 
-TEST_F(RasClientTest, TheOtherAddressIsTriedAndThenItGivesUp) {
+TEST_F(RasClientTest, TriesTheOtherAddressBeforeItFails) {
   RasClient& client = Make({.servers = kServers});
   client.Handle(Closed{1, "connection refused"}, now_);
   EXPECT_EQ(Done(), "dial 127.0.0.1:28028\ndial 127.0.0.2:28028\n");
@@ -69,7 +69,7 @@ TEST_F(RasClientTest, TheOtherAddressIsTriedAndThenItGivesUp) {
   EXPECT_EQ(Error(), "no RAS server at 127.0.0.1:28028: connection refused");
 }
 
-TEST_F(RasClientTest, AServerThatHangsUpBeforeItGreetsIsCalledAgain) {
+TEST_F(RasClientTest, CallsAServerAgainThatHangsUpBeforeItsGreeting) {
   RasClient& client = Make({.servers = kServers});
   client.Handle(Closed{1, "connection refused"}, now_);
   client.Handle(Connected{2}, now_);
@@ -80,7 +80,7 @@ TEST_F(RasClientTest, AServerThatHangsUpBeforeItGreetsIsCalledAgain) {
 }
 
 // It calls the same address again, because another process may answer.
-TEST_F(RasClientTest, AServerThatDoesNotGreetIsCalledAgain) {
+TEST_F(RasClientTest, CallsAServerAgainThatDoesNotGreet) {
   RasClient& client = Make({.servers = kServers});
   for (std::size_t call = 1; call <= RasClient::kCallsMax; ++call) {
     client.Handle(Connected{static_cast<LineId>(call)}, now_);
@@ -94,7 +94,7 @@ TEST_F(RasClientTest, AServerThatDoesNotGreetIsCalledAgain) {
   EXPECT_THAT(Error(), HasSubstr("its process may be stopped"));
 }
 
-TEST_F(RasClientTest, AReportThatDoesNotComeIsATimeout) {
+TEST_F(RasClientTest, AMissingReportIsATimeout) {
   RasClient& client = Make({.servers = kServers});
   client.Handle(Connected{1}, now_);
   Say(1, "SERVER PROTOCOL 2\n");
@@ -104,7 +104,7 @@ TEST_F(RasClientTest, AReportThatDoesNotComeIsATimeout) {
   EXPECT_EQ((*client.outcome()).error().code, Code::kTimeout);
 }
 
-TEST_F(RasClientTest, AServerOfAnotherProtocolIsNamed) {
+TEST_F(RasClientTest, NamesAServerOfAnotherProtocol) {
   Make({.servers = kServers}).Handle(Connected{1}, now_);
   Say(1, "220 mail.example.org ESMTP\r\n");
   EXPECT_THAT(Error(), HasSubstr("\"CLIENT PROTOCOL 2\" is answered with \"220 mail"));
@@ -113,7 +113,7 @@ TEST_F(RasClientTest, AServerOfAnotherProtocolIsNamed) {
   EXPECT_EQ((*client_->outcome()).error().code, Code::kProtocol);
 }
 
-TEST_F(RasClientTest, EventsComeUntilTheServerGoes) {
+TEST_F(RasClientTest, EventsArriveUntilTheServerCloses) {
   RasClient& client = Make({.servers = kServers, .events = "all"});
   client.Handle(Connected{1}, now_);
   Say(1, "SERVER PROTOCOL 2\n");

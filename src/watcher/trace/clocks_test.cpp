@@ -26,7 +26,7 @@ TEST(AlignClocks, RanksOfAHostShareTheirClock) {
   EXPECT_EQ(shifts, std::vector<ClockShift>(2));
 }
 
-TEST(AlignClocks, AnotherHostIsShiftedWithinTheTimeOfAnOperation) {
+TEST(AlignClocks, ShiftsAnotherHostWithinTheTimeOfAnOperation) {
   const auto shifts =
       AlignClocks({TraceForTest(0, 2, 10), OnOtherHost(TraceForTest(1, 2, 10, Instant(1010)))});
   ASSERT_TRUE(shifts[1].error.has_value());
@@ -35,7 +35,7 @@ TEST(AlignClocks, AnotherHostIsShiftedWithinTheTimeOfAnOperation) {
   EXPECT_LE(std::chrono::abs(shifts[1].shift + kAhead), *shifts[1].error);
 }
 
-TEST(AlignClocks, TimesThatWereNotMeasuredLieBetweenTheirNeighbours) {
+TEST(AlignClocks, EstimatesUnmeasuredTimesFromTheirNeighbours) {
   RankTrace other = OnOtherHost(TraceForTest(1, 2, 10));
   for (std::size_t i = 1; i + 1 < other.operations.size(); ++i)
     other.operations[i].began = other.operations[i].ended = Instant(0);
@@ -44,7 +44,7 @@ TEST(AlignClocks, TimesThatWereNotMeasuredLieBetweenTheirNeighbours) {
   EXPECT_LE(std::chrono::abs(shifts[1].shift + kAhead), *shifts[1].error);
 }
 
-TEST(AlignClocks, WithoutACommonOperationTheHostsClocksCount) {
+TEST(AlignClocks, WithoutACommonOperationTakesTheHostClocks) {
   RankTrace other = OnOtherHost(TraceForTest(1, 2, 3));
   for (RecordedOperation& operation : other.operations) operation.call = "broadcast";
   const auto shifts = AlignClocks({TraceForTest(0, 2, 3), other});

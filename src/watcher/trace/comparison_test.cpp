@@ -12,19 +12,19 @@ std::string DivergenceText(const std::vector<RankTrace>& traces) {
   return divergence ? ToText(*divergence) : "none";
 }
 
-TEST(FirstDivergence, RanksThatCalledTheSameHaveNone) {
+TEST(FirstDivergence, EqualCallsGiveNoDivergence) {
   EXPECT_EQ(DivergenceText({}), "none");
   EXPECT_EQ(DivergenceText({TraceForTest(0, 2, 5), TraceForTest(1, 2, 5)}), "none");
 }
 
-TEST(FirstDivergence, ARankThatStoppedEarlierNeverCalledIt) {
+TEST(FirstDivergence, ReportsARankThatNeverCalledTheOperation) {
   EXPECT_EQ(DivergenceText({TraceForTest(0, 3, 5), TraceForTest(1, 3, 4), TraceForTest(2, 3, 5)}),
             "operation 4: ranks 0, 2 called all_reduce of 2 float sum, rank 1 never called it");
   EXPECT_EQ(DivergenceText({TraceForTest(0, 2, 0), TraceForTest(1, 2, 1)}),
             "operation 0: rank 0 never called it, rank 1 called all_reduce of 2 float sum");
 }
 
-TEST(FirstDivergence, TheFirstDifferenceCounts) {
+TEST(FirstDivergence, ReportsTheFirstDifference) {
   RankTrace other = TraceForTest(1, 2, 5);
   other.operations[2].count = 3;
   other.operations[4].call = "barrier";
@@ -34,7 +34,7 @@ TEST(FirstDivergence, TheFirstDifferenceCounts) {
 }
 
 // A root of broadcasts runs ahead; its failure may reach a slow rank before the first of them.
-TEST(FirstDivergence, DifferentCallsComeBeforeCallsThatAreMissing) {
+TEST(FirstDivergence, DifferentCallsPrecedeMissingCalls) {
   RankTrace other = TraceForTest(1, 3, 5);
   other.operations[4].count = 3;
   EXPECT_EQ(DivergenceText({TraceForTest(0, 3, 5), other, TraceForTest(2, 3, 1)}),
@@ -42,7 +42,7 @@ TEST(FirstDivergence, DifferentCallsComeBeforeCallsThatAreMissing) {
             "float sum, rank 2 never called it");
 }
 
-TEST(FirstDivergence, OperationsThatAreNotKeptByAllAreNotCompared) {
+TEST(FirstDivergence, IgnoresOperationsThatSomeTraceLacks) {
   RankTrace late = TraceForTest(1, 2, 5);
   late.operations.erase(late.operations.begin(), late.operations.begin() + 3);
   RankTrace other = TraceForTest(0, 2, 5);
@@ -52,7 +52,7 @@ TEST(FirstDivergence, OperationsThatAreNotKeptByAllAreNotCompared) {
   EXPECT_NE(DivergenceText({other, late}), "none");
 }
 
-TEST(FirstDivergence, ARankInsideAnOperationCannotHaveCalledTheNext) {
+TEST(FirstDivergence, ARankInsideAnOperationHasNotSkippedTheNext) {
   EXPECT_EQ(DivergenceText({TraceForTest(0, 2, 5), Waiting(TraceForTest(1, 2, 3))}), "none");
   RankTrace other = TraceForTest(2, 3, 5);
   other.operations[4].count = 3;
@@ -61,7 +61,7 @@ TEST(FirstDivergence, ARankInsideAnOperationCannotHaveCalledTheNext) {
             "float sum");
 }
 
-TEST(FirstDivergence, MessagesAreNotCompared) {
+TEST(FirstDivergence, IgnoresMessages) {
   RankTrace other = TraceForTest(1, 2, 2);
   other.operations.push_back({.number = 2,
                               .sequence = 2,
@@ -82,7 +82,7 @@ TEST(FirstDivergence, ADamagedSequenceEndsTheComparison) {
   EXPECT_EQ(DivergenceText({a, b}), "none");
 }
 
-TEST(LatenessOf, TheRankThatBeginsLastIsNamed) {
+TEST(LatenessOf, NamesTheRankThatBeginsLast) {
   RankTrace late = TraceForTest(2, 3, 10);
   for (RecordedOperation& operation : late.operations) operation.began += Instant(20);
   late.operations[4].began += Instant(15);
@@ -98,7 +98,7 @@ TEST(LatenessOf, TheRankThatBeginsLastIsNamed) {
   EXPECT_EQ(lateness.operations[0].took, Instant(50));
 }
 
-TEST(LatenessOf, ShiftsCount) {
+TEST(LatenessOf, AppliesClockShifts) {
   const std::vector<RankTrace> traces = {TraceForTest(0, 2, 1), TraceForTest(1, 2, 1)};
   const Lateness lateness = LatenessOf(traces, {ClockShift{}, ClockShift{.shift = Instant(-30)}});
   ASSERT_EQ(lateness.ranks.size(), 1u);
@@ -106,7 +106,7 @@ TEST(LatenessOf, ShiftsCount) {
   EXPECT_EQ(lateness.ranks[0].late, Instant(30));
 }
 
-TEST(LatenessOf, OneMeasurementCannotBeCompared) {
+TEST(LatenessOf, ASingleMeasurementIsNotCompared) {
   RankTrace other = TraceForTest(1, 2, 3);
   for (RecordedOperation& operation : other.operations) operation.began = Instant(0);
   const std::vector<RankTrace> traces = {TraceForTest(0, 2, 3), other};

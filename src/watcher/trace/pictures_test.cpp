@@ -27,7 +27,7 @@ TEST(ChromeTrace, HasARowForEachRank) {
   EXPECT_EQ(events[3]["ts"], 0.12);
 }
 
-TEST(ChromeTrace, TimesThatWereNotMeasuredLieBetweenTheirNeighbours) {
+TEST(ChromeTrace, EstimatesUnmeasuredTimesFromTheirNeighbours) {
   RankTrace trace = TraceForTest(0, 1, 6);
   for (std::size_t i = 1; i < 5; ++i)
     trace.operations[i].began = trace.operations[i].ended = Instant(0);
@@ -41,7 +41,7 @@ TEST(ChromeTrace, TimesThatWereNotMeasuredLieBetweenTheirNeighbours) {
   EXPECT_EQ(events[2]["args"]["measured"], false);
 }
 
-TEST(ChromeTrace, AnOperationThatIsNotDoneLastsUntilTheTraceWasTaken) {
+TEST(ChromeTrace, AnUnfinishedOperationLastsUntilTheTraceIsTaken) {
   RankTrace trace = Waiting(TraceForTest(0, 1, 1));
   trace.taken = Instant(5000);
   EXPECT_EQ(EventsOf({trace})[0]["dur"], 4.0);
@@ -79,7 +79,7 @@ TEST(FlightRecorder, HasTheFieldsOfPyTorch) {
   EXPECT_EQ(dump["entries"][3]["is_p2p"], true);
 }
 
-TEST(ChromeTrace, TellsHowLongAnOperationWaitedInItsQueue) {
+TEST(ChromeTrace, ShowsTheQueueingTimeOfAnOperation) {
   RankTrace trace = TraceForTest(0, 1, 2);
   trace.operations[1].enqueued = trace.operations[1].began - Instant(90);
   const Json events = EventsOf({trace});

@@ -21,23 +21,23 @@ LogLine Line(LogLevel level, std::string_view text) {
           .since_start = std::chrono::microseconds(1500)};
 }
 
-TEST(LogTest, InfoHasNcclsShape) {
+TEST(LogTest, InfoLinesHaveTheFormatOfNccl) {
   EXPECT_EQ(FormatLogLine(Line(LogLevel::kInfo, "hello")),
             "node-a:100:101 [3] RINGLET INFO hello\n");
 }
 
-TEST(LogTest, WithoutDeviceThereIsNoBracket) {
+TEST(LogTest, LinesWithoutADeviceOmitTheBrackets) {
   LogLine line = Line(LogLevel::kInfo, "hello");
   line.device.reset();
   EXPECT_EQ(FormatLogLine(line), "node-a:100:101 RINGLET INFO hello\n");
 }
 
-TEST(LogTest, WarningStartsWithAnEmptyLineTimeAndPlace) {
+TEST(LogTest, WarningsHaveAnEmptyLineATimeAndASourceLine) {
   EXPECT_EQ(FormatLogLine(Line(LogLevel::kWarn, "bad")),
             "\n[2025-11-20 18:14:03] node-a:100:101 [3] establish.cpp:42 RINGLET WARN bad\n");
 }
 
-TEST(LogTest, TraceCallVersionAndAbort) {
+TEST(LogTest, TraceCallVersionAndAbortLinesAreFormatted) {
   EXPECT_EQ(FormatLogLine(Line(LogLevel::kTrace, "x")),
             "node-a:100:101 [3] 1.500000 establish.cpp:42 RINGLET TRACE x\n");
   LogLine call = Line(LogLevel::kTrace, "ncclAllReduce(1)");
@@ -48,19 +48,19 @@ TEST(LogTest, TraceCallVersionAndAbort) {
   EXPECT_EQ(FormatLogLine(Line(LogLevel::kAbort, "x")), "node-a:100:101 [3] RINGLET ABORT x\n");
 }
 
-TEST(LogTest, NoPeerCanForgeALine) {
+TEST(LogTest, ControlCharactersCannotForgeALine) {
   EXPECT_EQ(FormatLogLine(Line(LogLevel::kInfo, "a\nnode-b:1:1 RINGLET INFO b")),
             "node-a:100:101 [3] RINGLET INFO a\\nnode-b:1:1 RINGLET INFO b\n");
 }
 
-TEST(LogTest, ALineIsShorterThanAPipeWritesInOnePiece) {
+TEST(LogTest, ALineFitsAnAtomicPipeWrite) {
   const std::string longest(100'000, '\n');
   LogLine line = Line(LogLevel::kWarn, longest);
   line.host_name = line.file = longest;
   EXPECT_LT(FormatLogLine(line).size(), 4096u);
 }
 
-TEST(LogTest, SubsystemsAreACommaListThatMayBeInverted) {
+TEST(LogTest, ParsesSubsystemListsAndTheirInversion) {
   EXPECT_EQ(ParseSubsystems("INIT,net").value().bits, 0x11u);
   EXPECT_EQ(ParseSubsystems("ALL").value().bits, 0xffffffffu);
   EXPECT_EQ(ParseSubsystems("^COLL, P2P").value().bits, ~0x6u);
@@ -68,7 +68,7 @@ TEST(LogTest, SubsystemsAreACommaListThatMayBeInverted) {
   EXPECT_EQ(ParseSubsystems("ALLOC_HOST").value().bits, 0x20000u);
 }
 
-TEST(LogTest, AnUnknownSubsystemIsNamedWithTheKnownOnes) {
+TEST(LogTest, TheErrorQuotesAnUnknownSubsystemAndListsTheKnown) {
   const Result<SubsystemMask> bad = ParseSubsystems("INIT,BOOSTRAP");
   ASSERT_FALSE(bad.ok());
   EXPECT_EQ(bad.error().code, Code::kInvalidArgument);
@@ -83,14 +83,14 @@ TEST(LogTest, SubsystemTextRoundTrips) {
     EXPECT_EQ(ParseSubsystems(ToString(SubsystemMask{bits})).value().bits, bits) << bits;
 }
 
-TEST(LogTest, NamesFollowTheBits) {
+TEST(LogTest, SubsystemsAndLevelsHaveNames) {
   EXPECT_EQ(Name(Subsystem::kInit), "INIT");
   EXPECT_EQ(Name(Subsystem::kBootstrap), "BOOTSTRAP");
   EXPECT_EQ(Name(Subsystem::kAllocHost), "ALLOC_HOST");
   EXPECT_EQ(Name(LogLevel::kTrace), "TRACE");
 }
 
-TEST(LogTest, FilterAsksLevelThenSubsystemButWarningsPassAnySubsystem) {
+TEST(LogTest, FilterChecksLevelThenSubsystemExceptForWarnings) {
   const LogFilter filter{LogLevel::kInfo, {0x1}};
   EXPECT_TRUE(filter.Wants(LogLevel::kInfo, Subsystem::kInit));
   EXPECT_FALSE(filter.Wants(LogLevel::kInfo, Subsystem::kNet));

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-TEST(AgreementTest, OnlySettingsThatMustAgreeCount) {
+TEST(AgreementTest, DigestCoversOnlySettingsThatMustAgree) {
   Settings a, b;
   b.timeout = std::chrono::milliseconds(1);
   b.socket_ifname = "eth0";
@@ -20,13 +20,13 @@ TEST(AgreementTest, OnlySettingsThatMustAgreeCount) {
   EXPECT_NE(AgreementDigest(a), AgreementDigest(b));
 }
 
-TEST(AgreementTest, EncryptionMustAgree) {
+TEST(AgreementTest, DigestCoversEncryption) {
   Settings a, b;
   b.encrypt = true;
   EXPECT_NE(AgreementDigest(a), AgreementDigest(b));
 }
 
-TEST(AgreementTest, TheDifferenceIsNamed) {
+TEST(AgreementTest, DifferencesStateVariableAndBothValues) {
   Settings mine, theirs;
   theirs.tree_arity = 4;
   theirs.links = LinkChoice::kTcp;
@@ -38,7 +38,7 @@ TEST(AgreementTest, TheDifferenceIsNamed) {
   EXPECT_THAT(*CompareAgreement(mine, EncodeAgreement(mine)), IsEmpty());
 }
 
-TEST(AgreementTest, TheDifferenceIsNamedAsTheUserSetIt) {
+TEST(AgreementTest, DifferencesUseTheVariableNamesThatTheUserSet) {
   const FileVariables none;
   FileVariables file;
   file.Add("NCCL_MIN_NCHANNELS=2", "/etc/nccl.conf");
@@ -66,7 +66,7 @@ TEST(AgreementTest, ASettingThatOneSideLacksIsADifference) {
   EXPECT_THAT(differences, testing::Contains(SettingDifference{"RINGLET_NEW", {""}, {"1"}}));
 }
 
-TEST(AgreementTest, NoSecretTravels) {
+TEST(AgreementTest, EncodedSettingsContainNoSecret) {
   Settings settings;
   settings.secret.text = settings.unique_id.text = "hush-hush";
   const Bytes bytes = EncodeAgreement(settings);

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
-TEST(ConfFile, LinesSetVariablesAndTheFirstOneCounts) {
+TEST(ConfFile, LinesSetVariablesAndTheFirstLineWins) {
   FileVariables files;
   files.Add("# a comment\nNCCL_DEBUG=INFO\r\n\nRINGLET_SECRET=a=b c\nNCCL_DEBUG=TRACE",
             "/home/.conf");
@@ -24,7 +24,7 @@ TEST(ConfFile, LinesSetVariablesAndTheFirstOneCounts) {
   EXPECT_THAT(files.warnings, IsEmpty());
 }
 
-TEST(ConfFile, ALineThatSetsNothingIsWarnedOfByItsNumber) {
+TEST(ConfFile, WarnsOfInvalidLinesByNumber) {
   FileVariables files;
   files.Add("NCCL_DEBUG INFO\n=3\nNCCL_ALGO=" + std::string(kConfLineBytesMax, 'x') + "\n", "c");
   EXPECT_THAT(files.values, IsEmpty());
@@ -45,7 +45,7 @@ TEST(ConfFile, ControlCharactersStayOutOfWarnings) {
   EXPECT_THAT(files.warnings, ElementsAre(testing::Not(HasSubstr("\x1b"))));
 }
 
-TEST(ConfFileTest, ABlankBesideTheNameIsNamed) {
+TEST(ConfFileTest, WarnsOfBlanksBesideTheName) {
   FileVariables files;
   files.Add("NCCL_DEBUG = INFO\n NCCL_ALGO=ring\n", "conf");
   EXPECT_THAT(files.values, testing::IsEmpty());

@@ -8,7 +8,7 @@
 namespace ringlet {
 namespace {
 
-TEST(NcclVariables, KnowsWhatNcclReads) {
+TEST(NcclVariables, RecognizesVariablesThatOnlyNcclReads) {
   EXPECT_TRUE(IsUnusedNcclVariable("NCCL_BUFFSIZE"));
   EXPECT_TRUE(IsUnusedNcclVariable("NCCL_IB_TC"));
   EXPECT_FALSE(IsUnusedNcclVariable("NCCL_BUFFSIZ"));
@@ -16,7 +16,7 @@ TEST(NcclVariables, KnowsWhatNcclReads) {
   EXPECT_FALSE(IsUnusedNcclVariable(""));
 }
 
-TEST(NcclVariables, HonouredVariablesAreNotAmongThem) {
+TEST(NcclVariables, ExcludesVariablesThatRingletReads) {
   for (const SettingSpec& spec : kSettings) {
     if (spec.has_nccl_alias) {
       EXPECT_FALSE(IsUnusedNcclVariable(fmt::format("NCCL_{}", spec.name))) << spec.name;
@@ -24,13 +24,13 @@ TEST(NcclVariables, HonouredVariablesAreNotAmongThem) {
   }
 }
 
-TEST(NcclVariables, KnowsWhatPlansDependOn) {
+TEST(NcclVariables, RecognizesVariablesThatChangePlans) {
   EXPECT_TRUE(ChangesNcclPlans("NCCL_COLLNET_ENABLE"));
   EXPECT_FALSE(ChangesNcclPlans("NCCL_IB_TC"));
   EXPECT_FALSE(ChangesNcclPlans("COLLNET_ENABLE"));
 }
 
-TEST(NcclVariables, FindsTheNearest) {
+TEST(NcclVariables, FindsTheMostSimilarName) {
   EXPECT_EQ(NearestNcclVariable("NCCL_BUFSIZE").name, "NCCL_BUFFSIZE");
   EXPECT_EQ(NearestNcclVariable("NCCL_BUFSIZE").edits, 1u);
   EXPECT_EQ(NearestNcclVariable("NCCL_BUFFSIZE").edits, 0u);

@@ -14,7 +14,7 @@ const SettingSpec& Named(std::string_view name) {
   return kSettings[0];
 }
 
-TEST(SettingTableTest, NamesAreUniqueAndEveryRowHelps) {
+TEST(SettingTableTest, NamesAreUniqueAndEveryRowHasAHelpText) {
   std::set<std::string_view> names;
   for (const SettingSpec& spec : kSettings) {
     EXPECT_TRUE(names.insert(spec.name).second) << spec.name;
@@ -24,7 +24,7 @@ TEST(SettingTableTest, NamesAreUniqueAndEveryRowHelps) {
   }
 }
 
-TEST(SettingTableTest, DefaultsAreValidAndReadBackAsThemselves) {
+TEST(SettingTableTest, DefaultsAreValidAndRoundTrip) {
   for (const SettingSpec& spec : kSettings) {
     const std::string text = ValueText(Settings(), spec);
     const Result<Settings> again = ParseSettings({{"RINGLET_" + std::string(spec.name), text}});
@@ -33,7 +33,7 @@ TEST(SettingTableTest, DefaultsAreValidAndReadBackAsThemselves) {
   }
 }
 
-TEST(SettingTableTest, ValuesAreSpelledAsTheEnvironmentWould) {
+TEST(SettingTableTest, ValueTextHasTheFormatOfTheEnvironment) {
   Settings settings;
   settings.init_timeout = std::chrono::milliseconds(1500);
   settings.links = LinkChoice::kShm;
@@ -45,7 +45,7 @@ TEST(SettingTableTest, ValuesAreSpelledAsTheEnvironmentWould) {
   EXPECT_EQ(ValueText(settings, Named("DEBUG")), "WARN");
 }
 
-TEST(SettingTableTest, SecretsAreOnlySaidToBeSet) {
+TEST(SettingTableTest, SecretsAreShownOnlyAsSet) {
   Settings settings;
   EXPECT_EQ(ValueText(settings, Named("SECRET")), "");
   settings.secret.text = settings.unique_id.text = "hush";
@@ -62,7 +62,7 @@ TEST(SettingTableTest, OriginNamesTheVariable) {
   EXPECT_EQ(OriginText(Settings(), Named("DEBUG")), "default");
 }
 
-TEST(SettingTableTest, AllowedSaysBoundsAndUnit) {
+TEST(SettingTableTest, AllowedTextStatesBoundsAndUnit) {
   EXPECT_EQ(AllowedText(Named("PIPE_BYTES")), "a power of two from 4096 to 67108864 bytes");
   EXPECT_EQ(AllowedText(Named("HANDSHAKE_TIMEOUT")),
             "seconds from 0.1 to 600, at most three decimals");

@@ -70,7 +70,7 @@ TEST(SettingsTest, ASwitchIsZeroOrOneAndNothingElse) {
               "RINGLET_ENCRYPT is \"" + std::string(text) + "\", but it must be 0 or 1");
 }
 
-TEST(SettingsTest, OurNameWinsOverNcclsAndEmptyIsUnset) {
+TEST(SettingsTest, RingletsNameOverridesNcclsAndEmptyIsUnset) {
   EXPECT_EQ(ParseSettings({{"NCCL_DEBUG", "TRACE"}})->debug, LogLevel::kTrace);
   EXPECT_EQ(ParseSettings({{"NCCL_DEBUG", "TRACE"}, {"RINGLET_DEBUG", "NONE"}})->debug,
             LogLevel::kNone);
@@ -83,7 +83,7 @@ TEST(SettingsTest, SettingsOfRingletAloneAreNotReadWithNcclsPrefix) {
   EXPECT_EQ(ParseSettings({{"NCCL_SECRET", "x"}})->secret.text, "");
 }
 
-TEST(SettingsTest, ABadValueIsNamedWithItsVariableAndWhatIsAllowed) {
+TEST(SettingsTest, ErrorStatesVariableValueAndAllowedValues) {
   EXPECT_THAT(ErrorOf({{"RINGLET_TREE_ARITY", "1"}}),
               AllOf(HasSubstr("RINGLET_TREE_ARITY is \"1\""), HasSubstr("from 2 to 256")));
   EXPECT_THAT(ErrorOf({{"RINGLET_DEBUG", "LOUD"}}),
@@ -101,14 +101,14 @@ TEST(SettingsTest, BoundsAreInclusive) {
   EXPECT_EQ(ParseSettings({{"RINGLET_TIMEOUT", "604800"}})->timeout, milliseconds(604'800'000));
 }
 
-TEST(SettingsTest, SecondsThatAreNoneAreRefused) {
+TEST(SettingsTest, RefusesInvalidSeconds) {
   for (const char* text : {"0", "0.099", "-1", "1.", "1.2345", "1,5", "5s", "604801", "1.2.3", ".",
                            "18446744073709551615"})
     EXPECT_THAT(ErrorOf({{"RINGLET_TIMEOUT", text}}), HasSubstr("RINGLET_TIMEOUT")) << text;
   EXPECT_EQ(ParseSettings({{"RINGLET_TIMEOUT", ".5"}})->timeout, milliseconds(500));
 }
 
-TEST(SettingsTest, ASecretIsNotInItsError) {
+TEST(SettingsTest, ErrorsOmitTheValueOfASecret) {
   const std::string secret(kSettingTextBytesMax + 1, 'x');
   EXPECT_THAT(ErrorOf({{"RINGLET_SECRET", secret}}),
               AllOf(HasSubstr("not shown"), Not(HasSubstr("xxx"))));
@@ -118,7 +118,7 @@ TEST(SettingsTest, ControlCharactersOfAValueStayOutOfTheError) {
   EXPECT_THAT(ErrorOf({{"RINGLET_LINKS", "a\nb"}}), HasSubstr("\"a\\nb\""));
 }
 
-TEST(SettingsTest, AnUnknownVariableIsWarnedOfWithTheNearestName) {
+TEST(SettingsTest, WarnsOfUnknownVariablesAndSuggestsASimilarName) {
   EXPECT_THAT(ParseSettings({{"RINGLET_TREE_ARTY", "4"}, {"RINGLET_ZZZZZZZZ", ""}, {"PATH", "/"}})
                   ->warnings,
               ElementsAre(AllOf(HasSubstr("RINGLET_TREE_ARTY"),
@@ -129,7 +129,7 @@ TEST(SettingsTest, AnUnknownVariableIsWarnedOfWithTheNearestName) {
       << "three letters are missing, as many as may be";
 }
 
-TEST(SettingsTest, VariablesThatAreReadElsewhereAreKnown) {
+TEST(SettingsTest, DoesNotWarnOfVariablesThatOtherPartsRead) {
   const auto settings = ParseSettings({{"RINGLET_EMULATE_DEVICES", "8"},
                                        {"RINGLET_EMULATE_MEMORY", "1"},
                                        {"RINGLET_EMULATE_KERNELS", "/x.so"},
@@ -139,7 +139,7 @@ TEST(SettingsTest, VariablesThatAreReadElsewhereAreKnown) {
   EXPECT_THAT(settings->warnings, ElementsAre(HasSubstr("RINGLET_EMULATE_DEVICE is not")));
 }
 
-TEST(SettingsTest, AnUnknownVariableOfNcclIsWarnedOfToo) {
+TEST(SettingsTest, WarnsOfUnknownNcclVariables) {
   const auto settings = ParseSettings({{"NCCL_IB_HCAS", "mlx5_0"},
                                        {"NCCL_DEBUGG", "INFO"},
                                        {"NCCL_TREE_ARITY", "4"},
@@ -152,7 +152,7 @@ TEST(SettingsTest, AnUnknownVariableOfNcclIsWarnedOfToo) {
   EXPECT_THAT(settings->notes, IsEmpty());
 }
 
-TEST(SettingsTest, VariablesThatMayBeATunersAreNotWarnedOf) {
+TEST(SettingsTest, DoesNotWarnOfTunerVariablesIfATunerIsSet) {
   EnvMap variables = {{"NCCL_TUNER_CONFIG_FILE", "rules"}, {"NCCL_MY_TUNER_LEVEL", "3"}};
   EXPECT_THAT(ParseSettings(variables)->notes, ElementsAre(HasSubstr("NCCL_TUNER_CONFIG_FILE")));
   EXPECT_THAT(ParseSettings(variables)->warnings, ElementsAre(HasSubstr("NCCL_MY_TUNER_LEVEL")));
@@ -161,13 +161,13 @@ TEST(SettingsTest, VariablesThatMayBeATunersAreNotWarnedOf) {
   EXPECT_THAT(ParseSettings(variables)->warnings, IsEmpty());
 }
 
-TEST(SettingsTest, TheVersionThatCudaImagesSetIsNoSettingAndNoMistake) {
+TEST(SettingsTest, IgnoresTheNcclVersionOfCudaImagesSilently) {
   const auto settings = ParseSettings({{"NCCL_VERSION", "2.27.7-1"}});
   EXPECT_THAT(settings->warnings, IsEmpty());
   EXPECT_THAT(settings->notes, IsEmpty());
 }
 
-TEST(SettingsTest, VariablesThatOnlyNcclReadsAreToldInOneSentence) {
+TEST(SettingsTest, ListsVariablesThatOnlyNcclReadsInASingleNote) {
   const auto settings =
       ParseSettings({{"NCCL_NTHREADS", "512"}, {"NCCL_BUFFSIZE", "1"}, {"NCCL_DEBUG", "WARN"}});
   EXPECT_THAT(settings->notes,
@@ -175,7 +175,7 @@ TEST(SettingsTest, VariablesThatOnlyNcclReadsAreToldInOneSentence) {
   EXPECT_THAT(settings->warnings, IsEmpty());
 }
 
-TEST(SettingsTest, FilesCountWhereTheEnvironmentHasNothing) {
+TEST(SettingsTest, FilesSetVariablesThatTheEnvironmentLacks) {
   FileVariables files;
   files.Add("NCCL_DEBUG=INFO\nRINGLET_TREE_ARITY=4\nNCCL_ALGO=ring\nNCCL_OLD=1\nnonsense\n",
             "conf");
@@ -190,7 +190,7 @@ TEST(SettingsTest, FilesCountWhereTheEnvironmentHasNothing) {
               ElementsAre(HasSubstr("conf:5 is ignored"), HasSubstr("NCCL_OLD")));
 }
 
-TEST(SettingsTest, ABadValueOfAFileIsNamedWithTheFile) {
+TEST(SettingsTest, ErrorsOfFileValuesNameTheFile) {
   FileVariables files;
   files.Add("RINGLET_DEBUG=LOUD\nNCCL_DEBUGG=x", "/etc/nccl.conf");
   EXPECT_THAT(ParseSettings({}, files).error().message,
@@ -214,7 +214,7 @@ TEST(SettingsTest, NoValueOfAnNcclVariableStopsAProgramThatNcclWouldRun) {
   }
 }
 
-TEST(SettingsTest, AnNcclVariableIsReadAsNcclReadsIt) {
+TEST(SettingsTest, ParsesNcclVariablesLikeNccl) {
   const auto read = [](std::string_view name, const char* text) {
     return ParseSettings({{"NCCL_" + std::string(name), text}}).value();
   };
@@ -240,7 +240,7 @@ TEST(SettingsTest, AnNcclVariableIsReadAsNcclReadsIt) {
                           "Ringlet uses 64 instead"));
 }
 
-TEST(SettingsTest, MoreChannelsAtLeastThanAtMostIsAWarning) {
+TEST(SettingsTest, WarnsIfMinimumChannelsExceedMaximumChannels) {
   EXPECT_THAT(
       ParseSettings({{"NCCL_MIN_CTAS", "32"}, {"NCCL_MAX_NCHANNELS", "16"}})->warnings,
       ElementsAre(AllOf(HasSubstr("is 32, above"), HasSubstr("is 16; the minimum counts"))));
@@ -249,7 +249,7 @@ TEST(SettingsTest, MoreChannelsAtLeastThanAtMostIsAWarning) {
       testing::SizeIs(2));
 }
 
-TEST(SettingsTest, TheVariableOfASettingIsTheOneThatSetIt) {
+TEST(SettingsTest, ReportsTheVariableThatSetASetting) {
   FileVariables files;
   files.Add("NCCL_GRAPH_FILE=/x", "conf");
   const Settings settings = ParseSettings({{"NCCL_TOPO_FILE", "/y"}}, files).value();

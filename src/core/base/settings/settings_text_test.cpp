@@ -26,19 +26,19 @@ TEST(SettingsTextTest, TableShowsValueOriginAndDefault) {
   EXPECT_EQ(text.find("VALUE"), text.find("INFO", row) - row) << "columns stand below each other";
 }
 
-TEST(SettingsTextTest, JsonEscapesAndNamesEverything) {
+TEST(SettingsTextTest, JsonEscapesValuesAndListsAliasAndAgreement) {
   const std::string text = SettingsJson(Sample());
   EXPECT_THAT(text, HasSubstr(R"("name": "RINGLET_COMM_ID", "value": "a\"b")"));
   EXPECT_THAT(text, HasSubstr(R"("nccl_alias": "NCCL_DEBUG", "must_agree": false)"));
   EXPECT_THAT(text, HasSubstr(R"("nccl_alias": "", "must_agree": true)"));
 }
 
-TEST(SettingsTextTest, NoFormShowsASecret) {
+TEST(SettingsTextTest, NoFormatShowsASecret) {
   for (const std::string& text : {SettingsTable(Sample()), SettingsJson(Sample())})
     EXPECT_THAT(text, Not(HasSubstr("hush")));
 }
 
-TEST(SettingsTextTest, MarkdownHasARowForEach) {
+TEST(SettingsTextTest, MarkdownHasARowForEachSetting) {
   EXPECT_THAT(SettingsMarkdown(),
               HasSubstr("| `RINGLET_TREE_ARITY` |  | 8 | an integer from 2 to 256 | yes |"));
 }

@@ -7,7 +7,7 @@
 namespace ringlet {
 namespace {
 
-TEST(Address, TextGoesThereAndBack) {
+TEST(Address, TextRoundTrips) {
   for (const std::string_view text :
        {"10.0.0.5:1234", "255.255.255.255:65535", "0.0.0.0:0", "[::]:1", "[::1]:7",
         "[fe80::1%2]:1234", "[1:2:3:4:5:6:7:8]:9", "[2001:db8::a:0:0:1]:80", "[1:0:3::]:5",
@@ -63,7 +63,7 @@ TEST(Address, AnInvalidAddressIsQuoted) {
   EXPECT_FALSE(ParseAddress("unix:@" + std::string(kUnixPathBytesMax + 1, 'x')).ok());
 }
 
-TEST(Address, KnowsWhatStaysOnThisMachine) {
+TEST(Address, RecognizesLoopbackAddresses) {
   EXPECT_TRUE(ParseAddress("127.3.2.1:1")->IsLoopback());
   EXPECT_TRUE(ParseAddress("[::1]:1")->IsLoopback());
   EXPECT_TRUE(Address::Unix("a").IsLoopback());
@@ -72,7 +72,7 @@ TEST(Address, KnowsWhatStaysOnThisMachine) {
   EXPECT_FALSE(Address().IsLoopback());
 }
 
-TEST(Address, EncodesIntoSoManyBytes) {
+TEST(Address, EncodesIntoTheDocumentedBytes) {
   const auto encoded = [](const Address& address) {
     Writer out;
     Encode(out, address);
@@ -87,7 +87,7 @@ TEST(Address, EncodesIntoSoManyBytes) {
             Bytes({std::byte{1}, std::byte{3}, std::byte{'a'}, std::byte{'b'}, std::byte{'c'}}));
 }
 
-TEST(Address, DecodesWhatItEncoded) {
+TEST(Address, EncodingRoundTrips) {
   Writer out;
   const Address addresses[] = {Address(), Address::Ipv4(1, 2, 3, 4, 5),
                                *ParseAddress("[fe80::1%2]:1234"),
@@ -98,7 +98,7 @@ TEST(Address, DecodesWhatItEncoded) {
   EXPECT_TRUE(in.AtEnd());
 }
 
-TEST(Address, RefusesUnknownKindsLongPathsAndEveryCut) {
+TEST(Address, RefusesUnknownKindsLongPathsAndTruncation) {
   for (const int kind : {2, 3, 5, 7, 255}) {
     Writer out;
     out.U8(static_cast<std::uint8_t>(kind)).Pad(40);
@@ -120,7 +120,7 @@ TEST(Address, RefusesUnknownKindsLongPathsAndEveryCut) {
   }
 }
 
-TEST(Address, GarbageIsReadOrRefusedButNeverMisread) {
+TEST(Address, RandomBytesAreRefusedOrReencodeIdentically) {
   Prng prng(1);
   for (int i = 0; i < 20'000; ++i) {
     Bytes bytes(prng.Below(40));

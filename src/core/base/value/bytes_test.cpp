@@ -21,14 +21,14 @@ TEST(Writer, IsLittleEndianWithoutPadding) {
             Of({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 2, 0, 0, 0, 'h', 'i', 0, 0}));
 }
 
-TEST(Writer, PatchesWhatItWroteBefore) {
+TEST(Writer, PatchesEarlierBytes) {
   Writer out;
   out.U8(9).U32(0).U8(9);
   out.PatchU32(1, 0x04030201);
   EXPECT_EQ(out.Take(), Of({9, 1, 2, 3, 4, 9}));
 }
 
-TEST(Reader, ReadsBackWhatWriterWrote) {
+TEST(Reader, ReadsTheValuesOfAWriter) {
   Writer out;
   out.U8(250).U16(65000).U32(4'000'000'000).U64(~std::uint64_t{1}).Text("ringlet").Raw(AsView("x"));
   Reader in(out.view());
@@ -42,7 +42,7 @@ TEST(Reader, ReadsBackWhatWriterWrote) {
   EXPECT_TRUE(in.AtEnd());
 }
 
-TEST(Reader, AFailureSticksAndGivesNothing) {
+TEST(Reader, AFailurePersistsAndLaterReadsReturnZero) {
   Reader in(AsView("abc"));
   EXPECT_EQ(in.U32(), 0u);
   EXPECT_FALSE(in.ok());
@@ -51,7 +51,7 @@ TEST(Reader, AFailureSticksAndGivesNothing) {
   EXPECT_FALSE(in.AtEnd());
 }
 
-TEST(Reader, ABlobBeyondItsBoundFailsAlthoughItsBytesAreThere) {
+TEST(Reader, ABlobLongerThanItsBoundFails) {
   Writer out;
   out.Text("four");
   EXPECT_EQ(Reader(out.view()).Text(4), "four");
@@ -60,7 +60,7 @@ TEST(Reader, ABlobBeyondItsBoundFailsAlthoughItsBytesAreThere) {
   EXPECT_FALSE(in.ok());
 }
 
-TEST(Reader, ALengthThatLiesFails) {
+TEST(Reader, ALengthBeyondTheInputFails) {
   for (const std::uint32_t length : {5u, 0x7fffffffu, 0xffffffffu}) {
     Writer out;
     out.U32(length).Raw(AsView("four"));
@@ -78,7 +78,7 @@ TEST(Reader, CanBeFailedByItsCaller) {
   EXPECT_FALSE(in.AtEnd());
 }
 
-TEST(Reader, NeverReadsBeyondAnyCut) {
+TEST(Reader, EveryTruncationFails) {
   Writer out;
   out.U8(1).U64(2).Text("some text").U16(3);
   for (std::size_t cut = 0; cut < out.size(); ++cut) {
@@ -91,7 +91,7 @@ TEST(Reader, NeverReadsBeyondAnyCut) {
   }
 }
 
-TEST(Slice, CopiesOnlyWhatItBorrowed) {
+TEST(Slice, OwnedCopiesOnlyBorrowedBytes) {
   Bytes here = Of({1, 2, 3});
   const Slice copy = Slice(View(here)).Owned();
   here[0] = std::byte{9};

@@ -8,7 +8,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(ChoiceList, HasAnEntryForAllAndOneForEachSubject) {
+TEST(ChoiceList, HasAGeneralEntryAndAnEntryPerFunction) {
   const auto entries = ParseChoiceList(" ring, tree ;reduce: ^ pat", "X").value();
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_EQ(entries[0].subject, "");
@@ -21,13 +21,13 @@ TEST(ChoiceList, HasAnEntryForAllAndOneForEachSubject) {
   EXPECT_TRUE(ParseChoiceList(" ", "X")->empty());
 }
 
-TEST(ChoiceList, AListForAllComesFirst) {
+TEST(ChoiceList, RefusesAGeneralListAfterTheFirstPlace) {
   EXPECT_EQ(ParseChoiceList("a:b;c", "X").error().message,
             "X has \"c\", but only the first list may stand for all functions");
   EXPECT_THAT(ParseChoiceList(":b", "X").error().message, HasSubstr("before the colon"));
 }
 
-TEST(ChoiceList, AllowsWhatIsNamedOrAllElse) {
+TEST(ChoiceList, AllowsTheNamedChoicesOrAllOthers) {
   const auto number_of = [](std::string_view name) -> Result<std::size_t> {
     if (name.size() == 1 && name[0] >= '0' && name[0] <= '3')
       return static_cast<std::size_t>(name[0] - '0');

@@ -30,7 +30,7 @@ TEST(JsonObjectTest, MembersOfAllKindsAreRead) {
   EXPECT_EQ(read.value(), "a yes 1 2 0.5 b c null");
 }
 
-TEST(JsonObjectTest, TheFirstErrorStandsBehindTheMessage) {
+TEST(JsonObjectTest, TheFirstErrorFollowsTheMessage) {
   EXPECT_EQ(WhyNot(R"({"n": 1, "m": 2})"), "3");
   EXPECT_EQ(WhyNot("{"), "refused: it is no JSON object");
   EXPECT_EQ(WhyNot("[]"), "refused: it is no JSON object");

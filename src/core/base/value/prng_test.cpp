@@ -5,14 +5,14 @@
 namespace ringlet {
 namespace {
 
-TEST(Prng, IsSplitmix64) {
+TEST(Prng, ProducesTheSequenceOfSplitmix64) {
   Prng prng(1234567);
   for (const std::uint64_t expected :
        {6457827717110365317u, 3203168211198807973u, 9817491932198370423u, 4593380528125082431u})
     EXPECT_EQ(prng.Next(), expected);
 }
 
-TEST(Prng, StaysBelowItsBoundAndReachesAll) {
+TEST(Prng, DrawsEveryValueBelowItsBound) {
   Prng prng(1);
   bool seen[7] = {};
   for (int i = 0; i < 1000; ++i) {
@@ -23,7 +23,7 @@ TEST(Prng, StaysBelowItsBoundAndReachesAll) {
   for (const bool one : seen) EXPECT_TRUE(one);
 }
 
-TEST(Prng, AChanceIsItsShareOfTheDraws) {
+TEST(Prng, ChanceIsTrueAtItsProbability) {
   Prng prng(1);
   int quarter = 0;
   for (int i = 0; i < 10'000; ++i) {

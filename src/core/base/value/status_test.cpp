@@ -12,7 +12,7 @@ Error Bad() {
   return Error{Code::kTimeout, "rank 3 is late"};
 }
 
-TEST(Code, EveryOneHasWordsOfItsOwn) {
+TEST(Code, EveryCodeHasItsOwnName) {
   std::set<std::string> words;
   for (int i = 0; i <= static_cast<int>(Code::kAborted); ++i)
     EXPECT_TRUE(words.insert(CodeName(static_cast<Code>(i))).second) << i;
@@ -20,7 +20,7 @@ TEST(Code, EveryOneHasWordsOfItsOwn) {
   EXPECT_EQ(std::string(CodeName(Code::kPeerLost)), "peer lost");
 }
 
-TEST(Result, IsAValueOrAnError) {
+TEST(Result, ContainsAValueOrAnError) {
   const Result<int> value = 7;
   EXPECT_TRUE(value.ok());
   EXPECT_TRUE(static_cast<bool>(value));
@@ -32,13 +32,13 @@ TEST(Result, IsAValueOrAnError) {
   EXPECT_EQ(error.error().os_errno, 0);
 }
 
-TEST(Result, KnowsWhereTheErrorWasMade) {
+TEST(Result, ReportsTheSourceLineOfItsError) {
   const Error error = Bad();
   EXPECT_NE(std::string(error.file).find("status_test.cpp"), std::string::npos);
   EXPECT_GT(error.line, 0);
 }
 
-TEST(Result, HoldsWhatCanOnlyMove) {
+TEST(Result, HoldsMoveOnlyValues) {
   Result<std::unique_ptr<int>> result = std::make_unique<int>(5);
   const std::unique_ptr<int> taken = *std::move(result);
   EXPECT_EQ(*taken, 5);
@@ -60,7 +60,7 @@ Result<int> Quarter(int value, int& reached) {
   return quarter;
 }
 
-TEST(Try, HandsUpTheFirstErrorAndBindsValues) {
+TEST(Try, ReturnsTheFirstErrorAndBindsValues) {
   int reached = 0;
   EXPECT_EQ(*Quarter(8, reached), 2);
   EXPECT_EQ(reached, 2);
@@ -74,7 +74,7 @@ TEST(Try, HandsUpTheFirstErrorAndBindsValues) {
   EXPECT_EQ(outer().error().message, "rank 3 is late");
 }
 
-TEST(ResultDeathTest, TheWrongHalfIsADefectAndStopsTheProcess) {
+TEST(ResultDeathTest, TakingTheValueOfAnErrorAbortsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const Result<int> error = Bad();
   EXPECT_DEATH({ [[maybe_unused]] const int value = error.value(); }, "broken invariant: ok\\(\\)");

@@ -5,7 +5,7 @@
 namespace ringlet {
 namespace {
 
-TEST(TextTest, NumbersInNamesCountAsSuch) {
+TEST(TextTest, NumbersInNamesSortByValue) {
   EXPECT_TRUE(IsNaturallyBefore("mlx5_2", "mlx5_10"));
   EXPECT_FALSE(IsNaturallyBefore("mlx5_10", "mlx5_2"));
   EXPECT_TRUE(IsNaturallyBefore("host", "host-1"));
@@ -34,12 +34,12 @@ TEST(TextTest, SplitKeepsEmptyParts) {
   EXPECT_THAT(Split("", ','), testing::ElementsAre(""));
 }
 
-TEST(TextTest, TrimTakesSpaceFromBothEndsOnly) {
+TEST(TextTest, TrimRemovesSpaceAtBothEndsOnly) {
   EXPECT_EQ(Trim(" \t a b \n"), "a b");
   EXPECT_EQ(Trim(" \n"), "");
 }
 
-TEST(TextTest, CaseOfLettersIsIgnoredButNotLength) {
+TEST(TextTest, ComparisonIgnoresCaseButNotLength) {
   EXPECT_TRUE(EqualIgnoringCase("af_inet6", "AF_INET6"));
   EXPECT_FALSE(EqualIgnoringCase("AF_INET", "AF_INET6"));
 }
@@ -53,7 +53,7 @@ TEST(TextTest, EditDistanceCountsInsertionsRemovalsReplacementsAndSwaps) {
   EXPECT_EQ(EditDistance("abcd", "badc"), 2u);
 }
 
-TEST(TextTest, PrintableDefusesControlCharactersAndCuts) {
+TEST(TextTest, PrintableEscapesControlCharactersAndTruncates) {
   EXPECT_EQ(Printable("a\nb\tc\x1b[2J", 100), "a\\nb\\tc\\x1b[2J");
   EXPECT_EQ(Printable("abcdefgh", 8), "abcdefgh");
   EXPECT_EQ(Printable("abcdefghi", 8), "abcde...");

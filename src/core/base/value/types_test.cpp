@@ -8,7 +8,7 @@
 namespace ringlet {
 namespace {
 
-TEST(Types, HaveNcclsNumbersAndNames) {
+TEST(Types, HaveTheNumbersAndNamesOfNccl) {
   constexpr std::string_view kNames[] = {"int8",   "uint8",  "int32", "uint32", "int64",
                                          "uint64", "half",   "float", "double", "bfloat16",
                                          "f8e4m3", "f8e5m2", "bool",  "int16"};
@@ -26,7 +26,7 @@ TEST(Types, HaveTheSizesOfTheirValues) {
     EXPECT_EQ(SizeOf(static_cast<DataType>(i)), kBytes[i]);
 }
 
-TEST(Types, NotEveryReductionExistsForEveryType) {
+TEST(Types, SomeTypesLackSomeReductions) {
   EXPECT_TRUE(Reduces(ReduceOp::kBxor, DataType::kInt16));
   EXPECT_TRUE(Reduces(ReduceOp::kBand, DataType::kBool));
   EXPECT_TRUE(Reduces(ReduceOp::kAvg, DataType::kFloat8e5m2));
@@ -37,7 +37,7 @@ TEST(Types, NotEveryReductionExistsForEveryType) {
   EXPECT_FALSE(Reduces(ReduceOp::kPreMulSum, DataType::kBool));
 }
 
-TEST(Types, EveryNameReadsBack) {
+TEST(Types, ParseTheirOwnNames) {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < kDataTypes; ++i) {
     const auto type = static_cast<DataType>(i);
@@ -48,7 +48,7 @@ TEST(Types, EveryNameReadsBack) {
     EXPECT_EQ(ReduceOpNamed(Name(static_cast<ReduceOp>(i))), static_cast<ReduceOp>(i));
 }
 
-TEST(Types, TakeTheUsualOtherNames) {
+TEST(Types, ParseCommonAliases) {
   EXPECT_EQ(DataTypeNamed("f32"), DataType::kFloat32);
   EXPECT_EQ(DataTypeNamed("float32"), DataType::kFloat32);
   EXPECT_EQ(DataTypeNamed("bf16"), DataType::kBfloat16);
@@ -59,7 +59,7 @@ TEST(Types, TakeTheUsualOtherNames) {
   EXPECT_EQ(DataTypeNamed("e5m2"), DataType::kFloat8e5m2);
 }
 
-TEST(Types, OtherWordsAreNothing) {
+TEST(Types, RefuseUnknownNames) {
   for (const std::string_view word : {"", "Float", "float ", "sum", "float128"})
     EXPECT_EQ(DataTypeNamed(word), std::nullopt) << word;
   for (const std::string_view word : {"", "SUM", "float", "average"})

@@ -42,7 +42,7 @@ Bytes EmptyFrame(std::uint8_t type) {
   return EndFrame(BeginFrame(type));
 }
 
-TEST(Acceptor, GivesTheFirstFrameAndThenTheLine) {
+TEST(Acceptor, ReturnsTheFirstFrameAndThenTheConnection) {
   AcceptorRig rig;
   Bytes two = EmptyFrame(3);
   const Bytes second = EmptyFrame(4);
@@ -58,7 +58,7 @@ TEST(Acceptor, GivesTheFirstFrameAndThenTheLine) {
   EXPECT_FALSE(rig.HungUp());
 }
 
-TEST(Acceptor, ACallerThatHasProvenItselfTakesNoPlace) {
+TEST(Acceptor, AnAuthenticatedCallerOccupiesNoSlot) {
   AcceptorRig rig;
   rig.Prove({});
   EXPECT_TRUE(rig.acceptor.HasRoom(kNow));
@@ -66,7 +66,7 @@ TEST(Acceptor, ACallerThatHasProvenItselfTakesNoPlace) {
   EXPECT_FALSE(rig.acceptor.HasRoom(kNow));
 }
 
-TEST(Acceptor, UnreadableBytesAreTurnedAway) {
+TEST(Acceptor, RejectsMalformedFrames) {
   AcceptorRig rig;
   Bytes long_one = EmptyFrame(3);
   long_one[1] = std::byte{1};  // 256 bytes follow
@@ -76,7 +76,7 @@ TEST(Acceptor, UnreadableBytesAreTurnedAway) {
   EXPECT_FALSE(rig.Say(EmptyFrame(3))) << "the line is gone";
 }
 
-TEST(Acceptor, ADismissedCallerHearsWhyAndIsNoStranger) {
+TEST(Acceptor, ADismissedCallerGetsAReasonAndIsNotCountedAsRejected) {
   AcceptorRig rig;
   ASSERT_TRUE(rig.Prove(EmptyFrame(3)));
   rig.acceptor.Dismiss(kLine, EmptyFrame(9));
@@ -86,7 +86,7 @@ TEST(Acceptor, ADismissedCallerHearsWhyAndIsNoStranger) {
   EXPECT_EQ(rig.acceptor.log().turned_away(), 0u);
 }
 
-TEST(Acceptor, AStrangerToTheMachineMayHearWhyToo) {
+TEST(Acceptor, ARejectedCallerMayGetAReason) {
   AcceptorRig rig;
   ASSERT_TRUE(rig.Prove(EmptyFrame(3)));
   rig.acceptor.TurnAway(kLine, "not expected", EmptyFrame(9));
@@ -94,7 +94,7 @@ TEST(Acceptor, AStrangerToTheMachineMayHearWhyToo) {
   EXPECT_EQ(rig.acceptor.log().last(), "10.0.0.1:7: not expected");
 }
 
-TEST(Acceptor, TellsThoseThatHaveProvenThemselvesForAPurpose) {
+TEST(Acceptor, SendsToAuthenticatedCallersOfAGivenPurpose) {
   AcceptorRig rig;
   rig.Prove({});
   rig.acceptor.OnAccepted({kLine + 1, {}}, kNow);

@@ -18,7 +18,7 @@ class CallerQueueTest : public testing::Test {
   CallerQueue callers{2, seconds(10)};
 };
 
-TEST_F(CallerQueueTest, AreBoundedAndTheOldestIsOverdueWhenItHasHadItsTime) {
+TEST_F(CallerQueueTest, IsBoundedAndTheOldestCallerExpiresFirst) {
   EXPECT_EQ(callers.Overdue(), std::nullopt);
   callers.Add(5, kStart);
   EXPECT_TRUE(callers.HasRoom(kStart));
@@ -31,14 +31,14 @@ TEST_F(CallerQueueTest, AreBoundedAndTheOldestIsOverdueWhenItHasHadItsTime) {
   EXPECT_EQ(callers.Overdue(), std::nullopt);
 }
 
-TEST_F(CallerQueueTest, TheOldestIsTheFirstCallerWhateverItsNumber) {
+TEST_F(CallerQueueTest, TheOldestCallerIsTheFirstAdded) {
   callers.Add(7, kStart);
   callers.Add(5, kStart + milliseconds(50));
   EXPECT_EQ(callers.Overdue(), LineId{7});
   EXPECT_TRUE(callers.HasRoom(kStart + CallerQueue::kHurry));
 }
 
-TEST_F(CallerQueueTest, AProvenCallerTakesNoPlace) {
+TEST_F(CallerQueueTest, AnAuthenticatedCallerOccupiesNoSlot) {
   callers.Add(5, kStart);
   callers.Add(7, kStart);
   callers.Prove(5);
@@ -48,7 +48,7 @@ TEST_F(CallerQueueTest, AProvenCallerTakesNoPlace) {
   EXPECT_EQ(callers.size(), 3u);
 }
 
-TEST_F(CallerQueueTest, ExpireWhetherProvenOrNot) {
+TEST_F(CallerQueueTest, AuthenticatedAndOtherCallersExpire) {
   callers.Add(5, kStart);
   callers.Prove(5);
   callers.Add(6, kStart + seconds(1));
@@ -65,7 +65,7 @@ TEST_F(CallerQueueTest, ExpireWhetherProvenOrNot) {
 
 const Address kFrom = Address::Ipv4(192, 0, 2, 1, 9);
 
-TEST(StrangerLog, NotesTheFirstFewAndCountsTheRest) {
+TEST(StrangerLog, LogsTheFirstCallersAndCountsTheRest) {
   StrangerLog log("rank 3", 2);
   EXPECT_EQ(log.Summary(), std::nullopt);
   EXPECT_EQ(log.TurnedAway(kFrom, "rubbish")->text,
@@ -77,7 +77,7 @@ TEST(StrangerLog, NotesTheFirstFewAndCountsTheRest) {
   EXPECT_EQ(log.Summary()->text, "rank 3: 3 strangers were turned away in all");
 }
 
-TEST(StrangerLog, ACallerThatLeavesIsNoWarning) {
+TEST(StrangerLog, ACallerThatHangsUpIsLoggedAsInfo) {
   StrangerLog log("", 1);
   const auto note = log.Left(kFrom);
   EXPECT_EQ(note->level, LogLevel::kInfo);
@@ -106,7 +106,7 @@ struct Lines {
   }
 };
 
-TEST(Callers, AreKeptUntilTakenTurnedAwayOrGone) {
+TEST(Callers, AreKeptUntilTakenRejectedOrClosed) {
   Lines lines;
   lines.callers.Add({5, kFrom}, 50, kStart);
   lines.callers.Add({6, kFrom}, 60, kStart);
@@ -123,7 +123,7 @@ TEST(Callers, AreKeptUntilTakenTurnedAwayOrGone) {
   EXPECT_EQ(lines.callers.size(), 0u);
 }
 
-TEST(Callers, TheOldestMakesRoomAndAllHaveTheirTime) {
+TEST(Callers, DropTheOldestForANewCallerAndExpireTheRest) {
   Lines lines;
   for (const LineId line : {5u, 6u, 7u}) lines.callers.Add({line, kFrom}, 0, kStart);
   EXPECT_EQ(lines.HungUp(), std::vector<LineId>{5});

@@ -66,7 +66,7 @@ class Bench {
   LineId next_line_ = 1;
 };
 
-TEST(Dialler, WhetherToEncryptIsPartOfItsConfiguration) {
+TEST(Dialler, FollowsItsEncryptionSetting) {
   Bench alike(1, true);
   const auto opened = alike.Answer(alike.dials[0].line, kDiallerCredentials, {}, true);
   ASSERT_TRUE(opened.has_value());
@@ -77,7 +77,7 @@ TEST(Dialler, WhetherToEncryptIsPartOfItsConfiguration) {
   EXPECT_THAT(plain.dialler->Reasons(), HasSubstr("it requires encryption"));
 }
 
-TEST(Dialler, DialsTheBestFirstAndTheNextWhenItHesitates) {
+TEST(Dialler, DialsTheNextAddressWhenTheBestIsSlow) {
   Bench bench(3);
   ASSERT_EQ(bench.dials.size(), 1u);
   EXPECT_EQ(bench.dials[0].to, Address::Ipv4(10, 0, 0, 1, 7));
@@ -89,7 +89,7 @@ TEST(Dialler, DialsTheBestFirstAndTheNextWhenItHesitates) {
   EXPECT_EQ(bench.dials.size(), 3u);
 }
 
-TEST(Dialler, DialsTheNextAtOnceWhenOneFails) {
+TEST(Dialler, DialsTheNextAddressAtOnceWhenADialFails) {
   Bench bench(3);
   bench.Refuse(bench.dials[0].line);
   bench.dialler->Advance(bench.now);
@@ -97,7 +97,7 @@ TEST(Dialler, DialsTheNextAtOnceWhenOneFails) {
   EXPECT_EQ(bench.dials[1].to, Address::Ipv4(10, 1, 0, 1, 7));
 }
 
-TEST(Dialler, TheFirstThatProvesItselfWinsAndTheOthersAreHungUp) {
+TEST(Dialler, KeepsTheFirstAuthenticatedConnectionAndClosesTheOthers) {
   Bench bench(3);
   bench.Wait();
   bench.Wait();
@@ -120,7 +120,7 @@ TEST(Dialler, TheFirstThatProvesItselfWinsAndTheOthersAreHungUp) {
   EXPECT_FALSE(bench.dialler->Owns(opened->line));
 }
 
-TEST(Dialler, ARefusalIsTriedAgainLessAndLessOften) {
+TEST(Dialler, RetriesARefusedDialWithGrowingDelays) {
   Bench bench(1);
   Instant pause = DialTiming().retry_first;
   for (int i = 0; i < 12; ++i) {
@@ -137,7 +137,7 @@ TEST(Dialler, ARefusalIsTriedAgainLessAndLessOften) {
   EXPECT_EQ(bench.dialler->Reasons(), "10.0.0.1:7: connection refused");
 }
 
-TEST(Dialler, ASilentPeerIsGivenUpAndTriedAgain) {
+TEST(Dialler, RetriesAPeerThatDoesNotAnswer) {
   Bench bench(1);
   bench.dialler->OnConnected({bench.dials[0].line});
   EXPECT_EQ(*bench.dialler->Deadline(), bench.now + DialTiming().attempt);
@@ -149,7 +149,7 @@ TEST(Dialler, ASilentPeerIsGivenUpAndTriedAgain) {
   EXPECT_EQ(bench.dials.size(), 2u);
 }
 
-TEST(Dialler, AWrongSecretIsNotTriedAgain) {
+TEST(Dialler, DoesNotRetryAfterAWrongSecret) {
   Bench bench(2);
   Credentials other = kDiallerCredentials;
   other.secret[0] = std::byte{1};
@@ -166,7 +166,7 @@ TEST(Dialler, AWrongSecretIsNotTriedAgain) {
   EXPECT_THAT(bench.dialler->Reasons(), HasSubstr("10.1.0.1:7: it serves another communicator"));
 }
 
-TEST(Dialler, LinesItDoesNotKnowAndBytesTooEarlyChangeNothing) {
+TEST(Dialler, IgnoresUnknownConnectionsAndEarlyBytes) {
   Bench bench(1);
   EXPECT_FALSE(bench.dialler->Owns(77));
   bench.dialler->OnClosed(77, "?", bench.now);
@@ -175,7 +175,7 @@ TEST(Dialler, LinesItDoesNotKnowAndBytesTooEarlyChangeNothing) {
   EXPECT_TRUE(bench.dialler->Owns(bench.dials[0].line));
 }
 
-TEST(Dialler, AWinnerThatComesToNothingIsTriedAgainLaterThanTheOthers) {
+TEST(Dialler, RetriesAResumedAddressAfterTheOthers) {
   Bench bench(2);
   const auto opened = bench.Answer(bench.dials[0].line, kDiallerCredentials);
   ASSERT_TRUE(opened);
@@ -189,12 +189,12 @@ TEST(Dialler, AWinnerThatComesToNothingIsTriedAgainLaterThanTheOthers) {
   EXPECT_EQ(bench.dials[2].to, Address::Ipv4(10, 0, 0, 1, 7));
 }
 
-TEST(Dialler, WithoutHesitationItDialsAllAtOnce) {
+TEST(Dialler, DialsAllAddressesAtOnceIfTheHesitationIsZero) {
   Bench bench(3, false, {.hesitation = Instant(0)});
   EXPECT_EQ(bench.dials.size(), 3u);
 }
 
-TEST(Dialler, StopHangsUpWhatIsUnderWay) {
+TEST(Dialler, StopClosesPendingDials) {
   Bench bench(3);
   bench.Wait();
   bench.dialler->Stop();
@@ -204,7 +204,7 @@ TEST(Dialler, StopHangsUpWhatIsUnderWay) {
   EXPECT_EQ(bench.dials.size(), 2u) << "the third is not dialled any more";
 }
 
-TEST(Dialler, WithoutAnAddressItSaysSo) {
+TEST(Dialler, ReportsAMissingAddress) {
   Bench bench(0);
   EXPECT_EQ(bench.dialler->Reasons(), "it has no address");
   EXPECT_TRUE(bench.dialler->hopeless());

@@ -26,14 +26,14 @@ Bytes BytesOf(const Slice& slice) {
   return {slice.bytes.begin(), slice.bytes.end()};
 }
 
-TEST(Frame, IsLengthTypePayload) {
+TEST(Frame, ConsistsOfLengthTypeAndPayload) {
   EXPECT_EQ(FrameOf(7, AsView("ab")), Bytes({std::byte{2}, std::byte{0}, std::byte{0}, std::byte{0},
                                              std::byte{7}, std::byte{'a'}, std::byte{'b'}}));
   EXPECT_EQ(FrameOf(7, {}).size(), kFrameHeaderBytes);
 }
 
 // The pieces are borrowed and invalid after each round, like a driver's read buffer.
-TEST(FrameReader, GivesTheFramesBackHoweverTheStreamIsCut) {
+TEST(FrameReader, ReadsFramesOfAStreamCutAnywhere) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Prng prng(seed);
@@ -65,7 +65,7 @@ TEST(FrameReader, GivesTheFramesBackHoweverTheStreamIsCut) {
   }
 }
 
-TEST(FrameReader, HandsOnAnOwnedFrameWithoutACopy) {
+TEST(FrameReader, ReturnsAnOwnedFrameWithoutACopy) {
   const SharedBytes whole = Share(FrameOf(1, Payload(1000, 1)));
   FrameReader reader(1000);
   reader.Push(Slice(whole));
@@ -74,7 +74,7 @@ TEST(FrameReader, HandsOnAnOwnedFrameWithoutACopy) {
   EXPECT_EQ(frame->payload.owner, whole);
 }
 
-TEST(FrameReader, HandsOnAnOwnedPayloadBehindALoneHeaderWithoutACopy) {
+TEST(FrameReader, ReturnsAnOwnedPayloadAfterASeparateHeaderWithoutACopy) {
   const Bytes first = FrameOf(1, Payload(1000, 3)), second = FrameOf(2, Payload(10, 4));
   FrameReader reader(3000);
   reader.Push(Slice(View(first).first(kFrameHeaderBytes)));
@@ -100,7 +100,7 @@ TEST(FrameReader, HandsOnAnOwnedPayloadBehindALoneHeaderWithoutACopy) {
   EXPECT_EQ(reader.buffered_bytes(), 0u);
 }
 
-TEST(FrameReader, AnOwnedPayloadBehindALoneHeaderMayBeCutOrTooLong) {
+TEST(FrameReader, ChecksAnOwnedPayloadAfterASeparateHeader) {
   const Bytes whole = FrameOf(1, Payload(1000, 3));
   const View header = View(whole).first(kFrameHeaderBytes);
   FrameReader cut(1000);
@@ -115,7 +115,7 @@ TEST(FrameReader, AnOwnedPayloadBehindALoneHeaderMayBeCutOrTooLong) {
   EXPECT_FALSE(bounded.Next().ok());
 }
 
-TEST(FrameReader, AFrameCutFromParcelsOwnsItsBytes) {
+TEST(FrameReader, AFrameInSeveralPushesOwnsItsBytes) {
   const Bytes whole = FrameOf(1, Payload(100, 1));
   FrameReader reader(1000);
   Slice payload;
@@ -140,7 +140,7 @@ TEST(FrameReader, SeveralPushesBeforeTheFirstNextAreJoined) {
   EXPECT_FALSE(reader.Next()->has_value());
 }
 
-TEST(FrameReader, RefusesALengthBeyondTheBoundBeforeItsPayloadComes) {
+TEST(FrameReader, RefusesALengthBeyondTheBoundBeforeThePayload) {
   for (const bool in_pieces : {false, true}) {
     FrameReader reader(10);
     Writer out;
@@ -164,7 +164,7 @@ TEST(FrameReader, RefusesALengthBeyondTheBoundBeforeItsPayloadComes) {
   EXPECT_TRUE(reader.Next()->has_value());
 }
 
-TEST(FrameReader, HoldsWhatHasComeAndNotWhatALengthClaims) {
+TEST(FrameReader, BuffersReceivedBytesAndDoesNotReserveTheLength) {
   FrameReader reader(std::size_t{1} << 30);
   Writer out;
   out.U32(1u << 30).U8(1).U8(0);

@@ -41,7 +41,7 @@ struct TwoSides {
 };
 
 // Computed with Python's hashlib.blake2b from the text of docs/reference/wire.md.
-TEST(Handshake, IsByteForByteWhatTheDocumentSays) {
+TEST(Handshake, SendsTheDocumentedBytes) {
   TwoSides pair;
   const Bytes hello = pair.dialler.TakeOutput();
   EXPECT_TRUE(std::ranges::equal(View(hello).first(4), AsView(kGreeting)));
@@ -60,7 +60,7 @@ TEST(Handshake, IsByteForByteWhatTheDocumentSays) {
             "cfb5f828c117b3279eac7f2f1db09ed6f182818d22869e57b795ce62a4c2ae96");
 }
 
-TEST(Handshake, SucceedsCutAnywhereAndLeavesWhatFollows) {
+TEST(Handshake, SucceedsInPiecesOfAnySizeAndKeepsLaterBytes) {
   for (const std::size_t piece : {1u, 2u, 31u, 48u, 1000u}) {
     TwoSides pair;
     Bytes to_acceptor = pair.dialler.TakeOutput(), to_dialler;
@@ -92,7 +92,7 @@ TEST(Handshake, SucceedsCutAnywhereAndLeavesWhatFollows) {
   }
 }
 
-TEST(Handshake, TheDiallerIsToldThatItsSecretIsWrong) {
+TEST(Handshake, ADiallerWithAnotherSecretFailsAndSendsNoProof) {
   Credentials other = Ours();
   other.secret[31] ^= std::byte{1};
   Handshake dialler = Handshake::Dialler(other, Purpose::kTree, Filled(1));
@@ -105,7 +105,7 @@ TEST(Handshake, TheDiallerIsToldThatItsSecretIsWrong) {
   EXPECT_FALSE(dialler.done());
 }
 
-TEST(Handshake, TheAcceptorRefusesAProofThatIsNotOne) {
+TEST(Handshake, TheAcceptorRefusesAWrongProof) {
   for (std::size_t bit = 0; bit < 256; bit += 5) {
     TwoSides pair;
     ASSERT_TRUE(PushAll(pair.acceptor, pair.dialler.TakeOutput()).ok());
@@ -119,7 +119,7 @@ TEST(Handshake, TheAcceptorRefusesAProofThatIsNotOne) {
   }
 }
 
-TEST(Handshake, EveryFlippedBitOfTheHelloOrTheChallengeIsNoticed) {
+TEST(Handshake, FailsOnEveryFlippedBitOfTheHelloOrTheChallenge) {
   for (std::size_t bit = 0; bit < 8 * (48 + 72); ++bit) {
     TwoSides pair;
     Bytes hello = pair.dialler.TakeOutput();
@@ -131,7 +131,7 @@ TEST(Handshake, EveryFlippedBitOfTheHelloOrTheChallengeIsNoticed) {
   }
 }
 
-TEST(Handshake, ARecordingIsWorthNothingOnAnotherConnection) {
+TEST(Handshake, RefusesARecordingOfAnotherConnection) {
   TwoSides first;
   Bytes recording = first.dialler.TakeOutput();
   ASSERT_TRUE(PushAll(first.acceptor, recording).ok());
@@ -142,14 +142,14 @@ TEST(Handshake, ARecordingIsWorthNothingOnAnotherConnection) {
   EXPECT_FALSE(PushAll(again, recording).ok());
 }
 
-TEST(Handshake, AnAcceptorsOwnProofReflectedIsRefused) {
+TEST(Handshake, RefusesTheAcceptorsReflectedProof) {
   TwoSides pair;
   ASSERT_TRUE(PushAll(pair.acceptor, pair.dialler.TakeOutput()).ok());
   const Bytes challenge = pair.acceptor.TakeOutput();
   EXPECT_FALSE(PushAll(pair.acceptor, Bytes(challenge.end() - 32, challenge.end())).ok());
 }
 
-TEST(Handshake, AnotherVersionOrCommunicatorIsSaidOnBothSides) {
+TEST(Handshake, BothSidesReportAnotherVersionOrCommunicator) {
   Credentials other = Ours();
   other.magic = 5;
   Handshake dialler = Handshake::Dialler(other, Purpose::kTree, Filled(1));
@@ -174,7 +174,7 @@ TEST(Handshake, AnotherVersionOrCommunicatorIsSaidOnBothSides) {
 }
 
 // Computed in the same way.
-TEST(Handshake, KeysAreThoseOfTheDocumentAndOneForEachDirection) {
+TEST(Handshake, DerivesADocumentedKeyPerDirection) {
   Handshake dialler = Handshake::Dialler(Ours(), Purpose::kTree, Filled(1), {.encrypt = true});
   Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2), {.encrypt = true});
   ASSERT_TRUE(PushAll(acceptor, dialler.TakeOutput()).ok());
@@ -190,7 +190,7 @@ TEST(Handshake, KeysAreThoseOfTheDocumentAndOneForEachDirection) {
   }
 }
 
-TEST(Handshake, EncryptionThatOneSideDoesNotWantIsSaidOnBothSides) {
+TEST(Handshake, BothSidesReportAnEncryptionMismatch) {
   for (const bool dialler_encrypts : {false, true}) {
     Handshake dialler =
         Handshake::Dialler(Ours(), Purpose::kTree, Filled(1), {.encrypt = dialler_encrypts});
@@ -212,7 +212,7 @@ TEST(Handshake, EncryptionThatOneSideDoesNotWantIsSaidOnBothSides) {
 
 // A third party between two ends with equal encryption can end the connection, but cannot change
 // its encryption.
-TEST(Handshake, AThirdPartyCannotTurnEncryptionOffOrOn) {
+TEST(Handshake, AThirdPartyCannotChangeTheEncryptionFlag) {
   for (const bool encrypt : {false, true}) {
     Handshake dialler = Handshake::Dialler(Ours(), Purpose::kTree, Filled(1), {.encrypt = encrypt});
     Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2), {.encrypt = !encrypt});
@@ -225,7 +225,7 @@ TEST(Handshake, AThirdPartyCannotTurnEncryptionOffOrOn) {
   }
 }
 
-TEST(Handshake, StrangersAreToldNothing) {
+TEST(Handshake, OtherProtocolsFailWithoutAReply) {
   Handshake acceptor = Handshake::Acceptor(Ours(), Filled(2));
   EXPECT_TRUE(PushAll(acceptor, Bytes(47, std::byte{'G'})).ok()) << "nothing is parsed too early";
   const Status status = PushAll(acceptor, Bytes(1, std::byte{'G'}));
@@ -253,12 +253,12 @@ TEST(Handshake, RefusesUnknownPurposes) {
   }
 }
 
-TEST(KeyedHash, IsKeyedBlake2bOfThePartsJoined) {
+TEST(KeyedHash, IsKeyedBlake2bOfTheJoinedParts) {
   EXPECT_EQ(Hex(KeyedHash(Ours().secret, {AsView("ab"), AsView("c")})),
             "d63a32d3e44738d7907f964316c241adaba0abfeabc32349677578a15a203f7f");
 }
 
-TEST(NonceSource, DrawsByCountFromItsSeedAndNeverTheSameTwice) {
+TEST(NonceSource, DerivesDistinctNoncesFromItsSeedAndACount) {
   NonceSource source(Filled(5));
   std::set<Nonce> drawn;
   const Nonce first = source.Next();

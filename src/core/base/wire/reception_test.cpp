@@ -39,7 +39,7 @@ struct ReceptionRig {
   }
 };
 
-TEST(Reception, HandsALineOverToTheMachineThatItsHelloNames) {
+TEST(Reception, DetachesAConnectionForTheServiceNamedInTheHello) {
   for (const auto& [purpose, kind] :
        std::map<Purpose, ServiceKey::Kind>{{Purpose::kCheckIn, ServiceKey::Kind::kRoot},
                                            {Purpose::kTree, ServiceKey::Kind::kControl},
@@ -66,7 +66,7 @@ TEST(Reception, HandsALineOverToTheMachineThatItsHelloNames) {
   }
 }
 
-TEST(Reception, ACallerForAnUnservedIdIsToldSo) {
+TEST(Reception, ACallerForAnUnservedIdGetsAReason) {
   ReceptionRig rig;
   rig.served = {{5, ServiceKey::Kind::kControl}};
   Handshake dialler = Handshake::Dialler({6, {}}, Purpose::kTree, Nonce{});
@@ -82,7 +82,7 @@ TEST(Reception, ACallerForAnUnservedIdIsToldSo) {
   EXPECT_EQ(std::get<Hangup>(done[2]).line, kCallersLine);
 }
 
-TEST(Reception, StrangersAreHungUpOnAtTheirFirstWrongByte) {
+TEST(Reception, ClosesAConnectionAtItsFirstWrongByte) {
   ReceptionRig rig;
   rig.Come(kCallersLine);
   rig.Say(kCallersLine, AsView("RL"));
@@ -94,7 +94,7 @@ TEST(Reception, StrangersAreHungUpOnAtTheirFirstWrongByte) {
   EXPECT_EQ(rig.reception.strangers(), 1u);
 }
 
-TEST(Reception, ASilentCallerGoesInTimeAndOneThatLeavesIsForgotten) {
+TEST(Reception, DropsSilentCallersAndForgetsClosedOnes) {
   ReceptionRig rig;
   rig.Come(kCallersLine);
   rig.Come(kCallersLine + 1);
@@ -108,7 +108,7 @@ TEST(Reception, ASilentCallerGoesInTimeAndOneThatLeavesIsForgotten) {
   EXPECT_FALSE(rig.reception.Deadline());
 }
 
-TEST(Reception, TheOldestGoesForTheNextWhenThereAreTooMany) {
+TEST(Reception, DropsTheOldestCallerForANewCallerWhenFull) {
   ReceptionRig rig;
   rig.Come(kCallersLine);
   rig.Come(kCallersLine + 1);

@@ -27,7 +27,7 @@ std::string Opened(RecordOpener& opener, View sealed) {
 const std::string kBroken = "(a record that was changed on its way or replayed)";
 
 // Computed by another program from RFC 8439 and the text of docs/reference/wire.md.
-TEST(Record, IsByteForByteWhatTheDocumentSays) {
+TEST(Record, HasTheDocumentedBytes) {
   RecordSealer sealer(Key(0));
   EXPECT_EQ(HexOfRecord(sealer.Seal(AsView("one"))),
             "0300000077d62712e48333c52f4c2441ac4137bbe7d8f7");
@@ -36,7 +36,7 @@ TEST(Record, IsByteForByteWhatTheDocumentSays) {
   EXPECT_TRUE(sealer.Seal({}).empty());
 }
 
-TEST(Record, OpensInAnyPieces) {
+TEST(Record, OpensInPiecesOfAnySize) {
   for (const std::size_t piece : {1u, 7u, 23u, 1000u}) {
     RecordSealer sealer(Key(0));
     RecordOpener opener(Key(0));
@@ -55,7 +55,7 @@ TEST(Record, OpensInAnyPieces) {
   }
 }
 
-TEST(Record, EverySizeAroundARecordComesBackWhole) {
+TEST(Record, RoundTripsSizesAroundARecord) {
   for (const std::size_t size : {std::size_t{1}, kRecordBytesMax - 1, kRecordBytesMax,
                                  kRecordBytesMax + 1, 2 * kRecordBytesMax + 1}) {
     RecordSealer sealer(Key(0));
@@ -68,7 +68,7 @@ TEST(Record, EverySizeAroundARecordComesBackWhole) {
   }
 }
 
-TEST(Record, MuchIsCutIntoBoundedRecords) {
+TEST(Record, LongDataAreCutIntoBoundedRecords) {
   RecordSealer sealer(Key(0));
   RecordOpener opener(Key(0));
   const Bytes much(3 * kRecordBytesMax + 5, std::byte{7});
@@ -79,7 +79,7 @@ TEST(Record, MuchIsCutIntoBoundedRecords) {
   EXPECT_EQ(*plain, much);
 }
 
-TEST(Record, EveryFlippedBitIsNoticedAndNothingOpensAfterIt) {
+TEST(Record, FailsOnEveryFlippedBitAndRefusesLaterRecords) {
   RecordSealer sealer(Key(0));
   const Bytes sealed = sealer.Seal(AsView("as it was")), next = sealer.Seal(AsView("next"));
   for (std::size_t bit = 0; bit < 8 * sealed.size(); ++bit) {
@@ -98,7 +98,7 @@ TEST(Record, EveryFlippedBitIsNoticedAndNothingOpensAfterIt) {
   }
 }
 
-TEST(Record, RepeatedSkippedAndSwappedOnesDoNotOpen) {
+TEST(Record, RefusesRepeatedSkippedAndSwappedRecords) {
   RecordSealer sealer(Key(0));
   const Bytes one = sealer.Seal(AsView("one")), two = sealer.Seal(AsView("two"));
   RecordOpener repeated(Key(0)), skipped(Key(0)), swapped(Key(0));
@@ -110,7 +110,7 @@ TEST(Record, RepeatedSkippedAndSwappedOnesDoNotOpen) {
   EXPECT_EQ(Opened(swapped, both), kBroken);
 }
 
-TEST(Record, OtherKeysDoNotOpenIt) {
+TEST(Record, DoesNotOpenWithAnotherKey) {
   RecordSealer sealer(Key(0));
   RecordOpener other(Key(1));
   EXPECT_EQ(Opened(other, sealer.Seal(AsView("one"))), kBroken);
@@ -124,7 +124,7 @@ TEST(Record, LengthsBeyondTheBoundAreRefusedAtOnce) {
   EXPECT_EQ(Opened(empty, Bytes(4)), kBroken) << "no record is empty";
 }
 
-TEST(Record, ACutRecordGivesNothing) {
+TEST(Record, ATruncatedRecordYieldsNoData) {
   RecordSealer sealer(Key(0));
   const Bytes sealed = sealer.Seal(AsView("the whole of it"));
   RecordOpener opener(Key(0));

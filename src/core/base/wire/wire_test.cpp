@@ -18,7 +18,7 @@ void Append(Bytes& to, const Bytes& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-TEST(Wire, ProvesThenSpeaksInFrames) {
+TEST(Wire, AuthenticatesBeforeItCarriesFrames) {
   Wire dialled = Wire::Dialled(kCredentials, Purpose::kPeer, {}, 100);
   Wire accepted = Wire::Accepted(kCredentials, {}, 100);
   ASSERT_TRUE(accepted.Push(Slice(Share(dialled.TakeReply()))).ok());
@@ -41,7 +41,7 @@ TEST(Wire, ProvesThenSpeaksInFrames) {
   EXPECT_FALSE(accepted.Next()->has_value());
 }
 
-TEST(Wire, GivesNoFrameBeforeTheProof) {
+TEST(Wire, YieldsNoFrameBeforeTheProof) {
   Wire accepted = Wire::Accepted(kCredentials, {}, 100);
   const Bytes early = TextFrame(1, "let me in");
   ASSERT_TRUE(accepted.Push(Slice(View(early))).ok());
@@ -52,7 +52,7 @@ TEST(Wire, GivesNoFrameBeforeTheProof) {
   EXPECT_FALSE(accepted.Next()->has_value());
 }
 
-TEST(Wire, BoundsTheFramesBehindTheHandshake) {
+TEST(Wire, BoundsTheFramesAfterTheHandshake) {
   Wire dialled = Wire::Dialled(kCredentials, Purpose::kPeer, {}, 4);
   Wire accepted = Wire::Accepted(kCredentials, {}, 4);
   ASSERT_TRUE(accepted.Push(Slice(Share(dialled.TakeReply()))).ok());
@@ -118,7 +118,7 @@ void ExpectBroken(const Status& status) {
   EXPECT_THAT(status.error().message, testing::HasSubstr("changed on its way or replayed"));
 }
 
-TEST(EncryptedWire, CarriesFramesBothWaysAndShowsNothing) {
+TEST(EncryptedWire, CarriesUnreadableFramesInBothDirections) {
   Session session;
   const Bytes sealed = session.Say("the plan of attack");
   EXPECT_EQ(AsText(sealed).find("plan"), std::string_view::npos);
@@ -130,7 +130,7 @@ TEST(EncryptedWire, CarriesFramesBothWaysAndShowsNothing) {
   EXPECT_NE(same, sealed) << "what is said twice looks different";
 }
 
-TEST(EncryptedWire, ProofFramesAndLongOnesMayComeInOnePieceOrInMany) {
+TEST(EncryptedWire, AcceptsProofAndFramesInPiecesOfAnySize) {
   for (const std::size_t piece : {1u, 777u, 1u << 20}) {
     Wire dialled = Wire::Dialled(kCredentials, Purpose::kTree, NonceOf(1), 1 << 20, kEncrypted);
     Wire accepted = Wire::Accepted(kCredentials, NonceOf(2), 1 << 20, kEncrypted);
@@ -147,7 +147,7 @@ TEST(EncryptedWire, ProofFramesAndLongOnesMayComeInOnePieceOrInMany) {
   }
 }
 
-TEST(EncryptedWire, ARecordedSessionIsWorthNothingToAnotherAcceptor) {
+TEST(EncryptedWire, RefusesARecordingOfAnotherSession) {
   Session session;
   session.Say("pay him");
   Wire again = Wire::Accepted(kCredentials, NonceOf(9), 1 << 20, kEncrypted);
@@ -160,14 +160,14 @@ TEST(EncryptedWire, ARecordedSessionIsWorthNothingToAnotherAcceptor) {
   ExpectBroken(other.accepted.Push(Piece(session.Say("pay him"))));
 }
 
-TEST(EncryptedWire, AnAcceptorsOwnWordsReflectedDoNotOpen) {
+TEST(EncryptedWire, RefusesReflectedRecords) {
   Session session;
   ExpectBroken(session.accepted.Push(Piece(session.Answer("what the acceptor said"))));
   Session mirrored;
   ExpectBroken(mirrored.dialled.Push(Piece(mirrored.Say("what the dialler said"))));
 }
 
-TEST(EncryptedWire, RepeatedSwappedAndMissingRecordsDoNotOpen) {
+TEST(EncryptedWire, RefusesRepeatedSwappedAndMissingRecords) {
   Session repeated;
   const Bytes one = repeated.Say("one");
   ASSERT_TRUE(repeated.accepted.Push(Piece(one)).ok());
@@ -186,7 +186,7 @@ TEST(EncryptedWire, RepeatedSwappedAndMissingRecordsDoNotOpen) {
   ExpectBroken(missing.accepted.Push(Piece(missing.Say("arrives"))));
 }
 
-TEST(EncryptedWire, EveryFlippedBitIsNoticed) {
+TEST(EncryptedWire, FailsOnEveryFlippedBit) {
   for (std::size_t bit = 0; bit < 8 * (kRecordOverheadBytes + kFrameHeaderBytes + 2); ++bit) {
     Session session;
     Bytes sealed = session.Say("hi");
@@ -199,7 +199,7 @@ TEST(EncryptedWire, EveryFlippedBitIsNoticed) {
   }
 }
 
-TEST(EncryptedWire, ACutStreamGivesOnlyWhatWasWhole) {
+TEST(EncryptedWire, ATruncatedStreamYieldsOnlyCompleteFrames) {
   Session session;
   const Bytes whole = session.Say("whole");
   Bytes cut = session.Say("cut short");
@@ -210,7 +210,7 @@ TEST(EncryptedWire, ACutStreamGivesOnlyWhatWasWhole) {
   EXPECT_EQ(Heard(session.accepted), "(nothing)");
 }
 
-TEST(EncryptedWire, PlainFramesAreNotAccepted) {
+TEST(EncryptedWire, RefusesPlainFrames) {
   Session session, empty;
   Bytes two = TextFrame(1, std::string(100, 'a'));
   Append(two, TextFrame(1, "b"));
@@ -220,7 +220,7 @@ TEST(EncryptedWire, PlainFramesAreNotAccepted) {
   ExpectBroken(empty.accepted.Push(Piece(TextFrame(1, ""))));
 }
 
-TEST(Wire, SealsNothingOnAPlainLine) {
+TEST(Wire, LeavesFramesOfAPlainConnectionUnchanged) {
   Wire dialled = Wire::Dialled(kCredentials, Purpose::kPeer, {}, 100);
   Wire accepted = Wire::Accepted(kCredentials, {}, 100);
   ASSERT_TRUE(accepted.Push(Piece(dialled.TakeReply())).ok());

@@ -5,7 +5,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-TEST(Member, StrangersCostALineOfTheLogEachAndDelayNoRank) {
+TEST(Member, RejectsStrangersWithALogLineEach) {
   Middle scene;
   Credentials other = kCredentials;
   other.magic = 1;
@@ -21,7 +21,7 @@ TEST(Member, StrangersCostALineOfTheLogEachAndDelayNoRank) {
   EXPECT_TRUE(scene.member.standing());
 }
 
-TEST(Member, AMemberThatCallsWhereItHasNoPlaceIsTurnedAway) {
+TEST(Member, RejectsAMemberOnAnUnexpectedConnection) {
   Middle scene;
   EXPECT_TRUE(scene.CallAs(0, Purpose::kTree).hung_up()) << "the parent, a second time";
   EXPECT_TRUE(scene.CallAs(2, Purpose::kTree).hung_up()) << "a child";
@@ -32,7 +32,7 @@ TEST(Member, AMemberThatCallsWhereItHasNoPlaceIsTurnedAway) {
   EXPECT_TRUE(early.CallAs(0, Purpose::kTree).hung_up()) << "nobody can know us before we check in";
 }
 
-TEST(Member, InARingTheOtherNeighbourAndASecondCallAreTurnedAway) {
+TEST(Member, ARingRejectsTheNextRankAndASecondCall) {
   Scene scene(Config(1, 3, Shape::kRing));
   scene.CheckIn();
   EXPECT_TRUE(scene.CallAs(2, Purpose::kRing).hung_up()) << "the next rank";
@@ -41,7 +41,7 @@ TEST(Member, InARingTheOtherNeighbourAndASecondCallAreTurnedAway) {
   EXPECT_FALSE(previous.hung_up());
 }
 
-TEST(Member, AProvenCallerKeepsItsPlace) {
+TEST(Member, AnAuthenticatedCallerIsNotDropped) {
   Middle scene;
   FarEnd& proven = scene.Call(Purpose::kTree);
   for (int i = 0; i < 4; ++i) scene.driver.Tell(Accepted{scene.next_line++, {}});
@@ -49,7 +49,7 @@ TEST(Member, AProvenCallerKeepsItsPlace) {
   EXPECT_FALSE(proven.hung_up());
 }
 
-TEST(Member, SilentCallersAreBoundedAndDroppedInTime) {
+TEST(Member, SilentCallersAreBoundedAndExpire) {
   Middle scene;
   std::set<LineId> lines;
   for (int i = 0; i < 5; ++i) {
@@ -69,7 +69,7 @@ TEST(Member, SilentCallersAreBoundedAndDroppedInTime) {
   EXPECT_FALSE(scene.member.Deadline());
 }
 
-TEST(Member, InARingThereIsNoNodeLeader) {
+TEST(Member, ARingRejectsLocalRanks) {
   MemberConfig config = Config(1, 3, Shape::kRing);
   config.node_leader = Address::Unix("node leader");
   config.speaks = true;

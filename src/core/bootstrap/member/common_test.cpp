@@ -6,7 +6,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-TEST(MemberCommon, OneCallTakesAllFramesForARankWithoutALine) {
+TEST(MemberCommon, QueuesAllFramesForARankOnASingleCall) {
   Parts parts(Config(1, 4));
   EXPECT_TRUE(parts.common.PostTo(3, FormFrame(kChild, 5)).ok());
   EXPECT_EQ(parts.dials(), 0u) << "its address is not known yet";
@@ -33,7 +33,7 @@ TEST(MemberCommon, ALargeBodyIsSentWithoutACopy) {
   EXPECT_EQ(parts.TakeSent(line), std::vector{FrameType::kMessage});
 }
 
-TEST(MemberCommon, ARankIsNamedByItsAddressWhereThatIsKnown) {
+TEST(MemberCommon, NamesARankByHostAndPidIfKnown) {
   Parts parts(Config(1, 4));
   EXPECT_EQ(parts.common.Name(1), "rank 1 (host host0, pid 1001)");
   EXPECT_EQ(parts.common.Name(3), "rank 3");

@@ -19,7 +19,7 @@ struct Called : Parts {
   Connections& connections = common.connections;
 };
 
-TEST(Connections, OneLineToARankTakesAllAsLongAsItStands) {
+TEST(Connections, RoutesToARankOverItsFirstConnection) {
   Called called;
   const LineId first = called.LineTo(MemberLine::kChild, 2);
   const LineId second = called.LineTo(MemberLine::kPeerOut, 2);
@@ -33,7 +33,7 @@ TEST(Connections, OneLineToARankTakesAllAsLongAsItStands) {
   EXPECT_FALSE(called.connections.Remove(first));
 }
 
-TEST(Connections, TheLineToANodeLeaderIsARouteWhenItIsTheParents) {
+TEST(Connections, ANodeLeadersConnectionIsARouteIfItIsTheParent) {
   Called called;
   const LineId line = called.LineTo(MemberLine::kNodeLeader, 0);
   EXPECT_EQ(called.connections.RouteTo(0), 0u);
@@ -54,7 +54,7 @@ TEST(Connections, ACallIsFoundByItsRankOrByItsRoot) {
   EXPECT_TRUE(std::holds_alternative<Hangup>(called.actions.back()));
 }
 
-TEST(Connections, ARankThatIsCalledAnewIsNotAbsent) {
+TEST(Connections, ANewCallEndsTheAbsenceOfARank) {
   Called called;
   called.connections.MarkAbsent(3, seconds(4));
   called.connections.MarkAbsent(3, seconds(5));
@@ -63,7 +63,7 @@ TEST(Connections, ARankThatIsCalledAnewIsNotAbsent) {
   EXPECT_FALSE(called.connections.AbsentSince(3));
 }
 
-TEST(Connections, ABeatFindsTheLinesOnWhichNothingComes) {
+TEST(Connections, ABeatFindsSilentConnections) {
   Called called;
   const LineId silent = called.LineTo(MemberLine::kChild, 2);
   const LineId alive = called.LineTo(MemberLine::kParent, 0);
@@ -80,7 +80,7 @@ TEST(Connections, ABeatFindsTheLinesOnWhichNothingComes) {
   EXPECT_EQ(called.TakeSent(silent).size(), 4u) << "each time a word";
 }
 
-TEST(Connections, InTheEndMembersAndRootsGetTheirLastWords) {
+TEST(Connections, CloseAllSendsFinalFramesToRoots) {
   Called called;
   const LineId root = called.LineTo(MemberLine::kRoot, 0);
   const LineId child = called.LineTo(MemberLine::kChild, 2);

@@ -5,7 +5,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-TEST(Member, FramesThatComeBeforeAGroupIsFormedWaitForIt) {
+TEST(Member, KeepsFramesOfAGroupUntilItForms) {
   Middle scene;
   Writer early;
   early.U64(kChild).U64(5).Raw(AsView("early"));
@@ -16,7 +16,7 @@ TEST(Member, FramesThatComeBeforeAGroupIsFormedWaitForIt) {
   EXPECT_FALSE(scene.member.TakeMessage(Rank{2}, 5)) << "not the world's";
 }
 
-TEST(Member, FramesOfAGroupThatComeBeforeTheGoWaitForItToo) {
+TEST(Member, KeepsFramesOfAGroupUntilItStands) {
   Middle scene(false);
   Writer early;
   early.U64(kChild).U64(5).Raw(AsView("early"));
@@ -28,7 +28,7 @@ TEST(Member, FramesOfAGroupThatComeBeforeTheGoWaitForItToo) {
   EXPECT_EQ(AsText(*message), "early");
 }
 
-TEST(Member, FramesThatWaitForAGroupAreBounded) {
+TEST(Member, BoundsTheFramesKeptForGroups) {
   Middle scene;
   Writer early;
   early.U64(kChild).U64(5);
@@ -40,7 +40,7 @@ TEST(Member, FramesThatWaitForAGroupAreBounded) {
   EXPECT_THAT(scene.Why(), HasSubstr("sends more to a communicator than may wait"));
 }
 
-TEST(EarlyFrames, ThoseOfOneGroupAreGivenOnceInTheirOrder) {
+TEST(EarlyFrames, ReturnsTheFramesOfAGroupOnceInOrder) {
   EarlyFrames early;
   EXPECT_TRUE(early.Keep(7, {1, FrameType::kForm, {}}));
   EXPECT_TRUE(early.Keep(8, {1, FrameType::kAsk, {}}));
@@ -53,7 +53,7 @@ TEST(EarlyFrames, ThoseOfOneGroupAreGivenOnceInTheirOrder) {
   EXPECT_EQ(early.Take(8).size(), 1u);
 }
 
-TEST(EarlyFrames, TheirBytesAreBoundedToo) {
+TEST(EarlyFrames, BoundsTheirBytes) {
   EarlyFrames early;
   const Slice half(Share(Bytes(EarlyFrames::kBytesMax / 2)));
   EXPECT_TRUE(early.Keep(7, {1, FrameType::kMessage, half}));

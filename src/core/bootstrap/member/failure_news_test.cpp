@@ -5,7 +5,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-TEST(Member, AFailureIsPassedOnUnchangedOverAllLines) {
+TEST(Member, ForwardsAFailureUnchangedOnAllConnections) {
   Middle scene;
   FarEnd& three = scene.CallAs(3, Purpose::kPeer);
   const Failure failure{Code::kPeerLost, 3, "rank 3 was lost"};
@@ -24,7 +24,7 @@ TEST(Member, AFailureIsPassedOnUnchangedOverAllLines) {
   EXPECT_TRUE(three.hung_up());
 }
 
-TEST(Member, OwesNewsToThoseThatHaveNotSaidThatTheyKnow) {
+TEST(Member, OwesAFailureToNeighboursThatHaveNotConfirmedIt) {
   Middle scene;
   EXPECT_FALSE(scene.member.OwesNews()) << "nothing has failed";
   scene.member.Abort(Code::kAborted, "no memory");
@@ -37,7 +37,7 @@ TEST(Member, OwesNewsToThoseThatHaveNotSaidThatTheyKnow) {
   EXPECT_FALSE(scene.member.OwesNews());
 }
 
-TEST(Member, OwesNewsToThoseBehindARankThatHadLeft) {
+TEST(Member, OwesAFailureToTheNeighboursOfADepartedRank) {
   Middle scene;
   scene.member.Abort(Code::kAborted, "no memory");
   scene.child->Say(FailureFrame({Code::kAborted, 1, "no memory"}));
@@ -50,7 +50,7 @@ TEST(Member, OwesNewsToThoseBehindARankThatHadLeft) {
   EXPECT_FALSE(scene.member.OwesNews());
 }
 
-TEST(Member, TellsARankThatTellsOfAFailureThatItKnows) {
+TEST(Member, AnswersAFailureWithItsOwnFailureOnce) {
   Middle scene;
   scene.member.Abort(Code::kAborted, "no memory");
   FarEnd& three = scene.CallAs(3, Purpose::kPeer);
@@ -81,7 +81,7 @@ Ranks NextOf(FailureNews& news, const Group& group,
   return next;
 }
 
-TEST(FailureNews, TheRanksNextToThisOneAreToldOnce) {
+TEST(FailureNews, NotifiesEachNeighbourOnce) {
   const Group group = InTreeOfSeven(1);
   FailureNews news;
   EXPECT_TRUE(news.Begin());
@@ -91,7 +91,7 @@ TEST(FailureNews, TheRanksNextToThisOneAreToldOnce) {
   EXPECT_EQ(NextOf(news, group), Ranks());
 }
 
-TEST(FailureNews, InThePlaceOfARankThatIsGoneThoseNextToItAreTold) {
+TEST(FailureNews, NotifiesTheNeighboursOfAnAbsentRank) {
   const Group group = InTreeOfSeven(1);
   FailureNews news;
   news.Begin();
@@ -101,7 +101,7 @@ TEST(FailureNews, InThePlaceOfARankThatIsGoneThoseNextToItAreTold) {
   EXPECT_EQ(NextOf(news, group), (Ranks{4}));
 }
 
-TEST(FailureNews, ItOwesTheNewsToThoseThatHaveNotSaidThatTheyKnow) {
+TEST(FailureNews, OwesTheNewsUntilItIsConfirmed) {
   const Group group = InTreeOfSeven(6);
   FailureNews news;
   EXPECT_FALSE(news.Hear(3)) << "it has nothing to tell yet";
@@ -115,7 +115,7 @@ TEST(FailureNews, ItOwesTheNewsToThoseThatHaveNotSaidThatTheyKnow) {
   EXPECT_FALSE(news.Owes(group, NoneIsLost));
 }
 
-TEST(FailureNews, AroundARingBothNeighboursAreTold) {
+TEST(FailureNews, NotifiesBothNeighboursInARing) {
   Group group({.id = kWorld, .self = 0, .size = 5, .shape = Shape::kRing});
   FailureNews news;
   news.Begin();

@@ -5,7 +5,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-TEST(GroupFrames, AFrameIsReadAsItWasWritten) {
+TEST(GroupFrames, FramesRoundTrip) {
   const Frame frame = FrameOf(GroupFrame(7, FrameType::kMessage, AsView("head"), AsView("body")));
   const auto received = ReadGroupFrame(frame);
   ASSERT_TRUE(received);
@@ -14,12 +14,12 @@ TEST(GroupFrames, AFrameIsReadAsItWasWritten) {
   EXPECT_EQ(AsText(received->payload.bytes), "headbody");
 }
 
-TEST(GroupFrames, AFrameTooShortForAGroupIsNone) {
+TEST(GroupFrames, RefusesAFrameShorterThanAGroupId) {
   const Bytes seven(7);
   EXPECT_FALSE(ReadGroupFrame({static_cast<std::uint8_t>(FrameType::kAsk), Slice(View(seven))}));
 }
 
-TEST(GroupFrames, AFormHasTheDigestOfTheRanksAndAFailureItsStory) {
+TEST(GroupFrames, FormAndFailureFramesHaveTheirPayloads) {
   const Frame form = FrameOf(FormFrame(7, 0x1234));
   EXPECT_EQ(Reader(ReadGroupFrame(form)->payload.bytes).U64(), 0x1234u);
   const Frame failure = FrameOf(GroupFailureFrame(7, {Code::kPeerLost, 3, "rank 3 was lost"}));

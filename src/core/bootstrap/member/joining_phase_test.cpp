@@ -7,7 +7,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-TEST(Member, OfManyThatItConnectsToEightAreNamed) {
+TEST(Member, PhaseNamesAtMostEightPendingRanks) {
   for (const std::uint32_t below : {8u, 9u}) {
     MemberConfig config = Config(0, below + 1);
     config.arity = static_cast<std::uint16_t>(below);
@@ -29,7 +29,7 @@ MemberConfig BesideAStoppedRank(MemberConfig config) {
 constexpr const char* kStopped =
     "is stopped (SIGSTOP or a debugger; kill -CONT 1001 lets it go on)";
 
-TEST(Member, AStoppedChildIsNamedAsStopped) {
+TEST(Member, ReportsAStoppedChildAsStopped) {
   Scene scene(BesideAStoppedRank(Config(0, 2)));
   scene.CheckIn().Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
   EXPECT_EQ(scene.member.Phase(), fmt::format("connecting to the ranks below: rank 1 (host host0, "
@@ -44,7 +44,7 @@ TEST(Member, AStoppedChildIsNamedAsStopped) {
                     testing::Not(HasSubstr("10.0.0.1"))));
 }
 
-TEST(Member, AStoppedNodeLeaderIsNamedAsStopped) {
+TEST(Member, ReportsAStoppedNodeLeaderAsStopped) {
   MemberConfig config = BesideAStoppedRank(Config(0, 4));
   config.node_leader = Address::Unix("node leader");
   Scene scene(config);

@@ -7,7 +7,7 @@ namespace {
 
 // ---- tree --------------------------------------------------------------------------------------
 
-TEST(Member, EveryMilestoneHasItsTime) {
+TEST(Member, RecordsTheTimeOfEachMilestone) {
   Scene scene(Config(0, 2));
   const Instant begun = scene.driver.now;
   scene.driver.Pass(seconds(1));
@@ -24,7 +24,7 @@ TEST(Member, EveryMilestoneHasItsTime) {
   EXPECT_EQ(milestones.standing, begun + seconds(3));
 }
 
-TEST(Member, InATreeItPassesTheRosterReportsAndGoes) {
+TEST(Member, ForwardsTheRosterInATreeAndThenStands) {
   Middle scene(false);
   EXPECT_FALSE(scene.member.standing());
   EXPECT_EQ(scene.member.Phase(), "connected and waiting for the other ranks to connect");
@@ -38,7 +38,7 @@ TEST(Member, InATreeItPassesTheRosterReportsAndGoes) {
   EXPECT_TRUE(scene.driver.notes.empty());
 }
 
-TEST(Member, TheTopOfATreeReportsToTheRoot) {
+TEST(Member, TheTopOfATreeReportsReadyToTheRoot) {
   Scene scene(Config(0, 2));
   FarEnd& root = scene.CheckIn();
   root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
@@ -55,7 +55,7 @@ TEST(Member, TheTopOfATreeReportsToTheRoot) {
   EXPECT_TRUE(scene.member.standing());
 }
 
-TEST(Member, AGoThatComesBeforeItIsReadyNamesItsSender) {
+TEST(Member, AnEarlyStartFrameFailsAndNamesItsSender) {
   Scene scene(Config(1, 4));
   scene.CheckIn();
   scene.CallAs(0, Purpose::kTree).Say(FrameType::kGo);
@@ -63,7 +63,7 @@ TEST(Member, AGoThatComesBeforeItIsReadyNamesItsSender) {
   EXPECT_THAT(scene.Why(), HasSubstr("rank 0 sent a frame of type 9 that does not fit"));
 }
 
-TEST(Member, AloneItStandsAtOnce) {
+TEST(Member, ASingleRankStandsAtOnce) {
   for (const Shape shape : {Shape::kTree, Shape::kRing}) {
     Scene scene(Config(0, 1, shape));
     FarEnd& root = scene.CheckIn();
@@ -82,7 +82,7 @@ TEST(Member, AloneItStandsAtOnce) {
   }
 }
 
-TEST(Member, AChildThatCannotBeReachedIsNamedBeforeTheRootGivesUp) {
+TEST(Member, NamesAnUnreachableChildBeforeTheRootGivesUp) {
   Scene scene(Config(0, 2));
   FarEnd& root = scene.CheckIn();
   root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
@@ -97,7 +97,7 @@ TEST(Member, AChildThatCannotBeReachedIsNamedBeforeTheRootGivesUp) {
   EXPECT_EQ(root.TakeFailure(FrameType::kFailure).text, scene.Why());
 }
 
-TEST(Member, WaitsAStepLongerForTheWordOfTheRoot) {
+TEST(Member, WaitsPastItsTimeoutForTheRootsRejection) {
   const Instant step = LadderStep(seconds(10));
   Scene scene(Config(1, 2));
   FarEnd& root = scene.CheckIn();
@@ -153,7 +153,7 @@ struct InRing : Scene {
   Bytes neighbour;
 };
 
-TEST(Member, InARingItGathersTheRosterFromBehind) {
+TEST(Member, GathersTheRosterFromThePreviousRankInARing) {
   InRing scene;
   EXPECT_FALSE(scene.member.standing());
   scene.Stand();
@@ -172,7 +172,7 @@ TEST(Member, InARingItGathersTheRosterFromBehind) {
 }
 
 // Each of two ranks calls the other. If one is called first, it sends its block on that connection.
-TEST(Member, InARingOfTwoEitherLineCarriesTheBlock) {
+TEST(Member, EitherConnectionCarriesTheBlockInARingOfTwo) {
   for (const bool on_the_line_to_the_next : {true, false}) {
     Scene scene(Config(1, 2, Shape::kRing));
     FarEnd& root = scene.CheckIn();
@@ -190,7 +190,7 @@ TEST(Member, InARingOfTwoEitherLineCarriesTheBlock) {
   }
 }
 
-TEST(Member, InARingOfThreeTheNextRankSendsNoBlock) {
+TEST(Member, RefusesABlockOfTheNextRankInARingOfThree) {
   InRing scene;
   FarEnd& next = scene.Answer(FakeRank(2).addresses[0]);
   next.Say(FrameType::kBlock, scene.BlockOf(1, 2));
@@ -198,14 +198,14 @@ TEST(Member, InARingOfThreeTheNextRankSendsNoBlock) {
   EXPECT_THAT(scene.Why(), HasSubstr("sent a frame of type 12 that does not fit"));
 }
 
-TEST(Member, ASecondNeighbourIsIgnored) {
+TEST(Member, IgnoresASecondNeighbourFrameInARing) {
   InRing scene;
   scene.root->Say(FrameType::kNeighbour, scene.neighbour);
   scene.Stand();
   EXPECT_TRUE(scene.member.standing()) << scene.Why();
 }
 
-TEST(Member, InARingOnlyBlocksComeFromBehind) {
+TEST(Member, ThePreviousRankMaySendOnlyBlocksInARing) {
   InRing scene;
   scene.Stand();
   scene.previous->Say(FrameType::kGather, OfGroup(GatherPayload(1, {})));
@@ -228,7 +228,7 @@ struct Alone : Parts {
   Joining joining;
 };
 
-TEST(Joining, GoesFromStateToStateAndGivesTheStandingOne) {
+TEST(Joining, PassesItsStatesAndYieldsAStanding) {
   Alone alone;
   EXPECT_EQ(alone.joining.state(), MemberState::kCalling);
   const LineId root = alone.CheckIn();
@@ -245,7 +245,7 @@ TEST(Joining, GoesFromStateToStateAndGivesTheStandingOne) {
   EXPECT_EQ(alone.common.milestones.standing, alone.common.now);
 }
 
-TEST(Joining, EndsWithItsFirstFailureWhichItTellsTheRoot) {
+TEST(Joining, ReportsItsFirstFailureToTheRootAndEndsWithIt) {
   Alone alone;
   const LineId root = alone.CheckIn();
   alone.joining.Abort(Code::kAborted, "no memory", kWorld);

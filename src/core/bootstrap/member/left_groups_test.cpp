@@ -5,7 +5,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-TEST(Member, AQuestionInAGroupThatWasLeftIsAnsweredSo) {
+TEST(Member, AnswersAQuestionInADepartedGroupWithALeave) {
   Middle scene;
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   scene.member.Leave(kChild);
@@ -16,7 +16,7 @@ TEST(Member, AQuestionInAGroupThatWasLeftIsAnsweredSo) {
   EXPECT_TRUE(scene.child->Take(FrameType::kLeave));
 }
 
-TEST(Member, ARankThatFormsAGroupThatHasFailedAndWasLeftHearsWhy) {
+TEST(Member, ARankThatFormsAFailedDepartedGroupGetsTheFailure) {
   Middle scene;
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   scene.driver.Drain();
@@ -34,7 +34,7 @@ TEST(Member, ARankThatFormsAGroupThatHasFailedAndWasLeftHearsWhy) {
 }
 
 // The caller has authenticated but not identified itself. It would mistake the hangup for a loss.
-TEST(Member, ARankThatIsJustCallingHearsOfTheLeave) {
+TEST(Member, ACallerThatHasNotIdentifiedItselfGetsALeave) {
   Middle scene;
   FarEnd& three = scene.Call(Purpose::kPeer);
   scene.member.Leave();
@@ -51,7 +51,7 @@ std::optional<FrameType> AnswerOf(const LeftGroups& groups, FrameType type, std:
   return static_cast<FrameType>(FrameOf(*answer).type);
 }
 
-TEST(LeftGroups, AnAnswerDependsOnWhatTheOtherRankHasInMind) {
+TEST(LeftGroups, TheReplyDependsOnTheFrameAndTheListOfRanks) {
   Group group({.id = kChild, .self = 0, .size = 1, .digest = 5});
   LeftGroups groups;
   EXPECT_FALSE(groups.Contains(kChild));
@@ -65,7 +65,7 @@ TEST(LeftGroups, AnAnswerDependsOnWhatTheOtherRankHasInMind) {
   EXPECT_EQ(groups.Farewells().size(), 1u);
 }
 
-TEST(LeftGroups, ARankThatFormsOneThatHasFailedHearsWhy) {
+TEST(LeftGroups, ARankThatFormsAFailedGroupGetsTheFailure) {
   Group group({.id = kChild, .self = 0, .size = 1, .digest = 5});
   group.FailHere(Code::kAborted, "no memory");
   LeftGroups groups;

@@ -216,7 +216,7 @@ bool TakeStep(Walk walk, std::set<const MemberRule*>& seen) {
   return true;
 }
 
-TEST(States, AMemberDoesWithEachFrameInEachStateWhatTheTableSays) {
+TEST(States, AMemberHandlesEachFrameInEachStateAsTheTableStates) {
   std::map<MemberState, int> steps;
   std::set<const MemberRule*> seen;
   for (const Shape shape : {Shape::kTree, Shape::kRing})
@@ -238,7 +238,7 @@ TEST(States, AMemberDoesWithEachFrameInEachStateWhatTheTableSays) {
   EXPECT_EQ(steps[MemberState::kStanding], (6 + 5) * kTypes);
 }
 
-TEST(States, AFrameHasOneRule) {
+TEST(States, AFrameHasAtMostASingleRule) {
   for (const Shape shape : {Shape::kTree, Shape::kRing})
     for (int state = 0; state <= int(MemberState::kOver); ++state)
       for (std::uint8_t line = 0; line < kLines; ++line)

@@ -7,7 +7,7 @@ namespace {
 
 // ---- endings -----------------------------------------------------------------------------------
 
-TEST(Member, APeerThatIsLostIsNamedAtOnceWhenStanding) {
+TEST(Member, NamesALostPeerAtOnceWhenStanding) {
   Middle scene;
   scene.child->Close("connection reset by peer");
   EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
@@ -17,7 +17,7 @@ TEST(Member, APeerThatIsLostIsNamedAtOnceWhenStanding) {
   EXPECT_EQ(scene.parent->TakeFailure(FrameType::kFailure).text, scene.Why());
 }
 
-TEST(Member, WhileJoiningTheRootsStoryCountsMoreThanASuspicion) {
+TEST(Member, WhileJoiningPrefersTheRootsReasonToItsSuspicion) {
   Middle scene(false);
   scene.child->Close();
   EXPECT_FALSE(scene.member.Finished());
@@ -33,7 +33,7 @@ TEST(Member, WhileJoiningTheRootsStoryCountsMoreThanASuspicion) {
   EXPECT_EQ(silent.member.failure()->origin, 2u);
 }
 
-TEST(Member, AFrameThatDoesNotFitFailsAllAndNamesItsSender) {
+TEST(Member, AnUnexpectedFrameFailsAllAndNamesItsSender) {
   Middle parent;
   parent.parent->Say(FrameType::kTable, OfGroup(GatherPayload(1, {})));
   EXPECT_THAT(parent.Why(), HasSubstr("rank 0 (host host0, pid 1000) does not fit"));
@@ -56,7 +56,7 @@ TEST(Member, AFrameThatDoesNotFitFailsAllAndNamesItsSender) {
               HasSubstr("rank 2 is in all-gather 1 of the control network, rank 1 in barrier 1"));
 }
 
-TEST(Member, ARootThatRavesWhenItIsNotNeededIsHungUpOn) {
+TEST(Member, ClosesAMalformedRootConnectionThatItNoLongerNeeds) {
   Middle scene;
   Writer out;
   out.U32(static_cast<std::uint32_t>(kMemberFrameBytesMax) + 1).U8(2);
@@ -66,7 +66,7 @@ TEST(Member, ARootThatRavesWhenItIsNotNeededIsHungUpOn) {
   EXPECT_FALSE(scene.member.failure());
 }
 
-TEST(Member, LeavesInGoodOrder) {
+TEST(Member, LeavesWithALeaveFrameToEachNeighbour) {
   Middle scene;
   scene.member.Leave();
   scene.driver.Drain();
@@ -77,7 +77,7 @@ TEST(Member, LeavesInGoodOrder) {
   EXPECT_FALSE(scene.root->Take(FrameType::kLeave));
 }
 
-TEST(Member, AfterTheEndNothingMovesIt) {
+TEST(Member, IgnoresAllEventsAfterItsEnd) {
   Middle scene;
   scene.member.Leave();
   scene.driver.Drain();
@@ -102,7 +102,7 @@ struct Listening : Middle {
   Listening() : Middle(true, Quiet()) {}
 };
 
-TEST(Member, SendsHeartbeatsAndMissesASilentPeer) {
+TEST(Member, SendsHeartbeatsAndReportsASilentPeer) {
   Listening scene;
   EXPECT_EQ(*scene.member.Deadline(), scene.driver.now + seconds(2));
   for (int i = 0; i < 3; ++i) {
@@ -122,7 +122,7 @@ TEST(Member, SendsHeartbeatsAndMissesASilentPeer) {
   EXPECT_EQ(scene.parent->TakeFailure(FrameType::kFailure).text, scene.Why());
 }
 
-TEST(Member, ASilentPeerThatIsStoppedIsNamedAsStopped) {
+TEST(Member, ReportsASilentStoppedPeerAsStopped) {
   MemberConfig config = Listening::Quiet();
   config.is_stopped = [](std::string_view, std::uint32_t pid) { return pid == 1002; };
   Middle scene(true, config);
@@ -135,7 +135,7 @@ TEST(Member, ASilentPeerThatIsStoppedIsNamedAsStopped) {
                                      "debugger; kill -CONT 1002 lets it go on)"));
 }
 
-TEST(Member, ARankThatWasAsleepItselfBlamesNoOther) {
+TEST(Member, ASuspendedRankDoesNotReportItsPeersAsSilent) {
   Listening scene;
   scene.driver.Pass(seconds(60));
   EXPECT_FALSE(scene.member.failure());
@@ -147,7 +147,7 @@ TEST(Member, ARankThatWasAsleepItselfBlamesNoOther) {
 }
 
 // The node leader has not identified itself, and another rank has called earlier.
-TEST(Member, ANodeLeaderThatClosesWhenItIsNotNeededIsNotMissed) {
+TEST(Member, ToleratesTheEndOfANodeLeaderThatItDoesNotNeed) {
   MemberConfig config = Config(1, 4);
   config.node_leader = Address::Unix("node leader");
   Scene scene(config);

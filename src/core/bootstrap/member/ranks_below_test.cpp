@@ -5,7 +5,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-TEST(Member, ARosterInPiecesIsPassedOnAsItComes) {
+TEST(Member, ForwardsPiecesOfTheRosterOnArrival) {
   Scene scene(Config(1, 4));
   scene.CheckIn();
   FarEnd& parent = scene.CallAs(0, Purpose::kTree);
@@ -21,7 +21,7 @@ TEST(Member, ARosterInPiecesIsPassedOnAsItComes) {
   EXPECT_EQ(scene.member.roster().size(), 4u);
 }
 
-TEST(Member, ALocalRankOfAnotherThanTheRostersNodeLeaderFails) {
+TEST(Member, ALocalRankFailsIfTheRosterHasAnotherNodeLeader) {
   Scene scene(OnHost(3, false));
   FarEnd& node_leader = scene.Answer(Address::Unix("node leader"));
   Writer zero;
@@ -30,7 +30,7 @@ TEST(Member, ALocalRankOfAnotherThanTheRostersNodeLeaderFails) {
   EXPECT_THAT(scene.Why(), HasSubstr("gives rank 3 another place"));
 }
 
-TEST(RanksBelow, EachIsCalledWhenItsAddressHasComeAndGetsThePiecesSoFar) {
+TEST(RanksBelow, AreCalledWhenTheirAddressIsKnownAndGetAllPieces) {
   Parts parts(Config(0, 4));
   const Roster roster = RosterOf(4);
   const Slice whole = roster.bytes();
@@ -61,7 +61,7 @@ TEST(RanksBelow, EachIsCalledWhenItsAddressHasComeAndGetsThePiecesSoFar) {
   EXPECT_EQ(parts.TakeSent(late), (std::vector{FrameType::kRoster, FrameType::kRoster}));
 }
 
-TEST(RanksBelow, TheFirstSubtreeCounts) {
+TEST(RanksBelow, KeepTheFirstSubtreeDefined) {
   RanksBelow below;
   below.Define({1, 2}, 2);
   below.Define({0, 4}, 2);
@@ -69,7 +69,7 @@ TEST(RanksBelow, TheFirstSubtreeCounts) {
   EXPECT_EQ(below.ranges()[0].first, 2u);
 }
 
-TEST(CheckPlace, ARosterMustHaveAllRanksAndGiveThisOneThePlaceThatItWasCalledFor) {
+TEST(CheckPlace, RefusesARosterOfAnotherSizeOrPlace) {
   const MemberConfig config = Config(1, 4);
   EXPECT_TRUE(CheckPlace(RosterOf(4), config, PlaceRange{1, 2}, kNoOrigin).ok());
   EXPECT_FALSE(CheckPlace(RosterOf(4), config, PlaceRange{2, 1}, kNoOrigin).ok());

@@ -8,7 +8,7 @@ namespace {
 
 // ---- the root ----------------------------------------------------------------------------------
 
-TEST(Member, ChecksInWithWhatItIs) {
+TEST(Member, ChecksInWithRankSizeShapeAndAddress) {
   Scene scene(Config(3, 8));
   scene.driver.Pass(seconds(2));
   FarEnd& root = scene.Answer(Address::Ipv4(10, 255, 0, 1, 1));
@@ -27,7 +27,7 @@ TEST(Member, ChecksInWithWhatItIs) {
   EXPECT_EQ(scene.member.Phase(), "checked in and waiting for the other ranks");
 }
 
-TEST(Member, ARefusedDialIsTriedAgain) {
+TEST(Member, RetriesARefusedDial) {
   Scene scene(Config(0, 2));
   for (int i = 0; i < 5; ++i) {
     scene.driver.Tell(Closed{scene.driver.dials.back().line, "connection refused"});
@@ -42,7 +42,7 @@ TEST(Member, ARefusedDialIsTriedAgain) {
   EXPECT_TRUE(root.Take(FrameType::kCheckIn));
 }
 
-TEST(Member, ARootThatNeverAnswersIsATimeout) {
+TEST(Member, TimesOutIfTheRootNeverAnswers) {
   Scene scene(Config(1, 2));
   scene.driver.Tell(Closed{scene.driver.dials.back().line, "connection refused"});
   scene.driver.Pass(seconds(10));
@@ -55,7 +55,7 @@ TEST(Member, ARootThatNeverAnswersIsATimeout) {
   EXPECT_FALSE(scene.member.Deadline());
 }
 
-TEST(Member, ARootThatWasThereAndIsGoneIsNoTimeout) {
+TEST(Member, ReportsARootThatDisappearedAsLost) {
   MemberConfig config = Config(1, 2);
   config.roots[0].was_there = true;
   config.timeout = seconds(300);
@@ -74,7 +74,7 @@ TEST(Member, ARootThatWasThereAndIsGoneIsNoTimeout) {
             "refused");
 }
 
-TEST(Member, AWrongSecretFailsAtOnceAndClearly) {
+TEST(Member, AWrongSecretFailsAtOnceWithAReason) {
   Scene scene(Config(1, 2));
   Credentials other = kCredentials;
   other.secret[0] = std::byte{1};
@@ -85,13 +85,13 @@ TEST(Member, AWrongSecretFailsAtOnceAndClearly) {
                                  HasSubstr("the secrets differ")));
 }
 
-TEST(Member, AnotherCommunicatorsRootFailsAtOnceAndClearly) {
+TEST(Member, TheRootOfAnotherCommunicatorFailsAtOnceWithAReason) {
   Scene scene(Config(1, 2));
   scene.Answer(Address::Ipv4(10, 255, 0, 1, 1), {78, {}});
   EXPECT_THAT(scene.Why(), HasSubstr("this unique id is stale"));
 }
 
-TEST(Member, ARejectionIsItsFailureUnchanged) {
+TEST(Member, ARejectionBecomesItsFailureUnchanged) {
   Scene scene(Config(1, 2));
   scene.CheckIn().Say(
       ToFrame(FrameType::kReject, {Code::kTimeout, kNoOrigin, "timed out waiting for rank 0"}));
@@ -101,7 +101,7 @@ TEST(Member, ARejectionIsItsFailureUnchanged) {
   EXPECT_EQ(scene.Why(), "timed out waiting for rank 0");
 }
 
-TEST(Member, ARootThatIsLostIsNamed) {
+TEST(Member, NamesALostRoot) {
   Scene scene(Config(1, 2));
   scene.CheckIn().Close("connection reset by peer");
   EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
@@ -111,7 +111,7 @@ TEST(Member, ARootThatIsLostIsNamed) {
       "in and waiting for the other ranks: connection reset by peer");
 }
 
-TEST(Member, ARootThatIsARankTooIsNamedAsThat) {
+TEST(Member, NamesTheRankThatRunsALostRoot) {
   Scene scene(Config(1, 2));
   scene.CheckIn(0).Close();
   EXPECT_EQ(scene.member.failure()->origin, 0u);
@@ -119,7 +119,7 @@ TEST(Member, ARootThatIsARankTooIsNamedAsThat) {
               HasSubstr("rank 0 (host roothost, pid 5), which also runs the root, was lost"));
 }
 
-TEST(Member, FramesOfTheRootThatDoNotFitAreTheRootsFault) {
+TEST(Member, BlamesTheRootForItsUnexpectedFrames) {
   Scene wrong(Config(1, 2));
   wrong.CheckIn().Say(FrameType::kGather);
   EXPECT_EQ(wrong.Why(), "the root sent a frame of type 10 that does not fit");
@@ -145,7 +145,7 @@ TEST(Member, FramesOfTheRootThatDoNotFitAreTheRootsFault) {
   EXPECT_THAT(long_one.Why(), HasSubstr("the root sent a frame of 1073741825 bytes"));
 }
 
-TEST(Member, ARootThatHangsUpBeforeItsWelcomeIsCalledAgainUnlessItIsGone) {
+TEST(Member, CallsARootAgainThatClosesBeforeItsWelcome) {
   Scene scene(Config(1, 2));
   for (int i = 0; i < 3; ++i) {
     scene.Answer(Address::Ipv4(10, 255, 0, 1, 1)).Close();
@@ -159,7 +159,7 @@ TEST(Member, ARootThatHangsUpBeforeItsWelcomeIsCalledAgainUnlessItIsGone) {
 
 // ---- several roots -----------------------------------------------------------------------------
 
-TEST(Member, TheRootDelegateOfARootCarriesWhatItCollectsToTheFirst) {
+TEST(Member, ARootDelegateForwardsItsSectionToTheFirstRoot) {
   MemberConfig config = Config(2, 4);
   config.roots.push_back({kCredentials, {Address::Ipv4(10, 255, 1, 1, 1)}});
   Scene scene(config);
@@ -179,7 +179,7 @@ TEST(Member, TheRootDelegateOfARootCarriesWhatItCollectsToTheFirst) {
 
 // ---- with the ranks of the host ----------------------------------------------------------------
 
-TEST(Member, ALocalRankChecksInWithTheNodeLeaderOfItsHost) {
+TEST(Member, ALocalRankChecksInWithItsNodeLeader) {
   Scene scene(OnHost(3, false));
   FarEnd& node_leader = scene.Answer(Address::Unix("node leader"));
   ASSERT_TRUE(node_leader.Take(FrameType::kCheckIn));
@@ -194,7 +194,7 @@ TEST(Member, ALocalRankChecksInWithTheNodeLeaderOfItsHost) {
   EXPECT_EQ(*scene.member.roster().At(Rank{1}), FakeRank(1));
 }
 
-TEST(Member, ANodeLeaderThatIsNotThereOrVanishesIsDoneWithout) {
+TEST(Member, ALocalRankCallsTheRootIfItsNodeLeaderIsMissing) {
   Scene refused(OnHost(3, false));
   refused.driver.Tell(Closed{refused.driver.dials.back().line, "connection refused"});
   for (int i = 0; i < 20 && refused.driver.dials.back().to != Address::Ipv4(10, 255, 0, 1, 1);
@@ -209,7 +209,7 @@ TEST(Member, ANodeLeaderThatIsNotThereOrVanishesIsDoneWithout) {
   EXPECT_TRUE(vanished.CheckIn().open());
 }
 
-TEST(Member, ANodeLeaderPassesItsHostOnAndIsItsParent) {
+TEST(Member, ANodeLeaderChecksItsHostInAndIsItsParent) {
   Scene scene(OnHost(2, true));
   FarEnd& root = scene.CheckIn();
   FarEnd& local_rank = scene.Call(Purpose::kCheckIn);
@@ -238,7 +238,7 @@ TEST(Member, ANodeLeaderPassesItsHostOnAndIsItsParent) {
   EXPECT_TRUE(scene.member.standing());
 }
 
-TEST(Member, ALocalRankThatIsLostBeforeTheRosterEndsAllAtOnce) {
+TEST(Member, ALocalRankLostBeforeTheRosterFailsAllAtOnce) {
   Scene scene(OnHost(2, true));
   FarEnd& root = scene.CheckIn();
   FarEnd& local_rank = scene.Call(Purpose::kCheckIn);
@@ -254,7 +254,7 @@ TEST(Member, ALocalRankThatIsLostBeforeTheRosterEndsAllAtOnce) {
 
 // ---- the class alone -------------------------------------------------------------------------
 
-TEST(RootCalls, TheFirstRankOfARootsShareCallsTheFirstRootToo) {
+TEST(RootCalls, TheFirstRankOfARootsShareCallsAlsoTheFirstRoot) {
   MemberConfig config = Config(2, 4);
   config.roots.push_back({kCredentials, {Address::Ipv4(10, 255, 1, 1, 1)}});
   Parts delegate(config);
@@ -270,7 +270,7 @@ TEST(RootCalls, TheFirstRankOfARootsShareCallsTheFirstRootToo) {
   EXPECT_EQ(other.dials(), 1u);
 }
 
-TEST(RootCalls, ARootThatWasReachedOnceIsGoneWhenNoProcessListens) {
+TEST(RootCalls, ReportARootAsLostIfItWasReachedOnce) {
   Parts parts(Config(1, 2));
   RootCalls calls(parts.common);
   calls.CallFor(1);

@@ -5,7 +5,7 @@
 namespace ringlet::bootstrap {
 namespace {
 
-TEST(Seat, TheWorldsRanksAreTheMembers) {
+TEST(Seat, TheWorldHasTheRanksOfTheConfiguration) {
   const auto world = TakeWorldSeat(Config(1, 4), {.parent = 0u, .children = {2u}}, RosterOf(4));
   EXPECT_EQ(world->group.self(), 1u);
   EXPECT_EQ(world->group.place().children, std::vector<std::uint32_t>{2});
@@ -13,7 +13,7 @@ TEST(Seat, TheWorldsRanksAreTheMembers) {
   EXPECT_EQ(world->FromWorld(3), 3u);
 }
 
-TEST(Seat, RanksOfAGroupAreThoseOfItsParentInTheOrderGiven) {
+TEST(Seat, AGroupNumbersItsParentsRanksInTheGivenOrder) {
   const MemberConfig config = Config(1, 4);
   const auto world = TakeWorldSeat(config, {}, RosterOf(4));
   const auto seat = TakeSeat(kChild, *world, {3, 1}, config);
@@ -28,7 +28,7 @@ TEST(Seat, RanksOfAGroupAreThoseOfItsParentInTheOrderGiven) {
   EXPECT_EQ((*below)->ToWorld(0), 1u) << "not the rank in its parent";
 }
 
-TEST(Seat, ADigestNamesTheRanksAndTheirOrder) {
+TEST(Seat, TheDigestCoversRanksAndTheirOrder) {
   const MemberConfig config = Config(1, 4);
   const auto world = TakeWorldSeat(config, {}, RosterOf(4));
   const auto digest = [&](const std::vector<std::uint32_t>& ranks) {

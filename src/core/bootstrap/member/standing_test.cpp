@@ -7,7 +7,7 @@ namespace {
 
 // ---- in the world ------------------------------------------------------------------------------
 
-TEST(Member, AnAllGatherGoesUpAndComesDown) {
+TEST(Member, AnAllGatherPassesUpAndDownTheTree) {
   Middle scene;
   scene.member.Gather(false, Bytes(1, std::byte{'1'}));
   scene.driver.Drain();
@@ -33,7 +33,7 @@ Bytes Message(std::uint64_t tag, std::string_view text) {
   return out.U64(kWorld).U64(tag).Raw(AsView(text)).Take();
 }
 
-TEST(Member, PostsOverALineThatItMakesOnce) {
+TEST(Member, PostsOverASingleNewConnection) {
   Middle scene;
   scene.member.Post(Rank{3}, 5, Bytes(1, std::byte{'a'}), scene.driver.now);
   scene.member.Post(Rank{3}, 5, Bytes(1, std::byte{'b'}), scene.driver.now);
@@ -63,7 +63,7 @@ TEST(Member, KeepsMessagesBySenderAndTag) {
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{1}, 9)), "mm") << "to itself";
 }
 
-TEST(Member, AMessageThatComesBeforeTheGoIsKept) {
+TEST(Member, KeepsAMessageReceivedBeforeItStands) {
   Middle scene(false);
   FarEnd& three = scene.CallAs(3, Purpose::kPeer);
   three.Say(FrameType::kMessage, Message(5, "I stand already"));
@@ -73,7 +73,7 @@ TEST(Member, AMessageThatComesBeforeTheGoIsKept) {
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{3}, 5)), "I stand already");
 }
 
-TEST(Member, AFullMailboxFailsInsteadOfDropping) {
+TEST(Member, AFullMailboxFailsAndDropsNoMessage) {
   Middle scene;
   FarEnd& three = scene.CallAs(3, Purpose::kPeer);
   for (int i = 0; i < 3; ++i) three.Say(FrameType::kMessage, Message(5, "x"));
@@ -94,7 +94,7 @@ Bytes Answer(const Activity& activity) {
   return out.Take();
 }
 
-TEST(Member, AsksAnotherWhatItIsDoing) {
+TEST(Member, QueriesTheActivityOfAnotherRank) {
   Middle scene;
   scene.member.Ask(Rank{3}, scene.driver.now);
   scene.driver.Drain();
@@ -109,7 +109,7 @@ TEST(Member, AsksAnotherWhatItIsDoing) {
   EXPECT_FALSE(scene.member.TakeAnswer(Rank{3}));
 }
 
-TEST(Member, AnswersWhatItIsDoing) {
+TEST(Member, AnswersAQueryWithItsActivity) {
   MemberConfig config = Config(0, 2);
   config.activity = [](GroupId) { return Activity{5, 1u}; };
   Scene scene(config);
@@ -124,7 +124,7 @@ TEST(Member, AnswersWhatItIsDoing) {
   EXPECT_EQ(*ParseActivity(answer->payload.bytes.subspan(8)), (Activity{5, 1u}));
 }
 
-TEST(Member, AbortTellsAllRanksWithItselfAsTheOrigin) {
+TEST(Member, AbortSendsAFailureWithItselfAsOriginToAllRanks) {
   Middle scene;
   scene.member.Abort(Code::kAborted, "rank 1 was told to abort");
   scene.driver.Drain();
@@ -135,7 +135,7 @@ TEST(Member, AbortTellsAllRanksWithItselfAsTheOrigin) {
   EXPECT_EQ(scene.Why(), "rank 1 was told to abort") << "the first reason stays";
 }
 
-TEST(Member, ALeftRankIsNotMissedUntilItIsNeeded) {
+TEST(Member, ADepartedRankFailsOnlyCollectivesThatNeedIt) {
   for (const bool closes : {false, true}) {
     Middle scene;
     scene.child->Say(FrameType::kLeave, OfGroup({}));
@@ -152,7 +152,7 @@ TEST(Member, ALeftRankIsNotMissedUntilItIsNeeded) {
 
 // ---- ranks that do not answer ------------------------------------------------------------------
 
-TEST(Member, ARankWithoutAListenerIsAbsentAndNotLost) {
+TEST(Member, ARankWithoutAListenerIsAbsentRatherThanLost) {
   Middle scene;
   scene.member.Ask(Rank{3}, scene.driver.now);
   scene.driver.Drain();
@@ -170,7 +170,7 @@ TEST(Member, ARankWithoutAListenerIsAbsentAndNotLost) {
   EXPECT_EQ(scene.member.PresenceOf(Rank{2}), Member::Presence::kLeft);
 }
 
-TEST(Member, ARankThatAnswersInTheEndIsNotAbsentAnyMore) {
+TEST(Member, AnAnswerEndsTheAbsenceOfARank) {
   Middle scene;
   scene.member.Ask(Rank{3}, scene.driver.now);
   scene.driver.Drain();
@@ -184,7 +184,7 @@ TEST(Member, ARankThatAnswersInTheEndIsNotAbsentAnyMore) {
 }
 
 // Its process serves other communicators at the same endpoint, but no longer this one.
-TEST(Member, ARankIsAbsentAndNotLostIfAnotherCommunicatorHasItsAddress) {
+TEST(Member, ARankIsAbsentIfAnotherCommunicatorHasItsAddress) {
   Middle scene;
   scene.member.Ask(Rank{3}, scene.driver.now);
   scene.driver.Drain();
@@ -196,7 +196,7 @@ TEST(Member, ARankIsAbsentAndNotLostIfAnotherCommunicatorHasItsAddress) {
 
 // ---- groups ------------------------------------------------------------------------------------
 
-TEST(Member, AGroupUsesTheLinesThatStandAndItsOwnRanks) {
+TEST(Member, AGroupReusesOpenConnectionsAndNumbersItsOwnRanks) {
   Middle scene;
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   scene.driver.Drain();
@@ -213,7 +213,7 @@ TEST(Member, AGroupUsesTheLinesThatStandAndItsOwnRanks) {
   EXPECT_EQ(scene.member.roster(kChild).DescribeRank(Rank{0}), "rank 0 (host host1, pid 1002)");
 }
 
-TEST(Member, ARankThatWasGivenOtherRanksIsTold) {
+TEST(Member, AGroupFailsIfAPeerHasAnotherListOfRanks) {
   Middle scene;
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   Writer other;
@@ -224,7 +224,7 @@ TEST(Member, ARankThatWasGivenOtherRanksIsTold) {
   EXPECT_FALSE(scene.member.failure()) << "the world goes on";
 }
 
-TEST(Member, TheWorldsFailureIsNotItsChilds) {
+TEST(Member, AFailureOfTheWorldLeavesItsChildIntact) {
   Middle scene;
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   scene.parent->Close();
@@ -251,7 +251,7 @@ TEST(Member, AGroupWithADeadRankFailsAtOnce) {
 
 // The awaited rank died while the group was being formed: its parent never called it, and it had
 // not called its parent.
-TEST(Member, AnAwaitedRankWhereNoProcessListensIsLost) {
+TEST(Member, AnAwaitedRankWithoutAListenerIsLost) {
   Middle scene;
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {1, 3}, scene.driver.now).ok());
   scene.member.Gather(true, {}, kChild);
@@ -272,7 +272,7 @@ TEST(Member, AnAwaitedRankWhereNoProcessListensIsLost) {
   EXPECT_FALSE(scene.member.failure()) << "the world needs no word of it";
 }
 
-TEST(Member, ARankThatWasLeftOutAndTakesPartIsToldAndFailsThatGroupOnly) {
+TEST(Member, ARankOutsideAGroupThatFormsItFailsOnlyThatGroup) {
   Middle scene;
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   scene.driver.Drain();
@@ -287,7 +287,7 @@ TEST(Member, ARankThatWasLeftOutAndTakesPartIsToldAndFailsThatGroupOnly) {
 
 // ---- the class alone ---------------------------------------------------------------------------
 
-TEST(Standing, EndsWhenItHasLeftTheLastGroup) {
+TEST(Standing, EndsAfterItLeavesTheLastGroup) {
   Parts parts(Config(1, 4));
   parts.common.roster = RosterOf(4);
   Standing standing(parts.common, TakeWorldSeat(parts.common.config, {}, RosterOf(4)), {});
@@ -301,7 +301,7 @@ TEST(Standing, EndsWhenItHasLeftTheLastGroup) {
   EXPECT_FALSE(std::move(standing).End().failure);
 }
 
-TEST(Standing, FramesThatCameEarlyAreHandedOnToTheGroupsThatItForms) {
+TEST(Standing, DeliversEarlyFramesToTheGroupsThatItForms) {
   Parts parts(Config(1, 4));
   parts.common.roster = RosterOf(4);
   EarlyFrames early;

@@ -13,7 +13,7 @@ Result<std::unique_ptr<comm::Communicator>> Fails() {
   return Error{Code::kTimeout, "nobody came"};
 }
 
-TEST(Forming, TellsTheFailureBeforeTheOutcome) {
+TEST(Forming, ReportsTheFailureBeforeTheOutcome) {
   bool known_when_told = true;
   std::string told;
   Forming forming([](const std::stop_token&) { return Fails(); });
@@ -30,7 +30,7 @@ TEST(Forming, TellsTheFailureBeforeTheOutcome) {
   EXPECT_EQ(forming.outcome()->error().code, Code::kTimeout);
 }
 
-TEST(Forming, GoesOnUntilItIsStopped) {
+TEST(Forming, RunsUntilItIsStopped) {
   Forming forming([](const std::stop_token& abort) {
     std::latch stopped(1);
     const std::stop_callback told(abort, [&] { stopped.count_down(); });
@@ -43,14 +43,14 @@ TEST(Forming, GoesOnUntilItIsStopped) {
   EXPECT_FALSE(forming.outcome()->ok());
 }
 
-TEST(Forming, AFormingThatNeverBeganWasAborted) {
+TEST(Forming, ReturnsAbortedIfItNeverStarted) {
   Forming forming([](const std::stop_token&) { return Fails(); });
   EXPECT_FALSE(forming.outcome().has_value());
   forming.Stop();
   EXPECT_EQ(forming.outcome()->error().code, Code::kAborted);
 }
 
-TEST(Forming, WithoutAThreadFails) {
+TEST(Forming, FailsIfNoThreadStarts) {
   bool ran = false;
   Error told{Code::kTimeout, ""};
   Forming forming([&](const std::stop_token&) {
@@ -67,7 +67,7 @@ TEST(Forming, WithoutAThreadFails) {
   EXPECT_FALSE(ran);
 }
 
-TEST(Forming, AnExceptionIsAnError) {
+TEST(Forming, ReturnsAnExceptionAsAnError) {
   Forming forming([](const std::stop_token&) -> Result<std::unique_ptr<comm::Communicator>> {
     throw std::runtime_error("oh");
   });

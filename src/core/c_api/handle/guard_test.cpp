@@ -22,13 +22,13 @@ const std::string kLong(std::size_t{4} << 20, 'x');
   _exit(call() == ncclSystemError ? 0 : 1);
 }
 
-TEST(GuardDeathTest, AnErrorWithoutMemoryForItsMessageGivesItsCode) {
+TEST(GuardDeathTest, ReturnsTheCodeOfAnErrorWithoutMemoryForItsMessage) {
   const Error error{Code::kSystem, kLong};
   EXPECT_EXIT(ExitWithoutMemory([&] { return Report("a function", error); }),
               testing::ExitedWithCode(0), "");
 }
 
-TEST(GuardDeathTest, AnExceptionWithoutMemoryForItsMessageGivesItsCode) {
+TEST(GuardDeathTest, ReturnsACodeForAnExceptionWithoutMemoryForItsMessage) {
   const std::runtime_error thrown(kLong);
   EXPECT_EXIT(
       ExitWithoutMemory([&] { return Guard("a function", [&]() -> Status { throw thrown; }); }),

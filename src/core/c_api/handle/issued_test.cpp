@@ -7,7 +7,7 @@
 namespace ringlet::c_api {
 namespace {
 
-TEST(Issued, IsPendingUntilTheLastHasEnded) {
+TEST(Issued, IsPendingUntilItsLastOperationEnds) {
   const Issued issued;
   EXPECT_FALSE(issued.pending());
   issued.Await();
@@ -21,7 +21,7 @@ TEST(Issued, IsPendingUntilTheLastHasEnded) {
   EXPECT_FALSE(issued.pending());
 }
 
-TEST(Issued, IsInUseWhileOneRuns) {
+TEST(Issued, IsInUseWhileAnOperationRuns) {
   Issued issued;
   issued.AwaitUnused();
   auto outer = std::make_unique<Issued::InUse>(issued);
@@ -36,7 +36,7 @@ TEST(Issued, IsInUseWhileOneRuns) {
   { const Issued::InUse last = std::move(moved); }
 }
 
-TEST(Issued, ALaterUserSeesThatItIsClosed) {
+TEST(Issued, LaterUsersSeeThatItIsClosed) {
   Issued issued;
   EXPECT_FALSE(issued.closed());
   issued.Close();

@@ -14,7 +14,7 @@ std::string SeenByAnotherThread() {
   return seen;
 }
 
-TEST(LastError, IsTheThreadsOwnOrTheLastOfAll) {
+TEST(LastError, IsThatOfTheThreadOrElseOfTheProcess) {
   Remember({Code::kSystem, "mine"});
   EXPECT_STREQ(LastError(), "mine");
   EXPECT_EQ(SeenByAnotherThread(), "mine") << "which had none";
@@ -29,7 +29,7 @@ TEST(LastError, IsTheThreadsOwnOrTheLastOfAll) {
   EXPECT_EQ(SeenByAnotherThread(), "mine again");
 }
 
-TEST(LastError, EachCodeIsOneOfNccls) {
+TEST(LastError, MapsEachCodeToACodeOfNccl) {
   EXPECT_EQ(ToResult(Code::kInvalidArgument), ncclInvalidArgument);
   EXPECT_EQ(ToResult(Code::kUnsupported), ncclInvalidUsage);
   EXPECT_EQ(ToResult(Code::kProtocol), ncclInvalidUsage);

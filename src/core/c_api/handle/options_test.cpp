@@ -40,14 +40,14 @@ TEST(Options, AConfigIsCheckedFieldByField) {
   EXPECT_THAT(WhyNot(config), HasSubstr("config->size is 8"));
 }
 
-TEST(Options, FieldsThatAnOlderConfigLacksAreNotLookedAt) {
+TEST(Options, FieldsThatAnOlderConfigLacksAreIgnored) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.size = offsetof(ncclConfig_t, cgaClusterSize);
   config.cgaClusterSize = 99;
   EXPECT_EQ(WhyNot(config), "");
 }
 
-TEST(Options, EveryFieldHasItsRange) {
+TEST(Options, ValuesOutOfRangeAreRefused) {
   struct Case {
     int ncclConfig_t::*field;
     int bad;
@@ -77,7 +77,7 @@ TEST(Options, EveryFieldHasItsRange) {
 }
 
 // The size of the struct in each of NCCL's releases, and the last field of each.
-TEST(Options, EveryVersionOfAConfigIsTaken) {
+TEST(Options, EveryVersionOfAConfigIsAccepted) {
   const std::pair<unsigned, std::size_t> versions[] = {
       {21403, 24}, {21701, 40}, {21805, 48}, {22602, 48}, {22703, 72},
       {22809, 80}, {22907, 88}, {23003, 96}, {23007, 96}, {23203, 120}};
@@ -103,7 +103,7 @@ TEST(Options, EveryVersionOfAConfigIsTaken) {
   EXPECT_EQ(WhyNot(newer), "");
 }
 
-TEST(Options, WithoutAConfigAllIsInherited) {
+TEST(Options, ANullConfigInheritsAllOptions) {
   const CommOptions parents{.blocking = false,
                             .name = std::make_shared<const std::string>("parent"),
                             .contexts = 3,
@@ -119,7 +119,7 @@ TEST(Options, WithoutAConfigAllIsInherited) {
   EXPECT_EQ(own->signals, 1u);
 }
 
-TEST(Options, FieldsWithoutEffectAreNamed) {
+TEST(Options, ReportsFieldsWithoutEffect) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   EXPECT_TRUE(WithoutEffect(&config).empty());
   EXPECT_TRUE(WithoutEffect(nullptr).empty());
@@ -165,7 +165,7 @@ TEST(Options, AConfigOfACallIsChecked) {
   EXPECT_THAT(WhyNot(config), HasSubstr("algSelection has"));
 }
 
-TEST(Options, AKeyIsLongEnoughAndNotShown) {
+TEST(Options, AKeyHasAMinimumLengthAndIsNotShown) {
   ncclEncryptionConfig_t config = NCCL_ENCRYPTION_CONFIG_INITIALIZER;
   EXPECT_FALSE(ReadEncryption(config)->wanted);
   config.mode = NCCL_ENCRYPTION_MODE_PSK;

@@ -42,7 +42,7 @@ TEST_F(RedOps, AScalarOnTheDeviceIsReadWhenTheOperationRuns) {
   EXPECT_EQ(data[1], 14);
 }
 
-TEST_F(RedOps, AScalarMayBeTheResultOfTheOperationBefore) {
+TEST_F(RedOps, AScalarMayBeTheResultOfAnEarlierOperation) {
   float scalars[] = {1, 2}, data[] = {1, 1};
   const ncclRedOp_t ops[] = {Make(&scalars[0], ncclScalarDevice, 0),
                              Make(&scalars[1], ncclScalarDevice, 1)};
@@ -55,7 +55,7 @@ TEST_F(RedOps, AScalarMayBeTheResultOfTheOperationBefore) {
   EXPECT_EQ(data[0], 6);
 }
 
-TEST_F(RedOps, WrongOnesAreNamed) {
+TEST_F(RedOps, RefuseWrongReductionsByNumber) {
   float scalar = 1;
   ncclRedOp_t op;
   EXPECT_EQ(ncclRedOpDestroy(ncclMax, comms_[0]), ncclInvalidArgument);
@@ -69,7 +69,7 @@ TEST_F(RedOps, WrongOnesAreNamed) {
 }
 
 // The number of a destroyed operation gives an error, and not a later operation's scalar.
-TEST_F(RedOps, ADestroyedOneIsNotTakenForALaterOne) {
+TEST_F(RedOps, ADestroyedReductionStaysInvalid) {
   float scalar = 3, data = 1;
   const ncclRedOp_t first = Make(&scalar, ncclScalarHostImmediate, 0);
   EXPECT_EQ(ncclRedOpDestroy(first, comms_[0]), ncclSuccess);
@@ -79,7 +79,7 @@ TEST_F(RedOps, ADestroyedOneIsNotTakenForALaterOne) {
   EXPECT_EQ(AllReduce(&data, second, 1), ncclInvalidArgument) << "of another communicator";
 }
 
-TEST_F(RedOps, AreThoseOfTheirCommunicatorAndEndWithIt) {
+TEST_F(RedOps, BelongToTheirCommunicatorAndEndWithIt) {
   constexpr int kMost = 1 << 16;
   float scalar = 2, data[] = {1, 1};
   const Comms others = InitAll(1);

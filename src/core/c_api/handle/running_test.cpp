@@ -11,7 +11,7 @@
 namespace ringlet::c_api {
 namespace {
 
-TEST(Running, GoesOnWhileItsCallerDoesOtherThings) {
+TEST(Running, RunsBesideItsCaller) {
   std::latch go(1);
   Running running([&] {
     go.wait();
@@ -25,7 +25,7 @@ TEST(Running, GoesOnWhileItsCallerDoesOtherThings) {
   EXPECT_FALSE(running.failure());
 }
 
-TEST(Running, TellsItsFailureBeforeItIsDone) {
+TEST(Running, ReportsItsFailureBeforeItIsDone) {
   bool done_when_told = true;
   Running running([] { return Status(Error{Code::kTimeout, "nobody came"}); });
   ASSERT_TRUE(running.Start([&](const Error&) { done_when_told = running.done(); }).ok());
@@ -35,7 +35,7 @@ TEST(Running, TellsItsFailureBeforeItIsDone) {
   EXPECT_EQ(running.failure()->message, "nobody came");
 }
 
-TEST(Running, AnExceptionIsAnError) {
+TEST(Running, ReturnsAnExceptionAsAnError) {
   Running running([]() -> Status { throw std::runtime_error("oh"); });
   ASSERT_TRUE(running.Start([](const Error&) {}).ok());
   running.Wait();
@@ -43,7 +43,7 @@ TEST(Running, AnExceptionIsAnError) {
   EXPECT_THAT(running.failure()->message, testing::HasSubstr("oh"));
 }
 
-TEST(Running, LetsGoOfWhatItRanOnBeforeItIsDone) {
+TEST(Running, ReleasesItsTaskBeforeItIsDone) {
   auto held = std::make_shared<int>(1);
   const std::weak_ptr<int> known = held;
   Running running([held = std::move(held)] { return Ok(); });
@@ -52,7 +52,7 @@ TEST(Running, LetsGoOfWhatItRanOnBeforeItIsDone) {
   EXPECT_TRUE(known.expired());
 }
 
-TEST(Running, WithoutAThreadFails) {
+TEST(Running, FailsIfNoThreadStarts) {
   bool ran = false;
   Running running([&] {
     ran = true;

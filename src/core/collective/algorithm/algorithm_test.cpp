@@ -165,7 +165,7 @@ std::size_t SentToOtherHosts(Algorithm algorithm, Rank self) {
   return sent;
 }
 
-TEST(Algorithms, BetweenFourHostsAreWhatTheirNamesSay) {
+TEST(Algorithms, SendTheExpectedMessagesBetweenFourHosts) {
   EXPECT_EQ(SentToOtherHosts(Hierarchical(Within::kLinks, Between::kRing), Rank{0}), 6u)
       << "around the ring, twice";
   EXPECT_EQ(SentToOtherHosts(Hierarchical(Within::kLinks, Between::kDoubling), Rank{0}), 2u)
@@ -175,7 +175,7 @@ TEST(Algorithms, BetweenFourHostsAreWhatTheirNamesSay) {
   EXPECT_EQ(SentToOtherHosts(Hierarchical(Within::kLinks, Between::kDirect), Rank{1}), 0u);
 }
 
-TEST(Algorithms, HaveNamesThatAreReadBack) {
+TEST(Algorithms, NamesRoundTrip) {
   for (std::size_t i = 0; i < kAlgorithms; ++i) {
     const auto algorithm = static_cast<Algorithm>(i);
     EXPECT_EQ(AlgorithmNamed(Name(algorithm)), algorithm);

@@ -22,17 +22,17 @@ std::size_t ElementsSentByBruck(const Schedule& schedule) {
   return elements;
 }
 
-TEST(Bruck, TalksToALogarithmOfTheRanks) {
+TEST(Bruck, SendsToALogarithmicNumberOfRanks) {
   EXPECT_EQ(ReceiversOf(BruckAllGather({Rank{1}, 9}, 3)).size(), 4u);
   EXPECT_EQ(ReceiversOf(BruckAllToAll({Rank{1}, 9}, 3)).size(), 4u);
   EXPECT_EQ(ReceiversOf(DisseminationBarrier({Rank{1}, 9}, 1)).size(), 4u);
 }
 
-TEST(BruckAllGather, SendsAsLittleAsARing) {
+TEST(BruckAllGather, SendsAsFewElementsAsARing) {
   EXPECT_EQ(ElementsSentByBruck(BruckAllGather({Rank{1}, 9}, 3)), 8u * 3);
 }
 
-TEST(BruckAllToAll, PacksWhatGoesTheSameWay) {
+TEST(BruckAllToAll, PacksBlocksForTheSamePeerIntoAMessage) {
   const Schedule schedule = BruckAllToAll({Rank{0}, 8}, 2);
   std::size_t messages = 0;
   for (const Step& step : schedule.steps) {

@@ -18,7 +18,7 @@ std::uint64_t TimeOf(Algorithm algorithm, CallKind kind, std::size_t bytes, std:
                 {.order = InOrder(groups), .groups = groups, .sharing = groups}, kModel);
 }
 
-TEST(Cost, IsRoundsAndBytes) {
+TEST(Cost, SumsRoundsAndBytes) {
   EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 0, 4, 1), 6u * 1100);
   EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kAllReduce, 0, 4, 1), 2u * 1100);
   // 4000 bytes take 1000 ns per share: 6 rounds, 3 of them with an addition.
@@ -26,13 +26,13 @@ TEST(Cost, IsRoundsAndBytes) {
   EXPECT_EQ(TimeOf(Algorithm::kBinomial, CallKind::kBroadcast, 0, 8, 1), 3u * 1100);
 }
 
-TEST(Cost, BetweenHostsItIsTheLinksBetween) {
+TEST(Cost, DependsOnTheLinksBetweenHosts) {
   EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 0, 4, 2), 6u * 10000);
   // Both ranks of a host send to the other host: a fifth of an overhead more.
   EXPECT_EQ(TimeOf(Algorithm::kDoubling, CallKind::kAllReduce, 0, 4, 2), 1100u + 10000 + 200);
 }
 
-TEST(Cost, OfTheMemoryOfHostsIsAPostAndOneCrossingOfEachByte) {
+TEST(Cost, CountsAPostAndACopyOfEachByteInSharedMemory) {
   struct Row {
     Algorithm algorithm;
     CallKind kind;
@@ -68,7 +68,7 @@ TEST(Cost, OfTheMemoryOfHostsIsAPostAndOneCrossingOfEachByte) {
       10'000 + 3 * 200 + 10 * kBytes + 2 * (100 + kBytes / 2) + kBytes);
 }
 
-TEST(Cost, OneRankOfAHostSpeaksForLittle) {
+TEST(Cost, CountsASingleRankPerHostForSmallMessages) {
   // Steps: into one rank, between hosts, and out again. Larger messages take turns at the NIC.
   const auto time = [](std::size_t bytes) {
     return TimeOf(Hierarchical(Within::kLinks, Between::kDoubling), CallKind::kAllReduce, bytes, 8,
@@ -78,7 +78,7 @@ TEST(Cost, OneRankOfAHostSpeaksForLittle) {
   EXPECT_GT(time(4 * kShardElementsMin), 2u * (1000 + 3 * 100) + 10000 + 3 * 200);
 }
 
-TEST(Cost, EachWithEachIsOneDelayAndAllMessages) {
+TEST(Cost, CountsASingleDelayForDirectExchanges) {
   const auto time = [](std::size_t bytes, std::uint32_t ranks, std::uint32_t hosts) {
     return TimeOf(Hierarchical(Within::kLinks, Between::kDirect), CallKind::kAllReduce, bytes,
                   ranks, hosts);
@@ -90,7 +90,7 @@ TEST(Cost, EachWithEachIsOneDelayAndAllMessages) {
   EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kAllReduce, 0, 4, 4), 9000u + 3 * 1000);
 }
 
-TEST(Cost, TreesLeaveAHostOfSeveralRanksTwice) {
+TEST(Cost, CountsTwoTreeEdgesPerHostOfSeveralRanks) {
   const auto of_4000_bytes = [](std::uint32_t ranks, std::uint32_t hosts) {
     return TimeOf(Algorithm::kDoubleTree, CallKind::kBroadcast, 4000, ranks, hosts) -
            TimeOf(Algorithm::kDoubleTree, CallKind::kBroadcast, 0, ranks, hosts);
@@ -101,7 +101,7 @@ TEST(Cost, TreesLeaveAHostOfSeveralRanksTwice) {
 }
 
 // A hop takes 1100 ns within a host and 10000 between two, a byte 1 ns and 10, adding a byte 1 ns.
-TEST(Cost, OfAllReduces) {
+TEST(Cost, MatchesTheModelForAllReduce) {
   const auto time = [](Algorithm algorithm, std::size_t bytes, std::uint32_t ranks,
                        std::uint32_t hosts) {
     return TimeOf(algorithm, CallKind::kAllReduce, bytes, ranks, hosts);
@@ -122,7 +122,7 @@ TEST(Cost, OfAllReduces) {
             2u * (1000 + 100 + 100) + 100 + 2 * 11'000);
 }
 
-TEST(Cost, OfBroadcastsAndOfTheSameBackwards) {
+TEST(Cost, MatchesTheModelForBroadcastAndReduce) {
   struct Row {
     Algorithm algorithm;
     std::uint32_t ranks, hosts;
@@ -145,7 +145,7 @@ TEST(Cost, OfBroadcastsAndOfTheSameBackwards) {
   }
 }
 
-TEST(Cost, OfAllGathersAndOfTheSameBackwards) {
+TEST(Cost, MatchesTheModelForAllGatherAndReduceScatter) {
   struct Row {
     Algorithm algorithm;
     std::uint32_t ranks, hosts;
@@ -171,7 +171,7 @@ TEST(Cost, OfAllGathersAndOfTheSameBackwards) {
   }
 }
 
-TEST(Cost, OfWhatHasNoOtherWay) {
+TEST(Cost, MatchesTheModelForAllToAllGatherScatterAndBarrier) {
   // Two rounds with two blocks each, which are packed and unpacked.
   EXPECT_EQ(TimeOf(Algorithm::kBruck, CallKind::kAllToAll, 100, 4, 1), 2u * (1100 + 200 + 400));
   EXPECT_EQ(TimeOf(Algorithm::kDirect, CallKind::kAllToAll, 100, 4, 1), 1000u + 3 * 100 + 300);
@@ -180,7 +180,7 @@ TEST(Cost, OfWhatHasNoOtherWay) {
   EXPECT_EQ(TimeOf(Algorithm::kDissemination, CallKind::kBarrier, 0, 5, 1), 3u * 1100);
 }
 
-TEST(Cost, ARankAloneIsDoneAtOnce) {
+TEST(Cost, IsZeroForASingleRank) {
   EXPECT_EQ(TimeOf(Algorithm::kRing, CallKind::kAllReduce, 4000, 1, 1), 0u);
 }
 

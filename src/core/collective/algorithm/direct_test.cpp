@@ -11,7 +11,7 @@
 namespace ringlet::collective {
 namespace {
 
-TEST(DirectAllToAll, SendsOnceToEachAndStartsWithTheNextRank) {
+TEST(DirectAllToAll, SendsOnceToEachRankFromTheNextOn) {
   const Schedule schedule = DirectAllToAll({Rank{2}, 5}, 3);
   std::vector<std::uint32_t> sent;
   for (const Step& step : schedule.steps) {
@@ -26,7 +26,7 @@ TEST(DirectGather, OnlyTheRootReceives) {
   EXPECT_EQ(DirectScatter({Rank{0}, 4}, Rank{1}, 2).steps.size(), 1u);
 }
 
-TEST(DirectAllReduce, SendsWhatItHasToEachAtOnceAndWaitsForNothing) {
+TEST(DirectAllReduce, SendsItsInputToEachRankBeforeItReceives) {
   const std::vector<Rank> order{Rank{3}, Rank{1}, Rank{0}, Rank{2}};
   const Schedule schedule = DirectAllReduce(order, Rank{1}, 5);
   ASSERT_GE(schedule.steps.size(), 3u);
@@ -39,7 +39,7 @@ TEST(DirectAllReduce, SendsWhatItHasToEachAtOnceAndWaitsForNothing) {
   EXPECT_EQ(sent, (std::vector<std::uint32_t>{0, 2, 3}));
 }
 
-TEST(DirectBroadcast, TheRootSendsToAllAndTheySendNothing) {
+TEST(DirectBroadcast, OnlyTheRootSends) {
   const std::vector<Rank> order{Rank{2}, Rank{0}, Rank{1}};
   const Schedule root = DirectBroadcast(order, Rank{0}, Rank{0}, 5);
   ASSERT_EQ(root.steps.size(), 3u);
@@ -48,7 +48,7 @@ TEST(DirectBroadcast, TheRootSendsToAllAndTheySendNothing) {
   EXPECT_EQ(DirectBroadcast(order, Rank{2}, Rank{0}, 5).steps.size(), 1u);
 }
 
-TEST(DirectReduce, AllSendToTheRootWhichAddsThemUpFromTheNextOn) {
+TEST(DirectReduce, TheRootReducesAllInputsFromTheNextRankOn) {
   const std::vector<Rank> order{Rank{2}, Rank{0}, Rank{1}};
   const Schedule root = DirectReduce(order, Rank{0}, Rank{0}, 5);
   ASSERT_EQ(root.steps.size(), 2u);

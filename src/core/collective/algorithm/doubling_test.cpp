@@ -29,7 +29,7 @@ Sent SentBy(const Schedule& schedule) {
   return sent;
 }
 
-TEST(DoublingAllReduce, TakesTheLogarithmOfTheRanks) {
+TEST(DoublingAllReduce, TakesLogarithmicRounds) {
   const Sent sent = SentBy(DoublingAllReduce(RanksUpTo(16), Rank{5}, 10));
   EXPECT_EQ(sent.messages, 4u);
   EXPECT_EQ(sent.elements, 40u);

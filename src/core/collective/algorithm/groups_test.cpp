@@ -5,7 +5,7 @@
 namespace ringlet::collective {
 namespace {
 
-TEST(Groups, EvenOnesDifferByAtMostOneRank) {
+TEST(Groups, EvenGroupsDifferByAtMostARank) {
   const Groups groups = EvenGroups(7, 3);
   EXPECT_EQ(groups, (Groups{{Rank{0}, Rank{1}, Rank{2}}, {Rank{3}, Rank{4}}, {Rank{5}, Rank{6}}}));
   EXPECT_EQ(SmallestOf(groups), 2u);
@@ -13,7 +13,7 @@ TEST(Groups, EvenOnesDifferByAtMostOneRank) {
   EXPECT_EQ(InOrder(groups).size(), 7u);
 }
 
-TEST(Groups, KnowWhereARankIs) {
+TEST(Groups, FindThePlaceOfARank) {
   const auto place = PlaceIn(EvenGroups(7, 3), Rank{4});
   ASSERT_TRUE(place.has_value());
   EXPECT_EQ(place->group, 1u);

@@ -21,7 +21,7 @@ std::size_t Leaving(const Groups& groups, std::size_t group, Build build) {
   return elements;
 }
 
-TEST(Hierarchical, AsLittleAsPossibleLeavesAHost) {
+TEST(Hierarchical, SendsTheFewestElementsOutOfAHost) {
   const Groups groups = EvenGroups(12, 3);
   EXPECT_EQ(Leaving(groups, 0,
                     [&](Rank self) {
@@ -45,7 +45,7 @@ TEST(Hierarchical, AsLittleAsPossibleLeavesAHost) {
         10u);
 }
 
-TEST(Hierarchical, LittleIsOneRanksOfEachHost) {
+TEST(Hierarchical, SmallMessagesLeaveAHostFromASingleRank) {
   const Groups groups = EvenGroups(12, 3);
   const auto senders = [&](std::size_t count) {
     return std::ranges::count_if(groups[1], [&](Rank self) {

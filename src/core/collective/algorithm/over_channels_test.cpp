@@ -105,7 +105,7 @@ TEST(OverRings, EachHopOfARingCarriesItsShareOfTheBytes) {
             (ElementsByLink{{{2, 0}, 48}, {{0, 1}, 48}}));
 }
 
-TEST(OverTrees, EachEdgeCarriesEveryElementUpAndDown) {
+TEST(OverTrees, EachEdgeCarriesItsElementsUpAndDown) {
   const TreeMember inner{.up = Rank{7}, .down = {Rank{2}, Rank{3}}};
   const std::vector<TreeMember> places = {inner, {.up = Rank{2}, .down = {}}};
   EXPECT_EQ(SentByChannel(OverTrees({.kind = CallKind::kAllReduce, .count = 11}, places)),
@@ -118,7 +118,7 @@ ElementsByLink ByLink(const std::vector<RankLoad>& loads) {
   return sent;
 }
 
-TEST(LoadsOverRings, AreWhatSchedulesSend) {
+TEST(LoadsOverRings, MatchTheElementsThatSchedulesSend) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Prng prng(seed);
     const auto ranks = static_cast<std::uint32_t>(2 + prng.Below(7));
@@ -138,7 +138,7 @@ TEST(LoadsOverRings, AreWhatSchedulesSend) {
   }
 }
 
-TEST(LoadsOverTrees, AreWhatSchedulesSend) {
+TEST(LoadsOverTrees, MatchTheElementsThatSchedulesSend) {
   const std::vector<TreeMember> places = {{.up = Rank{7}, .down = {Rank{2}, Rank{3}}},
                                           {.up = {}, .down = {Rank{7}}}};
   for (const std::size_t count : {1u, 2u, 11u}) {

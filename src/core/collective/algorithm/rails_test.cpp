@@ -8,13 +8,13 @@
 namespace ringlet::collective {
 namespace {
 
-TEST(Rails, HaveOneRankOfEachHost) {
+TEST(Rails, HaveARankOfEachHost) {
   const Groups groups = {{Rank{4}, Rank{1}}, {Rank{0}, Rank{3}, Rank{2}}};
   EXPECT_EQ(RailAt(groups, 1), (std::vector<Rank>{Rank{1}, Rank{3}}));
   EXPECT_EQ(LeadersFor(groups, Rank{2}), (std::vector<Rank>{Rank{4}, Rank{2}}));
 }
 
-TEST(Rails, OnlyRanksChangeInASchedule) {
+TEST(Rails, RenumberOnlyTheRanksOfASchedule) {
   const std::vector<Rank> rail = {Rank{7}, Rank{5}, Rank{9}};
   const Schedule flat = DirectAllGather({Rank{1}, 3}, 10);
   const Schedule placed = OnRail(flat, rail);

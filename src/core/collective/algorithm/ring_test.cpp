@@ -44,7 +44,7 @@ TEST(RingAllReduce, SendsTheFewestElements) {
   }
 }
 
-TEST(Rings, TalkToNeighboursOnly) {
+TEST(Rings, SendToNeighboursOnly) {
   const std::vector<Rank> order = {Rank{3}, Rank{0}, Rank{2}, Rank{1}};
   for (const Schedule& schedule :
        {RingAllReduce(order, Rank{0}, 8), RingAllGather(order, Rank{0}, 8),
@@ -57,13 +57,13 @@ TEST(Rings, TalkToNeighboursOnly) {
   }
 }
 
-TEST(RingAllReduce, WithoutElementsNeighboursStillTalk) {
+TEST(RingAllReduce, SendsToNeighboursEvenWithoutElements) {
   const Schedule schedule = RingAllReduce(RingOrder(4), Rank{0}, 0);
   EXPECT_FALSE(schedule.steps.empty());
   for (const Step& step : schedule.steps) EXPECT_EQ(step.count, 0u);
 }
 
-TEST(RingAllReduce, AloneThereIsOnlyACopy) {
+TEST(RingAllReduce, CopiesOnlyForASingleRank) {
   const Schedule schedule = RingAllReduce(RingOrder(1), Rank{0}, 100);
   ASSERT_EQ(schedule.steps.size(), 1u);
   EXPECT_EQ(schedule.steps[0].kind, StepKind::kCopy);

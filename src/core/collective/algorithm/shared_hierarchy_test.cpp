@@ -33,7 +33,7 @@ std::vector<CallKind> KindsOnHost(const CallParts& parts) {
   return kinds;
 }
 
-TEST(SharedHierarchy, AsLittleAsPossibleLeavesAHost) {
+TEST(SharedHierarchy, SendsTheFewestElementsOutOfAHost) {
   const Groups hosts = EvenGroups(12, 3);
   for (const std::size_t shards : {1u, 4u}) {
     EXPECT_EQ(LeavingTheShared(hosts[0],
@@ -62,7 +62,7 @@ TEST(SharedHierarchy, AsLittleAsPossibleLeavesAHost) {
   }
 }
 
-TEST(SharedHierarchy, MuchIsSharedByAllRanksOfAHostWhereAllHaveAsMany) {
+TEST(SharedHierarchy, ShardsLargeMessagesOverEvenHosts) {
   const auto shards = [](std::size_t count, const Groups& hosts, CallKind kind) {
     return SharedShardsOf(Call{.kind = kind, .count = count},
                           {.order = InOrder(hosts), .groups = hosts, .sharing = hosts});
@@ -75,14 +75,14 @@ TEST(SharedHierarchy, MuchIsSharedByAllRanksOfAHostWhereAllHaveAsMany) {
   EXPECT_EQ(shards(kShardElementsMin, even, CallKind::kAllGather), 4u);
 }
 
-TEST(SharedHierarchy, ARankAloneOnItsHostHasNoPartOnIt) {
+TEST(SharedHierarchy, ASingleRankOfAHostRunsNoStepOnTheHost) {
   const Groups hosts = {{Rank{0}}, {Rank{1}, Rank{2}}};
   EXPECT_TRUE(KindsOnHost(SharedAllReduce(hosts, 1, 1, Between::kDirect, Rank{0}, 5)).empty());
   EXPECT_EQ(KindsOnHost(SharedAllReduce(hosts, 1, 1, Between::kDirect, Rank{2}, 5)),
             (std::vector{CallKind::kReduce, CallKind::kBroadcast}));
 }
 
-TEST(SharedHierarchy, ElementsThatAreLeftOverAreTheLastRanksToo) {
+TEST(SharedHierarchy, TheLastRankAlsoHandlesTheRemainder) {
   const Groups hosts = EvenGroups(8, 2);
   const auto kinds = [&](std::size_t count) {
     return KindsOnHost(SharedAllReduce(hosts, 4, 1, Between::kRing, Rank{0}, count));
@@ -92,7 +92,7 @@ TEST(SharedHierarchy, ElementsThatAreLeftOverAreTheLastRanksToo) {
                                     CallKind::kAllGather, CallKind::kBroadcast}));
 }
 
-TEST(SharedHierarchy, TheOrderOfRanksDecidesWhetherBlocksOfAHostLieTogether) {
+TEST(SharedHierarchy, RecognizesHostsWithConsecutiveRanks) {
   EXPECT_TRUE(AreInRankOrder(EvenGroups(6, 3)));
   EXPECT_FALSE(AreInRankOrder(EvenGroups(7, 3)));
   EXPECT_FALSE(AreInRankOrder({{Rank{0}, Rank{2}}, {Rank{1}, Rank{3}}}));
@@ -153,7 +153,7 @@ void ExpectApart(const CallParts& parts, std::size_t mates) {
   }
 }
 
-TEST(SharedHierarchy, PartsBesideOneOverLinksTouchNothingOfIt) {
+TEST(SharedHierarchy, ConcurrentPartsTouchDisjointElements) {
   const Groups hosts = EvenGroups(9, 3), uneven = {{Rank{0}}, {Rank{1}, Rank{2}, Rank{3}}};
   for (const std::size_t pieces : {1u, 2u, 3u, 7u})
     for (const Between between : {Between::kRing, Between::kDoubling, Between::kDirect})
@@ -171,7 +171,7 @@ TEST(SharedHierarchy, PartsBesideOneOverLinksTouchNothingOfIt) {
       }
 }
 
-TEST(SharedHierarchy, APieceIsBetweenHostsWhileTheNextIsAddedUp) {
+TEST(SharedHierarchy, OverlapsLinksWithReductionsOnTheHost) {
   const CallParts parts = SharedAllReduce(EvenGroups(4, 2), 2, 3, Between::kRing, Rank{0}, 20);
   std::string order;
   for (const CallPart& part : parts.parts) {
@@ -194,7 +194,7 @@ TEST(SharedHierarchy, LongMessagesAreCutIntoPieces) {
   EXPECT_EQ(pieces(1000 * kPieceElementsMin), kPiecesMax);
 }
 
-TEST(SharedHierarchy, IsReadAsText) {
+TEST(SharedHierarchy, PrintsItsPartsAsText) {
   const std::string text =
       ToText(SharedReduce(EvenGroups(4, 2), 1, Between::kDirect, Rank{2}, Rank{1}, 8));
   EXPECT_THAT(text,

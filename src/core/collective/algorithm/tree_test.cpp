@@ -22,7 +22,7 @@ std::size_t ElementsSent(const Schedule& schedule) {
   return elements;
 }
 
-TEST(BinomialBroadcast, TheRootSendsALogarithmOfTimesFurthestFirst) {
+TEST(BinomialBroadcast, TheRootSendsLogarithmicMessagesFurthestFirst) {
   const Schedule schedule = BinomialBroadcast(Ascending(8), Rank{2}, Rank{2}, 5);
   ASSERT_EQ(schedule.steps.size(), 4u);
   EXPECT_EQ(schedule.steps[0].peer, Rank{6});
@@ -30,7 +30,7 @@ TEST(BinomialBroadcast, TheRootSendsALogarithmOfTimesFurthestFirst) {
   EXPECT_EQ(schedule.steps[2].peer, Rank{3});
 }
 
-TEST(DoubleTree, NoRankSendsMoreThanABitOverTheWhole) {
+TEST(DoubleTree, NoRankSendsMoreThanTheWholeData) {
   for (const std::uint32_t ranks : {5u, 8u, 13u, 64u}) {
     for (const Rank self : Ascending(ranks)) {
       EXPECT_LE(ElementsSent(DoubleTreeBroadcast(Ascending(ranks), self, Rank{3}, 100)), 100u);

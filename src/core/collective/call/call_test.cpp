@@ -14,7 +14,7 @@ Call CallOf(CallKind kind) {
   return {.kind = kind, .count = 3, .root = Rank{1}};
 }
 
-TEST(Call, OnlyTheRootHasWhatOnlyTheRootNeeds) {
+TEST(Call, OnlyTheRootHasTheBuffersOfTheRoot) {
   const Call scatter = CallOf(CallKind::kScatter), gather = CallOf(CallKind::kGather);
   EXPECT_EQ(InputCount(scatter, kPlace), 0u);
   EXPECT_EQ(OutputCount(scatter, kPlace), 3u);
@@ -25,7 +25,7 @@ TEST(Call, OnlyTheRootHasWhatOnlyTheRootNeeds) {
   EXPECT_EQ(OutputCount(CallOf(CallKind::kReduce), kPlace), 0u);
 }
 
-TEST(Call, BytesAreThoseThatNcclDocuments) {
+TEST(Call, BufferSizesMatchNccl) {
   const auto sizes = [](CallKind kind, std::uint32_t self) {
     const Call call{.kind = kind, .count = 10, .type = DataType::kInt32, .root = Rank{1}};
     const CallPlace place{Rank{self}, 3};
@@ -46,7 +46,7 @@ TEST(Call, BytesAreThoseThatNcclDocuments) {
   EXPECT_EQ(sizes(CallKind::kScatter, 1), P(120, 40));
 }
 
-TEST(Call, InPlaceIsWhereNcclHasIt) {
+TEST(Call, OffsetsOfInPlaceCallsMatchNccl) {
   EXPECT_EQ(InPlaceOffset(CallOf(CallKind::kAllGather), Rank{2}), -6);
   EXPECT_EQ(InPlaceOffset(CallOf(CallKind::kGather), Rank{2}), -6);
   EXPECT_EQ(InPlaceOffset(CallOf(CallKind::kReduceScatter), Rank{2}), 6);
@@ -56,7 +56,7 @@ TEST(Call, InPlaceIsWhereNcclHasIt) {
     EXPECT_EQ(InPlaceOffset(CallOf(kind), Rank{2}), 0) << Name(kind);
 }
 
-TEST(Call, SaysWhatWasCalled) {
+TEST(Call, TextStatesTheCall) {
   Call call{.kind = CallKind::kAllReduce, .count = 8};
   EXPECT_EQ(ToText(call), "all_reduce of 8 float sum");
   call.kind = CallKind::kBroadcast;
@@ -66,13 +66,13 @@ TEST(Call, SaysWhatWasCalled) {
   EXPECT_EQ(ToText(Call{.kind = static_cast<CallKind>(200)}), "unknown operation 200");
 }
 
-TEST(Call, EveryKindHasANameThatIsReadBack) {
+TEST(Call, KindNamesRoundTrip) {
   for (std::size_t i = 0; i < kCallKinds; ++i)
     EXPECT_EQ(CallKindNamed(Name(static_cast<CallKind>(i))), static_cast<CallKind>(i));
   EXPECT_EQ(CallKindNamed("all_to_most"), std::nullopt);
 }
 
-TEST(OverlapOf, TakesWhatIsApartOrInPlaceAndNothingElse) {
+TEST(OverlapOf, AcceptsOnlySeparateOrInPlaceBuffers) {
   const Bytes memory(64);
   const Call call = CallOf(CallKind::kAllGather);
   const View output = View(memory).first(48);
@@ -84,7 +84,7 @@ TEST(OverlapOf, TakesWhatIsApartOrInPlaceAndNothingElse) {
   EXPECT_THAT(wrong.error().message, HasSubstr("does not begin -6 elements from the input"));
 }
 
-TEST(CheckCount, TakesWhatAnyMemoryHasAndNoMore) {
+TEST(CheckCount, RefusesCountsLargerThanAnyMemory) {
   EXPECT_TRUE(CheckCount(kMemoryMax / 8, DataType::kFloat64, 1).ok());
   EXPECT_FALSE(CheckCount(kMemoryMax / 8, DataType::kFloat64, 2).ok());
   EXPECT_FALSE(CheckCount(SIZE_MAX, DataType::kFloat64, 4).ok());
@@ -107,7 +107,7 @@ class ValidateTest : public testing::Test {
   }
 };
 
-TEST_F(ValidateTest, SensibleCallsAreTaken) {
+TEST_F(ValidateTest, AcceptsValidCalls) {
   EXPECT_EQ(Refusal(), "");
   call_.output = std::span(memory_).first(12);
   EXPECT_EQ(Refusal(), "") << "in place";
@@ -115,7 +115,7 @@ TEST_F(ValidateTest, SensibleCallsAreTaken) {
   EXPECT_EQ(Refusal(), "");
 }
 
-TEST_F(ValidateTest, ImpossibleCallsAreRefusedWithTheReason) {
+TEST_F(ValidateTest, RefusesImpossibleCallsWithAReason) {
   call_.input = View(memory_).first(11);
   EXPECT_THAT(Refusal(), HasSubstr("are not 11 bytes of input"));
   call_.input = View(memory_).first(12);
@@ -128,7 +128,7 @@ TEST_F(ValidateTest, ImpossibleCallsAreRefusedWithTheReason) {
   EXPECT_THAT(Refusal(), HasSubstr("root 4 of broadcast is not below the number of ranks, 4"));
 }
 
-TEST_F(ValidateTest, ArgumentsOfTheRootAreNotLookedAtElsewhere) {
+TEST_F(ValidateTest, IgnoresArgumentsOfTheRootOnOtherRanks) {
   call_.kind = CallKind::kReduce;
   call_.output = std::span(memory_).subspan(1, 5);
   call_.root = Rank{0};
@@ -137,7 +137,7 @@ TEST_F(ValidateTest, ArgumentsOfTheRootAreNotLookedAtElsewhere) {
   EXPECT_NE(Refusal(), "");
 }
 
-TEST(ScalarTest, KeepsAnElementAndHowLongItWas) {
+TEST(ScalarTest, KeepsAnElementAndItsSize) {
   const std::array<std::byte, 12> bytes = {std::byte{1}, std::byte{2}};
   const Scalar two{View(bytes).first(2)};
   EXPECT_EQ(two.given_bytes(), 2u);

@@ -21,7 +21,7 @@ TEST(Fingerprint, EqualCallsAgree) {
   EXPECT_TRUE(CheckHeader(EncodeHeader(kMine, Rank{3}), Rank{3}, kMine, Rank{1}).ok());
 }
 
-TEST(Fingerprint, ADifferenceIsToldInOneSentenceAboutBothRanks) {
+TEST(Fingerprint, ADifferenceIsReportedWithTheCallsOfBothRanks) {
   Fingerprint theirs = kMine;
   theirs.count = 8;
   const Status status = CheckHeader(EncodeHeader(theirs, Rank{3}), Rank{3}, kMine, Rank{1});
@@ -33,7 +33,7 @@ TEST(Fingerprint, ADifferenceIsToldInOneSentenceAboutBothRanks) {
             "order");
 }
 
-TEST(Fingerprint, EveryFieldCounts) {
+TEST(Fingerprint, ComparesEveryField) {
   const std::function<void(Fingerprint&)> changes[] = {
       [](Fingerprint& it) { it.sequence = 1ull << 40; },
       [](Fingerprint& it) { it.operation = CallKind::kReduce; },
@@ -50,7 +50,7 @@ TEST(Fingerprint, EveryFieldCounts) {
   }
 }
 
-TEST(Fingerprint, ChoicesOfTunersAreToldApart) {
+TEST(Fingerprint, DistinguishesTheChoicesOfTuners) {
   std::set<std::uint8_t> marks = {0};
   for (std::uint8_t algorithm = 0; algorithm < 7; ++algorithm)
     for (std::uint8_t protocol = 0; protocol < 3; ++protocol)
@@ -68,14 +68,14 @@ TEST(Fingerprint, ChoicesOfTunersAreToldApart) {
   EXPECT_THAT(status.error().message, testing::HasSubstr("NCCL_TUNER_PLUGIN"));
 }
 
-TEST(Fingerprint, StrayBytesAreNoHeader) {
+TEST(Fingerprint, RefusesStrayBytesAsAHeader) {
   const Header stray{};
   const Status status = CheckHeader(stray, Rank{3}, kMine, Rank{1});
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("no header"));
 }
 
-TEST(Fingerprint, OneFieldThatCannotBeReadIsEnough) {
+TEST(Fingerprint, RefusesAHeaderWithASingleInvalidField) {
   const Header good = EncodeHeader(kMine, Rank{3});
   ASSERT_EQ(DecodeHeader(good), kMine);
   const std::pair<std::size_t, std::size_t> bad[] = {
@@ -87,7 +87,7 @@ TEST(Fingerprint, OneFieldThatCannotBeReadIsEnough) {
   }
 }
 
-TEST(Fingerprint, TheOperationsNumberIsReadFromAHeadersBeginning) {
+TEST(Fingerprint, ReadsTheSequenceNumberFromAPartialHeader) {
   const Header header = EncodeHeader(kMine, Rank{3});
   EXPECT_EQ(SequenceIn(header), kMine.sequence);
   EXPECT_EQ(SequenceIn(View(header).first(16)), kMine.sequence);
@@ -95,13 +95,13 @@ TEST(Fingerprint, TheOperationsNumberIsReadFromAHeadersBeginning) {
   EXPECT_EQ(SequenceIn(Header{}), std::nullopt);
 }
 
-TEST(Fingerprint, AWrongWireIsNoticed) {
+TEST(Fingerprint, ReportsAHeaderOfAnotherRank) {
   const Status status = CheckHeader(EncodeHeader(kMine, Rank{2}), Rank{3}, kMine, Rank{1});
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "the link of rank 1 to rank 3 leads to rank 2");
 }
 
-TEST(Fingerprint, TheBytesAreFixed) {
+TEST(Fingerprint, HeadersHaveFixedBytes) {
   Fingerprint call = kMine;
   call.root = Rank{2};
   const Header header = EncodeHeader(call, Rank{3});
@@ -133,7 +133,7 @@ TEST(Fingerprint, MessagesNameTheirReceiverAndTheCollectivesBefore) {
             "barrier as operation 3");
 }
 
-TEST(CallKind, NamesReadBack) {
+TEST(CallKind, NamesRoundTrip) {
   for (std::size_t i = 0; i < kCallKinds; ++i) {
     const auto kind = static_cast<CallKind>(i);
     EXPECT_EQ(CallKindNamed(Name(kind)), kind);

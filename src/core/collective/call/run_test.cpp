@@ -113,7 +113,7 @@ class Late final : public Operation {
   int left_;
 };
 
-TEST_F(RunTest, LooksAtLinksInMemoryForAWhileAndAtOthersNot) {
+TEST_F(RunTest, PollsLinksInMemoryButNotOthersBeforeItSleeps) {
   Spinner spinner({.looks = 5, .yields = 5});
   const RunPolicy policy{.check = [] { return Ok(); }, .spinner = &spinner};
   Late soon(9), late(13), later(25), unseen(9);
@@ -142,7 +142,7 @@ class MovesOnce final : public Operation {
   int moves_at_, done_at_, turn_ = 0;
 };
 
-TEST_F(RunTest, NewsRenewsTheWait) {
+TEST_F(RunTest, ProgressRestartsThePolling) {
   Spinner spinner({.looks = 5, .yields = 5});
   const RunPolicy policy{.check = [] { return Ok(); }, .spinner = &spinner};
   MovesOnce operation(8, 17);
@@ -152,7 +152,7 @@ TEST_F(RunTest, NewsRenewsTheWait) {
   EXPECT_EQ(memory.waits, 0);
 }
 
-TEST_F(RunTest, ChecksAlsoWhileItLooks) {
+TEST_F(RunTest, RunsItsCheckWhilePolling) {
   int asked = 0;
   Spinner spinner({.looks = 1'000'000, .yields = 0});
   const RunPolicy policy{.check = [&]() -> Status {
@@ -167,20 +167,20 @@ TEST_F(RunTest, ChecksAlsoWhileItLooks) {
   EXPECT_EQ(memory.waits, 0);
 }
 
-TEST_F(RunTest, DoesNotSleepWhenEverythingIsThere) {
+TEST_F(RunTest, DoesNotSleepWhenAllDataArePresent) {
   Start(1, 5);
   ASSERT_TRUE(RunToEnd(*executions_[0], waiters_[0], patient_).ok());
   EXPECT_EQ(waiters_[0].waits, 0);
 }
 
-TEST_F(RunTest, NewsBetweenTheLastLookAndTheTicketIsSeen) {
+TEST_F(RunTest, SeesProgressBetweenTheLastPollAndTheTicket) {
   Start(2, 100);
   waiters_[0].on_prepare = [&] { EXPECT_TRUE(executions_[1]->Advance().ok()); };
   ASSERT_TRUE(RunToEnd(*executions_[0], waiters_[0], patient_).ok());
   EXPECT_EQ(waiters_[0].waits, 0);
 }
 
-TEST_F(RunTest, AnObjectionEndsIt) {
+TEST_F(RunTest, AFailedCheckEndsTheRun) {
   Start(2, 100);
   int asked = 0;
   const RunPolicy policy{.check = [&]() -> Status {
@@ -193,7 +193,7 @@ TEST_F(RunTest, AnObjectionEndsIt) {
   EXPECT_LE(waiters_[0].waits, 3);
 }
 
-TEST_F(RunTest, AllRanksOfAThreadServeEachOtherWithoutSleep) {
+TEST_F(RunTest, RanksOfASingleThreadFinishWithoutSleep) {
   Start(5, 300);
   int polls = 0;
   const PollReadable poll = [&](std::span<const int>, std::chrono::nanoseconds) { ++polls; };
@@ -218,7 +218,7 @@ TEST_F(RunTest, AGroupSleepsOnAllItsDescriptorsForARankElsewhere) {
   EXPECT_EQ(buffers_[1], std::vector<std::uint32_t>(300, 6));
 }
 
-TEST_F(RunTest, AGroupSeesNewsBetweenTheLastLookAndItsSleep) {
+TEST_F(RunTest, AGroupSeesProgressBetweenTheLastPollAndItsSleep) {
   Start(3, 300);
   for (FakeWaiter& waiter : waiters_) {
     waiter.on_prepare = [&] { EXPECT_TRUE(executions_[2]->Advance().ok()); };
@@ -246,7 +246,7 @@ class LateElsewhere final : public Operation {
 };
 
 // Both are polled 6 times before each sleep, the last time directly before it.
-TEST_F(RunTest, AGroupLooksAsOftenAsTheLeastPatientOfItBeforeItSleeps) {
+TEST_F(RunTest, AGroupPollsAsOftenAsItsLeastPatientOperation) {
   LateElsewhere patient(15, {.looks = 1000}), impatient(15, {.looks = 4});
   FakeWaiter waiters[2];
   Operation* const operations[] = {&patient, &impatient};

@@ -14,7 +14,7 @@ namespace {
 
 using transport::Arena;
 
-TEST(WaitPolicy, ForOtherHostsTheCoreIsGivenAwayAndNotHeld) {
+TEST(WaitPolicy, YieldsButDoesNotSpinForOtherHosts) {
   for (const WaitPolicy& usual : {WaitPolicy::WithCores(), WaitPolicy::Sharing()}) {
     const WaitPolicy policy = usual.ForOtherHosts();
     EXPECT_EQ(policy.looks, 0u);
@@ -24,7 +24,7 @@ TEST(WaitPolicy, ForOtherHostsTheCoreIsGivenAwayAndNotHeld) {
   EXPECT_EQ(WaitPolicy{}.ForOtherHosts().yields, 0u) << "a rank that is to sleep sleeps";
 }
 
-TEST(WaitPolicy, TheEngineWaitsForOtherHostsByIt) {
+TEST(WaitPolicy, PartsAfterLinksUseThePolicyForOtherHosts) {
   auto arena = Arena::Create({.ranks = 2, .slot_bytes = 1024, .stage_bytes = 4096});
   ASSERT_TRUE(arena.ok());
   ShmCollective engine(*arena, 0, WaitPolicy::WithCores());
@@ -71,14 +71,14 @@ void RunThreads(std::uint32_t ranks, WaitPolicy wait_policy) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(WaitPolicy, ThreadsThatSleep) {
+TEST(WaitPolicy, ThreadsThatSleepFinish) {
   RunThreads(2, {.looks = 0, .yields = 0});
   RunThreads(5, {.looks = 0, .yields = 0});
 }
-TEST(WaitPolicy, ThreadsThatYield) {
+TEST(WaitPolicy, ThreadsThatYieldFinish) {
   RunThreads(5, {.looks = 0, .yields = 100});
 }
-TEST(WaitPolicy, ThreadsThatLook) {
+TEST(WaitPolicy, ThreadsThatSpinFinish) {
   RunThreads(2, {.looks = 200, .yields = 100});
 }
 
@@ -88,7 +88,7 @@ TEST(WaitPolicy, RanksThatShareCoresDoNotSpin) {
   EXPECT_GT(WaitPolicy::WithCores().looks, 0u);
 }
 
-TEST(Spinner, LooksThenYieldsThenHasEnough) {
+TEST(Spinner, SpinsThenYieldsThenStops) {
   Spinner spinner({.looks = 2, .yields = 3});
   for (std::uint32_t idle = 0; idle < 5; ++idle) EXPECT_TRUE(spinner.SpinOnce(idle));
   EXPECT_FALSE(spinner.SpinOnce(5));
@@ -118,7 +118,7 @@ TEST(Spinner, SleepsWhereYieldsGiveTheCoreToAnotherProgram) {
 }
 
 // Ranks take turns at the core, with an occasional tick of the scheduler.
-TEST(YieldMeter, ShortYieldsPayForALongOneNowAndThen) {
+TEST(YieldMeter, ShortYieldsEarnCreditForALongYield) {
   YieldMeter meter;
   Instant now(0);
   for (int turn = 0; turn < 100'000; ++turn) {
@@ -130,7 +130,7 @@ TEST(YieldMeter, ShortYieldsPayForALongOneNowAndThen) {
 }
 
 // Beside a program that computes without end, a longer pause follows each yield.
-TEST(YieldMeter, SpendsUnderOnePercentBesideAProgramThatComputes) {
+TEST(YieldMeter, SpendsUnderAPercentBesideABusyProgram) {
   YieldMeter meter;
   Instant now(0), yielded(0);
   std::uint32_t yields = 0;
@@ -173,7 +173,7 @@ TEST(YieldMeter, ForgetsFailuresOnceItsCreditIsFull) {
                          microseconds(11)));
 }
 
-TEST(Spinner, EndsWhenTheCheckObjects) {
+TEST(Spinner, EndsWhenTheCheckFails) {
   auto arena = Arena::Create({.ranks = 2});
   ASSERT_TRUE(arena.ok());
   ShmCollective engine(*arena, 0, WaitPolicy{.looks = 1, .yields = 1});

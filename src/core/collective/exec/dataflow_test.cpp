@@ -33,7 +33,7 @@ TEST(Dataflow, ASendFollowsTheReceiveOfItsElements) {
   EXPECT_EQ(FrontierOfLast(flow, {8}), 8u);
 }
 
-TEST(Dataflow, AReceiveWaitsForTheSendOfWhatItOverwrites) {
+TEST(Dataflow, AReceiveWaitsForTheSendOfOverwrittenElements) {
   Schedule schedule = Empty();
   schedule.Send(Rank{1}, Scratch(), 8);
   schedule.Receive(Rank{0}, Scratch(4), 4);
@@ -44,7 +44,7 @@ TEST(Dataflow, AReceiveWaitsForTheSendOfWhatItOverwrites) {
   EXPECT_EQ(FrontierOfLast(flow, {8}), 4u);
 }
 
-TEST(Dataflow, OnlySharedElementsAreWaitedFor) {
+TEST(Dataflow, StepsWaitOnlyForSharedElements) {
   Schedule schedule = Empty();
   schedule.Receive(Rank{0}, Output(4), 2);
   schedule.Send(Rank{1}, Output(), 10);
@@ -54,7 +54,7 @@ TEST(Dataflow, OnlySharedElementsAreWaitedFor) {
   EXPECT_EQ(FrontierOfLast(flow, {2}), 10u);
 }
 
-TEST(Dataflow, ElementsThatMoveAreFollowedWhereTheyGo) {
+TEST(Dataflow, DependenciesFollowCopiedElements) {
   Schedule schedule = Empty();
   schedule.Receive(Rank{0}, Scratch(6), 4);
   schedule.Copy(Scratch(6), Output(1), 4);
@@ -64,7 +64,7 @@ TEST(Dataflow, ElementsThatMoveAreFollowedWhereTheyGo) {
   EXPECT_EQ(FrontierOfLast(flow, {4, 2}), 3u);
 }
 
-TEST(Dataflow, BuffersAreApartUnlessTheCallerSaysOtherwise) {
+TEST(Dataflow, BuffersOverlapOnlyIfTheCallerStatesIt) {
   Schedule schedule = Empty();
   schedule.Send(Rank{1}, Input(2), 4);
   schedule.Receive(Rank{0}, Output(), 4);
@@ -75,7 +75,7 @@ TEST(Dataflow, BuffersAreApartUnlessTheCallerSaysOtherwise) {
   EXPECT_THAT(Derive(schedule, -1).dependencies, ElementsAre(Dependency{0, 3}));
 }
 
-TEST(Dataflow, ACopyToItsOwnPlaceVanishesUnlessItFinishes) {
+TEST(Dataflow, DropsAnInPlaceCopyUnlessItFinishes) {
   Schedule schedule = Empty();
   schedule.Copy(Input(), Output(), kCount);
   EXPECT_EQ(Derive(schedule).steps.size(), 1u);
@@ -84,7 +84,7 @@ TEST(Dataflow, ACopyToItsOwnPlaceVanishesUnlessItFinishes) {
   EXPECT_EQ(Derive(schedule, 0).steps.size(), 1u);
 }
 
-TEST(Dataflow, StepsOfOneLaneNeedNoDependency) {
+TEST(Dataflow, StepsOfASingleLaneNeedNoDependency) {
   Schedule schedule = Empty();
   schedule.Receive(Rank{0}, Output(), 4);
   schedule.ReceiveReduce(Rank{0}, Output(), Output(), 4);
@@ -104,7 +104,7 @@ TEST(Dataflow, AWriteAwaitsEveryReaderSinceTheLastWrite) {
   EXPECT_THAT(flow.DependenciesOf(flow.steps[3]), ElementsAre(Dependency{1, 0}, Dependency{2, 2}));
 }
 
-TEST(Dataflow, ReadersBeforeTheLastWriteAreNotAwaitedAgain) {
+TEST(Dataflow, AWriteDoesNotAwaitReadersBeforeTheLastWrite) {
   Schedule schedule = Empty();
   schedule.Send(Rank{1}, Scratch(), 4);
   schedule.Receive(Rank{0}, Scratch(), 4);
@@ -121,7 +121,7 @@ TEST(Dataflow, ChannelsShareTheLinkOfTwoRanks) {
   EXPECT_EQ(Derive(schedule).lanes.size(), 1u);
 }
 
-TEST(Dataflow, AStepWithoutElementsLeavesItsLane) {
+TEST(Dataflow, DropsAnEmptyStepButKeepsItsLane) {
   Schedule schedule = Empty();
   schedule.Send(Rank{1}, Input(3), 0);
   const Flow flow = Derive(schedule);

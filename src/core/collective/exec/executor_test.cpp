@@ -208,7 +208,7 @@ void ExpectRight(const Case& it) {
 
 class EveryType : public testing::TestWithParam<DataType> {};
 
-TEST_P(EveryType, EveryOperationOnOneToNineRanksGivesTheSumsOfTheNaiveLoop) {
+TEST_P(EveryType, EveryReductionOnOneToNineRanksMatchesTheNaiveLoop) {
   std::uint64_t seed = 0;
   for (std::size_t op = 0; op < kReduceOps; ++op) {
     if (!Reduces(static_cast<ReduceOp>(op), GetParam())) continue;
@@ -236,7 +236,7 @@ std::vector<DataType> AllTypes() {
 INSTANTIATE_TEST_SUITE_P(Types, EveryType, testing::ValuesIn(AllTypes()),
                          [](const auto& test) { return std::string(Name(test.param)); });
 
-TEST(Execution, BuffersOfManySlicesComeOutRight) {
+TEST(Execution, BuffersOfManySlicesAreCorrect) {
   for (const bool in_place : {false, true}) {
     ExpectRight({.type = DataType::kFloat32,
                  .op = ReduceOp::kAvg,
@@ -249,7 +249,7 @@ TEST(Execution, BuffersOfManySlicesComeOutRight) {
   }
 }
 
-TEST(Execution, LinksOfOneByteSuffice) {
+TEST(Execution, RunsOverLinksOfASingleByte) {
   ExpectRight({.type = DataType::kFloat64,
                .op = ReduceOp::kSum,
                .ranks = 4,
@@ -259,7 +259,7 @@ TEST(Execution, LinksOfOneByteSuffice) {
                .seed = 2});
 }
 
-TEST(Execution, ManySeeds) {
+TEST(Execution, IsCorrectForManySeeds) {
   for (std::uint64_t seed = 100; seed < 300; ++seed) {
     ExpectRight({.type = DataType::kInt64,
                  .op = ReduceOp::kProd,
@@ -272,7 +272,7 @@ TEST(Execution, ManySeeds) {
   }
 }
 
-TEST(Execution, TheInputIsNotTouchedOutOfPlace) {
+TEST(Execution, OutOfPlaceOperationsKeepTheInput) {
   ExecutorWorld world({.ranks = 3, .count = 10});
   Task task = world.TaskOf(Rank{1});
   const Bytes before(task.input.begin(), task.input.end());
@@ -323,7 +323,7 @@ TEST(Execution, BytesOfTheNextOperationStayOnTheLink) {
   EXPECT_EQ(world.network().held_bytes(), held);
 }
 
-TEST(Execution, OneAdvanceDoesABoundedPartOfIt) {
+TEST(Execution, AnAdvanceDoesABoundedPart) {
   constexpr std::size_t kSlice = 8, kPasses = 32;
   ExecutorWorld world(
       {.ranks = 2, .count = 10'000, .capacity_bytes = 100'000, .slice_bytes = kSlice});
@@ -356,7 +356,7 @@ std::vector<std::string> ErrorsWhenRankOneDiffers(const std::function<void(Task&
   return errors;
 }
 
-TEST(Mismatch, IsToldOnBothSidesAndNamesTheRankThatDiffers) {
+TEST(Mismatch, IsReportedOnBothSidesAndNamesTheOtherRank) {
   const std::function<void(Task&)> changes[] = {
       [](Task& task) { ++task.fingerprint.sequence; },
       [](Task& task) { task.fingerprint.type = DataType::kInt32; },
@@ -376,7 +376,7 @@ TEST(Mismatch, IsToldOnBothSidesAndNamesTheRankThatDiffers) {
   }
 }
 
-TEST(Failure, OfALinkComesOutAndStays) {
+TEST(Failure, IsThatOfTheLinkAndPersists) {
   ExecutorWorld world({.ranks = 2, .count = 6, .capacity_bytes = 40});
   const auto execution = world.Start(Rank{0});
   ASSERT_FALSE(execution->Advance().value());
@@ -422,7 +422,7 @@ std::unique_ptr<Execution> OneOfThree(const Schedule& schedule, const Fingerprin
 
 // A root reads no data from its peers. If a peer also sent as root of the same broadcast, the root
 // detects that at its next use of the link, if enough bytes are visible to identify the operation.
-TEST(Mismatch, IsFoundByARootAtItsNextCall) {
+TEST(Mismatch, IsDetectedByARootAtItsNextCall) {
   int found = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     FakeNetwork network{400, seed};
@@ -453,7 +453,7 @@ TEST(Mismatch, IsFoundByARootAtItsNextCall) {
   EXPECT_GE(found, 5);
 }
 
-TEST(Mismatch, IsNotWhatAPeerThatIsAheadHasSent) {
+TEST(Mismatch, IgnoresHeadersOfLaterOperations) {
   FakeNetwork network{400, 7};
   Bytes output(16);
   Schedule schedule{.output_count = 4};
@@ -481,7 +481,7 @@ struct Relay {
   std::size_t said() { return network.Pipe(Rank{1}, Rank{2}).held(); }
 };
 
-TEST(Header, GoesWithTheDataThatItIsFor) {
+TEST(Header, IsSentTogetherWithItsData) {
   Relay relay;
   ASSERT_FALSE(relay.execution->Advance().value());
   EXPECT_EQ(relay.said(), 0u) << "a packet for nothing";
@@ -497,7 +497,7 @@ TEST(Header, GoesWithTheDataThatItIsFor) {
   EXPECT_EQ(relay.said(), kHeaderBytes + 16);
 }
 
-TEST(Header, GoesAloneWhereTheDataDoNotCome) {
+TEST(Header, IsSentAloneIfItsDataAreLate) {
   Relay relay;
   for (int i = 0; i < 50; ++i) ASSERT_FALSE(relay.execution->Advance().value());
   EXPECT_EQ(relay.said(), kHeaderBytes) << "rank 2 may have called something else";
@@ -524,12 +524,12 @@ void ExpectWhoseStepComesFirst(Rank earlier, Rank later) {
   EXPECT_EQ(execution->Awaits(), later);
 }
 
-TEST(Awaited, IsThePeerOfTheFirstStep) {
+TEST(Awaited, IsThePeerOfTheFirstUnfinishedStep) {
   ExpectWhoseStepComesFirst(Rank{1}, Rank{2});
   ExpectWhoseStepComesFirst(Rank{2}, Rank{1});
 }
 
-TEST(Failure, AMissingLinkIsNamed) {
+TEST(Failure, NamesAMissingLink) {
   ExecutorWorld world({.ranks = 2, .count = 6});
   Execution execution(world.TaskOf(Rank{0}), [](Rank) { return nullptr; });
   const Result<bool> done = execution.Advance();
@@ -552,7 +552,7 @@ TEST(Waiting, NamesThePeer) {
   EXPECT_THAT(execution_1->WaitingFor(), HasSubstr("waits for what it has sent to leave"));
 }
 
-TEST(Waiting, LastsUntilWhatWasSentTravelsByItself) {
+TEST(Waiting, LastsUntilTheOutgoingDataAreSettled) {
   ExecutorWorld world({.ranks = 2, .count = 6, .capacity_bytes = 4096});
   FakePipe& out = world.network().Pipe(Rank{0}, Rank{1});
   out.settled = false;

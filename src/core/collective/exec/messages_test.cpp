@@ -44,7 +44,7 @@ Status RunBoth(Messages& a, Messages& b) {
   return Error{Code::kTimeout, a.WaitingFor() + "; " + b.WaitingFor()};
 }
 
-TEST(Messages, CrossEachOtherWhateverTheLinkHolds) {
+TEST(Messages, CrossEachOtherForEveryLinkCapacity) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     FakeNetwork network(1 + seed * 37 % 300, seed);
     const Bytes first = Pattern(5000, 1), second = Pattern(0, 2), third = Pattern(33, 3);
@@ -64,7 +64,7 @@ TEST(Messages, CrossEachOtherWhateverTheLinkHolds) {
   }
 }
 
-TEST(Messages, ThatNoCacheHoldsArriveWhole) {
+TEST(Messages, LargerThanTheCacheArriveComplete) {
   constexpr std::size_t kBytes = (6 << 20) + 13;
   FakeNetwork network(100'000, 7);
   const Bytes large = Pattern(kBytes, 1), small = Pattern(5, 2);
@@ -83,7 +83,7 @@ TEST(Messages, ThatNoCacheHoldsArriveWhole) {
 
 constexpr std::size_t kFetched = (2 << 20) + 5;  // fetched in pieces, if offers are taken
 
-TEST(Messages, AreFetchedOrWrittenAmongOthers) {
+TEST(Messages, AreFetchedOrWrittenBesideOtherMessages) {
   for (const auto offers : {FakeLink::Offers::kTaken, FakeLink::Offers::kRefused}) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       FakeNetwork network(1 + seed * 37 % 300, seed, offers);
@@ -107,7 +107,7 @@ TEST(Messages, AreFetchedOrWrittenAmongOthers) {
   }
 }
 
-TEST(Messages, ThatAreGivenUpAreNotFetched) {
+TEST(Messages, AreNotFetchedAfterTheirWithdrawal) {
   FakeNetwork network(4096, 1, FakeLink::Offers::kTaken);
   const Bytes data = Pattern(kFetched, 1);
   Bytes got(kFetched);
@@ -123,7 +123,7 @@ TEST(Messages, ThatAreGivenUpAreNotFetched) {
   EXPECT_EQ(done.error().code, Code::kPeerLost);
 }
 
-TEST(Messages, BeginAnewWithWhatTheyHave) {
+TEST(Messages, CanStartAgain) {
   FakeNetwork network(300, 3);
   const Bytes first = Pattern(500, 1), second = Pattern(40, 2);
   Bytes got_first(500), got_second(40);
@@ -142,7 +142,7 @@ TEST(Messages, BeginAnewWithWhatTheyHave) {
 }
 
 // Starts again with the same peers in the same order, then with others.
-TEST(Messages, BeginAnewWithTheSamePeersAndWithOthers) {
+TEST(Messages, CanStartAgainWithTheSameAndOtherPeers) {
   FakeNetwork network(300, 5);
   const Bytes data = Pattern(70, 1), other = Pattern(90, 2);
   Messages zero(Rank{0}), one(Rank{1});
@@ -166,7 +166,7 @@ TEST(Messages, BeginAnewWithTheSamePeersAndWithOthers) {
   }
 }
 
-TEST(Messages, ToOneselfAreMatchedInTheirOrder) {
+TEST(Messages, MatchMessagesToTheirOwnRankInOrder) {
   const Bytes a = Pattern(3, 1), b = Pattern(4, 9);
   Bytes got_a(3), got_b(4);
   const LinkTo none = [](Rank) { return nullptr; };
@@ -184,7 +184,7 @@ TEST(Messages, ToOneselfAreMatchedInTheirOrder) {
   EXPECT_THAT(unequal.Advance().error().message, HasSubstr("a message of 4 uint8 to rank 0"));
 }
 
-TEST(Messages, AnotherCountIsToldByTheReceiver) {
+TEST(Messages, ReportAnotherCountAtTheReceiver) {
   FakeNetwork network(4096, 1);
   const Bytes data = Pattern(8, 1);
   Bytes got(9);
@@ -217,7 +217,7 @@ std::string ComplaintAbout(const Fingerprint& sent, const Fingerprint& awaited, 
 }
 
 // Tries small and large messages that arrive with their data or in pieces, fetched or not.
-TEST(Messages, ThatAreNotTheExpectedOnesAreNotReceived) {
+TEST(Messages, RefuseUnexpectedMessages) {
   for (const std::size_t count : {std::size_t{8}, std::size_t{3000}, kFetched}) {
     const Fingerprint awaited = About(count, Rank{1});
     Fingerprint shorter = awaited, signed_ones = awaited;
@@ -236,7 +236,7 @@ TEST(Messages, ThatAreNotTheExpectedOnesAreNotReceived) {
   }
 }
 
-TEST(Messages, SayWhetherTheyMoved) {
+TEST(Messages, ReportWhetherTheyMoved) {
   FakeNetwork network(4096, 1);
   const Bytes data = Pattern(9, 1);
   Bytes got(9);
@@ -266,7 +266,7 @@ TEST(Messages, WaitForTheSenderBeforeTheReceiver) {
   EXPECT_EQ(only.Awaits(), Rank{2});
 }
 
-TEST(Messages, AreDoneWhenWhatWasSentTravelsByItself) {
+TEST(Messages, EndWhenTheOutgoingDataAreSettled) {
   FakeNetwork network(4096, 1);
   const Bytes data = Pattern(9, 1);
   network.Pipe(Rank{0}, Rank{1}).settled = false;

@@ -5,7 +5,7 @@
 namespace ringlet::collective {
 namespace {
 
-TEST(Schedule, ReadsAsOneStepALine) {
+TEST(Schedule, PrintsAStepPerLine) {
   Schedule schedule{.input_count = 48, .output_count = 48, .scratch_count = 16};
   schedule.Send(Rank{2}, Input(), 16).channel = 1;
   schedule.Receive(Rank{0}, Output(16), 16);

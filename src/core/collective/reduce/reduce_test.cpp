@@ -194,7 +194,7 @@ Bytes RandomBytes(std::size_t bytes, Prng& prng) {
   return result;
 }
 
-TEST_P(ReduceOnTarget, AgreesWithTheOracleAtAnyLengthAndAlignment) {
+TEST_P(ReduceOnTarget, MatchesTheReferenceAtAnyLengthAndAlignment) {
   Prng prng(1);
   for (std::size_t type = 0; type < kDataTypes; ++type) {
     for (std::size_t op = 0; op < kReduceOps; ++op) {
@@ -234,7 +234,7 @@ TEST_P(ReduceOnTarget, WorksInPlaceOnEitherOperand) {
   }
 }
 
-TEST_P(ReduceOnTarget, EveryPairOfEightBitFloats) {
+TEST_P(ReduceOnTarget, IsExactForEveryPairOfEightBitFloats) {
   Bytes a(1 << 16);
   Bytes b(1 << 16);
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -252,7 +252,7 @@ TEST_P(ReduceOnTarget, EveryPairOfEightBitFloats) {
   }
 }
 
-TEST_P(ReduceOnTarget, EverySixteenBitFloatSurvivesAndRounds) {
+TEST_P(ReduceOnTarget, MatchesTheReferenceForEverySixteenBitFloat) {
   Bytes all(2 << 16);
   for (std::size_t i = 0; i < 1 << 16; ++i) {
     const auto bits = static_cast<std::uint16_t>(i);
@@ -277,7 +277,7 @@ TEST_P(ReduceOnTarget, EverySixteenBitFloatSurvivesAndRounds) {
   }
 }
 
-TEST_P(ReduceOnTarget, DividesAsTheOracle) {
+TEST_P(ReduceOnTarget, DividesLikeTheReference) {
   Prng prng(4);
   for (std::size_t type = 0; type < kDataTypes; ++type) {
     const auto data_type = static_cast<DataType>(type);
@@ -316,7 +316,7 @@ TEST(Reduce, IntegersWrapAround) {
             std::numeric_limits<std::int32_t>::min());
 }
 
-TEST(Reduce, NanIsNotLostInMaxAndMin) {
+TEST(Reduce, MaxAndMinPropagateNan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const ReduceOp op : {ReduceOp::kMax, ReduceOp::kMin}) {
     EXPECT_TRUE(std::isnan(ReduceValues<float>({DataType::kFloat32, op}, nan, 1)));
@@ -324,7 +324,7 @@ TEST(Reduce, NanIsNotLostInMaxAndMin) {
   }
 }
 
-TEST(Reduce, OverflowSaturatesOnlyWhereThereIsNoInfinity) {
+TEST(Reduce, OverflowSaturatesOnlyInTypesWithoutInfinity) {
   const auto add_largest = [](DataType type, std::uint8_t largest) {
     const auto sum = ReduceValues<std::uint8_t>({type, ReduceOp::kSum}, largest, largest);
     return Widen(FormatOf(type), sum);
@@ -333,7 +333,7 @@ TEST(Reduce, OverflowSaturatesOnlyWhereThereIsNoInfinity) {
   EXPECT_TRUE(std::isinf(add_largest(DataType::kFloat8e5m2, 0x7b)));
 }
 
-TEST(ReduceMany, IsTheChainOfPairsWhereNothingIsRounded) {
+TEST(ReduceMany, EqualsPairwiseReductionIfNoResultIsRounded) {
   Prng prng(7);
   for (std::size_t t = 0; t < kDataTypes; ++t) {
     const auto type = static_cast<DataType>(t);
@@ -363,7 +363,7 @@ TEST(ReduceMany, IsTheChainOfPairsWhereNothingIsRounded) {
   }
 }
 
-TEST(ReduceMany, RoundsHalfTypesOnceAtTheEnd) {
+TEST(ReduceMany, RoundsNarrowFloatsOnceAtTheEnd) {
   for (const DataType type :
        {DataType::kBfloat16, DataType::kFloat16, DataType::kFloat8e4m3, DataType::kFloat8e5m2}) {
     // Computes 1 + ulp/2 + ulp/2: each half alone vanishes, but together they are a step.
@@ -418,7 +418,7 @@ TEST(ReduceMany, DividesIntegersAndFloatsAfterTheirSum) {
   EXPECT_EQ(average(DataType::kFloat32, real, 0.0f), ((0.1f + 0.2f) + 0.4f) / 3.0f);
 }
 
-TEST(StreamCopy, CopiesFromAnywhereToAnywhere) {
+TEST(StreamCopy, CopiesAtAnyAlignment) {
   Bytes from(700);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7);
   for (std::size_t shift = 0; shift < 66; ++shift) {

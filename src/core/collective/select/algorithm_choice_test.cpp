@@ -13,7 +13,7 @@ std::string ComplaintOf(std::string_view text) {
   return choice.ok() ? "" : choice.error().message;
 }
 
-TEST(AlgorithmChoice, NamesWhatMayBeUsed) {
+TEST(AlgorithmChoice, AllowsTheNamedAlgorithms) {
   const AlgorithmChoice choice = ParseAlgorithmChoice("ring; broadcast:^Ring").value();
   EXPECT_TRUE(choice.Allows(CallKind::kAllReduce, Algorithm::kRing));
   EXPECT_FALSE(choice.Allows(CallKind::kAllReduce, Algorithm::kDoubling));
@@ -24,7 +24,7 @@ TEST(AlgorithmChoice, NamesWhatMayBeUsed) {
   EXPECT_EQ(ParseAlgorithmChoice("").value(), AlgorithmChoice());
 }
 
-TEST(AlgorithmChoice, AllButSomeForAll) {
+TEST(AlgorithmChoice, ExcludesAlgorithmsForAllOperations) {
   const AlgorithmChoice choice = ParseAlgorithmChoice("^ring,doubling").value();
   for (const CallKind kind : {CallKind::kAllReduce, CallKind::kAllGather, CallKind::kBroadcast}) {
     EXPECT_FALSE(choice.Allows(kind, Algorithm::kRing)) << Name(kind);
@@ -36,7 +36,7 @@ TEST(AlgorithmChoice, AllButSomeForAll) {
                   .Allows(CallKind::kAllReduce, Hierarchical(Within::kLinks, Between::kRing)));
 }
 
-TEST(AlgorithmChoice, SaysWhatIsWrongAndWhatMayBeThere) {
+TEST(AlgorithmChoice, ErrorsQuoteTheWordAndListAllowedNames) {
   EXPECT_THAT(ComplaintOf("fast"), HasSubstr("\"fast\", but it must be one of ring, doubling"));
   EXPECT_THAT(ComplaintOf("all_to_all:ring"), HasSubstr("must be one of bruck, direct"));
   EXPECT_THAT(ComplaintOf("all_to_all:^bruck,direct"), HasSubstr("leaves nothing for all_to_all"));

@@ -17,7 +17,7 @@ Algorithm ChosenFor(CallKind kind, std::size_t bytes, std::uint32_t ranks, std::
                 tuner);
 }
 
-TEST(Select, LittleTakesFewRoundsAndMuchTakesFewBytes) {
+TEST(Select, SmallMessagesTakeFewRoundsAndLargeOnesFewBytes) {
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 1), Algorithm::kDoubling);
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 64 << 20, 8, 1), Algorithm::kHalving);
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 256 << 20, 7, 1), Algorithm::kRing);
@@ -28,7 +28,7 @@ TEST(Select, LittleTakesFewRoundsAndMuchTakesFewBytes) {
   EXPECT_EQ(ChosenFor(CallKind::kBarrier, 1, 64, 1), Algorithm::kDissemination);
 }
 
-TEST(Select, SeveralHostsShareTheWayOut) {
+TEST(Select, SeveralHostsTakeHierarchicalAlgorithms) {
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 64 << 20, 32, 4),
             Hierarchical(Within::kLinks, Between::kRing));
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 64 << 10, 32, 4),
@@ -46,7 +46,7 @@ TEST(Select, SeveralHostsShareTheWayOut) {
             Hierarchical(Within::kLinks, Between::kDoubling));
 }
 
-TEST(Select, OnlyWhatIsAllowed) {
+TEST(Select, ChoosesOnlyAllowedAlgorithms) {
   Tuner tuner;
   tuner.choice = ParseAlgorithmChoice("all_reduce:ring").value();
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 8, 1, tuner), Algorithm::kRing);
@@ -58,7 +58,7 @@ TEST(Select, OnlyWhatIsAllowed) {
             Hierarchical(Within::kLinks, Between::kRing));
 }
 
-TEST(Select, MeasurementsGoBeforeTheModelWhereTheyCanBeDone) {
+TEST(Select, MeasuredAlgorithmsOverrideTheModelIfTheyCanRun) {
   Tuner tuner;
   tuner.measured = TuningTable({{CallKind::kAllReduce, 8, 1, 4096, Algorithm::kRing},
                                 {CallKind::kAllGather, 6, 1, kAnyBytes, Algorithm::kDoubling}});
@@ -74,7 +74,7 @@ TEST(Select, MeasurementsGoBeforeTheModelWhereTheyCanBeDone) {
 }
 
 /// If messages cost almost nothing, many at once are faster than few rounds of large ones.
-TEST(Select, MeasuredLinksCountWhereNoChoiceWasMeasured) {
+TEST(Select, MeasuredLinksApplyIfNoAlgorithmWasMeasured) {
   Tuner tuner;
   tuner.measured = TuningTable(
       {}, {.local = LinkCost{.latency_ns = 1'000, .overhead_ns = 1, .mb_per_s = 5}, .remote = {}});
@@ -82,7 +82,7 @@ TEST(Select, MeasuredLinksCountWhereNoChoiceWasMeasured) {
   EXPECT_EQ(ChosenFor(CallKind::kAllToAll, 8, 64, 1, tuner), Algorithm::kDirect);
 }
 
-TEST(Select, EveryCallHasSomething) {
+TEST(Select, EveryCallGetsAnAlgorithm) {
   for (std::size_t kind = 0; kind < kCallKinds; ++kind) {
     if (CallKind(kind) == CallKind::kAllToAllV || CallKind(kind) == CallKind::kSendReceive)
       continue;
@@ -108,7 +108,7 @@ Algorithm WayFor(CallKind kind, std::size_t bytes, const Tuner& tuner = {},
   return way;
 }
 
-TEST(SelectOnHost, LittleGoesWithTheCallAndMuchOnTheMemoryItself) {
+TEST(SelectOnHost, SmallMessagesAreOneShotAndLargeOnesZeroCopy) {
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 8), Algorithm::kOneShot);
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 16 << 10), Algorithm::kOneShot);
   EXPECT_EQ(WayFor(CallKind::kAllReduce, (16 << 10) + 1), Algorithm::kZeroCopy);
@@ -119,7 +119,7 @@ TEST(SelectOnHost, LittleGoesWithTheCallAndMuchOnTheMemoryItself) {
   EXPECT_EQ(WayFor(CallKind::kGather, 16 << 10), Algorithm::kOneShot);
 }
 
-TEST(SelectOnHost, BetweenOneShotAndZeroCopyThereAreSlices) {
+TEST(SelectOnHost, TakesSlicesBetweenOneShotAndZeroCopy) {
   const Tuner tuner{.shm = {.one_shot_max = 1000, .zero_copy_min = 2000}};
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 1000, tuner), Algorithm::kOneShot);
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 1001, tuner), Algorithm::kSlices);
@@ -133,7 +133,7 @@ TEST(SelectOnHost, BetweenOneShotAndZeroCopyThereAreSlices) {
   EXPECT_EQ(NextOf(Algorithm::kOneShot), std::nullopt);
 }
 
-TEST(SelectOnHost, RanksWithCoresFetchSomeBlocks) {
+TEST(SelectOnHost, RanksWithTheirOwnCoresFetchSomeBlocks) {
   const Tuner tuner{.shm = ShmThresholds::WithCores()};
   EXPECT_EQ(WayFor(CallKind::kBroadcast, (128 << 10) - 1, tuner), Algorithm::kZeroCopy);
   EXPECT_EQ(WayFor(CallKind::kBroadcast, 128 << 10, tuner), Algorithm::kFetch);
@@ -144,7 +144,7 @@ TEST(SelectOnHost, RanksWithCoresFetchSomeBlocks) {
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 2 << 20, tuner), Algorithm::kZeroCopy);
 }
 
-TEST(SelectOnHost, OnlyWhatIsAllowedAndPossible) {
+TEST(SelectOnHost, ChoosesOnlyAllowedAndPossibleAlgorithms) {
   Tuner tuner;
   tuner.choice = ParseAlgorithmChoice("all_reduce:slices").value();
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 8, tuner), Algorithm::kSlices);
@@ -158,7 +158,7 @@ TEST(SelectOnHost, OnlyWhatIsAllowedAndPossible) {
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 8, tuner), Algorithm::kOneShot);
 }
 
-TEST(SelectOnHost, TheTuningFileGoesBeforeTheThresholds) {
+TEST(SelectOnHost, TheTuningFileOverridesTheThresholds) {
   Tuner tuner;
   tuner.measured = TuningTable({{CallKind::kAllReduce, 4, 1, 1024, Algorithm::kSlices},
                                 {CallKind::kAllReduce, 4, 1, 32 << 10, Algorithm::kOneShot},
@@ -172,7 +172,7 @@ TEST(SelectOnHost, TheTuningFileGoesBeforeTheThresholds) {
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 4, 1, tuner), Algorithm::kRing) << "over links";
 }
 
-TEST(SelectOnHost, TheTableSaysWhatSelectDoes) {
+TEST(SelectOnHost, TheScoreTableMatchesTheSelection) {
   Tuner tuner{.shm = ShmThresholds::WithCores()};
   tuner.measured = TuningTable({{CallKind::kAllGather, 4, 1, 100, Algorithm::kSlices}});
   const ScoreTable table(OnHost(4), tuner);

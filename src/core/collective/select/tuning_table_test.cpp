@@ -20,7 +20,7 @@ std::string ErrorOf(const std::string& lines) {
   return table.ok() ? "no error" : table.error().message;
 }
 
-TEST(TuningTableTest, TheSmallestThatReachesCounts) {
+TEST(TuningTableTest, TheSmallestSufficientSizeApplies) {
   const auto chosen = [](std::size_t bytes) {
     return kTable.For(CallKind::kAllReduce, 8, 4, bytes, false);
   };
@@ -37,12 +37,12 @@ TEST(TuningTableTest, UnmeasuredAlgorithmsAreNotChosen) {
   EXPECT_EQ(TuningTable().For(CallKind::kAllReduce, 1, 1, 8, false), std::nullopt);
 }
 
-TEST(TuningTableTest, ComesBackAsItWasWritten) {
+TEST(TuningTableTest, TextRoundTrips) {
   EXPECT_EQ(TuningTable::Parse(kTable.ToText("two\tcores"), "x").value(), kTable);
   EXPECT_EQ(TuningTable::Parse(TuningTable().ToText(""), "x").value(), TuningTable());
 }
 
-TEST(TuningTableTest, LinesForSharedMemoryStandForThemselves) {
+TEST(TuningTableTest, LinesForSharedMemoryApplyToSharedMemoryOnly) {
   const TuningTable table({{CallKind::kAllReduce, 4, 1, kAnyBytes, Algorithm::kRing},
                            {CallKind::kAllReduce, 4, 1, 8192, Algorithm::kOneShot},
                            {CallKind::kAllReduce, 4, 1, kAnyBytes, Algorithm::kSlices}});
@@ -54,7 +54,7 @@ TEST(TuningTableTest, LinesForSharedMemoryStandForThemselves) {
   EXPECT_EQ(TuningTable::Parse(table.ToText(""), "x").value(), table);
 }
 
-TEST(TuningTableTest, LimitsOfSharedMemoryAreNamed) {
+TEST(TuningTableTest, RefusesSizesBeyondTheLimitsOfSharedMemory) {
   EXPECT_EQ(ErrorOf("all_reduce ranks 4 hosts 1 bytes 32768 one_shot"), "no error");
   EXPECT_EQ(ErrorOf("barrier ranks 4 hosts 1 bytes any one_shot"), "no error");
   EXPECT_EQ(ErrorOf("all_reduce ranks 4 hosts 1 bytes 32769 one_shot"),
@@ -67,7 +67,7 @@ TEST(TuningTableTest, LimitsOfSharedMemoryAreNamed) {
               HasSubstr("\"slices\" is no algorithm of all_reduce on several hosts"));
 }
 
-TEST(TuningTableTest, MeasuredLinksGoIntoTheModel) {
+TEST(TuningTableTest, MeasuredLinksReplaceThoseOfTheModel) {
   const CostModel model;
   EXPECT_EQ(kTable.Over(model), model);
   const LinkCost slow{.latency_ns = 7, .overhead_ns = 8, .mb_per_s = 9};
@@ -83,7 +83,7 @@ TEST(TuningTableTest, MeasuredLinksGoIntoTheModel) {
       (LinkCost{1, 2, 3}));
 }
 
-TEST(TuningTableTest, MistakesInLinksAreNamed) {
+TEST(TuningTableTest, RefusesMalformedLinksByLine) {
   EXPECT_THAT(ErrorOf("link local"), HasSubstr("line 2: a link is link local|remote"));
   EXPECT_THAT(ErrorOf("link near latency_ns 1 overhead_ns 1 mb_per_s 1"), HasSubstr("a link is"));
   EXPECT_THAT(ErrorOf("link local latency_ns 0 overhead_ns 1 mb_per_s 1"),
@@ -103,7 +103,7 @@ std::string With(std::string_view line, std::size_t at, std::string_view word) {
   return text;
 }
 
-TEST(TuningTableTest, EveryWordOfALineMustBeThere) {
+TEST(TuningTableTest, RefusesLinesWithMissingOrExtraWords) {
   constexpr std::string_view kLine = "all_reduce ranks 4 hosts 2 bytes 8 ring";
   constexpr std::string_view kLink = "link remote latency_ns 1 overhead_ns 1 mb_per_s 1";
   EXPECT_EQ(ErrorOf(With(kLine, 99, "")), "no error");
@@ -119,7 +119,7 @@ TEST(TuningTableTest, EveryWordOfALineMustBeThere) {
   }
 }
 
-TEST(TuningTableTest, NumbersHaveBoundsThatMayBeReached) {
+TEST(TuningTableTest, BoundsOfNumbersAreInclusive) {
   constexpr std::string_view kLine = "all_reduce ranks 4 hosts 2 bytes 8 ring";
   EXPECT_EQ(ErrorOf(With(kLine, 2, "1048576")), "no error");
   EXPECT_THAT(ErrorOf(With(kLine, 2, "1048577")), HasSubstr("is no number of ranks"));
@@ -132,7 +132,7 @@ TEST(TuningTableTest, NumbersHaveBoundsThatMayBeReached) {
   EXPECT_THAT(ErrorOf(With(kLink, 7, "10000001")), HasSubstr("from 1 to 10000000"));
 }
 
-TEST(TuningTableTest, SoManyLinesAreNoTable) {
+TEST(TuningTableTest, BoundsTheNumberOfLines) {
   std::string lines;
   for (int i = 0; i < 100'000; ++i) lines += "all_reduce ranks 4 hosts 1 bytes 8 ring\n";
   EXPECT_THAT(ErrorOf(lines), HasSubstr("says twice"));
@@ -140,7 +140,7 @@ TEST(TuningTableTest, SoManyLinesAreNoTable) {
               HasSubstr("line 100002: there are too many lines"));
 }
 
-TEST(TuningTableTest, MistakesAreNamedWithFileAndLine) {
+TEST(TuningTableTest, ErrorsStateFileAndLine) {
   EXPECT_EQ(ErrorOf("# nothing\n\n"), "no error");
   EXPECT_THAT(ErrorOf("\nall_reduce ranks 4"), HasSubstr("/x/tuned, line 3: a line is OPERATION"));
   EXPECT_THAT(ErrorOf("all_sum ranks 4 hosts 1 bytes 8 ring"), HasSubstr("\"all_sum\" is no op"));

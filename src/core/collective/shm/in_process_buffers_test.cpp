@@ -8,7 +8,7 @@
 namespace ringlet::collective {
 namespace {
 
-TEST(InProcessBuffers, CloseWaitsForThoseWithin) {
+TEST(InProcessBuffers, CloseWaitsForReaders) {
   InProcessBuffers buffers(2);
   buffers.Open(0, {});
   std::atomic<bool> inside{false}, left{false};

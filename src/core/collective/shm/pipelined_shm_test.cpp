@@ -30,7 +30,7 @@ std::uint32_t RanksOf(const Groups& nodes) {
   return static_cast<std::uint32_t>(InOrder(nodes).size());
 }
 
-TEST(PipelinedShm, TwoLevelsWantTwoNodesOfTwoRanks) {
+TEST(PipelinedShm, TwoLevelsNeedTwoNodesOfTwoRanks) {
   EXPECT_FALSE(TwoLevels({}));
   EXPECT_FALSE(TwoLevels(NodesOf({{0, 1, 2}})));
   EXPECT_FALSE(TwoLevels(NodesOf({{0, 1, 2}, {3}})));
@@ -39,7 +39,7 @@ TEST(PipelinedShm, TwoLevelsWantTwoNodesOfTwoRanks) {
 
 // A rank puts data only for its node. A rank that read too much of another node would find remains
 // of earlier slices.
-TEST(PipelinedShm, TwoLevelsGiveWhatOneGives) {
+TEST(PipelinedShm, TwoLevelsGiveTheResultOfASingleLevel) {
   for (const Groups& nodes : Machines()) {
     const std::uint32_t ranks = RanksOf(nodes);
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -55,7 +55,7 @@ TEST(PipelinedShm, TwoLevelsGiveWhatOneGives) {
 }
 
 // All ranks have the bits of the sums node by node, not of the sum in rank order.
-TEST(PipelinedShm, TwoLevelsAddUpNodeByNode) {
+TEST(PipelinedShm, TwoLevelsReduceNodeByNode) {
   constexpr std::size_t kCount = 2000;
   for (const Groups& nodes : Machines()) {
     const std::uint32_t ranks = RanksOf(nodes);

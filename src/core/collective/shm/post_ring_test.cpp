@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kRingPosts = transport::ArenaShape::kPosts;
 
-TEST(PostRing, WithoutPayloadsOnlyPostsAreUsedAgain) {
+TEST(PostRing, WithoutPayloadsReusesOnlyPosts) {
   PostRing ring(1024);
   for (std::uint64_t sequence = 1; sequence <= 3 * kRingPosts; ++sequence)
     EXPECT_EQ(ring.Next(0).after, sequence > kRingPosts ? sequence - kRingPosts : 0);
@@ -20,7 +20,7 @@ TEST(PostRing, WithoutPayloadsOnlyPostsAreUsedAgain) {
 
 // For all payload sizes, an operation overwrites only data of operations that are over, and never
 // waits for the one directly before it.
-TEST(PostRing, NothingIsOverwrittenThatIsInUse) {
+TEST(PostRing, OverwritesNoDataInUse) {
   constexpr std::size_t kBytes = 1024;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Prng prng(seed);
@@ -44,7 +44,7 @@ TEST(PostRing, NothingIsOverwrittenThatIsInUse) {
   }
 }
 
-TEST(PostRing, SmallPayloadsLeaveRanksFarAhead) {
+TEST(PostRing, SmallPayloadsAllowAFullRingOfPosts) {
   PostRing ring(64 * kRingPosts);
   for (std::uint64_t sequence = 1; sequence <= kRingPosts; ++sequence)
     EXPECT_EQ(ring.Next(64).after, 0u);

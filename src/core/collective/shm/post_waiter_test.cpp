@@ -24,7 +24,7 @@ class PostWaiterTest : public testing::Test {
   PostWaiter waiter_;
 };
 
-TEST_F(PostWaiterTest, APostThatIsNotAwaitedLetsItSleep) {
+TEST_F(PostWaiterTest, AnUnawaitedPostDoesNotWakeTheRank) {
   const auto ticket = waiter_.Prepare();
   arena_->RingForPost(1);
   EXPECT_FALSE(Rung());
@@ -33,14 +33,14 @@ TEST_F(PostWaiterTest, APostThatIsNotAwaitedLetsItSleep) {
   waiter_.Wait(ticket, kHours);
 }
 
-TEST_F(PostWaiterTest, OtherNewsWakeIt) {
+TEST_F(PostWaiterTest, OtherProgressWakesTheRank) {
   const auto ticket = waiter_.Prepare();
   arena_->RingOthers(1);
   ASSERT_TRUE(Rung());
   waiter_.Wait(ticket, kHours);
 }
 
-TEST_F(PostWaiterTest, ARankThatWaitsForAnotherPostThanItSaidLooksAgain) {
+TEST_F(PostWaiterTest, ARankThatChangesItsAwaitedPostPollsAgain) {
   const auto ticket = waiter_.Prepare();
   awaited_ = 1;
   waiter_.Wait(ticket, kHours);  // returns at once: rank 1 may have posted in between
@@ -71,7 +71,7 @@ bool FakeFence() {
   return fence_works;
 }
 
-TEST_F(PostWaiterTest, ItsFenceComesBehindItsWord) {
+TEST_F(PostWaiterTest, FencesAfterItAnnouncesTheWait) {
   fenced_arena = arena_.get();
   fence_works = true;
   fences_behind_the_word = 0;
@@ -85,7 +85,7 @@ TEST_F(PostWaiterTest, ItsFenceComesBehindItsWord) {
   fencing.Wait(ticket, kHours);
 }
 
-TEST_F(PostWaiterTest, WithoutTheFenceThatItSaidItDoesNotSleep) {
+TEST_F(PostWaiterTest, DoesNotSleepIfItsFenceFails) {
   fenced_arena = arena_.get();
   fence_works = false;
   PostWaiter fencing(arena_->rank(0), awaited_);

@@ -15,7 +15,7 @@ namespace ringlet::collective {
 namespace {
 
 using ::testing::HasSubstr;
-TEST(ShmCollective, EveryOperationOfEverySizeInAnyOrderOfSteps) {
+TEST(ShmCollective, IsCorrectForEveryOperationSizeAndOrderOfSteps) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
       SCOPED_TRACE(testing::Message() << ranks << " ranks, seed " << seed);
@@ -50,7 +50,7 @@ TEST(ShmCollective, SumsAreTheSameOnAllRanksBitForBit) {
   }
 }
 
-TEST(ShmCollective, DataThatFitASlotAreOneShotAndOthersGoInSlices) {
+TEST(ShmCollective, DataThatFitASlotAreOneShotAndOthersAreSliced) {
   for (const std::uint64_t count : {kSlotBytes / 4, kSlotBytes / 4 + 1}) {
     World world(2, 1);
     const Scene scene({.kind = CallKind::kAllReduce, .count = count, .type = DataType::kInt32}, 2,
@@ -61,7 +61,7 @@ TEST(ShmCollective, DataThatFitASlotAreOneShotAndOthersGoInSlices) {
   }
 }
 
-TEST(ShmCollective, NoRankIsThroughABarrierBeforeAllAreInIt) {
+TEST(ShmCollective, NoRankLeavesABarrierBeforeAllEnter) {
   for (const CallKind kind : {CallKind::kBarrier, CallKind::kAllToAllV}) {
     World world(3, 1);
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -75,7 +75,7 @@ TEST(ShmCollective, NoRankIsThroughABarrierBeforeAllAreInIt) {
 }
 
 // A root waits for other ranks only before it would overwrite data that they still have to read.
-TEST(ShmCollective, ARankThatIsAheadOverwritesNothingThatIsStillWanted) {
+TEST(ShmCollective, ARankAheadOfOthersKeepsTheirUnreadData) {
   World world(2, 1);
   std::int32_t given = 0, got = -1;
   const auto call = [](std::int32_t& memory) {
@@ -109,7 +109,7 @@ TEST(ShmCollective, ARankThatIsAheadOverwritesNothingThatIsStillWanted) {
 
 constexpr std::uint64_t kSmall = 4, kLarge = 1000;
 
-TEST(ShmCollective, ARankThatCallsSomethingElseIsNamedOnAllRanks) {
+TEST(ShmCollective, ADifferentCallIsReportedOnAllRanks) {
   const Call sum{.kind = CallKind::kAllReduce, .count = kSmall, .type = DataType::kInt32};
   Call large = sum, max = sum, gather = sum, wide = sum;
   large.count = kLarge;
@@ -145,7 +145,7 @@ TEST(ShmCollective, ARankThatCallsSomethingElseIsNamedOnAllRanks) {
   }
 }
 
-TEST(ShmCollective, RootsThatDisagreeAreFoundAtTheNextWireup) {
+TEST(ShmCollective, DifferentRootsFailBothRanksByTheNextOperation) {
   World world(2, 1);
   std::vector<Bytes> memory(4, Bytes(64));
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
@@ -165,7 +165,7 @@ TEST(ShmCollective, RootsThatDisagreeAreFoundAtTheNextWireup) {
   EXPECT_FALSE(second.ok());
 }
 
-TEST(ShmCollective, EarlierCallsOfRanksAreComparedToo) {
+TEST(ShmCollective, ComparesEarlierCallsOfRanks) {
   World world(2, 1);
   Bytes memory(64);
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
@@ -185,7 +185,7 @@ TEST(ShmCollective, EarlierCallsOfRanksAreComparedToo) {
               HasSubstr("different operations before operation 1"));
 }
 
-TEST(ShmCollective, GivingUpFreesTheOthers) {
+TEST(ShmCollective, ARankThatGivesUpFailsTheOthers) {
   for (const std::uint64_t count : {kSmall, kLarge}) {
     World world(2, 1);
     Bytes memory(4 * kLarge);
@@ -206,7 +206,7 @@ TEST(ShmCollective, GivingUpFreesTheOthers) {
   }
 }
 
-TEST(ShmCollective, ALeftRankIsAwaitedNoMoreButItsOperationsCount) {
+TEST(ShmCollective, ADepartedRankFailsOnlyLaterOperations) {
   World world(2, 1);
   Bytes memory(64);
   const Call sum{.kind = CallKind::kAllReduce,
@@ -232,7 +232,7 @@ TEST(ShmCollective, ALeftRankIsAwaitedNoMoreButItsOperationsCount) {
 }
 
 // A root does not need other ranks. It has continued when they detect that they named another root.
-TEST(ShmCollective, ARootLearnsAtItsNextCallThatOthersNamedAnother) {
+TEST(ShmCollective, ARootDetectsAnotherRootAtItsNextCall) {
   World world(2, 1);
   Bytes memory(64);
   Call broadcast{.kind = CallKind::kBroadcast,
@@ -257,7 +257,7 @@ TEST(ShmCollective, ARootLearnsAtItsNextCallThatOthersNamedAnother) {
   EXPECT_THAT(next.error().message, HasSubstr("rank 1 has given up"));
 }
 
-TEST(ShmCollective, PostsThatCannotBeReadAreRefused) {
+TEST(ShmCollective, RefusesUnreadablePosts) {
   World world(2, 1);
   Bytes memory(64);
   world.arena().post(1, 1).call = 0xffffffffffffffff;
@@ -298,7 +298,7 @@ TEST(ShmCollective, NoWakeUpIsLostByPostsWithoutFences) {
   body(0);
 }
 
-TEST(ShmCollective, OneRankWithoutAFenceIsEnoughForAllToHaveTheirOwn) {
+TEST(ShmCollective, AllRanksUseLocalFencesIfASingleRankCannotFenceForOthers) {
   auto arena =
       transport::Arena::Create({.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes})
           .value();
@@ -319,7 +319,7 @@ TEST(ShmCollective, OneRankWithoutAFenceIsEnoughForAllToHaveTheirOwn) {
 }
 
 // A process can fence only some milliseconds after its communicator has formed.
-TEST(ShmCollective, RanksSayAlsoLaterThatTheyFence) {
+TEST(ShmCollective, RanksAnnounceLateThatTheyFence) {
   auto arena =
       transport::Arena::Create({.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes})
           .value();

@@ -181,7 +181,7 @@ constexpr CallKind kZeroCopyKinds[] = {
     CallKind::kAllReduce, CallKind::kAllGather, CallKind::kReduceScatter, CallKind::kBroadcast,
     CallKind::kReduce,    CallKind::kAllToAll,  CallKind::kGather,        CallKind::kScatter};
 
-TEST(ZeroCopyShm, GivesTheSameBitsAsStagesInEveryWay) {
+TEST(ZeroCopyShm, GivesTheSameBitsAsStagedCopies) {
   for (const CallKind kind : kZeroCopyKinds)
     for (const std::uint64_t count : {300u, 1031u, 20'000u})
       for (const bool in_place : {false, true}) {
@@ -209,7 +209,7 @@ TEST(ZeroCopyShm, GivesTheSameBitsAsStagesInEveryWay) {
 
 // The copy of a rank to itself is last, when others may have ended and closed their buffers. A
 // block has five chunks, and a turn has sixteen: one of them belongs to the rank's own block.
-TEST(ZeroCopyShm, OnesOwnBlockNeedsNoOtherRank) {
+TEST(ZeroCopyShm, CopyingItsOwnBlockNeedsNoOtherRank) {
   for (const Way way : {Way::kThreads, Way::kMixed, Way::kRegistered, Way::kFetched}) {
     SCOPED_TRACE(testing::Message() << "way " << static_cast<int>(way));
     Host host(way, 1);
@@ -227,7 +227,7 @@ std::uint64_t SlicesOf(Host& host, std::uint32_t rank) {
   return host.arena().rank(rank).progress.got.load();
 }
 
-TEST(ZeroCopyShm, IsTakenWhereAllCanAndOnlyThere) {
+TEST(ZeroCopyShm, IsUsedOnlyIfAllRanksSupportIt) {
   for (const Way way : kWays) {
     Host host(way, 1);
     const Call call{.kind = CallKind::kAllReduce, .count = 4000, .type = DataType::kFloat32};
@@ -237,7 +237,7 @@ TEST(ZeroCopyShm, IsTakenWhereAllCanAndOnlyThere) {
   }
 }
 
-TEST(ZeroCopyShm, IsFetchedWhereAllCanAndAllNeedIt) {
+TEST(ZeroCopyShm, IsFetchedIfAllRanksCanFetchAndNeedTheData) {
   for (const Way way : {Way::kFetched, Way::kFetchedMixed, Way::kOneIsNotRead}) {
     for (const CallKind kind :
          {CallKind::kAllGather, CallKind::kAllToAll, CallKind::kBroadcast, CallKind::kGather}) {
@@ -255,7 +255,7 @@ TEST(ZeroCopyShm, IsFetchedWhereAllCanAndAllNeedIt) {
   }
 }
 
-TEST(ZeroCopyShm, NoRankOffersMemoryThatWouldBeRefused) {
+TEST(ZeroCopyShm, RanksOfferOnlyAcceptableMemory) {
   Host host(Way::kOneIsNotRead, 1);
   const Call call{.kind = CallKind::kAllGather, .count = 1000, .type = DataType::kInt32};
   ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
@@ -275,7 +275,7 @@ void VoteToFetch(Host& host) {
   ASSERT_EQ(host.arena().rank(0).vote.load(), 3u) << "all can";
 }
 
-TEST(ZeroCopyShm, AWithdrawnBufferIsNotReadForData) {
+TEST(ZeroCopyShm, AWithdrawnBufferIsNotRead) {
   Host host(Way::kFetched, 1);
   VoteToFetch(host);
   host.engine(0).Withdraw();
@@ -288,7 +288,7 @@ TEST(ZeroCopyShm, AWithdrawnBufferIsNotReadForData) {
   }
 }
 
-TEST(ZeroCopyShm, MemoryThatCannotBeReadAnyMoreIsALoss) {
+TEST(ZeroCopyShm, UnreadableMemoryIsALoss) {
   Host host(Way::kFetched, 1);
   VoteToFetch(host);
   host.shared(1).KnowProcesses({});
@@ -309,7 +309,7 @@ TEST(ZeroCopyShm, DeregisteredMemoryIsCopiedAgain) {
   EXPECT_GT(SlicesOf(host, 0), 2u);
 }
 
-TEST(ZeroCopyShm, ARankThatCallsSomethingElseIsStillNamed) {
+TEST(ZeroCopyShm, ADifferentCallIsReported) {
   Host host(Way::kRegistered, 1);
   const Call call{.kind = CallKind::kAllReduce, .count = 1000, .type = DataType::kInt32};
   auto calls = CallsOn(host, call, false, 1);
@@ -320,7 +320,7 @@ TEST(ZeroCopyShm, ARankThatCallsSomethingElseIsStillNamed) {
   EXPECT_THAT(status.error().message, HasSubstr("rank 2"));
 }
 
-TEST(ZeroCopyShm, PlacesBeyondWhatWasRegisteredAreRefused) {
+TEST(ZeroCopyShm, RefusesPlacesBeyondTheRegisteredMemory) {
   Host host(Way::kRegistered, 1);
   const auto place = host.shared(1).Find(host.memory(1).data() + 8, 8);
   ASSERT_TRUE(place);
@@ -335,7 +335,7 @@ TEST(ZeroCopyShm, PlacesBeyondWhatWasRegisteredAreRefused) {
 
 // A rank that gives up owns its memory again. Others no longer access it, even if they have seen
 // its offer.
-TEST(ZeroCopyShm, BuffersOfThreadsAreClosedWhenTheirOwnerWithdraws) {
+TEST(ZeroCopyShm, AWithdrawalClosesTheBuffersOfThreads) {
   Host host(Way::kThreads, 1);
   const Call call{.kind = CallKind::kAllReduce, .count = 1000, .type = DataType::kInt32};
   const auto calls = CallsOn(host, call, false, 1);

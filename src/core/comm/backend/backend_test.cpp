@@ -19,7 +19,7 @@ class Counted final : public collective::Operation {
   int& alive_;
 };
 
-TEST(Backend, AStartedOperationOwnsOnlyWhatItWasGiven) {
+TEST(Backend, AStartedOperationDoesNotOwnABorrowedOne) {
   int alive = 0;
   Counted kept(alive);
   { const Started borrowed(kept); }
@@ -35,7 +35,7 @@ TEST(Backend, AStartedOperationOwnsOnlyWhatItWasGiven) {
   EXPECT_EQ(alive, 1);
 }
 
-TEST(Backend, AnErrorOfMakingIsTheErrorOfStarting) {
+TEST(Backend, AnErrorInMakingAnOperationFailsItsStart) {
   const auto none = StartedBy(Error{Code::kSystem, "no descriptors"});
   EXPECT_EQ(none.error().message, "no descriptors");
 }

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(BlockingTask, ARankThatDoesNotComeIsNamed) {
+TEST(BlockingTask, NamesAMissingRank) {
   RunRanks(
       5, {{"RINGLET_LINKS", "shm"}, {"RINGLET_TIMEOUT", "0.2"}},
       [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {

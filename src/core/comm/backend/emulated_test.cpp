@@ -32,7 +32,7 @@ TEST_F(EmulatedBackend, CallsRunOnTheChannelsOfTheMachine) {
   });
 }
 
-TEST_F(EmulatedBackend, ACallThatNothingMayRunIsRefused) {
+TEST_F(EmulatedBackend, RefusesACallWithoutAnAllowedAlgorithm) {
   RunTwo({{"NCCL_ALGO", "allreduce:nvls"}}, [](std::uint32_t, Communicator& mine) {
     const Status can = mine.backend().Can({.count = 8});
     ASSERT_FALSE(can.ok());

@@ -102,15 +102,15 @@ INSTANTIATE_TEST_SUITE_P(Worlds, MessageRing,
                                   std::to_string(ring.per_process) + ring.links;
                          });
 
-TEST_P(MessageRing, OfOneGroupEnds) {
+TEST_P(MessageRing, FinishesInASingleGroup) {
   for (const bool sends_first : {false, true}) RunRing(GetParam().ranks, sends_first);
 }
 
-TEST_P(MessageRing, OfGroupsAndSingleMessagesEnds) {
+TEST_P(MessageRing, FinishesWithGroupsAndSingleMessages) {
   for (const bool sends_first : {false, true}) RunRing(2, sends_first);
 }
 
-TEST(MessageRing, OfTwoRanksOnAThreadAndTwoOfAnotherProcessEnds) {
+TEST(MessageRing, FinishesAcrossThreadsAndProcesses) {
   std::vector<Shared> all(4);
   const EnvMap environment = {{"RINGLET_TIMEOUT", "10"}};
   const std::vector processes = {ProcessWith(environment), ProcessWith(environment)};
@@ -128,7 +128,7 @@ TEST(MessageRing, OfTwoRanksOnAThreadAndTwoOfAnotherProcessEnds) {
   for (const Part* part : {&zero, &one, &two, &three}) EXPECT_EQ(part->got, part->expected);
 }
 
-TEST(GradualMessages, ARankThatCallsSomethingElseIsNamedWhileOthersAreMissing) {
+TEST(GradualMessages, ADifferentCallIsReportedWhileOthersAreMissing) {
   RunRanks(
       3, {{"RINGLET_TIMEOUT", "30"}}, EachRank([&](std::uint32_t rank, const Shared& communicator) {
         std::array<std::int32_t, 2> data{};

@@ -7,7 +7,7 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(HierarchyBackend, CallsGoThroughMemoryWithinAHostAndOverLinksBetween) {
+TEST(HierarchyBackend, CallsUseMemoryWithinAHostAndLinksBetweenHosts) {
   RunOnTwoHosts([](std::uint32_t rank, Communicator& mine) {
     EXPECT_THAT(mine.backend().WayOf({.count = 1000}).algorithm, testing::HasSubstr("shared"));
     ASSERT_TRUE(SumOfRanks(mine, 1000).ok());
@@ -19,7 +19,7 @@ TEST(HierarchyBackend, CallsGoThroughMemoryWithinAHostAndOverLinksBetween) {
   });
 }
 
-TEST(HierarchyBackend, AHostWithOneRankTakesPart) {
+TEST(HierarchyBackend, AHostWithASingleRankTakesPart) {
   RunRanks(
       3,
       [](std::uint32_t rank) {

@@ -23,7 +23,7 @@ namespace {
 using testing::HasSubstr;
 using Formed = Result<std::unique_ptr<Communicator>>;
 
-TEST(HostMemory, IsThereFromTheStartAndNoLinkIs) {
+TEST(HostMemory, ExistsFromTheStartWithoutAnyLink) {
   RunRanks(4, EnvMap{}, [](std::uint32_t, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& mine = **formed;
@@ -36,7 +36,7 @@ TEST(HostMemory, IsThereFromTheStartAndNoLinkIs) {
   });
 }
 
-TEST(HostMemory, OfOneHostIsMappedWhereThePeerInfosSay) {
+TEST(HostMemory, IsMappedAsThePeerInfosState) {
   const auto shared = ProcessWith({});
   for (const bool processes : {false, true})
     RunRanks(
@@ -56,7 +56,7 @@ TEST(HostMemory, OfOneHostIsMappedWhereThePeerInfosSay) {
         {.expects_one_host = true});
 }
 
-TEST(HostMemory, NoRankUsesItIfOneCannotOpenIt) {
+TEST(HostMemory, IsUnusedIfASingleRankCannotOpenIt) {
   RunRanks(2, EnvMap{}, [](std::uint32_t rank, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& mine = **formed;
@@ -91,7 +91,7 @@ TEST(HostMemory, NoRankUsesItIfOneCannotOpenIt) {
   });
 }
 
-TEST(HostMemory, IsWaitedAtAsTheSettingSays) {
+TEST(HostMemory, WaitsAsTheSettingSpecifies) {
   for (const char* wait : {"spin", "yield", "sleep", "auto"})
     RunRanks(3, EnvMap{{"RINGLET_WAIT", wait}}, [&](std::uint32_t, Formed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -105,7 +105,7 @@ TEST(HostMemory, IsWaitedAtAsTheSettingSays) {
     });
 }
 
-TEST(HostMemory, IsLeftAloneWhereSettingsSaySo) {
+TEST(HostMemory, IsUnusedIfTheSettingsForbidIt) {
   for (const EnvMap& settings :
        {EnvMap{{"RINGLET_HOST_MEMORY", "0"}}, EnvMap{{"RINGLET_LINKS", "shm"}},
         EnvMap{{"RINGLET_SHM_DISABLE", "1"}}})
@@ -116,7 +116,7 @@ TEST(HostMemory, IsLeftAloneWhereSettingsSaySo) {
     });
 }
 
-TEST(HostMemory, IsLeftAloneBetweenHostsAndByOneRank) {
+TEST(HostMemory, IsUnusedBetweenHostsAndByASingleRank) {
   const auto local_host = ProcessWith({{"RINGLET_HOSTID", "here"}});
   const auto there = ProcessWith({{"RINGLET_HOSTID", "there"}});
   RunRanks(
@@ -131,7 +131,7 @@ TEST(HostMemory, IsLeftAloneBetweenHostsAndByOneRank) {
   });
 }
 
-TEST(HostMemory, ChildrenHaveTheirOwn) {
+TEST(HostMemory, ChildrenHaveTheirOwnMemory) {
   RunRanks(4, EnvMap{}, [](std::uint32_t rank, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     ASSERT_TRUE(SumOfRanks(**formed, 5).ok());
@@ -146,7 +146,7 @@ TEST(HostMemory, ChildrenHaveTheirOwn) {
 }
 
 // One thread drives both ranks, which is the purpose of ncclGroupStart.
-TEST(HostMemory, OneThreadDrivesAllRanksOfAGroup) {
+TEST(HostMemory, ASingleThreadDrivesAllRanksOfAGroup) {
   std::vector<std::shared_ptr<Communicator>> all(3);
   RunRanks(3, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -200,7 +200,7 @@ TEST(HostMemory, GroupsOnSeveralThreadsWaitForEachOther) {
   other.join();
 }
 
-TEST(HostMemory, AnotherCallIsNamedOnAllRanksWithBothCalls) {
+TEST(HostMemory, ADifferentCallIsReportedOnAllRanksWithBothCalls) {
   RunRanks(3, EnvMap{}, [](std::uint32_t rank, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     ASSERT_TRUE(SumOfRanks(**formed, 5).ok());
@@ -220,7 +220,7 @@ TEST(HostMemory, AnotherCallIsNamedOnAllRanksWithBothCalls) {
   });
 }
 
-TEST(HostMemory, AbortFreesARankThatWaitsInIt) {
+TEST(HostMemory, AbortEndsTheWaitOfARank) {
   for (const bool made : {false, true}) {
     RunRanks(2, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -242,7 +242,7 @@ TEST(HostMemory, AbortFreesARankThatWaitsInIt) {
   }
 }
 
-TEST(HostMemory, AMissingRankIsNamed) {
+TEST(HostMemory, NamesAMissingRank) {
   for (const bool made : {false, true}) {
     RunRanks(4, {{"RINGLET_TIMEOUT", "0.3"}}, [&](std::uint32_t rank, Formed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -270,7 +270,7 @@ std::size_t DescriptorsOpen() {
   return count;
 }
 
-TEST(HostMemory, KeepsNoDescriptorAndLeavesNoMemory) {
+TEST(HostMemory, KeepsNoDescriptorOpen) {
   RunRanks(2, EnvMap{}, [](std::uint32_t rank, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     ASSERT_TRUE((*formed)->control().Barrier().ok());
@@ -329,7 +329,7 @@ Status SumInPlace(Communicator& mine, Owned& memory) {
 constexpr std::size_t kManyFloats = 300'000;
 
 // Each rank has its own process here, so pointers are useless to the others.
-TEST(HostMemory, RegisteredMemoryIsMappedByPeersAndGivenBack) {
+TEST(HostMemory, PeersMapAndUnmapRegisteredMemory) {
   const std::size_t before = MappedMemory();
   std::vector<std::shared_ptr<Process>> processes;
   for (int i = 0; i < 3; ++i) processes.push_back(ProcessWith({}));
@@ -378,7 +378,7 @@ Status PassOn(Communicator& communicator, Owned& memory, std::size_t count) {
   return communicator.Run(both);
 }
 
-TEST(HostMemory, MessagesInRegisteredMemoryAreMappedToo) {
+TEST(HostMemory, PeersMapMessagesInRegisteredMemory) {
   std::vector<std::shared_ptr<Process>> processes;
   for (int i = 0; i < 3; ++i) processes.push_back(ProcessWith({}));
   RunRanks(
@@ -408,7 +408,7 @@ TEST(HostMemory, MessagesInRegisteredMemoryAreMappedToo) {
       });
 }
 
-TEST(HostMemory, OtherMemoryMayBeRegisteredToo) {
+TEST(HostMemory, UnsharedMemoryMayBeRegistered) {
   RunRanks(2, EnvMap{}, [](std::uint32_t, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const Bytes own(100);
@@ -422,7 +422,7 @@ TEST(HostMemory, OtherMemoryMayBeRegisteredToo) {
 }
 
 // Threads of one process access each other's buffers. An aborted rank gets its own back at once.
-TEST(HostMemory, AbortGivesTheBuffersOfThreadsBack) {
+TEST(HostMemory, AbortReturnsTheBuffersOfThreads) {
   for (int round = 0; round < 20; ++round)
     RunRanks(3, EnvMap{}, [&](std::uint32_t rank, Formed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -445,7 +445,7 @@ TEST(HostMemory, AbortGivesTheBuffersOfThreadsBack) {
     });
 }
 
-TEST(HostRun, ItsEndGivesTheBuffersBack) {
+TEST(HostRun, ReturnsTheBuffersAtItsEnd) {
   const auto arena = transport::Arena::Create({.ranks = 2}).value();
   const auto near = std::make_shared<collective::InProcessBuffers>(2);
   const auto shared = std::make_shared<transport::SharedBuffers>();
@@ -481,7 +481,7 @@ class NoFilesGrow {
   rlimit before_{};
 };
 
-TEST(HostMemory, WithoutItCollectivesGoOverLinks) {
+TEST(HostMemory, CollectivesUseLinksIfItIsUnavailable) {
   os::TempTree tree;
   {
     const NoFilesGrow limit;
@@ -503,7 +503,7 @@ TEST(HostMemory, WithoutItCollectivesGoOverLinks) {
 }
 
 // Two halves that shrink the same communicator to themselves concurrently do not meet.
-TEST(HostMemory, HalvesThatShrinkAtOnceHaveTheirOwn) {
+TEST(HostMemory, HalvesThatShrinkConcurrentlyHaveTheirOwnMemory) {
   RunRanks(4, EnvMap{}, [](std::uint32_t rank, Formed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const bool low = rank < 2;

@@ -11,7 +11,7 @@ class LinksOfEachKind : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Links, LinksOfEachKind, testing::Values("inproc", "shm", "tcp"),
                          [](const auto& links) { return links.param; });
 
-TEST_P(LinksOfEachKind, AreMadeForRanksThatTalkAndKept) {
+TEST_P(LinksOfEachKind, AreMadeForCommunicatingRanksAndKept) {
   // Ranks 0 and 2 are not neighbours in a ring of five.
   RunRanks(5, {{"RINGLET_LINKS", GetParam()}},
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {

@@ -15,27 +15,27 @@ bool Is(const Backend& backend) {
   return dynamic_cast<const Expected*>(&backend) != nullptr;
 }
 
-TEST(MakeBackend, RanksOfOneHostShareMemory) {
+TEST(MakeBackend, RanksOfASingleHostUseSharedMemory) {
   RunFormed(2, {{"RINGLET_LINKS", "auto"}}, [](std::uint32_t, Communicator& mine) {
     EXPECT_TRUE(Is<SharedMemory>(mine.backend()));
     EXPECT_TRUE(mine.backend().traits.begins_without_waiting);
   });
 }
 
-TEST(MakeBackend, WithoutSharedMemoryCallsGoOverLinks) {
+TEST(MakeBackend, UsesLinksWithoutSharedMemory) {
   RunFormed(2, {{"RINGLET_LINKS", "tcp"}}, [](std::uint32_t, Communicator& mine) {
     EXPECT_TRUE(Is<OverLinks>(mine.backend()));
     EXPECT_FALSE(mine.backend().traits.begins_without_waiting) << "the first step may need a link";
   });
 }
 
-TEST(MakeBackend, HostsWithSeveralRanksHaveAHierarchy) {
+TEST(MakeBackend, HostsWithSeveralRanksUseAHierarchy) {
   RunOnTwoHosts(
       [](std::uint32_t, Communicator& mine) { EXPECT_TRUE(Is<Hierarchy>(mine.backend())); });
 }
 
 using MakeBackendOnMachine = OnMachine;
-TEST_F(MakeBackendOnMachine, RanksOfAMachinePlayIt) {
+TEST_F(MakeBackendOnMachine, RanksOfAnEmulatedMachineUseTheEmulatedBackend) {
   RunOn(1, 2, {}, [](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     EXPECT_TRUE(Is<Emulated>((*formed)->backend()));

@@ -9,7 +9,7 @@ namespace {
 
 const EnvMap kTcp = {{"RINGLET_LINKS", "tcp"}};
 
-TEST(OverLinksBackend, TheUsersAlgorithmIsTheWay) {
+TEST(OverLinksBackend, RunsTheAlgorithmThatTheUserChose) {
   RunFormed(3, {{"RINGLET_LINKS", "tcp"}, {"RINGLET_HOST_ALGO", "ring"}},
             [](std::uint32_t, Communicator& mine) {
               const Profile::Way way = mine.backend().WayOf({.count = 1000});
@@ -20,7 +20,7 @@ TEST(OverLinksBackend, TheUsersAlgorithmIsTheWay) {
             });
 }
 
-TEST(OverLinksBackend, ProgramsAreBuiltAgainAfterTheyWereFreed) {
+TEST(OverLinksBackend, RebuildsFreedPrograms) {
   RunFormed(2, kTcp, [](std::uint32_t, Communicator& mine) {
     for (int i = 0; i < 2; ++i) {
       EXPECT_TRUE(SumOfRanks(mine, 100).ok());
@@ -31,7 +31,7 @@ TEST(OverLinksBackend, ProgramsAreBuiltAgainAfterTheyWereFreed) {
   });
 }
 
-TEST(OverLinksBackend, ABarrierIsOneWhateverItsOtherArgumentsAre) {
+TEST(OverLinksBackend, ABarrierIgnoresItsCount) {
   RunFormed(2, kTcp, [](std::uint32_t rank, Communicator& mine) {
     const Call barrier{.kind = CallKind::kBarrier, .count = 3000 + rank};
     EXPECT_TRUE(mine.Run(barrier).ok());
@@ -40,7 +40,7 @@ TEST(OverLinksBackend, ABarrierIsOneWhateverItsOtherArgumentsAre) {
 }
 
 // Uses more shapes than a communicator keeps.
-TEST(OverLinksBackend, ManyShapesAreServed) {
+TEST(OverLinksBackend, RunsCallsOfManyShapes) {
   RunFormed(2, kTcp, [](std::uint32_t, Communicator& mine) {
     for (std::size_t count = 1; count <= 70; ++count)
       ASSERT_TRUE(SumOfRanks(mine, count).ok()) << count;

@@ -17,21 +17,21 @@ Selector OfTwoHosts() {
   return {{.order = {Rank{0}, Rank{1}}, .groups = {{Rank{0}}, {Rank{1}}}}, {}};
 }
 
-TEST(Selector, ACallKeepsToItsAlgorithms) {
+TEST(Selector, ACallUsesItsSelectedAlgorithms) {
   const Selector selector = OfTwoHosts();
   const Call call{.count = 8, .algorithms = Only(Algorithm::kRing)};
   EXPECT_TRUE(selector.Can(call).ok());
   EXPECT_EQ(selector.For(call), Algorithm::kRing);
 }
 
-TEST(Selector, ACallThatCannotRunIsNamed) {
+TEST(Selector, ErrorNamesACallThatCannotRun) {
   const Status can = OfTwoHosts().Can({.count = 8, .algorithms = Only(Algorithm::kOneShot)});
   EXPECT_EQ(can.error().message,
             "none of the selected algorithms can run all_reduce of 8 float sum by selected "
             "algorithms here");
 }
 
-TEST(Selector, AChoiceOfATunerLeavesTheAlgorithmsThatAreLikeIt) {
+TEST(Selector, AChoiceOfATunerSelectsMatchingAlgorithms) {
   const collective::TunerChoice ring{
       .given = true,
       .algorithm = static_cast<std::uint8_t>(plan::NcclAlgorithm::kRing),

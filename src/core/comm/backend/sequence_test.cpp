@@ -42,7 +42,7 @@ class Maker {
   std::string begun;
 };
 
-TEST(Sequence, MakesTheSecondWhenTheFirstIsDoneAndGone) {
+TEST(Sequence, MakesTheSecondOperationAfterTheFirstIsDestroyed) {
   Maker maker;
   const auto both = Sequence::Of(std::make_unique<Turns>("first", 2, maker.there), [&] {
     EXPECT_EQ(maker.there, 0);
@@ -61,7 +61,7 @@ TEST(Sequence, MakesTheSecondWhenTheFirstIsDoneAndGone) {
   EXPECT_EQ(maker.there, 0);
 }
 
-TEST(Sequence, PartsOverLinksGoOnBesideThoseOnTheHostThatDoNotNeedThem) {
+TEST(Sequence, PartsOverLinksRunBesideIndependentPartsOnTheHost) {
   Maker maker;
   const auto all = Sequence::Begin({{.make = maker("sum0", 1)},
                                     {.make = maker("link0", 4), .over_links = true},
@@ -85,7 +85,7 @@ TEST(Sequence, PartsOverLinksGoOnBesideThoseOnTheHostThatDoNotNeedThem) {
   EXPECT_EQ(maker.there, 0);
 }
 
-TEST(Sequence, APartOnTheHostIsWaitedForBeforeOneOverLinks) {
+TEST(Sequence, ReportsTheAwaitedPartOnTheHostFirst) {
   Maker maker;
   const auto both = Sequence::Begin({{.make = maker("link", 9), .over_links = true},
                                      {.make = maker("second", 9)}})
@@ -96,7 +96,7 @@ TEST(Sequence, APartOnTheHostIsWaitedForBeforeOneOverLinks) {
   EXPECT_EQ(both->WaitingFor(), "withdrawn");
 }
 
-TEST(Sequence, AFailureToMakeTheNextIsItsError) {
+TEST(Sequence, FailsIfItCannotMakeTheNextOperation) {
   Maker maker;
   const auto fails = [] { return Sequence::Made(Error{Code::kSystem, "no second"}); };
   const auto both = Sequence::Of(std::make_unique<Turns>("first", 1, maker.there), fails);

@@ -7,7 +7,7 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(SharedMemoryBackend, SmallCallsAreOneShotAndLargeOnesAreNot) {
+TEST(SharedMemoryBackend, OnlySmallCallsAreOneShot) {
   RunFormed(2, {}, [](std::uint32_t, Communicator& mine) {
     EXPECT_STREQ(mine.backend().WayOf({.count = 2}).algorithm, "one_shot");
     EXPECT_STRNE(mine.backend().WayOf({.count = 1 << 20}).algorithm, "one_shot");
@@ -16,7 +16,7 @@ TEST(SharedMemoryBackend, SmallCallsAreOneShotAndLargeOnesAreNot) {
 }
 
 // Otherwise the rank would wait for messages that the other does not send.
-TEST(SharedMemoryBackend, AnotherCallIsFoundBeforeMessagesOfAllRanks) {
+TEST(SharedMemoryBackend, ADifferentCallIsDetectedBeforeAllToAllMessages) {
   RunFormed(2, {}, [](std::uint32_t rank, Communicator& mine) {
     const AllToAllVCall none{.sent = {{0, 0}, {0, 0}}, .received = {{0, 0}, {0, 0}}};
     const Status status = rank == 0 ? AllToAllV(mine, none) : Barrier(mine);
@@ -26,7 +26,7 @@ TEST(SharedMemoryBackend, AnotherCallIsFoundBeforeMessagesOfAllRanks) {
   });
 }
 
-TEST(SharedMemoryBackend, ABarrierIsOneWhateverItsOtherArgumentsAre) {
+TEST(SharedMemoryBackend, ABarrierIgnoresItsCount) {
   RunFormed(2, {}, [](std::uint32_t rank, Communicator& mine) {
     const Call barrier{.kind = CallKind::kBarrier, .count = 3000 + rank};
     EXPECT_TRUE(mine.Run(barrier).ok());
@@ -34,7 +34,7 @@ TEST(SharedMemoryBackend, ABarrierIsOneWhateverItsOtherArgumentsAre) {
   });
 }
 
-TEST(SharedMemoryBackend, AMultipliedInputIsStagedAndItsMemoryComesBack) {
+TEST(SharedMemoryBackend, AMultipliedInputIsStagedInFreeableMemory) {
   RunFormed(2, {}, [](std::uint32_t, Communicator& mine) {
     float in = 2, out = 0, scalar = 3;
     Call call{.input = std::as_bytes(std::span(&in, 1)),

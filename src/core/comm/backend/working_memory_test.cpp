@@ -13,7 +13,7 @@ using collective::CallKind;
 
 constexpr collective::CallPlace kPlace{Rank{0}, 2};
 
-TEST(WorkingMemory, AnInputThatNeedsNoCopyIsTheCallers) {
+TEST(WorkingMemory, UsesTheCallersInputIfItNeedsNoCopy) {
   std::vector<float> data(2);
   WorkingMemory memory;
   const Call call{.input = std::as_bytes(std::span(data)), .count = 2};
@@ -47,7 +47,7 @@ TEST(WorkingMemory, AnAllToAllInPlaceReadsACopy) {
   EXPECT_NE(memory.Staged(call, kPlace).data(), call.input.data());
 }
 
-TEST(WorkingMemory, ABarrierCarriesOneByte) {
+TEST(WorkingMemory, ABarrierCarriesASingleByte) {
   WorkingMemory memory;
   const Call barrier = memory.WithData({.kind = CallKind::kBarrier});
   EXPECT_EQ(barrier.count, 1u);
@@ -60,7 +60,7 @@ TEST(WorkingMemory, ABarrierCarriesOneByte) {
   EXPECT_EQ(made->task.output.size(), 1u);
 }
 
-TEST(WorkingMemory, BuffersThatOverlapInAnotherWayThanInPlaceAreRefused) {
+TEST(WorkingMemory, RefusesPartlyOverlappingBuffers) {
   std::vector<std::byte> data(64);
   WorkingMemory memory;
   const Call call{

@@ -5,7 +5,7 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(Beacon, IsAtAnAddressOfTheProcess) {
+TEST(Beacon, HasAnAddressOfTheProcess) {
   const auto process = Process::Start(EnvMap());
   ASSERT_TRUE(process.ok());
   const auto beacon = Beacon::Light(**process);
@@ -14,7 +14,7 @@ TEST(Beacon, IsAtAnAddressOfTheProcess) {
   EXPECT_FALSE(Sight::Of((*beacon)->address()).IsGone());
 }
 
-TEST(Beacon, NowhereToListenIsAnError) {
+TEST(Beacon, FailsWithoutAnAddressToListenAt) {
   const auto process = Process::Start(EnvMap({{"RINGLET_SOCKET_IFNAME", "=none_such"}}));
   ASSERT_TRUE(process.ok());
   EXPECT_FALSE(Beacon::Light(**process).ok());

@@ -61,7 +61,7 @@ TEST_P(ControlOver, GathersAndSendsInAnyOrder) {
            });
 }
 
-TEST_P(ControlOver, RequireEqualNamesThoseThatDiffer) {
+TEST_P(ControlOver, RequireEqualNamesDifferingRanks) {
   RunRanks(5, Environment(),
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok());
@@ -75,7 +75,7 @@ TEST_P(ControlOver, RequireEqualNamesThoseThatDiffer) {
            });
 }
 
-TEST_P(ControlOver, AFailureSharedByOneIsTheFailureOfAll) {
+TEST_P(ControlOver, ASharedFailureFailsAllRanks) {
   RunRanks(7, Environment(),
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok());
@@ -96,7 +96,7 @@ TEST_P(ControlOver, AFailureSharedByOneIsTheFailureOfAll) {
            });
 }
 
-TEST_P(ControlOver, ARankThatDoesNotComeToABarrierIsNamed) {
+TEST_P(ControlOver, ABarrierTimesOutForAMissingRank) {
   RunRanks(3, Environment(),
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok());
@@ -110,7 +110,7 @@ TEST_P(ControlOver, ARankThatDoesNotComeToABarrierIsNamed) {
            });
 }
 
-TEST_P(ControlOver, ARankThatHasLeftIsToldSo) {
+TEST_P(ControlOver, CallsAfterLeaveAreRefused) {
   RunRanks(2, Environment(), [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     Control& control = (*communicator)->control();
@@ -126,7 +126,7 @@ TEST_P(ControlOver, ARankThatHasLeftIsToldSo) {
   });
 }
 
-TEST_P(ControlOver, ARankThatIsAskedTellsWhatItDoes) {
+TEST_P(ControlOver, ARankReportsItsActivityWhenQueried) {
   constexpr std::chrono::seconds kTimeout(60);  // longer than a test may take
   const collective::Fingerprint kCall{.sequence = 6, .count = 8};
   RunRanks(3, Environment(),
@@ -171,7 +171,7 @@ TEST_P(ControlOver, ShrinkRefusesAnUnknownRank) {
            });
 }
 
-TEST_P(ControlOver, AFailureIsToldAtOnceToALaterCaller) {
+TEST_P(ControlOver, ALateFailureHandlerRunsAtOnce) {
   RunRanks(
       2, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
         ASSERT_TRUE(communicator.ok()) << communicator.error().message;
@@ -192,7 +192,7 @@ TEST_P(ControlOver, AFailureIsToldAtOnceToALaterCaller) {
 
 // If the neighbour of a failing rank has left, only the failing rank can call the ranks behind it.
 // It may fail and leave at once.
-TEST_P(ControlOver, AFailureReachesThoseBehindARankThatHasLeft) {
+TEST_P(ControlOver, AFailureReachesTheRanksBehindADepartedRank) {
   constexpr std::uint32_t kSize = 7;
   for (const std::uint32_t leaves : {0u, 1u, 2u})
     for (const std::uint32_t fails : {0u, 1u, 3u, 5u}) {
@@ -232,7 +232,7 @@ void AwaitSleep(pid_t thread) {
 
 // The process may end as soon as the rank has left. So Leave must not return before the service
 // thread has sent the message. Otherwise the others would take the end for a crash.
-TEST_P(ControlOver, ARankThatHasLeftHasSaidSo) {
+TEST_P(ControlOver, LeaveReturnsAfterItsMessageIsSent) {
   std::latch done(2);
   const std::vector processes = {ProcessWith(Environment()), ProcessWith(Environment())};
   RunRanks(
@@ -267,7 +267,7 @@ TEST_P(ControlOver, ARankThatHasLeftHasSaidSo) {
 }
 
 // Another thread serves three of the six ranks, if cores are available.
-TEST_P(ControlOver, RanksOnSeveralServiceThreadsAreOneCommunicator) {
+TEST_P(ControlOver, RanksOnSeveralServiceThreadsFormACommunicator) {
   constexpr std::uint32_t kSize = 6;
   const auto process = ProcessWith(Environment());
   std::vector<Process::Seat> others;

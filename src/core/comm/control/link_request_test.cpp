@@ -7,7 +7,7 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(LinkRequest, HasThePlacesOfPeersAndTheSettings) {
+TEST(LinkRequest, HasTheAddressesOfPeersAndTheSettings) {
   const EnvMap settings{{"RINGLET_LINKS", "tcp"}, {"RINGLET_SOCKETS_PER_LINK", "3"}};
   RunRanks(3, settings, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -27,7 +27,7 @@ TEST(LinkRequest, HasThePlacesOfPeersAndTheSettings) {
   });
 }
 
-TEST(LinkRequest, ForbiddenSharedMemoryLeavesTheNetwork) {
+TEST(LinkRequest, UsesTheNetworkIfSharedMemoryIsForbidden) {
   const EnvMap settings{{"RINGLET_SHM_DISABLE", "1"}};
   RunRanks(2, settings, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -48,7 +48,7 @@ transport::ConnectRequest RequestWith(const Communicator& mine, const PeerTable&
   return std::move(request).value();
 }
 
-TEST(LinkRequest, LinksAreAskedForAsTheSettingsSay) {
+TEST(LinkRequest, RequestsTheLinksOfTheSettings) {
   RunRanks(2, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     if (rank == 1) return;
@@ -82,7 +82,7 @@ TEST(LinkRequest, LinksAreAskedForAsTheSettingsSay) {
   });
 }
 
-TEST(LinkRequest, ANeighbourIsWhatItsPeerInfoAndItsMemberAddressSay) {
+TEST(LinkRequest, DescribesANeighbourByItsPeerInfoAndMemberAddress) {
   RunRanks(2, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     PeerTable peer_table = (*formed)->peer_table();

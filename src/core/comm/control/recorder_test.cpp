@@ -24,7 +24,7 @@ Fingerprint SumAt(std::uint64_t sequence) {
   return {.sequence = sequence, .count = 2};
 }
 
-TEST(FlightRecorder, HoldsNothingAtFirst) {
+TEST(FlightRecorder, IsEmptyAtFirst) {
   const FlightRecorder recorder;
   EXPECT_TRUE(recorder.Last().empty());
   EXPECT_FALSE(recorder.call().has_value());
@@ -33,7 +33,7 @@ TEST(FlightRecorder, HoldsNothingAtFirst) {
   EXPECT_TRUE(recorder.counts().calls.empty());
 }
 
-TEST(FlightRecorder, AnOperationIsBegunThenDone) {
+TEST(FlightRecorder, RecordsTheBeginningAndEndOfAnOperation) {
   const Instant before = os::Now();
   FlightRecorder recorder;
   recorder.set_rank(Rank{3});
@@ -71,7 +71,7 @@ TEST(FlightRecorder, AnOperationIsBegunThenDone) {
   EXPECT_EQ(recorder.done(), 1u);
 }
 
-TEST(FlightRecorder, KnowsWhenAQueueWasGivenTheOperation) {
+TEST(FlightRecorder, RecordsWhenAnOperationWasEnqueued) {
   FlightRecorder recorder;
   recorder.set_enqueued(os::Ticks());
   recorder.Begin(SumAt(0), kLong);
@@ -85,7 +85,7 @@ TEST(FlightRecorder, KnowsWhenAQueueWasGivenTheOperation) {
   EXPECT_EQ(operations[1].enqueued, Instant(0));
 }
 
-TEST(FlightRecorder, MessagesAreNoCollectives) {
+TEST(FlightRecorder, DistinguishesMessagesFromCollectives) {
   FlightRecorder recorder;
   const Fingerprint message{
       .sequence = 4, .operation = CallKind::kSendReceive, .count = 2, .root = Rank{1}};
@@ -120,7 +120,7 @@ TEST(FlightRecorder, LongOperationsAreTimedAndShortOnesWhileTheyWait) {
   EXPECT_LE(operations[2].began, after);
 }
 
-TEST(FlightRecorder, OneInSoManyShortOperationsIsTimed) {
+TEST(FlightRecorder, TimesAFixedFractionOfShortOperations) {
   FlightRecorder recorder;
   for (std::uint64_t i = 0; i <= FlightRecorder::kTimedEvery; ++i) {
     recorder.Begin(SumAt(i), 8);
@@ -133,7 +133,7 @@ TEST(FlightRecorder, OneInSoManyShortOperationsIsTimed) {
   EXPECT_EQ(operations[1].began, Instant(0));
 }
 
-TEST(FlightRecorder, TheLastAreKept) {
+TEST(FlightRecorder, KeepsTheLastOperations) {
   FlightRecorder recorder;
   constexpr std::uint64_t kCalls = FlightRecorder::kOperationsKept * 2 + 10;
   for (std::uint64_t i = 0; i < kCalls; ++i) {
@@ -188,7 +188,7 @@ TEST(FlightRecorder, OperationsAreCountedByCallAndSize) {
   EXPECT_EQ(counts.calls[1].call, "barrier");
 }
 
-TEST(FlightRecorder, WritesAShortCollectiveDownBehindItsFirstStep) {
+TEST(FlightRecorder, RecordsAShortCollectiveAfterItsFirstStep) {
   FlightRecorder recorder;
   recorder.Begin(SumAt(0), 8);
   recorder.End();
@@ -213,7 +213,7 @@ TEST(FlightRecorder, WritesAShortCollectiveDownBehindItsFirstStep) {
 }
 
 // Covers a group that fails between the two.
-TEST(FlightRecorder, ForgetsACollectiveThatWasGivenUpBeforeItsFirstStep) {
+TEST(FlightRecorder, DropsACollectiveThatEndsBeforeItsFirstStep) {
   FlightRecorder recorder;
   recorder.Begin(SumAt(0), 8);
   recorder.End();
@@ -230,7 +230,7 @@ TEST(FlightRecorder, ForgetsACollectiveThatWasGivenUpBeforeItsFirstStep) {
   EXPECT_EQ(recorder.begun(), 3u);
 }
 
-TEST(FlightRecorder, WritesATimedCollectiveDownBeforeItsFirstStep) {
+TEST(FlightRecorder, RecordsATimedCollectiveBeforeItsFirstStep) {
   FlightRecorder recorder;
   const Fingerprint one_in_many = SumAt(0), large = SumAt(1);
   recorder.BeginWithStep(one_in_many, 8);
@@ -249,7 +249,7 @@ TEST(FlightRecorder, WritesATimedCollectiveDownBeforeItsFirstStep) {
 }
 
 // Another thread reads while the rank's thread writes the next operations.
-TEST(FlightRecorder, GivesNothingThatIsHalfWritten) {
+TEST(FlightRecorder, ReadersSeeNoPartlyWrittenRecord) {
   FlightRecorder recorder;
   constexpr std::uint64_t kCalls = 300'000;
   std::latch begun(2);
@@ -274,7 +274,7 @@ TEST(FlightRecorder, GivesNothingThatIsHalfWritten) {
 
 // AddressSanitizer needs memory of its own, so a limit of 0 ends the process there.
 #ifndef __SANITIZE_ADDRESS__
-TEST(FlightRecorder, WithoutMemoryItFailsAsAnyAllocationDoes) {
+TEST(FlightRecorder, ThrowsBadAllocWithoutMemory) {
   const auto without_memory = [] {
     const rlimit none{0, 0};
     if (::setrlimit(RLIMIT_AS, &none) != 0) ::_exit(2);

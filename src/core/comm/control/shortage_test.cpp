@@ -14,14 +14,14 @@ Instant After(ShortageWatch& watch, Instant& now, std::initializer_list<std::uin
   return lasts;
 }
 
-TEST(ShortageWatch, AShortageThatGoesOnLasts) {
+TEST(ShortageWatch, APersistentShortageHasADuration) {
   ShortageWatch watch(3);
   Instant now(1);
   EXPECT_EQ(After(watch, now, {4, 5, 5, 5, 6, 6, 6, 6}), Instant(0));
   EXPECT_EQ(After(watch, now, {7}), ShortageWatch::kLasts);
 }
 
-TEST(ShortageWatch, OneThatIsOverDoesNot) {
+TEST(ShortageWatch, APastShortageDoesNotCount) {
   ShortageWatch watch(3);
   Instant now(1);
   EXPECT_EQ(After(watch, now, {4, 5, 6, 7, 8}), Instant(0));
@@ -29,13 +29,13 @@ TEST(ShortageWatch, OneThatIsOverDoesNot) {
   EXPECT_EQ(After(watch, now, {9, 10}), Instant(0)) << "another one, which has just begun";
 }
 
-TEST(ShortageWatch, ShortagesBeforeItDoNotCount) {
+TEST(ShortageWatch, IgnoresShortagesBeforeItsStart) {
   ShortageWatch watch(3);
   Instant now(1);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(After(watch, now, {3}), Instant(0));
 }
 
-TEST(ShortageText, NamesTheLimitThatIsReached) {
+TEST(ShortageText, NamesTheExhaustedLimit) {
   EXPECT_EQ(ShortageText({.open = 63, .limit = 64}),
             "63 of at most 64 are open in its process (EMFILE): raise ulimit -n");
   EXPECT_EQ(ShortageText({.open = 63, .limit = 1024}),

@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-TEST(Watching, AFailureLeavesATraceOfEachRank) {
+TEST(Watching, AFailureWritesATraceOfEachRank) {
   os::TempTree tree;
   const auto process = ProcessWith({{"RINGLET_DUMP_DIR", tree.root()}});
   const auto process_of = [&](std::uint32_t) { return process; };
@@ -65,7 +65,7 @@ TEST(Watching, ATraceCanBeTakenAtAnyTime) {
   });
 }
 
-TEST(Watching, AChildHasANameAndATraceOfItsOwn) {
+TEST(Watching, AChildHasItsOwnNameAndTrace) {
   const auto process = ProcessWith({});
   const auto process_of = [&](std::uint32_t) { return process; };
   RunRanks(1, process_of, [&](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
@@ -94,7 +94,7 @@ std::vector<watch::CommunicatorStatus> LookAt(Process& process) {
   return gathering->Parts();
 }
 
-TEST(Watching, ACommunicatorOfAnotherHostIsToldByItsRanks) {
+TEST(Watching, RanksOfAnotherHostReportTheirCommunicator) {
   std::array<std::shared_ptr<Process>, 2> hosts;
   for (std::size_t host = 0; host < 2; ++host)
     hosts[host] = ProcessWith({{"RINGLET_HOSTID", std::to_string(host)}});

@@ -21,7 +21,7 @@ void ExpectLinks(const EnvMap& environment, const Config& as, bool memory, std::
       as);
 }
 
-TEST(DataPlane, RanksThatKnowTheirMemoryAndRanksThatNegotiateItHaveTheSame) {
+TEST(DataPlane, KnownAndNegotiatedMemoryGiveTheSameLinks) {
   ExpectLinks({}, {.expects_one_host = true}, true, 0);
   ExpectLinks({}, {}, true, 0);
 }

@@ -30,7 +30,7 @@ class EstablishOver : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Links, EstablishOver, testing::Values("inproc", "shm", "tcp", "auto"),
                          [](const auto& links) { return links.param; });
 
-TEST_P(EstablishOver, ManySizesAndBothBootstraps) {
+TEST_P(EstablishOver, FormsManySizesWithBothBootstraps) {
   for (const char* bootstrap : {"tree", "ring"})
     for (const std::uint32_t size : {1u, 2u, 3u, 8u}) {
       std::atomic<int> right = 0;
@@ -69,7 +69,7 @@ std::string FormWithoutNetwork() {
              : together.error().message;
 }
 
-TEST(Establish, ARankThatIsAloneNeedsNoNetwork) {
+TEST(Establish, ASingleRankNeedsNoNetwork) {
   int result[2];
   ASSERT_EQ(::pipe(result), 0);
   const pid_t child = ::fork();
@@ -87,7 +87,7 @@ TEST(Establish, ARankThatIsAloneNeedsNoNetwork) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(Establish, TheCallerHearsThatAllHaveJoined) {
+TEST(Establish, CallsOnJoinedAfterAllRanksJoined) {
   const auto process = ProcessWith({});
   const UniqueId id = CreateUniqueId(process).value();
   std::atomic<int> told = 0, asked = 0;
@@ -110,7 +110,7 @@ TEST(Establish, TheCallerHearsThatAllHaveJoined) {
   EXPECT_EQ(told, 2);
 }
 
-TEST(Establish, TheCallerOfARankThatIsAloneHearsNothing) {
+TEST(Establish, DoesNotCallOnJoinedIfARankIsMissing) {
   const auto process = ProcessWith({});
   Config config{.id = CreateUniqueId(process).value(), .rank = 0, .size = 2};
   config.init_timeout = std::chrono::milliseconds(20);
@@ -121,7 +121,7 @@ TEST(Establish, TheCallerOfARankThatIsAloneHearsNothing) {
   EXPECT_FALSE(told);
 }
 
-TEST(Establish, RanksOfSeparateProcessesMeetToo) {
+TEST(Establish, RanksOfSeparateProcessesFormACommunicator) {
   // Two processes from Ringlet's view: each has its own service thread and exchange.
   RunRanks(
       4,
@@ -135,7 +135,7 @@ TEST(Establish, RanksOfSeparateProcessesMeetToo) {
       });
 }
 
-TEST(Establish, RefusesWhatCannotBe) {
+TEST(Establish, RefusesInvalidRanksSizesAndIds) {
   const auto process = ProcessWith({});
   const UniqueId id = *CreateUniqueId(process);
   const auto try_with = [&](const Config& config) {
@@ -151,7 +151,7 @@ TEST(Establish, RefusesWhatCannotBe) {
   EXPECT_EQ(try_with({.id = garbage, .rank = 0, .size = 1}).code, Code::kInvalidArgument);
 }
 
-TEST(Establish, TheMissingRankIsNamedWithinTheTimeout) {
+TEST(Establish, TheTimeoutNamesTheMissingRank) {
   const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "1"}});
   const UniqueId id = *CreateUniqueId(process);
   std::vector<std::thread> threads;
@@ -166,7 +166,7 @@ TEST(Establish, TheMissingRankIsNamedWithinTheTimeout) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Establish, AbortEndsItEarly) {
+TEST(Establish, AbortEndsFormingEarly) {
   const auto process = ProcessWith({});
   const UniqueId id = *CreateUniqueId(process);
   std::stop_source stop;
@@ -182,7 +182,7 @@ TEST(Establish, AbortEndsItEarly) {
 
 // All ranks are on one device. The first refused rank aborts the others, some of which have just
 // joined.
-TEST(Establish, AnAbortMayMeetTheEndOfAJoin) {
+TEST(Establish, AnAbortMayRaceWithTheEndOfAJoin) {
   constexpr std::uint32_t kRounds = 300, kSize = 8;
   const auto process = ProcessWith({});
   for (std::uint32_t round = 0; round < kRounds; ++round) {
@@ -199,7 +199,7 @@ TEST(Establish, AnAbortMayMeetTheEndOfAJoin) {
   }
 }
 
-TEST(Establish, AnIdIsGoodForOneCommunicatorOnly) {
+TEST(Establish, AnIdFormsASingleCommunicator) {
   const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "1"}});
   const UniqueId id = *CreateUniqueId(process);
   ASSERT_TRUE(Establish(process, {.id = id, .rank = 0, .size = 1}, {}).ok());
@@ -210,7 +210,7 @@ TEST(Establish, AnIdIsGoodForOneCommunicatorOnly) {
                     HasSubstr("this unique id is stale")));
 }
 
-TEST(Establish, SettingsThatMustAgreeAreNamedWhenTheyDoNot) {
+TEST(Establish, NamesSettingsThatDisagree) {
   RunRanks(
       3,
       [](std::uint32_t rank) {
@@ -238,7 +238,7 @@ std::string RingFile(const std::string& gpus) {
          gpus + "</channel></graph></graphs>\n";
 }
 
-TEST(Establish, AGraphFileGivesTheChannelsAndADumpHasThem) {
+TEST(Establish, AGraphFileSetsTheChannelsAndADumpContainsThem) {
   os::TempTree tree;
   tree.Write("g.xml", RingFile("<gpu dev=\"2\"/><gpu dev=\"0\"/><gpu dev=\"1\"/>"));
   for (const char* dump_rank : {"1", "7"})
@@ -259,7 +259,7 @@ TEST(Establish, AGraphFileGivesTheChannelsAndADumpHasThem) {
               HasSubstr("<gpu dev=\"0x2\" rank=\"2\"/>\n      <gpu dev=\"0x0\" rank=\"0\"/>"));
 }
 
-TEST(Establish, AGraphFileThatDoesNotFitFailsOnEveryRankAndSaysWhy) {
+TEST(Establish, AnUnfittingGraphFileFailsOnEveryRankWithAReason) {
   os::TempTree tree;
   tree.Write("g.xml", RingFile("<gpu dev=\"1\"/><gpu dev=\"0\"/>"));
   RunRanks(3, {{"RINGLET_GRAPH_FILE", tree.At("g.xml")}},
@@ -274,7 +274,7 @@ TEST(Establish, AGraphFileThatDoesNotFitFailsOnEveryRankAndSaysWhy) {
   EXPECT_THAT(none.error().message, HasSubstr("none.xml"));
 }
 
-TEST(Establish, GraphFilesWithOtherContentsAreNamed) {
+TEST(Establish, DifferentGraphFilesAreReported) {
   os::TempTree tree;
   const std::string there = RingFile("<gpu dev=\"1\"/><gpu dev=\"0\"/>");
   tree.Write("a/g.xml", there);
@@ -291,7 +291,7 @@ TEST(Establish, GraphFilesWithOtherContentsAreNamed) {
       });
 }
 
-TEST(Establish, ChannelsThatCannotBeDumpedAreAWarningThatNamesTheFile) {
+TEST(Establish, AnUnwritableDumpIsAWarningThatNamesTheFile) {
   os::TempTree tree;
   const auto process = ProcessWith({{"RINGLET_GRAPH_DUMP_FILE", "/no/such/folder/dump.xml"},
                                     {"RINGLET_DEBUG", "WARN"},
@@ -321,7 +321,7 @@ std::map<std::string, std::set<std::string>> PhasesIn(const std::string& path, c
   return phases;
 }
 
-TEST(Establish, ATraceHasThePhasesOfAllRanks) {
+TEST(Establish, ATraceContainsThePhasesOfAllRanks) {
   os::TempTree tree;
   const std::string path = tree.At("trace.json");
   RunRanks(
@@ -351,7 +351,7 @@ TEST(Establish, ATraceHasThePhasesOfAllRanks) {
       });
 }
 
-TEST(Establish, ATraceThatCannotBeWrittenIsAWarningThatNamesTheSetting) {
+TEST(Establish, AnUnwritableTraceIsAWarningThatNamesTheSetting) {
   os::TempTree tree;
   RunRanks(2,
            {{"RINGLET_TRACE", "/no/such/folder/trace.json"},
@@ -365,7 +365,7 @@ TEST(Establish, ATraceThatCannotBeWrittenIsAWarningThatNamesTheSetting) {
 }
 
 // The ranks did not receive devices, or two ranks of a host received the same one.
-TEST(Establish, RanksOfAHostWithoutDevicesAreCounted) {
+TEST(Establish, RanksWithoutADeviceAreNumberedOnTheirHost) {
   struct Rank {
     const char* host;
     std::uint32_t told, expected;

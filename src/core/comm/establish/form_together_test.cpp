@@ -14,7 +14,7 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(FormTogether, EachRankHasAThreadUntilAllHaveCome) {
+TEST(FormTogether, EachRankHasItsThreadUntilAllHaveFormed) {
   std::barrier<> all(3);
   std::vector<int> formed(3);
   const Status status = FormTogether(3, [&](std::size_t i, const std::stop_token&) {
@@ -51,14 +51,14 @@ TEST(FormTogether, TheFirstFailureStopsTheOthersAndIsTheResult) {
   EXPECT_EQ(status.error().message, "rank 1 is gone");
 }
 
-TEST(FormTogether, AnExceptionIsAFailure) {
+TEST(FormTogether, ReportsAnExceptionAsAFailure) {
   const Status status = FormTogether(
       2, [](std::size_t, const std::stop_token&) -> Status { throw std::bad_alloc(); });
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, Code::kSystem);
 }
 
-TEST(FormTogether, NoThreadIsAFailure) {
+TEST(FormTogether, FailsIfNoThreadStarts) {
   const NoThreadsStart limit;
   const Status status = FormTogether(2, [](std::size_t, const std::stop_token&) { return Ok(); });
   ASSERT_FALSE(status.ok());

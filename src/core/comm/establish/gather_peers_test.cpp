@@ -9,7 +9,7 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(PeerTable, IsTheSameOnAllRanksAndHasEachHostOnce) {
+TEST(PeerTable, IsEqualOnAllRanksAndListsEachHostOnce) {
   // By their ids, ranks 0, 1 and 3 are on one host, and rank 2 is on another.
   std::vector<PeerTable> taken(4);
   RunRanks(
@@ -34,7 +34,7 @@ TEST(PeerTable, IsTheSameOnAllRanksAndHasEachHostOnce) {
   }
 }
 
-TEST(PeerTable, HostsOfOneShapeAreToldOnceAndKeepTheirNames) {
+TEST(PeerTable, HostsOfASingleShapeKeepTheirNames) {
   PeerTable taken;
   RunRanks(
       4,
@@ -61,7 +61,7 @@ std::shared_ptr<Process> NamingProcess(std::uint32_t rank, const char* may_share
                       {"NCCL_MULTI_RANK_GPU_ENABLE", may_share}});
 }
 
-TEST(PeerTable, TwoRanksThatNameOneDeviceAreToldBothToBoth) {
+TEST(PeerTable, ADuplicateDeviceFailsAndNamesBothRanks) {
   RunRanks(
       3, [](std::uint32_t rank) { return NamingProcess(rank, "0"); },
       [](std::uint32_t rank, const Result<std::unique_ptr<Communicator>>& communicator) {
@@ -73,7 +73,7 @@ TEST(PeerTable, TwoRanksThatNameOneDeviceAreToldBothToBoth) {
       {.device = 0, .names_device = true});
 }
 
-TEST(PeerTable, SeveralRanksMayShareADeviceWhereThatIsSet) {
+TEST(PeerTable, RanksShareADeviceIfTheSettingAllowsIt) {
   RunRanks(
       3, [](std::uint32_t rank) { return NamingProcess(rank, "1"); },
       [](std::uint32_t, const Result<std::unique_ptr<Communicator>>& communicator) {
@@ -82,7 +82,7 @@ TEST(PeerTable, SeveralRanksMayShareADeviceWhereThatIsSet) {
       {.device = 0, .names_device = true});
 }
 
-TEST(PeerTable, GpusOfOneNvLinkDomainBecomeOneSystem) {
+TEST(PeerTable, GpusOfAnNvLinkDomainBecomeASingleSystem) {
   os::TempTree tree;
   tree.Write("topo.xml",
              "<system version=\"1\"><cpu numaid=\"0\" arch=\"arm64\"><pci busid=\"0008:01:00.0\" "

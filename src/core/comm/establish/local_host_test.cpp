@@ -21,7 +21,7 @@ TEST(LocalHost, ARankFindsItsNode) {
                                   [&](const auto& node) { return node.id == local_host->numa; }));
 }
 
-TEST(LocalHost, ARankThatExpectsOneHostLooksAtNoDevices) {
+TEST(LocalHost, ARankThatExpectsASingleHostScansNoDevices) {
   const Config expects{.rank = 0, .size = 2, .expects_one_host = true};
   const auto brief = DiscoverLocal(*ProcessWith({}), expects);
   ASSERT_TRUE(brief.ok()) << brief.error().message;
@@ -34,7 +34,7 @@ TEST(LocalHost, ARankThatExpectsOneHostLooksAtNoDevices) {
   EXPECT_TRUE(DiscoverLocal(*ProcessWith({}), named)->knows_devices);
 }
 
-TEST(LocalHost, ATopologyFileComesFirstAndDetectionFillsIt) {
+TEST(LocalHost, DetectionCompletesATopologyFile) {
   os::TempTree tree;
   tree.Write("topo.xml",
              "<system version=\"1\">\n  <cpu numaid=\"0\" arch=\"x86_64\" vendor=\"AuthenticAMD\" "
@@ -59,7 +59,7 @@ TEST(LocalHost, ATopologyFileComesFirstAndDetectionFillsIt) {
   EXPECT_THAT(dump, testing::HasSubstr("affinity=\""));
 }
 
-TEST(LocalHost, ATopologyFileThatCannotBeReadStopsAndNamesTheLine) {
+TEST(LocalHost, AnUnreadableTopologyFileFailsAndNamesTheLine) {
   os::TempTree tree;
   tree.Write("bad.xml", "<system version=\"1\">\n  <cpu numaid=\"0\n");
   const auto bad = DiscoverLocal(*ProcessWith({{"RINGLET_TOPO_FILE", tree.At("bad.xml")}}),

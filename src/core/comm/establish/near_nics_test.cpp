@@ -28,7 +28,7 @@ struct Host {
   }
 };
 
-TEST(NearNics, TheFastestComeFirst) {
+TEST(NearNics, ListsTheFastestFirst) {
   Host host;
   host.Add("eth0", 1'000, {});
   host.Add("eth1", 100'000, {});
@@ -38,7 +38,7 @@ TEST(NearNics, TheFastestComeFirst) {
   EXPECT_EQ(choice.preferred, 2u);
 }
 
-TEST(NearNics, OfThoseTheOnesAtTheRanksNode) {
+TEST(NearNics, PrefersTheFastestNicAtTheRanksNode) {
   Host host;
   host.Add("eth0", 100'000, 0);
   host.Add("eth1", 100'000, 3);
@@ -49,7 +49,7 @@ TEST(NearNics, OfThoseTheOnesAtTheRanksNode) {
   EXPECT_EQ(NearNics(host.usable, host.view, 7).preferred, 2u) << "none is near: the fastest";
 }
 
-TEST(NearNics, BothAddressesOfANicCount) {
+TEST(NearNics, ListsBothAddressesOfANic) {
   Host host;
   host.Add("eth0", 1'000, {});
   host.Add("eth1", 10'000, {});
@@ -58,7 +58,7 @@ TEST(NearNics, BothAddressesOfANicCount) {
   EXPECT_EQ(NearNics(host.usable, host.view, 0).preferred, 2u);
 }
 
-TEST(NearNics, NothingIsPreferredWhereOneIsNotKnown) {
+TEST(NearNics, PrefersNoNicIfASpeedIsUnknown) {
   Host host;
   host.Add("eth0", 1'000, {});
   host.Add("eth1", {}, {});

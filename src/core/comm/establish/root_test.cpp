@@ -20,7 +20,7 @@ std::uint16_t FreePort() {
   return os::Listen(Address::Ipv4(127, 0, 0, 1, 0))->address.port;
 }
 
-TEST(Root, EveryIdIsItsOwn) {
+TEST(Root, EveryIdIsUnique) {
   const auto process = ProcessWith({});
   const auto a = *rendezvous::Decode(*CreateUniqueId(process));
   const auto b = *rendezvous::Decode(*CreateUniqueId(process));
@@ -42,7 +42,7 @@ TEST(Root, UnusedIdsAreBounded) {
   EXPECT_TRUE(Establish(process, {.id = last, .rank = 0, .size = 1}, {}).ok());
 }
 
-TEST(Root, AGivenIdIsThatOfTheFirstCallAlone) {
+TEST(Root, AGivenIdIsReturnedByTheFirstCallOnly) {
   const UniqueId id = *CreateUniqueId(ProcessWith({}));
   const std::string text = rendezvous::ToText(id);
   const auto process = ProcessWith({{"RINGLET_UNIQUE_ID", text}});
@@ -89,7 +89,7 @@ class Job {
   std::vector<std::shared_ptr<Process>> ranks_;
 };
 
-TEST(Root, RanksOfAJobMeetWithoutAnExchange) {
+TEST(Root, RanksOfAJobFormWithoutAnExchangeOfIds) {
   Job job;
   std::vector<UniqueId> ids;
   for (std::uint32_t rank = 0; rank < 4; ++rank) ids.push_back(job.NextIdOf(rank));
@@ -113,13 +113,13 @@ TEST(Root, AllRanksOfAJobExchangeTheirFirstIds) {
     job.ExpectTogether({0, 1, 2, 3}, std::vector(4, made[maker]));
 }
 
-TEST(Root, AFirstIdIsAPlainOneInAnotherJob) {
+TEST(Root, AFirstIdIsAnOrdinaryIdInAnotherJob) {
   Job job, another;
   const UniqueId id = job.NextIdOf(0);
   another.ExpectTogether({0, 1, 2, 3}, std::vector(4, id));
 }
 
-TEST(Root, AFixedAddressNeedsNoCarrying) {
+TEST(Root, AFixedAddressNeedsNoExchangeOfIds) {
   const std::string comm_id = "127.0.0.1:" + std::to_string(FreePort());
   const EnvMap environment = {{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "s3"}};
   std::vector<std::thread> threads;
@@ -134,7 +134,7 @@ TEST(Root, AFixedAddressNeedsNoCarrying) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Root, AnotherSecretIsRefusedWithTheReason) {
+TEST(Root, AnotherSecretIsRefusedWithAReason) {
   const std::string comm_id = "127.0.0.1:" + std::to_string(FreePort());
   const auto ours = ProcessWith(
       {{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "ours"}, {"RINGLET_INIT_TIMEOUT", "5"}});
@@ -152,7 +152,7 @@ TEST(Root, AnotherSecretIsRefusedWithTheReason) {
   host.join();
 }
 
-TEST(Root, ATakenAddressIsNamed) {
+TEST(Root, NamesAnAddressInUse) {
   const auto taken = os::Listen(Address::Ipv4(127, 0, 0, 1, 0));
   const std::string comm_id = "127.0.0.1:" + std::to_string(taken->address.port);
   const auto process = ProcessWith({{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "s"}});
@@ -164,7 +164,7 @@ TEST(Root, ATakenAddressIsNamed) {
 }
 
 // Debian maps a host's own name like this.
-TEST(Root, ANameThatIsALoopbackAddressIsWarnedOf) {
+TEST(Root, WarnsOfANameThatResolvesToLoopback) {
   os::TempTree tree;
   const auto process = ProcessWith({{"NCCL_COMM_ID", "alpha:2346"},
                                     {"RINGLET_DEBUG", "WARN"},
@@ -180,7 +180,7 @@ TEST(Root, ANameThatIsALoopbackAddressIsWarnedOf) {
                                  "address: ranks on other hosts cannot reach this root."));
 }
 
-TEST(Root, ATimeoutSaysThatTheRootListensAtALoopbackAddress) {
+TEST(Root, ATimeoutReportsThatTheRootListensOnLoopback) {
   const std::string comm_id = "127.0.0.1:" + std::to_string(FreePort());
   const auto process = ProcessWith(
       {{"NCCL_COMM_ID", comm_id}, {"RINGLET_SECRET", "s"}, {"RINGLET_INIT_TIMEOUT", "1"}});
@@ -192,7 +192,7 @@ TEST(Root, ATimeoutSaysThatTheRootListensAtALoopbackAddress) {
 }
 
 // At an address that is easy to find, a silent caller is disconnected.
-TEST(Root, AStrangerThatSaysNothingIsSentAway) {
+TEST(Root, ASilentCallerIsDisconnected) {
   const std::uint16_t port = FreePort();
   const auto process = ProcessWith({{"NCCL_COMM_ID", "127.0.0.1:" + std::to_string(port)},
                                     {"RINGLET_SECRET", "s"},
@@ -215,7 +215,7 @@ TEST(Root, AStrangerThatSaysNothingIsSentAway) {
   ::close(stranger);
 }
 
-TEST(Root, AFixedAddressWithoutASecretIsWarnedOf) {
+TEST(Root, WarnsOfAFixedAddressWithoutASecret) {
   os::TempTree tree;
   for (const char* secret : {"", "s"}) {
     const auto process =
@@ -236,7 +236,7 @@ TEST(Root, AFixedAddressWithoutASecretIsWarnedOf) {
   }
 }
 
-TEST(Root, AHostThatIsNotKnownIsNamed) {
+TEST(Root, NamesAnUnknownHost) {
   const auto process = ProcessWith({{"NCCL_COMM_ID", "no such host:1"}, {"RINGLET_SECRET", "s"}});
   const auto id = CreateUniqueId(process);
   ASSERT_FALSE(id.ok());

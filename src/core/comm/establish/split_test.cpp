@@ -63,7 +63,7 @@ TEST_P(SplitOver, ManySplitsOfOneParentDoNotMix) {
   });
 }
 
-TEST_P(SplitOver, ShrinkGoesOnWithoutTheDead) {
+TEST_P(SplitOver, ShrinkFormsACommunicatorWithoutTheDeadRanks) {
   RunRanks(6, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());
     if (rank == 2) {
@@ -112,7 +112,7 @@ TEST_P(SplitOver, AfterAShrinkTheParentSplitsAndShrinksAgain) {
   });
 }
 
-TEST_P(SplitOver, AParentThatSomeHaveShrunkIsSplitAndShrunkAgain) {
+TEST_P(SplitOver, AParentCanBeShrunkByVaryingRanksAndSplit) {
   RunRanks(4, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());
     const auto shrink = [&](std::vector<std::uint32_t> without) {
@@ -154,7 +154,7 @@ TEST_P(SplitOver, AFailedShrinkNamesRanksByTheirNumbersInTheParent) {
   });
 }
 
-TEST_P(SplitOver, ARankThatExcludesOthersIsToldSo) {
+TEST_P(SplitOver, DifferentExcludedRanksAreRefused) {
   RunRanks(4, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());
     if (rank == 3) return;
@@ -167,7 +167,7 @@ TEST_P(SplitOver, ARankThatExcludesOthersIsToldSo) {
   });
 }
 
-TEST(SplitTest, GrowTakesNewProcessesIn) {
+TEST(SplitTest, GrowAddsNewProcesses) {
   UniqueId growth;
   std::atomic<bool> made = false;
   const auto newcomers = ProcessWith({});
@@ -201,7 +201,7 @@ TEST(SplitTest, GrowTakesNewProcessesIn) {
   joins.join();
 }
 
-TEST(SplitTest, ANewRankHearsThatTheMembersHaveFailed) {
+TEST(SplitTest, ANewRankReceivesTheFailureOfTheMembers) {
   const auto newcomer = ProcessWith({{"RINGLET_INIT_TIMEOUT", "300"}});
   RunRanks(2, EnvMap(), [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());
@@ -216,7 +216,7 @@ TEST(SplitTest, ANewRankHearsThatTheMembersHaveFailed) {
   });
 }
 
-TEST(SplitTest, GrowthThatCannotBeIsRefusedByAll) {
+TEST(SplitTest, AllRanksRefuseAnImpossibleGrowth) {
   RunRanks(2, EnvMap(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
     ASSERT_TRUE(parent.ok());
     EXPECT_THAT(Grow(**parent, 3, {}, {}).error().message, HasSubstr("no rank passed a unique id"));

@@ -17,12 +17,12 @@ TEST(Stages, ArgumentsAreCheckedFirst) {
   EXPECT_EQ(CheckArguments({.rank = 0, .size = 0xffffffff}).error().code, Code::kInvalidArgument);
 }
 
-TEST(Stages, ADumpThatCannotBeWrittenIsNoReasonToFail) {
+TEST(Stages, AnUnwritableDumpDoesNotFail) {
   const auto process = ProcessWith({{"RINGLET_TOPO_DUMP_FILE", "/no/such/folder/dump.xml"}});
   EXPECT_TRUE(DiscoverLocal(*process, {.rank = 0, .size = 1}).ok());
 }
 
-TEST(Stages, AMemberHasTheOptionsOfItsCallerItsSettingsAndItsListeners) {
+TEST(Stages, AMemberGetsItsOptionsSettingsAndListeners) {
   const auto process = ProcessWith({{"RINGLET_BOOTSTRAP", "ring"},
                                     {"RINGLET_TREE_ARITY", "3"},
                                     {"RINGLET_ENCRYPT", "1"},
@@ -62,7 +62,7 @@ TEST(Stages, AMemberHasTheOptionsOfItsCallerItsSettingsAndItsListeners) {
   EXPECT_NE(other->nonce_seed, member->nonce_seed);
 }
 
-TEST(Stages, TheCallersTimeoutsGoBeforeTheSettings) {
+TEST(Stages, TheCallersTimeoutsOverrideTheSettings) {
   const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "11"}});
   Config config{.rank = 0, .size = 1};
   EXPECT_EQ(InitTimeout(*process, config), std::chrono::seconds(11));
@@ -79,7 +79,7 @@ TEST(Stages, TheCallersTimeoutsGoBeforeTheSettings) {
 }
 
 // Names of the child must differ from those of its parent and its sibling.
-TEST(Stages, AChildHasNamesOfItsOwn) {
+TEST(Stages, AChildHasItsOwnIdentity) {
   std::vector<Origin> children(4);
   RunRanks(4, EnvMap{}, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;

@@ -11,7 +11,7 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(Surroundings, DevicesAreLookedAtLaterWhereHostsDiffer) {
+TEST(Surroundings, DevicesAreScannedLaterIfHostsDiffer) {
   PeerInfo here, there;
   here.host_hash = 1;
   there.host_hash = 2;
@@ -21,7 +21,7 @@ TEST(Surroundings, DevicesAreLookedAtLaterWhereHostsDiffer) {
   EXPECT_FALSE(LackDevices({there, there}));
 }
 
-TEST(Surroundings, RanksThatExpectedOneHostKnowTheDevicesOfSeveral) {
+TEST(Surroundings, RanksThatExpectedASingleHostScanTheDevicesOfSeveral) {
   std::mutex mutex;
   std::set<std::uint64_t> digests;
   RunRanks(

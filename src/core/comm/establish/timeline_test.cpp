@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-TEST(Timeline, PhasesFollowEachOther) {
+TEST(Timeline, PhasesAreConsecutive) {
   Timeline timeline("Establish");
   timeline.Reached(Phase::kDiscoverLocal);
   timeline.Reached(Phase::kPeerTable);
@@ -27,7 +27,7 @@ TEST(Timeline, PhasesFollowEachOther) {
   EXPECT_EQ(sum, timeline.total());
 }
 
-TEST(Timeline, TakesWhatTheControlNetworkKept) {
+TEST(Timeline, IncludesTheMilestonesOfTheControlNetwork) {
   Timeline timeline("Establish");
   bootstrap::Milestones milestones;
   milestones.called = std::chrono::hours(1000000);
@@ -36,7 +36,7 @@ TEST(Timeline, TakesWhatTheControlNetworkKept) {
   EXPECT_EQ(timeline.at(Phase::kRoster), Instant(0));
 }
 
-TEST(Timeline, TheLogLineHasTheFormOfNcclsOwn) {
+TEST(Timeline, TheLogLineHasTheFormatOfNccl) {
   Timeline timeline("Establish");
   timeline.Reached(Phase::kBarrier);
   EXPECT_THAT(timeline.Line(3, 8),
@@ -45,7 +45,7 @@ TEST(Timeline, TheLogLineHasTheFormOfNcclsOwn) {
                            "[0-9.]+, graphs [0-9.]+, connections [0-9.]+, rest [0-9.]+\\)"));
 }
 
-TEST(Timeline, SurvivesTheTripButForItsOwnClock) {
+TEST(Timeline, RoundTripsExceptForItsClock) {
   Timeline timeline("EstablishChild");
   timeline.Reached(Phase::kPlan);
   const Bytes bytes = Encode(timeline);
@@ -75,7 +75,7 @@ TEST(Trace, HasARowForEachRankAndABarForEachPhase) {
 }
 
 // The first rank to begin is at the origin. The others are at their own times by the same clock.
-TEST(Trace, PutsEachPhaseWhereItWas) {
+TEST(Trace, PlacesEachPhaseAtItsTime) {
   Timeline first("Establish");
   first.Reached(Phase::kDiscoverLocal);
   Timeline second("Establish");

@@ -31,7 +31,7 @@ class InitLinesTest : public OnMachine {
   }
 };
 
-TEST_F(InitLinesTest, AreThoseThatPeopleGrepFor) {
+TEST_F(InitLinesTest, MatchTheLinesOfNccl) {
   const auto lines = LinesOf(1, 0);
   EXPECT_THAT(lines, Contains("comm 0xabc rank 0 nRanks 4 nNodes 1 localRanks 4 localRank 0 "
                               "MNNVL 0"));

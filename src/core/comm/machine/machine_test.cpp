@@ -70,7 +70,7 @@ TEST_F(GpuMachineTest, ItsRanksRunEveryCollectiveOnItsChannels) {
   }
 }
 
-TEST_F(GpuMachineTest, AveragesAndScalarsAreAsEver) {
+TEST_F(GpuMachineTest, AveragesAndScalarsAreCorrect) {
   RunOn(1, 3, {}, [](std::uint32_t rank, auto communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     const float mine = static_cast<float>(rank), two = 2;
@@ -89,7 +89,7 @@ TEST_F(GpuMachineTest, AveragesAndScalarsAreAsEver) {
   });
 }
 
-TEST_F(GpuMachineTest, VariablesOfNcclChooseTheWay) {
+TEST_F(GpuMachineTest, VariablesOfNcclChooseAlgorithmAndProtocol) {
   const auto way = [&](const EnvMap& environment, std::size_t count) {
     MachineWay found;
     RunOn(1, 2, environment, [&](std::uint32_t rank, auto communicator) {
@@ -108,7 +108,7 @@ TEST_F(GpuMachineTest, VariablesOfNcclChooseTheWay) {
   EXPECT_GT(way({{"NCCL_PROTO", "Simple"}}, 4 << 20).channels, 2u);
 }
 
-TEST_F(GpuMachineTest, NvlsIsNamedWhereNcclWouldTakeIt) {
+TEST_F(GpuMachineTest, ReportsNvlsIfNcclWouldChooseIt) {
   files_.Write(
       "hopper.xml",
       ToXml(topology::ParseSynthetic("2x(numa: 4x(switch: 1 gpu h100-sxm5 switch, 1 nic 400g))")
@@ -124,7 +124,7 @@ TEST_F(GpuMachineTest, NvlsIsNamedWhereNcclWouldTakeIt) {
   });
 }
 
-TEST_F(GpuMachineTest, AWayThatIsNoRingOrTreeIsRefusedByName) {
+TEST_F(GpuMachineTest, RefusesAlgorithmsOtherThanRingAndTree) {
   RunOn(1, 2, {{"NCCL_ALGO", "allreduce:NVLS"}}, [](std::uint32_t, auto communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     const Status status = SumOfRanks(**communicator, 10);
@@ -140,7 +140,7 @@ TEST_F(GpuMachineTest, MoreRanksThanGpusAreRefused) {
   });
 }
 
-TEST_F(GpuMachineTest, RanksOnOneGpuAreRefused) {
+TEST_F(GpuMachineTest, RefusesTwoRanksOnAGpu) {
   RunRanks(
       2,
       [&](std::uint32_t) {
@@ -152,7 +152,7 @@ TEST_F(GpuMachineTest, RanksOnOneGpuAreRefused) {
       });
 }
 
-TEST_F(GpuMachineTest, AFileThatIsNotThereIsNamed) {
+TEST_F(GpuMachineTest, NamesAMissingFile) {
   RunOn(1, 2, {{"RINGLET_MACHINE", "/nowhere/machine.xml"}}, [](std::uint32_t, auto communicator) {
     ASSERT_FALSE(communicator.ok());
     EXPECT_THAT(communicator.error().message, HasSubstr("/nowhere/machine.xml"));
@@ -169,7 +169,7 @@ TEST_F(GpuMachineTest, AFileOfSeveralHostsIsRefused) {
   });
 }
 
-TEST_F(GpuMachineTest, PartsOfACommunicatorArePlannedAnew) {
+TEST_F(GpuMachineTest, PlansTheChildrenOfACommunicator) {
   // Alternates ranks of two hosts, because a child's ranks may be anywhere.
   RunOn(2, 8, {}, [&](std::uint32_t rank, auto communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
@@ -184,7 +184,7 @@ TEST_F(GpuMachineTest, PartsOfACommunicatorArePlannedAnew) {
   });
 }
 
-TEST_F(GpuMachineTest, GraphsAreDumpedAndFollowed) {
+TEST_F(GpuMachineTest, DumpsAndFollowsGraphs) {
   std::vector<Rank> ring;
   RunOn(1, 4, {{"NCCL_GRAPH_DUMP_FILE", PathOf("graph.xml")}},
         [&](std::uint32_t rank, auto communicator) {
@@ -198,7 +198,7 @@ TEST_F(GpuMachineTest, GraphsAreDumpedAndFollowed) {
   });
 }
 
-TEST_F(GpuMachineTest, WithoutOneRanksAreInCpuMemory) {
+TEST_F(GpuMachineTest, WithoutAMachineRanksUseCpuMemory) {
   RunRanks(2, EnvMap{}, [](std::uint32_t, auto communicator) {
     ASSERT_TRUE(communicator.ok());
     EXPECT_THAT((*communicator)->backend().machine(), IsNull());

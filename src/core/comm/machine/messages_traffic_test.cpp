@@ -97,7 +97,7 @@ TEST_F(MessagesTrafficTest, PortionsOfEachPairAreCounted) {
         << rank;
 }
 
-TEST_F(MessagesTrafficTest, MessagesThatWaitForTheirLinkAreCountedOnce) {
+TEST_F(MessagesTrafficTest, CountsMessagesThatWaitForTheirLinkOnce) {
   const auto left = LeftBy([](Communicator& communicator) {
     const std::uint32_t self = Index(communicator.identity().rank);
     std::vector<float> in(kElementsOfBlock), out(kElementsOfBlock);

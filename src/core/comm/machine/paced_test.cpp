@@ -75,7 +75,7 @@ class PacedOperationTest : public testing::Test {
   int late_ = 0;
 };
 
-TEST_F(PacedOperationTest, AnOperationThatIsQuickerLastsAsLongAsPredicted) {
+TEST_F(PacedOperationTest, AFasterOperationLastsAsLongAsPredicted) {
   PacedOperation operation = Paced(3, microseconds(100));
   EXPECT_TRUE(Run(operation).ok());
   EXPECT_EQ(waiter_.now, microseconds(100));
@@ -83,7 +83,7 @@ TEST_F(PacedOperationTest, AnOperationThatIsQuickerLastsAsLongAsPredicted) {
   EXPECT_EQ(waiter_.waits.size(), 1u);
 }
 
-TEST_F(PacedOperationTest, OneThatIsSlowerIsOverAtOnceAndCounted) {
+TEST_F(PacedOperationTest, ASlowerOperationEndsAtOnceAndIsCounted) {
   PacedOperation operation = Paced(300, microseconds(100));
   EXPECT_TRUE(Run(operation).ok());
   EXPECT_EQ(waiter_.now, microseconds(301));
@@ -91,7 +91,7 @@ TEST_F(PacedOperationTest, OneThatIsSlowerIsOverAtOnceAndCounted) {
   EXPECT_TRUE(waiter_.waits.empty());
 }
 
-TEST_F(PacedOperationTest, TheLastMomentsAreSpentLookingAtTheClock) {
+TEST_F(PacedOperationTest, PollsTheClockBeforeTheEnd) {
   tick_ = microseconds(1);
   PacedOperation operation = Paced(3, microseconds(1000), microseconds(50));
   EXPECT_TRUE(Run(operation).ok());
@@ -100,13 +100,13 @@ TEST_F(PacedOperationTest, TheLastMomentsAreSpentLookingAtTheClock) {
   EXPECT_LE(waiter_.now, microseconds(1001));
 }
 
-TEST_F(PacedOperationTest, SleepsAreNoLongerThanThoseOfTheDriver) {
+TEST_F(PacedOperationTest, SleepsAreAsShortAsThoseOfTheDriver) {
   PacedOperation operation = Paced(0, std::chrono::seconds(1));
   EXPECT_TRUE(Run(operation).ok());
   EXPECT_EQ(waiter_.waits.size(), 10u) << "of 100 ms each, before which check is asked";
 }
 
-TEST_F(PacedOperationTest, AnAbortEndsTheRest) {
+TEST_F(PacedOperationTest, AnAbortEndsThePause) {
   PacedOperation operation = Paced(0, std::chrono::hours(1));
   EXPECT_FALSE(*operation.Advance());
   EXPECT_EQ(operation.Awaits(), std::nullopt);
@@ -115,7 +115,7 @@ TEST_F(PacedOperationTest, AnAbortEndsTheRest) {
   EXPECT_LT(waiter_.now, std::chrono::seconds(1));
 }
 
-TEST_F(PacedOperationTest, WhileItWorksItIsTheOperation) {
+TEST_F(PacedOperationTest, ForwardsToItsOperationWhileThatRuns) {
   PacedOperation operation = Paced(1, microseconds(100));
   EXPECT_FALSE(*operation.Advance());
   EXPECT_TRUE(operation.moved());
@@ -124,7 +124,7 @@ TEST_F(PacedOperationTest, WhileItWorksItIsTheOperation) {
   EXPECT_EQ(operation.place(), nullptr);
 }
 
-TEST_F(PacedOperationTest, ItsErrorIsNotPaced) {
+TEST_F(PacedOperationTest, AnErrorIsReturnedWithoutAPause) {
   PacedOperation operation = Paced(-1, std::chrono::hours(1));
   EXPECT_EQ(Run(operation).error().code, Code::kPeerLost);
   EXPECT_EQ(late_, 0);
@@ -140,7 +140,7 @@ class PaceTest : public OnMachine {
   }
 };
 
-TEST_F(PaceTest, ACollectiveLastsAsLongAsNcclTakesOnTheMachine) {
+TEST_F(PaceTest, ACollectiveLastsAsLongAsPredictedForTheMachine) {
   constexpr std::size_t kFloats = 250'000;
   RunOn(2, 2, {{"RINGLET_MACHINE", PathOf("slow.xml")}, {"RINGLET_PACE", "1"}},
         [&](std::uint32_t, auto communicator) {
@@ -155,7 +155,7 @@ TEST_F(PaceTest, ACollectiveLastsAsLongAsNcclTakesOnTheMachine) {
         });
 }
 
-TEST_F(PaceTest, ACallIsSlowerOnceWhereItEndedLate) {
+TEST_F(PaceTest, CountsASlowerCallOnce) {
   std::shared_ptr<const GpuMachine> machine;
   RunOn(1, 2, {}, [&](std::uint32_t rank, auto communicator) {
     ASSERT_TRUE(communicator.ok());

@@ -39,7 +39,7 @@ std::uint64_t BytesFrom(const Flows& flows, std::string_view start) {
   return bytes;
 }
 
-TEST(PredictionTest, ARingMovesWhatItMustOfEachFunction) {
+TEST(PredictionTest, ARingMovesTheExpectedBytesOfEachFunction) {
   const plan::GpuPlan plan = PlanOf(2, {{"NCCL_ALGO", "Ring"}});
   constexpr std::uint64_t kBytes = 64 << 20;
   const auto left = [&](CallKind kind) {
@@ -52,7 +52,7 @@ TEST(PredictionTest, ARingMovesWhatItMustOfEachFunction) {
   EXPECT_EQ(left(CallKind::kReduce), 7 * kBytes);
 }
 
-TEST(PredictionTest, LinksAreInTheOrderOfTheirTimes) {
+TEST(PredictionTest, LinksAreSortedByTime) {
   const Flows flows = FlowsOf(PlanOf(2, {}), CallKind::kAllReduce, 64 << 20).value();
   ASSERT_GT(flows.links.size(), 8u);
   for (std::size_t i = 1; i < flows.links.size(); ++i)
@@ -104,7 +104,7 @@ TEST_F(PredictionOnMachine, AnEmulatedRunMeasuresThePredictedBytes) {
   }
 }
 
-TEST(PredictionTest, JsonHasThePickAndItsFlows) {
+TEST(PredictionTest, JsonContainsTheChoiceAndItsFlows) {
   const std::string xml = ToXml(topology::ParseSynthetic(kFourGpus).value());
   const json predicted = json::parse(
       PredictionJson({.xml = xml, .hosts = 2, .operation = "all_reduce", .bytes = 1 << 20})
@@ -123,7 +123,7 @@ TEST(PredictionTest, JsonHasThePickAndItsFlows) {
   EXPECT_FALSE(short_one.contains("flows"));
 }
 
-TEST(PredictionTest, NonsenseIsNamed) {
+TEST(PredictionTest, ErrorsNameTheWrongArgument) {
   const std::string xml = ToXml(topology::ParseSynthetic(kFourGpus).value());
   const auto why = [](const PredictionRequest& request) {
     return PredictionJson(request).error().message;

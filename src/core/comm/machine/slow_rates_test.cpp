@@ -25,7 +25,7 @@ class SlowRatesTest : public OnMachine {
   static constexpr std::size_t kLarge = std::size_t{1} << 30;
 };
 
-TEST_F(SlowRatesTest, APlanDoesNotKnowOfIt) {
+TEST_F(SlowRatesTest, SlowLinksLeaveThePlanUnchanged) {
   const MachineWay whole = WayOf(2, "", kLarge);
   MachineWay slow = WayOf(2, "link=NET0:0.1", kLarge);
   EXPECT_NE(slow, whole);
@@ -34,13 +34,13 @@ TEST_F(SlowRatesTest, APlanDoesNotKnowOfIt) {
 }
 
 // Channels take 24 of the 25 GB/s of a NIC.
-TEST_F(SlowRatesTest, ATenthOfTheRateIsTenTimesTheTimeOfLargeData) {
+TEST_F(SlowRatesTest, ATenthOfTheRateTakesTenTimesTheTimeForLargeData) {
   const double whole = static_cast<double>(WayOf(2, "", kLarge).predicted_ns());
   const double slow = static_cast<double>(WayOf(2, "link=NET0:0.1", kLarge).predicted_ns());
   EXPECT_NEAR(slow / whole, 10 * 24 / 25.0, 0.1);
 }
 
-TEST_F(SlowRatesTest, LatenciesStay) {
+TEST_F(SlowRatesTest, LatenciesDoNotChange) {
   const double whole = static_cast<double>(WayOf(2, "", 8).predicted_ns());
   const double slow = static_cast<double>(WayOf(2, "link=NET0:0.1", 8).predicted_ns());
   EXPECT_LT(slow / whole, 1.1);
@@ -60,14 +60,14 @@ TEST_F(SlowRatesTest, ALinkOfOneHostSlowsAllRanks) {
   EXPECT_EQ(WayOf(2, "link=NET0@host-2:0.1", kLarge).slowed_ns, std::nullopt);
 }
 
-TEST_F(SlowRatesTest, AnNvLinkWithinANodeMattersToo) {
+TEST_F(SlowRatesTest, AnNvLinkWithinANodeSlowsRanks) {
   const double whole = static_cast<double>(WayOf(1, "", kLarge).predicted_ns());
   const double slow = static_cast<double>(WayOf(1, "link=GPU2,NVS0:0.5", kLarge).predicted_ns());
   EXPECT_GT(slow / whole, 1.5);
   EXPECT_LT(slow / whole, 2.1);
 }
 
-TEST_F(SlowRatesTest, ALinkOfWhichChannelsTakeAPartLosesNothingUntilItHasLess) {
+TEST_F(SlowRatesTest, APartlyUsedLinkSlowsOnlyBelowItsUsedShare) {
   EXPECT_EQ(WayOf(2, "link=NET0:0.97", kLarge).slowed_ns, std::nullopt);
   EXPECT_NE(WayOf(2, "link=NET0:0.95", kLarge).slowed_ns, std::nullopt);
 }
@@ -84,7 +84,7 @@ TEST_F(SlowRatesTest, EachAlgorithmAndProtocolHasATime) {
       }
 }
 
-TEST_F(SlowRatesTest, TheSettingIsCheckedWhereAProcessBegins) {
+TEST_F(SlowRatesTest, TheSettingIsCheckedWhenAProcessStarts) {
   const auto process = Process::Start({{"RINGLET_SLOW", "NET2"}});
   ASSERT_FALSE(process.ok());
   EXPECT_THAT(process.error().message, testing::HasSubstr("RINGLET_SLOW: \"NET2\" is not link="));

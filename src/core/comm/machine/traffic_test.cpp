@@ -52,7 +52,7 @@ void ExpectAsPlanned(const std::vector<json>& files) {
       EXPECT_EQ(link["measured_bytes"], link["planned_bytes"]) << file["rank"] << " " << link;
 }
 
-TEST_F(TrafficTest, AnAllReduceMovesWhatItsAlgorithmMust) {
+TEST_F(TrafficTest, AnAllReduceMovesTheBytesOfItsAlgorithm) {
   constexpr std::size_t kCount = 12'345;
   for (const char* const algorithm : {"Ring", "Tree"}) {
     const auto files = LeftBy(8, {{"NCCL_ALGO", algorithm}}, [](Communicator& communicator) {
@@ -93,7 +93,7 @@ TEST_F(TrafficTest, MessagesAreCountedByTheirPeers) {
   EXPECT_EQ(BytesThatLeft(files, "measured_bytes"), (4 + 2) * kCount * 4);
 }
 
-TEST_F(TrafficTest, FailedCallsShowWhereLessWasMoved) {
+TEST_F(TrafficTest, FailedCallsShowFewerMeasuredThanPlannedBytes) {
   const auto machine = [&] {
     std::shared_ptr<const GpuMachine> its;
     RunOn(1, 2, {}, [&](std::uint32_t rank, auto communicator) {

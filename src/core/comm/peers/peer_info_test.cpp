@@ -29,7 +29,7 @@ PeerInfo Example() {
   return peer_info;
 }
 
-TEST(PeerInfo, SurvivesTheTrip) {
+TEST(PeerInfo, RoundTrips) {
   EXPECT_EQ(*DecodePeerInfo(Encode(Example())), Example());
   PeerInfo peer_info = Example();
   peer_info.half.reset();
@@ -45,7 +45,7 @@ TEST(PeerInfo, SurvivesTheTrip) {
   EXPECT_EQ(*DecodePeerInfo(Encode(peer_info)), peer_info);
 }
 
-TEST(PeerInfo, FitsTheRosterWhateverItHolds) {
+TEST(PeerInfo, FitsTheRosterWithAnyContents) {
   PeerInfo peer_info = Example();
   peer_info.tcp.assign(100, *ParseAddress("[fd00::1%7]:81"));
   peer_info.unix_socket = Address::Unix(std::string(kUnixPathBytesMax, 'x'));
@@ -61,7 +61,7 @@ TEST(PeerInfo, FitsTheRosterWhateverItHolds) {
   EXPECT_EQ(DecodePeerInfo(bytes)->cpus.ranges().size(), kPeerInfoCpuRangesMax);
 }
 
-TEST(PeerInfo, RefusesMoreNearAddressesThanThereAre) {
+TEST(PeerInfo, RefusesMorePreferredAddressesThanItHas) {
   PeerInfo peer_info = Example();
   peer_info.preferred = 1;
   Bytes bytes = Encode(peer_info);
@@ -71,7 +71,7 @@ TEST(PeerInfo, RefusesMoreNearAddressesThanThereAre) {
   EXPECT_FALSE(DecodePeerInfo(bytes).ok());
 }
 
-TEST(PeerInfo, RefusesWhatIsCutOrTooLong) {
+TEST(PeerInfo, RefusesTruncationAndExcessBytes) {
   Bytes bytes = Encode(Example());
   for (std::size_t i = 0; i < bytes.size(); ++i)
     EXPECT_FALSE(DecodePeerInfo(View(bytes).first(i)).ok());

@@ -13,7 +13,7 @@ bool Has(const AlgorithmSet& set, Algorithm algorithm) {
   return set[static_cast<std::size_t>(algorithm)];
 }
 
-TEST(Selection, NamesAreNcclsAndOurs) {
+TEST(Selection, AcceptsTheNamesOfNcclAndRinglet) {
   EXPECT_TRUE(ReadSelection("")->all());
   const AlgorithmSet ring = *ReadSelection("RING");
   EXPECT_TRUE(Has(ring, Algorithm::kRing));
@@ -30,14 +30,14 @@ TEST(Selection, NamesAreNcclsAndOurs) {
   EXPECT_TRUE(Has(*ReadSelection("^ring"), Algorithm::kSlices));
 }
 
-TEST(Selection, AWordThatIsNoNameIsQuoted) {
+TEST(Selection, QuotesAnUnknownName) {
   EXPECT_THAT(ReadSelection("ring,circle").error().message, HasSubstr("\"circle\""));
   EXPECT_THAT(ReadSelection("ring,").error().message, HasSubstr("\"\""));
   EXPECT_THAT(ReadSelection("ring;tree").error().message, HasSubstr("one of ring, tree"));
   EXPECT_EQ(ReadSelection("^x").error().code, Code::kInvalidArgument);
 }
 
-TEST(Selection, DecidesWhatRunsACall) {
+TEST(Selection, DecidesWhetherACallCanRun) {
   const auto groups = collective::EvenGroups(2, 4);
   const collective::Layout layout{.order = collective::InOrder(groups), .groups = groups};
   collective::Call call{.kind = collective::CallKind::kAllReduce, .count = 1 << 20};

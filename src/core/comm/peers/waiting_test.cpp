@@ -17,31 +17,31 @@ bool EachHas(const std::vector<const char*>& lists) {
   return EachHasACore(Sets(lists));
 }
 
-TEST(Waiting, RanksThatAreBoundToACoreEachHaveOneEach) {
+TEST(Waiting, RanksBoundToDistinctCoresHaveTheirOwnCores) {
   EXPECT_TRUE(EachHas({"0", "1", "2", "3"}));
   EXPECT_FALSE(EachHas({"0", "1", "0"}));
 }
 
-TEST(Waiting, RanksThatAreBoundToNothingShareAllCores) {
+TEST(Waiting, UnboundRanksShareAllCores) {
   EXPECT_TRUE(EachHas({"0-1", "0-1"}));
   EXPECT_FALSE(EachHas({"0-1", "0-1", "0-1"}));
   EXPECT_TRUE(EachHas({"0-3", "0-3", "4-7", "4-7"}));
 }
 
-TEST(Waiting, ManyCoresTogetherDoNotHelpRanksThatShareOne) {
+TEST(Waiting, RanksBoundToTheSameCoreShareIt) {
   EXPECT_FALSE(EachHas({"0", "0", "0-7"}));
   EXPECT_FALSE(EachHas({"0-7", "0", "0"}));
   EXPECT_FALSE(EachHas({"0-1", "0-7", "0-1", "0-1"}));
 }
 
-TEST(Waiting, TheFirstRankMakesRoom) {
+TEST(Waiting, FindsAnAssignmentThatMovesEarlierRanks) {
   EXPECT_TRUE(EachHas({"0-2", "0", "0-1"}));
   EXPECT_TRUE(EachHas({"0-3", "0-2", "0-1", "0"}));
   EXPECT_TRUE(EachHas({"0-1", "1-2", "2-3", "3-4", "0"}));
   EXPECT_FALSE(EachHas({"0-1", "1-2", "2-3", "3", "0", "0-3"}));
 }
 
-TEST(Waiting, AnUnknownRankHasNone) {
+TEST(Waiting, ARankWithUnknownCoresLacksItsOwnCore) {
   EXPECT_FALSE(EachHas({"0-7", ""}));
 }
 
@@ -58,14 +58,14 @@ PeerTable TwoHosts() {
   return peer_table;
 }
 
-TEST(Waiting, LooksWhereTheRanksOfItsHostHaveCores) {
+TEST(Waiting, SpinsIfTheRanksOfItsHostHaveTheirOwnCores) {
   const PeerTable peer_table = TwoHosts();
   EXPECT_GT(WaitPolicyOf(peer_table, Rank{0}, WaitChoice::kAuto).looks, 0u);
   EXPECT_EQ(WaitPolicyOf(peer_table, Rank{1}, WaitChoice::kAuto).looks, 0u);
   EXPECT_GT(WaitPolicyOf(peer_table, Rank{1}, WaitChoice::kAuto).yields, 0u);
 }
 
-TEST(Waiting, TheSettingWins) {
+TEST(Waiting, TheSettingOverridesTheDefault) {
   const PeerTable peer_table = TwoHosts();
   EXPECT_GT(WaitPolicyOf(peer_table, Rank{1}, WaitChoice::kSpin).looks, 0u);
   const collective::WaitPolicy yield = WaitPolicyOf(peer_table, Rank{0}, WaitChoice::kYield);

@@ -21,7 +21,7 @@ std::string FileOf(const char* name) {
   return std::string(RINGLET_TEST_PLUGINS "libnccl-profiler-") + name + ".so";
 }
 
-TEST(PluginLibrary, AValueIsAFileOrAPartOfItsName) {
+TEST(PluginLibrary, AValueIsAFileOrASuffixOfItsName) {
   EXPECT_THAT(PluginFiles(kTestedKind, "abc"), ElementsAre("abc", "libnccl-profiler-abc.so"));
   EXPECT_THAT(PluginFiles(kTestedKind, "libabc.so"), ElementsAre("libabc.so"));
   EXPECT_THAT(PluginFiles(kTestedKind, "./abc"), ElementsAre("./abc"));
@@ -29,7 +29,7 @@ TEST(PluginLibrary, AValueIsAFileOrAPartOfItsName) {
   EXPECT_THAT(PluginFiles(kTestedKind, "NONE"), IsEmpty());
 }
 
-TEST(PluginLibrary, TheNewestVersionOfALibraryIsTaken) {
+TEST(PluginLibrary, LoadsTheNewestVersionOfALibrary) {
   const auto six = LoadPlugin(kTestedKind, FileOf("six"));
   ASSERT_TRUE(six.ok()) << six.error().message;
   EXPECT_EQ(six->version, 6);
@@ -37,13 +37,13 @@ TEST(PluginLibrary, TheNewestVersionOfALibraryIsTaken) {
   EXPECT_EQ(LoadPlugin(kTestedKind, FileOf("five"))->version, 5);
 }
 
-TEST(PluginLibrary, AFileThatCannotBeLoadedIsNamed) {
+TEST(PluginLibrary, NamesAFileThatCannotBeLoaded) {
   EXPECT_THAT(LoadPlugin(kTestedKind, "no-such").error().message,
               AllOf(HasSubstr("libnccl-profiler-no-such.so"), testing::Not(HasSubstr("\n"))));
   EXPECT_THAT(LoadPlugin(kTestedKind, "/dev/null").error().message, HasSubstr("/dev/null"));
 }
 
-TEST(PluginLibrary, AVersionThatIsNotSpokenIsRefusedByName) {
+TEST(PluginLibrary, RefusesAnUnsupportedVersionByName) {
   EXPECT_THAT(LoadPlugin(kTestedKind, FileOf("four")).error().message,
               HasSubstr("has ncclProfiler_v4, and Ringlet speaks with ncclProfiler_v6, "
                         "ncclProfiler_v5 only"));

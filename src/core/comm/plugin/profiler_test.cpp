@@ -93,7 +93,7 @@ std::string Plain(std::string lines) {
   return lines;
 }
 
-TEST(Profiler, IsToldOfEachOperationAndItsParts) {
+TEST(Profiler, ReceivesEachOperationAndItsParts) {
   for (const std::string version : {"six", "five"}) {
     const Told told(version);
     RunRanks(2, {{"RINGLET_PROFILER_PLUGIN", PluginAt(version)}}, RunCalls);
@@ -104,7 +104,7 @@ TEST(Profiler, IsToldOfEachOperationAndItsParts) {
   }
 }
 
-TEST(Profiler, IsToldOfOperationsOverLinksAndWhatItWantsOnly) {
+TEST(Profiler, ReceivesOnlyRequestedOperationsOverLinks) {
   const Told told("six");
   const EnvMap settings = {{"RINGLET_PROFILER_PLUGIN", PluginAt("six")}, {"RINGLET_LINKS", "tcp"}};
   RunRanks(2, settings, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
@@ -118,7 +118,7 @@ TEST(Profiler, IsToldOfOperationsOverLinksAndWhatItWantsOnly) {
   EXPECT_EQ(told.open(), 0);
 }
 
-TEST(Profiler, AFailedOperationIsOver) {
+TEST(Profiler, ReceivesTheEndOfAFailedOperation) {
   const Told told("six");
   RunRanks(2, {{"RINGLET_PROFILER_PLUGIN", PluginAt("six")}},
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
@@ -146,7 +146,7 @@ std::size_t CountOf(const std::string& text, std::string_view part) {
   return count;
 }
 
-TEST(Profiler, OneThatLiesIsNamedAndDoesNoHarm) {
+TEST(Profiler, FaultyPluginsAreNamedAndDisabled) {
   EXPECT_THAT(LogWith(PluginAt("null")),
               HasSubstr("has no function startEvent in ncclProfiler_v6"));
   EXPECT_THAT(LogWith(PluginAt("four")), HasSubstr("has ncclProfiler_v4"));

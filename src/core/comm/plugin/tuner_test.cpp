@@ -76,7 +76,7 @@ class TunerTest : public OnMachine {
   }
 };
 
-TEST_F(TunerTest, IsToldOfTheCommunicatorAndAskedForEachCollective) {
+TEST_F(TunerTest, ReceivesTheCommunicatorAndEachCollective) {
   for (const std::string version : {"six", "five"}) {
     const Asked asked(version);
     SumOnMachine(With(version));
@@ -91,7 +91,7 @@ TEST_F(TunerTest, IsToldOfTheCommunicatorAndAskedForEachCollective) {
   }
 }
 
-TEST_F(TunerTest, ItsCheapestWayRuns) {
+TEST_F(TunerTest, ItsCheapestChoiceRuns) {
   const Asked asked("six");
   for (const auto& [algorithm, protocol, line] :
        {std::tuple(kTree, kLl,
@@ -104,21 +104,21 @@ TEST_F(TunerTest, ItsCheapestWayRuns) {
   }
 }
 
-TEST_F(TunerTest, OneThatChangesNothingChangesNothing) {
+TEST_F(TunerTest, AnUnchangedTableKeepsTheDefaultChoice) {
   const Asked asked("six");
   SumOnMachine(With("six"));
   EXPECT_THAT(asked.Since(), HasSubstr("function 4"));
   EXPECT_THAT(Log(), Not(HasSubstr("-> Algo")));
 }
 
-TEST_F(TunerTest, SomeChannelsOnlyAreAWayToo) {
+TEST_F(TunerTest, CanReduceTheChannelsAlone) {
   const Asked asked("six");
   asked.Choose(-1, 0, 1);
   SumOnMachine(With("six"));
   EXPECT_THAT(Log(), HasSubstr("channel{Lo..Hi}={0..0}"));
 }
 
-TEST_F(TunerTest, TheMachineTakesTheWayThatIsChosen) {
+TEST_F(TunerTest, TheEmulatedMachineFollowsTheChoice) {
   RunOn(1, 4, {}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     if (rank != 0) return;
@@ -142,7 +142,7 @@ TEST_F(TunerTest, TheMachineTakesTheWayThatIsChosen) {
   });
 }
 
-TEST_F(TunerTest, ItsConstantsAreThoseOfTheModel) {
+TEST_F(TunerTest, ItsConstantsChangeTheModel) {
   const Asked asked("six");
   const auto time = [&](double ring_base) {
     asked.RingBase(ring_base);
@@ -159,7 +159,7 @@ TEST_F(TunerTest, ItsConstantsAreThoseOfTheModel) {
   EXPECT_EQ(time(108.4), usual + 100'000);
 }
 
-TEST_F(TunerTest, RanksThatChooseOtherwiseFindOut) {
+TEST_F(TunerTest, RanksDetectDifferentChoices) {
   const Asked asked("differs");
   asked.Choose(kTree, kSimple, 1);
   RunOn(1, 2, With("differs"), [](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
@@ -171,7 +171,7 @@ TEST_F(TunerTest, RanksThatChooseOtherwiseFindOut) {
   });
 }
 
-TEST_F(TunerTest, RingsAndTreesOverLinksAreChosenLikewise) {
+TEST_F(TunerTest, ChoosesRingsAndTreesOverLinks) {
   const Asked asked("six");
   for (const auto& [algorithm, name] : {std::pair(kTree, "TREE"), std::pair(kRing, "RING")}) {
     asked.Choose(algorithm, kSimple, 7);
@@ -189,7 +189,7 @@ TEST_F(TunerTest, RingsAndTreesOverLinksAreChosenLikewise) {
   EXPECT_EQ(asked.open(), 0);
 }
 
-TEST_F(TunerTest, IsNotAskedWhereRanksShareMemory) {
+TEST_F(TunerTest, IsNotCalledIfRanksShareMemory) {
   const Asked asked("six");
   RunRanks(2, With("six"), [](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
     EXPECT_TRUE(SumOfRanks(**formed, 1000).ok());
@@ -198,7 +198,7 @@ TEST_F(TunerTest, IsNotAskedWhereRanksShareMemory) {
   EXPECT_EQ(TimesIn(Log(), "RINGLET_TUNER_PLUGIN is not asked"), 1u) << Log();
 }
 
-TEST_F(TunerTest, OneThatLiesIsNamedAndDoesNoHarm) {
+TEST_F(TunerTest, FaultyPluginsAreNamedAndIgnored) {
   const auto log = [&](const std::string& plugin) {
     std::ofstream(PathOf("log")).flush();
     EnvMap environment = With(plugin);
@@ -226,14 +226,14 @@ class TunerAnswers : public testing::Test {
   const std::unique_ptr<TunerPlugin> plugin_ = TunerPlugin::Load(TunerAt("six"), logger_).value();
 };
 
-TEST_F(TunerAnswers, HaveNoMoreChannelsThanNccl) {
+TEST_F(TunerAnswers, HaveAtMostTheChannelsOfNccl) {
   plan::TimeTable times{};
   times[kRing][kSimple] = 5'000;
   asked_.Choose(kRing, kSimple, 300);
   EXPECT_EQ(Begin()->Ask(plan::Function::kAllReduce, 8, times).channels, 64);
 }
 
-TEST_F(TunerAnswers, OfEquallyCheapWaysAreTheFirst) {
+TEST_F(TunerAnswers, ChooseTheFirstOfEquallyCheapAlgorithms) {
   plan::TimeTable times{};
   times[kTree][kSimple] = 7'000;
   times[kRing][kLl] = times[kRing][kSimple] = 5'000;
@@ -244,7 +244,7 @@ TEST_F(TunerAnswers, OfEquallyCheapWaysAreTheFirst) {
   EXPECT_EQ(choice.protocol, kLl);
 }
 
-TEST_F(TunerAnswers, HaveConstantsWithWhichTimesCanBeReckoned) {
+TEST_F(TunerAnswers, HaveBoundedConstants) {
   asked_.RingBase(1e300);
   const auto session = Begin();
   EXPECT_EQ(session->constants().base_ns[kRing][kSimple], 1'000'000'000u);

@@ -12,7 +12,7 @@ namespace {
 using collective::CallKind;
 using testing::HasSubstr;
 
-TEST(RankFault, TextsAreRead) {
+TEST(RankFault, ParsesItsText) {
   const auto tenth = ParseFault("3@all_reduce:10");
   ASSERT_TRUE(tenth.ok());
   EXPECT_EQ(tenth->rank, 3u);
@@ -21,7 +21,7 @@ TEST(RankFault, TextsAreRead) {
   EXPECT_EQ(ParseFault("0@broadcast")->number, 1u);
 }
 
-TEST(RankFault, OtherTextsAreQuoted) {
+TEST(RankFault, QuotesInvalidTexts) {
   for (const char* const text :
        {"", "3", "@all_reduce", "3@", "3@sum", "x@all_reduce", "3@all_reduce:", "3@all_reduce:0",
         "3@all_reduce:1x", "-1@all_reduce", ":@"}) {
@@ -31,7 +31,7 @@ TEST(RankFault, OtherTextsAreQuoted) {
   }
 }
 
-TEST(RankFault, StrikesOnceAtItsOperation) {
+TEST(RankFault, OccursOnceAtItsOperation) {
   RankFault fault{.kind = CallKind::kBroadcast, .number = 2};
   EXPECT_FALSE(fault.Strikes(CallKind::kBroadcast));
   EXPECT_FALSE(fault.Strikes(CallKind::kAllReduce));
@@ -50,14 +50,14 @@ TEST(RankFaultDeathTest, TheRankIsKilledAtItsOperation) {
   EXPECT_EXIT(second(), testing::KilledBySignal(SIGKILL), "");
 }
 
-TEST(RankFault, OtherRanksLive) {
+TEST(RankFault, LeavesOtherRanksAlive) {
   RunRanks(1, EnvMap{{"RINGLET_FAULT", "1@all_reduce"}}, [](std::uint32_t, auto communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     EXPECT_TRUE(SumOfRanks(**communicator, 1).ok());
   });
 }
 
-TEST(RankFault, AnUnreadableOneIsAnErrorOfTheProcess) {
+TEST(RankFault, AnInvalidTextFailsTheProcess) {
   const auto process = Process::Start({{"RINGLET_FAULT", "soon"}});
   ASSERT_FALSE(process.ok());
   EXPECT_THAT(process.error().message, HasSubstr("RINGLET_FAULT"));

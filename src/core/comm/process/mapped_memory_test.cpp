@@ -18,7 +18,7 @@ MemoryLabel SomeLabel(Process& process, std::size_t bytes) {
   return LabelOf(process, View(memory + 4096, bytes)).value();
 }
 
-TEST(MappedMemory, IsTheSameMemoryAtAnotherAddress) {
+TEST(MappedMemory, MapsTheMemoryAtAnotherAddress) {
   const auto process = *Process::StartHere();
   std::byte* const memory = process->heap().Allocate(3 << 20).value();
   const MemoryLabel label = LabelOf(*process, View(memory + 4096, 100)).value();
@@ -40,7 +40,7 @@ TEST(MappedMemory, StaysMappedWhenItsOwnerFreesIt) {
   EXPECT_EQ(mapped.bytes()[17], std::byte{0});
 }
 
-TEST(MappedMemory, LabelsTravelAsBytes) {
+TEST(MappedMemory, LabelsRoundTrip) {
   const auto process = *Process::StartHere();
   const MemoryLabel label = SomeLabel(*process, 33);
   const Bytes bytes = label.Encode();
@@ -54,7 +54,7 @@ TEST(MappedMemory, LabelsTravelAsBytes) {
   EXPECT_EQ(MemoryLabel::Decode(View(bytes).first(63)).error().code, Code::kProtocol);
 }
 
-TEST(MappedMemory, MemoryThatWasNotAllocatedForItHasNoLabel) {
+TEST(MappedMemory, OtherMemoryCannotBeLabelled) {
   const auto process = *Process::StartHere();
   std::byte own[8] = {};
   const auto label = LabelOf(*process, View(own));
@@ -62,7 +62,7 @@ TEST(MappedMemory, MemoryThatWasNotAllocatedForItHasNoLabel) {
   EXPECT_THAT(label.error().message, HasSubstr("8 bytes"));
 }
 
-TEST(MappedMemory, ALabelThatLiesIsRefused) {
+TEST(MappedMemory, RefusesAFalseLabel) {
   const auto process = *Process::StartHere();
   const MemoryLabel label = SomeLabel(*process, 64);
   MemoryLabel lie = label;
@@ -85,7 +85,7 @@ TEST(MappedMemory, ALabelThatLiesIsRefused) {
   EXPECT_EQ(MappedMemory::Map(*process, lie).error().code, Code::kSystem);
 }
 
-TEST(MappedMemory, ItIsKnownWhenAProcessHasEnded) {
+TEST(MappedMemory, DetectsTheEndOfAProcess) {
   const auto process = *Process::StartHere();
   MemoryLabel label = SomeLabel(*process, 64);
   EXPECT_FALSE(HasEnded(*process, label));

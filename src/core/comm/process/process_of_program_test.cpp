@@ -16,7 +16,7 @@ EnvMap WithTimeout(int seconds) {
   return {{"RINGLET_DEBUG", "NONE"}, {"RINGLET_TIMEOUT", std::to_string(seconds)}};
 }
 
-TEST(ProcessOfProgram, GivesEachEnvironmentOneProcess) {
+TEST(ProcessOfProgram, HasAProcessPerEnvironment) {
   const auto first = ProcessOfProgram(WithTimeout(1)), other = ProcessOfProgram(WithTimeout(2));
   ASSERT_TRUE(first.ok() && other.ok());
   EXPECT_EQ(*first, *ProcessOfProgram(WithTimeout(1)));
@@ -34,7 +34,7 @@ TEST(ProcessOfProgram, ReportsAWrongSettingEachTime) {
   }
 }
 
-TEST(ProcessOfProgram, OnlyAProcessThatWasOnlyLookedAtEnds) {
+TEST(ProcessOfProgram, EndUnusedEndsOnlyUnusedProcesses) {
   const auto number_now = [] { return (*LookAtProcessOfProgram(WithTimeout(5)))->process_hash(); };
   const std::uint64_t looked_at = number_now();
   EXPECT_EQ(number_now(), looked_at);
@@ -46,7 +46,7 @@ TEST(ProcessOfProgram, OnlyAProcessThatWasOnlyLookedAtEnds) {
 }
 
 // Runs in a child, which does not have processes yet, so that the other tests keep theirs.
-TEST(ProcessOfProgram, BeginsAnewInTheChildOfAForkAndHasALimit) {
+TEST(ProcessOfProgram, StartsNewProcessesInAForkedChildUpToALimit) {
   ASSERT_TRUE(ProcessOfProgram(WithTimeout(3)).ok());
   const pid_t child = ::fork();
   if (child == 0) {

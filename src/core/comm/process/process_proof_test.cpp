@@ -22,7 +22,7 @@ Result<std::vector<os::KnownProcess>> Prove(Control& control, ProcessProof& proo
   return found;
 }
 
-TEST(ProcessProof, EachFindsTheOthers) {
+TEST(ProcessProof, RanksVerifyEachOther) {
   RunRanks(3, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     auto proof = ProcessProof::Draw();
@@ -35,7 +35,7 @@ TEST(ProcessProof, EachFindsTheOthers) {
 }
 
 // Rank 1 names an existing process, with readable memory that is not a proof.
-TEST(ProcessProof, ANumberAloneIsNotBelieved) {
+TEST(ProcessProof, RefusesAPidWithoutAProof) {
   RunRanks(3, EnvMap{}, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Control& control = (*formed)->control();

@@ -9,7 +9,7 @@ namespace {
 
 using Reach = watch::RankState::Reach;
 
-TEST(ProcessStates, AreThoseOfRanksOfThisHost) {
+TEST(ProcessStates, AreAddedForRanksOfThisHost) {
   os::TempTree tree;
   tree.Write("proc/7/stat", "7 (rank) T 1");
   const auto files = os::FileTree::Open(tree.root()).value();

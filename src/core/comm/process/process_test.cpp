@@ -15,7 +15,7 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(Process, AWrongSettingIsNamed) {
+TEST(Process, NamesAWrongSetting) {
   const auto process = Process::Start({{"RINGLET_TREE_ARITY", "many"}});
   ASSERT_FALSE(process.ok());
   EXPECT_EQ(process.error().code, Code::kInvalidArgument);
@@ -23,7 +23,7 @@ TEST(Process, AWrongSettingIsNamed) {
               testing::AllOf(testing::HasSubstr("RINGLET_TREE_ARITY"), testing::HasSubstr("many")));
 }
 
-TEST(Process, ACongestionControlThatTheKernelHasNotIsNamedAtOnce) {
+TEST(Process, NamesAnUnavailableCongestionControlAtItsStart) {
   const auto process = Process::Start({{"RINGLET_TCP_CONGESTION", "no_such"}});
   ASSERT_FALSE(process.ok());
   EXPECT_EQ(process.error().code, Code::kInvalidArgument);
@@ -31,7 +31,7 @@ TEST(Process, ACongestionControlThatTheKernelHasNotIsNamedAtOnce) {
                                                       testing::HasSubstr("no_such")));
 }
 
-TEST(Process, HostIdStandsInForTheHost) {
+TEST(Process, HostIdReplacesTheHostsIdentity) {
   const auto a = *Process::Start({{"NCCL_HOSTID", "rack1"}});
   const auto b = *Process::Start({{"RINGLET_HOSTID", "rack1"}});
   const auto c = *Process::Start({});
@@ -40,14 +40,14 @@ TEST(Process, HostIdStandsInForTheHost) {
   EXPECT_NE(a->process_hash(), b->process_hash());
 }
 
-TEST(Process, AnInterfaceThatIsNotThereIsNamed) {
+TEST(Process, NamesAMissingInterface) {
   const auto process = *Process::Start({{"NCCL_SOCKET_IFNAME", "nosuch0"}});
   const auto addresses = process->ReachableAddresses();
   ASSERT_FALSE(addresses.ok());
   EXPECT_THAT(addresses.error().message, testing::HasSubstr("nosuch0"));
 }
 
-TEST(Process, LoopbackCanBeAskedFor) {
+TEST(Process, TheSettingCanSelectLoopback) {
   const auto process =
       *Process::Start({{"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_SOCKET_FAMILY", "AF_INET"}});
   const auto addresses = process->ReachableAddresses();
@@ -56,14 +56,14 @@ TEST(Process, LoopbackCanBeAskedFor) {
   EXPECT_TRUE(addresses->front().IsLoopback());
 }
 
-TEST(Process, TheServiceThreadRunsWhatIsPosted) {
+TEST(Process, TheServiceThreadRunsPostedWork) {
   const auto process = *Process::Start({});
   std::promise<std::thread::id> where;
   process->driver().Post([&] { where.set_value(std::this_thread::get_id()); });
   EXPECT_NE(where.get_future().get(), std::this_thread::get_id());
 }
 
-TEST(Process, APathSettingThatMakesNoSenseIsNamedAtOnce) {
+TEST(Process, NamesAnInvalidPathSettingAtItsStart) {
   const auto process = Process::Start({{"RINGLET_P2P_LEVEL", "near"}});
   ASSERT_FALSE(process.ok());
   EXPECT_THAT(process.error().message,
@@ -106,7 +106,7 @@ std::vector<Process::Seat> TakeSeats(Process& process, std::uint32_t count) {
   return seats;
 }
 
-TEST(Process, APreparedOneIsServedByTheBorrowerAndByItsThreadAfterwards) {
+TEST(Process, APreparedProcessIsServedByItsBorrowerThenByItsThread) {
   const auto process = *Process::PrepareHere();
   const auto tell = [&] {
     auto told = std::make_shared<std::promise<std::thread::id>>();
@@ -132,7 +132,7 @@ TEST(Process, APreparedOneIsServedByTheBorrowerAndByItsThreadAfterwards) {
   EXPECT_NE(later.get(), std::this_thread::get_id());
 }
 
-TEST(Process, RanksSpinWhereEachHasACoreUnlessTheSettingSaysOtherwise) {
+TEST(Process, RanksSpinIfEachHasACoreUnlessTheSettingForbidsIt) {
   const auto process = *Process::Start({});
   EXPECT_TRUE(process->MaySpin(process->usable_cores()));
   EXPECT_FALSE(process->MaySpin(process->usable_cores() + 1));
@@ -159,7 +159,7 @@ TEST(Process, ManyRanksHaveSeveralServiceThreadsNearThem) {
   EXPECT_EQ(&process->TakeSeat().service.driver(), &process->driver()) << "there is room again";
 }
 
-TEST(Process, FewRanksHaveOneServiceThread) {
+TEST(Process, FewRanksShareASingleServiceThread) {
   const auto process = *Process::Start({});
   for (const Process::Seat& seat : TakeSeats(*process, kRanksOfAThread))
     EXPECT_EQ(&seat.service.driver(), &process->driver());
@@ -177,7 +177,7 @@ TEST(Process, RanksOfACommunicatorFindEachOthersBuffers) {
   EXPECT_TRUE(process->InProcessBuffersOf(one, 2));
 }
 
-TEST(Process, WarnsOnceOfEach) {
+TEST(Process, LogsEachWarningOnce) {
   os::TempTree tree;
   const auto process =
       *Process::Start({{"RINGLET_DEBUG", "WARN"}, {"RINGLET_DEBUG_FILE", tree.At("log")}});
@@ -188,13 +188,13 @@ TEST(Process, WarnsOnceOfEach) {
   EXPECT_EQ(log.find("it rains"), log.rfind("it rains"));
 }
 
-TEST(Process, StrangersMayNotTakeAllDescriptors) {
+TEST(Process, BoundsTheDescriptorsOfUnauthenticatedCallers) {
   const auto process = *Process::Start({});
   EXPECT_EQ(process->HalfOpenMax(1), 1u);
   EXPECT_EQ(process->HalfOpenMax(0x7fffffff), os::RaiseDescriptorLimit() / 8);
 }
 
-TEST(Process, WithoutMoreThreadsThoseThereAreServeMoreRanks) {
+TEST(Process, ExistingThreadsServeMoreRanksIfNoThreadStarts) {
   const auto process = *Process::Start({});
   if (process->usable_cores() < 2) GTEST_SKIP() << "one core";
   const auto seats = TakeSeats(*process, kRanksOfAThread);
@@ -203,7 +203,7 @@ TEST(Process, WithoutMoreThreadsThoseThereAreServeMoreRanks) {
   EXPECT_EQ(&process->TakeSeat().service.driver(), &process->driver());
 }
 
-TEST(Process, TakesPartInFencesSoon) {
+TEST(Process, JoinsRemoteFencesAfterItsDelay) {
   {
     const auto process = *Process::Start({});
     process->JoinRemoteFences();
@@ -215,7 +215,7 @@ TEST(Process, TakesPartInFencesSoon) {
   EXPECT_EQ(os::HasJoinedRemoteFences(), os::JoinRemoteFences());
 }
 
-TEST(Process, LooksAtItsHostOnce) {
+TEST(Process, ScansItsHostOnce) {
   const auto process = *Process::Start({});
   const auto brief = process->ScanHost(false);
   ASSERT_TRUE(brief.ok()) << brief.error().message;
@@ -228,7 +228,7 @@ TEST(Process, LooksAtItsHostOnce) {
   EXPECT_EQ(process->ScanHost(true)->view.digest(), full->view.digest());
 }
 
-TEST(Process, CountersAreThoseOfAllServiceThreads) {
+TEST(Process, CountersSumAllServiceThreads) {
   const auto process = *Process::Start({});
   if (process->usable_cores() < 2) GTEST_SKIP() << "one core";
   const auto seats = TakeSeats(*process, kRanksOfAThread + 1);

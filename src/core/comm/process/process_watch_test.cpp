@@ -33,7 +33,7 @@ watch::ProcessStatus StatusOf(const Process& process, const std::string& questio
   return status.ok() ? *std::move(status) : watch::ProcessStatus();
 }
 
-TEST(ProcessWatch, AProcessWithoutACommunicatorAnswers) {
+TEST(ProcessWatch, AnswersWithoutACommunicator) {
   const auto process = ProcessWith({});
   const watch::ProcessStatus status = StatusOf(*process);
   EXPECT_EQ(status.pid, process->host().pid);
@@ -42,7 +42,7 @@ TEST(ProcessWatch, AProcessWithoutACommunicatorAnswers) {
   EXPECT_THAT(Answer(*process, "secret"), HasSubstr("unknown question"));
 }
 
-TEST(ProcessWatch, WithoutTheSettingItDoesNot) {
+TEST(ProcessWatch, DoesNotAnswerWithoutTheSetting) {
   EXPECT_THAT(Answer(*ProcessWith({{"RINGLET_STATUS", "0"}}), "status"), HasSubstr("ERROR"));
 }
 
@@ -56,7 +56,7 @@ TEST(ProcessWatch, TheSocketEndsWithTheProcess) {
   EXPECT_EQ(answers[0].error().code, Code::kPeerLost);
 }
 
-TEST(ProcessWatch, EachRankTellsItsLastOperationAndItsPeers) {
+TEST(ProcessWatch, EachRankReportsItsLastOperationAndItsPeers) {
   const auto process = ProcessWith({});
   const auto process_of = [&](std::uint32_t) { return process; };
   std::latch called(2), looked(2);

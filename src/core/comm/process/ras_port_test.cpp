@@ -55,7 +55,7 @@ TEST(RasPort, IsOpenWhileAProcessHasACommunicator) {
 }
 
 // The processes share the port, and each of them knows the ranks of both.
-TEST(RasPort, ProcessesShareIt) {
+TEST(RasPort, IsSharedByProcesses) {
   const Address at = PortForRas();
   const EnvMap settings = {{"NCCL_RAS_ADDR", ToString(at)}};
   const auto one = ProcessWith(settings), other = ProcessWith(settings);
@@ -71,7 +71,7 @@ TEST(RasPort, ProcessesShareIt) {
       });
 }
 
-TEST(RasPort, IsClosedUnlessItIsAskedFor) {
+TEST(RasPort, IsClosedUnlessTheSettingsOpenIt) {
   const Address at = PortForRas();
   for (const EnvMap& settings : {EnvMap{{"NCCL_RAS_ADDR", ToString(at)}, {"NCCL_RAS_ENABLE", "0"}},
                                  EnvMap{{"NCCL_RAS_ADDR", "0.0.0.0:" + std::to_string(at.port)}}}) {

@@ -28,7 +28,7 @@ std::size_t MappedFiles() {
   return count;
 }
 
-TEST(RegisteredHeap, GivesMemoryAndTakesItBackWhole) {
+TEST(RegisteredHeap, AllocatesAndFreesMemoryCompletely) {
   RegisteredHeap heap;
   const std::size_t descriptors = OpenDescriptors(), mapped = MappedFiles();
   const auto memory = heap.Allocate(3 << 20);
@@ -41,7 +41,7 @@ TEST(RegisteredHeap, GivesMemoryAndTakesItBackWhole) {
   EXPECT_EQ(MappedFiles(), mapped);
 }
 
-TEST(RegisteredHeap, FreedMemoryIsGoneAlsoWhereAPeerHasItMapped) {
+TEST(RegisteredHeap, FreedMemoryIsDiscardedEvenIfAPeerMapsIt) {
   RegisteredHeap heap;
   std::byte* const memory = heap.Allocate(4096).value();
   auto allocation = heap.Find(View(memory, 1));
@@ -70,7 +70,7 @@ TEST(RegisteredHeap, WrongFreesAreRefused) {
 }
 
 // A registration holds the allocation that it was found in, as `user` does here.
-TEST(RegisteredHeap, RegisteredMemoryIsFreedAndKeepsItsAddressesUntilItIsNot) {
+TEST(RegisteredHeap, FreedMemoryKeepsItsAddressesUntilItsLastUserEnds) {
   RegisteredHeap heap;
   const std::size_t descriptors = OpenDescriptors(), mapped = MappedFiles();
   std::byte* const memory = heap.Allocate(8192).value();
@@ -94,13 +94,13 @@ TEST(RegisteredHeap, RegisteredMemoryIsFreedAndKeepsItsAddressesUntilItIsNot) {
   EXPECT_EQ(OpenDescriptors(), descriptors);
 }
 
-TEST(RegisteredHeap, MoreThanThereIsIsAnError) {
+TEST(RegisteredHeap, RefusesZeroAndExcessiveSizes) {
   RegisteredHeap heap;
   EXPECT_EQ(heap.Allocate(0).error().code, Code::kInvalidArgument);
   EXPECT_EQ(heap.Allocate(std::size_t{1} << 62).error().code, Code::kSystem);
 }
 
-TEST(RegisteredHeap, FindsWhatMemoryLiesIn) {
+TEST(RegisteredHeap, FindsTheAllocationOfAnAddressRange) {
   RegisteredHeap heap;
   std::byte* const memory = heap.Allocate(100).value();
   EXPECT_EQ(heap.Find(View(memory + 40, 60))->bytes().data(), memory);

@@ -30,7 +30,7 @@ std::vector<std::string> Links(std::string_view text) {
   return found;
 }
 
-TEST(SlowLinkTest, Reads) {
+TEST(SlowLinkTest, ParsesItsText) {
   EXPECT_THAT(ParseSlowLinks("link=NET2:0.1").value(),
               ElementsAre(SlowLink{.first = "NET2", .millionths = 100'000}));
   EXPECT_THAT(ParseSlowLinks("link=DEV/0-7000,NVS/0-0@host-1:0.25; link=GPU3:1").value(),
@@ -38,12 +38,12 @@ TEST(SlowLinkTest, Reads) {
                           SlowLink{.first = "GPU3", .millionths = 1'000'000}));
 }
 
-TEST(SlowLinkTest, ReadsWhatItWrites) {
+TEST(SlowLinkTest, TextRoundTrips) {
   for (const char* text : {"link=NET2:0.100000", "link=A/0-1,B/0-2@h:0.001000", "link=X:1.000000"})
     EXPECT_EQ(ToText(ParseSlowLinks(text).value().front()), text);
 }
 
-TEST(SlowLinkTest, ATextThatIsNoSlowLinkIsQuoted) {
+TEST(SlowLinkTest, RefusesInvalidTexts) {
   for (const char* text :
        {"", "NET2:0.1", "link=NET2", "link=:0.1", "link=NET2:0", "link=NET2:0.0009",
         "link=NET2:1.1", "link=NET2:2", "link=NET2:-0.5", "link=NET2:0.1234567", "link=NET2:1e-1",
@@ -55,7 +55,7 @@ TEST(SlowLinkTest, ATextThatIsNoSlowLinkIsQuoted) {
   }
 }
 
-TEST(SlowLinkTest, ANodeIsAllItsLinks) {
+TEST(SlowLinkTest, ANodeNameSelectsAllItsLinks) {
   EXPECT_THAT(Links("link=NET1:0.1"), ElementsAre("NIC NET"));
   EXPECT_THAT(Links("link=net1:0.1"), ElementsAre("NIC NET"));
   EXPECT_EQ(Links("link=GPU2:0.1"), Links("link=DEV2:0.1"));
@@ -63,13 +63,13 @@ TEST(SlowLinkTest, ANodeIsAllItsLinks) {
   EXPECT_THAT(Links("link=NET7:0.1"), ElementsAre());
 }
 
-TEST(SlowLinkTest, TwoNodesAreTheLinkBetweenThem) {
+TEST(SlowLinkTest, TwoNodeNamesSelectTheLinkBetweenThem) {
   EXPECT_THAT(Links("link=GPU2,NVS0:0.1"), ElementsAre("NVS DEV"));
   EXPECT_THAT(Links("link=NVS0,GPU2:0.1"), ElementsAre("NVS DEV"));
   EXPECT_THAT(Links("link=GPU2,GPU1:0.1"), ElementsAre());
 }
 
-TEST(SlowLinkTest, EveryNodeOfALinkHasItsNameOfReports) {
+TEST(SlowLinkTest, NodesHaveTheirNamesInReports) {
   const topology::Graph graph = FourGpus();
   ASSERT_FALSE(LinksOf(graph).empty());
   for (const auto& [one, other] : LinksOf(graph))

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Tuning, RanksLieByHost) {
+TEST(Tuning, RanksAreGroupedByHost) {
   const auto process_of = [](std::uint32_t rank) {
     return ProcessWith({{"RINGLET_HOSTID", rank % 2 == 0 ? "even" : "odd"}});
   };
@@ -31,7 +31,7 @@ TEST(Tuning, RanksLieByHost) {
   });
 }
 
-TEST(Tuning, WithoutSharedMemoryAHostIsSlow) {
+TEST(Tuning, AHostWithoutSharedMemoryHasAHigherLatency) {
   Settings settings;
   const auto fast = TunerFor(settings, {}).model.local;
   settings.links = LinkChoice::kTcp;
@@ -60,7 +60,7 @@ class TuneFile : public testing::Test {
   std::vector<std::string> written_;
 };
 
-TEST_F(TuneFile, IsReadAndChosenFrom) {
+TEST_F(TuneFile, ChoosesTheAlgorithm) {
   const std::string path =
       Write("tuned", "ringlet-tuning 1\nall_reduce ranks 4 hosts 1 bytes any ring\n");
   const auto process = Process::Start({{"RINGLET_TUNE_FILE", path}});
@@ -69,7 +69,7 @@ TEST_F(TuneFile, IsReadAndChosenFrom) {
   EXPECT_EQ(tuner.measured.For(CallKind::kAllReduce, 4, 1, 8, false), collective::Algorithm::kRing);
 }
 
-TEST_F(TuneFile, AMistakeIsNamedWithFileAndLine) {
+TEST_F(TuneFile, ErrorsStateFileAndLine) {
   const std::string path = Write("bad", "ringlet-tuning 1\nall_reduce ranks four\n");
   const auto process = Process::Start({{"RINGLET_TUNE_FILE", path}});
   ASSERT_FALSE(process.ok());
@@ -79,7 +79,7 @@ TEST_F(TuneFile, AMistakeIsNamedWithFileAndLine) {
   EXPECT_THAT(missing.error().message, HasSubstr("RINGLET_TUNE_FILE"));
 }
 
-TEST_F(TuneFile, RanksWithOtherContentsDisagree) {
+TEST_F(TuneFile, DifferentContentsChangeTheAgreementDigest) {
   Settings one, same, other;
   const std::string line = "ringlet-tuning 1\nall_reduce ranks 4 hosts 1 bytes any ";
   one.tune_file = same.tune_file = Write("agreed", line + "ring\n");

@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Links, EveryOperation,
 
 constexpr std::size_t kCounts[] = {0, 1, 7, 5000};
 
-TEST_P(EveryOperation, BlocksGoWhereTheyBelong) {
+TEST_P(EveryOperation, DeliversBlocksToTheirRanks) {
   OnEach([&](std::uint32_t rank, Communicator& communicator) {
     const std::size_t n = ranks();
     for (const std::size_t count : kCounts) {
@@ -101,7 +101,7 @@ TEST_P(EveryOperation, BlocksGoWhereTheyBelong) {
   });
 }
 
-TEST_P(EveryOperation, RootsGetAndGive) {
+TEST_P(EveryOperation, MovesDataFromAndToTheRoot) {
   OnEach([&](std::uint32_t rank, Communicator& communicator) {
     const std::size_t n = ranks();
     for (std::uint32_t root = 0; root < n; ++root) {
@@ -133,7 +133,7 @@ TEST_P(EveryOperation, RootsGetAndGive) {
   });
 }
 
-TEST_P(EveryOperation, SumsAreSums) {
+TEST_P(EveryOperation, ReducesCorrectly) {
   OnEach([&](std::uint32_t rank, Communicator& communicator) {
     const std::size_t n = ranks();
     for (const std::size_t count : kCounts) {
@@ -204,7 +204,7 @@ TEST_P(EveryOperation, PortionsMayDiffer) {
 }
 
 // Portions extend to the last element of the buffers. Each rank sends no elements to itself.
-TEST_P(EveryOperation, PortionsMayReachToTheEnd) {
+TEST_P(EveryOperation, PortionsMayReachTheEndOfTheBuffer) {
   OnEach([&](std::uint32_t rank, Communicator& communicator) {
     constexpr std::size_t kEach = 6;
     AllToAllVCall call{.type = DataType::kInt32};
@@ -226,7 +226,7 @@ TEST_P(EveryOperation, PortionsMayReachToTheEnd) {
   });
 }
 
-TEST_P(EveryOperation, AGroupOfMessagesHasNoOrder) {
+TEST_P(EveryOperation, MessagesOfAGroupMayBeInAnyOrder) {
   constexpr std::size_t kCount = 300'000;  // more than any link holds
   OnEach([&](std::uint32_t rank, Communicator& borrowed) {
     const std::shared_ptr<Communicator> communicator(&borrowed, [](Communicator*) {});
@@ -253,7 +253,7 @@ TEST_P(EveryOperation, AGroupOfMessagesHasNoOrder) {
   });
 }
 
-TEST(Validate, AnImpossibleCallIsRefusedAndNothingHappens) {
+TEST(Validate, RefusesAnImpossibleCallAndStaysUsable) {
   RunRanks(1, {{"RINGLET_LINKS", "inproc"}},
            [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok());

@@ -38,7 +38,7 @@ TEST(CheckWork, PortionsAreNotInPlace) {
   EXPECT_THAT(CheckPortions(exchange.call, kRanks).error().message, HasSubstr("overlap"));
 }
 
-TEST(CheckWork, EveryRankGetsOneMessageAndGivesOne) {
+TEST(CheckWork, EveryRankReceivesAMessageAndSendsAMessage) {
   const Exchange exchange;
   const auto messages = MessagesOf(exchange.call, {Rank{1}, kRanks}, 7);
   ASSERT_EQ(messages.size(), 2 * kRanks);
@@ -52,7 +52,7 @@ TEST(CheckWork, EveryRankGetsOneMessageAndGivesOne) {
   EXPECT_EQ(messages[3].fingerprint.sequence, 7u);
 }
 
-TEST(CheckWork, AMessageIsAsLongAsItsCount) {
+TEST(CheckWork, RefusesAMessageOfAnotherLengthThanItsCount) {
   std::vector<std::byte> data(8);
   Transfer transfer{.peer = Rank{2}, .sends = true, .from = data, .count = 2};
   EXPECT_TRUE(CheckTransfer(transfer, kRanks).ok());
@@ -64,7 +64,7 @@ TEST(CheckWork, AMessageIsAsLongAsItsCount) {
   EXPECT_THAT(CheckTransfer(transfer, kRanks).error().message, HasSubstr("to rank 3"));
 }
 
-TEST(CheckWork, SignalsHaveARankAndANumber) {
+TEST(CheckWork, RefusesSignalsBeyondTheBounds) {
   EXPECT_TRUE(CheckSignal(Rank{2}, {.context = 0, .number = 1}, kRanks).ok());
   EXPECT_THAT(CheckSignal(Rank{3}, {}, kRanks).error().message, HasSubstr("a signal of rank 3"));
   const SignalWait wait{{{Rank{0}, {.context = Signal::kContextsMax}}}};

@@ -19,14 +19,14 @@ using testing::HasSubstr;
 
 const EnvMap kShm = {{"RINGLET_LINKS", "shm"}};
 
-TEST(Communicator, OperationsFollowEachOther) {
+TEST(Communicator, RunsConsecutiveOperations) {
   RunRanks(3, kShm, [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     for (std::size_t i = 0; i < 200; ++i) ASSERT_TRUE(SumOfRanks(**communicator, i * 7 % 100).ok());
   });
 }
 
-TEST(Communicator, LibfabricLinksHostsWhereItIsAskedFor) {
+TEST(Communicator, LibfabricLinksHostsIfTheSettingSelectsIt) {
   if (const auto fabric = transport::ofi::OpenLibfabric({}); !fabric.ok())
     GTEST_SKIP() << fabric.error().message;
   const auto process_of = [](std::uint32_t rank) {
@@ -44,7 +44,7 @@ TEST(Communicator, LibfabricLinksHostsWhereItIsAskedFor) {
 }
 
 // Each rank has its own RINGLET_WAIT, and only spinning ranks fetch unregistered memory.
-TEST(Communicator, RanksThatWaitInDifferentWaysAgreeHowACallRuns) {
+TEST(Communicator, RanksWithDifferentWaitPoliciesAgreeOnTheAlgorithm) {
   const auto process_of = [](std::uint32_t rank) {
     return ProcessWith({{"RINGLET_WAIT", rank == 0 ? "spin" : "yield"}, {"RINGLET_TIMEOUT", "20"}});
   };
@@ -62,7 +62,7 @@ TEST(Communicator, RanksThatWaitInDifferentWaysAgreeHowACallRuns) {
   });
 }
 
-TEST(Communicator, RefusesBuffersThatDoNotFitAndStaysUsable) {
+TEST(Communicator, RefusesUnfittingBuffersAndStaysUsable) {
   RunRanks(1, kShm, [](std::uint32_t, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok());
     std::vector<std::byte> data(64);
@@ -116,7 +116,7 @@ void ResetTcpConnections() {
   }
 }
 
-TEST(Communicator, AResetLinkIsNotTakenForTheEndOfARank) {
+TEST(Communicator, AResetLinkIsNotReportedAsALostRank) {
   std::latch linked(2), cut(2);
   RunRanks(2, {{"RINGLET_LINKS", "tcp"}},
            [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
@@ -136,7 +136,7 @@ TEST(Communicator, AResetLinkIsNotTakenForTheEndOfARank) {
 
 // Ranks 0 and 2 do not have a link when the communicator is formed. Ranks 1 and 3 both receive, so
 // that their calls last until the reason arrives.
-TEST(Communicator, ARankThatLacksDescriptorsForALinkGivesTheReasonToTheOthers) {
+TEST(Communicator, ARankWithoutFreeDescriptorsSendsTheReasonToTheOthers) {
   for (const char* links : {"shm", "tcp"}) {
     std::promise<void> done;
     const auto has_failed = done.get_future().share();
@@ -165,7 +165,7 @@ TEST(Communicator, ARankThatLacksDescriptorsForALinkGivesTheReasonToTheOthers) {
 }
 
 // The service thread passes the failure to the control network. It is busy here.
-TEST(Communicator, ACallAfterAFailureFailsAlthoughTheServiceThreadIsLate) {
+TEST(Communicator, ACallAfterAFailureFailsBeforeTheServiceThreadRuns) {
   std::latch both(2);
   RunRanks(
       2, [](std::uint32_t) { return ProcessWith(kShm); },

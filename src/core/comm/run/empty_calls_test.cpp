@@ -37,7 +37,7 @@ class EmptyCalls : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Over, EmptyCalls, testing::Values("memory", "links"),
                          [](const auto& over) { return over.param; });
 
-TEST_P(EmptyCalls, AreOverBeforeTheOthersCallThem) {
+TEST_P(EmptyCalls, ReturnBeforeTheOtherRanksCall) {
   std::latch called(1);
   RunRanks(3, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -51,7 +51,7 @@ TEST_P(EmptyCalls, AreOverBeforeTheOthersCallThem) {
   });
 }
 
-TEST_P(EmptyCalls, AmongOthersOfAGroupAreOverInTheirTurn) {
+TEST_P(EmptyCalls, RunInOrderWithinAGroup) {
   RunRanks(2, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const std::shared_ptr<Communicator> mine = std::move(*formed);
@@ -68,7 +68,7 @@ TEST_P(EmptyCalls, AmongOthersOfAGroupAreOverInTheirTurn) {
   });
 }
 
-TEST_P(EmptyCalls, OfOneRankOnlyAreFoundByTheNextOperation) {
+TEST_P(EmptyCalls, AreDetectedByTheNextOperationIfASingleRankCallsThem) {
   RunRanks(2, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     if (rank == 0) {
@@ -82,7 +82,7 @@ TEST_P(EmptyCalls, OfOneRankOnlyAreFoundByTheNextOperation) {
 }
 
 // The other rank is in no operation that would reveal its call, so it is queried.
-TEST_P(EmptyCalls, AreFoundByRanksThatHaveElements) {
+TEST_P(EmptyCalls, AreDetectedByRanksThatHaveElements) {
   std::latch found(1);
   RunRanks(2, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -103,7 +103,7 @@ TEST_P(EmptyCalls, AreFoundByRanksThatHaveElements) {
 }
 
 // The order of messages identifies them, so one without elements counts.
-TEST_P(EmptyCalls, AMessageWithoutElementsIsWaitedFor) {
+TEST_P(EmptyCalls, AnEmptyMessageIsAwaited) {
   std::atomic<bool> received{false};
   RunRanks(2, environment_, [&](std::uint32_t rank, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -121,7 +121,7 @@ TEST_P(EmptyCalls, AMessageWithoutElementsIsWaitedFor) {
   });
 }
 
-TEST_P(EmptyCalls, AreRefusedByACommunicatorThatHasFailed) {
+TEST_P(EmptyCalls, AreRefusedByAFailedCommunicator) {
   RunRanks(1, environment_, [&](std::uint32_t, EmptyFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     (*formed)->Abort("a test");

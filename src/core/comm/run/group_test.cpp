@@ -26,7 +26,7 @@ class GroupOver : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Links, GroupOver, testing::Values("inproc", "shm", "tcp"),
                          [](const auto& links) { return links.param; });
 
-TEST_P(GroupOver, OneThreadDrivesAllRanksThroughSeveralCalls) {
+TEST_P(GroupOver, ASingleThreadDrivesAllRanksThroughSeveralCalls) {
   constexpr std::uint32_t kSize = 4;
   constexpr std::size_t kCount = 100'000;
   const auto all = AllOf(kSize, {{"RINGLET_LINKS", GetParam()}});
@@ -51,7 +51,7 @@ TEST_P(GroupOver, OneThreadDrivesAllRanksThroughSeveralCalls) {
 }
 
 // Two threads use one communicator: the second gets an error, and the first continues.
-TEST(Group, AnotherThreadIsRefused) {
+TEST(Group, ASecondThreadIsRefused) {
   const auto all = AllOf(2, {{"RINGLET_LINKS", "shm"}});
   float data[3] = {1, 2, 3};
   const auto sum_of = [&](float& value) {
@@ -110,7 +110,7 @@ GroupedCall SumOf(const std::shared_ptr<Communicator>& communicator, std::vector
 }
 
 // The others never call theirs. The shortest time limit among the communicators counts.
-TEST_P(GroupOver, ACallThatTheOthersDoNotMakeEndsAtTheDeadline) {
+TEST_P(GroupOver, ACallThatOtherRanksLackEndsAtTheDeadline) {
   const auto all = AllOf(2, {{"RINGLET_LINKS", GetParam()}});
   const auto more = AllOf(2, {{"RINGLET_LINKS", GetParam()}});
   more[0]->set_timeout(std::chrono::milliseconds(200));
@@ -134,7 +134,7 @@ TEST_P(GroupOver, AbortEndsAGroupThatWaits) {
   EXPECT_THAT(status.error().message, testing::HasSubstr("the test wants it"));
 }
 
-TEST_P(GroupOver, CallsAndMessagesOfOneRunInTurn) {
+TEST_P(GroupOver, CallsAndMessagesOfACommunicatorRunInOrder) {
   RunRanks(2, {{"RINGLET_LINKS", GetParam()}},
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
              ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -160,7 +160,7 @@ TEST_P(GroupOver, CallsAndMessagesOfOneRunInTurn) {
            });
 }
 
-TEST(Group, ACallThatIsRefusedKeepsTheOthersFromRunning) {
+TEST(Group, ARefusedCallPreventsTheOthers) {
   const auto all = AllOf(1, {{"RINGLET_LINKS", "inproc"}});
   std::vector<float> in(10, 1), out(10);
   GroupedCall good = {all[0], Call{.input = std::as_bytes(std::span(in)),

@@ -127,11 +127,11 @@ void ExpectAllCallsAreRight(const Placement& placement, const EnvMap& environmen
   });
 }
 
-TEST_P(HostsWithMemory, EveryCallIsRight) {
+TEST_P(HostsWithMemory, EveryCallIsCorrect) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) ExpectAllCallsAreRight(GetParam(), {}, seed);
 }
 
-TEST_P(HostsWithMemory, EveryCallIsRightEachWayBetweenHosts) {
+TEST_P(HostsWithMemory, EveryCallIsCorrectWithEachAlgorithmBetweenHosts) {
   for (const char* way :
        {"hierarchical_shared", "hierarchical_shared_doubling", "hierarchical_shared_direct"})
     ExpectAllCallsAreRight(GetParam(), {{"RINGLET_HOST_ALGO", way}}, 7);
@@ -184,7 +184,7 @@ TEST(TwoHostsWithMemory, NoLinkIsMadeWithinAHost) {
   });
 }
 
-TEST(TwoHostsWithMemory, AreNoneWhereSettingsSaySo) {
+TEST(TwoHostsWithMemory, UseNoMemoryIfTheSettingForbidsIt) {
   RunOn(TwoOfTwo(), {{"RINGLET_HOST_MEMORY", "0"}}, [](std::uint32_t, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     EXPECT_TRUE((*formed)->host_memory().hosts().empty());
@@ -192,7 +192,7 @@ TEST(TwoHostsWithMemory, AreNoneWhereSettingsSaySo) {
   });
 }
 
-TEST(TwoHostsWithMemory, AreNoneWhereEachRankIsAlone) {
+TEST(TwoHostsWithMemory, UseNoMemoryIfEachHostHasASingleRank) {
   RunOn({"", {0, 1, 2}}, {}, [](std::uint32_t, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     EXPECT_TRUE((*formed)->host_memory().hosts().empty());
@@ -225,7 +225,7 @@ void ExpectBothCallsAreNamed(std::uint32_t odd, const std::function<Status(Commu
   });
 }
 
-TEST(TwoHostsWithMemory, ACallThatDiffersWithinAHostIsNamed) {
+TEST(TwoHostsWithMemory, ADifferentCallWithinAHostIsReported) {
   ExpectBothCallsAreNamed(
       3, [](Communicator& mine) { return SumOfRanks(mine, 9); }, "all_reduce of 9 float sum");
   ExpectBothCallsAreNamed(
@@ -234,7 +234,7 @@ TEST(TwoHostsWithMemory, ACallThatDiffersWithinAHostIsNamed) {
 }
 
 // Rank 2 uses links while rank 3 waits for it in memory, so neither finds the other's call there.
-TEST(TwoHostsWithMemory, ACallThatDiffersInItsMediumIsNamed) {
+TEST(TwoHostsWithMemory, ADifferentCallOverAnotherMediumIsReported) {
   ExpectBothCallsAreNamed(
       2,
       [](Communicator& mine) {
@@ -243,7 +243,7 @@ TEST(TwoHostsWithMemory, ACallThatDiffersInItsMediumIsNamed) {
       "all_to_all of 8 float");
 }
 
-TEST(TwoHostsWithMemory, AHostThatCallsSomethingElseIsNamed) {
+TEST(TwoHostsWithMemory, ADifferentCallOfAWholeHostIsReported) {
   RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const Status status = SumOfRanks(**formed, rank < 2 ? 8 : 9);
@@ -254,7 +254,7 @@ TEST(TwoHostsWithMemory, AHostThatCallsSomethingElseIsNamed) {
   });
 }
 
-TEST(TwoHostsWithMemory, AnAbortFreesARankThatWaitsInTheMemoryOfAnotherHost) {
+TEST(TwoHostsWithMemory, AnAbortEndsTheWaitOfARankOnAnotherHost) {
   RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, HostsFormed formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     if (rank == 0) {
@@ -268,7 +268,7 @@ TEST(TwoHostsWithMemory, AnAbortFreesARankThatWaitsInTheMemoryOfAnotherHost) {
   });
 }
 
-TEST(TwoHostsWithMemory, ARankThatDoesNotCallIsNamedOnBothHosts) {
+TEST(TwoHostsWithMemory, BothHostsNameARankThatDoesNotCall) {
   for (const std::uint32_t missing : {0u, 1u})
     RunOn(TwoOfTwo(), {{"RINGLET_TIMEOUT", "0.5"}}, [&](std::uint32_t rank, HostsFormed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;
@@ -284,7 +284,7 @@ TEST(TwoHostsWithMemory, ARankThatDoesNotCallIsNamedOnBothHosts) {
     });
 }
 
-TEST(TwoHostsWithMemory, ARankThatHasLeftIsNamedOnBothHosts) {
+TEST(TwoHostsWithMemory, BothHostsNameADepartedRank) {
   for (const std::uint32_t leaver : {0u, 3u})
     RunOn(TwoOfTwo(), {}, [&](std::uint32_t rank, HostsFormed formed) {
       ASSERT_TRUE(formed.ok()) << formed.error().message;

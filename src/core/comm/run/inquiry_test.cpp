@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 const EnvMap kInShm = {{"RINGLET_LINKS", "shm"}};
 
-TEST(Inquiry, ARankThatCallsSomethingElseIsNamedToAll) {
+TEST(Inquiry, AllRanksReportADifferentCall) {
   RunRanks(3, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     const Status status = SumOfRanks(**communicator, rank == 1 ? 9 : 8);
@@ -27,7 +27,7 @@ TEST(Inquiry, ARankThatCallsSomethingElseIsNamedToAll) {
   });
 }
 
-TEST(Inquiry, CallsThatShareNoLinkAreToldFromEachOtherLongBeforeTheDeadline) {
+TEST(Inquiry, DetectsDifferentCallsWithoutASharedLinkBeforeTheDeadline) {
   // Rank 2 waits for rank 0 to scatter. The others reduce to rank 1, and rank 0 only sends.
   RunRanks(3, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
@@ -48,7 +48,7 @@ TEST(Inquiry, CallsThatShareNoLinkAreToldFromEachOtherLongBeforeTheDeadline) {
   });
 }
 
-TEST(Inquiry, AMessageAgainstACollectiveIsNamedAtTheDeadline) {
+TEST(Inquiry, ReportsAMessageAgainstACollectiveAtTheDeadline) {
   // Small all-reduces among 4 ranks use no link between the ranks 0 and 3.
   RunRanks(4, {{"RINGLET_LINKS", "shm"}, {"RINGLET_TIMEOUT", "0.3"}},
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
@@ -78,7 +78,7 @@ class WaitingOperation final : public collective::Operation {
 };
 
 // Rank 1 has made a different call. Rank 0 fails only if it queries rank 1, which shows if it does.
-TEST(Inquiry, AsksWhatOthersCalledOnlyWhenItStandsStill) {
+TEST(Inquiry, QueriesOtherRanksOnlyWithoutProgress) {
   RunRanks(2, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     Communicator& mine = **communicator;
@@ -124,7 +124,7 @@ void StartSum(Communicator& mine, std::vector<std::byte>& data, std::size_t coun
 }
 
 // The duration of the previous operation is forgotten: the first look at the next one is as early.
-TEST(Inquiry, LooksAtEachOperationAnew) {
+TEST(Inquiry, RestartsItsTimeForEachOperation) {
   RunRanks(2, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     Communicator& mine = **communicator;
@@ -152,7 +152,7 @@ TEST(Inquiry, LooksAtEachOperationAnew) {
   });
 }
 
-TEST(Inquiry, AFinishedRankIsToldFromOneThatHasNotBegun) {
+TEST(Inquiry, DistinguishesFinishedFromUnstartedRanks) {
   RunRanks(2, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     Communicator& mine = **communicator;
@@ -174,7 +174,7 @@ TEST(Inquiry, AFinishedRankIsToldFromOneThatHasNotBegun) {
   });
 }
 
-TEST(Inquiry, ARankThatDoesNotCallAMessageIsNotSaidToBeDone) {
+TEST(Inquiry, ReportsARankThatDoesNotCallItsMessage) {
   RunRanks(2, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     Communicator& mine = **communicator;
@@ -192,7 +192,7 @@ TEST(Inquiry, ARankThatDoesNotCallAMessageIsNotSaidToBeDone) {
 }
 
 // A peer names a rank that cannot be queried, so the chain ends there.
-TEST(Inquiry, APeerThatWaitsForAnUnknownRankIsNotFollowed) {
+TEST(Inquiry, DoesNotFollowAPeerThatWaitsForAnUnknownRank) {
   RunRanks(2, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
     Communicator& mine = **communicator;
@@ -216,7 +216,7 @@ TEST(Inquiry, APeerThatWaitsForAnUnknownRankIsNotFollowed) {
   });
 }
 
-TEST(Inquiry, ARankThatDoesNotCallIsNamedAtTheDeadline) {
+TEST(Inquiry, NamesAMissingRankAtTheDeadline) {
   RunRanks(2, {{"RINGLET_LINKS", "shm"}, {"RINGLET_TIMEOUT", "0.2"}},
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok());
@@ -233,7 +233,7 @@ TEST(Inquiry, ARankThatDoesNotCallIsNamedAtTheDeadline) {
            });
 }
 
-TEST(Inquiry, TheMissingRankIsFoundBehindThoseThatWaitThemselves) {
+TEST(Inquiry, FindsTheMissingRankBehindWaitingRanks) {
   RunRanks(5, {{"RINGLET_LINKS", "shm"}, {"RINGLET_TIMEOUT", "0.2"}},
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
              ASSERT_TRUE(communicator.ok()) << communicator.error().message;
@@ -250,7 +250,7 @@ TEST(Inquiry, TheMissingRankIsFoundBehindThoseThatWaitThemselves) {
            });
 }
 
-TEST(Inquiry, ARankThatLeavesEarlyIsNamed) {
+TEST(Inquiry, NamesARankThatLeavesEarly) {
   RunRanks(2, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok());
     if (rank == 1) return;
@@ -261,7 +261,7 @@ TEST(Inquiry, ARankThatLeavesEarlyIsNamed) {
   });
 }
 
-TEST(Inquiry, ARankThatLeavesBeforeAMessageIsNamed) {
+TEST(Inquiry, NamesARankThatLeavesBeforeAMessage) {
   RunRanks(2, kInShm, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {
     ASSERT_TRUE(communicator.ok());
     ASSERT_TRUE(SumOfRanks(**communicator, 8).ok());

@@ -8,7 +8,7 @@ namespace ringlet::comm {
 namespace {
 
 // The second group is shorter than the first, reuses its memory, and has other peers.
-TEST(Messenger, GroupsOfMessagesFollowEachOther) {
+TEST(Messenger, RunsConsecutiveGroupsOfMessages) {
   RunFormed(3, {}, [](std::uint32_t rank, Communicator& mine) {
     for (std::uint32_t distance = 2; distance >= 1; --distance) {
       const Rank to{(rank + distance) % 3}, from{(rank + 3 - distance) % 3};

@@ -15,7 +15,7 @@ std::size_t ObserversOfFirst(const EnvMap& environment) {
   return count;
 }
 
-TEST(Observer, ObserversExistOnlyIfTheUserAsks) {
+TEST(Observer, ExistsOnlyIfTheUserRequestsIt) {
   EXPECT_EQ(ObserversOfFirst({}), 0u);
 }
 

@@ -98,7 +98,7 @@ TEST_P(WindowsOver, EveryRankPutsToEveryOther) {
   });
 }
 
-TEST_P(WindowsOver, SignalsAreCountedEachForItself) {
+TEST_P(WindowsOver, EachSignalHasItsOwnCount) {
   RunRanks(2, GetParam().environment, [](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& communicator = **formed;
@@ -157,7 +157,7 @@ TEST(Windows, APutBeyondAWindowFailsTheCommunicator) {
   });
 }
 
-TEST(Windows, AWindowThatIsClosedIsSaidToBe) {
+TEST(Windows, ReportsAClosedWindow) {
   RunRanks(2, EnvMap{}, [](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& communicator = **formed;
@@ -181,7 +181,7 @@ TEST(Windows, AWindowThatIsClosedIsSaidToBe) {
   });
 }
 
-TEST(Windows, AWaitingRankHearsOfTheEndOfTheOther) {
+TEST(Windows, AWaitingRankReportsTheEndOfItsPeer) {
   for (const bool aborts : {false, true}) {
     SCOPED_TRACE(aborts);
     RunRanks(2, EnvMap{}, [aborts](std::uint32_t rank, auto formed) {
@@ -198,7 +198,7 @@ TEST(Windows, AWaitingRankHearsOfTheEndOfTheOther) {
   }
 }
 
-TEST(Windows, ADeadlineSaysWhichSignalHasNotCome) {
+TEST(Windows, TheDeadlineNamesTheMissingSignal) {
   RunRanks(2, {{"RINGLET_TIMEOUT", "0.5"}}, [](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const Rank other{1 - rank};
@@ -210,7 +210,7 @@ TEST(Windows, ADeadlineSaysWhichSignalHasNotCome) {
   });
 }
 
-TEST(Windows, AWaitTakesItsSignalsOff) {
+TEST(Windows, AWaitConsumesItsSignals) {
   RunRanks(2, {{"RINGLET_TIMEOUT", "0.5"}}, [](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const Rank other{1 - rank};
@@ -223,7 +223,7 @@ TEST(Windows, AWaitTakesItsSignalsOff) {
   });
 }
 
-TEST(Windows, InAGroupPutsGoBeforeMessagesAndWaitsAfterThem) {
+TEST(Windows, AGroupRunsPutsBeforeMessagesAndWaitsAfter) {
   RunRanks(2, EnvMap{}, [](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     const std::shared_ptr<Communicator> communicator = std::move(*formed);
@@ -254,7 +254,7 @@ TEST(Windows, InAGroupPutsGoBeforeMessagesAndWaitsAfterThem) {
   });
 }
 
-TEST(Windows, NonsenseIsRefusedBeforeAnythingRuns) {
+TEST(Windows, RefusesInvalidWorkBeforeItRuns) {
   RunRanks(1, EnvMap{}, [](std::uint32_t, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& communicator = **formed;

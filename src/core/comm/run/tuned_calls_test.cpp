@@ -8,7 +8,7 @@ namespace ringlet::comm {
 namespace {
 
 // plugin/tuner_test.cpp tests the choices of a plug-in.
-TEST(TunedCalls, WithoutAPluginThereIsNothingToChoose) {
+TEST(TunedCalls, DoNotExistWithoutAPlugin) {
   RunFormed(1, {}, [](std::uint32_t, Communicator& mine) {
     EXPECT_EQ(TunedCalls::Begin(nullptr, mine.origin(), mine.backend()), nullptr);
   });

@@ -7,7 +7,7 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(ForkGuard, IsElsewhereInTheChildOfAFork) {
+TEST(ForkGuard, IsNotHereInAForkedChild) {
   const ForkGuard fork_guard;
   EXPECT_TRUE(fork_guard.IsHere());
   const pid_t child = ::fork();

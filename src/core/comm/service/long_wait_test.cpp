@@ -7,7 +7,7 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(LongWait, AsksTheInnermostOfItsThreadAlone) {
+TEST(LongWait, RunsOnlyTheInnermostCheckOfItsThread) {
   EXPECT_FALSE(LongWait::Look()) << "there is none";
   int outer = 0, inner = 0;
   const LongWait first([&] { return ++outer > 0; });
@@ -27,7 +27,7 @@ TEST(LongWait, AsksTheInnermostOfItsThreadAlone) {
   EXPECT_EQ(inner, 2);
 }
 
-TEST(LongWait, AWaitEndsWhenItsCallerHasEnough) {
+TEST(LongWait, AWaitEndsWhenItsCheckRequestsIt) {
   std::mutex mutex;
   std::condition_variable news;
   std::unique_lock lock(mutex);

@@ -8,7 +8,7 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(Occupancy, OneAtATime) {
+TEST(Occupancy, IsGrantedToASingleThread) {
   SingleUse use;
   std::optional<Occupancy> first(std::in_place, use);
   EXPECT_TRUE(first->granted());

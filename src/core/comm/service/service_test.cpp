@@ -26,12 +26,12 @@ TEST(ThreadForNextRank, FillsAThreadBeforeItStartsAnother) {
   EXPECT_EQ(Next({kRanksOfAThread, 3}, 4), 1u);
 }
 
-TEST(ThreadForNextRank, StartsNoMoreThanThereMayBe) {
+TEST(ThreadForNextRank, StartsAtMostTheAllowedThreads) {
   EXPECT_EQ(Next({kRanksOfAThread}, 1), 0u);
   EXPECT_EQ(Next({kRanksOfAThread, kRanksOfAThread}, 2), 0u);
 }
 
-TEST(ThreadForNextRank, DealsRanksOutInBlocksSoThatNeighboursStayTogether) {
+TEST(ThreadForNextRank, AssignsRanksInBlocks) {
   std::vector<std::uint32_t> ranks = {0};
   std::vector<std::size_t> blocks;
   for (std::uint32_t rank = 0; rank < 8 * kRanksOfAThread; ++rank) {
@@ -44,11 +44,11 @@ TEST(ThreadForNextRank, DealsRanksOutInBlocksSoThatNeighboursStayTogether) {
   EXPECT_EQ(blocks, (std::vector<std::size_t>{0, 1, 2, 0, 1, 2, 0, 1}));
 }
 
-TEST(ThreadForNextRank, FillsWhatOthersHaveLeft) {
+TEST(ThreadForNextRank, FillsFreedPlaces) {
   EXPECT_EQ(Next({3 * kRanksOfAThread, kRanksOfAThread + 5, 2 * kRanksOfAThread}, 3), 1u);
 }
 
-TEST(Service, ASeatIsTakenUntilItsLastCopyGoes) {
+TEST(Service, ASeatIsTakenUntilItsLastCopyIsDestroyed) {
   os::Logger logger(Settings{}, "host", 1);
   std::shared_ptr<const void> kept;
   {
@@ -63,7 +63,7 @@ TEST(Service, ASeatIsTakenUntilItsLastCopyGoes) {
   kept.reset();  // may outlive the service
 }
 
-TEST(Service, ThatCannotStartItsThreadIsAnError) {
+TEST(Service, FailsIfItsThreadCannotStart) {
   os::Logger logger(Settings{}, "host", 1);
   const NoThreadsStart limit;
   const auto service = Service::Start("test", logger);
@@ -83,7 +83,7 @@ int MemoryPolicyOf(Service& service) {
   return answer.get_future().get();
 }
 
-TEST(Service, HasItsMemoryAtTheNodeOfItsRanksAsLongAsTheyShareOne) {
+TEST(Service, PlacesItsMemoryAtTheNumaNodeSharedByItsRanks) {
   bool possible = false;
   std::thread([&] { possible = os::MemoryNear(0).in_force(); }).join();
   if (!possible) GTEST_SKIP() << "the kernel lets no thread say where its memory is to be";

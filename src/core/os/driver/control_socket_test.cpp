@@ -38,7 +38,7 @@ TEST_P(AcceptedSocket, IsTunedForControl) {
   EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 30'000);
 }
 
-TEST(OutgoingCall, ToAListenerOfThisHostIsThroughAtOnce) {
+TEST(OutgoingCall, ConnectsAtOnceToAListenerOfThisHost) {
   for (const Address& at : {Address::Ipv4(127, 0, 0, 1, 0),
                             Address::Unix(fmt::format("ringlet call {}", ::getpid()))}) {
     const auto listener = Listen(at);
@@ -52,7 +52,7 @@ TEST(OutgoingCall, ToAListenerOfThisHostIsThroughAtOnce) {
   }
 }
 
-TEST(OutgoingCall, ToAnAddressWithoutAListenerGivesTheError) {
+TEST(OutgoingCall, ReportsTheErrorOfAnAddressWithoutAListener) {
   DriverTally tally;
   const OutgoingCall call = CallAddress(Address::Unix("ringlet no listener"), tally);
   EXPECT_EQ(call.error, ECONNREFUSED);
@@ -61,7 +61,7 @@ TEST(OutgoingCall, ToAnAddressWithoutAListenerGivesTheError) {
   EXPECT_EQ(tally.shortages, 0u);
 }
 
-TEST(OutgoingCall, WithoutADescriptorIsAShortage) {
+TEST(OutgoingCall, CountsAShortageWithoutADescriptor) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit none = before;
@@ -75,7 +75,7 @@ TEST(OutgoingCall, WithoutADescriptorIsAShortage) {
   EXPECT_EQ(tally.counters.lines_dialled, 0u);
 }
 
-TEST(UnixSocketPeer, IsKnownByItsProcessAndUser) {
+TEST(UnixSocketPeer, IsIdentifiedByItsProcessAndUser) {
   const auto [here, there] = SocketPair();
   EXPECT_EQ(PidOf(here.get()), static_cast<std::uint32_t>(::getpid()));
   EXPECT_TRUE(IsOwnUser(here.get()));

@@ -54,7 +54,7 @@ class Lent : public testing::Test {
   std::jthread thread;
 };
 
-TEST_F(Lent, TheBorrowerRunsItWhileItWaits) {
+TEST_F(Lent, TheBorrowerRunsTheDriverWhileItWaits) {
   SocketDriver::Loan loan(*driver);
   const auto answer = Ask();
   RunUntilReady(answer);
@@ -68,7 +68,7 @@ TEST_F(Lent, TheBorrowerRunsItWhileItWaits) {
   EXPECT_EQ(starts, 1);
 }
 
-TEST_F(Lent, TimeEndsTheWaitAndATurnIsAlwaysMade) {
+TEST_F(Lent, ATimeoutEndsTheWaitAfterAtLeastATurn) {
   SocketDriver::Loan loan(*driver);
   bool ran = false;
   driver->Post([&] { ran = true; });
@@ -76,7 +76,7 @@ TEST_F(Lent, TimeEndsTheWaitAndATurnIsAlwaysMade) {
   EXPECT_TRUE(ran);
 }
 
-TEST_F(Lent, TheBorrowerLooksAgainAndAgainBeforeItSleeps) {
+TEST_F(Lent, TheBorrowerPollsRepeatedlyBeforeItSleeps) {
   SocketDriver::Loan loan(*driver, seconds(1));
   // Without spinning each wait polls once or twice. Beside other programs a yield may take most of
   // a wait, so some waits poll only a little more.
@@ -92,14 +92,14 @@ TEST_F(Lent, TheBorrowerLooksAgainAndAgainBeforeItSleeps) {
   EXPECT_GT(looks, 2 * waits + 20);
 }
 
-TEST_F(Lent, TheBorrowerSleepsAtOnceUnlessItIsToSpin) {
+TEST_F(Lent, TheBorrowerSleepsAtOnceWithoutASpinTime) {
   SocketDriver::Loan loan(*driver);
   const std::uint64_t before = driver->counters().system_calls;
   driver->RunUntil([] { return false; }, SocketDriver::Now() + std::chrono::milliseconds(5));
   EXPECT_LE(driver->counters().system_calls - before, 4u);
 }
 
-TEST_F(Lent, WorkOfAnotherThreadStartsItsOwnAndTheBorrowerMakesRoom) {
+TEST_F(Lent, WorkOfAnotherThreadStartsTheDriversThreadAndEndsTheLoan) {
   SocketDriver::Loan loan(*driver);
   std::thread other([&] { Answer(Ask()); });  // in the current turn, or on its own thread
   // The predicate never becomes true, so only the driver's thread ends the wait.
@@ -112,14 +112,14 @@ TEST_F(Lent, WorkOfAnotherThreadStartsItsOwnAndTheBorrowerMakesRoom) {
   EXPECT_EQ(starts, 1);
 }
 
-TEST_F(Lent, WithoutALoanWorkStartsIt) {
+TEST_F(Lent, WorkStartsTheDriversThreadWithoutALoan) {
   EXPECT_EQ(Answer(Ask()), own);
   SocketDriver::Loan late(*driver);
   EXPECT_EQ(Answer(Ask()), own);
   EXPECT_EQ(starts, 1);
 }
 
-TEST_F(Lent, OnlyOneThreadBorrowsIt) {
+TEST_F(Lent, OnlyASingleThreadBorrowsTheDriver) {
   SocketDriver::Loan loan(*driver);
   std::thread([&] {
     SocketDriver::Loan second(*driver);
@@ -129,7 +129,7 @@ TEST_F(Lent, OnlyOneThreadBorrowsIt) {
   EXPECT_EQ(starts, 0);
 }
 
-TEST_F(Lent, AThreadThatDoesNotStartIsToldAndTriedAgain) {
+TEST_F(Lent, AThreadThatDoesNotStartIsReportedAndRetried) {
   refuses = true;
   SocketDriver::Loan loan(*driver);
   const auto answer = Ask();
@@ -142,7 +142,7 @@ TEST_F(Lent, AThreadThatDoesNotStartIsToldAndTriedAgain) {
   EXPECT_EQ(starts, 2);
 }
 
-TEST_F(Driven, IsNotLentWhereItsOwnerRunsIt) {
+TEST_F(Driven, IsNotLentIfItsOwnerRunsIt) {
   SocketDriver::Loan loan(*driver);
   driver->RunUntil([] { return false; }, SocketDriver::Now() + std::chrono::hours(1));
   bool ran = false;
@@ -183,7 +183,7 @@ TEST_F(LentThread, ABorrowerMakesTurnsUntilItIsDone) {
   EXPECT_EQ(waits.back(), Instant(0));
 }
 
-TEST_F(LentThread, TheEndOfALoanStartsTheOwnThreadOnce) {
+TEST_F(LentThread, TheEndOfALoanStartsTheThreadOnce) {
   ASSERT_TRUE(thread.Borrow(Instant(7)));
   EXPECT_TRUE(thread.Return().ok());
   EXPECT_EQ(starts, 1);
@@ -194,7 +194,7 @@ TEST_F(LentThread, TheEndOfALoanStartsTheOwnThreadOnce) {
   EXPECT_EQ(thread.SpinHere(), Instant(0));
 }
 
-TEST_F(LentThread, AStartDuringALoanWakesTheBorrowerWhichMakesRoom) {
+TEST_F(LentThread, AStartDuringALoanWakesTheBorrowerAndEndsTheLoan) {
   ASSERT_TRUE(thread.Borrow(Instant(0)));
   thread.StartIfNeeded();
   EXPECT_EQ(wakes, 1);
@@ -203,7 +203,7 @@ TEST_F(LentThread, AStartDuringALoanWakesTheBorrowerWhichMakesRoom) {
   EXPECT_TRUE(waits.empty());
 }
 
-TEST_F(LentThread, AFailedStartIsTriedAgain) {
+TEST_F(LentThread, AFailedStartIsRetried) {
   start_gives = Error{Code::kSystem, "no thread is left"};
   ASSERT_TRUE(thread.Borrow(Instant(0)));
   EXPECT_FALSE(thread.Return().ok());

@@ -59,7 +59,7 @@ class Guests : public Driven {
   SocketDriver::Id id = 0;
 };
 
-TEST_F(Guests, AreHeardFromTheirFirstWordOnAndAnswered) {
+TEST_F(Guests, AreReadFromTheirFirstByteAndAnswered) {
   const Fd caller = Come("hello");
   ASSERT_EQ(::write(caller.get(), ", you", 5), 5);
   Await("words",
@@ -73,7 +73,7 @@ TEST_F(Guests, AreHeardFromTheirFirstWordOnAndAnswered) {
   EXPECT_EQ(::read(caller.get(), answer.data(), answer.size()), 7);
 }
 
-TEST_F(Guests, ComeOnAnyThread) {
+TEST_F(Guests, AreAdmittedFromAnyThread) {
   Settle();
   const Fd here = Come("here");  // on the driver's own thread
   Fd there;
@@ -82,7 +82,7 @@ TEST_F(Guests, ComeOnAnyThread) {
   Await("both", [&] { return host->heard.size() == 2; });
 }
 
-TEST_F(Guests, WaitWhileTheMachineAcceptsNone) {
+TEST_F(Guests, WaitWhileTheMachineIsNotAccepting) {
   AcceptNobody();
   std::vector<Fd> callers;
   for (int i = 0; i < 3; ++i) callers.push_back(Come("word"));
@@ -99,7 +99,7 @@ TEST_F(Guests, WaitWhileTheMachineAcceptsNone) {
   EXPECT_EQ(host->heard.size(), 3u);
 }
 
-TEST_F(Guests, OfAMachineThatHasGoneAreHungUpOn) {
+TEST_F(Guests, AreClosedIfTheirMachineEnds) {
   AcceptNobody();
   std::vector<Fd> callers;
   for (int i = 0; i < 3; ++i) callers.push_back(Come("word"));
@@ -117,7 +117,7 @@ TEST_F(Guests, OfAMachineThatHasGoneAreHungUpOn) {
   }
 }
 
-TEST_F(Guests, ComeNoMoreOnceTheDriverHasGone) {
+TEST_F(Guests, AreRefusedAfterTheDriverEnds) {
   driver.reset();
   EXPECT_EQ(hall->closed, std::vector<Entrance::Visit>{1});
 }

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-TEST_F(Driven, NudgesAtAnyTimeAreHarmless) {
+TEST_F(Driven, NudgesAtAnyTimeAreSafe) {
   const auto puppet = std::make_shared<Puppet>();
   driver->Nudge(1);  // before any machine exists
   const SocketDriver::Id id = Host(puppet);
@@ -32,7 +32,7 @@ TEST_F(Driven, NudgesAtAnyTimeAreHarmless) {
   EXPECT_EQ(puppet->ticks, before);
 }
 
-TEST_F(Driven, ADeadlineBringsATickAndNoneBringsNone) {
+TEST_F(Driven, AMachineTicksAtItsDeadlineOnly) {
   const auto puppet = std::make_shared<Puppet>(), idle = std::make_shared<Puppet>();
   const Instant due = SocketDriver::Now() + milliseconds(5);
   puppet->deadline = due;
@@ -46,7 +46,7 @@ TEST_F(Driven, ADeadlineBringsATickAndNoneBringsNone) {
   EXPECT_EQ(idle->ticks, 1);
 }
 
-TEST_F(Driven, ChangedComesAfterEveryBatchAndMayRemove) {
+TEST_F(Driven, ChangedRunsAfterEveryBatchAndMayRemoveTheMachine) {
   const auto puppet = std::make_shared<Puppet>();
   int changed = 0;
   SocketDriver::Id id = 0;
@@ -62,7 +62,7 @@ TEST_F(Driven, ChangedComesAfterEveryBatchAndMayRemove) {
   EXPECT_EQ(puppet.use_count(), 1);
 }
 
-TEST_F(Driven, NotesReachTheLogAndMayRemove) {
+TEST_F(Driven, NotesReachTheLogAndMayRemoveTheMachine) {
   const auto puppet = std::make_shared<Puppet>();
   std::vector<std::string> notes;
   SocketDriver::Id id = 0;
@@ -81,7 +81,7 @@ TEST_F(Driven, NotesReachTheLogAndMayRemove) {
   EXPECT_EQ(notes, (std::vector<std::string>{"one", "two"}));
 }
 
-TEST_F(Driven, AMachineForWhichThereIsNoMemoryFailsAlone) {
+TEST_F(Driven, AMachineWithoutMemoryFailsAlone) {
   const auto starved = std::make_shared<Puppet>(), other = std::make_shared<Puppet>();
   starved->on_event = [](const Event&) { throw std::bad_alloc(); };
   std::vector<std::string> told;
@@ -99,7 +99,7 @@ TEST_F(Driven, AMachineForWhichThereIsNoMemoryFailsAlone) {
   EXPECT_EQ(other->ticks, before + 1);
 }
 
-TEST_F(Driven, AFailureThatCannotBeToldForWantOfMemoryIsToldLater) {
+TEST_F(Driven, AFailureIsReportedLaterIfMemoryIsMissing) {
   const auto starved = std::make_shared<Puppet>();
   starved->on_event = [](const Event&) { throw std::bad_alloc(); };
   int told = 0;
@@ -111,7 +111,7 @@ TEST_F(Driven, AFailureThatCannotBeToldForWantOfMemoryIsToldLater) {
   EXPECT_EQ(starved.use_count(), 1);
 }
 
-TEST_F(Driven, AMachineThatCannotFailStaysAndTheOthersFail) {
+TEST_F(Driven, AMachineWithoutAFailureHandlerStaysAndOthersFail) {
   const auto puppet = std::make_shared<Puppet>(), other = std::make_shared<Puppet>();
   int told = 0;
   driver->Add({.machine = other, .listeners = {}, .failed = [&](const Error&) { ++told; }});
@@ -128,7 +128,7 @@ TEST_F(Driven, AMachineThatCannotFailStaysAndTheOthersFail) {
 
 using Machines = DriverParts;
 
-TEST_F(Machines, AnEventBringsTheActionsOfItsMachine) {
+TEST_F(Machines, AnEventTriggersTheActionsOfItsMachine) {
   const MachineId id = Host(puppet);
   puppet->on_event = [&](const Event&) {
     puppet->Do(Hangup{3});
@@ -142,7 +142,7 @@ TEST_F(Machines, AnEventBringsTheActionsOfItsMachine) {
   EXPECT_EQ(std::get<Detach>(applied[1].second).line, 4u);
 }
 
-TEST_F(Machines, DeferredEventsComeInOrderAndMayBringMore) {
+TEST_F(Machines, DeferredEventsKeepTheirOrderAndMayDeferMore) {
   const MachineId id = Host(puppet);
   puppet->on_event = [&](const Event& event) {
     if (std::holds_alternative<Connected>(event)) machines.Defer(id, Tick{});
@@ -158,7 +158,7 @@ TEST_F(Machines, DeferredEventsComeInOrderAndMayBringMore) {
   EXPECT_FALSE(machines.HasDeferred());
 }
 
-TEST_F(Machines, ADeadlineIsTheEarliestOfAllAndFollowsItsMachine) {
+TEST_F(Machines, TheDeadlineIsTheEarliestOfAllMachines) {
   const auto other = std::make_shared<Puppet>();
   const MachineId id = Host(puppet), other_id = Host(other);
   puppet->deadline = Instant(20);
@@ -177,7 +177,7 @@ TEST_F(Machines, ADeadlineIsTheEarliestOfAllAndFollowsItsMachine) {
   EXPECT_EQ(machines.NextDue(), std::nullopt);
 }
 
-TEST_F(Machines, AChangeOfWhetherAMachineAcceptsIsAppliedOnce) {
+TEST_F(Machines, AChangeOfAcceptanceIsAppliedOnce) {
   const MachineId id = Host(puppet);
   EXPECT_TRUE(machines.IsAccepting(id));
   puppet->accepting = false;
@@ -187,7 +187,7 @@ TEST_F(Machines, AChangeOfWhetherAMachineAcceptsIsAppliedOnce) {
   EXPECT_EQ(accepting_set, (std::vector<std::pair<MachineId, bool>>{{id, false}}));
 }
 
-TEST_F(Machines, AMachineThatHasFailedGetsNoMoreEventsAndIsRemoved) {
+TEST_F(Machines, AFailedMachineReceivesNoEventsAndIsRemoved) {
   int told = 0;
   const MachineId id =
       machines.Add({.machine = puppet, .listeners = {}, .failed = [&](const Error&) { ++told; }});

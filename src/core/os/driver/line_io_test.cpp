@@ -26,7 +26,7 @@ class LineIo : public testing::Test {
   Bytes room = Bytes(1 << 20);
 };
 
-TEST_F(LineIo, OneCallGathersManyMessages) {
+TEST_F(LineIo, ASingleSystemCallSendsManyMessages) {
   for (int i = 0; i < 64; ++i) Push("ab");
   Push("next");
   EXPECT_EQ(queue.bytes(), 132u);
@@ -37,7 +37,7 @@ TEST_F(LineIo, OneCallGathersManyMessages) {
   EXPECT_EQ(Read().bytes, 132);
 }
 
-TEST_F(LineIo, AMessageThatIsSentInPartGoesOnWhereItWasCut) {
+TEST_F(LineIo, APartlySentMessageContinuesAfterItsSentBytes) {
   const std::string much(4 << 20, 'm');
   Push(much);
   Push("end");
@@ -69,7 +69,7 @@ TEST_F(LineIo, AMessageWithADescriptorStartsACall) {
   EXPECT_FALSE(reading.descriptors_lost);
 }
 
-TEST_F(LineIo, AnErrorLeavesTheQueueAsItWas) {
+TEST_F(LineIo, AnErrorLeavesTheQueueUnchanged) {
   Push("words");
   ends.second.Close();
   const UnsentQueue::Sent sent = queue.SendSome(ends.first.get(), true);
@@ -78,7 +78,7 @@ TEST_F(LineIo, AnErrorLeavesTheQueueAsItWas) {
   EXPECT_EQ(queue.bytes(), 5u);
 }
 
-TEST_F(LineIo, AReadingSaysWhetherThePeerIsSilentOrGone) {
+TEST_F(LineIo, AReadDistinguishesASilentFromAClosedPeer) {
   LineReading reading = Read();
   EXPECT_LT(reading.bytes, 0);
   EXPECT_EQ(reading.error, EAGAIN);

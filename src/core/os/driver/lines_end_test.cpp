@@ -17,7 +17,7 @@ using LineEnd = Talk;
 INSTANTIATE_TEST_SUITE_P(Over, LineEnd, testing::Bool(),
                          [](const auto& over) { return over.param ? "unix" : "tcp"; });
 
-TEST_P(LineEnd, AHangupComesAfterTheLastWords) {
+TEST_P(LineEnd, AHangupFollowsTheUnsentData) {
   Introduce();
   const std::size_t descriptors = OpenDescriptors();
   const Bytes much = Much();
@@ -35,7 +35,7 @@ TEST_P(LineEnd, AHangupComesAfterTheLastWords) {
   EXPECT_LT(driver->counters().system_calls - calls, 100u) << "it does not wait, and does not spin";
 }
 
-TEST_P(LineEnd, AHangupWithNothingToSayKeepsNoDescriptor) {
+TEST_P(LineEnd, AHangupWithoutUnsentDataClosesItsDescriptor) {
   Introduce();
   const Fd raw = Raw();  // stays open
   const std::size_t descriptors = OpenDescriptors();
@@ -45,7 +45,7 @@ TEST_P(LineEnd, AHangupWithNothingToSayKeepsNoDescriptor) {
   EXPECT_EQ(OpenDescriptors() + 1, descriptors);
 }
 
-TEST_P(LineEnd, LastWordsArriveAlthoughThePeerWasSpeaking) {
+TEST_P(LineEnd, UnsentDataArriveAlthoughThePeerWasSending) {
   Introduce();
   caller->Do(Send{1, Slice(Share(Much()))});
   caller->Do(Hangup{1});
@@ -58,7 +58,7 @@ TEST_P(LineEnd, LastWordsArriveAlthoughThePeerWasSpeaking) {
 }
 
 // Our kernel has all data, and the peer lacks room for it.
-TEST_P(LineEnd, LastWordsReachAPeerThatGoesOnSpeaking) {
+TEST_P(LineEnd, UnsentDataReachAPeerThatContinuesToSend) {
   if (over_unix()) return;  // one kernel holds both ends, so the data has arrived
   Introduce();
   const Fd raw = Raw(4096);
@@ -84,7 +84,7 @@ TEST_P(LineEnd, LastWordsReachAPeerThatGoesOnSpeaking) {
 }
 
 // The peer sends and hangs up after the driver has polled, and before it sends our data.
-TEST_P(LineEnd, LastWordsAreHeardByAPeerThatWasAboutToSpeak) {
+TEST_P(LineEnd, ReceivesTheLastDataOfAPeerThatCloses) {
   Introduce();
   Fd raw = Raw();
   const LineId to_raw = host->accepted.back();
@@ -98,7 +98,7 @@ TEST_P(LineEnd, LastWordsAreHeardByAPeerThatWasAboutToSpeak) {
   EXPECT_EQ(AsText(host->heard[to_raw]), "because") << host->closed[to_raw];
 }
 
-TEST_P(LineEnd, AMachineThatHasHungUpIsNotToldThatTheLineBroke) {
+TEST_P(LineEnd, AMachineReceivesNoClosedEventAfterItsHangup) {
   Introduce();
   Fd raw = Raw();  // reads no data
   host->Do(Send{host->accepted.back(), Slice(Share(Much()))});
@@ -112,7 +112,7 @@ TEST_P(LineEnd, AMachineThatHasHungUpIsNotToldThatTheLineBroke) {
   EXPECT_TRUE(host->closed.empty());
 }
 
-TEST_P(LineEnd, APeerThatClosesIsHeardOnce) {
+TEST_P(LineEnd, AClosingPeerIsReportedOnce) {
   Introduce();
   Fd raw = Raw();
   const LineId its_line = host->accepted.back();
@@ -128,7 +128,7 @@ TEST_P(LineEnd, APeerThatClosesIsHeardOnce) {
   EXPECT_EQ(host->closed.size(), 1u);
 }
 
-TEST_P(LineEnd, BytesOfAHungUpPeerAreNotHeard) {
+TEST_P(LineEnd, BytesReceivedAfterAHangupAreDropped) {
   Introduce();
   host->Do(Hangup{line});
   driver->Nudge(host_id);
@@ -137,7 +137,7 @@ TEST_P(LineEnd, BytesOfAHungUpPeerAreNotHeard) {
   EXPECT_TRUE(host->closed.empty());
 }
 
-TEST_P(LineEnd, RemoveLingersForWhatIsUnsent) {
+TEST_P(LineEnd, RemoveLingersForUnsentData) {
   Introduce();
   host->Do(Send{line, Slice(Share(Much()))});
   host->on_event = [&](const Event&) { host->on_event = {}; };
@@ -151,13 +151,13 @@ TEST_P(LineEnd, RemoveLingersForWhatIsUnsent) {
   EXPECT_EQ(host.use_count(), 1) << "the driver has forgotten the machine";
 }
 
-TEST_P(LineEnd, RemoveHangsUpAtOnceWhereNothingIsUnsent) {
+TEST_P(LineEnd, RemoveClosesAtOnceWithoutUnsentData) {
   Introduce();
   driver->Remove(host_id, std::chrono::hours(1));
   Await("the end", [&] { return caller->closed.contains(1); });
 }
 
-TEST_P(LineEnd, RemoveWithoutLingerHangsUpAtOnce) {
+TEST_P(LineEnd, RemoveWithoutALingerTimeClosesAtOnce) {
   Introduce();
   const Fd raw = Raw();  // reads no data
   host->Do(Send{host->accepted.back(), Slice(Share(Much()))});
@@ -172,7 +172,7 @@ TEST_P(LineEnd, RemoveWithoutLingerHangsUpAtOnce) {
   EXPECT_NE(::connect(second.get(), to.get(), to.bytes), 0) << "the listener is closed too";
 }
 
-TEST_P(LineEnd, LingeringEndsInTimeForAPeerThatSpeaksAndDoesNotRead) {
+TEST_P(LineEnd, LingeringEndsInTimeForAPeerThatDoesNotRead) {
   Introduce();
   const Fd raw = Raw();
   host->Do(Send{host->accepted.back(), Slice(Share(Much()))});
@@ -189,7 +189,7 @@ TEST_P(LineEnd, LingeringEndsInTimeForAPeerThatSpeaksAndDoesNotRead) {
 
 using LineEndAlone = DriverParts;
 
-TEST_F(LineEndAlone, ALineWithSomethingUnsentLingersForATime) {
+TEST_F(LineEndAlone, AConnectionWithUnsentDataLingersForATime) {
   auto [ours, theirs] = SocketPair();
   const MachineId id = Host(puppet);
   lines.Admit(id, {std::move(ours), Address(), Bytes()}, true);

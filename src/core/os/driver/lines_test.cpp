@@ -17,7 +17,7 @@ namespace {
 INSTANTIATE_TEST_SUITE_P(Over, Talk, testing::Bool(),
                          [](const auto& over) { return over.param ? "unix" : "tcp"; });
 
-TEST_P(Talk, BytesGoBothWaysInOrder) {
+TEST_P(Talk, BytesPassInBothDirectionsInOrder) {
   Introduce();
   EXPECT_GE(line, kFirstAcceptedLine);
   host->on_event = [&](const Event& event) {
@@ -41,7 +41,7 @@ TEST_P(Talk, BytesGoBothWaysInOrder) {
   EXPECT_EQ(driver->counters().bytes_received, 2 * all.size());
 }
 
-TEST_P(Talk, ALineOverAUnixSocketKnowsTheProcessAtItsEnd) {
+TEST_P(Talk, AUnixSocketConnectionReportsThePidOfItsPeer) {
   std::uint32_t pid = 1;
   caller->on_event = [&](const Event& event) {
     if (const auto* connected = std::get_if<Connected>(&event)) pid = connected->pid;
@@ -50,7 +50,7 @@ TEST_P(Talk, ALineOverAUnixSocketKnowsTheProcessAtItsEnd) {
   EXPECT_EQ(pid, over_unix() ? static_cast<std::uint32_t>(::getpid()) : 0);
 }
 
-TEST_P(Talk, MuchMoreThanTheKernelHoldsArrivesWhole) {
+TEST_P(Talk, DataLargerThanKernelBuffersArriveComplete) {
   Introduce();
   const Bytes much = Much();
   caller->Do(Send{1, Slice(Share(Bytes(much)))});
@@ -61,7 +61,7 @@ TEST_P(Talk, MuchMoreThanTheKernelHoldsArrivesWhole) {
   EXPECT_EQ(AsText(View(host->heard[line]).last(3)), "end");
 }
 
-TEST_P(Talk, ManyLinesAtOnce) {
+TEST_P(Talk, ManyConnectionsRunConcurrently) {
   Introduce();
   constexpr LineId kLines = 200;
   host->on_event = [&](const Event& event) {
@@ -86,7 +86,7 @@ TEST_P(Talk, ManyLinesAtOnce) {
   EXPECT_FALSE(host->closed.contains(line));
 }
 
-TEST_P(Talk, ADetachedSocketIsConnectedQuietAndOurs) {
+TEST_P(Talk, ADetachedSocketIsConnectedAndOwnedByTheCaller) {
   Introduce();
   host->Say(line, "last words");
   host->Do(Detach{line});
@@ -110,7 +110,7 @@ TEST_P(Talk, ADetachedSocketIsConnectedQuietAndOurs) {
   Await("the end", [&] { return caller->closed.contains(1); });
 }
 
-TEST_P(Talk, ADetachWaitsForWhatIsUnsent) {
+TEST_P(Talk, ADetachWaitsForUnsentData) {
   Introduce();
   host->Do(Send{line, Slice(Share(Much()))});
   host->Do(Detach{line});
@@ -122,7 +122,7 @@ TEST_P(Talk, ADetachWaitsForWhatIsUnsent) {
   EXPECT_GE(caller->heard[1].size(), kMuch);
 }
 
-TEST_F(Driven, ADescriptorTravelsWithItsMessageOverAUnixSocket) {
+TEST_F(Driven, ADescriptorIsPassedWithItsMessageOverAUnixSocket) {
   auto listener = Listen(Address::Unix(fmt::format("ringlet driver fds {}", ::getpid())));
   ASSERT_TRUE(listener.ok());
   const Address address = listener->address;
@@ -157,7 +157,7 @@ TEST_F(Driven, ADescriptorTravelsWithItsMessageOverAUnixSocket) {
   EXPECT_EQ(host->descriptors.size(), 1u);
 }
 
-TEST_F(Driven, ADialThatIsRefusedSaysWhy) {
+TEST_F(Driven, ARefusedDialReportsTheReason) {
   auto listener = Listen(Address::Ipv4(127, 0, 0, 1, 0));
   ASSERT_TRUE(listener.ok());
   const Address nobody = listener->address;
@@ -208,7 +208,7 @@ TEST_F(LinesAlone, OutputWaitsForAFlush) {
   EXPECT_EQ(tally.counters.bytes_sent, 7u);
 }
 
-TEST_F(LinesAlone, ALineThatReadsTooSlowlyIsLost) {
+TEST_F(LinesAlone, AConnectionThatReadsTooSlowlyIsLost) {
   auto [ours, theirs] = SocketPair();
   const MachineId id = Host(puppet);
   lines.Admit(id, {std::move(ours), Address(), Bytes()}, true);

@@ -19,13 +19,13 @@ class Polled : public testing::Test {
   std::array<epoll_event, 4> events{};
 };
 
-TEST_F(Polled, EachDescriptorHasATokenOfItsOwn) {
+TEST_F(Polled, EachDescriptorHasItsOwnToken) {
   const Token first = poller.NewToken(), second = poller.NewToken();
   EXPECT_NE(first, kWakeToken);
   EXPECT_NE(first, second);
 }
 
-TEST_F(Polled, AReadyDescriptorIsGivenByItsTokenUntilItIsForgotten) {
+TEST_F(Polled, AReadyDescriptorIsReportedUntilItIsForgotten) {
   const Fd fd = Ready();
   const Token token = poller.NewToken();
   EXPECT_EQ(Look(), 0);

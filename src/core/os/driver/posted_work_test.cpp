@@ -32,7 +32,7 @@ class Posted : public testing::Test {
   std::vector<int> ran;
 };
 
-TEST_F(Posted, OneWakeUpAnnouncesAllWorkUntilItIsTaken) {
+TEST_F(Posted, ASingleWakeUpAnnouncesAllWork) {
   EXPECT_TRUE(PutAnnounced(1));
   EXPECT_TRUE(PutAnnounced(2));
   EXPECT_TRUE(posted.TakeOwn().empty()) << "a wake-up is on its way";
@@ -44,7 +44,7 @@ TEST_F(Posted, OneWakeUpAnnouncesAllWorkUntilItIsTaken) {
   EXPECT_EQ(WakeUps(), 1u);
 }
 
-TEST_F(Posted, TheThreadThatRunsTheDriverIsNotWokenForItsOwnWork) {
+TEST_F(Posted, TheDriversThreadIsNotWokenForItsOwnWork) {
   EXPECT_FALSE(PutOwn(1));
   EXPECT_FALSE(PutOwn(2));
   EXPECT_EQ(WakeUps(), 0u);
@@ -53,7 +53,7 @@ TEST_F(Posted, TheThreadThatRunsTheDriverIsNotWokenForItsOwnWork) {
   EXPECT_TRUE(posted.TakeOwn().empty());
 }
 
-TEST_F(Posted, TakingAnnouncedWorkTakesOwnWorkAndTheWakeUpToo) {
+TEST_F(Posted, TakingAnnouncedWorkAlsoTakesOwnWorkAndTheWakeUp) {
   PutOwn(1);
   PutAnnounced(2);
   PutOwn(3);

@@ -50,7 +50,7 @@ TEST_F(Driven, PostedWorkMayAddAMachineWhichTicksAtOnce) {
   EXPECT_EQ(puppet->ticks, 1);
 }
 
-TEST_F(Driven, PostedWorkWithoutMemoryFailsAllMachinesItMayHaveBeenFor) {
+TEST_F(Driven, PostedWorkWithoutMemoryFailsAllMachines) {
   const auto puppet = std::make_shared<Puppet>();
   int told = 0, later = 0;
   driver->Add({.machine = puppet, .listeners = {}, .failed = [&](const Error&) { ++told; }});

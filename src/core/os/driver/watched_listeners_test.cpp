@@ -24,7 +24,7 @@ using Callers = Talk;
 INSTANTIATE_TEST_SUITE_P(Over, Callers, testing::Bool(),
                          [](const auto& over) { return over.param ? "unix" : "tcp"; });
 
-TEST_P(Callers, WaitWhileTheMachineAcceptsNone) {
+TEST_P(Callers, WaitWhileTheMachineIsNotAccepting) {
   Introduce();
   host->accepting = false;
   driver->Nudge(host_id);
@@ -53,7 +53,7 @@ TEST_P(Callers, WaitWhileTheMachineAcceptsNone) {
         [&] { return host->accepted.size() == 4 && host->Heard(host->accepted.back()) == "word"; });
 }
 
-TEST_F(Driven, CallersWithoutADescriptorAreTurnedAway) {
+TEST_F(Driven, CallersAreClosedIfNoDescriptorIsFree) {
   auto listener = Listen(Address::Ipv4(127, 0, 0, 1, 0));
   ASSERT_TRUE(listener.ok());
   const SocketAddress to = ToSocketAddress(listener->address);
@@ -89,7 +89,7 @@ TEST_F(Driven, CallersWithoutADescriptorAreTurnedAway) {
 }
 
 // A rank holds its listeners this way for later connections.
-TEST_F(Driven, AListenerThatOthersHoldWakesOnlyThem) {
+TEST_F(Driven, AClosedListenerHeldByOthersDoesNotWakeTheDriver) {
   auto listener = Listen(Address::Ipv4(127, 0, 0, 1, 0));
   ASSERT_TRUE(listener.ok());
   const SocketAddress to = ToSocketAddress(listener->address);
@@ -164,7 +164,7 @@ TEST_F(Greeted, ASilentCallerIsLeftToTheKernel) {
   EXPECT_EQ(host->accepted.size(), 1u);
 }
 
-TEST_F(Greeted, OfVeryManyStrangersTheKernelKeepsTheRestAway) {
+TEST_F(Greeted, TheKernelFiltersCallersAfterManyStrangers) {
   for (int i = 0; i < 40; ++i) Call("GET /");
   Await("a note", [&] { return !notes.empty(); });
   EXPECT_THAT(notes.front(), HasSubstr("did not begin with Ringlet's protocol"));
@@ -181,7 +181,7 @@ TEST_F(Greeted, OfVeryManyStrangersTheKernelKeepsTheRestAway) {
   EXPECT_EQ(notes.size(), 1u);
 }
 
-TEST_F(Greeted, AFewStrangersAreTheMachinesAffair) {
+TEST_F(Greeted, FewStrangersReachTheMachine) {
   for (int i = 0; i < 10; ++i) Call("GET /");
   Await("the callers", [&] { return host->heard.size() == 10; });
   EXPECT_TRUE(notes.empty());
@@ -189,7 +189,7 @@ TEST_F(Greeted, AFewStrangersAreTheMachinesAffair) {
 
 using ListenersAlone = DriverParts;
 
-TEST_F(ListenersAlone, ACallerBecomesALineOfTheMachine) {
+TEST_F(ListenersAlone, ACallerBecomesAConnectionOfTheMachine) {
   WatchedListeners listeners(poller, machines, lines, tally);
   auto listener = Listen(Address::Ipv4(127, 0, 0, 1, 0));
   ASSERT_TRUE(listener.ok());

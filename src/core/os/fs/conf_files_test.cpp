@@ -26,7 +26,7 @@ class ConfFiles : public testing::Test {
   TempTree tree_;
 };
 
-TEST_F(ConfFiles, TheUsersGoesBeforeTheSystems) {
+TEST_F(ConfFiles, TheUsersFileOverridesTheSystems) {
   const EnvMap home = {{"HOME", tree_.At("home")}};
   EXPECT_EQ(Debug(home), "INFO");
   EXPECT_EQ(Debug({{"HOME", tree_.At("home") + "/"}}), "INFO");
@@ -35,7 +35,7 @@ TEST_F(ConfFiles, TheUsersGoesBeforeTheSystems) {
   EXPECT_THAT(Read(home).warnings, IsEmpty());
 }
 
-TEST_F(ConfFiles, OneThatIsNamedTakesThePlaceOfTheUsers) {
+TEST_F(ConfFiles, ANamedFileReplacesTheUsersFile) {
   EXPECT_EQ(Debug({{"HOME", tree_.At("home")}, {"NCCL_CONF_FILE", tree_.At("mine.conf")}}),
             "TRACE");
   tree_.Write("mine.conf", "");
@@ -47,7 +47,7 @@ TEST_F(ConfFiles, ALinkIsFollowedOutOfTheHome) {
   EXPECT_EQ(Debug({{"HOME", tree_.At("other")}}), "TRACE");
 }
 
-TEST_F(ConfFiles, OnlyANamedOneMustBeThere) {
+TEST_F(ConfFiles, OnlyANamedFileMustExist) {
   EXPECT_THAT(Read({{"HOME", tree_.At("nowhere")}}).warnings, IsEmpty());
   EXPECT_THAT(Read({{"NCCL_CONF_FILE", tree_.At("nowhere")}}).warnings,
               ElementsAre(AllOf(HasSubstr("NCCL_CONF_FILE names"), HasSubstr("nowhere"))));
@@ -55,14 +55,14 @@ TEST_F(ConfFiles, OnlyANamedOneMustBeThere) {
               ElementsAre(HasSubstr("home")));
 }
 
-TEST_F(ConfFiles, OneThatIsTooLargeIsNotRead) {
+TEST_F(ConfFiles, ATooLargeFileIsNotRead) {
   tree_.Write("mine.conf", "NCCL_DEBUG=INFO\n" + std::string(std::size_t{1} << 20, '#'));
   const FileVariables files = Read({{"NCCL_CONF_FILE", tree_.At("mine.conf")}});
   EXPECT_THAT(files.warnings, ElementsAre(HasSubstr("mine.conf")));
   EXPECT_EQ(files.values.at("NCCL_DEBUG").value, "WARN");
 }
 
-TEST_F(ConfFiles, SettingsAreMadeOfThem) {
+TEST_F(ConfFiles, SettingsAreParsedFromThem) {
   const Settings settings = ReadSettings({{"NCCL_CONF_FILE", tree_.At("mine.conf")}}).value();
   EXPECT_EQ(settings.debug, LogLevel::kTrace);
 }

@@ -44,7 +44,7 @@ TEST(Fd, MovesWithoutClosingAndClosesWhatItReplaces) {
   EXPECT_TRUE(IsOpen(value));
 }
 
-TEST(Fd, ReleaseHandsItOverAndCloseIsHarmlessTwice) {
+TEST(Fd, ReleaseGivesUpOwnershipAndCloseIsIdempotent) {
   Fd fd = OpenNull();
   const int value = fd.Release();
   fd.Close();

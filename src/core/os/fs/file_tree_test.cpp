@@ -54,7 +54,7 @@ TEST_P(FileTreeTest, LinksAreFollowedRelativeAndAbsolute) {
   EXPECT_THAT(Tree().List("class/abs").value(), ElementsAre("speed"));
 }
 
-TEST_P(FileTreeTest, NothingOutsideTheRootIsReached) {
+TEST_P(FileTreeTest, NoFileOutsideTheRootIsReached) {
   TempTree outside;
   outside.Write("secret", "secret");
   temp_.Link("abs", outside.At("secret")).Link("up", "../../../../../../../../etc/passwd");
@@ -72,7 +72,7 @@ TEST_P(FileTreeTest, AnErrorNamesTheFile) {
   EXPECT_THAT(missing.error().message, HasSubstr(temp_.root() + "/sys/no/such: No such file"));
 }
 
-TEST_P(FileTreeTest, OddThingsAreRefusedAtOnce) {
+TEST_P(FileTreeTest, FoldersPipesAndBrokenLinksAreRefusedAtOnce) {
   temp_.Directory("d").Write("f", "x").Link("loop", "loop").Link("dangling", "nowhere");
   ASSERT_EQ(mkfifo(temp_.At("pipe").c_str(), 0600), 0);
   EXPECT_EQ(ErrnoOf("d"), EISDIR);
@@ -90,7 +90,7 @@ TEST_P(FileTreeTest, ReadingIsBounded) {
   EXPECT_EQ(longer.error().code, Code::kUnsupported);
 }
 
-TEST_P(FileTreeTest, ReadLinkGivesTheTextItself) {
+TEST_P(FileTreeTest, ReadLinkReturnsTheTextOfTheLink) {
   temp_.Link("a/l", "/x/../y").Write("f", "").Link("d", "a");
   EXPECT_EQ(Tree().ReadLink("a/l").value(), "/x/../y");
   EXPECT_EQ(Tree().ReadLink("d/l").value(), "/x/../y");
@@ -108,13 +108,13 @@ TEST_P(FileTreeTest, ExistsFollowsLinks) {
   EXPECT_FALSE(Tree().Exists("f/g"));
 }
 
-TEST_P(FileTreeTest, TheLiveMachineIsATreeToo) {
+TEST_P(FileTreeTest, TheLiveMachineIsATree) {
   const FileTree live = FileTree::Open("/", GetParam()).value();
   EXPECT_THAT(live.Read("/proc/self/stat").value(), HasSubstr("("));
   EXPECT_THAT(live.ReadLink("/proc/self/ns/net").value(), HasSubstr("net:["));
 }
 
-TEST_P(FileTreeTest, AWatcherHearsEveryQuestion) {
+TEST_P(FileTreeTest, AWatcherReceivesEveryAccess) {
   temp_.Write("d/f", "x").Link("d/l", "f");
   FileTree tree = Tree();
   std::vector<std::string> heard;
@@ -137,7 +137,7 @@ TEST_P(FileTreeTest, ListingIsBounded) {
   EXPECT_THAT(names.error().message, HasSubstr("/d has more than 1 entries"));
 }
 
-TEST(FileTreeOpenTest, ARootThatIsNoDirectoryIsNamed) {
+TEST(FileTreeOpenTest, NamesAnInvalidRoot) {
   const Result<FileTree> none = FileTree::Open("/no/such/root");
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(none.error().message, HasSubstr("/no/such/root"));

@@ -6,7 +6,7 @@ namespace ringlet::os {
 namespace {
 
 // The tests with a driver are in test/gpu_driver.
-TEST(GpuDriver, NoneIsFoundWhereNoneIsLoaded) {
+TEST(GpuDriver, IsAbsentIfNoDriverIsLoaded) {
   for (int i = 0; i < 2; ++i) LookForGpuDriver();
   EXPECT_FALSE(HasGpuDriver());
   const int here = 0;
@@ -21,7 +21,7 @@ int Query(unsigned count, const int* attributes, void** values, std::uintptr_t) 
   return code;
 }
 
-TEST(GpuDriver, MemoryThatCpusReadIsNotAGpus) {
+TEST(GpuDriver, HostMemoryIsNotGpuMemory) {
   const int here = 0;
   EXPECT_TRUE(IsGpuMemory(Query<2, 0, 0>, &here));
   EXPECT_FALSE(IsGpuMemory(Query<2, 1, 0>, &here)) << "managed";

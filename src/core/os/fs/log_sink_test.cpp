@@ -32,13 +32,13 @@ class LoggerTest : public testing::Test {
   TempTree temp_;
 };
 
-TEST_F(LoggerTest, WritesNcclsShapeIntoTheExpandedFile) {
+TEST_F(LoggerTest, WritesTheFormatOfNcclIntoTheExpandedFile) {
   Logger logger(At(LogLevel::kInfo), "node-a.example.com", 42);
   logger.Log(LogLevel::kInfo, Subsystem::kInit, 3, "hello");
   EXPECT_THAT(Written(), MatchesRegex("node-a:42:[0-9]+ \\[3\\] RINGLET INFO hello\n"));
 }
 
-TEST_F(LoggerTest, AWarningHasTimeAndPlace) {
+TEST_F(LoggerTest, AWarningHasATimeAndASourceLine) {
   Logger logger(At(LogLevel::kWarn), "node-a", 42);
   logger.Log(LogLevel::kWarn, Subsystem::kNet, std::nullopt, "bad", "src/x/y.cpp", 7);
   EXPECT_THAT(Written(),
@@ -53,7 +53,7 @@ TEST_F(LoggerTest, UnwantedLinesAreNotWritten) {
   EXPECT_FALSE(logger.Wants(LogLevel::kInfo, Subsystem::kNet));
 }
 
-TEST_F(LoggerTest, NoFileIsMadeWhereNothingIsToBeWritten) {
+TEST_F(LoggerTest, NoFileIsCreatedIfLoggingIsOff) {
   Logger logger(At(LogLevel::kNone), "node-a", 42);
   logger.Log(LogLevel::kWarn, Subsystem::kInit, 0, "nobody asked");
   EXPECT_THAT(Written(), HasSubstr("No such file"));
@@ -65,7 +65,7 @@ TEST_F(LoggerTest, AnOldFileIsOverwritten) {
   EXPECT_THAT(Written(), IsEmpty());
 }
 
-TEST_F(LoggerTest, LinesOfSeveralThreadsAreWhole) {
+TEST_F(LoggerTest, LinesOfSeveralThreadsAreNotInterleaved) {
   constexpr int kThreads = 4, kLines = 200;
   Logger logger(At(LogLevel::kInfo), "node-a", 42);
   std::vector<std::thread> threads;
@@ -83,7 +83,7 @@ TEST_F(LoggerTest, LinesOfSeveralThreadsAreWhole) {
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) ASSERT_TRUE(lines[i].ends_with(tail));
 }
 
-TEST_F(LoggerTest, AFileThatCannotBeOpenedIsWarnedOfOnStandardOutput) {
+TEST_F(LoggerTest, WarnsOnStandardOutputIfItsFileCannotBeOpened) {
   Settings settings = At(LogLevel::kInfo);
   settings.debug_file = "/no/such/folder/log";
   testing::internal::CaptureStdout();

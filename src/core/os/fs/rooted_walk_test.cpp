@@ -14,7 +14,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(RootedWalkTest, LinksAreBoundedAsInTheKernel) {
+TEST(RootedWalkTest, LinksAreBoundedLikeTheKernel) {
   TempTree temp;
   temp.Write("l40", "x");
   for (int i = 39; i >= 0; --i) temp.Link("l" + std::to_string(i), "l" + std::to_string(i + 1));
@@ -26,7 +26,7 @@ TEST(RootedWalkTest, LinksAreBoundedAsInTheKernel) {
 }
 
 // /proc contains such a link for the folder of a process that has ended, without a readable text.
-TEST(RootedWalkTest, ALinkThatCannotBeReadIsNotPassedOver) {
+TEST(RootedWalkTest, AnUnreadableLinkIsRefused) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
   siginfo_t ended{};

@@ -11,7 +11,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(SettingsPageTest, IsMadeFromTheRegistry) {
+TEST(SettingsPageTest, MatchesTheSettingTable) {
   const std::filesystem::path source = std::filesystem::absolute(__FILE__);
   const auto root = source.parent_path().parent_path().parent_path().parent_path().parent_path();
   if (ReadEnvironment().contains("RINGLET_UPDATE_GOLDENS")) {

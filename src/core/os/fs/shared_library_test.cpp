@@ -18,7 +18,7 @@ TEST(SharedLibraryTest, FindsAFunctionAndCallsIt) {
   EXPECT_EQ(cosine(0.0), 1.0);
 }
 
-TEST(SharedLibraryTest, AFunctionThatIsNotThereIsNull) {
+TEST(SharedLibraryTest, AMissingFunctionIsNull) {
   const SharedLibrary library = SharedLibrary::Open("libm.so.6").value();
   EXPECT_EQ(library.Find<void()>("ringlet_no_such_function"), nullptr);
 }
@@ -30,7 +30,7 @@ bool IsLoaded(const char* name) {
 }
 
 // Libraries of the C library that no test program links.
-TEST(SharedLibraryTest, GoesWithItsLastUserUnlessItIsToStay) {
+TEST(SharedLibraryTest, ALibraryIsUnloadedWithItsLastUserUnlessPinned) {
   using Stay = SharedLibrary::Stay;
   for (const auto& [name, stay] : {std::pair("libanl.so.1", Stay::kWhileOpen),
                                    std::pair("libBrokenLocale.so.1", Stay::kForEver)}) {
@@ -41,7 +41,7 @@ TEST(SharedLibraryTest, GoesWithItsLastUserUnlessItIsToStay) {
   }
 }
 
-TEST(SharedLibraryTest, ALibraryThatIsNotThereIsNamed) {
+TEST(SharedLibraryTest, NamesAMissingLibrary) {
   const auto library = SharedLibrary::Open("libringlet-no-such.so.7");
   ASSERT_FALSE(library.ok());
   EXPECT_EQ(library.error().code, Code::kUnsupported);

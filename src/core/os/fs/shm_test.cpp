@@ -49,7 +49,7 @@ TEST(Shm, SharesWithAChild) {
   EXPECT_EQ(shm->bytes()[0], std::byte{42});
 }
 
-TEST(Shm, BeyondTheLimitOfAFileIsAnErrorAndKillsNoProcess) {
+TEST(Shm, ExceedingTheFileSizeLimitIsAnError) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit less{.rlim_cur = 4096, .rlim_max = before.rlim_max};
@@ -101,7 +101,7 @@ int ShareWithoutMemfd() {
              : 11;
 }
 
-TEST(Shm, IsAFileWithoutANameWhereMemfdIsDenied) {
+TEST(Shm, UsesAnUnnamedFileIfMemfdIsDenied) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(ShareWithoutMemfd());
   int status = 0;
@@ -116,7 +116,7 @@ TEST(Shm, ItsSizeIsFixed) {
   EXPECT_NE(::ftruncate(shm->fd().get(), 10000), 0);
 }
 
-TEST(Shm, RefusesWhatAPeerMustNotSend) {
+TEST(Shm, RefusesUnsealedAndWrongDescriptorsOfAPeer) {
   auto shm = Shm::Create(4096);
   ASSERT_TRUE(shm.ok());
   Fd unsealed(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -129,7 +129,7 @@ TEST(Shm, RefusesWhatAPeerMustNotSend) {
   EXPECT_EQ(Shm::Create(0).error().code, Code::kInvalidArgument);
 }
 
-TEST(Shm, SaysWhatIsWrongWithWhatAPeerSends) {
+TEST(Shm, ReportsTheDefectOfADescriptor) {
   const auto error = [](const char* name, unsigned flags, int bytes) {
     Fd memory(::memfd_create(name, flags));
     EXPECT_EQ(::ftruncate(memory.get(), bytes), 0);
@@ -145,7 +145,7 @@ TEST(Shm, SaysWhatIsWrongWithWhatAPeerSends) {
               testing::HasSubstr("no shared memory"));
 }
 
-TEST(Shm, MayBeOneByte) {
+TEST(Shm, MayHaveASingleByte) {
   auto mine = Shm::Create(1);
   ASSERT_TRUE(mine.ok());
   auto theirs = Shm::Map(Duplicate(mine->fd()), 1);
@@ -153,7 +153,7 @@ TEST(Shm, MayBeOneByte) {
   EXPECT_EQ(theirs->bytes().size(), 1u);
 }
 
-TEST(Shm, MapsWhatAnotherProcessHoldsOpen) {
+TEST(Shm, MapsADescriptorOfAnotherProcess) {
   auto mine = Shm::Create(4096);
   ASSERT_TRUE(mine.ok());
   const Shm::ShmIdentity its = mine->identity().value();

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(WriteFileTest, ReplacesWhatWasThere) {
+TEST(WriteFileTest, ReplacesEarlierContents) {
   TempTree tree;
   const FileTree files = FileTree::Open(tree.root()).value();
   const std::string large(300'000, 'x');
@@ -20,7 +20,7 @@ TEST(WriteFileTest, ReplacesWhatWasThere) {
   EXPECT_EQ(files.Read("f").value(), "short");
 }
 
-TEST(WriteFileTest, AReplacedFileIsNeverHalfWritten) {
+TEST(WriteFileTest, AReplacedFileIsNeverPartlyWritten) {
   TempTree tree;
   const FileTree files = FileTree::Open(tree.root()).value();
   ASSERT_TRUE(WriteFile(tree.At("f"), "before").ok());

@@ -58,7 +58,7 @@ const std::string kEnd = Message(NLMSG_DONE, NLM_F_MULTI, {}).Text();
 constexpr std::string_view kTen("\x0a\0\0\x05", 4);
 constexpr std::string_view kPeer("\x0a\0\0\x06", 4);
 
-TEST(AddressList, OurEndOfALineIsTheAddress) {
+TEST(AddressList, APointToPointLinkReportsItsLocalAddress) {
   const auto found = ParseAddressMessages(
       AsView(Ipv4(7).Attribute(IFA_ADDRESS, kPeer).Attribute(IFA_LOCAL, kTen).Text() + kEnd));
   ASSERT_TRUE(found.ok()) << found.error().message;
@@ -67,7 +67,7 @@ TEST(AddressList, OurEndOfALineIsTheAddress) {
               ElementsAre(ListedAddress{7, "", {Address::Ipv4(10, 0, 0, 5, 0), 24}}));
 }
 
-TEST(AddressList, ALabelEndsAtItsZero) {
+TEST(AddressList, ALabelEndsAtItsNul) {
   const auto found = ParseAddressMessages(
       AsView(Ipv4(2).Attribute(IFA_ADDRESS, kTen).Attribute(IFA_LABEL, {"eth0:1\0", 7}).Text()));
   ASSERT_TRUE(found.ok());
@@ -76,7 +76,7 @@ TEST(AddressList, ALabelEndsAtItsZero) {
               ElementsAre(ListedAddress{2, "eth0:1", {Address::Ipv4(10, 0, 0, 5, 0), 24}}));
 }
 
-TEST(AddressList, ALinkLocalAddressIsOneOfItsInterface) {
+TEST(AddressList, ALinkLocalAddressHasTheIndexOfItsInterface) {
   const std::string ip = std::string("\xfe\x80", 2) + std::string(13, '\0') + '\x01';
   const auto found = ParseAddressMessages(
       AsView(Message(RTM_NEWADDR, 0, Body(AF_INET6, 64, 9)).Attribute(IFA_ADDRESS, ip).Text()));
@@ -86,7 +86,7 @@ TEST(AddressList, ALinkLocalAddressIsOneOfItsInterface) {
   EXPECT_EQ(found->addresses[0].own.prefix_bits, 64u);
 }
 
-TEST(AddressList, OtherFamiliesAndMessagesAreLeftOut) {
+TEST(AddressList, OtherFamiliesAndMessagesAreSkipped) {
   const auto found =
       ParseAddressMessages(AsView(Message(RTM_NEWADDR, 0, Body(AF_PACKET, 0, 1)).Text() +
                                   Message(RTM_NEWROUTE, 0, Body(AF_INET, 8, 1)).Text() + kEnd));
@@ -108,13 +108,13 @@ TEST(AddressList, AnAddressOfTheWrongLengthIsRefused) {
   EXPECT_EQ(found.error().code, Code::kProtocol);
 }
 
-TEST(AddressList, AnAttributeOfNoLengthIsRefused) {
+TEST(AddressList, AnAttributeOfLengthZeroIsRefused) {
   std::string text = Ipv4(7).Attribute(IFA_LOCAL, kTen).Text();
   std::memset(text.data() + sizeof(nlmsghdr) + sizeof(ifaddrmsg), 0, 2);
   EXPECT_EQ(ParseAddressMessages(AsView(text)).error().code, Code::kProtocol);
 }
 
-TEST(AddressList, ARefusalAndAListThatChangedAreTold) {
+TEST(AddressList, ARefusalAndAnInterruptedListAreErrors) {
   const auto refused = ParseAddressMessages(AsView(Message(NLMSG_ERROR, 0, {}).Text()));
   EXPECT_EQ(refused.error().code, Code::kUnsupported);
   const auto changed =

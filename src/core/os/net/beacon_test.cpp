@@ -25,7 +25,7 @@ bool EndsSoon(Sight& sight) {
   return false;
 }
 
-TEST(Beacon, IsSeenAsLongAsItListens) {
+TEST(Beacon, IsVisibleWhileItListens) {
   Listener beacon = ListenHere();
   Sight first = Sight::Of(beacon.address), second = Sight::Of(beacon.address);
   EXPECT_FALSE(first.IsGone());
@@ -40,7 +40,7 @@ TEST(Beacon, IsSeenAsLongAsItListens) {
   EXPECT_TRUE(EndsSoon(late));
 }
 
-TEST(Beacon, AKilledProcessIsSeenToBeGoneBeforeItIsReaped) {
+TEST(Beacon, AKilledProcessIsDetectedBeforeItIsReaped) {
   Listener beacon = ListenHere();
   const pid_t child = ::fork();
   if (child == 0) {
@@ -56,7 +56,7 @@ TEST(Beacon, AKilledProcessIsSeenToBeGoneBeforeItIsReaped) {
   ::waitpid(child, nullptr, 0);
 }
 
-TEST(Beacon, AnUnreachableBeaconIsNotGone) {
+TEST(Beacon, AnUnreachableBeaconIsNotReportedAsEnded) {
   Address nowhere;  // without a family
   Sight sight = Sight::Of(nowhere);
   EXPECT_FALSE(sight.IsGone());

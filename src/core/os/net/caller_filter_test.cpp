@@ -21,7 +21,7 @@ TEST(CallerFilter, AGreetingOfAnotherLengthIsRefused) {
   EXPECT_TRUE(AdmitOnly(listener->fd.get(), "pong")) << "in the place of the other";
 }
 
-TEST(CallerFilter, CallersAreLeftToAKernelThatHasCookiesForThem) {
+TEST(CallerFilter, TheKernelHoldsCallersIfSynCookiesAreEnabled) {
   std::ifstream file("/proc/sys/net/ipv4/tcp_syncookies");
   int cookies = 0;
   file >> cookies;

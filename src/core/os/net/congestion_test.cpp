@@ -31,7 +31,7 @@ TEST(Congestion, AnUnprivilegedAlgorithmIsChosen) {
   if (chosen == 0) GTEST_SKIP() << "the kernel does not tell what may be chosen";
 }
 
-TEST(Congestion, AnUnknownAlgorithmIsAnErrorThatNamesTheKnownOnes) {
+TEST(Congestion, TheErrorListsTheKnownAlgorithms) {
   const Status chosen = CheckCongestionControl("no_such");
   ASSERT_FALSE(chosen.ok());
   EXPECT_EQ(chosen.error().code, Code::kInvalidArgument);
@@ -39,12 +39,12 @@ TEST(Congestion, AnUnknownAlgorithmIsAnErrorThatNamesTheKnownOnes) {
               AllOf(HasSubstr("\"no_such\""), HasSubstr(CongestionControlOf(Socket()))));
 }
 
-TEST(Congestion, AThingThatIsNoSocketIsAnError) {
+TEST(Congestion, AnInvalidSocketIsAnError) {
   EXPECT_FALSE(SetCongestionControl(Fd(), "reno").ok());
   EXPECT_EQ(CongestionControlOf(Fd()), "");
 }
 
-TEST(Congestion, TheReasonSaysWhatMayBeChosenInstead) {
+TEST(Congestion, TheErrorListsThePermittedAlgorithms) {
   const CongestionControls known{.available = "reno bbr cubic", .permitted = "reno bbr"};
   EXPECT_THAT(WhyNotCongestion("vegas", ENOENT, known),
               AllOf(HasSubstr("\"vegas\""), HasSubstr("it has: reno bbr cubic")));

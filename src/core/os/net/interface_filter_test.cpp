@@ -38,14 +38,14 @@ std::vector<std::string> Choose(const InterfaceFilter& filter) {
   return text;
 }
 
-TEST(InterfaceFilterTest, WithoutARuleFabricComesFirstAndWhatIsLocalLast) {
+TEST(InterfaceFilterTest, WithoutARuleFabricIsFirstAndHostLocalIsLast) {
   EXPECT_THAT(Choose({}),
               ElementsAre("ib0 10.1.0.5:0", "eth0 10.0.0.5:0", "eth0 [2001:db8::1]:0",
                           "eth0 [fe80::1%2]:0", "eth1 10.0.1.5:0", "docker0 172.17.0.1:0",
                           "lo 127.0.0.1:0", "virbr0 192.168.122.1:0"));
 }
 
-TEST(InterfaceFilterTest, AddressesThatOtherHostsHaveTooAreMarked) {
+TEST(InterfaceFilterTest, HostLocalAddressesAreMarked) {
   const std::vector<UsableAddress> usable = UsableAddresses(InterfacesHere(), {}).value();
   for (const UsableAddress& each : usable) {
     const bool local =
@@ -54,7 +54,7 @@ TEST(InterfaceFilterTest, AddressesThatOtherHostsHaveTooAreMarked) {
   }
 }
 
-TEST(InterfaceFilterTest, TheSubnetOfTheRootComesFirst) {
+TEST(InterfaceFilterTest, TheSubnetOfTheRootIsFirst) {
   EXPECT_EQ(Choose({.root = At("10.0.1.77:5000")}).front(), "eth1 10.0.1.5:0");
   EXPECT_EQ(Choose({.root = At("10.1.200.1:5000")}).front(), "ib0 10.1.0.5:0");
   EXPECT_EQ(Choose({.root = At("[2001:db8::99]:1")}).front(), "eth0 10.0.0.5:0");
@@ -62,7 +62,7 @@ TEST(InterfaceFilterTest, TheSubnetOfTheRootComesFirst) {
   EXPECT_EQ(Choose({.root = At("[fe80::9%3]:1")}).front(), "ib0 10.1.0.5:0");
 }
 
-TEST(InterfaceFilterTest, ASubnetMayEndWithinAByte) {
+TEST(InterfaceFilterTest, APrefixMayEndWithinAByte) {
   const std::vector<Interface> host = {Make("eth0", {{At("10.0.0.5:0"), 24}}),
                                        Make("eth1", {{At("10.2.16.5:0"), 20}})};
   const auto first = [&](std::string_view root) {
@@ -74,7 +74,7 @@ TEST(InterfaceFilterTest, ASubnetMayEndWithinAByte) {
   EXPECT_EQ(first("10.2.0.1:1"), "eth0");
 }
 
-TEST(InterfaceFilterTest, AMaskLongerThanAnAddressIsOfNoSubnet) {
+TEST(InterfaceFilterTest, APrefixLongerThanAnAddressMatchesNoSubnet) {
   for (const std::uint32_t bits : {0u, 33u, 200u}) {
     const std::vector<Interface> host = {Make("eth0", {{At("10.0.0.5:0"), 24}}),
                                          Make("eth1", {{At("10.2.16.5:0"), bits}})};
@@ -97,12 +97,12 @@ TEST(InterfaceFilterTest, NamesCanBeExcluded) {
               ElementsAre("eth1 10.0.1.5:0", "ib0 10.1.0.5:0"));
 }
 
-TEST(InterfaceFilterTest, TheFamilyIsKept) {
+TEST(InterfaceFilterTest, OnlyTheSelectedFamilyIsKept) {
   EXPECT_THAT(Choose({.family = SocketFamily::kIpv6}),
               ElementsAre("eth0 [2001:db8::1]:0", "eth0 [fe80::1%2]:0"));
 }
 
-TEST(InterfaceFilterTest, WhenNothingPassesTheErrorListsWhatExists) {
+TEST(InterfaceFilterTest, TheErrorListsAllInterfacesIfNoneMatches) {
   const auto none = UsableAddresses(InterfacesHere(), {.names = "eth2"});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code, Code::kInvalidArgument);
@@ -115,7 +115,7 @@ TEST(InterfaceFilterTest, AMalformedListIsRefused) {
     EXPECT_THAT(Choose({.names = names}), ElementsAre(HasSubstr("comma list"))) << names;
 }
 
-TEST(NameRuleTest, AllowsAndPicks) {
+TEST(NameRuleTest, AllowsAndSelectsNames) {
   const NameRule all = NameRule::Parse("").value();
   EXPECT_TRUE(all.Allows("x"));
   EXPECT_FALSE(all.picks());

@@ -8,7 +8,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(InterfacesTest, EachNameOccursOnceAndItsAddressesHaveNetworks) {
+TEST(InterfacesTest, EachNameOccursOnceAndAddressesHaveAPrefix) {
   const std::vector<Interface> interfaces = ListInterfaces().value();
   std::set<std::string> names;
   for (const Interface& each : interfaces) {
@@ -24,7 +24,7 @@ TEST(InterfacesTest, EachNameOccursOnceAndItsAddressesHaveNetworks) {
   EXPECT_FALSE(names.empty());
 }
 
-TEST(InterfacesTest, LoopbackIsTheWholeOfItsNetwork) {
+TEST(InterfacesTest, LoopbackHasItsWholeNetwork) {
   const Address loopback = Address::Ipv4(127, 0, 0, 1, 0);
   const std::vector<Interface> interfaces = ListInterfaces().value();
   int found = 0;
@@ -44,7 +44,7 @@ std::vector<Interface> ByName(std::vector<Interface> interfaces) {
   return interfaces;
 }
 
-TEST(InterfacesTest, ThoseWithAnAddressAreAsTheLibraryOfCHasThem) {
+TEST(InterfacesTest, InterfacesWithAnAddressMatchGetifaddrs) {
   const auto found = ListInterfacesWithAddress();
   EXPECT_FALSE(found.empty());
   EXPECT_TRUE(ByName(found) == ByName(ListInterfaces().value()));

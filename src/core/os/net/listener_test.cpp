@@ -19,7 +19,7 @@ Fd DialNow(const Address& to) {
   return fd;
 }
 
-TEST(Listen, SaysTheRealPortAndTakesCallers) {
+TEST(Listen, ReportsItsPortAndAcceptsCallers) {
   auto listener = Listen(Address::Ipv4(127, 0, 0, 1, 0));
   ASSERT_TRUE(listener.ok()) << listener.error().message;
   EXPECT_NE(listener->address.port, 0);
@@ -39,7 +39,7 @@ TEST(Listen, NeverBlocksAndIsNotInherited) {
   EXPECT_NE(::fcntl(listener->fd.get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST(Listen, TakesAnAbstractName) {
+TEST(Listen, AcceptsAnAbstractName) {
   const Address name = Address::Unix(fmt::format("ringlet listener_test {}", ::getpid()));
   const auto listener = Listen(name);
   ASSERT_TRUE(listener.ok()) << listener.error().message;
@@ -50,7 +50,7 @@ TEST(Listen, TakesAnAbstractName) {
   EXPECT_EQ(second.error().os_errno, EADDRINUSE);
 }
 
-TEST(Listen, APortThatIsTakenIsNamed) {
+TEST(Listen, NamesAPortInUse) {
   const auto first = Listen(Address::Ipv4(127, 0, 0, 1, 0));
   ASSERT_TRUE(first.ok());
   const auto second = Listen(first->address);

@@ -49,7 +49,7 @@ std::string NameForTest(const char* what) {
   return "ringlet-local-ask-test-" + std::to_string(::getpid()) + "-" + what;
 }
 
-TEST(AskLocal, GivesEachAnswerInItsPlace) {
+TEST(AskLocal, ReturnsAnswersInTheOrderOfTheAddresses) {
   OneAnswer first(NameForTest("first"), "one"), second(NameForTest("second"), "two");
   const Address nobody = Address::Unix(NameForTest("nobody"));
   const auto answers = AskLocal({first.address(), nobody, second.address()},
@@ -77,14 +77,14 @@ TEST(AskLocal, AProcessThatDoesNotAnswerTimesOut) {
   EXPECT_EQ(answers[0].error().code, Code::kTimeout);
 }
 
-TEST(AskLocal, AnEmptyAnswerIsNone) {
+TEST(AskLocal, AnEmptyAnswerIsAnError) {
   OneAnswer process(NameForTest("empty"), "");
   const auto answers =
       AskLocal({process.address()}, {.text = "status", .answer_bytes_max = 10, .timeout = kLong});
   EXPECT_EQ(answers[0].error().code, Code::kPeerLost);
 }
 
-TEST(AbstractNames, AreReadFromTheTextOfTheKernel) {
+TEST(AbstractNames, AreParsedFromTheTextOfTheKernel) {
   EXPECT_THAT(AbstractNamesIn("Num       RefCount Protocol Flags    Type St Inode Path\n"
                               "0000000000000000: 00000002 00000000 00010000 0001 01 123 @b\n"
                               "0000000000000000: 00000002 00000000 00010000 0001 01 124 /run/x\n"
@@ -95,7 +95,7 @@ TEST(AbstractNames, AreReadFromTheTextOfTheKernel) {
   EXPECT_TRUE(AbstractNamesIn("").empty());
 }
 
-TEST(AbstractNames, HoldThoseOfThisProcess) {
+TEST(AbstractNames, ContainTheNamesOfThisProcess) {
   const Listener listener = Listen(Address::Unix(NameForTest("listed"))).value();
   EXPECT_THAT(AbstractNames(FileTree::Open("/").value()).value(), Contains(NameForTest("listed")));
 }

@@ -6,7 +6,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(PollReadable, ReturnsWhenOneDescriptorHasSomething) {
+TEST(PollReadable, ReturnsWhenADescriptorIsReadable) {
   int quiet[2];
   int news[2];
   ASSERT_EQ(::pipe(quiet), 0);
@@ -18,7 +18,7 @@ TEST(PollReadable, ReturnsWhenOneDescriptorHasSomething) {
   for (const int descriptor : {quiet[0], quiet[1], news[0], news[1]}) ::close(descriptor);
 }
 
-TEST(PollReadable, ReturnsWithoutNewsWhenTheTimeIsUp) {
+TEST(PollReadable, ReturnsAtItsTimeout) {
   int quiet[2];
   ASSERT_EQ(::pipe(quiet), 0);
   const int descriptors[] = {quiet[0]};

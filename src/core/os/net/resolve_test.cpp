@@ -5,20 +5,20 @@
 namespace ringlet::os {
 namespace {
 
-TEST(Resolve, TakesNumbersAsTheyAre) {
+TEST(Resolve, KeepsNumericAddresses) {
   EXPECT_EQ(*Resolve("10.1.2.3:4711"), Address::Ipv4(10, 1, 2, 3, 4711));
   EXPECT_EQ(ToString(*Resolve("[fd00::1]:80")), "[fd00::1]:80");
   EXPECT_EQ(ToString(*Resolve("[fe80::1%1]:80")), "[fe80::1%1]:80");
 }
 
-TEST(Resolve, KnowsThisMachine) {
+TEST(Resolve, ResolvesLocalhost) {
   const auto address = Resolve("localhost:7");
   ASSERT_TRUE(address.ok()) << address.error().message;
   EXPECT_TRUE(address->IsLoopback());
   EXPECT_EQ(address->port, 7);
 }
 
-TEST(Resolve, QuotesWhatIsNotHostAndPort) {
+TEST(Resolve, QuotesTextWithoutHostAndPort) {
   for (const std::string_view text : {"", "host", "host:", ":", "host:0", "host:65536", "host:-1",
                                       "host:7x", "host: 7", "10.0.0.1"}) {
     const auto address = Resolve(text);

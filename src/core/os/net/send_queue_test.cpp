@@ -5,7 +5,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(SendQueue, IsEmptyOnceAllHasArrived) {
+TEST(SendQueue, IsEmptyOnceAllDataArrived) {
   const ConnectionForTest connection;
   connection.Send(100'000);
   connection.Receive(100'000);
@@ -15,7 +15,7 @@ TEST(SendQueue, IsEmptyOnceAllHasArrived) {
   EXPECT_EQ(queue->quiet, Instant(0));
 }
 
-TEST(SendQueue, HoldsWhatASlowSocketHasNotSent) {
+TEST(SendQueue, ContainsTheUnsentDataOfASlowSocket) {
   const ConnectionForTest connection;
   connection.Send(1000);
   connection.Receive(1000);
@@ -28,7 +28,7 @@ TEST(SendQueue, HoldsWhatASlowSocketHasNotSent) {
   EXPECT_LE(queue->bytes_per_second, 1000u);
 }
 
-TEST(SendQueue, IsOfTcpSocketsOnly) {
+TEST(SendQueue, ExistsForTcpSocketsOnly) {
   const Fd other(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   EXPECT_FALSE(SendQueueOf(other.get()).has_value());
   EXPECT_FALSE(SendQueueOf(-1).has_value());

@@ -9,7 +9,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(SocketAddress, GoesThereAndBack) {
+TEST(SocketAddress, RoundTrips) {
   for (const std::string_view text :
        {"10.0.0.5:1234", "[fe80::1%2]:1234", "[2001:db8::1]:65535", "unix:@ringlet", "unix:@"}) {
     const Address address = *ParseAddress(text);
@@ -19,7 +19,7 @@ TEST(SocketAddress, GoesThereAndBack) {
   EXPECT_EQ(FromSocketAddress(ToSocketAddress(longest)), longest);
 }
 
-TEST(SocketAddress, IsWhatTheSystemsOwnReaderMakes) {
+TEST(SocketAddress, MatchesInetPton) {
   const SocketAddress four = ToSocketAddress(Address::Ipv4(10, 1, 2, 3, 4711));
   sockaddr_in in{};
   std::memcpy(&in, &four.storage, sizeof in);
@@ -40,7 +40,7 @@ TEST(SocketAddress, IsWhatTheSystemsOwnReaderMakes) {
   EXPECT_EQ(std::memcmp(&in6.sin6_addr, &expected6, sizeof expected6), 0);
 }
 
-TEST(SocketAddress, AnAbstractNameHasNoZeroAtItsEnd) {
+TEST(SocketAddress, AnAbstractNameLacksATrailingNul) {
   const SocketAddress address = ToSocketAddress(Address::Unix("abc"));
   EXPECT_EQ(address.bytes, offsetof(sockaddr_un, sun_path) + 4);
   sockaddr_un un{};
@@ -49,7 +49,7 @@ TEST(SocketAddress, AnAbstractNameHasNoZeroAtItsEnd) {
   EXPECT_EQ(std::string(un.sun_path + 1, 3), "abc");
 }
 
-TEST(SocketAddress, AnAddressWithoutNameOrOfAForeignFamilyIsTold) {
+TEST(SocketAddress, AcceptsUnnamedAndForeignAddresses) {
   SocketAddress unnamed;
   unnamed.storage.ss_family = AF_UNIX;
   unnamed.bytes = sizeof(sa_family_t);

@@ -6,7 +6,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(EnvTest, HoldsWhatTheProcessWasGiven) {
+TEST(EnvTest, ContainsTheEnvironmentOfTheProcess) {
   ASSERT_EQ(setenv("RINGLET_ENV_TEST", "a=b", 1), 0);
   ASSERT_EQ(setenv("RINGLET_ENV_TEST_EMPTY", "", 1), 0);
   const EnvMap env = ReadEnvironment();

@@ -31,7 +31,7 @@ long Fork() {
   return ::fork();
 }
 
-TEST(Forks, StayTheSameInAProcess) {
+TEST(Forks, GenerationIsConstantInAProcess) {
   const std::uint64_t here = ForkGeneration();
   std::vector<std::uint64_t> seen(8);
   std::vector<std::thread> threads;
@@ -40,7 +40,7 @@ TEST(Forks, StayTheSameInAProcess) {
   for (const std::uint64_t one : seen) EXPECT_EQ(one, here);
 }
 
-TEST(Forks, AChildAndItsChildHaveNumbersOfTheirOwn) {
+TEST(Forks, AChildAndItsChildHaveTheirOwnGenerations) {
   const std::uint64_t here = ForkGeneration();
   EXPECT_TRUE(InChild(Fork, [&] {
     const std::uint64_t child = ForkGeneration();
@@ -53,7 +53,7 @@ TEST(Forks, AChildAndItsChildHaveNumbersOfTheirOwn) {
 }
 
 // The C library does not call its fork handlers for this call.
-TEST(Forks, AChildOfABareSystemCallIsSeen) {
+TEST(Forks, AChildOfADirectSystemCallIsDetected) {
   const std::uint64_t here = ForkGeneration();
   EXPECT_TRUE(InChild([] { return ::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0); },
                       [&] { return ForkGeneration() != here; }));
@@ -66,7 +66,7 @@ struct Lineage {
   std::mutex mutex;
 };
 
-TEST(PerProcess, IsMadeAnewInAChildEvenIfItIsLocked) {
+TEST(PerProcess, IsRecreatedInAChildEvenIfItIsLocked) {
   static PerProcess<Lineage> lineages;
   EXPECT_EQ(&lineages.Here(), &lineages.Here());
   EXPECT_EQ(lineages.Here().forks, 0);
@@ -91,7 +91,7 @@ pid_t ForkChildThatStays(int stop) {
   return child;
 }
 
-TEST(Forks, ASocketThatIsKeptFromChildrenClosesWithItsProcess) {
+TEST(Forks, ASocketHiddenFromChildrenClosesWithItsProcess) {
   int plain[2], ends[2], stop[2];
   ASSERT_EQ(::pipe(stop), 0);
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, plain), 0);
@@ -116,7 +116,7 @@ TEST(Forks, ASocketThatIsKeptFromChildrenClosesWithItsProcess) {
   for (const int fd : {ends[1], others[1], plain[1], stop[0], stop[1]}) ::close(fd);
 }
 
-TEST(Forks, AChildKeepsTheNumberOfASocketAndTheFilesOfOthers) {
+TEST(Forks, AChildKeepsTheDescriptorNumberAndReusedSockets) {
   int ends[2];
   Fd opened = OpenForThisProcess([&] {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kStat =
     "100 (odd) name (x) S 1 100 100 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1000 200\n";
 
-TEST(HostTest, TheLiveMachineTellsEverything) {
+TEST(HostTest, TheLiveMachineHasAllValues) {
   const FileTree live = FileTree::Open("/").value();
   const Host host = ReadHost(live);
   EXPECT_NE(host.name, "");
@@ -28,7 +28,7 @@ TEST(HostTest, TheLiveMachineTellsEverything) {
   EXPECT_NE(OwnStartTicks(live), 0u);
 }
 
-TEST(HostTest, WithoutProcTheRestIsThere) {
+TEST(HostTest, TheNameIsKnownWithoutProc) {
   TempTree empty;
   const FileTree nothing = FileTree::Open(empty.root()).value();
   const Host host = ReadHost(nothing);
@@ -38,7 +38,7 @@ TEST(HostTest, WithoutProcTheRestIsThere) {
   EXPECT_EQ(NetNamespaceInode(nothing), 0u);
 }
 
-TEST(HostTest, ACapturedTreeIsReadThroughItsOwnFiles) {
+TEST(HostTest, ACapturedTreeIsReadFromItsFiles) {
   TempTree temp;
   temp.Write("proc/7/stat", kStat);
   temp.Link("proc/self", "7").Link("proc/7/ns/net", "net:[42]");
@@ -50,7 +50,7 @@ TEST(HostTest, ACapturedTreeIsReadThroughItsOwnFiles) {
   EXPECT_EQ(NetNamespaceInode(tree), 42u);
 }
 
-TEST(HostTest, AnotherNetworkNamespaceHasAnotherNumber) {
+TEST(HostTest, AnotherNetworkNamespaceHasAnotherId) {
   const FileTree live = FileTree::Open("/").value();
   const std::uint64_t here = NetNamespace(live);
   const pid_t child = fork();
@@ -64,13 +64,13 @@ TEST(HostTest, AnotherNetworkNamespaceHasAnotherNumber) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(HostTest, AStartIsReadBehindTheLastBracket) {
+TEST(HostTest, StartTicksFollowTheLastParenthesis) {
   EXPECT_EQ(ParseStartTicks(kStat), 98765u);
   EXPECT_EQ(ParseStartTicks("1 (x) S 1 2"), std::nullopt);
   EXPECT_EQ(ParseStartTicks(""), std::nullopt);
 }
 
-TEST(HostTest, ANamespaceIsANumberInBrackets) {
+TEST(HostTest, ANamespaceIsParsedFromItsBrackets) {
   EXPECT_EQ(ParseNamespaceInode("net:[4026531840]"), 4026531840u);
   for (const char* text : {"", "net", "net:[", "net:[]", "net:[x]", "net:[1"})
     EXPECT_EQ(ParseNamespaceInode(text), std::nullopt) << text;

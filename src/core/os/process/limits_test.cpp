@@ -10,7 +10,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(Limits, DescriptorsAreRaisedToWhatTheSystemAllows) {
+TEST(Limits, RaisesTheDescriptorLimitToItsMaximum) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit low = before;
@@ -24,7 +24,7 @@ TEST(Limits, DescriptorsAreRaisedToWhatTheSystemAllows) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST(Limits, OpenDescriptorsAreCounted) {
+TEST(Limits, CountsOpenDescriptors) {
   const DescriptorUse before = CountDescriptors();
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);

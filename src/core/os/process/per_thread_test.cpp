@@ -19,7 +19,7 @@ struct Counted {
   int value = 0;
 };
 
-TEST(PerThread, EachThreadHasItsOwnUntilItEnds) {
+TEST(PerThread, EachThreadHasItsOwnObjectUntilItEnds) {
   static PerThread<Counted> counted;
   counted.Get().value = 1;
   std::thread([] {
@@ -58,7 +58,7 @@ TEST(PerThread, EachThreadHasItsOwnUntilItEnds) {
   ::_exit(1);
 }
 
-TEST(PerThreadDeathTest, LackOfMemoryIsAnException) {
+TEST(PerThreadDeathTest, ThrowsWithoutMemory) {
   EXPECT_EXIT(UseWithoutMemory(), testing::ExitedWithCode(0), "");
 }
 #endif

@@ -17,7 +17,7 @@ KnownProcess Here() {
   return {.pid = ::getpid(), .sign_at = RemoteAddress::Of(&sign), .sign = sign};
 }
 
-TEST(ProcessMemory, IsReadWhereItIs) {
+TEST(ProcessMemory, IsReadAtItsAddress) {
   constexpr std::string_view kText = "what lies there";
   std::array<char, kText.size()> copy{};
   ASSERT_TRUE(ReadMemoryOf(Here(), RemoteAddress::Of(kText.data()),
@@ -25,7 +25,7 @@ TEST(ProcessMemory, IsReadWhereItIs) {
   EXPECT_EQ(std::string_view(copy.data(), copy.size()), kText);
 }
 
-TEST(ProcessMemory, ThatEndsTooSoonIsNotRead) {
+TEST(ProcessMemory, IsNotReadBeyondItsEnd) {
   const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* const two = ::mmap(nullptr, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(two, MAP_FAILED);
@@ -38,7 +38,7 @@ TEST(ProcessMemory, ThatEndsTooSoonIsNotRead) {
   ::munmap(two, 2 * page);
 }
 
-TEST(ProcessMemory, OfNoProcessIsNotRead) {
+TEST(ProcessMemory, IsNotReadWithoutAProcess) {
   std::array<std::byte, 8> copy{};
   KnownProcess nobody = Here();
   nobody.pid = 0x7fffffff;
@@ -47,7 +47,7 @@ TEST(ProcessMemory, OfNoProcessIsNotRead) {
 }
 
 // The pid matches and the memory is readable, but the sign differs.
-TEST(ProcessMemory, OfAProcessWithoutTheSignIsNotRead) {
+TEST(ProcessMemory, IsNotReadFromAProcessWithoutTheSign) {
   std::array<std::byte, 8> copy{};
   const std::array<std::byte, 8> data{};
   KnownProcess other = Here();
@@ -59,7 +59,7 @@ TEST(ProcessMemory, OfAProcessWithoutTheSignIsNotRead) {
 }
 
 // A kernel or container may forbid it.
-TEST(ProcessMemory, IsRefusedToOthersOrNot) {
+TEST(ProcessMemory, RefusalHasAKnownErrorCode) {
   const int error = MemoryRefusal();
   EXPECT_TRUE(error == 0 || error == EPERM || error == ENOSYS) << error;
 }

@@ -6,7 +6,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(ProcessStateIn, IsBehindTheNameOfTheProgram) {
+TEST(ProcessStateIn, FollowsTheNameOfTheProgram) {
   EXPECT_EQ(ProcessStateIn("12 (a) R 1"), "running");
   EXPECT_EQ(ProcessStateIn("12 (a) b) R (c) S 1"), "sleeping");
   EXPECT_EQ(ProcessStateIn("12 (a) T 1"), "stopped");
@@ -16,7 +16,7 @@ TEST(ProcessStateIn, IsBehindTheNameOfTheProgram) {
   EXPECT_EQ(ProcessStateIn(""), "");
 }
 
-TEST(ProcessState, IsTheKernels) {
+TEST(ProcessState, MatchesTheKernel) {
   const FileTree files = FileTree::Open("/").value();
   EXPECT_NE(ProcessState(files, static_cast<std::uint32_t>(::getpid())), "ended");
   EXPECT_EQ(ProcessState(files, 0x7fff'ffff), "ended") << "above the largest pid";

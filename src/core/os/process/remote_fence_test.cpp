@@ -8,7 +8,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(RemoteFence, OnceJoinedAlwaysJoined) {
+TEST(RemoteFence, JoiningIsIdempotent) {
   const bool joined = JoinRemoteFences();
   EXPECT_EQ(JoinRemoteFences(), joined);
   EXPECT_EQ(RemoteFence(), joined);
@@ -16,7 +16,7 @@ TEST(RemoteFence, OnceJoinedAlwaysJoined) {
 
 // Two threads each store, and then load the other's store. With only a remote fence on one side, at
 // least one of them sees the other's store.
-TEST(RemoteFence, OneSideFencesForBoth) {
+TEST(RemoteFence, OrdersBothThreadsFromASingleSide) {
   if (!JoinRemoteFences()) return;  // then each thread fences for itself
   constexpr int kRounds = 20'000;
   std::atomic<int> often{0}, seldom{0}, round{0}, arrived{0};

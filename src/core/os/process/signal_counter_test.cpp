@@ -7,7 +7,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(SignalCounter, NamesAreReadWithAndWithoutSig) {
+TEST(SignalCounter, ParsesNamesWithAndWithoutSig) {
   EXPECT_EQ(SignalNamed("SIGUSR2"), SIGUSR2);
   EXPECT_EQ(SignalNamed("usr1"), SIGUSR1);
   EXPECT_EQ(SignalNamed("Quit"), SIGQUIT);
@@ -15,7 +15,7 @@ TEST(SignalCounter, NamesAreReadWithAndWithoutSig) {
     EXPECT_EQ(SignalNamed(none), std::nullopt) << none;
 }
 
-TEST(SignalCounter, ASignalIsCountedForAllUntilTheLastIsGone) {
+TEST(SignalCounter, CountsASignalUntilTheLastCounterEnds) {
   {
     auto first = SignalCounter::Open(SIGUSR2);
     ASSERT_TRUE(first.ok()) << first.error().message;
@@ -30,7 +30,7 @@ TEST(SignalCounter, ASignalIsCountedForAllUntilTheLastIsGone) {
   EXPECT_EQ(std::signal(SIGUSR2, SIG_DFL), SIG_DFL);
 }
 
-TEST(SignalCounter, TheProgramsOwnHandlerStays) {
+TEST(SignalCounter, KeepsTheHandlerOfTheProgram) {
   const auto own = [](int) {};
   std::signal(SIGUSR2, own);
   const auto refused = SignalCounter::Open(SIGUSR2);

@@ -21,7 +21,7 @@ TEST(SignalQueueTest, ASignalWaitsInTheQueue) {
   EXPECT_EQ(queue->Next(), std::nullopt);
 }
 
-TEST(SignalQueueTest, AfterwardsTheMaskIsWhatItWas) {
+TEST(SignalQueueTest, RestoresTheSignalMask) {
   sigset_t mask;
   {
     const auto queue = SignalQueue::Open({SIGUSR1}).value();
@@ -32,7 +32,7 @@ TEST(SignalQueueTest, AfterwardsTheMaskIsWhatItWas) {
   EXPECT_EQ(sigismember(&mask, SIGUSR1), 0);
 }
 
-TEST(SignalQueueTest, AHangUpThatNohupIgnoresStaysIgnored) {
+TEST(SignalQueueTest, KeepsIgnoringAHangUpUnderNohup) {
   const auto before = ::signal(SIGHUP, SIG_IGN);
   {
     const auto queue = SignalQueue::Open({SIGHUP, SIGUSR1}).value();
@@ -44,7 +44,7 @@ TEST(SignalQueueTest, AHangUpThatNohupIgnoresStaysIgnored) {
   ::signal(SIGHUP, before);
 }
 
-TEST(SignalNameTest, NamesAndNumbers) {
+TEST(SignalNameTest, MapsNamesAndNumbers) {
   EXPECT_EQ(SignalName(SIGINT), "SIGINT");
   EXPECT_EQ(SignalName(99), "signal 99");
 }

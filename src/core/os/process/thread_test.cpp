@@ -13,7 +13,7 @@
 namespace ringlet::os {
 namespace {
 
-TEST(Thread, OneThatCannotBeStartedIsAnErrorAndNoException) {
+TEST(Thread, AFailedStartReturnsAnError) {
   pthread_attr_t before, huge;
   ASSERT_EQ(pthread_getattr_default_np(&before), 0);
   ASSERT_EQ(pthread_attr_init(&huge), 0);
@@ -34,7 +34,7 @@ TEST(Thread, OneThatCannotBeStartedIsAnErrorAndNoException) {
   EXPECT_TRUE(ran);
 }
 
-TEST(Thread, LeavesSignalsToTheProgramButNotItsOwnFaults) {
+TEST(Thread, BlocksSignalsExceptItsOwnFaults) {
   std::thread([] {
     BecomeServiceThread("ringlet service thread");
     sigset_t blocked;
@@ -65,7 +65,7 @@ std::uint32_t LastCpuOf(const cpu_set_t& set) {
   return last;
 }
 
-TEST(Thread, RunsOnTheCpusThatItIsGivenAndNoOtherThreadDoes) {
+TEST(Thread, RunOnAffectsOnlyTheCallingThread) {
   const cpu_set_t before = Affinity();
   const std::uint32_t cpu = LastCpuOf(before);
   std::thread([&] {
@@ -79,7 +79,7 @@ TEST(Thread, RunsOnTheCpusThatItIsGivenAndNoOtherThreadDoes) {
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
-TEST(Thread, CpusThatAreNotThereAreRefusedAndNothingChanges) {
+TEST(Thread, RefusesMissingCpusWithoutAChange) {
   std::thread([] {
     const cpu_set_t before = Affinity();
     const CpuRange none{60'000, 60'001};
@@ -103,7 +103,7 @@ bool PolicyIsOurs() {
   return syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0) == 0;
 }
 
-TEST(Thread, MemoryIsNearOnlyAsLongAsAskedFor) {
+TEST(Thread, MemoryNearRestoresThePolicyAtItsEnd) {
   const bool possible = PolicyIsOurs();
   const int before = MemoryPolicy();
   {

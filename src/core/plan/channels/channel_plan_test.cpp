@@ -41,7 +41,7 @@ ChannelPlan Sample(bool exchange = false) {
   return plan;
 }
 
-TEST(ChannelPlanTest, RingsGoThroughNodesInOrder) {
+TEST(ChannelPlanTest, RingsVisitNodesInOrder) {
   const ChannelPlan plan = Sample();
   EXPECT_TRUE(plan.Check().ok());
   EXPECT_EQ(ToText(plan),
@@ -52,7 +52,7 @@ TEST(ChannelPlanTest, RingsGoThroughNodesInOrder) {
   EXPECT_EQ(plan.ring_bandwidth().mb_per_s, 34'000u);
 }
 
-TEST(ChannelPlanTest, PlacesAndRanksAgreeWhereRanksAreScattered) {
+TEST(ChannelPlanTest, PlacesAndRanksAgreeForScatteredRanks) {
   const ChannelPlan plan = Sample();
   EXPECT_EQ(plan.PlaceOf(Rank{3}), (NodePlace{0, 2}));
   EXPECT_EQ(plan.PlaceOf(Rank{2}), (NodePlace{1, 0}));
@@ -92,11 +92,11 @@ void ExpectOneView(const ChannelPlan& plan) {
   }
 }
 
-TEST(ChannelPlanTest, RanksAndWholeRingsAndTreesAgree) {
+TEST(ChannelPlanTest, NeighboursOfRanksMatchWholeRingsAndTrees) {
   ExpectOneView(Sample());
 }
 
-TEST(ChannelPlanTest, RandomPlansAgreeWithThemselves) {
+TEST(ChannelPlanTest, RandomPlansAreConsistent) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Prng dice(seed);
     const auto nodes = static_cast<std::uint32_t>(1 + dice.Below(9));
@@ -122,7 +122,7 @@ TEST(ChannelPlanTest, RandomPlansAgreeWithThemselves) {
   }
 }
 
-TEST(ChannelPlanTest, RingsAndTreesMayHaveTheirOwnNumbers) {
+TEST(ChannelPlanTest, RingAndTreeCountsMayDiffer) {
   const NodeShape shape{2,
                         {{0, 1}},
                         {LocalTree{.order = {0, 1}}, LocalTree{.order = {1, 0}},
@@ -150,7 +150,7 @@ TEST(ChannelPlanTest, RingsAndTreesMayHaveTheirOwnNumbers) {
   EXPECT_THAT(missing.Check().error().message, HasSubstr("1 rings and 3 trees"));
 }
 
-TEST(ChannelPlanTest, TwelveThousandNodesAreAFewHundredBytes) {
+TEST(ChannelPlanTest, TwelveThousandNodesTakeAFewHundredBytes) {
   NodeShape shape{8, {{0, 1, 2, 3, 4, 5, 6, 7}}, {{.order = {0, 1, 2, 3, 4, 5, 6, 7}}}};
   ChannelPlan plan(Sped(1, 2, 1, false), {shape});
   plan.AddNodes(0, 12'500, Rank{0});
@@ -160,7 +160,7 @@ TEST(ChannelPlanTest, TwelveThousandNodesAreAFewHundredBytes) {
   EXPECT_TRUE(plan.Check().ok());
 }
 
-TEST(ChannelPlanTest, CheckWantsEveryRankOnce) {
+TEST(ChannelPlanTest, CheckRequiresEveryRankOnce) {
   const auto check = [](const NodeShape& shape, std::vector<Rank> ranks) {
     ChannelPlan plan(Sped(1, 1, 1, false), {shape});
     plan.AddNode(0, ranks);
@@ -186,7 +186,7 @@ TEST(ChannelPlanTest, CheckWantsEveryRankOnce) {
   EXPECT_FALSE(ChannelPlan().Check().ok());
 }
 
-TEST(ChannelPlanTest, RanksInARowAreABlockHoweverTheyAreNamed) {
+TEST(ChannelPlanTest, ConsecutiveRanksEqualABlock) {
   const NodeShape shape{2, {{0, 1}}, {{.order = {0, 1}}}};
   ChannelPlan named(Sped(1, 1, 1, false), {shape}), block = named;
   for (std::uint32_t i = 0; i < 6; i += 2) named.AddNode(0, std::vector{Rank{i}, Rank{i + 1}});
@@ -197,7 +197,7 @@ TEST(ChannelPlanTest, RanksInARowAreABlockHoweverTheyAreNamed) {
   EXPECT_EQ(named.digest(), block.digest());
 }
 
-TEST(ChannelPlanTest, DigestSeesOrderSpeedRanksAndLeaders) {
+TEST(ChannelPlanTest, DigestCoversOrderSpeedRanksAndLeaders) {
   const std::uint64_t digest = Sample().digest();
   EXPECT_EQ(digest, Sample().digest());
   EXPECT_NE(digest, Sample(true).digest());
@@ -206,14 +206,14 @@ TEST(ChannelPlanTest, DigestSeesOrderSpeedRanksAndLeaders) {
   EXPECT_NE(digest, longer.digest());
 }
 
-TEST(ChannelPlanTest, LeadersAreOfTheHostAndOfItsNumaNodes) {
+TEST(ChannelPlanTest, HostsAndNumaNodesHaveLeaders) {
   const Leaders leaders = LeadersOf(Sample(), Rank{1});
   EXPECT_EQ(leaders.host, Rank{3});
   EXPECT_THAT(leaders.ranks, ElementsAre(Rank{0}, Rank{1}, Rank{3}));
   EXPECT_THAT(leaders.groups, ElementsAre(ElementsAre(Rank{0}, Rank{3}), ElementsAre(Rank{1})));
 }
 
-TEST(ChannelPlanTest, NeighboursAreEachOnceAndNotOneself) {
+TEST(ChannelPlanTest, NeighboursOccurOnceAndExcludeTheRankItself) {
   EXPECT_THAT(Sample().RingNeighboursOf(Rank{2}), ElementsAre(Rank{0}, Rank{1}, Rank{4}, Rank{5}));
   ChannelPlan alone(Sped(1, 1, 1, false), {{1, {{0}}, {{.order = {0}}}}});
   alone.AddNodes(0, 1, Rank{0});

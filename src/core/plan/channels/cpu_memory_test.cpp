@@ -29,7 +29,7 @@ std::vector<Rank> First(std::uint32_t count) {
   return ranks;
 }
 
-TEST(CpuMemoryTest, GroupsAreNumaNodesAndTheNetworkDecidesTheFirst) {
+TEST(CpuMemoryTest, GroupsAreNumaNodesBeginningNearTheNetwork) {
   const Graph graph = Machine(1, 5, {{"eth0", 100'000, 1}});
   const CpuMemoryShape near = LookAt(graph, First(5), true);
   EXPECT_THAT(near.order, ElementsAre(1, 3, 0, 2, 4));
@@ -41,7 +41,7 @@ TEST(CpuMemoryTest, GroupsAreNumaNodesAndTheNetworkDecidesTheFirst) {
   EXPECT_THAT(LookAt(graph, First(5), false).order, ElementsAre(0, 2, 4, 1, 3));
 }
 
-TEST(CpuMemoryTest, TheTreeLeavesANumaNodeOnceForEachOther) {
+TEST(CpuMemoryTest, TheTreeHasAnEdgePerFurtherNumaNode) {
   const NodeShape shape = ShapeOf(LookAt(Machine(1, 12, {}), First(12), false), false);
   const LocalTree& tree = shape.trees[0];
   EXPECT_THAT(tree.order, ElementsAre(0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11));
@@ -49,7 +49,7 @@ TEST(CpuMemoryTest, TheTreeLeavesANumaNodeOnceForEachOther) {
   EXPECT_THAT(shape.groups[1], ElementsAre(1, 3, 5, 7, 9, 11));
 }
 
-TEST(CpuMemoryTest, NumaNodesAreATreeOfTwoBelowEach) {
+TEST(CpuMemoryTest, NumaNodesFormABinaryTree) {
   HostView host;
   host.identity = 1;
   host.cpu = {"x86_64", "GenuineIntel", 6, 0x55, ""};
@@ -63,7 +63,7 @@ TEST(CpuMemoryTest, NumaNodesAreATreeOfTwoBelowEach) {
 }
 
 /// The first NUMA node is the parent of the other two.
-TEST(CpuMemoryTest, ATreeIsAsWideAsTheNarrowestWayUpOrDown) {
+TEST(CpuMemoryTest, ATreeHasTheBandwidthOfItsNarrowestEdge) {
   const topology::CpuModel intel = {"x86_64", "GenuineIntel", 6, 0x55, ""};
   for (const std::uint32_t slow : {0u, 1u, 2u, 3u}) {
     HostView host;
@@ -80,7 +80,7 @@ TEST(CpuMemoryTest, ATreeIsAsWideAsTheNarrowestWayUpOrDown) {
   }
 }
 
-TEST(CpuMemoryTest, HostsThatDifferInNameOnlyAreOfOneKind) {
+TEST(CpuMemoryTest, HostsThatDifferInNameOnlyShareAClass) {
   const Graph one = Machine(1, 4, {{"eth0", 100'000, 1}}),
               same = Machine(2, 4, {{"ens3", 100'000, 1}});
   const Graph slower = Machine(1, 4, {{"eth0", 10'000, 1}}),

@@ -9,7 +9,7 @@ namespace {
 
 using Children = std::array<std::optional<std::uint32_t>, 2>;
 
-TEST(DoubleTreeTest, FiveNodesAsNcclHasThem) {
+TEST(DoubleTreeTest, FiveNodesMatchNccl) {
   EXPECT_EQ(PlaceInTree(0, 5, 0), (DoubleTreePlace{{}, 0, Children{std::nullopt, 4}}));
   EXPECT_EQ(PlaceInTree(4, 5, 0), (DoubleTreePlace{0, 1, Children{2, std::nullopt}}));
   EXPECT_EQ(PlaceInTree(2, 5, 0), (DoubleTreePlace{4, 0, Children{1, 3}}));
@@ -52,7 +52,7 @@ TEST(DoubleTreeTest, EverySizeIsATree) {
 }
 
 // With an odd number of nodes, one node is an unavoidable exception.
-TEST(DoubleTreeTest, EveryNodeIsALeafOfOneOfTheTwo) {
+TEST(DoubleTreeTest, AlmostEveryNodeIsALeafInExactlyOneTree) {
   for (std::uint32_t nodes = 2; nodes <= 300; ++nodes) {
     std::uint32_t never = 0, twice = 0;
     for (std::uint32_t node = 0; node < nodes; ++node) {

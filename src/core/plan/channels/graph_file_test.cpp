@@ -30,7 +30,7 @@ std::string Dump(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(GraphFileTest, NcclsOwnDumpsAreReadAndWrittenBack) {
+TEST(GraphFileTest, DumpsOfNcclRoundTrip) {
   const std::pair<const char*, std::uint32_t> dumps[] = {{"3090x8_panlichen", 8},
                                                          {"hgx_b200_8x_vastai", 8},
                                                          {"hgx_h200_8x_vastai", 8},
@@ -45,7 +45,7 @@ TEST(GraphFileTest, NcclsOwnDumpsAreReadAndWrittenBack) {
   }
 }
 
-TEST(GraphFileTest, ADumpSaysWhatNcclFound) {
+TEST(GraphFileTest, ADumpContainsTheChannelsOfNccl) {
   const HostPlan plan = ReadGraphs(Dump("3090x8_panlichen"), "dump", Names(8)).value();
   const PatternGraph& ring = plan.of(GraphId::kRing);
   ASSERT_EQ(ring.channels.size(), 1u);
@@ -67,7 +67,7 @@ std::string File(const std::string& attributes, const std::string& channel) {
          attributes + ">\n<channel>\n" + channel + "\n</channel></graph></graphs>\n";
 }
 
-TEST(GraphFileTest, ErrorsSayFileAndLine) {
+TEST(GraphFileTest, ErrorsStateFileAndLine) {
   const auto why = [](const std::string& text) {
     const auto plan = ReadGraphs(text, "g.xml", Names(2));
     return plan.ok() ? std::string("ok") : plan.error().message;
@@ -91,7 +91,7 @@ TEST(GraphFileTest, ErrorsSayFileAndLine) {
   EXPECT_THAT(why(File("nchannels=\"1\"", both)), HasSubstr("speedintra is missing"));
 }
 
-TEST(GraphFileTest, GraphsWithoutChannelsHaveThePatternsOfNccl) {
+TEST(GraphFileTest, EmptyGraphsHaveThePatternsOfNccl) {
   const std::string ours = WriteGraphs(HostPlan(), Names(8));
   std::istringstream dump(Dump("hgx_h200_8x_vastai"));
   int graphs = 0;
@@ -104,7 +104,7 @@ TEST(GraphFileTest, GraphsWithoutChannelsHaveThePatternsOfNccl) {
 }
 
 // NCCL cannot write the last of these types and fails.
-TEST(GraphFileTest, TypesThatNcclHasNoWordForAreWritten) {
+TEST(GraphFileTest, WritesTypesThatNcclCannotWrite) {
   HostPlan plan =
       ReadGraphs(File("nchannels=\"1\" speedintra=\"17.5\"", "<gpu dev=\"0\"/><gpu dev=\"1\"/>"),
                  "g.xml", Names(2))

@@ -66,7 +66,7 @@ NodeClass Pcie() {
   return one;
 }
 
-TEST(JoinTest, TreesHaveTheirOwnNumberWhereTheyMay) {
+TEST(JoinTest, TreeCountsMayDifferFromRingCountsIfAllowed) {
   NodeClass one = Pcie();
   PatternGraph& tree = one.plan.of(GraphId::kTree);
   tree.channels.assign(3, tree.channels.front());
@@ -137,7 +137,7 @@ std::vector<std::uint32_t> Numbers(const std::vector<Rank>& ranks) {
 }
 
 // Source  a run of NCCL 2.30 on two hosts of this machine
-TEST(JoinTest, TwoSwitchedHostsAsNcclJoinsThem) {
+TEST(JoinTest, TwoSwitchedHostsMatchNccl) {
   const JoinedPlan joined = JoinedOf({Switched()}, {{0, 2, Rank{0}}});
   EXPECT_EQ(joined.plan.channel_count(), 16u);
   EXPECT_THAT(Numbers(joined.plan.Ring(0)),
@@ -150,7 +150,7 @@ TEST(JoinTest, TwoSwitchedHostsAsNcclJoinsThem) {
 }
 
 // Source  a run of NCCL 2.30 on two hosts of this machine
-TEST(JoinTest, TwoPcieHostsAsNcclJoinsThem) {
+TEST(JoinTest, TwoPcieHostsMatchNccl) {
   const JoinedPlan joined = JoinedOf({Pcie()}, {{0, 2, Rank{0}}});
   EXPECT_EQ(joined.plan.channel_count(), 2u);
   EXPECT_THAT(Numbers(joined.plan.Ring(1)), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
@@ -163,7 +163,7 @@ TEST(JoinTest, TwoPcieHostsAsNcclJoinsThem) {
 }
 
 // In a balanced tree, the second GPU serves the first child, and the first GPU the second child.
-TEST(JoinTest, ABalancedTreeLeavesByTwoGpus) {
+TEST(JoinTest, ABalancedTreeLeavesTheHostFromTwoGpus) {
   const JoinedPlan joined = JoinedOf({Pcie()}, {{0, 5, Rank{0}}});
   // Node 2 has children 1 and 3 and parent 4.
   EXPECT_EQ(joined.plan.At(Rank{4}, 0).up, Rank{9});
@@ -188,14 +188,14 @@ void ExpectSound(const JoinedPlan& joined) {
   }
 }
 
-TEST(JoinTest, OneToEightHostsAreSound) {
+TEST(JoinTest, UpToEightHostsHaveValidPlans) {
   for (std::uint32_t hosts = 1; hosts <= 8; ++hosts) {
     ExpectSound(JoinedOf({Switched()}, {{0, hosts, Rank{0}}}));
     ExpectSound(JoinedOf({Pcie()}, {{0, hosts, Rank{0}}}));
   }
 }
 
-TEST(JoinTest, HostsThatDifferGetWhatAllHaveAndAreTold) {
+TEST(JoinTest, DifferentHostsGetTheCommonMinimumAndAreReported) {
   const JoinedPlan joined = JoinedOf({Switched(), Switched(2, 24'000)},
                                      {{0, 3, Rank{0}}, {1, 1, Rank{24}}, {0, 2, Rank{32}}});
   ExpectSound(joined);
@@ -207,7 +207,7 @@ TEST(JoinTest, HostsThatDifferGetWhatAllHaveAndAreTold) {
   EXPECT_THAT(ToText(joined.shortfalls[1]), HasSubstr("24000 MB/s of a channel between nodes"));
 }
 
-TEST(JoinTest, UnevenHostsAndOneGpuOfAHost) {
+TEST(JoinTest, UnevenHostsAndHostsWithAGpuAreJoined) {
   NodeClass one;
   one.plan.devices = 1;
   one.plan.of(GraphId::kRing) = PatternOf(GraphId::kRing, Pattern::kRing, 5'000'000, 12'000);
@@ -239,7 +239,7 @@ TEST(JoinTest, ChannelsAreDoubledWithinLimits) {
     EXPECT_FALSE(Join({&one, 1}, blocks, limits).ok());
 }
 
-TEST(JoinTest, GraphsThatCannotBeJoinedAreNamed) {
+TEST(JoinTest, ErrorsDescribeGraphsThatCannotBeJoined) {
   const auto why = [](const std::vector<NodeClass>& classes, const std::vector<NodeBlock>& blocks) {
     const Result<JoinedPlan> joined = Join(classes, blocks, {});
     return joined.ok() ? std::string() : joined.error().message;

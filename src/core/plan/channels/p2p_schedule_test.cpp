@@ -27,7 +27,7 @@ void ExpectSoundRounds(const std::vector<std::uint32_t>& nodes, std::uint32_t ra
   for (const std::set<Rank>& one : met) EXPECT_EQ(one.size(), ranks);
 }
 
-TEST(P2pScheduleTest, EachRankMeetsEachOtherOnceAndBothAgreeWhen) {
+TEST(P2pScheduleTest, EachPairOfRanksMeetsOnceInTheSameRound) {
   ExpectSoundRounds({1}, 1);
   ExpectSoundRounds({8}, 8);
   ExpectSoundRounds({7}, 7);
@@ -38,7 +38,7 @@ TEST(P2pScheduleTest, EachRankMeetsEachOtherOnceAndBothAgreeWhen) {
   ExpectSoundRounds(std::vector<std::uint32_t>(11, 8), 88);
 }
 
-TEST(P2pScheduleTest, GroupsAreMetInStepsThatGrow) {
+TEST(P2pScheduleTest, NodesAreMetInGrowingSteps) {
   const std::vector<std::uint32_t> nodes(4, 8);
   const P2pSchedule schedule(nodes, {16, 4});
   std::vector<std::uint32_t> to, channels;
@@ -50,7 +50,7 @@ TEST(P2pScheduleTest, GroupsAreMetInStepsThatGrow) {
   EXPECT_THAT(channels, ElementsAre(0, 1, 3, 2));
 }
 
-TEST(P2pScheduleTest, WithinANodeRoundsTakeChannelsFarApart) {
+TEST(P2pScheduleTest, RoundsWithinANodeUseDistantChannels) {
   const std::vector<std::uint32_t> nodes = {8};
   const P2pSchedule schedule(nodes, {8, 2});
   std::vector<std::uint32_t> channels;

@@ -20,7 +20,7 @@ PatternGraph SampleRing() {
   return ring;
 }
 
-TEST(PatternGraphTest, TheNarrowerSideCountsWhereNicsAreUsed) {
+TEST(PatternGraphTest, TheNarrowerSideLimitsGraphsWithNics) {
   PatternGraph ring = SampleRing();
   EXPECT_EQ(ring.total().mb_per_s, 48'000u);
   for (LocalChannel& channel : ring.channels) channel.entry = channel.exit = std::nullopt;
@@ -29,7 +29,7 @@ TEST(PatternGraphTest, TheNarrowerSideCountsWhereNicsAreUsed) {
   EXPECT_EQ(ring.total().mb_per_s, 0u);
 }
 
-TEST(PatternGraphTest, TextHasALineAChannel) {
+TEST(PatternGraphTest, TextHasALinePerChannel) {
   EXPECT_EQ(ToText(SampleRing()),
             "ring RING: 2 channels of 48000/24000 MB/s, NVL/PXN, cross nic 2, 48000 of at most "
             "50000 MB/s, exhausted after 3 searches of 17 steps\n"
@@ -41,7 +41,7 @@ TEST(PatternGraphTest, TextHasALineAChannel) {
   EXPECT_EQ(ToText(plan), ToText(SampleRing()));
 }
 
-TEST(PatternGraphTest, NumbersAreThoseOfGraphFiles) {
+TEST(PatternGraphTest, NumbersMatchGraphFiles) {
   EXPECT_EQ(static_cast<int>(Pattern::kBalancedTree), 1);
   EXPECT_EQ(static_cast<int>(Pattern::kCollnetDirect), 6);
   EXPECT_EQ(static_cast<int>(GraphId::kNvls), 3);

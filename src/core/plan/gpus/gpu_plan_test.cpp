@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 using testing::UnorderedElementsAreArray;
 
-TEST(PlanGpus, HostsOfOneKindAreSearchedOnce) {
+TEST(PlanGpus, HostsOfASingleKindAreSearchedOnce) {
   const auto plan = PlanGpus(HostsForTest(kTwoSwitches, {{0, 1, 2, 3}, {4, 5, 6, 7}}), {});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_THAT(plan->systems, SizeIs(1));
@@ -27,7 +27,7 @@ TEST(PlanGpus, HostsOfOneKindAreSearchedOnce) {
   EXPECT_TRUE(plan->channels().Check().ok());
 }
 
-TEST(PlanGpus, RanksMayLieAnywhere) {
+TEST(PlanGpus, RanksMayHaveAnyPlacement) {
   const auto plan = PlanGpus(HostsForTest(kTwoSwitches, {{0, 2, 4, 6}, {1, 3, 5, 7}}), {});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   for (std::uint32_t channel = 0; channel < plan->channels().channel_count(); ++channel) {
@@ -43,14 +43,14 @@ TEST(PlanGpus, RanksMayLieAnywhere) {
   }
 }
 
-TEST(PlanGpus, SomeGpusOfAHostMakeAnotherKind) {
+TEST(PlanGpus, PartlyUsedHostsAreAnotherKind) {
   const auto plan = PlanGpus(HostsForTest(kTwoSwitches, {{0, 1, 2, 3}, {4, 5}}), {});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_THAT(plan->systems, SizeIs(2));
   EXPECT_EQ(plan->channels().rank_count(), 6u);
 }
 
-TEST(PlanGpus, AHostByItselfEqualsTheSearchOfIt) {
+TEST(PlanGpus, ThePlanOfASingleHostEqualsItsSearch) {
   const auto hosts = HostsForTest(kTwoSwitches, {{0, 1, 2, 3}});
   const auto plan = PlanGpus(hosts, {});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
@@ -60,20 +60,20 @@ TEST(PlanGpus, AHostByItselfEqualsTheSearchOfIt) {
   EXPECT_EQ(system.planned.plan, *searched);
 }
 
-TEST(PlanGpus, ARankWithoutAGpuIsNamed) {
+TEST(PlanGpus, NamesARankWithoutAGpu) {
   const auto plan = PlanGpus(HostsForTest(kTwoSwitches, {{0, 1, 3}}), {});
   ASSERT_FALSE(plan.ok());
   EXPECT_THAT(plan.error().message, HasSubstr("rank 2 is on no GPU"));
   EXPECT_FALSE(PlanGpus(HostsForTest(kTwoSwitches, {{}}), {}).ok());
 }
 
-TEST(PlanGpus, TwoGpusOfOneRankAreRefused) {
+TEST(PlanGpus, RefusesTwoGpusOfASingleRank) {
   const auto plan = PlanGpus(HostsForTest(kTwoSwitches, {{0, 1}, {1, 2}}), {});
   ASSERT_FALSE(plan.ok());
   EXPECT_THAT(plan.error().message, HasSubstr("rank 1 is on two GPUs"));
 }
 
-TEST(PlanGpus, PortsOfACardAreOne) {
+TEST(PlanGpus, MergesPortsOfACard) {
   std::vector<topology::HostView> hosts = HostsForTest(kTwoSwitches, {{0, 1, 2, 3}, {4, 5, 6, 7}});
   for (topology::HostView& host : hosts) {
     host.nets.push_back(host.nets.front());
@@ -97,7 +97,7 @@ TEST(PlanGpus, ChannelsAreBounded) {
   EXPECT_EQ(plan->channels().channel_count(), 2u);
 }
 
-TEST(PlanGpus, AGraphFileOfOneKindIsFollowed) {
+TEST(PlanGpus, FollowsAGraphFileOfASingleKind) {
   GpuPlanOptions options;
   options.given = {"mine.xml", R"(<graphs version="1">
   <graph id="0" pattern="4" crossnic="0" nchannels="1" speedintra="12" speedinter="12"

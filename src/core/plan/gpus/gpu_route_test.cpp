@@ -22,7 +22,7 @@ Result<GpuPlan> TwoHosts() {
   return PlanGpus(HostsForTest(kTwoSwitches, {{0, 1, 2, 3}, {4, 5, 6, 7}}), {});
 }
 
-TEST(RouteOf, WithinANodeItIsThePath) {
+TEST(RouteOf, EqualsThePathWithinANode) {
   const auto plan = TwoHosts();
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   const GpuRoute route = RouteOf(*plan, Rank{4}, Rank{7}, 0, Carriage::kRing);
@@ -34,7 +34,7 @@ TEST(RouteOf, WithinANodeItIsThePath) {
   EXPECT_THAT(words.front(), HasSubstr("NVS/"));
 }
 
-TEST(RouteOf, BetweenNodesARingLeavesAndEntersByItsNics) {
+TEST(RouteOf, ARingLeavesAndEntersByItsNicsBetweenNodes) {
   const auto plan = TwoHosts();
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   const ChannelPlan& channels = plan->channels();
@@ -54,7 +54,7 @@ TEST(RouteOf, BetweenNodesARingLeavesAndEntersByItsNics) {
   EXPECT_EQ(static_cast<std::uint32_t>(crossings), 2 * channels.channel_count());
 }
 
-TEST(RouteOf, MessagesTakeTheRailOfTheReceiver) {
+TEST(RouteOf, MessagesUseTheRailOfTheReceiver) {
   const auto plan = TwoHosts();
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   // GPUs 0 and 1 are near the first NIC, 2 and 3 near the second.

@@ -32,7 +32,7 @@ struct Bounded {
   BoundingLinks found;
 };
 
-TEST(BoundingLinksTest, SharesMakeUpTheBound) {
+TEST(BoundingLinksTest, SharesSumToTheBound) {
   for (const bool multi_node : {false, true}) {
     const Bounded one("2x(numa: 2x(switch: 2 gpu, 1 nic 100g))", multi_node);
     EXPECT_TRUE(one.found.by_prices);
@@ -43,7 +43,7 @@ TEST(BoundingLinksTest, SharesMakeUpTheBound) {
   }
 }
 
-TEST(BoundingLinksTest, SlowNicsBoundRingsBeyondTheHost) {
+TEST(BoundingLinksTest, SlowNicsLimitRingsBeyondTheHost) {
   const Bounded one("(switch: 2 gpu, 1 nic 25g), (switch: 2 gpu, 1 nic 25g)", true);
   EXPECT_TRUE(one.All([](const BoundingLink& link) {
     return link.bandwidth.mb_per_s == 3'125 &&
@@ -55,7 +55,7 @@ TEST(BoundingLinksTest, SlowNicsBoundRingsBeyondTheHost) {
 }
 
 /// If links hold the whole share of a bound, the bound rises with them.
-TEST(BoundingLinksTest, FasterBoundingLinksGiveMore) {
+TEST(BoundingLinksTest, FasterBoundingLinksIncreaseTheBandwidth) {
   const Bounded slow("(switch: 2 gpu, 1 nic 50g)", true), fast("(switch: 2 gpu, 1 nic 100g)", true);
   EXPECT_TRUE(slow.All([](const BoundingLink& link) {
     return link.is_port || link.from == link.to || link.bandwidth.mb_per_s == 6'250;
@@ -64,7 +64,7 @@ TEST(BoundingLinksTest, FasterBoundingLinksGiveMore) {
             fast.plan.of(GraphId::kRing).total().mb_per_s);
 }
 
-TEST(BoundingLinksTest, LinksThatCouldStandForEachOtherAreAllThere) {
+TEST(BoundingLinksTest, EquivalentLinksAreAllListed) {
   const Bounded one("8 gpu h100-sxm5 switch", false);
   std::size_t from_gpus = 0;
   for (const BoundingLink& link : one.found.list) {
@@ -76,13 +76,13 @@ TEST(BoundingLinksTest, LinksThatCouldStandForEachOtherAreAllThere) {
   EXPECT_EQ(one.found.list.size(), 16u) << "both ways";
 }
 
-TEST(BoundingLinksTest, FullLinksAreThoseOfManyDevices) {
+TEST(BoundingLinksTest, ManyDevicesListFullLinksWithoutShares) {
   const Bounded many("(switch: 12 gpu), (switch: 12 gpu)", false);
   EXPECT_FALSE(many.found.by_prices);
   EXPECT_TRUE(many.All([](const BoundingLink& link) { return link.per_mille == 0; }));
 }
 
-TEST(BoundingLinksTest, OtherPatternsAndFallbacksHaveNone) {
+TEST(BoundingLinksTest, OtherPatternsAndFallbacksLackBoundingLinks) {
   Bounded one("(switch: 4 gpu)", false);
   PatternGraph graph = one.plan.of(GraphId::kRing);
   graph.stopped = StopReason::kFallback;

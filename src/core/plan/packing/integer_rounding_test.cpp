@@ -14,7 +14,7 @@ Columns Those(std::vector<Columns::Needs> list) {
   return columns;
 }
 
-TEST(IntegerRoundingTest, ExchangesUntilNothingOverflows) {
+TEST(IntegerRoundingTest, ExchangesColumnsUntilNoRowOverflows) {
   const Columns columns = Those({{{0, 40}}, {{1, 40}}, {{0, 20}, {1, 20}}});
   IntegerRounding whole(columns);
   whole.Put(0, 4);
@@ -26,7 +26,7 @@ TEST(IntegerRoundingTest, ExchangesUntilNothingOverflows) {
   EXPECT_GT(work, 0);
 }
 
-TEST(IntegerRoundingTest, GivesUpWhenTheWorkIsDone) {
+TEST(IntegerRoundingTest, StopsAtItsWorkLimit) {
   const Columns columns = Those({{{0, 40}}, {{1, 40}}});
   IntegerRounding whole(columns);
   whole.Put(0, 5);
@@ -37,7 +37,7 @@ TEST(IntegerRoundingTest, GivesUpWhenTheWorkIsDone) {
 }
 
 /// No single exchange helps before overflowing rows gain weight.
-TEST(IntegerRoundingTest, RowsThatOverflowCountForMore) {
+TEST(IntegerRoundingTest, OverflowingRowsGainWeight) {
   const Columns columns = Those({{{0, 40}, {1, 20}, {2, 40}}, {{2, 40}}, {{0, 40}}, {{2, 20}}});
   IntegerRounding whole(columns);
   whole.Put(0, 3);
@@ -46,7 +46,7 @@ TEST(IntegerRoundingTest, RowsThatOverflowCountForMore) {
   EXPECT_TRUE(whole.Fit({60, 20, 60}, 10'000, kNoMore, work));
 }
 
-TEST(IntegerRoundingTest, AsksForMoreWhereNoExchangeHelps) {
+TEST(IntegerRoundingTest, RequestsColumnsIfNoExchangeHelps) {
   Columns columns = Those({{{0, 40}}});
   IntegerRounding whole(columns);
   whole.Put(0, 2);
@@ -62,7 +62,7 @@ TEST(IntegerRoundingTest, AsksForMoreWhereNoExchangeHelps) {
   EXPECT_EQ(whole.counts(), (std::vector<std::uint32_t>{1, 1}));
 }
 
-TEST(IntegerRoundingTest, TheBestLeavesMost) {
+TEST(IntegerRoundingTest, PrefersTheColumnThatLeavesMost) {
   const Columns columns = Those({{{0, 40}}, {{1, 40}}});
   IntegerRounding whole(columns);
   whole.Put(0, 1);
@@ -73,7 +73,7 @@ TEST(IntegerRoundingTest, TheBestLeavesMost) {
 }
 
 /// Only the last of many columns helps. Needs above kLaneMax are clamped and still overflow.
-TEST(IntegerRoundingTest, AllColumnsAreLookedAt) {
+TEST(IntegerRoundingTest, ConsidersAllColumns) {
   for (std::uint32_t count = 1; count < 150; ++count) {
     Columns columns;
     columns.Add({{0, 40}});

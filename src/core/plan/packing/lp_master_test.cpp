@@ -22,7 +22,7 @@ double Worth(const LpMaster& fluid) {
 }
 
 /// Three columns use two of three rows each. The optimum takes half of each column.
-TEST(LpMasterTest, FractionsAreBetterThanWholes) {
+TEST(LpMasterTest, FractionsBeatIntegers) {
   LpMaster fluid;
   for (int i = 0; i < 3; ++i) fluid.AddRow();
   for (std::uint32_t i = 0; i < 3; ++i)
@@ -32,7 +32,7 @@ TEST(LpMasterTest, FractionsAreBetterThanWholes) {
   EXPECT_EQ(fluid.Amounts().size(), 3u);
 }
 
-TEST(LpMasterTest, ColumnsThatDoNotPayStayOut) {
+TEST(LpMasterTest, UnprofitableColumnsStayOut) {
   LpMaster fluid;
   fluid.AddRow();
   EXPECT_TRUE(fluid.Enter(0, Needs{{0, kFluidOne}}, kFluidOne));
@@ -41,7 +41,7 @@ TEST(LpMasterTest, ColumnsThatDoNotPayStayOut) {
   EXPECT_NEAR(Sum(fluid), 4, 1e-3);
 }
 
-TEST(LpMasterTest, RowsMayComeLater) {
+TEST(LpMasterTest, RowsMayBeAddedLater) {
   LpMaster fluid;
   fluid.AddRow();
   EXPECT_TRUE(fluid.Enter(0, Needs{{0, kFluidOne}}, kFluidOne));

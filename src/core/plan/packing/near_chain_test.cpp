@@ -37,7 +37,7 @@ std::int64_t Least(const ChainCosts& costs) {
   return least;
 }
 
-TEST(NearChainTest, ItIsHardlyEverAboveTheLeast) {
+TEST(NearChainTest, CostsRarelyExceedTheMinimum) {
   std::mt19937_64 random(kChainSeed);
   std::int64_t work = 0;
   int least = 0;
@@ -52,7 +52,7 @@ TEST(NearChainTest, ItIsHardlyEverAboveTheLeast) {
   EXPECT_GE(least, 90) << "seed " << kChainSeed;
 }
 
-TEST(NearChainTest, NoMoveOfAPartIsCheaper) {
+TEST(NearChainTest, NoSegmentMoveIsCheaper) {
   std::mt19937_64 random(kChainSeed);
   std::int64_t work = 0;
   const ChainCosts costs = Drawn(24, random);
@@ -68,7 +68,7 @@ TEST(NearChainTest, NoMoveOfAPartIsCheaper) {
         }
 }
 
-TEST(NearChainTest, AWayThatIsNotThereIsGoneRound) {
+TEST(NearChainTest, AvoidsMissingConnections) {
   ChainCosts costs;
   costs.devices = 4;
   costs.head.assign(4, 0);

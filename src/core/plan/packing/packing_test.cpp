@@ -23,7 +23,7 @@ struct Packed {
   Packings packings;
 };
 
-TEST(PackingTest, ARingOfOneSwitchIsAsWideAsItsLinks) {
+TEST(PackingTest, ARingOfASingleSwitchHasTheBandwidthOfItsLinks) {
   Packed one("(switch: 4 gpu)", false);
   Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
   packing.Solve(0);
@@ -46,7 +46,7 @@ TEST(PackingTest, SharesOfNicsFollowTheirBandwidth) {
   }
 }
 
-TEST(PackingTest, NothingIsLookedForOnceTheBoundIsLowEnough) {
+TEST(PackingTest, SolvingStopsOnceTheBoundIsLowEnough) {
   Packed one("(switch: 4 gpu)", false);
   Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
   packing.Solve(0);
@@ -55,7 +55,7 @@ TEST(PackingTest, NothingIsLookedForOnceTheBoundIsLowEnough) {
   EXPECT_EQ(one.packings.BoundOf(GraphId::kRing, 0, 20'000), 20'000) << "what is known is kept";
 }
 
-TEST(PackingTest, TooLowBandwidthsAreNotSearchedAgain) {
+TEST(PackingTest, DivideYieldsNoChannelsBelowTheLeastBandwidth) {
   Packed one("(switch: 4 gpu)", false);
   Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
   packing.Solve(0);
@@ -64,7 +64,7 @@ TEST(PackingTest, TooLowBandwidthsAreNotSearchedAgain) {
 }
 
 /// Each interface has its own links, as wide as the port.
-TEST(PackingTest, InterfacesOfOnePortShareIt) {
+TEST(PackingTest, InterfacesOfASinglePortShareIt) {
   topology::HostView view =
       topology::ParseSynthetic("(switch: 2 gpu, 1 nic 100g), (switch: 2 gpu, 1 nic 100g)").value();
   for (const bool shared : {false, true}) {
@@ -85,7 +85,7 @@ TEST(PackingTest, InterfacesOfOnePortShareIt) {
 }
 
 /// Packings of many devices are created on request, because they take longer.
-TEST(PackingTest, ManyDevicesAreAdmittedOnce) {
+TEST(PackingTest, AdmitsManyDevicesOnce) {
   Packed few("(switch: 4 gpu)", false), many("(switch: 6 gpu), (switch: 6 gpu)", false),
       too_many("33 gpu", false);
   EXPECT_TRUE(few.packings.usable());
@@ -99,7 +99,7 @@ TEST(PackingTest, ManyDevicesAreAdmittedOnce) {
 }
 
 /// The links between the processors are not a whole number of channels wide.
-TEST(PackingTest, EqualChannelsAreBoundByWholeParts) {
+TEST(PackingTest, EqualChannelsAreBoundedByIntegerShares) {
   Packed one("(numa: 3 gpu, nic 100g), (numa: 2 gpu)", false);
   Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 21'000);
   packing.Solve(0);
@@ -111,7 +111,7 @@ TEST(PackingTest, EqualChannelsAreBoundByWholeParts) {
 }
 
 /// No search covers all sets of so many devices, so that no bound is proven.
-TEST(PackingTest, OfTooManyDevicesNoBoundIsClaimed) {
+TEST(PackingTest, ClaimsNoBoundForTooManyDevices) {
   Packed many("(switch: 11 gpu), (switch: 11 gpu)", false);
   ASSERT_TRUE(many.packings.Admit());
   EXPECT_EQ(many.packings.BoundOf(GraphId::kRing, 0, 1'000'000), 1'000'000);
@@ -121,7 +121,7 @@ TEST(PackingTest, OfTooManyDevicesNoBoundIsClaimed) {
   EXPECT_EQ(packing.Divide(4, 1, 24'000, Effort::kSome).mb_per_s, 5'000);
 }
 
-TEST(PackingTest, TreesAreBoundByTheBestOfTheirPatterns) {
+TEST(PackingTest, TreesAreBoundedByTheirBestPattern) {
   Packed one("(numa: (switch: 2 gpu, 1 nic 100g)), (numa: (switch: 2 gpu, 1 nic 100g))", true);
   const std::int64_t bound = one.packings.BoundOf(GraphId::kTree, 0, 1'000'000);
   EXPECT_LE(bound, 25'000);

@@ -94,12 +94,12 @@ void ExpectNoOrderIsCheaper(std::string_view words) {
   }
 }
 
-TEST(PricingOracleTest, NoOrderIsCheaper) {
+TEST(PricingOracleTest, FindsTheCheapestOrder) {
   ExpectNoOrderIsCheaper(kWords);
 }
 
 /// Holds even if another NIC is much cheaper to enter by.
-TEST(PricingOracleTest, AChainThatOneDeviceHeadsLeavesByTheNicThatItCameInBy) {
+TEST(PricingOracleTest, AChainWithASingleHeadLeavesByItsEntryNic) {
   Priced one(kWords, true);
   one.prices.in = {0, 100'000};
   one.prices.out = {1'000'000, 0};
@@ -110,12 +110,12 @@ TEST(PricingOracleTest, AChainThatOneDeviceHeadsLeavesByTheNicThatItCameInBy) {
 }
 
 /// Incoming data of a NIC also loads the opposite direction.
-TEST(PricingOracleTest, AcknowledgementsCost) {
+TEST(PricingOracleTest, IncludesTheCostOfAcknowledgements) {
   ExpectNoOrderIsCheaper("(switch: 3 gpu v100-sxm2 mesh, 1 nic 100g), (switch: 1 gpu, 1 nic 100g)");
 }
 
 /// High prices do not fit into 32 bits, so that the result may cost a little more than the minimum.
-TEST(PricingOracleTest, DearPricesAreRounded) {
+TEST(PricingOracleTest, RoundsLargePrices) {
   for (const bool multi_node : {false, true}) {
     for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree}) {
       Priced one(kWords, multi_node);
@@ -147,7 +147,7 @@ TEST(PricingOracleTest, WorkIsCounted) {
 }
 
 /// All orders are too many to try. Orders near the result are not cheaper.
-TEST(PricingOracleTest, NoOrderOfManyDevicesIsCheaper) {
+TEST(PricingOracleTest, FindsTheCheapestOrderOfManyDevices) {
   for (const std::string_view words :
        {"(switch: 6 gpu), (switch: 5 gpu)", "(numa: (switch: 7 gpu)), (numa: (switch: 6 gpu))",
         "17 gpu"}) {
@@ -175,7 +175,7 @@ TEST(PricingOracleTest, NoOrderOfManyDevicesIsCheaper) {
 }
 
 /// The cost is rarely more than a few percent above the minimum, and never below it.
-TEST(PricingOracleTest, ANearChannelCostsLittle) {
+TEST(PricingOracleTest, ANearChannelIsCloseToTheMinimum) {
   std::int64_t near_costs = 0, least_costs = 0;
   for (const std::string_view words :
        {kWords, std::string_view("(switch: 5 gpu, 1 nic 100g), (switch: 6 gpu, 1 nic 100g)")})
@@ -198,7 +198,7 @@ TEST(PricingOracleTest, ANearChannelCostsLittle) {
   EXPECT_LE(near_costs, least_costs + least_costs / 50);
 }
 
-TEST(PricingOracleTest, OfManyDevicesChannelsAreNear) {
+TEST(PricingOracleTest, ManyDevicesGetNearChannels) {
   for (const std::uint32_t devices : {21u, 32u}) {
     Priced one(fmt::format("{} gpu", devices), false);
     EXPECT_TRUE(one.cheapest.usable());
@@ -210,7 +210,7 @@ TEST(PricingOracleTest, OfManyDevicesChannelsAreNear) {
   }
 }
 
-TEST(PricingOracleTest, ManyDevicesAreTooMany) {
+TEST(PricingOracleTest, RefusesTooManyDevices) {
   EXPECT_TRUE(Priced("10 gpu", false).cheapest.few());
   EXPECT_TRUE(Priced("20 gpu", false).cheapest.exact());
   EXPECT_FALSE(Priced("33 gpu", false).cheapest.usable());

@@ -15,7 +15,7 @@ std::vector<Division> Divisions(const DivisionRange& range) {
   return DivisionsOf(range, Limits(table, nets, GraphId::kRing, true), 25'000);
 }
 
-TEST(BestSearchTest, DivisionsComeBestFirstAndBeatTheFloor) {
+TEST(BestSearchTest, DivisionsAreSortedAndBeatTheFloor) {
   const std::vector<Division> list = Divisions({12'500, 5'000, 2, 1, 32});
   ASSERT_FALSE(list.empty());
   EXPECT_EQ(list.front(), (Division{2, 6'250}));
@@ -26,7 +26,7 @@ TEST(BestSearchTest, DivisionsComeBestFirstAndBeatTheFloor) {
   }
 }
 
-TEST(BestSearchTest, NothingIsBetterThanTheBound) {
+TEST(BestSearchTest, NoDivisionExceedsTheBound) {
   EXPECT_TRUE(Divisions({12'500, 12'500, 1, 1, 32}).empty());
   EXPECT_TRUE(Divisions({0, 0, 1, 1, 32}).empty());
 }

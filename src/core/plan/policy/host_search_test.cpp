@@ -16,7 +16,7 @@ TEST(HostSearchTest, AHostWithoutRanksIsRefused) {
   EXPECT_EQ(plan.error().code, Code::kUnsupported);
 }
 
-TEST(HostSearchTest, RingsAndTreesHaveTheNumbersThatTheyAreBestWith) {
+TEST(HostSearchTest, RingsAndTreesHaveTheirBestChannelCounts) {
   const MachineForTest machine("8 gpu h100-sxm5 switch");
   const HostPlan compat = SearchHost(machine.paths(), {.policy = Policy::kCompat}).value();
   const HostPlan best = SearchHost(machine.paths(), {.policy = Policy::kBest}).value();
@@ -35,12 +35,12 @@ TEST(HostSearchTest, RingsAndTreesHaveTheNumbersThatTheyAreBestWith) {
   }
 }
 
-TEST(HostSearchTest, OneGpuAloneHasARing) {
+TEST(HostSearchTest, ASingleGpuHasARing) {
   const MachineForTest machine("1 gpu");
   EXPECT_FALSE(SearchHost(machine.paths(), {}).value().of(GraphId::kRing).channels.empty());
 }
 
-TEST(HostSearchTest, BestHeedsHowManyChannelsThereMayBe) {
+TEST(HostSearchTest, BestObeysTheMaximumNumberOfChannels) {
   const MachineForTest machine("(switch: 4 gpu)");
   const auto ring = [&](SearchOptions options) {
     return SearchHost(machine.paths(), options).value().of(GraphId::kRing);
@@ -55,7 +55,7 @@ TEST(HostSearchTest, BestHeedsHowManyChannelsThereMayBe) {
             ring({.policy = Policy::kCompat}));
 }
 
-TEST(HostSearchTest, BestTakesMoreChannelsWhereTheyCarryAsMuch) {
+TEST(HostSearchTest, BestReachesTheMinimumChannelsWithTheSameBandwidth) {
   const MachineForTest machine("(switch: 4 gpu)");
   const HostPlan free = SearchHost(machine.paths(), {}).value();
   const HostPlan many = SearchHost(machine.paths(), {.channels_min = 8}).value();
@@ -71,7 +71,7 @@ TEST(HostSearchTest, NvlsCanBeLeftOut) {
       SearchHost(machine.paths(), {.nvls = false}).value().of(GraphId::kNvls).channels.empty());
 }
 
-TEST(HostSearchTest, CollnetIsLookedForOnDemand) {
+TEST(HostSearchTest, CollnetIsSearchedOnRequest) {
   const MachineForTest machine("(switch: 2 gpu, 1 nic)");
   std::vector<SearchTrace> search_traces;
   SearchOptions options;
@@ -113,7 +113,7 @@ TEST(HostSearchTest, RanksInCpuMemoryHaveRings) {
   }
 }
 
-TEST(HostSearchTest, RingsInCpuMemoryStayOnANodeAsLongAsTheyCan) {
+TEST(HostSearchTest, RingsInCpuMemoryVisitNumaNodesOnce) {
   const topology::HostView view = TwoNodes();
   const std::vector<topology::RankPlace> places = {
       {Rank{0}, 0, 0}, {Rank{1}, 0, 1}, {Rank{2}, 0, 0}, {Rank{3}, 0, 1}};
@@ -130,7 +130,7 @@ TEST(HostSearchTest, RingsInCpuMemoryStayOnANodeAsLongAsTheyCan) {
   }
 }
 
-TEST(HostSearchTest, TheBoundOfCompatIsFoundWhereItIsAskedFor) {
+TEST(HostSearchTest, CompatComputesItsBoundOnRequest) {
   const MachineForTest machine("2x(numa: 1x(switch: 2 gpu, 1 nic 10g))");
   for (const bool multi_node : {false, true}) {
     const SearchOptions plain{.policy = Policy::kCompat, .multi_node = multi_node};
@@ -339,7 +339,7 @@ TEST(HostSearchTest, OptionsMakeTheSamePlansOnEveryMachine) {
   }
 }
 
-TEST(HostSearchTest, AtTheKneeAreFewerChannelsWithNearlyAsMuch) {
+TEST(HostSearchTest, TheKneeHasFewerChannelsWithSimilarBandwidth) {
   std::size_t fewer = 0;
   for (const char* words :
        {"(switch: 3 gpu, 1 nic 100g), (switch: 2 gpu, 1 nic 200g)", "8 gpu h100-sxm5 switch",

@@ -19,7 +19,7 @@ std::string Routes(Pattern pattern, const LocalChannel& channel) {
   return text;
 }
 
-TEST(ChannelWaysTest, EveryPatternHasItsEnds) {
+TEST(ChannelWaysTest, EveryPatternHasItsRoutes) {
   const LocalChannel inside{{2, 0, 1}};
   EXPECT_EQ(Routes(Pattern::kRing, inside), "2-0 0-1 1-2 ");
   EXPECT_EQ(Routes(Pattern::kBalancedTree, inside), "2-0 0-1 ");
@@ -30,7 +30,7 @@ TEST(ChannelWaysTest, EveryPatternHasItsEnds) {
   EXPECT_EQ(Routes(Pattern::kBalancedTree, multi_node), "2-0 0-1 n3-2 2~n4 0~n4 ");
 }
 
-TEST(ChannelWaysTest, ItEndsWhereItIsToldTo) {
+TEST(ChannelWaysTest, StopsIfTheVisitorReturnsFalse) {
   int seen = 0;
   EXPECT_FALSE(ForEachRoute(Pattern::kRing, LocalChannel{{0, 1, 2}},
                             [&](EndIndex, EndIndex, bool) { return ++seen < 2; }));

@@ -15,7 +15,7 @@ Limits LimitsOf(std::string_view words, GraphId id, bool multi_node) {
   return Limits(table, nets, id, multi_node);
 }
 
-TEST(LimitsTest, ALinkHasRoomForWholeChannelsOnly) {
+TEST(LimitsTest, ALinkHoldsAnIntegerNumberOfChannels) {
   const Limits limits = LimitsOf("(switch: 4 gpu)", GraphId::kRing, false);
   EXPECT_EQ(limits.MostOf(1), 24'000);
   EXPECT_EQ(limits.MostOf(3), 8'000);
@@ -24,7 +24,7 @@ TEST(LimitsTest, ALinkHasRoomForWholeChannelsOnly) {
   EXPECT_EQ(limits.MostOfAll(32, 5'000'000), 24'000);
 }
 
-TEST(LimitsTest, ThroughIntelsProcessorsAWayCostsSixFifths) {
+TEST(LimitsTest, RoutesThroughIntelProcessorsCostSixFifths) {
   const Limits limits = LimitsOf("(numa: (switch: 2 gpu), (switch: 2 gpu))", GraphId::kRing, false);
   EXPECT_EQ(limits.MostOfAll(32, 5'000'000), 20'000);
 }
@@ -44,19 +44,19 @@ TEST(LimitsTest, NicsThatDoNotReachGpusCostMore) {
   EXPECT_LT(most(), direct);
 }
 
-TEST(LimitsTest, OfNDevicesAllButOneSendInATree) {
+TEST(LimitsTest, ATreeWithinAHostHasASenderLessThanDevices) {
   const Limits limits = LimitsOf("(switch: 4 gpu)", GraphId::kTree, false);
   EXPECT_EQ(limits.MostOfAll(32, 5'000'000), 32'000);
   EXPECT_EQ(limits.MostOf(1), 24'000);
   EXPECT_EQ(limits.MostOf(4), 8'000);
 }
 
-TEST(LimitsTest, OfATreeThatLeavesADeviceSendsOneAndAHalfTimes) {
+TEST(LimitsTest, ATreeBeyondTheHostSendsOneAndAHalfTimesPerDevice) {
   EXPECT_EQ(LimitsOf("(switch: 3 gpu, 1 nic 400g)", GraphId::kTree, true).MostOf(1), 16'000);
   EXPECT_EQ(LimitsOf("(switch: 1 gpu, 1 nic 400g)", GraphId::kTree, true).MostOf(1), 24'000);
 }
 
-TEST(LimitsTest, LinksOfAcknowledgementsCount) {
+TEST(LimitsTest, IncludesTheLinksOfAcknowledgements) {
   // Data enters GPUs over PCIe, and leaves over NVLink and another GPU's NIC.
   const Limits limits = LimitsOf(
       "(numa: (switch: 2 gpu v100-sxm2 mesh)), (numa: (switch: 1 gpu v100-sxm2 mesh, 1 nic 100g))",
@@ -64,7 +64,7 @@ TEST(LimitsTest, LinksOfAcknowledgementsCount) {
   EXPECT_GE(limits.MostOf(1), 12'000);
 }
 
-TEST(LimitsTest, NicsAndDevicesAloneAreNeverStricter) {
+TEST(LimitsTest, LimitsOfNicsAndDevicesAloneAreNeverStricter) {
   for (const GraphId id : {GraphId::kRing, GraphId::kTree})
     for (const bool multi_node : {false, true}) {
       const MachineForTest machine("2x(numa: (switch: 2 gpu a100-sxm4 switch, 1 nic 200g))");
@@ -77,7 +77,7 @@ TEST(LimitsTest, NicsAndDevicesAloneAreNeverStricter) {
     }
 }
 
-TEST(LimitsTest, NicsBoundChannels) {
+TEST(LimitsTest, NicsLimitChannels) {
   const Limits limits = LimitsOf("(switch: 2 gpu, 2 nic 100g)", GraphId::kRing, true);
   EXPECT_EQ(limits.MostOf(1), 12'500);
   EXPECT_EQ(limits.MostOf(2), 12'000) << "a GPU sends 24 GB/s";

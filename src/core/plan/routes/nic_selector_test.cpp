@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using topology::PathType;
 
-TEST(NicSelectorTest, PreferredNicsComeFirstThenNearerOnes) {
+TEST(NicSelectorTest, ListsPreferredNicsFirstThenNearerOnes) {
   const MachineForTest machine("(numa: (switch: 1 gpu, 1 nic), (switch: 1 gpu, 1 nic))");
   const RouteTable table(machine.paths());
   const SearchOptions options;
@@ -25,7 +25,7 @@ TEST(NicSelectorTest, PreferredNicsComeFirstThenNearerOnes) {
 }
 
 /// A caller may query the devices near another NIC during a loop over these.
-TEST(NicSelectorTest, DevicesNearANicStayWhereTheyAre) {
+TEST(NicSelectorTest, DevicesNearANicKeepTheirAddress) {
   const MachineForTest machine("(numa: (switch: 1 gpu, 1 nic), (switch: 1 gpu, 1 nic))");
   const RouteTable table(machine.paths());
   const SearchOptions options;
@@ -37,7 +37,7 @@ TEST(NicSelectorTest, DevicesNearANicStayWhereTheyAre) {
   EXPECT_THAT(*first, ElementsAre(0));
 }
 
-TEST(NicSelectorTest, ThePolicyBoundsTheList) {
+TEST(NicSelectorTest, ThePolicyLimitsTheList) {
   const MachineForTest machine("(numa: (switch: 1 gpu, 1 nic), (switch: 1 gpu, 1 nic))");
   const RouteTable table(machine.paths());
   SearchOptions options;

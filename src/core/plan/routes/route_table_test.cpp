@@ -10,7 +10,7 @@ namespace {
 constexpr EndIndex kFirst{End::kDevice, 0};
 constexpr EndIndex kSecond{End::kDevice, 1};
 
-TEST(RouteTableTest, AWayIsTheLinksOfThePath) {
+TEST(RouteTableTest, ARouteHasTheLinksOfThePath) {
   const MachineForTest machine("(switch: 2 gpu, 1 nic)");
   RouteTable table(machine.paths());
   EXPECT_EQ(table.device_count(), 2u);
@@ -26,7 +26,7 @@ TEST(RouteTableTest, AWayIsTheLinksOfThePath) {
 }
 
 /// The second GPU sends to the NIC through the first GPU, next to both, and receives directly.
-TEST(RouteTableTest, TheWayBackHasATypeOfItsOwn) {
+TEST(RouteTableTest, TheReverseRouteHasItsOwnType) {
   const MachineForTest machine(
       "(numa: (switch: 1 gpu a100-sxm4 switch, 1 nic), (switch: 1 gpu a100-sxm4 switch))");
   RouteTable table(machine.paths());
@@ -37,7 +37,7 @@ TEST(RouteTableTest, TheWayBackHasATypeOfItsOwn) {
   EXPECT_EQ(in.back_type, out.type);
 }
 
-TEST(RouteTableTest, ThroughIntelsProcessorsPacketsAreSmall) {
+TEST(RouteTableTest, RoutesThroughIntelProcessorsHaveSmallPackets) {
   const MachineForTest machine("(numa: (switch: 1 gpu), (switch: 1 gpu))");
   RouteTable table(machine.paths());
   const Route route = table.Find(kFirst, kSecond);
@@ -67,7 +67,7 @@ TEST(ResidualTest, ChargesFollowTheBandwidth) {
   EXPECT_EQ(residual.FullOf(route, all), link);
 }
 
-TEST(ResidualTest, ARefusedRouteTakesNothing) {
+TEST(ResidualTest, ARefusedRouteTakesNoBandwidth) {
   const MachineForTest machine("(switch: 2 gpu)");
   RouteTable table(machine.paths());
   const Route forth = table.Find(kFirst, kSecond);

@@ -5,7 +5,7 @@
 namespace ringlet::plan {
 namespace {
 
-TEST(TranspositionTableTest, KnowsWhatWasAddedUntilCleared) {
+TEST(TranspositionTableTest, ContainsAddedStatesUntilCleared) {
   TranspositionTable ends;
   EXPECT_EQ(ends.Find(7), nullptr);
   ends.Add(7, {3, 5});
@@ -17,7 +17,7 @@ TEST(TranspositionTableTest, KnowsWhatWasAddedUntilCleared) {
   EXPECT_EQ(ends.Find(7), nullptr);
 }
 
-TEST(TranspositionTableTest, OfTwoInOnePlaceTheLaterStays) {
+TEST(TranspositionTableTest, ALaterStateReplacesAnEarlierOneInTheSameSlot) {
   TranspositionTable ends;
   const std::uint64_t other = 7 + (std::uint64_t{1} << 32);
   ends.Add(7, {1, 1});
@@ -26,7 +26,7 @@ TEST(TranspositionTableTest, OfTwoInOnePlaceTheLaterStays) {
   EXPECT_NE(ends.Find(other), nullptr);
 }
 
-TEST(TranspositionTableTest, KnowsAsMuchAsBeforeWhenItGrows) {
+TEST(TranspositionTableTest, KeepsRecentStatesWhenItGrows) {
   TranspositionTable ends;
   for (std::int64_t state = 1; state <= 1'000; ++state)
     ends.Add(static_cast<std::uint64_t>(state), {state, 0});
@@ -36,7 +36,7 @@ TEST(TranspositionTableTest, KnowsAsMuchAsBeforeWhenItGrows) {
   }
 }
 
-TEST(TranspositionTableTest, DoesNotPayWhereNothingIsKnown) {
+TEST(TranspositionTableTest, DoesNotPayWithoutHits) {
   TranspositionTable ends;
   for (std::uint64_t state = 1; state <= 1'000; ++state) ends.Find(state);
   EXPECT_FALSE(ends.pays());

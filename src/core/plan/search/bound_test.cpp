@@ -16,26 +16,26 @@ std::uint32_t Bound(std::string_view words, GraphId id, bool multi_node) {
   return BoundOf(table, Limits(table, nets, id, multi_node), id, multi_node).mb_per_s;
 }
 
-TEST(BoundTest, ARingIsNoWiderThanTheNarrowestDevice) {
+TEST(BoundTest, TheNarrowestDeviceLimitsARing) {
   EXPECT_EQ(Bound("(switch: 4 gpu)", GraphId::kRing, false), 24'000u);
   EXPECT_EQ(Bound("8 gpu h100-sxm5 switch", GraphId::kRing, false), 370'800u);
   EXPECT_EQ(Bound("1 gpu", GraphId::kRing, false), 5'000'000u);
 }
 
-TEST(BoundTest, NicsBoundWhatLeaves) {
+TEST(BoundTest, NicsLimitTheTrafficBeyondTheHost) {
   EXPECT_EQ(Bound("(switch: 2 gpu, 1 nic 100g)", GraphId::kRing, true), 12'500u);
   EXPECT_EQ(Bound("(switch: 2 gpu, 1 nic 100g)", GraphId::kTree, true), 12'500u);
 }
 
-TEST(BoundTest, ChainsNeedOneSenderLess) {
+TEST(BoundTest, ChainsHaveASenderLessThanDevices) {
   EXPECT_EQ(Bound("(switch: 4 gpu)", GraphId::kTree, false), 4 * 24'000u / 3);
 }
 
-TEST(BoundTest, HeadsOfNvlsCarryTwoShares) {
+TEST(BoundTest, HeadsOfNvlsSendTwoShares) {
   EXPECT_EQ(Bound("8 gpu h100-sxm5 switch", GraphId::kNvls, false), 370'800u * 8 / 9);
 }
 
-TEST(BoundTest, NvlsIsNoWiderThanNicsAndTheWaysToThem) {
+TEST(BoundTest, NicsAndTheirRoutesLimitNvls) {
   EXPECT_EQ(Bound("2x(switch: 4 gpu h100-sxm5 switch, 1 nic 100g)", GraphId::kNvls, true), 25'000u);
   EXPECT_EQ(Bound("2x(switch: 4 gpu h100-sxm5 switch, 1 nic 200g)", GraphId::kNvls, true), 48'000u)
       << "behind PCIe of 24 GB/s each";

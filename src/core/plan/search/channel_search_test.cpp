@@ -40,7 +40,7 @@ SearchStep RingOf(std::uint32_t mb_per_s, std::uint32_t channels) {
   return search_step;
 }
 
-TEST(ChannelSearchTest, LaysAsManyRingsAsFit) {
+TEST(ChannelSearchTest, PlacesAsManyRingsAsFit) {
   const Searched one = SearchFor("(switch: 3 gpu)", false, RingOf(20'000, 2));
   EXPECT_EQ(one.outcome.channels, 1u);
   EXPECT_FALSE(one.outcome.perfect);
@@ -53,11 +53,11 @@ TEST(ChannelSearchTest, LaysAsManyRingsAsFit) {
   EXPECT_EQ(two.best.channels.size(), 2u);
 }
 
-TEST(ChannelSearchTest, SaysWhenTheBudgetRanOut) {
+TEST(ChannelSearchTest, ReportsAnExhaustedBudget) {
   EXPECT_TRUE(SearchFor("(switch: 8 gpu)", false, RingOf(20'000, 2), 5).outcome.budget_out);
 }
 
-TEST(ChannelSearchTest, ARingBeyondTheHostLeavesByTheNicItCameIn) {
+TEST(ChannelSearchTest, ARingBeyondTheHostLeavesByItsEntryNic) {
   const Searched found = SearchFor("(switch: 2 gpu, 1 nic)", true, RingOf(10'000, 1));
   ASSERT_EQ(found.best.channels.size(), 1u);
   EXPECT_EQ(found.best.channels[0].entry, 0u);
@@ -68,7 +68,7 @@ TEST(ChannelSearchTest, ARingBeyondTheHostLeavesByTheNicItCameIn) {
 
 /// NCCL's budgets count steps, including skipped ones. The numbers are those of a search without
 /// skips.
-TEST(ChannelSearchTest, StepsAreCountedThoughNothingIsLookedAtTwice) {
+TEST(ChannelSearchTest, CountsSkippedSteps) {
   const char* const words = "(numa: (switch: 3 gpu, 1 nic 200g), (switch: 2 gpu, 1 nic 100g))";
   SearchStep search_step = RingOf(7'000, 5);
   search_step.same_channels = false;
@@ -86,7 +86,7 @@ TEST(ChannelSearchTest, StepsAreCountedThoughNothingIsLookedAtTwice) {
 }
 
 /// Within a host, a channel begins in the order of the previous one, so that this order matters.
-TEST(ChannelSearchTest, StepsWithinTheHostAreCountedThoughNothingIsLookedAtTwice) {
+TEST(ChannelSearchTest, CountsSkippedStepsWithinTheHost) {
   const char* const words = "4 gpu v100-sxm2 mesh";
   SearchStep search_step = RingOf(24'000, 9);
   search_step.same_channels = false;
@@ -119,7 +119,7 @@ std::string SumsOf(std::string_view words, const SearchStep& search_step) {
 }
 
 /// The numbers are those of a search that places each channel step by step.
-TEST(ChannelSearchTest, ChannelsOfOneOrderAreCountedAsIfLaidStepByStep) {
+TEST(ChannelSearchTest, ChannelsOfASingleOrderCountAllTheirSteps) {
   SearchStep search_step = RingOf(30'000, 32);
   EXPECT_EQ(SumsOf("8 gpu a100-sxm4 switch", search_step),
             "80200 2884 2884 400 92288 DEV/0-1000 > NVS/0-0 (NVL)");
@@ -153,7 +153,7 @@ class Searching {
   ChannelSearch search_{table_, nets_, options_};
 };
 
-TEST(ChannelSearchTest, ItIsKnownThatOneOrderDoesNotMatterWhereOneChannelIsBegun) {
+TEST(ChannelSearchTest, EqualOrdersCostTheSameStepsForASingleChannel) {
   Searching searching("(numa: (switch: 3 gpu, 1 nic 100g), (switch: 2 gpu))");
   SearchStep search_step = RingOf(10'000, 5);
   PatternGraph best;
@@ -170,7 +170,7 @@ TEST(ChannelSearchTest, ItIsKnownThatOneOrderDoesNotMatterWhereOneChannelIsBegun
   EXPECT_TRUE(searching.began_second());
 }
 
-TEST(ChannelSearchTest, OfEqualBandwidthFewerHopsAreBetter) {
+TEST(ChannelSearchTest, FewerHopsWinAtEqualBandwidth) {
   Searching searching("(numa: (switch: 2 gpu, 1 nic), (switch: 2 gpu))");
   const SearchStep search_step = RingOf(5'000, 1);
   PatternGraph best;
@@ -182,7 +182,7 @@ TEST(ChannelSearchTest, OfEqualBandwidthFewerHopsAreBetter) {
   EXPECT_EQ(best.hops, hops);
 }
 
-TEST(ChannelSearchTest, EachChannelEntersByANicThatHasRoom) {
+TEST(ChannelSearchTest, EachChannelEntersByANicWithFreeBandwidth) {
   Searching searching("(numa: (switch: 1 gpu, 1 nic 100g), (switch: 1 gpu, 1 nic 100g))");
   PatternGraph best;
   EXPECT_TRUE(searching.Run(RingOf(9'000, 2), best).perfect);
@@ -193,7 +193,7 @@ TEST(ChannelSearchTest, EachChannelEntersByANicThatHasRoom) {
   EXPECT_EQ(best.channels[1].exit, 1u);
 }
 
-TEST(ChannelSearchTest, ChannelsTakeWhatNicsHaveAndGiveItBack) {
+TEST(ChannelSearchTest, ChannelsTakeAndReturnTheBandwidthOfNics) {
   Searching searching("(switch: 2 gpu, 1 nic 200g)");
   for (int i = 0; i < 2; ++i) {
     PatternGraph best;
@@ -204,7 +204,7 @@ TEST(ChannelSearchTest, ChannelsTakeWhatNicsHaveAndGiveItBack) {
   }
 }
 
-TEST(ChannelSearchTest, TypesBindBothWaysOfTrees) {
+TEST(ChannelSearchTest, PathTypesLimitBothDirectionsOfTrees) {
   SearchStep search_step = RingOf(1'000, 1);
   search_step.pattern = Pattern::kBalancedTree;
   search_step.type_inter = PathType::kPix;
@@ -215,7 +215,7 @@ TEST(ChannelSearchTest, TypesBindBothWaysOfTrees) {
   EXPECT_EQ(SearchFor(words, true, search_step).outcome.channels, 1u);
 }
 
-TEST(ChannelSearchTest, TypesBind) {
+TEST(ChannelSearchTest, PathTypesLimitRoutes) {
   SearchStep search_step = RingOf(1'000, 1);
   search_step.type_intra = PathType::kPix;
   EXPECT_EQ(

@@ -30,7 +30,7 @@ TEST(CompatSearchTest, SpeedsDescendAndDependOnTheGpu) {
   EXPECT_EQ(SpeedsOf(100, true).front(), 96'000u);
 }
 
-TEST(CompatSearchTest, TheSearchTraceHasEachSearchStepOnceAndNamesLinks) {
+TEST(CompatSearchTest, TheSearchTraceListsEachStepOnceAndNamesLinks) {
   SearchTrace search_trace;
   const PatternGraph ring = Ring("(numa: (switch: 2 gpu), (switch: 2 gpu))", &search_trace);
   EXPECT_EQ(search_trace.search_steps.size(), ring.searches);

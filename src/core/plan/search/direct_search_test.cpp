@@ -37,7 +37,7 @@ Laid Lay(std::string_view words, bool multi_node, Pattern pattern, std::uint32_t
 
 constexpr std::string_view kEight = "2x(numa: 2x(switch: 2 gpu h100-sxm5 switch, 1 nic 400g))";
 
-TEST(DirectSearchTest, AppliesWhereASwitchJoinsAllDevices) {
+TEST(DirectSearchTest, AppliesIfASwitchJoinsAllDevices) {
   EXPECT_FALSE(Lay("(switch: 4 gpu)", false, Pattern::kRing, 1, 1).applies);
   EXPECT_TRUE(Lay(kEight, false, Pattern::kRing, 1, 1).applies);
 }
@@ -51,7 +51,7 @@ TEST(DirectSearchTest, ChainsEndAtEachDeviceInTurn) {
   EXPECT_FALSE(Lay(kEight, false, Pattern::kBalancedTree, 8, 370'800 / 7 + 1).outcome.perfect);
 }
 
-TEST(DirectSearchTest, RingsUseEveryNicAndLeaveByTheOneTheyCameIn) {
+TEST(DirectSearchTest, RingsUseEveryNicAndLeaveByTheirEntryNic) {
   const Laid laid = Lay(kEight, true, Pattern::kRing, 4, 40'000);
   ASSERT_TRUE(laid.outcome.perfect);
   std::set<std::uint32_t> nets;
@@ -79,14 +79,14 @@ TEST(DirectSearchTest, ChannelsVisitEveryDeviceOnce) {
       }
 }
 
-TEST(DirectSearchTest, NamesTheLinkThatIsFull) {
+TEST(DirectSearchTest, ReportsAFullLink) {
   const Laid laid = Lay(kEight, true, Pattern::kRing, 5, 40'000);
   EXPECT_FALSE(laid.outcome.perfect);
   EXPECT_EQ(laid.outcome.channels, 4u);
   EXPECT_TRUE(laid.graph.channels.empty());
 }
 
-TEST(DirectSearchTest, OfAPairOfChannelsTheSecondGoesTheOtherWay) {
+TEST(DirectSearchTest, PairedChannelsUseOppositeNics) {
   const Laid laid =
       Lay("2x(numa: (switch: 2 gpu, 1 nic 100g))", true, Pattern::kRing, 2, 5'000, kCrossNicPairs);
   ASSERT_TRUE(laid.outcome.perfect);
@@ -94,7 +94,7 @@ TEST(DirectSearchTest, OfAPairOfChannelsTheSecondGoesTheOtherWay) {
   EXPECT_EQ(laid.graph.channels[0].exit, laid.graph.channels[1].entry);
 }
 
-TEST(DirectSearchTest, ChannelsAreWidenedAsFarAsTheirLinksGo) {
+TEST(DirectSearchTest, ChannelsAreWidenedToTheirLinks) {
   const MachineForTest machine("(switch: 4 gpu)");
   RouteTable table(machine.paths());
   const SearchOptions options;
@@ -109,7 +109,7 @@ TEST(DirectSearchTest, ChannelsAreWidenedAsFarAsTheirLinksGo) {
   EXPECT_EQ(search.WidthOf(graph, 100'000), 13'000u) << "never less than there is";
 }
 
-TEST(DirectSearchTest, HalfOfABalancedTreeLeavesFromTheSecondDevice) {
+TEST(DirectSearchTest, BalancedTreesLeaveByTheirEntryNic) {
   const Laid laid = Lay(kEight, true, Pattern::kBalancedTree, 4, 30'000);
   ASSERT_TRUE(laid.outcome.perfect);
   for (const LocalChannel& channel : laid.graph.channels) {

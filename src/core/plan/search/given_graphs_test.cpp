@@ -77,7 +77,7 @@ TEST(GivenGraphsTest, EveryHostFollowsTheChannelsOfTheFile) {
   EXPECT_EQ(alone->speed(0).ring.mb_per_s, 7'000u);
 }
 
-TEST(GivenGraphsTest, RanksOfAnyHostNameTheHost) {
+TEST(GivenGraphsTest, AFileMayListRanksOfAnyHost) {
   const Graph graph = Hosts({2, 2, 2});
   const auto plan = Given(graph, GraphXml(0, 4, {Gpus("rank", {3, 2})}));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
@@ -89,7 +89,7 @@ TEST(GivenGraphsTest, RanksOfAnyHostNameTheHost) {
   EXPECT_THAT(two.error().message, HasSubstr("rank is \"2\""));
 }
 
-TEST(GivenGraphsTest, TreesAloneAndLimitsOnChannels) {
+TEST(GivenGraphsTest, AcceptsTreesAloneAndLimitsChannels) {
   const Graph graph = Hosts({2, 2});
   const std::string tree = GraphXml(1, 3, {Gpus("dev", {1, 0}), Gpus("dev", {0, 1})});
   const auto plan = Given(graph, tree);
@@ -100,7 +100,7 @@ TEST(GivenGraphsTest, TreesAloneAndLimitsOnChannels) {
   EXPECT_EQ(Given(graph, tree, {.channels_min = 6})->channel_count(), 6u);
 }
 
-TEST(GivenGraphsTest, AGraphThatDoesNotFitSaysWhy) {
+TEST(GivenGraphsTest, ErrorsDescribeUnfittingGraphs) {
   const auto why = [](const Graph& graph, const std::string& graphs) {
     const auto plan = Given(graph, graphs);
     return plan.ok() ? std::string("ok") : plan.error().message;
@@ -119,7 +119,7 @@ TEST(GivenGraphsTest, AGraphThatDoesNotFitSaysWhy) {
               HasSubstr("dev is \"9\""));
 }
 
-TEST(GivenGraphsTest, AWrittenGraphIsReadBack) {
+TEST(GivenGraphsTest, AWrittenGraphRoundTrips) {
   for (const std::vector<std::uint32_t>& hosts :
        {std::vector<std::uint32_t>{5}, {2, 2, 2}, {4, 4}, {1, 1}}) {
     const Graph graph = Hosts(hosts);

@@ -47,7 +47,7 @@ ChannelPlan Plan(const Graph& graph) {
   return Search(graph, {}).value();
 }
 
-TEST(SearchTest, HostsComeByLowestRankAndAreEnteredWhereTheNetworkIsNear) {
+TEST(SearchTest, HostsAreSortedByLowestRankAndEnteredNearTheNetwork) {
   const std::vector<HostView> hosts = {SearchedHost(0), SearchedHost(1)};
   const std::vector<RankPlace> places = {
       {Rank{0}, 1, 1}, {Rank{1}, 0, 0}, {Rank{2}, 1, 0}, {Rank{3}, 0, 0}, {Rank{4}, 1, 1}};
@@ -74,7 +74,7 @@ std::vector<RankPlace> OneANode(std::uint32_t hosts) {
   return places;
 }
 
-TEST(SearchTest, ARingBeginsAtTheNumaNodeOfTheNetwork) {
+TEST(SearchTest, ARingBeginsAtTheNumaNodeOfTheNic) {
   const std::vector<HostView> hosts = {Wide(0, {{"eth0", 50'000, 2}}),
                                        Wide(1, {{"eth0", 50'000, 2}})};
   const ChannelPlan plan = Plan(topology::Build(hosts, OneANode(2)).value());
@@ -86,7 +86,7 @@ TEST(SearchTest, ARingBeginsAtTheNumaNodeOfTheNetwork) {
   EXPECT_EQ(plan.At(Rank{6}, 0).up, Rank{2});
 }
 
-TEST(SearchTest, TwoInterfacesCarryTwoRingsThatGoOppositeWays) {
+TEST(SearchTest, TwoInterfacesCarryTwoOppositeRings) {
   const std::vector<topology::NetInterface> nets = {{"eth0", 50'000, 0}, {"eth1", 50'000, 3}};
   const std::vector<HostView> hosts = {Wide(0, nets), Wide(1, nets)};
   const Graph graph = topology::Build(hosts, OneANode(2)).value();
@@ -101,7 +101,7 @@ TEST(SearchTest, TwoInterfacesCarryTwoRingsThatGoOppositeWays) {
   EXPECT_EQ(Search(graph, {.channels_min = 4})->channel_count(), 4u);
 }
 
-TEST(SearchTest, NeverLessThanThePlainRing) {
+TEST(SearchTest, BandwidthIsAtLeastThatOfThePlainRing) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const Graph graph = Random(static_cast<std::uint32_t>(1 + seed % 5), 40, seed, 0);
     EXPECT_GE(Plan(graph).ring_bandwidth(), Search(graph, {.plain = true})->ring_bandwidth())
@@ -109,7 +109,7 @@ TEST(SearchTest, NeverLessThanThePlainRing) {
   }
 }
 
-TEST(SearchTest, TheNarrowestHopCounts) {
+TEST(SearchTest, TheNarrowestHopLimitsTheBandwidth) {
   const auto bandwidth = [](const std::vector<HostView>& hosts,
                             const std::vector<RankPlace>& places) {
     return Plan(topology::Build(hosts, places).value()).speed(0).ring.mb_per_s;
@@ -122,12 +122,12 @@ TEST(SearchTest, TheNarrowestHopCounts) {
             10'000u);
 }
 
-TEST(SearchTest, OneRankIsARingOfItself) {
+TEST(SearchTest, ASingleRankIsARingOfItself) {
   const Graph graph = Random(1, 1, 1, 1);
   EXPECT_EQ(ToText(Plan(graph)), "channel 0: 17000 MB/s, ring 0\n");
 }
 
-TEST(SearchTest, EveryRingIsAPermutationWhateverTheOrderOfHosts) {
+TEST(SearchTest, EveryRingIsAPermutationForAnyOrderOfHosts) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const auto hosts = static_cast<std::uint32_t>(1 + seed % 9);
     const auto ranks = static_cast<std::uint32_t>(1 + seed * 7 % 40);
@@ -139,7 +139,7 @@ TEST(SearchTest, EveryRingIsAPermutationWhateverTheOrderOfHosts) {
   }
 }
 
-TEST(SearchTest, EachHostAndNumaNodeIsVisitedInOnePiece) {
+TEST(SearchTest, EachHostAndNumaNodeIsVisitedOnce) {
   const Graph graph = Random(7, 200, 5, 0);
   const std::vector<Rank> ring = Plan(graph).Ring(0);
   std::vector<std::uint32_t> groups;
@@ -152,7 +152,7 @@ TEST(SearchTest, EachHostAndNumaNodeIsVisitedInOnePiece) {
   EXPECT_EQ(std::adjacent_find(groups.begin(), groups.end()), groups.end());
 }
 
-TEST(SearchTest, AThousandRanksOnOneHostAndOnMany) {
+TEST(SearchTest, PlansAThousandRanksOnASingleHostAndOnMany) {
   for (const std::uint32_t hosts : {1u, 125u, 1000u})
     EXPECT_TRUE(Plan(Random(hosts, 1000, 3, 0)).Check().ok()) << hosts;
 }
@@ -161,7 +161,7 @@ TEST(SearchTest, TheDigestIsTheSameOnEveryMachine) {
   EXPECT_EQ(Plan(Random(4, 32, 1, 0)).digest(), 5059449101502528833u);
 }
 
-TEST(SearchTest, TheLimitIsKept) {
+TEST(SearchTest, RefusesMoreRanksThanItsLimit) {
   const Result<ChannelPlan> plan = Search(Random(1, 3, 1, 1), {.ranks_max = 2});
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, Code::kUnsupported);

@@ -16,7 +16,7 @@ TEST(TuningCellTest, AlgorithmsUseTheirGraphs) {
   EXPECT_EQ(GraphOf(input, NcclAlgorithm::kCollnetDirect).channels, 4u);
 }
 
-TEST(TuningCellTest, ATreeLosesInTheMiddleOfSizes) {
+TEST(TuningCellTest, ATreeIsSlowerForMediumSizes) {
   EXPECT_EQ(TreeTenths(Protocol::kSimple, 10), 10u);
   EXPECT_EQ(TreeTenths(Protocol::kSimple, 64), 9u);
   EXPECT_EQ(TreeTenths(Protocol::kLl, 64ull << 12), 4u);

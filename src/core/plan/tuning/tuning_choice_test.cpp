@@ -12,7 +12,7 @@ bool Allowed(std::string_view algorithms, std::string_view protocols, Function f
   return ParseTuningChoice(algorithms, protocols).value().Allows(function, algorithm, protocol);
 }
 
-TEST(TuningChoiceTest, ListsAreForAllFunctionsOrForOne) {
+TEST(TuningChoiceTest, ListsApplyToAllFunctionsOrToASingleOne) {
   constexpr auto kAllReduce = Function::kAllReduce, kReduce = Function::kReduce;
   EXPECT_TRUE(Allowed("", "", kAllReduce, NcclAlgorithm::kNvls));
   EXPECT_TRUE(Allowed("ring,TREE", "", kAllReduce, NcclAlgorithm::kTree));
@@ -27,7 +27,7 @@ TEST(TuningChoiceTest, ListsAreForAllFunctionsOrForOne) {
   EXPECT_TRUE(ParseTuningChoice("", "LL")->protocols_given);
 }
 
-TEST(TuningChoiceTest, BadWordsAreNamedWithWhatTheyMayBe) {
+TEST(TuningChoiceTest, ErrorsQuoteTheWordAndListAllowedNames) {
   const auto why = [](std::string_view algorithms, std::string_view protocols) {
     const auto choice = ParseTuningChoice(algorithms, protocols);
     return choice.ok() ? std::string() : choice.error().message;

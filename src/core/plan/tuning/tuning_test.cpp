@@ -66,7 +66,7 @@ void ExpectCell(const Tuning& tuning, NcclAlgorithm algorithm, Protocol protocol
 }
 
 // Source of the numbers of these three tests: runs of NCCL 2.30 on these machines.
-TEST(TuningTest, FourGpusOnPcieTwice) {
+TEST(TuningTest, TwoHostsOfFourGpusOnPcieMatchNccl) {
   const Tuning tuning(PcieInput(), {2, 2});
   ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kLl, 22.8, 0.8);
   ExpectCell(tuning, NcclAlgorithm::kTree, Protocol::kSimple, 60.4, 3.2);
@@ -83,7 +83,7 @@ TEST(TuningTest, FourGpusOnPcieTwice) {
   EXPECT_EQ(tuning.Pick(kAllReduce, kMiB)->protocol, Protocol::kSimple);
 }
 
-TEST(TuningTest, EightGpusOnAnNvSwitch) {
+TEST(TuningTest, AHostOfEightGpusOnAnNvSwitchMatchesNccl) {
   const Tuning tuning(SwitchedInput(1), {24, 24});
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kSimple, 56.0, 205.7);
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kLl, 15.0, 80.6);
@@ -94,7 +94,7 @@ TEST(TuningTest, EightGpusOnAnNvSwitch) {
   EXPECT_EQ(tuning.Pick(kAllReduce, 4 * kMiB)->algorithm, NcclAlgorithm::kNvls);
 }
 
-TEST(TuningTest, EightGpusOnAnNvSwitchTwice) {
+TEST(TuningTest, TwoHostsOfEightGpusOnNvSwitchesMatchNccl) {
   const Tuning tuning(SwitchedInput(2), {16, 16});
   ExpectCell(tuning, NcclAlgorithm::kNvlsTree, Protocol::kSimple, 66.8, 246.2);
   ExpectCell(tuning, NcclAlgorithm::kRing, Protocol::kSimple, 131.6, 204.8);
@@ -110,7 +110,7 @@ TEST(TuningTest, EightGpusOnAnNvSwitchTwice) {
   EXPECT_EQ(tuning.Pick(Function::kAllGather, 4 * kMiB)->protocol, Protocol::kLl128);
 }
 
-TEST(TuningTest, TheUsersChoiceIsHeeded) {
+TEST(TuningTest, ObeysTheUsersChoice) {
   TuningInput input = SwitchedInput(2);
   input.choice = ParseTuningChoice("ring", "LL").value();
   const Tuning tuning(input, {16, 16});
@@ -241,7 +241,7 @@ TEST(TuningTest, TheModelIsTheSameOnEveryMachine) {
 }
 
 /// Computed by hand from NCCL 2.30's rules.
-TEST(TuningTest, OneRoundOfTheRingTakesOneStepLessThanRanks) {
+TEST(TuningTest, ARingTakesAStepLessThanRanks) {
   const Tuning tuning(Single(4), {2, 2});
   const auto cell = [&](Function function, NcclAlgorithm algorithm, Protocol protocol) {
     return tuning.At(function, algorithm, protocol);

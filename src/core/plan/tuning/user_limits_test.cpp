@@ -7,7 +7,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(UserLimitsTest, OldAndNewNamesCount) {
+TEST(UserLimitsTest, OldAndNewNamesAreRead) {
   const auto limits = ReadLimits(
       ParseSettings({{"NCCL_MIN_NRINGS", "4"}, {"NCCL_MIN_NCHANNELS", "2"}, {"NCCL_MAX_CTAS", "8"}})
           .value());
@@ -18,14 +18,14 @@ TEST(UserLimitsTest, OldAndNewNamesCount) {
   EXPECT_EQ(ReadLimits({})->max, kChannelsMax);
 }
 
-TEST(UserLimitsTest, TheMinimumCountsWhereItIsAboveTheMaximum) {
+TEST(UserLimitsTest, AMinimumAboveTheMaximumWins) {
   const auto limits =
       ReadLimits(ParseSettings({{"NCCL_MIN_NCHANNELS", "9"}, {"NCCL_MAX_NCHANNELS", "3"}}).value());
   EXPECT_EQ(limits->min, 9u);
   EXPECT_EQ(limits->max, 9u);
 }
 
-TEST(UserLimitsTest, BadWordsAreErrors) {
+TEST(UserLimitsTest, InvalidNamesAreErrors) {
   const auto why = [](const EnvMap& env) {
     const auto user_limits = ReadUserLimits(ParseSettings(env).value());
     return user_limits.ok() ? std::string() : user_limits.error().message;
@@ -35,7 +35,7 @@ TEST(UserLimitsTest, BadWordsAreErrors) {
   EXPECT_THAT(why({{"NCCL_PROTO", "wheel"}}), HasSubstr("NCCL_PROTO has \"wheel\""));
 }
 
-TEST(UserLimitsTest, TheSearchHeedsWhatIsSet) {
+TEST(UserLimitsTest, TheSearchObeysTheSettings) {
   const SearchOptions options = ReadSearchOptions(ParseSettings({{"NCCL_CROSS_NIC", "0"},
                                                                  {"NCCL_NVLS_ENABLE", "0"},
                                                                  {"NCCL_MAX_NCHANNELS", "7"},
@@ -55,7 +55,7 @@ TEST(UserLimitsTest, TheSearchHeedsWhatIsSet) {
   EXPECT_TRUE(ReadSearchOptions({}).value().knee);
 }
 
-TEST(UserLimitsTest, CompatIsThePlainRing) {
+TEST(UserLimitsTest, TheCompatPolicySelectsThePlainRing) {
   EXPECT_TRUE(ReadUserLimits(ParseSettings({{"RINGLET_PLAN_POLICY", "compat"}}).value())->plain);
   EXPECT_FALSE(ReadUserLimits({})->plain);
 }

@@ -15,7 +15,7 @@ Finding SampleFinding(TextPosition at) {
           .cure = "make it even"};
 }
 
-TEST(FindingTest, OneLineSaysAll) {
+TEST(FindingTest, TextHasALineWithAllParts) {
   EXPECT_EQ(ToText(SampleFinding({3, 7})),
             "a.xml:3:7: warning: system: it is odd; make it even [odd]");
   EXPECT_EQ(ToText({.severity = Severity::kError,
@@ -28,7 +28,7 @@ TEST(FindingTest, OneLineSaysAll) {
             "error: no [x]");
 }
 
-TEST(FindingTest, ManyOfARuleAreCounted) {
+TEST(FindingTest, FindingsOfARuleAreCountedBeyondABound) {
   const std::vector<Finding> findings(4, SampleFinding({1, 1}));
   const std::string line = ToText(findings[0]) + "\n";
   EXPECT_EQ(ToText(findings, 4), line + line + line + line);

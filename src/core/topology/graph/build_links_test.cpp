@@ -23,7 +23,7 @@ std::uint32_t Between(const Graph& graph, std::uint32_t from, std::uint32_t to) 
   return 0;
 }
 
-TEST(BuildLinksTest, NvLinksAreAsFastAsTheGpuThatNamesThem) {
+TEST(BuildLinksTest, NvLinksHaveTheBandwidthOfTheirGpu) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 80).NvLink(0x12, 4).Gpu(0x12, 80).NvLink(0x11, 1);
   const Graph graph = BuildOne(machine.view);
@@ -31,14 +31,14 @@ TEST(BuildLinksTest, NvLinksAreAsFastAsTheGpuThatNamesThem) {
   EXPECT_EQ(Between(graph, 1, 0), 20'000u);
 }
 
-TEST(BuildLinksTest, NvLinksToNoGpuToItselfAndOfNoCountAreLeftOut) {
+TEST(BuildLinksTest, SkipsNvLinksToMissingGpusItselfAndOfCountZero) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 80).NvLink(0x11, 4).NvLink(0x77, 4).NvLink(0x12, 0).Gpu(0x12, 80);
   const Graph graph = BuildOne(machine.view);
   EXPECT_EQ(graph.at(graph.gpu(graph.NodeOf(Rank{0})).device).links.size(), 2u);
 }
 
-TEST(BuildLinksTest, NcclTakesInLinksToItselfAndOfNoCount) {
+TEST(BuildLinksTest, NcclRulesKeepNvLinksToItselfAndOfCountZero) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 80).NvLink(0x11, 4).NvLink(0x77, 4).NvLink(0x12, 0);
   machine.Gpu(0x12, 80).NvLink(0x11, 0);
@@ -52,7 +52,7 @@ TEST(BuildLinksTest, NcclTakesInLinksToItselfAndOfNoCount) {
   EXPECT_EQ(path.bandwidth.mb_per_s, 0u);
 }
 
-TEST(BuildLinksTest, AnNvLinkWithoutAWayBackIsRefusedByName) {
+TEST(BuildLinksTest, RefusesAnNvLinkWithoutAReverseLink) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 80).NvLink(0x12, 4).Gpu(0x12, 80);
   const Result<Graph> graph = Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kAll});
@@ -62,7 +62,7 @@ TEST(BuildLinksTest, AnNvLinkWithoutAWayBackIsRefusedByName) {
               HasSubstr("(nvlink) without an equal one back from device 0000:12:00.0"));
 }
 
-TEST(BuildLinksTest, OneNvSwitchForAHostAndOneForADomainOfHosts) {
+TEST(BuildLinksTest, AnNvSwitchExistsPerHostOrPerDomain) {
   MachineForTest a(1), b(2);
   a.Numa(0).Gpu(0x11, 90).NvSwitch(18).Gpu(0x12, 90).NvSwitch(18);
   b.Numa(0).Gpu(0x11, 90).NvSwitch(18);
@@ -103,7 +103,7 @@ TEST(BuildLinksTest, HalvesShareTheLinksOfTheirGpu) {
             (Path{PathType::kC2c, {10'000}, 3}));
 }
 
-TEST(BuildLinksTest, BroadcomsTwoLevelsBecomeOne) {
+TEST(BuildLinksTest, TwoLevelsOfABroadcomSwitchAreMerged) {
   for (const auto& [upper, lower] :
        {std::pair(PciIds{0x1000, 0xc010, 0x1000, 0xa024}, PciIds{0x1000, 0xc010, 0x1000, 0xa096}),
         std::pair(PciIds{0x1000, 0xc030, 0x1000, 0x0001},
@@ -131,7 +131,7 @@ TEST(BuildLinksTest, PciLinksJoinSwitchesAtFullRate) {
             (Path{PathType::kPxb, {48'000}, 5}));
 }
 
-TEST(BuildLinksTest, SocketsAreAsFastAsTheProcessorThatSends) {
+TEST(BuildLinksTest, SocketLinksHaveTheBandwidthOfTheSendingProcessor) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 80).Numa(1);
   machine.view.cpu = {"riscv64", "", 0, 0, ""};

@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(BuildTest, RanksInCpuMemoryReachThePortsOfPciDevices) {
+TEST(BuildTest, RanksInCpuMemoryReachPciPorts) {
   MachineForTest machine;
   machine.Numa(0).Numa(1).Switch(0x10).Nic(0x11, 200'000).Gpu(0x12, 90);
   const std::vector<RankPlace> places = {{Rank{0}, 0, 0}, {Rank{1}, 0, 1}};
@@ -26,7 +26,7 @@ TEST(BuildTest, RanksInCpuMemoryReachThePortsOfPciDevices) {
   EXPECT_EQ(paths.From(graph.NodeOf(Rank{0}), net).type, PathType::kSys);
 }
 
-TEST(BuildTest, GpusAndCpuMemoryMayBeRanksTogether) {
+TEST(BuildTest, RanksMayBeOnGpusAndInCpuMemory) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 90);
   const std::vector<RankPlace> one = {{Rank{5}, 0, 0}}, taken = {{Rank{0}, 0, 0}};
@@ -36,7 +36,7 @@ TEST(BuildTest, GpusAndCpuMemoryMayBeRanksTogether) {
               HasSubstr("rank 0 is placed twice"));
 }
 
-TEST(BuildTest, AGraphOfGivenRanksNeedsOne) {
+TEST(BuildTest, AGraphOfGivenRanksRequiresARank) {
   MachineForTest machine;
   machine.Numa(0).Nic(0x11, 100'000);
   EXPECT_THAT(Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kGiven}).error().message,
@@ -44,14 +44,14 @@ TEST(BuildTest, AGraphOfGivenRanksNeedsOne) {
   EXPECT_EQ(Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kAll})->rank_count(), 0u);
 }
 
-TEST(BuildTest, AHostHasAsManyNumaNodesAsAKernelAllows) {
+TEST(BuildTest, BoundsTheNumaNodesOfAHost) {
   MachineForTest machine;
   for (std::uint32_t numa = 0; numa < 1025; ++numa) machine.Numa(numa);
   EXPECT_THAT(Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kAll}).error().message,
               HasSubstr("more than 1024 NUMA nodes"));
 }
 
-TEST(BuildTest, HostsOfOneRackAreOneSystem) {
+TEST(BuildTest, HostsOfARackFormASingleSystem) {
   const std::vector<HostView> rack = RackForTest(18);
   const Graph graph = Build(rack, {}, {.gpus = GpuRanks::kGiven}).value();
   EXPECT_EQ(graph.systems().size(), 1u);

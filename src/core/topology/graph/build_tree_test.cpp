@@ -19,7 +19,7 @@ std::string TreeErrorOf(const std::vector<HostView>& views, GpuRanks gpus = GpuR
   return graph.ok() ? "no error" : graph.error().message;
 }
 
-TEST(BuildTreeTest, SwitchesDevicesAndPortsHangWhereTheViewHasThem) {
+TEST(BuildTreeTest, SwitchesDevicesAndPortsFollowTheView) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 90).Nic(0x12, 400'000);
   EXPECT_EQ(ToText(BuildTreeOf(machine.view)),
@@ -43,7 +43,7 @@ TEST(BuildTreeTest, SwitchesDevicesAndPortsHangWhereTheViewHasThem) {
             "    pci 48000 MB/s to switch 0000:10:00.0\n");
 }
 
-TEST(BuildTreeTest, NicsWithoutSlotStayOnTheirNumaNodeUnlessAsNcclDoesIt) {
+TEST(BuildTreeTest, NicsWithoutASlotStayOnTheirNumaNodeExceptByNcclRules) {
   MachineForTest machine;
   machine.Numa(0).NicOnNuma(100'000).Numa(1).Gpu(0x11, 80).NicOnNuma(100'000);
   const auto nics = [&](Rules rules) {
@@ -54,7 +54,7 @@ TEST(BuildTreeTest, NicsWithoutSlotStayOnTheirNumaNodeUnlessAsNcclDoesIt) {
   EXPECT_EQ(nics(Rules::kNccl), 1u);
 }
 
-TEST(BuildTreeTest, PortsComeInTheOrderOfTheFile) {
+TEST(BuildTreeTest, PortsKeepTheOrderOfTheFile) {
   MachineForTest machine;
   machine.Numa(0).Nic(0x11, 100'000).NicOnNuma(100'000).Nic(0x12, 100'000);
   std::vector<std::string> names;
@@ -64,7 +64,7 @@ TEST(BuildTreeTest, PortsComeInTheOrderOfTheFile) {
   EXPECT_EQ(names, (std::vector<std::string>{"mlx5_0", "mlx5_1", "mlx5_2"}));
 }
 
-TEST(BuildTreeTest, SeveralRanksOnOneGpuShareItsDevice) {
+TEST(BuildTreeTest, RanksOnASingleGpuShareItsDevice) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 90);
   machine.view.gpus.push_back(machine.view.gpus.front());
@@ -92,7 +92,7 @@ TEST(BuildTreeTest, HalvesOfAGpuAreTwoDevices) {
   EXPECT_THAT(TreeErrorOf({machine.view}), HasSubstr("part 2"));
 }
 
-TEST(BuildTreeTest, GpusWithoutRankAreLeftOutOrNumbered) {
+TEST(BuildTreeTest, GpusWithoutARankAreSkippedOrNumbered) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 90).Gpu(0x12, 90).Gpu(0x13, 90);
   machine.view.gpus[0].rank.reset();
@@ -107,7 +107,7 @@ TEST(BuildTreeTest, GpusWithoutRankAreLeftOutOrNumbered) {
   EXPECT_EQ(graph.at(Rank{1}).id, BusId::Of(0, 0x11, 0, 0).value);
 }
 
-TEST(BuildTreeTest, DuplicatePartsAreNamed) {
+TEST(BuildTreeTest, ErrorsNameDuplicateParts) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 90).Gpu(0x11, 90);
   EXPECT_THAT(TreeErrorOf({machine.view}),
@@ -120,14 +120,14 @@ TEST(BuildTreeTest, DuplicatePartsAreNamed) {
                                                    "\"host\" and by GPU 0000:12:00.0"));
 }
 
-TEST(BuildTreeTest, NcclTakesTwoGpusWithOneAddressForOne) {
+TEST(BuildTreeTest, NcclRulesMergeGpusWithTheSameAddress) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 90).Gpu(0x11, 90);
   const Graph graph = BuildTreeOf(machine.view, Rules::kNccl);
   EXPECT_EQ(graph.gpu(graph.NodeOf(Rank{0})).device, graph.gpu(graph.NodeOf(Rank{1})).device);
 }
 
-TEST(BuildTreeTest, AHostOfAFusedViewIsOfTheSameSystem) {
+TEST(BuildTreeTest, HostsOfAMergedViewFormASingleSystem) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 100).Numa(0).Gpu(0x11, 100);
   machine.view.numa_nodes[1].host = 2;
@@ -138,7 +138,7 @@ TEST(BuildTreeTest, AHostOfAFusedViewIsOfTheSameSystem) {
   EXPECT_EQ(NameOnHost(graph, graph.NodeOf(Rank{1})), "GPU/0-11000");
 }
 
-TEST(BuildTreeTest, PortsOfOtherInterfacesAreNodesOfTheirOwn) {
+TEST(BuildTreeTest, PortsOfOtherInterfacesHaveTheirOwnNodes) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 90).Nic(0x12, 400'000).Nic(0x13, 400'000);
   machine.view.nets[0].gin_api = true;
@@ -155,7 +155,7 @@ TEST(BuildTreeTest, PortsOfOtherInterfacesAreNodesOfTheirOwn) {
   EXPECT_EQ(count(NodeKind::kNet, Rules::kRinglet), 1u);
 }
 
-TEST(BuildTreeTest, APortHasWhatTheViewSaysOfIt) {
+TEST(BuildTreeTest, APortHasTheAttributesOfTheView) {
   MachineForTest machine;
   machine.Numa(0).Nic(0x11, 100'000).Nic(0x12, 100'000);
   NetInterface& told = machine.view.nets[0];

@@ -11,7 +11,7 @@ std::vector<std::uint32_t> Targets(const Graph& graph, std::uint32_t node) {
   return targets;
 }
 
-TEST(DraftTest, FasterLinksComeFirstAndEqualOnesAsTheyCame) {
+TEST(DraftTest, FasterLinksAreFirstAndEqualLinksKeepTheirOrder) {
   Draft draft;
   draft.AddHost("a", 1);
   const NodeIndex cpu = draft.Add(NodeKind::kCpu, 0, 0, 0);
@@ -25,7 +25,7 @@ TEST(DraftTest, FasterLinksComeFirstAndEqualOnesAsTheyCame) {
   EXPECT_EQ(Targets(graph, 0), (std::vector<std::uint32_t>{3, 1, 2}));
 }
 
-TEST(DraftTest, AnEqualLinkMakesTheFirstWiderAndItRises) {
+TEST(DraftTest, AnEqualLinkWidensTheFirstAndMovesItForward) {
   Draft draft;
   draft.AddHost("a", 1);
   const NodeIndex a = draft.Add(NodeKind::kDev, 0, 0, 0);
@@ -39,7 +39,7 @@ TEST(DraftTest, AnEqualLinkMakesTheFirstWiderAndItRises) {
   EXPECT_EQ(graph.nodes()[0].links[0].bandwidth.mb_per_s, 40u);
 }
 
-TEST(DraftTest, TheWayUpComesLast) {
+TEST(DraftTest, TheUpstreamLinkIsLast) {
   Draft draft;
   draft.AddHost("a", 1);
   const NodeIndex cpu = draft.Add(NodeKind::kCpu, 0, 0, 0);

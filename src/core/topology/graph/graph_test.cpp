@@ -57,7 +57,7 @@ TEST(GraphTest, TextShowsNodesAndLinks) {
             "    memory 17000 MB/s to numa 2\n");
 }
 
-TEST(GraphTest, RanksAreFoundWhereTheyWerePlaced) {
+TEST(GraphTest, RanksAreAtTheirPlaces) {
   const Graph graph = SampleGraph();
   EXPECT_TRUE(graph.Check().ok());
   EXPECT_EQ(graph.rank_count(), 4u);
@@ -66,14 +66,14 @@ TEST(GraphTest, RanksAreFoundWhereTheyWerePlaced) {
   EXPECT_EQ(graph.at(Rank{3}).host, 1u);
 }
 
-TEST(GraphTest, TheOrderOfPlacesDoesNotMatter) {
+TEST(GraphTest, TheGraphDoesNotDependOnTheOrderOfPlaces) {
   const std::vector<HostView> hosts = {Host("a", 1), Host("b", 2)};
   const std::vector<RankPlace> ranks = {
       {Rank{0}, 0, 0}, {Rank{1}, 0, 2}, {Rank{2}, 1, 0}, {Rank{3}, 1, 0}};
   EXPECT_EQ(ToText(Build(hosts, ranks).value()), ToText(SampleGraph()));
 }
 
-TEST(GraphTest, AHostWithoutInterfacesStillReachesTheOthers) {
+TEST(GraphTest, AHostWithoutInterfacesReachesTheOthers) {
   HostView host = Host("a", 1);
   host.nets.clear();
   const std::vector<RankPlace> ranks = {{Rank{0}, 0, 0}};
@@ -81,7 +81,7 @@ TEST(GraphTest, AHostWithoutInterfacesStillReachesTheOthers) {
               HasSubstr("network 1250 MB/s to net \"unknown\""));
 }
 
-TEST(GraphTest, BadInputIsNamed) {
+TEST(GraphTest, ErrorsDescribeInvalidInput) {
   const HostView a = Host("a", 1), b = Host("b", 2);
   EXPECT_THAT(GraphErrorOf({}, {{Rank{0}, 0, 0}}), HasSubstr("hosts, not 0"));
   EXPECT_THAT(GraphErrorOf({a}, {}), HasSubstr("ranks, not 0"));

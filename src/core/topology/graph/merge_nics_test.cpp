@@ -39,7 +39,7 @@ std::vector<std::string> Names(const HostView& view) {
   return names;
 }
 
-TEST(MergeNicsTest, DistancesAreNccls) {
+TEST(MergeNicsTest, DistancesMatchNccl) {
   const HostView view = Machine();
   EXPECT_EQ(DistanceOf(view, 0, 0), PortDistance::kLoc);
   EXPECT_EQ(DistanceOf(view, 0, 1), PortDistance::kPort);
@@ -49,7 +49,7 @@ TEST(MergeNicsTest, DistancesAreNccls) {
   EXPECT_EQ(DistanceOf(view, 4, 5), PortDistance::kSys);
 }
 
-TEST(MergeNicsTest, PortsOfADeviceBecomeOneByDefault) {
+TEST(MergeNicsTest, MergesPortsOfADeviceByDefault) {
   const HostView merged = MergeNics(Machine(), {}).value();
   EXPECT_THAT(Names(merged), ElementsAre("mlx5_2", "mlx5_3", "mlx5_4", "mlx5_5", "mlx5_0+mlx5_1"));
   const NetInterface& port = merged.nets.back();
@@ -62,7 +62,7 @@ TEST(MergeNicsTest, PortsOfADeviceBecomeOneByDefault) {
   EXPECT_EQ(made.link_width, 16u);
 }
 
-TEST(MergeNicsTest, LevelsReachFurtherAndWidthsAddUp) {
+TEST(MergeNicsTest, HigherLevelsMergeMorePortsAndAddBandwidths) {
   const HostView pix = MergeNics(Machine(), {.level = PortDistance::kPix}).value();
   EXPECT_THAT(Names(pix), ElementsAre("mlx5_4", "mlx5_5", "mlx5_0+mlx5_1+mlx5_2+mlx5_3"));
   EXPECT_EQ(pix.pci.back().link_width, 64u);
@@ -86,7 +86,7 @@ TEST(MergeNicsTest, RailsAndSizesLimitGroups) {
   EXPECT_EQ(pairs.nets.back().rail, std::nullopt) << "members are on two rails";
 }
 
-TEST(MergeNicsTest, NamedGroupsComeFirst) {
+TEST(MergeNicsTest, NamedGroupsAreMergedFirst) {
   const NicMerge how{.forced = ParseForcedMerge("mlx5_4, mlx5_0;;")};
   EXPECT_THAT(Names(MergeNics(Machine(), how).value()),
               ElementsAre("mlx5_1", "mlx5_2", "mlx5_3", "mlx5_5", "mlx5_4+mlx5_0"));
@@ -99,7 +99,7 @@ TEST(MergeNicsTest, NamedGroupsComeFirst) {
   }
 }
 
-TEST(MergeNicsTest, TheGraphHasTheVirtualPortAndNotItsMembers) {
+TEST(MergeNicsTest, TheGraphContainsTheVirtualPortWithoutItsMembers) {
   const HostView merged = MergeNics(Machine(), {}).value();
   const Graph graph = Build({&merged, 1}, {}, {.gpus = GpuRanks::kAll}).value();
   std::vector<std::string> names;
@@ -108,7 +108,7 @@ TEST(MergeNicsTest, TheGraphHasTheVirtualPortAndNotItsMembers) {
   EXPECT_THAT(names, testing::UnorderedElementsAreArray(Names(merged)));
 }
 
-TEST(MergeNicsTest, PortsWithoutAFunctionOrAlreadyUnusedArePartOfNone) {
+TEST(MergeNicsTest, SkipsUnusedPortsAndPortsWithoutAFunction) {
   HostView view = MachineForTest().Numa(0).Nic(2, 1'000).NicOnNuma(10'000).view;
   for (const std::uint32_t twin : {0u, 1u}) view.nets.push_back(view.nets[twin]);
   view.nets[2].name = "second", view.nets[3].name = "fourth";
@@ -130,7 +130,7 @@ TEST(MergeNicsTest, LevelsHaveNamesAndNumbers) {
   EXPECT_THAT(ParseMergeLevel("NVL").error().message, HasSubstr("\"NVL\" is none of"));
 }
 
-TEST(MergeNicsTest, ANamedGroupMayBeAsLargeAsAVirtualNic) {
+TEST(MergeNicsTest, ANamedGroupHasAtMostThePortsOfAVirtualNic) {
   const auto merged = [](const char* names) {
     return MergeNics(Machine(), {.forced = ParseForcedMerge(names), .ports_max = 2});
   };

@@ -40,7 +40,7 @@ std::vector<std::string> UsedWith(const Settings& settings) {
   return Used(ApplyPortRules(MachineWithPorts(), RulesOf(settings)).value().view);
 }
 
-TEST(PortRulesTest, PortsOfADeviceAreOneAndThoseOfNoneAreNone) {
+TEST(PortRulesTest, MergesPortsOfADeviceAndSkipsPortsWithoutADevice) {
   const PlannedPorts planned = ApplyPortRules(MachineWithPorts(), {}).value();
   EXPECT_THAT(Used(planned.view), ElementsAre("mlx5_1", "mlx5_0+mlx5_0b"));
   EXPECT_EQ(planned.view.nets.back().speed_mbit_per_s, 200'000u);
@@ -53,7 +53,7 @@ TEST(PortRulesTest, PortsOfADeviceAreOneAndThoseOfNoneAreNone) {
                   "(NCCL_NET_MERGE_LEVEL=LOC: not): 2 ports without a PCI function: eth0, eth0b"));
 }
 
-TEST(PortRulesTest, NothingIsSaidWhereNothingIsDone) {
+TEST(PortRulesTest, AnUnchangedViewCausesNoNotes) {
   const HostView view = MachineForTest().Numa(0).Nic(0x10, 100'000).NicOnNuma(10'000).view;
   const PlannedPorts planned = ApplyPortRules(view, {}).value();
   EXPECT_EQ(planned.view, view);
@@ -71,7 +71,7 @@ TEST(PortRulesTest, LevelsPoliciesAndNamesAreReadFromSettings) {
   EXPECT_EQ(UsedWith(settings).size(), 5u) << "no port has a rail";
 }
 
-TEST(PortRulesTest, NonsenseNamesTheVariable) {
+TEST(PortRulesTest, ErrorsNameTheVariable) {
   Settings settings;
   settings.net_merge_level = "NEAR";
   EXPECT_THAT(ReadPortRules(settings).error().message, HasSubstr("RINGLET_NET_MERGE_LEVEL=\"NEAR"));
@@ -85,7 +85,7 @@ TEST(PortRulesTest, NonsenseNamesTheVariable) {
   }
 }
 
-TEST(PortRulesTest, NonsenseInNcclsVariableIsIgnoredAndSaid) {
+TEST(PortRulesTest, InvalidValuesOfNcclVariablesAreIgnoredAndReported) {
   const Settings settings =
       ParseSettings({{"NCCL_IB_HCA", "=mlx5_0,mlx5_1:x,:1"}, {"NCCL_NET_MERGE_LEVEL", "LOC"}})
           .value();
@@ -101,7 +101,7 @@ TEST(PortRulesTest, NonsenseInNcclsVariableIsIgnoredAndSaid) {
               HasSubstr("more than 32 ports are named"));
 }
 
-TEST(PortRulesTest, HcaNamesRdmaPortsOnly) {
+TEST(PortRulesTest, HcaAppliesToRdmaPortsOnly) {
   Settings settings;
   settings.net_merge_level = "LOC";
   settings.ib_hca = "=mlx5_0";
@@ -113,7 +113,7 @@ TEST(PortRulesTest, HcaNamesRdmaPortsOnly) {
   EXPECT_THAT(planned.notes, ElementsAre("left out by IB_HCA: 1 port: mlx5_1"));
 }
 
-TEST(PortRulesTest, HcaMayNameAPort) {
+TEST(PortRulesTest, HcaMaySelectAPort) {
   const HcaRule rule = HcaRule::Parse("=mlx5_0:2,mlx5_1").value();
   EXPECT_FALSE(rule.Allows("mlx5_0", 1));
   EXPECT_TRUE(rule.Allows("mlx5_0", 2));

@@ -29,7 +29,7 @@ HostView AcrossSwitches(std::string vendor) {
   return machine.view;
 }
 
-TEST(AccessTest, TheLevelDecidesAndAmdIsTrustedWithTwoGpus) {
+TEST(AccessTest, TheLevelAndTheProcessorDecideOnPeerAccess) {
   EXPECT_FALSE(Allowed(AcrossSwitches("GenuineIntel"), {}));
   EXPECT_TRUE(Allowed(AcrossSwitches("AuthenticAMD"), {}));
   PathOptions options;
@@ -39,7 +39,7 @@ TEST(AccessTest, TheLevelDecidesAndAmdIsTrustedWithTwoGpus) {
   EXPECT_FALSE(Allowed(AcrossSwitches("AuthenticAMD"), options));
 }
 
-TEST(AccessTest, ContainersWithoutCommonMemoryAreApart) {
+TEST(AccessTest, ContainersWithoutSharedMemoryLackPeerAccess) {
   PathOptions options;
   options.p2p_level = PathType::kSys;
   options.shared_memory = [](Rank, Rank) { return false; };
@@ -64,7 +64,7 @@ TEST(AccessTest, NvLinkWithoutPeerAccessIsAnErrorThatNamesBothRanks) {
             PathType::kNvl);
 }
 
-TEST(AccessTest, HostsOfAnotherCliqueAreReachedIfAllowed) {
+TEST(AccessTest, HostsOfAnotherCliqueAreReachableIfAllowed) {
   std::vector<HostView> rack = RackForTest(2);
   for (Gpu& gpu : rack[1].gpus) gpu.fabric->clique = 9;
   rack[1].gpus[0].fabric->clique = 3;  // joins the hosts
@@ -76,7 +76,7 @@ TEST(AccessTest, HostsOfAnotherCliqueAreReachedIfAllowed) {
   EXPECT_FALSE(Access(paths, {}).Peer(a, graph.NodeOf(Rank{5}))->allowed);
 }
 
-TEST(AccessTest, ANetworkWiderThanTheSocketsIsPreferred) {
+TEST(AccessTest, ANetworkFasterThanTheSocketsIsPreferred) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 90).Nic(0x12, 400'000);
   machine.Numa(1).Switch(0x20).Gpu(0x21, 90).Nic(0x22, 400'000);

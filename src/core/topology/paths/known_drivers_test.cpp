@@ -29,7 +29,7 @@ TEST(KnownDriversTest, GeForceCardsAccessEachOtherOverNvLinkOnly) {
   EXPECT_FALSE(access(Rank{2}, Rank{3}));
 }
 
-TEST(KnownDriversTest, OfOtherGpusNothingIsKnown) {
+TEST(KnownDriversTest, AccessOfOtherGpusIsUnknown) {
   const HostView view = CardsOf("a10g");
   const Graph graph = Build({&view, 1}, {}, {.gpus = GpuRanks::kAll}).value();
   EXPECT_FALSE(KnownPeerAccess({&view, 1}, graph));

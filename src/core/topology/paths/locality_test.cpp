@@ -25,7 +25,7 @@ std::vector<std::uint32_t> Preferred(std::uint32_t gpus, std::uint32_t nics,
 
 using Numbers = std::vector<std::uint32_t>;
 
-TEST(LocalityTest, NicsAreSharedOutByNumberInReversedBits) {
+TEST(LocalityTest, NicsAreAssignedByNumberInReversedBits) {
   EXPECT_EQ(Preferred(4, 4, {}, 1), (Numbers{2, 2, 2, 2}));
   EXPECT_EQ(Preferred(4, 4, {}, 3), (Numbers{3, 3, 3, 3}));
   EXPECT_EQ(Preferred(4, 3, {}, 3), (Numbers{0, 0, 0, 0}));
@@ -34,7 +34,7 @@ TEST(LocalityTest, NicsAreSharedOutByNumberInReversedBits) {
   EXPECT_EQ(Preferred(2, 6, {NetPolicy::Kind::kMax, 2}, 0), (Numbers{0, 1, 0, 1}));
 }
 
-TEST(LocalityTest, TheNearestIsTheWidestThenTheClosest) {
+TEST(LocalityTest, TheNearestNicIsTheFastestThenTheClosest) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 80).Nic(0x12, 100'000).Up();
   machine.Switch(0x20).Nic(0x21, 200'000).Nic(0x22, 200'000);
@@ -49,7 +49,7 @@ TEST(LocalityTest, TheNearestIsTheWidestThenTheClosest) {
   EXPECT_TRUE(NearestOf(paths, gpu, NodeKind::kNvs).empty());
 }
 
-TEST(LocalityTest, WithoutNicsNoneIsPreferred) {
+TEST(LocalityTest, NoNicIsPreferredWithoutNics) {
   MachineForTest machine;
   machine.Numa(0).Gpu(0x11, 80);
   const Graph graph =

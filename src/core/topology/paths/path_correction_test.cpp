@@ -28,7 +28,7 @@ PathType TypeTo(const HostView& view, const PathOptions& options, std::size_t ne
   return paths.From(graph.NodeOf(Rank{0}), paths.Of(NodeKind::kNet)[net]).type;
 }
 
-TEST(PathCorrectionTest, DataThatLeaveByTheNicOfAnotherGpuGoToThatGpuFirst) {
+TEST(PathCorrectionTest, DataForTheNicOfAnotherGpuPassThroughThatGpu) {
   const Graph graph = CorrectedGraph(Pair(true));
   const Paths paths = FindPaths(graph, 0, {}).value();
   const NodeIndex gpu = graph.NodeOf(Rank{0}), net = paths.Of(NodeKind::kNet)[1];
@@ -42,7 +42,7 @@ TEST(PathCorrectionTest, DataThatLeaveByTheNicOfAnotherGpuGoToThatGpuFirst) {
   EXPECT_EQ(TypeTo(Pair(true), without, 1), PathType::kPhb);
 }
 
-TEST(PathCorrectionTest, AsWiredNothingIsCorrected) {
+TEST(PathCorrectionTest, WiredPathsAreNotCorrected) {
   HostView view = Pair(true);
   for (NetInterface& net : view.nets) net.gdr = false;
   PathOptions options;
@@ -51,7 +51,7 @@ TEST(PathCorrectionTest, AsWiredNothingIsCorrected) {
   EXPECT_EQ(TypeTo(view, options, 1), PathType::kPhb);
 }
 
-TEST(PathCorrectionTest, WithoutGpuDirectAllGoesThroughTheProcessor) {
+TEST(PathCorrectionTest, PathsWithoutGpuDirectPassThroughTheProcessor) {
   HostView view = Pair(true);
   EXPECT_EQ(TypeTo(view, {}, 0), PathType::kPix);
   PathOptions options;
@@ -65,7 +65,7 @@ TEST(PathCorrectionTest, WithoutGpuDirectAllGoesThroughTheProcessor) {
   EXPECT_EQ(paths.From(net, gpu).type, PathType::kPhb);
 }
 
-TEST(PathCorrectionTest, GpusKeptApartGoThroughTheProcessor) {
+TEST(PathCorrectionTest, PathsOfGpusWithoutPeerAccessPassThroughTheProcessor) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 86).Gpu(0x12, 86);
   const Graph graph = CorrectedGraph(machine.view);

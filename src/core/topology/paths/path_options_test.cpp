@@ -12,7 +12,7 @@ Result<PathOptions> Read(const EnvMap& environment) {
   return ReadPathOptions(settings);
 }
 
-TEST(PathOptionsTest, NothingSetIsNcclsDefault) {
+TEST(PathOptionsTest, DefaultsMatchNccl) {
   const PathOptions options = Read({}).value();
   EXPECT_FALSE(options.p2p_level);
   EXPECT_TRUE(options.nvb && options.shm && options.net_intra && options.pxn && options.pxn_c2c);

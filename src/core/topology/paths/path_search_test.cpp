@@ -28,7 +28,7 @@ HostView Row() {
   return machine.view;
 }
 
-TEST(PathSearchTest, OneGpuMayStandBetweenTwo) {
+TEST(PathSearchTest, APathMayPassThroughASingleGpu) {
   const Graph graph = SearchedGraph(Row());
   const Paths paths = FindPaths(graph, 0, {}).value();
   const NodeIndex a = graph.NodeOf(Rank{0}), c = graph.NodeOf(Rank{2});
@@ -40,7 +40,7 @@ TEST(PathSearchTest, OneGpuMayStandBetweenTwo) {
   EXPECT_EQ(FindPaths(graph, 0, options)->From(a, c).type, PathType::kSys);
 }
 
-TEST(PathSearchTest, TwoGpusMayNotStandBetween) {
+TEST(PathSearchTest, APathMayNotPassThroughTwoGpus) {
   HostView view = Row();
   MachineForTest machine;
   machine.view = view;
@@ -52,7 +52,7 @@ TEST(PathSearchTest, TwoGpusMayNotStandBetween) {
   EXPECT_EQ(paths.From(graph.NodeOf(Rank{0}), graph.NodeOf(Rank{3})).type, PathType::kSys);
 }
 
-TEST(PathSearchTest, ABetterTypeWinsOverAWiderPath) {
+TEST(PathSearchTest, ABetterTypeWinsOverMoreBandwidth) {
   MachineForTest machine;
   machine.Numa(0).Switch(0x10).Gpu(0x11, 61).NvLink(0x12, 1).Gpu(0x12, 61).NvLink(0x11, 1);
   const Graph graph = SearchedGraph(machine.view);
@@ -96,7 +96,7 @@ TEST(PathSearchTest, APathKeepsTheLinksItWasFoundWith) {
   EXPECT_EQ(narrowest, path.bandwidth);
 }
 
-TEST(PathSearchTest, EveryRouteIsAsLongAndAsWideAsItsPath) {
+TEST(PathSearchTest, EveryRouteHasTheHopsAndBandwidthOfItsPath) {
   MachineForTest machine;
   for (std::uint8_t numa = 0; numa < 4; ++numa) {
     machine.Numa(numa);

@@ -7,7 +7,7 @@
 namespace ringlet::topology {
 namespace {
 
-TEST(PathsTest, APathIsAsWideAsItsNarrowestLink) {
+TEST(PathsTest, APathHasTheBandwidthOfItsNarrowestLink) {
   const std::vector<HostView> hosts = {
       {.name = "a",
        .identity = 1,
@@ -30,7 +30,7 @@ TEST(PathsTest, APathIsAsWideAsItsNarrowestLink) {
   EXPECT_EQ(WidestFrom(graph, graph.NodeOf(Rank{3})).size(), 3u);
 }
 
-TEST(PathsTest, ADomainOf576GpusTakes8BytesAPath) {
+TEST(PathsTest, ADomainOf576GpusTakes8BytesPerPath) {
   for (const auto& [hosts, mb_max] :
        {std::pair(18u, 1u), std::pair(36u, 3u), std::pair(144u, 43u)}) {
     const std::vector<HostView> rack = RackForTest(hosts);
@@ -44,7 +44,7 @@ TEST(PathsTest, ADomainOf576GpusTakes8BytesAPath) {
   }
 }
 
-TEST(PathsTest, AGraphThatWouldTakeTooLongIsRefused) {
+TEST(PathsTest, RefusesATooLargeGraph) {
   MachineForTest machine;
   constexpr std::uint32_t kHosts = 3, kNumas = 800;
   for (std::uint32_t numa = 0; numa < kHosts * kNumas; ++numa) {
@@ -58,7 +58,7 @@ TEST(PathsTest, AGraphThatWouldTakeTooLongIsRefused) {
   EXPECT_EQ(paths.error().code, Code::kUnsupported);
 }
 
-TEST(PathsTest, NodesOfOtherSystemsOrThatAreNoEndsAreDisconnected) {
+TEST(PathsTest, NodesOfOtherSystemsAndInnerNodesAreDisconnected) {
   MachineForTest a(1), b(2);
   a.Numa(0).Switch(0x10).Gpu(0x11, 80);
   b.Numa(0).Gpu(0x11, 80);

@@ -15,7 +15,7 @@ Graph Sockets() {
   return Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kAll}).value();
 }
 
-TEST(TrimTest, GpusThatOnlyTheNetworkJoinsAreOfTwoDomains) {
+TEST(TrimTest, GpusJoinedOnlyByTheNetworkAreInTwoDomains) {
   const Graph graph = Sockets();
   const Paths paths = FindPaths(graph, 0, {}).value();
   EXPECT_EQ(DomainsOf(paths), (std::vector<std::uint32_t>{0, 0, 2, 2}));
@@ -29,7 +29,7 @@ TEST(TrimTest, GpusThatOnlyTheNetworkJoinsAreOfTwoDomains) {
   EXPECT_FALSE(TrimToDomain(paths, Rank{4}).ok());
 }
 
-TEST(TrimTest, LimitsAreOfDevices) {
+TEST(TrimTest, LimitsCountDevices) {
   const Graph graph = Sockets();
   const Paths paths = FindPaths(graph, 0, {}).value();
   EXPECT_EQ(LimitsOf(paths, false).widest.mb_per_s, 48'000u);

@@ -18,12 +18,12 @@ TEST(CpuSetTest, ReadsAndWritesTheKernelsLists) {
   EXPECT_EQ(ToString(Set("8,0-3,2-5,6")), "0-6,8");
 }
 
-TEST(CpuSetTest, RefusesWhatIsNoList) {
+TEST(CpuSetTest, RefusesMalformedLists) {
   for (const char* list : {"a", "1-", "-1", "3-1", "1,,2", "1,", "65536", "0x1", "1 2"})
     EXPECT_FALSE(CpuSet::Parse(list).ok()) << list;
 }
 
-TEST(CpuSetTest, MasksAreThoseOfTheKernel) {
+TEST(CpuSetTest, ReadsAndWritesTheKernelsMasks) {
   EXPECT_EQ(ToString(CpuSet::ParseMask("55555555").value()).substr(0, 7), "0,2,4,6");
   EXPECT_EQ(ToString(CpuSet::ParseMask("0003ff,f0003fff\n").value()), "0-13,28-41");
   EXPECT_EQ(CpuSet::ParseMask("00000000,00000000").value(), CpuSet());

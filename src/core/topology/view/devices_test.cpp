@@ -17,12 +17,12 @@ std::vector<RankDevice> Devices(std::uint32_t hosts, std::uint32_t each) {
   return devices;
 }
 
-TEST(DevicesTest, EqualAddressesOnOtherHostsAreFine) {
+TEST(DevicesTest, EqualAddressesOnOtherHostsAreAllowed) {
   EXPECT_TRUE(CheckDevices(Devices(4, 8), false).ok());
   EXPECT_TRUE(CheckDevices({}, false).ok());
 }
 
-TEST(DevicesTest, BothRanksTheHostAndTheDeviceAreNamed) {
+TEST(DevicesTest, TheErrorNamesBothRanksTheHostAndTheDevice) {
   std::vector<RankDevice> devices = Devices(2, 8);
   devices[13].bus = devices[9].bus;
   const Status status = CheckDevices(devices, false);
@@ -33,7 +33,7 @@ TEST(DevicesTest, BothRanksTheHostAndTheDeviceAreNamed) {
   EXPECT_TRUE(CheckDevices(devices, true).ok());
 }
 
-TEST(DevicesTest, TheNumberCountsIfNoGpuIsKnown) {
+TEST(DevicesTest, RanksWithoutAKnownGpuAreComparedByNumber) {
   std::vector<RankDevice> devices = Devices(2, 2);
   for (RankDevice& device : devices) device.bus.reset();
   EXPECT_TRUE(CheckDevices(devices, false).ok());
@@ -44,7 +44,7 @@ TEST(DevicesTest, TheNumberCountsIfNoGpuIsKnown) {
   EXPECT_TRUE(CheckDevices(devices, false).ok());
 }
 
-TEST(DevicesTest, HalvesAreDevices) {
+TEST(DevicesTest, HalvesAreSeparateDevices) {
   std::vector<RankDevice> devices = Devices(1, 2);
   devices[1].bus = devices[0].bus;
   devices[0].half = 0;

@@ -90,7 +90,7 @@ TEST(HostCodecTest, EveryTruncationIsRefused) {
   }
 }
 
-TEST(HostCodecTest, NoChangedByteDecodesToSomethingThatCheckRefuses) {
+TEST(HostCodecTest, ChangedBytesDecodeToValidViewsOrErrors) {
   const Bytes bytes = Encoded(CodecSample());
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     for (const unsigned flip : {0x01u, 0x80u, 0xffu}) {

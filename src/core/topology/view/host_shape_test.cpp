@@ -25,13 +25,13 @@ HostView Node(std::uint64_t number) {
   return view;
 }
 
-TEST(HostShapeTest, HostsOfOneKindHaveOneShape) {
+TEST(HostShapeTest, HostsOfAKindHaveEqualShapes) {
   EXPECT_NE(Node(1).digest(), Node(2).digest());
   EXPECT_EQ(ShapeOf(Node(1)), ShapeOf(Node(2)));
   EXPECT_TRUE(ShapeOf(Node(1)).Check().ok());
 }
 
-TEST(HostShapeTest, PropertiesThatPlansDependOnMakeAnotherShape) {
+TEST(HostShapeTest, PropertiesThatPlansUseChangeTheShape) {
   HostView slower = Node(1);
   slower.nets[1].speed_mbit_per_s = 200'000;
   EXPECT_NE(ShapeOf(slower), ShapeOf(Node(1)));
@@ -54,7 +54,7 @@ TEST(HostShapeTest, AHostOfItsShapeGivesTheSameGraph) {
   EXPECT_NE(again.nets[0].guid, again.nets[2].guid);
 }
 
-TEST(HostShapeTest, NoTwoHostsShareAChip) {
+TEST(HostShapeTest, HostsHaveDistinctGuids) {
   const HostView a = HostOfShape(ShapeOf(Node(1)), "a", 1);
   const HostView b = HostOfShape(ShapeOf(Node(2)), "b", 2);
   EXPECT_NE(a.nets[0].guid, b.nets[0].guid);

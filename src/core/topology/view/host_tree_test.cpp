@@ -7,7 +7,7 @@ namespace {
 
 using Parts = std::vector<Part>;
 
-TEST(HostTreeTest, ListsWhatIsBelow) {
+TEST(HostTreeTest, ListsThePartsBelowAPart) {
   HostView view{.name = "", .cpu = {}, .numa_nodes = {{}}, .nets = {}};
   view.pci = {{.parent = {PartKind::kNuma, 0}, .bus = BusId{1}},
               {.parent = {PartKind::kPci, 0}, .bus = BusId{2}}};
@@ -25,7 +25,7 @@ TEST(HostTreeTest, ListsWhatIsBelow) {
   EXPECT_EQ(tree.loose_nets(), (std::vector<std::uint32_t>{0}));
 }
 
-TEST(HostTreeTest, NicsOfANodeComeWhereAReaderWouldNumberThemAsTheyAre) {
+TEST(HostTreeTest, NicsOfANodeKeepTheirNumbersWhenReadAgain) {
   HostView view{.name = "", .cpu = {}, .numa_nodes = {{}}, .nets = {}};
   for (std::uint64_t i = 0; i < 3; ++i)
     view.pci.push_back({.parent = {PartKind::kNuma, 0}, .bus = BusId{i}});

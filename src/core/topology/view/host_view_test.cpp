@@ -16,7 +16,7 @@ HostView Sample() {
           .nets = {{"eth0", 100'000, 8}, {"eth1", std::nullopt, std::nullopt}}};
 }
 
-TEST(HostViewTest, DigestIsStableAndSeesAllButMemory) {
+TEST(HostViewTest, DigestIsStableAndCoversAllButMemory) {
   EXPECT_EQ(Sample().digest(), 0x1ac59032e4e9eac6u);
   HostView other = Sample();
   other.nets[1].speed_mbit_per_s = 1;
@@ -26,7 +26,7 @@ TEST(HostViewTest, DigestIsStableAndSeesAllButMemory) {
   EXPECT_EQ(grown.digest(), Sample().digest());
 }
 
-TEST(HostViewTest, CheckSaysWhatIsWrong) {
+TEST(HostViewTest, CheckReportsInvalidHosts) {
   const auto why = [](auto change) {
     HostView view = Sample();
     change(view);
@@ -49,7 +49,7 @@ TEST(HostViewTest, CheckSaysWhatIsWrong) {
   EXPECT_THAT(why([](HostView& v) { v.nets[0].speed_mbit_per_s = 0; }), HasSubstr("speed"));
 }
 
-TEST(HostViewTest, CheckSaysWhichDeviceIsWrong) {
+TEST(HostViewTest, CheckReportsInvalidDevices) {
   const auto why = [](auto change) {
     HostView view = Sample();
     view.pci = {{.parent = {PartKind::kNuma, 1}, .bus = BusId::Of(0, 7, 0, 0)},
@@ -84,7 +84,7 @@ TEST(HostViewTest, CheckSaysWhichDeviceIsWrong) {
               HasSubstr("64 levels"));
 }
 
-TEST(HostViewTest, EveryPartKnowsItsNumaNode) {
+TEST(HostViewTest, EveryPartHasItsNumaNode) {
   HostView view = Sample();
   view.pci = {{.parent = {PartKind::kNuma, 1}, .bus = {}},
               {.parent = {PartKind::kPci, 0}, .bus = {}}};
@@ -101,7 +101,7 @@ TEST(HostViewTest, EveryPartKnowsItsNumaNode) {
   EXPECT_EQ(view.NumaIndexOf({PartKind::kSystem}), std::nullopt);
 }
 
-TEST(HostViewTest, IdentityIsNameAndBootUnlessGiven) {
+TEST(HostViewTest, IdentityDerivesFromNameAndBootUnlessGiven) {
   const std::uint64_t identity = HostIdentity("a", "boot", "");
   EXPECT_EQ(identity, HostIdentity("a", "boot", ""));
   EXPECT_NE(identity, HostIdentity("b", "boot", ""));
@@ -111,7 +111,7 @@ TEST(HostViewTest, IdentityIsNameAndBootUnlessGiven) {
   EXPECT_NE(identity, HostIdentity("", "", "aboot"));
 }
 
-TEST(HostViewTest, LimitsAreTheLastThatIsAllowed) {
+TEST(HostViewTest, LimitsAreInclusive) {
   const auto good = [](auto change, std::size_t count) {
     HostView view = Sample();
     view.pci = {{.parent = {PartKind::kNuma, 1}, .bus = {}}};
@@ -156,7 +156,7 @@ TEST(HostViewTest, LimitsAreTheLastThatIsAllowed) {
   });
 }
 
-TEST(HostViewTest, UnknownAttributesBelongToPartsThatAreThere) {
+TEST(HostViewTest, UnknownElementsBelongToExistingParts) {
   HostView view = Sample();
   view.pci = {{.parent = {PartKind::kNuma, 1}, .bus = {}}};
   view.pci[0].peers = {BusId{1}};

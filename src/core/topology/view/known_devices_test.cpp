@@ -35,7 +35,7 @@ TEST(KnownDevicesTest, EveryMachineHasAKnownGpuAndASource) {
   EXPECT_EQ(FindKnownMachine("cray-1"), nullptr);
 }
 
-TEST(KnownDevicesTest, NvLinksAreThoseThatNcclLooksFor) {
+TEST(KnownDevicesTest, NvLinkCountsMatchNccl) {
   const std::pair<std::uint32_t, std::uint32_t> table[] = {
       {52, 0},  {59, 0},  {60, 4},  {69, 4},   {70, 6},   {79, 6},  {80, 12},
       {89, 12}, {90, 18}, {99, 18}, {120, 18}, {106, 18}, {107, 36}};

@@ -7,7 +7,7 @@
 namespace ringlet::topology {
 namespace {
 
-TEST(PciTest, BusIdsArePackedAsNcclPacksThem) {
+TEST(PciTest, BusIdsArePackedLikeNccl) {
   EXPECT_EQ(BusId::Parse("0000:11:00.0").value().value, 0x11000u);
   EXPECT_EQ(BusId::Parse("FFFF:fF:1f.7").value(), BusId::Of(0xffff, 0xff, 0x1f, 7));
   EXPECT_EQ(BusId::Parse("09af:AF:09.0").value(), BusId::Of(0x9af, 0xaf, 9, 0));
@@ -43,7 +43,7 @@ TEST(PciTest, AClassHasARole) {
   EXPECT_EQ(PciClass{0x060000}.role(), PciRole::kOther);
 }
 
-TEST(PciTest, ASpeedIsUnderstoodInEverySpelling) {
+TEST(PciTest, ParsesASpeedInEverySpelling) {
   EXPECT_EQ(PcieSpeed::Parse("2.5 GT/s").generation, 1);
   EXPECT_EQ(PcieSpeed::Parse("16 GT/s").generation, 4);
   EXPECT_EQ(PcieSpeed::Parse("16.0 GT/s").generation, 4);
@@ -57,7 +57,7 @@ TEST(PciTest, ASpeedIsUnderstoodInEverySpelling) {
     EXPECT_EQ(PcieSpeed::Parse(PcieSpeed::Of(generation).text), PcieSpeed::Of(generation));
 }
 
-TEST(PciTest, NcclKnowsFewerSpellings) {
+TEST(PciTest, NcclParsesFewerSpellings) {
   EXPECT_EQ(NcclLaneSpeed("2.5 GT/s PCIe"), 15u);
   EXPECT_EQ(NcclLaneSpeed("16 GT/s"), 120u);
   EXPECT_EQ(NcclLaneSpeed("64.0 GT/s PCIe"), 480u);

@@ -15,7 +15,7 @@ TEST(WordsTest, SplitsAtSpaceButNotInQuotes) {
   EXPECT_TRUE(Words("")->empty());
 }
 
-TEST(WordsTest, ReadsWhatQuotedWrites) {
+TEST(WordsTest, ReadsQuotedText) {
   const std::string odd = "a\"b\\c\nd\x01 \xc3\xa4";
   EXPECT_THAT(*Words(Quoted(odd)), ElementsAre(odd));
 }

@@ -5,7 +5,7 @@
 namespace ringlet::topology {
 namespace {
 
-TEST(NcclNumberTest, ReadsAsNcclDoes) {
+TEST(NcclNumberTest, ParsesNumbersLikeNccl) {
   EXPECT_EQ(ParseNcclNumber("12").value, 12);
   EXPECT_EQ(ParseNcclNumber("0x10").value, 16);
   EXPECT_EQ(ParseNcclNumber("-1").value, -1);
@@ -15,7 +15,7 @@ TEST(NcclNumberTest, ReadsAsNcclDoes) {
   EXPECT_EQ(ParseNcclNumber("99999999999999999999").value, std::int64_t{1} << 53);
 }
 
-TEST(NcclNumberTest, SaysWhatIsOdd) {
+TEST(NcclNumberTest, ReportsTrailingTextAndOctalNumbers) {
   EXPECT_TRUE(ParseNcclNumber("12").whole);
   EXPECT_TRUE(ParseNcclNumber("0").whole);
   for (const char* text : {"", "abc", "12abc", "12 ", "0x", "-", "1.5", "09"})
@@ -33,7 +33,7 @@ TEST(NcclNumberTest, HexNeedsNoPrefix) {
     EXPECT_EQ(ParseHex64(text), std::nullopt) << text;
 }
 
-TEST(NcclNumberTest, MicrosecondsBecomeNanoseconds) {
+TEST(NcclNumberTest, ConvertsMicrosecondsToNanoseconds) {
   EXPECT_EQ(ParseMicroseconds("0.000000"), 0u);
   EXPECT_EQ(ParseMicroseconds("1.5"), 1500u);
   EXPECT_EQ(ParseMicroseconds("3"), 3000u);

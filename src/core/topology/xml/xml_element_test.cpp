@@ -29,7 +29,7 @@ class XmlElementTest : public testing::Test {
   std::optional<XmlElement> element_;
 };
 
-TEST_F(XmlElementTest, NumbersAreThoseOfNccl) {
+TEST_F(XmlElementTest, NumbersMatchNccl) {
   XmlElement& element = Parse("<a b='7' c='-1' d='' e='x' f='7up' g='010' h='-2' i='0x10'/>");
   EXPECT_EQ(element.Number("b"), 7u);
   EXPECT_EQ(element.Number("c"), std::nullopt);
@@ -47,7 +47,7 @@ TEST_F(XmlElementTest, NumbersAreThoseOfNccl) {
             "bad-value at 44\n");
 }
 
-TEST_F(XmlElementTest, OtherValues) {
+TEST_F(XmlElementTest, ReadsFlagsHexNumbersClassesAndBusIds) {
   XmlElement& element =
       Parse("<a f='1' g='2' h='0xff' i='12345' c='0x03' d='bridge' b='0000:0A:00.0' e='here'/>");
   EXPECT_EQ(element.Flag("f"), true);
@@ -65,14 +65,14 @@ TEST_F(XmlElementTest, OtherValues) {
             "bad-value at 72\n");
 }
 
-TEST_F(XmlElementTest, LongTextsAreNotNames) {
+TEST_F(XmlElementTest, RefusesLongTextsAsNames) {
   XmlElement& element = Parse("<a b='" + std::string(256, 'x') + "'/>");
   EXPECT_EQ(element.Text("b"), std::nullopt);
   EXPECT_EQ(element.LongText("b")->size(), 256u);
   EXPECT_EQ(Said(), "bad-value at 4\n");
 }
 
-TEST_F(XmlElementTest, AttributesNotAskedForAreKept) {
+TEST_F(XmlElementTest, UnreadAttributesAreKept) {
   XmlElement& element = Parse("<a b='1' c='2' d='3' c='4'/>");
   element.Number("b");
   element.Ignore("d");

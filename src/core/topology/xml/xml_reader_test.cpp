@@ -57,7 +57,7 @@ constexpr const char* kAll =
     "\n"
     "</system>\n";
 
-TEST(XmlReaderTest, EveryElementAndAttributeHasItsPlace) {
+TEST(XmlReaderTest, EveryElementAndAttributeIsRead) {
   const XmlReading reading = ReadXml(kAll, "all.xml");
   ASSERT_TRUE(reading.view);
   EXPECT_THAT(reading.findings, ElementsAre());
@@ -97,7 +97,7 @@ TEST(XmlReaderTest, EveryElementAndAttributeHasItsPlace) {
   EXPECT_EQ(net.rma_api, false);
 }
 
-TEST(XmlReaderTest, PartsKnowWhereTheyStand) {
+TEST(XmlReaderTest, PartsHaveTheirPositions) {
   const XmlReading reading = ReadXml(kAll, "all.xml");
   EXPECT_EQ(reading.positions.Of({PartKind::kGpu, 0}), (TextPosition{9, 10}));
   EXPECT_EQ(reading.positions.Of({PartKind::kGpu, 0}, "sm"), (TextPosition{9, 22}));
@@ -120,7 +120,7 @@ std::vector<std::string> RulesOf(const std::string& text) {
   return rules;
 }
 
-TEST(XmlReaderTest, UnknownPartsAreKeptAndTold) {
+TEST(XmlReaderTest, UnknownPartsAreKeptAndReported) {
   const XmlReading reading = ReadXml(
       Within("<fan rpm='3'><blade/></fan><nic color='red'><net name='x' taste='1'/></nic>"), "");
   ASSERT_TRUE(reading.view);
@@ -149,7 +149,7 @@ TEST(XmlReaderTest, XmlOfOtherProgramsIsRecognized) {
   EXPECT_THAT(cure("<graphs/>"), testing::HasSubstr("NCCL_GRAPH_FILE"));
 }
 
-TEST(XmlReaderTest, FamiliesAreTheKernels) {
+TEST(XmlReaderTest, CpuFamiliesMatchTheKernel) {
   const auto family = [](const std::string& id) {
     return ViewFromXml(
                "<system version='1'><cpu numaid='0' arch='x86_64' vendor='AuthenticAMD' "
@@ -175,7 +175,7 @@ TEST(XmlReaderTest, PartsWithoutAPlaceAreKept) {
   EXPECT_THAT(RulesOf(Within("0")), ElementsAre("text system/cpu[0]"));
 }
 
-TEST(XmlReaderTest, ImpossibleValuesAreToldAndLeftOut) {
+TEST(XmlReaderTest, ImpossibleValuesAreReportedAndSkipped) {
   EXPECT_THAT(RulesOf(InPci("<gpu gdr='2' dev='one'><nvlink target='a'/></gpu>")),
               ElementsAre("bad-value system/cpu[0]/pci[0000:01:00.0]/gpu",
                           "bad-value system/cpu[0]/pci[0000:01:00.0]/gpu",
@@ -188,7 +188,7 @@ TEST(XmlReaderTest, ImpossibleValuesAreToldAndLeftOut) {
               ElementsAre("unknown-version system", "bad-value system/cpu[0]"));
 }
 
-TEST(XmlReaderTest, ANumaNodeThatOccursTwiceTakesBoth) {
+TEST(XmlReaderTest, ANumaNodeThatOccursTwiceIsMerged) {
   const XmlReading reading = ReadXml(
       "<system version='1'><cpu numaid='0'><nic/></cpu><cpu numaid='1'><nic/></cpu>"
       "<cpu numaid='0'><nic/></cpu></system>",
@@ -202,7 +202,7 @@ TEST(XmlReaderTest, ANumaNodeThatOccursTwiceTakesBoth) {
   EXPECT_EQ(reading.findings[0].rule, "numaid-twice");
 }
 
-TEST(XmlReaderTest, NodesOfSeveralHostsAreApart) {
+TEST(XmlReaderTest, NodesOfSeveralHostsAreDistinct) {
   const XmlReading reading = ReadXml(
       "<system version='1'><cpu host_hash='0x1' numaid='0'/><cpu host_hash='0x2' numaid='0'/>"
       "</system>",
@@ -213,7 +213,7 @@ TEST(XmlReaderTest, NodesOfSeveralHostsAreApart) {
   EXPECT_EQ(reading.view->HostOf(reading.view->numa_nodes[1]), 2u);
 }
 
-TEST(XmlReaderTest, RcclsFilesAreRead) {
+TEST(XmlReaderTest, FilesOfRcclAreRead) {
   const XmlReading reading = ReadXml(
       "<system version='2'><cpu numaid='0'><pci busid='0000:01:00.0'><gpu dev='0' sm='94' "
       "gcn='gfx942' arch='38911'><xgmi target='0000:02:00.0' count='1' tclass='0x120000'/></gpu>"
@@ -226,7 +226,7 @@ TEST(XmlReaderTest, RcclsFilesAreRead) {
   EXPECT_EQ(reading.view->gpus[0].links[0].kind, GpuLinkKind::kXgmi);
 }
 
-TEST(XmlReaderTest, ASpeedOfNothingIsUnknown) {
+TEST(XmlReaderTest, AnEmptyOrZeroSpeedIsUnknown) {
   const XmlReading reading = ReadXml(
       Within("<nic><net name='a' speed='0'/><net name='b' speed=''/><net name='c'/></nic>"), "");
   ASSERT_TRUE(reading.view);
@@ -246,7 +246,7 @@ TEST(XmlReaderTest, NvLinkDomainsAreRead) {
   EXPECT_EQ(reading.findings.size(), 1u);
 }
 
-TEST(XmlReaderTest, AFileThatIsNoTopologyIsAnErrorWithItsPlace) {
+TEST(XmlReaderTest, AFileWithoutATopologyIsAnErrorWithAPosition) {
   EXPECT_THAT(ViewFromXml("<graphs/>", "g.xml").error().message,
               testing::AllOf(HasSubstr("g.xml:1:2: error:"), HasSubstr("NCCL_GRAPH_FILE")));
   EXPECT_THAT(ViewFromXml("<system version='1'>\n</cpu></system>", "g.xml").error().message,
@@ -255,7 +255,7 @@ TEST(XmlReaderTest, AFileThatIsNoTopologyIsAnErrorWithItsPlace) {
   EXPECT_THAT(ViewFromXml("", "e.xml").error().message, HasSubstr("the file is empty"));
 }
 
-TEST(XmlReaderTest, PciIsOnlySoDeep) {
+TEST(XmlReaderTest, BoundsTheDepthOfPci) {
   std::string text = "<system version='1'><cpu numaid='0'>";
   for (std::size_t i = 0; i < 100; ++i) text += "<pci busid='0000:01:00.0'>";
   for (std::size_t i = 0; i < 100; ++i) text += "</pci>";
@@ -265,7 +265,7 @@ TEST(XmlReaderTest, PciIsOnlySoDeep) {
   EXPECT_EQ(reading.view->unknown_elements.size(), 1u);
 }
 
-TEST(XmlReaderTest, NeighboursThatADriverHidesAreNotVisible) {
+TEST(XmlReaderTest, NeighboursHiddenByADriverAreUnknown) {
   const XmlReading reading =
       ReadXml(InPci("<gpu><nvlink target='0FFFFFFF:FF:FF.0' count='4'/>"
                     "<nvlink target='fffffff:ffff:ff' count='4'/><nvlink target='fffffff:ff:ff.0' "
@@ -291,7 +291,7 @@ TEST(XmlReaderTest, AFileOf100MegabytesIsRefusedUnread) {
   EXPECT_EQ(reading.findings[0].rule, "too-large");
 }
 
-TEST(XmlReaderTest, NestingTenThousandDeepIsRefused) {
+TEST(XmlReaderTest, RefusesANestingOfTenThousandLevels) {
   std::string open, close;
   for (int i = 0; i < 10'000; ++i) {
     open += "<pci busid='0000:01:00.0'>";
@@ -306,7 +306,7 @@ TEST(XmlReaderTest, NestingTenThousandDeepIsRefused) {
   }
 }
 
-TEST(XmlReaderTest, BinaryRubbishIsRefused) {
+TEST(XmlReaderTest, RandomBytesAreRefused) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Prng random(seed);
     std::string text(std::size_t{1} << 20, '\0');

@@ -22,7 +22,7 @@ TEST(XmlTextTest, LinesAndColumnsBeginAtOne) {
   EXPECT_EQ(lines.At(4), (TextPosition{3, 1}));
 }
 
-TEST(XmlTextTest, ElementsAndAttributesHaveTheirPlaces) {
+TEST(XmlTextTest, ElementsAndAttributesHaveTheirPositions) {
   const XmlText text(
       "\xef\xbb\xbf<?xml version='1.0'?>\n<!-- x -->\n<a>\n  <b c='&lt;' d='2'/></a>");
   ASSERT_FALSE(text.refusal());
@@ -33,7 +33,7 @@ TEST(XmlTextTest, ElementsAndAttributesHaveTheirPlaces) {
   EXPECT_EQ(RawXml(b), "<b c=\"&lt;\" d=\"2\"/>");
 }
 
-TEST(XmlTextTest, InvalidXmlIsRefusedWithItsPlace) {
+TEST(XmlTextTest, InvalidXmlIsRefusedWithAPosition) {
   const XmlText text("<a>\n<b></c></a>");
   ASSERT_TRUE(text.refusal());
   EXPECT_EQ(text.refusal()->rule, "not-xml");
@@ -48,7 +48,7 @@ TEST(XmlTextTest, InvalidXmlIsRefusedWithItsPlace) {
   EXPECT_EQ(RuleOf("\xff\xfe<"), "not-utf8");
 }
 
-TEST(XmlTextTest, AnElementThatIsNeverClosedIsNamed) {
+TEST(XmlTextTest, NamesAnElementThatIsNeverClosed) {
   const auto refused = [](const std::string& text) { return XmlText(text).refusal().value(); };
   const XmlRefusal inside = refused("<a>\n <!-- <b> -->\n <b c='>'>\n <b c=\"/>\"/>\n</a>\n");
   EXPECT_THAT(inside.reason,
@@ -59,7 +59,7 @@ TEST(XmlTextTest, AnElementThatIsNeverClosedIsNamed) {
               HasSubstr("<a> of line 1 is never closed; the file ends before"));
 }
 
-TEST(XmlTextTest, BoundsHoldBeforeAnythingIsBuilt) {
+TEST(XmlTextTest, BoundsAreCheckedBeforeParsing) {
   EXPECT_EQ(RuleOf(std::string(kXmlBytesMax + 1, ' ')), "too-large");
   std::string wide = "<a>";
   while (wide.size() < kXmlBytesMax - 10) wide += "<b/>";

@@ -42,11 +42,11 @@ constexpr const char* kNcclsOwn =
     "  </cpu>\n"
     "</system>\n";
 
-TEST(XmlWriterTest, WritesAsNcclDoes) {
+TEST(XmlWriterTest, WritesTheFormatOfNccl) {
   EXPECT_EQ(ToXml(ViewFromXml(kNcclsOwn, "").value()), kNcclsOwn);
 }
 
-TEST(XmlWriterTest, AttributesUnknownToNcclAreReadBack) {
+TEST(XmlWriterTest, AttributesUnknownToNcclRoundTrip) {
   HostView view{.name = "a\"<&>'\t\n\x01\xc3\xa4",
                 .identity = 5,
                 .cpu = {"x86_64", "GenuineIntel", 6, 143, ""},
@@ -75,7 +75,7 @@ TEST(XmlWriterTest, AttributesUnknownToNcclAreReadBack) {
   EXPECT_EQ(*reading.view, view) << ToXml(view);
 }
 
-TEST(XmlWriterTest, InterfacesWithoutANicComeBelowTheirNode) {
+TEST(XmlWriterTest, InterfacesWithoutANicAreWrittenBelowTheirNode) {
   HostView view{.name = "", .cpu = {}, .numa_nodes = {{0, {}, 0, {}}, {1, {}, 0, {}}}, .nets = {}};
   view.nets = {{"a", 1'000, 1}, {"b", std::nullopt, std::nullopt}, {"c", std::nullopt, 1}};
   const HostView read = ViewFromXml(ToXml(view), "").value();

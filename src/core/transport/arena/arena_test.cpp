@@ -13,7 +13,7 @@ os::Fd CopyOf(const os::Fd& fd) {
   return os::Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
 }
 
-TEST(Arena, IsMappedWhereItsProcessHasItOpen) {
+TEST(Arena, IsMappedFromTheDescriptorOfItsProcess) {
   const ArenaShape shape{.ranks = 2};
   const auto arena = *Arena::Create(shape);
   const auto pid = static_cast<std::uint32_t>(::getpid());
@@ -73,7 +73,7 @@ TEST(Arena, PartsDoNotOverlapAndAreAligned) {
   EXPECT_LE(last, begin + shape.TotalBytes());
 }
 
-TEST(Arena, BytesThatOneMappingWritesAnotherReads) {
+TEST(Arena, MappingsShareTheirBytes) {
   const ArenaShape shape{.ranks = 2};
   const auto mine = Arena::Create(shape);
   ASSERT_TRUE(mine.ok());
@@ -85,7 +85,7 @@ TEST(Arena, BytesThatOneMappingWritesAnotherReads) {
   EXPECT_EQ((*theirs)->stage(1, 1)[5], std::byte{42});
 }
 
-TEST(Arena, RefusesWhatIsNoArenaOfThatShape) {
+TEST(Arena, RefusesMemoryOfAnotherShapeOrVersion) {
   const ArenaShape shape{.ranks = 2};
   const auto arena = Arena::Create(shape);
   ASSERT_TRUE(arena.ok());

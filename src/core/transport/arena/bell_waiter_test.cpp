@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::chrono::hours kForever(1);
 
-TEST(BellWaiter, SleepsNotWhenItWasRungSincePrepare) {
+TEST(BellWaiter, DoesNotSleepIfItWasRungSincePrepare) {
   DoorbellWord word;
   BellWaiter waiter(word);
   const auto ticket = waiter.Prepare();
@@ -30,7 +30,7 @@ TEST(BellWaiter, IsWokenByAnotherThread) {
   }
 }
 
-TEST(BellWaiter, IsAsleepUntilItIsRung) {
+TEST(BellWaiter, SleepsUntilItIsRung) {
   DoorbellWord word;
   std::atomic<bool> back = false;
   std::thread sleeper([&] {
@@ -46,7 +46,7 @@ TEST(BellWaiter, IsAsleepUntilItIsRung) {
   sleeper.join();
 }
 
-TEST(BellWaiter, SleepsNoLongerThanItMay) {
+TEST(BellWaiter, SleepsAtMostItsTimeout) {
   DoorbellWord word;
   BellWaiter waiter(word);
   waiter.Wait(waiter.Prepare(), std::chrono::milliseconds(1));

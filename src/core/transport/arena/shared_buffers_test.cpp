@@ -25,7 +25,7 @@ struct Two {
   SharedBuffers first, second;
 };
 
-TEST(SharedBuffers, APeerSeesTheSameMemoryAtTheSamePlace) {
+TEST(SharedBuffers, APeerMapsTheMemoryOfAPlace) {
   Two two;
   const auto memory = SharedMemory(10'000);
   ASSERT_TRUE(two.first.Register(memory->bytes().first(100), memory).ok());
@@ -42,7 +42,7 @@ TEST(SharedBuffers, APeerSeesTheSameMemoryAtTheSamePlace) {
   EXPECT_EQ(two.second.Reach(0, *place, 5000), seen) << "mapped once";
 }
 
-TEST(SharedBuffers, MemoryRegisteredBeforeTheArenaIsShownToo) {
+TEST(SharedBuffers, MemoryRegisteredBeforeTheArenaIsPublished) {
   const auto arena = Arena::Create({.ranks = 2}).value();
   SharedBuffers first, second;
   const auto memory = SharedMemory(4096);
@@ -52,7 +52,7 @@ TEST(SharedBuffers, MemoryRegisteredBeforeTheArenaIsShownToo) {
   EXPECT_NE(second.Reach(0, *first.Find(memory->bytes().data(), 1), 1), nullptr);
 }
 
-TEST(SharedBuffers, MemoryIsRegisteredUntilItWasGivenBackAsOften) {
+TEST(SharedBuffers, RegistrationsAreCounted) {
   Two two;
   const auto memory = SharedMemory(4096);
   const auto handle = two.first.Register(memory->bytes(), memory).value();
@@ -79,7 +79,7 @@ TEST(SharedBuffers, WrongUseIsRefused) {
   EXPECT_FALSE(two.first.Find(own.data(), 64)) << "nobody can map that";
 }
 
-TEST(SharedBuffers, ItIsReachableUntilTheLastOfItsRegistrationsEnds) {
+TEST(SharedBuffers, MemoryIsReachableUntilItsLastRegistrationEnds) {
   Two two;
   const auto memory = SharedMemory(8192);
   const auto low = two.first.Register(memory->bytes().first(4096), memory).value();
@@ -93,7 +93,7 @@ TEST(SharedBuffers, ItIsReachableUntilTheLastOfItsRegistrationsEnds) {
   EXPECT_EQ(memory.use_count(), 1);
 }
 
-TEST(SharedBuffers, AnotherInTheSamePlaceIsMappedAnew) {
+TEST(SharedBuffers, ANewBufferInAReusedSlotIsMappedAgain) {
   Two two;
   const auto one = SharedMemory(4096), other = SharedMemory(4096);
   const auto handle = two.first.Register(one->bytes(), one).value();
@@ -109,7 +109,7 @@ TEST(SharedBuffers, AnotherInTheSamePlaceIsMappedAnew) {
   EXPECT_EQ(*seen, std::byte{3});
 }
 
-TEST(SharedBuffers, MoreThanThereArePlacesForAreNotFound) {
+TEST(SharedBuffers, BuffersBeyondTheSlotsAreNotFound) {
   Two two;
   std::vector<std::shared_ptr<const os::Shm>> memory;
   std::vector<SharedBuffers::Handle> handles;
@@ -122,7 +122,7 @@ TEST(SharedBuffers, MoreThanThereArePlacesForAreNotFound) {
   for (const auto handle : handles) EXPECT_TRUE(two.first.Deregister(handle).ok());
 }
 
-TEST(SharedBuffers, OnlyProvenProcessesAreReadFrom) {
+TEST(SharedBuffers, ReadsOnlyFromVerifiedProcesses) {
   Two two;
   const std::array<std::byte, 4> data = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
   const RemoteAddress address = RemoteAddress::Of(data.data());
@@ -137,7 +137,7 @@ TEST(SharedBuffers, OnlyProvenProcessesAreReadFrom) {
   EXPECT_FALSE(two.second.CanGet(2) || two.second.Get(2, address, copy));
 }
 
-TEST(SharedBuffers, MemoryWithoutADescriptorIsNotReached) {
+TEST(SharedBuffers, MemoryWithoutADescriptorIsUnreachable) {
   Two two;
   auto made = os::Shm::Create(4096);
   ASSERT_TRUE(made.ok());
@@ -149,7 +149,7 @@ TEST(SharedBuffers, MemoryWithoutADescriptorIsNotReached) {
   EXPECT_EQ(two.second.Reach(0, *place, 1), nullptr);
 }
 
-TEST(BufferPlace, GoesIntoAWordAndBack) {
+TEST(BufferPlace, PackingRoundTrips) {
   const std::uint32_t name = (1u << BufferPlace::kNameBits) - 1;
   const std::uint64_t last = (std::uint64_t{1} << BufferPlace::kOffsetBits) - 1;
   for (const BufferPlace place :
@@ -162,7 +162,7 @@ TEST(BufferPlace, GoesIntoAWordAndBack) {
   EXPECT_LE(BufferPlace::Unpack(UINT64_MAX).name, name);
 }
 
-TEST(SharedBuffers, ALieAboutWhereItLiesMapsNothing) {
+TEST(SharedBuffers, AFalsePlaceIsNotMapped) {
   const auto memory = SharedMemory(4096);
   for (int lie = 0; lie < 4; ++lie) {
     Two two;

@@ -26,7 +26,7 @@ Instant Soon() {
 }
 constexpr InprocExchange::RankPair kLow{7, Rank{0}, Rank{1}}, kHigh{7, Rank{1}, Rank{0}};
 
-TEST(InprocExchange, TwoRanksMeetInAnyOrder) {
+TEST(InprocExchange, ConnectsTwoRanksInAnyOrder) {
   InprocExchange exchange;
   exchange.Arrive(kHigh, MakeInprocBell(), 64);
   exchange.Arrive(kLow, MakeInprocBell(), 64);
@@ -53,7 +53,7 @@ TEST(InprocExchange, WaitsForAnotherThread) {
   other.join();
 }
 
-TEST(InprocExchange, TheFirstRankIsWokenAndTakesWithoutWaiting) {
+TEST(InprocExchange, TheFirstRankIsWokenAndTakesItsChannel) {
   InprocExchange exchange;
   const auto bell = MakeInprocBell();
   exchange.Arrive(kLow, bell, 64);
@@ -67,7 +67,7 @@ TEST(InprocExchange, TheFirstRankIsWokenAndTakesWithoutWaiting) {
   EXPECT_EQ(exchange.Take(kLow), nullptr) << "both have it";
 }
 
-TEST(InprocExchange, CommunicatorsDoNotMix) {
+TEST(InprocExchange, CommunicatorsAreSeparate) {
   InprocExchange exchange;
   exchange.Arrive({8, Rank{1}, Rank{0}}, MakeInprocBell(), 64);
   exchange.Arrive(kLow, MakeInprocBell(), 64);
@@ -86,7 +86,7 @@ TEST(InprocExchange, AnAbortEndsTheWait) {
   other.join();
 }
 
-TEST(InprocExchange, ARankThatWithdrawsIsLostToTheOther) {
+TEST(InprocExchange, AWithdrawalOfTheLowerRankIsALoss) {
   InprocExchange exchange;
   exchange.Arrive(kLow, MakeInprocBell(), 64);
   exchange.Arrive(kHigh, MakeInprocBell(), 64);
@@ -99,7 +99,7 @@ TEST(InprocExchange, ARankThatWithdrawsIsLostToTheOther) {
 }
 
 // Each end locks the other's mutex to fetch, and its own to withdraw.
-TEST(InprocExchange, OffersAreFetchedBothWays) {
+TEST(InprocExchange, OffersAreFetchedInBothDirections) {
   InprocExchange exchange;
   exchange.Arrive(kLow, MakeInprocBell(), 64);
   exchange.Arrive(kHigh, MakeInprocBell(), 64);
@@ -125,7 +125,7 @@ TEST(InprocExchange, OffersAreFetchedBothWays) {
   }
 }
 
-TEST(InprocExchange, TheOtherWayRoundToo) {
+TEST(InprocExchange, AWithdrawalOfTheHigherRankIsALoss) {
   InprocExchange exchange;
   exchange.Arrive(kHigh, MakeInprocBell(), 64);
   EXPECT_EQ(exchange.Await(kHigh, os::Now(), {}).error().code, Code::kTimeout);
@@ -138,7 +138,7 @@ TEST(InprocExchange, TheOtherWayRoundToo) {
   EXPECT_EQ(link->Write(AsView("x")).error().code, Code::kPeerLost);
 }
 
-TEST(InprocExchange, WithdrawingAloneLeavesNothing) {
+TEST(InprocExchange, AWithdrawalWithoutAPeerLeavesNoChannel) {
   InprocExchange exchange;
   exchange.Arrive(kLow, MakeInprocBell(), 64);
   exchange.Withdraw(kLow);

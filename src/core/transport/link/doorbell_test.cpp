@@ -26,7 +26,7 @@ struct BellRig {
   }
 };
 
-TEST(Doorbell, RingingAnAwakeOwnerChangesNothing) {
+TEST(Doorbell, RingingAnAwakeOwnerChangesNoState) {
   BellRig rig;
   rig.button.Ring();
   EXPECT_EQ(rig.word.value.load(), 0u);
@@ -42,7 +42,7 @@ TEST(Doorbell, ARingAfterArmIsSeen) {
   EXPECT_FALSE(rig.bell.LieDown(ticket, Doorbell::Sleep::kFutex));
 }
 
-TEST(Doorbell, AnOldTicketCountsAsRung) {
+TEST(Doorbell, AnEarlierTicketCountsAsRung) {
   BellRig rig;
   const auto old = rig.bell.Arm();
   const auto ticket = rig.bell.Arm();
@@ -50,7 +50,7 @@ TEST(Doorbell, AnOldTicketCountsAsRung) {
   EXPECT_FALSE(rig.bell.Rung(ticket));
 }
 
-TEST(Doorbell, OnlyAPollerCostsAWrite) {
+TEST(Doorbell, OnlyAPollingOwnerCostsAWrite) {
   BellRig rig;
   auto ticket = rig.bell.Arm();
   ASSERT_TRUE(rig.bell.LieDown(ticket, Doorbell::Sleep::kFutex));
@@ -67,7 +67,7 @@ TEST(Doorbell, OnlyAPollerCostsAWrite) {
   EXPECT_TRUE(rig.EventWritten());
 }
 
-TEST(Doorbell, NonsenseInTheWordEndsTheSleep) {
+TEST(Doorbell, AnInvalidWordEndsTheSleep) {
   BellRig rig;
   const auto ticket = rig.bell.Arm();
   ASSERT_TRUE(rig.bell.LieDown(ticket, Doorbell::Sleep::kFutex));

@@ -48,7 +48,7 @@ struct WaiterRig {
   std::unique_ptr<DoorbellWaiter> waiter;
 };
 
-TEST(DoorbellWaiter, TakesDescriptorsWhenItNeedsThem) {
+TEST(DoorbellWaiter, OpensDescriptorsOnDemand) {
   const auto ready = std::make_shared<const os::Fd>(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
   const SocketPair pair = MakeSockets();
   const std::size_t before = CountDescriptors();
@@ -66,7 +66,7 @@ TEST(DoorbellWaiter, TakesDescriptorsWhenItNeedsThem) {
   EXPECT_EQ(CountDescriptors(), before + 2) << "an epoll, and no eventfd";
 }
 
-TEST(DoorbellWaiter, IsWokenThroughADescriptorThatIsAlwaysReadable) {
+TEST(DoorbellWaiter, IsWokenThroughAnAlwaysReadableDescriptor) {
   const auto ready = std::make_shared<const os::Fd>(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
   WaiterRig rig({}, ready), other({}, ready);
   const SocketPair pair = MakeSockets(), others = MakeSockets();
@@ -89,7 +89,7 @@ TEST(DoorbellWaiter, IsWokenThroughADescriptorThatIsAlwaysReadable) {
 }
 
 // Other processes ring one descriptor for all ranks of this process.
-TEST(DoorbellWaiter, IsWokenFromOutsideThroughWhatItsProcessShares) {
+TEST(DoorbellWaiter, IsWokenByOtherProcessesThroughASharedDescriptor) {
   const auto ready = std::make_shared<const os::Fd>(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
   for (const bool offered_first : {true, false}) {
     const auto outside = std::make_shared<const os::Fd>(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Spin, WaiterWithSpin,
                          testing::Values(std::chrono::microseconds(0),
                                          std::chrono::microseconds(50)));
 
-TEST_P(WaiterWithSpin, AWakeBeforeTheWaitEndsIt) {
+TEST_P(WaiterWithSpin, AWakeBeforeTheWaitEndsTheWait) {
   WaiterRig rig(GetParam());
   const auto ticket = rig.waiter->Prepare();
   rig.waiter->Wake();
@@ -161,7 +161,7 @@ TEST_P(WaiterWithSpin, ATimeoutEndsTheWait) {
   rig.waiter->Wait(rig.waiter->Prepare(), std::chrono::nanoseconds(0));
 }
 
-TEST(DoorbellWaiter, BytesOnASocketAreNewsOnce) {
+TEST(DoorbellWaiter, BytesOnASocketWakeItOnce) {
   WaiterRig rig;
   const SocketPair pair = MakeSockets();
   ASSERT_TRUE(rig.waiter->WatchSocket(pair.a.get(), nullptr).ok());
@@ -177,7 +177,7 @@ TEST(DoorbellWaiter, BytesOnASocketAreNewsOnce) {
   EXPECT_FALSE(rig.Readable());
 }
 
-TEST(DoorbellWaiter, AHangUpSetsGone) {
+TEST(DoorbellWaiter, APeersHangUpSetsItsFlag) {
   WaiterRig rig;
   SocketPair pair = MakeSockets();
   const auto gone = std::make_shared<std::atomic<bool>>(false);
@@ -189,7 +189,7 @@ TEST(DoorbellWaiter, AHangUpSetsGone) {
   EXPECT_TRUE(gone->load());
 }
 
-TEST(DoorbellWaiter, AHangUpOfASocketSetsGoneAndBytesDoNot) {
+TEST(DoorbellWaiter, AHangUpOfASocketSetsItsFlagButBytesDoNot) {
   WaiterRig rig;
   SocketPair pair = MakeSockets();
   const auto gone = std::make_shared<std::atomic<bool>>(false);
@@ -217,7 +217,7 @@ class FakeSource final : public NewsSource {
   os::Fd event_;
 };
 
-TEST(DoorbellWaiter, DoesNotSleepWhenItsSourceHasMoved) {
+TEST(DoorbellWaiter, DoesNotSleepIfItsSourceMadeProgress) {
   WaiterRig rig;
   const auto source = std::make_shared<FakeSource>(MakeSockets().a);
   ASSERT_TRUE(rig.waiter->WatchSource(source).ok());
@@ -230,7 +230,7 @@ TEST(DoorbellWaiter, DoesNotSleepWhenItsSourceHasMoved) {
   EXPECT_TRUE(rig.Readable());
 }
 
-TEST(DoorbellWaiter, NewsOfASourcesDescriptorEndAWait) {
+TEST(DoorbellWaiter, TheDescriptorOfASourceEndsAWait) {
   WaiterRig rig;
   SocketPair pair = MakeSockets();
   const auto source = std::make_shared<FakeSource>(std::move(pair.a));
@@ -244,7 +244,7 @@ TEST(DoorbellWaiter, NewsOfASourcesDescriptorEndAWait) {
 }
 
 // In a process with a closed standard input, the next opened file is descriptor 0.
-TEST(DoorbellWaiter, NewsMayComeFromDescriptorZero) {
+TEST(DoorbellWaiter, WatchesDescriptorZero) {
   const os::Fd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
   {
     WaiterRig rig;
@@ -263,7 +263,7 @@ TEST(DoorbellWaiter, NewsMayComeFromDescriptorZero) {
   }
 }
 
-TEST(DoorbellWaiter, ASourceWithoutADescriptorIsAskedAgainAndAgain) {
+TEST(DoorbellWaiter, ASourceWithoutADescriptorIsPolled) {
   WaiterRig rig;
   const auto source = std::make_shared<FakeSource>(os::Fd());
   ASSERT_TRUE(rig.waiter->WatchSource(source).ok());
@@ -275,14 +275,14 @@ TEST(DoorbellWaiter, ASourceWithoutADescriptorIsAskedAgainAndAgain) {
   EXPECT_TRUE(rig.Readable());
 }
 
-TEST(DoorbellWaiter, ASourceThatHasGoneIsForgotten) {
+TEST(DoorbellWaiter, ADestroyedSourceIsForgotten) {
   WaiterRig rig;
   ASSERT_TRUE(rig.waiter->WatchSource(std::make_shared<FakeSource>(os::Fd())).ok());
   rig.waiter->PrepareDescriptor();
   EXPECT_FALSE(rig.Readable());
 }
 
-TEST(DoorbellWaiter, TheDescriptorTellsOfRings) {
+TEST(DoorbellWaiter, TheDescriptorReportsRings) {
   WaiterRig rig;
   rig.ForgetOldEdges();
   rig.waiter->button().Ring();

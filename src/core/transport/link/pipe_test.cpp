@@ -39,7 +39,7 @@ std::size_t Written(PipeWriter& writer, View data) {
   return writer.Write(data).value();
 }
 
-TEST(Pipe, GivesBackWhatWasWritten) {
+TEST(Pipe, ReadsTheWrittenBytes) {
   PipeRig rig(64);
   const Bytes data = Pattern(1, 40);
   EXPECT_EQ(Written(rig.writer, data), 40u);
@@ -51,7 +51,7 @@ TEST(Pipe, GivesBackWhatWasWritten) {
 
 // The last few bytes are read from beside the counter. The ring contains them too, for a reader
 // that is late or reads less.
-TEST(Pipe, FewBytesLieBesideTheCount) {
+TEST(Pipe, SmallMessagesAreReadFromBesideTheCount) {
   PipeRig rig(256);
   const Bytes data = Pattern(1, kPipeRecentBytes);
   Bytes out(kPipeRecentBytes);
@@ -75,7 +75,7 @@ TEST(Pipe, FewBytesLieBesideTheCount) {
 
 // Tries all sizes that fit, and all positions of the end of the ring. The reader never sees part of
 // the head if the head and the data behind it fit.
-TEST(Pipe, TakesAHeadAndWhatIsBehindItTogether) {
+TEST(Pipe, WritesAHeaderAndItsDataTogether) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     PipeRig rig(256);
     Prng prng(seed);
@@ -101,7 +101,7 @@ TEST(Pipe, TakesAHeadAndWhatIsBehindItTogether) {
   }
 }
 
-TEST(Pipe, TakesWhatFitsAndNoMore) {
+TEST(Pipe, AcceptsOnlyTheBytesThatFit) {
   PipeRig rig(64);
   EXPECT_EQ(Written(rig.writer, Pattern(1, 100)), 64u);
   EXPECT_EQ(Written(rig.writer, Pattern(1, 1)), 0u);
@@ -111,7 +111,7 @@ TEST(Pipe, TakesWhatFitsAndNoMore) {
   EXPECT_EQ(Written(rig.writer, Pattern(1, 100)), 10u);
 }
 
-TEST(Pipe, PeekShowsUpToTheEndOfTheRing) {
+TEST(Pipe, PeekReturnsBytesUpToTheEndOfTheRing) {
   PipeRig rig(64);
   ASSERT_EQ(Written(rig.writer, Pattern(1, 50)), 50u);
   EXPECT_EQ(rig.reader.Peek()->size(), 50u);
@@ -125,7 +125,7 @@ TEST(Pipe, PeekShowsUpToTheEndOfTheRing) {
   EXPECT_TRUE(std::equal(rest.begin(), rest.end(), data.begin() + 14));
 }
 
-TEST(Pipe, PeekShowsMoreWhenMoreHasCome) {
+TEST(Pipe, PeekIncludesLaterBytes) {
   PipeRig rig(64);
   ASSERT_EQ(Written(rig.writer, Pattern(1, 3)), 3u);
   EXPECT_EQ(rig.reader.Peek()->size(), 3u);
@@ -133,7 +133,7 @@ TEST(Pipe, PeekShowsMoreWhenMoreHasCome) {
   EXPECT_EQ(rig.reader.Peek()->size(), 8u);
 }
 
-TEST(Pipe, RingsTheReaderForDataAndTheWriterForRoomThatItWants) {
+TEST(Pipe, RingsTheReaderForDataAndTheWriterForRequestedRoom) {
   PipeRig rig(64);
   Doorbell reader(rig.reader_word), writer(rig.writer_word);
   const auto reading = reader.Arm();
@@ -153,7 +153,7 @@ TEST(Pipe, RingsTheReaderForDataAndTheWriterForRoomThatItWants) {
   EXPECT_TRUE(writer.Rung(wanting));
 }
 
-TEST(Pipe, ASmallWishIsGrantedAtOnce) {
+TEST(Pipe, RingsTheWriterAtOnceForASmallRequest) {
   PipeRig rig(64);
   Doorbell writer(rig.writer_word);
   ASSERT_EQ(Written(rig.writer, Pattern(1, 66)), 64u);
@@ -163,7 +163,7 @@ TEST(Pipe, ASmallWishIsGrantedAtOnce) {
   EXPECT_TRUE(writer.Rung(wanting));
 }
 
-TEST(Pipe, ClosingTellsTheOtherSide) {
+TEST(Pipe, ClosingNotifiesTheOtherSide) {
   PipeRig rig(64);
   Doorbell reader(rig.reader_word), writer(rig.writer_word);
   const auto reading = reader.Arm();
@@ -189,7 +189,7 @@ TEST(Pipe, ImpossibleCountsAreRefused) {
   EXPECT_EQ(rig.writer.Write(Pattern(1, 1)).error().code, Code::kProtocol);
 }
 
-TEST(Pipe, OnlyPowersOfTwoAreSizes) {
+TEST(Pipe, AcceptsOnlyPowersOfTwoAsSizes) {
   EXPECT_TRUE(IsPipeSize(64) && IsPipeSize(kPipeBytesDefault) && IsPipeSize(kPipeBytesMax));
   EXPECT_FALSE(IsPipeSize(0) || IsPipeSize(32) || IsPipeSize(96) || IsPipeSize(kPipeBytesMax * 2));
 }

@@ -9,7 +9,7 @@
 namespace ringlet::transport::ofi {
 namespace {
 
-TEST(SendCredits, AsManyAsThereAreBuffers) {
+TEST(SendCredits, EqualTheFreeBuffersOfThePeer) {
   SendCredits credits(2);
   EXPECT_TRUE(credits.MaySend());
   credits.Sent();
@@ -45,7 +45,7 @@ TEST(ReceiveCredits, AreDueWhenHalfOfTheBuffersAreFree) {
 
 // Tries random moves of both sides. Messages and credits must not exceed their buffers, and one
 // side must always be able to move.
-TEST(Credits, NeitherFloodNorStandStill) {
+TEST(Credits, NeverOverflowOrDeadlock) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Prng prng(seed);

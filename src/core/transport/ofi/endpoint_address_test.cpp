@@ -15,11 +15,11 @@ EndpointAddress Example() {
           .buffer_bytes = 16384};
 }
 
-TEST(EndpointAddressTest, TravelsWhole) {
+TEST(EndpointAddressTest, RoundTrips) {
   EXPECT_EQ(DecodeEndpointAddress(Encode(Example())).value(), Example());
 }
 
-TEST(EndpointAddressTest, TheLongestFitsAWireup) {
+TEST(EndpointAddressTest, TheLongestAddressFitsAWireupOffer) {
   EndpointAddress address = Example();
   address.provider = std::string(kProviderBytesMax, 'p');
   address.name = Bytes(kNameBytesMax);
@@ -46,7 +46,7 @@ TEST(EndpointAddressTest, AnAddressOutOfBoundsIsRefused) {
   EXPECT_TRUE(refused([](EndpointAddress& o) { o.buffer_bytes = kBufferBytesMax + 1; }));
 }
 
-TEST(EndpointAddressTest, NeitherLessNorMore) {
+TEST(EndpointAddressTest, RefusesTruncationAndExcessBytes) {
   Bytes bytes = Encode(Example());
   for (std::size_t i = 0; i < bytes.size(); ++i)
     EXPECT_FALSE(DecodeEndpointAddress(View(bytes).first(i)).ok());

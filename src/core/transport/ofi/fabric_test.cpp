@@ -7,7 +7,7 @@
 namespace ringlet::transport::ofi {
 namespace {
 
-TEST(Fabric, AllLinksLeaveByTheSameTime) {
+TEST(Fabric, AllLinksShareADeadlineToLeave) {
   FakeFabric fabric("one");
   const Instant first = fabric.LeaveBy(std::chrono::seconds(100));
   EXPECT_GT(first, std::chrono::seconds(100));

@@ -56,7 +56,7 @@ class LibfabricTest : public testing::Test {
   std::vector<std::shared_ptr<Memory>> memory_;
 };
 
-TEST_F(LibfabricTest, MessagesOfATagComeInOrder) {
+TEST_F(LibfabricTest, MessagesOfATagArriveInOrder) {
   Slot first = SlotOf(1), second = SlotOf(1), other = SlotOf(1), out = SlotOf(0);
   ASSERT_TRUE(ends_[1]->Receive(6, first).value());
   ASSERT_TRUE(ends_[1]->Receive(6, second).value());
@@ -73,7 +73,7 @@ TEST_F(LibfabricTest, MessagesOfATagComeInOrder) {
   EXPECT_TRUE(other.pending);
 }
 
-TEST_F(LibfabricTest, TheDescriptorTellsOfAMessageAfterArm) {
+TEST_F(LibfabricTest, TheDescriptorReportsAMessageAfterArm) {
   if (!OverTcp(*ends_[1])) GTEST_SKIP() << ends_[1]->provider() << " may have none";
   ASSERT_GE(ends_[1]->descriptor(), 0);
   Slot in = SlotOf(1), out = SlotOf(0);
@@ -89,7 +89,7 @@ TEST_F(LibfabricTest, TheDescriptorTellsOfAMessageAfterArm) {
   EXPECT_EQ(in.bytes, 1u);
 }
 
-TEST_F(LibfabricTest, AMessageThatIsTooLongFailsItsSlotUntilThatWaitsAgain) {
+TEST_F(LibfabricTest, ATooLongMessageFailsItsSlotUntilTheNextReceive) {
   Slot small = SlotOf(1), out = SlotOf(0);
   small.buffer = small.buffer.first(8);
   const auto peer = ends_[0]->Reach(ends_[1]->name()).value();
@@ -104,7 +104,7 @@ TEST_F(LibfabricTest, AMessageThatIsTooLongFailsItsSlotUntilThatWaitsAgain) {
   EXPECT_EQ(small.failure, "");
 }
 
-TEST_F(LibfabricTest, ManyMessagesAtOnceAllCome) {
+TEST_F(LibfabricTest, ManyConcurrentMessagesArrive) {
   constexpr std::size_t kMessages = 40;
   std::vector<Slot> in;
   for (std::size_t i = 0; i < kMessages; ++i) in.push_back(SlotOf(1));
@@ -125,7 +125,7 @@ TEST_F(LibfabricTest, TagsAreComparedFromTheLowestBitOn) {
   EXPECT_GE(mask, 0xffffffffu);
 }
 
-TEST_F(LibfabricTest, OverTcpNothingIsRegisteredAndTheAddressIsTheOneAskedFor) {
+TEST_F(LibfabricTest, TcpRegistersNoMemoryAndUsesTheRequestedAddress) {
   if (!OverTcp(*ends_[0])) GTEST_SKIP() << ends_[0]->provider();
   EXPECT_EQ(SlotOf(0).registration, nullptr);
   const std::array loopback = {std::byte{127}, std::byte{0}, std::byte{0}, std::byte{1}};
@@ -137,15 +137,15 @@ TEST_F(LibfabricTest, WithoutAnAddressTheLibraryChooses) {
   EXPECT_TRUE(opened.ok()) << opened.error().message;
 }
 
-TEST_F(LibfabricTest, AProviderForThisHostAloneIsNone) {
+TEST_F(LibfabricTest, RefusesAProviderForThisHostOnly) {
   EXPECT_EQ(OpenLibfabric({.provider = "shm"}).error().code, Code::kUnsupported);
 }
 
-TEST_F(LibfabricTest, ANameOfAnotherLengthIsRefused) {
+TEST_F(LibfabricTest, RefusesAnAddressOfAnotherLength) {
   EXPECT_EQ(ends_[0]->Reach(ends_[1]->name().first(3)).error().code, Code::kProtocol);
 }
 
-TEST_F(LibfabricTest, AProviderThatIsNotThereIsNamed) {
+TEST_F(LibfabricTest, NamesAMissingProvider) {
   const auto opened = OpenLibfabric({.provider = "no_such_provider"});
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code, Code::kUnsupported);

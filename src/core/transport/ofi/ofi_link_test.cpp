@@ -90,7 +90,7 @@ TEST(OfiLink, CutsTheStreamIntoMessagesAndReadsOn) {
   EXPECT_TRUE(rig.ends[1]->Peek()->empty());
 }
 
-TEST(OfiLink, TakesNoMoreThanThePeersBuffersHoldUntilTheyAreFree) {
+TEST(OfiLink, AcceptsOnlyTheBytesThatThePeersFreeBuffersHold) {
   OfiRig rig;
   rig.Open();
   EXPECT_EQ(rig.ends[0]->Write(OfiDigits(100)).value(), 4 * 8u);
@@ -108,7 +108,7 @@ TEST(OfiLink, TakesNoMoreThanThePeersBuffersHoldUntilTheyAreFree) {
   EXPECT_TRUE(rig.fabrics[1]->arrived.empty()) << "a message found no buffer";
 }
 
-TEST(OfiLink, BytesThatTheFabricDoesNotTakeAreNotWritten) {
+TEST(OfiLink, BytesThatTheFabricRefusesAreNotCountedAsWritten) {
   OfiRig rig;
   rig.Open();
   rig.fabrics[0]->busy = true;
@@ -119,7 +119,7 @@ TEST(OfiLink, BytesThatTheFabricDoesNotTakeAreNotWritten) {
   EXPECT_EQ(ReadUpTo(*rig.ends[1], 100), "012345678901");
 }
 
-TEST(OfiLink, IsSettledWhenNothingWaitsForItsRank) {
+TEST(OfiLink, IsSettledWithoutPendingMessagesAndCredits) {
   OfiRig rig;
   rig.Open();
   EXPECT_TRUE(rig.ends[0]->Settled());
@@ -139,7 +139,7 @@ TEST(OfiLink, IsSettledWhenNothingWaitsForItsRank) {
   EXPECT_TRUE(rig.ends[1]->Settled());
 }
 
-TEST(OfiLink, APeerThatLeavesIsLostWhenAllThatItSentHasCome) {
+TEST(OfiLink, ADepartedPeerIsLostAfterAllItsData) {
   OfiRig rig;
   rig.Open();
   ASSERT_EQ(rig.ends[0]->Write(OfiDigits(12)).value(), 12u);
@@ -162,7 +162,7 @@ TEST(OfiLink, APeerThatLeavesIsLostWhenAllThatItSentHasCome) {
   EXPECT_TRUE(rig.ends[1]->Settled());
 }
 
-TEST(OfiLink, APeerThatDiesIsLostAtOnceAfterWhatHasCome) {
+TEST(OfiLink, ADeadPeerIsLostAfterItsReceivedData) {
   OfiRig rig;
   rig.Open();
   ASSERT_EQ(rig.ends[0]->Write(OfiDigits(8)).value(), 8u);
@@ -173,7 +173,7 @@ TEST(OfiLink, APeerThatDiesIsLostAtOnceAfterWhatHasCome) {
   EXPECT_EQ(rig.ends[1]->Read(out).error().code, Code::kPeerLost);
 }
 
-TEST(OfiLink, AFailedSendIsALossThatLeavesWhatHasCome) {
+TEST(OfiLink, AFailedSendIsALossAfterTheReceivedData) {
   OfiRig rig;
   rig.Open();
   ASSERT_EQ(rig.ends[1]->Write(OfiDigits(4)).value(), 4u);
@@ -191,7 +191,7 @@ TEST(OfiLink, AFailedSendIsALossThatLeavesWhatHasCome) {
       << "what was lost stays lost";
 }
 
-TEST(OfiLink, CreditsThatCannotBeAreAnError) {
+TEST(OfiLink, RefusesImpossibleCredits) {
   for (const Bytes& words : {Writer().U64(100).Take(), Writer().U32(0).Take()}) {
     OfiRig rig;
     rig.Open();
@@ -210,7 +210,7 @@ TEST(OfiLink, AMessageThatFitsNoBufferIsALoss) {
   EXPECT_EQ(rig.ends[0]->Peek().error().code, Code::kPeerLost);
 }
 
-TEST(OfiLink, TheProviderMustBeTheSame) {
+TEST(OfiLink, RefusesAnotherProvider) {
   OfiRig rig;
   rig.addresss[1].provider = "efa";
   const auto made = OfiLink::Make(rig.PartsOf(0, Encode(rig.addresss[1])));
@@ -221,7 +221,7 @@ TEST(OfiLink, TheProviderMustBeTheSame) {
   EXPECT_THAT(made.error().message, HasSubstr("RINGLET_OFI_PROVIDER"));
 }
 
-TEST(OfiLink, NeedsAAddressAndRoom) {
+TEST(OfiLink, FailsWithoutAnAddressOrRoom) {
   OfiRig rig;
   EXPECT_EQ(OfiLink::Make(rig.PartsOf(0, AsView("endpoint address"))).error().code,
             Code::kProtocol);
@@ -234,7 +234,7 @@ TEST(OfiLink, NeedsAAddressAndRoom) {
   }
 }
 
-TEST(OfiLink, NeedsAllOfItsMemory) {
+TEST(OfiLink, FailsIfAnyOfItsMemoryIsMissing) {
   for (std::size_t memories = 0; memories < 4; ++memories) {
     OfiRig rig;
     rig.fabrics[0]->good_memories = memories;
@@ -244,7 +244,7 @@ TEST(OfiLink, NeedsAllOfItsMemory) {
   }
 }
 
-TEST(OfiLink, AllocatesWhatThisRankWantsWhateverThePeerSays) {
+TEST(OfiLink, SizesItsBuffersByItsOwnConfiguration) {
   OfiRig rig;
   rig.addresss[1].buffers = kBuffersMax;
   rig.addresss[1].buffer_bytes = kBufferBytesMax;

@@ -68,7 +68,7 @@ struct PipeLinkRig {
   }
 };
 
-TEST(PipeLink, CarriesBothWays) {
+TEST(PipeLink, CarriesDataInBothDirections) {
   PipeLinkRig rig;
   Bytes out(10);
   EXPECT_EQ(rig.ends[0]->Write(AsView("ping")).value(), 4u);
@@ -81,7 +81,7 @@ TEST(PipeLink, CarriesBothWays) {
   EXPECT_EQ(rig.ends[0]->peer(), Rank{1});
 }
 
-TEST(PipeLink, DataFirstThenTheLoss) {
+TEST(PipeLink, ReportsTheLossAfterTheData) {
   PipeLinkRig rig;
   ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
   rig.ends[1].reset();
@@ -123,7 +123,7 @@ TEST(PipeLink, AnOfferIsFetched) {
   }
 }
 
-TEST(PipeLink, APeerThatCannotFetchIsNotAskedAgain) {
+TEST(PipeLink, APeerThatCannotFetchGetsNoFurtherOffers) {
   PipeLinkRig rig;  // end 0 does not know the process of end 1
   const Bytes data(kLarge);
   Bytes out(kLarge);
@@ -139,12 +139,12 @@ TEST(PipeLink, APeerThatCannotFetchIsNotAskedAgain) {
   EXPECT_EQ(rig.ends[0]->TakeAck().value(), false);
 }
 
-TEST(PipeLink, TheKernelIsNotAskedForLittle) {
+TEST(PipeLink, SmallMessagesAreNotOffered) {
   PipeLinkRig rig;
   EXPECT_EQ(rig.ends[0]->SendRts(Bytes(kRtsBytesMin)), 0u);
 }
 
-TEST(PipeLink, AWithdrawnOfferIsNotTaken) {
+TEST(PipeLink, AWithdrawnOfferIsNotFetched) {
   PipeLinkRig rig;
   const Bytes data(kLarge);
   Bytes out(kLarge);
@@ -153,7 +153,7 @@ TEST(PipeLink, AWithdrawnOfferIsNotTaken) {
   EXPECT_EQ(rig.ends[1]->Get(offer, 0, out, Plain).error().code, Code::kPeerLost);
 }
 
-TEST(PipeLink, AnOfferToTheDeadIsALoss) {
+TEST(PipeLink, AnOfferToADeadProcessIsALoss) {
   PipeLinkRig rig;
   const Bytes data(kLarge);
   rig.ends[0]->SendRts(data);
@@ -182,7 +182,7 @@ struct RegisteredRig {
   View data() const { return allocation->bytes().subspan(100, kLarge); }
 };
 
-TEST(PipeLink, RegisteredMemoryIsReadByTheReceiverItself) {
+TEST(PipeLink, TheReceiverReadsRegisteredMemoryDirectly) {
   RegisteredRig its;
   for (const std::size_t bytes : {kRtsBytesMin, kLarge}) {
     const View data = its.data().first(bytes);
@@ -197,7 +197,7 @@ TEST(PipeLink, RegisteredMemoryIsReadByTheReceiverItself) {
   }
 }
 
-TEST(PipeLink, RegisteredMemoryThatIsTakenBackIsNotRead) {
+TEST(PipeLink, DeregisteredMemoryIsNotRead) {
   RegisteredRig its;
   Bytes out(kLarge);
   const std::uint64_t early = its.sender.SendRts(its.data());
@@ -210,7 +210,7 @@ TEST(PipeLink, RegisteredMemoryThatIsTakenBackIsNotRead) {
   EXPECT_EQ(address, reinterpret_cast<std::uintptr_t>(its.data().data()));
 }
 
-TEST(PipeLink, RegisteredMemoryIsLostWithItsSender) {
+TEST(PipeLink, RegisteredMemoryIsLostIfItsSenderWithdraws) {
   RegisteredRig its;
   Bytes out(kLarge);
   const std::uint64_t offer = its.sender.SendRts(its.data());
@@ -220,7 +220,7 @@ TEST(PipeLink, RegisteredMemoryIsLostWithItsSender) {
             Code::kPeerLost);
 }
 
-TEST(PipeLink, ThePlaceThatAPeerTellsIsHeldAgainstItsMemory) {
+TEST(PipeLink, ThePlaceOfAnOfferIsCheckedAgainstTheMemory) {
   RegisteredRig its;
   Bytes out(kLarge);
   const std::uint64_t offer = its.sender.SendRts(its.data());
@@ -248,7 +248,7 @@ void CopySlowly(View from, std::byte* to) {
   std::memcpy(to, from.data(), from.size());
 }
 
-TEST(PipeLink, AWithdrawalFromAThreadWaitsUntilItReadsNoMore) {
+TEST(PipeLink, AWithdrawalWaitsForTheReadingThread) {
   copying = withdrawing = withdrawn = withdrawn_while_copying = false;
   std::mutex offers[2];
   PipeLinkRig rig{.offers = {&offers[0], &offers[1]}};
@@ -270,7 +270,7 @@ TEST(PipeLink, AWithdrawalFromAThreadWaitsUntilItReadsNoMore) {
   EXPECT_EQ(rig.ends[1]->Get(offer, 0, out, Plain).error().code, Code::kPeerLost);
 }
 
-TEST(PipeLink, NonsenseIsSticky) {
+TEST(PipeLink, AnInvalidCountFailsTheLinkPermanently) {
   PipeLinkRig rig;
   rig.memory->Place(1).header->written_bytes.store(1u << 30);
   EXPECT_THAT(rig.ends[0]->Peek().error().message, HasSubstr("rank 1 on here"));

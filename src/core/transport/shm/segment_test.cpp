@@ -30,7 +30,7 @@ TEST(Segment, BothSidesSeeTheSamePipesAndDoorbell) {
   }
 }
 
-TEST(Segment, AShapeThatLiesIsRefused) {
+TEST(Segment, RefusesAFalseShape) {
   auto mine = Segment::Create(SegmentShape{.pipes = 2, .pipe_bytes = 64});
   ASSERT_TRUE(mine.ok());
   for (const SegmentShape shape :

@@ -51,7 +51,7 @@ struct ShmRig {
   os::Fd lines[2];
 };
 
-TEST(ShmLink, CarriesAndWakes) {
+TEST(ShmLink, CarriesDataAndWakesThePeer) {
   ShmRig rig;
   auto a = rig.Make(0), b = rig.Make(1);
   ASSERT_TRUE(a.ok() && b.ok());
@@ -63,7 +63,7 @@ TEST(ShmLink, CarriesAndWakes) {
   EXPECT_EQ((*a)->kind(), "shm");
 }
 
-TEST(ShmLink, FetchesFromTheProcessAtTheOtherEnd) {
+TEST(ShmLink, FetchesFromThePeersProcess) {
   ShmRig rig;
   auto a = rig.Make(0), b = rig.Make(1);
   ASSERT_TRUE(a.ok() && b.ok());
@@ -99,7 +99,7 @@ TEST(ShmLink, APeerThatDiesIsLostAfterItsData) {
   EXPECT_EQ((*a)->Read(out).error().code, Code::kPeerLost);
 }
 
-TEST(ShmLink, NonsenseOffersAreRefused) {
+TEST(ShmLink, RefusesMalformedOffers) {
   for (int wrong = 0; wrong < 6; ++wrong) {
     ShmRig rig;
     ShmOffer offer = rig.sides[1].offer;

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(IsSlow, IsAQuestionOfHowLongTheQueueTakes) {
+TEST(IsSlow, DependsOnTheTimeToDrainTheQueue) {
   EXPECT_FALSE(IsSlow({.bytes = 0, .bytes_per_second = 1, .quiet = 9s})) << "nothing waits";
   EXPECT_FALSE(IsSlow({.bytes = 4 << 20, .bytes_per_second = 100 << 20}));
   EXPECT_TRUE(IsSlow({.bytes = 4 << 20, .bytes_per_second = 10 << 20}));
@@ -18,7 +18,7 @@ TEST(IsSlow, IsAQuestionOfHowLongTheQueueTakes) {
   EXPECT_TRUE(IsSlow({.bytes = 1, .bytes_per_second = 100 << 20, .quiet = 1s}));
 }
 
-TEST(SendQueues, NameThePeerToWhichASocketSendsSlowly) {
+TEST(SendQueues, ReportThePeerOfASlowSocket) {
   os::ConnectionForTest quick, slow;
   SendQueues queues;
   queues.Add(Rank{1}, quick.sender.get());
@@ -40,7 +40,7 @@ TEST(SendQueues, NameThePeerToWhichASocketSendsSlowly) {
   EXPECT_THAT(queues.Slow(), testing::IsEmpty());
 }
 
-TEST(SendQueues, PassOverOtherSockets) {
+TEST(SendQueues, IgnoreOtherSockets) {
   int pair[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
   const os::Fd one(pair[0]), other(pair[1]);

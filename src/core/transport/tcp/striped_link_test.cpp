@@ -43,7 +43,7 @@ Bytes Random(std::size_t count, Prng& prng) {
   return out;
 }
 
-TEST(StripedLink, DealsOutTheStreamInStripes) {
+TEST(StripedLink, DividesTheStreamIntoStripes) {
   StripedRig rig(3);
   ASSERT_EQ(rig.ends[1]->Write(AsView("aaaaabbbbbcccccddddde")).value(), 21u);
   const std::array<std::string, 3> due = {"aaaaaddddd", "bbbbbe", "ccccc"};
@@ -60,7 +60,7 @@ TEST(StripedLink, DealsOutTheStreamInStripes) {
   EXPECT_EQ(AsText(rest).substr(0, 17), "abbbbbcccccddddde");
 }
 
-TEST(StripedLink, KeepsTheOrderWhateverTheKernelTakes) {
+TEST(StripedLink, KeepsTheOrderForAnyPartialWrites) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     Prng prng(seed);
@@ -84,7 +84,7 @@ TEST(StripedLink, KeepsTheOrderWhateverTheKernelTakes) {
   }
 }
 
-TEST(StripedLink, TheLossOfAStrandIsTheLinksAfterWhatArrived) {
+TEST(StripedLink, ALostStrandFailsTheLinkAfterTheReceivedData) {
   StripedRig rig(2);
   ASSERT_EQ(rig.ends[0]->Write(AsView("aaaaabb")).value(), 7u);
   ::shutdown(rig.sockets[1], SHUT_RDWR);

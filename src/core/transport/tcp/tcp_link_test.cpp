@@ -38,7 +38,7 @@ Bytes Digits(std::size_t count) {
   return out;
 }
 
-TEST(TcpLink, ReadsStraightAndAhead) {
+TEST(TcpLink, ReadsDirectlyAndAhead) {
   TcpRig rig;
   ASSERT_EQ(rig.ends[1]->Write(Digits(50)).value(), 50u);
   Bytes out(50);
@@ -52,7 +52,7 @@ TEST(TcpLink, ReadsStraightAndAhead) {
   EXPECT_EQ(rig.ends[0]->Read(out).value(), 0u);
 }
 
-TEST(TcpLink, PeekShowsMoreWhenMoreHasCome) {
+TEST(TcpLink, PeekIncludesLaterBytes) {
   TcpRig rig(8);
   ASSERT_EQ(rig.ends[1]->Write(AsView("123")).value(), 3u);
   EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "123");
@@ -62,7 +62,7 @@ TEST(TcpLink, PeekShowsMoreWhenMoreHasCome) {
   EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "89abc");
 }
 
-TEST(TcpLink, ALookAtAFullBufferLosesNothing) {
+TEST(TcpLink, PeekAtAFullBufferLosesNoByte) {
   TcpRig rig(8);
   ASSERT_EQ(rig.ends[1]->Write(Digits(12)).value(), 12u);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "01234567");
@@ -70,7 +70,7 @@ TEST(TcpLink, ALookAtAFullBufferLosesNothing) {
   EXPECT_EQ(AsText(rig.ends[0]->Peek().value()), "8901");
 }
 
-TEST(TcpLink, BeginsWithWhatHadAlreadyArrived) {
+TEST(TcpLink, BeginsWithBytesReceivedBefore) {
   TcpRig rig(4, Digits(6));
   ASSERT_EQ(rig.ends[1]->Write(AsView("xy")).value(), 2u);
   Bytes out(8);
@@ -78,7 +78,7 @@ TEST(TcpLink, BeginsWithWhatHadAlreadyArrived) {
   EXPECT_EQ(AsText(out), "012345xy");
 }
 
-TEST(TcpLink, AFullSocketTakesNothing) {
+TEST(TcpLink, AFullSocketAcceptsNoByte) {
   TcpRig rig;
   const Bytes data(1 << 16);
   std::size_t written = 0;
@@ -91,7 +91,7 @@ TEST(TcpLink, AFullSocketTakesNothing) {
   EXPECT_GT(rig.ends[0]->Write(data).value(), 0u);
 }
 
-TEST(TcpLink, UnreadBytesDoNotResetTheConnection) {
+TEST(TcpLink, ClosingWithUnreadBytesDoesNotResetTheConnection) {
   TcpRig rig(64);
   ASSERT_EQ(rig.ends[0]->Write(Digits(1000)).value(), 1000u);
   ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
@@ -102,7 +102,7 @@ TEST(TcpLink, UnreadBytesDoNotResetTheConnection) {
 }
 
 // A process that was forked while the link was open holds such a copy.
-TEST(TcpLink, ItsEndIsHeardAlthoughAProcessHoldsACopyOfItsSocket) {
+TEST(TcpLink, ThePeerSeesItsEndDespiteACopyOfItsSocket) {
   std::array<int, 2> fds{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()), 0);
   const os::Fd copy(::dup(fds[0]));
@@ -114,7 +114,7 @@ TEST(TcpLink, ItsEndIsHeardAlthoughAProcessHoldsACopyOfItsSocket) {
   EXPECT_THAT(peer.Peek().error().message, HasSubstr("it closed the connection"));
 }
 
-TEST(TcpLink, AsksTheKernelForProbesWithinTheSilence) {
+TEST(TcpLink, EnablesKeepaliveProbesWithinTheSilenceLimit) {
   const os::Fd socket(::socket(AF_INET, SOCK_STREAM, 0));
   TcpOptions options;
   options.silence_max = std::chrono::seconds(60);
@@ -132,7 +132,7 @@ TEST(TcpLink, AsksTheKernelForProbesWithinTheSilence) {
   EXPECT_EQ(get(TCP_USER_TIMEOUT), 60'000);
 }
 
-TEST(TcpLink, ARankThatOnlyLooksSeesTheLossToo) {
+TEST(TcpLink, PeekReportsTheLoss) {
   TcpRig rig;
   ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
   rig.ends[1].reset();
@@ -145,7 +145,7 @@ TEST(TcpLink, ARankThatOnlyLooksSeesTheLossToo) {
 }
 
 // A peer that dies with unread data resets the connection.
-TEST(TcpLink, AResetIsALossWithItsReason) {
+TEST(TcpLink, AResetIsALossWithAReason) {
   for (const bool looks : {false, true}) {
     std::array<int, 2> fds{};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()), 0);
@@ -161,7 +161,7 @@ TEST(TcpLink, AResetIsALossWithItsReason) {
   }
 }
 
-TEST(TcpLink, DataFirstThenTheLoss) {
+TEST(TcpLink, ReportsTheLossAfterTheData) {
   TcpRig rig;
   ASSERT_EQ(rig.ends[1]->Write(AsView("last words")).value(), 10u);
   rig.ends[1].reset();

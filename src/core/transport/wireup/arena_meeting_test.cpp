@@ -42,7 +42,7 @@ std::vector<Result<std::shared_ptr<Arena>>> Share(const std::vector<ArenaRequest
   return all;
 }
 
-TEST(ArenaWireup, AllMembersSeeTheSameMemory) {
+TEST(ArenaWireup, AllMembersMapTheSameMemory) {
   DriverThread driver;
   for (const std::uint32_t ranks : {1u, 2u, 5u}) {
     const Credentials credentials = Fresh();
@@ -60,7 +60,7 @@ TEST(ArenaWireup, AllMembersSeeTheSameMemory) {
   }
 }
 
-TEST(ArenaWireup, AnotherShapeIsRefusedAndTheSenderNamed) {
+TEST(ArenaWireup, AnotherShapeIsRefusedAndNamesTheSender) {
   DriverThread driver;
   const Credentials credentials = Fresh();
   std::vector<ArenaRequest> requests = {RequestFor(credentials, 0, 2),
@@ -73,7 +73,7 @@ TEST(ArenaWireup, AnotherShapeIsRefusedAndTheSenderNamed) {
   EXPECT_NE(shared[1].error().message.find("rank 10 on testhost sent"), std::string::npos);
 }
 
-TEST(ArenaWireup, ARankThatDoesNotComeIsNamed) {
+TEST(ArenaWireup, NamesAMissingRank) {
   DriverThread driver;
   ArenaRequest request = RequestFor(Fresh(), 0, 2);
   request.deadline = os::Now() + std::chrono::milliseconds(20);
@@ -83,7 +83,7 @@ TEST(ArenaWireup, ARankThatDoesNotComeIsNamed) {
   EXPECT_NE(shared.error().message.find("rank 11 on testhost"), std::string::npos);
 }
 
-TEST(ArenaWireup, AddressesTellCommunicatorsAndHostsApart) {
+TEST(ArenaWireup, AddressesDifferBetweenCommunicatorsAndHosts) {
   const Credentials one = Fresh(), other = Fresh();
   EXPECT_EQ(ToString(ArenaAddress(one, Rank{0})), ToString(ArenaAddress(one, Rank{0})));
   EXPECT_NE(ToString(ArenaAddress(one, Rank{0})), ToString(ArenaAddress(other, Rank{0})));

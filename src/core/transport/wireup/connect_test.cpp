@@ -37,7 +37,7 @@ Error Refusal(LinkChoice choice, void (*change)(Neighbour&)) {
   return links.ok() ? Error{Code::kSystem, "connected"} : links.error();
 }
 
-TEST(Connect, AForcedKindThatCannotWorkNamesRankAndHost) {
+TEST(Connect, AnImpossibleForcedKindNamesRankAndHost) {
   const auto elsewhere = [](Neighbour& peer) {
     peer.host = "far";
     peer.host_hash = 9;
@@ -74,7 +74,7 @@ TEST(Connect, BadRequestsAreRefused) {
   EXPECT_EQ(Connect(odd, {}, world.tools).error().code, Code::kInvalidArgument);
 }
 
-TEST(Connect, ARankAloneHasNoLinks) {
+TEST(Connect, ASingleRankMakesNoLinks) {
   World world;
   std::vector<TestRank> ranks;
   ranks.emplace_back(0u);
@@ -83,7 +83,7 @@ TEST(Connect, ARankAloneHasNoLinks) {
   EXPECT_EQ((*all[0])->Summary(), "none");
 }
 
-TEST(Connect, AutoTakesTheNearestWay) {
+TEST(Connect, AutoChoosesTheNearestKindOfLink) {
   World world;
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 5; ++i) ranks.emplace_back(i);
@@ -141,7 +141,7 @@ std::map<std::string, int> Connections() {
   return connections;
 }
 
-TEST(Connect, StrandsAreDealtOutOverTheAddresses) {
+TEST(Connect, StrandsAreDistributedOverTheAddresses) {
   World world;
   std::vector<TestRank> ranks = WithTwoAddresses();
   ConnectOptions options;
@@ -157,7 +157,7 @@ TEST(Connect, StrandsAreDealtOutOverTheAddresses) {
 }
 
 // The third rank of its host uses the second of two equal NICs, whichever would answer first.
-TEST(Connect, RanksOfAHostTakeItsNicsInTurn) {
+TEST(Connect, RanksOfAHostUseItsNicsInTurn) {
   for (const std::uint32_t turn : {2u, 3u}) {
     World world;
     std::vector<TestRank> ranks = WithTwoAddresses();
@@ -173,7 +173,7 @@ TEST(Connect, RanksOfAHostTakeItsNicsInTurn) {
   }
 }
 
-TEST(Connect, AnInterfaceThatIsBetterThanTheRestIsTakenAlone) {
+TEST(Connect, AllStrandsUseAnInterfaceThatIsBetterThanTheRest) {
   World world;
   std::vector<TestRank> ranks = WithTwoAddresses();
   ranks[1].neighbour.preferred = 1;
@@ -186,7 +186,7 @@ TEST(Connect, AnInterfaceThatIsBetterThanTheRestIsTakenAlone) {
   EXPECT_EQ(Connections()[ToString(ranks[1].neighbour.tcp[0])], 3);
 }
 
-TEST(Connect, TcpLinksTakeTheCongestionControlThatIsAskedFor) {
+TEST(Connect, TcpLinksUseTheRequestedCongestionControl) {
   World world;
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
@@ -207,7 +207,7 @@ std::shared_ptr<RankBell> MakeBell() {
   return std::make_shared<RankBell>(RankBell{word, std::move(waiter).value()});
 }
 
-TEST(Connect, ARankOfTheProcessThatHasComeIsOneLink) {
+TEST(Connect, ARankOfTheSameProcessIsLinkedInProcess) {
   World world;
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 2; ++i) ranks.emplace_back(i);
@@ -240,7 +240,7 @@ std::string WhyNotOfi() {
   return fabric.ok() ? "" : fabric.error().message;
 }
 
-TEST(Connect, OverLibfabricTheDiallerNeedsNoAddressOfItsOwn) {
+TEST(Connect, ALibfabricDiallerNeedsNoOwnAddress) {
   if (const std::string why = WhyNotOfi(); !why.empty()) GTEST_SKIP() << why;
   World world;
   std::vector<TestRank> ranks;
@@ -311,12 +311,12 @@ void AreMadeLater(LinkChoice choice) {
   }
 }
 
-TEST(Extension, MakesLinksOfAnyKindToRanksThatHaveCome) {
+TEST(Extension, MakesLinksOfAnyKindToLaterRanks) {
   for (const LinkChoice choice : {LinkChoice::kInproc, LinkChoice::kShm, LinkChoice::kTcp})
     AreMadeLater(choice);
 }
 
-TEST(Extension, HasRoomForThoseOfItsHostThatMightBeWanted) {
+TEST(Extension, HasRoomForPossibleLinksToRanksOfItsHost) {
   World world;
   std::vector<TestRank> ranks;
   for (const std::uint32_t rank : {0u, 1u, 2u, 3u, 2u}) ranks.emplace_back(rank);  // one rank twice
@@ -338,7 +338,7 @@ TEST(Extension, HasRoomForThoseOfItsHostThatMightBeWanted) {
   EXPECT_THAT(full.error().message, HasSubstr("needs 3 pipes of shared memory and has room for 2"));
 }
 
-TEST(Connect, ARankThatFailsLetsItsNeighboursOfTheProcessKnow) {
+TEST(Connect, AFailedRankFailsItsNeighboursInTheProcess) {
   World world;
   std::vector<TestRank> ranks;
   for (std::uint32_t i = 0; i < 3; ++i) ranks.emplace_back(i);

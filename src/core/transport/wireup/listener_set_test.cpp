@@ -20,7 +20,7 @@ Secret Seed(int n) {
   return seed;
 }
 
-TEST(ListenerSet, OneInterfaceIsBoundItself) {
+TEST(ListenerSet, ASingleInterfaceIsBoundDirectly) {
   const auto endpoint =
       ListenerSet::Open({.interfaces = {Address::Ipv4(127, 0, 0, 1, 0)}, .seed = Seed(1)});
   ASSERT_TRUE(endpoint.ok());
@@ -30,7 +30,7 @@ TEST(ListenerSet, OneInterfaceIsBoundItself) {
   EXPECT_THAT(endpoint->unix_socket.path, HasSubstr("ringlet-"));
 }
 
-TEST(ListenerSet, TheNamespaceIsThatOfTheProcess) {
+TEST(ListenerSet, HasTheNetworkNamespaceOfTheProcess) {
   const auto endpoint = ListenerSet::Open({.interfaces = {}, .seed = Seed(5)});
   ASSERT_TRUE(endpoint.ok());
   const os::FileTree live = os::FileTree::Open("/").value();
@@ -51,7 +51,7 @@ TEST(ListenerSet, SeveralInterfacesShareOneListener) {
   EXPECT_EQ(endpoint->unix_socket.kind, Address::Kind::kNone);
 }
 
-TEST(ListenerSet, NearAddressesAreOfTheFirstFamily) {
+TEST(ListenerSet, PreferredAddressesAreOfTheFirstFamily) {
   const auto endpoint =
       ListenerSet::Open({.interfaces = {*ParseAddress("[::1]:0"), Address::Ipv4(127, 0, 0, 1, 0),
                                         Address::Ipv4(127, 0, 0, 2, 0)},
@@ -62,14 +62,14 @@ TEST(ListenerSet, NearAddressesAreOfTheFirstFamily) {
   EXPECT_EQ(endpoint->preferred, 1u);
 }
 
-TEST(ListenerSet, SeedsNameDifferentSockets) {
+TEST(ListenerSet, SeedsGiveDifferentSocketNames) {
   const auto a = ListenerSet::Open({.interfaces = {}, .seed = Seed(3)});
   const auto b = ListenerSet::Open({.interfaces = {}, .seed = Seed(4)});
   ASSERT_TRUE(a.ok() && b.ok());
   EXPECT_NE(a->unix_socket.path, b->unix_socket.path);
 }
 
-TEST(ListenerSet, AnInterfaceThatIsNotOursIsAnError) {
+TEST(ListenerSet, AForeignAddressIsAnError) {
   const auto endpoint = ListenerSet::Open(
       {.interfaces = {Address::Ipv4(192, 0, 2, 1, 0)}, .seed = {}, .unix_listener = false});
   ASSERT_FALSE(endpoint.ok());

@@ -30,7 +30,7 @@ SessionParts Parts(std::uint32_t self, std::uint32_t peer, const Address& to) {
   return parts;
 }
 
-TEST(Session, TwoThreadsGetTheTwoEndsOfASocket) {
+TEST(Session, TwoThreadsGetBothEndsOfASocket) {
   DriverThread service;
   TestRank called(1);
   SessionParts accepting = Parts(1, 0, {});
@@ -49,7 +49,7 @@ TEST(Session, TwoThreadsGetTheTwoEndsOfASocket) {
   EXPECT_EQ(got, 'x');
 }
 
-TEST(Session, GivesRanksThatHaveComeBeforeTheOthers) {
+TEST(Session, ReturnsConnectedRanksBeforeTheOthers) {
   DriverThread service;
   TestRank called(1);
   SessionParts accepting = Parts(1, 0, {});
@@ -73,7 +73,7 @@ TEST(Session, GivesRanksThatHaveComeBeforeTheOthers) {
   EXPECT_EQ(accepted->error().code, Code::kAborted);
 }
 
-TEST(Session, TheDeadlineEndsIt) {
+TEST(Session, TheDeadlineEndsTheSession) {
   DriverThread service;
   SessionParts parts = Parts(0, 1, Address::Unix("ringlet-test-nobody-listens-here"));
   parts.wireup.deadline = os::Now();
@@ -83,7 +83,7 @@ TEST(Session, TheDeadlineEndsIt) {
   EXPECT_THAT(lines.error().message, HasSubstr("rank 1 on testhost"));
 }
 
-TEST(Session, AnAbortEndsIt) {
+TEST(Session, AnAbortEndsTheSession) {
   DriverThread service;
   std::stop_source abort;
   std::thread other([&] { abort.request_stop(); });

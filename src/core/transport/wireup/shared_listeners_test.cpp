@@ -30,7 +30,7 @@ struct ListenersRig {
   }
 };
 
-TEST(SharedListeners, TellsTheUnixSocketOfWhatIsServedHere) {
+TEST(SharedListeners, ReturnsTheUnixSocketOfALocalService) {
   DriverThread driver;
   SharedListeners endpoints(driver.driver(), {});
   const ServiceKey key{77, ServiceKey::Kind::kRoot};
@@ -43,7 +43,7 @@ TEST(SharedListeners, TellsTheUnixSocketOfWhatIsServedHere) {
   EXPECT_EQ(endpoints.UnixSocketOf({78, ServiceKey::Kind::kRoot}), std::nullopt);
 }
 
-TEST(SharedListeners, ManyCommunicatorsHaveOne) {
+TEST(SharedListeners, ManyCommunicatorsShareAnEndpoint) {
   ListenersRig rig;
   std::vector<ListenerSet> open;
   for (std::uint64_t magic = 1; magic <= 100; ++magic)
@@ -59,7 +59,7 @@ TEST(SharedListeners, ManyCommunicatorsHaveOne) {
   EXPECT_EQ(rig.Open({2, Kind::kData}).tcp, second.tcp);
 }
 
-TEST(SharedListeners, TheFirstStaysAndTheOthersGoWithTheirLastUser) {
+TEST(SharedListeners, TheFirstEndpointStaysAndOthersCloseWithTheirLastUser) {
   ListenersRig rig;
   ListenerSet first = rig.Open({1, Kind::kData}), second = rig.Open({1, Kind::kData});
   const auto tcp = first.tcp;
@@ -69,7 +69,7 @@ TEST(SharedListeners, TheFirstStaysAndTheOthersGoWithTheirLastUser) {
   EXPECT_EQ(rig.Open({7, Kind::kData}).tcp, tcp);
 }
 
-TEST(SharedListeners, OtherAddressesAreAnotherEndpoint) {
+TEST(SharedListeners, OtherAddressesHaveAnotherEndpoint) {
   ListenersRig rig;
   ListenerSet v4 = rig.Open({1, Kind::kData});
   ListenerSetOptions other = Loopback();
@@ -83,7 +83,7 @@ TEST(SharedListeners, OtherAddressesAreAnotherEndpoint) {
   EXPECT_EQ(rig.endpoints.size(), 2u) << "what nobody uses goes when addresses are others";
 }
 
-TEST(SharedListeners, InterfacesAreInTheOrderOfEachUser) {
+TEST(SharedListeners, InterfacesKeepTheOrderOfEachUser) {
   ListenersRig rig;
   ListenerSetOptions options = Loopback();
   options.interfaces = {Address::Ipv4(127, 0, 0, 1, 0), Address::Ipv4(127, 0, 0, 2, 0)};
@@ -155,7 +155,7 @@ TEST(SharedListeners, ACallerDoesNotWaitLongForAnEntranceThatStaysClosed) {
   ExpectHungUp(Repeat(rig, endpoint.tcp.front()));
 }
 
-TEST(SharedListeners, ABoundedNumberOfCallersWaitsAndNoneAfterTheEnd) {
+TEST(SharedListeners, BoundsWaitingCallersAndRefusesThemAfterTheEnd) {
   ListenersRig rig({.timeout = std::chrono::hours(1), .half_open_max = 2});
   ListenerSet endpoint = rig.Open({42, Kind::kData});
   std::vector<std::future<void>> callers;

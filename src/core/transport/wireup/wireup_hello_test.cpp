@@ -28,7 +28,7 @@ Frame FrameOf(const Bytes& bytes) {
   return **reader.Next();
 }
 
-TEST(WireupHello, IsHeardInAnyCutAndTheRestIsKept) {
+TEST(WireupHello, IsReadInPiecesAndKeepsLaterBytes) {
   const WireupHello said{Rank{3}, Rank{5}, 0, Bytes(10, std::byte{1})};
   Bytes stream = Encode(said);
   stream.push_back(std::byte{42});
@@ -58,7 +58,7 @@ TEST(WireupHello, IsHeardInAnyCutAndTheRestIsKept) {
   }
 }
 
-TEST(WireupHello, ARefusalIsHeardWithoutControlCharacters) {
+TEST(WireupHello, ARefusalIsReadWithoutControlCharacters) {
   const auto heard = ParseWireup(FrameOf(Encode(WireupRefusal{"not\nhere"})), 0);
   ASSERT_TRUE(heard.ok());
   EXPECT_EQ(std::get<WireupRefusal>(*heard).why, "not here");
@@ -72,7 +72,7 @@ TEST(WireupHello, AnUnparsableHelloIsRefused) {
   }
 }
 
-TEST(WireupHello, DescriptorsMustBeAllThereAndNotTooMany) {
+TEST(WireupHello, RefusesMissingAndExcessDescriptors) {
   Ends ends;
   const Bytes said = Encode(WireupHello{Rank{0}, Rank{1}, 2, {}});
   ASSERT_TRUE(Ends::Say(ends.acceptor, said, Descriptors(1)).ok());

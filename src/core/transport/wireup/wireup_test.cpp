@@ -63,7 +63,7 @@ std::string ErrorOf(const Wireup& wireup) {
   return wireup.outcome()->error().message;
 }
 
-TEST(Wireup, WithoutPeersIsOverAtOnce) {
+TEST(Wireup, EndsAtOnceWithoutPeers) {
   Wireup alone(Config(0, {}));
   WireupPump pump;
   pump.Add(alone, {});
@@ -72,7 +72,7 @@ TEST(Wireup, WithoutPeersIsOverAtOnce) {
   EXPECT_TRUE(alone.outcome()->ok());
 }
 
-TEST(Wireup, TradesOffersAndDetaches) {
+TEST(Wireup, ExchangesOffersAndDetachesTheSockets) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Wireup a(Config(0, {1, 2})), b(Config(1, {0, 2})), c(Config(2, {0, 1}));
     WireupPump pump(seed);
@@ -89,7 +89,7 @@ TEST(Wireup, TradesOffersAndDetaches) {
   }
 }
 
-TEST(Wireup, CarriesDescriptors) {
+TEST(Wireup, PassesDescriptors) {
   WireupConfig from = Config(0, {1}), to = Config(1, {0});
   from.peers[0].purpose = to.peers[0].purpose = Purpose::kMemory;
   from.peers[0].descriptors = {Descriptor{41, {}}, Descriptor{42, {}}};
@@ -130,7 +130,7 @@ WireupConfig WithStrands(std::uint32_t self, std::uint32_t peer) {
   return config;
 }
 
-TEST(Wireup, StrandsFindTheirOwn) {
+TEST(Wireup, StrandsConnectToTheirCounterparts) {
   for (std::uint64_t seed = 1; seed < 20; ++seed) {
     Wireup a(WithStrands(0, 1)), b(WithStrands(1, 0));
     WireupPump pump(seed);
@@ -145,7 +145,7 @@ TEST(Wireup, StrandsFindTheirOwn) {
   }
 }
 
-TEST(Wireup, AStrandThatOnlyOneSideKnowsIsRefusedAndItsRankNamedOnce) {
+TEST(Wireup, AnUnmatchedStrandIsRefusedAndItsRankIsNamedOnce) {
   Wireup a(WithStrands(0, 1)), b(Config(1, {0}));
   WireupPump pump;
   pump.Add(a, {});
@@ -155,7 +155,7 @@ TEST(Wireup, AStrandThatOnlyOneSideKnowsIsRefusedAndItsRankNamedOnce) {
   EXPECT_THAT(ErrorOf(a), HasSubstr("not connected with 1 of 1 peers"));
 }
 
-TEST(Wireup, TheBestAddressIsTakenUnlessItLeadsNowhere) {
+TEST(Wireup, UsesTheBestReachableAddress) {
   WireupConfig config = Config(0, {1, 2});
   config.peers[0].addresses = {At(1, 2), At(1, 1)};
   config.peers[1].addresses = {At(2, 2), At(2, 1)};
@@ -187,7 +187,7 @@ TEST(Wireup, DialsAgainUntilThePeerListens) {
 }
 
 // Random retry times keep ranks that are refused together from returning together.
-TEST(Wireup, ARefusedDialIsTriedAgainAfterAboutItsTimeWhichDoubles) {
+TEST(Wireup, RetriesARefusedDialAtRandomizedDoublingTimes) {
   constexpr Instant kFirst = seconds(2);
   Instant earliest = kDeadline, latest{};
   for (std::uint8_t seed = 1; seed <= 40; ++seed) {
@@ -215,7 +215,7 @@ TEST(Wireup, ARefusedDialIsTriedAgainAfterAboutItsTimeWhichDoubles) {
   EXPECT_GT(latest, kFirst * 11 / 10);
 }
 
-TEST(Wireup, AnotherRankBehindAnAddressIsNotThePeer) {
+TEST(Wireup, RefusesAnotherRankAtAnAddress) {
   WireupConfig config = Config(0, {1});
   config.peers[0].addresses = {At(2), At(1)};  // the first address belongs to rank 2
   Wireup a(std::move(config)), b(Config(1, {0})), c(Config(2, {0}));
@@ -228,7 +228,7 @@ TEST(Wireup, AnotherRankBehindAnAddressIsNotThePeer) {
   EXPECT_THAT(ErrorOf(c), HasSubstr("connection for rank 1 reached rank 2 (stale address?)"));
 }
 
-TEST(Wireup, BytesBehindTheWireupHelloAreKept) {
+TEST(Wireup, KeepsBytesAfterTheWireupHello) {
   Wireup b(Config(1, {0}));
   Handshake caller = Handshake::Dialler(Shared(), Purpose::kData, Nonce{});
   WireupPump pump;
@@ -249,7 +249,7 @@ TEST(Wireup, BytesBehindTheWireupHelloAreKept) {
   EXPECT_EQ((**b.outcome())[0].unread, Text("x"));
 }
 
-TEST(Wireup, StrangersCostOneNote) {
+TEST(Wireup, LogsEachStrangerOnce) {
   Wireup a(Config(0, {1})), b(Config(1, {0}));
   WireupPump pump;
   const std::size_t host = pump.Add(b, {At(1)});
@@ -266,7 +266,7 @@ TEST(Wireup, StrangersCostOneNote) {
   EXPECT_EQ(OfferOf(b, 0), "offer of 0 to 1");
 }
 
-TEST(Wireup, ManySilentStrangersDoNotKeepThePeerOut) {
+TEST(Wireup, ManySilentStrangersDoNotBlockThePeer) {
   WireupConfig config = Config(1, {0});
   config.limits.callers_max = 10;
   Wireup a(Config(0, {1})), b(std::move(config));
@@ -321,7 +321,7 @@ TEST(Wireup, AnErrorNamesAFewAndCountsTheRest) {
   EXPECT_THAT(ErrorOf(few), AllOf(HasSubstr("rank 7 "), Not(HasSubstr("more"))));
 }
 
-TEST(Wireup, ALineThatBreaksIsDialledAgain) {
+TEST(Wireup, RedialsABrokenConnection) {
   WireupConfig config = Config(1, {0, 2});  // rank 2 is late, so the wireup continues
   Wireup a(Config(0, {1})), b(std::move(config)), c(Config(2, {1}));
   WireupPump pump;
@@ -340,7 +340,7 @@ TEST(Wireup, ALineThatBreaksIsDialledAgain) {
   EXPECT_EQ(OfferOf(b, 1), "offer of 2 to 1");
 }
 
-TEST(Wireup, ALineThatBreaksAfterTheEndIsALostPeer) {
+TEST(Wireup, AConnectionThatBreaksAfterTheEndIsALostPeer) {
   Wireup a(Config(0, {1})), b(Config(1, {0}));
   WireupPump pump;
   pump.Add(a, {});

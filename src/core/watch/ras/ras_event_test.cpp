@@ -30,7 +30,7 @@ std::vector<std::string> Between(std::optional<Reach> before, std::optional<Reac
   return names;
 }
 
-TEST(RasEvents, TellOfProcessesThatComeDieOrFallSilent) {
+TEST(RasEvents, ReportNewDeadAndSilentProcesses) {
   EXPECT_THAT(Between(Reach::kHere, Reach::kHere), IsEmpty());
   EXPECT_THAT(Between(std::nullopt, Reach::kHere), ElementsAre("PEER_NEW"));
   EXPECT_THAT(Between(Reach::kHere, Reach::kGone), ElementsAre("PEER_DEAD"));
@@ -43,7 +43,7 @@ TEST(RasEvents, TellOfProcessesThatComeDieOrFallSilent) {
   EXPECT_THAT(Between(Reach::kHere, std::nullopt), IsEmpty());
 }
 
-TEST(RasEvents, AreTextOrAnObject) {
+TEST(RasEvents, ArePrintedAsTextOrJson) {
   const RasEvent event{.name = "PEER_DEAD", .peer = {.host = "alpha", .pid = 7, .devices = {1}}};
   EXPECT_EQ(RasText(event, "2026-11-24 15:04:05"),
             "[2026-11-24 15:04:05] PEER_DEAD: Process 7 on node alpha managing GPU 1 \n");

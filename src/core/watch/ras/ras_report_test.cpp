@@ -23,7 +23,7 @@ Json JsonOf(const JobStatus& job) {
   return Json::parse(RasJson({job}, kHeader));
 }
 
-TEST(RasReport, OfAHealthyJobIsShort) {
+TEST(RasReport, IsShortForAHealthyJob) {
   EXPECT_EQ(RasText({JobForTest({3, 3, 3, 3})}, kHeader),
             "NCCL version 2.32.3 (Ringlet)\n\n"
             "Job summary\n===========\n\n"
@@ -38,7 +38,7 @@ TEST(RasReport, OfAHealthyJobIsShort) {
   EXPECT_THAT(RasText({}, kHeader), HasSubstr("No communicator data collected!"));
 }
 
-TEST(RasReport, ARankThatIsBehindIsNamed) {
+TEST(RasReport, NamesARankThatIsBehind) {
   const std::string text = RasText({JobForTest({3, 2, 3, 3})}, kHeader);
   EXPECT_THAT(text,
               AllOf(HasSubstr("RUNNING  MISMATCH"),
@@ -50,13 +50,13 @@ TEST(RasReport, ARankThatIsBehindIsNamed) {
                     Not(HasSubstr("Rank 0"))));
 }
 
-TEST(RasReport, AllRanksAreNamedWithoutAMajority) {
+TEST(RasReport, NamesAllRanksWithoutAMajority) {
   EXPECT_THAT(RasText({JobForTest({1, 0})}, kHeader),
               AllOf(HasSubstr("Rank 0 -- GPU 0"), HasSubstr("Rank 1 -- GPU 1"),
                     HasSubstr("has not launched any operations")));
 }
 
-TEST(RasReport, ALongListIsLeftOutUnlessAllAreAskedFor) {
+TEST(RasReport, OmitsALongListUnlessVerbose) {
   std::vector<std::uint64_t> sums(40, 3);
   std::fill_n(sums.begin(), 11, 2);
   RasHeader header = kHeader;
@@ -88,7 +88,7 @@ TEST(RasReport, ARankThatDoesNotAnswerIsMissing) {
   EXPECT_EQ(json["ras"]["timeouts_count"], 1);
 }
 
-TEST(RasReport, ADeadProcessIsNoMereSilence) {
+TEST(RasReport, DistinguishesADeadFromASilentProcess) {
   JobStatus job = JobForTest({3, 3, 3, 3});
   job.states[2].reach = Reach::kGone;
   EXPECT_THAT(RasText({job}, kHeader), HasSubstr("DEAD\n  1 job process is dead\n"
@@ -96,7 +96,7 @@ TEST(RasReport, ADeadProcessIsNoMereSilence) {
   EXPECT_EQ(JsonOf(job)["communicators"][0]["missing_ranks"][0]["status"]["considered_dead"], true);
 }
 
-TEST(RasReport, ARankThatHasLeftAnswersWithoutTheCommunicator) {
+TEST(RasReport, ADepartedRankHasTheStatusNoComm) {
   JobStatus job = JobForTest({3, 3, 3});
   job.states[2].reach = Reach::kLeft;
   EXPECT_THAT(RasText({job}, kHeader),
@@ -105,7 +105,7 @@ TEST(RasReport, ARankThatHasLeftAnswersWithoutTheCommunicator) {
   EXPECT_EQ(JsonOf(job)["communicators"][0]["missing_ranks"][0]["status"]["unresponsive"], false);
 }
 
-TEST(RasReport, AFailureIsAnErrorOfItsRanks) {
+TEST(RasReport, ListsAFailureAsAnErrorOfItsRanks) {
   JobStatus job = JobForTest({3, 3, 3});
   job.states[1].failure = "rank 2 was lost";
   job.states[1].result = 6;
@@ -115,7 +115,7 @@ TEST(RasReport, AFailureIsAnErrorOfItsRanks) {
   EXPECT_EQ(JsonOf(job)["communicators"][0]["ranks"][1]["status"]["async_error"], 6);
 }
 
-TEST(RasReport, JsonHasTheMembersOfNccls) {
+TEST(RasReport, JsonHasTheMembersOfNccl) {
   JobStatus forming{.communicator = "00000000000000cd", .ranks = 2};
   forming.states = {{.rank = 1, .host = "alpha", .pid = 101, .forming = true}};
   const Json json = Json::parse(RasJson({forming, JobForTest({3, 3, 3})}, kHeader));
@@ -141,7 +141,7 @@ TEST(RasReport, JsonHasTheMembersOfNccls) {
   EXPECT_EQ(other["missing_ranks"][0]["pid"], -1);
 }
 
-TEST(RasPeers, HaveTheDevicesOfTheirRanksInTheLargestCommunicator) {
+TEST(RasPeers, ListTheDevicesOfTheirRanksInTheLargestCommunicator) {
   JobStatus job = JobForTest({1, 1, 1});
   job.states[1].pid = 100;
   JobStatus part = JobForTest({1});

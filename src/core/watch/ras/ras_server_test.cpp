@@ -44,7 +44,7 @@ class RasServerTest : public testing::Test {
                      .timestamp = [] { return "2026-11-24 15:04:05"; }}};
 };
 
-TEST_F(RasServerTest, CommandsAreAnsweredAndAReportIsTheEnd) {
+TEST_F(RasServerTest, AnswersCommandsAndClosesAfterTheReport) {
   Call();
   Say("CLIENT PROTO");
   EXPECT_EQ(Done(), "");
@@ -58,7 +58,7 @@ TEST_F(RasServerTest, CommandsAreAnsweredAndAReportIsTheEnd) {
   EXPECT_FALSE(server_.Deadline().has_value());
 }
 
-TEST_F(RasServerTest, AnotherWordIsRefused) {
+TEST_F(RasServerTest, RefusesUnknownCommands) {
   Call();
   Say("STATUS REPORT\nTIMEOUT -1\nTIMEOUT\nSET FORMAT xml\nMONITOR rain\n\x01\n");
   EXPECT_EQ(Done(),
@@ -71,7 +71,7 @@ TEST_F(RasServerTest, AnotherWordIsRefused) {
   EXPECT_EQ(looks_, 0);
 }
 
-TEST_F(RasServerTest, ClientsThatAskMeanwhileShareALook) {
+TEST_F(RasServerTest, ConcurrentClientsShareACollection) {
   for (const LineId line : {kClient, kClient + 1, kClient + 2}) {
     Call(line);
     Say("VERBOSE STATUS\n", line);
@@ -82,7 +82,7 @@ TEST_F(RasServerTest, ClientsThatAskMeanwhileShareALook) {
   EXPECT_EQ(std::ranges::count(told, '|'), 3);
 }
 
-TEST_F(RasServerTest, TheReportComesInTimeHoweverLongAClientWouldWait) {
+TEST_F(RasServerTest, TheReportIsSentWithinTheTimeoutAndItsMaximum) {
   for (const auto& [seconds, wait] : {std::pair("0", RasServer::kLookTimeoutMax),
                                       {"1", Instant(std::chrono::seconds(1))},
                                       {"3600", RasServer::kLookTimeoutMax}}) {
@@ -98,7 +98,7 @@ TEST_F(RasServerTest, TheReportComesInTimeHoweverLongAClientWouldWait) {
   }
 }
 
-TEST_F(RasServerTest, ASilentClientIsHungUpOn) {
+TEST_F(RasServerTest, ClosesASilentClient) {
   Call();
   Wait(RasServer::kCommandTimeout);
   EXPECT_EQ(Done(), "|");
@@ -106,7 +106,7 @@ TEST_F(RasServerTest, ASilentClientIsHungUpOn) {
   EXPECT_EQ(looks_, 0);
 }
 
-TEST_F(RasServerTest, GarbageIsBounded) {
+TEST_F(RasServerTest, BoundsLinesAndCommands) {
   Call();
   Say(std::string(RasServer::kLineBytesMax + 1, 'x'));
   EXPECT_EQ(Done(), "|");
@@ -118,7 +118,7 @@ TEST_F(RasServerTest, GarbageIsBounded) {
   EXPECT_TRUE(Done().ends_with("OK\n|"));
 }
 
-TEST_F(RasServerTest, ManySilentClientsKeepNoOtherOut) {
+TEST_F(RasServerTest, SilentClientsDoNotBlockOthers) {
   for (LineId line = 0; line < RasServer::kClientsMax; ++line) Call(kClient + line);
   EXPECT_EQ(Done(), "");
   Wait(Instant(1));
@@ -129,7 +129,7 @@ TEST_F(RasServerTest, ManySilentClientsKeepNoOtherOut) {
   EXPECT_EQ(looks_, 1);
 }
 
-TEST_F(RasServerTest, ClientsThatSpeakAreNotDroppedForNewOnes) {
+TEST_F(RasServerTest, ActiveClientsAreNotDroppedForNewClients) {
   for (LineId line = 0; line < RasServer::kClientsMax; ++line) {
     Call(kClient + line);
     Say("TIMEOUT 1\n", kClient + line);
@@ -141,7 +141,7 @@ TEST_F(RasServerTest, ClientsThatSpeakAreNotDroppedForNewOnes) {
   EXPECT_EQ(looks_, 1) << "the first one is still here";
 }
 
-TEST_F(RasServerTest, MonitorsHearOfChanges) {
+TEST_F(RasServerTest, MonitorsReceiveChanges) {
   Call();
   Say("SET FORMAT json\nMONITOR\n");
   EXPECT_EQ(Done(), "OK\nOK\n");
@@ -163,7 +163,7 @@ TEST_F(RasServerTest, MonitorsHearOfChanges) {
   EXPECT_FALSE(server_.Deadline().has_value());
 }
 
-TEST_F(RasServerTest, MonitorsAreFew) {
+TEST_F(RasServerTest, BoundsTheNumberOfMonitors) {
   for (LineId line = 0; line <= RasServer::kMonitorsMax; ++line) {
     Call(kClient + line);
     Say("MONITOR all\n", kClient + line);
@@ -171,7 +171,7 @@ TEST_F(RasServerTest, MonitorsAreFew) {
   EXPECT_THAT(Done(), HasSubstr("OK\nERROR: 8 clients monitor this process already\n"));
 }
 
-TEST_F(RasServerTest, AMonitorThatDoesNotReadIsHungUpOn) {
+TEST_F(RasServerTest, ClosesAMonitorThatDoesNotRead) {
   Call();
   Say("MONITOR all\n");
   JobStatus well = JobForTest(std::vector<std::uint64_t>(4000, 1)), ill = well;

@@ -5,13 +5,13 @@
 namespace ringlet::watch {
 namespace {
 
-TEST(RasWords, LettersMayBeLargeOrSmall) {
+TEST(RasWords, IgnoreCase) {
   EXPECT_TRUE(IsWord("Verbose STATUS", "verbose status"));
   EXPECT_FALSE(IsWord("statu", "status"));
   EXPECT_FALSE(IsWord("status ", "status"));
 }
 
-TEST(RasWords, AWordIsTakenWithItsSpace) {
+TEST(RasWords, AWordIsConsumedWithItsSpace) {
   std::string_view text = "TIMEOUT 5";
   EXPECT_TRUE(TakeWord(text, "timeout"));
   EXPECT_EQ(text, "5");
