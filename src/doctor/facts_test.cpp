@@ -51,12 +51,13 @@ TEST(HostFacts, RoundTripThroughJson) {
 TEST(HostFacts, ParsingRejectsInvalidFields) {
   const std::string text = ToJson(Unusual());
   EXPECT_THAT(WhyNot(text, "\"version\":1", "\"version\":2"), HasSubstr("version is not 1"));
-  EXPECT_THAT(WhyNot(text, "\"first\":32768", "\"first\":70000"), HasSubstr("first is no number"));
+  EXPECT_THAT(WhyNot(text, "\"first\":32768", "\"first\":70000"),
+              HasSubstr("first is not a number"));
   EXPECT_THAT(WhyNot(text, "\"permitted\":false", "\"permitted\":3"), HasSubstr("permitted"));
-  EXPECT_THAT(WhyNot(text, "\"tasks\":4", "\"tasks\":-4"), HasSubstr("tasks is no number"));
+  EXPECT_THAT(WhyNot(text, "\"tasks\":4", "\"tasks\":-4"), HasSubstr("tasks is not a number"));
   EXPECT_THAT(WhyNot(text, "\"ranks\":4", "\"ranks\":4000000000"), HasSubstr("ranks"));
   EXPECT_THAT(WhyNot(text, "\"read only\"", '"' + std::string(5000, 'x') + '"'),
-              HasSubstr("failure is no text of at most 4096 bytes"));
+              HasSubstr("failure is not a text of at most 4096 bytes"));
   for (const std::string& nonsense : {std::string(), std::string("Welcome"), std::string("[]"),
                                       std::string(100'000, '['), std::string("{\"version\":1}")})
     EXPECT_FALSE(ParseHostFacts(nonsense).ok());

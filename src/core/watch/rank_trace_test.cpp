@@ -51,30 +51,30 @@ TEST(RankTrace, ReplacesInvalidUtf8) {
 
 TEST(RankTrace, ErrorsDescribeTheDamage) {
   const std::string good = ToJson(TraceForTest(1, 2, 3));
-  EXPECT_THAT(Refusal(""), HasSubstr("no JSON object"));
-  EXPECT_THAT(Refusal("[]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(Refusal(""), HasSubstr("not a JSON object"));
+  EXPECT_THAT(Refusal("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(Refusal(Changed(good, "\"ringlet_trace\": 1", "\"ringlet_trace\": 2")),
               HasSubstr("ringlet_trace is not 1"));
   EXPECT_THAT(Refusal(Changed(good, "\"rank\": 1", "\"rank\": 2")), HasSubstr("no rank 2 of 2"));
   EXPECT_THAT(Refusal(Changed(good, "\"rank\": 1", "\"rank\": -1")),
-              HasSubstr("rank is no number"));
+              HasSubstr("rank is not a number"));
   EXPECT_THAT(Refusal(Changed(good, "\"number\":1", "\"number\":7")), HasSubstr("not numbered"));
   EXPECT_THAT(Refusal(Changed(good, "\"done\": 3", "\"done\": 4")), HasSubstr("more operations"));
   EXPECT_THAT(Refusal(Changed(good, "\"state\":\"done\"", "\"state\":\"lost\"")),
               HasSubstr("neither begun, done nor failed"));
   EXPECT_THAT(Refusal(Changed(good, "\"host\": \"node0\"", "\"host\": 5")),
-              HasSubstr("host is no text"));
+              HasSubstr("host is not a text"));
   EXPECT_THAT(Refusal(Changed(good, "\"taken_ns\": ", "\"taken_ns\": 99999999999999999")),
               HasSubstr("taken_ns"));
   EXPECT_THAT(Refusal(Changed(good, "\"ranks\": 2", "\"ranks\": 16777217")),
-              HasSubstr("ranks is no number from 0 to 16777216"));
+              HasSubstr("ranks is not a number from 0 to 16777216"));
   EXPECT_THAT(Refusal(Changed(good, "\"began_ns\":1000", "\"began_ns\":2305843009213693953")),
-              HasSubstr("began_ns is no number"));
+              HasSubstr("began_ns is not a number"));
   EXPECT_THAT(Refusal(std::string(kTraceBytesMax + 1, ' ')), HasSubstr("more than"));
 }
 
 TEST(RankTrace, ADeepListIsRefusedWithoutRecursion) {
-  EXPECT_THAT(Refusal(std::string(1 << 20, '[')), HasSubstr("no JSON object"));
+  EXPECT_THAT(Refusal(std::string(1 << 20, '[')), HasSubstr("not a JSON object"));
 }
 
 TEST(RankTrace, TheDumpFileIsNamedByCommunicatorAndRank) {

@@ -51,7 +51,7 @@ TEST(ProcessStatus, ErrorsDescribeTheDamage) {
     return status.ok() ? "accepted" : status.error().message;
   };
   EXPECT_THAT(refusal("{}"), HasSubstr("ringlet_status is missing"));
-  EXPECT_THAT(refusal("unknown question\n"), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal("unknown question\n"), HasSubstr("not a JSON object"));
   std::string text = ToJson(StatusForTest());
   text.replace(text.find("\"here\""), 6, "\"thre\"");
   EXPECT_THAT(refusal(text), HasSubstr("reach is none that is known"));

@@ -74,8 +74,8 @@ Result<SubsystemMask> ParseSubsystems(std::string_view text) {
     const std::optional<std::uint32_t> named = BitsNamed(Trim(name));
     if (!named) {
       return Error{Code::kInvalidArgument,
-                   fmt::format("\"{}\" is no log subsystem; known are {},ALL", Printable(name, 80),
-                               NamesOf(kAllSubsystems))};
+                   fmt::format("\"{}\" is not a log subsystem; known are {},ALL",
+                               Printable(name, 80), NamesOf(kAllSubsystems))};
     }
     bits |= *named;
   }

@@ -22,7 +22,8 @@ void FileVariables::Add(std::string_view text, std::string_view path) {
       warnings.push_back(fmt::format("{}:{} is ignored: {}", path, number, why));
     };
     if (line.size() > kConfLineBytesMax) {
-      warn(fmt::format("it has {} bytes, and a line may have {}", line.size(), kConfLineBytesMax));
+      warn(fmt::format("the line has {} bytes, and the limit is {}", line.size(),
+                       kConfLineBytesMax));
     } else if (equals == std::string_view::npos || equals == 0) {
       warn(fmt::format("{} does not set a variable; write NAME=value",
                        Quoted(Printable(line, kNameBytesShown))));

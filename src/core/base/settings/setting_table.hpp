@@ -60,64 +60,62 @@ inline constexpr std::string_view kPathLevels = "LOC|NVL|NVB|C2C|PIX|PXB|P2C|PXN
 inline constexpr std::uint64_t kLevelsMax = 1'000'000;
 
 inline constexpr std::array kSettings = {
-    SettingSpec{
-        .name = "INIT_TIMEOUT",
-        .scope = SettingScope::kBootstrap,
-        .field = &Settings::init_timeout,
-        .help =
-            "How long forming a communicator may take before it fails and names who is missing.",
-        .min = 100,
-        .max = kWeekMs,
-        .unit = "s"},
+    SettingSpec{.name = "INIT_TIMEOUT",
+                .scope = SettingScope::kBootstrap,
+                .field = &Settings::init_timeout,
+                .help = "Time limit to form a communicator. After it, the call fails and names the "
+                        "missing ranks.",
+                .min = 100,
+                .max = kWeekMs,
+                .unit = "s"},
     SettingSpec{.name = "HANDSHAKE_TIMEOUT",
                 .scope = SettingScope::kBootstrap,
                 .field = &Settings::handshake_timeout,
-                .help = "How long a new connection may take to prove that it knows the secret.",
+                .help = "Time limit for a new connection to prove that it knows the secret.",
                 .min = 100,
                 .max = 600'000,
                 .unit = "s"},
     SettingSpec{.name = "COMM_ID",
                 .scope = SettingScope::kBootstrap,
                 .field = &Settings::comm_id,
-                .help =
-                    "Fixed address of rank 0, host:port, in place of a unique id that is carried "
-                    "to every rank.",
+                .help = "Fixed address of rank 0 as host:port. It replaces the unique id that "
+                        "every rank must receive.",
                 .has_nccl_alias = true},
     SettingSpec{.name = "SECRET",
                 .scope = SettingScope::kBootstrap,
                 .field = &Settings::secret,
-                .help = "Shared secret of the ranks that meet by COMM_ID; never shown.",
+                .help = "Shared secret of the ranks that form communicators through COMM_ID. It is "
+                        "never shown.",
                 .has_nccl_alias = false},
     SettingSpec{.name = "ENCRYPT",
                 .scope = SettingScope::kBootstrap,
                 .field = &Settings::encrypt,
-                .help = "Whether the control network is encrypted, and not only authenticated; "
-                        "collectives' data never is.",
+                .help = "1: encrypts the control network, which is always authenticated. Data of "
+                        "collectives is never encrypted.",
                 .must_agree = true},
     SettingSpec{.name = "SOCKET_IFNAME",
                 .scope = SettingScope::kBootstrap,
                 .field = &Settings::socket_ifname,
-                .help =
-                    "Network interfaces to use: a comma list of name prefixes; = in front makes "
-                    "them exact names, ^ excludes them.",
+                .help = "Network interfaces to use: a comma list of name prefixes. = in front "
+                        "makes them exact names, ^ excludes them.",
                 .has_nccl_alias = true},
     SettingSpec{.name = "SOCKET_FAMILY",
                 .scope = SettingScope::kBootstrap,
                 .field = &Settings::socket_family,
-                .help = "Which internet addresses to use.",
+                .help = "Family of the internet addresses to use.",
                 .choices = "any|AF_INET|AF_INET6",
                 .has_nccl_alias = true},
     SettingSpec{.name = "HOSTID",
                 .scope = SettingScope::kBootstrap,
                 .field = &Settings::host_id,
-                .help = "Identity of this host, in place of its name and boot id; ranks with the "
+                .help = "Identity of this host, in place of its name and boot id. Ranks with the "
                         "same identity share memory.",
                 .has_nccl_alias = true},
     SettingSpec{.name = "IGNORE_CPU_AFFINITY",
                 .scope = SettingScope::kBootstrap,
                 .field = &Settings::ignore_cpu_affinity,
-                .help = "1: threads of the library are placed near their device or NUMA node even "
-                        "outside the CPUs that the caller was given.",
+                .help = "1: the library places its threads near their device or NUMA node, even "
+                        "outside the CPUs allowed to the caller.",
                 .min = 0,
                 .max = 1,
                 .has_nccl_alias = true},
@@ -137,171 +135,174 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "NODE_LEADER",
                 .scope = SettingScope::kBootstrap,
                 .field = &Settings::node_leader,
-                .help = "Whether the ranks of a host check in at the root through one of them, the "
-                        "node leader.",
+                .help = "1: one rank of each host, the node leader, checks in at the root for all "
+                        "ranks of the host.",
                 .must_agree = true},
-    SettingSpec{.name = "HEARTBEAT_TIMEOUT",
-                .scope = SettingScope::kBootstrap,
-                .field = &Settings::silence_max,
-                .help = "How long a rank may be silent on the control network before it counts as "
-                        "lost. Heartbeats are sent every quarter of this. 0 disables detection.",
-                .min = 0,
-                .max = kWeekMs,
-                .unit = "s",
-                .must_agree = true},
+    SettingSpec{
+        .name = "HEARTBEAT_TIMEOUT",
+        .scope = SettingScope::kBootstrap,
+        .field = &Settings::silence_max,
+        .help = "Longest silence of a rank on the control network. After it, the rank counts as "
+                "lost. Ranks send heartbeats every quarter of this time. 0 disables detection.",
+        .min = 0,
+        .max = kWeekMs,
+        .unit = "s",
+        .must_agree = true},
     SettingSpec{.name = "TRACE",
                 .scope = SettingScope::kBootstrap,
                 .field = &Settings::trace,
-                .help = "File into which rank 0 writes when each rank got how far in forming the "
-                        "communicator, for ui.perfetto.dev or chrome://tracing.",
+                .help = "File in which rank 0 records when each rank reached each phase of forming "
+                        "the communicator, for ui.perfetto.dev or chrome://tracing.",
                 .must_agree = true},
     SettingSpec{.name = "NET",
                 .scope = SettingScope::kLinks,
                 .field = &Settings::net,
-                .help = "Carrier of the links between hosts: tcp, or ofi, which is libfabric.",
+                .help = "Transport of the links between hosts: tcp, or ofi, which uses libfabric.",
                 .choices = "tcp|ofi",
                 .must_agree = true},
     SettingSpec{.name = "OFI_PROVIDER",
                 .scope = SettingScope::kLinks,
                 .field = &Settings::ofi_provider,
-                .help = "Provider of libfabric, such as efa or tcp;ofi_rxm; unset: the first that "
-                        "it names for the interface that is used.",
+                .help = "Provider of libfabric, such as efa or tcp;ofi_rxm. Unset: the first "
+                        "provider that libfabric lists for the interface in use.",
                 .must_agree = true},
     SettingSpec{.name = "SOCKETS_PER_LINK",
                 .scope = SettingScope::kLinks,
                 .field = &Settings::sockets_per_link,
-                .help = "Connections of each link between hosts, dealt out over the addresses that "
-                        "both may use: for hosts with several NICs of one speed, and networks that "
-                        "give one connection less than all.",
+                .help = "Number of connections per link between hosts, distributed over the "
+                        "addresses that both hosts may use. Raise it for hosts with several NICs "
+                        "of one speed, and for networks that limit the rate of one connection.",
                 .min = 1,
                 .max = 16,
                 .must_agree = true},
     SettingSpec{.name = "TCP_CONGESTION",
                 .scope = SettingScope::kLinks,
                 .field = &Settings::tcp_congestion,
-                .help = "Congestion control of the links between hosts, such as cubic or bbr, one "
-                        "of those that the kernel has and permits; unset: the kernel's default."},
-    SettingSpec{
-        .name = "SHM_DISABLE",
-        .scope = SettingScope::kLinks,
-        .field = &Settings::shm_disable,
-        .help =
-            "1: ranks of one host do not share memory, and are linked as those of different hosts.",
-        .has_nccl_alias = true,
-        .must_agree = true},
-    SettingSpec{
-        .name = "LINKS",
-        .scope = SettingScope::kLinks,
-        .field = &Settings::links,
-        .help = "How ranks are linked; auto takes the fastest that a pair of ranks can use.",
-        .choices = "tcp|ofi|shm|inproc|auto",
-        .must_agree = true},
+                .help = "Congestion control of the links between hosts, such as cubic or bbr. The "
+                        "kernel must have loaded and permit it. Unset: the kernel's default."},
+    SettingSpec{.name = "SHM_DISABLE",
+                .scope = SettingScope::kLinks,
+                .field = &Settings::shm_disable,
+                .help = "1: ranks of one host do not share memory. They are linked like ranks of "
+                        "different hosts.",
+                .has_nccl_alias = true,
+                .must_agree = true},
+    SettingSpec{.name = "LINKS",
+                .scope = SettingScope::kLinks,
+                .field = &Settings::links,
+                .help = "Transport of the links between ranks. auto: the fastest transport that a "
+                        "pair of ranks can use.",
+                .choices = "tcp|ofi|shm|inproc|auto",
+                .must_agree = true},
     SettingSpec{.name = "PIPE_BYTES",
                 .scope = SettingScope::kLinks,
                 .field = &Settings::pipe_bytes,
-                .help = "Capacity of one memory link, each way.",
+                .help = "Capacity of one memory link, per direction.",
                 .min = 4096,
                 .max = 64u << 20,
                 .unit = "bytes",
                 .power_of_two = true,
                 .must_agree = true},
-    SettingSpec{
-        .name = "TIMEOUT",
-        .scope = SettingScope::kCollectives,
-        .field = &Settings::timeout,
-        .help = "How long one operation may take before it fails and names who has not come.",
-        .min = 100,
-        .max = kWeekMs,
-        .unit = "s"},
+    SettingSpec{.name = "TIMEOUT",
+                .scope = SettingScope::kCollectives,
+                .field = &Settings::timeout,
+                .help = "Time limit for one operation. After it, the operation fails and names the "
+                        "missing ranks.",
+                .min = 100,
+                .max = kWeekMs,
+                .unit = "s"},
     SettingSpec{.name = "NUMA_RANKS",
                 .scope = SettingScope::kCollectives,
                 .field = &Settings::numa_ranks,
-                .help =
-                    "Reductions of more than 16 KiB among the ranks of one host are made within "
-                    "each NUMA node first. 0: at the nodes that the ranks live at; k: as if "
-                    "each k ranks in a row had a node of their own; 1: not at all.",
+                .help = "Groups of ranks that reduce among themselves first, in reductions of more "
+                        "than 16 KiB within one host. 0: the ranks of each NUMA node; k: each k "
+                        "consecutive ranks; 1: no groups.",
                 .min = 0,
                 .max = 64,
                 .must_agree = true},
-    SettingSpec{.name = "HOST_ALGO",
-                .scope = SettingScope::kCollectives,
-                .field = &Settings::host_algo,
-                .help = "Algorithms that collectives over host memory may use, written as ALGO: "
-                        "ring, doubling, halving, binomial, double_tree, bruck, dissemination, "
-                        "direct, hierarchical, hierarchical_doubling, hierarchical_direct; between "
-                        "hosts and through the memory of each: hierarchical_shared, "
-                        "hierarchical_shared_doubling, hierarchical_shared_direct; through the "
-                        "memory of one host: one_shot, slices, zero_copy, fetch.",
-                .must_agree = true},
-    SettingSpec{.name = "TUNE_FILE",
-                .scope = SettingScope::kCollectives,
-                .field = &Settings::tune_file,
-                .help = "File of measured choices of algorithms, which `ringlet bench --tune` has "
-                        "written; they go before what the model computes. Its content must be the "
-                        "same on all ranks.",
-                .must_agree = true},
+    SettingSpec{
+        .name = "HOST_ALGO",
+        .scope = SettingScope::kCollectives,
+        .field = &Settings::host_algo,
+        .help = "Algorithms that collectives over host memory may use, in the syntax of ALGO. Over "
+                "links: ring, doubling, halving, binomial, double_tree, bruck, dissemination, "
+                "direct, hierarchical, hierarchical_doubling, hierarchical_direct. Over links "
+                "between hosts and shared memory within each: hierarchical_shared, "
+                "hierarchical_shared_doubling, hierarchical_shared_direct. Over the shared memory "
+                "of one host: one_shot, slices, zero_copy, fetch.",
+        .must_agree = true},
+    SettingSpec{
+        .name = "TUNE_FILE",
+        .scope = SettingScope::kCollectives,
+        .field = &Settings::tune_file,
+        .help =
+            "File of measured choices of algorithms, written by `ringlet bench --tune`. They take "
+            "precedence over the choices of the model. Its content must be the same on all ranks.",
+        .must_agree = true},
     SettingSpec{.name = "HOST_MEMORY",
                 .scope = SettingScope::kCollectives,
                 .field = &Settings::host_memory,
-                .help = "Whether collectives among ranks of one host go through memory that all "
-                        "of them share, where LINKS is auto; else over links.",
+                .help = "1: collectives among ranks of one host use memory that all of them share, "
+                        "if LINKS is auto. 0: they use links.",
                 .must_agree = true},
     SettingSpec{.name = "WAIT",
                 .scope = SettingScope::kCollectives,
                 .field = &Settings::wait,
-                .help = "How a rank waits for others of its host: spin looks before it yields its "
-                        "core, yield does so at once, sleep does neither; auto is spin where each "
-                        "of them can have a core of its own, else yield.",
+                .help = "Strategy of a rank that waits for others of its host: spin polls before "
+                        "it yields its core, yield yields at once, sleep does neither. auto is "
+                        "spin if each rank can have a core of its own, else yield.",
                 .choices = "auto|spin|yield|sleep"},
     SettingSpec{.name = "MACHINE",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::machine,
-                .help = "Topology file of the machine whose GPUs the ranks of this process play: "
-                        "communicators are planned on them as NCCL would, and run on those "
-                        "channels. ringlet emulate sets it."},
-    SettingSpec{.name = "FAULT",
-                .scope = SettingScope::kCollectives,
-                .field = &Settings::fault,
-                .help =
-                    "RANK@OPERATION:NUMBER: the process of that rank (RINGLET_RANK, else of the "
-                    "communicator) is killed when it begins so many operations of that name on "
-                    "one communicator, such as 3@all_reduce:10. For tests of what others do "
-                    "then."},
+                .help = "Topology file of the machine to emulate. Ranks of this process act as its "
+                        "GPUs: Ringlet plans communicators on them like NCCL, and runs collectives "
+                        "on the planned channels. ringlet emulate sets it."},
+    SettingSpec{
+        .name = "FAULT",
+        .scope = SettingScope::kCollectives,
+        .field = &Settings::fault,
+        .help =
+            "RANK@OPERATION:NUMBER, such as 3@all_reduce:10: kills the process of that rank (its "
+            "RINGLET_RANK, else its rank in the communicator) when it begins its NUMBER-th "
+            "operation of that name on one communicator. It serves tests of the surviving ranks."},
     SettingSpec{.name = "FAULT_FILE",
                 .scope = SettingScope::kCollectives,
                 .field = &Settings::fault_file,
-                .help = "File that the process of FAULT makes before it is killed, by which "
-                        "`ringlet emulate --kill` learns that the fault has struck."},
-    SettingSpec{.name = "SLOW",
-                .scope = SettingScope::kPlan,
-                .field = &Settings::slow,
-                .help = "link=NAME:FRACTION, or several with semicolons between them: links of a "
-                        "MACHINE that have this fraction of their rate, of which its plan does not "
-                        "know, such as link=NET2:0.1. NAME is one of reports, NAME,NAME both ends; "
-                        "@HOSTID behind it means one host. ringlet emulate --slow sets it.",
-                .must_agree = true},
-    SettingSpec{.name = "TRAFFIC_DIR",
-                .scope = SettingScope::kPlan,
-                .field = &Settings::traffic_dir,
-                .help = "Folder in which each rank of each communicator on a MACHINE leaves, when "
-                        "it ends, the bytes that it moved over each link. ringlet emulate "
-                        "--report sets it."},
-    SettingSpec{.name = "PACE",
-                .scope = SettingScope::kPlan,
-                .field = &Settings::pace,
-                .help = "Whether collectives on rings and trees of a MACHINE last at least as long "
-                        "as NCCL's model of times predicts, so that programs measure the "
-                        "bandwidth of the machine."},
+                .help = "File that the process of FAULT creates before it is killed. `ringlet "
+                        "emulate --kill` detects the fault by this file."},
+    SettingSpec{
+        .name = "SLOW",
+        .scope = SettingScope::kPlan,
+        .field = &Settings::slow,
+        .help = "link=NAME:FRACTION, such as link=NET2:0.1, or several separated by semicolons: "
+                "limits links of a MACHINE to this fraction of their rate. Its plan ignores the "
+                "limit. Reports list the names of links. NAME,NAME gives both ends of a link; "
+                "@HOSTID after the name selects one host. ringlet emulate --slow sets it.",
+        .must_agree = true},
+    SettingSpec{
+        .name = "TRAFFIC_DIR",
+        .scope = SettingScope::kPlan,
+        .field = &Settings::traffic_dir,
+        .help =
+            "Folder for traffic reports of a MACHINE: each rank of each communicator writes at its "
+            "end the bytes that it moved over each link. ringlet emulate --report sets it."},
+    SettingSpec{
+        .name = "PACE",
+        .scope = SettingScope::kPlan,
+        .field = &Settings::pace,
+        .help = "1: collectives on rings and trees of a MACHINE last at least as long as NCCL's "
+                "model of times predicts, so that programs measure the bandwidth of the machine."},
     SettingSpec{.name = "TOPO_FILE",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::topo_file,
-                .help = "Topology file in NCCL's XML that says how this host is built; what it "
-                        "leaves out is looked for.",
+                .help = "Topology file of this host in NCCL's XML. Ringlet detects hardware that "
+                        "the file omits.",
                 .has_nccl_alias = true},
     SettingSpec{.name = "TOPO_DUMP_FILE",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::topo_dump_file,
-                .help = "File to which one rank writes, in NCCL's XML, how its host is built.",
+                .help = "File in which one rank records the topology of its host, in NCCL's XML.",
                 .has_nccl_alias = true},
     SettingSpec{.name = "TOPO_DUMP_FILE_RANK",
                 .scope = SettingScope::kPlan,
@@ -313,14 +314,14 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "GRAPH_FILE",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::graph_file,
-                .help = "File in NCCL's XML with the channels of a host, in place of those that "
-                        "are searched for. Its content must be the same on all ranks.",
+                .help = "File in NCCL's XML with the channels of a host, in place of a search for "
+                        "channels. Its content must be the same on all ranks.",
                 .has_nccl_alias = true,
                 .must_agree = true},
     SettingSpec{.name = "GRAPH_DUMP_FILE",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::graph_dump_file,
-                .help = "File to which one rank writes, in NCCL's XML, the channels of its host.",
+                .help = "File in which one rank records the channels of its host, in NCCL's XML.",
                 .has_nccl_alias = true},
     SettingSpec{.name = "GRAPH_DUMP_FILE_RANK",
                 .scope = SettingScope::kPlan,
@@ -332,21 +333,20 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "MULTI_RANK_GPU_ENABLE",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::multi_rank_gpu,
-                .help = "Whether several ranks of a communicator may name the same device.",
+                .help = "1: several ranks of a communicator may name the same device.",
                 .has_nccl_alias = true,
                 .must_agree = true},
     SettingSpec{.name = "PLAN_POLICY",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::plan_policy,
-                .help =
-                    "Which channels are planned: the best that the machine has, or no more than "
-                    "NCCL's rules give.",
+                .help = "Channels to plan: the best that the machine has (best), or no more than "
+                        "NCCL's rules give (compat).",
                 .choices = "best|compat",
                 .must_agree = true},
     SettingSpec{.name = "MIN_NCHANNELS",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::min_nchannels,
-                .help = "At least so many channels; 0: as many as the plan has.",
+                .help = "Minimum number of channels. 0: no minimum.",
                 .min = 0,
                 .max = kChannelSettingMax,
                 .has_nccl_alias = true,
@@ -354,7 +354,7 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "MAX_NCHANNELS",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::max_nchannels,
-                .help = "At most so many channels; 0: as many as the plan has.",
+                .help = "Maximum number of channels. 0: no maximum.",
                 .min = 0,
                 .max = kChannelSettingMax,
                 .has_nccl_alias = true,
@@ -362,7 +362,7 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "MIN_NRINGS",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::min_nrings,
-                .help = "Another name of MIN_NCHANNELS; the higher one counts.",
+                .help = "Another name of MIN_NCHANNELS. The higher value counts.",
                 .min = 0,
                 .max = kChannelSettingMax,
                 .has_nccl_alias = true,
@@ -370,7 +370,7 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "MAX_NRINGS",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::max_nrings,
-                .help = "Another name of MAX_NCHANNELS; the lower one counts.",
+                .help = "Another name of MAX_NCHANNELS. The lower value counts.",
                 .min = 0,
                 .max = kChannelSettingMax,
                 .has_nccl_alias = true,
@@ -378,7 +378,7 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "MIN_CTAS",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::min_ctas,
-                .help = "Another name of MIN_NCHANNELS; the higher one counts.",
+                .help = "Another name of MIN_NCHANNELS. The higher value counts.",
                 .min = 0,
                 .max = kChannelSettingMax,
                 .has_nccl_alias = true,
@@ -386,7 +386,7 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "MAX_CTAS",
                 .scope = SettingScope::kPlan,
                 .field = &Settings::max_ctas,
-                .help = "Another name of MAX_NCHANNELS; the lower one counts.",
+                .help = "Another name of MAX_NCHANNELS. The lower value counts.",
                 .min = 0,
                 .max = kChannelSettingMax,
                 .has_nccl_alias = true,
@@ -394,7 +394,7 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "P2P_LEVEL",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::p2p_level,
-                .help = "How far apart two GPUs may be and still access each other: LOC, NVL, NVB, "
+                .help = "Maximum distance between two GPUs that access each other: LOC, NVL, NVB, "
                         "C2C, PIX, PXB, P2C, PXN, PHB or SYS.",
                 .max = kLevelsMax,
                 .choices = kPathLevels,
@@ -417,140 +417,142 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "PXN_DISABLE",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::pxn_disable,
-                .help = "1: a GPU does not use a NIC near another GPU through that one.",
+                .help = "1: a GPU does not reach a NIC through another GPU near that NIC.",
                 .has_nccl_alias = true},
-    SettingSpec{
-        .name = "PXN_C2C",
-        .scope = SettingScope::kDevices,
-        .field = &Settings::pxn_c2c,
-        .help = "Whether that other GPU may reach the NIC through the processor of its package.",
-        .has_nccl_alias = true},
-    SettingSpec{
-        .name = "NET_GDR_LEVEL",
-        .scope = SettingScope::kDevices,
-        .field = &Settings::net_gdr_level,
-        .help = "How far from a GPU a NIC may be for GPUDirect RDMA, in the words of P2P_LEVEL.",
-        .max = kLevelsMax,
-        .choices = kPathLevels,
-        .has_nccl_alias = true},
+    SettingSpec{.name = "PXN_C2C",
+                .scope = SettingScope::kDevices,
+                .field = &Settings::pxn_c2c,
+                .help = "1: the other GPU of PXN_DISABLE may reach the NIC through the processor "
+                        "of its package.",
+                .has_nccl_alias = true},
+    SettingSpec{.name = "NET_GDR_LEVEL",
+                .scope = SettingScope::kDevices,
+                .field = &Settings::net_gdr_level,
+                .help = "Maximum distance between a GPU and a NIC for GPUDirect RDMA, in the "
+                        "levels of P2P_LEVEL.",
+                .max = kLevelsMax,
+                .choices = kPathLevels,
+                .has_nccl_alias = true},
     SettingSpec{.name = "NET_GDR_READ",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::net_gdr_read,
-                .help = "Whether sending uses GPUDirect RDMA too; unset: from compute capability "
-                        "8.0, or with NVLink.",
+                .help = "1: sending uses GPUDirect RDMA, like receiving. Unset: only from compute "
+                        "capability 8.0, or with NVLink.",
                 .min = 0,
                 .max = 1,
                 .has_nccl_alias = true},
     SettingSpec{.name = "NET_GDR_C2C",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::net_gdr_c2c,
-                .help = "Whether GPUDirect RDMA may lead through the processor of the package.",
+                .help = "1: GPUDirect RDMA may use paths through the processor of the package.",
                 .has_nccl_alias = true},
     SettingSpec{.name = "NET_GDR_MLOPART",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::net_gdr_mlopart,
-                .help = "Whether halves of a split GPU use GPUDirect RDMA.",
+                .help = "1: the halves of a split GPU use GPUDirect RDMA.",
                 .has_nccl_alias = true},
     SettingSpec{.name = "IGNORE_DISABLED_P2P",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::ignore_disabled_p2p,
-                .help = "An NVLink whose GPUs the driver keeps apart is 0: an error, 1: not used, "
-                        "2: used without asking.",
+                .help = "Treatment of an NVLink between GPUs without peer access in the driver. 0: "
+                        "an error; 1: the link is not used; 2: the link is used anyway.",
                 .min = 0,
                 .max = 2,
                 .has_nccl_alias = true},
     SettingSpec{.name = "NETDEVS_POLICY",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::netdevs_policy,
-                .help = "How many NICs a GPU uses: AUTO, ALL, or MAX: and a number.",
+                .help = "Number of NICs that a GPU uses: AUTO, ALL, or MAX: and a number.",
                 .min = 1,
                 .max = 16'384,
                 .choices = "AUTO|ALL|MAX:NUMBER",
                 .has_nccl_alias = true},
-    SettingSpec{.name = "NET_MERGE_LEVEL",
-                .scope = SettingScope::kDevices,
-                .field = &Settings::net_merge_level,
-                .help = "How far apart ports may be and still be merged into one: LOC merges none, "
-                        "PORT those of one device, which is the default; PIX, PXB, P2C, PXN, PHB "
-                        "or SYS.",
-                .choices = "LOC|PORT|PIX|PXB|P2C|PXN|PHB|SYS",
-                .has_nccl_alias = true},
-    SettingSpec{.name = "NET_MERGE_POLICY",
-                .scope = SettingScope::kDevices,
-                .field = &Settings::net_merge_policy,
-                .help = "ALL: any ports are merged that are near enough; RAIL: those of one rail.",
-                .choices = "ALL|RAIL",
-                .has_nccl_alias = true},
+    SettingSpec{
+        .name = "NET_MERGE_LEVEL",
+        .scope = SettingScope::kDevices,
+        .field = &Settings::net_merge_level,
+        .help = "Maximum distance between ports that are merged into one: LOC (no merging), PORT "
+                "(ports of one device, the default), PIX, PXB, P2C, PXN, PHB or SYS.",
+        .choices = "LOC|PORT|PIX|PXB|P2C|PXN|PHB|SYS",
+        .has_nccl_alias = true},
+    SettingSpec{
+        .name = "NET_MERGE_POLICY",
+        .scope = SettingScope::kDevices,
+        .field = &Settings::net_merge_policy,
+        .help = "ALL: merges all ports that are near enough. RAIL: merges only ports of one rail.",
+        .choices = "ALL|RAIL",
+        .has_nccl_alias = true},
     SettingSpec{.name = "NET_FORCE_MERGE",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::net_force_merge,
-                .help = "Ports that are merged wherever they are: names with commas between, "
-                        "groups with ; between.",
+                .help = "Ports to merge at any distance: a comma list of names per group, with ; "
+                        "between groups.",
                 .has_nccl_alias = true},
-    SettingSpec{.name = "IB_HCA",
-                .scope = SettingScope::kDevices,
-                .field = &Settings::ib_hca,
-                .help = "RDMA ports to use: a comma list of prefixes of names, each with :port if "
-                        "it is one port; = in front makes them exact names, ^ excludes them.",
-                .has_nccl_alias = true},
+    SettingSpec{
+        .name = "IB_HCA",
+        .scope = SettingScope::kDevices,
+        .field = &Settings::ib_hca,
+        .help = "RDMA ports to use: a comma list of name prefixes. A suffix :port selects one port "
+                "of the device. = in front makes them exact names, ^ excludes them.",
+        .has_nccl_alias = true},
     SettingSpec{.name = "CROSS_NIC",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::cross_nic,
-                .help = "Whether a ring may leave a host by another NIC than it came in by: 0 "
-                        "never, 1 always, 2 where that helps.",
+                .help = "Permission for rings to enter and leave a host by different NICs. 0: "
+                        "never; 1: always; 2: where it helps.",
                 .min = 0,
                 .max = 2,
                 .has_nccl_alias = true},
     SettingSpec{.name = "NVLS_ENABLE",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::nvls_enable,
-                .help = "0: reductions in the NVSwitch are not planned; 1 or 2: where the machine "
-                        "has them.",
+                .help = "0: plans do not use reductions in the NVSwitch. 1 or 2: plans use them if "
+                        "the machine has them.",
                 .min = 0,
                 .max = 2,
                 .has_nccl_alias = true},
     SettingSpec{.name = "ALGO",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::algo,
-                .help = "Algorithms that may be used: a comma list, ^ in front excludes; "
-                        "function:list for one function, lists with ; between.",
+                .help = "Algorithms that may be used: a comma list. ^ in front excludes them, "
+                        "function:list applies to one function, and ; separates lists.",
                 .has_nccl_alias = true},
     SettingSpec{.name = "PROTO",
                 .scope = SettingScope::kDevices,
                 .field = &Settings::proto,
-                .help = "Protocols that may be used, written as ALGO: LL, LL128, Simple.",
+                .help = "Protocols that may be used, in the syntax of ALGO: LL, LL128, Simple.",
                 .has_nccl_alias = true},
     SettingSpec{
         .name = "DEBUG",
         .scope = SettingScope::kLog,
         .field = &Settings::debug,
-        .help = "Which log lines are written: those of this level and of the levels before.",
+        .help = "Level of the log. It contains lines of this level and of the levels before it.",
         .choices = "NONE|VERSION|WARN|INFO|ABORT|TRACE",
         .has_nccl_alias = true},
     SettingSpec{.name = "DEBUG_SUBSYS",
                 .scope = SettingScope::kLog,
                 .field = &Settings::debug_subsystems,
-                .help = "Which parts of the library log: a comma list; ^ in front means all but "
-                        "these. Warnings pass whatever it says.",
+                .help = "Subsystems that log: a comma list. ^ in front selects all except these. "
+                        "Warnings do not depend on it.",
                 .has_nccl_alias = true},
-    SettingSpec{.name = "DEBUG_FILE",
-                .scope = SettingScope::kLog,
-                .field = &Settings::debug_file,
-                .help = "File for the log in place of standard output; %h is the host name, %p the "
-                        "process id.",
-                .has_nccl_alias = true},
+    SettingSpec{
+        .name = "DEBUG_FILE",
+        .scope = SettingScope::kLog,
+        .field = &Settings::debug_file,
+        .help =
+            "File for the log in place of standard output. %h is the host name, %p the process id.",
+        .has_nccl_alias = true},
     SettingSpec{.name = "STATUS",
                 .scope = SettingScope::kLog,
                 .field = &Settings::status,
-                .help = "Whether the process answers ringlet status, on a socket that its own user "
-                        "and root can ask."},
+                .help = "1: the process answers ringlet status on a socket that only its own user "
+                        "and root can use."},
     SettingSpec{.name = "RAS_ENABLE",
                 .scope = SettingScope::kLog,
                 .field = &Settings::ras_enable,
-                .help =
-                    "1: the process answers ncclras, ringlet ras and other clients of NCCL's "
-                    "RAS while it has a communicator. Any user of the host may ask. Unset: only "
-                    "where RAS_ADDR is given; NCCL's own default is 1.",
+                .help = "1: the process answers ncclras, ringlet ras and other clients of NCCL's "
+                        "RAS while it has a communicator. Any user of the host may query it. "
+                        "Unset: only if RAS_ADDR is set; NCCL's own default is 1.",
                 .min = 0,
                 .max = 1,
                 .has_nccl_alias = true},
@@ -558,15 +560,14 @@ inline constexpr std::array kSettings = {
                 .scope = SettingScope::kLog,
                 .field = &Settings::ras_addr,
                 .help =
-                    "Loopback address and port at which RAS clients are answered, as host:port; "
-                    "127.0.0.1:28028 if RAS_ENABLE is 1. All processes of one user listen at it "
-                    "together.",
+                    "Loopback address for RAS clients, as host:port. Default with RAS_ENABLE=1: "
+                    "127.0.0.1:28028. All processes of one user listen at it together.",
                 .has_nccl_alias = true},
     SettingSpec{.name = "DUMP_DIR",
                 .scope = SettingScope::kLog,
                 .field = &Settings::dump_dir,
-                .help = "Folder in which each rank of a communicator that fails leaves its last "
-                        "2048 operations, for ringlet trace."},
+                .help = "Folder for ringlet trace: each rank of a failed communicator writes its "
+                        "last 2048 operations there."},
     SettingSpec{.name = "DUMP_SIGNAL",
                 .scope = SettingScope::kLog,
                 .field = &Settings::dump_signal,
@@ -576,38 +577,38 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "PROFILER_PLUGIN",
                 .scope = SettingScope::kLog,
                 .field = &Settings::profiler_plugin,
-                .help = "Profiler plug-in of NCCL, version 5 or 6, that is told of operations: a "
-                        "path, or NAME of libnccl-profiler-NAME.so. Unset: none; NCCL itself then "
-                        "looks for libnccl-profiler.so.",
+                .help = "Profiler plug-in for NCCL, version 5 or 6, that receives events of "
+                        "operations: a path, or NAME of libnccl-profiler-NAME.so. Unset: none; "
+                        "NCCL itself then looks for libnccl-profiler.so.",
                 .has_nccl_alias = true},
-    SettingSpec{.name = "TUNER_PLUGIN",
-                .scope = SettingScope::kLog,
-                .field = &Settings::tuner_plugin,
-                .help = "Tuner plug-in of NCCL, version 5 or 6, that is asked for algorithm, "
-                        "protocol and channels of collectives over links and on an emulated "
-                        "machine: a path, or NAME of libnccl-tuner-NAME.so. Unset: none; NCCL "
-                        "itself then looks for libnccl-tuner.so.",
-                .has_nccl_alias = true},
+    SettingSpec{
+        .name = "TUNER_PLUGIN",
+        .scope = SettingScope::kLog,
+        .field = &Settings::tuner_plugin,
+        .help = "Tuner plug-in for NCCL, version 5 or 6, that chooses algorithm, protocol and "
+                "channels of collectives over links and on an emulated machine: a path, or NAME of "
+                "libnccl-tuner-NAME.so. Unset: none; NCCL itself then looks for libnccl-tuner.so.",
+        .has_nccl_alias = true},
     SettingSpec{.name = "METRICS_FILE",
                 .scope = SettingScope::kLog,
                 .field = &Settings::metrics_file,
-                .help = "File into which the counters of the process are written, as text for "
-                        "Prometheus; %h is the host name, %p the process id."},
+                .help = "File for the counters of the process, in Prometheus' text format. %h is "
+                        "the host name, %p the process id."},
     SettingSpec{.name = "METRICS_INTERVAL",
                 .scope = SettingScope::kLog,
                 .field = &Settings::metrics_interval,
-                .help = "How often METRICS_FILE is written.",
+                .help = "Interval at which METRICS_FILE is written.",
                 .min = 100,
                 .max = kWeekMs,
                 .unit = "s"},
     SettingSpec{.name = "UNIQUE_ID",
                 .scope = SettingScope::kLaunch,
                 .field = &Settings::unique_id,
-                .help = "A communicator's unique id in text form, set by `ringlet run`: where the "
-                        "first communicator of all WORLD_SIZE ranks meets if they pass the first "
-                        "id that ncclGetUniqueId gave in a process. Without WORLD_SIZE, what "
-                        "ncclGetUniqueId gives the first time in each process. COMM_ID overrides "
-                        "it. It holds the secret and is never shown."},
+                .help = "Unique id of a communicator in text form, set by `ringlet run`. The first "
+                        "communicator of all WORLD_SIZE ranks uses it if they pass the first id "
+                        "that ncclGetUniqueId returned in a process. Without WORLD_SIZE, the first "
+                        "call of ncclGetUniqueId in each process returns it. COMM_ID overrides it. "
+                        "It contains the secret and is never shown."},
     SettingSpec{.name = "RANK",
                 .scope = SettingScope::kLaunch,
                 .field = &Settings::rank,

@@ -90,7 +90,7 @@ TEST(SettingsTest, ErrorStatesVariableValueAndAllowedValues) {
               AllOf(HasSubstr("RINGLET_DEBUG is \"LOUD\""), HasSubstr("NONE, VERSION, WARN")));
   EXPECT_THAT(ErrorOf({{"RINGLET_PIPE_BYTES", "5000"}}), HasSubstr("a power of two"));
   EXPECT_THAT(ErrorOf({{"RINGLET_DEBUG_SUBSYS", "INIT,X"}}),
-              AllOf(HasSubstr("RINGLET_DEBUG_SUBSYS"), HasSubstr("\"X\" is no log subsystem")));
+              AllOf(HasSubstr("RINGLET_DEBUG_SUBSYS"), HasSubstr("\"X\" is not a log subsystem")));
 }
 
 TEST(SettingsTest, BoundsAreInclusive) {

@@ -96,37 +96,36 @@ std::string MarkdownTable(SettingScope scope) {
 }
 
 constexpr std::string_view kDevicesNote =
-    "They have an effect on what `ringlet plan`, `explain`, `topo matrix` and `topo path` say of "
-    "a\n"
-    "machine with GPUs. Communicators are of ranks on CPU memory, to which they mean nothing.\n\n";
+    "They affect the output of `ringlet plan`, `explain`, `topo matrix` and `topo path` for a "
+    "machine\nwith GPUs. They do not affect communicators, because these move CPU memory.\n\n";
 
 constexpr std::string_view kPreamble = R"(# Settings
 
 <!-- Made from src/core/base/settings/setting_table.hpp by RINGLET_UPDATE_GOLDENS=1 os_test. -->
 
-Settings are variables, read once when the library starts. They come from
+Ringlet reads settings from variables, once, when the library starts. It searches, in this order,
 
 1. the environment,
-2. the file that `NCCL_CONF_FILE` names or, where that is not set, `~/.nccl.conf`,
+2. the file that `NCCL_CONF_FILE` names or, if that is unset, `~/.nccl.conf`,
 3. `/etc/nccl.conf`,
 
-and the first of these that has a name counts for it. A file has lines `NAME=value`, without quotes
-or spaces around the `=`; a line that begins with `#` is a comment. `RINGLET_X` wins over `NCCL_X`
-where the table says that the latter is read too. An empty value counts as unset.
+and uses the first value that it finds for a name. A file has lines `NAME=value`, without quotes or
+spaces around the `=`; a line that begins with `#` is a comment. `RINGLET_X` takes precedence over
+`NCCL_X` where the table has both. An empty value counts as unset.
 
-Integers may be decimal, hexadecimal (0x10) or octal (020); words may be in any case. A value of a
-`RINGLET_X` that does not parse is an error that names the variable and its file, never a silent
-default. Scripts that were written for NCCL run: where NCCL clamps a number or ignores a word of an
-`NCCL_X`, Ringlet does the same and logs a warning that says which value it uses. The same holds for
-a file of `NCCL_TOPO_FILE` that cannot be read. Ringlet fails where NCCL fails: an unknown word of
-`NCCL_ALGO` or `NCCL_PROTO`, `NCCL_SOCKET_IFNAME` without an interface, an unreadable
-`NCCL_GRAPH_FILE`. `NCCL_MAX_NCHANNELS=0` sets no limit, which is one channel in NCCL. An unknown
-variable that begins with `RINGLET_` or `NCCL_` is warned of, with the nearest name. Those that NCCL
-knows and Ringlet does not honour are named once in the log, at level INFO. `ringlet env` shows the
-values in force and where each comes from.
+Integers may be decimal, hexadecimal (0x10) or octal (020); words may be in any case. An invalid
+value of a `RINGLET_X` is an error, never a silent default. The error names the variable and its
+file. Scripts that were written for NCCL run: where NCCL clamps a number or ignores a word of an
+`NCCL_X`, Ringlet does the same and logs a warning with the value in use. The same holds for an
+unreadable file in `NCCL_TOPO_FILE`. Ringlet fails where NCCL fails: an unknown word of `NCCL_ALGO`
+or `NCCL_PROTO`, `NCCL_SOCKET_IFNAME` without an interface, an unreadable `NCCL_GRAPH_FILE`.
+`NCCL_MAX_NCHANNELS=0` sets no limit, where NCCL sets one channel. For an unknown variable that
+begins with `RINGLET_` or `NCCL_`, Ringlet logs a warning with the nearest name. It logs once, at
+level INFO, the variables of NCCL that it does not honour. `ringlet env` shows the values in force
+and their origins.
 
-Settings marked "yes" in the column "same on all ranks" are compared when a communicator forms; a
-difference is an error that names the setting and both values.
+Ringlet compares settings marked "yes" in the column "same on all ranks" when a communicator forms.
+A difference is an error that names the setting and both values.
 )";
 
 }  // namespace

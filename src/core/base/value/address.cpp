@@ -117,7 +117,8 @@ std::string ToString(const Address& address) {
 Result<Address> ParseAddress(std::string_view text) {
   const Error bad{
       Code::kInvalidArgument,
-      fmt::format("\"{}\" is no address; expected 1.2.3.4:port, [ipv6]:port or unix:@name", text)};
+      fmt::format("\"{}\" is not an address; expected 1.2.3.4:port, [ipv6]:port or unix:@name",
+                  text)};
   Address address;
   if (text.starts_with("unix:@")) {
     if (text.size() - 6 > kUnixPathBytesMax) return bad;

@@ -20,9 +20,10 @@ Result<std::vector<ChoiceEntry>> ParseChoiceList(std::string_view text, std::str
     if (colon != std::string_view::npos) {
       entry.subject = Trim(entry.list.substr(0, colon));
       entry.list = Trim(entry.list.substr(colon + 1));
-      if (entry.subject.empty()) return BadChoice(setting, part, "nothing is before the colon");
+      if (entry.subject.empty())
+        return BadChoice(setting, part, "the name before the colon is missing");
     } else if (!entries.empty()) {
-      return BadChoice(setting, entry.list, "only the first list may stand for all functions");
+      return BadChoice(setting, entry.list, "only the first list may omit its function");
     }
     std::string_view names = entry.list;
     entry.all_but = names.starts_with('^');

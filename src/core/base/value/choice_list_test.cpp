@@ -23,7 +23,7 @@ TEST(ChoiceList, HasAGeneralEntryAndAnEntryPerFunction) {
 
 TEST(ChoiceList, RefusesAGeneralListAfterTheFirstPlace) {
   EXPECT_EQ(ParseChoiceList("a:b;c", "X").error().message,
-            "X has \"c\", but only the first list may stand for all functions");
+            "X has \"c\", but only the first list may omit its function");
   EXPECT_THAT(ParseChoiceList(":b", "X").error().message, HasSubstr("before the colon"));
 }
 

@@ -25,7 +25,7 @@ class JsonObject {
 
   /// Both arguments outlive this object.
   JsonObject(const Json& json, std::string& wrong) : json_(json), wrong_(wrong) {
-    if (!json.is_object()) Refuse("it is no JSON object");
+    if (!json.is_object()) Refuse("it is not a JSON object");
   }
 
   bool Has(const char* key) const { return json_.is_object() && json_.contains(key); }
@@ -37,7 +37,7 @@ class JsonObject {
     if (found == nullptr) return 0;
     if (found->is_number_unsigned() && found->get<std::uint64_t>() <= most)
       return found->get<std::uint64_t>();
-    return Refuse(fmt::format("{} is no number from 0 to {}", key, most)), 0;
+    return Refuse(fmt::format("{} is not a number from 0 to {}", key, most)), 0;
   }
   std::uint32_t Small(const char* key) {
     return static_cast<std::uint32_t>(Number(key, std::numeric_limits<std::uint32_t>::max()));
@@ -54,7 +54,7 @@ class JsonObject {
   double Real(const char* key) {
     const Json* const found = Find(key);
     if (found == nullptr || found->is_number()) return found == nullptr ? 0 : found->get<double>();
-    return Refuse(fmt::format("{} is no number", key)), 0;
+    return Refuse(fmt::format("{} is not a number", key)), 0;
   }
   bool Flag(const char* key) {
     const Json* const found = Find(key);
@@ -66,7 +66,7 @@ class JsonObject {
     if (found == nullptr) return {};
     if (found->is_string() && found->get_ref<const std::string&>().size() <= kTextBytesMax)
       return found->get<std::string>();
-    return Refuse(fmt::format("{} is no text of at most {} bytes", key, kTextBytesMax)), "";
+    return Refuse(fmt::format("{} is not a text of at most {} bytes", key, kTextBytesMax)), "";
   }
   std::string OptionalText(const char* key) { return Has(key) ? Text(key) : ""; }
 
@@ -83,8 +83,8 @@ class JsonObject {
     std::vector<std::string> texts;
     for (const Json& one : List(key)) {
       if (!one.is_string() || one.get_ref<const std::string&>().size() > kTextBytesMax)
-        return Refuse(
-                   fmt::format("{} holds what is no text of at most {} bytes", key, kTextBytesMax)),
+        return Refuse(fmt::format("{} has an entry that is not a text of at most {} bytes", key,
+                                  kTextBytesMax)),
                texts;
       texts.push_back(one.get<std::string>());
     }
@@ -114,7 +114,7 @@ class JsonObject {
     static const Json kNone = Json::array();
     const Json* const found = Find(key);
     if (found != nullptr && found->is_array() && found->size() <= kListMax) return *found;
-    Refuse(fmt::format("{} is no list of at most {}", key, kListMax));
+    Refuse(fmt::format("{} is not a list of at most {} entries", key, kListMax));
     return kNone;
   }
 

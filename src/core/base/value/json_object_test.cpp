@@ -32,11 +32,11 @@ TEST(JsonObjectTest, MembersOfAllKindsAreRead) {
 
 TEST(JsonObjectTest, TheFirstErrorFollowsTheMessage) {
   EXPECT_EQ(WhyNot(R"({"n": 1, "m": 2})"), "3");
-  EXPECT_EQ(WhyNot("{"), "refused: it is no JSON object");
-  EXPECT_EQ(WhyNot("[]"), "refused: it is no JSON object");
+  EXPECT_EQ(WhyNot("{"), "refused: it is not a JSON object");
+  EXPECT_EQ(WhyNot("[]"), "refused: it is not a JSON object");
   EXPECT_EQ(WhyNot(R"({"m": "x"})"), "refused: n is missing");
-  EXPECT_EQ(WhyNot(R"({"n": -1})"), "refused: n is no number from 0 to 4294967295");
-  EXPECT_EQ(WhyNot(R"({"n": 4294967296})"), "refused: n is no number from 0 to 4294967295");
+  EXPECT_EQ(WhyNot(R"({"n": -1})"), "refused: n is not a number from 0 to 4294967295");
+  EXPECT_EQ(WhyNot(R"({"n": 4294967296})"), "refused: n is not a number from 0 to 4294967295");
 }
 
 TEST(JsonObjectTest, MembersOfAnotherKindAreRefused) {
@@ -53,9 +53,10 @@ TEST(JsonObjectTest, MembersOfAnotherKindAreRefused) {
   why([](JsonObject& object) { object.Real("b"); });
   why([](JsonObject& object) { object.Flag("b"); });
   why([](JsonObject& object) { object.ForEach("c", [](JsonObject&) {}); });
-  EXPECT_THAT(found, ElementsAre("a is no text of at most 4096 bytes",
-                                 "a holds what is no text of at most 4096 bytes", "b is no number",
-                                 "b is neither true nor false", "c is no list of at most 65536"));
+  EXPECT_THAT(found, ElementsAre("a is not a text of at most 4096 bytes",
+                                 "a has an entry that is not a text of at most 4096 bytes",
+                                 "b is not a number", "b is neither true nor false",
+                                 "c is not a list of at most 65536 entries"));
 }
 
 }  // namespace
