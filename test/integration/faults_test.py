@@ -112,8 +112,8 @@ class Forming(FaultCase):
                 stopped.signal(signal.SIGSTOP)
                 since = time.monotonic()
                 other = self.join(text, 0, 2, RINGLET_INIT_TIMEOUT="2", **settings)
-                self.expect_errors([other], r"timeout: .* is stopped \(SIGSTOP or a debugger; "
-                                            rf"kill -CONT {stopped.pid} lets it go on\)", since)
+                self.expect_errors([other], r"timeout: .* is stopped \(by SIGSTOP or a debugger; "
+                                            rf"kill -CONT {stopped.pid} resumes it\)", since)
 
     def test_all_members_report_the_death_of_the_root(self):
         holder, text = self.make_id()

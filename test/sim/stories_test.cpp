@@ -196,7 +196,7 @@ TEST_P(Story, AStoppedRankIsFoundByItsSilence) {
   Run(world, seconds(20));
   for (const std::size_t i : {0u, 1u, 2u, 4u}) {
     EXPECT_THAT(Why(world, i), AllOf(HasSubstr("rank 3 (host host0, pid 1003) was lost"),
-                                     HasSubstr("nothing was heard of it for 4 s")));
+                                     HasSubstr("no message arrived from it for 4 s")));
     EXPECT_LE(world.rank(i).ended(), Network::kOrigin + seconds(1 + 4 + 2));
   }
 }

@@ -57,7 +57,7 @@ Result<Bytes> ApplyDifference(View base, View difference, std::size_t bytes_max)
     at += in.U8();
     const View run = in.Raw(in.U8());
     if (!in.ok() || at > size || run.size() > size - at)
-      return Error{Code::kProtocol, "a record whose differences do not fit"};
+      return Error{Code::kProtocol, "a record with invalid differences"};
     std::ranges::copy(run, bytes.begin() + static_cast<std::ptrdiff_t>(at));
     at += run.size();
   }

@@ -53,7 +53,7 @@ Result<Table> Table::Parse(const Slice& bytes, std::uint32_t count) {
   table.size_ = count;
   const std::size_t index_bytes = std::size_t{4} * count;
   const auto bad = [&] {
-    return Error{Code::kProtocol, fmt::format("a table that has not {} entries", count)};
+    return Error{Code::kProtocol, fmt::format("a table without exactly {} entries", count)};
   };
   if (bytes.bytes.size() < index_bytes) return bad();
   std::uint32_t before = 0;
@@ -123,7 +123,7 @@ Status TreeGather::OnChild(std::uint32_t child, const Slice& payload) {
   const View entries = payload.bytes.subspan(kGatherHeaderBytes);
   const auto fits = [&](std::uint32_t rank, View) { return rank < size_ && !header.barrier; };
   if (!ForEntries(entries, fits))
-    return Error{Code::kProtocol, "its entries are not those of its subtree"};
+    return Error{Code::kProtocol, "its entries do not match its subtree"};
   slot = payload.Owned();
   return Advance();
 }
@@ -160,7 +160,7 @@ Status TreeGather::JoinEntries(View entries) {
     return true;
   });
   if (!once || count != by_rank.size())
-    return Error{Code::kProtocol, "not every rank's entry came once"};
+    return Error{Code::kProtocol, "the entry of a rank is missing or duplicate"};
   Writer out;
   Encode(out, current_);
   return Complete(Slice(Share(out.Raw(Table::Join(by_rank)).Take())));
@@ -200,8 +200,8 @@ std::string TreeGather::Awaited() const {
   std::string text;
   for (std::size_t i = 0; i < from_child_.size(); ++i)
     if (!from_child_[i])
-      text +=
-          fmt::format("{}rank {} or those below it", text.empty() ? "" : ", ", place_.children[i]);
+      text += fmt::format("{}rank {} or the ranks below it", text.empty() ? "" : ", ",
+                          place_.children[i]);
   return text.empty() ? "no rank" : text;
 }
 
@@ -230,7 +230,7 @@ Status RingGather::OnPrevious(const Slice& payload) {
   if (origin < size_ && origin != self_ && blocks_[origin]) return Ok();
   if (origin >= size_ || origin == self_)
     return Error{Code::kProtocol,
-                 fmt::format("it passed on a block of rank {} that cannot be", origin)};
+                 fmt::format("it forwarded a block of rank {}, which is impossible", origin)};
   const View block = in.Raw(in.remaining());
   return Store(origin, Bytes(block.begin(), block.end()));
 }

@@ -250,9 +250,9 @@ TEST(TreeGather, IgnoresARepeatedFrame) {
 TEST(TreeGather, NamesTheAwaitedRank) {
   TreeGather top = Gather(0, 6, 2);
   ASSERT_TRUE(top.Start(false, {}).ok());
-  EXPECT_EQ(top.Awaited(), "rank 1 or those below it, rank 4 or those below it");
+  EXPECT_EQ(top.Awaited(), "rank 1 or the ranks below it, rank 4 or the ranks below it");
   ASSERT_TRUE(top.OnChild(1, Up(1, {{1, "1"}, {2, "2"}, {3, "3"}})).ok());
-  EXPECT_EQ(top.Awaited(), "rank 4 or those below it");
+  EXPECT_EQ(top.Awaited(), "rank 4 or the ranks below it");
   TreeGather leaf = Gather(5, 6, 2);
   ASSERT_TRUE(leaf.Start(false, {}).ok());
   EXPECT_EQ(leaf.Awaited(), "the answer of rank 4");
@@ -276,7 +276,7 @@ TEST(RingGather, RefusesImpossibleBlocks) {
   ASSERT_TRUE(gather.OnPrevious(Block(1, false, 0)).ok());
   for (const std::uint32_t origin : {1u, 4u, 0xffffffffu})
     EXPECT_EQ(gather.OnPrevious(Block(1, false, origin)).error().message,
-              "it passed on a block of rank " + std::to_string(origin) + " that cannot be");
+              "it forwarded a block of rank " + std::to_string(origin) + ", which is impossible");
   EXPECT_FALSE(gather.OnPrevious(Slice(AsView("cut"))).ok());
 }
 

@@ -91,7 +91,7 @@ void Group::OnLost(std::uint32_t rank, Code code, const std::string& why) {
 
 void Group::Misfit(std::uint32_t from, FrameType type) {
   FailOn(from, Code::kProtocol,
-         fmt::format("sent a frame of type {} that does not fit", static_cast<int>(type)));
+         fmt::format("sent an unexpected frame of type {}", static_cast<int>(type)));
 }
 
 // ---- requests of the owner --------------------------------------------------------------------

@@ -26,7 +26,7 @@ TEST(Group, GathersAlongItsTree) {
   group.Gather(false, Bytes(1, std::byte{'1'}));
   EXPECT_TRUE(group.TakeOut().empty()) << "the child is awaited";
   EXPECT_EQ(group.Phase(),
-            "in collective 1 of the control network, waiting for rank 2 or those below it");
+            "in collective 1 of the control network, waiting for rank 2 or the ranks below it");
   group.OnFrame(2, FrameType::kGather, Payload(GatherPayload(1, {{2, "2"}})));
   const auto up = group.TakeOut();
   ASSERT_EQ(up.size(), 1u);
@@ -57,7 +57,7 @@ TEST(Group, AnUnexpectedFrameFailsAndNamesItsSender) {
     const std::string number = std::to_string(static_cast<int>(type));
     EXPECT_THAT(group.failure()->text,
                 HasSubstr(type == FrameType::kForm ? "has another list"
-                                                   : "sent a frame of type " + number));
+                                                   : "sent an unexpected frame of type " + number));
   }
 }
 

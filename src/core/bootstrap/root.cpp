@@ -165,7 +165,8 @@ void Root::OnCaller(const Acceptor::FirstFrame& caller) {
     acceptor_.Dismiss(caller.line, ToFrame(FrameType::kReject, failure));
   };
   if (caller.purpose != Purpose::kCheckIn)
-    return acceptor_.TurnAway(caller.line, "a member that takes the root for another member");
+    return acceptor_.TurnAway(caller.line,
+                              "a member that calls the root as if it were another member");
   auto check_in = Accepts(RootLine::kCaller, caller.frame.type)
                       ? ParseCheckIn(caller.frame.payload.bytes)
                       : Result<CheckIn>(Error{Code::kProtocol, "a member that does not check in"});

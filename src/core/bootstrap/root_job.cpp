@@ -81,10 +81,11 @@ std::optional<std::string> WhyUnfit(const CheckIn& check_in) {
                        check_in.rank, check_in.root.count);
   if (check_in.root.count == 0 || check_in.root.count > check_in.size ||
       check_in.root.index >= check_in.root.count)
-    return fmt::format("rank {} takes this for root {} of {}, for {} ranks", check_in.rank,
-                       check_in.root.index, check_in.root.count, check_in.size);
+    return fmt::format("rank {} checks in at root {} of {} for {} ranks, which is impossible",
+                       check_in.rank, check_in.root.index, check_in.root.count, check_in.size);
   if (check_in.member_address.addresses.empty() && check_in.size > 1)
-    return fmt::format("rank {} says no address at which it can be reached", check_in.rank);
+    return fmt::format("rank {} announces no address at which its peers can reach it",
+                       check_in.rank);
   return std::nullopt;
 }
 
@@ -140,12 +141,12 @@ Status RootJob::AdmitSection(LineId line, const Roster& section) {
   const bool fits = IsFirstRoot() && end <= first_.size &&
                     members_.lower_bound(section.first()) ==
                         members_.lower_bound(static_cast<std::uint32_t>(end));
-  if (!fits) return Error{Code::kProtocol, "the records of ranks that are here already"};
+  if (!fits) return Error{Code::kProtocol, "records of ranks that have checked in already"};
   for (std::uint32_t rank = section.first(); rank < end; ++rank) {
     auto record = section.RecordAt(Rank{rank});
     const auto node_leader = section.NodeLeaderOf(Rank{rank});
     if (!record.ok() || !node_leader.ok() || !ParseMemberAddress(*record).ok())
-      return Error{Code::kProtocol, "records that are broken"};
+      return Error{Code::kProtocol, "malformed records"};
     Admit(rank, JobMember{line, {std::move(*record), Index(*node_leader)}});
   }
   return Ok();

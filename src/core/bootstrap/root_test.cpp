@@ -224,13 +224,14 @@ TEST_F(RootTest, ARankOrASizeOutOfRangeIsRefused) {
   EXPECT_THAT(WhyRejected(huge), HasSubstr("world size 16777217"));
   CheckIn nowhere = CheckInOf(0, 4);
   nowhere.root = {2, 2};
-  EXPECT_EQ(WhyRejected(CheckInAs(nowhere)), "rank 0 takes this for root 2 of 2, for 4 ranks");
+  EXPECT_EQ(WhyRejected(CheckInAs(nowhere)),
+            "rank 0 checks in at root 2 of 2 for 4 ranks, which is impossible");
   FarEnd& unreachable = CheckInAs([] {
     CheckIn check_in = CheckInOf(0, 2);
     check_in.member_address.addresses.clear();
     return check_in;
   }());
-  EXPECT_THAT(WhyRejected(unreachable), HasSubstr("rank 0 says no address"));
+  EXPECT_THAT(WhyRejected(unreachable), HasSubstr("rank 0 announces no address"));
   EXPECT_FALSE(root.Finished()) << "nobody had been admitted whom this could hurt";
   CheckInAs(CheckInOf(0, 1));
   EXPECT_EQ(root.checked_in(), 1u);
@@ -358,7 +359,7 @@ TEST_F(HeartbeatTest, IsSentOnEveryConnectionAndDetectsASilentPeer) {
   driver.Pass(seconds(1));
   const Failure failure = zero.TakeFailure(FrameType::kReject);
   EXPECT_EQ(failure.origin, 1u);
-  EXPECT_THAT(failure.text, HasSubstr("nothing was heard of it for 4 s"));
+  EXPECT_THAT(failure.text, HasSubstr("no message arrived from it for 4 s"));
   EXPECT_TRUE(one.hung_up());
 }
 
@@ -483,7 +484,7 @@ TEST_F(RootTest, RejectsCallersWithAWrongSecretOrPurpose) {
   lost.Say(ToFrame(CheckInOf(0, 1)));
   EXPECT_TRUE(lost.hung_up());
   EXPECT_EQ(root.checked_in(), 0u);
-  EXPECT_THAT(driver.notes.back(), HasSubstr("takes the root for another member"));
+  EXPECT_THAT(driver.notes.back(), HasSubstr("calls the root as if it were another member"));
 }
 
 TEST_F(RootTest, RejectsAMemberThatDoesNotCheckIn) {
@@ -643,10 +644,10 @@ TEST_F(LastingRoot, NamesAStoppedMember) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 2));
   CheckInAs(CheckInOf(1, 2));
   driver.Pass(seconds(10));
-  EXPECT_EQ(WhyRejected(zero),
-            "all ranks checked in, but they did not all connect to each other in time: rank 1 "
-            "(host host0, pid 1001) is stopped (SIGSTOP or a debugger; kill -CONT 1001 lets it go "
-            "on)");
+  EXPECT_EQ(
+      WhyRejected(zero),
+      "all ranks checked in, but they did not all connect to each other in time: rank 1 (host "
+      "host0, pid 1001) is stopped (by SIGSTOP or a debugger; kill -CONT 1001 resumes it)");
 }
 
 }  // namespace

@@ -143,12 +143,12 @@ std::string Describe(Rank rank, const MemberAddress& member_address) {
 
 std::string StoppedText(const IsStopped& is_stopped, std::string_view host, std::uint32_t pid) {
   if (!is_stopped || pid == 0 || !is_stopped(host, pid)) return "";
-  return fmt::format("is stopped (SIGSTOP or a debugger; kill -CONT {} lets it go on)", pid);
+  return fmt::format("is stopped (by SIGSTOP or a debugger; kill -CONT {} resumes it)", pid);
 }
 
 std::string SilenceText(std::chrono::nanoseconds silence, const std::string& stopped) {
   return fmt::format(
-      "nothing was heard of it for {} s: {}", std::chrono::duration<double>(silence).count(),
+      "no message arrived from it for {} s: {}", std::chrono::duration<double>(silence).count(),
       stopped.empty() ? "its process is stopped, or the network between is cut" : "it " + stopped);
 }
 
@@ -180,11 +180,11 @@ Status Roster::ReadHead(View prefix) {
   first_ = in.U32();
   size_ = in.U32();
   node_leaders_ = in.U32();
-  if (!in.ok() || tag != kTag) return Error{Code::kProtocol, "the roster is no roster"};
+  if (!in.ok() || tag != kTag) return Error{Code::kProtocol, "the data are not a roster"};
   const std::uint64_t least = kHeaderBytes + 4 * (std::uint64_t{node_leaders_} + size_);
   if (total_ > kRosterBytesMax || least > total_ || first_ + size_ < first_ || size_ == 0 ||
       node_leaders_ == 0 || node_leaders_ > size_)
-    return Error{Code::kProtocol, "the roster's numbers do not fit each other"};
+    return Error{Code::kProtocol, "the roster's numbers contradict each other"};
   return Ok();
 }
 
@@ -206,7 +206,7 @@ Status Roster::CheckBodies() const {
     const auto read = body ? ReadBody(*body) : std::nullopt;
     if (!read) return Error{Code::kProtocol, "the roster's index does not fit its records"};
     if (read->base && (*read->base - first_ >= size_ || *read->base == first_ + index))
-      return Error{Code::kProtocol, "a record of the roster stands on one that is not there"};
+      return Error{Code::kProtocol, "a record of the roster is based on a missing record"};
   }
   return Ok();
 }
@@ -340,7 +340,7 @@ Status RosterInbox::Push(const Slice& piece) {
     if (copied_) so_far_ = *copied_;  // reserve() may have moved the buffer
   }
   if (head_ && so_far_.size() > partial_.total_)
-    return Error{Code::kProtocol, "more of the roster than it has"};
+    return Error{Code::kProtocol, "more bytes of the roster than its length"};
   partial_.bytes_ = Slice(so_far_);
   return Ok();
 }
@@ -358,7 +358,7 @@ Result<std::optional<std::pair<Rank, MemberAddress>>> RosterInbox::FindNodeLeade
     return Found();
   const Rank rank = partial_.NodeLeader(index);
   if (Index(rank) - partial_.first_ >= partial_.size_)
-    return Error{Code::kProtocol, "the roster names a node leader that it does not have"};
+    return Error{Code::kProtocol, "the roster names a node leader that it does not contain"};
   if (!complete() && !partial_.RecordAt(rank).ok()) return Found();
   RINGLET_TRY_ASSIGN(MemberAddress member_address, partial_.At(rank));
   return Found(std::pair(rank, std::move(member_address)));

@@ -41,7 +41,7 @@ std::string Describe(Rank rank, const MemberAddress& member_address);
 
 /// Returns true if a process is known to be stopped. Returns false for a process on another host.
 using IsStopped = std::function<bool(std::string_view host, std::uint32_t pid)>;
-/// "is stopped (SIGSTOP or a debugger; kill -CONT 4711 lets it go on)", or empty.
+/// "is stopped (by SIGSTOP or a debugger; kill -CONT 4711 resumes it)", or empty.
 /// \param is_stopped  may be empty
 std::string StoppedText(const IsStopped& is_stopped, std::string_view host, std::uint32_t pid);
 /// The reason why a connection ends after no data has arrived for `silence`.

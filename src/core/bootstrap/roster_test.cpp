@@ -179,7 +179,7 @@ TEST(RosterInbox, RefusesAContradictoryHeader) {
     std::ranges::copy(other.U32(number).view(), head.begin() + static_cast<std::ptrdiff_t>(place));
     const Status pushed = RosterInbox().Push(Slice(View(head)));
     ASSERT_FALSE(pushed.ok()) << what;
-    EXPECT_THAT(pushed.error().message, testing::HasSubstr("do not fit each other")) << what;
+    EXPECT_THAT(pushed.error().message, testing::HasSubstr("contradict each other")) << what;
   }
 }
 

@@ -45,8 +45,9 @@ void AdmitMember(const Acceptor::FirstFrame& caller, MemberState state, Joining*
   const bool taken =
       role != MemberLine::kPeerIn && common.connections.LineOf(role, identify->rank) != 0;
   if (role == MemberLine::kCaller || taken)
-    return callers.TurnAway(caller.line,
-                            fmt::format("rank {} calls where it has no place", identify->rank));
+    return callers.TurnAway(
+        caller.line,
+        fmt::format("rank {} is not expected here, or is connected already", identify->rank));
   if (role == MemberLine::kParent) joining->TakeParent(identify->subtree);
   common.connections.Adopt(caller.line, role, identify->rank, common.now);
 }

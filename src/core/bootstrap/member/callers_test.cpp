@@ -26,7 +26,8 @@ TEST(Member, RejectsAMemberOnAnUnexpectedConnection) {
   EXPECT_TRUE(scene.CallAs(0, Purpose::kTree).hung_up()) << "the parent, a second time";
   EXPECT_TRUE(scene.CallAs(2, Purpose::kTree).hung_up()) << "a child";
   EXPECT_TRUE(scene.CallAs(0, Purpose::kRing).hung_up()) << "there is no ring";
-  EXPECT_THAT(scene.driver.notes.at(1), HasSubstr("rank 2 calls where it has no place"));
+  EXPECT_THAT(scene.driver.notes.at(1),
+              HasSubstr("rank 2 is not expected here, or is connected already"));
   EXPECT_FALSE(scene.parent->hung_up());
   Scene early(Config(1, 4));
   EXPECT_TRUE(early.CallAs(0, Purpose::kTree).hung_up()) << "nobody can know us before we check in";

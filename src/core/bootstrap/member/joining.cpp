@@ -117,7 +117,7 @@ void Joining::OnFrame(LineId id, Line& line, const Frame& frame) {
   if (of_group && !of_root) return OnGroupFrame(line, frame);
   if (line.role == MemberLine::kChild) return OnChildReady(line);
   const bool fits = of_root ? TakeRootFrame(line, frame) : TakeUpperFrame(id, line, frame);
-  if (!fits) OnBroken(id, fmt::format("a frame of type {} that does not fit", frame.type));
+  if (!fits) OnBroken(id, fmt::format("an unexpected frame of type {}", frame.type));
 }
 
 bool Joining::TakeRootFrame(Line& line, const Frame& frame) {
@@ -177,7 +177,7 @@ bool Joining::TakeUpperFrame(LineId id, Line& line, const Frame& frame) {
 
 void Joining::OnGroupFrame(const Line& line, const Frame& frame) {
   const auto received = ReadGroupFrame(frame);
-  if (!received) return OnLost(line.peer, Code::kProtocol, "sent a frame of no group");
+  if (!received) return OnLost(line.peer, Code::kProtocol, "sent a frame without a group");
   if (received->group == kWorld && world_) {
     world_->group.OnFrame(line.peer, received->type, received->payload);
     return Settle();

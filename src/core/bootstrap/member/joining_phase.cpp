@@ -11,7 +11,7 @@ std::string CallingPhase(const MemberCommon& common) {
   if (calls.empty()) return "beginning to join";
   const Connections::CallInProgress& first = calls.front();
   const std::string to =
-      first.role == MemberLine::kNodeLeader ? "the rank that speaks for this host" : "the root";
+      first.role == MemberLine::kNodeLeader ? "the node leader of this host" : "the root";
   const std::string stopped =
       StoppedText(common.config.is_stopped, common.config.member_address.host, first.dialler.pid());
   return fmt::format(

@@ -27,7 +27,7 @@ MemberConfig BesideAStoppedRank(MemberConfig config) {
   return config;
 }
 constexpr const char* kStopped =
-    "is stopped (SIGSTOP or a debugger; kill -CONT 1001 lets it go on)";
+    "is stopped (by SIGSTOP or a debugger; kill -CONT 1001 resumes it)";
 
 TEST(Member, ReportsAStoppedChildAsStopped) {
   Scene scene(BesideAStoppedRank(Config(0, 2)));
@@ -51,7 +51,7 @@ TEST(Member, ReportsAStoppedNodeLeaderAsStopped) {
   scene.driver.Tell(Connected{scene.driver.dials.back().line, 1001});
   scene.driver.Pass(seconds(10));
   EXPECT_EQ(scene.Why(), fmt::format("rank 0 (host host0, pid 1000) timed out connecting to the "
-                                     "rank that speaks for this host, which {}",
+                                     "node leader of this host, which {}",
                                      kStopped));
 }
 

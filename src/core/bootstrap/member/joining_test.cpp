@@ -60,7 +60,7 @@ TEST(Member, AnEarlyStartFrameFailsAndNamesItsSender) {
   scene.CheckIn();
   scene.CallAs(0, Purpose::kTree).Say(FrameType::kGo);
   EXPECT_FALSE(scene.member.standing());
-  EXPECT_THAT(scene.Why(), HasSubstr("rank 0 sent a frame of type 9 that does not fit"));
+  EXPECT_THAT(scene.Why(), HasSubstr("rank 0 sent an unexpected frame of type 9"));
 }
 
 TEST(Member, ASingleRankStandsAtOnce) {
@@ -195,7 +195,7 @@ TEST(Member, RefusesABlockOfTheNextRankInARingOfThree) {
   FarEnd& next = scene.Answer(FakeRank(2).addresses[0]);
   next.Say(FrameType::kBlock, scene.BlockOf(1, 2));
   EXPECT_THAT(scene.Why(), HasSubstr("rank 2"));
-  EXPECT_THAT(scene.Why(), HasSubstr("sent a frame of type 12 that does not fit"));
+  EXPECT_THAT(scene.Why(), HasSubstr("sent an unexpected frame of type 12"));
 }
 
 TEST(Member, IgnoresASecondNeighbourFrameInARing) {
@@ -209,7 +209,8 @@ TEST(Member, ThePreviousRankMaySendOnlyBlocksInARing) {
   InRing scene;
   scene.Stand();
   scene.previous->Say(FrameType::kGather, OfGroup(GatherPayload(1, {})));
-  EXPECT_THAT(scene.Why(), HasSubstr("rank 0 (host host0, pid 1000) sent a frame of type 10"));
+  EXPECT_THAT(scene.Why(),
+              HasSubstr("rank 0 (host host0, pid 1000) sent an unexpected frame of type 10"));
 }
 
 // ---- the class alone ---------------------------------------------------------------------------

@@ -220,7 +220,7 @@ void Member::OnFrame(LineId id, Line& line, const Frame& frame) {
   const auto type = static_cast<FrameType>(frame.type);
   if (!Accepts(line.role, frame.type)) {
     if (!IsLate(MemberRules(), state(), line.role, type, common_.config.shape))
-      OnBroken(id, fmt::format("a frame of type {} that does not fit", frame.type));
+      OnBroken(id, fmt::format("an unexpected frame of type {}", frame.type));
     return;
   }
   line.spoke = true;

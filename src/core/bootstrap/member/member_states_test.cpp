@@ -177,7 +177,7 @@ bool Refused(const Walk& walk) {
       return note.find("turned away") != std::string::npos;
     });
   if (walk.state == MemberState::kStanding) return walk.far->hung_up();
-  return scene.Why().find("that does not fit") != std::string::npos;
+  return scene.Why().find("unexpected frame") != std::string::npos;
 }
 
 void ExpectNoEffectOfASecond(Walk& walk) {

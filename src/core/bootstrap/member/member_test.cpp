@@ -42,7 +42,7 @@ TEST(Member, AnUnexpectedFrameFailsAllAndNamesItsSender) {
   Middle child;
   child.child->Say(FrameType::kGo);
   EXPECT_THAT(child.Why(),
-              HasSubstr("rank 2 (host host1, pid 1002) sent a frame of type 9 that does not fit"));
+              HasSubstr("rank 2 (host host1, pid 1002) sent an unexpected frame of type 9"));
   Middle long_one;
   Writer out;
   out.U32(static_cast<std::uint32_t>(kMemberFrameBytesMax) + 1).U8(10);
@@ -116,8 +116,8 @@ TEST(Member, SendsHeartbeatsAndReportsASilentPeer) {
   scene.driver.Pass(seconds(2));
   ASSERT_TRUE(scene.member.failure());
   EXPECT_EQ(scene.member.failure()->origin, 2u);
-  EXPECT_THAT(scene.Why(), HasSubstr("rank 2 (host host1, pid 1002) was lost: nothing was heard of "
-                                     "it for 8 s: its process is stopped, or the network"));
+  EXPECT_THAT(scene.Why(), HasSubstr("rank 2 (host host1, pid 1002) was lost: no message arrived "
+                                     "from it for 8 s: its process is stopped, or the network"));
   EXPECT_TRUE(scene.child->hung_up());
   EXPECT_EQ(scene.parent->TakeFailure(FrameType::kFailure).text, scene.Why());
 }
@@ -131,8 +131,8 @@ TEST(Member, ReportsASilentStoppedPeerAsStopped) {
     scene.parent->Say(FrameType::kBeat);
     scene.root->Say(FrameType::kBeat);
   }
-  EXPECT_THAT(scene.Why(), HasSubstr("nothing was heard of it for 8 s: it is stopped (SIGSTOP or a "
-                                     "debugger; kill -CONT 1002 lets it go on)"));
+  EXPECT_THAT(scene.Why(), HasSubstr("no message arrived from it for 8 s: it is stopped (by "
+                                     "SIGSTOP or a debugger; kill -CONT 1002 resumes it)"));
 }
 
 TEST(Member, ASuspendedRankDoesNotReportItsPeersAsSilent) {

@@ -122,19 +122,18 @@ TEST(Member, NamesTheRankThatRunsALostRoot) {
 TEST(Member, BlamesTheRootForItsUnexpectedFrames) {
   Scene wrong(Config(1, 2));
   wrong.CheckIn().Say(FrameType::kGather);
-  EXPECT_EQ(wrong.Why(), "the root sent a frame of type 10 that does not fit");
+  EXPECT_EQ(wrong.Why(), "the root sent an unexpected frame of type 10");
   Scene twisted(Config(1, 2));
   Writer payload;
   Encode(payload, Failure{Code::kTimeout, kNoOrigin, "a failure, where a welcome should be"});
   twisted.CheckIn().Say(FrameType::kWelcome, payload.view());
-  EXPECT_THAT(twisted.Why(), HasSubstr("that does not fit"));
+  EXPECT_THAT(twisted.Why(), HasSubstr("unexpected frame"));
   Scene cut_short(Config(1, 2));
   cut_short.CheckIn().Say(FrameType::kReject, AsView("?"));
-  EXPECT_EQ(cut_short.Why(), "the root sent a frame of type 3 that does not fit");
+  EXPECT_EQ(cut_short.Why(), "the root sent an unexpected frame of type 3");
   Scene early(Config(1, 2, Shape::kRing));
   early.CheckIn().Say(FrameType::kDone);
-  EXPECT_EQ(early.Why(), "the root sent a frame of type 6 that does not fit")
-      << "before all was ready";
+  EXPECT_EQ(early.Why(), "the root sent an unexpected frame of type 6") << "before all was ready";
   Scene roster(Config(0, 2));
   roster.CheckIn().Say(FrameType::kRoster, RosterOf(3).bytes().bytes);
   EXPECT_EQ(roster.Why(), "the roster has 3 ranks, not 2");

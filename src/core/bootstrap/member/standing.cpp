@@ -52,7 +52,7 @@ FailureNews::IsLost Standing::LostIn(const GroupSeat& seat) const {
 void Standing::OnFrame(LineId, const Line& line, const Frame& frame) {
   if (line.role == MemberLine::kRoot) return;  // a standing member does not need the root
   const auto received = ReadGroupFrame(frame);
-  if (!received) return FailOn(line.peer, Code::kProtocol, "sent a frame of no group");
+  if (!received) return FailOn(line.peer, Code::kProtocol, "sent a frame without a group");
   if (left_.Contains(received->group)) {
     if (const auto answer = left_.AnswerTo(*received)) PostTo(line.peer, *answer);
     return;

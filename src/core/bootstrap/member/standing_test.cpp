@@ -12,7 +12,7 @@ TEST(Member, AnAllGatherPassesUpAndDownTheTree) {
   scene.member.Gather(false, Bytes(1, std::byte{'1'}));
   scene.driver.Drain();
   EXPECT_EQ(scene.member.Phase(),
-            "in collective 1 of the control network, waiting for rank 2 or those below it");
+            "in collective 1 of the control network, waiting for rank 2 or the ranks below it");
   EXPECT_FALSE(scene.parent->Take(FrameType::kGather));
   scene.child->Say(FrameType::kGather, OfGroup(GatherPayload(1, {{2, "2"}})));
   const auto up = scene.parent->Take(FrameType::kGather);
@@ -85,7 +85,8 @@ TEST(Member, AFullMailboxFailsAndDropsNoMessage) {
 TEST(Member, AMessageWithoutATagFailsAndNamesItsSender) {
   Middle scene;
   scene.CallAs(3, Purpose::kPeer).Say(FrameType::kMessage, OfGroup(AsView("1234567")));
-  EXPECT_THAT(scene.Why(), HasSubstr("rank 3 (host host1, pid 1003) sent a frame of type 13"));
+  EXPECT_THAT(scene.Why(),
+              HasSubstr("rank 3 (host host1, pid 1003) sent an unexpected frame of type 13"));
 }
 
 Bytes Answer(const Activity& activity) {
