@@ -47,8 +47,8 @@ Result<std::uint32_t> AlgorithmsOf(const CallOptions& options, collective::Call 
   if (call.algorithms != 0 && communicator.backend().Can(call).ok()) return call.algorithms;
   if (!options.forces) return 0u;
   return Error{Code::kInvalidArgument,
-               fmt::format("nothing that config->algSelection, \"{}\", names can run {} here; with "
-                           "forceAlgSelection = 0 something else would",
+               fmt::format("no algorithm of config->algSelection, \"{}\", can run {} here; "
+                           "forceAlgSelection = 0 permits others",
                            Printable(options.algorithms, 100), ToText(call))};
 }
 
@@ -178,7 +178,7 @@ Result<bool> PutToPeer(const Arguments& data, const SignalArguments& given, nccl
   RINGLET_TRY(windows.Find(put.window));
   if (!windows.HasWindowOf(put.from, NCCL_WIN_COLL_SYMMETRIC))
     return Error{Code::kInvalidArgument,
-                 "localbuff lies in no window that was registered with NCCL_WIN_COLL_SYMMETRIC"};
+                 "localbuff is not in a window that was registered with NCCL_WIN_COLL_SYMMETRIC"};
   return SubmitCall({data.comm, std::move(held), put, data.stream});
 }
 

@@ -14,7 +14,7 @@ namespace {
 Status NeedsGpu(const char* what) {
   return Error{Code::kUnsupported,
                fmt::format("{} needs a GPU: Ringlet moves CPU memory and runs no kernels; "
-                           "ncclCommQueryProperties says deviceApiSupport = false",
+                           "ncclCommQueryProperties reports deviceApiSupport = false",
                            what)};
 }
 
@@ -97,8 +97,8 @@ Status MemStats(ncclComm_t comm, ncclCommMemStat_t stat, std::uint64_t* value) {
     case ncclStatGpuMemPersist: *value = use.shared; return Ok();
     case ncclStatGpuMemTotal: *value = use.working + use.shared; return Ok();
   }
-  return Error{Code::kInvalidArgument,
-               fmt::format("stat is {}, which is no ncclCommMemStat_t", static_cast<int>(stat))};
+  return Error{Code::kInvalidArgument, fmt::format("stat is {}, which is not an ncclCommMemStat_t",
+                                                   static_cast<int>(stat))};
 }
 
 Status Suspend(ncclComm_t comm, int flags) {

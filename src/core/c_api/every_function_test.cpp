@@ -570,7 +570,7 @@ std::vector<Wrong> WrongUseOfOne() {
       {wait(1, &beyond_peer), "signalDescs[0].peer is 2"},
       {wait(1, &beyond_signal), "signalDescs[0].sigIdx is 1"},
       {selected("nonsense"), "algSelection has \"nonsense\""},
-      {selected("nvls"), "\"nvls\", names can run"},
+      {selected("nvls"), "\"nvls\", can run"},
       {selected("one_shot,,"), "algSelection has \"\""},
       {[](ncclComm_t c) { return ncclRedOpDestroy(EnumOf<ncclRedOp_t>(5), c); }, "reduction 5"},
   };

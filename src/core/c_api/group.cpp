@@ -65,9 +65,9 @@ Status CheckEncryption(comm::Communicator& communicator) {
   const std::size_t hosts = communicator.peer_table().hosts.size();
   if (hosts < 2 || !IsEncryptionWanted()) return Ok();
   Error error{Code::kUnsupported,
-              fmt::format("ncclSetEncryption asked for encryption, and this communicator has ranks "
-                          "on {} hosts: what ranks say to each other would be encrypted, data that "
-                          "collectives send between hosts would not",
+              fmt::format("ncclSetEncryption requested encryption, but this communicator has ranks "
+                          "on {} hosts: Ringlet encrypts the control network, but not the data "
+                          "that collectives send between hosts",
                           hosts)};
   communicator.Abort(error.message);
   return error;

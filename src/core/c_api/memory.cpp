@@ -27,7 +27,7 @@ Status CheckMemory(const void* buffer, std::size_t size) {
   if (size > 0 && size <= collective::kMemoryMax) return Ok();
   return Error{Code::kInvalidArgument,
                fmt::format("size is {}: {}", size,
-                           size == 0 ? "there is nothing to register" : "no memory is so large")};
+                           size == 0 ? "there is nothing to register" : "it exceeds all memory")};
 }
 
 Status Register(ncclComm_t comm, const void* buffer, std::size_t size, void** handle) {
@@ -46,7 +46,7 @@ Status Deregister(ncclComm_t comm, const void* handle) {
   RINGLET_TRY_ASSIGN(const auto communicator, Find(comm));
   const auto number = reinterpret_cast<std::uintptr_t>(handle);
   if (number % kRegistrationStep != 0)
-    return Error{Code::kInvalidArgument, "handle is no handle of a registration"};
+    return Error{Code::kInvalidArgument, "handle does not name a registration"};
   return communicator->one_sided().Deregister(number / kRegistrationStep);
 }
 
@@ -80,9 +80,7 @@ Status RegisterWindow(ncclComm_t comm, void* buffer, std::size_t size, ncclWindo
   RINGLET_TRY_ASSIGN(const Held held, FindActive(comm));
   if ((flags & kGpuFlags) != 0) {
     RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
-    process->NoteOnce(
-        "NCCL_WIN_GIN_ONLY and NCCL_WIN_CFT_COUNTED have no effect: they are about "
-        "GPUs");
+    process->NoteOnce("NCCL_WIN_GIN_ONLY and NCCL_WIN_CFT_COUNTED are ignored: they concern GPUs");
   }
   RINGLET_TRY_ASSIGN(const std::uint32_t number,
                      held.communicator->one_sided().Open({static_cast<std::byte*>(buffer), size},
@@ -113,7 +111,7 @@ Result<std::uint32_t> WindowNumber(ncclWindow_t window, const char* name) {
   const auto number = reinterpret_cast<std::uintptr_t>(window);
   if (number % kRegistrationStep == kWindowMark && number / kRegistrationStep <= UINT32_MAX)
     return static_cast<std::uint32_t>(number / kRegistrationStep);
-  return Error{Code::kInvalidArgument, fmt::format("{} is no window", name)};
+  return Error{Code::kInvalidArgument, fmt::format("{} is not a window", name)};
 }
 
 }  // namespace ringlet::c_api

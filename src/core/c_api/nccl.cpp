@@ -178,11 +178,10 @@ Status Revoke(ncclComm_t comm, int flags) {
 
 Status SimulateEnd(const ncclSimInfo_t* info) {
   const Status checked = CheckSimInfo(info);
-  const Error why =
-      checked.ok() ? Error{Code::kUnsupported,
-                           "ncclGroupSimulateEnd does not estimate times yet: the group is closed, "
-                           "and nothing of it has run or will"}
-                   : checked.error();
+  const Error why = checked.ok() ? Error{Code::kUnsupported,
+                                         "ncclGroupSimulateEnd does not estimate times yet: it "
+                                         "closes the group without running its calls"}
+                                 : checked.error();
   RINGLET_TRY(DropGroup(why));
   return why;
 }
@@ -216,13 +215,13 @@ const char* ncclGetErrorString(ncclResult_t result) {
   switch (result) {
     case ncclSuccess: return "no error";
     case ncclUnhandledCudaError: return "unhandled cuda error";
-    case ncclSystemError: return "unhandled system error (ncclGetLastError tells which)";
+    case ncclSystemError: return "unhandled system error (ncclGetLastError describes it)";
     case ncclInternalError: return "internal error - please report this issue to Ringlet";
-    case ncclInvalidArgument: return "invalid argument (ncclGetLastError tells which)";
-    case ncclInvalidUsage: return "invalid usage (ncclGetLastError tells what)";
+    case ncclInvalidArgument: return "invalid argument (ncclGetLastError describes it)";
+    case ncclInvalidUsage: return "invalid usage (ncclGetLastError describes it)";
     case ncclRemoteError: return "remote process exited or there was a network error";
     case ncclInProgress: return "operation in progress";
-    case ncclTimeout: return "timeout (ncclGetLastError tells who is silent)";
+    case ncclTimeout: return "timeout (ncclGetLastError names the silent rank)";
     case ncclNumResults: break;
   }
   return "unknown result code";

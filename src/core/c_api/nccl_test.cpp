@@ -166,7 +166,7 @@ TEST(Nccl, AWrongCallLeavesTheCommunicatorUsable) {
   EXPECT_EQ(ncclAllReduce(data, data, 4, ncclFloat, ncclSum, comms[0],
                           reinterpret_cast<cudaStream_t>(data)),
             ncclInvalidArgument);
-  EXPECT_THAT(last(), HasSubstr("is no stream of this process"));
+  EXPECT_THAT(last(), HasSubstr("does not name any stream of this process"));
   EXPECT_EQ(call(data, data, ncclFloat, ncclSum, comms[0]), ncclSuccess);
   EXPECT_EQ(data[3], 4);
   EXPECT_EQ(ncclCommDestroy(comms[0]), ncclSuccess);

@@ -71,7 +71,7 @@ Status GetNumber(ncclParamHandle_t handle, T* out) {
   RINGLET_TRY_ASSIGN(const auto process, LookAtProcess());
   const auto number = NumberOf(process->settings(), *spec);
   if (!number)
-    return Error{Code::kInvalidArgument, fmt::format("RINGLET_{} holds no number", spec->name)};
+    return Error{Code::kInvalidArgument, fmt::format("RINGLET_{} is not a number", spec->name)};
   if (!std::in_range<T>(*number))
     return Error{Code::kInvalidArgument,
                  fmt::format("RINGLET_{} is {}, which does not fit into {} bits", spec->name,

@@ -59,7 +59,7 @@ TEST(Params, NumbersCanBeReadInEverySize) {
   EXPECT_EQ(ncclParamGet(large, &raw, 7, &bytes), ncclInvalidArgument);
   EXPECT_EQ(bytes, 8);
   EXPECT_EQ(ncclParamGetI64(Bound("NCCL_SOCKET_IFNAME"), &i64), ncclInvalidArgument);
-  EXPECT_THAT(LastMessage(), HasSubstr("holds no number"));
+  EXPECT_THAT(LastMessage(), HasSubstr("is not a number"));
 }
 
 TEST(Params, WrongUseIsRefused) {
@@ -96,7 +96,7 @@ TEST(Encryption, IsRefusedAfterTheFirstCommunicator) {
   config.mode = NCCL_ENCRYPTION_MODE_PSK;
   config.psk = key.c_str();
   EXPECT_EQ(ncclSetEncryption(&config), ncclInvalidUsage);
-  EXPECT_THAT(LastMessage(), HasSubstr("say so before the first"));
+  EXPECT_THAT(LastMessage(), HasSubstr("call this function before it creates the first"));
   config.psk = "short";
   EXPECT_EQ(ncclSetEncryption(&config), ncclInvalidArgument);
   EXPECT_EQ(ncclSetEncryption(nullptr), ncclSuccess) << "as NCCL";

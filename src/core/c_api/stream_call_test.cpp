@@ -577,7 +577,7 @@ TEST(OnStreams, RefusesAnUnsuitableLaunchEvent) {
   const LaunchEvent timed(0), sound;
   for (const cudaStream_t stream : {AsCuda(streams[0]), cudaStream_t{}}) {
     EXPECT_EQ(result(timed.config(), stream), ncclInvalidArgument);
-    EXPECT_THAT(LastMessage(), HasSubstr("cannot tell of a launch"));
+    EXPECT_THAT(LastMessage(), HasSubstr("cannot mark a launch"));
     EXPECT_EQ(result(sound.config(), stream), ncclSuccess) << LastMessage();
   }
   EXPECT_EQ(ringletEventDestroy(sound.handle()), ringletSuccess);

@@ -50,7 +50,7 @@ Answer StreamTable::Capture(StreamState& stream, TaskRef task) {
 Answer StreamTable::Join(StreamState& stream, const EventState& event) {
   const CaptureRef& capture = event.capture;
   if (capture->over)
-    return {ringletCapturedEvent, "the capture in which the event was recorded is over"};
+    return {ringletCapturedEvent, "the event was recorded in a capture that is over"};
   if (capture->broken)
     return {ringletCaptureInvalidated,
             "an earlier call made the capture of this event invalid: end it and begin anew"};

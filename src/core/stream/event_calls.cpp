@@ -31,10 +31,9 @@ Answer OutcomeOf(const ItemEndRef& record) {
 Answer StreamTable::CreateEvent(ringletEvent_t* event, unsigned flags) {
   if ((flags & ~kEventFlags) != 0)
     return {ringletInvalidArgument,
-            fmt::format("flags are {:#x}: there is no such flag of events", flags)};
+            fmt::format("flags are {:#x}: they contain an unknown flag of events", flags)};
   if ((flags & ringletEventInterprocess) != 0 && (flags & ringletEventDisableTiming) == 0)
-    return {ringletInvalidArgument,
-            "ringletEventInterprocess goes only with ringletEventDisableTiming"};
+    return {ringletInvalidArgument, "ringletEventInterprocess requires ringletEventDisableTiming"};
   const Lock lock(mutex_);
   *event = NextHandle<ringletEvent_t>();
   events_[*event].flags = flags;
@@ -88,8 +87,8 @@ Answer StreamTable::CheckBeginLocked(ringletEvent_t event) const {
   if (found == events_.end()) return Unknown(event, "event");
   if (!found->second.timed() && (found->second.flags & ringletEventInterprocess) == 0) return {};
   return {ringletInvalidArgument,
-          "the event cannot tell of a launch: make it without timing, and not for other "
-          "processes"};
+          "the event cannot mark a launch: create it with ringletEventDisableTiming and without "
+          "ringletEventInterprocess"};
 }
 
 Answer StreamTable::QueryEvent(ringletEvent_t event) {

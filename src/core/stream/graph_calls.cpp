@@ -33,7 +33,7 @@ Answer StreamTable::NodesOf(const GraphState& graph, std::span<const ringletGrap
     const auto found = nodes_.find(node);
     if (found == nodes_.end()) return Unknown(node, "node");
     if (found->second.graph != &graph)
-      return {ringletInvalidHandle, "a node that is to come before is of another graph"};
+      return {ringletInvalidHandle, "a node to run before is of another graph"};
     indices->push_back(found->second.index);
   }
   return {};

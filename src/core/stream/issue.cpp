@@ -26,7 +26,7 @@ Answer FailedFor(const FailureRef& failure) {
 
 Answer IsCaptured() {
   return {ringletCaptureUnsupported,
-          "the stream is captured: what it is asked to wait for does not run; the capture is "
+          "the stream is captured: its work does not run and cannot be awaited; the capture is "
           "invalid now"};
 }
 
@@ -111,8 +111,8 @@ Answer StreamTable::CheckJoint(const JointTask& joint, const std::vector<StreamR
     for (const StreamRef& one : streams)
       if (one->capture) Break(*one->capture);
     return {ringletCaptureIsolation,
-            "one group of operations is for streams that are captured together and for others: "
-            "their captures are invalid now"};
+            "one group has operations on streams that are captured together and on others: their "
+            "captures are invalid now"};
   }
   const CaptureRef& capture = streams.front()->capture;
   if (!joint.awaited || !capture) return {};

@@ -198,7 +198,7 @@ TEST(Issue, AnUnsuitableEventPreventsTheIssue) {
     JointTask joint = Beginning(stream, other, *event, gate, std::make_shared<SerialOrder>());
     const Answer refused = Table().Enqueue({&joint, 1});
     EXPECT_EQ(refused.code, ringletInvalidArgument);
-    EXPECT_THAT(refused.why, HasSubstr("cannot tell of a launch"));
+    EXPECT_THAT(refused.why, HasSubstr("cannot mark a launch"));
     EXPECT_EQ(Table().CheckBegin(*event).code, ringletInvalidArgument);
   }
   JointTask gone = Beginning(stream, other, timed, gate, std::make_shared<SerialOrder>());

@@ -77,7 +77,7 @@ Answer StreamTable::Unknown(const void* handle, const char* what) const {
   const auto number = reinterpret_cast<std::uintptr_t>(handle);
   if (number > kFirstHandle && number <= first_handle_)
     return {ringletInvalidHandle,
-            fmt::format("{:#x} was made before fork(): this process is its child, and has no "
+            fmt::format("{:#x} was made before fork(): this process is the child, and cannot use "
                         "streams, events or graphs of its parent",
                         number)};
   const std::string_view cure =
@@ -85,8 +85,9 @@ Answer StreamTable::Unknown(const void* handle, const char* what) const {
           ? "; it may be a stream of CUDA: pass NULL, or a stream of ringlet/stream.h"
           : "";
   return {ringletInvalidHandle,
-          fmt::format("{:#x} is no {} of this process: never created, or destroyed{}", number, what,
-                      cure)};
+          fmt::format(
+              "{:#x} does not name any {} of this process: it was never created, or is destroyed{}",
+              number, what, cure)};
 }
 
 StreamRef StreamTable::Add(ringletStream_t handle, int device) {

@@ -27,7 +27,7 @@ TEST(StreamTable, RefusesUnknownAndDestroyedHandles) {
   }
   const Answer gone = Table().Synchronize(handle);
   EXPECT_EQ(gone.code, ringletInvalidHandle);
-  EXPECT_THAT(gone.why, HasSubstr("never created, or destroyed"));
+  EXPECT_THAT(gone.why, HasSubstr("never created, or is destroyed"));
   EXPECT_THAT(gone.why, HasSubstr("pass NULL, or a stream of ringlet/stream.h"));
   EXPECT_EQ(Table().Destroy(handle).code, ringletInvalidHandle);
   const EventForTest event;

@@ -41,7 +41,7 @@ TEST(StreamFunctions, RunHostFunctionsInOrder) {
   EXPECT_NE(id, 0u);
   EXPECT_EQ(ringletStreamDestroy(stream), ringletSuccess);
   EXPECT_EQ(ringletStreamQuery(stream), ringletInvalidHandle);
-  EXPECT_THAT(ringletStreamLastMessage(), HasSubstr("never created, or destroyed"));
+  EXPECT_THAT(ringletStreamLastMessage(), HasSubstr("never created, or is destroyed"));
 }
 
 TEST(StreamFunctions, AFailureHasAMessage) {

@@ -44,11 +44,11 @@ Status NameDevice(comm::Config& config, int device) {
   if (ringlet_host_device_number == nullptr) return Ok();
   const auto number = NumberOnMachine(device);
   if (!number)
-    return Error{Code::kInvalidArgument,
-                 fmt::format("this process sees no CUDA device {}: cudaGetDeviceCount says how "
-                             "many there are, CUDA_VISIBLE_DEVICES and ringlet emulate --devices "
-                             "set it",
-                             device)};
+    return Error{
+        Code::kInvalidArgument,
+        fmt::format("this process sees no CUDA device {}: cudaGetDeviceCount returns the number of "
+                    "devices, which CUDA_VISIBLE_DEVICES and ringlet emulate --devices set",
+                    device)};
   config.device = *number;
   config.cuda_device = static_cast<std::uint32_t>(device);
   return Ok();

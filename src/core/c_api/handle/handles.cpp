@@ -100,11 +100,11 @@ Error Unknown(ncclComm_t handle) {
   if (!handle) return Error{Code::kInvalidArgument, "the communicator is NULL"};
   if (reinterpret_cast<std::uintptr_t>(handle) <= TheRegistry().first_handle)
     return Error{Code::kInvalidArgument,
-                 "the communicator was made before fork(), and this process is the child: it has "
-                 "no communicators of its parent; form one of its own here"};
-  return Error{
-      Code::kInvalidArgument,
-      "this is no communicator of this process: never created, or already destroyed or aborted"};
+                 "the communicator was made before fork(), and this process is the child: it "
+                 "cannot use communicators of its parent; form one of its own here"};
+  return Error{Code::kInvalidArgument,
+               "this is not a communicator of this process: it was never created, or is already "
+               "destroyed or aborted"};
 }
 
 // Moves a communicator that has finished forming into its entry; empty while it is forming.
@@ -130,7 +130,7 @@ bool Runs(const Entry& entry) {
 Error Busy(const char* with) {
   return {Code::kInvalidArgument,
           fmt::format("the communicator is still busy with {}: call again when "
-                      "ncclCommGetAsyncError says ncclSuccess, or ncclCommAbort",
+                      "ncclCommGetAsyncError returns ncclSuccess, or call ncclCommAbort",
                       with)};
 }
 
@@ -279,8 +279,8 @@ Status Override(const EnvMap& settings) {
   if (overrides == present) return Ok();
   if (registry.in_use)
     return Error{Code::kUnsupported,
-                 "this process has unique ids, communicators or memory already: say so before the "
-                 "first of them"};
+                 "this process already has unique ids, communicators or memory: call this function "
+                 "before it creates the first of them"};
   registry.overrides = &registry.given_overrides.emplace_back(std::move(overrides));
   comm::EndUnused(present);
   return Ok();

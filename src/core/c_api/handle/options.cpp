@@ -29,7 +29,7 @@ struct Field {
   unsigned since;       ///< first NCCL version with the field
   const char* why_not;  ///< why the field is ignored; null if it is used
 };
-constexpr const char* kGpu = "it is about kernels on GPUs";
+constexpr const char* kGpu = "it concerns kernels on GPUs";
 #define RINGLET_FIELD(name, min, max, since, why_not) \
   { #name, offsetof(ncclConfig_t, name), min, max, since, why_not }
 constexpr Field kFields[] = {
@@ -46,12 +46,12 @@ constexpr Field kFields[] = {
     RINGLET_FIELD(shrinkShare, 0, 1, NCCL_VERSION(2, 27, 0), "children share what they can"),
     RINGLET_FIELD(nvlsCTAs, 1, INT_MAX, NCCL_VERSION(2, 27, 0), kGpu),
     RINGLET_FIELD(nChannelsPerNetPeer, 1, kChannelsMax, NCCL_VERSION(2, 28, 0),
-                  "RINGLET_SOCKETS_PER_LINK says how many connections there are"),
+                  "RINGLET_SOCKETS_PER_LINK sets the number of connections"),
     RINGLET_FIELD(nvlinkCentricSched, 0, 1, NCCL_VERSION(2, 28, 0), kGpu),
     RINGLET_FIELD(graphUsageMode, 0, 2, NCCL_VERSION(2, 29, 0), kGpu),
     RINGLET_FIELD(numRmaCtx, 0, kContextsMax, NCCL_VERSION(2, 29, 0), nullptr),
     RINGLET_FIELD(maxP2pPeers, 1, INT_MAX, NCCL_VERSION(2, 30, 0),
-                  "connections are made as peers are first met"),
+                  "ranks connect to a peer at the first call that needs it"),
     RINGLET_FIELD(graphStreamOrdering, 0, 1, NCCL_VERSION(2, 30, 5), kGpu),
     RINGLET_FIELD(launchOrderImplicit, 0, 1, NCCL_VERSION(2, 31, 0), kGpu),
     RINGLET_FIELD(numRmaSig, 0, kSignalsMax, NCCL_VERSION(2, 31, 0), nullptr),
@@ -158,9 +158,9 @@ std::vector<std::string> WithoutEffect(const ncclConfig_t* config) {
   for (const Field& field : kFields)
     if (field.why_not && ValueOf(*config, field) != NCCL_CONFIG_UNDEF_INT)
       sentences.push_back(
-          fmt::format("ncclConfig_t::{} has no effect: {}", field.name, field.why_not));
+          fmt::format("ncclConfig_t::{} is ignored: {}", field.name, field.why_not));
   if (TextOf(*config, offsetof(ncclConfig_t, netName), kSinceNetName))
-    sentences.emplace_back("ncclConfig_t::netName has no effect: RINGLET_NET chooses the network");
+    sentences.emplace_back("ncclConfig_t::netName is ignored: RINGLET_NET chooses the network");
   return sentences;
 }
 

@@ -130,7 +130,7 @@ TEST(Options, ReportsFieldsWithoutEffect) {
   config.netName = "IB";
   const auto notes = WithoutEffect(&config);
   ASSERT_EQ(notes.size(), 2u);
-  EXPECT_THAT(notes[0], HasSubstr("ncclConfig_t::maxCTAs has no effect"));
+  EXPECT_THAT(notes[0], HasSubstr("ncclConfig_t::maxCTAs is ignored"));
   EXPECT_THAT(notes[1], HasSubstr("netName"));
   const auto options = ReadConfig(&config, {});
   EXPECT_THAT(options->name, Pointee(std::string("it")));
