@@ -22,7 +22,7 @@ Status CheckReduction(const Call& call) {
     return Refused(fmt::format("{} of {} does not exist", Name(call.op), Name(call.type)));
   const std::size_t size = SizeOf(call.type);
   if (call.op == ReduceOp::kPreMulSum && !call.scalar_at && call.scalar.given_bytes() != size)
-    return Refused(fmt::format("{} wants a scalar of {} bytes, not {}", Name(call.op), size,
+    return Refused(fmt::format("{} needs a scalar of {} bytes, not {}", Name(call.op), size,
                                call.scalar.given_bytes()));
   return Ok();
 }
@@ -58,10 +58,9 @@ Result<Overlap> OverlapOf(const Call& call, Rank self, View input, View output) 
   const std::ptrdiff_t offset = InPlaceOffset(call, self);
   if (output.data() - input.data() == offset * static_cast<std::ptrdiff_t>(SizeOf(call.type)))
     return Overlap(offset);
-  return Refused(
-      fmt::format("input and output of {} overlap, and the output does not begin {} "
-                  "elements from the input, as in place it does",
-                  Name(call.kind), offset));
+  return Refused(fmt::format(
+      "input and output of {} overlap; in place, the output must begin {} elements from the input",
+      Name(call.kind), offset));
 }
 
 double BusFactor(CallKind kind, std::uint32_t ranks) {

@@ -81,7 +81,7 @@ TEST(OverlapOf, AcceptsOnlySeparateOrInPlaceBuffers) {
   EXPECT_EQ(OverlapOf(call, Rank{2}, {}, output).value(), Overlap());
   const auto wrong = OverlapOf(call, Rank{2}, View(memory).subspan(12, 12), output);
   ASSERT_FALSE(wrong.ok());
-  EXPECT_THAT(wrong.error().message, HasSubstr("does not begin -6 elements from the input"));
+  EXPECT_THAT(wrong.error().message, HasSubstr("must begin -6 elements from the input"));
 }
 
 TEST(CheckCount, RefusesCountsLargerThanAnyMemory) {
@@ -122,7 +122,7 @@ TEST_F(ValidateTest, RefusesImpossibleCallsWithAReason) {
   call_.output = std::span(memory_).subspan(4, 12);
   EXPECT_THAT(Refusal(), HasSubstr("overlap"));
   call_.op = ReduceOp::kPreMulSum;
-  EXPECT_THAT(Refusal(), HasSubstr("wants a scalar of 4 bytes, not 0"));
+  EXPECT_THAT(Refusal(), HasSubstr("needs a scalar of 4 bytes, not 0"));
   call_.kind = CallKind::kBroadcast;
   call_.root = Rank{4};
   EXPECT_THAT(Refusal(), HasSubstr("root 4 of broadcast is not below the number of ranks, 4"));

@@ -90,11 +90,11 @@ Status CheckHeader(const Header& header, Rank peer, const Fingerprint& mine, Ran
     return Ok();
   const std::optional<Fingerprint> theirs = DecodeHeader(header);
   if (!theirs) {
-    return Error{.code = Code::kProtocol,
-                 .message = fmt::format(
-                     "rank {} sent what is no header of an operation where rank {} called {}: "
-                     "the versions differ, or the link has lost its place",
-                     Index(peer), Index(self), ToText(mine))};
+    return Error{
+        .code = Code::kProtocol,
+        .message = fmt::format("rank {} sent data without a header of an operation where rank {} "
+                               "called {}: the versions differ, or the link lost data",
+                               Index(peer), Index(self), ToText(mine))};
   }
   const Rank sender{Reader(View(header).last(4)).U32()};
   if (sender != peer) {

@@ -72,7 +72,7 @@ TEST(Fingerprint, RefusesStrayBytesAsAHeader) {
   const Header stray{};
   const Status status = CheckHeader(stray, Rank{3}, kMine, Rank{1});
   ASSERT_FALSE(status.ok());
-  EXPECT_THAT(status.error().message, HasSubstr("no header"));
+  EXPECT_THAT(status.error().message, HasSubstr("without a header"));
 }
 
 TEST(Fingerprint, RefusesAHeaderWithASingleInvalidField) {

@@ -36,7 +36,8 @@ class Operation {
   virtual bool moved() const = 0;
 
   /// Describes the wait of this rank, for the message of a deadline: "rank 1 in all_reduce of 8
-  /// float sum as operation 17 waits for data from rank 0 (4 of 8 elements of step 1 have come) and
+  /// float sum as operation 17 waits for data from rank 0 (4 of 8 elements of step 1 have arrived)
+  /// and
   /// ...".
   virtual std::string WaitingFor() const = 0;
   /// Returns the rank that this rank waits for: a sender if there is one, else a receiver that

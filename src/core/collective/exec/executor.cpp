@@ -47,8 +47,8 @@ Execution::Execution(Task task, const LinkTo& links)
     lanes_[i].link = links(lane.peer);
     if (lanes_[i].link == nullptr && !error_) {
       error_ = Error{.code = Code::kInvalidArgument,
-                     .message = fmt::format("rank {} has no link to rank {}", Index(task_.self),
-                                            Index(lane.peer))};
+                     .message = fmt::format("rank {} does not have a link to rank {}",
+                                            Index(task_.self), Index(lane.peer))};
     }
   }
 }
@@ -355,7 +355,7 @@ std::string Execution::WaitingFor() const {
     const std::string lane = DescribeLane(i);
     if (!lane.empty()) who += (who.empty() ? "" : " and ") + lane;
   }
-  if (who.empty()) who = AllDone() && !error_ ? "what it has sent to leave" : "no rank";
+  if (who.empty()) who = AllDone() && !error_ ? "its outgoing data to drain" : "no rank";
   return fmt::format("rank {} in {} waits for {}", Index(task_.self), ToText(task_.fingerprint),
                      who);
 }
@@ -401,7 +401,7 @@ std::string Execution::DescribeLane(std::uint32_t lane) const {
   return fmt::format("{} rank {} ({} of {} elements of step {} have {})",
                      sends ? "room on the link to" : "data from", peer,
                      state.bytes / element_bytes_, step->step.count, step->origin,
-                     sends ? "gone" : "come");
+                     sends ? "been sent" : "arrived");
 }
 
 }  // namespace ringlet::collective

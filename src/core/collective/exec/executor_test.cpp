@@ -534,7 +534,7 @@ TEST(Failure, NamesAMissingLink) {
   Execution execution(world.TaskOf(Rank{0}), [](Rank) { return nullptr; });
   const Result<bool> done = execution.Advance();
   ASSERT_FALSE(done.ok());
-  EXPECT_EQ(done.error().message, "rank 0 has no link to rank 1");
+  EXPECT_EQ(done.error().message, "rank 0 does not have a link to rank 1");
 }
 
 TEST(Waiting, NamesThePeer) {
@@ -549,7 +549,7 @@ TEST(Waiting, NamesThePeer) {
   // Rank 1 has forwarded its first chunk, and waits for the second one, now summed on rank 0.
   EXPECT_THAT(execution_1->WaitingFor(), HasSubstr("data from rank 0"));
   ASSERT_TRUE(RunInterleaved({execution_0.get(), execution_1.get()}, world.prng()).ok());
-  EXPECT_THAT(execution_1->WaitingFor(), HasSubstr("waits for what it has sent to leave"));
+  EXPECT_THAT(execution_1->WaitingFor(), HasSubstr("waits for its outgoing data to drain"));
 }
 
 TEST(Waiting, LastsUntilTheOutgoingDataAreSettled) {

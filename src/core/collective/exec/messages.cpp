@@ -109,9 +109,9 @@ void Messages::Enqueue(std::size_t message, const LinkTo& links) {
     lanes_.push_back({.peer = peer, .sends = sends, .link = links(peer)});
     lane = lanes_.end() - 1;
     if (lane->link == nullptr && !error_) {
-      error_ = Error{
-          .code = Code::kInvalidArgument,
-          .message = fmt::format("rank {} has no link to rank {}", Index(self_), Index(peer))};
+      error_ = Error{.code = Code::kInvalidArgument,
+                     .message = fmt::format("rank {} does not have a link to rank {}", Index(self_),
+                                            Index(peer))};
     }
   }
   if (lane->last != kNone) {
@@ -340,7 +340,7 @@ std::string Messages::Describe(const Lane& lane) const {
   const Message& message = messages_[lane.current];
   return fmt::format("rank {} to {} {} ({} of {} bytes have {})", Index(lane.peer),
                      lane.sends ? "take" : "send", ToText(message.fingerprint), lane.bytes,
-                     BytesOf(message), lane.sends ? "gone" : "come");
+                     BytesOf(message), lane.sends ? "been sent" : "arrived");
 }
 
 std::string Messages::WaitingFor() const {
@@ -350,7 +350,7 @@ std::string Messages::WaitingFor() const {
     who += (who.empty() ? "" : " and ") + Describe(lane);
   }
   return fmt::format("rank {} waits for {}", Index(self_),
-                     who.empty() ? "what it has sent to leave" : who);
+                     who.empty() ? "its outgoing data to drain" : who);
 }
 
 std::optional<Rank> Messages::Awaits() const {

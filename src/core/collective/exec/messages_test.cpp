@@ -272,7 +272,7 @@ TEST(Messages, EndWhenTheOutgoingDataAreSettled) {
   network.Pipe(Rank{0}, Rank{1}).settled = false;
   Messages zero({SendMessageTo(Rank{1}, data)}, Rank{0}, network.LinksOf(Rank{0}));
   for (int i = 0; i < 20; ++i) ASSERT_FALSE(zero.Advance().value());
-  EXPECT_EQ(zero.WaitingFor(), "rank 0 waits for what it has sent to leave");
+  EXPECT_EQ(zero.WaitingFor(), "rank 0 waits for its outgoing data to drain");
   network.Pipe(Rank{0}, Rank{1}).settled = true;
   EXPECT_TRUE(zero.Advance().value());
 }

@@ -68,10 +68,10 @@ Status ReadForAll(const ChoiceEntry& entry, AlgorithmChoice& choice) {
 Status ReadForOne(const ChoiceEntry& entry, AlgorithmChoice& choice) {
   const auto kind = CallKindNamed(entry.subject);
   const AlgorithmSet known = kind ? Known(*kind) : AlgorithmSet();
-  if (known.none()) return Bad(entry.subject, "that is no operation with a choice of algorithms");
+  if (known.none()) return Bad(entry.subject, "it is not an operation with a choice of algorithms");
   RINGLET_TRY_ASSIGN(const AlgorithmSet set, SetOf(entry, known));
   if (LeavesNothing(entry.all_but, known, set))
-    return Bad(entry.list, fmt::format("that leaves nothing for {}", Name(*kind)));
+    return Bad(entry.list, fmt::format("it excludes all algorithms of {}", Name(*kind)));
   choice.allowed[static_cast<std::size_t>(*kind)] = set;
   return Ok();
 }

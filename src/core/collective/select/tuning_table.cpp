@@ -40,7 +40,7 @@ struct FileLine {
     return {Code::kInvalidArgument, fmt::format("{}, line {}: {}", path, number, what)};
   }
   Error BadWord(std::string_view word, std::string_view must) const {
-    return Bad(fmt::format("{} is no {}", Quoted(Printable(word, kWordBytesShown)), must));
+    return Bad(fmt::format("{} is not {}", Quoted(Printable(word, kWordBytesShown)), must));
   }
 };
 
@@ -77,18 +77,17 @@ Result<TunedChoice> ReadLine(const std::vector<std::string_view>& words, const F
     return here.Bad("a line is OPERATION ranks N hosts N bytes (N or any) ALGORITHM");
   TunedChoice choice;
   const auto kind = CallKindNamed(words[0]);
-  if (!kind) return here.BadWord(words[0], "operation");
+  if (!kind) return here.BadWord(words[0], "an operation");
   choice.kind = *kind;
-  RINGLET_TRY_ASSIGN(choice.ranks, NumberIn(words[2], here, "number of ranks"));
-  RINGLET_TRY_ASSIGN(choice.hosts, NumberIn(words[4], here, "number of hosts"));
+  RINGLET_TRY_ASSIGN(choice.ranks, NumberIn(words[2], here, "a number of ranks"));
+  RINGLET_TRY_ASSIGN(choice.hosts, NumberIn(words[4], here, "a number of hosts"));
   if (choice.hosts > choice.ranks) return here.Bad("there are more hosts than ranks");
   const auto bytes = ParseDecimal(words[6]);
-  if (!bytes && words[6] != "any")
-    return here.BadWord(words[6], "number of bytes, and not \"any\"");
+  if (!bytes && words[6] != "any") return here.BadWord(words[6], "a number of bytes or \"any\"");
   choice.bytes_max = bytes ? static_cast<std::size_t>(*bytes) : kAnyBytes;
   const auto algorithm = AlgorithmNamed(words[7]);
   if (!algorithm || !Knows(choice.kind, *algorithm, choice.hosts > 1))
-    return here.BadWord(words[7], fmt::format("algorithm of {} on {}", Name(choice.kind),
+    return here.BadWord(words[7], fmt::format("an algorithm of {} on {}", Name(choice.kind),
                                               choice.hosts > 1 ? "several hosts" : "one host"));
   choice.algorithm = *algorithm;
   RINGLET_TRY(CheckRoom(choice, here));
@@ -111,7 +110,8 @@ Status ReadLink(const std::vector<std::string_view>& words, const FileLine& here
   const auto number = [&](std::size_t at, std::uint64_t most) -> Result<std::uint64_t> {
     const auto value = ParseDecimal(words[at]);
     if (!value || *value == 0 || *value > most)
-      return here.BadWord(words[at], fmt::format("{} from 1 to {}", words[at - 1], most));
+      return here.BadWord(words[at],
+                          fmt::format("a value of {} from 1 to {}", words[at - 1], most));
     return *value;
   };
   LinkCost read;
@@ -162,10 +162,10 @@ Result<TuningTable> TuningTable::Parse(std::string_view text, std::string_view p
   const auto twice = std::ranges::adjacent_find(
       table.choices_, [](const auto& a, const auto& b) { return KeyOf(a) == KeyOf(b); });
   if (twice != table.choices_.end())
-    return Error{Code::kInvalidArgument,
-                 fmt::format("{} says twice what {} among {} ranks on {} hosts is to use for the "
-                             "same bytes",
-                             path, Name(twice->kind), twice->ranks, twice->hosts)};
+    return Error{
+        Code::kInvalidArgument,
+        fmt::format("{} has two choices for {} among {} ranks on {} hosts with the same bytes",
+                    path, Name(twice->kind), twice->ranks, twice->hosts)};
   return table;
 }
 

@@ -255,15 +255,16 @@ Status ShmCollective::Compare(std::uint32_t peer) {
     return Ok();
   const Call theirs = CallOf(word, count);
   const bool same = word == call_word_ && count == call_count_;
-  return Fail(
-      {Code::kProtocol,
-       same ? fmt::format("rank {} and rank {} called different operations before operation "
-                          "{}: all ranks must call the same operations in the same order",
-                          RankAt(peer), RankAt(self_), number_)
-            : fmt::format("rank {} called {}, rank {} called {}, as operation {}: all ranks "
-                          "must call the same operations in the same order",
-                          RankAt(peer), Readable(theirs) ? ToText(theirs) : "what cannot be read",
-                          RankAt(self_), WhatIsCalled(), number_)});
+  return Fail({Code::kProtocol,
+               same
+                   ? fmt::format("rank {} and rank {} called different operations before operation "
+                                 "{}: all ranks must call the same operations in the same order",
+                                 RankAt(peer), RankAt(self_), number_)
+                   : fmt::format("rank {} called {}, rank {} called {}, as operation {}: all ranks "
+                                 "must call the same operations in the same order",
+                                 RankAt(peer),
+                                 Readable(theirs) ? ToText(theirs) : "an unreadable operation",
+                                 RankAt(self_), WhatIsCalled(), number_)});
 }
 
 const std::byte* ShmCollective::Payload(std::uint32_t rank) const {
@@ -301,10 +302,9 @@ Result<bool> ShmCollective::AdvanceDirect() {
   moved_ = moved_ || step != ZeroCopyShm::Step::kWaits;
   if (step == ZeroCopyShm::Step::kLost)
     return Fail(
-        {Code::kPeerLost,
-         fmt::format("the memory of rank {} cannot be read any more: its process has ended, "
-                     "or has returned what it gave to {}",
-                     RankAt(awaited_), WhatIsCalled())});
+        {Code::kPeerLost, fmt::format("the memory of rank {} cannot be read any more: its process "
+                                      "has ended, or has freed memory that it passed to {}",
+                                      RankAt(awaited_), WhatIsCalled())});
   if (step == ZeroCopyShm::Step::kRefused) {
     direct_->End();
     phase_ = Phase::kSlices;
@@ -405,8 +405,8 @@ std::string ShmCollective::WhatIsCalled() const {
 const char* ShmCollective::Awaited() const {
   switch (part_) {
     case PartOf::kFirst: return "call it";
-    case PartOf::kNext: return "go on with it";
-    case PartOf::kAfterLinks: return "bring it from the other hosts";
+    case PartOf::kNext: return "continue it";
+    case PartOf::kAfterLinks: return "receive data from the other hosts";
   }
   return "";
 }
@@ -421,7 +421,8 @@ std::string ShmCollective::WaitingFor() const {
   if (one_shot_ || !met_)
     return fmt::format("{} waits for rank {} to {}", what, awaited, Awaited());
   if (phase_ == Phase::kDirect)
-    return fmt::format("{} waits for rank {} to be done with the memory of both", what, awaited);
+    return fmt::format("{} waits for rank {} to finish with the memory of both ranks", what,
+                       awaited);
   return fmt::format("{} waits for rank {}; {}", what, awaited, slices_.ToText());
 }
 

@@ -267,7 +267,7 @@ TEST(ShmCollective, RefusesUnreadablePosts) {
                   .output = memory,
                   .count = kSmall,
                   .type = DataType::kInt32});
-  EXPECT_THAT(world.engine(0).Advance().error().message, HasSubstr("what cannot be read"));
+  EXPECT_THAT(world.engine(0).Advance().error().message, HasSubstr("an unreadable operation"));
 }
 
 // Ranks with cores fence all ranks before they sleep, and post without a fence. Each waits for the
