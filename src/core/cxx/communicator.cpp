@@ -59,8 +59,8 @@ Status CheckOfAll(std::uint32_t size, const CommunicatorOptions& options) {
                  fmt::format("size is {}, not between 1 and {}", size, kRanksHereMax)};
   if (options.device)
     return Error{Code::kInvalidArgument,
-                 fmt::format("the option device is {} for all {} ranks of CreateAll, of which no "
-                             "two may have one: leave it empty, or call Create for each rank",
+                 fmt::format("the option device is {} for all {} ranks of CreateAll, but each rank "
+                             "needs its own device: leave it empty, or call Create for each rank",
                              *options.device, size)};
   return Ok();
 }

@@ -187,7 +187,7 @@ Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable&
   if (const auto lacking = WhoHasNone(told, control)) {
     if (origin.config.rank == 0)
       origin.process->WarnOnce(
-          "collectives within hosts go over links, for want of shared memory: " + *lacking);
+          "collectives within hosts use links, because shared memory is missing: " + *lacking);
     return HostMemoryParts{};
   }
   auto processes = proof.Check(self, here.ranks, Of(here.ranks, told));
@@ -205,8 +205,9 @@ std::shared_ptr<transport::Arena> MapKnown(const Origin& origin, const PeerTable
     const ArenaShape shape{.ranks = origin.config.size};
     auto mapped = transport::Arena::MapAt(*peer_table.peer_infos.back().arena, shape);
     if (!mapped.ok()) {
-      origin.process->NoteOnce("the memory of the host is sent, as it cannot be opened: " +
-                               mapped.error().message);
+      origin.process->NoteOnce(
+          "the memory of the host cannot be opened by its path, so its descriptor is sent: " +
+          mapped.error().message);
       return nullptr;
     }
     arena = *std::move(mapped);

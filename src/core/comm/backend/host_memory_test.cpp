@@ -498,7 +498,7 @@ TEST(HostMemory, CollectivesUseLinksIfItIsUnavailable) {
   }
   const auto log = os::FileTree::Open(tree.root())->Read("log");
   ASSERT_TRUE(log.ok()) << log.error().message;
-  EXPECT_THAT(*log, testing::AllOf(HasSubstr("go over links, for want of shared memory: rank "),
+  EXPECT_THAT(*log, testing::AllOf(HasSubstr("use links, because shared memory is missing: rank "),
                                    testing::Not(HasSubstr("no reason"))));
 }
 

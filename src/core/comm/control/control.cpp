@@ -176,8 +176,8 @@ Result<std::unique_ptr<Control>> Control::Pending::Finish(const std::stop_token&
   const std::shared_ptr<Shared> shared = control_->shared_;
   // Not control_, because the caller may own it before the callback is destroyed.
   const std::stop_callback stop(abort, [&control = *control_] {
-    control.Fail(Error{Code::kAborted, fmt::format("rank {} was told to abort while it joined",
-                                                   Index(control.rank_))});
+    control.Fail(Error{Code::kAborted,
+                       fmt::format("rank {} was aborted while it joined", Index(control.rank_))});
   });
   RINGLET_TRY(control_->Await([&] { return shared->standing; }));
   control_->operation_timeout_ = operation_timeout_;

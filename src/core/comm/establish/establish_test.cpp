@@ -174,7 +174,7 @@ TEST(Establish, AbortEndsFormingEarly) {
     const auto result = Establish(process, {.id = id, .rank = 0, .size = 3}, stop.get_token());
     ASSERT_FALSE(result.ok());
     EXPECT_EQ(result.error().code, Code::kAborted);
-    EXPECT_THAT(result.error().message, HasSubstr("rank 0 was told to abort"));
+    EXPECT_THAT(result.error().message, HasSubstr("rank 0 was aborted"));
   });
   stop.request_stop();
   self.join();

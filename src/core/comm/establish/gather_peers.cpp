@@ -30,7 +30,7 @@ Status RequireSameSettings(Control& control, Rank self, const Settings& settings
   for (const SettingDifference& difference : differences)
     text += (text.empty() ? "" : "; ") + ToText(difference, control.roster().DescribeRank(self),
                                                 control.roster().DescribeRank(Rank{other}));
-  return Error{Code::kInvalidArgument, "settings that must agree do not: " + text};
+  return Error{Code::kInvalidArgument, "settings that must agree differ: " + text};
 }
 
 Result<std::vector<std::string>> NamesOf(const bootstrap::Roster& roster) {

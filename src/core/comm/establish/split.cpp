@@ -18,7 +18,7 @@ Result<UniqueId> TheId(const bootstrap::Table& table) {
     const View given = table.At(Rank{rank});
     if (given.empty()) continue;
     if (given.size() != UniqueId::kBytes)
-      return Error{Code::kProtocol, fmt::format("rank {} passed {} bytes that are no unique id",
+      return Error{Code::kProtocol, fmt::format("rank {} passed {} bytes that are not a unique id",
                                                 rank, given.size())};
     givers.push_back(rank);
     std::ranges::copy(given, id.bytes.begin());

@@ -185,9 +185,8 @@ Result<MachineWay> GpuMachine::WayOf(const Call& call) const {
       chosen && IsRun(chosen->algorithm) ? chosen : gpus_.tuning.PickOf(*function, admitted, bytes);
   if (!best)
     return Error{Code::kInvalidArgument,
-                 fmt::format("NCCL_ALGO, NCCL_PROTO and algSelection leave no way to do {} on the "
-                             "emulated machine, whose collectives run on rings and trees: allow "
-                             "Ring and Simple",
+                 fmt::format("NCCL_ALGO, NCCL_PROTO and algSelection leave no way to run {} on the "
+                             "emulated machine, which uses rings and trees: allow Ring and Simple",
                              NameOf(*function))};
   if (!chosen && call.algorithms != 0) return WayAlong(*best, *best, *function, bytes);
   const auto of_nccl = chosen ? Result(*chosen) : gpus_.tuning.Pick(*function, bytes);

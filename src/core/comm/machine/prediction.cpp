@@ -94,13 +94,14 @@ Result<std::vector<topology::HostView>> HostsOf(const PredictionRequest& request
   RINGLET_TRY_ASSIGN(const topology::HostView view,
                      topology::ViewFromXml(request.xml, request.name));
   if (view.gpus.empty())
-    return CannotPredict(fmt::format("{} has no GPUs to plan for", request.name));
-  if (request.hosts == 0) return CannotPredict("hosts: 0 hosts have no GPUs; say 1 or more");
+    return CannotPredict(fmt::format("{} lacks GPUs to plan for", request.name));
+  if (request.hosts == 0) return CannotPredict("hosts: the number of hosts is 0; use 1 or more");
   const std::uint64_t ranks = std::uint64_t{request.hosts} * view.gpus.size();
   if (ranks > kFlowRanksMax)
-    return Error{Code::kUnsupported,
-                 fmt::format("hosts: {} GPUs on {} hosts are too many to predict here; {} are not",
-                             ranks, request.hosts, kFlowRanksMax)};
+    return Error{
+        Code::kUnsupported,
+        fmt::format("hosts: {} GPUs on {} hosts are too many to predict here; the maximum is {}",
+                    ranks, request.hosts, kFlowRanksMax)};
   const topology::HostView shape = topology::ShapeOf(view);
   std::vector<topology::HostView> hosts;
   std::uint32_t rank = 0;
@@ -123,8 +124,8 @@ Result<CallKind> KindCalled(const std::string& operation) {
 
 Status CheckFlows(std::uint32_t ranks) {
   if (ranks <= kFlowRanksMax) return Ok();
-  return Error{Code::kUnsupported,
-               fmt::format("flows of {} ranks are too many; {} are not", ranks, kFlowRanksMax)};
+  return Error{Code::kUnsupported, fmt::format("flows of {} ranks are too many; the maximum is {}",
+                                               ranks, kFlowRanksMax)};
 }
 
 Result<Flows> FlowsOf(const plan::GpuPlan& plan, CallKind kind, std::uint64_t bytes) {
@@ -173,7 +174,7 @@ std::string ToJson(const Prediction& prediction) {
 
 Result<std::string> PredictionJson(const PredictionRequest& request) {
   RINGLET_TRY_ASSIGN(const CallKind kind, KindCalled(request.operation));
-  if (request.bytes == 0) return CannotPredict("bytes: 0 bytes are nothing to move");
+  if (request.bytes == 0) return CannotPredict("bytes: the number of bytes is 0; use 1 or more");
   RINGLET_TRY_ASSIGN(const Settings settings, os::ReadSettings(os::ReadEnvironment()));
   RINGLET_TRY_ASSIGN(const plan::GpuPlanOptions options, GpuPlanOptionsOf(settings));
   RINGLET_TRY_ASSIGN(const auto hosts, HostsOf(request));

@@ -74,7 +74,7 @@ Error Lacks(const PluginKind& kind, const std::string& file, const os::SharedLib
   };
   const std::string has = names(kind.not_versions, true);
   return {Code::kUnsupported,
-          fmt::format("{} has {}, and Ringlet speaks with {} only", Printable(file, kShownBytesMax),
+          fmt::format("{} has {}, and Ringlet supports {} only", Printable(file, kShownBytesMax),
                       has.empty() ? "no such plug-in" : has, names(kind.versions, false))};
 }
 

@@ -45,7 +45,7 @@ TEST(PluginLibrary, NamesAFileThatCannotBeLoaded) {
 
 TEST(PluginLibrary, RefusesAnUnsupportedVersionByName) {
   EXPECT_THAT(LoadPlugin(kTestedKind, FileOf("four")).error().message,
-              HasSubstr("has ncclProfiler_v4, and Ringlet speaks with ncclProfiler_v6, "
+              HasSubstr("has ncclProfiler_v4, and Ringlet supports ncclProfiler_v6, "
                         "ncclProfiler_v5 only"));
   EXPECT_THAT(LoadPlugin(kTestedKind, "libm.so.6").error().message, HasSubstr("no such plug-in"));
 }

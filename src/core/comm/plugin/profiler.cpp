@@ -93,11 +93,11 @@ Result<std::unique_ptr<ProfilerPlugin>> ProfilerPlugin::Load(const std::string& 
   const auto& table = *static_cast<const nccl_abi::Profiler*>(loaded.table);
   if (const char* const missing = FirstNull(table))
     return Error{Code::kUnsupported,
-                 fmt::format("{} has no function {} in ncclProfiler_v{}",
+                 fmt::format("{} lacks the function {} in ncclProfiler_v{}",
                              Printable(loaded.file, 256), missing, loaded.version)};
   auto plugin = std::unique_ptr<ProfilerPlugin>(new ProfilerPlugin(loaded, logger));
   logger.Log(LogLevel::kInfo, Subsystem::kInit, std::nullopt,
-             fmt::format("{} is told of operations, as ncclProfiler_v{} {}",
+             fmt::format("{} receives events of operations, as ncclProfiler_v{} {}",
                          Printable(loaded.file, 256), loaded.version, plugin->name_));
   return plugin;
 }
@@ -132,11 +132,10 @@ std::unique_ptr<Profile> Profile::Begin(ProfilerPlugin& plugin, const Identifica
       &context, facts.communicator, plugin.mask_place(), facts.name, static_cast<int>(facts.hosts),
       static_cast<int>(facts.ranks), static_cast<int>(Index(facts.rank)), PluginLog());
   if (answer != nccl_abi::kSuccess) {
-    plugin.logger().Log(
-        LogLevel::kWarn, Subsystem::kInit, std::nullopt,
-        fmt::format("the profiler {} refused communicator {:016x} with error {}: it is not told "
-                    "of its operations",
-                    plugin.name(), facts.communicator, answer));
+    plugin.logger().Log(LogLevel::kWarn, Subsystem::kInit, std::nullopt,
+                        fmt::format("the profiler {} refused communicator {:016x} with error {}: "
+                                    "it receives no events of its operations",
+                                    plugin.name(), facts.communicator, answer));
     return nullptr;
   }
   return std::unique_ptr<Profile>(new Profile(plugin, context, facts.rank));

@@ -148,7 +148,7 @@ std::size_t CountOf(const std::string& text, std::string_view part) {
 
 TEST(Profiler, FaultyPluginsAreNamedAndDisabled) {
   EXPECT_THAT(LogWith(PluginAt("null")),
-              HasSubstr("has no function startEvent in ncclProfiler_v6"));
+              HasSubstr("lacks the function startEvent in ncclProfiler_v6"));
   EXPECT_THAT(LogWith(PluginAt("four")), HasSubstr("has ncclProfiler_v4"));
   EXPECT_THAT(LogWith("no-such"), HasSubstr("libnccl-profiler-no-such.so"));
   const std::string refused = LogWith(PluginAt("refuses"));

@@ -99,11 +99,11 @@ Result<std::unique_ptr<TunerPlugin>> TunerPlugin::Load(const std::string& value,
   const auto& table = *static_cast<const nccl_abi::TunerTable*>(loaded.table);
   if (const char* const missing = FirstNull(table))
     return Error{Code::kUnsupported,
-                 fmt::format("{} has no function {} in {}{}", Printable(loaded.file, 256), missing,
-                             kTunerKind.symbol_prefix, loaded.version)};
+                 fmt::format("{} lacks the function {} in {}{}", Printable(loaded.file, 256),
+                             missing, kTunerKind.symbol_prefix, loaded.version)};
   auto plugin = std::unique_ptr<TunerPlugin>(new TunerPlugin(loaded, logger));
   logger.Log(LogLevel::kInfo, Subsystem::kInit, std::nullopt,
-             fmt::format("{} is asked for algorithms, as {}{} {}", Printable(loaded.file, 256),
+             fmt::format("{} chooses algorithms, as {}{} {}", Printable(loaded.file, 256),
                          kTunerKind.symbol_prefix, loaded.version, plugin->name_));
   return plugin;
 }
@@ -137,7 +137,7 @@ std::unique_ptr<TunerSession> TunerSession::Begin(TunerPlugin& plugin, const Ide
   if (answer != nccl_abi::kSuccess) {
     plugin.logger().Log(LogLevel::kWarn, Subsystem::kInit, std::nullopt,
                         fmt::format("the tuner {} refused communicator {:016x} with error {}: it "
-                                    "is not asked for algorithms there",
+                                    "does not choose algorithms there",
                                     plugin.name(), facts.name, answer));
     return nullptr;
   }
@@ -167,7 +167,7 @@ TunerChoice TunerSession::Ask(plan::Function function, std::size_t bytes,
                     answer));
     return {};
   }
-  if (channels < 0) plugin_.NoteFault(fmt::format("asked for {} channels", channels));
+  if (channels < 0) plugin_.NoteFault(fmt::format("requested {} channels", channels));
   if (channels <= 0 && std::memcmp(before, costs, sizeof costs) == 0) return {};
   TunerChoice choice = CheapestOf(costs, times);
   choice.channels = static_cast<std::uint8_t>(std::clamp(channels, 0, kTunedChannelsMax));
@@ -192,7 +192,7 @@ TunerChoice TunerSession::CheapestOf(const CostTable& costs, const plan::TimeTab
       least = cost;
     }
   if (!choice.given)
-    plugin_.NoteFault("left no algorithm: the choice for such calls is made without it");
+    plugin_.NoteFault("excluded all algorithms: the choice for such calls is made without it");
   return choice;
 }
 

@@ -211,7 +211,7 @@ TEST_F(TunerTest, FaultyPluginsAreNamedAndIgnored) {
   EXPECT_THAT(log("no-such"), HasSubstr("libnccl-tuner-no-such.so"));
   EXPECT_THAT(log("refuses"), HasSubstr("refused communicator"));
   EXPECT_THAT(log("errs"), HasSubstr("answered getCollInfo with error 2"));
-  EXPECT_THAT(log("nonsense"), HasSubstr("asked for -5 channels"));
+  EXPECT_THAT(log("nonsense"), HasSubstr("requested -5 channels"));
 }
 
 /// Queries a plug-in as one communicator does.

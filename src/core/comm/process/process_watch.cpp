@@ -60,7 +60,7 @@ class StatusSocket : public std::enable_shared_from_this<StatusSocket> {
       });
       return std::nullopt;
     }
-    return "unknown question: ask status, status peers, trace or metrics\n";
+    return "unknown question: send status, status peers, trace or metrics\n";
   }
 
   void Gather(LineId caller, bool asks_peers) {
@@ -132,7 +132,7 @@ void Process::OpenStatusSocket() {
   if (!settings_.status) return;
   auto listener = os::Listen(Address::Unix(watch::Server::NameOf(host_.pid, process_hash_)));
   if (!listener.ok())
-    return NoteOnce("ringlet status cannot ask this process: " + listener.error().message);
+    return NoteOnce("ringlet status cannot query this process: " + listener.error().message);
   const auto shared = std::make_shared<os::Listener>(std::move(listener).value());
   driver().Post(
       [this, shared] { std::make_shared<StatusSocket>(*this)->Open(std::move(*shared)); });
@@ -143,7 +143,7 @@ void Process::HeedDumpSignal() {
   const auto signal = os::SignalNamed(settings_.dump_signal);
   if (!signal) return;
   if (settings_.dump_dir.empty())
-    return WarnOnce("RINGLET_DUMP_SIGNAL has no effect without RINGLET_DUMP_DIR");
+    return WarnOnce("RINGLET_DUMP_SIGNAL is ignored without RINGLET_DUMP_DIR");
   auto opened = os::SignalCounter::Open(*signal);
   if (!opened.ok())
     return WarnOnce(VariableOf(settings_, "DUMP_SIGNAL") + ": " + opened.error().message);
@@ -182,8 +182,8 @@ void Process::OpenRas() {
     return WarnOnce(VariableOf(settings_, "RAS_ADDR") + ": " + address.error().message);
   if (!address->IsLoopback())
     return WarnOnce(
-        fmt::format("{}: {} is no loopback address, and RAS asks no client "
-                    "for a password: no RAS client is answered; ask over ssh",
+        fmt::format("{}: {} is not a loopback address, and RAS does not authenticate clients: no "
+                    "RAS client is answered; query over ssh",
                     VariableOf(settings_, "RAS_ADDR"), at));
   ras_ = std::make_unique<RasPort>(*this, *address);
 }

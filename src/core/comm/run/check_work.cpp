@@ -26,9 +26,9 @@ Status CheckWithin(const Portions& portions, std::uint32_t ranks, DataType type,
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     const std::size_t begin = portions.displacements[rank], count = portions.counts[rank];
     if (begin <= elements && count <= elements - begin) continue;
-    return Refused(
-        fmt::format("all_to_all_v {} {} elements at {} for rank {}, beyond the {} there are", what,
-                    count, begin, rank, elements));
+    return Refused(fmt::format(
+        "all_to_all_v {} {} elements at {} for rank {}, beyond the {} elements of its buffer", what,
+        count, begin, rank, elements));
   }
   return Ok();
 }

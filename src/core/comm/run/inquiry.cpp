@@ -60,7 +60,7 @@ std::string Inquiry::WhoIsMissing(const collective::Operation& running) {
     if (presence != Presence::kHere) {
       const std::string stopped = control_.roster().StoppedText(*suspect, is_stopped_);
       return name + " does not answer: its process " +
-             (stopped.empty() ? "is stopped or gone" : stopped);
+             (stopped.empty() ? "is stopped or has ended" : stopped);
     }
     const bool is_message = IsMessage(call_.operation);  // two ranks count messages differently
     if (!activity.waits_for && !is_message && activity.operations < mine)

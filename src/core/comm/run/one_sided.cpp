@@ -143,10 +143,9 @@ void OneSided::OnMessage(const bootstrap::PushedMessage& pushed) {
   const Status taken =
       pushed.tag == kTag ? Take(pushed.from, in) : Status(Error{Code::kProtocol, "an unknown tag"});
   if (!taken.ok())
-    control_.Fail(
-        {taken.error().code,
-         fmt::format("{} sent something to a window that makes no sense: {}",
-                     control_.roster().DescribeRank(pushed.from), taken.error().message)});
+    control_.Fail({taken.error().code, fmt::format("{} sent an invalid message for a window: {}",
+                                                   control_.roster().DescribeRank(pushed.from),
+                                                   taken.error().message)});
   wake_();
 }
 
@@ -173,7 +172,7 @@ Status OneSided::Take(Rank from, Reader& in) {
 
 Status OneSided::TakeAsk(Rank from, Reader& in) {
   const std::uint32_t window = in.U32();
-  if (!in.AtEnd()) return Error{Code::kProtocol, "a question that does not parse"};
+  if (!in.AtEnd()) return Error{Code::kProtocol, "a request that does not parse"};
   const auto it = windows_.find(window);
   if (it != windows_.end()) {
     Tell(from, window, it->second.memory);
@@ -190,7 +189,7 @@ Status OneSided::TakeTell(Rank from, Reader& in) {
   const std::uint64_t bytes = in.U64(), packed = in.U64();
   const auto asked = known_.find({from, window});
   if (!in.AtEnd() || asked == known_.end())
-    return Error{Code::kProtocol, "an answer that was not asked for"};
+    return Error{Code::kProtocol, "an answer without a request"};
   asked->second = PeerWindow{bytes, transport::BufferPlace::Unpack(packed)};
   return Ok();
 }
@@ -232,7 +231,8 @@ Status OneSided::TakeSignal(Rank from, Reader& in) {
 
 Status OneSided::TakeArrived(Rank from) {
   PutCount& traffic = traffic_[from];
-  if (traffic.arrived == traffic.sent) return Error{Code::kProtocol, "an answer to nothing"};
+  if (traffic.arrived == traffic.sent)
+    return Error{Code::kProtocol, "an acknowledgement without a message"};
   ++traffic.arrived;
   return Ok();
 }
@@ -254,9 +254,9 @@ class PutRun final : public collective::Operation {
   bool moved() const override { return moved_; }
   std::string WaitingFor() const override {
     const auto peer = Awaits();
-    return fmt::format("rank {} waits for {} to take what it puts into its window",
+    return fmt::format("rank {} waits for {} to receive a put into its window",
                        Index(one_sided_.self()),
-                       peer ? fmt::format("rank {}", Index(*peer)) : "nobody");
+                       peer ? fmt::format("rank {}", Index(*peer)) : "no rank");
   }
   std::optional<Rank> Awaits() const override {
     const std::lock_guard lock(one_sided_.mutex_);
@@ -424,7 +424,7 @@ class SignalRun final : public collective::Operation {
     for (const auto& [key, times] : wanted_) {
       if (Raised(key) >= times) continue;
       const auto& [peer, context, number] = key;
-      text += fmt::format("{}signal {} of context {} from rank {} ({} of {} have come)",
+      text += fmt::format("{}signal {} of context {} from rank {} ({} of {} have arrived)",
                           text.empty() ? "" : " and ", number, context, Index(peer), Raised(key),
                           times);
     }

@@ -206,7 +206,7 @@ TEST(Windows, TheDeadlineNamesTheMissingSignal) {
     const Status status = WaitFor(**formed, other, 2);
     ASSERT_FALSE(status.ok());
     EXPECT_THAT(status.error().message, HasSubstr("signal 0 of context 0"));
-    EXPECT_THAT(status.error().message, HasSubstr("1 of 2 have come"));
+    EXPECT_THAT(status.error().message, HasSubstr("1 of 2 have arrived"));
   });
 }
 
@@ -219,7 +219,7 @@ TEST(Windows, AWaitConsumesItsSignals) {
     ASSERT_TRUE(WaitFor(**formed, other, 1).ok());
     const Status status = WaitFor(**formed, other, 1);
     ASSERT_FALSE(status.ok());
-    EXPECT_THAT(status.error().message, HasSubstr("0 of 1 have come"));
+    EXPECT_THAT(status.error().message, HasSubstr("0 of 1 have arrived"));
   });
 }
 

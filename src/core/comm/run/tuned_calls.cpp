@@ -15,8 +15,8 @@ std::unique_ptr<TunedCalls> TunedCalls::Begin(std::unique_ptr<TunerSession> sess
     return std::unique_ptr<TunedCalls>(new TunedCalls(std::move(session), origin, backend));
   origin.process->NoteOnce(
       VariableOf(origin.process->settings(), "TUNER_PLUGIN") +
-      " is not asked where all ranks share the memory of one host: their collectives are neither "
-      "rings nor trees; RINGLET_LINKS=tcp makes them");
+      " is not used where all ranks share the memory of one host: their collectives use neither "
+      "rings nor trees, but do with RINGLET_LINKS=tcp");
   return nullptr;
 }
 

@@ -20,8 +20,8 @@ class ForkGuard {
     if (IsHere()) [[likely]]
       return Ok();
     return Error{Code::kInvalidArgument,
-                 "the communicator was made before fork(), and this process is the child: it has "
-                 "no threads that serve it; form one of its own here"};
+                 "the communicator was made before fork(), and this process is the child: it lacks "
+                 "the threads that serve it; form one of its own here"};
   }
 
  private:
