@@ -91,7 +91,7 @@ TEST_F(NvmlStandInTest, ReadsBasicFactsOfABareDriver) {
   EXPECT_EQ(gpu.pcie_generation + gpu.pcie_width, 0);
   EXPECT_THAT(gpu.links, IsEmpty());
   EXPECT_EQ(report.missing.size(), 2u);
-  EXPECT_THAT(report.missing, Each(HasSubstr("too old to tell about the NVLinks")));
+  EXPECT_THAT(report.missing, Each(HasSubstr("too old to report the NVLinks")));
   EXPECT_THAT(Read(kBeforeNvLink, NVML_BARE).value().missing, IsEmpty());
 }
 
@@ -133,14 +133,14 @@ TEST_F(NvmlStandInTest, OmitsAndReportsAGpuWithoutAnAddress) {
     EXPECT_THAT(report.missing, Each(HasSubstr("GPU is lost"))) << function;
   }
   const GpuReport none = ReadFailing(kSwitched, "nvmlDeviceGetCount_v2", 999).value();
-  EXPECT_THAT(none.missing, Contains(HasSubstr("how many GPUs")));
+  EXPECT_THAT(none.missing, Contains(HasSubstr("the number of GPUs")));
 }
 
 TEST_F(NvmlStandInTest, AnyOtherFailureOmitsOnlyItsFact) {
   for (const auto& [function, told] :
        {std::pair("nvmlDeviceGetCudaComputeCapability", "compute capability"),
         {"nvmlDeviceGetNvLinkCapability", "NVLink 0 of GPU 0"},
-        {"nvmlDeviceGetNvLinkRemotePciInfo_v2", "where NVLink 0 of GPU 0 leads"},
+        {"nvmlDeviceGetNvLinkRemotePciInfo_v2", "remote end of NVLink 0 of GPU 0"},
         {"nvmlDeviceGetFieldValues", ""},
         {"nvmlDeviceGetName", ""},
         {"nvmlSystemGetDriverVersion", ""},

@@ -133,8 +133,8 @@ class Devices {
       }
     } else if (!unlisted_.empty()) {
       sysfs_.Miss(
-          "no driver tells about GPUs; those of /sys are numbered in the order of their "
-          "addresses, and their NVLinks are unknown");
+          "no driver lists the GPUs; those of /sys are numbered in the order of their addresses, "
+          "and their NVLinks are unknown");
     }
     for (const BusId bus : unlisted_) {
       const auto at = pci_.IndexOf(bus);
@@ -217,7 +217,7 @@ class Devices {
       net.gdr = false;
     }
     if (!net.speed_mbit_per_s)
-      sysfs_.Miss(fmt::format("/sys/class/net/{}/speed does not tell", facts.name));
+      sysfs_.Miss(fmt::format("/sys/class/net/{}/speed does not contain a rate", facts.name));
     Add(std::move(net), card, facts.numa);
   }
 
@@ -230,7 +230,7 @@ class Devices {
     net.kind = NetKind::kPhysical;
     Join(net, port);
     if (!net.speed_mbit_per_s)
-      sysfs_.Miss(fmt::format("the rate of RDMA device {} is not told", port.device));
+      sysfs_.Miss(fmt::format("the rate of RDMA device {} is unknown", port.device));
     Add(std::move(net), port.function ? std::optional(CardOf(*port.function)) : std::nullopt,
         port.numa);
   }

@@ -129,7 +129,7 @@ TEST_F(DevicesTest, GpusAreFoundByPciClassWithoutADriver) {
   EXPECT_EQ(view_.pci[view_.gpus[0].pci].bus, BusId{0x7000});
   EXPECT_EQ(view_.gpus[1].dev, 1u);
   EXPECT_EQ(view_.pci.size(), 2u);
-  EXPECT_THAT(missing_, Contains(HasSubstr("no driver tells about GPUs")));
+  EXPECT_THAT(missing_, Contains(HasSubstr("no driver lists the GPUs")));
 }
 
 TEST_F(DevicesTest, AGpuThatTheDriverOmitsIsSkippedAndReported) {
@@ -293,7 +293,7 @@ TEST_F(DevicesTest, APortWithoutARateIsKeptAndReported) {
   EXPECT_THAT(Nets(), ElementsAre("mlx5_0 at 0000:43:00.0"));
   EXPECT_EQ(view_.nets[0].kind, NetKind::kPhysical);
   EXPECT_EQ(view_.nets[0].speed_mbit_per_s, std::nullopt);
-  EXPECT_THAT(missing_, Contains(HasSubstr("the rate of RDMA device mlx5_0 is not told")));
+  EXPECT_THAT(missing_, Contains(HasSubstr("the rate of RDMA device mlx5_0 is unknown")));
 }
 
 TEST_F(DevicesTest, AnInterfaceHasTheNumaNodeOfItsCard) {

@@ -192,7 +192,8 @@ std::vector<InterfaceFacts> Choose(const std::vector<InterfaceFacts>& interfaces
   std::vector<InterfaceFacts> chosen = rule.picks()       ? std::move(wanted)
                                        : hardware.empty() ? std::move(virtual_ones)
                                                           : std::move(hardware);
-  if (chosen.empty()) sysfs.Miss(fmt::format("{} has no network interface to other hosts", kNets));
+  if (chosen.empty())
+    sysfs.Miss(fmt::format("{} does not contain a network interface to other hosts", kNets));
   return chosen;
 }
 

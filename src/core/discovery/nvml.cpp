@@ -175,8 +175,8 @@ class NvmlSession {
         f_.driver_version(version.data(), static_cast<std::uint32_t>(version.size())) == kSuccess)
       report_.driver = TextIn(version);
     std::uint32_t count = 0;
-    if (!Succeeds(f_.count(&count), "does not tell how many GPUs there are")) return;
-    if (count > kGpusOfHostMax) Miss(fmt::format("tells of {} GPUs", count));
+    if (!Succeeds(f_.count(&count), "does not report the number of GPUs")) return;
+    if (count > kGpusOfHostMax) Miss(fmt::format("reports {} GPUs", count));
     for (std::uint32_t i = 0; i < std::min<std::uint32_t>(count, kGpusOfHostMax); ++i) ReadGpu(i);
   }
 
@@ -203,7 +203,7 @@ class NvmlSession {
       return;
     PciInfo pci{};
     if (!Succeeds(f_.pci(device, &pci),
-                  fmt::format("does not tell the PCI address of GPU {}", index)))
+                  fmt::format("does not report the PCI address of GPU {}", index)))
       return;
     GpuReading gpu;
     gpu.index = index;
@@ -232,7 +232,7 @@ class NvmlSession {
     std::int32_t major = 0, minor = 0;
     const ReturnCode code =
         f_.capability == nullptr ? kNotFound : f_.capability(device, &major, &minor);
-    if (!Succeeds(code, fmt::format("does not tell the compute capability of GPU {}", gpu.index)))
+    if (!Succeeds(code, fmt::format("does not report the compute capability of GPU {}", gpu.index)))
       return;
     if (major > 0 && major <= kMajorMax && minor >= 0 && minor <= kMinorMax)
       gpu.compute_capability = static_cast<std::uint32_t>(major * 10 + minor);
@@ -277,23 +277,22 @@ class NvmlSession {
   void ReadNvLinks(Device device, GpuReading& gpu) {
     if (f_.link_capability == nullptr || f_.link_remote == nullptr) {
       if (NvLinksMax(gpu.compute_capability) != 0)
-        Miss(fmt::format("is too old to tell about the NVLinks of GPU {}", gpu.index));
+        Miss(fmt::format("is too old to report the NVLinks of GPU {}", gpu.index));
       return;
     }
     for (std::uint32_t link = 0; link < NvLinksMax(gpu.compute_capability); ++link) {
       std::uint32_t able = 0;
       const ReturnCode code = f_.link_capability(device, link, kCapabilityP2p, &able);
       if (code != kSuccess && !IsAbsence(code)) {
-        Miss(fmt::format("does not tell about NVLink {} of GPU {}: {}", link, gpu.index,
-                         Words(code)));
+        Miss(fmt::format("does not report NVLink {} of GPU {}: {}", link, gpu.index, Words(code)));
         continue;
       }
       if (code != kSuccess || able != 1 || !IsActive(device, gpu, link)) continue;
       PciInfo remote{};
       const ReturnCode reached = f_.link_remote(device, link, &remote);
       if (reached != kSuccess) {
-        Miss(fmt::format("does not tell where NVLink {} of GPU {} leads: {}", link, gpu.index,
-                         Words(reached)));
+        Miss(fmt::format("does not report the remote end of NVLink {} of GPU {}: {}", link,
+                         gpu.index, Words(reached)));
         continue;
       }
       CountLink(gpu, AddressIn(remote, f_.link_remote_is_old));
@@ -332,7 +331,7 @@ class NvmlSession {
       code = f_.fabric(device, &info.info);
     }
     if (code != kSuccess && !IsAbsence(code))
-      Miss(fmt::format("does not tell the NVLink domain of GPU {}: {}", gpu.index, Words(code)));
+      Miss(fmt::format("does not report the NVLink domain of GPU {}: {}", gpu.index, Words(code)));
     if (code != kSuccess || info.info.state != kFabricCompleted || info.info.status != kSuccess)
       return;
     Fabric fabric;

@@ -143,10 +143,9 @@ void PciView::Build() {
       roots[static_cast<std::uint32_t>(at - nodes.begin())].push_back(bus);
     } else {
       nowhere.push_back(bus);
-      sysfs_.Miss(
-          fmt::format("PCI function {}: its NUMA node is not told; it counts as one of a "
-                      "node of its own",
-                      ToString(bus)));
+      sysfs_.Miss(fmt::format(
+          "PCI function {}: its NUMA node is unknown; an extra node contains all such functions",
+          ToString(bus)));
     }
   }
   if (!nowhere.empty()) roots[UnknownNode()] = std::move(nowhere);

@@ -158,7 +158,7 @@ TEST_F(PciViewTest, AFunctionMissingFromSysIsReported) {
   Build({BusId{0x7000}});
   EXPECT_THAT(Shown(), ElementsAre("numa 2 > 0000:07:00.0  x0"));
   EXPECT_THAT(missing_, ElementsAre(HasSubstr("0000:07:00.0 is not in /sys"),
-                                    HasSubstr("NUMA node is not told")));
+                                    HasSubstr("NUMA node is unknown")));
 }
 
 TEST_F(PciViewTest, ContradictoryPathsFormNoCycle) {

@@ -16,7 +16,7 @@ Result<CpuSet> AllowedCpus(const os::FileTree& files) {
   const auto list = FindValue(*status, "Cpus_allowed_list");
   Result<CpuSet> cpus = CpuSet::Parse(list.value_or(""));
   if (cpus.ok() && !cpus->empty()) return cpus;
-  return Error{Code::kUnsupported, "/proc/thread-self/status does not tell the allowed CPUs"};
+  return Error{Code::kUnsupported, "/proc/thread-self/status does not list the allowed CPUs"};
 }
 
 std::uint32_t NumaOf(const topology::HostView& host, const CpuSet& allowed,

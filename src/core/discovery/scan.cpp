@@ -62,9 +62,8 @@ class Scanner {
  private:
   // A partial scan would differ from the scans of the host's other ranks.
   static Error Shortage() {
-    return {
-        Code::kSystem,
-        "cannot look around on this machine: out of file descriptors or memory; raise ulimit -n"};
+    return {Code::kSystem,
+            "cannot scan this machine: out of file descriptors or memory; raise ulimit -n"};
   }
 
   CpuSet ParseCpus(const std::string& list, const std::string& path) {
@@ -116,7 +115,7 @@ class Scanner {
     node.id = id;
     node.cpus = ReadCpus(folder);
     const std::optional<std::uint64_t> memory = ParseMemTotal(sysfs_.Read(folder + "meminfo"));
-    if (!memory) sysfs_.Miss(folder + "meminfo does not tell how much memory the node has");
+    if (!memory) sysfs_.Miss(folder + "meminfo does not contain the memory size of the node");
     node.memory_bytes = memory.value_or(0);
     node.distances = ParseDistances(sysfs_.Read(folder + "distance"));
     return node;
@@ -127,7 +126,7 @@ class Scanner {
     NumaNode node;
     node.cpus = ParseCpus(sysfs_.Peek(online).value_or(""), online);
     if (node.cpus.empty()) {
-      sysfs_.Miss("no list of CPUs; their number is taken from /proc/cpuinfo");
+      sysfs_.Miss("the list of CPUs is missing; their number is taken from /proc/cpuinfo");
       node.cpus = CpuSet::Of(0, std::clamp(cpu_count, 1u, CpuSet::kCpuMax) - 1);
     }
     node.memory_bytes = ParseMemTotal(sysfs_.Read("/proc/meminfo")).value_or(0);

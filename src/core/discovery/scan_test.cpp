@@ -161,7 +161,7 @@ TEST(ScanTest, CpusAreCountedIfNoListExists) {
   tree.Write("proc/cpuinfo", "processor\t: 0\nprocessor\t: 1\nprocessor\t: 2\n");
   const HostScan scan = ScanOf(tree);
   EXPECT_EQ(ToString(scan.view.numa_nodes[0].cpus), "0-2");
-  EXPECT_THAT(scan.missing, Contains(HasSubstr("no list of CPUs")));
+  EXPECT_THAT(scan.missing, Contains(HasSubstr("the list of CPUs is missing")));
 }
 
 TEST(ScanTest, ABareTreeGivesAUsableViewAndReportsMissingFiles) {
@@ -188,7 +188,7 @@ TEST(ScanTest, BrokenFilesCountAsMissing) {
   EXPECT_THAT(scan.missing, Contains(HasSubstr("node0/cpulist")));
   EXPECT_THAT(scan.missing, Contains(HasSubstr("NUMA node 1 has 1 distances")));
   EXPECT_EQ(scan.view.numa_nodes[1].memory_bytes, 0u);
-  EXPECT_THAT(scan.missing, Contains(HasSubstr("node1/meminfo does not tell")));
+  EXPECT_THAT(scan.missing, Contains(HasSubstr("node1/meminfo does not contain")));
 }
 
 TEST(ScanTest, VirtualInterfacesAreUsedOnlyWithoutPhysicalInterfaces) {
