@@ -136,8 +136,8 @@ void HostedMachines::RemoveFailed(const std::function<void(MachineId)>& remove) 
       const MachineId id = it->first;
       const auto tell = it->second.hosted.failed;
       tell(Error{Code::kSystem,
-                 "no memory for what came over control connections; see ulimit -v and the memory "
-                 "limit of the container"});
+                 "no memory for data from control connections; see ulimit -v and the memory limit "
+                 "of the container"});
       remove(id);
     }
     any_failed_ = false;

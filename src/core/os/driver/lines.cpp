@@ -42,7 +42,7 @@ void Lines::Do(MachineId id, const Dial& dial) {
   if (call.error != 0) return fail(ErrnoText(call.error));
   const int fd = call.socket.get();
   if (is_unix && machines_.At(id).own_user_only && !IsOwnUser(fd))
-    return fail("it is another user's");
+    return fail("it belongs to another user");
   const Token token = Add(id, dial.line, std::move(call.socket), is_unix);
   Connection& line = lines_.at(token);
   line.connecting = call.connecting;

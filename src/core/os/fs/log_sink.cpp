@@ -38,7 +38,7 @@ Logger::Logger(const Settings& settings, std::string_view host_name, std::uint32
   if (file_.valid()) return;
   const int error = errno;
   Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt,
-      fmt::format("cannot write the log to {}: {}; it goes to standard output", path,
+      fmt::format("cannot write the log to {}: {}; the log continues on standard output", path,
                   std::strerror(error)));
 }
 

@@ -87,7 +87,7 @@ Result<std::span<std::byte>> Shm::MapWhole(int fd, std::size_t bytes) {
 }
 
 Result<Shm> Shm::Create(std::size_t bytes) {
-  if (bytes == 0) return Error{Code::kInvalidArgument, "shared memory of 0 bytes was asked for"};
+  if (bytes == 0) return Error{Code::kInvalidArgument, "cannot create shared memory of 0 bytes"};
   Fd fd(::memfd_create("ringlet", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) {
     if (errno != EPERM && errno != EACCES && errno != ENOSYS)
@@ -110,7 +110,8 @@ std::string Shm::WhyInFiles() {
 Result<Shm> Shm::Map(Fd received, std::size_t bytes_expected) {
   if (bytes_expected == 0) return Error{Code::kProtocol, "a peer offers 0 bytes of shared memory"};
   const int seals = ::fcntl(received.get(), F_GET_SEALS);
-  if (seals < 0) return Error{Code::kProtocol, "a peer sent a descriptor that is no shared memory"};
+  if (seals < 0)
+    return Error{Code::kProtocol, "a peer sent a descriptor that is not shared memory"};
   struct stat about {};
   if (::fstat(received.get(), &about) != 0)
     return SystemError("cannot examine a peer's shared memory", errno);
@@ -166,7 +167,8 @@ Status Shm::Fill() const {
   ::madvise(bytes_.data(), bytes_.size(), MADV_HUGEPAGE);  // EINVAL: no huge pages
   if (::madvise(bytes_.data(), bytes_.size(), MADV_POPULATE_WRITE) == 0 || errno == EINVAL)
     return Ok();
-  return SystemError(fmt::format("cannot have {} bytes of shared memory", bytes_.size()), errno);
+  return SystemError(fmt::format("cannot allocate {} bytes of shared memory", bytes_.size()),
+                     errno);
 }
 
 void Shm::Discard() const {

@@ -142,7 +142,7 @@ TEST(Shm, ReportsTheDefectOfADescriptor) {
               testing::HasSubstr("not sealed"));
   EXPECT_EQ(error("empty", MFD_CLOEXEC | MFD_ALLOW_SEALING, 0).code, Code::kProtocol);
   EXPECT_THAT(Shm::Map(Fd(::eventfd(0, 0)), 4096).error().message,
-              testing::HasSubstr("no shared memory"));
+              testing::HasSubstr("not shared memory"));
 }
 
 TEST(Shm, MayHaveASingleByte) {

@@ -93,7 +93,7 @@ Status Ask(const Fd& socket) {
   request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
   request.message.ifa_family = AF_UNSPEC;
   if (::send(socket.get(), &request, sizeof request, 0) != sizeof request)
-    return SystemError("cannot ask for the addresses of this host", errno);
+    return SystemError("cannot query the addresses of this host", errno);
   return Ok();
 }
 
@@ -117,7 +117,7 @@ Result<AddressMessages> ParseAddressMessages(View datagram) {
 
 Result<Fd> OpenRouteSocket() {
   Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  if (!socket.valid()) return SystemError("cannot ask for the addresses of this host", errno);
+  if (!socket.valid()) return SystemError("cannot query the addresses of this host", errno);
   return socket;
 }
 

@@ -30,15 +30,15 @@ CongestionControls KnownHere() {
 
 std::string WhyNotCongestion(std::string_view name, int os_errno, const CongestionControls& known) {
   const auto list = [](const std::string& names) {
-    return names.empty() ? std::string("what it does not tell") : names;
+    return names.empty() ? std::string("an unknown list") : names;
   };
   if (os_errno == ENOENT)
-    return fmt::format("the kernel has no congestion control \"{}\" loaded; it has: {}", name,
-                       list(known.available));
+    return fmt::format("the congestion control \"{}\" is not loaded in the kernel; it has: {}",
+                       name, list(known.available));
   if (os_errno == EPERM)
     return fmt::format(
-        "the kernel does not permit the congestion control \"{}\" to this process, but to all: {} "
-        "(net.ipv4.tcp_allowed_congestion_control); others take CAP_NET_ADMIN",
+        "the kernel does not permit the congestion control \"{}\" to this process; it permits to "
+        "all: {} (net.ipv4.tcp_allowed_congestion_control); others need CAP_NET_ADMIN",
         name, list(known.permitted));
   return fmt::format("the congestion control \"{}\" cannot be chosen: {}", name,
                      ErrnoText(os_errno));

@@ -51,7 +51,7 @@ TEST(Congestion, TheErrorListsThePermittedAlgorithms) {
   EXPECT_THAT(
       WhyNotCongestion("cubic", EPERM, known),
       AllOf(HasSubstr("reno bbr ("), HasSubstr("CAP_NET_ADMIN"), Not(HasSubstr("bbr cubic"))));
-  EXPECT_THAT(WhyNotCongestion("x", EPERM, {}), HasSubstr("does not tell"));
+  EXPECT_THAT(WhyNotCongestion("x", EPERM, {}), HasSubstr("an unknown list"));
   EXPECT_THAT(WhyNotCongestion("x", EINVAL, known), HasSubstr("EINVAL"));
 }
 

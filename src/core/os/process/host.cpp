@@ -26,7 +26,7 @@ Result<std::uint64_t> StartTicksAt(const FileTree& files, const std::string& pat
   RINGLET_TRY_ASSIGN(const std::string stat, files.Read(path, kFileBytesMax));
   const std::optional<std::uint64_t> ticks = ParseStartTicks(stat);
   if (!ticks)
-    return Error{Code::kUnsupported, fmt::format("{} is not in the form that proc(5) says", path)};
+    return Error{Code::kUnsupported, fmt::format("{} does not have the format of proc(5)", path)};
   return *ticks;
 }
 

@@ -47,8 +47,10 @@ Result<SignalCounter> SignalCounter::Open(int signal) {
   const std::lock_guard lock(users_mutex);
   int& count = users[static_cast<std::size_t>(signal)];
   if (count == 0 && !Handles(signal, SIG_DFL))
-    return Error{Code::kUnsupported,
-                 fmt::format("the program handles {} itself, which stays so", SignalName(signal))};
+    return Error{
+        Code::kUnsupported,
+        fmt::format("the program handles {} itself, and Ringlet leaves its handler in place",
+                    SignalName(signal))};
   if (count++ == 0) {
     struct sigaction action {};
     action.sa_handler = CountSignal;

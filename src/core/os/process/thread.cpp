@@ -46,7 +46,7 @@ void BecomeServiceThread(const char* name) {
 Status RunOn(std::span<const CpuRange> cpus) {
   std::uint32_t count = 0;
   for (const CpuRange& range : cpus) count = std::max(count, range.last + 1);
-  if (count == 0) return Error{Code::kInvalidArgument, "a thread cannot run on no CPU"};
+  if (count == 0) return Error{Code::kInvalidArgument, "the set of CPUs for a thread is empty"};
   const auto release = [](cpu_set_t* set) { CPU_FREE(set); };
   const std::unique_ptr<cpu_set_t, decltype(release)> set(CPU_ALLOC(count), release);
   if (!set) return Error{Code::kSystem, "no memory for a set of CPUs"};
