@@ -110,9 +110,8 @@ Result<UniqueId> FromText(std::string_view text) {
   for (std::size_t i = 0; i < UniqueId::kBytes; ++i) {
     const int high = HexValue(text[2 * i]), low = HexValue(text[2 * i + 1]);
     if (high < 0 || low < 0)
-      return Error{
-          Code::kInvalidArgument,
-          fmt::format("the text of the unique id is no hexadecimal number at digit {}", 2 * i)};
+      return Error{Code::kInvalidArgument,
+                   fmt::format("the text of the unique id is not hexadecimal at digit {}", 2 * i)};
     id.bytes[i] = static_cast<std::byte>(high * 16 + low);
   }
   return id;

@@ -300,8 +300,9 @@ Status ChannelPlan::Check() const {
   for (std::uint32_t node = 0; node < node_count_; ++node)
     for (const Rank rank : RanksOf(node)) {
       if (Index(rank) >= rank_count_ || seen[Index(rank)])
-        return Refused(fmt::format("node {} has rank {}, which is not one of {} or has a place",
-                                   node, Index(rank), rank_count_));
+        return Refused(
+            fmt::format("node {} has rank {}, which is not one of {} ranks or is already on a node",
+                        node, Index(rank), rank_count_));
       seen[Index(rank)] = true;
     }
   return rank_count_ > 0 ? Status(Ok()) : Status(Refused("a plan without ranks"));

@@ -168,7 +168,8 @@ class Reading {
       RINGLET_TRY(ReadChannel(channel, graph));
     RINGLET_TRY_ASSIGN(const std::uint64_t channels, Number(node, "nchannels", kChannelsMax));
     if (graph.channels.size() != channels)
-      return Bad(node, "nchannels", fmt::format("{}, as many as follow", graph.channels.size()));
+      return Bad(node, "nchannels",
+                 fmt::format("{}, the number of channels that follow", graph.channels.size()));
     graph.stopped = channels > 0 ? StopReason::kExhausted : StopReason::kNotThere;
     return Ok();
   }

@@ -84,8 +84,9 @@ TEST(GraphFileTest, ErrorsStateFileAndLine) {
   EXPECT_THAT(why(File(good, "<gpu rank=\"9\"/>")), HasSubstr("rank is \"9\""));
   EXPECT_THAT(why(File(good, both + "<net dev=\"5\"/>")), HasSubstr("dev is \"5\""));
   EXPECT_THAT(why(File(good, both + "<nic/>")), HasSubstr("neither <gpu> nor <net>"));
-  EXPECT_THAT(why(File("nchannels=\"2\" speedintra=\"1\"", both)),
-              HasSubstr("nchannels is \"2\", but it must be 1, as many as follow"));
+  EXPECT_THAT(
+      why(File("nchannels=\"2\" speedintra=\"1\"", both)),
+      HasSubstr("nchannels is \"2\", but it must be 1, the number of channels that follow"));
   EXPECT_THAT(why(File("nchannels=\"1\" speedintra=\"fast\"", both)),
               HasSubstr("speedintra is \"fast\", but it must be a number of GB/s"));
   EXPECT_THAT(why(File("nchannels=\"1\"", both)), HasSubstr("speedintra is missing"));

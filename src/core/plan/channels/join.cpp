@@ -63,7 +63,7 @@ class Joiner {
     for (const NodeBlock& block : blocks_) {
       if (block.node_class >= classes_.size() || block.nodes == 0)
         return RefusedJoin(
-            fmt::format("node {} is of class {}, which there is not", nodes_, block.node_class));
+            fmt::format("node {} is of class {}, which does not exist", nodes_, block.node_class));
       if (Index(block.first) != rank)
         return RefusedJoin(fmt::format("node {} begins with rank {}, but {} is next", nodes_,
                                        Index(block.first), rank));
@@ -118,7 +118,7 @@ class Joiner {
             return Ok();
           }
           return RefusedJoin(fmt::format(
-              "channel {} of the {} would go from rail {} on node {} to rail {} on node {}, but "
+              "channel {} of the {} would lead from rail {} on node {} to rail {} on node {}, but "
               "NICs of different rails do not reach each other; give each node a NIC on every "
               "rail, or join the rails",
               channel, NameOf(id), first->first, first->second, rail, present_[i].first_node));
@@ -193,7 +193,7 @@ class Joiner {
   Result<std::uint32_t> ChannelCount(std::uint32_t base) const {
     constexpr auto kMost = static_cast<std::uint32_t>(kChannelsMax);
     if (limits_.min == 0 || limits_.min > kMost || limits_.max == 0)
-      return RefusedJoin(fmt::format("{} to {} channels were asked for; there are 1 to {}",
+      return RefusedJoin(fmt::format("{} to {} channels were requested; the limits are 1 to {}",
                                      limits_.min, limits_.max, kMost));
     std::uint32_t channels = std::min(kMost, 2 * base);
     const Common& ring = joined_.of(GraphId::kRing);

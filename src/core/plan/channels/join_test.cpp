@@ -92,7 +92,7 @@ TEST(JoinTest, AChannelDoesNotCrossIsolatedRails) {
   const auto refused = Join(std::vector{one, other}, blocks, {});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message,
-              HasSubstr("channel 0 of the ring would go from rail 3 on node 0 to rail 4 "
+              HasSubstr("channel 0 of the ring would lead from rail 3 on node 0 to rail 4 "
                         "on node 1"));
   EXPECT_TRUE(Join(std::vector{one}, std::vector<NodeBlock>{{0, 1, Rank{0}}}, {}).ok());
 }

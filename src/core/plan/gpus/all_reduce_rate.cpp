@@ -10,7 +10,7 @@ namespace ringlet::plan {
 
 Result<topology::Bandwidth> AllReduceRate(const topology::HostView& view, std::uint32_t hosts,
                                           const GpuPlanOptions& options) {
-  if (view.gpus.empty()) return Error{Code::kInvalidArgument, "there are no GPUs to plan for"};
+  if (view.gpus.empty()) return Error{Code::kInvalidArgument, "the machine lacks GPUs to plan for"};
   const topology::HostView shape = topology::ShapeOf(view);
   std::vector<topology::HostView> views;
   std::uint32_t ranks = 0;

@@ -17,7 +17,7 @@ using topology::Graph;
 
 Error NoPath(Rank from, Rank to) {
   return {Code::kUnsupported,
-          fmt::format("there is no path from rank {} to rank {}", Index(from), Index(to))};
+          fmt::format("no path leads from rank {} to rank {}", Index(from), Index(to))};
 }
 
 /// The ranks of each host with ranks, ascending. Hosts are in the order of their lowest rank.

@@ -62,11 +62,10 @@ Result<TuningPick> Tuning::Pick(Function function, std::uint64_t bytes) const {
   std::array<NcclAlgorithm, kAlgorithms> all = {};
   for (std::size_t a = 0; a < kAlgorithms; ++a) all[a] = AlgorithmOf(a);
   if (const auto best = PickOf(function, all, bytes)) return *best;
-  return Error{
-      Code::kInvalidArgument,
-      fmt::format("NCCL_ALGO and NCCL_PROTO leave no way to do {} on {} ranks of {} nodes; "
-                  "Ring and Simple are always possible",
-                  NameOf(function), input_.ranks, input_.nodes)};
+  return Error{Code::kInvalidArgument,
+               fmt::format("NCCL_ALGO and NCCL_PROTO leave no way to run {} on {} ranks of {} "
+                           "nodes; Ring and Simple are always possible",
+                           NameOf(function), input_.ranks, input_.nodes)};
 }
 
 std::optional<TuningPick> Tuning::PickOf(Function function,
