@@ -27,7 +27,7 @@ TEST(CheckedMachineTest, RefusesATextThatIsNotATopology) {
   EXPECT_THAT(CheckedFile("no/such.xml").refusal, HasSubstr("no/such.xml"));
   EXPECT_THAT(CheckedFile(Fixture("topologies/graphs/ucb_dgx1v_graph.graph.xml")).refusal,
               HasSubstr("this is a graph file"));
-  EXPECT_THAT(CheckedFile(Fixture("topologies/findings.txt")).refusal, HasSubstr("no XML"));
+  EXPECT_THAT(CheckedFile(Fixture("topologies/findings.txt")).refusal, HasSubstr("not XML"));
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST(TopoSourceTest, MergesPortsLikeNcclAndReportsErrorsFirst) {
   ASSERT_TRUE(merged.ok()) << merged.error().message;
   EXPECT_EQ(merged->view.nets.back().name, "mlx5_0+mlx5_1");
   EXPECT_THAT(merged->missing, testing::IsEmpty());
-  EXPECT_THAT(merged->merged, HasSubstr("merged as NCCL does"));
+  EXPECT_THAT(merged->merged, HasSubstr("merged as in NCCL"));
   Settings apart;
   apart.net_merge_level = "LOC";
   EXPECT_THAT(load("nvidia/a100pcie_nvl2_timez.topo.xml", apart)->missing, testing::IsEmpty());

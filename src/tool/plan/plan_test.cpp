@@ -154,8 +154,8 @@ TEST(PlanTest, ReportsMergedPortsOnlyForAMachine) {
   const std::string file = Fixture("topologies/nvidia/H100.topo.xml");
   EXPECT_EQ(RunCommand({"plan", file}).errors, "");
   EXPECT_THAT(RunCommand({"topo", "show", file}).errors,
-              testing::StartsWith("ringlet topo show: merged as NCCL does (NCCL_NET_MERGE_LEVEL="
-                                  "LOC: not): 8 ports of several each: mlx5_0+mlx5_1, "));
+              testing::StartsWith("ringlet topo show: merged as in NCCL (NCCL_NET_MERGE_LEVEL=LOC "
+                                  "prevents it): 8 ports of several each: mlx5_0+mlx5_1, "));
 }
 
 TEST(PlanTest, ReportsErrorsOfAFileFirst) {

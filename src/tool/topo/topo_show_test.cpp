@@ -15,8 +15,8 @@ TEST(TopoShowTest, ShowsAFile) {
   EXPECT_THAT(ran.output, HasSubstr("2 NVLink links to GPU 0000:85:00.0, 40 GB/s"));
   EXPECT_THAT(ran.output, HasSubstr("net lxcbr0, 10000 Mbit/s, 1.25 GB/s, device 1, not used by"));
   EXPECT_EQ(ran.errors,
-            "ringlet topo show: left out, as NCCL merges them and has no place for the result "
-            "(NCCL_NET_MERGE_LEVEL=LOC: not): 2 ports without a PCI function: lxcbr0, "
+            "ringlet topo show: left out, because NCCL merges them and cannot place the result "
+            "(NCCL_NET_MERGE_LEVEL=LOC prevents it): 2 ports without a PCI function: lxcbr0, "
             "br-d774142ed332\n");
 }
 

@@ -65,7 +65,7 @@ Status CheckPlaces(std::span<const HostView> views, std::span<const RankPlace> p
   }
   const auto missing = std::find(seen.begin(), seen.end(), false);
   if (missing == seen.end()) return Ok();
-  return Refuse(fmt::format("rank {} of {} has no place", missing - seen.begin(), places.size()));
+  return Refuse(fmt::format("rank {} of {} is not placed", missing - seen.begin(), places.size()));
 }
 
 /// With GPUs: the places contain any ranks, but none that a GPU has.
@@ -76,7 +76,7 @@ Status CheckPlacesBesides(std::span<const HostView> views, std::span<const RankP
     for (const std::optional<Rank>& rank : of_view)
       if (rank) taken.push_back(*rank);
   if (taken.empty() && places.empty() && !may_be_empty)
-    return Refuse("there is no GPU with a rank, and so nothing to join");
+    return Refuse("the graph is empty, because no GPU has a rank");
   for (const RankPlace& place : places) {
     if (place.host >= views.size())
       return Refuse(

@@ -40,7 +40,7 @@ TEST(BuildTest, AGraphOfGivenRanksRequiresARank) {
   MachineForTest machine;
   machine.Numa(0).Nic(0x11, 100'000);
   EXPECT_THAT(Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kGiven}).error().message,
-              HasSubstr("no GPU with a rank"));
+              HasSubstr("no GPU has a rank"));
   EXPECT_EQ(Build({&machine.view, 1}, {}, {.gpus = GpuRanks::kAll})->rank_count(), 0u);
 }
 

@@ -93,7 +93,7 @@ TEST(GraphTest, ErrorsDescribeInvalidInput) {
   EXPECT_THAT(GraphErrorOf({a}, {{Rank{0}, 0, 0}, {Rank{0}, 0, 0}}),
               HasSubstr("rank 0 is placed twice"));
   EXPECT_THAT(GraphErrorOf({a}, {{Rank{0}, 0, 0}, {Rank{2}, 0, 0}}),
-              HasSubstr("rank 1 of 2 has no place"));
+              HasSubstr("rank 1 of 2 is not placed"));
   HostView bad = a;
   bad.numa_nodes.clear();
   EXPECT_THAT(GraphErrorOf({bad}, {{Rank{0}, 0, 0}}), HasSubstr("host \"a\": "));

@@ -112,7 +112,7 @@ class NicMerger {
       distance = std::max(distance, DistanceOf(view_, group.front(), net));
     }
     if (common.size() < 2)
-      return Refuse(fmt::format("ports {} and {} have no processor in common",
+      return Refuse(fmt::format("ports {} and {} do not share a processor",
                                 Quoted(view_.nets[group[0]].name),
                                 Quoted(view_.nets[group[1]].name)));
     RINGLET_TRY_ASSIGN(const std::uint32_t nic, NicAt(common.back(), group, distance));
@@ -224,7 +224,7 @@ Result<PortDistance> ParseMergeLevel(std::string_view text) {
     if (EqualIgnoringCase(text, name)) return level;
   if (const auto number = ParseDecimal(text); number && *number < kLevelOfType.size())
     return kLevelOfType[*number];
-  return Refuse(fmt::format("{} is none of LOC, PORT, PIX, PXB, P2C, PXN, PHB and SYS",
+  return Refuse(fmt::format("{} is not one of LOC, PORT, PIX, PXB, P2C, PXN, PHB and SYS",
                             Quoted(Printable(text, 40))));
 }
 

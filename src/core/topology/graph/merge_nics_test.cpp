@@ -72,7 +72,7 @@ TEST(MergeNicsTest, HigherLevelsMergeMorePortsAndAddBandwidths) {
   EXPECT_EQ(phb.pci.back().link_width, 32u) << "as much as both switches let through";
   EXPECT_EQ(MergeNics(Machine(), {.level = PortDistance::kLoc}).value(), Machine());
   EXPECT_THAT(MergeNics(Machine(), {.level = PortDistance::kSys}).error().message,
-              HasSubstr("no processor in common"));
+              HasSubstr("do not share a processor"));
 }
 
 TEST(MergeNicsTest, RailsAndSizesLimitGroups) {
@@ -127,7 +127,7 @@ TEST(MergeNicsTest, LevelsHaveNamesAndNumbers) {
   EXPECT_FALSE(ParseMergeLevel("10").ok());
   EXPECT_EQ(ParseMergeLevel("port").value(), PortDistance::kPort);
   EXPECT_EQ(ParseMergeLevel("P2C").value(), PortDistance::kPxb);
-  EXPECT_THAT(ParseMergeLevel("NVL").error().message, HasSubstr("\"NVL\" is none of"));
+  EXPECT_THAT(ParseMergeLevel("NVL").error().message, HasSubstr("\"NVL\" is not one of"));
 }
 
 TEST(MergeNicsTest, ANamedGroupHasAtMostThePortsOfAVirtualNic) {

@@ -95,7 +95,7 @@ Result<HcaRule> HcaRule::Parse(std::string_view text, std::vector<std::string>* 
     } else if (is_port) {
       return Refuse(fmt::format("more than {} ports are named", kHcaNamesMax));
     } else {
-      return Refuse(fmt::format("{} is no port; it is a name, or name:port",
+      return Refuse(fmt::format("{} is not a port; a port is a name, or name:port",
                                 Quoted(Printable(entry, kPortNameBytesShown))));
     }
   }
@@ -122,7 +122,7 @@ Result<PortRules> ReadPortRules(const Settings& settings) {
   const std::string_view policy = Trim(settings.net_merge_policy);
   rules.merge.same_rail = EqualIgnoringCase(policy, "RAIL");
   if (!policy.empty() && !rules.merge.same_rail && !EqualIgnoringCase(policy, "ALL"))
-    return RefuseRule(VariableOf(settings, "NET_MERGE_POLICY"), policy, "it is ALL or RAIL");
+    return RefuseRule(VariableOf(settings, "NET_MERGE_POLICY"), policy, "it must be ALL or RAIL");
   rules.merge.forced = ParseForcedMerge(settings.net_force_merge);
   std::vector<std::string> ignored;
   Result<HcaRule> hca =
@@ -131,10 +131,10 @@ Result<PortRules> ReadPortRules(const Settings& settings) {
     return RefuseRule(VariableOf(settings, "IB_HCA"), settings.ib_hca, hca.error().message);
   rules.hca = *std::move(hca);
   if (!ignored.empty())
-    rules.notes.push_back(fmt::format(
-        "ignored of {}, as NCCL ignores it: {}; an entry is a name, or name:port, and at most {} "
-        "count",
-        VariableOf(settings, "IB_HCA"), ListText(ignored), kHcaNamesMax));
+    rules.notes.push_back(
+        fmt::format("entries of {} are ignored, as in NCCL: {}; an entry is a name, or name:port, "
+                    "and at most {} count",
+                    VariableOf(settings, "IB_HCA"), ListText(ignored), kHcaNamesMax));
   return rules;
 }
 
@@ -149,14 +149,14 @@ Result<PlannedPorts> ApplyPortRules(HostView view, const PortRules& rules) {
   for (std::size_t i = view.nets.size(); i < planned.view.nets.size(); ++i)
     merged.push_back(planned.view.nets[i].name);
   if (!merged.empty())
-    planned.notes.push_back(
-        fmt::format("merged as NCCL does (NCCL_NET_MERGE_LEVEL=LOC: not): {} of several each: {}",
-                    Ports(merged.size()), ListText(merged)));
+    planned.notes.push_back(fmt::format(
+        "merged as in NCCL (NCCL_NET_MERGE_LEVEL=LOC prevents it): {} of several each: {}",
+        Ports(merged.size()), ListText(merged)));
   const std::vector<std::string> no_place = WithoutPlace(view, planned.view);
   if (!no_place.empty())
     planned.notes.push_back(
-        fmt::format("left out, as NCCL merges them and has no place for the result "
-                    "(NCCL_NET_MERGE_LEVEL=LOC: not): {} without a PCI function: {}",
+        fmt::format("left out, because NCCL merges them and cannot place the result "
+                    "(NCCL_NET_MERGE_LEVEL=LOC prevents it): {} without a PCI function: {}",
                     Ports(no_place.size()), ListText(no_place)));
   return planned;
 }

@@ -47,10 +47,11 @@ TEST(PortRulesTest, MergesPortsOfADeviceAndSkipsPortsWithoutADevice) {
   EXPECT_EQ(planned.view.nets.back().nic, planned.view.nets.front().nic);
   EXPECT_THAT(
       planned.notes,
-      ElementsAre("merged as NCCL does (NCCL_NET_MERGE_LEVEL=LOC: not): 1 port of several each: "
-                  "mlx5_0+mlx5_0b",
-                  "left out, as NCCL merges them and has no place for the result "
-                  "(NCCL_NET_MERGE_LEVEL=LOC: not): 2 ports without a PCI function: eth0, eth0b"));
+      ElementsAre(
+          "merged as in NCCL (NCCL_NET_MERGE_LEVEL=LOC prevents it): 1 port of several each: "
+          "mlx5_0+mlx5_0b",
+          "left out, because NCCL merges them and cannot place the result "
+          "(NCCL_NET_MERGE_LEVEL=LOC prevents it): 2 ports without a PCI function: eth0, eth0b"));
 }
 
 TEST(PortRulesTest, AnUnchangedViewCausesNoNotes) {
@@ -77,11 +78,11 @@ TEST(PortRulesTest, ErrorsNameTheVariable) {
   EXPECT_THAT(ReadPortRules(settings).error().message, HasSubstr("RINGLET_NET_MERGE_LEVEL=\"NEAR"));
   settings = {};
   settings.net_merge_policy = "SOME";
-  EXPECT_THAT(ReadPortRules(settings).error().message, HasSubstr("it is ALL or RAIL"));
+  EXPECT_THAT(ReadPortRules(settings).error().message, HasSubstr("it must be ALL or RAIL"));
   for (const char* text : {"mlx5_0:x", ":1", "mlx5_0:1:2:3:4"}) {
     settings = {};
     settings.ib_hca = text;
-    EXPECT_THAT(ReadPortRules(settings).error().message, HasSubstr("is no port")) << text;
+    EXPECT_THAT(ReadPortRules(settings).error().message, HasSubstr("is not a port")) << text;
   }
 }
 
@@ -92,7 +93,7 @@ TEST(PortRulesTest, InvalidValuesOfNcclVariablesAreIgnoredAndReported) {
   const PlannedPorts planned = ApplyPortRules(MachineWithPorts(), RulesOf(settings)).value();
   EXPECT_THAT(Used(planned.view), ElementsAre("mlx5_0", "eth0", "eth0b"));
   EXPECT_THAT(planned.notes.front(),
-              HasSubstr("ignored of NCCL_IB_HCA, as NCCL ignores it: mlx5_1:x, :1;"));
+              HasSubstr("entries of NCCL_IB_HCA are ignored, as in NCCL: mlx5_1:x, :1;"));
   std::string many = "^none";
   for (int i = 0; i < 40; ++i) many += ",mlx5_" + std::to_string(i);
   EXPECT_THAT(RulesOf(ParseSettings({{"NCCL_IB_HCA", many}}).value()).notes.front(),

@@ -30,11 +30,12 @@ std::optional<NodeIndex> Between(const Paths& paths, NodeIndex from, NodeIndex t
 }
 
 Error Apart(const Graph& graph, NodeIndex from, NodeIndex to) {
-  return {Code::kInvalidArgument,
-          fmt::format("ranks {} and {} of host {} are joined by NVLink, but the driver keeps their "
-                      "GPUs apart: repair that, or set NCCL_IGNORE_DISABLED_P2P=1 to go without",
-                      graph.at(from).number, graph.at(to).number,
-                      Quoted(graph.hosts()[graph.at(from).host].name))};
+  return {
+      Code::kInvalidArgument,
+      fmt::format("ranks {} and {} of host {} are joined by NVLink, but the driver keeps their "
+                  "GPUs apart: repair that, or set NCCL_IGNORE_DISABLED_P2P=1 to run without it",
+                  graph.at(from).number, graph.at(to).number,
+                  Quoted(graph.hosts()[graph.at(from).host].name))};
 }
 
 /// Returns true if the GPUs are in one NVLink domain, or a domain is unknown.

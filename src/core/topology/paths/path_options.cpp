@@ -38,7 +38,7 @@ Status ReadPolicy(std::string_view variable, std::string_view text, NetPolicy& t
                        ? ParseDecimal(value.substr(kMax.size()))
                        : std::optional<std::uint64_t>();
   if (!max || *max == 0 || *max > kMostNets)
-    return RefuseOption(variable, value, "it is AUTO, ALL, or MAX: and a number from 1");
+    return RefuseOption(variable, value, "it must be AUTO, ALL, or MAX: and a number from 1");
   to = {NetPolicy::Kind::kMax, static_cast<std::uint32_t>(*max)};
   return Ok();
 }
@@ -58,8 +58,8 @@ Result<PathType> ParsePathType(std::string_view text) {
   const auto number = ParseDecimal(text);
   if (number) return kOld[std::min<std::uint64_t>(*number, kOld.size() - 1)];
   return Error{Code::kInvalidArgument,
-               fmt::format("{} is no level; these are LOC, NVL, NVB, C2C, PIX, PXB, P2C, PXN, PHB "
-                           "and SYS, or the old numbers 0 to 4",
+               fmt::format("{} is not a level; levels are LOC, NVL, NVB, C2C, PIX, PXB, P2C, PXN, "
+                           "PHB and SYS, or the old numbers 0 to 4",
                            Quoted(text))};
 }
 

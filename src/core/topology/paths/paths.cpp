@@ -128,8 +128,9 @@ Status CheckSize(const Graph& graph, const SystemNodes& system, std::size_t ends
 
 Result<Paths> FindPaths(const Graph& graph, std::uint32_t system, const PathOptions& options) {
   if (system >= graph.systems().size())
-    return Error{Code::kInvalidArgument, fmt::format("the graph has {} systems; there is no {}",
-                                                     graph.systems().size(), system)};
+    return Error{Code::kInvalidArgument,
+                 fmt::format("the graph has {} systems; system {} does not exist",
+                             graph.systems().size(), system)};
   Paths paths;
   paths.graph_ = &graph;
   paths.system_ = graph.systems()[system];

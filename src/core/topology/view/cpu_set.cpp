@@ -29,7 +29,7 @@ Result<CpuSet> CpuSet::Parse(std::string_view list) {
     if (!range || ranges.size() == kRangesMax) {
       return Error{
           Code::kInvalidArgument,
-          fmt::format("\"{}\" is no list of CPUs such as 0-15,32-47", Printable(trimmed, 100))};
+          fmt::format("\"{}\" is not a list of CPUs such as 0-15,32-47", Printable(trimmed, 100))};
     }
     ranges.push_back(*range);
   }
@@ -54,9 +54,9 @@ Result<CpuSet> CpuSet::ParseMask(std::string_view mask) {
   CpuSet set;
   const std::string_view trimmed = Trim(mask);
   if (trimmed.empty()) return set;
-  const Error refused{
-      Code::kInvalidArgument,
-      fmt::format("\"{}\" is no mask of CPUs such as 0000ffff,0000ffff", Printable(trimmed, 100))};
+  const Error refused{Code::kInvalidArgument,
+                      fmt::format("\"{}\" is not a mask of CPUs such as 0000ffff,0000ffff",
+                                  Printable(trimmed, 100))};
   if (trimmed.size() > kMaskBytesMax) return refused;
   const std::vector<std::string_view> groups = Split(trimmed, ',');
   for (std::size_t i = 0; i < groups.size(); ++i) {

@@ -55,7 +55,7 @@ Status CheckPci(const HostView& view) {
     const bool below_numa =
         device.parent.kind == PartKind::kNuma && device.parent.index < view.numa_nodes.size();
     if (!below_pci && !below_numa)
-      return Refuse(fmt::format("PCI function {} has no parent before it", ToString(device.bus)));
+      return Refuse(fmt::format("PCI function {} lacks a parent before it", ToString(device.bus)));
     depths.push_back(below_pci ? depths[device.parent.index] + 1 : 1);
     if (depths.back() > HostView::kDepthMax)
       return Refuse(fmt::format("PCI function {} lies more than {} levels deep",
@@ -92,7 +92,7 @@ Status CheckNics(const HostView& view) {
     const Part& parent = view.nics[i].parent;
     const bool known = (parent.kind == PartKind::kPci && parent.index < view.pci.size()) ||
                        (parent.kind == PartKind::kNuma && parent.index < view.numa_nodes.size());
-    if (!known) return Refuse(fmt::format("NIC {} has no parent", i));
+    if (!known) return Refuse(fmt::format("NIC {} lacks a parent", i));
   }
   return Ok();
 }
@@ -114,7 +114,7 @@ Status CheckNet(const HostView& view, const NetInterface& net, std::size_t numbe
     return Refuse(
         fmt::format("network interface {} is on NIC {}, which the host lacks", net.name, *net.nic));
   if (net.speed_mbit_per_s == 0u)
-    return Refuse(fmt::format("network interface {} has no possible speed", net.name));
+    return Refuse(fmt::format("network interface {} has an impossible speed", net.name));
   return Ok();
 }
 

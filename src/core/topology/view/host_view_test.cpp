@@ -63,11 +63,11 @@ TEST(HostViewTest, CheckReportsInvalidDevices) {
   };
   EXPECT_EQ(why([](HostView&) {}), "no error");
   EXPECT_THAT(why([](HostView& v) { v.pci[1].parent.index = 1; }),
-              HasSubstr("0000:08:00.0 has no parent before it"));
+              HasSubstr("0000:08:00.0 lacks a parent before it"));
   EXPECT_THAT(why([](HostView& v) {
                 v.pci[0].parent = {PartKind::kNuma, 2};
               }),
-              HasSubstr("0000:07:00.0 has no parent"));
+              HasSubstr("0000:07:00.0 lacks a parent"));
   EXPECT_THAT(why([](HostView& v) { v.gpus[0].pci = 2; }), HasSubstr("GPU 0"));
   EXPECT_THAT(why([](HostView& v) { v.gpus[0].fabric = Fabric{}; }), HasSubstr("without an id"));
   EXPECT_THAT(why([](HostView& v) { v.gpus[0].links.resize(1025); }), HasSubstr("1024 links"));

@@ -89,7 +89,7 @@ class ViewReader {
       } else if (std::find(names.begin(), names.end(), name) != names.end()) {
         read(child, name);
       } else {
-        Keep(child, element, "an element that has no place here; NCCL ignores it");
+        Keep(child, element, "an element that does not belong here; NCCL ignores it");
       }
     }
   }
@@ -344,8 +344,8 @@ class ViewReader {
     constexpr std::string_view kHidden = "fffffff:ff:ff.0";  // the spelling of dumps
     if (text != kNotVisible && text != kHidden)
       element.Say(Severity::kNote, "hidden-target", "target",
-                  fmt::format("{} is what a driver says of a neighbour that it does not show, but "
-                              "no dump spells it so",
+                  fmt::format("{} is a driver's address of a neighbour that it hides, but dumps "
+                              "spell it differently",
                               Printable(text, kTextBytesShown)),
                   fmt::format("write {}", kHidden));
     return std::nullopt;

@@ -250,7 +250,7 @@ TEST(XmlReaderTest, AFileWithoutATopologyIsAnErrorWithAPosition) {
   EXPECT_THAT(ViewFromXml("<graphs/>", "g.xml").error().message,
               testing::AllOf(HasSubstr("g.xml:1:2: error:"), HasSubstr("NCCL_GRAPH_FILE")));
   EXPECT_THAT(ViewFromXml("<system version='1'>\n</cpu></system>", "g.xml").error().message,
-              HasSubstr("g.xml:2:3: error: this is no XML"));
+              HasSubstr("g.xml:2:3: error: this is not XML"));
   EXPECT_THAT(ViewFromXml("<system version='1'/>", "").error().message, HasSubstr("no <cpu>"));
   EXPECT_THAT(ViewFromXml("", "e.xml").error().message, HasSubstr("the file is empty"));
 }

@@ -130,7 +130,7 @@ void XmlText::CheckBytes(std::string_view text) {
   const auto control = std::find_if(text.begin(), text.end(), IsControl);
   if (control != text.end())
     return Refuse("not-text",
-                  fmt::format("byte 0x{:02x} does not occur in text; this is no XML file",
+                  fmt::format("byte 0x{:02x} does not occur in text; this is not an XML file",
                               static_cast<unsigned char>(*control)),
                   "", static_cast<std::size_t>(control - text.begin()));
   if (Trim(text).empty()) return Refuse("no-element", "the file is empty", "", 0);
@@ -153,17 +153,16 @@ void XmlText::RefuseUnclosed(const pugi::xml_parse_result& result, std::string_v
   const auto line = [&](std::size_t at) { return lines_.At(at).line; };
   const std::string name = Printable(open.name, kTagBytesShown);
   if (is_stray)
-    return Refuse(
-        "not-xml",
-        fmt::format("this is no XML: </{}> closes nothing; the element that is open is <{}> "
-                    "of line {}",
-                    Printable(other.name, kTagBytesShown), name, line(open.at)),
-        "take it out, or write the tag that it should close", other.at + 2);
+    return Refuse("not-xml",
+                  fmt::format("this is not XML: </{}> does not close an element; the element that "
+                              "is open is <{}> of line {}",
+                              Printable(other.name, kTagBytesShown), name, line(open.at)),
+                  "take it out, or write the tag that it should close", other.at + 2);
   Refuse("not-xml",
-         fmt::format("this is no XML: <{}> of line {} is never closed; {}", name, line(open.at),
+         fmt::format("this is not XML: <{}> of line {} is never closed; {}", name, line(open.at),
                      other.name.empty()
                          ? "the file ends before"
-                         : fmt::format("</{}> of line {} comes first",
+                         : fmt::format("</{}> of line {} is before its end",
                                        Printable(other.name, kTagBytesShown), line(other.at))),
          fmt::format("write </{}>, or end its tag with /> if nothing is inside", name),
          open.at + 1);
@@ -178,7 +177,7 @@ void XmlText::Parse(std::string_view text) {
   const auto offset = skip + static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0));
   if (!result) RefuseUnclosed(result, text);
   if (!result && !refusal_)
-    Refuse("not-xml", fmt::format("this is no XML: {}", result.description()), "",
+    Refuse("not-xml", fmt::format("this is not XML: {}", result.description()), "",
            std::min(offset, buffer_.size() - 1));
 }
 
