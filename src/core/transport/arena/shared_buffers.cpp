@@ -53,8 +53,9 @@ Status SharedBuffers::Deregister(Handle handle) {
   const std::lock_guard lock(mutex_);
   const auto found = registered_.find(handle);
   if (found == registered_.end())
-    return Error{Code::kInvalidArgument,
-                 "nothing is registered under this handle: never, or not any more"};
+    return Error{
+        Code::kInvalidArgument,
+        "this handle does not name a registration: it was never registered, or is not any more"};
   if (--found->second.times > 0) return Ok();
   if (found->second.allocation) Release(*found->second.allocation);
   registered_.erase(found);

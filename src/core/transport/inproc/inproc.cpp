@@ -55,9 +55,9 @@ Result<std::shared_ptr<InprocChannel>> InprocExchange::Await(const RankPair& pai
     return Error{Code::kAborted,
                  fmt::format("aborted while rank {} waited for rank {} of its process",
                              Index(pair.self), Index(pair.peer))};
-  return Error{Code::kTimeout, fmt::format("rank {} of this process did not come to connect with "
-                                           "rank {} in time",
-                                           Index(pair.peer), Index(pair.self))};
+  return Error{Code::kTimeout,
+               fmt::format("rank {} of this process did not connect with rank {} in time",
+                           Index(pair.peer), Index(pair.self))};
 }
 
 std::shared_ptr<InprocChannel> InprocExchange::Take(const RankPair& pair) {

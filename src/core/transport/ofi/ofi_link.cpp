@@ -92,7 +92,7 @@ Status OfiLink::Prepare() {
   RINGLET_TRY(Await(rings_->credit_in, mine.tag + 1));
   if (rings_->data_in.idle + rings_->credit_in.idle > 0)
     return Error{Code::kUnsupported,
-                 fmt::format("libfabric's provider {} has no room for one more link, to {}",
+                 fmt::format("libfabric's provider {} lacks room for one more link, to {}",
                              mine.provider, parts_.peer_name)};
   return Ok();
 }
@@ -142,8 +142,8 @@ void OfiLink::HearCredits() {
   while (!lost_ && ring.idle < ring.slots.size() && !ring.front().pending) {
     Reader in(View(ring.front().buffer).first(ring.front().bytes));
     const std::uint64_t freed = in.U64();
-    const Status told =
-        in.AtEnd() ? send_credits_.Told(freed) : Error{Code::kProtocol, "credits of another form"};
+    const Status told = in.AtEnd() ? send_credits_.Told(freed)
+                                   : Error{Code::kProtocol, "credits in an unknown format"};
     if (!told.ok())
       return Break({Code::kProtocol,
                     fmt::format("{} (ofi) sent {}", parts_.peer_name, told.error().message)});
@@ -376,13 +376,12 @@ Status OfiTransport::AwaitOpen(std::span<Link* const> links, Instant deadline,
       return Error{Code::kAborted,
                    fmt::format("aborted while {} was connecting", Named(parts_.self))};
     if (os::Now() >= deadline)
-      return Error{
-          Code::kTimeout,
-          fmt::format("{} was met, but its libfabric endpoint ({}) does not answer that of "
-                      "{}; {} missing so. Do RINGLET_SOCKET_IFNAME and "
-                      "RINGLET_OFI_PROVIDER name a network that joins them?",
-                      opening.front()->peer_name(), fabric_->provider(), Named(parts_.self),
-                      opening.size())};
+      return Error{Code::kTimeout,
+                   fmt::format("{} was reached, but its libfabric endpoint ({}) does not answer "
+                               "that of {}; {} such links are missing. Do RINGLET_SOCKET_IFNAME "
+                               "and RINGLET_OFI_PROVIDER name a network that joins them?",
+                               opening.front()->peer_name(), fabric_->provider(),
+                               Named(parts_.self), opening.size())};
     waiter.Wait(ticket, kAbortPeriod);
   }
   return Ok();

@@ -54,7 +54,7 @@ Status RequireEventFd(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (::fstat(fd, &about) != 0 || (about.st_mode & S_IFMT) != 0 || flags < 0 ||
       (flags & O_NONBLOCK) == 0)
-    return Error{Code::kProtocol, "a doorbell that is no non-blocking eventfd"};
+    return Error{Code::kProtocol, "a doorbell that is not a non-blocking eventfd"};
   return Ok();
 }
 
@@ -121,7 +121,7 @@ std::string ShmObstacle(const Neighbour& self, const Neighbour& peer) {
     return "it is another host or network namespace";
   const bool unix_sockets = self.unix_socket.kind == Address::Kind::kUnix &&
                             peer.unix_socket.kind == Address::Kind::kUnix;
-  return unix_sockets ? "" : "one of them has no UNIX socket";
+  return unix_sockets ? "" : "one of them lacks a UNIX socket";
 }
 
 Status ShmTransport::Expect(std::span<const Neighbour* const> peers) {

@@ -136,7 +136,7 @@ Status Connector::ChoosePeerRoutes() {
   for (const Neighbour& peer : request_.peers) {
     if (!seen.insert(peer.rank).second)
       return Error{Code::kInvalidArgument,
-                   fmt::format("rank {} is asked to connect with rank {} twice or with itself",
+                   fmt::format("rank {} cannot connect with rank {} twice or with itself",
                                Index(request_.self.rank), Index(peer.rank))};
     RINGLET_TRY_ASSIGN(const LinkChoice choice, Resolve(options, request_.self, peer));
     ways.push_back(PeerRoute{&peer, choice});

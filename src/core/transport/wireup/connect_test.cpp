@@ -51,7 +51,7 @@ TEST(Connect, AnImpossibleForcedKindNamesRankAndHost) {
       Refusal(LinkChoice::kShm, [](Neighbour& peer) { peer.network_namespace = 5; }).message,
       HasSubstr("network namespace"));
   EXPECT_THAT(Refusal(LinkChoice::kShm, [](Neighbour& peer) { peer.unix_socket = {}; }).message,
-              HasSubstr("no UNIX socket"));
+              HasSubstr("lacks a UNIX socket"));
   const auto mute = [](Neighbour& peer) { peer.tcp.clear(); };
   EXPECT_THAT(Refusal(LinkChoice::kTcp, mute).message,
               AllOf(HasSubstr("by tcp: "), HasSubstr("rank 1 on testhost has no TCP address")));
