@@ -174,7 +174,7 @@ class OtherHost(Namespaces):
         call = "all_reduce of 8 float max as operation"
         for ask in (self.status, self.report):
             self.await_findings(ask, 2, 2, [
-                f"rank 1 (host right, pid {self.ranks[3].pid}) has not called {call} 5, in which rank "
+                f"rank 1 (host right, pid {self.ranks[3].pid}) has not called {call} 5, where rank "
                 f"0 waits: it is outside of any operation, the last was {call} 4"])
 
     def test_a_stopped_rank_is_named_by_both_its_numbers(self):
@@ -182,7 +182,7 @@ class OtherHost(Namespaces):
         for ask in (self.status, self.report):
             self.await_findings(ask, 4, 3, [f"rank 3 (host right, pid {self.ranks[3].pid}) does not "
                                             "answer: its process is stopped or cut off"])
-            self.await_findings(ask, 2, 2, ["nothing is known of rank 1"])
+            self.await_findings(ask, 2, 2, ["the state of rank 1 is unknown"])
         self.ranks[3].signal(signal.SIGCONT)
 
 

@@ -100,7 +100,7 @@ class Hang(support.Case):
         """
         deadline = time.monotonic() + support.TIMEOUT_S
         while time.monotonic() < deadline:
-            findings = [one for one in ask() if not one.startswith("nothing is known of")]
+            findings = [one for one in ask() if not one.startswith("the state of ")]
             found = [finding for finding in findings if re.search(wanted, finding)]
             if found and (not alone or found == findings):
                 return found[0]

@@ -26,7 +26,7 @@ void AddMissing(const States& states, std::uint32_t ranks, std::vector<std::stri
     missing.push_back(rank);
   }
   if (!missing.empty())
-    findings.push_back(fmt::format("nothing is known of {}", RanksNamed(missing)));
+    findings.push_back(fmt::format("the state of {} is unknown", RanksNamed(missing)));
 }
 
 /// True if some ranks have left in good order and no other rank needs them: the job is ending.
@@ -42,7 +42,7 @@ bool IsEnding(const States& states) {
 void AddUnreached(const States& states, std::vector<std::string>& findings) {
   for (const RankState& state : states) {
     if (state.process == "stopped")
-      findings.push_back(fmt::format("{} is stopped: kill -CONT lets it go on", Describe(state)));
+      findings.push_back(fmt::format("{} is stopped: kill -CONT resumes it", Describe(state)));
     else if (state.reach == Reach::kSilent)
       findings.push_back(
           fmt::format("{} does not answer: its process is stopped or cut off", Describe(state)));
@@ -118,8 +118,8 @@ void AddBehind(const States& states, std::vector<std::string>& findings) {
     if (!Compares(state) || state.operations > newest->sequence) continue;
     // A rank without an answer may have made any call.
     if (state.reach == Reach::kSilent && !state.last) continue;
-    findings.push_back(fmt::format("{} has not called {}, in which {} wait{}: it {}",
-                                   Describe(state), ToText(*newest), RanksNamed(waiting),
+    findings.push_back(fmt::format("{} has not called {}, where {} wait{}: it {}", Describe(state),
+                                   ToText(*newest), RanksNamed(waiting),
                                    waiting.size() == 1 ? "s" : "", WhereText(state)));
   }
 }

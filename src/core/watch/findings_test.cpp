@@ -38,7 +38,7 @@ TEST(Findings, NameARankThatSkippedACall) {
   EXPECT_THAT(
       FindingsOf({InSeventh(0), AfterSixth(1), InSeventh(2)}, 3),
       ElementsAre("rank 1 (host node0, pid 101) has not called all_reduce of 2 float sum as "
-                  "operation 7, in which ranks 0, 2 wait: it is outside of any operation, "
+                  "operation 7, where ranks 0, 2 wait: it is outside of any operation, "
                   "the last was all_reduce of 2 float sum as operation 6"));
 }
 
@@ -130,7 +130,7 @@ TEST(Findings, NameEndedDepartedAndUnknownRanks) {
   unknown.reach = RankState::Reach::kUnknown;
   EXPECT_THAT(FindingsOf({InSeventh(0), gone, left, unknown}, 6),
               ElementsAre(HasSubstr("pid 101) has ended"), HasSubstr("has left the communicator"),
-                          "nothing is known of ranks 3-5"));
+                          "the state of ranks 3-5 is unknown"));
 }
 
 TEST(Findings, IgnoreRanksOfAnEndingCommunicator) {

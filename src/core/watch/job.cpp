@@ -73,7 +73,7 @@ void LookElsewhere(std::vector<JobStatus>& jobs) {
       state.elsewhere =
           fmt::format("{} of communicator {}", ToText(*there.last), at->second.communicator);
       if (there.waits_for)
-        state.elsewhere += fmt::format(", in which it waits for rank {}", *there.waits_for);
+        state.elsewhere += fmt::format(" and waits there for rank {}", *there.waits_for);
     }
 }
 

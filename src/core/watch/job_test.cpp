@@ -42,7 +42,8 @@ TEST(JobsOf, PrefersARanksOwnAnswerToThatOfAPeer) {
 }
 
 TEST(JobsOf, ReportsAnUnknownRank) {
-  EXPECT_THAT(JobsOf({ProcessForTest(1)})[0].findings, ElementsAre("nothing is known of rank 0"));
+  EXPECT_THAT(JobsOf({ProcessForTest(1)})[0].findings,
+              ElementsAre("the state of rank 0 is unknown"));
 }
 
 TEST(JobsOf, IncludesCommunicatorsReportedByPeers) {
@@ -56,7 +57,7 @@ TEST(JobsOf, IncludesCommunicatorsReportedByPeers) {
   EXPECT_EQ(jobs[1].communicator, "cd");
   EXPECT_EQ(jobs[1].ranks, 3u);
   EXPECT_THAT(jobs[1].states, ElementsAre(StateForTest(1)));
-  EXPECT_THAT(jobs[1].findings, ElementsAre("nothing is known of ranks 0, 2"));
+  EXPECT_THAT(jobs[1].findings, ElementsAre("the state of ranks 0, 2 is unknown"));
 }
 
 /// Rank 0 waits in communicator "ab" for rank 1, whose process waits in "cd" for rank 0.
@@ -82,8 +83,8 @@ TEST(JobsOf, ReportsACyclicWaitInBothCommunicators) {
   EXPECT_THAT(
       jobs[0].findings,
       ElementsAre("rank 1 (host node0, pid 11) has not called all_reduce of 2 float sum as "
-                  "operation 1, in which rank 0 waits: it is in all_reduce of 2 float sum as "
-                  "operation 1 of communicator cd, in which it waits for rank 0",
+                  "operation 1, where rank 0 waits: it is in all_reduce of 2 float sum as "
+                  "operation 1 of communicator cd and waits there for rank 0",
                   "rank 0 is in an operation of this communicator, rank 1 in one of another: all "
                   "ranks must call the operations of several communicators in the same order"));
   EXPECT_THAT(jobs[1].findings[0], HasSubstr("rank 0 (host node0, pid 10) has not called"));

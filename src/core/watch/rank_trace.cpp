@@ -28,7 +28,7 @@ OperationState ReadOperationState(JsonObject& object) {
 
 void CheckTrace(const RankTrace& trace, JsonObject& object) {
   if (trace.rank >= trace.ranks)
-    object.Refuse(fmt::format("there is no rank {} of {}", trace.rank, trace.ranks));
+    object.Refuse(fmt::format("rank {} of {} does not exist", trace.rank, trace.ranks));
   if (trace.done > trace.begun) object.Refuse("more operations are done than have begun");
   for (std::size_t i = 1; i < trace.operations.size(); ++i)
     if (trace.operations[i].number != trace.operations[i - 1].number + 1)
@@ -142,7 +142,7 @@ std::string ToJson(const RankTrace& trace) {
 }
 
 Result<RankTrace> ParseRankTrace(std::string_view text) {
-  return ReadJson(text, {Code::kInvalidArgument, "it is no trace of a rank"}, ReadTrace,
+  return ReadJson(text, {Code::kInvalidArgument, "it is not a trace of a rank"}, ReadTrace,
                   kTraceBytesMax);
 }
 

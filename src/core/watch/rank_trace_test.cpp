@@ -55,7 +55,8 @@ TEST(RankTrace, ErrorsDescribeTheDamage) {
   EXPECT_THAT(Refusal("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(Refusal(Changed(good, "\"ringlet_trace\": 1", "\"ringlet_trace\": 2")),
               HasSubstr("ringlet_trace is not 1"));
-  EXPECT_THAT(Refusal(Changed(good, "\"rank\": 1", "\"rank\": 2")), HasSubstr("no rank 2 of 2"));
+  EXPECT_THAT(Refusal(Changed(good, "\"rank\": 1", "\"rank\": 2")),
+              HasSubstr("rank 2 of 2 does not exist"));
   EXPECT_THAT(Refusal(Changed(good, "\"rank\": 1", "\"rank\": -1")),
               HasSubstr("rank is not a number"));
   EXPECT_THAT(Refusal(Changed(good, "\"number\":1", "\"number\":7")), HasSubstr("not numbered"));

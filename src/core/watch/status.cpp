@@ -13,7 +13,7 @@ RankState::Reach ReadReach(JsonObject& object) {
        {RankState::Reach::kHere, RankState::Reach::kSilent, RankState::Reach::kLeft,
         RankState::Reach::kGone, RankState::Reach::kUnknown})
     if (text == Name(reach)) return reach;
-  object.Refuse("reach is none that is known");
+  object.Refuse("reach has an unknown value");
   return RankState::Reach::kUnknown;
 }
 
@@ -111,7 +111,7 @@ std::string ToJson(const ProcessStatus& status) {
 }
 
 Result<ProcessStatus> ParseProcessStatus(std::string_view text) {
-  return ReadJson(text, {Code::kProtocol, "an answer that is no status"}, ReadStatus,
+  return ReadJson(text, {Code::kProtocol, "an answer that is not a status"}, ReadStatus,
                   kStatusBytesMax);
 }
 

@@ -54,7 +54,7 @@ TEST(ProcessStatus, ErrorsDescribeTheDamage) {
   EXPECT_THAT(refusal("unknown question\n"), HasSubstr("not a JSON object"));
   std::string text = ToJson(StatusForTest());
   text.replace(text.find("\"here\""), 6, "\"thre\"");
-  EXPECT_THAT(refusal(text), HasSubstr("reach is none that is known"));
+  EXPECT_THAT(refusal(text), HasSubstr("reach has an unknown value"));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST(TraceReport, ReportsDivergenceMissingRanksAndLateness) {
   const std::string text = ToText(reports[0]);
   EXPECT_THAT(text, HasSubstr("first divergence: operation 4: rank 0 called all_reduce of 2 float "
                               "sum, rank 1 never called it\n"));
-  EXPECT_THAT(text, HasSubstr("! nothing is known of rank 2\n"));
+  EXPECT_THAT(text, HasSubstr("! the state of rank 2 is unknown\n"));
   EXPECT_THAT(text, HasSubstr("! rank 1 (host node1, pid 101) has not called"));
   EXPECT_THAT(text, HasSubstr("clock of node1: compared within"));
   EXPECT_THAT(text, HasSubstr("operations that waited longest for their last rank:\n"));

@@ -63,7 +63,7 @@ TEST_F(TraceCommand, NamesFilesThatAreNotTraces) {
   files_.Write("traces/other.json", "{}");
   const ToolRun ran = Run();
   EXPECT_EQ(ran.status, kExitUsage);
-  EXPECT_THAT(ran.errors, HasSubstr("other.json: it is no trace of a rank"));
+  EXPECT_THAT(ran.errors, HasSubstr("other.json: it is not a trace of a rank"));
 }
 
 TEST_F(TraceCommand, AFolderWithoutTracesAndAMissingFileAreNamed) {
