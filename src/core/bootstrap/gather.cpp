@@ -26,11 +26,10 @@ Error Mismatch(const std::string& who, const GatherHeader& theirs, const GatherH
     return fmt::format("{} {}", header.barrier ? "barrier" : "all-gather", header.sequence);
   };
   if (theirs.group_digest != ours.group_digest)
-    return Error{
-        Code::kInvalidArgument,
-        fmt::format("{} has another list of this communicator's ranks than rank {}: they were "
-                    "not given the same ranks to keep or to leave out",
-                    who, self)};
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{} has another list of this communicator's ranks than rank {}: their "
+                             "calls must name the same ranks to keep or to leave out",
+                             who, self)};
   return Error{Code::kProtocol,
                fmt::format("{} is in {} of the control network, rank {} in {}: the ranks do "
                            "not call the same operations in the same order",

@@ -32,8 +32,8 @@ void Group::OnFrame(std::uint32_t from, FrameType type, const Slice& payload) {
     case FrameType::kForm:
       if (payload.bytes.size() == 8 && Reader(payload.bytes).U64() == config_.digest) return;
       return FailOn(from, Code::kInvalidArgument,
-                    fmt::format("has another list of this communicator's ranks than rank {}: they "
-                                "were not given the same ranks to keep or to leave out",
+                    fmt::format("has another list of this communicator's ranks than rank {}: their "
+                                "calls must name the same ranks to keep or to leave out",
                                 config_.self));
     case FrameType::kFailure: {
       const auto failure = ParseFailure(payload.bytes, config_.self);

@@ -116,8 +116,9 @@ TEST(Group, ARankReportedAsLostStatesThatItLives) {
     Encode(failure, Failure{Code::kPeerLost, origin, "it was lost: connection reset by peer"});
     group.OnFrame(0, FrameType::kFailure, Payload(failure.Take()));
     ASSERT_TRUE(group.failure());
-    EXPECT_EQ(group.failure()->text.starts_with("rank 1 lives, but a connection to it was cut: it"),
-              origin == 1)
+    EXPECT_EQ(
+        group.failure()->text.starts_with("rank 1 is alive, but a connection to it was cut: it"),
+        origin == 1)
         << group.failure()->text;
   }
 }

@@ -144,7 +144,8 @@ Result<Failure> ParseFailure(View payload, std::uint32_t self) {
   RINGLET_TRY_ASSIGN(Failure failure, ParseFailure(payload));
   if (failure.code == Code::kPeerLost && failure.origin == self)
     failure.text = fmt::format(
-        "rank {} lives, but a connection to it was cut: {}; look for a firewall or a proxy between",
+        "rank {} is alive, but a connection to it was cut: {}; look for a firewall or a proxy "
+        "between",
         self, failure.text);
   return failure;
 }

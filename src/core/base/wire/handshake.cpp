@@ -143,14 +143,13 @@ Status Handshake::OnHello() {
                  fmt::format("a peer that looks for communicator {:016x}; this is {:016x}", magic,
                              credentials_.magic)};
   if (answer == Verdict::kEncryptedOnly)
-    return Error{
-        Code::kProtocol,
-        "a peer that does not encrypt, as this side requires; set RINGLET_ENCRYPT alike on "
-        "all ranks"};
+    return Error{Code::kProtocol,
+                 "a peer that does not encrypt, although this side requires it; set "
+                 "RINGLET_ENCRYPT alike on all ranks"};
   if (answer == Verdict::kPlainOnly)
     return Error{Code::kProtocol,
-                 "a peer that encrypts, as this side does not; set RINGLET_ENCRYPT alike on all "
-                 "ranks"};
+                 "a peer that encrypts, although this side does not; set RINGLET_ENCRYPT alike on "
+                 "all ranks"};
   if (purpose < 1 || purpose > 7)
     return Error{Code::kProtocol, fmt::format("a peer with unknown purpose {}", purpose)};
   state_ = State::kAwaitProof;

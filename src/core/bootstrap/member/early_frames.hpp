@@ -39,7 +39,10 @@ class EarlyFrames {
   }
   /// The error text, without the name, for a rank that sends more than `self` may keep.
   static std::string TooMany(std::uint32_t self) {
-    return fmt::format("sends more to a communicator than may wait for rank {} to form it", self);
+    return fmt::format(
+        "sends more frames to a communicator than rank {} can hold until it forms that "
+        "communicator",
+        self);
   }
 
  private:

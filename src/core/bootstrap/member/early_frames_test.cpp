@@ -37,7 +37,7 @@ TEST(Member, BoundsTheFramesKeptForGroups) {
   scene.child->Say(FrameType::kMessage, early.view());
   ASSERT_TRUE(scene.member.failure());
   EXPECT_EQ(scene.member.failure()->origin, 2u);
-  EXPECT_THAT(scene.Why(), HasSubstr("sends more to a communicator than may wait"));
+  EXPECT_THAT(scene.Why(), HasSubstr("sends more frames to a communicator than rank"));
 }
 
 TEST(EarlyFrames, ReturnsTheFramesOfAGroupOnceInOrder) {

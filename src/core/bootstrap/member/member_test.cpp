@@ -25,7 +25,7 @@ TEST(Member, WhileJoiningPrefersTheRootsReasonToItsSuspicion) {
   EXPECT_EQ(scene.Why(), "rank 3 was lost");
   Middle alive(false);
   alive.root->Say(ToFrame(FrameType::kReject, {Code::kPeerLost, 1, "rank 1 was lost"}));
-  EXPECT_THAT(alive.Why(), HasSubstr("rank 1 lives, but a connection to it was cut"));
+  EXPECT_THAT(alive.Why(), HasSubstr("rank 1 is alive, but a connection to it was cut"));
   Middle silent(false);
   silent.child->Close();
   silent.driver.Pass(*silent.member.Deadline() - silent.driver.now);

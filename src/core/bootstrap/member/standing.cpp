@@ -82,8 +82,8 @@ void Standing::OnStranger(GroupSeat& seat, std::uint32_t from, FrameType type) {
   const auto address = common_->roster.At(Rank{from});
   seat.group.Fail(
       {Code::kInvalidArgument, kNoOrigin,
-       fmt::format("a rank that is not in this communicator takes part in it ({}): the "
-                   "ranks were not given the same ranks to keep or to leave out",
+       fmt::format("a rank that is not in this communicator takes part in it ({}): the calls of "
+                   "all ranks must name the same ranks to keep or to leave out",
                    address.ok() ? fmt::format("host {}, pid {}", address->host, address->pid)
                                 : std::string("its address is not known"))});
   Settle(seat);
@@ -196,8 +196,8 @@ bool Standing::CallAwaited(GroupSeat& seat) {
 
 Error Standing::CannotForm() {
   return {Code::kInvalidArgument,
-          "this child cannot be formed: the parent was left, or a child that has the same first "
-          "rank and other ranks was shrunk from it; shrink that child, or split the parent"};
+          "this child cannot be formed: its parent was left, or was already shrunk to a child with "
+          "the same first rank and other ranks; shrink that child, or split the parent"};
 }
 
 Status Standing::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>& ranks,
