@@ -211,10 +211,9 @@ Result<bool> RunStreamCalls(Group collected) {
   const bool unblocked = std::any_of(collected.streamed.begin(), collected.streamed.end(),
                                      [](const Group::Streamed& one) { return !one.blocking; });
   if (unblocked && !collected.calls.empty())
-    return Error{
-        Code::kUnsupported,
-        "a group has calls on null streams and on others, and a communicator that does not "
-        "block: give all of them streams"};
+    return Error{Code::kUnsupported,
+                 "a group with a communicator that does not block has calls on null streams and on "
+                 "others: pass a stream to each call"};
   for (const Group::Streamed& one : collected.streamed)
     if (one.call.issued->closed())
       return Error{Code::kInvalidArgument,

@@ -19,13 +19,13 @@ struct Growth {
 Result<bool> GrowFrom(ncclComm_t parent, const Growth& growth) {
   RINGLET_TRY_ASSIGN(Held held, FindActive(parent));
   if (growth.rank != -1)
-    return Error{
-        Code::kInvalidArgument,
-        fmt::format("rank is {}: a rank of comm passes -1 and keeps its own", growth.rank)};
+    return Error{Code::kInvalidArgument,
+                 fmt::format("rank is {}: a rank of comm must pass -1, because it keeps its number",
+                             growth.rank)};
   const std::uint32_t before = held.communicator->identity().size;
   if (static_cast<std::uint32_t>(growth.size) <= before)
     return Error{Code::kInvalidArgument,
-                 fmt::format("nRanks is {}: comm has {} already", growth.size, before)};
+                 fmt::format("nRanks is {}: comm already has {} ranks", growth.size, before)};
   RINGLET_TRY_ASSIGN(const CommOptions options, OptionsOf(growth.config, held.options));
   std::optional<UniqueId> id = UseGrowthId(parent);
   if (growth.id) id = FromNccl(*growth.id);

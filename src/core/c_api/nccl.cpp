@@ -61,8 +61,8 @@ Status CheckDeviceList(std::span<const int> devices, bool may_share) {
                    fmt::format("devlist[{}] = {} is negative", i, devices[i])};
     if (!seen.insert(devices[i]).second && !may_share)
       return Error{Code::kInvalidArgument,
-                   fmt::format("devlist[{}] = {} is there twice: give each rank a device of its "
-                               "own, or set RINGLET_MULTI_RANK_GPU_ENABLE=1",
+                   fmt::format("devlist[{}] = {} occurs twice: give each rank a device of its own, "
+                               "or set RINGLET_MULTI_RANK_GPU_ENABLE=1",
                                i, devices[i])};
   }
   return Ok();
@@ -122,8 +122,8 @@ Result<std::vector<std::uint32_t>> ExcludedRanks(const int* excluded, int count,
                                                  const comm::Identity& identity) {
   if (count < 1 || static_cast<std::uint32_t>(count) >= identity.size)
     return Error{Code::kInvalidArgument,
-                 fmt::format("excludeRanksCount is {}: of {} ranks at least one is left out, and "
-                             "at least one stays",
+                 fmt::format("excludeRanksCount is {}: of {} ranks, the call must exclude at least "
+                             "one and keep at least one",
                              count, identity.size)};
   std::vector<std::uint32_t> ranks;
   for (int i = 0; i < count; ++i) {

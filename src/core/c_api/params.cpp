@@ -21,7 +21,7 @@ Result<const SettingSpec*> SettingOf(ncclParamHandle_t handle) {
   RINGLET_TRY(RequireNonNull(handle, "h"));
   const auto number = reinterpret_cast<std::uintptr_t>(handle);
   if (number <= kSettings.size()) return &kSettings[number - 1];
-  return Error{Code::kInvalidArgument, "h was not given by ncclParamBind"};
+  return Error{Code::kInvalidArgument, "h was not returned by ncclParamBind"};
 }
 
 constexpr std::string_view kOwn = "RINGLET_", kNccl = "NCCL_";

@@ -17,7 +17,8 @@ bool IsMode(int mode) {
 }
 
 Answer NoSuchMode(int mode) {
-  return {ringletInvalidArgument, fmt::format("mode is {}, not one of the three", mode)};
+  return {ringletInvalidArgument,
+          fmt::format("mode is {}, not one of the three capture modes", mode)};
 }
 
 /// Returns true if `thread` may not make calls that the capture would miss.
@@ -196,8 +197,8 @@ Answer StreamTable::CheckCapture() {
   }
   if (!forbidden) return {};
   return {ringletCaptureUnsupported,
-          "a stream is captured, and its graph would lack what this call does at once: the capture "
-          "is invalid now"};
+          "a stream is captured, and its graph would lack this call, which takes effect at once: "
+          "the capture is invalid now"};
 }
 
 Answer StreamTable::ExchangeCaptureMode(int* mode) {

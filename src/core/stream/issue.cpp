@@ -17,7 +17,7 @@ Answer NotStarted(const Status& status) {
 
 Answer WouldWait() {
   return {ringletNotPermitted,
-          "a host function of a stream may not wait for streams: its worker would stand still"};
+          "a host function of a stream may not wait for streams: its worker would block"};
 }
 
 Answer FailedFor(const FailureRef& failure) {

@@ -143,9 +143,8 @@ Answer StreamTable::Create(ringletStream_t* stream, int device, unsigned flags, 
     return {ringletInvalidArgument, fmt::format("device is {}, not between 0 and {}", device,
                                                 RINGLET_STREAM_DEVICES_MAX - 1)};
   if ((flags & ~static_cast<unsigned>(ringletStreamNonBlocking)) != 0)
-    return {ringletInvalidArgument, fmt::format("flags are {:#x}: there is only "
-                                                "ringletStreamNonBlocking",
-                                                flags)};
+    return {ringletInvalidArgument,
+            fmt::format("flags are {:#x}: the only flag is ringletStreamNonBlocking", flags)};
   Reap();
   const Lock lock(mutex_);
   const auto handle = NextHandle<ringletStream_t>();

@@ -64,8 +64,8 @@ Result<ncclRedOp_t> CreatePreMulSum(const comm::Communicator& communicator, cons
 Status DestroyRedOp(const comm::Communicator& communicator, ncclRedOp_t op) {
   if (static_cast<int>(op) >= 0 && static_cast<int>(op) < static_cast<int>(kNcclReduceOps))
     return Error{Code::kInvalidArgument,
-                 fmt::format("reduction {} is built in: only what ncclRedOpCreate functions made "
-                             "can be destroyed",
+                 fmt::format("reduction {} is built in: only reductions from ncclRedOpCreate "
+                             "functions can be destroyed",
                              static_cast<int>(op))};
   RedOps& registry = TheRedOps();
   const std::lock_guard lock(registry.mutex);
