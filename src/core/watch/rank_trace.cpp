@@ -29,7 +29,7 @@ OperationState ReadOperationState(JsonObject& object) {
 void CheckTrace(const RankTrace& trace, JsonObject& object) {
   if (trace.rank >= trace.ranks)
     object.Refuse(fmt::format("rank {} of {} does not exist", trace.rank, trace.ranks));
-  if (trace.done > trace.begun) object.Refuse("more operations are done than have begun");
+  if (trace.done > trace.begun) object.Refuse("more operations have ended than begun");
   for (std::size_t i = 1; i < trace.operations.size(); ++i)
     if (trace.operations[i].number != trace.operations[i - 1].number + 1)
       object.Refuse("the operations are not numbered one after the other");

@@ -40,12 +40,13 @@ const AlgorithmCase* CaseOf(Algorithm algorithm, CallKind kind) {
 }  // namespace
 
 constinit const AlgorithmRow kOneShotRow{"one_shot", kOneShotCases,
-                                         "the data travel with the call"};
-constinit const AlgorithmRow kSlicesRow{"slices", kSliceCases, "through stages, slice by slice"};
-constinit const AlgorithmRow kZeroCopyRow{"zero_copy", kSliceCases,
-                                          "on registered memory, or that of threads, itself"};
+                                         "the description of the call contains the data"};
+constinit const AlgorithmRow kSlicesRow{"slices", kSliceCases,
+                                        "ranks copy slices through shared stages"};
+constinit const AlgorithmRow kZeroCopyRow{
+    "zero_copy", kSliceCases, "ranks use registered memory, or memory of threads, in place"};
 constinit const AlgorithmRow kFetchRow{"fetch", kFetchCases,
-                                       "as zero_copy, and other memory is read in place"};
+                                       "like zero_copy, and ranks read other memory in place, too"};
 
 std::optional<Algorithm> NextOf(Algorithm algorithm) {
   const bool may_be_refused = algorithm == Algorithm::kZeroCopy || algorithm == Algorithm::kFetch;

@@ -56,7 +56,7 @@ class AbortsParent {
   struct Told {
     Communicator& parent;
     void operator()() const {
-      parent.Abort("a communicator that was being made of it was aborted");
+      parent.Abort("the formation of a new communicator from it was aborted");
     }
   };
   std::stop_callback<Told> told_;
@@ -84,7 +84,7 @@ Result<std::unique_ptr<Control>> SplitRevoked(const Communicator& parent,
                                               const std::stop_token& abort) {
   RINGLET_TRY_ASSIGN(const auto anew, parent.control().Shrink({}));
   const std::stop_callback told(abort, [&] {
-    anew->Fail({Code::kAborted, "a communicator that was being split off was aborted"});
+    anew->Fail({Code::kAborted, "the formation of a child communicator was aborted"});
   });
   return anew->Split(color, key);
 }

@@ -68,8 +68,8 @@ Result<std::vector<Invitation>> ReadIds(Process& process, const Config& config) 
   RINGLET_TRY_ASSIGN(Invitation first, rendezvous::Decode(config.id));
   if (first.parent_size > 0 && !config.grows && config.rank < first.parent_size)
     return Error{Code::kInvalidArgument,
-                 fmt::format("rank {} is one of the {} ranks that this unique id grows: those call "
-                             "grow on their communicator, new ones take ranks from {} up",
+                 fmt::format("rank {} is one of the {} ranks of the communicator that this unique "
+                             "id grows: these call grow on it, and new ranks start at {}",
                              config.rank, first.parent_size, first.parent_size)};
   invitations.push_back(std::move(first));
   if (config.more_ids.size() >= config.size)

@@ -34,8 +34,8 @@ Result<std::shared_ptr<Process>> FindOrMake(const EnvMap& overrides, bool uses) 
   }
   if (table.processes.size() >= kEnvironmentsMax)
     return Error{Code::kUnsupported,
-                 fmt::format("this process uses {} different environments for communicators, the "
-                             "most that it may: use one of them again",
+                 fmt::format("this process uses {} different environments for communicators, which "
+                             "is the maximum: reuse one of them",
                              kEnvironmentsMax)};
   RINGLET_TRY_ASSIGN(auto process, Process::StartHere(overrides));
   table.processes.emplace(overrides, ProcessTable::OfEnvironment{process, uses});

@@ -21,9 +21,9 @@ Status RegisteredHeap::Free(const void* memory, const std::function<void()>& gon
     const std::lock_guard lock(mutex_);
     const auto found = allocations_.find(static_cast<const std::byte*>(memory));
     if (found == allocations_.end())
-      return Error{Code::kInvalidArgument,
-                   "this is not the beginning of memory that ncclMemAlloc gave, or it was freed "
-                   "already"};
+      return Error{
+          Code::kInvalidArgument,
+          "this is not the beginning of memory from ncclMemAlloc, or the memory was freed already"};
     allocation = std::move(found->second);
     allocations_.erase(found);
   }

@@ -64,8 +64,8 @@ std::string Inquiry::WhoIsMissing(const collective::Operation& running) {
     }
     const bool is_message = IsMessage(call_.operation);  // two ranks count messages differently
     if (!activity.waits_for && !is_message && activity.operations < mine)
-      return fmt::format("{} has not called it: it has begun {} operations, rank {} {}", name,
-                         activity.operations, Index(self_), mine);
+      return fmt::format("{} has not called it: it has begun {} operations, rank {} has begun {}",
+                         name, activity.operations, Index(self_), mine);
     if (const std::string slow = SlowText(activity.slow_sends, waiting); !slow.empty())
       return name + slow;
     if (!activity.waits_for)
@@ -180,8 +180,9 @@ Error Inquiry::ReasonOf(const Error& error, const collective::Operation& ended) 
     } else {
       reason.message = control_.roster().DescribeRank(self_) + ": " + error.message;
       if (presence == Presence::kHere)
-        reason.message += fmt::format("; {} lives: look for a firewall or a proxy between the two",
-                                      control_.roster().DescribeRank(*lost));
+        reason.message +=
+            fmt::format("; {} is alive: look for a firewall or a proxy between the two",
+                        control_.roster().DescribeRank(*lost));
     }
   }
   reason.message += Hint();

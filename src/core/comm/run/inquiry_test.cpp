@@ -168,7 +168,7 @@ TEST(Inquiry, DistinguishesFinishedFromUnstartedRanks) {
                   AllOf(HasSubstr("rank 1"), HasSubstr("has finished its part")));
       StartSum(mine, data, 8);
       EXPECT_THAT(after_the_deadline(),
-                  HasSubstr("has not called it: it has begun 1 operations, rank 0 2"));
+                  HasSubstr("has not called it: it has begun 1 operations, rank 0 has begun 2"));
     }
     ASSERT_TRUE(mine.control().Barrier().ok());
   });
