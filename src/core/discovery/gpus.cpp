@@ -143,7 +143,7 @@ void ReadLine(GpuLine& line, GpuReport& report) {
 }
 
 Error Refuse(std::size_t number, std::string_view line) {
-  return {Code::kInvalidArgument, fmt::format("line {} of the list of GPUs makes no sense: \"{}\"",
+  return {Code::kInvalidArgument, fmt::format("line {} of the list of GPUs is malformed: \"{}\"",
                                               number, Printable(line, 100))};
 }
 

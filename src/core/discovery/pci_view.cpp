@@ -78,8 +78,9 @@ void PciView::Place(BusId bus, std::optional<BusId> parent, const PciFunction& l
   Element element{.parent = parent, .numa = {}, .link = {}};
   if (parent) element.depth = elements_[*parent].depth + 1;
   if (element.depth > HostView::kDepthMax || elements_.size() == HostView::kPciMax)
-    return sysfs_.Miss(
-        fmt::format("PCI function {} is left out: there are too many, or too deep", ToString(bus)));
+    return sysfs_.Miss(fmt::format(
+        "PCI function {} is left out: it is nested too deep, or the host has too many functions",
+        ToString(bus)));
   const PciFunction function = Know(bus, &leaf);
   // The port directly above limits the slot, even if it is not in the view.
   const auto at = std::find(leaf.above.begin(), leaf.above.end(), bus);

@@ -55,7 +55,7 @@ void Sysfs::Miss(std::string what) {
   if (missing_.size() < kMissingMax) {
     missing_.push_back(std::move(what));
   } else if (missing_.size() == kMissingMax) {
-    missing_.push_back("more is missing than is listed here");
+    missing_.push_back("this list of missing facts is incomplete");
   }
 }
 

@@ -29,7 +29,7 @@ Result<TopologyFile> Read(const os::FileTree& files, const std::string& path) {
         reading.findings.begin(), reading.findings.end(),
         [](const auto& finding) { return finding.severity == topology::Severity::kError; });
     return Error{Code::kInvalidArgument,
-                 error == reading.findings.end() ? path + " is no topology" : ToText(*error)};
+                 error == reading.findings.end() ? path + " is not a topology" : ToText(*error)};
   }
   TopologyFile file{.view = std::move(reading.view), .findings = {}};
   for (const topology::Finding& finding : reading.findings) {
@@ -51,7 +51,7 @@ Result<TopologyFile> ReadTopologyFile(const os::FileTree& files, const std::stri
   if (provided.ok()) return provided;
   TopologyFile none;
   if (provided.error().code == Code::kInvalidArgument)
-    none.findings.push_back(provided.error().message + "; the file is left aside");
+    none.findings.push_back(provided.error().message + "; the file is ignored");
   return none;
 }
 

@@ -83,7 +83,7 @@ TEST(TopologyFileTest, TheDefaultFileIsOptional) {
   tree.Write(kProvidedFile.substr(1), "nonsense");
   file = ReadTopologyFile(files, "").value();
   EXPECT_FALSE(file.view.has_value());
-  EXPECT_THAT(file.findings, ElementsAre(HasSubstr("left aside")));
+  EXPECT_THAT(file.findings, ElementsAre(HasSubstr("the file is ignored")));
   tree.Write(kProvidedFile.substr(1), kGood);
   EXPECT_TRUE(ReadTopologyFile(files, "").value().view.has_value());
 }

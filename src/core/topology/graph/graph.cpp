@@ -102,7 +102,7 @@ std::string_view Fault(const Graph& graph, std::uint32_t from, const Link& link)
   const bool same_system = graph.hosts()[node.host].system == graph.hosts()[other.host].system;
   if (!same_system || (!nvlink && node.host != other.host)) return "has a link out of its host";
   const auto [low, high] = std::minmax(node.kind, other.kind);
-  if (!MayJoin(low, high, link.kind)) return "has an odd link";
+  if (!MayJoin(low, high, link.kind)) return "has a link of a kind that its ends do not permit";
   if (link.bandwidth.mb_per_s == 0 && !nvlink) return "has a link without bandwidth";
   return "";
 }
@@ -171,9 +171,9 @@ Status Graph::Check() const {
     if (IsEnd(node.kind) && node.links.size() != 1) return RefuseNode(*this, i, "needs one link");
     const bool ranked = node.kind == NodeKind::kRank || node.kind == NodeKind::kGpu;
     if (ranked && Find(Rank{node.number}) != NodeIndex{i})
-      return RefuseNode(*this, i, "is not where its rank is looked up");
+      return RefuseNode(*this, i, "is not the node in the index of its rank");
     if (node.kind == NodeKind::kGpu && gpu(NodeIndex{i}).device != node.links.front().to)
-      return RefuseNode(*this, i, "is on another device than it is joined with");
+      return RefuseNode(*this, i, "has a device that differs from the end of its link");
   }
   return CheckLinks(*this);
 }

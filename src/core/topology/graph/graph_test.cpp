@@ -121,9 +121,9 @@ TEST(GraphTest, CheckFindsBrokenGraphs) {
   EXPECT_THAT(why([](Graph& g) { Peer::Nodes(g)[0].links[0].to = NodeIndex{7}; }),
               HasSubstr("out of its host"));
   EXPECT_THAT(why([](Graph& g) { Peer::Nodes(g)[0].links[0].kind = LinkKind::kMemory; }),
-              HasSubstr("odd link"));
+              HasSubstr("a link of a kind"));
   EXPECT_THAT(why([](Graph& g) { std::swap(Peer::Ranks(g)[0].second, Peer::Ranks(g)[1].second); }),
-              HasSubstr("looked up"));
+              HasSubstr("index of its rank"));
 }
 
 }  // namespace

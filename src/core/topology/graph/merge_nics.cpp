@@ -86,10 +86,10 @@ class NicMerger {
       std::optional<std::uint32_t> found;
       for (std::uint32_t i = 0; i < placed_.size(); ++i) {
         if (view_.nets[i].name != name || !used_[i]) continue;
-        if (found) return Refuse(fmt::format("several ports are called {}", Quoted(name)));
+        if (found) return Refuse(fmt::format("several ports are named {}", Quoted(name)));
         found = i;
       }
-      if (!found) return Refuse(fmt::format("no port is called {}", Quoted(name)));
+      if (!found) return Refuse(fmt::format("no port is named {}", Quoted(name)));
       if (placed_[*found] || std::find(group.begin(), group.end(), *found) != group.end())
         return Refuse(fmt::format("port {} is to be merged twice", Quoted(name)));
       group.push_back(*found);

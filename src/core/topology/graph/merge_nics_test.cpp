@@ -91,7 +91,7 @@ TEST(MergeNicsTest, NamedGroupsAreMergedFirst) {
   EXPECT_THAT(Names(MergeNics(Machine(), how).value()),
               ElementsAre("mlx5_1", "mlx5_2", "mlx5_3", "mlx5_5", "mlx5_4+mlx5_0"));
   for (const auto& [text, why] :
-       {std::pair("mlx5_9,mlx5_0", "no port is called \"mlx5_9\""),
+       {std::pair("mlx5_9,mlx5_0", "no port is named \"mlx5_9\""),
         std::pair("mlx5_0,mlx5_0", "merged twice"), std::pair("mlx5_0,mlx5_1;mlx5_1", "twice")}) {
     const auto merged = MergeNics(Machine(), {.forced = ParseForcedMerge(text)});
     ASSERT_FALSE(merged.ok()) << text;
@@ -116,7 +116,7 @@ TEST(MergeNicsTest, SkipsUnusedPortsAndPortsWithoutAFunction) {
   view.nets[0].net_api = false;
   EXPECT_THAT(Names(MergeNics(view, {}).value()), ElementsAre("second"));
   EXPECT_THAT(MergeNics(view, {.forced = ParseForcedMerge("mlx5_0,second")}).error().message,
-              HasSubstr("no port is called"));
+              HasSubstr("no port is named"));
 }
 
 TEST(MergeNicsTest, LevelsHaveNamesAndNumbers) {

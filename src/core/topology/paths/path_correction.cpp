@@ -87,7 +87,7 @@ Result<std::optional<NodeIndex>> PathCorrection::FindLocalGpu(NodeIndex net) {
     for (const NodeIndex gpu : gpus) {
       if (steps_ > Paths::kStepsMax)
         return Error{Code::kUnsupported,
-                     fmt::format("{} GPUs near {} NICs are too many to share them out", gpus.size(),
+                     fmt::format("{} GPUs near {} NICs are too many to assign", gpus.size(),
                                  paths_.Of(NodeKind::kNet).size())};
       const NearNets& near = NearNetsOfGpu(gpu);
       if (!near.nets.empty() && near.For(channel) == net) return std::optional(gpu);

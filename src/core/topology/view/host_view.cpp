@@ -150,11 +150,11 @@ Status CheckUnknown(const HostView& view) {
   for (const UnknownAttribute& attribute : view.unknown_attributes) {
     if (!Exists(view, attribute.part) || TooLong(attribute.name) ||
         attribute.value.size() > HostView::kUnknownBytesMax)
-      return Refuse("an unknown attribute is of nothing, or too long");
+      return Refuse("an unknown attribute lacks its element, or is too long");
   }
   for (const UnknownElement& element : view.unknown_elements)
     if (!Exists(view, element.parent) || element.xml.size() > HostView::kUnknownBytesMax)
-      return Refuse("an unknown element is in nothing, or too long");
+      return Refuse("an unknown element lacks its parent, or is too long");
   return Ok();
 }
 

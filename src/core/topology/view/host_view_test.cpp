@@ -76,7 +76,7 @@ TEST(HostViewTest, CheckReportsInvalidDevices) {
   EXPECT_THAT(why([](HostView& v) {
                 v.unknown_attributes = {{{PartKind::kGpuLink, 0, 0}, "colour", "red"}};
               }),
-              HasSubstr("attribute is of nothing"));
+              HasSubstr("attribute lacks its element"));
   EXPECT_THAT(why([](HostView& v) {
                 for (std::uint32_t i = 1; i < HostView::kDepthMax; ++i)
                   v.pci.push_back({.parent = {PartKind::kPci, i}, .bus = BusId{i}});

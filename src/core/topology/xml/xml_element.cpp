@@ -65,14 +65,14 @@ std::optional<std::uint32_t> XmlElement::Number(const char* name, std::uint32_t 
   }
   if (!number.whole)
     Say(Severity::kWarning, "bad-value", name,
-        fmt::format("{}=\"{}\" has something behind the number; NCCL reads {}", name,
+        fmt::format("{}=\"{}\" has text after the number; NCCL reads {}", name,
                     Printable(*text, kShownBytesMax), number.value),
         "write the number alone");
   if (number.octal)
     Say(Severity::kWarning, "octal-number", name,
         fmt::format("{}=\"{}\" begins with 0, so NCCL reads it as octal: {}", name,
                     Printable(*text, kShownBytesMax), number.value),
-        "write it without the 0 in front");
+        "write it without the leading 0");
   return static_cast<std::uint32_t>(number.value);
 }
 

@@ -179,7 +179,7 @@ class ViewReader {
       cpu.Say(Severity::kError, "numaid-twice", "numaid",
               fmt::format("NUMA node {} occurs twice",
                           Printable(cpu.node().attribute("numaid").value(), kTextBytesShown)),
-              "what is below is taken as part of the first; join them");
+              "its content is taken as part of the first; join them");
     } else {
       cpu.KeepTheRest();
       view().numa_nodes.push_back(std::move(numa));

@@ -140,8 +140,9 @@ void XmlText::CheckBytes(std::string_view text) {
   };
   if (count('<') > 2 * kXmlElementsMax || count('=') > kXmlAttributesMax)
     Refuse("too-large",
-           fmt::format("the file has more than {} tags or {} attributes; no topology has",
-                       2 * kXmlElementsMax, kXmlAttributesMax),
+           fmt::format(
+               "the file has more than {} tags or {} attributes, which is too many for a topology",
+               2 * kXmlElementsMax, kXmlAttributesMax),
            "", 0);
 }
 
@@ -161,8 +162,8 @@ void XmlText::RefuseUnclosed(const pugi::xml_parse_result& result, std::string_v
   Refuse("not-xml",
          fmt::format("this is not XML: <{}> of line {} is never closed; {}", name, line(open.at),
                      other.name.empty()
-                         ? "the file ends before"
-                         : fmt::format("</{}> of line {} is before its end",
+                         ? "the file ends before its end tag"
+                         : fmt::format("</{}> of line {} is before its end tag",
                                        Printable(other.name, kTagBytesShown), line(other.at))),
          fmt::format("write </{}>, or end its tag with /> if nothing is inside", name),
          open.at + 1);

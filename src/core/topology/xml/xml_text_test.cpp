@@ -52,11 +52,11 @@ TEST(XmlTextTest, NamesAnElementThatIsNeverClosed) {
   const auto refused = [](const std::string& text) { return XmlText(text).refusal().value(); };
   const XmlRefusal inside = refused("<a>\n <!-- <b> -->\n <b c='>'>\n <b c=\"/>\"/>\n</a>\n");
   EXPECT_THAT(inside.reason,
-              HasSubstr("<b> of line 3 is never closed; </a> of line 5 is before its end"));
+              HasSubstr("<b> of line 3 is never closed; </a> of line 5 is before its end tag"));
   EXPECT_EQ(inside.at.line, 3u);
   EXPECT_THAT(inside.cure, HasSubstr("write </b>"));
   EXPECT_THAT(refused("<a>\n<b/>\n").reason,
-              HasSubstr("<a> of line 1 is never closed; the file ends before"));
+              HasSubstr("<a> of line 1 is never closed; the file ends before its end tag"));
 }
 
 TEST(XmlTextTest, BoundsAreCheckedBeforeParsing) {
