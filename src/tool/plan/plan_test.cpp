@@ -271,7 +271,7 @@ TEST(PlanTest, PlansHostsOfSeveralKinds) {
   ASSERT_EQ(ran.status, 0) << ran.errors;
   EXPECT_THAT(ran.output, HasSubstr("5 hosts, 5 nodes, 28 ranks, policy best"));
   EXPECT_THAT(ran.output, HasSubstr("3 hosts like " + mesh + ", 4 GPUs each"));
-  EXPECT_THAT(ran.output, HasSubstr("all get"));  // the weaker hosts decide
+  EXPECT_THAT(ran.output, HasSubstr("all nodes get"));  // the weaker hosts decide
   const ToolRun explained = RunCommand({"explain", "--topo", a100, "--and", mesh});
   ASSERT_EQ(explained.status, 0) << explained.errors;
   EXPECT_THAT(explained.output, HasSubstr("2 kinds of hosts"));

@@ -73,8 +73,9 @@ std::size_t BytesOf(const NodeShape& shape) {
 
 Status CheckNumber(std::string_view of, std::size_t base, std::uint32_t channels) {
   if (base > 0 && base <= kChannelsMax && channels > 0 && channels <= kChannelsMax) return Ok();
-  return Refused(fmt::format("a plan has 1 to {} channels with {}, not {} made of {}", kChannelsMax,
-                             of, channels, base));
+  return Refused(fmt::format(
+      "a plan has 1 to {} channels with {}; {} channels from {} found ones are not possible",
+      kChannelsMax, of, channels, base));
 }
 
 std::vector<Rank> EachOnce(std::vector<Rank> ranks, Rank but) {
@@ -267,8 +268,8 @@ Status ChannelPlan::CheckShape(const NodeShape& shape) const {
   if (shape.ranks == 0 || shape.leader >= shape.ranks || shape.rings.size() != rings ||
       shape.trees.size() != trees)
     return Refused(
-        fmt::format("a node of {} ranks has {} rings and {} trees for channels with {} "
-                    "and {}",
+        fmt::format("a node of {} ranks has {} rings and {} trees, but the plan has {} channels "
+                    "with rings and {} with trees",
                     shape.ranks, shape.rings.size(), shape.trees.size(), rings, trees));
   for (std::size_t i = 0; i < rings; ++i)
     if (!EachOnce(shape.rings[i], shape.ranks))
@@ -285,7 +286,7 @@ Status ChannelPlan::CheckShape(const NodeShape& shape) const {
   for (const LocalGroup& group : shape.groups)
     grouped.insert(grouped.end(), group.begin(), group.end());
   if (!shape.groups.empty() && !EachOnce(grouped, shape.ranks))
-    return Refused("the groups of a node do not hold each of its ranks once");
+    return Refused("the groups of a node do not contain each of its ranks exactly once");
   return Ok();
 }
 

@@ -147,7 +147,7 @@ class Reading {
   Status ReadGraph(pugi::xml_node node) {
     RINGLET_TRY_ASSIGN(const std::uint64_t id, Number(node, "id", kGraphIds - 1));
     PatternGraph& graph = plan_.graphs[id];
-    if (seen_[id]) return At(node, fmt::format("graph {} stands twice in the file", id));
+    if (seen_[id]) return At(node, fmt::format("graph {} occurs twice in the file", id));
     seen_[id] = true;
     RINGLET_TRY_ASSIGN(const std::uint64_t pattern, Number(node, "pattern", 6));
     if (pattern == 0) return Bad(node, "pattern", "a number from 1 to 6");
@@ -210,7 +210,7 @@ class Reading {
                        Number(node, name, std::numeric_limits<std::uint64_t>::max()));
     for (std::uint32_t i = 0; i < values.size(); ++i)
       if (values[i] == wanted) return i;
-    return Bad(node, name, "that of one of this machine");
+    return Bad(node, name, "one that this machine has");
   }
   Result<std::uint32_t> Device(pugi::xml_node node) const {
     if (node.attribute("rank")) return Find(node, "rank", names_.ranks);

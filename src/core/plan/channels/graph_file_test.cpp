@@ -80,7 +80,7 @@ TEST(GraphFileTest, ErrorsStateFileAndLine) {
   EXPECT_THAT(why(File(good, "<gpu dev=\"0\"/>")), HasSubstr("g.xml:3:2: this channel has 1 GPUs"));
   EXPECT_THAT(why(File(good, "<gpu dev=\"0\"/><gpu dev=\"0\"/>")), HasSubstr("g.xml:4:"));
   EXPECT_THAT(why(File(good, "<gpu dev=\"7\"/>")),
-              HasSubstr("dev is \"7\", but it must be that of one of this machine"));
+              HasSubstr("dev is \"7\", but it must be one that this machine has"));
   EXPECT_THAT(why(File(good, "<gpu rank=\"9\"/>")), HasSubstr("rank is \"9\""));
   EXPECT_THAT(why(File(good, both + "<net dev=\"5\"/>")), HasSubstr("dev is \"5\""));
   EXPECT_THAT(why(File(good, both + "<nic/>")), HasSubstr("neither <gpu> nor <net>"));

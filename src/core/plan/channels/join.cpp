@@ -43,7 +43,7 @@ class Joiner {
     Common& ring = joined_.common[0];
     Common& tree = joined_.common[1];
     const std::uint32_t fewer = std::min(ring.channels, tree.channels);
-    if (fewer == 0) return RefusedJoin("there is a node without any ring or tree");
+    if (fewer == 0) return RefusedJoin("a node does not have any ring or tree");
     if (limits_.one_number) ring.channels = tree.channels = fewer;
     ChannelPlan::Options options;
     options.rings.assign(ring.channels, SpeedOf(ring));
@@ -65,7 +65,7 @@ class Joiner {
         return RefusedJoin(
             fmt::format("node {} is of class {}, which does not exist", nodes_, block.node_class));
       if (Index(block.first) != rank)
-        return RefusedJoin(fmt::format("node {} begins with rank {}, but {} is next", nodes_,
+        return RefusedJoin(fmt::format("node {} begins with rank {}, but rank {} is next", nodes_,
                                        Index(block.first), rank));
       ClassPresence& present = present_[block.node_class];
       if (present.nodes == 0) present.first_node = static_cast<std::uint32_t>(nodes_);
@@ -331,9 +331,10 @@ LocalTree ChainOf(std::vector<std::uint32_t> order, Pattern pattern) {
 }
 
 std::string ToText(const Shortfall& shortfall) {
-  return fmt::format("{}: all get {} {} instead of {}, because of node {} ({} node{} like it)",
-                     NameOf(shortfall.graph), shortfall.least, shortfall.what, shortfall.most,
-                     shortfall.first_node, shortfall.nodes, shortfall.nodes == 1 ? "" : "s");
+  return fmt::format(
+      "{}: all nodes get {} {} instead of {}, because of node {} ({} node{} like it)",
+      NameOf(shortfall.graph), shortfall.least, shortfall.what, shortfall.most,
+      shortfall.first_node, shortfall.nodes, shortfall.nodes == 1 ? "" : "s");
 }
 
 Result<JoinedPlan> Join(std::span<const NodeClass> classes, std::span<const NodeBlock> blocks,

@@ -66,7 +66,7 @@ struct Shortfall {
   std::uint32_t first_node = 0;  ///< the first node of that class
   std::uint64_t nodes = 0;       ///< number of nodes of that class
 };
-/// "ring: all get 2 channels instead of 12, because of node 3 (1 node like it)".
+/// "ring: all nodes get 2 channels instead of 12, because of node 3 (1 node like it)".
 std::string ToText(const Shortfall& shortfall);
 
 /// The devices at the head of NVLS channels. Every node has the same number of heads.

@@ -114,9 +114,10 @@ TEST(JoinTest, ChannelsOnTheSameRailsInAnotherOrderAreJoined) {
   const auto joined = Join(classes, blocks, {});
   ASSERT_TRUE(joined.ok()) << joined.error().message;
   EXPECT_EQ(joined->of(GraphId::kRing).channels, 2u);
-  EXPECT_EQ(ToText(joined->shortfalls.front()),
-            "ring: all get 2 channels on common rails instead of 3, because of node 1 (1 node like "
-            "it)");
+  EXPECT_EQ(
+      ToText(joined->shortfalls.front()),
+      "ring: all nodes get 2 channels on common rails instead of 3, because of node 1 (1 node like "
+      "it)");
   const auto& rings = classes[1].plan.of(GraphId::kRing).channels;
   EXPECT_EQ(rings[0], (LocalChannel{From(3, 4, false), 2, 2}));
   EXPECT_EQ(rings[1], (LocalChannel{From(0, 4, false), 0, 0}));
@@ -203,7 +204,7 @@ TEST(JoinTest, DifferentHostsGetTheCommonMinimumAndAreReported) {
   EXPECT_EQ(joined.plan.speed(0).ring.mb_per_s, 24'000u);
   ASSERT_GE(joined.shortfalls.size(), 2u);
   EXPECT_EQ(ToText(joined.shortfalls[0]),
-            "ring: all get 2 channels instead of 8, because of node 3 (1 node like it)");
+            "ring: all nodes get 2 channels instead of 8, because of node 3 (1 node like it)");
   EXPECT_THAT(ToText(joined.shortfalls[1]), HasSubstr("24000 MB/s of a channel between nodes"));
 }
 
@@ -251,7 +252,7 @@ TEST(JoinTest, ErrorsDescribeGraphsThatCannotBeJoined) {
   broken.plan.of(GraphId::kRing).channels[0].devices.pop_back();
   EXPECT_THAT(why({broken}, {{0, 1, Rank{0}}}), HasSubstr("visits 3 of 4 devices"));
   broken.plan.of(GraphId::kRing).channels.clear();
-  EXPECT_THAT(why({broken}, {{0, 1, Rank{0}}}), HasSubstr("without any ring"));
+  EXPECT_THAT(why({broken}, {{0, 1, Rank{0}}}), HasSubstr("does not have any ring"));
 }
 
 TEST(JoinTest, NvlsHasAHeadForEachDevice) {

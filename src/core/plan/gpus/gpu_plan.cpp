@@ -213,7 +213,7 @@ class GpuPlanner {
       return Ok();
     }
     if (systems_.size() > 1)
-      return RefusedPlan(fmt::format("{} is for one kind of node, but here are {}",
+      return RefusedPlan(fmt::format("{} describes one kind of node, but the plan has {} kinds",
                                      options_.given.file, systems_.size()));
     RINGLET_TRY_ASSIGN(system.planned.plan,
                        ReadGraphs(options_.given.text, options_.given.file, NamesOf(system.paths)));

@@ -56,7 +56,7 @@ Result<Functions> FindAll(const os::SharedLibrary& library) {
   };
   if (f.getinfo == nullptr || f.freeinfo == nullptr || f.dupinfo == nullptr ||
       f.fabric == nullptr || f.strerror == nullptr)
-    return Error{Code::kUnsupported, "libfabric.so.1 lacks functions that a libfabric has"};
+    return Error{Code::kUnsupported, "libfabric.so.1 lacks functions that every libfabric has"};
   return f;
 }
 

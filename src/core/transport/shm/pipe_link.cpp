@@ -22,7 +22,7 @@ Error PipeLink::Lost() const {
 }
 
 Error PipeLink::Named(Error error) const {
-  error.message = fmt::format("{} sent nonsense: {}", parts_.peer_name, error.message);
+  error.message = fmt::format("{} sent invalid data: {}", parts_.peer_name, error.message);
   return error;
 }
 
