@@ -154,7 +154,7 @@ TEST(TuningTableTest, ErrorsStateFileAndLine) {
   EXPECT_EQ(ErrorOf("all_reduce ranks 2 hosts 2 bytes 8 hierarchical"), "no error");
   EXPECT_THAT(ErrorOf("all_reduce ranks 2 hosts 1 bytes 8 ring\n"
                       "all_reduce ranks 2 hosts 1 bytes 8 halving"),
-              HasSubstr("twice"));
+              HasSubstr("two choices"));
   const auto other = TuningTable::Parse("all_reduce", "/x/tuned");
   ASSERT_FALSE(other.ok());
   EXPECT_THAT(other.error().message, HasSubstr("/x/tuned, line 1"));
