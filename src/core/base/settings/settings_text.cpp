@@ -111,7 +111,7 @@ Ringlet reads settings from variables, once, when the library starts. It searche
 
 and uses the first value that it finds for a name. A file has lines `NAME=value`, without quotes or
 spaces around the `=`; a line that begins with `#` is a comment. `RINGLET_X` takes precedence over
-`NCCL_X` where the table has both. An empty value counts as unset.
+`NCCL_X` where the column "NCCL_ too" is "yes". An empty value counts as unset.
 
 Integers may be decimal, hexadecimal (0x10) or octal (020); words may be in any case. An invalid
 value of a `RINGLET_X` is an error, never a silent default. The error names the variable and its
