@@ -188,7 +188,7 @@ Contact ReadReach(JsonObject& json) {
   const std::string name = json.Text("reach");
   for (std::size_t i = 0; i < kReaches.size(); ++i)
     if (kReaches[i] == name) return static_cast<Contact>(i);
-  json.Refuse("reach is none that is known");
+  json.Refuse("reach is not a known value");
   return Contact::kFailed;
 }
 
@@ -207,7 +207,8 @@ PairFacts ReadPair(JsonObject& json, std::uint32_t hosts) {
                  .passed_bytes = json.Small("passed_bytes"),
                  .path_mtu_bytes = json.Small("path_mtu_bytes")};
   if (pair.from >= hosts || pair.to >= hosts)
-    json.Refuse(fmt::format("a pair names host {} of {}", std::max(pair.from, pair.to), hosts));
+    json.Refuse(fmt::format("a pair names host {}, but only {} hosts exist",
+                            std::max(pair.from, pair.to), hosts));
   return pair;
 }
 
@@ -265,7 +266,7 @@ std::string ToJson(const HostFacts& facts) {
 }
 
 Result<HostFacts> ParseHostFacts(std::string_view text) {
-  return ReadJson(text, {Code::kProtocol, "the host's answer holds no facts"},
+  return ReadJson(text, {Code::kProtocol, "the host's answer contains no facts"},
                   [](JsonObject& object) {
                     HostFacts facts;
                     if (object.Number("version") != kFactsVersion)
@@ -288,7 +289,7 @@ std::string ToJson(const std::vector<PairFacts>& pairs) {
 
 Result<std::vector<PairFacts>> ParsePairs(std::string_view text, std::uint32_t hosts) {
   return ReadJson(
-      text, {Code::kProtocol, "the host's answer holds no pairs"}, [&](JsonObject& object) {
+      text, {Code::kProtocol, "the host's answer contains no pairs"}, [&](JsonObject& object) {
         std::vector<PairFacts> pairs;
         object.ForEach("pairs", [&](JsonObject& one) { pairs.push_back(ReadPair(one, hosts)); });
         return pairs;

@@ -86,7 +86,7 @@ TEST(PairFacts, ParsingRejectsAHostNumberOutOfRange) {
   EXPECT_TRUE(ParsePairs(text, 3).ok());
   const auto parsed = ParsePairs(text, 2);
   ASSERT_FALSE(parsed.ok());
-  EXPECT_THAT(parsed.error().message, HasSubstr("a pair names host 2 of 2"));
+  EXPECT_THAT(parsed.error().message, HasSubstr("a pair names host 2, but only 2 hosts exist"));
   EXPECT_FALSE(ParsePairs("{\"pairs\":[{\"reach\":\"perhaps\"}]}", 3).ok());
   EXPECT_FALSE(ParsePairs("nonsense", 3).ok());
 }

@@ -77,9 +77,9 @@ CheckReport Hosts(const SetFacts& facts) {
          .reason = silent.why,
          .cost = "a job with this host does not start",
          .cure = silent.host.starts_with("rank ")
-                     ? "look at the output of that rank; see that its host "
-                       "reaches rank 0"
-                     : "try by hand: ssh " + silent.host + " ringlet doctor; or leave the host out",
+                     ? "read the output of that rank; check that its host can connect to rank 0"
+                     : "try the connection by hand: ssh " + silent.host +
+                           " ringlet doctor; or leave the host out",
          .evidence = {}});
   return report;
 }
@@ -106,9 +106,9 @@ CheckReport Interfaces(const SetFacts& facts) {
       report.findings.push_back(
           {.verdict = FindingVerdict::kError,
            .host = host.host,
-           .reason = "no interface leads to other hosts",
+           .reason = "no interface reaches other hosts",
            .cost = "ranks of other hosts cannot connect",
-           .cure = "bring one up, or name it with " + InterfaceVariableOf(host),
+           .cure = "bring an interface up, or name one with " + InterfaceVariableOf(host),
            .evidence = {}});
     if (&host != &facts.hosts.front() || first == nullptr) continue;
     seen = fmt::format("{} {}: {}", first->name,
@@ -124,9 +124,9 @@ CheckReport Interfaces(const SetFacts& facts) {
                    {.title = "the first interface has",
                     .verdict = FindingVerdict::kWarning,
                     .cost = "a ring is as slow as its slowest NIC",
-                    .cure = "look at the cable, the port of the switch and ethtool"},
+                    .cure = "check the cable, the switch port and the output of ethtool"},
                    report.findings);
-  report.seen = seen.empty() ? "only this host itself can be reached" : seen;
+  report.seen = seen.empty() ? "no interface to other hosts" : seen;
   return report;
 }
 
@@ -150,7 +150,7 @@ CheckReport Mtu(const SetFacts& facts) {
 CheckReport Names(const SetFacts& facts) {
   CheckReport report{.check = "names", .seen = "each host name resolves to an address of the host"};
   if (facts.hosts.size() < 2) {
-    report.seen = "one host: its name is not needed";
+    report.seen = "one host: its name does not matter";
     return report;
   }
   for (const HostFacts& host : facts.hosts) {
@@ -161,11 +161,11 @@ CheckReport Names(const SetFacts& facts) {
            .host = host.host,
            .reason = fmt::format("its name {} resolves to loopback, {}", name.host_name,
                                  fmt::join(name.addresses, ", ")),
-           .cost = "Gloo, torchrun and MPI advertise it, and ranks of other hosts call "
-                   "themselves; Ringlet advertises interfaces",
-           .cure = fmt::format("give {} its address of the network in /etc/hosts or DNS; or set "
-                               "GLOO_SOCKET_IFNAME",
-                               name.host_name),
+           .cost = "Gloo, torchrun and MPI advertise this address, so ranks of other hosts connect "
+                   "to themselves; Ringlet advertises the addresses of interfaces",
+           .cure = fmt::format(
+               "map {} to its network address in /etc/hosts or DNS, or set GLOO_SOCKET_IFNAME",
+               name.host_name),
            .evidence = {{"addresses", name.addresses.size()}}});
     else if (name.addresses.empty())
       report.findings.push_back(
@@ -173,7 +173,7 @@ CheckReport Names(const SetFacts& facts) {
            .host = host.host,
            .reason = fmt::format("its name {} does not resolve: {}", name.host_name, name.failure),
            .cost = "Gloo and MPI may need it; Ringlet does not",
-           .cure = "add it to /etc/hosts or DNS",
+           .cure = "add the name to /etc/hosts or DNS",
            .evidence = {}});
   }
   return report;
@@ -194,19 +194,19 @@ CheckReport Software(const SetFacts& facts) {
                  {.title = "the processor is",
                   .verdict = FindingVerdict::kWarning,
                   .cost = "programs of one architecture do not run on the other",
-                  .cure = "leave the hosts of one kind"},
+                  .cure = "use hosts of one architecture only"},
                  report.findings);
   AddDifferences(CampsOf(facts, [](const HostFacts& host) { return host.kernel; }),
                  {.title = "Linux",
                   .verdict = FindingVerdict::kNote,
-                  .cost = "none that is known",
-                  .cure = "boot the same kernel where speed differs"},
+                  .cost = "no known cost",
+                  .cure = "boot the same kernel on all hosts if their speed differs"},
                  report.findings);
   AddDifferences(CampsOf(facts, [](const HostFacts& host) { return host.libc; }),
                  {.title = "glibc",
                   .verdict = FindingVerdict::kNote,
                   .cost = "a program built for the newer one does not start on the older",
-                  .cure = "one image for all hosts"},
+                  .cure = "use one image for all hosts"},
                  report.findings);
   return report;
 }
@@ -232,7 +232,8 @@ void AddSetting(const SetFacts& facts, const std::string& name, bool must_agree,
       {.title = name,
        .verdict = verdict,
        .cost = must_agree ? "ranks refuse to form a communicator" : "ranks may behave differently",
-       .cure = "set it alike, in the environment of the job or /etc/nccl.conf"},
+       .cure =
+           "set the same value on all hosts, in the environment of the job or in /etc/nccl.conf"},
       findings);
 }
 
@@ -245,12 +246,13 @@ CheckReport SettingsOf(const SetFacts& facts) {
       report.findings.push_back({.verdict = FindingVerdict::kError,
                                  .host = host.host,
                                  .reason = host.settings_failure,
-                                 .cost = "communicators do not form there",
+                                 .cost = "communicators do not form on this host",
                                  .cure = "ringlet env shows every setting",
                                  .evidence = {}});
   }
   for (const auto& [name, must_agree] : names) AddSetting(facts, name, must_agree, report.findings);
-  report.seen = names.empty() ? "none is set" : fmt::format("{} set alike", names.size());
+  report.seen = names.empty() ? "no setting is set"
+                              : fmt::format("{} settings, equal on all hosts", names.size());
   return report;
 }
 
@@ -275,8 +277,8 @@ CheckReport Clock(const SetFacts& facts) {
              fmt::format("its clock is {} ms {} the others, to within {} ms", off / kMillisecond,
                          host.clock_ahead_ns > median ? "ahead of" : "behind",
                          static_cast<std::int64_t>(host.clock_uncertainty_ns) / kMillisecond),
-         .cost = "lines of logs and traces of hosts stand in a wrong order; tickets and "
-                 "certificates may be refused",
+         .cost = "log lines and traces of several hosts appear in the wrong order; servers may "
+                 "refuse tickets and certificates",
          .cure = "run chrony or another NTP client on each host",
          .evidence = {{"off_ns", static_cast<std::uint64_t>(off)},
                       {"uncertainty_ns", host.clock_uncertainty_ns}}});

@@ -62,11 +62,11 @@ TEST(JudgeDifferences, ComparesSpeedsOfHardwareInterfacesOnly) {
 
 TEST(JudgeDifferences, AHostWithOnlyLoopbackIsAnError) {
   EXPECT_THAT(With([](SetFacts& facts) { facts.hosts[1].interfaces[1].place.reset(); }),
-              ElementsAre("interfaces error node1: no interface leads to other hosts"));
+              ElementsAre("interfaces error node1: no interface reaches other hosts"));
   EXPECT_THAT(With([](SetFacts& facts) {
                 facts.hosts[1].interfaces[1].addresses = {"127.0.0.1", "::1"};
               }),
-              ElementsAre("interfaces error node1: no interface leads to other hosts"));
+              ElementsAre("interfaces error node1: no interface reaches other hosts"));
 }
 
 TEST(JudgeDifferences, ACureNamesTheVariableThatIsSetOnTheHost) {

@@ -52,12 +52,12 @@ CheckReport Shm(const SetFacts& facts) {
     if (shm.bytes >= kShmMin && shm.free_bytes >= kShmFreeMin) return;
     findings.push_back({.verdict = FindingVerdict::kWarning,
                         .host = host.host,
-                        .reason = fmt::format("/dev/shm has {}, of which {} are free",
+                        .reason = fmt::format("/dev/shm has {}, {} of them free",
                                               BytesText(shm.bytes), BytesText(shm.free_bytes)),
                         .cost = fmt::format("{}; Ringlet itself does not use it", kNeeds),
                         .cure = shm.bytes < kShmMin
                                     ? std::string(kCure)
-                                    : "remove what ended jobs have left in /dev/shm",
+                                    : "remove the files that ended jobs left in /dev/shm",
                         .evidence = {{"bytes", shm.bytes}, {"free_bytes", shm.free_bytes}}});
   };
   CheckReport report = OfEach("shm", facts, judge);
@@ -87,13 +87,14 @@ CheckReport Memory(const SetFacts& facts) {
                                limited ? fmt::format(" of the {} of its control group",
                                                      BytesText(host.memory.limit_bytes))
                                        : ""),
-         .cost = "ranks are killed when it is used up",
+         .cost = "the kernel kills ranks when the memory is used up",
          .cure = limited ? "raise the memory limit of the container or job"
-                         : "end what uses the memory",
+                         : "end the processes that use the memory",
          .evidence = {{"left_bytes", left}, {"limit_bytes", host.memory.limit_bytes}}});
   };
   CheckReport report = OfEach("memory", facts, judge);
-  report.seen = fmt::format("at least {} are left", BytesText(LeastOf(facts, MemoryLeft)));
+  report.seen =
+      fmt::format("at least {} of memory are left", BytesText(LeastOf(facts, MemoryLeft)));
   return report;
 }
 
@@ -103,22 +104,22 @@ void JudgeLimits(const HostFacts& host, std::vector<HostFinding>& findings) {
     findings.push_back(
         {.verdict = FindingVerdict::kWarning,
          .host = host.host,
-         .reason = fmt::format("at most {} files may be open, which is few", limits.descriptors),
-         .cost = "ranks fail to connect when there are many",
+         .reason = fmt::format("a process may open only {} files", limits.descriptors),
+         .cost = "ranks of large jobs fail to connect",
          .cure = "raise the hard limit: nofile in /etc/security/limits.conf, "
                  "LimitNOFILE of the service, docker run --ulimit nofile=65536",
          .evidence = {{"descriptors", limits.descriptors}}});
   if (host.rdma && limits.locked_bytes < kLockedMin)
-    findings.push_back({.verdict = FindingVerdict::kWarning,
-                        .host = host.host,
-                        .reason = fmt::format("at most {} may be locked, and there are RDMA "
-                                              "devices",
-                                              BytesText(limits.locked_bytes)),
-                        .cost = "verbs and libfabric cannot register memory: they fail or fall "
-                                "back to TCP",
-                        .cure = "raise memlock to unlimited in /etc/security/limits.conf, for the "
-                                "daemon of the launcher too; docker run --ulimit memlock=-1",
-                        .evidence = {{"locked_bytes", limits.locked_bytes}}});
+    findings.push_back(
+        {.verdict = FindingVerdict::kWarning,
+         .host = host.host,
+         .reason = fmt::format("only {} of memory may be locked, but the host has RDMA devices",
+                               BytesText(limits.locked_bytes)),
+         .cost = "verbs and libfabric cannot register memory: they fail or fall "
+                 "back to TCP",
+         .cure = "raise memlock to unlimited in /etc/security/limits.conf, for the "
+                 "daemon of the launcher too; docker run --ulimit memlock=-1",
+         .evidence = {{"locked_bytes", limits.locked_bytes}}});
   const std::uint64_t left = limits.tasks == kUnlimited         ? kUnlimited
                              : limits.tasks > limits.tasks_used ? limits.tasks - limits.tasks_used
                                                                 : 0;
@@ -127,7 +128,7 @@ void JudgeLimits(const HostFacts& host, std::vector<HostFinding>& findings) {
     findings.push_back(
         {.verdict = FindingVerdict::kWarning,
          .host = host.host,
-         .reason = fmt::format("at most {} more processes and threads are allowed", most),
+         .reason = fmt::format("only {} more processes and threads are allowed", most),
          .cost = "ranks fail to start threads",
          .cure = left < limits.processes ? "raise pids.max of the control group: docker run "
                                            "--pids-limit, TasksMax of the service"
@@ -161,7 +162,7 @@ CheckReport PeerMemory(const SetFacts& facts) {
         {.verdict = FindingVerdict::kNote,
          .host = host.host,
          .reason = fmt::format(
-             "a rank may not read the memory of another one (process_vm_readv: {}{})", memory.why,
+             "a rank may not read the memory of another rank (process_vm_readv: {}{})", memory.why,
              memory.ptrace_scope ? fmt::format(", ptrace_scope {}", *memory.ptrace_scope) : ""),
          .cost = "large messages within the host are copied twice, through shared memory",
          .cure = PeerMemoryCure(memory),
@@ -213,13 +214,14 @@ void JudgeCpus(const HostFacts& host, std::vector<HostFinding>& findings) {
   findings.push_back(
       {.verdict = FindingVerdict::kWarning,
        .host = host.host,
-       .reason = fmt::format("{}.{:02} cores for {}: {}", cores / kPercent, cores % kPercent,
-                             host.ranks > 1 ? fmt::format("{} ranks", host.ranks) : "a rank",
-                             quota ? "the quota of its control group"
-                                   : fmt::format("{} of {} may be used", cpus.usable, cpus.online)),
-       .cost = quota ? "all ranks stand still when the quota of a period is used up, by default "
-                       "up to 100 ms"
-                     : "ranks take turns: small operations wait for the scheduler",
+       .reason =
+           fmt::format("{}.{:02} cores for {}: {}", cores / kPercent, cores % kPercent,
+                       host.ranks > 1 ? fmt::format("{} ranks", host.ranks) : "a rank",
+                       quota ? "its control group limits them"
+                             : fmt::format("{} of {} cores are usable", cpus.usable, cpus.online)),
+       .cost = quota ? "all ranks pause when the quota of a period is used up, by default for up "
+                       "to 100 ms"
+                     : "ranks share cores: small operations wait for the scheduler",
        .cure = quota
                    ? "raise cpu.max of the control group: docker run --cpus, limits.cpu of the pod"
                    : "start fewer ranks, or widen the binding (mpirun --bind-to, srun "
@@ -257,25 +259,25 @@ void JudgePorts(const HostFacts& host, std::vector<HostFinding>& findings) {
   if (!ports.failure.empty())
     findings.push_back({.verdict = FindingVerdict::kError,
                         .host = host.host,
-                        .reason = fmt::format("no port is free from {} to {}: {}", ports.first,
+                        .reason = fmt::format("no port between {} and {} is free: {}", ports.first,
                                               ports.last, ports.failure),
                         .cost = "ranks can neither listen nor connect",
                         .cure = std::string(kCure),
                         .evidence = evidence});
   else if (all > 0 && left < kPortsMin)
-    findings.push_back(
-        {.verdict = FindingVerdict::kWarning,
-         .host = host.host,
-         .reason = fmt::format("{} ports are free from {} to {}", left, ports.first, ports.last),
-         .cost = "ranks cannot connect when they are used up",
-         .cure = std::string(kCure),
-         .evidence = evidence});
+    findings.push_back({.verdict = FindingVerdict::kWarning,
+                        .host = host.host,
+                        .reason = fmt::format("only {} ports between {} and {} are free", left,
+                                              ports.first, ports.last),
+                        .cost = "ranks cannot connect when no port is left",
+                        .cure = std::string(kCure),
+                        .evidence = evidence});
 }
 
 CheckReport Ports(const SetFacts& facts) {
   CheckReport report = OfEach("ports", facts, JudgePorts);
   report.seen =
-      fmt::format("at least {} are free",
+      fmt::format("at least {} ports are free",
                   LeastOf(facts, [](const HostFacts& host) { return PortsLeft(host.ports); }));
   return report;
 }
@@ -293,7 +295,7 @@ CheckReport Topology(const SetFacts& facts) {
            .host = host.host,
            .reason = fmt::format("{}{}{} [{}]", defect.where, defect.where.empty() ? "" : ": ",
                                  defect.reason, defect.rule),
-           .cost = "ringlet topo check on that host has it",
+           .cost = "ringlet topo check on that host shows the cost",
            .cure = defect.cure,
            .evidence = {}});
   };
@@ -301,13 +303,14 @@ CheckReport Topology(const SetFacts& facts) {
   const std::uint32_t gpus = facts.hosts.front().gpus;
   for (const HostFacts& host : facts.hosts)
     if (host.gpus != gpus)
-      report.findings.push_back({.verdict = FindingVerdict::kWarning,
-                                 .host = host.host,
-                                 .reason = fmt::format("{} GPUs, and {} has {}", host.gpus,
-                                                       facts.hosts.front().host, gpus),
-                                 .cost = "a job of as many ranks on each host does not start",
-                                 .cure = "ringlet topo check on both",
-                                 .evidence = {{"gpus", host.gpus}}});
+      report.findings.push_back(
+          {.verdict = FindingVerdict::kWarning,
+           .host = host.host,
+           .reason =
+               fmt::format("{} GPUs, and {} has {}", host.gpus, facts.hosts.front().host, gpus),
+           .cost = "a job with equally many ranks on each host does not start",
+           .cure = "run ringlet topo check on both hosts",
+           .evidence = {{"gpus", host.gpus}}});
   report.seen = gpus == 0 ? "no GPUs to judge" : fmt::format("{} GPUs on each host", gpus);
   return report;
 }

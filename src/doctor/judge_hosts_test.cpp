@@ -33,7 +33,7 @@ TEST(JudgeHosts, WarnsOfASmallSharedMemoryFolder) {
   EXPECT_THAT(With([](HostFacts& host) {
                 host.shm = {"", 64 * kMiB, 64 * kMiB};
               }),
-              ElementsAre("shm warning node1: /dev/shm has 64 MiB, of which 64 MiB are free"));
+              ElementsAre("shm warning node1: /dev/shm has 64 MiB, 64 MiB of them free"));
   EXPECT_THAT(With([](HostFacts& host) { host.shm = {"", 128 * kMiB, 64 * kMiB}; }), IsEmpty());
   EXPECT_THAT(With([](HostFacts& host) { host.shm.free_bytes = 64 * kMiB - 1; }),
               ElementsAre(StartsWith("shm warning node1")));
@@ -80,7 +80,7 @@ TEST(JudgeHosts, NotesThatRanksCannotReadMemoryOfPeers) {
   EXPECT_THAT(With([](HostFacts& host) {
                 host.peer_memory = {.permitted = false, .why = "no", .ptrace_scope = 1};
               }),
-              ElementsAre("peer-memory note node1: a rank may not read the memory of another one "
+              ElementsAre("peer-memory note node1: a rank may not read the memory of another rank "
                           "(process_vm_readv: no, ptrace_scope 1)"));
 }
 
@@ -101,11 +101,11 @@ TEST(JudgeHosts, WarnsWhenRanksOutnumberCores) {
   EXPECT_THAT(cores(1, std::nullopt, 0), IsEmpty());
   EXPECT_THAT(cores(8, std::nullopt, 8), IsEmpty());
   EXPECT_THAT(cores(8, std::nullopt, 9),
-              ElementsAre("cpus warning node1: 8.00 cores for 9 ranks: 8 of 8 may be used"));
+              ElementsAre("cpus warning node1: 8.00 cores for 9 ranks: 8 of 8 cores are usable"));
   EXPECT_THAT(cores(8, 800, 8), IsEmpty());
   EXPECT_THAT(cores(8, 150, 2),
-              ElementsAre("cpus warning node1: 1.50 cores for 2 ranks: the quota of its control "
-                          "group"));
+              ElementsAre("cpus warning node1: 1.50 cores for 2 ranks: its control group limits "
+                          "them"));
   EXPECT_THAT(cores(8, 50, 0), ElementsAre(StartsWith("cpus warning node1: 0.50 cores")));
   EXPECT_THAT(cores(8, 150, 1), IsEmpty());
 }
@@ -115,11 +115,11 @@ TEST(JudgeHosts, ReportsExhaustedPorts) {
   EXPECT_THAT(With([](HostFacts& host) {
                 host.ports = {40'000, 41'033, 11, ""};
               }),
-              ElementsAre("ports warning node1: 1023 ports are free from 40000 to 41033"));
+              ElementsAre("ports warning node1: only 1023 ports between 40000 and 41033 are free"));
   EXPECT_THAT(With([](HostFacts& host) {
                 host.ports = {40'000, 40'009, 10, "in use"};
               }),
-              ElementsAre("ports error node1: no port is free from 40000 to 40009: in use"));
+              ElementsAre("ports error node1: no port between 40000 and 40009 is free: in use"));
   // The kernel may report nothing.
   EXPECT_THAT(With([](HostFacts& host) { host.ports = {0, 0, 0, ""}; }), IsEmpty());
 }

@@ -139,20 +139,21 @@ CheckReport ReachOf(const SetFacts& facts) {
     }
     std::string why, cure = "open TCP ports between the hosts (nft list ruleset, security groups)";
     switch (pair.reach) {
-      case Contact::kRefused: why = "is refused though it listens: a firewall rejects it"; break;
+      case Contact::kRefused:
+        why = "is refused although the port listens: a firewall rejects it";
+        break;
       case Contact::kTimeout:
-        why = "has no answer: a firewall drops it, or there is no way back";
+        why = "times out: a firewall drops its packets, or the route back is missing";
         break;
       case Contact::kUnreachable:
-        why = fmt::format("has no route ({})", pair.why);
+        why = fmt::format("fails for lack of a route ({})", pair.why);
         cure = fmt::format(
-            "look at the route (ip route get {}), or name an interface of a common "
-            "network with {}",
+            "check the route (ip route get {}), or name an interface of a common network with {}",
             IpOf(pair.address), InterfaceVariableOf(facts.hosts[pair.from]));
         break;
       case Contact::kNoPort:
-        why = "cannot begin: no local port is free";
-        cure = "see the check of ports";
+        why = "cannot start: no local port is free";
+        cure = "see the ports check";
         break;
       case Contact::kConnected:
       case Contact::kStranger:
@@ -166,8 +167,8 @@ CheckReport ReachOf(const SetFacts& facts) {
                                .evidence = {{"connect_ns", pair.connect_ns}}});
   }
   report.seen = facts.hosts.size() < 2
-                    ? "one host: nothing to reach"
-                    : fmt::format("all {} connections were made, each way", connected);
+                    ? "one host: no connections"
+                    : fmt::format("all {} connections succeeded, in both directions", connected);
   return report;
 }
 
@@ -176,10 +177,11 @@ CheckReport PathMtu(const SetFacts& facts) {
   std::uint32_t least = 0;
   for (const PairFacts& pair : facts.measured) {
     if (pair.reach != Contact::kConnected) continue;
-    constexpr std::string_view kCost = "connections hang as soon as they carry much, or are slow";
+    constexpr std::string_view kCost =
+        "connections are slow, or hang as soon as they carry much data";
     constexpr std::string_view kCure =
-        "set the MTU that passes on the interfaces, or the right one on switches, bridges and "
-        "tunnels; let ICMP pass";
+        "set the interfaces to an MTU that passes, or correct the MTU of switches, bridges and "
+        "tunnels; allow ICMP";
     const bool cut = pair.passed_bytes > 0 && pair.passed_bytes < pair.mtu_bytes;
     if (pair.passed_bytes > 0)
       least = least == 0 ? pair.passed_bytes : std::min(least, pair.passed_bytes);
@@ -190,15 +192,14 @@ CheckReport PathMtu(const SetFacts& facts) {
                     : told       ? FindingVerdict::kNote
                                  : FindingVerdict::kWarning,
          .host = PairName(facts, pair),
-         .reason =
-             cut ? fmt::format("packets of {} bytes pass, those of {}, the MTU of the "
-                               "interface, do not{}",
-                               pair.passed_bytes, pair.mtu_bytes,
-                               told           ? ", as routers tell"
-                               : pair.stalled ? ": a connection that carries much stands still"
-                                              : ", and no router tells")
-                 : "small messages pass, a connection that carries much stands still",
-         .cost = told ? "one packet more for each connection" : std::string(kCost),
+         .reason = cut ? fmt::format("packets of {} bytes pass, but packets of {} bytes, the MTU "
+                                     "of the interface, do not{}",
+                                     pair.passed_bytes, pair.mtu_bytes,
+                                     told           ? "; routers report it"
+                                     : pair.stalled ? "; a connection that carries much data stalls"
+                                                    : "; no router reports it")
+                       : "small messages pass, but a connection that carries much data stalls",
+         .cost = told ? "one more packet per connection" : std::string(kCost),
          .cure = std::string(kCure),
          .evidence = {{"passed_bytes", pair.passed_bytes},
                       {"mtu_bytes", pair.mtu_bytes},
@@ -206,7 +207,7 @@ CheckReport PathMtu(const SetFacts& facts) {
   }
   if (facts.hosts.size() > 1)
     report.seen = least > 0 ? fmt::format("packets of {} bytes pass", least)
-                            : "much passes by TCP; UDP does not";
+                            : "TCP passes large messages; UDP packets are lost";
   return report;
 }
 
@@ -220,12 +221,12 @@ void AddLatencies(const SetFacts& facts, CheckReport& report) {
       report.findings.push_back(
           {.verdict = FindingVerdict::kWarning,
            .host = facts.hosts[host].host,
-           .reason = fmt::format("a round trip takes {:.0f} us at least, {:.0f} us with the "
-                                 "median of the hosts",
-                                 static_cast<double>(value) / kMicrosecond,
-                                 static_cast<double>(median) / kMicrosecond),
+           .reason = fmt::format(
+               "the shortest round trip takes {:.0f} us; the median over the hosts is {:.0f} us",
+               static_cast<double>(value) / kMicrosecond,
+               static_cast<double>(median) / kMicrosecond),
            .cost = "each step of a small operation waits for this host",
-           .cure = "look at its way to the others (tracepath), power saving and interrupt "
+           .cure = "check its route to the other hosts (tracepath), power saving and interrupt "
                    "moderation",
            .evidence = {{"latency_ns", value}, {"median_ns", median}, {"spread_ns", spread}}});
   report.seen += fmt::format("{}{:.0f} us", report.seen.empty() ? "" : ", ",
@@ -248,13 +249,13 @@ void AddSlowHosts(const SetFacts& facts, const std::vector<SlowHost>& slow, std:
         {.verdict = FindingVerdict::kWarning,
          .host = facts.hosts[one.host].host,
          .reason = fmt::format(
-             "it {0} {2}{1} at most, with any partner; the median of the hosts is {3}", verb,
+             "it {0} at most {2}{1}, with any partner; the median of the hosts is {3}", verb,
              ByNic(facts, facts.hosts[one.host]), RateText(one.score), RateText(one.median)),
          .cost = fmt::format("a ring through this host is {:.1f} times slower",
                              static_cast<double>(one.median) /
                                  static_cast<double>(std::max<std::uint64_t>(one.score, 1))),
-         .cure = "look at its NIC: ethtool (speed, errors), cable, port of the switch, and what "
-                 "else uses it; or leave the host out",
+         .cure = "check its NIC: ethtool (speed, errors), cable, switch port, other traffic; or "
+                 "leave the host out",
          .evidence = {{"bytes_per_s", one.score}, {"median_bytes_per_s", one.median}}});
 }
 
@@ -264,14 +265,14 @@ void AddSlowPair(const SetFacts& facts, const PairFacts& pair, std::uint64_t oth
       {.verdict = FindingVerdict::kWarning,
        .host = PairName(facts, pair),
        .reason = facts.hosts.size() == 2
-                     ? fmt::format("{} this way, {} the other way", RateText(pair.bytes_per_s),
-                                   RateText(others))
-                     : fmt::format("{}, though both have {} with others",
+                     ? fmt::format("{} in this direction, {} in the other",
+                                   RateText(pair.bytes_per_s), RateText(others))
+                     : fmt::format("{}, although both hosts reach {} with others",
                                    RateText(pair.bytes_per_s), RateText(others)),
-       .cost = "a ring over this link is as slow as it",
+       .cost = "a ring over this link is as slow as the link",
        .cure = facts.hosts.size() == 2
-                   ? "look at the NICs of both: ethtool (speed, errors), cable, port of the switch"
-                   : "look at the path between the two: switches, routes, bonds",
+                   ? "check the NICs of both hosts: ethtool (speed, errors), cable, switch port"
+                   : "check the path between the two hosts: switches, routes, bonds",
        .evidence = {{"bytes_per_s", pair.bytes_per_s}, {"others_bytes_per_s", others}}});
 }
 
@@ -316,16 +317,16 @@ CheckReport Rate(const SetFacts& facts) {
   for (const SetFacts& part : ByNics(facts)) AddRates(part, report);
   report.seen = report.seen.empty()
                     ? "no pairs were measured"
-                    : fmt::format("{} each way{}", report.seen,
-                                  facts.hosts.size() > 2 ? ", all hosts at once" : "");
+                    : fmt::format("{} in each direction{}", report.seen,
+                                  facts.hosts.size() > 2 ? ", measured on all hosts at once" : "");
   return report;
 }
 
 CheckReport Latency(const SetFacts& facts) {
   CheckReport report{.check = "latency", .seen = {}};
   for (const SetFacts& part : ByNics(facts)) AddLatencies(part, report);
-  report.seen =
-      report.seen.empty() ? "no pairs were measured" : fmt::format("{} a round trip", report.seen);
+  report.seen = report.seen.empty() ? "no pairs were measured"
+                                    : fmt::format("{} per round trip", report.seen);
   return report;
 }
 

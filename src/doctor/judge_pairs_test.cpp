@@ -50,9 +50,11 @@ TEST(JudgePairs, NamesTheCauseOfAFailedConnection) {
   };
   EXPECT_THAT(fail(Contact::kRefused),
               ElementsAre("reach error node0 to node1: a connection to 10.0.0.2:40000 is refused "
-                          "though it listens: a firewall rejects it"));
-  EXPECT_THAT(fail(Contact::kTimeout), ElementsAre(testing::HasSubstr("a firewall drops it")));
-  EXPECT_THAT(fail(Contact::kUnreachable), ElementsAre(testing::HasSubstr("has no route (so)")));
+                          "although the port listens: a firewall rejects it"));
+  EXPECT_THAT(fail(Contact::kTimeout),
+              ElementsAre(testing::HasSubstr("a firewall drops its packets")));
+  EXPECT_THAT(fail(Contact::kUnreachable),
+              ElementsAre(testing::HasSubstr("fails for lack of a route (so)")));
   EXPECT_THAT(fail(Contact::kNoPort), ElementsAre(testing::HasSubstr("no local port is free")));
   EXPECT_THAT(fail(Contact::kStranger), ElementsAre(testing::HasSubstr("failed: so")));
 }
@@ -65,14 +67,14 @@ TEST(JudgePairs, ReportsPacketsThatThePathDrops) {
       facts.measured[0].stalled = stalled;
     });
   };
-  EXPECT_THAT(path(1500, 0, false),
-              ElementsAre("path-mtu warning node0 to node1: packets of 1500 bytes pass, those of "
-                          "9000, the MTU of the interface, do not, and no router tells"));
+  EXPECT_THAT(
+      path(1500, 0, false),
+      ElementsAre("path-mtu warning node0 to node1: packets of 1500 bytes pass, but packets of "
+                  "9000 bytes, the MTU of the interface, do not; no router reports it"));
   EXPECT_THAT(path(1500, 1500, false), ElementsAre(StartsWith("path-mtu note")));
   EXPECT_THAT(path(1500, 0, true), ElementsAre(StartsWith("path-mtu error")));
-  EXPECT_THAT(path(0, 0, true),
-              ElementsAre("path-mtu error node0 to node1: small messages pass, a connection that "
-                          "carries much stands still"));
+  EXPECT_THAT(path(0, 0, true), ElementsAre("path-mtu error node0 to node1: small messages pass, "
+                                            "but a connection that carries much data stalls"));
   EXPECT_THAT(path(0, 0, false), IsEmpty());  // a firewall that blocks UDP
 }
 
@@ -82,7 +84,7 @@ TEST(JudgePairs, NamesASlowSender) {
                      for (PairFacts& pair : facts.measured)
                        if (pair.from == 2) pair.bytes_per_s = 100 * kMega;
                    }),
-              ElementsAre("rate warning node2: it sends 100.0 MB/s at most, with any partner; the "
+              ElementsAre("rate warning node2: it sends at most 100.0 MB/s, with any partner; the "
                           "median of the hosts is 1.0 GB/s"));
 }
 
@@ -107,9 +109,9 @@ TEST(JudgePairs, NamesASlowReceiver) {
 }
 
 TEST(JudgePairs, NamesASlowPair) {
-  EXPECT_THAT(
-      With(4, [](SetFacts& facts) { PairOf(facts, 1, 3).bytes_per_s = 10 * kMega; }),
-      ElementsAre("rate warning node1 to node3: 10.0 MB/s, though both have 1.0 GB/s with others"));
+  EXPECT_THAT(With(4, [](SetFacts& facts) { PairOf(facts, 1, 3).bytes_per_s = 10 * kMega; }),
+              ElementsAre("rate warning node1 to node3: 10.0 MB/s, although both hosts reach 1.0 "
+                          "GB/s with others"));
 }
 
 TEST(JudgePairs, ComparesBothDirectionsBetweenTwoHosts) {
@@ -119,7 +121,8 @@ TEST(JudgePairs, ComparesBothDirectionsBetweenTwoHosts) {
   EXPECT_THAT(set(500), IsEmpty());
   EXPECT_THAT(
       set(499),
-      ElementsAre("rate warning node0 to node1: 499.0 MB/s this way, 1.0 GB/s the other way"));
+      ElementsAre(
+          "rate warning node0 to node1: 499.0 MB/s in this direction, 1.0 GB/s in the other"));
 }
 
 TEST(JudgePairs, NamesTheSlowNicOfAHostWithTwo) {
@@ -147,9 +150,8 @@ TEST(JudgePairs, NamesAHostWithHighLatency) {
     });
   };
   EXPECT_THAT(late(200'000), IsEmpty());
-  EXPECT_THAT(late(240'000),
-              ElementsAre("latency warning node3: a round trip takes 240 us at least, 30 us with "
-                          "the median of the hosts"));
+  EXPECT_THAT(late(240'000), ElementsAre("latency warning node3: the shortest round trip takes 240 "
+                                         "us; the median over the hosts is 30 us"));
 }
 
 TEST(DoubtfulPairs, ContainPairsWithAFinding) {

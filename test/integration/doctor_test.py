@@ -183,7 +183,7 @@ class Sick(Doctor):
         findings, status = self.examine()
         self.assertEqual(status, 1)
         self.find_one(findings, "path-mtu", "beta to gamma", "warning",
-                      "packets of 1400 bytes pass, those of 1500, .* no router tells")
+                      "packets of 1400 bytes pass, but packets of 1500 bytes, .* no router reports it")
 
     def test_a_path_on_which_connections_stall_is_reported(self):
         self.lay("alpha", "beta")
@@ -193,7 +193,7 @@ class Sick(Doctor):
         findings, status = self.examine()
         self.assertEqual(status, 1)
         self.find_one(findings, "path-mtu", "beta to alpha", "error",
-                      "packets of 1400 bytes pass, those of 1500, .* stands still")
+                      "packets of 1400 bytes pass, but packets of 1500 bytes, .* stalls")
 
     def test_ranks_report_a_path_that_drops_large_packets(self):
         """The path drops the packets of the examination itself, too, unless those are small."""
@@ -208,7 +208,7 @@ class Sick(Doctor):
         self.assertEqual(first.wait(), 1, first.text())
         findings = [json.loads(line) for line in first.lines]
         self.find_one([one for one in findings if "reason" in one], "path-mtu", "beta to alpha",
-                      "error", "packets of 1400 bytes pass, those of 1500, .* stands still")
+                      "error", "packets of 1400 bytes pass, but packets of 1500 bytes, .* stalls")
         self.assertEqual(other.wait(), 0, other.text())
 
     def test_a_blackhole_route_is_reported(self):
@@ -217,7 +217,7 @@ class Sick(Doctor):
         findings, status = self.examine(NCCL_SOCKET_IFNAME="eth0")
         self.assertEqual(status, 1)
         self.find_one(findings, "reach", "alpha to beta", "error",
-                      "has no route .a blackhole route leads there")
+                      "fails for lack of a route .a blackhole route leads there")
         cure = [one["cure"] for one in findings if one["host"] == "alpha to beta"][0]
         self.assertIn("ip route get 10.78.0.2), or", cure)
         self.assertIn("NCCL_SOCKET_IFNAME", cure)
@@ -267,7 +267,7 @@ class Sick(Doctor):
         if tc.returncode != 0:
             self.skipTest(f"this kernel has no tbf: {tc.stderr.strip()}")
         findings, _ = self.examine()
-        self.find_one(findings, "rate", "beta to alpha", "warning", "this way, .* the other way")
+        self.find_one(findings, "rate", "beta to alpha", "warning", "in this direction, .* in the other")
 
     def test_exhausted_ports_are_reported(self):
         self.lay("alpha", "beta")
@@ -280,14 +280,14 @@ class Sick(Doctor):
         holder.wait_for("held")
         findings, status = self.examine()
         self.assertEqual(status, 1)
-        self.find_one(findings, "ports", "beta", "error", "no port is free from 40000 to 40009")
+        self.find_one(findings, "ports", "beta", "error", "no port between 40000 and 40009 is free")
         self.assertEqual(holder.finish(), 0)
 
     def test_few_free_ports_are_reported(self):
         self.lay("alpha", "beta")
         self.execute("beta", "sysctl", "-q", "-w", "net.ipv4.ip_local_port_range=40000 40099")
         findings, _ = self.examine()
-        self.find_one(findings, "ports", "beta", "warning", r"\d+ ports are free from 40000 to 40099")
+        self.find_one(findings, "ports", "beta", "warning", r"only \d+ ports between 40000 and 40099 are free")
 
     def firewall(self, side, verdict):
         if not shutil.which("nft"):
@@ -310,7 +310,7 @@ class Sick(Doctor):
         self.lay("alpha", "beta")
         self.firewall("beta", "reject with tcp reset")
         findings, _ = self.examine()
-        self.find_one(findings, "reach", "alpha to beta", "error", "refused though it listens")
+        self.find_one(findings, "reach", "alpha to beta", "error", "refused although the port listens")
 
     def test_a_host_that_does_not_answer_is_reported(self):
         self.lay("alpha", "beta")

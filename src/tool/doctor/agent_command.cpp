@@ -94,7 +94,7 @@ std::string ClockAnswer(std::uint64_t unix_ns) {
 
 Result<std::uint64_t> ParseClockAnswer(std::string_view line) {
   return ReadJson(
-      line, {Code::kProtocol, "the host's answer holds no time"},
+      line, {Code::kProtocol, "the host's answer contains no time"},
       [](JsonObject& object) { return object.Number("unix_ns", std::uint64_t{1} << 62); });
 }
 

@@ -151,8 +151,9 @@ std::string DoctorMetrics(const std::vector<CheckReport>& checks, const SetFacts
   Gauge verdicts("ringlet_doctor_verdict", "The worst finding of a check: 0 ok to 3 error.");
   Gauge findings("ringlet_doctor_findings", "Findings by check, host and verdict.");
   Gauge answered("ringlet_doctor_host_answered", "1 if the host answered, else 0.");
-  Gauge rates("ringlet_doctor_rate_bytes_per_second", "Of one connection, all hosts at once.");
-  Gauge latencies("ringlet_doctor_latency_nanoseconds", "Of the quickest round trip.");
+  Gauge rates("ringlet_doctor_rate_bytes_per_second",
+              "Rate of one connection while all hosts measure at once.");
+  Gauge latencies("ringlet_doctor_latency_nanoseconds", "Latency of the fastest round trip.");
   std::map<std::array<std::string, 3>, std::uint64_t> counts;
   for (const CheckReport& check : checks) {
     verdicts.Add({{"check", std::string(check.check)}}, static_cast<std::uint64_t>(check.worst()));
