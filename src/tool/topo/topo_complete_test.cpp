@@ -47,7 +47,7 @@ TEST(TopoCompleteTest, OptionsCompleteAnUnknownMachine) {
 
 TEST(TopoCompleteTest, NamesUnknownParts) {
   const std::string file = Fixture("topologies/nvidia/ndv4.topo.xml");
-  EXPECT_THAT(RunCommand({"topo", "complete", file}).errors, HasSubstr("name its model"));
+  EXPECT_THAT(RunCommand({"topo", "complete", file}).errors, HasSubstr("is unknown; name it"));
   EXPECT_THAT(RunCommand({"topo", "complete", file, "--machine", "cray-1"}).errors,
               HasSubstr("cray-1"));
   EXPECT_THAT(RunCommand({"topo", "complete", file, "--gpu", "z9"}).errors, HasSubstr("z9"));

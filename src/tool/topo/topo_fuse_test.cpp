@@ -24,7 +24,7 @@ TEST(TopoFuseTest, FilesWithoutAHostNameAreSeparateHosts) {
   EXPECT_EQ(view.numa_nodes.size(), 4u);
   EXPECT_EQ(view.gpus.size(), 16u);
   EXPECT_EQ(view.gpus[15].rank, 15u);
-  EXPECT_THAT(ran.errors, HasSubstr("ringlet topo fuse: several GPUs claimed one rank"));
+  EXPECT_THAT(ran.errors, HasSubstr("ringlet topo fuse: several GPUs claimed the same rank"));
 }
 
 TEST(TopoFuseTest, MergesEqualHostsUnlessDistinct) {

@@ -35,7 +35,7 @@ class Comparison {
     std::string text;
     for (const BusId bus : wanted_)
       if (same_addresses_ && !addresses_.contains(bus))
-        text += fmt::format("{}{}", text.empty() ? "; not here: " : ", ", ToString(bus));
+        text += fmt::format("{}{}", text.empty() ? "; missing: " : ", ", ToString(bus));
     return text;
   }
 
@@ -44,9 +44,9 @@ class Comparison {
     if (have < wanted && !context_.Has("gpu-missing"))
       context_.Add(
           "gpu-missing", {}, fmt::format("{} GPUs", have),
-          fmt::format("{} of the {} GPUs of {} are here{}", have, wanted, name_, GoneText()),
-          "drain the machine; lspci -d 10de: shows whether the GPU is on the bus, and "
-          "dmesg why not (Xid 79)",
+          fmt::format("{} of the {} GPUs of {} are present{}", have, wanted, name_, GoneText()),
+          "drain the machine; lspci -d 10de: shows whether the GPU is on the bus, and dmesg shows "
+          "why it is not (Xid 79)",
           MissingGpus(wanted - have));
     if (have == 0 || wanted == 0) return;
     const PciIds& model = expected_.At(expected_.gpus().front()).ids;
@@ -57,7 +57,7 @@ class Comparison {
       context_.Add("gpu-other-model", {PartKind::kPci, gpu.pci}, context_.NameOf(gpu),
                    fmt::format("device {:04x}:{:04x}; {} has {:04x}:{:04x}", ids.vendor, ids.device,
                                name_, model.vendor, model.device),
-                   "see that the machine is of the kind it should be like", {});
+                   "check that the machine is of the expected kind", {});
     }
   }
 
@@ -91,7 +91,7 @@ class Comparison {
       context_.Add(count == 0 ? "nvlinks-none" : "nvlinks-fewer", {PartKind::kGpu, *gpu.gpu},
                    context_.NameOf(gpu),
                    fmt::format("{} links; the GPUs of {} have {}", count, name_, least),
-                   "drain the machine; nvidia-smi nvlink -s and dmesg (Xid 74, SXid) say which "
+                   "drain the machine; nvidia-smi nvlink -s and dmesg (Xid 74, SXid) show which "
                    "links are down",
                    {LinksChange{*gpu.gpu, std::move(links)}});
     }
@@ -131,7 +131,7 @@ class Comparison {
       if (gpu.gpu && context_.view().gpus[*gpu.gpu].gdr == false)
         context_.Add("gpu-gdr", {PartKind::kGpu, *gpu.gpu}, context_.NameOf(gpu),
                      fmt::format("no GPUDirect RDMA; the GPUs of {} have it", name_),
-                     "see that nvidia-peermem is loaded and that the GPU's driver is in order",
+                     "check that nvidia-peermem is loaded and that the GPU's driver works",
                      {GdrChange{{PartKind::kGpu, *gpu.gpu}}});
   }
 
@@ -147,12 +147,13 @@ class Comparison {
     for (const CheckedGpu& gpu : context_.gpus()) {
       const Bandwidth have = LinkOf(context_.At(gpu));
       if (have.mb_per_s == 0 || have >= LinkOf(norm)) continue;
-      context_.Add(gpu.board != nullptr ? "gpu-pcie" : "card-pcie", {PartKind::kPci, gpu.pci},
-                   context_.NameOf(gpu),
-                   fmt::format("{}, {}; the GPUs of {} have {}, {}", LinkText(context_.At(gpu)),
-                               RateText(have), name_, LinkText(norm), RateText(LinkOf(norm))),
-                   "drain the machine and reset it; see what the firmware limits the slots to",
-                   {PcieChange{gpu.pci, norm.link_speed, norm.link_width}});
+      context_.Add(
+          gpu.board != nullptr ? "gpu-pcie" : "card-pcie", {PartKind::kPci, gpu.pci},
+          context_.NameOf(gpu),
+          fmt::format("{}, {}; the GPUs of {} have {}, {}", LinkText(context_.At(gpu)),
+                      RateText(have), name_, LinkText(norm), RateText(LinkOf(norm))),
+          "drain the machine and reset it; check the limits that the firmware sets for the slots",
+          {PcieChange{gpu.pci, norm.link_speed, norm.link_width}});
     }
   }
 

@@ -12,8 +12,8 @@ namespace ringlet::topology {
 namespace {
 
 constexpr std::string_view kMissingCure =
-    "lspci shows whether the NIC is on the bus; if it is, see its driver and whether its port is "
-    "up; NCCL leaves out ports that are down";
+    "lspci shows whether the NIC is on the bus; if it is, check its driver and its port; NCCL "
+    "ignores ports that are down";
 
 /// Ports of one model of NIC, all beside GPUs or all apart from them.
 struct PortKind {
@@ -74,8 +74,8 @@ class NicComparison {
         context_.Add("nic-rate", {PartKind::kNet, net}, context_.NameOfPort(net),
                      fmt::format("{}; a port of {} has {}", GigabitText(have[i].first), name_,
                                  GigabitText(rate)),
-                     "ibstat or ethtool shows the port's state; clean or replace cable and "
-                     "transceiver, and see what the switch's port is set to",
+                     "ibstat or ethtool shows the state of the port; clean or replace cable and "
+                     "transceiver, and check the setting of the switch port",
                      {RateChange{net, rate}});
       }
     }
@@ -104,19 +104,19 @@ class NicComparison {
     const bool fewer_gpus = context_.gpus().size() < expected_.gpus().size();
     if (have.all < wanted.all)
       return Say(have.all, "ports",
-                 fmt::format("{} of the {} ports of {} are here", have.all, wanted.all, name_));
+                 fmt::format("{} of the {} ports of {} are present", have.all, wanted.all, name_));
     // A port may be beside a missing GPU.
     if (have.beside_gpus < wanted.beside_gpus && !fewer_gpus)
       Say(have.beside_gpus, "ports",
-          fmt::format("{} of the {} ports that {} has beside its GPUs are here", have.beside_gpus,
-                      wanted.beside_gpus, name_));
+          fmt::format("{} of the {} ports that {} has besides its GPUs are present",
+                      have.beside_gpus, wanted.beside_gpus, name_));
   }
 
   /// A skeleton does not describe ports, and may not describe NICs.
   void MissingFunctions() {
     const std::size_t wanted = expected_.nics().size(), have = context_.nics().size();
     if (have == 0 || have >= wanted) return;
-    Say(have, "NICs", fmt::format("{} of the {} NICs of {} are here", have, wanted, name_));
+    Say(have, "NICs", fmt::format("{} of the {} NICs of {} are present", have, wanted, name_));
   }
 
   void Say(std::size_t have, std::string_view what, std::string reason) {
@@ -126,7 +126,7 @@ class NicComparison {
     for (const CheckedNic& nic : expected_.nics()) {
       const BusId bus = expected_.At(nic).bus;
       if (same_addresses_ && !here.contains(bus))
-        gone += fmt::format("{}{}", gone.empty() ? "; not here: " : ", ", ToString(bus));
+        gone += fmt::format("{}{}", gone.empty() ? "; missing: " : ", ", ToString(bus));
     }
     context_.Add("nic-missing", {}, fmt::format("{} {}", have, what), reason + gone,
                  std::string(kMissingCure), {});
@@ -167,7 +167,7 @@ class NicComparison {
     context_.Add(rule, {PartKind::kPci, pci}, context_.NameOfFunction(pci),
                  fmt::format("{}, {}; {} of {} has {}, {}", LinkText(device), RateText(have), what,
                              name_, LinkText(norm), RateText(wanted)),
-                 "seat the card anew; see what the firmware limits the slot to",
+                 "reseat the card; check the limit that the firmware sets for the slot",
                  {PcieChange{pci, norm.link_speed, norm.link_width}});
   }
 
@@ -183,7 +183,7 @@ class NicComparison {
         if (view.nets[net].gdr == false)
           context_.Add("nic-gdr", {PartKind::kNet, net}, context_.NameOfPort(net),
                        fmt::format("no GPUDirect RDMA; the ports of {} have it", name_),
-                       "see that the driver of the NIC and nvidia-peermem are loaded",
+                       "check that the driver of the NIC and nvidia-peermem are loaded",
                        {GdrChange{{PartKind::kNet, net}}});
     }
   }

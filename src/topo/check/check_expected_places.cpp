@@ -57,10 +57,10 @@ class PlaceComparison {
         context_.gpus().size() != expected_.gpus().size())
       return;
     context_.Add("gpu-numa", {}, fmt::format("{} GPUs", context_.gpus().size()),
-                 fmt::format("their numbers at NUMA nodes are {}; in {} they are {}",
+                 fmt::format("their counts per NUMA node are {}; in {} they are {}",
                              fmt::join(have, ", "), name_, fmt::join(wanted, ", ")),
-                 "cat /sys/bus/pci/devices/ADDRESS/numa_node says where each is: correct the file, "
-                 "or the firmware's setting for NUMA nodes",
+                 "cat /sys/bus/pci/devices/ADDRESS/numa_node shows the node of each: correct the "
+                 "file, or the NUMA setting of the firmware",
                  {});
   }
 
@@ -79,7 +79,7 @@ class PlaceComparison {
     const std::set<BusId> expected = Beside(expected_, there_, bus, here_);
     if (beside != expected)
       return Say("moved", place,
-                 fmt::format("it hangs on a switch with {}; in {} with {}", ListText(beside), name_,
+                 fmt::format("it shares a switch with {}; in {} with {}", ListText(beside), name_,
                              ListText(expected)));
     if (place.dev && other.dev && place.dev != other.dev && AllGpusAreHere())
       Say("moved", place,
@@ -125,8 +125,8 @@ class PlaceComparison {
         rule == "moved"
             ? "compare with lspci -tv; bus ids of the file may be swapped, or a card is in "
               "another slot"
-            : "cat /sys/bus/pci/devices/ADDRESS/numa_node says where it is: correct the "
-              "file, or the firmware's setting for NUMA nodes",
+            : "cat /sys/bus/pci/devices/ADDRESS/numa_node shows its node: correct the file, or the "
+              "NUMA setting of the firmware",
         {});
   }
 

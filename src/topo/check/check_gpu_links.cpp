@@ -99,8 +99,8 @@ std::string LostText(const CheckContext& context, const LinkedGroup& group, cons
     for (const GpuLink& link : GpuOf(context, gpu).links)
       if (link.target == peer.target) own += link.count;
     if (!peer.target || own >= peer.count) continue;
-    text += fmt::format("{}{} to NVSwitch {}", text.empty() ? "; gone: " : ", ", peer.count - own,
-                        ToString(*peer.target));
+    text += fmt::format("{}{} to NVSwitch {}", text.empty() ? "; missing: " : ", ",
+                        peer.count - own, ToString(*peer.target));
   }
   return text;
 }
@@ -111,15 +111,15 @@ void SayFewer(CheckContext& context, const LinkedGroup& group, std::size_t i) {
   const auto full = static_cast<std::size_t>(
       std::count(group.links.begin(), group.links.end(), std::uint64_t{group.wanted}));
   const std::string others =
-      full == 0 ? std::string(gpu.board == nullptr ? "" : "; no peer has all")
+      full == 0 ? std::string(gpu.board == nullptr ? "" : "; no peer has all links")
                 : fmt::format("; {} of its {} peers have all{}", full, group.gpus.size() - 1,
                               LostText(context, group, gpu));
-  context.Add(
-      group.links[i] == 0 ? "nvlinks-none" : "nvlinks-fewer", {PartKind::kGpu, *gpu.gpu},
-      context.NameOf(gpu), fmt::format("{} of {} {}{}", group.links[i], group.wanted, kind, others),
-      "drain the machine; nvidia-smi nvlink -s and dmesg (Xid 74, SXid) say which links are "
-      "down; restart the fabric manager, reset the GPUs, else replace the board",
-      RepairOf(context, group, gpu));
+  context.Add(group.links[i] == 0 ? "nvlinks-none" : "nvlinks-fewer", {PartKind::kGpu, *gpu.gpu},
+              context.NameOf(gpu),
+              fmt::format("{} of {} {}{}", group.links[i], group.wanted, kind, others),
+              "drain the machine; nvidia-smi nvlink -s and dmesg (Xid 74, SXid) show which links "
+              "are down; restart the fabric manager, reset the GPUs, else replace the board",
+              RepairOf(context, group, gpu));
 }
 
 /// True for a partitioned GPU, or links to a POWER processor. The tables exclude such machines.

@@ -37,9 +37,9 @@ void CheckGpuPcie(CheckContext& context, const GpuGroup& group) {
                 fmt::format("{}, {}; {} of its {} peers have {}, {}", LinkText(device),
                             RateText(LinkOf(device)), most.count, group.size() - 1, LinkText(peer),
                             RateText(LinkOf(peer))),
-                on_board ? "drain the machine and reset it; if the link does not come back, the "
-                           "board or its riser is to be replaced"
-                         : "seat the card anew, or move it to a slot as wide as those of its peers",
+                on_board ? "drain the machine and reset it; if the link stays slow, replace the "
+                           "board or its riser"
+                         : "reseat the card, or move it to a slot as wide as those of its peers",
                 {PcieChange{group[i]->pci, peer.link_speed, peer.link_width}});
   }
 }
@@ -56,7 +56,7 @@ void CheckGpuGdr(CheckContext& context, const GpuGroup& group) {
     context.Add(
         "gpu-gdr", {PartKind::kGpu, *gpu->gpu}, context.NameOf(*gpu),
         fmt::format("no GPUDirect RDMA; {} of its {} peers have it", with.size(), group.size() - 1),
-        "see that nvidia-peermem is loaded and that the GPU's driver is in order",
+        "check that nvidia-peermem is loaded and that the GPU's driver works",
         {GdrChange{{PartKind::kGpu, *gpu->gpu}}});
 }
 
@@ -70,7 +70,8 @@ void CheckGpuNuma(CheckContext& context, const GpuGroup& group) {
     if (context.NumaOf(gpu->pci) == kUnknownNuma)
       context.Add("gpu-numa", {PartKind::kPci, gpu->pci}, context.NameOf(*gpu),
                   fmt::format("its NUMA node is unknown; those of {} peers are known", known),
-                  "update the firmware, or give the function its cpu in the topology file", {});
+                  "update the firmware, or put the function under its cpu in the topology file",
+                  {});
 }
 
 /// A board with switches distributes its GPUs evenly over NUMA nodes. Otherwise one of its switches
@@ -91,12 +92,11 @@ void CheckSpread(CheckContext& context, const GpuGroup& all) {
     }
     if (gpus % all.front()->board->gpus != 0 || most == least || nodes.contains(kUnknownNuma))
       continue;
-    context.Add(
-        "gpu-numa", {}, fmt::format("{} GPUs ({})", gpus, all.front()->board->model),
-        fmt::format("they are spread unevenly over NUMA nodes: {}", text),
-        "cat /sys/bus/pci/devices/ADDRESS/numa_node says where each is: correct the file, or "
-        "the firmware's setting for NUMA nodes",
-        {});
+    context.Add("gpu-numa", {}, fmt::format("{} GPUs ({})", gpus, all.front()->board->model),
+                fmt::format("their spread over NUMA nodes is uneven: {}", text),
+                "cat /sys/bus/pci/devices/ADDRESS/numa_node shows the node of each: correct the "
+                "file, or the NUMA setting of the firmware",
+                {});
   }
 }
 
@@ -138,11 +138,12 @@ void CheckGpuCount(CheckContext& context, const GpuGroup& all) {
     std::vector<Change> repair;
     for (std::uint32_t i = count; i < whole && group.front()->gpu; ++i)
       repair.emplace_back(PlaceForMissing(context, group));
-    context.Add("gpu-missing", {}, fmt::format("{} GPUs ({})", count, board.model),
-                fmt::format("{} of {} GPUs of the board are here", count, whole),
-                "drain the machine; lspci -d 10de: shows whether the GPU is on the bus, and dmesg "
-                "why not (Xid 79); if the file was dumped by a job on fewer GPUs, dump it anew",
-                std::move(repair));
+    context.Add(
+        "gpu-missing", {}, fmt::format("{} GPUs ({})", count, board.model),
+        fmt::format("{} of {} GPUs of the board are present", count, whole),
+        "drain the machine; lspci -d 10de: shows whether the GPU is on the bus, and dmesg shows "
+        "why it is not (Xid 79); if a job on fewer GPUs dumped the file, dump it again",
+        std::move(repair));
   }
 }
 
@@ -158,8 +159,8 @@ void CheckSilent(CheckContext& context) {
   for (std::uint32_t i = 0; i < view.pci.size(); ++i)
     if (!has_gpu[i] && models.contains(view.pci[i].ids.packed()))
       context.Add("gpu-missing", {PartKind::kPci, i}, "GPU",
-                  "the function is that of a GPU, but no GPU is found on it",
-                  "drain the machine; nvidia-smi and dmesg say what its driver thinks of it", {});
+                  "the PCI function belongs to a GPU, but the GPU itself is missing",
+                  "drain the machine; nvidia-smi and dmesg show the errors of its driver", {});
 }
 
 /// Finds GPUs all below their model's generation, as in a virtual machine or an older host.
@@ -171,9 +172,9 @@ void CheckGeneration(CheckContext& context, const GpuGroup& group) {
   });
   if (generation == 0 || generation >= first.board->generation || !equal) return;
   context.Add("gpu-below-model", {}, fmt::format("{} GPUs ({})", group.size(), first.board->model),
-              fmt::format("all are at PCIe {}.0; the model can do {}.0", generation,
+              fmt::format("all run at PCIe {}.0; the model supports {}.0", generation,
                           first.board->generation),
-              "nothing, if it is a virtual machine or a host of that generation", {});
+              "ignore this on a virtual machine or a host of that PCIe generation", {});
 }
 
 }  // namespace

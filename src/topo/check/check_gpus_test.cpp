@@ -85,7 +85,7 @@ TEST(CheckGpusTest, PlacesAMissingGpuBesideItsNic) {
   });
   const std::vector<Defect> defects = DefectsOf(view);
   ASSERT_EQ(defects.size(), 1u);
-  EXPECT_EQ(defects[0].reason, "7 of 8 GPUs of the board are here");
+  EXPECT_EQ(defects[0].reason, "7 of 8 GPUs of the board are present");
   ASSERT_EQ(defects[0].repair.size(), 1u);
   const GpuAdded added = std::get<GpuAdded>(defects[0].repair[0]);
   EXPECT_EQ(added.parent, view.pci[view.nics.back().parent.index].parent);

@@ -27,12 +27,12 @@ void CheckState(CheckContext& context, std::uint32_t pci, const LinkState& state
       std::ranges::any_of(context.gpus(), [&](const CheckedGpu& gpu) { return gpu.pci == pci; });
   const bool at_rest = is_gpu && !narrower;
   context.Add(at_rest ? "link-at-rest" : "link-reduced", part, context.NameOfFunction(pci),
-              fmt::format("runs at {}; both ends can do {}",
+              fmt::format("runs at {}; both ends support {}",
                           LinkText(WithLink(device, state.speed, state.width)),
                           LinkText(WithLink(device, state.best_speed, state.best_width))),
-              at_rest ? "look again while the GPU works: at rest it slows its link down"
-                      : "reset the machine; if the link does not come back, seat or replace the "
-                        "card, its riser or cable",
+              at_rest ? "check again while the GPU is busy: an idle GPU slows its link down"
+                      : "reset the machine; if the link stays slow, reseat or replace the card, "
+                        "its riser or its cable",
               {});
 }
 

@@ -32,7 +32,7 @@ TEST(CheckLinkStatesTest, AcceptsALinkAtItsFullSpeed) {
 
 TEST(CheckLinkStatesTest, FewerLanesAreADefectOnAnyFunction) {
   EXPECT_THAT(JudgedAt(1, 5, 8),
-              ElementsAre("link-reduced GPU0 (h100-sxm5): runs at PCIe 5.0 x8; both ends can do "
+              ElementsAre("link-reduced GPU0 (h100-sxm5): runs at PCIe 5.0 x8; both ends support "
                           "PCIe 5.0 x16"));
   EXPECT_THAT(JudgedAt(2, 5, 4), ElementsAre(testing::StartsWith("link-reduced NIC nic0")));
 }

@@ -81,8 +81,8 @@ class NarrowLinks {
     context_.Add(kNarrowRule, {PartKind::kPci, pci}, context_.NameOfFunction(pci),
                  fmt::format("{}, {}, is far narrower than {}, {}", LinkText(device), RateText(own),
                              what, RateText(below)),
-                 "compare with lspci -vv -s on the machine; bridges that a hypervisor or a switch "
-                 "makes up may say too little: then write the real link in the topology file",
+                 "compare with lspci -vv -s on the machine; virtual bridges of a hypervisor or a "
+                 "switch may report too low a rate: then write the real link in the topology file",
                  {repair});
   }
 

@@ -28,7 +28,7 @@ void CheckNicPcie(CheckContext& context, const NicGroup& group) {
                 fmt::format("{}, {}; {} of its {} peers have {}, {}", LinkText(device),
                             RateText(LinkOf(device)), most.count, group.size() - 1, LinkText(peer),
                             RateText(LinkOf(peer))),
-                "seat the card anew, or move it to a slot as wide as those of its peers",
+                "reseat the card, or move it to a slot as wide as those of its peers",
                 {PcieChange{group[i]->pci, peer.link_speed, peer.link_width}});
   }
 }
@@ -50,19 +50,18 @@ void CheckPorts(CheckContext& context, const NicGroup& group) {
                        (nets.size() == 2 && most.count == 1 && group.front()->beside_gpu);
   for (std::size_t i = 0; i < nets.size() && is_norm; ++i)
     if (rates[i] != 0 && rates[i] < most.value)
-      context.Add(
-          "nic-rate", {PartKind::kNet, nets[i]}, context.NameOfPort(nets[i]),
-          fmt::format("{}; {} of its {} peers have {}", GigabitText(rates[i]), most.count,
-                      nets.size() - 1, GigabitText(most.value)),
-          "ibstat or ethtool shows the port's state; clean or replace cable and transceiver, "
-          "and see what the switch's port is set to",
-          {RateChange{nets[i], static_cast<std::uint32_t>(most.value)}});
+      context.Add("nic-rate", {PartKind::kNet, nets[i]}, context.NameOfPort(nets[i]),
+                  fmt::format("{}; {} of its {} peers have {}", GigabitText(rates[i]), most.count,
+                              nets.size() - 1, GigabitText(most.value)),
+                  "ibstat or ethtool shows the state of the port; clean or replace cable and "
+                  "transceiver, and check the setting of the switch port",
+                  {RateChange{nets[i], static_cast<std::uint32_t>(most.value)}});
   for (const std::uint32_t net : nets)
     if (with_gdr * 2 > nets.size() && view.nets[net].gdr == false)
       context.Add(
           "nic-gdr", {PartKind::kNet, net}, context.NameOfPort(net),
           fmt::format("no GPUDirect RDMA; {} of its {} peers have it", with_gdr, nets.size() - 1),
-          "see that the driver of the NIC is that of its peers",
+          "check that the NIC has the same driver as its peers",
           {GdrChange{{PartKind::kNet, net}}});
 }
 
@@ -97,10 +96,10 @@ void CheckBranches(CheckContext& context) {
       for (std::size_t i = count; i < most.value && peers.front()->nic; ++i)
         repair.emplace_back(NicAdded{*peers.front()->nic, {PartKind::kPci, root}});
       context.Add("nic-missing", {PartKind::kPci, root}, context.NameOfFunction(root),
-                  fmt::format("{} of {} NICs hang on it; {} of {} others have all", count,
+                  fmt::format("it has {} of {} NICs; {} of {} other switches have all", count,
                               most.value, most.count, branches.size() - 1),
-                  "lspci shows whether the NIC is on the bus; if it is, see its driver and whether "
-                  "its port is up; NCCL leaves out ports that are down",
+                  "lspci shows whether the NIC is on the bus; if it is, check its driver and its "
+                  "port; NCCL ignores ports that are down",
                   std::move(repair));
     }
   }
@@ -131,8 +130,7 @@ void CheckSwitches(CheckContext& context) {
             fmt::format("{}, {}; {} of its {} peers have {}, {}", LinkText(view.pci[roots[i]]),
                         RateText(LinkOf(view.pci[roots[i]])), most.count, roots.size() - 1,
                         LinkText(peer), RateText(LinkOf(peer))),
-            "reset the machine; if the link does not come back, the switch or its cable is "
-            "to be replaced",
+            "reset the machine; if the link stays slow, replace the switch or its cable",
             {PcieChange{roots[i], peer.link_speed, peer.link_width}});
   }
 }

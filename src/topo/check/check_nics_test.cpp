@@ -55,7 +55,7 @@ TEST(CheckNicsTest, NamesASwitchThatLacksTheNicOfItsPeers) {
   ASSERT_EQ(defects.size(), 1u);
   EXPECT_EQ(defects[0].rule->word, "nic-missing");
   EXPECT_EQ(defects[0].name, "PCIe switch");
-  EXPECT_THAT(defects[0].reason, HasSubstr("0 of 1 NICs hang on it; 7 of 7 others have all"));
+  EXPECT_THAT(defects[0].reason, HasSubstr("it has 0 of 1 NICs; 7 of 7 other switches have all"));
   EXPECT_EQ(defects[0].repair.size(), 1u);
 }
 

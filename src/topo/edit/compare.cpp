@@ -186,7 +186,8 @@ std::vector<std::string> Compare(const HostView& first, const HostView& second) 
     if (a.FindLike(facts) == nullptr)
       differences.push_back(ShownName(facts) + " is only in the second");
   if (differences.empty() && !SameOrder(a, b))
-    differences.push_back("the same parts come in another order, which NCCL's search looks at");
+    differences.push_back(
+        "the parts are equal but in another order, which NCCL's search depends on");
   return differences;
 }
 

@@ -63,8 +63,9 @@ TEST(CompareTest, NamesPartsThatOnlyOneMachineHas) {
 }
 
 TEST(CompareTest, ReportsAnotherOrder) {
-  EXPECT_THAT(Differences("2 gpu", [](HostView& v) { std::swap(v.gpus[0], v.gpus[1]); }),
-              ElementsAre("the same parts come in another order, which NCCL's search looks at"));
+  EXPECT_THAT(
+      Differences("2 gpu", [](HostView& v) { std::swap(v.gpus[0], v.gpus[1]); }),
+      ElementsAre("the parts are equal but in another order, which NCCL's search depends on"));
 }
 
 TEST(CompareTest, CountsPartsWithEqualNames) {

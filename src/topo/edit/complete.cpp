@@ -103,8 +103,8 @@ class Completer {
       const GpuModel* known = FindGpuModel(view_.pci[place].ids);
       const GpuModel* model = known != nullptr ? known : completion_.gpu;
       if (model == nullptr)
-        return Refuse(fmt::format("nothing says what GPU {} is; name its model",
-                                  ToString(view_.pci[place].bus)));
+        return Refuse(
+            fmt::format("the model of GPU {} is unknown; name it", ToString(view_.pci[place].bus)));
       if (view_.pci[place].ids == PciIds{})
         view_.pci[place].ids = {.vendor = model->vendor, .device = model->device};
       const auto index = static_cast<std::uint32_t>(view_.gpus.size());
@@ -203,7 +203,7 @@ Status LinkGpus(HostView& view, const std::vector<std::uint32_t>& gpus, LinkLayo
                 std::uint32_t links, GpuLinkKind kind) {
   const std::size_t count = gpus.size();
   if (layout == LinkLayout::kNone) return Ok();
-  if (links == 0) return Refuse("these GPUs have no links to lay out");
+  if (links == 0) return Refuse("these GPUs do not have links");
   switch (layout) {
     case LinkLayout::kNone: break;
     case LinkLayout::kSwitch:
@@ -225,8 +225,8 @@ Status LinkGpus(HostView& view, const std::vector<std::uint32_t>& gpus, LinkLayo
     }
     case LinkLayout::kCubeMesh:
       if (count != 8 || links != 6)
-        return Refuse(fmt::format("a cube mesh is of 8 GPUs with 6 links each, not {} with {}",
-                                  count, links));
+        return Refuse(
+            fmt::format("a cube mesh has 8 GPUs with 6 links each, not {} with {}", count, links));
       for (const MeshEdge& edge : kCubeMesh)
         Join(view, gpus[edge.a], gpus[edge.b], edge.links, kind);
   }

@@ -83,7 +83,8 @@ TEST(CompleteTest, DoesNotReuseTakenNumbers) {
 
 TEST(CompleteTest, AKnownDeviceNeedsNoModel) {
   HostView view = Skeleton("2 gpu");
-  EXPECT_THAT(Complete(view, {}).error().message, HasSubstr("GPU 0000:01:00.0 is; name its model"));
+  EXPECT_THAT(Complete(view, {}).error().message,
+              HasSubstr("GPU 0000:01:00.0 is unknown; name it"));
   for (PciDevice& device : view.pci) device.ids = {0x10de, 0x20f1, 0, 0};
   const Completed completed = Complete(view, {.layout = LinkLayout::kPairs}).value();
   EXPECT_EQ(completed.view.gpus[0].compute_capability, 80u);

@@ -59,7 +59,7 @@ class Fuser {
   }
 
   void NoteOther(std::string_view of, std::string_view what) {
-    Note(fmt::format("{} has another {} in a later view; the first is taken", of, what));
+    Note(fmt::format("{} has another {} in a later view; the first is kept", of, what));
   }
 
   /// Fills an unknown value, and notes a conflict.
@@ -127,7 +127,7 @@ class Fuser {
       Settle(kept.memory_bytes, node.memory_bytes, std::uint64_t{0}, of, "memory");
       Settle(kept.distances, node.distances, of, "distances");
       if (view.ModelOf(kept) != model)
-        Note(of + " has another processor in a later view; the first is taken");
+        Note(of + " has another processor in a later view; the first is kept");
     }
   }
 
@@ -153,14 +153,14 @@ class Fuser {
   void SettlePci(PciDevice& kept, const PciDevice& other) {
     const std::string of = fmt::format("PCI function {}", ToString(other.bus));
     if (kept.parent != Mapped(other.parent))
-      Note(of + " lies elsewhere in a later view; the first place is taken");
+      Note(of + " has another place in a later view; the first is kept");
     Settle(kept.device_class, other.device_class, of, "class");
     Settle(kept.ids, other.ids, PciIds(), of, "vendor or device");
     const bool other_speed = kept.link_speed != other.link_speed &&
                              kept.link_speed.generation != 0 && other.link_speed.generation != 0;
     if (other_speed ||
         (kept.link_width != other.link_width && kept.link_width != 0 && other.link_width != 0))
-      Note(of + " has another link speed or width in a later view; the higher is taken");
+      Note(of + " has another link speed or width in a later view; the higher is kept");
     if (other.link_speed.generation > kept.link_speed.generation ||
         (kept.link_speed.text.empty() && !other.link_speed.text.empty()))
       kept.link_speed = other.link_speed;
@@ -313,7 +313,7 @@ class Fuser {
     std::uint32_t next = 0;
     for (Gpu& gpu : gpus)
       if (gpu.rank) gpu.rank = next++;
-    Note(fmt::format("several GPUs claimed one rank; all {} were numbered anew", next));
+    Note(fmt::format("several GPUs claimed the same rank; all {} GPUs were renumbered", next));
   }
 
   Fused fused_;
@@ -434,8 +434,7 @@ class Pruner {
 }  // namespace
 
 Result<Fused> Fuse(std::span<const HostView> views) {
-  if (views.empty())
-    return Error{Code::kInvalidArgument, "there is nothing to fuse: name a view at least"};
+  if (views.empty()) return Error{Code::kInvalidArgument, "no views to fuse: name at least one"};
   for (const HostView& view : views) RINGLET_TRY(view.Check());
   Fuser fuser(views.front());
   for (const HostView& view : views) fuser.Add(view);

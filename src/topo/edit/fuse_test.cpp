@@ -70,7 +70,7 @@ TEST(FuseTest, SeparatesHostsAndRenumbersTheirRanks) {
   const Fused fused = Fuse(views).value();
   EXPECT_EQ(fused.view.gpus.size(), 4u);
   EXPECT_EQ(fused.view.gpus[3].rank, 3u);
-  EXPECT_THAT(fused.notes, testing::Contains(HasSubstr("all 4 were numbered anew")));
+  EXPECT_THAT(fused.notes, testing::Contains(HasSubstr("all 4 GPUs were renumbered")));
   ASSERT_EQ(fused.view.numa_nodes.size(), 4u);
   EXPECT_EQ(fused.view.numa_nodes[2].host, 2u);
   EXPECT_EQ(fused.view.numa_nodes[2].cpu->vendor, "AuthenticAMD");
@@ -208,7 +208,7 @@ TEST(FuseTest, ReportsEveryDifferenceAndKeepsTheFirstValue) {
   EXPECT_THAT(told([](HostView& v) {
                 v.pci[3].parent = {PartKind::kNuma, 1};
               }),
-              HasSubstr("0000:13:00.0 lies elsewhere"));
+              HasSubstr("0000:13:00.0 has another place"));
   EXPECT_THAT(told([](HostView& v) { v.pci[1].device_class = PciClass{1}; }), HasSubstr("class"));
   EXPECT_THAT(told([](HostView& v) { v.pci[1].ids.vendor = 9; }), HasSubstr("vendor or device"));
   EXPECT_THAT(told([](HostView& v) { v.pci[1].link_width = 8; }), HasSubstr("speed or width"));

@@ -48,7 +48,7 @@ class SyntheticParser {
   Result<std::vector<SyntheticItem>> Run() {
     RINGLET_TRY_ASSIGN(std::vector<SyntheticItem> items, Items(0));
     Skip();
-    if (at_ != text_.size()) return RefuseColumn(column(), "nothing should follow here");
+    if (at_ != text_.size()) return RefuseColumn(column(), "unexpected text");
     return items;
   }
 
@@ -100,10 +100,11 @@ class SyntheticParser {
       const auto [end, error] =
           std::from_chars(digits.data(), digits.data() + digits.size(), item.count);
       if (error != std::errc() || item.count == 0 || item.count > kCountMax)
-        return RefuseColumn(item.column, fmt::format("a count is 1 to {}", kCountMax));
+        return RefuseColumn(item.column,
+                            fmt::format("a count must be between 1 and {}", kCountMax));
       if (at_ < text_.size() && text_[at_] == 'x') {
         ++at_;
-        if (!Take('(')) return RefuseColumn(column(), "after \"x\" comes \"(\"");
+        if (!Take('(')) return RefuseColumn(column(), "\"(\" must follow \"x\"");
         return Group(std::move(item), depth);
       }
     }
@@ -121,9 +122,9 @@ class SyntheticParser {
     } else if (place == "switch") {
       item.kind = ItemKind::kSwitch;
     } else {
-      return RefuseColumn(at, "after \"(\" comes host, numa or switch");
+      return RefuseColumn(at, "host, numa or switch must follow \"(\"");
     }
-    if (!Take(':')) return RefuseColumn(column(), fmt::format("after \"{}\" comes \":\"", place));
+    if (!Take(':')) return RefuseColumn(column(), fmt::format("\":\" must follow \"{}\"", place));
     RINGLET_TRY_ASSIGN(item.items, Items(depth + 1));
     if (!Take(')')) return RefuseColumn(column(), "\",\" or \")\" is missing");
     return item;
@@ -150,7 +151,9 @@ class SyntheticParser {
     const std::optional<LinkLayout> known = FindLayout(layout);
     if (!known)
       return RefuseColumn(
-          model_at, fmt::format("\"{}\" is none of none, switch, pairs, mesh, cube-mesh", layout));
+          model_at,
+          fmt::format("the links must be none, switch, pairs, mesh or cube-mesh, not \"{}\"",
+                      layout));
     item.layout = *known;
     return item;
   }
@@ -170,7 +173,7 @@ class SyntheticParser {
         std::from_chars(word.data(), word.data() + word.size(), item.gbit_per_s);
     const bool whole = error == std::errc() && end + 1 == word.data() + word.size() && *end == 'g';
     if (!whole || item.gbit_per_s == 0 || item.gbit_per_s > kNicGbitMax)
-      return RefuseColumn(at, "the speed of a NIC is in Gbit/s, such as 400g");
+      return RefuseColumn(at, "write the speed of a NIC in Gbit/s, such as 400g");
     return item;
   }
 
@@ -200,7 +203,7 @@ class SyntheticBuilder {
     const bool hosts = items.front().kind == ItemKind::kHost;
     for (const SyntheticItem& item : items)
       if ((item.kind == ItemKind::kHost) != hosts)
-        return RefuseColumn(item.column, "beside a host there are only hosts");
+        return RefuseColumn(item.column, "a host may stand only beside other hosts");
     if (hosts) {
       for (const SyntheticItem& item : items)
         for (std::uint32_t i = 0; i < item.count; ++i) RINGLET_TRY(AddHost(item.items));
@@ -235,8 +238,8 @@ class SyntheticBuilder {
     const bool nodes = items.front().kind == ItemKind::kNuma;
     for (const SyntheticItem& item : items)
       if (item.kind == ItemKind::kHost || (item.kind == ItemKind::kNuma) != nodes)
-        return RefuseColumn(item.column, nodes ? "beside a numa there are only numas"
-                                               : "here is only place for switches, GPUs and NICs");
+        return RefuseColumn(item.column, nodes ? "a numa may stand only beside other numas"
+                                               : "only switches, GPUs and NICs may stand here");
     if (!nodes) return AddNode(items);
     for (const SyntheticItem& item : items)
       for (std::uint32_t i = 0; i < item.count; ++i) {
@@ -268,7 +271,7 @@ class SyntheticBuilder {
   Status AddItems(const std::vector<SyntheticItem>& items, Part parent) {
     for (const SyntheticItem& item : items) {
       if (item.kind == ItemKind::kHost || item.kind == ItemKind::kNuma)
-        return RefuseColumn(item.column, "here is only place for switches, GPUs and NICs");
+        return RefuseColumn(item.column, "only switches, GPUs and NICs may stand here");
       for (std::uint32_t i = 0; i < item.count; ++i) {
         RINGLET_TRY(Count(item));
         RINGLET_TRY(AddOne(item, parent));

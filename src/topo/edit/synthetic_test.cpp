@@ -65,19 +65,19 @@ TEST(SyntheticTest, ErrorsNameTheColumn) {
   EXPECT_THAT(SyntheticErrorOf(""), HasSubstr("column 1"));
   EXPECT_THAT(SyntheticErrorOf("2 cpu"), HasSubstr("column 3"));
   EXPECT_THAT(SyntheticErrorOf("2x2 gpu"),
-              HasSubstr("column 3 of the machine: after \"x\" comes \"(\""));
+              HasSubstr("column 3 of the machine: \"(\" must follow \"x\""));
   EXPECT_THAT(SyntheticErrorOf("(numb: gpu)"), HasSubstr("column 2"));
   EXPECT_THAT(SyntheticErrorOf("(numa gpu)"), HasSubstr("column 7"));
   EXPECT_THAT(SyntheticErrorOf("(numa: gpu"), HasSubstr("column 11"));
   EXPECT_THAT(SyntheticErrorOf("gpu)"), HasSubstr("column 4"));
-  EXPECT_THAT(SyntheticErrorOf("0 gpu"), HasSubstr("a count is 1 to"));
-  EXPECT_THAT(SyntheticErrorOf("99999999999 gpu"), HasSubstr("a count is 1 to"));
+  EXPECT_THAT(SyntheticErrorOf("0 gpu"), HasSubstr("a count must be between 1 and"));
+  EXPECT_THAT(SyntheticErrorOf("99999999999 gpu"), HasSubstr("a count must be between 1 and"));
   EXPECT_THAT(SyntheticErrorOf("gpu, (numa: gpu)"), HasSubstr("column 6"));
   EXPECT_THAT(SyntheticErrorOf("(switch: (numa: gpu))"), HasSubstr("column 10"));
   EXPECT_THAT(SyntheticErrorOf("(host: gpu), gpu"), HasSubstr("column 14"));
   EXPECT_THAT(SyntheticErrorOf("gpu z9"), HasSubstr("known are p100-sxm2"));
   EXPECT_THAT(SyntheticErrorOf("gpu a10g ring"), HasSubstr("cube-mesh"));
-  EXPECT_THAT(SyntheticErrorOf("gpu a10g switch"), HasSubstr("no links"));
+  EXPECT_THAT(SyntheticErrorOf("gpu a10g switch"), HasSubstr("not have links"));
   EXPECT_THAT(SyntheticErrorOf("3 gpu a100-pcie pairs"),
               HasSubstr("3 GPUs cannot be joined in pairs"));
   EXPECT_THAT(SyntheticErrorOf("nic fast"), HasSubstr("400g"));

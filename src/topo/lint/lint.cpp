@@ -21,8 +21,8 @@ void LintSize(LintContext& context) {
   if (elements > kNcclElementsMax)
     return context.Say(
         Severity::kError, "too-many-elements", system, "",
-        fmt::format("{} elements; NCCL holds {} of one host", elements, kNcclElementsMax),
-        "leave out what no job uses");
+        fmt::format("{} elements; NCCL accepts {} for one host", elements, kNcclElementsMax),
+        "remove elements that no job uses");
   const bool several = std::any_of(view.numa_nodes.begin(), view.numa_nodes.end(),
                                    [](const NumaNode& node) { return node.host.has_value(); });
   if (several) return;  // NCCL's limit is larger for several hosts
@@ -30,11 +30,11 @@ void LintSize(LintContext& context) {
   const std::size_t fused = PredictFused(view, ranks).elements;
   if (fused > kNcclElementsMax)
     context.Say(Severity::kError, "too-many-fused", system, "",
-                fmt::format("{} elements when NCCL has fused what {} ranks see; it holds {} of one "
-                            "host, and ends with \"too many XML nodes\"",
+                fmt::format("{} elements after NCCL has fused the views of {} ranks; it accepts {} "
+                            "for one host, and stops with \"too many XML nodes\"",
                             fused, ranks, kNcclElementsMax),
-                "leave out NICs that no job uses (NCCL_IB_HCA, or the file); write GPUs behind "
-                "NVSwitches with one link to fffffff:ffff:ff");
+                "remove NICs that no job uses (NCCL_IB_HCA, or the file); give GPUs behind "
+                "NVSwitches one link to fffffff:ffff:ff");
 }
 
 }  // namespace
@@ -91,18 +91,18 @@ void LintSystem(LintContext& context) {
       });
     };
     context.Say(Severity::kNote, "skeleton", system, "",
-                fmt::format("a skeleton: {} functions that are GPUs and {} that are NICs by their "
-                            "class, and nothing about the GPUs; NCCL fills that in on the machine",
+                fmt::format("a skeleton: by their class, {} functions are GPUs and {} are NICs, "
+                            "but the GPUs are not described; NCCL fills them in on the machine",
                             count(PciRole::kGpu), count(PciRole::kNic)),
-                "to look at it elsewhere, use ringlet topo complete");
+                "to read it on another machine, use ringlet topo complete");
   }
   if (view.version == 2)
-    context.Say(Severity::kNote, "rccl", system, "version", "version 2 is RCCL's; NCCL stops at it",
-                "");
+    context.Say(Severity::kNote, "rccl", system, "version",
+                "version 2 belongs to RCCL; NCCL rejects it", "");
   if (std::any_of(view.numa_nodes.begin(), view.numa_nodes.end(),
                   [](const NumaNode& node) { return node.host.has_value(); }))
     context.Say(Severity::kNote, "several-hosts", system, "",
-                "the file describes several hosts; NCCL takes all of a file for its own host", "");
+                "the file describes several hosts; NCCL treats the whole file as its own host", "");
   LintSize(context);
 }
 

@@ -54,14 +54,14 @@ void LintOverlap(LintContext& context, const std::map<std::uint32_t, BusRange>& 
     const BusRange& before = ranges[i - 1];
     // Functions alone on one bus belong to one card, or to a processor.
     if (range.first > before.last || range.functions + before.functions == 2) continue;
-    context.Say(Severity::kWarning, "bus-order", {PartKind::kPci, range.part}, "busid",
-                fmt::format("its buses {:02x} to {:02x} overlap the buses {:02x} to {:02x} of {} "
-                            "({}); branches of one host have buses of their own",
-                            range.first, range.last, before.first, before.last,
-                            ToString(view.pci[before.part].bus),
-                            context.Where({PartKind::kPci, before.part})),
-                "bus ids may be swapped, or a function hangs on the wrong switch: compare with "
-                "lspci -tv");
+    context.Say(
+        Severity::kWarning, "bus-order", {PartKind::kPci, range.part}, "busid",
+        fmt::format("its buses {:02x} to {:02x} overlap the buses {:02x} to {:02x} of {} ({}); "
+                    "branches of one host never share buses",
+                    range.first, range.last, before.first, before.last,
+                    ToString(view.pci[before.part].bus),
+                    context.Where({PartKind::kPci, before.part})),
+        "bus ids may be swapped, or a function is under the wrong switch: compare with lspci -tv");
   }
 }
 
@@ -82,10 +82,10 @@ void LintNodes(LintContext& context) {
         if (a->second.first >= b->second.last || b->second.first >= a->second.last) continue;
         context.Say(Severity::kWarning, "numa-bus-order", {PartKind::kNuma, b->first}, "",
                     fmt::format("its buses {:02x} to {:02x} overlap the buses {:02x} to {:02x} of "
-                                "NUMA node {}; the buses of a NUMA node follow one another",
+                                "NUMA node {}; the buses of a NUMA node are consecutive",
                                 b->second.first, b->second.last, a->second.first, a->second.last,
                                 view.numa_nodes[a->first].id),
-                    "a switch may hang on the wrong NUMA node, or bus ids may be swapped: compare "
+                    "a switch may be under the wrong NUMA node, or bus ids may be swapped: compare "
                     "with /sys/bus/pci/devices/ADDRESS/numa_node");
       }
   }
@@ -101,8 +101,8 @@ void LintBusOrder(LintContext& context) {
     const BusId above = view.pci[device.parent.index].bus;
     if (device.bus.domain() != above.domain() || device.bus.bus() >= above.bus()) continue;
     context.Say(Severity::kWarning, "bus-order", {PartKind::kPci, i}, "busid",
-                fmt::format("its bus {:02x} is below the bus {:02x} of the switch {} that it hangs "
-                            "on; buses are numbered from the processor outwards",
+                fmt::format("its bus {:02x} is below the bus {:02x} of its switch {}; bus numbers "
+                            "grow from the processor outwards",
                             device.bus.bus(), above.bus(), ToString(above)),
                 "bus ids may be swapped: compare with lspci -tv");
   }

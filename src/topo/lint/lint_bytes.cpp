@@ -50,10 +50,10 @@ std::vector<Finding> LintBytes(std::string_view text, std::string_view file) {
            .file = std::string(file),
            .at = LineIndex(text).At(odd.first),
            .path = "",
-           .reason = fmt::format("byte 0x{:02x} is no UTF-8{}",
+           .reason = fmt::format("byte 0x{:02x} is not valid UTF-8{}",
                                  static_cast<unsigned char>(text[odd.first]),
                                  odd.count > 1 ? fmt::format("; {} such bytes", odd.count) : ""),
-           .cure = "save the file as UTF-8; editors, JSON and XML parsers stop at it"}};
+           .cure = "save the file as UTF-8; editors, JSON and XML parsers reject the byte"}};
 }
 
 }  // namespace ringlet::topology

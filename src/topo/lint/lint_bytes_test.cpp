@@ -15,7 +15,7 @@ TEST(LintBytesTest, NamesTheFirstInvalidByte) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].rule, "invalid-utf8");
   EXPECT_EQ(findings[0].at, (TextPosition{2, 3}));
-  EXPECT_EQ(findings[0].reason, "byte 0xe4 is no UTF-8; 2 such bytes");
+  EXPECT_EQ(findings[0].reason, "byte 0xe4 is not valid UTF-8; 2 such bytes");
 }
 
 TEST(LintBytesTest, ReportsOverlongFormsSurrogatesAndCutCharacters) {

@@ -30,8 +30,8 @@ void LintModel(LintContext& context, std::uint32_t index) {
                        "write arch=\"x86_64\" (or arm64), and on x86 vendor, familyid and modelid");
   if (!IsOneOf(kArchs, cpu.arch))
     return context.Say(Severity::kWarning, "unknown-arch", part, "arch",
-                       fmt::format("NCCL knows no arch \"{}\" and takes the way between NUMA nodes "
-                                   "for unlimited",
+                       fmt::format("NCCL does not know the arch \"{}\" and treats the path between "
+                                   "NUMA nodes as unlimited",
                                    Printable(cpu.arch, kMaskBytesShown)),
                        "write x86_64, arm64 or ppc64");
   if (cpu.arch != "x86_64") return;
@@ -41,15 +41,16 @@ void LintModel(LintContext& context, std::uint32_t index) {
                        "write vendor=\"GenuineIntel\" or \"AuthenticAMD\"");
   if (!IsOneOf(kVendors, cpu.vendor))
     return context.Say(Severity::kWarning, "unknown-vendor", part, "vendor",
-                       fmt::format("NCCL knows no vendor \"{}\" and takes the way between NUMA "
-                                   "nodes for unlimited (5000 GB/s)",
+                       fmt::format("NCCL does not know the vendor \"{}\" and treats the path "
+                                   "between NUMA nodes as unlimited (5000 GB/s)",
                                    Printable(cpu.vendor, kMaskBytesShown)),
                        cpu.vendor == "HygonGenuine"
-                           ? "Hygon's processors are AMD's design: AuthenticAMD gives 16 GB/s"
-                           : "name the vendor whose processor is most like it");
+                           ? "Hygon processors have AMD's design: write AuthenticAMD, which NCCL "
+                             "counts with 16 GB/s"
+                           : "name the vendor of the most similar processor");
   if (cpu.vendor != "AuthenticAMD" && cpu.family == 0 && cpu.model == 0)
     context.Say(Severity::kError, "missing-family", part, "",
-                "familyid and modelid are missing; NCCL needs them of this vendor",
+                "familyid and modelid are missing; NCCL needs them for this vendor",
                 "write both, as in /proc/cpuinfo");
 }
 
@@ -82,22 +83,21 @@ void LintAffinity(LintContext& context, std::uint32_t index) {
     if (node.cpus == other.cpus)
       return context.Say(
           Severity::kError, "same-affinity", part, "affinity",
-          fmt::format("the affinity is that of the cpu at {}: CPUs {}", first, ToString(node.cpus)),
-          "every node has CPUs of its own; take them from "
-          "/sys/devices/system/node/nodeN/cpumap");
+          fmt::format("the affinity equals that of the cpu at {}: CPUs {}", first,
+                      ToString(node.cpus)),
+          "every node has its own CPUs; copy them from /sys/devices/system/node/nodeN/cpumap");
     if (common > 0)
       return context.Say(
           Severity::kWarning, "affinity-overlap", part, "affinity",
-          fmt::format("{} of its CPUs are also those of the cpu at {}", common, first),
-          "every node has CPUs of its own; take them from "
-          "/sys/devices/system/node/nodeN/cpumap");
+          fmt::format("{} of its CPUs also belong to the cpu at {}", common, first),
+          "every node has its own CPUs; copy them from /sys/devices/system/node/nodeN/cpumap");
     const bool known = node.id != kUnknownNuma && other.id != kUnknownNuma;
     const bool swapped = (node.id < other.id && LiesBelow(other.cpus, node.cpus)) ||
                          (node.id > other.id && LiesBelow(node.cpus, other.cpus));
     if (known && swapped)
       return context.Say(Severity::kWarning, "numa-order", part, "numaid",
-                         fmt::format("NUMA nodes {} and {} have their CPUs in the other order: "
-                                     "their ids may be swapped",
+                         fmt::format("the CPUs of NUMA nodes {} and {} are in reverse order: the "
+                                     "ids of the nodes may be swapped",
                                      other.id, node.id),
                          "compare with /sys/devices/system/node/nodeN/cpumap");
   }
@@ -135,10 +135,10 @@ void LintOnlyNode(LintContext& context) {
   context.Say(roots > kRootsOfANode ? Severity::kError : Severity::kNote, "one-cpu",
               {PartKind::kNuma, 0}, "",
               fmt::format("all {} GPUs, behind {} PCI functions, are under one cpu, but {} of CPUs "
-                          "0 to {} are not its own: the machine has more NUMA nodes, and NCCL does "
-                          "not see the way between them",
+                          "0 to {} do not belong to it: the machine has more NUMA nodes, and NCCL "
+                          "does not see the paths between them",
                           gpus, roots, up_to - cpus.Count(), up_to - 1),
-              "give every NUMA node its cpu, with what hangs on it");
+              "write a cpu for every NUMA node, with the devices of that node");
 }
 
 }  // namespace

@@ -18,9 +18,9 @@ void LintNeeded(LintContext& context, Part part, const Gpu& gpu) {
   need(gpu.compute_capability != 0, "sm");
   need(gpu.gdr.has_value(), "gdr");
   if (!missing.empty())
-    context.Say(
-        Severity::kWarning, "incomplete-gpu", part, "",
-        fmt::format("missing: {}; NCCL stops where it does not find the GPU itself", missing), "");
+    context.Say(Severity::kWarning, "incomplete-gpu", part, "",
+                fmt::format("missing: {}; NCCL stops if it does not find the GPU itself", missing),
+                "");
   if (gpu.mlopart.value_or(0) > 1)
     context.Say(Severity::kError, "odd-partition", part, "mlopart",
                 fmt::format("mlopart is {}; a GPU has at most two halves, 0 and 1", *gpu.mlopart),
@@ -44,13 +44,12 @@ void LintFunction(LintContext& context, Part part, std::uint32_t first) {
   const Gpu& gpu = context.view().gpus[part.index];
   const Gpu& other = context.view().gpus[first];
   if (first == part.index || !gpu.dev || !other.dev || gpu.dev == other.dev) return;
-  context.Say(
-      Severity::kError, "gpus-on-one-function", part, "dev",
-      fmt::format("device {} is on the function {}, which is already device {} ({}); one PCI "
-                  "function is one GPU",
-                  *gpu.dev, ToString(context.view().pci[gpu.pci].bus), *other.dev,
-                  context.Where({PartKind::kGpu, first})),
-      "give each GPU a pci of its own; nvidia-smi shows the bus ids");
+  context.Say(Severity::kError, "gpus-on-one-function", part, "dev",
+              fmt::format("device {} is on the function {}, which is already device {} ({}); a PCI "
+                          "function holds one GPU",
+                          *gpu.dev, ToString(context.view().pci[gpu.pci].bus), *other.dev,
+                          context.Where({PartKind::kGpu, first})),
+              "give each GPU its own pci; nvidia-smi shows the bus ids");
 }
 
 }  // namespace
@@ -69,7 +68,7 @@ void LintGpus(LintContext& context) {
       const auto [first, is_new] = ranks.emplace(*gpu.rank, i);
       if (!is_new)
         context.Say(Severity::kError, "duplicate-rank", part, "rank",
-                    fmt::format("rank {} is already that of {}", *gpu.rank,
+                    fmt::format("rank {} is already used at {}", *gpu.rank,
                                 context.Where({PartKind::kGpu, first->second})),
                     "");
     }
@@ -77,7 +76,7 @@ void LintGpus(LintContext& context) {
     const auto [first, is_new] = devices.emplace(std::pair(context.HostOf(part), *gpu.dev), i);
     if (!is_new && view.gpus[first->second].pci != gpu.pci)
       context.Say(Severity::kError, "duplicate-device", part, "dev",
-                  fmt::format("device {} is already that of {}", *gpu.dev,
+                  fmt::format("device {} is already used at {}", *gpu.dev,
                               context.Where({PartKind::kGpu, first->second})),
                   "dev is the number that nvidia-smi shows");
   }

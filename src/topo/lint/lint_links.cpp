@@ -24,20 +24,20 @@ std::uint64_t LinksTo(const Gpu& gpu, GpuLinkKind kind, BusId target) {
 void LintClass(LintContext& context, Part part, const GpuLink& link, bool target_is_gpu) {
   if (!link.target_class)
     return context.Say(Severity::kWarning, "missing-class", part, "",
-                       "tclass is missing; NCCL looks it up on the machine, or takes a switch",
-                       "write 0x030200 of a GPU, 0x068000 of an NVSwitch");
+                       "tclass is missing; NCCL looks it up on the machine, or assumes a switch",
+                       "write 0x030200 for a GPU, 0x068000 for an NVSwitch");
   const bool says_gpu = link.target_class->role() == PciRole::kGpu;
   if (target_is_gpu && !says_gpu)
     context.Say(
         Severity::kError, "nvlink-odd-class", part, "tclass",
-        fmt::format("the target {} is a GPU of this file, but tclass {} says {}; NCCL "
-                    "would join it with a switch",
+        fmt::format("the target {} is a GPU of this file, but tclass {} means {}; NCCL would "
+                    "connect it to a switch",
                     ToString(*link.target), ToString(*link.target_class),
                     link.target_class->role() == PciRole::kNvSwitch ? "NVSwitch" : "otherwise"),
-        "write 0x030200, or the NVSwitch as target");
+        "write 0x030200, or name the NVSwitch as target");
   if (!link.target && says_gpu)
     context.Say(Severity::kError, "nvlink-no-target", part, "target",
-                "a link to a GPU that is not named", "write the bus id of that GPU");
+                "the link does not name its GPU", "write the bus id of that GPU");
 }
 
 /// Both ends must agree. Reports a pair once: at the later end, or at the only end with links.
@@ -52,8 +52,8 @@ void LintSymmetry(LintContext& context, Part part, const GpuLink& link, std::uin
               fmt::format("{} {} links to {}, but {} back ({}); {}", here, NameOf(link.kind),
                           ToString(*link.target), back, context.Where({PartKind::kGpu, peer}),
                           back == 0 ? "NCCL stops with \"Failed to find reverse path\""
-                                    : "NCCL counts on another bandwidth one way than the other"),
-              "a link has two ends: nvidia-smi nvlink -s shows how many there are");
+                                    : "NCCL computes a different bandwidth for each direction"),
+              "a link has two ends: nvidia-smi nvlink -s shows the number of links");
 }
 
 void LintLink(LintContext& context, Part part) {
@@ -65,20 +65,22 @@ void LintLink(LintContext& context, Part part) {
                        fmt::format("the {} of this GPU leads to itself", NameOf(link.kind)),
                        "name the GPU at the other end; nvidia-smi topo -m shows which");
   if (link.count == 0)
-    context.Say(Severity::kError, "nvlink-count-0", part, "count",
-                fmt::format("a connection of 0 {} links has no bandwidth", NameOf(link.kind)),
-                "write how many links there are (nvidia-smi nvlink -s), or take the line out");
+    context.Say(
+        Severity::kError, "nvlink-count-0", part, "count",
+        fmt::format("a connection of 0 {} links does not have any bandwidth", NameOf(link.kind)),
+        "write the number of links (nvidia-smi nvlink -s), or remove the line");
   std::optional<std::uint32_t> peer;
   if (link.target) peer = context.GpuAt(context.HostOf(part), *link.target);
   if (link.target && !peer && !IsPossible(*link.target))
-    context.Say(Severity::kWarning, "impossible-bus-id", part, "target",
-                fmt::format("no function has the address {}", ToString(*link.target)),
-                "write the address of the GPU or NVSwitch, or fffffff:ffff:ff if it is not shown");
+    context.Say(
+        Severity::kWarning, "impossible-bus-id", part, "target",
+        fmt::format("{} is not a possible PCI address", ToString(*link.target)),
+        "write the address of the GPU or NVSwitch, or fffffff:ffff:ff if the address is hidden");
   LintClass(context, part, link, peer.has_value());
   if (!peer) {
     if (link.target && link.target_class && link.target_class->role() == PciRole::kGpu)
       context.Say(Severity::kNote, "nvlink-elsewhere", part, "target",
-                  fmt::format("no GPU {} is in this file; NCCL leaves the link out",
+                  fmt::format("GPU {} is missing from this file; NCCL ignores the link",
                               ToString(*link.target)),
                   "");
     return;
@@ -100,10 +102,10 @@ void LintTotal(LintContext& context, std::uint32_t index) {
   context.Say(Severity::kError, "nvlink-too-many", {PartKind::kGpu, index}, "",
               fmt::format("{} NVLinks, but a GPU of compute capability {} has at most {}{}", total,
                           gpu.compute_capability, max,
-                          pairwise ? "; each of its neighbours is given all of them" : ""),
-              pairwise ? "behind NVSwitches write one link to target fffffff:ffff:ff with all of "
-                         "them and tclass 0x068000"
-                       : "nvidia-smi nvlink -s shows how many there are");
+                          pairwise ? "; the file gives all of them to each neighbour" : ""),
+              pairwise ? "behind NVSwitches, write one link with the full count, target "
+                         "fffffff:ffff:ff and tclass 0x068000"
+                       : "nvidia-smi nvlink -s shows the number of links");
 }
 
 }  // namespace

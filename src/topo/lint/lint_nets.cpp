@@ -50,13 +50,13 @@ std::vector<bool> LintNicsOfNodes(LintContext& context) {
     repeated[i] = is_repeated;
     if (is_repeated)
       context.Say(Severity::kNote, "net-twice", part, "",
-                  fmt::format("its interfaces are those of {}: NCCL itself writes them at each "
-                              "rank's NUMA node, and takes them for one device at the first",
+                  fmt::format("its interfaces are those of {}: NCCL itself writes them at the NUMA "
+                              "node of each rank, and treats them as one device at the first",
                               where),
                   "");
     else
       context.Say(Severity::kWarning, "joined-nics", part, "",
-                  fmt::format("NCCL takes NICs without a PCI function for one device, at the first "
+                  fmt::format("NCCL treats NICs without a PCI function as one device, at the first "
                               "of their NUMA nodes ({})",
                               where),
                   "give each nic its pci");
@@ -73,10 +73,10 @@ void LintSameDevice(LintContext& context, Part part, std::uint32_t first) {
     return context.Say(
         Severity::kWarning, "net-twice", part, "",
         fmt::format("\"{}\" is already at {}", Printable(net.name, kNetNameBytesShown), where),
-        "keep it where it belongs");
+        "keep only the one in the right place");
   context.Say(Severity::kError, "duplicate-net", part, "dev",
-              fmt::format("device {} is already that of {}", *net.dev, where),
-              "dev is the number in the order of detection; every net has its own");
+              fmt::format("device {} is already used at {}", *net.dev, where),
+              "dev is the number in the order of detection; it is unique");
 }
 
 /// A GUID identifies a chip. Functions of one card share it; cards do not. The exception is Socket
@@ -101,12 +101,13 @@ void LintGuids(LintContext& context) {
     const std::uint32_t first = slots.begin()->second;
     for (const auto& [slot, net] : slots)
       if (net != first)
-        context.Say(Severity::kWarning, "duplicate-guid", {PartKind::kNet, net}, "guid",
-                    fmt::format("the GUID {:#x} is already that of {}, which is in another slot; "
-                                "NCCL takes ports with one GUID for one chip, and divides its "
-                                "bandwidth among them",
-                                chip.second, context.Where({PartKind::kNet, first})),
-                    "ibv_devinfo shows the sys_image_guid of each card");
+        context.Say(
+            Severity::kWarning, "duplicate-guid", {PartKind::kNet, net}, "guid",
+            fmt::format(
+                "the GUID {:#x} is already used at {}, which is in another slot; NCCL treats ports "
+                "with one GUID as one chip, and divides its bandwidth among them",
+                chip.second, context.Where({PartKind::kNet, first})),
+            "ibv_devinfo shows the sys_image_guid of each card");
   }
 }
 
@@ -117,7 +118,7 @@ void LintRate(LintContext& context, Part part) {
   const std::uint32_t as_kbit = *net.speed_mbit_per_s / 1000;
   context.Say(
       Severity::kError, "impossible-rate", part, "speed",
-      fmt::format("no port has {} Gbit/s", *net.speed_mbit_per_s / 1000),
+      fmt::format("a speed of {} Gbit/s is impossible for a port", *net.speed_mbit_per_s / 1000),
       as_kbit <= kPortRateMaxMbitPerS
           ? fmt::format("speed is in Mbit/s: write \"{}\" if the number is in kbit/s", as_kbit)
           : "speed is in Mbit/s; ibstat or ethtool shows the rate");
@@ -143,7 +144,7 @@ void LintNets(LintContext& context) {
     LintRate(context, part);
     if (!net.speed_mbit_per_s)
       context.Say(Severity::kNote, "no-speed", part, "speed",
-                  fmt::format("the speed of \"{}\" is not known; NCCL takes 10 Gbit/s",
+                  fmt::format("the speed of \"{}\" is unknown; NCCL assumes 10 Gbit/s",
                               Printable(net.name, kNetNameBytesShown)),
                   "");
   }

@@ -17,7 +17,8 @@ class DialectReader {
 
   std::vector<Finding> Run() {
     if (text_.starts_with("\xef\xbb\xbf")) {
-      Say(0, "byte-order-mark", "the file begins with a byte order mark", "save it without");
+      Say(0, "byte-order-mark", "the file begins with a byte order mark",
+          "save the file without it");
       at_ = 3;
     }
     while (at_ < text_.size()) {
@@ -26,10 +27,10 @@ class DialectReader {
       } else if (Starts("<!--")) {
         SkipPast("-->");
       } else if (Starts("<?")) {
-        Say(at_, "declaration", "NCCL knows no <?...?>", "take it out");
+        Say(at_, "declaration", "NCCL does not support <?...?>", "remove it");
         SkipPast("?>");
       } else if (Starts("<!")) {
-        Say(at_, "declaration", "NCCL knows no <!...>", "take it out");
+        Say(at_, "declaration", "NCCL does not support <!...>", "remove it");
         SkipPast(Starts("<![CDATA[") ? "]]>" : ">");
       } else {
         Tag();
@@ -60,7 +61,7 @@ class DialectReader {
     const std::size_t tab = text_.substr(at_, end - at_).find('\t');
     if (tab != std::string_view::npos && !said_tab_) {
       Say(at_ + tab, "tab", "a tab between elements; NCCL stops at it with \"expecting '<'\"",
-          "indent with blanks");
+          "indent with spaces");
       said_tab_ = true;  // once, because every line may have one
     }
     at_ = end;
@@ -80,7 +81,7 @@ class DialectReader {
       }
       if (text_[at_] != ' ' && !said_space_) {
         Say(at_, "newline-in-tag", "a newline or tab within a tag; NCCL stops at it",
-            "separate attributes by single blanks");
+            "separate attributes by single spaces");
         said_space_ = true;
       }
       ++at_;
@@ -106,7 +107,7 @@ class DialectReader {
     std::size_t quote = equals + 1;
     while (quote < text_.size() && IsSpace(text_[quote])) ++quote;
     if (quote - at_ > 1)
-      Say(start, "blank-at-equals", "blanks around =; NCCL stops at them", "take them out");
+      Say(start, "blank-at-equals", "spaces around =; NCCL stops at them", "remove them");
     if (quote == text_.size()) {
       at_ = quote;
       return;
@@ -123,7 +124,7 @@ class DialectReader {
                       kNcclValueBytesMax),
           "");
     if (value.find('&') != std::string_view::npos)
-      Say(start, "entity", "NCCL does not know &...; and takes it letter by letter", "");
+      Say(start, "entity", "NCCL does not know &...; and reads it literally", "");
   }
 
   std::string_view text_;
