@@ -34,7 +34,7 @@ static void TestLog(void) {
   OK(cudaLogsRegisterCallback(Hear, logged, &of_runtime));
   OK(cuLogsUnregisterCallback(handle));
   EXPECT(kInvalidDevice, cudaSetDevice(77));
-  TRUE(strstr(logged, "there is no device 77") != NULL);
+  TRUE(strstr(logged, "unknown device 77") != NULL);
   OK(cudaLogsUnregisterCallback(of_runtime));
   logged[0] = 0;
   EXPECT(kInvalidValue, cuLogsUnregisterCallback(handle));

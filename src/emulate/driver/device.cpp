@@ -21,7 +21,8 @@ thread_local std::vector<Context> contexts;
 
 Answer MakeCurrent(Context context) {
   const auto device = DeviceOf(context);
-  if (!device) return {static_cast<CudaCode>(kInvalidContext), "no context of this process"};
+  if (!device)
+    return {static_cast<CudaCode>(kInvalidContext), "the context does not belong to this process"};
   return FromStream(ringletStreamSetDevice(*device));
 }
 
@@ -31,7 +32,7 @@ struct UuidBytes {
 
 Answer GiveText(std::string_view text, char* out, int bytes) {
   if (out == nullptr) return NullArgument();
-  if (bytes <= 0) return {CudaCode::kInvalidValue, "there is no room for the text"};
+  if (bytes <= 0) return {CudaCode::kInvalidValue, "the text does not fit into the buffer"};
   const std::size_t count = std::min(text.size(), static_cast<std::size_t>(bytes) - 1);
   std::memcpy(out, text.data(), count);
   out[count] = '\0';
@@ -119,7 +120,8 @@ RINGLET_DRIVER_FUNCTION int cuDeviceGetAttribute(int* value, int attribute, int 
     if (value == nullptr) return NullArgument();
     if (const Answer known = CheckDriverDevice(device); !known.ok()) return known;
     const auto is = Attribute(attribute, FactsOf(device));
-    if (!is) return {CudaCode::kInvalidValue, fmt::format("there is no attribute {}", attribute)};
+    if (!is)
+      return {CudaCode::kInvalidValue, fmt::format("attribute {} does not exist", attribute)};
     *value = *is;
     return Done();
   });
@@ -163,7 +165,7 @@ RINGLET_DRIVER_FUNCTION int cuDeviceGetByPCIBusId(int* device, const char* text)
         *device = static_cast<int>(index);
         return Done();
       }
-    return {CudaCode::kInvalidDevice, fmt::format("there is no device at {}", text)};
+    return {CudaCode::kInvalidDevice, fmt::format("a device at {} does not exist", text)};
   });
 }
 
@@ -225,7 +227,8 @@ RINGLET_DRIVER_FUNCTION int cuCtxPushCurrent_v2(Context context) {
 
 RINGLET_DRIVER_FUNCTION int cuCtxPopCurrent_v2(Context* context) {
   return DriverCall("cuCtxPopCurrent", [&]() -> Answer {
-    if (contexts.empty()) return {static_cast<CudaCode>(kInvalidContext), "no context was pushed"};
+    if (contexts.empty())
+      return {static_cast<CudaCode>(kInvalidContext), "the stack of contexts is empty"};
     if (context != nullptr) *context = contexts.back();
     contexts.pop_back();
     return contexts.empty() ? Done() : MakeCurrent(contexts.back());

@@ -40,7 +40,7 @@ inline Answer NullArgument() {
 
 inline Answer CheckDriverDevice(int device) {
   if (device >= 0 && std::cmp_less(device, Host().devices())) return Done();
-  return {CudaCode::kInvalidDevice, "there is no device " + std::to_string(device)};
+  return {CudaCode::kInvalidDevice, "unknown device " + std::to_string(device)};
 }
 
 inline void* ToPointer(DevicePointer address) {

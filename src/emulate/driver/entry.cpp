@@ -62,7 +62,7 @@ RINGLET_DRIVER_FUNCTION int cuGetProcAddress_v2(const char* name, void** functio
       *state =
           static_cast<int>(*function != nullptr ? ProcState::kFound : ProcState::kNoSuchSymbol);
     if (*function != nullptr) return Done();
-    return {CudaCode::kSymbolNotFound, std::string("there is no function ") + name};
+    return {CudaCode::kSymbolNotFound, std::string("unknown function ") + name};
   });
 }
 
@@ -77,9 +77,9 @@ RINGLET_DRIVER_FUNCTION int cuGetExportTable(const void** table, const void*) {
   if (table == nullptr) return static_cast<int>(CudaCode::kInvalidValue);
   *table = nullptr;
   const std::string sentence =
-      "the program asks for private tables of NVIDIA's driver (cuGetExportTable), as CUDA's static "
-      "runtime does, and there are none on the host: link it with the shared libcudart "
-      "(nvcc -cudart shared), or use a build of it that is";
+      "the program requests private tables of NVIDIA's driver (cuGetExportTable), as CUDA's static "
+      "runtime does, but the host does not have them: link the program with the shared libcudart "
+      "(nvcc -cudart shared), or use such a build of it";
   Host().SayOnce(sentence);
   Host().log_listeners().Tell(CudaLogLevel::kError, sentence);
   return static_cast<int>(CudaCode::kSymbolNotFound);

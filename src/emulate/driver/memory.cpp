@@ -45,7 +45,7 @@ Answer Tell(void* out, int question, const MemoryBlock& block, DevicePointer at)
     case PointerQuestion::kDevicePointer: Put(out, at); return Done();
     case PointerQuestion::kHostPointer:
       if (block.kind != MemoryKind::kManaged && !BelongsToHost(block))
-        return {CudaCode::kInvalidValue, "device memory has no address on the host"};
+        return {CudaCode::kInvalidValue, "device memory does not have an address on the host"};
       Put(out, ToPointer(at));
       return Done();
     case PointerQuestion::kSyncMemops: Put(out, 0U); return Done();
@@ -58,7 +58,7 @@ Answer Tell(void* out, int question, const MemoryBlock& block, DevicePointer at)
     case PointerQuestion::kRangeSize: Put(out, block.bytes); return Done();
     case PointerQuestion::kMapped: Put(out, 1U); return Done();
   }
-  return {CudaCode::kNotSupported, fmt::format("pointers have no attribute {}", question)};
+  return {CudaCode::kNotSupported, fmt::format("pointers do not have attribute {}", question)};
 }
 
 // cuPointerGetAttributes returns zeros for memory that CUDA does not know.
@@ -87,8 +87,7 @@ Answer CopyNow(void* target, const void* source, std::size_t bytes, const void* 
     if (!fits.ok()) return ToAnswer(fits.error());
   }
   if (!Host().memory().Find(on_device))
-    return {CudaCode::kInvalidValue,
-            fmt::format("{} is no memory of a device", fmt::ptr(on_device))};
+    return {CudaCode::kInvalidValue, fmt::format("{} is not device memory", fmt::ptr(on_device))};
   return EnqueueAndWait(nullptr, [=] { std::memmove(target, source, bytes); });
 }
 
@@ -97,7 +96,7 @@ Answer CopyNow(void* target, const void* source, std::size_t bytes, const void* 
 RINGLET_DRIVER_FUNCTION int cuMemAlloc_v2(DevicePointer* pointer, std::size_t bytes) {
   return DriverCall("cuMemAlloc", [&]() -> Answer {
     if (pointer == nullptr) return NullArgument();
-    if (bytes == 0) return {CudaCode::kInvalidValue, "0 bytes were asked for"};
+    if (bytes == 0) return {CudaCode::kInvalidValue, "the size is 0 bytes"};
     if (const Answer may = CheckCapture(); !may.ok()) return may;
     const auto memory =
         Host().memory().AllocateDevice(static_cast<std::uint32_t>(CurrentDevice()), bytes);
@@ -133,7 +132,7 @@ RINGLET_DRIVER_FUNCTION int cuMemGetAddressRange_v2(DevicePointer* begin, std::s
                                                     DevicePointer pointer) {
   return DriverCall("cuMemGetAddressRange", [&]() -> Answer {
     const auto block = Host().memory().Find(ToPointer(pointer));
-    if (!block) return {CudaCode::kSymbolNotFound, "no memory that CUDA knows"};
+    if (!block) return {CudaCode::kSymbolNotFound, "CUDA does not know this memory"};
     if (begin != nullptr) *begin = ToAddress(block->begin);
     if (bytes != nullptr) *bytes = block->bytes;
     return Done();
@@ -162,7 +161,7 @@ RINGLET_DRIVER_FUNCTION int cuPointerGetAttribute(void* out, int question, Devic
   return DriverCall("cuPointerGetAttribute", [&]() -> Answer {
     if (out == nullptr) return NullArgument();
     const auto block = Host().memory().Find(ToPointer(pointer));
-    if (!block) return {CudaCode::kInvalidValue, "no memory that CUDA knows"};
+    if (!block) return {CudaCode::kInvalidValue, "CUDA does not know this memory"};
     return Tell(out, question, *block, pointer);
   });
 }

@@ -37,7 +37,8 @@ RINGLET_DRIVER_FUNCTION int cuStreamQuery(ringletStream_t stream) {
 RINGLET_DRIVER_FUNCTION int cuStreamWaitEvent(ringletStream_t stream, ringletEvent_t event,
                                               unsigned flags) {
   return DriverCall("cuStreamWaitEvent", [&]() -> Answer {
-    if (flags != 0) return {CudaCode::kNotSupported, "graphs have no nodes for external events"};
+    if (flags != 0)
+      return {CudaCode::kNotSupported, "graphs do not support nodes for external events"};
     return FromStream(ringletStreamWaitEvent(stream, event));
   });
 }

@@ -24,10 +24,9 @@ Result<std::byte*> DeviceMemory::Allocate(std::size_t bytes) {
     return bytes <= one.second && (bytes + kPageBytes - 1) / kPageBytes * kPageBytes <= one.second;
   });
   if (place == free_.end())
-    return Error{Code::kSystem,
-                 fmt::format("{} bytes of device memory were asked for; {} of {} are free: see "
-                             "ringlet emulate --memory",
-                             bytes, free_bytes_, this->bytes())};
+    return Error{Code::kSystem, fmt::format("cannot allocate {} bytes of device memory; {} of {} "
+                                            "are free: see ringlet emulate --memory",
+                                            bytes, free_bytes_, this->bytes())};
   const std::size_t taken = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
   const auto [offset, size] = *place;
   free_.erase(place);

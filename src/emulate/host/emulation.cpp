@@ -52,12 +52,13 @@ Result<MachineFacts> MachineOf(const EnvMap& environment, const topology::HostVi
   const std::string at = fmt::format(
       "{}={}", kMachineVariable, Printable(environment.at(kMachineVariable), kShownPathBytesMax));
   if (!machine.ok())
-    return Error{machine.error().code, fmt::format("{}: {}; ringlet emulate --machine fills it in",
-                                                   at, machine.error().message)};
+    return Error{machine.error().code,
+                 fmt::format("{}: {}; ringlet emulate --machine completes the machine", at,
+                             machine.error().message)};
   const std::uint32_t most = std::min(machine->devices(), kDevicesMax);
   if (most == 0)
     return Error{Code::kInvalidArgument,
-                 fmt::format("{} has no GPUs: name a machine with some", at)};
+                 fmt::format("{} does not have GPUs: name a machine with GPUs", at)};
   RINGLET_TRY_ASSIGN(const std::uint64_t devices,
                      Number(environment, kDevicesVariable, most, 1, most));
   machine->Keep(static_cast<std::uint32_t>(devices));

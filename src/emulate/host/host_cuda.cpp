@@ -100,24 +100,26 @@ void HostCuda::LoadKernels() {
 }
 
 Answer HostCuda::EnablePeer(std::uint32_t from, std::uint32_t to) {
-  if (to >= devices()) return {CudaCode::kInvalidDevice, fmt::format("there is no device {}", to)};
-  if (from == to) return {CudaCode::kInvalidDevice, "a device is no peer of its own"};
+  if (to >= devices())
+    return {CudaCode::kInvalidDevice, fmt::format("device {} does not exist", to)};
+  if (from == to) return {CudaCode::kInvalidDevice, "a device cannot be its own peer"};
   if (Peer(from, to) == PeerWay::kNone)
     return {CudaCode::kPeerAccessUnsupported,
-            fmt::format("on this machine device {} has no way to device {}", from, to)};
+            fmt::format("on this machine device {} cannot reach device {}", from, to)};
   const std::lock_guard lock(mutex_);
   if (!peers_.emplace(from, to).second)
     return {CudaCode::kPeerAccessAlreadyEnabled,
-            fmt::format("device {} has access to device {} already", from, to)};
+            fmt::format("device {} already has access to device {}", from, to)};
   return Done();
 }
 
 Answer HostCuda::DisablePeer(std::uint32_t from, std::uint32_t to) {
-  if (to >= devices()) return {CudaCode::kInvalidDevice, fmt::format("there is no device {}", to)};
+  if (to >= devices())
+    return {CudaCode::kInvalidDevice, fmt::format("device {} does not exist", to)};
   const std::lock_guard lock(mutex_);
   if (peers_.erase({from, to}) == 0)
     return {CudaCode::kPeerAccessNotEnabled,
-            fmt::format("device {} has no access to device {}", from, to)};
+            fmt::format("device {} does not have access to device {}", from, to)};
   return Done();
 }
 

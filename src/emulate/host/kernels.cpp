@@ -20,7 +20,7 @@ Status CheckSizes(const std::vector<std::size_t>& sizes) {
       std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) <= kParameterBytesMax)
     return Ok();
   return Error{Code::kInvalidArgument,
-               fmt::format("a kernel has at most {} parameters of 1 to {} bytes, {} bytes in all",
+               fmt::format("a kernel takes at most {} parameters of 1 to {} bytes, {} bytes in all",
                            kParametersMax, kParameterBytesMax, kParameterBytesMax)};
 }
 
@@ -39,8 +39,8 @@ std::string Normal(std::string_view name) {
 // PyTorch launches kernels even if its caller requests no arithmetic: its collectives of objects
 // compare sizes on the device.
 constexpr const char* kHostCompute =
-    "; PyTorch's arithmetic on \"cuda\" tensors, which its collectives of objects need too, runs "
-    "inside `with ringlet.torch.HostCompute():`";
+    "; PyTorch's arithmetic on \"cuda\" tensors runs inside `with ringlet.torch.HostCompute():`, "
+    "and its collectives of objects need it too";
 
 bool IsOfPyTorch(std::string_view demangled) {
   return demangled.find("at::native::") != std::string_view::npos ||
@@ -81,7 +81,7 @@ Result<HostKernel> Kernels::Find(const void* stub) const {
   const auto name = NameOf(stub);
   if (!name)
     return Error{Code::kInvalidArgument,
-                 fmt::format("{} is no kernel of this program", fmt::ptr(stub))};
+                 fmt::format("{} is not a kernel of this program", fmt::ptr(stub))};
   const std::string demangled = Demangled(*name);
   const std::lock_guard lock(mutex_);
   const HostFunction* const found = FindName(*name, demangled);

@@ -17,11 +17,10 @@ Result<void*> LogListeners::Add(Function* function, void* data) {
 }
 
 Status LogListeners::Remove(void* handle) {
-  if (is_telling)
-    return Error{Code::kInvalidArgument, "a callback of the log cannot remove callbacks"};
+  if (is_telling) return Error{Code::kInvalidArgument, "a log callback cannot remove callbacks"};
   const std::lock_guard lock(mutex_);
   if (listeners_.erase(reinterpret_cast<std::uintptr_t>(handle)) == 0)
-    return Error{Code::kInvalidArgument, "no handle of a callback of the log"};
+    return Error{Code::kInvalidArgument, "the handle is not that of a log callback"};
   return Ok();
 }
 

@@ -140,10 +140,10 @@ Result<MachineFacts> MachineFacts::Of(const HostView& view, std::uint32_t host) 
     if (!gpu.dev || *gpu.dev >= count || given[*gpu.dev])
       return Error{
           Code::kInvalidArgument,
-          fmt::format("the GPU {} has no number of its own from 0 to {} (dev)", where, count - 1)};
+          fmt::format("the GPU {} lacks its own number from 0 to {} (dev)", where, count - 1)};
     if (gpu.compute_capability == 0)
       return Error{Code::kInvalidArgument,
-                   fmt::format("the GPU {} has no compute capability (sm)", where)};
+                   fmt::format("the GPU {} lacks a compute capability (sm)", where)};
     given[*gpu.dev] = true;
     const std::uint32_t node = view.NumaIndexOf({topology::PartKind::kGpu, index}).value_or(0);
     machine.devices_[*gpu.dev] = FactsOf(view, gpu, node);

@@ -36,7 +36,7 @@ bool OnDevice(MemoryKind kind) {
 
 Status NoBegin(const void* pointer) {
   return Error{Code::kInvalidArgument,
-               fmt::format("{} is not the begin of memory that can be freed so: it was freed "
+               fmt::format("{} is not the start of memory that this call can free: it was freed "
                            "before, or never allocated",
                            fmt::ptr(pointer))};
 }
@@ -53,9 +53,10 @@ Memory::~Memory() {
 
 Result<DeviceMemory*> Memory::Arena(std::uint32_t device) {
   if (::getpid() != pid_)
-    return Error{Code::kSystem, "device memory cannot be used in a forked child: start it anew"};
+    return Error{Code::kSystem,
+                 "a forked child cannot use device memory: start the child as a new program"};
   if (device >= arenas_.size())
-    return Error{Code::kInvalidArgument, fmt::format("there is no device {}", device)};
+    return Error{Code::kInvalidArgument, fmt::format("device {} does not exist", device)};
   auto& arena = arenas_[device];
   if (!arena) {
     RINGLET_TRY_ASSIGN(DeviceMemory made, DeviceMemory::Create(bytes_each_));
@@ -111,7 +112,7 @@ Result<void*> Memory::AllocatePinned(std::size_t bytes, unsigned flags) {
                           : std::aligned_alloc(kHostPageBytes, (bytes + kHostPageBytes - 1) /
                                                                    kHostPageBytes * kHostPageBytes);
   if (begin == nullptr)
-    return Error{Code::kSystem, fmt::format("{} bytes of host memory cannot be had", bytes)};
+    return Error{Code::kSystem, fmt::format("cannot allocate {} bytes of host memory", bytes)};
   const std::lock_guard lock(mutex_);
   Insert({.begin = static_cast<std::byte*>(begin),
           .bytes = bytes,
@@ -124,14 +125,14 @@ Result<void*> Memory::AllocatePinned(std::size_t bytes, unsigned flags) {
 Status Memory::Register(void* pointer, std::size_t bytes, MemoryKind kind, unsigned flags,
                         std::uint32_t device) {
   if (pointer == nullptr || bytes == 0)
-    return Error{Code::kInvalidArgument, "there is no memory to register"};
+    return Error{Code::kInvalidArgument, "the memory to register is empty"};
   const std::lock_guard lock(mutex_);
   const auto next = blocks_.lower_bound(AddressOf(pointer));
   const bool overlaps = (next != blocks_.end() && next->first - AddressOf(pointer) < bytes) ||
                         FindLocked(pointer).has_value();
   if (overlaps)
     return Error{Code::kInvalidArgument,
-                 fmt::format("{} bytes at {} are registered or allocated already, in part or whole",
+                 fmt::format("{} bytes at {} are already registered or allocated, in part or whole",
                              bytes, fmt::ptr(pointer))};
   Insert({.begin = static_cast<std::byte*>(pointer),
           .bytes = bytes,
@@ -169,13 +170,13 @@ Status Memory::Check(const void* pointer, std::size_t bytes) const {
     // A program may copy more than it has registered or pinned; the rest is its own memory.
     if (bytes <= block->bytes - offset || !OnDevice(block->kind)) return Ok();
     return Error{Code::kInvalidArgument,
-                 fmt::format("{} bytes at {} end behind their memory, which has {} there", bytes,
-                             fmt::ptr(pointer), block->bytes - offset)};
+                 fmt::format("{} bytes at {} exceed their memory block, which has {} bytes left",
+                             bytes, fmt::ptr(pointer), block->bytes - offset)};
   }
   for (const auto& arena : arenas_)
     if (arena && arena->Contains(pointer))
       return Error{Code::kInvalidArgument,
-                   fmt::format("{} is device memory that is not allocated", fmt::ptr(pointer))};
+                   fmt::format("{} is unallocated device memory", fmt::ptr(pointer))};
   return Ok();
 }
 
@@ -221,9 +222,12 @@ Result<void*> Memory::Import(const IpcHandle& handle) {
                     words.offset <= words.file_bytes - words.bytes &&
                     words.file_bytes <= static_cast<std::uint64_t>(PTRDIFF_MAX) &&
                     words.index < arenas_.size();
-  if (!fits) return Error{Code::kInvalidArgument, "no handle of memory that can be opened here"};
+  if (!fits)
+    return Error{Code::kInvalidArgument,
+                 "the handle is not that of memory that this process can open"};
   if (words.pid == ::getpid())
-    return Error{Code::kInvalidArgument, "the memory is of this process: no other can open it so"};
+    return Error{Code::kInvalidArgument,
+                 "the memory belongs to this process: only other processes can open the handle"};
   const std::lock_guard lock(mutex_);
   RINGLET_TRY_ASSIGN(ForeignFile* const file, OpenForeign(words));
   std::byte* const begin = file->shm.bytes().data() + words.offset;

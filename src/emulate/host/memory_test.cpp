@@ -134,7 +134,7 @@ TEST(MemoryTest, RefusesInvalidHandles) {
   ASSERT_TRUE(own.ok());
   const auto of_itself = memory.Import(*own);
   ASSERT_FALSE(of_itself.ok());
-  EXPECT_THAT(of_itself.error().message, HasSubstr("of this process"));
+  EXPECT_THAT(of_itself.error().message, HasSubstr("belongs to this process"));
   EXPECT_FALSE(memory.Import(IpcHandle{}).ok());
   for (std::size_t i = 0; i < own->size(); ++i) {
     IpcHandle changed = *own;

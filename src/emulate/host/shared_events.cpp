@@ -34,7 +34,7 @@ Answer SharedEvents::Record(ringletEvent_t event, ringletStream_t stream) {
   const bool is_shared = IsShared(event);
   if (is_shared && Captures(stream))
     return {CudaCode::kNotSupported,
-            "an event that another process has cannot be recorded in a capture"};
+            "a capture cannot record an event shared with another process"};
   const Answer recorded = FromStream(ringletEventRecord(event, stream));
   return recorded.ok() && is_shared ? FromStream(ringletEventSynchronize(event)) : recorded;
 }
@@ -53,7 +53,7 @@ Answer SharedEvents::Export(ringletEvent_t event, IpcHandle& handle) {
     const auto at = shared_.find(event);
     if (at == shared_.end())
       return {CudaCode::kInvalidHandle,
-              "no event that was created with cudaEventInterprocess and cudaEventDisableTiming"};
+              "the event was not created with cudaEventInterprocess and cudaEventDisableTiming"};
     at->second = true;
   }
   const EventWords words{.sign = kSign, .pid = ::getpid()};
@@ -65,9 +65,9 @@ Answer SharedEvents::Export(ringletEvent_t event, IpcHandle& handle) {
 Answer SharedEvents::Open(const IpcHandle& handle, ringletEvent_t* event) {
   EventWords words;
   std::memcpy(&words, handle.data(), sizeof words);
-  if (words.sign != kSign) return {CudaCode::kInvalidHandle, "no handle of an event"};
+  if (words.sign != kSign) return {CudaCode::kInvalidHandle, "the handle is not that of an event"};
   if (words.pid == ::getpid())
-    return {CudaCode::kDeviceUninitialized, "the handle is of an event of this very process"};
+    return {CudaCode::kDeviceUninitialized, "the event of the handle belongs to this process"};
   const Answer made = Create(event, ringletEventInterprocess | ringletEventDisableTiming);
   if (!made.ok()) return made;
   const std::lock_guard lock(mutex_);

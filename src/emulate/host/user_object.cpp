@@ -7,8 +7,9 @@ namespace {
 constexpr std::uintptr_t kHandleStep = 16;
 
 Status NoSuchObject() {
-  return Error{Code::kInvalidArgument,
-               "no user object with so many references: never created, or gone"};
+  return Error{
+      Code::kInvalidArgument,
+      "the user object does not exist or has fewer references: never created, or already released"};
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ RINGLET_NVML_FUNCTION const char* nvmlErrorString(int code) {
     case kNvmlUninitialized: return "nvmlInit was not called";
     case kNvmlInvalidArgument: return "an argument is invalid";
     case kNvmlNotSupported: return "not supported on host devices";
-    case kNvmlNotFound: return "there is no such device";
+    case kNvmlNotFound: return "the device does not exist";
     case kNvmlInsufficientSize: return "the buffer is too small";
     case kNvmlVersionMismatch: return "the version of a structure is unknown";
     default: return "unknown error";

@@ -48,7 +48,7 @@ inline Answer IsNull(const char* name) {
 
 inline Answer CheckDevice(int device) {
   if (device >= 0 && std::cmp_less(device, Host().devices())) return Done();
-  return {CudaCode::kInvalidDevice, "there is no device " + std::to_string(device)};
+  return {CudaCode::kInvalidDevice, "unknown device " + std::to_string(device)};
 }
 
 inline std::uint32_t CurrentIndex() {

@@ -40,7 +40,7 @@ Result<std::size_t> Extent(std::size_t pitch, std::size_t width, std::size_t hei
   if (height == 0 || width == 0) return bytes;
   if (__builtin_mul_overflow(pitch, height - 1, &bytes) ||
       __builtin_add_overflow(bytes, width, &bytes))
-    return Error{Code::kInvalidArgument, "no memory is so large"};
+    return Error{Code::kInvalidArgument, "the size exceeds any memory"};
   return bytes;
 }
 
@@ -63,9 +63,9 @@ Answer CheckKind(const CopyPlan& plan, CopyKind kind) {
   const bool to = kind == CopyKind::kHostToDevice || kind == CopyKind::kDeviceToDevice;
   const bool from = kind == CopyKind::kDeviceToHost || kind == CopyKind::kDeviceToDevice;
   if (static_cast<int>(kind) < 0 || static_cast<int>(kind) > static_cast<int>(CopyKind::kDefault))
-    return {CudaCode::kInvalidMemcpyDirection, "no such kind of copy"};
-  if (to && IsPageable(plan.target)) return Invalid("dst is no memory of a device");
-  if (from && IsPageable(plan.source)) return Invalid("src is no memory of a device");
+    return {CudaCode::kInvalidMemcpyDirection, "unknown kind of copy"};
+  if (to && IsPageable(plan.target)) return Invalid("dst is not device memory");
+  if (from && IsPageable(plan.source)) return Invalid("src is not device memory");
   return Done();
 }
 
@@ -108,7 +108,7 @@ Answer CopyNow(const CopyPlan& plan, CopyKind kind) {
 Answer CheckFill(const FillPlan& plan) {
   const Answer fits = CheckRows(plan.target, plan.pitch, plan.width, plan.height);
   if (!fits.ok() || plan.width == 0 || plan.height == 0) return fits;
-  return IsPageable(plan.target) ? Invalid("devPtr is no memory of a device") : Done();
+  return IsPageable(plan.target) ? Invalid("devPtr is not device memory") : Done();
 }
 
 Answer FillInStream(const FillPlan& plan, ringletStream_t stream) {
@@ -157,9 +157,9 @@ FillPlan Fill(void* target, std::size_t pitch, int value, std::size_t width, std
 Answer CheckSymbol(const void* symbol, std::size_t offset, std::size_t bytes) {
   const auto block = Host().memory().Find(symbol);
   if (!block || block->kind != MemoryKind::kVariable)
-    return {CudaCode::kInvalidSymbol, "no __device__ variable of the program"};
+    return {CudaCode::kInvalidSymbol, "the symbol is not a __device__ variable of the program"};
   if (offset > block->bytes || bytes > block->bytes - offset)
-    return Invalid("the copy ends behind the variable");
+    return Invalid("the copy ends beyond the variable");
   return Done();
 }
 

@@ -146,7 +146,8 @@ RINGLET_CUDA_FUNCTION int cudaDeviceGetAttribute(int* value, int attribute, int 
     if (value == nullptr) return IsNull("value");
     if (const Answer known = CheckDevice(device); !known.ok()) return known;
     const auto is = Attribute(attribute, Host().FactsOf(static_cast<std::uint32_t>(device)));
-    if (!is) return {CudaCode::kInvalidValue, fmt::format("there is no attribute {}", attribute)};
+    if (!is)
+      return {CudaCode::kInvalidValue, fmt::format("attribute {} does not exist", attribute)};
     *value = *is;
     return Done();
   });
@@ -182,7 +183,7 @@ RINGLET_CUDA_FUNCTION int cudaDeviceGetByPCIBusId(int* device, const char* text)
         *device = static_cast<int>(index);
         return Done();
       }
-    return {CudaCode::kInvalidDevice, fmt::format("there is no device at {}", text)};
+    return {CudaCode::kInvalidDevice, fmt::format("a device at {} does not exist", text)};
   });
 }
 
@@ -214,10 +215,10 @@ RINGLET_CUDA_FUNCTION int cudaDeviceGetP2PAttribute(int* value, int attribute, i
   return Call("cudaDeviceGetP2PAttribute", [&]() -> Answer {
     if (value == nullptr) return IsNull("value");
     if (const Answer known = CheckPair(from, to); !known.ok()) return known;
-    if (from == to) return {CudaCode::kInvalidDevice, "a device is no peer of its own"};
+    if (from == to) return {CudaCode::kInvalidDevice, "a device cannot be its own peer"};
     const PeerAttributes values = PeerAttributesOf(WayBetween(from, to));
     if (attribute < 1 || std::cmp_greater(attribute, values.size()))
-      return Invalid("there is no such attribute");
+      return Invalid("unknown attribute");
     *value = values[static_cast<std::size_t>(attribute - 1)];
     return Done();
   });
@@ -235,7 +236,7 @@ RINGLET_CUDA_FUNCTION int cudaDeviceGetLimit(std::size_t* value, int limit) {
   return Call("cudaDeviceGetLimit", [&]() -> Answer {
     if (value == nullptr) return IsNull("pValue");
     if (limit < 0 || std::cmp_greater_equal(limit, limit_values.size()))
-      return {CudaCode::kUnsupportedLimit, fmt::format("there is no limit {}", limit)};
+      return {CudaCode::kUnsupportedLimit, fmt::format("limit {} does not exist", limit)};
     *value = limit_values[static_cast<std::size_t>(limit)];
     return Done();
   });
@@ -244,7 +245,7 @@ RINGLET_CUDA_FUNCTION int cudaDeviceGetLimit(std::size_t* value, int limit) {
 RINGLET_CUDA_FUNCTION int cudaDeviceSetLimit(int limit, std::size_t value) {
   return Call("cudaDeviceSetLimit", [&]() -> Answer {
     if (limit < 0 || std::cmp_greater_equal(limit, limit_values.size()))
-      return {CudaCode::kUnsupportedLimit, fmt::format("there is no limit {}", limit)};
+      return {CudaCode::kUnsupportedLimit, fmt::format("limit {} does not exist", limit)};
     limit_values[static_cast<std::size_t>(limit)] = value;
     return Done();
   });

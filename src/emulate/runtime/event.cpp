@@ -35,9 +35,9 @@ RINGLET_CUDA_FUNCTION int cudaEventRecord(ringletEvent_t event, ringletStream_t 
 RINGLET_CUDA_FUNCTION int cudaEventRecordWithFlags(ringletEvent_t event, ringletStream_t stream,
                                                    unsigned flags) {
   return Call("cudaEventRecordWithFlags", [&]() -> Answer {
-    if (flags > 1) return Invalid("there are no such flags");
+    if (flags > 1) return Invalid("unknown flags");
     if (flags == 1 && Captures(stream))
-      return {CudaCode::kNotSupported, "graphs have no nodes for external events"};
+      return {CudaCode::kNotSupported, "graphs do not support nodes for external events"};
     return Host().shared_events().Record(event, stream);
   });
 }

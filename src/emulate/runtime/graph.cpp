@@ -20,7 +20,7 @@ void ReleaseHeld(void* data) {
 
 Answer Retain(ringletGraph_t graph, void* object, unsigned references, unsigned flags) {
   constexpr unsigned kMove = 1;  // moves the caller's references to the graph
-  if (flags > kMove) return Invalid("there are no such flags");
+  if (flags > kMove) return Invalid("unknown flags");
   if (flags != kMove) {
     const Status retained = Host().user_objects().Retain(object, references);
     if (!retained.ok()) return ToAnswer(retained.error());
@@ -58,7 +58,7 @@ int Instantiate(const char* function, ringletGraphExec_t* executable, ringletGra
   return Call(function, [&]() -> Answer {
     constexpr unsigned long long kDeviceLaunch = 4;
     if ((flags & kDeviceLaunch) != 0)
-      return {CudaCode::kNotSupported, "graphs are launched by the host alone"};
+      return {CudaCode::kNotSupported, "only the host can launch graphs"};
     return FromStream(ringletGraphInstantiate(executable, graph));
   });
 }
@@ -116,7 +116,7 @@ RINGLET_CUDA_FUNCTION int cudaGraphAddMemsetNode(ringletGraphNode_t* node, ringl
     if (__builtin_mul_overflow(is.width, is.element_bytes, &row) ||
         __builtin_mul_overflow(is.height == 0 ? 0 : is.height - 1, is.pitch, &bytes) ||
         __builtin_add_overflow(bytes, row, &bytes))
-      return Invalid("no memory is so large");
+      return Invalid("the size exceeds any memory");
     if (const Answer fits = CheckMemory(is.target, bytes); !fits.ok()) return fits;
     return AddNode(node, graph, needs, count, [is] { FillElements(is); });
   });

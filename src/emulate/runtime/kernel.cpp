@@ -46,7 +46,7 @@ Answer Launch(const void* stub, const LaunchShape& shape, void** arguments,
 Answer CheckKernel(const void* stub) {
   if (Host().kernels().NameOf(stub)) return Done();
   return {CudaCode::kInvalidDeviceFunction,
-          fmt::format("{} is no kernel of this program", fmt::ptr(stub))};
+          fmt::format("{} is not a kernel of this program", fmt::ptr(stub))};
 }
 
 Answer Occupancy(int* blocks, const void* stub, int threads, std::size_t shared_bytes) {
@@ -171,7 +171,7 @@ RINGLET_CUDA_FUNCTION int cudaGraphAddKernelNode(ringletGraphNode_t* node, ringl
   return Call("cudaGraphAddKernelNode", [&]() -> Answer {
     if (parameters == nullptr) return IsNull("pNodeParams");
     if (parameters->extra != nullptr)
-      return {CudaCode::kNotSupported, "arguments in one buffer: their layout is not known"};
+      return {CudaCode::kNotSupported, "arguments in one buffer (extra) have an unknown layout"};
     PreparedLaunch launch =
         Prepare(parameters->function,
                 ShapeOf(parameters->grid, parameters->block, parameters->shared_bytes),

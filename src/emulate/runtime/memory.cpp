@@ -69,7 +69,7 @@ bool IsOfHost(const std::optional<MemoryBlock>& block) {
 }
 
 Answer CheckAllocated(const void* pointer, std::size_t bytes) {
-  if (!Host().memory().Find(pointer)) return Invalid("no memory that CUDA knows");
+  if (!Host().memory().Find(pointer)) return Invalid("CUDA does not know this memory");
   const Status fits = Host().memory().Check(pointer, bytes);
   return fits.ok() ? Done() : ToAnswer(fits.error());
 }
@@ -96,7 +96,7 @@ RINGLET_CUDA_FUNCTION int cudaMallocPitch(void** pointer, std::size_t* pitch, st
     std::size_t row = 0, bytes = 0;
     if (__builtin_add_overflow(width, kPitchAlignment - 1, &row) ||
         __builtin_mul_overflow(row / kPitchAlignment * kPitchAlignment, height, &bytes))
-      return Invalid("no memory is so large");
+      return Invalid("the size exceeds any memory");
     *pitch = row / kPitchAlignment * kPitchAlignment;
     return Allocate("devPtr", pointer, bytes, MemoryKind::kDevice);
   });
@@ -110,7 +110,8 @@ RINGLET_CUDA_FUNCTION int cudaMallocAsync(void** pointer, std::size_t bytes,
                                           ringletStream_t stream) {
   return Call("cudaMallocAsync", [&]() -> Answer {
     if (Captures(stream))
-      return {CudaCode::kNotSupported, "graphs do not allocate: allocate before the capture"};
+      return {CudaCode::kNotSupported,
+              "graphs cannot allocate memory: allocate before the capture"};
     int device = 0;
     const Answer known = FromStream(ringletStreamGetDeviceOf(stream, &device));
     if (!known.ok()) return known;
@@ -126,10 +127,10 @@ RINGLET_CUDA_FUNCTION int cudaFreeAsync(void* pointer, ringletStream_t stream) {
   return Call("cudaFreeAsync", [&]() -> Answer {
     if (pointer == nullptr) return Done();
     if (Captures(stream))
-      return {CudaCode::kNotSupported, "graphs do not free: free after the capture"};
+      return {CudaCode::kNotSupported, "graphs cannot free memory: free it after the capture"};
     const auto block = Host().memory().Find(pointer);
     if (!block || block->begin != pointer || block->kind != MemoryKind::kDevice)
-      return Invalid("no begin of memory of cudaMalloc");
+      return Invalid("the pointer is not the start of memory of cudaMalloc");
     return Enqueue(stream, [pointer] {
       // If it was freed meanwhile, the next use of the memory reports the error.
       static_cast<void>(Host().memory().Free(pointer, MemoryKind::kDevice));
@@ -149,7 +150,8 @@ RINGLET_CUDA_FUNCTION int cudaFreeHost(void* pointer) {
   return Call("cudaFreeHost", [&]() -> Answer {
     if (pointer == nullptr) return Done();
     if (const Answer may = CheckCapture(); !may.ok()) return may;
-    if (!IsOfHost(Host().memory().Find(pointer))) return Invalid("no memory of cudaHostAlloc");
+    if (!IsOfHost(Host().memory().Find(pointer)))
+      return Invalid("the pointer is not memory of cudaHostAlloc");
     for (std::uint32_t device = 0; device < Host().devices(); ++device)
       static_cast<void>(ringletStreamAwaitDevice(static_cast<int>(device)));
     const Status freed = Host().memory().Free(pointer, MemoryKind::kPinned);
@@ -177,7 +179,8 @@ RINGLET_CUDA_FUNCTION int cudaHostUnregister(void* pointer) {
 RINGLET_CUDA_FUNCTION int cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   return Call("cudaHostGetDevicePointer", [&]() -> Answer {
     if (device == nullptr) return IsNull("pDevice");
-    if (!IsOfHost(Host().memory().Find(host))) return Invalid("no pinned or registered memory");
+    if (!IsOfHost(Host().memory().Find(host)))
+      return Invalid("the pointer is not pinned or registered memory");
     *device = host;
     return Done();
   });
@@ -187,7 +190,7 @@ RINGLET_CUDA_FUNCTION int cudaHostGetFlags(unsigned* flags, void* host) {
   return Call("cudaHostGetFlags", [&]() -> Answer {
     if (flags == nullptr) return IsNull("pFlags");
     const auto block = Host().memory().Find(host);
-    if (!IsOfHost(block)) return Invalid("no pinned or registered memory");
+    if (!IsOfHost(block)) return Invalid("the pointer is not pinned or registered memory");
     *flags = block->flags;
     return Done();
   });

@@ -55,7 +55,8 @@ int UpdateNodes(const char* function, ringletStream_t stream, const ringletGraph
   return Call(function, [&]() -> Answer {
     if (flags > 1) return Invalid("flags is neither add nor set");
     if (edges != nullptr)
-      return {CudaCode::kNotSupported, "edges with data are about kernels that start early"};
+      return {CudaCode::kNotSupported,
+              "edge data is unsupported: it describes kernels that start early"};
     return FromStream(ringletStreamSetCaptureNodes(stream, nodes, count, flags == 0 ? 1 : 0));
   });
 }
@@ -91,9 +92,9 @@ RINGLET_CUDA_FUNCTION int cudaStreamSynchronize(ringletStream_t stream) {
 RINGLET_CUDA_FUNCTION int cudaStreamWaitEvent(ringletStream_t stream, ringletEvent_t event,
                                               unsigned flags) {
   return Call("cudaStreamWaitEvent", [&]() -> Answer {
-    if (flags > 1) return Invalid("there are no such flags");
+    if (flags > 1) return Invalid("unknown flags");
     if (flags == 1 && Captures(stream))
-      return {CudaCode::kNotSupported, "graphs have no nodes for external events"};
+      return {CudaCode::kNotSupported, "graphs do not support nodes for external events"};
     return FromStream(ringletStreamWaitEvent(stream, event));
   });
 }
