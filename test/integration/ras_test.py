@@ -230,7 +230,7 @@ class Foreign(unittest.TestCase):
         ran = subprocess.run([TOOL, "ras", "-p", str(server.port), "--json"], capture_output=True,
                              text=True, timeout=support.TIMEOUT_S)
         self.assertEqual((ran.returncode, ran.stdout), (1, ""))
-        self.assertIn('"SET FORMAT json" is answered with "ERROR: Unknown command', ran.stderr)
+        self.assertIn('the answer to "SET FORMAT json" is "ERROR: Unknown command', ran.stderr)
 
 
 class Monitor(Ras):

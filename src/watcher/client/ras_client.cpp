@@ -61,8 +61,8 @@ void RasClient::OnClosed(const std::string& why, Instant now) {
   if (reports_ && !question_.events && report_bytes_ > 0) return Finish(Ok());
   if (reports_)
     return Finish(Error{Code::kPeerLost,
-                        "the RAS server has closed the connection: its process "
-                        "has ended, or has no communicator any more"});
+                        "the RAS server has closed the connection: its process has ended, or its "
+                        "last communicator is destroyed"});
   // A server that closes before its greeting has too many clients, or has just ended.
   if (said_ == 1 && unread_.empty()) return Call(now);
   if (said_ == 0 && ++server_ < question_.servers.size()) return Call(now);
@@ -87,7 +87,7 @@ void RasClient::OnText(std::string_view text, Instant now) {
   on_text_(unread_);
   unread_.clear();
   if (!question_.events && report_bytes_ > kReportBytesMax)
-    Finish(Error{Code::kProtocol, "the RAS server's report has no end"});
+    Finish(Error{Code::kProtocol, "the RAS server's report is incomplete"});
 }
 
 void RasClient::OnLine(std::string_view line, Instant now) {
@@ -95,10 +95,11 @@ void RasClient::OnLine(std::string_view line, Instant now) {
   const bool fits = said_ == 1 ? TakeWord(rest, "server protocol") : IsWord(line, "ok");
   if (fits) return SayNext(now);
   Emit(Hangup{line_});
-  Finish(
-      Error{Code::kProtocol,
-            fmt::format("{} is answered with {}: it is no RAS server, or has no such command",
-                        Quoted(commands_[said_ - 1]), Quoted(Printable(line, kQuotedBytesMax)))});
+  Finish(Error{
+      Code::kProtocol,
+      fmt::format(
+          "the answer to {} is {}: the peer is not a RAS server, or does not support that command",
+          Quoted(commands_[said_ - 1]), Quoted(Printable(line, kQuotedBytesMax)))});
 }
 
 void RasClient::SayNext(Instant now) {

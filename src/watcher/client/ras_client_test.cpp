@@ -107,7 +107,7 @@ TEST_F(RasClientTest, AMissingReportIsATimeout) {
 TEST_F(RasClientTest, NamesAServerOfAnotherProtocol) {
   Make({.servers = kServers}).Handle(Connected{1}, now_);
   Say(1, "220 mail.example.org ESMTP\r\n");
-  EXPECT_THAT(Error(), HasSubstr("\"CLIENT PROTOCOL 2\" is answered with \"220 mail"));
+  EXPECT_THAT(Error(), HasSubstr("the answer to \"CLIENT PROTOCOL 2\" is \"220 mail"));
   Make({.servers = kServers}).Handle(Connected{1}, now_);
   Say(1, std::string(5000, 'x'));
   EXPECT_EQ((*client_->outcome()).error().code, Code::kProtocol);
