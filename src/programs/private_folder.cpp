@@ -17,10 +17,11 @@ Result<std::unique_ptr<PrivateFolder>> PrivateFolder::Make(std::string parent,
   std::string path = fmt::format("{}/{}-XXXXXX", parent, name);
   if (wrong || ::mkdtemp(path.data()) == nullptr) {
     const int why = wrong ? wrong.value() : errno;
-    return Error{Code::kSystem,
-                 fmt::format("cannot make a temporary folder in {}: {}; TMPDIR names another one",
-                             parent, std::strerror(why)),
-                 why};
+    return Error{
+        Code::kSystem,
+        fmt::format("cannot make a temporary folder in {}: {}; set TMPDIR to another folder",
+                    parent, std::strerror(why)),
+        why};
   }
   return std::unique_ptr<PrivateFolder>(new PrivateFolder(std::move(path)));
 }

@@ -83,10 +83,9 @@ Status CheckSteps(std::span<const Schedule> schedules, std::size_t rank) {
       return place.begin > size || step.count > size - place.begin;
     };
     if (Talks(step.kind) && Index(step.peer) >= schedules.size()) {
-      return wrong("there is no such rank");
+      return wrong("the rank does not exist");
     }
-    if (Talks(step.kind) && Index(step.peer) == rank)
-      return wrong("a rank does not talk to itself");
+    if (Talks(step.kind) && Index(step.peer) == rank) return wrong("a rank cannot send to itself");
     if (Reads(step.kind) && beyond(step.from)) return wrong("it reads beyond the buffer");
     if (Writes(step.kind) && beyond(step.to)) return wrong("it writes beyond the buffer");
     if (Writes(step.kind) && step.to.buffer == Buffer::kInput) return wrong("it writes the input");
@@ -134,7 +133,7 @@ Status CheckPairs(std::span<const Schedule> schedules, const LinkKey& link,
   }
   if (sends.size() < receives.size()) {
     return Wrong(Where(to, schedules[to], receives[sends.size()]) +
-                 " waits for what no rank sends");
+                 " waits for data that no rank sends");
   }
   return Ok();
 }

@@ -277,7 +277,7 @@ TEST(Prove, NamesUnreceivedAndMissingMessages) {
             "rank 0, step 0 (send 4 elements at input 0 to rank 1 on channel 0) is never received");
   std::vector<Schedule> missing(2, Four());
   SumFrom(missing[0], 1, Input());
-  EXPECT_THAT(Complaint(missing), HasSubstr("waits for what no rank sends"));
+  EXPECT_THAT(Complaint(missing), HasSubstr("waits for data that no rank sends"));
 }
 
 TEST(Prove, NamesAnElementThatIsReadBeforeItIsWritten) {
