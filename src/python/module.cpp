@@ -37,12 +37,12 @@ PyObject* Predict(PyObject* /*module*/, PyObject* arguments) {
 }
 
 PyMethodDef methods[] = {
-    {"predict", &Predict, METH_VARARGS, "How long a collective would take on GPUs, as JSON."},
+    {"predict", &Predict, METH_VARARGS, "Predicts the time of a collective on GPUs, as JSON."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                           "_native",
-                          "What Ringlet offers without PyTorch.",
+                          "Functions of Ringlet that work without PyTorch.",
                           -1,
                           methods,
                           nullptr,

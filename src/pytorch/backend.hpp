@@ -130,7 +130,7 @@ class RingletBackend final : public c10d::Backend {
     TORCH_CHECK_VALUE(seat.ok(), "ringlet: reconfigure: ", seat.error().message);
     TORCH_CHECK(!life_.has_ended(), "ringlet: reconfigure: the process group was shut down");
     TORCH_CHECK(member_.UseNumber(opts.uuid), "ringlet: reconfigure: the uuid ", opts.uuid,
-                " was already used; take a fresh one each time");
+                " was already used; use a new one for each call");
     std::optional<py::gil_scoped_release> no_gil;
     if (Py_IsInitialized() && PyGILState_Check()) no_gil.emplace();
     const auto store =
@@ -295,7 +295,7 @@ class RingletBackend final : public c10d::Backend {
     for (int rank = 0; rank < size_; ++rank)
       if (std::ranges::find(excluded, rank) == excluded.end()) left.push_back(rank);
     TORCH_CHECK(std::ranges::find(left, rank_) != left.end(),
-                "ringlet: the rank that calls shrink cannot be left out itself");
+                "ringlet: the rank that calls shrink cannot exclude itself");
     const auto store =
         c10::make_intrusive<c10d::PrefixStore>(fmt::format("shrink{}/", shrinks_++), life_.store());
     return split(store, left, opts);
@@ -309,7 +309,7 @@ class RingletBackend final : public c10d::Backend {
   }
 
   static void CheckNew(bool is_new, std::int64_t number) {
-    TORCH_CHECK_VALUE(is_new, "ringlet: a hook with the number ", number, " is there already");
+    TORCH_CHECK_VALUE(is_new, "ringlet: a hook with the number ", number, " already exists");
   }
 
   MemberHandle Handle() const {

@@ -101,18 +101,16 @@ PYBIND11_MODULE(_C, module) {
         TORCH_CHECK(address.ok(), "ringlet: ", address.error().message);
         return *address;
       },
-      "The address at which groups of this process listen first.");
+      "The first address at which groups of this process listen.");
   module.def("create", &api::Create, "Makes a process group; PyTorch calls it.");
-  module.def(
-      "offer_symmetric_memory", &api::OfferSymmetricMemory,
-      "Has torch.distributed._symmetric_memory take this allocator on CPUs, unless there is one. "
-      "False: this PyTorch has none.");
-  module.def(
-      "direct_call", &api::DirectCall, py::arg("name"), py::arg("generic"),
-      "A callable that does what PyTorch's `generic` one of an operator does, in less time.");
+  module.def("offer_symmetric_memory", &api::OfferSymmetricMemory,
+             "Registers this allocator with torch.distributed._symmetric_memory for CPUs, unless "
+             "it already has one. Returns False if this PyTorch does not support that.");
+  module.def("direct_call", &api::DirectCall, py::arg("name"), py::arg("generic"),
+             "A faster equivalent of PyTorch's callable `generic` for an operator.");
   // Without Python's lock, because hooks wait for threads that take it.
   module.def("end_all", &api::EndAll, py::call_guard<py::gil_scoped_release>(),
-             "Ends all process groups that are left.");
+             "Ends all remaining process groups.");
 }
 
 TORCH_LIBRARY(ringlet, library) {

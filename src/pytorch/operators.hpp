@@ -52,7 +52,7 @@ inline c10d::ReduceOp ReduceOpOf(std::string_view name) {
   for (const auto& [known, op] : kNames)
     if (known == name) return op;
   TORCH_CHECK_VALUE(false, "ringlet: the reduction ", std::string(name),
-                    " is none of sum, avg, product, min, max, band, bor and bxor");
+                    " is not one of sum, avg, product, min, max, band, bor and bxor");
 }
 
 inline void AllReduceOperator(const at::Tensor& tensor, std::string_view group_name,

@@ -119,9 +119,9 @@ class CpuSymmetricMemory final : public symm::SymmetricMemory {
     TORCH_CHECK_VALUE(
         channel >= 0 && pad.Has(static_cast<std::uint32_t>(channel),
                                 static_cast<std::uint32_t>(buffers_.size())),
-        "ringlet: ", operation, ": the signal pad of ", pad.bytes, " bytes has no channel ",
-        channel, " for ", buffers_.size(),
-        " ranks; torch.distributed._symmetric_memory.set_signal_pad_size makes larger ones");
+        "ringlet: ", operation, ": the signal pad of ", pad.bytes, " bytes lacks channel ", channel,
+        " for ", buffers_.size(),
+        " ranks; torch.distributed._symmetric_memory.set_signal_pad_size sets a larger size");
     const auto timeout = timeout_ms == 0
                              ? parts_.timeout
                              : std::chrono::milliseconds(static_cast<std::int64_t>(timeout_ms));
@@ -214,7 +214,7 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
   std::string name() override { return "RINGLET"; }
 
  private:
-  static constexpr const char* kNotOurs = "ringlet: this is no symmetric memory of Ringlet";
+  static constexpr const char* kNotOurs = "ringlet: the memory is not symmetric memory of Ringlet";
   using Met = std::map<std::pair<std::string, std::size_t>,  // by group and offset
                        c10::intrusive_ptr<symm::SymmetricMemory>>;
   struct Allocation {
@@ -263,15 +263,16 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
     RINGLET_TRY(AllReduce(communicator, all_mapped, all_mapped, least, timeout));
     RINGLET_TRY(mapped);
     if (all_mapped.item<int>() == 1) return Ok();
-    return Error{Code::kInvalidArgument, "another rank cannot map the memory of all, and says why"};
+    return Error{Code::kInvalidArgument,
+                 "another rank cannot map the memory of all ranks; see its error"};
   }
 
   static Status MapOne(CpuSymmetricMemory::Members& parts, std::size_t rank) {
     const auto& label = parts.labels[rank];
     if (label && label->bytes != parts.own.WholeBytes())
       return Error{Code::kInvalidArgument,
-                   fmt::format("rank {} comes with {} bytes of memory and their signal pad, and "
-                               "rank {} with {}: all ranks allocate tensors of one size",
+                   fmt::format("rank {} has {} bytes of memory and signal pad, but rank {} has {}: "
+                               "all ranks must allocate tensors of one size",
                                rank, label->bytes, parts.rank, parts.own.WholeBytes())};
     parts.mapped.emplace_back();
     if (std::cmp_equal(rank, parts.rank)) return Ok();

@@ -19,8 +19,8 @@ class TensorWindow final : public c10d::Window {
   /// thread, into others.
   void tensor_register(const at::Tensor& tensor, bool owning) override {
     TORCH_CHECK(!is_open_,
-                "ringlet: double registration: a tensor is registered with this window "
-                "already; deregister it first");
+                "ringlet: double registration: this window already has a registered tensor; "
+                "deregister it first");
     // A failed rank's peers may still be writing, so the tensor stays until the window is closed.
     (void)owning;
     backend_->launcher().RunNow("tensor_register", {tensor}, [&]() -> TurnBody {

@@ -341,7 +341,7 @@ class SymmetricMemory(unittest.TestCase):
                 self.assertRaisesRegex((RuntimeError, ValueError), "not between 0 and 1|rank",
                                        handle.put_signal, peer)
                 self.assertRaisesRegex(RuntimeError, "rank", handle.get_buffer, peer, (1,), torch.float32)
-            self.assertRaisesRegex((RuntimeError, ValueError), "no channel", handle.barrier, 1 << 20)
+            self.assertRaisesRegex((RuntimeError, ValueError), "lacks channel", handle.barrier, 1 << 20)
             self.assertRaisesRegex(RuntimeError, "exceeds", handle.get_buffer, 0, (17,), torch.float32)
             dist.barrier()
 

@@ -308,7 +308,7 @@ class Lines(unittest.TestCase):
                 (summed, told)[rank](torch.ones(3))
             except RuntimeError as error:
                 self.assertRegex(str(error), line_of(" 0", "summed"))
-                self.assertRegex(str(error), "rank 2: no line was told in time")
+                self.assertRegex(str(error), "rank 2: no line arrived in time")
             else:
                 raise AssertionError("no error")
             if the_store().add("failed", 1) == 2:

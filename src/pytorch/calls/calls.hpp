@@ -54,7 +54,7 @@ struct Reduction {
         op(OpOf(torch_op)) {
     TORCH_CHECK(!tensor.is_complex() || op == ReduceOp::kSum || op == ReduceOp::kAvg ||
                     op == ReduceOp::kPreMulSum,
-                "ringlet: of complex numbers only SUM, AVG and PREMUL_SUM exist");
+                "ringlet: complex numbers support only SUM, AVG and PREMUL_SUM");
     TORCH_CHECK(Reduces(op, type), "ringlet: ", std::string(Name(op)), " does not exist for ",
                 tensor.scalar_type());
     if (op == ReduceOp::kPreMulSum)

@@ -406,7 +406,7 @@ Result<bool> P2pQueue::ReceiveGuest(std::uint64_t number) {
   const auto beacon = in.remaining() > 0 ? std::optional(DecodeAddress(in)) : std::nullopt;
   if (!in.AtEnd() || from >= group_.options().size)
     return Error{Code::kProtocol,
-                 fmt::format("'{}' in the store is not what a sender announces", key)};
+                 fmt::format("'{}' in the store is not the announcement of a sender", key)};
   RINGLET_TRY_ASSIGN(const UniqueId id, ToId(id_bytes, key));
   // The store may end with the sender, which makes a later lookup of its record impossible.
   if (beacon) group_.presence().Saw(from, *beacon);

@@ -14,7 +14,7 @@ struct RankInGroup {
                 " is not between 0 and ", size - 1);
   }
   void CheckPeer(int peer, const char* operation) const {
-    TORCH_CHECK(peer >= 0 && peer < size, "ringlet: ", operation, ": there is no rank ", peer,
+    TORCH_CHECK(peer >= 0 && peer < size, "ringlet: ", operation, ": unknown rank ", peer,
                 " in this group of ", size);
   }
   void CheckTimes(const at::Tensor& large, const at::Tensor& small, const char* operation) const {

@@ -65,9 +65,10 @@ class GroupWork : public c10d::Work {
     if (withdraw_) {
       if (!ended) Withdraw(timeout);
     } else {
-      TORCH_CHECK_WITH(DistBackendError, ended,
-                       fmt::format("{}: Timed out waiting {}ms for its end; it goes on", title_,
-                                   timeout.count()));
+      TORCH_CHECK_WITH(
+          DistBackendError, ended,
+          fmt::format("{}: Timed out waiting {}ms for its end; the operation continues", title_,
+                      timeout.count()));
     }
     return Work::wait(kNoTimeout);
   }

@@ -98,7 +98,7 @@ Result<std::string> AwaitVerdict(KeyStore& store, Presence& presence, const Must
     if (verdict) return std::string(AsText(*verdict));
     if (!why.empty()) return why;
     if (comm::Now() >= end)
-      return fmt::format("nothing within {} ms", (2 * muster.timeout).count());
+      return fmt::format("no message within {} ms", (2 * muster.timeout).count());
     if (!backoff.Rest(abort)) return Error{Code::kAborted, kAborted};
     why = WhyInVain(presence, 0);  // its verdict may have arrived before: check once more
   }
@@ -113,12 +113,10 @@ Status HoldMuster(KeyStore& store, Presence& presence, const Muster& muster,
   RINGLET_TRY(store.Set(PresenceKey(muster, muster.rank), AsView("here")));
   const auto verdict = AwaitVerdict(store, presence, muster, abort);
   if (verdict.ok() && *verdict == kAllCame) return Ok();
-  return Error{
-      Code::kTimeout,
-      fmt::format(
-          "Rank {} successfully reached monitoredBarrier, but received errors while waiting "
-          "for send/recv from rank 0. Rank 0 says: {}",
-          muster.rank, verdict.ok() ? *verdict : verdict.error().message)};
+  return Error{Code::kTimeout,
+               fmt::format("Rank {} successfully reached monitoredBarrier, but received errors "
+                           "while waiting for send/recv from rank 0. Rank 0 reports: {}",
+                           muster.rank, verdict.ok() ? *verdict : verdict.error().message)};
 }
 
 }  // namespace ringlet::torch_api

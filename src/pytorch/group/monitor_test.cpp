@@ -96,7 +96,7 @@ TEST(Muster, RankZeroNamesARankThatEndedOrLeftAtOnce) {
     EXPECT_EQ(status.error().code, Code::kPeerLost);
     if (all) {
       EXPECT_THAT(status.error().message,
-                  HasSubstr("Ranks 2, 3 failed to pass monitoredBarrier: rank 2 is gone: its "
+                  HasSubstr("Ranks 2, 3 failed to pass monitoredBarrier: rank 2 is lost: its "
                             "process has ended; rank 3 has left the process group"));
     } else {
       EXPECT_THAT(status.error().message,
@@ -112,7 +112,7 @@ TEST(Muster, WaitingRanksReportTheEndOfRankZero) {
   zero = nullptr;
   const Status status =
       HoldMuster(store, *one, {.rank = 1, .size = 2, .timeout = std::chrono::hours(10)}, {});
-  EXPECT_THAT(status.error().message, HasSubstr("Rank 0 says: rank 0 is gone"));
+  EXPECT_THAT(status.error().message, HasSubstr("Rank 0 reports: rank 0 is lost"));
 }
 
 // Rank 0 checks the store once in 5 ms, however short its pauses are.

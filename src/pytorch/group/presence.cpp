@@ -128,7 +128,7 @@ void Presence::LookInStore(std::uint32_t rank, Known& known) {
 
 std::string WhyInVain(Presence& presence, std::uint32_t rank) {
   switch (presence.Of(rank)) {
-    case Presence::State::kGone: return fmt::format("rank {} is gone: its process has ended", rank);
+    case Presence::State::kGone: return fmt::format("rank {} is lost: its process has ended", rank);
     case Presence::State::kLeft: return fmt::format("rank {} has left the process group", rank);
     case Presence::State::kThere:
     case Presence::State::kUnknown: break;

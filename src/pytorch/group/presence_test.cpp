@@ -59,7 +59,7 @@ TEST(Presence, ARankIsLostWhenItsProcessEnds) {
     EXPECT_EQ(own.Of(1), State::kThere);
   }  // closes its beacon, as the end of its process would
   EXPECT_EQ(Eventually(own, 1, State::kGone), State::kGone);
-  EXPECT_THAT(WhyInVain(own, 1), testing::HasSubstr("rank 1 is gone"));
+  EXPECT_THAT(WhyInVain(own, 1), testing::HasSubstr("rank 1 is lost"));
 }
 
 // Rank 1 ends between rank 0's checks of rank 1 and rank 2, which leaves because of rank 1.
@@ -84,9 +84,9 @@ TEST(Presence, NamesTheLostRankBeforeOneThatLeftBecauseOfIt) {
     ASSERT_TRUE(other.Leave(Presence::Use::kNone).ok());
     const auto absent = WhyInVain(own, {1, 2});
     ASSERT_EQ(absent.size(), 2u);
-    EXPECT_THAT(absent[0].second, testing::HasSubstr("rank 1 is gone"));
+    EXPECT_THAT(absent[0].second, testing::HasSubstr("rank 1 is lost"));
     EXPECT_THAT(absent[1].second, testing::HasSubstr("rank 2 has left"));
-    EXPECT_THAT(WhyInVain(own, 3, 0), testing::HasSubstr("rank 1 is gone"));
+    EXPECT_THAT(WhyInVain(own, 3, 0), testing::HasSubstr("rank 1 is lost"));
   }
 }
 

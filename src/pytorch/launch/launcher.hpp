@@ -100,7 +100,7 @@ class Launcher {
     coalescing_.emplace();
   }
   WorkPointer EndCoalescing() {
-    TORCH_CHECK(coalescing_, "ringlet: coalescing ends that has not begun");
+    TORCH_CHECK(coalescing_, "ringlet: coalescing cannot end because it has not begun");
     auto parts = std::move(*coalescing_);
     coalescing_.reset();
     return c10::make_intrusive<JointWork>(place().rank, std::move(parts));
@@ -114,7 +114,8 @@ class Launcher {
  private:
   static void CheckOutsideTurn(Group& group, const char* operation) {
     TORCH_CHECK(!group.serial_executor().IsInside(), "ringlet: ", operation,
-                " was called from inside an operation of its group, which it would wait for");
+                " was called from inside an operation of its group, and would wait for that "
+                "operation forever");
   }
 
   c10::intrusive_ptr<GroupWork> MakeWork(const OperationInfo& info,

@@ -55,8 +55,8 @@ class GroupLife {
   /// Returns the group while it is usable; else throws.
   Group& Alive() const {
     TORCH_CHECK(!awaits_members_ || ended_, "ringlet: the process group ", name_,
-                " has no members yet: it was made with enable_reconfigure, so call reconfigure "
-                "first");
+                " does not have members yet: it was made with enable_reconfigure, so call "
+                "reconfigure first");
     TORCH_CHECK_WITH(DistBackendError, group_ && !ended_, "ringlet: the process group ", name_,
                      " was shut down: Connection closed by this rank");
     TORCH_CHECK_WITH(DistBackendError, group_->fork_guard().IsHere(),
@@ -100,8 +100,8 @@ class GroupLife {
   /// Ends the current group, if any, before the next one replaces it.
   void EndForNext() {
     if (!group_) return;
-    group_->Abort(fmt::format("rank {} forms it anew", place_.rank));
-    p2p_queue_->Abort("the process group is formed anew");
+    group_->Abort(fmt::format("rank {} forms a new group", place_.rank));
+    p2p_queue_->Abort("the process group forms again");
     EndGroup();
   }
   /// Creates the next group, after EndForNext, and connects its ranks. Other groups connect on

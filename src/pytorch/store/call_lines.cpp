@@ -69,7 +69,7 @@ std::string ToText(const LinesByRank& lines, std::uint64_t call) {
   for (const auto& [rank, told] : lines) {
     const std::string place =
         told.call == call ? told.line
-                          : fmt::format("{} (its call {}, not {})", told.line, told.call, call);
+                          : fmt::format("{} (in call {}, not {})", told.line, told.call, call);
     const auto known = std::ranges::find(places, place, &std::pair<std::string, Ranks>::first);
     if (known != places.end()) {
       known->second.push_back(rank);
@@ -102,7 +102,7 @@ std::string CallLines::ExchangeNow(const CallLine& mine) const {
   for (std::uint32_t rank = 0; rank < named; ++rank)
     if (!lines.contains(rank)) silent.push_back(rank);
   std::string text = ToText(lines, mine.call);
-  if (!silent.empty()) text += fmt::format("\n{}: no line was told in time", RankList(silent));
+  if (!silent.empty()) text += fmt::format("\n{}: no line arrived in time", RankList(silent));
   return text;
 }
 

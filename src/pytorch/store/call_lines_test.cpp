@@ -47,7 +47,7 @@ TEST(CallLines, MarksALineOfAnotherCall) {
 TEST(CallLines, NamesRanksWithoutALine) {
   CallLines exchange(std::make_shared<MemoryStore>(), 1, 3, {});
   EXPECT_EQ(exchange.Exchange({7, 1, "b.py:3"}),
-            "\nrank 1: b.py:3\nranks 0, 2: no line was told in time");
+            "\nrank 1: b.py:3\nranks 0, 2: no line arrived in time");
 }
 
 TEST(CallLines, TheFirstExchangeIsFinal) {
@@ -76,7 +76,7 @@ TEST(CallLines, IgnoresBytesThatAreNotALine) {
   ASSERT_TRUE(store->Set("line:0000000000000007:1", AsView("short")).ok());
   CallLines exchange(store, 0, 2, {});
   EXPECT_EQ(exchange.Exchange({7, 1, "a.py:1"}),
-            "\nrank 0: a.py:1\nrank 1: no line was told in time");
+            "\nrank 0: a.py:1\nrank 1: no line arrived in time");
 }
 
 TEST(CallLines, NamesTheFirstRanksAndItsOwnAmongMany) {
@@ -117,7 +117,7 @@ TEST(CallLines, TheEndOfTheGroupEndsTheWait) {
   ending.request_stop();
   CallLines exchange(std::make_shared<MemoryStore>(), 0, 2, ending.get_token());
   EXPECT_EQ(exchange.Exchange({7, 1, "a.py:1"}),
-            "\nrank 0: a.py:1\nrank 1: no line was told in time");
+            "\nrank 0: a.py:1\nrank 1: no line arrived in time");
 }
 
 }  // namespace

@@ -27,10 +27,10 @@ std::string MemberHandle::Text() const {
 }
 
 Result<MemberHandle> MemberHandle::Parse(std::string_view text) {
-  const Error no_handle{Code::kInvalidArgument,
-                        fmt::format("'{}' is no handle of a Ringlet rank, which begins with "
-                                    "'ringlet:'",
-                                    Printable(text.substr(0, kTextMax), kTextMax))};
+  const Error no_handle{
+      Code::kInvalidArgument,
+      fmt::format("'{}' is not the handle of a Ringlet rank: handles begin with 'ringlet:'",
+                  Printable(text.substr(0, kTextMax), kTextMax))};
   if (!text.starts_with(kBegin) || text.size() > kTextMax) return no_handle;
   const std::string_view rest = text.substr(kBegin.size());
   const auto colon = rest.find(':');
@@ -47,13 +47,13 @@ Result<NewSeat> SeatAmong(const std::vector<std::string>& handles, const MemberH
     RINGLET_TRY_ASSIGN(const MemberHandle handle, MemberHandle::Parse(handles[rank]));
     const auto [before, is_new] = seen.emplace(handle.member, rank);
     if (!is_new)
-      return Error{Code::kInvalidArgument, fmt::format("ranks {} and {} are one: '{}' comes twice",
+      return Error{Code::kInvalidArgument, fmt::format("ranks {} and {} have the same handle, '{}'",
                                                        before->second, rank, handles[rank])};
     if (handle.member != own.member) continue;
     if (handle.generation != own.generation)
       return Error{Code::kInvalidArgument,
-                   fmt::format("the handle '{}' of this rank is from before its group was formed "
-                               "anew, and it is '{}' now: collect the handles again",
+                   fmt::format("the handle '{}' of this rank is outdated: its group formed again, "
+                               "and the handle is now '{}'; collect the handles again",
                                handles[rank], own.Text())};
     place = rank;
   }

@@ -90,10 +90,10 @@ class TorchStore final : public KeyStore {
       gone_ = true;
       return Error{
           Code::kPeerLost,
-          fmt::format("the process that served the store of the process group at {}:{} has "
-                      "ended or closed it: mostly rank 0 or the launcher, whose output "
-                      "tells why",
-                      tcp_->getHost(), tcp_->getPort())};
+          fmt::format(
+              "the process that served the store of the process group at {}:{} has ended or closed "
+              "it: see the output of that process, usually rank 0 or the launcher",
+              tcp_->getHost(), tcp_->getPort())};
     }
     return Error{Code::kPeerLost,
                  fmt::format("cannot {} '{}' in the store of the process group: {}", what, key,

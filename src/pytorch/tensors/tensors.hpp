@@ -50,13 +50,13 @@ inline std::span<std::byte> RoomOf(const at::Tensor& dense) {
 /// memory or descriptors run out.
 inline at::Tensor ReachableTensor(std::int64_t elements, const at::TensorOptions& options) {
   TORCH_CHECK_VALUE(elements >= 0, "ringlet: a tensor cannot have ", elements, " elements");
-  TORCH_CHECK_VALUE(options.device().is_cpu(), "ringlet: tensors are made on CPUs, not on ",
+  TORCH_CHECK_VALUE(options.device().is_cpu(), "ringlet: tensors must be on CPUs, not on ",
                     options.device());
   const auto each = static_cast<std::size_t>(options.dtype().itemsize());
   const auto count = static_cast<std::size_t>(elements);
   if (count == 0) return at::empty({0}, options);
   TORCH_CHECK_VALUE(count <= SIZE_MAX / each, "ringlet: ", elements, " elements of ", each,
-                    " bytes are more than there can be");
+                    " bytes exceed the largest size");
   auto memory = TensorMemory::The().Allocate(count * each);
   TORCH_CHECK(memory.ok(), "ringlet: no memory for a tensor of ", count * each,
               " bytes: ", memory.error().message);
@@ -159,7 +159,7 @@ inline double FactorOf(const c10d::ReduceOp& op) {
   if (op.op_ != c10d::ReduceOp::PREMUL_SUM) return 1;
   // Newer versions rename it but keep this name.
   const auto* supplement = dynamic_cast<const c10d::NCCLPreMulSumSupplement*>(op.supplement_.get());
-  TORCH_CHECK(supplement, "ringlet: PREMUL_SUM comes without its factor");
+  TORCH_CHECK(supplement, "ringlet: PREMUL_SUM lacks its factor");
   if (!supplement->tensor_factor.defined()) return supplement->double_factor;
   return supplement->tensor_factor.item<double>();
 }
@@ -200,7 +200,7 @@ inline bool LiesOnItself(const at::Tensor& tensor) {
 /// Refuses unwritable tensors before data are sent. Gloo writes beyond the memory of some of them.
 inline void CheckWritten(const at::Tensor& tensor, const char* operation) {
   TORCH_CHECK(tensor.numel() == 0 || !LiesOnItself(tensor), "ringlet: ", operation,
-              " cannot write a tensor several of whose elements lie in one place (strides ",
+              " cannot write a tensor with several elements in one place (strides ",
               tensor.strides(), " of sizes ", tensor.sizes(), "); clone it first");
   TORCH_CHECK(!tensor.is_quantized() || tensor.is_contiguous(), "ringlet: ", operation,
               " writes quantized tensors only if they are contiguous");
