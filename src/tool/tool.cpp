@@ -67,7 +67,7 @@ int RunTool(const std::vector<std::string>& arguments) {
   try {
     return CheckOutput(ParseAndRun(arguments));
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "ringlet: there is not enough memory\n");
+    fmt::print(stderr, "ringlet: out of memory\n");
   } catch (const std::exception& error) {
     fmt::print(stderr, "ringlet: {}\n", error.what());
   }

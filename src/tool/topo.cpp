@@ -15,7 +15,7 @@
 namespace ringlet::cli {
 
 void AddTopo(CLI::App& tool, Action& chosen) {
-  CLI::App* topo = tool.add_subcommand("topo", "Show machines, and check what files say of them");
+  CLI::App* topo = tool.add_subcommand("topo", "Show machines, and check their topology files");
   topo->require_subcommand(1);
   AddTopoShow(*topo, chosen);
   AddTopoDump(*topo, chosen);

@@ -139,7 +139,7 @@ TEST_F(DeviceSettingEffect, NamesAnUnsupportedVariableOnce) {
   const Words plan = {"plan", kVectors + "gpu4-nic4.xml", "--hosts", "2"};
   const std::string told = Told(plan, "NCCL_COLLNET_ENABLE", "1");
   const std::string sentence =
-      "not honoured here, though NCCL's plans depend on it: NCCL_COLLNET_ENABLE\n";
+      "ignored here, although NCCL's plans depend on it: NCCL_COLLNET_ENABLE\n";
   ASSERT_NE(told.find(sentence), std::string::npos) << told;
   EXPECT_EQ(told.find(sentence), told.rfind(sentence));
   EXPECT_FALSE(Changes("NCCL_IB_TC", "3", plan));

@@ -213,7 +213,7 @@ class Times(unittest.TestCase):
     def test_an_unknown_link_gives_the_nearest_names(self):
         ran = emulate("--machine", "dgx-a100", "--slow", "link=NET20:0.1", "--", "true")
         self.assertEqual(ran.returncode, 2)
-        self.assertRegex(ran.stderr, r"no such link; the nearest names are (NET\d+ ?)+")
+        self.assertRegex(ran.stderr, r"not have that link; the nearest names are (NET\d+ ?)+")
 
 
 def table():

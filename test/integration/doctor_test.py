@@ -418,7 +418,7 @@ class Ranks(support.Case):
         first = self.start(TOOL, "doctor", "--timeout", "4", RANK="0", **settings)
         other = self.start(TOOL, "doctor", RANK="1", **settings)
         self.assertEqual(first.wait(), 1)
-        self.assertIn("error    hosts        rank 2: it did not call within 4 s", first.lines)
+        self.assertIn("error    hosts        rank 2: it did not connect within 4 s", first.lines)
         self.assertEqual(other.wait(), 0, other.text())
 
     def test_a_stranger_is_not_counted_as_a_rank(self):
@@ -428,7 +428,7 @@ class Ranks(support.Case):
         first = self.start(TOOL, "doctor", "--timeout", "4", RANK="0", RINGLET_SECRET="a", **settings)
         other = self.start(TOOL, "doctor", "--timeout", "4", RANK="1", RINGLET_SECRET="b", **settings)
         self.assertEqual(first.wait(), 1)
-        self.assertIsNotNone(first.find("rank 1: it did not call"))
+        self.assertIsNotNone(first.find("rank 1: it did not connect"))
         self.assertNotEqual(other.wait(), 0)
         self.assertIn("secret", other.text())
 

@@ -140,7 +140,7 @@ class Traffic(support.Case):
             self.assertEqual(report.status, 1, report.text())
             result = json.loads("\n".join(report.lines))
             self.assertEqual(result["communicators"][0]["missing_ranks"], [1])
-            self.assertRegex(" ".join(result["findings"]), r"1 of 3 ranks left no file.*: 1\b")
+            self.assertRegex(" ".join(result["findings"]), r"the files of 1 of 3 ranks are missing.*: 1\b")
 
 
 def add_machine(machine):

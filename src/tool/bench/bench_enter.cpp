@@ -13,7 +13,8 @@ namespace {
 constexpr std::string_view kEnter = "bench enter", kReach = "bench reach";
 
 int Run(const std::string& space, const std::vector<std::string>& program) {
-  if (program.empty()) return Fail(kEnter, {Code::kInvalidArgument, "there is no program to run"});
+  if (program.empty())
+    return Fail(kEnter, {Code::kInvalidArgument, "the program to run is missing"});
   const Status entered = testbed::EnterNetSpace(space);
   return Fail(kEnter, entered.ok() ? testbed::BecomeProgram(program) : entered.error());
 }

@@ -122,8 +122,9 @@ int Launch(os::SignalQueue* signals, const InitWords& words, const BootstrapJob&
   }
   if (report.repetitions.size() != job.iterations)
     return Fail(kBenchInit,
-                Error{Code::kProtocol, fmt::format("{} of {} came back", report.repetitions.size(),
-                                                   Counted(job.iterations, "repetition"))});
+                Error{Code::kProtocol,
+                      fmt::format("only {} of {} returned a result", report.repetitions.size(),
+                                  Counted(job.iterations, "repetition"))});
   if (words.json)
     fmt::print("{}", InitJson(report));
   else
@@ -162,7 +163,7 @@ int Run(const InitWords& words) {
 }  // namespace
 
 void AddBenchInit(CLI::App& bench, Action& chosen) {
-  CLI::App* init = bench.add_subcommand("init", "How fast communicators form");
+  CLI::App* init = bench.add_subcommand("init", "Measure the time to form a communicator");
   // The parser fills the words, and the action reads them later.
   const auto words = std::make_shared<InitWords>();
   AddInitOptions(*init, *words);

@@ -27,20 +27,20 @@ std::vector<CLI::Option*> AddRankOptions(CLI::App& command, BenchWords& words) {
       command.add_option("-n,--ranks", words.ranks, "Number of ranks, all on this machine")
           ->check(CLI::Range(1u, kBenchRanksMax))
           ->capture_default_str(),
-      command.add_option("--links", words.links, "How ranks are linked, in place of RINGLET_LINKS")
+      command.add_option("--links", words.links, "Links between ranks, instead of RINGLET_LINKS")
           ->check(CLI::IsMember({"auto", "shm", "tcp", "ofi", "inproc"})),
       command
           .add_option("--hosts", words.hosts,
                       "Network namespaces that share the ranks evenly, joined by a switch; "
                       "needs root")
           ->check(CLI::Range(1u, kHostsMax)),
-      command.add_option("--nics", words.nics, "Of each host, each on a switch of its own")
+      command.add_option("--nics", words.nics, "NICs of each host, each on its own switch")
           ->check(CLI::Range(1u, kNicsMax))
           ->capture_default_str(),
-      command.add_option("--rate", words.rate, "Of each link to a switch, each way")
+      command.add_option("--rate", words.rate, "Bandwidth of each link to a switch, per direction")
           ->type_name(kRateType)
           ->capture_default_str(),
-      command.add_option("--delay", words.delay, "From one host to another, one way")
+      command.add_option("--delay", words.delay, "One-way latency between two hosts")
           ->type_name(kTimeType)
           ->capture_default_str()};
 }
@@ -54,7 +54,7 @@ std::vector<CLI::Option*> AddSizeOptions(CLI::App& command, BenchWords& words) {
           command.add_option("-e,--max-bytes", words.max_bytes, "Largest size")
               ->type_name(kSizeType)
               ->capture_default_str(),
-          command.add_option("-f,--factor", words.factor, "Each size is the last times this")
+          command.add_option("-f,--factor", words.factor, "Factor between a size and the next")
               ->capture_default_str()};
 }
 
@@ -71,13 +71,13 @@ void AddDataOptions(CLI::App& command, BenchWords& words) {
           Offered("int8,uint8,int32,uint32,int64,uint64,half,float,double,bfloat16,f8e4m3,f8e5m2"))
       ->capture_default_str();
   if (collective::Reduces(operation.kind))
-    command.add_option("-o,--op", words.op, "How elements are reduced")
+    command.add_option("-o,--op", words.op, "Reduction of the elements")
         ->check(Offered("sum,prod,max,min,avg"))
         ->capture_default_str();
   if (collective::HasRoot(operation.kind))
-    command.add_option("--root", words.root, "The rank that has, or gets, all")
+    command.add_option("--root", words.root, "Root rank, which has or receives all data")
         ->capture_default_str();
-  command.add_flag("--check", words.check, "Verify every element; any wrong one is a failure");
+  command.add_flag("--check", words.check, "Verify every element; a wrong element is a failure");
   if (!operation.in_place) return;
   auto* const in_place = command.add_flag("--in-place", words.in_place, "Only in place");
   command.add_flag("--out-of-place", words.out_of_place, "Only out of place")->excludes(in_place);
@@ -100,21 +100,21 @@ Result<std::vector<std::size_t>> CallCounts(const SweepRange& range,
 
 Status CheckTogether(const BenchWords& words, const BenchOptions& options) {
   if (words.root >= words.ranks)
-    return Error{Code::kInvalidArgument,
-                 fmt::format("--root {} is none of {}", words.root, Counted(words.ranks, "rank"))};
+    return Error{Code::kInvalidArgument, fmt::format("--root {} is not one of {}", words.root,
+                                                     Counted(words.ranks, "rank"))};
   if (!words.peers.empty() && options.threads)
     return Error{Code::kInvalidArgument,
                  "--vs measures ranks that are processes; --threads, or links inproc, exclude it"};
   if (words.changing && std::ranges::count(words.peers, "gloo") > 0)
     return Error{Code::kInvalidArgument,
-                 "--vs gloo excludes --changing: its program does not write its input"};
+                 "--vs gloo excludes --changing: the program for Gloo does not write its input"};
   if (words.hosts > words.ranks)
     return Error{Code::kInvalidArgument,
-                 fmt::format("too few for {}: {}", Counted(words.hosts, "host"),
+                 fmt::format("too few ranks for {}: {}", Counted(words.hosts, "host"),
                              Counted(words.ranks, "rank"))};
   if (words.hosts > 1 && options.threads)
     return Error{Code::kInvalidArgument,
-                 "--hosts wants ranks that are processes; --threads, or links inproc, exclude it"};
+                 "--hosts needs ranks that are processes; --threads, or links inproc, exclude it"};
   return Ok();
 }
 
@@ -134,37 +134,43 @@ void AddBenchOptions(CLI::App& command, BenchWords& words) {
                    "One object: op, ranks, links, type, redop, root, peers, mean_busbw_gb_s, rows "
                    "(size, count, time_us, p99_us, cpu_us, wrong, in_place, peers)");
   command
-      .add_option("--output", words.output,
-                  "Write the result into this file as well, with machine, day and versions of "
-                  "--vs, for bench/report.py; a run is added to what the file has")
+      .add_option(
+          "--output", words.output,
+          "Add the run to this file for bench/report.py, with machine, day and versions of --vs")
       ->type_name(kFileType);
   command.add_flag("--threads", words.threads,
                    "Ranks are threads of one process; --links inproc implies it");
   command.add_flag("--registered", words.registered,
-                   "Buffers are registered memory, which ranks of one host do not copy");
-  command.add_flag(
-      "--changing", words.changing,
-      "Each rank writes its input before each operation, within the time; not with --vs gloo");
-  command.add_option("--busy", words.busy, "Programs that compute beside the ranks")
-      ->check(CLI::Range(0u, kBusyMax));
-  command.add_flag("--unbound", words.unbound,
-                   "Ranks run on any core; else each has one of its own where there are enough");
+                   "Use registered memory as buffers, which ranks of one host do not copy");
+  command.add_flag("--changing", words.changing,
+                   "Each rank writes its input before each operation, and the time includes it; "
+                   "not with --vs gloo");
   command
-      .add_option("-w,--warmup", words.warmup, "Runs before measuring; else adapted to the size")
+      .add_option("--busy", words.busy,
+                  "Number of programs that compute at the same time as the ranks")
+      ->check(CLI::Range(0u, kBusyMax));
+  command.add_flag(
+      "--unbound", words.unbound,
+      "Let ranks run on any core; otherwise each has its own core if the machine has enough");
+  command
+      .add_option("-w,--warmup", words.warmup,
+                  "Runs before measuring; default: depends on the size")
       ->check(CLI::Range(0u, kRepeatsMax));
   command
-      .add_option("-i,--iterations", words.iterations, "Runs measured; else adapted to the size")
+      .add_option("-i,--iterations", words.iterations,
+                  "Measured runs; default: depends on the size")
       ->check(CLI::Range(1u, kRepeatsMax));
   auto* const late = command
                          .add_option("--late", words.late,
-                                     "How much later than the others the last rank calls: "
-                                     "--json tells what waiting costs (cpu_us)")
+                                     "Delay of the last rank behind the others; --json reports the "
+                                     "cost of waiting (cpu_us)")
                          ->type_name(kTimeType);
-  command.add_option("--vs", words.peers, "Measure these as well, in turn: " + PeerNamesText())
+  command
+      .add_option("--vs", words.peers, "Measure these libraries too, in turns: " + PeerNamesText())
       ->delimiter(',')
       ->excludes(late)
       ->check(CLI::IsMember(PeerNames()));
-  command.add_option("--rounds", words.rounds, "Turns that each takes with --vs")
+  command.add_option("--rounds", words.rounds, "Turns of each library with --vs")
       ->check(CLI::Range(1u, kRoundsMax))
       ->capture_default_str();
   command.add_flag("--worker", words.worker)->group("");  // hidden: only the bench uses it
@@ -204,12 +210,12 @@ Result<BenchOptions> ParseBenchOptions(const BenchWords& words, LinkChoice links
   const auto type = DataTypeNamed(words.type);
   if (!type)
     return Error{Code::kInvalidArgument,
-                 fmt::format("-d \"{}\" is no element type; see --help", words.type)};
+                 fmt::format("-d \"{}\" is not an element type; see --help", words.type)};
   const auto op = ReduceOpNamed(words.op);
   if (!op)
     return Error{
         Code::kInvalidArgument,
-        fmt::format("-o \"{}\" is no reduction; one of sum, prod, max, min, avg", words.op)};
+        fmt::format("-o \"{}\" is not a reduction; use sum, prod, max, min or avg", words.op)};
   RINGLET_TRY_ASSIGN(options.range.min_bytes, ParseSize(words.min_bytes));
   RINGLET_TRY_ASSIGN(options.range.max_bytes, ParseSize(words.max_bytes));
   options.range.factor = words.factor;

@@ -148,7 +148,7 @@ TEST(BenchOptionsTest, HostsShareTheRanks) {
   EXPECT_EQ(options.net.nics, 1u);
   EXPECT_EQ(Parse({"-n", "4", "--hosts", "2", "--nics", "3"}).net.nics, 3u);
   EXPECT_THAT(OptionsErrorOf({"-n", "2", "--hosts", "3"}),
-              HasSubstr("too few for 3 hosts: 2 ranks"));
+              HasSubstr("too few ranks for 3 hosts: 2 ranks"));
   EXPECT_THAT(OptionsErrorOf({"--hosts", "2", "--threads"}), HasSubstr("--threads"));
   EXPECT_THAT(OptionsErrorOf({"--hosts", "2", "--rate", "much"}), HasSubstr("much"));
 }

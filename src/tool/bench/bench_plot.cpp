@@ -65,14 +65,14 @@ Measured MeasuredIn(const Json& json) {
 
 Result<Measured> Read(const BenchFile& file) {
   const auto refuse = [&](std::string_view why) {
-    return Error{Code::kInvalidArgument,
-                 fmt::format("{} is nothing that `ringlet bench OPERATION --json` wrote: {}",
-                             file.path, why)};
+    return Error{
+        Code::kInvalidArgument,
+        fmt::format("{} is not output of `ringlet bench OPERATION --json`: {}", file.path, why)};
   };
   try {
     Measured measured = MeasuredIn(Json::parse(file.text));
     measured.path = std::filesystem::path(file.path).stem().string();
-    if (measured.curves.empty()) return refuse("it has no row with a size and a time");
+    if (measured.curves.empty()) return refuse("it lacks a row with a size and a time");
     return measured;
   } catch (const Json::exception& e) {
     return refuse(e.what());
@@ -109,7 +109,7 @@ Result<BenchFile> ChosenRun(BenchFile file, const RunChoice& choice) {
   }
   if (chosen.size() != 1)
     return Error{Code::kInvalidArgument,
-                 fmt::format("{} has {} of that kind; choose one with --op and --ranks", file.path,
+                 fmt::format("{} has {} that match; choose one with --op and --ranks", file.path,
                              Counted(chosen.size(), "run"))};
   file.text = chosen.front()->dump(-1, ' ', false, Json::error_handler_t::replace);
   return file;
@@ -135,7 +135,7 @@ Result<Chart> ChartOf(const std::vector<BenchFile>& files) {
 }
 
 void AddBenchPlot(CLI::App& bench, Action& chosen) {
-  CLI::App* plot = bench.add_subcommand("plot", "Draw what --json has written, sizes and times");
+  CLI::App* plot = bench.add_subcommand("plot", "Draw a chart of times by size from --json output");
   // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<PlotRequest>();
   plot->add_option("FILE", request->paths,
@@ -144,8 +144,9 @@ void AddBenchPlot(CLI::App& bench, Action& chosen) {
       ->required()
       ->expected(1, static_cast<int>(kFilesMax));
   plot->add_option("--op", request->choice.operation,
-                   "The operation, where a file has several runs: all_reduce");
-  plot->add_option("--ranks", request->choice.ranks, "The ranks, where a file has several runs");
+                   "Operation to draw if the file has several runs: all_reduce");
+  plot->add_option("--ranks", request->choice.ranks,
+                   "Number of ranks to draw if the file has several runs");
   AddPicture(*plot, request->picture);
   plot->callback(
       [request, &chosen] { chosen = [request] { return ExitStatusOf(kPlot, Plot(*request)); }; });

@@ -43,7 +43,7 @@ TEST(BenchPlotTest, ChoosesTheMatchingRunOfAFileOfResults) {
   const BenchFile chosen = ChosenRun(results, {.operation = "all_reduce", .ranks = 4}).value();
   EXPECT_EQ(ChartOf({chosen}).value().title, "all_reduce, 4 ranks");
   EXPECT_THAT(ChosenRun(results, {.operation = "all_reduce"}).error().message,
-              HasSubstr("r.json has 2 runs of that kind; choose"));
+              HasSubstr("r.json has 2 runs that match; choose"));
   EXPECT_THAT(ChosenRun(results, {.ranks = 3}).error().message, HasSubstr("0 runs"));
   EXPECT_EQ(ChosenRun({"a.json", ToJson(PlottedReport(4))}, {}).value().text,
             ToJson(PlottedReport(4)));
@@ -66,7 +66,7 @@ TEST(BenchPlotTest, NamesAFileWithoutResults) {
     EXPECT_THAT(PlotErrorOf(text), HasSubstr("folder/a.json")) << text;
   BenchReport nothing = PlottedReport(2);
   nothing.rows.clear();
-  EXPECT_THAT(PlotErrorOf(ToJson(nothing)), HasSubstr("no row"));
+  EXPECT_THAT(PlotErrorOf(ToJson(nothing)), HasSubstr("lacks a row"));
 }
 
 }  // namespace

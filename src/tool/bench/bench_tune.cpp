@@ -121,7 +121,8 @@ Result<int> Tune(const TuneRequest& request) {
   RINGLET_TRY_ASSIGN(BenchJob first, JobFor(request, any_way));
   RINGLET_TRY_ASSIGN(const bool shares_memory, SharesMemory(first, hosts));
   std::vector<AlgorithmTimes> trials = AttemptsOf(ranks, hosts, shares_memory);
-  if (trials.empty()) return Error{Code::kInvalidArgument, "one rank has no choice of algorithms"};
+  if (trials.empty())
+    return Error{Code::kInvalidArgument, "a single rank cannot choose between algorithms"};
   RINGLET_TRY(MakeHosts(first));
   for (std::size_t i = 0; i < trials.size(); ++i) {
     Tell(kTune,
@@ -241,7 +242,7 @@ void AddBenchTune(CLI::App& bench, Action& chosen) {
   bench
       .add_option("--tune", request->path,
                   "Measure all algorithms, through shared memory and over links, and write the "
-                  "fastest to this file, for RINGLET_TUNE_FILE")
+                  "fastest ones to this file for RINGLET_TUNE_FILE")
       ->type_name(kFileType);
   BenchWords& words = request->words;
   for (CLI::Option* option : AddTuneOptions(bench, words)) option->needs("--tune");

@@ -32,7 +32,7 @@ class BenchBuffer {
   static Result<BenchBuffer> Allocate(std::size_t bytes) {
     Memory memory(new (std::nothrow) std::byte[bytes], std::default_delete<std::byte[]>());
     if (!memory)
-      return Error{Code::kSystem, fmt::format("there is no memory for a buffer of {} bytes", bytes),
+      return Error{Code::kSystem, fmt::format("cannot allocate a buffer of {} bytes", bytes),
                    ENOMEM};
     return BenchBuffer(std::move(memory));
   }
@@ -221,10 +221,9 @@ class Bench {
       Reader in(table.At(Rank{rank}));
       for (Instant& time : by_rank[rank]) time = Instant(in.U64());
       if (!in.AtEnd())
-        return Error{Code::kProtocol,
-                     fmt::format("rank {} ran another number of iterations than rank {}; give all "
-                                 "the same options",
-                                 rank, Index(rank_))};
+        return Error{Code::kProtocol, fmt::format("rank {} and rank {} ran different numbers of "
+                                                  "iterations; give all ranks the same options",
+                                                  rank, Index(rank_))};
     }
     return by_rank;
   }

@@ -116,10 +116,9 @@ std::vector<os::Command> PeerBenchCommands(const std::string& peer, const BenchJ
 
 Status CheckPeer(const std::string& peer, const std::string& folder, std::uint32_t hosts) {
   if (hosts > 1 && peer != "gloo" && peer != "openmpi")
-    return Error{Code::kUnsupported,
-                 fmt::format("{} is not measured: its mpirun is not taught to start ranks in "
-                             "namespaces",
-                             peer)};
+    return Error{
+        Code::kUnsupported,
+        fmt::format("{} is not measured: the bench cannot start its ranks in namespaces", peer)};
   std::error_code ignored;
   const std::string program = PeerProgram(folder, "bench", peer);
   if (std::filesystem::exists(program, ignored)) return Ok();

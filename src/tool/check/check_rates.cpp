@@ -37,7 +37,7 @@ std::string ToText(const DefectCost& cost) {
   const std::string over =
       cost.hosts == 1 ? "within the host" : fmt::format("over {} hosts", cost.hosts);
   if (cost.lost().mb_per_s == 0)
-    return fmt::format("nothing of {} GB/s of all-reduce", RateNumber(cost.without));
+    return fmt::format("none ({} GB/s of all-reduce either way)", RateNumber(cost.without));
   return fmt::format("{} of {} GB/s of all-reduce {}", RateNumber(cost.lost()),
                      RateNumber(cost.without), over);
 }
@@ -91,7 +91,7 @@ MachineCosts CheckRates::CostsOf(const HostView& view, const std::vector<Defect>
   const std::vector<Change> all = RepairsBut(defects, defects.size());
   if (all.empty()) return costs;
   if (view.gpus.empty()) {
-    costs.why_not = "the file says nothing of its GPUs; ringlet topo complete fills them in";
+    costs.why_not = "the file does not describe its GPUs; ringlet topo complete fills them in";
     return costs;
   }
   const Result<HostView> well = topology::Repaired(view, all);

@@ -58,7 +58,7 @@ TEST(CheckRatesTest, TextNamesTheLossAndTheTotal) {
   EXPECT_EQ(ToText(DefectCost{2, {24'000}, {48'000}}), "24 of 48 GB/s of all-reduce over 2 hosts");
   EXPECT_EQ(ToText(DefectCost{1, {9'500}, {12'000}}),
             "2.5 of 12 GB/s of all-reduce within the host");
-  EXPECT_EQ(ToText(DefectCost{1, {12'000}, {12'000}}), "nothing of 12 GB/s of all-reduce");
+  EXPECT_EQ(ToText(DefectCost{1, {12'000}, {12'000}}), "none (12 GB/s of all-reduce either way)");
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ std::string GroupText(const RuleGroup& group, bool all) {
   std::size_t shown = 0;
   for (const auto& [machine, indices] : group.machines) {
     if (!all && shown++ == kMachinesOfARule) {
-      text += fmt::format("  and {} more; --all names them\n",
+      text += fmt::format("  and {} more; --all shows them\n",
                           group.machines.size() - kMachinesOfARule);
       break;
     }
@@ -155,7 +155,7 @@ std::string MachineReport(const CheckedMachine& machine, bool all) {
   if (machine.costs.together && machine.costs.together->lost().mb_per_s > 0)
     text += fmt::format("; all together cost {}", ToText(*machine.costs.together));
   if (!machine.costs.together && !machine.costs.why_not.empty())
-    text += fmt::format("; cost not known: {}", machine.costs.why_not);
+    text += fmt::format("; cost unknown: {}", machine.costs.why_not);
   return text + "\n";
 }
 

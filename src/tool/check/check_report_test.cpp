@@ -64,7 +64,7 @@ TEST(CheckReportTest, GroupsAFleetByKindOfDefect) {
 
 TEST(CheckReportTest, NamesTheFirstOfManyMachines) {
   const std::vector<CheckedMachine> machines(25, Sick("sick.xml", 1));
-  EXPECT_THAT(FleetReport(machines, false), HasSubstr("  and 15 more; --all names them\n"));
+  EXPECT_THAT(FleetReport(machines, false), HasSubstr("  and 15 more; --all shows them\n"));
   EXPECT_THAT(FleetReport(machines, true), Not(HasSubstr("--all")));
 }
 

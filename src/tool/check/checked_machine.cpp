@@ -54,7 +54,7 @@ MachineToCheck ReadMachine(const std::string& source) {
   if (!machine.view) {
     const auto error = std::ranges::find(machine.findings, topology::Severity::kError,
                                          &topology::Finding::severity);
-    machine.refusal = error == machine.findings.end() ? "no topology" : ToText(*error);
+    machine.refusal = error == machine.findings.end() ? "not a topology file" : ToText(*error);
   }
   return machine;
 }
@@ -73,7 +73,7 @@ CheckedMachine CheckMachine(const MachineToCheck& machine, const topology::HostV
   });
   if (expected == nullptr && !topology::HasGpus(*machine.view) && !is_faulty) {
     checked.refusal =
-        "there are no GPUs to judge; if there should be some, name a machine by --expect";
+        "the machine does not have GPUs; if it should, name the expected machine by --expect";
     return checked;
   }
   checked.defects = topology::Check({.view = *machine.view,

@@ -52,7 +52,8 @@ Result<std::vector<std::string>> Expanded(const std::vector<std::string>& source
     if (wrong)
       return Error{Code::kSystem, fmt::format("{}: {}", source, wrong.message()), wrong.value()};
     if (found.empty())
-      return Error{Code::kInvalidArgument, fmt::format("{} has no file that ends in .xml", source)};
+      return Error{Code::kInvalidArgument,
+                   fmt::format("{} does not contain a file that ends in .xml", source)};
     std::ranges::sort(found);
     files.insert(files.end(), found.begin(), found.end());
   }
@@ -69,15 +70,14 @@ Result<HostView> ExpectedMachine(const std::string& words) {
   RINGLET_TRY_ASSIGN(const std::vector<std::string> names, MachineNames(folder));
   const std::string name = MachineNamed(words, names);
   if (name.empty() && !IsThere(words))
-    return Error{Code::kInvalidArgument,
-                 fmt::format("--expect: {} is no named machine, as ringlet emulate --list-machines "
-                             "shows, and no file{}",
-                             words, DidYouMean(words, names))};
+    return Error{Code::kInvalidArgument, fmt::format("--expect: {} is neither a named machine of "
+                                                     "ringlet emulate --list-machines nor a file{}",
+                                                     words, DidYouMean(words, names))};
   const std::string path = name.empty() ? words : MachineFile(folder, name);
   RINGLET_TRY_ASSIGN(LoadedTopology loaded,
                      LoadTopology({.file = path, .root = {}, .synthetic = {}}));
   if (!topology::HasGpus(loaded.view))
-    return Error{Code::kInvalidArgument, fmt::format("--expect: {} has no GPUs", words)};
+    return Error{Code::kInvalidArgument, fmt::format("--expect: {} does not have GPUs", words)};
   return std::move(loaded.view);
 }
 
@@ -159,34 +159,30 @@ int Run(const CheckOptions& options) {
 void AddTopoCheck(CLI::App& topo, Action& chosen) {
   CLI::App* check = topo.add_subcommand(
       "check",
-      "Judge machines: name defects, what each costs and what to do; exit with 1 if there "
-      "are any");
+      "Check machines: show each defect, its cost and its cure; exit with 1 on any defect");
   // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<CheckOptions>();
   check
       ->add_option("FILE", options->sources,
-                   "NCCL topology files, folders of them, or: this, which is this machine and the "
-                   "default; several are compared with each other")
+                   "NCCL topology files or folders of them, or: this (default), the machine "
+                   "itself; several are compared with each other")
       ->type_name(kFileType);
-  check->add_option("--expect", options->expect,
-                    "The named machine, or the file of one, that they should be like");
-  check
-      ->add_option("--fail-on", options->fail_on,
-                   "The least severity for which the exit status is 1")
+  check->add_option("--expect", options->expect, "Expected machine: a name or a topology file");
+  check->add_option("--fail-on", options->fail_on, "Lowest severity that makes the exit status 1")
       ->check(CLI::IsMember({"note", "warning", "error"}))
       ->capture_default_str();
   check
       ->add_option("--policy", options->policy,
-                   "How costs are planned: compat is as NCCL 2.30 does, best as Ringlet does")
+                   "Plan that costs are computed with: compat (of NCCL 2.30) or best (of Ringlet)")
       ->check(CLI::IsMember({"compat", "best"}))
       ->capture_default_str();
-  CLI::Option* json = check->add_flag(
-      "--json", options->json,
-      "A line for each finding, an object: machine, rule, lint_rule, severity, action, where, "
-      "name, line, reason, cure, cost");
+  CLI::Option* json = check->add_flag("--json", options->json,
+                                      "One object per line and finding: machine, rule, lint_rule, "
+                                      "severity, action, where, name, line, reason, cure, cost");
   check->add_flag("--prometheus", options->prometheus, "Gauges in Prometheus's text format")
       ->excludes(json);
-  check->add_flag("--all", options->all, "Show all findings and machines, not the first of a rule");
+  check->add_flag("--all", options->all,
+                  "Show all findings and machines, not only the first ones of a rule");
   check->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
 }
 

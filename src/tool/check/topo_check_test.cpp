@@ -37,7 +37,7 @@ TEST(TopoCheckTest, NarrowSwitchesWithoutACostAreNotes) {
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.output, AllOf(HasSubstr(":4:6: note: 0000:08:00.0 PCIe switch: PCIe 2.0 x16, "
                                           "6 GB/s, is far narrower than "),
-                                HasSubstr("  costs: nothing of "), HasSubstr("8 notes\n")));
+                                HasSubstr("  costs: none ("), HasSubstr("8 notes\n")));
   EXPECT_EQ(RunCommand({"topo", "check", "--fail-on", "note", file}).status, 1);
   EXPECT_EQ(RunCommand({"topo", "check", "--expect", file, file}).output, file + ": healthy\n");
 }
@@ -136,7 +136,7 @@ TEST(TopoCheckTest, MachineReadableFormatsContainOnlyFindings) {
 TEST(TopoCheckTest, WithoutGpusAVerdictNeedsAnExpectedMachine) {
   const ToolRun ran = RunCommand({"topo", "check", "this"});
   if (ran.status == 2) {
-    EXPECT_THAT(ran.output, HasSubstr("name a machine by --expect"));
+    EXPECT_THAT(ran.output, HasSubstr("name the expected machine by --expect"));
   }
   const ToolRun expected = RunCommand({"topo", "check", "--expect", "nebius-h100"});
   EXPECT_EQ(expected.status, 1);

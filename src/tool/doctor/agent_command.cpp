@@ -38,7 +38,7 @@ AgentCommand::Order ReadKind(JsonObject& json) {
   const std::string name = json.Text("do");
   for (std::size_t i = 0; i < kKinds.size(); ++i)
     if (kKinds[i] == name) return static_cast<AgentCommand::Order>(i);
-  json.Refuse("do names no command of this version");
+  json.Refuse("do is not a command of this version");
   return AgentCommand::Order::kEnd;
 }
 
@@ -49,7 +49,7 @@ ProbeTarget ReadTarget(JsonObject& json) {
   if (address.ok() && address->kind != Address::Kind::kUnix)
     target.address = *address;
   else
-    json.Refuse("a target has no address");
+    json.Refuse("a target lacks an address");
   return target;
 }
 
@@ -72,11 +72,11 @@ std::string ToLine(const AgentCommand& command) {
 }
 
 Result<AgentCommand> ParseAgentCommand(std::string_view line) {
-  const Error none{Code::kProtocol, "the command is none of ringlet doctor"};
+  const Error none{Code::kProtocol, "the input is not a command of ringlet doctor"};
   return ReadJson(line, none, [](JsonObject& object) {
     AgentCommand command{.kind = ReadKind(object)};
     if (command.kind == AgentCommand::Order::kLook && !ReadHex(object.Text("token"), command.token))
-      object.Refuse("token is none");
+      object.Refuse("token is not a valid token");
     if (command.kind == AgentCommand::Order::kReach ||
         command.kind == AgentCommand::Order::kMeasure) {
       command.timeout_ms = object.Number("timeout_ms", kTimeoutMaxMs);

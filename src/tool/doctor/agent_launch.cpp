@@ -24,10 +24,11 @@ Result<os::Command> RemoteAgent(std::string_view host, const RemoteOptions& opti
   os::Command command{.arguments = {}, .environment = environment};
   for (const std::string_view word : Split(options.ssh, ' '))
     if (!word.empty()) command.arguments.emplace_back(word);
-  if (command.arguments.empty()) return Error{Code::kInvalidArgument, "--ssh names no program"};
+  if (command.arguments.empty())
+    return Error{Code::kInvalidArgument, "--ssh does not name a program"};
   if (options.tool.find('\'') != std::string::npos)
     return Error{Code::kInvalidArgument,
-                 fmt::format("--tool {} has a quote", Quoted(options.tool))};
+                 fmt::format("--tool {} contains a quote", Quoted(options.tool))};
   const std::string& program = command.arguments.front();
   // A prompt for a password would block, because the user cannot see it.
   if (program.substr(program.rfind('/') + 1) == "ssh")

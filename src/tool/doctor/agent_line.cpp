@@ -51,7 +51,7 @@ Result<std::optional<std::string>> LineReader::Await(int fd, Instant until) {
   while (true) {
     if (auto line = Take()) return line;
     if (!AwaitEvents(fd, POLLIN, until))
-      return Error{Code::kTimeout, "no command of ringlet doctor came in time"};
+      return Error{Code::kTimeout, "no command of ringlet doctor arrived in time"};
     const ssize_t got = ::read(fd, bytes.data(), bytes.size());
     if (got == 0) return std::optional<std::string>();
     if (got < 0 && errno != EINTR && errno != EAGAIN)
@@ -66,14 +66,14 @@ Status WriteLine(int fd, std::string_view line, Instant until) {
   std::string_view rest = text;
   while (!rest.empty()) {
     if (!AwaitEvents(fd, POLLOUT, until))
-      return Error{Code::kTimeout, "the other side takes nothing in"};
+      return Error{Code::kTimeout, "the other side does not read"};
     // A writable pipe accepts this many bytes without blocking.
     constexpr std::size_t kPipeBytes = 4096;
     const ssize_t written = ::write(fd, rest.data(), std::min(rest.size(), kPipeBytes));
     if (written > 0)
       rest.remove_prefix(static_cast<std::size_t>(written));
     else if (errno != EINTR && errno != EAGAIN)
-      return Error{Code::kPeerLost, "the other side has gone"};
+      return Error{Code::kPeerLost, "the other side has closed the connection"};
   }
   return Ok();
 }
@@ -124,7 +124,7 @@ std::string AgentLine::Ending() {
   std::string last;
   for (const std::string_view line : Split(errors_, '\n'))
     if (!Trim(line).empty()) last = Printable(Trim(line), kLastWordsMax);
-  return last.empty() ? "it ended without a word" : last;
+  return last.empty() ? "it ended without any output" : last;
 }
 
 void AgentLine::Pump() {

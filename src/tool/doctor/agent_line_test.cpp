@@ -84,7 +84,7 @@ TEST(AgentLine, ReportsAProgramThatDoesNotStart) {
   EXPECT_FALSE(AgentLine::Start("a", {.arguments = {"no-such-program"}, .environment = {}}).ok());
   auto line = StartShell("exit 1");
   ASSERT_TRUE(line.ok());
-  EXPECT_THAT(Next(*line), HasSubstr("it ended without a word"));
+  EXPECT_THAT(Next(*line), HasSubstr("it ended without any output"));
 }
 
 TEST(AgentLine, ExchangesLinesWithASocket) {

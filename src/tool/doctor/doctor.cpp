@@ -40,7 +40,8 @@ Result<std::vector<std::string>> HostsOf(const DoctorRequest& request) {
   // An empty list is a mistake, for example an unset variable. It does not mean this host.
   if (request.hosts) return ParseHostList(*request.hosts);
   if (!request.hostfile) return std::vector<std::string>();
-  if (request.hostfile->empty()) return Error{Code::kInvalidArgument, "--hostfile names no file"};
+  if (request.hostfile->empty())
+    return Error{Code::kInvalidArgument, "--hostfile does not name a file"};
   RINGLET_TRY_ASSIGN(const std::string text, ReadUserFile(*request.hostfile, kHostFileMax));
   return ParseHostFile(text);
 }
@@ -79,8 +80,9 @@ Result<int> ReportFindings(const DoctorRequest& request, std::vector<AgentLine> 
   RINGLET_TRY_ASSIGN(doctor::SetFacts facts,
                      Examine(std::move(lines), {.timeout = timeout, .measure = !request.quick}));
   for (const std::uint32_t rank : missing)
-    facts.silent.push_back({.host = fmt::format("rank {}", rank),
-                            .why = fmt::format("it did not call within {} s", request.timeout_s)});
+    facts.silent.push_back(
+        {.host = fmt::format("rank {}", rank),
+         .why = fmt::format("it did not connect within {} s", request.timeout_s)});
   const std::vector<doctor::CheckReport> checks = doctor::Judge(facts);
   if (request.json)
     fmt::print("{}", DoctorJson(checks, facts));
@@ -132,36 +134,35 @@ void AddOptions(CLI::App& command, DoctorRequest& request) {
   CLI::Option* hosts =
       command
           .add_option("HOSTS,--hosts", request.hosts,
-                      "Hosts to examine by ssh: a,b,node[01-16]; localhost needs no ssh. None: the "
-                      "hosts of the ranks that a launcher started, or this host")
+                      "Hosts to examine by ssh: a,b,node[01-16]; localhost does not need ssh. "
+                      "Default: the hosts of the ranks that a launcher started, or this host")
           ->type_name("TEXT");
   command
       .add_option("--hostfile", request.hostfile,
-                  "The same, one to a line, as mpirun takes them; - is standard input")
+                  "File with one host per line, as mpirun reads it; - is standard input")
       ->type_name(kFileType)
       ->excludes(hosts);
   command
-      .add_option(
-          "--ssh", request.ssh,
-          "The program and its options that run a command on a host: takes both behind them")
+      .add_option("--ssh", request.ssh,
+                  "Program with options that runs a command on a host; host and command follow")
       ->type_name("TEXT")
       ->capture_default_str();
   command
       .add_option("--tool", request.tool,
-                  "The path of ringlet on the hosts; none: as here, or by their PATH")
+                  "Path of ringlet on the hosts; default: the path on this host, else PATH")
       ->type_name(kFileType);
   command
       .add_option("--timeout", request.timeout_s,
-                  "Seconds after which a host that does not answer is a finding")
+                  "Seconds until a missing answer of a host is a finding")
       ->check(CLI::Range(1u, kDoctorTimeoutMaxS))
       ->capture_default_str();
-  command
-      .add_option("--fail-on", request.fail_on, "The least verdict for which the exit status is 1")
+  command.add_option("--fail-on", request.fail_on, "Lowest verdict that makes the exit status 1")
       ->check(CLI::IsMember({"note", "warning", "error"}))
       ->capture_default_str();
-  command.add_flag("--quick", request.quick, "Connect to each host, but measure nothing");
-  command.add_flag("--all", request.all,
-                   "Every finding, the interfaces of each host and the figures of each pair");
+  command.add_flag("--quick", request.quick, "Connect to each host, but skip measurements");
+  command.add_flag(
+      "--all", request.all,
+      "Show every finding, the interfaces of each host and the measurements of each pair");
 }
 
 }  // namespace
@@ -170,21 +171,20 @@ void AddDoctor(CLI::App& tool, Action& chosen) {
   CLI::App* command = tool.add_subcommand(
       "doctor", "Examine hosts before a job: network, limits, memory, clocks, versions, settings");
   command->footer(
-      "As a rank of ringlet run, mpirun or srun it examines the hosts of the job, and rank 0 "
-      "reports.\n"
-      "The exit status is 0 if all is well, 1 with a finding, 2 if there is no verdict.");
+      "As a rank of ringlet run, mpirun or srun, it examines the hosts of the job, and rank 0 "
+      "reports.\nThe exit status is 0 if all is well, 1 with a finding, 2 without a verdict.");
   // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<DoctorRequest>();
   AddOptions(*command, *request);
   CLI::Option* json = command->add_flag(
       "--json", request->json,
-      "A line for each finding, an object: check, verdict, host, reason, cost, cure, evidence; "
-      "then one for each check without any, for the facts of each host, and for each pair");
+      "One object per line. For each finding: check, verdict, host, reason, cost, cure, evidence; "
+      "then for each check without findings, each host and each pair");
   command->add_flag("--prometheus", request->prometheus, "Gauges in Prometheus's text format")
       ->excludes(json);
   command
       ->add_flag("--agent", request->agent,
-                 "Serve another doctor on standard input and output; it starts this itself")
+                 "Serve another doctor on standard input and output; for internal use")
       ->group("");
   command->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }

@@ -63,7 +63,7 @@ std::string FindingsText(const std::vector<CheckReport>& checks, bool all) {
     if (all || ++shown[named.check] <= kDoctorFindingsShown) text += FindingText(named);
   for (const auto& [check, count] : shown)
     if (count > kDoctorFindingsShown)
-      text += fmt::format("{:<8} {:<12} and {} more; --all names them\n", "", check,
+      text += fmt::format("{:<8} {:<12} and {} more; --all shows them\n", "", check,
                           count - kDoctorFindingsShown);
   return text;
 }

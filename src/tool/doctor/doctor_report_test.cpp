@@ -52,7 +52,7 @@ TEST(DoctorReport, ShortensManyFindingsOfACheck) {
   SetFacts facts = doctor::WellSet(12);
   for (doctor::HostFacts& host : facts.hosts) host.shm.bytes = 1;
   const std::string text = DoctorText(doctor::Judge(facts), facts, false);
-  EXPECT_THAT(text, HasSubstr("shm          and 4 more; --all names them\n"));
+  EXPECT_THAT(text, HasSubstr("shm          and 4 more; --all shows them\n"));
   EXPECT_THAT(DoctorText(doctor::Judge(facts), facts, true), Not(HasSubstr("more; --all")));
 }
 

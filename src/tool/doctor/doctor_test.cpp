@@ -21,7 +21,7 @@ TEST(DoctorTest, RefusesInvalidCommandLines) {
   EXPECT_EQ(RunCommand({"doctor", "--hosts", ""}).status, 2) << "not this host";
   EXPECT_EQ(RunCommand({"doctor", "--hostfile", "no/such/file"}).status, 2);
   EXPECT_EQ(RunCommand({"doctor", "--hostfile", ""}).errors,
-            "ringlet doctor: --hostfile names no file\n");
+            "ringlet doctor: --hostfile does not name a file\n");
   EXPECT_EQ(RunCommand({"doctor", "--hosts", "a", "--hostfile", "b"}).status, 2);
   EXPECT_EQ(RunCommand({"doctor", "--json", "--prometheus"}).status, 2);
   EXPECT_EQ(RunCommand({"doctor", "--timeout", "0"}).status, 2);
@@ -39,7 +39,7 @@ TEST(DoctorTest, HostsMayBePositionalArguments) {
 TEST(DoctorTest, UnreachableHostsAreFindings) {
   const ToolRun ran = RunCommand({"doctor", "--hosts", "a,b", "--ssh", "false"});
   EXPECT_EQ(ran.status, 1);
-  EXPECT_THAT(ran.output, AllOf(StartsWith("error    hosts        a: it ended without a word"),
+  EXPECT_THAT(ran.output, AllOf(StartsWith("error    hosts        a: it ended without any output"),
                                 HasSubstr("2 hosts: 2 errors\n")));
   EXPECT_EQ(RunCommand({"doctor", "--hosts", "a", "--ssh", "false", "--json"}).status, 1);
 }

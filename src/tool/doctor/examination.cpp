@@ -71,7 +71,7 @@ class Round {
       if (Awaits(i) && patients_[i].lost.empty())
         Lose(i, noises_[i].empty()
                     ? "it did not answer in time"
-                    : fmt::format("it did not answer in time, but said {}", Quoted(noises_[i])));
+                    : fmt::format("it did not answer in time, but printed {}", Quoted(noises_[i])));
     for (auto& reply : replies_)
       if (reply && reply->line.empty()) reply.reset();
     return std::move(replies_);

@@ -15,7 +15,7 @@ constexpr std::size_t kHostDigitsMax = 9;
 
 Error Wrong(std::string_view name, std::string_view why) {
   return {Code::kInvalidArgument,
-          fmt::format("{} is no list of hosts: {}", Quoted(Printable(name, kHostNameMax)), why)};
+          fmt::format("{} is not a list of hosts: {}", Quoted(Printable(name, kHostNameMax)), why)};
 }
 
 /// Splits at commas outside brackets.
@@ -41,10 +41,10 @@ Status AddName(std::string_view name, std::vector<std::string>& hosts) {
   };
   if (name.empty()) return Wrong(name, "a name is empty");
   if (name.size() > kHostNameMax || name.front() == '-' || std::ranges::any_of(name, is_bad))
-    return Wrong(name, "that is no name of a host");
+    return Wrong(name, "that is not the name of a host");
   if (std::ranges::count(hosts, name) > 0) return Ok();
   if (hosts.size() == kDoctorHostsMax)
-    return Wrong(name, fmt::format("at most {} at a time", kDoctorHostsMax));
+    return Wrong(name, fmt::format("at most {} hosts at a time", kDoctorHostsMax));
   hosts.emplace_back(name);
   return Ok();
 }
@@ -56,9 +56,9 @@ Status AddRange(std::string_view part, std::string_view range, std::vector<std::
   const std::string_view last = dash == std::string_view::npos ? first : range.substr(dash + 1);
   const auto from = ParseDecimal(first), to = ParseDecimal(last);
   if (!from || !to || *from > *to || first.size() > kHostDigitsMax || last.size() > kHostDigitsMax)
-    return Wrong(part, fmt::format("[{}] is no range of numbers", range));
+    return Wrong(part, fmt::format("[{}] is not a range of numbers", range));
   if (*to - *from >= kDoctorHostsMax)
-    return Wrong(part, fmt::format("at most {} at a time", kDoctorHostsMax));
+    return Wrong(part, fmt::format("at most {} hosts at a time", kDoctorHostsMax));
   for (std::uint64_t number = *from; number <= *to; ++number)
     RINGLET_TRY(AddName(fmt::format("{}{:0{}}{}", part.substr(0, open), number, first.size(),
                                     part.substr(close + 1)),
@@ -105,7 +105,7 @@ Result<std::vector<std::string>> ParseHostFile(std::string_view text) {
     if (name.empty()) continue;
     for (const std::string_view part : Parts(name)) RINGLET_TRY(AddPart(part, hosts));
   }
-  if (hosts.empty()) return Error{Code::kInvalidArgument, "the hostfile names no host"};
+  if (hosts.empty()) return Error{Code::kInvalidArgument, "the hostfile does not name a host"};
   return hosts;
 }
 

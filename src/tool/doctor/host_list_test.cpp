@@ -26,23 +26,23 @@ TEST(HostList, ParsesNamesAndRanges) {
 TEST(HostList, RefusesInvalidTexts) {
   EXPECT_THAT(WhyNot(""), HasSubstr("a name is empty"));
   EXPECT_THAT(WhyNot("a,,b"), HasSubstr("a name is empty"));
-  EXPECT_THAT(WhyNot("-oProxyCommand=x"), HasSubstr("no name of a host"));
-  EXPECT_THAT(WhyNot("a b"), HasSubstr("no name of a host"));
-  EXPECT_THAT(WhyNot("a'b"), HasSubstr("no name of a host"));
+  EXPECT_THAT(WhyNot("-oProxyCommand=x"), HasSubstr("not the name of a host"));
+  EXPECT_THAT(WhyNot("a b"), HasSubstr("not the name of a host"));
+  EXPECT_THAT(WhyNot("a'b"), HasSubstr("not the name of a host"));
   EXPECT_THAT(WhyNot("n[1-"), HasSubstr("not closed"));
-  EXPECT_THAT(WhyNot("n[3-1]"), HasSubstr("no range"));
-  EXPECT_THAT(WhyNot("n[a]"), HasSubstr("no range"));
+  EXPECT_THAT(WhyNot("n[3-1]"), HasSubstr("not a range"));
+  EXPECT_THAT(WhyNot("n[a]"), HasSubstr("not a range"));
   EXPECT_THAT(WhyNot("n[0-1024]"), HasSubstr("at most 1024"));
   EXPECT_THAT(WhyNot("n[0-999999999]"), HasSubstr("at most 1024"));
   EXPECT_THAT(WhyNot("n[0-1000],m[0-1000]"), HasSubstr("at most 1024"));
-  EXPECT_THAT(WhyNot(std::string(300, 'x')), HasSubstr("no name of a host"));
+  EXPECT_THAT(WhyNot(std::string(300, 'x')), HasSubstr("not the name of a host"));
 }
 
 TEST(HostFile, ParsesIpv6AddressesInBrackets) {
   EXPECT_THAT(*ParseHostFile("node1 slots=2\n[fe80::1%eth0]:2\n[::1]\n"),
               ElementsAre("node1", "fe80::1%eth0", "::1"));
   EXPECT_THAT(*ParseHostList("[fd00::1]:8,n[1-2]"), ElementsAre("fd00::1", "n1", "n2"));
-  EXPECT_THAT(WhyNot("[fe80::1]x"), HasSubstr("no range"));
+  EXPECT_THAT(WhyNot("[fe80::1]x"), HasSubstr("not a range"));
 }
 
 TEST(HostFile, ParsesFilesOfLaunchers) {

@@ -42,14 +42,14 @@ std::string WhyUsed(const os::UsableAddress& address, const os::InterfaceFilter&
     case os::InterfaceTier::kLoopback:
     case os::InterfaceTier::kVirtualBridge: break;
   }
-  return "there is nothing better: other hosts cannot use its address";
+  return "chosen for lack of a better one: other hosts cannot use its address";
 }
 
 std::string WhyNot(const os::Interface& interface, const os::InterfaceFilter& filter) {
   if (!interface.running) return "down";
   if (interface.addresses.empty()) return "no address";
-  if (filter.names.empty()) return "loopback, or of containers on this host";
-  return fmt::format("{} or {} leaves it out", filter.names_variable, filter.family_variable);
+  if (filter.names.empty()) return "loopback, or internal to containers of this host";
+  return fmt::format("{} or {} excludes it", filter.names_variable, filter.family_variable);
 }
 
 }  // namespace

@@ -174,7 +174,7 @@ Result<std::unique_ptr<ProbeServer>> ProbeServer::Start(const std::vector<Addres
                                                         const Secret& token) {
   std::vector<os::Listener> listeners;
   std::vector<os::Fd> datagrams;
-  Error last{Code::kSystem, "there is no address at which to listen"};
+  Error last{Code::kSystem, "an address to listen at is missing"};
   for (const Address& address : addresses) {
     Result<os::Listener> listener = os::Listen(address);
     if (!listener.ok()) {

@@ -55,8 +55,8 @@ Result<std::uint32_t> NumberOf(const EnvMap& environment, std::string_view name)
   const std::string text = ValueOf(environment, name);
   const auto number = ParseDecimal(text);
   if (!number || *number > kRanksMeetMax)
-    return Error{Code::kInvalidArgument, fmt::format("{} is {}, and not a number up to {}", name,
-                                                     Quoted(text), kRanksMeetMax)};
+    return Error{Code::kInvalidArgument,
+                 fmt::format("{} is {}, not a number up to {}", name, Quoted(text), kRanksMeetMax)};
   return static_cast<std::uint32_t>(*number);
 }
 
@@ -79,7 +79,7 @@ Result<std::string> WireupAddress(const EnvMap& environment, const LauncherNames
   if (ValueOf(environment, names.local_ranks) == ValueOf(environment, names.ranks))
     return "127.0.0.1:" + port;
   return Error{Code::kInvalidArgument,
-               "the launcher does not say where rank 0 is: set MASTER_ADDR to its host, for all "
+               "the launcher does not pass the host of rank 0: set MASTER_ADDR to it, for all "
                "ranks, or use --hosts"};
 }
 
@@ -193,8 +193,9 @@ Result<std::optional<JobRank>> JobRankOf(const EnvMap& environment) {
     RINGLET_TRY_ASSIGN(place.rank, NumberOf(environment, names.rank));
     RINGLET_TRY_ASSIGN(place.ranks, NumberOf(environment, names.ranks));
     if (place.rank >= place.ranks)
-      return Error{Code::kInvalidArgument,
-                   fmt::format("the launcher says rank {} of {}", place.rank, place.ranks)};
+      return Error{
+          Code::kInvalidArgument,
+          fmt::format("the launcher passed an impossible rank: {} of {}", place.rank, place.ranks)};
     if (place.ranks == 1) return std::optional<JobRank>();
     RINGLET_TRY_ASSIGN(place.meet, WireupAddress(environment, names));
     if (const std::string id = ValueOf(environment, "RINGLET_UNIQUE_ID"); !id.empty()) {
@@ -241,13 +242,13 @@ Result<MetRanks> MeetRanks(const JobRank& place, Instant until) {
 }
 
 Result<os::Fd> CallRankZero(const JobRank& place, Instant until) {
-  Error last{Code::kTimeout, "no call was made"};
+  Error last{Code::kTimeout, "no connection was tried"};
   while (os::Now() < until) {
     RINGLET_TRY_ASSIGN(os::Fd fd, CallOnce(place, until, last));
     if (fd.valid()) return fd;
     os::PollReadable({}, kRetryWait);
   }
-  return Error{Code::kTimeout, fmt::format("rank {} does not reach rank 0 at {}: {}", place.rank,
+  return Error{Code::kTimeout, fmt::format("rank {} cannot connect to rank 0 at {}: {}", place.rank,
                                            place.meet, last.message)};
 }
 

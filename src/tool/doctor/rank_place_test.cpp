@@ -85,7 +85,7 @@ TEST(MeetRanks, RejectsStrangersAndReportsThemMissing) {
 TEST(CallRankZero, NamesTheLastConnectionError) {
   const auto fd = CallRankZero(At(1, FreePort(), 7), os::Now() + std::chrono::milliseconds(1));
   ASSERT_FALSE(fd.ok());
-  EXPECT_THAT(fd.error().message, HasSubstr("rank 1 does not reach rank 0 at 127.0.0.1"));
+  EXPECT_THAT(fd.error().message, HasSubstr("rank 1 cannot connect to rank 0 at 127.0.0.1"));
   EXPECT_THAT(fd.error().message, HasSubstr("refused"));
 }
 

@@ -98,8 +98,7 @@ void AddPort(NodeFacts& facts, const NetInterface& port) {
   }
   if (port.speed_mbit_per_s.value_or(0) == 0) {
     facts.rate_is_unknown = true;
-    facts.sentences.push_back(
-        fmt::format("{}: its rate is unknown, as of a port that is down", name));
+    facts.sentences.push_back(fmt::format("{}: unknown rate, as for a port that is down", name));
   }
   if (port.gdr && !*port.gdr) facts.sentences.push_back(fmt::format("{}: no GPUDirect RDMA", name));
 }

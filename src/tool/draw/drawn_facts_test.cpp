@@ -86,7 +86,7 @@ TEST(DrawnFactsTest, PortsShowBondsAndUnknownRates) {
   EXPECT_THAT(states, testing::ElementsAre("bond of 2"));
   EXPECT_EQ(unknown, 1u);
   EXPECT_THAT(sentences, Contains(HasSubstr("a bond of eth0, eth1")));
-  EXPECT_THAT(sentences, Contains(HasSubstr("its rate is unknown")));
+  EXPECT_THAT(sentences, Contains(HasSubstr("unknown rate")));
 }
 
 TEST(DrawnFactsTest, DistinguishesEqualAddressesOnTwoHosts) {

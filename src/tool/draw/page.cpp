@@ -81,8 +81,8 @@ PageJson MachineJson(const PageMachine& machine) {
     json["paths"] = PathsJson(machine.paths, ends);
   else
     json["no_paths"] = fmt::format(
-        "Paths are left out: there are {} GPUs and ports, and a page has those of at most {}. "
-        "ringlet topo path shows each.",
+        "This page omits paths: the machine has {} GPUs and ports, and the limit is {}. ringlet "
+        "topo path shows each path.",
         ends.size(), kPageEndsMax);
   for (const PageFinding& finding : machine.findings) {
     PageJson& one = json["findings"].emplace_back(PageJson{

@@ -29,10 +29,9 @@ Status WritePng(const std::string& path, const std::string& svg) {
     std::remove(beside.c_str());
     return Ok();
   }
-  return Error{Code::kUnsupported,
-               fmt::format("{} needs rsvg-convert, inkscape or ImageMagick, and none did it; the "
-                           "picture is in {}",
-                           path, beside)};
+  return Error{Code::kUnsupported, fmt::format("{} needs rsvg-convert, inkscape or ImageMagick, "
+                                               "but none of them worked; the picture is in {}",
+                                               path, beside)};
 }
 
 }  // namespace
@@ -59,17 +58,17 @@ std::string WhyNoPicture(const std::string& path) {
 void AddPicture(CLI::App& command, PictureRequest& request, bool pages) {
   command
       .add_option("-o,--output", request.output,
-                  pages ? "A file: .svg, .png, or .html, which is a page for a browser with paths "
-                          "to point at; - or none: SVG on standard output"
-                        : "A file, .svg or .png; - or none: SVG on standard output")
+                  pages ? "Output file: .svg, .png, or .html (an interactive page for a browser); "
+                          "- or empty: SVG on standard output"
+                        : "Output file, .svg or .png; - or empty: SVG on standard output")
       ->check([pages](const std::string& path) {
         const std::string why = pages && IsPage(path) ? "" : WhyNoPicture(path);
         return why.empty() || !pages ? why : why + " and .html";
       })
       ->type_name(kFileType);
-  command.add_flag(
-      "--dark", request.dark,
-      pages ? "For dark pages; a page of HTML does as its browser does" : "For dark pages");
+  command.add_flag("--dark", request.dark,
+                   pages ? "Use colors for dark pages; HTML pages follow the browser"
+                         : "Use colors for dark pages");
 }
 
 Status ShowPicture(const std::string& svg, const PictureRequest& request) {

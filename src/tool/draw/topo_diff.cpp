@@ -63,14 +63,14 @@ int Run(const DiffOptions& options) {
 
 void AddTopoDiff(CLI::App& topo, Action& chosen) {
   CLI::App* diff = topo.add_subcommand(
-      "diff", "Say in words what differs between two machines; exit with 1 if anything does");
+      "diff", "Describe the differences between two machines; exit with 1 if they differ");
   // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<DiffOptions>();
   diff->add_option("A", options->a, "An NCCL topology file, a machine in words, or: this")
       ->required();
-  diff->add_option("B", options->b, "The other one")->required();
+  diff->add_option("B", options->b, "The other machine")->required();
   diff->add_option("-o,--output", options->output,
-                   "Draw both side by side on a page for a browser: a file, .html")
+                   "Draw both machines side by side on a page for a browser: a file, .html")
       ->check([](const std::string& path) {
         return IsPage(path)
                    ? std::string()

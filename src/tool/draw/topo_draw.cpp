@@ -32,14 +32,15 @@ int Run(const DrawRequest& request) {
 }  // namespace
 
 void AddTopoDraw(CLI::App& topo, Action& chosen) {
-  CLI::App* draw = topo.add_subcommand("draw",
-                                       "Draw a machine; the width of a line is bandwidth, colored "
-                                       "outlines are what the check finds");
+  CLI::App* draw = topo.add_subcommand(
+      "draw",
+      "Draw a machine; line widths show bandwidth, colored outlines show findings of the check");
   // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<DrawRequest>();
   AddTopoSource(*draw, request->source);
   AddPicture(*draw, request->picture, true);
-  draw->add_option("--title", request->title, "The title; none: the source of the machine");
+  draw->add_option("--title", request->title,
+                   "Title of the picture; default: the source of the machine");
   draw->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }
 

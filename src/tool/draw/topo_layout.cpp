@@ -732,7 +732,7 @@ Status CheckDrawable(const Graph& graph) {
   const std::size_t nodes = graph.nodes().size();
   if (nodes > kDrawnNodesMax)
     return Error{Code::kUnsupported,
-                 fmt::format("{} nodes are too many to draw; {} are not", nodes, kDrawnNodesMax)};
+                 fmt::format("too many nodes to draw: {}; the limit is {}", nodes, kDrawnNodesMax)};
   std::size_t ends = 0;
   for (const Node& node : graph.nodes())
     for (const topology::Link& link : node.links)
@@ -740,9 +740,8 @@ Status CheckDrawable(const Graph& graph) {
               graph.at(link.to).kind == NodeKind::kDev;
   if (ends / 2 <= kDrawnWiresMax) return Ok();
   return Error{Code::kUnsupported,
-               fmt::format("{} NVLinks from GPU to GPU are too many to draw; {} "
-                           "are not",
-                           ends / 2, kDrawnWiresMax)};
+               fmt::format("too many NVLinks between GPUs to draw: {}; the limit is {}", ends / 2,
+                           kDrawnWiresMax)};
 }
 
 Drawing LayOut(const Graph& graph, const std::string& title, const LayoutLook* look,

@@ -74,8 +74,8 @@ class TrafficPicture {
     const auto found = nodes_.find({host, name});
     if (found != nodes_.end()) return found->second;
     return Error{Code::kInvalidArgument,
-                 fmt::format("the machine has no {}, over which data went: name the topology file "
-                             "with which the program ran",
+                 fmt::format("the machine lacks {}, but the program sent data over it: name the "
+                             "topology file of that run",
                              Printable(name, kTrafficNameShown))};
   }
 

@@ -131,7 +131,7 @@ TEST(TrafficDrawTest, RefusesTrafficOfAnotherMachine) {
   const auto drawn =
       DrawTraffic(ReportWith({Carried(0, "DEV/0-ffff", "NVS/0-0", 1)}), MachineForTraffic(), "run");
   ASSERT_FALSE(drawn.ok());
-  EXPECT_THAT(drawn.error().message, HasSubstr("the machine has no DEV/0-ffff"));
+  EXPECT_THAT(drawn.error().message, HasSubstr("the machine lacks DEV/0-ffff"));
 }
 
 TEST(TrafficDrawTest, RefusesTooManyHosts) {

@@ -94,7 +94,7 @@ Status SetMachine(const EmulateOptions& options, const EnvMap& environment, Emul
   if (options.machine && options.machine->empty())
     return Error{
         Code::kInvalidArgument,
-        "--machine is empty; --list-machines names some, and without it devices are plain"};
+        "--machine is empty; --list-machines shows names, and without --machine devices are plain"};
   const auto named = environment.find(kMachineSetting);
   const std::string words = options.machine              ? *options.machine
                             : named != environment.end() ? named->second
@@ -172,7 +172,7 @@ Status CheckReportFile(const std::string& path) {
 Status SetReport(const EmulateOptions& options, const EnvMap& environment, EmulateSetup& setup) {
   if (options.report.empty()) return Ok();
   if (setup.machine.topology.empty())
-    return Error{Code::kInvalidArgument, "--report needs a --machine whose links it is about"};
+    return Error{Code::kInvalidArgument, "--report needs a --machine with links to report"};
   RINGLET_TRY(CheckReportFile(options.report));
   RINGLET_TRY_ASSIGN(setup.traffic, MakeFolder(environment));
   setup.machine.traffic = setup.traffic->path();
@@ -191,7 +191,7 @@ Status SetFaults(const EmulateOptions& options, const EnvMap& environment, Emula
   if (!fault.ok()) return Error{fault.error().code, "--kill: " + fault.error().message};
   // A program without -n may have any number of ranks.
   if (options.ranks && fault->rank >= *options.ranks)
-    return Error{Code::kInvalidArgument, fmt::format("--kill {}: there is no rank {} of {}",
+    return Error{Code::kInvalidArgument, fmt::format("--kill {}: rank {} is not one of {}",
                                                      options.kill, fault->rank, *options.ranks)};
   setup.machine.fault = options.kill;
   RINGLET_TRY_ASSIGN(setup.fault, MakeFolder(environment));
@@ -226,7 +226,7 @@ int CannotStart(const Error& error) {
 /// Writes a report from the files of the ranks. Errors of the report do not fail the program.
 void WriteReport(const EmulateOptions& options, const EmulateSetup& setup) {
   const auto report = ReadTraffic(setup.traffic->path());
-  if (!report.ok()) return Tell(kEmulate, "there is no report: " + report.error().message);
+  if (!report.ok()) return Tell(kEmulate, "no report was written: " + report.error().message);
   for (const std::string& finding : report->findings) Tell(kEmulate, finding);
   const Status written = os::WriteFile(options.report, JsonText(ToJson(*report)));
   if (!written.ok()) Tell(kEmulate, "--report: " + written.error().message);
@@ -238,9 +238,10 @@ void WriteReport(const EmulateOptions& options, const EmulateSetup& setup) {
 int Conclude(const EmulateOptions& options, const EmulateSetup& setup, int status) {
   if (setup.traffic) WriteReport(options, setup);
   if (!setup.fault || IsThere(setup.machine.fault_file)) return status;
-  Tell(kEmulate, fmt::format("--kill {} has killed no rank: the program ended before that rank "
-                             "began that operation",
-                             options.kill));
+  Tell(kEmulate,
+       fmt::format(
+           "--kill {} did not kill a rank: the program ended before that rank began that operation",
+           options.kill));
   return status == kExitDone ? static_cast<int>(kExitFailed) : status;
 }
 
@@ -326,76 +327,75 @@ int Run(const EmulateOptions& options) {
   }
   if (options.keep_going)
     return Fail(kEmulate, Error{Code::kInvalidArgument,
-                                "--keep-going is about ranks that this command starts: add -n"});
+                                "--keep-going needs ranks that this command starts: add -n"});
   return RunOne(options, *environment, *std::move(setup));
 }
 
 void AddMachineOptions(CLI::App& emulate, EmulateOptions& options) {
   emulate
       .add_option("--machine", options.machine,
-                  "Machine of the devices: a name of --list-machines, a topology file, or a "
+                  "Machine to emulate: a name of --list-machines, a topology file, or a "
                   "description in words")
       ->type_name(kMachineType);
   emulate
       .add_option(
           "--devices", options.devices,
-          fmt::format("Number of devices; without it all of the machine, or {}", kPlainDevices))
+          fmt::format("Number of devices; default: all of the machine, or {}", kPlainDevices))
       ->check(CLI::Range(1u, kEmulatedDevicesMax));
   emulate
       .add_option("--policy", options.policy,
-                  "Channels of the machine: as NCCL would have them, or the best; without it "
+                  "Channels on the machine: those of NCCL (compat) or the best; default: "
                   "RINGLET_PLAN_POLICY, or compat")
       ->check(CLI::IsMember({"best", "compat"}));
   emulate
       .add_option("--drop-nvlink", options.without_nvlink,
-                  "GPU of the machine that has lost its NVLinks; may be repeated")
+                  "GPU that loses its NVLinks; may be repeated")
       ->expected(1)
       ->take_all();
   emulate
       .add_option("--sysfs", options.sysfs,
-                  "Whether /sys shows the program PCI, NICs and NUMA nodes of the machine: where "
-                  "this user may (auto), in any case (on), with its processors too (cpus), or not "
-                  "(off)")
+                  "Show the program a /sys with PCI, NICs and NUMA nodes of the machine: if this "
+                  "user may (auto), always (on), with processors too (cpus), or never (off)")
       ->check(CLI::IsMember({"auto", "on", "cpus", "off"}))
       ->capture_default_str();
   emulate
       .add_option("--report", options.report,
-                  "Writes here what each link of the machine carried, beside the plan, and the "
-                  "calls with NCCL's predicted times; ringlet traffic shows such figures")
+                  "Write to this file the bytes on each link of the machine, measured and planned, "
+                  "and all calls with NCCL's predicted times; ringlet traffic shows such data")
       ->type_name(kFileType);
-  emulate.add_flag(
-      "--pace", options.pace,
-      "Collectives last as long as NCCL's model of times predicts for the machine, where "
-      "this computer is fast enough; --report counts the others");
+  emulate.add_flag("--pace", options.pace,
+                   "Make collectives last as long as NCCL's model predicts for the machine, if "
+                   "this computer is fast enough; --report counts the slower ones");
   CLI::Option* const list =
-      emulate.add_flag("--list-machines", options.list, "Show the machines that have names");
-  emulate.add_flag("--json", options.json, "With --list-machines: one object: machines")
+      emulate.add_flag("--list-machines", options.list, "List the named machines");
+  emulate.add_flag("--json", options.json, "With --list-machines, print one object: machines")
       ->needs(list);
 }
 
 void AddRankOptions(CLI::App& emulate, EmulateOptions& options) {
   emulate
       .add_option("-n,--ranks", options.ranks,
-                  "Start so many processes of the program, as ringlet run does")
+                  "Number of processes of the program to start, as ringlet run does")
       ->check(CLI::Range(1u, kRunRanksMax));
   emulate
       .add_option("--hosts", options.hosts,
-                  "Spread them over so many hosts, each with all devices; without -n one on each")
+                  "Number of emulated hosts to spread the processes over, each with all devices; "
+                  "without -n, one process per host")
       ->check(CLI::Range(1u, kRunRanksMax));
-  emulate.add_option(
-      "--kill", options.kill,
-      "A rank to be killed when it begins an operation: 3@all_reduce:10 is rank 3 at "
-      "its tenth all-reduce. The exit status is not 0 if that never happens");
+  emulate.add_option("--kill", options.kill,
+                     "Rank to kill when it begins an operation: 3@all_reduce:10 is rank 3 at its "
+                     "tenth all-reduce. The exit status is nonzero if that never happens");
   emulate
       .add_option("--slow", options.slow,
-                  "A link of the machine at a fraction of its rate, by a name that reports have: "
-                  "link=NET2:0.1; with @1 behind the name on that host alone. --pace and --report "
-                  "count with it. May be repeated")
+                  "Run a link of the machine at a fraction of its rate. Reports show the names: "
+                  "link=NET2:0.1, or link=NET2@1:0.1 for host 1 only. --pace and --report use this "
+                  "rate. May be repeated")
       ->expected(1)
       ->take_all();
   emulate
       .add_option("--grace", options.grace_s,
-                  "Seconds between SIGTERM and SIGKILL when a rank has failed or the user ends it")
+                  "Seconds between SIGTERM and SIGKILL after a rank has failed or the user has "
+                  "stopped the program")
       ->type_name(kSecondsType)
       ->check(CLI::Range(0.0, 86'400.0))
       ->capture_default_str();
@@ -408,21 +408,20 @@ void AddEmulate(CLI::App& tool, std::vector<std::string> program, Action& chosen
   CLI::App* emulate =
       tool.add_subcommand("emulate", "Run a program written for CUDA and NCCL without a GPU");
   emulate->footer(
-      "Then the program and its arguments: ringlet emulate [OPTIONS] -- PROGRAM ARGUMENTS...\n"
-      "The program and all that it starts find libnccl.so.2, libcudart, libcuda and libnvidia-ml "
-      "of "
-      "Ringlet:\n"
-      "devices whose memory is the computer's. Kernels run as functions of --kernels alone.\n"
-      "With --machine CUDA and NVML tell of the devices, links and addresses of that machine.\n"
-      "The exit status is the program's; with -n or --hosts, as of ringlet run.");
+      "The program and its arguments follow: ringlet emulate [OPTIONS] -- PROGRAM "
+      "ARGUMENTS...\nThe program and its children load libnccl.so.2, libcudart, libcuda and "
+      "libnvidia-ml of Ringlet:\ntheir devices use the memory of this computer. Kernels run only "
+      "as functions of --kernels.\nWith --machine, CUDA and NVML report the devices, links and "
+      "addresses of that machine.\nThe exit status is the program's; with -n or --hosts, as of "
+      "ringlet run.");
   // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<EmulateOptions>();
   options->program = std::move(program);
   AddMachineOptions(*emulate, *options);
   emulate
       ->add_option("--memory", options->memory,
-                   fmt::format("Memory of each device, for each process; without it all devices "
-                               "share this computer's. {}",
+                   fmt::format("Memory of each device, for each process; default: all devices "
+                               "share the memory of this computer. {}",
                                kSizeUnitsHelp))
       ->type_name(kSizeType);
   emulate

@@ -49,7 +49,7 @@ TEST(EmulateTest, AnUnwritableReportFailsBeforeTheProgramRuns) {
 TEST(EmulateTest, RefusesToKillARankOutOfRange) {
   const ToolRun ran = RunCommand({"emulate", "-n", "2", "--kill", "2@all_reduce", "--", "true"});
   EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.errors, HasSubstr("there is no rank 2 of 2"));
+  EXPECT_THAT(ran.errors, HasSubstr("rank 2 is not one of 2"));
 }
 
 TEST(EmulateTest, NamesTheLinksNearestToAnUnknownOne) {

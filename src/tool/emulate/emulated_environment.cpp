@@ -26,8 +26,8 @@ std::string Normal(std::string_view path) {
 Status CheckFolder(const std::string& folder) {
   if (folder.find_first_of(": ;") == std::string::npos) return Ok();
   return Error{Code::kUnsupported,
-               fmt::format("the libraries are in {}, and the loader takes no folder with a space, "
-                           "colon or semicolon in its name: install Ringlet elsewhere",
+               fmt::format("the libraries are in {}, but the loader rejects folders with a space, "
+                           "colon or semicolon in their names: install Ringlet elsewhere",
                            Printable(folder, kShownBytesMax))};
 }
 
@@ -51,10 +51,9 @@ Result<EmulateFolders> FindEmulateFolders(const std::string& tool, std::string_v
   for (const EmulateFolders& found : {built, installed})
     if (exists(found.emulate + "/libcudart.so.13") && exists(found.compat + "/libnccl.so.2"))
       return found;
-  return Error{Code::kUnsupported,
-               fmt::format("the libraries of emulate are not beside {}: build or install Ringlet "
-                           "with RINGLET_EMULATE=ON",
-                           Printable(tool, kShownBytesMax))};
+  return Error{Code::kUnsupported, fmt::format("the libraries of emulate are missing beside {}: "
+                                               "build or install Ringlet with RINGLET_EMULATE=ON",
+                                               Printable(tool, kShownBytesMax))};
 }
 
 Result<EnvMap> EmulatedEnvironment(EnvMap base, const EmulateFolders& folders,

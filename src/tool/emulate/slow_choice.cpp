@@ -44,9 +44,10 @@ Status CheckName(const topology::Graph& graph, const comm::SlowLink& link,
                  const std::string& text) {
   for (const auto& [one, other] : comm::LinksOf(graph))
     if (comm::IsBetween(link, graph, one, other)) return Ok();
-  return Error{Code::kInvalidArgument,
-               fmt::format("--slow {}: the machine has no such link; the nearest names are {}",
-                           Quoted(text), fmt::join(NearestNames(graph, link), " "))};
+  return Error{
+      Code::kInvalidArgument,
+      fmt::format("--slow {}: the machine does not have that link; the nearest names are {}",
+                  Quoted(text), fmt::join(NearestNames(graph, link), " "))};
 }
 
 Status CheckHost(const comm::SlowLink& link, const std::string& text, std::uint32_t hosts) {
@@ -54,8 +55,8 @@ Status CheckHost(const comm::SlowLink& link, const std::string& text, std::uint3
   const auto host = ParseDecimal(link.host);
   if (host && *host < hosts) return Ok();
   return Error{Code::kInvalidArgument,
-               fmt::format("--slow {}: there is no host {} among {}, which count from 0",
-                           Quoted(text), Quoted(link.host), Counted(hosts, "host"))};
+               fmt::format("--slow {}: host {} is not one of {}, which count from 0", Quoted(text),
+                           Quoted(link.host), Counted(hosts, "host"))};
 }
 
 }  // namespace

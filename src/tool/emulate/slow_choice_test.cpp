@@ -36,17 +36,18 @@ TEST_F(SlowChoiceTest, OmitsTheHostNameOnASingleHost) {
 }
 
 TEST_F(SlowChoiceTest, NamesTheLinksNearestToAnUnknownOne) {
-  EXPECT_THAT(Refusal({"link=NET7:0.1"}),
-              testing::MatchesRegex("--slow \"link=NET7:0.1\": the machine has no such link; the "
-                                    "nearest names are .*NET0.*"));
+  EXPECT_THAT(
+      Refusal({"link=NET7:0.1"}),
+      testing::MatchesRegex("--slow \"link=NET7:0.1\": the machine does not have that link; the "
+                            "nearest names are .*NET0.*"));
   EXPECT_THAT(Refusal({"link=NET7:0.1"}), HasSubstr("NET1"));
   EXPECT_THAT(Refusal({"link=GPU0,GPU1:0.1"}), HasSubstr("the nearest names are"));
   EXPECT_THAT(Refusal({"link=GPU0,GPU1:0.1"}), HasSubstr("GPU0,NVS0"));
 }
 
 TEST_F(SlowChoiceTest, NamesAHostOutOfRange) {
-  EXPECT_THAT(Refusal({"link=NET1@2:0.1"}, 2), HasSubstr("there is no host \"2\" among 2 hosts"));
-  EXPECT_THAT(Refusal({"link=NET1@a:0.1"}, 2), HasSubstr("there is no host \"a\""));
+  EXPECT_THAT(Refusal({"link=NET1@2:0.1"}, 2), HasSubstr("host \"2\" is not one of 2 hosts"));
+  EXPECT_THAT(Refusal({"link=NET1@a:0.1"}, 2), HasSubstr("host \"a\" is not one of"));
 }
 
 TEST_F(SlowChoiceTest, QuotesATextThatIsNotASlowLink) {

@@ -70,11 +70,11 @@ int Run(const TrafficRequest& request) {
 
 void AddTraffic(CLI::App& tool, Action& chosen) {
   CLI::App* traffic = tool.add_subcommand(
-      "traffic", "Show what the links of an emulated machine carried, beside what was planned");
+      "traffic", "Show the bytes on each link of an emulated machine, measured and planned");
   traffic->footer(
-      "Ranks on a machine of RINGLET_MACHINE leave a file each in RINGLET_TRAFFIC_DIR when their\n"
-      "communicators are destroyed. The exit status is 1 if a link carried something else than\n"
-      "planned, ranks called different collectives, or a rank left no file.");
+      "Each rank on a machine of RINGLET_MACHINE writes a file into RINGLET_TRAFFIC_DIR when "
+      "its\ncommunicator is destroyed. The exit status is 1 if the bytes on a link differ from the "
+      "plan,\nranks called different collectives, or the file of a rank is missing.");
   // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<TrafficRequest>();
   traffic->add_option("DIR", request->folder, "The folder of RINGLET_TRAFFIC_DIR")
@@ -88,15 +88,16 @@ void AddTraffic(CLI::App& tool, Action& chosen) {
       ->capture_default_str();
   traffic
       ->add_option("-o,--output", request->picture.output,
-                   "Draw the machine with what its links carried: a file, .svg or .png; - is "
-                   "standard output, and then there is no text")
+                   "Draw the machine with the traffic on its links: a file, .svg or .png; - is "
+                   "standard output, instead of the text")
       ->check(WhyNoPicture)
       ->type_name(kFileType);
   traffic->add_flag("--dark", request->picture.dark, "A picture for dark pages");
-  traffic->add_option("--title", request->title, "Of the picture; none: the machine's file");
+  traffic->add_option("--title", request->title,
+                      "Title of the picture; default: the file of the machine");
   traffic
       ->add_option("--machine", request->machine,
-                   "The topology file that the program ran with; none: that of RINGLET_MACHINE")
+                   "Topology file of the run; default: that of RINGLET_MACHINE")
       ->type_name(kFileType);
   traffic->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }

@@ -46,15 +46,15 @@ std::string PathsText(const topology::Paths& paths, NodeKind from, NodeKind to) 
 
 std::string WhyText(plan::StopReason reason) {
   switch (reason) {
-    case plan::StopReason::kPerfect: return "all channels that were asked for fit";
+    case plan::StopReason::kPerfect: return "all requested channels fit";
     case plan::StopReason::kSaturated: return "the channels together are as fast as a GPU";
     case plan::StopReason::kBound: return "nothing more is possible";
-    case plan::StopReason::kDivided: return "that is how near equal channels came to the bound";
+    case plan::StopReason::kDivided: return "equal channels do not get closer to the bound";
     case plan::StopReason::kExhausted: return "everything on the list was tried";
     case plan::StopReason::kBudget:
-      return "the budget of steps was spent; this is the best until then";
-    case plan::StopReason::kFallback: return "nothing fits, and one channel there must be";
-    case plan::StopReason::kNotThere: return "the machine has not what it needs";
+      return "the budget of steps is used up; this is the best result";
+    case plan::StopReason::kFallback: return "no channel fits, but one is required";
+    case plan::StopReason::kNotThere: return "the machine lacks the parts that the search needs";
   }
   return "";
 }
@@ -66,22 +66,19 @@ std::string DirectText(const NodeView& node) {
                                       [&](NodeIndex net) { return !node.graph->net(net).gdr; });
   if (indirect == 0) return "";
   return fmt::format(
-      "{} of {} without GPUDirect: what comes in goes to the memory of the "
-      "processor\n"
-      "first, and from there to a GPU. If both are below one PCIe switch, each byte passes the\n"
-      "switch's link to the processor twice, there and back: half of it is left for channels.\n",
+      "{} of {} without GPUDirect: received data passes through the memory of the\nprocessor to a "
+      "GPU. If NIC and GPU are below one PCIe switch, each byte crosses the link of\nthe switch to "
+      "the processor twice: half of its bandwidth is left for channels.\n",
       indirect, Counted(nets.size(), "network port"));
 }
 
 std::string MachineText(const PlanView& view, const NodeView& node) {
   const topology::Paths& paths = node.paths;
   std::string text = fmt::format(
-      "1. The machine\n\n{} has {}, {} and {}{}. What a GPU can be\n"
-      "reached by, and how fast, are its paths; their types are, from near to far: NVL over "
-      "NVLink,\n"
-      "PIX within a PCIe switch, PXB over several, PXN to a NIC by way of another GPU, PHB "
-      "through\n"
-      "the processor, SYS from processor to processor.\n\n",
+      "1. The machine\n\n{} has {}, {} and {}{}. A path connects a\nGPU to another device; its "
+      "types are, from near to far: NVL over NVLink,\nPIX within a PCIe switch, PXB over several, "
+      "PXN to a NIC through another GPU, PHB through\nthe processor, SYS from processor to "
+      "processor.\n\n",
       view.kinds.front().title, Counted(node.gpus.size(), "GPU"),
       Counted(node.nets.size(), "network port"),
       Counted(paths.Of(NodeKind::kCpu).size(), "NUMA node"),
@@ -104,11 +101,12 @@ std::string SpeedText(const plan::SearchStep& search_step, bool nics) {
 
 /// Describes why the search found no further channel.
 std::string RefusalText(const StepOutcome& outcome, const plan::SearchTrace& search_trace) {
-  const char* const whom = outcome.channels == 0 ? "" : "for another, ";
+  const char* const whom = outcome.channels == 0 ? "" : "for one more, ";
   switch (outcome.refusal) {
     case plan::StepRefusal::kNone: return "";
-    case plan::StepRefusal::kType: return fmt::format("; {}the way is farther than allowed", whom);
-    case plan::StepRefusal::kNet: return fmt::format("; {}NICs have too little left", whom);
+    case plan::StepRefusal::kType: return fmt::format("; {}the path is longer than allowed", whom);
+    case plan::StepRefusal::kNet:
+      return fmt::format("; {}the NICs have too little bandwidth left", whom);
     case plan::StepRefusal::kLink:
       return outcome.link && *outcome.link < search_trace.links.size()
                  ? fmt::format("; {}{} is too full", whom, search_trace.links[*outcome.link])
@@ -121,7 +119,7 @@ std::string RefusalText(const StepOutcome& outcome, const plan::SearchTrace& sea
 std::string FreedomText(const plan::SearchStep& search_step, bool nics) {
   std::string text = fmt::format("paths up to {}", NameOf(search_step.type_intra));
   if (nics) text += fmt::format(", and {} to NICs", NameOf(search_step.type_inter));
-  if (search_step.cross_nic != 0) text += ", out by another NIC than in";
+  if (search_step.cross_nic != 0) text += ", leaving through another NIC than entering";
   if (!search_step.same_channels) text += ", each channel in its own order";
   return text;
 }
@@ -145,10 +143,11 @@ std::string SearchStepText(const ToldPart& told, const plan::SearchTrace& search
                            bool own) {
   const StepOutcome& outcome = *told.first;
   if (outcome.divided_of.mb_per_s > 0)
-    return fmt::format("  {} of {}{}, where {} GB/s is the most together: the best so far\n",
-                       Counted(outcome.channels, "channel"), SpeedText(outcome.search_step, nics),
-                       outcome.search_step.cross_nic != 0 ? ", out by another NIC than in" : "",
-                       GigabytesText(outcome.divided_of));
+    return fmt::format(
+        "  {} of {}{}; at most {} GB/s together: the best so far\n",
+        Counted(outcome.channels, "channel"), SpeedText(outcome.search_step, nics),
+        outcome.search_step.cross_nic != 0 ? ", leaving through another NIC than entering" : "",
+        GigabytesText(outcome.divided_of));
   std::string text =
       own ? fmt::format("  {} of ", outcome.search_step.max_channels) : std::string("  ");
   text += SpeedText(outcome.search_step, nics);
@@ -194,8 +193,7 @@ std::string SearchStepsText(const plan::SearchTrace& search_trace, const Pattern
   }
   if (untold > 0) text += fmt::format("  and {} more, none of them better\n", untold);
   if (repeated > 0)
-    text += fmt::format("  {} would have gone the same way as one before, and were left out\n",
-                        repeated);
+    text += fmt::format("  {} would have repeated an earlier step, and were skipped\n", repeated);
   return text;
 }
 
@@ -218,32 +216,30 @@ std::string StoriesText(const NodeView& node, const PatternGraph& graph) {
                     [](const auto& one) { return one.divided_of.mb_per_s > 0; });
     if (divided)
       text +=
-          "Then by prices: links that are full cost the more, and the channel that costs least is\n"
-          "taken in, until all cost as much; what is used of each is divided into equal "
-          "channels:\n";
+          "Then by prices: fuller links cost more, and the search adds the cheapest channel until "
+          "all\nchannels cost the same; it divides the used bandwidth into equal channels:\n";
     else if (own)
-      text += "Then as many channels, each as wide, as the bound leaves room for:\n";
+      text += "Then other numbers and widths of channels, up to the bound:\n";
     text += SearchStepsText(search_trace, graph, own);
   }
   if (in_vain > 0)
-    text +=
-        fmt::format("{} other numbers and widths of channels led to nothing better.\n", in_vain);
+    text += fmt::format("{} other numbers and widths of channels did not improve the result.\n",
+                        in_vain);
   return text;
 }
 
 /// \param trials  include the search steps
 std::string SearchText(const NodeView& node, const plan::HostPlan& planned, bool trials) {
   std::string text =
-      "\n2. The search within a host\n\n"
-      "A channel is one order in which data passes all GPUs. The search asks for channels of some\n"
-      "bandwidth, takes what they use from the links, and looks for another channel in what is "
-      "left.\n"
-      "When nothing is left it allows farther paths, then asks for less.\n";
+      "\n2. The search within a host\n\nA channel is an order in which data passes all GPUs. The "
+      "search looks for a channel of some\nbandwidth, subtracts it from the links, and looks for "
+      "another channel in the rest. If it finds\nnone, it allows longer paths, then less "
+      "bandwidth.\n";
   for (const GraphId id : {GraphId::kRing, GraphId::kTree, GraphId::kNvls}) {
     const PatternGraph& graph = planned.of(id);
     if (graph.channels.empty()) continue;
     if (trials) {
-      text += fmt::format("\n{}. First what NCCL tries, in its order:\n", NameOf(graph.pattern));
+      text += fmt::format("\n{}. First the steps of NCCL, in its order:\n", NameOf(graph.pattern));
       text += StoriesText(node, graph);
     } else {
       text += fmt::format("\n{}. It took {} (--trials shows them).\n", NameOf(graph.pattern),
@@ -285,8 +281,8 @@ std::string JoinText(const PlanView& view) {
       plan.node_count());
   if (plan.options().exchange)
     text +=
-        "On every other node channels 2k and 2k + 1 change places, so that what leaves by a NIC\n"
-        "arrives at the NIC of the same number: traffic stays on its rail.\n";
+        "On every other node, channels 2k and 2k + 1 are swapped, so that data arrives at a NIC of "
+        "the\nsame number as the NIC that it left: traffic stays on its rail.\n";
   text += fmt::format("  ring of channel 0:{}\n", FirstRanksText(plan.Ring(0)));
   const plan::Neighbours root = plan.At(plan.Ring(0).front(), 0);
   text += fmt::format(
@@ -295,7 +291,7 @@ std::string JoinText(const PlanView& view) {
       Index(plan.Ring(0).front()), root.up ? fmt::format("{}", Index(*root.up)) : "no rank");
   for (const auto& down : root.down)
     if (down) text += fmt::format(" {}", Index(*down));
-  text += fmt::format(".\nWhat a rank has to keep of all this: {} bytes.\n", plan.bytes());
+  text += fmt::format(".\nA rank stores {} bytes of this plan.\n", plan.bytes());
   for (const plan::Shortfall& shortfall : view.joined.shortfalls) text += ToText(shortfall) + "\n";
   return text;
 }
@@ -345,7 +341,7 @@ std::string CompareText(const PlanView& mine, const PlanView& nccl) {
                        [](const StepOutcome& outcome) { return outcome.improved; });
       if (last != search_trace.search_steps.rend())
         text +=
-            "  NCCL's best search step went:\n  " +
+            "  NCCL's best search step:\n  " +
             SearchStepText({&*last}, search_trace, own.channels.front().entry.has_value(), false);
     }
     text += fmt::format("  It ended because: {}.\n", WhyText(its.stopped));
@@ -407,12 +403,12 @@ int Run(const ExplainRequest& request, const std::vector<std::string>& operation
 
 void AddExplain(CLI::App& tool, Action& chosen) {
   CLI::App* explain =
-      tool.add_subcommand("explain", "Tell how a machine becomes channels, step by step");
+      tool.add_subcommand("explain", "Explain the plan of channels for a machine, step by step");
   // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<ExplainRequest>();
   AddPlanRequest(*explain, request->plan);
   explain->add_flag("--trials", request->trials,
-                    "Show the steps of the search, and which link refused each");
+                    "Show the steps of the search, and the link that stopped each");
   explain->add_flag("--json", request->json, "One object: machine, search, plan, nccl");
   AddExplainCollective(*explain, chosen);
   explain->callback([explain, request, &chosen] {

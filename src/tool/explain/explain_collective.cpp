@@ -69,7 +69,7 @@ std::string CandidatesText(std::vector<Candidate> candidates, collective::Algori
   std::string text = "  algorithm               predicted\n";
   for (const Candidate& candidate : candidates) {
     const char* note = candidate.algorithm == chosen
-                           ? measured ? "  chosen: it was measured to be the fastest" : "  chosen"
+                           ? measured ? "  chosen: the fastest in measurements" : "  chosen"
                        : candidate.allowed ? ""
                                            : "  not allowed by RINGLET_HOST_ALGO";
     text += fmt::format("  {:<28} {:>8.1f} us{}\n", Name(candidate.algorithm),
@@ -90,9 +90,9 @@ std::string ScoresText(const std::vector<collective::Score>& scores, std::size_t
         score.bytes_max == collective::kAnyBytes ? "any size" : std::to_string(score.bytes_max),
         Name(score.algorithm), RowOf(score.algorithm).summary,
         next ? fmt::format("; else {}", Name(*next)) : "",
-        score.measured ? "; the tuning file says so" : "", chosen ? "  chosen" : "");
+        score.measured ? "; set by the tuning file" : "", chosen ? "  chosen" : "");
   }
-  return text + fmt::format("This call's has {} bytes.\n", bytes);
+  return text + fmt::format("This call has blocks of {} bytes.\n", bytes);
 }
 
 /// Describes the choice of an algorithm over links.
@@ -266,7 +266,7 @@ void AddExplainCollective(CLI::App& explain, Action& chosen) {
     const auto kind = static_cast<CallKind>(i);
     if (kind == CallKind::kAllToAllV || kind == CallKind::kSendReceive) continue;
     CLI::App* one = explain.add_subcommand(std::string(Name(kind)),
-                                           "The algorithm that is chosen, why, and its steps");
+                                           "Explain the choice of an algorithm, and its steps");
     for (const OperationAlias& other : kOperationAliases)
       if (other.name == Name(kind)) one->alias(std::string(other.alias));
     // The parser fills the words, and the action reads them later.
@@ -281,8 +281,8 @@ void AddExplainCollective(CLI::App& explain, Action& chosen) {
     one->add_option("--hosts", words->question.hosts, "Hosts that share the ranks")
         ->check(CLI::Range(1u, kExplainedRanksMax))
         ->capture_default_str();
-    one->add_option("--root", words->question.root, "The root, where there is one");
-    one->add_option("--rank", words->question.rank, "Shows the steps of this rank alone");
+    one->add_option("--root", words->question.root, "Root rank, for operations with a root");
+    one->add_option("--rank", words->question.rank, "Show the steps of this rank only");
     one->add_flag(
         "--json", words->json,
         "One object: operation, bytes, count, ranks, hosts, root, algorithm; and ways and "

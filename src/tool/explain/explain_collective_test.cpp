@@ -73,7 +73,7 @@ TEST(ExplainCollective, ShowsTheAlgorithmsThroughSharedMemoryAndTheChoice) {
   tuner.measured = collective::TuningTable(
       {{collective::CallKind::kAllReduce, 4, 1, 64, collective::Algorithm::kSlices}});
   EXPECT_THAT(CollectiveText(question, tuner),
-              testing::ContainsRegex(" 64  slices .*; the tuning file says so  chosen"));
+              testing::ContainsRegex(" 64  slices .*; set by the tuning file  chosen"));
 }
 
 TEST(ExplainCollective, JsonHasTheCandidatesAndTheStepsOfTheChosenOne) {
@@ -146,7 +146,7 @@ TEST(ExplainCollective, MarksAMeasuredChoice) {
       collective::TuningTable({{collective::CallKind::kAllReduce, 6, 1, collective::kAnyBytes,
                                 collective::Algorithm::kDoubleTree}});
   EXPECT_THAT(CollectiveText({.ranks = 6, .bytes = 64}, tuner),
-              testing::ContainsRegex("double_tree .* chosen: it was measured"));
+              testing::ContainsRegex("double_tree .* chosen: the fastest in measurements"));
 }
 
 }  // namespace

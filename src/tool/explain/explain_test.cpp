@@ -28,7 +28,7 @@ TEST(ExplainTest, PrintsTheWholeTraceOfASmallMachine) {
   EXPECT_THAT(ran.output, testing::StartsWith("limited by: "));
   EXPECT_THAT(ran.output,
               HasSubstr("\n\n1. The machine\n\n" + file +
-                        " has 2 GPUs, 2 network ports and 1 NUMA node. What a GPU can"));
+                        " has 2 GPUs, 2 network ports and 1 NUMA node. A path connects"));
   EXPECT_THAT(ran.output, HasSubstr(R"(
   GPU to GPU: 2 of type PIX with 24 GB/s
   GPU to NIC: 4 of type PIX with 12.5 GB/s
@@ -36,12 +36,12 @@ TEST(ExplainTest, PrintsTheWholeTraceOfASmallMachine) {
 2. The search within a host
 )"));
   EXPECT_THAT(ran.output, HasSubstr(R"(
-BALANCED_TREE. First what NCCL tries, in its order:
-  12 GB/s: 1 fits (paths up to PIX, and PIX to NICs); for another, )"
+BALANCED_TREE. First the steps of NCCL, in its order:
+  12 GB/s: 1 fits (paths up to PIX, and PIX to NICs); for one more, )"
                                     R"(DEV/0-11000 > PCI/0-10000 (PCI) is too full
   12 GB/s: 2 fit, the best so far (paths up to PIX, and PIX to NICs, each channel in its own order)
   15 GB/s within a host and 12 between hosts: 1 fits (paths up to PIX, and PIX to NICs, )"
-                                    R"(each channel in its own order); for another, )"
+                                    R"(each channel in its own order); for one more, )"
                                     R"(PCI/0-10000 > DEV/0-12000 (PCI) is too full
 It ended because: nothing more is possible. 2 channels of 12 GB/s, 24 GB/s together: )"
                                     R"(100.0 % of 24 GB/s,
@@ -72,7 +72,7 @@ TEST(ExplainTest, ShowsSearchStepsOnlyOnRequest) {
   const ToolRun ran = RunCommand({"explain", "--hosts", "2", file});
   EXPECT_THAT(ran.output, HasSubstr("\nRING. It took "));
   EXPECT_THAT(ran.output, HasSubstr(" (--trials shows them).\nIt ended because: "));
-  EXPECT_THAT(ran.output, testing::Not(HasSubstr("First what NCCL tries")));
+  EXPECT_THAT(ran.output, testing::Not(HasSubstr("First the steps of NCCL")));
 }
 
 TEST(ExplainTest, CountsPathsBetweenDifferentGpus) {
@@ -101,8 +101,9 @@ TEST(ExplainTest, ASearchStepNamesItsObstacle) {
   const ToolRun ran = RunCommand(
       {"explain", "--trials", "--hosts", "2", Fixture("topo-vectors/pcie8-2sockets.xml")});
   ASSERT_EQ(ran.status, 0) << ran.errors;
-  EXPECT_THAT(ran.output, testing::ContainsRegex("GB/s: 2 fit, [^\n]*; for another, NICs have"));
-  EXPECT_THAT(ran.output, testing::ContainsRegex("GB/s: none fits [^\n]*; NICs have"));
+  EXPECT_THAT(ran.output,
+              testing::ContainsRegex("GB/s: 2 fit, [^\n]*; for one more, the NICs have"));
+  EXPECT_THAT(ran.output, testing::ContainsRegex("GB/s: none fits [^\n]*; the NICs have"));
 }
 
 TEST(ExplainTest, ShowsTwelveSearchStepsAndCountsTheOthers) {

@@ -86,7 +86,7 @@ Result<PredictRequest> Settled(PredictRequest request) {
     request.plan.machine.source.file = std::exchange(request.function, "all_reduce");
   if (!is_predicted())
     return Error{Code::kInvalidArgument,
-                 fmt::format("{} is none of the operations that are predicted: {}",
+                 fmt::format("{} is not one of the predicted operations: {}",
                              Quoted(Printable(request.function, 64)), fmt::join(kPredicted, ", "))};
   request.function = OperationNamed(request.function);
   return request;
@@ -130,7 +130,7 @@ int Run(const PredictRequest& request) {
 
 void AddPredict(CLI::App& tool, Action& chosen) {
   CLI::App* predict = tool.add_subcommand(
-      "predict", "Predict how long a collective on GPUs takes, by NCCL's cost model");
+      "predict", "Predict the time of a collective on GPUs by NCCL's cost model");
   // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<PredictRequest>();
   predict
@@ -142,7 +142,7 @@ void AddPredict(CLI::App& tool, Action& chosen) {
       ->type_name(kSizeType)
       ->capture_default_str();
   predict->add_flag("--flows", request->flows,
-                    "Count the bytes that each link carries, on rings or trees, the busiest first");
+                    "Show the bytes on each link for rings or trees, busiest link first");
   predict->add_flag("--json", request->json,
                     "One object: function, bytes, ranks, hosts, algorithm, protocol, channels, "
                     "threads, time_us, algbw, busbw; with --flows also flows (algorithm, protocol, "

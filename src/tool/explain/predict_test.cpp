@@ -62,7 +62,7 @@ TEST(PredictTest, AcceptsOperationNamesOfOtherTools) {
   EXPECT_EQ(RunCommand({"predict", file}).output, expected);
   const ToolRun wrong = RunCommand({"predict", "gather", file});
   EXPECT_EQ(wrong.status, kExitUsage);
-  EXPECT_THAT(wrong.errors, HasSubstr("\"gather\" is none of the operations that are predicted"));
+  EXPECT_THAT(wrong.errors, HasSubstr("\"gather\" is not one of the predicted operations"));
 }
 
 TEST(PredictTest, EveryFunctionHasItsNameInBench) {
@@ -127,9 +127,8 @@ TEST(PredictTest, NodesOfOneHostShareItsLinks) {
 
 TEST(PredictTest, NamesWrongArguments) {
   const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
-  EXPECT_THAT(
-      RunCommand({"predict", "all_reverse", file}).errors,
-      HasSubstr("\"all_reverse\" is none of the operations that are predicted: all_reduce,"));
+  EXPECT_THAT(RunCommand({"predict", "all_reverse", file}).errors,
+              HasSubstr("\"all_reverse\" is not one of the predicted operations: all_reduce,"));
   EXPECT_EQ(RunCommand({"predict", "all_reduce", file, "-b", "much"}).status, kExitUsage);
 }
 

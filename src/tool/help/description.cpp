@@ -141,7 +141,7 @@ OwnOptions AllOptionsOf(const CommandDescription& command) {
 
 std::string SharedText(const OwnOptions& options) {
   if (options.like == nullptr) return "";
-  std::string text = fmt::format("Options are those of `{}`", FullName(*options.like));
+  std::string text = fmt::format("Takes the options of `{}`", FullName(*options.like));
   if (!options.lacking.empty())
     text += fmt::format(" without {}", fmt::join(options.lacking, ", "));
   return text + (options.own.empty() ? "." : "; and:");
@@ -182,13 +182,14 @@ std::vector<ValueType> ValueTypes() {
       {"UINT", "a whole number", "4"},
       {kNumbersType, "whole numbers, separated by commas", "8,64,512"},
       {kSecondsType, "seconds", "0.5"},
-      {kFileType, "a path; - is standard input or output where the text says so", "topology.xml"},
+      {kFileType, "a path; - is standard input or output where the description allows it",
+       "topology.xml"},
       {kFolderType, "a folder", "/mnt/other/machine"},
       {kMachineType, "a machine in words; brackets repeat and nest",
        "2x(numa: 2x(switch: 2 gpu, 1 nic))"},
       {kPartType, "a part of a machine: a GPU by rank, a port, a bus address, a NUMA node",
        "GPU0, mlx5_0, 0000:11:00.0, NUMA0"},
-      {kChangeType, "a change of a machine: a part, and what becomes of it",
+      {kChangeType, "a change of a machine: a part and its new setting",
        "GPU3 pcie=gen5x16, NICs rate=400Gb/s, remove mlx5_1"},
       {"TEXT", "words, in quotes where there are spaces", "h100"},
   };

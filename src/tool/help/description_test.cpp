@@ -80,7 +80,7 @@ TEST(DescriptionTest, SharedOptionsOfSiblingsAreListedOnce) {
   EXPECT_THAT(all_gather.own, IsEmpty());
   EXPECT_THAT(all_gather.lacking, ElementsAre("--op"));
   EXPECT_EQ(SharedText(all_gather),
-            "Options are those of `ringlet bench all_reduce` without --op.");
+            "Takes the options of `ringlet bench all_reduce` without --op.");
 }
 
 TEST(DescriptionTest, SynopsesNameArgumentsCommandsAndPrograms) {
@@ -95,7 +95,7 @@ TEST(DescriptionTest, SynopsesNameArgumentsCommandsAndPrograms) {
 TEST(DescriptionTest, SeparatesRemarksFromExamples) {
   const CommandDescription tool = DescribedTool();
   const CommandDescription& run = Named(tool, "run");
-  EXPECT_THAT(run.remarks, testing::StartsWith("Then the program"));
+  EXPECT_THAT(run.remarks, testing::StartsWith("The program and its arguments"));
   EXPECT_THAT(run.examples, testing::Contains("ringlet run -n 4 ./program"));
   EXPECT_EQ(Named(tool, "env").remarks, "");
 }

@@ -34,7 +34,7 @@ Error NoSuchCommand(const CLI::App& command, const std::string& above, const std
   std::vector<std::string> known = CommandNames(command);
   if (above == "ringlet") known.emplace_back(kExitCodesTopic);
   return {Code::kInvalidArgument,
-          fmt::format("there is no command {}{}", Quoted(name), DidYouMean(name, known))};
+          fmt::format("unknown command {}{}", Quoted(name), DidYouMean(name, known))};
 }
 
 struct HelpRequest {

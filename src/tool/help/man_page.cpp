@@ -69,8 +69,7 @@ std::string TroffBody(const CommandDescription& command, const OwnOptions& optio
 
 std::string TroffSubcommand(const CommandDescription& command, const OwnOptions& options) {
   std::string about = command.help + ".";
-  for (const std::string& alias : command.aliases)
-    about += fmt::format(" {} is another name for it.", alias);
+  for (const std::string& alias : command.aliases) about += fmt::format(" Alias: {}.", alias);
   std::string text = fmt::format(".SS {}\n{}", Troff(SynopsisOf(command)), TroffLines(about)) +
                      TroffBody(command, options);
   for (std::size_t i = 0; i < command.commands.size(); ++i)

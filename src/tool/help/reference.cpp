@@ -47,8 +47,7 @@ std::string OptionTable(const std::vector<const OptionDescription*>& options) {
 std::string CommandMarkdown(const CommandDescription& command, const OwnOptions& options) {
   const bool nested = command.path.rfind(' ') != 0;
   std::string about = command.help + ".";
-  for (const std::string& alias : command.aliases)
-    about += fmt::format(" `{}` is another name for it.", alias);
+  for (const std::string& alias : command.aliases) about += fmt::format(" Alias: `{}`.", alias);
   std::string text = fmt::format("\n{} {}\n\n{}", nested ? "###" : "##", FullName(command),
                                  Filled(about, kPageColumns)) +
                      MarkdownCode({SynopsisOf(command)});
@@ -68,9 +67,9 @@ std::string CliMarkdown(const CommandDescription& tool) {
   std::string text =
       "# Command line\n\n<!-- Made by: ringlet help --markdown. Run tool_test with "
       "RINGLET_UPDATE_GOLDENS=1 to renew. -->\n\n" +
-      Filled(fmt::format("{}: one command, `ringlet`. `ringlet COMMAND --help` shows what stands "
-                         "here, and `ringlet completion` makes shells complete it. Manual pages "
-                         "(`man ringlet-bench`) come with an installation.",
+      Filled(fmt::format("{}: one command, `ringlet`. `ringlet COMMAND --help` shows the same "
+                         "text, and `ringlet completion` prints completions for shells. An "
+                         "installation includes manual pages (`man ringlet-bench`).",
                          tool.help),
              kPageColumns) +
       MarkdownCode(tool.examples) + "\n## Values\n\n| type | meaning | example |\n|---|---|---|\n";
@@ -79,10 +78,10 @@ std::string CliMarkdown(const CommandDescription& tool) {
         {std::string(type.name), MarkdownCell(type.meaning), fmt::format("`{}`", type.example)});
   text += "\n## JSON\n\n" +
           Filled(
-              "`--json` prints JSON alone on standard output: one text, or one a line where the "
-              "command says so. Keys are in snake_case and end with their unit (`time_us`, "
+              "`--json` prints only JSON on standard output: one document, or one per line where "
+              "the option states it. Keys are in snake_case and end with their unit (`time_us`, "
               "`total_gb_s`, `mb_per_s`); `algbw` and `busbw` are GB/s, as in nccl-tests; sizes "
-              "are bytes. An unknown value is null or left out.",
+              "are bytes. An unknown value is null or missing.",
               kPageColumns);
   text += "\n## Exit codes\n\n| status | meaning |\n|---|---|\n";
   for (const auto& [status, meaning] : ExitStatusMeanings())

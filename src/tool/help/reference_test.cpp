@@ -31,7 +31,7 @@ TEST(ReferenceTest, ListsEachCommandAndOption) {
   EXPECT_THAT(page, HasSubstr("| `-x`, `--times` | UINT, 1 to 9 | `3` | How often |\n"));
   EXPECT_THAT(page, HasSubstr("| `--either` |  |  | A or b\\|c |\n"));
   EXPECT_THAT(page, HasSubstr("### ringlet one inner\n"));
-  EXPECT_THAT(page, HasSubstr("`within` is another name for it."));
+  EXPECT_THAT(page, HasSubstr("Alias: `within`."));
   EXPECT_THAT(page, testing::Not(HasSubstr("secret")));
 }
 

@@ -63,8 +63,9 @@ Status CompleteSkeleton(ChosenMachine& machine) {
   for (const Gpu& gpu : completed->view.gpus)
     if (const auto* model = topology::FindGpuModel(completed->view.pci[gpu.pci].ids);
         model != nullptr && model->links > 0)
-      return Refused(machine.title, fmt::format("the file does not say how its {} are linked; {}",
-                                                Counted(completed->view.gpus.size(), "GPU"), cure));
+      return Refused(machine.title,
+                     fmt::format("the file does not describe the links of its {}; {}",
+                                 Counted(completed->view.gpus.size(), "GPU"), cure));
   machine.view = std::move(completed->view);
   for (std::string& note : completed->notes) machine.notes.push_back(std::move(note));
   machine.path.clear();
@@ -77,14 +78,14 @@ Status CheckHosts(const ChosenMachine& machine) {
     hosts.insert(machine.view.HostOf(node));
   if (hosts.size() <= 1) return Ok();
   return Refused(machine.title,
-                 fmt::format("it is of {} hosts; name a file of one, and say --hosts {}",
+                 fmt::format("it describes {} hosts; name a file of one host, and add --hosts {}",
                              hosts.size(), hosts.size()));
 }
 
 Status CheckGpus(const ChosenMachine& machine) {
   const std::size_t gpus = machine.view.gpus.size();
   if (gpus == 0)
-    return Refused(machine.title, "it has no GPUs; ringlet topo show lists what it has");
+    return Refused(machine.title, "it does not have GPUs; ringlet topo show lists its parts");
   if (gpus > kEmulatedDevicesMax)
     return Refused(machine.title, fmt::format("it has {} GPUs; at most {} can be emulated", gpus,
                                               kEmulatedDevicesMax));
@@ -93,8 +94,8 @@ Status CheckGpus(const ChosenMachine& machine) {
     if (gpu.gcn.empty() && machine.view.pci[gpu.pci].ids.vendor != kAmd) continue;
     return Error{
         Code::kUnsupported,
-        fmt::format("the machine {}: the GPU {} is AMD's ({}), which no CUDA program can use; name "
-                    "a machine of NVIDIA's GPUs, see --list-machines",
+        fmt::format("the machine {}: the GPU {} is from AMD ({}), and CUDA programs cannot use it; "
+                    "name a machine with NVIDIA GPUs, see --list-machines",
                     Printable(machine.title, kShownMachineBytesMax), BusOf(machine.view, gpu),
                     gpu.gcn.empty() ? "vendor 0x1002" : gpu.gcn)};
   }
@@ -125,7 +126,7 @@ Status FillCapabilities(ChosenMachine& machine) {
     const auto* model = topology::FindGpuModel(machine.view.pci[gpu.pci].ids);
     if (model == nullptr)
       return Refused(machine.title,
-                     fmt::format("the GPU {} has no compute capability; write sm=\"90\" at its "
+                     fmt::format("the GPU {} lacks a compute capability; write sm=\"90\" at its "
                                  "<gpu>, or the device id of a known model at its <pci>",
                                  BusOf(machine.view, gpu)));
     gpu.compute_capability = model->compute_capability;
@@ -134,7 +135,7 @@ Status FillCapabilities(ChosenMachine& machine) {
   if (filled == 0) return Ok();
   machine.path.clear();
   machine.notes.push_back(
-      fmt::format("the compute capability of {} is that of the model", Counted(filled, "GPU")));
+      fmt::format("the compute capability of {} was taken from the model", Counted(filled, "GPU")));
   return Ok();
 }
 
@@ -148,10 +149,11 @@ Status NumberGpus(ChosenMachine& machine) {
     const std::uint64_t key = all ? *gpu.dev : machine.view.pci[gpu.pci].bus.value;
     const auto [other, first] = order.emplace(key, &gpu);
     if (first) continue;
-    return Refused(machine.title, fmt::format("the GPUs {} and {} have the same {}; write a dev "
-                                              "of its own for each",
-                                              BusOf(machine.view, *other->second),
-                                              BusOf(machine.view, gpu), all ? "dev" : "bus id"));
+    return Refused(
+        machine.title,
+        fmt::format("the GPUs {} and {} have the same {}; write a different dev for each",
+                    BusOf(machine.view, *other->second), BusOf(machine.view, gpu),
+                    all ? "dev" : "bus id"));
   }
   std::uint32_t next = 0;
   bool changed = false;
@@ -180,7 +182,7 @@ Result<ChosenMachine> FromMachineFile(const std::string& title, const std::strin
   RINGLET_TRY_ASSIGN(ChosenMachine machine, MakeChosen(*report.view, title, path.string()));
   if (HasError(report.findings))
     machine.notes.push_back(
-        fmt::format("{} has errors; ringlet topo lint {} names them", title, file));
+        fmt::format("{} has errors; ringlet topo lint {} shows them", title, file));
   return machine;
 }
 
@@ -203,10 +205,9 @@ Result<std::string> FindMachineFolder(const std::string& tool, std::string_view 
        {beside / "../machines", beside / data_folder / "ringlet/machines"})
     if (exists((found / "README.md").lexically_normal().string()))
       return found.lexically_normal().string();
-  return Error{Code::kUnsupported,
-               fmt::format("the named machines are not beside {}: name a topology file, or build "
-                           "or install Ringlet as a whole",
-                           Printable(tool, kShownMachineBytesMax))};
+  return Error{Code::kUnsupported, fmt::format("the named machines are missing beside {}: name a "
+                                               "topology file, or build or install all of Ringlet",
+                                               Printable(tool, kShownMachineBytesMax))};
 }
 
 Result<std::vector<std::string>> MachineNames(const std::string& folder) {
@@ -252,8 +253,8 @@ Result<ChosenMachine> ChooseMachine(const std::string& words, const std::string&
     return MakeChosen(std::move(view), words, "");
   }
   return Error{Code::kInvalidArgument,
-               fmt::format("no machine is called {}{}; ringlet emulate --list-machines names all, "
-                           "and a file ends in .xml",
+               fmt::format("no machine is called {}{}; ringlet emulate --list-machines shows all "
+                           "names, and file names end in .xml",
                            Printable(words, kShownMachineBytesMax), DidYouMean(words, names))};
 }
 

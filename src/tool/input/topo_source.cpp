@@ -85,7 +85,7 @@ std::string ErrorsText(const std::string& file, const LoadedTopology& loaded) {
   const auto errors = static_cast<std::size_t>(std::ranges::count_if(loaded.findings, is_error) +
                                                std::ranges::count_if(more, is_error));
   if (errors == 0) return "";
-  return fmt::format("{} has {}, so this may be of no real machine; see: ringlet topo lint {}",
+  return fmt::format("{} has {}, so it may not describe a real machine; see: ringlet topo lint {}",
                      loaded.title, Counted(errors, "error"), file);
 }
 
@@ -105,15 +105,14 @@ Result<std::string> ReadStandardInput(std::size_t bytes_max) {
 }  // namespace
 
 void AddTopoSource(CLI::App& command, TopoSource& source) {
-  CLI::Option* file =
-      command
-          .add_option("FILE", source.file,
-                      "An NCCL topology file, or a machine that ringlet emulate --list-machines "
-                      "names; - is standard input; none: this machine")
-          ->type_name(kFileType);
+  CLI::Option* file = command
+                          .add_option("FILE", source.file,
+                                      "NCCL topology file, or a named machine of ringlet emulate "
+                                      "--list-machines; - is standard input; default: this machine")
+                          ->type_name(kFileType);
   CLI::Option* root =
       command
-          .add_option("--root", source.root, "A folder that holds another machine's /sys and /proc")
+          .add_option("--root", source.root, "Folder with the /sys and /proc of another machine")
           ->excludes(file)
           ->type_name(kFolderType);
   command
@@ -164,9 +163,8 @@ std::string SkeletonHint(const topology::HostView& view) {
     return device.device_class && device.device_class->role() == topology::PciRole::kGpu;
   });
   if (gpus == 0 || !view.gpus.empty()) return "";
-  return fmt::format(
-      "left out: {} with a PCI function and nothing else; ringlet topo complete fills them in",
-      Counted(static_cast<std::uint64_t>(gpus), "GPU"));
+  return fmt::format("ignored: {} with only a PCI function; ringlet topo complete fills them in",
+                     Counted(static_cast<std::uint64_t>(gpus), "GPU"));
 }
 
 Result<std::string> ReadUserFile(const std::string& path, std::size_t bytes_max) {

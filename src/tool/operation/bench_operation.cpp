@@ -9,18 +9,19 @@ namespace ringlet::cli {
 namespace {
 
 constexpr std::array<BenchOperation, 10> kOperations = {{
-    {"all_reduce", "The sum, maximum, ... over all ranks, on all", CallKind::kAllReduce},
-    {"all_gather", "The blocks of all ranks, on all", CallKind::kAllGather, true},
-    {"reduce_scatter", "The sum, maximum, ..., a block of it on each rank",
+    {"all_reduce", "The sum, maximum, ... over all ranks, on all ranks", CallKind::kAllReduce},
+    {"all_gather", "The blocks of all ranks, on all ranks", CallKind::kAllGather, true},
+    {"reduce_scatter", "The sum, maximum, ... over all ranks, one block on each rank",
      CallKind::kReduceScatter, true},
-    {"broadcast", "One rank's block, on all", CallKind::kBroadcast},
-    {"reduce", "The sum, maximum, ..., on one rank", CallKind::kReduce},
-    {"all_to_all", "A block from each rank to each", CallKind::kAllToAll, true},
-    {"gather", "The blocks of all ranks, on one", CallKind::kGather, true},
-    {"scatter", "A block from one rank to each", CallKind::kScatter, true},
-    {"send_receive", "Each rank sends to the next and receives from the one before",
+    {"broadcast", "The block of one rank, on all ranks", CallKind::kBroadcast},
+    {"reduce", "The sum, maximum, ... over all ranks, on one rank", CallKind::kReduce},
+    {"all_to_all", "A block from each rank to each rank", CallKind::kAllToAll, true},
+    {"gather", "The blocks of all ranks, on one rank", CallKind::kGather, true},
+    {"scatter", "A block from one rank to each rank", CallKind::kScatter, true},
+    {"send_receive", "Each rank sends to the next and receives from the previous one",
      CallKind::kSendReceive, false, false},
-    {"barrier", "No rank goes on before all ranks have arrived", CallKind::kBarrier, false, false},
+    {"barrier", "A barrier: each rank waits until all ranks have arrived", CallKind::kBarrier,
+     false, false},
 }};
 
 }  // namespace

@@ -54,11 +54,10 @@ Result<std::size_t> ParseSize(std::string_view text) {
   const std::size_t unit = BytesOf(text.substr(end));
   const auto number = ParseDecimal(text.substr(0, end));
   if (!number || unit == 0 || *number > kSizeMax / unit)
-    return Error{
-        Code::kInvalidArgument,
-        fmt::format("\"{}\" is no size; write a whole number of bytes, at most 1024G, with "
-                    "a unit or none: {}",
-                    text, kSizeUnitsHelp)};
+    return Error{Code::kInvalidArgument,
+                 fmt::format("\"{}\" is not a size; write a whole number of bytes, at most 1024G, "
+                             "with or without a unit: {}",
+                             text, kSizeUnitsHelp)};
   return static_cast<std::size_t>(*number) * unit;
 }
 
@@ -67,8 +66,8 @@ Result<std::vector<std::size_t>> Counts(const SweepRange& range, DataType type) 
     return Error{Code::kInvalidArgument, "the factor between sizes must be at least 2"};
   if (range.min_bytes == 0 || range.min_bytes > range.max_bytes)
     return Error{Code::kInvalidArgument,
-                 fmt::format("there is no size from {} to {} bytes; the smallest must be above 0 "
-                             "and not above the largest",
+                 fmt::format("the range of {} to {} bytes is empty; the smallest size must be "
+                             "above 0 and not above the largest",
                              range.min_bytes, range.max_bytes)};
   std::vector<std::size_t> counts;
   for (std::size_t bytes = range.min_bytes; bytes <= range.max_bytes; bytes *= range.factor) {

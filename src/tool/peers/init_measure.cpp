@@ -79,7 +79,7 @@ Result<JoinShare> DecodeJoinShare(View bytes) {
   share.connections = in.U64();
   share.bytes = in.U64();
   share.system_calls = in.U64();
-  if (!in.AtEnd()) return Error{Code::kProtocol, "a process of this bench reports nonsense"};
+  if (!in.AtEnd()) return Error{Code::kProtocol, "a process of this bench sent an invalid report"};
   return share;
 }
 

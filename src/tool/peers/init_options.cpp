@@ -47,35 +47,36 @@ Status CheckOffered(const InitWords& words) {
 
 void AddInitOptions(CLI::App& command, InitWords& words) {
   command
-      .add_option("-n,--ranks", words.ranks, "Numbers of ranks, all on this machine; a row each")
+      .add_option("-n,--ranks", words.ranks, "Numbers of ranks, all on this machine; one row each")
       ->type_name(kNumbersType)
       ->delimiter(',')
       ->check(CLI::Range(1u, kInitRanksMax))
       ->capture_default_str();
   command.add_option("--mode", words.mode, "Shape of the control network, for RINGLET_BOOTSTRAP")
       ->check(CLI::IsMember({"tree", "ring"}));
-  command.add_option("--as", words.as, "The kind of a rank")
+  command.add_option("--as", words.as, "Run a rank as this kind")
       ->check(CLI::IsMember({"threads", "processes"}))
       ->capture_default_str();
   command
-      .add_option("--processes", words.processes,
-                  "Processes that ranks as threads are spread over; else as few as can hold them")
+      .add_option(
+          "--processes", words.processes,
+          "Number of processes for ranks that are threads; default: as few as can hold them")
       ->check(CLI::Range(1u, kProcessesMax));
   command.add_flag("--each", words.each, "Every rank checks in by itself (the default)");
-  command.add_flag("--leaders", words.leaders, "The ranks of a host check in as one");
-  command.add_option("--roots", words.roots, "Roots that ranks check in at")
+  command.add_flag("--leaders", words.leaders, "The ranks of a host check in together");
+  command.add_option("--roots", words.roots, "Number of roots where ranks check in")
       ->check(CLI::Range(1u, kInitRanksMax))
       ->capture_default_str();
-  command.add_option("-i,--iters", words.iterations, "Repetitions, after one that warms up")
+  command.add_option("-i,--iters", words.iterations, "Repetitions, after a warm-up")
       ->check(CLI::Range(1u, kIterationsMax))
       ->capture_default_str();
   command
       .add_option("--vs", words.peers,
-                  "Measure these as well, in turn with ours: " + PeerNamesText())
+                  "Measure these libraries too, in turns with Ringlet: " + PeerNamesText())
       ->delimiter(',')
       ->check(CLI::IsMember(PeerNames()));
   command.add_flag("--json", words.json,
-                   "One object for each number of ranks, a line each: n, mode, as, processes, "
+                   "One object per line for each number of ranks: n, mode, as, processes, "
                    "total_ms, phases_ms, repetitions, vs");
   command.add_flag("--worker", words.worker)->group("");  // hidden: only the bench uses it
 }
@@ -97,8 +98,8 @@ Result<BootstrapJob> ParseInitJob(const InitWords& words, std::uint32_t ranks, b
   if (needed <= descriptors) return job;
   return Error{
       Code::kSystem,
-      fmt::format("{} in {} need {} descriptors in one of them, and {} are allowed; "
-                  "raise the hard limit (ulimit -Hn) or use more --processes",
+      fmt::format("{} in {} need {} descriptors per process, but only {} are allowed; raise the "
+                  "hard limit (ulimit -Hn) or use more --processes",
                   Counted(ranks, "rank"), Counted(job.head.processes, "process", "processes"),
                   needed, descriptors)};
 }

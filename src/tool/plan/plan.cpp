@@ -43,8 +43,9 @@ void TellOf(const PlanView& view) {
   for (const std::string& missing : view.missing) Tell("plan", missing);
   for (const HostKind& kind : view.kinds)
     if (kind.node_count > 1)
-      Tell("plan", fmt::format("the GPUs of {} do not all reach each other: it counts as {} nodes",
-                               kind.title, kind.node_count));
+      Tell("plan",
+           fmt::format("the GPUs of {} cannot all reach each other: the host counts as {} nodes",
+                       kind.title, kind.node_count));
 }
 
 /// Shows the plan beside the plan of the changed machine.
@@ -78,7 +79,7 @@ int Run(const ShowRequest& request) {
   const EnvMap environment = os::ReadEnvironment();
   const Result<PlanView> view = MakePlanView(request.plan, environment);
   if (!view.ok() && view.error().code == Code::kInvalidArgument && IsThisMachine(request.plan)) {
-    Tell("plan", view.error().message + "; this plan is for ranks in CPU memory, as with --ranks");
+    Tell("plan", view.error().message + "; this plan is for ranks in CPU memory");
     return RunMemory(request);
   }
   if (!view.ok()) return Fail("plan", view.error());
@@ -102,11 +103,10 @@ void AddPlan(CLI::App& tool, Action& chosen) {
   const auto request = std::make_shared<ShowRequest>();
   AddPlanRequest(*plan, request->plan);
   plan->add_option("--ranks", request->ranks,
-                   "Plan for so many ranks in the memory of each host, not for GPUs");
+                   "Plan for this number of CPU ranks per host, instead of GPUs");
   AddWhatIf(*plan, request->what_if);
-  plan->add_flag(
-      "--by-channels", request->by_channels,
-      "Show a table of the bandwidth by number of channels, from one to as many as help");
+  plan->add_flag("--by-channels", request->by_channels,
+                 "Show the bandwidth for each number of channels, up to the last useful one");
   plan->add_flag("--json", request->json,
                  "One object: gpus or ranks, hosts, policy, ring, tree, nvls, channels, plan_ms, "
                  "plan_bytes, digest, gains; with --what-if: what_if, without, with; with "

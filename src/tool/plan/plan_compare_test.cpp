@@ -49,7 +49,7 @@ TEST(PlanCompareTest, AnInvalidChangeIsAnError) {
   const ToolRun bad =
       RunCommand({"plan", "--what-if", "GPU9 pcie=gen5x16", "--synthetic", "2 gpu"});
   EXPECT_EQ(bad.status, kExitUsage);
-  EXPECT_THAT(bad.errors, HasSubstr("--what-if \"GPU9 pcie=gen5x16\": nothing is called"));
+  EXPECT_THAT(bad.errors, HasSubstr("--what-if \"GPU9 pcie=gen5x16\": no part is called"));
 }
 
 }  // namespace

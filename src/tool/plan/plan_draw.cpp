@@ -327,8 +327,8 @@ void AddPlanDraw(CLI::App& plan, Action& chosen) {
   AddPlanRequest(*draw, request->plan);
   AddPicture(*draw, request->picture, true);
   draw->add_option("--load", request->load,
-                   "Draw the links of the first host as wide as the bytes that they carry for this "
-                   "operation")
+                   "Draw the links of the first host with widths by the bytes that they carry for "
+                   "this operation")
       ->check(CLI::IsMember({"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"}));
   draw->add_option("-b,--bytes", request->bytes, fmt::format("Size of --load; {}", kSizeUnitsHelp))
       ->type_name(kSizeType)

@@ -203,16 +203,17 @@ nlohmann::ordered_json ListJson(const std::vector<Gain>& gains) {
 }
 
 std::string RateText(const Gain& gain) {
-  return fmt::format("{} in place of {} GB/s", GigabytesText(gain.with),
+  return fmt::format("{} instead of {} GB/s", GigabytesText(gain.with),
                      GigabytesText(gain.without));
 }
 
 /// Returns why gains cannot be computed; "" if they can.
 std::string WhyNot(const PlanRequest& request, const PlanView& view) {
-  if (request.machine.source.file == "-") return "standard input is read once; name the file";
-  if (!request.graph_file.empty()) return "the channels came from a file";
+  if (request.machine.source.file == "-")
+    return "standard input can be read only once; name the file";
+  if (!request.graph_file.empty()) return "the channels are from a file";
   if (view.nodes.front().gpus.size() > kGainDevicesMax)
-    return fmt::format("hosts of more than {} GPUs take long to plan; name a change by --what-if",
+    return fmt::format("hosts with more than {} GPUs take long to plan; name a change by --what-if",
                        kGainDevicesMax);
   return "";
 }
@@ -256,15 +257,15 @@ Gains FindGains(const PlanRequest& request, const EnvMap& environment, const Pla
 std::string GainsText(const Gains& gains) {
   if (!gains.why_not.empty())
     return fmt::format("repair: not planned\none change: not planned: {}", gains.why_not);
-  std::string text = "repair: no defect is known that lowers it";
+  std::string text = "repair: no known defect lowers the bandwidth";
   if (!gains.repairs.empty() && gains.repairs.front().is_more())
     text = fmt::format("repair: {} ({}; see ringlet topo check)", RateText(gains.repairs.front()),
                        gains.repairs.front().what);
-  if (gains.changes.empty()) return text + "\none change: none is known to try";
+  if (gains.changes.empty()) return text + "\none change: no candidates";
   const Gain& best = gains.changes.front();
   if (!best.is_more())
-    return text +
-           fmt::format("\none change: none of {} gives more: {}", gains.changes.size(), best.what);
+    return text + fmt::format("\none change: no gain from {} tried, best: {}", gains.changes.size(),
+                              best.what);
   return text + fmt::format("\none change: {} by --what-if \"{}\"", RateText(best), best.what);
 }
 

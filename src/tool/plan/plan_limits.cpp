@@ -136,7 +136,7 @@ std::string ToText(const LimitGroup& group) {
 }
 
 std::string LimitedByText(const std::vector<LimitGroup>& groups) {
-  if (groups.empty()) return "limited by: no link that is known";
+  if (groups.empty()) return "limited by: no limiting link found";
   std::string text;
   for (std::size_t i = 0; i < groups.size() && i < kGroupsShownMax; ++i)
     if (i == 0 || groups[i].per_mille >= kPerMilleShownMin)

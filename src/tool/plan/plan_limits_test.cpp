@@ -80,7 +80,7 @@ TEST(PlanLimitsTest, TheTextOmitsSmallShares) {
   EXPECT_EQ(LimitedByText({large, small}), "limited by: 1 NIC of 1 GB/s, a (99 %)");
   small.per_mille = 10;
   EXPECT_THAT(LimitedByText({large, small}), HasSubstr("; 1 NIC of 1 GB/s, b (1 %)"));
-  EXPECT_EQ(LimitedByText({}), "limited by: no link that is known");
+  EXPECT_EQ(LimitedByText({}), "limited by: no limiting link found");
   EXPECT_EQ(LimitsJson({large}).at(0).at("share"), 0.99);
 }
 

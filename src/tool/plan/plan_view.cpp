@@ -81,10 +81,11 @@ class Viewer {
     if (request_.channels == 0) return Ok();
     limits.max = std::min<std::uint32_t>(limits.max, 2 * request_.channels);
     if (limits.min > limits.max)
-      return Error{Code::kInvalidArgument,
-                   fmt::format("--channels {} gives {} channels over all hosts, but "
-                               "NCCL_MIN_NCHANNELS asks for {}",
-                               request_.channels, limits.max, limits.min)};
+      return Error{
+          Code::kInvalidArgument,
+          fmt::format(
+              "--channels {} gives {} channels over all hosts, but NCCL_MIN_NCHANNELS requires {}",
+              request_.channels, limits.max, limits.min)};
     search_.channels_max = request_.channels;
     search_.knee = false;
     return Ok();
@@ -99,8 +100,8 @@ class Viewer {
     const auto [rest, error] = std::from_chars(words.data() + star + 1, end, hosts);
     if (error != std::errc() || rest != end || hosts == 0 || hosts > kPlannedHostsMax)
       return Error{Code::kInvalidArgument,
-                   fmt::format("--and {}: after * comes how many such hosts there are, 1 to {}",
-                               words, kPlannedHostsMax)};
+                   fmt::format("--and {}: the number of hosts must follow *, 1 to {}", words,
+                               kPlannedHostsMax)};
     return Other{words.substr(0, star), hosts};
   }
 
@@ -121,7 +122,7 @@ class Viewer {
   Error NoGpus(const PathView& whole) const {
     const bool known = !request_.machine.source.file.empty() && !whole.missing.empty();
     return {Code::kInvalidArgument,
-            fmt::format("{} has no GPUs to plan for; {}", whole.title,
+            fmt::format("{} does not have GPUs to plan for; {}", whole.title,
                         known ? fmt::format("{}", fmt::join(whole.missing, "; "))
                               : "name a topology file, or a machine by --synthetic")};
   }
@@ -179,7 +180,7 @@ class Viewer {
     if (view_.nodes.size() > 1)
       return Error{
           Code::kInvalidArgument,
-          fmt::format("{} is for one kind of node, but here are {}", file, view_.nodes.size())};
+          fmt::format("{} is for one kind of node, but the plan has {}", file, view_.nodes.size())};
     RINGLET_TRY_ASSIGN(const std::string text, ReadUserFile(file, topology::kXmlBytesMax));
     return plan::ReadGraphs(text, file, plan::NamesOf(node.paths));
   }
@@ -201,7 +202,7 @@ class Viewer {
     for (const HostKind& kind : view_.kinds)
       if (kind.node_count > 1)
         error.message +=
-            fmt::format(" ({} counts as {} nodes, because its GPUs do not all reach each other)",
+            fmt::format(" ({} counts as {} nodes, because its GPUs cannot all reach each other)",
                         kind.title, kind.node_count);
     return error;
   }
@@ -248,15 +249,15 @@ std::vector<plan::HostPlan> FirstChannels(const plan::HostPlan& plan) {
 void AddNetworkRequest(CLI::App& command, PlanRequest& request) {
   command
       .add_option("--channels", request.channels,
-                  "At most so many channels within a host; default: the fewest with nine tenths "
-                  "of what any number has, where that needs more than twice the channels of NCCL")
+                  "Maximum number of channels within a host; default: the fewest with nine tenths "
+                  "of the best bandwidth, if the best needs more than twice the channels of NCCL")
       ->check(CLI::Range(1u, plan::kSearchChannelsMax));
   command
       .add_option_function<std::string>(
           "--fabric",
           [&request](const std::string& word) { request.cross_nic = word == "rail" ? 0 : 1; },
-          "The network between hosts: rail, where NICs reach those of their number alone "
-          "(NCCL_CROSS_NIC=0), or full, where all reach each other (1); default: NCCL_CROSS_NIC")
+          "Network between hosts: rail, if a NIC reaches only NICs of the same number "
+          "(NCCL_CROSS_NIC=0), or full, if all NICs reach each other (1); default: NCCL_CROSS_NIC")
       ->check(
           [](const std::string& word) {
             const bool known = word == "rail" || word == "full";
@@ -269,9 +270,8 @@ void AddNetworkRequest(CLI::App& command, PlanRequest& request) {
 
 void AddPlanRequest(CLI::App& command, PlanRequest& request) {
   AddPathRequest(command, request.machine);
-  command.add_option("--topo", request.machine.source.file, "The same as FILE")
-      ->type_name(kFileType);
-  command.add_option("--hosts", request.hosts, "How many such hosts there are")
+  command.add_option("--topo", request.machine.source.file, "Same as FILE")->type_name(kFileType);
+  command.add_option("--hosts", request.hosts, "Number of hosts of this kind")
       ->check(CLI::Range(1u, kPlannedHostsMax))
       ->capture_default_str();
   command
@@ -284,7 +284,7 @@ void AddPlanRequest(CLI::App& command, PlanRequest& request) {
           [&request](const std::string& word) {
             request.policy = word == "best" ? plan::Policy::kBest : plan::Policy::kCompat;
           },
-          "best: as good as the machine allows; compat: what NCCL 2.30 takes; default: "
+          "best: the best plan for the machine; compat: the plan of NCCL 2.30; default: "
           "RINGLET_PLAN_POLICY")
       ->check(
           [](const std::string& word) {
@@ -295,11 +295,11 @@ void AddPlanRequest(CLI::App& command, PlanRequest& request) {
   AddNetworkRequest(command, request);
   command
       .add_option("--graph-file", request.graph_file,
-                  "Channels from an NCCL graph file in place of the search; - is standard input")
+                  "Channels from an NCCL graph file, instead of the search; - is standard input")
       ->type_name(kFileType);
   command
       .add_option("--dump-graph", request.graph_dump,
-                  "Writes the channels of a host as an NCCL graph file")
+                  "Write the channels of a host as an NCCL graph file")
       ->type_name(kFileType);
 }
 

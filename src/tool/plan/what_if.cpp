@@ -29,8 +29,8 @@ constexpr std::uint32_t kPcieLanesMax = 32;
 constexpr std::uint32_t kPcieGenerationMax = 7;
 
 constexpr const char* kSettings =
-    "pcie=gen5x16, rate=400Gb/s, nvlinks=4, gdr=on or gdr=off; or remove PART, or add "
-    "PART for one more like it";
+    "pcie=gen5x16, rate=400Gb/s, nvlinks=4, gdr=on or gdr=off; or remove PART, or add PART for a "
+    "copy of it";
 
 std::optional<std::uint32_t> NumberIn(std::string_view text, std::uint32_t least,
                                       std::uint32_t most) {
@@ -67,7 +67,7 @@ class ViewChanger {
     std::vector<std::string> words;
     for (std::string word; stream >> word;) words.push_back(std::move(word));
     if (words.size() < 2)
-      return Bad(fmt::format("a change is a part and a setting: {}", kSettings));
+      return Bad(fmt::format("a change needs a part and a setting: {}", kSettings));
     const bool remove = words.front() == "remove", add = words.front() == "add";
     const std::size_t settings = remove || add ? words.size() : 1;
     std::vector<Part> parts;
@@ -121,7 +121,7 @@ class ViewChanger {
         RINGLET_TRY_ASSIGN(const Part part, PartCalled(word));
         some.push_back(part);
       }
-      if (some.empty()) return Bad(fmt::format("the machine has no {}", word));
+      if (some.empty()) return Bad(fmt::format("the machine does not have {}", word));
       parts.insert(parts.end(), some.begin(), some.end());
     }
     return parts;
@@ -141,7 +141,7 @@ class ViewChanger {
     if (bus.ok()) {
       const auto at = std::ranges::find(view_.pci, *bus, &topology::PciDevice::bus);
       if (at == view_.pci.end())
-        return Bad(fmt::format("no PCI function has the address {}", ToString(*bus)));
+        return Bad(fmt::format("PCI function {} does not exist", ToString(*bus)));
       return OnFunction(static_cast<std::uint32_t>(at - view_.pci.begin()));
     }
     const auto graph =
@@ -161,7 +161,7 @@ class ViewChanger {
       for (std::uint32_t i = 0; i < view_.gpus.size(); ++i)
         if (view_.pci[view_.gpus[i].pci].bus == its) return Part{PartKind::kGpu, i};
     }
-    return Bad(fmt::format("{} is no GPU, port or PCI function", word));
+    return Bad(fmt::format("{} is not a GPU, port or PCI function", word));
   }
 
   /// Returns the function of a part; null for a port without one.
@@ -186,19 +186,19 @@ class ViewChanger {
     if (key == "rate") return SetRate(parts, value);
     if (key == "nvlinks") return SetNvLinks(parts, value);
     if (key == "gdr") return SetGdr(parts, value);
-    return Bad(fmt::format("{} is no setting; there are {}",
+    return Bad(fmt::format("{} is not a setting; the settings are {}",
                            Quoted(Printable(setting, kQuotedBytesMax)), kSettings));
   }
 
   Status SetPcie(const std::vector<Part>& parts, const std::string& value) {
     const auto speed = ReadPcie(value);
     if (!speed)
-      return Bad(fmt::format("pcie is a generation and lanes, gen1x1 to gen{}x{}: pcie=gen5x16",
+      return Bad(fmt::format("pcie takes a generation and lanes, gen1x1 to gen{}x{}: pcie=gen5x16",
                              kPcieGenerationMax, kPcieLanesMax));
     std::vector<Change> changes;
     for (const Part part : parts) {
       const auto pci = FunctionOf(part);
-      if (!pci) return Bad(fmt::format("{} has no PCI function", NameOfPart(part)));
+      if (!pci) return Bad(fmt::format("{} does not have a PCI function", NameOfPart(part)));
       changes.emplace_back(
           topology::PcieChange{*pci, topology::PcieSpeed::Of(speed->generation), speed->lanes});
     }
@@ -208,11 +208,12 @@ class ViewChanger {
   Status SetRate(const std::vector<Part>& parts, const std::string& value) {
     const auto rate = ParseBandwidth(value);
     if (!rate.ok()) return Bad(rate.error().message);
-    if (*rate == 0) return Bad("a port of no rate is none; remove it");
+    if (*rate == 0) return Bad("the rate of a port cannot be 0; remove the port instead");
     std::vector<Change> changes;
     for (const Part part : parts) {
       if (part.kind != PartKind::kNet)
-        return Bad(fmt::format("{} is no port of a NIC, so it has no rate", NameOfPart(part)));
+        return Bad(
+            fmt::format("{} is not a port of a NIC, so it does not have a rate", NameOfPart(part)));
       changes.emplace_back(
           topology::RateChange{part.index, static_cast<std::uint32_t>(*rate * kMbitPerMb)});
     }
@@ -220,11 +221,11 @@ class ViewChanger {
   }
 
   Status SetGdr(const std::vector<Part>& parts, const std::string& value) {
-    if (value != "on" && value != "off") return Bad("gdr is on or off");
+    if (value != "on" && value != "off") return Bad("gdr takes on or off");
     std::vector<Change> changes;
     for (const Part part : parts) {
       if (part.kind == PartKind::kPci)
-        return Bad(fmt::format("{} is no GPU and no port of a NIC", NameOfPart(part)));
+        return Bad(fmt::format("{} is neither a GPU nor a port of a NIC", NameOfPart(part)));
       changes.emplace_back(topology::GdrChange{part, value == "on"});
     }
     return Make(changes);
@@ -233,12 +234,13 @@ class ViewChanger {
   Status SetNvLinks(const std::vector<Part>& parts, const std::string& value) {
     const auto count = NumberIn(value, 0, HostView::kLinksMax);
     if (!count)
-      return Bad(fmt::format("nvlinks is a number of links, 0 to {}", HostView::kLinksMax));
+      return Bad(fmt::format("nvlinks takes a number of links, 0 to {}", HostView::kLinksMax));
     for (const Part part : parts) {
       if (part.kind != PartKind::kGpu)
-        return Bad(fmt::format("{} is no GPU, so it has no NVLinks", NameOfPart(part)));
+        return Bad(fmt::format("{} is not a GPU, so it does not have NVLinks", NameOfPart(part)));
       if (view_.gpus[part.index].links.empty())
-        return Bad(fmt::format("{} has no NVLinks, so no neighbour is known", NameOfPart(part)));
+        return Bad(fmt::format("{} does not have NVLinks, so its neighbours are unknown",
+                               NameOfPart(part)));
     }
     for (const Part part : parts) RINGLET_TRY(DivideNvLinks(part.index, *count));
     return Ok();
@@ -282,7 +284,7 @@ class ViewChanger {
     std::vector<Change> changes;
     for (const Part part : parts) {
       if (part.kind == PartKind::kPci)
-        return Bad(fmt::format("{} is no GPU and no port of a NIC", NameOfPart(part)));
+        return Bad(fmt::format("{} is neither a GPU nor a port of a NIC", NameOfPart(part)));
       changes.emplace_back(topology::PartRemoved{part});
     }
     RINGLET_TRY(Make(changes));
@@ -295,7 +297,8 @@ class ViewChanger {
     for (const Part part : parts) {
       const auto pci = FunctionOf(part);
       if (part.kind == PartKind::kPci || !pci)
-        return Bad(fmt::format("{} is no GPU, and no port with a PCI function", NameOfPart(part)));
+        return Bad(
+            fmt::format("{} is neither a GPU nor a port with a PCI function", NameOfPart(part)));
       const Part parent = view_.pci[*pci].parent;
       if (part.kind == PartKind::kGpu)
         changes.emplace_back(topology::GpuAdded{part.index, parent});
@@ -337,9 +340,9 @@ ViewEdit EditOf(std::vector<std::string> changes) {
 void AddWhatIf(CLI::App& command, std::vector<std::string>& changes) {
   command
       .add_option("--what-if", changes,
-                  "Plan with a change, beside the plan without: \"PART pcie=gen5x16\", \"PART "
+                  "Compare the plan with and without a change: \"PART pcie=gen5x16\", \"PART "
                   "rate=400Gb/s\", \"PART nvlinks=4\", \"PART gdr=on\", \"remove PART\" or \"add "
-                  "PART\" for one more like it; may be repeated")
+                  "PART\" for a copy of it; may be repeated")
       ->allow_extra_args(false)
       ->type_name(kChangeType);
 }

@@ -95,30 +95,33 @@ TEST(WhatIfTest, AppliesChangesInOrder) {
 }
 
 TEST(WhatIfTest, QuotesAnInvalidChangeAndNamesValidOnes) {
-  EXPECT_THAT(ErrorOf("GPU3"), HasSubstr("a change is a part and a setting: pcie=gen5x16"));
-  EXPECT_THAT(ErrorOf(""), HasSubstr("a change is a part and a setting"));
+  EXPECT_THAT(ErrorOf("GPU3"), HasSubstr("a change needs a part and a setting: pcie=gen5x16"));
+  EXPECT_THAT(ErrorOf(""), HasSubstr("a change needs a part and a setting"));
   EXPECT_THAT(ErrorOf("GPU9 pcie=gen5x16"),
-              HasSubstr("nothing is called \"GPU9\"; there are GPU0"));
+              HasSubstr("no part is called \"GPU9\"; the parts are GPU0"));
   for (const char* value :
        {"gen5", "5x16", "gen0x16", "gen8x16", "gen5x0", "gen5x33", "gen5x16x", "", "genx16"})
     EXPECT_THAT(ErrorOf(std::string("GPU3 pcie=") + value),
-                HasSubstr("pcie is a generation and lanes, gen1x1 to gen7x32"))
+                HasSubstr("pcie takes a generation and lanes, gen1x1 to gen7x32"))
         << value;
-  EXPECT_THAT(ErrorOf("GPU3 rate=100Gb/s"), HasSubstr("is no port of a NIC, so it has no rate"));
-  EXPECT_THAT(ErrorOf("NICs rate=fast"), HasSubstr("is no bandwidth"));
-  EXPECT_THAT(ErrorOf("NICs rate=0"), HasSubstr("remove it"));
-  EXPECT_THAT(ErrorOf("GPU3 nvlinks=4"), HasSubstr("has no NVLinks, so no neighbour is known"));
-  EXPECT_THAT(ErrorOf("NICs nvlinks=4"), HasSubstr("is no GPU, so it has no NVLinks"));
-  EXPECT_THAT(ErrorOf("GPU3 nvlinks=-1"), HasSubstr("nvlinks is a number of links, 0 to 1024"));
-  EXPECT_THAT(ErrorOf("GPU3 gdr=maybe"), HasSubstr("gdr is on or off"));
+  EXPECT_THAT(ErrorOf("GPU3 rate=100Gb/s"),
+              HasSubstr("is not a port of a NIC, so it does not have a rate"));
+  EXPECT_THAT(ErrorOf("NICs rate=fast"), HasSubstr("is not a bandwidth"));
+  EXPECT_THAT(ErrorOf("NICs rate=0"), HasSubstr("remove the port"));
+  EXPECT_THAT(ErrorOf("GPU3 nvlinks=4"),
+              HasSubstr("does not have NVLinks, so its neighbours are unknown"));
+  EXPECT_THAT(ErrorOf("NICs nvlinks=4"), HasSubstr("is not a GPU, so it does not have NVLinks"));
+  EXPECT_THAT(ErrorOf("GPU3 nvlinks=-1"), HasSubstr("nvlinks takes a number of links, 0 to 1024"));
+  EXPECT_THAT(ErrorOf("GPU3 gdr=maybe"), HasSubstr("gdr takes on or off"));
   EXPECT_THAT(ErrorOf("GPU3 colour=red"),
-              HasSubstr("\"colour=red\" is no setting; there are pcie="));
-  EXPECT_THAT(ErrorOf("NUMA0 pcie=gen5x16"), HasSubstr("NUMA0 is no GPU, port or PCI function"));
-  EXPECT_THAT(ErrorOf("ffff:ff:00.0 pcie=gen5x16"), HasSubstr("no PCI function has the address"));
-  EXPECT_THAT(ErrorOf("remove switches"), HasSubstr("is no GPU and no port of a NIC"));
-  EXPECT_THAT(ErrorOf("remove"), HasSubstr("--what-if \"remove\": a change is"));
+              HasSubstr("\"colour=red\" is not a setting; the settings are pcie="));
+  EXPECT_THAT(ErrorOf("NUMA0 pcie=gen5x16"), HasSubstr("NUMA0 is not a GPU, port or PCI function"));
+  EXPECT_THAT(ErrorOf("ffff:ff:00.0 pcie=gen5x16"),
+              HasSubstr("PCI function ffff:ff:00.0 does not exist"));
+  EXPECT_THAT(ErrorOf("remove switches"), HasSubstr("is neither a GPU nor a port of a NIC"));
+  EXPECT_THAT(ErrorOf("remove"), HasSubstr("--what-if \"remove\": a change needs"));
   const auto no_switch = ChangedView(Machine("2 gpu"), "switches pcie=gen5x16");
-  EXPECT_THAT(no_switch.error().message, HasSubstr("the machine has no switches"));
+  EXPECT_THAT(no_switch.error().message, HasSubstr("the machine does not have switches"));
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ Result<Json> ResultOf(const std::string& path, std::string_view file, const Resu
                  fmt::format("{} is not a file of results: name another file", path)};
   if (text("where") != head.where || text("when") != head.when)
     return Error{Code::kInvalidArgument,
-                 fmt::format("{} has results of {}, {}: name another file for {}, {}", path,
+                 fmt::format("{} has results of {}, {}; name another file for {}, {}", path,
                              text("when"), text("where"), head.when, head.where)};
   return there;
 }

@@ -46,13 +46,10 @@ std::string FirstLines(const TableHead& head) {
 std::string HeadText(const TableHead& head) {
   return FirstLines(head) +
          fmt::format(
-             "# cpu: what all ranks together computed for one operation\n"
-             "#\n"
-             "# {:>10} {:>13} {:>9} {:>7} {:>7}  {:^31} {:>19}\n"
-             "# {:>10} {:>13} {:>9} {:>7} {:>7}  {:>7} {:>7} {:>7} {:>6}  {:>7} {:>7} {:>7} {:>6}"
-             "  {:>7} {:>7}\n"
-             "# {:>10} {:>13} {:>9} {:>7} {:>7}  {:>7} {:>7} {:>7} {:>6}  {:>7} {:>7} {:>7} {:>6}"
-             "  {:>7} {:>7}\n",
+             "# cpu: processor time of all ranks together per operation\n#\n# {:>10} {:>13} {:>9} "
+             "{:>7} {:>7}  {:^31} {:>19}\n# {:>10} {:>13} {:>9} {:>7} {:>7}  {:>7} {:>7} {:>7} "
+             "{:>6}  {:>7} {:>7} {:>7} {:>6}  {:>7} {:>7}\n# {:>10} {:>13} {:>9} {:>7} {:>7}  "
+             "{:>7} {:>7} {:>7} {:>6}  {:>7} {:>7} {:>7} {:>6}  {:>7} {:>7}\n",
              "", "", "", "", "", "out-of-place", "in-place", "size", "count", "type", "redop",
              "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong", "p99",
              "cpu", "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)",

@@ -33,7 +33,7 @@ TEST(TableTest, PrintsTheHead) {
             "# ringlet bench all_reduce: 4 processes, links 2 shm\n"
             "# minBytes 8 maxBytes 1024 step: 2(factor) validation: 1\n"
             "# time: median over iterations of the slowest rank\n"
-            "# cpu: what all ranks together computed for one operation\n"
+            "# cpu: processor time of all ranks together per operation\n"
             "#\n"
             "#                                                           "
             "   out-of-place                      in-place\n"

@@ -41,8 +41,8 @@ int Run(const RunOptions& options) {
 
 void AddKeepGoing(CLI::App& command, bool& keep_going) {
   command.add_flag("--keep-going", keep_going,
-                   "A rank that ends badly does not end the others. The exit status is that of the "
-                   "first rank to fail which was not killed by a signal; 0 if there is none");
+                   "Keep other ranks running after a rank has failed. The exit status is that of "
+                   "the first rank that exited nonzero without a signal; 0 without such a rank");
 }
 
 bool TakesProgram(std::string_view command) {
@@ -68,13 +68,12 @@ RunArguments SplitRunArguments(const std::vector<std::string>& arguments) {
 }
 
 void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen) {
-  CLI::App* run = tool.add_subcommand("run", "Start a program once per rank on this machine");
+  CLI::App* run = tool.add_subcommand("run", "Start a program on this machine, once for each rank");
   run->footer(
-      "Then the program and its arguments: ringlet run -n RANKS [--] PROGRAM ARGUMENTS...\n"
-      "Rank 0 has the standard input of this command; the others have none.\n"
-      "Each rank is told RINGLET_UNIQUE_ID, RINGLET_RANK, RINGLET_WORLD_SIZE, RINGLET_LOCAL_RANK "
-      "and\n"
-      "torchrun's RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT.");
+      "The program and its arguments follow: ringlet run -n RANKS [--] PROGRAM ARGUMENTS...\nOnly "
+      "rank 0 receives the standard input of this command.\nThe environment of each rank has "
+      "RINGLET_UNIQUE_ID, RINGLET_RANK, RINGLET_WORLD_SIZE,\nRINGLET_LOCAL_RANK and torchrun's "
+      "RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR,\nMASTER_PORT.");
   // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<RunOptions>();
   options->program = std::move(program);
@@ -82,7 +81,8 @@ void AddRun(CLI::App& tool, std::vector<std::string> program, Action& chosen) {
       ->required()
       ->check(CLI::Range(1u, kRunRanksMax));
   run->add_option("--grace", options->grace_s,
-                  "Seconds between SIGTERM and SIGKILL when a rank has failed or the user ends it")
+                  "Seconds between SIGTERM and SIGKILL after a rank has failed or the user has "
+                  "stopped the program")
       ->type_name(kSecondsType)
       ->check(CLI::Range(0.0, 86'400.0))
       ->capture_default_str();

@@ -76,8 +76,8 @@ class Progress {
   void OnTick(SimWorld& world, const SimWatch& watch, Instant now) {
     if (now < said_ + kSilent) return;
     said_ = now;
-    Tell(kSim, fmt::format("{}: {:.1f} M events, {} simulated; {} checked in, {} have the "
-                           "roster, {} stand, {} failed",
+    Tell(kSim, fmt::format("{}: {:.1f} M events, {} simulated; {} checked in, {} have the roster, "
+                           "{} completed, {} failed",
                            Counted(world.size(), "rank"),
                            static_cast<double>(world.network().events()) / 1e6,
                            DurationText(world.network().now() - sim::Network::kOrigin),
@@ -129,7 +129,7 @@ int Run(const SimWords& words) {
 void AddSim(CLI::App& tool, Action& chosen) {
   CLI::App* sim = tool.add_subcommand("sim", "Run the real protocol on a simulated network");
   sim->require_subcommand(1);
-  CLI::App* init = sim->add_subcommand("init", "How a communicator forms, at any size");
+  CLI::App* init = sim->add_subcommand("init", "Simulate how a communicator forms, at any size");
   // The parser fills the words, and the action reads them later.
   const auto words = std::make_shared<SimWords>();
   AddSimOptions(*init, *words);

@@ -26,8 +26,8 @@ constexpr std::array kManners{
     Manner{"cut", Kind::kCut, true}};
 
 Error Nonsense(std::string_view part, std::string_view why) {
-  return {Code::kInvalidArgument, fmt::format("the fault {} makes no sense: {}; examples: {}",
-                                              Quoted(part), why, kFaultsHelp)};
+  return {Code::kInvalidArgument,
+          fmt::format("the fault {} is invalid: {}; examples: {}", Quoted(part), why, kFaultsHelp)};
 }
 
 std::optional<Victim> VictimOf(std::string_view text) {
@@ -53,7 +53,7 @@ Status ParseTimes(std::string_view text, Fault& fault, bool ends) {
   fault.end = Instant::max();
   if (dash == std::string_view::npos) return Ok();
   RINGLET_TRY_ASSIGN(fault.end, ParseDuration(text.substr(dash + 1)));
-  if (fault.end < fault.begin) return Error{Code::kInvalidArgument, "it ends before it has begun"};
+  if (fault.end < fault.begin) return Error{Code::kInvalidArgument, "it ends before it begins"};
   return Ok();
 }
 
@@ -61,16 +61,16 @@ Status ParseVictims(std::string_view text, Fault& fault, bool& both_ways) {
   const std::size_t sign = text.find_first_of("->");
   const bool is_cut = fault.kind == Kind::kCut;
   if (is_cut != (sign != std::string_view::npos))
-    return Error{Code::kInvalidArgument, "only a cut is between two, host1-host2 or host1>host2"};
+    return Error{Code::kInvalidArgument, "only a cut takes two hosts, host1-host2 or host1>host2"};
   const auto victim = VictimOf(text.substr(0, sign));
   if (!victim)
     return Error{Code::kInvalidArgument,
-                 fmt::format("{} is no rank, no root and no host", Quoted(text.substr(0, sign)))};
+                 fmt::format("{} is not a rank, root or host", Quoted(text.substr(0, sign)))};
   fault.victim = *victim;
   if (!is_cut) return Ok();
   const auto other = VictimOf(text.substr(sign + 1));
   if (!other || other->kind != Victim::Kind::kHost || victim->kind != Victim::Kind::kHost)
-    return Error{Code::kInvalidArgument, "a cut is between two hosts"};
+    return Error{Code::kInvalidArgument, "a cut needs two hosts"};
   fault.other = *other;
   both_ways = text[sign] == '-';
   return Ok();
@@ -81,26 +81,26 @@ Status CheckKind(const Fault& fault) {
   const bool is_host = fault.victim.kind == Victim::Kind::kHost;
   const bool of_process = fault.kind == Kind::kStop || fault.kind == Kind::kSlow;
   if (of_process && is_host)
-    return Error{Code::kInvalidArgument, "it befalls a rank or a root, not a host"};
+    return Error{Code::kInvalidArgument, "it applies to a rank or a root, not to a host"};
   if ((fault.kind == Kind::kLate || fault.kind == Kind::kAbsent) && !is_rank)
-    return Error{Code::kInvalidArgument, "it befalls a rank"};
+    return Error{Code::kInvalidArgument, "it applies to a rank"};
   if (fault.kind == Kind::kStop && fault.end == Instant::max())
-    return Error{Code::kInvalidArgument, "say until when, as in stop:7@1ms-2s"};
+    return Error{Code::kInvalidArgument, "it needs an end, as in stop:7@1ms-2s"};
   return Ok();
 }
 
 Status ParseFault(std::string_view name, std::string_view rest, FaultPlan& plan) {
   const auto* manner = std::ranges::find(kManners, name, &Manner::name);
   if (manner == kManners.end())
-    return Error{Code::kInvalidArgument, fmt::format("there is no fault {}", Quoted(name))};
+    return Error{Code::kInvalidArgument, fmt::format("unknown fault {}", Quoted(name))};
   Fault fault{.kind = manner->kind, .victim = {}};
   const std::size_t at = rest.find('@');
   bool both_ways = false;
   RINGLET_TRY(ParseVictims(rest.substr(0, at), fault, both_ways));
   if ((at == std::string_view::npos) != (fault.kind == Kind::kAbsent))
     return Error{Code::kInvalidArgument, fault.kind == Kind::kAbsent
-                                             ? "a rank that is absent stays absent"
-                                             : "say when, as in kill:3@10ms"};
+                                             ? "an absent rank stays absent"
+                                             : "it needs a time, as in kill:3@10ms"};
   if (at != std::string_view::npos)
     RINGLET_TRY(ParseTimes(rest.substr(at + 1), fault, manner->ends));
   RINGLET_TRY(CheckKind(fault));

@@ -46,9 +46,9 @@ struct FaultPlan {
 
 /// The syntax of faults, for --help and error messages.
 inline constexpr std::string_view kFaultsHelp =
-    "kill:3@10ms, silence:host2@5ms (also root, and root1), stop:7@1ms-2s, slow:7@1ms (each "
-    "event costs that much), late:5@100ms, absent:6, cut:host1-host2@5ms, cut:host1>host2@5ms-1s "
-    "(one way, and it heals), refuse:0.1, corrupt:0.001";
+    "kill:3@10ms, silence:host2@5ms (also root, and root1), stop:7@1ms-2s, slow:7@1ms (time per "
+    "event), late:5@100ms, absent:6, cut:host1-host2@5ms, cut:host1>host2@5ms-1s (one way, until "
+    "1s), refuse:0.1, corrupt:0.001";
 
 /// \param text  faults separated by commas; empty: no fault
 /// Errors  kInvalidArgument  quotes the part that does not parse.

@@ -69,41 +69,48 @@ void AddSimOptions(CLI::App& command, SimWords& words) {
   const auto option = [&](const char* name, auto& value, const std::string& text) {
     return command.add_option(name, value, text)->capture_default_str();
   };
-  option("-n,--ranks", words.ranks, "Numbers of ranks, with commas; each is a row of the table")
+  option("-n,--ranks", words.ranks, "Numbers of ranks, separated by commas; one table row for each")
       ->type_name(kNumbersType);
   option("--ranks-per-host", words.ranks_per_host, "Ranks on each host")
       ->check(CLI::Range(1u, kRanksPerHostMax));
   command
       .add_option("--hosts", words.hosts,
-                  "Number of hosts, in place of --ranks-per-host; ranks are dealt evenly")
+                  "Number of hosts, instead of --ranks-per-host; each host has equally many ranks")
       ->check(CLI::Range(1u, kSimRanksMax));
-  option("--latency", words.latency, "One way between hosts; a dial takes two")
+  option("--latency", words.latency,
+         "One-way latency between hosts; opening a connection takes two")
       ->type_name(kTimeType);
-  option("--jitter", words.jitter, "Up to so much more, drawn for each message")
+  option("--jitter", words.jitter, "Maximum extra latency, random for each message")
       ->type_name(kTimeType);
-  option("--local-latency", words.local_latency, "One way inside a host")->type_name(kTimeType);
+  option("--local-latency", words.local_latency, "One-way latency inside a host")
+      ->type_name(kTimeType);
   option("--bandwidth", words.bandwidth,
-         "Of each host's network card, each direction; 0: unlimited")
+         "Bandwidth of the network card of each host, per direction; 0: unlimited")
       ->type_name(kRateType);
-  option("--cpu", words.cpu, "Time of an event at a rank or root; its events wait their turn")
+  option("--cpu", words.cpu,
+         "Processor time per event at a rank or root, which handles one event at a time")
       ->type_name(kTimeType);
-  option("--cpu-per-kib", words.cpu_per_kib, "Further processor time for each KiB received")
+  option("--cpu-per-kib", words.cpu_per_kib, "Additional processor time per received KiB")
       ->type_name(kTimeType);
-  option("--spread", words.spread, "Ranks start at random within this time")->type_name(kTimeType);
-  option("--mode", words.mode, "tree or ring")->check(CLI::IsMember({"tree", "ring"}));
+  option("--spread", words.spread, "Each rank starts at a random time within this interval")
+      ->type_name(kTimeType);
+  option("--mode", words.mode, "Shape of the control network: tree or ring")
+      ->check(CLI::IsMember({"tree", "ring"}));
   option("--arity", words.arity, "Children of each rank in the tree")->check(CLI::Range(1u, 256u));
   option("--roots", words.roots, "Number of roots")->check(CLI::Range(1u, 4096u));
   command.add_flag("--each", words.each,
-                   "Every rank checks in for itself, not the first of a host for all of it");
+                   "Every rank checks in by itself, not the first rank of a host for all of them");
   option("--heartbeat", words.heartbeat,
-         "A rank that is silent for this long counts as lost; 0 disables detection")
+         "Silence after which a rank counts as lost; 0 disables detection")
       ->type_name(kTimeType);
-  command.add_option("--faults", words.faults, "Faults, with commas: " + std::string(kFaultsHelp));
-  option("--seed", words.seed, "Of all that is random; the same seed gives the same run");
-  option("--timeout", words.timeout, "Join timeout per rank")->type_name(kTimeType);
+  command.add_option("--faults", words.faults,
+                     "Faults, separated by commas: " + std::string(kFaultsHelp));
+  option("--seed", words.seed, "Random seed; equal seeds give equal runs");
+  option("--timeout", words.timeout, "Timeout of each rank for joining")->type_name(kTimeType);
   command
-      .add_option("--until", words.until,
-                  "End of the simulated time; else, with faults, twice the timeout after the last")
+      .add_option(
+          "--until", words.until,
+          "End of the simulated time; default with faults: twice the timeout after the last fault")
       ->type_name(kTimeType);
   command.add_flag(
       "--json", words.json,

@@ -159,7 +159,7 @@ std::string SimRowText(const SimRow& row) {
 std::string SimFailuresText(const SimRow& row) {
   if (row.standing == row.ranks) return "";
   std::string text = fmt::format(
-      "#   of {}: {} stand, {} failed, {} were killed, {} never came, {} still wait\n",
+      "#   of {}: {} completed, {} failed, {} were killed, {} never started, {} still wait\n",
       Counted(row.ranks, "rank"), row.standing, row.failed, row.killed, row.absent, row.waiting);
   for (std::size_t i = 0; i < std::min(kFailuresShown, row.failures.size()); ++i) {
     const SimFailure& failure = row.failures[i];
@@ -169,7 +169,7 @@ std::string SimFailuresText(const SimRow& row) {
                         Printable(failure.text, kPhaseBytesShown));
   }
   if (row.failures.size() > kFailuresShown || row.failures_unsaid > 0)
-    text += fmt::format("#   and others: --json has the first {}\n", row.failures.size());
+    text += fmt::format("#   and more failures: --json lists the first {}\n", row.failures.size());
   return text;
 }
 
@@ -195,8 +195,8 @@ std::string SimJson(const SimOptions& options, const std::vector<SimRow>& rows) 
 Status SimVerdict(const SimOptions& options, const SimRow& row) {
   if (!options.faults.any() && row.standing < row.ranks)
     return Error{Code::kProtocol,
-                 fmt::format("there was no fault, yet only {} of {} stand{}", row.standing,
-                             Counted(row.ranks, "rank"),
+                 fmt::format("only {} of {} completed, although the run has no faults{}",
+                             row.standing, Counted(row.ranks, "rank"),
                              row.failures.empty()
                                  ? ""
                                  : "; " + Printable(row.failures.front().text, kPhaseBytesShown))};

@@ -99,16 +99,17 @@ TEST(SimReportTest, ARowHasAColumnForEachHeading) {
 
 TEST(SimReportTest, FailuresNameTheirRanksAndTimes) {
   EXPECT_EQ(SimFailuresText(SampleRow()), "");
-  EXPECT_THAT(SimFailuresText(FailedRow()),
-              AllOf(HasSubstr("0 stand, 1020 failed, 1 were killed, 2 never came, 1 still wait"),
-                    HasSubstr("5 x from 5.000 to 6.000 ms, ranks 0-2,4,9: rank 3 was lost")));
+  EXPECT_THAT(
+      SimFailuresText(FailedRow()),
+      AllOf(HasSubstr("0 completed, 1020 failed, 1 were killed, 2 never started, 1 still wait"),
+            HasSubstr("5 x from 5.000 to 6.000 ms, ranks 0-2,4,9: rank 3 was lost")));
 }
 
 TEST(SimReportTest, MentionsFurtherFailuresOnlyIfTheyExist) {
   SimRow row = FailedRow();
-  EXPECT_THAT(SimFailuresText(row), Not(HasSubstr("and others")));
+  EXPECT_THAT(SimFailuresText(row), Not(HasSubstr("and more failures")));
   row.failures_unsaid = 1;
-  EXPECT_THAT(SimFailuresText(row), HasSubstr("and others: --json has the first 1"));
+  EXPECT_THAT(SimFailuresText(row), HasSubstr("and more failures: --json lists the first 1"));
 }
 
 TEST(SimReportTest, ShortensManyFailuresAndLongLists) {
@@ -119,7 +120,7 @@ TEST(SimReportTest, ShortensManyFailuresAndLongLists) {
   const std::string text = SimFailuresText(row);
   EXPECT_LT(text.size(), 10'000u);
   EXPECT_THAT(text, AllOf(HasSubstr("1,3,5"), HasSubstr(",...: a reason xxx"),
-                          HasSubstr("--json has the first 50")));
+                          HasSubstr("--json lists the first 50")));
 }
 
 TEST(SimReportTest, JsonHasTheDocumentedKeys) {

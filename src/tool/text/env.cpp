@@ -37,7 +37,7 @@ Result<std::string> SettingNamed(std::string_view word) {
   if (std::ranges::count(known, upper) > 0) return upper;
   const std::string nearest = Nearest(upper, known);
   return Error{Code::kInvalidArgument,
-               fmt::format("{} is no setting{}", Quoted(Printable(word, 64)),
+               fmt::format("{} is not a setting{}", Quoted(Printable(word, 64)),
                            nearest.empty() ? "" : "; did you mean RINGLET_" + nearest + "?")};
 }
 

@@ -44,7 +44,7 @@ TEST_F(EnvTest, ShowsASettingByAnyOfItsNames) {
   const ToolRun unknown = RunEnv({"NCCL_DEBUGG"});
   EXPECT_EQ(unknown.status, kExitUsage);
   EXPECT_EQ(unknown.errors,
-            "ringlet env: \"NCCL_DEBUGG\" is no setting; did you mean RINGLET_DEBUG?\n");
+            "ringlet env: \"NCCL_DEBUGG\" is not a setting; did you mean RINGLET_DEBUG?\n");
 }
 
 TEST_F(EnvTest, JsonListsEachSetting) {

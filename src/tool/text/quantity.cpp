@@ -64,15 +64,15 @@ Result<Instant> ParseDuration(std::string_view text) {
     return Instant(static_cast<std::int64_t>(*value));
   return Error{
       Code::kInvalidArgument,
-      fmt::format("{} is no time; write 20us, 1.5ms, 2s, at most 1000 hours", Quoted(text))};
+      fmt::format("{} is not a time; write 20us, 1.5ms, 2s, at most 1000 hours", Quoted(text))};
 }
 
 Result<std::uint64_t> ParseBandwidth(std::string_view text) {
   const auto value = Parse(text, kBandwidths, kBandwidthMax);
   if (value && (*value == 0 || *value >= 1'000'000)) return *value / 1'000'000;
   return Error{Code::kInvalidArgument,
-               fmt::format("{} is no bandwidth; write 10Gb/s (bits) or 1250MB/s (bytes), from "
-                           "1 MB/s to 1000 GB/s, or 0 for unlimited",
+               fmt::format("{} is not a bandwidth; write 10Gb/s (bits) or 1250MB/s (bytes), from 1 "
+                           "MB/s to 1000 GB/s, or 0 for unlimited",
                            Quoted(text))};
 }
 
@@ -81,7 +81,7 @@ Result<double> ParseProbability(std::string_view text) {
   if (const auto value = Scaled(text, kOne, kOne); value && *value <= kOne)
     return static_cast<double>(*value) / static_cast<double>(kOne);
   return Error{Code::kInvalidArgument,
-               fmt::format("{} is no probability; write a number from 0 to 1", Quoted(text))};
+               fmt::format("{} is not a probability; write a number from 0 to 1", Quoted(text))};
 }
 
 std::string DurationText(Instant time) {

@@ -32,10 +32,10 @@ std::string ExplainWord(const CLI::App& command, const std::string& word) {
   const std::string shown = Quoted(word.substr(0, kTypedBytesMax));
   if (word.size() > 1 && word.front() == '-') {
     const std::string name = word.substr(0, word.find('='));
-    return fmt::format("there is no option {}{}", shown, DidYouMean(name, OptionNames(command)));
+    return fmt::format("unknown option {}{}", shown, DidYouMean(name, OptionNames(command)));
   }
   if (!HasCommands(command)) return fmt::format("{} is not expected here", shown);
-  return fmt::format("there is no command {}{}", shown, DidYouMean(word, CommandNames(command)));
+  return fmt::format("unknown command {}{}", shown, DidYouMean(word, CommandNames(command)));
 }
 
 /// Returns the only long option that begins with a letter. All short options are equally near.

@@ -42,13 +42,13 @@ TEST(SuggestTest, IgnoresFarEmptyAndEndlessWords) {
 }
 
 TEST(SuggestTest, SuggestsCommandsOperationsAndOptions) {
-  EXPECT_THAT(Refused({"bnech"}), HasSubstr("no command \"bnech\"; did you mean bench?"));
+  EXPECT_THAT(Refused({"bnech"}), HasSubstr("unknown command \"bnech\"; did you mean bench?"));
   EXPECT_THAT(Refused({"bensh"}), HasSubstr("did you mean bench?"));
   EXPECT_THAT(Refused({"bench", "all_reduc"}), HasSubstr("did you mean all_reduce?"));
   EXPECT_THAT(Refused({"bench", "all_reduc", "-n", "4"}), HasSubstr("did you mean all_reduce?"));
   EXPECT_THAT(Refused({"topo", "shwo"}), HasSubstr("did you mean show?"));
   EXPECT_THAT(Refused({"bench", "all_reduce", "--max-byte", "1M"}),
-              HasSubstr("no option \"--max-byte\"; did you mean --max-bytes?"));
+              HasSubstr("unknown option \"--max-byte\"; did you mean --max-bytes?"));
   EXPECT_THAT(Refused({"bench", "all_reduce", "--max-byte=1M"}), HasSubstr("mean --max-bytes?"));
 }
 

@@ -34,8 +34,8 @@ Finding GraphFinding(const std::string& file, Severity severity, std::string rul
 /// Converts an error of the reader, "FILE:3:7: reason", to a finding with a position.
 Finding FromReader(const std::string& file, std::string message) {
   Finding finding = GraphFinding(file, Severity::kError, "graph", "",
-                                 "NCCL ends with \"XML Import Channel\"; a graph file is for one "
-                                 "machine and its number of GPUs: leave it out, or dump it anew");
+                                 "NCCL stops with \"XML Import Channel\"; a graph file is for one "
+                                 "machine and its number of GPUs: remove it, or dump it again");
   std::string_view rest = message;
   const std::string head = file + ":";
   if (rest.starts_with(head)) {
@@ -68,13 +68,13 @@ void Judge(const PatternGraph& given, const PatternGraph& best, const PatternGra
         fmt::format("{}: {} channels of {} GB/s; the links of the topology file carry {} GB/s",
                     NameOf(given.id), given.channels.size(), GigabytesText(given.intra),
                     GigabytesText(best.bound)),
-        "it is the graph of another machine: leave it out, or dump it anew"));
+        "the graph belongs to another machine: remove the file, or dump it again"));
   if (!nccl.channels.empty() && total * 100 < nccl.total().mb_per_s * kSlowPercent)
     findings.push_back(GraphFinding(
         file, Severity::kWarning, "graph-slow",
         fmt::format("{}: {} GB/s together; NCCL's own search finds {} GB/s", NameOf(given.id),
                     GigabytesText(given.total()), GigabytesText(nccl.total())),
-        "leave the graph file out"));
+        "remove the graph file"));
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ std::vector<Finding> LintGraph(const topology::HostView& view, std::string_view 
                      view.gpus.empty() ? "complete the file with ringlet topo complete" : "")};
   };
   if (view.gpus.empty())
-    return cannot({Code::kInvalidArgument, "the topology file says nothing of GPUs"});
+    return cannot({Code::kInvalidArgument, "the topology file does not describe its GPUs"});
   const topology::BuildOptions build{.gpus = topology::GpuRanks::kAll, .unknown_net = false};
   const Result<topology::Graph> built = topology::Build({&view, 1}, {}, build);
   if (!built.ok()) return cannot(built.error());

@@ -72,7 +72,7 @@ Result<std::uint32_t> MbitPerS(const std::string& text) {
   if (number && *number > 0 && *number <= kMost) return static_cast<std::uint32_t>(*number);
   RINGLET_TRY_ASSIGN(const std::uint64_t mb_per_s, ParseBandwidth(text));
   if (mb_per_s > 0) return static_cast<std::uint32_t>(mb_per_s * 8);
-  return Error{Code::kInvalidArgument, "--nic-speed: a NIC of no speed is none"};
+  return Error{Code::kInvalidArgument, "--nic-speed: the speed cannot be 0"};
 }
 
 /// Returns the values of the known machine, replaced by those of other options.
@@ -91,7 +91,7 @@ Result<Completion> CompletionFrom(const CompleteOptions& options) {
     const auto layout = topology::FindLayout(options.layout);
     if (!layout)
       return Error{Code::kInvalidArgument,
-                   fmt::format("--nvlink is none, switch, pairs, mesh or cube-mesh, not {}",
+                   fmt::format("--nvlink takes none, switch, pairs, mesh or cube-mesh, not {}",
                                options.layout)};
     completion.layout = *layout;
   }
@@ -116,7 +116,7 @@ int Run(const CompleteOptions& options) {
   const Result<topology::Completed> completed = Complete(loaded->view, *completion);
   if (!completed.ok()) return Fail("topo complete", completed.error());
   for (const std::string& note : completed->notes) Tell("topo complete", note);
-  if (completed->notes.empty()) Tell("topo complete", "nothing had to be added");
+  if (completed->notes.empty()) Tell("topo complete", "the machine is already complete");
   fmt::print("{}", ToXml(completed->view));
   return kExitDone;
 }
@@ -124,22 +124,22 @@ int Run(const CompleteOptions& options) {
 }  // namespace
 
 void AddTopoComplete(CLI::App& topo, Action& chosen) {
-  CLI::App* complete = topo.add_subcommand(
-      "complete", "Fill in the GPUs, links and NICs that a skeleton leaves out");
+  CLI::App* complete =
+      topo.add_subcommand("complete", "Add the GPUs, links and NICs that a skeleton lacks");
   // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<CompleteOptions>();
   AddTopoSource(*complete, options->source);
-  complete->add_option("--machine", options->machine, "A known machine; --list names them");
-  complete->add_option("--gpu", options->gpu, "Model of the GPUs that have no known device id");
-  complete->add_option("--nvlink", options->layout, "How they are linked")
+  complete->add_option("--machine", options->machine, "A known machine; --list shows all");
+  complete->add_option("--gpu", options->gpu, "Model of the GPUs without a known device id");
+  complete->add_option("--nvlink", options->layout, "Links between the GPUs")
       ->check(CLI::IsMember({"none", "switch", "pairs", "mesh", "cube-mesh"}));
   complete
       ->add_option("--nic-speed", options->nic_speed,
-                   "Of each NIC: 400Gb/s; a number alone is in Mbit/s")
+                   "Speed of each NIC: 400Gb/s; a number without unit is in Mbit/s")
       ->type_name(kRateType);
   auto* const list =
       complete->add_flag("--list", options->list, "Show known machines and GPUs, with sources");
-  complete->add_flag("--json", options->json, "With --list: one object: machines, gpus")
+  complete->add_flag("--json", options->json, "With --list, print one object: machines, gpus")
       ->needs(list);
   complete->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
 }

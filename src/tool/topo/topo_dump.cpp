@@ -46,11 +46,12 @@ void AddTopoDump(CLI::App& topo, Action& chosen) {
   const auto request = std::make_shared<DumpRequest>();
   AddTopoSource(*dump, request->source);
   dump->add_option("--merge-nics", request->merge_level,
-                   "As with a plugin that joins NICs: how near they are to each other, as in "
+                   "Merge NICs as network plugins do, up to this distance, as in "
                    "NCCL_NET_MERGE_LEVEL: LOC, PORT, PIX, PXB, P2C, PXN, PHB or SYS");
-  dump->add_option("--force-merge", request->forced,
-                   "These first, as in NCCL_NET_FORCE_MERGE: \"mlx5_0,mlx5_1;mlx5_2,mlx5_3\"");
-  dump->add_flag("--same-rail", request->same_rail, "Only NICs of one rail are merged");
+  dump->add_option(
+      "--force-merge", request->forced,
+      "Merge these NICs first, as in NCCL_NET_FORCE_MERGE: \"mlx5_0,mlx5_1;mlx5_2,mlx5_3\"");
+  dump->add_flag("--same-rail", request->same_rail, "Merge only NICs of one rail");
   dump->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }
 

@@ -71,11 +71,12 @@ int Run(const FuseRequest& request) {
 }  // namespace
 
 void AddTopoFuse(CLI::App& topo, Action& chosen) {
-  CLI::App* fuse =
-      topo.add_subcommand("fuse", "Make one file of several hosts, or of several views of a host");
+  CLI::App* fuse = topo.add_subcommand(
+      "fuse", "Combine the files of several hosts, or several views of a host, into one");
   // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<FuseRequest>();
-  fuse->add_option("FILE", request->files, "NCCL topology files; equal host_hash is one host")
+  fuse->add_option("FILE", request->files,
+                   "NCCL topology files; files with equal host_hash describe one host")
       ->required()
       ->type_name(kFileType);
   fuse->add_flag("--distinct", request->distinct, "No two files show the same host");

@@ -57,7 +57,7 @@ Status Gather(const GatherOptions& options) {
   const bool to_stdout = options.output == "-";
   if (to_stdout && options.json)
     return Error{Code::kInvalidArgument,
-                 "--json and -o - both want standard output; write the tarball into a file"};
+                 "--json and -o - both use standard output; write the tarball into a file"};
   const std::string tar = ToTar(capture.entries);
   RINGLET_TRY(IsCompressed(options.output)
                   ? WriteCompressed(options.output, tar)
@@ -80,10 +80,9 @@ Status Gather(const GatherOptions& options) {
 }  // namespace
 
 void AddTopoGather(CLI::App& topo, Action& chosen) {
-  CLI::App* gather = topo.add_subcommand(
-      "gather",
-      "Write what discovery reads of this machine into a tarball, without serial numbers "
-      "and addresses");
+  CLI::App* gather = topo.add_subcommand("gather",
+                                         "Write the files that discovery reads on this machine "
+                                         "into a tarball, without serial numbers and addresses");
   // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<GatherOptions>();
   gather
@@ -92,8 +91,7 @@ void AddTopoGather(CLI::App& topo, Action& chosen) {
       ->check(WhyNoTarball)
       ->type_name(kFileType)
       ->capture_default_str();
-  gather
-      ->add_option("--root", options->root, "A folder that holds another machine's /sys and /proc")
+  gather->add_option("--root", options->root, "Folder with the /sys and /proc of another machine")
       ->type_name(kFolderType)
       ->capture_default_str();
   gather->add_flag("--json", options->json, "One object: output, files");

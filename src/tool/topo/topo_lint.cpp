@@ -65,11 +65,11 @@ Finding FusedFinding(const topology::HostView& view, const std::string& file, st
           .file = file,
           .at = {},
           .path = "system",
-          .reason = fmt::format("{} on one host fuse to {} elements, or {} if no two see the NICs "
-                                "alike; NCCL holds {}",
+          .reason = fmt::format("{} on one host fuse to {} elements, or {} if each sees the NICs "
+                                "differently; NCCL accepts {}",
                                 Counted(ranks, "rank"), count.elements, count.at_worst,
                                 topology::kNcclElementsMax),
-          .cure = fits ? "" : "leave out NICs that no job uses, or take fewer ranks a host"};
+          .cure = fits ? "" : "remove NICs that no job uses, or use fewer ranks per host"};
 }
 
 Result<std::vector<Finding>> FindingsOf(const std::string& file, const LintOptions& options) {
@@ -119,26 +119,27 @@ int Run(const LintOptions& options) {
 }  // namespace
 
 void AddTopoLint(CLI::App& topo, Action& chosen) {
-  CLI::App* lint = topo.add_subcommand("lint", "Say what is wrong with a topology file");
+  CLI::App* lint = topo.add_subcommand("lint", "Find errors in a topology file");
   // The parser fills it, and the action reads it later.
   const auto options = std::make_shared<LintOptions>();
   lint->add_option("FILE", options->files, "NCCL topology files; - is standard input")
       ->required()
       ->type_name(kFileType);
   lint->add_option("--graph", options->graph,
-                   "The graph file (NCCL_GRAPH_FILE) that is used with it: checked against it")
+                   "Graph file (NCCL_GRAPH_FILE) to check against the topology file")
       ->type_name(kFileType);
-  lint->add_option("--ranks", options->ranks,
-                   "Predict how many elements NCCL fuses for so many ranks on the host")
+  lint->add_option(
+          "--ranks", options->ranks,
+          "Predict the number of elements that NCCL fuses for this number of ranks on the host")
       ->check(CLI::Range(1u, kLintRanksMax));
   lint->add_flag("--json", options->json,
                  "A list of objects: severity, rule, file, line, column, path, reason, cure");
-  lint->add_flag("--strict", options->strict, "Exit with 1 for warnings too, not for errors alone");
+  lint->add_flag("--strict", options->strict, "Exit with 1 for warnings too, not only for errors");
   lint->add_flag("--all", options->all,
-                 fmt::format("Show all findings of a rule, not the first {}", kOfARuleMax));
-  lint->add_flag("--pre-commit", options->pre_commit,
-                 "For the hook: print findings alone, no notes, and pass over XML that is no "
-                 "topology");
+                 fmt::format("Show all findings of a rule, not only the first {}", kOfARuleMax));
+  lint->add_flag(
+      "--pre-commit", options->pre_commit,
+      "For the hook: print findings without notes, and skip XML files that are not topologies");
   lint->callback([options, &chosen] { chosen = [options] { return Run(*options); }; });
 }
 

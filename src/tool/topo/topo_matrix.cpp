@@ -238,16 +238,16 @@ std::string MatrixJson(const PathView& view, bool with_numa) {
 }
 
 void AddTopoMatrix(CLI::App& topo, Action& chosen) {
-  CLI::App* matrix =
-      topo.add_subcommand("matrix", "Type and bandwidth of the paths between all GPUs and NICs");
+  CLI::App* matrix = topo.add_subcommand(
+      "matrix", "Show type and bandwidth of the paths between all GPUs and NICs");
   // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<MatrixRequest>();
   AddPathRequest(*matrix, request->paths);
-  matrix->add_flag("--numa", request->with_numa, "NUMA nodes as well");
+  matrix->add_flag("--numa", request->with_numa, "Include NUMA nodes");
   auto* json = matrix->add_flag(
       "--json", request->as_json,
       "One object: nodes, paths ([from, to, type, MB/s, hops]; from and to are positions)");
-  matrix->add_flag("--nvidia-smi", request->as_smi, "As nvidia-smi topo -m says it")
+  matrix->add_flag("--nvidia-smi", request->as_smi, "Print the format of nvidia-smi topo -m")
       ->excludes(json);
   matrix->callback([request, &chosen] { chosen = [request] { return Run(*request); }; });
 }

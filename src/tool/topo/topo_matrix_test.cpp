@@ -40,7 +40,7 @@ TEST(TopoMatrixTest, PrintsTheArchitectureOfAmdGpus) {
 TEST(TopoMatrixTest, ReportsOmittedDevices) {
   const ToolRun ran = RunCommand({"topo", "matrix", Fixture("topologies/nvidia/ndv4.topo.xml")});
   EXPECT_EQ(ran.status, 0) << ran.errors;
-  EXPECT_THAT(ran.errors, HasSubstr("topo matrix: left out: 8 GPUs with"));
+  EXPECT_THAT(ran.errors, HasSubstr("topo matrix: ignored: 8 GPUs with"));
 }
 
 /// Returns nvidia-smi's output with spaces for tabs, without the columns that Ringlet lacks.

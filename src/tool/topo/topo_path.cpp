@@ -94,7 +94,7 @@ std::string PathJson(const topology::Paths& paths, NodeIndex from, NodeIndex to)
 }
 
 void AddTopoPath(CLI::App& topo, Action& chosen) {
-  CLI::App* path = topo.add_subcommand("path", "The way from one thing to another, hop by hop");
+  CLI::App* path = topo.add_subcommand("path", "Show the path between two parts, hop by hop");
   // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<TwoEnds>();
   path->add_option("FROM", request->from, "GPU0, 0000:11:00.0, mlx5_0, NUMA0, ...")

@@ -54,7 +54,7 @@ TEST(TopoPathTest, UnknownAndMissingNamesAreUsageErrors) {
   const std::string file = Fixture("topo-vectors/pcie4-1nic.xml");
   const ToolRun ran = RunCommand({"topo", "path", "GPU0", "GPU4", file});
   EXPECT_EQ(ran.status, 2);
-  EXPECT_THAT(ran.errors, HasSubstr("nothing is called \"GPU4\""));
+  EXPECT_THAT(ran.errors, HasSubstr("no part is called \"GPU4\""));
   EXPECT_EQ(RunCommand({"topo", "path", "GPU0"}).status, 2);
 }
 

@@ -69,10 +69,11 @@ bool DropRepeatedRanks(topology::HostView& view) {
 void AddPathRequest(CLI::App& command, PathRequest& request) {
   AddTopoSource(command, request.source);
   command.add_flag("--as-wired", request.as_wired,
-                   "The best paths there are, whatever transports may use");
-  command.add_flag("--as-nccl", request.as_nccl, "NCCL 2.30's rules, faults included");
+                   "Use the best paths, even if transports may not use them");
+  command.add_flag("--as-nccl", request.as_nccl,
+                   "Use the rules of NCCL 2.30, including its faults");
   command.add_flag("--no-peer-access", request.apart,
-                   "As if the driver kept GPUs apart, as GeForce's does");
+                   "Assume a driver that denies access between GPUs, as for GeForce");
 }
 
 Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment) {
@@ -88,11 +89,11 @@ Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environm
   view.title = std::move(loaded.title);
   view.missing = std::move(loaded.missing);
   if (!settings.plan_variables_unused.empty())
-    view.missing.push_back(fmt::format("not honoured here, though NCCL's plans depend on it: {}",
+    view.missing.push_back(fmt::format("ignored here, although NCCL's plans depend on it: {}",
                                        fmt::join(settings.plan_variables_unused, ", ")));
   if (request.as_nccl && DropRepeatedRanks(loaded.view))
     view.missing.emplace_back(
-        "a rank is there twice: the GPUs are numbered in their order, as NCCL numbers them anew");
+        "duplicate rank: the GPUs are renumbered in their order, as NCCL does");
   RINGLET_TRY_ASSIGN(Graph graph, topology::Build({&loaded.view, 1}, {}, build));
   view.graph = std::make_unique<Graph>(std::move(graph));
   view.options.peer_access = request.apart
@@ -100,8 +101,8 @@ Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environm
                                  : topology::KnownPeerAccess({&loaded.view, 1}, *view.graph);
   if (view.options.peer_access && !request.apart && view.options.ignore_disabled_p2p != 2)
     view.missing.emplace_back(
-        "the driver of GeForce cards lets them access each other over NVLink only; as if it let "
-        "them: NCCL_IGNORE_DISABLED_P2P=2");
+        "the driver allows GeForce cards to access each other over NVLink only; to ignore that: "
+        "NCCL_IGNORE_DISABLED_P2P=2");
   RINGLET_TRY_ASSIGN(view.paths, topology::FindPaths(*view.graph, 0, view.options));
   view.machine = std::move(loaded.view);
   return view;
@@ -132,11 +133,11 @@ Result<NodeIndex> NodeCalled(const Graph& graph, std::string_view name) {
   if (found.size() == 1) return EndOf(graph, found.front());
   if (found.empty())
     return Error{Code::kInvalidArgument,
-                 fmt::format("nothing is called {}; there are {}{}",
+                 fmt::format("no part is called {}; the parts are {}{}",
                              Quoted(Printable(name, kNameBytesShown)), there_are,
                              listed > kListedMax ? ", and more" : "")};
   return Error{Code::kInvalidArgument,
-               fmt::format("several things are called {}: {} and {}; name one with its host",
+               fmt::format("several parts are called {}: {} and {}; name one with its host",
                            Quoted(Printable(name, kNameBytesShown)), LabelOf(graph, found[0]),
                            LabelOf(graph, found[1]))};
 }

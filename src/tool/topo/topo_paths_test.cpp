@@ -25,7 +25,7 @@ TEST(TopoPathsTest, FindsNodesByLabelBusAddressAndNcclName) {
   EXPECT_EQ(LabelOf(*view.graph, NodeCalled(*view.graph, "NUMA3").value()), "NUMA3");
   const auto unknown = NodeCalled(*view.graph, "GPU9");
   ASSERT_FALSE(unknown.ok());
-  EXPECT_THAT(unknown.error().message, HasSubstr("nothing is called \"GPU9\"; there are GPU0"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("no part is called \"GPU9\"; the parts are GPU0"));
 }
 
 TEST(TopoPathsTest, AnErrorForAnUnknownNameListsSomeKnownNames) {

@@ -98,7 +98,7 @@ class TreeWriter {
     if (device.link_speed.generation == 0) return "PCIe link of unknown speed";
     const std::uint32_t lanes = device.link_width == 0 ? 16 : device.link_width;
     return fmt::format("PCIe {}.0 x{}{}, {}", device.link_speed.generation, lanes,
-                       device.link_width == 0 ? " (width not known)" : "",
+                       device.link_width == 0 ? " (unknown width)" : "",
                        SpeedText(topology::PcieLink(device.link_speed, lanes).mb_per_s));
   }
 
@@ -142,7 +142,7 @@ class TreeWriter {
     text += net.speed_mbit_per_s
                 ? fmt::format(", {} Mbit/s, {}", *net.speed_mbit_per_s,
                               SpeedText(topology::NetworkInterface(net.speed_mbit_per_s).mb_per_s))
-                : ", speed not known";
+                : ", unknown speed";
     if (net.dev) text += fmt::format(", device {}", *net.dev);
     if (net.port && *net.port != 0) text += fmt::format(", port {}", *net.port);
     if (!net.net_api.value_or(true)) text += ", not used by itself";

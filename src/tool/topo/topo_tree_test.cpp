@@ -66,7 +66,7 @@ TEST(TopoTreeTest, DescribesANetworkPort) {
   NUMA node 3
     net bond0 (mlx5_0), 100000 Mbit/s, 12.5 GB/s, port 2, )"
                             R"(in-network collectives, rail 4, plane 5, of eth0 and eth1 and eth2
-    net ib0, speed not known
+    net ib0, unknown speed
 )");
 }
 
@@ -97,7 +97,7 @@ TEST(TopoTreeTest, MarksUnknownFacts) {
   NUMA node of unknown number
     function 0000:00:00.0, PCIe link of unknown speed
       device of unknown number
-    net eth\n0, speed not known
+    net eth\n0, unknown speed
 )");
 }
 

@@ -20,7 +20,7 @@ TrafficFileLink ReadLink(JsonObject& link) {
                        .mb_per_s = link.Small("mb_per_s"),
                        .measured_bytes = link.Number("measured_bytes"),
                        .planned_bytes = link.Number("planned_bytes")};
-  if (read.mb_per_s == 0) link.Refuse("a link has no width");
+  if (read.mb_per_s == 0) link.Refuse("a link lacks its width");
   if (link.Has("nominal_mb_per_s")) read.nominal_mb_per_s = link.Small("nominal_mb_per_s");
   return read;
 }
@@ -32,7 +32,7 @@ TrafficFileCall ReadCall(JsonObject& call) {
                        .calls = call.Number("calls")};
   if (!collective::CallKindNamed(read.function))
     call.Refuse(
-        fmt::format("{} is no function", Quoted(Printable(read.function, kTrafficTextMax))));
+        fmt::format("{} is not a function", Quoted(Printable(read.function, kTrafficTextMax))));
   if (call.Has("algorithm"))
     read.algorithm = {.name = call.Text("algorithm"),
                       .protocol = call.Text("protocol"),
@@ -53,7 +53,7 @@ TrafficFile ReadRank(JsonObject& rank) {
   file.rank = rank.Small("rank");
   file.ranks = rank.Small("ranks");
   if (file.rank >= file.ranks || file.ranks > kTrafficFilesMax)
-    rank.Refuse(fmt::format("there is no rank {} of {}", file.rank, file.ranks));
+    rank.Refuse(fmt::format("rank {} is not one of {}", file.rank, file.ranks));
   file.host = rank.Text("host");
   file.host_identity = rank.Text("host_identity");
   file.gpu = rank.Text("gpu");
@@ -65,12 +65,12 @@ TrafficFile ReadRank(JsonObject& rank) {
 }  // namespace
 
 Result<TrafficFile> ParseTrafficFile(const std::string& path, std::string_view text) {
-  auto file = ReadJson(
-      text,
-      {Code::kInvalidArgument, fmt::format("{} is not what a rank leaves in RINGLET_TRAFFIC_DIR",
-                                           Printable(path, kTrafficPathShown))},
-      ReadRank);
-  if (!file.ok()) file.error().message += "; name a folder that holds such files alone";
+  auto file = ReadJson(text,
+                       {Code::kInvalidArgument,
+                        fmt::format("{} is not a file that a rank writes into RINGLET_TRAFFIC_DIR",
+                                    Printable(path, kTrafficPathShown))},
+                       ReadRank);
+  if (!file.ok()) file.error().message += "; name a folder with only such files";
   return file;
 }
 

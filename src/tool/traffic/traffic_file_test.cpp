@@ -137,8 +137,9 @@ TEST(TrafficFileTest, NamesOtherFiles) {
         text.substr(0, text.size() / 2), std::string(100'000, '[')}) {
     const auto read = ParseTrafficFile("folder/notes.txt", other);
     ASSERT_FALSE(read.ok());
-    EXPECT_THAT(read.error().message,
-                HasSubstr("folder/notes.txt is not what a rank leaves in RINGLET_TRAFFIC_DIR"));
+    EXPECT_THAT(
+        read.error().message,
+        HasSubstr("folder/notes.txt is not a file that a rank writes into RINGLET_TRAFFIC_DIR"));
   }
 }
 

@@ -103,8 +103,9 @@ class TrafficMerger {
     Merged& merged = communicators_[file.communicator];
     if (merged.ranks == 0) merged.ranks = file.ranks;
     if (merged.ranks != file.ranks)
-      return Contradiction(path, fmt::format("its communicator has {} ranks, in another file {}",
-                                             file.ranks, merged.ranks));
+      return Contradiction(
+          path, fmt::format("its communicator has {} ranks, but {} in another file", file.ranks,
+                            merged.ranks));
     MergedRank rank{.host = file.host_identity, .gpu = file.gpu, .calls = {}};
     for (const TrafficFileCall& call : file.calls) {
       AddBytes(rank.calls[KeyOf(call)], call.calls);
@@ -115,7 +116,7 @@ class TrafficMerger {
       if (link.host == file.host_identity && link.from == file.gpu)
         AddBytes(rank.sent_bytes, link.measured_bytes);
     if (!merged.by_rank.emplace(file.rank, std::move(rank)).second)
-      return Contradiction(path, fmt::format("there is another file of rank {}", file.rank));
+      return Contradiction(path, fmt::format("rank {} has another file", file.rank));
     return Ok();
   }
 
@@ -131,7 +132,7 @@ class TrafficMerger {
                 .nominal_mb_per_s = link.nominal_mb_per_s};
     if (merged.kind != link.kind || merged.mb_per_s != link.mb_per_s)
       return Contradiction(
-          path, fmt::format("{} to {} is {} of {} MB/s, in another file {} of {}", link.from,
+          path, fmt::format("{} to {} is {} of {} MB/s, but {} of {} in another file", link.from,
                             link.to, link.kind, link.mb_per_s, merged.kind, merged.mb_per_s));
     AddBytes(merged.measured_bytes, link.measured_bytes);
     AddBytes(merged.planned_bytes, link.planned_bytes);
@@ -176,8 +177,9 @@ class TrafficMerger {
     for (std::uint32_t rank = 0; rank < merged.ranks; ++rank)
       if (!merged.by_rank.contains(rank)) communicator.missing.push_back(rank);
     if (!communicator.missing.empty())
-      Find(fmt::format("communicator {}: {} of {} ranks left no file, as killed ones do: {}", name,
-                       communicator.missing.size(), merged.ranks, RanksText(communicator.missing)));
+      Find(fmt::format(
+          "communicator {}: the files of {} of {} ranks are missing, as after a kill: {}", name,
+          communicator.missing.size(), merged.ranks, RanksText(communicator.missing)));
     CompareCalls(name, merged);
     AddCalls(merged);
   }
@@ -284,7 +286,7 @@ Result<TrafficReport> ReadTraffic(const std::string& folder) {
   RINGLET_TRY_ASSIGN(const std::vector<std::string> names, files.List("", kTrafficFilesMax));
   if (names.empty())
     return Error{Code::kInvalidArgument,
-                 fmt::format("{} is empty: ranks leave their files when their communicators are "
+                 fmt::format("{} is empty: ranks write their files when their communicators are "
                              "destroyed, and only on an emulated machine",
                              Printable(folder, kTrafficPathShown))};
   TrafficMerger merger;

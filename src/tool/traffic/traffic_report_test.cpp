@@ -117,8 +117,10 @@ TEST(TrafficReportTest, NamesRanksWithoutAFile) {
   const auto report = MergeTraffic(files);
   ASSERT_TRUE(report.ok());
   EXPECT_THAT(report->communicators.at(0).missing, ElementsAre(1, 2, 3, 4, 6, 7, 8));
-  EXPECT_THAT(report->findings, ElementsAre(HasSubstr("communicator c: 7 of 9 ranks left no file, "
-                                                      "as killed ones do: 1-4, 6-8")));
+  EXPECT_THAT(
+      report->findings,
+      ElementsAre(HasSubstr(
+          "communicator c: the files of 7 of 9 ranks are missing, as after a kill: 1-4, 6-8")));
 }
 
 TEST(TrafficReportTest, ReportsCollectivesThatRanksCalledDifferently) {
@@ -183,14 +185,14 @@ TEST(TrafficReportTest, RefusesFilesThatContradictEachOther) {
     return report.ok() ? "" : report.error().message;
   };
   EXPECT_THAT(refused([](TrafficFile& file) { file.ranks = 3; }),
-              AllOf(HasSubstr("t/c-1.json"), HasSubstr("3 ranks, in another file 2")));
+              AllOf(HasSubstr("t/c-1.json"), HasSubstr("3 ranks, but 2 in another file")));
   EXPECT_THAT(refused([](TrafficFile& file) { file.rank = 0; }),
-              HasSubstr("another file of rank 0"));
+              HasSubstr("rank 0 has another file"));
   EXPECT_THAT(
       refused([](TrafficFile& file) {
         file.links.push_back(LinkForTest("cafe", "NET/0-0", "NIC/0-2000", "NET", 25'000, 1));
       }),
-      HasSubstr("NET/0-0 to NIC/0-2000 is NET of 25000 MB/s, in another file NET of 12500"));
+      HasSubstr("NET/0-0 to NIC/0-2000 is NET of 25000 MB/s, but NET of 12500 in another file"));
 }
 
 TEST(TrafficReportTest, LargeNumbersDoNotOverflow) {

@@ -64,11 +64,10 @@ Status Ask(const RasRequest& request) {
 
 void AddRas(CLI::App& tool, Action& chosen) {
   CLI::App* ras = tool.add_subcommand(
-      "ras", "Show what a RAS server reports: of Ringlet, or of NCCL 2.24 and later");
+      "ras", "Show the report of a RAS server of Ringlet, or of NCCL 2.24 and later");
   ras->footer(
-      "Speaks the protocol of ncclras. Ranks of Ringlet answer it with NCCL_RAS_ENABLE=1. The "
-      "exit\n"
-      "status is 1 if no server answers, whatever the report says.");
+      "Uses the protocol of ncclras. Ranks of Ringlet answer it with NCCL_RAS_ENABLE=1. The "
+      "exit\nstatus is 1 if no server answers; it does not depend on the report.");
   // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<RasRequest>();
   ras->add_option("--host", request->host, "Host name or address of the server")
@@ -77,15 +76,15 @@ void AddRas(CLI::App& tool, Action& chosen) {
   ras->add_option("-p,--port", request->port, "Port of the server")
       ->check(CLI::Range(1u, 65'535u))
       ->capture_default_str();
-  ras->add_flag("-v,--verbose", request->verbose, "Name all ranks that differ, however many");
+  ras->add_flag("-v,--verbose", request->verbose, "Show all ranks that differ");
   ras->add_flag("--json", request->json,
                 "An object: nccl_version, timestamp, communicators, ras; with --monitor one for "
                 "each event");
   ras->add_option("-t,--timeout", request->timeout_s,
-                  "Seconds that ranks have to answer; 0: no limit. Ringlet takes 2 at most")
+                  "Seconds for ranks to answer; 0: no limit. Ringlet waits at most 2")
       ->check(CLI::Range(0u, 86'400u));
   ras->add_option("-m,--monitor", request->monitor,
-                  "Show events as they come: lifecycle, trace or all, with commas between")
+                  "Show events as they happen: lifecycle, trace or all, separated by commas")
       ->type_name("TEXT")
       ->expected(0, 1);
   ras->callback(

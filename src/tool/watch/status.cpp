@@ -35,11 +35,10 @@ struct StatusRequest {
 
 Error NoProcess(const StatusRequest& request) {
   return {Code::kInvalidArgument,
-          request.pid
-              ? fmt::format("process {} has no status: it uses no Ringlet, is another user's, or "
-                            "RINGLET_STATUS is 0",
-                            *request.pid)
-              : "no process of this user and network namespace uses Ringlet"};
+          request.pid ? fmt::format("process {} does not report its status: it does not use "
+                                    "Ringlet, belongs to another user, or RINGLET_STATUS is 0",
+                                    *request.pid)
+                      : "no process of this user and network namespace uses Ringlet"};
 }
 
 bool IsChosen(const StatusRequest& request, std::string_view communicator) {
@@ -117,7 +116,7 @@ Result<int> ShowMetrics(const StatusRequest& request) {
   RINGLET_TRY_ASSIGN(const auto texts, AskEach(request, "metrics"));
   if (texts.size() > 1)
     return Error{Code::kInvalidArgument,
-                 fmt::format("{} have metrics, and one page is of one: name its PID",
+                 fmt::format("{} have metrics, but a page shows one process: name its PID",
                              Counted(texts.size(), "process", "processes"))};
   for (const std::string& text : texts) fmt::print("{}", text);
   return texts.empty() ? kExitFailed : kExitDone;
@@ -130,7 +129,7 @@ Result<std::vector<std::string_view>> SplitTraces(std::string_view text) {
     const std::size_t end = text.find('\n');
     const auto bytes = ParseDecimal(text.substr(0, end));
     if (end == std::string_view::npos || !bytes || *bytes > text.size() - end - 1)
-      return Error{Code::kProtocol, "an answer that holds no traces"};
+      return Error{Code::kProtocol, "an answer without traces"};
     traces.push_back(text.substr(end + 1, *bytes));
     text.remove_prefix(end + 1 + *bytes);
   }
@@ -166,26 +165,26 @@ int Run(const StatusRequest& request) {
 
 void AddStatus(CLI::App& tool, Action& chosen) {
   CLI::App* status = tool.add_subcommand(
-      "status", "Show what the ranks of running communicators do, and which one holds up others");
+      "status",
+      "Show the operations of ranks in running communicators, and any rank that delays others");
   status->footer(
-      "Asks the processes of this user on this host, which know the ranks of other hosts. The "
-      "exit\n"
-      "status is 1 if a rank is stopped, missing, has failed, or calls something else.");
+      "Queries the processes of this user on this host, which know the ranks of other hosts. The "
+      "exit\nstatus is 1 if a rank is stopped, missing, has failed, or calls another operation.");
   // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<StatusRequest>();
-  status->add_option("PID", request->pid, "Only the communicators of this process")
+  status->add_option("PID", request->pid, "Show only the communicators of this process")
       ->check(CLI::Range(1u, 0xffff'ffffu));
   status
       ->add_option("--job", request->job,
-                   "Only communicators whose names begin so, with commas between; the log names a "
-                   "communicator behind commId")
+                   "Show only communicators with these prefixes of names, separated by commas; the "
+                   "log shows the name after commId")
       ->type_name("TEXT")
       ->delimiter(',')
       ->expected(1, 1);
   CLI::Option* json = status->add_flag(
       "--json", request->json, "A list of objects: communicator, job, ranks, states, findings");
   CLI::Option* watch =
-      status->add_option("--watch", request->watch_seconds, "Again every so many seconds")
+      status->add_option("--watch", request->watch_seconds, "Repeat every N seconds")
           ->check(CLI::Range(1u, 86'400u));
   CLI::Option* dump =
       status

@@ -44,11 +44,11 @@ Result<std::vector<std::string>> FilesOf(const std::vector<std::string>& dumps) 
       if (name.ends_with(".json")) files.push_back(dump + "/" + name);
   }
   if (files.empty())
-    return Error{Code::kInvalidArgument, "there is no trace: the folder holds no file NAME.json"};
+    return Error{Code::kInvalidArgument,
+                 "no trace found: the folder does not contain a file NAME.json"};
   if (files.size() > kTraceFilesMax)
     return Error{Code::kUnsupported,
-                 fmt::format("{} files are more than the {} that can be compared", files.size(),
-                             kTraceFilesMax)};
+                 fmt::format("{} files exceed the maximum of {}", files.size(), kTraceFilesMax)};
   return files;
 }
 
@@ -120,14 +120,14 @@ int Run(const TraceRequest& request) {
 
 void AddTrace(CLI::App& tool, Action& chosen) {
   CLI::App* trace = tool.add_subcommand(
-      "trace", "Compare the last operations of ranks: where they diverge, which rank is late");
+      "trace", "Compare the last operations of ranks: show where they diverge and the late rank");
   trace->footer(
-      "Ranks write traces into RINGLET_DUMP_DIR when their communicator fails, and ringlet status\n"
-      "--dump DIR asks for them at any time. The exit status is 1 if the ranks called different\n"
-      "operations, or a rank failed or is missing.");
+      "Ranks write traces into RINGLET_DUMP_DIR when their communicator fails, and ringlet "
+      "status\n--dump DIR writes them at any time. The exit status is 1 if the ranks called "
+      "different\noperations, or a rank failed or is missing.");
   // The parser fills it, and the action reads it later.
   const auto request = std::make_shared<TraceRequest>();
-  trace->add_option("DUMP", request->dumps, "Traces, or folders of them")
+  trace->add_option("DUMP", request->dumps, "Trace files, or folders of them")
       ->required()
       ->type_name(kFileType);
   trace

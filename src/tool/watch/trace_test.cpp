@@ -68,7 +68,7 @@ TEST_F(TraceCommand, NamesFilesThatAreNotTraces) {
 
 TEST_F(TraceCommand, AFolderWithoutTracesAndAMissingFileAreNamed) {
   files_.Write("traces/notes.txt", "");
-  EXPECT_THAT(Run().errors, HasSubstr("there is no trace"));
+  EXPECT_THAT(Run().errors, HasSubstr("no trace found"));
   const ToolRun missing = RunCommand({"trace", files_.At("nothing.json")});
   EXPECT_NE(missing.status, kExitDone);
   EXPECT_THAT(missing.errors, HasSubstr("nothing.json"));
