@@ -10,7 +10,7 @@ def main():
     parser = argparse.ArgumentParser(
         prog="python -m ringlet", description="Prints the installation of Ringlet and the machine, for reports "
         "of problems. Secrets are left out.", epilog="example: python -m ringlet --json | jq .torch")
-    parser.add_argument("--json", action="store_true", help="one object in place of lines")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
     found = collect_env()
     print(json.dumps(found) if parser.parse_args().json else as_text(found))
 

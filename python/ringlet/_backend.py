@@ -132,8 +132,8 @@ def _check_name(host):
         socket.getaddrinfo(host, None)
     except socket.gaierror as error:
         if error.errno in (socket.EAI_NONAME, socket.EAI_NODATA):  # permanent
-            raise RuntimeError(f"srun says that rank 0 is on {host}, and no address is known here by that name: "
-                               "set MASTER_ADDR to one, or start with srun --mpi=pmix") from None
+            raise RuntimeError(f"srun reports that rank 0 is on {host}, but that name does not resolve here: "
+                               "set MASTER_ADDR to its address, or start with srun --mpi=pmix") from None
 
 
 def _meet_by_pmix(client, timeout):
@@ -172,7 +172,7 @@ def _stand_in_for_gloo():
         kept = []  # Python must see them as Gloo's groups while they live
 
         def __init__(self, store, rank, size, timeout, enable_reconfigure=False):  # since PyTorch 2.15
-            assert not enable_reconfigure, "groups whose members change are made by the name ringlet"
+            assert not enable_reconfigure, "groups whose members change need the backend name ringlet"
             super().__init__(store, rank, size, timeout, "gloo")
             StandIn.kept.append(self)
 

@@ -109,7 +109,7 @@ def log_to_logging(logger=None):
     chosen = logging.getLogger("ringlet") if logger is None else logger
     if any(os.environ.get(f"{prefix}_DEBUG_FILE") for prefix in ("RINGLET", "NCCL")):
         if not log_to_logging.log:
-            chosen.info("Ringlet's log goes to the file that RINGLET_DEBUG_FILE or NCCL_DEBUG_FILE names")
+            chosen.info("Ringlet writes its log to the file of RINGLET_DEBUG_FILE or NCCL_DEBUG_FILE")
         return
     log = log_to_logging.log = _Log(chosen)
     os.environ["RINGLET_DEBUG_FILE"] = log.path

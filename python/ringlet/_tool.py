@@ -25,8 +25,8 @@ def _become(arguments):
     """Executes the tool. A package built from source without it uses another one on PATH."""
     tool = _TOOL if _TOOL.is_file() else elsewhere(os.environ.get("PATH", ""))
     if tool is None:
-        sys.exit("ringlet: this Python package was built without the tool, and no other one is on PATH; "
-                 "`./ringlet.sh install` in the sources installs it, and wheels have it")
+        sys.exit("ringlet: this Python package was built without the tool, and PATH does not have it; "
+                 "`./ringlet.sh install` in the sources installs it, and wheels include it")
     os.execv(tool, [str(tool), *arguments])
 
 
@@ -41,15 +41,15 @@ def ras_arguments(arguments):
     """
     parser = argparse.ArgumentParser(
         prog="ncclras", add_help=False, exit_on_error=False, allow_abbrev=False,
-        description="Shows the state of a running job of NCCL or Ringlet: `ringlet ras` by another name.")
+        description="Shows the state of a running job of NCCL or Ringlet: an alias of `ringlet ras`.")
     parser.add_argument("-f", "--format", choices=("text", "json"), default="text")
-    parser.add_argument("-h", "--host", default="localhost", help="of the job's RAS server")
+    parser.add_argument("-h", "--host", default="localhost", help="host of the RAS server")
     parser.add_argument("-m", "--monitor", nargs="?", const="lifecycle", metavar="GROUPS",
-                        help="show events as they come: lifecycle, trace or all, with commas between")
+                        help="show events as they happen: lifecycle, trace or all, separated by commas")
     parser.add_argument("-p", "--port", default="28028")
-    parser.add_argument("-t", "--timeout", metavar="SECONDS", help="that ranks have to answer; 0: no limit")
-    parser.add_argument("-v", "--verbose", action="store_true", help="name all ranks that differ")
-    parser.add_argument("--help", action="help", help="print this and exit")
+    parser.add_argument("-t", "--timeout", metavar="SECONDS", help="seconds for ranks to answer; 0: no limit")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show all ranks that differ")
+    parser.add_argument("--help", action="help", help="print this help and exit")
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     parser.error = lambda message: (parser.print_usage(sys.stderr), parser.exit(1, f"ncclras: {message}\n"))
     try:

@@ -43,8 +43,8 @@ def _launcher_of(environment):
     tasks = environment.get("SLURM_NTASKS", "1")
     if _SRUN.size not in environment and tasks != "1":
         raise RuntimeError(
-            f"this process is the batch script's of a job of {tasks} tasks, and no rank: start the "
-            "program with srun in the script"
+            f"this process belongs to the batch script of a job of {tasks} tasks, and is not a rank: "
+            "start the program with srun in the script"
         )
     return _SRUN
 
@@ -52,7 +52,7 @@ def _launcher_of(environment):
 def _number(environment, name, launcher):
     text = environment.get(name, "")
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise RuntimeError(f"{launcher} is to set {name} to a number, and it is {text!r}")
+        raise RuntimeError(f"{name}, set by {launcher}, is {text!r}, not a number")
     return int(text)
 
 
@@ -63,7 +63,7 @@ def _first_host(nodes):
     first = re.match(r"(?:[^,\[\]]|\[[^\[\]]*\])*", nodes)[0]
     host = re.sub(r"\[([0-9]+)[^\]]*\]", r"\1", first)
     if nodes[len(first) : len(first) + 1] not in ("", ",") or not re.fullmatch(r"[\w.-]+", host):
-        raise RuntimeError(f"srun is to name the step's hosts, and says {nodes!r}: set MASTER_ADDR")
+        raise RuntimeError(f"srun set SLURM_STEP_NODELIST to {nodes!r}, not a list of hosts: set MASTER_ADDR")
     return host
 
 
@@ -99,8 +99,8 @@ def _address(environment, launcher, size):
     elif environment.get("SLURM_DISTRIBUTION", "").partition(":")[0] != "arbitrary":
         return _first_host(environment.get("SLURM_STEP_NODELIST", ""))
     raise RuntimeError(
-        f"{launcher.name} started ranks on several hosts and does not say where rank 0 is: set "
-        "MASTER_ADDR to its host, for all ranks"
+        f"{launcher.name} started ranks on several hosts and does not pass the host of rank 0: "
+        "set MASTER_ADDR to it, for all ranks"
     )
 
 
@@ -129,7 +129,7 @@ def rank_variables(environment):
     alone = launcher is _SRUN and launcher.size not in environment
     size = 1 if alone else _number(environment, launcher.size, launcher.name)
     if rank >= size:
-        raise RuntimeError(f"{launcher.name} says rank {rank} of {size}")
+        raise RuntimeError(f"{launcher.name} passed an impossible rank: {rank} of {size}")
     found = {"RANK": str(rank), "WORLD_SIZE": str(size)}
     if environment.get(launcher.local_rank):
         found["LOCAL_RANK"] = str(_number(environment, launcher.local_rank, launcher.name))
@@ -155,13 +155,13 @@ def pmix_variables(client, environment, serve, reachable_address, timeout_s):
         alone = client.local_size() == size
         address = environment.get("MASTER_ADDR") or ("127.0.0.1" if alone else reachable_address())
         given = environment.get("MASTER_PORT")
-        port = serve(address, _number(environment, "MASTER_PORT", "who sets it") if given else 0, size)
+        port = serve(address, _number(environment, "MASTER_PORT", "the user") if given else 0, size)
         client.publish(_MEETING, f"{address} {port}")
     else:
         try:
             address, _, port = client.published(0, _MEETING, timeout_s).partition(" ")
         except Unavailable as why:
-            raise Unavailable(f"rank 0 of {size} has not said where to meet: {why}; does it call "
+            raise Unavailable(f"rank 0 of {size} has not published its address: {why}; does it call "
                               "ringlet.from_launcher(), too?") from None
     found = {"RANK": client.rank, "WORLD_SIZE": size, "LOCAL_RANK": client.local_rank(),
              "LOCAL_WORLD_SIZE": client.local_size(), "MASTER_ADDR": address, "MASTER_PORT": port}

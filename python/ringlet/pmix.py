@@ -97,16 +97,16 @@ class Client:
     def _check(self, call, status):
         if status != _SUCCESS:
             reason = self._library.PMIx_Error_string(status).decode()
-            raise Unavailable(f"{call} says {reason} ({status})")
+            raise Unavailable(f"{call} failed: {reason} ({status})")
 
     def _get(self, rank, key, timeout_s):
         until = time.monotonic() + timeout_s
         status, found = _within(timeout_s, self._ask, rank, key, until) or (_TIMEOUT, None)
         if status == _TIMEOUT:
-            raise Unavailable(f"PMIx has not said {key} of rank {rank} within {timeout_s:g} s")
+            raise Unavailable(f"PMIx did not provide {key} of rank {rank} within {timeout_s:g} s")
         self._check(f"PMIx_Get of {key}", status)
         if found is None:
-            raise Unavailable(f"PMIx answers {key} with a value of another type than the standard's")
+            raise Unavailable(f"PMIx returned {key} with a type that differs from the standard")
         return found
 
     def _ask(self, rank, key, until):

@@ -66,7 +66,7 @@ class Group(BaseGroup):
         give_up = time.monotonic() + _TIMEOUT.total_seconds()
         while (found := internal_kv._internal_kv_get(self._key)) is None:
             if time.monotonic() > give_up:
-                raise RuntimeError(f"rank 0 of the group {self.group_name} has not said where to meet within "
+                raise RuntimeError(f"rank 0 of the group {self.group_name} has not published its address within "
                                    f"{_TIMEOUT}: has its actor called ringlet.ray.register()?")
             time.sleep(_PAUSE_S)
         address, _, port = found.decode().partition(" ")

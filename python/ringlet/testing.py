@@ -64,9 +64,9 @@ def run_emulated(program, *, machine=None, ranks=None, hosts=None, options=(), e
         except subprocess.TimeoutExpired:
             process.kill()
             written, _ = process.communicate()
-        raise EmulationError(f"not done after {timeout} s; what was written until then:\n{written}") from None
+        raise EmulationError(f"not done after {timeout} s; output until then:\n{written}") from None
     if process.returncode != 0:
-        raise EmulationError(f"exit status {process.returncode}; what was written:\n{written}")
+        raise EmulationError(f"exit status {process.returncode}; output:\n{written}")
     return written
 
 

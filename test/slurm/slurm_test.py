@@ -154,7 +154,7 @@ class Slurm(unittest.TestCase):
         order.write_text("a02\na01\na02\n")
         ran = self.cluster.run("srun", "-m", "arbitrary", "-n3", PYTHON, "-c", RANK, SLURM_HOSTFILE=str(order))
         self.assertNotEqual(ran.returncode, 0)
-        self.assertIn("does not say where rank 0 is: set MASTER_ADDR", ran.stderr)
+        self.assertIn("does not pass the host of rank 0: set MASTER_ADDR", ran.stderr)
         found = self.srun("-m", "arbitrary", "-n3", SLURM_HOSTFILE=str(order), MASTER_ADDR="a02")
         self.check(found, ["a02", "a01", "a02"])
 
@@ -169,7 +169,7 @@ class Slurm(unittest.TestCase):
         ran = self.cluster.run("sbatch", "--wait", "-N2", "-n4", "-o", output, script)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         lines = output.read_text().splitlines()
-        self.assertIn("batch script's of a job of 4 tasks", lines[0])
+        self.assertIn("batch script of a job of 4 tasks", lines[0])
         self.assertEqual(len([line for line in lines if line.startswith("FOUND ")]), 4, output.read_text())
 
     def test_a_c_program_sums_its_ranks(self):

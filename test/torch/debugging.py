@@ -72,7 +72,7 @@ class Log(unittest.TestCase):
             written, records = logged("ringlet", "INFO", RINGLET_DEBUG="INFO", NCCL_DEBUG_FILE=str(file))
             self.assertIn("Init COMPLETE", file.read_text())
         self.assertEqual((written, len(records)), ("", 1))
-        self.assertIn("goes to the file", records[0])
+        self.assertIn("writes its log to the file", records[0])
 
     def test_each_kind_of_line_has_a_level(self):
         for line, found in (

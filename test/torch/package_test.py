@@ -116,7 +116,7 @@ class Srun(unittest.TestCase):
 
     def test_a_batch_script_is_a_rank_only_for_one_task(self):
         script = {"SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_JOB_ID": "7"}
-        with self.assertRaisesRegex(RuntimeError, "batch script's of a job of 4 tasks.*srun"):
+        with self.assertRaisesRegex(RuntimeError, "batch script of a job of 4 tasks.*srun"):
             rank_variables({**script, "SLURM_NTASKS": "4"})
         for tasks in ({}, {"SLURM_NTASKS": "1"}):
             found = rank_variables({**script, **tasks})
@@ -125,8 +125,8 @@ class Srun(unittest.TestCase):
     def test_invalid_variables_are_named(self):
         for change, what in (
                 ({"SLURM_PROCID": "x"}, "SLURM_PROCID.*'x'"), ({"SLURM_STEP_NUM_TASKS": "-1"}, "SLURM_STEP_NUM_TASKS.*'-1'"),
-                ({"SLURM_PROCID": "4"}, "srun says rank 4 of 4"), ({"SLURM_NODEID": "x"}, "SLURM_NODEID.*'x'"),
-                ({"SLURM_DISTRIBUTION": "arbitrary"}, "does not say where rank 0 is: set MASTER_ADDR")):
+                ({"SLURM_PROCID": "4"}, "srun passed an impossible rank: 4 of 4"), ({"SLURM_NODEID": "x"}, "SLURM_NODEID.*'x'"),
+                ({"SLURM_DISTRIBUTION": "arbitrary"}, "does not pass the host of rank 0: set MASTER_ADDR")):
             with self.assertRaisesRegex(RuntimeError, what):
                 rank_variables({**SRUN, **change})
 
