@@ -29,8 +29,8 @@ namespace {
 
 Error Failed(const char* what) {
   return {Code::kUnsupported,
-          fmt::format("cannot make a network namespace with a virtual interface: {}: {}; it takes "
-                      "root, or CAP_SYS_ADMIN and CAP_NET_ADMIN, and /dev/net/tun",
+          fmt::format("cannot make a network namespace with a virtual interface: {}: {}; this "
+                      "needs root, or CAP_SYS_ADMIN and CAP_NET_ADMIN, and /dev/net/tun",
                       what, std::strerror(errno)),
           errno};
 }

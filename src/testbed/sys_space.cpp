@@ -23,7 +23,7 @@ constexpr mode_t kFolderMode = 0755;
 
 Error NoSpace(std::string_view what) {
   return {Code::kUnsupported,
-          fmt::format("cannot make a mount namespace with a /sys of its own: {}: {}; it takes "
+          fmt::format("cannot make a mount namespace with its own /sys: {}: {}; this needs "
                       "CAP_SYS_ADMIN or user namespaces",
                       what, std::strerror(errno)),
           errno};
@@ -157,11 +157,11 @@ Status KeepMountsHere() {
     return Ok();
   const int why = errno;
   if (why != EINVAL)
-    return Error{Code::kSystem, fmt::format("a /sys of its own: {}", std::strerror(why)), why};
-  return Error{
-      Code::kSystem,
-      "a /sys of its own: neither / nor /sys is a mount point here, as in a chroot without "
-      "them; mount sysfs at /sys"};
+    return Error{Code::kSystem, fmt::format("cannot mount an own /sys: {}", std::strerror(why)),
+                 why};
+  return Error{Code::kSystem,
+               "cannot mount an own /sys: neither / nor /sys is a mount point here, as in a chroot "
+               "without them; mount sysfs at /sys"};
 }
 
 Status EnterSysSpace(const SysTree& tree) {

@@ -268,7 +268,7 @@ class Program(unittest.TestCase):
                                      r"cannot make a mount namespace [^\n]*\n\Z")
         ran = run(*word, "--sysfs", "on", "--", "echo", "went on")
         self.assertEqual((ran.returncode, ran.stdout), (1, ""))
-        self.assertIn("it takes CAP_SYS_ADMIN or user namespaces", ran.stderr)
+        self.assertIn("this needs CAP_SYS_ADMIN or user namespaces", ran.stderr)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ inline WorkPointer LaunchSparseAllReduce(Launcher& launcher, Tensors& tensors,
                                          const c10d::AllreduceOptions& opts) {
   const RankInGroup& place = launcher.place();
   TORCH_CHECK(tensors.size() == 1 && tensors.front().layout() == at::kSparse,
-              "ringlet: all_reduce of sparse tensors takes one of them");
+              "ringlet: all_reduce of sparse tensors takes only one tensor");
   TORCH_CHECK(opts.reduceOp == c10d::ReduceOp::SUM,
               "ringlet: sparse tensors are reduced by SUM only");
   return launcher.Launch(

@@ -40,7 +40,7 @@ std::vector<CLI::Option*> AddRankOptions(CLI::App& command, BenchWords& words) {
       command.add_option("--rate", words.rate, "Bandwidth of each link to a switch, per direction")
           ->type_name(kRateType)
           ->capture_default_str(),
-      command.add_option("--delay", words.delay, "One-way latency between two hosts")
+      command.add_option("--delay", words.delay, "Latency between two hosts, one way")
           ->type_name(kTimeType)
           ->capture_default_str()};
 }

@@ -231,7 +231,7 @@ std::string StoriesText(const NodeView& node, const PatternGraph& graph) {
 /// \param trials  include the search steps
 std::string SearchText(const NodeView& node, const plan::HostPlan& planned, bool trials) {
   std::string text =
-      "\n2. The search within a host\n\nA channel is an order in which data passes all GPUs. The "
+      "\n2. The search within a host\n\nA channel is an order of all GPUs for data to pass. The "
       "search looks for a channel of some\nbandwidth, subtracts it from the links, and looks for "
       "another channel in the rest. If it finds\nnone, it allows longer paths, then less "
       "bandwidth.\n";

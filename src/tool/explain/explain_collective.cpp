@@ -57,7 +57,7 @@ std::size_t CountOf(const CollectiveQuestion& question) {
 }
 
 std::string CostText(const char* name, const collective::LinkCost& link) {
-  return fmt::format("  {:<14} {:>7.1f} us a message, {:.1f} us of them of a processor; {} MB/s\n",
+  return fmt::format("  {:<14} {:>7.1f} us per message, {:.1f} us of it processor time; {} MB/s\n",
                      name, static_cast<double>(link.latency_ns + link.overhead_ns) / 1e3,
                      static_cast<double>(link.overhead_ns) / 1e3, link.mb_per_s);
 }

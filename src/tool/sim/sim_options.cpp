@@ -78,11 +78,11 @@ void AddSimOptions(CLI::App& command, SimWords& words) {
                   "Number of hosts, instead of --ranks-per-host; each host has equally many ranks")
       ->check(CLI::Range(1u, kSimRanksMax));
   option("--latency", words.latency,
-         "One-way latency between hosts; opening a connection takes two")
+         "Latency between hosts, one way; opening a connection takes two")
       ->type_name(kTimeType);
   option("--jitter", words.jitter, "Maximum extra latency, random for each message")
       ->type_name(kTimeType);
-  option("--local-latency", words.local_latency, "One-way latency inside a host")
+  option("--local-latency", words.local_latency, "Latency inside a host, one way")
       ->type_name(kTimeType);
   option("--bandwidth", words.bandwidth,
          "Bandwidth of the network card of each host, per direction; 0: unlimited")

@@ -195,8 +195,8 @@ std::string SimJson(const SimOptions& options, const std::vector<SimRow>& rows) 
 Status SimVerdict(const SimOptions& options, const SimRow& row) {
   if (!options.faults.any() && row.standing < row.ranks)
     return Error{Code::kProtocol,
-                 fmt::format("only {} of {} completed, although the run has no faults{}",
-                             row.standing, Counted(row.ranks, "rank"),
+                 fmt::format("only {} of {} completed in a run without faults{}", row.standing,
+                             Counted(row.ranks, "rank"),
                              row.failures.empty()
                                  ? ""
                                  : "; " + Printable(row.failures.front().text, kPhaseBytesShown))};

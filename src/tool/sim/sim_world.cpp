@@ -56,7 +56,7 @@ Bytes PeerInfoOf(std::uint32_t rank, sim::HostId host, std::uint32_t local, Prng
 Result<SimWorld> SimWorld::Build(const SimOptions& options, std::uint32_t size) {
   if (options.roots > size)
     return Error{Code::kInvalidArgument,
-                 fmt::format("--roots {}: there are only {} ranks to serve", options.roots, size)};
+                 fmt::format("--roots {}: only {} ranks check in", options.roots, size)};
   return SimWorld(options, size);
 }
 

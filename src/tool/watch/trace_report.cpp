@@ -49,7 +49,7 @@ std::string ClockText(const TraceReport& report) {
     text += fmt::format("clock of {}: {}\n", host,
                         shift->error
                             ? fmt::format("compared within {}", watch::DurationText(*shift->error))
-                            : "that of its host: no common operation was timed");
+                            : "not adjusted: no common operation was timed");
   return text;
 }
 

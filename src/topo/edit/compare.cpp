@@ -124,7 +124,7 @@ class Listing {
     for (const GpuLink& link : gpu.links) {
       const std::string_view kind = link.kind == GpuLinkKind::kXgmi ? "xGMI" : "NVLink";
       Add(fmt::format("{}'s {} to {}", name, kind,
-                      link.target ? ToString(*link.target) : "what is not visible"),
+                      link.target ? ToString(*link.target) : "a hidden device"),
           {{"the number of links", fmt::format("{}", link.count)},
            {"the class of the target",
             link.target_class ? ToString(*link.target_class) : "unknown"}});
