@@ -285,19 +285,19 @@ void MeasureType(const ContextPtr& context, const Request& request) {
 
 // ---- Processes.
 
-struct Seat {
+struct BenchRank {
   int rank = 0, size = 1;
   std::string address, folder;
 };
 
-int RunRank(const Seat& seat, const Request& request) {
+int RunRank(const BenchRank& bench_rank, const Request& request) {
   try {
     gloo::transport::tcp::attr attributes;
-    attributes.hostname = seat.address;
+    attributes.hostname = bench_rank.address;
     auto device = gloo::transport::tcp::CreateDevice(attributes);
-    auto context = std::make_shared<gloo::rendezvous::Context>(seat.rank, seat.size);
+    auto context = std::make_shared<gloo::rendezvous::Context>(bench_rank.rank, bench_rank.size);
     context->setTimeout(std::chrono::minutes(2));
-    gloo::rendezvous::FileStore store(seat.folder);
+    gloo::rendezvous::FileStore store(bench_rank.folder);
     context->connectFullMesh(store, device);
     const auto barrier = [&] {
       gloo::BarrierOptions options(context);
@@ -305,8 +305,8 @@ int RunRank(const Seat& seat, const Request& request) {
     };
     barrier();
     std::error_code ignored;  // the other processes may end at any time
-    if (seat.rank == 0) std::filesystem::remove_all(seat.folder, ignored);
-    if (seat.rank == 0)
+    if (bench_rank.rank == 0) std::filesystem::remove_all(bench_rank.folder, ignored);
+    if (bench_rank.rank == 0)
       std::printf("version Gloo %d.%d.%d\n", GLOO_VERSION_MAJOR, GLOO_VERSION_MINOR,
                   GLOO_VERSION_PATCH);
     MeasureType(context, request);
@@ -331,15 +331,15 @@ Request RequestOf(int count, char** arguments) {
   return request;
 }
 
-std::optional<Seat> SeatNamed(const std::string& text) {
+std::optional<BenchRank> BenchRankNamed(const std::string& text) {
   const std::size_t size = text.find(','), address = text.find(',', size + 1),
                     folder = text.find(',', address + 1);
   if (size == std::string::npos) return std::nullopt;
-  Seat seat{std::atoi(text.c_str()), std::atoi(text.c_str() + size + 1),
-            text.substr(address + 1, folder - address - 1), text.substr(folder + 1)};
+  BenchRank bench_rank{std::atoi(text.c_str()), std::atoi(text.c_str() + size + 1),
+                       text.substr(address + 1, folder - address - 1), text.substr(folder + 1)};
   std::error_code ignored;
-  std::filesystem::create_directories(seat.folder, ignored);
-  return seat;
+  std::filesystem::create_directories(bench_rank.folder, ignored);
+  return bench_rank;
 }
 
 bool AwaitAll(std::vector<pid_t> children) {
@@ -359,7 +359,7 @@ bool AwaitAll(std::vector<pid_t> children) {
 int main(int argument_count, char** arguments) {
   if (argument_count < 10) return 2;
   const Request request = RequestOf(argument_count, arguments);
-  if (const auto seat = SeatNamed(arguments[1])) ::_exit(RunRank(*seat, request));
+  if (const auto bench_rank = BenchRankNamed(arguments[1])) ::_exit(RunRank(*bench_rank, request));
   const int size = std::atoi(arguments[1]);
   if (size < 1) return 2;
   std::string folder = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : "/tmp/";

@@ -159,10 +159,10 @@ Result<std::vector<PairFacts>> ParsePairs(std::string_view text, std::uint32_t h
 /// The input of the judgement.
 struct SetFacts {
   std::vector<HostFacts> hosts = {};
-  struct Silent {
+  struct SilentHost {
     std::string host, why;
   };
-  std::vector<Silent> silent = {};  ///< hosts without facts
+  std::vector<SilentHost> silent = {};  ///< hosts without facts
   std::vector<PairFacts> reached = {};
   std::vector<PairFacts> measured = {};
 };

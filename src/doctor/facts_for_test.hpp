@@ -8,7 +8,7 @@
 
 namespace ringlet::doctor {
 
-inline HostFacts WellHost(const std::string& name, int number) {
+inline HostFacts HealthyHost(const std::string& name, int number) {
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
   const std::string address = "10.0.0." + std::to_string(number);
   HostFacts host{.host = name,
@@ -36,11 +36,11 @@ inline HostFacts WellHost(const std::string& name, int number) {
 }
 
 /// All pairs connect, at one rate.
-inline SetFacts WellSet(std::uint32_t hosts) {
+inline SetFacts HealthySet(std::uint32_t hosts) {
   constexpr std::uint64_t kLatencyNs = 30'000, kRate = 1'000'000'000;
   SetFacts facts;
   for (std::uint32_t i = 0; i < hosts; ++i)
-    facts.hosts.push_back(WellHost("node" + std::to_string(i), static_cast<int>(i) + 1));
+    facts.hosts.push_back(HealthyHost("node" + std::to_string(i), static_cast<int>(i) + 1));
   for (std::uint32_t from = 0; from < hosts; ++from)
     for (std::uint32_t to = 0; to < hosts; ++to)
       if (from != to)

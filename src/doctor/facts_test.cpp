@@ -18,7 +18,7 @@ std::string WhyNot(std::string text, const std::string& part, const std::string&
 }
 
 HostFacts Unusual() {
-  HostFacts host = WellHost("node0", 1);
+  HostFacts host = HealthyHost("node0", 1);
   host.name.loopback = true;
   host.interfaces[1].place.reset();
   host.shm.failure = "read only";
@@ -39,7 +39,7 @@ HostFacts Unusual() {
 }
 
 TEST(HostFacts, RoundTripThroughJson) {
-  for (const HostFacts& host : {WellHost("node0", 1), Unusual()}) {
+  for (const HostFacts& host : {HealthyHost("node0", 1), Unusual()}) {
     const std::string line = ToJson(host);
     EXPECT_EQ(line.find('\n'), std::string::npos);
     const auto parsed = ParseHostFacts(line);
@@ -64,13 +64,13 @@ TEST(HostFacts, ParsingRejectsInvalidFields) {
 }
 
 TEST(HostFacts, ParsingAcceptsBytesThatAreNotUtf8) {
-  HostFacts host = WellHost("node0", 1);
+  HostFacts host = HealthyHost("node0", 1);
   host.settings["NCCL_X"].value = "\xff\xfe";
   EXPECT_TRUE(ParseHostFacts(ToJson(host)).ok());
 }
 
 TEST(PairFacts, RoundTripThroughJson) {
-  std::vector<PairFacts> pairs = WellSet(3).measured;
+  std::vector<PairFacts> pairs = HealthySet(3).measured;
   for (int i = 0; i < 6; ++i) pairs[static_cast<std::size_t>(i)].reach = static_cast<Contact>(i);
   pairs[0].nic = 3;
   pairs[0].why = "so";
@@ -82,7 +82,7 @@ TEST(PairFacts, RoundTripThroughJson) {
 }
 
 TEST(PairFacts, ParsingRejectsAHostNumberOutOfRange) {
-  const std::string text = ToJson(WellSet(3).measured);
+  const std::string text = ToJson(HealthySet(3).measured);
   EXPECT_TRUE(ParsePairs(text, 3).ok());
   const auto parsed = ParsePairs(text, 2);
   ASSERT_FALSE(parsed.ok());

@@ -26,17 +26,17 @@ std::string Listed(const std::vector<std::string>& hosts) {
 }
 
 /// Values, and the hosts that have them.
-using Camps = std::map<std::string, std::vector<std::string>>;
+using HostsByValue = std::map<std::string, std::vector<std::string>>;
 
 template <class Value>
-Camps CampsOf(const SetFacts& facts, const Value& value) {
-  Camps camps;
+HostsByValue CampsOf(const SetFacts& facts, const Value& value) {
+  HostsByValue camps;
   for (const HostFacts& host : facts.hosts) camps[value(host)].push_back(host.host);
   return camps;
 }
 
 /// Returns the value of most hosts.
-const Camps::value_type& Largest(const Camps& camps) {
+const HostsByValue::value_type& Largest(const HostsByValue& camps) {
   return *std::ranges::max_element(camps, {}, [](const auto& camp) { return camp.second.size(); });
 }
 
@@ -47,7 +47,7 @@ struct Difference {
 };
 
 /// Adds a finding for each minority value.
-void AddDifferences(const Camps& camps, const Difference& difference,
+void AddDifferences(const HostsByValue& camps, const Difference& difference,
                     std::vector<HostFinding>& findings) {
   if (camps.size() < 2) return;
   const auto& usual = Largest(camps);
@@ -70,7 +70,7 @@ void AddDifferences(const Camps& camps, const Difference& difference,
 
 CheckReport Hosts(const SetFacts& facts) {
   CheckReport report{.check = "hosts", .seen = HostsText(facts.hosts.size()) + " answered"};
-  for (const SetFacts::Silent& silent : facts.silent)
+  for (const SetFacts::SilentHost& silent : facts.silent)
     report.findings.push_back(
         {.verdict = FindingVerdict::kError,
          .host = silent.host,
@@ -114,7 +114,7 @@ CheckReport Interfaces(const SetFacts& facts) {
     seen = fmt::format("{} {}: {}", first->name,
                        first->addresses.empty() ? "" : first->addresses.front(), first->why);
   }
-  const Camps speeds = CampsOf(facts, [](const HostFacts& host) -> std::string {
+  const HostsByValue speeds = CampsOf(facts, [](const HostFacts& host) -> std::string {
     const InterfaceReport* const first = FirstUsed(host);
     if (first == nullptr || !first->hardware || !first->mbit_per_s) return "";
     return fmt::format("{} Mbit/s", *first->mbit_per_s);
@@ -132,7 +132,7 @@ CheckReport Interfaces(const SetFacts& facts) {
 
 CheckReport Mtu(const SetFacts& facts) {
   CheckReport report{.check = "mtu", .seen = {}};
-  const Camps camps = CampsOf(facts, [](const HostFacts& host) -> std::string {
+  const HostsByValue camps = CampsOf(facts, [](const HostFacts& host) -> std::string {
     const InterfaceReport* const first = FirstUsed(host);
     return first == nullptr ? "" : std::to_string(first->mtu_bytes);
   });
@@ -220,7 +220,7 @@ bool MayDiffer(std::string_view name) {
 
 void AddSetting(const SetFacts& facts, const std::string& name, bool must_agree,
                 std::vector<HostFinding>& findings) {
-  const Camps camps = CampsOf(facts, [&](const HostFacts& host) -> std::string {
+  const HostsByValue camps = CampsOf(facts, [&](const HostFacts& host) -> std::string {
     const auto found = host.settings.find(name);
     return found == host.settings.end() ? "" : found->second.value;
   });

@@ -15,7 +15,7 @@ using testing::StartsWith;
 
 std::vector<std::string> With(const std::function<void(SetFacts&)>& change,
                               std::uint32_t hosts = 3) {
-  SetFacts facts = WellSet(hosts);
+  SetFacts facts = HealthySet(hosts);
   change(facts);
   return Lines(JudgeDifferences(facts));
 }

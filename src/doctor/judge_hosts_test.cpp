@@ -17,16 +17,16 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 /// Returns the findings of two hosts after a change of the second one.
 std::vector<std::string> With(const std::function<void(HostFacts&)>& change) {
-  SetFacts facts = WellSet(2);
+  SetFacts facts = HealthySet(2);
   change(facts.hosts[1]);
   return Lines(JudgeHosts(facts));
 }
 
 TEST(JudgeHosts, HealthyHostsGiveNoFinding) {
-  EXPECT_THAT(Lines(JudgeHosts(WellSet(1))), IsEmpty());
-  EXPECT_THAT(Lines(JudgeHosts(WellSet(3))), IsEmpty());
+  EXPECT_THAT(Lines(JudgeHosts(HealthySet(1))), IsEmpty());
+  EXPECT_THAT(Lines(JudgeHosts(HealthySet(3))), IsEmpty());
   EXPECT_THAT(JudgeHosts({}), IsEmpty());
-  for (const CheckReport& check : JudgeHosts(WellSet(3))) EXPECT_FALSE(check.seen.empty());
+  for (const CheckReport& check : JudgeHosts(HealthySet(3))) EXPECT_FALSE(check.seen.empty());
 }
 
 TEST(JudgeHosts, WarnsOfASmallSharedMemoryFolder) {

@@ -18,7 +18,7 @@ using testing::StartsWith;
 constexpr std::uint64_t kMega = 1'000'000;
 
 std::vector<std::string> With(std::uint32_t hosts, const std::function<void(SetFacts&)>& change) {
-  SetFacts facts = WellSet(hosts);
+  SetFacts facts = HealthySet(hosts);
   change(facts);
   return Lines(JudgePairs(facts));
 }
@@ -26,7 +26,7 @@ std::vector<std::string> With(std::uint32_t hosts, const std::function<void(SetF
 TEST(JudgePairs, HealthyPairsGiveNoFinding) {
   for (const std::uint32_t hosts : {0u, 1u, 2u, 3u, 8u}) {
     EXPECT_THAT(With(hosts, [](SetFacts&) {}), IsEmpty());
-    EXPECT_THAT(DoubtfulPairs(WellSet(hosts)), IsEmpty());
+    EXPECT_THAT(DoubtfulPairs(HealthySet(hosts)), IsEmpty());
   }
 }
 
@@ -155,7 +155,7 @@ TEST(JudgePairs, NamesAHostWithHighLatency) {
 }
 
 TEST(DoubtfulPairs, ContainPairsWithAFinding) {
-  SetFacts facts = WellSet(4);
+  SetFacts facts = HealthySet(4);
   PairOf(facts, 1, 3).bytes_per_s = 10 * kMega;
   PairOf(facts, 0, 2).latency_ns = 500'000;
   PairOf(facts, 2, 0).passed_bytes = 1500;
@@ -165,7 +165,7 @@ TEST(DoubtfulPairs, ContainPairsWithAFinding) {
 }
 
 TEST(BetterOf, CombinesTheBestValuesOfTwoMeasurements) {
-  PairFacts a = WellSet(2).measured[0], b = a;
+  PairFacts a = HealthySet(2).measured[0], b = a;
   a.bytes_per_s = 5;
   a.stalled = true;
   a.passed_bytes = 1500;
@@ -195,8 +195,8 @@ TEST(PartnersOf, EachHostReceivesFromOnePartnerPerRound) {
 }
 
 TEST(Judge, RunsAllChecks) {
-  EXPECT_THAT(Judge(WellSet(2)), SizeIs(19));
-  EXPECT_EQ(WorstOf(Judge(WellSet(4))), FindingVerdict::kOk);
+  EXPECT_THAT(Judge(HealthySet(2)), SizeIs(19));
+  EXPECT_EQ(WorstOf(Judge(HealthySet(4))), FindingVerdict::kOk);
 }
 
 }  // namespace

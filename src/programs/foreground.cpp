@@ -142,7 +142,7 @@ Error BecomeProgram(std::vector<std::string> arguments, const EnvMap& environmen
   return CannotRun(arguments.front(), errno);
 }
 
-void EndLike(const ChildExit& ended) {
+void ExitLike(const ChildExit& ended) {
   std::fflush(nullptr);
   if (ended.signal == 0) std::_Exit(ended.status);
   const rlimit none{0, 0};  // the program has already dumped its core, if any

@@ -27,6 +27,6 @@ Error BecomeProgram(std::vector<std::string> arguments, const EnvMap& environmen
 
 /// Ends this process in the way of a program: by the same signal, or with the same status. For a
 /// signal that does not end it, the exit status is the shell's.
-[[noreturn]] void EndLike(const ChildExit& ended);
+[[noreturn]] void ExitLike(const ChildExit& ended);
 
 }  // namespace ringlet::os

@@ -71,13 +71,13 @@ int StatusOf(Body&& body) {
 }
 
 TEST(ForegroundTest, EndsTheProcessLikeTheProgram) {
-  const int exited = StatusOf([] { EndLike({.status = 3}); });
+  const int exited = StatusOf([] { ExitLike({.status = 3}); });
   EXPECT_TRUE(WIFEXITED(exited));
   EXPECT_EQ(WEXITSTATUS(exited), 3);
-  const int killed = StatusOf([] { EndLike({.signal = SIGTERM}); });
+  const int killed = StatusOf([] { ExitLike({.signal = SIGTERM}); });
   EXPECT_TRUE(WIFSIGNALED(killed));
   EXPECT_EQ(WTERMSIG(killed), SIGTERM);
-  const int harmless = StatusOf([] { EndLike({.signal = SIGURG}); });
+  const int harmless = StatusOf([] { ExitLike({.signal = SIGURG}); });
   EXPECT_TRUE(WIFEXITED(harmless));
   EXPECT_EQ(WEXITSTATUS(harmless), 128 + SIGURG);
 }

@@ -12,7 +12,7 @@
 #include "pytorch/group/monitor.hpp"
 #include "pytorch/group/own_member.hpp"
 #include "pytorch/launch/launcher.hpp"
-#include "pytorch/life/living_groups.hpp"
+#include "pytorch/life/live_groups.hpp"
 #include "pytorch/life/new_members.hpp"
 #include "pytorch/operations/messages.hpp"
 #include "pytorch/operations/moves.hpp"
@@ -26,16 +26,16 @@ class RingletBackend final : public c10d::Backend {
                  c10::intrusive_ptr<BackendOptions> options, std::string name = "ringlet")
       : Backend(rank, size),
         life_(store, std::move(options), std::move(name), {rank, size}, failures_) {
-    LivingGroups::The().Add(life_);
+    LiveGroups::The().Add(life_);
   }
 
   ~RingletBackend() override {
-    LivingGroups::The().Remove(life_);
+    LiveGroups::The().Remove(life_);
     life_.End(false);
   }
 
   /// Access for other parts of the front end.
-  GroupLife& life() { return life_; }
+  GroupLifecycle& life() { return life_; }
   Launcher& launcher() { return launcher_; }
   const RankInGroup& place() const { return life_.place(); }
 
@@ -52,7 +52,7 @@ class RingletBackend final : public c10d::Backend {
   }
   /// Returns the bytes of host memory that the group's operations use. In PyTorch since 2.12.
   std::unordered_map<std::string, std::uint64_t> getMemoryStats() {
-    const auto use = life_.Alive().memory_use();
+    const auto use = life_.UsableGroup().memory_use();
     return {{"working_bytes", use.working},
             {"shared_bytes", use.shared},
             {"reachable_tensor_bytes", TensorMemory::The().bytes()}};
@@ -72,9 +72,8 @@ class RingletBackend final : public c10d::Backend {
   /// keeps it until the program ends, because the operation still uses it.
   void shutdown() override {
     if (!comm::LongWait::IsLooking()) return life_.End(false);
-    if (!life_.EndLater()) return;
-    LivingGroups::The().Keep(
-        c10::intrusive_ptr<RingletBackend>::unsafe_reclaim_from_nonowning(this));
+    if (!life_.DeferEnd()) return;
+    LiveGroups::The().Keep(c10::intrusive_ptr<RingletBackend>::unsafe_reclaim_from_nonowning(this));
     life_.Abort();
   }
 
@@ -126,8 +125,8 @@ class RingletBackend final : public c10d::Backend {
   /// Blocks until the new group is formed.
   WorkPointer reconfigure(const c10d::ReconfigureOptions& opts) override {
     const std::vector<std::string> handles = InOrder(opts.handles);
-    const auto seat = SeatAmong(handles, Handle());
-    TORCH_CHECK_VALUE(seat.ok(), "ringlet: reconfigure: ", seat.error().message);
+    const auto member_rank = FindMemberRank(handles, Handle());
+    TORCH_CHECK_VALUE(member_rank.ok(), "ringlet: reconfigure: ", member_rank.error().message);
     TORCH_CHECK(!life_.has_ended(), "ringlet: reconfigure: the process group was shut down");
     TORCH_CHECK(member_.UseNumber(opts.uuid), "ringlet: reconfigure: the uuid ", opts.uuid,
                 " was already used; use a new one for each call");
@@ -136,13 +135,13 @@ class RingletBackend final : public c10d::Backend {
     const auto store =
         c10::make_intrusive<c10d::PrefixStore>(fmt::format("members{}", opts.uuid), life_.store());
     AgreeOnMembers(*store, opts.uuid, handles);
-    life_.EndForNext();
+    life_.EndBeforeReform();
     member_.CountChange();
-    rank_ = static_cast<int>(seat->rank);
-    size_ = static_cast<int>(seat->size);
+    rank_ = static_cast<int>(member_rank->rank);
+    size_ = static_cast<int>(member_rank->size);
     works_.CountAnew();
     barriers_ = shrinks_ = 0;
-    life_.FormAnew({rank_, size_}, store, opts.timeout.value_or(life_.options()->timeout));
+    life_.Reform({rank_, size_}, store, opts.timeout.value_or(life_.options()->timeout));
     auto work = launcher_.Begin(
         launcher_.Describe(c10d::OpType::UNKNOWN, "reconfigure", NoOptions(), {}, {}));
     work->Complete(nullptr);
@@ -246,15 +245,16 @@ class RingletBackend final : public c10d::Backend {
 
   /// Uses only the store, so that it can name missing ranks even if the communicator fails.
   void monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) override {
-    Group& group = life_.Alive();
-    const Muster muster{
+    RankGroup& group = life_.UsableGroup();
+    const BarrierCall barrier_call{
         .rank = static_cast<std::uint32_t>(rank_),
         .size = static_cast<std::uint32_t>(size_),
         .number = barriers_++,
         .timeout = opts.timeout == c10d::kUnsetTimeout ? group.timeout() : opts.timeout,
         .wait_for_all = wait_all_ranks};
     const Interrupts interrupts;
-    const Status status = HoldMuster(group.store(), group.presence(), muster, group.ending());
+    const Status status =
+        RunMonitoredBarrier(group.store(), group.presence(), barrier_call, group.ending());
     interrupts.Rethrow();
     TORCH_CHECK_WITH(DistBackendError, status.ok(), "ringlet: ", status.error().message);
   }
@@ -320,7 +320,7 @@ class RingletBackend final : public c10d::Backend {
 
   // Must be the first field: PyTorch's Logger mistakes a backend with the name "gloo", which the
   // tests create, for a ProcessGroupGloo and reads a number through the pointer at this offset.
-  GroupLife life_;
+  GroupLifecycle life_;
   Failures failures_;
   Works works_;
   Launcher launcher_{life_, works_, failures_};

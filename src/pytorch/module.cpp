@@ -25,20 +25,20 @@ c10::intrusive_ptr<c10d::Backend> Create(const c10d::DistributedBackendOptions& 
   // PyTorch's default means that the caller of new_group passed no timeout.
   const bool is_default = torch_options.global_ranks_in_group.empty();
   if (!is_default && options->timeout == kBackendDefaultTimeout)
-    options->timeout = LivingGroups::The().TimeoutOfDefault().value_or(options->timeout);
+    options->timeout = LiveGroups::The().TimeoutOfDefault().value_or(options->timeout);
   CopyReconfigure(torch_options, *options);
   SetGroup<c10d::Backend::Options>(
       *options, torch_options.group_id,
       {torch_options.global_ranks_in_group.begin(), torch_options.global_ranks_in_group.end()});
   auto backend = c10::make_intrusive<RingletBackend>(torch_options.store, torch_options.group_rank,
                                                      torch_options.group_size, std::move(options));
-  if (is_default) LivingGroups::The().SetDefault(backend->life());
+  if (is_default) LiveGroups::The().SetDefault(backend->life());
   return backend;
 }
 
 /// Called at the end of the program.
 void EndAll() {
-  LivingGroups::The().EndAll();
+  LiveGroups::The().EndAll();
   TensorMemory::The().Trim();
 }
 
@@ -57,7 +57,7 @@ PYBIND11_MODULE(_C, module) {
   (void)ringlet::comm::ForkGuard();  // maps a page in advance, so that no group waits for it
   namespace api = ringlet::torch_api;
   py::module_::import("torch.distributed");
-  ringlet::comm::Process::LookAtMachine();
+  ringlet::comm::Process::CacheHostFacts();
   const py::object torch_backend =
       py::module_::import("torch._C._distributed_c10d").attr("Backend");
 

@@ -60,7 +60,7 @@ inline void AllReduceOperator(const at::Tensor& tensor, std::string_view group_n
   BackendOf(group_name)->launcher().RunNow("all_reduce_", {tensor}, [&]() -> TurnBody {
     CheckTensor(tensor, "all_reduce_");
     CheckWritten(tensor, "all_reduce_");
-    return [&tensor, reduction = Reduction(tensor, ReduceOpOf(op))](
+    return [&tensor, reduction = TensorReduction(tensor, ReduceOpOf(op))](
                comm::Communicator& communicator, Milliseconds timeout) -> Status {
       const at::Tensor dense = Dense(tensor);
       RINGLET_TRY(AllReduce(communicator, dense, dense, reduction, timeout));
@@ -110,7 +110,7 @@ inline void ReduceScatterOperator(const at::Tensor& output, const at::Tensor& in
     CheckWritten(output, "reduce_scatter_tensor");
     CheckAlike({input}, output, "reduce_scatter_tensor");
     backend->place().CheckTimes(input, output, "reduce_scatter_tensor");
-    return [&input, &output, reduction = Reduction(output, ReduceOpOf(op))](
+    return [&input, &output, reduction = TensorReduction(output, ReduceOpOf(op))](
                comm::Communicator& communicator, Milliseconds timeout) {
       return ReduceInto(communicator, input, output, reduction, timeout);
     };

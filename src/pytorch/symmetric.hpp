@@ -127,12 +127,12 @@ class CpuSymmetricMemory final : public symm::SymmetricMemory {
                              : std::chrono::milliseconds(static_cast<std::int64_t>(timeout_ms));
     return {.timeout = timeout,
             .abort = parts_.ending,
-            .why_in_vain = [this, peer] { return WhyGone(peer); },
+            .why_in_vain = [this, peer] { return EndReasonOf(peer); },
             .what = fmt::format("rank {} of {} waited for rank {} on channel {}", parts_.rank,
                                 buffers_.size(), peer, channel)};
   }
 
-  std::string WhyGone(int peer) const {
+  std::string EndReasonOf(int peer) const {
     const auto process = SharedProcess();
     const auto& label = parts_.labels[static_cast<std::size_t>(peer)];
     if (!process.ok() || !comm::HasEnded(**process, *label)) return "";
@@ -188,7 +188,7 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
   /// Called by all ranks of the group, in the same order as its other operations.
   c10::intrusive_ptr<symm::SymmetricMemory> rendezvous(
       void* memory, const std::optional<std::string>& group_name) override {
-    Allocation allocation;
+    SymmetricEntry allocation;
     {
       const std::lock_guard lock(mutex_);
       const auto found = Find(memory);
@@ -202,7 +202,7 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
     const auto key = std::pair(name, offset);
     if (const auto known = allocation.met.find(key); known != allocation.met.end())
       return known->second;
-    auto made = Meet(allocation.memory, offset, name);
+    auto made = MapForGroup(allocation.memory, offset, name);
     const std::lock_guard lock(mutex_);
     const auto found = Find(memory);
     if (found != allocations_.end()) found->second.met[key] = made;
@@ -215,15 +215,15 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
 
  private:
   static constexpr const char* kNotOurs = "ringlet: the memory is not symmetric memory of Ringlet";
-  using Met = std::map<std::pair<std::string, std::size_t>,  // by group and offset
-                       c10::intrusive_ptr<symm::SymmetricMemory>>;
-  struct Allocation {
+  using MappedByGroup = std::map<std::pair<std::string, std::size_t>,  // by group and offset
+                                 c10::intrusive_ptr<symm::SymmetricMemory>>;
+  struct SymmetricEntry {
     SymmetricAllocation memory;
     std::optional<std::string> group_name;
-    Met met;
+    MappedByGroup met;
   };
 
-  std::map<std::byte*, Allocation>::iterator Find(void* memory) {
+  std::map<std::byte*, SymmetricEntry>::iterator Find(void* memory) {
     auto* const at = static_cast<std::byte*>(memory);
     auto after = allocations_.upper_bound(at);
     if (after == allocations_.begin()) return allocations_.end();
@@ -233,13 +233,13 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
                                                                          : allocations_.end();
   }
 
-  static c10::intrusive_ptr<symm::SymmetricMemory> Meet(const SymmetricAllocation& own,
-                                                        std::size_t offset,
-                                                        const std::string& group_name) {
+  static c10::intrusive_ptr<symm::SymmetricMemory> MapForGroup(const SymmetricAllocation& own,
+                                                               std::size_t offset,
+                                                               const std::string& group_name) {
     const auto backend = BackendOf(group_name);
     CpuSymmetricMemory::Members parts{.rank = backend->getRank(),
-                                      .timeout = backend->life().Alive().timeout(),
-                                      .ending = backend->life().Alive().ending(),
+                                      .timeout = backend->life().UsableGroup().timeout(),
+                                      .ending = backend->life().UsableGroup().ending(),
                                       .offset = offset,
                                       .own = own};
     backend->launcher().RunNow("rendezvous", {}, [&]() -> TurnBody {
@@ -259,7 +259,7 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
     for (std::size_t rank = 0; rank < parts.labels.size() && mapped.ok(); ++rank)
       mapped = MapOne(parts, rank);
     const at::Tensor all_mapped = at::full({1}, mapped.ok() ? 1 : 0, at::kInt);
-    Reduction least(all_mapped, c10d::ReduceOp(c10d::ReduceOp::MIN));
+    TensorReduction least(all_mapped, c10d::ReduceOp(c10d::ReduceOp::MIN));
     RINGLET_TRY(AllReduce(communicator, all_mapped, all_mapped, least, timeout));
     RINGLET_TRY(mapped);
     if (all_mapped.item<int>() == 1) return Ok();
@@ -281,7 +281,7 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
   }
 
   std::mutex mutex_;
-  std::map<std::byte*, Allocation> allocations_;  // by address
+  std::map<std::byte*, SymmetricEntry> allocations_;  // by address
 };
 #endif
 

@@ -28,7 +28,7 @@ enum class EventKind : std::uint8_t {
 };
 
 /// 24 bytes, because a million machines have several million events.
-struct Due {
+struct ScheduledEvent {
   Instant when{0};
   std::uint32_t target = 0;  ///< node or host
   std::uint32_t parcel = 0;  ///< index; unused by events without a parcel
@@ -43,22 +43,22 @@ struct Due {
 class EventQueue {
  public:
   /// \param due  not earlier than the last popped item
-  void Push(const Due& due);
+  void Push(const ScheduledEvent& due);
 
   /// Returns true if the next item is due at or before `limit`. Then call Pop once.
   /// Cost: O(1), and now and then a bucket is spread over finer ones.
   bool Ready(Instant limit);
-  Due Pop();
+  ScheduledEvent Pop();
 
   std::size_t size() const { return size_; }
 
  private:
   static constexpr std::size_t kBuckets = 65;
   std::size_t BucketOf(Instant when) const;
-  void Put(const Due& due);
+  void Put(const ScheduledEvent& due);
 
   // buckets_[0] holds the instant last_. buckets_[i] differs from it first in bit i - 1.
-  std::array<std::vector<Due>, kBuckets> buckets_;
+  std::array<std::vector<ScheduledEvent>, kBuckets> buckets_;
   std::size_t head_ = 0;  // number of popped items of buckets_[0]
   std::uint64_t last_ = 0;
   std::uint64_t used_ = 0;  // bit i - 1: buckets_[i] is not empty

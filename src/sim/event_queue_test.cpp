@@ -61,7 +61,7 @@ TEST(EventQueue, OrdersByTimeThenByArrival) {
       }
       ASSERT_EQ(queue.Ready(kEver), !expected.empty()) << "seed " << seed;
       if (expected.empty()) continue;
-      const Due due = queue.Pop();
+      const ScheduledEvent due = queue.Pop();
       ASSERT_EQ(due.when, expected.begin()->first) << "seed " << seed;
       ASSERT_EQ(due.target, expected.begin()->second) << "seed " << seed;
       now = due.when;

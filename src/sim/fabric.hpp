@@ -19,10 +19,10 @@ struct HostTraffic {
   std::uint64_t bytes_sent = 0, bytes_received = 0;
 };
 
-class Fabric {
+class HostNetwork {
  public:
   /// \param mb_per_s  per card and direction; 0: unlimited
-  explicit Fabric(std::uint64_t mb_per_s) : mb_per_s_(mb_per_s) {}
+  explicit HostNetwork(std::uint64_t mb_per_s) : mb_per_s_(mb_per_s) {}
 
   /// Makes room for the host. The other hosts keep their state.
   void Add(HostId host);
@@ -34,12 +34,12 @@ class Fabric {
   Instant Enter(HostId host, Instant now, std::size_t bytes);
 
   /// Pulls the cable of a host for good. No host is notified.
-  void Silence(HostId host) { hosts_[host].silent = true; }
+  void Isolate(HostId host) { hosts_[host].silent = true; }
   /// Blocks traffic from one host to the other from `begin` on. The reverse path needs another cut.
   /// Bytes sent before `end` leave at `end`, as with TCP's retransmission.
   void Cut(HostId from, HostId to, Instant begin, Instant end);
   /// Returns the departure time of data sent at `now`; empty: never.
-  std::optional<Instant> SetsOut(HostId from, HostId to, Instant now) const;
+  std::optional<Instant> DepartureTime(HostId from, HostId to, Instant now) const;
 
   const HostTraffic& traffic(HostId host) const { return hosts_[host].traffic; }
 

@@ -146,7 +146,7 @@ TEST(Model, ACallerOfAFullMachineWaitsWithItsMessages) {
   model.network.Kill(doomed, microseconds(500));
   ASSERT_TRUE(model.network.Run(microseconds(900)));
   model.probe(home).accepting = true;
-  model.network.Nudge(home, Network::kOrigin + microseconds(1000));
+  model.network.RequestTick(home, Network::kOrigin + microseconds(1000));
   model.Run();
   EXPECT_THAT(
       model.log(home),
@@ -464,7 +464,7 @@ TEST(Model, AKilledHostClosesTheLinesOfAllItsNodes) {
 TEST(Model, NodesOfASilencedHostReachOnlyEachOther) {
   Model model;
   const NodeId home = model.Add(0, Echo);
-  model.network.SilenceHost(0, microseconds(10));
+  model.network.IsolateHost(0, microseconds(10));
   const NodeId near = model.Add(0, Sends(Model::AddressOf(0, 1), {3}), microseconds(100));
   const NodeId far = model.Add(1, Sends(Model::AddressOf(0, 1), {3}), microseconds(100));
   model.network.KillHost(0, microseconds(500));
@@ -482,8 +482,8 @@ TEST(Model, ASilencedNodeIsReachableBeforeItsSilence) {
     const NodeId home = model.Add(0);
     model.Add(1, Sends(Model::AddressOf(0, 1), {1}));
     model.Add(1, Sends(Model::AddressOf(0, 1), {2}), microseconds(200));
-    whole_host ? model.network.SilenceHost(0, microseconds(100))
-               : model.network.Silence(home, microseconds(100));
+    whole_host ? model.network.IsolateHost(0, microseconds(100))
+               : model.network.Isolate(home, microseconds(100));
     model.Run();
     EXPECT_THAT(model.log(home), ElementsAre("60 us: accepted", "60 us: 1 bytes"));
   }
@@ -511,7 +511,7 @@ TEST(Model, ASilencedNodeContinuesItsOwnWork) {
     ticks += std::holds_alternative<Tick>(event);
     probe.deadline = Network::kOrigin + (ticks == 1 ? microseconds(500) : kLong * 2);
   });
-  model.network.Silence(node, microseconds(100));
+  model.network.Isolate(node, microseconds(100));
   model.Run();
   EXPECT_EQ(ticks, 2) << "its start, and its deadline";
   EXPECT_TRUE(model.network.alive(node));

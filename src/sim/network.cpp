@@ -48,13 +48,13 @@ Address Network::AddressOn(HostId host, std::uint16_t port) {
 void Network::Kill(NodeId node, Instant when) {
   Push(kOrigin + when, node, EventKind::kKill);
 }
-void Network::Silence(NodeId node, Instant when) {
+void Network::Isolate(NodeId node, Instant when) {
   Push(kOrigin + when, node, EventKind::kSilence);
 }
 void Network::KillHost(HostId host, Instant when) {
   Push(kOrigin + when, host, EventKind::kKillHost);
 }
-void Network::SilenceHost(HostId host, Instant when) {
+void Network::IsolateHost(HostId host, Instant when) {
   Push(kOrigin + when, host, EventKind::kSilenceHost);
 }
 void Network::Stop(NodeId node, Instant from, Instant until) {
@@ -69,12 +69,12 @@ void Network::Cut(HostId from, HostId to, Instant begin, Instant end) {
   fabric_.Cut(from, to, kOrigin + begin, end == kForEver ? kForEver : kOrigin + end);
 }
 
-void Network::Nudge(NodeId node, Instant when) {
+void Network::RequestTick(NodeId node, Instant when) {
   queue_.Push(
       {.when = std::max(when, now_), .target = node, .what = EventKind::kTick, .admitted = true});
 }
 
-void Network::Die(NodeId node) {
+void Network::RemoveNode(NodeId node) {
   std::vector<LineId> lines;
   for (EndId end = nodes_[node].ends; end != kNone; end = lines_[end].older)
     lines.push_back(lines_[end].line);
@@ -83,17 +83,17 @@ void Network::Die(NodeId node) {
   for (const LineId line : lines) DoHangup(node, line);
   nodes_[node].dead = true;
   if (const auto held = held_.extract(node))
-    for (const Due& due : held.mapped()) Discard(due);
+    for (const ScheduledEvent& due : held.mapped()) Discard(due);
   nodes_[node].crowded = false;
   if (const auto queue = queues_.extract(node))
     for (const auto& [end, dues] : queue.mapped().waiting)
-      for (const Due& due : dues) Discard(due);
+      for (const ScheduledEvent& due : dues) Discard(due);
 }
 
 void Network::Continue(NodeId node) {
   nodes_[node].stopped = false;
   if (const auto held = held_.extract(node))
-    for (const Due& due : held.mapped()) Enter(due);
+    for (const ScheduledEvent& due : held.mapped()) Enter(due);
 }
 
 // ---- The queue. -------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ bool Network::Run(Instant until, std::uint64_t events_max) {
   halted_ = false;
   while (!halted_ && queue_.Ready(kOrigin + until)) {
     if (events_max-- == 0) return false;
-    const Due due = queue_.Pop();
+    const ScheduledEvent due = queue_.Pop();
     now_ = due.when;
     ++events_;
     Carry(due);
@@ -114,7 +114,7 @@ void Network::Push(Instant when, std::uint32_t target, EventKind what) {
   queue_.Push({.when = std::max(when, now_), .target = target, .what = what});
 }
 
-std::uint32_t Network::Keep(Parcel parcel) {
+std::uint32_t Network::Keep(PendingMessages parcel) {
   if (free_parcel_ == kNone) {
     parcels_.push_back(std::move(parcel));
     return static_cast<std::uint32_t>(parcels_.size() - 1);
@@ -125,13 +125,13 @@ std::uint32_t Network::Keep(Parcel parcel) {
   return index;
 }
 
-Network::Parcel Network::Take(std::uint32_t index) {
-  Parcel parcel = std::exchange(parcels_[index], Parcel{.detail = free_parcel_});
+Network::PendingMessages Network::Take(std::uint32_t index) {
+  PendingMessages parcel = std::exchange(parcels_[index], PendingMessages{.detail = free_parcel_});
   free_parcel_ = index;
   return parcel;
 }
 
-void Network::Discard(const Due& due) {
+void Network::Discard(const ScheduledEvent& due) {
   if (IsOfLine(due.what)) Take(due.parcel);
 }
 
@@ -142,18 +142,18 @@ Instant Network::Delay() {
          Instant(static_cast<std::int64_t>(spread == 0 ? 0 : prng_.Below(spread + 1)));
 }
 
-void Network::Carry(const Due& due) {
+void Network::Carry(const ScheduledEvent& due) {
   switch (due.what) {
     case EventKind::kStart: nodes_[due.target].started = true; break;
-    case EventKind::kKill: return Die(due.target);
+    case EventKind::kKill: return RemoveNode(due.target);
     case EventKind::kSilence: nodes_[due.target].silent = true; return;
     case EventKind::kStop: nodes_[due.target].stopped = true; return;
     case EventKind::kContinue: return Continue(due.target);
     case EventKind::kKillHost:
       for (NodeId node = 0; node < nodes_.size(); ++node)
-        if (nodes_[node].host == due.target) Die(node);
+        if (nodes_[node].host == due.target) RemoveNode(node);
       return;
-    case EventKind::kSilenceHost: fabric_.Silence(due.target); return;
+    case EventKind::kSilenceHost: fabric_.Isolate(due.target); return;
     case EventKind::kTick:
       if (due.admitted) break;                             // already checked on arrival
       if (nodes_[due.target].tick_at != due.when) return;  // replaced by an earlier one
@@ -169,14 +169,14 @@ void Network::Carry(const Due& due) {
   Enter(due);
 }
 
-void Network::EnterHost(Due due) {
+void Network::EnterHost(ScheduledEvent due) {
   due.at_nic = false;
   due.when = fabric_.Enter(nodes_[due.target].host, now_, parcels_[due.parcel].bytes.size());
   queue_.Push(due);
 }
 
 // The event has reached the node. Its process may be stopped or busy.
-void Network::Enter(Due due) {
+void Network::Enter(ScheduledEvent due) {
   MachineNode& node = nodes_[due.target];
   if (node.dead || !node.started) return Discard(due);
   if (node.stopped) return held_[due.target].push_back(due);
@@ -192,7 +192,7 @@ void Network::Enter(Due due) {
   queue_.Push(due);
 }
 
-Instant Network::CostOf(const Due& due) const {
+Instant Network::CostOf(const ScheduledEvent& due) const {
   const MachineNode& node = nodes_[due.target];
   if (node.host == kNoHost && !node.slow) return Instant(0);
   Instant cost = node.slow ? cpu_per_event_.at(due.target) : conditions_.cpu_per_event;
@@ -202,7 +202,7 @@ Instant Network::CostOf(const Due& due) const {
   return cost;
 }
 
-void Network::Handle(const Due& due) {
+void Network::Handle(const ScheduledEvent& due) {
   if (!IsOfLine(due.what)) {
     cause_ = nodes_[due.target].depth;  // time passes after all earlier events here
     Deliver(due.target, Tick{});
@@ -214,7 +214,7 @@ void Network::Handle(const Due& due) {
 
 // Models the kernel's part of a connection that the process cannot accept yet. The connection
 // exists, and the kernel keeps its data.
-bool Network::MustWait(const Due& due) {
+bool Network::MustWait(const ScheduledEvent& due) {
   MachineNode& node = nodes_[due.target];
   const EndId end = parcels_[due.parcel].end;
   if (due.what == EventKind::kAccepted && !node.machine->Accepting()) {
@@ -242,12 +242,12 @@ void Network::Welcome(NodeId id) {
       nodes_[id].crowded = false;
       queues_.erase(id);
     }
-    for (const Due& due : node.mapped()) HandleOfLine(due);
+    for (const ScheduledEvent& due : node.mapped()) HandleOfLine(due);
   }
 }
 
-void Network::HandleOfLine(const Due& due) {
-  Parcel parcel = Take(due.parcel);
+void Network::HandleOfLine(const ScheduledEvent& due) {
+  PendingMessages parcel = Take(due.parcel);
   // If the line was closed in the meantime, no node receives the event.
   if (!lines_.Is(parcel.end, due.target, parcel.line)) return;
   MachineNode& node = nodes_[due.target];
@@ -262,7 +262,7 @@ void Network::HandleOfLine(const Due& due) {
   Deliver(due.target, event);
 }
 
-Event Network::EventOf(EventKind what, Parcel& parcel, const MachineNode& node) {
+Event Network::EventOf(EventKind what, PendingMessages& parcel, const MachineNode& node) {
   switch (what) {
     case EventKind::kConnected: return Connected{parcel.line};
     case EventKind::kReceived:
@@ -327,12 +327,12 @@ std::optional<NodeId> Network::ListenerAt(const Address& address, HostId dialled
 }
 
 // Returns true if data that `from` sends now cannot reach `to`.
-bool Network::Lost(NodeId from, NodeId to) const {
+bool Network::IsUnreachable(NodeId from, NodeId to) const {
   const MachineNode& source = nodes_[from];
   const MachineNode& target = nodes_[to];
   if (source.silent || target.silent) return true;
   if (source.host == target.host || source.host == kNoHost || target.host == kNoHost) return false;
-  return !fabric_.SetsOut(source.host, target.host, now_);
+  return !fabric_.DepartureTime(source.host, target.host, now_);
 }
 
 void Network::DoDial(NodeId node, const Dial& dial) {
@@ -341,7 +341,7 @@ void Network::DoDial(NodeId node, const Dial& dial) {
   const EndId end = lines_.Open(node, dial.line, nodes_[node].ends);
   // A pulled cable sends no refusals.
   const bool hosted = nodes_[node].host != kNoHost;
-  if (hosted && to && (Lost(node, *to) || Lost(*to, node))) return;
+  if (hosted && to && (IsUnreachable(node, *to) || IsUnreachable(*to, node))) return;
   const bool refused =
       !to || !nodes_[*to].started || nodes_[*to].dead || prng_.Chance(conditions_.refuse);
   if (refused) {
@@ -349,7 +349,7 @@ void Network::DoDial(NodeId node, const Dial& dial) {
     if (hosted && !is_unix) when += Delay();
     return PushTo(end, when, EventKind::kClosed, {.depth = cause_ + 2, .detail = kRefused});
   }
-  if (Lost(node, *to)) return;  // the SYN is lost; only a deadline helps
+  if (IsUnreachable(node, *to)) return;  // the SYN is lost; only a deadline helps
   MachineNode& target = nodes_[*to];
   const EndId accepted = lines_.Open(*to, target.next_accepted++, target.ends);
   lines_.Connect(end, accepted);
@@ -372,13 +372,14 @@ void Network::Establish(EndId from, EndId to, bool is_unix) {
   }
   connected += latency();
   if (here != there)
-    for (const auto& way : {fabric_.SetsOut(here, there, now_), fabric_.SetsOut(there, here, now_)})
+    for (const auto& way :
+         {fabric_.DepartureTime(here, there, now_), fabric_.DepartureTime(there, here, now_)})
       connected += way.value_or(now_) - now_;
   PushTo(from, connected, EventKind::kConnected, {.depth = cause_ + 2});
   PushTo(to, connected + latency(), EventKind::kAccepted, {.depth = cause_ + 3, .detail = dialler});
 }
 
-void Network::PushTo(EndId end, Instant when, EventKind what, Parcel parcel, bool at_nic) {
+void Network::PushTo(EndId end, Instant when, EventKind what, PendingMessages parcel, bool at_nic) {
   LineEnd& to = lines_[end];
   to.last_arrival = when;
   parcel.end = end;
@@ -391,7 +392,7 @@ void Network::PushTo(EndId end, Instant when, EventKind what, Parcel parcel, boo
                .at_nic = at_nic});
 }
 
-void Network::PushOnLine(NodeId from, EndId end, EventKind what, Parcel parcel) {
+void Network::PushOnLine(NodeId from, EndId end, EventKind what, PendingMessages parcel) {
   const LineEnd& to = lines_[end];
   const HostId here = nodes_[from].host, there = nodes_[to.node].host;
   const Instant last = to.last_arrival;
@@ -400,7 +401,7 @@ void Network::PushOnLine(NodeId from, EndId end, EventKind what, Parcel parcel) 
   if (here == there) return PushTo(end, now_ + conditions_.local_latency, what, std::move(parcel));
   const Instant left = fabric_.Leave(here, now_, parcel.bytes.size());
   const Instant latency = Delay();
-  const std::optional<Instant> sets_out = fabric_.SetsOut(here, there, left);
+  const std::optional<Instant> sets_out = fabric_.DepartureTime(here, there, left);
   if (!sets_out) return;  // the cable was pulled while the data waited for the card
   PushTo(end, std::max(last, *sets_out + latency), what, std::move(parcel), true);
 }
@@ -412,7 +413,7 @@ void Network::DoSend(NodeId node, const Send& send) {
   if (to == kNone) return;  // not connected
   nodes_[node].traffic.messages_sent += 1;
   nodes_[node].traffic.bytes_sent += send.data.bytes.size();
-  if (Lost(node, lines_[to].node)) return;
+  if (IsUnreachable(node, lines_[to].node)) return;
   Slice data = send.data.Owned();
   if (conditions_.corrupt > 0 && prng_.Chance(conditions_.corrupt)) data = Corrupted(data);
   for (std::size_t at = 0; at < data.bytes.size();) {
@@ -437,7 +438,7 @@ void Network::DoHangup(NodeId node, LineId line) {
   if (end == kNone) return;
   const EndId to = lines_[end].peer;
   lines_.Close(end, nodes_[node].ends);
-  if (to == kNone || Lost(node, lines_[to].node)) return;
+  if (to == kNone || IsUnreachable(node, lines_[to].node)) return;
   PushOnLine(node, to, EventKind::kClosed, {.depth = cause_ + 1, .detail = kHungUp});
 }
 

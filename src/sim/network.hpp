@@ -66,21 +66,22 @@ class Network {
   /// Kills the node's process: its lines close, and later dials are refused.
   void Kill(NodeId node, Instant when);
   /// Pulls the node's cable: it neither receives nor sends, and its peers are not notified.
-  void Silence(NodeId node, Instant when);
+  void Isolate(NodeId node, Instant when);
   /// Kills all processes of the host.
   void KillHost(HostId host, Instant when);
   /// Pulls the host's cable. Its nodes still reach each other.
-  void SilenceHost(HostId host, Instant when);
+  void IsolateHost(HostId host, Instant when);
   /// Stops the process (SIGSTOP) and continues it at `until`. In between its kernel accepts
   /// connections and keeps their data.
   void Stop(NodeId node, Instant from, Instant until);
   /// Sets the speed of the node's processor from now on.
   void Slow(NodeId node, Instant cpu_per_event);
-  /// Blocks traffic from one host to the other; see Fabric::Cut. Both directions need two cuts.
+  /// Blocks traffic from one host to the other; see HostNetwork::Cut. Both directions need two
+  /// cuts.
   void Cut(HostId from, HostId to, Instant begin, Instant end = kForEver);
 
   /// Gives the node a turn (a Tick) at `when`.
-  void Nudge(NodeId node, Instant when);
+  void RequestTick(NodeId node, Instant when);
 
   bool alive(NodeId node) const { return !nodes_[node].dead; }
   bool reachable(NodeId node) const { return !nodes_[node].dead && !nodes_[node].silent; }
@@ -127,9 +128,9 @@ class Network {
   /// Callers that a node has not accepted yet, and the events of each meanwhile.
   struct Queue {
     std::deque<EndId> callers;
-    std::unordered_map<EndId, std::vector<Due>> waiting;
+    std::unordered_map<EndId, std::vector<ScheduledEvent>> waiting;
   };
-  struct Parcel {  // messages in transit to an end
+  struct PendingMessages {  // messages in transit to an end
     SharedBytes owner = {};
     View bytes = {};
     EndId end = kNone;
@@ -140,53 +141,53 @@ class Network {
   enum Why : std::uint32_t { kRefused, kHungUp };
 
   void Push(Instant when, std::uint32_t target, EventKind what);
-  std::uint32_t Keep(Parcel parcel);
-  Parcel Take(std::uint32_t index);
-  void Discard(const Due& due);
+  std::uint32_t Keep(PendingMessages parcel);
+  PendingMessages Take(std::uint32_t index);
+  void Discard(const ScheduledEvent& due);
   Instant Delay();
   void Note_(std::uint64_t value) { trace_ = (trace_ ^ value) * 0x100000001b3u; }
 
-  void Carry(const Due& due);
-  void EnterHost(Due due);
-  void Enter(Due due);
-  Instant CostOf(const Due& due) const;
-  void Handle(const Due& due);
-  bool MustWait(const Due& due);
-  void HandleOfLine(const Due& due);
+  void Carry(const ScheduledEvent& due);
+  void EnterHost(ScheduledEvent due);
+  void Enter(ScheduledEvent due);
+  Instant CostOf(const ScheduledEvent& due) const;
+  void Handle(const ScheduledEvent& due);
+  bool MustWait(const ScheduledEvent& due);
+  void HandleOfLine(const ScheduledEvent& due);
   void Welcome(NodeId node);
-  Event EventOf(EventKind what, Parcel& parcel, const MachineNode& node);
+  Event EventOf(EventKind what, PendingMessages& parcel, const MachineNode& node);
   void Deliver(NodeId node, const Event& event);
   void Apply(NodeId node, Action& action);
 
   std::optional<NodeId> ListenerAt(const Address& address, HostId dialled_from) const;
-  bool Lost(NodeId from, NodeId to) const;
+  bool IsUnreachable(NodeId from, NodeId to) const;
   void DoDial(NodeId node, const Dial& dial);
   void Establish(EndId from, EndId to, bool is_unix);
-  void PushTo(EndId end, Instant when, EventKind what, Parcel parcel, bool at_nic = false);
-  void PushOnLine(NodeId from, EndId end, EventKind what, Parcel parcel);
+  void PushTo(EndId end, Instant when, EventKind what, PendingMessages parcel, bool at_nic = false);
+  void PushOnLine(NodeId from, EndId end, EventKind what, PendingMessages parcel);
   void DoSend(NodeId node, const Send& send);
   Slice Corrupted(const Slice& data);
   void DoHangup(NodeId node, LineId line);
-  void Die(NodeId node);
+  void RemoveNode(NodeId node);
   void Continue(NodeId node);
 
   Prng prng_;
   Conditions conditions_;
-  Fabric fabric_;
+  HostNetwork fabric_;
   Instant now_ = kOrigin;
   std::uint64_t events_ = 0, trace_ = 0xcbf29ce484222325u;
   bool halted_ = false;
   std::uint32_t cause_ = 0;  // depth of the current event
   std::vector<MachineNode> nodes_;
   LineBook lines_;
-  std::vector<Parcel> parcels_;
+  std::vector<PendingMessages> parcels_;
   std::uint32_t free_parcel_ = kNone;
   EventQueue queue_;
   IdTable ipv4_listeners_;
-  std::map<Address, NodeId> listeners_;                // addresses of other kinds
-  std::map<NodeId, std::vector<Due>> held_;            // events of stopped nodes
-  std::unordered_map<NodeId, Instant> cpu_per_event_;  // of slow nodes
-  std::unordered_map<NodeId, Queue> queues_;           // of crowded nodes
+  std::map<Address, NodeId> listeners_;                 // addresses of other kinds
+  std::map<NodeId, std::vector<ScheduledEvent>> held_;  // events of stopped nodes
+  std::unordered_map<NodeId, Instant> cpu_per_event_;   // of slow nodes
+  std::unordered_map<NodeId, Queue> queues_;            // of crowded nodes
   std::vector<std::string> notes_;
   std::function<void(NodeId)> observer_;
 };

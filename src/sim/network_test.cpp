@@ -125,7 +125,7 @@ TEST(Network, TheTraceCoversNodesEventsAndTimes) {
     network.Add(std::make_unique<Talker>(dials ? std::optional(kHome) : std::nullopt), {},
                 Instant(0));
     network.Add(std::make_unique<Talker>(std::nullopt), {}, Instant(0));
-    if (!dials) network.Nudge(nudged, Network::kOrigin + when);
+    if (!dials) network.RequestTick(nudged, Network::kOrigin + when);
     network.Run(std::chrono::seconds(1));
     EXPECT_EQ(network.events(), 3u);
     return network.trace();
@@ -153,7 +153,7 @@ TEST(Network, ANodeListensNeitherBeforeItsStartNorAfterItsDeath) {
 TEST(Network, ASilencedNodeNeitherSendsNorReceives) {
   Network network(1, {});
   const NodeId home = network.Add(std::make_unique<Talker>(std::nullopt), kHome, Instant(0));
-  network.Silence(home, Instant(1));
+  network.Isolate(home, Instant(1));
   const NodeId caller =
       network.Add(std::make_unique<Talker>(kHome, 10), {}, std::chrono::seconds(1));
   ASSERT_TRUE(network.Run(std::chrono::seconds(5)));

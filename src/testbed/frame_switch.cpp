@@ -77,7 +77,7 @@ Instant FrameSwitch::TimeFor(std::uint64_t bytes) const {
 
 void FrameSwitch::Send(std::uint32_t from, EthernetFrame frame, Instant now) {
   const std::uint64_t bytes = CableBytes(frame.bytes());
-  const Instant leaves = Leave(up_[from], FlowOf(frame.bytes()), bytes, now);
+  const Instant leaves = DepartureTime(up_[from], FlowOf(frame.bytes()), bytes, now);
   if (leaves - now > TimeFor(kBacklogBytesMax)) {
     ++dropped_;
     return;
@@ -86,8 +86,8 @@ void FrameSwitch::Send(std::uint32_t from, EthernetFrame frame, Instant now) {
 }
 
 // Returns the time at which the frame begins to leave its host. Dropped frames take no time.
-Instant FrameSwitch::Leave(Uplink& link, std::uint64_t flow, std::uint64_t bytes,
-                           Instant now) const {
+Instant FrameSwitch::DepartureTime(Uplink& link, std::uint64_t flow, std::uint64_t bytes,
+                                   Instant now) const {
   const Instant takes = TimeFor(bytes);
   if (link.bulk.size() > kFlowsMax)
     std::erase_if(link.bulk, [&](const auto& entry) { return entry.second <= now; });
@@ -108,7 +108,7 @@ Instant FrameSwitch::Leave(Uplink& link, std::uint64_t flow, std::uint64_t bytes
 }
 
 // The first bit is at the link of the receiver.
-void FrameSwitch::Land(Waiting crossing) {
+void FrameSwitch::DeliverToPort(Waiting crossing) {
   Instant& free = down_free_[crossing.frame.port];
   const Instant arrives = std::max(crossing.due, free);
   if (arrives - crossing.due > TimeFor(kBacklogBytesMax)) {
@@ -133,7 +133,7 @@ std::optional<EthernetFrame> FrameSwitch::TakeDue(Instant now) {
   while (!crossing_.empty() && crossing_.top().due <= now + options_.delay) {
     Waiting next = std::move(const_cast<Waiting&>(crossing_.top()));
     crossing_.pop();
-    Land(std::move(next));
+    DeliverToPort(std::move(next));
   }
   if (waiting_.empty() || waiting_.top().due > now) return std::nullopt;
   EthernetFrame frame = std::move(const_cast<Waiting&>(waiting_.top()).frame);

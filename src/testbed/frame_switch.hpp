@@ -72,8 +72,8 @@ class FrameSwitch {
   };
 
   void Send(std::uint32_t from, EthernetFrame frame, Instant now);
-  Instant Leave(Uplink& link, std::uint64_t flow, std::uint64_t bytes, Instant now) const;
-  void Land(Waiting crossing);
+  Instant DepartureTime(Uplink& link, std::uint64_t flow, std::uint64_t bytes, Instant now) const;
+  void DeliverToPort(Waiting crossing);
   Instant TimeFor(std::uint64_t bytes) const;
 
   FrameSwitchOptions options_;

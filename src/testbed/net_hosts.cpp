@@ -66,7 +66,8 @@ std::string NetHosts::AddressOf(std::uint32_t host) {
 }
 
 // Moves the arrived and the due packets of the switch of `nic`. Returns the time of the next call.
-Instant NetHosts::CarryOver(std::uint32_t nic, const WireWatch& watch, std::vector<Bytes>& spare) {
+Instant NetHosts::ForwardFrames(std::uint32_t nic, const WireWatch& watch,
+                                std::vector<Bytes>& spare) {
   FrameSwitch& between = switches_[nic];
   for (std::uint32_t port = 0; port < spaces_.size(); ++port)
     for (std::size_t i = 0; i < kFramesAtOnce && watch.HasFrame(WireOf(port, nic)); ++i) {
@@ -86,12 +87,12 @@ Instant NetHosts::CarryOver(std::uint32_t nic, const WireWatch& watch, std::vect
 }
 
 void NetHosts::Carry(const std::stop_token& stop, WireWatch watch) {
-  BecomeTimely();
+  RequestTimelyWakeups();
   std::vector<Bytes> spare;  // a stack, because the last used memory is still in the caches
   while (!stop.stop_requested()) {
     Instant until = Instant::max();
     for (std::uint32_t nic = 0; nic < switches_.size(); ++nic)
-      until = std::min(until, CarryOver(nic, watch, spare));
+      until = std::min(until, ForwardFrames(nic, watch, spare));
     watch.Await(until);
   }
 }

@@ -39,7 +39,7 @@ class NetHosts {
     return host * switches_.size() + nic;
   }
   void Carry(const std::stop_token& stop, WireWatch watch);
-  Instant CarryOver(std::uint32_t nic, const WireWatch& watch, std::vector<Bytes>& spare);
+  Instant ForwardFrames(std::uint32_t nic, const WireWatch& watch, std::vector<Bytes>& spare);
 
   std::vector<NetSpace> spaces_;
   std::vector<FrameSwitch> switches_;  // one per NIC

@@ -62,8 +62,8 @@ Result<os::Fd> OpenWire(const std::string& interface) {
   return wire;
 }
 
-Status GiveAddresses(const os::Fd& socket, const std::string& interface, std::uint8_t index,
-                     std::uint8_t number) {
+Status AssignAddresses(const os::Fd& socket, const std::string& interface, std::uint8_t index,
+                       std::uint8_t number) {
   ifreq request = RequestFor(interface);
   request.ifr_hwaddr.sa_family = ARPHRD_ETHER;
   request.ifr_hwaddr.sa_data[0] = 2;  // locally administered
@@ -85,7 +85,7 @@ Status GiveAddresses(const os::Fd& socket, const std::string& interface, std::ui
 }
 
 // Otherwise the interface reports 10 Mb/s, and programs that choose by speed use that.
-void TellSpeed(const os::Fd& socket, const std::string& interface, std::uint32_t mbit_per_s) {
+void SetLinkSpeed(const os::Fd& socket, const std::string& interface, std::uint32_t mbit_per_s) {
   ethtool_cmd command{};
   command.cmd = ETHTOOL_SSET;
   command.duplex = DUPLEX_FULL;
@@ -97,7 +97,7 @@ void TellSpeed(const os::Fd& socket, const std::string& interface, std::uint32_t
 }
 
 // Runs on a thread of its own. The thread stays in the new namespace until it ends.
-Result<NetSpace> MakeHere(const NetSpaceOptions& options) {
+Result<NetSpace> MakeOnThisThread(const NetSpaceOptions& options) {
   if (::unshare(CLONE_NEWNET) != 0) return Failed("unshare");
   os::Fd space(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
   if (!space.valid()) return Failed("/proc/thread-self/ns/net");
@@ -108,8 +108,8 @@ Result<NetSpace> MakeHere(const NetSpaceOptions& options) {
   for (std::uint8_t index = 0; index < options.interfaces; ++index) {
     const std::string interface = fmt::format("eth{}", index);
     RINGLET_TRY_ASSIGN(os::Fd wire, OpenWire(interface));
-    RINGLET_TRY(GiveAddresses(socket, interface, index, options.number));
-    TellSpeed(socket, interface, options.mbit_per_s);
+    RINGLET_TRY(AssignAddresses(socket, interface, index, options.number));
+    SetLinkSpeed(socket, interface, options.mbit_per_s);
     RINGLET_TRY(BringUp(socket, interface));
     made.wires.push_back(std::move(wire));
   }
@@ -126,7 +126,7 @@ Result<NetSpace> MakeNetSpace(const NetSpaceOptions& options) {
   std::optional<Result<NetSpace>> made;
   RINGLET_TRY_ASSIGN(std::jthread maker,
                      os::StartThread("to make a network namespace", [&](const std::stop_token&) {
-                       made.emplace(MakeHere(options));
+                       made.emplace(MakeOnThisThread(options));
                      }));
   maker.join();
   return *std::move(made);
@@ -138,7 +138,7 @@ Status EnterNetSpace(const std::string& path) {
   if (::setns(space.get(), CLONE_NEWNET) != 0) return SystemFailure("setns " + path);
   // /sys shows the network of the process that mounted it, so this process mounts its own.
   if (::unshare(CLONE_NEWNS) != 0) return SystemFailure("unshare");
-  RINGLET_TRY(KeepMountsHere());
+  RINGLET_TRY(MakeMountsPrivate());
   if (::mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0) return SystemFailure("a /sys of its own");
   return Ok();
 }
@@ -192,7 +192,7 @@ void WireWatch::Await(Instant until) {
   static_cast<void>(::poll(entries_.data(), entries_.size(), -1));
 }
 
-void BecomeTimely() {
+void RequestTimelyWakeups() {
   ::prctl(PR_SET_TIMERSLACK, 1);
   const sched_param lowest{.sched_priority = 1};
   static_cast<void>(::sched_setscheduler(0, SCHED_FIFO, &lowest));

@@ -72,6 +72,6 @@ class WireWatch {
 
 /// Gives the calling thread, the carrier of frames, real-time priority and exact timers, if the
 /// process may. Without them delays grow by the load of the machine.
-void BecomeTimely();
+void RequestTimelyWakeups();
 
 }  // namespace ringlet::testbed

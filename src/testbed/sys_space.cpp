@@ -41,7 +41,7 @@ Status MapUser(uid_t user, gid_t group) {
   return os::WriteFile("/proc/self/gid_map", fmt::format("{0} {0} 1", group));
 }
 
-Status LeaveMounts() {
+Status UnshareMounts() {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
   if (::unshare(CLONE_NEWNS) == 0) return Ok();
@@ -151,7 +151,7 @@ class SysOverlay {
 }  // namespace
 
 // In a chroot, / may not be a mount point. Its propagation then cannot change.
-Status KeepMountsHere() {
+Status MakeMountsPrivate() {
   if (::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0) return Ok();
   if (errno == EINVAL && ::mount("none", kSys, nullptr, MS_REC | MS_SLAVE, nullptr) == 0)
     return Ok();
@@ -165,8 +165,8 @@ Status KeepMountsHere() {
 }
 
 Status EnterSysSpace(const SysTree& tree) {
-  RINGLET_TRY(LeaveMounts());
-  const Status kept = KeepMountsHere();
+  RINGLET_TRY(UnshareMounts());
+  const Status kept = MakeMountsPrivate();
   if (!kept.ok()) return Error{Code::kUnsupported, kept.error().message};
   return SysOverlay(tree).Build();
 }

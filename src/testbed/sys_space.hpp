@@ -19,6 +19,6 @@ Status EnterSysSpace(const SysTree& tree);
 /// Makes the mounts of this process's mount namespace private: other namespaces do not see new
 /// ones.
 /// Errors  kSystem
-Status KeepMountsHere();
+Status MakeMountsPrivate();
 
 }  // namespace ringlet::testbed

@@ -37,7 +37,7 @@ int Explain(const CLI::App& tool, const CLI::ParseError& error) {
 int ParseAndRun(const std::vector<std::string>& arguments) {
   Action chosen;
   RunArguments split{.own = arguments, .program = {}};
-  if (!arguments.empty() && TakesProgram(arguments.front())) {
+  if (!arguments.empty() && AcceptsProgram(arguments.front())) {
     split = SplitRunArguments({arguments.begin() + 1, arguments.end()});
     split.own.insert(split.own.begin(), arguments.front());
   }

@@ -168,7 +168,7 @@ struct IdPipe {
 };
 
 /// One rank of a forked world.
-struct Seat {
+struct ForkedRank {
   std::uint32_t rank = 0, ranks = 0;
   std::span<const IdPipe> pipes;
 
@@ -192,7 +192,7 @@ constexpr unsigned kTimeoutS = 100;
 
 /// Runs each of `ranks` in a process of its own, which ends at once after `play`. `play` returns
 /// the complaint, or "".
-void RunForked(std::uint32_t ranks, const std::function<std::string(const Seat&)>& play) {
+void RunForked(std::uint32_t ranks, const std::function<std::string(const ForkedRank&)>& play) {
   std::vector<IdPipe> pipes(ranks);
   for (IdPipe& pipe : pipes) ASSERT_EQ(::pipe(pipe.ends), 0);
   std::vector<pid_t> children;
@@ -201,7 +201,7 @@ void RunForked(std::uint32_t ranks, const std::function<std::string(const Seat&)
     ASSERT_GE(child, 0);
     if (child == 0) {
       ::alarm(kTimeoutS);
-      const std::string wrong = play(Seat{rank, ranks, pipes});
+      const std::string wrong = play(ForkedRank{rank, ranks, pipes});
       if (!wrong.empty()) std::fprintf(stderr, "rank %u: %s\n", rank, wrong.c_str());
       ::_exit(wrong.empty() ? 0 : 1);
     }
@@ -219,10 +219,10 @@ void RunForked(std::uint32_t ranks, const std::function<std::string(const Seat&)
 
 void RunAll(std::uint32_t ranks, EnvMap environment, bool registered = false) {
   environment["RINGLET_DEBUG"] = "NONE";
-  RunForked(ranks, [&](const Seat& seat) -> std::string {
+  RunForked(ranks, [&](const ForkedRank& forked) -> std::string {
     auto process = Process::Start(environment);
     if (!process.ok()) return process.error().message;
-    auto communicator = seat.Establish(*process);
+    auto communicator = forked.Establish(*process);
     if (!communicator.ok()) return communicator.error().message;
     if (!registered) return AllComplaints(**communicator, memory);
     const auto room = (*process)->heap().Allocate(memory.size());
@@ -257,11 +257,11 @@ TEST(ForkedRanks, RanksOverSocketsReceiveDataOfTheirPeers) {
 
 // One operation in which the first finished rank may leave while the others are still in it.
 void RunAndLeave(CallKind kind, std::size_t bytes, const EnvMap& environment) {
-  RunForked(3, [&](const Seat& seat) -> std::string {
+  RunForked(3, [&](const ForkedRank& forked) -> std::string {
     // As in a program: its end does not wait for the service thread.
     const auto& process = *new Result<std::shared_ptr<Process>>(Process::Start(environment));
     if (!process.ok()) return process.error().message;
-    auto communicator = seat.Establish(*process);
+    auto communicator = forked.Establish(*process);
     if (!communicator.ok()) return communicator.error().message;
     std::string wrong =
         Complaint(**communicator, {.kind = kind, .count = bytes / 4, .root = Rank{1}}, memory);
@@ -296,17 +296,17 @@ TEST(ForkedRanks, AKilledRankIsMissedWhileItsChildLives) {
   ASSERT_EQ(::pipe(stop), 0);
   constexpr std::uint32_t kKilled = 1;
   for (const char* const links : {"auto", "tcp"})
-    RunForked(2, [&](const Seat& seat) -> std::string {
+    RunForked(2, [&](const ForkedRank& forked) -> std::string {
       ::close(stop[1]);
       auto process = Process::Start({{"RINGLET_DEBUG", "NONE"},
                                      {"RINGLET_LINKS", links},
                                      {"RINGLET_HEARTBEAT_TIMEOUT", "0"},
                                      {"RINGLET_TIMEOUT", "40"}});
       if (!process.ok()) return process.error().message;
-      auto communicator = seat.Establish(*process);
+      auto communicator = forked.Establish(*process);
       if (!communicator.ok()) return communicator.error().message;
       if (const Status met = Barrier(**communicator); !met.ok()) return met.error().message;
-      if (seat.rank == kKilled) {
+      if (forked.rank == kKilled) {
         int runs[2];
         char word = 'r';
         if (::pipe(runs) != 0) return "no pipe";

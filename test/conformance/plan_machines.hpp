@@ -21,21 +21,22 @@ namespace ringlet::plan {
 using test::Contents;
 
 /// A machine as NCCL sees it: the part that rank 0 keeps.
-struct Machine {
+struct PlannedMachine {
   topology::Graph graph;
 
-  static Result<Machine> Of(const topology::HostView& view, const topology::BuildOptions& build,
-                            const topology::PathOptions& options) {
+  static Result<PlannedMachine> Of(const topology::HostView& view,
+                                   const topology::BuildOptions& build,
+                                   const topology::PathOptions& options) {
     RINGLET_TRY_ASSIGN(const topology::Graph whole, topology::Build({&view, 1}, {}, build));
     if (whole.rank_count() == 0) return Error{Code::kUnsupported, "no GPUs"};
     RINGLET_TRY_ASSIGN(const topology::Paths all, topology::FindPaths(whole, 0, options));
     RINGLET_TRY_ASSIGN(topology::Graph kept, topology::TrimToDomain(all, Rank{0}));
-    return Machine{std::move(kept)};
+    return PlannedMachine{std::move(kept)};
   }
 
   /// Reads by NCCL's rules, faults included.
-  static Result<Machine> Read(const std::string& file, bool merge_ports,
-                              const topology::PathOptions& options) {
+  static Result<PlannedMachine> Read(const std::string& file, bool merge_ports,
+                                     const topology::PathOptions& options) {
     RINGLET_TRY_ASSIGN(topology::HostView view, topology::ViewFromXml(Contents(file), file));
     if (merge_ports) {
       RINGLET_TRY_ASSIGN(topology::PlannedPorts ports,

@@ -42,14 +42,14 @@ std::size_t MachineCount() {
   return text == nullptr ? 100 : std::stoul(text);
 }
 
-struct Machine {
+struct RoutedMachine {
   topology::HostView view;
   Graph graph;
   Paths paths;
 };
 
-std::unique_ptr<Machine> Make(const topology::HostView& view) {
-  auto machine = std::make_unique<Machine>();
+std::unique_ptr<RoutedMachine> Make(const topology::HostView& view) {
+  auto machine = std::make_unique<RoutedMachine>();
   machine->view = view;
   machine->graph = topology::Build({&view, 1}, {}, {.gpus = topology::GpuRanks::kGiven}).value();
   machine->paths = topology::FindPaths(machine->graph, 0, {}).value();
@@ -117,7 +117,8 @@ bool OnIntel(const Graph& graph, const std::vector<Hop>& hops) {
 }
 
 /// \param part  of the channel's bandwidth, in kUnits
-void Load(const Machine& machine, NodeIndex from, NodeIndex to, std::int64_t part, Loads& loads) {
+void Load(const RoutedMachine& machine, NodeIndex from, NodeIndex to, std::int64_t part,
+          Loads& loads) {
   const Graph& graph = machine.graph;
   const std::vector<Hop> hops = machine.paths.Route(from, to);
   const bool gpu = graph.at(from).kind == NodeKind::kGpu;
@@ -132,7 +133,7 @@ void Load(const Machine& machine, NodeIndex from, NodeIndex to, std::int64_t par
   }
 }
 
-Loads LoadsOf(const Machine& machine, const PatternGraph& graph) {
+Loads LoadsOf(const RoutedMachine& machine, const PatternGraph& graph) {
   const std::vector<NodeIndex>& gpus = machine.paths.Of(NodeKind::kGpu);
   const std::vector<NodeIndex>& nets = machine.paths.Of(NodeKind::kNet);
   Loads loads;
@@ -168,7 +169,7 @@ std::int64_t EachOf(const Graph& graph, const Loads& loads) {
   return each;
 }
 
-void ExpectSound(const Machine& machine, const HostPlan& plan) {
+void ExpectSound(const RoutedMachine& machine, const HostPlan& plan) {
   for (const GraphId id : {GraphId::kRing, GraphId::kTree}) {
     const PatternGraph& graph = plan.of(id);
     ASSERT_FALSE(graph.channels.empty());
@@ -187,7 +188,7 @@ void ExpectSound(const Machine& machine, const HostPlan& plan) {
   }
 }
 
-HostPlan PlanOf(const Machine& machine, bool multi_node, Policy policy = Policy::kBest) {
+HostPlan PlanOf(const RoutedMachine& machine, bool multi_node, Policy policy = Policy::kBest) {
   return SearchHost(machine.paths, {.policy = policy, .multi_node = multi_node, .bounds = true})
       .value();
 }
@@ -203,7 +204,7 @@ topology::HostView Relabelled(topology::HostView view, Random& random) {
 }
 
 /// Returns the bus addresses of a channel's devices, independent of their ranks.
-std::vector<std::uint64_t> Places(const Machine& machine, const LocalChannel& channel) {
+std::vector<std::uint64_t> Places(const RoutedMachine& machine, const LocalChannel& channel) {
   std::vector<std::uint64_t> places;
   for (const std::uint32_t device : channel.devices)
     places.push_back(machine.graph.at(machine.paths.Of(NodeKind::kGpu)[device]).id);
@@ -263,7 +264,7 @@ TEST(PlanPropertyTest, AReducedPlanIsSoundAndNearlyAsFast) {
 /// Tries all rings for this number of channels, and keeps the maximum total.
 class AllRings {
  public:
-  explicit AllRings(const Machine& machine) : machine_(machine) {
+  explicit AllRings(const RoutedMachine& machine) : machine_(machine) {
     std::vector<std::uint32_t> order(machine.paths.Of(NodeKind::kGpu).size());
     std::iota(order.begin(), order.end(), 0u);
     do {
@@ -295,7 +296,7 @@ class AllRings {
     }
   }
 
-  const Machine& machine_;
+  const RoutedMachine& machine_;
   std::vector<Loads> rings_;
 };
 
@@ -389,7 +390,7 @@ std::string WithOneMore(std::string words, Random& random) {
 }
 
 /// True if all GPUs reach each other without the network, so the host is one node.
-bool Whole(const Machine& machine) {
+bool Whole(const RoutedMachine& machine) {
   const std::vector<std::uint32_t> domains = topology::DomainsOf(machine.paths);
   return std::all_of(domains.begin(), domains.end(),
                      [&](std::uint32_t domain) { return domain == domains.front(); });

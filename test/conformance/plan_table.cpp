@@ -148,15 +148,15 @@ Result<topology::HostView> ViewOf(const std::string& name) {
 
 /// A machine, and its paths with references to it.
 struct Planned {
-  Machine machine;
+  PlannedMachine machine;
   topology::Paths paths;
 };
 
 Result<std::unique_ptr<Planned>> PlannedOn(const std::string& name) {
   RINGLET_TRY_ASSIGN(const topology::HostView view, ViewOf(name));
   const topology::PathOptions options = OptionsFor(name);
-  RINGLET_TRY_ASSIGN(Machine machine,
-                     Machine::Of(view, {.gpus = topology::GpuRanks::kAll}, options));
+  RINGLET_TRY_ASSIGN(PlannedMachine machine,
+                     PlannedMachine::Of(view, {.gpus = topology::GpuRanks::kAll}, options));
   auto planned = std::make_unique<Planned>(Planned{std::move(machine), {}});
   RINGLET_TRY_ASSIGN(planned->paths, topology::FindPaths(planned->machine.graph, 0, options));
   return planned;

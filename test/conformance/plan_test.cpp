@@ -58,8 +58,8 @@ class PlanVectorTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(PlanVectorTest, GraphsEqualThoseOfNccl) {
   const Json vector = test::ReadVector(GetParam());
-  const Result<Machine> machine =
-      Machine::Read("topo-vectors/" + vector["xml"].get<std::string>(), false, {});
+  const Result<PlannedMachine> machine =
+      PlannedMachine::Read("topo-vectors/" + vector["xml"].get<std::string>(), false, {});
   ASSERT_TRUE(machine.ok()) << machine.error().message;
   const Result<Paths> paths = topology::FindPaths(machine->graph, 0, {});
   ASSERT_TRUE(paths.ok()) << paths.error().message;
@@ -97,8 +97,8 @@ TEST(PlanResultTest, GraphsOfRealMachinesEqualThoseOfNccl) {
   for (const auto& [name, result] : results.items()) {
     const std::string file = name.substr(0, name.rfind('.'));
     const topology::PathOptions options = OptionsFor(file);
-    const Result<Machine> machine =
-        Machine::Read("topologies/nvidia/" + file + ".topo.xml", true, options);
+    const Result<PlannedMachine> machine =
+        PlannedMachine::Read("topologies/nvidia/" + file + ".topo.xml", true, options);
     ASSERT_TRUE(machine.ok()) << machine.error().message;
     const Result<Paths> paths = topology::FindPaths(machine->graph, 0, options);
     ASSERT_TRUE(paths.ok()) << paths.error().message;
@@ -142,7 +142,8 @@ TEST(PlanPoliciesTest, BestIsNeverWorseThanCompatAndNeverAboveTheBound) {
   for (const std::string& file : Files()) {
     const Result<topology::HostView> view = topology::ViewFromXml(Contents(file), file);
     ASSERT_TRUE(view.ok()) << view.error().message;
-    const Result<Machine> machine = Machine::Of(*view, {.gpus = topology::GpuRanks::kAll}, {});
+    const Result<PlannedMachine> machine =
+        PlannedMachine::Of(*view, {.gpus = topology::GpuRanks::kAll}, {});
     if (!machine.ok()) continue;  // no GPUs
     const Result<Paths> paths = topology::FindPaths(machine->graph, 0, {});
     ASSERT_TRUE(paths.ok()) << paths.error().message;
@@ -153,8 +154,8 @@ TEST(PlanPoliciesTest, BestIsNeverWorseThanCompatAndNeverAboveTheBound) {
 }
 
 TEST(PlanPoliciesTest, TreesOfAMeshReachTheBound) {
-  const Result<Machine> machine =
-      Machine::Read("topologies/nvidia/perlmutter_a100_nid001056.topo.xml", true, {});
+  const Result<PlannedMachine> machine =
+      PlannedMachine::Read("topologies/nvidia/perlmutter_a100_nid001056.topo.xml", true, {});
   ASSERT_TRUE(machine.ok()) << machine.error().message;
   const Result<Paths> paths = topology::FindPaths(machine->graph, 0, {});
   ASSERT_TRUE(paths.ok()) << paths.error().message;
@@ -168,7 +169,8 @@ TEST(PlanPoliciesTest, PlansLargeNvLinkDomains) {
   for (const std::uint32_t gpus : {72u, 144u}) {
     const Result<topology::HostView> view = LargeDomain(gpus);
     ASSERT_TRUE(view.ok()) << view.error().message;
-    const Result<Machine> machine = Machine::Of(*view, {.gpus = topology::GpuRanks::kAll}, {});
+    const Result<PlannedMachine> machine =
+        PlannedMachine::Of(*view, {.gpus = topology::GpuRanks::kAll}, {});
     ASSERT_TRUE(machine.ok()) << machine.error().message;
     const Result<Paths> paths = topology::FindPaths(machine->graph, 0, {});
     ASSERT_TRUE(paths.ok()) << paths.error().message;

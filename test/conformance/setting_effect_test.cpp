@@ -536,7 +536,7 @@ TEST_F(SettingEffect, PROFILER_PLUGIN) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     EXPECT_TRUE(SumOfRanks(**formed, 1).ok());
   });
-  const auto library = os::SharedLibrary::Open(plugin, os::SharedLibrary::Stay::kForEver);
+  const auto library = os::SharedLibrary::Open(plugin, os::SharedLibrary::Unloading::kForEver);
   ASSERT_TRUE(library.ok()) << library.error().message;
   EXPECT_THAT(library->Find<const char*()>("plugin_lines")(),
               HasSubstr("init rank 0 of 2 on 1 named -"));
@@ -549,7 +549,7 @@ TEST_F(SettingEffect, TUNER_PLUGIN) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     EXPECT_TRUE(SumOfRanks(**formed, 1).ok());
   });
-  const auto library = os::SharedLibrary::Open(plugin, os::SharedLibrary::Stay::kForEver);
+  const auto library = os::SharedLibrary::Open(plugin, os::SharedLibrary::Unloading::kForEver);
   ASSERT_TRUE(library.ok()) << library.error().message;
   EXPECT_THAT(library->Find<const char*()>("plugin_lines")(), HasSubstr("function 4 of 4,"));
 }

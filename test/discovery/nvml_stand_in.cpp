@@ -24,7 +24,7 @@ namespace {
 struct Link {
   std::string target;
 };
-struct Machine {
+struct StandInGpu {
   std::string bus, name;
   int sm = 0;
   unsigned generation = 0, width = 0, vendor = 0, device = 0;
@@ -34,8 +34,8 @@ struct Machine {
   unsigned clique = 0;
 };
 
-std::vector<Machine>& Machines() {
-  static std::vector<Machine> machines;
+std::vector<StandInGpu>& StandInGpus() {
+  static std::vector<StandInGpu> machines;
   return machines;
 }
 int users = 0;
@@ -54,8 +54,8 @@ void ReadLine(const std::string& line) {
   if (kind == "driver") in >> std::quoted(driver);
   if (kind != "gpu" && kind != "nvlink" && kind != "c2c" && kind != "fabric") return;
   const unsigned index = Number(in);
-  if (index >= Machines().size()) Machines().resize(index + 1);
-  Machine& gpu = Machines()[index];
+  if (index >= StandInGpus().size()) StandInGpus().resize(index + 1);
+  StandInGpu& gpu = StandInGpus()[index];
   if (kind == "gpu") {
     in >> word >> gpu.bus >> word >> gpu.sm >> word;
     gpu.generation = Number(in);
@@ -97,17 +97,17 @@ int Load() {
   if (users++ > 0) return 0;
   const char* const path = std::getenv("NVML_STAND_IN");
   std::ifstream in(path == nullptr ? "" : path);
-  Machines().clear();
+  StandInGpus().clear();
   for (std::string line; std::getline(in, line);) ReadLine(line);
   if (in.is_open() && in.eof()) return 0;
   users = 0;
   return 9;  // driver not loaded
 }
 
-Machine* At(void* handle) {
+StandInGpu* At(void* handle) {
   const auto number = reinterpret_cast<std::uintptr_t>(handle);
-  return users > 0 && number >= 1 && number <= Machines().size() ? &Machines()[number - 1]
-                                                                 : nullptr;
+  return users > 0 && number >= 1 && number <= StandInGpus().size() ? &StandInGpus()[number - 1]
+                                                                    : nullptr;
 }
 
 struct OldPci {
@@ -160,7 +160,7 @@ struct Fabric2 {
 static_assert(sizeof(Pci) == 68 && sizeof(OldPci) == 52 && sizeof(Field) == 40);
 static_assert(sizeof(Fabric) == 28 && sizeof(Fabric2) == 36);
 
-[[maybe_unused]] int FillFabric(const Machine& gpu, Fabric& out) {
+[[maybe_unused]] int FillFabric(const StandInGpu& gpu, Fabric& out) {
   if (gpu.cluster[0] == 0 && gpu.cluster[1] == 0) return 3;
   for (int i = 0; i < 16; ++i)
     out.cluster[i] = static_cast<unsigned char>(gpu.cluster[i / 8] >> (56 - 8 * (i % 8)));
@@ -170,7 +170,7 @@ static_assert(sizeof(Fabric) == 28 && sizeof(Fabric2) == 36);
   return 0;
 }
 
-[[maybe_unused]] void FillField(const Machine& gpu, Field& field) {
+[[maybe_unused]] void FillField(const StandInGpu& gpu, Field& field) {
   field.type = 1;
   field.result = 0;
   switch (field.id) {
@@ -200,9 +200,9 @@ static_assert(sizeof(Fabric) == 28 && sizeof(Fabric2) == 36);
 #define STAND_IN extern "C" __attribute__((visibility("default")))
 #define BEGIN(function) \
   if (const int code = Injected(#function)) return code
-#define BEGIN_AT(function)               \
-  BEGIN(function);                       \
-  const Machine* const gpu = At(device); \
+#define BEGIN_AT(function)                  \
+  BEGIN(function);                          \
+  const StandInGpu* const gpu = At(device); \
   if (gpu == nullptr) return 2
 
 STAND_IN int nvmlInit() {
@@ -216,12 +216,12 @@ STAND_IN int nvmlShutdown() {
 }
 STAND_IN int nvmlDeviceGetCount(unsigned* out) {
   BEGIN(nvmlDeviceGetCount);
-  *out = static_cast<unsigned>(Machines().size());
+  *out = static_cast<unsigned>(StandInGpus().size());
   return 0;
 }
 STAND_IN int nvmlDeviceGetHandleByIndex(unsigned index, void** out) {
   BEGIN(nvmlDeviceGetHandleByIndex);
-  if (index >= Machines().size()) return 2;
+  if (index >= StandInGpus().size()) return 2;
   *out = reinterpret_cast<void*>(std::uintptr_t{index} + 1);
   return 0;
 }

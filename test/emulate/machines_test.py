@@ -54,7 +54,7 @@ def normal(address):
     return f"{int(domain, 16):04x}:{bus}:{device}.{function}"
 
 
-class Machine:
+class MachineFile:
     """The GPUs of a file, in the order of their numbers."""
 
     def __init__(self, path):
@@ -162,7 +162,7 @@ class NamedMachines(unittest.TestCase):
                 ran = emulate("--machine", name, "--", BUILD / "bin/machine_program")
                 self.assertEqual(ran.returncode, 0, ran.stdout[-500:] + ran.stderr)
                 self.assertEqual(ran.stderr, "")
-                facts, machine = Facts(ran.stdout), Machine(MACHINES / f"{name}.xml")
+                facts, machine = Facts(ran.stdout), MachineFile(MACHINES / f"{name}.xml")
                 self.assertEqual(len(machine.gpus), about["gpus"])
                 for gpu in machine.gpus:
                     self.expect_gpu(facts, machine, gpu)
@@ -203,7 +203,7 @@ class NamedMachines(unittest.TestCase):
         for name in ("dgx-h100", "azure-nc-a100-v4", "gcp-a3-high", "perlmutter-a100"):
             ran = emulate("--machine", name, "--", BUILD / "bin/nvml_reader")
             self.assertEqual((ran.returncode, ran.stderr), (0, ""))
-            machine = Machine(MACHINES / f"{name}.xml")
+            machine = MachineFile(MACHINES / f"{name}.xml")
             seen = re.findall(r"^gpu (\d+) bus (\S+) sm (\d+)", ran.stdout, re.M)
             self.assertEqual(seen, [(str(gpu["dev"]), normal(gpu["pci"].get("busid")), gpu["sm"])
                                     for gpu in machine.gpus])
@@ -345,7 +345,7 @@ class Ranks(unittest.TestCase):
 
     def test_ranks_of_one_process_use_their_chosen_devices(self):
         gpus = {gpu["dev"]: normal(gpu["pci"].get("busid"))
-                for gpu in Machine(MACHINES / "dgx-h100.xml").gpus}
+                for gpu in MachineFile(MACHINES / "dgx-h100.xml").gpus}
         for visible in ("0,1,2,3,4,5,6,7", "5,0,3"):
             ran = emulate("--machine", "dgx-h100", "--", BUILD / "bin/group_ranks",
                           CUDA_VISIBLE_DEVICES=visible, RINGLET_DEBUG="INFO", RINGLET_TIMEOUT="20")

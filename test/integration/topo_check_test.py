@@ -24,7 +24,7 @@ MACHINES = ROOT / "machines"
 VENDORS = [ROOT / "test" / "fixtures" / "topologies" / folder for folder in ("nvidia", "amd")]
 
 
-class Machine:
+class EditedMachine:
     """A topology file as a tree, with functions that break it."""
 
     def __init__(self, root):
@@ -236,7 +236,7 @@ def judged_variants(folder):
     """Returns for each variant the verdicts without and with the original machine."""
     jobs = []
     for i, (name, what, change, _, _) in enumerate(VARIANTS):
-        machine = Machine(copy.deepcopy(xml.parse(MACHINES / f"{name}.xml").getroot()))
+        machine = EditedMachine(copy.deepcopy(xml.parse(MACHINES / f"{name}.xml").getroot()))
         change(machine)
         path = pathlib.Path(folder) / f"{i:02}.xml"
         path.write_text(xml.tostring(machine.root, encoding="unicode") + "\n", encoding="utf-8")

@@ -356,7 +356,7 @@ std::uint64_t Explorer::Wake(Event& event) {
     if ((location.sleepers >> thread & 1u) == 0) continue;
     fibers_[thread].asleep = false;
     fibers_[thread].next = {.thread = thread, .op = Op::kResume, .location = &location};
-    memory_.HandPast(event.thread, thread);
+    memory_.PassClock(event.thread, thread);
     ++woken;
   }
   location.sleepers = 0;

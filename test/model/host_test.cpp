@@ -77,7 +77,7 @@ class World {
                  .near = near,
                  .is_near = std::vector<bool>(setup_.ranks, false)};
         reach.shared->Publish(arena_, rank);
-        reach.shared->KnowProcesses(std::vector<os::KnownProcess>(setup_.ranks, LocalHost()));
+        reach.shared->SetProcesses(std::vector<os::KnownProcess>(setup_.ranks, LocalHost()));
       }
       engines_.push_back(std::make_unique<ShmCollective>(
           arena_, rank, collective::WaitPolicy{}, collective::ShmOptions{}, std::move(reach)));

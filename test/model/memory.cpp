@@ -176,7 +176,7 @@ void Memory::Readable(Thread thread, const Location& location, Order order, std:
     if (order != Order::kSeqCst || OrderHolds(thread, location, index)) indices.push_back(index);
 }
 
-void Memory::Learn(Thread thread, const Location::Store& store, Order order) {
+void Memory::ReadFrom(Thread thread, const Location::Store& store, Order order) {
   ThreadState& state = threads_[thread];
   (Acquires(order) ? state.known : state.unfenced).Join(store.view);
   state.past.Join(store.past);
@@ -185,7 +185,7 @@ void Memory::Learn(Thread thread, const Location::Store& store, Order order) {
 std::uint64_t Memory::Read(Thread thread, Location& location, std::uint32_t index, Order order) {
   if (order == Order::kSeqCst) AddNode(thread, location, index, false);
   location.seen[thread].push_back({threads_[thread].known.at[thread], index});
-  Learn(thread, location.stores[index], order);
+  ReadFrom(thread, location.stores[index], order);
   return location.stores[index].value;
 }
 
@@ -212,7 +212,7 @@ void Memory::ReadAndWrite(Thread thread, Location& location, std::uint64_t value
   const auto index = static_cast<std::uint32_t>(location.stores.size());
   if (order == Order::kSeqCst) AddNode(thread, location, index, true);
   const Location::Store last = location.stores.back();
-  Learn(thread, last, order);
+  ReadFrom(thread, last, order);
   Append(thread, location, value, order, &last.view);
 }
 

@@ -121,7 +121,7 @@ class Memory {
     threads_[thread].past.Join(location.writes);
   }
   void KeepWrites(Thread thread, Location& location) { location.writes = threads_[thread].past; }
-  void HandPast(Thread from, Thread to) { threads_[to].past.Join(threads_[from].past); }
+  void PassClock(Thread from, Thread to) { threads_[to].past.Join(threads_[from].past); }
 
   /// Checks a non-atomic access. Returns "", or the sentence about the race.
   std::string Plain(Thread thread, const void* address, std::size_t bytes, bool writes);
@@ -154,7 +154,7 @@ class Memory {
                     bool writes) const;
   bool OrderHolds(Thread thread, const Location& location, std::uint32_t index) const;
   void AddNode(Thread thread, Location& location, std::uint32_t index, bool writes);
-  void Learn(Thread thread, const Location::Store& store, Order order);
+  void ReadFrom(Thread thread, const Location::Store& store, Order order);
   void Append(Thread thread, Location& location, std::uint64_t value, Order order,
               const Clock* carried);
 

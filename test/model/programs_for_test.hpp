@@ -25,7 +25,7 @@ inline bool Long() {
   return text != nullptr && std::string(text) == "1";
 }
 
-inline void Tell(const Scenario& scenario, const Report& report, const std::string& which) {
+inline void PrintReport(const Scenario& scenario, const Report& report, const std::string& which) {
   std::printf("  %s: %s, %llu executions and %llu cut short, %llu steps\n", scenario.name.c_str(),
               which.c_str(), static_cast<unsigned long long>(report.executions),
               static_cast<unsigned long long>(report.cut),
@@ -35,7 +35,7 @@ inline void Tell(const Scenario& scenario, const Report& report, const std::stri
 /// Expects that every execution is right, and that the exploration was exhaustive.
 inline void ExpectRightInAll(const Scenario& scenario) {
   const Report report = Explore(scenario, {.executions_max = UINT64_MAX});
-  Tell(scenario, report, "all");
+  PrintReport(scenario, report, "all");
   EXPECT_EQ(report.bug, "");
   EXPECT_TRUE(report.exhausted);
 }
@@ -44,11 +44,11 @@ inline void ExpectRightInAll(const Scenario& scenario) {
 inline void ExpectRightInMuch(const Scenario& scenario, std::uint32_t deviations = 2) {
   const std::uint32_t most = deviations + (Long() ? 1 : 0);
   const Report few = Explore(scenario, {.executions_max = UINT64_MAX, .deviations_max = most});
-  Tell(scenario, few, "all with at most " + std::to_string(most) + " deviations");
+  PrintReport(scenario, few, "all with at most " + std::to_string(most) + " deviations");
   EXPECT_EQ(few.bug, "");
   EXPECT_TRUE(few.exhausted);
   const Report drawn = Explore(scenario, {.drawn = Long() ? 5'000'000u : 2'000u, .seed = 1});
-  Tell(scenario, drawn, "drawn from seed 1");
+  PrintReport(scenario, drawn, "drawn from seed 1");
   EXPECT_EQ(drawn.bug, "");
 }
 

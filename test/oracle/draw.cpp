@@ -17,7 +17,7 @@ constexpr int kWorld = 0;             // the communicator of all ranks
 
 class Drawing {
  public:
-  Drawing(std::uint64_t seed, const Layout& layout, const Taste& taste)
+  Drawing(std::uint64_t seed, const Layout& layout, const DrawOptions& taste)
       : layout_(layout), taste_(taste), dice_(seed ^ 0x6f7261636c65) {
     program_.seed = seed;
     program_.layout = layout.name;
@@ -84,14 +84,14 @@ class Drawing {
         "NCCL_PROTO=Simple",         "NCCL_PROTO=LL",
         "NCCL_MAX_NCHANNELS=3",      "NCCL_MIN_NCHANNELS=16",
         "RINGLET_PLAN_POLICY=compat"};
-    if (layout_.trouble == Trouble::kMachine) {
+    if (layout_.trouble == Handicap::kMachine) {
       if (dice_.OneIn(2)) settings.push_back(dice_.Of(of_nccl));
       if (dice_.OneIn(2)) settings.push_back(dice_.Of(small));
       return;
     }
-    const bool hosts = layout_.trouble == Trouble::kTwoHosts ||
-                       layout_.trouble == Trouble::kTwoHostsLoopback ||
-                       layout_.trouble == Trouble::kSeveralHosts;
+    const bool hosts = layout_.trouble == Handicap::kTwoHosts ||
+                       layout_.trouble == Handicap::kTwoHostsLoopback ||
+                       layout_.trouble == Handicap::kSeveralHosts;
     if (dice_.OneIn(2)) {
       const std::string link = dice_.Of(links);
       // Different hosts share no memory, nor do ranks without a common process identity.
@@ -354,8 +354,8 @@ class Drawing {
 
   Memory AnyMemory() {
     const auto memory = static_cast<Memory>(dice_.Below(kMemories));
-    return layout_.trouble == Trouble::kFileSize && memory == Memory::kFile ? Memory::kMmap
-                                                                            : memory;
+    return layout_.trouble == Handicap::kFileSize && memory == Memory::kFile ? Memory::kMmap
+                                                                             : memory;
   }
 
   unsigned Misaligned(const Call& call) {
@@ -396,15 +396,15 @@ class Drawing {
   std::size_t NearThreshold(const Call& call, int n, std::size_t most) {
     const std::size_t size = SizeOf(call.type);
     const auto ranks = static_cast<std::size_t>(n);
-    if (dice_.OneIn(12)) return std::min(most, Below(kThresholdElements, most) + Nudge(4));
+    if (dice_.OneIn(12)) return std::min(most, Below(kThresholdElements, most) + RequestTick(4));
     // For the call's blocks one by one, or for all of them.
     const std::size_t parts = dice_.OneIn(3) ? ranks : 1;
     const std::size_t bytes = Below(kThresholdBytes, most * size * parts);
-    return std::min(most, bytes / parts / size + Nudge(2));
+    return std::min(most, bytes / parts / size + RequestTick(2));
   }
 
   /// Returns -far to far, usually near 0; as a wrapping offset.
-  std::size_t Nudge(int far) {
+  std::size_t RequestTick(int far) {
     const int nudge = dice_.OneIn(4) ? dice_.Between(-64, 64) : dice_.Between(-far, far);
     return static_cast<std::size_t>(nudge);
   }
@@ -441,7 +441,7 @@ class Drawing {
   }
 
   /// The rank has calls on streams that no other rank makes.
-  void GivesUpWithCalls(Step& fault) {
+  void AddCallsBeforeAbort(Step& fault) {
     MaybeStreams(fault, 2);
     if (fault.streams == 0) return;
     fault.us = dice_.OneIn(2) ? 0 : dice_.Between(1, 2000);
@@ -466,11 +466,11 @@ class Drawing {
       Add(fault);
     } else if (what == 1 && With("revoke")) {
       fault.what = What::kRevoke;
-      GivesUpWithCalls(fault);
+      AddCallsBeforeAbort(fault);
       Add(fault);
     } else if (what == 2 && OneRankAThread() && With("abort")) {
       fault.what = What::kAbort;
-      GivesUpWithCalls(fault);
+      AddCallsBeforeAbort(fault);
       Add(fault);
     } else if (With("mismatch")) {
       AddRun(Mismatched(rank));
@@ -516,7 +516,7 @@ class Drawing {
   }
 
   const Layout& layout_;
-  Taste taste_;
+  DrawOptions taste_;
   Dice dice_;
   Program program_;
   World world_;
@@ -527,7 +527,7 @@ class Drawing {
 
 }  // namespace
 
-Program Draw(std::uint64_t seed, const Layout& layout, const Taste& taste) {
+Program Draw(std::uint64_t seed, const Layout& layout, const DrawOptions& taste) {
   return Drawing(seed, layout, taste).Run();
 }
 

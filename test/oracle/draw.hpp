@@ -10,7 +10,7 @@
 
 namespace oracle {
 
-struct Taste {
+struct DrawOptions {
   int calls = 40;     ///< approximate number per program
   bool huge = false;  ///< sometimes counts beyond 2^31 bytes
   /// Operations to leave out, because a known defect would hide all others: see kWithout.
@@ -19,7 +19,7 @@ struct Taste {
   int fault_one_in = 12;  ///< one of this number of programs has a fault at its end; 0: none
 };
 
-/// The names for Taste::without.
+/// The names for DrawOptions::without.
 inline constexpr auto kWithout = std::to_array<const char*>(
     {"empty",       "simulate", "late_scalar", "shrink",   "split",    "form",
      "nonblocking", "scalable", "destroy",     "grow",     "put",      "selection",
@@ -27,6 +27,6 @@ inline constexpr auto kWithout = std::to_array<const char*>(
      "streams",     "graphs",   "null_too",    "apart",    "child"});
 
 /// Equal seed, layout and taste give equal programs.
-Program Draw(std::uint64_t seed, const Layout& layout, const Taste& taste);
+Program Draw(std::uint64_t seed, const Layout& layout, const DrawOptions& taste);
 
 }  // namespace oracle

@@ -107,11 +107,11 @@ void Spin() {
   while (true) asm volatile("");
 }
 
-void BecomeHost(const Layout& layout, int process) {
-  const bool several = layout.trouble == Trouble::kSeveralHosts;
+void SetHostEnvironment(const Layout& layout, int process) {
+  const bool several = layout.trouble == Handicap::kSeveralHosts;
   const auto host = static_cast<std::size_t>(process) % (several ? std::size(kHosts) : 2);
   setenv("RINGLET_HOSTID", kHosts[host], 1);
-  if (!several && layout.trouble != Trouble::kTwoHosts) return;
+  if (!several && layout.trouble != Handicap::kTwoHosts) return;
   const auto entered = ringlet::testbed::EnterNetSpace(spaces.at(host % kSpaces));
   if (!entered.ok()) throw std::runtime_error(entered.error().message);
   const auto named = ringlet::testbed::NameHost(kHosts[host]);
@@ -121,7 +121,7 @@ void BecomeHost(const Layout& layout, int process) {
 }  // namespace
 
 const std::vector<Layout>& Layouts() {
-  using enum Trouble;
+  using enum Handicap;
   static const std::vector<Layout> layouts = {
       {"fork", "processes by fork before anything used the library", Start::kFork,
        Spread::kProcesses, kNone, 1, 5, 12},
@@ -249,12 +249,12 @@ void DelayThreads(const std::vector<pid_t>& processes, std::uint64_t seed) {
 std::optional<std::string> WhyNot(const Layout& layout) {
   if (layout.delayed && !MayStopThreads()) return "needs the permission to trace processes";
   switch (layout.trouble) {
-    case Trouble::kProcesses:
-    case Trouble::kShmReadOnly:
-    case Trouble::kShmFull: return IsRoot() ? std::nullopt : std::optional("needs root");
-    case Trouble::kTwoHosts:
-    case Trouble::kSeveralHosts: return spaces.empty() ? std::optional(no_spaces) : std::nullopt;
-    case Trouble::kQuota:
+    case Handicap::kProcesses:
+    case Handicap::kShmReadOnly:
+    case Handicap::kShmFull: return IsRoot() ? std::nullopt : std::optional("needs root");
+    case Handicap::kTwoHosts:
+    case Handicap::kSeveralHosts: return spaces.empty() ? std::optional(no_spaces) : std::nullopt;
+    case Handicap::kQuota:
       return QuotaGroup::exists() ? std::nullopt : std::optional("needs a cgroup it may write to");
     default: return std::nullopt;
   }
@@ -286,18 +286,18 @@ void PrepareLeader(const Layout& layout, const Program& program) {
   const char* const limit = HasKill(program) ? "300" : HasFault(program) ? "15" : "60";
   setenv("RINGLET_TIMEOUT", limit, kUnlessGiven);
   setenv("RINGLET_INIT_TIMEOUT", "60", kUnlessGiven);
-  if (layout.trouble != Trouble::kTwoHosts && layout.trouble != Trouble::kSeveralHosts)
+  if (layout.trouble != Handicap::kTwoHosts && layout.trouble != Handicap::kSeveralHosts)
     setenv("RINGLET_SOCKET_IFNAME", "lo", 1);
   for (const std::string& setting : program.settings) {
     const std::size_t equal = setting.find('=');
     setenv(setting.substr(0, equal).c_str(), setting.substr(equal + 1).c_str(), 1);
   }
-  if (layout.trouble == Trouble::kShmReadOnly || layout.trouble == Trouble::kShmFull)
-    MountShm(layout.trouble == Trouble::kShmFull);
-  if (layout.trouble == Trouble::kQuota &&
+  if (layout.trouble == Handicap::kShmReadOnly || layout.trouble == Handicap::kShmFull)
+    MountShm(layout.trouble == Handicap::kShmFull);
+  if (layout.trouble == Handicap::kQuota &&
       !Write(quota_directory + "/cgroup.procs", std::to_string(getpid())))
     Fail(quota_directory);
-  if (layout.trouble == Trouble::kBusy)
+  if (layout.trouble == Handicap::kBusy)
     for (unsigned core = 0; core < std::thread::hardware_concurrency(); ++core)
       if (fork() == 0) Spin();
 }
@@ -306,27 +306,27 @@ void PrepareRank(const Layout& layout, const Program& program, int process) {
   if (layout.delayed) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // if Yama requires it
   Dice dice(program.seed ^ 0x11);  // differs from the drawing's, which a replay does not have
   switch (layout.trouble) {
-    case Trouble::kDescriptors:
+    case Handicap::kDescriptors:
       Limit(RLIMIT_NOFILE, static_cast<rlim_t>(OpenDescriptors() + dice.Between(0, 120)));
       break;
-    case Trouble::kProcesses: {
+    case Handicap::kProcesses: {
       // A user without other processes: limits for the drawn ranks, and a few more.
       const auto user = static_cast<uid_t>(100'000 + getpgrp());
       if (setresuid(user, user, user) != 0) Fail("another user");
       Limit(RLIMIT_NPROC, static_cast<rlim_t>(program.ranks() + dice.Between(0, 16)));
       break;
     }
-    case Trouble::kAddressSpace:
+    case Handicap::kAddressSpace:
       Limit(RLIMIT_AS, MappedBytes() + (static_cast<rlim_t>(dice.Between(8, 400)) << 20));
       break;
-    case Trouble::kFileSize: Limit(RLIMIT_FSIZE, rlim_t{4096} << dice.Between(0, 12)); break;
-    case Trouble::kReadDenied: DenyReading(EPERM); break;
-    case Trouble::kReadMissing: DenyReading(ENOSYS); break;
-    case Trouble::kTwoHosts:
-    case Trouble::kSeveralHosts:
-    case Trouble::kTwoHostsLoopback: BecomeHost(layout, process); break;
-    case Trouble::kMachine:
-      BecomeHost(layout, process);
+    case Handicap::kFileSize: Limit(RLIMIT_FSIZE, rlim_t{4096} << dice.Between(0, 12)); break;
+    case Handicap::kReadDenied: DenyReading(EPERM); break;
+    case Handicap::kReadMissing: DenyReading(ENOSYS); break;
+    case Handicap::kTwoHosts:
+    case Handicap::kSeveralHosts:
+    case Handicap::kTwoHostsLoopback: SetHostEnvironment(layout, process); break;
+    case Handicap::kMachine:
+      SetHostEnvironment(layout, process);
       setenv("RINGLET_MACHINE", ORACLE_MACHINE, 1);
       setenv("RINGLET_LOCAL_RANK", std::to_string(process / 2).c_str(), 1);
       break;

@@ -29,7 +29,7 @@ enum class Start {
 enum class Spread { kProcesses, kThreads, kOneThread, kMixed };
 
 /// The system's limits on the ranks.
-enum class Trouble {
+enum class Handicap {
   kNone,
   kBusy,              ///< an endless loop on every core beside them
   kQuota,             ///< a cgroup with half a core for them
@@ -52,7 +52,7 @@ struct Layout {
   const char* what;
   Start start = Start::kFork;
   Spread spread = Spread::kProcesses;
-  Trouble trouble = Trouble::kNone;
+  Handicap trouble = Handicap::kNone;
   int ranks_min = 1, ranks_max = 5;
   int weight = 4;            ///< share of a run, relative to all layouts
   bool same_places = false;  ///< all buffers of all processes at the same addresses

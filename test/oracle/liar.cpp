@@ -18,7 +18,7 @@ namespace {
 thread_local int open_groups = 0;
 
 // In a group, no operation has run yet when a call returns.
-bool Lies(const char* lie) {
+bool IsLieWanted(const char* lie) {
   static const char* const wanted = std::getenv("ORACLE_LIE");
   return wanted && std::strcmp(wanted, lie) == 0 && open_groups == 0;
 }
@@ -62,14 +62,14 @@ bool HasStoppedThread() {
 }
 
 /// A lie under a circumstance of only some programs.
-bool LiesHere(bool at_once) {
-  return (at_once && Lies("apart")) || (forked && Lies("child")) ||
-         (Lies("delayed") && HasStoppedThread()) ||
-         (Lies("namespace") && NetworkNamespace() != first_namespace);
+bool IsLieDue(bool at_once) {
+  return (at_once && IsLieWanted("apart")) || (forked && IsLieWanted("child")) ||
+         (IsLieWanted("delayed") && HasStoppedThread()) ||
+         (IsLieWanted("namespace") && NetworkNamespace() != first_namespace);
 }
 
 template <typename Call>
-ncclResult_t LieAfter(void* output, size_t count, cudaStream_t stream, Call call) {
+ncclResult_t CorruptAfter(void* output, size_t count, cudaStream_t stream, Call call) {
   used = true;
   auto* const bytes = static_cast<unsigned char*>(output);
   if (open_groups > 0 && stream) open_group.streams = true;
@@ -78,7 +78,7 @@ ncclResult_t LieAfter(void* output, size_t count, cudaStream_t stream, Call call
   const bool at_once = alone && calling++ > 0;
   const ncclResult_t result = call();
   if (alone) --calling;
-  if (alone && result == ncclSuccess && count > 0 && LiesHere(at_once)) bytes[0] ^= 1;
+  if (alone && result == ncclSuccess && count > 0 && IsLieDue(at_once)) bytes[0] ^= 1;
   return result;
 }
 
@@ -99,11 +99,12 @@ LIE_EXPORT ncclResult_t ncclBroadcast(const void* send, void* recv, size_t count
                                       ncclDataType_t type, int root, ncclComm_t comm,
                                       cudaStream_t stream) {
   constexpr size_t kElementMax = 8;
-  if (Lies("crash")) std::abort();
-  while (Lies("hang")) pause();
-  if (stream || !Lies("skip"))  // on a stream, the call would run after free
-    return LieAfter(recv, count, stream,
-                    [&] { return pncclBroadcast(send, recv, count, type, root, comm, stream); });
+  if (IsLieWanted("crash")) std::abort();
+  while (IsLieWanted("hang")) pause();
+  if (stream || !IsLieWanted("skip"))  // on a stream, the call would run after free
+    return CorruptAfter(recv, count, stream, [&] {
+      return pncclBroadcast(send, recv, count, type, root, comm, stream);
+    });
   void* elsewhere = std::malloc(count * kElementMax + 1);
   const ncclResult_t result = pncclBroadcast(send, elsewhere, count, type, root, comm, stream);
   std::free(elsewhere);
@@ -112,25 +113,26 @@ LIE_EXPORT ncclResult_t ncclBroadcast(const void* send, void* recv, size_t count
 
 LIE_EXPORT ncclResult_t ncclAllGather(const void* send, void* recv, size_t count,
                                       ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) {
-  return LieAfter(recv, count, stream,
-                  [&] { return pncclAllGather(send, recv, count, type, comm, stream); });
+  return CorruptAfter(recv, count, stream,
+                      [&] { return pncclAllGather(send, recv, count, type, comm, stream); });
 }
 
 LIE_EXPORT ncclResult_t ncclAllReduce(const void* send, void* recv, size_t count,
                                       ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
                                       cudaStream_t stream) {
   auto* bytes = static_cast<unsigned char*>(recv);
-  const ncclResult_t result = LieAfter(recv, count, stream, [&] {
+  const ncclResult_t result = CorruptAfter(recv, count, stream, [&] {
     return pncclAllReduce(send, recv, count, type, op, comm, stream);
   });
   if (result != ncclSuccess || count == 0) return result;
-  if (OfOneByte(type) && Lies("element")) bytes[count - 1] ^= 1;
-  if (OfOneByte(type) && Lies("beyond")) bytes[count] ^= 1;
-  if (send != recv && Lies("input")) *static_cast<unsigned char*>(const_cast<void*>(send)) ^= 1;
+  if (OfOneByte(type) && IsLieWanted("element")) bytes[count - 1] ^= 1;
+  if (OfOneByte(type) && IsLieWanted("beyond")) bytes[count] ^= 1;
+  if (send != recv && IsLieWanted("input"))
+    *static_cast<unsigned char*>(const_cast<void*>(send)) ^= 1;
   // Only one rank has another last digit, within the bound of rounding.
   const bool digits = type == ncclFloat32 || type == ncclFloat64;
-  if (digits && RankOf(comm) == 0 && Lies("other_bits")) bytes[0] ^= 1;
-  return Lies("code") ? ncclInternalError : result;
+  if (digits && RankOf(comm) == 0 && IsLieWanted("other_bits")) bytes[0] ^= 1;
+  return IsLieWanted("code") ? ncclInternalError : result;
 }
 
 LIE_EXPORT ncclResult_t ncclGroupStart() {
@@ -143,7 +145,7 @@ LIE_EXPORT ncclResult_t ncclGroupEnd() {
   const ncclResult_t result = pncclGroupEnd();
   if (open_groups == 0) {
     const OpenGroup ended = std::exchange(open_group, {});
-    if (ended.streams && ended.null_output && Lies("mixed")) *ended.null_output ^= 1;
+    if (ended.streams && ended.null_output && IsLieWanted("mixed")) *ended.null_output ^= 1;
   }
-  return Lies("late_code") ? ncclSystemError : result;
+  return IsLieWanted("late_code") ? ncclSystemError : result;
 }

@@ -55,7 +55,7 @@ struct Options {
   int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   int failures = 1, times = 1;
   std::chrono::seconds timeout{100}, shrink_for{60};
-  Taste taste;
+  DrawOptions taste;
 };
 
 template <typename T>

@@ -42,7 +42,7 @@ struct Page {
   std::array<char, kTextMax> reason{};
 
   /// Keeps the first failure. Returns false for later ones.
-  bool Tell(std::string_view what) { return Write(told, text, what); }
+  bool RecordFailure(std::string_view what) { return Write(told, text, what); }
   void Refuse(std::string_view why) { Write(refused, reason, why); }
   std::uint64_t Progress() const {
     std::uint64_t sum = 0;

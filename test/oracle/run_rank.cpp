@@ -89,7 +89,7 @@ int Guard(const std::string& where, bool may_refuse, Page& page, Body body) {
       page.Refuse(where + why);
       return kExitRefused;
     }
-    page.Tell(where + why);
+    page.RecordFailure(where + why);
     return kExitFailed;
   };
   try {
@@ -97,7 +97,7 @@ int Guard(const std::string& where, bool may_refuse, Page& page, Body body) {
       body();
       return kExitPassed;
     } catch (const Failure& failure) {
-      page.Tell(where + failure.what());
+      page.RecordFailure(where + failure.what());
       return kExitFailed;
     } catch (const Refusal& refusal) {
       return refuse(refusal.what());
@@ -379,7 +379,7 @@ class Actor {
         CheckPut(step, part, (part.rank + n - step.shift) % n, m);
       ++PageOf(*part.member).calls;
     }
-    AllHaveLooked(step, parts);
+    AwaitReaders(step, parts);
   }
 
   void CheckPut(const Step& step, const Part& part, int from, int m) {
@@ -395,7 +395,7 @@ class Actor {
   }
 
   /// A rank puts again only after the others have read the last put.
-  void AllHaveLooked(const Step& step, const std::vector<Part>& parts) {
+  void AwaitReaders(const Step& step, const std::vector<Part>& parts) {
     std::vector<int> ones(parts.size(), 1);
     std::size_t next = 0;
     ForEach(parts, false, "an all-reduce after puts", [&](const Part& part) {
@@ -850,7 +850,7 @@ class Actor {
 
   void Finish() {
     if (dying_ || kills_) Pause();
-    for (const int comm : world_.doomed) CheckDoomed(comm);
+    for (const int comm : world_.doomed) CheckReportsLoss(comm);
     std::vector<int> alive;
     for (const auto& [comm, ranks] : world_.members) alive.push_back(comm);
     for (const int comm : alive) {
@@ -871,7 +871,7 @@ class Actor {
   }
 
   /// Checks that every remaining rank knows of the broken `comm`, and of the cause.
-  void CheckDoomed(int comm) {
+  void CheckReportsLoss(int comm) {
     const auto found = world_.members.find(comm);
     if (found == world_.members.end()) return;
     const std::vector<int> lost = LostOf(comm);

@@ -46,8 +46,8 @@ int TextFile(const std::string& text) {
   return file;
 }
 
-[[noreturn]] void BeRank(const Program& program, const Layout& layout, int process,
-                         SharedPage& page, int text) {
+[[noreturn]] void RunAsRank(const Program& program, const Layout& layout, int process,
+                            SharedPage& page, int text) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   PrepareRank(layout, program, process);
   if (layout.start == Start::kExec || layout.start == Start::kExecFixed) {
@@ -64,13 +64,13 @@ void Judge(int process, int status, bool victim, Page& page) {
   if (WIFSIGNALED(status)) {
     if (victim && WTERMSIG(status) == SIGKILL) return;
     page.crashed = 1;
-    page.Tell(fmt::format("process {} died of signal {} ({})", process, WTERMSIG(status),
-                          strsignal(WTERMSIG(status))));
+    page.RecordFailure(fmt::format("process {} died of signal {} ({})", process, WTERMSIG(status),
+                                   strsignal(WTERMSIG(status))));
     return;
   }
   const int code = WEXITSTATUS(status);
   if (code != kExitPassed && code != kExitFailed && code != kExitRefused)
-    page.Tell(fmt::format("process {} ended with exit status {}", process, code));
+    page.RecordFailure(fmt::format("process {} ended with exit status {}", process, code));
 }
 
 void StartAndWait(const Program& program, const Layout& layout, SharedPage& page) {
@@ -84,9 +84,10 @@ void StartAndWait(const Program& program, const Layout& layout, SharedPage& page
     if (child < 0) throw std::runtime_error("fork failed");
     if (child == 0) {
       try {
-        BeRank(program, layout, process, page, text);
+        RunAsRank(program, layout, process, page, text);
       } catch (const std::exception& error) {
-        page->Tell(fmt::format("the oracle cannot start process {}: {}", process, error.what()));
+        page->RecordFailure(
+            fmt::format("the oracle cannot start process {}: {}", process, error.what()));
         _exit(kExitFailed);
       }
     }
@@ -115,7 +116,7 @@ void StartAndWait(const Program& program, const Layout& layout, SharedPage& page
   try {
     StartAndWait(program, layout, page);
   } catch (const std::exception& error) {
-    page->Tell(fmt::format("before the ranks: {}", error.what()));
+    page->RecordFailure(fmt::format("before the ranks: {}", error.what()));
   }
   _exit(0);
 }
@@ -155,7 +156,7 @@ std::optional<Verdict> Running::Poll(Clock::time_point now) {
   if (waitpid(leader_, &status, WNOHANG) == leader_) {
     kill(-leader_, SIGKILL);  // busy loops
     leader_ = -1;
-    if (status != 0) page_->Tell("the process that starts the ranks has died");
+    if (status != 0) page_->RecordFailure("the process that starts the ranks has died");
     return Conclude();
   }
   if (page_->told == 2) {

@@ -71,7 +71,7 @@ void BringAbout(Trouble trouble, World& world, const WorldConfig& config) {
     case Trouble::kOneWayCut: return network.Cut(host, other, when);
     case Trouble::kSlow: return network.Slow(world.node(victim), microseconds(200));
     case Trouble::kHostKilled: return network.KillHost(host, when);
-    case Trouble::kHostSilenced: return network.SilenceHost(host, when);
+    case Trouble::kHostSilenced: return network.IsolateHost(host, when);
     case Trouble::kLate: return;  // AddRanks has applied it
     case Trouble::kCorruption:
     case Trouble::kNone: return;

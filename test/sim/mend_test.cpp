@@ -38,7 +38,9 @@ class Mend : public testing::TestWithParam<Shape> {
     return static_cast<Member&>(world_.network().machine(nodes_[rank]));
   }
   void RunUntil(Instant time) { ASSERT_TRUE(world_.network().Run(time)); }
-  void Turn(std::uint32_t rank) { world_.network().Nudge(nodes_[rank], world_.network().now()); }
+  void Turn(std::uint32_t rank) {
+    world_.network().RequestTick(nodes_[rank], world_.network().now());
+  }
   /// Sends its goodbye. Its process ends when that is on its way.
   void LeaveAt(std::uint32_t rank, Instant when) {
     RunUntil(when);

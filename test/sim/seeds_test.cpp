@@ -118,7 +118,7 @@ Outcome RunSeed(std::uint64_t seed) {
     if (fate.never_started != rank) world.AddRank(rank, world.RandomTime(config.start_spread));
   const Instant when = world.RandomTime(prng.Chance(0.5) ? milliseconds(60) : milliseconds(300));
   if (fate.killed) world.network().Kill(world.node(*fate.killed), when);
-  if (fate.silenced) world.network().Silence(world.node(*fate.silenced), when);
+  if (fate.silenced) world.network().Isolate(world.node(*fate.silenced), when);
   if (fate.root_killed) world.network().Kill(world.root(), when);
   AddStrangers(world, config, fate.strangers);
   Outcome out;

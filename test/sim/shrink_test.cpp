@@ -103,7 +103,7 @@ class ShrinkingRank final : public Machine {
 
   void LeaveThoseThatAreTold() {
     std::erase_if(failed_, [&](GroupId group) {
-      const bool told = !member_.OwesNews(group);
+      const bool told = !member_.AwaitsFailureAnswers(group);
       if (told) member_.Leave(group);
       return told;
     });

@@ -13,7 +13,7 @@ bool Same(View base, View bytes, std::size_t at) {
   return at < base.size() && base[at] == bytes[at];
 }
 
-std::size_t SameFrom(View base, View bytes, std::size_t at, std::size_t most) {
+std::size_t CommonPrefix(View base, View bytes, std::size_t at, std::size_t most) {
   std::size_t count = 0;
   while (count < most && at + count < bytes.size() && Same(base, bytes, at + count)) ++count;
   return count;
@@ -23,7 +23,7 @@ std::size_t SameFrom(View base, View bytes, std::size_t at, std::size_t most) {
 std::size_t EndOfRun(View base, View bytes, std::size_t at) {
   std::size_t end = at;
   while (end < bytes.size() && end - at < kRunMax &&
-         SameFrom(base, bytes, end, kGapMin) < std::min(kGapMin, bytes.size() - end))
+         CommonPrefix(base, bytes, end, kGapMin) < std::min(kGapMin, bytes.size() - end))
     ++end;
   return end;
 }
@@ -37,7 +37,7 @@ Bytes DifferenceOf(View base, View bytes) {
   std::size_t end_of_all = bytes.size();
   while (end_of_all > 0 && Same(base, bytes, end_of_all - 1)) --end_of_all;
   for (std::size_t at = 0; at < end_of_all;) {
-    const std::size_t stay = SameFrom(base, bytes, at, kRunMax);
+    const std::size_t stay = CommonPrefix(base, bytes, at, kRunMax);
     const std::size_t end = EndOfRun(base, bytes, at + stay);
     out.U8(static_cast<std::uint8_t>(stay)).U8(static_cast<std::uint8_t>(end - at - stay));
     out.Raw(bytes.subspan(at + stay, end - at - stay));

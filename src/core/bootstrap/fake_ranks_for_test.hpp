@@ -67,7 +67,7 @@ inline Bytes TablePayload(std::uint32_t sequence, const std::vector<std::string_
 }
 
 /// The payload of a kReject frame.
-inline Bytes AFailure() {
+inline Bytes FailurePayload() {
   Writer out;
   Encode(out, Failure{Code::kAborted, 0, "rank 0 gave up"});
   return out.Take();

@@ -6,7 +6,8 @@
 
 namespace ringlet::bootstrap {
 
-Group::Group(GroupConfig config) : config_(std::move(config)), mailbox_(config_.mailbox) {
+GroupProtocol::GroupProtocol(GroupConfig config)
+    : config_(std::move(config)), mailbox_(config_.mailbox) {
   if (config_.shape == Shape::kTree)
     tree_.emplace(config_.self, config_.size, config_.digest, config_.place);
   else
@@ -15,7 +16,7 @@ Group::Group(GroupConfig config) : config_(std::move(config)), mailbox_(config_.
 
 // ---- input ------------------------------------------------------------------------------------
 
-void Group::OnFrame(std::uint32_t from, FrameType type, const Slice& payload) {
+void GroupProtocol::OnFrame(std::uint32_t from, FrameType type, const Slice& payload) {
   if (failure_) {
     if (type == FrameType::kLeave) left_.insert(from);
     return;
@@ -61,10 +62,10 @@ void Group::OnFrame(std::uint32_t from, FrameType type, const Slice& payload) {
     case FrameType::kRoster:
     case FrameType::kGo: break;
   }
-  Misfit(from, type);
+  FailUnexpectedFrame(from, type);
 }
 
-void Group::OnGatherFrame(std::uint32_t from, FrameType type, const Slice& payload) {
+void GroupProtocol::OnGatherFrame(std::uint32_t from, FrameType type, const Slice& payload) {
   const bool child = tree_ && std::ranges::count(config_.place.children, from) > 0;
   const std::uint32_t previous = (config_.self + config_.size - 1) % config_.size;
   if (type == FrameType::kGather && child) return Advance(tree_->OnChild(from, payload), from);
@@ -72,31 +73,31 @@ void Group::OnGatherFrame(std::uint32_t from, FrameType type, const Slice& paylo
     return Advance(tree_->OnParent(payload), from);
   if (type == FrameType::kBlock && ring_ && from == previous)
     return Advance(ring_->OnPrevious(payload), from);
-  Misfit(from, type);
+  FailUnexpectedFrame(from, type);
 }
 
-void Group::OnMessage(std::uint32_t from, const Slice& payload) {
+void GroupProtocol::OnMessage(std::uint32_t from, const Slice& payload) {
   Reader in(payload.bytes);
   const std::uint64_t tag = in.U64();
   const View message = in.Raw(in.remaining());
-  if (!in.ok()) return Misfit(from, FrameType::kMessage);
+  if (!in.ok()) return FailUnexpectedFrame(from, FrameType::kMessage);
   const Status put = mailbox_.Put(Rank{from}, tag, Bytes(message.begin(), message.end()));
   if (!put.ok()) FailHere(put.error().code, put.error().message);
 }
 
-void Group::OnLost(std::uint32_t rank, Code code, const std::string& why) {
+void GroupProtocol::OnLost(std::uint32_t rank, Code code, const std::string& why) {
   if (failure_ || left_.contains(rank)) return;
   FailOn(rank, code, why);
 }
 
-void Group::Misfit(std::uint32_t from, FrameType type) {
+void GroupProtocol::FailUnexpectedFrame(std::uint32_t from, FrameType type) {
   FailOn(from, Code::kProtocol,
          fmt::format("sent an unexpected frame of type {}", static_cast<int>(type)));
 }
 
 // ---- requests of the owner --------------------------------------------------------------------
 
-void Group::Gather(bool barrier, Bytes payload) {
+void GroupProtocol::Gather(bool barrier, Bytes payload) {
   if (failure_) return;
   ++gathers_;
   Advance(
@@ -105,7 +106,7 @@ void Group::Gather(bool barrier, Bytes payload) {
   RequirePresent();
 }
 
-void Group::Advance(const Status& status, std::uint32_t peer) {
+void GroupProtocol::Advance(const Status& status, std::uint32_t peer) {
   if (!status.ok())
     return FailOn(peer, status.error().code, "does not fit: " + status.error().message);
   if (ring_) {
@@ -124,20 +125,20 @@ void Group::Advance(const Status& status, std::uint32_t peer) {
 
 // The next rank of a ring is not needed: it may have all blocks, and the other side sends its
 // block.
-bool Group::IsNeeded(std::uint32_t rank) const {
+bool GroupProtocol::IsNeeded(std::uint32_t rank) const {
   if (ring_) return rank == (config_.self + config_.size - 1) % config_.size;
   return config_.place.parent == rank || std::ranges::count(config_.place.children, rank) > 0;
 }
 
 // A rank that has left takes no further part, so the group fails instead of waiting for it.
-void Group::RequirePresent() {
+void GroupProtocol::RequirePresent() {
   if (failure_ || !gathering()) return;
   for (const std::uint32_t rank : left_)
     if (IsNeeded(rank))
       return FailOn(rank, Code::kPeerLost, "has left (destroyed the communicator)");
 }
 
-void Group::Post(std::uint32_t to, std::uint64_t tag, Bytes message) {
+void GroupProtocol::Post(std::uint32_t to, std::uint64_t tag, Bytes message) {
   if (failure_) return;
   RINGLET_ASSERT(to < config_.size);
   Writer head;
@@ -148,14 +149,14 @@ void Group::Post(std::uint32_t to, std::uint64_t tag, Bytes message) {
   if (!put.ok()) FailHere(put.error().code, put.error().message);
 }
 
-void Group::Ask(std::uint32_t whom) {
+void GroupProtocol::Ask(std::uint32_t whom) {
   if (failure_ || whom == config_.self) return;
   RINGLET_ASSERT(whom < config_.size);
   answers_[whom] = std::nullopt;
   Emit(whom, FrameType::kAsk, {});
 }
 
-std::optional<Activity> Group::TakeAnswer(std::uint32_t from) {
+std::optional<Activity> GroupProtocol::TakeAnswer(std::uint32_t from) {
   const auto it = answers_.find(from);
   if (it == answers_.end() || !it->second) return std::nullopt;
   const std::optional<Activity> answer = it->second;
@@ -163,14 +164,14 @@ std::optional<Activity> Group::TakeAnswer(std::uint32_t from) {
   return answer;
 }
 
-std::optional<std::uint32_t> Group::TakeQuestion() {
+std::optional<std::uint32_t> GroupProtocol::TakeQuestion() {
   if (questions_.empty()) return std::nullopt;
   const std::uint32_t from = questions_.back();
   questions_.pop_back();
   return from;
 }
 
-void Group::Answer(std::uint32_t whom, const Activity& activity) {
+void GroupProtocol::Answer(std::uint32_t whom, const Activity& activity) {
   Writer payload;
   Encode(payload, activity);
   Emit(whom, FrameType::kAnswer, payload.Take());
@@ -178,17 +179,17 @@ void Group::Answer(std::uint32_t whom, const Activity& activity) {
 
 // ---- endings ----------------------------------------------------------------------------------
 
-void Group::Fail(const Failure& failure) {
+void GroupProtocol::Fail(const Failure& failure) {
   if (!failure_) failure_ = failure;
 }
 
-void Group::FailOn(std::uint32_t peer, Code code, const std::string& what) {
+void GroupProtocol::FailOn(std::uint32_t peer, Code code, const std::string& what) {
   Fail({code, peer,
         fmt::format("{} {}; {} noticed it while {}", Name(peer), what, Name(config_.self),
                     Phase())});
 }
 
-std::string Group::Phase() const {
+std::string GroupProtocol::Phase() const {
   if (!gathering()) return "in normal operation";
   return fmt::format("in collective {} of the control network, waiting for {}", gathers_,
                      Awaited());

@@ -32,9 +32,9 @@ struct GroupConfig {
   MailboxLimits mailbox = {};
 };
 
-class Group {
+class GroupProtocol {
  public:
-  explicit Group(GroupConfig config);
+  explicit GroupProtocol(GroupConfig config);
 
   GroupId id() const { return config_.id; }
   std::uint32_t self() const { return config_.self; }
@@ -47,14 +47,14 @@ class Group {
   void set_roster(Roster roster) { roster_ = std::move(roster); }
 
   /// A frame for another rank. `head` precedes `body`.
-  struct Out {
+  struct OutgoingFrame {
     std::uint32_t to = 0;
     FrameType type{};
     Bytes head = {};
     Slice body = {};
   };
   /// The frames to send; usually empty. Call it after every other call.
-  std::vector<Out> TakeOut() { return std::exchange(out_, {}); }
+  std::vector<OutgoingFrame> TakeOutgoing() { return std::exchange(out_, {}); }
 
   // ---- Input.
   void OnFrame(std::uint32_t from, FrameType type, const Slice& payload);
@@ -99,7 +99,7 @@ class Group {
   void Advance(const Status& status, std::uint32_t peer);
   bool IsNeeded(std::uint32_t rank) const;
   void RequirePresent();
-  void Misfit(std::uint32_t from, FrameType type);
+  void FailUnexpectedFrame(std::uint32_t from, FrameType type);
   void Emit(std::uint32_t to, FrameType type, Bytes head, Slice body = Slice()) {
     out_.push_back({to, type, std::move(head), std::move(body)});
   }
@@ -109,7 +109,7 @@ class Group {
   std::optional<TreeGather> tree_;
   std::optional<RingGather> ring_;
   Mailbox mailbox_;
-  std::vector<Out> out_;
+  std::vector<OutgoingFrame> out_;
   std::optional<Table> table_;
   std::set<std::uint32_t> left_;
   std::vector<std::uint32_t> questions_;                      // at most one per rank

@@ -11,8 +11,8 @@ namespace {
 using testing::HasSubstr;
 
 // Rank 1 of 4: parent 0, child 2.
-Group MiddleOfThree() {
-  Group group({.id = 5, .self = 1, .size = 4, .place = {0, {2}}});
+GroupProtocol MiddleOfThree() {
+  GroupProtocol group({.id = 5, .self = 1, .size = 4, .place = {0, {2}}});
   group.set_roster(RosterOf(4));
   return group;
 }
@@ -21,26 +21,26 @@ Slice Payload(Bytes bytes) {
   return Slice(Share(std::move(bytes)));
 }
 
-TEST(Group, GathersAlongItsTree) {
-  Group group = MiddleOfThree();
+TEST(GroupProtocol, GathersAlongItsTree) {
+  GroupProtocol group = MiddleOfThree();
   group.Gather(false, Bytes(1, std::byte{'1'}));
-  EXPECT_TRUE(group.TakeOut().empty()) << "the child is awaited";
+  EXPECT_TRUE(group.TakeOutgoing().empty()) << "the child is awaited";
   EXPECT_EQ(group.Phase(),
             "in collective 1 of the control network, waiting for rank 2 or the ranks below it");
   group.OnFrame(2, FrameType::kGather, Payload(GatherPayload(1, {{2, "2"}})));
-  const auto up = group.TakeOut();
+  const auto up = group.TakeOutgoing();
   ASSERT_EQ(up.size(), 1u);
   EXPECT_EQ(up[0].to, 0u);
   EXPECT_EQ(up[0].type, FrameType::kGather);
   group.OnFrame(0, FrameType::kTable, Payload(TablePayload(1, {"0", "1", "2", "3"})));
-  const auto down = group.TakeOut();
+  const auto down = group.TakeOutgoing();
   ASSERT_EQ(down.size(), 1u);
   EXPECT_EQ(down[0].to, 2u);
   EXPECT_EQ(AsText(group.TakeTable()->At(Rank{3})), "3");
   EXPECT_FALSE(group.failure());
 }
 
-TEST(Group, AnUnexpectedFrameFailsAndNamesItsSender) {
+TEST(GroupProtocol, AnUnexpectedFrameFailsAndNamesItsSender) {
   for (const auto& [from, type] : {std::pair{0u, FrameType::kGather},
                                    {3u, FrameType::kGather},
                                    {2u, FrameType::kTable},
@@ -49,7 +49,7 @@ TEST(Group, AnUnexpectedFrameFailsAndNamesItsSender) {
                                    {2u, FrameType::kMessage},
                                    {2u, FrameType::kForm},
                                    {2u, FrameType::kRoster}}) {
-    Group group = MiddleOfThree();
+    GroupProtocol group = MiddleOfThree();
     group.OnFrame(from, type, Slice());
     ASSERT_TRUE(group.failure()) << static_cast<int>(type);
     EXPECT_EQ(group.failure()->origin, from);
@@ -61,8 +61,8 @@ TEST(Group, AnUnexpectedFrameFailsAndNamesItsSender) {
   }
 }
 
-TEST(Group, ToleratesLateAndRepeatedFrames) {
-  Group group = MiddleOfThree();
+TEST(GroupProtocol, ToleratesLateAndRepeatedFrames) {
+  GroupProtocol group = MiddleOfThree();
   Writer answer, digest;
   Encode(answer, Activity{7, 2u});
   digest.U64(0);
@@ -85,33 +85,33 @@ TEST(Group, ToleratesLateAndRepeatedFrames) {
   EXPECT_FALSE(group.failure()) << group.failure()->text;
 }
 
-TEST(Group, ReturnsAQuestionOnceAndSendsItsAnswer) {
-  Group group = MiddleOfThree();
+TEST(GroupProtocol, ReturnsAQuestionOnceAndSendsItsAnswer) {
+  GroupProtocol group = MiddleOfThree();
   group.OnFrame(3, FrameType::kAsk, Slice());
   group.OnFrame(3, FrameType::kAsk, Slice());
   EXPECT_EQ(group.TakeQuestion(), 3u);
   EXPECT_FALSE(group.TakeQuestion()) << "once for each rank";
   group.Answer(3, Activity{7, 2u});
-  const auto out = group.TakeOut();
+  const auto out = group.TakeOutgoing();
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].type, FrameType::kAnswer);
   EXPECT_EQ(*ParseActivity(out[0].head), (Activity{7, 2u}));
 }
 
-TEST(Group, KeepsTheFirstFailureAndSendsNothingAfterIt) {
-  Group group = MiddleOfThree();
+TEST(GroupProtocol, KeepsTheFirstFailureAndSendsNothingAfterIt) {
+  GroupProtocol group = MiddleOfThree();
   group.FailHere(Code::kAborted, "first");
   group.OnLost(2, Code::kPeerLost, "second");
   EXPECT_EQ(group.failure()->text, "first");
   group.Gather(false, {});
   group.Post(0, 1, {});
   group.Ask(0);
-  EXPECT_TRUE(group.TakeOut().empty());
+  EXPECT_TRUE(group.TakeOutgoing().empty());
 }
 
-TEST(Group, ARankReportedAsLostStatesThatItLives) {
+TEST(GroupProtocol, ARankReportedAsLostStatesThatItLives) {
   for (const std::uint32_t origin : {1u, 2u}) {
-    Group group = MiddleOfThree();
+    GroupProtocol group = MiddleOfThree();
     Writer failure;
     Encode(failure, Failure{Code::kPeerLost, origin, "it was lost: connection reset by peer"});
     group.OnFrame(0, FrameType::kFailure, Payload(failure.Take()));
@@ -123,8 +123,8 @@ TEST(Group, ARankReportedAsLostStatesThatItLives) {
   }
 }
 
-TEST(Group, ADepartedRankFailsOnlyCollectivesThatNeedIt) {
-  Group group = MiddleOfThree();
+TEST(GroupProtocol, ADepartedRankFailsOnlyCollectivesThatNeedIt) {
+  GroupProtocol group = MiddleOfThree();
   group.OnFrame(3, FrameType::kLeave, Slice());
   group.OnLost(3, Code::kPeerLost, "was lost");
   group.Gather(true, {});

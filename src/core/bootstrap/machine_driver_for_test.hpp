@@ -19,18 +19,18 @@ class MachineDriver {
  public:
   explicit MachineDriver(Machine& machine) : machine_(&machine) {}
 
-  void Tell(const Event& event) {
+  void Deliver(const Event& event) {
     machine_->Handle(event, now);
     Drain();
   }
   /// The bytes are valid only during the call, like those of a driver.
-  void TellBytes(LineId line, Bytes bytes) {
-    Tell(Received{line, Slice(View(bytes)), {}});
+  void DeliverBytes(LineId line, Bytes bytes) {
+    Deliver(Received{line, Slice(View(bytes)), {}});
     std::ranges::fill(bytes, std::byte{0xee});
   }
   void Pass(Instant time) {
     now += time;
-    Tell(Tick{});
+    Deliver(Tick{});
   }
   void Drain() {
     while (auto action = machine_->PollAction())
@@ -67,8 +67,8 @@ class FarEnd {
       : driver_(&driver),
         line_(line),
         wire_(Wire::Dialled(credentials, purpose, nonce, kMemberFrameBytesMax)) {
-    driver.Tell(Accepted{line, Address::Ipv4(192, 0, 2, 1, static_cast<std::uint16_t>(line))});
-    driver.TellBytes(line, wire_.TakeReply());
+    driver.Deliver(Accepted{line, Address::Ipv4(192, 0, 2, 1, static_cast<std::uint16_t>(line))});
+    driver.DeliverBytes(line, wire_.TakeReply());
     Listen();
   }
   /// The machine calls it.
@@ -77,7 +77,7 @@ class FarEnd {
       : driver_(&driver),
         line_(dial.line),
         wire_(Wire::Accepted(credentials, nonce, kMemberFrameBytesMax)) {
-    driver.Tell(Connected{dial.line});
+    driver.Deliver(Connected{dial.line});
     Listen();
   }
 
@@ -87,23 +87,23 @@ class FarEnd {
     while (!bytes.empty() && usable_) {
       usable_ = wire_.Push(Slice(Share(std::move(bytes)))).ok();
       if (Bytes reply = wire_.TakeReply(); !reply.empty())
-        driver_->TellBytes(line_, std::move(reply));
+        driver_->DeliverBytes(line_, std::move(reply));
       for (auto frame = wire_.Next(); frame.ok() && *frame; frame = wire_.Next())
         frames_.push_back(std::move(**frame));
       bytes = driver_->TakeSent(line_);
     }
   }
-  void Say(Bytes bytes) {
-    driver_->TellBytes(line_, std::move(bytes));
+  void Transmit(Bytes bytes) {
+    driver_->DeliverBytes(line_, std::move(bytes));
     Listen();
   }
-  void Say(FrameType type, View payload = {}) {
+  void Transmit(FrameType type, View payload = {}) {
     Writer out = BeginFrame(static_cast<std::uint8_t>(type));
     out.Raw(payload);
-    Say(EndFrame(std::move(out)));
+    Transmit(EndFrame(std::move(out)));
   }
   void Close(std::string why = "connection closed by the peer") {
-    driver_->Tell(Closed{line_, std::move(why)});
+    driver_->Deliver(Closed{line_, std::move(why)});
   }
 
   /// The next frame of the machine that the test has not taken.

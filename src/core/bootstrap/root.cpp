@@ -17,7 +17,7 @@ Root::Root(RootConfig config)
                              .timeout = config_.handshake_timeout,
                              .noted_max = config_.strangers_noted_max}},
                 nonces_, [this](Action action) { Emit(std::move(action)); }),
-      guests_([this](Action action) { Emit(std::move(action)); }) {}
+      root_callers_([this](Action action) { Emit(std::move(action)); }) {}
 
 void Root::Handle(const Event& event, Instant now) {
   if (Finished()) return;
@@ -64,46 +64,47 @@ void Root::OnReceived(const Received& event, Instant now) {
     OnCaller(*caller);
     return Pump(event.line);
   }
-  RootGuest* const guest = guests_.Find(event.line);
-  if (!guest) return;
-  guest->heard = now;
-  const Status pushed = guest->wire.Push(event);
-  if (!pushed.ok()) return OnBrokenStream(*guest, pushed.error());
+  RootCaller* const root_caller = root_callers_.Find(event.line);
+  if (!root_caller) return;
+  root_caller->heard = now;
+  const Status pushed = root_caller->wire.Push(event);
+  if (!pushed.ok()) return OnBrokenStream(*root_caller, pushed.error());
   Pump(event.line);
 }
 
 void Root::Pump(LineId line) {
   while (!Finished()) {
-    RootGuest* const guest = guests_.Find(line);
-    if (!guest) return;
-    auto frame = guest->wire.Next();
-    if (!frame.ok()) return OnBrokenStream(*guest, frame.error());
+    RootCaller* const root_caller = root_callers_.Find(line);
+    if (!root_caller) return;
+    auto frame = root_caller->wire.Next();
+    if (!frame.ok()) return OnBrokenStream(*root_caller, frame.error());
     if (!*frame) return;
-    OnFrame(*guest, **frame);
+    OnFrame(*root_caller, **frame);
   }
 }
 
-void Root::OnBrokenStream(const RootGuest& guest, const Error& error) {
-  RejectAll({Code::kProtocol, guest.rank,
-             fmt::format("{} sent the root {}", DescribeRecord(guest.rank, guest.record),
-                         error.message)});
+void Root::OnBrokenStream(const RootCaller& root_caller, const Error& error) {
+  RejectAll({Code::kProtocol, root_caller.rank,
+             fmt::format("{} sent the root {}",
+                         DescribeRecord(root_caller.rank, root_caller.record), error.message)});
 }
 
 void Root::OnClosed(const Closed& event) {
   if (acceptor_.OnClosed(event.line)) return;
-  const auto guest = guests_.Take(event.line);
-  if (!guest || state() == RootState::kClosing) return;
+  const auto root_caller = root_callers_.Take(event.line);
+  if (!root_caller || state() == RootState::kClosing) return;
   const char* phase = state() == RootState::kGathering ? "before all ranks had checked in"
                                                        : "while the ranks connected to each other";
-  RejectAll({Code::kPeerLost, guest->rank,
-             fmt::format("{} was lost {}: {}", DescribeRecord(guest->rank, guest->record), phase,
-                         event.why)},
-            {guest->ranks.begin(), guest->ranks.end()});  // these ranks will not check in again
+  RejectAll({Code::kPeerLost, root_caller->rank,
+             fmt::format("{} was lost {}: {}",
+                         DescribeRecord(root_caller->rank, root_caller->record), phase, event.why)},
+            {root_caller->ranks.begin(),
+             root_caller->ranks.end()});  // these ranks will not check in again
 }
 
 void Root::OnTick(Instant now) {
   acceptor_.Expire(now);
-  if (beat_due_ != Instant(0) && now >= beat_due_) Beat(now);
+  if (beat_due_ != Instant(0) && now >= beat_due_) SendHeartbeats(now);
   const bool due = std::visit(
       [&](const auto& state) {
         if constexpr (requires { state.due; }) return now >= state.due;
@@ -129,14 +130,15 @@ void Root::OnDue() {
   }
 }
 
-void Root::Beat(Instant now) {
+void Root::SendHeartbeats(Instant now) {
   const bool asleep = now - beat_due_ > config_.silence_max / 2;  // members may have slept too
   beat_due_ = now + config_.silence_max / 4;
-  const auto silent = guests_.Beat(now, config_.silence_max, asleep);
+  const auto silent = root_callers_.SendHeartbeats(now, config_.silence_max, asleep);
   if (!silent) return;
   Emit(Hangup{*silent});
-  OnClosed({*silent, SilenceText(config_.silence_max,
-                                 WhyStopped(config_.is_stopped, guests_.Find(*silent)->record))});
+  OnClosed(
+      {*silent, SilenceText(config_.silence_max,
+                            WhyStopped(config_.is_stopped, root_callers_.Find(*silent)->record))});
 }
 
 // ---- checking in ------------------------------------------------------------------------------
@@ -147,17 +149,18 @@ bool Root::Accepts(RootLine line, std::uint8_t frame) const {
          nullptr;
 }
 
-void Root::OnFrame(RootGuest& guest, const Frame& frame) {
+void Root::OnFrame(RootCaller& root_caller, const Frame& frame) {
   const auto type = static_cast<FrameType>(frame.type);
   if (!Accepts(RootLine::kMember, frame.type)) {
     if (IsLate(RootRules(), state(), RootLine::kMember, type, Shape::kTree)) return;
     return OnBrokenStream(
-        guest, Error{Code::kProtocol, fmt::format("an unexpected frame (type {})", frame.type)});
+        root_caller,
+        Error{Code::kProtocol, fmt::format("an unexpected frame (type {})", frame.type)});
   }
-  if (type == FrameType::kLocalRank) return OnLocalRank(guest, frame);
-  if (type == FrameType::kSection) return OnSection(guest, frame);
-  if (type == FrameType::kReady) return OnReady(guest);
-  if (type == FrameType::kFailure) return OnFailure(guest, frame);
+  if (type == FrameType::kLocalRank) return OnLocalRank(root_caller, frame);
+  if (type == FrameType::kSection) return OnSection(root_caller, frame);
+  if (type == FrameType::kReady) return OnReady(root_caller);
+  if (type == FrameType::kFailure) return OnFailure(root_caller, frame);
 }
 
 void Root::OnCaller(const Acceptor::FirstFrame& caller) {
@@ -165,8 +168,8 @@ void Root::OnCaller(const Acceptor::FirstFrame& caller) {
     acceptor_.Dismiss(caller.line, ToFrame(FrameType::kReject, failure));
   };
   if (caller.purpose != Purpose::kCheckIn)
-    return acceptor_.TurnAway(caller.line,
-                              "a member that calls the root as if it were another member");
+    return acceptor_.RejectCaller(caller.line,
+                                  "a member that calls the root as if it were another member");
   auto check_in = Accepts(RootLine::kCaller, caller.frame.type)
                       ? ParseCheckIn(caller.frame.payload.bytes)
                       : Result<CheckIn>(Error{Code::kProtocol, "a member that does not check in"});
@@ -174,7 +177,7 @@ void Root::OnCaller(const Acceptor::FirstFrame& caller) {
   if (auto* const refusing = std::get_if<Refusing>(&state_)) {
     dismiss(refusing->failure);
     refusing->told.insert(check_in->rank);
-    if (job_ && refusing->told.size() >= job_->Mine().count) End();
+    if (job_ && refusing->told.size() >= job_->RanksOfThisRoot().count) End();
     return;
   }
   if (state() == RootState::kClosing)
@@ -199,69 +202,70 @@ void Root::OnCheckIn(LineId line, CheckIn check_in) {
   }
   Writer record;
   Encode(record, check_in.member_address);
-  RootGuest& guest = Introduce(line, check_in, record.Take());
-  SayWelcome(guest, check_in);
-  if (IsOfThisRoot(check_in)) Admit(guest, check_in, guest.record);
+  RootCaller& root_caller = AddCaller(line, check_in, record.Take());
+  SendWelcome(root_caller, check_in);
+  if (IsOfThisRoot(check_in)) Admit(root_caller, check_in, root_caller.record);
 }
 
-RootGuest& Root::Introduce(LineId line, const CheckIn& check_in, Bytes record) {
+RootCaller& Root::AddCaller(LineId line, const CheckIn& check_in, Bytes record) {
   if (!job_) {
     if (config_.silence_max > Instant(0)) beat_due_ = now_ + config_.silence_max / 4;
     job_.emplace(check_in, record);
     state_ = Gathering{Instant::max()};
   }
-  HeedDeadlineOf(check_in);
+  ApplyDeadlineOf(check_in);
   Acceptor::HeldCaller caller = acceptor_.Take(line);
-  return guests_.Add({line, std::move(caller.line), now_, check_in.rank, std::move(record)});
+  return root_callers_.Add({line, std::move(caller.line), now_, check_in.rank, std::move(record)});
 }
 
 // The rank with the earliest deadline may check in after others.
-void Root::HeedDeadlineOf(const CheckIn& check_in) {
+void Root::ApplyDeadlineOf(const CheckIn& check_in) {
   auto* const gathering = std::get_if<Gathering>(&state_);
   if (!gathering) return;
-  gathering->due = std::min(gathering->due, GiveUpAt(check_in, now_));
+  gathering->due = std::min(gathering->due, RootDeadline(check_in, now_));
 }
 
-void Root::SayWelcome(RootGuest& guest, const CheckIn& check_in) {
+void Root::SendWelcome(RootCaller& root_caller, const CheckIn& check_in) {
   const bool hosted =
       check_in.member_address.pid == config_.pid && check_in.member_address.host == config_.host;
   const bool news = hosted && !hosted_rank_;
   if (news) hosted_rank_ = check_in.rank;
   const SharedBytes welcome = Share(ToFrame(Welcome{config_.host, config_.pid, hosted_rank_}));
-  guests_.Say(guest, Slice(welcome));
-  if (news) guests_.SayToAll(welcome, guest.line);  // for ranks that checked in earlier
+  root_callers_.Transmit(root_caller, Slice(welcome));
+  if (news)
+    root_callers_.SendToAll(welcome, root_caller.line);  // for ranks that checked in earlier
 }
 
-void Root::OnLocalRank(RootGuest& guest, const Frame& frame) {
-  auto local_rank = ReadLocalRank(guest.record, frame.payload.bytes);
-  if (!local_rank.ok()) return OnBrokenStream(guest, local_rank.error());
+void Root::OnLocalRank(RootCaller& root_caller, const Frame& frame) {
+  auto local_rank = ReadLocalRank(root_caller.record, frame.payload.bytes);
+  if (!local_rank.ok()) return OnBrokenStream(root_caller, local_rank.error());
   const CheckIn& check_in = local_rank->check_in;
-  HeedDeadlineOf(check_in);
+  ApplyDeadlineOf(check_in);
   const auto unfit = WhyUnfit(check_in);
   if (!unfit && state() == RootState::kGathering && IsOfThisRoot(check_in))
-    return Admit(guest, check_in, std::move(local_rank->record));
+    return Admit(root_caller, check_in, std::move(local_rank->record));
   RejectAll(
       {Code::kInvalidArgument, check_in.rank,
        unfit.value_or(fmt::format("rank {} checks in at the wrong time or root", check_in.rank))},
       {check_in.rank});
 }
 
-void Root::Admit(RootGuest& guest, const CheckIn& check_in, Bytes record) {
-  guest.ranks.push_back(check_in.rank);
-  job_->Admit(check_in.rank, {guest.line, {std::move(record), guest.rank}});
+void Root::Admit(RootCaller& root_caller, const CheckIn& check_in, Bytes record) {
+  root_caller.ranks.push_back(check_in.rank);
+  job_->Admit(check_in.rank, {root_caller.line, {std::move(record), root_caller.rank}});
   DistributeIfComplete();
 }
 
-void Root::OnSection(RootGuest& guest, const Frame& frame) {
-  if (!guest.section) guest.section.emplace();
-  const Status pushed = guest.section->Push(frame.payload);
-  if (!pushed.ok()) return OnBrokenStream(guest, pushed.error());
-  if (!guest.section->complete()) return;
-  const auto roster = guest.section->Finish(nullptr);
-  guest.section.reset();
-  if (!roster.ok()) return OnBrokenStream(guest, roster.error());
-  const Status admitted = job_->AdmitSection(guest.line, *roster);
-  if (!admitted.ok()) return OnBrokenStream(guest, admitted.error());
+void Root::OnSection(RootCaller& root_caller, const Frame& frame) {
+  if (!root_caller.section) root_caller.section.emplace();
+  const Status pushed = root_caller.section->Push(frame.payload);
+  if (!pushed.ok()) return OnBrokenStream(root_caller, pushed.error());
+  if (!root_caller.section->complete()) return;
+  const auto roster = root_caller.section->Finish(nullptr);
+  root_caller.section.reset();
+  if (!roster.ok()) return OnBrokenStream(root_caller, roster.error());
+  const Status admitted = job_->AdmitSection(root_caller.line, *roster);
+  if (!admitted.ok()) return OnBrokenStream(root_caller, admitted.error());
   DistributeIfComplete();
 }
 
@@ -280,8 +284,8 @@ void Root::SendRoster(FrameType type, const Roster& roster) {
   for (const Slice& piece : PiecesOf(roster.bytes())) {
     Writer header;
     header.U32(static_cast<std::uint32_t>(piece.bytes.size())).U8(static_cast<std::uint8_t>(type));
-    guests_.Say(line, header.Take());
-    guests_.Say(*guests_.Find(line), piece);
+    root_callers_.Transmit(line, header.Take());
+    root_callers_.Transmit(*root_callers_.Find(line), piece);
   }
 }
 
@@ -289,13 +293,13 @@ void Root::SendNeighbours() {
   for (const auto& [rank, member] : job_->members()) {
     Writer out = BeginFrame(static_cast<std::uint8_t>(FrameType::kNeighbour));
     out.Raw(job_->members().at((rank + 1) % job_->first().size).record.member_address);
-    guests_.Say(member.line, EndFrame(std::move(out)));
+    root_callers_.Transmit(member.line, EndFrame(std::move(out)));
   }
 }
 
-void Root::OnReady(RootGuest& guest) {
+void Root::OnReady(RootCaller& root_caller) {
   auto* const connecting = std::get_if<Connecting>(&state_);
-  if (!connecting || std::exchange(guest.ready, true)) return;
+  if (!connecting || std::exchange(root_caller.ready, true)) return;
   // In a tree the top reports for all ranks, and a root delegate for its root. In a ring every
   // member reports, and all wait for kDone.
   if (!job_->IsRing()) {
@@ -306,36 +310,36 @@ void Root::OnReady(RootGuest& guest) {
 }
 
 void Root::Finish() {
-  guests_.SayToAll(Share(ToFrame(FrameType::kDone)));
+  root_callers_.SendToAll(Share(ToFrame(FrameType::kDone)));
   if (auto note = acceptor_.log().Summary()) Emit(std::move(*note));
   End();
 }
 
 // ---- refusing ---------------------------------------------------------------------------------
 
-void Root::OnFailure(const RootGuest& guest, const Frame& frame) {
+void Root::OnFailure(const RootCaller& root_caller, const Frame& frame) {
   if (state() == RootState::kClosing) return;  // the job is complete already
   const auto failure = ParseFailure(frame.payload.bytes);
-  if (!failure.ok()) return OnBrokenStream(guest, failure.error());
+  if (!failure.ok()) return OnBrokenStream(root_caller, failure.error());
   RejectAll(*failure);
 }
 
 // Callers that have not checked in yet receive the failure when they do.
 void Root::RejectAll(const Failure& failure, std::set<std::uint32_t> told) {
   if (state() == RootState::kRefusing || Finished()) return;
-  told.merge(guests_.HangUp(Share(ToFrame(FrameType::kReject, failure))));
+  told.merge(root_callers_.HangUp(Share(ToFrame(FrameType::kReject, failure))));
   beat_due_ = Instant(0);
   const bool shortly = job_ && !config_.refuses_long;
   const Instant timeout =
       shortly ? std::min<Instant>(std::chrono::milliseconds(job_->first().timeout_ms), kRefusalMost)
               : kRefusalMost;
-  const bool all_told = job_ && told.size() >= job_->Mine().count;
+  const bool all_told = job_ && told.size() >= job_->RanksOfThisRoot().count;
   state_ = Refusing{now_ + timeout, failure, std::move(told)};
   if (all_told || timeout == Instant(0)) End();
 }
 
 void Root::End() {
-  guests_.HangUp();
+  root_callers_.HangUp();
   acceptor_.Clear();
   state_ = Over{};
 }

@@ -14,7 +14,7 @@
 
 #include "base/wire/acceptor.hpp"
 #include "base/wire/machine.hpp"
-#include "bootstrap/root_guests.hpp"
+#include "bootstrap/root_callers.hpp"
 #include "bootstrap/root_job.hpp"
 #include "bootstrap/states.hpp"
 
@@ -93,24 +93,24 @@ class Root final : public Machine {
 
   void OnReceived(const Received& event, Instant now);
   void Pump(LineId line);
-  void OnBrokenStream(const RootGuest& guest, const Error& error);
+  void OnBrokenStream(const RootCaller& root_caller, const Error& error);
   void OnClosed(const Closed& event);
   void OnTick(Instant now);
   void OnDue();
-  void Beat(Instant now);
+  void SendHeartbeats(Instant now);
   bool Accepts(RootLine line, std::uint8_t frame) const;
-  void OnFrame(RootGuest& guest, const Frame& frame);
+  void OnFrame(RootCaller& root_caller, const Frame& frame);
   void OnCaller(const Acceptor::FirstFrame& caller);
   void OnCheckIn(LineId line, CheckIn check_in);
-  void OnLocalRank(RootGuest& guest, const Frame& frame);
-  void OnSection(RootGuest& guest, const Frame& frame);
-  void OnFailure(const RootGuest& guest, const Frame& frame);
-  void OnReady(RootGuest& guest);
+  void OnLocalRank(RootCaller& root_caller, const Frame& frame);
+  void OnSection(RootCaller& root_caller, const Frame& frame);
+  void OnFailure(const RootCaller& root_caller, const Frame& frame);
+  void OnReady(RootCaller& root_caller);
   std::optional<std::string> WhyUnfit(const CheckIn& check_in) const;
-  RootGuest& Introduce(LineId line, const CheckIn& check_in, Bytes record);
-  void Admit(RootGuest& guest, const CheckIn& check_in, Bytes record);
-  void HeedDeadlineOf(const CheckIn& check_in);
-  void SayWelcome(RootGuest& guest, const CheckIn& check_in);
+  RootCaller& AddCaller(LineId line, const CheckIn& check_in, Bytes record);
+  void Admit(RootCaller& root_caller, const CheckIn& check_in, Bytes record);
+  void ApplyDeadlineOf(const CheckIn& check_in);
+  void SendWelcome(RootCaller& root_caller, const CheckIn& check_in);
   void DistributeIfComplete();
   void SendRoster(FrameType type, const Roster& roster);
   void SendNeighbours();
@@ -122,7 +122,7 @@ class Root final : public Machine {
   RootConfig config_;
   NonceSource nonces_;
   Acceptor acceptor_;
-  RootGuests guests_;
+  RootCallers root_callers_;
   State state_;
   std::optional<RootJob> job_;  // set by the first check-in
   Instant beat_due_{0};

@@ -55,24 +55,24 @@ void Speak(FarEnd& far, std::uint8_t how, Reader& in) {
   using ringlet::bootstrap::FrameType;
   const ringlet::View words = in.Raw(std::min<std::size_t>(in.U8(), in.remaining()));
   switch (how % 6) {
-    case 0: return far.Say(ringlet::Bytes(words.begin(), words.end()));
-    case 1: return far.Say(ToFrame(CheckInFrom(in)));
-    case 2: return far.Say(static_cast<FrameType>(in.U8() % 24), words);
+    case 0: return far.Transmit(ringlet::Bytes(words.begin(), words.end()));
+    case 1: return far.Transmit(ToFrame(CheckInFrom(in)));
+    case 2: return far.Transmit(static_cast<FrameType>(in.U8() % 24), words);
     case 3: {
       const auto check_in = CheckInFrom(in);
       const auto record = ringlet::bootstrap::RecordOf(check_in.member_address);
-      return far.Say(ToFrame(ringlet::bootstrap::LocalRankCheckIn{
+      return far.Transmit(ToFrame(ringlet::bootstrap::LocalRankCheckIn{
           check_in, ringlet::bootstrap::DifferenceOf(words, record)}));
     }
     case 4: {
       const std::uint8_t which = in.U8();
       const auto roster =
           ringlet::bootstrap::RosterOf(1 + (which & 3), which & 4, (which >> 3) & 3);
-      return far.Say(FrameType::kSection, roster.bytes().bytes);
+      return far.Transmit(FrameType::kSection, roster.bytes().bytes);
     }
     default:
-      return far.Say(ToFrame(FrameType::kFailure, {ringlet::Code::kTimeout, in.U8(),
-                                                   std::string(ringlet::AsText(words))}));
+      return far.Transmit(ToFrame(FrameType::kFailure, {ringlet::Code::kTimeout, in.U8(),
+                                                        std::string(ringlet::AsText(words))}));
   }
 }
 
@@ -83,7 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   MachineDriver driver(root);
   Reader in(std::as_bytes(std::span(data, size)));
   std::vector<FarEnd> lines;
-  driver.Tell(ringlet::Tick{});
+  driver.Deliver(ringlet::Tick{});
   while (in.ok() && in.remaining() > 0) {
     const std::uint8_t what = in.U8();
     const LineId next = ringlet::kFirstAcceptedLine + static_cast<LineId>(lines.size());

@@ -37,7 +37,7 @@ std::string HostsText(const std::map<std::uint32_t, RootJob::JobMember>& members
 }
 
 // Callers that were turned away or left. Ranks may be among them.
-std::string RefusedText(const StrangerLog& log) {
+std::string RefusedText(const RejectionLog& log) {
   std::string refused;
   if (log.turned_away() > 0)
     refused += fmt::format("; callers turned away: {}, the last {}", log.turned_away(), log.last());
@@ -56,7 +56,7 @@ Instant LadderStep(Instant timeout) {
 }
 
 // The first root waits for the other roots too, and knows less about their missing ranks.
-Instant GiveUpAt(const CheckIn& check_in, Instant now) {
+Instant RootDeadline(const CheckIn& check_in, Instant now) {
   const Instant left = std::chrono::milliseconds(check_in.timeout_ms);
   return now + left - LadderStep(left) * (check_in.root.index == 0 ? 1 : 2);
 }
@@ -101,12 +101,12 @@ Result<JoinedLocalRank> ReadLocalRank(View leader_record, View frame) {
   return JoinedLocalRank{std::move(local_rank.check_in), std::move(record)};
 }
 
-PlaceRange RootJob::Mine() const {
+PlaceRange RootJob::RanksOfThisRoot() const {
   return RanksOfRoot(first_.root, first_.size);
 }
 
 PlaceRange RootJob::Expected() const {
-  return IsFirstRoot() ? PlaceRange{0, first_.size} : Mine();
+  return IsFirstRoot() ? PlaceRange{0, first_.size} : RanksOfThisRoot();
 }
 
 Roster RootJob::BuildRoster() const {
@@ -164,7 +164,7 @@ std::string RootJob::StoppedMember(const IsStopped& is_stopped) const {
   return "";
 }
 
-std::string RootJob::MissingText(const StrangerLog& log) const {
+std::string RootJob::MissingText(const RejectionLog& log) const {
   const PlaceRange expected = Expected();
   std::vector<std::uint32_t> missing;
   for (std::uint32_t rank = expected.first; rank < expected.first + expected.count; ++rank)

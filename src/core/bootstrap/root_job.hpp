@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kSizeMax = 1u << 24;
 /// twentieth of the timeout, between 20 ms and 2 s.
 Instant LadderStep(Instant timeout);
 /// The time at which the root gives up because of a rank that checks in now.
-Instant GiveUpAt(const CheckIn& check_in, Instant now);
+Instant RootDeadline(const CheckIn& check_in, Instant now);
 
 /// "rank 3 (host node7, pid 4711)"; only "rank 3" if the record does not parse.
 std::string DescribeRecord(std::uint32_t rank, View record);
@@ -56,7 +56,7 @@ class RootJob {
   const std::map<std::uint32_t, JobMember>& members() const { return members_; }
 
   /// The ranks that check in at this root.
-  PlaceRange Mine() const;
+  PlaceRange RanksOfThisRoot() const;
   /// The ranks that this root collects. The first root also collects the ranks of the other roots.
   PlaceRange Expected() const;
   bool IsComplete() const { return members_.size() >= Expected().count; }
@@ -73,7 +73,7 @@ class RootJob {
   std::string Describe(std::uint32_t rank) const;
   /// The missing ranks, as in "ranks 3-5: 3 of 6 ranks checked in, from node7 (3)", and the number
   /// of other callers.
-  std::string MissingText(const StrangerLog& log) const;
+  std::string MissingText(const RejectionLog& log) const;
   /// ": rank 3 (...) is stopped" for the first stopped member. Empty if no member is stopped.
   std::string StoppedMember(const IsStopped& is_stopped) const;
 

@@ -36,7 +36,7 @@ TEST(RootJob, BuildsTheRosterOnceAllRanksAreAdmitted) {
 
 TEST(RootJob, ExpectsItsOwnRanksUnlessItIsTheFirstRoot) {
   const RootJob first = JobOf(6, {0, 2}), second = JobOf(6, {1, 2});
-  EXPECT_EQ(first.Mine().count, 3u);
+  EXPECT_EQ(first.RanksOfThisRoot().count, 3u);
   EXPECT_EQ(first.Expected().count, 6u);
   EXPECT_EQ(second.Expected().first, 3u);
   EXPECT_EQ(second.Expected().count, 3u);
@@ -78,7 +78,7 @@ TEST(RootJob, AdmitsASectionOfMissingRanksOnly) {
 
 TEST(RootJob, NamesMissingRanksAndTheHostsOfTheOthers) {
   RootJob job = JobOf(6);
-  const StrangerLog log("root", 1);
+  const RejectionLog log("root", 1);
   EXPECT_EQ(job.MissingText(log), "ranks 0-5: 0 of 6 ranks checked in, from nowhere");
   for (const std::uint32_t rank : {0u, 1u, 2u, 4u, 5u}) Admit(job, rank);
   EXPECT_EQ(job.MissingText(log),
@@ -109,8 +109,8 @@ TEST(RootJob, DecodesALocalRankFromItsDifference) {
 
 TEST(RootJob, GivesUpBeforeTheMemberDoes) {
   const Instant now = milliseconds(50);
-  EXPECT_EQ(GiveUpAt(OfRank(0, 4), now), now + milliseconds(9'500));
-  EXPECT_EQ(GiveUpAt(OfRank(3, 4, {1, 2}), now), now + milliseconds(9'000));
+  EXPECT_EQ(RootDeadline(OfRank(0, 4), now), now + milliseconds(9'500));
+  EXPECT_EQ(RootDeadline(OfRank(3, 4, {1, 2}), now), now + milliseconds(9'000));
 }
 
 }  // namespace

@@ -45,10 +45,10 @@ class RootTest : public testing::Test {
   FarEnd& CheckInAs(const CheckIn& check_in) {
     FarEnd& member = Call();
     EXPECT_TRUE(member.open());
-    member.Say(ToFrame(check_in));
+    member.Transmit(ToFrame(check_in));
     return member;
   }
-  void Stranger() { driver.Tell(Accepted{next_line++, Address::Ipv4(198, 51, 100, 7, 1)}); }
+  void Stranger() { driver.Deliver(Accepted{next_line++, Address::Ipv4(198, 51, 100, 7, 1)}); }
   std::string WhyRejected(FarEnd& member) {
     EXPECT_TRUE(member.hung_up());
     return member.TakeFailure(FrameType::kReject).text;
@@ -77,7 +77,7 @@ TEST_F(RootTest, ATreeSendsTheRosterToRankZeroAndEndsAtItsReady) {
     EXPECT_EQ(*roster->At(Rank{rank}), CheckInOf(rank, 3).member_address);
   EXPECT_FALSE(one.Take(FrameType::kRoster));
   EXPECT_FALSE(root.Finished());
-  zero.Say(FrameType::kReady);
+  zero.Transmit(FrameType::kReady);
   driver.Pass(kCloseAfter);
   EXPECT_TRUE(root.Finished());
   EXPECT_FALSE(root.Deadline());
@@ -89,7 +89,7 @@ TEST_F(RootTest, ATreeSendsTheRosterToRankZeroAndEndsAtItsReady) {
 
 TEST_F(RootTest, RejectsALateRankWithAReason) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 1));
-  zero.Say(FrameType::kReady);
+  zero.Transmit(FrameType::kReady);
   FarEnd& late = CheckInAs(CheckInOf(0, 1));
   EXPECT_THAT(WhyRejected(late), HasSubstr("with this unique id already"));
   EXPECT_FALSE(zero.hung_up());
@@ -108,11 +108,11 @@ TEST_F(RootTest, ARingSendsNeighboursAndEndsWhenAllAreReady) {
     EXPECT_EQ(DecodeMemberAddress(in), CheckInOf((rank + 1) % 3, 3).member_address);
     EXPECT_TRUE(in.AtEnd());
   }
-  members[0]->Say(FrameType::kReady);
-  members[0]->Say(FrameType::kReady);
-  members[1]->Say(FrameType::kReady);
+  members[0]->Transmit(FrameType::kReady);
+  members[0]->Transmit(FrameType::kReady);
+  members[1]->Transmit(FrameType::kReady);
   EXPECT_FALSE(root.Finished()) << "one rank's report counts once";
-  members[2]->Say(FrameType::kReady);
+  members[2]->Transmit(FrameType::kReady);
   EXPECT_TRUE(root.Finished());
   EXPECT_TRUE(members[0]->Take(FrameType::kDone));
 }
@@ -133,7 +133,7 @@ TEST_F(RootTest, AnnouncesTheRankOfItsProcessToAll) {
 TEST_F(RootTest, ANodeLeaderChecksInAllRanksOfItsHost) {
   FarEnd& two = CheckInAs(CheckInOf(2, 4));
   const auto follow = [&](FarEnd& node_leader, std::uint32_t from, std::uint32_t rank) {
-    node_leader.Say(ToFrame(LocalRankCheckIn{
+    node_leader.Transmit(ToFrame(LocalRankCheckIn{
         CheckInOf(rank, 4), DifferenceOf(RecordOf(FakeRank(from)), RecordOf(FakeRank(rank)))}));
   };
   follow(two, 2, 3);
@@ -152,8 +152,8 @@ TEST_F(RootTest, ANodeLeaderChecksInAllRanksOfItsHost) {
 
 TEST_F(RootTest, ADuplicateLocalRankFailsAllAndNamesBoth) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
-  zero.Say(ToFrame(LocalRankCheckIn{CheckInOf(0, 3),
-                                    DifferenceOf(RecordOf(FakeRank(0)), RecordOf(FakeRank(1)))}));
+  zero.Transmit(ToFrame(LocalRankCheckIn{
+      CheckInOf(0, 3), DifferenceOf(RecordOf(FakeRank(0)), RecordOf(FakeRank(1)))}));
   EXPECT_EQ(WhyRejected(zero),
             "rank 0 was given to two processes: rank 0 (host host0, pid 1001) and rank 0 (host "
             "host0, pid 1000)");
@@ -170,7 +170,7 @@ TEST_F(RootTest, TheFirstRootCollectsTheSectionsOfOtherRoots) {
   EXPECT_EQ(root.checked_in(), 1u) << "rank 2 is another root's";
   CheckInAs(at(1, 0));
   EXPECT_FALSE(zero.Take(FrameType::kRoster));
-  root_delegate.Say(FrameType::kSection, RosterOf(2, false, 2).bytes().bytes);
+  root_delegate.Transmit(FrameType::kSection, RosterOf(2, false, 2).bytes().bytes);
   const auto frame = zero.Take(FrameType::kRoster);
   ASSERT_TRUE(frame);
   EXPECT_EQ(*Roster::Parse(frame->payload)->At(Rank{3}), FakeRank(3));
@@ -188,7 +188,7 @@ TEST_F(RootTest, AnotherRootSendsItsSectionToItsDelegate) {
   ASSERT_TRUE(frame);
   EXPECT_EQ(Roster::Parse(frame->payload)->first(), 2u);
   EXPECT_FALSE(root.Finished());
-  two.Say(FrameType::kReady);
+  two.Transmit(FrameType::kReady);
   driver.Pass(kCloseAfter);
   EXPECT_TRUE(root.Finished());
   EXPECT_TRUE(three.Take(FrameType::kDone));
@@ -253,7 +253,7 @@ TEST_F(RootTest, ALateDuplicateRankIsRejectedAlone) {
   FarEnd& twin = CheckInAs(CheckInOf(0, 1));
   EXPECT_THAT(WhyRejected(twin), HasSubstr("two processes"));
   EXPECT_FALSE(root.Finished());
-  zero.Say(FrameType::kReady);
+  zero.Transmit(FrameType::kReady);
   driver.Pass(kCloseAfter);
   EXPECT_TRUE(zero.Take(FrameType::kDone));
 }
@@ -299,7 +299,7 @@ TEST_F(RootTest, ObeysTheEarliestTimeoutOfItsMembers) {
   FarEnd& two = CheckInAs(later);
   driver.Pass(milliseconds(100));
   EXPECT_EQ(root.Deadline(), driver.now + milliseconds(3'900) - LadderStep(seconds(4)));
-  zero.Say(
+  zero.Transmit(
       ToFrame(LocalRankCheckIn{local, DifferenceOf(RecordOf(FakeRank(0)), RecordOf(FakeRank(3)))}));
   driver.Pass(seconds(2) - LadderStep(seconds(2)));
   for (FarEnd* member : {&zero, &two})
@@ -353,7 +353,7 @@ TEST_F(HeartbeatTest, IsSentOnEveryConnectionAndDetectsASilentPeer) {
     EXPECT_TRUE(zero.Take(FrameType::kBeat)) << second;
     EXPECT_TRUE(one.Take(FrameType::kBeat)) << second;
     EXPECT_FALSE(zero.Take(FrameType::kBeat)) << "one in a second";
-    zero.Say(FrameType::kBeat);
+    zero.Transmit(FrameType::kBeat);
   }
   EXPECT_FALSE(unknown.Take(FrameType::kBeat)) << "to those who have checked in";
   driver.Pass(seconds(1));
@@ -398,7 +398,8 @@ TEST_F(RootTest, AMemberLostAfterAllCheckInFailsTheOthers) {
 TEST_F(RootTest, ForwardsTheFailureOfAMemberUnchanged) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   FarEnd& one = CheckInAs(CheckInOf(1, 3));
-  one.Say(ToFrame(FrameType::kFailure, {Code::kTimeout, 1, "rank 2 cannot be reached by rank 1"}));
+  one.Transmit(
+      ToFrame(FrameType::kFailure, {Code::kTimeout, 1, "rank 2 cannot be reached by rank 1"}));
   const Failure failure = zero.TakeFailure(FrameType::kReject);
   EXPECT_EQ(failure.code, Code::kTimeout);
   EXPECT_EQ(failure.origin, 1u);
@@ -408,7 +409,7 @@ TEST_F(RootTest, ForwardsTheFailureOfAMemberUnchanged) {
 TEST_F(RootTest, AnUnexpectedFrameOfAMemberFailsAll) {
   FarEnd& zero = CheckInAs(CheckInOf(0, 3));
   FarEnd& one = CheckInAs(CheckInOf(1, 3));
-  one.Say(FrameType::kReady);
+  one.Transmit(FrameType::kReady);
   EXPECT_THAT(WhyRejected(zero),
               AllOf(HasSubstr("rank 1"), HasSubstr("an unexpected frame (type 5)")));
 }
@@ -418,7 +419,7 @@ TEST_F(RootTest, AnOverlongFrameOfAMemberFailsAll) {
   FarEnd& one = CheckInAs(CheckInOf(1, 3));
   Writer out;
   out.U32(kRootFrameBytesMax + 1).U8(1);
-  one.Say(out.Take());
+  one.Transmit(out.Take());
   EXPECT_THAT(WhyRejected(zero),
               AllOf(HasSubstr("rank 1 (host host0, pid 1001)"), HasSubstr("4194305 bytes")));
 }
@@ -433,14 +434,14 @@ TEST_F(RootTest, AbortRejectsEveryMemberAndClosesAllConnections) {
   EXPECT_EQ(failure.text, "the process that made the id ends");
   EXPECT_TRUE(half_open.hung_up());
   root.Abort("again");
-  driver.Tell(Accepted{next_line, {}});
+  driver.Deliver(Accepted{next_line, {}});
   driver.Drain();
   EXPECT_TRUE(driver.sent[next_line].empty());
 }
 
 TEST_F(RootTest, OtherProtocolsAreLoggedOnceAndClosed) {
   Stranger();
-  driver.TellBytes(kFirstAcceptedLine, Bytes(48, std::byte{'G'}));
+  driver.DeliverBytes(kFirstAcceptedLine, Bytes(48, std::byte{'G'}));
   EXPECT_TRUE(driver.hung_up.contains(kFirstAcceptedLine));
   ASSERT_EQ(driver.notes.size(), 1u);
   EXPECT_EQ(driver.notes[0],
@@ -448,7 +449,7 @@ TEST_F(RootTest, OtherProtocolsAreLoggedOnceAndClosed) {
             "Ringlet's protocol");
   EXPECT_EQ(root.strangers(), 1u);
   EXPECT_TRUE(driver.TakeSent(kFirstAcceptedLine).empty()) << "it is told nothing";
-  driver.TellBytes(kFirstAcceptedLine, Bytes(48, std::byte{'G'}));
+  driver.DeliverBytes(kFirstAcceptedLine, Bytes(48, std::byte{'G'}));
   EXPECT_EQ(root.strangers(), 1u);
   EXPECT_FALSE(root.Deadline());
 }
@@ -468,7 +469,7 @@ TEST_F(RootTest, SilentCallersExpire) {
 
 TEST_F(RootTest, CountsCallersThatHangUp) {
   Stranger();
-  driver.Tell(Closed{kFirstAcceptedLine, "?"});
+  driver.Deliver(Closed{kFirstAcceptedLine, "?"});
   EXPECT_EQ(root.strangers(), 1u);
   EXPECT_THAT(driver.notes.at(0), HasSubstr("left before it introduced itself"));
 }
@@ -481,7 +482,7 @@ TEST_F(RootTest, RejectsCallersWithAWrongSecretOrPurpose) {
   EXPECT_FALSE(wrong.hung_up()) << "it knows now, and goes";
   FarEnd& lost = Call(kRootCredentials, Purpose::kTree);
   ASSERT_TRUE(lost.open());
-  lost.Say(ToFrame(CheckInOf(0, 1)));
+  lost.Transmit(ToFrame(CheckInOf(0, 1)));
   EXPECT_TRUE(lost.hung_up());
   EXPECT_EQ(root.checked_in(), 0u);
   EXPECT_THAT(driver.notes.back(), HasSubstr("calls the root as if it were another member"));
@@ -489,10 +490,10 @@ TEST_F(RootTest, RejectsCallersWithAWrongSecretOrPurpose) {
 
 TEST_F(RootTest, RejectsAMemberThatDoesNotCheckIn) {
   FarEnd& member = Call();
-  member.Say(FrameType::kReady);
+  member.Transmit(FrameType::kReady);
   EXPECT_EQ(WhyRejected(member), "a member that does not check in");
   FarEnd& malformed = Call();
-  malformed.Say(FrameType::kCheckIn, AsView("?"));
+  malformed.Transmit(FrameType::kCheckIn, AsView("?"));
   EXPECT_EQ(WhyRejected(malformed), "a malformed check-in frame");
 }
 
@@ -501,23 +502,23 @@ TEST_F(RootTest, AReplayedCheckInIsRefused) {
   Wire wire = Wire::Dialled(kRootCredentials, Purpose::kCheckIn, {}, 100);
   Bytes recording = wire.TakeReply();
   const LineId line = next_line++;
-  driver.Tell(Accepted{line, {}});
-  driver.TellBytes(line, recording);
+  driver.Deliver(Accepted{line, {}});
+  driver.DeliverBytes(line, recording);
   ASSERT_TRUE(wire.Push(Slice(Share(driver.TakeSent(line)))).ok());
   Bytes rest = wire.TakeReply();
   const Bytes check_in = ToFrame(CheckInOf(0, 2));
   rest.insert(rest.end(), check_in.begin(), check_in.end());
-  driver.TellBytes(line, rest);
+  driver.DeliverBytes(line, rest);
   ASSERT_EQ(root.checked_in(), 1u);
-  driver.Tell(Closed{line, "gone"});  // this root is now over; another one has the same secret
+  driver.Deliver(Closed{line, "gone"});  // this root is now over; another one has the same secret
 
   RootConfig config = DefaultRoot();
   config.nonce_seed[0] = std::byte{1};
   Root second(config);
   MachineDriver second_driver(second);
   recording.insert(recording.end(), rest.begin(), rest.end());
-  second_driver.Tell(Accepted{line, {}});
-  second_driver.TellBytes(line, recording);
+  second_driver.Deliver(Accepted{line, {}});
+  second_driver.DeliverBytes(line, recording);
   EXPECT_EQ(second.checked_in(), 0u);
   EXPECT_TRUE(second_driver.hung_up.contains(line));
   EXPECT_THAT(second_driver.notes.at(0), HasSubstr("does not know this communicator's secret"));
@@ -526,9 +527,9 @@ TEST_F(RootTest, AReplayedCheckInIsRefused) {
 TEST_F(RootTest, ReadsACheckInCutIntoSingleBytes) {
   Wire wire = Wire::Dialled(kRootCredentials, Purpose::kCheckIn, {}, 100);
   const LineId line = next_line++;
-  driver.Tell(Accepted{line, {}});
+  driver.Deliver(Accepted{line, {}});
   const auto trickle = [&](const Bytes& bytes) {
-    for (const std::byte b : bytes) driver.TellBytes(line, Bytes(1, b));
+    for (const std::byte b : bytes) driver.DeliverBytes(line, Bytes(1, b));
   };
   trickle(wire.TakeReply());
   ASSERT_TRUE(wire.Push(Slice(Share(driver.TakeSent(line)))).ok());
@@ -570,7 +571,7 @@ TEST_F(SmallRootTest, AcceptsNoCallerWhileFullOfRecentCallers) {
   for (int i = 0; i < 3; ++i) Stranger();
   EXPECT_EQ(driver.hung_up.size(), 3u);
   EXPECT_FALSE(proven.hung_up()) << "not for a stranger's sake";
-  proven.Say(ToFrame(CheckInOf(0, 2)));
+  proven.Transmit(ToFrame(CheckInOf(0, 2)));
   EXPECT_EQ(root.checked_in(), 1u);
 }
 
@@ -578,7 +579,7 @@ TEST_F(SmallRootTest, BoundsItsLogLinesAndCountsTheRest) {
   for (int i = 0; i < 50; ++i) Stranger();
   EXPECT_EQ(driver.notes.size(), 2u);
   EXPECT_EQ(root.strangers(), 47u);
-  CheckInAs(CheckInOf(0, 1)).Say(FrameType::kReady);
+  CheckInAs(CheckInOf(0, 1)).Transmit(FrameType::kReady);
   driver.Pass(kCloseAfter);
   ASSERT_TRUE(root.Finished());
   EXPECT_EQ(driver.notes.back(), "root: 48 strangers were turned away in all");

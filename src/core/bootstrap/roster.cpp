@@ -294,7 +294,7 @@ Result<Roster> Roster::Subset(const std::vector<std::uint32_t>& ranks) const {
 
 // ---- sharing ----------------------------------------------------------------------------------
 
-Result<Roster> RosterShelf::Adopt(const Slice& bytes) {
+Result<Roster> RosterCache::Adopt(const Slice& bytes) {
   std::erase_if(entries_, [](const Entry& entry) { return entry.alive.expired(); });
   for (const Entry& entry : entries_) {
     const View known = entry.roster.bytes_.bytes;
@@ -364,9 +364,9 @@ Result<std::optional<std::pair<Rank, MemberAddress>>> RosterInbox::FindNodeLeade
   return Found(std::pair(rank, std::move(member_address)));
 }
 
-Result<Roster> RosterInbox::Finish(RosterShelf* shelf) {
+Result<Roster> RosterInbox::Finish(RosterCache* roster_cache) {
   RINGLET_ASSERT(complete());
-  return shelf ? shelf->Adopt(view()) : Roster::Parse(view());
+  return roster_cache ? roster_cache->Adopt(view()) : Roster::Parse(view());
 }
 
 }  // namespace ringlet::bootstrap

@@ -98,7 +98,7 @@ class Roster {
 
  private:
   friend class RosterInbox;
-  friend class RosterShelf;
+  friend class RosterCache;
   Status ReadHead(View prefix);
   std::optional<View> BodyAt(std::uint32_t index) const;
   Status CheckBodies() const;
@@ -109,8 +109,8 @@ class Roster {
 };
 
 /// The rosters that one process has received. Its ranks receive equal rosters and share one copy. A
-/// shelf does not keep rosters alive. One thread at a time.
-class RosterShelf {
+/// roster cache does not keep rosters alive. One thread at a time.
+class RosterCache {
  public:
   /// Parses a roster, or shares an equal one that is already here without checking it again.
   Result<Roster> Adopt(const Slice& bytes);
@@ -136,8 +136,8 @@ class RosterInbox {
   /// Node leader number `index` and its record. Empty until they have arrived.
   Result<std::optional<std::pair<Rank, MemberAddress>>> FindNodeLeader(std::uint32_t index) const;
 
-  /// \param shelf  may be null
-  Result<Roster> Finish(RosterShelf* shelf);
+  /// \param roster_cache  may be null
+  Result<Roster> Finish(RosterCache* roster_cache);
 
  private:
   Slice view() const;

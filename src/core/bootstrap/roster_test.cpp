@@ -102,11 +102,11 @@ TEST(Roster, ASubsetRenumbersRanksAndKeepsNodeLeaders) {
   EXPECT_EQ(*some->NodeLeaderOf(Rank{3}), Rank{1});
 }
 
-TEST(RosterShelf, SharesEqualRostersWithoutOwningThem) {
-  RosterShelf shelf;
+TEST(RosterCache, SharesEqualRostersWithoutOwningThem) {
+  RosterCache roster_cache;
   const Roster built = Roster::Build(0, FakeRanks(0, 5, true));
-  const auto first = shelf.Adopt(Slice(built.bytes().bytes));
-  const auto second = shelf.Adopt(Slice(built.bytes().bytes));
+  const auto first = roster_cache.Adopt(Slice(built.bytes().bytes));
+  const auto second = roster_cache.Adopt(Slice(built.bytes().bytes));
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first->bytes().bytes.data(), second->bytes().bytes.data()) << "one copy";
   ExpectFakeRanks(*second, true);
@@ -114,7 +114,7 @@ TEST(RosterShelf, SharesEqualRostersWithoutOwningThem) {
   EXPECT_EQ(alive.use_count(), 2);
   Bytes damaged(built.bytes().bytes.begin(), built.bytes().bytes.end());
   damaged.back() ^= std::byte{1};
-  EXPECT_FALSE(shelf.Adopt(Slice(View(damaged))).ok());
+  EXPECT_FALSE(roster_cache.Adopt(Slice(View(damaged))).ok());
 }
 
 TEST(RosterInbox, FindsNodeLeadersBeforeItIsComplete) {

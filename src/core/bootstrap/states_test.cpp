@@ -27,7 +27,7 @@ struct RootScene {
       CheckIn(1);
       CheckIn(2);
     }
-    if (state == RootState::kClosing) member->Say(FrameType::kReady);
+    if (state == RootState::kClosing) member->Transmit(FrameType::kReady);
   }
   FarEnd& Call() {
     Nonce nonce{};
@@ -39,7 +39,7 @@ struct RootScene {
   }
   FarEnd& CheckIn(std::uint32_t rank, std::uint32_t size = 3) {
     FarEnd& far = Call();
-    far.Say(ToFrame(As(rank, size)));
+    far.Transmit(ToFrame(As(rank, size)));
     return far;
   }
   Bytes Valid(FrameType type) const {
@@ -48,7 +48,7 @@ struct RootScene {
       return ToFrame(
           LocalRankCheckIn{As(1), DifferenceOf(RecordOf(FakeRank(0)), RecordOf(FakeRank(1)))});
     if (type == FrameType::kSection) return FrameWith(type, RosterOf(2, false, 1).bytes().bytes);
-    return FrameWith(type, type == FrameType::kFailure ? AFailure() : Bytes());
+    return FrameWith(type, type == FrameType::kFailure ? FailurePayload() : Bytes());
   }
 
   Shape shape;
@@ -67,7 +67,7 @@ const RootRule* WalkRoot(RootState state, RootLine line, FrameType type, Shape s
   if (!far || far->hung_up()) return nullptr;  // such a connection does not exist in this state
   SCOPED_TRACE(testing::Message() << "state " << int(state) << " line " << int(line) << " frame "
                                   << int(type) << " shape " << int(shape));
-  far->Say(scene.Valid(type));
+  far->Transmit(scene.Valid(type));
   const std::string why = far->TakeFailure(FrameType::kReject).text;
   const bool refused = why.find("an unexpected frame") != std::string::npos ||
                        why == "a member that does not check in";
@@ -83,7 +83,7 @@ const RootRule* WalkRoot(RootState state, RootLine line, FrameType type, Shape s
   // A node leader that checks in a rank twice reports a rank with two callers.
   if (rule && member && type != FrameType::kLocalRank && !broken.contains(scene.root.state())) {
     const RootState first = scene.root.state();
-    far->Say(scene.Valid(type));
+    far->Transmit(scene.Valid(type));
     EXPECT_EQ(scene.root.state(), first) << "the same frame a second time";
   }
   return rule;
@@ -105,7 +105,7 @@ TEST(States, TheRootHandlesEachFrameInEachStateAsTheTableStates) {
 
 TEST(States, AFinishedRootIgnoresCallers) {
   RootScene scene(RootState::kFinished, Shape::kTree);
-  scene.driver.Tell(Accepted{scene.next_line, {}});
+  scene.driver.Deliver(Accepted{scene.next_line, {}});
   EXPECT_EQ(scene.root.state(), RootState::kFinished);
   EXPECT_TRUE(scene.driver.sent[scene.next_line].empty());
 }

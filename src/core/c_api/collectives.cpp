@@ -53,7 +53,7 @@ Result<std::uint32_t> AlgorithmsOf(const CallOptions& options, collective::Call 
 }
 
 struct Submission {
-  Held held = {};
+  FormedCommunicator held = {};
   collective::Call call = {};
   cudaEvent_t begins = nullptr;
 };
@@ -106,7 +106,7 @@ Result<bool> Reduction(comm::CallKind kind, const Arguments& given, ncclRedOp_t 
 }
 
 Result<bool> Message(bool sends, const Arguments& given, int peer) {
-  RINGLET_TRY_ASSIGN(Held held, FindActive(given.comm));
+  RINGLET_TRY_ASSIGN(FormedCommunicator held, FindActive(given.comm));
   RINGLET_TRY_ASSIGN(const DataType type, TypeOf(given.type));
   RINGLET_TRY_ASSIGN(const Rank rank, RankOf(peer, "peer", *held.communicator));
   RINGLET_TRY(collective::CheckCount(given.count, type, 1));
@@ -121,7 +121,7 @@ Result<bool> Message(bool sends, const Arguments& given, int peer) {
   return SubmitCall({given.comm, std::move(held), transfer, given.stream});
 }
 
-Status CheckSignal(const Held& held, int context, int number, const char* where) {
+Status CheckSignal(const FormedCommunicator& held, int context, int number, const char* where) {
   const CommOptions& options = held.options;
   if (context < 0 || static_cast<std::uint32_t>(context) >= options.contexts)
     return Error{
@@ -148,7 +148,7 @@ struct SignalArguments {
   unsigned flags;
 };
 
-Result<comm::Put> PutOf(const Held& held, const SignalArguments& given) {
+Result<comm::Put> PutOf(const FormedCommunicator& held, const SignalArguments& given) {
   comm::Put put;
   RINGLET_TRY_ASSIGN(put.peer, RankOf(given.peer, "peer", *held.communicator));
   RINGLET_TRY(CheckSignal(held, given.context, given.number, ""));
@@ -159,14 +159,14 @@ Result<comm::Put> PutOf(const Held& held, const SignalArguments& given) {
 }
 
 Result<bool> SignalPeer(const SignalArguments& given, ncclComm_t comm, cudaStream_t stream) {
-  RINGLET_TRY_ASSIGN(Held held, FindActive(comm));
+  RINGLET_TRY_ASSIGN(FormedCommunicator held, FindActive(comm));
   RINGLET_TRY_ASSIGN(const comm::Put put, PutOf(held, given));
   return SubmitCall({comm, std::move(held), put, stream});
 }
 
 Result<bool> PutToPeer(const Arguments& data, const SignalArguments& given, ncclWindow_t window,
                        std::size_t offset) {
-  RINGLET_TRY_ASSIGN(Held held, FindActive(data.comm));
+  RINGLET_TRY_ASSIGN(FormedCommunicator held, FindActive(data.comm));
   RINGLET_TRY_ASSIGN(comm::Put put, PutOf(held, given));
   RINGLET_TRY_ASSIGN(const DataType type, TypeOf(data.type));
   RINGLET_TRY(collective::CheckCount(data.count, type, 1));
@@ -184,7 +184,7 @@ Result<bool> PutToPeer(const Arguments& data, const SignalArguments& given, nccl
 
 Result<bool> WaitForSignals(int count, const ncclWaitSignalDesc_t* descriptors, ncclComm_t comm,
                             cudaStream_t stream) {
-  RINGLET_TRY_ASSIGN(Held held, FindActive(comm));
+  RINGLET_TRY_ASSIGN(FormedCommunicator held, FindActive(comm));
   RINGLET_TRY(RequireNonNull(descriptors, "signalDescs"));
   if (count < 1) return Error{Code::kInvalidArgument, fmt::format("nDesc is {}, below 1", count)};
   comm::SignalWait wait;
@@ -207,7 +207,7 @@ Status MakePreMulSum(ncclRedOp_t* op, const void* scalar, ncclDataType_t datatyp
                      ncclScalarResidence_t residence, ncclComm_t comm) {
   RINGLET_TRY(RequireNonNull(op, "op"));
   RINGLET_TRY(RequireMemory(scalar, "scalar"));
-  RINGLET_TRY_ASSIGN(const Held held, FindActive(comm));
+  RINGLET_TRY_ASSIGN(const FormedCommunicator held, FindActive(comm));
   RINGLET_TRY_ASSIGN(const DataType type, TypeOf(datatype));
   if (residence != ncclScalarDevice && residence != ncclScalarHostImmediate)
     return Error{Code::kInvalidArgument,

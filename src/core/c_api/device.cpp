@@ -105,7 +105,7 @@ Status Suspend(ncclComm_t comm, int flags) {
   if ((flags & ~NCCL_SUSPEND_MEM) != 0)
     return Error{Code::kInvalidArgument, fmt::format("flags {:#x} has unknown bits", flags)};
   RINGLET_TRY(AwaitIssued(comm));
-  return MarkResting(comm, (flags & NCCL_SUSPEND_MEM) != 0);
+  return MarkSuspended(comm, (flags & NCCL_SUSPEND_MEM) != 0);
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ ncclResult_t ncclCommSuspend(ncclComm_t comm, int flags) {
 }
 
 ncclResult_t ncclCommResume(ncclComm_t comm) {
-  return api::Guard("ncclCommResume", [&] { return api::MarkAwake(comm); });
+  return api::Guard("ncclCommResume", [&] { return api::MarkResumed(comm); });
 }
 
 ncclResult_t ncclCommMemStats(ncclComm_t comm, ncclCommMemStat_t stat, uint64_t* value) {

@@ -688,7 +688,7 @@ class Program {
       case 1: Check(ncclGroupStart()); break;
       case 2: Check(ncclGroupEnd()); break;
       case 3: Check(AllReduce()); break;
-      case 4: Remember(functions[random_.Below(functions.size())].call(Comm())); break;
+      case 4: RecordLastError(functions[random_.Below(functions.size())].call(Comm())); break;
       case 5: Check(wrong[random_.Below(wrong.size())].call(Comm())); break;
       case 6: Check(data[random_.Below(data.size())].call(Comm())); break;
       case 7: Allocate(); break;
@@ -706,7 +706,7 @@ class Program {
     }
   }
   /// Stores the result of a split or shrink in the program.
-  void Remember(ncclResult_t result) {
+  void RecordLastError(ncclResult_t result) {
     Check(result);
     if (The().made) comms_.push_back(std::exchange(The().made, nullptr));
   }

@@ -17,7 +17,7 @@
 namespace ringlet::c_api {
 namespace {
 
-struct Group {
+struct OpenCallGroup {
   int depth = 0;
   std::optional<Error> spoiled;
   std::vector<InitJob> inits;
@@ -45,17 +45,17 @@ struct Group {
   std::vector<Streamed> streamed;
   comm::ForkGuard fork_guard;
 };
-os::PerThread<Group> groups;
+os::PerThread<OpenCallGroup> groups;
 
 /// The group that collects this thread's calls; null: calls run at once. A child of fork() does not
 /// continue its parent's group, because it may not use the parent's communicators.
-Group* CollectingGroup() {
-  Group* const group = groups.Find();
+OpenCallGroup* OpenGroupOfThread() {
+  OpenCallGroup* const group = groups.Find();
   if (!group || group->depth == 0) [[likely]]
     return nullptr;
   if (group->fork_guard.IsHere()) [[likely]]
     return group;
-  new Group(std::exchange(*group, Group{}));
+  new OpenCallGroup(std::exchange(*group, OpenCallGroup{}));
   return nullptr;
 }
 
@@ -107,8 +107,8 @@ void BeginForming(Forming& forming) {
 }
 
 // Invalidates the handles of communicators that a spoiled group will never form.
-void Withdraw(const Group& spoiled) {
-  for (const Group::Begun& begun : spoiled.begun) {
+void Withdraw(const OpenCallGroup& spoiled) {
+  for (const OpenCallGroup::Begun& begun : spoiled.begun) {
     begun.forming->Stop();
     if (begun.handle) static_cast<void>(TakeAborted(begun.handle, ""));
     *begun.out = nullptr;
@@ -142,7 +142,7 @@ Result<StreamCall> StreamCallOf(CallJob job) {
 Result<bool> SubmitToStream(CallJob job) {
   const bool blocking = job.held.options.blocking;
   RINGLET_TRY_ASSIGN(StreamCall call, StreamCallOf(std::move(job)));
-  Group* const group = CollectingGroup();
+  OpenCallGroup* const group = OpenGroupOfThread();
   if (!group) {
     std::vector<StreamCall> calls;
     calls.push_back(std::move(call));
@@ -155,8 +155,8 @@ Result<bool> SubmitToStream(CallJob job) {
 }
 
 /// The event of a call on a null stream; null without an event.
-ringletEvent_t TakeBeginning(Group& collected, std::size_t place) {
-  const auto found = std::ranges::find(collected.begins, place, &Group::Beginning::place);
+ringletEvent_t TakeBeginning(OpenCallGroup& collected, std::size_t place) {
+  const auto found = std::ranges::find(collected.begins, place, &OpenCallGroup::Beginning::place);
   if (found == collected.begins.end()) return nullptr;
   const ringletEvent_t event = found->event;
   collected.begins.erase(found);
@@ -165,7 +165,7 @@ ringletEvent_t TakeBeginning(Group& collected, std::size_t place) {
 
 /// Collects the calls on streams, and those on null streams if their communicators also have calls
 /// on streams: both form one item. Other calls stay in `calls`.
-std::vector<StreamCall> TakeStreamCalls(Group& collected) {
+std::vector<StreamCall> TakeStreamCalls(OpenCallGroup& collected) {
   std::vector<StreamCall> calls;
   std::vector<comm::GroupedCall> rest;
   auto next = collected.streamed.begin();
@@ -175,7 +175,7 @@ std::vector<StreamCall> TakeStreamCalls(Group& collected) {
     if (i == collected.calls.size()) break;
     comm::GroupedCall& call = collected.calls[i];
     const auto shared = std::find_if(collected.streamed.begin(), collected.streamed.end(),
-                                     [&](const Group::Streamed& one) {
+                                     [&](const OpenCallGroup::Streamed& one) {
                                        return one.call.call.communicator == call.communicator;
                                      });
     if (shared == collected.streamed.end()) {
@@ -191,7 +191,7 @@ std::vector<StreamCall> TakeStreamCalls(Group& collected) {
   return calls;
 }
 
-Status CheckAlike(const Group& collected) {
+Status CheckAlike(const OpenCallGroup& collected) {
   if (collected.unblocked.empty() || collected.unblocked.size() == collected.calls.size())
     return Ok();
   return Error{Code::kInvalidArgument,
@@ -199,22 +199,23 @@ Status CheckAlike(const Group& collected) {
 }
 
 /// Runs the calls on null streams. \pre  CheckAlike
-Result<bool> RunNullCalls(Group collected) {
-  for (const Group::Beginning& one : collected.begins) RINGLET_TRY(RecordBegin(one.event));
+Result<bool> RunNullCalls(OpenCallGroup collected) {
+  for (const OpenCallGroup::Beginning& one : collected.begins) RINGLET_TRY(RecordBegin(one.event));
   if (!collected.unblocked.empty())
     return BeginCalls(std::move(collected.unblocked), std::move(collected.calls));
   RINGLET_TRY(comm::RunGroup(collected.calls));
   return false;
 }
 
-Result<bool> RunStreamCalls(Group collected) {
-  const bool unblocked = std::any_of(collected.streamed.begin(), collected.streamed.end(),
-                                     [](const Group::Streamed& one) { return !one.blocking; });
+Result<bool> RunStreamCalls(OpenCallGroup collected) {
+  const bool unblocked =
+      std::any_of(collected.streamed.begin(), collected.streamed.end(),
+                  [](const OpenCallGroup::Streamed& one) { return !one.blocking; });
   if (unblocked && !collected.calls.empty())
     return Error{Code::kUnsupported,
                  "a group with a communicator that does not block has calls on null streams and on "
                  "others: pass a stream to each call"};
-  for (const Group::Streamed& one : collected.streamed)
+  for (const OpenCallGroup::Streamed& one : collected.streamed)
     if (one.call.issued->closed())
       return Error{Code::kInvalidArgument,
                    "a communicator was destroyed or aborted inside a group that has calls on it: "
@@ -232,7 +233,7 @@ Result<bool> RunStreamCalls(Group collected) {
   return goes_on;
 }
 
-Result<bool> RunCalls(Group collected) {
+Result<bool> RunCalls(OpenCallGroup collected) {
   if (!collected.streamed.empty()) return RunStreamCalls(std::move(collected));
   RINGLET_TRY(CheckAlike(collected));
   return RunNullCalls(std::move(collected));
@@ -250,7 +251,7 @@ Result<CommOptions> OptionsOf(const ncclConfig_t* config, const CommOptions& inh
 }
 
 Result<bool> SubmitInit(InitJob job) {
-  os::LookForGpuDriver();
+  os::DetectGpuDriver();
   job.form = Finished(std::move(job.form), job.options);
   if (FindIssued(job.parent)) {
     // Waits for the parent's stream operations: a communicator runs one operation at a time.
@@ -260,7 +261,7 @@ Result<bool> SubmitInit(InitJob job) {
       return form(abort);
     };
   }
-  Group* const group = CollectingGroup();
+  OpenCallGroup* const group = OpenGroupOfThread();
   if (!job.options.blocking) {
     auto forming = std::make_shared<Forming>(std::move(job.form));
     const ncclComm_t handle = *job.out =
@@ -287,7 +288,7 @@ Result<bool> SubmitCall(CallJob job) {
   if (stream::IsStream(job.stream)) return SubmitToStream(std::move(job));
   if (job.held.has_issued && job.held.options.blocking) RINGLET_TRY(AwaitIssued(job.handle));
   comm::GroupedCall call{std::move(job.held.communicator), std::move(job.work)};
-  if (Group* const group = CollectingGroup()) {
+  if (OpenCallGroup* const group = OpenGroupOfThread()) {
     if (begins) group->begins.push_back({group->calls.size(), begins});
     group->calls.push_back(std::move(call));
     if (!job.held.options.blocking) group->unblocked.push_back(job.handle);
@@ -299,9 +300,10 @@ Result<bool> SubmitCall(CallJob job) {
   return false;
 }
 
-Result<bool> SubmitCollective(ncclComm_t handle, const Held& held, const collective::Call& call,
-                              cudaStream_t stream, cudaEvent_t begins) {
-  const bool at_once = !CollectingGroup() && begins == nullptr && held.options.blocking;
+Result<bool> SubmitCollective(ncclComm_t handle, const FormedCommunicator& held,
+                              const collective::Call& call, cudaStream_t stream,
+                              cudaEvent_t begins) {
+  const bool at_once = !OpenGroupOfThread() && begins == nullptr && held.options.blocking;
   if (!at_once || stream::IsStream(stream)) [[unlikely]]
     return SubmitCall({handle, held, call, stream, begins});
   if (held.has_issued) RINGLET_TRY(AwaitIssued(handle));
@@ -310,33 +312,33 @@ Result<bool> SubmitCollective(ncclComm_t handle, const Held& held, const collect
 }
 
 void StartGroup() {
-  Group* const open = CollectingGroup();
-  Group& group = open ? *open : groups.Get();
+  OpenCallGroup* const open = OpenGroupOfThread();
+  OpenCallGroup& group = open ? *open : groups.Get();
   if (!open) group.fork_guard = {};
   ++group.depth;
 }
 
-void SpoilGroup(const Error& error) {
-  Group* const group = groups.Find();  // CollectingGroup may allocate memory
+void MarkGroupFailed(const Error& error) {
+  OpenCallGroup* const group = groups.Find();  // OpenGroupOfThread may allocate memory
   const bool collects = group && group->depth > 0 && group->fork_guard.IsHere();
   if (collects && !group->spoiled) group->spoiled = error;
 }
 
 Status DropGroup(const Error& why) {
-  Group* const group = CollectingGroup();
+  OpenCallGroup* const group = OpenGroupOfThread();
   if (!group)
     return Error{Code::kUnsupported, "ncclGroupSimulateEnd without ncclGroupStart on this thread"};
-  SpoilGroup(why);
-  if (--group->depth == 0) Withdraw(std::exchange(*group, Group{}));
+  MarkGroupFailed(why);
+  if (--group->depth == 0) Withdraw(std::exchange(*group, OpenCallGroup{}));
   return Ok();
 }
 
 Result<bool> EndGroup() {
-  Group* const group = CollectingGroup();
+  OpenCallGroup* const group = OpenGroupOfThread();
   if (!group)
     return Error{Code::kUnsupported, "ncclGroupEnd without ncclGroupStart on this thread"};
   if (--group->depth > 0) return false;
-  Group collected = std::exchange(*group, Group{});
+  OpenCallGroup collected = std::exchange(*group, OpenCallGroup{});
   const bool forms = !collected.inits.empty() || !collected.begun.empty();
   const bool runs = !collected.calls.empty() || !collected.streamed.empty();
   if (collected.spoiled || (forms && runs)) Withdraw(collected);
@@ -344,7 +346,7 @@ Result<bool> EndGroup() {
   if (forms && runs)
     return Error{Code::kUnsupported, "a group forms communicators or runs collectives, not both"};
   if (!forms) return RunCalls(std::move(collected));
-  for (const Group::Begun& begun : collected.begun) BeginForming(*begun.forming);
+  for (const OpenCallGroup::Begun& begun : collected.begun) BeginForming(*begun.forming);
   if (!collected.inits.empty()) RINGLET_TRY(RunInits(collected.inits));
   return !collected.begun.empty();
 }

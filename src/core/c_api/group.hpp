@@ -24,7 +24,7 @@ Result<CommOptions> OptionsOf(const ncclConfig_t* config, const CommOptions& inh
 
 struct CallJob {
   ncclComm_t handle;
-  Held held;
+  FormedCommunicator held;
   comm::Work work;
   cudaStream_t stream;
   cudaEvent_t begins = nullptr;  ///< recorded when the call begins; null: no event
@@ -35,8 +35,9 @@ struct CallJob {
 Result<bool> SubmitInit(InitJob job);
 Result<bool> SubmitCall(CallJob job);
 /// SubmitCall of a collective. Does not copy the usual call, without a group or stream.
-Result<bool> SubmitCollective(ncclComm_t handle, const Held& held, const collective::Call& call,
-                              cudaStream_t stream, cudaEvent_t begins);
+Result<bool> SubmitCollective(ncclComm_t handle, const FormedCommunicator& held,
+                              const collective::Call& call, cudaStream_t stream,
+                              cudaEvent_t begins);
 
 void StartGroup();
 /// Closes a group; closing the outermost one runs the collected calls. Returns true if some of them
@@ -45,7 +46,7 @@ void StartGroup();
 ///                       that was refused inside the group, and then no call runs.
 Result<bool> EndGroup();
 /// Marks the open group as failed because it refused a call; the group will not run.
-void SpoilGroup(const Error& error);
+void MarkGroupFailed(const Error& error);
 /// Drops the group for the reason `why`. Errors  kUnsupported  no group is open
 Status DropGroup(const Error& why);
 
@@ -54,11 +55,11 @@ template <typename Body>
 ncclResult_t GuardInGroup(std::string_view function, Body&& body) noexcept {
   const ncclResult_t result = Guard(function, [&]() -> Status {
     Status status = body();
-    if (!status.ok()) SpoilGroup(status.error());
+    if (!status.ok()) MarkGroupFailed(status.error());
     return status;
   });
   // After an exception the group is not spoiled yet. A group keeps its first error.
-  if (result != ncclSuccess) SpoilGroup({Code::kSystem, "out of memory"});
+  if (result != ncclSuccess) MarkGroupFailed({Code::kSystem, "out of memory"});
   return result;
 }
 

@@ -17,7 +17,7 @@ struct Growth {
 };
 
 Result<bool> GrowFrom(ncclComm_t parent, const Growth& growth) {
-  RINGLET_TRY_ASSIGN(Held held, FindActive(parent));
+  RINGLET_TRY_ASSIGN(FormedCommunicator held, FindActive(parent));
   if (growth.rank != -1)
     return Error{Code::kInvalidArgument,
                  fmt::format("rank is {}: a rank of comm must pass -1, because it keeps its number",

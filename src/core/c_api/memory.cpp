@@ -12,7 +12,7 @@ extern "C" __attribute__((weak)) void ringlet_host_memory(void* begin, size_t by
 namespace ringlet::c_api {
 namespace {
 
-void TellHostCuda(void* memory, std::size_t bytes, bool present) {
+void AnnounceToHostCuda(void* memory, std::size_t bytes, bool present) {
   if (ringlet_host_memory == nullptr) return;
   ringlet_host_memory(memory, bytes, stream::CurrentDevice(), present ? 1 : 0);
 }
@@ -33,7 +33,7 @@ Status CheckMemory(const void* buffer, std::size_t size) {
 Status Register(ncclComm_t comm, const void* buffer, std::size_t size, void** handle) {
   RINGLET_TRY(CheckMemory(buffer, size));
   RINGLET_TRY(RequireNonNull(handle, "handle"));
-  RINGLET_TRY_ASSIGN(const Held held, FindActive(comm));
+  RINGLET_TRY_ASSIGN(const FormedCommunicator held, FindActive(comm));
   RINGLET_TRY_ASSIGN(const std::uint64_t number, held.communicator->one_sided().Register(View(
                                                      static_cast<const std::byte*>(buffer), size)));
   *handle = reinterpret_cast<void*>(number * kRegistrationStep);  // NOLINT
@@ -56,14 +56,14 @@ Status Allocate(void** memory, std::size_t size) {
   if (size == 0) return Ok();
   RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
   RINGLET_TRY_ASSIGN(*memory, process->heap().Allocate(size));
-  TellHostCuda(*memory, size, true);
+  AnnounceToHostCuda(*memory, size, true);
   return Ok();
 }
 
 Status Free(void* memory) {
   if (!memory) return Ok();
   RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
-  return process->heap().Free(memory, [&] { TellHostCuda(memory, 0, false); });
+  return process->heap().Free(memory, [&] { AnnounceToHostCuda(memory, 0, false); });
 }
 
 Status RegisterWindow(ncclComm_t comm, void* buffer, std::size_t size, ncclWindow_t* window,
@@ -77,7 +77,7 @@ Status RegisterWindow(ncclComm_t comm, void* buffer, std::size_t size, ncclWindo
     return Error{
         Code::kInvalidArgument,
         fmt::format("a window must begin on a multiple of {} bytes", NCCL_WIN_REQUIRED_ALIGNMENT)};
-  RINGLET_TRY_ASSIGN(const Held held, FindActive(comm));
+  RINGLET_TRY_ASSIGN(const FormedCommunicator held, FindActive(comm));
   if ((flags & kGpuFlags) != 0) {
     RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
     process->NoteOnce("NCCL_WIN_GIN_ONLY and NCCL_WIN_CFT_COUNTED are ignored: they concern GPUs");

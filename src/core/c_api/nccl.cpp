@@ -107,7 +107,7 @@ Result<bool> SplitOff(ncclComm_t comm, int color, int key, ncclComm_t* out,
   RINGLET_TRY(RequireNonNull(out, "newcomm"));
   *out = nullptr;
   RINGLET_TRY(OptionsOf(config, {}));
-  RINGLET_TRY_ASSIGN(Held held, FindParent(comm));
+  RINGLET_TRY_ASSIGN(FormedCommunicator held, FindParent(comm));
   RINGLET_TRY_ASSIGN(const CommOptions options, OptionsOf(config, held.options));
   const auto chosen =
       color == NCCL_SPLIT_NOCOLOR ? std::nullopt : std::optional<std::int32_t>(color);
@@ -150,7 +150,7 @@ Result<bool> ShrinkTo(ncclComm_t comm, const int* excluded, int count, ncclComm_
     return Error{Code::kInvalidArgument,
                  fmt::format("shrinkFlags is {}, not NCCL_SHRINK_DEFAULT or _ABORT", flags)};
   const bool aborts = flags == NCCL_SHRINK_ABORT;
-  RINGLET_TRY_ASSIGN(const Held held, aborts ? FindRunning(comm) : FindParent(comm));
+  RINGLET_TRY_ASSIGN(const FormedCommunicator held, aborts ? FindRunning(comm) : FindParent(comm));
   RINGLET_TRY_ASSIGN(const CommOptions options, OptionsOf(config, held.options));
   RINGLET_TRY_ASSIGN(auto ranks, ExcludedRanks(excluded, count, held.communicator->identity()));
   if (aborts) {
@@ -168,11 +168,11 @@ Status Revoke(ncclComm_t comm, int flags) {
   if (flags != NCCL_REVOKE_DEFAULT)
     return Error{Code::kInvalidArgument,
                  fmt::format("revokeFlags is {}, not NCCL_REVOKE_DEFAULT", flags)};
-  RINGLET_TRY_ASSIGN(const Held held, FindRunning(comm));
+  RINGLET_TRY_ASSIGN(const FormedCommunicator held, FindRunning(comm));
   if (held.communicator->revoked())
     return Error{Code::kUnsupported, "the communicator is revoked already"};
   held.communicator->Revoke();
-  if (const auto issued = FindIssued(comm)) issued->order()->Forgive();
+  if (const auto issued = FindIssued(comm)) issued->order()->TolerateFailures();
   return Ok();
 }
 
@@ -308,8 +308,8 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
   return api::Guard("ncclCommGetAsyncError", [&]() -> Status {
     RINGLET_TRY(api::RequireNonNull(asyncError, "asyncError"));
-    RINGLET_TRY_ASSIGN(const api::State state, api::StateOf(comm));
-    if (state.failure) api::Remember(*state.failure);
+    RINGLET_TRY_ASSIGN(const api::CommunicatorState state, api::StateOf(comm));
+    if (state.failure) api::RecordLastError(*state.failure);
     *asyncError = state.in_progress ? ncclInProgress
                   : state.failure   ? api::ToResult(state.failure->code)
                                     : ncclSuccess;

@@ -68,7 +68,7 @@ template <std::integral T>
 Status GetNumber(ncclParamHandle_t handle, T* out) {
   RINGLET_TRY(RequireNonNull(out, "out"));
   RINGLET_TRY_ASSIGN(const SettingSpec* spec, SettingOf(handle));
-  RINGLET_TRY_ASSIGN(const auto process, LookAtProcess());
+  RINGLET_TRY_ASSIGN(const auto process, ProcessForSettings());
   const auto number = NumberOf(process->settings(), *spec);
   if (!number)
     return Error{Code::kInvalidArgument, fmt::format("RINGLET_{} is not a number", spec->name)};
@@ -81,7 +81,7 @@ Status GetNumber(ncclParamHandle_t handle, T* out) {
 }
 
 Result<std::string> TextOf(const SettingSpec& spec) {
-  RINGLET_TRY_ASSIGN(const auto process, LookAtProcess());
+  RINGLET_TRY_ASSIGN(const auto process, ProcessForSettings());
   return ValueText(process->settings(), spec);
 }
 
@@ -100,7 +100,7 @@ Status GetBytes(ncclParamHandle_t handle, void* out, int bytes_max, int* bytes) 
   RINGLET_TRY(RequireNonNull(bytes, "len"));
   RINGLET_TRY_ASSIGN(const SettingSpec* spec, SettingOf(handle));
   RINGLET_TRY_ASSIGN(std::string value, TextOf(*spec));
-  RINGLET_TRY_ASSIGN(const auto process, LookAtProcess());
+  RINGLET_TRY_ASSIGN(const auto process, ProcessForSettings());
   if (const auto number = NumberOf(process->settings(), *spec))
     value.assign(reinterpret_cast<const char*>(&*number), sizeof *number);
   *bytes = static_cast<int>(value.size());
@@ -145,7 +145,7 @@ Status ListKeys(const char*** table, int* count) {
 }
 
 Status Dump() {
-  RINGLET_TRY_ASSIGN(const auto process, LookAtProcess());
+  RINGLET_TRY_ASSIGN(const auto process, ProcessForSettings());
   const std::vector<std::string> keys = Keys();
   for (std::size_t i = 0; i < keys.size(); ++i)
     process->logger().Log(

@@ -31,7 +31,7 @@ std::vector<Issued::InUse> Use(const std::vector<LaterCall>& calls) {
   return in_use;
 }
 
-Error Gone() {
+Error DestroyedError() {
   return {Code::kInvalidArgument,
           "the communicator of an operation on a stream was destroyed or aborted before the "
           "operation ran"};
@@ -65,7 +65,7 @@ Status RunOnCommunicators(const std::vector<LaterCall>& calls) {
   std::deque<Enqueued> enqueued;  // destroyed before `grouped`
   for (const LaterCall& call : calls) {
     auto communicator = call.Communicator();
-    if (!communicator) return Gone();
+    if (!communicator) return DestroyedError();
     if (calls.size() == 1) {
       const Enqueued alone(*communicator);
       return communicator->Run(call.work);

@@ -38,8 +38,8 @@ class Devices {
     all_interfaces_ = ReadInterfaces(sysfs_);
     interfaces_ = Choose(all_interfaces_, rule, sysfs_);
     FindRdma();
-    WantGpus();
-    WantNics();
+    AddGpuFunctions();
+    AddNicFunctions();
     pci_.Build();
     AddGpus();
     peer_memory_ = HasPeerMemory(sysfs_);
@@ -54,17 +54,17 @@ class Devices {
       if (port.active) {
         ports_.push_back(std::move(port));
       } else {
-        sysfs_.Miss(fmt::format("port {} of RDMA device {} is not active and is left out",
-                                port.port, port.device));
+        sysfs_.RecordMissing(fmt::format("port {} of RDMA device {} is not active and is left out",
+                                         port.port, port.device));
       }
     }
   }
 
-  void WantGpus() {
+  void AddGpuFunctions() {
     std::set<BusId> reported;
     if (report_) {
       for (const GpuReading& gpu : report_->gpus)
-        if (reported.insert(gpu.bus).second) pci_.Want(gpu.bus);
+        if (reported.insert(gpu.bus).second) pci_.AddWithBridges(gpu.bus);
     }
     for (std::size_t i = 0; i < functions_.size(); ++i) {
       const BusId bus = functions_[i].bus;
@@ -74,25 +74,25 @@ class Devices {
       const PciFunction* const function = pci_.Detailed(bus);
       if (!IsGpu(*function) || function->physical) continue;
       if (report_ && function->ids.vendor == kNvidiaVendor) {
-        sysfs_.Miss(
+        sysfs_.RecordMissing(
             fmt::format("PCI function {} is a GPU that its driver does not list", ToString(bus)));
       } else {
-        pci_.Want(bus);
+        pci_.AddWithBridges(bus);
         unlisted_.push_back(bus);
       }
     }
   }
 
-  void WantNics() {
+  void AddNicFunctions() {
     for (std::size_t i = 0; i < functions_.size(); ++i) {
       if (!functions_[i].device_class || functions_[i].device_class->role() != PciRole::kNic)
         continue;
-      pci_.Want(CardOf(functions_[i].bus));
+      pci_.AddWithBridges(CardOf(functions_[i].bus));
     }
     for (const InterfaceFacts& facts : interfaces_)
-      if (const auto card = CardOf(facts)) pci_.Want(*card);
+      if (const auto card = CardOf(facts)) pci_.AddWithBridges(*card);
     for (const RdmaPort& port : ports_)
-      if (port.function) pci_.Want(CardOf(*port.function));
+      if (port.function) pci_.AddWithBridges(CardOf(*port.function));
   }
 
   /// Returns the function that represents a card. All functions of a card share one link.
@@ -132,7 +132,7 @@ class Devices {
         if (at) AddGpu(facts, *at);
       }
     } else if (!unlisted_.empty()) {
-      sysfs_.Miss(
+      sysfs_.RecordMissing(
           "no driver lists the GPUs; those of /sys are numbered in the order of their addresses, "
           "and their NVLinks are unknown");
     }
@@ -217,7 +217,8 @@ class Devices {
       net.gdr = false;
     }
     if (!net.speed_mbit_per_s)
-      sysfs_.Miss(fmt::format("/sys/class/net/{}/speed does not contain a rate", facts.name));
+      sysfs_.RecordMissing(
+          fmt::format("/sys/class/net/{}/speed does not contain a rate", facts.name));
     Add(std::move(net), card, facts.numa);
   }
 
@@ -230,7 +231,7 @@ class Devices {
     net.kind = NetKind::kPhysical;
     Join(net, port);
     if (!net.speed_mbit_per_s)
-      sysfs_.Miss(fmt::format("the rate of RDMA device {} is unknown", port.device));
+      sysfs_.RecordMissing(fmt::format("the rate of RDMA device {} is unknown", port.device));
     Add(std::move(net), port.function ? std::optional(CardOf(*port.function)) : std::nullopt,
         port.numa);
   }

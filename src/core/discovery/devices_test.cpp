@@ -16,11 +16,11 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using topology::BusId;
 using topology::CpuSet;
-using topology::Fabric;
 using topology::GpuLinkKind;
 using topology::HostView;
 using topology::NetInterface;
 using topology::NetKind;
+using topology::NvlinkFabric;
 using topology::Part;
 using topology::PartKind;
 using topology::PciClass;
@@ -99,7 +99,7 @@ TEST_F(DevicesTest, ADriverCompletesTheFactsOfTheKernel) {
                  {GpuLinkKind::kNvLink, BusId{0xff000}, 1, {}},
                  {GpuLinkKind::kNvLink, {}, 3, {}}};
   first.c2c = {{44'712, 10}};
-  first.fabric = Fabric{{1, 2}, 3};
+  first.fabric = NvlinkFabric{{1, 2}, 3};
   GpuReading second{.index = 0, .bus = BusId{0xf000}};
   Look(GpuReport{.driver = "1", .gpus = {second, first}});
   ASSERT_EQ(view_.gpus.size(), 2u);

@@ -189,7 +189,7 @@ TEST(FillTest, EveryMissingValueOfAPartIsFilled) {
   topology::Gpu& gpu = detected.gpus[0];
   gpu.gdr = true;
   gpu.c2c = {{44'712, 10}};
-  gpu.fabric = topology::Fabric{{1, 2}, 3};
+  gpu.fabric = topology::NvlinkFabric{{1, 2}, 3};
   topology::NetInterface& net = detected.nets[0];
   net.kind = topology::NetKind::kBond;
   net.members = {"a", "b"};

@@ -12,9 +12,9 @@ namespace {
 
 using topology::BusId;
 using topology::C2cLink;
-using topology::Fabric;
 using topology::GpuLink;
 using topology::HostView;
+using topology::NvlinkFabric;
 
 constexpr std::string_view kHeader = "ringlet-gpus 1";
 constexpr std::string_view kHidden = "hidden";
@@ -83,7 +83,7 @@ GpuReading ReadGpu(GpuLine& line) {
 }
 
 /// Reads a number and returns its GPU; null if the line is bad.
-GpuReading* Owner(GpuLine& line, GpuReport& report) {
+GpuReading* GpuOfLine(GpuLine& line, GpuReport& report) {
   const std::uint32_t index = line.U32();
   const auto at = std::find_if(report.gpus.begin(), report.gpus.end(),
                                [&](const GpuReading& gpu) { return gpu.index == index; });
@@ -112,7 +112,7 @@ void ReadC2c(GpuLine& line, GpuReading& gpu) {
 }
 
 void ReadFabric(GpuLine& line, GpuReading& gpu) {
-  Fabric fabric;
+  NvlinkFabric fabric;
   line.Expect("cluster");
   for (std::uint64_t& half : fabric.cluster) half = line.Number(~std::uint64_t{0});
   line.Expect("clique");
@@ -132,11 +132,11 @@ void ReadLine(GpuLine& line, GpuReport& report) {
       line.Fail();
     report.gpus.push_back(std::move(gpu));
   } else if (line.Take("nvlink")) {
-    if (GpuReading* const gpu = Owner(line, report)) ReadNvLink(line, *gpu);
+    if (GpuReading* const gpu = GpuOfLine(line, report)) ReadNvLink(line, *gpu);
   } else if (line.Take("c2c")) {
-    if (GpuReading* const gpu = Owner(line, report)) ReadC2c(line, *gpu);
+    if (GpuReading* const gpu = GpuOfLine(line, report)) ReadC2c(line, *gpu);
   } else if (line.Take("fabric")) {
-    if (GpuReading* const gpu = Owner(line, report)) ReadFabric(line, *gpu);
+    if (GpuReading* const gpu = GpuOfLine(line, report)) ReadFabric(line, *gpu);
   } else {
     line.Fail();
   }

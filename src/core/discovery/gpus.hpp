@@ -21,7 +21,7 @@ struct GpuReading {
   std::vector<topology::GpuLink> links =
       {};  ///< active ones, without target_class, which the driver does not know
   std::vector<topology::C2cLink> c2c = {};
-  std::optional<topology::Fabric> fabric = {};
+  std::optional<topology::NvlinkFabric> fabric = {};
   bool operator==(const GpuReading&) const = default;
 };
 

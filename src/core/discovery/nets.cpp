@@ -112,7 +112,7 @@ bool IsLocalName(std::string_view name) {
 }
 
 /// True for a virtual interface that may reach other hosts, for hosts without hardware interfaces.
-bool MayLeadOut(const InterfaceFacts& one) {
+bool MayReachOtherHosts(const InterfaceFacts& one) {
   return !IsLocalName(one.name) && !one.tunnel && one.kind != NetKind::kBridge &&
          one.master.empty();
 }
@@ -155,7 +155,7 @@ std::vector<InterfaceFacts> ReadInterfaces(Sysfs& sysfs) {
   std::vector<InterfaceFacts> interfaces;
   const Result<std::vector<std::string>> entries = sysfs.files().List(kNets);
   if (!entries.ok()) {
-    sysfs.Miss(entries.error().message + "; no network interfaces are known");
+    sysfs.RecordMissing(entries.error().message + "; no network interfaces are known");
     return interfaces;
   }
   for (const std::string& name : *entries) {
@@ -164,7 +164,7 @@ std::vector<InterfaceFacts> ReadInterfaces(Sysfs& sysfs) {
     const std::string folder = sysfs.Folder(fmt::format("{}/{}", kNets, name));
     if (!sysfs.files().Exists(folder + "/.")) continue;
     if (interfaces.size() == HostView::kNetsMax) {
-      sysfs.Miss(fmt::format("only {} network interfaces are kept", HostView::kNetsMax));
+      sysfs.RecordMissing(fmt::format("only {} network interfaces are kept", HostView::kNetsMax));
       break;
     }
     interfaces.push_back(ReadInterface(sysfs, name, folder));
@@ -182,18 +182,19 @@ std::vector<InterfaceFacts> Choose(const std::vector<InterfaceFacts>& interfaces
     const bool is_hardware = IsHardware(all, one);
     if (one.down) {
       if (is_hardware || rule.picks())
-        sysfs.Miss(fmt::format("network interface {} is down and is left out", one.name));
+        sysfs.RecordMissing(fmt::format("network interface {} is down and is left out", one.name));
       continue;
     }
     wanted.push_back(one);
     if (is_hardware) hardware.push_back(one);
-    if (MayLeadOut(one)) virtual_ones.push_back(one);
+    if (MayReachOtherHosts(one)) virtual_ones.push_back(one);
   }
   std::vector<InterfaceFacts> chosen = rule.picks()       ? std::move(wanted)
                                        : hardware.empty() ? std::move(virtual_ones)
                                                           : std::move(hardware);
   if (chosen.empty())
-    sysfs.Miss(fmt::format("{} does not contain a network interface to other hosts", kNets));
+    sysfs.RecordMissing(
+        fmt::format("{} does not contain a network interface to other hosts", kNets));
   return chosen;
 }
 
@@ -212,7 +213,8 @@ std::vector<RdmaPort> ReadRdmaPorts(Sysfs& sysfs) {
     device.numa = sysfs.PeekNumber(hardware + "/numa_node");
     const auto numbers = sysfs.files().List(folder + "/ports");
     if (!numbers.ok()) {
-      sysfs.Miss(fmt::format("RDMA device {}: {}", device.device, numbers.error().message));
+      sysfs.RecordMissing(
+          fmt::format("RDMA device {}: {}", device.device, numbers.error().message));
       continue;
     }
     for (const std::string& text : *numbers) {

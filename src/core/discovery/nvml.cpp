@@ -16,8 +16,8 @@ namespace {
 
 using topology::BusId;
 using topology::C2cLink;
-using topology::Fabric;
 using topology::GpuLink;
+using topology::NvlinkFabric;
 using topology::NvLinksMax;
 
 // NVML's binary interface. Published names keep their sizes and numbers.
@@ -175,35 +175,35 @@ class NvmlSession {
         f_.driver_version(version.data(), static_cast<std::uint32_t>(version.size())) == kSuccess)
       report_.driver = TextIn(version);
     std::uint32_t count = 0;
-    if (!Succeeds(f_.count(&count), "does not report the number of GPUs")) return;
-    if (count > kGpusOfHostMax) Miss(fmt::format("reports {} GPUs", count));
+    if (!CheckCode(f_.count(&count), "does not report the number of GPUs")) return;
+    if (count > kGpusOfHostMax) RecordMissing(fmt::format("reports {} GPUs", count));
     for (std::uint32_t i = 0; i < std::min<std::uint32_t>(count, kGpusOfHostMax); ++i) ReadGpu(i);
   }
 
  private:
-  void Miss(std::string_view what) {
+  void RecordMissing(std::string_view what) {
     report_.missing.push_back(fmt::format("NVIDIA's driver {}", what));
   }
   std::string Words(ReturnCode code) const {
     const char* const text = f_.error_string == nullptr ? nullptr : f_.error_string(code);
     return text == nullptr ? fmt::format("error {}", code) : Printable(text, 100);
   }
-  bool Succeeds(ReturnCode code, std::string_view otherwise) {
-    if (code != kSuccess) Miss(fmt::format("{}: {}", otherwise, Words(code)));
+  bool CheckCode(ReturnCode code, std::string_view otherwise) {
+    if (code != kSuccess) RecordMissing(fmt::format("{}: {}", otherwise, Words(code)));
     return code == kSuccess;
   }
   /// True if the error only means that a GPU lacks the feature.
-  static bool IsAbsence(ReturnCode code) {
+  static bool IsUnsupported(ReturnCode code) {
     return code == kNotSupported || code == kNotFound || code == kInvalidArgument;
   }
 
   void ReadGpu(std::uint32_t index) {
     Device device = nullptr;
-    if (!Succeeds(f_.handle(index, &device), fmt::format("gives no access to GPU {}", index)))
+    if (!CheckCode(f_.handle(index, &device), fmt::format("gives no access to GPU {}", index)))
       return;
     PciInfo pci{};
-    if (!Succeeds(f_.pci(device, &pci),
-                  fmt::format("does not report the PCI address of GPU {}", index)))
+    if (!CheckCode(f_.pci(device, &pci),
+                   fmt::format("does not report the PCI address of GPU {}", index)))
       return;
     GpuReading gpu;
     gpu.index = index;
@@ -232,7 +232,8 @@ class NvmlSession {
     std::int32_t major = 0, minor = 0;
     const ReturnCode code =
         f_.capability == nullptr ? kNotFound : f_.capability(device, &major, &minor);
-    if (!Succeeds(code, fmt::format("does not report the compute capability of GPU {}", gpu.index)))
+    if (!CheckCode(code,
+                   fmt::format("does not report the compute capability of GPU {}", gpu.index)))
       return;
     if (major > 0 && major <= kMajorMax && minor >= 0 && minor <= kMinorMax)
       gpu.compute_capability = static_cast<std::uint32_t>(major * 10 + minor);
@@ -277,22 +278,23 @@ class NvmlSession {
   void ReadNvLinks(Device device, GpuReading& gpu) {
     if (f_.link_capability == nullptr || f_.link_remote == nullptr) {
       if (NvLinksMax(gpu.compute_capability) != 0)
-        Miss(fmt::format("is too old to report the NVLinks of GPU {}", gpu.index));
+        RecordMissing(fmt::format("is too old to report the NVLinks of GPU {}", gpu.index));
       return;
     }
     for (std::uint32_t link = 0; link < NvLinksMax(gpu.compute_capability); ++link) {
       std::uint32_t able = 0;
       const ReturnCode code = f_.link_capability(device, link, kCapabilityP2p, &able);
-      if (code != kSuccess && !IsAbsence(code)) {
-        Miss(fmt::format("does not report NVLink {} of GPU {}: {}", link, gpu.index, Words(code)));
+      if (code != kSuccess && !IsUnsupported(code)) {
+        RecordMissing(
+            fmt::format("does not report NVLink {} of GPU {}: {}", link, gpu.index, Words(code)));
         continue;
       }
       if (code != kSuccess || able != 1 || !IsActive(device, gpu, link)) continue;
       PciInfo remote{};
       const ReturnCode reached = f_.link_remote(device, link, &remote);
       if (reached != kSuccess) {
-        Miss(fmt::format("does not report the remote end of NVLink {} of GPU {}: {}", link,
-                         gpu.index, Words(reached)));
+        RecordMissing(fmt::format("does not report the remote end of NVLink {} of GPU {}: {}", link,
+                                  gpu.index, Words(reached)));
         continue;
       }
       CountLink(gpu, AddressIn(remote, f_.link_remote_is_old));
@@ -330,11 +332,12 @@ class NvmlSession {
       info.info = {};
       code = f_.fabric(device, &info.info);
     }
-    if (code != kSuccess && !IsAbsence(code))
-      Miss(fmt::format("does not report the NVLink domain of GPU {}: {}", gpu.index, Words(code)));
+    if (code != kSuccess && !IsUnsupported(code))
+      RecordMissing(
+          fmt::format("does not report the NVLink domain of GPU {}: {}", gpu.index, Words(code)));
     if (code != kSuccess || info.info.state != kFabricCompleted || info.info.status != kSuccess)
       return;
-    Fabric fabric;
+    NvlinkFabric fabric;
     for (std::size_t i = 0; i < info.info.cluster.size(); ++i) {
       std::uint64_t& half = fabric.cluster[i / 8];
       half = half << 8 | info.info.cluster[i];

@@ -44,7 +44,7 @@ std::vector<PciFunction> ListPci(Sysfs& sysfs) {
   std::vector<PciFunction> functions;
   const Result<std::vector<std::string>> entries = sysfs.files().List(kDevices);
   if (!entries.ok()) {
-    sysfs.Miss(entries.error().message + "; no PCI functions are known");
+    sysfs.RecordMissing(entries.error().message + "; no PCI functions are known");
     return functions;
   }
   for (const std::string& entry : *entries) {

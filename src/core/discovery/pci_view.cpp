@@ -38,10 +38,10 @@ bool IsGpu(const PciFunction& function) {
 
 const PciFunction* PciView::Detailed(BusId bus) {
   if (Find(functions_, bus) == nullptr) return nullptr;
-  return &Know(bus, nullptr);
+  return &FindOrAdd(bus, nullptr);
 }
 
-PciFunction& PciView::Know(BusId bus, const PciFunction* below) {
+PciFunction& PciView::FindOrAdd(BusId bus, const PciFunction* below) {
   const PciFunction* const found = Find(functions_, bus);
   PciFunction* function = nullptr;
   if (found != nullptr) {
@@ -59,10 +59,10 @@ PciFunction& PciView::Know(BusId bus, const PciFunction* below) {
   return *function;
 }
 
-void PciView::Want(BusId bus) {
-  const PciFunction leaf = Know(bus, nullptr);
+void PciView::AddWithBridges(BusId bus) {
+  const PciFunction leaf = FindOrAdd(bus, nullptr);
   if (leaf.path.empty())
-    sysfs_.Miss(
+    sysfs_.RecordMissing(
         fmt::format("PCI function {} is not in /sys, so nothing is known above it", ToString(bus)));
   std::vector<BusId> chain = {bus};
   for (std::size_t i = 1; i < leaf.above.size(); i += 2) chain.push_back(leaf.above[i]);
@@ -78,15 +78,15 @@ void PciView::Place(BusId bus, std::optional<BusId> parent, const PciFunction& l
   Element element{.parent = parent, .numa = {}, .link = {}};
   if (parent) element.depth = elements_[*parent].depth + 1;
   if (element.depth > HostView::kDepthMax || elements_.size() == HostView::kPciMax)
-    return sysfs_.Miss(fmt::format(
+    return sysfs_.RecordMissing(fmt::format(
         "PCI function {} is left out: it is nested too deep, or the host has too many functions",
         ToString(bus)));
-  const PciFunction function = Know(bus, &leaf);
+  const PciFunction function = FindOrAdd(bus, &leaf);
   // The port directly above limits the slot, even if it is not in the view.
   const auto at = std::find(leaf.above.begin(), leaf.above.end(), bus);
   const auto port = bus == leaf.bus ? leaf.above.begin() : at == leaf.above.end() ? at : at + 1;
   element.link = function.max;
-  if (port != leaf.above.end()) element.link = Slower(function.max, Know(*port, &leaf).max);
+  if (port != leaf.above.end()) element.link = Slower(function.max, FindOrAdd(*port, &leaf).max);
   if (!parent) {
     element.numa = NodeOf(function);
     if (!element.numa) element.numa = NodeOf(leaf);
@@ -144,7 +144,7 @@ void PciView::Build() {
       roots[static_cast<std::uint32_t>(at - nodes.begin())].push_back(bus);
     } else {
       nowhere.push_back(bus);
-      sysfs_.Miss(fmt::format(
+      sysfs_.RecordMissing(fmt::format(
           "PCI function {}: its NUMA node is unknown; an extra node contains all such functions",
           ToString(bus)));
     }
@@ -156,7 +156,7 @@ void PciView::Build() {
 
 void PciView::Emit(BusId bus, Part parent) {
   const Element& element = elements_[bus];
-  const PciFunction& function = Know(bus, nullptr);
+  const PciFunction& function = FindOrAdd(bus, nullptr);
   PciDevice device;
   device.parent = parent;
   device.bus = bus;

@@ -29,7 +29,7 @@ class PciView {
 
   /// Adds the function and the bridges above it to the view. A function that is missing in /sys, as
   /// in a container, is added alone.
-  void Want(topology::BusId bus);
+  void AddWithBridges(topology::BusId bus);
 
   /// Fills HostView::pci: parents before children, siblings in address order. If the host has
   /// several nodes, functions without a known node get their own NUMA node, topology::kUnknownNuma.
@@ -50,7 +50,7 @@ class PciView {
     std::uint32_t depth = 1;
   };
 
-  PciFunction& Know(topology::BusId bus, const PciFunction* below);
+  PciFunction& FindOrAdd(topology::BusId bus, const PciFunction* below);
   void Place(topology::BusId bus, std::optional<topology::BusId> parent, const PciFunction& leaf);
   std::optional<std::uint32_t> NodeOf(const PciFunction& function) const;
   std::uint32_t UnknownNode();

@@ -46,7 +46,7 @@ class PciViewTest : public testing::Test {
   void Build(const std::vector<BusId>& wanted) {
     functions_ = ListPci(sysfs_);
     pci_.emplace(sysfs_, functions_, view_);
-    for (const BusId bus : wanted) pci_->Want(bus);
+    for (const BusId bus : wanted) pci_->AddWithBridges(bus);
     pci_->Build();
     const Status good = view_.Check();
     EXPECT_TRUE(good.ok()) << good.error().message;
@@ -135,7 +135,7 @@ TEST_F(PciViewTest, AnUnknownNodeHasDistancesOnlyIfTheOthersHave) {
   view_.numa_nodes[1].distances.clear();
   functions_ = ListPci(sysfs_);
   pci_.emplace(sysfs_, functions_, view_);
-  pci_->Want(BusId{0x20});
+  pci_->AddWithBridges(BusId{0x20});
   pci_->Build();
   ASSERT_EQ(view_.numa_nodes.size(), 3u);
   EXPECT_THAT(view_.numa_nodes[0].distances, ElementsAre(10u, 21u, 21u));

@@ -44,8 +44,8 @@ class Scanner {
     }
     if (cpuinfo.ok()) scan_.view.cpu = ParseCpuInfo(*cpuinfo);
     if (scan_.view.cpu.arch.empty())
-      sysfs_.Miss(cpuinfo.ok() ? "/proc/cpuinfo names no known processor"
-                               : cpuinfo.error().message);
+      sysfs_.RecordMissing(cpuinfo.ok() ? "/proc/cpuinfo names no known processor"
+                                        : cpuinfo.error().message);
     ReadNodes();
     if (scan_.view.numa_nodes.empty())
       scan_.view.numa_nodes.push_back(WholeHost(cpuinfo.ok() ? CountCpus(*cpuinfo) : 0));
@@ -68,7 +68,7 @@ class Scanner {
 
   CpuSet ParseCpus(const std::string& list, const std::string& path) {
     Result<CpuSet> cpus = CpuSet::Parse(list);
-    if (!cpus.ok()) sysfs_.Miss(fmt::format("{}: {}", path, cpus.error().message));
+    if (!cpus.ok()) sysfs_.RecordMissing(fmt::format("{}: {}", path, cpus.error().message));
     return cpus.ok() ? *std::move(cpus) : CpuSet();
   }
 
@@ -78,7 +78,7 @@ class Scanner {
     const std::optional<std::string> mask = list ? std::nullopt : sysfs_.Peek(folder + "cpumap");
     if (!mask) return ParseCpus(list ? *list : sysfs_.Read(folder + "cpulist"), folder + "cpulist");
     Result<CpuSet> cpus = CpuSet::ParseMask(*mask);
-    if (!cpus.ok()) sysfs_.Miss(fmt::format("{}cpumap: {}", folder, cpus.error().message));
+    if (!cpus.ok()) sysfs_.RecordMissing(fmt::format("{}cpumap: {}", folder, cpus.error().message));
     return cpus.ok() ? *std::move(cpus) : CpuSet();
   }
 
@@ -93,7 +93,7 @@ class Scanner {
   void ReadNodes() {
     const Result<std::vector<std::string>> entries = sysfs_.files().List(kNodes);
     if (!entries.ok())
-      return sysfs_.Miss(entries.error().message + "; the host counts as one NUMA node");
+      return sysfs_.RecordMissing(entries.error().message + "; the host counts as one NUMA node");
     std::vector<NumaNode>& nodes = scan_.view.numa_nodes;
     for (const std::string& entry : *entries) {
       if (!entry.starts_with("node")) continue;
@@ -103,8 +103,8 @@ class Scanner {
     std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
     for (NumaNode& node : nodes) {
       if (node.distances.empty() || node.distances.size() == nodes.size()) continue;
-      sysfs_.Miss(fmt::format("NUMA node {} has {} distances to {} nodes", node.id,
-                              node.distances.size(), nodes.size()));
+      sysfs_.RecordMissing(fmt::format("NUMA node {} has {} distances to {} nodes", node.id,
+                                       node.distances.size(), nodes.size()));
       node.distances.clear();
     }
   }
@@ -115,7 +115,8 @@ class Scanner {
     node.id = id;
     node.cpus = ReadCpus(folder);
     const std::optional<std::uint64_t> memory = ParseMemTotal(sysfs_.Read(folder + "meminfo"));
-    if (!memory) sysfs_.Miss(folder + "meminfo does not contain the memory size of the node");
+    if (!memory)
+      sysfs_.RecordMissing(folder + "meminfo does not contain the memory size of the node");
     node.memory_bytes = memory.value_or(0);
     node.distances = ParseDistances(sysfs_.Read(folder + "distance"));
     return node;
@@ -126,7 +127,7 @@ class Scanner {
     NumaNode node;
     node.cpus = ParseCpus(sysfs_.Peek(online).value_or(""), online);
     if (node.cpus.empty()) {
-      sysfs_.Miss("the list of CPUs is missing; their number is taken from /proc/cpuinfo");
+      sysfs_.RecordMissing("the list of CPUs is missing; their number is taken from /proc/cpuinfo");
       node.cpus = CpuSet::Of(0, std::clamp(cpu_count, 1u, CpuSet::kCpuMax) - 1);
     }
     node.memory_bytes = ParseMemTotal(sysfs_.Read("/proc/meminfo")).value_or(0);
@@ -141,19 +142,19 @@ class Scanner {
       Result<GpuReport> report = source->Read();
       if (report.ok()) return Take(*std::move(report));
       // A machine without NVIDIA GPUs does not miss anything.
-      if (HasNvidia(functions)) sysfs_.Miss(report.error().message);
+      if (HasNvidia(functions)) sysfs_.RecordMissing(report.error().message);
       return std::nullopt;
     }
     const Result<std::string> text = sysfs_.files().Read(kGpuTextPath, kGpuTextBytesMax);
     if (!text.ok()) return std::nullopt;
     Result<GpuReport> report = ParseGpuText(*text);
     if (report.ok()) return Take(*std::move(report));
-    sysfs_.Miss(fmt::format("{}: {}", kGpuTextPath, report.error().message));
+    sysfs_.RecordMissing(fmt::format("{}: {}", kGpuTextPath, report.error().message));
     return std::nullopt;
   }
 
   GpuReport Take(GpuReport report) {
-    for (std::string& what : report.missing) sysfs_.Miss(std::move(what));
+    for (std::string& what : report.missing) sysfs_.RecordMissing(std::move(what));
     return report;
   }
 

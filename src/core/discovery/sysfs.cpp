@@ -51,7 +51,7 @@ std::vector<BusId> FunctionsIn(std::string_view path) {
   return functions;
 }
 
-void Sysfs::Miss(std::string what) {
+void Sysfs::RecordMissing(std::string what) {
   if (missing_.size() < kMissingMax) {
     missing_.push_back(std::move(what));
   } else if (missing_.size() == kMissingMax) {
@@ -67,7 +67,7 @@ std::optional<std::string> Sysfs::Peek(const std::string& path) const {
 
 std::string Sysfs::Read(const std::string& path) {
   Result<std::string> content = files_.Read(path, kSmallFileBytesMax);
-  if (!content.ok()) Miss(content.error().message);
+  if (!content.ok()) RecordMissing(content.error().message);
   return content.ok() ? TextOf(*content) : "";
 }
 

@@ -29,7 +29,7 @@ class Sysfs {
       : files_(files), missing_(missing) {}
 
   /// Records a sentence. After kMissingMax of them, only that there were more.
-  void Miss(std::string what);
+  void RecordMissing(std::string what);
 
   /// Returns a small file, trimmed; empty if it is missing.
   std::optional<std::string> Peek(const std::string& path) const;

@@ -64,7 +64,7 @@ TEST(SysfsTest, TheListOfMissingFilesIsBounded) {
   const os::FileTree files = os::FileTree::Open(tree.root()).value();
   std::vector<std::string> missing;
   Sysfs sysfs(files, missing);
-  for (std::size_t i = 0; i < 3 * Sysfs::kMissingMax; ++i) sysfs.Miss("x");
+  for (std::size_t i = 0; i < 3 * Sysfs::kMissingMax; ++i) sysfs.RecordMissing("x");
   EXPECT_THAT(missing, SizeIs(Sysfs::kMissingMax + 1));
 }
 

@@ -22,7 +22,7 @@ Answer NoSuchMode(int mode) {
 }
 
 /// Returns true if `thread` may not make calls that the capture would miss.
-bool Forbids(const CaptureState& capture, int mode, std::thread::id thread) {
+bool IsForbidden(const CaptureState& capture, int mode, std::thread::id thread) {
   if (mode == ringletCaptureRelaxed) return false;
   if (capture.thread == thread) return capture.mode != ringletCaptureRelaxed;
   return mode == ringletCaptureGlobal && capture.mode == ringletCaptureGlobal;
@@ -191,7 +191,7 @@ Answer StreamTable::CheckCapture() {
   const Lock lock(mutex_);
   bool forbidden = false;
   for (const CaptureRef& capture : captures_) {
-    if (!Forbids(*capture, mode_of_thread, std::this_thread::get_id())) continue;
+    if (!IsForbidden(*capture, mode_of_thread, std::this_thread::get_id())) continue;
     Break(*capture);
     forbidden = true;
   }

@@ -151,7 +151,7 @@ Answer StreamTable::WaitEvent(ringletStream_t stream, ringletEvent_t event) {
             "a captured stream cannot wait for an event that was recorded outside of its capture, "
             "which is invalid now"};
   }
-  if (!Matters(record)) return {};
+  if (!IsPendingOrFailed(record)) return {};
   if (const Status started = waiter->worker.Start(); !started.ok())
     return {ringletOutOfMemory, started.error().message};
   std::vector<ItemEndRef> after = ImplicitPredecessors(*waiter);

@@ -8,7 +8,7 @@
 namespace ringlet::stream {
 namespace {
 
-using GraphKeepers = std::vector<std::shared_ptr<GraphKeeper>>;
+using GraphRetainers = std::vector<std::shared_ptr<GraphRetainer>>;
 
 StreamItem ItemOf(const GraphSegment& segment, const std::vector<ItemEndRef>& done,
                   const ExecState& exec) {
@@ -109,7 +109,7 @@ Answer StreamTable::Instantiate(ringletGraphExec_t* exec, ringletGraph_t graph) 
   auto made = std::make_unique<ExecState>();
   made->graph = found->second->graph;
   made->division = Divide(made->graph);
-  made->keepers = std::make_shared<const GraphKeepers>(made->graph.keepers());
+  made->keepers = std::make_shared<const GraphRetainers>(made->graph.keepers());
   *exec = NextHandle<ringletGraphExec_t>();
   execs_[*exec] = std::move(made);
   return {};
@@ -147,7 +147,7 @@ Answer StreamTable::LaunchGraph(ringletGraphExec_t exec, ringletStream_t stream)
 void StreamTable::IssueGraph(ExecState& exec, StreamState& stream) {
   const GraphDivision& division = exec.division;
   std::vector<ItemEndRef> begin = ImplicitPredecessors(stream);
-  if (Matters(stream.last)) begin.push_back(stream.last);
+  if (IsPendingOrFailed(stream.last)) begin.push_back(stream.last);
   std::vector<ItemEndRef> done;
   std::vector<ItemEndRef> leaves;
   for (std::uint32_t i = 0; i < division.segments.size(); ++i) {

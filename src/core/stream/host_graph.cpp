@@ -7,7 +7,7 @@
 
 namespace ringlet::stream {
 
-GraphKeeper::~GraphKeeper() {
+GraphRetainer::~GraphRetainer() {
   for (const auto& call : calls_) call();
 }
 
@@ -51,7 +51,7 @@ Result<std::vector<NodeIndex>> HostGraph::Splice(const HostGraph& other,
 
 void HostGraph::OnEnd(std::function<void()> call) {
   // Each call gets its own keeper, because earlier copies must not delay it.
-  keepers_.push_back(std::make_shared<GraphKeeper>());
+  keepers_.push_back(std::make_shared<GraphRetainer>());
   keepers_.back()->OnEnd(std::move(call));
 }
 

@@ -17,12 +17,12 @@ struct HostNode {
 };
 
 /// Runs callbacks of a graph's owner after the last object that may run the graph's nodes.
-class GraphKeeper {
+class GraphRetainer {
  public:
-  GraphKeeper() = default;
-  ~GraphKeeper();
-  GraphKeeper(const GraphKeeper&) = delete;
-  GraphKeeper& operator=(const GraphKeeper&) = delete;
+  GraphRetainer() = default;
+  ~GraphRetainer();
+  GraphRetainer(const GraphRetainer&) = delete;
+  GraphRetainer& operator=(const GraphRetainer&) = delete;
 
   void OnEnd(std::function<void()> call) { calls_.push_back(std::move(call)); }
 
@@ -51,12 +51,12 @@ class HostGraph {
   /// Returns for each node true if it is one of `tips` or a predecessor of one, direct or indirect.
   std::vector<bool> Before(const std::vector<NodeIndex>& tips) const;
   /// Objects that run its nodes must hold these.
-  std::vector<std::shared_ptr<GraphKeeper>> keepers() const { return keepers_; }
+  std::vector<std::shared_ptr<GraphRetainer>> keepers() const { return keepers_; }
 
  private:
   std::vector<HostNode> nodes_;
   // Shared by copies. The last owner runs the callbacks. Includes keepers of spliced graphs.
-  std::vector<std::shared_ptr<GraphKeeper>> keepers_;
+  std::vector<std::shared_ptr<GraphRetainer>> keepers_;
 };
 
 /// Sorted and unique.

@@ -46,8 +46,8 @@ std::vector<ItemEndRef> StreamTable::ImplicitPredecessors(const StreamState& str
   const DeviceStreams& device = devices_[stream.device];
   if (stream.legacy) {
     for (const StreamRef& other : device.streams)
-      if (other->blocking() && Matters(other->last)) predecessors.push_back(other->last);
-  } else if (stream.blocking() && device.legacy && Matters(device.legacy->last)) {
+      if (other->blocking() && IsPendingOrFailed(other->last)) predecessors.push_back(other->last);
+  } else if (stream.blocking() && device.legacy && IsPendingOrFailed(device.legacy->last)) {
     predecessors.push_back(device.legacy->last);
   }
   return predecessors;
@@ -77,7 +77,7 @@ Answer StreamTable::Mark(StreamState& stream, ItemEndRef* mark) {
   std::vector<ItemEndRef> predecessors = ImplicitPredecessors(stream);
   if (predecessors.empty() && !(stream.last && stream.last->pending())) {
     // Without pending work, the mark is the present time.
-    *mark = Matters(stream.last) ? stream.last : ItemEnd::At(os::Now());
+    *mark = IsPendingOrFailed(stream.last) ? stream.last : ItemEnd::At(os::Now());
     return {};
   }
   if (const Status started = stream.worker.Start(); !started.ok()) return NotStarted(started);
@@ -168,7 +168,7 @@ void StreamTable::IssueJoint(JointTask& joint, const std::vector<StreamRef>& str
   for (const StreamRef& other : streams) {
     if (other.get() == &first) continue;
     for (ItemEndRef& one : ImplicitPredecessors(*other)) item.after.push_back(std::move(one));
-    if (Matters(other->last)) item.after.push_back(other->last);
+    if (IsPendingOrFailed(other->last)) item.after.push_back(other->last);
   }
   FollowOrders(*joint.task, item);
   if (!joint.begins.empty()) {
@@ -187,10 +187,11 @@ void StreamTable::IssueJoint(JointTask& joint, const std::vector<StreamRef>& str
 
 std::vector<StreamTable::Awaited> StreamTable::AwaitedBy(const StreamRef& stream) {
   std::vector<Awaited> awaited;
-  if (Matters(stream->last)) awaited.push_back({stream, stream->last});
+  if (IsPendingOrFailed(stream->last)) awaited.push_back({stream, stream->last});
   if (!stream->legacy) return awaited;
   for (const StreamRef& other : devices_[stream->device].streams)
-    if (other->blocking() && Matters(other->last)) awaited.push_back({other, other->last});
+    if (other->blocking() && IsPendingOrFailed(other->last))
+      awaited.push_back({other, other->last});
   return awaited;
 }
 
@@ -271,7 +272,7 @@ Answer StreamTable::AwaitDevice(int device) {
     const ItemEndRef before = std::exchange(devices_[device].unreported, nullptr);
     std::vector<Awaited> awaited;
     for (const StreamRef& stream : devices_[device].streams)
-      if (Matters(stream->last)) awaited.push_back({stream, stream->last});
+      if (IsPendingOrFailed(stream->last)) awaited.push_back({stream, stream->last});
     answer = AwaitAll(lock, awaited);
     const FailureRef failure = before ? before->failure() : nullptr;
     if (failure && answer.ok()) answer = FailedFor(failure);

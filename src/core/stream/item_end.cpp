@@ -16,7 +16,7 @@ void SerialOrder::Follow(ItemEndRef next) {
 }
 
 bool ItemFailure::forgiven() const {
-  return std::any_of(sources.begin(), sources.end(), [](const Forgiveness& source) {
+  return std::any_of(sources.begin(), sources.end(), [](const FailureTolerance& source) {
     return source->load(std::memory_order_acquire);
   });
 }
@@ -38,7 +38,7 @@ FailureRef ItemEnd::failure() const {
   return failure_ && !failure_->forgiven() ? failure_ : nullptr;
 }
 
-bool Matters(const ItemEndRef& completion) {
+bool IsPendingOrFailed(const ItemEndRef& completion) {
   return completion && (completion->pending() || completion->failure());
 }
 

@@ -16,7 +16,7 @@ using ItemEndRef = std::shared_ptr<ItemEnd>;
 
 /// True if failures are forgiven. An order and the failures of its items share it. A failure does
 /// not hold the order itself, because order.last() may hold the failure, which would be a cycle.
-using Forgiveness = std::shared_ptr<std::atomic<bool>>;
+using FailureTolerance = std::shared_ptr<std::atomic<bool>>;
 
 /// Items of different streams that run in sequence, in issue order. A communicator's operations
 /// form one. Any thread.
@@ -28,20 +28,20 @@ class SerialOrder {
   void Follow(ItemEndRef next);
 
   /// Makes the owner responsible for failures of its items. Streams continue behind such failures.
-  void Forgive() { forgiven_->store(true, std::memory_order_release); }
+  void TolerateFailures() { forgiven_->store(true, std::memory_order_release); }
   bool forgiven() const { return forgiven_->load(std::memory_order_acquire); }
-  const Forgiveness& forgiveness() const { return forgiven_; }
+  const FailureTolerance& failure_tolerance() const { return forgiven_; }
 
  private:
   mutable std::mutex mutex_;
   ItemEndRef last_;
-  const Forgiveness forgiven_ = std::make_shared<std::atomic<bool>>(false);
+  const FailureTolerance forgiven_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 /// The reason why an item failed. All items that failed because of it share it.
 struct ItemFailure {
   Error error;
-  std::vector<Forgiveness> sources = {};  ///< of the orders of the item that failed first
+  std::vector<FailureTolerance> sources = {};  ///< of the orders of the item that failed first
 
   bool forgiven() const;
 };
@@ -75,6 +75,6 @@ class ItemEnd {
 };
 
 /// Returns true if the item is pending or has a failure to report.
-bool Matters(const ItemEndRef& completion);
+bool IsPendingOrFailed(const ItemEndRef& completion);
 
 }  // namespace ringlet::stream

@@ -7,7 +7,7 @@
 namespace ringlet::stream {
 namespace {
 
-FailureRef Broken(std::vector<Forgiveness> sources = {}) {
+FailureRef Broken(std::vector<FailureTolerance> sources = {}) {
   return std::make_shared<const ItemFailure>(
       ItemFailure{Error{Code::kSystem, "the link broke"}, std::move(sources)});
 }
@@ -37,23 +37,23 @@ TEST(ItemEnd, AWaiterOfAnotherThreadSeesTheFailure) {
 TEST(ItemEnd, AFailureIsClearedWithItsSource) {
   const auto order = std::make_shared<SerialOrder>();
   const auto completion = std::make_shared<ItemEnd>();
-  completion->Fail(Instant(1), Broken({order->forgiveness()}));
-  EXPECT_TRUE(Matters(completion));
-  order->Forgive();
+  completion->Fail(Instant(1), Broken({order->failure_tolerance()}));
+  EXPECT_TRUE(IsPendingOrFailed(completion));
+  order->TolerateFailures();
   EXPECT_EQ(completion->failure(), nullptr);
-  EXPECT_FALSE(Matters(completion));
+  EXPECT_FALSE(IsPendingOrFailed(completion));
 }
 
 TEST(ItemEnd, OnlyPendingAndFailedItemsMatter) {
-  EXPECT_FALSE(Matters(nullptr));
-  EXPECT_FALSE(Matters(ItemEnd::At(Instant(1))));
-  EXPECT_TRUE(Matters(std::make_shared<ItemEnd>()));
+  EXPECT_FALSE(IsPendingOrFailed(nullptr));
+  EXPECT_FALSE(IsPendingOrFailed(ItemEnd::At(Instant(1))));
+  EXPECT_TRUE(IsPendingOrFailed(std::make_shared<ItemEnd>()));
 }
 
 TEST(SerialOrder, IsNotKeptAliveByTheFailureOfItsLastItem) {
   auto order = std::make_shared<SerialOrder>();
   const auto completion = std::make_shared<ItemEnd>();
-  completion->Fail(Instant(1), Broken({order->forgiveness()}));
+  completion->Fail(Instant(1), Broken({order->failure_tolerance()}));
   order->Follow(completion);
   const std::weak_ptr<SerialOrder> seen = order;
   order.reset();

@@ -39,8 +39,8 @@ struct StreamsOfThread {
 os::PerThread<StreamsOfThread> streams_of_threads;
 
 // Joins the ended threads before the program ends.
-struct LastReap {
-  ~LastReap() { StreamTable::Here().ReapLast(); }
+struct JoinThreadsAtExit {
+  ~JoinThreadsAtExit() { StreamTable::Here().ReapLast(); }
 };
 
 }  // namespace
@@ -91,7 +91,7 @@ Answer StreamTable::Unknown(const void* handle, const char* what) const {
 }
 
 StreamRef StreamTable::Add(ringletStream_t handle, int device) {
-  static const LastReap last_reap;
+  static const JoinThreadsAtExit last_reap;
   auto stream = std::make_shared<StreamState>(handle, device);
   stream->id = ++last_id_;
   devices_[device].streams.push_back(stream);

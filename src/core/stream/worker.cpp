@@ -23,7 +23,7 @@ FailureRef FailureOf(Error error, const HostTask& task, const StreamItem& item) 
   ItemFailure failure{.error = std::move(error)};
   for (const auto& order : task.orders)
     if (std::find(item.sources.begin(), item.sources.end(), order) != item.sources.end())
-      failure.sources.push_back(order->forgiveness());
+      failure.sources.push_back(order->failure_tolerance());
   return std::make_shared<const ItemFailure>(std::move(failure));
 }
 

@@ -99,7 +99,7 @@ TEST(StreamWorker, AClearedFailureDoesNotPreventLaterItems) {
                                                 .orders = {order}});
   Give(worker, {.tasks = {failing}, .sources = {order}})->Wait();
   EXPECT_NE(worker.failure(), nullptr);
-  order->Forgive();
+  order->TolerateFailures();
   EXPECT_EQ(worker.failure(), nullptr);
   const ItemEndRef later = Give(worker, {.tasks = {failing}});
   later->Wait();

@@ -2,7 +2,7 @@
 #include <span>
 
 #include "stream/stream_table.hpp"
-#include "stream_api/say.hpp"
+#include "stream_api/run_guarded.hpp"
 
 namespace ringlet::stream_api {
 namespace {
@@ -28,7 +28,7 @@ Answer GetNodes(ringletGraph_t graph, ringletGraphNode_t* nodes, size_t* count) 
   RINGLET_ANSWER(RequireThere(count, "count"));
   std::vector<ringletGraphNode_t> found;
   RINGLET_ANSWER(StreamTable::Here().GetNodes(graph, &found));
-  GiveNodes(found, nodes, count);
+  CopyNodes(found, nodes, count);
   return {};
 }
 
@@ -37,36 +37,37 @@ Answer GetNodes(ringletGraph_t graph, ringletGraphNode_t* nodes, size_t* count) 
 
 namespace api = ringlet::stream_api;
 using api::RequireThere;
-using api::Say;
+using api::RunGuarded;
 using ringlet::stream::Answer;
 using ringlet::stream::StreamTable;
 
 extern "C" {
 
 ringletResult_t ringletGraphCreate(ringletGraph_t* graph) {
-  return Say([&]() -> Answer {
+  return RunGuarded([&]() -> Answer {
     RINGLET_ANSWER(RequireThere(graph, "graph"));
     return StreamTable::Here().CreateGraph(graph);
   });
 }
 
 ringletResult_t ringletGraphDestroy(ringletGraph_t graph) {
-  return Say([&] { return StreamTable::Here().DestroyGraph(graph); });
+  return RunGuarded([&] { return StreamTable::Here().DestroyGraph(graph); });
 }
 
 ringletResult_t ringletGraphAddHostNode(ringletGraphNode_t* node, ringletGraph_t graph,
                                         const ringletGraphNode_t* dependencies, size_t count,
                                         ringletHostFunction_t function, void* data) {
-  return Say([&] { return api::AddHostNode(node, graph, dependencies, count, function, data); });
+  return RunGuarded(
+      [&] { return api::AddHostNode(node, graph, dependencies, count, function, data); });
 }
 
 ringletResult_t ringletGraphAddEmptyNode(ringletGraphNode_t* node, ringletGraph_t graph,
                                          const ringletGraphNode_t* dependencies, size_t count) {
-  return Say([&] { return api::AddNode(node, graph, dependencies, count, nullptr); });
+  return RunGuarded([&] { return api::AddNode(node, graph, dependencies, count, nullptr); });
 }
 
 ringletResult_t ringletGraphClone(ringletGraph_t* clone, ringletGraph_t graph) {
-  return Say([&]() -> Answer {
+  return RunGuarded([&]() -> Answer {
     RINGLET_ANSWER(RequireThere(clone, "clone"));
     return StreamTable::Here().Clone(clone, graph);
   });
@@ -74,27 +75,27 @@ ringletResult_t ringletGraphClone(ringletGraph_t* clone, ringletGraph_t graph) {
 
 ringletResult_t ringletGraphGetNodes(ringletGraph_t graph, ringletGraphNode_t* nodes,
                                      size_t* count) {
-  return Say([&] { return api::GetNodes(graph, nodes, count); });
+  return RunGuarded([&] { return api::GetNodes(graph, nodes, count); });
 }
 
 ringletResult_t ringletGraphInstantiate(ringletGraphExec_t* exec, ringletGraph_t graph) {
-  return Say([&]() -> Answer {
+  return RunGuarded([&]() -> Answer {
     RINGLET_ANSWER(RequireThere(exec, "exec"));
     return StreamTable::Here().Instantiate(exec, graph);
   });
 }
 
 ringletResult_t ringletGraphLaunch(ringletGraphExec_t exec, ringletStream_t stream) {
-  return Say([&] { return StreamTable::Here().LaunchGraph(exec, stream); });
+  return RunGuarded([&] { return StreamTable::Here().LaunchGraph(exec, stream); });
 }
 
 ringletResult_t ringletGraphExecDestroy(ringletGraphExec_t exec) {
-  return Say([&] { return StreamTable::Here().DestroyExec(exec); });
+  return RunGuarded([&] { return StreamTable::Here().DestroyExec(exec); });
 }
 
 ringletResult_t ringletGraphOnDestroy(ringletGraph_t graph, ringletHostFunction_t function,
                                       void* data) {
-  return Say([&]() -> Answer {
+  return RunGuarded([&]() -> Answer {
     RINGLET_ANSWER(RequireThere(reinterpret_cast<const void*>(function), "function"));
     return StreamTable::Here().OnDestroy(graph, [function, data] { function(data); });
   });

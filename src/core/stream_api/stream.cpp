@@ -7,7 +7,7 @@
 
 #include "stream/current_device.hpp"
 #include "stream/stream_table.hpp"
-#include "stream_api/say.hpp"
+#include "stream_api/run_guarded.hpp"
 
 namespace ringlet::stream_api {
 namespace {
@@ -25,9 +25,9 @@ Answer LaunchOwned(ringletStream_t stream, ringletHostFunction_t function, void*
   const auto owned = std::make_shared<HostData>(data, nullptr);
   const stream::TaskRef task = TaskOf(function, owned);
   // From here on, no memory is allocated until the task is issued or refused.
-  owned->Own(release);
+  owned->SetRelease(release);
   Answer answer = Table().Launch(stream, task);
-  if (!answer.ok()) owned->Own(nullptr);
+  if (!answer.ok()) owned->SetRelease(nullptr);
   return answer;
 }
 
@@ -48,7 +48,7 @@ Answer SetDevice(int device) {
 /// Reads one property of a stream.
 template <typename T, typename Get>
 ringletResult_t Read(ringletStream_t stream, T* out, const char* name, Get get) {
-  return Say([&]() -> Answer {
+  return RunGuarded([&]() -> Answer {
     RINGLET_ANSWER(RequireThere(out, name));
     StreamTable::Properties properties;
     RINGLET_ANSWER(Table().Describe(stream, &properties));
@@ -72,7 +72,7 @@ Answer GetCaptureNodes(ringletStream_t stream, ringletGraphNode_t* nodes, size_t
   RINGLET_ANSWER(RequireThere(count, "count"));
   std::vector<ringletGraphNode_t> found;
   RINGLET_ANSWER(Table().GetCaptureNodes(stream, &found));
-  GiveNodes(found, nodes, count);
+  CopyNodes(found, nodes, count);
   return {};
 }
 
@@ -87,7 +87,7 @@ Answer SetCaptureNodes(ringletStream_t stream, const ringletGraphNode_t* nodes, 
 
 namespace api = ringlet::stream_api;
 using api::RequireThere;
-using api::Say;
+using api::RunGuarded;
 using api::Table;
 using ringlet::stream::Answer;
 using ringlet::stream::StreamTable;
@@ -104,20 +104,20 @@ const char* ringletStreamLastMessage(void) {
 
 const char* ringletStreamLastError(ringletStream_t stream) {
   StreamTable::Properties properties;
-  static_cast<void>(Say([&] { return Table().Describe(stream, &properties); }));
+  static_cast<void>(RunGuarded([&] { return Table().Describe(stream, &properties); }));
   return api::Show(std::move(properties.last_error));
 }
 
 ringletResult_t ringletStreamFail(const char* why) {
-  return Say([&] { return api::FailItem(why); });
+  return RunGuarded([&] { return api::FailItem(why); });
 }
 
 ringletResult_t ringletStreamSetDevice(int device) {
-  return Say([&] { return api::SetDevice(device); });
+  return RunGuarded([&] { return api::SetDevice(device); });
 }
 
 ringletResult_t ringletStreamGetDevice(int* device) {
-  return Say([&]() -> Answer {
+  return RunGuarded([&]() -> Answer {
     RINGLET_ANSWER(RequireThere(device, "device"));
     *device = ringlet::stream::CurrentDevice();
     return {};
@@ -125,11 +125,11 @@ ringletResult_t ringletStreamGetDevice(int* device) {
 }
 
 ringletResult_t ringletStreamSynchronizeDevice(int device) {
-  return Say([&] { return Table().SynchronizeDevice(device); });
+  return RunGuarded([&] { return Table().SynchronizeDevice(device); });
 }
 
 ringletResult_t ringletStreamAwaitDevice(int device) {
-  return Say([&] { return Table().AwaitDevice(device); });
+  return RunGuarded([&] { return Table().AwaitDevice(device); });
 }
 
 void ringletStreamUseNull(int on) {
@@ -138,36 +138,36 @@ void ringletStreamUseNull(int on) {
 
 ringletResult_t ringletStreamCreate(ringletStream_t* stream, int device, unsigned int flags,
                                     int priority) {
-  return Say([&]() -> Answer {
+  return RunGuarded([&]() -> Answer {
     RINGLET_ANSWER(RequireThere(stream, "stream"));
     return Table().Create(stream, device, flags, priority);
   });
 }
 
 ringletResult_t ringletStreamDestroy(ringletStream_t stream) {
-  return Say([&] { return Table().Destroy(stream); });
+  return RunGuarded([&] { return Table().Destroy(stream); });
 }
 
 ringletResult_t ringletStreamQuery(ringletStream_t stream) {
-  return Say([&] { return Table().Query(stream); });
+  return RunGuarded([&] { return Table().Query(stream); });
 }
 
 ringletResult_t ringletStreamSynchronize(ringletStream_t stream) {
-  return Say([&] { return Table().Synchronize(stream); });
+  return RunGuarded([&] { return Table().Synchronize(stream); });
 }
 
 ringletResult_t ringletStreamWaitEvent(ringletStream_t stream, ringletEvent_t event) {
-  return Say([&] { return Table().WaitEvent(stream, event); });
+  return RunGuarded([&] { return Table().WaitEvent(stream, event); });
 }
 
 ringletResult_t ringletStreamLaunch(ringletStream_t stream, ringletHostFunction_t function,
                                     void* data) {
-  return Say([&] { return api::LaunchOwned(stream, function, data, nullptr); });
+  return RunGuarded([&] { return api::LaunchOwned(stream, function, data, nullptr); });
 }
 
 ringletResult_t ringletStreamLaunchOwned(ringletStream_t stream, ringletHostFunction_t function,
                                          void* data, ringletHostFunction_t release) {
-  return Say([&] { return api::LaunchOwned(stream, function, data, release); });
+  return RunGuarded([&] { return api::LaunchOwned(stream, function, data, release); });
 }
 
 ringletResult_t ringletStreamGetFlags(ringletStream_t stream, unsigned int* flags) {
@@ -190,42 +190,42 @@ ringletResult_t ringletStreamGetId(ringletStream_t stream, unsigned long long* i
 }
 
 ringletResult_t ringletEventCreate(ringletEvent_t* event, unsigned int flags) {
-  return Say([&]() -> Answer {
+  return RunGuarded([&]() -> Answer {
     RINGLET_ANSWER(RequireThere(event, "event"));
     return Table().CreateEvent(event, flags);
   });
 }
 
 ringletResult_t ringletEventDestroy(ringletEvent_t event) {
-  return Say([&] { return Table().DestroyEvent(event); });
+  return RunGuarded([&] { return Table().DestroyEvent(event); });
 }
 
 ringletResult_t ringletEventRecord(ringletEvent_t event, ringletStream_t stream) {
-  return Say([&] { return Table().Record(event, stream); });
+  return RunGuarded([&] { return Table().Record(event, stream); });
 }
 
 ringletResult_t ringletEventQuery(ringletEvent_t event) {
-  return Say([&] { return Table().QueryEvent(event); });
+  return RunGuarded([&] { return Table().QueryEvent(event); });
 }
 
 ringletResult_t ringletEventSynchronize(ringletEvent_t event) {
-  return Say([&] { return Table().SynchronizeEvent(event); });
+  return RunGuarded([&] { return Table().SynchronizeEvent(event); });
 }
 
 ringletResult_t ringletEventElapsedTime(float* milliseconds, ringletEvent_t start,
                                         ringletEvent_t end) {
-  return Say([&]() -> Answer {
+  return RunGuarded([&]() -> Answer {
     RINGLET_ANSWER(RequireThere(milliseconds, "milliseconds"));
     return Table().ElapsedTime(milliseconds, start, end);
   });
 }
 
 ringletResult_t ringletStreamBeginCapture(ringletStream_t stream, int mode) {
-  return Say([&] { return Table().BeginCapture(stream, mode); });
+  return RunGuarded([&] { return Table().BeginCapture(stream, mode); });
 }
 
 ringletResult_t ringletStreamEndCapture(ringletStream_t stream, ringletGraph_t* graph) {
-  return Say([&]() -> Answer {
+  return RunGuarded([&]() -> Answer {
     RINGLET_ANSWER(RequireThere(graph, "graph"));
     return Table().EndCapture(stream, graph);
   });
@@ -233,29 +233,29 @@ ringletResult_t ringletStreamEndCapture(ringletStream_t stream, ringletGraph_t* 
 
 ringletResult_t ringletStreamCaptureStatus(ringletStream_t stream, int* status,
                                            unsigned long long* id, ringletGraph_t* graph) {
-  return Say([&] { return api::DescribeCapture(stream, status, id, graph); });
+  return RunGuarded([&] { return api::DescribeCapture(stream, status, id, graph); });
 }
 
 ringletResult_t ringletStreamGetCaptureNodes(ringletStream_t stream, ringletGraphNode_t* nodes,
                                              size_t* count) {
-  return Say([&] { return api::GetCaptureNodes(stream, nodes, count); });
+  return RunGuarded([&] { return api::GetCaptureNodes(stream, nodes, count); });
 }
 
 ringletResult_t ringletStreamSetCaptureNodes(ringletStream_t stream,
                                              const ringletGraphNode_t* nodes, size_t count,
                                              int adds) {
-  return Say([&] { return api::SetCaptureNodes(stream, nodes, count, adds); });
+  return RunGuarded([&] { return api::SetCaptureNodes(stream, nodes, count, adds); });
 }
 
 ringletResult_t ringletStreamExchangeCaptureMode(int* mode) {
-  return Say([&]() -> Answer {
+  return RunGuarded([&]() -> Answer {
     RINGLET_ANSWER(RequireThere(mode, "mode"));
     return StreamTable::ExchangeCaptureMode(mode);
   });
 }
 
 ringletResult_t ringletStreamCheckCapture(void) {
-  return Say([] { return Table().CheckCapture(); });
+  return RunGuarded([] { return Table().CheckCapture(); });
 }
 
 }  // extern "C"

@@ -62,18 +62,18 @@ bool IsInCollective(const RankState& state) {
 }
 
 /// Ranks in the same collective call.
-struct Camp {
+struct RanksInCall {
   RecordedOperation call;
   std::vector<std::uint32_t> ranks;
 };
 
 // Finds ranks at the same position with different calls.
 void AddDiverged(const States& states, std::vector<std::string>& findings) {
-  std::map<std::uint64_t, std::vector<Camp>> by_sequence;
+  std::map<std::uint64_t, std::vector<RanksInCall>> by_sequence;
   for (const RankState& state : states) {
     if (!Compares(state) || !state.last || IsMessage(*state.last)) continue;
-    std::vector<Camp>& camps = by_sequence[state.last->sequence];
-    const auto same = [&](const Camp& camp) { return AreSameCall(camp.call, *state.last); };
+    std::vector<RanksInCall>& camps = by_sequence[state.last->sequence];
+    const auto same = [&](const RanksInCall& camp) { return AreSameCall(camp.call, *state.last); };
     const auto camp = std::ranges::find_if(camps, same);
     if (camp != camps.end())
       camp->ranks.push_back(state.rank);
@@ -83,7 +83,7 @@ void AddDiverged(const States& states, std::vector<std::string>& findings) {
   for (const auto& [sequence, camps] : by_sequence) {
     if (camps.size() < 2) continue;
     std::string text;
-    for (const Camp& camp : camps)
+    for (const RanksInCall& camp : camps)
       text += fmt::format("{}{} called {}", text.empty() ? "" : ", ", RanksNamed(camp.ranks),
                           ToText(camp.call));
     findings.push_back(text + ": all ranks must call the same operations in the same order");

@@ -62,7 +62,7 @@ std::map<ProcessKey, InsideRank> InsideRanksOf(const std::vector<JobStatus>& job
 }
 
 // Finds idle ranks in processes that are inside an operation of another communicator.
-void LookElsewhere(std::vector<JobStatus>& jobs) {
+void FindBlockingOperations(std::vector<JobStatus>& jobs) {
   const std::map<ProcessKey, InsideRank> inside = InsideRanksOf(jobs);
   for (JobStatus& job : jobs)
     for (RankState& state : job.states) {
@@ -173,7 +173,7 @@ std::vector<JobStatus> JobsOf(const std::vector<ProcessStatus>& processes) {
       joined.ranks = std::max(joined.ranks, one.ranks);
       joined.own.insert_or_assign(one.self.rank, one.self);
       for (const RankState& peer : one.peers) joined.told.emplace(peer.rank, peer);
-      for (const ToldState& told : one.told) {
+      for (const ReportedState& told : one.told) {
         KnownRanks& other = communicators[told.communicator];
         other.ranks = std::max(other.ranks, told.ranks);
         other.heard.emplace(told.state.rank, told.state);
@@ -187,7 +187,7 @@ std::vector<JobStatus> JobsOf(const std::vector<ProcessStatus>& processes) {
     for (auto& [rank, state] : joined.own) job.states.push_back(std::move(state));
     jobs.push_back(std::move(job));
   }
-  LookElsewhere(jobs);
+  FindBlockingOperations(jobs);
   for (JobStatus& job : jobs) {
     job.findings = FindingsOf(job.states, job.ranks);
     AddDeadlock(job);

@@ -43,8 +43,8 @@ RankState ReadRankState(JsonObject& object) {
   return state;
 }
 
-ToldState ReadTold(JsonObject& object) {
-  ToldState told{.communicator = object.Text("communicator"), .ranks = object.Ranks("ranks")};
+ReportedState ReadReportedState(JsonObject& object) {
+  ReportedState told{.communicator = object.Text("communicator"), .ranks = object.Ranks("ranks")};
   object.Within("state", [&](JsonObject& state) { told.state = ReadRankState(state); });
   return told;
 }
@@ -55,7 +55,8 @@ CommunicatorStatus ReadCommunicator(JsonObject& object) {
   object.Within("self", [&](JsonObject& self) { status.self = ReadRankState(self); });
   object.ForEach("peers", [&](JsonObject& peer) { status.peers.push_back(ReadRankState(peer)); });
   if (object.Has("told"))
-    object.ForEach("told", [&](JsonObject& told) { status.told.push_back(ReadTold(told)); });
+    object.ForEach("told",
+                   [&](JsonObject& told) { status.told.push_back(ReadReportedState(told)); });
   return status;
 }
 
@@ -97,7 +98,7 @@ std::string ToJson(const ProcessStatus& status) {
                              {"ranks", one.ranks},
                              {"self", RankStateJson(one.self)},
                              {"peers", std::move(peers)}});
-    for (const ToldState& told : one.told)
+    for (const ReportedState& told : one.told)
       communicators.back()["told"].push_back({{"communicator", told.communicator},
                                               {"ranks", told.ranks},
                                               {"state", RankStateJson(told.state)}});

@@ -10,11 +10,11 @@
 namespace ringlet::watch {
 
 /// A peer's report about a communicator that may not contain the querying rank.
-struct ToldState {
+struct ReportedState {
   std::string communicator = {};
   std::uint32_t ranks = 0;
   RankState state = {};
-  bool operator==(const ToldState&) const = default;
+  bool operator==(const ReportedState&) const = default;
 };
 
 /// A communicator as one of its ranks knows it.
@@ -22,8 +22,8 @@ struct CommunicatorStatus {
   std::string communicator = {};  ///< 16 hexadecimal digits
   std::uint32_t ranks = 0;
   RankState self = {};
-  std::vector<RankState> peers = {};  ///< queried over the control network; by rank
-  std::vector<ToldState> told = {};   ///< their reports on other communicators
+  std::vector<RankState> peers = {};     ///< queried over the control network; by rank
+  std::vector<ReportedState> told = {};  ///< their reports on other communicators
   bool operator==(const CommunicatorStatus&) const = default;
 };
 

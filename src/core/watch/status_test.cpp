@@ -28,7 +28,7 @@ ProcessStatus StatusForTest() {
                  .phase = "waits",
                  .failure = "why",
                  .result = 6};
-  ToldState told{.communicator = "00000000000000cd", .ranks = 3, .state = self};
+  ReportedState told{.communicator = "00000000000000cd", .ranks = 3, .state = self};
   return {.host = "node0",
           .pid = 7,
           .communicators = {{.communicator = "00000000000000ab",

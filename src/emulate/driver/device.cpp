@@ -30,7 +30,7 @@ struct UuidBytes {
   std::array<unsigned char, 16> bytes;
 };
 
-Answer GiveText(std::string_view text, char* out, int bytes) {
+Answer CopyText(std::string_view text, char* out, int bytes) {
   if (out == nullptr) return NullArgument();
   if (bytes <= 0) return {CudaCode::kInvalidValue, "the text does not fit into the buffer"};
   const std::size_t count = std::min(text.size(), static_cast<std::size_t>(bytes) - 1);
@@ -88,7 +88,7 @@ RINGLET_DRIVER_FUNCTION int cuDeviceGet(int* device, int ordinal) {
 RINGLET_DRIVER_FUNCTION int cuDeviceGetName(char* name, int bytes, int device) {
   return DriverCall("cuDeviceGetName", [&]() -> Answer {
     if (const Answer known = CheckDriverDevice(device); !known.ok()) return known;
-    return GiveText(FactsOf(device).name, name, bytes);
+    return CopyText(FactsOf(device).name, name, bytes);
   });
 }
 
@@ -140,7 +140,7 @@ RINGLET_DRIVER_FUNCTION int cuDeviceComputeCapability(int* major, int* minor, in
 RINGLET_DRIVER_FUNCTION int cuDeviceGetPCIBusId(char* text, int bytes, int device) {
   return DriverCall("cuDeviceGetPCIBusId", [&]() -> Answer {
     if (const Answer known = CheckDriverDevice(device); !known.ok()) return known;
-    return GiveText(PciText(FactsOf(device).pci), text, bytes);
+    return CopyText(PciText(FactsOf(device).pci), text, bytes);
   });
 }
 
@@ -149,9 +149,9 @@ RINGLET_DRIVER_FUNCTION int cuDeviceCanAccessPeer(int* can, int device, int peer
     if (can == nullptr) return NullArgument();
     if (const Answer known = CheckDriverDevice(device); !known.ok()) return known;
     if (const Answer known = CheckDriverDevice(peer); !known.ok()) return known;
-    const PeerWay way =
+    const PeerPath way =
         Host().Peer(static_cast<std::uint32_t>(device), static_cast<std::uint32_t>(peer));
-    *can = way != PeerWay::kNone ? 1 : 0;
+    *can = way != PeerPath::kNone ? 1 : 0;
     return Done();
   });
 }

@@ -80,8 +80,8 @@ RINGLET_DRIVER_FUNCTION int cuGetExportTable(const void** table, const void*) {
       "the program requests private tables of NVIDIA's driver (cuGetExportTable), as CUDA's static "
       "runtime does, but the host does not have them: link the program with the shared libcudart "
       "(nvcc -cudart shared), or use such a build of it";
-  Host().SayOnce(sentence);
-  Host().log_listeners().Tell(CudaLogLevel::kError, sentence);
+  Host().PrintOnce(sentence);
+  Host().log_listeners().NotifyListeners(CudaLogLevel::kError, sentence);
   return static_cast<int>(CudaCode::kSymbolNotFound);
 }
 

@@ -34,7 +34,7 @@ bool BelongsToHost(const MemoryBlock& block) {
   return block.kind == MemoryKind::kPinned || block.kind == MemoryKind::kRegistered;
 }
 
-Answer Tell(void* out, int question, const MemoryBlock& block, DevicePointer at) {
+Answer WriteAttribute(void* out, int question, const MemoryBlock& block, DevicePointer at) {
   switch (static_cast<PointerQuestion>(question)) {
     case PointerQuestion::kContext:
       Put(out, ContextOf(static_cast<int>(block.device)));
@@ -62,7 +62,7 @@ Answer Tell(void* out, int question, const MemoryBlock& block, DevicePointer at)
 }
 
 // cuPointerGetAttributes returns zeros for memory that CUDA does not know.
-void TellUnknown(void* out, int question) {
+void WriteUnknownAttribute(void* out, int question) {
   switch (static_cast<PointerQuestion>(question)) {
     case PointerQuestion::kContext:
     case PointerQuestion::kDevicePointer:
@@ -162,7 +162,7 @@ RINGLET_DRIVER_FUNCTION int cuPointerGetAttribute(void* out, int question, Devic
     if (out == nullptr) return NullArgument();
     const auto block = Host().memory().Find(ToPointer(pointer));
     if (!block) return {CudaCode::kInvalidValue, "CUDA does not know this memory"};
-    return Tell(out, question, *block, pointer);
+    return WriteAttribute(out, question, *block, pointer);
   });
 }
 
@@ -172,8 +172,8 @@ RINGLET_DRIVER_FUNCTION int cuPointerGetAttributes(unsigned count, int* question
     if (questions == nullptr || outs == nullptr) return NullArgument();
     const auto block = Host().memory().Find(ToPointer(pointer));
     for (unsigned i = 0; i < count; ++i) {
-      TellUnknown(outs[i], questions[i]);
-      if (block) static_cast<void>(Tell(outs[i], questions[i], *block, pointer));
+      WriteUnknownAttribute(outs[i], questions[i]);
+      if (block) static_cast<void>(WriteAttribute(outs[i], questions[i], *block, pointer));
     }
     return Done();
   });

@@ -61,7 +61,7 @@ Result<MachineFacts> MachineOf(const EnvMap& environment, const topology::HostVi
                  fmt::format("{} does not have GPUs: name a machine with GPUs", at)};
   RINGLET_TRY_ASSIGN(const std::uint64_t devices,
                      Number(environment, kDevicesVariable, most, 1, most));
-  machine->Keep(static_cast<std::uint32_t>(devices));
+  machine->LimitDevices(static_cast<std::uint32_t>(devices));
   return machine;
 }
 

@@ -22,7 +22,7 @@ constexpr std::size_t kSentencesMax = 1000;
 thread_local CudaCode last_error = CudaCode::kSuccess;
 
 // A single write, so that lines of several processes do not mix.
-void Say(std::string_view sentence) {
+void PrintLine(std::string_view sentence) {
   const std::string line = fmt::format("ringlet emulate: {}\n", sentence);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
@@ -57,7 +57,7 @@ HostCuda* MakeHost() {
   const EnvMap environment = os::ReadEnvironment();
   auto emulation = EmulationOf(environment);
   if (!emulation.ok()) {
-    Say(emulation.error().message);
+    PrintLine(emulation.error().message);
     std::_Exit(1);
   }
   auto visible = VisibleDevices(environment, emulation->machine);
@@ -94,8 +94,8 @@ void HostCuda::LoadKernels() {
   if (emulation_.kernels.empty()) return;
   ShowOurSymbols();
   for (const std::string& path : emulation_.kernels) {
-    const auto library = os::SharedLibrary::Open(path, os::SharedLibrary::Stay::kForEver);
-    if (!library.ok()) SayOnce(library.error().message);
+    const auto library = os::SharedLibrary::Open(path, os::SharedLibrary::Unloading::kForEver);
+    if (!library.ok()) PrintOnce(library.error().message);
   }
 }
 
@@ -103,7 +103,7 @@ Answer HostCuda::EnablePeer(std::uint32_t from, std::uint32_t to) {
   if (to >= devices())
     return {CudaCode::kInvalidDevice, fmt::format("device {} does not exist", to)};
   if (from == to) return {CudaCode::kInvalidDevice, "a device cannot be its own peer"};
-  if (Peer(from, to) == PeerWay::kNone)
+  if (Peer(from, to) == PeerPath::kNone)
     return {CudaCode::kPeerAccessUnsupported,
             fmt::format("on this machine device {} cannot reach device {}", from, to)};
   const std::lock_guard lock(mutex_);
@@ -128,13 +128,13 @@ void HostCuda::Note(std::string_view function, const Answer& answer) {
   if (!emulation_.verbose && !log_listeners_.any()) return;
   const std::string sentence =
       fmt::format("{}: {}: {}", function, NameOf(static_cast<int>(answer.code)), answer.sentence);
-  if (emulation_.verbose) Say(sentence);
-  log_listeners_.Tell(CudaLogLevel::kError, sentence);
+  if (emulation_.verbose) PrintLine(sentence);
+  log_listeners_.NotifyListeners(CudaLogLevel::kError, sentence);
 }
 
-void HostCuda::SayOnce(const std::string& sentence) {
+void HostCuda::PrintOnce(const std::string& sentence) {
   const std::lock_guard lock(mutex_);
-  if (said_.size() < kSentencesMax && said_.insert(sentence).second) Say(sentence);
+  if (said_.size() < kSentencesMax && said_.insert(sentence).second) PrintLine(sentence);
 }
 
 HostCuda& Host() {
@@ -146,8 +146,8 @@ HostCuda& Host() {
 CudaCode RefuseFunction(std::string_view library, std::string_view function) {
   const std::string sentence =
       fmt::format("{} of {} does not exist on the host: the call fails", function, library);
-  Host().SayOnce(sentence);
-  Host().log_listeners().Tell(CudaLogLevel::kError, sentence);
+  Host().PrintOnce(sentence);
+  Host().log_listeners().NotifyListeners(CudaLogLevel::kError, sentence);
   return CudaCode::kNotSupported;
 }
 
@@ -170,7 +170,7 @@ extern "C" {
 RINGLET_API void ringlet_host_kernel(const char* name, ringlet_host_kernel_function function) {
   const ringlet::Status done = ringlet::cuda::Host().kernels_as_they_are().Register(
       name == nullptr ? "" : name, function, std::nullopt);
-  if (!done.ok()) ringlet::cuda::Host().SayOnce(done.error().message);
+  if (!done.ok()) ringlet::cuda::Host().PrintOnce(done.error().message);
 }
 
 RINGLET_API void ringlet_host_kernel_sized(const char* name, ringlet_host_kernel_function function,
@@ -180,7 +180,7 @@ RINGLET_API void ringlet_host_kernel_sized(const char* name, ringlet_host_kernel
   if (fits) copied.assign(sizes, sizes + count);
   const ringlet::Status done = ringlet::cuda::Host().kernels_as_they_are().Register(
       name == nullptr || !fits ? "" : name, function, std::move(copied));
-  if (!done.ok()) ringlet::cuda::Host().SayOnce(done.error().message);
+  if (!done.ok()) ringlet::cuda::Host().PrintOnce(done.error().message);
 }
 
 // Called by ncclMemAlloc and ncclMemFree, because the program sees their memory as device memory.

@@ -49,7 +49,7 @@ class RINGLET_API HostCuda {
 
   /// Peer access that the machine's driver would grant. Every device always reaches all memory.
   /// \param from, to  in this process's numbering
-  PeerWay Peer(std::uint32_t from, std::uint32_t to) const {
+  PeerPath Peer(std::uint32_t from, std::uint32_t to) const {
     return machine().Peer(visible_[from], visible_[to]);
   }
   Answer EnablePeer(std::uint32_t from, std::uint32_t to);
@@ -58,7 +58,7 @@ class RINGLET_API HostCuda {
   /// Passes the sentence of an answer to the listeners, and logs it if the log is on.
   void Note(std::string_view function, const Answer& answer);
   /// Writes a sentence to standard error once.
-  void SayOnce(const std::string& sentence);
+  void PrintOnce(const std::string& sentence);
 
  private:
   void LoadKernels();

@@ -45,7 +45,7 @@ TEST(HostCudaTest, PeerAccessNeedsAPathBetweenDevices) {
       MachineFacts::Of(topology::ParseSynthetic("2x(numa: 2 gpu a100-pcie pairs)").value(), 0)
           .value();
   HostCuda host(emulation, {1, 2, 3});
-  EXPECT_EQ(host.Peer(1, 2), PeerWay::kNvLink);
+  EXPECT_EQ(host.Peer(1, 2), PeerPath::kNvLink);
   EXPECT_TRUE(host.EnablePeer(1, 2).ok());
   EXPECT_EQ(host.EnablePeer(0, 1).code, CudaCode::kPeerAccessUnsupported);
 }
@@ -74,9 +74,9 @@ TEST(HostCudaTest, CountsAllocatedMemoryPerDevice) {
 TEST(HostCudaTest, PrintsEachNoteOnce) {
   HostCuda host(Machine(1), {0});
   testing::internal::CaptureStderr();
-  host.SayOnce("first");
-  host.SayOnce("first");
-  host.SayOnce("second");
+  host.PrintOnce("first");
+  host.PrintOnce("first");
+  host.PrintOnce("second");
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "ringlet emulate: first\nringlet emulate: second\n");
 }

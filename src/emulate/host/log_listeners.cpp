@@ -30,7 +30,7 @@ bool LogListeners::any() const {
   return !listeners_.empty();
 }
 
-void LogListeners::Tell(CudaLogLevel level, std::string_view sentence) {
+void LogListeners::NotifyListeners(CudaLogLevel level, std::string_view sentence) {
   if (is_telling) return;
   const std::lock_guard lock(mutex_);
   is_telling = true;

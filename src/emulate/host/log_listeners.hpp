@@ -29,7 +29,7 @@ class RINGLET_API LogListeners {
 
   /// True if a listener is registered.
   bool any() const;
-  void Tell(CudaLogLevel level, std::string_view sentence);
+  void NotifyListeners(CudaLogLevel level, std::string_view sentence);
 
  private:
   struct LogListener {

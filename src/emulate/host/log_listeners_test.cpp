@@ -23,7 +23,7 @@ void HearAndCall(void* data, CudaLogLevel level, char* text, std::size_t length)
   Hear(data, level, text, length);
   auto& listeners = *static_cast<Heard*>(data)->listeners;
   EXPECT_FALSE(listeners.any());
-  listeners.Tell(CudaLogLevel::kError, "an error of the callback");
+  listeners.NotifyListeners(CudaLogLevel::kError, "an error of the callback");
   EXPECT_FALSE(listeners.Remove(nullptr).ok());
 }
 
@@ -34,12 +34,12 @@ TEST(LogListenersTest, ReceiveMessagesUntilTheyAreRemoved) {
   void* const one = *listeners.Add(Hear, &first);
   void* const two = *listeners.Add(Hear, &second);
   EXPECT_TRUE(listeners.any());
-  listeners.Tell(CudaLogLevel::kError, "a");
+  listeners.NotifyListeners(CudaLogLevel::kError, "a");
   EXPECT_TRUE(listeners.Remove(one).ok());
-  listeners.Tell(CudaLogLevel::kError, "b");
+  listeners.NotifyListeners(CudaLogLevel::kError, "b");
   EXPECT_FALSE(listeners.Remove(one).ok());
   EXPECT_TRUE(listeners.Remove(two).ok());
-  listeners.Tell(CudaLogLevel::kError, "c");
+  listeners.NotifyListeners(CudaLogLevel::kError, "c");
   EXPECT_EQ(first.texts, (std::vector<std::string>{"a"}));
   EXPECT_EQ(second.texts, (std::vector<std::string>{"a", "b"}));
 }
@@ -48,7 +48,7 @@ TEST(LogListenersTest, ErrorsInsideAListenerAreNotReported) {
   LogListeners listeners;
   Heard heard{&listeners, {}};
   ASSERT_TRUE(listeners.Add(HearAndCall, &heard).ok());
-  listeners.Tell(CudaLogLevel::kError, "an error");
+  listeners.NotifyListeners(CudaLogLevel::kError, "an error");
   EXPECT_EQ(heard.texts, (std::vector<std::string>{"an error"}));
 }
 

@@ -49,7 +49,7 @@ std::vector<std::uint64_t> MaskOf(const topology::CpuSet& cpus) {
   return mask;
 }
 
-LinkDomain DomainOf(const topology::Fabric& fabric) {
+LinkDomain DomainOf(const topology::NvlinkFabric& fabric) {
   LinkDomain domain{.clique = fabric.clique};
   for (std::size_t i = 0; i < domain.cluster.size(); ++i)
     domain.cluster[i] = static_cast<unsigned char>(fabric.cluster[i / 8] >> (56 - 8 * (i % 8)));
@@ -154,7 +154,7 @@ Result<MachineFacts> MachineFacts::Of(const HostView& view, std::uint32_t host) 
   return machine;
 }
 
-void MachineFacts::Keep(std::uint32_t devices) {
+void MachineFacts::LimitDevices(std::uint32_t devices) {
   devices_.resize(std::min<std::size_t>(devices, devices_.size()));
   ancestries_.resize(devices_.size());
 }
@@ -175,14 +175,14 @@ DeviceNearness MachineFacts::Nearness(std::uint32_t a, std::uint32_t b) const {
   return one ? DeviceNearness::kSwitch : DeviceNearness::kSwitches;
 }
 
-PeerWay MachineFacts::Peer(std::uint32_t a, std::uint32_t b) const {
-  if (a == b) return PeerWay::kNone;
+PeerPath MachineFacts::Peer(std::uint32_t a, std::uint32_t b) const {
+  if (a == b) return PeerPath::kNone;
   const CudaDeviceFacts &of_a = devices_[a], &of_b = devices_[b];
   if (HasLinkTo(of_a, of_b) || HasLinkTo(of_b, of_a) || (HasSwitch(of_a) && HasSwitch(of_b)))
-    return PeerWay::kNvLink;
-  if (IsGeForce(of_a) || IsGeForce(of_b)) return PeerWay::kNone;
+    return PeerPath::kNvLink;
+  if (IsGeForce(of_a) || IsGeForce(of_b)) return PeerPath::kNone;
   const bool same_node = Nearness(a, b) != DeviceNearness::kSystem;
-  return same_node || crosses_nodes_ ? PeerWay::kPci : PeerWay::kNone;
+  return same_node || crosses_nodes_ ? PeerPath::kPci : PeerPath::kNone;
 }
 
 }  // namespace ringlet::cuda

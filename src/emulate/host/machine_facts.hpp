@@ -24,7 +24,7 @@ enum class DeviceNearness : std::uint8_t {
 };
 
 /// The path from one device to the memory of another.
-enum class PeerWay : std::uint8_t {
+enum class PeerPath : std::uint8_t {
   kNone,
   kPci,
   kNvLink,  ///< directly or through NVSwitches
@@ -46,7 +46,7 @@ class RINGLET_API MachineFacts {
   /// \param device  number among all devices
   const CudaDeviceFacts& operator[](std::uint32_t device) const { return devices_[device]; }
   /// Keeps only the first `devices`.
-  void Keep(std::uint32_t devices);
+  void LimitDevices(std::uint32_t devices);
 
   std::optional<std::uint32_t> At(const PciPlace& place) const;
   DeviceNearness Nearness(std::uint32_t a, std::uint32_t b) const;
@@ -54,7 +54,7 @@ class RINGLET_API MachineFacts {
   /// across nodes of AMD's processors. None for GeForce, because its driver lacks peer access.
   /// Source  CUDA's programming guide: no access over the link between Intel's processors; the
   ///         statement of a machine with RTX 3090 in test/fixtures/topologies/statements
-  PeerWay Peer(std::uint32_t a, std::uint32_t b) const;
+  PeerPath Peer(std::uint32_t a, std::uint32_t b) const;
 
  private:
   /// Position of a device in the tree: NUMA node, then the PCI functions above it, top first.

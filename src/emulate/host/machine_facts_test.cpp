@@ -26,8 +26,8 @@ TEST(MachineFactsTest, PlainDevicesHaveOwnAddressesAndReachEachOther) {
   EXPECT_EQ(PciText(machine[2].pci), "5249:03:00.0");
   EXPECT_EQ(machine.At({0x5249, 2, 0, 0}), 1u);
   EXPECT_EQ(machine.At({0x5249, 9, 0, 0}), std::nullopt);
-  EXPECT_EQ(machine.Peer(0, 1), PeerWay::kPci);
-  EXPECT_EQ(machine.Peer(1, 1), PeerWay::kNone);
+  EXPECT_EQ(machine.Peer(0, 1), PeerPath::kPci);
+  EXPECT_EQ(machine.Peer(1, 1), PeerPath::kNone);
   EXPECT_NE(machine[0].uuid, MachineFacts::Plain(1, 1)[0].uuid);
 }
 
@@ -36,7 +36,7 @@ TEST(MachineFactsTest, ADeviceHasThePropertiesInTheFile) {
   view.gpus[0].dev = 1;
   view.gpus[1].dev = 0;
   view.gpus[1].c2c = {{44'712, 10}};
-  view.gpus[1].fabric = topology::Fabric{{0x0102030405060708, 0x090a0b0c0d0e0f10}, 7};
+  view.gpus[1].fabric = topology::NvlinkFabric{{0x0102030405060708, 0x090a0b0c0d0e0f10}, 7};
   view.pci[view.gpus[1].pci].ids.subsystem_vendor = 0x10de;
   view.pci[view.gpus[1].pci].ids.subsystem_device = 0x16c1;
   const MachineFacts machine = Facts(view);
@@ -76,7 +76,7 @@ TEST(MachineFactsTest, MeshLinksLeadToThePeerDevices) {
   ASSERT_THAT(machine[0].links, SizeIs(12));
   EXPECT_EQ(machine[0].links[0], (LinkEnd{LinkEndKind::kGpu, machine[1].pci}));
   EXPECT_EQ(machine[0].links[11], (LinkEnd{LinkEndKind::kGpu, machine[3].pci}));
-  EXPECT_EQ(machine.Peer(0, 3), PeerWay::kNvLink);
+  EXPECT_EQ(machine.Peer(0, 3), PeerPath::kNvLink);
 }
 
 TEST(MachineFactsTest, NearnessFollowsFromTheTopologyInTheFile) {
@@ -94,13 +94,13 @@ TEST(MachineFactsTest, PeerPathsMatchTheDriver) {
   const char* words = "2x(numa: 2 gpu a100-pcie pairs)";
   topology::HostView view = View(words);
   const MachineFacts intel = Facts(view);
-  EXPECT_EQ(intel.Peer(0, 1), PeerWay::kNvLink);
-  EXPECT_EQ(intel.Peer(1, 2), PeerWay::kNone);
+  EXPECT_EQ(intel.Peer(0, 1), PeerPath::kNvLink);
+  EXPECT_EQ(intel.Peer(1, 2), PeerPath::kNone);
   view.cpu.vendor = "AuthenticAMD";
-  EXPECT_EQ(Facts(view).Peer(1, 2), PeerWay::kPci);
-  EXPECT_EQ(Facts(View("2 gpu a10g")).Peer(0, 1), PeerWay::kPci);
-  EXPECT_EQ(Facts(View("2 gpu rtx3090")).Peer(0, 1), PeerWay::kNone);
-  EXPECT_EQ(Facts(View("2 gpu rtx3090 pairs")).Peer(0, 1), PeerWay::kNvLink);
+  EXPECT_EQ(Facts(view).Peer(1, 2), PeerPath::kPci);
+  EXPECT_EQ(Facts(View("2 gpu a10g")).Peer(0, 1), PeerPath::kPci);
+  EXPECT_EQ(Facts(View("2 gpu rtx3090")).Peer(0, 1), PeerPath::kNone);
+  EXPECT_EQ(Facts(View("2 gpu rtx3090 pairs")).Peer(0, 1), PeerPath::kNvLink);
 }
 
 TEST(MachineFactsTest, RefusesGpusWithMissingOrRepeatedNumbers) {
@@ -116,10 +116,10 @@ TEST(MachineFactsTest, RefusesGpusWithMissingOrRepeatedNumbers) {
 
 TEST(MachineFactsTest, KeepsTheFirstDevicesWhenFewerAreVisible) {
   MachineFacts machine = MachineFacts::Plain(4, 0);
-  machine.Keep(2);
+  machine.LimitDevices(2);
   EXPECT_EQ(machine.devices(), 2u);
   EXPECT_EQ(machine.At({0x5249, 4, 0, 0}), std::nullopt);
-  machine.Keep(9);
+  machine.LimitDevices(9);
   EXPECT_EQ(machine.devices(), 2u);
 }
 

@@ -32,7 +32,7 @@ NvmlDevice HandleOf(std::uint32_t number) {
   return reinterpret_cast<NvmlDevice>(kHandleBase + number * kHandleStep);  // NOLINT
 }
 
-int GiveNvmlText(std::string_view text, char* out, unsigned bytes) {
+int CopyNvmlText(std::string_view text, char* out, unsigned bytes) {
   if (out == nullptr) return kNvmlInvalidArgument;
   if (bytes <= text.size()) return kNvmlInsufficientSize;
   std::memcpy(out, text.data(), text.size());
@@ -112,11 +112,11 @@ RINGLET_NVML_FUNCTION const char* nvmlErrorString(int code) {
 }
 
 RINGLET_NVML_FUNCTION int nvmlSystemGetDriverVersion(char* text, unsigned bytes) {
-  return GiveNvmlText(kDriverVersionText, text, bytes);
+  return CopyNvmlText(kDriverVersionText, text, bytes);
 }
 
 RINGLET_NVML_FUNCTION int nvmlSystemGetNVMLVersion(char* text, unsigned bytes) {
-  return GiveNvmlText("13.580.0", text, bytes);
+  return CopyNvmlText("13.580.0", text, bytes);
 }
 
 RINGLET_NVML_FUNCTION int nvmlSystemGetCudaDriverVersion_v2(int* version) {
@@ -131,7 +131,7 @@ RINGLET_NVML_FUNCTION int nvmlSystemGetCudaDriverVersion(int* version) {
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetCount_v2(unsigned* count) {
   return users == 0 ? static_cast<int>(kNvmlUninitialized)
-                    : GiveNumber(Host().machine().devices(), count);
+                    : WriteNumber(Host().machine().devices(), count);
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetCount(unsigned* count) {
@@ -167,21 +167,21 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetHandleByUUID(const char* uuid, NvmlDevice
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetIndex(NvmlDevice device, unsigned* index) {
-  return OfDevice(device, [&](std::uint32_t number) { return GiveNumber(number, index); });
+  return OfDevice(device, [&](std::uint32_t number) { return WriteNumber(number, index); });
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetMinorNumber(NvmlDevice device, unsigned* minor) {
-  return OfDevice(device, [&](std::uint32_t number) { return GiveNumber(number, minor); });
+  return OfDevice(device, [&](std::uint32_t number) { return WriteNumber(number, minor); });
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetName(NvmlDevice device, char* name, unsigned bytes) {
   return OfDevice(
-      device, [&](std::uint32_t number) { return GiveNvmlText(Facts(number).name, name, bytes); });
+      device, [&](std::uint32_t number) { return CopyNvmlText(Facts(number).name, name, bytes); });
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetUUID(NvmlDevice device, char* uuid, unsigned bytes) {
   return OfDevice(device, [&](std::uint32_t number) {
-    return GiveNvmlText(UuidText(Facts(number)), uuid, bytes);
+    return CopyNvmlText(UuidText(Facts(number)), uuid, bytes);
   });
 }
 
@@ -236,7 +236,7 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetArchitecture(NvmlDevice device, unsigned*
     if (capability == 89) is = 8;    // Ada
     if (capability >= 90) is = 9;    // Hopper
     if (capability >= 100) is = 10;  // Blackwell
-    return GiveNumber(is, architecture);
+    return WriteNumber(is, architecture);
   });
 }
 

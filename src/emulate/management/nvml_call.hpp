@@ -49,7 +49,7 @@ int OfDevice(NvmlDevice device, Body&& body) {
   return number ? std::forward<Body>(body)(*number) : static_cast<int>(kNvmlInvalidArgument);
 }
 
-inline int GiveNumber(unsigned value, unsigned* out) {
+inline int WriteNumber(unsigned value, unsigned* out) {
   if (out == nullptr) return kNvmlInvalidArgument;
   *out = value;
   return kNvmlSuccess;

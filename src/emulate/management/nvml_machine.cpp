@@ -101,22 +101,22 @@ unsigned LinkVersion(std::uint32_t capability) {
 }
 
 int PeerStatus(std::uint32_t a, std::uint32_t b, int index) {
-  const PeerWay way = Host().machine().Peer(a, b);
+  const PeerPath way = Host().machine().Peer(a, b);
   switch (index) {
     case kPeerNvLink:
-    case kPeerAtomics: return way == PeerWay::kNvLink ? kPeerOk : kPeerNotSupported;
+    case kPeerAtomics: return way == PeerPath::kNvLink ? kPeerOk : kPeerNotSupported;
     case kPeerPci:
-      if (way == PeerWay::kPci) return kPeerOk;
+      if (way == PeerPath::kPci) return kPeerOk;
       break;
     default: break;
   }
-  if (way != PeerWay::kNone) return index == kPeerPci ? kPeerNotSupported : kPeerOk;
+  if (way != PeerPath::kNone) return index == kPeerPci ? kPeerNotSupported : kPeerOk;
   return Host().machine().Nearness(a, b) == DeviceNearness::kSystem ? kPeerTopologyNotSupported
                                                                     : kPeerGpuNotSupported;
 }
 
-int GivePositive(unsigned value, unsigned* out) {
-  return value == 0 ? static_cast<int>(kNvmlNotSupported) : GiveNumber(value, out);
+int WritePositive(unsigned value, unsigned* out) {
+  return value == 0 ? static_cast<int>(kNvmlNotSupported) : WriteNumber(value, out);
 }
 
 std::optional<unsigned> LinkField(const CudaDeviceFacts& facts, unsigned field, unsigned link) {
@@ -145,7 +145,7 @@ std::optional<unsigned> FieldOf(const CudaDeviceFacts& facts, const NvmlField& f
 }
 
 // Copies the words of `mask` that fit, and clears the remaining words.
-int GiveMask(const std::vector<std::uint64_t>& mask, unsigned words, unsigned long* out) {
+int CopyMask(const std::vector<std::uint64_t>& mask, unsigned words, unsigned long* out) {
   static_assert(sizeof(unsigned long) == sizeof(std::uint64_t));
   if (out == nullptr || words == 0) return kNvmlInvalidArgument;
   if (mask.empty()) return kNvmlNotSupported;
@@ -155,7 +155,7 @@ int GiveMask(const std::vector<std::uint64_t>& mask, unsigned words, unsigned lo
   return kNvmlSuccess;
 }
 
-int GiveFabric(const CudaDeviceFacts& facts, NvmlFabric& fabric) {
+int WriteFabric(const CudaDeviceFacts& facts, NvmlFabric& fabric) {
   if (facts.capability < kFabricCapabilityMin && !facts.domain) return kNvmlNotSupported;
   fabric = {};
   fabric.state = facts.domain ? kFabricCompleted : kFabricNotSupported;
@@ -170,14 +170,14 @@ int GiveFabric(const CudaDeviceFacts& facts, NvmlFabric& fabric) {
 RINGLET_NVML_FUNCTION int nvmlDeviceGetNvLinkState(NvmlDevice device, unsigned link,
                                                    unsigned* active) {
   return OfLink(device, link,
-                [&](const LinkEnd* end) { return GiveNumber(end != nullptr ? 1 : 0, active); });
+                [&](const LinkEnd* end) { return WriteNumber(end != nullptr ? 1 : 0, active); });
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetNvLinkVersion(NvmlDevice device, unsigned link,
                                                      unsigned* version) {
   return OfDevice(device, [&](std::uint32_t number) {
     return OfLink(device, link, [&](const LinkEnd*) {
-      return GiveNumber(LinkVersion(Facts(number).capability), version);
+      return WriteNumber(LinkVersion(Facts(number).capability), version);
     });
   });
 }
@@ -186,7 +186,7 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetNvLinkCapability(NvmlDevice device, unsig
                                                         unsigned capability, unsigned* has) {
   return OfLink(device, link, [&](const LinkEnd* end) -> int {
     if (capability > kLinkCapabilityLast) return kNvmlInvalidArgument;
-    return GiveNumber(end != nullptr && capability != kSliBridge ? 1 : 0, has);
+    return WriteNumber(end != nullptr && capability != kSliBridge ? 1 : 0, has);
   });
 }
 
@@ -208,11 +208,11 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetNvLinkRemoteDeviceType(NvmlDevice device,
   return OfLink(device, link, [&](const LinkEnd* end) -> int {
     if (end == nullptr) return kNvmlNotSupported;
     switch (end->kind) {
-      case LinkEndKind::kGpu: return GiveNumber(kEndGpu, type);
-      case LinkEndKind::kProcessor: return GiveNumber(kEndProcessor, type);
+      case LinkEndKind::kGpu: return WriteNumber(kEndGpu, type);
+      case LinkEndKind::kProcessor: return WriteNumber(kEndProcessor, type);
       case LinkEndKind::kSwitch: break;
     }
-    return GiveNumber(kEndSwitch, type);
+    return WriteNumber(kEndSwitch, type);
   });
 }
 
@@ -233,13 +233,13 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetTopologyCommonAncestor(NvmlDevice a, Nvml
   return OfDevice(a, [&](std::uint32_t from) {
     return OfDevice(b, [&](std::uint32_t to) {
       switch (Host().machine().Nearness(from, to)) {
-        case DeviceNearness::kSame: return GiveNumber(kLevelInternal, level);
-        case DeviceNearness::kSwitch: return GiveNumber(kLevelSingle, level);
-        case DeviceNearness::kSwitches: return GiveNumber(kLevelMultiple, level);
-        case DeviceNearness::kNode: return GiveNumber(kLevelNode, level);
+        case DeviceNearness::kSame: return WriteNumber(kLevelInternal, level);
+        case DeviceNearness::kSwitch: return WriteNumber(kLevelSingle, level);
+        case DeviceNearness::kSwitches: return WriteNumber(kLevelMultiple, level);
+        case DeviceNearness::kNode: return WriteNumber(kLevelNode, level);
         case DeviceNearness::kSystem: break;
       }
-      return GiveNumber(kLevelSystem, level);
+      return WriteNumber(kLevelSystem, level);
     });
   });
 }
@@ -247,7 +247,7 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetTopologyCommonAncestor(NvmlDevice a, Nvml
 RINGLET_NVML_FUNCTION int nvmlDeviceGetCpuAffinity(NvmlDevice device, unsigned words,
                                                    unsigned long* cpus) {
   return OfDevice(device,
-                  [&](std::uint32_t number) { return GiveMask(Facts(number).cpus, words, cpus); });
+                  [&](std::uint32_t number) { return CopyMask(Facts(number).cpus, words, cpus); });
 }
 
 // The scope is a NUMA node or a socket; a topology file contains only nodes.
@@ -264,13 +264,13 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetMemoryAffinity(NvmlDevice device, unsigne
     if (!numa) return kNvmlNotSupported;
     std::vector<std::uint64_t> mask(std::min(*numa / kBits, words) + 1);
     mask.back() = *numa / kBits <= words ? std::uint64_t{1} << *numa % kBits : 0;
-    return GiveMask(mask, words, nodes);
+    return CopyMask(mask, words, nodes);
   });
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetCurrPcieLinkGeneration(NvmlDevice device, unsigned* value) {
   return OfDevice(device, [&](std::uint32_t number) {
-    return GivePositive(Facts(number).pcie_generation, value);
+    return WritePositive(Facts(number).pcie_generation, value);
   });
 }
 
@@ -280,7 +280,7 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetMaxPcieLinkGeneration(NvmlDevice device, 
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetCurrPcieLinkWidth(NvmlDevice device, unsigned* value) {
   return OfDevice(
-      device, [&](std::uint32_t number) { return GivePositive(Facts(number).pcie_width, value); });
+      device, [&](std::uint32_t number) { return WritePositive(Facts(number).pcie_width, value); });
 }
 
 RINGLET_NVML_FUNCTION int nvmlDeviceGetMaxPcieLinkWidth(NvmlDevice device, unsigned* value) {
@@ -307,7 +307,7 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetFieldValues(NvmlDevice device, int count,
 RINGLET_NVML_FUNCTION int nvmlDeviceGetGpuFabricInfo(NvmlDevice device, NvmlFabric* fabric) {
   return OfDevice(device, [&](std::uint32_t number) -> int {
     if (fabric == nullptr) return kNvmlInvalidArgument;
-    return GiveFabric(Facts(number), *fabric);
+    return WriteFabric(Facts(number), *fabric);
   });
 }
 
@@ -316,7 +316,7 @@ RINGLET_NVML_FUNCTION int nvmlDeviceGetGpuFabricInfoV(NvmlDevice device, NvmlFab
   return OfDevice(device, [&](std::uint32_t number) -> int {
     if (fabric == nullptr) return kNvmlInvalidArgument;
     if (fabric->version != kFabric2 && fabric->version != kFabric3) return kNvmlVersionMismatch;
-    const int code = GiveFabric(Facts(number), fabric->info);
+    const int code = WriteFabric(Facts(number), fabric->info);
     if (code != kNvmlSuccess) return code;
     fabric->health_mask = 0;
     if (fabric->version == kFabric3) reinterpret_cast<NvmlFabric3*>(fabric)->health_summary = 0;

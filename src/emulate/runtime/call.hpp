@@ -14,7 +14,7 @@
 namespace ringlet::cuda {
 
 /// Returns the runtime's number for an answer and sets it as this thread's error.
-inline int Give(const char* function, const Answer& answer) {
+inline int SetResult(const char* function, const Answer& answer) {
   if (!answer.ok()) {
     Host().Note(function, answer);
     SetLastError(answer.code);
@@ -26,14 +26,15 @@ inline int Give(const char* function, const Answer& answer) {
 template <typename Body>
 int Call(const char* function, Body&& body) noexcept {
   try {
-    if (Host().devices() == 0) return Give(function, {CudaCode::kNoDevice, "no device is visible"});
-    return Give(function, std::forward<Body>(body)());
+    if (Host().devices() == 0)
+      return SetResult(function, {CudaCode::kNoDevice, "no device is visible"});
+    return SetResult(function, std::forward<Body>(body)());
   } catch (const std::bad_alloc&) {
     // A note needs memory; the caller gets the code without one.
     SetLastError(CudaCode::kMemoryAllocation);
     return static_cast<int>(CudaCode::kMemoryAllocation);
   } catch (const std::exception& error) {
-    return Give(function, {CudaCode::kUnknown, std::string("unexpected: ") + error.what()});
+    return SetResult(function, {CudaCode::kUnknown, std::string("unexpected: ") + error.what()});
   }
 }
 

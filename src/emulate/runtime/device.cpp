@@ -67,7 +67,7 @@ DeviceProperties PropertiesOf(std::uint32_t device) {
   return is;
 }
 
-int GiveProperties(const char* function, DeviceProperties* properties, int device) {
+int WriteProperties(const char* function, DeviceProperties* properties, int device) {
   return Call(function, [&]() -> Answer {
     if (properties == nullptr) return IsNull("prop");
     if (const Answer known = CheckDevice(device); !known.ok()) return known;
@@ -82,17 +82,17 @@ Answer CheckPair(int a, int b) {
 }
 
 /// \pre CheckPair has passed
-PeerWay WayBetween(int from, int to) {
+PeerPath WayBetween(int from, int to) {
   return Host().Peer(static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to));
 }
 
 // cudaDeviceP2PAttr: rank of the link (0 is best), access, atomics, arrays, partial atomics.
 using PeerAttributes = std::array<int, 5>;
-PeerAttributes PeerAttributesOf(PeerWay way) {
+PeerAttributes PeerAttributesOf(PeerPath way) {
   switch (way) {
-    case PeerWay::kNvLink: return {0, 1, 1, 0, 1};
-    case PeerWay::kPci: return {1, 1, 0, 0, 0};
-    case PeerWay::kNone: break;
+    case PeerPath::kNvLink: return {0, 1, 1, 0, 1};
+    case PeerPath::kPci: return {1, 1, 0, 0, 0};
+    case PeerPath::kNone: break;
   }
   return {2, 0, 0, 0, 0};
 }
@@ -155,11 +155,11 @@ RINGLET_CUDA_FUNCTION int cudaDeviceGetAttribute(int* value, int attribute, int 
 
 #if RINGLET_CUDART >= 13
 RINGLET_CUDA_FUNCTION int cudaGetDeviceProperties(DeviceProperties* properties, int device) {
-  return GiveProperties("cudaGetDeviceProperties", properties, device);
+  return WriteProperties("cudaGetDeviceProperties", properties, device);
 }
 #else
 RINGLET_CUDA_FUNCTION int cudaGetDeviceProperties_v2(DeviceProperties* properties, int device) {
-  return GiveProperties("cudaGetDeviceProperties", properties, device);
+  return WriteProperties("cudaGetDeviceProperties", properties, device);
 }
 #endif
 
@@ -191,7 +191,7 @@ RINGLET_CUDA_FUNCTION int cudaDeviceCanAccessPeer(int* can, int device, int peer
   return Call("cudaDeviceCanAccessPeer", [&]() -> Answer {
     if (can == nullptr) return IsNull("canAccessPeer");
     if (const Answer known = CheckPair(device, peer); !known.ok()) return known;
-    *can = WayBetween(device, peer) != PeerWay::kNone ? 1 : 0;
+    *can = WayBetween(device, peer) != PeerPath::kNone ? 1 : 0;
     return Done();
   });
 }

@@ -16,7 +16,7 @@ using FindDriverFunction = int(const char*, void**, int, std::uint64_t, int*);
 
 FindDriverFunction* DriverFinder() {
   static const auto driver =
-      os::SharedLibrary::Open("libcuda.so.1", os::SharedLibrary::Stay::kForEver);
+      os::SharedLibrary::Open("libcuda.so.1", os::SharedLibrary::Unloading::kForEver);
   return driver.ok() ? driver->Find<FindDriverFunction>("cuGetProcAddress_v2") : nullptr;
 }
 

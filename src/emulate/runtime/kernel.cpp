@@ -26,7 +26,7 @@ LaunchShape ShapeOf(Dim3 grid, Dim3 block, std::size_t shared_bytes) {
 }
 
 Answer FromKernels(const Error& error) {
-  Host().SayOnce(error.message);
+  Host().PrintOnce(error.message);
   return {CudaCode::kInvalidDeviceFunction, error.message};
 }
 
@@ -65,7 +65,7 @@ Answer Occupancy(int* blocks, const void* stub, int threads, std::size_t shared_
   return Done();
 }
 
-Answer GiveHandle(const void** handle, const void* stub) {
+Answer WriteHandle(const void** handle, const void* stub) {
   if (handle == nullptr) return IsNull("the handle");
   if (const Answer known = CheckKernel(stub); !known.ok()) return known;
   *handle = stub;  // launches pass it again
@@ -144,16 +144,16 @@ RINGLET_CUDA_FUNCTION int cudaLaunchCooperativeKernel(const void* stub, Dim3 gri
 }
 
 RINGLET_CUDA_FUNCTION int cudaGetFuncBySymbol(const void** function, const void* stub) {
-  return Call("cudaGetFuncBySymbol", [&] { return GiveHandle(function, stub); });
+  return Call("cudaGetFuncBySymbol", [&] { return WriteHandle(function, stub); });
 }
 
 RINGLET_CUDA_FUNCTION int cudaGetKernel(const void** kernel, const void* stub) {
-  return Call("cudaGetKernel", [&] { return GiveHandle(kernel, stub); });
+  return Call("cudaGetKernel", [&] { return WriteHandle(kernel, stub); });
 }
 
 #if RINGLET_CUDART >= 13
 RINGLET_CUDA_FUNCTION int __cudaGetKernel(const void** kernel, const void* stub) {
-  return Call("__cudaGetKernel", [&] { return GiveHandle(kernel, stub); });
+  return Call("__cudaGetKernel", [&] { return WriteHandle(kernel, stub); });
 }
 
 RINGLET_CUDA_FUNCTION int __cudaLaunchKernel(const void* kernel, Dim3 grid, Dim3 block,

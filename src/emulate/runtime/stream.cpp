@@ -27,7 +27,7 @@ struct CaptureOutputs {
 };
 
 // CUDA's node array is valid until the next call for the stream; this one, for the thread.
-Answer GiveNodes(ringletStream_t stream, const CaptureOutputs& out) {
+Answer CopyNodes(ringletStream_t stream, const CaptureOutputs& out) {
   thread_local std::vector<ringletGraphNode_t> nodes;
   std::size_t count = 0;
   Answer known = FromStream(ringletStreamGetCaptureNodes(stream, nullptr, &count));
@@ -46,7 +46,7 @@ int CaptureInfo(const char* function, ringletStream_t stream, const CaptureOutpu
         FromStream(ringletStreamCaptureStatus(stream, out.status, out.id, out.graph));
     if (!known.ok() || *out.status != ringletCaptureActive) return known;
     if (out.edges != nullptr) *out.edges = nullptr;  // all have the default kind
-    return out.nodes != nullptr || out.count != nullptr ? GiveNodes(stream, out) : known;
+    return out.nodes != nullptr || out.count != nullptr ? CopyNodes(stream, out) : known;
   });
 }
 

@@ -13,7 +13,7 @@ namespace ringlet::torch_api {
 using Milliseconds = std::chrono::milliseconds;
 
 /// A communicator of two ranks as the line between a sender and a receiver.
-class CommunicatorLine final : public Line {
+class CommunicatorLine final : public PairLink {
  public:
   explicit CommunicatorLine(std::unique_ptr<comm::Communicator> communicator)
       : communicator_(std::move(communicator)), peer_{1 - Index(communicator_->identity().rank)} {}
@@ -32,23 +32,23 @@ class CommunicatorLine final : public Line {
 };
 
 inline MakeLine LinesWithin(Milliseconds init_timeout) {
-  return [init_timeout](const UniqueId& id, std::uint32_t seat, Milliseconds timeout,
-                        const std::stop_token& abort) -> Result<std::shared_ptr<Line>> {
+  return [init_timeout](const UniqueId& id, std::uint32_t pair_rank, Milliseconds timeout,
+                        const std::stop_token& abort) -> Result<std::shared_ptr<PairLink>> {
     RINGLET_TRY_ASSIGN(const auto process, SharedProcess());
     comm::Config config;
     config.id = id;
-    config.rank = seat;
+    config.rank = pair_rank;
     config.size = 2;
     config.init_timeout = init_timeout;
     config.timeout = timeout;
     RINGLET_TRY_ASSIGN(auto formed, comm::Establish(process, config, abort));
-    return std::shared_ptr<Line>(std::make_shared<CommunicatorLine>(std::move(formed)));
+    return std::shared_ptr<PairLink>(std::make_shared<CommunicatorLine>(std::move(formed)));
   };
 }
 
 /// A reduction for an element type, checked on the caller's thread.
-struct Reduction {
-  Reduction(const at::Tensor& tensor, const c10d::ReduceOp& torch_op)
+struct TensorReduction {
+  TensorReduction(const at::Tensor& tensor, const c10d::ReduceOp& torch_op)
       : type(TypeOf(tensor.is_complex() ? c10::toRealValueType(tensor.scalar_type())
                                         : tensor.scalar_type())),
         op(OpOf(torch_op)) {
@@ -86,7 +86,7 @@ struct Moved {
   std::size_t per_element;
 };
 
-inline collective::Call Reducing(const Reduction& reduction, View input,
+inline collective::Call Reducing(const TensorReduction& reduction, View input,
                                  std::span<std::byte> output, std::size_t bytes) {
   collective::Call call;
   call.input = input;
@@ -100,7 +100,7 @@ inline collective::Call Reducing(const Reduction& reduction, View input,
 
 /// `input` and `output` may be the same tensor.
 inline Status AllReduce(comm::Communicator& communicator, const at::Tensor& input,
-                        const at::Tensor& output, const Reduction& reduction,
+                        const at::Tensor& output, const TensorReduction& reduction,
                         Milliseconds timeout) {
   communicator.set_timeout(timeout);
   return AllReduce(communicator,
@@ -109,7 +109,7 @@ inline Status AllReduce(comm::Communicator& communicator, const at::Tensor& inpu
 
 /// Reduces in place at the root. The tensors of other ranks are unchanged.
 inline Status Reduce(comm::Communicator& communicator, const at::Tensor& tensor,
-                     const Reduction& reduction, std::int64_t root, Milliseconds timeout) {
+                     const TensorReduction& reduction, std::int64_t root, Milliseconds timeout) {
   communicator.set_timeout(timeout);
   const bool is_root = static_cast<std::int64_t>(Index(communicator.identity().rank)) == root;
   collective::Call call =
@@ -245,7 +245,7 @@ inline Status GatherToLists(comm::Communicator& communicator, const at::Tensor& 
 }
 
 inline Status ReduceInto(comm::Communicator& communicator, const at::Tensor& input,
-                         const at::Tensor& output, const Reduction& reduction,
+                         const at::Tensor& output, const TensorReduction& reduction,
                          Milliseconds timeout) {
   communicator.set_timeout(timeout);
   const at::Tensor dense = Dense(input), room = Room(output);
@@ -257,8 +257,8 @@ inline Status ReduceInto(comm::Communicator& communicator, const at::Tensor& inp
 
 /// Takes one source per rank. If their sizes differ, reduces each one separately.
 inline Status ReduceLists(comm::Communicator& communicator, const Tensors& sources,
-                          const at::Tensor& output, std::int64_t rank, const Reduction& reduction,
-                          Milliseconds timeout) {
+                          const at::Tensor& output, std::int64_t rank,
+                          const TensorReduction& reduction, Milliseconds timeout) {
   const bool equal = std::ranges::all_of(
       sources, [&](const at::Tensor& source) { return source.numel() == output.numel(); });
   if (equal) return ReduceInto(communicator, Joined(sources), output, reduction, timeout);

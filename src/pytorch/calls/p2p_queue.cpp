@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/value/bytes.hpp"
-#include "pytorch/store/seats.hpp"
+#include "pytorch/store/message_ranks.hpp"
 
 namespace ringlet::torch_api {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::size_t kHeadBytes = 16;
 constexpr std::chrono::hours kForever{24 * 365};
 // Limit of unmatched messages per sender; further ones stay with the sender.
 constexpr std::size_t kUnexpectedBytesMax = 256 << 20;
-// The seats of a line.
+// The ranks of a line.
 constexpr std::uint32_t kSender = 0;
 constexpr std::uint32_t kReceiver = 1;
 
@@ -28,13 +28,13 @@ struct Head {
   std::uint64_t bytes = 0;
 };
 
-Status WriteHead(Line& line, const Head& head) {
+Status WriteHead(PairLink& line, const Head& head) {
   Writer out;
   out.U64(static_cast<std::uint64_t>(std::int64_t{head.tag})).U64(head.bytes);
   return line.Write(out.view());
 }
 
-Result<Head> ReadHead(Line& line) {
+Result<Head> ReadHead(PairLink& line) {
   std::array<std::byte, kHeadBytes> bytes{};
   RINGLET_TRY(line.Read(bytes));
   Reader in(bytes);
@@ -45,32 +45,33 @@ Result<Head> ReadHead(Line& line) {
 // Interval between checks that awaited ranks are alive.
 constexpr std::chrono::milliseconds kBetweenMailLooks{50};
 
-/// A line with errors that name ranks of the group instead of seats.
-class NamedLine final : public Line {
+/// A line with errors that name ranks of the group instead of ranks of the line.
+class NamedLine final : public PairLink {
  public:
   /// Wraps `made`, or converts its error.
-  static Result<std::shared_ptr<Line>> Of(Result<std::shared_ptr<Line>> made, const Seats& seats) {
-    if (!made.ok()) return InGroup(made.error(), seats);
-    return std::shared_ptr<Line>(std::make_shared<NamedLine>(std::move(*made), seats));
+  static Result<std::shared_ptr<PairLink>> Of(Result<std::shared_ptr<PairLink>> made,
+                                              const MessageRanks& message_ranks) {
+    if (!made.ok()) return InGroup(made.error(), message_ranks);
+    return std::shared_ptr<PairLink>(std::make_shared<NamedLine>(std::move(*made), message_ranks));
   }
-  NamedLine(std::shared_ptr<Line> line, const Seats& seats)
-      : line_(std::move(line)), seats_(seats) {}
+  NamedLine(std::shared_ptr<PairLink> line, const MessageRanks& message_ranks)
+      : line_(std::move(line)), message_ranks_(message_ranks) {}
 
   Status Write(View bytes) override { return Named(line_->Write(bytes)); }
   Status Read(std::span<std::byte> room) override { return Named(line_->Read(room)); }
   void Abort(const std::string& why) override { line_->Abort(why); }
 
  private:
-  static Error InGroup(Error error, const Seats& seats) {
-    error.message = InRanksOfGroup(error.message, seats);
+  static Error InGroup(Error error, const MessageRanks& message_ranks) {
+    error.message = InRanksOfGroup(error.message, message_ranks);
     return error;
   }
   Status Named(Status status) const {
-    return status.ok() ? Ok() : Status(InGroup(status.error(), seats_));
+    return status.ok() ? Ok() : Status(InGroup(status.error(), message_ranks_));
   }
 
-  const std::shared_ptr<Line> line_;
-  const Seats seats_;
+  const std::shared_ptr<PairLink> line_;
+  const MessageRanks message_ranks_;
 };
 
 Error About(const Posted& posted, Error error) {
@@ -89,7 +90,7 @@ std::string KeyOf(std::uint32_t receiver, std::uint64_t number) {
 
 }  // namespace
 
-P2pQueue::P2pQueue(Group& group, MakeLine make_line)
+P2pQueue::P2pQueue(RankGroup& group, MakeLine make_line)
     : group_(group), make_line_(std::move(make_line)) {}
 
 P2pQueue::~P2pQueue() {
@@ -128,7 +129,7 @@ void P2pQueue::Fail(const Error& error) {
   for (auto& [number, posted] : cut_off) posted.done(About(posted, error), 0);
 }
 
-Result<std::shared_ptr<Line>> P2pQueue::Connect(std::uint32_t to) {
+Result<std::shared_ptr<PairLink>> P2pQueue::Connect(std::uint32_t to) {
   RINGLET_TRY_ASSIGN(const auto process, SharedProcess());
   RINGLET_TRY_ASSIGN(const UniqueId id, comm::CreateUniqueId(process));
   RINGLET_TRY_ASSIGN(const std::uint64_t number, group_.store().CountUp(CounterOf(to)));
@@ -243,7 +244,7 @@ std::uint64_t P2pQueue::Receive(Posted posted) {
     HandOver(posted, unexpected->second, unexpected->first);
     return number;
   }
-  if (const Status started = StartCaretaker(); !started.ok()) {
+  if (const Status started = StartReception(); !started.ok()) {
     const Error error = About(posted, started.error());
     lock.unlock();
     posted.done(error, 0);
@@ -282,22 +283,22 @@ Status P2pQueue::StartOutbox(std::uint32_t to, Outbox& outbox) {
                        comm::StartThread("to send messages",
                                          [this, to](const std::stop_token&) { RunOutbox(to); }));
   }
-  return StartCaretaker();
+  return StartReception();
 }
 
-Status P2pQueue::StartCaretaker() {
+Status P2pQueue::StartReception() {
   if (caretaker_.joinable()) return Ok();
   RINGLET_TRY_ASSIGN(
       caretaker_,
-      comm::StartThread("to receive messages", [this](const std::stop_token&) { RunCaretaker(); }));
+      comm::StartThread("to receive messages", [this](const std::stop_token&) { RunReception(); }));
   return Ok();
 }
 
-void P2pQueue::RunCaretaker() {
+void P2pQueue::RunReception() {
   Lock lock(mutex_);
   while (!stop_.stop_requested()) {
     if (IsPending()) {
-      TakeCare(lock);
+      RunReceptionRound(lock);
     } else {
       backoff_ = Backoff();
       news_.wait(lock, [&] { return stop_.stop_requested() || IsPending(); });
@@ -305,11 +306,11 @@ void P2pQueue::RunCaretaker() {
   }
 }
 
-void P2pQueue::TakeCare(Lock& lock) {
+void P2pQueue::RunReceptionRound(Lock& lock) {
   std::chrono::microseconds pause = kBetweenMailLooks;
   if (IsReceptionNeeded()) {
     lock.unlock();
-    const auto came = ReceiveGuest(guests_);
+    const auto came = AcceptSender(guests_);
     lock.lock();
     if (!came.ok()) return StoreFailed(lock, came.error());
     if (*came) {
@@ -360,7 +361,7 @@ void P2pQueue::CheckPeers(Lock& lock) {
     Fail(*failure);
     return lock.lock();
   }
-  const auto absent = WhyInVain(group_.presence(), ranks);
+  const auto absent = AbsenceReason(group_.presence(), ranks);
   lock.lock();
   for (const auto& [rank, why] : absent) gone_.emplace(rank, why);
   for (const auto& [rank, why] : absent) GiveUp(lock, rank);
@@ -379,8 +380,8 @@ void P2pQueue::GiveUp(Lock& lock, std::uint32_t rank) {
   for (auto it = posted_.begin(); it != posted_.end();) {
     const auto next = std::next(it);
     const Posted& posted = it->second;
-    const bool concerned =
-        posted.from ? *posted.from == rank && in == inboxes_.end() : died || !MayStillCome(posted);
+    const bool concerned = posted.from ? *posted.from == rank && in == inboxes_.end()
+                                       : died || !MayStillArrive(posted);
     if (concerned) lost.splice(lost.end(), posted_, it);
     it = next;
   }
@@ -396,7 +397,7 @@ void P2pQueue::End(Lock& lock, PostedList lost, const Error& error, std::uint32_
   lock.lock();
 }
 
-Result<bool> P2pQueue::ReceiveGuest(std::uint64_t number) {
+Result<bool> P2pQueue::AcceptSender(std::uint64_t number) {
   const std::string key = KeyOf(group_.options().rank, number);
   RINGLET_TRY_ASSIGN(const auto peer_info, group_.store().Find(key));
   if (!peer_info) return false;
@@ -409,7 +410,7 @@ Result<bool> P2pQueue::ReceiveGuest(std::uint64_t number) {
                  fmt::format("'{}' in the store is not the announcement of a sender", key)};
   RINGLET_TRY_ASSIGN(const UniqueId id, ToId(id_bytes, key));
   // The store may end with the sender, which makes a later lookup of its record impossible.
-  if (beacon) group_.presence().Saw(from, *beacon);
+  if (beacon) group_.presence().RecordBeacon(from, *beacon);
   group_.store().Erase(key);
   const Lock lock(mutex_);
   Inbox& inbox = inboxes_[from];
@@ -525,7 +526,7 @@ Status P2pQueue::TakeMessage(Lock& lock, std::uint32_t from) {
   return Ok();
 }
 
-bool P2pQueue::MayStillCome(const Posted& posted) const {
+bool P2pQueue::MayStillArrive(const Posted& posted) const {
   if (posted.from) return !inboxes_.at(*posted.from).broken;
   const auto& [rank, size] = std::pair(group_.options().rank, group_.options().size);
   for (std::uint32_t from = 0; from < size; ++from) {
@@ -549,7 +550,7 @@ void P2pQueue::Break(Lock& lock, std::uint32_t from, const Error& error) {
   for (auto it = posted_.begin(); it != posted_.end();) {
     const auto next = std::next(it);
     const bool concerned = it->second.from.value_or(from) == from;
-    if (concerned && !MayStillCome(it->second)) lost.splice(lost.end(), posted_, it);
+    if (concerned && !MayStillArrive(it->second)) lost.splice(lost.end(), posted_, it);
     it = next;
   }
   End(lock, std::move(lost), error, from);

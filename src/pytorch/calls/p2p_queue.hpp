@@ -31,10 +31,10 @@ struct Posted {
   std::function<void(Status, std::uint32_t from)> done;
 };
 
-/// A communicator of two: the sender has seat 0, the receiver seat 1.
-class Line {
+/// A communicator of two: the sender has pair rank 0, the receiver pair rank 1.
+class PairLink {
  public:
-  virtual ~Line() = default;
+  virtual ~PairLink() = default;
   /// Blocks until the bytes may be overwritten.
   virtual Status Write(View bytes) = 0;
   /// Blocks until the room is full.
@@ -44,15 +44,15 @@ class Line {
 };
 
 /// Forms a line with the other end. Blocks.
-using MakeLine = std::function<Result<std::shared_ptr<Line>>(
-    const UniqueId& id, std::uint32_t seat, std::chrono::milliseconds operation_timeout,
+using MakeLine = std::function<Result<std::shared_ptr<PairLink>>(
+    const UniqueId& id, std::uint32_t pair_rank, std::chrono::milliseconds operation_timeout,
     const std::stop_token& abort)>;
 
 /// The messages of one group on one rank. It has one thread per peer for sending, one per peer for
 /// receiving, and one that detects new senders and lost ranks.
 class P2pQueue {
  public:
-  P2pQueue(Group& group, MakeLine make_line);
+  P2pQueue(RankGroup& group, MakeLine make_line);
   /// Cancels running operations.
   ~P2pQueue();
   P2pQueue(const P2pQueue&) = delete;
@@ -83,7 +83,7 @@ class P2pQueue {
   struct Outbox {
     std::deque<SendRequest> requests;
     bool sending = false;  // a request that was removed from `requests`
-    std::shared_ptr<Line> line;
+    std::shared_ptr<PairLink> line;
     std::stop_source stop;  // cancels forming the line
     std::jthread thread;
   };
@@ -94,7 +94,7 @@ class P2pQueue {
   struct Inbox {
     std::deque<Unexpected> unexpected;  // arrived before a matching receive
     std::size_t unexpected_bytes = 0;
-    std::shared_ptr<Line> line;
+    std::shared_ptr<PairLink> line;
     bool reading = false;         // a message, or waiting for one
     std::optional<Error> broken;  // no further message arrives
     std::stop_source stop;        // cancels forming the line
@@ -106,14 +106,14 @@ class P2pQueue {
   void SendToSelf(std::int32_t tag, View bytes, const std::function<void(Status)>& done);
   void RunOutbox(std::uint32_t to);
   Status SendOne(std::uint32_t to, const SendRequest& request);
-  Result<std::shared_ptr<Line>> Connect(std::uint32_t to);
+  Result<std::shared_ptr<PairLink>> Connect(std::uint32_t to);
 
   void Fail(const Error& error);
   Status StartOutbox(std::uint32_t to, Outbox& outbox);
-  Status StartCaretaker();
-  void RunCaretaker();
+  Status StartReception();
+  void RunReception();
   /// Runs one round: accepts a new sender, or pauses.
-  void TakeCare(Lock& lock);
+  void RunReceptionRound(Lock& lock);
   bool IsReceptionNeeded() const;
   bool IsPending() const;
   /// Ends operations that wait for lost ranks, or all operations of a failed group.
@@ -121,7 +121,7 @@ class P2pQueue {
   std::vector<std::uint32_t> RanksInDoubt() const;
   void GiveUp(Lock& lock, std::uint32_t rank);
   void StoreFailed(Lock& lock, const Error& error);
-  Result<bool> ReceiveGuest(std::uint64_t number);
+  Result<bool> AcceptSender(std::uint64_t number);
 
   void RunInbox(std::uint32_t from, const UniqueId& id);
   bool IsAwaited(std::uint32_t from) const;
@@ -132,12 +132,12 @@ class P2pQueue {
   static void HandOver(const Posted& posted, View bytes, std::uint32_t from);
   Status TakeMessage(Lock& lock, std::uint32_t from);
   /// True if a rank may still send the message, or if it has arrived.
-  bool MayStillCome(const Posted& posted) const;
+  bool MayStillArrive(const Posted& posted) const;
   void Break(Lock& lock, std::uint32_t from, const Error& error);
   void End(Lock& lock, PostedList lost, const Error& error, std::uint32_t from);
   Posted Take(PostedList::iterator it);
 
-  Group& group_;
+  RankGroup& group_;
   const MakeLine make_line_;
   std::mutex mutex_;
   std::condition_variable news_;

@@ -21,7 +21,7 @@ struct Wire {
   std::optional<Error> broken;
 };
 
-class FakeLine final : public Line {
+class FakeLine final : public PairLink {
  public:
   explicit FakeLine(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
   ~FakeLine() override { Break(Error{Code::kPeerLost, "rank 0 has left, rank 1 noticed it"}); }
@@ -57,17 +57,18 @@ class P2pQueueTest : public testing::Test {
  protected:
   P2pQueueTest() {
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      groups_.push_back(std::make_unique<Group>(
-          Group::Options{.rank = rank, .size = 3, .name = "test", .timeout = seconds(30)}, store_));
+      groups_.push_back(std::make_unique<RankGroup>(
+          RankGroup::Options{.rank = rank, .size = 3, .name = "test", .timeout = seconds(30)},
+          store_));
       EXPECT_TRUE(groups_.back()->Announce().ok());
       p2p_queues_.push_back(std::make_unique<P2pQueue>(
           *groups_.back(),
           [this](const UniqueId& id, std::uint32_t, std::chrono::milliseconds,
-                 const std::stop_token&) -> Result<std::shared_ptr<Line>> {
+                 const std::stop_token&) -> Result<std::shared_ptr<PairLink>> {
             const std::lock_guard lock(mutex_);
             auto& wire = wires_[id.bytes];
             if (!wire) wire = std::make_shared<Wire>();
-            return std::shared_ptr<Line>(std::make_shared<FakeLine>(wire));
+            return std::shared_ptr<PairLink>(std::make_shared<FakeLine>(wire));
           }));
     }
   }
@@ -106,7 +107,7 @@ class P2pQueueTest : public testing::Test {
   std::mutex mutex_;
   std::map<decltype(UniqueId::bytes), std::shared_ptr<Wire>> wires_;
   std::vector<std::unique_ptr<std::string>> sent_;
-  std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<std::unique_ptr<RankGroup>> groups_;
   std::vector<std::unique_ptr<P2pQueue>> p2p_queues_;
 };
 

@@ -13,7 +13,7 @@ thread_local const void* t_serves = nullptr;
 
 }  // namespace
 
-Helpers::Helpers() : shared_(std::make_shared<Shared>()) {}
+Helpers::Helpers() : shared_(std::make_shared<HelperState>()) {}
 
 Helpers::~Helpers() {
   std::list<Owned> others, own;
@@ -32,16 +32,17 @@ Helpers::~Helpers() {
       others, [](const Owned& one) { return one.thread.get_id() == std::this_thread::get_id(); });
   if (self != others.end()) own.splice(own.begin(), others, self);
   for (Owned& other : others) other.thread.join();
-  KeepOrphan(std::move(own));
+  JoinLater(std::move(own));
 }
 
 // A thread cannot join itself. A later call joins it after it has ended.
-void Helpers::KeepOrphan(std::list<Owned> own) {
-  struct Orphans {
+void Helpers::JoinLater(std::list<Owned> own) {
+  struct UnjoinedThreads {
     std::mutex mutex;
     std::list<Owned> threads;
   };
-  static Orphans& orphans = *new Orphans;  // never destroyed: one may still run then
+  static UnjoinedThreads& orphans =
+      *new UnjoinedThreads;  // never destroyed: one may still run then
   const std::lock_guard lock(orphans.mutex);
   JoinEnded(orphans.threads);
   orphans.threads.splice(orphans.threads.end(), own);
@@ -69,7 +70,8 @@ bool Helpers::TryRun(Job job) {
   JoinEnded(shared_->threads);
   Owned& own = shared_->threads.emplace_back();
   auto started = comm::StartThread(
-      "for a callback", [shared = shared_, &own](const std::stop_token&) { Live(shared, own); });
+      "for a callback",
+      [shared = shared_, &own](const std::stop_token&) { RunThread(shared, own); });
   if (!started.ok()) {
     shared_->threads.pop_back();
     return false;
@@ -83,7 +85,7 @@ void Helpers::Run(const Job& job) {
   if (!TryRun(job)) job();
 }
 
-void Helpers::Live(const std::shared_ptr<Shared>& shared, Owned& own) {
+void Helpers::RunThread(const std::shared_ptr<HelperState>& shared, Owned& own) {
   t_serves = shared.get();
   std::unique_lock lock(shared->mutex);
   while (true) {

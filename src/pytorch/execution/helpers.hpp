@@ -36,7 +36,7 @@ class Helpers {
     std::jthread thread;
     std::atomic<bool> ended{false};
   };
-  struct Shared {
+  struct HelperState {
     std::mutex mutex;
     std::condition_variable news;   // a job, or the end
     std::condition_variable ended;  // a thread has ended
@@ -45,11 +45,12 @@ class Helpers {
     std::list<Owned> threads;
     bool stopping = false;
   };
-  static void Live(const std::shared_ptr<Shared>& shared, Owned& own);
+  static void RunThread(const std::shared_ptr<HelperState>& shared, Owned& own);
   static void JoinEnded(std::list<Owned>& threads);
-  static void KeepOrphan(std::list<Owned> own);
+  static void JoinLater(std::list<Owned> own);
 
-  const std::shared_ptr<Shared> shared_;  // shared with the threads; one may outlive this object
+  const std::shared_ptr<HelperState>
+      shared_;  // shared with the threads; one may outlive this object
 };
 
 }  // namespace ringlet::torch_api

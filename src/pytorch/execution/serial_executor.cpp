@@ -65,7 +65,7 @@ bool SerialExecutor::AwaitTurn(State& state, Lock& lock, std::uint64_t ticket) {
 }
 
 // \pre  the lock is held, for both. Returns true if the caller must find a thread that drains.
-bool SerialExecutor::WantsDrainer(State& state) {
+bool SerialExecutor::NeedsDrainer(State& state) {
   if (state.drained || state.jobs.empty() || state.jobs.front().ticket != state.serving)
     return false;
   state.drained = true;
@@ -75,7 +75,7 @@ bool SerialExecutor::WantsDrainer(State& state) {
 bool SerialExecutor::Pass(State& state) {
   ++state.serving;
   if (state.waiting > 0) state.turn.notify_all();
-  return WantsDrainer(state);
+  return NeedsDrainer(state);
 }
 
 void SerialExecutor::FindDrainer(const std::shared_ptr<State>& state) {
@@ -88,14 +88,14 @@ void SerialExecutor::Drain(const std::shared_ptr<State>& state) {
     {
       const Lock lock(state->mutex);
       state->drained = false;
-      if (!WantsDrainer(*state)) return;
+      if (!NeedsDrainer(*state)) return;
       job = std::move(state->jobs.front().job);
       state->jobs.pop_front();
     }
     if (Serve(state, std::move(job))) continue;
     // Its turn ended before the job; another thread may drain meanwhile.
     const Lock lock(state->mutex);
-    if (state->drained || !WantsDrainer(*state)) return;
+    if (state->drained || !NeedsDrainer(*state)) return;
   }
 }
 
@@ -153,7 +153,7 @@ SerialExecutor::Submitted SerialExecutor::Submit(Job job) {
     const Lock lock(state->mutex);
     ticket = state->next_ticket++;
     state->jobs.push_back({ticket, std::move(job)});
-    wanted = WantsDrainer(*state);
+    wanted = NeedsDrainer(*state);
   }
   if (wanted) FindDrainer(state);
   return {state, ticket};
@@ -180,7 +180,7 @@ void SerialExecutor::Submitted::RunHereUnlessBegun() const {
   bool wanted = false;
   {
     const Lock lock(state_->mutex);
-    wanted = WantsDrainer(*state_);
+    wanted = NeedsDrainer(*state_);
   }
   if (wanted) FindDrainer(state_);
 }

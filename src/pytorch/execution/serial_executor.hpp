@@ -79,7 +79,7 @@ class SerialExecutor {
   using Lock = std::unique_lock<std::mutex>;
 
   static bool AwaitTurn(State& state, Lock& lock, std::uint64_t ticket);
-  static bool WantsDrainer(State& state);
+  static bool NeedsDrainer(State& state);
   static bool Pass(State& state);
   static void FindDrainer(const std::shared_ptr<State>& state);
   static void Drain(const std::shared_ptr<State>& state);

@@ -44,11 +44,11 @@ class GroupWork : public c10d::Work {
   /// Ends the operation once. Completes the Future first, then wakes waiters, then ends the turn.
   /// Callbacks of the Future run last, on this thread. \param turn  of a submitted operation
   void Complete(std::exception_ptr exception, SerialExecutor::Turn* turn = nullptr) {
-    if (const auto future = EndWith(std::move(exception), turn)) Settle(*future);
+    if (const auto future = FinishWith(std::move(exception), turn)) Settle(*future);
   }
   /// As above, but runs callbacks on a helper.
   void Complete(std::exception_ptr exception, Helpers& helpers) {
-    if (auto future = EndWith(std::move(exception), nullptr))
+    if (auto future = FinishWith(std::move(exception), nullptr))
       helpers.Run([this, future, own = c10::intrusive_ptr<GroupWork>::reclaim_copy(this)] {
         Settle(*future);
       });
@@ -124,8 +124,8 @@ class GroupWork : public c10d::Work {
   };
 
   /// Returns null if the Future was never requested and no callbacks remain.
-  c10::intrusive_ptr<c10::ivalue::Future> EndWith(std::exception_ptr exception,
-                                                  SerialExecutor::Turn* turn) {
+  c10::intrusive_ptr<c10::ivalue::Future> FinishWith(std::exception_ptr exception,
+                                                     SerialExecutor::Turn* turn) {
     c10::intrusive_ptr<c10::ivalue::Future> future;
     {
       const std::lock_guard lock(mutex_);

@@ -9,7 +9,7 @@
 
 namespace ringlet::torch_api {
 
-Group::Group(Options options, std::shared_ptr<KeyStore> store)
+RankGroup::RankGroup(Options options, std::shared_ptr<KeyStore> store)
     : options_(std::move(options)),
       all_generations_(std::move(store)),
       store_(std::make_shared<GenerationStore>(all_generations_)),
@@ -19,11 +19,11 @@ Group::Group(Options options, std::shared_ptr<KeyStore> store)
       call_lines_(
           std::make_shared<CallLines>(store_, options_.rank, options_.size, ending_.get_token())) {}
 
-Group::~Group() {
+RankGroup::~RankGroup() {
   Close();
 }
 
-Status Group::Announce() {
+Status RankGroup::Announce() {
   const Status announced = presence_.Announce();
   // If the store has ended with a rank that needed no peer, this rank may not need peers either. A
   // later use of the store reports the error.
@@ -32,7 +32,7 @@ Status Group::Announce() {
   return Ok();
 }
 
-void Group::Leave() {
+void RankGroup::Leave() {
   if (all_generations_->IsGone()) return;
   auto use = Presence::Use::kNone;
   if (formed_) {
@@ -42,7 +42,7 @@ void Group::Leave() {
   (void)presence_.Leave(use);
 }
 
-std::optional<Error> Group::failure() const {
+std::optional<Error> RankGroup::failure() const {
   const std::lock_guard lock(mutex_);
   if (failure_) return failure_;
   return main_ ? main_->failure() : std::nullopt;
@@ -63,7 +63,7 @@ struct Refusal {
   std::string why;
 
   static std::string Key(std::uint32_t rank) { return fmt::format("refused:{}", rank); }
-  Status Tell(KeyStore& store, std::uint32_t rank) const {
+  Status Publish(KeyStore& store, std::uint32_t rank) const {
     Writer out;
     out.U64(call).U8(stands ? 1 : 0).Raw(AsView(why));
     return store.Set(Key(rank), out.view());
@@ -93,8 +93,8 @@ std::string WhyRefused(KeyStore& store, std::uint32_t end, std::uint64_t call) {
 class Watch {
  public:
   /// \param call  the number of the running call
-  Watch(Group& group, comm::Process& process, std::uint64_t call, std::stop_source& stop)
-      : shared_(std::make_shared<Shared>()) {
+  Watch(RankGroup& group, comm::Process& process, std::uint64_t call, std::stop_source& stop)
+      : shared_(std::make_shared<WatchState>()) {
     process.After(kFirstLook, [&group, call, &stop, shared = shared_] {
       const std::lock_guard lock(shared->mutex);
       if (shared->over) return;  // the group may be destroyed
@@ -119,14 +119,15 @@ class Watch {
   }
 
  private:
-  struct Shared {
+  struct WatchState {
     std::mutex mutex;
     std::condition_variable news;
     bool running = false;
     bool over = false;
   };
 
-  static void Look(Group& group, std::uint64_t call, std::stop_source& stop, Shared& shared) {
+  static void Look(RankGroup& group, std::uint64_t call, std::stop_source& stop,
+                   WatchState& shared) {
     const auto& options = group.options();
     // Rank 0 informs the others. Any rank may check rank 0.
     const std::uint32_t watched = options.rank == 0 ? options.size : 1;
@@ -134,7 +135,7 @@ class Watch {
     while (!shared.over) {
       lock.unlock();
       const bool in_vain = !WhyRefused(group.store(), watched, call).empty() ||
-                           !WhyInVain(group.presence(), watched, options.rank).empty();
+                           !AbsenceReason(group.presence(), watched, options.rank).empty();
       lock.lock();
       if (in_vain) {
         stop.request_stop();
@@ -144,40 +145,40 @@ class Watch {
     }
   }
 
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<WatchState> shared_;
 };
 
 }  // namespace
 
-void Group::Close() {
+void RankGroup::Close() {
   closing_.request_stop();
   serial_executor_.reset();
   helpers_ = nullptr;
   if (has_refused_ && !store_->IsGone()) store_->Erase(Refusal::Key(options_.rank));
 }
 
-Result<std::unique_ptr<comm::Communicator>> Group::FormMain(std::uint64_t call) {
+Result<std::unique_ptr<comm::Communicator>> RankGroup::FormMain(std::uint64_t call) {
   RINGLET_TRY_ASSIGN(const auto process, SharedProcess());
-  const Seat seat{.rank = options_.rank,
-                  .size = options_.size,
-                  .key = "0",
-                  .ranks_per_root = options_.ranks_per_root,
-                  .timeout = options_.init_timeout,
-                  .operation_timeout = timeout()};
+  const FormationConfig formation{.rank = options_.rank,
+                                  .size = options_.size,
+                                  .key = "0",
+                                  .ranks_per_root = options_.ranks_per_root,
+                                  .timeout = options_.init_timeout,
+                                  .operation_timeout = timeout()};
   std::stop_source stop;
   const std::stop_callback ends(ending_.get_token(), [&] { stop.request_stop(); });
-  auto loan = process->Borrow(options_.size);
+  auto lease = process->Borrow(options_.size);
   Watch watch(*this, *process, call, stop);
-  auto formed = Form(*store_, seat, process, stop.get_token());
+  auto formed = Form(*store_, formation, process, stop.get_token());
   watch.End();
-  const Status served = loan.End();
+  const Status served = lease.End();
   if (formed.ok() && !served.ok()) return served.error();
   if (formed.ok()) return formed;
   // Another rank may have given up first and know less.
   std::string why;
   for (int look = 0; look < kLastLooks && why.empty(); ++look) {
     if (look > 0 && !Pause(kBetweenLooks, ending_.get_token())) break;
-    why = WhyInVain(presence_, options_.size, options_.rank);
+    why = AbsenceReason(presence_, options_.size, options_.rank);
   }
   if (ending_.stop_requested()) return formed;
   if (std::string refused = WhyRefused(*store_, options_.size, call); !refused.empty())
@@ -187,7 +188,7 @@ Result<std::unique_ptr<comm::Communicator>> Group::FormMain(std::uint64_t call) 
                fmt::format("the process group {} cannot connect: {}", options_.name, why)};
 }
 
-Result<comm::Communicator*> Group::Main(std::uint64_t call) {
+Result<comm::Communicator*> RankGroup::Main(std::uint64_t call) {
   {
     const std::lock_guard lock(mutex_);
     if (failure_) return *failure_;
@@ -204,12 +205,12 @@ Result<comm::Communicator*> Group::Main(std::uint64_t call) {
   return *failure_;
 }
 
-comm::Communicator::MemoryUse Group::memory_use() const {
+comm::Communicator::MemoryUse RankGroup::memory_use() const {
   const std::lock_guard lock(mutex_);
   return main_ ? main_->memory_use() : comm::Communicator::MemoryUse{};
 }
 
-Status Group::Beget(Group& child, const std::vector<std::uint32_t>& ranks) {
+Status RankGroup::CreateChild(RankGroup& child, const std::vector<std::uint32_t>& ranks) {
   std::vector<std::uint32_t> excluded;
   for (std::uint32_t rank = 0; rank < options_.size; ++rank)
     if (!std::ranges::binary_search(ranks, rank)) excluded.push_back(rank);
@@ -232,14 +233,14 @@ Status Group::Beget(Group& child, const std::vector<std::uint32_t>& ranks) {
   return status;
 }
 
-void Group::Refused(std::string why) {
+void RankGroup::Refused(std::string why) {
   serial_executor().Submit(
       [this, call = NextCall(),
        why = fmt::format("rank {} refused its arguments: {}", options_.rank, why)](
-          SerialExecutor::Turn&) { TellWhoWaits(call, why); });
+          SerialExecutor::Turn&) { PublishRefusal(call, why); });
 }
 
-void Group::TellWhoWaits(std::uint64_t call, const std::string& why) {
+void RankGroup::PublishRefusal(std::uint64_t call, const std::string& why) {
   // A program that refuses a call on all ranks, or calls again with other arguments, continues.
   constexpr std::chrono::milliseconds kGrace{500};
   const auto goes_on = [&] {
@@ -247,39 +248,39 @@ void Group::TellWhoWaits(std::uint64_t call, const std::string& why) {
   };
   Refusal refusal{.call = call, .why = why};
   has_refused_ = true;
-  if (!refusal.Tell(*store_, options_.rank).ok()) return;  // no rank can be informed
+  if (!refusal.Publish(*store_, options_.rank).ok()) return;  // no rank can be informed
   const Instant begin = comm::Now();
   Instant not_awaited = begin;  // the last time without waiting peers
   while (comm::Now() < begin + timeout() && !goes_on()) {
     if (!Pause(kBetweenLooks, closing_.get_token())) break;
     if (formed_) {
-      if (!IsAwaitedInVain(call)) not_awaited = comm::Now();
+      if (!HasRankInLaterCall(call)) not_awaited = comm::Now();
       if (comm::Now() - not_awaited >= kGrace && !goes_on()) main_->Abort(why);
     } else if (!refusal.stands && comm::Now() - begin >= kGrace) {
       refusal.stands = true;
-      (void)refusal.Tell(*store_, options_.rank);
+      (void)refusal.Publish(*store_, options_.rank);
     }
   }
   if (!refusal.stands) return;
   refusal.stands = false;
-  (void)refusal.Tell(*store_, options_.rank);
+  (void)refusal.Publish(*store_, options_.rank);
 }
 
-bool Group::IsAwaitedInVain(std::uint64_t call) {
+bool RankGroup::HasRankInLaterCall(std::uint64_t call) {
   if (!main_) return false;  // it could not be formed
   const std::uint64_t own = main_->control().doing().operations;
   for (std::uint32_t rank = 0; rank < options_.size; ++rank) {
     if (rank == options_.rank) continue;
     const auto [presence, activity] = main_->control().Ask(Rank{rank}, kBetweenLooks);
     // Ignores a rank that refused the same call and is in a later one.
-    if (presence == comm::Control::Presence::kHere && activity.operations > own &&
+    if (presence == comm::Control::Reachability::kHere && activity.operations > own &&
         Refusal::Of(*store_, rank).call < call)
       return true;
   }
   return false;
 }
 
-void Group::Abort(const std::string& why) {
+void RankGroup::Abort(const std::string& why) {
   ending_.request_stop();
   const std::lock_guard lock(mutex_);
   if (!failure_)

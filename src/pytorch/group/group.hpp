@@ -1,4 +1,4 @@
-// The parts of a process group without tensors: seat, communicator, turns, end.
+// The parts of a process group without tensors: rank, communicator, turns, end.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace ringlet::torch_api {
 
-class Group {
+class RankGroup {
  public:
   struct Options {
     std::uint32_t rank = 0;
@@ -33,10 +33,10 @@ class Group {
   };
 
   /// \param store  may have served earlier generations of the group
-  Group(Options options, std::shared_ptr<KeyStore> store);
-  ~Group();
-  Group(const Group&) = delete;
-  Group& operator=(const Group&) = delete;
+  RankGroup(Options options, std::shared_ptr<KeyStore> store);
+  ~RankGroup();
+  RankGroup(const RankGroup&) = delete;
+  RankGroup& operator=(const RankGroup&) = delete;
 
   const Options& options() const { return options_; }
   /// The store of this generation.
@@ -78,12 +78,12 @@ class Group {
 
   /// Registers `memory`, if it is from TensorMemory, so that operations use it without a copy. Call
   /// it only inside a turn, after Main.
-  void Announce(View memory) { announcements_.Cover(*main_, memory); }
+  void Announce(View memory) { announcements_.EnsureRegistered(*main_, memory); }
 
   /// Makes `child` a group of some of this group's ranks. Its communicator uses this one's
   /// connections, without the store. The child's ranks call it in the same order. Blocks.
   /// \param ranks  of this group, ascending
-  Status Beget(Group& child, const std::vector<std::uint32_t>& ranks);
+  Status CreateChild(RankGroup& child, const std::vector<std::uint32_t>& ranks);
 
   /// Fails running operations on all ranks. Any thread.
   void Abort(const std::string& why);
@@ -96,8 +96,8 @@ class Group {
   /// Forms the communicator, or fails as soon as a required rank is known not to join.
   Result<std::unique_ptr<comm::Communicator>> FormMain(std::uint64_t call);
   /// Runs in the turn of a refused call.
-  void TellWhoWaits(std::uint64_t call, const std::string& why);
-  bool IsAwaitedInVain(std::uint64_t call);
+  void PublishRefusal(std::uint64_t call, const std::string& why);
+  bool HasRankInLaterCall(std::uint64_t call);
 
   const Options options_;
   const std::shared_ptr<KeyStore> all_generations_;

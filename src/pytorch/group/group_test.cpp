@@ -14,7 +14,7 @@ namespace {
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-Group::Options At(std::uint32_t rank, std::uint32_t size) {
+RankGroup::Options At(std::uint32_t rank, std::uint32_t size) {
   return {.rank = rank,
           .size = size,
           .name = "test",
@@ -22,19 +22,19 @@ Group::Options At(std::uint32_t rank, std::uint32_t size) {
           .init_timeout = seconds(30)};
 }
 
-void OnRanks(std::uint32_t size, const std::function<void(Group&)>& body) {
+void OnRanks(std::uint32_t size, const std::function<void(RankGroup&)>& body) {
   const auto store = std::make_shared<MemoryStore>();
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
-      Group group(At(rank, size), store);
+      RankGroup group(At(rank, size), store);
       ASSERT_TRUE(group.Announce().ok());
       body(group);
     });
   for (std::thread& thread : threads) thread.join();
 }
 
-Status Sum(Group& group) {
+Status Sum(RankGroup& group) {
   Status status = Ok();
   group.serial_executor().RunHere([&] {
     auto main = group.Main();
@@ -43,8 +43,8 @@ Status Sum(Group& group) {
   return status;
 }
 
-TEST(Group, FormsAtItsFirstOperation) {
-  OnRanks(2, [](Group& group) {
+TEST(RankGroup, FormsAtItsFirstOperation) {
+  OnRanks(2, [](RankGroup& group) {
     EXPECT_FALSE(group.is_formed());
     EXPECT_TRUE(Sum(group).ok());
     EXPECT_TRUE(Sum(group).ok());
@@ -52,27 +52,27 @@ TEST(Group, FormsAtItsFirstOperation) {
   });
 }
 
-TEST(Group, ChildrenFormWithoutAStore) {
-  OnRanks(4, [](Group& group) {
+TEST(RankGroup, ChildrenFormWithoutAStore) {
+  OnRanks(4, [](RankGroup& group) {
     ASSERT_TRUE(Sum(group).ok());
     const std::uint32_t rank = group.options().rank;
     if (rank == 1) return;
-    Group child(At(rank == 0 ? 0 : rank - 1, 3), std::make_shared<MemoryStore>());
-    const Status made = group.Beget(child, {0, 2, 3});
+    RankGroup child(At(rank == 0 ? 0 : rank - 1, 3), std::make_shared<MemoryStore>());
+    const Status made = group.CreateChild(child, {0, 2, 3});
     ASSERT_TRUE(made.ok()) << made.error().message;
     EXPECT_TRUE(Sum(child).ok());
   });
 }
 
-TEST(Group, SeveralGenerationsFormThroughOneStore) {
+TEST(RankGroup, SeveralGenerationsFormThroughOneStore) {
   const auto store = std::make_shared<MemoryStore>();
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < 3; ++rank)
     threads.emplace_back([&, rank] {
-      Group::Options options = At(rank, 3);
+      RankGroup::Options options = At(rank, 3);
       options.process = rank + 1;
       for (int generation = 0; generation < 20; ++generation) {
-        Group group(options, store);
+        RankGroup group(options, store);
         ASSERT_TRUE(group.Announce().ok());
         const Status sum = Sum(group);
         EXPECT_TRUE(sum.ok()) << sum.error().message;
@@ -82,23 +82,23 @@ TEST(Group, SeveralGenerationsFormThroughOneStore) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Group, AnAbortedGroupReportsTheCause) {
-  Group group(At(0, 2), std::make_shared<MemoryStore>());
+TEST(RankGroup, AnAbortedGroupReportsTheCause) {
+  RankGroup group(At(0, 2), std::make_shared<MemoryStore>());
   group.Abort("the test wants it");
   EXPECT_THAT(Sum(group).error().message, HasSubstr("the test wants it"));
 }
 
-TEST(Group, AFailedGroupFailsAgainAtOnce) {
-  Group::Options options = At(1, 2);
+TEST(RankGroup, AFailedGroupFailsAgainAtOnce) {
+  RankGroup::Options options = At(1, 2);
   options.init_timeout = std::chrono::milliseconds(1);
-  Group group(options, std::make_shared<MemoryStore>());
+  RankGroup group(options, std::make_shared<MemoryStore>());
   EXPECT_EQ(Sum(group).error().code, Code::kTimeout);
   EXPECT_EQ(Sum(group).error().code, Code::kTimeout);
 }
 
-TEST(Group, ARankThatLeavesBeforeTheFormingEndsIt) {
+TEST(RankGroup, ARankThatLeavesBeforeTheFormingEndsIt) {
   const auto store = std::make_shared<MemoryStore>();
-  Group group(At(1, 2), store);
+  RankGroup group(At(1, 2), store);
   ASSERT_TRUE(group.Announce().ok());
   Presence other(*store, {.rank = 0, .process = 1});
   ASSERT_TRUE(other.Announce().ok());
@@ -108,9 +108,9 @@ TEST(Group, ARankThatLeavesBeforeTheFormingEndsIt) {
   EXPECT_THAT(sum.error().message, HasSubstr("rank 0 has left"));
 }
 
-TEST(Group, ARefusedCallFailsTheWaitingRanks) {
+TEST(RankGroup, ARefusedCallFailsTheWaitingRanks) {
   for (const bool formed : {true, false}) {
-    OnRanks(2, [formed](Group& group) {
+    OnRanks(2, [formed](RankGroup& group) {
       if (formed) {
         ASSERT_TRUE(Sum(group).ok());
       }
@@ -133,8 +133,8 @@ TEST(Group, ARefusedCallFailsTheWaitingRanks) {
   }
 }
 
-TEST(Group, RefusedAndRepeatedCallsLeaveTheGroupUsable) {
-  OnRanks(3, [](Group& group) {
+TEST(RankGroup, RefusedAndRepeatedCallsLeaveTheGroupUsable) {
+  OnRanks(3, [](RankGroup& group) {
     ASSERT_TRUE(Sum(group).ok());
     group.Refused("all do");
     if (group.options().rank == 1) group.Refused("and this one again");

@@ -16,8 +16,8 @@ namespace {
 constexpr std::string_view kAllCame = "all came";
 constexpr const char* kAborted = "the process group was aborted";
 
-std::string PresenceKey(const Muster& muster, std::uint32_t rank) {
-  return fmt::format("muster:{}:{}", muster.number, rank);
+std::string ArrivalKey(const BarrierCall& barrier_call, std::uint32_t rank) {
+  return fmt::format("muster:{}:{}", barrier_call.number, rank);
 }
 
 std::string VerdictKey(std::uint64_t number) {
@@ -25,16 +25,18 @@ std::string VerdictKey(std::uint64_t number) {
 }
 
 // The missing ranks, and the reasons why some of them will never arrive.
-struct Absence {
+struct MissingRanks {
   std::vector<std::uint32_t> missing;
   std::vector<std::pair<std::uint32_t, std::string>> in_vain = {};
 
-  std::string Text(const Muster& muster) const {
+  std::string Text(const BarrierCall& barrier_call) const {
     std::vector<std::uint32_t> named = missing;
-    if (!muster.wait_for_all) named = {in_vain.empty() ? missing.front() : in_vain.front().first};
+    if (!barrier_call.wait_for_all)
+      named = {in_vain.empty() ? missing.front() : in_vain.front().first};
     std::string text = fmt::format("Rank{} {} failed to pass monitoredBarrier",
                                    named.size() == 1 ? "" : "s", fmt::join(named, ", "));
-    if (named.size() > in_vain.size()) text += fmt::format(" in {} ms", muster.timeout.count());
+    if (named.size() > in_vain.size())
+      text += fmt::format(" in {} ms", barrier_call.timeout.count());
     const char* separator = ": ";
     for (const auto& [rank, why] : in_vain) {
       if (std::ranges::find(named, rank) == named.end()) continue;
@@ -45,78 +47,80 @@ struct Absence {
 };
 
 // Ends at the deadline, or as soon as further waiting is in vain.
-Result<Absence> AwaitAll(KeyStore& store, Presence& presence, const Muster& muster,
-                         const std::stop_token& abort) {
-  Absence absence;
-  for (std::uint32_t rank = 1; rank < muster.size; ++rank) absence.missing.push_back(rank);
-  const Instant end = comm::Now() + muster.timeout;
+Result<MissingRanks> AwaitAll(KeyStore& store, Presence& presence, const BarrierCall& barrier_call,
+                              const std::stop_token& abort) {
+  MissingRanks absence;
+  for (std::uint32_t rank = 1; rank < barrier_call.size; ++rank) absence.missing.push_back(rank);
+  const Instant end = comm::Now() + barrier_call.timeout;
   Backoff backoff;
   while (true) {
     std::optional<Error> broken;
     std::erase_if(absence.missing, [&](std::uint32_t rank) {
-      const auto found = store.Find(PresenceKey(muster, rank));
+      const auto found = store.Find(ArrivalKey(barrier_call, rank));
       if (!found.ok()) broken = found.error();
       return found.ok() && found->has_value();
     });
     if (broken) return *broken;
-    absence.in_vain = WhyInVain(presence, absence.missing);
-    const bool enough = muster.wait_for_all ? absence.in_vain.size() == absence.missing.size()
-                                            : !absence.in_vain.empty() || absence.missing.empty();
+    absence.in_vain = AbsenceReason(presence, absence.missing);
+    const bool enough = barrier_call.wait_for_all
+                            ? absence.in_vain.size() == absence.missing.size()
+                            : !absence.in_vain.empty() || absence.missing.empty();
     if (enough || comm::Now() >= end) return absence;
     if (!backoff.Rest(abort)) return Error{Code::kAborted, kAborted};
   }
 }
 
-Status Preside(KeyStore& store, Presence& presence, const Muster& muster,
-               const std::stop_token& abort) {
-  if (muster.timeout.count() <= 0)
+Status CollectArrivals(KeyStore& store, Presence& presence, const BarrierCall& barrier_call,
+                       const std::stop_token& abort) {
+  if (barrier_call.timeout.count() <= 0)
     return Error{Code::kTimeout,
                  fmt::format("Rank 0 timed out in monitoredBarrier after {} ms. No ranks "
                              "successfully processed in monitoredBarrier",
-                             muster.timeout.count())};
-  RINGLET_TRY_ASSIGN(const Absence absence, AwaitAll(store, presence, muster, abort));
-  for (std::uint32_t rank = 1; rank < muster.size; ++rank) store.Erase(PresenceKey(muster, rank));
+                             barrier_call.timeout.count())};
+  RINGLET_TRY_ASSIGN(const MissingRanks absence, AwaitAll(store, presence, barrier_call, abort));
+  for (std::uint32_t rank = 1; rank < barrier_call.size; ++rank)
+    store.Erase(ArrivalKey(barrier_call, rank));
   if (absence.missing.empty()) {
     // All ranks have read the verdict of the previous barrier.
-    if (muster.number > 0) store.Erase(VerdictKey(muster.number - 1));
-    return store.Set(VerdictKey(muster.number), AsView(kAllCame));
+    if (barrier_call.number > 0) store.Erase(VerdictKey(barrier_call.number - 1));
+    return store.Set(VerdictKey(barrier_call.number), AsView(kAllCame));
   }
-  const std::string verdict = absence.Text(muster);
-  RINGLET_TRY(store.Set(VerdictKey(muster.number), AsView(verdict)));
+  const std::string verdict = absence.Text(barrier_call);
+  RINGLET_TRY(store.Set(VerdictKey(barrier_call.number), AsView(verdict)));
   return Error{absence.in_vain.empty() ? Code::kTimeout : Code::kPeerLost, verdict};
 }
 
 // Returns rank 0's verdict, or the reason why it is missing.
-Result<std::string> AwaitVerdict(KeyStore& store, Presence& presence, const Muster& muster,
-                                 const std::stop_token& abort) {
+Result<std::string> AwaitVerdict(KeyStore& store, Presence& presence,
+                                 const BarrierCall& barrier_call, const std::stop_token& abort) {
   // Waits longer than rank 0, which gives up first and knows more.
-  const Instant end = comm::Now() + 2 * muster.timeout;
+  const Instant end = comm::Now() + 2 * barrier_call.timeout;
   Backoff backoff;
   std::string why;
   while (true) {
-    RINGLET_TRY_ASSIGN(const auto verdict, store.Find(VerdictKey(muster.number)));
+    RINGLET_TRY_ASSIGN(const auto verdict, store.Find(VerdictKey(barrier_call.number)));
     if (verdict) return std::string(AsText(*verdict));
     if (!why.empty()) return why;
     if (comm::Now() >= end)
-      return fmt::format("no message within {} ms", (2 * muster.timeout).count());
+      return fmt::format("no message within {} ms", (2 * barrier_call.timeout).count());
     if (!backoff.Rest(abort)) return Error{Code::kAborted, kAborted};
-    why = WhyInVain(presence, 0);  // its verdict may have arrived before: check once more
+    why = AbsenceReason(presence, 0);  // its verdict may have arrived before: check once more
   }
 }
 
 }  // namespace
 
-Status HoldMuster(KeyStore& store, Presence& presence, const Muster& muster,
-                  const std::stop_token& abort) {
-  if (muster.size == 1) return Ok();
-  if (muster.rank == 0) return Preside(store, presence, muster, abort);
-  RINGLET_TRY(store.Set(PresenceKey(muster, muster.rank), AsView("here")));
-  const auto verdict = AwaitVerdict(store, presence, muster, abort);
+Status RunMonitoredBarrier(KeyStore& store, Presence& presence, const BarrierCall& barrier_call,
+                           const std::stop_token& abort) {
+  if (barrier_call.size == 1) return Ok();
+  if (barrier_call.rank == 0) return CollectArrivals(store, presence, barrier_call, abort);
+  RINGLET_TRY(store.Set(ArrivalKey(barrier_call, barrier_call.rank), AsView("here")));
+  const auto verdict = AwaitVerdict(store, presence, barrier_call, abort);
   if (verdict.ok() && *verdict == kAllCame) return Ok();
   return Error{Code::kTimeout,
                fmt::format("Rank {} successfully reached monitoredBarrier, but received errors "
                            "while waiting for send/recv from rank 0. Rank 0 reports: {}",
-                           muster.rank, verdict.ok() ? *verdict : verdict.error().message)};
+                           barrier_call.rank, verdict.ok() ? *verdict : verdict.error().message)};
 }
 
 }  // namespace ringlet::torch_api

@@ -11,7 +11,7 @@
 namespace ringlet::torch_api {
 
 /// A call of the barrier on one rank.
-struct Muster {
+struct BarrierCall {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   std::uint64_t number = 0;  ///< number of earlier barriers of this group
@@ -27,7 +27,7 @@ struct Muster {
 ///         kPeerLost  names the ranks that will not arrive, and why
 ///         kAborted; and the store's own
 /// Cost  a few requests to the store per rank: for debugging, not for speed
-Status HoldMuster(KeyStore& store, Presence& presence, const Muster& muster,
-                  const std::stop_token& abort);
+Status RunMonitoredBarrier(KeyStore& store, Presence& presence, const BarrierCall& barrier_call,
+                           const std::stop_token& abort);
 
 }  // namespace ringlet::torch_api

@@ -16,14 +16,14 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-// Holds a muster without information about the end of ranks.
-Status Hold(KeyStore& store, const Muster& muster) {
+// Holds a barrier call without information about the end of ranks.
+Status Hold(KeyStore& store, const BarrierCall& barrier_call) {
   MemoryStore of_nobody;
-  Presence presence(of_nobody, {.rank = muster.rank});
-  return HoldMuster(store, presence, muster, {});
+  Presence presence(of_nobody, {.rank = barrier_call.rank});
+  return RunMonitoredBarrier(store, presence, barrier_call, {});
 }
 
-TEST(Muster, AllRanksPassTheBarrier) {
+TEST(BarrierCall, AllRanksPassTheBarrier) {
   MemoryStore store;
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < 4; ++rank)
@@ -42,7 +42,7 @@ Status AtRankZero(MemoryStore& store, bool wait_for_all) {
   return Hold(store, {.size = 4, .timeout = milliseconds(2), .wait_for_all = wait_for_all});
 }
 
-TEST(Muster, RankZeroNamesTheFirstMissingRankOrAll) {
+TEST(BarrierCall, RankZeroNamesTheFirstMissingRankOrAll) {
   MemoryStore store;
   ASSERT_TRUE(store.Set("muster:0:2", AsView("here")).ok());
   EXPECT_THAT(AtRankZero(store, false).error().message,
@@ -52,7 +52,7 @@ TEST(Muster, RankZeroNamesTheFirstMissingRankOrAll) {
               HasSubstr("Ranks 1, 3 failed to pass monitoredBarrier"));
 }
 
-TEST(Muster, ArrivedRanksReceiveTheNamesOfMissingRanks) {
+TEST(BarrierCall, ArrivedRanksReceiveTheNamesOfMissingRanks) {
   MemoryStore store;
   Status at_two = Ok();
   std::thread two(
@@ -66,7 +66,7 @@ TEST(Muster, ArrivedRanksReceiveTheNamesOfMissingRanks) {
   EXPECT_THAT(at_two.error().message, HasSubstr("Rank 1 failed"));
 }
 
-TEST(Muster, WithoutTimeRankZeroReportsItsOwnTimeout) {
+TEST(BarrierCall, WithoutTimeRankZeroReportsItsOwnTimeout) {
   MemoryStore store;
   EXPECT_THAT(Hold(store, {.size = 2}).error().message,
               HasSubstr("Rank 0 timed out in monitoredBarrier"));
@@ -74,7 +74,7 @@ TEST(Muster, WithoutTimeRankZeroReportsItsOwnTimeout) {
 
 std::unique_ptr<Presence> Come(KeyStore& store, std::uint32_t rank) {
   const auto process = SharedProcess();
-  auto beacon = comm::Beacon::Light(**process);
+  auto beacon = comm::Beacon::Start(**process);
   EXPECT_TRUE(beacon.ok());
   auto presence = std::make_unique<Presence>(
       store, Presence::Self{.rank = rank, .beacon = *beacon, .process = rank + 1});
@@ -82,7 +82,7 @@ std::unique_ptr<Presence> Come(KeyStore& store, std::uint32_t rank) {
   return presence;
 }
 
-TEST(Muster, RankZeroNamesARankThatEndedOrLeftAtOnce) {
+TEST(BarrierCall, RankZeroNamesARankThatEndedOrLeftAtOnce) {
   for (const bool all : {false, true}) {
     MemoryStore store;
     const auto zero = Come(store, 0);
@@ -91,7 +91,7 @@ TEST(Muster, RankZeroNamesARankThatEndedOrLeftAtOnce) {
     ASSERT_TRUE(three->Leave(Presence::Use::kNone).ok());
     two = nullptr;  // closes its beacon, as the end of its process would
     ASSERT_TRUE(store.Set("muster:0:1", AsView("here")).ok());
-    const Status status = HoldMuster(
+    const Status status = RunMonitoredBarrier(
         store, *zero, {.size = 4, .timeout = std::chrono::hours(10), .wait_for_all = all}, {});
     EXPECT_EQ(status.error().code, Code::kPeerLost);
     if (all) {
@@ -105,18 +105,18 @@ TEST(Muster, RankZeroNamesARankThatEndedOrLeftAtOnce) {
   }
 }
 
-TEST(Muster, WaitingRanksReportTheEndOfRankZero) {
+TEST(BarrierCall, WaitingRanksReportTheEndOfRankZero) {
   MemoryStore store;
   auto zero = Come(store, 0);
   const auto one = Come(store, 1);
   zero = nullptr;
-  const Status status =
-      HoldMuster(store, *one, {.rank = 1, .size = 2, .timeout = std::chrono::hours(10)}, {});
+  const Status status = RunMonitoredBarrier(
+      store, *one, {.rank = 1, .size = 2, .timeout = std::chrono::hours(10)}, {});
   EXPECT_THAT(status.error().message, HasSubstr("Rank 0 reports: rank 0 is lost"));
 }
 
 // Rank 0 checks the store once in 5 ms, however short its pauses are.
-TEST(Muster, ASlowStoreDoesNotLengthenTheTimeout) {
+TEST(BarrierCall, ASlowStoreDoesNotLengthenTheTimeout) {
   struct SlowStore final : MemoryStore {
     Result<std::optional<Bytes>> Find(const std::string& key) override {
       ++looks;

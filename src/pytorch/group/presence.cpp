@@ -21,11 +21,11 @@ std::string KeyOf(std::uint32_t rank) {
 
 }  // namespace
 
-Result<std::optional<Presence::PresenceNote>> Presence::NoteOf(std::uint32_t rank) {
+Result<std::optional<Presence::PresenceRecord>> Presence::NoteOf(std::uint32_t rank) {
   RINGLET_TRY_ASSIGN(const auto bytes, store_.Find(KeyOf(rank)));
-  if (!bytes) return std::optional<PresenceNote>();
+  if (!bytes) return std::optional<PresenceRecord>();
   Reader in(*bytes);
-  PresenceNote record;
+  PresenceRecord record;
   record.generation = in.U64();
   record.first = in.U64();
   record.process = in.U64();
@@ -34,7 +34,7 @@ Result<std::optional<Presence::PresenceNote>> Presence::NoteOf(std::uint32_t ran
   return in.AtEnd() ? std::optional(record) : std::nullopt;
 }
 
-Status Presence::Put(const PresenceNote& record) {
+Status Presence::Put(const PresenceRecord& record) {
   Writer out;
   out.U64(record.generation).U64(record.first).U64(record.process).U8(record.left ? 1 : 0);
   if (record.beacon) Encode(out, *record.beacon);
@@ -43,22 +43,22 @@ Status Presence::Put(const PresenceNote& record) {
 
 Status Presence::Announce() {
   RINGLET_TRY_ASSIGN(const auto before, NoteOf(self_.rank));
-  PresenceNote own{.generation = 1, .first = 1, .process = self_.process};
+  PresenceRecord own{.generation = 1, .first = 1, .process = self_.process};
   if (before) own.generation = own.first = before->generation + 1;
   if (self_.beacon) own.beacon = self_.beacon->address();
   if (before && before->process == self_.process) {
     own.first = before->first;
   } else {
-    RINGLET_TRY(JoinLiving(own));
+    RINGLET_TRY(JoinGeneration(own));
   }
   generation_ = own.generation;
   return Put(own);
 }
 
 // A new process joins the generation of the living ranks, which its predecessor may have missed.
-Status Presence::JoinLiving(PresenceNote& own) {
+Status Presence::JoinGeneration(PresenceRecord& own) {
   RINGLET_TRY_ASSIGN(const auto named, store_.Find(kBeginner));
-  std::optional<PresenceNote> beginner;
+  std::optional<PresenceRecord> beginner;
   if (named) {
     Reader in(*named);
     RINGLET_TRY_ASSIGN(beginner, NoteOf(in.U32()));
@@ -80,7 +80,7 @@ Status Presence::Leave(Use use) {
   RINGLET_TRY_ASSIGN(const auto before, NoteOf(self_.rank));
   // The program may have made the group again before it destroyed this one.
   if (!before || before->process != self_.process || before->generation != generation_) return Ok();
-  PresenceNote own = *before;
+  PresenceRecord own = *before;
   own.left = true;
   const std::lock_guard lock(mutex_);
   if (use == Use::kFailed) own.generation = std::max(own.generation, newest_);
@@ -96,37 +96,37 @@ Presence::State Presence::Of(std::uint32_t rank, bool closely) {
   const std::lock_guard lock(mutex_);
   Known& known = known_[rank];
   if (known.state == State::kGone || known.state == State::kLeft) return known.state;
-  if (closely && !known.sight) LookInStore(rank, known);
-  const bool gone = known.sight && known.sight->IsGone();
-  if (gone || known.looks++ % kLooksPerRequest == 0) LookInStore(rank, known);
+  if (closely && !known.beacon_probe) ReadStateFromStore(rank, known);
+  const bool gone = known.beacon_probe && known.beacon_probe->IsGone();
+  if (gone || known.looks++ % kLooksPerRequest == 0) ReadStateFromStore(rank, known);
   if (gone && known.state != State::kLeft) known.state = State::kGone;
   return known.state;
 }
 
-void Presence::Saw(std::uint32_t rank, const Address& beacon) {
+void Presence::RecordBeacon(std::uint32_t rank, const Address& beacon) {
   const std::lock_guard lock(mutex_);
   Known& known = known_[rank];
   if (known.state != State::kUnknown) return;
-  known.sight = comm::Sight::Of(beacon);
+  known.beacon_probe = comm::BeaconProbe::Of(beacon);
   known.state = State::kThere;
 }
 
-void Presence::LookInStore(std::uint32_t rank, Known& known) {
+void Presence::ReadStateFromStore(std::uint32_t rank, Known& known) {
   const auto found = NoteOf(rank);
   // A store that does not answer any more gives no state of the rank.
   if (!found.ok() || !*found || (*found)->generation < generation_) return;
-  const PresenceNote& record = **found;
+  const PresenceRecord& record = **found;
   newest_ = std::max(newest_, record.generation);
   if (record.left || record.generation > generation_) {
     known.state = State::kLeft;
     return;
   }
-  if (known.sight || !record.beacon) return;
-  known.sight = comm::Sight::Of(*record.beacon);
+  if (known.beacon_probe || !record.beacon) return;
+  known.beacon_probe = comm::BeaconProbe::Of(*record.beacon);
   known.state = State::kThere;
 }
 
-std::string WhyInVain(Presence& presence, std::uint32_t rank) {
+std::string AbsenceReason(Presence& presence, std::uint32_t rank) {
   switch (presence.Of(rank)) {
     case Presence::State::kGone: return fmt::format("rank {} is lost: its process has ended", rank);
     case Presence::State::kLeft: return fmt::format("rank {} has left the process group", rank);
@@ -136,15 +136,15 @@ std::string WhyInVain(Presence& presence, std::uint32_t rank) {
   return "";
 }
 
-std::string WhyInVain(Presence& presence, std::uint32_t end, std::uint32_t but) {
+std::string AbsenceReason(Presence& presence, std::uint32_t end, std::uint32_t but) {
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t rank = 0; rank < end; ++rank)
     if (rank != but) ranks.push_back(rank);
-  auto absent = WhyInVain(presence, ranks);
+  auto absent = AbsenceReason(presence, ranks);
   return absent.empty() ? "" : std::move(absent.front().second);
 }
 
-std::vector<std::pair<std::uint32_t, std::string>> WhyInVain(
+std::vector<std::pair<std::uint32_t, std::string>> AbsenceReason(
     Presence& presence, const std::vector<std::uint32_t>& ranks) {
   bool left = false;
   for (const std::uint32_t rank : ranks) left |= presence.Of(rank) == Presence::State::kLeft;
@@ -154,7 +154,7 @@ std::vector<std::pair<std::uint32_t, std::string>> WhyInVain(
       // A rank that lived at the first look may have died since then, and another rank may have
       // left because of that. So the second look is close.
       if (presence.Of(rank, left) == state)
-        gone_first.emplace_back(rank, WhyInVain(presence, rank));
+        gone_first.emplace_back(rank, AbsenceReason(presence, rank));
     }
   }
   return gone_first;

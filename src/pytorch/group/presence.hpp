@@ -52,11 +52,11 @@ class Presence {
   /// \param closely  query the store for the address if it is unknown
   State Of(std::uint32_t rank, bool closely = false);
   /// Records the beacon of another rank of this generation, received outside the store.
-  void Saw(std::uint32_t rank, const Address& beacon);
+  void RecordBeacon(std::uint32_t rank, const Address& beacon);
 
  private:
   /// The state of a rank in the store, written by the rank itself.
-  struct PresenceNote {
+  struct PresenceRecord {
     std::uint64_t generation = 0;
     std::uint64_t first = 0;  ///< first generation to share with a new process
     std::uint64_t process = 0;
@@ -64,14 +64,14 @@ class Presence {
     std::optional<Address> beacon = std::nullopt;
   };
   struct Known {
-    std::optional<comm::Sight> sight;
+    std::optional<comm::BeaconProbe> beacon_probe;
     std::uint32_t looks = 0;
     State state = State::kUnknown;
   };
-  Result<std::optional<PresenceNote>> NoteOf(std::uint32_t rank);
-  Status Put(const PresenceNote& record);
-  Status JoinLiving(PresenceNote& own);
-  void LookInStore(std::uint32_t rank, Known& known);
+  Result<std::optional<PresenceRecord>> NoteOf(std::uint32_t rank);
+  Status Put(const PresenceRecord& record);
+  Status JoinGeneration(PresenceRecord& own);
+  void ReadStateFromStore(std::uint32_t rank, Known& known);
 
   KeyStore& store_;
   const Self self_;
@@ -82,12 +82,12 @@ class Presence {
 };
 
 /// Returns "rank 3 is gone: its process has ended" or that it has left; empty otherwise.
-std::string WhyInVain(Presence& presence, std::uint32_t rank);
+std::string AbsenceReason(Presence& presence, std::uint32_t rank);
 /// Returns the first reason among the ranks below `end` except `but`.
-std::string WhyInVain(Presence& presence, std::uint32_t end, std::uint32_t but);
+std::string AbsenceReason(Presence& presence, std::uint32_t end, std::uint32_t but);
 /// Returns the reasons of all `ranks` that have one. Lost ranks precede ranks that left, because
 /// those may have left due to the lost ones.
-std::vector<std::pair<std::uint32_t, std::string>> WhyInVain(
+std::vector<std::pair<std::uint32_t, std::string>> AbsenceReason(
     Presence& presence, const std::vector<std::uint32_t>& ranks);
 
 }  // namespace ringlet::torch_api

@@ -13,7 +13,7 @@ using State = Presence::State;
 
 std::shared_ptr<comm::Beacon> NewBeacon() {
   const auto process = SharedProcess();
-  auto beacon = comm::Beacon::Light(**process);
+  auto beacon = comm::Beacon::Start(**process);
   EXPECT_TRUE(beacon.ok());
   return *beacon;
 }
@@ -32,7 +32,7 @@ TEST(Presence, AnUnannouncedRankIsUnknown) {
   Presence other(store, {.rank = 1, .beacon = NewBeacon(), .process = 11});
   ASSERT_TRUE(other.Announce().ok());
   EXPECT_EQ(Eventually(own, 1, State::kThere), State::kThere);
-  EXPECT_EQ(WhyInVain(own, 1), "");
+  EXPECT_EQ(AbsenceReason(own, 1), "");
 }
 
 TEST(Presence, ARankThatLeavesIsNotReportedDead) {
@@ -46,7 +46,7 @@ TEST(Presence, ARankThatLeavesIsNotReportedDead) {
     ASSERT_TRUE(other.Leave(Presence::Use::kNone).ok());
   }
   EXPECT_EQ(Eventually(own, 1, State::kLeft), State::kLeft);
-  EXPECT_THAT(WhyInVain(own, 1), testing::HasSubstr("rank 1 has left"));
+  EXPECT_THAT(AbsenceReason(own, 1), testing::HasSubstr("rank 1 has left"));
 }
 
 TEST(Presence, ARankIsLostWhenItsProcessEnds) {
@@ -59,7 +59,7 @@ TEST(Presence, ARankIsLostWhenItsProcessEnds) {
     EXPECT_EQ(own.Of(1), State::kThere);
   }  // closes its beacon, as the end of its process would
   EXPECT_EQ(Eventually(own, 1, State::kGone), State::kGone);
-  EXPECT_THAT(WhyInVain(own, 1), testing::HasSubstr("rank 1 is lost"));
+  EXPECT_THAT(AbsenceReason(own, 1), testing::HasSubstr("rank 1 is lost"));
 }
 
 // Rank 1 ends between rank 0's checks of rank 1 and rank 2, which leaves because of rank 1.
@@ -82,11 +82,11 @@ TEST(Presence, NamesTheLostRankBeforeOneThatLeftBecauseOfIt) {
     Presence other(store, {.rank = 2, .beacon = NewBeacon(), .process = 12});
     ASSERT_TRUE(other.Announce().ok());
     ASSERT_TRUE(other.Leave(Presence::Use::kNone).ok());
-    const auto absent = WhyInVain(own, {1, 2});
+    const auto absent = AbsenceReason(own, {1, 2});
     ASSERT_EQ(absent.size(), 2u);
     EXPECT_THAT(absent[0].second, testing::HasSubstr("rank 1 is lost"));
     EXPECT_THAT(absent[1].second, testing::HasSubstr("rank 2 has left"));
-    EXPECT_THAT(WhyInVain(own, 3, 0), testing::HasSubstr("rank 1 is lost"));
+    EXPECT_THAT(AbsenceReason(own, 3, 0), testing::HasSubstr("rank 1 is lost"));
   }
 }
 

@@ -11,18 +11,18 @@
 
 #include "pytorch/launch/turn.hpp"
 #include "pytorch/launch/works.hpp"
-#include "pytorch/life/group_life.hpp"
+#include "pytorch/life/group_lifecycle.hpp"
 
 namespace ringlet::torch_api {
 
 /// Runs the operations of a group in call order.
 class Launcher {
  public:
-  Launcher(GroupLife& life, Works& works, Failures& failures)
+  Launcher(GroupLifecycle& life, Works& works, Failures& failures)
       : life_(life), works_(works), failures_(failures) {}
 
   const RankInGroup& place() const { return life_.place(); }
-  GroupLife& life() { return life_; }
+  GroupLifecycle& life() { return life_; }
 
   /// Describes an operation with PyTorch's options. The group's timeout is the default.
   template <typename Opts>
@@ -31,7 +31,7 @@ class Launcher {
     bool async = true;
     if constexpr (requires { opts.asyncOp; }) async = opts.asyncOp;
     const auto timeout =
-        opts.timeout == c10d::kUnsetTimeout ? life_.Alive().timeout() : opts.timeout;
+        opts.timeout == c10d::kUnsetTimeout ? life_.UsableGroup().timeout() : opts.timeout;
     return {type, name, inputs, outputs, timeout, async, ""};
   }
 
@@ -40,7 +40,7 @@ class Launcher {
   /// this thread, as from PyTorch's own backends
   template <typename Body>
   WorkPointer Launch(const OperationInfo& info, Body body, bool counts = true) {
-    CheckOutsideTurn(life_.Alive(), info.name);
+    CheckOutsideTurn(life_.UsableGroup(), info.name);
     if (info.async || coalescing_) return LaunchBeside(info, std::move(body), counts);
     return LaunchHere(info, std::ref(body), counts);
   }
@@ -59,7 +59,7 @@ class Launcher {
   /// \param tensors  used by the operation
   template <typename Check>
   void RunNow(const char* operation, at::TensorList tensors, const Check& check) {
-    Group& group = life_.Alive();
+    RankGroup& group = life_.UsableGroup();
     CheckOutsideTurn(group, operation);
     const TurnBody body = TryOrRefuse(check);
     works_.Count();
@@ -112,7 +112,7 @@ class Launcher {
   }
 
  private:
-  static void CheckOutsideTurn(Group& group, const char* operation) {
+  static void CheckOutsideTurn(RankGroup& group, const char* operation) {
     TORCH_CHECK(!group.serial_executor().IsInside(), "ringlet: ", operation,
                 " was called from inside an operation of its group, and would wait for that "
                 "operation forever");
@@ -124,7 +124,7 @@ class Launcher {
   }
 
   WorkPointer LaunchHere(const OperationInfo& info, const TurnBody& body, bool counts) {
-    Group& group = life_.Alive();
+    RankGroup& group = life_.UsableGroup();
     const Works::OperationStart start = works_.Start(info.timeout);
     const TurnTask task{info.name, ReachableAmong(info.inputs, info.outputs), start.timeout};
     c10::intrusive_ptr<GroupWork> work;
@@ -153,7 +153,7 @@ class Launcher {
   }
 
   WorkPointer LaunchBeside(const OperationInfo& info, TurnBody body, bool counts) {
-    Group& group = life_.Alive();
+    RankGroup& group = life_.UsableGroup();
     auto work = Begin(info);
     const TurnTask task{info.name, ReachableAmong(info.inputs, info.outputs), work->getTimeout(),
                         comm::Communicator::EnqueuedNow()};
@@ -176,7 +176,7 @@ class Launcher {
 
   static constexpr SerialExecutor::Turn* kNoTurn = nullptr;
 
-  GroupLife& life_;
+  GroupLifecycle& life_;
   Works& works_;
   Failures& failures_;
   std::optional<std::vector<WorkPointer>> coalescing_;

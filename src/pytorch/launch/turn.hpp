@@ -32,8 +32,8 @@ inline std::vector<View> ReachableAmong(at::TensorList tensors, at::TensorList f
   return reachable;
 }
 
-/// Runs an operation. Call it only inside a turn. \param call  as for Group::Main
-inline Outcome RunInTurn(Group& group, std::uint64_t call, const TurnBody& body,
+/// Runs an operation. Call it only inside a turn. \param call  as for RankGroup::Main
+inline Outcome RunInTurn(RankGroup& group, std::uint64_t call, const TurnBody& body,
                          const TurnTask& task) {
   const at::NoGradGuard no_gradients;  // copies back into parameters are not recorded
   auto main = group.Main(call);

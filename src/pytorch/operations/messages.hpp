@@ -34,7 +34,7 @@ inline WorkPointer LaunchReceive(Launcher& launcher, Tensors& tensors,
     work->set_source(static_cast<int>(sender));
     launcher.End(*work, name, status);
   };
-  GroupLife& life = launcher.life();
+  GroupLifecycle& life = launcher.life();
   const std::uint64_t number =
       life.p2p_queue()->Receive({.from = from, .tag = tag, .room = RoomOf(room), .done = done});
   work->set_withdrawal([&life, number] {

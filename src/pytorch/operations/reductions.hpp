@@ -7,7 +7,7 @@ namespace ringlet::torch_api {
 
 inline WorkPointer LaunchAllReduce(Launcher& launcher, const at::Tensor& tensor,
                                    const c10d::AllreduceOptions& opts) {
-  const Reduction reduction(tensor, opts.reduceOp);
+  const TensorReduction reduction(tensor, opts.reduceOp);
   CheckWritten(tensor, "all_reduce");
   return launcher.Launch(
       launcher.Describe(c10d::OpType::ALLREDUCE, "all_reduce", opts, tensor, tensor),
@@ -24,7 +24,7 @@ inline WorkPointer LaunchAllReduceCoalesced(Launcher& launcher, Tensors& tensors
   TORCH_CHECK(!tensors.empty(), "ringlet: all_reduce_coalesced takes at least one tensor");
   CheckAlike(tensors, tensors.front(), "all_reduce_coalesced");
   CheckWritten(tensors, "all_reduce_coalesced");
-  const Reduction reduction(tensors.front(), opts.reduceOp);
+  const TensorReduction reduction(tensors.front(), opts.reduceOp);
   return launcher.Launch(
       launcher.Describe(c10d::OpType::ALLREDUCE_COALESCED, "all_reduce", opts, tensors, tensors),
       [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
@@ -57,7 +57,7 @@ inline WorkPointer LaunchReduce(Launcher& launcher, Tensors& tensors,
   const at::Tensor tensor = OnlyOne(tensors, "reduce");
   place.CheckRoot(opts.rootRank, "reduce");
   if (place.rank == opts.rootRank) CheckWritten(tensor, "reduce");
-  const Reduction reduction(tensor, opts.reduceOp);
+  const TensorReduction reduction(tensor, opts.reduceOp);
   return launcher.Launch(launcher.Describe(c10d::OpType::REDUCE, "reduce", opts, tensors, tensors),
                          [=, rank = place.rank, root = opts.rootRank](
                              comm::Communicator& communicator, Milliseconds timeout) -> Status {
@@ -74,7 +74,7 @@ inline WorkPointer LaunchReduceScatter(Launcher& launcher, Tensors& outputs,
   const RankInGroup& place = launcher.place();
   const at::Tensor output = OnlyOne(outputs, "reduce_scatter");
   const Tensors sources = place.ListOfAll(inputs, output, "reduce_scatter");
-  const Reduction reduction(output, opts.reduceOp);
+  const TensorReduction reduction(output, opts.reduceOp);
   CheckWritten(output, "reduce_scatter");
   return launcher.Launch(
       launcher.Describe(c10d::OpType::REDUCE_SCATTER, "reduce_scatter", opts, sources, outputs),
@@ -91,7 +91,7 @@ inline WorkPointer LaunchReduceScatterTensor(Launcher& launcher, at::Tensor& out
   CheckWritten(output, "reduce_scatter_tensor");
   CheckAlike({input}, output, "reduce_scatter_tensor");
   place.CheckTimes(input, output, "reduce_scatter_tensor");
-  const Reduction reduction(output, opts.reduceOp);
+  const TensorReduction reduction(output, opts.reduceOp);
   return launcher.Launch(launcher.Describe(c10d::OpType::_REDUCE_SCATTER_BASE,
                                            "_reduce_scatter_base", opts, input, output),
                          [=](comm::Communicator& communicator, Milliseconds timeout) -> Status {
@@ -104,7 +104,7 @@ inline WorkPointer LaunchReduceScatterCoalesced(Launcher& launcher, Tensors& out
                                                 const c10d::ReduceScatterOptions& opts) {
   const RankInGroup& place = launcher.place();
   CheckPairs(outputs, inputs, "reduce_scatter_tensor_coalesced");
-  std::vector<Reduction> reductions;
+  std::vector<TensorReduction> reductions;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     place.CheckTimes(inputs[i], outputs[i], "reduce_scatter_tensor_coalesced");
     reductions.emplace_back(outputs[i], opts.reduceOp);

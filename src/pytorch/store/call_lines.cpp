@@ -18,11 +18,11 @@ namespace {
 // A rank that failed in the same call publishes its line within moments.
 constexpr Instant kTimeout = std::chrono::seconds(1);
 
-struct ToldLine {
+struct ReceivedLine {
   std::uint64_t call = 0;
   std::string line;
 };
-using LinesByRank = std::map<std::uint32_t, ToldLine>;
+using LinesByRank = std::map<std::uint32_t, ReceivedLine>;
 using Ranks = std::vector<std::uint32_t>;
 
 std::string Key(std::uint64_t communicator, std::uint32_t rank) {
@@ -30,9 +30,9 @@ std::string Key(std::uint64_t communicator, std::uint32_t rank) {
 }
 
 // Sanitises text of another process: no control characters, limited length.
-std::optional<ToldLine> TextOf(View bytes) {
+std::optional<ReceivedLine> TextOf(View bytes) {
   Reader in(bytes);
-  ToldLine told{.call = in.U64(), .line = {}};
+  ReceivedLine told{.call = in.U64(), .line = {}};
   if (!in.ok()) return std::nullopt;
   told.line = AsText(in.Raw(std::min(in.remaining(), CallLines::kBytesMax)));
   std::ranges::replace_if(

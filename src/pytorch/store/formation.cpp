@@ -23,14 +23,14 @@ constexpr int kLooksAtOnce = 6;
 // More would block the store for the rank that sets the id.
 constexpr std::uint32_t kEagerRanksMax = 8;
 
-std::uint32_t Roots(const Seat& seat) {
-  return (seat.size + seat.ranks_per_root - 1) / seat.ranks_per_root;
+std::uint32_t Roots(const FormationConfig& formation) {
+  return (formation.size + formation.ranks_per_root - 1) / formation.ranks_per_root;
 }
 
 // The root of this rank, if it creates one: roots are distributed evenly among the ranks.
-std::optional<std::uint32_t> RootOf(const Seat& seat) {
-  if (seat.rank % seat.ranks_per_root != 0) return std::nullopt;
-  return seat.rank / seat.ranks_per_root;
+std::optional<std::uint32_t> RootOf(const FormationConfig& formation) {
+  if (formation.rank % formation.ranks_per_root != 0) return std::nullopt;
+  return formation.rank / formation.ranks_per_root;
 }
 
 Error Aborted(const std::string& key) {
@@ -68,12 +68,12 @@ bool Pause(std::chrono::microseconds time, const std::stop_token& abort) {
   return !abort.stop_requested();
 }
 
-std::vector<std::string> KeysOfRoots(const Seat& seat) {
-  const std::uint32_t roots = Roots(seat);
-  if (roots == 1) return {seat.key};
+std::vector<std::string> KeysOfRoots(const FormationConfig& formation) {
+  const std::uint32_t roots = Roots(formation);
+  if (roots == 1) return {formation.key};
   std::vector<std::string> keys;
   for (std::uint32_t root = 0; root < roots; ++root)
-    keys.push_back(fmt::format("{}:{}", seat.key, root));
+    keys.push_back(fmt::format("{}:{}", formation.key, root));
   return keys;
 }
 
@@ -105,25 +105,25 @@ Result<UniqueId> ToId(View bytes, const std::string& key) {
   return id;
 }
 
-Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& seat,
+Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const FormationConfig& formation,
                                                  const std::shared_ptr<comm::Process>& process,
                                                  const std::stop_token& abort) {
   const auto serve = [&driver = process->driver()] {
     driver.RunUntil([] { return false; }, driver.Now());
   };
-  const std::vector<std::string> keys = KeysOfRoots(seat);
+  const std::vector<std::string> keys = KeysOfRoots(formation);
   std::vector<UniqueId> ids(keys.size());
   comm::Config config;
   comm::Preparation prepared;
-  config.rank = seat.rank;
-  config.size = seat.size;
+  config.rank = formation.rank;
+  config.size = formation.size;
   config.expects_one_host = true;
-  const auto mine = RootOf(seat);
+  const auto mine = RootOf(formation);
   if (mine) {
     RINGLET_TRY_ASSIGN(ids[*mine], comm::CreateUniqueId(process));
     config.id = ids[*mine];
-    if (*mine == 0) prepared.node_leader = comm::LeadHost(*process, config);
-    if (seat.size > 1) RINGLET_TRY(store.Set(keys[*mine], ids[*mine].bytes));
+    if (*mine == 0) prepared.node_leader = comm::BecomeNodeLeader(*process, config);
+    if (formation.size > 1) RINGLET_TRY(store.Set(keys[*mine], ids[*mine].bytes));
   } else {
     // Prepares while a root is created. An error here occurs again, with its reason, on first use.
     (void)process->ScanHost(false);
@@ -132,19 +132,19 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& se
   }
   for (std::size_t root = 0; root < keys.size(); ++root) {
     if (mine && root == *mine) continue;
-    const bool eager = seat.size <= kEagerRanksMax && process->MaySpin(seat.size);
+    const bool eager = formation.size <= kEagerRanksMax && process->MaySpin(formation.size);
     const Backoff backoff(eager ? kLooksAtOnce : 0);
     RINGLET_TRY_ASSIGN(const Bytes bytes,
-                       Await(store, keys[root], seat.timeout, abort, serve, backoff));
+                       Await(store, keys[root], formation.timeout, abort, serve, backoff));
     RINGLET_TRY_ASSIGN(ids[root], ToId(bytes, keys[root]));
   }
   config.id = ids.front();
   config.more_ids.assign(ids.begin() + 1, ids.end());
   config.device = process->settings().local_rank.value_or(0);
-  config.init_timeout = seat.timeout;
-  config.timeout = seat.operation_timeout;
+  config.init_timeout = formation.timeout;
+  config.timeout = formation.operation_timeout;
   // The last rank has less to do at the end than rank 0.
-  if (seat.rank + 1 == seat.size && seat.size > 1)
+  if (formation.rank + 1 == formation.size && formation.size > 1)
     prepared.on_joined = [&] {
       for (const std::string& key : keys) store.Erase(key);
     };

@@ -12,8 +12,8 @@
 
 namespace ringlet::torch_api {
 
-/// Identifies a communicator and this process's seat in it.
-struct Seat {
+/// Identifies a communicator and the place of this process in it.
+struct FormationConfig {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
   /// The same on all ranks and used once. PyTorch uses "0", "1", ... for a group's communicators.
@@ -24,13 +24,13 @@ struct Seat {
   std::chrono::milliseconds operation_timeout{};  ///< for each later operation
 };
 
-/// The keys at which the roots of a seat's communicator publish their ids, first root first.
-std::vector<std::string> KeysOfRoots(const Seat& seat);
+/// The keys at which the roots of a communicator publish their ids, first root first.
+std::vector<std::string> KeysOfRoots(const FormationConfig& formation);
 
-/// Forms the communicator with all other ranks of the seat. Blocks until it is formed. The last
+/// Forms the communicator with all its other ranks. Blocks until it is formed. The last
 /// rank erases the keys afterwards.
 /// Errors  kTimeout  no rank published an id in time; else as comm::Establish
-Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Seat& seat,
+Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const FormationConfig& formation,
                                                  const std::shared_ptr<comm::Process>& process,
                                                  const std::stop_token& abort);
 

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Seat SeatOf(std::uint32_t rank, std::uint32_t size) {
+FormationConfig SeatOf(std::uint32_t rank, std::uint32_t size) {
   return {.rank = rank,
           .size = size,
           .key = "0",
@@ -47,9 +47,9 @@ TEST(Formation, RanksMeetThroughTheStoreAndLeaveItEmpty) {
 
 TEST(Formation, ARankWithoutAnIdTimesOutAndNamesTheKey) {
   MemoryStore store;
-  Seat seat = SeatOf(1, 2);
-  seat.timeout = std::chrono::milliseconds(1);
-  const auto failed = Form(store, seat, comm::ProcessWith({}), {});
+  FormationConfig formation = SeatOf(1, 2);
+  formation.timeout = std::chrono::milliseconds(1);
+  const auto failed = Form(store, formation, comm::ProcessWith({}), {});
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().code, Code::kTimeout);
   EXPECT_THAT(failed.error().message, HasSubstr("key '0' did not appear in the store within 1 ms"));

@@ -40,7 +40,8 @@ Result<MemberHandle> MemberHandle::Parse(std::string_view text) {
   return MemberHandle{std::string(rest.substr(0, colon)), *generation};
 }
 
-Result<NewSeat> SeatAmong(const std::vector<std::string>& handles, const MemberHandle& own) {
+Result<MemberRank> FindMemberRank(const std::vector<std::string>& handles,
+                                  const MemberHandle& own) {
   std::map<std::string, std::size_t> seen;
   std::optional<std::size_t> place;
   for (std::size_t rank = 0; rank < handles.size(); ++rank) {
@@ -60,7 +61,7 @@ Result<NewSeat> SeatAmong(const std::vector<std::string>& handles, const MemberH
   if (!place)
     return Error{Code::kInvalidArgument, fmt::format("this rank, '{}', is not among the {} members",
                                                      own.Text(), handles.size())};
-  return NewSeat{static_cast<std::uint32_t>(*place), static_cast<std::uint32_t>(handles.size())};
+  return MemberRank{static_cast<std::uint32_t>(*place), static_cast<std::uint32_t>(handles.size())};
 }
 
 }  // namespace ringlet::torch_api

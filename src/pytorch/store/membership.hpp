@@ -20,13 +20,13 @@ struct MemberHandle {
 };
 
 /// The position of a rank in the future group.
-struct NewSeat {
+struct MemberRank {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
 };
 
 /// Pure. \param handles  of all members, in rank order
 /// Errors  kInvalidArgument  `own` is missing or outdated; a handle is malformed or occurs twice
-Result<NewSeat> SeatAmong(const std::vector<std::string>& handles, const MemberHandle& own);
+Result<MemberRank> FindMemberRank(const std::vector<std::string>& handles, const MemberHandle& own);
 
 }  // namespace ringlet::torch_api

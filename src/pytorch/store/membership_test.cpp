@@ -28,16 +28,16 @@ TEST(MemberHandle, NamesATextThatIsNotAHandle) {
   EXPECT_FALSE(MemberHandle::Parse("ringlet:" + std::string(10'000, 'a') + ":1").ok());
 }
 
-TEST(SeatAmong, TheRankIsThePositionInTheList) {
-  const auto seat = SeatAmong({"ringlet:a:0", "ringlet:b:2", "ringlet:c:9"}, {"b", 2});
+TEST(FindMemberRank, TheRankIsThePositionInTheList) {
+  const auto seat = FindMemberRank({"ringlet:a:0", "ringlet:b:2", "ringlet:c:9"}, {"b", 2});
   ASSERT_TRUE(seat.ok()) << seat.error().message;
   EXPECT_EQ(seat->rank, 1u);
   EXPECT_EQ(seat->size, 3u);
 }
 
-TEST(SeatAmong, RefusesAnInvalidListOfHandles) {
+TEST(FindMemberRank, RefusesAnInvalidListOfHandles) {
   const auto why = [](const std::vector<std::string>& handles) {
-    return SeatAmong(handles, {"b", 2}).error().message;
+    return FindMemberRank(handles, {"b", 2}).error().message;
   };
   EXPECT_THAT(why({}), HasSubstr("not among the 0 members"));
   EXPECT_THAT(why({"ringlet:a:2"}), HasSubstr("'ringlet:b:2', is not among"));

@@ -25,7 +25,7 @@ class TorchStore final : public KeyStore {
   }
   Result<std::optional<Bytes>> Find(const std::string& key) override {
     return Guarded("look up", key, [&]() -> Result<std::optional<Bytes>> {
-      const auto value = tcp_ != nullptr ? Compared(key) : Looked(key);
+      const auto value = tcp_ != nullptr ? Compared(key) : CheckedGet(key);
       const auto bytes = std::as_bytes(std::span(value));
       if (bytes.empty()) return std::optional<Bytes>();
       return std::optional<Bytes>(Bytes(bytes.begin(), bytes.end()));
@@ -60,7 +60,9 @@ class TorchStore final : public KeyStore {
   }
 
   // TCPStore's `check` is one request, and its `get` two more.
-  Value Looked(const std::string& key) { return store_->check({key}) ? store_->get(key) : Value(); }
+  Value CheckedGet(const std::string& key) {
+    return store_->check({key}) ? store_->get(key) : Value();
+  }
   // Reads in one request: compares the value with one that no rank sets, so it stays unchanged.
   Value Compared(const std::string& key) {
     static constexpr std::uint8_t kNever[] = {'n', 'o', 'n', 'e'};

@@ -20,7 +20,7 @@ struct ProcessState {
   std::uint64_t number = 0;  // 0: not drawn yet
   // The last queried beacon: usually all groups of a job query the same one.
   Address asked;
-  std::optional<comm::Sight> sight;
+  std::optional<comm::BeaconProbe> beacon_probe;
   comm::ForkGuard fork_guard;
 };
 
@@ -31,10 +31,10 @@ ProcessState& TheShared() {
 }
 
 // A child of fork must close its parent's beacon, and may not take a lock to find it.
-std::atomic<int>& LitDescriptor() {
+std::atomic<int>& BeaconDescriptor() {
   static std::atomic<int>& descriptor = []() -> std::atomic<int>& {
     ::pthread_atfork(nullptr, nullptr, [] {
-      const int lit = LitDescriptor().exchange(-1);
+      const int lit = BeaconDescriptor().exchange(-1);
       if (lit >= 0) ::close(lit);
     });
     return *new std::atomic<int>(-1);
@@ -51,7 +51,7 @@ Result<std::shared_ptr<comm::Process>> SharedProcess() {
     shared.process.reset();
     shared.beacon.reset();
     shared.number = 0;
-    shared.sight.reset();
+    shared.beacon_probe.reset();
     shared.fork_guard = comm::ForkGuard();
   }
   auto process = shared.process.lock();
@@ -67,11 +67,11 @@ Result<std::shared_ptr<comm::Beacon>> SharedBeacon() {
   ProcessState& shared = TheShared();
   const std::lock_guard lock(shared.mutex);
   if (auto beacon = shared.beacon.lock()) return beacon;
-  RINGLET_TRY_ASSIGN(auto lit, comm::Beacon::Light(*process));
-  LitDescriptor() = lit->descriptor();
+  RINGLET_TRY_ASSIGN(auto lit, comm::Beacon::Start(*process));
+  BeaconDescriptor() = lit->descriptor();
   const auto put_out = [process, lit](comm::Beacon*) {
     int own = lit->descriptor();
-    LitDescriptor().compare_exchange_strong(own, -1);
+    BeaconDescriptor().compare_exchange_strong(own, -1);
   };
   std::shared_ptr<comm::Beacon> beacon(lit.get(), put_out);
   shared.beacon = beacon;
@@ -89,11 +89,12 @@ bool HasEnded(const Address& beacon) {
   constexpr int kPausesMax = 200;
   ProcessState& shared = TheShared();
   const std::lock_guard lock(shared.mutex);
-  if (shared.sight && shared.asked == beacon) return shared.sight->IsGone();
+  if (shared.beacon_probe && shared.asked == beacon) return shared.beacon_probe->IsGone();
   shared.asked = beacon;
-  shared.sight = comm::Sight::Of(beacon);
-  for (int pause = 0; pause < kPausesMax && !shared.sight->IsAnswered(); ++pause) Pause(kPause, {});
-  return shared.sight->IsGone();
+  shared.beacon_probe = comm::BeaconProbe::Of(beacon);
+  for (int pause = 0; pause < kPausesMax && !shared.beacon_probe->IsAnswered(); ++pause)
+    Pause(kPause, {});
+  return shared.beacon_probe->IsGone();
 }
 
 Result<std::string> ReachableAddress() {

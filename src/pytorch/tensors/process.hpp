@@ -16,7 +16,7 @@ namespace ringlet::torch_api {
 Result<std::shared_ptr<comm::Process>> SharedProcess();
 
 /// Returns the beacon of this process, which has the same lifetime as SharedProcess.
-/// Errors  as comm::Beacon::Light
+/// Errors  as comm::Beacon::Start
 Result<std::shared_ptr<comm::Beacon>> SharedBeacon();
 
 /// Returns a random number of this process. A child of fork has another one.

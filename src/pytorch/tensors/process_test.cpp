@@ -26,7 +26,7 @@ TEST(ProcessNumber, IsStableWithinTheProcess) {
 
 TEST(HasEnded, IsTrueAfterTheBeaconCloses) {
   const auto process = SharedProcess();
-  auto beacon = comm::Beacon::Light(**process);
+  auto beacon = comm::Beacon::Start(**process);
   ASSERT_TRUE(beacon.ok());
   const Address address = (*beacon)->address();
   EXPECT_FALSE(HasEnded(address));

@@ -127,7 +127,7 @@ Announcements::~Announcements() {
   while (!known_.empty()) Withdraw(known_.begin()->first);
 }
 
-void Announcements::Cover(comm::Communicator& communicator, View memory) {
+void Announcements::EnsureRegistered(comm::Communicator& communicator, View memory) {
   TensorMemory& all = TensorMemory::The();
   const std::lock_guard lock(all.mutex_);
   const auto found = all.Find(memory);

@@ -78,7 +78,7 @@ class Announcements {
 
   /// Registers the allocation of `memory` with the communicator, which is the same in all calls,
   /// unless it is registered already. If that fails, operations copy, as with any memory.
-  void Cover(comm::Communicator& communicator, View memory);
+  void EnsureRegistered(comm::Communicator& communicator, View memory);
 
  private:
   friend class TensorMemory;

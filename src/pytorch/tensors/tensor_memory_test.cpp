@@ -88,12 +88,12 @@ std::size_t SharedFiles() {
 TEST(Announcements, EndWithTheMemoryOrTheGroup) {
   const auto store = std::make_shared<MemoryStore>();
   const auto rank_of = [&](std::uint32_t rank) {
-    Group group({.rank = rank,
-                 .size = 2,
-                 .name = "test",
-                 .timeout = std::chrono::seconds(30),
-                 .init_timeout = std::chrono::seconds(30)},
-                store);
+    RankGroup group({.rank = rank,
+                     .size = 2,
+                     .name = "test",
+                     .timeout = std::chrono::seconds(30),
+                     .init_timeout = std::chrono::seconds(30)},
+                    store);
     TensorMemory& memory = TensorMemory::The();
     for (std::size_t round = 0; round < 2 * TensorMemory::kKeptMax; ++round) {
       std::byte* const begin = memory.Allocate(kBytes + round * 100'000).value();

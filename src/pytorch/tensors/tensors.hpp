@@ -172,7 +172,7 @@ inline void CheckTensor(const at::Tensor& tensor, const char* operation) {
 }
 
 /// True if two elements of the tensor share memory, as in an expanded tensor.
-inline bool LiesOnItself(const at::Tensor& tensor) {
+inline bool OverlapsItself(const at::Tensor& tensor) {
   if (tensor.is_non_overlapping_and_dense()) return false;
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;  // strides and lengths
   for (std::int64_t i = 0; i < tensor.dim(); ++i)
@@ -199,7 +199,7 @@ inline bool LiesOnItself(const at::Tensor& tensor) {
 
 /// Refuses unwritable tensors before data are sent. Gloo writes beyond the memory of some of them.
 inline void CheckWritten(const at::Tensor& tensor, const char* operation) {
-  TORCH_CHECK(tensor.numel() == 0 || !LiesOnItself(tensor), "ringlet: ", operation,
+  TORCH_CHECK(tensor.numel() == 0 || !OverlapsItself(tensor), "ringlet: ", operation,
               " cannot write a tensor with several elements in one place (strides ",
               tensor.strides(), " of sizes ", tensor.sizes(), "); clone it first");
   TORCH_CHECK(!tensor.is_quantized() || tensor.is_contiguous(), "ringlet: ", operation,

@@ -82,10 +82,11 @@ Status CheckSteps(std::span<const Schedule> schedules, std::size_t rank) {
       const std::size_t size = schedule.CountOf(place.buffer);
       return place.begin > size || step.count > size - place.begin;
     };
-    if (Talks(step.kind) && Index(step.peer) >= schedules.size()) {
+    if (Communicates(step.kind) && Index(step.peer) >= schedules.size()) {
       return wrong("the rank does not exist");
     }
-    if (Talks(step.kind) && Index(step.peer) == rank) return wrong("a rank cannot send to itself");
+    if (Communicates(step.kind) && Index(step.peer) == rank)
+      return wrong("a rank cannot send to itself");
     if (Reads(step.kind) && beyond(step.from)) return wrong("it reads beyond the buffer");
     if (Writes(step.kind) && beyond(step.to)) return wrong("it writes beyond the buffer");
     if (Writes(step.kind) && step.to.buffer == Buffer::kInput) return wrong("it writes the input");
@@ -103,7 +104,7 @@ StepsByLink StepsOf(std::span<const Schedule> schedules, bool sends) {
   for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
     for (std::size_t i = 0; i < schedules[rank].steps.size(); ++i) {
       const Step& step = schedules[rank].steps[i];
-      if (!Talks(step.kind) || (step.kind == StepKind::kSend) != sends) continue;
+      if (!Communicates(step.kind) || (step.kind == StepKind::kSend) != sends) continue;
       const std::size_t peer = Index(step.peer);
       steps[sends ? LinkKey{rank, peer} : LinkKey{peer, rank}].push_back(i);
     }
@@ -164,10 +165,10 @@ Status CheckStatically(const Call& call, std::span<const Schedule> schedules) {
 // ---- One rank -----------------------------------------------------------------------------------
 
 /// Number of reads and writes of an element: a clock in program order.
-struct Touches {
+struct AccessCount {
   std::size_t reads = 0;
   std::size_t writes = 0;
-  bool operator==(const Touches&) const = default;
+  bool operator==(const AccessCount&) const = default;
 };
 
 /// The memory of one rank and the progress of its steps. Every access is checked.
@@ -243,7 +244,7 @@ class RankModel {
   Status CheckResult() const {
     for (std::size_t i = 0; i < schedule_.output_count; ++i) {
       const Symbol& symbol = cells_[At(Output(i))];
-      const Symbol due = Due(i);
+      const Symbol due = ScheduledEvent(i);
       const std::string place = fmt::format("rank {} ends with element {}", Index(place_.self), i);
       if (symbol.ranks != 0 && symbol.index != due.index)
         return Wrong(fmt::format("{} holding element {}", place, symbol.index));
@@ -259,7 +260,7 @@ class RankModel {
 
  private:
   /// Returns the expected value of element `i` of the output.
-  Symbol Due(std::size_t i) const {
+  Symbol ScheduledEvent(std::size_t i) const {
     const RankSet everybody =
         place_.ranks == kProvableRanksMax ? ~RankSet{0} : (RankSet{1} << place_.ranks) - 1;
     const std::size_t count = call_.count;
@@ -298,19 +299,19 @@ class RankModel {
 
   /// Visits the steps in program order and records the state of each element before each step.
   void Prescribe() {
-    std::vector<Touches> touches(cells_.size());
+    std::vector<AccessCount> touches(cells_.size());
     for (const FlowStep& flow_step : flow_.steps) {
       const Step& step = flow_step.step;
-      std::vector<Touches>& reads = prescribed_reads_.emplace_back();
-      std::vector<Touches>& writes = prescribed_writes_.emplace_back();
+      std::vector<AccessCount>& reads = prescribed_reads_.emplace_back();
+      std::vector<AccessCount>& writes = prescribed_writes_.emplace_back();
       for (std::size_t i = 0; i < step.count; ++i) {
         if (Reads(step.kind)) {
-          Touches& cell = touches[At(step.from) + i];
+          AccessCount& cell = touches[At(step.from) + i];
           reads.push_back(cell);
           ++cell.reads;
         }
         if (!Writes(step.kind)) continue;
-        Touches& cell = touches[At(step.to) + i];
+        AccessCount& cell = touches[At(step.to) + i];
         writes.push_back(cell);
         ++cell.writes;
       }
@@ -383,9 +384,9 @@ class RankModel {
   std::vector<std::size_t> done_;       // number of finished elements, by step
   std::vector<std::size_t> cursor_;     // index in Lane::steps, by lane
   std::vector<Symbol> cells_;
-  std::vector<Touches> touches_;                         // by cell
-  std::vector<std::vector<Touches>> prescribed_reads_;   // by step and element of it
-  std::vector<std::vector<Touches>> prescribed_writes_;  // likewise
+  std::vector<AccessCount> touches_;                         // by cell
+  std::vector<std::vector<AccessCount>> prescribed_reads_;   // by step and element of it
+  std::vector<std::vector<AccessCount>> prescribed_writes_;  // likewise
 };
 
 // ---- All ranks ----------------------------------------------------------------------------------

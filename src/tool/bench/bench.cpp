@@ -21,7 +21,7 @@
 #include "tool/operation/operation_alias.hpp"
 #include "tool/peers/init_peers.hpp"
 #include "tool/results/machine.hpp"
-#include "tool/results/presenter.hpp"
+#include "tool/results/report_printer.hpp"
 #include "tool/results/result_writer.hpp"
 #include "tool/run/launcher.hpp"
 #include "tool/text/plural.hpp"
@@ -31,25 +31,25 @@ namespace {
 
 constexpr std::string_view kBench = "bench";
 
-Presenter PresenterFor(const BenchOptions& options) {
-  return Presenter({.report = {.kind = options.measure.kind,
-                               .ranks = options.ranks,
-                               .type = options.measure.type,
-                               .op = options.measure.op,
-                               .root = Index(options.measure.root),
-                               .peers = options.peers},
-                    .head = {.kind = options.measure.kind,
-                             .ranks = options.ranks,
-                             .threads = options.threads,
-                             .links = {},
-                             .min_bytes = options.range.min_bytes,
-                             .max_bytes = options.range.max_bytes,
-                             .factor = options.range.factor,
-                             .check = options.measure.check},
-                    .json = options.json,
-                    .sizes = options.measure.counts.size(),
-                    .in_place = options.measure.placement == Placement::kInPlace,
-                    .start = os::Now()});
+ReportPrinter PresenterFor(const BenchOptions& options) {
+  return ReportPrinter({.report = {.kind = options.measure.kind,
+                                   .ranks = options.ranks,
+                                   .type = options.measure.type,
+                                   .op = options.measure.op,
+                                   .root = Index(options.measure.root),
+                                   .peers = options.peers},
+                        .head = {.kind = options.measure.kind,
+                                 .ranks = options.ranks,
+                                 .threads = options.threads,
+                                 .links = {},
+                                 .min_bytes = options.range.min_bytes,
+                                 .max_bytes = options.range.max_bytes,
+                                 .factor = options.range.factor,
+                                 .check = options.measure.check},
+                        .json = options.json,
+                        .sizes = options.measure.counts.size(),
+                        .in_place = options.measure.placement == Placement::kInPlace,
+                        .start = os::Now()});
 }
 
 ResultHead HeadOf(const BenchJob& job, const BenchReport& report) {
@@ -69,7 +69,7 @@ ResultHead HeadOf(const BenchJob& job, const BenchReport& report) {
   return head;
 }
 
-int Conclude(Presenter& presenter, const BenchJob& job) {
+int Conclude(ReportPrinter& presenter, const BenchJob& job) {
   const BenchReport& report = presenter.report();
   const Status verdict = Verdict(report, job.options.measure.counts.size());
   if (presenter.complete()) presenter.Finish();
@@ -84,7 +84,7 @@ int BenchThreads(const BenchJob& job) {
   if (!process.ok()) return Fail(kBench, process.error());
   const auto id = comm::CreateUniqueId(*process);
   if (!id.ok()) return Fail(kBench, id.error());
-  Presenter presenter = PresenterFor(job.options);
+  ReportPrinter presenter = PresenterFor(job.options);
   std::mutex mutex;
   std::optional<Error> first;
   std::stop_source stop;  // stops the other threads when one fails early
@@ -131,7 +131,7 @@ int BenchProcesses(BenchJob job) {
   if (const Status made = MakeHosts(job); !made.ok()) return Fail(kBench, made.error());
   const auto process = comm::Process::StartIn(job.environment);
   if (!process.ok()) return Fail(kBench, process.error());
-  Presenter presenter = PresenterFor(job.options);
+  ReportPrinter presenter = PresenterFor(job.options);
   const auto ended = RunRanks(
       **signals, job, *process, [&](const WorkerMessage& message) { presenter.OnMessage(message); },
       [&](Instant now) { presenter.OnTick(now); });
@@ -171,11 +171,11 @@ Result<Ended> RunPeerTurn(os::SignalQueue& signals, const BenchJob& job, const s
 
 /// Runs all rounds. After a signal or a failure, returns how the run ended.
 Result<Ended> RunTurns(os::SignalQueue& signals, BenchJob& job,
-                       const std::shared_ptr<comm::Process>& process, Presenter& presenter,
+                       const std::shared_ptr<comm::Process>& process, ReportPrinter& presenter,
                        Turns& turns) {
   std::vector<std::string>& peers = job.options.peers;
   for (std::uint32_t round = 1; round <= job.options.rounds; ++round) {
-    Tell(kBench, fmt::format("round {} of {}: ringlet", round, job.options.rounds));
+    PrintNote(kBench, fmt::format("round {} of {}: ringlet", round, job.options.rounds));
     std::vector<Row> rows;
     const auto on_message = [&](const WorkerMessage& message) {
       if (const auto* row = std::get_if<Row>(&message)) rows.push_back(*row);
@@ -186,7 +186,7 @@ Result<Ended> RunTurns(os::SignalQueue& signals, BenchJob& job,
     RINGLET_TRY(CheckComplete(rows.size(), job.options.measure.counts.size()));
     turns.Add(std::move(rows));
     for (const std::string& peer : std::vector(peers)) {
-      Tell(kBench, fmt::format("round {} of {}: {}", round, job.options.rounds, peer));
+      PrintNote(kBench, fmt::format("round {} of {}: {}", round, job.options.rounds, peer));
       PeerTurn turn;
       RINGLET_TRY_ASSIGN(const Ended other, RunPeerTurn(signals, job, peer, turn));
       if (other.by_user) return other;
@@ -201,7 +201,7 @@ Result<Ended> RunTurns(os::SignalQueue& signals, BenchJob& job,
 int BenchBeside(BenchJob job) {
   std::erase_if(job.options.peers, [&](const std::string& peer) {
     const Status there = CheckPeer(peer, ToolFolder(), job.options.net.hosts);
-    if (!there.ok()) Tell(kBench, there.error().message);
+    if (!there.ok()) PrintNote(kBench, there.error().message);
     return !there.ok();
   });
   const auto signals = TakeSignals();  // before any thread starts
@@ -209,7 +209,7 @@ int BenchBeside(BenchJob job) {
   if (const Status made = MakeHosts(job); !made.ok()) return Fail(kBench, made.error());
   const auto process = comm::Process::StartIn(job.environment);
   if (!process.ok()) return Fail(kBench, process.error());
-  Presenter presenter = PresenterFor(job.options);
+  ReportPrinter presenter = PresenterFor(job.options);
   Turns turns;
   const auto ended = RunTurns(**signals, job, *process, presenter, turns);
   if (!ended.ok()) return Fail(kBench, ended.error());
@@ -221,7 +221,7 @@ int BenchBeside(BenchJob job) {
 int Run(const BenchWords& words) {
   const auto job = PrepareBench(words);
   if (!job.ok()) return Fail(kBench, job.error());
-  if (words.worker) return WorkAsRank(*job);
+  if (words.worker) return RunBenchRank(*job);
   const auto busy = StartBusyPrograms(job->options.busy);
   if (!busy.ok()) return Fail(kBench, busy.error());
   if (!job->options.peers.empty()) return BenchBeside(*job);

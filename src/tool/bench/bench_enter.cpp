@@ -66,12 +66,13 @@ void AddBenchReach(CLI::App& bench, Action& chosen) {
   });
 }
 
-std::vector<std::string> Reacher(const std::vector<std::string>& spaces) {
+std::vector<std::string> SshSubstituteCommand(const std::vector<std::string>& spaces) {
   return {fmt::format("/proc/{}/exe", ::getpid()), "bench", "reach",
           fmt::format("{}", fmt::join(spaces, ","))};
 }
 
-std::vector<std::string> Entered(const std::string& space, std::vector<std::string> arguments) {
+std::vector<std::string> CommandInSpace(const std::string& space,
+                                        std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"/proc/self/exe", "bench", "enter", space});
   return arguments;
 }

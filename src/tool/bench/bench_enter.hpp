@@ -20,10 +20,11 @@ void AddBenchEnter(CLI::App& bench, Action& chosen);
 void AddBenchReach(CLI::App& bench, Action& chosen);
 
 /// Returns the command that runs `arguments` in `space`, which is in the form of os::EnterNetSpace.
-std::vector<std::string> Entered(const std::string& space, std::vector<std::string> arguments);
+std::vector<std::string> CommandInSpace(const std::string& space,
+                                        std::vector<std::string> arguments);
 
 /// Returns the command of a substitute for ssh. This process must stay alive while it runs.
-/// \param spaces  the namespace of each host, as in Entered
-std::vector<std::string> Reacher(const std::vector<std::string>& spaces);
+/// \param spaces  the namespace of each host, as in CommandInSpace
+std::vector<std::string> SshSubstituteCommand(const std::vector<std::string>& spaces);
 
 }  // namespace ringlet::cli

@@ -21,13 +21,13 @@ std::string EnterErrorOf(std::vector<std::string> arguments) {
 
 TEST(BenchEnterTest, PassesOptionsToTheProgram) {
   EXPECT_THAT(EnterErrorOf({"enter", "/nowhere", "/bin/ls", "-l", "--all"}), HasSubstr("/nowhere"));
-  EXPECT_THAT(EnterErrorOf({"enter", "/nowhere"}), HasSubstr("no program"));
-  EXPECT_THAT(Entered("/space", {"ls", "-l"}),
+  EXPECT_THAT(EnterErrorOf({"enter", "/nowhere"}), HasSubstr("program to run is missing"));
+  EXPECT_THAT(CommandInSpace("/space", {"ls", "-l"}),
               testing::ElementsAre("/proc/self/exe", "bench", "enter", "/space", "ls", "-l"));
 }
 
 TEST(BenchReachTest, AcceptsTheArgumentsOfSsh) {
-  EXPECT_THAT(Reacher({"/a", "/b"}),
+  EXPECT_THAT(SshSubstituteCommand({"/a", "/b"}),
               testing::ElementsAre(testing::EndsWith("/exe"), "bench", "reach", "/a,/b"));
   EXPECT_THAT(EnterErrorOf({"reach", "/a,/b", "10.213.0.3", "ls", "-l"}),
               HasSubstr("no host has address 10.213.0.3"));

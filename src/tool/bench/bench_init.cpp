@@ -22,8 +22,8 @@ constexpr std::chrono::minutes kPeerTimeout(2);  // Gloo takes 50 s for 512 rank
 using Report = std::function<void(const InitMessage&)>;
 
 // Runs the repetitions in each process of a job. Process 0 reports the times and runs the peers.
-Status Conduct(const std::shared_ptr<comm::Process>& process, Team& team, const BootstrapJob& job,
-               const EnvMap& environment, const Report& tell) {
+Status RunRepetitions(const std::shared_ptr<comm::Process>& process, Team& team,
+                      const BootstrapJob& job, const EnvMap& environment, const Report& tell) {
   std::vector<std::string> peers = job.peers;
   const std::uint64_t descriptors = os::RaiseDescriptorLimit();
   for (std::uint32_t i = 0; i <= job.iterations; ++i) {
@@ -41,10 +41,10 @@ Status Conduct(const std::shared_ptr<comm::Process>& process, Team& team, const 
   return Ok();
 }
 
-Status ConductAlone(const BootstrapJob& job, const EnvMap& environment, const Report& tell) {
+Status RunRepetitionsAlone(const BootstrapJob& job, const EnvMap& environment, const Report& tell) {
   RINGLET_TRY_ASSIGN(const auto process, comm::Process::StartIn(environment));
   Team alone;
-  return Conduct(process, alone, job, environment, tell);
+  return RunRepetitions(process, alone, job, environment, tell);
 }
 
 os::Command WorkerCommand(const BootstrapJob& job, const EnvMap& environment, const UniqueId& id,
@@ -75,13 +75,13 @@ int ServeRanks(os::SignalQueue& signals, const BootstrapJob& job, const EnvMap& 
     fmt::print(stderr, "[{}] {}\n", Index(index), line);
   };
   launcher.on_failure = [&](const RankEnd& end) {
-    Tell(kBenchInit,
-         fmt::format("process {} {}; ending the others", Index(end.rank), ToString(end.how)));
+    PrintNote(kBenchInit,
+              fmt::format("process {} {}; ending the others", Index(end.rank), ToString(end.how)));
   };
   const auto outcome = LaunchRanks(signals, launcher);
   if (!outcome.ok()) return Fail(kBenchInit, outcome.error());
   if (outcome->user_signal)
-    Tell(kBenchInit, fmt::format("ended by {}", os::SignalName(*outcome->user_signal)));
+    PrintNote(kBenchInit, fmt::format("ended by {}", os::SignalName(*outcome->user_signal)));
   return outcome->ExitStatus();
 }
 
@@ -97,7 +97,7 @@ Status Work(const BootstrapJob& job, const EnvMap& environment) {
     fmt::print("{}\n", ToLine(message));
     std::fflush(stdout);
   };
-  RINGLET_TRY(Conduct(process, team, job, environment, tell));
+  RINGLET_TRY(RunRepetitions(process, team, job, environment, tell));
   return team.Barrier();  // keeps each process alive until all have received all messages
 }
 
@@ -110,11 +110,12 @@ int Launch(os::SignalQueue* signals, const InitWords& words, const BootstrapJob&
     if (const auto* one = std::get_if<Repetition>(&message)) report.repetitions.push_back(*one);
     if (const auto* run = std::get_if<PeerRun>(&message)) {
       report.peers.push_back(*run);
-      if (!run->trouble.empty()) Tell(kBenchInit, fmt::format("{}: {}", run->peer, run->trouble));
+      if (!run->trouble.empty())
+        PrintNote(kBenchInit, fmt::format("{}: {}", run->peer, run->trouble));
     }
   };
   if (job.head.processes == 1 && job.head.threads) {
-    const Status status = ConductAlone(job, environment, tell);
+    const Status status = RunRepetitionsAlone(job, environment, tell);
     if (!status.ok()) return Fail(kBenchInit, status.error());
   } else {
     const int status = ServeRanks(*signals, job, environment, tell);

@@ -27,7 +27,7 @@ os::Command WorkerCommand(const BenchJob& job, const UniqueId& id, std::uint32_t
   if (job.hosts) {
     const std::uint32_t host = HostOf(job.options, rank);
     command.environment["RINGLET_HOSTID"] = fmt::format("host-{}", host);
-    command.arguments = Entered(job.hosts->SpacePath(host), std::move(command.arguments));
+    command.arguments = CommandInSpace(job.hosts->SpacePath(host), std::move(command.arguments));
   }
   return command;
 }
@@ -64,12 +64,12 @@ std::uint32_t HostOf(const BenchOptions& options, std::uint32_t rank) {
 Result<Ended> LaunchBenchRanks(os::SignalQueue& signals, LauncherOptions launcher,
                                std::string_view what) {
   launcher.on_failure = [&](const RankEnd& end) {
-    Tell(kCommand,
-         fmt::format("{} {} {}; ending the others", what, Index(end.rank), ToString(end.how)));
+    PrintNote(kCommand,
+              fmt::format("{} {} {}; ending the others", what, Index(end.rank), ToString(end.how)));
   };
   RINGLET_TRY_ASSIGN(const LauncherOutcome outcome, LaunchRanks(signals, launcher));
   if (outcome.user_signal)
-    Tell(kCommand, fmt::format("ended by {}", os::SignalName(*outcome.user_signal)));
+    PrintNote(kCommand, fmt::format("ended by {}", os::SignalName(*outcome.user_signal)));
   return Ended{outcome.ExitStatus(), outcome.user_signal.has_value()};
 }
 
@@ -92,7 +92,7 @@ Result<Ended> RunRanks(os::SignalQueue& signals, const BenchJob& job,
   return LaunchBenchRanks(signals, std::move(launcher), "rank");
 }
 
-int WorkAsRank(const BenchJob& job) {
+int RunBenchRank(const BenchJob& job) {
   const auto process = comm::Process::StartIn(job.environment);
   if (!process.ok()) return Fail(kCommand, process.error());
   const Settings& settings = (*process)->settings();

@@ -42,6 +42,6 @@ Result<Ended> RunRanks(os::SignalQueue& signals, const BenchJob& job,
                        std::function<void(Instant)> on_second);
 
 /// Runs this process as one rank. Returns the exit status.
-int WorkAsRank(const BenchJob& job);
+int RunBenchRank(const BenchJob& job);
 
 }  // namespace ringlet::cli

@@ -125,9 +125,9 @@ Result<int> Tune(const TuneRequest& request) {
     return Error{Code::kInvalidArgument, "a single rank cannot choose between algorithms"};
   RINGLET_TRY(MakeHosts(first));
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    Tell(kTune,
-         fmt::format("{} of {}: {} by {}{}", i + 1, trials.size(), Name(trials[i].kind),
-                     Name(trials[i].algorithm), trials[i].registered ? ", registered memory" : ""));
+    PrintNote(kTune, fmt::format("{} of {}: {} by {}{}", i + 1, trials.size(), Name(trials[i].kind),
+                                 Name(trials[i].algorithm),
+                                 trials[i].registered ? ", registered memory" : ""));
     RINGLET_TRY_ASSIGN(const Ended ended, Measure(*signals, request, first, trials[i]));
     if (ended.status != 0) return ended.status;
   }
@@ -140,17 +140,17 @@ Result<int> Tune(const TuneRequest& request) {
   return kExitDone;
 }
 
-struct Winner {
+struct FastestAlgorithm {
   Algorithm algorithm = Algorithm::kRing;
   double us = 0;
 };
 /// The fastest algorithm for each size of a block.
-using Winners = std::map<std::size_t, Winner>;
+using FastestBySize = std::map<std::size_t, FastestAlgorithm>;
 
 /// Returns the winners of one operation among the times in registered or in unregistered memory.
-Winners WinnersOf(const std::vector<AlgorithmTimes>& times, collective::CallKind kind,
-                  bool on_shared_memory, bool registered) {
-  Winners winners;
+FastestBySize FastestBySizeOf(const std::vector<AlgorithmTimes>& times, collective::CallKind kind,
+                              bool on_shared_memory, bool registered) {
+  FastestBySize winners;
   for (const AlgorithmTimes& one : times) {
     if (one.kind != kind || IsOnSharedMemory(one.algorithm) != on_shared_memory ||
         one.registered != registered)
@@ -163,7 +163,7 @@ Winners WinnersOf(const std::vector<AlgorithmTimes>& times, collective::CallKind
   return winners;
 }
 
-void AddChoices(const Winners& winners, collective::TunedChoice choice,
+void AddChoices(const FastestBySize& winners, collective::TunedChoice choice,
                 std::vector<collective::TunedChoice>& choices) {
   for (auto size = winners.begin(); size != winners.end(); ++size) {
     const auto next = std::next(size);
@@ -187,9 +187,9 @@ std::vector<collective::TunedChoice> FastestOf(const std::vector<AlgorithmTimes>
   for (std::size_t i = 0; i < collective::kCallKinds; ++i) {
     const auto kind = static_cast<collective::CallKind>(i);
     const collective::TunedChoice choice{.kind = kind, .ranks = ranks, .hosts = hosts};
-    AddChoices(WinnersOf(times, kind, false, false), choice, choices);
-    Winners on_host = WinnersOf(times, kind, true, false);
-    const Winners registered = WinnersOf(times, kind, true, true);
+    AddChoices(FastestBySizeOf(times, kind, false, false), choice, choices);
+    FastestBySize on_host = FastestBySizeOf(times, kind, true, false);
+    const FastestBySize registered = FastestBySizeOf(times, kind, true, true);
     for (auto& [bytes, winner] : on_host)
       if (const auto found = registered.find(bytes);
           winner.algorithm == Algorithm::kSlices && found != registered.end())

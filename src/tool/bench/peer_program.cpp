@@ -59,7 +59,7 @@ os::Command OverHosts(const BenchJob& job, const std::string& launcher, os::Comm
     if (ranks_of[host] > 0)
       slots.push_back(fmt::format("{}:{}", testbed::NetHosts::AddressOf(host), ranks_of[host]));
   }
-  std::vector<std::string> arguments = Reacher(spaces);
+  std::vector<std::string> arguments = SshSubstituteCommand(spaces);
   program.environment["OMPI_MCA_plm_rsh_agent"] =      // Open MPI 4
       program.environment["PRTE_MCA_plm_ssh_agent"] =  // Open MPI 5
       fmt::format("{}", fmt::join(arguments, " "));
@@ -106,10 +106,10 @@ std::vector<os::Command> PeerBenchCommands(const std::string& peer, const BenchJ
   const std::string wireup = fmt::format("/dev/shm/ringlet-gloo-{}", os::Now().count());
   for (std::uint32_t rank = 0; rank < job.options.ranks; ++rank) {
     const std::uint32_t host = HostOf(job.options, rank);
-    commands.push_back(
-        command(Entered(job.hosts->SpacePath(host),
-                        {program, fmt::format("{},{},{},{}", rank, ranks,
-                                              testbed::NetHosts::AddressOf(host), wireup)})));
+    commands.push_back(command(CommandInSpace(
+        job.hosts->SpacePath(host),
+        {program,
+         fmt::format("{},{},{},{}", rank, ranks, testbed::NetHosts::AddressOf(host), wireup)})));
   }
   return commands;
 }

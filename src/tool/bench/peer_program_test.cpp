@@ -56,7 +56,7 @@ TEST_F(PeerOnHosts, EachGlooRankStartsOnItsHost) {
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     const std::uint32_t host = HostOf(job_.options, rank);
     std::vector<std::string> arguments =
-        Entered(job_.hosts->SpacePath(host), {"/bin/ringlet_bench_gloo"});
+        CommandInSpace(job_.hosts->SpacePath(host), {"/bin/ringlet_bench_gloo"});
     ASSERT_GT(commands[rank].arguments.size(), arguments.size() + 1);
     EXPECT_TRUE(
         std::ranges::equal(arguments, std::span(commands[rank].arguments).first(arguments.size())));

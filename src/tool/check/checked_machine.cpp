@@ -15,7 +15,7 @@ namespace {
 
 /// Turns narrow links into notes. Some machines are built with narrow links that cost nothing: for
 /// example the uplink of a switch with a GPU that reaches its processor by another path.
-void TakeForNotes(std::vector<topology::Defect>& defects) {
+void DowngradeToNotes(std::vector<topology::Defect>& defects) {
   for (topology::Defect& defect : defects) {
     if (defect.rule->word != topology::kNarrowRule) continue;
     defect.rule = &topology::DefectRuleOf(topology::kIdleNarrowRule);
@@ -83,7 +83,7 @@ CheckedMachine CheckMachine(const MachineToCheck& machine, const topology::HostV
                                      .expected = expected,
                                      .expected_name = expected_name});
   checked.costs = rates.CostsOf(*machine.view, checked.defects);
-  if (checked.costs.narrow_links_are_idle) TakeForNotes(checked.defects);
+  if (checked.costs.narrow_links_are_idle) DowngradeToNotes(checked.defects);
   return checked;
 }
 

@@ -136,7 +136,7 @@ int Run(const CheckOptions& options) {
   for (const std::string& source : *sources) machines.push_back(ReadMachine(source));
   for (const MachineToCheck& machine : machines) {
     views.push_back(machine.view ? &*machine.view : nullptr);
-    for (const std::string& missing : machine.missing) Tell(kCheck, missing);
+    for (const std::string& missing : machine.missing) PrintNote(kCheck, missing);
   }
   const auto usual = topology::UsualMachines(views);
   CheckRates rates(*planning);

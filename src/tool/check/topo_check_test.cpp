@@ -95,7 +95,7 @@ TEST(TopoCheckTest, ComparesWithTheExpectedMachine) {
   const ToolRun less = RunCommand(
       {"topo", "check", SourceFile("machines/perlmutter-a100.xml"), "--expect", "dgx-a100"});
   EXPECT_EQ(less.status, 1);
-  EXPECT_THAT(less.output, HasSubstr("4 of the 8 GPUs of dgx-a100 are here"));
+  EXPECT_THAT(less.output, HasSubstr("4 of the 8 GPUs of dgx-a100 are present"));
   const ToolRun unknown = RunCommand({"topo", "check", kGood, "--expect", "dgx-h10"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.errors, HasSubstr("dgx-h100"));

@@ -25,7 +25,7 @@ class Agent {
     options_.timeout = std::chrono::milliseconds(command.timeout_ms);
     switch (command.kind) {
       case AgentCommand::Order::kLook: return Look(command.token);
-      case AgentCommand::Order::kReach: return ToJson(ReachAll(command.targets, options_));
+      case AgentCommand::Order::kReach: return ToJson(ProbeAll(command.targets, options_));
       case AgentCommand::Order::kMeasure: {
         std::vector<doctor::PairFacts> pairs;
         for (const ProbeTarget& target : command.targets)

@@ -100,7 +100,7 @@ Result<int> AsRank(const DoctorRequest& request, const JobRank& place, const Env
     RINGLET_TRY(ServeDoctor(line.get(), line.get(), environment));
     return kExitDone;
   }
-  RINGLET_TRY_ASSIGN(MetRanks met, MeetRanks(place, until));
+  RINGLET_TRY_ASSIGN(ConnectedRanks met, ConnectRanks(place, until));
   RINGLET_TRY_ASSIGN(AgentLine own, AgentLine::Start("rank 0", LocalAgent(environment)));
   std::vector<AgentLine> lines;
   lines.push_back(std::move(own));

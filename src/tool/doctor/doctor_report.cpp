@@ -163,7 +163,7 @@ std::string DoctorMetrics(const std::vector<CheckReport>& checks, const SetFacts
   for (const auto& [labels, count] : counts)
     findings.Add({{"check", labels[0]}, {"host", labels[1]}, {"verdict", labels[2]}}, count);
   for (const doctor::HostFacts& host : facts.hosts) answered.Add({{"host", host.host}}, 1);
-  for (const SetFacts::Silent& silent : facts.silent) answered.Add({{"host", silent.host}}, 0);
+  for (const SetFacts::SilentHost& silent : facts.silent) answered.Add({{"host", silent.host}}, 0);
   for (const PairFacts& pair : facts.measured) {
     const std::vector<std::pair<std::string_view, std::string>> labels = {
         {"from", facts.hosts[pair.from].host},

@@ -19,7 +19,7 @@ using testing::Not;
 using testing::StartsWith;
 
 SetFacts Sick() {
-  SetFacts facts = doctor::WellSet(3);
+  SetFacts facts = doctor::HealthySet(3);
   facts.hosts[1].peer_memory.permitted = false;
   facts.hosts[2].shm.bytes = 1;
   facts.silent = {{"node9\"", "it did not answer in time"}};
@@ -38,7 +38,7 @@ TEST(DoctorReport, FindingsPrecedePassedChecksWorstFirst) {
 }
 
 TEST(DoctorReport, AHealthySetHasOneLinePerCheck) {
-  const SetFacts facts = doctor::WellSet(2);
+  const SetFacts facts = doctor::HealthySet(2);
   const std::string text = DoctorText(doctor::Judge(facts), facts, false);
   EXPECT_EQ(Split(text, '\n').size(), doctor::Judge(facts).size() + 2);
   EXPECT_THAT(text, testing::EndsWith("2 hosts: nothing found\n"));
@@ -49,7 +49,7 @@ TEST(DoctorReport, AHealthySetHasOneLinePerCheck) {
 }
 
 TEST(DoctorReport, ShortensManyFindingsOfACheck) {
-  SetFacts facts = doctor::WellSet(12);
+  SetFacts facts = doctor::HealthySet(12);
   for (doctor::HostFacts& host : facts.hosts) host.shm.bytes = 1;
   const std::string text = DoctorText(doctor::Judge(facts), facts, false);
   EXPECT_THAT(text, HasSubstr("shm          and 4 more; --all shows them\n"));
@@ -77,7 +77,7 @@ TEST(DoctorReport, EachLineOfJsonIsAnObject) {
 }
 
 TEST(DoctorReport, EscapesControlCharactersInTextsOfHosts) {
-  SetFacts facts = doctor::WellSet(2);
+  SetFacts facts = doctor::HealthySet(2);
   facts.hosts[0].interfaces[1].why = facts.hosts[0].kernel = "\x1b[2J";
   facts.hosts[1].ports.failure = "\x1b]0;x";
   facts.hosts[1].host = "a\nb";

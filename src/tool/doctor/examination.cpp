@@ -30,7 +30,7 @@ constexpr std::size_t kNoiseShown = 120;
 constexpr Instant kRoundWait = std::chrono::seconds(1);
 
 /// An agent and the known facts of its host.
-struct Patient {
+struct ExaminedHost {
   AgentLine line;
   HostFacts facts = {};
   std::string lost = {};  ///< why the agent no longer takes part; else empty
@@ -44,7 +44,7 @@ struct Reply {
 /// One round of commands. Sends at most one to each patient, all at once.
 class Round {
  public:
-  Round(std::vector<Patient>& patients, Instant timeout)
+  Round(std::vector<ExaminedHost>& patients, Instant timeout)
       : patients_(patients),
         until_(os::Now() + timeout),
         replies_(patients.size()),
@@ -103,7 +103,7 @@ class Round {
     }
   }
 
-  std::vector<Patient>& patients_;
+  std::vector<ExaminedHost>& patients_;
   Instant until_;
   std::vector<std::optional<Reply>> replies_;
   std::vector<std::string> noises_;  // the last line of each that is not an answer
@@ -119,11 +119,11 @@ class Examination {
     RINGLET_TRY_ASSIGN(const Secret token, os::SecureRandom());
     Look(token);
     MergeRanks();
-    AskClocks();
+    SampleClocks();
     Finish();  // lost patients are not numbered
     Reach();
     if (options_.measure) Measure();
-    for (const Patient& patient : patients_)
+    for (const ExaminedHost& patient : patients_)
       if (!patient.lost.empty()) AddSilent(patient);
     return std::move(set_);
   }
@@ -149,8 +149,8 @@ class Examination {
   /// Merges the ranks of one host into one patient. Keeps the names that the user gave.
   void MergeRanks() {
     std::map<std::string, std::size_t> firsts;
-    std::vector<Patient> hosts;
-    for (Patient& patient : patients_) {
+    std::vector<ExaminedHost> hosts;
+    for (ExaminedHost& patient : patients_) {
       if (!patient.lost.empty()) {
         AddSilent(patient);
         continue;
@@ -178,7 +178,7 @@ class Examination {
     if (!mask.empty()) host.cpus.usable = static_cast<std::uint32_t>(std::ranges::count(mask, '1'));
   }
 
-  void AskClocks() {
+  void SampleClocks() {
     if (patients_.size() < 2) return;
     for (int i = 0; i < kClockRounds; ++i) {
       Round round(patients_, options_.timeout);
@@ -201,20 +201,20 @@ class Examination {
     facts.clock_ahead_ns = static_cast<std::int64_t>(*there) - middle.count();
   }
 
-  void AddSilent(const Patient& patient) {
+  void AddSilent(const ExaminedHost& patient) {
     set_.silent.push_back({.host = patient.line.host().empty() ? "this host" : patient.line.host(),
                            .why = patient.lost});
   }
 
   void Finish() {
-    std::vector<Patient> well;
-    for (Patient& patient : patients_)
+    std::vector<ExaminedHost> well;
+    for (ExaminedHost& patient : patients_)
       if (patient.lost.empty())
         well.push_back(std::move(patient));
       else
         AddSilent(patient);
     patients_.swap(well);
-    for (const Patient& patient : patients_) set_.hosts.push_back(patient.facts);
+    for (const ExaminedHost& patient : patients_) set_.hosts.push_back(patient.facts);
   }
 
   /// Returns the first kEndpointsTried endpoints of host `to` as targets.
@@ -340,7 +340,7 @@ class Examination {
   }
 
   ExaminationOptions options_;
-  std::vector<Patient> patients_;
+  std::vector<ExaminedHost> patients_;
   doctor::SetFacts set_;
   std::set<std::array<std::uint32_t, 3>> connected_;  // from, to, NIC
 };

@@ -46,7 +46,7 @@ std::string ReadOr(const os::FileTree& files, const std::string& path) {
 
 /// Runs `getent` for at most kResolverWait. The resolver of this process cannot be interrupted and
 /// takes half a minute if a name server is down.
-Result<std::string> AskResolver(const std::string& name, const EnvMap& environment) {
+Result<std::string> RunResolver(const std::string& name, const EnvMap& environment) {
   RINGLET_TRY_ASSIGN(os::Child child, os::Child::Start({.arguments = {"getent", "ahosts", name},
                                                         .environment = environment}));
   const Instant until = os::Now() + kResolverWait;
@@ -63,7 +63,7 @@ Result<std::string> AskResolver(const std::string& name, const EnvMap& environme
 
 doctor::NameReport ProbeName(const std::string& host_name, const EnvMap& environment) {
   doctor::NameReport report{.host_name = host_name};
-  const Result<std::string> text = AskResolver(host_name, environment);
+  const Result<std::string> text = RunResolver(host_name, environment);
   if (!text.ok()) {
     report.failure = text.error().message;
     return report;

@@ -129,15 +129,15 @@ std::string HeadOf(const Secret& token, ProbeKind kind) {
   return head;
 }
 
-/// A connection of ReachAll. It connects, then waits for the echo of its message.
-struct Reaching {
+/// A connection of ProbeAll. It connects, then waits for the echo of its message.
+struct PendingConnection {
   os::Fd fd;
   bool connected = false;
   bool over = false;
   std::size_t got = 0;
 };
 
-void Advance(Reaching& one, PairFacts& pair, const Secret& token, Instant begin) {
+void Advance(PendingConnection& one, PairFacts& pair, const Secret& token, Instant begin) {
   if (!one.connected) {
     if (const int error = ErrorOf(one.fd); error != 0) {
       SetFailed(pair, error);
@@ -356,10 +356,10 @@ PairFacts NewPair(const ProbeTarget& target) {
 
 }  // namespace
 
-std::vector<PairFacts> ReachAll(const std::vector<ProbeTarget>& targets,
+std::vector<PairFacts> ProbeAll(const std::vector<ProbeTarget>& targets,
                                 const ProbeOptions& options) {
   std::vector<PairFacts> pairs;
-  std::vector<Reaching> reaching;
+  std::vector<PendingConnection> reaching;
   const Instant begin = os::Now(), until = begin + options.timeout;
   for (const ProbeTarget& target : targets) {
     PairFacts pair = NewPair(target);

@@ -19,7 +19,7 @@ struct ProbeOptions {
 
 /// Connects to all targets at once and sends each one message, which the target echoes.
 /// Cost  one or two round trips; if a target does not answer, the timeout
-std::vector<doctor::PairFacts> ReachAll(const std::vector<ProbeTarget>& targets,
+std::vector<doctor::PairFacts> ProbeAll(const std::vector<ProbeTarget>& targets,
                                         const ProbeOptions& options);
 
 /// Measures latency, path MTU and rate to one target, from an address in its network if possible.

@@ -9,17 +9,17 @@ using doctor::Contact;
 
 const Address kHere = Address::Ipv4(127, 0, 0, 1, 0);
 
-ProbeOptions Patient() {
+ProbeOptions ExaminedHost() {
   ProbeOptions options{.timeout = std::chrono::seconds(20)};
   options.token[0] = std::byte{5};
   return options;
 }
 
 TEST(ProbeClient, MeasuresAPeer) {
-  const auto server = ProbeServer::Start({kHere}, Patient().token);
+  const auto server = ProbeServer::Start({kHere}, ExaminedHost().token);
   ASSERT_TRUE(server.ok());
   const doctor::PairFacts pair = MeasurePair(
-      {.from = 1, .to = 2, .nic = 3, .address = (*server)->endpoints().front()}, Patient());
+      {.from = 1, .to = 2, .nic = 3, .address = (*server)->endpoints().front()}, ExaminedHost());
   EXPECT_EQ(pair.reach, Contact::kConnected) << pair.why;
   EXPECT_EQ(pair.from, 1u);
   EXPECT_EQ(pair.to, 2u);
@@ -32,7 +32,7 @@ TEST(ProbeClient, MeasuresAPeer) {
 }
 
 TEST(ProbeClient, DistinguishesPeersStrangersAndClosedPorts) {
-  const auto server = ProbeServer::Start({kHere}, Patient().token);
+  const auto server = ProbeServer::Start({kHere}, ExaminedHost().token);
   const auto stranger = ProbeServer::Start({kHere}, Secret{});
   ASSERT_TRUE(server.ok() && stranger.ok());
   Address closed;
@@ -45,21 +45,21 @@ TEST(ProbeClient, DistinguishesPeersStrangersAndClosedPorts) {
   for (const Address& address :
        {(*server)->endpoints().front(), (*stranger)->endpoints().front(), closed})
     targets.push_back({.to = 1, .address = address});
-  const auto pairs = ReachAll(targets, Patient());
+  const auto pairs = ProbeAll(targets, ExaminedHost());
   ASSERT_EQ(pairs.size(), 3u);
   EXPECT_EQ(pairs[0].reach, Contact::kConnected) << pairs[0].why;
   EXPECT_EQ(pairs[1].reach, Contact::kStranger);
   EXPECT_EQ(pairs[2].reach, Contact::kRefused);
-  EXPECT_TRUE(ReachAll({}, Patient()).empty());
+  EXPECT_TRUE(ProbeAll({}, ExaminedHost()).empty());
 }
 
 TEST(ProbeClient, TimesOutOnAPeerThatDoesNotAnswer) {
   const auto silent = os::Listen(kHere);  // the kernel accepts connections, but no program answers
   ASSERT_TRUE(silent.ok());
-  ProbeOptions hasty = Patient();
+  ProbeOptions hasty = ExaminedHost();
   hasty.timeout = std::chrono::milliseconds(20);
   const ProbeTarget target{.to = 1, .address = silent->address};
-  EXPECT_EQ(ReachAll({target}, hasty).front().reach, Contact::kTimeout);
+  EXPECT_EQ(ProbeAll({target}, hasty).front().reach, Contact::kTimeout);
   EXPECT_EQ(MeasurePair(target, hasty).reach, Contact::kTimeout);
 }
 

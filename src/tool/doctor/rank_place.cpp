@@ -84,7 +84,7 @@ Result<std::string> WireupAddress(const EnvMap& environment, const LauncherNames
 }
 
 /// A connection to rank 0 that has not yet proven that it belongs to this job.
-struct Knocking {
+struct UnprovenCaller {
   os::Fd fd;
   Handshake handshake;
   Instant since;
@@ -98,7 +98,7 @@ bool SendOutput(const os::Fd& fd, const Bytes& output) {
 }
 
 /// Reads arrived data. Returns the rank once the caller has proven the secret and sent its number.
-std::optional<std::uint32_t> Advance(Knocking& caller, std::uint32_t ranks) {
+std::optional<std::uint32_t> Advance(UnprovenCaller& caller, std::uint32_t ranks) {
   std::array<std::byte, kShakeBytes> bytes;
   const ssize_t got = ::recv(caller.fd.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   if (got <= 0) {
@@ -126,8 +126,8 @@ Result<Nonce> FreshNonce() {
   return NonceSource(seed).Next();
 }
 
-Status AcceptKnocking(const os::Fd& listener, const Credentials& credentials,
-                      std::vector<Knocking>& callers) {
+Status AcceptCallers(const os::Fd& listener, const Credentials& credentials,
+                     std::vector<UnprovenCaller>& callers) {
   while (true) {
     os::Fd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!fd.valid()) return Ok();
@@ -213,19 +213,19 @@ Result<std::optional<JobRank>> JobRankOf(const EnvMap& environment) {
   return std::optional<JobRank>();
 }
 
-Result<MetRanks> MeetRanks(const JobRank& place, Instant until) {
+Result<ConnectedRanks> ConnectRanks(const JobRank& place, Instant until) {
   RINGLET_TRY_ASSIGN(const Address at, os::Resolve(place.meet));
   RINGLET_TRY_ASSIGN(const os::Listener listener, os::Listen(ListenAt(place.meet, at)));
-  MetRanks met;
+  ConnectedRanks met;
   std::vector<bool> here(place.ranks);
   here[0] = true;
-  std::vector<Knocking> callers;
+  std::vector<UnprovenCaller> callers;
   while (met.lines.size() + 1 < place.ranks && os::Now() < until) {
     std::vector<int> watched = {listener.fd.get()};
-    for (const Knocking& caller : callers) watched.push_back(caller.fd.get());
+    for (const UnprovenCaller& caller : callers) watched.push_back(caller.fd.get());
     os::PollReadable(watched, std::min<Instant>(until - os::Now(), kHandshakeWait));
-    RINGLET_TRY(AcceptKnocking(listener.fd, place.credentials, callers));
-    for (Knocking& caller : callers) {
+    RINGLET_TRY(AcceptCallers(listener.fd, place.credentials, callers));
+    for (UnprovenCaller& caller : callers) {
       const auto rank = Advance(caller, place.ranks);
       if (os::Now() - caller.since > kHandshakeWait) caller.over = true;
       if (!rank) continue;
@@ -234,7 +234,7 @@ Result<MetRanks> MeetRanks(const JobRank& place, Instant until) {
       here[*rank] = true;
       met.lines.emplace_back(fmt::format("rank {}", *rank), std::move(caller.fd));
     }
-    std::erase_if(callers, [](const Knocking& caller) { return caller.over; });
+    std::erase_if(callers, [](const UnprovenCaller& caller) { return caller.over; });
   }
   for (std::uint32_t rank = 0; rank < place.ranks; ++rank)
     if (!here[rank]) met.missing.push_back(rank);

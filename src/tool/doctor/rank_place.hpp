@@ -25,14 +25,14 @@ struct JobRank {
 /// Errors  kInvalidArgument  names the variable that does not parse, or the missing address
 Result<std::optional<JobRank>> JobRankOf(const EnvMap& environment);
 
-struct MetRanks {
+struct ConnectedRanks {
   std::vector<AgentLine> lines;
   std::vector<std::uint32_t> missing;
 };
 
 /// Waits on rank 0 until all others have connected, or `until`. Closes connections of strangers.
 /// Errors  kSystem, kInvalidArgument  it cannot listen at the address
-Result<MetRanks> MeetRanks(const JobRank& place, Instant until);
+Result<ConnectedRanks> ConnectRanks(const JobRank& place, Instant until);
 
 /// Connects another rank to rank 0. Retries until rank 0 answers.
 /// Errors  kTimeout  reports the last failure; kProtocol  rank 0 has another secret

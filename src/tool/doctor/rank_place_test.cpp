@@ -45,7 +45,7 @@ TEST(JobRank, RecognizesEachLauncher) {
 
 TEST(JobRank, NamesInvalidVariables) {
   EXPECT_THAT(PlaceOf({{"RANK", "x"}, {"WORLD_SIZE", "2"}}), HasSubstr("RANK is \"x\""));
-  EXPECT_THAT(PlaceOf({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), HasSubstr("rank 2 of 2"));
+  EXPECT_THAT(PlaceOf({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), HasSubstr("impossible rank: 2 of 2"));
   EXPECT_THAT(PlaceOf({{"RANK", "2"}, {"WORLD_SIZE", "99999"}}), HasSubstr("WORLD_SIZE"));
   EXPECT_THAT(PlaceOf({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "1"}}),
               HasSubstr("set MASTER_ADDR"));
@@ -62,7 +62,7 @@ std::uint16_t FreePort() {
   return listener.ok() ? listener->address.port : 0;
 }
 
-TEST(MeetRanks, RejectsStrangersAndReportsThemMissing) {
+TEST(ConnectRanks, RejectsStrangersAndReportsThemMissing) {
   const std::uint16_t port = FreePort();
   const Instant until = os::Now() + std::chrono::seconds(3);
   std::optional<Result<os::Fd>> friendly, stranger;
@@ -72,7 +72,7 @@ TEST(MeetRanks, RejectsStrangersAndReportsThemMissing) {
     auto second = os::StartThread(
         "to test", [&](const std::stop_token&) { stranger = CallRankZero(At(2, port, 8), until); });
     ASSERT_TRUE(first.ok() && second.ok());
-    const auto met = MeetRanks(At(0, port, 7), until);
+    const auto met = ConnectRanks(At(0, port, 7), until);
     ASSERT_TRUE(met.ok()) << met.error().message;
     ASSERT_EQ(met->lines.size(), 1u);
     EXPECT_EQ(met->lines[0].host(), "rank 1");

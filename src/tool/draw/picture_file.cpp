@@ -22,9 +22,9 @@ Status WritePng(const std::string& path, const std::string& svg) {
   const std::string beside = path + ".svg";
   RINGLET_TRY(WriteFile(beside, svg));
   const bool done =
-      HelperDid({"rsvg-convert", "-o", path, beside}) ||
-      HelperDid({"inkscape", "--export-type=png", "--export-filename=" + path, beside}) ||
-      HelperDid({"magick", beside, path}) || HelperDid({"convert", beside, path});
+      RunHelper({"rsvg-convert", "-o", path, beside}) ||
+      RunHelper({"inkscape", "--export-type=png", "--export-filename=" + path, beside}) ||
+      RunHelper({"magick", beside, path}) || RunHelper({"convert", beside, path});
   if (done) {
     std::remove(beside.c_str());
     return Ok();

@@ -19,7 +19,7 @@ int Run(const DrawRequest& request) {
   const Result<DrawnMachine> machine = DrawMachine(
       request.source, {.title = request.title, .paths = IsPage(request.picture.output)});
   if (!machine.ok()) return Fail("topo draw", machine.error());
-  for (const std::string& told : machine->told) Tell("topo draw", told);
+  for (const std::string& told : machine->told) PrintNote("topo draw", told);
   if (IsPage(request.picture.output)) {
     const PageMachine page = machine->page();
     return ExitStatusOf("topo draw",

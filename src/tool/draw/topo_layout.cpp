@@ -652,7 +652,7 @@ class TopoLayout {
       const std::size_t end = std::min(first + columns_, hosts_.size());
       double x = left, height = 0;
       for (std::size_t i = first; i < end; ++i) {
-        Tie(i, i == first ? std::nullopt : std::optional(x - kHostGap), x, y);
+        DrawSwitchLinks(i, i == first ? std::nullopt : std::optional(x - kHostGap), x, y);
         hosts_[i].Draw(drawing_, x, y);
         x += hosts_[i].width() + kHostGap;
         height = std::max(height, hosts_[i].height());
@@ -692,7 +692,7 @@ class TopoLayout {
   static constexpr double kTie = 10;  // width of the line that joins NVSwitches
 
   /// Joins the NVSwitches of a host with those of its left neighbor, or with the spine.
-  void Tie(std::size_t host, std::optional<double> neighbour_end, double x, double y) {
+  void DrawSwitchLinks(std::size_t host, std::optional<double> neighbour_end, double x, double y) {
     const std::optional<NodeIndex> node = hosts_[host].nvswitch();
     if (!node) return;
     const topology::SystemNodes& system = graph_.SystemOf(*node);

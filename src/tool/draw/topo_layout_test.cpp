@@ -28,14 +28,14 @@ Graph GraphOfFile(const std::string& path) {
   return GraphOf({LoadTopology({.file = path, .root = {}, .synthetic = {}})->view});
 }
 
-struct Machine {
+struct TestedMachine {
   std::string name;
   Graph graph;
   DrawnFacts facts = {};
 };
 
-std::vector<Machine> LoadMachines() {
-  std::vector<Machine> machines;
+std::vector<TestedMachine> LoadMachines() {
+  std::vector<TestedMachine> machines;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(Fixture("topologies"))) {
     const std::string path = entry.path();
     if (!path.ends_with(".topo.xml")) continue;
@@ -52,8 +52,8 @@ std::vector<Machine> LoadMachines() {
 }
 
 /// Returns the machines of all fixtures, and a rack.
-const std::vector<Machine>& Machines() {
-  static const std::vector<Machine> machines = LoadMachines();
+const std::vector<TestedMachine>& TestedMachines() {
+  static const std::vector<TestedMachine> machines = LoadMachines();
   return machines;
 }
 
@@ -154,13 +154,13 @@ std::size_t Count(const Drawing& drawing, Paint paint) {
 }
 
 TEST(TopoLayoutTest, NoLabelsOverlapOnAnyMachine) {
-  for (const Machine& machine : Machines())
+  for (const TestedMachine& machine : TestedMachines())
     ExpectLegibleTopology(LayOut(machine.graph, "A machine"), machine.name);
 }
 
 TEST(TopoLayoutTest, FactsDoNotOverlapOnAnyMachine) {
   std::size_t with_pcie = 0;
-  for (const auto& [name, graph, facts] : Machines()) {
+  for (const auto& [name, graph, facts] : TestedMachines()) {
     const Drawing drawing = LayOut(graph, "A machine", nullptr, &facts);
     ExpectLegibleTopology(drawing, name);
     with_pcie += HasText(drawing, "gen4 x16");
@@ -187,7 +187,7 @@ TEST(TopoLayoutTest, NicsShowBondsAndUnknownRates) {
 }
 
 TEST(TopoLayoutTest, EachPartLiesInsideItsContainer) {
-  for (const auto& [name, graph, facts] : Machines()) {
+  for (const auto& [name, graph, facts] : TestedMachines()) {
     const Drawing drawing = LayOut(graph, name);
     const auto hosts = BoxesOf(drawing, {Paint::kHost}), numas = BoxesOf(drawing, {Paint::kNuma});
     const auto devices = BoxesOf(drawing, {Paint::kGpu, Paint::kNic, Paint::kSwitch});
@@ -221,7 +221,7 @@ bool Carries(const Drawing& drawing, double x, double y) {
 }
 
 TEST(TopoLayoutTest, LinesEndAtPartsAndEveryPartIsConnected) {
-  for (const auto& [name, graph, facts] : Machines()) {
+  for (const auto& [name, graph, facts] : TestedMachines()) {
     const Drawing drawing = LayOut(graph, name);
     const std::vector<Upright> lines = UprightsOf(drawing);
     for (const Upright& line : lines) {
@@ -249,7 +249,7 @@ TEST(TopoLayoutTest, LinesEndAtPartsAndEveryPartIsConnected) {
 
 TEST(TopoLayoutTest, TheSpeedOfALineStandsRightOfIt) {
   std::size_t seen = 0;
-  for (const auto& [name, graph, facts] : Machines()) {
+  for (const auto& [name, graph, facts] : TestedMachines()) {
     const Drawing drawing = LayOut(graph, name);
     for (const Polyline& line : drawing.lines) {
       const auto& [from, to] = std::tie(line.points.front(), line.points.back());
@@ -282,7 +282,7 @@ TEST(TopoLayoutTest, LinksBetweenGpusHaveTheirVendorsName) {
 }
 
 TEST(TopoLayoutTest, NumbersBesideLinesHaveOneHeight) {
-  for (const auto& [name, graph, facts] : Machines()) {
+  for (const auto& [name, graph, facts] : TestedMachines()) {
     const Drawing drawing = LayOut(graph, name);
     std::set<double> heights;
     for (const Upright& line : UprightsOf(drawing))
@@ -296,7 +296,7 @@ TEST(TopoLayoutTest, NumbersBesideLinesHaveOneHeight) {
 
 TEST(TopoLayoutTest, WiresOfOneDepthDoNotMeetAndLieBelowTheGpus) {
   std::size_t seen = 0;
-  for (const auto& [name, graph, facts] : Machines()) {
+  for (const auto& [name, graph, facts] : TestedMachines()) {
     const Drawing drawing = LayOut(graph, name);
     const std::vector<Wire> wires = WiresOf(drawing);
     const auto hosts = BoxesOf(drawing, {Paint::kHost});

@@ -105,7 +105,7 @@ Status SetMachine(const EmulateOptions& options, const EnvMap& environment, Emul
   if (words.empty()) return Ok();
   RINGLET_TRY_ASSIGN(const std::string folder, MachineFolder());
   RINGLET_TRY_ASSIGN(const ChosenMachine chosen, ChooseMachine(words, folder));
-  for (const std::string& note : chosen.notes) Tell(kEmulate, note);
+  for (const std::string& note : chosen.notes) PrintNote(kEmulate, note);
   const auto gpus = static_cast<std::uint32_t>(chosen.view.gpus.size());
   if (options.devices.value_or(gpus) > gpus)
     return Error{Code::kInvalidArgument,
@@ -131,7 +131,7 @@ Status ShowSys(const EmulateOptions& options, const EmulateSetup& setup) {
   const Status shown =
       ShowMachineSys(*setup.view, cpus ? testbed::SysCpus::kMachine : testbed::SysCpus::kComputer);
   if (shown.ok() || must) return shown;
-  Tell(kEmulate, "the program sees this computer's /sys: " + shown.error().message);
+  PrintNote(kEmulate, "the program sees this computer's /sys: " + shown.error().message);
   return Ok();
 }
 
@@ -226,10 +226,10 @@ int CannotStart(const Error& error) {
 /// Writes a report from the files of the ranks. Errors of the report do not fail the program.
 void WriteReport(const EmulateOptions& options, const EmulateSetup& setup) {
   const auto report = ReadTraffic(setup.traffic->path());
-  if (!report.ok()) return Tell(kEmulate, "no report was written: " + report.error().message);
-  for (const std::string& finding : report->findings) Tell(kEmulate, finding);
+  if (!report.ok()) return PrintNote(kEmulate, "no report was written: " + report.error().message);
+  for (const std::string& finding : report->findings) PrintNote(kEmulate, finding);
   const Status written = os::WriteFile(options.report, JsonText(ToJson(*report)));
-  if (!written.ok()) Tell(kEmulate, "--report: " + written.error().message);
+  if (!written.ok()) PrintNote(kEmulate, "--report: " + written.error().message);
 }
 
 /// Completes a command after its program has ended. Writes the report and checks that the fault has
@@ -238,10 +238,11 @@ void WriteReport(const EmulateOptions& options, const EmulateSetup& setup) {
 int Conclude(const EmulateOptions& options, const EmulateSetup& setup, int status) {
   if (setup.traffic) WriteReport(options, setup);
   if (!setup.fault || IsThere(setup.machine.fault_file)) return status;
-  Tell(kEmulate,
-       fmt::format(
-           "--kill {} did not kill a rank: the program ended before that rank began that operation",
-           options.kill));
+  PrintNote(
+      kEmulate,
+      fmt::format(
+          "--kill {} did not kill a rank: the program ended before that rank began that operation",
+          options.kill));
   return status == kExitDone ? static_cast<int>(kExitFailed) : status;
 }
 
@@ -254,7 +255,7 @@ int RunOne(const EmulateOptions& options, const EnvMap& environment, EmulateSetu
   const int status = ended.ok() ? Conclude(options, setup, ended->status) : kExitCannotStart;
   setup = {};
   if (!ended.ok()) return CannotStart(ended.error());
-  if (ended->signal != 0) os::EndLike(*ended);
+  if (ended->signal != 0) os::ExitLike(*ended);
   return status;
 }
 

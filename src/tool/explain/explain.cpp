@@ -116,7 +116,7 @@ std::string RefusalText(const StepOutcome& outcome, const plan::SearchTrace& sea
 }
 
 /// Describes the limits of a step: path types, NICs, and the order of channels.
-std::string FreedomText(const plan::SearchStep& search_step, bool nics) {
+std::string StepLimitsText(const plan::SearchStep& search_step, bool nics) {
   std::string text = fmt::format("paths up to {}", NameOf(search_step.type_intra));
   if (nics) text += fmt::format(", and {} to NICs", NameOf(search_step.type_inter));
   if (search_step.cross_nic != 0) text += ", leaving through another NIC than entering";
@@ -125,12 +125,12 @@ std::string FreedomText(const plan::SearchStep& search_step, bool nics) {
 }
 
 /// Consecutive steps with equal requests and equal results.
-struct ToldPart {
+struct OutcomeRun {
   const StepOutcome* first = nullptr;
   std::size_t count = 1;
 };
 
-bool Alike(const StepOutcome& a, const StepOutcome& b) {
+bool HasSameOutcome(const StepOutcome& a, const StepOutcome& b) {
   return !a.improved && !b.improved && a.channels == b.channels &&
          a.search_step.intra_mb_per_s == b.search_step.intra_mb_per_s &&
          a.search_step.inter_mb_per_s == b.search_step.inter_mb_per_s &&
@@ -139,7 +139,7 @@ bool Alike(const StepOutcome& a, const StepOutcome& b) {
 
 /// \param own  true for Ringlet's steps, which request a number of channels; NCCL's request as many
 ///             as possible
-std::string SearchStepText(const ToldPart& told, const plan::SearchTrace& search_trace, bool nics,
+std::string SearchStepText(const OutcomeRun& told, const plan::SearchTrace& search_trace, bool nics,
                            bool own) {
   const StepOutcome& outcome = *told.first;
   if (outcome.divided_of.mb_per_s > 0)
@@ -161,7 +161,7 @@ std::string SearchStepText(const ToldPart& told, const plan::SearchTrace& search
   if (told.count > 1)
     text += fmt::format(", in {} settings", told.count);
   else if (!own)
-    text += fmt::format(" ({})", FreedomText(outcome.search_step, nics));
+    text += fmt::format(" ({})", StepLimitsText(outcome.search_step, nics));
   if (outcome.budget_out) text += ", and the steps ran out";
   if (!outcome.perfect) text += RefusalText(outcome, search_trace);
   return text + "\n";
@@ -171,19 +171,19 @@ std::string SearchStepText(const ToldPart& told, const plan::SearchTrace& search
 std::string SearchStepsText(const plan::SearchTrace& search_trace, const PatternGraph& graph,
                             bool own) {
   const bool nics = !graph.channels.empty() && graph.channels.front().entry.has_value();
-  std::vector<ToldPart> list;
+  std::vector<OutcomeRun> list;
   std::size_t repeated = 0;
   for (const StepOutcome& outcome : search_trace.search_steps) {
     if (outcome.repeated)
       ++repeated;
-    else if (!list.empty() && Alike(*list.back().first, outcome))
+    else if (!list.empty() && HasSameOutcome(*list.back().first, outcome))
       ++list.back().count;
     else
       list.push_back({&outcome});
   }
   std::string text;
   std::size_t told = 0, untold = 0;
-  for (const ToldPart& one : list) {
+  for (const OutcomeRun& one : list) {
     if (told >= (own ? kOwnSearchStepsToldMax : kSearchStepsToldMax) && !one.first->improved) {
       untold += one.count;  // an improvement is always printed
     } else {
@@ -198,7 +198,7 @@ std::string SearchStepsText(const plan::SearchTrace& search_trace, const Pattern
 }
 
 /// Describes NCCL's search steps, and Ringlet's additional ones if they brought an improvement.
-std::string StoriesText(const NodeView& node, const PatternGraph& graph) {
+std::string SearchSummaryText(const NodeView& node, const PatternGraph& graph) {
   std::string text;
   std::size_t parts = 0, in_vain = 0;
   for (const plan::SearchTrace& search_trace : node.search_traces) {
@@ -240,7 +240,7 @@ std::string SearchText(const NodeView& node, const plan::HostPlan& planned, bool
     if (graph.channels.empty()) continue;
     if (trials) {
       text += fmt::format("\n{}. First the steps of NCCL, in its order:\n", NameOf(graph.pattern));
-      text += StoriesText(node, graph);
+      text += SearchSummaryText(node, graph);
     } else {
       text += fmt::format("\n{}. It took {} (--trials shows them).\n", NameOf(graph.pattern),
                           Counted(graph.searches, "search", "searches"));
@@ -381,7 +381,7 @@ int Run(const ExplainRequest& request, const std::vector<std::string>& operation
       error.message += DidYouMean(request.plan.machine.source.file, operations);
     return Fail("explain", error);
   }
-  for (const std::string& missing : view->missing) Tell("explain", missing);
+  for (const std::string& missing : view->missing) PrintNote("explain", missing);
   std::optional<PlanView> nccl;
   if (view->policy == plan::Policy::kBest && request.plan.graph_file.empty()) {
     PlanRequest compat = request.plan;

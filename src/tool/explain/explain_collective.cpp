@@ -126,8 +126,8 @@ Json PlaceJson(const collective::Place& place) {
 Json StepJson(const collective::Step& step) {
   constexpr const char* kNames[] = {"send", "receive", "receive_reduce", "copy", "reduce"};
   Json json = {{"kind", kNames[static_cast<std::size_t>(step.kind)]}, {"count", step.count}};
-  if (Talks(step.kind)) json["peer"] = Index(step.peer);
-  if (Talks(step.kind)) json["channel"] = step.channel;
+  if (Communicates(step.kind)) json["peer"] = Index(step.peer);
+  if (Communicates(step.kind)) json["channel"] = step.channel;
   if (Reads(step.kind)) json["from"] = PlaceJson(step.from);
   if (Writes(step.kind)) json["to"] = PlaceJson(step.to);
   if (step.swapped) json["swapped"] = true;
@@ -155,7 +155,7 @@ Json RankJson(std::uint32_t rank, const collective::CallParts& parts) {
 }
 
 /// Adds the ways through shared memory.
-void AddWays(Json& json, const std::vector<collective::Score>& scores, std::size_t bytes) {
+void AddMemoryChoices(Json& json, const std::vector<collective::Score>& scores, std::size_t bytes) {
   Json ways = Json::array();
   for (const collective::Score& score : scores) {
     const auto next = NextOf(score.algorithm);
@@ -253,8 +253,8 @@ std::string CollectiveJson(const CollectiveQuestion& question, const collective:
                {"count", one.call.count},          {"ranks", question.ranks},
                {"hosts", question.hosts},          {"root", question.root}};
   if (question.shares_memory && question.hosts == 1)
-    AddWays(json, collective::ScoreTable(one.layout, tuner).scores(question.kind),
-            BlockBytes(one.call));
+    AddMemoryChoices(json, collective::ScoreTable(one.layout, tuner).scores(question.kind),
+                     BlockBytes(one.call));
   else
     AddAlgorithms(json, question, one, tuner);
   return JsonText(json);

@@ -99,7 +99,7 @@ Result<int> Predict(const PredictRequest& given) {
   RINGLET_TRY_ASSIGN(const std::uint64_t bytes, ParseSize(request.bytes));
   const EnvMap environment = os::ReadEnvironment();
   RINGLET_TRY_ASSIGN(PlanView view, MakePlanView(request.plan, environment));
-  for (const std::string& missing : view.missing) Tell("predict", missing);
+  for (const std::string& missing : view.missing) PrintNote("predict", missing);
   RINGLET_TRY_ASSIGN(plan::TuningInput input, TuningInputOf(view, environment));
   plan::Tuning tuning(std::move(input), view.joined.plan.counts());
   comm::Prediction prediction{

@@ -81,7 +81,7 @@ std::vector<std::string> WordsAt(const CommandDescription& command) {
   return words;
 }
 
-bool TakesFiles(const CommandDescription& command) {
+bool AcceptsFiles(const CommandDescription& command) {
   return std::any_of(command.options.begin(), command.options.end(),
                      [](const auto& option) { return option.names.empty() && option.takes_file; });
 }
@@ -90,12 +90,12 @@ bool TakesFiles(const CommandDescription& command) {
 std::string PlaceBranches(const CommandDescription& tool) {
   std::string text;
   Walk(tool, [&](const CommandDescription& command) {
-    const bool runs = TakesProgram(command);
+    const bool runs = AcceptsProgram(command);
     text += fmt::format("      {}) values={}{} ;;\n", ShellQuoted(command.path),
                         ShellQuoted(fmt::format("{}", fmt::join(WordsAt(command), " "))),
-                        runs                  ? " more=program"
-                        : TakesFiles(command) ? " more=file"
-                                              : "");
+                        runs                    ? " more=program"
+                        : AcceptsFiles(command) ? " more=file"
+                                                : "");
   });
   return text;
 }
@@ -222,7 +222,7 @@ std::string FishCompletion(const CommandDescription& tool) {
     for (const OptionDescription& option : command.options)
       if (!option.names.empty() || option.takes_file || !option.values.empty())
         text += FishOption(condition, option);
-    if (TakesProgram(command)) text += fmt::format("complete -c ringlet -n {} -F\n", condition);
+    if (AcceptsProgram(command)) text += fmt::format("complete -c ringlet -n {} -F\n", condition);
   });
   return text;
 }

@@ -103,7 +103,7 @@ void Walk(const CommandDescription& command,
   for (const CommandDescription& below : command.commands) Walk(below, visit);
 }
 
-bool TakesProgram(const CommandDescription& command) {
+bool AcceptsProgram(const CommandDescription& command) {
   return command.path == " run" || command.path == " emulate";
 }
 
@@ -161,7 +161,7 @@ std::string SynopsisOf(const CommandDescription& command) {
   }
   if (options) text += " [OPTIONS]";
   text += arguments;
-  if (TakesProgram(command)) return text + " [--] PROGRAM [ARGUMENTS...]";
+  if (AcceptsProgram(command)) return text + " [--] PROGRAM [ARGUMENTS...]";
   return command.commands.empty() ? text : text + " COMMAND";
 }
 

@@ -45,7 +45,7 @@ void Walk(const CommandDescription& command,
           const std::function<void(const CommandDescription&)>& visit);
 
 /// Returns true if a program with its own arguments follows the options.
-bool TakesProgram(const CommandDescription& command);
+bool AcceptsProgram(const CommandDescription& command);
 
 /// Returns a name such as "ringlet bench all_reduce".
 std::string FullName(const CommandDescription& command);

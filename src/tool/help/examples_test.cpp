@@ -33,7 +33,7 @@ std::vector<std::string> WordsOfLine(const std::string& line) {
 std::string Refusal(std::vector<std::string> words) {
   Action chosen;
   std::vector<std::string> program;
-  if (TakesProgram(words.front())) {
+  if (AcceptsProgram(words.front())) {
     RunArguments split = SplitRunArguments({words.begin() + 1, words.end()});
     const bool lists = std::ranges::count(split.own, "--list-machines") > 0;
     if (split.program.empty() && !lists) return "no program";

@@ -101,7 +101,7 @@ TEST(ChosenMachineTest, TakesAMissingCapabilityFromTheModel) {
 }
 
 TEST(ChosenMachineTest, AcceptsOneHostWithNvidiaGpusOnly) {
-  ExpectRefused(Described("2 nic"), "no GPUs");
+  ExpectRefused(Described("2 nic"), "does not have GPUs");
   ExpectRefused(Described("2x(host: 2 gpu)"), "--hosts 2");
   ExpectRefused(Described("65 gpu"), "64");
   ExpectRefused(Described("2 gpu mi300x"), "gfx942");
@@ -123,8 +123,9 @@ TEST(ChosenMachineTest, RefusesAnIncompleteSkeletonAndNamesTheRemedy) {
   const std::string folder = SourceFile("machines");
   const auto linked = ChooseMachine(Fixture("topologies/nvidia/p4d-24xl.topo.xml"), folder);
   ASSERT_FALSE(linked.ok());
-  EXPECT_THAT(linked.error().message, AllOf(HasSubstr("linked"), HasSubstr("aws-p4d.24xlarge"),
-                                            HasSubstr("ringlet topo complete")));
+  EXPECT_THAT(linked.error().message,
+              AllOf(HasSubstr("does not describe the links"), HasSubstr("aws-p4d.24xlarge"),
+                    HasSubstr("ringlet topo complete")));
   const auto unknown = ChooseMachine(Fixture("topologies/nvidia/ndv5.topo.xml"), folder);
   ASSERT_FALSE(unknown.ok());
   EXPECT_THAT(unknown.error().message,

@@ -150,7 +150,7 @@ Result<LoadedTopology> LoadPlanned(const TopoSource& source, const Settings& set
                      topology::ApplyPortRules(std::move(loaded.view), rules));
   loaded.view = std::move(ports.view);
   for (std::string& note : ports.notes)
-    if (note.starts_with("merged as NCCL does"))
+    if (note.starts_with("merged as in NCCL"))
       loaded.merged = std::move(note);
     else
       told.push_back(std::move(note));

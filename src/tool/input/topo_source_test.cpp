@@ -61,7 +61,7 @@ TEST(TopoSourceTest, MergesPortsLikeNcclAndReportsErrorsFirst) {
   const auto skeleton = load("broken/dell_xe8545_duplicate_busid.topo.xml", {});
   EXPECT_THAT(skeleton->missing,
               testing::ElementsAre(HasSubstr("has 2 errors, so it may not describe a real machine"),
-                                   HasSubstr("GPUs with a PCI function")));
+                                   HasSubstr("GPUs with only a PCI function")));
   apart.net_merge_level = "NEAR";
   EXPECT_THAT(load("nvidia/a100pcie_nvl2_timez.topo.xml", apart).error().message,
               HasSubstr("RINGLET_NET_MERGE_LEVEL"));

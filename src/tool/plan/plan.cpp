@@ -39,13 +39,14 @@ bool IsThisMachine(const PlanRequest& request) {
   return source.file.empty() && source.root.empty() && source.synthetic.empty();
 }
 
-void TellOf(const PlanView& view) {
-  for (const std::string& missing : view.missing) Tell("plan", missing);
+void PrintNotesOf(const PlanView& view) {
+  for (const std::string& missing : view.missing) PrintNote("plan", missing);
   for (const HostKind& kind : view.kinds)
     if (kind.node_count > 1)
-      Tell("plan",
-           fmt::format("the GPUs of {} cannot all reach each other: the host counts as {} nodes",
-                       kind.title, kind.node_count));
+      PrintNote(
+          "plan",
+          fmt::format("the GPUs of {} cannot all reach each other: the host counts as {} nodes",
+                      kind.title, kind.node_count));
 }
 
 /// Shows the plan beside the plan of the changed machine.
@@ -79,11 +80,11 @@ int Run(const ShowRequest& request) {
   const EnvMap environment = os::ReadEnvironment();
   const Result<PlanView> view = MakePlanView(request.plan, environment);
   if (!view.ok() && view.error().code == Code::kInvalidArgument && IsThisMachine(request.plan)) {
-    Tell("plan", view.error().message + "; this plan is for ranks in CPU memory");
+    PrintNote("plan", view.error().message + "; this plan is for ranks in CPU memory");
     return RunMemory(request);
   }
   if (!view.ok()) return Fail("plan", view.error());
-  TellOf(*view);
+  PrintNotesOf(*view);
   if (!request.what_if.empty()) return RunWhatIf(request, environment, *view);
   if (request.by_channels) return RunByChannels(request, *view);
   const PlanBounds bounds = PlanBoundsOf(request.plan, environment, *view);

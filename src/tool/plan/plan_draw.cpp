@@ -109,7 +109,7 @@ class PlanDrawing {
   }
 
  private:
-  void Say(double x, double y, std::string text, bool strong, Anchor anchor = Anchor::kStart) {
+  void AddText(double x, double y, std::string text, bool strong, Anchor anchor = Anchor::kStart) {
     drawing_.words.push_back({.x = x,
                               .y = y,
                               .text = std::move(text),
@@ -121,11 +121,11 @@ class PlanDrawing {
   void DrawPattern(GraphId id) {
     const plan::PatternGraph& graph = view_.classes.front().plan.of(id);
     if (graph.channels.empty()) return;
-    Say(kPlanLeft, y_ + 14,
-        fmt::format("{} ({}): {}, {} GB/s together; equal channels are drawn once", NameOf(id),
-                    NameOf(graph.pattern), Counted(graph.channels.size(), "channel"),
-                    GigabytesText(graph.total())),
-        true);
+    AddText(kPlanLeft, y_ + 14,
+            fmt::format("{} ({}): {}, {} GB/s together; equal channels are drawn once", NameOf(id),
+                        NameOf(graph.pattern), Counted(graph.channels.size(), "channel"),
+                        GigabytesText(graph.total())),
+            true);
     y_ += kHead;
     const std::vector<EqualChannels> rows = RowsOf(graph);
     double label_width = 0;
@@ -137,7 +137,7 @@ class PlanDrawing {
       left -= rows[i].numbers.size();
     }
     if (left == 0) return;
-    Say(kPlanLeft, y_ + 10, fmt::format("and {} more", left), false);
+    AddText(kPlanLeft, y_ + 10, fmt::format("and {} more", left), false);
     y_ += kHead;
   }
 
@@ -156,7 +156,7 @@ class PlanDrawing {
   /// Draws one row of boxes. Continues in more rows if they do not fit.
   void DrawRow(const plan::PatternGraph& graph, const EqualChannels& row, std::size_t number,
                double begin) {
-    Say(kPlanLeft, y_ + kChip / 2 + 4, RowLabel(row), true);
+    AddText(kPlanLeft, y_ + kChip / 2 + 4, RowLabel(row), true);
     const double step = chip_width_ + kChipGap;
     double x = begin;
     const std::vector<Chip> chips = ChipsOf(graph, row.channel);
@@ -173,7 +173,7 @@ class PlanDrawing {
     // Data of a tree leaves the host by the NIC of the first box, or by a different exit NIC.
     const auto& exit = row.channel.exit;
     if (exit && graph.id != GraphId::kRing && exit != row.channel.entry)
-      Say(x, y_ + kChip / 2 + 4, "out by " + node_.nets[*exit], false);
+      AddText(x, y_ + kChip / 2 + 4, "out by " + node_.nets[*exit], false);
     y_ += kChip + kChannelGap;
   }
 
@@ -183,7 +183,7 @@ class PlanDrawing {
     box.dashed = chip.is_return;
     if (chip.is_return) box.outline = "#8b95a1";
     drawing_.boxes.push_back(std::move(box));
-    Say(x + chip_width_ / 2, y_ + kChip / 2 + 4, chip.label, false, Anchor::kMiddle);
+    AddText(x + chip_width_ / 2, y_ + kChip / 2 + 4, chip.label, false, Anchor::kMiddle);
   }
 
   void DrawArrow(const plan::PatternGraph& graph, const EqualChannels& row, std::size_t number,
@@ -202,11 +202,11 @@ class PlanDrawing {
     if (nodes < 2) return;
     const std::uint32_t shown = std::min(nodes, kDrawnNodesOfTreeMax);
     for (std::uint32_t tree = 0; tree < 2; ++tree) {
-      Say(kPlanLeft, y_ + 14,
-          fmt::format("tree {} over {} nodes: channels {}{}", tree, nodes,
-                      tree == 0 ? "of the first half" : "of the second half",
-                      shown < nodes ? fmt::format(" (the first {} nodes)", shown) : ""),
-          true);
+      AddText(kPlanLeft, y_ + 14,
+              fmt::format("tree {} over {} nodes: channels {}{}", tree, nodes,
+                          tree == 0 ? "of the first half" : "of the second half",
+                          shown < nodes ? fmt::format(" (the first {} nodes)", shown) : ""),
+              true);
       y_ += kHead;
       DrawTree(tree, nodes, shown);
     }
@@ -231,7 +231,7 @@ class PlanDrawing {
       drawing_.boxes.push_back({x(node) - kTreeWidth * 0.42, top, kTreeWidth * 0.84, kTreeBox,
                                 place.leaf() ? Paint::kNuma : Paint::kSwitch,
                                 fmt::format("node {}, first rank {}", node, Index(head))});
-      Say(x(node), top + 16, fmt::format("{}", node), false, Anchor::kMiddle);
+      AddText(x(node), top + 16, fmt::format("{}", node), false, Anchor::kMiddle);
       if (place.parent && *place.parent < shown)
         drawing_.lines.push_back({{{x(node), top},
                                    {x(node), top - (kTreeStep - kTreeBox) / 2},
@@ -290,7 +290,7 @@ Result<TrafficReport> LoadOf(const DrawPlanRequest& request, const topology::Gra
 
 Status Draw(const DrawPlanRequest& request) {
   RINGLET_TRY_ASSIGN(PlanView view, MakePlanView(request.plan, os::ReadEnvironment()));
-  for (const std::string& missing : view.missing) Tell("plan draw", missing);
+  for (const std::string& missing : view.missing) PrintNote("plan draw", missing);
   const NodeView& node = view.nodes.front();
   RINGLET_TRY(CheckDrawable(*node.graph));
   std::optional<LayoutLook> look;

@@ -12,17 +12,17 @@ namespace {
 using testing::HasSubstr;
 using topology::HostView;
 
-HostView Machine(std::string_view words = "2x(numa: (switch: 2 gpu, 1 nic 100g))") {
+HostView MachineView(std::string_view words = "2x(numa: (switch: 2 gpu, 1 nic 100g))") {
   return topology::ParseSynthetic(words).value();
 }
 
 std::string ErrorOf(std::string_view change) {
-  const auto changed = ChangedView(Machine(), change);
+  const auto changed = ChangedView(MachineView(), change);
   return changed.ok() ? "" : changed.error().message;
 }
 
 TEST(WhatIfTest, ChangesThePcieLinkOfASingleGpu) {
-  const HostView before = Machine();
+  const HostView before = MachineView();
   const HostView after = ChangedView(before, "GPU3 pcie=gen5x8").value();
   for (std::size_t i = 0; i < before.gpus.size(); ++i) {
     const topology::PciDevice& function = after.pci[after.gpus[i].pci];
@@ -37,7 +37,7 @@ TEST(WhatIfTest, ChangesThePcieLinkOfASingleGpu) {
 }
 
 TEST(WhatIfTest, ChangesAllPartsOfAKindTogether) {
-  const HostView before = Machine();
+  const HostView before = MachineView();
   const HostView rate = ChangedView(before, "NICs rate=400Gb/s gdr=off").value();
   for (const topology::NetInterface& net : rate.nets) {
     EXPECT_EQ(net.speed_mbit_per_s, 400'000u);
@@ -53,7 +53,7 @@ TEST(WhatIfTest, ChangesAllPartsOfAKindTogether) {
 }
 
 TEST(WhatIfTest, DividesNvLinksInProportionAtBothEnds) {
-  const HostView mesh = Machine("4 gpu mi300x mesh");
+  const HostView mesh = MachineView("4 gpu mi300x mesh");
   std::uint32_t before = 0, after = 0;
   for (const auto& link : mesh.gpus[0].links) before += link.count;
   const HostView changed = ChangedView(mesh, "GPU0 nvlinks=9").value();
@@ -73,7 +73,7 @@ TEST(WhatIfTest, DividesNvLinksInProportionAtBothEnds) {
 }
 
 TEST(WhatIfTest, RemovesAndAddsParts) {
-  const HostView before = Machine();
+  const HostView before = MachineView();
   EXPECT_EQ(ChangedView(before, "remove GPU1,GPU2")->gpus.size(), 2u);
   EXPECT_EQ(ChangedView(before, "remove GPU1 GPU2").value(),
             ChangedView(before, "remove GPU2,GPU1").value());
@@ -87,7 +87,7 @@ TEST(WhatIfTest, RemovesAndAddsParts) {
 
 TEST(WhatIfTest, AppliesChangesInOrder) {
   const ViewEdit edit = EditOf({"remove GPU3", "GPUs pcie=gen3x16"});
-  const HostView after = edit(Machine()).value();
+  const HostView after = edit(MachineView()).value();
   EXPECT_EQ(after.gpus.size(), 3u);
   for (const topology::Gpu& gpu : after.gpus)
     EXPECT_EQ(after.pci[gpu.pci].link_speed, topology::PcieSpeed::Of(3));
@@ -120,7 +120,7 @@ TEST(WhatIfTest, QuotesAnInvalidChangeAndNamesValidOnes) {
               HasSubstr("PCI function ffff:ff:00.0 does not exist"));
   EXPECT_THAT(ErrorOf("remove switches"), HasSubstr("is neither a GPU nor a port of a NIC"));
   EXPECT_THAT(ErrorOf("remove"), HasSubstr("--what-if \"remove\": a change needs"));
-  const auto no_switch = ChangedView(Machine("2 gpu"), "switches pcie=gen5x16");
+  const auto no_switch = ChangedView(MachineView("2 gpu"), "switches pcie=gen5x16");
   EXPECT_THAT(no_switch.error().message, HasSubstr("the machine does not have switches"));
 }
 

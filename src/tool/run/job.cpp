@@ -90,8 +90,9 @@ int RunJob(const RankJob& job) {
   launcher.keep_going = job.keep_going;
   launcher.on_line = ShowLine;
   launcher.on_failure = [&job](const RankEnd& end) {
-    Tell(job.command, fmt::format("rank {} {}; {}", Index(end.rank), ToString(end.how),
-                                  job.keep_going ? "the others keep going" : "ending the others"));
+    PrintNote(job.command,
+              fmt::format("rank {} {}; {}", Index(end.rank), ToString(end.how),
+                          job.keep_going ? "the others keep going" : "ending the others"));
   };
   const auto outcome = LaunchRanks(**signals, launcher);
   if (!outcome.ok()) {
@@ -99,7 +100,7 @@ int RunJob(const RankJob& job) {
     return kExitCannotStart;
   }
   if (outcome->user_signal)
-    Tell(job.command, fmt::format("ended by {}", os::SignalName(*outcome->user_signal)));
+    PrintNote(job.command, fmt::format("ended by {}", os::SignalName(*outcome->user_signal)));
   return outcome->ExitStatus();
 }
 

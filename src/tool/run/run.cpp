@@ -45,7 +45,7 @@ void AddKeepGoing(CLI::App& command, bool& keep_going) {
                    "the first rank that exited nonzero without a signal; 0 without such a rank");
 }
 
-bool TakesProgram(std::string_view command) {
+bool AcceptsProgram(std::string_view command) {
   return command == "run" || command == "emulate";
 }
 

@@ -20,7 +20,7 @@ struct RunArguments {
 RunArguments SplitRunArguments(const std::vector<std::string>& arguments);
 
 /// Returns true if a program with its arguments follows the options of `command`.
-bool TakesProgram(std::string_view command);
+bool AcceptsProgram(std::string_view command);
 
 /// Adds --keep-going to `run` or `emulate`.
 void AddKeepGoing(CLI::App& command, bool& keep_going);

@@ -56,7 +56,7 @@ std::string TraceOf(const SimWorld& world, const SimWatch& watch, const SimRow& 
   };
   std::vector<TracedRank> traced;
   for (const std::uint32_t rank : RanksToTrace(world.size(), {row.busiest_rank_index})) {
-    const SimWatch::Seen& seen = watch.seen(rank);
+    const SimWatch::StateTimes& seen = watch.seen(rank);
     const auto& failure = world.member(rank).failure();
     if (!world.absent(rank))
       traced.push_back({.rank = rank,
@@ -76,12 +76,13 @@ class Progress {
   void OnTick(SimWorld& world, const SimWatch& watch, Instant now) {
     if (now < said_ + kSilent) return;
     said_ = now;
-    Tell(kSim, fmt::format("{}: {:.1f} M events, {} simulated; {} checked in, {} have the roster, "
-                           "{} completed, {} failed",
-                           Counted(world.size(), "rank"),
-                           static_cast<double>(world.network().events()) / 1e6,
-                           DurationText(world.network().now() - sim::Network::kOrigin),
-                           world.checked_in(), watch.rosters(), watch.standing(), watch.failed()));
+    PrintNote(kSim,
+              fmt::format("{}: {:.1f} M events, {} simulated; {} checked in, {} have the roster, "
+                          "{} completed, {} failed",
+                          Counted(world.size(), "rank"),
+                          static_cast<double>(world.network().events()) / 1e6,
+                          DurationText(world.network().now() - sim::Network::kOrigin),
+                          world.checked_in(), watch.rosters(), watch.standing(), watch.failed()));
   }
 
  private:

@@ -30,14 +30,14 @@ Error Nonsense(std::string_view part, std::string_view why) {
           fmt::format("the fault {} is invalid: {}; examples: {}", Quoted(part), why, kFaultsHelp)};
 }
 
-std::optional<Victim> VictimOf(std::string_view text) {
-  Victim victim;
-  if (text == "root") return Victim{Victim::Kind::kRoot, 0};
+std::optional<FaultTarget> FaultTargetOf(std::string_view text) {
+  FaultTarget victim;
+  if (text == "root") return FaultTarget{FaultTarget::Kind::kRoot, 0};
   if (text.starts_with("root")) {
-    victim.kind = Victim::Kind::kRoot;
+    victim.kind = FaultTarget::Kind::kRoot;
     text.remove_prefix(4);
   } else if (text.starts_with("host")) {
-    victim.kind = Victim::Kind::kHost;
+    victim.kind = FaultTarget::Kind::kHost;
     text.remove_prefix(4);
   }
   const auto index = ParseDecimal(text);
@@ -57,19 +57,19 @@ Status ParseTimes(std::string_view text, Fault& fault, bool ends) {
   return Ok();
 }
 
-Status ParseVictims(std::string_view text, Fault& fault, bool& both_ways) {
+Status ParseFaultTargets(std::string_view text, Fault& fault, bool& both_ways) {
   const std::size_t sign = text.find_first_of("->");
   const bool is_cut = fault.kind == Kind::kCut;
   if (is_cut != (sign != std::string_view::npos))
     return Error{Code::kInvalidArgument, "only a cut takes two hosts, host1-host2 or host1>host2"};
-  const auto victim = VictimOf(text.substr(0, sign));
+  const auto victim = FaultTargetOf(text.substr(0, sign));
   if (!victim)
     return Error{Code::kInvalidArgument,
                  fmt::format("{} is not a rank, root or host", Quoted(text.substr(0, sign)))};
   fault.victim = *victim;
   if (!is_cut) return Ok();
-  const auto other = VictimOf(text.substr(sign + 1));
-  if (!other || other->kind != Victim::Kind::kHost || victim->kind != Victim::Kind::kHost)
+  const auto other = FaultTargetOf(text.substr(sign + 1));
+  if (!other || other->kind != FaultTarget::Kind::kHost || victim->kind != FaultTarget::Kind::kHost)
     return Error{Code::kInvalidArgument, "a cut needs two hosts"};
   fault.other = *other;
   both_ways = text[sign] == '-';
@@ -77,8 +77,8 @@ Status ParseVictims(std::string_view text, Fault& fault, bool& both_ways) {
 }
 
 Status CheckKind(const Fault& fault) {
-  const bool is_rank = fault.victim.kind == Victim::Kind::kRank;
-  const bool is_host = fault.victim.kind == Victim::Kind::kHost;
+  const bool is_rank = fault.victim.kind == FaultTarget::Kind::kRank;
+  const bool is_host = fault.victim.kind == FaultTarget::Kind::kHost;
   const bool of_process = fault.kind == Kind::kStop || fault.kind == Kind::kSlow;
   if (of_process && is_host)
     return Error{Code::kInvalidArgument, "it applies to a rank or a root, not to a host"};
@@ -96,7 +96,7 @@ Status ParseFault(std::string_view name, std::string_view rest, FaultPlan& plan)
   Fault fault{.kind = manner->kind, .victim = {}};
   const std::size_t at = rest.find('@');
   bool both_ways = false;
-  RINGLET_TRY(ParseVictims(rest.substr(0, at), fault, both_ways));
+  RINGLET_TRY(ParseFaultTargets(rest.substr(0, at), fault, both_ways));
   if ((at == std::string_view::npos) != (fault.kind == Kind::kAbsent))
     return Error{Code::kInvalidArgument, fault.kind == Kind::kAbsent
                                              ? "an absent rank stays absent"
@@ -127,14 +127,16 @@ Status ParsePart(std::string_view part, FaultPlan& plan) {
   return ParseFault(name, rest, plan);
 }
 
-std::string_view NameOf(Victim::Kind kind) {
-  return kind == Victim::Kind::kRank ? "rank" : kind == Victim::Kind::kRoot ? "root" : "host";
+std::string_view NameOf(FaultTarget::Kind kind) {
+  return kind == FaultTarget::Kind::kRank   ? "rank"
+         : kind == FaultTarget::Kind::kRoot ? "root"
+                                            : "host";
 }
 
-Status CheckVictim(const Victim& victim, const SimExtent& extent) {
-  const std::uint32_t count = victim.kind == Victim::Kind::kRank   ? extent.ranks
-                              : victim.kind == Victim::Kind::kRoot ? extent.roots
-                                                                   : extent.hosts;
+Status CheckFaultTarget(const FaultTarget& victim, const SimExtent& extent) {
+  const std::uint32_t count = victim.kind == FaultTarget::Kind::kRank   ? extent.ranks
+                              : victim.kind == FaultTarget::Kind::kRoot ? extent.roots
+                                                                        : extent.hosts;
   if (victim.index < count) return Ok();
   return Error{
       Code::kInvalidArgument,
@@ -164,8 +166,8 @@ Result<FaultPlan> ParseFaults(std::string_view text) {
 
 Status CheckFaults(const FaultPlan& plan, const SimExtent& extent) {
   for (const Fault& fault : plan.faults) {
-    RINGLET_TRY(CheckVictim(fault.victim, extent));
-    if (fault.kind == Kind::kCut) RINGLET_TRY(CheckVictim(fault.other, extent));
+    RINGLET_TRY(CheckFaultTarget(fault.victim, extent));
+    if (fault.kind == Kind::kCut) RINGLET_TRY(CheckFaultTarget(fault.other, extent));
   }
   return Ok();
 }

@@ -9,11 +9,11 @@
 namespace ringlet::cli {
 
 /// The target of a fault.
-struct Victim {
+struct FaultTarget {
   enum class Kind : std::uint8_t { kRank, kRoot, kHost };
   Kind kind = Kind::kRank;
   std::uint32_t index = 0;
-  bool operator==(const Victim&) const = default;
+  bool operator==(const FaultTarget&) const = default;
 };
 
 struct Fault {
@@ -27,8 +27,8 @@ struct Fault {
     kCut,      ///< affects `victim` to `other`, from `begin` to `end`
   };
   Kind kind = Kind::kKill;
-  Victim victim;
-  Victim other = {};  ///< for kCut: a host
+  FaultTarget victim;
+  FaultTarget other = {};  ///< for kCut: a host
   Instant begin{0};
   Instant end{0};  ///< Instant::max(): never ends
   bool operator==(const Fault&) const = default;

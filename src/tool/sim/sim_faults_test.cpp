@@ -15,14 +15,14 @@ using Kind = Fault::Kind;
 
 constexpr Instant kEver = Instant::max();
 
-Victim RankVictim(std::uint32_t index) {
-  return {Victim::Kind::kRank, index};
+FaultTarget RankVictim(std::uint32_t index) {
+  return {FaultTarget::Kind::kRank, index};
 }
-Victim HostVictim(std::uint32_t index) {
-  return {Victim::Kind::kHost, index};
+FaultTarget HostVictim(std::uint32_t index) {
+  return {FaultTarget::Kind::kHost, index};
 }
-Victim RootVictim(std::uint32_t index) {
-  return {Victim::Kind::kRoot, index};
+FaultTarget RootVictim(std::uint32_t index) {
+  return {FaultTarget::Kind::kRoot, index};
 }
 
 TEST(SimFaultsTest, AnEmptyTextGivesNoFaults) {
@@ -71,7 +71,7 @@ TEST(SimFaultsTest, QuotesAnInvalidFaultWithTheReason) {
       {"kill:3@soon", "\"soon\" is not a time"},
       {"stop:3@1ms", "it needs an end"},
       {"stop:3@2ms-1ms", "it ends before it begins"},
-      {"stop:host3@1ms-2ms", "not a host"},
+      {"stop:host3@1ms-2ms", "not to a host"},
       {"late:host3@1ms", "it applies to a rank"},
       {"absent:3@1ms", "stays absent"},
       {"cut:host1@1ms", "only a cut takes two hosts"},

@@ -78,7 +78,7 @@ Json JsonRow(const SimRow& row) {
           {"absent", row.absent},
           {"waiting", row.waiting},
           {"steps", row.steps},
-          {"steps_aim", StepsAim(row.ranks)},
+          {"steps_aim", StepsTarget(row.ranks)},
           {"total_ms", JsonTime(row.phases.standing)},
           {"phases_ms",
            {{"checked_in", JsonTime(row.phases.checked_in)},
@@ -110,7 +110,7 @@ double SimRow::RootBytesPerHost() const {
   return hosts == 0 ? 0 : static_cast<double>(RootBytes()) / hosts;
 }
 
-double StepsAim(std::uint32_t ranks) {
+double StepsTarget(std::uint32_t ranks) {
   return 6 * std::log2(static_cast<double>(ranks));
 }
 
@@ -147,7 +147,7 @@ std::string SimRowText(const SimRow& row) {
   return fmt::format(
       "{:>9} {:>7} {:>5} {:>6.1f} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8.0f} {:>9} {:>9} {:>9} "
       "{:>8} {:>7.2f} {:>7}\n",
-      row.ranks, row.hosts, row.steps, StepsAim(row.ranks), TimeText(phases.checked_in),
+      row.ranks, row.hosts, row.steps, StepsTarget(row.ranks), TimeText(phases.checked_in),
       TimeText(phases.roster_first), TimeText(phases.roster_last), TimeText(phases.connected),
       TimeText(phases.standing), BytesText(row.RootBytes()), row.RootBytesPerHost(),
       std::uint64_t{row.root.messages_sent} + row.root.messages_received,

@@ -50,7 +50,7 @@ struct SimRow {
 };
 
 /// Returns the target for steps: 6 log2(ranks).
-double StepsAim(std::uint32_t ranks);
+double StepsTarget(std::uint32_t ranks);
 
 /// Each text ends with a newline.
 std::string SimHeadText(const SimOptions& options);

@@ -54,8 +54,8 @@ SimRow FailedRow() {
 }
 
 TEST(SimReportTest, ComputesTheTargetStepsAndBytesPerHost) {
-  EXPECT_EQ(StepsAim(1), 0.0);
-  EXPECT_EQ(StepsAim(1024), 60.0);
+  EXPECT_EQ(StepsTarget(1), 0.0);
+  EXPECT_EQ(StepsTarget(1024), 60.0);
   EXPECT_EQ(SampleRow().RootBytesPerHost(), 12.5);
   EXPECT_EQ(SimRow().RootBytesPerHost(), 0.0);
 }
@@ -152,7 +152,7 @@ TEST(SimReportTest, FormationMustSucceedWithoutFaultsAndEndWithThem) {
   SimOptions options = Options();
   EXPECT_TRUE(SimVerdict(options, SampleRow()).ok());
   EXPECT_THAT(SimVerdict(options, FailedRow()).error().message,
-              AllOf(HasSubstr("only 0 of 1024 ranks stand"), HasSubstr("rank 3 was lost")));
+              AllOf(HasSubstr("only 0 of 1024 ranks completed"), HasSubstr("rank 3 was lost")));
   options.faults = ParseFaults("kill:3@1ms").value();
   EXPECT_THAT(SimVerdict(options, FailedRow()).error().message,
               HasSubstr("1 of 1024 ranks still wait"));

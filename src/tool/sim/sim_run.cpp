@@ -43,7 +43,7 @@ void SimWatch::After(sim::NodeId node) {
 void SimWatch::AfterRank(std::uint32_t rank) {
   const bootstrap::Member& member = world_->member(rank);
   const Instant now = world_->network().now() - sim::Network::kOrigin;
-  Seen& seen = seen_[rank];
+  StateTimes& seen = seen_[rank];
   if (seen.roster == Instant(0) && member.roster().size() > 0) {
     seen.roster = now;
     if (rosters_++ == 0) phases_.roster_first = now;

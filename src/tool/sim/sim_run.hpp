@@ -16,10 +16,10 @@ class SimWatch {
   SimWatch& operator=(const SimWatch&) = delete;
 
   /// Times of a rank's states after the start; 0: not yet reached.
-  struct Seen {
+  struct StateTimes {
     Instant roster{0}, standing{0}, failed{0};
   };
-  const Seen& seen(std::uint32_t rank) const { return seen_[rank]; }
+  const StateTimes& seen(std::uint32_t rank) const { return seen_[rank]; }
   const SimPhases& phases() const { return phases_; }
   std::uint32_t rosters() const { return rosters_; }
   std::uint32_t standing() const { return standing_; }
@@ -37,7 +37,7 @@ class SimWatch {
 
   SimWorld* world_;
   const bool faulty_;
-  std::vector<Seen> seen_;
+  std::vector<StateTimes> seen_;
   SimPhases phases_;
   std::uint32_t rosters_ = 0, standing_ = 0, failed_ = 0, steps_ = 0;
   std::uint32_t unsettled_ = 0;  // ranks that the run still waits for

@@ -33,7 +33,7 @@ TEST(SimRunTest, ThePhasesFollowEachOther) {
   EXPECT_GT(phases.standing, phases.connected);
   EXPECT_LT(phases.standing, milliseconds(100));
   EXPECT_GT(row.steps, 10u);
-  EXPECT_LT(row.steps, StepsAim(64));
+  EXPECT_LT(row.steps, StepsTarget(64));
 }
 
 // With one root and one rank, all values can be counted by hand.

@@ -46,7 +46,7 @@ TEST(SimTest, InjectedFaultsDoNotFailTheTool) {
 TEST(SimTest, AnIncompleteRunWithoutFaultsFails) {
   const ToolRun ran = Sim({"-n", "16", "--until", "0.1ms"});
   EXPECT_EQ(ran.status, kExitFailed);
-  EXPECT_THAT(ran.errors, HasSubstr("only 0 of 16 ranks stand"));
+  EXPECT_THAT(ran.errors, HasSubstr("only 0 of 16 ranks completed"));
 }
 
 TEST(SimTest, WritesATrace) {

@@ -105,10 +105,10 @@ void SimWorld::AddRanks(const SimOptions& options) {
       absent_[fault.victim.index] = true;
     }
   }
-  const auto shelf = std::make_shared<bootstrap::RosterShelf>();
+  const auto roster_cache = std::make_shared<bootstrap::RosterCache>();
   for (std::uint32_t rank = 0; rank < size_; ++rank) {
     bootstrap::MemberConfig config = ConfigOf(rank, options, prng);
-    config.shelf = shelf;
+    config.roster_cache = roster_cache;
     const Address address = config.member_address.addresses.front();
     const auto node_leader = config.speaks ? config.node_leader : std::nullopt;
     const sim::NodeId node = network_->Add(std::make_unique<bootstrap::Member>(std::move(config)),
@@ -141,12 +141,13 @@ bootstrap::MemberConfig SimWorld::ConfigOf(std::uint32_t rank, const SimOptions&
   return config;
 }
 
-sim::NodeId SimWorld::NodeOf(const Victim& victim) const {
-  return victim.kind == Victim::Kind::kRoot ? NodeOfRoot(victim.index) : NodeOfRank(victim.index);
+sim::NodeId SimWorld::NodeOf(const FaultTarget& victim) const {
+  return victim.kind == FaultTarget::Kind::kRoot ? NodeOfRoot(victim.index)
+                                                 : NodeOfRank(victim.index);
 }
 
 void SimWorld::PlanFault(const Fault& fault) {
-  const bool is_host = fault.victim.kind == Victim::Kind::kHost;
+  const bool is_host = fault.victim.kind == FaultTarget::Kind::kHost;
   const std::uint32_t index = fault.victim.index;
   switch (fault.kind) {
     case Fault::Kind::kKill:
@@ -157,11 +158,11 @@ void SimWorld::PlanFault(const Fault& fault) {
           doomed_[rank] = true;
         return;
       }
-      if (fault.victim.kind == Victim::Kind::kRank) doomed_[index] = true;
+      if (fault.victim.kind == FaultTarget::Kind::kRank) doomed_[index] = true;
       return network_->Kill(NodeOf(fault.victim), fault.begin);
     case Fault::Kind::kSilence:
-      if (is_host) return network_->SilenceHost(index, fault.begin);
-      return network_->Silence(NodeOf(fault.victim), fault.begin);
+      if (is_host) return network_->IsolateHost(index, fault.begin);
+      return network_->Isolate(NodeOf(fault.victim), fault.begin);
     case Fault::Kind::kStop: return network_->Stop(NodeOf(fault.victim), fault.begin, fault.end);
     case Fault::Kind::kSlow: return network_->Slow(NodeOf(fault.victim), fault.begin);
     case Fault::Kind::kCut: return network_->Cut(index, fault.other.index, fault.begin, fault.end);

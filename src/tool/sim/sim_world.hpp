@@ -46,10 +46,10 @@ class SimWorld {
   void AddRanks(const SimOptions& options);
   bootstrap::MemberConfig ConfigOf(std::uint32_t rank, const SimOptions& options, Prng& prng) const;
   void PlanFault(const Fault& fault);
-  sim::NodeId NodeOf(const Victim& victim) const;
+  sim::NodeId NodeOf(const FaultTarget& victim) const;
 
   std::uint32_t size_ = 0, hosts_ = 0, roots_ = 0, ranks_per_host_ = 0;
-  std::vector<bootstrap::RootDoor> doors_;
+  std::vector<bootstrap::RootEndpoint> doors_;
   std::unique_ptr<sim::Network> network_;
   std::vector<bool> absent_, doomed_;
   std::vector<Instant> starts_;

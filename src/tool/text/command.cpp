@@ -10,7 +10,7 @@ namespace ringlet::cli {
 
 int Fail(std::string_view command, const Error& error) {
   const std::string begin = fmt::format("ringlet {}:", command);
-  fmt::print(stderr, "{} {}\n", Alarming(begin, HasColors(stderr)), error.message);
+  fmt::print(stderr, "{} {}\n", Highlighted(begin, HasColors(stderr)), error.message);
   return error.code == Code::kInvalidArgument ? kExitUsage : kExitFailed;
 }
 
@@ -18,7 +18,7 @@ int ExitStatusOf(std::string_view command, const Status& done) {
   return done.ok() ? kExitDone : Fail(command, done.error());
 }
 
-void Tell(std::string_view command, std::string_view text) {
+void PrintNote(std::string_view command, std::string_view text) {
   fmt::print(stderr, "ringlet {}: {}\n", command, text);
 }
 

@@ -27,7 +27,7 @@ int ExitStatusOf(std::string_view command, const Status& done);
 int Fail(std::string_view command, const Error& error);
 
 /// Prints one line for the user on standard error: "ringlet bench: text".
-void Tell(std::string_view command, std::string_view text);
+void PrintNote(std::string_view command, std::string_view text);
 
 /// Returns `environment` with the log sent to standard error, unless the user chose a target. The
 /// tool's standard output is for results.

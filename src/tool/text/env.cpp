@@ -54,8 +54,8 @@ int Run(const EnvOptions& options) {
   }
   const auto settings = os::ReadSettings(os::ReadEnvironment());
   if (!settings.ok()) return Fail("env", settings.error());
-  for (const std::string& warning : settings->warnings) Tell("env", warning);
-  for (const std::string& note : settings->notes) Tell("env", note);
+  for (const std::string& warning : settings->warnings) PrintNote("env", warning);
+  for (const std::string& note : settings->notes) PrintNote("env", note);
   if (options.json)
     fmt::print("{}", SettingsJson(*settings, only));
   else

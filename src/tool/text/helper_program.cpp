@@ -9,7 +9,7 @@
 
 namespace ringlet::cli {
 
-bool HelperDid(std::vector<std::string> arguments) {
+bool RunHelper(std::vector<std::string> arguments) {
   Result<os::Child> child = os::Child::Start({std::move(arguments), os::ReadEnvironment()});
   if (!child.ok()) return false;
   // The picture of a rack takes a second.

@@ -6,6 +6,6 @@
 namespace ringlet::cli {
 
 /// Runs a program. Returns true if it exits with 0 within a minute.
-bool HelperDid(std::vector<std::string> arguments);
+bool RunHelper(std::vector<std::string> arguments);
 
 }  // namespace ringlet::cli

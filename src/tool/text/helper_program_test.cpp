@@ -6,9 +6,9 @@ namespace ringlet::cli {
 namespace {
 
 TEST(HelperProgramTest, OnlyExitStatusZeroIsSuccess) {
-  EXPECT_TRUE(HelperDid({"true"}));
-  EXPECT_FALSE(HelperDid({"false"}));
-  EXPECT_FALSE(HelperDid({"/nowhere/ringlet-no-such"}));
+  EXPECT_TRUE(RunHelper({"true"}));
+  EXPECT_FALSE(RunHelper({"false"}));
+  EXPECT_FALSE(RunHelper({"/nowhere/ringlet-no-such"}));
 }
 
 }  // namespace

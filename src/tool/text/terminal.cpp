@@ -66,7 +66,7 @@ bool HasColors(std::FILE* stream) {
   return ::isatty(::fileno(stream)) != 0 && WantsColors(os::ReadEnvironment());
 }
 
-std::string Alarming(std::string_view text, bool colors) {
+std::string Highlighted(std::string_view text, bool colors) {
   return colors ? fmt::format("\x1b[1;31m{}\x1b[0m", text) : std::string(text);
 }
 

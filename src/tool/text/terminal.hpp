@@ -15,7 +15,7 @@ bool WantsColors(const EnvMap& environment);
 bool HasColors(std::FILE* stream);
 
 /// Returns `text` in bold red if `colors` is true.
-std::string Alarming(std::string_view text, bool colors);
+std::string Highlighted(std::string_view text, bool colors);
 
 /// Returns the width of the terminal at `stream`; 0 for other files, which means unlimited.
 std::size_t ColumnsOf(std::FILE* stream);

@@ -24,8 +24,8 @@ TEST(TerminalTest, ColorsOnlyTerminalsThatAcceptThem) {
   EXPECT_FALSE(HasColors(file));
   EXPECT_EQ(ColumnsOf(file), 0u);
   std::fclose(file);
-  EXPECT_EQ(Alarming("x", false), "x");
-  EXPECT_EQ(Alarming("x", true), "\x1b[1;31mx\x1b[0m");
+  EXPECT_EQ(Highlighted("x", false), "x");
+  EXPECT_EQ(Highlighted("x", true), "\x1b[1;31mx\x1b[0m");
 }
 
 TEST(TerminalTest, LongLinesEndWithAnEllipsis) {

@@ -115,8 +115,8 @@ int Run(const CompleteOptions& options) {
   if (!completion.ok()) return Fail("topo complete", completion.error());
   const Result<topology::Completed> completed = Complete(loaded->view, *completion);
   if (!completed.ok()) return Fail("topo complete", completed.error());
-  for (const std::string& note : completed->notes) Tell("topo complete", note);
-  if (completed->notes.empty()) Tell("topo complete", "the machine is already complete");
+  for (const std::string& note : completed->notes) PrintNote("topo complete", note);
+  if (completed->notes.empty()) PrintNote("topo complete", "the machine is already complete");
   fmt::print("{}", ToXml(completed->view));
   return kExitDone;
 }

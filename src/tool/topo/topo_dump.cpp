@@ -31,7 +31,7 @@ Result<topology::HostView> Merged(const topology::HostView& view, const DumpRequ
 int Run(const DumpRequest& request) {
   const Result<LoadedTopology> loaded = LoadTopology(request.source);
   if (!loaded.ok()) return Fail("topo dump", loaded.error());
-  for (const std::string& missing : loaded->missing) Tell("topo dump", missing);
+  for (const std::string& missing : loaded->missing) PrintNote("topo dump", missing);
   const Result<topology::HostView> view = Merged(loaded->view, request);
   if (!view.ok()) return Fail("topo dump", view.error());
   fmt::print("{}", topology::ToXml(*view));

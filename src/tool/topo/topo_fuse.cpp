@@ -29,7 +29,7 @@ bool IsOneHost(const HostView& view) {
 }
 
 /// Assigns a new host to each file without one, or to all files if `distinct` is true.
-void TellApart(std::vector<HostView>& views, bool distinct) {
+void AssignHosts(std::vector<HostView>& views, bool distinct) {
   std::set<std::uint64_t> taken;
   for (const HostView& view : views)
     for (const auto& node : view.numa_nodes) taken.insert(view.HostOf(node));
@@ -60,10 +60,10 @@ int Run(const FuseRequest& request) {
     if (!loaded.ok()) return Fail("topo fuse", loaded.error());
     views.push_back(std::move(loaded->view));
   }
-  TellApart(views, request.distinct);
+  AssignHosts(views, request.distinct);
   const Result<topology::Fused> fused = topology::Fuse(views);
   if (!fused.ok()) return Fail("topo fuse", fused.error());
-  for (const std::string& note : fused->notes) Tell("topo fuse", note);
+  for (const std::string& note : fused->notes) PrintNote("topo fuse", note);
   fmt::print("{}", topology::ToXml(fused->view));
   return kExitDone;
 }

@@ -39,7 +39,7 @@ std::string WhyNoTarball(const std::string& path) {
 Status WriteCompressed(const std::string& path, std::string_view tar) {
   const std::string beside = path + ".tar";
   RINGLET_TRY(os::WriteFile(beside, tar));
-  const bool done = HelperDid({"gzip", "-n", "-f", beside}) &&
+  const bool done = RunHelper({"gzip", "-n", "-f", beside}) &&
                     std::rename((beside + ".gz").c_str(), path.c_str()) == 0;
   if (done) return Ok();
   return Error{

@@ -157,7 +157,7 @@ int Run(MatrixRequest request) {
   }
   const Result<PathView> view = FindPathView(request.paths, environment);
   if (!view.ok()) return Fail("topo matrix", view.error());
-  for (const std::string& missing : view->missing) Tell("topo matrix", missing);
+  for (const std::string& missing : view->missing) PrintNote("topo matrix", missing);
   if (request.as_json)
     fmt::print("{}", MatrixJson(*view, request.with_numa));
   else if (request.as_smi)

@@ -36,16 +36,16 @@ std::string_view Meaning(PathType type) {
   return "not joined";
 }
 
-struct TwoEnds {
+struct PathEnds {
   PathRequest paths;
   std::string from, to;
   bool json = false;
 };
 
-int Run(const TwoEnds& request) {
+int Run(const PathEnds& request) {
   const Result<PathView> view = FindPathView(request.paths, os::ReadEnvironment());
   if (!view.ok()) return Fail("topo path", view.error());
-  for (const std::string& missing : view->missing) Tell("topo path", missing);
+  for (const std::string& missing : view->missing) PrintNote("topo path", missing);
   const Result<NodeIndex> from = NodeCalled(*view->graph, request.from);
   if (!from.ok()) return Fail("topo path", from.error());
   const Result<NodeIndex> to = NodeCalled(*view->graph, request.to);
@@ -96,7 +96,7 @@ std::string PathJson(const topology::Paths& paths, NodeIndex from, NodeIndex to)
 void AddTopoPath(CLI::App& topo, Action& chosen) {
   CLI::App* path = topo.add_subcommand("path", "Show the path between two parts, hop by hop");
   // The parser fills it, and the action reads it later.
-  const auto request = std::make_shared<TwoEnds>();
+  const auto request = std::make_shared<PathEnds>();
   path->add_option("FROM", request->from, "GPU0, 0000:11:00.0, mlx5_0, NUMA0, ...")
       ->type_name(kPartType)
       ->required();

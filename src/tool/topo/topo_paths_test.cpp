@@ -35,7 +35,7 @@ TEST(TopoPathsTest, AnErrorForAnUnknownNameListsSomeKnownNames) {
     return NodeCalled(*FindPathView(request, {}).value().graph, "GPU99").error().message;
   };
   EXPECT_THAT(told("topo-vectors/pcie4-1nic.xml"),
-              testing::EndsWith("there are GPU0, GPU1, GPU2, GPU3, NUMA0, mlx5_0"));
+              testing::EndsWith("the parts are GPU0, GPU1, GPU2, GPU3, NUMA0, mlx5_0"));
   EXPECT_THAT(told("topologies/nvidia/dgx_a100_keysight.topo.xml"),
               testing::Not(HasSubstr("and more")));
   const auto rack = topology::Build(topology::RackForTest(18), {},
@@ -63,7 +63,7 @@ TEST(TopoPathsTest, ReportsGpusThatTheFileLacks) {
   PathRequest request;
   request.source.file = Fixture("topologies/nvidia/ndv4.topo.xml");
   EXPECT_THAT(FindPathView(request, {})->missing,
-              testing::ElementsAre(HasSubstr("8 GPUs with a PCI function")));
+              testing::ElementsAre(HasSubstr("8 GPUs with only a PCI function")));
   request.source.file = Fixture("topo-vectors/nvswitch8-sm90.xml");
   EXPECT_TRUE(FindPathView(request, {})->missing.empty());
 }

@@ -24,8 +24,8 @@ int Run(const ShowOptions& options) {
   if (!settings.ok()) return Fail("topo show", settings.error());
   const Result<LoadedTopology> loaded = LoadPlanned(options.source, *settings);
   if (!loaded.ok()) return Fail("topo show", loaded.error());
-  if (!loaded->merged.empty()) Tell("topo show", loaded->merged);
-  for (const std::string& missing : loaded->missing) Tell("topo show", missing);
+  if (!loaded->merged.empty()) PrintNote("topo show", loaded->merged);
+  for (const std::string& missing : loaded->missing) PrintNote("topo show", missing);
   if (options.json)
     fmt::print("{}", ViewJson(loaded->view));
   else

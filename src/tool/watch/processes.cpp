@@ -34,7 +34,7 @@ std::vector<Address> SocketsOf(const std::vector<WatchedProcess>& processes) {
 }
 
 /// Returns indices in `answered`: one process for each incomplete communicator.
-std::vector<std::size_t> AsksForPeers(const Statuses& answered) {
+std::vector<std::size_t> SelectForPeerQuery(const Statuses& answered) {
   std::map<std::string, std::set<std::uint32_t>> known;
   for (const auto& process : answered)
     for (const auto& one : process.communicators) known[one.communicator].insert(one.self.rank);
@@ -65,10 +65,11 @@ Result<std::vector<WatchedProcess>> FindProcesses(std::optional<std::uint32_t> p
   return processes;
 }
 
-StatusAnswers AskStatus(const std::vector<WatchedProcess>& processes) {
+StatusAnswers QueryStatus(const std::vector<WatchedProcess>& processes) {
   StatusAnswers answers;
   std::vector<WatchedProcess> answered;
-  const auto first = os::AskLocal(SocketsOf(processes), StatusQuestion("status", kStatusTimeout));
+  const auto first =
+      os::QueryProcesses(SocketsOf(processes), StatusQuestion("status", kStatusTimeout));
   const auto files = os::FileTree::Open("/");
   for (std::size_t i = 0; i < first.size(); ++i) {
     auto status = first[i].ok() ? watch::ParseProcessStatus(*first[i])
@@ -85,9 +86,10 @@ StatusAnswers AskStatus(const std::vector<WatchedProcess>& processes) {
     }
   }
   std::vector<WatchedProcess> ask;
-  const std::vector<std::size_t> places = AsksForPeers(answers.processes);
+  const std::vector<std::size_t> places = SelectForPeerQuery(answers.processes);
   for (const std::size_t place : places) ask.push_back(answered[place]);
-  const auto second = os::AskLocal(SocketsOf(ask), StatusQuestion("status peers", kPeersTimeout));
+  const auto second =
+      os::QueryProcesses(SocketsOf(ask), StatusQuestion("status peers", kPeersTimeout));
   for (std::size_t i = 0; i < second.size(); ++i) {
     if (!second[i].ok()) continue;
     auto status = watch::ParseProcessStatus(*second[i]);

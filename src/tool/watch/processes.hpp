@@ -27,6 +27,6 @@ struct StatusAnswers {
 };
 /// Queries all processes, then one rank of each communicator about ranks that did not answer, such
 /// as those of other hosts.
-StatusAnswers AskStatus(const std::vector<WatchedProcess>& processes);
+StatusAnswers QueryStatus(const std::vector<WatchedProcess>& processes);
 
 }  // namespace ringlet::cli

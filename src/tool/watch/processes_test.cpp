@@ -25,7 +25,7 @@ TEST(FindProcesses, FindsThisProcessWhileItUsesRinglet) {
   EXPECT_EQ(found[0].pid, ThisPid());
 }
 
-TEST(AskStatus, QueriesHiddenRanksOverTheControlNetwork) {
+TEST(QueryStatus, QueriesHiddenRanksOverTheControlNetwork) {
   const auto shown = comm::ProcessWith({}), hidden = comm::ProcessWith({{"RINGLET_STATUS", "0"}});
   std::latch called(2), looked(2);
   comm::RunRanks(
@@ -34,7 +34,7 @@ TEST(AskStatus, QueriesHiddenRanksOverTheControlNetwork) {
         EXPECT_TRUE(formed.ok() && Barrier(**formed).ok());
         called.arrive_and_wait();
         StatusAnswers answers;
-        if (rank == 0) answers = AskStatus(FindProcesses(ThisPid()).value());
+        if (rank == 0) answers = QueryStatus(FindProcesses(ThisPid()).value());
         looked.arrive_and_wait();
         if (rank == 0) {
           EXPECT_THAT(answers.silent, IsEmpty());

@@ -66,12 +66,12 @@ Result<bool> ShowOnce(const StatusRequest& request) {
   // With a PID, the communicators of that process include ranks in other processes.
   RINGLET_TRY_ASSIGN(const auto processes, FindProcesses(request.pid));
   if (processes.empty()) return NoProcess(request);
-  const StatusAnswers answers = AskStatus(processes);
+  const StatusAnswers answers = QueryStatus(processes);
   if (answers.processes.empty() && answers.silent.empty()) return NoProcess(request);
   RINGLET_TRY_ASSIGN(const auto jobs, ChosenJobs(request, answers));
   bool well = answers.silent.empty();
   for (const watch::JobStatus& job : jobs) well = well && job.findings.empty();
-  for (const std::string& silent : answers.silent) Tell(kStatus, silent);
+  for (const std::string& silent : answers.silent) PrintNote(kStatus, silent);
   if (request.json) {
     fmt::print("{}", ToJson(jobs));
   } else {
@@ -95,25 +95,25 @@ Result<int> Show(const StatusRequest& request) {
 }
 
 /// Returns the answers of all processes. Prints the errors of those that do not answer.
-Result<std::vector<std::string>> AskEach(const StatusRequest& request, const char* question) {
+Result<std::vector<std::string>> QueryEach(const StatusRequest& request, const char* question) {
   RINGLET_TRY_ASSIGN(const auto processes, FindProcesses(request.pid));
   if (processes.empty()) return NoProcess(request);
   std::vector<Address> sockets;
   for (const WatchedProcess& process : processes) sockets.push_back(process.socket);
   std::vector<std::string> texts;
-  for (const auto& answer : os::AskLocal(
+  for (const auto& answer : os::QueryProcesses(
            sockets,
            {.text = question, .answer_bytes_max = kTracesBytesMax, .timeout = kAnswerTimeout})) {
     if (answer.ok())
       texts.push_back(*answer);
     else if (answer.error().code != Code::kPeerLost)
-      Tell(kStatus, answer.error().message);
+      PrintNote(kStatus, answer.error().message);
   }
   return texts;
 }
 
 Result<int> ShowMetrics(const StatusRequest& request) {
-  RINGLET_TRY_ASSIGN(const auto texts, AskEach(request, "metrics"));
+  RINGLET_TRY_ASSIGN(const auto texts, QueryEach(request, "metrics"));
   if (texts.size() > 1)
     return Error{Code::kInvalidArgument,
                  fmt::format("{} have metrics, but a page shows one process: name its PID",
@@ -137,7 +137,7 @@ Result<std::vector<std::string_view>> SplitTraces(std::string_view text) {
 }
 
 Result<int> Dump(const StatusRequest& request) {
-  RINGLET_TRY_ASSIGN(const auto texts, AskEach(request, "trace"));
+  RINGLET_TRY_ASSIGN(const auto texts, QueryEach(request, "trace"));
   std::error_code error;
   std::filesystem::create_directories(request.dump, error);
   std::size_t written = 0;

@@ -37,7 +37,7 @@ void AfterASum(const std::shared_ptr<comm::Process>& process,
 TEST(StatusCommand, NamesAProcessThatDoesNotUseRinglet) {
   const ToolRun ran = RunCommand({"status", ThisPidText()});
   EXPECT_EQ(ran.status, kExitUsage);
-  EXPECT_THAT(ran.errors, HasSubstr("process " + ThisPidText() + " has no status"));
+  EXPECT_THAT(ran.errors, HasSubstr("process " + ThisPidText() + " does not report its status"));
 }
 
 TEST(StatusCommand, AcceptsAProcessWithoutACommunicator) {

@@ -31,7 +31,7 @@ class Comparison {
 
  private:
   /// Returns "; gone: 0000:5b:00.0" if the addresses identify the missing GPUs.
-  std::string GoneText() const {
+  std::string MissingDevicesText() const {
     std::string text;
     for (const BusId bus : wanted_)
       if (same_addresses_ && !addresses_.contains(bus))
@@ -44,7 +44,8 @@ class Comparison {
     if (have < wanted && !context_.Has("gpu-missing"))
       context_.Add(
           "gpu-missing", {}, fmt::format("{} GPUs", have),
-          fmt::format("{} of the {} GPUs of {} are present{}", have, wanted, name_, GoneText()),
+          fmt::format("{} of the {} GPUs of {} are present{}", have, wanted, name_,
+                      MissingDevicesText()),
           "drain the machine; lspci -d 10de: shows whether the GPU is on the bus, and dmesg shows "
           "why it is not (Xid 79)",
           MissingGpus(wanted - have));

@@ -103,23 +103,24 @@ class NicComparison {
     const PortCounts wanted = CountsOf(expected_), have = CountsOf(context_);
     const bool fewer_gpus = context_.gpus().size() < expected_.gpus().size();
     if (have.all < wanted.all)
-      return Say(have.all, "ports",
-                 fmt::format("{} of the {} ports of {} are present", have.all, wanted.all, name_));
+      return Report(
+          have.all, "ports",
+          fmt::format("{} of the {} ports of {} are present", have.all, wanted.all, name_));
     // A port may be beside a missing GPU.
     if (have.beside_gpus < wanted.beside_gpus && !fewer_gpus)
-      Say(have.beside_gpus, "ports",
-          fmt::format("{} of the {} ports that {} has besides its GPUs are present",
-                      have.beside_gpus, wanted.beside_gpus, name_));
+      Report(have.beside_gpus, "ports",
+             fmt::format("{} of the {} ports that {} has besides its GPUs are present",
+                         have.beside_gpus, wanted.beside_gpus, name_));
   }
 
   /// A skeleton does not describe ports, and may not describe NICs.
   void MissingFunctions() {
     const std::size_t wanted = expected_.nics().size(), have = context_.nics().size();
     if (have == 0 || have >= wanted) return;
-    Say(have, "NICs", fmt::format("{} of the {} NICs of {} are present", have, wanted, name_));
+    Report(have, "NICs", fmt::format("{} of the {} NICs of {} are present", have, wanted, name_));
   }
 
-  void Say(std::size_t have, std::string_view what, std::string reason) {
+  void Report(std::size_t have, std::string_view what, std::string reason) {
     std::set<BusId> here;
     for (const CheckedNic& nic : context_.nics()) here.insert(context_.At(nic).bus);
     std::string gone;

@@ -11,7 +11,7 @@ using testing::IsEmpty;
 using testing::StartsWith;
 
 TEST(CheckExpectedNicsTest, CountsMissingPorts) {
-  const HostView view = Sick(kHgxH100, [](HostView& v) {
+  const HostView view = DefectiveView(kHgxH100, [](HostView& v) {
     for (int i = 0; i < 3; ++i) {
       v.nets.pop_back();
       v.nics.pop_back();
@@ -41,14 +41,14 @@ void RemoveNics(HostView& v, std::size_t count) {
 TEST(CheckExpectedNicsTest, ReportsMissingNicsOnRootPorts) {
   const HostView good = ParseSynthetic(kOnRootPorts).value();
   EXPECT_THAT(Judged(good, &good), IsEmpty());
-  const HostView lacks = Sick(kOnRootPorts, [](HostView& v) { RemoveNics(v, 1); });
+  const HostView lacks = DefectiveView(kOnRootPorts, [](HostView& v) { RemoveNics(v, 1); });
   const std::vector<Defect> defects = DefectsOf(lacks, &good);
   ASSERT_EQ(defects.size(), 1u);
   EXPECT_EQ(defects[0].rule->word, "nic-missing");
   EXPECT_THAT(defects[0].reason, HasSubstr("3 of the 4 ports of good are here; not here: 0000:"));
   const HostView bare = ParseSynthetic("2x(numa: 2 gpu a100-sxm4 mesh)").value();
   EXPECT_THAT(Judged(bare, &good), ElementsAre("error nic-missing 0 ports"));
-  const HostView slow = Sick(kOnRootPorts, [](HostView& v) {
+  const HostView slow = DefectiveView(kOnRootPorts, [](HostView& v) {
     for (NetInterface& net : v.nets) net.speed_mbit_per_s = 100'000;
     for (const Nic& nic : v.nics) v.pci[nic.parent.index].link_width = 8;
   });
@@ -58,12 +58,12 @@ TEST(CheckExpectedNicsTest, ReportsMissingNicsOnRootPorts) {
 TEST(CheckExpectedNicsTest, OnlyPortsOfAnExpectedKindNeedGdr) {
   const HostView good = ParseSynthetic(kOnRootPorts).value();
   const auto without = [&](PciIds ids) {
-    return Judged(Sick(kOnRootPorts,
-                       [&](HostView& v) {
-                         v.nets.back().gdr = false;
-                         v.nets.back().speed_mbit_per_s = 10'000;
-                         v.pci[v.nics.back().parent.index].ids = ids;
-                       }),
+    return Judged(DefectiveView(kOnRootPorts,
+                                [&](HostView& v) {
+                                  v.nets.back().gdr = false;
+                                  v.nets.back().speed_mbit_per_s = 10'000;
+                                  v.pci[v.nics.back().parent.index].ids = ids;
+                                }),
                   &good);
   };
   const PciIds same = good.pci[good.nics.back().parent.index].ids;

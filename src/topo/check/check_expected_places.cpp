@@ -67,23 +67,23 @@ class PlaceComparison {
  private:
   void Compare(BusId bus, const ComparedPlace& place, const ComparedPlace& other) {
     if (place.is_gpu != other.is_gpu)
-      return Say("moved", place,
-                 fmt::format("{} is here; in {} it is {}", place.is_gpu ? "a GPU" : "a NIC", name_,
-                             other.name));
+      return Report("moved", place,
+                    fmt::format("{} is here; in {} it is {}", place.is_gpu ? "a GPU" : "a NIC",
+                                name_, other.name));
     const std::uint32_t numa = context_.NumaOf(place.pci), wanted = expected_.NumaOf(other.pci);
     if (numa != wanted)
-      return Say(place.is_gpu ? "gpu-numa" : "nic-numa", place,
-                 fmt::format("it is at NUMA node {}; in {} it is at {}", NumaText(numa), name_,
-                             NumaText(wanted)));
+      return Report(place.is_gpu ? "gpu-numa" : "nic-numa", place,
+                    fmt::format("it is at NUMA node {}; in {} it is at {}", NumaText(numa), name_,
+                                NumaText(wanted)));
     const std::set<BusId> beside = Beside(context_, here_, bus, there_);
     const std::set<BusId> expected = Beside(expected_, there_, bus, here_);
     if (beside != expected)
-      return Say("moved", place,
-                 fmt::format("it shares a switch with {}; in {} with {}", ListText(beside), name_,
-                             ListText(expected)));
+      return Report("moved", place,
+                    fmt::format("it shares a switch with {}; in {} with {}", ListText(beside),
+                                name_, ListText(expected)));
     if (place.dev && other.dev && place.dev != other.dev && AllGpusAreHere())
-      Say("moved", place,
-          fmt::format("it is device {}; in {} it is device {}", *place.dev, name_, *other.dev));
+      Report("moved", place,
+             fmt::format("it is device {}; in {} it is device {}", *place.dev, name_, *other.dev));
   }
 
   /// Returns the devices below the same top function of a NUMA node, if both machines have them.
@@ -119,7 +119,7 @@ class PlaceComparison {
     return counts;
   }
 
-  void Say(std::string_view rule, const ComparedPlace& place, std::string reason) {
+  void Report(std::string_view rule, const ComparedPlace& place, std::string reason) {
     context_.Add(
         rule, {PartKind::kPci, place.pci}, place.name, std::move(reason),
         rule == "moved"

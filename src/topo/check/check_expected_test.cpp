@@ -29,7 +29,7 @@ TEST(CheckExpectedTest, NamesMissingGpus) {
 }
 
 TEST(CheckExpectedTest, ReportsAValueThatIsLowerOnAllParts) {
-  const HostView view = Sick(kHgxH100, [](HostView& v) {
+  const HostView view = DefectiveView(kHgxH100, [](HostView& v) {
     for (const Gpu& gpu : v.gpus) v.pci[gpu.pci].link_speed = PcieSpeed::Of(4);
     for (NetInterface& net : v.nets) net.speed_mbit_per_s = 200'000;
   });
@@ -51,7 +51,7 @@ TEST(CheckExpectedTest, ReportsMissingNvLinkBridges) {
 }
 
 TEST(CheckExpectedTest, ReportsAnotherModel) {
-  const HostView other = Sick(kHgxH100, [](HostView& v) {
+  const HostView other = DefectiveView(kHgxH100, [](HostView& v) {
     for (const Gpu& gpu : v.gpus) v.pci[gpu.pci].ids.device = 0x2335;
   });
   const std::vector<std::string> said = Judged(other, &GoodHgx());
@@ -60,7 +60,7 @@ TEST(CheckExpectedTest, ReportsAnotherModel) {
 }
 
 TEST(CheckExpectedTest, ReportsADefectOnce) {
-  const HostView view = Sick(kHgxH100, [](HostView& v) {
+  const HostView view = DefectiveView(kHgxH100, [](HostView& v) {
     v.pci[v.gpus[3].pci].link_width = 4;
     v.gpus[3].links[0].count = 9;
     v.nets[0].speed_mbit_per_s = 100'000;
@@ -69,7 +69,7 @@ TEST(CheckExpectedTest, ReportsADefectOnce) {
 }
 
 TEST(CheckExpectedTest, IgnoresDefectsThatTheExpectedMachineShares) {
-  const HostView tray = Sick("(switch: gpu h100-sxm5, nic 400g)", [](HostView& v) {
+  const HostView tray = DefectiveView("(switch: gpu h100-sxm5, nic 400g)", [](HostView& v) {
     v.pci[0].link_speed = PcieSpeed::Of(4);
     v.pci[0].link_width = 1;
   });
@@ -78,7 +78,7 @@ TEST(CheckExpectedTest, IgnoresDefectsThatTheExpectedMachineShares) {
 }
 
 TEST(CheckExpectedTest, ReportsC2cAndGpudirectThatAllGpusLack) {
-  const HostView good = Sick("2 gpu h100-sxm5", [](HostView& v) {
+  const HostView good = DefectiveView("2 gpu h100-sxm5", [](HostView& v) {
     for (Gpu& gpu : v.gpus) {
       gpu.c2c = {{.mb_per_s = 40'000, .count = 10}};
       gpu.gdr = true;

@@ -22,7 +22,7 @@ inline constexpr std::string_view kCards = "2x(numa: 2x(switch: 2 gpu a100-pcie,
 
 /// Returns a changed machine in words.
 template <typename Change>
-HostView Sick(std::string_view words, Change change) {
+HostView DefectiveView(std::string_view words, Change change) {
   HostView view = ParseSynthetic(words).value();
   change(view);
   EXPECT_TRUE(view.Check().ok());
@@ -47,8 +47,8 @@ inline std::vector<std::string> Judged(const HostView& view, const HostView* exp
 }
 
 template <typename Change>
-std::vector<std::string> JudgedOf(std::string_view words, Change change) {
-  return Judged(Sick(words, change));
+std::vector<std::string> JudgedAfter(std::string_view words, Change change) {
+  return Judged(DefectiveView(words, change));
 }
 
 }  // namespace ringlet::topology

@@ -29,7 +29,7 @@ const Gpu& GpuOf(const CheckContext& context, const CheckedGpu& place) {
   return context.view().gpus[*place.gpu];
 }
 
-bool LeadsToGpu(const GpuLink& link) {
+bool IsLinkToGpu(const GpuLink& link) {
   return link.target_class && link.target_class->role() == PciRole::kGpu;
 }
 
@@ -38,7 +38,7 @@ std::vector<GpuLink> LinksLikePeer(const CheckContext& context, const LinkedGrou
                                    std::uint64_t wanted) {
   for (std::size_t i = 0; i < group.gpus.size(); ++i) {
     const std::vector<GpuLink>& links = GpuOf(context, *group.gpus[i]).links;
-    if (group.links[i] == wanted && std::none_of(links.begin(), links.end(), LeadsToGpu))
+    if (group.links[i] == wanted && std::none_of(links.begin(), links.end(), IsLinkToGpu))
       return links;
   }
   return {};
@@ -81,7 +81,7 @@ std::vector<Change> RepairOf(const CheckContext& context, const LinkedGroup& gro
   if (!links.empty()) return {LinksChange{*gpu.gpu, std::move(links)}};
   // No GPU of the group has all links, so the links to switches grow evenly.
   const std::vector<GpuLink>& own = GpuOf(context, gpu).links;
-  if (std::any_of(own.begin(), own.end(), LeadsToGpu)) return MeshRepair(context, group);
+  if (std::any_of(own.begin(), own.end(), IsLinkToGpu)) return MeshRepair(context, group);
   if (own.empty()) {
     if (KindOf(gpu) != "NVLinks") return {};
     return {LinksChange{*gpu.gpu, {{.count = group.wanted, .target_class = kHiddenSwitchClass}}}};
@@ -105,7 +105,7 @@ std::string LostText(const CheckContext& context, const LinkedGroup& group, cons
   return text;
 }
 
-void SayFewer(CheckContext& context, const LinkedGroup& group, std::size_t i) {
+void ReportFewerLinks(CheckContext& context, const LinkedGroup& group, std::size_t i) {
   const CheckedGpu& gpu = *group.gpus[i];
   const std::string_view kind = KindOf(gpu);
   const auto full = static_cast<std::size_t>(
@@ -131,10 +131,10 @@ bool IsOdd(const CheckContext& context, const CheckedGpu& place) {
          });
 }
 
-bool LinksLeadToGpus(const CheckContext& context, const LinkedGroup& group) {
+bool HasLinksToGpus(const CheckContext& context, const LinkedGroup& group) {
   return std::any_of(group.gpus.begin(), group.gpus.end(), [&](const CheckedGpu* gpu) {
     const std::vector<GpuLink>& links = GpuOf(context, *gpu).links;
-    return std::any_of(links.begin(), links.end(), LeadsToGpu);
+    return std::any_of(links.begin(), links.end(), IsLinkToGpu);
   });
 }
 
@@ -147,7 +147,7 @@ void CheckLinkedGroup(CheckContext& context, LinkedGroup& group) {
   const bool by_norm = group.most.count * 4 >= group.gpus.size() * 3 && group.gpus.size() > 2;
   if (board != nullptr && board->links != 0 && !is_odd) {
     // A virtual machine may have a part of a board without switches, and only its links.
-    const bool is_part = group.gpus.size() < board->gpus && LinksLeadToGpus(context, group);
+    const bool is_part = group.gpus.size() < board->gpus && HasLinksToGpus(context, group);
     if (!is_part || group.most.value == board->links) group.wanted = board->links;
   } else if (by_norm && (is_odd || FindGpuModel(context.At(first).ids) == nullptr)) {
     // The model is unknown. Among known cards some have bridges and some do not.
@@ -155,7 +155,7 @@ void CheckLinkedGroup(CheckContext& context, LinkedGroup& group) {
   }
   if (group.wanted == 0) return;
   for (std::size_t i = 0; i < group.gpus.size(); ++i)
-    if (group.links[i] < group.wanted) SayFewer(context, group, i);
+    if (group.links[i] < group.wanted) ReportFewerLinks(context, group, i);
 }
 
 }  // namespace

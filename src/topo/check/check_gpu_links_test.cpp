@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST(CheckGpuLinksTest, NamesTheGpuThatLacksTwoLinks) {
-  const HostView view = Sick(kHgxH100, [](HostView& v) { v.gpus[5].links[0].count -= 2; });
+  const HostView view = DefectiveView(kHgxH100, [](HostView& v) { v.gpus[5].links[0].count -= 2; });
   const std::vector<Defect> defects = DefectsOf(view);
   ASSERT_EQ(defects.size(), 1u);
   EXPECT_EQ(defects[0].rule->word, "nvlinks-fewer");
@@ -21,7 +21,7 @@ TEST(CheckGpuLinksTest, NamesTheGpuThatLacksTwoLinks) {
 }
 
 TEST(CheckGpuLinksTest, NamesTheLostSwitch) {
-  const HostView view = Sick(kHgxH100, [](HostView& v) {
+  const HostView view = DefectiveView(kHgxH100, [](HostView& v) {
     for (Gpu& gpu : v.gpus)
       gpu.links = {{.target = BusId{0x5000}, .count = 9, .target_class = PciClass{0x068000}},
                    {.target = BusId{0x6000}, .count = 9, .target_class = PciClass{0x068000}}};
@@ -33,22 +33,22 @@ TEST(CheckGpuLinksTest, NamesTheLostSwitch) {
 }
 
 TEST(CheckGpuLinksTest, AllGpusOfABoardNeedLinks) {
-  EXPECT_EQ(JudgedOf("8 gpu h100-sxm5 none", [](HostView&) {}).size(), 8u);
-  EXPECT_THAT(JudgedOf("gpu h100-sxm5", [](HostView&) {}), IsEmpty());
-  EXPECT_THAT(JudgedOf("2 gpu a100-pcie none", [](HostView&) {}), IsEmpty());
+  EXPECT_EQ(JudgedAfter("8 gpu h100-sxm5 none", [](HostView&) {}).size(), 8u);
+  EXPECT_THAT(JudgedAfter("gpu h100-sxm5", [](HostView&) {}), IsEmpty());
+  EXPECT_THAT(JudgedAfter("2 gpu a100-pcie none", [](HostView&) {}), IsEmpty());
 }
 
 TEST(CheckGpuLinksTest, FewerLinksThanTheModelOnAllGpusAreADefect) {
-  EXPECT_EQ(JudgedOf("8 gpu h100-sxm5 switch",
-                     [](HostView& v) {
-                       for (Gpu& gpu : v.gpus) gpu.links[0].count = 13;
-                     })
+  EXPECT_EQ(JudgedAfter("8 gpu h100-sxm5 switch",
+                        [](HostView& v) {
+                          for (Gpu& gpu : v.gpus) gpu.links[0].count = 13;
+                        })
                 .size(),
             8u);
 }
 
 TEST(CheckGpuLinksTest, RepairsAPairOfAMeshAtBothEnds) {
-  const HostView view = Sick("4 gpu a100-sxm4 mesh", [](HostView& v) {
+  const HostView view = DefectiveView("4 gpu a100-sxm4 mesh", [](HostView& v) {
     v.gpus[0].links[0].count = 2;  // to GPU 1
     v.gpus[1].links[0].count = 2;  // to GPU 0
   });
@@ -60,21 +60,21 @@ TEST(CheckGpuLinksTest, RepairsAPairOfAMeshAtBothEnds) {
 }
 
 TEST(CheckGpuLinksTest, AcceptsPartOfABoardWithoutSwitches) {
-  EXPECT_THAT(JudgedOf("8 gpu v100-sxm2 cube-mesh",
-                       [](HostView& v) {
-                         v.gpus.resize(4);
-                         v.pci.resize(4);
-                         for (Gpu& gpu : v.gpus)
-                           std::erase_if(gpu.links, [&](const GpuLink& link) {
-                             return link.target > v.pci[3].bus;
-                           });
-                       }),
+  EXPECT_THAT(JudgedAfter("8 gpu v100-sxm2 cube-mesh",
+                          [](HostView& v) {
+                            v.gpus.resize(4);
+                            v.pci.resize(4);
+                            for (Gpu& gpu : v.gpus)
+                              std::erase_if(gpu.links, [&](const GpuLink& link) {
+                                return link.target > v.pci[3].bus;
+                              });
+                          }),
               IsEmpty());
 }
 
 TEST(CheckGpuLinksTest, ComparesAnUnknownModelWithItsPeers) {
   const auto with = [](std::size_t without) {
-    return JudgedOf("4 gpu h100-sxm5 switch", [&](HostView& v) {
+    return JudgedAfter("4 gpu h100-sxm5 switch", [&](HostView& v) {
       for (PciDevice& device : v.pci) device.ids.device = 0x31c2;
       for (std::size_t i = 0; i < without; ++i) v.gpus[i].links.clear();
     });

@@ -24,11 +24,11 @@ TEST(CheckGpusTest, HealthyMachinesGiveNoDefects) {
        {kHgxH100, kCards, std::string_view("8 gpu a100-sxm4 switch"),
         std::string_view("4 gpu a100-sxm4 mesh"), std::string_view("8 gpu v100-sxm2 cube-mesh"),
         std::string_view("8 gpu mi300x mesh"), std::string_view("gpu")})
-    EXPECT_THAT(JudgedOf(words, [](HostView&) {}), IsEmpty()) << words;
+    EXPECT_THAT(JudgedAfter(words, [](HostView&) {}), IsEmpty()) << words;
 }
 
 TEST(CheckGpusTest, NamesTheGpuWithASlowLinkAmongPeers) {
-  const HostView view = Sick(kHgxH100, [](HostView& v) { SlowDown(v, 3); });
+  const HostView view = DefectiveView(kHgxH100, [](HostView& v) { SlowDown(v, 3); });
   const std::vector<Defect> defects = DefectsOf(view);
   ASSERT_EQ(defects.size(), 1u);
   EXPECT_EQ(defects[0].rule->word, "gpu-pcie");
@@ -42,10 +42,10 @@ TEST(CheckGpusTest, NamesTheGpuWithASlowLinkAmongPeers) {
 
 TEST(CheckGpusTest, AcceptsAMajorityOfSlowLinksOnABoard) {
   const auto slow = [](std::string_view words, std::uint32_t gpus) {
-    return JudgedOf(words,
-                    [&](HostView& v) {
-                      for (std::uint32_t i = 0; i < gpus; ++i) SlowDown(v, i);
-                    })
+    return JudgedAfter(words,
+                       [&](HostView& v) {
+                         for (std::uint32_t i = 0; i < gpus; ++i) SlowDown(v, i);
+                       })
         .size();
   };
   EXPECT_EQ(slow(kHgxH100, 4), 4u);
@@ -55,19 +55,19 @@ TEST(CheckGpusTest, AcceptsAMajorityOfSlowLinksOnABoard) {
 }
 
 TEST(CheckGpusTest, AcceptsCardsInSlotsOfTwoKinds) {
-  EXPECT_THAT(JudgedOf("4 gpu a100-pcie",
-                       [](HostView& v) {
-                         SlowDown(v, 0);
-                         SlowDown(v, 1);
-                       }),
+  EXPECT_THAT(JudgedAfter("4 gpu a100-pcie",
+                          [](HostView& v) {
+                            SlowDown(v, 0);
+                            SlowDown(v, 1);
+                          }),
               IsEmpty());
-  EXPECT_THAT(JudgedOf("2 gpu a100-pcie", [](HostView& v) { SlowDown(v, 0); }),
+  EXPECT_THAT(JudgedAfter("2 gpu a100-pcie", [](HostView& v) { SlowDown(v, 0); }),
               ElementsAre("warning card-pcie 0000:01:00.0 GPU0 (a100-pcie)"));
 }
 
 TEST(CheckGpusTest, SevenOfEightGpusAreADefectAndAPowerOfTwoIsNot) {
   const auto of = [](std::uint32_t gpus) {
-    return JudgedOf(std::to_string(gpus) + " gpu h100-sxm5 switch", [](HostView&) {});
+    return JudgedAfter(std::to_string(gpus) + " gpu h100-sxm5 switch", [](HostView&) {});
   };
   EXPECT_THAT(of(7), ElementsAre("error gpu-missing 7 GPUs (h100-sxm5)"));
   EXPECT_THAT(of(3), ElementsAre("error gpu-missing 3 GPUs (h100-sxm5)"));
@@ -75,7 +75,7 @@ TEST(CheckGpusTest, SevenOfEightGpusAreADefectAndAPowerOfTwoIsNot) {
 }
 
 TEST(CheckGpusTest, PlacesAMissingGpuBesideItsNic) {
-  HostView view = Sick(kHgxH100, [](HostView& v) {
+  HostView view = DefectiveView(kHgxH100, [](HostView& v) {
     // The last GPU and its function, so only the index of the NIC's function changes.
     const std::uint32_t gone = v.gpus.back().pci;
     v.gpus.pop_back();
@@ -92,32 +92,32 @@ TEST(CheckGpusTest, PlacesAMissingGpuBesideItsNic) {
 }
 
 TEST(CheckGpusTest, NamesAFunctionWithoutItsGpu) {
-  EXPECT_THAT(JudgedOf("2 gpu a100-pcie", [](HostView& v) { v.gpus.pop_back(); }),
+  EXPECT_THAT(JudgedAfter("2 gpu a100-pcie", [](HostView& v) { v.gpus.pop_back(); }),
               ElementsAre("error gpu-missing 0000:02:00.0 GPU"));
 }
 
 TEST(CheckGpusTest, ComparesGpudirectAndNumaNodesWithPeers) {
-  EXPECT_THAT(JudgedOf(kHgxH100, [](HostView& v) { v.gpus[2].gdr = false; }),
+  EXPECT_THAT(JudgedAfter(kHgxH100, [](HostView& v) { v.gpus[2].gdr = false; }),
               ElementsAre(testing::StartsWith("warning gpu-gdr")));
-  EXPECT_THAT(JudgedOf("2x(numa: 4 gpu h100-sxm5 switch)",
-                       [](HostView& v) {
-                         v.numa_nodes.push_back({.id = kUnknownNuma, .cpus = {}});
-                         v.pci[7].parent.index = 2;
-                       }),
+  EXPECT_THAT(JudgedAfter("2x(numa: 4 gpu h100-sxm5 switch)",
+                          [](HostView& v) {
+                            v.numa_nodes.push_back({.id = kUnknownNuma, .cpus = {}});
+                            v.pci[7].parent.index = 2;
+                          }),
               ElementsAre("warning gpu-numa 0000:08:00.0 GPU7 (h100-sxm5)"));
 }
 
 TEST(CheckGpusTest, AnOldHostIsANote) {
-  EXPECT_THAT(JudgedOf("8 gpu h100-sxm5 switch",
-                       [](HostView& v) {
-                         for (PciDevice& device : v.pci) device.link_speed = PcieSpeed::Of(4);
-                       }),
+  EXPECT_THAT(JudgedAfter("8 gpu h100-sxm5 switch",
+                          [](HostView& v) {
+                            for (PciDevice& device : v.pci) device.link_speed = PcieSpeed::Of(4);
+                          }),
               ElementsAre("note gpu-below-model 8 GPUs (h100-sxm5)"));
 }
 
 TEST(CheckGpusTest, ReportsABoardSwitchAtTheWrongNode) {
   const std::vector<std::string> said =
-      JudgedOf(kHgxH100, [](HostView& v) { v.pci[0].parent.index = 1; });
+      JudgedAfter(kHgxH100, [](HostView& v) { v.pci[0].parent.index = 1; });
   EXPECT_THAT(said, testing::Contains("warning gpu-numa 8 GPUs (h100-sxm5)"));
 }
 

@@ -50,7 +50,7 @@ class NarrowLinks {
   void Device(std::uint32_t pci, Bandwidth ports) {
     const Bandwidth own = LinkOf(view_.pci[pci]);
     if (own.mb_per_s != 0 && IsFarNarrower(own, ports))
-      Say(pci, own, ports, "its ports", WidthFor(ports));
+      Report(pci, own, ports, "its ports", WidthFor(ports));
     // A NIC's link needs at most the rate of its ports.
     const bool by_ports = ports.mb_per_s != 0 && (own.mb_per_s == 0 || ports < own);
     widest_[pci] = {by_ports ? ports : own, pci};
@@ -61,8 +61,8 @@ class NarrowLinks {
     const Bandwidth own = LinkOf(view_.pci[pci]);
     if (own.mb_per_s == 0 || !IsFarNarrower(own, widest_[pci].rate)) return;
     const PciDevice& below = view_.pci[widest_[pci].pci];
-    Say(pci, own, widest_[pci].rate, context_.NameOfFunction(widest_[pci].pci) + " below it",
-        PcieChange{pci, below.link_speed, below.link_width});
+    Report(pci, own, widest_[pci].rate, context_.NameOfFunction(widest_[pci].pci) + " below it",
+           PcieChange{pci, below.link_speed, below.link_width});
   }
 
   /// Returns the slowest generation that carries `rate` over 16 lanes.
@@ -74,8 +74,8 @@ class NarrowLinks {
     return {0, PcieSpeed::Of(generation), kLanes};
   }
 
-  void Say(std::uint32_t pci, Bandwidth own, Bandwidth below, const std::string& what,
-           PcieChange repair) {
+  void Report(std::uint32_t pci, Bandwidth own, Bandwidth below, const std::string& what,
+              PcieChange repair) {
     repair.pci = pci;
     const PciDevice& device = view_.pci[pci];
     context_.Add(kNarrowRule, {PartKind::kPci, pci}, context_.NameOfFunction(pci),

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::vector<Defect> WithSwitchAt(std::uint8_t generation, std::uint16_t width) {
-  return DefectsOf(Sick("(switch: 2 gpu a100-pcie)", [&](HostView& v) {
+  return DefectsOf(DefectiveView("(switch: 2 gpu a100-pcie)", [&](HostView& v) {
     v.pci[0].link_speed = PcieSpeed::Of(generation);
     v.pci[0].link_width = width;
   }));
@@ -34,23 +34,23 @@ TEST(CheckNarrowTest, AcceptsAnOlderGenerationOrHalfTheLanes) {
 
 TEST(CheckNarrowTest, ANicNeedsTheBandwidthOfItsPorts) {
   // 10 Gbit/s need no more than one lane.
-  EXPECT_THAT(JudgedOf("(switch: nic 10g), gpu",
-                       [](HostView& v) {
-                         v.pci[0].link_speed = PcieSpeed::Of(3);
-                         v.pci[0].link_width = 2;
-                       }),
+  EXPECT_THAT(JudgedAfter("(switch: nic 10g), gpu",
+                          [](HostView& v) {
+                            v.pci[0].link_speed = PcieSpeed::Of(3);
+                            v.pci[0].link_width = 2;
+                          }),
               IsEmpty());
-  EXPECT_THAT(JudgedOf("nic 400g, gpu",
-                       [](HostView& v) {
-                         v.pci[0].link_speed = PcieSpeed::Of(3);
-                         v.pci[0].link_width = 16;
-                       }),
+  EXPECT_THAT(JudgedAfter("nic 400g, gpu",
+                          [](HostView& v) {
+                            v.pci[0].link_speed = PcieSpeed::Of(3);
+                            v.pci[0].link_width = 16;
+                          }),
               ElementsAre("warning narrow-link 0000:01:00.0 NIC nic0"));
 }
 
 TEST(CheckNarrowTest, IgnoresPlaceholderAndImpossibleRates) {
   const auto judged = [](std::uint32_t mbit_per_s, const char* name, std::uint32_t code) {
-    return JudgedOf("nic, gpu", [&](HostView& v) {
+    return JudgedAfter("nic, gpu", [&](HostView& v) {
       v.nets[0].speed_mbit_per_s = mbit_per_s;
       v.nets[0].name = name;
       PciDevice& card = v.pci[v.nics[0].parent.index];

@@ -11,7 +11,7 @@ using testing::IsEmpty;
 
 TEST(CheckNicsTest, NamesAPortAtHalfRate) {
   const std::vector<Defect> defects =
-      DefectsOf(Sick(kHgxH100, [](HostView& v) { v.nets[4].speed_mbit_per_s = 200'000; }));
+      DefectsOf(DefectiveView(kHgxH100, [](HostView& v) { v.nets[4].speed_mbit_per_s = 200'000; }));
   ASSERT_EQ(defects.size(), 1u);
   EXPECT_EQ(defects[0].rule->word, "nic-rate");
   EXPECT_EQ(defects[0].name, "port nic4");
@@ -20,34 +20,36 @@ TEST(CheckNicsTest, NamesAPortAtHalfRate) {
 }
 
 TEST(CheckNicsTest, AcceptsTwoHalvesWithDifferentRates) {
-  EXPECT_THAT(JudgedOf(kHgxH100,
-                       [](HostView& v) {
-                         for (std::size_t i = 0; i < 4; ++i) v.nets[i].speed_mbit_per_s = 200'000;
-                       }),
+  EXPECT_THAT(JudgedAfter(kHgxH100,
+                          [](HostView& v) {
+                            for (std::size_t i = 0; i < 4; ++i)
+                              v.nets[i].speed_mbit_per_s = 200'000;
+                          }),
               IsEmpty());
 }
 
 TEST(CheckNicsTest, NicsAwayFromGpusAreNotPeersOfThoseBesideGpus) {
-  EXPECT_THAT(JudgedOf("4x(switch: gpu, nic 400g), nic 100g, nic 25g", [](HostView&) {}),
+  EXPECT_THAT(JudgedAfter("4x(switch: gpu, nic 400g), nic 100g, nic 25g", [](HostView&) {}),
               IsEmpty());
 }
 
 TEST(CheckNicsTest, NamesTheNicWithASlowLinkAmongPeers) {
-  EXPECT_THAT(JudgedOf(kHgxH100, [](HostView& v) { v.pci[v.nics[2].parent.index].link_width = 8; }),
-              ElementsAre("error nic-pcie 0000:09:00.0 NIC nic2"));
+  EXPECT_THAT(
+      JudgedAfter(kHgxH100, [](HostView& v) { v.pci[v.nics[2].parent.index].link_width = 8; }),
+      ElementsAre("error nic-pcie 0000:09:00.0 NIC nic2"));
 }
 
 TEST(CheckNicsTest, NamesAPortWithoutGpudirect) {
-  EXPECT_THAT(JudgedOf(kHgxH100,
-                       [](HostView& v) {
-                         for (NetInterface& net : v.nets) net.gdr = true;
-                         v.nets[1].gdr = false;
-                       }),
+  EXPECT_THAT(JudgedAfter(kHgxH100,
+                          [](HostView& v) {
+                            for (NetInterface& net : v.nets) net.gdr = true;
+                            v.nets[1].gdr = false;
+                          }),
               ElementsAre("warning nic-gdr 0000:06:00.0 port nic1"));
 }
 
 TEST(CheckNicsTest, NamesASwitchThatLacksTheNicOfItsPeers) {
-  const std::vector<Defect> defects = DefectsOf(Sick(kHgxH100, [](HostView& v) {
+  const std::vector<Defect> defects = DefectsOf(DefectiveView(kHgxH100, [](HostView& v) {
     v.nets.pop_back();
     v.nics.pop_back();
     v.pci.pop_back();
@@ -60,11 +62,11 @@ TEST(CheckNicsTest, NamesASwitchThatLacksTheNicOfItsPeers) {
 }
 
 TEST(CheckNicsTest, FewSwitchesGiveNoRule) {
-  EXPECT_THAT(JudgedOf("2x(switch: 4 gpu, nic), (switch: 4 gpu)", [](HostView&) {}), IsEmpty());
+  EXPECT_THAT(JudgedAfter("2x(switch: 4 gpu, nic), (switch: 4 gpu)", [](HostView&) {}), IsEmpty());
 }
 
 TEST(CheckNicsTest, NamesASwitchWithASlowerLinkThanItsPeers) {
-  const std::vector<std::string> said = JudgedOf(kHgxH100, [](HostView& v) {
+  const std::vector<std::string> said = JudgedAfter(kHgxH100, [](HostView& v) {
     for (PciDevice& device : v.pci)
       if (device.parent.kind == PartKind::kNuma) device.ids = {.vendor = 0x1000, .device = 0xc030};
     v.pci[0].link_width = 8;

@@ -34,7 +34,7 @@ TEST(CheckTest, LintErrorsAreDefectsAndNotesAreNot) {
 }
 
 TEST(CheckTest, SortsDefectsBySeverity) {
-  const std::vector<Defect> defects = DefectsOf(Sick(kHgxH100, [](HostView& v) {
+  const std::vector<Defect> defects = DefectsOf(DefectiveView(kHgxH100, [](HostView& v) {
     v.pci[0].link_speed = PcieSpeed::Of(1);  // of a switch: a warning
     v.gpus[7].links.clear();
   }));

@@ -14,7 +14,7 @@ using Usual = std::vector<std::optional<std::size_t>>;
 
 TEST(FleetTest, ComparesAMachineWithTheMajority) {
   const HostView good = ParseSynthetic(kHgxH100).value();
-  const HostView slow = Sick(kHgxH100, [](HostView& v) {
+  const HostView slow = DefectiveView(kHgxH100, [](HostView& v) {
     for (NetInterface& net : v.nets) net.speed_mbit_per_s = 200'000;
   });
   const HostView* const views[] = {&good, &slow, &good, nullptr, &good};
@@ -23,7 +23,8 @@ TEST(FleetTest, ComparesAMachineWithTheMajority) {
 
 TEST(FleetTest, WithoutAMajorityNoMachineIsUsual) {
   const HostView good = ParseSynthetic(kHgxH100).value();
-  const HostView slow = Sick(kHgxH100, [](HostView& v) { v.nets[0].speed_mbit_per_s = 1000; });
+  const HostView slow =
+      DefectiveView(kHgxH100, [](HostView& v) { v.nets[0].speed_mbit_per_s = 1000; });
   const HostView* const views[] = {&good, &slow, &good, &slow};
   EXPECT_THAT(UsualMachines(views), Each(Eq(std::nullopt)));
   const HostView* const one[] = {&good};
@@ -46,7 +47,7 @@ TEST(FleetTest, AMachineWithoutGpusJoinsTheLargestClass) {
 
 TEST(FleetTest, IgnoresAddressesAndNames) {
   const HostView good = ParseSynthetic(kHgxH100).value();
-  const HostView other = Sick(kHgxH100, [](HostView& v) {
+  const HostView other = DefectiveView(kHgxH100, [](HostView& v) {
     for (PciDevice& device : v.pci) device.bus.value += 0x100000;
     for (NetInterface& net : v.nets) net.name += "x";
   });
@@ -55,8 +56,9 @@ TEST(FleetTest, IgnoresAddressesAndNames) {
 
 TEST(FleetTest, DoesNotCompareMachinesOfOtherKinds) {
   const HostView good = ParseSynthetic(kHgxH100).value();
-  const HostView other_processor = Sick("2x(numa: 4x(switch: gpu h100-sxm5 switch))",
-                                        [](HostView& v) { v.cpu.vendor = "AuthenticAMD"; });
+  const HostView other_processor =
+      DefectiveView("2x(numa: 4x(switch: gpu h100-sxm5 switch))",
+                    [](HostView& v) { v.cpu.vendor = "AuthenticAMD"; });
   const HostView other_devices = ParseSynthetic("2 gpu h100-sxm5 switch").value();
   const HostView* const views[] = {&good, &good, &good, &other_processor, &other_devices};
   EXPECT_THAT(UsualMachines(views), Each(Eq(std::nullopt)));

@@ -58,7 +58,7 @@ class Fuser {
     if (fused_.notes.size() < kFusedNotesMax) fused_.notes.push_back(std::move(text));
   }
 
-  void NoteOther(std::string_view of, std::string_view what) {
+  void NoteConflict(std::string_view of, std::string_view what) {
     Note(fmt::format("{} has another {} in a later view; the first is kept", of, what));
   }
 
@@ -70,7 +70,7 @@ class Fuser {
     if (kept == unknown)
       kept = other;
     else
-      NoteOther(of, what);
+      NoteConflict(of, what);
   }
   template <typename Value>
   void Settle(std::optional<Value>& kept, const std::optional<Value>& other, std::string_view of,
@@ -83,7 +83,7 @@ class Fuser {
     if (kept.empty())
       kept = other;
     else if (!other.empty() && kept != other)
-      NoteOther(of, what);
+      NoteConflict(of, what);
   }
 
   std::uint64_t HostOf(Part part) const {
@@ -362,10 +362,10 @@ class Pruner {
   HostView Run() && {
     for (std::uint32_t i = 0; i < view_.gpus.size(); ++i) {
       gpus_.keep[i] = view_.gpus[i].rank.has_value();
-      if (gpus_.keep[i]) KeepUp({PartKind::kPci, view_.gpus[i].pci});
+      if (gpus_.keep[i]) KeepAncestors({PartKind::kPci, view_.gpus[i].pci});
     }
     for (const NetInterface& net : view_.nets) {
-      if (net.nic) KeepUp({PartKind::kNic, *net.nic});
+      if (net.nic) KeepAncestors({PartKind::kNic, *net.nic});
       for (std::uint32_t i = 0; !net.nic && i < view_.numa_nodes.size(); ++i)
         if (view_.numa_nodes[i].id == net.numa) numas_.keep[i] = true;
     }
@@ -377,7 +377,7 @@ class Pruner {
   }
 
  private:
-  void KeepUp(Part part) {
+  void KeepAncestors(Part part) {
     while (true) {
       Kept& kept = part.kind == PartKind::kNuma  ? numas_
                    : part.kind == PartKind::kPci ? pcis_

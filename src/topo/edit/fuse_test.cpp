@@ -161,7 +161,7 @@ HostView Detailed() {
   gpu.gcn = "gfx942";
   gpu.rccl_arch = 5;
   gpu.c2c = {{44'712, 10}};
-  gpu.fabric = Fabric{{1, 2}, 3};
+  gpu.fabric = NvlinkFabric{{1, 2}, 3};
   NetInterface& net = view.nets[0];
   net.port = net.latency_ns = net.max_connections = net.rail = net.plane = 7;
   net.guid = 7;

@@ -108,7 +108,7 @@ inline std::vector<HostView> RackForTest(std::uint32_t hosts) {
       const auto bus = static_cast<std::uint8_t>(0x10 * i + 1);
       machine.Gpu(bus, 100).NvSwitch(18).C2c(44'712, 10);
       machine.view.gpus.back().rank = host * 4 + i;
-      machine.view.gpus.back().fabric = Fabric{{1, 2}, 3};
+      machine.view.gpus.back().fabric = NvlinkFabric{{1, 2}, 3};
       machine.Nic(static_cast<std::uint8_t>(bus + 2), 400'000);
     }
     views.push_back(std::move(machine.view));

@@ -19,7 +19,7 @@ void LintSize(LintContext& context) {
   const Part system;
   const std::size_t elements = CountElements(view);
   if (elements > kNcclElementsMax)
-    return context.Say(
+    return context.AddFinding(
         Severity::kError, "too-many-elements", system, "",
         fmt::format("{} elements; NCCL accepts {} for one host", elements, kNcclElementsMax),
         "remove elements that no job uses");
@@ -29,12 +29,13 @@ void LintSize(LintContext& context) {
   const std::uint32_t ranks = CountGpus(view);
   const std::size_t fused = PredictFused(view, ranks).elements;
   if (fused > kNcclElementsMax)
-    context.Say(Severity::kError, "too-many-fused", system, "",
-                fmt::format("{} elements after NCCL has fused the views of {} ranks; it accepts {} "
-                            "for one host, and stops with \"too many XML nodes\"",
-                            fused, ranks, kNcclElementsMax),
-                "remove NICs that no job uses (NCCL_IB_HCA, or the file); give GPUs behind "
-                "NVSwitches one link to fffffff:ffff:ff");
+    context.AddFinding(
+        Severity::kError, "too-many-fused", system, "",
+        fmt::format("{} elements after NCCL has fused the views of {} ranks; it accepts {} "
+                    "for one host, and stops with \"too many XML nodes\"",
+                    fused, ranks, kNcclElementsMax),
+        "remove NICs that no job uses (NCCL_IB_HCA, or the file); give GPUs behind "
+        "NVSwitches one link to fffffff:ffff:ff");
 }
 
 }  // namespace
@@ -49,8 +50,8 @@ LintContext::LintContext(const HostView& view, const Positions& positions, std::
   }
 }
 
-void LintContext::Say(Severity severity, std::string_view rule, Part part,
-                      std::string_view attribute, std::string reason, std::string cure) {
+void LintContext::AddFinding(Severity severity, std::string_view rule, Part part,
+                             std::string_view attribute, std::string reason, std::string cure) {
   findings_.Add({.severity = severity,
                  .rule = std::string(rule),
                  .file = file_,
@@ -90,19 +91,21 @@ void LintSystem(LintContext& context) {
         return device.device_class && device.device_class->role() == role;
       });
     };
-    context.Say(Severity::kNote, "skeleton", system, "",
-                fmt::format("a skeleton: by their class, {} functions are GPUs and {} are NICs, "
-                            "but the GPUs are not described; NCCL fills them in on the machine",
-                            count(PciRole::kGpu), count(PciRole::kNic)),
-                "to read it on another machine, use ringlet topo complete");
+    context.AddFinding(
+        Severity::kNote, "skeleton", system, "",
+        fmt::format("a skeleton: by their class, {} functions are GPUs and {} are NICs, "
+                    "but the GPUs are not described; NCCL fills them in on the machine",
+                    count(PciRole::kGpu), count(PciRole::kNic)),
+        "to read it on another machine, use ringlet topo complete");
   }
   if (view.version == 2)
-    context.Say(Severity::kNote, "rccl", system, "version",
-                "version 2 belongs to RCCL; NCCL rejects it", "");
+    context.AddFinding(Severity::kNote, "rccl", system, "version",
+                       "version 2 belongs to RCCL; NCCL rejects it", "");
   if (std::any_of(view.numa_nodes.begin(), view.numa_nodes.end(),
                   [](const NumaNode& node) { return node.host.has_value(); }))
-    context.Say(Severity::kNote, "several-hosts", system, "",
-                "the file describes several hosts; NCCL treats the whole file as its own host", "");
+    context.AddFinding(
+        Severity::kNote, "several-hosts", system, "",
+        "the file describes several hosts; NCCL treats the whole file as its own host", "");
   LintSize(context);
 }
 

@@ -54,7 +54,7 @@ void LintOverlap(LintContext& context, const std::map<std::uint32_t, BusRange>& 
     const BusRange& before = ranges[i - 1];
     // Functions alone on one bus belong to one card, or to a processor.
     if (range.first > before.last || range.functions + before.functions == 2) continue;
-    context.Say(
+    context.AddFinding(
         Severity::kWarning, "bus-order", {PartKind::kPci, range.part}, "busid",
         fmt::format("its buses {:02x} to {:02x} overlap the buses {:02x} to {:02x} of {} ({}); "
                     "branches of one host never share buses",
@@ -80,13 +80,14 @@ void LintNodes(LintContext& context) {
     for (auto a = nodes.begin(); a != nodes.end(); ++a)
       for (auto b = std::next(a); b != nodes.end(); ++b) {
         if (a->second.first >= b->second.last || b->second.first >= a->second.last) continue;
-        context.Say(Severity::kWarning, "numa-bus-order", {PartKind::kNuma, b->first}, "",
-                    fmt::format("its buses {:02x} to {:02x} overlap the buses {:02x} to {:02x} of "
-                                "NUMA node {}; the buses of a NUMA node are consecutive",
-                                b->second.first, b->second.last, a->second.first, a->second.last,
-                                view.numa_nodes[a->first].id),
-                    "a switch may be under the wrong NUMA node, or bus ids may be swapped: compare "
-                    "with /sys/bus/pci/devices/ADDRESS/numa_node");
+        context.AddFinding(
+            Severity::kWarning, "numa-bus-order", {PartKind::kNuma, b->first}, "",
+            fmt::format("its buses {:02x} to {:02x} overlap the buses {:02x} to {:02x} of "
+                        "NUMA node {}; the buses of a NUMA node are consecutive",
+                        b->second.first, b->second.last, a->second.first, a->second.last,
+                        view.numa_nodes[a->first].id),
+            "a switch may be under the wrong NUMA node, or bus ids may be swapped: compare "
+            "with /sys/bus/pci/devices/ADDRESS/numa_node");
       }
   }
 }
@@ -100,11 +101,12 @@ void LintBusOrder(LintContext& context) {
     if (device.parent.kind != PartKind::kPci) continue;
     const BusId above = view.pci[device.parent.index].bus;
     if (device.bus.domain() != above.domain() || device.bus.bus() >= above.bus()) continue;
-    context.Say(Severity::kWarning, "bus-order", {PartKind::kPci, i}, "busid",
-                fmt::format("its bus {:02x} is below the bus {:02x} of its switch {}; bus numbers "
-                            "grow from the processor outwards",
-                            device.bus.bus(), above.bus(), ToString(above)),
-                "bus ids may be swapped: compare with lspci -tv");
+    context.AddFinding(
+        Severity::kWarning, "bus-order", {PartKind::kPci, i}, "busid",
+        fmt::format("its bus {:02x} is below the bus {:02x} of its switch {}; bus numbers "
+                    "grow from the processor outwards",
+                    device.bus.bus(), above.bus(), ToString(above)),
+        "bus ids may be swapped: compare with lspci -tv");
   }
   for (const auto& [host, branches] : RangesOfBranches(context)) LintOverlap(context, branches);
   LintNodes(context);

@@ -13,18 +13,18 @@ using testing::StartsWith;
 constexpr std::string_view kTwoNodes = "2x(numa: 2x(switch: gpu, nic))";
 
 TEST(LintBusOrderTest, BusesOfAWholeMachineAreInOrder) {
-  EXPECT_THAT(SaidOf(kTwoNodes, [](HostView&) {}), IsEmpty());
+  EXPECT_THAT(FindingLinesAfter(kTwoNodes, [](HostView&) {}), IsEmpty());
 }
 
 TEST(LintBusOrderTest, ReportsSwappedAddressesOfTwoSwitches) {
-  const std::vector<std::string> said = SaidOf(kTwoNodes, [](HostView& v) {
+  const std::vector<std::string> said = FindingLinesAfter(kTwoNodes, [](HostView& v) {
     std::swap(v.pci[v.gpus[0].pci].bus, v.pci[v.gpus[1].pci].bus);
   });
   EXPECT_THAT(said, Contains(StartsWith("warning bus-order")));
 }
 
 TEST(LintBusOrderTest, ReportsASwitchAtTheWrongNode) {
-  const std::vector<std::string> said = SaidOf(kTwoNodes, [](HostView& v) {
+  const std::vector<std::string> said = FindingLinesAfter(kTwoNodes, [](HostView& v) {
     for (PciDevice& device : v.pci)
       if (device.parent == Part{PartKind::kNuma, 0}) {
         device.parent.index = 1;
@@ -35,17 +35,17 @@ TEST(LintBusOrderTest, ReportsASwitchAtTheWrongNode) {
 }
 
 TEST(LintBusOrderTest, FunctionsBelowASwitchNeedHigherBuses) {
-  const std::vector<std::string> said =
-      SaidOf("(switch: gpu)", [](HostView& v) { std::swap(v.pci[0].bus, v.pci[1].bus); });
+  const std::vector<std::string> said = FindingLinesAfter(
+      "(switch: gpu)", [](HostView& v) { std::swap(v.pci[0].bus, v.pci[1].bus); });
   EXPECT_THAT(said, ElementsAre(StartsWith("warning bus-order")));
 }
 
 TEST(LintBusOrderTest, SeparatesDomainsAndHosts) {
-  EXPECT_THAT(SaidOf(kTwoNodes,
-                     [](HostView& v) {
-                       for (std::uint32_t i = 0; i < v.pci.size(); ++i)
-                         v.pci[i].bus = BusId::Of(i, 0, 0, 0);
-                     }),
+  EXPECT_THAT(FindingLinesAfter(kTwoNodes,
+                                [](HostView& v) {
+                                  for (std::uint32_t i = 0; i < v.pci.size(); ++i)
+                                    v.pci[i].bus = BusId::Of(i, 0, 0, 0);
+                                }),
               IsEmpty())
       << "as in a virtual machine";
 }

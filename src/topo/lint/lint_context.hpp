@@ -20,8 +20,8 @@ class LintContext {
   const HostView& view() const { return view_; }
 
   /// \param attribute the position of the finding; empty: the element
-  void Say(Severity severity, std::string_view rule, Part part, std::string_view attribute,
-           std::string reason, std::string cure);
+  void AddFinding(Severity severity, std::string_view rule, Part part, std::string_view attribute,
+                  std::string reason, std::string cure);
   /// Returns "FILE:LINE" or the path of a part, for use in a sentence.
   std::string Where(Part part) const;
 

@@ -25,33 +25,36 @@ void LintModel(LintContext& context, std::uint32_t index) {
   const CpuModel& cpu = context.view().ModelOf(context.view().numa_nodes[index]);
   const Part part{PartKind::kNuma, index};
   if (cpu.arch.empty())
-    return context.Say(Severity::kError, "missing-arch", part, "",
-                       "arch is missing; NCCL stops with \"Attribute arch of node cpu not found\"",
-                       "write arch=\"x86_64\" (or arm64), and on x86 vendor, familyid and modelid");
+    return context.AddFinding(
+        Severity::kError, "missing-arch", part, "",
+        "arch is missing; NCCL stops with \"Attribute arch of node cpu not found\"",
+        "write arch=\"x86_64\" (or arm64), and on x86 vendor, familyid and modelid");
   if (!IsOneOf(kArchs, cpu.arch))
-    return context.Say(Severity::kWarning, "unknown-arch", part, "arch",
-                       fmt::format("NCCL does not know the arch \"{}\" and treats the path between "
-                                   "NUMA nodes as unlimited",
-                                   Printable(cpu.arch, kMaskBytesShown)),
-                       "write x86_64, arm64 or ppc64");
+    return context.AddFinding(
+        Severity::kWarning, "unknown-arch", part, "arch",
+        fmt::format("NCCL does not know the arch \"{}\" and treats the path between "
+                    "NUMA nodes as unlimited",
+                    Printable(cpu.arch, kMaskBytesShown)),
+        "write x86_64, arm64 or ppc64");
   if (cpu.arch != "x86_64") return;
   if (cpu.vendor.empty())
-    return context.Say(Severity::kError, "missing-vendor", part, "",
-                       "vendor is missing; NCCL stops here on x86_64",
-                       "write vendor=\"GenuineIntel\" or \"AuthenticAMD\"");
+    return context.AddFinding(Severity::kError, "missing-vendor", part, "",
+                              "vendor is missing; NCCL stops here on x86_64",
+                              "write vendor=\"GenuineIntel\" or \"AuthenticAMD\"");
   if (!IsOneOf(kVendors, cpu.vendor))
-    return context.Say(Severity::kWarning, "unknown-vendor", part, "vendor",
-                       fmt::format("NCCL does not know the vendor \"{}\" and treats the path "
-                                   "between NUMA nodes as unlimited (5000 GB/s)",
-                                   Printable(cpu.vendor, kMaskBytesShown)),
-                       cpu.vendor == "HygonGenuine"
-                           ? "Hygon processors have AMD's design: write AuthenticAMD, which NCCL "
-                             "counts with 16 GB/s"
-                           : "name the vendor of the most similar processor");
+    return context.AddFinding(
+        Severity::kWarning, "unknown-vendor", part, "vendor",
+        fmt::format("NCCL does not know the vendor \"{}\" and treats the path "
+                    "between NUMA nodes as unlimited (5000 GB/s)",
+                    Printable(cpu.vendor, kMaskBytesShown)),
+        cpu.vendor == "HygonGenuine"
+            ? "Hygon processors have AMD's design: write AuthenticAMD, which NCCL "
+              "counts with 16 GB/s"
+            : "name the vendor of the most similar processor");
   if (cpu.vendor != "AuthenticAMD" && cpu.family == 0 && cpu.model == 0)
-    context.Say(Severity::kError, "missing-family", part, "",
-                "familyid and modelid are missing; NCCL needs them for this vendor",
-                "write both, as in /proc/cpuinfo");
+    context.AddFinding(Severity::kError, "missing-family", part, "",
+                       "familyid and modelid are missing; NCCL needs them for this vendor",
+                       "write both, as in /proc/cpuinfo");
 }
 
 constexpr std::size_t kNodesComparedMax = 256;  // keeps n^2 comparisons fast
@@ -66,7 +69,7 @@ std::vector<std::uint32_t> EarlierNodes(const HostView& view, std::uint32_t inde
 }
 
 /// Returns true if every CPU of `a` precedes every CPU of `b`.
-bool LiesBelow(const CpuSet& a, const CpuSet& b) {
+bool IsBelow(const CpuSet& a, const CpuSet& b) {
   return a.ranges().back().last < b.ranges().front().first;
 }
 
@@ -81,25 +84,26 @@ void LintAffinity(LintContext& context, std::uint32_t index) {
     const std::string first = context.Where({PartKind::kNuma, i});
     const std::size_t common = node.cpus.CountCommon(other.cpus);
     if (node.cpus == other.cpus)
-      return context.Say(
+      return context.AddFinding(
           Severity::kError, "same-affinity", part, "affinity",
           fmt::format("the affinity equals that of the cpu at {}: CPUs {}", first,
                       ToString(node.cpus)),
           "every node has its own CPUs; copy them from /sys/devices/system/node/nodeN/cpumap");
     if (common > 0)
-      return context.Say(
+      return context.AddFinding(
           Severity::kWarning, "affinity-overlap", part, "affinity",
           fmt::format("{} of its CPUs also belong to the cpu at {}", common, first),
           "every node has its own CPUs; copy them from /sys/devices/system/node/nodeN/cpumap");
     const bool known = node.id != kUnknownNuma && other.id != kUnknownNuma;
-    const bool swapped = (node.id < other.id && LiesBelow(other.cpus, node.cpus)) ||
-                         (node.id > other.id && LiesBelow(node.cpus, other.cpus));
+    const bool swapped = (node.id < other.id && IsBelow(other.cpus, node.cpus)) ||
+                         (node.id > other.id && IsBelow(node.cpus, other.cpus));
     if (known && swapped)
-      return context.Say(Severity::kWarning, "numa-order", part, "numaid",
-                         fmt::format("the CPUs of NUMA nodes {} and {} are in reverse order: the "
-                                     "ids of the nodes may be swapped",
-                                     other.id, node.id),
-                         "compare with /sys/devices/system/node/nodeN/cpumap");
+      return context.AddFinding(
+          Severity::kWarning, "numa-order", part, "numaid",
+          fmt::format("the CPUs of NUMA nodes {} and {} are in reverse order: the "
+                      "ids of the nodes may be swapped",
+                      other.id, node.id),
+          "compare with /sys/devices/system/node/nodeN/cpumap");
   }
 }
 
@@ -132,13 +136,14 @@ void LintOnlyNode(LintContext& context) {
   const auto gpus = std::count_if(view.pci.begin(), view.pci.end(), IsGpu);
   if (gpus <= kGpusOfANode || cpus.Count() == up_to) return;
   const std::size_t roots = CountRootsWithGpus(view);
-  context.Say(roots > kRootsOfANode ? Severity::kError : Severity::kNote, "one-cpu",
-              {PartKind::kNuma, 0}, "",
-              fmt::format("all {} GPUs, behind {} PCI functions, are under one cpu, but {} of CPUs "
-                          "0 to {} do not belong to it: the machine has more NUMA nodes, and NCCL "
-                          "does not see the paths between them",
-                          gpus, roots, up_to - cpus.Count(), up_to - 1),
-              "write a cpu for every NUMA node, with the devices of that node");
+  context.AddFinding(
+      roots > kRootsOfANode ? Severity::kError : Severity::kNote, "one-cpu", {PartKind::kNuma, 0},
+      "",
+      fmt::format("all {} GPUs, behind {} PCI functions, are under one cpu, but {} of CPUs "
+                  "0 to {} do not belong to it: the machine has more NUMA nodes, and NCCL "
+                  "does not see the paths between them",
+                  gpus, roots, up_to - cpus.Count(), up_to - 1),
+      "write a cpu for every NUMA node, with the devices of that node");
 }
 
 }  // namespace

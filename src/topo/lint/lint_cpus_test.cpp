@@ -8,7 +8,7 @@ namespace {
 using testing::ElementsAre;
 
 TEST(LintCpusTest, ReportsAnUnknownProcessor) {
-  const auto said = [](auto change) { return SaidOf("gpu", change); };
+  const auto said = [](auto change) { return FindingLinesAfter("gpu", change); };
   EXPECT_THAT(said([](HostView&) {}), ElementsAre());
   EXPECT_THAT(said([](HostView& v) { v.cpu.arch = ""; }),
               ElementsAre("error missing-arch system/cpu[0]"));
@@ -29,7 +29,7 @@ TEST(LintCpusTest, ReportsAnUnknownProcessor) {
 
 TEST(LintCpusTest, NumaNodesNeedSeparateCpus) {
   const auto said = [](CpuSet first, CpuSet second) {
-    return SaidOf("2x(numa: gpu)", [&](HostView& v) {
+    return FindingLinesAfter("2x(numa: gpu)", [&](HostView& v) {
       v.numa_nodes[0].cpus = first;
       v.numa_nodes[1].cpus = second;
     });
@@ -45,12 +45,14 @@ TEST(LintCpusTest, NumaNodesNeedSeparateCpus) {
 }
 
 TEST(LintCpusTest, NumaNodesOfOtherHostsMayHaveTheSameCpus) {
-  EXPECT_THAT(SaidOf("2x(host: gpu)", [](HostView&) {}), ElementsAre("note several-hosts system"));
+  EXPECT_THAT(FindingLinesAfter("2x(host: gpu)", [](HostView&) {}),
+              ElementsAre("note several-hosts system"));
 }
 
 TEST(LintCpusTest, ReportsAllDevicesUnderOneOfSeveralNodes) {
   const auto said = [](std::string_view words, std::string_view cpus) {
-    return SaidOf(words, [&](HostView& v) { v.numa_nodes[0].cpus = CpuSet::Parse(cpus).value(); });
+    return FindingLinesAfter(
+        words, [&](HostView& v) { v.numa_nodes[0].cpus = CpuSet::Parse(cpus).value(); });
   };
   EXPECT_THAT(said("4x(switch: 2 gpu)", "0-15,32-47"), ElementsAre("error one-cpu system/cpu[0]"));
   EXPECT_THAT(said("2x(switch: 4 gpu)", "0-15,32-47"), ElementsAre("note one-cpu system/cpu[0]"));

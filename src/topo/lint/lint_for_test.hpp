@@ -11,7 +11,7 @@
 namespace ringlet::topology {
 
 /// Returns "severity rule path" of each finding about a view.
-inline std::vector<std::string> Said(const HostView& view) {
+inline std::vector<std::string> FindingLines(const HostView& view) {
   std::vector<std::string> said;
   for (const Finding& finding : Lint(view, {}, ""))
     said.push_back(std::string(SeverityName(finding.severity)) + " " + finding.rule + " " +
@@ -21,11 +21,11 @@ inline std::vector<std::string> Said(const HostView& view) {
 
 /// Returns the findings about a changed machine in words.
 template <typename Change>
-std::vector<std::string> SaidOf(std::string_view words, Change change) {
+std::vector<std::string> FindingLinesAfter(std::string_view words, Change change) {
   HostView view = ParseSynthetic(words).value();
   change(view);
   EXPECT_TRUE(view.Check().ok());
-  return Said(view);
+  return FindingLines(view);
 }
 
 }  // namespace ringlet::topology

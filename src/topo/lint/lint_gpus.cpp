@@ -18,13 +18,13 @@ void LintNeeded(LintContext& context, Part part, const Gpu& gpu) {
   need(gpu.compute_capability != 0, "sm");
   need(gpu.gdr.has_value(), "gdr");
   if (!missing.empty())
-    context.Say(Severity::kWarning, "incomplete-gpu", part, "",
-                fmt::format("missing: {}; NCCL stops if it does not find the GPU itself", missing),
-                "");
+    context.AddFinding(
+        Severity::kWarning, "incomplete-gpu", part, "",
+        fmt::format("missing: {}; NCCL stops if it does not find the GPU itself", missing), "");
   if (gpu.mlopart.value_or(0) > 1)
-    context.Say(Severity::kError, "odd-partition", part, "mlopart",
-                fmt::format("mlopart is {}; a GPU has at most two halves, 0 and 1", *gpu.mlopart),
-                "");
+    context.AddFinding(
+        Severity::kError, "odd-partition", part, "mlopart",
+        fmt::format("mlopart is {}; a GPU has at most two halves, 0 and 1", *gpu.mlopart), "");
 }
 
 void LintModel(LintContext& context, Part part, const Gpu& gpu) {
@@ -32,7 +32,7 @@ void LintModel(LintContext& context, Part part, const Gpu& gpu) {
   if (model == nullptr || !model->gcn.empty() || gpu.compute_capability == 0 ||
       gpu.compute_capability == model->compute_capability)
     return;
-  context.Say(
+  context.AddFinding(
       Severity::kWarning, "odd-compute-capability", part, "sm",
       fmt::format("sm is {}, but device 0x{:04x} is a {}, which has {}", gpu.compute_capability,
                   model->device, model->name, model->compute_capability),
@@ -44,12 +44,13 @@ void LintFunction(LintContext& context, Part part, std::uint32_t first) {
   const Gpu& gpu = context.view().gpus[part.index];
   const Gpu& other = context.view().gpus[first];
   if (first == part.index || !gpu.dev || !other.dev || gpu.dev == other.dev) return;
-  context.Say(Severity::kError, "gpus-on-one-function", part, "dev",
-              fmt::format("device {} is on the function {}, which is already device {} ({}); a PCI "
-                          "function holds one GPU",
-                          *gpu.dev, ToString(context.view().pci[gpu.pci].bus), *other.dev,
-                          context.Where({PartKind::kGpu, first})),
-              "give each GPU its own pci; nvidia-smi shows the bus ids");
+  context.AddFinding(
+      Severity::kError, "gpus-on-one-function", part, "dev",
+      fmt::format("device {} is on the function {}, which is already device {} ({}); a PCI "
+                  "function holds one GPU",
+                  *gpu.dev, ToString(context.view().pci[gpu.pci].bus), *other.dev,
+                  context.Where({PartKind::kGpu, first})),
+      "give each GPU its own pci; nvidia-smi shows the bus ids");
 }
 
 }  // namespace
@@ -67,18 +68,18 @@ void LintGpus(LintContext& context) {
     if (gpu.rank) {
       const auto [first, is_new] = ranks.emplace(*gpu.rank, i);
       if (!is_new)
-        context.Say(Severity::kError, "duplicate-rank", part, "rank",
-                    fmt::format("rank {} is already used at {}", *gpu.rank,
-                                context.Where({PartKind::kGpu, first->second})),
-                    "");
+        context.AddFinding(Severity::kError, "duplicate-rank", part, "rank",
+                           fmt::format("rank {} is already used at {}", *gpu.rank,
+                                       context.Where({PartKind::kGpu, first->second})),
+                           "");
     }
     if (!gpu.dev) continue;
     const auto [first, is_new] = devices.emplace(std::pair(context.HostOf(part), *gpu.dev), i);
     if (!is_new && view.gpus[first->second].pci != gpu.pci)
-      context.Say(Severity::kError, "duplicate-device", part, "dev",
-                  fmt::format("device {} is already used at {}", *gpu.dev,
-                              context.Where({PartKind::kGpu, first->second})),
-                  "dev is the number that nvidia-smi shows");
+      context.AddFinding(Severity::kError, "duplicate-device", part, "dev",
+                         fmt::format("device {} is already used at {}", *gpu.dev,
+                                     context.Where({PartKind::kGpu, first->second})),
+                         "dev is the number that nvidia-smi shows");
   }
 }
 

@@ -15,15 +15,15 @@ const std::string kBack = kSecondGpu + "/nvlink[0000:01:00.0]";
 /// Returns the findings about two GPUs with a bridge, after a change.
 template <typename Change>
 std::vector<std::string> SaidOfLinks(Change change) {
-  return SaidOf("2 gpu a100-pcie pairs",
-                [&](HostView& v) { change(v, v.gpus[0].links, v.gpus[1].links); });
+  return FindingLinesAfter("2 gpu a100-pcie pairs",
+                           [&](HostView& v) { change(v, v.gpus[0].links, v.gpus[1].links); });
 }
 
 TEST(LintLinksTest, AcceptsGoodLinks) {
   EXPECT_THAT(SaidOfLinks([](auto&, auto&, auto&) {}), ElementsAre());
   for (const char* words : {"8 gpu v100-sxm2 cube-mesh", "8 gpu h100-sxm5 switch",
                             "4 gpu a100-sxm4 mesh", "8 gpu mi300x mesh"})
-    EXPECT_THAT(SaidOf(words, [](HostView&) {}), ElementsAre()) << words;
+    EXPECT_THAT(FindingLinesAfter(words, [](HostView&) {}), ElementsAre()) << words;
 }
 
 TEST(LintLinksTest, ReportsALinkToItself) {
@@ -36,10 +36,11 @@ TEST(LintLinksTest, ReportsALinkToItself) {
 }
 
 TEST(LintLinksTest, ReportsANeighbourWithAnImpossibleAddress) {
-  EXPECT_THAT(SaidOf("2 gpu h100-sxm5 switch",
-                     [](HostView& v) {
-                       for (Gpu& gpu : v.gpus) gpu.links[0].target = BusId::Of(0, 5, 0x3f, 0);
-                     }),
+  EXPECT_THAT(FindingLinesAfter("2 gpu h100-sxm5 switch",
+                                [](HostView& v) {
+                                  for (Gpu& gpu : v.gpus)
+                                    gpu.links[0].target = BusId::Of(0, 5, 0x3f, 0);
+                                }),
               ElementsAre("warning impossible-bus-id " + kFirstGpu + "/nvlink[0000:05:3f.0]",
                           "warning impossible-bus-id " + kSecondGpu + "/nvlink[0000:05:3f.0]"));
 }
@@ -92,10 +93,10 @@ TEST(LintLinksTest, ATargetMayBeOutsideTheFile) {
 }
 
 TEST(LintLinksTest, C2cLinksNeedABandwidth) {
-  EXPECT_THAT(SaidOf("gpu",
-                     [](HostView& v) {
-                       v.gpus[0].c2c = {{0, 10}};
-                     }),
+  EXPECT_THAT(FindingLinesAfter("gpu",
+                                [](HostView& v) {
+                                  v.gpus[0].c2c = {{0, 10}};
+                                }),
               ElementsAre("error c2c-without-bandwidth " + kFirstGpu + "/c2c"));
 }
 

@@ -49,17 +49,19 @@ std::vector<bool> LintNicsOfNodes(LintContext& context) {
     const std::string where = context.Where({PartKind::kNic, before->second});
     repeated[i] = is_repeated;
     if (is_repeated)
-      context.Say(Severity::kNote, "net-twice", part, "",
-                  fmt::format("its interfaces are those of {}: NCCL itself writes them at the NUMA "
-                              "node of each rank, and treats them as one device at the first",
-                              where),
-                  "");
+      context.AddFinding(
+          Severity::kNote, "net-twice", part, "",
+          fmt::format("its interfaces are those of {}: NCCL itself writes them at the NUMA "
+                      "node of each rank, and treats them as one device at the first",
+                      where),
+          "");
     else
-      context.Say(Severity::kWarning, "joined-nics", part, "",
-                  fmt::format("NCCL treats NICs without a PCI function as one device, at the first "
-                              "of their NUMA nodes ({})",
-                              where),
-                  "give each nic its pci");
+      context.AddFinding(
+          Severity::kWarning, "joined-nics", part, "",
+          fmt::format("NCCL treats NICs without a PCI function as one device, at the first "
+                      "of their NUMA nodes ({})",
+                      where),
+          "give each nic its pci");
   }
   return repeated;
 }
@@ -70,13 +72,13 @@ void LintSameDevice(LintContext& context, Part part, std::uint32_t first) {
   const NetInterface& net = view.nets[part.index];
   const std::string where = context.Where({PartKind::kNet, first});
   if (net.name == view.nets[first].name)
-    return context.Say(
+    return context.AddFinding(
         Severity::kWarning, "net-twice", part, "",
         fmt::format("\"{}\" is already at {}", Printable(net.name, kNetNameBytesShown), where),
         "keep only the one in the right place");
-  context.Say(Severity::kError, "duplicate-net", part, "dev",
-              fmt::format("device {} is already used at {}", *net.dev, where),
-              "dev is the number in the order of detection; it is unique");
+  context.AddFinding(Severity::kError, "duplicate-net", part, "dev",
+                     fmt::format("device {} is already used at {}", *net.dev, where),
+                     "dev is the number in the order of detection; it is unique");
 }
 
 /// A GUID identifies a chip. Functions of one card share it; cards do not. The exception is Socket
@@ -101,7 +103,7 @@ void LintGuids(LintContext& context) {
     const std::uint32_t first = slots.begin()->second;
     for (const auto& [slot, net] : slots)
       if (net != first)
-        context.Say(
+        context.AddFinding(
             Severity::kWarning, "duplicate-guid", {PartKind::kNet, net}, "guid",
             fmt::format(
                 "the GUID {:#x} is already used at {}, which is in another slot; NCCL treats ports "
@@ -116,7 +118,7 @@ void LintRate(LintContext& context, Part part) {
   const NetInterface& net = context.view().nets[part.index];
   if (net.speed_mbit_per_s.value_or(0) <= kPortRateMaxMbitPerS) return;
   const std::uint32_t as_kbit = *net.speed_mbit_per_s / 1000;
-  context.Say(
+  context.AddFinding(
       Severity::kError, "impossible-rate", part, "speed",
       fmt::format("a speed of {} Gbit/s is impossible for a port", *net.speed_mbit_per_s / 1000),
       as_kbit <= kPortRateMaxMbitPerS
@@ -135,18 +137,19 @@ void LintNets(LintContext& context) {
     const Part part{PartKind::kNet, i};
     if (net.nic && repeated[*net.nic]) continue;
     if (!net.dev) {
-      context.Say(Severity::kWarning, "net-without-device", part, "",
-                  "dev is missing; NCCL ignores the element unless it finds the device itself", "");
+      context.AddFinding(
+          Severity::kWarning, "net-without-device", part, "",
+          "dev is missing; NCCL ignores the element unless it finds the device itself", "");
       continue;
     }
     const auto [first, is_new] = devices.emplace(std::pair(context.HostOf(part), *net.dev), i);
     if (!is_new) LintSameDevice(context, part, first->second);
     LintRate(context, part);
     if (!net.speed_mbit_per_s)
-      context.Say(Severity::kNote, "no-speed", part, "speed",
-                  fmt::format("the speed of \"{}\" is unknown; NCCL assumes 10 Gbit/s",
-                              Printable(net.name, kNetNameBytesShown)),
-                  "");
+      context.AddFinding(Severity::kNote, "no-speed", part, "speed",
+                         fmt::format("the speed of \"{}\" is unknown; NCCL assumes 10 Gbit/s",
+                                     Printable(net.name, kNetNameBytesShown)),
+                         "");
   }
   LintGuids(context);
 }

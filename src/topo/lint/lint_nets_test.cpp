@@ -10,23 +10,23 @@ using testing::ElementsAre;
 const std::string kSecondNet = "system/cpu[0]/pci[0000:02:00.0]/nic/net[nic1]";
 
 TEST(LintNetsTest, NetworkDevicesNeedTheirOwnNumbers) {
-  EXPECT_THAT(SaidOf("2 nic", [](HostView&) {}), ElementsAre());
-  EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].dev.reset(); }),
+  EXPECT_THAT(FindingLinesAfter("2 nic", [](HostView&) {}), ElementsAre());
+  EXPECT_THAT(FindingLinesAfter("2 nic", [](HostView& v) { v.nets[1].dev.reset(); }),
               ElementsAre("warning net-without-device " + kSecondNet));
-  EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].dev = 0; }),
+  EXPECT_THAT(FindingLinesAfter("2 nic", [](HostView& v) { v.nets[1].dev = 0; }),
               ElementsAre("error duplicate-net " + kSecondNet));
-  EXPECT_THAT(SaidOf("2 nic",
-                     [](HostView& v) {
-                       v.nets[1].dev = 0;
-                       v.nets[0].name = "nic1";
-                     }),
+  EXPECT_THAT(FindingLinesAfter("2 nic",
+                                [](HostView& v) {
+                                  v.nets[1].dev = 0;
+                                  v.nets[0].name = "nic1";
+                                }),
               ElementsAre("warning net-twice " + kSecondNet));
 }
 
 /// Two NUMA nodes, each with a NIC that has no PCI function.
 template <typename Change>
 std::vector<std::string> SaidOfLoose(Change change) {
-  return SaidOf("2x(numa: nic)", [&](HostView& v) {
+  return FindingLinesAfter("2x(numa: nic)", [&](HostView& v) {
     v.pci.clear();
     v.nics[0].parent = {PartKind::kNuma, 0};
     v.nics[1].parent = {PartKind::kNuma, 1};
@@ -46,7 +46,7 @@ TEST(LintNetsTest, NotesInterfacesThatNcclRepeatsPerNode) {
 }
 
 TEST(LintNetsTest, NotesAnUnknownSpeed) {
-  EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s.reset(); }),
+  EXPECT_THAT(FindingLinesAfter("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s.reset(); }),
               ElementsAre("note no-speed " + kSecondNet));
 }
 
@@ -55,16 +55,18 @@ TEST(LintNetsTest, WarnsOfNicsThatNcclJoins) {
 }
 
 TEST(LintNetsTest, ReportsAnImpossibleRate) {
-  EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s = 200'000'000; }),
-              ElementsAre("error impossible-rate " + kSecondNet));
-  EXPECT_THAT(SaidOf("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s = 3'200'000; }),
-              ElementsAre())
+  EXPECT_THAT(
+      FindingLinesAfter("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s = 200'000'000; }),
+      ElementsAre("error impossible-rate " + kSecondNet));
+  EXPECT_THAT(
+      FindingLinesAfter("2 nic", [](HostView& v) { v.nets[1].speed_mbit_per_s = 3'200'000; }),
+      ElementsAre())
       << "four merged ports";
 }
 
 TEST(LintNetsTest, WarnsOfCardsThatShareAGuid) {
   const auto with_guids = [](std::vector<std::uint64_t> guids) {
-    return SaidOf("4 nic", [&](HostView& v) {
+    return FindingLinesAfter("4 nic", [&](HostView& v) {
       for (std::size_t i = 0; i < v.nets.size(); ++i) v.nets[i].guid = guids[i];
     });
   };
@@ -72,11 +74,13 @@ TEST(LintNetsTest, WarnsOfCardsThatShareAGuid) {
   EXPECT_THAT(with_guids({0, 0, 0, 0}), ElementsAre()) << "unknown";
   EXPECT_THAT(with_guids({1, 1, 3, 4}), ElementsAre("warning duplicate-guid " + kSecondNet));
   EXPECT_THAT(with_guids({1, 1, 3, 3}), ElementsAre()) << "each card has two slots";
-  EXPECT_THAT(SaidOf("4 nic",
-                     [](HostView& v) {
-                       for (std::size_t i = 0; i < 4; ++i) v.nets[i].guid = i == 1 ? 1 : i + 1;
-                       v.pci[1].bus.value = v.pci[0].bus.value + 1;  // its second function
-                     }),
+  EXPECT_THAT(FindingLinesAfter("4 nic",
+                                [](HostView& v) {
+                                  for (std::size_t i = 0; i < 4; ++i)
+                                    v.nets[i].guid = i == 1 ? 1 : i + 1;
+                                  v.pci[1].bus.value =
+                                      v.pci[0].bus.value + 1;  // its second function
+                                }),
               ElementsAre());
 }
 

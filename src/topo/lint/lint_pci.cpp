@@ -26,25 +26,28 @@ void LintSpeed(LintContext& context, Part part, const PciDevice& device) {
   const PcieSpeed& speed = device.link_speed;
   const std::string shown = Printable(speed.text, kPciBytesShown);
   if (speed.text.empty())
-    return context.Say(Severity::kNote, "no-speed", part, "link_speed",
-                       "the speed is unknown; NCCL assumes PCIe 3.0, 12 GB/s with 16 lanes", "");
+    return context.AddFinding(Severity::kNote, "no-speed", part, "link_speed",
+                              "the speed is unknown; NCCL assumes PCIe 3.0, 12 GB/s with 16 lanes",
+                              "");
   if (speed.generation == 0)
-    return context.Say(Severity::kError, "unknown-speed", part, "link_speed",
-                       fmt::format("\"{}\" is not a PCIe speed; NCCL assumes PCIe 3.0", shown),
-                       "write the speed as the kernel does, such as \"16.0 GT/s PCIe\"");
+    return context.AddFinding(
+        Severity::kError, "unknown-speed", part, "link_speed",
+        fmt::format("\"{}\" is not a PCIe speed; NCCL assumes PCIe 3.0", shown),
+        "write the speed as the kernel does, such as \"16.0 GT/s PCIe\"");
   const std::string cure = fmt::format("write \"{}\"", PcieSpeed::Of(speed.generation).text);
   if (!NcclLaneSpeed(speed.text))
-    return context.Say(
+    return context.AddFinding(
         Severity::kWarning, "unknown-speed", part, "link_speed",
         fmt::format("NCCL does not know \"{}\" and assumes PCIe 3.0 instead of {}.0", shown,
                     speed.generation),
         speed.generation <= 6 ? cure : "versions of NCCL before 2.31 do not know this speed");
   if (!IsKernelText(speed.text))
-    context.Say(Severity::kWarning, "unknown-speed", part, "link_speed",
-                fmt::format("kernels do not write \"{}\"; NCCL 2.30 reads only its beginning, as "
-                            "PCIe {}.0, and other versions may assume 3.0",
-                            shown, speed.generation),
-                cure);
+    context.AddFinding(
+        Severity::kWarning, "unknown-speed", part, "link_speed",
+        fmt::format("kernels do not write \"{}\"; NCCL 2.30 reads only its beginning, as "
+                    "PCIe {}.0, and other versions may assume 3.0",
+                    shown, speed.generation),
+        cure);
 }
 
 /// Finds impossible addresses. For GPUs and NICs NCCL then does not find the device on the machine.
@@ -54,22 +57,23 @@ void LintAddress(LintContext& context, Part part, const PciDevice& device, bool 
   const PciRole role = device.device_class ? device.device_class->role() : PciRole::kOther;
   const bool is_device = has_nic || !context.GpusOf(part.index).empty() || role == PciRole::kGpu ||
                          role == PciRole::kNic;
-  context.Say(is_device ? Severity::kError : Severity::kWarning, "impossible-bus-id", part, "busid",
-              fmt::format("{} is not a possible PCI address: a bus has devices 00 to 1f, a device "
-                          "has functions 0 to 7{}",
-                          ToString(device.bus),
-                          is_device ? "; NCCL does not find the device on the machine" : ""),
-              "copy the address from lspci -D");
+  context.AddFinding(
+      is_device ? Severity::kError : Severity::kWarning, "impossible-bus-id", part, "busid",
+      fmt::format("{} is not a possible PCI address: a bus has devices 00 to 1f, a device "
+                  "has functions 0 to 7{}",
+                  ToString(device.bus),
+                  is_device ? "; NCCL does not find the device on the machine" : ""),
+      "copy the address from lspci -D");
 }
 
 void LintBusId(LintContext& context, Part part, const PciDevice& device) {
   const auto& same = context.PciAt(context.HostOf(part), device.bus);
   if (same.front() == part.index) return;
   const Part first{PartKind::kPci, same.front()};
-  context.Say(Severity::kError, "duplicate-bus-id", part, "busid",
-              fmt::format("bus id {} is already used at {}; bus ids are unique on a host",
-                          ToString(device.bus), context.Where(first)),
-              "look both up with lspci -D");
+  context.AddFinding(Severity::kError, "duplicate-bus-id", part, "busid",
+                     fmt::format("bus id {} is already used at {}; bus ids are unique on a host",
+                                 ToString(device.bus), context.Where(first)),
+                     "look both up with lspci -D");
 }
 
 void LintPeers(LintContext& context, Part part, const PciDevice& device) {
@@ -77,13 +81,14 @@ void LintPeers(LintContext& context, Part part, const PciDevice& device) {
     const Part link{PartKind::kPciLink, part.index, i};
     const auto& targets = context.PciAt(context.HostOf(part), device.peers[i]);
     if (targets.empty()) {
-      context.Say(Severity::kWarning, "unknown-peer", link, "target",
-                  fmt::format("PCI function {} does not exist", ToString(device.peers[i])), "");
+      context.AddFinding(Severity::kWarning, "unknown-peer", link, "target",
+                         fmt::format("PCI function {} does not exist", ToString(device.peers[i])),
+                         "");
       continue;
     }
     const std::vector<BusId>& back = context.view().pci[targets.front()].peers;
     if (std::find(back.begin(), back.end(), device.bus) == back.end())
-      context.Say(
+      context.AddFinding(
           Severity::kError, "one-way-peer", link, "target",
           fmt::format("{} lacks the pcilink back; NCCL stops with \"Failed to find reverse path\"",
                       ToString(device.peers[i])),
@@ -94,22 +99,22 @@ void LintPeers(LintContext& context, Part part, const PciDevice& device) {
 /// Finds a class that contradicts the function's children.
 void LintClass(LintContext& context, Part part, const PciDevice& device, bool has_nic) {
   if (!device.device_class)
-    return context.Say(
+    return context.AddFinding(
         Severity::kWarning, "missing-class", part, "",
         "class is missing; NCCL stops unless it finds the function on the machine",
         "write class=\"0x060400\" for a switch, 0x030200 for a GPU, 0x020000 for a NIC");
   const PciRole role = device.device_class->role();
   const bool has_gpu = !context.GpusOf(part.index).empty();
   if (has_gpu && role != PciRole::kGpu)
-    context.Say(Severity::kWarning, "odd-class", part, "class",
-                fmt::format("the function has a gpu, but its class {} is not that of a GPU",
-                            ToString(*device.device_class)),
-                "write 0x030200");
+    context.AddFinding(Severity::kWarning, "odd-class", part, "class",
+                       fmt::format("the function has a gpu, but its class {} is not that of a GPU",
+                                   ToString(*device.device_class)),
+                       "write 0x030200");
   if (has_nic && role != PciRole::kNic && role != PciRole::kGpu)
-    context.Say(Severity::kNote, "odd-class", part, "class",
-                fmt::format("the function has a nic, but its class {} is not that of a NIC",
-                            ToString(*device.device_class)),
-                "");
+    context.AddFinding(Severity::kNote, "odd-class", part, "class",
+                       fmt::format("the function has a nic, but its class {} is not that of a NIC",
+                                   ToString(*device.device_class)),
+                       "");
 }
 
 void LintBelow(LintContext& context, Part part, bool parent_has_nic) {
@@ -117,12 +122,13 @@ void LintBelow(LintContext& context, Part part, bool parent_has_nic) {
   if (device.parent.kind != PartKind::kPci) return;
   const PciDevice& parent = context.view().pci[device.parent.index];
   if (parent_has_nic)
-    return context.Say(Severity::kWarning, "hidden-function", part, "",
-                       "the function above has a nic, so NCCL ignores other functions below it",
-                       "give the nic its own pci");
+    return context.AddFinding(
+        Severity::kWarning, "hidden-function", part, "",
+        "the function above has a nic, so NCCL ignores other functions below it",
+        "give the nic its own pci");
   const PciRole role = parent.device_class ? parent.device_class->role() : PciRole::kOther;
   if (role == PciRole::kGpu || role == PciRole::kNic)
-    context.Say(
+    context.AddFinding(
         Severity::kWarning, "hidden-function", part, "",
         fmt::format("by its class, {} above is not a switch, so NCCL ignores functions below it",
                     ToString(parent.bus)),
@@ -144,8 +150,8 @@ void LintPci(LintContext& context) {
     LintClass(context, part, device, has_nic[i]);
     LintSpeed(context, part, device);
     if (std::find(kWidths.begin(), kWidths.end(), device.link_width) == kWidths.end())
-      context.Say(Severity::kWarning, "odd-width", part, "link_width",
-                  fmt::format("a PCIe link cannot have {} lanes", device.link_width), "");
+      context.AddFinding(Severity::kWarning, "odd-width", part, "link_width",
+                         fmt::format("a PCIe link cannot have {} lanes", device.link_width), "");
     LintPeers(context, part, device);
     LintBelow(context, part, device.parent.kind == PartKind::kPci && has_nic[device.parent.index]);
   }

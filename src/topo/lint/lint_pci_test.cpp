@@ -11,7 +11,8 @@ const std::string kFirstPci = "system/cpu[0]/pci[0000:01:00.0]";
 
 TEST(LintPciTest, AcceptsSpeedsOfKernelsAndOfNccl) {
   const auto said = [](std::string_view text) {
-    return SaidOf("gpu", [&](HostView& v) { v.pci[0].link_speed = PcieSpeed::Parse(text); });
+    return FindingLinesAfter("gpu",
+                             [&](HostView& v) { v.pci[0].link_speed = PcieSpeed::Parse(text); });
   };
   EXPECT_THAT(said("16.0 GT/s PCIe"), ElementsAre());
   EXPECT_THAT(said("16 GT/s"), ElementsAre());
@@ -24,15 +25,15 @@ TEST(LintPciTest, AcceptsSpeedsOfKernelsAndOfNccl) {
 
 TEST(LintPciTest, ReportsDuplicateBusIds) {
   EXPECT_THAT(
-      SaidOf("3 nic", [](HostView& v) { v.pci[1].bus = v.pci[2].bus = v.pci[0].bus; }),
+      FindingLinesAfter("3 nic", [](HostView& v) { v.pci[1].bus = v.pci[2].bus = v.pci[0].bus; }),
       ElementsAre("error duplicate-bus-id " + kFirstPci, "error duplicate-bus-id " + kFirstPci));
-  EXPECT_THAT(SaidOf("2x(host: nic)", [](HostView& v) { v.pci[1].bus = v.pci[0].bus; }),
+  EXPECT_THAT(FindingLinesAfter("2x(host: nic)", [](HostView& v) { v.pci[1].bus = v.pci[0].bus; }),
               ElementsAre("note several-hosts system"));
 }
 
 TEST(LintPciTest, ReportsImpossibleAddresses) {
   const auto said = [](std::string_view words, BusId bus) {
-    return SaidOf(words, [&](HostView& v) { v.pci[0].bus = bus; });
+    return FindingLinesAfter(words, [&](HostView& v) { v.pci[0].bus = bus; });
   };
   EXPECT_THAT(said("gpu", BusId::Of(0, 1, 0x1f, 7)), ElementsAre());
   EXPECT_THAT(said("gpu", BusId::Of(0, 1, 0x20, 0)),
@@ -45,7 +46,7 @@ TEST(LintPciTest, ReportsImpossibleAddresses) {
 
 TEST(LintPciTest, TheClassMustFitThePartsBelow) {
   const auto said = [](std::string_view words, std::optional<PciClass> device_class) {
-    return SaidOf(words, [&](HostView& v) { v.pci[0].device_class = device_class; });
+    return FindingLinesAfter(words, [&](HostView& v) { v.pci[0].device_class = device_class; });
   };
   EXPECT_THAT(said("gpu", std::nullopt), ElementsAre("warning missing-class " + kFirstPci));
   EXPECT_THAT(said("gpu", PciClass{0x020000}), ElementsAre("warning odd-class " + kFirstPci));
@@ -55,22 +56,22 @@ TEST(LintPciTest, TheClassMustFitThePartsBelow) {
 }
 
 TEST(LintPciTest, WarnsOfPartsHiddenByANic) {
-  EXPECT_THAT(SaidOf("(switch: gpu)",
-                     [](HostView& v) {
-                       v.nics = {{{PartKind::kPci, 0}}};
-                     }),
+  EXPECT_THAT(FindingLinesAfter("(switch: gpu)",
+                                [](HostView& v) {
+                                  v.nics = {{{PartKind::kPci, 0}}};
+                                }),
               ElementsAre("note odd-class " + kFirstPci,
                           "warning hidden-function " + kFirstPci + "/pci[0000:02:00.0]"));
 }
 
 TEST(LintPciTest, WidthsArePowersOfTwo) {
-  EXPECT_THAT(SaidOf("gpu", [](HostView& v) { v.pci[0].link_width = 7; }),
+  EXPECT_THAT(FindingLinesAfter("gpu", [](HostView& v) { v.pci[0].link_width = 7; }),
               ElementsAre("warning odd-width " + kFirstPci));
 }
 
 TEST(LintPciTest, PeersMustNameEachOther) {
   const auto said = [](bool back) {
-    return SaidOf("(switch: gpu), (switch: gpu)", [&](HostView& v) {
+    return FindingLinesAfter("(switch: gpu), (switch: gpu)", [&](HostView& v) {
       v.pci[0].peers = {v.pci[2].bus};
       if (back) v.pci[2].peers = {v.pci[0].bus};
     });
@@ -78,7 +79,7 @@ TEST(LintPciTest, PeersMustNameEachOther) {
   EXPECT_THAT(said(true), ElementsAre());
   EXPECT_THAT(said(false),
               ElementsAre("error one-way-peer " + kFirstPci + "/pcilink[0000:03:00.0]"));
-  EXPECT_THAT(SaidOf("gpu", [](HostView& v) { v.pci[0].peers = {BusId{0x99000}}; }),
+  EXPECT_THAT(FindingLinesAfter("gpu", [](HostView& v) { v.pci[0].peers = {BusId{0x99000}}; }),
               ElementsAre("warning unknown-peer " + kFirstPci + "/pcilink[0000:99:00.0]"));
 }
 

@@ -11,23 +11,25 @@ namespace {
 using testing::ElementsAre;
 
 TEST(LintTest, RecognizesASkeleton) {
-  EXPECT_THAT(SaidOf("2 gpu, nic",
-                     [](HostView& v) {
-                       v.gpus.clear();
-                       v.nics.clear();
-                       v.nets.clear();
-                     }),
+  EXPECT_THAT(FindingLinesAfter("2 gpu, nic",
+                                [](HostView& v) {
+                                  v.gpus.clear();
+                                  v.nics.clear();
+                                  v.nets.clear();
+                                }),
               ElementsAre("note skeleton system"));
 }
 
 TEST(LintTest, ReportsLimitsOfNccl) {
-  EXPECT_THAT(SaidOf("gpu", [](HostView& v) { v.version = 2; }), ElementsAre("note rccl system"));
-  EXPECT_THAT(SaidOf("100 nic", [](HostView&) {}), ElementsAre("error too-many-elements system"));
+  EXPECT_THAT(FindingLinesAfter("gpu", [](HostView& v) { v.version = 2; }),
+              ElementsAre("note rccl system"));
+  EXPECT_THAT(FindingLinesAfter("100 nic", [](HostView&) {}),
+              ElementsAre("error too-many-elements system"));
 }
 
 TEST(LintTest, CountsElementsOfTheFusedFile) {
   const auto with = [](std::uint32_t ranks) {
-    return SaidOf("gpu, nic", [&](HostView& v) {
+    return FindingLinesAfter("gpu, nic", [&](HostView& v) {
       Gpu gpu = v.gpus[0];
       for (std::uint64_t i = 0; i < 12; ++i)
         gpu.links.push_back(
@@ -39,12 +41,12 @@ TEST(LintTest, CountsElementsOfTheFusedFile) {
   EXPECT_THAT(with(19), ElementsAre());
   EXPECT_THAT(with(20), ElementsAre("error too-many-elements system"));
   // A skeleton has fewer elements than NCCL fuses.
-  EXPECT_THAT(SaidOf("64 gpu, 65 nic",
-                     [](HostView& v) {
-                       v.gpus.clear();
-                       v.nics.clear();
-                       v.nets.clear();
-                     }),
+  EXPECT_THAT(FindingLinesAfter("64 gpu, 65 nic",
+                                [](HostView& v) {
+                                  v.gpus.clear();
+                                  v.nics.clear();
+                                  v.nets.clear();
+                                }),
               ElementsAre("note skeleton system", "error too-many-fused system"));
 }
 

@@ -17,8 +17,8 @@ class DialectReader {
 
   std::vector<Finding> Run() {
     if (text_.starts_with("\xef\xbb\xbf")) {
-      Say(0, "byte-order-mark", "the file begins with a byte order mark",
-          "save the file without it");
+      AddFinding(0, "byte-order-mark", "the file begins with a byte order mark",
+                 "save the file without it");
       at_ = 3;
     }
     while (at_ < text_.size()) {
@@ -27,10 +27,10 @@ class DialectReader {
       } else if (Starts("<!--")) {
         SkipPast("-->");
       } else if (Starts("<?")) {
-        Say(at_, "declaration", "NCCL does not support <?...?>", "remove it");
+        AddFinding(at_, "declaration", "NCCL does not support <?...?>", "remove it");
         SkipPast("?>");
       } else if (Starts("<!")) {
-        Say(at_, "declaration", "NCCL does not support <!...>", "remove it");
+        AddFinding(at_, "declaration", "NCCL does not support <!...>", "remove it");
         SkipPast(Starts("<![CDATA[") ? "]]>" : ">");
       } else {
         Tag();
@@ -45,7 +45,7 @@ class DialectReader {
     const std::size_t found = text_.find(end, at_);
     at_ = found == std::string_view::npos ? text_.size() : found + end.size();
   }
-  void Say(std::size_t offset, std::string_view rule, std::string reason, std::string cure) {
+  void AddFinding(std::size_t offset, std::string_view rule, std::string reason, std::string cure) {
     findings_.Add({.severity = Severity::kError,
                    .rule = std::string(rule),
                    .file = std::string(file_),
@@ -60,8 +60,9 @@ class DialectReader {
     const std::size_t end = std::min(text_.find('<', at_), text_.size());
     const std::size_t tab = text_.substr(at_, end - at_).find('\t');
     if (tab != std::string_view::npos && !said_tab_) {
-      Say(at_ + tab, "tab", "a tab between elements; NCCL stops at it with \"expecting '<'\"",
-          "indent with spaces");
+      AddFinding(at_ + tab, "tab",
+                 "a tab between elements; NCCL stops at it with \"expecting '<'\"",
+                 "indent with spaces");
       said_tab_ = true;  // once, because every line may have one
     }
     at_ = end;
@@ -80,17 +81,17 @@ class DialectReader {
         continue;
       }
       if (text_[at_] != ' ' && !said_space_) {
-        Say(at_, "newline-in-tag", "a newline or tab within a tag; NCCL stops at it",
-            "separate attributes by single spaces");
+        AddFinding(at_, "newline-in-tag", "a newline or tab within a tag; NCCL stops at it",
+                   "separate attributes by single spaces");
         said_space_ = true;
       }
       ++at_;
     }
     if (attributes > kNcclAttributesMax + 1)  // the slash of an empty element may count as one
-      Say(start, "too-many-attributes",
-          fmt::format("{} attributes; NCCL drops all but the first {}", attributes,
-                      kNcclAttributesMax),
-          "");
+      AddFinding(start, "too-many-attributes",
+                 fmt::format("{} attributes; NCCL drops all but the first {}", attributes,
+                             kNcclAttributesMax),
+                 "");
     if (at_ < text_.size()) ++at_;
   }
 
@@ -107,7 +108,7 @@ class DialectReader {
     std::size_t quote = equals + 1;
     while (quote < text_.size() && IsSpace(text_[quote])) ++quote;
     if (quote - at_ > 1)
-      Say(start, "blank-at-equals", "spaces around =; NCCL stops at them", "remove them");
+      AddFinding(start, "blank-at-equals", "spaces around =; NCCL stops at them", "remove them");
     if (quote == text_.size()) {
       at_ = quote;
       return;
@@ -119,12 +120,12 @@ class DialectReader {
 
   void Value(std::size_t start, std::string_view value) {
     if (value.size() > kNcclValueBytesMax)
-      Say(start, "long-value",
-          fmt::format("a value of {} characters; NCCL stops at more than {}", value.size(),
-                      kNcclValueBytesMax),
-          "");
+      AddFinding(start, "long-value",
+                 fmt::format("a value of {} characters; NCCL stops at more than {}", value.size(),
+                             kNcclValueBytesMax),
+                 "");
     if (value.find('&') != std::string_view::npos)
-      Say(start, "entity", "NCCL does not know &...; and reads it literally", "");
+      AddFinding(start, "entity", "NCCL does not know &...; and reads it literally", "");
   }
 
   std::string_view text_;

@@ -24,7 +24,7 @@ RasClient::RasClient(Question question, std::function<void(std::string_view)> on
 
 void RasClient::Handle(const Event& event, Instant now) {
   if (outcome_) return;
-  std::visit(Overloaded{[&](const Connected&) { SayNext(now); }, [](const Accepted&) {},
+  std::visit(Overloaded{[&](const Connected&) { SendNextCommand(now); }, [](const Accepted&) {},
                         [&](const Received& received) {
                           if (received.line == line_) OnText(AsText(received.data.bytes), now);
                         },
@@ -93,7 +93,7 @@ void RasClient::OnText(std::string_view text, Instant now) {
 void RasClient::OnLine(std::string_view line, Instant now) {
   std::string_view rest = line;
   const bool fits = said_ == 1 ? TakeWord(rest, "server protocol") : IsWord(line, "ok");
-  if (fits) return SayNext(now);
+  if (fits) return SendNextCommand(now);
   Emit(Hangup{line_});
   Finish(Error{
       Code::kProtocol,
@@ -102,20 +102,20 @@ void RasClient::OnLine(std::string_view line, Instant now) {
           Quoted(commands_[said_ - 1]), Quoted(Printable(line, kQuotedBytesMax)))});
 }
 
-void RasClient::SayNext(Instant now) {
+void RasClient::SendNextCommand(Instant now) {
   if (said_ < commands_.size()) {
     deadline_ = now + (said_ == 0 ? kGreetingTimeout : kReportSlack);
-    return Say(commands_[said_++]);
+    return SendCommand(commands_[said_++]);
   }
   reports_ = true;
   deadline_.reset();
   if (question_.events) return;  // events arrive unprompted, without a deadline
   const Instant timeout = question_.timeout ? Instant(*question_.timeout) : kRankTimeout;
   if (timeout > Instant(0)) deadline_ = now + kReportSlack + timeout;
-  Say(question_.verbose ? "VERBOSE STATUS" : "STATUS");
+  SendCommand(question_.verbose ? "VERBOSE STATUS" : "STATUS");
 }
 
-void RasClient::Say(const std::string& command) {
+void RasClient::SendCommand(const std::string& command) {
   const std::string text = command + "\n";
   const View bytes = AsView(text);
   Emit(Send{line_, Slice(Share(Bytes(bytes.begin(), bytes.end()))), {}});

@@ -46,8 +46,8 @@ class RasClient final : public Machine {
   void OnClosed(const std::string& why, Instant now);
   void OnText(std::string_view text, Instant now);
   void OnLine(std::string_view line, Instant now);
-  void SayNext(Instant now);
-  void Say(const std::string& command);
+  void SendNextCommand(Instant now);
+  void SendCommand(const std::string& command);
   void Finish(Status outcome);
 
   const Question question_;

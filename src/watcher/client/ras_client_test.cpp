@@ -17,7 +17,7 @@ class RasClientTest : public testing::Test {
     client_->Handle(Tick(), now_);
     return *client_;
   }
-  void Say(LineId line, std::string_view text) {
+  void SendCommand(LineId line, std::string_view text) {
     client_->Handle(Received{line, Slice(AsView(text)), {}}, now_);
   }
   /// Returns its actions: "dial N", its words, "|".
@@ -44,15 +44,15 @@ TEST_F(RasClientTest, RequestsAReportStepByStep) {
   EXPECT_EQ(Done(), "dial 127.0.0.1:28028\n");
   client.Handle(Connected{1}, now_);
   EXPECT_EQ(Done(), "CLIENT PROTOCOL 2\n");
-  Say(1, "SERVER PROTO");
-  Say(1, "COL 3\n");
+  SendCommand(1, "SERVER PROTO");
+  SendCommand(1, "COL 3\n");
   EXPECT_EQ(Done(), "TIMEOUT 3\n");
-  Say(1, "OK\n");
+  SendCommand(1, "OK\n");
   EXPECT_EQ(Done(), "SET FORMAT json\n");
-  Say(1, "OK\n");
+  SendCommand(1, "OK\n");
   EXPECT_EQ(Done(), "VERBOSE STATUS\n");
-  Say(1, "{ half");
-  Say(1, " of it }\n");
+  SendCommand(1, "{ half");
+  SendCommand(1, " of it }\n");
   EXPECT_FALSE(client.Finished());
   client.Handle(Closed{1, ""}, now_);
   ASSERT_TRUE(client.Finished());
@@ -97,7 +97,7 @@ TEST_F(RasClientTest, CallsAServerAgainThatDoesNotGreet) {
 TEST_F(RasClientTest, AMissingReportIsATimeout) {
   RasClient& client = Make({.servers = kServers});
   client.Handle(Connected{1}, now_);
-  Say(1, "SERVER PROTOCOL 2\n");
+  SendCommand(1, "SERVER PROTOCOL 2\n");
   now_ += RasClient::kReportSlack + RasClient::kRankTimeout;
   client.Handle(Tick(), now_);
   ASSERT_TRUE(client.Finished());
@@ -106,20 +106,20 @@ TEST_F(RasClientTest, AMissingReportIsATimeout) {
 
 TEST_F(RasClientTest, NamesAServerOfAnotherProtocol) {
   Make({.servers = kServers}).Handle(Connected{1}, now_);
-  Say(1, "220 mail.example.org ESMTP\r\n");
+  SendCommand(1, "220 mail.example.org ESMTP\r\n");
   EXPECT_THAT(Error(), HasSubstr("the answer to \"CLIENT PROTOCOL 2\" is \"220 mail"));
   Make({.servers = kServers}).Handle(Connected{1}, now_);
-  Say(1, std::string(5000, 'x'));
+  SendCommand(1, std::string(5000, 'x'));
   EXPECT_EQ((*client_->outcome()).error().code, Code::kProtocol);
 }
 
 TEST_F(RasClientTest, EventsArriveUntilTheServerCloses) {
   RasClient& client = Make({.servers = kServers, .events = "all"});
   client.Handle(Connected{1}, now_);
-  Say(1, "SERVER PROTOCOL 2\n");
+  SendCommand(1, "SERVER PROTOCOL 2\n");
   EXPECT_THAT(Done(), HasSubstr("MONITOR all\n"));
-  Say(1, "OK\nfirst\n");
-  Say(1, "second\n");
+  SendCommand(1, "OK\nfirst\n");
+  SendCommand(1, "second\n");
   EXPECT_FALSE(client.Deadline().has_value());
   EXPECT_EQ(report_, "first\nsecond\n");
   client.Handle(Closed{1, ""}, now_);

@@ -16,19 +16,19 @@ bool NeedsAllRanks(const RecordedOperation& operation) {
 }
 
 /// The time of a host's ranks in a collective, by the clock of the host.
-struct HostStay {
+struct HostCallInterval {
   Instant begun_after{0};                // the last of them began at this time or later
   Instant ended_until = Instant::max();  // the first of them ended at this time or sooner
 };
-using Stays = std::map<std::uint64_t, HostStay>;  // by sequence
+using Stays = std::map<std::uint64_t, HostCallInterval>;  // by sequence
 
 // Unmeasured times lie between those of the neighbours.
-void AddStays(const RankTrace& trace, Stays& stays) {
+void AddCallIntervals(const RankTrace& trace, Stays& stays) {
   Instant before{0};
   for (const RecordedOperation& operation : trace.operations) {
     before = std::max({before, operation.began});
     if (NeedsAllRanks(operation) && before > Instant(0)) {
-      HostStay& stay = stays[operation.sequence];
+      HostCallInterval& stay = stays[operation.sequence];
       stay.begun_after = std::max(stay.begun_after, before);
     }
     before = std::max(before, operation.ended);
@@ -37,7 +37,7 @@ void AddStays(const RankTrace& trace, Stays& stays) {
   for (auto it = trace.operations.rbegin(); it != trace.operations.rend(); ++it) {
     if (it->ended > Instant(0)) after = it->ended;
     if (NeedsAllRanks(*it) && it->progress == OperationState::kDone && after != Instant::max()) {
-      HostStay& stay = stays[it->sequence];
+      HostCallInterval& stay = stays[it->sequence];
       stay.ended_until = std::min(stay.ended_until, after);
     }
     if (it->began > Instant(0)) after = it->began;
@@ -50,7 +50,7 @@ ClockShift ShiftOf(const Stays& first, const Stays& host, Instant by_unix) {
   for (const auto& [sequence, its] : host) {
     const auto it = first.find(sequence);
     if (it == first.end()) continue;
-    const HostStay& ours = it->second;
+    const HostCallInterval& ours = it->second;
     // Each host ends after the other has begun.
     if (its.ended_until != Instant::max() && ours.begun_after > Instant(0))
       least = std::max(least, ours.begun_after - its.ended_until);
@@ -66,7 +66,7 @@ ClockShift ShiftOf(const Stays& first, const Stays& host, Instant by_unix) {
 
 std::vector<ClockShift> AlignClocks(const std::vector<RankTrace>& traces) {
   std::map<std::string, Stays> hosts;
-  for (const RankTrace& trace : traces) AddStays(trace, hosts[trace.host_hash]);
+  for (const RankTrace& trace : traces) AddCallIntervals(trace, hosts[trace.host_hash]);
   std::vector<ClockShift> shifts;
   std::map<std::string, ClockShift> known;
   for (const RankTrace& trace : traces) {

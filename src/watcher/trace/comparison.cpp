@@ -34,7 +34,7 @@ struct ComparedRank {
   /// The operation that the rank is still in. It cannot have called later ones.
   std::optional<std::uint64_t> until = {};
 
-  bool CanHaveCalled(std::uint64_t sequence) const { return !until || sequence < *until; }
+  bool MayContain(std::uint64_t sequence) const { return !until || sequence < *until; }
   /// Null if the rank did not call it.
   const RecordedOperation* At(std::uint64_t sequence) const {
     const auto it = collectives.find(sequence);
@@ -59,7 +59,7 @@ Divergence DivergenceAt(std::uint64_t sequence, const std::vector<ComparedRank>&
   Divergence divergence{.sequence = sequence, .groups = {}};
   std::vector<const RecordedOperation*> calls;  // of the groups
   for (const ComparedRank& rank : ranks) {
-    if (!rank.CanHaveCalled(sequence)) continue;
+    if (!rank.MayContain(sequence)) continue;
     const RecordedOperation* const call = rank.At(sequence);
     std::size_t group = 0;
     while (group < calls.size() && !AreAlike(calls[group], call)) ++group;

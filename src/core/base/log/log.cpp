@@ -89,7 +89,7 @@ std::string ToString(SubsystemMask mask) {
   return inverted ? "^" + NamesOf(~mask.bits) : NamesOf(mask.bits);
 }
 
-bool LogFilter::Wants(LogLevel of_line, Subsystem subsystem) const {
+bool LogFilter::IsWanted(LogLevel of_line, Subsystem subsystem) const {
   if (of_line == LogLevel::kNone || of_line > level) return false;
   return of_line <= LogLevel::kWarn || subsystems.Has(subsystem);
 }

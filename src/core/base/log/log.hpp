@@ -67,7 +67,7 @@ struct LogFilter {
   SubsystemMask subsystems;
 
   /// Returns true if a line is wanted. Warnings and the version ignore the subsystems.
-  bool Wants(LogLevel of_line, Subsystem subsystem) const;
+  bool IsWanted(LogLevel of_line, Subsystem subsystem) const;
 };
 
 /// A host name in the format of log lines: cut at the first dot.

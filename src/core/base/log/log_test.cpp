@@ -92,13 +92,13 @@ TEST(LogTest, SubsystemsAndLevelsHaveNames) {
 
 TEST(LogTest, FilterChecksLevelThenSubsystemExceptForWarnings) {
   const LogFilter filter{LogLevel::kInfo, {0x1}};
-  EXPECT_TRUE(filter.Wants(LogLevel::kInfo, Subsystem::kInit));
-  EXPECT_FALSE(filter.Wants(LogLevel::kInfo, Subsystem::kNet));
-  EXPECT_TRUE(filter.Wants(LogLevel::kWarn, Subsystem::kNet));
-  EXPECT_TRUE(filter.Wants(LogLevel::kVersion, Subsystem::kNet));
-  EXPECT_FALSE(filter.Wants(LogLevel::kTrace, Subsystem::kInit));
-  EXPECT_FALSE(filter.Wants(LogLevel::kNone, Subsystem::kInit));
-  EXPECT_FALSE(LogFilter{}.Wants(LogLevel::kWarn, Subsystem::kInit));
+  EXPECT_TRUE(filter.IsWanted(LogLevel::kInfo, Subsystem::kInit));
+  EXPECT_FALSE(filter.IsWanted(LogLevel::kInfo, Subsystem::kNet));
+  EXPECT_TRUE(filter.IsWanted(LogLevel::kWarn, Subsystem::kNet));
+  EXPECT_TRUE(filter.IsWanted(LogLevel::kVersion, Subsystem::kNet));
+  EXPECT_FALSE(filter.IsWanted(LogLevel::kTrace, Subsystem::kInit));
+  EXPECT_FALSE(filter.IsWanted(LogLevel::kNone, Subsystem::kInit));
+  EXPECT_FALSE(LogFilter{}.IsWanted(LogLevel::kWarn, Subsystem::kInit));
 }
 
 TEST(LogTest, PathExpandsHostProcessAndPercent) {

@@ -20,21 +20,21 @@ constexpr std::size_t kNearEdits = 3;          // maximum number of wrong letter
 constexpr std::size_t kMistypedBytesMax = 64;  // longer words are not typing errors
 
 /// A value, and the variable that contains it.
-struct Given {
+struct SettingSource {
   const SettingSpec& spec;
   std::string variable;  ///< with the file, if a file sets it
   std::string_view text;
   bool of_nccl = false;  ///< the variable is NCCL_X
 };
 
-Error Refuse(const Given& given, std::string_view why) {
+Error Refuse(const SettingSource& given, std::string_view why) {
   const bool secret = std::holds_alternative<SecretText Settings::*>(given.spec.field);
   const std::string shown = secret ? "(a secret, not shown)"
                                    : fmt::format("\"{}\"", Printable(given.text, kShownBytesMax));
   return {Code::kInvalidArgument, fmt::format("{} is {}, but {}", given.variable, shown, why)};
 }
 
-Error RefuseValue(const Given& given) {
+Error RefuseValue(const SettingSource& given) {
   return Refuse(given, "it must be " + AllowedText(given.spec));
 }
 
@@ -59,27 +59,27 @@ bool InBounds(const SettingSpec& spec, std::uint64_t value) {
          (!spec.power_of_two || std::has_single_bit(value));
 }
 
-Status Assign(const Given& given, std::chrono::milliseconds& out) {
+Status Assign(const SettingSource& given, std::chrono::milliseconds& out) {
   const std::optional<std::uint64_t> ms = ParseSeconds(given.text);
   if (!ms || !InBounds(given.spec, *ms)) return RefuseValue(given);
   out = std::chrono::milliseconds(*ms);
   return Ok();
 }
 
-Status Assign(const Given& given, bool& out) {
+Status Assign(const SettingSource& given, bool& out) {
   if (given.text != "0" && given.text != "1") return RefuseValue(given);
   out = given.text == "1";
   return Ok();
 }
 
-Status Assign(const Given& given, std::uint64_t& out) {
+Status Assign(const SettingSource& given, std::uint64_t& out) {
   const std::optional<std::uint64_t> value = ParseUnsigned(given.text);
   if (!value || !InBounds(given.spec, *value)) return RefuseValue(given);
   out = *value;
   return Ok();
 }
 
-Status Assign(const Given& given, std::optional<std::uint32_t>& out) {
+Status Assign(const SettingSource& given, std::optional<std::uint32_t>& out) {
   std::uint64_t value = 0;
   RINGLET_TRY(Assign(given, value));
   out = static_cast<std::uint32_t>(value);
@@ -96,7 +96,7 @@ bool Fits(const SettingSpec& spec, std::string_view choice, std::string_view tex
   return number && InBounds(spec, *number);
 }
 
-Status Assign(const Given& given, std::string& out) {
+Status Assign(const SettingSource& given, std::string& out) {
   const std::vector<std::string_view> choices = Split(given.spec.choices, '|');
   const bool fits = std::ranges::any_of(
       choices, [&](std::string_view choice) { return Fits(given.spec, choice, Trim(given.text)); });
@@ -105,12 +105,12 @@ Status Assign(const Given& given, std::string& out) {
   return Ok();
 }
 
-Status Assign(const Given& given, SecretText& out) {
+Status Assign(const SettingSource& given, SecretText& out) {
   out.text = given.text;
   return Ok();
 }
 
-Status Assign(const Given& given, SubsystemMask& out) {
+Status Assign(const SettingSource& given, SubsystemMask& out) {
   Result<SubsystemMask> mask = ParseSubsystems(given.text);
   if (!mask.ok()) return Refuse(given, mask.error().message);
   out = *mask;
@@ -118,7 +118,7 @@ Status Assign(const Given& given, SubsystemMask& out) {
 }
 
 template <typename T>
-requires std::is_enum_v<T> Status Assign(const Given& given, T& out) {
+requires std::is_enum_v<T> Status Assign(const SettingSource& given, T& out) {
   const std::vector<std::string_view> choices = Split(given.spec.choices, '|');
   for (std::size_t i = 0; i < choices.size(); ++i) {
     if (!EqualIgnoringCase(choices[i], given.text)) continue;
@@ -151,7 +151,7 @@ std::optional<std::int64_t> LeadingInteger(std::string_view text) {
 /// Sets the value that NCCL uses for an invalid text: its leading integer, within bounds.
 template <typename T>
 requires std::is_integral_v<T>
-void Substitute(const Given& given, T& out) {
+void Substitute(const SettingSource& given, T& out) {
   const std::optional<std::int64_t> value = LeadingInteger(given.text);
   if (!value) return;
   constexpr bool kSwitch = std::is_same_v<T, bool>;
@@ -160,14 +160,14 @@ void Substitute(const Given& given, T& out) {
   out = static_cast<T>(std::clamp(*value, least, most));
 }
 
-void Substitute(const Given& given, std::optional<std::uint32_t>& out) {
+void Substitute(const SettingSource& given, std::optional<std::uint32_t>& out) {
   std::uint32_t value = 0;
   Substitute(given, value);
   out = value;
 }
 
 /// Sets the known subsystems of the list.
-void Substitute(const Given& given, SubsystemMask& out) {
+void Substitute(const SettingSource& given, SubsystemMask& out) {
   const bool inverted = given.text.starts_with('^');
   std::string known;
   for (const std::string_view name : Split(given.text.substr(inverted ? 1 : 0), ','))
@@ -177,11 +177,11 @@ void Substitute(const Given& given, SubsystemMask& out) {
 
 /// Keeps the default.
 template <typename T>
-requires(!std::is_integral_v<T>) void Substitute(const Given&, T&) {}
+requires(!std::is_integral_v<T>) void Substitute(const SettingSource&, T&) {}
 
 /// Sets a member of `settings`. A value that Ringlet does not understand is an error in a variable
 /// of Ringlet. NCCL accepts such a value, so in a variable of NCCL it is a warning.
-Status Take(const Given& given, Settings& settings) {
+Status Take(const SettingSource& given, Settings& settings) {
   const Status assigned =
       std::visit([&](auto member) { return Assign(given, settings.*member); }, given.spec.field);
   if (assigned.ok() || !given.of_nccl) return assigned;
@@ -199,7 +199,7 @@ class Variables {
   Variables(const EnvMap& env, const FileVariables& files) : env_(env), files_(files) {}
 
   /// The variable that sets `spec`: RINGLET_X before NCCL_X. An empty value counts as unset.
-  std::optional<Given> Find(const SettingSpec& spec) const {
+  std::optional<SettingSource> Find(const SettingSpec& spec) const {
     if (auto given = Look(kPrefix, ringlet_, spec)) return given;
     return spec.has_nccl_alias ? Look(kNcclPrefix, nccl_, spec) : std::nullopt;
   }
@@ -227,19 +227,19 @@ class Variables {
 
  private:
   // Searches only the variables that are set. Looking up all takes 40 us of the start of a process.
-  std::optional<Given> Look(std::string_view prefix, const std::set<std::string>& set,
-                            const SettingSpec& spec) const {
+  std::optional<SettingSource> Look(std::string_view prefix, const std::set<std::string>& set,
+                                    const SettingSpec& spec) const {
     const auto named = std::ranges::find_if(
         set, [&](std::string_view name) { return name.substr(prefix.size()) == spec.name; });
     if (named == set.end()) return std::nullopt;
     const std::string& variable = *named;
     if (const auto at = env_.find(variable); at != env_.end()) {
       if (at->second.empty()) return std::nullopt;
-      return Given{spec, variable, at->second, prefix == kNcclPrefix};
+      return SettingSource{spec, variable, at->second, prefix == kNcclPrefix};
     }
     const auto at = files_.values.find(variable);
     if (at == files_.values.end() || at->second.value.empty()) return std::nullopt;
-    return Given{spec, Place(variable), at->second.value, prefix == kNcclPrefix};
+    return SettingSource{spec, Place(variable), at->second.value, prefix == kNcclPrefix};
   }
 
   const EnvMap& env_;
@@ -301,7 +301,7 @@ constexpr std::string_view kTunerConfig = "TUNER_CONFIG_FILE";
 constexpr std::string_view kImageVersion = "VERSION";
 
 /// Adds one note for all of NCCL's variables without effect, and a warning for each unknown one.
-void TellOfNccl(const Variables& variables, Settings& settings) {
+void NoteNcclVariables(const Variables& variables, Settings& settings) {
   std::string unused;
   for (const std::string& variable : variables.Names(kNcclPrefix)) {
     const std::string_view name = std::string_view(variable).substr(kNcclPrefix.size());
@@ -352,7 +352,7 @@ Result<Settings> ParseSettings(const EnvMap& env, const FileVariables& files) {
   Settings settings;
   settings.warnings = files.warnings;
   for (const SettingSpec& spec : kSettings) {
-    const std::optional<Given> given = variables.Find(spec);
+    const std::optional<SettingSource> given = variables.Find(spec);
     settings.origins.push_back(given ? given->variable : "");
     if (!given) continue;
     if (given->text.size() > kSettingTextBytesMax)
@@ -362,7 +362,7 @@ Result<Settings> ParseSettings(const EnvMap& env, const FileVariables& files) {
   RINGLET_TRY(CheckTogether(settings));
   WarnOfChannels(settings);
   WarnOfUnknown(variables, settings.warnings);
-  TellOfNccl(variables, settings);
+  NoteNcclVariables(variables, settings);
   return settings;
 }
 

@@ -16,20 +16,20 @@ std::optional<Acceptor::FirstFrame> Acceptor::OnReceived(const Received& event) 
   // A reply contains the caller's error, if any.
   if (Bytes reply = wire->TakeReply(); !reply.empty())
     emit()(Send{event.line, Slice(Share(std::move(reply)))});
-  if (wire->JustOpened()) Prove(event.line);
+  if (wire->ConsumeOpened()) Prove(event.line);
   auto frame =
       pushed.ok() && wire->open() ? wire->Next() : Result<std::optional<Frame>>(std::nullopt);
   if (!pushed.ok() || !frame.ok()) {
-    TurnAway(event.line, pushed.ok() ? frame.error().message : pushed.error().message);
+    RejectCaller(event.line, pushed.ok() ? frame.error().message : pushed.error().message);
     return std::nullopt;
   }
   if (!*frame) return std::nullopt;
   return FirstFrame{event.line, wire->purpose(), std::move(**frame)};
 }
 
-void Acceptor::TurnAway(LineId line, const std::string& why, Bytes last_word) {
+void Acceptor::RejectCaller(LineId line, const std::string& why, Bytes last_word) {
   emit()(Send{line, Find(line)->Seal(Slice(Share(std::move(last_word))))});
-  TurnAway(line, why);
+  RejectCaller(line, why);
 }
 
 void Acceptor::Dismiss(LineId line, Bytes frame) {
@@ -37,7 +37,7 @@ void Acceptor::Dismiss(LineId line, Bytes frame) {
   emit()(Hangup{line});
 }
 
-void Acceptor::TellProven(Purpose purpose, const Slice& frame) {
+void Acceptor::SendToProven(Purpose purpose, const Slice& frame) {
   for (auto& [line, caller] : all())
     if (caller.line.open() && caller.line.purpose() == purpose)
       emit()(Send{line, caller.line.Seal(frame)});

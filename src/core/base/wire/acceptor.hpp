@@ -32,13 +32,13 @@ class Acceptor : public Callers<Wire> {
   void OnAccepted(const Accepted& event, Instant now);
   /// Ignores connections that are not its own. Turns away a caller with unreadable data.
   std::optional<FirstFrame> OnReceived(const Received& event);
-  using Callers::TurnAway;
+  using Callers::RejectCaller;
   /// Sends a last frame first; for a caller that has proven the secret.
-  void TurnAway(LineId line, const std::string& why, Bytes last_word);
+  void RejectCaller(LineId line, const std::string& why, Bytes last_word);
   /// Sends a last frame to a caller that has proven the secret, and hangs up. Does not log.
   void Dismiss(LineId line, Bytes frame);
   /// Sends a frame to all authenticated callers with this purpose, without hanging up.
-  void TellProven(Purpose purpose, const Slice& frame);
+  void SendToProven(Purpose purpose, const Slice& frame);
 
  private:
   AcceptorConfig config_;

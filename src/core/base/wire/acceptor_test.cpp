@@ -89,7 +89,7 @@ TEST(Acceptor, ADismissedCallerGetsAReasonAndIsNotCountedAsRejected) {
 TEST(Acceptor, ARejectedCallerMayGetAReason) {
   AcceptorRig rig;
   ASSERT_TRUE(rig.Prove(EmptyFrame(3)));
-  rig.acceptor.TurnAway(kLine, "not expected", EmptyFrame(9));
+  rig.acceptor.RejectCaller(kLine, "not expected", EmptyFrame(9));
   EXPECT_TRUE(rig.HungUp());
   EXPECT_EQ(rig.acceptor.log().last(), "10.0.0.1:7: not expected");
 }
@@ -99,9 +99,9 @@ TEST(Acceptor, SendsToAuthenticatedCallersOfAGivenPurpose) {
   rig.Prove({});
   rig.acceptor.OnAccepted({kLine + 1, {}}, kNow);
   const std::size_t before = rig.done.size();
-  rig.acceptor.TellProven(Purpose::kPeer, Slice(Share(EmptyFrame(9))));
+  rig.acceptor.SendToProven(Purpose::kPeer, Slice(Share(EmptyFrame(9))));
   EXPECT_EQ(rig.done.size(), before);
-  rig.acceptor.TellProven(Purpose::kRing, Slice(Share(EmptyFrame(9))));
+  rig.acceptor.SendToProven(Purpose::kRing, Slice(Share(EmptyFrame(9))));
   ASSERT_EQ(rig.done.size(), before + 1);
   EXPECT_EQ(std::get<Send>(rig.done.back()).line, kLine);
 }

@@ -24,19 +24,19 @@ std::optional<Instant> CallerQueue::Deadline(Instant now) const {
   return deadline;
 }
 
-std::optional<Note> StrangerLog::TurnedAway(const Address& from, const std::string& why) {
+std::optional<Note> RejectionLog::NoteRejection(const Address& from, const std::string& why) {
   last_ = fmt::format("{}: {}", ToString(from), why);
   if (++turned_away_ > noted_max_) return std::nullopt;
   return Note{LogLevel::kWarn, fmt::format("{}turned away a caller from {}", prefix_, last_)};
 }
 
-std::optional<Note> StrangerLog::Left(const Address& from) {
+std::optional<Note> RejectionLog::NoteHangup(const Address& from) {
   if (++left_ > noted_max_) return std::nullopt;
   return Note{LogLevel::kInfo, fmt::format("{}a caller from {} left before it introduced itself",
                                            prefix_, ToString(from))};
 }
 
-std::optional<Note> StrangerLog::Summary() const {
+std::optional<Note> RejectionLog::Summary() const {
   if (turned_away_ <= noted_max_) return std::nullopt;
   return Note{LogLevel::kWarn,
               fmt::format("{}{} strangers were turned away in all", prefix_, turned_away_)};

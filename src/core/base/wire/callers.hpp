@@ -91,16 +91,16 @@ class CallerQueue {
 };
 
 /// Counts the callers that were turned away or left, and logs them: one policy for all listeners.
-class StrangerLog {
+class RejectionLog {
  public:
-  explicit StrangerLog(std::string owner, std::uint32_t noted_max)
+  explicit RejectionLog(std::string owner, std::uint32_t noted_max)
       : prefix_(owner.empty() ? "" : owner + ": "), noted_max_(noted_max) {}
 
   /// A warning for each of the first `noted_max`; the rest are counted.
-  std::optional<Note> TurnedAway(const Address& from, const std::string& why);
+  std::optional<Note> NoteRejection(const Address& from, const std::string& why);
   /// Called when a caller has hung up before it identified itself: another address of ours answered
   /// its dialler first, it rejected our proof, or it scans for open ports.
-  std::optional<Note> Left(const Address& from);
+  std::optional<Note> NoteHangup(const Address& from);
   /// The total, if some callers lack a line of their own.
   std::optional<Note> Summary() const;
 
@@ -135,7 +135,7 @@ class Callers {
   bool HasRoom(Instant now) const { return queue_.HasRoom(now); }
   void Add(const Accepted& event, Line line, Instant now) {
     if (const auto oldest = queue_.Overdue())
-      TurnAway(*oldest, "too many callers that do not introduce themselves");
+      RejectCaller(*oldest, "too many callers that do not introduce themselves");
     callers_.emplace(event.line, HeldCaller{std::move(line), event.from});
     queue_.Add(event.line, now);
   }
@@ -153,20 +153,20 @@ class Callers {
     return std::move(node.mapped());
   }
   /// Hangs up, and logs it.
-  void TurnAway(LineId line, const std::string& why) {
-    Tell(log_.TurnedAway(callers_.at(line).from, why));
+  void RejectCaller(LineId line, const std::string& why) {
+    EmitNote(log_.NoteRejection(callers_.at(line).from, why));
     emit_(Hangup{.line = line, .of_stranger = true});
     Take(line);
   }
   /// Returns true if the connection was a caller's.
   bool OnClosed(LineId line) {
     if (!callers_.contains(line)) return false;
-    Tell(log_.Left(Take(line).from));
+    EmitNote(log_.NoteHangup(Take(line).from));
     return true;
   }
   void Expire(Instant now) {
     while (const auto expired = queue_.Expired(now))
-      TurnAway(*expired, "it did not introduce itself in time");
+      RejectCaller(*expired, "it did not introduce itself in time");
   }
   std::optional<Instant> Deadline(Instant now) const { return queue_.Deadline(now); }
   /// Hangs up on all callers without logging.
@@ -178,10 +178,10 @@ class Callers {
     callers_.clear();
   }
   std::size_t size() const { return callers_.size(); }
-  const StrangerLog& log() const { return log_; }
+  const RejectionLog& log() const { return log_; }
 
  protected:
-  void Tell(std::optional<Note> note) {
+  void EmitNote(std::optional<Note> note) {
     if (note) emit_(std::move(*note));
   }
   std::map<LineId, HeldCaller>& all() { return callers_; }
@@ -189,7 +189,7 @@ class Callers {
 
  private:
   CallerQueue queue_;
-  StrangerLog log_;
+  RejectionLog log_;
   Emit emit_;
   std::map<LineId, HeldCaller> callers_;
 };

@@ -65,24 +65,24 @@ TEST_F(CallerQueueTest, AuthenticatedAndOtherCallersExpire) {
 
 const Address kFrom = Address::Ipv4(192, 0, 2, 1, 9);
 
-TEST(StrangerLog, LogsTheFirstCallersAndCountsTheRest) {
-  StrangerLog log("rank 3", 2);
+TEST(RejectionLog, LogsTheFirstCallersAndCountsTheRest) {
+  RejectionLog log("rank 3", 2);
   EXPECT_EQ(log.Summary(), std::nullopt);
-  EXPECT_EQ(log.TurnedAway(kFrom, "rubbish")->text,
+  EXPECT_EQ(log.NoteRejection(kFrom, "rubbish")->text,
             "rank 3: turned away a caller from 192.0.2.1:9: rubbish");
-  EXPECT_EQ(log.TurnedAway(kFrom, "more")->level, LogLevel::kWarn);
+  EXPECT_EQ(log.NoteRejection(kFrom, "more")->level, LogLevel::kWarn);
   EXPECT_FALSE(log.Summary());
-  EXPECT_FALSE(log.TurnedAway(kFrom, "and more"));
+  EXPECT_FALSE(log.NoteRejection(kFrom, "and more"));
   EXPECT_EQ(log.last(), "192.0.2.1:9: and more");
   EXPECT_EQ(log.Summary()->text, "rank 3: 3 strangers were turned away in all");
 }
 
-TEST(StrangerLog, ACallerThatHangsUpIsLoggedAsInfo) {
-  StrangerLog log("", 1);
-  const auto note = log.Left(kFrom);
+TEST(RejectionLog, ACallerThatHangsUpIsLoggedAsInfo) {
+  RejectionLog log("", 1);
+  const auto note = log.NoteHangup(kFrom);
   EXPECT_EQ(note->level, LogLevel::kInfo);
   EXPECT_EQ(note->text, "a caller from 192.0.2.1:9 left before it introduced itself");
-  EXPECT_FALSE(log.Left(kFrom));
+  EXPECT_FALSE(log.NoteHangup(kFrom));
   EXPECT_EQ(log.left(), 2u);
   EXPECT_EQ(log.turned_away(), 0u);
 }
@@ -117,7 +117,7 @@ TEST(Callers, AreKeptUntilTakenRejectedOrClosed) {
   EXPECT_FALSE(lines.callers.OnClosed(6));
   EXPECT_EQ(lines.callers.log().left(), 1u);
   lines.callers.Add({7, kFrom}, 70, kStart);
-  lines.callers.TurnAway(7, "rubbish");
+  lines.callers.RejectCaller(7, "rubbish");
   EXPECT_EQ(lines.callers.log().turned_away(), 1u);
   EXPECT_EQ(lines.HungUp(), std::vector<LineId>{7});
   EXPECT_EQ(lines.callers.size(), 0u);

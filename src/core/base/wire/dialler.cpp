@@ -97,7 +97,7 @@ std::optional<Dialler::Opened> Dialler::OnReceived(const Received& event, Instan
   }
   if (Bytes reply = wire.TakeReply(); !reply.empty())
     emit_(Send{line, Slice(Share(std::move(reply)))});
-  if (!wire.JustOpened()) return std::nullopt;
+  if (!wire.ConsumeOpened()) return std::nullopt;
   Opened opened{line, std::move(wire), config_.addresses[it->second.target]};
   attempts_.erase(it);
   Stop();

@@ -33,13 +33,13 @@ void Reception::OnReceived(const Received& event) {
   const std::size_t known = std::min(said.size(), kGreeting.size());
   if (!std::equal(said.begin(), said.begin() + static_cast<std::ptrdiff_t>(known),
                   AsView(kGreeting).begin()))
-    return callers_.TurnAway(event.line, "a stranger that does not speak Ringlet's protocol");
+    return callers_.RejectCaller(event.line, "a stranger that does not speak Ringlet's protocol");
   if (said.size() < kHelloBytes) return;
   const auto hello = ReadHello(said);
   if (hello && config_.serves(KeyOf(*hello))) {
     auto caller = callers_.Take(event.line);
-    guests_.emplace(event.line,
-                    Introduced{KeyOf(*hello), std::move(caller.from), std::move(caller.line)});
+    identified_callers_.emplace(event.line, IdentifiedCaller{KeyOf(*hello), std::move(caller.from),
+                                                             std::move(caller.line)});
     Emit(Detach{event.line});
     return;
   }
@@ -49,7 +49,7 @@ void Reception::OnReceived(const Received& event) {
   View in(said);
   const Status refused = handshake.Push(in);
   Emit(Send{event.line, Slice(Share(handshake.TakeOutput()))});
-  callers_.TurnAway(
+  callers_.RejectCaller(
       event.line,
       hello ? fmt::format("a peer that looks for communicator {:016x}, which is not here: it "
                           "has ended, or its unique id is an old one",
@@ -57,8 +57,8 @@ void Reception::OnReceived(const Received& event) {
             : refused.error().message);
 }
 
-Reception::Introduced Reception::Take(LineId line) {
-  auto node = guests_.extract(line);
+Reception::IdentifiedCaller Reception::Take(LineId line) {
+  auto node = identified_callers_.extract(line);
   RINGLET_ASSERT(!node.empty());
   return std::move(node.mapped());
 }

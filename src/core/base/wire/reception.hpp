@@ -46,13 +46,13 @@ class Reception final : public Machine {
   bool Accepting() const override { return callers_.HasRoom(now_); }
 
   /// A caller that has sent its Hello.
-  struct Introduced {
+  struct IdentifiedCaller {
     ServiceKey key;
     Address from;
     Bytes said;  ///< all received bytes, starting with the Hello
   };
   /// The caller of a detached connection. Call once.
-  Introduced Take(LineId line);
+  IdentifiedCaller Take(LineId line);
 
   std::uint32_t strangers() const { return callers_.log().turned_away(); }
 
@@ -62,7 +62,7 @@ class Reception final : public Machine {
   ReceptionConfig config_;
   NonceSource nonces_;
   Callers<Bytes> callers_;  // with the bytes that each has sent
-  std::map<LineId, Introduced> guests_;
+  std::map<LineId, IdentifiedCaller> identified_callers_;
   Instant now_{0};
 };
 

@@ -59,7 +59,7 @@ TEST(Reception, DetachesAConnectionForTheServiceNamedInTheHello) {
     const auto done = rig.Done();
     ASSERT_EQ(done.size(), 1u);
     ASSERT_TRUE(std::holds_alternative<Detach>(done[0]));
-    const Reception::Introduced guest = rig.reception.Take(kCallersLine);
+    const Reception::IdentifiedCaller guest = rig.reception.Take(kCallersLine);
     EXPECT_EQ(guest.key, (ServiceKey{5, kind}));
     EXPECT_EQ(guest.said, hello);
     EXPECT_EQ(guest.from, Address::Ipv4(10, 0, 0, 1, 7));

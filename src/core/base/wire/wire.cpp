@@ -39,7 +39,7 @@ Slice Wire::Seal(const Slice& bytes) {
   return Slice(Share(records_->out.Seal(bytes.bytes)));
 }
 
-bool Wire::JustOpened() {
+bool Wire::ConsumeOpened() {
   if (announced_ || !open()) return false;
   announced_ = true;
   return true;

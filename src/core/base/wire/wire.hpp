@@ -14,7 +14,7 @@ namespace ringlet {
 ///
 ///   wire.Push(event)  -> Status      on failure hang up: the connection is unusable
 ///   wire.TakeReply()  -> Bytes       handshake bytes to send, often empty; never sealed
-///   wire.JustOpened() -> bool        true once, when the handshake has just succeeded
+///   wire.ConsumeOpened() -> bool        true once, when the handshake has just succeeded
 ///   wire.Next()       -> frame       only after the handshake
 ///   wire.Seal(slice)  -> Slice       only after the handshake
 class Wire {
@@ -33,7 +33,7 @@ class Wire {
   Status Push(const Slice& data);
   Bytes TakeReply() { return handshake_.TakeOutput(); }
   bool open() const { return handshake_.done(); }
-  bool JustOpened();
+  bool ConsumeOpened();
   Purpose purpose() const { return handshake_.purpose(); }
   Result<std::optional<Frame>> Next() { return frames_.Next(); }
 

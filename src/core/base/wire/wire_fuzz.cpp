@@ -63,7 +63,7 @@ Bytes FrameOf(std::uint8_t type, std::size_t bytes) {
 }
 
 // Applies the attacker's change to the pieces. Returns true if it leaves them unchanged.
-bool Meddle(std::vector<Bytes>& pieces, Wire& acceptor, ringlet::Reader& in) {
+bool ApplyAttack(std::vector<Bytes>& pieces, Wire& acceptor, ringlet::Reader& in) {
   const std::uint8_t deed = in.U8() % 7;
   const std::size_t at = in.U8() % pieces.size();
   Bytes& piece = pieces[at];
@@ -93,7 +93,7 @@ void Play(bool encrypt, ringlet::Reader& in) {
     said.push_back(FrameOf(static_cast<std::uint8_t>(i + 1), size == 0xfffe ? 70'000 : size % 512));
     pieces.push_back(Copy(ends.dialled.Seal(Owned(said.back()))));
   }
-  const bool untouched = Meddle(pieces, ends.accepted, in);
+  const bool untouched = ApplyAttack(pieces, ends.accepted, in);
   Bytes stream;
   for (const Bytes& piece : pieces) stream.insert(stream.end(), piece.begin(), piece.end());
   std::size_t heard = 0;

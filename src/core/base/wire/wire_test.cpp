@@ -23,10 +23,10 @@ TEST(Wire, AuthenticatesBeforeItCarriesFrames) {
   Wire accepted = Wire::Accepted(kCredentials, {}, 100);
   ASSERT_TRUE(accepted.Push(Slice(Share(dialled.TakeReply()))).ok());
   EXPECT_FALSE(accepted.open());
-  EXPECT_FALSE(accepted.JustOpened());
+  EXPECT_FALSE(accepted.ConsumeOpened());
   ASSERT_TRUE(dialled.Push(Slice(Share(accepted.TakeReply()))).ok());
-  EXPECT_TRUE(dialled.JustOpened());
-  EXPECT_FALSE(dialled.JustOpened()) << "once";
+  EXPECT_TRUE(dialled.ConsumeOpened());
+  EXPECT_FALSE(dialled.ConsumeOpened()) << "once";
   EXPECT_TRUE(dialled.open());
 
   // The proof and the next frames may arrive in one piece.
@@ -34,7 +34,7 @@ TEST(Wire, AuthenticatesBeforeItCarriesFrames) {
   Append(more, TextFrame(3, "first"));
   Append(more, TextFrame(4, "second"));
   ASSERT_TRUE(accepted.Push(Slice(Share(std::move(more)))).ok());
-  EXPECT_TRUE(accepted.JustOpened());
+  EXPECT_TRUE(accepted.ConsumeOpened());
   EXPECT_EQ(accepted.purpose(), Purpose::kPeer);
   EXPECT_EQ(AsText((*accepted.Next())->payload.bytes), "first");
   EXPECT_EQ((*accepted.Next())->type, 4);

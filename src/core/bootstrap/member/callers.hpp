@@ -7,7 +7,7 @@ namespace ringlet::bootstrap {
 /// Assigns a place to an authenticated caller by its first frame, or turns it away.
 /// \param fits     the present state accepts the frame
 /// \param joining  null in other states
-void Admit(const Acceptor::FirstFrame& caller, bool fits, MemberState state, Joining* joining,
+void Admit(const Acceptor::FirstFrame& caller, bool fits, MemberState state, JoiningMember* joining,
            MemberCommon& common);
 
 }  // namespace ringlet::bootstrap

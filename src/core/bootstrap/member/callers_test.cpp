@@ -11,7 +11,7 @@ TEST(Member, RejectsStrangersWithALogLineEach) {
   other.magic = 1;
   EXPECT_FALSE(scene.Call(Purpose::kTree, other).open());
   FarEnd& garbage = scene.Call(Purpose::kTree);
-  garbage.Say(FrameType::kGather);
+  garbage.Transmit(FrameType::kGather);
   EXPECT_TRUE(garbage.hung_up());
   FarEnd& nobody = scene.CallAs(99, Purpose::kTree);
   EXPECT_TRUE(nobody.hung_up());
@@ -45,7 +45,7 @@ TEST(Member, ARingRejectsTheNextRankAndASecondCall) {
 TEST(Member, AnAuthenticatedCallerIsNotDropped) {
   Middle scene;
   FarEnd& proven = scene.Call(Purpose::kTree);
-  for (int i = 0; i < 4; ++i) scene.driver.Tell(Accepted{scene.next_line++, {}});
+  for (int i = 0; i < 4; ++i) scene.driver.Deliver(Accepted{scene.next_line++, {}});
   EXPECT_EQ(scene.driver.hung_up.size(), 1u) << "one of those who say nothing";
   EXPECT_FALSE(proven.hung_up());
 }
@@ -55,7 +55,7 @@ TEST(Member, SilentCallersAreBoundedAndExpire) {
   std::set<LineId> lines;
   for (int i = 0; i < 5; ++i) {
     lines.insert(scene.next_line);
-    scene.driver.Tell(Accepted{scene.next_line++, {}});
+    scene.driver.Deliver(Accepted{scene.next_line++, {}});
   }
   EXPECT_EQ(scene.driver.hung_up, (std::set<LineId>{*lines.begin(), *std::next(lines.begin())}));
   EXPECT_FALSE(scene.member.Accepting());
@@ -77,7 +77,7 @@ TEST(Member, ARingRejectsLocalRanks) {
   Scene scene(config);
   scene.CheckIn();
   FarEnd& caller = scene.Call(Purpose::kCheckIn);
-  caller.Say(ToFrame(CheckIn{2, 3, Shape::kRing, 2, 10'000, {}, FakeRank(2)}));
+  caller.Transmit(ToFrame(CheckIn{2, 3, Shape::kRing, 2, 10'000, {}, FakeRank(2)}));
   EXPECT_EQ(caller.TakeFailure(FrameType::kReject).origin, 2u);
   EXPECT_TRUE(caller.hung_up());
   EXPECT_FALSE(scene.member.Finished());

@@ -8,7 +8,7 @@ namespace {
 
 // The only root of a ring knows all neighbours. A ring does not use node leaders, because all ranks
 // must be reachable.
-MemberConfig AsItsShapeNeeds(MemberConfig config) {
+MemberConfig AdjustedToShape(MemberConfig config) {
   RINGLET_ASSERT(Index(config.rank) < config.size);
   if (config.shape == Shape::kTree) return config;
   config.roots.resize(1);
@@ -20,7 +20,7 @@ MemberConfig AsItsShapeNeeds(MemberConfig config) {
 }  // namespace
 
 MemberCommon::MemberCommon(MemberConfig its_config, Dialler::Emit emit)
-    : config(AsItsShapeNeeds(std::move(its_config))), connections(config, std::move(emit)) {}
+    : config(AdjustedToShape(std::move(its_config))), connections(config, std::move(emit)) {}
 
 Instant MemberCommon::neighbour_deadline() const {
   // Two steps before the join deadline: this rank knows which connection fails, so it reports
@@ -47,7 +47,7 @@ std::string MemberCommon::WhyStopped(std::uint32_t rank) const {
 
 Status MemberCommon::PostTo(std::uint32_t peer, const Slice& frame) {
   if (const LineId line = connections.RouteTo(peer); line != 0) {
-    connections.Say(line, frame);
+    connections.Transmit(line, frame);
     return Ok();
   }
   Connections::CallInProgress* call = connections.CallTo(peer);
@@ -61,9 +61,9 @@ Status MemberCommon::PostTo(std::uint32_t peer, const Slice& frame) {
   return Ok();
 }
 
-Status MemberCommon::SendOut(const GroupSeat& seat, Group::Out out) {
-  const std::uint32_t peer = seat.ToWorld(out.to);
-  const GroupId group = seat.group.id();
+Status MemberCommon::SendOut(const GroupMembership& membership, GroupProtocol::OutgoingFrame out) {
+  const std::uint32_t peer = membership.ToWorld(out.to);
+  const GroupId group = membership.group.id();
   const LineId line = connections.RouteTo(peer);
   constexpr std::size_t kWorthNoCopy = 4096;
   if (line == 0 || out.body.bytes.size() < kWorthNoCopy)
@@ -72,11 +72,11 @@ Status MemberCommon::SendOut(const GroupSeat& seat, Group::Out out) {
   header.U32(static_cast<std::uint32_t>(8 + out.head.size() + out.body.bytes.size()));
   header.U8(static_cast<std::uint8_t>(out.type)).U64(group).Raw(out.head);
   connections.SendFrame(line, header.Take());
-  connections.Say(line, out.body);
+  connections.Transmit(line, out.body);
   return Ok();
 }
 
-void MemberCommon::AnswerQuestions(Group& group) const {
+void MemberCommon::AnswerQuestions(GroupProtocol& group) const {
   while (const auto asker = group.TakeQuestion())
     group.Answer(*asker, config.activity ? config.activity(group.id()) : Activity());
 }

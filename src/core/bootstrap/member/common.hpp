@@ -3,7 +3,7 @@
 #include <string>
 
 #include "bootstrap/member/connections.hpp"
-#include "bootstrap/member/seat.hpp"
+#include "bootstrap/member/group_membership.hpp"
 
 namespace ringlet::bootstrap {
 
@@ -28,8 +28,8 @@ struct MemberCommon {
   /// Sends to any rank: on the existing connection, or on a new one, which is then kept.
   /// Errors  kProtocol  its address cannot be read.
   Status PostTo(std::uint32_t peer, const Slice& frame);
-  Status SendOut(const GroupSeat& seat, Group::Out out);
-  void AnswerQuestions(Group& group) const;
+  Status SendOut(const GroupMembership& membership, GroupProtocol::OutgoingFrame out);
+  void AnswerQuestions(GroupProtocol& group) const;
 
   const MemberConfig config;
   Connections connections;

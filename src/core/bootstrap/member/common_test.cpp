@@ -26,7 +26,7 @@ TEST(MemberCommon, ALargeBodyIsSentWithoutACopy) {
   parts.common.roster = RosterOf(4);
   EXPECT_TRUE(parts.common.PostTo(3, FormFrame(kChild, 5)).ok());
   const LineId line = parts.Open();
-  const auto world = TakeWorldSeat(parts.common.config, {}, RosterOf(4));
+  const auto world = CreateWorldMembership(parts.common.config, {}, RosterOf(4));
   const Slice body(Share(Bytes(4096)));
   EXPECT_TRUE(parts.common.SendOut(*world, {3, FrameType::kMessage, Bytes(8), body}).ok());
   EXPECT_EQ(std::get<Send>(parts.actions.back()).data.bytes.data(), body.bytes.data());

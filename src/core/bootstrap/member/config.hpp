@@ -11,7 +11,7 @@
 namespace ringlet::bootstrap {
 
 /// The address of a root and the proof that it expects.
-struct RootDoor {
+struct RootEndpoint {
   Credentials credentials;
   std::vector<Address> addresses;
   /// The root listened before any rank had the id. If it no longer listens, its process has ended.
@@ -20,7 +20,7 @@ struct RootDoor {
 
 struct MemberConfig {
   /// The same list on all ranks, at least one. Members connect with the credentials of the first.
-  std::vector<RootDoor> roots;
+  std::vector<RootEndpoint> roots;
   Secret nonce_seed{};
   Rank rank{};
   std::uint32_t size = 0;
@@ -46,8 +46,8 @@ struct MemberConfig {
   /// Returns this rank's activity, for another rank that requests it. If it is empty, so is the
   /// answer.
   std::function<Activity(GroupId)> activity;
-  IsStopped is_stopped;                ///< queried about a rank that does not answer
-  std::shared_ptr<RosterShelf> shelf;  ///< of the process; may be null
+  IsStopped is_stopped;                       ///< queried about a rank that does not answer
+  std::shared_ptr<RosterCache> roster_cache;  ///< of the process; may be null
 };
 
 /// The time at which this rank reached each state. Zero: not yet.

@@ -85,7 +85,7 @@ void Connections::CloseAll(const std::optional<Slice>& to_members,
                            const std::optional<Slice>& to_roots) {
   for (auto& [id, line] : lines_) {
     const std::optional<Slice>& word = line.role == Role::kRoot ? to_roots : to_members;
-    if (word) Say(id, line, *word);
+    if (word) Transmit(id, line, *word);
     Hangup(id);
   }
   for (CallInProgress& call : calls_) call.dialler.Stop();
@@ -97,15 +97,15 @@ void Connections::CloseAll(const std::optional<Slice>& to_members,
 
 // ---- sending ----------------------------------------------------------------------------------
 
-void Connections::Say(LineId id, const Slice& frame) {
-  if (Line* const line = Find(id)) Say(id, *line, frame);
+void Connections::Transmit(LineId id, const Slice& frame) {
+  if (Line* const line = Find(id)) Transmit(id, *line, frame);
 }
 
 void Connections::SendPayload(LineId id, FrameType type, const Slice& payload) {
   Writer header;
   header.U32(static_cast<std::uint32_t>(payload.bytes.size())).U8(static_cast<std::uint8_t>(type));
   SendFrame(id, header.Take());
-  Say(id, payload);
+  Transmit(id, payload);
 }
 
 // ---- calls ------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ std::optional<Instant> Connections::Deadline(Instant now) const {
   return deadline;
 }
 
-std::vector<LineId> Connections::Beat(Instant now) {
+std::vector<LineId> Connections::SendHeartbeats(Instant now) {
   const Instant interval = config_->silence_max / 4;
   // A rank that slept itself cannot judge the silence of others.
   const bool asleep = now - beat_due_ > config_->silence_max / 2;
@@ -200,7 +200,7 @@ std::vector<LineId> Connections::Beat(Instant now) {
   for (auto& [id, line] : lines_) {
     if (asleep) line.heard = now;
     if (now - line.heard >= config_->silence_max) silent.push_back(id);
-    Say(id, line, Slice(beat));
+    Transmit(id, line, Slice(beat));
   }
   return silent;
 }

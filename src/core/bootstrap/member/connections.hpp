@@ -73,9 +73,11 @@ class Connections {
   void CloseAll(const std::optional<Slice>& to_members, const std::optional<Slice>& to_roots);
 
   // ---- Sending. Has no effect on a closed connection, because its end is reported separately.
-  void Say(LineId id, const Slice& frame);
-  void Say(LineId id, Line& line, const Slice& frame) { emit_(Send{id, line.wire.Seal(frame)}); }
-  void SendFrame(LineId id, Bytes frame) { Say(id, Slice(Share(std::move(frame)))); }
+  void Transmit(LineId id, const Slice& frame);
+  void Transmit(LineId id, Line& line, const Slice& frame) {
+    emit_(Send{id, line.wire.Seal(frame)});
+  }
+  void SendFrame(LineId id, Bytes frame) { Transmit(id, Slice(Share(std::move(frame)))); }
   void SendPayload(LineId id, FrameType type, const Slice& payload);
 
   // ---- Calls.
@@ -102,9 +104,9 @@ class Connections {
 
   // ---- Time.
   std::optional<Instant> Deadline(Instant now) const;
-  bool BeatIsDue(Instant now) const { return beat_due_ != Instant(0) && now >= beat_due_; }
+  bool IsHeartbeatDue(Instant now) const { return beat_due_ != Instant(0) && now >= beat_due_; }
   /// Sends a beat on every connection. Returns the connections that have been silent for too long.
-  std::vector<LineId> Beat(Instant now);
+  std::vector<LineId> SendHeartbeats(Instant now);
 
  private:
   void Register(LineId id, const Line& line, Instant now);

@@ -70,13 +70,13 @@ TEST(Connections, ABeatFindsSilentConnections) {
   Instant now = called.common.now;
   for (int i = 0; i < 3; ++i) {
     now += seconds(2);
-    EXPECT_TRUE(called.connections.BeatIsDue(now));
-    EXPECT_TRUE(called.connections.Beat(now).empty());
-    EXPECT_FALSE(called.connections.BeatIsDue(now));
+    EXPECT_TRUE(called.connections.IsHeartbeatDue(now));
+    EXPECT_TRUE(called.connections.SendHeartbeats(now).empty());
+    EXPECT_FALSE(called.connections.IsHeartbeatDue(now));
     called.connections.Find(alive)->heard = now;
   }
   EXPECT_EQ(called.connections.Deadline(now), now + seconds(2));
-  EXPECT_EQ(called.connections.Beat(now + seconds(2)), std::vector{silent});
+  EXPECT_EQ(called.connections.SendHeartbeats(now + seconds(2)), std::vector{silent});
   EXPECT_EQ(called.TakeSent(silent).size(), 4u) << "each time a word";
 }
 

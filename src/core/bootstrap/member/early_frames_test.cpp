@@ -9,7 +9,7 @@ TEST(Member, KeepsFramesOfAGroupUntilItForms) {
   Middle scene;
   Writer early;
   early.U64(kChild).U64(5).Raw(AsView("early"));
-  scene.child->Say(FrameType::kMessage, early.view());
+  scene.child->Transmit(FrameType::kMessage, early.view());
   EXPECT_FALSE(scene.member.failure());
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{0}, 5, kChild)), "early");
@@ -20,8 +20,8 @@ TEST(Member, KeepsFramesOfAGroupUntilItStands) {
   Middle scene(false);
   Writer early;
   early.U64(kChild).U64(5).Raw(AsView("early"));
-  scene.child->Say(FrameType::kMessage, early.view());
-  scene.parent->Say(FrameType::kGo);
+  scene.child->Transmit(FrameType::kMessage, early.view());
+  scene.parent->Transmit(FrameType::kGo);
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   const auto message = scene.member.TakeMessage(Rank{0}, 5, kChild);
   ASSERT_TRUE(message);
@@ -32,9 +32,9 @@ TEST(Member, BoundsTheFramesKeptForGroups) {
   Middle scene;
   Writer early;
   early.U64(kChild).U64(5);
-  for (int i = 0; i < 65'536; ++i) scene.child->Say(FrameType::kMessage, early.view());
+  for (int i = 0; i < 65'536; ++i) scene.child->Transmit(FrameType::kMessage, early.view());
   EXPECT_FALSE(scene.member.failure());
-  scene.child->Say(FrameType::kMessage, early.view());
+  scene.child->Transmit(FrameType::kMessage, early.view());
   ASSERT_TRUE(scene.member.failure());
   EXPECT_EQ(scene.member.failure()->origin, 2u);
   EXPECT_THAT(scene.Why(), HasSubstr("sends more frames to a communicator than rank"));

@@ -12,28 +12,28 @@
 namespace ringlet::bootstrap {
 namespace {
 
-// Joining::state() depends on the order of the steps.
+// JoiningMember::state() depends on the order of the steps.
 static_assert(static_cast<int>(MemberState::kReported) == 3);
 
 constexpr Instant kNodeLeaderTimeout = std::chrono::milliseconds(250);
 
 }  // namespace
 
-void Joining::Begin() {
+void JoiningMember::Begin() {
   const MemberConfig& config = common_->config;
   if (!config.node_leader || config.speaks) return roots_.CallFor(common_->self());
   common_->connections.Connect(MemberLine::kNodeLeader, kNoOrigin, {*config.node_leader},
                                common_->join_deadline(), common_->now);
 }
 
-Instant Joining::Deadline() const {
+Instant JoiningMember::Deadline() const {
   // The root gives up before its members and names the missing ranks. On a busy host its kReject
   // may arrive late, so a member that has checked in waits a step longer.
   const bool calling = state() == MemberState::kCalling;
   return common_->join_deadline() + (calling ? Instant(0) : LadderStep(common_->config.timeout));
 }
 
-void Joining::OnTick() {
+void JoiningMember::OnTick() {
   if (common_->now >= Deadline())
     Fail({Code::kTimeout, kNoOrigin,
           fmt::format("{} timed out {}", roots_.Name(common_->self()), Phase())});
@@ -41,7 +41,7 @@ void Joining::OnTick() {
 
 // ---- connections and calls --------------------------------------------------------------------
 
-void Joining::OnOpened(LineId id, MemberLine role, std::uint32_t peer) {
+void JoiningMember::OnOpened(LineId id, MemberLine role, std::uint32_t peer) {
   if (role == MemberLine::kChild) {
     if (auto* const at = std::get_if<MemberCheckedIn>(&step_))
       at->below.OnOpened(id, false, common_->connections);
@@ -60,24 +60,24 @@ void Joining::OnOpened(LineId id, MemberLine role, std::uint32_t peer) {
   if (common_->milestones.called == Instant(0)) common_->milestones.called = common_->now;
 }
 
-void Joining::OnBroken(LineId id, const std::string& why) {
+void JoiningMember::OnBroken(LineId id, const std::string& why) {
   const Line& line = common_->connections.lines().at(id);
   if (line.role == MemberLine::kRoot) return FailHere(Code::kProtocol, "the root sent " + why);
   OnLost(line.peer, Code::kProtocol, "sent " + why);
 }
 
-void Joining::OnUpwardClosed(const Line& line, const std::string& why) {
+void JoiningMember::OnUpwardClosed(const Line& line, const std::string& why) {
   // The node leader is lost, so this rank checks in at the root itself. If the node leader had
   // already checked it in, the root reports more.
   if (line.role == MemberLine::kNodeLeader) return roots_.CallFor(common_->self());
   if (line.done) return;
-  if (line.ready) return Fail(roots_.LossOf(line.peer, Phase(), why));
+  if (line.ready) return Fail(roots_.FailureOfRoot(line.peer, Phase(), why));
   roots_.CallAgain(line.peer);
 }
 
-void Joining::OnDialClosed(CallInProgress& call, bool reached, const std::string& why) {
+void JoiningMember::OnDialClosed(CallInProgress& call, bool reached, const std::string& why) {
   if (call.role == MemberLine::kRoot && !reached && roots_.IsGone(call))
-    return Fail(roots_.LossOf(call.peer, Phase(), why));
+    return Fail(roots_.FailureOfRoot(call.peer, Phase(), why));
   if (call.role == MemberLine::kPeerOut && !reached)
     common_->connections.MarkAbsent(call.peer, common_->now);
   // A UNIX socket without a listener rarely gets one again. The member tries a little longer,
@@ -86,7 +86,7 @@ void Joining::OnDialClosed(CallInProgress& call, bool reached, const std::string
     call.expires = std::min(call.expires, common_->now + kNodeLeaderTimeout);
 }
 
-void Joining::OnHopeless(CallInProgress& call) {
+void JoiningMember::OnAllAddressesWrong(CallInProgress& call) {
   if (call.role == MemberLine::kNodeLeader) {
     call.expires = common_->now;  // OnExpired then calls the root instead
     return;
@@ -97,7 +97,7 @@ void Joining::OnHopeless(CallInProgress& call) {
                     roots_.Name(common_->self()), call.dialler.Reasons())});
 }
 
-void Joining::OnExpired(const CallInProgress& call, const std::string& reasons) {
+void JoiningMember::OnExpired(const CallInProgress& call, const std::string& reasons) {
   // The node leader is absent, so this rank checks in at the root itself.
   if (call.role == MemberLine::kNodeLeader) return roots_.CallFor(common_->self());
   const std::string stopped = roots_.WhyStopped(call.peer);
@@ -109,18 +109,18 @@ void Joining::OnExpired(const CallInProgress& call, const std::string& reasons) 
 
 // ---- frames -----------------------------------------------------------------------------------
 
-void Joining::OnFrame(LineId id, Line& line, const Frame& frame) {
+void JoiningMember::OnFrame(LineId id, Line& line, const Frame& frame) {
   const auto type = static_cast<FrameType>(frame.type);
   const bool of_group =
       (type >= FrameType::kGather && type <= FrameType::kAnswer) || type == FrameType::kForm;
   const bool of_root = line.role == MemberLine::kRoot;
   if (of_group && !of_root) return OnGroupFrame(line, frame);
   if (line.role == MemberLine::kChild) return OnChildReady(line);
-  const bool fits = of_root ? TakeRootFrame(line, frame) : TakeUpperFrame(id, line, frame);
+  const bool fits = of_root ? TakeRootFrame(line, frame) : HandleUpperFrame(id, line, frame);
   if (!fits) OnBroken(id, fmt::format("an unexpected frame of type {}", frame.type));
 }
 
-bool Joining::TakeRootFrame(Line& line, const Frame& frame) {
+bool JoiningMember::TakeRootFrame(Line& line, const Frame& frame) {
   const View payload = frame.payload.bytes;
   const auto type = static_cast<FrameType>(frame.type);
   if (type == FrameType::kReject) return TakeReject(payload);
@@ -128,13 +128,13 @@ bool Joining::TakeRootFrame(Line& line, const Frame& frame) {
     const auto welcome = ParseWelcome(payload);
     if (!welcome.ok()) return false;
     line.ready = true;
-    if (line.peer == common_->own_root()) roots_.PassOn(*welcome);
+    if (line.peer == common_->own_root()) roots_.ForwardWelcome(*welcome);
   } else if (type == FrameType::kRoster) {
     if (line.peer != 0 || std::get<MemberCheckedIn>(step_).upper != 0) return false;
     OnRosterPiece(frame.payload.Owned(), 0);
   } else if (type == FrameType::kSection) {
     if (line.peer == 0 || !roots_.IsDelegateOf(line.peer)) return false;
-    roots_.CarryToFirst(frame.payload.Owned());
+    roots_.ForwardToFirst(frame.payload.Owned());
   } else if (type == FrameType::kNeighbour) {
     OnNeighbour(payload);
   } else if (type == FrameType::kDone) {
@@ -146,13 +146,13 @@ bool Joining::TakeRootFrame(Line& line, const Frame& frame) {
   return true;
 }
 
-bool Joining::TakeReject(View payload) {
+bool JoiningMember::TakeReject(View payload) {
   const auto failure = ParseFailure(payload, common_->self());
   if (failure.ok()) Fail(*failure);
   return failure.ok();
 }
 
-bool Joining::TakeUpperFrame(LineId id, Line& line, const Frame& frame) {
+bool JoiningMember::HandleUpperFrame(LineId id, Line& line, const Frame& frame) {
   const View payload = frame.payload.bytes;
   const auto type = static_cast<FrameType>(frame.type);
   if (type == FrameType::kReject) return TakeReject(payload);
@@ -175,7 +175,7 @@ bool Joining::TakeUpperFrame(LineId id, Line& line, const Frame& frame) {
   return true;
 }
 
-void Joining::OnGroupFrame(const Line& line, const Frame& frame) {
+void JoiningMember::OnGroupFrame(const Line& line, const Frame& frame) {
   const auto received = ReadGroupFrame(frame);
   if (!received) return OnLost(line.peer, Code::kProtocol, "sent a frame without a group");
   if (received->group == kWorld && world_) {
@@ -193,7 +193,7 @@ void Joining::OnGroupFrame(const Line& line, const Frame& frame) {
 
 // ---- along the tree ---------------------------------------------------------------------------
 
-void Joining::OnRosterPiece(const Slice& piece, LineId upper) {
+void JoiningMember::OnRosterPiece(const Slice& piece, LineId upper) {
   MemberCheckedIn& at = std::get<MemberCheckedIn>(step_);
   at.upper = upper;
   if (const Status pushed = at.inbox.Push(piece); !pushed.ok())
@@ -210,9 +210,9 @@ void Joining::OnRosterPiece(const Slice& piece, LineId upper) {
   if (at.inbox.complete()) FinishRoster();
 }
 
-void Joining::FinishRoster() {
+void JoiningMember::FinishRoster() {
   MemberCheckedIn& at = std::get<MemberCheckedIn>(step_);
-  auto roster = at.inbox.Finish(common_->config.shelf.get());
+  auto roster = at.inbox.Finish(common_->config.roster_cache.get());
   const Line* const upper = common_->connections.Find(at.upper);
   const Status fits =
       roster.ok() ? CheckPlace(*roster, common_->config, subtree_, upper ? upper->peer : kNoOrigin)
@@ -233,13 +233,13 @@ void Joining::FinishRoster() {
   ReportIfReady();
 }
 
-void Joining::OnChildReady(Line& line) {
+void JoiningMember::OnChildReady(Line& line) {
   if (std::exchange(line.ready, true)) return;
   ++std::get<MemberConnecting>(step_).ready;
   ReportIfReady();
 }
 
-void Joining::ReportIfReady() {
+void JoiningMember::ReportIfReady() {
   const auto* const at = std::get_if<MemberConnecting>(&step_);
   if (failure_ || !at || at->ready < at->below.size() + roots_.local_ranks()) return;
   const LineId upper = at->upper;
@@ -251,7 +251,7 @@ void Joining::ReportIfReady() {
 
 // ---- around the ring --------------------------------------------------------------------------
 
-void Joining::OnNeighbour(View payload) {
+void JoiningMember::OnNeighbour(View payload) {
   if (world_) return;
   const MemberConfig& config = common_->config;
   const auto next = ParseMemberAddress(payload);
@@ -266,7 +266,7 @@ void Joining::OnNeighbour(View payload) {
   Settle();
 }
 
-void Joining::FinishRingRoster() {
+void JoiningMember::FinishRingRoster() {
   const auto table = world_->group.TakeTable();
   if (!table) return;
   std::vector<RankRecord> records;
@@ -285,8 +285,8 @@ void Joining::FinishRingRoster() {
 
 // ---- both shapes -----------------------------------------------------------------------------
 
-void Joining::OpenWorld(TreePlace place) {
-  world_ = TakeWorldSeat(common_->config, std::move(place), common_->roster);
+void JoiningMember::OpenWorld(TreePlace place) {
+  world_ = CreateWorldMembership(common_->config, std::move(place), common_->roster);
   const std::vector<EarlyFrame> frames = early_.Take(kWorld);
   if (frames.empty()) return;
   for (const EarlyFrame& early : frames)
@@ -295,40 +295,40 @@ void Joining::OpenWorld(TreePlace place) {
 }
 
 // Carries out the decisions of the world. Called after every change to it.
-void Joining::Settle() {
+void JoiningMember::Settle() {
   if (failure_) return;
   common_->AnswerQuestions(world_->group);
-  for (Group::Out& out : world_->group.TakeOut())
+  for (GroupProtocol::OutgoingFrame& out : world_->group.TakeOutgoing())
     if (const Status sent = common_->SendOut(*world_, std::move(out)); !sent.ok())
       return FailHere(sent.error().code, sent.error().message);
   if (const auto& failure = world_->group.failure()) return Fail(*failure);
   if (!common_->is_tree() && std::holds_alternative<MemberCheckedIn>(step_)) FinishRingRoster();
 }
 
-void Joining::OnLost(std::uint32_t peer, Code code, const std::string& what) {
+void JoiningMember::OnLost(std::uint32_t peer, Code code, const std::string& what) {
   Fail({code, peer,
         fmt::format("{} {}; {} noticed it while {}", roots_.Name(peer), what,
                     roots_.Name(common_->self()), Phase())});
 }
 
-void Joining::Fail(const Failure& failure) {
+void JoiningMember::Fail(const Failure& failure) {
   if (!failure_) failure_ = failure;
 }
 
-void Joining::Leave(GroupId) {
+void JoiningMember::Leave(GroupId) {
   FailHere(Code::kAborted, fmt::format("{} gave up {}", roots_.Name(common_->self()), Phase()));
 }
 
-Standing Joining::Stand() && {
+StandingMember JoiningMember::BecomeStanding() && {
   common_->milestones.standing = common_->now;
   const Slice go(Share(ToFrame(FrameType::kGo)));
   for (auto& [id, line] : common_->connections.lines())
-    if (line.role == MemberLine::kChild) common_->connections.Say(id, line, go);
+    if (line.role == MemberLine::kChild) common_->connections.Transmit(id, line, go);
   roots_.Dismiss();
-  return Standing(*common_, std::move(world_), std::move(early_));
+  return StandingMember(*common_, std::move(world_), std::move(early_));
 }
 
-MemberOver Joining::End() && {
+MemberOver JoiningMember::End() && {
   common_->connections.CloseAll(GroupFailureFrame(kWorld, *failure_),
                                 Slice(Share(ToFrame(FrameType::kFailure, *failure_))));
   return MemberOver{std::move(failure_)};
@@ -336,7 +336,7 @@ MemberOver Joining::End() && {
 
 // ---- texts for messages ----------------------------------------------------------------------
 
-std::string Joining::Phase(GroupId) const {
+std::string JoiningMember::Phase(GroupId) const {
   if (state() == MemberState::kCalling) return CallingPhase(*common_);
   const auto* const at = std::get_if<MemberCheckedIn>(&step_);
   if (!at) return ConnectingPhase(*common_, roots_);

@@ -12,7 +12,7 @@
 
 namespace ringlet::bootstrap {
 
-class Standing;
+class StandingMember;
 
 // The states of MemberState before kStanding, in its order, with the data of each.
 
@@ -36,25 +36,25 @@ struct MemberReported {
 };
 
 /// A part of a Machine, not one itself; no I/O. After each call its owner checks failure() and
-/// may_go(), and replaces it by the result of End or Stand.
-class Joining {
+/// may_go(), and replaces it by the result of End or BecomeStanding.
+class JoiningMember {
  public:
   using Line = Connections::Line;
   using CallInProgress = Connections::CallInProgress;
 
   /// \param common  outlives this
-  explicit Joining(MemberCommon& common) : common_(&common), roots_(common) {}
+  explicit JoiningMember(MemberCommon& common) : common_(&common), roots_(common) {}
 
   MemberState state() const { return static_cast<MemberState>(step_.index()); }
   void Begin();
 
   // ---- Connections and calls.
-  bool TakesLocalRanks() const {
+  bool CanAcceptLocalRanks() const {
     return common_->config.speaks && state() != MemberState::kReported;
   }
   void OnLocalRank(LineId id, CheckIn check_in) { roots_.AddLocalRank(id, std::move(check_in)); }
-  bool TakesParent() const { return common_->is_tree() && !subtree_; }
-  void TakeParent(const PlaceRange& subtree) { subtree_ = subtree; }
+  bool CanAcceptParent() const { return common_->is_tree() && !subtree_; }
+  void AcceptParent(const PlaceRange& subtree) { subtree_ = subtree; }
   void OnOpened(LineId id, MemberLine role, std::uint32_t peer);
   void OnFrame(LineId id, Line& line, const Frame& frame);
   /// The bytes on a connection cannot be read, or a frame does not belong there.
@@ -67,7 +67,7 @@ class Joining {
   /// A dial of the call has failed. \param reached  a process listens there
   void OnDialClosed(CallInProgress& call, bool reached, const std::string& why);
   /// Every address of the call belongs to another process than the called one.
-  void OnHopeless(CallInProgress& call);
+  void OnAllAddressesWrong(CallInProgress& call);
   /// The call has reached its deadline. \param reasons  the results of its addresses
   void OnExpired(const CallInProgress& call, const std::string& reasons);
 
@@ -83,7 +83,9 @@ class Joining {
   }
   std::string Phase(GroupId group = kWorld) const;
   std::string WhyStopped(const Line& line) const { return roots_.WhyStopped(line); }
-  Group* Find(GroupId group) const { return group == kWorld && world_ ? &world_->group : nullptr; }
+  GroupProtocol* Find(GroupId group) const {
+    return group == kWorld && world_ ? &world_->group : nullptr;
+  }
   /// Fails joining. Only the first failure counts.
   void Fail(const Failure& failure);
   void FailHere(Code code, const std::string& text) { Fail({code, common_->self(), text}); }
@@ -93,14 +95,14 @@ class Joining {
   void Leave(GroupId);
 
   /// \pre  may_go
-  Standing Stand() &&;
+  StandingMember BecomeStanding() &&;
   /// Sends the failure to all peers. \pre  failure
   MemberOver End() &&;
 
  private:
   // Return false if the frame does not fit.
   bool TakeRootFrame(Line& line, const Frame& frame);
-  bool TakeUpperFrame(LineId id, Line& line, const Frame& frame);
+  bool HandleUpperFrame(LineId id, Line& line, const Frame& frame);
   bool TakeReject(View payload);
   void OnRosterPiece(const Slice& piece, LineId upper);
   void FinishRoster();
@@ -118,7 +120,7 @@ class Joining {
   // reported.
   std::optional<PlaceRange> subtree_;
   std::variant<MemberCalling, MemberCheckedIn, MemberConnecting, MemberReported> step_;
-  std::unique_ptr<GroupSeat> world_;  // set as soon as the neighbours of this rank are known
+  std::unique_ptr<GroupMembership> world_;  // set as soon as the neighbours of this rank are known
   EarlyFrames early_;
   std::optional<Failure> failure_;
 };

@@ -12,7 +12,7 @@ TEST(Member, PhaseNamesAtMostEightPendingRanks) {
     MemberConfig config = Config(0, below + 1);
     config.arity = static_cast<std::uint16_t>(below);
     Scene scene(config);
-    scene.CheckIn().Say(FrameType::kRoster, RosterOf(below + 1).bytes().bytes);
+    scene.CheckIn().Transmit(FrameType::kRoster, RosterOf(below + 1).bytes().bytes);
     EXPECT_THAT(scene.member.Phase(), HasSubstr(", rank 8 (host host4, pid 1008)"));
     EXPECT_THAT(scene.member.Phase(), testing::Not(HasSubstr("rank 9")));
     EXPECT_EQ(scene.member.Phase().ends_with(", ..."), below > 8);
@@ -31,7 +31,7 @@ constexpr const char* kStopped =
 
 TEST(Member, ReportsAStoppedChildAsStopped) {
   Scene scene(BesideAStoppedRank(Config(0, 2)));
-  scene.CheckIn().Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
+  scene.CheckIn().Transmit(FrameType::kRoster, RosterOf(2).bytes().bytes);
   EXPECT_EQ(scene.member.Phase(), fmt::format("connecting to the ranks below: rank 1 (host host0, "
                                               "pid 1001) {}",
                                               kStopped));
@@ -48,7 +48,7 @@ TEST(Member, ReportsAStoppedNodeLeaderAsStopped) {
   MemberConfig config = BesideAStoppedRank(Config(0, 4));
   config.node_leader = Address::Unix("node leader");
   Scene scene(config);
-  scene.driver.Tell(Connected{scene.driver.dials.back().line, 1001});
+  scene.driver.Deliver(Connected{scene.driver.dials.back().line, 1001});
   scene.driver.Pass(seconds(10));
   EXPECT_EQ(scene.Why(), fmt::format("rank 0 (host host0, pid 1000) timed out connecting to the "
                                      "node leader of this host, which {}",

@@ -13,9 +13,9 @@ TEST(Member, RecordsTheTimeOfEachMilestone) {
   scene.driver.Pass(seconds(1));
   FarEnd& root = scene.CheckIn();
   scene.driver.Pass(seconds(1));
-  root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
+  root.Transmit(FrameType::kRoster, RosterOf(2).bytes().bytes);
   scene.driver.Pass(seconds(1));
-  scene.Answer(FakeRank(1).addresses[0]).Say(FrameType::kReady);
+  scene.Answer(FakeRank(1).addresses[0]).Transmit(FrameType::kReady);
   const Milestones& milestones = scene.member.milestones();
   EXPECT_EQ(milestones.started, begun);
   EXPECT_EQ(milestones.called, begun + seconds(1));
@@ -28,11 +28,11 @@ TEST(Member, ForwardsTheRosterInATreeAndThenStands) {
   Middle scene(false);
   EXPECT_FALSE(scene.member.standing());
   EXPECT_EQ(scene.member.Phase(), "connected and waiting for the other ranks to connect");
-  scene.parent->Say(FrameType::kGo);
+  scene.parent->Transmit(FrameType::kGo);
   EXPECT_TRUE(scene.member.standing());
   EXPECT_TRUE(scene.child->Take(FrameType::kGo));
   EXPECT_EQ(scene.member.roster().DescribeRank(Rank{3}), "rank 3 (host host1, pid 1003)");
-  scene.root->Say(FrameType::kDone);
+  scene.root->Transmit(FrameType::kDone);
   scene.root->Close();
   EXPECT_FALSE(scene.member.Finished()) << "the root is not needed any more";
   EXPECT_TRUE(scene.driver.notes.empty());
@@ -41,7 +41,7 @@ TEST(Member, ForwardsTheRosterInATreeAndThenStands) {
 TEST(Member, TheTopOfATreeReportsReadyToTheRoot) {
   Scene scene(Config(0, 2));
   FarEnd& root = scene.CheckIn();
-  root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
+  root.Transmit(FrameType::kRoster, RosterOf(2).bytes().bytes);
   EXPECT_EQ(scene.member.Phase(), "connecting to the ranks below: rank 1 (host host0, pid 1001)");
   FarEnd& child = scene.Answer(FakeRank(1).addresses[0]);
   const auto identify = child.Take(FrameType::kIdentify);
@@ -50,7 +50,7 @@ TEST(Member, TheTopOfATreeReportsReadyToTheRoot) {
   EXPECT_FALSE(root.Take(FrameType::kReady));
   EXPECT_EQ(scene.member.Phase(), "connecting to the ranks below: rank 1 (host host0, pid 1001)")
       << "it has not said that it is ready";
-  child.Say(FrameType::kReady);
+  child.Transmit(FrameType::kReady);
   EXPECT_TRUE(root.Take(FrameType::kReady));
   EXPECT_TRUE(scene.member.standing());
 }
@@ -58,7 +58,7 @@ TEST(Member, TheTopOfATreeReportsReadyToTheRoot) {
 TEST(Member, AnEarlyStartFrameFailsAndNamesItsSender) {
   Scene scene(Config(1, 4));
   scene.CheckIn();
-  scene.CallAs(0, Purpose::kTree).Say(FrameType::kGo);
+  scene.CallAs(0, Purpose::kTree).Transmit(FrameType::kGo);
   EXPECT_FALSE(scene.member.standing());
   EXPECT_THAT(scene.Why(), HasSubstr("rank 0 sent an unexpected frame of type 9"));
 }
@@ -68,14 +68,14 @@ TEST(Member, ASingleRankStandsAtOnce) {
     Scene scene(Config(0, 1, shape));
     FarEnd& root = scene.CheckIn();
     if (shape == Shape::kTree) {
-      root.Say(FrameType::kRoster, RosterOf(1).bytes().bytes);
+      root.Transmit(FrameType::kRoster, RosterOf(1).bytes().bytes);
     } else {
       Writer out;
       Encode(out, FakeRank(0));
-      root.Say(FrameType::kNeighbour, out.view());
+      root.Transmit(FrameType::kNeighbour, out.view());
     }
     EXPECT_TRUE(root.Take(FrameType::kReady));
-    root.Say(FrameType::kDone);
+    root.Transmit(FrameType::kDone);
     EXPECT_TRUE(scene.member.standing());
     scene.member.Gather(false, Bytes(1));
     EXPECT_TRUE(scene.member.TakeTable());
@@ -85,8 +85,8 @@ TEST(Member, ASingleRankStandsAtOnce) {
 TEST(Member, NamesAnUnreachableChildBeforeTheRootGivesUp) {
   Scene scene(Config(0, 2));
   FarEnd& root = scene.CheckIn();
-  root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
-  scene.driver.Tell(Closed{scene.driver.dials.back().line, "no route to host"});
+  root.Transmit(FrameType::kRoster, RosterOf(2).bytes().bytes);
+  scene.driver.Deliver(Closed{scene.driver.dials.back().line, "no route to host"});
   scene.driver.Pass(seconds(10) - 2 * LadderStep(seconds(10)));
   ASSERT_TRUE(scene.member.failure());
   EXPECT_EQ(scene.member.failure()->code, Code::kTimeout);
@@ -104,7 +104,7 @@ TEST(Member, WaitsPastItsTimeoutForTheRootsRejection) {
   scene.driver.Pass(seconds(10));
   ASSERT_FALSE(scene.member.Finished());
   EXPECT_EQ(scene.member.Deadline(), scene.driver.now + step);
-  root.Say(
+  root.Transmit(
       ToFrame(FrameType::kReject, {Code::kTimeout, kNoOrigin, "timed out waiting for rank 0"}));
   EXPECT_EQ(scene.Why(), "timed out waiting for rank 0");
   Scene silent(Config(1, 2));
@@ -131,7 +131,7 @@ struct InRing : Scene {
     Writer out;
     Encode(out, FakeRank(2));
     neighbour = out.Take();
-    root->Say(FrameType::kNeighbour, neighbour);
+    root->Transmit(FrameType::kNeighbour, neighbour);
   }
   Bytes BlockOf(std::uint32_t sequence, std::uint32_t origin) {
     Writer out;
@@ -139,13 +139,13 @@ struct InRing : Scene {
     Encode(out.U32(origin), FakeRank(origin));
     return out.Take();
   }
-  void Stand() {
+  void BecomeStanding() {
     next = &Answer(FakeRank(2).addresses[0]);
     previous = &CallAs(0, Purpose::kRing);
-    previous->Say(FrameType::kBlock, BlockOf(1, 0));
-    previous->Say(FrameType::kBlock, BlockOf(1, 2));
+    previous->Transmit(FrameType::kBlock, BlockOf(1, 0));
+    previous->Transmit(FrameType::kBlock, BlockOf(1, 2));
     EXPECT_TRUE(root->Take(FrameType::kReady));
-    root->Say(FrameType::kDone);
+    root->Transmit(FrameType::kDone);
   }
   FarEnd* root;
   FarEnd* next = nullptr;
@@ -156,7 +156,7 @@ struct InRing : Scene {
 TEST(Member, GathersTheRosterFromThePreviousRankInARing) {
   InRing scene;
   EXPECT_FALSE(scene.member.standing());
-  scene.Stand();
+  scene.BecomeStanding();
   EXPECT_TRUE(scene.member.standing());
   for (std::uint32_t rank = 0; rank < 3; ++rank)
     EXPECT_EQ(*scene.member.roster().At(Rank{rank}), FakeRank(rank));
@@ -178,14 +178,14 @@ TEST(Member, EitherConnectionCarriesTheBlockInARingOfTwo) {
     FarEnd& root = scene.CheckIn();
     Writer address, block;
     Encode(address, FakeRank(0));
-    root.Say(FrameType::kNeighbour, address.view());
+    root.Transmit(FrameType::kNeighbour, address.view());
     FarEnd& next = scene.Answer(FakeRank(0).addresses[0]);
     FarEnd& previous = scene.CallAs(0, Purpose::kRing);
     Encode(block.U64(kWorld), GatherHeader{1, false, 0});
     Encode(block.U32(0), FakeRank(0));
-    (on_the_line_to_the_next ? next : previous).Say(FrameType::kBlock, block.view());
+    (on_the_line_to_the_next ? next : previous).Transmit(FrameType::kBlock, block.view());
     EXPECT_TRUE(root.Take(FrameType::kReady)) << scene.Why();
-    root.Say(FrameType::kDone);
+    root.Transmit(FrameType::kDone);
     EXPECT_TRUE(scene.member.standing());
   }
 }
@@ -193,22 +193,22 @@ TEST(Member, EitherConnectionCarriesTheBlockInARingOfTwo) {
 TEST(Member, RefusesABlockOfTheNextRankInARingOfThree) {
   InRing scene;
   FarEnd& next = scene.Answer(FakeRank(2).addresses[0]);
-  next.Say(FrameType::kBlock, scene.BlockOf(1, 2));
+  next.Transmit(FrameType::kBlock, scene.BlockOf(1, 2));
   EXPECT_THAT(scene.Why(), HasSubstr("rank 2"));
   EXPECT_THAT(scene.Why(), HasSubstr("sent an unexpected frame of type 12"));
 }
 
 TEST(Member, IgnoresASecondNeighbourFrameInARing) {
   InRing scene;
-  scene.root->Say(FrameType::kNeighbour, scene.neighbour);
-  scene.Stand();
+  scene.root->Transmit(FrameType::kNeighbour, scene.neighbour);
+  scene.BecomeStanding();
   EXPECT_TRUE(scene.member.standing()) << scene.Why();
 }
 
 TEST(Member, ThePreviousRankMaySendOnlyBlocksInARing) {
   InRing scene;
-  scene.Stand();
-  scene.previous->Say(FrameType::kGather, OfGroup(GatherPayload(1, {})));
+  scene.BecomeStanding();
+  scene.previous->Transmit(FrameType::kGather, OfGroup(GatherPayload(1, {})));
   EXPECT_THAT(scene.Why(),
               HasSubstr("rank 0 (host host0, pid 1000) sent an unexpected frame of type 10"));
 }
@@ -222,31 +222,31 @@ struct Alone : Parts {
     joining.OnOpened(line, MemberLine::kRoot, 0);
     return line;
   }
-  void Hear(LineId line, FrameType type, View payload) {
+  void RecordReceived(LineId line, FrameType type, View payload) {
     joining.OnFrame(line, *common.connections.Find(line),
                     {static_cast<std::uint8_t>(type), Slice(payload)});
   }
-  Joining joining;
+  JoiningMember joining;
 };
 
-TEST(Joining, PassesItsStatesAndYieldsAStanding) {
+TEST(JoiningMember, PassesItsStatesAndYieldsAStanding) {
   Alone alone;
   EXPECT_EQ(alone.joining.state(), MemberState::kCalling);
   const LineId root = alone.CheckIn();
   EXPECT_EQ(alone.joining.state(), MemberState::kCheckedIn);
   EXPECT_FALSE(alone.joining.Find(kWorld));
-  alone.Hear(root, FrameType::kRoster, RosterOf(1).bytes().bytes);
+  alone.RecordReceived(root, FrameType::kRoster, RosterOf(1).bytes().bytes);
   EXPECT_EQ(alone.joining.state(), MemberState::kReported);
   ASSERT_TRUE(alone.joining.may_go()) << "no rank is above it";
   EXPECT_EQ(alone.TakeSent(root), (std::vector{FrameType::kCheckIn, FrameType::kReady}));
-  const Group* const world = alone.joining.Find(kWorld);
+  const GroupProtocol* const world = alone.joining.Find(kWorld);
   ASSERT_TRUE(world);
-  const Standing standing = std::move(alone.joining).Stand();
+  const StandingMember standing = std::move(alone.joining).BecomeStanding();
   EXPECT_EQ(standing.Find(kWorld), world) << "it is handed on";
   EXPECT_EQ(alone.common.milestones.standing, alone.common.now);
 }
 
-TEST(Joining, ReportsItsFirstFailureToTheRootAndEndsWithIt) {
+TEST(JoiningMember, ReportsItsFirstFailureToTheRootAndEndsWithIt) {
   Alone alone;
   const LineId root = alone.CheckIn();
   alone.joining.Abort(Code::kAborted, "no memory", kWorld);

@@ -2,7 +2,7 @@
 
 namespace ringlet::bootstrap {
 
-void LeftGroups::Add(const Group& group) {
+void LeftGroups::Add(const GroupProtocol& group) {
   Left& left = left_[group.id()];
   left.digest = group.digest();
   if (const auto& failure = group.failure()) left.failure = GroupFailureFrame(group.id(), *failure);
@@ -22,7 +22,7 @@ std::optional<Slice> LeftGroups::AnswerTo(const ReceivedInGroup& received) const
   return std::nullopt;
 }
 
-std::vector<Slice> LeftGroups::Farewells() const {
+std::vector<Slice> LeftGroups::LeaveFrames() const {
   std::vector<Slice> farewells;
   for (const auto& [id, left] : left_) farewells.push_back(GroupFrame(id, FrameType::kLeave));
   return farewells;

@@ -10,7 +10,7 @@ namespace ringlet::bootstrap {
 
 class LeftGroups {
  public:
-  void Add(const Group& group);
+  void Add(const GroupProtocol& group);
   bool Contains(GroupId group) const { return left_.contains(group); }
   /// The answer to a frame of a left group. Empty if the frame needs none. A rank that forms the
   /// group must not wait for this one: it receives the group's failure, if any, provided that both
@@ -19,7 +19,7 @@ class LeftGroups {
   /// \pre  Contains
   std::optional<Slice> AnswerTo(const ReceivedInGroup& received) const;
   /// A kLeave frame for each left group.
-  std::vector<Slice> Farewells() const;
+  std::vector<Slice> LeaveFrames() const;
 
  private:
   struct Left {

@@ -12,7 +12,7 @@ TEST(Member, AnswersAQuestionInADepartedGroupWithALeave) {
   scene.driver.Drain();
   ASSERT_TRUE(scene.child->Take(FrameType::kLeave));
   Writer ask;
-  scene.child->Say(FrameType::kAsk, ask.U64(kChild).view());
+  scene.child->Transmit(FrameType::kAsk, ask.U64(kChild).view());
   EXPECT_TRUE(scene.child->Take(FrameType::kLeave));
 }
 
@@ -26,10 +26,10 @@ TEST(Member, ARankThatFormsAFailedDepartedGroupGetsTheFailure) {
   scene.member.Leave(kChild);
   scene.driver.Drain();
   EXPECT_EQ(scene.child->TakeFailure(FrameType::kFailure).text, "no memory");
-  scene.child->Say(FrameType::kForm, form->payload.bytes);
+  scene.child->Transmit(FrameType::kForm, form->payload.bytes);
   EXPECT_EQ(scene.child->TakeFailure(FrameType::kFailure).text, "no memory");
   Writer other;
-  scene.child->Say(FrameType::kForm, other.U64(kChild).U64(1).view());
+  scene.child->Transmit(FrameType::kForm, other.U64(kChild).U64(1).view());
   EXPECT_TRUE(scene.child->Take(FrameType::kForm)) << "it has another list";
 }
 
@@ -52,7 +52,7 @@ std::optional<FrameType> AnswerOf(const LeftGroups& groups, FrameType type, std:
 }
 
 TEST(LeftGroups, TheReplyDependsOnTheFrameAndTheListOfRanks) {
-  Group group({.id = kChild, .self = 0, .size = 1, .digest = 5});
+  GroupProtocol group({.id = kChild, .self = 0, .size = 1, .digest = 5});
   LeftGroups groups;
   EXPECT_FALSE(groups.Contains(kChild));
   groups.Add(group);
@@ -62,11 +62,11 @@ TEST(LeftGroups, TheReplyDependsOnTheFrameAndTheListOfRanks) {
   EXPECT_EQ(AnswerOf(groups, FrameType::kAsk, 0), FrameType::kLeave);
   EXPECT_EQ(AnswerOf(groups, FrameType::kFailure, 0), FrameType::kLeave);
   EXPECT_FALSE(AnswerOf(groups, FrameType::kMessage, 0)) << "needs no answer";
-  EXPECT_EQ(groups.Farewells().size(), 1u);
+  EXPECT_EQ(groups.LeaveFrames().size(), 1u);
 }
 
 TEST(LeftGroups, ARankThatFormsAFailedGroupGetsTheFailure) {
-  Group group({.id = kChild, .self = 0, .size = 1, .digest = 5});
+  GroupProtocol group({.id = kChild, .self = 0, .size = 1, .digest = 5});
   group.FailHere(Code::kAborted, "no memory");
   LeftGroups groups;
   groups.Add(group);

@@ -11,42 +11,43 @@ namespace ringlet::bootstrap {
 
 Member::Member(MemberConfig config)
     : common_(std::move(config), [this](Action action) { Emit(std::move(action)); }),
-      state_(std::in_place_type<Joining>, common_) {}
+      state_(std::in_place_type<JoiningMember>, common_) {}
 
 // ---- states -----------------------------------------------------------------------------------
 
 // Replaces a state that has ended by the next one.
 void Member::ChangeState() {
-  if (Joining* const joins = joining()) {
+  if (JoiningMember* const joins = joining()) {
     if (joins->failure()) {
       state_ = std::move(*joins).End();
     } else if (joins->may_go()) {
-      state_ = std::move(*joins).Stand();
+      state_ = std::move(*joins).BecomeStanding();
     }
     return;
   }
-  Standing* const stands = std::get_if<Standing>(&state_);
+  StandingMember* const stands = std::get_if<StandingMember>(&state_);
   if (stands && stands->has_left_all()) state_ = std::move(*stands).End();
 }
 
 MemberState Member::state() const {
-  if (const auto* const joins = std::get_if<Joining>(&state_)) return joins->state();
+  if (const auto* const joins = std::get_if<JoiningMember>(&state_)) return joins->state();
   return standing() ? MemberState::kStanding : MemberState::kOver;
 }
 
-Group* Member::Find(GroupId group) const {
-  return FromState(static_cast<Group*>(nullptr), [&](const auto& at) { return at.Find(group); });
+GroupProtocol* Member::Find(GroupId group) const {
+  return FromState(static_cast<GroupProtocol*>(nullptr),
+                   [&](const auto& at) { return at.Find(group); });
 }
 
 const std::optional<Failure>& Member::failure(GroupId group) const {
   static const std::optional<Failure> kNone;
   if (const MemberOver* const over = std::get_if<MemberOver>(&state_)) return over->failure;
-  const Group* const found = Find(group);
+  const GroupProtocol* const found = Find(group);
   return found ? found->failure() : kNone;
 }
 
 const Roster& Member::roster(GroupId group) const {
-  const Group* const found = group == kWorld ? nullptr : Find(group);
+  const GroupProtocol* const found = group == kWorld ? nullptr : Find(group);
   return found ? found->roster() : common_.roster;
 }
 
@@ -87,11 +88,11 @@ std::optional<Instant> Member::Deadline() const {
 
 void Member::OnTick() {
   ExpireSuspicions();
-  Hand([](auto& at) { at.OnTick(); });
+  Dispatch([](auto& at) { at.OnTick(); });
   if (Finished()) return;
   connections().callers().Expire(common_.now);
   ExpireCalls();
-  if (!Finished() && connections().BeatIsDue(common_.now)) Beat();
+  if (!Finished() && connections().IsHeartbeatDue(common_.now)) SendHeartbeats();
 }
 
 void Member::ExpireSuspicions() {
@@ -116,12 +117,12 @@ void Member::ExpireCalls() {
     call->dialler.Stop();
     const Connections::CallInProgress expired = std::move(*call);
     calls.erase(call);
-    Hand([&](auto& at) { at.OnExpired(expired, reasons); });
+    Dispatch([&](auto& at) { at.OnExpired(expired, reasons); });
   }
 }
 
-void Member::Beat() {
-  for (const LineId id : connections().Beat(common_.now)) {
+void Member::SendHeartbeats() {
+  for (const LineId id : connections().SendHeartbeats(common_.now)) {
     const Line* const line = connections().Find(id);
     if (Finished() || !line) return;
     const std::string stopped =
@@ -132,7 +133,7 @@ void Member::Beat() {
 }
 
 void Member::OnLost(std::uint32_t peer, Code code, const std::string& why) {
-  Hand([&](auto& at) { at.OnLost(peer, code, why); });
+  Dispatch([&](auto& at) { at.OnLost(peer, code, why); });
 }
 
 // ---- connections and calls --------------------------------------------------------------------
@@ -156,7 +157,7 @@ void Member::OnCallReceived(const Received& event) {
   if (call == connections().calls().end()) return;
   if (auto opened = call->dialler.OnReceived(event, common_.now))
     return OnOpened(call, std::move(*opened));
-  if (call->dialler.hopeless()) Hand([&](auto& at) { at.OnHopeless(*call); });
+  if (call->dialler.hopeless()) Dispatch([&](auto& at) { at.OnAllAddressesWrong(*call); });
 }
 
 void Member::OnOpened(Connections::Calls::iterator made, Dialler::Opened opened) {
@@ -166,8 +167,8 @@ void Member::OnOpened(Connections::Calls::iterator made, Dialler::Opened opened)
   connections().Open(call, std::move(opened), common_.now);
   if (call.role != MemberLine::kRoot && call.role != MemberLine::kNodeLeader)
     connections().SendFrame(id, ToFrame(Identify{common_.self(), call.subtree}));
-  if (Joining* const at = joining()) at->OnOpened(id, call.role, call.peer);
-  for (const Slice& frame : call.waiting) connections().Say(id, frame);
+  if (JoiningMember* const at = joining()) at->OnOpened(id, call.role, call.peer);
+  for (const Slice& frame : call.waiting) connections().Transmit(id, frame);
   Pump(id);
 }
 
@@ -178,13 +179,13 @@ void Member::OnClosed(const Closed& event) {
   if (call == connections().calls().end()) return;
   const bool reached = call->dialler.Reached(event.line);
   call->dialler.OnClosed(event.line, event.why, common_.now);
-  Hand([&](auto& at) { at.OnDialClosed(*call, reached, event.why); });
+  Dispatch([&](auto& at) { at.OnDialClosed(*call, reached, event.why); });
 }
 
 void Member::OnLineClosed(const Line& line, const std::string& why) {
   const bool anonymous = line.role == MemberLine::kNodeLeader && line.peer == kNoOrigin;
   if (line.role == MemberLine::kRoot || anonymous)
-    return Hand([&](auto& at) { at.OnUpwardClosed(line, why); });
+    return Dispatch([&](auto& at) { at.OnUpwardClosed(line, why); });
   // Another connection to it is open. If the rank is lost, that one will close too. If it has left,
   // its kLeave may still be on its way there.
   if (connections().HasLineTo(line.peer)) return;
@@ -195,7 +196,7 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
   // While joining the root reports the failed rank, later the tree does. Wait for that report.
   const Instant wait =
       std::min<Instant>(LadderStep(common_.config.timeout), std::chrono::milliseconds(500));
-  suspicions_.try_emplace(line.peer, Suspicion{what, common_.now + wait});
+  suspicions_.try_emplace(line.peer, PendingLoss{what, common_.now + wait});
 }
 
 // ---- frames -----------------------------------------------------------------------------------
@@ -224,73 +225,74 @@ void Member::OnFrame(LineId id, Line& line, const Frame& frame) {
     return;
   }
   line.spoke = true;
-  if (type != FrameType::kBeat) Hand([&](auto& at) { at.OnFrame(id, line, frame); });
+  if (type != FrameType::kBeat) Dispatch([&](auto& at) { at.OnFrame(id, line, frame); });
 }
 
 // The bytes on a connection cannot be read, or a frame does not belong there.
 void Member::OnBroken(LineId id, const std::string& why) {
-  Hand([&](auto& at) { at.OnBroken(id, why); });
+  Dispatch([&](auto& at) { at.OnBroken(id, why); });
 }
 
 // ---- commands ---------------------------------------------------------------------------------
 
 Status Member::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>& ranks,
                     Instant now) {
-  Standing* const at = std::get_if<Standing>(&state_);
-  return at ? at->Form(id, parent, ranks, now) : Standing::CannotForm();
+  StandingMember* const at = std::get_if<StandingMember>(&state_);
+  return at ? at->Form(id, parent, ranks, now) : StandingMember::CannotForm();
 }
 
 void Member::Gather(bool barrier, Bytes payload, GroupId group) {
   RINGLET_ASSERT(standing() || !Find(group));
-  if (Standing* const at = std::get_if<Standing>(&state_))
+  if (StandingMember* const at = std::get_if<StandingMember>(&state_))
     at->Gather(barrier, std::move(payload), group);
 }
 
 std::optional<Table> Member::TakeTable(GroupId group) {
-  Standing* const at = std::get_if<Standing>(&state_);
+  StandingMember* const at = std::get_if<StandingMember>(&state_);
   return at ? at->TakeTable(group) : std::nullopt;
 }
 
 void Member::Post(Rank to, std::uint64_t tag, Bytes message, Instant now, GroupId group) {
-  if (Standing* const at = std::get_if<Standing>(&state_))
+  if (StandingMember* const at = std::get_if<StandingMember>(&state_))
     at->Post(Index(to), tag, std::move(message), now, group);
 }
 
 std::optional<Bytes> Member::TakeMessage(Rank from, std::uint64_t tag, GroupId group) {
-  Group* const found = Find(group);
+  GroupProtocol* const found = Find(group);
   return found ? found->TakeMessage(Index(from), tag) : std::nullopt;
 }
 
 std::optional<PushedMessage> Member::TakePushed(GroupId group) {
-  Group* const found = Find(group);
+  GroupProtocol* const found = Find(group);
   return found ? found->TakePushed() : std::nullopt;
 }
 
 void Member::Ask(Rank whom, Instant now, GroupId group) {
-  if (Standing* const at = std::get_if<Standing>(&state_)) at->Ask(Index(whom), now, group);
+  if (StandingMember* const at = std::get_if<StandingMember>(&state_))
+    at->Ask(Index(whom), now, group);
 }
 
 std::optional<Activity> Member::TakeAnswer(Rank from, GroupId group) {
-  Group* const found = Find(group);
+  GroupProtocol* const found = Find(group);
   return found ? found->TakeAnswer(Index(from)) : std::nullopt;
 }
 
-Member::Presence Member::PresenceOf(Rank whom, GroupId group) const {
-  const Standing* const at = std::get_if<Standing>(&state_);
-  return at ? at->PresenceOf(Index(whom), group) : Presence::kUnknown;
+Member::RankAbsence Member::AbsenceOf(Rank whom, GroupId group) const {
+  const StandingMember* const at = std::get_if<StandingMember>(&state_);
+  return at ? at->AbsenceOf(Index(whom), group) : RankAbsence::kUnknown;
 }
 
 void Member::Abort(Code code, const std::string& why, GroupId group) {
-  Hand([&](auto& at) { at.Abort(code, why, group); });
+  Dispatch([&](auto& at) { at.Abort(code, why, group); });
 }
 
-bool Member::OwesNews(GroupId group) const {
-  const Standing* const at = std::get_if<Standing>(&state_);
-  return at && at->OwesNews(group);
+bool Member::AwaitsFailureAnswers(GroupId group) const {
+  const StandingMember* const at = std::get_if<StandingMember>(&state_);
+  return at && at->AwaitsFailureAnswers(group);
 }
 
 void Member::Leave(GroupId group) {
-  Hand([&](auto& at) { at.Leave(group); });
+  Dispatch([&](auto& at) { at.Leave(group); });
 }
 
 }  // namespace ringlet::bootstrap

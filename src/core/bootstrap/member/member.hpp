@@ -28,7 +28,7 @@ namespace ringlet::bootstrap {
 
 class Member final : public Machine {
  public:
-  using Presence = bootstrap::Presence;
+  using RankAbsence = bootstrap::RankAbsence;
 
   /// \param config  rank < size, arity >= 1, at least one root; checked by the caller.
   explicit Member(MemberConfig config);
@@ -40,7 +40,7 @@ class Member final : public Machine {
 
   // ---- Results.
   MemberState state() const;
-  bool standing() const { return std::holds_alternative<Standing>(state_); }
+  bool standing() const { return std::holds_alternative<StandingMember>(state_); }
   /// The failure of joining or of the group.
   const std::optional<Failure>& failure(GroupId group = kWorld) const;
   const Roster& roster(GroupId group = kWorld) const;
@@ -70,21 +70,21 @@ class Member final : public Machine {
   void Ask(Rank whom, Instant now, GroupId group = kWorld);
   std::optional<Activity> TakeAnswer(Rank from, GroupId group = kWorld);
   /// The fate of a rank that does not answer. kUnknown if it is not known.
-  Presence PresenceOf(Rank whom, GroupId group = kWorld) const;
+  RankAbsence AbsenceOf(Rank whom, GroupId group = kWorld) const;
 
   // ---- Commands in any state.
   /// Fails the group on all its ranks, with this rank as the origin.
   void Abort(Code code, const std::string& why, GroupId group = kWorld);
   /// Returns true if ranks that this one notified of the group's failure have not answered yet. If
   /// this rank left now, they and the ranks behind them might not learn of the failure.
-  bool OwesNews(GroupId group = kWorld) const;
+  bool AwaitsFailureAnswers(GroupId group = kWorld) const;
   /// Leaves a group, failed or not, in good order. The others continue without a failure as long as
   /// they need nothing of this rank. After the last group the connections close.
   void Leave(GroupId group = kWorld);
 
  private:
   using Line = Connections::Line;
-  struct Suspicion {  // a connection to a rank closed, for a reason that is not certain yet
+  struct PendingLoss {  // a connection to a rank closed, for a reason that is not certain yet
     std::string what;
     Instant expires;
   };
@@ -98,13 +98,13 @@ class Member final : public Machine {
   void OnLost(std::uint32_t peer, Code code, const std::string& why);
   void ExpireSuspicions();
   void ExpireCalls();
-  void Beat();
+  void SendHeartbeats();
   void Pump(LineId id);
   void OnFrame(LineId id, Line& line, const Frame& frame);
   bool Accepts(MemberLine line, std::uint8_t frame) const;
   void OnBroken(LineId id, const std::string& why);
   /// Passes an event to the present state.
-  void Hand(auto handler) {
+  void Dispatch(auto handler) {
     std::visit(Overloaded{std::move(handler), [](MemberOver&) {}}, state_);
     ChangeState();
   }
@@ -117,14 +117,14 @@ class Member final : public Machine {
   }
   void ChangeState();
 
-  Group* Find(GroupId group) const;
-  Joining* joining() { return std::get_if<Joining>(&state_); }
+  GroupProtocol* Find(GroupId group) const;
+  JoiningMember* joining() { return std::get_if<JoiningMember>(&state_); }
   Connections& connections() { return common_.connections; }
   const Connections& connections() const { return common_.connections; }
 
   MemberCommon common_;
-  std::variant<Joining, Standing, MemberOver> state_;
-  std::map<std::uint32_t, Suspicion> suspicions_;  // by rank
+  std::variant<JoiningMember, StandingMember, MemberOver> state_;
+  std::map<std::uint32_t, PendingLoss> suspicions_;  // by rank
 };
 
 }  // namespace ringlet::bootstrap

@@ -77,7 +77,7 @@ Bytes Entries(FrameType type, Reader& in) {
   return out.Take();
 }
 
-void Speak(FarEnd& far, Reader& in) {
+void SendFuzzedFrame(FarEnd& far, Reader& in) {
   const auto type = static_cast<FrameType>(in.U8() % 24);
   ringlet::Writer out;
   switch (type) {
@@ -86,23 +86,24 @@ void Speak(FarEnd& far, Reader& in) {
       check_in.rank = in.U8() & 7u;
       check_in.size = kSize;
       check_in.member_address = ringlet::bootstrap::FakeRank(check_in.rank);
-      return far.Say(ToFrame(check_in));
+      return far.Transmit(ToFrame(check_in));
     }
-    case FrameType::kWelcome: return far.Say(ToFrame(ringlet::bootstrap::Welcome{"h", 1, in.U8()}));
+    case FrameType::kWelcome:
+      return far.Transmit(ToFrame(ringlet::bootstrap::Welcome{"h", 1, in.U8()}));
     case FrameType::kReject:
-      return far.Say(ToFrame(type, {ringlet::Code::kPeerLost, in.U8(), "rank lost"}));
+      return far.Transmit(ToFrame(type, {ringlet::Code::kPeerLost, in.U8(), "rank lost"}));
     case FrameType::kFailure:
-      return far.Say(ringlet::bootstrap::FailureFrame({ringlet::Code::kPeerLost, in.U8(), "lost"},
-                                                      GroupOf(in.U8())));
+      return far.Transmit(ringlet::bootstrap::FailureFrame(
+          {ringlet::Code::kPeerLost, in.U8(), "lost"}, GroupOf(in.U8())));
     case FrameType::kNodeLeader: out.U32(in.U8() & 7u); break;
     case FrameType::kNeighbour: Encode(out, ringlet::bootstrap::FakeRank(in.U8() & 3u)); break;
     case FrameType::kIdentify:
-      return far.Say(ToFrame(ringlet::bootstrap::Identify{in.U8() & 7u, {in.U8(), in.U8()}}));
+      return far.Transmit(ToFrame(ringlet::bootstrap::Identify{in.U8() & 7u, {in.U8(), in.U8()}}));
     case FrameType::kRoster:
-    case FrameType::kSection: return far.Say(type, RosterBytes(in.U8()));
+    case FrameType::kSection: return far.Transmit(type, RosterBytes(in.U8()));
     case FrameType::kGather:
     case FrameType::kTable:
-    case FrameType::kBlock: return far.Say(type, Entries(type, in));
+    case FrameType::kBlock: return far.Transmit(type, Entries(type, in));
     case FrameType::kAnswer:
       Encode(out.U64(GroupOf(in.U8())), ringlet::bootstrap::Activity{3, 1u});
       break;
@@ -114,7 +115,7 @@ void Speak(FarEnd& far, Reader& in) {
       break;
     default: break;
   }
-  far.Say(type, out.view());
+  far.Transmit(type, out.view());
 }
 
 void Command(Member& member, std::uint8_t what, MachineDriver& driver) {
@@ -167,7 +168,7 @@ struct Stage {
         return;
       case 2:
         if (answered < driver.dials.size())
-          driver.Tell(ringlet::Closed{driver.dials[answered++].line, "refused"});
+          driver.Deliver(ringlet::Closed{driver.dials[answered++].line, "refused"});
         return;
       case 3:
         driver.Pass(std::chrono::milliseconds(in.U16()));
@@ -178,10 +179,10 @@ struct Stage {
     }
     if (lines.empty()) return;
     FarEnd& far = lines[in.U8() % lines.size()];
-    if ((what & 7) == 5) return Speak(far, in);
+    if ((what & 7) == 5) return SendFuzzedFrame(far, in);
     if (what & 8) return far.Close();
     const View words = in.Raw(std::min<std::size_t>(in.U8(), in.remaining()));
-    far.Say(Bytes(words.begin(), words.end()));
+    far.Transmit(Bytes(words.begin(), words.end()));
   }
 
   Member member;
@@ -196,7 +197,7 @@ struct Stage {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Reader in(std::as_bytes(std::span(data, size)));
   Stage stage(in.U8());
-  stage.driver.Tell(ringlet::Tick{});
+  stage.driver.Deliver(ringlet::Tick{});
   while (in.ok() && in.remaining() > 0) {
     stage.Step(in.U8(), in);
     if (!stage.member.standing() && !stage.member.Finished())

@@ -55,7 +55,7 @@ inline Bytes Call(std::uint32_t rank, PlaceRange subtree = {1, 2}) {
 class Scene {
  public:
   explicit Scene(MemberConfig config) : member(std::move(config)), driver(member) {
-    driver.Tell(Tick{});
+    driver.Deliver(Tick{});
   }
 
   /// Answers the pending dial to `to`, with the right secret or another one.
@@ -74,14 +74,14 @@ class Scene {
   }
   FarEnd& CallAs(std::uint32_t rank, Purpose purpose) {
     FarEnd& far = Call(purpose);
-    far.Say(bootstrap::Call(rank));
+    far.Transmit(bootstrap::Call(rank));
     return far;
   }
   /// Plays the root until the member has checked in and received the welcome.
   FarEnd& CheckIn(std::optional<std::uint32_t> hosted_rank = std::nullopt) {
     FarEnd& root = Answer(Address::Ipv4(10, 255, 0, 1, 1));
     EXPECT_TRUE(root.Take(FrameType::kCheckIn));
-    root.Say(ToFrame(Welcome{"roothost", 5, hosted_rank}));
+    root.Transmit(ToFrame(Welcome{"roothost", 5, hosted_rank}));
     return root;
   }
   std::string Why() const { return member.failure() ? member.failure()->text : "(no failure)"; }
@@ -99,12 +99,12 @@ struct Middle : Scene {
       : Scene(std::move(config)) {
     root = &CheckIn(0);
     parent = &CallAs(0, Purpose::kTree);
-    parent->Say(FrameType::kRoster, RosterOf(4).bytes().bytes);
+    parent->Transmit(FrameType::kRoster, RosterOf(4).bytes().bytes);
     child = &Answer(FakeRank(2).addresses[0]);
     child->Take(FrameType::kRoster);
-    child->Say(FrameType::kReady);
+    child->Transmit(FrameType::kReady);
     parent->Take(FrameType::kReady);
-    if (standing) parent->Say(FrameType::kGo);
+    if (standing) parent->Transmit(FrameType::kGo);
   }
   FarEnd* root;
   FarEnd* parent;

@@ -40,7 +40,7 @@ void BelowNodeLeader(Walk& walk) {
   walk.far = &walk.scene->Answer(Address::Unix("node leader"));
   if (walk.type == FrameType::kNodeLeader) return;
   Writer two;
-  walk.far->Say(FrameType::kNodeLeader, two.U32(2).view());
+  walk.far->Transmit(FrameType::kNodeLeader, two.U32(2).view());
 }
 
 // Rank 2 of 4, which checks in for rank 3.
@@ -51,7 +51,7 @@ void AboveLocalRank(Walk& walk) {
   walk.scene = std::make_unique<Scene>(config);
   if (walk.state == MemberState::kCheckedIn) walk.scene->CheckIn();
   walk.far = &walk.scene->Call(Purpose::kCheckIn);
-  walk.far->Say(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, FakeRank(3)}));
+  walk.far->Transmit(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, FakeRank(3)}));
 }
 
 // Rank 2 of 4, which carries the records of the second root to the first.
@@ -72,16 +72,16 @@ void InTree(Walk& walk) {
   if (called && AtLeast(walk, MemberState::kCheckedIn))
     lines[MemberLine::kParent] = &scene.CallAs(0, Purpose::kTree);
   if (AtLeast(walk, MemberState::kConnecting)) {
-    lines[MemberLine::kParent]->Say(FrameType::kRoster, RosterOf(4).bytes().bytes);
+    lines[MemberLine::kParent]->Transmit(FrameType::kRoster, RosterOf(4).bytes().bytes);
     lines[MemberLine::kChild] = &scene.Answer(FakeRank(2).addresses[0]);
   }
   if (AtLeast(walk, MemberState::kReported)) {
-    lines[MemberLine::kChild]->Say(FrameType::kReady);
+    lines[MemberLine::kChild]->Transmit(FrameType::kReady);
     if (walk.line == MemberLine::kPeerIn)
       lines[MemberLine::kPeerIn] = &scene.CallAs(3, Purpose::kPeer);
   }
   if (AtLeast(walk, MemberState::kStanding)) {
-    lines[MemberLine::kParent]->Say(FrameType::kGo);
+    lines[MemberLine::kParent]->Transmit(FrameType::kGo);
     scene.member.Post(Rank{3}, 1, Bytes(1), scene.driver.now);
     scene.driver.Drain();
     if (walk.line == MemberLine::kPeerOut)
@@ -109,17 +109,17 @@ void WalkIntoRing(Walk& walk) {
   const bool joined = AtLeast(walk, MemberState::kReported) || walk.line == MemberLine::kNext ||
                       walk.line == MemberLine::kPrevious;
   if (joined && AtLeast(walk, MemberState::kCheckedIn)) {
-    lines[MemberLine::kRoot]->Say(FrameType::kNeighbour, RecordOf(FakeRank(next)));
+    lines[MemberLine::kRoot]->Transmit(FrameType::kNeighbour, RecordOf(FakeRank(next)));
     lines[MemberLine::kNext] = &scene.Answer(FakeRank(next).addresses[0]);
     lines[MemberLine::kPrevious] = &scene.CallAs(0, Purpose::kRing);
   }
   if (AtLeast(walk, MemberState::kReported)) {
     for (const std::uint32_t origin : {0u, 2u})
-      lines[MemberLine::kPrevious]->Say(FrameType::kBlock, BlockOf(origin));
+      lines[MemberLine::kPrevious]->Transmit(FrameType::kBlock, BlockOf(origin));
     if (walk.line == MemberLine::kPeerIn)
       lines[MemberLine::kPeerIn] = &scene.CallAs(2, Purpose::kPeer);
   }
-  if (AtLeast(walk, MemberState::kStanding)) lines[MemberLine::kRoot]->Say(FrameType::kDone);
+  if (AtLeast(walk, MemberState::kStanding)) lines[MemberLine::kRoot]->Transmit(FrameType::kDone);
   walk.far = walk.line == MemberLine::kCaller ? CallerOf(walk) : lines[walk.line];
 }
 
@@ -142,7 +142,7 @@ Bytes Valid(const Walk& walk) {
     case FrameType::kIdentify:
       return ToFrame(Identify{AtLeast(walk, MemberState::kReported) ? 2u : 0u, {1, 2}});
     case FrameType::kWelcome: return ToFrame(Welcome{"roothost", 5, 0});
-    case FrameType::kReject: return FrameWith(walk.type, AFailure());
+    case FrameType::kReject: return FrameWith(walk.type, FailurePayload());
     case FrameType::kNeighbour: return FrameWith(walk.type, RecordOf(FakeRank(2)));
     case FrameType::kSection: return FrameWith(walk.type, RosterOf(2, false, 2).bytes().bytes);
     case FrameType::kRoster: {
@@ -155,7 +155,7 @@ Bytes Valid(const Walk& walk) {
       Writer two;
       return FrameWith(walk.type, two.U32(2).view());
     }
-    case FrameType::kFailure: return FrameWith(walk.type, OfGroup(AFailure(), kOtherGroup));
+    case FrameType::kFailure: return FrameWith(walk.type, OfGroup(FailurePayload(), kOtherGroup));
     case FrameType::kBlock:
       if (walk.state == MemberState::kCheckedIn) return FrameWith(walk.type, BlockOf(0));
       [[fallthrough]];
@@ -184,7 +184,7 @@ void ExpectNoEffectOfASecond(Walk& walk) {
   // The root's roster is incomplete, so a second piece differs from the first one.
   if (walk.type == FrameType::kRoster && walk.line == MemberLine::kRoot) return;
   const MemberState first = walk.scene->member.state();
-  walk.far->Say(Valid(walk));
+  walk.far->Transmit(Valid(walk));
   EXPECT_FALSE(Refused(walk)) << "the same frame a second time";
   EXPECT_FALSE(walk.scene->member.failure()) << walk.scene->Why();
   EXPECT_EQ(walk.scene->member.state(), first);
@@ -198,7 +198,7 @@ bool TakeStep(Walk walk, std::set<const MemberRule*>& seen) {
                                   << " frame " << int(walk.type) << " shape " << int(walk.shape));
   EXPECT_EQ(walk.scene->member.state(), walk.state);
   EXPECT_FALSE(Refused(walk)) << "before it has said anything";
-  walk.far->Say(Valid(walk));
+  walk.far->Transmit(Valid(walk));
   const MemberRule* const rule =
       RuleFor(MemberRules(), walk.state, walk.line, walk.type, walk.shape);
   const bool caller = walk.line == MemberLine::kCaller;

@@ -21,10 +21,10 @@ TEST(Member, WhileJoiningPrefersTheRootsReasonToItsSuspicion) {
   Middle scene(false);
   scene.child->Close();
   EXPECT_FALSE(scene.member.Finished());
-  scene.root->Say(ToFrame(FrameType::kReject, {Code::kPeerLost, 3, "rank 3 was lost"}));
+  scene.root->Transmit(ToFrame(FrameType::kReject, {Code::kPeerLost, 3, "rank 3 was lost"}));
   EXPECT_EQ(scene.Why(), "rank 3 was lost");
   Middle alive(false);
-  alive.root->Say(ToFrame(FrameType::kReject, {Code::kPeerLost, 1, "rank 1 was lost"}));
+  alive.root->Transmit(ToFrame(FrameType::kReject, {Code::kPeerLost, 1, "rank 1 was lost"}));
   EXPECT_THAT(alive.Why(), HasSubstr("rank 1 is alive, but a connection to it was cut"));
   Middle silent(false);
   silent.child->Close();
@@ -35,22 +35,22 @@ TEST(Member, WhileJoiningPrefersTheRootsReasonToItsSuspicion) {
 
 TEST(Member, AnUnexpectedFrameFailsAllAndNamesItsSender) {
   Middle parent;
-  parent.parent->Say(FrameType::kTable, OfGroup(GatherPayload(1, {})));
+  parent.parent->Transmit(FrameType::kTable, OfGroup(GatherPayload(1, {})));
   EXPECT_THAT(parent.Why(), HasSubstr("rank 0 (host host0, pid 1000) does not fit"));
   EXPECT_EQ(parent.member.failure()->origin, 0u);
   EXPECT_EQ(parent.child->TakeFailure(FrameType::kFailure).text, parent.Why());
   Middle child;
-  child.child->Say(FrameType::kGo);
+  child.child->Transmit(FrameType::kGo);
   EXPECT_THAT(child.Why(),
               HasSubstr("rank 2 (host host1, pid 1002) sent an unexpected frame of type 9"));
   Middle long_one;
   Writer out;
   out.U32(static_cast<std::uint32_t>(kMemberFrameBytesMax) + 1).U8(10);
-  long_one.child->Say(out.Take());
+  long_one.child->Transmit(out.Take());
   EXPECT_THAT(long_one.Why(),
               HasSubstr("rank 2 (host host1, pid 1002) sent a frame of 1073741825 bytes"));
   Middle kind;
-  kind.child->Say(FrameType::kGather, OfGroup(GatherPayload(1, {{2, "2"}})));
+  kind.child->Transmit(FrameType::kGather, OfGroup(GatherPayload(1, {{2, "2"}})));
   kind.member.Gather(true, {});
   EXPECT_THAT(kind.Why(),
               HasSubstr("rank 2 is in all-gather 1 of the control network, rank 1 in barrier 1"));
@@ -60,9 +60,9 @@ TEST(Member, ClosesAMalformedRootConnectionThatItNoLongerNeeds) {
   Middle scene;
   Writer out;
   out.U32(static_cast<std::uint32_t>(kMemberFrameBytesMax) + 1).U8(2);
-  scene.root->Say(out.Take());
+  scene.root->Transmit(out.Take());
   EXPECT_TRUE(scene.root->hung_up());
-  scene.root->Say(FrameType::kBeat);
+  scene.root->Transmit(FrameType::kBeat);
   EXPECT_FALSE(scene.member.failure());
 }
 
@@ -83,7 +83,7 @@ TEST(Member, IgnoresAllEventsAfterItsEnd) {
   scene.driver.Drain();
   scene.driver.sent.clear();
   scene.driver.Pass(seconds(100));
-  scene.driver.Tell(Accepted{scene.next_line, {}});
+  scene.driver.Deliver(Accepted{scene.next_line, {}});
   scene.member.Gather(false, {});
   scene.member.Post(Rank{3}, 1, {}, scene.driver.now);
   scene.driver.Drain();
@@ -109,8 +109,8 @@ TEST(Member, SendsHeartbeatsAndReportsASilentPeer) {
     scene.driver.Pass(seconds(2));
     EXPECT_TRUE(scene.child->Take(FrameType::kBeat));
     EXPECT_TRUE(scene.parent->Take(FrameType::kBeat));
-    scene.parent->Say(FrameType::kBeat);
-    scene.root->Say(FrameType::kBeat);
+    scene.parent->Transmit(FrameType::kBeat);
+    scene.root->Transmit(FrameType::kBeat);
   }
   EXPECT_FALSE(scene.member.failure());
   scene.driver.Pass(seconds(2));
@@ -128,8 +128,8 @@ TEST(Member, ReportsASilentStoppedPeerAsStopped) {
   Middle scene(true, config);
   for (int i = 0; i < 4; ++i) {
     scene.driver.Pass(seconds(2));
-    scene.parent->Say(FrameType::kBeat);
-    scene.root->Say(FrameType::kBeat);
+    scene.parent->Transmit(FrameType::kBeat);
+    scene.root->Transmit(FrameType::kBeat);
   }
   EXPECT_THAT(scene.Why(), HasSubstr("no message arrived from it for 8 s: it is stopped (by "
                                      "SIGSTOP or a debugger; kill -CONT 1002 resumes it)"));
@@ -139,9 +139,9 @@ TEST(Member, ASuspendedRankDoesNotReportItsPeersAsSilent) {
   Listening scene;
   scene.driver.Pass(seconds(60));
   EXPECT_FALSE(scene.member.failure());
-  scene.child->Say(FrameType::kBeat);
-  scene.parent->Say(FrameType::kBeat);
-  scene.root->Say(FrameType::kBeat);
+  scene.child->Transmit(FrameType::kBeat);
+  scene.parent->Transmit(FrameType::kBeat);
+  scene.root->Transmit(FrameType::kBeat);
   scene.driver.Pass(seconds(2));
   EXPECT_FALSE(scene.member.failure());
 }
@@ -153,9 +153,9 @@ TEST(Member, ToleratesTheEndOfANodeLeaderThatItDoesNotNeed) {
   Scene scene(config);
   FarEnd& node_leader = scene.Answer(Address::Unix("node leader"));
   FarEnd& parent = scene.CallAs(0, Purpose::kTree);
-  parent.Say(FrameType::kRoster, RosterOf(4).bytes().bytes);
-  scene.Answer(FakeRank(2).addresses[0]).Say(FrameType::kReady);
-  parent.Say(FrameType::kGo);
+  parent.Transmit(FrameType::kRoster, RosterOf(4).bytes().bytes);
+  scene.Answer(FakeRank(2).addresses[0]).Transmit(FrameType::kReady);
+  parent.Transmit(FrameType::kGo);
   ASSERT_TRUE(scene.member.standing());
   node_leader.Close();
   EXPECT_TRUE(scene.member.standing());

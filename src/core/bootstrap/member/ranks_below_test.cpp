@@ -12,11 +12,11 @@ TEST(Member, ForwardsPiecesOfTheRosterOnArrival) {
   const Roster roster = RosterOf(4);
   const View whole = roster.bytes().bytes;
   const std::size_t half = whole.size() - 10;
-  parent.Say(FrameType::kRoster, whole.first(half));
+  parent.Transmit(FrameType::kRoster, whole.first(half));
   FarEnd& child = scene.Answer(FakeRank(2).addresses[0]);
   EXPECT_EQ(child.Take(FrameType::kRoster)->payload.bytes.size(), half) << "before it is complete";
   EXPECT_EQ(scene.member.Phase(), "receiving the roster");
-  parent.Say(FrameType::kRoster, whole.subspan(half));
+  parent.Transmit(FrameType::kRoster, whole.subspan(half));
   EXPECT_EQ(child.Take(FrameType::kRoster)->payload.bytes.size(), 10u);
   EXPECT_EQ(scene.member.roster().size(), 4u);
 }
@@ -25,8 +25,8 @@ TEST(Member, ALocalRankFailsIfTheRosterHasAnotherNodeLeader) {
   Scene scene(OnHost(3, false));
   FarEnd& node_leader = scene.Answer(Address::Unix("node leader"));
   Writer zero;
-  node_leader.Say(FrameType::kNodeLeader, zero.U32(0).view());
-  node_leader.Say(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
+  node_leader.Transmit(FrameType::kNodeLeader, zero.U32(0).view());
+  node_leader.Transmit(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
   EXPECT_THAT(scene.Why(), HasSubstr("gives rank 3 another place"));
 }
 

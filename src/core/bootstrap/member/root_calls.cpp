@@ -87,18 +87,18 @@ void RootCalls::SendLocalRank(LineId line, const CheckIn& local_rank) {
       line, ToFrame(LocalRankCheckIn{local_rank, DifferenceOf(own.view(), theirs.view())}));
 }
 
-void RootCalls::PassOn(const Welcome& welcome) {
+void RootCalls::ForwardWelcome(const Welcome& welcome) {
   welcome_ = welcome;
   const SharedBytes frame = Share(ToFrame(welcome));
   for (auto& [id, line] : common_->connections.lines())
-    if (line.local_rank) common_->connections.Say(id, line, Slice(frame));
+    if (line.local_rank) common_->connections.Transmit(id, line, Slice(frame));
 }
 
 void RootCalls::SendToFirst(FrameType type) {
   common_->connections.SendFrame(lines_[0], ToFrame(type));
 }
 
-void RootCalls::CarryToFirst(const Slice& piece) {
+void RootCalls::ForwardToFirst(const Slice& piece) {
   if (lines_[0] != 0)
     return common_->connections.SendPayload(lines_[0], FrameType::kSection, piece);
   Connections::CallInProgress* const first = common_->connections.CallToRoot(0);
@@ -110,8 +110,8 @@ void RootCalls::CarryToFirst(const Slice& piece) {
   first->waiting.push_back(piece);
 }
 
-Failure RootCalls::LossOf(std::uint32_t root, const std::string& phase,
-                          const std::string& why) const {
+Failure RootCalls::FailureOfRoot(std::uint32_t root, const std::string& phase,
+                                 const std::string& why) const {
   const std::uint32_t self = common_->self(), roots = common_->roots();
   const bool own = root == common_->own_root() && welcome_;
   const std::string where = own ? fmt::format("host {}, pid {}", welcome_->host, welcome_->pid)

@@ -32,7 +32,7 @@ class RootCalls {
   /// Sets the welcome of this rank's root, received from it or from the node leader.
   void set_welcome(Welcome welcome) { welcome_ = std::move(welcome); }
   /// Also sends the welcome to the ranks of this host.
-  void PassOn(const Welcome& welcome);
+  void ForwardWelcome(const Welcome& welcome);
   const std::optional<Welcome>& welcome() const { return welcome_; }
 
   /// Returns true if the root's process has ended. A root that had no room for its callers is
@@ -42,9 +42,9 @@ class RootCalls {
   bool IsDelegateOf(std::uint32_t root) const;
   void SendToFirst(FrameType type);
   /// Carries a piece of another root's records to the first root.
-  void CarryToFirst(const Slice& piece);
+  void ForwardToFirst(const Slice& piece);
   /// The failure of joining after the loss of a root.
-  Failure LossOf(std::uint32_t root, const std::string& phase, const std::string& why) const;
+  Failure FailureOfRoot(std::uint32_t root, const std::string& phase, const std::string& why) const;
   /// Releases the other roots when the first root is done, and cancels calls to unreached roots.
   void Dismiss();
 

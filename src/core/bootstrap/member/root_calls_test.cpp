@@ -23,14 +23,14 @@ TEST(Member, ChecksInWithRankSizeShapeAndAddress) {
   EXPECT_EQ(check_in->timeout_ms, 8000u) << "what is left of its timeout";
   EXPECT_EQ(check_in->member_address, FakeRank(3));
   EXPECT_EQ(scene.member.Phase(), "checked in and waiting for the first answer of the root");
-  root.Say(ToFrame(Welcome{"roothost", 5, {}}));
+  root.Transmit(ToFrame(Welcome{"roothost", 5, {}}));
   EXPECT_EQ(scene.member.Phase(), "checked in and waiting for the other ranks");
 }
 
 TEST(Member, RetriesARefusedDial) {
   Scene scene(Config(0, 2));
   for (int i = 0; i < 5; ++i) {
-    scene.driver.Tell(Closed{scene.driver.dials.back().line, "connection refused"});
+    scene.driver.Deliver(Closed{scene.driver.dials.back().line, "connection refused"});
     EXPECT_FALSE(scene.member.Finished());
     scene.driver.Pass(*scene.member.Deadline() - scene.driver.now);
     ASSERT_EQ(scene.driver.dials.size(), static_cast<std::size_t>(i) + 2);
@@ -44,7 +44,7 @@ TEST(Member, RetriesARefusedDial) {
 
 TEST(Member, TimesOutIfTheRootNeverAnswers) {
   Scene scene(Config(1, 2));
-  scene.driver.Tell(Closed{scene.driver.dials.back().line, "connection refused"});
+  scene.driver.Deliver(Closed{scene.driver.dials.back().line, "connection refused"});
   scene.driver.Pass(seconds(10));
   ASSERT_TRUE(scene.member.failure());
   EXPECT_EQ(scene.member.failure()->code, Code::kTimeout);
@@ -62,7 +62,7 @@ TEST(Member, ReportsARootThatDisappearedAsLost) {
   Scene scene(config);
   const Instant begun = scene.driver.now;
   while (!scene.member.Finished() && scene.driver.now - begun < seconds(10)) {
-    scene.driver.Tell(Closed{scene.driver.dials.back().line, "connection refused"});
+    scene.driver.Deliver(Closed{scene.driver.dials.back().line, "connection refused"});
     if (!scene.member.Finished()) scene.driver.Pass(*scene.member.Deadline() - scene.driver.now);
   }
   ASSERT_TRUE(scene.member.failure());
@@ -93,7 +93,7 @@ TEST(Member, TheRootOfAnotherCommunicatorFailsAtOnceWithAReason) {
 
 TEST(Member, ARejectionBecomesItsFailureUnchanged) {
   Scene scene(Config(1, 2));
-  scene.CheckIn().Say(
+  scene.CheckIn().Transmit(
       ToFrame(FrameType::kReject, {Code::kTimeout, kNoOrigin, "timed out waiting for rank 0"}));
   ASSERT_TRUE(scene.member.failure());
   EXPECT_EQ(scene.member.failure()->code, Code::kTimeout);
@@ -121,26 +121,26 @@ TEST(Member, NamesTheRankThatRunsALostRoot) {
 
 TEST(Member, BlamesTheRootForItsUnexpectedFrames) {
   Scene wrong(Config(1, 2));
-  wrong.CheckIn().Say(FrameType::kGather);
+  wrong.CheckIn().Transmit(FrameType::kGather);
   EXPECT_EQ(wrong.Why(), "the root sent an unexpected frame of type 10");
   Scene twisted(Config(1, 2));
   Writer payload;
   Encode(payload, Failure{Code::kTimeout, kNoOrigin, "a failure, where a welcome should be"});
-  twisted.CheckIn().Say(FrameType::kWelcome, payload.view());
+  twisted.CheckIn().Transmit(FrameType::kWelcome, payload.view());
   EXPECT_THAT(twisted.Why(), HasSubstr("unexpected frame"));
   Scene cut_short(Config(1, 2));
-  cut_short.CheckIn().Say(FrameType::kReject, AsView("?"));
+  cut_short.CheckIn().Transmit(FrameType::kReject, AsView("?"));
   EXPECT_EQ(cut_short.Why(), "the root sent an unexpected frame of type 3");
   Scene early(Config(1, 2, Shape::kRing));
-  early.CheckIn().Say(FrameType::kDone);
+  early.CheckIn().Transmit(FrameType::kDone);
   EXPECT_EQ(early.Why(), "the root sent an unexpected frame of type 6") << "before all was ready";
   Scene roster(Config(0, 2));
-  roster.CheckIn().Say(FrameType::kRoster, RosterOf(3).bytes().bytes);
+  roster.CheckIn().Transmit(FrameType::kRoster, RosterOf(3).bytes().bytes);
   EXPECT_EQ(roster.Why(), "the roster has 3 ranks, not 2");
   Scene long_one(Config(1, 2));
   Writer out;
   out.U32(static_cast<std::uint32_t>(kMemberFrameBytesMax) + 1).U8(2);
-  long_one.CheckIn().Say(out.Take());
+  long_one.CheckIn().Transmit(out.Take());
   EXPECT_THAT(long_one.Why(), HasSubstr("the root sent a frame of 1073741825 bytes"));
 }
 
@@ -151,7 +151,7 @@ TEST(Member, CallsARootAgainThatClosesBeforeItsWelcome) {
     ASSERT_FALSE(scene.member.Finished()) << "it had too many callers";
     if (scene.driver.dials.size() == scene.answered.size()) scene.driver.Pass(seconds(1));
   }
-  scene.driver.Tell(Closed{scene.driver.dials.back().line, "connection refused"});
+  scene.driver.Deliver(Closed{scene.driver.dials.back().line, "connection refused"});
   EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);
   EXPECT_THAT(scene.Why(), HasSubstr("the process that runs the root"));
 }
@@ -169,9 +169,10 @@ TEST(Member, ARootDelegateForwardsItsSectionToTheFirstRoot) {
     EXPECT_EQ(check_in->root, (RootShare{root == &own ? 1u : 0u, 2}));
   }
   const Roster section = RosterOf(2, false, 2);
-  own.Say(FrameType::kSection, section.bytes().bytes);
+  own.Transmit(FrameType::kSection, section.bytes().bytes);
   EXPECT_EQ(first.Take(FrameType::kSection)->payload.bytes.size(), section.bytes().bytes.size());
-  own.Say(ToFrame(FrameType::kReject, {Code::kTimeout, kNoOrigin, "timed out waiting for rank 3"}));
+  own.Transmit(
+      ToFrame(FrameType::kReject, {Code::kTimeout, kNoOrigin, "timed out waiting for rank 3"}));
   EXPECT_EQ(first.TakeFailure(FrameType::kFailure).text, "timed out waiting for rank 3")
       << "so that the other root's ranks hear it";
 }
@@ -184,23 +185,23 @@ TEST(Member, ALocalRankChecksInWithItsNodeLeader) {
   ASSERT_TRUE(node_leader.Take(FrameType::kCheckIn));
   EXPECT_EQ(scene.driver.dials.size(), 1u) << "no dial to the root";
   Writer two;
-  node_leader.Say(FrameType::kNodeLeader, two.U32(2).view());
-  node_leader.Say(ToFrame(Welcome{"roothost", 5, 0}));
-  node_leader.Say(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
+  node_leader.Transmit(FrameType::kNodeLeader, two.U32(2).view());
+  node_leader.Transmit(ToFrame(Welcome{"roothost", 5, 0}));
+  node_leader.Transmit(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
   EXPECT_TRUE(node_leader.Take(FrameType::kReady));
-  node_leader.Say(FrameType::kGo);
+  node_leader.Transmit(FrameType::kGo);
   EXPECT_TRUE(scene.member.standing());
   EXPECT_EQ(*scene.member.roster().At(Rank{1}), FakeRank(1));
 }
 
 TEST(Member, ALocalRankCallsTheRootIfItsNodeLeaderIsMissing) {
   Scene refused(OnHost(3, false));
-  refused.driver.Tell(Closed{refused.driver.dials.back().line, "connection refused"});
+  refused.driver.Deliver(Closed{refused.driver.dials.back().line, "connection refused"});
   for (int i = 0; i < 20 && refused.driver.dials.back().to != Address::Ipv4(10, 255, 0, 1, 1);
        ++i) {
     refused.driver.Pass(milliseconds(50));
     if (refused.driver.dials.back().to.kind == Address::Kind::kUnix)
-      refused.driver.Tell(Closed{refused.driver.dials.back().line, "connection refused"});
+      refused.driver.Deliver(Closed{refused.driver.dials.back().line, "connection refused"});
   }
   EXPECT_TRUE(refused.CheckIn().open());
   Scene vanished(OnHost(3, false));
@@ -212,7 +213,7 @@ TEST(Member, ANodeLeaderChecksItsHostInAndIsItsParent) {
   Scene scene(OnHost(2, true));
   FarEnd& root = scene.CheckIn();
   FarEnd& local_rank = scene.Call(Purpose::kCheckIn);
-  local_rank.Say(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, FakeRank(3)}));
+  local_rank.Transmit(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, FakeRank(3)}));
   EXPECT_EQ(Reader(local_rank.Take(FrameType::kNodeLeader)->payload.bytes).U32(), 2u);
   EXPECT_EQ(ParseWelcome(local_rank.Take(FrameType::kWelcome)->payload.bytes)->host, "roothost");
   const auto passed = ParseLocalRank(root.Take(FrameType::kLocalRank)->payload.bytes);
@@ -222,17 +223,17 @@ TEST(Member, ANodeLeaderChecksItsHostInAndIsItsParent) {
             RecordOf(FakeRank(3)));
 
   FarEnd& parent = scene.Call(Purpose::kTree);
-  parent.Say(bootstrap::Call(0, {1, 1}));
-  parent.Say(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
+  parent.Transmit(bootstrap::Call(0, {1, 1}));
+  parent.Transmit(FrameType::kRoster, RosterOf(4, true).bytes().bytes);
   EXPECT_TRUE(local_rank.Take(FrameType::kRoster));
   EXPECT_FALSE(parent.Take(FrameType::kReady));
-  local_rank.Say(FrameType::kReady);
+  local_rank.Transmit(FrameType::kReady);
   EXPECT_TRUE(parent.Take(FrameType::kReady));
-  parent.Say(FrameType::kGo);
+  parent.Transmit(FrameType::kGo);
   EXPECT_TRUE(local_rank.Take(FrameType::kGo));
   ASSERT_TRUE(scene.member.standing());
   FarEnd& late = scene.Call(Purpose::kCheckIn);
-  late.Say(ToFrame(CheckIn{1, 4, Shape::kTree, 2, 10'000, {}, FakeRank(1)}));
+  late.Transmit(ToFrame(CheckIn{1, 4, Shape::kTree, 2, 10'000, {}, FakeRank(1)}));
   EXPECT_THAT(late.TakeFailure(FrameType::kReject).text, HasSubstr("make a new one"));
   EXPECT_TRUE(scene.member.standing());
 }
@@ -241,7 +242,7 @@ TEST(Member, ALocalRankLostBeforeTheRosterFailsAllAtOnce) {
   Scene scene(OnHost(2, true));
   FarEnd& root = scene.CheckIn();
   FarEnd& local_rank = scene.Call(Purpose::kCheckIn);
-  local_rank.Say(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, FakeRank(3)}));
+  local_rank.Transmit(ToFrame(CheckIn{3, 4, Shape::kTree, 2, 10'000, {}, FakeRank(3)}));
   local_rank.Close("connection reset by peer");
   ASSERT_TRUE(scene.member.failure()) << "nobody else can know";
   EXPECT_EQ(scene.member.failure()->code, Code::kPeerLost);

@@ -15,19 +15,19 @@
 namespace ringlet::bootstrap {
 
 /// The fate of a rank that does not answer: it has left, or no process listens at its addresses.
-enum class Presence : std::uint8_t { kUnknown, kLeft, kAbsent };
+enum class RankAbsence : std::uint8_t { kUnknown, kLeft, kAbsent };
 
 /// A part of a Machine, not one itself; no I/O. After each command its owner checks has_left_all(),
 /// and replaces it by the result of End.
-class Standing {
+class StandingMember {
  public:
   using Line = Connections::Line;
   using CallInProgress = Connections::CallInProgress;
 
   /// \param common  outlives this
-  Standing(MemberCommon& common, std::unique_ptr<GroupSeat> world, EarlyFrames early);
+  StandingMember(MemberCommon& common, std::unique_ptr<GroupMembership> world, EarlyFrames early);
 
-  // ---- Connections and calls, as in Joining.
+  // ---- Connections and calls, as in JoiningMember.
   void OnFrame(LineId id, const Line& line, const Frame& frame);
   void OnUpwardClosed(const Line&, const std::string&) {
   }  // a standing member does not need the root
@@ -37,23 +37,23 @@ class Standing {
   void OnDialClosed(const CallInProgress& call, bool reached, const std::string&) {
     if (call.role == MemberLine::kPeerOut && !reached) OnUnanswered(call.peer);
   }
-  void OnHopeless(CallInProgress& call);
+  void OnAllAddressesWrong(CallInProgress& call);
   void OnExpired(const CallInProgress& call, const std::string& reasons);
 
   // ---- Time.
   std::optional<Instant> Deadline() const;
-  void OnTick() { LookForAwaited(); }
+  void OnTick() { CheckAwaitedRanks(); }
 
   // ---- Results.
   /// Returns null if this rank has left the group or has not formed it.
-  Group* Find(GroupId group) const;
+  GroupProtocol* Find(GroupId group) const;
   std::string Phase(GroupId group) const {
-    const Group* const found = Find(group);
+    const GroupProtocol* const found = Find(group);
     return found ? found->Phase() : "after having left";
   }
   std::string WhyStopped(const Line& line) const;
-  Presence PresenceOf(std::uint32_t rank, GroupId group) const;
-  bool OwesNews(GroupId group) const;
+  RankAbsence AbsenceOf(std::uint32_t rank, GroupId group) const;
+  bool AwaitsFailureAnswers(GroupId group) const;
 
   // ---- Commands: see Member.
   Status Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>& ranks, Instant now);
@@ -64,30 +64,31 @@ class Standing {
   void Ask(std::uint32_t whom, Instant now, GroupId group);
   void Abort(Code code, const std::string& why, GroupId group);
   void Leave(GroupId group);
-  bool has_left_all() const { return seats_.empty(); }
+  bool has_left_all() const { return memberships_.empty(); }
   /// \pre  has_left_all
   MemberOver End() &&;
 
  private:
-  GroupSeat* FindSeat(GroupId id) const;
+  GroupMembership* FindMembership(GroupId id) const;
   bool IsLost(std::uint32_t peer) const { return lost_.contains(peer); }
-  FailureNews::IsLost LostIn(const GroupSeat& seat) const;
-  void OnGroupFrame(GroupSeat& seat, std::uint32_t from, FrameType type, const Slice& payload);
-  void OnStranger(GroupSeat& seat, std::uint32_t from, FrameType type);
+  FailureSpread::IsLost LostIn(const GroupMembership& membership) const;
+  void OnGroupFrame(GroupMembership& membership, std::uint32_t from, FrameType type,
+                    const Slice& payload);
+  void OnUnexpectedSender(GroupMembership& membership, std::uint32_t from, FrameType type);
   void OnUnanswered(std::uint32_t peer);
-  void LookForAwaited();
-  bool CallAwaited(GroupSeat& seat);
-  void Replay(GroupSeat& seat);
+  void CheckAwaitedRanks();
+  bool CallAwaitedRanks(GroupMembership& membership);
+  void Replay(GroupMembership& membership);
   void Fail(const Failure& failure);
   void FailOn(std::uint32_t peer, Code code, const std::string& what);
-  void Settle(GroupSeat& seat);
-  void Flood(GroupSeat& seat);
+  void Settle(GroupMembership& membership);
+  void NotifyNeighbours(GroupMembership& membership);
   void PostTo(std::uint32_t peer, const Slice& frame);
   void Require(const Status& sent);
-  std::vector<std::uint32_t> TellGroup(const GroupSeat& seat, const Slice& frame);
+  std::vector<std::uint32_t> SendToGroup(const GroupMembership& membership, const Slice& frame);
 
   MemberCommon* common_;
-  std::map<GroupId, std::unique_ptr<GroupSeat>> seats_;
+  std::map<GroupId, std::unique_ptr<GroupMembership>> memberships_;
   EarlyFrames early_;
   std::map<GroupId, Instant> awaiting_;  // groups in a collective: when to check their ranks
   std::unordered_map<std::uint32_t, std::string> lost_;  // lost ranks, with the reason

@@ -14,12 +14,12 @@ TEST(Member, AnAllGatherPassesUpAndDownTheTree) {
   EXPECT_EQ(scene.member.Phase(),
             "in collective 1 of the control network, waiting for rank 2 or the ranks below it");
   EXPECT_FALSE(scene.parent->Take(FrameType::kGather));
-  scene.child->Say(FrameType::kGather, OfGroup(GatherPayload(1, {{2, "2"}})));
+  scene.child->Transmit(FrameType::kGather, OfGroup(GatherPayload(1, {{2, "2"}})));
   const auto up = scene.parent->Take(FrameType::kGather);
   ASSERT_TRUE(up);
   EXPECT_EQ(Bytes(up->payload.bytes.begin(), up->payload.bytes.end()),
             OfGroup(GatherPayload(1, {{1, "1"}, {2, "2"}})));
-  scene.parent->Say(FrameType::kTable, OfGroup(TablePayload(1, {"0", "1", "2", "3"})));
+  scene.parent->Transmit(FrameType::kTable, OfGroup(TablePayload(1, {"0", "1", "2", "3"})));
   EXPECT_TRUE(scene.child->Take(FrameType::kTable));
   const auto table = scene.member.TakeTable();
   ASSERT_TRUE(table);
@@ -53,8 +53,8 @@ TEST(Member, PostsOverASingleNewConnection) {
 TEST(Member, KeepsMessagesBySenderAndTag) {
   Middle scene;
   FarEnd& three = scene.CallAs(3, Purpose::kPeer);
-  three.Say(FrameType::kMessage, Message(5, "first"));
-  three.Say(FrameType::kMessage, Message(5, "second"));
+  three.Transmit(FrameType::kMessage, Message(5, "first"));
+  three.Transmit(FrameType::kMessage, Message(5, "second"));
   EXPECT_FALSE(scene.member.TakeMessage(Rank{3}, 6));
   EXPECT_FALSE(scene.member.TakeMessage(Rank{2}, 5));
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{3}, 5)), "first");
@@ -66,9 +66,9 @@ TEST(Member, KeepsMessagesBySenderAndTag) {
 TEST(Member, KeepsAMessageReceivedBeforeItStands) {
   Middle scene(false);
   FarEnd& three = scene.CallAs(3, Purpose::kPeer);
-  three.Say(FrameType::kMessage, Message(5, "I stand already"));
+  three.Transmit(FrameType::kMessage, Message(5, "I stand already"));
   EXPECT_FALSE(three.hung_up());
-  scene.parent->Say(FrameType::kGo);
+  scene.parent->Transmit(FrameType::kGo);
   ASSERT_TRUE(scene.member.standing());
   EXPECT_EQ(AsText(*scene.member.TakeMessage(Rank{3}, 5)), "I stand already");
 }
@@ -76,7 +76,7 @@ TEST(Member, KeepsAMessageReceivedBeforeItStands) {
 TEST(Member, AFullMailboxFailsAndDropsNoMessage) {
   Middle scene;
   FarEnd& three = scene.CallAs(3, Purpose::kPeer);
-  for (int i = 0; i < 3; ++i) three.Say(FrameType::kMessage, Message(5, "x"));
+  for (int i = 0; i < 3; ++i) three.Transmit(FrameType::kMessage, Message(5, "x"));
   ASSERT_TRUE(scene.member.failure());
   EXPECT_EQ(scene.member.failure()->code, Code::kProtocol);
   EXPECT_THAT(scene.Why(), HasSubstr("rank 3 sends one more with tag 5"));
@@ -84,7 +84,7 @@ TEST(Member, AFullMailboxFailsAndDropsNoMessage) {
 
 TEST(Member, AMessageWithoutATagFailsAndNamesItsSender) {
   Middle scene;
-  scene.CallAs(3, Purpose::kPeer).Say(FrameType::kMessage, OfGroup(AsView("1234567")));
+  scene.CallAs(3, Purpose::kPeer).Transmit(FrameType::kMessage, OfGroup(AsView("1234567")));
   EXPECT_THAT(scene.Why(),
               HasSubstr("rank 3 (host host1, pid 1003) sent an unexpected frame of type 13"));
 }
@@ -102,10 +102,10 @@ TEST(Member, QueriesTheActivityOfAnotherRank) {
   EXPECT_FALSE(scene.member.TakeAnswer(Rank{3}));
   EXPECT_TRUE(scene.Answer(FakeRank(3).addresses[0]).Take(FrameType::kAsk));
   FarEnd& back = scene.CallAs(3, Purpose::kPeer);
-  back.Say(FrameType::kAnswer, Answer({7, 2u}));
+  back.Transmit(FrameType::kAnswer, Answer({7, 2u}));
   EXPECT_EQ(scene.member.TakeAnswer(Rank{3}), (Activity{7, 2u}));
   EXPECT_FALSE(scene.member.TakeAnswer(Rank{3})) << "once";
-  back.Say(FrameType::kAnswer, Answer({8, 2u}));
+  back.Transmit(FrameType::kAnswer, Answer({8, 2u}));
   EXPECT_FALSE(scene.member.failure()) << "an answer after the asker has gone on: " << scene.Why();
   EXPECT_FALSE(scene.member.TakeAnswer(Rank{3}));
 }
@@ -115,11 +115,11 @@ TEST(Member, AnswersAQueryWithItsActivity) {
   config.activity = [](GroupId) { return Activity{5, 1u}; };
   Scene scene(config);
   FarEnd& root = scene.CheckIn();
-  root.Say(FrameType::kRoster, RosterOf(2).bytes().bytes);
+  root.Transmit(FrameType::kRoster, RosterOf(2).bytes().bytes);
   FarEnd& child = scene.Answer(FakeRank(1).addresses[0]);
-  child.Say(FrameType::kReady);
+  child.Transmit(FrameType::kReady);
   ASSERT_TRUE(scene.member.standing());
-  scene.CallAs(1, Purpose::kPeer).Say(FrameType::kAsk, OfGroup({}));
+  scene.CallAs(1, Purpose::kPeer).Transmit(FrameType::kAsk, OfGroup({}));
   const auto answer = child.Take(FrameType::kAnswer);
   ASSERT_TRUE(answer);
   EXPECT_EQ(*ParseActivity(answer->payload.bytes.subspan(8)), (Activity{5, 1u}));
@@ -139,7 +139,7 @@ TEST(Member, AbortSendsAFailureWithItselfAsOriginToAllRanks) {
 TEST(Member, ADepartedRankFailsOnlyCollectivesThatNeedIt) {
   for (const bool closes : {false, true}) {
     Middle scene;
-    scene.child->Say(FrameType::kLeave, OfGroup({}));
+    scene.child->Transmit(FrameType::kLeave, OfGroup({}));
     if (closes) scene.child->Close();
     EXPECT_TRUE(scene.member.standing());
     scene.member.Gather(true, {});
@@ -157,18 +157,18 @@ TEST(Member, ARankWithoutAListenerIsAbsentRatherThanLost) {
   Middle scene;
   scene.member.Ask(Rank{3}, scene.driver.now);
   scene.driver.Drain();
-  EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kUnknown);
+  EXPECT_EQ(scene.member.AbsenceOf(Rank{3}), Member::RankAbsence::kUnknown);
   std::size_t refused = 0;
   for (int i = 0; i < 12; ++i) {
     for (; refused < scene.driver.dials.size(); ++refused)
       if (scene.driver.dials[refused].to == FakeRank(3).addresses[0])
-        scene.driver.Tell(Closed{scene.driver.dials[refused].line, "Connection refused"});
+        scene.driver.Deliver(Closed{scene.driver.dials[refused].line, "Connection refused"});
     scene.driver.Pass(seconds(1));
   }
-  EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kAbsent);
+  EXPECT_EQ(scene.member.AbsenceOf(Rank{3}), Member::RankAbsence::kAbsent);
   EXPECT_FALSE(scene.member.failure()) << scene.Why();
-  scene.child->Say(FrameType::kLeave, OfGroup({}));
-  EXPECT_EQ(scene.member.PresenceOf(Rank{2}), Member::Presence::kLeft);
+  scene.child->Transmit(FrameType::kLeave, OfGroup({}));
+  EXPECT_EQ(scene.member.AbsenceOf(Rank{2}), Member::RankAbsence::kLeft);
 }
 
 TEST(Member, AnAnswerEndsTheAbsenceOfARank) {
@@ -176,12 +176,12 @@ TEST(Member, AnAnswerEndsTheAbsenceOfARank) {
   scene.member.Ask(Rank{3}, scene.driver.now);
   scene.driver.Drain();
   const LineId refused = scene.driver.dials.back().line;
-  scene.driver.Tell(Closed{refused, "Connection refused"});
+  scene.driver.Deliver(Closed{refused, "Connection refused"});
   scene.answered.insert(refused);
-  EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kAbsent);
+  EXPECT_EQ(scene.member.AbsenceOf(Rank{3}), Member::RankAbsence::kAbsent);
   scene.driver.Pass(seconds(1));
   EXPECT_TRUE(scene.Answer(FakeRank(3).addresses[0]).Take(FrameType::kAsk));
-  EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kUnknown);
+  EXPECT_EQ(scene.member.AbsenceOf(Rank{3}), Member::RankAbsence::kUnknown);
 }
 
 // Its process serves other communicators at the same endpoint, but no longer this one.
@@ -190,7 +190,7 @@ TEST(Member, ARankIsAbsentIfAnotherCommunicatorHasItsAddress) {
   scene.member.Ask(Rank{3}, scene.driver.now);
   scene.driver.Drain();
   scene.Answer(FakeRank(3).addresses[0], {.magic = 78, .secret = {}}).Close();
-  EXPECT_EQ(scene.member.PresenceOf(Rank{3}), Member::Presence::kAbsent);
+  EXPECT_EQ(scene.member.AbsenceOf(Rank{3}), Member::RankAbsence::kAbsent);
   for (int i = 0; i < 12; ++i) scene.driver.Pass(seconds(1));
   EXPECT_FALSE(scene.member.failure()) << scene.Why();
 }
@@ -218,7 +218,7 @@ TEST(Member, AGroupFailsIfAPeerHasAnotherListOfRanks) {
   Middle scene;
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   Writer other;
-  scene.child->Say(FrameType::kForm, other.U64(kChild).U64(1).view());
+  scene.child->Transmit(FrameType::kForm, other.U64(kChild).U64(1).view());
   ASSERT_TRUE(scene.member.failure(kChild));
   EXPECT_EQ(scene.member.failure(kChild)->code, Code::kInvalidArgument);
   EXPECT_THAT(scene.member.failure(kChild)->text, HasSubstr("another list"));
@@ -263,7 +263,7 @@ TEST(Member, AnAwaitedRankWithoutAListenerIsLost) {
   for (int i = 0; i < 20 && !scene.member.failure(kChild); ++i) {
     scene.driver.Pass(milliseconds(50));
     for (; refused < scene.driver.dials.size(); ++refused)
-      scene.driver.Tell(Closed{scene.driver.dials[refused].line, "Connection refused"});
+      scene.driver.Deliver(Closed{scene.driver.dials[refused].line, "Connection refused"});
   }
   EXPECT_GT(refused, dials);
   ASSERT_TRUE(scene.member.failure(kChild));
@@ -278,7 +278,7 @@ TEST(Member, ARankOutsideAGroupThatFormsItFailsOnlyThatGroup) {
   ASSERT_TRUE(scene.member.Form(kChild, kWorld, {2, 1}, scene.driver.now).ok());
   scene.driver.Drain();
   Writer other;
-  scene.parent->Say(FrameType::kForm, other.U64(kChild).U64(1).view());
+  scene.parent->Transmit(FrameType::kForm, other.U64(kChild).U64(1).view());
   ASSERT_TRUE(scene.member.failure(kChild));
   EXPECT_THAT(scene.member.failure(kChild)->text,
               HasSubstr("not in this communicator takes part in it (host host0, pid 1000)"));
@@ -288,10 +288,11 @@ TEST(Member, ARankOutsideAGroupThatFormsItFailsOnlyThatGroup) {
 
 // ---- the class alone ---------------------------------------------------------------------------
 
-TEST(Standing, EndsAfterItLeavesTheLastGroup) {
+TEST(StandingMember, EndsAfterItLeavesTheLastGroup) {
   Parts parts(Config(1, 4));
   parts.common.roster = RosterOf(4);
-  Standing standing(parts.common, TakeWorldSeat(parts.common.config, {}, RosterOf(4)), {});
+  StandingMember standing(parts.common, CreateWorldMembership(parts.common.config, {}, RosterOf(4)),
+                          {});
   ASSERT_TRUE(standing.Form(kChild, kWorld, {1, 3}, parts.common.now).ok());
   standing.Leave(kWorld);
   EXPECT_FALSE(standing.has_left_all());
@@ -302,13 +303,13 @@ TEST(Standing, EndsAfterItLeavesTheLastGroup) {
   EXPECT_FALSE(std::move(standing).End().failure);
 }
 
-TEST(Standing, DeliversEarlyFramesToTheGroupsThatItForms) {
+TEST(StandingMember, DeliversEarlyFramesToTheGroupsThatItForms) {
   Parts parts(Config(1, 4));
   parts.common.roster = RosterOf(4);
   EarlyFrames early;
   early.Keep(kChild, {3, FrameType::kForm, Slice(Share(Bytes(8)))});
-  Standing standing(parts.common, TakeWorldSeat(parts.common.config, {}, RosterOf(4)),
-                    std::move(early));
+  StandingMember standing(parts.common, CreateWorldMembership(parts.common.config, {}, RosterOf(4)),
+                          std::move(early));
   ASSERT_TRUE(standing.Form(kChild, kWorld, {1, 3}, parts.common.now).ok());
   ASSERT_TRUE(standing.Find(kChild)->failure());
   EXPECT_THAT(standing.Find(kChild)->failure()->text, HasSubstr("has another list"));

@@ -80,7 +80,7 @@ void Forming::Stop() {
   if (!outcome_) outcome_ = Error{Code::kAborted, "the communicator was aborted before it began"};
 }
 
-void Forming::LetGo() {
+void Forming::ReleaseCommunicator() {
   const std::lock_guard lock(mutex_);
   if (outcome_ && outcome_->ok()) outcome_ = std::shared_ptr<comm::Communicator>();
 }

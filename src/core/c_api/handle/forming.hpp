@@ -49,7 +49,7 @@ class Forming {
   void Stop();
 
   /// Releases the formed communicator after its taker holds it. outcome() still reports the end.
-  void LetGo();
+  void ReleaseCommunicator();
 
   /// The outcome; empty while the thread runs.
   std::optional<Result<std::shared_ptr<comm::Communicator>>> outcome() const;

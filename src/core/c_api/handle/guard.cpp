@@ -8,8 +8,8 @@ namespace ringlet::c_api {
 
 ncclResult_t Report(std::string_view function, const Error& error) noexcept {
   try {
-    Remember(error);
-    if (const auto process = LookAtProcess(); process.ok())
+    RecordLastError(error);
+    if (const auto process = ProcessForSettings(); process.ok())
       (*process)->logger().Log(
           LogLevel::kWarn, Subsystem::kCall, std::nullopt,
           fmt::format("{}: {}: {}", function, CodeName(error.code), error.message), error.file,

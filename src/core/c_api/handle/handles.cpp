@@ -20,7 +20,7 @@
 namespace ringlet::c_api {
 namespace {
 
-struct Entry {
+struct HandleEntry {
   std::shared_ptr<comm::Communicator> communicator = {};
   std::shared_ptr<Forming> forming = {};  // not null while the communicator is forming
   std::shared_ptr<Forming> child = {};    // the latest communicator formed from this one
@@ -36,7 +36,7 @@ struct Entry {
 /// The entry of one handle. Its own lock keeps threads with different communicators independent.
 struct HandleSlot {
   std::mutex mutex;
-  Entry entry = {};
+  HandleEntry entry = {};
   bool gone = false;  // destroyed or aborted
 };
 
@@ -108,22 +108,22 @@ Error Unknown(ncclComm_t handle) {
 }
 
 // Moves a communicator that has finished forming into its entry; empty while it is forming.
-std::optional<Status> Settle(Entry& entry) {
+std::optional<Status> Settle(HandleEntry& entry) {
   if (!entry.forming) return Ok();
   const auto outcome = entry.forming->outcome();
   if (!outcome) return std::nullopt;
   if (!outcome->ok()) return outcome->error();
   entry.communicator = **outcome;
-  entry.forming->LetGo();  // its parent may hold it too
+  entry.forming->ReleaseCommunicator();  // its parent may hold it too
   entry.forming.reset();
   return Ok();
 }
 
-bool HasChildForming(const Entry& entry) {
+bool HasChildForming(const HandleEntry& entry) {
   return entry.child && !entry.child->outcome();
 }
 
-bool Runs(const Entry& entry) {
+bool Runs(const HandleEntry& entry) {
   return entry.running && !entry.running->done();
 }
 
@@ -135,30 +135,30 @@ Error Busy(const char* with) {
 }
 
 // Succeeds once the entry's communicator is formed, whether or not an operation runs on it.
-Status Formed(Entry& entry) {
+Status Formed(HandleEntry& entry) {
   const std::optional<Status> settled = Settle(entry);
   if (!settled) return Busy("being formed");
   if (HasChildForming(entry)) return Busy("forming another");
   return *settled;
 }
 
-Status Ready(Entry& entry) {
+Status Ready(HandleEntry& entry) {
   RINGLET_TRY(Formed(entry));
   if (Runs(entry)) return Busy("an operation");
   return Ok();
 }
 
-Status NotFinalized(const Entry& entry) {
+Status NotFinalized(const HandleEntry& entry) {
   if (!entry.finalized) return Ok();
   return Error{Code::kUnsupported, "the communicator is finalized: it takes no more operations"};
 }
 
-Status NotResting(const Entry& entry) {
+Status NotSuspended(const HandleEntry& entry) {
   if (!entry.rests) return Ok();
   return Error{Code::kUnsupported, "the communicator is suspended: ncclCommResume first"};
 }
 
-Status NotRevoked(const Entry& entry) {
+Status NotRevoked(const HandleEntry& entry) {
   if (!entry.communicator->revoked()) return Ok();
   return Error{Code::kUnsupported,
                "the communicator is revoked: it can be split, shrunk, destroyed and aborted only"};
@@ -167,12 +167,12 @@ Status NotRevoked(const Entry& entry) {
 // Lets streams continue after failed operations, because the owner has aborted the communicator.
 void EndFailed(const std::shared_ptr<Issued>& issued) {
   if (!issued) return;
-  issued->order()->Forgive();
+  issued->order()->TolerateFailures();
   issued->AwaitUnused();
 }
 
 // Afterwards only `entry` holds the communicator, so both end together.
-void GiveUp(const Entry& entry) {
+void GiveUp(const HandleEntry& entry) {
   if (!entry.issued) return;
   entry.issued->Close();
   entry.issued->AwaitUnused();
@@ -180,7 +180,7 @@ void GiveUp(const Entry& entry) {
 
 // The error of an operation that did not complete. Ok for a revoked communicator, because the owner
 // requested the abort. \pre  formed, and no operation runs
-Status OutcomeOf(const Entry& entry) {
+Status OutcomeOf(const HandleEntry& entry) {
   if (entry.communicator->revoked()) return Ok();
   if (entry.running && entry.running->failure()) return *entry.running->failure();
   if (!entry.issued) return Ok();
@@ -192,25 +192,25 @@ Status OutcomeOf(const Entry& entry) {
 
 // True if this rank has finished all work on the communicator. Peers then continue without it until
 // they make a call that needs this rank.
-bool AtRest(const Entry& entry) {
+bool IsIdle(const HandleEntry& entry) {
   if (Runs(entry) || HasChildForming(entry)) return false;
   if (entry.issued && entry.issued->pending()) return false;
   return entry.communicator.use_count() == 1;  // else a thread is in a call
 }
 
-Held HeldOf(const Entry& entry) {
+FormedCommunicator FormedCommunicatorOf(const HandleEntry& entry) {
   return {entry.communicator, entry.options, entry.issued != nullptr};
 }
 
 // Destroys the communicator if no other owner exists.
-void LetGo(Entry entry) {
+void ReleaseCommunicator(HandleEntry entry) {
   GiveUp(entry);
   ForgetRedOps(*entry.communicator);
 }
 
 // Calls `use` with the entry of a handle, under its lock. `use` does not access other handles.
 template <typename Use>
-auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<Entry&>())) {
+auto WithEntry(ncclComm_t handle, Use use) -> decltype(use(std::declval<HandleEntry&>())) {
   HandleSlot* const slot = SlotOf(handle);
   if (!slot) return Unknown(handle);
   const std::lock_guard lock(slot->mutex);
@@ -238,9 +238,9 @@ void LeaveAtExit(int exit_status, void* /*unused*/) {
     {
       const std::lock_guard lock(slot->mutex);
       if (slot->gone) continue;
-      Entry& entry = slot->entry;
+      HandleEntry& entry = slot->entry;
       static_cast<void>(Settle(entry));
-      if (!entry.communicator || !AtRest(entry)) continue;
+      if (!entry.communicator || !IsIdle(entry)) continue;
       entry.finalized = true;
       left = entry.communicator;
     }
@@ -266,8 +266,8 @@ Result<std::shared_ptr<comm::Process>> CurrentProcess() {
   return process;
 }
 
-Result<std::shared_ptr<comm::Process>> LookAtProcess() {
-  return comm::LookAtProcessOfProgram(TheRegistry().Overrides());
+Result<std::shared_ptr<comm::Process>> ProcessForSettings() {
+  return comm::ProcessOfProgramForSettings(TheRegistry().Overrides());
 }
 
 Status Override(const EnvMap& settings) {
@@ -282,7 +282,7 @@ Status Override(const EnvMap& settings) {
                  "this process already has unique ids, communicators or memory: call this function "
                  "before it creates the first of them"};
   registry.overrides = &registry.given_overrides.emplace_back(std::move(overrides));
-  comm::EndUnused(present);
+  comm::EndIfUnused(present);
   return Ok();
 }
 
@@ -304,7 +304,7 @@ ncclComm_t Export(std::shared_ptr<comm::Communicator> communicator, const CommOp
 
 ncclComm_t ExportForming(std::shared_ptr<Forming> forming, const CommOptions& options) {
   const ncclComm_t handle = Export(nullptr, options);
-  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+  static_cast<void>(WithEntry(handle, [&](HandleEntry& entry) -> Status {
     entry.forming = std::move(forming);
     return Ok();
   }));
@@ -312,7 +312,7 @@ ncclComm_t ExportForming(std::shared_ptr<Forming> forming, const CommOptions& op
 }
 
 void Occupy(ncclComm_t parent, std::shared_ptr<Forming> forming) {
-  static_cast<void>(WithEntry(parent, [&](Entry& entry) -> Status {
+  static_cast<void>(WithEntry(parent, [&](HandleEntry& entry) -> Status {
     entry.child = std::move(forming);
     return Ok();
   }));
@@ -338,51 +338,51 @@ Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>
 }
 
 Result<std::shared_ptr<comm::Communicator>> Find(ncclComm_t handle) {
-  return WithEntry(handle, [](Entry& entry) -> Result<std::shared_ptr<comm::Communicator>> {
+  return WithEntry(handle, [](HandleEntry& entry) -> Result<std::shared_ptr<comm::Communicator>> {
     RINGLET_TRY(Ready(entry));
     return entry.communicator;
   });
 }
 
-Result<Held> FindParent(ncclComm_t handle) {
-  return WithEntry(handle, [](Entry& entry) -> Result<Held> {
+Result<FormedCommunicator> FindParent(ncclComm_t handle) {
+  return WithEntry(handle, [](HandleEntry& entry) -> Result<FormedCommunicator> {
     RINGLET_TRY(NotFinalized(entry));
-    RINGLET_TRY(NotResting(entry));
+    RINGLET_TRY(NotSuspended(entry));
     RINGLET_TRY(Ready(entry));
-    return HeldOf(entry);
+    return FormedCommunicatorOf(entry);
   });
 }
 
 namespace {
 
-Status Active(Entry& entry) {
+Status Active(HandleEntry& entry) {
   RINGLET_TRY(NotFinalized(entry));
-  RINGLET_TRY(NotResting(entry));
+  RINGLET_TRY(NotSuspended(entry));
   RINGLET_TRY(Ready(entry));
   return NotRevoked(entry);
 }
 
 }  // namespace
 
-Result<Held> FindActive(ncclComm_t handle) {
-  return WithEntry(handle, [](Entry& entry) -> Result<Held> {
+Result<FormedCommunicator> FindActive(ncclComm_t handle) {
+  return WithEntry(handle, [](HandleEntry& entry) -> Result<FormedCommunicator> {
     RINGLET_TRY(Active(entry));
-    return HeldOf(entry);
+    return FormedCommunicatorOf(entry);
   });
 }
 
-Result<Held> FindRunning(ncclComm_t handle) {
-  return WithEntry(handle, [](Entry& entry) -> Result<Held> {
+Result<FormedCommunicator> FindRunning(ncclComm_t handle) {
+  return WithEntry(handle, [](HandleEntry& entry) -> Result<FormedCommunicator> {
     RINGLET_TRY(NotFinalized(entry));
     RINGLET_TRY(Formed(entry));
-    return HeldOf(entry);
+    return FormedCommunicatorOf(entry);
   });
 }
 
 void AwaitIdle(ncclComm_t handle) {
   std::shared_ptr<Running> running;
   std::shared_ptr<Issued> issued;
-  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+  static_cast<void>(WithEntry(handle, [&](HandleEntry& entry) -> Status {
     running = entry.running;
     issued = entry.issued;
     return Ok();
@@ -392,7 +392,7 @@ void AwaitIdle(ncclComm_t handle) {
 }
 
 Result<std::shared_ptr<Issued>> IssuedOf(ncclComm_t handle) {
-  return WithEntry(handle, [](Entry& entry) -> Result<std::shared_ptr<Issued>> {
+  return WithEntry(handle, [](HandleEntry& entry) -> Result<std::shared_ptr<Issued>> {
     if (!entry.issued) entry.issued = std::make_shared<Issued>();
     return entry.issued;
   });
@@ -400,7 +400,7 @@ Result<std::shared_ptr<Issued>> IssuedOf(ncclComm_t handle) {
 
 std::shared_ptr<Issued> FindIssued(ncclComm_t handle) {
   std::shared_ptr<Issued> issued;
-  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+  static_cast<void>(WithEntry(handle, [&](HandleEntry& entry) -> Status {
     issued = entry.issued;
     return Ok();
   }));
@@ -410,7 +410,7 @@ std::shared_ptr<Issued> FindIssued(ncclComm_t handle) {
 Status AwaitIssued(ncclComm_t handle) {
   std::shared_ptr<comm::Communicator> communicator;
   std::shared_ptr<Issued> issued;
-  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+  static_cast<void>(WithEntry(handle, [&](HandleEntry& entry) -> Status {
     communicator = entry.communicator;
     issued = entry.issued;
     return Ok();
@@ -428,15 +428,16 @@ Status AwaitIssued(ncclComm_t handle) {
   return Ok();
 }
 
-Result<State> StateOf(ncclComm_t handle) {
-  return WithEntry(handle, [](Entry& entry) -> Result<State> {
+Result<CommunicatorState> StateOf(ncclComm_t handle) {
+  return WithEntry(handle, [](HandleEntry& entry) -> Result<CommunicatorState> {
     const std::optional<Status> settled = Settle(entry);
-    if (!settled || HasChildForming(entry) || Runs(entry)) return State{.in_progress = true};
-    if (!settled->ok()) return State{.failure = settled->error()};
+    if (!settled || HasChildForming(entry) || Runs(entry))
+      return CommunicatorState{.in_progress = true};
+    if (!settled->ok()) return CommunicatorState{.failure = settled->error()};
     if (entry.finalized && entry.issued && entry.issued->pending())
-      return State{.in_progress = true};
-    if (entry.communicator->revoked()) return State{};
-    State state{.failure = entry.communicator->failure()};
+      return CommunicatorState{.in_progress = true};
+    if (entry.communicator->revoked()) return CommunicatorState{};
+    CommunicatorState state{.failure = entry.communicator->failure()};
     if (!state.failure && entry.running) state.failure = entry.running->failure();
     return state;
   });
@@ -444,7 +445,7 @@ Result<State> StateOf(ncclComm_t handle) {
 
 Result<bool> MarkFinalized(ncclComm_t handle) {
   bool blocking = true;
-  const Status marked = WithEntry(handle, [&](Entry& entry) -> Status {
+  const Status marked = WithEntry(handle, [&](HandleEntry& entry) -> Status {
     RINGLET_TRY(Ready(entry));
     RINGLET_TRY(NotRevoked(entry));
     if (std::exchange(entry.finalized, true))
@@ -456,14 +457,14 @@ Result<bool> MarkFinalized(ncclComm_t handle) {
   const std::shared_ptr<Issued> issued = FindIssued(handle);
   if (!blocking && issued && issued->pending()) return true;
   RINGLET_TRY(AwaitIssued(handle));
-  return WithEntry(handle, [](Entry& entry) -> Result<bool> {
+  return WithEntry(handle, [](HandleEntry& entry) -> Result<bool> {
     RINGLET_TRY(OutcomeOf(entry));
     return false;
   });
 }
 
-Status MarkResting(ncclComm_t handle, bool frees) {
-  return WithEntry(handle, [&](Entry& entry) -> Status {
+Status MarkSuspended(ncclComm_t handle, bool frees) {
+  return WithEntry(handle, [&](HandleEntry& entry) -> Status {
     RINGLET_TRY(Active(entry));
     if (const auto failed = entry.communicator->failure()) return *failed;
     if (frees) RINGLET_TRY(entry.communicator->FreeWorkingMemory());
@@ -473,8 +474,8 @@ Status MarkResting(ncclComm_t handle, bool frees) {
   });
 }
 
-Status MarkAwake(ncclComm_t handle) {
-  return WithEntry(handle, [](Entry& entry) -> Status {
+Status MarkResumed(ncclComm_t handle) {
+  return WithEntry(handle, [](HandleEntry& entry) -> Status {
     RINGLET_TRY(NotFinalized(entry));
     RINGLET_TRY(Ready(entry));
     RINGLET_TRY(NotRevoked(entry));
@@ -486,7 +487,7 @@ Status MarkAwake(ncclComm_t handle) {
 }
 
 Result<bool> IsFreed(ncclComm_t handle) {
-  return WithEntry(handle, [](Entry& entry) -> Result<bool> {
+  return WithEntry(handle, [](HandleEntry& entry) -> Result<bool> {
     RINGLET_TRY(Ready(entry));
     return entry.freed;
   });
@@ -494,8 +495,8 @@ Result<bool> IsFreed(ncclComm_t handle) {
 
 Result<UniqueId> TakeGrowthId(ncclComm_t handle,
                               const std::function<Result<UniqueId>(comm::Communicator&)>& make) {
-  RINGLET_TRY_ASSIGN(const Held held, FindActive(handle));
-  return WithEntry(handle, [&](Entry& entry) -> Result<UniqueId> {
+  RINGLET_TRY_ASSIGN(const FormedCommunicator held, FindActive(handle));
+  return WithEntry(handle, [&](HandleEntry& entry) -> Result<UniqueId> {
     if (const auto failed = entry.communicator->failure()) return *failed;
     if (entry.growth_id)
       return Error{Code::kUnsupported,
@@ -507,7 +508,7 @@ Result<UniqueId> TakeGrowthId(ncclComm_t handle,
 
 std::optional<UniqueId> UseGrowthId(ncclComm_t handle) {
   std::optional<UniqueId> id;
-  static_cast<void>(WithEntry(handle, [&](Entry& entry) -> Status {
+  static_cast<void>(WithEntry(handle, [&](HandleEntry& entry) -> Status {
     id = std::exchange(entry.growth_id, std::nullopt);
     return Ok();
   }));
@@ -517,11 +518,11 @@ std::optional<UniqueId> UseGrowthId(ncclComm_t handle) {
 namespace {
 
 // Finds and removes a handle's entry.
-Result<Entry> Withdraw(ncclComm_t handle, bool at_any_time) {
+Result<HandleEntry> Withdraw(ncclComm_t handle, bool at_any_time) {
   Registry& registry = TheRegistry();
   const std::shared_ptr<HandleSlot> slot = LookUp(registry, handle);
   if (!slot) return Unknown(handle);
-  Entry entry;
+  HandleEntry entry;
   {
     const std::lock_guard lock(slot->mutex);
     if (slot->gone) return Unknown(handle);
@@ -531,7 +532,7 @@ Result<Entry> Withdraw(ncclComm_t handle, bool at_any_time) {
     if (!at_any_time && HasChildForming(slot->entry)) return Busy("forming another");
     if (!at_any_time && Runs(slot->entry)) return Busy("an operation");
     slot->gone = true;
-    entry = std::exchange(slot->entry, Entry{});
+    entry = std::exchange(slot->entry, HandleEntry{});
   }
   const std::lock_guard lock(registry.mutex);
   registry.slots.erase(handle);
@@ -542,24 +543,24 @@ Result<Entry> Withdraw(ncclComm_t handle, bool at_any_time) {
 
 Status Take(ncclComm_t handle) {
   RINGLET_TRY(AwaitIssued(handle));
-  RINGLET_TRY_ASSIGN(Entry entry, Withdraw(handle, false));
+  RINGLET_TRY_ASSIGN(HandleEntry entry, Withdraw(handle, false));
   static_cast<void>(Settle(entry));
   if (!entry.communicator) return Ok();
   Status outcome = OutcomeOf(entry);
-  LetGo(std::move(entry));
+  ReleaseCommunicator(std::move(entry));
   return outcome;
 }
 
 Status TakeAborted(ncclComm_t handle, const std::string& why) {
   // Without the lock: a stopped operation may report an error, which needs the registry.
-  RINGLET_TRY_ASSIGN(Entry entry, Withdraw(handle, true));
+  RINGLET_TRY_ASSIGN(HandleEntry entry, Withdraw(handle, true));
   if (entry.forming) entry.forming->Stop();
   static_cast<void>(Settle(entry));
   if (!entry.communicator) return Ok();
-  if (!AtRest(entry)) entry.communicator->Abort(why);
+  if (!IsIdle(entry)) entry.communicator->Abort(why);
   if (entry.running) entry.running->Wait();
-  if (entry.issued) entry.issued->order()->Forgive();
-  LetGo(std::move(entry));
+  if (entry.issued) entry.issued->order()->TolerateFailures();
+  ReleaseCommunicator(std::move(entry));
   return Ok();
 }
 

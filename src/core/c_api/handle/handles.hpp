@@ -16,7 +16,7 @@ namespace ringlet::c_api {
 /// The process behind the C API: comm::ProcessOfProgram with the settings from Override.
 Result<std::shared_ptr<comm::Process>> CurrentProcess();
 /// CurrentProcess for readers of settings and the log, which all processes of a program share.
-Result<std::shared_ptr<comm::Process>> LookAtProcess();
+Result<std::shared_ptr<comm::Process>> ProcessForSettings();
 /// Overrides the environment's settings for processes from now on.
 /// Errors  kUnsupported  CurrentProcess was called before, and its settings differ
 Status Override(const EnvMap& settings);
@@ -43,17 +43,17 @@ Status Begin(std::span<const ncclComm_t> handles, const std::shared_ptr<Running>
 Result<std::shared_ptr<comm::Communicator>> Find(ncclComm_t handle);
 
 /// A formed communicator and its options.
-struct Held {
+struct FormedCommunicator {
   std::shared_ptr<comm::Communicator> communicator = {};
   CommOptions options = {};
   bool has_issued = false;  ///< operations were issued to streams and may still run
 };
 /// Calls Find; refuses a finalized or suspended communicator (kUnsupported), but not a revoked one.
-Result<Held> FindParent(ncclComm_t handle);
+Result<FormedCommunicator> FindParent(ncclComm_t handle);
 /// Calls FindParent; refuses a revoked communicator too (kUnsupported).
-Result<Held> FindActive(ncclComm_t handle);
+Result<FormedCommunicator> FindActive(ncclComm_t handle);
 /// Like Find, but accepts a communicator while an operation runs on it. Refuses a finalized one.
-Result<Held> FindRunning(ncclComm_t handle);
+Result<FormedCommunicator> FindRunning(ncclComm_t handle);
 /// Waits until no operation runs on the communicator. The caller has failed it before. Issued
 /// stream operations that have not begun will do nothing, and their streams continue.
 void AwaitIdle(ncclComm_t handle);
@@ -75,22 +75,22 @@ Status Take(ncclComm_t handle);
 Status TakeAborted(ncclComm_t handle, const std::string& why);
 
 /// The state of a communicator.
-struct State {
+struct CommunicatorState {
   bool in_progress = false;
   std::optional<Error> failure = {};
 };
 /// Errors  kInvalidArgument  the handle is null, unknown or destroyed
-Result<State> StateOf(ncclComm_t handle);
+Result<CommunicatorState> StateOf(ncclComm_t handle);
 
 /// Finalizes a communicator, which then refuses operations. Returns true if it is non-blocking and
 /// operations on streams have not ended. Errors  as FindActive; of operations as Take
 Result<bool> MarkFinalized(ncclComm_t handle);
 
-/// Suspends a communicator until MarkAwake. \param frees  also frees its working memory
+/// Suspends a communicator until MarkResumed. \param frees  also frees its working memory
 /// Errors  as FindActive
-Status MarkResting(ncclComm_t handle, bool frees);
+Status MarkSuspended(ncclComm_t handle, bool frees);
 /// Errors  kUnsupported  it is finalized, revoked or not suspended; as Find
-Status MarkAwake(ncclComm_t handle);
+Status MarkResumed(ncclComm_t handle);
 /// True if its working memory is freed. Errors  as Find
 Result<bool> IsFreed(ncclComm_t handle);
 

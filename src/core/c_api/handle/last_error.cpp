@@ -39,7 +39,7 @@ ncclResult_t ToResult(Code code) {
   return ncclInternalError;
 }
 
-void Remember(const Error& error) {
+void RecordLastError(const Error& error) {
   errors_of_threads.Get().message = error.message;
   ProcessError& its = ErrorOfProcess();
   const std::lock_guard lock(its.mutex);

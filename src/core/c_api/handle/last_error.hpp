@@ -9,7 +9,7 @@ namespace ringlet::c_api {
 ncclResult_t ToResult(Code code);
 
 /// Keeps the error's message for ncclGetLastError, per thread and for the process.
-void Remember(const Error& error);
+void RecordLastError(const Error& error);
 
 /// The last error of this thread, else of the process, else "". Valid until this thread's next
 /// call.

@@ -15,16 +15,16 @@ std::string SeenByAnotherThread() {
 }
 
 TEST(LastError, IsThatOfTheThreadOrElseOfTheProcess) {
-  Remember({Code::kSystem, "mine"});
+  RecordLastError({Code::kSystem, "mine"});
   EXPECT_STREQ(LastError(), "mine");
   EXPECT_EQ(SeenByAnotherThread(), "mine") << "which had none";
   std::thread([] {
-    Remember({Code::kSystem, "of another"});
+    RecordLastError({Code::kSystem, "of another"});
     EXPECT_STREQ(LastError(), "of another");
   }).join();
   EXPECT_STREQ(LastError(), "mine");
   EXPECT_EQ(SeenByAnotherThread(), "of another");
-  Remember({Code::kSystem, "mine again"});
+  RecordLastError({Code::kSystem, "mine again"});
   EXPECT_STREQ(LastError(), "mine again");
   EXPECT_EQ(SeenByAnotherThread(), "mine again");
 }

@@ -44,14 +44,14 @@ Layout AnyLayout(std::uint32_t ranks, std::uint64_t seed) {
 /// Converts an operation through a host's memory to a schedule over links between the host's ranks.
 Schedule OverLinks(const HostPart& part, const std::vector<Rank>& host, Rank self) {
   const auto local = static_cast<std::uint32_t>(std::ranges::find(host, self) - host.begin());
-  const Seat seat{Rank{local}, static_cast<std::uint32_t>(host.size())};
+  const PeerSet peers{Rank{local}, static_cast<std::uint32_t>(host.size())};
   const Rank root = host[Index(part.root)];
   switch (part.kind) {
     case CallKind::kReduce: return DirectReduce(host, self, root, part.count);
     case CallKind::kBroadcast: return DirectBroadcast(host, self, root, part.count);
-    case CallKind::kAllGather: return OnRail(DirectAllGather(seat, part.count), host);
-    case CallKind::kReduceScatter: return OnRail(DirectReduceScatter(seat, part.count), host);
-    case CallKind::kScatter: return OnRail(DirectScatter(seat, part.root, part.count), host);
+    case CallKind::kAllGather: return OnRail(DirectAllGather(peers, part.count), host);
+    case CallKind::kReduceScatter: return OnRail(DirectReduceScatter(peers, part.count), host);
+    case CallKind::kScatter: return OnRail(DirectScatter(peers, part.root, part.count), host);
     default: ADD_FAILURE() << Name(part.kind); return {};
   }
 }

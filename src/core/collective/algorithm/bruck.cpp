@@ -10,11 +10,12 @@
 namespace ringlet::collective {
 namespace {
 
-Rank Ahead(Seat seat, std::size_t distance) {
-  return Rank{static_cast<std::uint32_t>((Index(seat.self) + distance) % seat.ranks)};
+Rank RankAhead(PeerSet peers, std::size_t distance) {
+  return Rank{static_cast<std::uint32_t>((Index(peers.self) + distance) % peers.ranks)};
 }
-Rank Behind(Seat seat, std::size_t distance) {
-  return Rank{static_cast<std::uint32_t>((Index(seat.self) + seat.ranks - distance) % seat.ranks)};
+Rank RankBehind(PeerSet peers, std::size_t distance) {
+  return Rank{
+      static_cast<std::uint32_t>((Index(peers.self) + peers.ranks - distance) % peers.ranks)};
 }
 
 std::size_t RoundsOf(std::uint32_t ranks) {
@@ -33,12 +34,12 @@ void ForEachPiece(std::size_t first, std::size_t blocks, std::size_t ranks, Visi
 /// Tracks the blocks of an all-to-all while they travel. The destination of block d is `d` ranks
 /// ahead of its source. In round k, all blocks that have bit k set in d move, packed in ascending
 /// order.
-class Parcels {
+class BlockTransfers {
  public:
-  Parcels(Seat seat, std::size_t count) : count_(count) {
-    for (std::size_t round = 0; round < RoundsOf(seat.ranks); ++round) {
+  BlockTransfers(PeerSet peers, std::size_t count) : count_(count) {
+    for (std::size_t round = 0; round < RoundsOf(peers.ranks); ++round) {
       auto& blocks = rounds_.emplace_back();
-      for (std::size_t d = 1; d < seat.ranks; ++d)
+      for (std::size_t d = 1; d < peers.ranks; ++d)
         if ((d >> round & 1) != 0) blocks.push_back(d);
       begins_.push_back(total_);
       total_ += 2 * blocks.size();
@@ -48,18 +49,18 @@ class Parcels {
   std::size_t scratch_count() const { return total_ * count_; }
   std::size_t rounds() const { return rounds_.size(); }
   const std::vector<std::size_t>& BlocksOf(std::size_t round) const { return rounds_[round]; }
-  Place Leaving(std::size_t round) const { return Scratch(begins_[round] * count_); }
-  Place Arriving(std::size_t round) const {
+  Place SendPlace(std::size_t round) const { return Scratch(begins_[round] * count_); }
+  Place ReceivePlace(std::size_t round) const {
     return Scratch((begins_[round] + rounds_[round].size()) * count_);
   }
   /// Returns the place of block `d` before round `round`: in the input, or at its last arrival.
-  Place Before(std::size_t round, std::size_t d, Seat seat) const {
+  Place Before(std::size_t round, std::size_t d, PeerSet peers) const {
     const std::size_t earlier = d & ((std::size_t{1} << round) - 1);
-    if (earlier == 0) return Input(Index(Ahead(seat, d)) * count_);
+    if (earlier == 0) return Input(Index(RankAhead(peers, d)) * count_);
     const auto last = static_cast<std::size_t>(std::bit_width(earlier) - 1);
     const auto& blocks = rounds_[last];
     const auto found = std::lower_bound(blocks.begin(), blocks.end(), d);
-    Place place = Arriving(last);
+    Place place = ReceivePlace(last);
     place.begin += static_cast<std::size_t>(found - blocks.begin()) * count_;
     return place;
   }
@@ -73,13 +74,13 @@ class Parcels {
 
 }  // namespace
 
-Schedule BruckAllGather(Seat seat, std::size_t count) {
-  const std::size_t ranks = seat.ranks, self = Index(seat.self);
+Schedule BruckAllGather(PeerSet peers, std::size_t count) {
+  const std::size_t ranks = peers.ranks, self = Index(peers.self);
   Schedule schedule{.input_count = count, .output_count = count * ranks};
   schedule.Copy(Input(), Output(self * count), count);
   for (std::size_t held = 1; held < ranks; held *= 2) {
     const std::size_t blocks = std::min(held, ranks - held);
-    const Rank to = Behind(seat, held), from = Ahead(seat, held);
+    const Rank to = RankBehind(peers, held), from = RankAhead(peers, held);
     // Blocks arrive at their final place, so sender and receiver split them at the same points.
     ForEachPiece(self, blocks, ranks, [&](std::size_t first, std::size_t pieces) {
       schedule.Send(to, Output(first * count), pieces * count);
@@ -91,33 +92,34 @@ Schedule BruckAllGather(Seat seat, std::size_t count) {
   return schedule;
 }
 
-Schedule BruckAllToAll(Seat seat, std::size_t count) {
-  const std::size_t all = count * seat.ranks, own = Index(seat.self) * count;
-  const Parcels parcels(seat, count);
+Schedule BruckAllToAll(PeerSet peers, std::size_t count) {
+  const std::size_t all = count * peers.ranks, own = Index(peers.self) * count;
+  const BlockTransfers parcels(peers, count);
   Schedule schedule{
       .input_count = all, .output_count = all, .scratch_count = parcels.scratch_count()};
   schedule.Copy(Input(own), Output(own), count);
   for (std::size_t round = 0; round < parcels.rounds(); ++round) {
     const std::vector<std::size_t>& blocks = parcels.BlocksOf(round);
-    Place leaving = parcels.Leaving(round);
+    Place leaving = parcels.SendPlace(round);
     for (const std::size_t d : blocks) {
-      schedule.Copy(parcels.Before(round, d, seat), leaving, count);
+      schedule.Copy(parcels.Before(round, d, peers), leaving, count);
       leaving.begin += count;
     }
     const std::size_t distance = std::size_t{1} << round;
-    schedule.Send(Ahead(seat, distance), parcels.Leaving(round), blocks.size() * count);
-    schedule.Receive(Behind(seat, distance), parcels.Arriving(round), blocks.size() * count);
+    schedule.Send(RankAhead(peers, distance), parcels.SendPlace(round), blocks.size() * count);
+    schedule.Receive(RankBehind(peers, distance), parcels.ReceivePlace(round),
+                     blocks.size() * count);
   }
-  for (std::size_t d = 1; d < seat.ranks; ++d) {
-    const Place arrived = parcels.Before(parcels.rounds(), d, seat);
-    schedule.Copy(arrived, Output(Index(Behind(seat, d)) * count), count);
+  for (std::size_t d = 1; d < peers.ranks; ++d) {
+    const Place arrived = parcels.Before(parcels.rounds(), d, peers);
+    schedule.Copy(arrived, Output(Index(RankBehind(peers, d)) * count), count);
   }
   return schedule;
 }
 
-Schedule DisseminationBarrier(Seat seat, std::size_t count) {
+Schedule DisseminationBarrier(PeerSet peers, std::size_t count) {
   Schedule schedule{.input_count = count, .output_count = count, .scratch_count = count};
-  const std::size_t rounds = RoundsOf(seat.ranks);
+  const std::size_t rounds = RoundsOf(peers.ranks);
   // Like DoublingAllReduce, the schedule never receives into data that it is sending.
   Place known = Input();
   if (rounds % 2 == 1) {
@@ -129,8 +131,8 @@ Schedule DisseminationBarrier(Seat seat, std::size_t count) {
   for (std::size_t round = 0; round < rounds; ++round) {
     const std::size_t distance = std::size_t{1} << round;
     const Place next = (rounds - round) % 2 == 1 ? Output() : Scratch();
-    schedule.Send(Ahead(seat, distance), known, count);
-    schedule.ReceiveReduce(Behind(seat, distance), known, next, count);
+    schedule.Send(RankAhead(peers, distance), known, count);
+    schedule.ReceiveReduce(RankBehind(peers, distance), known, next, count);
     known = next;
   }
   return schedule;

@@ -9,11 +9,11 @@ namespace ringlet::collective {
 namespace {
 
 /// The rank `distance` ranks ahead of or behind this rank.
-Rank Ahead(Seat seat, std::uint32_t distance) {
-  return Rank{(Index(seat.self) + distance) % seat.ranks};
+Rank RankAhead(PeerSet peers, std::uint32_t distance) {
+  return Rank{(Index(peers.self) + distance) % peers.ranks};
 }
-Rank Behind(Seat seat, std::uint32_t distance) {
-  return Rank{(Index(seat.self) + seat.ranks - distance) % seat.ranks};
+Rank RankBehind(PeerSet peers, std::uint32_t distance) {
+  return Rank{(Index(peers.self) + peers.ranks - distance) % peers.ranks};
 }
 
 std::size_t PlaceOf(std::span<const Rank> order, Rank rank) {
@@ -24,68 +24,68 @@ std::size_t PlaceOf(std::span<const Rank> order, Rank rank) {
 
 }  // namespace
 
-Schedule DirectAllToAll(Seat seat, std::size_t count) {
-  const std::size_t all = count * seat.ranks;
+Schedule DirectAllToAll(PeerSet peers, std::size_t count) {
+  const std::size_t all = count * peers.ranks;
   Schedule schedule{.input_count = all, .output_count = all};
-  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
-    const Rank to = Ahead(seat, distance), from = Behind(seat, distance);
+  for (std::uint32_t distance = 1; distance < peers.ranks; ++distance) {
+    const Rank to = RankAhead(peers, distance), from = RankBehind(peers, distance);
     schedule.Send(to, Input(Index(to) * count), count);
     schedule.Receive(from, Output(Index(from) * count), count);
   }
-  const std::size_t own = Index(seat.self) * count;
+  const std::size_t own = Index(peers.self) * count;
   schedule.Copy(Input(own), Output(own), count);
   return schedule;
 }
 
-Schedule DirectGather(Seat seat, Rank root, std::size_t count) {
+Schedule DirectGather(PeerSet peers, Rank root, std::size_t count) {
   Schedule schedule{.input_count = count};
-  if (seat.self != root) {
+  if (peers.self != root) {
     schedule.Send(root, Input(), count);
     return schedule;
   }
-  schedule.output_count = count * seat.ranks;
-  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
-    const Rank from = Ahead(seat, distance);
+  schedule.output_count = count * peers.ranks;
+  for (std::uint32_t distance = 1; distance < peers.ranks; ++distance) {
+    const Rank from = RankAhead(peers, distance);
     schedule.Receive(from, Output(Index(from) * count), count);
   }
   schedule.Copy(Input(), Output(Index(root) * count), count);
   return schedule;
 }
 
-Schedule DirectScatter(Seat seat, Rank root, std::size_t count) {
+Schedule DirectScatter(PeerSet peers, Rank root, std::size_t count) {
   Schedule schedule{.output_count = count};
-  if (seat.self != root) {
+  if (peers.self != root) {
     schedule.Receive(root, Output(), count);
     return schedule;
   }
-  schedule.input_count = count * seat.ranks;
-  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
-    const Rank to = Ahead(seat, distance);
+  schedule.input_count = count * peers.ranks;
+  for (std::uint32_t distance = 1; distance < peers.ranks; ++distance) {
+    const Rank to = RankAhead(peers, distance);
     schedule.Send(to, Input(Index(to) * count), count);
   }
   schedule.Copy(Input(Index(root) * count), Output(), count);
   return schedule;
 }
 
-Schedule DirectAllGather(Seat seat, std::size_t count) {
-  Schedule schedule{.input_count = count, .output_count = count * seat.ranks};
-  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
-    const Rank to = Ahead(seat, distance), from = Behind(seat, distance);
+Schedule DirectAllGather(PeerSet peers, std::size_t count) {
+  Schedule schedule{.input_count = count, .output_count = count * peers.ranks};
+  for (std::uint32_t distance = 1; distance < peers.ranks; ++distance) {
+    const Rank to = RankAhead(peers, distance), from = RankBehind(peers, distance);
     schedule.Send(to, Input(), count);
     schedule.Receive(from, Output(Index(from) * count), count);
   }
-  schedule.Copy(Input(), Output(Index(seat.self) * count), count);
+  schedule.Copy(Input(), Output(Index(peers.self) * count), count);
   return schedule;
 }
 
-Schedule DirectReduceScatter(Seat seat, std::size_t count) {
-  Schedule schedule{.input_count = count * seat.ranks, .output_count = count};
-  Place sum = Input(Index(seat.self) * count);
-  if (seat.ranks == 1) schedule.Copy(sum, Output(), count).finishes = true;
-  for (std::uint32_t distance = 1; distance < seat.ranks; ++distance) {
-    const Rank to = Behind(seat, distance), from = Ahead(seat, distance);
+Schedule DirectReduceScatter(PeerSet peers, std::size_t count) {
+  Schedule schedule{.input_count = count * peers.ranks, .output_count = count};
+  Place sum = Input(Index(peers.self) * count);
+  if (peers.ranks == 1) schedule.Copy(sum, Output(), count).finishes = true;
+  for (std::uint32_t distance = 1; distance < peers.ranks; ++distance) {
+    const Rank to = RankBehind(peers, distance), from = RankAhead(peers, distance);
     schedule.Send(to, Input(Index(to) * count), count);
-    schedule.ReceiveReduce(from, sum, Output(), count).finishes = distance + 1 == seat.ranks;
+    schedule.ReceiveReduce(from, sum, Output(), count).finishes = distance + 1 == peers.ranks;
     sum = Output();
   }
   return schedule;
@@ -153,7 +153,7 @@ std::uint64_t DirectAllReduceNs(const CallCost& one) {
 }
 
 std::uint64_t DirectBroadcastNs(const CallCost& one) {
-  return one.ToEach() + (one.ranks - 1) * AddingNs(one);
+  return one.ToEach() + (one.ranks - 1) * ReduceBlockNs(one);
 }
 
 /// Time of a transfer from or to one rank.

@@ -13,21 +13,21 @@
 namespace ringlet::collective {
 
 /// This rank and the number of ranks.
-struct Seat {
+struct PeerSet {
   Rank self{};
   std::uint32_t ranks = 1;
 };
 
 /// Each rank sends `count` elements to each rank, in n-1 messages. Not in place.
-Schedule DirectAllToAll(Seat seat, std::size_t count);
+Schedule DirectAllToAll(PeerSet peers, std::size_t count);
 /// Each rank sends `count` elements to the root.
-Schedule DirectGather(Seat seat, Rank root, std::size_t count);
+Schedule DirectGather(PeerSet peers, Rank root, std::size_t count);
 /// The root sends `count` elements to each rank.
-Schedule DirectScatter(Seat seat, Rank root, std::size_t count);
+Schedule DirectScatter(PeerSet peers, Rank root, std::size_t count);
 /// Each rank sends the same `count` elements to all ranks.
-Schedule DirectAllGather(Seat seat, std::size_t count);
+Schedule DirectAllGather(PeerSet peers, std::size_t count);
 /// Each rank receives its `count` elements from all ranks and adds them up.
-Schedule DirectReduceScatter(Seat seat, std::size_t count);
+Schedule DirectReduceScatter(PeerSet peers, std::size_t count);
 /// Each rank sends its whole input to all ranks and adds up the inputs, all ranks in the same
 /// order. The schedule has one delay, which suits little data over long distances.
 Schedule DirectAllReduce(std::span<const Rank> order, Rank self, std::size_t count);

@@ -147,14 +147,14 @@ Schedule HalvingAllReduce(std::span<const Rank> order, Rank self, std::size_t co
   return schedule;
 }
 
-Schedule HalvingReduceScatter(Seat seat, std::size_t count) {
-  const std::size_t place = Index(seat.self);
-  const Fold fold(seat.ranks, place);
+Schedule HalvingReduceScatter(PeerSet peers, std::size_t count) {
+  const std::size_t place = Index(peers.self);
+  const Fold fold(peers.ranks, place);
   const auto rank = [](std::size_t at) { return Rank{static_cast<std::uint32_t>(at)}; };
-  const std::size_t all = count * seat.ranks;
+  const std::size_t all = count * peers.ranks;
   Schedule schedule{.input_count = all, .output_count = count};
-  if (seat.ranks == 1) schedule.Copy(Input(), Output(), count).finishes = true;
-  if (seat.ranks == 1) return schedule;
+  if (peers.ranks == 1) schedule.Copy(Input(), Output(), count).finishes = true;
+  if (peers.ranks == 1) return schedule;
   if (fold.rests()) {
     schedule.Send(rank(fold.other()), Input(), all);
     schedule.Receive(rank(fold.other()), Output(), count);
@@ -188,12 +188,12 @@ Schedule HalvingReduceScatter(Seat seat, std::size_t count) {
   return schedule;
 }
 
-Schedule DoublingAllGather(Seat seat, std::size_t count) {
-  RINGLET_ASSERT(std::has_single_bit(seat.ranks));
-  Schedule schedule{.input_count = count, .output_count = count * seat.ranks};
-  const std::uint32_t self = Index(seat.self);
+Schedule DoublingAllGather(PeerSet peers, std::size_t count) {
+  RINGLET_ASSERT(std::has_single_bit(peers.ranks));
+  Schedule schedule{.input_count = count, .output_count = count * peers.ranks};
+  const std::uint32_t self = Index(peers.self);
   schedule.Copy(Input(), Output(self * count), count);
-  for (std::uint32_t held = 1; held < seat.ranks; held *= 2) {
+  for (std::uint32_t held = 1; held < peers.ranks; held *= 2) {
     const std::size_t mine = self & ~(held - 1), theirs = mine ^ held;
     const Rank peer{self ^ held};
     schedule.Send(peer, Output(mine * count), held * count);

@@ -27,9 +27,9 @@ Schedule DoublingAllReduce(std::span<const Rank> order, Rank self, std::size_t c
 Schedule HalvingAllReduce(std::span<const Rank> order, Rank self, std::size_t count);
 
 /// The first half of HalvingAllReduce, for shares of `count` elements in rank order.
-Schedule HalvingReduceScatter(Seat seat, std::size_t count);
+Schedule HalvingReduceScatter(PeerSet peers, std::size_t count);
 
 /// Doubles blocks of `count` elements each round. \pre  the number of ranks is a power of two
-Schedule DoublingAllGather(Seat seat, std::size_t count);
+Schedule DoublingAllGather(PeerSet peers, std::size_t count);
 
 }  // namespace ringlet::collective

@@ -6,11 +6,11 @@
 
 namespace ringlet::collective {
 
-std::optional<GroupPlace> PlaceIn(const Groups& groups, Rank rank) {
+std::optional<GroupPosition> PlaceIn(const Groups& groups, Rank rank) {
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const auto found = std::find(groups[group].begin(), groups[group].end(), rank);
     if (found != groups[group].end())
-      return GroupPlace{group, static_cast<std::size_t>(found - groups[group].begin())};
+      return GroupPosition{group, static_cast<std::size_t>(found - groups[group].begin())};
   }
   return std::nullopt;
 }

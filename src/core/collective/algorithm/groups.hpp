@@ -12,13 +12,13 @@ namespace ringlet::collective {
 using Groups = std::vector<std::vector<Rank>>;
 
 /// The position of a rank in Groups.
-struct GroupPlace {
+struct GroupPosition {
   std::size_t group = 0;
   std::size_t local = 0;  ///< its index within the group
 };
 
 /// Returns empty if no group contains the rank.
-std::optional<GroupPlace> PlaceIn(const Groups& groups, Rank rank);
+std::optional<GroupPosition> PlaceIn(const Groups& groups, Rank rank);
 
 /// Returns the size of the smallest group, or 0 without groups.
 std::size_t SmallestOf(const Groups& groups);

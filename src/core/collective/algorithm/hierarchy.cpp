@@ -14,7 +14,7 @@ namespace {
 /// A rank among its hosts.
 struct Here {
   const Groups& groups;
-  GroupPlace place;
+  GroupPosition place;
 
   Here(const Groups& all, Rank self) : groups(all) {
     const auto found = PlaceIn(all, self);
@@ -25,7 +25,7 @@ struct Here {
   std::size_t local() const { return place.local; }
   /// Visits the other ranks of this host, beginning with the next.
   template <typename Visit>
-  void ForEachMate(Visit visit) const {
+  void ForEachLocalPeer(Visit visit) const {
     for (std::size_t i = 1; i < mates().size(); ++i) visit((local() + i) % mates().size());
   }
   /// Visits the other hosts, beginning with the next.
@@ -34,11 +34,11 @@ struct Here {
     for (std::size_t i = 1; i < groups.size(); ++i) visit((place.group + i) % groups.size());
   }
   /// Returns true if this rank represents local index `other_local` of another host.
-  bool StandsFor(std::size_t other_local) const { return other_local % mates().size() == local(); }
+  bool Represents(std::size_t other_local) const { return other_local % mates().size() == local(); }
 };
 
 /// Returns the rank of host `group` that represents local index `local` of another host.
-Rank StandIn(const Groups& groups, std::size_t group, std::size_t local) {
+Rank RepresentativeOf(const Groups& groups, std::size_t group, std::size_t local) {
   return groups[group][local % groups[group].size()];
 }
 
@@ -53,14 +53,14 @@ Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between
   const Here here(groups, self);
   Schedule schedule{.input_count = count, .output_count = count};
   const auto shard = [&](std::size_t index) { return EvenChunk(count, shards, index); };
-  here.ForEachMate([&](std::size_t mate) {
+  here.ForEachLocalPeer([&](std::size_t mate) {
     if (mate < shards)
       schedule.Send(here.mates()[mate], Input(shard(mate).begin), shard(mate).count);
   });
   if (here.local() < shards) {
     const Range mine = shard(here.local());
     Place sum = Input(mine.begin);
-    here.ForEachMate([&](std::size_t mate) {
+    here.ForEachLocalPeer([&](std::size_t mate) {
       schedule.ReceiveReduce(here.mates()[mate], sum, Output(mine.begin), mine.count);
       sum = Output(mine.begin);
     });
@@ -69,11 +69,11 @@ Schedule HierarchicalAllReduce(const Groups& groups, std::size_t shards, Between
       schedule.Append(RailAllReduce(RailAt(groups, here.local()), between, self, mine.count),
                       {.input = sum, .output = Output(mine.begin)});
     }
-    here.ForEachMate([&](std::size_t mate) {
+    here.ForEachLocalPeer([&](std::size_t mate) {
       schedule.Send(here.mates()[mate], Output(mine.begin), mine.count);
     });
   }
-  here.ForEachMate([&](std::size_t mate) {
+  here.ForEachLocalPeer([&](std::size_t mate) {
     if (mate < shards)
       schedule.Receive(here.mates()[mate], Output(shard(mate).begin), shard(mate).count);
   });
@@ -128,10 +128,11 @@ Schedule HierarchicalAllGather(const Groups& groups, Rank self, std::size_t coun
   Schedule schedule{.input_count = count, .output_count = count * InOrder(groups).size()};
   const auto block = [&](Rank rank) { return Output(Index(rank) * count); };
   here.ForEachOtherHost([&](std::size_t host) {
-    schedule.Send(StandIn(groups, host, here.local()), Input(), count);
+    schedule.Send(RepresentativeOf(groups, host, here.local()), Input(), count);
   });
-  here.ForEachMate([&](std::size_t mate) { schedule.Send(here.mates()[mate], Input(), count); });
-  here.ForEachMate([&](std::size_t mate) {
+  here.ForEachLocalPeer(
+      [&](std::size_t mate) { schedule.Send(here.mates()[mate], Input(), count); });
+  here.ForEachLocalPeer([&](std::size_t mate) {
     schedule.Receive(here.mates()[mate], block(here.mates()[mate]), count);
   });
   // Sender and receiver visit the blocks of a host in the same order.
@@ -139,12 +140,12 @@ Schedule HierarchicalAllGather(const Groups& groups, Rank self, std::size_t coun
     if (host == here.place.group) continue;
     for (std::size_t local = 0; local < groups[host].size(); ++local) {
       const Rank owner = groups[host][local];
-      if (!here.StandsFor(local)) {
-        schedule.Receive(StandIn(groups, here.place.group, local), block(owner), count);
+      if (!here.Represents(local)) {
+        schedule.Receive(RepresentativeOf(groups, here.place.group, local), block(owner), count);
         continue;
       }
       schedule.Receive(owner, block(owner), count);
-      here.ForEachMate(
+      here.ForEachLocalPeer(
           [&](std::size_t mate) { schedule.Send(here.mates()[mate], block(owner), count); });
     }
   }
@@ -162,14 +163,14 @@ Schedule HierarchicalReduceScatter(const Groups& groups, Rank self, std::size_t 
     if (host == here.place.group) continue;
     for (std::size_t local = 0; local < groups[host].size(); ++local) {
       const Rank owner = groups[host][local];
-      if (!here.StandsFor(local)) {
-        schedule.Send(StandIn(groups, here.place.group, local), block(owner), count);
+      if (!here.Represents(local)) {
+        schedule.Send(RepresentativeOf(groups, here.place.group, local), block(owner), count);
         continue;
       }
       Place sum = block(owner);
       const Place partial = Scratch(schedule.scratch_count);
       if (here.mates().size() > 1) schedule.scratch_count += count;
-      here.ForEachMate([&](std::size_t mate) {
+      here.ForEachLocalPeer([&](std::size_t mate) {
         schedule.ReceiveReduce(here.mates()[mate], sum, partial, count);
         sum = partial;
       });
@@ -177,15 +178,16 @@ Schedule HierarchicalReduceScatter(const Groups& groups, Rank self, std::size_t 
     }
   }
   Place sum = block(self);
-  here.ForEachMate([&](std::size_t mate) {
+  here.ForEachLocalPeer([&](std::size_t mate) {
     schedule.Send(here.mates()[mate], block(here.mates()[mate]), count);
   });
   const auto add = [&](Rank from) {
     schedule.ReceiveReduce(from, sum, Output(), count);
     sum = Output();
   };
-  here.ForEachMate([&](std::size_t mate) { add(here.mates()[mate]); });
-  here.ForEachOtherHost([&](std::size_t host) { add(StandIn(groups, host, here.local())); });
+  here.ForEachLocalPeer([&](std::size_t mate) { add(here.mates()[mate]); });
+  here.ForEachOtherHost(
+      [&](std::size_t host) { add(RepresentativeOf(groups, host, here.local())); });
   if (ranks == 1) {
     schedule.Copy(Input(), Output(), count).finishes = true;
   } else {
@@ -243,7 +245,7 @@ std::uint64_t LinkedBroadcastNs(const CallCost& one) {
   if constexpr (between == Between::kRing) return PipelineNs(one);
   const std::uint64_t to_mates =
       one.Rounds(one.mates) *
-      (one.Hop(one.model.local) + one.Moving(one.model.local, one.bytes) + AddingNs(one));
+      (one.Hop(one.model.local) + one.Moving(one.model.local, one.bytes) + ReduceBlockNs(one));
   return RailWithRootNs(one, between) + to_mates;
 }
 

@@ -55,7 +55,7 @@ Schedule RailReduce(std::span<const Rank> rail, Between between, Rank self, Rank
 
 Schedule OnRail(Schedule schedule, std::span<const Rank> rail) {
   for (Step& step : schedule.steps)
-    if (Talks(step.kind)) step.peer = rail[Index(step.peer)];
+    if (Communicates(step.kind)) step.peer = rail[Index(step.peer)];
   return schedule;
 }
 
@@ -78,13 +78,13 @@ std::uint64_t RailWithRootNs(const CallCost& one, Between between) {
   const LinkCost& remote = one.model.remote;
   switch (between) {
     case Between::kRing:
-      return (one.hosts - 1) * one.Hop(remote) + one.Moving(remote, one.bytes) + AddingNs(one);
+      return (one.hosts - 1) * one.Hop(remote) + one.Moving(remote, one.bytes) + ReduceBlockNs(one);
     case Between::kDoubling:
       return one.Rounds(one.hosts) *
-             (one.Hop(remote) + one.Moving(remote, one.bytes) + AddingNs(one));
+             (one.Hop(remote) + one.Moving(remote, one.bytes) + ReduceBlockNs(one));
     case Between::kDirect:
       return one.Burst(remote, one.hosts - 1, (one.hosts - 1) * one.bytes) +
-             (one.hosts - 1) * AddingNs(one);
+             (one.hosts - 1) * ReduceBlockNs(one);
   }
   return 0;
 }

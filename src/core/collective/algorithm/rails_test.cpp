@@ -21,7 +21,7 @@ TEST(Rails, RenumberOnlyTheRanksOfASchedule) {
   ASSERT_EQ(placed.steps.size(), flat.steps.size());
   for (std::size_t i = 0; i < flat.steps.size(); ++i) {
     Step expected = flat.steps[i];
-    if (Talks(expected.kind)) expected.peer = rail[Index(expected.peer)];
+    if (Communicates(expected.kind)) expected.peer = rail[Index(expected.peer)];
     EXPECT_EQ(placed.steps[i], expected);
   }
 }

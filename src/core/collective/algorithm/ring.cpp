@@ -152,7 +152,7 @@ constinit const AlgorithmRow kRingRow{"ring", kRingCases};
 std::uint64_t PipelineNs(const CallCost& one) {
   return (one.ranks - one.hosts) * one.Hop(one.model.local) +
          (one.hosts - 1) * one.Hop(one.model.remote) + one.Moving(one.slowest(), one.bytes) +
-         AddingNs(one);
+         ReduceBlockNs(one);
 }
 
 }  // namespace ringlet::collective

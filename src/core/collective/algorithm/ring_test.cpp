@@ -51,7 +51,7 @@ TEST(Rings, SendToNeighboursOnly) {
         RingReduceScatter(order, Rank{0}, 8), RingBroadcast(order, Rank{0}, Rank{2}, 8),
         RingReduce(order, Rank{0}, Rank{2}, 8)}) {
     for (const Step& step : schedule.steps) {
-      if (!Talks(step.kind)) continue;
+      if (!Communicates(step.kind)) continue;
       EXPECT_EQ(step.peer, step.kind == StepKind::kSend ? Rank{2} : Rank{3});
     }
   }

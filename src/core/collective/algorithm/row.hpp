@@ -61,7 +61,7 @@ CallParts OverNumbersWithRoot(const Call& call, CallPlace place, const Layout&) 
 }
 
 /// Returns the time to add up one block of a reduce; 0 for other calls.
-inline std::uint64_t AddingNs(const CallCost& one) {
+inline std::uint64_t ReduceBlockNs(const CallCost& one) {
   return one.call.kind == CallKind::kReduce ? one.Reducing(one.bytes) : 0;
 }
 /// Returns the time that a reduce-scatter needs to add up a block of each other rank; 0 for other

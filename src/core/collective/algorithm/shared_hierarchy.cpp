@@ -99,14 +99,14 @@ class PartsBuilder {
 
  private:
   const Groups& hosts_;
-  GroupPlace place_;
+  GroupPosition place_;
   std::size_t input_count_, output_count_, kept_ = 0, links_ = 0;
   bool crossed_ = false;  // since the last part on the host
   CallParts parts_;
 };
 
 /// Each rank exchanges blocks with the ranks that have the same index on other hosts.
-Schedule RailAllGather(const Groups& hosts, GroupPlace place, std::size_t count) {
+Schedule RailAllGather(const Groups& hosts, GroupPosition place, std::size_t count) {
   Schedule schedule;
   const auto block = [&](Rank rank) { return Output(Index(rank) * count); };
   const auto others = [&](auto visit) {
@@ -236,7 +236,7 @@ CallParts SharedAllGather(const Groups& hosts, std::size_t shards, Rank self, st
   PartsBuilder builder(hosts, self, count, total);
   const auto region = [&](std::size_t host) { return Output(host * mates * count); };
   if (shards > 1) {
-    const GroupPlace here{builder.host(), builder.local()};
+    const GroupPosition here{builder.host(), builder.local()};
     builder.BetweenHosts(true, [&] { return RailAllGather(hosts, here, count); },
                          {Input(), Output()});
     for (std::size_t host = 0; host < hosts.size(); ++host)
@@ -246,10 +246,10 @@ CallParts SharedAllGather(const Groups& hosts, std::size_t shards, Rank self, st
   }
   const Place mine = region(builder.host());
   builder.OnHost({CallKind::kAllGather, Rank{}, count, Input(), mine});
-  const Seat seat{PlaceAt(builder.host()), static_cast<std::uint32_t>(hosts.size())};
+  const PeerSet peers{PlaceAt(builder.host()), static_cast<std::uint32_t>(hosts.size())};
   builder.BetweenHosts(
       builder.local() == 0,
-      [&] { return OnRail(BruckAllGather(seat, mates * count), RailAt(hosts, 0)); },
+      [&] { return OnRail(BruckAllGather(peers, mates * count), RailAt(hosts, 0)); },
       {builder.alone() ? Input() : mine, Output()});
   builder.OnHost({CallKind::kBroadcast, Rank{0}, total, Output(), Output()});
   return builder.Take();
@@ -259,14 +259,14 @@ CallParts SharedReduceScatter(const Groups& hosts, std::size_t shards, Rank self
                               std::size_t count) {
   const std::size_t mates = hosts.front().size(), total = hosts.size() * mates * count;
   PartsBuilder builder(hosts, self, total, count);
-  const Seat seat{PlaceAt(builder.host()), static_cast<std::uint32_t>(hosts.size())};
+  const PeerSet peers{PlaceAt(builder.host()), static_cast<std::uint32_t>(hosts.size())};
   const std::vector<Rank> rail = RailAt(hosts, shards > 1 ? builder.local() : 0);
   if (shards > 1) {
     const Place sums = builder.Keep(hosts.size() * count);
     for (std::size_t host = 0; host < hosts.size(); ++host)
       builder.OnHost({CallKind::kReduceScatter, Rank{}, count, Input(host * mates * count),
                       Scratch(sums.begin + host * count)});
-    builder.BetweenHosts(true, [&] { return OnRail(DirectReduceScatter(seat, count), rail); },
+    builder.BetweenHosts(true, [&] { return OnRail(DirectReduceScatter(peers, count), rail); },
                          {sums, Output()});
     return builder.Take();
   }
@@ -275,7 +275,7 @@ CallParts SharedReduceScatter(const Groups& hosts, std::size_t shards, Rank self
   const Place shares = keeps ? builder.Keep(mates * count) : Output();
   builder.OnHost({CallKind::kReduce, Rank{0}, total, Input(), sums});
   builder.BetweenHosts(leads,
-                       [&] { return OnRail(DirectReduceScatter(seat, mates * count), rail); },
+                       [&] { return OnRail(DirectReduceScatter(peers, mates * count), rail); },
                        {sums, shares});
   builder.OnHost({CallKind::kScatter, Rank{0}, count, shares, Output()});
   return builder.Take();

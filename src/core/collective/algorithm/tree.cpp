@@ -192,8 +192,8 @@ namespace {
 std::uint64_t BinomialNs(const CallCost& one) {
   std::uint64_t time = 0;
   for (std::uint64_t distance = 1; distance < one.ranks; distance *= 2)
-    time +=
-        one.Hop(one.LinkAt(distance)) + one.Moving(one.LinkAt(distance), one.bytes) + AddingNs(one);
+    time += one.Hop(one.LinkAt(distance)) + one.Moving(one.LinkAt(distance), one.bytes) +
+            ReduceBlockNs(one);
   return time;
 }
 
@@ -215,7 +215,7 @@ std::uint64_t DoubleTreeAllReduceNs(const CallCost& one) {
 }
 
 std::uint64_t DoubleTreeNs(const CallCost& one) {
-  return TreeHopsNs(one) + ThroughTreesNs(one) + AddingNs(one);
+  return TreeHopsNs(one) + ThroughTreesNs(one) + ReduceBlockNs(one);
 }
 
 constexpr AlgorithmCase kBinomialCases[] = {

@@ -174,7 +174,7 @@ inline std::size_t BlockBytes(const Call& call) {
   return call.count * SizeOf(call.type);
 }
 /// Returns true if `from` sends data to `to` (in reductions, before the data is reduced).
-inline bool Gives(const Call& call, Rank from, Rank to) {
+inline bool SendsData(const Call& call, Rank from, Rank to) {
   const CallShape& shape = ShapeOf(call.kind);
   if (shape.from_root) return from == call.root;
   if (shape.to_root) return to == call.root;

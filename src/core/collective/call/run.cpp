@@ -7,9 +7,10 @@ namespace ringlet::collective {
 namespace {
 
 /// The operations that are not done, and their waiters.
-class Group {
+class OperationSet {
  public:
-  Group(std::span<Operation* const> operations, std::span<transport::Waiter* const> waiters) {
+  OperationSet(std::span<Operation* const> operations,
+               std::span<transport::Waiter* const> waiters) {
     RINGLET_ASSERT(operations.size() == waiters.size());
     for (std::size_t i = 0; i < operations.size(); ++i) {
       members_.push_back({operations[i], waiters[i]});
@@ -35,13 +36,13 @@ class Group {
 
   /// Spins once as the first member to sleep does. `idle` counts spins without news. False: sleep.
   bool SpinOnce(std::uint32_t idle) const {
-    const Member* least = nullptr;
-    const auto moments = [](const Member& member) {
+    const PendingOperation* least = nullptr;
+    const auto moments = [](const PendingOperation& member) {
       const Spinner* const spinner = SpinnerOf(member);
       return spinner ? std::uint64_t{spinner->wait_policy().looks} + spinner->wait_policy().yields
                      : 0;
     };
-    for (const Member& member : members_)
+    for (const PendingOperation& member : members_)
       if (!least || moments(member) < moments(*least)) least = &member;
     Spinner* const spinner = least ? SpinnerOf(*least) : nullptr;
     return spinner && spinner->SpinOnce(idle);
@@ -50,38 +51,38 @@ class Group {
   /// Sleeps until a member may have news, unless one has news already.
   Status Sleep(const PollReadable& poll, std::chrono::nanoseconds timeout) {
     // A second look may end some operations, but all prepared waiters must be acknowledged.
-    const std::vector<Member> prepared = members_;
+    const std::vector<PendingOperation> prepared = members_;
     std::vector<int> descriptors;
-    for (const Member& member : prepared) {
+    for (const PendingOperation& member : prepared) {
       member.waiter->PrepareDescriptor();
       descriptors.push_back(member.waiter->descriptor());
     }
     Result<bool> moved = Advance();
     if (moved.ok() && !*moved) poll(descriptors, std::min(timeout, LongestSleep()));
-    for (const Member& member : prepared) member.waiter->Acknowledge();
+    for (const PendingOperation& member : prepared) member.waiter->Acknowledge();
     if (!moved.ok()) return std::move(moved).error();
     return Ok();
   }
 
  private:
-  struct Member {
+  struct PendingOperation {
     Operation* operation;
     transport::Waiter* waiter;
   };
-  static Spinner* SpinnerOf(const Member& member) {
+  static Spinner* SpinnerOf(const PendingOperation& member) {
     const WaitTarget* const place = member.operation->place();
     return place ? place->spinner : nullptr;
   }
   // News at a separate place lacks a descriptor, so the thread must poll it.
   std::chrono::nanoseconds LongestSleep() const {
     constexpr std::chrono::milliseconds kLookPeriod(1);
-    const bool has_places = std::any_of(members_.begin(), members_.end(), [](const Member& member) {
-      return member.operation->place() != nullptr;
-    });
+    const bool has_places = std::any_of(
+        members_.begin(), members_.end(),
+        [](const PendingOperation& member) { return member.operation->place() != nullptr; });
     return has_places ? std::chrono::nanoseconds(kLookPeriod) : std::chrono::nanoseconds::max();
   }
 
-  std::vector<Member> members_;
+  std::vector<PendingOperation> members_;
 };
 
 }  // namespace
@@ -115,7 +116,7 @@ Status RunAllToEnd(std::span<Operation* const> operations,
                    std::span<transport::Waiter* const> waiters, const PollReadable& poll,
                    const RunPolicy& policy) {
   if (operations.size() == 1) return RunToEnd(*operations.front(), *waiters.front(), policy);
-  Group group(operations, waiters);
+  OperationSet group(operations, waiters);
   std::uint32_t idle = 0;
   while (!group.done()) {
     RINGLET_TRY_ASSIGN(const bool moved, group.Advance());

@@ -35,7 +35,7 @@ WaitPolicy WaitPolicy::ForOtherHosts() const {
   return {.looks = 0, .yields = yields == 0 ? 0 : kYields, .clock = clock};
 }
 
-void YieldMeter::Took(Instant begin, Instant end) {
+void YieldMeter::RecordYield(Instant begin, Instant end) {
   const Instant took = end - begin;
   credit_ = std::min(credit_ + kWorth - took, kCreditMax);
   if (credit_ == kCreditMax) factor_ = kFirstFactor;
@@ -66,7 +66,7 @@ bool Spinner::TimedYield() {
   const Instant begin = wait_policy_.clock();
   if (!meter_.Pays(begin)) return false;
   std::this_thread::yield();
-  meter_.Took(begin, wait_policy_.clock());
+  meter_.RecordYield(begin, wait_policy_.clock());
   return true;
 }
 

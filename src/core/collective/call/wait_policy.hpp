@@ -42,7 +42,7 @@ class YieldMeter {
   bool Pays(Instant now) const { return now >= resume_; }
   /// Returns true if yielding has not cost time, as far as the meter remembers.
   bool full() const { return credit_ == kCreditMax; }
-  void Took(Instant begin, Instant end);
+  void RecordYield(Instant begin, Instant end);
 
  private:
   Instant resume_{0};

@@ -41,7 +41,7 @@ Status AlwaysFine() {
 
 Status RunOnHost(ShmCollective& engine, const Call& call, const RunPolicy& policy) {
   const transport::ArenaShape& shape = engine.arena().shape();
-  engine.Start(call, HowFor(call, shape.ranks, shape.slot_bytes), 0);
+  engine.Start(call, ExpectedAlgorithm(call, shape.ranks, shape.slot_bytes), 0);
   return RunToEnd(engine, *engine.place()->waiter, policy);
 }
 
@@ -124,7 +124,7 @@ TEST(YieldMeter, ShortYieldsEarnCreditForALongYield) {
   for (int turn = 0; turn < 100'000; ++turn) {
     const Instant took = turn % 1000 == 999 ? milliseconds(4) : microseconds(2);
     ASSERT_TRUE(meter.Pays(now)) << turn;
-    meter.Took(now, now + took);
+    meter.RecordYield(now, now + took);
     now += took;
   }
 }
@@ -136,7 +136,7 @@ TEST(YieldMeter, SpendsUnderAPercentBesideABusyProgram) {
   std::uint32_t yields = 0;
   while (now < std::chrono::seconds(100)) {
     if (meter.Pays(now)) {
-      meter.Took(now, now + milliseconds(3));
+      meter.RecordYield(now, now + milliseconds(3));
       now += milliseconds(3);
       yielded += milliseconds(3);
       ++yields;
@@ -149,25 +149,26 @@ TEST(YieldMeter, SpendsUnderAPercentBesideABusyProgram) {
 
 TEST(YieldMeter, PausesFourTimesAsLongAsTheLastYieldTookThenEight) {
   YieldMeter meter;
-  meter.Took(milliseconds(0), YieldMeter::kCreditMax);
+  meter.RecordYield(milliseconds(0), YieldMeter::kCreditMax);
   EXPECT_TRUE(meter.Pays(YieldMeter::kCreditMax));
   const Instant begin = milliseconds(20);
-  meter.Took(begin, begin + milliseconds(1));
+  meter.RecordYield(begin, begin + milliseconds(1));
   EXPECT_FALSE(meter.Pays(begin + milliseconds(5) - Instant(1)));
   EXPECT_TRUE(meter.Pays(begin + milliseconds(5)));
-  meter.Took(begin, begin + milliseconds(1));
+  meter.RecordYield(begin, begin + milliseconds(1));
   EXPECT_FALSE(meter.Pays(begin + milliseconds(9) - Instant(1)));
   EXPECT_TRUE(meter.Pays(begin + milliseconds(9)));
 }
 
 TEST(YieldMeter, ForgetsFailuresOnceItsCreditIsFull) {
   YieldMeter meter;
-  for (int turn = 0; turn < 20; ++turn) meter.Took(milliseconds(0), milliseconds(1));
+  for (int turn = 0; turn < 20; ++turn) meter.RecordYield(milliseconds(0), milliseconds(1));
   EXPECT_FALSE(meter.Pays(milliseconds(1 + YieldMeter::kLastFactor) - Instant(1)));
   EXPECT_TRUE(meter.Pays(milliseconds(1 + YieldMeter::kLastFactor)));
   for (Instant saved(0); saved < YieldMeter::kCreditMax; saved += microseconds(9))
-    meter.Took(milliseconds(200), milliseconds(200) + microseconds(1));
-  meter.Took(milliseconds(200), milliseconds(200) + YieldMeter::kCreditMax + microseconds(11));
+    meter.RecordYield(milliseconds(200), milliseconds(200) + microseconds(1));
+  meter.RecordYield(milliseconds(200),
+                    milliseconds(200) + YieldMeter::kCreditMax + microseconds(11));
   EXPECT_FALSE(meter.Pays(milliseconds(220)));
   EXPECT_TRUE(meter.Pays(milliseconds(210) + 4 * (YieldMeter::kCreditMax + microseconds(11)) +
                          microseconds(11)));

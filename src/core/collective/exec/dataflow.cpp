@@ -13,16 +13,16 @@ namespace {
 using Address = std::ptrdiff_t;
 
 /// A step that touched a segment, and the address of the step's first element.
-struct Toucher {
+struct LastAccess {
   std::uint32_t step = 0;
   Address base = 0;
 };
 
 /// Elements that each step covers either completely or not at all, and the steps that touched them.
-struct Segment {
+struct TouchedRange {
   Address begin = 0;
-  std::optional<Toucher> writer = {};  // the last writer
-  std::vector<Toucher> readers = {};   // readers since then
+  std::optional<LastAccess> writer = {};  // the last writer
+  std::vector<LastAccess> readers = {};   // readers since then
 };
 
 class Derivation {
@@ -65,8 +65,8 @@ class Derivation {
     for (const Address begin : cuts) segments_.push_back({.begin = begin});
   }
 
-  std::span<Segment> SegmentsOf(Address begin, std::size_t count) {
-    const auto starts_before = [](const Segment& segment, Address element) {
+  std::span<TouchedRange> SegmentsOf(Address begin, std::size_t count) {
+    const auto starts_before = [](const TouchedRange& segment, Address element) {
       return segment.begin < element;
     };
     const auto first = std::lower_bound(segments_.begin(), segments_.end(), begin, starts_before);
@@ -93,7 +93,7 @@ class Derivation {
 
   void Read(const Step& step, std::uint32_t self, std::vector<Dependency>& awaited) {
     const Address base = At(step.from);
-    for (Segment& segment : SegmentsOf(base, step.count)) {
+    for (TouchedRange& segment : SegmentsOf(base, step.count)) {
       if (segment.writer) awaited.push_back({segment.writer->step, segment.writer->base - base});
       segment.readers.push_back({self, base});
     }
@@ -104,9 +104,9 @@ class Derivation {
     // A step reads each element before it writes it, so the ranges must be equal or disjoint.
     const Address distance = Reads(step.kind) ? At(step.from) - base : 0;
     RINGLET_ASSERT(distance == 0 || std::abs(distance) >= static_cast<Address>(step.count));
-    for (Segment& segment : SegmentsOf(base, step.count)) {
+    for (TouchedRange& segment : SegmentsOf(base, step.count)) {
       bool overwrites_unread = true;
-      for (const Toucher& reader : segment.readers) {
+      for (const LastAccess& reader : segment.readers) {
         if (reader.step == self) continue;
         awaited.push_back({reader.step, reader.base - base});
         overwrites_unread = false;
@@ -136,7 +136,7 @@ class Derivation {
 
   std::uint32_t LaneOf(const Step& step) {
     Lane wanted;
-    if (Talks(step.kind)) {
+    if (Communicates(step.kind)) {
       wanted = {.direction = step.kind == StepKind::kSend ? Lane::Direction::kSend
                                                           : Lane::Direction::kReceive,
                 .peer = step.peer};
@@ -152,7 +152,7 @@ class Derivation {
 
   const Schedule& schedule_;
   std::array<Address, 3> bases_{};  // indexed by Buffer
-  std::vector<Segment> segments_;
+  std::vector<TouchedRange> segments_;
   Flow flow_;
 };
 

@@ -77,7 +77,7 @@ class FakeLink final : public transport::Link {
       : peer_(peer), out_(out), in_(in), offers_(offers) {}
 
   Result<std::size_t> Write(View data) override {
-    if (out_.failure) return Lost(*out_.failure);
+    if (out_.failure) return LostError(*out_.failure);
     return out_.Write(data);
   }
   Result<std::size_t> Read(std::span<std::byte> out) override {
@@ -88,7 +88,7 @@ class FakeLink final : public transport::Link {
     return bytes;
   }
   Result<View> Peek() override {
-    if (in_.held() == 0 && in_.failure) return Lost(*in_.failure);
+    if (in_.held() == 0 && in_.failure) return LostError(*in_.failure);
     return in_.Peek();
   }
   void Consume(std::size_t bytes) override { in_.Consume(bytes); }
@@ -105,7 +105,7 @@ class FakeLink final : public transport::Link {
     return 17;
   }
   Result<std::optional<bool>> TakeAck() override {
-    if (!out_.taken && out_.failure) return Lost(*out_.failure);
+    if (!out_.taken && out_.failure) return LostError(*out_.failure);
     const std::optional<bool> answer = std::exchange(out_.taken, std::nullopt);
     if (answer) out_.offered = {};
     refused_ = answer == false;
@@ -116,7 +116,7 @@ class FakeLink final : public transport::Link {
   Result<bool> Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
                    Copy copy) override {
     RINGLET_ASSERT(offer == 17 && at + to.size() <= in_.offered.size());
-    if (in_.withdrawn) return Lost("the peer has given up");
+    if (in_.withdrawn) return LostError("the peer has given up");
     if (offers_ == Offers::kRefused && at + to.size() == in_.offered.size()) return false;
     copy(in_.offered.subspan(at, to.size()), to.data());
     return true;
@@ -124,7 +124,9 @@ class FakeLink final : public transport::Link {
   void SendAck(bool taken) override { in_.taken = taken; }
 
  private:
-  static Error Lost(const std::string& why) { return {.code = Code::kPeerLost, .message = why}; }
+  static Error LostError(const std::string& why) {
+    return {.code = Code::kPeerLost, .message = why};
+  }
 
   Rank peer_;
   FakePipe& out_;

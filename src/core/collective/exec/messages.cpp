@@ -70,7 +70,7 @@ bool Messages::Start(std::span<const Message> messages, const LinkTo& links) {
   next_.assign(messages_.size(), kNone);
   own_left_ = moved_ = false;
   lost_.reset();
-  if (TakesLastLanes()) return true;
+  if (ReuseLastLanes()) return true;
   lanes_.clear();
   lanes_.reserve(std::min(messages_.size(), kLanesReserved));
   error_.reset();
@@ -88,7 +88,7 @@ bool Messages::Start(std::span<const Message> messages, const LinkTo& links) {
 
 /// Reuses the lanes of the last messages, because most messages have the same peers. Returns true
 /// if each message has the lane that its predecessor at the same index used alone.
-bool Messages::TakesLastLanes() {
+bool Messages::ReuseLastLanes() {
   if (error_ || lanes_.empty() || lanes_.size() != messages_.size()) return false;
   for (std::size_t i = 0; i < lanes_.size(); ++i)
     if (lanes_[i].peer != messages_[i].peer || lanes_[i].sends != messages_[i].sends) return false;

@@ -81,7 +81,7 @@ class Messages final : public Operation {
     std::uint64_t offer = 0;  // the peer's offer of the current message's data; 0: the data follows
   };
 
-  bool TakesLastLanes();
+  bool ReuseLastLanes();
   void Enqueue(std::size_t message, const LinkTo& links);
   Status CopyOwn();
   Status Pump(Lane& lane);

@@ -57,7 +57,7 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-constexpr bool Talks(StepKind kind) {
+constexpr bool Communicates(StepKind kind) {
   return kind <= StepKind::kReceiveReduce;
 }
 constexpr bool Reads(StepKind kind) {

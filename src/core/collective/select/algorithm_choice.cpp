@@ -12,7 +12,7 @@ namespace {
 
 /// Returns all algorithms that run a call of this kind on some layout. Tries one with several hosts
 /// and ranks, with and without shared memory.
-AlgorithmSet Known(CallKind kind) {
+AlgorithmSet AlgorithmsOfKind(CallKind kind) {
   AlgorithmSet known;
   const Groups groups = EvenGroups(4, 2);
   Layout layout{.order = InOrder(groups), .groups = groups, .sharing = groups};
@@ -48,7 +48,7 @@ Result<AlgorithmSet> SetOf(const ChoiceEntry& entry, AlgorithmSet known) {
 }
 
 /// Returns true if no algorithm is left. Exclusions must leave one for each existing medium.
-bool LeavesNothing(bool all_but, AlgorithmSet known, AlgorithmSet left) {
+bool ExcludesAll(bool all_but, AlgorithmSet known, AlgorithmSet left) {
   AlgorithmSet over_links;
   for (std::size_t i = 0; i < kAlgorithms; ++i) over_links[i] = !IsOnSharedMemory(Algorithm(i));
   const auto lacks = [&](AlgorithmSet medium) {
@@ -61,16 +61,16 @@ bool LeavesNothing(bool all_but, AlgorithmSet known, AlgorithmSet left) {
 Status ReadForAll(const ChoiceEntry& entry, AlgorithmChoice& choice) {
   RINGLET_TRY_ASSIGN(const AlgorithmSet set, SetOf(entry, AlgorithmSet().set()));
   for (std::size_t kind = 0; kind < kCallKinds; ++kind)
-    if ((Known(CallKind(kind)) & set).any()) choice.allowed[kind] = set;
+    if ((AlgorithmsOfKind(CallKind(kind)) & set).any()) choice.allowed[kind] = set;
   return Ok();
 }
 
 Status ReadForOne(const ChoiceEntry& entry, AlgorithmChoice& choice) {
   const auto kind = CallKindNamed(entry.subject);
-  const AlgorithmSet known = kind ? Known(*kind) : AlgorithmSet();
+  const AlgorithmSet known = kind ? AlgorithmsOfKind(*kind) : AlgorithmSet();
   if (known.none()) return Bad(entry.subject, "it is not an operation with a choice of algorithms");
   RINGLET_TRY_ASSIGN(const AlgorithmSet set, SetOf(entry, known));
-  if (LeavesNothing(entry.all_but, known, set))
+  if (ExcludesAll(entry.all_but, known, set))
     return Bad(entry.list, fmt::format("it excludes all algorithms of {}", Name(*kind)));
   choice.allowed[static_cast<std::size_t>(*kind)] = set;
   return Ok();

@@ -93,7 +93,7 @@ std::vector<Score> ScoresFor(CallKind kind, const Layout& layout, const Tuner& t
 
 std::vector<Candidate> CandidatesFor(const Call& call, const Layout& layout, const Tuner& tuner) {
   std::vector<Candidate> candidates;
-  const CostModel model = tuner.measured.Over(tuner.model);
+  const CostModel model = tuner.measured.WithMeasuredLinks(tuner.model);
   for (const Algorithm algorithm : AlgorithmsFor(call.kind, layout)) {
     candidates.push_back({.algorithm = algorithm,
                           .time_ns = TimeNs(algorithm, call, layout, model),

@@ -51,7 +51,7 @@ Result<std::uint32_t> NumberIn(std::string_view word, const FileLine& here, std:
 }
 
 /// Tries a layout with all algorithms that can exist on one host or on several hosts.
-bool Knows(CallKind kind, Algorithm algorithm, bool several_hosts) {
+bool CanRun(CallKind kind, Algorithm algorithm, bool several_hosts) {
   const Groups groups = EvenGroups(8, several_hosts ? 4 : 1);
   Layout layout{.order = InOrder(groups), .groups = groups};
   if (!several_hosts && IsOnSharedMemory(algorithm))
@@ -86,7 +86,7 @@ Result<TunedChoice> ReadLine(const std::vector<std::string_view>& words, const F
   if (!bytes && words[6] != "any") return here.BadWord(words[6], "a number of bytes or \"any\"");
   choice.bytes_max = bytes ? static_cast<std::size_t>(*bytes) : kAnyBytes;
   const auto algorithm = AlgorithmNamed(words[7]);
-  if (!algorithm || !Knows(choice.kind, *algorithm, choice.hosts > 1))
+  if (!algorithm || !CanRun(choice.kind, *algorithm, choice.hosts > 1))
     return here.BadWord(words[7], fmt::format("an algorithm of {} on {}", Name(choice.kind),
                                               choice.hosts > 1 ? "several hosts" : "one host"));
   choice.algorithm = *algorithm;
@@ -191,7 +191,7 @@ std::vector<std::size_t> TuningTable::BoundsOf(CallKind kind, std::uint32_t rank
   return bounds;
 }
 
-CostModel TuningTable::Over(CostModel model) const {
+CostModel TuningTable::WithMeasuredLinks(CostModel model) const {
   model.local = links_.local.value_or(model.local);
   model.remote = links_.remote.value_or(model.remote);
   return model;

@@ -59,7 +59,7 @@ class TuningTable {
   std::vector<std::size_t> BoundsOf(CallKind kind, std::uint32_t ranks) const;
 
   /// Returns `model` with measured links in place of its own, for calls without a measured choice.
-  CostModel Over(CostModel model) const;
+  CostModel WithMeasuredLinks(CostModel model) const;
 
   /// The inverse of Parse. \param comment  a line to add at the top, without "#"; may be empty
   std::string ToText(std::string_view comment) const;

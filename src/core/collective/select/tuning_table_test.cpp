@@ -69,16 +69,16 @@ TEST(TuningTableTest, RefusesSizesBeyondTheLimitsOfSharedMemory) {
 
 TEST(TuningTableTest, MeasuredLinksReplaceThoseOfTheModel) {
   const CostModel model;
-  EXPECT_EQ(kTable.Over(model), model);
+  EXPECT_EQ(kTable.WithMeasuredLinks(model), model);
   const LinkCost slow{.latency_ns = 7, .overhead_ns = 8, .mb_per_s = 9};
   const TuningTable table({}, {.local = {}, .remote = slow});
   EXPECT_FALSE(table.empty());
-  EXPECT_EQ(table.Over(model).remote, slow);
-  EXPECT_EQ(table.Over(model).local, model.local);
+  EXPECT_EQ(table.WithMeasuredLinks(model).remote, slow);
+  EXPECT_EQ(table.WithMeasuredLinks(model).local, model.local);
   EXPECT_EQ(TuningTable::Parse(table.ToText(""), "x").value(), table);
   EXPECT_EQ(
       TuningTable::Parse("ringlet-tuning 1\nlink local latency_ns 1 overhead_ns 2 mb_per_s 3", "x")
-          ->Over(model)
+          ->WithMeasuredLinks(model)
           .local,
       (LinkCost{1, 2, 3}));
 }

@@ -20,7 +20,7 @@ inline constexpr std::size_t kSlotBytes = 256;
 inline constexpr std::size_t kStageBytes = 1024;
 
 /// Returns one-shot if a slot of the arena holds a rank's data, else slices.
-inline Algorithm HowFor(const Call& call, std::uint32_t ranks, std::size_t slot_bytes) {
+inline Algorithm ExpectedAlgorithm(const Call& call, std::uint32_t ranks, std::size_t slot_bytes) {
   const std::size_t given = BlockBytes(call) * (PieceEach(call.kind) ? ranks : 1);
   return given <= slot_bytes ? Algorithm::kOneShot : Algorithm::kSlices;
 }
@@ -40,7 +40,7 @@ class World {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(engines_.size()); }
   ShmCollective& engine(std::uint32_t rank) { return *engines_[rank]; }
   void Start(std::uint32_t rank, const Call& call) {
-    engine(rank).Start(call, HowFor(call, ranks(), kSlotBytes), begun_[rank]++);
+    engine(rank).Start(call, ExpectedAlgorithm(call, ranks(), kSlotBytes), begun_[rank]++);
   }
   transport::Arena& arena() { return *arena_; }
   Prng& prng() { return prng_; }

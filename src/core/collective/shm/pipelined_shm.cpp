@@ -54,7 +54,7 @@ void PipelinedShm::Begin(const Call& call, std::uint64_t before, bool stream) {
 
 bool PipelinedShm::Put(std::uint32_t& awaited) {
   if (put_ == slicing_.slices || !MayPut(awaited)) return false;
-  Lay(put_);
+  WriteSlice(put_);
   return Step(&ArenaProgress::put, put_);
 }
 
@@ -68,7 +68,7 @@ bool PipelinedShm::Work(std::uint32_t& awaited) {
     moved = Step(&ArenaProgress::reduced, reduced_);
   }
   if (joins_ && joined_ < reduced_ && MayJoin(awaited)) {
-    if (NodeTakes()) Join(joined_);
+    if (NodeReceivesResult()) Join(joined_);
     moved = Step(&ArenaProgress::joined, joined_);
   }
   if (got_ < (joins_ ? joined_ : reduces_ ? reduced_ : put_) && MayGet(awaited)) {
@@ -116,7 +116,7 @@ bool PipelinedShm::MayPut(std::uint32_t& awaited) const {
 }
 
 bool PipelinedShm::MayJoin(std::uint32_t& awaited) const {
-  if (!NodeTakes()) return true;
+  if (!NodeReceivesResult()) return true;
   return std::ranges::all_of(everybody_, [&](std::uint32_t peer) {
     return Reached(peer, &ArenaProgress::reduced, joined_, awaited);
   });
@@ -127,14 +127,14 @@ bool PipelinedShm::MayGet(std::uint32_t& awaited) const {
   if (call_.kind == CallKind::kReduceScatter) {
     for (std::size_t node = 0; node < nodes_.size() && levels_; ++node) {
       if (node != seats_[self_].group &&
-          !Reached(StandIn(node, self_), &ArenaProgress::reduced, got_, awaited))
+          !Reached(RepresentativeOf(node, self_), &ArenaProgress::reduced, got_, awaited))
         return false;
     }
     return NearReach(&ArenaProgress::put, got_, awaited);
   }
   if (reduces_) return NearReach(&ArenaProgress::reduced, got_, awaited);
   return std::ranges::all_of(everybody_, [&](std::uint32_t peer) {
-    return !Gives(call_, Rank{peer}, Rank{self_}) ||
+    return !SendsData(call_, Rank{peer}, Rank{self_}) ||
            Reached(peer, &ArenaProgress::put, got_, awaited);
   });
 }
@@ -142,22 +142,22 @@ bool PipelinedShm::MayGet(std::uint32_t& awaited) const {
 // ---- ranks --------------------------------------------------------------------------------------
 
 // Return true if this rank, or one on its node, receives the result of an all-reduce or reduce.
-bool PipelinedShm::Takes() const {
+bool PipelinedShm::ReceivesResult() const {
   return call_.kind == CallKind::kAllReduce || Index(call_.root) == self_;
 }
-bool PipelinedShm::NodeTakes() const {
+bool PipelinedShm::NodeReceivesResult() const {
   return call_.kind == CallKind::kAllReduce ||
          std::ranges::find(*near_, Index(call_.root)) != near_->end();
 }
 
 // Returns the rank of `node` that adds up the node's data for `rank`, which is on another node.
-std::uint32_t PipelinedShm::StandIn(std::size_t node, std::uint32_t rank) const {
+std::uint32_t PipelinedShm::RepresentativeOf(std::size_t node, std::uint32_t rank) const {
   return nodes_[node][seats_[rank].local % nodes_[node].size()];
 }
 
-bool PipelinedShm::StandsInFor(std::uint32_t rank) const {
+bool PipelinedShm::Represents(std::uint32_t rank) const {
   const std::size_t node = seats_[self_].group;
-  return seats_[rank].group != node && StandIn(node, rank) == self_;
+  return seats_[rank].group != node && RepresentativeOf(node, rank) == self_;
 }
 
 // ---- memory -------------------------------------------------------------------------------------
@@ -199,13 +199,14 @@ void PipelinedShm::ReduceInto(std::span<const std::byte*> sources, std::span<std
   }
 }
 
-void PipelinedShm::Lay(std::uint64_t slice) const {
-  if (!Reduces(call_.kind) && !PieceEach(call_.kind)) return LayForAll(slice);
+void PipelinedShm::WriteSlice(std::uint64_t slice) const {
+  if (!Reduces(call_.kind) && !PieceEach(call_.kind)) return WriteSliceForAll(slice);
   const Piece range = slicing_.At(slice);
   std::byte* const stage = Stage(self_, slice);
   if (PieceEach(call_.kind)) {
     for (const std::uint32_t peer : everybody_) {
-      if (peer == self_ || !Gives(call_, Rank{self_}, Rank{peer}) || (levels_ && StandsInFor(peer)))
+      if (peer == self_ || !SendsData(call_, Rank{self_}, Rank{peer}) ||
+          (levels_ && Represents(peer)))
         continue;
       std::memcpy(stage + peer * slicing_.slice_bytes,
                   call_.input.data() + InputOffset(call_, Rank{peer}) + range.begin, range.bytes);
@@ -218,7 +219,7 @@ void PipelinedShm::Lay(std::uint64_t slice) const {
   std::memcpy(stage + behind, call_.input.data() + range.begin + behind, range.bytes - behind);
 }
 
-void PipelinedShm::LayForAll(std::uint64_t slice) const {
+void PipelinedShm::WriteSliceForAll(std::uint64_t slice) const {
   const Piece range = slicing_.At(slice);
   const bool gives =
       !HasRoot(call_.kind) || (call_.kind == CallKind::kGather) != (Index(call_.root) == self_);
@@ -231,7 +232,7 @@ void PipelinedShm::ReduceShare(std::uint64_t slice) {
   const auto sources =
       NearSources(slice, share.begin, call_.input.data() + range.begin + share.begin);
   std::byte* const copy =
-      Takes() && !joins_ ? call_.output.data() + range.begin + share.begin : nullptr;
+      ReceivesResult() && !joins_ ? call_.output.data() + range.begin + share.begin : nullptr;
   ReduceInto(sources, {Stage(self_, slice) + share.begin, share.bytes}, copy, !joins_);
 }
 
@@ -239,7 +240,7 @@ void PipelinedShm::ReduceShare(std::uint64_t slice) {
 void PipelinedShm::ReduceForOthers(std::uint64_t slice) {
   const Piece range = slicing_.At(slice);
   for (const std::uint32_t rank : everybody_) {
-    if (!StandsInFor(rank)) continue;
+    if (!Represents(rank)) continue;
     const std::size_t piece = rank * slicing_.slice_bytes;
     const auto sources = NearSources(
         slice, piece, call_.input.data() + InputOffset(call_, Rank{rank}) + range.begin);
@@ -263,14 +264,14 @@ void PipelinedShm::Join(std::uint64_t slice) {
       sources_.push_back(Stage(node[holder], slice) + at);
     }
     ReduceInto(sources_, {Joined(self_, slice) + at, next - at},
-               Takes() ? call_.output.data() + range.begin + at : nullptr, true);
+               ReceivesResult() ? call_.output.data() + range.begin + at : nullptr, true);
   }
 }
 
 void PipelinedShm::Get(std::uint64_t slice) {
   if (call_.kind == CallKind::kReduceScatter) return GetReduced(slice);
   if (!reduces_) return GetGiven(slice);
-  if (Takes()) GetShares(slice);
+  if (ReceivesResult()) GetShares(slice);
 }
 
 void PipelinedShm::GetShares(std::uint64_t slice) const {
@@ -293,8 +294,9 @@ void PipelinedShm::GetReduced(std::uint64_t slice) {
   if (!levels_) return;
   sources_.clear();
   for (std::size_t node = 0; node < nodes_.size(); ++node)
-    sources_.push_back(node == seats_[self_].group ? out.data()
-                                                   : Stage(StandIn(node, self_), slice) + piece);
+    sources_.push_back(node == seats_[self_].group
+                           ? out.data()
+                           : Stage(RepresentativeOf(node, self_), slice) + piece);
   ReduceInto(sources_, out, nullptr, true);
 }
 
@@ -302,7 +304,7 @@ void PipelinedShm::GetGiven(std::uint64_t slice) const {
   const Piece range = slicing_.At(slice);
   const std::size_t piece = PieceEach(call_.kind) ? self_ * slicing_.slice_bytes : 0;
   for (const std::uint32_t rank : everybody_) {
-    if (!Gives(call_, Rank{rank}, Rank{self_})) continue;
+    if (!SendsData(call_, Rank{rank}, Rank{self_})) continue;
     std::byte* const to = call_.output.data() + OutputOffset(call_, Rank{rank}) + range.begin;
     const std::byte* const from =
         rank == self_ ? call_.input.data() + InputOffset(call_, Rank{self_}) + range.begin

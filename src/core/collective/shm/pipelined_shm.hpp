@@ -68,10 +68,10 @@ class PipelinedShm {
   bool MayJoin(std::uint32_t& awaited) const;
   bool MayGet(std::uint32_t& awaited) const;
 
-  bool Takes() const;
-  bool NodeTakes() const;
-  std::uint32_t StandIn(std::size_t node, std::uint32_t rank) const;
-  bool StandsInFor(std::uint32_t rank) const;
+  bool ReceivesResult() const;
+  bool NodeReceivesResult() const;
+  std::uint32_t RepresentativeOf(std::size_t node, std::uint32_t rank) const;
+  bool Represents(std::uint32_t rank) const;
 
   std::byte* Stage(std::uint32_t rank, std::uint64_t slice) const;
   std::byte* Joined(std::uint32_t rank, std::uint64_t slice) const;
@@ -84,8 +84,8 @@ class PipelinedShm {
   void Copy(const std::byte* from, std::byte* to, std::size_t bytes) const;
   void ReduceInto(std::span<const std::byte*> sources, std::span<std::byte> out, std::byte* copy,
                   bool last) const;
-  void Lay(std::uint64_t slice) const;
-  void LayForAll(std::uint64_t slice) const;
+  void WriteSlice(std::uint64_t slice) const;
+  void WriteSliceForAll(std::uint64_t slice) const;
   void ReduceShare(std::uint64_t slice);
   void ReduceForOthers(std::uint64_t slice);
   void Join(std::uint64_t slice);
@@ -98,7 +98,7 @@ class PipelinedShm {
   std::uint32_t self_, ranks_;
   std::vector<std::uint32_t> everybody_;
   std::vector<std::vector<std::uint32_t>> nodes_;  // for reductions in two levels; otherwise empty
-  std::vector<GroupPlace> seats_;                  // position of each rank in nodes_
+  std::vector<GroupPosition> seats_;               // position of each rank in nodes_
   std::vector<const std::byte*> sources_;
 
   Call call_;

@@ -6,7 +6,7 @@
 
 namespace ringlet::collective {
 
-PostRing::Place PostRing::Next(std::size_t bytes) {
+PostRing::PostSlot PostRing::Next(std::size_t bytes) {
   constexpr std::size_t kLineBytes = 64;
   RINGLET_ASSERT(bytes <= payload_bytes_ / 4);
   ++sequence_;

@@ -15,14 +15,14 @@ class PostRing {
   /// \param payload_bytes  size of the ring of payloads; a payload takes at most a quarter of it
   explicit PostRing(std::size_t payload_bytes) : payload_bytes_(payload_bytes) {}
 
-  struct Place {
+  struct PostSlot {
     std::size_t offset = 0;   ///< of the payload in its ring; the payload is contiguous
     std::uint64_t after = 0;  ///< operations 1 to `after` must be over on all ranks; 0: none
   };
   /// Returns the place of the next operation; the first is number 1. `after` is at least two
   /// operations earlier, so that waiting ranks do not wait for each other.
   /// \param bytes  size of the payload, equal on all ranks; 0: no payload
-  Place Next(std::size_t bytes);
+  PostSlot Next(std::size_t bytes);
 
  private:
   static constexpr std::uint64_t kPosts = transport::ArenaShape::kPosts;

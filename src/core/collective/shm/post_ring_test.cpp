@@ -31,7 +31,7 @@ TEST(PostRing, OverwritesNoDataInUse) {
     std::vector<Used> used(1);  // by sequence
     for (std::uint64_t sequence = 1; sequence <= 500; ++sequence) {
       const std::size_t bytes = prng.Chance(0.3) ? 0 : prng.Below(kBytes / 4 + 1);
-      const PostRing::Place place = ring.Next(bytes);
+      const PostRing::PostSlot place = ring.Next(bytes);
       ASSERT_LE(place.offset + bytes, kBytes) << "seed " << seed;
       ASSERT_LT(place.after + 1, std::max<std::uint64_t>(sequence, 2)) << "seed " << seed;
       used.push_back({place.offset, place.offset + bytes});

@@ -104,7 +104,7 @@ void ShmCollective::StartPart(const Call& call, Algorithm how, const Fingerprint
   met_ = false;
 }
 
-void ShmCollective::Skip(const Fingerprint& call) {
+void ShmCollective::CountEmptyCall(const Fingerprint& call) {
   RINGLET_ASSERT((error_ || phase_ == Phase::kIdle) && call.count == 0);
   history_ = Mix(history_, CallWord(call), call.count);
 }
@@ -124,7 +124,7 @@ Result<bool> ShmCollective::Advance() {
   }
   bool done = false;
   if (phase_ == Phase::kMeet) {
-    RINGLET_TRY_ASSIGN(done, Meet());
+    RINGLET_TRY_ASSIGN(done, AwaitPosts());
     if (done) FinishOneShot();
   } else if (phase_ == Phase::kDirect) {
     RINGLET_TRY_ASSIGN(done, AdvanceDirect());
@@ -231,10 +231,11 @@ void ShmCollective::Offer(ArenaPost& post) {
 
 // Each rank that gives data to this one must have called. Even without such data, the root compares
 // existing posts of the others, and they the root's. One of two ranks that differ detects it.
-Result<bool> ShmCollective::Meet() {
+Result<bool> ShmCollective::AwaitPosts() {
   for (; awaited_ < ranks_; ++awaited_) {
     if (awaited_ == self_) continue;
-    const bool needed = meets_ || shared_ || offers_ || Gives(call_, Rank{awaited_}, Rank{self_});
+    const bool needed =
+        meets_ || shared_ || offers_ || SendsData(call_, Rank{awaited_}, Rank{self_});
     if (!needed && Index(call_.root) != self_ && Index(call_.root) != awaited_) continue;
     const std::uint64_t seen =
         arena_->post(awaited_, sequence_).sequence.load(std::memory_order_seq_cst);
@@ -264,7 +265,7 @@ Status ShmCollective::Compare(std::uint32_t peer) {
                                  "must call the same operations in the same order",
                                  RankAt(peer),
                                  Readable(theirs) ? ToText(theirs) : "an unreadable operation",
-                                 RankAt(self_), WhatIsCalled(), number_)});
+                                 RankAt(self_), CurrentCallText(), number_)});
 }
 
 const std::byte* ShmCollective::Payload(std::uint32_t rank) const {
@@ -284,7 +285,7 @@ void ShmCollective::FinishOneShot() {
     return ReduceMany({call_.type, call_.op, ranks_}, sources_, out);
   }
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-    if (!Gives(call_, Rank{rank}, Rank{self_})) continue;
+    if (!SendsData(call_, Rank{rank}, Rank{self_})) continue;
     std::byte* const to = call_.output.data() + OutputOffset(call_, Rank{rank});
     const std::byte* const from = (rank == self_ ? call_.input.data() : Payload(rank)) + mine;
     if (from != to) std::memcpy(to, from, block);
@@ -295,21 +296,21 @@ void ShmCollective::FinishOneShot() {
 
 Result<bool> ShmCollective::AdvanceDirect() {
   if (!met_) {
-    RINGLET_TRY_ASSIGN(met_, Meet());
+    RINGLET_TRY_ASSIGN(met_, AwaitPosts());
     if (!met_) return false;
   }
   const auto step = direct_->Advance(base_ + 1, awaited_);
-  moved_ = moved_ || step != ZeroCopyShm::Step::kWaits;
-  if (step == ZeroCopyShm::Step::kLost)
+  moved_ = moved_ || step != ZeroCopyShm::AdvanceResult::kWaits;
+  if (step == ZeroCopyShm::AdvanceResult::kLost)
     return Fail(
         {Code::kPeerLost, fmt::format("the memory of rank {} cannot be read any more: its process "
                                       "has ended, or has freed memory that it passed to {}",
-                                      RankAt(awaited_), WhatIsCalled())});
-  if (step == ZeroCopyShm::Step::kRefused) {
+                                      RankAt(awaited_), CurrentCallText())});
+  if (step == ZeroCopyShm::AdvanceResult::kRefused) {
     direct_->End();
     phase_ = Phase::kSlices;
   }
-  if (step != ZeroCopyShm::Step::kDone) return false;
+  if (step != ZeroCopyShm::AdvanceResult::kDone) return false;
   direct_->End();
   ++base_;  // counts as one slice
   return true;
@@ -317,7 +318,7 @@ Result<bool> ShmCollective::AdvanceDirect() {
 
 // After reading, peers in other processes check whether a rank has given up.
 void ShmCollective::Withdraw() {
-  if (phase_ == Phase::kDirect && direct_->lets_read()) GiveUpFor(blamed_);
+  if (phase_ == Phase::kDirect && direct_->lets_read()) FailBecauseOf(blamed_);
   if (direct_) direct_->End();
 }
 
@@ -330,7 +331,7 @@ Result<bool> ShmCollective::AdvanceSlices() {
     bool moved = slices_.Put(awaited);
     moved_ = moved_ || moved;
     if (!met_) {
-      RINGLET_TRY_ASSIGN(met_, Meet());
+      RINGLET_TRY_ASSIGN(met_, AwaitPosts());
       if (!met_) return false;
     }
     moved = slices_.Work(awaited) || moved;
@@ -351,10 +352,10 @@ void ShmCollective::Leave() {
 }
 
 void ShmCollective::GiveUp() {
-  GiveUpFor(0);  // the rank's own thread names the rank to blame
+  FailBecauseOf(0);  // the rank's own thread names the rank to blame
 }
 
-void ShmCollective::GiveUpFor(std::uint32_t blamed) {
+void ShmCollective::FailBecauseOf(std::uint32_t blamed) {
   std::uint32_t none = 0;
   arena_->header().failed.compare_exchange_strong(none, (self_ + 1) | blamed << kBlamedShift);
   arena_->RingOthers(self_);
@@ -371,15 +372,15 @@ Error ShmCollective::Fail(Error error) {
         continue;
       if (const Status same = Compare(peer); !same.ok()) return same.error();
     }
-    error.message = fmt::format("{} while rank {} was in {} as operation {}", WhoGaveUp(),
-                                RankAt(self_), WhatIsCalled(), number_);
+    error.message = fmt::format("{} while rank {} was in {} as operation {}", FailedRankText(),
+                                RankAt(self_), CurrentCallText(), number_);
   }
   error_ = error;
-  GiveUpFor(blamed_);
+  FailBecauseOf(blamed_);
   return error;
 }
 
-std::string ShmCollective::WhoGaveUp() const {
+std::string ShmCollective::FailedRankText() const {
   const std::uint32_t failed = arena_->header().failed.load(std::memory_order_relaxed);
   const std::uint32_t place = (failed & kGivenUpMask) - 1, blamed = failed >> kBlamedShift;
   // Data in the arena is outside input.
@@ -397,7 +398,7 @@ std::optional<Rank> ShmCollective::Awaits() const {
   return Rank{RankAt(awaited_)};
 }
 
-std::string ShmCollective::WhatIsCalled() const {
+std::string ShmCollective::CurrentCallText() const {
   return ToText(CallOf(call_word_, call_count_));
 }
 
@@ -413,7 +414,7 @@ const char* ShmCollective::Awaited() const {
 
 std::string ShmCollective::WaitingFor() const {
   const std::string what =
-      fmt::format("rank {} in {} as operation {}", RankAt(self_), WhatIsCalled(), number_);
+      fmt::format("rank {} in {} as operation {}", RankAt(self_), CurrentCallText(), number_);
   if (phase_ == Phase::kIdle) return what + " waits for no rank";
   const std::uint32_t awaited = awaited_ < ranks_ ? RankAt(awaited_) : awaited_;
   if (phase_ == Phase::kPost)

@@ -74,7 +74,7 @@ class ShmCollective final : public Operation {
 
   /// Counts an operation of all ranks without elements, which moves no data and waits for no rank.
   /// \pre  The last operation is done
-  void Skip(const Fingerprint& call);
+  void CountEmptyCall(const Fingerprint& call);
 
   /// Makes progress; never blocks. Returns true if this rank's part is done and its buffers belong
   /// to the caller again. After an error, every further call returns the same error.
@@ -108,7 +108,7 @@ class ShmCollective final : public Operation {
   std::uint32_t RankAt(std::uint32_t place) const {
     return options_.ranks.empty() ? place : Index(options_.ranks[place]);
   }
-  std::string WhatIsCalled() const;
+  std::string CurrentCallText() const;
   const char* Awaited() const;
   bool MayPost();
   bool HasPosted(std::uint32_t peer, std::uint64_t sequence);
@@ -120,14 +120,14 @@ class ShmCollective final : public Operation {
   void Publish(transport::ArenaPost& post);
   void Offer(transport::ArenaPost& post);
   Result<bool> Wait();
-  Result<bool> Meet();
+  Result<bool> AwaitPosts();
   Status Compare(std::uint32_t peer);
   void FinishOneShot();
   Result<bool> AdvanceDirect();
   Result<bool> AdvanceSlices();
-  void GiveUpFor(std::uint32_t blamed);
+  void FailBecauseOf(std::uint32_t blamed);
   Error Fail(Error error);
-  std::string WhoGaveUp() const;
+  std::string FailedRankText() const;
   const std::byte* Payload(std::uint32_t rank) const;
 
   std::shared_ptr<transport::Arena> arena_;
@@ -156,7 +156,7 @@ class ShmCollective final : public Operation {
   std::uint32_t awaited_ = 0;  // the peer that was not ready at the last check
   std::uint64_t base_ = 0;     // slices before this operation
   PostRing ring_;
-  PostRing::Place post_place_;         // of this operation
+  PostRing::PostSlot post_place_;      // of this operation
   std::vector<std::uint64_t> posted_;  // last post seen of each rank
   std::vector<const std::byte*> sources_;
   PipelinedShm slices_;

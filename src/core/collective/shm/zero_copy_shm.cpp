@@ -95,7 +95,7 @@ bool ZeroCopyShm::OffersAddress(const Call& call, ArenaPlaces& places) const {
   return true;
 }
 
-ZeroCopyShm::Step ZeroCopyShm::Advance(std::uint64_t finished, std::uint32_t& awaited) {
+ZeroCopyShm::AdvanceResult ZeroCopyShm::Advance(std::uint64_t finished, std::uint32_t& awaited) {
   switch (phase_) {
     case Phase::kOffers: return CountOffers();
     case Phase::kVotes: return CountVotes(awaited);
@@ -107,37 +107,37 @@ ZeroCopyShm::Step ZeroCopyShm::Advance(std::uint64_t finished, std::uint32_t& aw
         arena_->rank(peer).progress.got.load(std::memory_order_seq_cst) >= finished)
       continue;
     awaited = peer;
-    return Step::kWaits;
+    return AdvanceResult::kWaits;
   }
-  return Step::kDone;
+  return AdvanceResult::kDone;
 }
 
-ZeroCopyShm::Step ZeroCopyShm::CountOffers() {
+ZeroCopyShm::AdvanceResult ZeroCopyShm::CountOffers() {
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     ArenaPlaces places;
     std::memcpy(&places, arena_->post(rank, sequence_).inline_payload, sizeof places);
-    if (places.offered != kRegistered && places.offered != kAddress) return Step::kRefused;
+    if (places.offered != kRegistered && places.offered != kAddress) return AdvanceResult::kRefused;
   }
-  const bool reaches = Reaches();
+  const bool reaches = MapInputs();
   arena_->rank(self_).vote.store(sequence_ * 2 + (reaches ? 1 : 0), std::memory_order_seq_cst);
   arena_->RingOthers(self_);
   phase_ = Phase::kVotes;
-  return Step::kMoved;
+  return AdvanceResult::kMoved;
 }
 
-bool ZeroCopyShm::Reaches() {
+bool ZeroCopyShm::MapInputs() {
   inputs_.assign(ranks_, nullptr);
   far_inputs_.assign(ranks_, std::nullopt);
   inputs_[self_] = call_.input.data();
   outputs_[self_] = call_.output.data();
   for (std::uint32_t peer = 0; peer < ranks_; ++peer) {
     if (peer == self_) continue;
-    if (!(reach_.is_near[peer] ? ReachesNear(peer) : ReachesShared(peer))) return false;
+    if (!(reach_.is_near[peer] ? MapNearInput(peer) : MapSharedInput(peer))) return false;
   }
   return true;
 }
 
-bool ZeroCopyShm::ReachesNear(std::uint32_t peer) {
+bool ZeroCopyShm::MapNearInput(std::uint32_t peer) {
   const InProcessBuffers::Visit visit(*reach_.near, {peer});
   if (!visit.granted()) return false;
   inputs_[peer] = reach_.near->pair(peer).input;
@@ -145,17 +145,17 @@ bool ZeroCopyShm::ReachesNear(std::uint32_t peer) {
   return true;
 }
 
-bool ZeroCopyShm::ReachesShared(std::uint32_t peer) {
+bool ZeroCopyShm::MapSharedInput(std::uint32_t peer) {
   ArenaPlaces places;
   std::memcpy(&places, arena_->post(peer, sequence_).inline_payload, sizeof places);
   const CallPlace there{Rank{peer}, ranks_};
   const std::size_t input_bytes = InputBytes(call_, there);
   if (places.offered == kAddress)
-    return ReachesProcess(peer, RemoteAddress(places.input_offset), input_bytes);
+    return MapProcessInput(peer, RemoteAddress(places.input_offset), input_bytes);
   const auto reach = [&](std::uint32_t name, std::uint64_t offset, std::size_t bytes) {
     return reach_.shared->Reach(peer, BufferPlace{.name = name, .offset = offset}, bytes);
   };
-  const bool reads = Reduces(call_.kind) || Gives(call_, Rank{peer}, Rank{self_});
+  const bool reads = Reduces(call_.kind) || SendsData(call_, Rank{peer}, Rank{self_});
   if (reads && !(inputs_[peer] = reach(places.input, places.input_offset, input_bytes)))
     return false;
   if (!WritesTo(peer)) return true;
@@ -164,7 +164,7 @@ bool ZeroCopyShm::ReachesShared(std::uint32_t peer) {
 }
 
 // Tries both ends, so that unreadable memory is detected before anything is written.
-bool ZeroCopyShm::ReachesProcess(std::uint32_t peer, RemoteAddress address, std::size_t bytes) {
+bool ZeroCopyShm::MapProcessInput(std::uint32_t peer, RemoteAddress address, std::size_t bytes) {
   std::byte probe{};
   if (Reduces(call_.kind) || bytes == 0 || !reach_.shared->Get(peer, address, {&probe, 1}) ||
       !reach_.shared->Get(peer, address + bytes - 1, {&probe, 1}))
@@ -173,20 +173,20 @@ bool ZeroCopyShm::ReachesProcess(std::uint32_t peer, RemoteAddress address, std:
   return true;
 }
 
-ZeroCopyShm::Step ZeroCopyShm::CountVotes(std::uint32_t& awaited) {
+ZeroCopyShm::AdvanceResult ZeroCopyShm::CountVotes(std::uint32_t& awaited) {
   bool all = true;
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     const std::uint64_t vote = arena_->rank(rank).vote.load(std::memory_order_seq_cst);
     if (vote / 2 != sequence_) {
       awaited = rank;
-      return Step::kWaits;
+      return AdvanceResult::kWaits;
     }
     all = all && vote % 2 == 1;
   }
-  if (!all) return Step::kRefused;
+  if (!all) return AdvanceResult::kRefused;
   PlanWork();
   phase_ = Phase::kWork;
-  return Step::kMoved;
+  return AdvanceResult::kMoved;
 }
 
 // ---- work ---------------------------------------------------------------------------------------
@@ -224,9 +224,9 @@ void ZeroCopyShm::PlanWork() {
 
 // Data of another process is always copied. Data that this rank already sees in its place is not.
 void ZeroCopyShm::PlanCopy(std::uint32_t from) {
-  if (!Gives(call_, Rank{from}, Rank{self_})) return;
+  if (!SendsData(call_, Rank{from}, Rank{self_})) return;
   const std::size_t offset = InputOffset(call_, Rank{self_});
-  Transfer copy{.to = call_.output.data() + OutputOffset(call_, Rank{from})};
+  ZeroCopyTransfer copy{.to = call_.output.data() + OutputOffset(call_, Rank{from})};
   if (far_inputs_[from]) {
     copy.far_from = *far_inputs_[from] + offset;
     copy.far_rank = from;
@@ -237,24 +237,24 @@ void ZeroCopyShm::PlanCopy(std::uint32_t from) {
   if (copy.from != copy.to) copies_.push_back(copy);
 }
 
-ZeroCopyShm::Step ZeroCopyShm::Work(std::uint64_t finished, std::uint32_t& awaited) {
+ZeroCopyShm::AdvanceResult ZeroCopyShm::Work(std::uint64_t finished, std::uint32_t& awaited) {
   for (int chunk = 0; chunk < kChunksAtOnce && copy_ < copies_.size(); ++chunk) {
     // Other ranks may have given up and reclaimed their memory while this rank was suspended.
-    if (arena_->header().failed.load(std::memory_order_acquire) != 0) return Step::kWaits;
+    if (arena_->header().failed.load(std::memory_order_acquire) != 0) return AdvanceResult::kWaits;
     const bool own = copy_ >= others_copies_;
-    if (own && !Publish(finished)) return Step::kWaits;
+    if (own && !Publish(finished)) return AdvanceResult::kWaits;
     // From then on, other ranks may have ended and closed their buffers.
     const InProcessBuffers::Visit visit(*reach_.near, own ? nobody_ : near_peers_);
     if (!visit.granted()) {  // it has given up, as this rank is about to detect
       awaited = visit.closed();
-      return Step::kWaits;
+      return AdvanceResult::kWaits;
     }
-    if (!DoChunk(awaited)) return Step::kLost;
+    if (!DoChunk(awaited)) return AdvanceResult::kLost;
   }
-  if (copy_ < copies_.size()) return Step::kMoved;
-  if (!Publish(finished)) return Step::kWaits;
+  if (copy_ < copies_.size()) return AdvanceResult::kMoved;
+  if (!Publish(finished)) return AdvanceResult::kWaits;
   phase_ = Phase::kLeaves;
-  return Step::kMoved;
+  return AdvanceResult::kMoved;
 }
 
 // Publishes that this rank no longer needs the memory of others. Returns false if the last read may
@@ -271,7 +271,7 @@ bool ZeroCopyShm::Publish(std::uint64_t finished) {
 }
 
 bool ZeroCopyShm::DoChunk(std::uint32_t& awaited) {
-  const Transfer& copy = copies_[copy_];
+  const ZeroCopyTransfer& copy = copies_[copy_];
   const bool far = sources_.empty() && copy.far_from;
   const std::size_t bytes = std::min(far ? kFetchBytes : kChunkBytes, work_bytes_ - at_);
   if (!sources_.empty()) {

@@ -47,7 +47,7 @@ class ZeroCopyShm {
   /// Begins an operation. Returns the data to post with `call`.
   transport::ArenaPlaces Begin(const Call& call, std::uint64_t sequence, CopyMode mode);
 
-  enum class Step {
+  enum class AdvanceResult {
     kWaits,    ///< for `awaited`
     kMoved,    ///< made progress; continue
     kRefused,  ///< impossible on some rank: all copy instead; final
@@ -56,7 +56,7 @@ class ZeroCopyShm {
   };
   /// Makes progress, once all ranks have posted the same call. `finished` is the value of a rank's
   /// ArenaProgress::got after its work.
-  Step Advance(std::uint64_t finished, std::uint32_t& awaited);
+  AdvanceResult Advance(std::uint64_t finished, std::uint32_t& awaited);
 
   /// Returns true if other ranks read this rank's memory without announcing it. They check
   /// afterwards whether it has given up.
@@ -73,15 +73,15 @@ class ZeroCopyShm {
   bool Offers(const Call& call, bool fetch, transport::ArenaPlaces& places) const;
   bool OffersRegistered(const Call& call, transport::ArenaPlaces& places) const;
   bool OffersAddress(const Call& call, transport::ArenaPlaces& places) const;
-  Step CountOffers();
-  bool Reaches();
-  bool ReachesNear(std::uint32_t peer);
-  bool ReachesShared(std::uint32_t peer);
-  bool ReachesProcess(std::uint32_t peer, RemoteAddress address, std::size_t bytes);
-  Step CountVotes(std::uint32_t& awaited);
+  AdvanceResult CountOffers();
+  bool MapInputs();
+  bool MapNearInput(std::uint32_t peer);
+  bool MapSharedInput(std::uint32_t peer);
+  bool MapProcessInput(std::uint32_t peer, RemoteAddress address, std::size_t bytes);
+  AdvanceResult CountVotes(std::uint32_t& awaited);
   void PlanWork();
   void PlanCopy(std::uint32_t from);
-  Step Work(std::uint64_t finished, std::uint32_t& awaited);
+  AdvanceResult Work(std::uint64_t finished, std::uint32_t& awaited);
   bool Publish(std::uint64_t finished);
   bool DoChunk(std::uint32_t& awaited);
   void ReduceChunk(std::size_t begin, std::size_t bytes);
@@ -102,13 +102,13 @@ class ZeroCopyShm {
   std::vector<std::optional<RemoteAddress>> far_inputs_;  // as the rank's process sees them
   std::vector<std::byte*> outputs_;                       // by rank, if this rank writes to it
   // The work is a reduction of all sources into all targets, or a list of copies.
-  struct Transfer {
+  struct ZeroCopyTransfer {
     const std::byte* from = nullptr;          // memory that this rank sees, or
     std::optional<RemoteAddress> far_from{};  // memory that `far_rank` sees
     std::uint32_t far_rank = 0;
     std::byte* to = nullptr;
   };
-  std::vector<Transfer> copies_;
+  std::vector<ZeroCopyTransfer> copies_;
   std::vector<const std::byte*> sources_, block_sources_;
   std::vector<std::byte*> targets_;
   std::vector<std::byte> scratch_;

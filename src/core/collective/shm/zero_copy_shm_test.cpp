@@ -25,7 +25,7 @@ constexpr std::size_t kZeroCopySlotBytes = 256;
 constexpr ShmOptions kOptions{.stream_bytes_min = 64 << 10};
 
 /// Fetches blocks of 256 bytes to 64 KiB where possible. From 1 KiB on, avoids stages.
-Algorithm HowFor(const Call& call) {
+Algorithm ExpectedAlgorithm(const Call& call) {
   const std::size_t block = BlockBytes(call);
   const std::size_t given = block * (PieceEach(call.kind) ? kRanks : 1);
   const bool fetches = call.kind == CallKind::kAllToAll || call.kind == CallKind::kAllGather ||
@@ -82,7 +82,7 @@ class Host {
                                            !(way == Way::kOneHasNot && rank == 2);
       std::vector<os::KnownProcess> processes(kRanks, fetched ? Here() : os::KnownProcess());
       if (way == Way::kOneIsNotRead && rank == 0) processes[2] = {};
-      shared->KnowProcesses(std::move(processes));
+      shared->SetProcesses(std::move(processes));
       if (registers)
         handles_.push_back(shared->Register(memory_.back()->bytes(), memory_.back()).value());
       shared->Publish(arena_, rank);
@@ -109,7 +109,7 @@ class Host {
     outputs_.assign(kRanks, {});
     std::vector<bool> done(kRanks, false);
     for (std::uint32_t rank = 0; rank < kRanks; ++rank)
-      engine(rank).Start(calls[rank], HowFor(calls[rank]), 0);
+      engine(rank).Start(calls[rank], ExpectedAlgorithm(calls[rank]), 0);
     for (int turn = 0; turn < 1'000'000; ++turn) {
       const auto rank = static_cast<std::uint32_t>(prng_.Below(kRanks));
       if (done[rank]) continue;
@@ -268,7 +268,7 @@ void VoteToFetch(Host& host) {
   const Call call{.kind = CallKind::kAllGather, .count = 1000, .type = DataType::kInt32};
   const auto calls = CallsOn(host, call, false, 1);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank)
-    host.engine(rank).Start(calls[rank], HowFor(calls[rank]), 0);
+    host.engine(rank).Start(calls[rank], ExpectedAlgorithm(calls[rank]), 0);
   for (int round = 0; round < 2; ++round)
     for (std::uint32_t rank = 0; rank < kRanks; ++rank)
       ASSERT_FALSE(host.engine(rank).Advance().value());
@@ -291,7 +291,7 @@ TEST(ZeroCopyShm, AWithdrawnBufferIsNotRead) {
 TEST(ZeroCopyShm, UnreadableMemoryIsALoss) {
   Host host(Way::kFetched, 1);
   VoteToFetch(host);
-  host.shared(1).KnowProcesses({});
+  host.shared(1).SetProcesses({});
   Result<bool> done = false;
   for (int turn = 0; done.ok() && !*done && turn < 100; ++turn) done = host.engine(1).Advance();
   ASSERT_FALSE(done.ok());
@@ -340,7 +340,7 @@ TEST(ZeroCopyShm, AWithdrawalClosesTheBuffersOfThreads) {
   const Call call{.kind = CallKind::kAllReduce, .count = 1000, .type = DataType::kInt32};
   const auto calls = CallsOn(host, call, false, 1);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank)
-    host.engine(rank).Start(calls[rank], HowFor(calls[rank]), 0);
+    host.engine(rank).Start(calls[rank], ExpectedAlgorithm(calls[rank]), 0);
   for (int round = 0; round < 2; ++round)  // posted, then voted
     for (std::uint32_t rank = 0; rank < kRanks; ++rank)
       ASSERT_FALSE(host.engine(rank).Advance().value());

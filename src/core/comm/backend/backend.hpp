@@ -69,12 +69,12 @@ class Backend {
   virtual Status Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
                        Started& started) = 0;
   /// Counts a call without elements. No rank waits for such a call.
-  virtual void Skip(const collective::Fingerprint& /*call*/) {}
+  virtual void CountEmptyCall(const collective::Fingerprint& /*call*/) {}
 
   /// Returns an operation that detects ranks with a different call. It runs before messages that
   /// all ranks exchange. Null if the messages themselves detect the difference.
-  virtual std::unique_ptr<collective::Operation> Meet(collective::CallKind /*kind*/,
-                                                      std::uint64_t /*number*/) {
+  virtual std::unique_ptr<collective::Operation> CheckCalls(collective::CallKind /*kind*/,
+                                                            std::uint64_t /*number*/) {
     return nullptr;
   }
   /// Counts the beginning of a message. \return  the counter of its bytes, or null
@@ -85,7 +85,7 @@ class Backend {
 
   // Facts for plug-ins.
   /// Describes how the call runs, in NCCL's terms.
-  virtual Profile::Way WayOf(const collective::Call& call) const = 0;
+  virtual Profile::AlgorithmNames AlgorithmNamesOf(const collective::Call& call) const = 0;
   /// Returns true if the backend can choose between rings and trees.
   virtual bool HasChannels() const { return true; }
   /// Returns the predicted times of all algorithms that could run the call. \pre  HasChannels

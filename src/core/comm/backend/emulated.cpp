@@ -24,7 +24,7 @@ Emulated::Emulated(const Origin& origin, std::shared_ptr<const GpuMachine> machi
       traffic_(machine_, place_.self) {}
 
 Status Emulated::Can(const collective::Call& call) const {
-  const auto way = machine_->WayOf(call);
+  const auto way = machine_->AlgorithmNamesOf(call);
   return way.ok() ? Ok() : Status(way.error());
 }
 
@@ -46,22 +46,22 @@ Status Emulated::Start(const collective::Call& given, const collective::Fingerpr
 
 Result<Emulated::Program> Emulated::Build(const collective::Call& call,
                                           const collective::Overlap& overlap) const {
-  RINGLET_TRY_ASSIGN(MachineWay way, machine_->WayOf(call));
+  RINGLET_TRY_ASSIGN(MachineAlgorithm way, machine_->AlgorithmNamesOf(call));
   auto flow = std::make_shared<const collective::Flow>(
       collective::Derive(machine_->ScheduleOf(call, place_, way), overlap));
   return Program{std::move(way), std::move(flow)};
 }
 
 LinksOnDemand::Made Emulated::Paced(LinksOnDemand::Made started, const collective::Call& call,
-                                    const MachineWay& way) {
+                                    const MachineAlgorithm& way) {
   if (!way.pick || !started.ok() || !origin_.process->settings().pace) return started;
   constexpr std::chrono::microseconds kSpin(60);  // maximum delay after a sleep
   const Instant predicted(static_cast<std::int64_t>(way.predicted_ns()));
   // Ends before the timeout, even if the predicted time is longer.
-  Pace pace{.until = os::Now() + std::min(predicted, Instant(links_.timeout()) / 2),
-            .now = os::Now,
-            .on_late = [this, call, way] { traffic_.WasSlower(call, way); },
-            .spin = spins_ ? Instant(kSpin) : Instant(0)};
+  PredictedEnd pace{.until = os::Now() + std::min(predicted, Instant(links_.timeout()) / 2),
+                    .now = os::Now,
+                    .on_late = [this, call, way] { traffic_.WasSlower(call, way); },
+                    .spin = spins_ ? Instant(kSpin) : Instant(0)};
   return std::unique_ptr<Operation>(
       std::make_unique<PacedOperation>(*std::move(started), links_.waiter(), std::move(pace)));
 }
@@ -69,13 +69,13 @@ LinksOnDemand::Made Emulated::Paced(LinksOnDemand::Made started, const collectiv
 collective::SentBytes* Emulated::CountMessage(Rank to, std::size_t bytes,
                                               collective::CallKind kind) {
   traffic_.BeganMessage(to, bytes, kind);
-  return &traffic_.counter(plan::Carriage::kMessage);
+  return &traffic_.counter(plan::TransferPurpose::kMessage);
 }
 
-Profile::Way Emulated::WayOf(const collective::Call& call) const {
-  const auto way = machine_->WayOf(call);
+Profile::AlgorithmNames Emulated::AlgorithmNamesOf(const collective::Call& call) const {
+  const auto way = machine_->AlgorithmNamesOf(call);
   if (!way.ok() || !way->pick) return {.algorithm = "MESSAGES", .protocol = "SIMPLE"};
-  return {.algorithm = way->carriage == plan::Carriage::kTree ? "TREE" : "RING",
+  return {.algorithm = way->carriage == plan::TransferPurpose::kTree ? "TREE" : "RING",
           .protocol = NcclName(way->pick->protocol),
           .channels = way->channels};
 }

@@ -25,7 +25,7 @@ class Emulated final : public Backend {
   collective::SentBytes* CountMessage(Rank to, std::size_t bytes,
                                       collective::CallKind kind) override;
 
-  Profile::Way WayOf(const collective::Call& call) const override;
+  Profile::AlgorithmNames AlgorithmNamesOf(const collective::Call& call) const override;
   plan::TimeTable TimesOf(const collective::Call& call) const override {
     return machine_->TimesOf(call);
   }
@@ -39,13 +39,13 @@ class Emulated final : public Backend {
 
  private:
   struct Program {
-    MachineWay way;
+    MachineAlgorithm way;
     std::shared_ptr<const collective::Flow> flow;
   };
   Result<Program> Build(const collective::Call& call, const collective::Overlap& overlap) const;
   /// Returns the operation. With PACE, it lasts as long as NCCL's time model predicts.
   LinksOnDemand::Made Paced(LinksOnDemand::Made started, const collective::Call& call,
-                            const MachineWay& way);
+                            const MachineAlgorithm& way);
 
   const Origin& origin_;
   const std::shared_ptr<const GpuMachine> machine_;

@@ -21,11 +21,12 @@ class EmulatedBackend : public OnMachine {
 TEST_F(EmulatedBackend, CallsRunOnTheChannelsOfTheMachine) {
   RunTwo({}, [](std::uint32_t, Communicator& mine) {
     const Call call{.count = 1 << 20};
-    const Profile::Way way = mine.backend().WayOf(call);
+    const Profile::AlgorithmNames way = mine.backend().AlgorithmNamesOf(call);
     EXPECT_THAT(way.algorithm, testing::AnyOf(testing::StrEq("RING"), testing::StrEq("TREE")));
-    EXPECT_EQ(way.channels, mine.backend().machine()->WayOf(call)->channels);
-    EXPECT_STREQ(mine.backend().WayOf({.kind = CallKind::kAllToAll, .count = 8}).algorithm,
-                 "MESSAGES");
+    EXPECT_EQ(way.channels, mine.backend().machine()->AlgorithmNamesOf(call)->channels);
+    EXPECT_STREQ(
+        mine.backend().AlgorithmNamesOf({.kind = CallKind::kAllToAll, .count = 8}).algorithm,
+        "MESSAGES");
     EXPECT_TRUE(SumOfRanks(mine, 1000).ok());
     EXPECT_TRUE(mine.FreeWorkingMemory().ok());
     EXPECT_TRUE(SumOfRanks(mine, 1000).ok());

@@ -21,8 +21,8 @@ class Hierarchy final : public SelectingBackend {
 
   Status Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
                Started& started) override;
-  void Skip(const collective::Fingerprint& call) override {
-    if (host_memory_.engine()) host_memory_.engine()->Skip(call);
+  void CountEmptyCall(const collective::Fingerprint& call) override {
+    if (host_memory_.engine()) host_memory_.engine()->CountEmptyCall(call);
   }
 
   void FreeWorkingMemory() override;

@@ -9,7 +9,8 @@ namespace {
 
 TEST(HierarchyBackend, CallsUseMemoryWithinAHostAndLinksBetweenHosts) {
   RunOnTwoHosts([](std::uint32_t rank, Communicator& mine) {
-    EXPECT_THAT(mine.backend().WayOf({.count = 1000}).algorithm, testing::HasSubstr("shared"));
+    EXPECT_THAT(mine.backend().AlgorithmNamesOf({.count = 1000}).algorithm,
+                testing::HasSubstr("shared"));
     ASSERT_TRUE(SumOfRanks(mine, 1000).ok());
     EXPECT_EQ(mine.links().Find(Rank{rank ^ 1}), nullptr) << "the other rank of the host";
     for (const std::size_t count : {1u, 1000u, 100000u}) EXPECT_TRUE(SumOfRanks(mine, count).ok());

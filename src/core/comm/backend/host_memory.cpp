@@ -21,7 +21,7 @@ using transport::ArenaShape;
 
 constexpr std::size_t kReasonBytesMax = 400;
 
-bool MeetInOneNamespace(const std::vector<Rank>& host, const PeerTable& peer_table) {
+bool ShareOneNamespace(const std::vector<Rank>& host, const PeerTable& peer_table) {
   const PeerInfo& first = peer_table.peer_infos[Index(host.front())];
   return std::ranges::all_of(host, [&](Rank rank) {
     const PeerInfo& peer_info = peer_table.peer_infos[Index(rank)];
@@ -31,11 +31,11 @@ bool MeetInOneNamespace(const std::vector<Rank>& host, const PeerTable& peer_tab
 }
 
 /// The ranks of this rank's host, and its index among them.
-struct OfThisHost {
+struct RanksOfThisHost {
   std::vector<Rank> ranks;
   std::uint32_t self = 0;
 
-  OfThisHost(const collective::Groups& hosts, std::uint32_t rank) {
+  RanksOfThisHost(const collective::Groups& hosts, std::uint32_t rank) {
     const auto place = collective::PlaceIn(hosts, Rank{rank});
     if (!place) return;
     ranks = hosts[place->group];
@@ -44,7 +44,7 @@ struct OfThisHost {
 };
 
 Result<ArenaRequest> RequestFor(const Origin& origin, const PeerTable& peer_table) {
-  OfThisHost here(HostsWithMemory(origin.process->settings(), peer_table), origin.config.rank);
+  RanksOfThisHost here(HostsWithMemory(origin.process->settings(), peer_table), origin.config.rank);
   const auto ranks = static_cast<std::uint32_t>(here.ranks.size());
   ArenaRequest request{.credentials = origin.credentials,
                        .nonce_seed = {},
@@ -59,7 +59,7 @@ Result<ArenaRequest> RequestFor(const Origin& origin, const PeerTable& peer_tabl
 
 // Returns a rank's message to the others: the location of its proofs, and the reason if it lacks an
 // arena. If it needs none, because it is alone on its host, it sends no reason.
-Bytes Told(const HostMemoryShare& share, bool wanted, Bytes claim) {
+Bytes EncodeClaim(const HostMemoryShare& share, bool wanted, Bytes claim) {
   std::string why = share.why_not.substr(0, kReasonBytesMax);
   if (wanted && !share.arena && why.empty()) why = "no reason";
   for (const std::byte byte : AsView(why)) claim.push_back(byte);
@@ -67,7 +67,8 @@ Bytes Told(const HostMemoryShare& share, bool wanted, Bytes claim) {
 }
 
 // Returns the first rank that lacks an arena, with its reason. Empty if all ranks have theirs.
-std::optional<std::string> WhoHasNone(const bootstrap::Table& told, const Control& control) {
+std::optional<std::string> FindRankWithoutArena(const bootstrap::Table& told,
+                                                const Control& control) {
   for (std::uint32_t rank = 0; rank < told.size(); ++rank) {
     const View said = told.At(Rank{rank});
     if (said.size() == ProcessProof::kClaimBytes) continue;
@@ -101,14 +102,14 @@ collective::Groups HostsWithMemory(const Settings& settings, const PeerTable& pe
   const auto most = static_cast<std::uint32_t>(collective::LargestOf(hosts));
   const bool allowed = AllowsHostMemory(settings, most) &&
                        std::ranges::all_of(hosts, [&](const std::vector<Rank>& host) {
-                         return MeetInOneNamespace(host, peer_table);
+                         return ShareOneNamespace(host, peer_table);
                        });
   return allowed ? hosts : collective::Groups();
 }
 
 bool UsesHostMemory(const Origin& origin, const PeerTable& peer_table) {
   const auto hosts = HostsWithMemory(origin.process->settings(), peer_table);
-  return OfThisHost(hosts, origin.config.rank).ranks.size() > 1;
+  return RanksOfThisHost(hosts, origin.config.rank).ranks.size() > 1;
 }
 
 namespace {
@@ -134,7 +135,7 @@ Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& co
   return draft;
 }
 
-bool KnowsHostMemory(const Settings& settings, const PeerTable& peer_table) {
+bool HasHostMemoryPlace(const Settings& settings, const PeerTable& peer_table) {
   const std::vector<PeerInfo>& all = peer_table.peer_infos;
   return HostsWithMemory(settings, peer_table).size() == 1 && peer_table.hosts.size() == 1 &&
          all.back().arena &&
@@ -172,19 +173,19 @@ Result<HostMemoryShare> FetchHostMemory(const Origin& origin, const PeerTable& p
 
 Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable& peer_table,
                                           Control& control, HostMemoryShare share,
-                                          Proving proving) {
+                                          ProofOfProcess proving) {
   collective::Groups hosts = HostsWithMemory(origin.process->settings(), peer_table);
   if (hosts.empty()) {
     RINGLET_TRY(control.Barrier());
     return HostMemoryParts{};
   }
-  const OfThisHost here(hosts, origin.config.rank);
+  const RanksOfThisHost here(hosts, origin.config.rank);
   const Rank self{origin.config.rank};
   ProcessProof& proof = proving.proof;
   RINGLET_TRY_ASSIGN(const bootstrap::Table told,
-                     control.AllGather(Told(share, here.ranks.size() > 1,
-                                            proof.Claim(self, here.ranks, proving.nonces))));
-  if (const auto lacking = WhoHasNone(told, control)) {
+                     control.AllGather(EncodeClaim(share, here.ranks.size() > 1,
+                                                   proof.Claim(self, here.ranks, proving.nonces))));
+  if (const auto lacking = FindRankWithoutArena(told, control)) {
     if (origin.config.rank == 0)
       origin.process->WarnOnce(
           "collectives within hosts use links, because shared memory is missing: " + *lacking);
@@ -254,7 +255,7 @@ HostMemory::HostMemory(const Origin& origin, const PeerTable& peer_table,
       buffers_(std::make_shared<transport::SharedBuffers>()) {
   if (!parts.arena) return;
   if (wait_policy.looks > 0) origin.process->JoinRemoteFences();
-  const OfThisHost here(hosts_, origin.config.rank);
+  const RanksOfThisHost here(hosts_, origin.config.rank);
   const auto ranks = static_cast<std::uint32_t>(here.ranks.size());
   collective::HostReach reach{
       .shared = buffers_,
@@ -265,7 +266,7 @@ HostMemory::HostMemory(const Origin& origin, const PeerTable& peer_table,
   for (const PeerInfo& peer_info : peer_infos)
     reach.is_near.push_back(peer_info.process_hash == origin.process->process_hash());
   buffers_->Publish(parts.arena, here.self);
-  buffers_->KnowProcesses(std::move(parts.processes));
+  buffers_->SetProcesses(std::move(parts.processes));
   collective::ShmOptions options{.ranks = here.ranks};
   options.nodes = NumaGroups(peer_infos, origin.process->settings().numa_ranks);
   engine_ = std::make_unique<collective::ShmCollective>(

@@ -45,7 +45,7 @@ Result<HostMemoryDraft> DraftHostMemory(const Process& process, const Config& co
                                         std::shared_ptr<transport::Arena> made = nullptr);
 
 /// Pure. True if the peer infos contain the place of the arena of all ranks. Equal on all ranks.
-bool KnowsHostMemory(const Settings& settings, const PeerTable& peer_table);
+bool HasHostMemoryPlace(const Settings& settings, const PeerTable& peer_table);
 
 /// Returns the offer of a host's first rank to its other ranks. Made before any further exchange,
 /// so that each arriving rank finds it. Empty on other ranks, and without shared memory. Does not
@@ -73,7 +73,7 @@ struct HostMemoryParts {
 };
 
 /// The data that proves the process of a rank.
-struct Proving {
+struct ProofOfProcess {
   ProcessProof proof;
   std::vector<Secret> nonces;  ///< of all ranks
 };
@@ -81,10 +81,11 @@ struct Proving {
 /// Returns when all ranks have called it. The result has arenas if every rank has its arena.
 /// Otherwise the result is empty, and rank 0 logs a warning. Errors  those of the control network
 Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable& peer_table,
-                                          Control& control, HostMemoryShare share, Proving proving);
+                                          Control& control, HostMemoryShare share,
+                                          ProofOfProcess proving);
 
 /// Agrees in one exchange, without a wireup. Each rank maps the last rank's arena. If one cannot,
-/// the result is empty on all ranks, which continue with FetchHostMemory. \pre  KnowsHostMemory
+/// the result is empty on all ranks, which continue with FetchHostMemory. \pre  HasHostMemoryPlace
 /// \param plan_digest  of the channels, which must be the same on all ranks
 Result<std::optional<HostMemoryParts>> UseKnownHostMemory(const Origin& origin,
                                                           const PeerTable& peer_table,

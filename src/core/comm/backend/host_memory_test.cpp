@@ -44,7 +44,7 @@ TEST(HostMemory, IsMappedAsThePeerInfosState) {
         [](std::uint32_t rank, Formed formed) {
           ASSERT_TRUE(formed.ok()) << formed.error().message;
           Communicator& mine = **formed;
-          EXPECT_TRUE(KnowsHostMemory(mine.origin().process->settings(), mine.peer_table()));
+          EXPECT_TRUE(HasHostMemoryPlace(mine.origin().process->settings(), mine.peer_table()));
           EXPECT_TRUE(mine.host_memory().IsHere());
           for (const std::size_t count : {3u, 100'000u}) EXPECT_TRUE(SumOfRanks(mine, count).ok());
           EXPECT_EQ(mine.links().size(), 0u);
@@ -62,7 +62,7 @@ TEST(HostMemory, IsUnusedIfASingleRankCannotOpenIt) {
     Communicator& mine = **formed;
     PeerTable told = mine.peer_table();
     for (PeerInfo& one : told.peer_infos) one.nonce = Secret{};
-    EXPECT_FALSE(KnowsHostMemory(mine.origin().process->settings(), told));
+    EXPECT_FALSE(HasHostMemoryPlace(mine.origin().process->settings(), told));
     for (const bool right : {true, false}) {
       const Config config{.rank = rank, .size = 2, .expects_one_host = true};
       auto draft = *DraftHostMemory(*mine.origin().process, config);
@@ -77,7 +77,7 @@ TEST(HostMemory, IsUnusedIfASingleRankCannotOpenIt) {
       auto& arena = told.peer_infos[1].arena.emplace();
       arena = {.pid = pid, .descriptor = in.U32(), .device = in.U64(), .inode = in.U64()};
       arena.inode += right ? 0 : 1;
-      EXPECT_TRUE(KnowsHostMemory(mine.origin().process->settings(), told));
+      EXPECT_TRUE(HasHostMemoryPlace(mine.origin().process->settings(), told));
       const auto parts =
           UseKnownHostMemory(mine.origin(), told, mine.control(), std::move(draft), 7);
       ASSERT_TRUE(parts.ok()) << parts.error().message;

@@ -86,7 +86,7 @@ Result<std::unique_ptr<BlockingTask>> LinksOnDemand::BeginLinks(std::vector<Rank
                             .self = self(),
                             .peers = std::move(peers),
                             .purpose = purpose};
-  if (extension->meets()) parts.run = [extension] { return extension->Meet(); };
+  if (extension->meets()) parts.run = [extension] { return extension->AwaitPeers(); };
   return std::make_unique<BlockingTask>(std::move(parts));
 }
 

@@ -12,7 +12,7 @@ const EnvMap kTcp = {{"RINGLET_LINKS", "tcp"}};
 TEST(OverLinksBackend, RunsTheAlgorithmThatTheUserChose) {
   RunFormed(3, {{"RINGLET_LINKS", "tcp"}, {"RINGLET_HOST_ALGO", "ring"}},
             [](std::uint32_t, Communicator& mine) {
-              const Profile::Way way = mine.backend().WayOf({.count = 1000});
+              const Profile::AlgorithmNames way = mine.backend().AlgorithmNamesOf({.count = 1000});
               EXPECT_STREQ(way.algorithm, "ring");
               EXPECT_EQ(way.channels, 1u);
               EXPECT_TRUE(mine.backend().HasChannels());

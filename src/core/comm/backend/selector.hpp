@@ -42,7 +42,7 @@ class SelectingBackend : public Backend {
       : Backend(place, its), selector_(std::move(selector)) {}
 
   Status Can(const collective::Call& call) const override { return selector_.Can(call); }
-  Profile::Way WayOf(const collective::Call& call) const override {
+  Profile::AlgorithmNames AlgorithmNamesOf(const collective::Call& call) const override {
     return {.algorithm = Name(selector_.For(call)).data(), .protocol = "SIMPLE"};
   }
   plan::TimeTable TimesOf(const collective::Call& call) const override {

@@ -34,8 +34,8 @@ Status SharedMemory::Start(const collective::Call& call, const collective::Finge
 }
 
 // Collectives use the memory, so a rank that calls one instead is found there, not on the links.
-std::unique_ptr<collective::Operation> SharedMemory::Meet(collective::CallKind kind,
-                                                          std::uint64_t number) {
+std::unique_ptr<collective::Operation> SharedMemory::CheckCalls(collective::CallKind kind,
+                                                                std::uint64_t number) {
   engine_.Start({.kind = kind}, scores_.For(kind, 0), number);
   return std::make_unique<HostRun>(engine_);
 }

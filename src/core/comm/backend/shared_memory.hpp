@@ -13,11 +13,13 @@ class SharedMemory final : public SelectingBackend {
 
   Status Start(const collective::Call& call, const collective::Fingerprint& fingerprint,
                Started& started) override;
-  void Skip(const collective::Fingerprint& call) override { engine_.Skip(call); }
-  std::unique_ptr<collective::Operation> Meet(collective::CallKind kind,
-                                              std::uint64_t number) override;
+  void CountEmptyCall(const collective::Fingerprint& call) override {
+    engine_.CountEmptyCall(call);
+  }
+  std::unique_ptr<collective::Operation> CheckCalls(collective::CallKind kind,
+                                                    std::uint64_t number) override;
 
-  Profile::Way WayOf(const collective::Call& call) const override {
+  Profile::AlgorithmNames AlgorithmNamesOf(const collective::Call& call) const override {
     return {.algorithm = Name(AlgorithmOf(call)).data(), .protocol = "SIMPLE"};
   }
   /// Shared memory has neither rings nor trees.

@@ -9,8 +9,8 @@ namespace {
 
 TEST(SharedMemoryBackend, OnlySmallCallsAreOneShot) {
   RunFormed(2, {}, [](std::uint32_t, Communicator& mine) {
-    EXPECT_STREQ(mine.backend().WayOf({.count = 2}).algorithm, "one_shot");
-    EXPECT_STRNE(mine.backend().WayOf({.count = 1 << 20}).algorithm, "one_shot");
+    EXPECT_STREQ(mine.backend().AlgorithmNamesOf({.count = 2}).algorithm, "one_shot");
+    EXPECT_STRNE(mine.backend().AlgorithmNamesOf({.count = 1 << 20}).algorithm, "one_shot");
     EXPECT_FALSE(mine.backend().HasChannels());
   });
 }

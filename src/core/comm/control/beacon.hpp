@@ -8,13 +8,13 @@
 
 namespace ringlet::comm {
 
-using Sight = os::Sight;
+using BeaconProbe = os::BeaconProbe;
 using os::HasConnectionTo;
 
 class Beacon {
  public:
   /// Errors  kInvalidArgument, kSystem  no address to listen at
-  static Result<std::shared_ptr<Beacon>> Light(Process& process);
+  static Result<std::shared_ptr<Beacon>> Start(Process& process);
 
   const Address& address() const { return listener_.address; }
   /// Returns the descriptor that the child of a fork must close. It would keep the beacon lit after

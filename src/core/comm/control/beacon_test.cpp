@@ -8,16 +8,16 @@ namespace {
 TEST(Beacon, HasAnAddressOfTheProcess) {
   const auto process = Process::Start(EnvMap());
   ASSERT_TRUE(process.ok());
-  const auto beacon = Beacon::Light(**process);
+  const auto beacon = Beacon::Start(**process);
   ASSERT_TRUE(beacon.ok()) << beacon.error().message;
   EXPECT_NE((*beacon)->address().port, 0);
-  EXPECT_FALSE(Sight::Of((*beacon)->address()).IsGone());
+  EXPECT_FALSE(BeaconProbe::Of((*beacon)->address()).IsGone());
 }
 
 TEST(Beacon, FailsWithoutAnAddressToListenAt) {
   const auto process = Process::Start(EnvMap({{"RINGLET_SOCKET_IFNAME", "=none_such"}}));
   ASSERT_TRUE(process.ok());
-  EXPECT_FALSE(Beacon::Light(**process).ok());
+  EXPECT_FALSE(Beacon::Start(**process).ok());
 }
 
 }  // namespace

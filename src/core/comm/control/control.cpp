@@ -25,14 +25,14 @@ constexpr std::chrono::seconds kNewsTimeout(1);
 }  // namespace
 
 // The driver calls this after it has written the member's output to the kernel.
-void Control::Carrier::Look() {
+void Control::SharedMember::Look() {
   for (const auto& shared : std::exchange(leaving, {})) shared->MarkLeft();
   for (const auto& [group, shared] : users) {
     shared->Look(*member);
     shared->Deliver(*member);
     if (shared->failed.load(std::memory_order_relaxed)) shared->DumpFailure();
   }
-  if (Part()) return;
+  if (LeaveParting()) return;
   if (member->standing() && std::exchange(closes_listeners, false)) driver->CloseListeners(id);
   if (!member->Finished()) return;
   driver->Remove(id, kLinger);
@@ -40,24 +40,24 @@ void Control::Carrier::Look() {
 }
 
 // Lets groups leave once their failures are passed on. Returns true if Look will run again.
-bool Control::Carrier::Part() {
+bool Control::SharedMember::LeaveParting() {
   const auto ready = std::ranges::stable_partition(
-      parting, [&](const auto& shared) { return member->OwesNews(shared->group); });
+      parting, [&](const auto& shared) { return member->AwaitsFailureAnswers(shared->group); });
   const std::vector<std::shared_ptr<Shared>> leave(ready.begin(), ready.end());
   parting.erase(ready.begin(), ready.end());
   for (const auto& shared : leave) Leave(shared);
-  if (!leave.empty()) driver->Nudge(id);
+  if (!leave.empty()) driver->RequestTick(id);
   return !leave.empty();
 }
 
 // The caller holds a copy of `shared`, because `users` drops its own.
-void Control::Carrier::Leave(const std::shared_ptr<Shared>& shared) {
+void Control::SharedMember::Leave(const std::shared_ptr<Shared>& shared) {
   member->Leave(shared->group);
   users.erase(shared->group);
   leaving.push_back(shared);
 }
 
-void Control::Carrier::Lose(const Error& error) {
+void Control::SharedMember::MarkMemberLost(const Error& error) {
   lost = true;
   for (const auto& shared : leaving) shared->MarkLeft();
   for (const auto& shared : parting) shared->MarkLeft();
@@ -80,14 +80,14 @@ void Control::DumpFailure() {
   shared_->DumpFailure();
 }
 
-void Control::Shared::HeedShortages(Process& process, Rank rank,
-                                    std::optional<ShortageWatch> watch) {
+void Control::Shared::WatchShortages(Process& process, Rank rank,
+                                     std::optional<ShortageWatch> watch) {
   // Does not use Process::shortages, because threads that wait for a service thread hold its lock.
-  const std::uint64_t count =
-      process.files().shortages() + process.driver().shortages() + carrier->driver->shortages();
+  const std::uint64_t count = process.files().shortages() + process.driver().shortages() +
+                              shared_member->driver->shortages();
   if (!watch) watch.emplace(count);
   if (const Instant lasts = watch->Look(count, os::Now()); lasts > Instant(0)) {
-    carrier->member->Abort(
+    shared_member->member->Abort(
         Code::kSystem,
         fmt::format("rank {} (host {}, pid {}) was out of file descriptors for {:.1f} s while the "
                     "communicator formed: {}",
@@ -95,14 +95,14 @@ void Control::Shared::HeedShortages(Process& process, Rank rank,
                     std::chrono::duration<double>(lasts).count(),
                     ShortageText(os::CountDescriptors())),
         group);
-    return carrier->driver->Nudge(carrier->id);
+    return shared_member->driver->RequestTick(shared_member->id);
   }
-  carrier->driver->PostAfter(ShortageWatch::kPeriod,
-                             [&process, rank, watch, weak = weak_from_this()] {
-                               const auto self = weak.lock();
-                               if (self && !self->formed && !self->failed && !self->carrier->lost)
-                                 self->HeedShortages(process, rank, watch);
-                             });
+  shared_member->driver->PostAfter(
+      ShortageWatch::kPeriod, [&process, rank, watch, weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (self && !self->formed && !self->failed && !self->shared_member->lost)
+          self->WatchShortages(process, rank, watch);
+      });
 }
 
 bootstrap::GroupId Control::id() const {
@@ -124,51 +124,53 @@ Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process,
 }
 
 Control::Pending Control::Begin(std::shared_ptr<Process> process, Options options) {
-  auto carrier = std::make_shared<Carrier>(process->TakeSeat());
+  auto shared_member = std::make_shared<SharedMember>(process->ReserveService());
   auto shared = std::make_shared<Shared>();
-  shared->carrier = carrier;
-  carrier->users.emplace(bootstrap::kWorld, shared);
+  shared->shared_member = shared_member;
+  shared_member->users.emplace(bootstrap::kWorld, shared);
   const auto join_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(options.member.timeout);
-  options.member.shelf = carrier->seat.service.shelf();
-  options.member.activity = [users = &carrier->users, process = process.get()](GroupId group) {
+  options.member.roster_cache = shared_member->slot.service.roster_cache();
+  options.member.activity = [users = &shared_member->users,
+                             process = process.get()](GroupId group) {
     bootstrap::Activity activity;
     const auto it = users->find(group);
     if (it == users->end()) return activity;
-    it->second->TellCalls(activity);
+    it->second->FillCalls(activity);
     activity.slow_sends = it->second->SlowSends();
     const std::uint64_t name = it->second->name;
     for (const auto& watched : process->watched())
-      if (auto one = watched->Tell(); one && one->communicator != name)
+      if (auto one = watched->CurrentActivity(); one && one->communicator != name)
         activity.others.push_back(*std::move(one));
     return activity;
   };
   std::unique_ptr<Control> control(
       new Control(process, shared, join_timeout + 2 * kLastLadderStep));
   control->rank_ = options.member.rank;
-  shared->Introduce(*process, control->rank_, options.member.size);
+  shared->RegisterWatched(*process, control->rank_, options.member.size);
   shared->SetName(options.member.roots.front().credentials.magic);
   process->Watch(shared);
-  carrier->member = std::make_shared<Member>(std::move(options.member));
-  carrier->closes_listeners = options.entrance != nullptr;
+  shared_member->member = std::make_shared<Member>(std::move(options.member));
+  shared_member->closes_listeners = options.entrance != nullptr;
   auto listeners = std::make_shared<std::vector<os::Listener>>(std::move(options.listeners));
   std::string who = fmt::format("rank {}: ", Index(control->rank_));
-  carrier->driver->Post([process = process.get(), carrier, listeners, who = std::move(who),
-                         entrance = std::move(options.entrance)]() mutable {
-    os::Hosted hosted{.machine = carrier->member,
+  shared_member->driver->Post([process = process.get(), shared_member, listeners,
+                               who = std::move(who),
+                               entrance = std::move(options.entrance)]() mutable {
+    os::Hosted hosted{.machine = shared_member->member,
                       .listeners = std::move(*listeners),
                       .entrance = std::move(entrance),
                       .greeting = kGreeting};
-    hosted.changed = [carrier] { carrier->Look(); };
-    hosted.failed = [carrier, who = std::move(who)](const Error& error) {
-      carrier->Lose(Error{error.code, who + error.message});
+    hosted.changed = [shared_member] { shared_member->Look(); };
+    hosted.failed = [shared_member, who = std::move(who)](const Error& error) {
+      shared_member->MarkMemberLost(Error{error.code, who + error.message});
     };
     hosted.note = [process](const Note& note) {
       process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
     };
-    carrier->id = carrier->driver->Add(std::move(hosted));
+    shared_member->id = shared_member->driver->Add(std::move(hosted));
   });
-  shared->HeedShortages(*process, control->rank_);
+  shared->WatchShortages(*process, control->rank_);
   return {std::move(control), options.operation_timeout};
 }
 
@@ -195,11 +197,11 @@ Control::~Control() {
 }
 
 void Control::Command(std::function<void(Member&, GroupId)> command) {
-  shared_->carrier->driver->Post([shared = shared_, command = std::move(command)] {
-    Carrier& carrier = *shared->carrier;
-    if (carrier.lost || carrier.member->Finished()) return shared->MarkLeft();
-    command(*carrier.member, shared->group);
-    carrier.driver->Nudge(carrier.id);
+  shared_->shared_member->driver->Post([shared = shared_, command = std::move(command)] {
+    SharedMember& shared_member = *shared->shared_member;
+    if (shared_member.lost || shared_member.member->Finished()) return shared->MarkLeft();
+    command(*shared_member.member, shared->group);
+    shared_member.driver->RequestTick(shared_member.id);
   });
 }
 
@@ -301,7 +303,7 @@ Result<Bytes> Control::Receive(Rank from, std::uint64_t tag) {
   return *message;
 }
 
-void Control::SeeTo(OnPushed on_pushed) {
+void Control::SetPushHandler(OnPushed on_pushed) {
   {
     const std::lock_guard lock(shared_->pushed_mutex);
     shared_->on_pushed = std::move(on_pushed);
@@ -359,9 +361,9 @@ void Control::Leave() {
     shared_->on_pushed = nullptr;
   }
   Command([shared = shared_](Member& member, GroupId group) {
-    Carrier& carrier = *shared->carrier;
-    if (member.OwesNews(group)) return carrier.parting.push_back(shared);
-    carrier.Leave(shared);
+    SharedMember& shared_member = *shared->shared_member;
+    if (member.AwaitsFailureAnswers(group)) return shared_member.parting.push_back(shared);
+    shared_member.Leave(shared);
   });
   // Waits, because the process and its service thread may end as soon as this returns. If the last
   // messages were not in the kernel by then, peers would take the end for a crash. Ranks behind
@@ -371,7 +373,8 @@ void Control::Leave() {
   if (shared_->WaitFor(lock, kNewsTimeout, left)) return;
   lock.unlock();
   Command([shared = shared_](Member&, GroupId) {
-    if (std::erase(shared->carrier->parting, shared) > 0) shared->carrier->Leave(shared);
+    if (std::erase(shared->shared_member->parting, shared) > 0)
+      shared->shared_member->Leave(shared);
   });
   lock.lock();
   shared_->WaitFor(lock, kLastLadderStep, left);
@@ -443,23 +446,23 @@ Result<std::unique_ptr<Control>> Control::Shrink(std::vector<std::uint32_t> excl
 Result<std::unique_ptr<Control>> Control::Form(GroupId id,
                                                const std::vector<std::uint32_t>& ranks) {
   auto child = std::make_shared<Shared>();
-  child->carrier = shared_->carrier;
+  child->shared_member = shared_->shared_member;
   child->group = id;
   const auto place = std::ranges::find(ranks, Index(rank_)) - ranks.begin();
   const Rank rank{static_cast<std::uint32_t>(place)};
-  child->Introduce(*process_, rank, static_cast<std::uint32_t>(ranks.size()));
+  child->RegisterWatched(*process_, rank, static_cast<std::uint32_t>(ranks.size()));
   child->SetName(id);  // until it is formed
   auto formed = std::make_shared<std::promise<Status>>();
-  child->carrier->driver->Post([parent = shared_->group, child, ranks, formed] {
-    Carrier& carrier = *child->carrier;
+  child->shared_member->driver->Post([parent = shared_->group, child, ranks, formed] {
+    SharedMember& shared_member = *child->shared_member;
     Status status =
-        carrier.lost || carrier.member->Finished()
+        shared_member.lost || shared_member.member->Finished()
             ? Status(Error{Code::kInvalidArgument, "the communicator was left"})
-            : carrier.member->Form(child->group, parent, ranks, os::SocketDriver::Now());
+            : shared_member.member->Form(child->group, parent, ranks, os::SocketDriver::Now());
     if (status.ok()) {
-      carrier.users.emplace(child->group, child);
-      carrier.driver->Nudge(carrier.id);
-      child->Look(*carrier.member);
+      shared_member.users.emplace(child->group, child);
+      shared_member.driver->RequestTick(shared_member.id);
+      child->Look(*shared_member.member);
     }
     formed->set_value(std::move(status));
   });
@@ -475,7 +478,7 @@ Result<std::unique_ptr<Control>> Control::Form(GroupId id,
   control->rank_ = rank;
   control->ranks_of_parent_ = ranks;
   process_->Watch(child);
-  child->HeedShortages(*process_, rank);
+  child->WatchShortages(*process_, rank);
   return control;
 }
 

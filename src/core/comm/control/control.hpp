@@ -101,7 +101,7 @@ class Control {
   /// on the service thread, one at a time, in each sender's order. Messages that arrive before this
   /// call are kept until then. `on_pushed` is not called after Leave.
   using OnPushed = std::function<void(bootstrap::PushedMessage)>;
-  void SeeTo(OnPushed on_pushed);
+  void SetPushHandler(OnPushed on_pushed);
 
   /// Returns `result`. An error fails the communicator on all ranks with its reason. Each stage of
   /// forming a communicator uses this, so that a failure on one rank is a failure on all.
@@ -130,14 +130,14 @@ class Control {
   FlightRecorder& doing();
   /// Sets the sockets to inspect when another rank or an external tool queries this one.
   void SetSendQueues(std::shared_ptr<const transport::SendQueues> send_queues);
-  enum class Presence : std::uint8_t {
+  enum class Reachability : std::uint8_t {
     kSilent,  ///< no answer in time: its process is stopped or unreachable
     kHere,
     kLeft,    ///< in good order, by its own report
     kAbsent,  ///< no process listens at its addresses: it left or died; its neighbours report which
   };
   struct Answer {
-    Presence presence = Presence::kSilent;
+    Reachability presence = Reachability::kSilent;
     bootstrap::Activity activity = {};  ///< of kHere
   };
   /// Queries the activity of `whom`, and waits at most `timeout` for the answer.
@@ -168,7 +168,7 @@ class Control {
   void set_operation_timeout(std::chrono::milliseconds timeout) { operation_timeout_ = timeout; }
 
  private:
-  struct Carrier;
+  struct SharedMember;
   struct Shared;
   Control(std::shared_ptr<Process> process, std::shared_ptr<Shared> shared,
           std::chrono::milliseconds operation_timeout);

@@ -140,10 +140,10 @@ TEST_P(ControlOver, ARankReportsItsActivityWhenQueried) {
              ASSERT_TRUE(control.Barrier().ok());
              if (rank == 0) {
                const Control::Answer nothing = control.Ask(Rank{2}, kTimeout);
-               EXPECT_EQ(nothing.presence, Control::Presence::kHere);
+               EXPECT_EQ(nothing.presence, Control::Reachability::kHere);
                EXPECT_EQ(nothing.activity, bootstrap::Activity{}) << "it is at nothing";
                const Control::Answer answer = control.Ask(Rank{1}, kTimeout);
-               EXPECT_EQ(answer.presence, Control::Presence::kHere);
+               EXPECT_EQ(answer.presence, Control::Reachability::kHere);
                EXPECT_EQ(answer.activity.operations, 7u);
                EXPECT_EQ(answer.activity.waits_for, 0u);
                const auto header = collective::EncodeHeader(kCall, Rank{1});
@@ -270,8 +270,8 @@ TEST_P(ControlOver, LeaveReturnsAfterItsMessageIsSent) {
 TEST_P(ControlOver, RanksOnSeveralServiceThreadsFormACommunicator) {
   constexpr std::uint32_t kSize = 6;
   const auto process = ProcessWith(Environment());
-  std::vector<Process::Seat> others;
-  while (others.size() + kSize / 2 < kRanksOfAThread) others.push_back(process->TakeSeat());
+  std::vector<Process::ServiceSlot> others;
+  while (others.size() + kSize / 2 < kRanksOfAThread) others.push_back(process->ReserveService());
   RunRanks(
       kSize, [&](std::uint32_t) { return process; },
       [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {

@@ -17,11 +17,12 @@
 
 namespace ringlet::comm {
 
-// The member and the groups that use it. Only the service thread of its seat accesses it.
-struct Control::Carrier {
-  explicit Carrier(Process::Seat where) : seat(std::move(where)), driver(&seat.service.driver()) {}
+// The member and the groups that use it. Only the service thread of its slot accesses it.
+struct Control::SharedMember {
+  explicit SharedMember(Process::ServiceSlot where)
+      : slot(std::move(where)), driver(&slot.service.driver()) {}
 
-  Process::Seat seat;
+  Process::ServiceSlot slot;
   os::SocketDriver* const driver;
   std::shared_ptr<bootstrap::Member> member;
   os::SocketDriver::Id id = 0;
@@ -33,14 +34,14 @@ struct Control::Carrier {
   bool lost = false;              // the member ran out of memory, so its state is unknown
 
   void Look();
-  bool Part();
+  bool LeaveParting();
   void Leave(const std::shared_ptr<Shared>& shared);
-  void Lose(const Error& error);
+  void MarkMemberLost(const Error& error);
 };
 
 // The state of one group that the service thread and the rank's thread share, under one lock.
 struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Shared> {
-  std::shared_ptr<Carrier> carrier;
+  std::shared_ptr<SharedMember> shared_member;
   bootstrap::GroupId group = bootstrap::kWorld;
   FlightRecorder doing;
 
@@ -70,7 +71,7 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
     while (true) {
       const Instant look = std::min(until, os::Now() + LongWait::kPeriod);
       lock.unlock();
-      carrier->driver->RunUntil(
+      shared_member->driver->RunUntil(
           [&] {
             const std::lock_guard looking(mutex);
             return ready();
@@ -120,7 +121,7 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
       answer = AnswerOf(member, *asked);
       news |= answer.has_value();
     }
-    if (!inquiries.empty()) LookForAnswers(member);
+    if (!inquiries.empty()) CollectAnswers(member);
     if (!failure && member.failure(group)) {
       failure = member.failure(group);
       failed.store(true, std::memory_order_release);
@@ -141,11 +142,11 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
 
   std::optional<Answer> AnswerOf(bootstrap::Member& member, Rank whom) const {
     if (auto activity = member.TakeAnswer(whom, group))
-      return Answer{Presence::kHere, std::move(*activity)};
-    switch (member.PresenceOf(whom, group)) {
-      case bootstrap::Member::Presence::kLeft: return Answer{Presence::kLeft, {}};
-      case bootstrap::Member::Presence::kAbsent: return Answer{Presence::kAbsent, {}};
-      case bootstrap::Member::Presence::kUnknown: break;
+      return Answer{Reachability::kHere, std::move(*activity)};
+    switch (member.AbsenceOf(whom, group)) {
+      case bootstrap::Member::RankAbsence::kLeft: return Answer{Reachability::kLeft, {}};
+      case bootstrap::Member::RankAbsence::kAbsent: return Answer{Reachability::kAbsent, {}};
+      case bootstrap::Member::RankAbsence::kUnknown: break;
     }
     return std::nullopt;
   }
@@ -164,7 +165,7 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
   /// Until the communicator is formed, a lasting lack of descriptors fails it. Its peers cannot see
   /// the cause, and both sides would retry until their time limit.
   /// \param watch  from the second call on
-  void HeedShortages(Process& process, Rank rank, std::optional<ShortageWatch> watch = {});
+  void WatchShortages(Process& process, Rank rank, std::optional<ShortageWatch> watch = {});
 
   void MarkLeft() {
     const std::lock_guard lock(mutex);
@@ -173,13 +174,13 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
   }
 
   // Used by tools that inspect the communicator: watching.cpp
-  void Introduce(const Process& process, Rank rank, std::uint32_t ranks);
+  void RegisterWatched(const Process& process, Rank rank, std::uint32_t ranks);
   void SetName(std::uint64_t its_name);
   std::vector<SlowSend> SlowSends() const;
   watch::RankTrace Trace(std::string reason) const override;
-  std::optional<bootstrap::GroupActivity> Tell() const override;
+  std::optional<bootstrap::GroupActivity> CurrentActivity() const override;
   /// \param activity  bootstrap::Activity or GroupActivity
-  void TellCalls(auto& activity) const {
+  void FillCalls(auto& activity) const {
     activity.operations = doing.operations;
     if (const std::int64_t rank = doing.waits_for; rank >= 0)
       activity.waits_for = static_cast<std::uint32_t>(rank);
@@ -191,10 +192,10 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
   watch::CommunicatorMetrics Metrics() const override;
   void Look(std::shared_ptr<StatusGathering> gathering, std::size_t part, bool asks_peers) override;
   watch::RankState OwnState() const;
-  void LookNow(const std::shared_ptr<StatusGathering>& gathering, std::size_t part,
-               bool asks_peers);
-  void AskPeers(std::shared_ptr<StatusGathering> gathering, std::size_t part);
-  void LookForAnswers(bootstrap::Member& member);
+  void GatherStatusNow(const std::shared_ptr<StatusGathering>& gathering, std::size_t part,
+                       bool asks_peers);
+  void QueryPeers(std::shared_ptr<StatusGathering> gathering, std::size_t part);
+  void CollectAnswers(bootstrap::Member& member);
   void DumpFailure();
 };
 

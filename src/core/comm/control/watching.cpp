@@ -17,7 +17,7 @@ using watch::RankState;
 constexpr std::uint32_t kPeersAskedMax = 1024;
 
 /// Decodes the call that a rank reported to a peer. Empty without a call, or if it does not parse.
-std::optional<watch::RecordedOperation> CallIn(const Bytes& told) {
+std::optional<watch::RecordedOperation> DecodeCall(const Bytes& told) {
   collective::Header header{};
   if (told.size() != header.size()) return std::nullopt;
   std::copy(told.begin(), told.end(), header.begin());
@@ -80,15 +80,15 @@ void DescribeCalls(RankState& state, const auto& activity) {
   state.operations = activity.operations;
   state.calls = TalliesOf(activity.counts);
   state.waits_for = activity.waits_for;
-  state.last = CallIn(activity.call);
+  state.last = DecodeCall(activity.call);
   state.inside = state.waits_for.has_value();
 }
 
 /// Adds the states of a peer in other communicators. `state` describes the peer.
 void AddOthers(const RankState& state, const std::vector<bootstrap::GroupActivity>& others,
-               std::vector<watch::ToldState>& told) {
+               std::vector<watch::ReportedState>& told) {
   for (const bootstrap::GroupActivity& one : others) {
-    watch::ToldState& its = told.emplace_back();
+    watch::ReportedState& its = told.emplace_back();
     its.communicator = fmt::format("{:016x}", one.communicator);
     its.ranks = one.ranks;
     its.state = {.rank = one.rank, .host = state.host, .pid = state.pid};
@@ -97,12 +97,12 @@ void AddOthers(const RankState& state, const std::vector<bootstrap::GroupActivit
 }
 
 void Describe(RankState& state, const Control::Answer& answer) {
-  using Presence = Control::Presence;
+  using Reachability = Control::Reachability;
   switch (answer.presence) {
-    case Presence::kSilent: state.reach = RankState::Reach::kSilent; break;
-    case Presence::kLeft: state.reach = RankState::Reach::kLeft; break;
-    case Presence::kAbsent: state.reach = RankState::Reach::kGone; break;
-    case Presence::kHere: state.reach = RankState::Reach::kHere; break;
+    case Reachability::kSilent: state.reach = RankState::Reach::kSilent; break;
+    case Reachability::kLeft: state.reach = RankState::Reach::kLeft; break;
+    case Reachability::kAbsent: state.reach = RankState::Reach::kGone; break;
+    case Reachability::kHere: state.reach = RankState::Reach::kHere; break;
   }
   DescribeCalls(state, answer.activity);
   state.slow_sends = answer.activity.slow_sends;
@@ -110,7 +110,7 @@ void Describe(RankState& state, const Control::Answer& answer) {
 
 }  // namespace
 
-void Control::Shared::Introduce(const Process& process, Rank rank, std::uint32_t ranks) {
+void Control::Shared::RegisterWatched(const Process& process, Rank rank, std::uint32_t ranks) {
   doing.set_rank(rank);
   const std::lock_guard lock(mutex);
   about.rank = Index(rank);
@@ -127,11 +127,11 @@ void Control::Shared::SetName(std::uint64_t its_name) {
   about.communicator = fmt::format("{:016x}", its_name);
 }
 
-std::optional<bootstrap::GroupActivity> Control::Shared::Tell() const {
+std::optional<bootstrap::GroupActivity> Control::Shared::CurrentActivity() const {
   if (!formed.load(std::memory_order_acquire) || failed.load(std::memory_order_acquire))
     return std::nullopt;
   bootstrap::GroupActivity told{.communicator = name.load(std::memory_order_relaxed)};
-  TellCalls(told);
+  FillCalls(told);
   const std::lock_guard lock(mutex);
   told.rank = about.rank;
   told.ranks = about.ranks;
@@ -218,20 +218,20 @@ RankState Control::Shared::OwnState() const {
   return state;
 }
 
-// `this` outlives the call, because the process holds it. The carrier finds it by its group.
+// `this` outlives the call, because the process holds it. The shared member finds it by its group.
 void Control::Shared::Look(std::shared_ptr<StatusGathering> gathering, std::size_t part,
                            bool asks_peers) {
-  carrier->driver->Post([self = shared_from_this(), gathering = std::move(gathering), part,
-                         asks_peers] { self->LookNow(gathering, part, asks_peers); });
+  shared_member->driver->Post([self = shared_from_this(), gathering = std::move(gathering), part,
+                               asks_peers] { self->GatherStatusNow(gathering, part, asks_peers); });
 }
 
-void Control::Shared::LookNow(const std::shared_ptr<StatusGathering>& gathering, std::size_t part,
-                              bool asks_peers) {
+void Control::Shared::GatherStatusNow(const std::shared_ptr<StatusGathering>& gathering,
+                                      std::size_t part, bool asks_peers) {
   RankState state = OwnState();
-  const bool member_stands =
-      !carrier->lost && carrier->users.contains(group) && !carrier->member->Finished();
-  if (state.forming && member_stands) state.phase = carrier->member->Phase(group);
-  // One lock after the other, because LookForAnswers takes the gathering's lock inside this one.
+  const bool member_stands = !shared_member->lost && shared_member->users.contains(group) &&
+                             !shared_member->member->Finished();
+  if (state.forming && member_stands) state.phase = shared_member->member->Phase(group);
+  // One lock after the other, because CollectAnswers takes the gathering's lock inside this one.
   watch::CommunicatorStatus known{.self = state};
   {
     const std::lock_guard lock(mutex);
@@ -246,18 +246,18 @@ void Control::Shared::LookNow(const std::shared_ptr<StatusGathering>& gathering,
   }
   gathering->Set(part, [&](watch::CommunicatorStatus& status) { status = std::move(known); });
   if (asks_peers && member_stands && !state.forming && state.failure.empty())
-    AskPeers(gathering, part);
+    QueryPeers(gathering, part);
   else
     gathering->Done();
 }
 
-void Control::Shared::AskPeers(std::shared_ptr<StatusGathering> gathering, std::size_t part) {
-  const bootstrap::Roster& members = carrier->member->roster(group);
+void Control::Shared::QueryPeers(std::shared_ptr<StatusGathering> gathering, std::size_t part) {
+  const bootstrap::Roster& members = shared_member->member->roster(group);
   PeerInquiry inquiry{.gathering = std::move(gathering), .part = part};
   std::vector<RankState> peers = PeersIn(members, about.rank, RankState::Reach::kSilent);
   for (const RankState& peer : peers) {
     inquiry.unanswered.insert(peer.rank);
-    carrier->member->Ask(Rank{peer.rank}, os::SocketDriver::Now(), group);
+    shared_member->member->Ask(Rank{peer.rank}, os::SocketDriver::Now(), group);
   }
   inquiry.gathering->Set(part, [&](auto& status) { status.peers = std::move(peers); });
   if (inquiry.unanswered.empty()) return inquiry.gathering->Done();
@@ -265,11 +265,11 @@ void Control::Shared::AskPeers(std::shared_ptr<StatusGathering> gathering, std::
   constexpr std::size_t kInquiriesMax = 32;
   if (inquiries.size() >= kInquiriesMax) inquiries.erase(inquiries.begin());
   inquiries.push_back(std::move(inquiry));
-  carrier->driver->Nudge(carrier->id);
+  shared_member->driver->RequestTick(shared_member->id);
 }
 
 // The caller holds the lock, as for Look.
-void Control::Shared::LookForAnswers(bootstrap::Member& member) {
+void Control::Shared::CollectAnswers(bootstrap::Member& member) {
   std::map<std::uint32_t, Answer> answers;
   for (const PeerInquiry& inquiry : inquiries)
     for (const std::uint32_t rank : inquiry.unanswered) {

@@ -115,7 +115,7 @@ TEST(Watching, RanksOfAnotherHostReportTheirCommunicator) {
       });
   std::vector<std::uint32_t> ranks;
   for (const watch::CommunicatorStatus& one : seen)
-    for (const watch::ToldState& told : one.told) {
+    for (const watch::ReportedState& told : one.told) {
       if (told.communicator != fmt::format("{:016x}", name.load())) continue;
       EXPECT_EQ(told.ranks, 2u);
       EXPECT_EQ(told.state.operations, 1u);

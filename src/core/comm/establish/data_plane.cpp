@@ -55,10 +55,10 @@ Result<std::unique_ptr<transport::Links>> Connect(const Origin& origin,
 // Joins all transports at once. If the peer infos contain the location of the host's memory, its
 // ranks need no wireup for it. If one rank cannot open it, all ranks fall back to the wireup.
 Result<DataPlane> JoinDataPlane(const Origin& origin, const plan::ChannelPlan& plan,
-                                const PeerTable& peer_table, Control& control, Surroundings own,
+                                const PeerTable& peer_table, Control& control, LocalResources own,
                                 Timeline& timeline, const std::stop_token& abort) {
   std::unique_ptr<transport::Links> links;
-  if (KnowsHostMemory(origin.process->settings(), peer_table)) {
+  if (HasHostMemoryPlace(origin.process->settings(), peer_table)) {
     RINGLET_TRY_ASSIGN(links,
                        Connect(origin, plan, peer_table, control, std::move(own.listeners), abort));
     timeline.Reached(Phase::kConnect);

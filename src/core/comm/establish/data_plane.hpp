@@ -5,7 +5,7 @@
 
 #include "comm/backend/host_memory.hpp"
 #include "comm/control/control.hpp"
-#include "comm/establish/surroundings.hpp"
+#include "comm/establish/local_resources.hpp"
 #include "comm/establish/timeline.hpp"
 #include "comm/peers/peer_table.hpp"
 #include "comm/process/config.hpp"
@@ -30,7 +30,7 @@ struct DataPlane {
 /// Joins the ranks of the control network by all transports that they will use. Collective.
 /// Errors  kProtocol  the ranks have different plans; and as Connect and AgreeOnHostMemory
 Result<DataPlane> JoinDataPlane(const Origin& origin, const plan::ChannelPlan& plan,
-                                const PeerTable& peer_table, Control& control, Surroundings own,
+                                const PeerTable& peer_table, Control& control, LocalResources own,
                                 Timeline& timeline, const std::stop_token& abort);
 
 }  // namespace ringlet::comm

@@ -12,7 +12,7 @@ namespace {
 
 // Completes a communicator on its control network, for new ranks and for ranks of a parent.
 Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Control> control,
-                                               Surroundings own, Timeline timeline,
+                                               LocalResources own, Timeline timeline,
                                                const std::stop_token& abort) {
   RINGLET_TRY_ASSIGN(own, control->Share(WithDevices(origin, *control, std::move(own))));
   RINGLET_TRY_ASSIGN(PeerTable peer_table, control->Share(MakePeerTable(
@@ -51,12 +51,12 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
   Timeline timeline("Establish");
   RINGLET_TRY(CheckArguments(config));
   RINGLET_TRY_ASSIGN(std::vector<Invitation> invitations, ReadIds(*process, config));
-  RINGLET_TRY(MeetAsJob(*process, config, invitations.front()));
+  RINGLET_TRY(UseIdOfJob(*process, config, invitations.front()));
   RINGLET_TRY(OpenFixedRoot(process, invitations.front(), config));
 
   // The devices and addresses of this rank, which are read from the machine.
   RINGLET_TRY_ASSIGN(const LocalHost local_host, DiscoverLocal(*process, config));
-  process->ServeNear(local_host.cpus, local_host.numa);
+  process->MoveServicesNear(local_host.cpus, local_host.numa);
   RINGLET_TRY_ASSIGN(Listeners listeners,
                      OpenListeners(*process, invitations.front(), config, local_host,
                                    std::move(prepared.node_leader)));
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Communicator>> FormChild(const Communicator& parent,
                      control->Share(DraftHostMemory(*origin.process, origin.config)));
   timeline.Reached(Phase::kDiscoverLocal);
   RINGLET_TRY_ASSIGN(
-      Surroundings own,
+      LocalResources own,
       control->Share(ExchangePeerInfo(origin, *control,
                                       {local_host, std::move(listeners), std::move(memory), {}})));
   timeline.Reached(Phase::kStanding);

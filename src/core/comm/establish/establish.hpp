@@ -22,14 +22,15 @@ Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
 /// Returns the id of a program's next ncclGetUniqueId. It is new. Under `ringlet run`
 /// (RINGLET_UNIQUE_ID and RINGLET_WORLD_SIZE are set), a process's first id contains the name of
 /// the job: a communicator of all ranks then meets at RINGLET_UNIQUE_ID even if each rank made its
-/// own id (MeetAsJob). With RINGLET_UNIQUE_ID alone, the first id is that one. RINGLET_COMM_ID
+/// own id (UseIdOfJob). With RINGLET_UNIQUE_ID alone, the first id is that one. RINGLET_COMM_ID
 /// overrides all of this.
 /// Errors  kInvalidArgument  RINGLET_UNIQUE_ID does not parse
 Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process);
 
 /// Parts that a front end adds to the forming of a communicator. Each may be missing.
 struct Preparation {
-  /// The node leader's address, which this rank took before other ranks knew the id (LeadHost).
+  /// The node leader's address, which this rank took before other ranks knew the id
+  /// (BecomeNodeLeader).
   std::shared_ptr<os::Listener> node_leader = {};
   /// The memory of all ranks, which this rank made before it knew the id (MakeHostMemory).
   std::shared_ptr<transport::Arena> memory = {};

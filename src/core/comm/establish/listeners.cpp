@@ -74,7 +74,7 @@ void OpenNodeLeaderListener(const Process& process, const Invitation& invitation
     listeners.node_leader = NodeLeaderAddress(invitation);
 }
 
-std::shared_ptr<os::Listener> LeadHost(const Process& process, const Config& config) {
+std::shared_ptr<os::Listener> BecomeNodeLeader(const Process& process, const Config& config) {
   const auto invitation = rendezvous::Decode(config.id);
   if (!invitation.ok() || !HasNodeLeaders(process.settings(), config)) return nullptr;
   auto listener = os::Listen(NodeLeaderAddress(*invitation));

@@ -22,7 +22,7 @@ struct Listeners {
   std::optional<Address> node_leader = {};
   bool speaks = false;
 };
-/// \param node_leader  from LeadHost, or null
+/// \param node_leader  from BecomeNodeLeader, or null
 Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
                                 const Config& config, const LocalHost& local_host,
                                 std::shared_ptr<os::Listener> node_leader = nullptr);
@@ -30,7 +30,7 @@ Result<transport::ListenerSet> OpenDataListener(Process& process, const Credenti
                                                 const LocalHost& local_host, std::uint32_t size);
 
 /// Fills `node_leader` and `speaks`, and adds the listener, if ranks of a host check in together.
-/// \param taken  from LeadHost, or null
+/// \param taken  from BecomeNodeLeader, or null
 void OpenNodeLeaderListener(const Process& process, const Invitation& invitation,
                             const Config& config, Listeners& listeners,
                             std::shared_ptr<os::Listener> taken = nullptr);
@@ -39,6 +39,6 @@ void OpenNodeLeaderListener(const Process& process, const Invitation& invitation
 /// `config.id`. Other ranks then reach both by one connection. On other hosts, the first rank to
 /// arrive is the leader. Null if hosts do not have leaders, or if the address is taken. The rank's
 /// join reports the latter.
-std::shared_ptr<os::Listener> LeadHost(const Process& process, const Config& config);
+std::shared_ptr<os::Listener> BecomeNodeLeader(const Process& process, const Config& config);
 
 }  // namespace ringlet::comm

@@ -87,7 +87,7 @@ Result<UniqueId> UniqueIdFromCommId(const Process& process) {
 }
 
 /// Returns the id from the launcher.
-Result<UniqueId> GivenId(const Settings& settings) {
+Result<UniqueId> IdOfLauncher(const Settings& settings) {
   auto id = rendezvous::FromText(settings.unique_id.text);
   if (id.ok() && rendezvous::Decode(*id).ok()) return id;
   return Error{Code::kInvalidArgument,
@@ -139,18 +139,18 @@ Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process) {
   const bool fixed = !settings.comm_id.empty();
   if (settings.unique_id.text.empty() || fixed || !process->TakeGivenId())
     return CreateUniqueId(process);
-  RINGLET_TRY_ASSIGN(const UniqueId given, GivenId(settings));
+  RINGLET_TRY_ASSIGN(const UniqueId given, IdOfLauncher(settings));
   if (!settings.world_size) return given;
   RINGLET_TRY_ASSIGN(const rendezvous::Invitation job, rendezvous::Decode(given));
   return MakeId(process, {.job = job.credentials.magic});
 }
 
-Status MeetAsJob(Process& process, const Config& config, rendezvous::Invitation& invitation) {
+Status UseIdOfJob(Process& process, const Config& config, rendezvous::Invitation& invitation) {
   const Settings& settings = process.settings();
   if (!invitation.job || settings.unique_id.text.empty()) return Ok();
   if (!config.more_ids.empty() || !settings.world_size || config.size % *settings.world_size != 0)
     return Ok();
-  RINGLET_TRY_ASSIGN(const UniqueId given, GivenId(settings));
+  RINGLET_TRY_ASSIGN(const UniqueId given, IdOfLauncher(settings));
   RINGLET_TRY_ASSIGN(rendezvous::Invitation job, rendezvous::Decode(given));
   if (job.credentials.magic != *invitation.job) return Ok();
   // With several ranks in each process, all of them pass the same id.

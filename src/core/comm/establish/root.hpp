@@ -22,6 +22,6 @@ void WarnOfLoopback(Process& process, const Address& root);
 /// made its own id. Applies to the first communicator with as many ranks as the job has processes,
 /// or a multiple of that. Other communicators keep their ids, so that parts of the job can form
 /// theirs at the same time. Errors  kInvalidArgument  RINGLET_UNIQUE_ID does not parse
-Status MeetAsJob(Process& process, const Config& config, rendezvous::Invitation& invitation);
+Status UseIdOfJob(Process& process, const Config& config, rendezvous::Invitation& invitation);
 
 }  // namespace ringlet::comm

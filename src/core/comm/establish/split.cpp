@@ -50,16 +50,17 @@ Status CheckGrowth(const Communicator& parent, std::uint32_t size, const UniqueI
 // rank aborts the parent and so reaches them.
 class AbortsParent {
  public:
-  AbortsParent(Communicator& parent, const std::stop_token& abort) : told_(abort, Told{parent}) {}
+  AbortsParent(Communicator& parent, const std::stop_token& abort)
+      : told_(abort, AbortOnStop{parent}) {}
 
  private:
-  struct Told {
+  struct AbortOnStop {
     Communicator& parent;
     void operator()() const {
       parent.Abort("the formation of a new communicator from it was aborted");
     }
   };
-  std::stop_callback<Told> told_;
+  std::stop_callback<AbortOnStop> told_;
 };
 
 // Returns `result`. New ranks wait only at the id's root, so a root in this process refuses them

@@ -243,7 +243,7 @@ std::unique_ptr<Communicator> Finish(Description description, std::unique_ptr<Co
   control->set_operation_timeout(timeout);
   os::Logger& logger = origin.process->logger();
   const Rank rank{config.rank};
-  if (machine && logger.Wants(LogLevel::kInfo, Subsystem::kInit))
+  if (machine && logger.IsWanted(LogLevel::kInfo, Subsystem::kInit))
     for (const InitLine& line : InitLines(*machine, peer_table, rank, origin.credentials.magic))
       logger.Log(LogLevel::kInfo, line.subsystem, config.device, line.text);
   const auto& gpu = peer_table.peer_infos[config.rank].gpu;

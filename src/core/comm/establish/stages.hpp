@@ -9,7 +9,7 @@
 #include "comm/establish/establish.hpp"
 #include "comm/establish/gather_peers.hpp"
 #include "comm/establish/listeners.hpp"
-#include "comm/establish/surroundings.hpp"
+#include "comm/establish/local_resources.hpp"
 #include "comm/establish/timeline.hpp"
 #include "comm/machine/machine.hpp"
 #include "comm/peers/peer_table.hpp"

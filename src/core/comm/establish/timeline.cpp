@@ -45,7 +45,7 @@ void Timeline::Joined(const bootstrap::Milestones& milestones) {
   set(Phase::kStanding, milestones.standing);
 }
 
-Instant Timeline::Took(Phase phase) const {
+Instant Timeline::DurationOf(Phase phase) const {
   if (at(phase) == Instant(0)) return Instant(0);
   Instant before{0};
   for (std::size_t p = 0; p < static_cast<std::size_t>(phase); ++p)
@@ -58,15 +58,15 @@ Instant Timeline::total() const {
 }
 
 std::string Timeline::Line(std::uint32_t rank, std::uint32_t size) const {
-  const Instant bootstrap =
-      Took(Phase::kCheckIn) + Took(Phase::kRoster) + Took(Phase::kBelow) + Took(Phase::kStanding);
-  const Instant topology = Took(Phase::kDiscoverLocal) + Took(Phase::kTopology);
+  const Instant bootstrap = DurationOf(Phase::kCheckIn) + DurationOf(Phase::kRoster) +
+                            DurationOf(Phase::kBelow) + DurationOf(Phase::kStanding);
+  const Instant topology = DurationOf(Phase::kDiscoverLocal) + DurationOf(Phase::kTopology);
   return fmt::format(
       "Init timings - {}: rank {} nranks {} total {:.4f} (kernels 0.0000, alloc 0.0000, bootstrap "
       "{:.4f}, allgathers {:.4f}, topo {:.4f}, graphs {:.4f}, connections {:.4f}, rest {:.4f})",
-      call_, rank, size, Seconds(total()), Seconds(bootstrap), Seconds(Took(Phase::kPeerTable)),
-      Seconds(topology), Seconds(Took(Phase::kPlan)), Seconds(Took(Phase::kConnect)),
-      Seconds(Took(Phase::kBarrier)));
+      call_, rank, size, Seconds(total()), Seconds(bootstrap),
+      Seconds(DurationOf(Phase::kPeerTable)), Seconds(topology), Seconds(DurationOf(Phase::kPlan)),
+      Seconds(DurationOf(Phase::kConnect)), Seconds(DurationOf(Phase::kBarrier)));
 }
 
 void Encode(Writer& out, const Timeline& timeline) {
@@ -112,7 +112,7 @@ std::string TraceOf(const std::vector<RankTimeline>& ranks) {
     for (std::size_t p = 0; p < kPhases; ++p) {
       const auto phase = static_cast<Phase>(p);
       if (timeline.at(phase) == Instant(0)) continue;
-      const Instant took = timeline.Took(phase);
+      const Instant took = timeline.DurationOf(phase);
       events.push_back({{"ph", "X"},
                         {"name", Name(phase)},
                         {"cat", timeline.call()},

@@ -40,7 +40,7 @@ class Timeline {
   /// Returns the time since the beginning. Zero if the phase was not reached.
   Instant at(Phase phase) const { return reached_[static_cast<std::size_t>(phase)]; }
   /// Returns the duration of the phase, since the last reached phase before it.
-  Instant Took(Phase phase) const;
+  Instant DurationOf(Phase phase) const;
   Instant total() const;
   const std::string& call() const { return call_; }
   /// Returns the Unix time of the beginning, for comparing hosts.

@@ -17,13 +17,13 @@ TEST(Timeline, PhasesAreConsecutive) {
   timeline.Reached(Phase::kPeerTable);
   timeline.Reached(Phase::kBarrier);
   EXPECT_GT(timeline.at(Phase::kDiscoverLocal), Instant(0));
-  EXPECT_EQ(timeline.Took(Phase::kDiscoverLocal), timeline.at(Phase::kDiscoverLocal));
-  EXPECT_EQ(timeline.Took(Phase::kPeerTable),
+  EXPECT_EQ(timeline.DurationOf(Phase::kDiscoverLocal), timeline.at(Phase::kDiscoverLocal));
+  EXPECT_EQ(timeline.DurationOf(Phase::kPeerTable),
             timeline.at(Phase::kPeerTable) - timeline.at(Phase::kDiscoverLocal));
-  EXPECT_EQ(timeline.Took(Phase::kPlan), Instant(0)) << "not reached";
+  EXPECT_EQ(timeline.DurationOf(Phase::kPlan), Instant(0)) << "not reached";
   EXPECT_EQ(timeline.total(), timeline.at(Phase::kBarrier));
   Instant sum{0};
-  for (std::size_t p = 0; p < kPhases; ++p) sum += timeline.Took(static_cast<Phase>(p));
+  for (std::size_t p = 0; p < kPhases; ++p) sum += timeline.DurationOf(static_cast<Phase>(p));
   EXPECT_EQ(sum, timeline.total());
 }
 

@@ -8,7 +8,7 @@
 namespace ringlet::comm {
 namespace {
 
-using plan::Carriage;
+using plan::TransferPurpose;
 using topology::NodeIndex;
 using topology::PathType;
 
@@ -54,13 +54,13 @@ class LinesOfRank {
 
   void AddConnections(std::vector<std::string>& lines) const {
     for (std::uint32_t channel = 0; channel < channels_.counts().rings; ++channel)
-      AddConnection(lines, channel, channels_.At(self_, channel).next, Carriage::kRing);
+      AddConnection(lines, channel, channels_.At(self_, channel).next, TransferPurpose::kRing);
     lines.emplace_back("Connected all rings");
     for (std::uint32_t channel = 0; channel < channels_.counts().trees; ++channel) {
       const plan::Neighbours near = channels_.At(self_, channel);
       for (const auto& down : near.down)
-        if (down) AddConnection(lines, channel, *down, Carriage::kTree);
-      if (near.up) AddConnection(lines, channel, *near.up, Carriage::kTree);
+        if (down) AddConnection(lines, channel, *down, TransferPurpose::kTree);
+      if (near.up) AddConnection(lines, channel, *near.up, TransferPurpose::kTree);
     }
     lines.emplace_back("Connected all trees");
   }
@@ -94,7 +94,7 @@ class LinesOfRank {
   }
 
   void AddConnection(std::vector<std::string>& lines, std::uint32_t channel, Rank peer,
-                     Carriage carriage) const {
+                     TransferPurpose carriage) const {
     if (peer == self_) return;
     const plan::GpuRoute sends = plan::RouteOf(plan_, self_, peer, channel, carriage);
     if (sends.type != PathType::kNet) {

@@ -16,8 +16,8 @@ using collective::Algorithm;
 using collective::Call;
 using collective::CallKind;
 using collective::CallPlace;
-using plan::Carriage;
 using plan::NcclAlgorithm;
+using plan::TransferPurpose;
 
 constexpr std::uint64_t kSlowestTimes = 1000;  // inverse of the least fraction of ParseSlowLinks
 
@@ -41,9 +41,9 @@ bool IsRun(NcclAlgorithm algorithm) {
   return algorithm == NcclAlgorithm::kTree || algorithm == NcclAlgorithm::kRing;
 }
 
-std::uint32_t ChannelsOf(const plan::GpuPlan& gpus, Carriage carriage) {
+std::uint32_t ChannelsOf(const plan::GpuPlan& gpus, TransferPurpose carriage) {
   const plan::ChannelCounts counts = gpus.channels().counts();
-  return carriage == Carriage::kTree ? counts.trees : counts.rings;
+  return carriage == TransferPurpose::kTree ? counts.trees : counts.rings;
 }
 
 /// Returns the choice of a tuner with the model's time.
@@ -173,9 +173,9 @@ GpuMachine::GpuMachine(plan::GpuPlan gpus, const PeerTable& peer_table, std::vec
     for (const Rank rank : node.ranks) numbers_[Index(rank)] = number++;
 }
 
-Result<MachineWay> GpuMachine::WayOf(const Call& call) const {
+Result<MachineAlgorithm> GpuMachine::AlgorithmNamesOf(const Call& call) const {
   const auto function = FunctionOf(call.kind);
-  if (!function) return MachineWay{};
+  if (!function) return MachineAlgorithm{};
   const std::uint64_t bytes = SizeFor(call, gpus_.channels().rank_count());
   const auto chosen = ChosenBy(call.tuner, gpus_.tuning, *function, bytes);
   std::vector<NcclAlgorithm> admitted;
@@ -190,15 +190,16 @@ Result<MachineWay> GpuMachine::WayOf(const Call& call) const {
                              NameOf(*function))};
   if (!chosen && call.algorithms != 0) return WayAlong(*best, *best, *function, bytes);
   const auto of_nccl = chosen ? Result(*chosen) : gpus_.tuning.Pick(*function, bytes);
-  MachineWay way = WayAlong(*best, of_nccl.ok() ? *of_nccl : *best, *function, bytes);
+  MachineAlgorithm way = WayAlong(*best, of_nccl.ok() ? *of_nccl : *best, *function, bytes);
   if (chosen && call.tuner.channels != 0)
     way.channels = std::min<std::uint32_t>(call.tuner.channels, ChannelsOf(gpus_, way.carriage));
   return way;
 }
 
-MachineWay GpuMachine::WayAlong(const plan::TuningPick& run, const plan::TuningPick& of_nccl,
-                                plan::Function function, std::uint64_t bytes) const {
-  return {.carriage = run.algorithm == NcclAlgorithm::kRing ? Carriage::kRing : Carriage::kTree,
+MachineAlgorithm GpuMachine::WayAlong(const plan::TuningPick& run, const plan::TuningPick& of_nccl,
+                                      plan::Function function, std::uint64_t bytes) const {
+  return {.carriage = run.algorithm == NcclAlgorithm::kRing ? TransferPurpose::kRing
+                                                            : TransferPurpose::kTree,
           .pick = run,
           .channels = gpus_.tuning.LaunchOf(run, bytes).channels,
           .nccl_pick = of_nccl != run ? std::optional(of_nccl) : std::nullopt,
@@ -226,13 +227,13 @@ std::optional<std::uint64_t> GpuMachine::SlowedTime(plan::Function function,
 }
 
 collective::Schedule GpuMachine::ScheduleOf(const Call& call, CallPlace place,
-                                            const MachineWay& way) const {
+                                            const MachineAlgorithm& way) const {
   const collective::Rings rings(rings_.data(), way.channels);
   switch (way.carriage) {
-    case Carriage::kRing: return OverRings(call, place, rings);
-    case Carriage::kTree:
+    case TransferPurpose::kRing: return OverRings(call, place, rings);
+    case TransferPurpose::kTree:
       return OverTrees(call, collective::TreesOf(gpus_.channels(), place.self, way.channels));
-    case Carriage::kMessage: break;
+    case TransferPurpose::kMessage: break;
   }
   const collective::Layout layout{.order = rings_.front(), .groups = {rings_.front()}};
   const bool barrier = call.kind == CallKind::kBarrier;
@@ -240,13 +241,13 @@ collective::Schedule GpuMachine::ScheduleOf(const Call& call, CallPlace place,
 }
 
 std::vector<collective::RankLoad> GpuMachine::LoadsOf(const Call& call, CallPlace place,
-                                                      const MachineWay& way) const {
+                                                      const MachineAlgorithm& way) const {
   switch (way.carriage) {
-    case Carriage::kRing:
+    case TransferPurpose::kRing:
       return LoadsOverRings(call, place, collective::Rings(rings_.data(), way.channels));
-    case Carriage::kTree:
+    case TransferPurpose::kTree:
       return LoadsOverTrees(call, collective::TreesOf(gpus_.channels(), place.self, way.channels));
-    case Carriage::kMessage: break;
+    case TransferPurpose::kMessage: break;
   }
   return LoadsOfMessages(call, place);
 }

@@ -20,8 +20,8 @@
 namespace ringlet::comm {
 
 /// NCCL's choice of carriage, algorithm and channels for a call.
-struct MachineWay {
-  plan::Carriage carriage = plan::Carriage::kMessage;
+struct MachineAlgorithm {
+  plan::TransferPurpose carriage = plan::TransferPurpose::kMessage;
   std::optional<plan::TuningPick> pick = {};  ///< of rings and trees
   std::uint32_t channels = 0;                 ///< of these
   /// NCCL's choice if it is NVLS or another algorithm that does not run here. Empty if it is
@@ -35,7 +35,7 @@ struct MachineWay {
     if (slowed_ns) return *slowed_ns;
     return nccl_pick ? nccl_pick->time_ns : pick->time_ns;
   }
-  bool operator==(const MachineWay&) const = default;
+  bool operator==(const MachineAlgorithm&) const = default;
 };
 
 /// Returns NCCL's function of a collective. Empty for calls that run on messages.
@@ -68,19 +68,19 @@ class GpuMachine {
   /// Returns rings or trees by NCCL's time model, among those that NCCL_ALGO, NCCL_PROTO and the
   /// call allow. Returns messages for calls that have neither. The choice of a tuner has priority.
   /// Errors  kInvalidArgument  no algorithm is allowed; names the function and the settings
-  Result<MachineWay> WayOf(const collective::Call& call) const;
+  Result<MachineAlgorithm> AlgorithmNamesOf(const collective::Call& call) const;
   /// Returns the times of all algorithms that the call admits, for a tuner. Includes those that do
   /// not run here. \pre  FunctionOf(its kind) is set
   plan::TimeTable TimesOf(const collective::Call& call) const;
 
   /// Returns this rank's schedule. \pre  the way is that of this call
   collective::Schedule ScheduleOf(const collective::Call& call, collective::CallPlace place,
-                                  const MachineWay& way) const;
+                                  const MachineAlgorithm& way) const;
   /// Returns the elements that this rank sends for the call. Messages have channel 0, and
   /// ChannelsOfMessage returns their channels.
   std::vector<collective::RankLoad> LoadsOf(const collective::Call& call,
                                             collective::CallPlace place,
-                                            const MachineWay& way) const;
+                                            const MachineAlgorithm& way) const;
 
   /// Returns the channels that carry a message between two ranks.
   std::vector<std::uint32_t> ChannelsOfMessage(Rank from, Rank to) const;
@@ -94,8 +94,8 @@ class GpuMachine {
  private:
   GpuMachine(plan::GpuPlan gpus, const PeerTable& peer_table, std::vector<SlowLink> slow,
              const plan::TuningChoice& choice);
-  MachineWay WayAlong(const plan::TuningPick& run, const plan::TuningPick& of_nccl,
-                      plan::Function function, std::uint64_t bytes) const;
+  MachineAlgorithm WayAlong(const plan::TuningPick& run, const plan::TuningPick& of_nccl,
+                            plan::Function function, std::uint64_t bytes) const;
   std::optional<std::uint64_t> SlowedTime(plan::Function function, const plan::TuningPick& pick,
                                           std::uint64_t bytes) const;
 

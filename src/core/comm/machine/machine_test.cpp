@@ -91,18 +91,18 @@ TEST_F(GpuMachineTest, AveragesAndScalarsAreCorrect) {
 
 TEST_F(GpuMachineTest, VariablesOfNcclChooseAlgorithmAndProtocol) {
   const auto way = [&](const EnvMap& environment, std::size_t count) {
-    MachineWay found;
+    MachineAlgorithm found;
     RunOn(1, 2, environment, [&](std::uint32_t rank, auto communicator) {
       ASSERT_TRUE(communicator.ok()) << communicator.error().message;
-      const auto its = (*communicator)->backend().machine()->WayOf({.count = count});
+      const auto its = (*communicator)->backend().machine()->AlgorithmNamesOf({.count = count});
       ASSERT_TRUE(its.ok()) << its.error().message;
       if (rank == 0) found = *its;
       EXPECT_TRUE(SumOfRanks(**communicator, count).ok());
     });
     return found;
   };
-  EXPECT_EQ(way({{"NCCL_ALGO", "Tree"}}, 1000).carriage, plan::Carriage::kTree);
-  EXPECT_EQ(way({{"NCCL_ALGO", "Ring"}}, 1000).carriage, plan::Carriage::kRing);
+  EXPECT_EQ(way({{"NCCL_ALGO", "Tree"}}, 1000).carriage, plan::TransferPurpose::kTree);
+  EXPECT_EQ(way({{"NCCL_ALGO", "Ring"}}, 1000).carriage, plan::TransferPurpose::kRing);
   EXPECT_EQ(way({{"NCCL_PROTO", "LL"}}, 1000).pick->protocol, plan::Protocol::kLl);
   EXPECT_EQ(way({{"NCCL_MAX_NCHANNELS", "2"}, {"NCCL_PROTO", "Simple"}}, 4 << 20).channels, 2u);
   EXPECT_GT(way({{"NCCL_PROTO", "Simple"}}, 4 << 20).channels, 2u);
@@ -115,9 +115,9 @@ TEST_F(GpuMachineTest, ReportsNvlsIfNcclWouldChooseIt) {
                 .value()));
   RunOn(1, 8, {{"RINGLET_MACHINE", PathOf("hopper.xml")}}, [](std::uint32_t, auto communicator) {
     ASSERT_TRUE(communicator.ok()) << communicator.error().message;
-    const auto way = (*communicator)->backend().machine()->WayOf({.count = 64 << 20});
+    const auto way = (*communicator)->backend().machine()->AlgorithmNamesOf({.count = 64 << 20});
     ASSERT_TRUE(way.ok());
-    EXPECT_EQ(way->carriage, plan::Carriage::kRing);
+    EXPECT_EQ(way->carriage, plan::TransferPurpose::kRing);
     ASSERT_TRUE(way->nccl_pick);
     EXPECT_EQ(way->nccl_pick->algorithm, plan::NcclAlgorithm::kNvls);
     EXPECT_TRUE(SumOfRanks(**communicator, 1000).ok());

@@ -6,7 +6,7 @@
 namespace ringlet::comm {
 
 PacedOperation::PacedOperation(std::unique_ptr<collective::Operation> operation,
-                               transport::Waiter& links, Pace pace)
+                               transport::Waiter& links, PredictedEnd pace)
     : operation_(std::move(operation)),
       pace_(std::move(pace)),
       waiter_(links, pace_),
@@ -31,7 +31,7 @@ std::string PacedOperation::WaitingFor() const {
   return operation_ ? operation_->WaitingFor() : "the operation is done before its predicted time";
 }
 
-void PacedOperation::RestWaiter::Wait(Ticket ticket, std::chrono::nanoseconds timeout) {
+void PacedOperation::BoundedWaiter::Wait(Ticket ticket, std::chrono::nanoseconds timeout) {
   const Instant rest = pace_.until - pace_.spin - pace_.now();
   links_.Wait(ticket, std::clamp(rest, Instant(0), Instant(timeout)));
 }

@@ -10,7 +10,7 @@
 namespace ringlet::comm {
 
 /// The predicted end of an operation.
-struct Pace {
+struct PredictedEnd {
   Instant until{0};
   std::function<Instant()> now;
   /// Called once, at the end of an operation that took longer.
@@ -25,7 +25,7 @@ class PacedOperation final : public collective::Operation {
  public:
   /// \param links  of the rank; outlives this
   PacedOperation(std::unique_ptr<collective::Operation> operation, transport::Waiter& links,
-                 Pace pace);
+                 PredictedEnd pace);
 
   Result<bool> Advance() override;
   bool moved() const override { return moved_; }
@@ -42,9 +42,10 @@ class PacedOperation final : public collective::Operation {
 
  private:
   /// Waits as the links do, but not beyond the end.
-  class RestWaiter final : public transport::Waiter {
+  class BoundedWaiter final : public transport::Waiter {
    public:
-    RestWaiter(transport::Waiter& links, const Pace& pace) : links_(links), pace_(pace) {}
+    BoundedWaiter(transport::Waiter& links, const PredictedEnd& pace)
+        : links_(links), pace_(pace) {}
     Ticket Prepare() override { return links_.Prepare(); }
     void Wait(Ticket ticket, std::chrono::nanoseconds timeout) override;
     void Wake() override { links_.Wake(); }
@@ -55,12 +56,12 @@ class PacedOperation final : public collective::Operation {
 
    private:
     transport::Waiter& links_;
-    const Pace& pace_;
+    const PredictedEnd& pace_;
   };
 
   std::unique_ptr<collective::Operation> operation_;  // null: done
-  Pace pace_;
-  RestWaiter waiter_;
+  PredictedEnd pace_;
+  BoundedWaiter waiter_;
   collective::WaitTarget rest_;
   bool moved_ = false;
 };

@@ -145,7 +145,8 @@ TEST_F(PaceTest, ACollectiveLastsAsLongAsPredictedForTheMachine) {
   RunOn(2, 2, {{"RINGLET_MACHINE", PathOf("slow.xml")}, {"RINGLET_PACE", "1"}},
         [&](std::uint32_t, auto communicator) {
           ASSERT_TRUE(communicator.ok()) << communicator.error().message;
-          const auto way = (*communicator)->backend().machine()->WayOf({.count = kFloats});
+          const auto way =
+              (*communicator)->backend().machine()->AlgorithmNamesOf({.count = kFloats});
           ASSERT_TRUE(way.ok());
           const Instant predicted(static_cast<std::int64_t>(way->predicted_ns()));
           EXPECT_GT(predicted, std::chrono::milliseconds(5));
@@ -163,7 +164,7 @@ TEST_F(PaceTest, CountsASlowerCallOnce) {
   });
   MachineTraffic traffic(machine, Rank{0});
   const Call call{.count = 1000};
-  const MachineWay way = machine->WayOf(call).value();
+  const MachineAlgorithm way = machine->AlgorithmNamesOf(call).value();
   traffic.Began(call, {Rank{0}, 2}, way);
   EXPECT_FALSE(nlohmann::json::parse(traffic.ToJson(7, ""))["calls"][0].contains("slower_calls"));
   traffic.WasSlower(call, way);

@@ -22,8 +22,8 @@ namespace {
 using collective::Call;
 using collective::CallKind;
 using collective::RankLoad;
-using plan::Carriage;
 using plan::NcclAlgorithm;
+using plan::TransferPurpose;
 using Json = nlohmann::ordered_json;
 
 /// Returns the call with a larger buffer of `bytes`. Elements are bytes.
@@ -36,7 +36,7 @@ class FlowCounter {
  public:
   explicit FlowCounter(const plan::GpuPlan& plan) : plan_(plan) {}
 
-  void Add(Rank from, const RankLoad& load, Carriage carriage) {
+  void Add(Rank from, const RankLoad& load, TransferPurpose carriage) {
     const plan::GpuRoute route = plan::RouteOf(plan_, from, load.peer, load.channel, carriage);
     for (std::size_t i = 0; i < route.links.size(); ++i) {
       const auto [its, fresh] = flows_.try_emplace(route.links[i]);
@@ -150,7 +150,7 @@ Result<Flows> FlowsOf(const plan::GpuPlan& plan, CallKind kind, std::uint64_t by
         on_rings ? LoadsOverRings(call, {.self = self, .ranks = ranks}, rings)
                  : LoadsOverTrees(call, collective::TreesOf(channels, self, flows.channels));
     for (const RankLoad& load : loads)
-      counter.Add(self, load, on_rings ? Carriage::kRing : Carriage::kTree);
+      counter.Add(self, load, on_rings ? TransferPurpose::kRing : TransferPurpose::kTree);
   }
   flows.links = counter.Take();
   return flows;

@@ -5,9 +5,9 @@
 
 namespace ringlet::comm {
 
-using plan::Carriage;
 using plan::GraphId;
 using plan::HardwareLink;
+using plan::TransferPurpose;
 
 struct SlowRates::Loads {
   struct Load {
@@ -39,7 +39,8 @@ std::uint32_t SlowRates::ShareOf(const HardwareLink& link) const {
 
 SlowRates::Loads SlowRates::LoadsOf(GraphId id) const {
   const plan::ChannelPlan& channels = plan_.channels();
-  const Carriage carriage = id == GraphId::kTree ? Carriage::kTree : Carriage::kRing;
+  const TransferPurpose carriage =
+      id == GraphId::kTree ? TransferPurpose::kTree : TransferPurpose::kRing;
   Loads loads;
   std::map<HardwareLink, std::uint32_t> shares;
   const auto add = [&](Rank from, Rank to, std::uint32_t channel) {
@@ -58,7 +59,7 @@ SlowRates::Loads SlowRates::LoadsOf(GraphId id) const {
     for (std::uint32_t i = 0; i < channels.rank_count(); ++i) {
       const Rank rank{i};
       const plan::Neighbours near = channels.At(rank, channel);
-      if (carriage == Carriage::kRing) {
+      if (carriage == TransferPurpose::kRing) {
         if (near.next != rank) add(rank, near.next, channel);
         continue;
       }
@@ -75,7 +76,8 @@ std::uint32_t SlowRates::ChannelsOf(GraphId id) const {
 }
 
 /// Returns the millionths of the bandwidth that the channels of a graph keep.
-std::uint32_t SlowRates::LeftTo(GraphId id, const plan::Common& graph, const Loads& loads) const {
+std::uint32_t SlowRates::RemainingShare(GraphId id, const plan::Common& graph,
+                                        const Loads& loads) const {
   const bool has_edges = id == GraphId::kRing || id == GraphId::kTree;
   // A plan may double the channels of a search, each with half of the bandwidth.
   const std::uint32_t channels = ChannelsOf(id);
@@ -103,7 +105,7 @@ std::optional<plan::Tuning> SlowRates::TuningOf(const plan::TuningChoice& choice
   for (std::size_t i = 0; i < input.graphs.size(); ++i) {
     plan::Common& graph = input.graphs[i];
     const auto id = static_cast<GraphId>(i);
-    const std::uint64_t left = LeftTo(id, graph, id == GraphId::kTree ? trees : rings);
+    const std::uint64_t left = RemainingShare(id, graph, id == GraphId::kTree ? trees : rings);
     if (left == SlowLink::kWhole) continue;
     slower = true;
     for (topology::Bandwidth* const width : {&graph.intra, &graph.inter})

@@ -32,7 +32,8 @@ class SlowRates {
 
  private:
   struct Loads;
-  std::uint32_t LeftTo(plan::GraphId id, const plan::Common& graph, const Loads& loads) const;
+  std::uint32_t RemainingShare(plan::GraphId id, const plan::Common& graph,
+                               const Loads& loads) const;
   /// Counts the channels of the collectives over a graph.
   std::uint32_t ChannelsOf(plan::GraphId id) const;
   Loads LoadsOf(plan::GraphId id) const;

@@ -8,7 +8,7 @@ namespace ringlet::comm {
 namespace {
 
 using collective::SentBytes;
-using plan::Carriage;
+using plan::TransferPurpose;
 using Json = nlohmann::ordered_json;
 
 /// Identifies a link of a host equally in every communicator and on every rank.
@@ -25,10 +25,10 @@ class LinksOfRank {
  public:
   LinksOfRank(const GpuMachine& machine, Rank self) : machine_(machine), self_(self) {}
 
-  void Add(const SentBytes& sent, Carriage carriage, std::uint64_t LinkBytes::*which) {
+  void Add(const SentBytes& sent, TransferPurpose carriage, std::uint64_t LinkBytes::*which) {
     for (const auto& [hop, bytes] : sent.all()) {
       const auto& [peer, channel] = hop;
-      if (carriage != Carriage::kMessage) {
+      if (carriage != TransferPurpose::kMessage) {
         AddRoute(peer, channel, carriage, bytes, which);
         continue;
       }
@@ -71,7 +71,7 @@ class LinksOfRank {
             .nominal_mb_per_s = hop.bandwidth.mb_per_s};
   }
 
-  void AddRoute(Rank peer, std::uint32_t channel, Carriage carriage, std::uint64_t bytes,
+  void AddRoute(Rank peer, std::uint32_t channel, TransferPurpose carriage, std::uint64_t bytes,
                 std::uint64_t LinkBytes::*which) {
     if (bytes == 0) return;
     const plan::GpuPlan& gpus = machine_.gpus();
@@ -91,7 +91,7 @@ class LinksOfRank {
 };
 
 Json CallJson(collective::CallKind kind, std::size_t count, std::size_t element_bytes,
-              std::uint64_t calls, const MachineWay& way) {
+              std::uint64_t calls, const MachineAlgorithm& way) {
   Json json = {{"function", Name(kind)}, {"count", count}, {"bytes", count * element_bytes}};
   json["calls"] = calls;
   if (!way.pick) return json;
@@ -109,18 +109,19 @@ Json CallJson(collective::CallKind kind, std::size_t count, std::size_t element_
 
 }  // namespace
 
-MachineTraffic::CallKey MachineTraffic::KeyOf(const collective::Call& call, const MachineWay& way) {
+MachineTraffic::CallKey MachineTraffic::KeyOf(const collective::Call& call,
+                                              const MachineAlgorithm& way) {
   const std::string how =
       way.pick ? fmt::format("{} {}", NameOf(way.pick->algorithm), NameOf(way.pick->protocol)) : "";
   return {call.kind, call.count, SizeOf(call.type), how};
 }
 
-void MachineTraffic::WasSlower(const collective::Call& call, const MachineWay& way) {
+void MachineTraffic::WasSlower(const collective::Call& call, const MachineAlgorithm& way) {
   ++calls_[KeyOf(call, way)].slower;
 }
 
 void MachineTraffic::Began(const collective::Call& call, collective::CallPlace place,
-                           const MachineWay& way) {
+                           const MachineAlgorithm& way) {
   CallCount& count = calls_[KeyOf(call, way)];
   ++count.calls;
   count.way = way;
@@ -131,12 +132,14 @@ void MachineTraffic::Began(const collective::Call& call, collective::CallPlace p
 
 void MachineTraffic::BeganMessage(Rank peer, std::size_t bytes, collective::CallKind kind) {
   ++calls_[{kind, bytes, 1, ""}].calls;
-  if (peer != self_) planned_[static_cast<std::size_t>(Carriage::kMessage)].Add(peer, 0, bytes);
+  if (peer != self_)
+    planned_[static_cast<std::size_t>(TransferPurpose::kMessage)].Add(peer, 0, bytes);
 }
 
 std::string MachineTraffic::ToJson(std::uint64_t communicator, const std::string& host) const {
   LinksOfRank loads(*machine_, self_);
-  for (const Carriage carriage : {Carriage::kRing, Carriage::kTree, Carriage::kMessage}) {
+  for (const TransferPurpose carriage :
+       {TransferPurpose::kRing, TransferPurpose::kTree, TransferPurpose::kMessage}) {
     const auto index = static_cast<std::size_t>(carriage);
     loads.Add(sent_[index], carriage, &LinkBytes::measured);
     loads.Add(planned_[index], carriage, &LinkBytes::planned);

@@ -19,13 +19,14 @@ class MachineTraffic {
       : machine_(std::move(machine)), self_(self) {}
 
   /// Returns the counter of an operation with this carriage.
-  collective::SentBytes& counter(plan::Carriage carriage) {
+  collective::SentBytes& counter(plan::TransferPurpose carriage) {
     return sent_[static_cast<std::size_t>(carriage)];
   }
   /// A collective begins.
-  void Began(const collective::Call& call, collective::CallPlace place, const MachineWay& way);
+  void Began(const collective::Call& call, collective::CallPlace place,
+             const MachineAlgorithm& way);
   /// The collective has ended, later than predicted.
-  void WasSlower(const collective::Call& call, const MachineWay& way);
+  void WasSlower(const collective::Call& call, const MachineAlgorithm& way);
   /// A message begins. \param kind  of a pair of ranks
   void BeganMessage(Rank peer, std::size_t bytes,
                     collective::CallKind kind = collective::CallKind::kSendReceive);
@@ -40,9 +41,9 @@ class MachineTraffic {
   using CallKey = std::tuple<collective::CallKind, std::size_t, std::size_t, std::string>;
   struct CallCount {
     std::uint64_t calls = 0, slower = 0;
-    MachineWay way = {};
+    MachineAlgorithm way = {};
   };
-  static CallKey KeyOf(const collective::Call& call, const MachineWay& way);
+  static CallKey KeyOf(const collective::Call& call, const MachineAlgorithm& way);
 
   std::shared_ptr<const GpuMachine> machine_;
   Rank self_;

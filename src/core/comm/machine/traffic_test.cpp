@@ -104,7 +104,7 @@ TEST_F(TrafficTest, FailedCallsShowFewerMeasuredThanPlannedBytes) {
   }();
   MachineTraffic traffic(machine, Rank{0});
   const Call call{.count = 1000};
-  traffic.Began(call, {Rank{0}, 2}, machine->WayOf(call).value());
+  traffic.Began(call, {Rank{0}, 2}, machine->AlgorithmNamesOf(call).value());
   const json file = json::parse(traffic.ToJson(7, "a"));
   EXPECT_EQ(file["host"], "a");
   EXPECT_EQ(BytesThatLeft({file}, "measured_bytes"), 0u);

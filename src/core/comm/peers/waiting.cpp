@@ -10,17 +10,17 @@ using collective::WaitPolicy;
 using topology::CpuSet;
 
 // Assigns one CPU to each rank. If all CPUs of a rank are taken, their owners move if they can.
-class Seating {
+class CpuAssignment {
  public:
-  explicit Seating(const std::vector<CpuSet>& ranks) : ranks_(ranks) {}
+  explicit CpuAssignment(const std::vector<CpuSet>& ranks) : ranks_(ranks) {}
 
-  bool Seat(std::size_t rank) {
+  bool Assign(std::size_t rank) {
     asked_.clear();
-    return TakeFree(rank) || Move(rank);
+    return TakeFreeCpu(rank) || Move(rank);
   }
 
  private:
-  bool TakeFree(std::size_t rank) {
+  bool TakeFreeCpu(std::size_t rank) {
     for (const CpuRange& range : ranks_[rank].ranges())
       for (std::uint32_t cpu = range.first; cpu <= range.last; ++cpu)
         if (taken_.emplace(cpu, rank).second) return true;
@@ -33,7 +33,7 @@ class Seating {
       for (std::uint32_t cpu = range.first; cpu <= range.last; ++cpu) {
         if (!asked_.emplace(cpu, rank).second) continue;
         const std::size_t owner = taken_.at(cpu);
-        if (!TakeFree(owner) && !Move(owner)) continue;
+        if (!TakeFreeCpu(owner) && !Move(owner)) continue;
         taken_[cpu] = rank;
         return true;
       }
@@ -46,10 +46,10 @@ class Seating {
 
 }  // namespace
 
-bool EachHasACore(const std::vector<CpuSet>& ranks) {
-  Seating seating(ranks);
+bool HasCoreForEachRank(const std::vector<CpuSet>& ranks) {
+  CpuAssignment assignment(ranks);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    if (!seating.Seat(rank)) return false;
+    if (!assignment.Assign(rank)) return false;
   return true;
 }
 
@@ -64,7 +64,7 @@ WaitPolicy WaitPolicyOf(const PeerTable& peer_table, Rank self, WaitChoice wait)
   for (const PeerInfo& peer_info : peer_table.peer_infos)
     if (peer_info.host_hash == peer_table.peer_infos[Index(self)].host_hash)
       local_host.push_back(peer_info.cpus);
-  return EachHasACore(local_host) ? WaitPolicy::WithCores() : WaitPolicy::Sharing();
+  return HasCoreForEachRank(local_host) ? WaitPolicy::WithCores() : WaitPolicy::Sharing();
 }
 
 }  // namespace ringlet::comm

@@ -11,7 +11,7 @@ namespace ringlet::comm {
 
 /// Returns true if each of these ranks can have its own CPU at the same time. False if a set is
 /// empty: unknown. Cost O(ranks * CPUs), squared at worst.
-bool EachHasACore(const std::vector<topology::CpuSet>& ranks);
+bool HasCoreForEachRank(const std::vector<topology::CpuSet>& ranks);
 
 /// Returns the policy on the host of `self`: the setting, or with kAuto one that fits the CPUs.
 collective::WaitPolicy WaitPolicyOf(const PeerTable& peer_table, Rank self, WaitChoice wait);

@@ -14,7 +14,7 @@ std::vector<CpuSet> Sets(const std::vector<const char*>& lists) {
 }
 
 bool EachHas(const std::vector<const char*>& lists) {
-  return EachHasACore(Sets(lists));
+  return HasCoreForEachRank(Sets(lists));
 }
 
 TEST(Waiting, RanksBoundToDistinctCoresHaveTheirOwnCores) {

@@ -62,7 +62,8 @@ std::string SymbolOf(const PluginKind& kind, int version) {
   return fmt::format("{}{}", kind.symbol_prefix, version);
 }
 
-Error Lacks(const PluginKind& kind, const std::string& file, const os::SharedLibrary& library) {
+Error MissingFunctionsError(const PluginKind& kind, const std::string& file,
+                            const os::SharedLibrary& library) {
   const auto names = [&](std::span<const int> versions, bool only_present) {
     std::string list;
     for (const int version : versions) {
@@ -92,7 +93,7 @@ std::vector<std::string> PluginFiles(const PluginKind& kind, const std::string& 
 Result<LoadedPlugin> LoadPlugin(const PluginKind& kind, const std::string& value) {
   std::string refusals;
   for (const std::string& file : PluginFiles(kind, value)) {
-    const auto library = os::SharedLibrary::Open(file, os::SharedLibrary::Stay::kForEver);
+    const auto library = os::SharedLibrary::Open(file, os::SharedLibrary::Unloading::kForEver);
     if (!library.ok()) {
       refusals += (refusals.empty() ? "" : "; ") + library.error().message;
       continue;
@@ -100,7 +101,7 @@ Result<LoadedPlugin> LoadPlugin(const PluginKind& kind, const std::string& value
     for (const int version : kind.versions)
       if (const void* table = library->Find<const char>(SymbolOf(kind, version).c_str()))
         return LoadedPlugin{.file = file, .version = version, .table = table};
-    return Lacks(kind, file, *library);
+    return MissingFunctionsError(kind, file, *library);
   }
   return Error{Code::kUnsupported, refusals};
 }

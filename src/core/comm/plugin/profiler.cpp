@@ -229,7 +229,7 @@ void Profile::StartChannels(const EnclosingEvents& frame, void* parent, std::uin
   }
 }
 
-void Profile::BeginCollective(const Call& call, const Way& way, std::uint64_t now_ns) {
+void Profile::BeginCollective(const Call& call, const AlgorithmNames& way, std::uint64_t now_ns) {
   const std::uint64_t number = numbers_[static_cast<std::size_t>(call.kind)]++;
   const std::uint64_t mask = plugin_.mask();
   if ((mask & kForGroupCall) == 0 || call.kind == CallKind::kBarrier) return;

@@ -56,7 +56,7 @@ class Profile {
     Rank rank{};
   };
   /// The algorithm of a collective, in words with static storage.
-  struct Way {
+  struct AlgorithmNames {
     const char* algorithm = "";
     const char* protocol = "";
     std::uint32_t channels = 1;
@@ -71,7 +71,8 @@ class Profile {
 
   /// A collective, or messages that run together, begin. End is called before the next. Barriers,
   /// which NCCL lacks, are not reported. \param now_ns  by the clock of the host
-  void BeginCollective(const collective::Call& call, const Way& way, std::uint64_t now_ns);
+  void BeginCollective(const collective::Call& call, const AlgorithmNames& way,
+                       std::uint64_t now_ns);
   void BeginMessages(std::span<const collective::Message> messages, std::uint64_t now_ns);
   /// The operation is over, or has failed.
   void End(std::uint64_t now_ns);

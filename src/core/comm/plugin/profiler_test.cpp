@@ -19,11 +19,11 @@ std::string PluginAt(const std::string& name) {
 }
 
 /// The lines that a plug-in of test/plugins has received since this was made.
-class Told {
+class ProfilerOutput {
  public:
-  explicit Told(const std::string& name)
-      : library_(
-            os::SharedLibrary::Open(PluginAt(name), os::SharedLibrary::Stay::kForEver).value()),
+  explicit ProfilerOutput(const std::string& name)
+      : library_(os::SharedLibrary::Open(PluginAt(name), os::SharedLibrary::Unloading::kForEver)
+                     .value()),
         before_(All().size()) {}
   std::string All() const { return library_.Find<const char*()>("plugin_lines")(); }
   std::string Since() const { return All().substr(before_); }
@@ -95,7 +95,7 @@ std::string Plain(std::string lines) {
 
 TEST(Profiler, ReceivesEachOperationAndItsParts) {
   for (const std::string version : {"six", "five"}) {
-    const Told told(version);
+    const ProfilerOutput told(version);
     RunRanks(2, {{"RINGLET_PROFILER_PLUGIN", PluginAt(version)}}, RunCalls);
     EXPECT_EQ(Plain(LinesOf(told.Since(), '1')), kCalls) << told.Since();
     EXPECT_THAT(told.Since(), HasSubstr("init rank 1 of 2 on 1 named -\n"));
@@ -105,7 +105,7 @@ TEST(Profiler, ReceivesEachOperationAndItsParts) {
 }
 
 TEST(Profiler, ReceivesOnlyRequestedOperationsOverLinks) {
-  const Told told("six");
+  const ProfilerOutput told("six");
   const EnvMap settings = {{"RINGLET_PROFILER_PLUGIN", PluginAt("six")}, {"RINGLET_LINKS", "tcp"}};
   RunRanks(2, settings, [&](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
     ASSERT_TRUE(SumOfRanks(**formed, 8).ok());
@@ -119,7 +119,7 @@ TEST(Profiler, ReceivesOnlyRequestedOperationsOverLinks) {
 }
 
 TEST(Profiler, ReceivesTheEndOfAFailedOperation) {
-  const Told told("six");
+  const ProfilerOutput told("six");
   RunRanks(2, {{"RINGLET_PROFILER_PLUGIN", PluginAt("six")}},
            [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {
              EXPECT_FALSE(SumOfRanks(**formed, 8 + rank).ok());

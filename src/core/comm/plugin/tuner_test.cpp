@@ -34,7 +34,8 @@ std::size_t TimesIn(const std::string& text, std::string_view part) {
 class Asked {
  public:
   explicit Asked(const std::string& name)
-      : library_(os::SharedLibrary::Open(TunerAt(name), os::SharedLibrary::Stay::kForEver).value()),
+      : library_(
+            os::SharedLibrary::Open(TunerAt(name), os::SharedLibrary::Unloading::kForEver).value()),
         before_(All().size()) {
     Choose(-1, 0, 0);
   }
@@ -127,18 +128,18 @@ TEST_F(TunerTest, TheEmulatedMachineFollowsTheChoice) {
     const auto way = [&](collective::TunerChoice choice) {
       collective::Call tuned = call;
       tuned.tuner = choice;
-      return machine.WayOf(tuned).value();
+      return machine.AlgorithmNamesOf(tuned).value();
     };
-    const MachineWay tree = way({.given = true, .algorithm = kTree, .protocol = kLl});
-    EXPECT_EQ(tree.carriage, plan::Carriage::kTree);
+    const MachineAlgorithm tree = way({.given = true, .algorithm = kTree, .protocol = kLl});
+    EXPECT_EQ(tree.carriage, plan::TransferPurpose::kTree);
     EXPECT_EQ(tree.pick->protocol, Protocol::kLl);
     EXPECT_EQ(tree.predicted_ns(), *machine.TimesOf(call)[kTree][kLl]);
-    const MachineWay many =
+    const MachineAlgorithm many =
         way({.given = true, .algorithm = kRing, .protocol = kSimple, .channels = 64});
     EXPECT_EQ(many.channels, machine.gpus().channels().counts().rings);
     // NVLS is missing, so the model's choice runs.
     EXPECT_EQ(way({.given = true, .algorithm = kNvls, .protocol = kSimple}),
-              machine.WayOf(call).value());
+              machine.AlgorithmNamesOf(call).value());
   });
 }
 

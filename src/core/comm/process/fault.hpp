@@ -16,7 +16,9 @@ struct RankFault {
   std::uint64_t number = 1;  ///< of the operations of that kind on one communicator, from 1
 
   /// Counts an operation of a kind. Returns true if the fault occurs now.
-  bool Strikes(collective::CallKind begun) { return begun == kind && number > 0 && --number == 0; }
+  bool CountOperation(collective::CallKind begun) {
+    return begun == kind && number > 0 && --number == 0;
+  }
 };
 
 /// Reads "3@all_reduce:10", the tenth all-reduce of rank 3. The default number is 1.

@@ -33,10 +33,10 @@ TEST(RankFault, QuotesInvalidTexts) {
 
 TEST(RankFault, OccursOnceAtItsOperation) {
   RankFault fault{.kind = CallKind::kBroadcast, .number = 2};
-  EXPECT_FALSE(fault.Strikes(CallKind::kBroadcast));
-  EXPECT_FALSE(fault.Strikes(CallKind::kAllReduce));
-  EXPECT_TRUE(fault.Strikes(CallKind::kBroadcast));
-  EXPECT_FALSE(fault.Strikes(CallKind::kBroadcast));
+  EXPECT_FALSE(fault.CountOperation(CallKind::kBroadcast));
+  EXPECT_FALSE(fault.CountOperation(CallKind::kAllReduce));
+  EXPECT_TRUE(fault.CountOperation(CallKind::kBroadcast));
+  EXPECT_FALSE(fault.CountOperation(CallKind::kBroadcast));
 }
 
 TEST(RankFaultDeathTest, TheRankIsKilledAtItsOperation) {

@@ -69,21 +69,21 @@ constexpr std::size_t kServicesMax = 4;
 constexpr std::size_t kHalfOpenMax = 32'768;
 
 /// Facts that do not change while the machine runs.
-struct LastingFacts {
+struct ConstantFacts {
   std::string boot_id;
   std::optional<topology::NumaNode> only_node;
 };
 
 // Read once in a process and its forks. Not cached after a lack of descriptors. Uses no lock,
 // because another thread could hold it at the fork.
-LastingFacts LastingFactsIn(const os::FileTree& live) {
-  static std::atomic<const LastingFacts*> known{nullptr};
-  if (const LastingFacts* const facts = known) return *facts;
+ConstantFacts LastingFactsIn(const os::FileTree& live) {
+  static std::atomic<const ConstantFacts*> known{nullptr};
+  if (const ConstantFacts* const facts = known) return *facts;
   const std::uint64_t shortages = live.shortages();
-  auto facts = std::make_unique<const LastingFacts>(
-      LastingFacts{os::ReadBootId(live), discovery::ReadOnlyNode(live)});
+  auto facts = std::make_unique<const ConstantFacts>(
+      ConstantFacts{os::ReadBootId(live), discovery::ReadOnlyNode(live)});
   if (live.shortages() != shortages) return *facts;
-  const LastingFacts* nobodys = nullptr;
+  const ConstantFacts* nobodys = nullptr;
   if (known.compare_exchange_strong(nobodys, facts.get())) return *facts.release();
   return *nobodys;
 }
@@ -162,7 +162,7 @@ Result<std::shared_ptr<Process>> Process::PrepareHere() {
   RINGLET_TRY_ASSIGN(auto process, Make(environment, os::ReadConfFiles(environment)));
   RINGLET_TRY(process->PrepareService());
   process->Serve();
-  if (process->IsServedAtOnce()) process->Show();
+  if (process->NeedsServiceAtStart()) process->Show();
   return process;
 }
 
@@ -171,13 +171,13 @@ bool Process::MaySpin(std::uint32_t ranks) const {
   return settings_.wait == WaitChoice::kSpin;
 }
 
-os::SocketDriver::Loan Process::Borrow(std::uint32_t ranks) {
-  os::SocketDriver::Loan loan(driver(), MaySpin(ranks) ? kSpin : Instant(0));
+os::SocketDriver::Lease Process::Borrow(std::uint32_t ranks) {
+  os::SocketDriver::Lease lease(driver(), MaySpin(ranks) ? kSpin : Instant(0));
   ShowLater();
-  return loan;
+  return lease;
 }
 
-void Process::LookAtMachine() {
+void Process::CacheHostFacts() {
   collective::ChooseKernels();
   (void)os::KernelHoldsCallers();
   if (const auto files = os::FileTree::Open("/"); files.ok()) (void)LastingFactsIn(*files);
@@ -246,14 +246,14 @@ Status Process::AddService() {
 }
 
 Status Process::PrepareService() {
-  if (IsServedAtOnce()) return AddService();
+  if (NeedsServiceAtStart()) return AddService();
   RINGLET_TRY_ASSIGN(auto service, Service::Prepare("ringlet", logger_, [this] { ShowLater(); }));
   Keep(std::move(service));
   return Ok();
 }
 
 // True if settings require files, signals or clients to be served before the first rank exists.
-bool Process::IsServedAtOnce() const {
+bool Process::NeedsServiceAtStart() const {
   return !settings_.metrics_file.empty() || !settings_.dump_signal.empty() ||
          settings_.ras_enable.value_or(0) == 1 || !settings_.ras_addr.empty();
 }
@@ -263,7 +263,7 @@ void Process::Keep(std::unique_ptr<Service> service) {
   services_.push_back(std::move(service));
 }
 
-Process::Seat Process::TakeSeat() {
+Process::ServiceSlot Process::ReserveService() {
   const std::lock_guard lock(services_mutex_);
   std::vector<std::uint32_t> ranks;
   for (const auto& service : services_) ranks.push_back(service->ranks());
@@ -273,7 +273,7 @@ Process::Seat Process::TakeSeat() {
   if (index == services_.size() && !AddService().ok())
     index = ThreadForNextRank(ranks, services_.size());
   Service& service = *services_[index];
-  return {service, service.TakeSeat()};
+  return {service, service.ReserveService()};
 }
 
 os::SocketDriver::Counters Process::ReadCounters() {
@@ -331,7 +331,7 @@ Result<std::vector<Address>> Process::ReachableAddresses(bool alone) {
   return addresses;
 }
 
-void Process::ServeNear(const topology::CpuSet& cpus, std::uint32_t numa_node) {
+void Process::MoveServicesNear(const topology::CpuSet& cpus, std::uint32_t numa_node) {
   if (cpus.empty()) return;
   const std::lock_guard lock(services_mutex_);
   const Neighbourhood local_host{cpus, numa_node};
@@ -386,7 +386,7 @@ void Process::JoinRemoteFences() {
   });
 }
 
-void Process::SayOnce(LogLevel level, const std::string& text) {
+void Process::LogOnce(LogLevel level, const std::string& text) {
   const std::lock_guard lock(warned_mutex_);
   if (warned_.insert(text).second) logger_.Log(level, Subsystem::kInit, std::nullopt, text);
 }
@@ -412,7 +412,7 @@ void Process::RefuseAtRoot(std::uint64_t magic, bootstrap::Failure why) {
       const auto root = hosting.root.lock();
       if (!root || root->magic() != magic) continue;
       root->Refuse(why, os::Now());
-      driver().Nudge(hosting.id);
+      driver().RequestTick(hosting.id);
     }
   });
 }

@@ -50,14 +50,14 @@ class Process {
   /// Uses this process's own environment, read now.
   /// \param overrides  variables that replace those of the same name
   static Result<std::shared_ptr<Process>> StartHere(const EnvMap& overrides = {});
-  /// Like StartHere, but the service thread starts when a thread without a loan of the driver posts
-  /// work to it, or when a loan ends. No status socket exists until then. If a setting requires
-  /// work outside of communicators, the thread starts at once.
+  /// Like StartHere, but the service thread starts when a thread without a lease of the driver
+  /// posts work to it, or when a lease ends. No status socket exists until then. If a setting
+  /// requires work outside of communicators, the thread starts at once.
   static Result<std::shared_ptr<Process>> PrepareHere();
   /// Reads facts that do not change while the machine runs, so that the first operation need not.
   /// For use when a library is loaded. Processes that are forked later have the facts too. Cost a
   /// tenth of a millisecond.
-  static void LookAtMachine();
+  static void CacheHostFacts();
   /// Stops the service threads, and cuts off any remaining communicators and unused ids.
   ~Process();
   Process(const Process&) = delete;
@@ -73,7 +73,7 @@ class Process {
   os::SocketDriver& driver() { return first_->driver(); }
   /// Lends the driver to the calling thread, if the service thread does not run yet. \param ranks
   /// of the communicator to form; if each may have a core, the driver spins before it sleeps
-  os::SocketDriver::Loan Borrow(std::uint32_t ranks);
+  os::SocketDriver::Lease Borrow(std::uint32_t ranks);
   /// Returns true if waiting ranks may spin, as far as this is known before the other ranks are.
   bool MaySpin(std::uint32_t ranks) const;
   transport::InprocExchange& inproc() { return inproc_; }
@@ -103,13 +103,13 @@ class Process {
   Result<std::vector<Address>> ReachableAddresses(bool alone = false);
 
   /// The service thread of a rank of this process.
-  struct Seat {
+  struct ServiceSlot {
     Service& service;
     std::shared_ptr<const void> taken;  ///< held as long as the thread serves the rank
   };
   /// Returns a place for one more rank. Starts another service thread if each existing one has many
   /// ranks and cores are available. A process with one rank has one thread.
-  Seat TakeSeat();
+  ServiceSlot ReserveService();
   /// Returns the counts of all service threads together. Waits for each of them.
   os::SocketDriver::Counters ReadCounters();
 
@@ -132,7 +132,7 @@ class Process {
 
   /// Moves the service threads near a rank at `numa_node`: to `cpus` and the CPUs of other ranks'
   /// calls. Other threads are not moved. Does nothing if `cpus` is empty.
-  void ServeNear(const topology::CpuSet& cpus, std::uint32_t numa_node);
+  void MoveServicesNear(const topology::CpuSet& cpus, std::uint32_t numa_node);
 
   /// Returns how many unauthenticated callers one machine may hold: at most `wanted`, and few
   /// enough to leave descriptors for the others.
@@ -154,8 +154,8 @@ class Process {
   bool ClaimJobId() { return !job_id_claimed_.exchange(true); }
 
   /// Logs a warning or a note once per text.
-  void WarnOnce(const std::string& text) { SayOnce(LogLevel::kWarn, text); }
-  void NoteOnce(const std::string& text) { SayOnce(LogLevel::kInfo, text); }
+  void WarnOnce(const std::string& text) { LogOnce(LogLevel::kWarn, text); }
+  void NoteOnce(const std::string& text) { LogOnce(LogLevel::kInfo, text); }
 
   /// Returns the plug-in that observes operations, or null. Loaded at the first call.
   ProfilerPlugin* profiler();
@@ -187,15 +187,15 @@ class Process {
   void Keep(std::unique_ptr<Service> service);
   Status AddService();
   Status PrepareService();
-  bool IsServedAtOnce() const;
+  bool NeedsServiceAtStart() const;
   void Serve();
   void Show();
   void ShowLater();
   void ForgetUnusedRoots();
-  void SayOnce(LogLevel level, const std::string& text);
+  void LogOnce(LogLevel level, const std::string& text);
   void OpenStatusSocket();
   void OpenRas();
-  void HeedDumpSignal();
+  void PollDumpSignal();
   void WriteMetricsFile(const watch::ProcessMetrics& metrics);
 
   const Settings settings_;

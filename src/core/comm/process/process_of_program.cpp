@@ -48,11 +48,11 @@ Result<std::shared_ptr<Process>> ProcessOfProgram(const EnvMap& overrides) {
   return FindOrMake(overrides, true);
 }
 
-Result<std::shared_ptr<Process>> LookAtProcessOfProgram(const EnvMap& overrides) {
+Result<std::shared_ptr<Process>> ProcessOfProgramForSettings(const EnvMap& overrides) {
   return FindOrMake(overrides, false);
 }
 
-void EndUnused(const EnvMap& overrides) {
+void EndIfUnused(const EnvMap& overrides) {
   std::shared_ptr<Process> ended;  // destroyed outside the lock: its end waits for its threads
   ProcessTable& table = TheTable();
   const std::lock_guard lock(table.mutex);

@@ -20,8 +20,9 @@ inline constexpr std::size_t kEnvironmentsMax = 16;
 Result<std::shared_ptr<Process>> ProcessOfProgram(const EnvMap& overrides = {});
 
 /// Returns the process for callers that only read settings and write to the log.
-Result<std::shared_ptr<Process>> LookAtProcessOfProgram(const EnvMap& overrides);
-/// Ends the process for these overrides if only LookAtProcessOfProgram has used it. Any thread.
-void EndUnused(const EnvMap& overrides);
+Result<std::shared_ptr<Process>> ProcessOfProgramForSettings(const EnvMap& overrides);
+/// Ends the process for these overrides if only ProcessOfProgramForSettings has used it. Any
+/// thread.
+void EndIfUnused(const EnvMap& overrides);
 
 }  // namespace ringlet::comm

@@ -88,22 +88,22 @@ TEST(Process, TheServiceThreadMovesNearItsRanksAndTheCallerStays) {
   const std::uint32_t first = before.ranges().front().first;
   const std::uint32_t last = before.ranges().back().last;
   EXPECT_EQ(OnServiceThread(*process, allowed), before);
-  process->ServeNear({}, 0);
+  process->MoveServicesNear({}, 0);
   EXPECT_EQ(OnServiceThread(*process, allowed), before) << "nowhere to go";
   const topology::CpuSet one = topology::CpuSet::Of(first, first);
-  process->ServeNear(one, 0);
+  process->MoveServicesNear(one, 0);
   EXPECT_EQ(OnServiceThread(*process, allowed), one);
   EXPECT_EQ(allowed(), before);
   const topology::CpuSet other = topology::CpuSet::Of(last, last);
-  process->ServeNear(other, 0);
+  process->MoveServicesNear(other, 0);
   EXPECT_EQ(OnServiceThread(*process, allowed), one.JoinedWith(other)) << "of both ranks";
   EXPECT_EQ(allowed(), before);
 }
 
-std::vector<Process::Seat> TakeSeats(Process& process, std::uint32_t count) {
-  std::vector<Process::Seat> seats;
-  for (std::uint32_t i = 0; i < count; ++i) seats.push_back(process.TakeSeat());
-  return seats;
+std::vector<Process::ServiceSlot> ReserveServices(Process& process, std::uint32_t count) {
+  std::vector<Process::ServiceSlot> slots;
+  for (std::uint32_t i = 0; i < count; ++i) slots.push_back(process.ReserveService());
+  return slots;
 }
 
 TEST(Process, APreparedProcessIsServedByItsBorrowerThenByItsThread) {
@@ -117,8 +117,8 @@ TEST(Process, APreparedProcessIsServedByItsBorrowerThenByItsThread) {
     return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   };
   const auto before = discovery::AllowedCpus(process->files()).value();
-  auto loan = process->Borrow(2);
-  process->ServeNear(topology::CpuSet::Of(0, 0), 0);
+  auto lease = process->Borrow(2);
+  process->MoveServicesNear(topology::CpuSet::Of(0, 0), 0);
   const auto answer = tell();
   process->driver().RunUntil([&] { return ready(answer); },
                              os::SocketDriver::Now() + std::chrono::seconds(60));
@@ -126,7 +126,7 @@ TEST(Process, APreparedProcessIsServedByItsBorrowerThenByItsThread) {
   EXPECT_EQ(answer.get(), std::this_thread::get_id());
   EXPECT_EQ(discovery::AllowedCpus(process->files()).value(), before)
       << "the borrower stays where it is";
-  EXPECT_TRUE(loan.End().ok());
+  EXPECT_TRUE(lease.End().ok());
   const auto later = tell();
   ASSERT_EQ(later.wait_for(std::chrono::seconds(60)), std::future_status::ready);
   EXPECT_NE(later.get(), std::this_thread::get_id());
@@ -145,24 +145,25 @@ TEST(Process, ManyRanksHaveSeveralServiceThreadsNearThem) {
   const auto process = *Process::Start({});
   if (process->usable_cores() < 2) GTEST_SKIP() << "one core";
   const std::uint32_t cpu = discovery::AllowedCpus(process->files())->ranges().front().first;
-  process->ServeNear(topology::CpuSet::Of(cpu, cpu), 0);
-  auto seats = TakeSeats(*process, kRanksOfAThread);
-  EXPECT_EQ(&seats.back().service.driver(), &process->driver());
-  const Process::Seat other = process->TakeSeat();
+  process->MoveServicesNear(topology::CpuSet::Of(cpu, cpu), 0);
+  auto slots = ReserveServices(*process, kRanksOfAThread);
+  EXPECT_EQ(&slots.back().service.driver(), &process->driver());
+  const Process::ServiceSlot other = process->ReserveService();
   ASSERT_NE(&other.service.driver(), &process->driver());
   std::promise<topology::CpuSet> where;
   other.service.driver().Post(
       [&] { where.set_value(discovery::AllowedCpus(process->files()).value()); });
   EXPECT_EQ(where.get_future().get(), topology::CpuSet::Of(cpu, cpu))
       << "told of it before it came";
-  seats.clear();
-  EXPECT_EQ(&process->TakeSeat().service.driver(), &process->driver()) << "there is room again";
+  slots.clear();
+  EXPECT_EQ(&process->ReserveService().service.driver(), &process->driver())
+      << "there is room again";
 }
 
 TEST(Process, FewRanksShareASingleServiceThread) {
   const auto process = *Process::Start({});
-  for (const Process::Seat& seat : TakeSeats(*process, kRanksOfAThread))
-    EXPECT_EQ(&seat.service.driver(), &process->driver());
+  for (const Process::ServiceSlot& slot : ReserveServices(*process, kRanksOfAThread))
+    EXPECT_EQ(&slot.service.driver(), &process->driver());
 }
 
 TEST(Process, RanksOfACommunicatorFindEachOthersBuffers) {
@@ -197,10 +198,10 @@ TEST(Process, BoundsTheDescriptorsOfUnauthenticatedCallers) {
 TEST(Process, ExistingThreadsServeMoreRanksIfNoThreadStarts) {
   const auto process = *Process::Start({});
   if (process->usable_cores() < 2) GTEST_SKIP() << "one core";
-  const auto seats = TakeSeats(*process, kRanksOfAThread);
+  const auto slots = ReserveServices(*process, kRanksOfAThread);
   const NoThreadsStart limit;
   EXPECT_FALSE(Process::Start({}).ok());
-  EXPECT_EQ(&process->TakeSeat().service.driver(), &process->driver());
+  EXPECT_EQ(&process->ReserveService().service.driver(), &process->driver());
 }
 
 TEST(Process, JoinsRemoteFencesAfterItsDelay) {
@@ -231,11 +232,11 @@ TEST(Process, ScansItsHostOnce) {
 TEST(Process, CountersSumAllServiceThreads) {
   const auto process = *Process::Start({});
   if (process->usable_cores() < 2) GTEST_SKIP() << "one core";
-  const auto seats = TakeSeats(*process, kRanksOfAThread + 1);
+  const auto slots = ReserveServices(*process, kRanksOfAThread + 1);
   constexpr int kTurns = 100;  // each costs the other thread a call at least
   for (int i = 0; i < kTurns; ++i) {
     std::promise<void> turn;
-    seats.back().service.driver().Post([&] { turn.set_value(); });
+    slots.back().service.driver().Post([&] { turn.set_value(); });
     turn.get_future().wait();
   }
   const std::function<std::uint64_t()> own = [&] {

@@ -104,7 +104,7 @@ class StatusSocket : public std::enable_shared_from_this<StatusSocket> {
   void Tell(LineId caller, std::optional<std::string> text = {}) {
     process_.driver().Post([self = shared_from_this(), caller, text = std::move(text)] {
       self->server_->Answer(caller, text ? *text : self->GiveUp(caller));
-      self->process_.driver().Nudge(self->id_);
+      self->process_.driver().RequestTick(self->id_);
     });
   }
 
@@ -128,7 +128,7 @@ void Process::OpenStatusSocket() {
                     .listeners = {}});
     });
   OpenRas();
-  HeedDumpSignal();
+  PollDumpSignal();
   if (!settings_.status) return;
   auto listener = os::Listen(Address::Unix(watch::Server::NameOf(host_.pid, process_hash_)));
   if (!listener.ok())
@@ -139,7 +139,7 @@ void Process::OpenStatusSocket() {
 }
 
 // A signal handler may do very little, so this thread polls for signals.
-void Process::HeedDumpSignal() {
+void Process::PollDumpSignal() {
   const auto signal = os::SignalNamed(settings_.dump_signal);
   if (!signal) return;
   if (settings_.dump_dir.empty())

@@ -23,7 +23,7 @@ std::string Answer(const Process& process, const std::string& question) {
   const Address at =
       Address::Unix(watch::Server::NameOf(process.host().pid, process.process_hash()));
   auto answers =
-      os::AskLocal({at}, {.text = question, .answer_bytes_max = 1 << 24, .timeout = kLong});
+      os::QueryProcesses({at}, {.text = question, .answer_bytes_max = 1 << 24, .timeout = kLong});
   return answers[0].ok() ? *answers[0] : "ERROR " + answers[0].error().message;
 }
 
@@ -52,7 +52,7 @@ TEST(ProcessWatch, TheSocketEndsWithTheProcess) {
       Address::Unix(watch::Server::NameOf(process->host().pid, process->process_hash()));
   process.reset();
   const auto answers =
-      os::AskLocal({at}, {.text = "status", .answer_bytes_max = 100, .timeout = kLong});
+      os::QueryProcesses({at}, {.text = "status", .answer_bytes_max = 100, .timeout = kLong});
   EXPECT_EQ(answers[0].error().code, Code::kPeerLost);
 }
 

@@ -61,7 +61,7 @@ void RasPort::Open() {
 
 // A new server replaces one that no longer listens, because clients of the old one may still read.
 void RasPort::OpenNow() {
-  auto listener = os::ListenTogether(at_);
+  auto listener = os::ListenShared(at_);
   if (!listener.ok())
     return process_.WarnOnce("no RAS client is answered: " + listener.error().message);
   if (id_ != 0) process_.driver().Remove(id_, kFarewell);
@@ -89,13 +89,13 @@ void RasPort::Look() {
   for (std::size_t part = 0; part < watched.size(); ++part)
     watched[part]->Look(own_, part, /*asks_peers=*/true);
   if (watched.empty()) own_->Done();
-  process_.driver().Post([this, look] { AskNeighbours(look); });
+  process_.driver().Post([this, look] { QueryLocalProcesses(look); });
 }
 
 // Queries processes of this host for communicators that this process does not belong to, and for
 // failed ones, where the control network is not queried any more. Runs when the ranks on this
 // thread have named their peers.
-void RasPort::AskNeighbours(std::uint64_t look) {
+void RasPort::QueryLocalProcesses(std::uint64_t look) {
   const auto pids = NeighboursIn(own_->Parts(), process_.host().name);
   const auto questions =
       std::make_shared<watch::Questions>(SocketsOf(pids, process_), "status\n", kNeighboursTimeout);
@@ -118,7 +118,7 @@ void RasPort::AskNeighbours(std::uint64_t look) {
 void RasPort::OnPart(std::uint64_t look) {
   if (look != looks_ || --pending_ > 0) return;
   server_->OnLook(Jobs(), os::SocketDriver::Now());
-  process_.driver().Nudge(id_);
+  process_.driver().RequestTick(id_);
 }
 
 std::vector<watch::JobStatus> RasPort::Jobs() const {

@@ -32,7 +32,7 @@ class RasPort {
   // Called on the first service thread only.
   void OpenNow();
   void Look();
-  void AskNeighbours(std::uint64_t look);
+  void QueryLocalProcesses(std::uint64_t look);
   void OnPart(std::uint64_t look);
   std::vector<watch::JobStatus> Jobs() const;
 

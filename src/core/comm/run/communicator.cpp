@@ -158,7 +158,7 @@ bool Communicator::FinishIfEmpty(const Call& call) {
   if (call.kind == CallKind::kBarrier || call.count > 0) [[likely]]
     return false;
   Begin(call);
-  backend_->Skip(inquiry_.call());
+  backend_->CountEmptyCall(inquiry_.call());
   Finish();
   return true;
 }
@@ -234,7 +234,7 @@ Result<Started> Communicator::Start(const AllToAllVCall& call) {
   auto exchange = [this, purpose, messages = std::move(messages)] {
     return links_.Exchange(messages, purpose);
   };
-  auto meeting = backend_->Meet(CallKind::kAllToAllV, sequence);
+  auto meeting = backend_->CheckCalls(CallKind::kAllToAllV, sequence);
   if (!meeting) return StartedBy(exchange());
   return Started(Sequence::Of(std::move(meeting), std::move(exchange)));
 }

@@ -34,7 +34,7 @@ class EmptyCalls : public testing::TestWithParam<std::string> {
   EnvMap environment_ = {{"RINGLET_TIMEOUT", "20"},
                          {"RINGLET_HOST_MEMORY", GetParam() == "memory" ? "1" : "0"}};
 };
-INSTANTIATE_TEST_SUITE_P(Over, EmptyCalls, testing::Values("memory", "links"),
+INSTANTIATE_TEST_SUITE_P(WithMeasuredLinks, EmptyCalls, testing::Values("memory", "links"),
                          [](const auto& over) { return over.param; });
 
 TEST_P(EmptyCalls, ReturnBeforeTheOtherRanksCall) {

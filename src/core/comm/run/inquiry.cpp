@@ -13,7 +13,7 @@
 namespace ringlet::comm {
 namespace {
 
-using Presence = Control::Presence;
+using Reachability = Control::Reachability;
 
 // A broken link is noticed at once. The control network reports the cause within this time.
 constexpr std::chrono::milliseconds kExplanation(500);
@@ -31,8 +31,8 @@ constexpr std::uint32_t kLooksMax = 13;  // the last one after more than an hour
 constexpr std::chrono::milliseconds kInquiryAnswer(200);
 
 /// Only valid after the time for a report of its death.
-bool IsGone(Presence presence) {
-  return presence == Presence::kLeft || presence == Presence::kAbsent;
+bool IsGone(Reachability presence) {
+  return presence == Reachability::kLeft || presence == Reachability::kAbsent;
 }
 
 bool IsMessage(collective::CallKind kind) {
@@ -47,7 +47,7 @@ std::string SlowText(const std::vector<SlowSend>& sends, Rank whom) {
 
 }  // namespace
 
-std::string Inquiry::WhoIsMissing(const collective::Operation& running) {
+std::string Inquiry::MissingRanksText(const collective::Operation& running) {
   std::optional<Rank> suspect = running.Awaits();
   const std::uint64_t mine = control_.doing().operations;
   // Most awaited ranks wait themselves, so this follows the chain to a rank that does not. The
@@ -57,7 +57,7 @@ std::string Inquiry::WhoIsMissing(const collective::Operation& running) {
   while (suspect && asked.size() <= kHopsMax && asked.insert(*suspect).second) {
     const std::string name = control_.roster().DescribeRank(*suspect);
     const auto [presence, activity] = control_.Ask(*suspect, kAnswer);
-    if (presence != Presence::kHere) {
+    if (presence != Reachability::kHere) {
       const std::string stopped = control_.roster().StoppedText(*suspect, is_stopped_);
       return name + " does not answer: its process " +
              (stopped.empty() ? "is stopped or has ended" : stopped);
@@ -97,9 +97,9 @@ Status Inquiry::CompareCalls(const collective::Operation& running, bool given_up
     // waits for the second look, because earlier data of the peer has arrived by then.
     const bool direct = suspect == running.Awaits() && links_.Find(*suspect) == nullptr;
     if (IsGone(presence) && direct && (std::exchange(seen_gone_, suspect) == suspect || given_up))
-      return LeftBefore(*suspect, running);
+      return LeaveErrorOf(*suspect, running);
     collective::Header header{};
-    if (presence != Presence::kHere || activity.call.size() != header.size()) return Ok();
+    if (presence != Reachability::kHere || activity.call.size() != header.size()) return Ok();
     std::copy(activity.call.begin(), activity.call.end(), header.begin());
     const auto theirs = collective::DecodeHeader(header);
     // Messages concern pairs. A different message, or a collective, is wrong only if it never ends.
@@ -114,7 +114,7 @@ Status Inquiry::CompareCalls(const collective::Operation& running, bool given_up
   return Ok();
 }
 
-Error Inquiry::LeftBefore(Rank whom, const collective::Operation& running) const {
+Error Inquiry::LeaveErrorOf(Rank whom, const collective::Operation& running) const {
   const std::string when = IsMessage(call_.operation)
                                ? fmt::format("a message after {} collectives", call_.sequence)
                                : fmt::format("operation {}", call_.sequence);
@@ -146,7 +146,7 @@ Status Inquiry::Check(Instant deadline, std::chrono::milliseconds timeout,
     return CompareCalls(running, false);
   }
   RINGLET_TRY(CompareCalls(running, true));
-  const std::string missing = WhoIsMissing(running);
+  const std::string missing = MissingRanksText(running);
   if (auto failed = control_.failure()) return *failed;
   return Error{
       Code::kTimeout,
@@ -172,14 +172,15 @@ Error Inquiry::ReasonOf(const Error& error, const collective::Operation& ended) 
     if (auto better = control_.AwaitFailure(kExplanation)) return *better;
     // No rank has died, because that would be known by now.
     const std::optional<Rank> lost = ended.Awaits();
-    const auto presence = lost ? control_.Ask(*lost, kInquiryAnswer).presence : Presence::kSilent;
-    if (presence == Presence::kAbsent)
+    const auto presence =
+        lost ? control_.Ask(*lost, kInquiryAnswer).presence : Reachability::kSilent;
+    if (presence == Reachability::kAbsent)
       if (auto better = control_.AwaitFailure(kNewsOfDeath)) return *better;
     if (IsGone(presence)) {
-      reason = LeftBefore(*lost, ended);
+      reason = LeaveErrorOf(*lost, ended);
     } else {
       reason.message = control_.roster().DescribeRank(self_) + ": " + error.message;
-      if (presence == Presence::kHere)
+      if (presence == Reachability::kHere)
         reason.message +=
             fmt::format("; {} is alive: look for a firewall or a proxy between the two",
                         control_.roster().DescribeRank(*lost));

@@ -50,12 +50,12 @@ class Inquiry {
   Error ReasonOf(const Error& error, const collective::Operation& ended);
   /// Facts that only this rank knows. They follow its reason, unless other ranks have a better one.
   std::string Hint() const;
-  std::string WhoIsMissing(const collective::Operation& running);
+  std::string MissingRanksText(const collective::Operation& running);
   /// Queries the calls of the ranks that `running` awaits. Succeeds unless one contradicts this
   /// rank's call.
   /// \param given_up  the operation has failed anyway, so that a probable contradiction counts too
   Status CompareCalls(const collective::Operation& running, bool given_up);
-  Error LeftBefore(Rank whom, const collective::Operation& running) const;
+  Error LeaveErrorOf(Rank whom, const collective::Operation& running) const;
 
   Control& control_;
   transport::Links& links_;

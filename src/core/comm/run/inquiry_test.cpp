@@ -99,7 +99,7 @@ TEST(Inquiry, QueriesOtherRanksOnlyWithoutProgress) {
     }
     for (bool waits = false; !waits;) {
       const auto answer = mine.control().Ask(Rank{1}, std::chrono::seconds(60));
-      ASSERT_EQ(answer.presence, Control::Presence::kHere);
+      ASSERT_EQ(answer.presence, Control::Reachability::kHere);
       waits = answer.activity.waits_for.has_value();
     }
     for (const int seconds : {1, 2, 4}) {

@@ -30,7 +30,7 @@ class Profiling final : public Observer {
   }
   void Began(const collective::Call& call) override {
     Formed(nullptr);
-    if (profile_) profile_->BeginCollective(call, backend_.WayOf(call), NowNs());
+    if (profile_) profile_->BeginCollective(call, backend_.AlgorithmNamesOf(call), NowNs());
   }
   void BeganMessages(std::span<const collective::Message> messages) override {
     Formed(nullptr);
@@ -60,7 +60,7 @@ class FaultInjection final : public Observer {
 
  private:
   void Count(collective::CallKind kind) {
-    if (!fault_.Strikes(kind)) return;
+    if (!fault_.CountOperation(kind)) return;
     if (!file_.empty()) static_cast<void>(os::WriteFile(file_, ""));
     os::KillThisProcess();
   }

@@ -43,7 +43,7 @@ Bytes MessageOf(OneSidedType type, const Writer& rest = {}) {
 OneSided::OneSided(Control& control, std::function<void()> wake, HostMemory& memory,
                    const RegisteredHeap& heap)
     : control_(control), wake_(std::move(wake)), memory_(memory), heap_(heap) {
-  control_.SeeTo([this](const bootstrap::PushedMessage& pushed) { OnMessage(pushed); });
+  control_.SetPushHandler([this](const bootstrap::PushedMessage& pushed) { OnMessage(pushed); });
 }
 
 // ---- registered memory --------------------------------------------------------------------------
@@ -83,7 +83,7 @@ Result<std::uint32_t> OneSided::Open(std::span<std::byte> memory, std::uint32_t 
   const std::uint32_t number = ++opened_;
   windows_.emplace(number, Window{memory, registration, flags});
   for (auto it = asking_.begin(); it != asking_.end();) {
-    if (it->second == number) Tell(it->first, number, memory);
+    if (it->second == number) SendWindow(it->first, number, memory);
     it = it->second == number ? asking_.erase(it) : std::next(it);
   }
   return number;
@@ -124,7 +124,7 @@ void OneSided::Send(Rank to, Bytes message) {
   static_cast<void>(control_.Send(to, kTag, std::move(message)));  // a failure is known elsewhere
 }
 
-void OneSided::Tell(Rank whom, std::uint32_t window, std::span<std::byte> memory) {
+void OneSided::SendWindow(Rank whom, std::uint32_t window, std::span<std::byte> memory) {
   std::uint64_t packed = 0;
   if (const auto place = PlaceOf(memory)) packed = place->Packed().value_or(0);
   Writer told;
@@ -152,11 +152,11 @@ void OneSided::OnMessage(const bootstrap::PushedMessage& pushed) {
 Status OneSided::Take(Rank from, Reader& in) {
   const std::lock_guard lock(mutex_);
   switch (static_cast<OneSidedType>(in.U8())) {
-    case OneSidedType::kAsk: return TakeAsk(from, in);
-    case OneSidedType::kTell: return TakeTell(from, in);
-    case OneSidedType::kPut: return TakePut(from, in);
-    case OneSidedType::kSignal: return TakeSignal(from, in);
-    case OneSidedType::kArrived: return TakeArrived(from);
+    case OneSidedType::kAsk: return HandleQuery(from, in);
+    case OneSidedType::kTell: return HandleWindow(from, in);
+    case OneSidedType::kPut: return HandlePut(from, in);
+    case OneSidedType::kSignal: return HandleSignal(from, in);
+    case OneSidedType::kArrived: return HandleArrived(from);
     case OneSidedType::kRefused: {
       const View why = in.Raw(std::min(in.remaining(), kReasonMax));
       traffic_[from].refused = Error{
@@ -170,12 +170,12 @@ Status OneSided::Take(Rank from, Reader& in) {
   return Error{Code::kProtocol, "an unknown message"};
 }
 
-Status OneSided::TakeAsk(Rank from, Reader& in) {
+Status OneSided::HandleQuery(Rank from, Reader& in) {
   const std::uint32_t window = in.U32();
   if (!in.AtEnd()) return Error{Code::kProtocol, "a request that does not parse"};
   const auto it = windows_.find(window);
   if (it != windows_.end()) {
-    Tell(from, window, it->second.memory);
+    SendWindow(from, window, it->second.memory);
   } else if (window > opened_ && window - opened_ <= kWindowsAhead) {
     asking_.emplace(from, window);  // answered when this rank opens the window
   } else {
@@ -184,7 +184,7 @@ Status OneSided::TakeAsk(Rank from, Reader& in) {
   return Ok();
 }
 
-Status OneSided::TakeTell(Rank from, Reader& in) {
+Status OneSided::HandleWindow(Rank from, Reader& in) {
   const std::uint32_t window = in.U32();
   const std::uint64_t bytes = in.U64(), packed = in.U64();
   const auto asked = known_.find({from, window});
@@ -194,7 +194,7 @@ Status OneSided::TakeTell(Rank from, Reader& in) {
   return Ok();
 }
 
-Status OneSided::TakePut(Rank from, Reader& in) {
+Status OneSided::HandlePut(Rank from, Reader& in) {
   const std::uint32_t window = in.U32();
   const std::uint64_t offset = in.U64();
   const bool raises = in.U8() != 0;
@@ -218,7 +218,7 @@ Status OneSided::TakePut(Rank from, Reader& in) {
   return Ok();
 }
 
-Status OneSided::TakeSignal(Rank from, Reader& in) {
+Status OneSided::HandleSignal(Rank from, Reader& in) {
   Signal signal;
   signal.context = in.U32();
   signal.number = in.U32();
@@ -229,7 +229,7 @@ Status OneSided::TakeSignal(Rank from, Reader& in) {
   return Ok();
 }
 
-Status OneSided::TakeArrived(Rank from) {
+Status OneSided::HandleArrived(Rank from) {
   PutCount& traffic = traffic_[from];
   if (traffic.arrived == traffic.sent)
     return Error{Code::kProtocol, "an acknowledgement without a message"};
@@ -262,12 +262,12 @@ class PutRun final : public collective::Operation {
     const std::lock_guard lock(one_sided_.mutex_);
     if (at_ < puts_.size() && puts_[at_].peer != one_sided_.self()) return puts_[at_].peer;
     for (const Rank peer : peers_)
-      if (UnderWay(peer) > 0) return peer;
+      if (BytesInFlight(peer) > 0) return peer;
     return std::nullopt;
   }
 
  private:
-  std::uint64_t UnderWay(Rank peer) const {
+  std::uint64_t BytesInFlight(Rank peer) const {
     const OneSided::PutCount& traffic = one_sided_.traffic_[peer];
     return traffic.sent - traffic.arrived;
   }
@@ -289,7 +289,7 @@ class PutRun final : public collective::Operation {
     const std::lock_guard lock(one_sided_.mutex_);
     for (const Rank peer : peers_) {
       RINGLET_TRY(Refusal(peer));
-      if (UnderWay(peer) > 0) return false;
+      if (BytesInFlight(peer) > 0) return false;
     }
     return true;
   }
@@ -352,7 +352,7 @@ class PutRun final : public collective::Operation {
   // Returns false if the peer has enough messages to process.
   bool Send(const Put& put, Bytes message) {
     const std::lock_guard lock(one_sided_.mutex_);
-    if (UnderWay(put.peer) >= kPiecesMax) return false;
+    if (BytesInFlight(put.peer) >= kPiecesMax) return false;
     ++one_sided_.traffic_[put.peer].sent;
     one_sided_.Send(put.peer, std::move(message));
     return true;

@@ -92,12 +92,12 @@ class OneSided {
 
   void OnMessage(const bootstrap::PushedMessage& pushed);
   Status Take(Rank from, Reader& in);
-  Status TakeAsk(Rank from, Reader& in);
-  Status TakeTell(Rank from, Reader& in);
-  Status TakePut(Rank from, Reader& in);
-  Status TakeSignal(Rank from, Reader& in);
-  Status TakeArrived(Rank from);
-  void Tell(Rank whom, std::uint32_t window, std::span<std::byte> memory);
+  Status HandleQuery(Rank from, Reader& in);
+  Status HandleWindow(Rank from, Reader& in);
+  Status HandlePut(Rank from, Reader& in);
+  Status HandleSignal(Rank from, Reader& in);
+  Status HandleArrived(Rank from);
+  void SendWindow(Rank whom, std::uint32_t window, std::span<std::byte> memory);
   void Refuse(Rank whom, const std::string& why);
   void Raise(Rank from, const Signal& signal) { ++raised_[{from, signal.context, signal.number}]; }
   void Send(Rank to, Bytes message);

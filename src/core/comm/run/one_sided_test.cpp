@@ -15,18 +15,19 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Over {
+struct WithMeasuredLinks {
   const char* name;
   EnvMap environment;
   bool registered;  // in memory that peers can map
 };
 
-class WindowsOver : public testing::TestWithParam<Over> {};
+class WindowsOver : public testing::TestWithParam<WithMeasuredLinks> {};
 INSTANTIATE_TEST_SUITE_P(
     Ways, WindowsOver,
-    testing::Values(Over{"mapped", {}, true}, Over{"by_messages", {}, false},
-                    Over{"without_host_memory", {{"RINGLET_HOST_MEMORY", "0"}}, true},
-                    Over{"encrypted", {{"RINGLET_ENCRYPT", "1"}}, false}),
+    testing::Values(WithMeasuredLinks{"mapped", {}, true},
+                    WithMeasuredLinks{"by_messages", {}, false},
+                    WithMeasuredLinks{"without_host_memory", {{"RINGLET_HOST_MEMORY", "0"}}, true},
+                    WithMeasuredLinks{"encrypted", {{"RINGLET_ENCRYPT", "1"}}, false}),
     [](const auto& over) { return std::string(over.param.name); });
 
 /// Memory of a rank, and a window of it.

@@ -35,13 +35,13 @@ collective::Call TunedCalls::Apply(const collective::Call& call) {
 // Logs in NCCL's format, on one rank.
 void TunedCalls::Log(plan::Function function, const collective::Call& tuned) const {
   os::Logger& logger = origin_.process->logger();
-  if (origin_.config.rank != 0 || !logger.Wants(LogLevel::kInfo, Subsystem::kTuning)) return;
+  if (origin_.config.rank != 0 || !logger.IsWanted(LogLevel::kInfo, Subsystem::kTuning)) return;
   logger.Log(LogLevel::kInfo, Subsystem::kTuning, origin_.config.device,
              fmt::format("{}: {} Bytes -> Algo {} proto {} channel{{Lo..Hi}}={{0..{}}}",
                          NameOf(function), BlockBytes(tuned),
                          NcclName(static_cast<plan::NcclAlgorithm>(tuned.tuner.algorithm)),
                          NcclName(static_cast<plan::Protocol>(tuned.tuner.protocol)),
-                         std::max(backend_.WayOf(tuned).channels, 1u) - 1));
+                         std::max(backend_.AlgorithmNamesOf(tuned).channels, 1u) - 1));
 }
 
 }  // namespace ringlet::comm

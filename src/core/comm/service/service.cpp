@@ -39,7 +39,7 @@ void Service::Begin() {
     const std::lock_guard lock(places_mutex_);
     thread_id_ = std::this_thread::get_id();
   }
-  GoNear();
+  MoveNear();
 }
 
 Service::~Service() {
@@ -54,21 +54,21 @@ void Service::RunNear(const topology::CpuSet& cpus, std::uint32_t numa_node) {
     places_.push_back({cpus, numa_node});
     if (thread_id_ == std::thread::id()) return;  // the thread applies it when it begins
   }
-  driver_->Post([this] { GoNear(); });
+  driver_->Post([this] { MoveNear(); });
 }
 
-void Service::GoNear() {
+void Service::MoveNear() {
   std::vector<Home> places;
   {
     const std::lock_guard lock(places_mutex_);
     // The thread has begun, but another thread still borrows the driver and is about to return it.
-    if (thread_id_ != std::this_thread::get_id()) return driver_->Post([this] { GoNear(); });
+    if (thread_id_ != std::this_thread::get_id()) return driver_->Post([this] { MoveNear(); });
     places.swap(places_);
   }
-  for (const Home& home : places) GoNear(home);
+  for (const Home& home : places) MoveNear(home);
 }
 
-void Service::GoNear(const Home& home) {
+void Service::MoveNear(const Home& home) {
   const bool first = near_.empty();
   near_ = near_.JoinedWith(home.cpus);
   const Status moved = os::RunOn(near_.ranges());
@@ -81,7 +81,7 @@ void Service::GoNear(const Home& home) {
   if (near_node_ && !near_memory_) near_memory_.emplace(*near_node_);
 }
 
-std::shared_ptr<const void> Service::TakeSeat() {
+std::shared_ptr<const void> Service::ReserveService() {
   ranks_->fetch_add(1);
   return {ranks_.get(), [ranks = ranks_](const void*) { ranks->fetch_sub(1); }};
 }

@@ -36,7 +36,7 @@ class Service {
 
   os::SocketDriver& driver() { return *driver_; }
   /// Belongs to the thread, as do all machines on it.
-  const std::shared_ptr<bootstrap::RosterShelf>& shelf() const { return shelf_; }
+  const std::shared_ptr<bootstrap::RosterCache>& roster_cache() const { return roster_cache_; }
 
   /// Moves the thread near a rank at `numa_node`: to `cpus` and the CPUs of earlier calls. Memory
   /// that the thread touches first lies at that node, as long as all calls name the same one. A
@@ -46,7 +46,7 @@ class Service {
   /// Returns the number of ranks served at present. Any thread.
   std::uint32_t ranks() const { return ranks_->load(); }
   /// Counts one more rank until the last copy of the returned pointer is destroyed.
-  std::shared_ptr<const void> TakeSeat();
+  std::shared_ptr<const void> ReserveService();
 
  private:
   Service(std::string name, os::Logger& logger) : name_(std::move(name)), logger_(logger) {}
@@ -54,8 +54,9 @@ class Service {
 
   const std::string name_;
   os::Logger& logger_;
-  const std::shared_ptr<bootstrap::RosterShelf> shelf_ = std::make_shared<bootstrap::RosterShelf>();
-  // Outlives this if a seat does.
+  const std::shared_ptr<bootstrap::RosterCache> roster_cache_ =
+      std::make_shared<bootstrap::RosterCache>();
+  // Outlives this if a slot does.
   const std::shared_ptr<std::atomic<std::uint32_t>> ranks_ =
       std::make_shared<std::atomic<std::uint32_t>>(0);
   struct Home {
@@ -63,8 +64,8 @@ class Service {
     std::uint32_t numa_node = 0;
   };
   void Begin();
-  void GoNear();
-  void GoNear(const Home& home);
+  void MoveNear();
+  void MoveNear(const Home& home);
   std::mutex places_mutex_;                 // guards the next two
   std::vector<Home> places_;                // places that the thread has not applied yet
   std::thread::id thread_id_{};             // none: it has not begun

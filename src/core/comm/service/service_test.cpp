@@ -53,11 +53,11 @@ TEST(Service, ASeatIsTakenUntilItsLastCopyIsDestroyed) {
   std::shared_ptr<const void> kept;
   {
     const auto service = *Service::Start("test", logger);
-    auto seat = service->TakeSeat();
-    kept = service->TakeSeat();
-    const auto copy = seat;
+    auto slot = service->ReserveService();
+    kept = service->ReserveService();
+    const auto copy = slot;
     EXPECT_EQ(service->ranks(), 2u);
-    seat.reset();
+    slot.reset();
     EXPECT_EQ(service->ranks(), 2u) << "a copy holds it";
   }
   kept.reset();  // may outlive the service

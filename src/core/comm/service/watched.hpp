@@ -60,7 +60,7 @@ class Watched {
   virtual watch::CommunicatorMetrics Metrics() const = 0;
   /// Returns the activity of its rank, for ranks of other communicators. Empty if it is not formed
   /// or has failed.
-  virtual std::optional<bootstrap::GroupActivity> Tell() const = 0;
+  virtual std::optional<bootstrap::GroupActivity> CurrentActivity() const = 0;
   /// Fills a part of `gathering` and calls Done, later and on another thread.
   virtual void Look(std::shared_ptr<StatusGathering> gathering, std::size_t part,
                     bool asks_peers) = 0;

@@ -14,7 +14,7 @@
 namespace ringlet::os {
 namespace {
 
-using AcceptedSocket = Talk;
+using AcceptedSocket = ConversationTest;
 
 INSTANTIATE_TEST_SUITE_P(Over, AcceptedSocket, testing::Bool(),
                          [](const auto& over) { return over.param ? "unix" : "tcp"; });
@@ -27,8 +27,8 @@ TEST_P(AcceptedSocket, IsTunedForControl) {
     EXPECT_EQ(::getsockopt(fd, level, name, &value, &bytes), 0);
     return value;
   };
-  host->Do(Detach{line});
-  driver->Nudge(host_id);
+  host->Perform(Detach{line});
+  driver->RequestTick(host_id);
   Await("the socket", [&] { return detached.contains(line); });
   if (over_unix()) return;  // a UNIX socket does not have these options
   const int fd = detached[line].get();

@@ -19,7 +19,7 @@
 namespace ringlet::os {
 
 // A machine that a test controls: it emits the test's actions and records its events.
-class Puppet final : public Machine {
+class ScriptedMachine final : public Machine {
  public:
   void Handle(const Event& event, Instant) override {
     std::visit(Overloaded{
@@ -40,10 +40,10 @@ class Puppet final : public Machine {
   bool Finished() const override { return false; }
   bool Accepting() const override { return accepting; }
 
-  void Do(Action action) { Emit(std::move(action)); }
-  void Say(LineId line, std::string_view text) {
+  void Perform(Action action) { Emit(std::move(action)); }
+  void SendText(LineId line, std::string_view text) {
     const View bytes = AsView(text);
-    Do(Send{line, Slice(Share(Bytes(bytes.begin(), bytes.end())))});
+    Perform(Send{line, Slice(Share(Bytes(bytes.begin(), bytes.end())))});
   }
   std::string Heard(LineId line) const {
     const auto it = heard.find(line);
@@ -73,9 +73,9 @@ inline std::size_t OpenDescriptors() {
   return static_cast<std::size_t>(std::distance(all, end));
 }
 
-class Driven : public testing::Test {
+class DriverTest : public testing::Test {
  protected:
-  Driven() {
+  DriverTest() {
     auto created = SocketDriver::Create();
     EXPECT_TRUE(created.ok());
     driver = *std::move(created);
@@ -90,7 +90,7 @@ class Driven : public testing::Test {
     ASSERT_TRUE(ready()) << "waited for: " << what;
   }
 
-  SocketDriver::Id Host(const std::shared_ptr<Puppet>& puppet) {
+  SocketDriver::Id Host(const std::shared_ptr<ScriptedMachine>& puppet) {
     return driver->Add({.machine = puppet, .listeners = {}});
   }
   // Serves all ready events without waiting for more.
@@ -101,7 +101,7 @@ class Driven : public testing::Test {
   std::unique_ptr<SocketDriver> driver;
 };
 
-class Talk : public Driven, public testing::WithParamInterface<bool> {
+class ConversationTest : public DriverTest, public testing::WithParamInterface<bool> {
  protected:
   bool over_unix() const { return GetParam(); }
   Listener Open() {
@@ -127,7 +127,7 @@ class Talk : public Driven, public testing::WithParamInterface<bool> {
                                  detached[id] = std::move(fd);
                                },
                            .note = {}});
-    caller->Do(Dial{1, address});
+    caller->Perform(Dial{1, address});
     caller_id = Host(caller);
     Await("a connection", [&] { return !caller->connected.empty() && !host->accepted.empty(); });
     line = host->accepted.front();
@@ -146,7 +146,8 @@ class Talk : public Driven, public testing::WithParamInterface<bool> {
   }
 
   Address address;
-  std::shared_ptr<Puppet> host = std::make_shared<Puppet>(), caller = std::make_shared<Puppet>();
+  std::shared_ptr<ScriptedMachine> host = std::make_shared<ScriptedMachine>(),
+                                   caller = std::make_shared<ScriptedMachine>();
   SocketDriver::Id host_id = 0, caller_id = 0;
   LineId line = 0;  // the host's end
   std::map<LineId, Fd> detached;

@@ -41,7 +41,7 @@ Status DriverThread::Return() {
 // Work that another thread posts starts the driver's own thread and wakes this one, which returns.
 // So no work is left undone while the borrower waits for another event.
 void DriverThread::RunUntil(const Step& step, const std::function<bool()>& done, Instant until) {
-  if (!IsLentHere()) return;
+  if (!IsLeasedHere()) return;
   const std::lock_guard running(running_);
   while (!started_ && !done()) {
     const Instant left = until - Now();

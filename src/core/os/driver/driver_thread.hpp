@@ -21,14 +21,14 @@ class DriverThread {
       : start_(std::move(start)), wake_(std::move(wake)) {}
 
   /// True if the calling thread runs the driver and no other thread does.
-  bool IsLentHere() const { return IsBorrower() && !started_; }
+  bool IsLeasedHere() const { return IsRunByCaller() && !started_; }
   /// The time that the calling thread spins before it sleeps.
-  Instant SpinHere() const { return IsBorrower() ? spin_ : Instant(0); }
+  Instant SpinHere() const { return IsRunByCaller() ? spin_ : Instant(0); }
 
   /// Lends the driver to the calling thread. Returns false if it is lent, started, or without
   /// `start`.
   bool Borrow(Instant spin);
-  /// Ends the loan, and starts the driver's own thread. Errors  those of `start`
+  /// Ends the lease, and starts the driver's own thread. Errors  those of `start`
   Status Return();
   /// Starts the thread if necessary. After a failure the next call tries again.
   void StartIfNeeded();
@@ -40,7 +40,7 @@ class DriverThread {
   void RunUntil(const Step& step, const std::function<bool()>& done, Instant until);
 
  private:
-  bool IsBorrower() const { return lent_to_ == std::this_thread::get_id(); }
+  bool IsRunByCaller() const { return lent_to_ == std::this_thread::get_id(); }
   Status Start();
 
   const std::function<Status()> start_;

@@ -55,21 +55,21 @@ class Lent : public testing::Test {
 };
 
 TEST_F(Lent, TheBorrowerRunsTheDriverWhileItWaits) {
-  SocketDriver::Loan loan(*driver);
+  SocketDriver::Lease lease(*driver);
   const auto answer = Ask();
   RunUntilReady(answer);
   EXPECT_EQ(Answer(answer), std::this_thread::get_id());
   EXPECT_EQ(starts, 0);
   const auto later = Ask();  // for the thread that runs next
-  EXPECT_TRUE(loan.End().ok());
-  EXPECT_TRUE(loan.End().ok());
+  EXPECT_TRUE(lease.End().ok());
+  EXPECT_TRUE(lease.End().ok());
   EXPECT_EQ(Answer(later), own);
   EXPECT_EQ(Answer(Ask()), own);
   EXPECT_EQ(starts, 1);
 }
 
 TEST_F(Lent, ATimeoutEndsTheWaitAfterAtLeastATurn) {
-  SocketDriver::Loan loan(*driver);
+  SocketDriver::Lease lease(*driver);
   bool ran = false;
   driver->Post([&] { ran = true; });
   driver->RunUntil([] { return false; }, SocketDriver::Now() - seconds(1));
@@ -77,7 +77,7 @@ TEST_F(Lent, ATimeoutEndsTheWaitAfterAtLeastATurn) {
 }
 
 TEST_F(Lent, TheBorrowerPollsRepeatedlyBeforeItSleeps) {
-  SocketDriver::Loan loan(*driver, seconds(1));
+  SocketDriver::Lease lease(*driver, seconds(1));
   // Without spinning each wait polls once or twice. Beside other programs a yield may take most of
   // a wait, so some waits poll only a little more.
   std::uint64_t waits = 0, looks = 0;
@@ -93,14 +93,14 @@ TEST_F(Lent, TheBorrowerPollsRepeatedlyBeforeItSleeps) {
 }
 
 TEST_F(Lent, TheBorrowerSleepsAtOnceWithoutASpinTime) {
-  SocketDriver::Loan loan(*driver);
+  SocketDriver::Lease lease(*driver);
   const std::uint64_t before = driver->counters().system_calls;
   driver->RunUntil([] { return false; }, SocketDriver::Now() + std::chrono::milliseconds(5));
   EXPECT_LE(driver->counters().system_calls - before, 4u);
 }
 
 TEST_F(Lent, WorkOfAnotherThreadStartsTheDriversThreadAndEndsTheLoan) {
-  SocketDriver::Loan loan(*driver);
+  SocketDriver::Lease lease(*driver);
   std::thread other([&] { Answer(Ask()); });  // in the current turn, or on its own thread
   // The predicate never becomes true, so only the driver's thread ends the wait.
   const Instant hang = SocketDriver::Now() + kHang;
@@ -114,15 +114,15 @@ TEST_F(Lent, WorkOfAnotherThreadStartsTheDriversThreadAndEndsTheLoan) {
 
 TEST_F(Lent, WorkStartsTheDriversThreadWithoutALoan) {
   EXPECT_EQ(Answer(Ask()), own);
-  SocketDriver::Loan late(*driver);
+  SocketDriver::Lease late(*driver);
   EXPECT_EQ(Answer(Ask()), own);
   EXPECT_EQ(starts, 1);
 }
 
 TEST_F(Lent, OnlyASingleThreadBorrowsTheDriver) {
-  SocketDriver::Loan loan(*driver);
+  SocketDriver::Lease lease(*driver);
   std::thread([&] {
-    SocketDriver::Loan second(*driver);
+    SocketDriver::Lease second(*driver);
     driver->RunUntil([] { return false; }, SocketDriver::Now() + std::chrono::hours(1));
     EXPECT_TRUE(second.End().ok());
   }).join();
@@ -131,9 +131,9 @@ TEST_F(Lent, OnlyASingleThreadBorrowsTheDriver) {
 
 TEST_F(Lent, AThreadThatDoesNotStartIsReportedAndRetried) {
   refuses = true;
-  SocketDriver::Loan loan(*driver);
+  SocketDriver::Lease lease(*driver);
   const auto answer = Ask();
-  const Status ended = loan.End();
+  const Status ended = lease.End();
   ASSERT_FALSE(ended.ok());
   EXPECT_EQ(ended.error().message, "no thread is left");
   refuses = false;
@@ -142,13 +142,13 @@ TEST_F(Lent, AThreadThatDoesNotStartIsReportedAndRetried) {
   EXPECT_EQ(starts, 2);
 }
 
-TEST_F(Driven, IsNotLentIfItsOwnerRunsIt) {
-  SocketDriver::Loan loan(*driver);
+TEST_F(DriverTest, IsNotLentIfItsOwnerRunsIt) {
+  SocketDriver::Lease lease(*driver);
   driver->RunUntil([] { return false; }, SocketDriver::Now() + std::chrono::hours(1));
   bool ran = false;
   driver->Post([&] { ran = true; });
   Await("work", [&] { return ran; });
-  EXPECT_TRUE(loan.End().ok());
+  EXPECT_TRUE(lease.End().ok());
 }
 
 // DriverThread alone: the test counts turns, and starts no real thread.
@@ -174,7 +174,7 @@ TEST_F(LentThread, ABorrowerMakesTurnsUntilItIsDone) {
   EXPECT_TRUE(waits.empty()) << "it is not lent yet";
   ASSERT_TRUE(thread.Borrow(Instant(7)));
   EXPECT_FALSE(thread.Borrow(Instant(8)));
-  EXPECT_TRUE(thread.IsLentHere());
+  EXPECT_TRUE(thread.IsLeasedHere());
   EXPECT_EQ(thread.SpinHere(), Instant(7));
   RunUntil(3, Instant::max());
   EXPECT_EQ(waits.size(), 3u);
@@ -198,7 +198,7 @@ TEST_F(LentThread, AStartDuringALoanWakesTheBorrowerAndEndsTheLoan) {
   ASSERT_TRUE(thread.Borrow(Instant(0)));
   thread.StartIfNeeded();
   EXPECT_EQ(wakes, 1);
-  EXPECT_FALSE(thread.IsLentHere());
+  EXPECT_FALSE(thread.IsLeasedHere());
   RunUntil(1, Instant::max());
   EXPECT_TRUE(waits.empty());
 }

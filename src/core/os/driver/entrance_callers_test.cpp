@@ -27,7 +27,7 @@ class Hall final : public Entrance {
 };
 
 // A machine with callers from an entrance. A note removes it.
-class Guests : public Driven {
+class Guests : public DriverTest {
  protected:
   Guests() {
     id = driver->Add(
@@ -45,16 +45,16 @@ class Guests : public Driven {
   }
   void Accept() {
     host->accepting = true;
-    driver->Nudge(id);
+    driver->RequestTick(id);
     Settle();
   }
   void AcceptNobody() {
     host->accepting = false;
-    driver->Nudge(id);
+    driver->RequestTick(id);
     Settle();
   }
 
-  std::shared_ptr<Puppet> host = std::make_shared<Puppet>();
+  std::shared_ptr<ScriptedMachine> host = std::make_shared<ScriptedMachine>();
   std::shared_ptr<Hall> hall = std::make_shared<Hall>();
   SocketDriver::Id id = 0;
 };
@@ -66,8 +66,8 @@ TEST_F(Guests, AreReadFromTheirFirstByteAndAnswered) {
         [&] { return !host->accepted.empty() && host->Heard(host->accepted[0]) == "hello, you"; });
   ASSERT_EQ(::write(caller.get(), "!", 1), 1);
   Await("one more", [&] { return host->Heard(host->accepted[0]) == "hello, you!"; });
-  host->Say(host->accepted[0], "welcome");
-  driver->Nudge(id);
+  host->SendText(host->accepted[0], "welcome");
+  driver->RequestTick(id);
   Settle();
   std::array<char, 16> answer{};
   EXPECT_EQ(::read(caller.get(), answer.data(), answer.size()), 7);
@@ -104,7 +104,7 @@ TEST_F(Guests, AreClosedIfTheirMachineEnds) {
   std::vector<Fd> callers;
   for (int i = 0; i < 3; ++i) callers.push_back(Come("word"));
   host->on_event = [&](const Event& event) {
-    if (std::holds_alternative<Accepted>(event)) host->Do(Note{LogLevel::kInfo, "and goes"});
+    if (std::holds_alternative<Accepted>(event)) host->Perform(Note{LogLevel::kInfo, "and goes"});
   };
   Accept();
   EXPECT_EQ(host->accepted.size(), 1u);

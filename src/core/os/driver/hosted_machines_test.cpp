@@ -14,26 +14,27 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-TEST_F(Driven, NudgesAtAnyTimeAreSafe) {
-  const auto puppet = std::make_shared<Puppet>();
-  driver->Nudge(1);  // before any machine exists
+TEST_F(DriverTest, NudgesAtAnyTimeAreSafe) {
+  const auto puppet = std::make_shared<ScriptedMachine>();
+  driver->RequestTick(1);  // before any machine exists
   const SocketDriver::Id id = Host(puppet);
-  driver->Nudge(id);
-  driver->Nudge(id);
-  driver->Nudge(id + 7);
+  driver->RequestTick(id);
+  driver->RequestTick(id);
+  driver->RequestTick(id + 7);
   driver->Step(Instant(0));
   EXPECT_GE(puppet->ticks, 3);
   const int before = puppet->ticks;
-  driver->Nudge(id);
+  driver->RequestTick(id);
   driver->Remove(id);
   driver->Remove(id);
-  driver->Nudge(id);
+  driver->RequestTick(id);
   Settle();
   EXPECT_EQ(puppet->ticks, before);
 }
 
-TEST_F(Driven, AMachineTicksAtItsDeadlineOnly) {
-  const auto puppet = std::make_shared<Puppet>(), idle = std::make_shared<Puppet>();
+TEST_F(DriverTest, AMachineTicksAtItsDeadlineOnly) {
+  const auto puppet = std::make_shared<ScriptedMachine>(),
+             idle = std::make_shared<ScriptedMachine>();
   const Instant due = SocketDriver::Now() + milliseconds(5);
   puppet->deadline = due;
   puppet->on_event = [&](const Event&) {
@@ -46,8 +47,8 @@ TEST_F(Driven, AMachineTicksAtItsDeadlineOnly) {
   EXPECT_EQ(idle->ticks, 1);
 }
 
-TEST_F(Driven, ChangedRunsAfterEveryBatchAndMayRemoveTheMachine) {
-  const auto puppet = std::make_shared<Puppet>();
+TEST_F(DriverTest, ChangedRunsAfterEveryBatchAndMayRemoveTheMachine) {
+  const auto puppet = std::make_shared<ScriptedMachine>();
   int changed = 0;
   SocketDriver::Id id = 0;
   id = driver->Add({.machine = puppet, .listeners = {}, .changed = [&] {
@@ -55,15 +56,15 @@ TEST_F(Driven, ChangedRunsAfterEveryBatchAndMayRemoveTheMachine) {
                     }});
   driver->Step(Instant(0));
   EXPECT_EQ(changed, 1);
-  driver->Nudge(id);
-  driver->Nudge(id);
+  driver->RequestTick(id);
+  driver->RequestTick(id);
   driver->Step(Instant(0));
   EXPECT_EQ(changed, 2) << "one call for a batch";
   EXPECT_EQ(puppet.use_count(), 1);
 }
 
-TEST_F(Driven, NotesReachTheLogAndMayRemoveTheMachine) {
-  const auto puppet = std::make_shared<Puppet>();
+TEST_F(DriverTest, NotesReachTheLogAndMayRemoveTheMachine) {
+  const auto puppet = std::make_shared<ScriptedMachine>();
   std::vector<std::string> notes;
   SocketDriver::Id id = 0;
   id = driver->Add({.machine = puppet,
@@ -74,15 +75,16 @@ TEST_F(Driven, NotesReachTheLogAndMayRemoveTheMachine) {
                       notes.push_back(note.text);
                       if (notes.size() == 2) driver->Remove(id);
                     }});
-  puppet->Do(Note{LogLevel::kWarn, "one"});
-  puppet->Do(Note{LogLevel::kWarn, "two"});
-  puppet->Do(Note{LogLevel::kWarn, "three"});
+  puppet->Perform(Note{LogLevel::kWarn, "one"});
+  puppet->Perform(Note{LogLevel::kWarn, "two"});
+  puppet->Perform(Note{LogLevel::kWarn, "three"});
   Settle();
   EXPECT_EQ(notes, (std::vector<std::string>{"one", "two"}));
 }
 
-TEST_F(Driven, AMachineWithoutMemoryFailsAlone) {
-  const auto starved = std::make_shared<Puppet>(), other = std::make_shared<Puppet>();
+TEST_F(DriverTest, AMachineWithoutMemoryFailsAlone) {
+  const auto starved = std::make_shared<ScriptedMachine>(),
+             other = std::make_shared<ScriptedMachine>();
   starved->on_event = [](const Event&) { throw std::bad_alloc(); };
   std::vector<std::string> told;
   driver->Add({.machine = starved, .listeners = {}, .failed = [&](const Error& error) {
@@ -94,13 +96,13 @@ TEST_F(Driven, AMachineWithoutMemoryFailsAlone) {
   EXPECT_EQ(starved->ticks, 1);
   EXPECT_EQ(starved.use_count(), 1) << "it is removed";
   const int before = other->ticks;
-  driver->Nudge(second);
+  driver->RequestTick(second);
   Settle();
   EXPECT_EQ(other->ticks, before + 1);
 }
 
-TEST_F(Driven, AFailureIsReportedLaterIfMemoryIsMissing) {
-  const auto starved = std::make_shared<Puppet>();
+TEST_F(DriverTest, AFailureIsReportedLaterIfMemoryIsMissing) {
+  const auto starved = std::make_shared<ScriptedMachine>();
   starved->on_event = [](const Event&) { throw std::bad_alloc(); };
   int told = 0;
   driver->Add({.machine = starved, .listeners = {}, .failed = [&](const Error&) {
@@ -111,8 +113,9 @@ TEST_F(Driven, AFailureIsReportedLaterIfMemoryIsMissing) {
   EXPECT_EQ(starved.use_count(), 1);
 }
 
-TEST_F(Driven, AMachineWithoutAFailureHandlerStaysAndOthersFail) {
-  const auto puppet = std::make_shared<Puppet>(), other = std::make_shared<Puppet>();
+TEST_F(DriverTest, AMachineWithoutAFailureHandlerStaysAndOthersFail) {
+  const auto puppet = std::make_shared<ScriptedMachine>(),
+             other = std::make_shared<ScriptedMachine>();
   int told = 0;
   driver->Add({.machine = other, .listeners = {}, .failed = [&](const Error&) { ++told; }});
   Settle();
@@ -120,7 +123,7 @@ TEST_F(Driven, AMachineWithoutAFailureHandlerStaysAndOthersFail) {
   const SocketDriver::Id id = Host(puppet);
   Settle();
   puppet->on_event = nullptr;
-  driver->Nudge(id);
+  driver->RequestTick(id);
   Settle();
   EXPECT_EQ(puppet->ticks, 2);
   EXPECT_EQ(told, 1);
@@ -131,8 +134,8 @@ using Machines = DriverParts;
 TEST_F(Machines, AnEventTriggersTheActionsOfItsMachine) {
   const MachineId id = Host(puppet);
   puppet->on_event = [&](const Event&) {
-    puppet->Do(Hangup{3});
-    puppet->Do(Detach{4});
+    puppet->Perform(Hangup{3});
+    puppet->Perform(Detach{4});
   };
   machines.Deliver(id, Connected{1});
   EXPECT_EQ(puppet->connected, std::vector<LineId>{1});
@@ -159,7 +162,7 @@ TEST_F(Machines, DeferredEventsKeepTheirOrderAndMayDeferMore) {
 }
 
 TEST_F(Machines, TheDeadlineIsTheEarliestOfAllMachines) {
-  const auto other = std::make_shared<Puppet>();
+  const auto other = std::make_shared<ScriptedMachine>();
   const MachineId id = Host(puppet), other_id = Host(other);
   puppet->deadline = Instant(20);
   other->deadline = Instant(10);

@@ -16,12 +16,12 @@ constexpr std::size_t kGatherMax = 64;  // buffers in one sendmsg
 constexpr std::size_t kDescriptorsMax = 16;
 
 /// Room for the descriptors of one message.
-struct ControlRoom {
+struct ControlBuffer {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> bytes{};
 };
 
 /// Attaches `descriptors` to `message`, written into `room`.
-void Attach(msghdr& message, const Descriptors& descriptors, ControlRoom& room) {
+void Attach(msghdr& message, const Descriptors& descriptors, ControlBuffer& room) {
   const std::size_t fds = std::min(descriptors.size(), kDescriptorsMax);
   message.msg_control = room.bytes.data();
   message.msg_controllen = CMSG_SPACE(fds * sizeof(int));
@@ -69,7 +69,7 @@ UnsentQueue::Sent UnsentQueue::SendSome(int fd, bool is_unix) {
   msghdr message{};
   message.msg_iov = pieces.data();
   message.msg_iovlen = count;
-  ControlRoom room;
+  ControlBuffer room;
   const Descriptors& descriptors = unsent_.front().descriptors;
   if (!descriptors.empty() && is_unix) Attach(message, descriptors, room);
   const ssize_t sent = ::sendmsg(fd, &message, MSG_NOSIGNAL);
@@ -89,7 +89,7 @@ void UnsentQueue::Forget(std::size_t sent) {
 }
 
 LineReading ReadSome(int fd, bool is_unix, std::span<std::byte> room) {
-  ControlRoom control;
+  ControlBuffer control;
   iovec piece{room.data(), room.size()};
   msghdr message{};
   message.msg_iov = &piece;

@@ -32,7 +32,7 @@ Lines::Lines(Poller& poller, HostedMachines& machines, DriverTally& tally)
 
 // ---- actions of machines -----------------------------------------------------------------------
 
-void Lines::Do(MachineId id, const Dial& dial) {
+void Lines::Perform(MachineId id, const Dial& dial) {
   const bool is_unix = dial.to.kind == Address::Kind::kUnix;
   OutgoingCall call = CallAddress(dial.to, tally_);
   const auto fail = [&](std::string why) {
@@ -50,22 +50,22 @@ void Lines::Do(MachineId id, const Dial& dial) {
   if (!call.connecting) machines_.Defer(id, Connected{dial.line, is_unix ? PidOf(fd) : 0});
 }
 
-void Lines::Do(MachineId id, Send send) {
+void Lines::Perform(MachineId id, Send send) {
   const Token token = TokenOf(id, send.line);
   Connection* line = Find(token);
   if (!line || line->dying) return;  // the machine will receive Closed, or has hung up itself
   if (line->unsent.empty()) dirty_.push_back(token);
   line->unsent.Push(std::move(send.data), std::move(send.descriptors));
   if (line->unsent.bytes() > kUnsentBytesMax)
-    Lose(token, "it reads too slowly: more than 1 GiB waits to be sent to it");
+    DropLine(token, "it reads too slowly: more than 1 GiB waits to be sent to it");
 }
 
-void Lines::Do(MachineId id, const Hangup& hangup) {
+void Lines::Perform(MachineId id, const Hangup& hangup) {
   tally_.counters.strangers_refused += hangup.of_stranger ? 1 : 0;
   const Token token = TokenOf(id, hangup.line);
   Connection* line = Find(token);
   if (!line) return;
-  Unlist(*line, token);
+  RemoveFromOwner(*line, token);
   line->dying = true;
   if (line->connecting) return Drop(token);
   if (line->unsent.empty()) return Part(token);
@@ -73,7 +73,7 @@ void Lines::Do(MachineId id, const Hangup& hangup) {
   Watch(token, *line);
 }
 
-void Lines::Do(MachineId id, const Detach& detach) {
+void Lines::Perform(MachineId id, const Detach& detach) {
   const Token token = TokenOf(id, detach.line);
   Connection* line = Find(token);
   if (!line) return;
@@ -86,7 +86,7 @@ void Lines::HandOver(Token token) {
   Connection line = std::move(lines_.at(token));
   lines_.erase(token);
   if (line.in_epoll) poller_.Forget(line.fd.get());
-  Unlist(line, token);
+  RemoveFromOwner(line, token);
   machines_.HandOver(line.owner, line.id, std::move(line.fd));
 }
 
@@ -134,7 +134,7 @@ Token Lines::TokenOf(MachineId id, LineId line) const {
 }
 
 // The machine may have another connection with this number by now.
-void Lines::Unlist(const Connection& line, Token token) {
+void Lines::RemoveFromOwner(const Connection& line, Token token) {
   const auto of = of_machines_.find(line.owner);
   if (of == of_machines_.end()) return;
   const auto it = of->second.lines.find(line.id);
@@ -144,14 +144,14 @@ void Lines::Unlist(const Connection& line, Token token) {
 void Lines::Drop(Token token) {
   const auto it = lines_.find(token);
   if (it == lines_.end()) return;
-  Unlist(it->second, token);
+  RemoveFromOwner(it->second, token);
   if (it->second.parting) --parting_;
   if (it->second.lingers_until) lingering_.erase({*it->second.lingers_until, token});
   lines_.erase(it);
   ++tally_.counters.system_calls;
 }
 
-void Lines::Lose(Token token, std::string why) {
+void Lines::DropLine(Token token, std::string why) {
   const Connection* line = Find(token);
   if (!line) return;
   const MachineId owner = line->owner;
@@ -168,7 +168,7 @@ void Lines::Watch(Token token, Connection& line) {
   if (line.connecting || !line.unsent.empty()) wanted |= EPOLLOUT;
   if (line.in_epoll && wanted == line.watched) return;
   if (line.in_epoll) {
-    poller_.Rewatch(line.fd.get(), token, wanted);
+    poller_.UpdateEvents(line.fd.get(), token, wanted);
   } else {
     poller_.Watch(line.fd.get(), token, wanted);
   }
@@ -219,7 +219,7 @@ void Lines::OnReady(Token token, std::uint32_t events) {
   if (!line) return;
   if (line->parting) return Discard(token);
   if (line->dying || line->detaching) {
-    if (events & (EPOLLERR | EPOLLHUP)) Lose(token, "connection closed");
+    if (events & (EPOLLERR | EPOLLHUP)) DropLine(token, "connection closed");
     return;
   }
   if (events & (EPOLLIN | EPOLLERR | EPOLLHUP)) Read(token);
@@ -230,7 +230,7 @@ void Lines::OnConnecting(Token token, Connection& line) {
   socklen_t bytes = sizeof error;
   ::getsockopt(line.fd.get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
   ++tally_.counters.system_calls;
-  if (error != 0) return Lose(token, ErrnoText(error));
+  if (error != 0) return DropLine(token, ErrnoText(error));
   line.connecting = false;
   const MachineId owner = line.owner;
   const Connected connected{line.id, line.is_unix ? PidOf(line.fd.get()) : 0};
@@ -255,7 +255,8 @@ bool Lines::ReadOnce(Token token, Connection& line, bool& greeted) {
   ++tally_.counters.system_calls;
   if (reading.bytes < 0 && TryAgain(reading.error)) return false;
   if (reading.bytes <= 0) {
-    Lose(token, reading.bytes == 0 ? "connection closed by the peer" : ErrnoText(reading.error));
+    DropLine(token,
+             reading.bytes == 0 ? "connection closed by the peer" : ErrnoText(reading.error));
     return false;
   }
   if (reading.descriptors_lost) ++tally_.shortages;
@@ -283,7 +284,7 @@ void Lines::FlushLine(Token token) {
     if (sent.error == 0) continue;
     if (TryAgain(sent.error)) break;
     Read(token);  // a peer that has hung up may have sent the reason
-    return Lose(token, ErrnoText(sent.error));
+    return DropLine(token, ErrnoText(sent.error));
   }
   if (line->unsent.empty()) {
     if (line->dying) return Part(token);

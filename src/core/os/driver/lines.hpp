@@ -26,10 +26,10 @@ class Lines {
   Lines(Poller& poller, HostedMachines& machines, DriverTally& tally);
 
   /// Each carries out an action of a machine. The next Flush sends the output.
-  void Do(MachineId id, const Dial& dial);
-  void Do(MachineId id, Send send);
-  void Do(MachineId id, const Hangup& hangup);
-  void Do(MachineId id, const Detach& detach);
+  void Perform(MachineId id, const Dial& dial);
+  void Perform(MachineId id, Send send);
+  void Perform(MachineId id, const Hangup& hangup);
+  void Perform(MachineId id, const Detach& detach);
   /// Admits a caller and reads its first bytes. Returns true if they begin with the greeting.
   bool Admit(MachineId id, Caller caller, bool is_unix);
   /// Ends all connections of a removed machine. Those with unsent data stay for up to `linger`.
@@ -67,7 +67,7 @@ class Lines {
   Token Add(MachineId id, LineId line_id, Fd fd, bool is_unix);
   Connection* Find(Token token);
   Token TokenOf(MachineId id, LineId line) const;
-  void Unlist(const Connection& line, Token token);
+  void RemoveFromOwner(const Connection& line, Token token);
   void Watch(Token token, Connection& line);
   void OnConnecting(Token token, Connection& line);
   bool Read(Token token);
@@ -77,7 +77,7 @@ class Lines {
   void Discard(Token token);
   void Linger(Token token, Connection& line, Instant timeout);
   void HandOver(Token token);
-  void Lose(Token token, std::string why);
+  void DropLine(Token token, std::string why);
   void Drop(Token token);
 
   Poller& poller_;

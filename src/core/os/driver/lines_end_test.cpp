@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-using LineEnd = Talk;
+using LineEnd = ConversationTest;
 
 INSTANTIATE_TEST_SUITE_P(Over, LineEnd, testing::Bool(),
                          [](const auto& over) { return over.param ? "unix" : "tcp"; });
@@ -21,10 +21,10 @@ TEST_P(LineEnd, AHangupFollowsTheUnsentData) {
   Introduce();
   const std::size_t descriptors = OpenDescriptors();
   const Bytes much = Much();
-  caller->Do(Send{1, Slice(Share(Bytes(much)))});
-  caller->Do(Hangup{1});
-  caller->Say(1, "never");
-  driver->Nudge(caller_id);
+  caller->Perform(Send{1, Slice(Share(Bytes(much)))});
+  caller->Perform(Hangup{1});
+  caller->SendText(1, "never");
+  driver->RequestTick(caller_id);
   Await("the end of the line", [&] { return host->closed.contains(line); });
   EXPECT_EQ(host->heard[line].size(), kMuch);
   EXPECT_TRUE(host->heard[line] == much);
@@ -39,19 +39,19 @@ TEST_P(LineEnd, AHangupWithoutUnsentDataClosesItsDescriptor) {
   Introduce();
   const Fd raw = Raw();  // stays open
   const std::size_t descriptors = OpenDescriptors();
-  host->Do(Hangup{host->accepted.back()});
-  driver->Nudge(host_id);
+  host->Perform(Hangup{host->accepted.back()});
+  driver->RequestTick(host_id);
   driver->Step(Instant(0));
   EXPECT_EQ(OpenDescriptors() + 1, descriptors);
 }
 
 TEST_P(LineEnd, UnsentDataArriveAlthoughThePeerWasSending) {
   Introduce();
-  caller->Do(Send{1, Slice(Share(Much()))});
-  caller->Do(Hangup{1});
-  host->Say(line, "words that nobody will read");
-  driver->Nudge(host_id);
-  driver->Nudge(caller_id);
+  caller->Perform(Send{1, Slice(Share(Much()))});
+  caller->Perform(Hangup{1});
+  host->SendText(line, "words that nobody will read");
+  driver->RequestTick(host_id);
+  driver->RequestTick(caller_id);
   Await("the end of the line", [&] { return host->closed.contains(line); });
   EXPECT_EQ(host->heard[line].size(), kMuch) << host->closed[line];
   EXPECT_EQ(caller->Heard(1), "");
@@ -63,9 +63,9 @@ TEST_P(LineEnd, UnsentDataReachAPeerThatContinuesToSend) {
   Introduce();
   const Fd raw = Raw(4096);
   const std::string words(64 << 10, 'w');
-  host->Say(host->accepted.back(), words);
-  host->Do(Hangup{host->accepted.back()});
-  driver->Nudge(host_id);
+  host->SendText(host->accepted.back(), words);
+  host->Perform(Hangup{host->accepted.back()});
+  driver->RequestTick(host_id);
   Settle();
   ASSERT_EQ(driver->counters().bytes_sent, words.size());
   const Bytes more = Much();
@@ -91,8 +91,8 @@ TEST_P(LineEnd, ReceivesTheLastDataOfAPeerThatCloses) {
   driver->Post([&] {
     ASSERT_EQ(::write(raw.get(), "because", 7), 7);
     raw.Close();
-    host->Say(to_raw, "why?");
-    driver->Nudge(host_id);
+    host->SendText(to_raw, "why?");
+    driver->RequestTick(host_id);
   });
   Await("the end of the line", [&] { return host->closed.contains(to_raw); });
   EXPECT_EQ(AsText(host->heard[to_raw]), "because") << host->closed[to_raw];
@@ -101,9 +101,9 @@ TEST_P(LineEnd, ReceivesTheLastDataOfAPeerThatCloses) {
 TEST_P(LineEnd, AMachineReceivesNoClosedEventAfterItsHangup) {
   Introduce();
   Fd raw = Raw();  // reads no data
-  host->Do(Send{host->accepted.back(), Slice(Share(Much()))});
-  host->Do(Hangup{host->accepted.back()});
-  driver->Nudge(host_id);
+  host->Perform(Send{host->accepted.back(), Slice(Share(Much()))});
+  host->Perform(Hangup{host->accepted.back()});
+  driver->RequestTick(host_id);
   driver->Step(Instant(0));
   const std::size_t descriptors = OpenDescriptors();
   raw.Close();
@@ -121,17 +121,17 @@ TEST_P(LineEnd, AClosingPeerIsReportedOnce) {
   Await("the end of the line", [&] { return host->closed.contains(its_line); });
   EXPECT_EQ(host->Heard(its_line), "bye");
   EXPECT_EQ(host->closed.size(), 1u);
-  host->Say(its_line, "into the void");
-  host->Do(Hangup{its_line});
-  driver->Nudge(host_id);
+  host->SendText(its_line, "into the void");
+  host->Perform(Hangup{its_line});
+  driver->RequestTick(host_id);
   Settle();
   EXPECT_EQ(host->closed.size(), 1u);
 }
 
 TEST_P(LineEnd, BytesReceivedAfterAHangupAreDropped) {
   Introduce();
-  host->Do(Hangup{line});
-  driver->Nudge(host_id);
+  host->Perform(Hangup{line});
+  driver->RequestTick(host_id);
   Await("the hang-up", [&] { return caller->closed.contains(1); });
   EXPECT_EQ(host->Heard(line), "");
   EXPECT_TRUE(host->closed.empty());
@@ -139,13 +139,13 @@ TEST_P(LineEnd, BytesReceivedAfterAHangupAreDropped) {
 
 TEST_P(LineEnd, RemoveLingersForUnsentData) {
   Introduce();
-  host->Do(Send{line, Slice(Share(Much()))});
+  host->Perform(Send{line, Slice(Share(Much()))});
   host->on_event = [&](const Event&) { host->on_event = {}; };
-  driver->Nudge(host_id);
+  driver->RequestTick(host_id);
   driver->Step(Instant(0));
   driver->Remove(host_id, seconds(60));
-  host->Say(line, "from the grave");
-  driver->Nudge(host_id);
+  host->SendText(line, "from the grave");
+  driver->RequestTick(host_id);
   Await("the end", [&] { return caller->closed.contains(1); });
   EXPECT_EQ(caller->heard[1].size(), kMuch);
   EXPECT_EQ(host.use_count(), 1) << "the driver has forgotten the machine";
@@ -160,8 +160,8 @@ TEST_P(LineEnd, RemoveClosesAtOnceWithoutUnsentData) {
 TEST_P(LineEnd, RemoveWithoutALingerTimeClosesAtOnce) {
   Introduce();
   const Fd raw = Raw();  // reads no data
-  host->Do(Send{host->accepted.back(), Slice(Share(Much()))});
-  driver->Nudge(host_id);
+  host->Perform(Send{host->accepted.back(), Slice(Share(Much()))});
+  driver->RequestTick(host_id);
   driver->Step(Instant(0));
   const std::size_t descriptors = OpenDescriptors();
   driver->Remove(host_id);
@@ -175,8 +175,8 @@ TEST_P(LineEnd, RemoveWithoutALingerTimeClosesAtOnce) {
 TEST_P(LineEnd, LingeringEndsInTimeForAPeerThatDoesNotRead) {
   Introduce();
   const Fd raw = Raw();
-  host->Do(Send{host->accepted.back(), Slice(Share(Much()))});
-  driver->Nudge(host_id);
+  host->Perform(Send{host->accepted.back(), Slice(Share(Much()))});
+  driver->RequestTick(host_id);
   driver->Step(Instant(0));
   ASSERT_EQ(::write(raw.get(), "but I was speaking", 18), 18);
   const std::size_t descriptors = OpenDescriptors();
@@ -193,7 +193,7 @@ TEST_F(LineEndAlone, AConnectionWithUnsentDataLingersForATime) {
   auto [ours, theirs] = SocketPair();
   const MachineId id = Host(puppet);
   lines.Admit(id, {std::move(ours), Address(), Bytes()}, true);
-  lines.Do(id, Send{kFirstAcceptedLine, Slice(AsView("words"))});
+  lines.Perform(id, Send{kFirstAcceptedLine, Slice(AsView("words"))});
   machines.Take(id);
   lines.Abandon(id, std::chrono::hours(1));
   const auto due = lines.NextDue();

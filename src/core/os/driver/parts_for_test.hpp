@@ -30,7 +30,7 @@ class DriverParts : public testing::Test, public MachineActions {
   }
 
  protected:
-  MachineId Host(const std::shared_ptr<Puppet>& machine) {
+  MachineId Host(const std::shared_ptr<ScriptedMachine>& machine) {
     return machines.Add({.machine = machine, .listeners = {}});
   }
 
@@ -38,7 +38,7 @@ class DriverParts : public testing::Test, public MachineActions {
   Poller poller{Fd(::epoll_create1(EPOLL_CLOEXEC)), tally};
   HostedMachines machines{*this};
   Lines lines{poller, machines, tally};
-  std::shared_ptr<Puppet> puppet = std::make_shared<Puppet>();
+  std::shared_ptr<ScriptedMachine> puppet = std::make_shared<ScriptedMachine>();
   std::vector<std::pair<MachineId, Action>> applied;
   std::vector<std::pair<MachineId, bool>> accepting_set;
 };

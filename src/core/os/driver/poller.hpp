@@ -24,7 +24,7 @@ class Poller {
   Token NewToken() { return ++last_token_; }
   /// \param events  EPOLLIN and the like; 0: hang-ups and errors only
   void Watch(int fd, Token token, std::uint32_t events) { Call(EPOLL_CTL_ADD, fd, token, events); }
-  void Rewatch(int fd, Token token, std::uint32_t events) {
+  void UpdateEvents(int fd, Token token, std::uint32_t events) {
     Call(EPOLL_CTL_MOD, fd, token, events);
   }
   /// Stops watching a descriptor. Unnecessary when its last copy closes.

@@ -33,9 +33,9 @@ TEST_F(Polled, AReadyDescriptorIsReportedUntilItIsForgotten) {
   ASSERT_EQ(Look(), 1);
   EXPECT_EQ(events[0].data.u64, token);
   EXPECT_EQ(events[0].events, std::uint32_t{EPOLLIN});
-  poller.Rewatch(fd.get(), token, 0);
+  poller.UpdateEvents(fd.get(), token, 0);
   EXPECT_EQ(Look(), 0);
-  poller.Rewatch(fd.get(), token, EPOLLIN | EPOLLOUT);
+  poller.UpdateEvents(fd.get(), token, EPOLLIN | EPOLLOUT);
   EXPECT_EQ(Look(), 1);
   poller.Forget(fd.get());
   EXPECT_EQ(Look(), 0);

@@ -35,7 +35,7 @@ class SocketDriver::Impl final : private MachineActions {
   Impl(Fd epoll, Fd wake, std::function<Status()> start);
 
   Id Add(Hosted hosted);
-  void Nudge(Id id) { machines_.Defer(id, Tick{}); }
+  void RequestTick(Id id) { machines_.Defer(id, Tick{}); }
   void CloseListeners(Id id) { listeners_.Close(id); }
   void Remove(Id id, Instant linger);
   void Post(Work work);
@@ -88,7 +88,7 @@ SocketDriver::Id SocketDriver::Impl::Add(Hosted hosted) {
       const auto shared = std::make_shared<Caller>(std::move(caller));
       Post([this, id, shared] { entrances_.Put(id, std::move(*shared)); });
     });
-  Nudge(id);
+  RequestTick(id);
   return id;
 }
 
@@ -103,7 +103,7 @@ void SocketDriver::Impl::Remove(Id id, Instant linger) {
 void SocketDriver::Impl::Apply(Id id, Action action) {
   std::visit(Overloaded{
                  [&](Note& note) { machines_.Log(id, note); },
-                 [&](auto& of_line) { lines_.Do(id, std::move(of_line)); },
+                 [&](auto& of_line) { lines_.Perform(id, std::move(of_line)); },
              },
              action);
 }
@@ -111,7 +111,7 @@ void SocketDriver::Impl::Apply(Id id, Action action) {
 // ---- posted work ------------------------------------------------------------------------------
 
 void SocketDriver::Impl::Post(Work work) {
-  if (!posted_.Put(std::move(work), [this] { return thread_.IsLentHere(); })) return;
+  if (!posted_.Put(std::move(work), [this] { return thread_.IsLeasedHere(); })) return;
   // If the thread does not start, the work stays queued, and the next Post tries again.
   thread_.StartIfNeeded();
 }
@@ -214,8 +214,8 @@ Result<std::unique_ptr<SocketDriver>> SocketDriver::Create(std::function<Status(
 SocketDriver::Id SocketDriver::Add(Hosted hosted) {
   return impl_->Add(std::move(hosted));
 }
-void SocketDriver::Nudge(Id id) {
-  impl_->Nudge(id);
+void SocketDriver::RequestTick(Id id) {
+  impl_->RequestTick(id);
 }
 void SocketDriver::CloseListeners(Id id) {
   impl_->CloseListeners(id);
@@ -242,13 +242,14 @@ void SocketDriver::RunUntil(const std::function<bool()>& done, Instant until) {
   impl_->RunUntil(done, until);
 }
 
-SocketDriver::Loan::Loan(SocketDriver& driver, Instant spin)
+SocketDriver::Lease::Lease(SocketDriver& driver, Instant spin)
     : driver_(driver.impl_->thread().Borrow(spin) ? &driver : nullptr) {}
-SocketDriver::Loan::Loan(Loan&& other) noexcept : driver_(std::exchange(other.driver_, nullptr)) {}
-SocketDriver::Loan::~Loan() {
+SocketDriver::Lease::Lease(Lease&& other) noexcept
+    : driver_(std::exchange(other.driver_, nullptr)) {}
+SocketDriver::Lease::~Lease() {
   (void)End();
 }
-Status SocketDriver::Loan::End() {
+Status SocketDriver::Lease::End() {
   SocketDriver* const driver = std::exchange(driver_, nullptr);
   return driver == nullptr ? Ok() : driver->impl_->thread().Return();
 }

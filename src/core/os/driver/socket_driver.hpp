@@ -2,7 +2,7 @@
 //
 // Threads: only the thread that calls Run or Step may call the functions other than Post,
 // PostAfter, RunUntil and Now. Only that thread touches a machine, its callbacks and its
-// connections, so machines need no locks. Callbacks may call Add, Nudge and Remove. Until the
+// connections, so machines need no locks. Callbacks may call Add, RequestTick and Remove. Until the
 // driver's own thread starts, a thread that waits for its work may borrow the driver (Loan) and run
 // it itself, which saves two wake-ups.
 //
@@ -26,7 +26,7 @@ class SocketDriver {
   using Id = MachineId;
 
   /// \param start  starts the thread that calls Run when it is needed: at the end of the first
-  ///               loan, or when a thread without a loan posts work. Empty: the owner starts it.
+  ///               lease, or when a thread without a lease posts work. Empty: the owner starts it.
   /// Errors  kSystem  no descriptors left.
   static Result<std::unique_ptr<SocketDriver>> Create(std::function<Status()> start = {});
   SocketDriver(const SocketDriver&) = delete;
@@ -36,7 +36,7 @@ class SocketDriver {
   /// Adds the machine. The next Step delivers its first Tick.
   Id Add(Hosted hosted);
   /// Delivers a Tick to the machine after its owner has given it a command.
-  void Nudge(Id id);
+  void RequestTick(Id id);
   /// Closes the machine's own listeners, but not its entrance.
   void CloseListeners(Id id);
   /// Removes the machine, which receives no more events. Its unsent data drains for up to `linger`.
@@ -52,16 +52,16 @@ class SocketDriver {
   /// Waits for events for at most `wait`, serves them, and returns.
   void Step(Instant wait);
 
-  /// A loan of the driver to the calling thread, which runs it during RunUntil. Has no effect if
+  /// A lease of the driver to the calling thread, which runs it during RunUntil. Has no effect if
   /// the driver was started, is lent already, or has an empty `start`. Must end on its own thread.
-  class Loan {
+  class Lease {
    public:
     /// \param spin  how long the thread polls for events before it sleeps: a message of another
     ///              process then arrives 30 us sooner, at the cost of a core
-    explicit Loan(SocketDriver& driver, Instant spin = Instant(0));
-    ~Loan();
-    Loan(Loan&& other) noexcept;
-    Loan& operator=(Loan&&) = delete;
+    explicit Lease(SocketDriver& driver, Instant spin = Instant(0));
+    ~Lease();
+    Lease(Lease&& other) noexcept;
+    Lease& operator=(Lease&&) = delete;
     /// Starts the driver's own thread, if the driver was lent here.
     /// Errors  those of `start`; the next Post calls it again
     Status End();

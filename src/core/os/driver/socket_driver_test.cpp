@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TEST_F(Driven, PostedWorkRunsInOrderFromAnyThread) {
+TEST_F(DriverTest, PostedWorkRunsInOrderFromAnyThread) {
   std::vector<int> order;
   std::thread other([&] {
     for (int i = 0; i < 1000; ++i) driver->Post([&order, i] { order.push_back(i); });
@@ -27,7 +27,7 @@ TEST_F(Driven, PostedWorkRunsInOrderFromAnyThread) {
   EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
-TEST_F(Driven, WorkPostedForLaterRunsInTheOrderOfItsTimes) {
+TEST_F(DriverTest, WorkPostedForLaterRunsInTheOrderOfItsTimes) {
   std::vector<int> order;
   const Instant begun = SocketDriver::Now();
   driver->PostAfter(milliseconds(20), [&] {
@@ -41,8 +41,8 @@ TEST_F(Driven, WorkPostedForLaterRunsInTheOrderOfItsTimes) {
   EXPECT_GE(SocketDriver::Now() - begun, milliseconds(20));
 }
 
-TEST_F(Driven, PostedWorkMayAddAMachineWhichTicksAtOnce) {
-  const auto puppet = std::make_shared<Puppet>();
+TEST_F(DriverTest, PostedWorkMayAddAMachineWhichTicksAtOnce) {
+  const auto puppet = std::make_shared<ScriptedMachine>();
   puppet->on_event = [&](const Event&) { driver->Stop(); };
   std::thread other([&] { driver->Post([&] { Host(puppet); }); });
   driver->Run();
@@ -50,8 +50,8 @@ TEST_F(Driven, PostedWorkMayAddAMachineWhichTicksAtOnce) {
   EXPECT_EQ(puppet->ticks, 1);
 }
 
-TEST_F(Driven, PostedWorkWithoutMemoryFailsAllMachines) {
-  const auto puppet = std::make_shared<Puppet>();
+TEST_F(DriverTest, PostedWorkWithoutMemoryFailsAllMachines) {
+  const auto puppet = std::make_shared<ScriptedMachine>();
   int told = 0, later = 0;
   driver->Add({.machine = puppet, .listeners = {}, .failed = [&](const Error&) { ++told; }});
   driver->Post([] { throw std::bad_alloc(); });
@@ -62,7 +62,7 @@ TEST_F(Driven, PostedWorkWithoutMemoryFailsAllMachines) {
   EXPECT_EQ(puppet.use_count(), 1);
 }
 
-using Callbacks = Talk;
+using Callbacks = ConversationTest;
 
 INSTANTIATE_TEST_SUITE_P(Over, Callbacks, testing::Bool(),
                          [](const auto& over) { return over.param ? "unix" : "tcp"; });
@@ -70,9 +70,9 @@ INSTANTIATE_TEST_SUITE_P(Over, Callbacks, testing::Bool(),
 TEST_P(Callbacks, MayRemoveItsOwnMachine) {
   Introduce();
   on_detached = [this](LineId) { driver->Remove(host_id); };
-  host->Do(Detach{line});
-  host->Do(Note{LogLevel::kInfo, "after its own end"});
-  driver->Nudge(host_id);
+  host->Perform(Detach{line});
+  host->Perform(Note{LogLevel::kInfo, "after its own end"});
+  driver->RequestTick(host_id);
   Await("the socket", [&] { return detached.contains(line); });
   Settle();
   EXPECT_EQ(host.use_count(), 1);

@@ -44,9 +44,9 @@ void WatchedListeners::Open(MachineId id, std::vector<Listener> listeners) {
     const int fd = listener.fd.get();
     if (!IsUnix(listener)) {
       TuneControlSocket(fd, tally_);
-      if (IsGreeted(id)) DeferSilentCallers(fd);
+      if (HasGreeted(id)) DeferSilentCallers(fd);
     }
-    KeepFromChildren(fd);
+    CloseInChildren(fd);
     poller_.Watch(fd, token, EPOLLIN);
     listeners_.emplace(token, OpenListener{std::move(listener), id});
     of_machines_[id].push_back(token);
@@ -67,7 +67,7 @@ void WatchedListeners::SetAccepting(MachineId id, bool accepting) {
   const auto of = of_machines_.find(id);
   if (of == of_machines_.end()) return;
   for (const Token token : of->second)
-    poller_.Rewatch(listeners_.at(token).listener.fd.get(), token, accepting ? EPOLLIN : 0u);
+    poller_.UpdateEvents(listeners_.at(token).listener.fd.get(), token, accepting ? EPOLLIN : 0u);
 }
 
 void WatchedListeners::OnReady(Token token) {
@@ -86,7 +86,7 @@ bool WatchedListeners::AcceptOne(Token token, OpenListener& open) {
     return ::accept4(open.listener.fd.get(), from.get(), &from.bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
   });
   ++tally_.counters.system_calls;
-  if (!fd.valid() && IsShortage(errno)) TurnAway(open);
+  if (!fd.valid() && IsShortage(errno)) RejectCaller(open);
   if (!fd.valid()) return false;
   ++tally_.counters.lines_accepted;
   const MachineId owner = open.owner;
@@ -96,12 +96,12 @@ bool WatchedListeners::AcceptOne(Token token, OpenListener& open) {
   const bool greeted =
       lines_.Admit(owner, {std::move(fd), FromSocketAddress(from), Bytes()}, is_unix);
   const auto it = listeners_.find(token);
-  if (!is_unix && !greeted && it != listeners_.end()) OnStranger(it->second);
+  if (!is_unix && !greeted && it != listeners_.end()) OnUnidentifiedCaller(it->second);
   return true;
 }
 
 // No descriptor is left. Turning the caller away avoids endless wake-ups for it. It dials again.
-void WatchedListeners::TurnAway(const OpenListener& open) {
+void WatchedListeners::RejectCaller(const OpenListener& open) {
   ++tally_.shortages;
   spare_.Close();
   Fd(::accept4(open.listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC)).Close();
@@ -111,14 +111,14 @@ void WatchedListeners::TurnAway(const OpenListener& open) {
       Note{LogLevel::kWarn, "out of file descriptors: a caller was turned away (raise ulimit -n)"});
 }
 
-bool WatchedListeners::IsGreeted(MachineId id) const {
+bool WatchedListeners::HasGreeted(MachineId id) const {
   return holds_callers_ && machines_.At(id).greeting.size() == kGreetingBytes;
 }
 
 // The machine logs the first ones with their addresses. The kernel keeps very many away, because
 // calling is cheaper than accepting.
-void WatchedListeners::OnStranger(OpenListener& open) {
-  if (open.guarded || !IsGreeted(open.owner) || ++open.strangers < kStrangersMax) return;
+void WatchedListeners::OnUnidentifiedCaller(OpenListener& open) {
+  if (open.guarded || !HasGreeted(open.owner) || ++open.strangers < kStrangersMax) return;
   open.guarded = AdmitOnly(open.listener.fd.get(), machines_.At(open.owner).greeting);
   open.strangers = 0;
   tally_.counters.system_calls += 1;

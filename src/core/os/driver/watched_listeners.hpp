@@ -38,9 +38,9 @@ class WatchedListeners {
   };
 
   bool AcceptOne(Token token, OpenListener& open);
-  void TurnAway(const OpenListener& open);
-  void OnStranger(OpenListener& open);
-  bool IsGreeted(MachineId id) const;
+  void RejectCaller(const OpenListener& open);
+  void OnUnidentifiedCaller(OpenListener& open);
+  bool HasGreeted(MachineId id) const;
 
   Poller& poller_;
   HostedMachines& machines_;

@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-using Callers = Talk;
+using Callers = ConversationTest;
 
 INSTANTIATE_TEST_SUITE_P(Over, Callers, testing::Bool(),
                          [](const auto& over) { return over.param ? "unix" : "tcp"; });
@@ -27,7 +27,7 @@ INSTANTIATE_TEST_SUITE_P(Over, Callers, testing::Bool(),
 TEST_P(Callers, WaitWhileTheMachineIsNotAccepting) {
   Introduce();
   host->accepting = false;
-  driver->Nudge(host_id);
+  driver->RequestTick(host_id);
   Settle();
   const SocketAddress to = ToSocketAddress(address);
   std::vector<Fd> callers;
@@ -42,24 +42,24 @@ TEST_P(Callers, WaitWhileTheMachineIsNotAccepting) {
     if (std::holds_alternative<Accepted>(event)) host->accepting = false;
   };
   host->accepting = true;
-  driver->Nudge(host_id);
+  driver->RequestTick(host_id);
   Settle();
   ASSERT_EQ(host->accepted.size(), 2u);
   EXPECT_EQ(host->Heard(host->accepted.back()), "word");
   host->on_event = {};
   host->accepting = true;
-  driver->Nudge(host_id);
+  driver->RequestTick(host_id);
   Await("the others",
         [&] { return host->accepted.size() == 4 && host->Heard(host->accepted.back()) == "word"; });
 }
 
-TEST_F(Driven, CallersAreClosedIfNoDescriptorIsFree) {
+TEST_F(DriverTest, CallersAreClosedIfNoDescriptorIsFree) {
   auto listener = Listen(Address::Ipv4(127, 0, 0, 1, 0));
   ASSERT_TRUE(listener.ok());
   const SocketAddress to = ToSocketAddress(listener->address);
   std::vector<Listener> listeners;
   listeners.push_back(*std::move(listener));
-  const auto host = std::make_shared<Puppet>();
+  const auto host = std::make_shared<ScriptedMachine>();
   std::vector<std::string> notes;
   driver->Add({.machine = host,
                .listeners = std::move(listeners),
@@ -89,14 +89,15 @@ TEST_F(Driven, CallersAreClosedIfNoDescriptorIsFree) {
 }
 
 // A rank holds its listeners this way for later connections.
-TEST_F(Driven, AClosedListenerHeldByOthersDoesNotWakeTheDriver) {
+TEST_F(DriverTest, AClosedListenerHeldByOthersDoesNotWakeTheDriver) {
   auto listener = Listen(Address::Ipv4(127, 0, 0, 1, 0));
   ASSERT_TRUE(listener.ok());
   const SocketAddress to = ToSocketAddress(listener->address);
   const Fd copy(::fcntl(listener->fd.get(), F_DUPFD_CLOEXEC, 0));
   std::vector<Listener> listeners;
   listeners.push_back(*std::move(listener));
-  const auto host = std::make_shared<Puppet>(), alarm = std::make_shared<Puppet>();
+  const auto host = std::make_shared<ScriptedMachine>(),
+             alarm = std::make_shared<ScriptedMachine>();
   const SocketDriver::Id id = driver->Add({.machine = host, .listeners = std::move(listeners)});
   Settle();
   driver->CloseListeners(id);
@@ -116,7 +117,7 @@ TEST_F(Driven, AClosedListenerHeldByOthersDoesNotWakeTheDriver) {
 }
 
 // A TCP listener with callers that begin with "ping", and its callers.
-class Greeted : public Driven {
+class Greeted : public DriverTest {
  protected:
   Greeted() {
     std::vector<Listener> listeners;
@@ -131,10 +132,10 @@ class Greeted : public Driven {
   const Fd& Call(std::string_view words) {
     const Fd& caller = callers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     EXPECT_EQ(::connect(caller.get(), to.get(), to.bytes), 0);
-    Say(caller, words);
+    SendText(caller, words);
     return caller;
   }
-  void Say(const Fd& caller, std::string_view words) {
+  void SendText(const Fd& caller, std::string_view words) {
     EXPECT_EQ(::write(caller.get(), words.data(), words.size()),
               static_cast<ssize_t>(words.size()));
   }
@@ -145,7 +146,7 @@ class Greeted : public Driven {
     });
   }
 
-  std::shared_ptr<Puppet> host = std::make_shared<Puppet>();
+  std::shared_ptr<ScriptedMachine> host = std::make_shared<ScriptedMachine>();
   SocketAddress to;
   Fd copy;
   std::deque<Fd> callers;
@@ -159,7 +160,7 @@ TEST_F(Greeted, ASilentCallerIsLeftToTheKernel) {
   EXPECT_GT(seconds_max, 0);
   const Fd& caller = Call("ping");
   AwaitBytes(4);
-  Say(caller, "and more");  // watched from now on
+  SendText(caller, "and more");  // watched from now on
   AwaitBytes(12);
   EXPECT_EQ(host->accepted.size(), 1u);
 }
@@ -175,7 +176,7 @@ TEST_F(Greeted, TheKernelFiltersCallersAfterManyStrangers) {
   Call("ping");  // queued after the other two
   AwaitBytes(4);
   EXPECT_EQ(host->accepted.size(), strangers + 1);
-  Say(callers.back(), "and more");  // read like any other caller
+  SendText(callers.back(), "and more");  // read like any other caller
   AwaitBytes(12);
   EXPECT_EQ(host->accepted.size(), strangers + 1);
   EXPECT_EQ(notes.size(), 1u);

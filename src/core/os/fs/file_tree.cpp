@@ -86,12 +86,12 @@ Result<Fd> FileTree::OpenAt(std::string_view path, int flags) const {
   return fd;
 }
 
-void FileTree::Tell(PathAccess::Kind kind, std::string_view path) const {
+void FileTree::NotifyWatcher(PathAccess::Kind kind, std::string_view path) const {
   if (watcher_) watcher_({kind, path});
 }
 
 Result<std::string> FileTree::Read(std::string_view path, std::size_t bytes_max) const {
-  Tell(PathAccess::Kind::kRead, path);
+  NotifyWatcher(PathAccess::Kind::kRead, path);
   // O_NONBLOCK, because opening a pipe in a captured tree must not wait for a writer.
   RINGLET_TRY_ASSIGN(const Fd fd, OpenAt(path, O_RDONLY | O_NONBLOCK));
   struct stat facts {};
@@ -109,7 +109,7 @@ Result<std::string> FileTree::Read(std::string_view path, std::size_t bytes_max)
 
 Result<std::vector<std::string>> FileTree::List(std::string_view path,
                                                 std::size_t entries_max) const {
-  Tell(PathAccess::Kind::kList, path);
+  NotifyWatcher(PathAccess::Kind::kList, path);
   RINGLET_TRY_ASSIGN(Fd fd, OpenAt(path, O_RDONLY | O_DIRECTORY));
   const auto close = [](DIR* stream) { closedir(stream); };
   const std::unique_ptr<DIR, decltype(close)> directory(fdopendir(fd.get()), close);
@@ -134,7 +134,7 @@ Result<std::vector<std::string>> FileTree::List(std::string_view path,
 }
 
 Result<std::string> FileTree::ReadLink(std::string_view path) const {
-  Tell(PathAccess::Kind::kReadLink, path);
+  NotifyWatcher(PathAccess::Kind::kReadLink, path);
   RINGLET_TRY_ASSIGN(const Fd fd, OpenAt(path, O_PATH | O_NOFOLLOW));
   std::array<char, PATH_MAX> text{};
   const ssize_t bytes = readlinkat(fd.get(), "", text.data(), text.size());
@@ -144,7 +144,7 @@ Result<std::string> FileTree::ReadLink(std::string_view path) const {
 }
 
 bool FileTree::Exists(std::string_view path) const {
-  Tell(PathAccess::Kind::kExists, path);
+  NotifyWatcher(PathAccess::Kind::kExists, path);
   return OpenAt(path, O_PATH).ok();
 }
 

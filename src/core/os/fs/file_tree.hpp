@@ -68,7 +68,7 @@ class FileTree {
       : fd_(std::move(fd)), root_(std::move(root)), resolver_(resolver) {}
   Result<Fd> OpenAt(std::string_view path, int flags) const;
   std::string Shown(std::string_view path) const;
-  void Tell(PathAccess::Kind kind, std::string_view path) const;
+  void NotifyWatcher(PathAccess::Kind kind, std::string_view path) const;
 
   Fd fd_;
   std::string root_;

@@ -38,7 +38,7 @@ PointerQuery* FindQuery() {
 
 }  // namespace
 
-void LookForGpuDriver() {
+void DetectGpuDriver() {
   static std::atomic<unsigned long long> looked_at{0};
   if (HasGpuDriver()) return;
   const unsigned long long loaded = CountLoaded();

@@ -7,7 +7,7 @@ namespace {
 
 // The tests with a driver are in test/gpu_driver.
 TEST(GpuDriver, IsAbsentIfNoDriverIsLoaded) {
-  for (int i = 0; i < 2; ++i) LookForGpuDriver();
+  for (int i = 0; i < 2; ++i) DetectGpuDriver();
   EXPECT_FALSE(HasGpuDriver());
   const int here = 0;
   EXPECT_FALSE(IsGpuMemory(&here));

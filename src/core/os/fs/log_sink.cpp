@@ -48,7 +48,7 @@ int Logger::Target() const {
 
 void Logger::Log(LogLevel level, Subsystem subsystem, std::optional<std::uint32_t> device,
                  std::string_view text, const char* file, int line) {
-  if (!Wants(level, subsystem)) return;
+  if (!IsWanted(level, subsystem)) return;
   const std::string wall_time = level == LogLevel::kWarn ? WallTimeText() : "";
   WriteWhole(Target(), FormatLogLine({.level = level,
                                       .subsystem = subsystem,

@@ -22,7 +22,9 @@ class Logger {
   Logger(const Settings& settings, std::string_view host_name, std::uint32_t pid);
 
   /// True if Log would write. Call it before composing an expensive text.
-  bool Wants(LogLevel level, Subsystem subsystem) const { return filter_.Wants(level, subsystem); }
+  bool IsWanted(LogLevel level, Subsystem subsystem) const {
+    return filter_.IsWanted(level, subsystem);
+  }
 
   /// Writes a line if it is wanted. `device` appears in brackets, if it is given.
   void Log(LogLevel level, Subsystem subsystem, std::optional<std::uint32_t> device,

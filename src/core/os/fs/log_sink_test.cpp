@@ -50,7 +50,7 @@ TEST_F(LoggerTest, UnwantedLinesAreNotWritten) {
   logger.Log(LogLevel::kInfo, Subsystem::kNet, 0, "subsystem is off");
   logger.Log(LogLevel::kTrace, Subsystem::kInit, 0, "level is off");
   EXPECT_THAT(Written(), IsEmpty());
-  EXPECT_FALSE(logger.Wants(LogLevel::kInfo, Subsystem::kNet));
+  EXPECT_FALSE(logger.IsWanted(LogLevel::kInfo, Subsystem::kNet));
 }
 
 TEST_F(LoggerTest, NoFileIsCreatedIfLoggingIsOff) {

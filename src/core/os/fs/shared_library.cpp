@@ -9,8 +9,8 @@
 
 namespace ringlet::os {
 
-Result<SharedLibrary> SharedLibrary::Open(const std::string& name, Stay stay) {
-  const int flags = RTLD_NOW | RTLD_LOCAL | (stay == Stay::kForEver ? RTLD_NODELETE : 0);
+Result<SharedLibrary> SharedLibrary::Open(const std::string& name, Unloading stay) {
+  const int flags = RTLD_NOW | RTLD_LOCAL | (stay == Unloading::kForEver ? RTLD_NODELETE : 0);
   void* const handle = dlopen(name.c_str(), flags);
   if (handle != nullptr) return SharedLibrary(handle);
   constexpr std::size_t kShownBytesMax = 400;

@@ -11,10 +11,11 @@ class SharedLibrary {
  public:
   /// The effect of closing. kForEver keeps the library loaded, for one with threads or a slow
   /// start.
-  enum class Stay { kWhileOpen, kForEver };
+  enum class Unloading { kWhileOpen, kForEver };
   /// \param name  a file name that the system's linker searches for, or a path
   /// Errors  kUnsupported  the library is missing or cannot be loaded; has the linker's message
-  static Result<SharedLibrary> Open(const std::string& name, Stay stay = Stay::kWhileOpen);
+  static Result<SharedLibrary> Open(const std::string& name,
+                                    Unloading stay = Unloading::kWhileOpen);
 
   SharedLibrary(SharedLibrary&& other) noexcept;
   SharedLibrary& operator=(SharedLibrary&& other) noexcept;

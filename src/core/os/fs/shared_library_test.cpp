@@ -31,13 +31,13 @@ bool IsLoaded(const char* name) {
 
 // Libraries of the C library that no test program links.
 TEST(SharedLibraryTest, ALibraryIsUnloadedWithItsLastUserUnlessPinned) {
-  using Stay = SharedLibrary::Stay;
-  for (const auto& [name, stay] : {std::pair("libanl.so.1", Stay::kWhileOpen),
-                                   std::pair("libBrokenLocale.so.1", Stay::kForEver)}) {
+  using Unloading = SharedLibrary::Unloading;
+  for (const auto& [name, stay] : {std::pair("libanl.so.1", Unloading::kWhileOpen),
+                                   std::pair("libBrokenLocale.so.1", Unloading::kForEver)}) {
     ASSERT_FALSE(IsLoaded(name)) << name;
     if (const auto library = SharedLibrary::Open(name, stay); !library.ok())
       GTEST_SKIP() << library.error().message;
-    EXPECT_EQ(IsLoaded(name), stay == Stay::kForEver) << name;
+    EXPECT_EQ(IsLoaded(name), stay == Unloading::kForEver) << name;
   }
 }
 

@@ -22,27 +22,27 @@ constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 /// Blocks SIGXFSZ on the calling thread. The file limit (ulimit -f) applies to shared memory too,
 /// and its signal kills a process that exceeds it. With the signal blocked, the call fails instead.
-class LimitSaysNoMore {
+class FileSizeSignalBlock {
  public:
-  LimitSaysNoMore() {
+  FileSizeSignalBlock() {
     ::sigemptyset(&signal_);
     ::sigaddset(&signal_, SIGXFSZ);
     ::pthread_sigmask(SIG_BLOCK, &signal_, &before_);
   }
-  ~LimitSaysNoMore() {
+  ~FileSizeSignalBlock() {
     const timespec at_once{};
     if (::sigismember(&before_, SIGXFSZ) == 0) ::sigtimedwait(&signal_, nullptr, &at_once);
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
-  LimitSaysNoMore(const LimitSaysNoMore&) = delete;
-  LimitSaysNoMore& operator=(const LimitSaysNoMore&) = delete;
+  FileSizeSignalBlock(const FileSizeSignalBlock&) = delete;
+  FileSizeSignalBlock& operator=(const FileSizeSignalBlock&) = delete;
 
  private:
   sigset_t signal_, before_;
 };
 
 Status Resize(const Fd& fd, std::size_t bytes) {
-  const LimitSaysNoMore guard;
+  const FileSizeSignalBlock guard;
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) == 0) return Ok();
   const int reason = errno;
   return SystemError(
@@ -55,7 +55,7 @@ Status Resize(const Fd& fd, std::size_t bytes) {
 /// Creates a file without a name in /dev/shm, for a system that denies memfd_create. Allocates all
 /// of its memory now, because a later write beyond the memory of /dev/shm would kill the process.
 Result<Fd> CreateUnnamedFile(std::size_t bytes, int memfd_error) {
-  const LimitSaysNoMore guard;
+  const FileSizeSignalBlock guard;
   Fd fd(::open("/dev/shm", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
   if (fd.valid() && ::fallocate(fd.get(), 0, 0, static_cast<off_t>(bytes)) == 0) return fd;
   const int reason = errno;

@@ -43,7 +43,7 @@ std::optional<View> TakePart(View& rest, Length T::*length) {
   return part;
 }
 
-Error CutShort() {
+Error TruncatedListError() {
   return Error{Code::kProtocol, "the kernel's list of addresses is cut short"};
 }
 
@@ -61,14 +61,14 @@ std::optional<Address> IpOf(View bytes, const ifaddrmsg& message) {
 // Returns empty for an address of another family.
 Result<std::optional<ListedAddress>> AddressIn(View body) {
   const auto message = HeaderOf<ifaddrmsg>(body);
-  if (!message) return CutShort();
+  if (!message) return TruncatedListError();
   if (message->ifa_family != AF_INET && message->ifa_family != AF_INET6)
     return std::optional<ListedAddress>();
   ListedAddress listed{.interface = message->ifa_index, .label = {}, .own = {}};
   std::optional<Address> local, address;
   for (View rest = body.subspan(Aligned(sizeof *message)); !rest.empty();) {
     const auto part = TakePart(rest, &rtattr::rta_len);
-    if (!part) return CutShort();
+    if (!part) return TruncatedListError();
     const View value = part->subspan(sizeof(rtattr));
     switch (HeaderOf<rtattr>(*part)->rta_type) {
       case IFA_LOCAL: local = IpOf(value, *message); break;
@@ -78,7 +78,7 @@ Result<std::optional<ListedAddress>> AddressIn(View body) {
     }
   }
   // `local` is our end of a point-to-point connection.
-  if (!local && !address) return CutShort();
+  if (!local && !address) return TruncatedListError();
   listed.own = {local ? *local : *address, message->ifa_prefixlen};
   return std::optional(std::move(listed));
 }
@@ -103,7 +103,7 @@ Result<AddressMessages> ParseAddressMessages(View datagram) {
   AddressMessages found;
   while (!datagram.empty() && !found.ended) {
     const auto part = TakePart(datagram, &nlmsghdr::nlmsg_len);
-    if (!part) return CutShort();
+    if (!part) return TruncatedListError();
     const nlmsghdr header = *HeaderOf<nlmsghdr>(*part);
     if (header.nlmsg_type == NLMSG_ERROR || (header.nlmsg_flags & NLM_F_DUMP_INTR) != 0)
       return Error{Code::kUnsupported, "the kernel does not list the addresses of this host"};
@@ -130,7 +130,7 @@ Result<std::vector<ListedAddress>> ListAddresses(const Fd& socket) {
     const ssize_t bytes =
         ::recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC);
     if (bytes < 0) return SystemError("cannot read the addresses of this host", errno);
-    if (static_cast<std::size_t>(bytes) > buffer.size()) return CutShort();
+    if (static_cast<std::size_t>(bytes) > buffer.size()) return TruncatedListError();
     RINGLET_TRY_ASSIGN(auto some,
                        ParseAddressMessages(View(buffer).first(static_cast<std::size_t>(bytes))));
     all.insert(all.end(), std::make_move_iterator(some.addresses.begin()),

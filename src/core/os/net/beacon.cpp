@@ -12,22 +12,24 @@
 
 namespace ringlet::os {
 
-Sight Sight::Of(const Address& beacon) {
-  Sight sight;
+BeaconProbe BeaconProbe::Of(const Address& beacon) {
+  BeaconProbe beacon_probe;
   const SocketAddress to = ToSocketAddress(beacon);
-  sight.fd_ = Fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!sight.fd_.valid()) return sight;
-  if (::connect(sight.fd_.get(), to.get(), to.bytes) == 0 || errno == EINPROGRESS) return sight;
-  sight.EndsWith(errno);
-  return sight;
+  beacon_probe.fd_ =
+      Fd(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!beacon_probe.fd_.valid()) return beacon_probe;
+  if (::connect(beacon_probe.fd_.get(), to.get(), to.bytes) == 0 || errno == EINPROGRESS)
+    return beacon_probe;
+  beacon_probe.EndsWith(errno);
+  return beacon_probe;
 }
 
-void Sight::EndsWith(int error) {
+void BeaconProbe::EndsWith(int error) {
   gone_ = error == ECONNREFUSED || error == ECONNRESET;
   fd_.Close();
 }
 
-bool Sight::IsGone() {
+bool BeaconProbe::IsGone() {
   if (!fd_.valid()) return gone_;
   pollfd entry{.fd = fd_.get(), .events = POLLIN | POLLRDHUP, .revents = 0};
   if (::poll(&entry, 1, 0) <= 0 || entry.revents == 0) return false;
@@ -38,7 +40,7 @@ bool Sight::IsGone() {
   return gone_;
 }
 
-bool Sight::IsAnswered() {
+bool BeaconProbe::IsAnswered() {
   if (!fd_.valid()) return true;
   pollfd entry{.fd = fd_.get(), .events = POLLOUT, .revents = 0};
   return ::poll(&entry, 1, 0) > 0;

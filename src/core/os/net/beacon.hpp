@@ -12,10 +12,10 @@
 namespace ringlet::os {
 
 /// A call to the beacon of another process.
-class Sight {
+class BeaconProbe {
  public:
   /// Begins a call and returns at once.
-  static Sight Of(const Address& beacon);
+  static BeaconProbe Of(const Address& beacon);
   /// Returns true if it is certain that no process listens there any more. Returns false without an
   /// answer or a route. Cost one system call.
   bool IsGone();

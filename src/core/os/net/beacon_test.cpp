@@ -17,9 +17,9 @@ Listener ListenHere() {
   return std::move(*listener);
 }
 
-bool EndsSoon(Sight& sight) {
+bool EndsSoon(BeaconProbe& beacon_probe) {
   for (int look = 0; look < 10'000; ++look) {
-    if (sight.IsGone()) return true;
+    if (beacon_probe.IsGone()) return true;
     PollReadable({}, std::chrono::milliseconds(1));
   }
   return false;
@@ -27,7 +27,7 @@ bool EndsSoon(Sight& sight) {
 
 TEST(Beacon, IsVisibleWhileItListens) {
   Listener beacon = ListenHere();
-  Sight first = Sight::Of(beacon.address), second = Sight::Of(beacon.address);
+  BeaconProbe first = BeaconProbe::Of(beacon.address), second = BeaconProbe::Of(beacon.address);
   EXPECT_FALSE(first.IsGone());
   EXPECT_FALSE(second.IsGone());
   while (!first.IsAnswered()) PollReadable({}, std::chrono::milliseconds(1));
@@ -36,7 +36,7 @@ TEST(Beacon, IsVisibleWhileItListens) {
   EXPECT_TRUE(EndsSoon(second));
   EXPECT_TRUE(first.IsGone()) << "and again";
   EXPECT_TRUE(first.IsAnswered());
-  Sight late = Sight::Of(beacon.address);
+  BeaconProbe late = BeaconProbe::Of(beacon.address);
   EXPECT_TRUE(EndsSoon(late));
 }
 
@@ -49,17 +49,17 @@ TEST(Beacon, AKilledProcessIsDetectedBeforeItIsReaped) {
   }
   const Address address = beacon.address;
   beacon.fd.Close();  // the child's copy remains
-  Sight sight = Sight::Of(address);
-  EXPECT_FALSE(sight.IsGone());
+  BeaconProbe beacon_probe = BeaconProbe::Of(address);
+  EXPECT_FALSE(beacon_probe.IsGone());
   ::kill(child, SIGKILL);
-  EXPECT_TRUE(EndsSoon(sight));
+  EXPECT_TRUE(EndsSoon(beacon_probe));
   ::waitpid(child, nullptr, 0);
 }
 
 TEST(Beacon, AnUnreachableBeaconIsNotReportedAsEnded) {
   Address nowhere;  // without a family
-  Sight sight = Sight::Of(nowhere);
-  EXPECT_FALSE(sight.IsGone());
+  BeaconProbe beacon_probe = BeaconProbe::Of(nowhere);
+  EXPECT_FALSE(beacon_probe.IsGone());
 }
 
 TEST(HasConnectionTo, IsTrueUntilTheOtherSideCloses) {

@@ -21,7 +21,7 @@ std::string FirstLineOf(const char* path) {
   return line;
 }
 
-CongestionControls KnownHere() {
+CongestionControls LocalCongestionControls() {
   return {.available = FirstLineOf("/proc/sys/net/ipv4/tcp_available_congestion_control"),
           .permitted = FirstLineOf("/proc/sys/net/ipv4/tcp_allowed_congestion_control")};
 }
@@ -49,7 +49,8 @@ Status SetCongestionControl(const Fd& socket, const std::string& name) {
                    static_cast<socklen_t>(name.size())) == 0)
     return Ok();
   const int os_errno = errno;
-  return Error{Code::kInvalidArgument, WhyNotCongestion(name, os_errno, KnownHere()), os_errno};
+  return Error{Code::kInvalidArgument, WhyNotCongestion(name, os_errno, LocalCongestionControls()),
+               os_errno};
 }
 
 Status CheckCongestionControl(const std::string& name) {

@@ -65,7 +65,8 @@ std::vector<UsableAddress> AddressesOf(const Interface& interface, const Interfa
   return usable;
 }
 
-Error NothingPasses(const std::vector<Interface>& interfaces, const InterfaceFilter& filter) {
+Error NoInterfacePassesError(const std::vector<Interface>& interfaces,
+                             const InterfaceFilter& filter) {
   constexpr std::string_view kFamilies[] = {"any", "AF_INET", "AF_INET6"};
   std::string exist;
   for (const Interface& interface : interfaces) {
@@ -130,7 +131,7 @@ Result<std::vector<UsableAddress>> UsableAddresses(const std::vector<Interface>&
     const std::vector<UsableAddress> own = AddressesOf(interface, filter);
     usable.insert(usable.end(), own.begin(), own.end());
   }
-  if (usable.empty()) return NothingPasses(interfaces, filter);
+  if (usable.empty()) return NoInterfacePassesError(interfaces, filter);
   if (filter.names.empty()) {
     std::stable_sort(usable.begin(), usable.end(),
                      [](const auto& a, const auto& b) { return a.tier < b.tier; });

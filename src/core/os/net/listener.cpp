@@ -44,7 +44,7 @@ Result<Listener> Listen(const Address& at) {
   return ListenAt(at, false);
 }
 
-Result<Listener> ListenTogether(const Address& at) {
+Result<Listener> ListenShared(const Address& at) {
   return ListenAt(at, true);
 }
 

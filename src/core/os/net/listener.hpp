@@ -19,6 +19,6 @@ Result<Listener> Listen(const Address& at);
 /// Does the same at a TCP address that several processes of one user share. The kernel gives each
 /// caller to one of them.
 /// Errors  as Listen; also if another user, or a process that does not share, listens there
-Result<Listener> ListenTogether(const Address& at);
+Result<Listener> ListenShared(const Address& at);
 
 }  // namespace ringlet::os

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kNamesFileBytesMax = std::size_t{64} << 20;
 
 /// A question in progress.
-struct Asked {
+struct PendingQuery {
   Fd fd = {};
   std::string unsent = {};
   std::string heard = {};
@@ -42,8 +42,8 @@ bool IsTrusted(int fd) {
   return process.uid == ::geteuid() || process.uid == 0;
 }
 
-Asked Begin(const Address& at, const LocalQuestion& question) {
-  Asked asked{.unsent = question.text + "\n"};
+PendingQuery Begin(const Address& at, const LocalQuestion& question) {
+  PendingQuery asked{.unsent = question.text + "\n"};
   const SocketAddress to = ToSocketAddress(at);
   asked.fd = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!asked.fd.valid()) {
@@ -58,7 +58,7 @@ Asked Begin(const Address& at, const LocalQuestion& question) {
   return asked;
 }
 
-void Advance(Asked& asked, const Address& at, const LocalQuestion& question) {
+void Advance(PendingQuery& asked, const Address& at, const LocalQuestion& question) {
   if (!asked.unsent.empty()) {
     const ssize_t sent =
         ::send(asked.fd.get(), asked.unsent.data(), asked.unsent.size(), MSG_NOSIGNAL);
@@ -82,10 +82,10 @@ void Advance(Asked& asked, const Address& at, const LocalQuestion& question) {
 
 }  // namespace
 
-std::vector<Result<std::string>> AskLocal(const std::vector<Address>& processes,
-                                          const LocalQuestion& question) {
+std::vector<Result<std::string>> QueryProcesses(const std::vector<Address>& processes,
+                                                const LocalQuestion& question) {
   const Instant deadline = Now() + question.timeout;
-  std::vector<Asked> all;
+  std::vector<PendingQuery> all;
   for (const Address& at : processes) all.push_back(Begin(at, question));
   while (true) {
     std::vector<pollfd> waiting;

@@ -23,8 +23,8 @@ struct LocalQuestion {
 ///         kTimeout          it does not answer in time: it may be stopped
 ///         kInvalidArgument  the process belongs to another user except root
 ///         kProtocol         the answer is too long
-std::vector<Result<std::string>> AskLocal(const std::vector<Address>& processes,
-                                          const LocalQuestion& question);
+std::vector<Result<std::string>> QueryProcesses(const std::vector<Address>& processes,
+                                                const LocalQuestion& question);
 
 /// The abstract names at which processes of this network namespace listen: unique, sorted.
 /// Errors  kSystem, kUnsupported  as FileTree::Read of /proc/net/unix

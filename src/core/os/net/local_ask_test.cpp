@@ -49,11 +49,11 @@ std::string NameForTest(const char* what) {
   return "ringlet-local-ask-test-" + std::to_string(::getpid()) + "-" + what;
 }
 
-TEST(AskLocal, ReturnsAnswersInTheOrderOfTheAddresses) {
+TEST(QueryProcesses, ReturnsAnswersInTheOrderOfTheAddresses) {
   OneAnswer first(NameForTest("first"), "one"), second(NameForTest("second"), "two");
   const Address nobody = Address::Unix(NameForTest("nobody"));
-  const auto answers = AskLocal({first.address(), nobody, second.address()},
-                                {.text = "status", .answer_bytes_max = 10, .timeout = kLong});
+  const auto answers = QueryProcesses({first.address(), nobody, second.address()},
+                                      {.text = "status", .answer_bytes_max = 10, .timeout = kLong});
   ASSERT_EQ(answers.size(), 3u);
   EXPECT_EQ(answers[0].value(), "one");
   EXPECT_EQ(answers[1].error().code, Code::kPeerLost);
@@ -62,25 +62,25 @@ TEST(AskLocal, ReturnsAnswersInTheOrderOfTheAddresses) {
   EXPECT_EQ(first.heard(), "status\n");
 }
 
-TEST(AskLocal, ALongAnswerIsRefused) {
+TEST(QueryProcesses, ALongAnswerIsRefused) {
   OneAnswer process(NameForTest("long"), "12345678901");
-  const auto answers =
-      AskLocal({process.address()}, {.text = "status", .answer_bytes_max = 10, .timeout = kLong});
+  const auto answers = QueryProcesses({process.address()},
+                                      {.text = "status", .answer_bytes_max = 10, .timeout = kLong});
   EXPECT_EQ(answers[0].error().code, Code::kProtocol);
 }
 
-TEST(AskLocal, AProcessThatDoesNotAnswerTimesOut) {
+TEST(QueryProcesses, AProcessThatDoesNotAnswerTimesOut) {
   const Listener silent = Listen(Address::Unix(NameForTest("silent"))).value();
-  const auto answers =
-      AskLocal({silent.address},
-               {.text = "status", .answer_bytes_max = 10, .timeout = std::chrono::milliseconds(1)});
+  const auto answers = QueryProcesses(
+      {silent.address},
+      {.text = "status", .answer_bytes_max = 10, .timeout = std::chrono::milliseconds(1)});
   EXPECT_EQ(answers[0].error().code, Code::kTimeout);
 }
 
-TEST(AskLocal, AnEmptyAnswerIsAnError) {
+TEST(QueryProcesses, AnEmptyAnswerIsAnError) {
   OneAnswer process(NameForTest("empty"), "");
-  const auto answers =
-      AskLocal({process.address()}, {.text = "status", .answer_bytes_max = 10, .timeout = kLong});
+  const auto answers = QueryProcesses({process.address()},
+                                      {.text = "status", .answer_bytes_max = 10, .timeout = kLong});
   EXPECT_EQ(answers[0].error().code, Code::kPeerLost);
 }
 

@@ -48,7 +48,7 @@ std::uint64_t InodeOf(int fd) {
   return ::fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
 }
 
-void Remember(int fd) {
+void RecordSocket(int fd) {
   if (fd < 0 || static_cast<std::size_t>(fd) >= sockets.size()) return;
   sockets[static_cast<std::size_t>(fd)].store(InodeOf(fd), std::memory_order_relaxed);
   if (fd >= sockets_end.load(std::memory_order_relaxed))
@@ -57,7 +57,7 @@ void Remember(int fd) {
 
 // Runs in the child, which has this one thread, so it makes only system calls. A closed descriptor
 // number could be reused for a file of the child, which a copy of our objects would then close.
-void LetGoOfSockets() {
+void CloseSocketsInChild() {
   const int nothing = ::eventfd(0, EFD_CLOEXEC);
   const int end = sockets_end.load(std::memory_order_relaxed);
   for (int fd = 0; fd < end; ++fd) {
@@ -72,7 +72,7 @@ void LetGoOfSockets() {
 void WatchForks() {
   static const int failed = ::pthread_atfork([] { opening.lock(); }, [] { opening.unlock(); },
                                              [] {
-                                               LetGoOfSockets();
+                                               CloseSocketsInChild();
                                                opening.unlock();
                                              });
   static_cast<void>(failed);  // out of memory; children then keep the sockets
@@ -85,15 +85,15 @@ Fd OpenForThisProcess(const std::function<int()>& open) {
   const std::lock_guard lock(opening);
   Fd fd(open());
   const int error = errno;
-  Remember(fd.get());
+  RecordSocket(fd.get());
   errno = error;
   return fd;
 }
 
-void KeepFromChildren(int socket) {
+void CloseInChildren(int socket) {
   WatchForks();
   const std::lock_guard lock(opening);
-  Remember(socket);
+  RecordSocket(socket);
 }
 
 std::uint64_t ForkGeneration() {

@@ -51,6 +51,6 @@ class PerProcess {
 Fd OpenForThisProcess(const std::function<int()>& open);
 
 /// Does the same for an open socket. Cost  a system call
-void KeepFromChildren(int socket);
+void CloseInChildren(int socket);
 
 }  // namespace ringlet::os

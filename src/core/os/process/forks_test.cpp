@@ -102,7 +102,7 @@ TEST(Forks, ASocketHiddenFromChildrenClosesWithItsProcess) {
   int others[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, others), 0);
   Fd known(others[0]);
-  KeepFromChildren(known.get());
+  CloseInChildren(known.get());
   const pid_t child = ForkChildThatStays(stop[0]);
   opened.Close();
   known.Close();

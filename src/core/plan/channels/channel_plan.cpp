@@ -25,16 +25,16 @@ std::uint32_t PositionOf(const std::vector<std::uint32_t>& order, std::uint32_t 
 }
 
 /// \pre position > 0
-std::uint32_t AboveOf(const LocalTree& tree, std::uint32_t position) {
+std::uint32_t ParentOf(const LocalTree& tree, std::uint32_t position) {
   return tree.above.empty() ? position - 1 : tree.above[position - 1];
 }
 
 /// Returns true if every position has a lower parent, and none has too many children.
-bool Hangs(const LocalTree& tree) {
+bool IsValidTree(const LocalTree& tree) {
   if (!tree.above.empty() && tree.above.size() + 1 != tree.order.size()) return false;
   std::vector<std::size_t> below(tree.order.size());
   for (std::uint32_t position = 1; position < tree.order.size(); ++position) {
-    const std::uint32_t above = AboveOf(tree, position);
+    const std::uint32_t above = ParentOf(tree, position);
     if (above >= position || ++below[above] > Neighbours::kDownMax - 2) return false;
   }
   return true;
@@ -179,7 +179,7 @@ std::uint32_t ChannelPlan::OverNodes(std::uint32_t channel) const {
 std::optional<Rank> ChannelPlan::ParentIn(std::uint32_t node, std::uint32_t position,
                                           std::uint32_t channel) const {
   const LocalTree& tree = TreeOf(node, channel);
-  if (position > 0) return RankAt({node, tree.order[AboveOf(tree, position)]});
+  if (position > 0) return RankAt({node, tree.order[ParentOf(tree, position)]});
   const DoubleTreePlace over = PlaceInTree(node, node_count_, OverNodes(channel));
   if (!over.parent) return std::nullopt;
   const LocalTree& above = TreeOf(*over.parent, channel);
@@ -192,7 +192,7 @@ void ChannelPlan::AddTree(Neighbours& result, NodePlace place, std::uint32_t cha
   result.up = ParentIn(place.node, position, channel);
   std::size_t used = 0;
   for (std::uint32_t below = position + 1; below < tree.order.size(); ++below)
-    if (AboveOf(tree, below) == position)
+    if (ParentOf(tree, below) == position)
       result.down[used++] = RankAt({place.node, tree.order[below]});
   const DoubleTreePlace over = PlaceInTree(place.node, node_count_, OverNodes(channel));
   for (std::uint32_t side = 0; side < 2; ++side) {
@@ -277,8 +277,8 @@ Status ChannelPlan::CheckShape(const NodeShape& shape) const {
           fmt::format("channel {} does not visit each of {} ranks of a node once", i, shape.ranks));
   for (std::size_t i = 0; i < trees; ++i) {
     const LocalTree& tree = shape.trees[i];
-    if (!EachOnce(tree.order, shape.ranks) || !Hangs(tree) || tree.to_children[0] >= shape.ranks ||
-        tree.to_children[1] >= shape.ranks)
+    if (!EachOnce(tree.order, shape.ranks) || !IsValidTree(tree) ||
+        tree.to_children[0] >= shape.ranks || tree.to_children[1] >= shape.ranks)
       return Refused(
           fmt::format("the tree of channel {} does not join {} ranks of a node", i, shape.ranks));
   }

@@ -19,9 +19,9 @@ NodeIndex NumaOf(const Graph& graph, Rank rank) {
 }
 
 /// The paths between groups of ranks, and from groups to interfaces.
-class Ground {
+class GroupPaths {
  public:
-  Ground(const Graph& graph, std::span<const Rank> ranks)
+  GroupPaths(const Graph& graph, std::span<const Rank> ranks)
       : graph_(graph), host_(graph.hosts()[graph.at(ranks.front()).host]) {
     std::vector<std::pair<NodeIndex, std::uint32_t>> by_numa;
     for (std::uint32_t local = 0; local < ranks.size(); ++local)
@@ -90,7 +90,7 @@ class Ground {
   std::vector<NodeIndex> nets_;
 };
 
-Bandwidth NarrowestOf(const Ground& ground, const std::vector<std::size_t>& row, bool cycle) {
+Bandwidth NarrowestOf(const GroupPaths& ground, const std::vector<std::size_t>& row, bool cycle) {
   Bandwidth narrowest = ground.Memory();
   const std::size_t hops = cycle ? row.size() : row.size() - 1;
   for (std::size_t i = 0; i < hops; ++i)
@@ -108,7 +108,7 @@ std::vector<std::size_t> RowFrom(std::size_t start, std::size_t groups) {
 
 /// The rotation of the groups with the highest bandwidth. Ties: a first group near the network
 /// wins, then a last group near the network, then the lowest start.
-std::vector<std::size_t> BestRow(const Ground& ground) {
+std::vector<std::size_t> BestRow(const GroupPaths& ground) {
   std::vector<std::size_t> best;
   std::tuple<Bandwidth, bool, bool> best_score;
   for (std::size_t start = 0; start < ground.groups().size(); ++start) {
@@ -122,7 +122,7 @@ std::vector<std::size_t> BestRow(const Ground& ground) {
 }
 
 /// The best pair of two different interfaces, one for each end.
-Routes TwoNets(const Ground& ground, std::size_t front, std::size_t back) {
+Routes TwoNets(const GroupPaths& ground, std::size_t front, std::size_t back) {
   // Looks at the first 64 interfaces only. A host has few NICs, and most are alike.
   constexpr std::size_t kNetsMax = 64;
   const std::size_t nets = std::min(ground.nets(), kNetsMax);
@@ -136,7 +136,7 @@ Routes TwoNets(const Ground& ground, std::size_t front, std::size_t back) {
   return best;
 }
 
-Bandwidth TreeNarrowest(const Ground& ground, const std::vector<std::size_t>& row) {
+Bandwidth TreeNarrowest(const GroupPaths& ground, const std::vector<std::size_t>& row) {
   Bandwidth narrowest = ground.Memory();
   for (std::size_t i = 1; i < row.size(); ++i)
     narrowest = std::min({narrowest, ground.Between(row[(i - 1) / 2], row[i]),
@@ -186,8 +186,9 @@ std::vector<std::uint32_t> CpuMemoryKey(const Graph& graph, std::span<const Rank
   return key;
 }
 
-CpuMemoryShape LookAt(const Graph& graph, std::span<const Rank> ranks, bool by_network) {
-  const Ground ground(graph, ranks);
+CpuMemoryShape ComputeCpuMemoryShape(const Graph& graph, std::span<const Rank> ranks,
+                                     bool by_network) {
+  const GroupPaths ground(graph, ranks);
   const std::vector<std::size_t> row =
       by_network ? BestRow(ground) : RowFrom(0, ground.groups().size());
   CpuMemoryShape host;

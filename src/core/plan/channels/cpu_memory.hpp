@@ -32,15 +32,15 @@ struct CpuMemoryShape {
   std::optional<std::pair<std::uint32_t, std::uint32_t>> gap = {};
 };
 
-/// A key for hosts. Equal keys give equal results of LookAt. The key covers NUMA nodes, links,
-/// interfaces and the placement of ranks.
-/// \param ranks  ranks of one host, ascending
+/// A key for hosts. Equal keys give equal results of ComputeCpuMemoryShape. The key covers NUMA
+/// nodes, links, interfaces and the placement of ranks. \param ranks  ranks of one host, ascending
 std::vector<std::uint32_t> CpuMemoryKey(const topology::Graph& graph, std::span<const Rank> ranks);
 
 /// \param by_network  true: the ring enters and leaves near the network; false: in the order of
 ///                    NUMA nodes
 /// Cost  O(NUMA nodes * links of the host * log nodes + NUMA nodes ^ 2 + ranks)
-CpuMemoryShape LookAt(const topology::Graph& graph, std::span<const Rank> ranks, bool by_network);
+CpuMemoryShape ComputeCpuMemoryShape(const topology::Graph& graph, std::span<const Rank> ranks,
+                                     bool by_network);
 
 /// \param twice  adds a second channel with the reversed ring
 NodeShape ShapeOf(const CpuMemoryShape& host, bool twice);

@@ -31,18 +31,19 @@ std::vector<Rank> First(std::uint32_t count) {
 
 TEST(CpuMemoryTest, GroupsAreNumaNodesBeginningNearTheNetwork) {
   const Graph graph = Machine(1, 5, {{"eth0", 100'000, 1}});
-  const CpuMemoryShape near = LookAt(graph, First(5), true);
+  const CpuMemoryShape near = ComputeCpuMemoryShape(graph, First(5), true);
   EXPECT_THAT(near.order, ElementsAre(1, 3, 0, 2, 4));
   EXPECT_EQ(near.routes.entry.mb_per_s, 12'500u);
   EXPECT_EQ(near.routes.exit.mb_per_s, 10'000u);
   EXPECT_EQ(near.both_ways.entry.mb_per_s, 0u);
   EXPECT_EQ(near.memory.mb_per_s, 17'000u);
   EXPECT_EQ(near.inside.mb_per_s, 10'000u);
-  EXPECT_THAT(LookAt(graph, First(5), false).order, ElementsAre(0, 2, 4, 1, 3));
+  EXPECT_THAT(ComputeCpuMemoryShape(graph, First(5), false).order, ElementsAre(0, 2, 4, 1, 3));
 }
 
 TEST(CpuMemoryTest, TheTreeHasAnEdgePerFurtherNumaNode) {
-  const NodeShape shape = ShapeOf(LookAt(Machine(1, 12, {}), First(12), false), false);
+  const NodeShape shape =
+      ShapeOf(ComputeCpuMemoryShape(Machine(1, 12, {}), First(12), false), false);
   const LocalTree& tree = shape.trees[0];
   EXPECT_THAT(tree.order, ElementsAre(0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11));
   EXPECT_THAT(tree.above, ElementsAre(0, 0, 1, 1, 2, 0, 6, 6, 7, 7, 8));
@@ -57,7 +58,7 @@ TEST(CpuMemoryTest, NumaNodesFormABinaryTree) {
   for (std::uint32_t i = 0; i < 4; ++i) host.numa_nodes.push_back({i, CpuSet::Of(i, i), 0, {}});
   for (std::uint32_t i = 0; i < 8; ++i) places.push_back({Rank{i}, 0, i % 4});
   const Graph graph = topology::Build({&host, 1}, places).value();
-  const LocalTree tree = ShapeOf(LookAt(graph, First(8), false), false).trees[0];
+  const LocalTree tree = ShapeOf(ComputeCpuMemoryShape(graph, First(8), false), false).trees[0];
   EXPECT_THAT(tree.order, ElementsAre(0, 4, 1, 5, 2, 6, 3, 7));
   EXPECT_THAT(tree.above, ElementsAre(0, 0, 2, 0, 4, 2, 6));
 }
@@ -76,7 +77,8 @@ TEST(CpuMemoryTest, ATreeHasTheBandwidthOfItsNarrowestEdge) {
       places.push_back({Rank{i}, 0, i});
     }
     const Graph graph = topology::Build({&host, 1}, places).value();
-    EXPECT_EQ(LookAt(graph, First(3), false).tree_inside.mb_per_s, slow < 3 ? 6'000u : 10'000u);
+    EXPECT_EQ(ComputeCpuMemoryShape(graph, First(3), false).tree_inside.mb_per_s,
+              slow < 3 ? 6'000u : 10'000u);
   }
 }
 

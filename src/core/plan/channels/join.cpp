@@ -242,10 +242,10 @@ class Joiner {
   }
 
   /// Counts the distinct first devices of the NVLS channels.
-  std::optional<Heads> NvlsHeads() const {
+  std::optional<NvlsHeadCounts> NvlsHeads() const {
     const Common& common = joined_.of(GraphId::kNvls);
     if (common.channels == 0) return std::nullopt;
-    Heads heads{std::numeric_limits<std::uint32_t>::max(), NvlsChannels()};
+    NvlsHeadCounts heads{std::numeric_limits<std::uint32_t>::max(), NvlsChannels()};
     for (std::size_t i = 0; i < classes_.size(); ++i) {
       if (present_[i].nodes == 0) continue;
       std::vector<std::uint32_t> devices;

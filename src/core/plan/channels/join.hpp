@@ -70,7 +70,7 @@ struct Shortfall {
 std::string ToText(const Shortfall& shortfall);
 
 /// The devices at the head of NVLS channels. Every node has the same number of heads.
-struct Heads {
+struct NvlsHeadCounts {
   std::uint32_t count = 0;
   std::uint32_t channels = 0;
 };
@@ -79,7 +79,7 @@ struct JoinedPlan {
   ChannelPlan plan;
   std::array<Common, kGraphIds> common = {};
   std::vector<Shortfall> shortfalls;
-  std::optional<Heads> nvls;  ///< null if a node lacks NVLS
+  std::optional<NvlsHeadCounts> nvls;  ///< null if a node lacks NVLS
 
   const Common& of(GraphId id) const { return common[static_cast<std::size_t>(id)]; }
 };

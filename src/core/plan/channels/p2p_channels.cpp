@@ -12,7 +12,7 @@ std::uint32_t WithinNode(std::optional<topology::Bandwidth> path, topology::Band
   return 2 * std::max(1u, path->mb_per_s / nvlink.mb_per_s);
 }
 
-std::uint32_t BetweenNodes(const P2pGround& ground, const P2pLimits& limits) {
+std::uint32_t BetweenNodes(const P2pNodeClass& ground, const P2pLimits& limits) {
   if (limits.net_peer) return *limits.net_peer;
   if (ground.nics == 0) return 2;
   const std::uint32_t of_one = std::max(1u, limits.of_a_channel.mb_per_s);
@@ -21,12 +21,12 @@ std::uint32_t BetweenNodes(const P2pGround& ground, const P2pLimits& limits) {
 
 }  // namespace
 
-P2pChannels CountP2pChannels(std::span<const P2pGround> classes, std::uint32_t nodes,
+P2pChannels CountP2pChannels(std::span<const P2pNodeClass> classes, std::uint32_t nodes,
                              std::uint32_t peers_max, std::uint32_t channels,
                              const P2pLimits& limits) {
   constexpr std::uint32_t kPeersOfAGroup = 8;
   std::uint32_t of_a_peer = std::numeric_limits<std::uint32_t>::max();
-  for (const P2pGround& ground : classes) {
+  for (const P2pNodeClass& ground : classes) {
     for (const auto& path : ground.paths)
       of_a_peer = std::min(of_a_peer, WithinNode(path, ground.nvlink));
     if (nodes > 1) of_a_peer = std::min(of_a_peer, BetweenNodes(ground, limits));

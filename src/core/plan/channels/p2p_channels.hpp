@@ -9,7 +9,7 @@
 namespace ringlet::plan {
 
 /// The properties of a class of nodes that limit channels of sends and receives.
-struct P2pGround {
+struct P2pNodeClass {
   /// Width of the path for each pair of GPUs on the node. Null if NVLink does not join them.
   std::span<const std::optional<topology::Bandwidth>> paths;
   topology::Bandwidth nvlink;      ///< of one link
@@ -35,7 +35,7 @@ struct P2pChannels {
 /// \param peers_max  number of ranks on the largest node
 /// \param channels   number of channels of the plan
 /// Source  NCCL 2.30
-P2pChannels CountP2pChannels(std::span<const P2pGround> classes, std::uint32_t nodes,
+P2pChannels CountP2pChannels(std::span<const P2pNodeClass> classes, std::uint32_t nodes,
                              std::uint32_t peers_max, std::uint32_t channels,
                              const P2pLimits& limits);
 

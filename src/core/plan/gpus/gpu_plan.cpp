@@ -46,7 +46,7 @@ Result<std::uint32_t> CountRanks(std::span<const HostView> hosts) {
 /// Groups hosts that share an NVLink domain. Their GPUs may reach each other.
 std::vector<std::vector<std::uint32_t>> Joinable(std::span<const HostView> hosts) {
   std::vector<std::vector<std::uint32_t>> groups;
-  std::map<topology::Fabric, std::size_t> group_of;
+  std::map<topology::NvlinkFabric, std::size_t> group_of;
   for (std::uint32_t host = 0; host < hosts.size(); ++host) {
     std::optional<std::size_t> its;
     for (const topology::Gpu& gpu : hosts[host].gpus) {
@@ -119,9 +119,9 @@ PathWidths NvLinkedPairs(const topology::Paths& paths) {
   return pairs;
 }
 
-P2pGround GroundOf(const topology::Paths& paths, NodeIndex gpu, const PathWidths& pairs) {
+P2pNodeClass P2pNodeClassOf(const topology::Paths& paths, NodeIndex gpu, const PathWidths& pairs) {
   const topology::Graph& graph = paths.graph();
-  P2pGround ground;
+  P2pNodeClass ground;
   ground.paths = pairs;
   ground.nvlink = topology::NvLink(graph.device(graph.gpu(gpu).device).compute_capability);
   const topology::NearNets near = topology::NearNetsOf(paths, gpu, {});
@@ -319,12 +319,12 @@ TuningInput TuningInputFor(std::span<const topology::Paths* const> kinds, const 
 P2pChannels P2pChannelsFor(std::span<const topology::Paths* const> kinds, const ChannelPlan& plan) {
   std::vector<PathWidths> pairs;
   for (const topology::Paths* const paths : kinds) pairs.push_back(NvLinkedPairs(*paths));
-  std::vector<P2pGround> grounds;
+  std::vector<P2pNodeClass> grounds;
   std::uint32_t peers_max = 0;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const std::vector<NodeIndex>& gpus = kinds[i]->Of(NodeKind::kGpu);
     peers_max = std::max(peers_max, static_cast<std::uint32_t>(gpus.size()));
-    for (const NodeIndex gpu : gpus) grounds.push_back(GroundOf(*kinds[i], gpu, pairs[i]));
+    for (const NodeIndex gpu : gpus) grounds.push_back(P2pNodeClassOf(*kinds[i], gpu, pairs[i]));
   }
   return CountP2pChannels(grounds, plan.node_count(), peers_max, plan.channel_count(), {});
 }

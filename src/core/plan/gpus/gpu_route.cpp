@@ -33,14 +33,14 @@ std::optional<NodeIndex> PreferredNet(const topology::Paths& paths, NodeIndex gp
 }
 
 /// A route out of a node: through a NIC, and possibly through another GPU.
-struct WayOut {
+struct NodeExit {
   std::optional<NodeIndex> net = {};
   NodeIndex relay{};
 };
 
 /// Stays on the receiver's rail if possible: uses the NIC of the GPU with the receiver's number if
 /// the sender reaches that GPU over NVLink.
-WayOut WayOfMessage(const GpuPlace& from, const GpuPlace& to, std::uint32_t channel) {
+NodeExit WayOfMessage(const GpuPlace& from, const GpuPlace& to, std::uint32_t channel) {
   const topology::Paths& paths = from.system.paths;
   const topology::Graph& graph = paths.graph();
   const topology::Graph& theirs = to.system.paths.graph();
@@ -58,9 +58,9 @@ WayOut WayOfMessage(const GpuPlace& from, const GpuPlace& to, std::uint32_t chan
 /// The NIC where a channel enters or leaves at this GPU.
 /// \param base  number of base channels of the plan, which repeat; that of the narrowest node
 std::optional<NodeIndex> ChannelNet(const GpuPlace& place, std::uint32_t channel, std::size_t base,
-                                    Carriage carriage) {
-  const PatternGraph& graph =
-      place.system.planned.plan.of(carriage == Carriage::kRing ? GraphId::kRing : GraphId::kTree);
+                                    TransferPurpose carriage) {
+  const PatternGraph& graph = place.system.planned.plan.of(
+      carriage == TransferPurpose::kRing ? GraphId::kRing : GraphId::kTree);
   if (graph.channels.empty()) return std::nullopt;
   const LocalChannel& its = graph.channels[channel % base];
   const bool first = its.devices.front() == place.system.DeviceOf(place.local);
@@ -79,7 +79,7 @@ void Append(GpuRoute& route, std::uint32_t node, const std::vector<topology::Hop
 }  // namespace
 
 GpuRoute RouteOf(const GpuPlan& plan, Rank from, Rank to, std::uint32_t channel,
-                 Carriage carriage) {
+                 TransferPurpose carriage) {
   GpuRoute route;
   const GpuPlace sender = PlaceOn(plan, from), receiver = PlaceOn(plan, to);
   if (sender.node == receiver.node) {
@@ -91,11 +91,12 @@ GpuRoute RouteOf(const GpuPlan& plan, Rank from, Rank to, std::uint32_t channel,
   route.type = PathType::kNet;
   const topology::Paths& out = sender.system.paths;
   const topology::Paths& in = receiver.system.paths;
-  const bool message = carriage == Carriage::kMessage;
+  const bool message = carriage == TransferPurpose::kMessage;
   const ChannelPlan::Options& made = plan.channels().options();
-  const std::size_t base = carriage == Carriage::kRing ? made.rings.size() : made.trees.size();
-  const WayOut way = message ? WayOfMessage(sender, receiver, channel)
-                             : WayOut{ChannelNet(sender, channel, base, carriage), sender.gpu};
+  const std::size_t base =
+      carriage == TransferPurpose::kRing ? made.rings.size() : made.trees.size();
+  const NodeExit way = message ? WayOfMessage(sender, receiver, channel)
+                               : NodeExit{ChannelNet(sender, channel, base, carriage), sender.gpu};
   route.exit = way.net;
   route.entry = message ? PreferredNet(in, receiver.gpu, channel)
                         : ChannelNet(receiver, channel, base, carriage);

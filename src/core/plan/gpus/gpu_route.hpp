@@ -10,7 +10,7 @@
 namespace ringlet::plan {
 
 /// The purpose of a transfer between ranks. The NICs depend on it.
-enum class Carriage : std::uint8_t { kRing, kTree, kMessage };
+enum class TransferPurpose : std::uint8_t { kRing, kTree, kMessage };
 
 /// A link of a node, in one direction.
 struct HardwareLink {
@@ -32,7 +32,8 @@ struct GpuRoute {
 /// the NIC that the sender prefers. It leaves on the receiver's rail instead if the sender reaches
 /// the GPU with the receiver's number over NVLink, and that GPU is near its NIC.
 /// Source  NCCL 2.30
-GpuRoute RouteOf(const GpuPlan& plan, Rank from, Rank to, std::uint32_t channel, Carriage carriage);
+GpuRoute RouteOf(const GpuPlan& plan, Rank from, Rank to, std::uint32_t channel,
+                 TransferPurpose carriage);
 
 /// "node 1: GPU/0-11000 to NVS/0-0, NVL 200000 MB/s".
 std::string ToText(const GpuPlan& plan, const HardwareLink& link);

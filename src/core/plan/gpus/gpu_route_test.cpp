@@ -25,7 +25,7 @@ Result<GpuPlan> TwoHosts() {
 TEST(RouteOf, EqualsThePathWithinANode) {
   const auto plan = TwoHosts();
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  const GpuRoute route = RouteOf(*plan, Rank{4}, Rank{7}, 0, Carriage::kRing);
+  const GpuRoute route = RouteOf(*plan, Rank{4}, Rank{7}, 0, TransferPurpose::kRing);
   const auto words = Words(*plan, route);
   EXPECT_EQ(route.type, topology::PathType::kNvl);
   EXPECT_FALSE(route.exit);
@@ -42,7 +42,7 @@ TEST(RouteOf, ARingLeavesAndEntersByItsNicsBetweenNodes) {
   for (std::uint32_t channel = 0; channel < channels.channel_count(); ++channel) {
     for (const Rank rank : channels.Ring(channel)) {
       const Rank next = channels.At(rank, channel).next;
-      const GpuRoute route = RouteOf(*plan, rank, next, channel, Carriage::kRing);
+      const GpuRoute route = RouteOf(*plan, rank, next, channel, TransferPurpose::kRing);
       ASSERT_FALSE(route.links.empty()) << Index(rank) << " to " << Index(next);
       if (channels.PlaceOf(rank).node == channels.PlaceOf(next).node) continue;
       ++crossings;
@@ -58,8 +58,8 @@ TEST(RouteOf, MessagesUseTheRailOfTheReceiver) {
   const auto plan = TwoHosts();
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   // GPUs 0 and 1 are near the first NIC, 2 and 3 near the second.
-  const GpuRoute own = RouteOf(*plan, Rank{0}, Rank{4}, 0, Carriage::kMessage);
-  const GpuRoute other = RouteOf(*plan, Rank{0}, Rank{6}, 0, Carriage::kMessage);
+  const GpuRoute own = RouteOf(*plan, Rank{0}, Rank{4}, 0, TransferPurpose::kMessage);
+  const GpuRoute other = RouteOf(*plan, Rank{0}, Rank{6}, 0, TransferPurpose::kMessage);
   ASSERT_TRUE(own.exit && other.exit);
   EXPECT_NE(*own.exit, *other.exit);
   EXPECT_THAT(Words(*plan, own).front(), Not(HasSubstr("NVL")));
@@ -73,7 +73,7 @@ TEST(RouteOf, TreesEnterAndLeaveByTheirOwnNics) {
   for (std::uint32_t rank = 0; rank < 8; ++rank) {
     const auto up = channels.At(Rank{rank}, 0).up;
     if (!up) continue;
-    const GpuRoute route = RouteOf(*plan, Rank{rank}, *up, 0, Carriage::kTree);
+    const GpuRoute route = RouteOf(*plan, Rank{rank}, *up, 0, TransferPurpose::kTree);
     EXPECT_THAT(route.links, Not(SizeIs(0))) << rank;
   }
 }

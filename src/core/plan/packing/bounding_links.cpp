@@ -42,7 +42,7 @@ class LinkFinder {
  private:
   std::vector<BoundingLink> ByPrices(Packings& packings) {
     const Pattern pattern = graph_.pattern == Pattern::kSplitTree ? Pattern::kTree : graph_.pattern;
-    const Crossing crossing = pattern == Pattern::kTree ? Crossing::kSame : Crossing::kAny;
+    const CrossNic crossing = pattern == Pattern::kTree ? CrossNic::kSame : CrossNic::kAny;
     const std::uint32_t scale = std::max(graph_.bound.mb_per_s, graph_.total().mb_per_s);
     Packing& packing = packings.Of(pattern, crossing, scale);
     packing.Solve(0);

@@ -72,14 +72,14 @@ void IntegerRounding::AddBest(std::uint32_t times, const std::vector<std::int64_
   std::vector<std::int64_t> parts;
   for (std::size_t row = 0; row < room.size(); ++row) parts.push_back(part_of(row));
   for (; times > 0; --times) {
-    const std::uint32_t best = BestToAdd(room, parts);
+    const std::uint32_t best = BestColumnToAdd(room, parts);
     Put(best, 1);
     for (const LpMaster::Need& need : columns_->of(best)) parts[need.row] = part_of(need.row);
   }
 }
 
-std::uint32_t IntegerRounding::BestToAdd(const std::vector<std::int64_t>& room,
-                                         const std::vector<std::int64_t>& parts) const {
+std::uint32_t IntegerRounding::BestColumnToAdd(const std::vector<std::int64_t>& room,
+                                               const std::vector<std::int64_t>& parts) const {
   std::uint32_t best = 0;
   std::int64_t least_over = kWorst, least_part = kWorst;
   for (std::uint32_t column = 0; column < columns_->count(); ++column) {
@@ -120,14 +120,14 @@ void IntegerRounding::FindTight(const std::vector<std::int64_t>& room) {
 
 /// Finds the column that overflows least in place of `from`.
 /// \return its gain is kLaneMax minus the overflow
-IntegerRounding::Exchange IntegerRounding::BestInstead(std::uint32_t from, std::int64_t& work) {
+IntegerRounding::Exchange IntegerRounding::BestReplacement(std::uint32_t from, std::int64_t& work) {
   const std::size_t lanes = (columns_->count() + kLanes - 1) / kLanes;
   for (Tight& tight : tight_)
     tight.room = SimdU16x8{} + Lane((tight.left + tight.needs[from]) * tight.weight);
   left_.resize(columns_->stride());
   SimdU16x8 most = {};
   for (std::size_t i = 0; i < lanes; ++i) {
-    SimdU16x8 left = columns_->Those(i);
+    SimdU16x8 left = columns_->LaneMask(i);
     for (const Tight& tight : tight_)
       left = Less(left, Less(Load(tight.weighted + i * kLanes), tight.room));
     if (from / kLanes == i) left[from % kLanes] = 0;
@@ -154,7 +154,7 @@ IntegerRounding::Exchange IntegerRounding::BestExchange(const std::vector<std::i
       freed += tight_[i].weight * std::min<std::int64_t>(-tight_[i].left, tight_[i].needs[from]);
     work += static_cast<std::int64_t>(overflowing_);
     if (freed <= best.gain) continue;
-    Exchange one = BestInstead(from, work);
+    Exchange one = BestReplacement(from, work);
     one.gain += freed - kLaneMax;
     if (one.gain > best.gain) best = one;
   }
@@ -162,7 +162,7 @@ IntegerRounding::Exchange IntegerRounding::BestExchange(const std::vector<std::i
 }
 
 /// Returns a column in use that loads an overflowing row. Repeated calls cycle through all of them.
-std::uint32_t IntegerRounding::NextCrowding(const std::vector<std::int64_t>& room) {
+std::uint32_t IntegerRounding::NextOverflowingColumn(const std::vector<std::int64_t>& room) {
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     if (++turn_ >= counts_.size()) turn_ = 0;
     if (counts_[turn_] == 0) continue;
@@ -188,7 +188,7 @@ bool IntegerRounding::Fit(const std::vector<std::int64_t>& asked_room, std::int6
       continue;
     }
     if (more.may()) {
-      const std::uint32_t from = asks++ % 2 == 0 ? best.from : NextCrowding(*room);
+      const std::uint32_t from = asks++ % 2 == 0 ? best.from : NextOverflowingColumn(*room);
       Put(from, -1);
       const std::vector<std::int64_t>* const grown = more.find({loads_, weights_, *room});
       Put(from, 1);

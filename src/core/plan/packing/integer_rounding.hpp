@@ -24,7 +24,7 @@ class Columns {
   const std::uint16_t* Row(std::size_t row) const { return rows_[row].data(); }
   std::size_t stride() const { return stride_; }
   /// A mask of kLanes columns: kLaneMax for each column that exists, otherwise 0.
-  SimdU16x8 Those(std::size_t lanes) const { return Load(&those_[lanes * kLanes]); }
+  SimdU16x8 LaneMask(std::size_t lanes) const { return Load(&those_[lanes * kLanes]); }
   /// The largest use of a row by any column.
   std::uint16_t MostOf(std::size_t row) const { return most_[row]; }
 
@@ -33,7 +33,7 @@ class Columns {
   std::size_t stride_ = 0;                        // a multiple of kLanes
   std::vector<std::vector<std::uint16_t>> rows_;  // [row][column]
   std::vector<std::uint16_t> most_;               // by row
-  std::vector<std::uint16_t> those_;              // by column: kLaneMax or 0, see Those()
+  std::vector<std::uint16_t> those_;              // by column: kLaneMax or 0, see LaneMask()
 };
 
 /// The number of channels of each column, and their load on each row.
@@ -80,20 +80,20 @@ class IntegerRounding {
   };
 
   void Grow(std::size_t rows);
-  std::uint32_t BestToAdd(const std::vector<std::int64_t>& room,
-                          const std::vector<std::int64_t>& parts) const;
+  std::uint32_t BestColumnToAdd(const std::vector<std::int64_t>& room,
+                                const std::vector<std::int64_t>& parts) const;
   bool Overflows(const std::vector<std::int64_t>& room) const;
-  std::uint32_t NextCrowding(const std::vector<std::int64_t>& room);
+  std::uint32_t NextOverflowingColumn(const std::vector<std::int64_t>& room);
   Exchange BestExchange(const std::vector<std::int64_t>& room, std::int64_t& work);
   void AddWeight(std::size_t row);
   void FindTight(const std::vector<std::int64_t>& room);
-  Exchange BestInstead(std::uint32_t from, std::int64_t& work);
+  Exchange BestReplacement(std::uint32_t from, std::int64_t& work);
 
   const Columns* columns_;
   std::vector<std::uint32_t> counts_;  // by column
   std::vector<std::int64_t> loads_;    // by row
   std::vector<std::int64_t> weights_;  // by row
-  std::uint32_t turn_ = 0;             // the column that NextCrowding() returned last
+  std::uint32_t turn_ = 0;             // the column that NextOverflowingColumn() returned last
   /// A row that some column can overflow.
   struct Tight {
     std::int64_t left;

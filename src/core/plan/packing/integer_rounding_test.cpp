@@ -8,14 +8,14 @@ namespace {
 const IntegerRounding::More kNoMore = {[] { return false; },
                                        [](const IntegerRounding::Rows&) { return nullptr; }};
 
-Columns Those(std::vector<Columns::Needs> list) {
+Columns LaneMask(std::vector<Columns::Needs> list) {
   Columns columns;
   for (Columns::Needs& needs : list) columns.Add(std::move(needs));
   return columns;
 }
 
 TEST(IntegerRoundingTest, ExchangesColumnsUntilNoRowOverflows) {
-  const Columns columns = Those({{{0, 40}}, {{1, 40}}, {{0, 20}, {1, 20}}});
+  const Columns columns = LaneMask({{{0, 40}}, {{1, 40}}, {{0, 20}, {1, 20}}});
   IntegerRounding whole(columns);
   whole.Put(0, 4);
   std::int64_t work = 0;
@@ -27,7 +27,7 @@ TEST(IntegerRoundingTest, ExchangesColumnsUntilNoRowOverflows) {
 }
 
 TEST(IntegerRoundingTest, StopsAtItsWorkLimit) {
-  const Columns columns = Those({{{0, 40}}, {{1, 40}}});
+  const Columns columns = LaneMask({{{0, 40}}, {{1, 40}}});
   IntegerRounding whole(columns);
   whole.Put(0, 5);
   std::int64_t work = 0;
@@ -38,7 +38,7 @@ TEST(IntegerRoundingTest, StopsAtItsWorkLimit) {
 
 /// No single exchange helps before overflowing rows gain weight.
 TEST(IntegerRoundingTest, OverflowingRowsGainWeight) {
-  const Columns columns = Those({{{0, 40}, {1, 20}, {2, 40}}, {{2, 40}}, {{0, 40}}, {{2, 20}}});
+  const Columns columns = LaneMask({{{0, 40}, {1, 20}, {2, 40}}, {{2, 40}}, {{0, 40}}, {{2, 20}}});
   IntegerRounding whole(columns);
   whole.Put(0, 3);
   whole.Put(1, 1);
@@ -47,7 +47,7 @@ TEST(IntegerRoundingTest, OverflowingRowsGainWeight) {
 }
 
 TEST(IntegerRoundingTest, RequestsColumnsIfNoExchangeHelps) {
-  Columns columns = Those({{{0, 40}}});
+  Columns columns = LaneMask({{{0, 40}}});
   IntegerRounding whole(columns);
   whole.Put(0, 2);
   const std::vector<std::int64_t> room = {40, 40};
@@ -63,7 +63,7 @@ TEST(IntegerRoundingTest, RequestsColumnsIfNoExchangeHelps) {
 }
 
 TEST(IntegerRoundingTest, PrefersTheColumnThatLeavesMost) {
-  const Columns columns = Those({{{0, 40}}, {{1, 40}}});
+  const Columns columns = LaneMask({{{0, 40}}, {{1, 40}}});
   IntegerRounding whole(columns);
   whole.Put(0, 1);
   whole.AddBest(1, {80, 80});

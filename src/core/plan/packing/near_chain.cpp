@@ -47,7 +47,7 @@ class Moves {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
   /// The cost from one place to the next. Places beyond the chain stand for its start and its end.
-  std::int64_t Way(std::size_t from, std::size_t to) const {
+  std::int64_t CostBetween(std::size_t from, std::size_t to) const {
     if (from == kNone) return to == order_.size() ? 0 : costs_.head[order_[to]];
     if (to == order_.size()) return costs_.tail[order_[from]];
     return costs_.Between(order_[from], order_[to]);
@@ -56,7 +56,7 @@ class Moves {
   std::int64_t TurnOf(std::size_t begin, std::size_t size) const {
     std::int64_t more = 0;
     for (std::size_t at = begin; at + 1 < begin + size; ++at)
-      more += Way(at + 1, at) - Way(at, at + 1);
+      more += CostBetween(at + 1, at) - CostBetween(at, at + 1);
     return more;
   }
 
@@ -64,7 +64,8 @@ class Moves {
     const std::size_t last = begin + size - 1;
     const std::size_t before = begin == 0 ? kNone : begin - 1;
     const std::int64_t turn = TurnOf(begin, size);
-    const std::int64_t out = Way(before, begin) + Way(last, last + 1) - Way(before, last + 1);
+    const std::int64_t out =
+        CostBetween(before, begin) + CostBetween(last, last + 1) - CostBetween(before, last + 1);
     std::int64_t best = 0;
     std::size_t best_to = kNone;
     bool best_turned = false;
@@ -80,9 +81,9 @@ class Moves {
       const bool here = to == begin;
       const std::size_t from = here ? before : to == 0 ? kNone : to - 1;
       const std::size_t next = here ? last + 1 : to;
-      const std::int64_t gap = out + Way(from, next);
-      if (!here) look(to, gap - Way(from, begin) - Way(last, next), false);
-      look(to, gap - Way(from, last) - Way(begin, next) - turn, true);
+      const std::int64_t gap = out + CostBetween(from, next);
+      if (!here) look(to, gap - CostBetween(from, begin) - CostBetween(last, next), false);
+      look(to, gap - CostBetween(from, last) - CostBetween(begin, next) - turn, true);
     }
     work_ += static_cast<std::int64_t>(order_.size() + size);
     if (best_to == kNone) return false;

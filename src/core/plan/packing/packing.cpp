@@ -31,7 +31,7 @@ constexpr std::int64_t kOverflowPrice = std::int64_t{1} << 26;
 }  // namespace
 
 Packing::Packing(RouteTable& table, const NicSelector& nets, PricingOracle& cheapest,
-                 Pattern pattern, Crossing crossing, std::uint32_t scale, std::int64_t& budget)
+                 Pattern pattern, CrossNic crossing, std::uint32_t scale, std::int64_t& budget)
     : table_(table),
       nets_(nets),
       cheapest_(cheapest),
@@ -62,7 +62,7 @@ std::uint32_t Packing::Solve(std::int64_t enough) {
     ++rounds;
     const Prices& prices = PricesNow();
     std::optional<PricingOracle::PricedChannel> found = Cheapest(prices, near_);
-    const bool more = found && LowerBound(prices, *found) && !Stalls();
+    const bool more = found && LowerBound(prices, *found) && !UpdateStall();
     if (more && Add(*std::move(found))) {
       smooth_ = true;
     } else if (more && smooth_ && !cheapest_.few()) {
@@ -76,7 +76,7 @@ std::uint32_t Packing::Solve(std::int64_t enough) {
 
 /// Returns true if many rounds hardly reduced the gap between value and bound. Affects many devices
 /// only: if many links fill up at once, channels can replace each other without end.
-bool Packing::Stalls() {
+bool Packing::UpdateStall() {
   if (cheapest_.few()) return false;
   const std::int64_t gap = steady_bound_ - Value();
   if (++stalled_ > 1 && gap + gap / kGapPart > gap_) return stalled_ > kStalledRoundsMax;
@@ -143,17 +143,17 @@ bool Packing::LowerBound(const Prices& prices, const PricingOracle::PricedChanne
   const std::int64_t bound = worth / found.cost;
   if (bound < steady_bound_) {
     steady_bound_ = bound;
-    KeepSteady(prices, found.cost);
+    StoreScaledPrices(prices, found.cost);
   }
   if (!near_ && bound < bound_) {
     bound_ = bound;
-    KeepWorth(prices, found.cost);
+    StoreBoundPrices(prices, found.cost);
   }
   return steady_bound_ - Value() > steady_bound_ / (near_ ? kManyDevicesNearBound : kNearBound);
 }
 
 /// Stores the prices, scaled so that a channel costs as much as the known ones.
-void Packing::KeepSteady(const Prices& prices, std::int64_t cost) {
+void Packing::StoreScaledPrices(const Prices& prices, std::int64_t cost) {
   const Wide one = (Wide{kFluidOne} << kPriceShift) * kCostUnits / scale_;
   steady_.clear();
   for (const std::vector<std::int64_t>* list : {&prices.links, &prices.in, &prices.out})
@@ -162,7 +162,7 @@ void Packing::KeepSteady(const Prices& prices, std::int64_t cost) {
 }
 
 /// Stores the prices that prove the bound.
-void Packing::KeepWorth(const Prices& prices, std::int64_t cost) {
+void Packing::StoreBoundPrices(const Prices& prices, std::int64_t cost) {
   worth_.clear();
   worth_cost_ = cost;
   std::uint32_t resource = 0;
@@ -410,7 +410,7 @@ bool Packing::Fit(IntegerRounding& whole, std::int64_t mb_per_s, std::int64_t wo
     if (rooms_.empty()) FindRooms(mb_per_s);
     auto found = Cheapest(PricesFor(rows), !cheapest_.few());
     ask_credit_ -= before - budget_;
-    if (!found || Knows(*found) || !Append(*std::move(found))) return nullptr;
+    if (!found || HasChannel(*found) || !Append(*std::move(found))) return nullptr;
     room = RoomFor(mb_per_s);
     return &room;
   };
@@ -423,7 +423,7 @@ bool Packing::Fit(IntegerRounding& whole, std::int64_t mb_per_s, std::int64_t wo
   return fits;
 }
 
-bool Packing::Knows(const PricingOracle::PricedChannel& found) const {
+bool Packing::HasChannel(const PricingOracle::PricedChannel& found) const {
   return std::find(channels_.begin(), channels_.end(), found.channels) != channels_.end();
 }
 
@@ -444,9 +444,9 @@ Packing::Divided Packing::Write(const IntegerRounding& whole) const {
   return divided;
 }
 
-Packing& Packings::Of(Pattern pattern, Crossing crossing, std::uint32_t scale) {
+Packing& Packings::Of(Pattern pattern, CrossNic crossing, std::uint32_t scale) {
   if (!multi_node_) {
-    crossing = Crossing::kSame;
+    crossing = CrossNic::kSame;
     if (pattern != Pattern::kRing) pattern = Pattern::kTree;
   }
   for (const std::unique_ptr<Packing>& one : made_)
@@ -458,15 +458,15 @@ Packing& Packings::Of(Pattern pattern, Crossing crossing, std::uint32_t scale) {
 
 template <typename BoundOfOne>
 std::int64_t Packings::MostOf(GraphId id, std::uint32_t bound, const BoundOfOne& bound_of_one) {
-  const auto bound_of = [&](Pattern pattern, Crossing crossing) {
+  const auto bound_of = [&](Pattern pattern, CrossNic crossing) {
     return bound_of_one(Of(pattern, crossing, bound));
   };
   std::int64_t most = 0;
   if (id == GraphId::kRing) {
-    most = bound_of(Pattern::kRing, Crossing::kAny);
+    most = bound_of(Pattern::kRing, CrossNic::kAny);
   } else {
-    most = bound_of(Pattern::kBalancedTree, Crossing::kAny);
-    if (most < bound) most = std::max(most, bound_of(Pattern::kTree, Crossing::kSame));
+    most = bound_of(Pattern::kBalancedTree, CrossNic::kAny);
+    if (most < bound) most = std::max(most, bound_of(Pattern::kTree, CrossNic::kSame));
   }
   return std::min<std::int64_t>(most, bound);
 }

@@ -34,7 +34,7 @@ class Packing {
   /// \param scale  MB/s, the approximate total of the channels
   /// \param budget  approximate number of additions and multiplications; calls subtract their work
   Packing(RouteTable& table, const NicSelector& nets, PricingOracle& cheapest, Pattern pattern,
-          Crossing crossing, std::uint32_t scale, std::int64_t& budget);
+          CrossNic crossing, std::uint32_t scale, std::int64_t& budget);
 
   /// Adds channels until their total is within 1/512 of the bound (1/128 for many devices), or the
   /// budget is used up.
@@ -73,22 +73,22 @@ class Packing {
   bool spent() const { return budget_ <= 0; }
 
   Pattern pattern() const { return pattern_; }
-  Crossing crossing() const { return crossing_; }
+  CrossNic crossing() const { return crossing_; }
 
  private:
   const Prices& PricesNow();
   template <typename Price>
   const Prices& PricesBy(const Price& price);
-  bool Stalls();
+  bool UpdateStall();
   void NoMore();
-  void KeepSteady(const Prices& prices, std::int64_t cost);
+  void StoreScaledPrices(const Prices& prices, std::int64_t cost);
   bool LowerBound(const Prices& prices, const PricingOracle::PricedChannel& found);
   std::optional<PricingOracle::PricedChannel> Cheapest(const Prices& prices, bool near);
   bool Add(PricingOracle::PricedChannel found);
   bool Append(PricingOracle::PricedChannel found);
   std::uint32_t RowOf(std::uint32_t resource);
   std::int64_t Value() const;
-  void KeepWorth(const Prices& prices, std::int64_t cost);
+  void StoreBoundPrices(const Prices& prices, std::int64_t cost);
   void FindUnits();
   std::int64_t RoomOf(std::uint32_t resource, std::int64_t mb_per_s) const;
   std::vector<std::int64_t> RoomFor(std::int64_t mb_per_s) const;
@@ -99,14 +99,14 @@ class Packing {
   bool MayFit(std::uint32_t channels, std::int64_t mb_per_s) const;
   std::int64_t WorkFactor() const;
   bool Fit(IntegerRounding& whole, std::int64_t mb_per_s, std::int64_t work_max);
-  bool Knows(const PricingOracle::PricedChannel& found) const;
+  bool HasChannel(const PricingOracle::PricedChannel& found) const;
   Divided Write(const IntegerRounding& whole) const;
 
   RouteTable& table_;
   const NicSelector& nets_;
   PricingOracle& cheapest_;
   const Pattern pattern_;
-  const Crossing crossing_;
+  const CrossNic crossing_;
   const std::int64_t scale_;
   std::vector<std::int64_t> capacities_;  // MB/s by resource: links, incoming ports, outgoing ports
   std::vector<std::int64_t> units_;       // in kCostUnits, by resource
@@ -178,7 +178,7 @@ class Packings {
     granted_ = true;
   }
   /// \param scale  MB/s, the approximate total of the channels; only the first call uses it
-  Packing& Of(Pattern pattern, Crossing crossing, std::uint32_t scale);
+  Packing& Of(Pattern pattern, CrossNic crossing, std::uint32_t scale);
   /// Upper bound in MB/s for the total of any channels of a ring or tree.
   /// \param enough  MB/s: stops as soon as the bound is this low
   /// \param bound  MB/s: the best bound so far

@@ -25,7 +25,7 @@ struct Packed {
 
 TEST(PackingTest, ARingOfASingleSwitchHasTheBandwidthOfItsLinks) {
   Packed one("(switch: 4 gpu)", false);
-  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  Packing& packing = one.packings.Of(Pattern::kRing, CrossNic::kSame, 48'000);
   packing.Solve(0);
   EXPECT_EQ(packing.bound(), 24'000);
   const Packing::Divided& divided = packing.Divide(3, 1, 24'000, Effort::kSome);
@@ -35,7 +35,7 @@ TEST(PackingTest, ARingOfASingleSwitchHasTheBandwidthOfItsLinks) {
 
 TEST(PackingTest, SharesOfNicsFollowTheirBandwidth) {
   Packed one("(switch: 2 gpu, 1 nic 100g), (switch: 2 gpu, 1 nic 200g)", true);
-  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  Packing& packing = one.packings.Of(Pattern::kRing, CrossNic::kSame, 48'000);
   packing.Solve(0);
   for (const std::uint32_t channels : {2u, 3u, 7u}) {
     const Packing::Divided& divided = packing.Divide(channels, 1, 48'000, Effort::kSome);
@@ -48,7 +48,7 @@ TEST(PackingTest, SharesOfNicsFollowTheirBandwidth) {
 
 TEST(PackingTest, SolvingStopsOnceTheBoundIsLowEnough) {
   Packed one("(switch: 4 gpu)", false);
-  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  Packing& packing = one.packings.Of(Pattern::kRing, CrossNic::kSame, 48'000);
   packing.Solve(0);
   EXPECT_EQ(packing.Solve(24'000), 0u);
   EXPECT_EQ(one.packings.BoundOf(GraphId::kRing, 0, 30'000), 24'000);
@@ -57,7 +57,7 @@ TEST(PackingTest, SolvingStopsOnceTheBoundIsLowEnough) {
 
 TEST(PackingTest, DivideYieldsNoChannelsBelowTheLeastBandwidth) {
   Packed one("(switch: 4 gpu)", false);
-  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 48'000);
+  Packing& packing = one.packings.Of(Pattern::kRing, CrossNic::kSame, 48'000);
   packing.Solve(0);
   EXPECT_EQ(packing.Divide(2, 12'001, 24'000, Effort::kSome).mb_per_s, 0);
   EXPECT_EQ(packing.Divide(2, 11'000, 24'000, Effort::kSome).mb_per_s, 12'000);
@@ -74,7 +74,7 @@ TEST(PackingTest, InterfacesOfASinglePortShareIt) {
     }
     Packed one(view, true);
     ASSERT_EQ(one.nets.port_count(), shared ? 1u : 2u);
-    Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kAny, 24'000);
+    Packing& packing = one.packings.Of(Pattern::kRing, CrossNic::kAny, 24'000);
     packing.Solve(0);
     const Packing::Divided& divided = packing.Divide(2, 1, 24'000, Effort::kSome);
     ASSERT_EQ(divided.channels.size(), 2u);
@@ -101,7 +101,7 @@ TEST(PackingTest, AdmitsManyDevicesOnce) {
 /// The links between the processors are not a whole number of channels wide.
 TEST(PackingTest, EqualChannelsAreBoundedByIntegerShares) {
   Packed one("(numa: 3 gpu, nic 100g), (numa: 2 gpu)", false);
-  Packing& packing = one.packings.Of(Pattern::kRing, Crossing::kSame, 21'000);
+  Packing& packing = one.packings.Of(Pattern::kRing, CrossNic::kSame, 21'000);
   packing.Solve(0);
   const std::int64_t equal = packing.BoundOfEqual(20'000, 32);
   EXPECT_EQ(equal, 21'199);
@@ -116,7 +116,7 @@ TEST(PackingTest, ClaimsNoBoundForTooManyDevices) {
   ASSERT_TRUE(many.packings.Admit());
   EXPECT_EQ(many.packings.BoundOf(GraphId::kRing, 0, 1'000'000), 1'000'000);
   EXPECT_EQ(many.packings.BoundOfEqual(GraphId::kRing, 0, 1'000'000), 1'000'000);
-  Packing& packing = many.packings.Of(Pattern::kRing, Crossing::kSame, 1'000'000);
+  Packing& packing = many.packings.Of(Pattern::kRing, CrossNic::kSame, 1'000'000);
   EXPECT_TRUE(packing.Shares().empty());
   EXPECT_EQ(packing.Divide(4, 1, 24'000, Effort::kSome).mb_per_s, 5'000);
 }

@@ -50,12 +50,12 @@ PricingOracle::PricingOracle(RouteTable& table, const NicSelector& nets, bool mu
   usable_ = devices_ > 1 && devices_ <= kNearDevicesMax && (!multi_node || table.net_count() > 0);
 }
 
-std::optional<PricingOracle::PricedChannel> PricingOracle::Find(Pattern pattern, Crossing crossing,
+std::optional<PricingOracle::PricedChannel> PricingOracle::Find(Pattern pattern, CrossNic crossing,
                                                                 const Prices& prices) {
   if (before_.empty()) before_.resize((std::size_t{1} << devices_) * lanes_);
   PriceRoutes(pattern, prices);
   if (!multi_node_) return FindInside(pattern);
-  if (crossing == Crossing::kAny && pattern == Pattern::kRing && !planes_) return FindFreely();
+  if (crossing == CrossNic::kAny && pattern == Pattern::kRing && !planes_) return FindFreely();
   return FindBeyond(pattern, crossing);
 }
 
@@ -177,9 +177,9 @@ std::int64_t PricingOracle::SomeCost(Pattern pattern) const {
 }
 
 bool PricingOracle::MayPass(std::uint32_t entry, std::uint32_t exit, Pattern pattern,
-                            Crossing crossing) const {
+                            CrossNic crossing) const {
   if (entry == exit) return true;
-  if (crossing == Crossing::kSame || pattern == Pattern::kTree) return false;
+  if (crossing == CrossNic::kSame || pattern == Pattern::kTree) return false;
   const topology::Graph& graph = table_.paths().graph();
   const topology::NetFacts& in = graph.net(table_.nets()[entry]);
   const topology::NetFacts& out = graph.net(table_.nets()[exit]);
@@ -286,7 +286,7 @@ LocalChannel PricingOracle::Write(Pattern pattern, const Ends& ends) const {
 /// The NICs where channels may leave, sorted by a lower bound of the cost.
 /// \return the lower bound and the NIC
 std::vector<std::pair<std::int64_t, std::uint32_t>> PricingOracle::Exits(Pattern pattern,
-                                                                         Crossing crossing) {
+                                                                         CrossNic crossing) {
   const std::uint32_t nets = table_.net_count();
   const std::uint32_t all = (1u << devices_) - 1;
   for (std::uint32_t last = 0; last < devices_; ++last) AtEnd(last) = 0;
@@ -340,7 +340,7 @@ std::optional<PricingOracle::PricedChannel> PricingOracle::FindFreely() {
 }
 
 std::optional<PricingOracle::PricedChannel> PricingOracle::FindBeyond(Pattern pattern,
-                                                                      Crossing crossing) {
+                                                                      CrossNic crossing) {
   Ends best{kFar, 0, table_.net_count(), 0, 0};
   std::uint32_t last = table_.net_count();
   const auto look = [&](const Cost* in, std::uint32_t entry, std::uint32_t exit) {
@@ -349,7 +349,7 @@ std::optional<PricingOracle::PricedChannel> PricingOracle::FindBeyond(Pattern pa
     best = ends;
     best.entry = entry < table_.net_count() ? entry : CheapestNet(in_, ends.first);
   };
-  const bool any = crossing == Crossing::kAny && pattern != Pattern::kTree && !planes_;
+  const bool any = crossing == CrossNic::kAny && pattern != Pattern::kTree && !planes_;
   for (std::uint32_t device = 0; any && device < devices_; ++device)
     least_in_[device] = in_[CheapestNet(in_, device) * devices_ + device];
   for (const auto& [at_least, exit] : Exits(pattern, crossing)) {
@@ -400,7 +400,7 @@ PricingOracle::NearEnds PricingOracle::NearEndsOf(Pattern pattern, const NearCho
 
 /// Choices of the ends of channels, the lowest bound first.
 std::vector<PricingOracle::NearChoice> PricingOracle::NearChoices(Pattern pattern,
-                                                                  Crossing crossing) const {
+                                                                  CrossNic crossing) const {
   const auto least = [](const std::vector<Cost>& costs) {
     return *std::min_element(costs.begin(), costs.end());
   };
@@ -446,7 +446,7 @@ std::pair<std::int64_t, std::vector<std::uint32_t>> PricingOracle::NearOrder(con
 }
 
 std::optional<PricingOracle::PricedChannel> PricingOracle::FindNear(Pattern pattern,
-                                                                    Crossing crossing,
+                                                                    CrossNic crossing,
                                                                     const Prices& prices) {
   PriceRoutes(pattern, prices);
   std::int64_t least = kFar;

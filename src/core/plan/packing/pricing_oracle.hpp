@@ -14,7 +14,7 @@
 namespace ringlet::plan {
 
 /// The NICs where a channel may leave, given the NIC where it enters. As SearchStep::cross_nic.
-enum class Crossing : std::uint8_t {
+enum class CrossNic : std::uint8_t {
   kSame = 0,
   kAny = 1,
 };
@@ -59,11 +59,11 @@ class PricingOracle {
   /// \return null if every order of devices lacks a route
   /// Cost    O(2^devices * devices^2), times the number of NICs if crossing is not allowed
   /// Source  Held and Karp, A dynamic programming approach to sequencing problems, 1962
-  std::optional<PricedChannel> Find(Pattern pattern, Crossing crossing, const Prices& prices);
+  std::optional<PricedChannel> Find(Pattern pattern, CrossNic crossing, const Prices& prices);
   /// Finds a cheap channel, rarely more than a few percent above the minimum.
   /// \return null if it finds no channel with all routes
   /// Cost    as NearChain, for a few NICs
-  std::optional<PricedChannel> FindNear(Pattern pattern, Crossing crossing, const Prices& prices);
+  std::optional<PricedChannel> FindNear(Pattern pattern, CrossNic crossing, const Prices& prices);
 
  private:
   /// Scaled so that at least one channel costs less than kFar.
@@ -93,7 +93,7 @@ class PricingOracle {
   void AddLinkLoads(EndIndex from, EndIndex to, std::int64_t part, ChannelLoads& link_loads);
   void PriceRoutes(Pattern pattern, const Prices& prices);
   std::int64_t SomeCost(Pattern pattern) const;
-  bool MayPass(std::uint32_t entry, std::uint32_t exit, Pattern pattern, Crossing crossing) const;
+  bool MayPass(std::uint32_t entry, std::uint32_t exit, Pattern pattern, CrossNic crossing) const;
   void Chains(std::uint32_t universe);
   Cost& AtEnd(std::uint32_t last) { return before_[last]; }
   /// The cost of the cheapest chain through a set that begins with `first`, a member of the set.
@@ -104,10 +104,10 @@ class PricingOracle {
   void Follow(std::uint32_t set, std::uint32_t first, std::vector<std::uint32_t>& order) const;
   std::int64_t Unscaled(std::int64_t cost) const { return cost << shift_; }
   std::optional<PricedChannel> FindInside(Pattern pattern);
-  std::optional<PricedChannel> FindBeyond(Pattern pattern, Crossing crossing);
+  std::optional<PricedChannel> FindBeyond(Pattern pattern, CrossNic crossing);
   std::optional<PricedChannel> FindFreely();
   std::uint32_t CheapestNet(const std::vector<Cost>& costs, std::uint32_t device) const;
-  std::vector<std::pair<std::int64_t, std::uint32_t>> Exits(Pattern pattern, Crossing crossing);
+  std::vector<std::pair<std::int64_t, std::uint32_t>> Exits(Pattern pattern, CrossNic crossing);
   void ChainsTo(Pattern pattern, std::uint32_t exit);
   Ends BestEnds(Pattern pattern, const Cost* in, std::uint32_t exit) const;
   LocalChannel Write(Pattern pattern, const Ends& ends) const;
@@ -122,7 +122,7 @@ class PricingOracle {
     std::int64_t at_least = 0;
     std::uint32_t entry = 0, exit = 0, first = 0;
   };
-  std::vector<NearChoice> NearChoices(Pattern pattern, Crossing crossing) const;
+  std::vector<NearChoice> NearChoices(Pattern pattern, CrossNic crossing) const;
   NearEnds NearEndsOf(Pattern pattern, const NearChoice& choice) const;
   NearEnds NearEndsInside(Pattern pattern) const;
   std::pair<std::int64_t, std::vector<std::uint32_t>> NearOrder(const NearEnds& ends);

@@ -50,7 +50,7 @@ struct Priced {
   }
 
   /// Tries all orders and NICs.
-  std::int64_t Least(Pattern pattern, Crossing crossing) {
+  std::int64_t Least(Pattern pattern, CrossNic crossing) {
     LocalChannel channel;
     channel.devices.resize(table.device_count());
     std::iota(channel.devices.begin(), channel.devices.end(), 0u);
@@ -58,7 +58,7 @@ struct Priced {
     do {
       for (std::uint32_t in = 0; in < std::max(1u, multi_node ? table.net_count() : 1); ++in) {
         for (std::uint32_t out = 0; out < std::max(1u, multi_node ? table.net_count() : 1); ++out) {
-          if (crossing == Crossing::kSame && in != out) continue;
+          if (crossing == CrossNic::kSame && in != out) continue;
           if (multi_node) channel.entry = in, channel.exit = out;
           least = std::min(least, CostOf(pattern, channel));
         }
@@ -82,8 +82,8 @@ constexpr std::string_view kWords =
 void ExpectNoOrderIsCheaper(std::string_view words) {
   for (const bool multi_node : {false, true}) {
     for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree}) {
-      for (const Crossing crossing : {Crossing::kSame, Crossing::kAny}) {
-        if (pattern == Pattern::kTree && crossing == Crossing::kAny) continue;
+      for (const CrossNic crossing : {CrossNic::kSame, CrossNic::kAny}) {
+        if (pattern == Pattern::kTree && crossing == CrossNic::kAny) continue;
         Priced one(words, multi_node);
         const auto found = one.cheapest.Find(pattern, crossing, one.prices);
         ASSERT_TRUE(found);
@@ -103,10 +103,10 @@ TEST(PricingOracleTest, AChainWithASingleHeadLeavesByItsEntryNic) {
   Priced one(kWords, true);
   one.prices.in = {0, 100'000};
   one.prices.out = {1'000'000, 0};
-  const auto found = one.cheapest.Find(Pattern::kTree, Crossing::kAny, one.prices);
+  const auto found = one.cheapest.Find(Pattern::kTree, CrossNic::kAny, one.prices);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->channels.front().entry, found->channels.front().exit);
-  EXPECT_EQ(found->cost, one.Least(Pattern::kTree, Crossing::kSame));
+  EXPECT_EQ(found->cost, one.Least(Pattern::kTree, CrossNic::kSame));
 }
 
 /// Incoming data of a NIC also loads the opposite direction.
@@ -123,9 +123,9 @@ TEST(PricingOracleTest, RoundsLargePrices) {
       for (auto* list : {&one.prices.links, &one.prices.in, &one.prices.out})
         for (std::int64_t& price : *list)
           price = ++i % 7 == 0 ? kPriceMax : price * (std::int64_t{1} << 26);
-      const auto found = one.cheapest.Find(pattern, Crossing::kSame, one.prices);
+      const auto found = one.cheapest.Find(pattern, CrossNic::kSame, one.prices);
       ASSERT_TRUE(found);
-      const std::int64_t least = one.Least(pattern, Crossing::kSame);
+      const std::int64_t least = one.Least(pattern, CrossNic::kSame);
       EXPECT_LE(found->cost, least);
       EXPECT_GE(found->cost, least - least / 1'000'000);
       const std::int64_t cost = one.CostOf(pattern, found->channels.front());
@@ -138,11 +138,11 @@ TEST(PricingOracleTest, RoundsLargePrices) {
 TEST(PricingOracleTest, WorkIsCounted) {
   Priced five(kWords, false), three("(switch: 3 gpu)", false);
   for (Priced* one : {&five, &three})
-    ASSERT_TRUE(one->cheapest.Find(Pattern::kTree, Crossing::kSame, one->prices));
+    ASSERT_TRUE(one->cheapest.Find(Pattern::kTree, CrossNic::kSame, one->prices));
   EXPECT_GT(three.cheapest.work(), 0);
   EXPECT_GT(five.cheapest.work(), 4 * three.cheapest.work()) << "there are four times as many sets";
   const std::int64_t once = five.cheapest.work();
-  ASSERT_TRUE(five.cheapest.Find(Pattern::kTree, Crossing::kSame, five.prices));
+  ASSERT_TRUE(five.cheapest.Find(Pattern::kTree, CrossNic::kSame, five.prices));
   EXPECT_EQ(five.cheapest.work(), 2 * once);
 }
 
@@ -155,7 +155,7 @@ TEST(PricingOracleTest, FindsTheCheapestOrderOfManyDevices) {
     ASSERT_TRUE(one.cheapest.usable());
     EXPECT_FALSE(one.cheapest.few());
     for (const Pattern pattern : {Pattern::kRing, Pattern::kTree}) {
-      const auto found = one.cheapest.Find(pattern, Crossing::kSame, one.prices);
+      const auto found = one.cheapest.Find(pattern, CrossNic::kSame, one.prices);
       ASSERT_TRUE(found);
       std::vector<std::uint32_t> order = found->channels.front().devices;
       EXPECT_EQ(found->cost, one.CostOf(pattern, found->channels.front()));
@@ -181,8 +181,8 @@ TEST(PricingOracleTest, ANearChannelIsCloseToTheMinimum) {
        {kWords, std::string_view("(switch: 5 gpu, 1 nic 100g), (switch: 6 gpu, 1 nic 100g)")})
     for (const bool multi_node : {false, true})
       for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree})
-        for (const Crossing crossing : {Crossing::kSame, Crossing::kAny}) {
-          if (pattern == Pattern::kTree && crossing == Crossing::kAny) continue;
+        for (const CrossNic crossing : {CrossNic::kSame, CrossNic::kAny}) {
+          if (pattern == Pattern::kTree && crossing == CrossNic::kAny) continue;
           Priced one(words, multi_node);
           const auto near = one.cheapest.FindNear(pattern, crossing, one.prices);
           const auto least = one.cheapest.Find(pattern, crossing, one.prices);
@@ -191,7 +191,7 @@ TEST(PricingOracleTest, ANearChannelIsCloseToTheMinimum) {
           EXPECT_EQ(near->cost, one.CostOf(pattern, channel));
           EXPECT_GE(near->cost, least->cost);
           EXPECT_EQ(channel.entry.has_value(), multi_node);
-          EXPECT_TRUE(crossing == Crossing::kAny || channel.entry == channel.exit);
+          EXPECT_TRUE(crossing == CrossNic::kAny || channel.entry == channel.exit);
           near_costs += near->cost;
           least_costs += least->cost;
         }
@@ -203,7 +203,7 @@ TEST(PricingOracleTest, ManyDevicesGetNearChannels) {
     Priced one(fmt::format("{} gpu", devices), false);
     EXPECT_TRUE(one.cheapest.usable());
     EXPECT_FALSE(one.cheapest.exact());
-    const auto near = one.cheapest.FindNear(Pattern::kRing, Crossing::kSame, one.prices);
+    const auto near = one.cheapest.FindNear(Pattern::kRing, CrossNic::kSame, one.prices);
     ASSERT_TRUE(near);
     EXPECT_EQ(near->channels.front().devices.size(), devices);
     EXPECT_EQ(near->cost, one.CostOf(Pattern::kRing, near->channels.front()));

@@ -151,11 +151,11 @@ class BetterSearch {
     const std::uint64_t before = range.floor;
     const bool any_number = range.channels_min < range.channels_max;
     const bool ring = wanted_.pattern == Pattern::kRing;
-    const std::vector<Crossing> crossings = CrossingsOf(range);
+    const std::vector<CrossNic> crossings = CrossingsOf(range);
     for (const Effort effort : kEfforts) {
-      if (effort > WorthEffort(range) && packings_.few()) break;
+      if (effort > EffortFor(range) && packings_.few()) break;
       if (effort > Effort::kLittle && any_number && ring && IsFar(range)) packings_.Grant();
-      for (const Crossing crossing : crossings) {
+      for (const CrossNic crossing : crossings) {
         if (range.floor + (packed_ ? result_.channels.size() - 1 : 0) >= range.bound) break;
         Packing& packing = packings_.Of(wanted_.pattern, crossing, range.bound);
         if (effort > Effort::kLittle && packing.spent()) break;
@@ -168,7 +168,7 @@ class BetterSearch {
   }
 
   /// Trees rarely limit a machine, and a fixed number of channels is one of many trials.
-  Effort WorthEffort(const DivisionRange& range) const {
+  Effort EffortFor(const DivisionRange& range) const {
     const bool ring = wanted_.pattern == Pattern::kRing;
     if (range.channels_min == range.channels_max) return ring ? Effort::kSome : Effort::kLittle;
     return ring || IsFar(range) ? Effort::kMost : Effort::kLittle;
@@ -181,18 +181,18 @@ class BetterSearch {
   }
 
   /// The ways for channels to leave, the most promising first. Ties: the simpler one is first.
-  std::vector<Crossing> CrossingsOf(const DivisionRange& range) {
+  std::vector<CrossNic> CrossingsOf(const DivisionRange& range) {
     if (!options_.multi_node || options_.cross_nic == 0 || wanted_.pattern == Pattern::kTree)
-      return {Crossing::kSame};
-    if (!packings_.few()) return {Crossing::kAny};
-    const auto bound = [&](Crossing crossing) {
+      return {CrossNic::kSame};
+    if (!packings_.few()) return {CrossNic::kAny};
+    const auto bound = [&](CrossNic crossing) {
       Packing& packing = packings_.Of(wanted_.pattern, crossing, range.bound);
       result_.steps += packing.Solve(static_cast<std::int64_t>(range.floor));
       return std::min<std::int64_t>(packing.bound(), range.bound);
     };
-    const std::int64_t any = bound(Crossing::kAny), same = bound(Crossing::kSame);
-    if (same + same / kNear < any) return {Crossing::kAny, Crossing::kSame};
-    return {Crossing::kSame, Crossing::kAny};
+    const std::int64_t any = bound(CrossNic::kAny), same = bound(CrossNic::kSame);
+    if (same + same / kNear < any) return {CrossNic::kAny, CrossNic::kSame};
+    return {CrossNic::kSame, CrossNic::kAny};
   }
 
   /// Finds the fewest channels with the maximum total. Starts with many channels, because they
@@ -236,11 +236,11 @@ class BetterSearch {
     result_ = std::move(found);
     range.floor = result_.total().mb_per_s;
     packed_ = true;
-    TellDivided(packing);
+    TraceDivided(packing);
     return true;
   }
 
-  void TellDivided(const Packing& packing) {
+  void TraceDivided(const Packing& packing) {
     if (search_trace_ == nullptr) return;
     StepOutcome outcome;
     outcome.search_step.id = wanted_.id;
@@ -258,7 +258,7 @@ class BetterSearch {
   void FindBySearch(const std::vector<Division>& divisions) {
     for (const Division& division : divisions) {
       if (budget_ <= 0) break;
-      if (!Lay(division)) continue;
+      if (!PlaceChannels(division)) continue;
       Halve(NextWider(divisions));
       result_.stopped = StopReason::kPerfect;
       return;
@@ -284,8 +284,8 @@ class BetterSearch {
           {limits_.MostOf(count), range.bound / count, facts_.widest.mb_per_s});
       if (most < least || most < kLeastMbPerS) continue;
       const auto widest = static_cast<std::uint32_t>(most);
-      if (!Lay({count, widest})) {
-        if (!Lay({count, static_cast<std::uint32_t>(least)})) continue;
+      if (!PlaceChannels({count, widest})) {
+        if (!PlaceChannels({count, static_cast<std::uint32_t>(least)})) continue;
         Halve(widest);
       }
       best = result_.total().mb_per_s;
@@ -295,7 +295,7 @@ class BetterSearch {
   }
 
   /// \return true if the channels fit; they are then the result
-  bool Lay(const Division& division) {
+  bool PlaceChannels(const Division& division) {
     for (const SearchStep& search_step : SearchStepsOf(wanted_, division, facts_, options_)) {
       if (budget_ <= 0) return false;
       if (direct_ && !Direct(search_step)) continue;
@@ -316,7 +316,7 @@ class BetterSearch {
   bool Run(const SearchStep& search_step) {
     PatternGraph found;
     found.id = wanted_.id;
-    StepOutcome outcome = direct_ ? direct_search_.Lay(search_step, pricing_, found)
+    StepOutcome outcome = direct_ ? direct_search_.PlaceChannels(search_step, pricing_, found)
                                   : search_.Run(search_step, std::min(budget_, kBudgetOne), found);
     const std::int64_t taken =
         static_cast<std::int64_t>(direct_ ? outcome.steps / kLooksPerStep : outcome.steps) + 1;

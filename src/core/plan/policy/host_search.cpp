@@ -130,10 +130,11 @@ class HostSearch {
   /// Takes the fewest channels with almost the same total, but no fewer than NCCL: a single channel
   /// cannot keep a GPU busy.
   void TakeKnees(HostPlan& plan, const HostPlan& compat) {
-    for (const GraphId id : {GraphId::kRing, GraphId::kTree}) TakeKnee(plan.of(id), compat.of(id));
+    for (const GraphId id : {GraphId::kRing, GraphId::kTree})
+      ChooseKnee(plan.of(id), compat.of(id));
   }
 
-  void TakeKnee(PatternGraph& most, const PatternGraph& compat) {
+  void ChooseKnee(PatternGraph& most, const PatternGraph& compat) {
     const auto as_compat = static_cast<std::uint32_t>(compat.channels.size());
     if (most.channels.size() <= kManyTimes * as_compat || most.stopped == StopReason::kFallback)
       return;

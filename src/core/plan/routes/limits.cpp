@@ -74,7 +74,7 @@ void Lower(Least& least, const Least& costs) {
 }
 
 /// The routes that pass a link. Each entry is a bit set of devices or NICs, by device.
-struct Passing {
+struct RoutesThroughLink {
   std::vector<std::uint64_t> from, to;  ///< receivers by sender, and senders by receiver
   std::vector<std::uint64_t> out, in;   ///< NICs by sender, and NICs by receiver
   std::int64_t cost = kNever;           ///< minimum cost of one crossing
@@ -99,7 +99,7 @@ class LimitFinder {
     Classify();
     number_.assign(table_.link_count(), 0);
     loaded_.assign(table_.link_count(), false);
-    LookAtRoutes();
+    EvaluateRoutes();
     AddClasses();
     for (std::uint32_t link = 0; link < table_.link_count(); ++link)
       if (number_[link] != 0) AddLink(link);
@@ -215,7 +215,7 @@ class LimitFinder {
       if (charge.back > 0) loaded_[step.back] = true;
       std::int64_t& least = cost_of_[class_of_[step.link]];
       least = std::min(least, charge.forth);
-      Passing& passing = PassingOf(step.link);
+      RoutesThroughLink& passing = PassingOf(step.link);
       passing.cost = std::min(passing.cost, charge.forth);
       passing.back = step.back;
       const std::uint64_t from_bit = std::uint64_t{1} << from.number;
@@ -232,7 +232,7 @@ class LimitFinder {
     return true;
   }
 
-  Passing& PassingOf(std::uint32_t link) {
+  RoutesThroughLink& PassingOf(std::uint32_t link) {
     if (number_[link] == 0) {
       const std::vector<std::uint64_t> none(table_.device_count(), 0);
       passing_.push_back({none, none, none, none});
@@ -241,7 +241,7 @@ class LimitFinder {
     return passing_[number_[link] - 1];
   }
 
-  void LookAtRoutes() {
+  void EvaluateRoutes() {
     const Least never(classes_, {kNever, kNever});
     const std::uint32_t devices = table_.device_count();
     leaving_.assign(devices, never);
@@ -341,7 +341,7 @@ class LimitFinder {
   }
 
   void AddLink(std::uint32_t link) {
-    const Passing& passing = passing_[number_[link] - 1];
+    const RoutesThroughLink& passing = passing_[number_[link] - 1];
     Limit limit;
     limit.mb_per_s = {table_.bandwidths()[link]};
     limit.cost = passing.cost;
@@ -352,7 +352,7 @@ class LimitFinder {
       AddCut(limit, entered, passing.in);
     if (ring_ || left == 0 || left == All() || number_[passing.back] == 0) return;
     // A tree uses the link in one direction or the other.
-    const Passing& back = passing_[number_[passing.back] - 1];
+    const RoutesThroughLink& back = passing_[number_[passing.back] - 1];
     if (Behind(back.to, back.in) != left) return;
     limit.mb_per_s.push_back(table_.bandwidths()[passing.back]);
     limit.cost = std::min(limit.cost, back.cost);
@@ -382,7 +382,7 @@ class LimitFinder {
   Least costs_;                            // of the route that Look() visited last
   std::vector<Least> leaving_, entering_;  // by device
   std::vector<Least> in_, out_;            // by port
-  std::vector<Passing> passing_;
+  std::vector<RoutesThroughLink> passing_;
   std::vector<std::uint32_t> number_;  // 1 + index in passing_, by link; 0: no route
   std::vector<bool> loaded_;           // true if any route uses the link
   std::vector<std::int64_t> ports_;    // MB/s
@@ -433,7 +433,7 @@ std::int64_t Limits::MostAsFluid() const {
   return most;
 }
 
-std::int64_t Limits::MostOfAll(std::uint32_t channels_max, std::int64_t at_most) const {
+std::int64_t Limits::TotalBandwidthBound(std::uint32_t channels_max, std::int64_t at_most) const {
   at_most = std::min(at_most, MostAsFluid());
   std::int64_t most = 0;
   for (std::uint32_t channels = 1; channels <= channels_max && most < at_most; ++channels) {

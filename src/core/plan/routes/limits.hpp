@@ -54,7 +54,7 @@ class Limits {
   /// Upper bound for the bandwidth of each of `channels` channels. 0: the limits allow none.
   std::int64_t MostOf(std::uint32_t channels) const;
   /// Upper bound for the total bandwidth of up to `channels_max` channels, at most `at_most`.
-  std::int64_t MostOfAll(std::uint32_t channels_max, std::int64_t at_most) const;
+  std::int64_t TotalBandwidthBound(std::uint32_t channels_max, std::int64_t at_most) const;
 
   std::span<const Limit> list() const { return list_; }
 

@@ -21,12 +21,12 @@ TEST(LimitsTest, ALinkHoldsAnIntegerNumberOfChannels) {
   EXPECT_EQ(limits.MostOf(3), 8'000);
   EXPECT_TRUE(limits.Allow(3, 8'000));
   EXPECT_FALSE(limits.Allow(3, 8'001));
-  EXPECT_EQ(limits.MostOfAll(32, 5'000'000), 24'000);
+  EXPECT_EQ(limits.TotalBandwidthBound(32, 5'000'000), 24'000);
 }
 
 TEST(LimitsTest, RoutesThroughIntelProcessorsCostSixFifths) {
   const Limits limits = LimitsOf("(numa: (switch: 2 gpu), (switch: 2 gpu))", GraphId::kRing, false);
-  EXPECT_EQ(limits.MostOfAll(32, 5'000'000), 20'000);
+  EXPECT_EQ(limits.TotalBandwidthBound(32, 5'000'000), 20'000);
 }
 
 TEST(LimitsTest, NicsThatDoNotReachGpusCostMore) {
@@ -37,7 +37,7 @@ TEST(LimitsTest, NicsThatDoNotReachGpusCostMore) {
     RouteTable table(machine.paths());
     const SearchOptions options;
     const NicSelector nets(table, options);
-    return Limits(table, nets, GraphId::kRing, true).MostOfAll(32, 5'000'000);
+    return Limits(table, nets, GraphId::kRing, true).TotalBandwidthBound(32, 5'000'000);
   };
   const std::int64_t direct = most();
   for (topology::NetInterface& net : view.nets) net.gdr = false;
@@ -46,7 +46,7 @@ TEST(LimitsTest, NicsThatDoNotReachGpusCostMore) {
 
 TEST(LimitsTest, ATreeWithinAHostHasASenderLessThanDevices) {
   const Limits limits = LimitsOf("(switch: 4 gpu)", GraphId::kTree, false);
-  EXPECT_EQ(limits.MostOfAll(32, 5'000'000), 32'000);
+  EXPECT_EQ(limits.TotalBandwidthBound(32, 5'000'000), 32'000);
   EXPECT_EQ(limits.MostOf(1), 24'000);
   EXPECT_EQ(limits.MostOf(4), 8'000);
 }
@@ -73,7 +73,7 @@ TEST(LimitsTest, LimitsOfNicsAndDevicesAloneAreNeverStricter) {
       const NicSelector nets(table, options);
       const Limits ends(table, nets, id, multi_node, Limits::Detail::kEnds);
       const Limits links(table, nets, id, multi_node);
-      EXPECT_GE(ends.MostOfAll(32, 5'000'000), links.MostOfAll(32, 5'000'000));
+      EXPECT_GE(ends.TotalBandwidthBound(32, 5'000'000), links.TotalBandwidthBound(32, 5'000'000));
     }
 }
 

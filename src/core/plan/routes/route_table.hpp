@@ -153,12 +153,12 @@ class Residual {
   /// \return the link with too little bandwidth, if any
   std::optional<std::uint32_t> Take(const Route& route, std::int64_t mb_per_s) {
     if (!HasRoom(route, mb_per_s)) return FullOf(route, mb_per_s);
-    TakeRoom(route, mb_per_s);
+    ReserveBandwidth(route, mb_per_s);
     return std::nullopt;
   }
   /// \pre HasRoom()
-  void TakeRoom(const Route& route, std::int64_t mb_per_s) { Move(route, -mb_per_s); }
-  void Give(const Route& route, std::int64_t mb_per_s) { Move(route, mb_per_s); }
+  void ReserveBandwidth(const Route& route, std::int64_t mb_per_s) { Move(route, -mb_per_s); }
+  void ReleaseBandwidth(const Route& route, std::int64_t mb_per_s) { Move(route, mb_per_s); }
   /// Calls `what` with each link of the route and the MB/s that the route takes from it.
   template <typename What>
   void ForEachLinkLoad(const Route& route, std::int64_t mb_per_s, const What& what) {

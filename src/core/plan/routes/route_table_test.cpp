@@ -59,9 +59,9 @@ TEST(ResidualTest, ChargesFollowTheBandwidth) {
   EXPECT_FALSE(residual.Take(route, 5'000));
   EXPECT_FALSE(residual.Take(route, 2'500));
   EXPECT_EQ(all - residual.left(link), 9'000) << "6/5 of each";
-  residual.Give(route, 5'000);
+  residual.ReleaseBandwidth(route, 5'000);
   EXPECT_EQ(all - residual.left(link), 3'000);
-  residual.Give(route, 2'500);
+  residual.ReleaseBandwidth(route, 2'500);
   EXPECT_EQ(residual.left(link), all);
   EXPECT_FALSE(residual.HasRoom(route, all));
   EXPECT_EQ(residual.FullOf(route, all), link);
@@ -79,7 +79,7 @@ TEST(ResidualTest, ARefusedRouteTakesNoBandwidth) {
   EXPECT_EQ(*full, table.PciOf(0)->from);
   EXPECT_EQ(residual.left(table.PciOf(0)->from), left);
   EXPECT_FALSE(residual.Take(table.Find(kSecond, kFirst), 20'000)) << "the other way is free";
-  residual.Give(forth, 20'000);
+  residual.ReleaseBandwidth(forth, 20'000);
   EXPECT_FALSE(residual.Take(table.Find(kFirst, kSecond), 24'000));
 }
 

@@ -36,7 +36,7 @@ class TranspositionTable {
   const End* Find(std::uint64_t state) {
     ++asked_;
     if (places_.empty()) return nullptr;
-    const Place& place = places_[state % places_.size()];
+    const StateSlot& place = places_[state % places_.size()];
     if (place.state != state || place.generation != generation_) return nullptr;
     ++known_;
     return &place.end;
@@ -53,19 +53,19 @@ class TranspositionTable {
   static constexpr std::size_t kPlacesMax = 4'096;
   static constexpr std::uint64_t kAskedMin = 512;
   static constexpr std::uint64_t kKnownPart = 12;
-  struct Place {
+  struct StateSlot {
     std::uint64_t state = 0;
     std::uint64_t generation = 0;
     End end = {};
   };
 
   void Grow() {
-    std::vector<Place> more(places_.empty() ? kPlacesMin : kPlacesMax);
-    for (const Place& place : places_) more[place.state % more.size()] = place;
+    std::vector<StateSlot> more(places_.empty() ? kPlacesMin : kPlacesMax);
+    for (const StateSlot& place : places_) more[place.state % more.size()] = place;
     places_ = std::move(more);
   }
 
-  std::vector<Place> places_;
+  std::vector<StateSlot> places_;
   std::size_t added_ = 0;
   std::uint64_t generation_ = 1;
   std::uint64_t asked_ = 0, known_ = 0;

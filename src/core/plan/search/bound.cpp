@@ -272,7 +272,7 @@ Bandwidth BoundOfLimits(const RouteTable& table, const Limits& limits, GraphId i
   else if (id == GraphId::kCollnetDirect)
     bound = NicBound(table);
   else
-    bound = limits.MostOfAll(kSearchChannelsMax, kUnlimited);
+    bound = limits.TotalBandwidthBound(kSearchChannelsMax, kUnlimited);
   return {static_cast<std::uint32_t>(bound)};
 }
 
@@ -288,7 +288,7 @@ Bandwidth BoundOf(RouteTable& table, const Limits& limits, GraphId id, bool mult
                                 ? RingBound(table, network, multi_node, bound.mb_per_s)
                                 : TreeBound(table, network, multi_node, bound.mb_per_s);
   if (flow >= bound.mb_per_s) return bound;
-  return {static_cast<std::uint32_t>(limits.MostOfAll(kSearchChannelsMax, flow))};
+  return {static_cast<std::uint32_t>(limits.TotalBandwidthBound(kSearchChannelsMax, flow))};
 }
 
 }  // namespace ringlet::plan

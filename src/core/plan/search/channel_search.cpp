@@ -62,7 +62,7 @@ StepOutcome ChannelSearch::Run(const SearchStep& search_step, std::int64_t budge
   StartChannel(0);
   while (!stack_.empty()) {
     if (Advance(stack_.back())) continue;
-    if (stack_.back().crossroads) Remember();
+    if (stack_.back().crossroads) RecordState();
     Pop();
   }
   if (outcome_.perfect) outcome_.refusal = StepRefusal::kNone;
@@ -118,7 +118,7 @@ bool ChannelSearch::Visit(std::uint32_t device, std::int32_t step, std::int32_t 
     frame.kind = Kind::kFan;
   } else if (step < devices - 1) {
     frame.kind = Kind::kNext;
-    if (transpositions_.pays() && Remembers(mode))
+    if (transpositions_.pays() && CanUseTranspositions(mode))
       if (const TranspositionTable::End* const end = KnownEnd(device)) return Skip(*end, budget);
     ListCandidates(frame);
   } else {
@@ -332,9 +332,9 @@ bool ChannelSearch::AdvanceExit(SearchFrame& frame) {
       balanced ? Half(search_step_.inter_mb_per_s) : search_step_.inter_mb_per_s;
   while (frame.next < frame.end) {
     const std::uint32_t net = list[frame.next++];
-    if (!MayLeaveBy(net, entry_[channels_], frame.step)) continue;
+    if (!CanExitBy(net, entry_[channels_], frame.step)) continue;
     frame.route = table_.NumberOf(DeviceEnd(frame.device), NetEnd(net));
-    if (!TakeRoute(frame.route, true, mb_per_s, true)) continue;
+    if (!ReserveRoute(frame.route, true, mb_per_s, true)) continue;
     exit_[channels_] = net;
     frame.undo = true;
     frame.chosen = net;
@@ -363,15 +363,15 @@ bool ChannelSearch::AdvanceOnce(SearchFrame& frame) {
   switch (frame.kind) {
     case Kind::kDone: StartNext(frame.budget); return true;
     case Kind::kHead:
-      if (!TakeHead(frame.device)) return false;
+      if (!ReserveHead(frame.device)) return false;
       break;
     case Kind::kFan:
-      if (!TakeFan(frame.device)) return false;
+      if (!ReserveFan(frame.device)) return false;
       break;
     case Kind::kClose:
       frame.chosen = Device(channel(), 0);
       frame.route = table_.NumberOf(DeviceEnd(frame.device), DeviceEnd(frame.chosen));
-      if (!TakeRoute(frame.route, false, search_step_.intra_mb_per_s, true)) return false;
+      if (!ReserveRoute(frame.route, false, search_step_.intra_mb_per_s, true)) return false;
       break;
     case Kind::kStart:
     case Kind::kEntry:
@@ -403,8 +403,8 @@ void ChannelSearch::Undo(SearchFrame& frame) {
       break;
     case Kind::kNext: Leave(frame, search_step_.intra_mb_per_s); break;
     case Kind::kClose: ReleaseRoute(frame.route, search_step_.intra_mb_per_s); break;
-    case Kind::kHead: GiveHead(frame.device, 2 * devices_); break;
-    case Kind::kFan: GiveFan(frame.device, 2 * devices_); break;
+    case Kind::kHead: ReleaseHead(frame.device, 2 * devices_); break;
+    case Kind::kFan: ReleaseFan(frame.device, 2 * devices_); break;
     case Kind::kPass:
     case Kind::kDone: break;
   }
@@ -446,7 +446,7 @@ std::uint64_t ChannelSearch::State(std::optional<std::uint32_t> device) const {
 }
 
 /// Returns true if State() covers everything that affects the result.
-bool ChannelSearch::Remembers(Mode mode) const {
+bool ChannelSearch::CanUseTranspositions(Mode mode) const {
   const bool chains = is_tree_ || search_step_.pattern == Pattern::kRing;
   return mode == Mode::kFree && chains && !search_step_.same_channels;
 }
@@ -466,7 +466,8 @@ const TranspositionTable::End* ChannelSearch::KnownEnd(std::optional<std::uint32
 void ChannelSearch::StartNext(std::uint8_t budget) {
   if (Repeats()) return Repeat(budget);
   StartChannel(budget);
-  if (!Remembers(Mode::kFree) || !(options_.multi_node || transpositions_.pays())) return;
+  if (!CanUseTranspositions(Mode::kFree) || !(options_.multi_node || transpositions_.pays()))
+    return;
   if (const TranspositionTable::End* const end = KnownEnd(std::nullopt)) Skip(*end, budget);
 }
 
@@ -483,8 +484,8 @@ bool ChannelSearch::Skip(const TranspositionTable::End& end, std::uint8_t budget
 }
 
 /// Records the state of the latest crossroads if the search found no improvement since.
-void ChannelSearch::Remember() {
-  const Crossroads& here = crossroads_.back();
+void ChannelSearch::RecordState() {
+  const RevisitableFrame& here = crossroads_.back();
   if (gains_ != here.gains) return;
   transpositions_.Add(here.state, {static_cast<std::int64_t>(outcome_.steps - here.steps), hops_});
 }
@@ -607,7 +608,7 @@ void ChannelSearch::RefuseMore(std::size_t more, std::size_t route) {
   const auto lay = [&](std::int64_t each) {
     for (std::size_t i = 0; i < latest_.routes.size(); ++i)
       for (std::size_t times = more + (i < route ? 1 : 0); times > 0; --times)
-        residual_.Give(table_.At(latest_.routes[i]), each);
+        residual_.ReleaseBandwidth(table_.At(latest_.routes[i]), each);
   };
   lay(-mb_per_s);
   RefuseAt(place, StepRefusal::kLink, &table_.At(latest_.routes[route]), mb_per_s);
@@ -617,8 +618,8 @@ void ChannelSearch::RefuseMore(std::size_t more, std::size_t route) {
 /// Continues to a device if the types allow it and the route has room.
 bool ChannelSearch::Enter(SearchFrame& frame, NextDevice next, std::int64_t mb_per_s) {
   if (frame.sure)
-    Lay(table_.At(next.route), mb_per_s);
-  else if (!TakeRoute(next.route, frame.kind == Kind::kEntry, mb_per_s, true))
+    PlaceRoute(table_.At(next.route), mb_per_s);
+  else if (!ReserveRoute(next.route, frame.kind == Kind::kEntry, mb_per_s, true))
     return false;
   ToggleUsed(next.device);
   frame.undo = true;
@@ -633,22 +634,23 @@ void ChannelSearch::Leave(const SearchFrame& frame, std::int64_t mb_per_s) {
 }
 
 /// Checks the types of the search step.
-bool ChannelSearch::MayTake(const Route& route, bool inter, bool checked) const {
+bool ChannelSearch::HasAllowedTypes(const Route& route, bool inter, bool checked) const {
   const PathType farthest = inter ? search_step_.type_inter : search_step_.type_intra;
   const bool too_far =
       checked && (route.type > farthest || (is_tree_ && route.back_type > farthest));
   return route.type != PathType::kDis && !too_far;
 }
 
-bool ChannelSearch::MayGo(const Route& route) {
-  return MayTake(route, false, true) && residual_.HasRoom(route, search_step_.intra_mb_per_s);
+bool ChannelSearch::CanReserve(const Route& route) {
+  return HasAllowedTypes(route, false, true) &&
+         residual_.HasRoom(route, search_step_.intra_mb_per_s);
 }
 
 /// \param checked  true if the search step's types apply
-bool ChannelSearch::TakeRoute(std::uint32_t number, bool inter, std::int64_t mb_per_s,
-                              bool checked) {
+bool ChannelSearch::ReserveRoute(std::uint32_t number, bool inter, std::int64_t mb_per_s,
+                                 bool checked) {
   const Route& route = table_.At(number);
-  if (!MayTake(route, inter, checked)) {
+  if (!HasAllowedTypes(route, inter, checked)) {
     Refuse(StepRefusal::kType, nullptr, 0);
     return false;
   }
@@ -656,19 +658,19 @@ bool ChannelSearch::TakeRoute(std::uint32_t number, bool inter, std::int64_t mb_
     Refuse(StepRefusal::kLink, &route, mb_per_s);
     return false;
   }
-  Lay(route, mb_per_s);
+  PlaceRoute(route, mb_per_s);
   return true;
 }
 
-void ChannelSearch::Lay(const Route& route, std::int64_t mb_per_s) {
-  residual_.TakeRoom(route, mb_per_s);
+void ChannelSearch::PlaceRoute(const Route& route, std::int64_t mb_per_s) {
+  residual_.ReserveBandwidth(route, mb_per_s);
   laid_state_ += route.mark * MarkOf(mb_per_s);
   hops_ += route.hops;
 }
 
 void ChannelSearch::ReleaseRoute(std::uint32_t number, std::int64_t mb_per_s) {
   const Route& route = table_.At(number);
-  residual_.Give(route, mb_per_s);
+  residual_.ReleaseBandwidth(route, mb_per_s);
   laid_state_ -= route.mark * MarkOf(mb_per_s);
   hops_ -= route.hops;
 }
@@ -681,7 +683,7 @@ std::uint64_t ChannelSearch::MarkOf(std::int64_t mb_per_s) const {
 
 /// Takes one share in each direction between the switch and every device, and two for the head. Leg
 /// 2d leads to device d, leg 2d + 1 back.
-bool ChannelSearch::TakeHead(std::uint32_t head) {
+bool ChannelSearch::ReserveHead(std::uint32_t head) {
   const EndIndex nvs{End::kSwitch, 0};
   for (std::uint32_t leg = 0; leg < 2 * devices_; ++leg) {
     const std::uint32_t device = leg / 2;
@@ -690,14 +692,14 @@ bool ChannelSearch::TakeHead(std::uint32_t head) {
         std::int64_t{search_step_.intra_mb_per_s} * (device == head ? 2 : 1);
     const std::uint32_t route =
         leg % 2 == 0 ? table_.NumberOf(nvs, end) : table_.NumberOf(end, nvs);
-    if (TakeRoute(route, false, mb_per_s, device != head)) continue;
-    GiveHead(head, leg);
+    if (ReserveRoute(route, false, mb_per_s, device != head)) continue;
+    ReleaseHead(head, leg);
     return false;
   }
   return true;
 }
 
-void ChannelSearch::GiveHead(std::uint32_t head, std::uint32_t legs) {
+void ChannelSearch::ReleaseHead(std::uint32_t head, std::uint32_t legs) {
   const EndIndex nvs{End::kSwitch, 0};
   for (std::uint32_t leg = 0; leg < legs; ++leg) {
     const std::uint32_t device = leg / 2;
@@ -709,7 +711,7 @@ void ChannelSearch::GiveHead(std::uint32_t head, std::uint32_t legs) {
 }
 
 /// Takes the head's share to each other device and back. Leg 2d leads to device d, leg 2d + 1 back.
-bool ChannelSearch::TakeFan(std::uint32_t head) {
+bool ChannelSearch::ReserveFan(std::uint32_t head) {
   const std::uint32_t devices = devices_;
   const std::int64_t share = search_step_.intra_mb_per_s / std::max(devices - 1, 1u);
   for (std::uint32_t leg = 0; leg < 2 * devices; ++leg) {
@@ -718,8 +720,8 @@ bool ChannelSearch::TakeFan(std::uint32_t head) {
     const EndIndex from = DeviceEnd(head);
     const std::uint32_t route =
         leg % 2 == 0 ? table_.NumberOf(from, end) : table_.NumberOf(end, from);
-    if (TakeRoute(route, false, share, false)) continue;
-    GiveFan(head, leg);
+    if (ReserveRoute(route, false, share, false)) continue;
+    ReleaseFan(head, leg);
     return false;
   }
   for (std::uint32_t device = 0, step = 1; device < devices; ++device)
@@ -727,7 +729,7 @@ bool ChannelSearch::TakeFan(std::uint32_t head) {
   return true;
 }
 
-void ChannelSearch::GiveFan(std::uint32_t head, std::uint32_t legs) {
+void ChannelSearch::ReleaseFan(std::uint32_t head, std::uint32_t legs) {
   const std::int64_t share = search_step_.intra_mb_per_s / std::max(devices_ - 1, 1u);
   for (std::uint32_t leg = 0; leg < legs; ++leg) {
     const EndIndex end = DeviceEnd(leg / 2);
@@ -744,7 +746,7 @@ void ChannelSearch::LoadNet(std::uint32_t net, std::int64_t mb_per_s) {
   nets_state_ += Scatter(~std::uint64_t{nets_.PortOf(net)}) * static_cast<std::uint64_t>(mb_per_s);
 }
 
-bool ChannelSearch::MayLeaveBy(std::uint32_t net, std::uint32_t entry, std::int32_t step) const {
+bool ChannelSearch::CanExitBy(std::uint32_t net, std::uint32_t entry, std::int32_t step) const {
   const topology::Graph& graph = table_.paths().graph();
   const topology::NetFacts& out = graph.net(table_.nets()[net]);
   const topology::NetFacts& in = graph.net(table_.nets()[entry]);
@@ -796,7 +798,7 @@ void ChannelSearch::ListCandidates(SearchFrame& frame) {
     if (used[one.candidate.device] != 0) continue;
     if (first == nullptr) first = &one;
     equal = equal && one.likes == first->likes;
-    if (!frame.sure || MayGo(table_.At(one.candidate.route))) add(one.candidate);
+    if (!frame.sure || CanReserve(table_.At(one.candidate.route))) add(one.candidate);
   }
   if (!by_net || frame.end < 2) return;
   SortByPci(frame);

@@ -66,7 +66,7 @@ class ChannelSearch {
   };
 
   /// A frame with a state that the search can reach again in another way.
-  struct Crossroads {
+  struct RevisitableFrame {
     std::uint64_t state = 0;
     std::uint64_t steps = 0, gains = 0;  // at the start of the frame
   };
@@ -112,10 +112,10 @@ class ChannelSearch {
   void Undo(SearchFrame& frame);
   void Pop();
   std::uint64_t State(std::optional<std::uint32_t> device) const;
-  bool Remembers(Mode mode) const;
+  bool CanUseTranspositions(Mode mode) const;
   const TranspositionTable::End* KnownEnd(std::optional<std::uint32_t> device);
   bool Skip(const TranspositionTable::End& end, std::uint8_t budget);
-  void Remember();
+  void RecordState();
   void Unwind(std::uint8_t budget);
 
   bool Repeats() const;
@@ -129,21 +129,21 @@ class ChannelSearch {
 
   bool Enter(SearchFrame& frame, NextDevice next, std::int64_t mb_per_s);
   void Leave(const SearchFrame& frame, std::int64_t mb_per_s);
-  bool MayTake(const Route& route, bool inter, bool checked) const;
-  void Lay(const Route& route, std::int64_t mb_per_s);
+  bool HasAllowedTypes(const Route& route, bool inter, bool checked) const;
+  void PlaceRoute(const Route& route, std::int64_t mb_per_s);
   std::uint64_t MarkOf(std::int64_t mb_per_s) const;
-  bool MayGo(const Route& route);
+  bool CanReserve(const Route& route);
   NextDevice From(EndIndex from, std::uint32_t device) {
     return {device, table_.NumberOf(from, {End::kDevice, device})};
   }
-  bool TakeRoute(std::uint32_t route, bool inter, std::int64_t mb_per_s, bool checked);
+  bool ReserveRoute(std::uint32_t route, bool inter, std::int64_t mb_per_s, bool checked);
   void ReleaseRoute(std::uint32_t route, std::int64_t mb_per_s);
-  bool TakeHead(std::uint32_t head);
-  void GiveHead(std::uint32_t head, std::uint32_t legs);
-  bool TakeFan(std::uint32_t head);
-  void GiveFan(std::uint32_t head, std::uint32_t legs);
+  bool ReserveHead(std::uint32_t head);
+  void ReleaseHead(std::uint32_t head, std::uint32_t legs);
+  bool ReserveFan(std::uint32_t head);
+  void ReleaseFan(std::uint32_t head, std::uint32_t legs);
   void LoadNet(std::uint32_t net, std::int64_t mb_per_s);
-  bool MayLeaveBy(std::uint32_t net, std::uint32_t entry, std::int32_t step) const;
+  bool CanExitBy(std::uint32_t net, std::uint32_t entry, std::int32_t step) const;
   bool SameNic(std::uint32_t a, std::uint32_t b) const;
 
   void ListCandidates(SearchFrame& frame);
@@ -174,7 +174,7 @@ class ChannelSearch {
   std::uint64_t farthest_ = 0;
   std::vector<SearchFrame> stack_;
   TranspositionTable transpositions_;
-  std::vector<Crossroads> crossroads_;
+  std::vector<RevisitableFrame> crossroads_;
   // Sums of marks: of the routes in use, of visited devices, and of NICs in use.
   std::uint64_t laid_state_ = 0, used_state_ = 0, nets_state_ = 0;
   std::uint64_t gains_ = 0;  // number of improvements

@@ -179,7 +179,7 @@ PatternGraph CompatSearch::Find(const Wanted& wanted, SearchTrace* search_trace)
   best_.stopped = WhyStopped();
   const bool optional =
       nvls || wanted.id == GraphId::kCollnetChain || wanted.id == GraphId::kCollnetDirect;
-  if (best_.channels.empty() && !optional) FallBack();
+  if (best_.channels.empty() && !optional) UseFallback();
   return std::move(best_);
 }
 
@@ -224,7 +224,7 @@ void CompatSearch::Prepare(const Wanted& wanted) {
 }
 
 /// The part of a search step that affects its outcome.
-SearchStep CompatSearch::Essence(const SearchStep& search_step) const {
+SearchStep CompatSearch::RelevantPart(const SearchStep& search_step) const {
   SearchStep essence = search_step;
   essence.type_intra = Effective(search_step.type_intra, facts_.types_intra);
   essence.type_inter =
@@ -235,7 +235,7 @@ SearchStep CompatSearch::Essence(const SearchStep& search_step) const {
 
 /// Returns true if the limits prove that the search step finds no better result. Not used where
 /// several NICs share a port: the limits count ports exactly, and NCCL does not.
-bool CompatSearch::Hopeless() {
+bool CompatSearch::IsHopeless() {
   const bool exact = !options_.multi_node || nets_.port_count() == table_.net_count();
   if (second_pass_ || !exact || search_step_.pattern == Pattern::kNvls ||
       search_step_.pattern == Pattern::kCollnetDirect || best_.steps < kLongSearch)
@@ -282,7 +282,7 @@ bool CompatSearch::Run() {
   const std::int64_t budget = BudgetOf(search_step_);
   budget_ -= budget;
   left_known_ = true;
-  const SearchStep essence = Essence(search_step_);
+  const SearchStep essence = RelevantPart(search_step_);
   const auto known = std::find_if(tried_.begin(), tried_.end(),
                                   [&](const auto& one) { return one.first == essence; });
   // Excludes NVLS: two of its graphs can each be better than the other, so that repeats matter.
@@ -294,7 +294,7 @@ bool CompatSearch::Run() {
     }
     return Content();
   }
-  if (Hopeless()) {
+  if (IsHopeless()) {
     left_ = 0;
     left_known_ = false;
     if (search_trace_ != nullptr) {
@@ -338,7 +338,7 @@ void CompatSearch::FirstPass() {
 }
 
 /// Returns the unused steps of the latest search step to budget_, if their number is known.
-void CompatSearch::GiveBudgetBack() {
+void CompatSearch::ReturnUnusedBudget() {
   if (left_known_) {
     budget_ += left_;
   } else {
@@ -353,7 +353,7 @@ bool CompatSearch::NextSearchStep() {
     search_step_.same_channels = false;
     return true;
   }
-  GiveBudgetBack();
+  ReturnUnusedBudget();
   search_step_.same_channels = try_same_;
   if (budget_ < 0 && !best_.channels.empty()) return false;
   if (facts_.compute_capability >= kHopper && search_step_.pattern == Pattern::kBalancedTree) {
@@ -430,10 +430,10 @@ void CompatSearch::SecondPass() {
   speed_ = 0;
   while (speed_ + 1 < speeds_.size() && speeds_[speed_] > best_.inter.mb_per_s) ++speed_;
   search_step_.intra_mb_per_s = search_step_.inter_mb_per_s = speeds_[speed_];
-  while (Faster()) Run();
+  while (TryHigherSpeed()) Run();
 }
 
-bool CompatSearch::Faster() {
+bool CompatSearch::TryHigherSpeed() {
   if (left_ == 0 || speed_ == 0) return false;
   if (best_.pattern == Pattern::kRing) {
     search_step_.intra_mb_per_s = search_step_.inter_mb_per_s = speeds_[--speed_];
@@ -455,7 +455,7 @@ bool CompatSearch::Faster() {
 }
 
 /// Falls back to one channel in the order of numbers.
-void CompatSearch::FallBack() {
+void CompatSearch::UseFallback() {
   LocalChannel channel;
   for (std::uint32_t device = 0; device < table_.device_count(); ++device)
     channel.devices.push_back(device);

@@ -67,17 +67,17 @@ class CompatSearch {
   bool NextTypes();
   bool NextSpeed();
   void SecondPass();
-  bool Faster();
+  bool TryHigherSpeed();
   bool Run();
-  bool Hopeless();
+  bool IsHopeless();
   StepOutcome RunSearchStep(std::int64_t budget);
-  void GiveBudgetBack();
+  void ReturnUnusedBudget();
   void Await();
   bool Content() const;
   StopReason WhyStopped() const;
   void Duplicate();
-  void FallBack();
-  SearchStep Essence(const SearchStep& search_step) const;
+  void UseFallback();
+  SearchStep RelevantPart(const SearchStep& search_step) const;
 
   RouteTable& table_;
   NicSelector& nets_;

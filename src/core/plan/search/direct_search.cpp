@@ -30,13 +30,14 @@ DirectSearch::DirectSearch(RouteTable& table, const NicSelector& nets, bool mult
   priced_ = multi_node || !any_order_;
 }
 
-StepOutcome DirectSearch::Lay(const SearchStep& search_step, Pricing pricing, PatternGraph& found) {
+StepOutcome DirectSearch::PlaceChannels(const SearchStep& search_step, Pricing pricing,
+                                        PatternGraph& found) {
   search_step_ = search_step;
   pricing_ = pricing;
   outcome_ = {};
   outcome_.search_step = search_step;
   Clear();
-  while (channels_.size() < search_step.max_channels && LayChannel())
+  while (channels_.size() < search_step.max_channels && PlaceChannel())
     channels_.push_back(std::move(channel_));
   outcome_.channels = static_cast<std::uint32_t>(channels_.size());
   if (outcome_.channels < search_step.max_channels) return outcome_;
@@ -65,19 +66,19 @@ void DirectSearch::ClearLeft() {
   out_left_ = in_left_;
 }
 
-bool DirectSearch::LayChannel() {
+bool DirectSearch::PlaceChannel() {
   channel_ = {};
-  if (multi_node_) return LayByNics();
+  if (multi_node_) return PlaceByNics();
   // Each chain ends at another device.
   const bool ring = search_step_.pattern == Pattern::kRing;
   const auto c = static_cast<std::uint32_t>(channels_.size());
-  return LayFrom(ring ? 0 : c % table_.device_count(), std::nullopt);
+  return PlaceFrom(ring ? 0 : c % table_.device_count(), std::nullopt);
 }
 
 /// Visits all devices in the order of numbers, starting with `first`. `other` is a ring's last
 /// device, or a tree's second device.
-bool DirectSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> other) {
-  if (!any_order_) return LayAlong(first, other);
+bool DirectSearch::PlaceFrom(std::uint32_t first, std::optional<std::uint32_t> other) {
+  if (!any_order_) return PlaceCheapestFirst(first, other);
   const std::uint32_t devices = table_.device_count();
   const bool ring = search_step_.pattern == Pattern::kRing;
   std::vector<std::uint32_t>& order = channel_.devices;
@@ -98,8 +99,8 @@ bool DirectSearch::LayFrom(std::uint32_t first, std::optional<std::uint32_t> oth
   return Take(DeviceEnd(order.back()), DeviceEnd(first), search_step_.intra_mb_per_s);
 }
 
-/// Like LayFrom(), but the next device is the cheapest one.
-bool DirectSearch::LayAlong(std::uint32_t first, std::optional<std::uint32_t> other) {
+/// Like PlaceFrom(), but the next device is the cheapest one.
+bool DirectSearch::PlaceCheapestFirst(std::uint32_t first, std::optional<std::uint32_t> other) {
   const std::uint32_t devices = table_.device_count();
   const bool ring = search_step_.pattern == Pattern::kRing;
   std::vector<std::uint32_t>& order = channel_.devices;
@@ -146,28 +147,28 @@ bool DirectSearch::Returns() const {
 }
 
 /// Places a channel at the NIC with the lowest cost.
-bool DirectSearch::LayByNics() {
+bool DirectSearch::PlaceByNics() {
   std::optional<std::uint32_t> best;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   const std::size_t before = taken_.size();
   for (std::uint32_t net = 0; net < table_.net_count(); ++net) {
     if (Returns() && net != channels_.back().exit) continue;
-    const std::optional<std::int64_t> cost = TakeEnds(net);
-    GiveBack(before);
+    const std::optional<std::int64_t> cost = ReserveEnds(net);
+    ReleaseRoutesFrom(before);
     if (!cost || *cost >= least) continue;
     least = *cost;
     best = net;
   }
-  if (!best || !TakeEnds(*best)) return false;
+  if (!best || !ReserveEnds(*best)) return false;
   in_left_[nets_.PortOf(*channel_.entry)] -= search_step_.inter_mb_per_s;
   out_left_[nets_.PortOf(*channel_.exit)] -= search_step_.inter_mb_per_s;
   const std::vector<std::uint32_t> ends = channel_.devices;
-  return LayFrom(ends.front(), ends.back());
+  return PlaceFrom(ends.front(), ends.back());
 }
 
 /// Takes the routes between a NIC and its nearest devices, and stores the devices in channel_.
 /// \return the cost; null if room is lacking, and some routes may then be taken
-std::optional<std::int64_t> DirectSearch::TakeEnds(std::uint32_t net) {
+std::optional<std::int64_t> DirectSearch::ReserveEnds(std::uint32_t net) {
   const std::int64_t whole = search_step_.inter_mb_per_s;
   if (in_left_[nets_.PortOf(net)] < whole) return std::nullopt;
   const std::optional<ExitChoice> first = Nearest(net, true, whole, std::nullopt);
@@ -271,11 +272,11 @@ void DirectSearch::Price(const Route& route) {
   }
 }
 
-void DirectSearch::GiveBack(std::size_t until) {
+void DirectSearch::ReleaseRoutesFrom(std::size_t until) {
   while (taken_.size() > until) {
-    const Taken& last = taken_.back();
+    const ReservedRoute& last = taken_.back();
     const Route& route = table_.Find(last.from, last.to);
-    residual_.Give(route, last.mb_per_s);
+    residual_.ReleaseBandwidth(route, last.mb_per_s);
     if (priced_) Price(route);
     taken_.pop_back();
   }
@@ -347,7 +348,7 @@ void DirectSearch::Save(PatternGraph& found) {
   found.same_channels = false;
   found.hops = 0;
   found.type_intra = found.type_inter = PathType::kLoc;
-  for (const Taken& one : taken_) {
+  for (const ReservedRoute& one : taken_) {
     const Route& route = table_.Find(one.from, one.to);
     const bool inter = one.from.end == End::kNet || one.to.end == End::kNet;
     PathType& type = inter ? found.type_inter : found.type_intra;

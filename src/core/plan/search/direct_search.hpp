@@ -40,11 +40,11 @@ class DirectSearch {
   /// Places search_step.max_channels channels, each where it obstructs others least.
   /// \param search_step  a ring, or a tree that is not split
   /// \param found  receives the channels if there is room for all
-  StepOutcome Lay(const SearchStep& search_step, Pricing pricing, PatternGraph& found);
+  StepOutcome PlaceChannels(const SearchStep& search_step, Pricing pricing, PatternGraph& found);
 
  private:
   /// A route in use, and its bandwidth.
-  struct Taken {
+  struct ReservedRoute {
     EndIndex from, to;
     std::int64_t mb_per_s = 0;
   };
@@ -54,23 +54,23 @@ class DirectSearch {
     std::int64_t cost = 0;
   };
 
-  bool LayChannel();
+  bool PlaceChannel();
   void Clear();
   void ClearLeft();
-  bool LayFrom(std::uint32_t first, std::optional<std::uint32_t> other);
-  bool LayAlong(std::uint32_t first, std::optional<std::uint32_t> other);
+  bool PlaceFrom(std::uint32_t first, std::optional<std::uint32_t> other);
+  bool PlaceCheapestFirst(std::uint32_t first, std::optional<std::uint32_t> other);
   void AddLoad(const LocalChannel& channel, std::int64_t times);
   bool HasRoomFor(const PatternGraph& graph, std::int64_t mb_per_s);
-  bool LayByNics();
+  bool PlaceByNics();
   bool Returns() const;
   std::optional<ExitChoice> Nearest(std::uint32_t net, bool inward, std::int64_t mb_per_s,
                                     std::optional<std::uint32_t> not_this);
   std::optional<ExitChoice> ExitFor(std::uint32_t entry, std::uint32_t device,
                                     std::int64_t mb_per_s);
-  std::optional<std::int64_t> TakeEnds(std::uint32_t net);
+  std::optional<std::int64_t> ReserveEnds(std::uint32_t net);
   std::int64_t CostOf(const Route& route, std::int64_t mb_per_s) const;
   bool Take(EndIndex from, EndIndex to, std::int64_t mb_per_s);
-  void GiveBack(std::size_t until);
+  void ReleaseRoutesFrom(std::size_t until);
   void Price(const Route& route);
   std::int64_t PriceOf(std::uint32_t link) const;
   void Save(PatternGraph& found);
@@ -84,7 +84,7 @@ class DirectSearch {
   Residual residual_;
   std::vector<std::int64_t> price_;               // of 1 MB/s, by link
   std::vector<std::int64_t> in_left_, out_left_;  // by port
-  std::vector<Taken> taken_;
+  std::vector<ReservedRoute> taken_;
   SearchStep search_step_;
   Pricing pricing_ = Pricing::kScarce;
   StepOutcome outcome_;

@@ -16,8 +16,8 @@ struct Laid {
   PatternGraph graph;
 };
 
-Laid Lay(std::string_view words, bool multi_node, Pattern pattern, std::uint32_t channels,
-         std::uint32_t mb_per_s, std::uint8_t cross_nic = kCrossNicSame) {
+Laid PlaceChannels(std::string_view words, bool multi_node, Pattern pattern, std::uint32_t channels,
+                   std::uint32_t mb_per_s, std::uint8_t cross_nic = kCrossNicSame) {
   const MachineForTest machine(words);
   RouteTable table(machine.paths());
   const SearchOptions options;
@@ -31,28 +31,29 @@ Laid Lay(std::string_view words, bool multi_node, Pattern pattern, std::uint32_t
   search_step.intra_mb_per_s = search_step.inter_mb_per_s = mb_per_s;
   search_step.cross_nic = cross_nic;
   search_step.min_channels = search_step.max_channels = channels;
-  laid.outcome = search.Lay(search_step, Pricing::kScarce, laid.graph);
+  laid.outcome = search.PlaceChannels(search_step, Pricing::kScarce, laid.graph);
   return laid;
 }
 
 constexpr std::string_view kEight = "2x(numa: 2x(switch: 2 gpu h100-sxm5 switch, 1 nic 400g))";
 
 TEST(DirectSearchTest, AppliesIfASwitchJoinsAllDevices) {
-  EXPECT_FALSE(Lay("(switch: 4 gpu)", false, Pattern::kRing, 1, 1).applies);
-  EXPECT_TRUE(Lay(kEight, false, Pattern::kRing, 1, 1).applies);
+  EXPECT_FALSE(PlaceChannels("(switch: 4 gpu)", false, Pattern::kRing, 1, 1).applies);
+  EXPECT_TRUE(PlaceChannels(kEight, false, Pattern::kRing, 1, 1).applies);
 }
 
 TEST(DirectSearchTest, ChainsEndAtEachDeviceInTurn) {
-  const Laid laid = Lay(kEight, false, Pattern::kBalancedTree, 8, 370'800 / 7);
+  const Laid laid = PlaceChannels(kEight, false, Pattern::kBalancedTree, 8, 370'800 / 7);
   ASSERT_TRUE(laid.outcome.perfect);
   std::set<std::uint32_t> ends;
   for (const LocalChannel& channel : laid.graph.channels) ends.insert(channel.devices.back());
   EXPECT_EQ(ends.size(), 8u);
-  EXPECT_FALSE(Lay(kEight, false, Pattern::kBalancedTree, 8, 370'800 / 7 + 1).outcome.perfect);
+  EXPECT_FALSE(
+      PlaceChannels(kEight, false, Pattern::kBalancedTree, 8, 370'800 / 7 + 1).outcome.perfect);
 }
 
 TEST(DirectSearchTest, RingsUseEveryNicAndLeaveByTheirEntryNic) {
-  const Laid laid = Lay(kEight, true, Pattern::kRing, 4, 40'000);
+  const Laid laid = PlaceChannels(kEight, true, Pattern::kRing, 4, 40'000);
   ASSERT_TRUE(laid.outcome.perfect);
   std::set<std::uint32_t> nets;
   for (const LocalChannel& channel : laid.graph.channels) {
@@ -70,7 +71,7 @@ TEST(DirectSearchTest, ChannelsVisitEveryDeviceOnce) {
        {kEight, std::string_view("(numa: 2x(switch: 4 gpu, 1 nic))")})
     for (const bool multi_node : {false, true})
       for (const Pattern pattern : {Pattern::kRing, Pattern::kBalancedTree, Pattern::kTree}) {
-        const Laid laid = Lay(words, multi_node, pattern, 2, 1'000);
+        const Laid laid = PlaceChannels(words, multi_node, pattern, 2, 1'000);
         ASSERT_TRUE(laid.outcome.perfect);
         for (const LocalChannel& channel : laid.graph.channels) {
           EXPECT_EQ(channel.devices.size(), 8u);
@@ -80,15 +81,15 @@ TEST(DirectSearchTest, ChannelsVisitEveryDeviceOnce) {
 }
 
 TEST(DirectSearchTest, ReportsAFullLink) {
-  const Laid laid = Lay(kEight, true, Pattern::kRing, 5, 40'000);
+  const Laid laid = PlaceChannels(kEight, true, Pattern::kRing, 5, 40'000);
   EXPECT_FALSE(laid.outcome.perfect);
   EXPECT_EQ(laid.outcome.channels, 4u);
   EXPECT_TRUE(laid.graph.channels.empty());
 }
 
 TEST(DirectSearchTest, PairedChannelsUseOppositeNics) {
-  const Laid laid =
-      Lay("2x(numa: (switch: 2 gpu, 1 nic 100g))", true, Pattern::kRing, 2, 5'000, kCrossNicPairs);
+  const Laid laid = PlaceChannels("2x(numa: (switch: 2 gpu, 1 nic 100g))", true, Pattern::kRing, 2,
+                                  5'000, kCrossNicPairs);
   ASSERT_TRUE(laid.outcome.perfect);
   EXPECT_EQ(laid.graph.channels[0].entry, laid.graph.channels[1].exit);
   EXPECT_EQ(laid.graph.channels[0].exit, laid.graph.channels[1].entry);
@@ -110,7 +111,7 @@ TEST(DirectSearchTest, ChannelsAreWidenedToTheirLinks) {
 }
 
 TEST(DirectSearchTest, BalancedTreesLeaveByTheirEntryNic) {
-  const Laid laid = Lay(kEight, true, Pattern::kBalancedTree, 4, 30'000);
+  const Laid laid = PlaceChannels(kEight, true, Pattern::kBalancedTree, 4, 30'000);
   ASSERT_TRUE(laid.outcome.perfect);
   for (const LocalChannel& channel : laid.graph.channels) {
     EXPECT_EQ(channel.devices.size(), 8u);

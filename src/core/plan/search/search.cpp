@@ -67,7 +67,7 @@ class Planner {
         known_.try_emplace(CpuMemoryKey(graph_, ranks), static_cast<std::uint32_t>(kinds_.size()));
     kind_of_.push_back(at->second);
     if (!is_new) return Ok();
-    kinds_.push_back(LookAt(graph_, ranks, hosts_.size() > 1 && !limits_.plain));
+    kinds_.push_back(ComputeCpuMemoryShape(graph_, ranks, hosts_.size() > 1 && !limits_.plain));
     if (const auto gap = kinds_.back().gap) return NoPath(ranks[gap->first], ranks[gap->second]);
     return Ok();
   }

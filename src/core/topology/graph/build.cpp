@@ -105,7 +105,7 @@ Status AddPlace(Draft& draft, const HostView& view, const Tree& tree, const Rank
 /// Joins hosts with GPUs in one NVLink domain into one system.
 void JoinFabrics(Draft& draft, const HostView& view, const Tree& tree,
                  std::span<const std::optional<Rank>> ranks,
-                 std::map<Fabric, std::uint32_t>& first_of) {
+                 std::map<NvlinkFabric, std::uint32_t>& first_of) {
   for (std::size_t i = 0; i < view.gpus.size(); ++i) {
     if (!ranks[i] || !view.gpus[i].fabric) continue;
     const auto numa = view.NumaIndexOf({PartKind::kGpu, static_cast<std::uint32_t>(i)});
@@ -127,7 +127,7 @@ Result<Graph> Build(std::span<const HostView> hosts, std::span<const RankPlace> 
                   : CheckPlacesBesides(hosts, ranks, gpus, options.gpus == GpuRanks::kAll));
   Draft draft;
   std::vector<Tree> trees;
-  std::map<Fabric, std::uint32_t> fabrics;
+  std::map<NvlinkFabric, std::uint32_t> fabrics;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     RINGLET_TRY_ASSIGN(Tree tree, AddTree(draft, hosts[i], options.rules, gpus[i]));
     if (options.join_fabrics) JoinFabrics(draft, hosts[i], tree, gpus[i], fabrics);

@@ -72,8 +72,8 @@ void Absorb(Draft& draft, NodeIndex upper, NodeIndex lower) {
 
 }  // namespace
 
-NodeIndex NvSwitches::Of(Draft& draft, std::uint32_t view, const std::optional<Fabric>& domain,
-                         std::uint32_t host) {
+NodeIndex NvSwitches::Of(Draft& draft, std::uint32_t view,
+                         const std::optional<NvlinkFabric>& domain, std::uint32_t host) {
   const auto [it, fresh] = [&]() -> std::pair<NodeIndex*, bool> {
     if (domain && join_fabrics_) {
       const auto [at, added] = of_domain_.emplace(*domain, NodeIndex{});

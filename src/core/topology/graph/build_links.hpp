@@ -15,12 +15,12 @@ class NvSwitches {
 
   /// \param view    number of the GPU's view; stands in for a missing domain
   /// \param domain  domain of the GPU
-  NodeIndex Of(Draft& draft, std::uint32_t view, const std::optional<Fabric>& domain,
+  NodeIndex Of(Draft& draft, std::uint32_t view, const std::optional<NvlinkFabric>& domain,
                std::uint32_t host);
 
  private:
   bool join_fabrics_;
-  std::map<Fabric, NodeIndex> of_domain_;
+  std::map<NvlinkFabric, NodeIndex> of_domain_;
   std::map<std::uint32_t, NodeIndex> of_view_;
   std::map<std::uint32_t, std::uint32_t> count_;  // by system
 };

@@ -77,7 +77,7 @@ TEST(BuildLinksTest, AnNvSwitchExistsPerHostOrPerDomain) {
   };
   EXPECT_EQ(switches(true), (std::pair<std::size_t, std::size_t>(2, 2)));
   for (auto* machine : {&a, &b})
-    for (Gpu& gpu : machine->view.gpus) gpu.fabric = Fabric{{7, 8}, 1};
+    for (Gpu& gpu : machine->view.gpus) gpu.fabric = NvlinkFabric{{7, 8}, 1};
   EXPECT_EQ(switches(true), (std::pair<std::size_t, std::size_t>(1, 1)));
   EXPECT_EQ(switches(false), (std::pair<std::size_t, std::size_t>(2, 2)));
   b.view.gpus[0].fabric->clique = 2;

@@ -17,7 +17,7 @@ Bandwidth Sum(Bandwidth a, Bandwidth b) {
 }
 
 /// Moves links[at] up past slower links.
-void Rise(std::vector<Link>& links, std::size_t at) {
+void SortUp(std::vector<Link>& links, std::size_t at) {
   for (; at > 0 && links[at - 1].bandwidth < links[at].bandwidth; --at)
     std::swap(links[at - 1], links[at]);
 }
@@ -89,7 +89,7 @@ void Draft::AddLink(NodeIndex from, NodeIndex to, LinkKind kind, Bandwidth bandw
   });
   if (known == links.end()) return Insert(from, to, kind, bandwidth);
   known->bandwidth = Sum(known->bandwidth, bandwidth);
-  Rise(links, static_cast<std::size_t>(known - links.begin()));
+  SortUp(links, static_cast<std::size_t>(known - links.begin()));
 }
 
 void Draft::Join(NodeIndex a, NodeIndex b, LinkKind kind, Bandwidth bandwidth) {
@@ -105,7 +105,7 @@ void Draft::Append(NodeIndex a, NodeIndex b, LinkKind kind, Bandwidth bandwidth)
 void Draft::Insert(NodeIndex from, NodeIndex to, LinkKind kind, Bandwidth bandwidth) {
   std::vector<Link>& links = at(from).links;
   links.push_back({to, kind, bandwidth});
-  Rise(links, links.size() - 1);
+  SortUp(links, links.size() - 1);
 }
 
 void Draft::PutUpstreamLast() {

@@ -79,16 +79,16 @@ struct Edge {
   auto operator<=>(const Edge&) const = default;
 };
 
-bool SameButForBandwidth(const Edge& a, const Edge& b) {
+bool EqualExceptBandwidth(const Edge& a, const Edge& b) {
   return std::tie(a.from, a.to, a.kind) == std::tie(b.from, b.to, b.kind);
 }
 
-bool HasWayBack(const std::vector<Edge>& edges, const Edge& edge) {
+bool HasReverseEdge(const std::vector<Edge>& edges, const Edge& edge) {
   Edge back{edge.to, edge.from, edge.kind, edge.bandwidth};
   if (!MayDiffer(edge.kind)) return std::binary_search(edges.begin(), edges.end(), back);
   back.bandwidth = {};
   const auto at = std::lower_bound(edges.begin(), edges.end(), back);
-  return at != edges.end() && SameButForBandwidth(*at, back);
+  return at != edges.end() && EqualExceptBandwidth(*at, back);
 }
 
 /// Describes the fault of a link, or returns "".
@@ -123,10 +123,10 @@ Status CheckLinks(const Graph& graph) {
     }
   }
   std::sort(edges.begin(), edges.end());
-  const auto twice = std::adjacent_find(edges.begin(), edges.end(), SameButForBandwidth);
+  const auto twice = std::adjacent_find(edges.begin(), edges.end(), EqualExceptBandwidth);
   if (twice != edges.end()) return RefuseNode(graph, twice->from, "has two equal links");
   for (const Edge& edge : edges) {
-    if (HasWayBack(edges, edge)) continue;
+    if (HasReverseEdge(edges, edge)) continue;
     return RefuseNode(graph, edge.from,
                       fmt::format("has a link ({}) without an equal one back from {}",
                                   kLinkWords[static_cast<std::size_t>(edge.kind)],

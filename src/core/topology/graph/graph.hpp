@@ -75,7 +75,7 @@ struct Node {
 struct GpuFacts {
   NodeIndex device{};  ///< its kDev
   bool gdr = false;    ///< GPUDirect RDMA
-  std::optional<Fabric> fabric = {};
+  std::optional<NvlinkFabric> fabric = {};
 };
 
 /// Further facts of a kDev.

@@ -43,7 +43,7 @@ bool IsUsed(const NetInterface& net) {
   return net.net_api.value_or(true);
 }
 
-std::vector<std::string> LeaveOut(HostView& view, const HcaRule& rule) {
+std::vector<std::string> RemovePorts(HostView& view, const HcaRule& rule) {
   std::vector<std::string> left_out;
   if (rule.empty()) return left_out;
   for (NetInterface& net : view.nets) {
@@ -140,7 +140,7 @@ Result<PortRules> ReadPortRules(const Settings& settings) {
 
 Result<PlannedPorts> ApplyPortRules(HostView view, const PortRules& rules) {
   PlannedPorts planned{.view = {}, .notes = rules.notes};
-  const std::vector<std::string> unwanted = LeaveOut(view, rules.hca);
+  const std::vector<std::string> unwanted = RemovePorts(view, rules.hca);
   if (!unwanted.empty())
     planned.notes.push_back(
         fmt::format("left out by IB_HCA: {}: {}", Ports(unwanted.size()), ListText(unwanted)));

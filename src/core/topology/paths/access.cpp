@@ -29,7 +29,7 @@ std::optional<NodeIndex> Between(const Paths& paths, NodeIndex from, NodeIndex t
   return std::nullopt;
 }
 
-Error Apart(const Graph& graph, NodeIndex from, NodeIndex to) {
+Error SeparatedGpusError(const Graph& graph, NodeIndex from, NodeIndex to) {
   return {
       Code::kInvalidArgument,
       fmt::format("ranks {} and {} of host {} are joined by NVLink, but the driver keeps their "
@@ -40,8 +40,8 @@ Error Apart(const Graph& graph, NodeIndex from, NodeIndex to) {
 
 /// Returns true if the GPUs are in one NVLink domain, or a domain is unknown.
 bool SameDomain(const Graph& graph, NodeIndex from, NodeIndex to) {
-  const std::optional<Fabric>& a = graph.gpu(from).fabric;
-  const std::optional<Fabric>& b = graph.gpu(to).fabric;
+  const std::optional<NvlinkFabric>& a = graph.gpu(from).fabric;
+  const std::optional<NvlinkFabric>& b = graph.gpu(to).fabric;
   if (!a || !b) return true;  // the graph already joins their hosts
   return *a == *b;
 }
@@ -95,7 +95,7 @@ Result<PeerAccess> Access::Peer(NodeIndex from, NodeIndex to) const {
     return access;
   if (DriverGrants(from, to, access.through)) return access;
   if (path.type <= PathType::kNvb && options_.ignore_disabled_p2p == 0)
-    return Apart(graph, from, to);
+    return SeparatedGpusError(graph, from, to);
   return PeerAccess{};
 }
 

@@ -20,7 +20,7 @@ PathType Joined(PathType a, PathType b) {
 }  // namespace
 
 /// Replaces the path from `from` to `to` by the path through `via`.
-void PathCorrection::GoThrough(NodeIndex from, NodeIndex via, NodeIndex to) {
+void PathCorrection::RouteThrough(NodeIndex from, NodeIndex via, NodeIndex to) {
   const Path first = paths_.From(from, via);
   const Path second = paths_.From(via, to);
   Paths::Record* record = paths_.Find(from, to);
@@ -45,7 +45,8 @@ Status PathCorrection::CorrectPeers() {
     for (const NodeIndex from : paths_.Of(NodeKind::kGpu)) {
       if (from == to) continue;
       RINGLET_TRY_ASSIGN(const PeerAccess peer, access.Peer(from, to));
-      if (!peer.allowed && cpu_of_.contains(Index(to))) GoThrough(from, cpu_of_.at(Index(to)), to);
+      if (!peer.allowed && cpu_of_.contains(Index(to)))
+        RouteThrough(from, cpu_of_.at(Index(to)), to);
       RINGLET_TRY_ASSIGN(const bool connected, access.CanConnect(from, to));
       if (connected) continue;
       if (Paths::Record* record = paths_.Find(from, to))
@@ -106,7 +107,7 @@ void PathCorrection::HandOver(NodeIndex net, NodeIndex gpu, NodeIndex relay) {
   if (paths_.From(relay, gpu).type > PathType::kNvl) return;
   if (graph.at(relay).host != graph.at(gpu).host) return;
   if (out.bandwidth <= own.bandwidth && own.type <= PathType::kPxn) return;
-  GoThrough(gpu, relay, net);
+  RouteThrough(gpu, relay, net);
   if (Paths::Record* record = paths_.Find(gpu, net))
     record->type = static_cast<std::uint16_t>(PathType::kPxn) & 0xf;
 }
@@ -118,8 +119,8 @@ void PathCorrection::CorrectNet(NodeIndex net, std::optional<NodeIndex> relay) {
     const bool past_cpu = paths_.From(gpu, net).type < PathType::kPhb &&
                           !MayGpuDirect(paths_, options_, gpu, net, NicDirection::kReceive, relay);
     if (past_cpu && cpu_of_.contains(Index(gpu))) {
-      GoThrough(gpu, cpu_of_.at(Index(gpu)), net);
-      GoThrough(net, cpu_of_.at(Index(gpu)), gpu);
+      RouteThrough(gpu, cpu_of_.at(Index(gpu)), net);
+      RouteThrough(net, cpu_of_.at(Index(gpu)), gpu);
       near_nets_.clear();  // the number of GPUs near a NIC changed, for all GPUs
     }
     if (paths_.From(gpu, net) != before) near_nets_.erase(Index(gpu));

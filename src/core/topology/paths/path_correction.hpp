@@ -26,7 +26,7 @@ class PathCorrection {
   void HandOver(NodeIndex net, NodeIndex gpu, NodeIndex relay);
   Result<std::optional<NodeIndex>> FindLocalGpu(NodeIndex net);
   const NearNets& NearNetsOfGpu(NodeIndex gpu);
-  void GoThrough(NodeIndex from, NodeIndex via, NodeIndex to);
+  void RouteThrough(NodeIndex from, NodeIndex via, NodeIndex to);
   void LowerType(NodeIndex from, NodeIndex to, PathType type);
 
   Paths& paths_;

@@ -54,11 +54,11 @@ PathType PathSearch::TypeOver(NodeIndex node, const Link& link) const {
 void PathSearch::Spread(NodeIndex node) {
   for (const Link& link : graph_.at(node).links) {
     if (!MayPass(node, link)) continue;
-    const State& near = states_[paths_.Local(node)];
+    const PathState& near = states_[paths_.Local(node)];
     // Uses the outward bandwidth, as NCCL does, although the path uses the link inwards.
     const Path candidate{TypeOver(node, link), std::min(near.path.bandwidth, link.bandwidth),
                          near.path.hops + 1};
-    State& far = states_[paths_.Local(link.to)];
+    PathState& far = states_[paths_.Local(link.to)];
     if (!Better(candidate, far.path)) continue;
     const std::vector<Link>& links = graph_.at(link.to).links;
     const auto back = std::find_if(links.begin(), links.end(), [&](const Link& other) {
@@ -76,7 +76,7 @@ void PathSearch::From(NodeIndex end) {
   const bool is_gpu = graph_.at(end).kind == NodeKind::kGpu;
   own_ = is_gpu ? graph_.gpu(end).device : end;
   nvb_hops_ = is_gpu ? 2 : 1;
-  states_.assign(paths_.system_.end - paths_.system_.first, State{});
+  states_.assign(paths_.system_.end - paths_.system_.first, PathState{});
   cells_.assign(1, Cell{});
   states_[paths_.Local(end)].path = {PathType::kLoc, kLocalLink, 0};
   round_.assign(1, end);
@@ -98,7 +98,7 @@ void PathSearch::List(NodeIndex node, NodeIndex end) {
 Status PathSearch::Keep(NodeIndex end, std::uint32_t number) {
   const std::size_t nodes = states_.size();
   for (std::uint32_t i = 0; i < nodes; ++i) {
-    const State& state = states_[i];
+    const PathState& state = states_[i];
     if (state.path.hops > Paths::kHopsMax)
       return Error{Code::kUnsupported,
                    fmt::format("the path from {} to {} has more than {} links",

@@ -27,7 +27,7 @@ class PathSearch {
     std::uint16_t link = 0;  ///< index in the node's list
     std::uint32_t next = 0;  ///< cell of the remaining path; 0: at the end
   };
-  struct State {
+  struct PathState {
     Path path;
     std::uint32_t cell = 0;
     bool open = false;  ///< true if the node is in the next round
@@ -46,7 +46,7 @@ class PathSearch {
   NodeIndex own_{};             // the node next to the end: its device, or the end itself
   std::uint32_t nvb_hops_ = 0;  // maximum hops to a device for NVLinks beyond it
   std::vector<Cell> cells_;
-  std::vector<State> states_;
+  std::vector<PathState> states_;
   std::vector<NodeIndex> round_, next_round_;
 };
 

@@ -172,7 +172,7 @@ Gpu TakeGpu(Reader& in) {
     return c2c;
   });
   if (TakeFlag(in)) {
-    Fabric fabric;
+    NvlinkFabric fabric;
     fabric.cluster[0] = in.U64();
     fabric.cluster[1] = in.U64();
     fabric.clique = in.U32();

@@ -17,7 +17,7 @@ Gpu SampleGpu() {
           .links = {{GpuLinkKind::kNvLink, std::nullopt, 18, PciClass{0x068000}},
                     {GpuLinkKind::kXgmi, BusId::Of(0, 0x21, 0, 0), 1, std::nullopt}},
           .c2c = {{44'712, 10}},
-          .fabric = Fabric{{1, 2}, 3}};
+          .fabric = NvlinkFabric{{1, 2}, 3}};
 }
 
 NetInterface SampleNet() {

@@ -96,10 +96,10 @@ struct C2cLink {
 };
 
 /// The NVLink domain of a GPU. GPUs with equal cluster and clique reach each other.
-struct Fabric {
+struct NvlinkFabric {
   std::array<std::uint64_t, 2> cluster = {};  ///< UUID, first half first; never all 0
   std::uint32_t clique = 0;
-  auto operator<=>(const Fabric&) const = default;
+  auto operator<=>(const NvlinkFabric&) const = default;
 };
 
 /// A GPU as seen by one rank. One PCI function may have several.
@@ -114,7 +114,7 @@ struct Gpu {
   std::optional<std::uint32_t> rccl_arch = {};  ///< RCCL: attribute `arch`
   std::vector<GpuLink> links = {};
   std::vector<C2cLink> c2c = {};  ///< one entry in all known files
-  std::optional<Fabric> fabric = {};
+  std::optional<NvlinkFabric> fabric = {};
   bool operator==(const Gpu&) const = default;
 };
 

@@ -69,7 +69,8 @@ TEST(HostViewTest, CheckReportsInvalidDevices) {
               }),
               HasSubstr("0000:07:00.0 lacks a parent"));
   EXPECT_THAT(why([](HostView& v) { v.gpus[0].pci = 2; }), HasSubstr("GPU 0"));
-  EXPECT_THAT(why([](HostView& v) { v.gpus[0].fabric = Fabric{}; }), HasSubstr("without an id"));
+  EXPECT_THAT(why([](HostView& v) { v.gpus[0].fabric = NvlinkFabric{}; }),
+              HasSubstr("without an id"));
   EXPECT_THAT(why([](HostView& v) { v.gpus[0].links.resize(1025); }), HasSubstr("1024 links"));
   EXPECT_THAT(why([](HostView& v) { v.nics[0].parent.kind = PartKind::kGpu; }), HasSubstr("NIC 0"));
   EXPECT_THAT(why([](HostView& v) { v.nets[0].nic = 1; }), HasSubstr("NIC 1"));

@@ -57,18 +57,18 @@ class XmlElement {
   void Ignore(const char* name) { asked_.insert(name); }
 
   /// Stores all attributes that were not read, with a note for each.
-  void KeepTheRest();
+  void StoreUnread();
 
   /// Adds a finding.
   /// \param attribute  its place; empty: the element's place
-  void Say(Severity severity, std::string rule, const char* attribute, std::string reason,
-           std::string cure);
+  void AddFinding(Severity severity, std::string rule, const char* attribute, std::string reason,
+                  std::string cure);
 
  private:
   static constexpr std::uint32_t kNumberMax = 0x7fff'ffff;
 
   std::optional<std::string_view> Ask(const char* name);
-  void SayUnreadable(const char* name, std::string_view text, std::string_view wanted);
+  void AddUnreadable(const char* name, std::string_view text, std::string_view wanted);
 
   XmlContext& context_;
   pugi::xml_node node_;

@@ -76,7 +76,7 @@ TEST_F(XmlElementTest, UnreadAttributesAreKept) {
   XmlElement& element = Parse("<a b='1' c='2' d='3' c='4'/>");
   element.Number("b");
   element.Ignore("d");
-  element.KeepTheRest();
+  element.StoreUnread();
   EXPECT_EQ(Said(), "unknown-attribute at 10\nattribute-twice at 10\n");
   EXPECT_EQ(context_->view.unknown_attributes,
             (std::vector<UnknownAttribute>{{{PartKind::kPci, 0}, "c", "2"}}));

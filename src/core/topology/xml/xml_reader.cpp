@@ -54,8 +54,8 @@ class ViewReader {
       if (status.ok()) {
         reading.view = std::move(context_.view);
       } else {
-        SayOf(context_.text.root(), "system", Severity::kError, "impossible",
-              status.error().message, "");
+        AddFindingAt(context_.text.root(), "system", Severity::kError, "impossible",
+                     status.error().message, "");
       }
     }
     reading.findings = context_.findings.Take();
@@ -66,8 +66,8 @@ class ViewReader {
  private:
   HostView& view() { return context_.view; }
 
-  void SayOf(pugi::xml_node node, std::string path, Severity severity, std::string rule,
-             std::string reason, std::string cure) {
+  void AddFindingAt(pugi::xml_node node, std::string path, Severity severity, std::string rule,
+                    std::string reason, std::string cure) {
     context_.findings.Add({.severity = severity,
                            .rule = std::move(rule),
                            .file = context_.file,
@@ -84,8 +84,8 @@ class ViewReader {
     for (const pugi::xml_node child : element.node().children()) {
       const std::string_view name = child.name();
       if (child.type() != pugi::node_element) {
-        SayOf(child, element.path(), Severity::kError, "text", "text between elements",
-              "take it out; NCCL refuses the file");
+        AddFindingAt(child, element.path(), Severity::kError, "text", "text between elements",
+                     "take it out; NCCL refuses the file");
       } else if (std::find(names.begin(), names.end(), name) != names.end()) {
         read(child, name);
       } else {
@@ -100,32 +100,33 @@ class ViewReader {
         fmt::format("{}/{}", parent.path(), Printable(child.name(), kTextBytesShown));
     std::string xml = RawXml(child);
     const bool fits = xml.size() <= HostView::kUnknownBytesMax;
-    SayOf(child, path, fits ? severity : Severity::kError, "unknown-element", std::string(reason),
-          fits ? "it is kept" : "it is too long to be kept");
+    AddFindingAt(child, path, fits ? severity : Severity::kError, "unknown-element",
+                 std::string(reason), fits ? "it is kept" : "it is too long to be kept");
     if (fits) view().unknown_elements.push_back({parent.part(), std::move(xml)});
   }
 
   bool ReadSystem(pugi::xml_node root) {
     if (std::string_view(root.name()) != "system") {
-      SayOf(root, Printable(root.name(), kTextBytesShown), Severity::kError, "not-a-topology",
-            fmt::format("the outermost element is <{}>, not <system>",
-                        Printable(root.name(), kTextBytesShown)),
-            std::string(OtherFile(root.name())));
+      AddFindingAt(root, Printable(root.name(), kTextBytesShown), Severity::kError,
+                   "not-a-topology",
+                   fmt::format("the outermost element is <{}>, not <system>",
+                               Printable(root.name(), kTextBytesShown)),
+                   std::string(OtherFile(root.name())));
       return false;
     }
     XmlElement system(context_, root, "system", {PartKind::kSystem});
     ReadVersion(system);
     view().name = system.Text("name").value_or("");
-    system.KeepTheRest();
+    system.StoreUnread();
     if (root.next_sibling())
-      SayOf(root.next_sibling(), "", Severity::kWarning, "text", "something follows </system>",
-            "it is left out");
+      AddFindingAt(root.next_sibling(), "", Severity::kWarning, "text",
+                   "something follows </system>", "it is left out");
     ForChildren(system, {"cpu"}, [&](pugi::xml_node child, auto) { ReadCpu(child, system); });
     for (const std::vector<XmlElement>& elements : cpus_)
       for (const XmlElement& cpu : elements) ReadCpuChildren(cpu);
     if (view().numa_nodes.empty()) {
-      system.Say(Severity::kError, "no-cpu", "", "the system has no <cpu>",
-                 "give it one for each NUMA node");
+      system.AddFinding(Severity::kError, "no-cpu", "", "the system has no <cpu>",
+                        "give it one for each NUMA node");
       return false;
     }
     ForgetOddDistances();
@@ -135,12 +136,12 @@ class ViewReader {
   void ReadVersion(XmlElement& system) {
     const std::optional<std::uint32_t> version = system.Number("version");
     if (!version)
-      system.Say(Severity::kError, "no-version", "version", "the version is missing",
-                 "write version=\"1\", or NCCL stops");
+      system.AddFinding(Severity::kError, "no-version", "version", "the version is missing",
+                        "write version=\"1\", or NCCL stops");
     if (version.value_or(1) != 1 && version != 2u)
-      system.Say(Severity::kError, "unknown-version", "version",
-                 fmt::format("version {} is unknown: NCCL writes 1, RCCL 2", *version),
-                 "it is read as version 1");
+      system.AddFinding(Severity::kError, "unknown-version", "version",
+                        fmt::format("version {} is unknown: NCCL writes 1, RCCL 2", *version),
+                        "it is read as version 1");
     view().version = version == 2u ? 2 : 1;
   }
 
@@ -152,8 +153,8 @@ class ViewReader {
     XmlElement cpu(context_, node, path, {PartKind::kNuma, Next(view().numa_nodes)});
     NumaNode numa;
     if (!node.attribute("numaid"))
-      cpu.Say(Severity::kError, "no-numaid", "", "numaid is missing",
-              "write the number of the NUMA node, or NCCL stops");
+      cpu.AddFinding(Severity::kError, "no-numaid", "", "numaid is missing",
+                     "write the number of the NUMA node, or NCCL stops");
     numa.id = cpu.Number("numaid").value_or(kUnknownNuma);
     ReadAffinity(cpu, numa);
     ReadModel(cpu, numa);
@@ -176,12 +177,13 @@ class ViewReader {
         });
     const auto index = static_cast<std::uint32_t>(same - view().numa_nodes.begin());
     if (same != view().numa_nodes.end()) {
-      cpu.Say(Severity::kError, "numaid-twice", "numaid",
-              fmt::format("NUMA node {} occurs twice",
-                          Printable(cpu.node().attribute("numaid").value(), kTextBytesShown)),
-              "its content is taken as part of the first; join them");
+      cpu.AddFinding(
+          Severity::kError, "numaid-twice", "numaid",
+          fmt::format("NUMA node {} occurs twice",
+                      Printable(cpu.node().attribute("numaid").value(), kTextBytesShown)),
+          "its content is taken as part of the first; join them");
     } else {
-      cpu.KeepTheRest();
+      cpu.StoreUnread();
       view().numa_nodes.push_back(std::move(numa));
       cpus_.emplace_back();
     }
@@ -205,8 +207,8 @@ class ViewReader {
     if (cpus.ok()) {
       numa.cpus = *std::move(cpus);
     } else {
-      cpu.Say(Severity::kError, "bad-value", "affinity", cpus.error().message,
-              "the attribute is left out");
+      cpu.AddFinding(Severity::kError, "bad-value", "affinity", cpus.error().message,
+                     "the attribute is left out");
     }
   }
 
@@ -230,8 +232,8 @@ class ViewReader {
       const auto distance = ParseDecimal(word);
       if (!distance || *distance > 0xffff || numa.distances.size() == HostView::kNumaNodesMax) {
         numa.distances.clear();
-        return cpu.Say(Severity::kError, "bad-value", "distances",
-                       "distances are numbers between single blanks", "they are left out");
+        return cpu.AddFinding(Severity::kError, "bad-value", "distances",
+                              "distances are numbers between single blanks", "they are left out");
       }
       numa.distances.push_back(static_cast<std::uint32_t>(*distance));
     }
@@ -273,7 +275,7 @@ class ViewReader {
     pci.link_speed = PcieSpeed::Parse(element.Text("link_speed").value_or(""));
     pci.link_width = static_cast<std::uint16_t>(element.Number("link_width", 64).value_or(0));
     element.Ignore("keep");
-    element.KeepTheRest();
+    element.StoreUnread();
     view().pci.push_back(std::move(pci));
     ReadPciChildren(element, depth);
   }
@@ -296,7 +298,7 @@ class ViewReader {
     XmlElement element(context_, node, fmt::format("{}/pcilink", pci.path()),
                        {PartKind::kPciLink, pci.part().index, Next(peers)});
     peers.push_back(*element.Bus("target"));
-    element.KeepTheRest();
+    element.StoreUnread();
     ForChildren(element, {}, [](auto, auto) {});
   }
 
@@ -311,7 +313,7 @@ class ViewReader {
     gpu.rccl_arch = element.Number("arch");
     gpu.fabric = ReadFabric(element);
     element.Ignore("keep");
-    element.KeepTheRest();
+    element.StoreUnread();
     view().gpus.push_back(std::move(gpu));
     ForChildren(element, {"nvlink", "xgmi", "c2c"},
                 [&](pugi::xml_node child, std::string_view name) {
@@ -323,16 +325,16 @@ class ViewReader {
                 });
   }
 
-  static std::optional<Fabric> ReadFabric(XmlElement& gpu) {
+  static std::optional<NvlinkFabric> ReadFabric(XmlElement& gpu) {
     const std::optional<std::string_view> cluster = gpu.Text("fabric_cluster");
     const std::optional<std::uint32_t> clique = gpu.Number("fabric_clique");
     if (!cluster) return std::nullopt;
     const bool long_enough = cluster->size() == 32;
     const auto high = ParseHex64(cluster->substr(0, long_enough ? 16 : 0));
     const auto low = ParseHex64(cluster->substr(long_enough ? 16 : cluster->size()));
-    if (high && low && (*high | *low) != 0) return Fabric{{*high, *low}, clique.value_or(0)};
-    gpu.Say(Severity::kError, "bad-value", "fabric_cluster",
-            "fabric_cluster is not 32 hex digits, or all 0", "the attribute is left out");
+    if (high && low && (*high | *low) != 0) return NvlinkFabric{{*high, *low}, clique.value_or(0)};
+    gpu.AddFinding(Severity::kError, "bad-value", "fabric_cluster",
+                   "fabric_cluster is not 32 hex digits, or all 0", "the attribute is left out");
     return std::nullopt;
   }
 
@@ -343,11 +345,12 @@ class ViewReader {
     element.LongText("target");
     constexpr std::string_view kHidden = "fffffff:ff:ff.0";  // the spelling of dumps
     if (text != kNotVisible && text != kHidden)
-      element.Say(Severity::kNote, "hidden-target", "target",
-                  fmt::format("{} is a driver's address of a neighbour that it hides, but dumps "
-                              "spell it differently",
-                              Printable(text, kTextBytesShown)),
-                  fmt::format("write {}", kHidden));
+      element.AddFinding(
+          Severity::kNote, "hidden-target", "target",
+          fmt::format("{} is a driver's address of a neighbour that it hides, but dumps "
+                      "spell it differently",
+                      Printable(text, kTextBytesShown)),
+          fmt::format("write {}", kHidden));
     return std::nullopt;
   }
 
@@ -362,11 +365,11 @@ class ViewReader {
     link.kind = name == "xgmi" ? GpuLinkKind::kXgmi : GpuLinkKind::kNvLink;
     link.target = ReadTarget(element, target);
     if (!node.attribute("count"))
-      element.Say(Severity::kError, "no-count", "", "count is missing",
-                  "write how many links there are, or NCCL stops");
+      element.AddFinding(Severity::kError, "no-count", "", "count is missing",
+                         "write how many links there are, or NCCL stops");
     link.count = element.Number("count").value_or(0);
     link.target_class = element.Class("tclass");
-    element.KeepTheRest();
+    element.StoreUnread();
     links.push_back(link);
     ForChildren(element, {}, [](auto, auto) {});
   }
@@ -377,14 +380,14 @@ class ViewReader {
     XmlElement element(context_, node, gpu.path() + "/c2c",
                        {PartKind::kC2c, gpu.part().index, Next(links)});
     links.push_back({element.Number("bw").value_or(0), element.Number("count").value_or(0)});
-    element.KeepTheRest();
+    element.StoreUnread();
     ForChildren(element, {}, [](auto, auto) {});
   }
 
   void ReadNic(pugi::xml_node node, const XmlElement& parent) {
     XmlElement element(context_, node, parent.path() + "/nic", {PartKind::kNic, Next(view().nics)});
     element.Ignore("keep");
-    element.KeepTheRest();
+    element.StoreUnread();
     view().nics.push_back({parent.part()});
     ForChildren(element, {"net"}, [&](pugi::xml_node child, auto) { ReadNet(child, element); });
   }
@@ -412,7 +415,7 @@ class ViewReader {
     net.rail = element.Number("rail");
     net.plane = element.Number("plane");
     element.Ignore("keep");
-    element.KeepTheRest();
+    element.StoreUnread();
     view().nets.push_back(std::move(net));
     ForChildren(element, {}, [](auto, auto) {});
   }
@@ -428,10 +431,10 @@ class ViewReader {
     if (!text || text->empty()) return std::nullopt;
     const std::optional<std::uint32_t> latency = ParseMicroseconds(*text);
     if (!latency)
-      net.Say(Severity::kError, "bad-value", "latency",
-              fmt::format("latency=\"{}\" is not a number of microseconds",
-                          Printable(*text, kTextBytesShown)),
-              "the attribute is left out");
+      net.AddFinding(Severity::kError, "bad-value", "latency",
+                     fmt::format("latency=\"{}\" is not a number of microseconds",
+                                 Printable(*text, kTextBytesShown)),
+                     "the attribute is left out");
     return latency;
   }
 

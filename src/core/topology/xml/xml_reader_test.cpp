@@ -241,7 +241,7 @@ TEST(XmlReaderTest, NvLinkDomainsAreRead) {
                     "<gpu fabric_cluster='00000000000000000000000000000000'/>"),
               "");
   ASSERT_TRUE(reading.view);
-  EXPECT_EQ(reading.view->gpus[0].fabric, (Fabric{{1, 0xff}, 7}));
+  EXPECT_EQ(reading.view->gpus[0].fabric, (NvlinkFabric{{1, 0xff}, 7}));
   EXPECT_EQ(reading.view->gpus[1].fabric, std::nullopt);
   EXPECT_EQ(reading.findings.size(), 1u);
 }

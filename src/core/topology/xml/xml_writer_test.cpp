@@ -56,7 +56,7 @@ TEST(XmlWriterTest, AttributesUnknownToNcclRoundTrip) {
   view.numa_nodes[1].cpu = CpuModel{"arm64", "", 0, 0, ""};
   view.pci.push_back({.parent = {PartKind::kNuma, 1}, .bus = BusId::Of(0x10000, 1, 2, 3)});
   view.pci[0].peers = {BusId{0x11000}, BusId{0x12000}};
-  view.gpus = {{.pci = 0, .gcn = "gfx90a", .rccl_arch = 5, .fabric = Fabric{{1, 2}, 3}}};
+  view.gpus = {{.pci = 0, .gcn = "gfx90a", .rccl_arch = 5, .fabric = NvlinkFabric{{1, 2}, 3}}};
   view.nics = {{{PartKind::kNuma, 0}}};
   view.nets = {{"n", 25'000, 4, 0}};
   view.nets[0].latency_ns = 1'250;

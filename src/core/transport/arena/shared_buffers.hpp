@@ -65,7 +65,7 @@ class SharedBuffers {
   std::byte* Reach(std::uint32_t peer, const BufferPlace& place, std::size_t bytes);
 
   /// Sets, by rank, the processes to read memory from. Get returns false before this call.
-  void KnowProcesses(std::vector<os::KnownProcess> processes) { processes_ = std::move(processes); }
+  void SetProcesses(std::vector<os::KnownProcess> processes) { processes_ = std::move(processes); }
   bool CanGet(std::uint32_t peer) const {
     return peer < processes_.size() && processes_[peer].pid != 0;
   }

@@ -129,7 +129,7 @@ TEST(SharedBuffers, ReadsOnlyFromVerifiedProcesses) {
   const Secret sign = {std::byte{5}};
   std::array<std::byte, 4> copy{};
   EXPECT_FALSE(two.second.CanGet(0) || two.second.Get(0, address, copy));
-  two.second.KnowProcesses(
+  two.second.SetProcesses(
       {{.pid = ::getpid(), .sign_at = RemoteAddress::Of(&sign), .sign = sign}, {}});
   EXPECT_TRUE(two.second.CanGet(0) && two.second.Get(0, address, copy));
   EXPECT_EQ(copy, data);

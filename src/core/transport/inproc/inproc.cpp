@@ -36,7 +36,7 @@ InprocExchange::Key InprocExchange::KeyOf(const RankPair& pair) {
 void InprocExchange::Arrive(const RankPair& pair, std::shared_ptr<RankBell> bell,
                             std::size_t pipe_bytes) {
   const std::lock_guard lock(mutex_);
-  Entry& entry = entries_[KeyOf(pair)];
+  PairEntry& entry = entries_[KeyOf(pair)];
   if (!entry.channel) entry.channel = MakeChannel(pipe_bytes);
   entry.channel->bells[SideOf(pair)] = std::move(bell);
   changed_.notify_all();

@@ -56,7 +56,7 @@ class InprocExchange {
 
  private:
   using Key = std::tuple<std::uint64_t, Rank, Rank>;  // magic, lower, higher
-  struct Entry {
+  struct PairEntry {
     std::shared_ptr<InprocChannel> channel;
     std::array<bool, 2> taken{};
   };
@@ -67,7 +67,7 @@ class InprocExchange {
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::map<Key, Entry> entries_;
+  std::map<Key, PairEntry> entries_;
   std::shared_ptr<const os::Fd> ready_, rung_from_outside_;
 };
 

@@ -27,7 +27,7 @@ void Raise(int event_fd) {
 
 }  // namespace
 
-void Alarm::Sound() const {
+void Alarm::Notify() const {
   const int event_fd = event_fd_.load(std::memory_order_acquire);
   if (event_fd >= 0) return Raise(event_fd);
   const int epoll = epoll_.load(std::memory_order_acquire);
@@ -46,7 +46,7 @@ void DoorbellButton::RingSleeper(std::uint32_t seen) const {
   switch (static_cast<Doorbell::Sleep>(seen & kStateMask)) {
     case Doorbell::Sleep::kFutex: Futex(word_->value, FUTEX_WAKE, INT_MAX, nullptr); return;
     case Doorbell::Sleep::kPoll: {
-      if (alarm_) return alarm_->Sound();
+      if (alarm_) return alarm_->Notify();
       return Raise(event_fd_);
     }
   }
@@ -65,7 +65,7 @@ void Doorbell::ArmInPoll() {
                      std::memory_order_seq_cst);
 }
 
-bool Doorbell::LieDown(Ticket ticket, Sleep how) {
+bool Doorbell::PublishSleep(Ticket ticket, Sleep how) {
   const std::uint32_t asleep = (ticket & ~kStateMask) | static_cast<std::uint32_t>(how);
   return word_->value.compare_exchange_strong(ticket, asleep, std::memory_order_seq_cst);
 }

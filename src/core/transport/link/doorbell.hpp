@@ -44,7 +44,7 @@ class Alarm {
     ready_.store(ready, std::memory_order_relaxed);
     epoll_.store(epoll, std::memory_order_release);
   }
-  void Sound() const;
+  void Notify() const;
 
  private:
   std::atomic<int> event_fd_{-1}, epoll_{-1}, ready_{-1};
@@ -95,8 +95,8 @@ class Doorbell {
     return now >> 2 != ticket >> 2 || (now & 3u) == 0;
   }
   /// Publishes how the owner sleeps, for Ring to pick the alarm. Returns false if a peer has rung.
-  bool LieDown(Ticket ticket, Sleep how);
-  /// Sleeps until a ring, `timeout` or a signal. \pre  LieDown(kFutex) returned true.
+  bool PublishSleep(Ticket ticket, Sleep how);
+  /// Sleeps until a ring, `timeout` or a signal. \pre  PublishSleep(kFutex) returned true.
   void SleepInFutex(Ticket ticket, std::chrono::nanoseconds timeout) const;
   /// Marks the owner as awake, which makes Ring cheap again.
   void Disarm() { word_->value.store(0, std::memory_order_relaxed); }

@@ -39,7 +39,7 @@ TEST(Doorbell, ARingAfterArmIsSeen) {
   EXPECT_FALSE(rig.bell.Rung(ticket));
   rig.button.Ring();
   EXPECT_TRUE(rig.bell.Rung(ticket));
-  EXPECT_FALSE(rig.bell.LieDown(ticket, Doorbell::Sleep::kFutex));
+  EXPECT_FALSE(rig.bell.PublishSleep(ticket, Doorbell::Sleep::kFutex));
 }
 
 TEST(Doorbell, AnEarlierTicketCountsAsRung) {
@@ -53,11 +53,11 @@ TEST(Doorbell, AnEarlierTicketCountsAsRung) {
 TEST(Doorbell, OnlyAPollingOwnerCostsAWrite) {
   BellRig rig;
   auto ticket = rig.bell.Arm();
-  ASSERT_TRUE(rig.bell.LieDown(ticket, Doorbell::Sleep::kFutex));
+  ASSERT_TRUE(rig.bell.PublishSleep(ticket, Doorbell::Sleep::kFutex));
   rig.button.Ring();
   EXPECT_FALSE(rig.EventWritten());
   ticket = rig.bell.Arm();
-  ASSERT_TRUE(rig.bell.LieDown(ticket, Doorbell::Sleep::kPoll));
+  ASSERT_TRUE(rig.bell.PublishSleep(ticket, Doorbell::Sleep::kPoll));
   rig.button.Ring();
   EXPECT_TRUE(rig.EventWritten());
   rig.button.Ring();
@@ -70,7 +70,7 @@ TEST(Doorbell, OnlyAPollingOwnerCostsAWrite) {
 TEST(Doorbell, AnInvalidWordEndsTheSleep) {
   BellRig rig;
   const auto ticket = rig.bell.Arm();
-  ASSERT_TRUE(rig.bell.LieDown(ticket, Doorbell::Sleep::kFutex));
+  ASSERT_TRUE(rig.bell.PublishSleep(ticket, Doorbell::Sleep::kFutex));
   rig.word.value.store(0xfffffffe);
   rig.bell.SleepInFutex(ticket, kLong);
   EXPECT_TRUE(rig.bell.Rung(ticket));
@@ -86,7 +86,7 @@ TEST(Doorbell, NoWakeUpIsLost) {
       for (;;) {
         const auto ticket = rigs[side].bell.Arm();
         if (number.load() == next) break;
-        if (!rigs[side].bell.LieDown(ticket, Doorbell::Sleep::kFutex)) continue;
+        if (!rigs[side].bell.PublishSleep(ticket, Doorbell::Sleep::kFutex)) continue;
         rigs[side].bell.SleepInFutex(ticket, kLong);
         if (!rigs[side].bell.Rung(ticket) && number.load() == next) {
           ADD_FAILURE() << "slept through round " << next;

@@ -98,7 +98,7 @@ Status DoorbellWaiter::WatchLiveness(int fd, std::shared_ptr<std::atomic<bool>> 
   return epoll_.valid() ? Watch(fd, EPOLLRDHUP, std::move(gone)) : Ok();
 }
 
-Status DoorbellWaiter::WatchSource(std::shared_ptr<NewsSource> source) {
+Status DoorbellWaiter::WatchSource(std::shared_ptr<ProgressSource> source) {
   RINGLET_ASSERT(source_.expired());
   has_sockets_ = true;
   source_ = source;
@@ -108,7 +108,7 @@ Status DoorbellWaiter::WatchSource(std::shared_ptr<NewsSource> source) {
 
 // Returns how long the rank may sleep before it polls its source. 0 if the source made progress.
 std::chrono::nanoseconds DoorbellWaiter::SleepMax() {
-  const std::shared_ptr<NewsSource> source = source_.lock();
+  const std::shared_ptr<ProgressSource> source = source_.lock();
   if (!source) return std::chrono::nanoseconds::max();
   if (!source->Arm()) return std::chrono::nanoseconds(0);
   return source->descriptor() < 0 ? std::chrono::nanoseconds(kLookPeriod)
@@ -130,32 +130,32 @@ bool DoorbellWaiter::Spin(Ticket ticket, Instant until) {
       if (doorbell_.Rung(ticket)) return true;
       Pause();
     }
-    if (has_sockets_ && Harvest(std::chrono::nanoseconds(0))) return true;
+    if (has_sockets_ && CollectSocketEvents(std::chrono::nanoseconds(0))) return true;
   } while (os::Now() < until);
   return false;
 }
 
 void DoorbellWaiter::SleepUntil(Ticket ticket, Instant until) {
   const auto how = has_sockets_ ? Doorbell::Sleep::kPoll : Doorbell::Sleep::kFutex;
-  if (!doorbell_.LieDown(ticket, how)) return;
+  if (!doorbell_.PublishSleep(ticket, how)) return;
   while (!doorbell_.Rung(ticket)) {
     const std::chrono::nanoseconds left = until - os::Now();
     if (left.count() <= 0) return;
     if (has_sockets_) {
       const std::chrono::nanoseconds sleep_max = SleepMax();
-      if (sleep_max.count() == 0 || Harvest(std::min(left, sleep_max))) return;
+      if (sleep_max.count() == 0 || CollectSocketEvents(std::min(left, sleep_max))) return;
       if (sleep_max < left) return;  // time to poll the source
     } else {
       const std::chrono::nanoseconds period = kLivenessPeriod;
       doorbell_.SleepInFutex(ticket, liveness_.empty() ? left : std::min(left, period));
-      if (!liveness_.empty() && !doorbell_.Rung(ticket) && LookForTheDead()) return;
+      if (!liveness_.empty() && !doorbell_.Rung(ticket) && CheckLiveness()) return;
     }
   }
 }
 
 // Returns true if a peer has left since the last call.
-bool DoorbellWaiter::LookForTheDead() {
-  if (epoll_.valid()) return Harvest(std::chrono::nanoseconds(0));
+bool DoorbellWaiter::CheckLiveness() {
+  if (epoll_.valid()) return CollectSocketEvents(std::chrono::nanoseconds(0));
   std::vector<pollfd> lines;
   for (const Liveness& one : liveness_) lines.push_back({one.fd, POLLRDHUP, 0});
   if (::poll(lines.data(), lines.size(), 0) <= 0) return false;
@@ -167,7 +167,7 @@ bool DoorbellWaiter::LookForTheDead() {
 }
 
 // Handles epoll events, waiting at most `timeout` for the first. Returns true if there was any.
-bool DoorbellWaiter::Harvest(std::chrono::nanoseconds timeout) {
+bool DoorbellWaiter::CollectSocketEvents(std::chrono::nanoseconds timeout) {
   std::array<epoll_event, 64> events;
   const auto timeout_ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
   constexpr std::int64_t kTimeoutMsMax = 1'000'000;  // epoll takes an int
@@ -192,7 +192,7 @@ void DoorbellWaiter::PrepareDescriptor() {
 void DoorbellWaiter::Acknowledge() {
   std::uint64_t rung = 0;
   if (!epoll_.valid()) static_cast<void>(!::read(event_.get(), &rung, sizeof rung));
-  while (epoll_.valid() && Harvest(std::chrono::nanoseconds(0))) {
+  while (epoll_.valid() && CollectSocketEvents(std::chrono::nanoseconds(0))) {
   }
   doorbell_.Disarm();
 }

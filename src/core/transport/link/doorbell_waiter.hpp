@@ -31,12 +31,12 @@ struct DoorbellWaiterOptions {
 };
 
 /// A source of news that a rank must call to make progress, in addition to doorbell and sockets.
-class NewsSource {
+class ProgressSource {
  public:
-  NewsSource() = default;
-  NewsSource(const NewsSource&) = delete;
-  NewsSource& operator=(const NewsSource&) = delete;
-  virtual ~NewsSource() = default;
+  ProgressSource() = default;
+  ProgressSource(const ProgressSource&) = delete;
+  ProgressSource& operator=(const ProgressSource&) = delete;
+  virtual ~ProgressSource() = default;
 
   /// Returns a descriptor that becomes readable if news arrives after Arm, or -1 if the source must
   /// be polled. The value never changes.
@@ -73,7 +73,7 @@ class DoorbellWaiter final : public Waiter {
 
   /// Makes news of `source` count as news while `source` lives. If `source` lacks a descriptor, the
   /// rank sleeps at most kLookPeriod at a time.
-  Status WatchSource(std::shared_ptr<NewsSource> source);
+  Status WatchSource(std::shared_ptr<ProgressSource> source);
 
   static constexpr std::chrono::milliseconds kLivenessPeriod{100};
   static constexpr std::chrono::milliseconds kLookPeriod{1};
@@ -100,8 +100,8 @@ class DoorbellWaiter final : public Waiter {
   bool Spin(Ticket ticket, Instant until);
   std::chrono::nanoseconds SleepMax();
   void SleepUntil(Ticket ticket, Instant until);
-  bool Harvest(std::chrono::nanoseconds timeout);
-  bool LookForTheDead();
+  bool CollectSocketEvents(std::chrono::nanoseconds timeout);
+  bool CheckLiveness();
 
   DoorbellWord& word_;
   Doorbell doorbell_;
@@ -116,7 +116,7 @@ class DoorbellWaiter final : public Waiter {
     std::shared_ptr<std::atomic<bool>> gone;
   };
   std::vector<Liveness> liveness_;
-  std::weak_ptr<NewsSource> source_;
+  std::weak_ptr<ProgressSource> source_;
   std::vector<std::shared_ptr<std::atomic<bool>>> gone_{nullptr};  // by token; [0]: the alarm
 };
 

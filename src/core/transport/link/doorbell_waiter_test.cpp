@@ -203,7 +203,7 @@ TEST(DoorbellWaiter, AHangUpOfASocketSetsItsFlagButBytesDoNot) {
 }
 
 // Reports progress for a given number of calls. Has an eventfd or no descriptor.
-class FakeSource final : public NewsSource {
+class FakeSource final : public ProgressSource {
  public:
   explicit FakeSource(os::Fd event) : event_(std::move(event)) {}
   int descriptor() const override { return event_.valid() ? event_.get() : -1; }

@@ -39,7 +39,7 @@ Result<std::size_t> PipeWriter::Write(View head, View data) {
   while (done < all) {
     // Stores the wish before the counter is read again. If the reader frees room after that read,
     // it sees the wish. (The same argument as in doorbell.hpp.)
-    Wish(all - done);
+    RequestSpace(all - done);
     RINGLET_TRY_ASSIGN(const std::size_t more, done < head.size()
                                                    ? PushBoth(head.subspan(done), data)
                                                    : Push(data.subspan(done - head.size())));
@@ -50,7 +50,7 @@ Result<std::size_t> PipeWriter::Write(View head, View data) {
   return done;
 }
 
-void PipeWriter::Wish(std::size_t bytes) {
+void PipeWriter::RequestSpace(std::size_t bytes) {
   // Waking the writer for each freed byte would cost more than it gains. The writer can sleep until
   // a quarter of the ring is free, because the reader frees all bytes before it waits itself.
   const std::size_t wanted = std::min(bytes, place_.ring.size() / 4);

@@ -96,7 +96,7 @@ class PipeWriter {
   void Append(View piece);
   void Publish();
   void ShowRecent(View piece);
-  void Wish(std::size_t bytes);
+  void RequestSpace(std::size_t bytes);
 
   PipePlace place_;
   DoorbellButton reader_;

@@ -211,7 +211,7 @@ TEST(Pipe, CarriesAStreamBetweenThreads) {
         const std::size_t head = prng.Chance(0.5) ? prng.Below(piece + 1) : 0;
         const std::size_t n = rig.writer.Write(both.first(head), both.subspan(head)).value();
         done += n;
-        if (n == 0 && piece > 0 && bell.LieDown(ticket, Doorbell::Sleep::kFutex))
+        if (n == 0 && piece > 0 && bell.PublishSleep(ticket, Doorbell::Sleep::kFutex))
           bell.SleepInFutex(ticket, std::chrono::seconds(30));
       }
     });
@@ -235,7 +235,7 @@ TEST(Pipe, CarriesAStreamBetweenThreads) {
                std::equal(got.begin(), got.end(), data.begin() + static_cast<std::ptrdiff_t>(done));
       }
       done += got.size();
-      if (got.empty() && bell.LieDown(ticket, Doorbell::Sleep::kFutex))
+      if (got.empty() && bell.PublishSleep(ticket, Doorbell::Sleep::kFutex))
         bell.SleepInFutex(ticket, std::chrono::seconds(30));
     }
     writing.join();

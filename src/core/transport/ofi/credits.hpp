@@ -21,7 +21,7 @@ class SendCredits {
 
   /// Records the number that the receiver sent.
   /// Errors  kProtocol  the number decreased, or exceeds the messages sent
-  Status Told(std::uint64_t freed) {
+  Status RecordReport(std::uint64_t freed) {
     if (freed < freed_ || freed > sent_)
       return Error{Code::kProtocol, "credits for messages that were never sent"};
     freed_ = freed;
@@ -44,9 +44,9 @@ class ReceiveCredits {
 
   void Freed() { ++freed_; }
   /// Returns true if half of the buffers were freed since the last credit message.
-  bool Due() const { return freed_ - told_ >= period_; }
+  bool IsDue() const { return freed_ - told_ >= period_; }
   std::uint64_t freed() const { return freed_; }
-  void Told() { told_ = freed_; }
+  void RecordReport() { told_ = freed_; }
 
  private:
   std::uint64_t period_, freed_ = 0, told_ = 0;

@@ -15,9 +15,9 @@ TEST(SendCredits, EqualTheFreeBuffersOfThePeer) {
   credits.Sent();
   credits.Sent();
   EXPECT_FALSE(credits.MaySend());
-  ASSERT_TRUE(credits.Told(1).ok());
+  ASSERT_TRUE(credits.RecordReport(1).ok());
   EXPECT_TRUE(credits.MaySend());
-  ASSERT_TRUE(credits.Told(1).ok());  // sent twice, counted once
+  ASSERT_TRUE(credits.RecordReport(1).ok());  // sent twice, counted once
   credits.Sent();
   EXPECT_FALSE(credits.MaySend());
 }
@@ -25,22 +25,22 @@ TEST(SendCredits, EqualTheFreeBuffersOfThePeer) {
 TEST(SendCredits, ImpossibleCreditsAreRefused) {
   SendCredits credits(4);
   for (int i = 0; i < 3; ++i) credits.Sent();
-  ASSERT_TRUE(credits.Told(2).ok());
-  EXPECT_EQ(credits.Told(1).error().code, Code::kProtocol);
-  EXPECT_EQ(credits.Told(4).error().code, Code::kProtocol);
-  EXPECT_TRUE(credits.Told(3).ok());
+  ASSERT_TRUE(credits.RecordReport(2).ok());
+  EXPECT_EQ(credits.RecordReport(1).error().code, Code::kProtocol);
+  EXPECT_EQ(credits.RecordReport(4).error().code, Code::kProtocol);
+  EXPECT_TRUE(credits.RecordReport(3).ok());
 }
 
 TEST(ReceiveCredits, AreDueWhenHalfOfTheBuffersAreFree) {
   ReceiveCredits credits(4);
   credits.Freed();
-  EXPECT_FALSE(credits.Due());
+  EXPECT_FALSE(credits.IsDue());
   credits.Freed();
-  EXPECT_TRUE(credits.Due());
+  EXPECT_TRUE(credits.IsDue());
   credits.Freed();
   EXPECT_EQ(credits.freed(), 3u);
-  credits.Told();
-  EXPECT_FALSE(credits.Due());
+  credits.RecordReport();
+  EXPECT_FALSE(credits.IsDue());
 }
 
 // Tries random moves of both sides. Messages and credits must not exceed their buffers, and one
@@ -67,14 +67,14 @@ TEST(Credits, NeverOverflowOrDeadlock) {
           if (!may_read) break;
           --arrived;
           receiver.Freed();
-          if (receiver.Due()) {
+          if (receiver.IsDue()) {
             told.push_back(receiver.freed());
-            receiver.Told();
+            receiver.RecordReport();
           }
           break;
         default:
           if (!may_take) break;
-          ASSERT_TRUE(sender.Told(told.front()).ok());
+          ASSERT_TRUE(sender.RecordReport(told.front()).ok());
           told.pop_front();
       }
       ASSERT_LE(arrived, buffers);

@@ -2,7 +2,7 @@
 
 namespace ringlet::transport::ofi {
 
-Instant Fabric::LeaveBy(Instant now) {
+Instant Fabric::DrainDeadline(Instant now) {
   constexpr std::chrono::milliseconds kLinger(200);
   if (!leave_by_) leave_by_ = now + kLinger;
   return *leave_by_;

@@ -41,7 +41,7 @@ class Memory {
 };
 
 /// Belongs to the thread of its rank, like the links over it. Makes progress only when called.
-class Fabric : public NewsSource {
+class Fabric : public ProgressSource {
  public:
   using PeerAddress = std::uint64_t;
 
@@ -69,7 +69,7 @@ class Fabric : public NewsSource {
   /// Keeps the memory that slots of a destroyed link point to until the endpoint is closed.
   void Retire(std::shared_ptr<void> memory) { retired_.push_back(std::move(memory)); }
   /// Returns the deadline, shared by all links, for outgoing data of links that end.
-  Instant LeaveBy(Instant now);
+  Instant DrainDeadline(Instant now);
 
  protected:
   std::vector<std::shared_ptr<void>> retired_;

@@ -100,7 +100,7 @@ class FakeFabric final : public Fabric {
     void* registration() const override { return nullptr; }
     Bytes memory;
   };
-  struct Going {
+  struct EndingSend {
     Slot* slot;
     Message message;
   };
@@ -116,7 +116,7 @@ class FakeFabric final : public Fabric {
   const Bytes name_;
   const std::string provider_;
   FakeFabric* other_ = nullptr;
-  std::deque<Going> going_;
+  std::deque<EndingSend> going_;
   std::map<std::uint64_t, std::deque<Slot*>> slots_;
   std::size_t waiting_ = 0;
 };

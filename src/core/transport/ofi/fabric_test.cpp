@@ -9,10 +9,10 @@ namespace {
 
 TEST(Fabric, AllLinksShareADeadlineToLeave) {
   FakeFabric fabric("one");
-  const Instant first = fabric.LeaveBy(std::chrono::seconds(100));
+  const Instant first = fabric.DrainDeadline(std::chrono::seconds(100));
   EXPECT_GT(first, std::chrono::seconds(100));
   EXPECT_LT(first, std::chrono::seconds(101));
-  EXPECT_EQ(fabric.LeaveBy(std::chrono::seconds(200)), first);
+  EXPECT_EQ(fabric.DrainDeadline(std::chrono::seconds(200)), first);
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ class Libfabric final : public Fabric {
                  fmt::format("libfabric ({}) cannot {}: {}",
                              provider_.empty() ? "no provider yet" : provider_, what, Words(rc))};
   }
-  Result<bool> Begun(Slot& slot, std::int64_t rc) const;
+  Result<bool> CheckStarted(Slot& slot, std::int64_t rc) const;
   bool SettleFailed();
 
   // Declared in order of creation, so that destruction runs in reverse.
@@ -299,7 +299,7 @@ Result<std::shared_ptr<Memory>> Libfabric::Allocate(std::size_t bytes) {
 
 // ---- messages -----------------------------------------------------------------------------------
 
-Result<bool> Libfabric::Begun(Slot& slot, std::int64_t rc) const {
+Result<bool> Libfabric::CheckStarted(Slot& slot, std::int64_t rc) const {
   if (rc == -FI_EAGAIN) return false;
   if (rc != 0) return Error{Code::kPeerLost, Words(rc)};
   slot.pending = true;
@@ -310,14 +310,15 @@ Result<bool> Libfabric::Begun(Slot& slot, std::int64_t rc) const {
 
 Result<bool> Libfabric::Send(PeerAddress to, std::uint64_t tag, Slot& slot, std::size_t bytes) {
   RINGLET_ASSERT(!slot.pending && bytes <= slot.buffer.size());
-  return Begun(slot, fi_tsend(endpoint_.get(), slot.buffer.data(), bytes, slot.registration,
-                              static_cast<fi_addr_t>(to), tag, slot.for_provider.data()));
+  return CheckStarted(slot, fi_tsend(endpoint_.get(), slot.buffer.data(), bytes, slot.registration,
+                                     static_cast<fi_addr_t>(to), tag, slot.for_provider.data()));
 }
 
 Result<bool> Libfabric::Receive(std::uint64_t tag, Slot& slot) {
   RINGLET_ASSERT(!slot.pending);
-  return Begun(slot, fi_trecv(endpoint_.get(), slot.buffer.data(), slot.buffer.size(),
-                              slot.registration, FI_ADDR_UNSPEC, tag, 0, slot.for_provider.data()));
+  return CheckStarted(
+      slot, fi_trecv(endpoint_.get(), slot.buffer.data(), slot.buffer.size(), slot.registration,
+                     FI_ADDR_UNSPEC, tag, 0, slot.for_provider.data()));
 }
 
 Slot& SlotOf(void* context) {
@@ -366,8 +367,9 @@ bool Libfabric::Arm() {
 }  // namespace
 
 Result<std::shared_ptr<Fabric>> OpenLibfabric(const LibfabricOptions& options) {
-  RINGLET_TRY_ASSIGN(os::SharedLibrary library,
-                     os::SharedLibrary::Open("libfabric.so.1", os::SharedLibrary::Stay::kForEver));
+  RINGLET_TRY_ASSIGN(
+      os::SharedLibrary library,
+      os::SharedLibrary::Open("libfabric.so.1", os::SharedLibrary::Unloading::kForEver));
   RINGLET_TRY_ASSIGN(const Functions functions, FindAll(library));
   auto fabric = std::make_shared<Libfabric>(std::move(library), functions);
   RINGLET_TRY(fabric->Open(options));

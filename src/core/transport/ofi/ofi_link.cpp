@@ -113,9 +113,9 @@ Status OfiLink::Await(MessageRing& ring, std::uint64_t tag) {
 void OfiLink::Serve() {
   parts_.fabric->Progress();
   NoteFailures();
-  HearCredits();
+  ReceiveCreditMessages();
   Refill();
-  TellCredits();
+  SendCreditMessage();
 }
 
 void OfiLink::NoteFailures() {
@@ -123,26 +123,26 @@ void OfiLink::NoteFailures() {
   failures_seen_ = parts_.fabric->failures();
   // A failed credit message is harmless: the connection reports the loss of the peer.
   for (const Slot& slot : rings_->data_out.slots)
-    if (!slot.failure.empty() && !write_lost_) write_lost_ = Lost(slot.failure);
+    if (!slot.failure.empty() && !write_lost_) write_lost_ = LostError(slot.failure);
   for (const MessageRing* const ring : {&rings_->data_in, &rings_->credit_in})
     for (const Slot& slot : ring->slots)
-      if (!slot.failure.empty()) Break(Lost(slot.failure));
+      if (!slot.failure.empty()) Break(LostError(slot.failure));
 }
 
 void OfiLink::Refill() {
   if (lost_) return;
   const std::size_t idle = rings_->data_in.idle;
   if (const Status waits = Await(rings_->data_in, parts_.mine.tag); !waits.ok())
-    return Break(Lost(waits.error().message));
+    return Break(LostError(waits.error().message));
   for (std::size_t i = rings_->data_in.idle; i < idle; ++i) receive_credits_.Freed();
 }
 
-void OfiLink::HearCredits() {
+void OfiLink::ReceiveCreditMessages() {
   MessageRing& ring = rings_->credit_in;
   while (!lost_ && ring.idle < ring.slots.size() && !ring.front().pending) {
     Reader in(View(ring.front().buffer).first(ring.front().bytes));
     const std::uint64_t freed = in.U64();
-    const Status told = in.AtEnd() ? send_credits_.Told(freed)
+    const Status told = in.AtEnd() ? send_credits_.RecordReport(freed)
                                    : Error{Code::kProtocol, "credits in an unknown format"};
     if (!told.ok())
       return Break({Code::kProtocol,
@@ -152,18 +152,18 @@ void OfiLink::HearCredits() {
     ring.Pass();
     ++ring.idle;
     if (const Status waits = Await(ring, parts_.mine.tag + 1); !waits.ok())
-      return Break(Lost(waits.error().message));
+      return Break(LostError(waits.error().message));
   }
 }
 
-void OfiLink::TellCredits() {
-  if (!receive_credits_.Due() && !greeting_due_) return;
+void OfiLink::SendCreditMessage() {
+  if (!receive_credits_.IsDue() && !greeting_due_) return;
   MessageRing& ring = rings_->credit_out;
-  if (lost_ || Gone() || ring.front().pending) return;
+  if (lost_ || IsPeerGone() || ring.front().pending) return;
   PutCount(ring.front().buffer, receive_credits_.freed());
   const auto sent = SendFront(ring, theirs_.tag + 1, kCreditBytes);
   if (!sent.ok() || !*sent) return;  // later; on an error the connection reports the reason
-  receive_credits_.Told();
+  receive_credits_.RecordReport();
   greeting_due_ = false;
 }
 
@@ -175,17 +175,17 @@ Result<bool> OfiLink::SendFront(MessageRing& ring, std::uint64_t tag, std::size_
 
 Result<bool> OfiLink::Opened() {
   Serve();
-  if (Gone()) JudgeLoss();
+  if (IsPeerGone()) JudgeLoss();
   if (lost_) return *lost_;
   return heard_ && !greeting_due_ && !rings_->credit_out.pending();
 }
 
 bool OfiLink::Settled() {
-  if (lost_ || write_lost_ || Gone()) return true;
-  if (!receive_credits_.Due() && !rings_->data_out.pending() && !rings_->credit_out.pending())
+  if (lost_ || write_lost_ || IsPeerGone()) return true;
+  if (!receive_credits_.IsDue() && !rings_->data_out.pending() && !rings_->credit_out.pending())
     return true;
   Serve();
-  return !receive_credits_.Due() && !rings_->data_out.pending() && !rings_->credit_out.pending();
+  return !receive_credits_.IsDue() && !rings_->data_out.pending() && !rings_->credit_out.pending();
 }
 
 // ---- writing ------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ bool OfiLink::Settled() {
 Result<std::size_t> OfiLink::Write(View data) {
   if (write_lost_ || lost_) return write_lost_ ? *write_lost_ : *lost_;
   if (data.empty()) return std::size_t{0};
-  if (Gone()) write_lost_ = Lost(kPeerClosed);
+  if (IsPeerGone()) write_lost_ = LostError(kPeerClosed);
   std::size_t written = WriteSome(data);
   if (written < data.size() && !write_lost_) {
     Serve();
@@ -212,7 +212,7 @@ std::size_t OfiLink::WriteSome(View data) {
     const std::size_t bytes = std::min(data.size() - written, ring.front().buffer.size());
     std::memcpy(ring.front().buffer.data(), data.data() + written, bytes);
     const auto sent = SendFront(ring, theirs_.tag, bytes);
-    if (!sent.ok()) write_lost_ = Lost(sent.error().message);
+    if (!sent.ok()) write_lost_ = LostError(sent.error().message);
     if (!sent.ok() || !*sent) break;
     send_credits_.Sent();
     written += bytes;
@@ -248,7 +248,7 @@ void OfiLink::Consume(std::size_t bytes) {
   ring.Pass();
   ++ring.idle;
   Refill();
-  TellCredits();
+  SendCreditMessage();
 }
 
 Result<std::size_t> OfiLink::Read(std::span<std::byte> out) {
@@ -268,13 +268,13 @@ Result<std::size_t> OfiLink::Read(std::span<std::byte> out) {
 // ---- destruction and loss -----------------------------------------------------------------------
 
 OfiLink::~OfiLink() {
-  const Instant until = parts_.fabric->LeaveBy(os::Now());
+  const Instant until = parts_.fabric->DrainDeadline(os::Now());
   while (!Settled() && os::Now() < until) std::this_thread::yield();
-  SayLastWords();
+  SendLastMessage();
   parts_.fabric->Retire(std::move(rings_));
 }
 
-void OfiLink::SayLastWords() {
+void OfiLink::SendLastMessage() {
   std::array<std::byte, kLastWordsBytes> words;
   PutCount(words, send_credits_.sent());
   // The empty socket takes all eight bytes or, if the peer has left, none.
@@ -282,7 +282,7 @@ void OfiLink::SayLastWords() {
   ::shutdown(parts_.line.get(), SHUT_WR);
 }
 
-void OfiLink::HearLastWords() {
+void OfiLink::ReceiveLastMessage() {
   if (gone_since_) return;
   gone_since_ = os::Now();
   std::array<std::byte, kLastWordsBytes + 1> words;
@@ -295,22 +295,22 @@ void OfiLink::HearLastWords() {
 
 /// Decides whether more data arrives. \pre  Nothing is left to read.
 void OfiLink::JudgeLoss() {
-  if (lost_ || !Gone()) return;
-  HearLastWords();
+  if (lost_ || !IsPeerGone()) return;
+  ReceiveLastMessage();
   while (parts_.fabric->Progress() > 0) {
   }
   NoteFailures();
   if (FrontArrived()) return;
   const bool under_way = last_words_ && received_ < *last_words_;
   if (under_way && os::Now() - *gone_since_ < kStragglersMax) return;
-  if (!lost_) lost_ = Lost(kPeerClosed);
+  if (!lost_) lost_ = LostError(kPeerClosed);
 }
 
 void OfiLink::Break(Error error) {
   if (!lost_) lost_ = std::move(error);
 }
 
-Error OfiLink::Lost(const std::string& why) const {
+Error OfiLink::LostError(const std::string& why) const {
   return Error{Code::kPeerLost,
                fmt::format("the link to {} (ofi) broke: {}", parts_.peer_name, why)};
 }

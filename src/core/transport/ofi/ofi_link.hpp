@@ -98,15 +98,15 @@ class OfiLink final : public Link {
   void Serve();
   void NoteFailures();
   void Refill();
-  void HearCredits();
-  void TellCredits();
+  void ReceiveCreditMessages();
+  void SendCreditMessage();
   bool FrontArrived() const;
-  bool Gone() const { return parts_.gone && parts_.gone->load(std::memory_order_relaxed); }
-  void HearLastWords();
-  void SayLastWords();
+  bool IsPeerGone() const { return parts_.gone && parts_.gone->load(std::memory_order_relaxed); }
+  void ReceiveLastMessage();
+  void SendLastMessage();
   void JudgeLoss();
   void Break(Error error);
-  Error Lost(const std::string& why) const;
+  Error LostError(const std::string& why) const;
 
   OfiLinkParts parts_;
   const EndpointAddress theirs_;

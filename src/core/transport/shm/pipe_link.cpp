@@ -15,10 +15,10 @@ PipeLink::~PipeLink() {
   parts_.in.Close();
 }
 
-Error PipeLink::Lost() const {
-  return Error{Code::kPeerLost,
-               fmt::format("{} is gone: {}", parts_.peer_name,
-                           Gone() ? "its process has ended or given up" : "it closed the link")};
+Error PipeLink::LostError() const {
+  return Error{Code::kPeerLost, fmt::format("{} is gone: {}", parts_.peer_name,
+                                            IsPeerGone() ? "its process has ended or given up"
+                                                         : "it closed the link")};
 }
 
 Error PipeLink::Named(Error error) const {
@@ -28,7 +28,7 @@ Error PipeLink::Named(Error error) const {
 
 Result<std::size_t> PipeLink::WriteBoth(View head, View data) {
   if (broken_) return *broken_;
-  if (parts_.out.reader_closed() || Gone()) return Lost();
+  if (parts_.out.reader_closed() || IsPeerGone()) return LostError();
   auto written = parts_.out.Write(head, data);
   if (!written.ok()) broken_ = Named(std::move(written).error());
   return broken_ ? Result<std::size_t>(*broken_) : written;
@@ -44,7 +44,7 @@ Result<std::size_t> PipeLink::Read(std::span<std::byte> out) {
     broken_ = Named(std::move(read).error());
     return *broken_;
   }
-  if (*read == 0 && left) return Lost();
+  if (*read == 0 && left) return LostError();
   return read;
 }
 
@@ -56,12 +56,12 @@ Result<View> PipeLink::Peek() {
     broken_ = Named(std::move(view).error());
     return *broken_;
   }
-  if (view->empty() && left) return Lost();
+  if (view->empty() && left) return LostError();
   return view;
 }
 
 // Returns the number of an offer: an address in this process, or a position in registered memory.
-std::uint64_t PipeLink::Tell(View data) {
+std::uint64_t PipeLink::OfferNumber(View data) {
   const RtsSizes& sizes = parts_.offers;
   const std::uint64_t address = RemoteAddress::Of(data.data()).told();
   if (parts_.own_offer != nullptr) return data.size() >= sizes.reached_min ? address : 0;
@@ -77,15 +77,16 @@ std::uint64_t PipeLink::Tell(View data) {
 }
 
 std::uint64_t PipeLink::SendRts(View data) {
-  const std::uint64_t told = Tell(data);
+  const std::uint64_t told = OfferNumber(data);
   if (told != 0) parts_.out.CountRts();
   return told;
 }
 
 Result<std::optional<bool>> PipeLink::TakeAck() {
-  const bool left = parts_.out.reader_closed() || Gone();  // loaded before the answer, as in Read
+  const bool left =
+      parts_.out.reader_closed() || IsPeerGone();  // loaded before the answer, as in Read
   const std::optional<bool> answer = parts_.out.TakeAck();
-  if (!answer && left) return Lost();
+  if (!answer && left) return LostError();
   if (answer == false) (told_mapping_ ? refuses_mapping_ : refuses_reading_) = true;
   return answer;
 }
@@ -113,14 +114,14 @@ Result<bool> PipeLink::Get(std::uint64_t offer, std::size_t at, std::span<std::b
   if (parts_.peer_offer != nullptr) {
     // A rank that withdraws its offer waits for this lock, and then owns its memory again.
     const std::lock_guard lock(*parts_.peer_offer);
-    if (parts_.in.withdrawn()) return Lost();
+    if (parts_.in.withdrawn()) return LostError();
     // The offer is an address that another thread of this process sent.
     copy({reinterpret_cast<const std::byte*>(offer) + at, to.size()}, to.data());
     return true;
   }
   const bool fetched = GetPiece(offer, at, to, copy);
   // Checked after the copy: the peer changes the data only after it has withdrawn the offer.
-  if (fetched && (parts_.in.withdrawn() || Gone())) return Lost();
+  if (fetched && (parts_.in.withdrawn() || IsPeerGone())) return LostError();
   return fetched;
 }
 

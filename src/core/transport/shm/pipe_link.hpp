@@ -56,11 +56,11 @@ class PipeLink final : public Link {
   void SendAck(bool taken) override { parts_.in.SendAck(taken); }
 
  private:
-  std::uint64_t Tell(View data);
+  std::uint64_t OfferNumber(View data);
   bool GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy);
-  bool Gone() const { return parts_.gone && parts_.gone->load(std::memory_order_relaxed); }
-  bool WriterLeft() const { return parts_.in.writer_closed() || Gone(); }
-  Error Lost() const;
+  bool IsPeerGone() const { return parts_.gone && parts_.gone->load(std::memory_order_relaxed); }
+  bool WriterLeft() const { return parts_.in.writer_closed() || IsPeerGone(); }
+  Error LostError() const;
   Error Named(Error error) const;
 
   PipeLinkParts parts_;

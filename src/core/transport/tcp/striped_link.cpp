@@ -12,7 +12,7 @@ StripedLink::StripedLink(std::vector<std::unique_ptr<Link>> strands, std::size_t
   RINGLET_ASSERT(strands_.size() >= 2 && stripe_bytes_ > 0);
 }
 
-void StripedLink::Advance(Place& place, std::size_t bytes) const {
+void StripedLink::Advance(StripePosition& place, std::size_t bytes) const {
   place.left -= bytes;
   if (place.left > 0) return;
   place = {(place.strand + 1) % strands_.size(), stripe_bytes_};

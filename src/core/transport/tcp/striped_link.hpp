@@ -30,15 +30,15 @@ class StripedLink final : public Link {
 
  private:
   /// The position in the stream, for one direction.
-  struct Place {
+  struct StripePosition {
     std::size_t strand = 0;
     std::size_t left = 0;  // bytes left in its stripe
   };
-  void Advance(Place& place, std::size_t bytes) const;
+  void Advance(StripePosition& place, std::size_t bytes) const;
 
   std::vector<std::unique_ptr<Link>> strands_;
   std::size_t stripe_bytes_;
-  Place written_, read_;
+  StripePosition written_, read_;
 };
 
 }  // namespace ringlet::transport

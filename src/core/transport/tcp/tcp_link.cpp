@@ -70,7 +70,7 @@ TcpLink::~TcpLink() {
     if (::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT) <= 0) break;
 }
 
-Error TcpLink::Lost(const std::string& why) const {
+Error TcpLink::LostError(const std::string& why) const {
   return Error{Code::kPeerLost, fmt::format("the link to {} (tcp) broke: {}", peer_name_, why)};
 }
 
@@ -78,13 +78,13 @@ Result<std::size_t> TcpLink::Write(View data) {
   if (write_lost_ || lost_) return write_lost_ ? *write_lost_ : *lost_;
   if (data.empty()) return std::size_t{0};
   if (gone_ && gone_->load(std::memory_order_relaxed)) {
-    write_lost_ = Lost(kHungUp);
+    write_lost_ = LostError(kHungUp);
     return *write_lost_;
   }
   const ssize_t sent = ::send(socket_.get(), data.data(), data.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent >= 0) return static_cast<std::size_t>(sent);
   if (WouldBlock(errno)) return std::size_t{0};
-  write_lost_ = Lost(os::ErrnoText(errno));  // arrived bytes remain readable
+  write_lost_ = LostError(os::ErrnoText(errno));  // arrived bytes remain readable
   return *write_lost_;
 }
 
@@ -116,7 +116,7 @@ Result<std::size_t> TcpLink::Receive(std::span<std::byte> out) {
   const ssize_t received = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
   if (received < 0 && WouldBlock(errno)) return std::size_t{0};
   if (received <= 0) {
-    lost_ = Lost(received == 0 ? std::string(kHungUp) : os::ErrnoText(errno));
+    lost_ = LostError(received == 0 ? std::string(kHungUp) : os::ErrnoText(errno));
     return *lost_;
   }
   const auto bytes = static_cast<std::size_t>(received);
@@ -140,7 +140,7 @@ void TcpLink::Fill() {
   if (received > 0) {
     end_ += static_cast<std::size_t>(received);
   } else if (received == 0 || !WouldBlock(errno)) {
-    lost_ = Lost(received == 0 ? std::string(kHungUp) : os::ErrnoText(errno));
+    lost_ = LostError(received == 0 ? std::string(kHungUp) : os::ErrnoText(errno));
   }
 }
 

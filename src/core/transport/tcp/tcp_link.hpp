@@ -55,7 +55,7 @@ class TcpLink final : public Link {
   Result<std::size_t> Receive(std::span<std::byte> out);
   void Fill();
   void MakeRoom();
-  Error Lost(const std::string& why) const;
+  Error LostError(const std::string& why) const;
 
   Rank peer_;
   std::string peer_name_;

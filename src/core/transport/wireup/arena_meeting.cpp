@@ -31,8 +31,8 @@ WireupPeer PeerOf(const ArenaRequest& request, Rank rank, WireupPeer::Role role)
                     .descriptors = {}};
 }
 
-Result<std::shared_ptr<Arena>> HandOut(const ArenaRequest& request, ArenaOffer offer,
-                                       const ArenaTools& tools) {
+Result<std::shared_ptr<Arena>> ShareArenaMemory(const ArenaRequest& request, ArenaOffer offer,
+                                                const ArenaTools& tools) {
   SessionParts parts = PartsOf(request, tools);
   parts.listeners = std::move(offer.listeners);
   for (std::size_t i = 1; i < request.members.size(); ++i) {
@@ -56,7 +56,7 @@ Result<std::shared_ptr<Arena>> Fetch(const ArenaRequest& request, const ArenaToo
   peer.addresses = {ArenaAddress(request.credentials, first)};
   parts.wireup.peers.push_back(std::move(peer));
   RINGLET_TRY_ASSIGN(auto met, RunSession(std::move(parts), tools.driver, tools.abort));
-  MetLine& line = met.front();
+  ConnectedPeerLine& line = met.front();
   const auto blame = [&](const std::string& why) {
     return Error{Code::kProtocol,
                  fmt::format("rank {} on {} sent {}", Index(first), request.host, why)};
@@ -104,8 +104,8 @@ Result<std::shared_ptr<Arena>> ShareArena(const ArenaRequest& request, ArenaOffe
     if (!offer.arena) return *offer.why_not;
     return std::move(offer.arena);
   }
-  auto arena =
-      request.self == 0 ? HandOut(request, std::move(offer), tools) : Fetch(request, tools);
+  auto arena = request.self == 0 ? ShareArenaMemory(request, std::move(offer), tools)
+                                 : Fetch(request, tools);
   if (arena.ok()) (*arena)->PrefaultPosts(request.self);
   return arena;
 }

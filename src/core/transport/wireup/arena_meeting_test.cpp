@@ -7,7 +7,7 @@
 namespace ringlet::transport {
 namespace {
 
-Credentials Fresh() {
+Credentials NewCredentials() {
   return {0xa4e4a, UniqueSeed()};
 }
 
@@ -45,7 +45,7 @@ std::vector<Result<std::shared_ptr<Arena>>> Share(const std::vector<ArenaRequest
 TEST(ArenaWireup, AllMembersMapTheSameMemory) {
   DriverThread driver;
   for (const std::uint32_t ranks : {1u, 2u, 5u}) {
-    const Credentials credentials = Fresh();
+    const Credentials credentials = NewCredentials();
     std::vector<ArenaRequest> requests;
     for (std::uint32_t i = 0; i < ranks; ++i) requests.push_back(RequestFor(credentials, i, ranks));
     const auto shared = Share(requests, {.driver = driver.driver()});
@@ -62,7 +62,7 @@ TEST(ArenaWireup, AllMembersMapTheSameMemory) {
 
 TEST(ArenaWireup, AnotherShapeIsRefusedAndNamesTheSender) {
   DriverThread driver;
-  const Credentials credentials = Fresh();
+  const Credentials credentials = NewCredentials();
   std::vector<ArenaRequest> requests = {RequestFor(credentials, 0, 2),
                                         RequestFor(credentials, 1, 2)};
   requests[1].shape.stage_bytes /= 2;
@@ -75,7 +75,7 @@ TEST(ArenaWireup, AnotherShapeIsRefusedAndNamesTheSender) {
 
 TEST(ArenaWireup, NamesAMissingRank) {
   DriverThread driver;
-  ArenaRequest request = RequestFor(Fresh(), 0, 2);
+  ArenaRequest request = RequestFor(NewCredentials(), 0, 2);
   request.deadline = os::Now() + std::chrono::milliseconds(20);
   const auto shared = OfferAndShare(request, {.driver = driver.driver()});
   ASSERT_FALSE(shared.ok());
@@ -84,7 +84,7 @@ TEST(ArenaWireup, NamesAMissingRank) {
 }
 
 TEST(ArenaWireup, AddressesDifferBetweenCommunicatorsAndHosts) {
-  const Credentials one = Fresh(), other = Fresh();
+  const Credentials one = NewCredentials(), other = NewCredentials();
   EXPECT_EQ(ToString(ArenaAddress(one, Rank{0})), ToString(ArenaAddress(one, Rank{0})));
   EXPECT_NE(ToString(ArenaAddress(one, Rank{0})), ToString(ArenaAddress(other, Rank{0})));
   EXPECT_NE(ToString(ArenaAddress(one, Rank{0})), ToString(ArenaAddress(one, Rank{8})));

@@ -75,14 +75,14 @@ class Connector {
   Connector(const Connector&) = delete;
   Connector& operator=(const Connector&) = delete;
 
-  // Called in this order, on the rank's thread except for Meet.
+  // Called in this order, on the rank's thread except for AwaitPeers.
   Status ChoosePeerRoutes();
   Status MakeBell();
   void UseReserveOf(Links& links);
   Status Expect();
   Status Arrive();
   bool meets() const { return met_->lines.size() > 0; }
-  Status Meet();
+  Status AwaitPeers();
   Status AwaitPeersOfProcess();
   Status MakeLinks();
   Status AwaitOpen();
@@ -100,9 +100,9 @@ class Connector {
     Link* link = nullptr;                       // null until it is created
   };
   // Peers that have been met. Shared with the driver's thread, which adds them.
-  struct MetLines {
+  struct ConnectedPeerLines {
     std::mutex mutex;
-    std::vector<std::optional<MetLine>> lines;  // by index in the session
+    std::vector<std::optional<ConnectedPeerLine>> lines;  // by index in the session
   };
   std::uint32_t PipesForLater() const;
   Result<WireupPeer> Invite(const PeerRoute& way, std::uint32_t strand) const;
@@ -112,7 +112,7 @@ class Connector {
   const ConnectTools tools_;
   std::vector<PeerRoute> ways_;
   std::optional<SessionParts> session_;  // empty if no peer needs a session
-  const std::shared_ptr<MetLines> met_ = std::make_shared<MetLines>();
+  const std::shared_ptr<ConnectedPeerLines> met_ = std::make_shared<ConnectedPeerLines>();
   std::shared_ptr<RankBell> bell_;
   Links::Reserve fresh_;
   Links::Reserve* reserve_ = &fresh_;  // or the reserve of existing links
@@ -215,20 +215,21 @@ Status Connector::Arrive() {
   if (invited.empty()) return Ok();
   met_->lines.resize(invited.size());
   RINGLET_TRY_ASSIGN(auto copies, Copies(reserve_->listeners));
-  session_ = SessionParts{.wireup = {.self = request_.self.rank,
-                                     .credentials = request_.credentials,
-                                     .nonce_seed = request_.nonce_seed,
-                                     .peers = std::move(invited),
-                                     .deadline = request_.deadline,
-                                     .limits = request_.options.wireup},
-                          .listeners = std::move(copies),
-                          .entrance = reserve_->entrance,
-                          .note = tools_.note,
-                          .met = [met = met_, bell = bell_](std::size_t place, MetLine line) {
-                            const std::lock_guard lock(met->mutex);
-                            met->lines[place] = std::move(line);
-                            bell->waiter->Wake();
-                          }};
+  session_ =
+      SessionParts{.wireup = {.self = request_.self.rank,
+                              .credentials = request_.credentials,
+                              .nonce_seed = request_.nonce_seed,
+                              .peers = std::move(invited),
+                              .deadline = request_.deadline,
+                              .limits = request_.options.wireup},
+                   .listeners = std::move(copies),
+                   .entrance = reserve_->entrance,
+                   .note = tools_.note,
+                   .met = [met = met_, bell = bell_](std::size_t place, ConnectedPeerLine line) {
+                     const std::lock_guard lock(met->mutex);
+                     met->lines[place] = std::move(line);
+                     bell->waiter->Wake();
+                   }};
   return Ok();
 }
 
@@ -254,7 +255,7 @@ Result<WireupPeer> Connector::Invite(const PeerRoute& way, std::uint32_t strand)
   return invited;
 }
 
-Status Connector::Meet() {
+Status Connector::AwaitPeers() {
   if (session_) RINGLET_TRY(RunSession(std::move(*session_), tools_.driver, tools_.abort));
   return Ok();
 }
@@ -331,7 +332,7 @@ Result<std::unique_ptr<Links>> Connect(ConnectRequest request, ListenerSet endpo
   RINGLET_TRY(connector.ChoosePeerRoutes());
   RINGLET_TRY(connector.MakeBell());
   RINGLET_TRY(connector.Arrive());
-  RINGLET_TRY(connector.Meet());
+  RINGLET_TRY(connector.AwaitPeers());
   RINGLET_TRY(connector.AwaitPeersOfProcess());
   RINGLET_TRY(connector.MakeLinks());
   RINGLET_TRY(connector.AwaitOpen());
@@ -355,8 +356,8 @@ bool Extension::meets() const {
   return connector_->meets();
 }
 
-Status Extension::Meet() {
-  return connector_->Meet();
+Status Extension::AwaitPeers() {
+  return connector_->AwaitPeers();
 }
 
 Result<std::vector<Rank>> Extension::Take() {

@@ -70,16 +70,16 @@ class Connector;
 /// of the peers may differ, because each pair meets by itself and has its link at once.
 class Extension {
  public:
-  /// Only Meet may run outside the thread of the rank. \param links  outlives this
+  /// Only AwaitPeers may run outside the thread of the rank. \param links  outlives this
   /// Errors  as Connect, before any attempt
   static Result<std::unique_ptr<Extension>> Begin(ConnectRequest request, Links& links,
                                                   const ConnectTools& tools);
   ~Extension();
 
-  /// Returns true if there are peers outside this process, so that Meet has work to do.
+  /// Returns true if there are peers outside this process, so that AwaitPeers has work to do.
   bool meets() const;
   /// Blocks until this rank has met its peers of other processes. Any thread. Errors  as Connect
-  Status Meet();
+  Status AwaitPeers();
   /// Creates the links to the peers that have been met. Returns the ranks that are still missing.
   /// Waiter::Wake of the links signals that another call may succeed.
   Result<std::vector<Rank>> Take();

@@ -297,8 +297,8 @@ void AreMadeLater(LinkChoice choice) {
       EXPECT_EQ(more[0]->Take().value(), std::vector{Rank{1}}) << "it has not come";
     }
   }
-  std::thread other([&] { EXPECT_TRUE(more[1]->Meet().ok()); });
-  EXPECT_TRUE(more[0]->Meet().ok());
+  std::thread other([&] { EXPECT_TRUE(more[1]->AwaitPeers().ok()); });
+  EXPECT_TRUE(more[0]->AwaitPeers().ok());
   other.join();
   for (std::size_t i = 0; i < 2; ++i)
     for (int again = 0; again < 2; ++again) {

@@ -17,7 +17,7 @@ constexpr Instant kLinger = std::chrono::seconds(1);
 struct Session {
   std::mutex mutex;
   std::condition_variable_any changed;
-  std::optional<Result<std::vector<Met>>> outcome;
+  std::optional<Result<std::vector<ConnectedPeer>>> outcome;
   std::map<LineId, os::Fd> sockets;  // invalid once passed to `met`
   os::SocketDriver::Id id = 0;       // only the driver's thread uses it
 
@@ -25,7 +25,7 @@ struct Session {
   bool Complete() const {
     if (!outcome) return false;
     if (!outcome->ok()) return true;
-    for (const Met& met : **outcome)
+    for (const ConnectedPeer& met : **outcome)
       if (!sockets.contains(met.line)) return false;
     return true;
   }
@@ -51,8 +51,8 @@ os::Hosted MakeHosted(SessionParts parts, const std::shared_ptr<Session>& sessio
     session->changed.notify_all();
   };
   hosted.detached = [wireup, session, given = std::move(parts.met)](LineId line, os::Fd socket) {
-    if (auto met = wireup->MetOn(line); given && met)
-      given(met->first, MetLine{std::move(met->second), std::move(socket)});
+    if (auto met = wireup->ConnectedPeerOn(line); given && met)
+      given(met->first, ConnectedPeerLine{std::move(met->second), std::move(socket)});
     const std::lock_guard lock(session->mutex);
     session->sockets[line] = std::move(socket);
     session->changed.notify_all();
@@ -60,19 +60,19 @@ os::Hosted MakeHosted(SessionParts parts, const std::shared_ptr<Session>& sessio
   return hosted;
 }
 
-std::vector<MetLine> Collect(Session& session) {
-  std::vector<MetLine> lines;
-  for (Met& met : **session.outcome) {
+std::vector<ConnectedPeerLine> Collect(Session& session) {
+  std::vector<ConnectedPeerLine> lines;
+  for (ConnectedPeer& met : **session.outcome) {
     os::Fd socket = std::move(session.sockets.at(met.line));
-    lines.push_back(MetLine{std::move(met), std::move(socket)});
+    lines.push_back(ConnectedPeerLine{std::move(met), std::move(socket)});
   }
   return lines;
 }
 
 }  // namespace
 
-Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& driver,
-                                        const std::stop_token& abort) {
+Result<std::vector<ConnectedPeerLine>> RunSession(SessionParts parts, os::SocketDriver& driver,
+                                                  const std::stop_token& abort) {
   const Rank self = parts.wireup.self;
   const bool given_away = parts.met != nullptr;
   const Instant deadline = parts.wireup.deadline + kGrace;
@@ -101,7 +101,7 @@ Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& dr
     return Error{Code::kTimeout,
                  fmt::format("the service thread of rank {} does not answer", Index(self))};
   if (!session->outcome->ok()) return session->outcome->error();
-  if (given_away) return std::vector<MetLine>();
+  if (given_away) return std::vector<ConnectedPeerLine>();
   return Collect(*session);
 }
 

@@ -14,8 +14,8 @@
 namespace ringlet::transport {
 
 /// A peer that has been met, and the socket to it.
-struct MetLine {
-  Met met;
+struct ConnectedPeerLine {
+  ConnectedPeer met;
   os::Fd socket;
 };
 
@@ -27,13 +27,13 @@ struct SessionParts {
   /// Called on the driver's thread with each peer, identified by its index in the wireup, as soon
   /// as it is met. May be called for a moment after RunSession has returned, and again for a peer
   /// that lost its first line.
-  std::function<void(std::size_t peer, MetLine)> met = {};
+  std::function<void(std::size_t peer, ConnectedPeerLine)> met = {};
 };
 
 /// Blocks until the wireup has ended or `abort` was requested, which ends the wireup. Returns all
 /// met peers in the order of the wireup, or an empty list if `parts.met` received them.
 /// Errors  as Wireup; kAborted
-Result<std::vector<MetLine>> RunSession(SessionParts parts, os::SocketDriver& driver,
-                                        const std::stop_token& abort);
+Result<std::vector<ConnectedPeerLine>> RunSession(SessionParts parts, os::SocketDriver& driver,
+                                                  const std::stop_token& abort);
 
 }  // namespace ringlet::transport

@@ -35,7 +35,7 @@ TEST(Session, TwoThreadsGetBothEndsOfASocket) {
   TestRank called(1);
   SessionParts accepting = Parts(1, 0, {});
   accepting.listeners = std::move(called.endpoint.listeners);
-  std::optional<Result<std::vector<MetLine>>> accepted;
+  std::optional<Result<std::vector<ConnectedPeerLine>>> accepted;
   std::thread other([&] { accepted = RunSession(std::move(accepting), service.driver(), {}); });
   auto dialled = RunSession(Parts(0, 1, called.neighbour.tcp[0]), service.driver(), {});
   other.join();
@@ -57,13 +57,13 @@ TEST(Session, ReturnsConnectedRanksBeforeTheOthers) {
   accepting.wireup.peers.push_back(
       Parts(1, 2, Address::Unix("ringlet-test-nobody-is-there")).wireup.peers[0]);
   std::promise<std::size_t> came;
-  accepting.met = [&](std::size_t peer, MetLine line) {
+  accepting.met = [&](std::size_t peer, ConnectedPeerLine line) {
     EXPECT_TRUE(line.socket.valid());
     EXPECT_EQ(line.met.peer, Rank{0});
     came.set_value(peer);
   };
   std::stop_source abort;
-  std::optional<Result<std::vector<MetLine>>> accepted;
+  std::optional<Result<std::vector<ConnectedPeerLine>>> accepted;
   std::thread other(
       [&] { accepted = RunSession(std::move(accepting), service.driver(), abort.get_token()); });
   EXPECT_TRUE(RunSession(Parts(0, 1, called.neighbour.tcp[0]), service.driver(), {}).ok());

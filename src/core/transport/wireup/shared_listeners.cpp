@@ -16,7 +16,7 @@ std::vector<Address> Bound(std::vector<Address> interfaces) {
 
 // Returns the endpoint as the caller that passed `options` sees it: with its interfaces in the
 // given order, grouped by family as in ListenerSet::Open.
-ListenerSet SeenBy(const ListenerSetOptions& options, const ListenerSet& endpoint) {
+ListenerSet OrderedFor(const ListenerSetOptions& options, const ListenerSet& endpoint) {
   ListenerSet seen{.listeners = {},
                    .tcp = {},
                    .preferred = 0,
@@ -43,36 +43,37 @@ ListenerSet SeenBy(const ListenerSetOptions& options, const ListenerSet& endpoin
 // `mutex` protects all members. Entrances and the machines of endpoints share this object, so it
 // outlives them.
 struct SharedListeners::Shared {
-  struct Place {  // one key at one endpoint
+  struct ServedKey {  // one key at one endpoint
     std::function<void(os::Caller)> admit = {};
     os::Entrance::Visit visit = 0;
     std::map<std::uint64_t, os::Caller> waiting = {};  // by number
   };
-  struct Shelf {  // one endpoint and the keys that it serves
+  struct ServedEndpoint {  // one endpoint and the keys that it serves
     std::vector<Address> bound;
     ListenerSet endpoint;  // without listeners, which the driver owns
-    std::map<ServiceKey, Place> places = {};
+    std::map<ServiceKey, ServedKey> places = {};
     os::SocketDriver::Id id = 0;  // only the driver's thread uses it
   };
-  class Way;  // the entrance of a place
+  class KeyEntrance;  // the entrance of a place
 
   mutable std::mutex mutex;
   os::SocketDriver* driver = nullptr;  // null once the driver and its endpoints are destroyed
   Options options;
-  std::list<std::shared_ptr<Shelf>> shelves;
+  std::list<std::shared_ptr<ServedEndpoint>> served_endpoints;
   os::Entrance::Visit visits = 0;
   std::uint64_t callers = 0;  // callers that have had to wait
 
-  bool Serves(const Shelf& shelf, const ServiceKey& key) const {
+  bool Serves(const ServedEndpoint& served, const ServiceKey& key) const {
     const std::lock_guard lock(mutex);
-    return shelf.places.contains(key);
+    return served.places.contains(key);
   }
 
-  static void Welcome(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Shelf>& shelf,
-                      Reception::Introduced guest, os::Fd socket) {
+  static void Welcome(const std::shared_ptr<Shared>& shared,
+                      const std::shared_ptr<ServedEndpoint>& served,
+                      Reception::IdentifiedCaller guest, os::Fd socket) {
     const std::lock_guard lock(shared->mutex);
-    const auto place = shelf->places.find(guest.key);
-    if (place == shelf->places.end()) return;
+    const auto place = served->places.find(guest.key);
+    if (place == served->places.end()) return;
     os::Caller caller{std::move(socket), std::move(guest.from), std::move(guest.said)};
     if (place->second.admit) return place->second.admit(std::move(caller));
     if (!shared->driver || place->second.waiting.size() >= shared->options.half_open_max) return;
@@ -80,45 +81,47 @@ struct SharedListeners::Shared {
     place->second.waiting.emplace(number, std::move(caller));
     // Drops a late caller. A peer calls again. A stranger that replays a message would stay
     // forever.
-    shared->driver->PostAfter(shared->options.timeout, [shared, shelf, key = guest.key, number] {
+    shared->driver->PostAfter(shared->options.timeout, [shared, served, key = guest.key, number] {
       const std::lock_guard looking(shared->mutex);
-      const auto late = shelf->places.find(key);
-      if (late != shelf->places.end()) late->second.waiting.erase(number);
+      const auto late = served->places.find(key);
+      if (late != served->places.end()) late->second.waiting.erase(number);
     });
   }
 
-  void Leave(const std::shared_ptr<Shelf>& shelf, const ServiceKey& key) {
+  void Leave(const std::shared_ptr<ServedEndpoint>& served, const ServiceKey& key) {
     const std::lock_guard lock(mutex);
-    shelf->places.erase(key);
+    served->places.erase(key);
     // The first endpoint stays open, because the next communicator probably needs the same one.
-    if (shelf->places.empty() && shelf != shelves.front()) Close(shelf);
+    if (served->places.empty() && served != served_endpoints.front()) Close(served);
   }
 
-  void Close(const std::shared_ptr<Shelf>& shelf) {
-    shelves.remove(shelf);
-    if (driver) driver->Post([driver = driver, shelf] { driver->Remove(shelf->id); });
+  void Close(const std::shared_ptr<ServedEndpoint>& served) {
+    served_endpoints.remove(served);
+    if (driver) driver->Post([driver = driver, served] { driver->Remove(served->id); });
   }
 
   // Closes unused endpoints of addresses that the host had earlier.
   void CloseIdle() {
-    const auto all = shelves;
-    for (const auto& shelf : all)
-      if (shelf->places.empty()) Close(shelf);
+    const auto all = served_endpoints;
+    for (const auto& served : all)
+      if (served->places.empty()) Close(served);
   }
 
-  static void Host(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Shelf>& shelf,
+  static void Host(const std::shared_ptr<Shared>& shared,
+                   const std::shared_ptr<ServedEndpoint>& served,
                    std::vector<os::Listener> listeners, const Secret& nonce_seed);
 };
 
-class SharedListeners::Shared::Way final : public os::Entrance {
+class SharedListeners::Shared::KeyEntrance final : public os::Entrance {
  public:
-  Way(std::shared_ptr<Shared> shared, std::shared_ptr<Shelf> shelf, const ServiceKey& key)
-      : shared_(std::move(shared)), shelf_(std::move(shelf)), key_(key) {}
-  ~Way() override { shared_->Leave(shelf_, key_); }
+  KeyEntrance(std::shared_ptr<Shared> shared, std::shared_ptr<ServedEndpoint> served,
+              const ServiceKey& key)
+      : shared_(std::move(shared)), shelf_(std::move(served)), key_(key) {}
+  ~KeyEntrance() override { shared_->Leave(shelf_, key_); }
 
   Visit Open(std::function<void(os::Caller)> admit) override {
     const std::lock_guard lock(shared_->mutex);
-    Place& place = shelf_->places.at(key_);
+    ServedKey& place = shelf_->places.at(key_);
     for (auto& [number, caller] : place.waiting) admit(std::move(caller));
     place.waiting.clear();
     place.admit = std::move(admit);
@@ -126,22 +129,22 @@ class SharedListeners::Shared::Way final : public os::Entrance {
   }
   void Close(Visit visit) override {
     const std::lock_guard lock(shared_->mutex);
-    Place& place = shelf_->places.at(key_);
+    ServedKey& place = shelf_->places.at(key_);
     if (place.visit == visit) place.admit = nullptr;
   }
 
  private:
   const std::shared_ptr<Shared> shared_;
-  const std::shared_ptr<Shelf> shelf_;
+  const std::shared_ptr<ServedEndpoint> shelf_;
   const ServiceKey key_;
 };
 
 void SharedListeners::Shared::Host(const std::shared_ptr<Shared>& shared,
-                                   const std::shared_ptr<Shelf>& shelf,
+                                   const std::shared_ptr<ServedEndpoint>& served,
                                    std::vector<os::Listener> listeners, const Secret& nonce_seed) {
   const auto reception = std::make_shared<Reception>(ReceptionConfig{
       .nonce_seed = nonce_seed,
-      .serves = [shared, shelf](const ServiceKey& key) { return shared->Serves(*shelf, key); },
+      .serves = [shared, served](const ServiceKey& key) { return shared->Serves(*served, key); },
       .callers = {.owner = {},
                   .half_open_max = shared->options.half_open_max,
                   .timeout = shared->options.timeout}});
@@ -150,11 +153,11 @@ void SharedListeners::Shared::Host(const std::shared_ptr<Shared>& shared,
   hosted->listeners = std::move(listeners);
   hosted->greeting = kGreeting;
   hosted->note = shared->options.note;
-  hosted->detached = [shared, shelf, reception](LineId line, os::Fd socket) {
-    Welcome(shared, shelf, reception->Take(line), std::move(socket));
+  hosted->detached = [shared, served, reception](LineId line, os::Fd socket) {
+    Welcome(shared, served, reception->Take(line), std::move(socket));
   };
   shared->driver->Post(
-      [driver = shared->driver, shelf, hosted] { shelf->id = driver->Add(std::move(*hosted)); });
+      [driver = shared->driver, served, hosted] { served->id = driver->Add(std::move(*hosted)); });
 }
 
 SharedListeners::SharedListeners(os::SocketDriver& driver, Options options)
@@ -170,41 +173,41 @@ SharedListeners::~SharedListeners() {
 
 std::optional<Address> SharedListeners::UnixSocketOf(const ServiceKey& key) const {
   const std::lock_guard lock(shared_->mutex);
-  for (const auto& shelf : shared_->shelves) {
-    const Address& at = shelf->endpoint.unix_socket;
-    if (shelf->places.contains(key) && at.kind == Address::Kind::kUnix) return at;
+  for (const auto& served : shared_->served_endpoints) {
+    const Address& at = served->endpoint.unix_socket;
+    if (served->places.contains(key) && at.kind == Address::Kind::kUnix) return at;
   }
   return std::nullopt;
 }
 
 std::size_t SharedListeners::size() const {
   const std::lock_guard lock(shared_->mutex);
-  return shared_->shelves.size();
+  return shared_->served_endpoints.size();
 }
 
 Result<ListenerSet> SharedListeners::Open(const ListenerSetOptions& options,
                                           const ServiceKey& key) {
   const std::lock_guard lock(shared_->mutex);
   const std::vector<Address> bound = Bound(options.interfaces);
-  std::shared_ptr<Shared::Shelf> shelf;
-  for (const auto& one : shared_->shelves)
-    if (!shelf && one->bound == bound && !one->places.contains(key)) shelf = one;
-  if (!shelf) {
+  std::shared_ptr<Shared::ServedEndpoint> served;
+  for (const auto& one : shared_->served_endpoints)
+    if (!served && one->bound == bound && !one->places.contains(key)) served = one;
+  if (!served) {
     shared_->CloseIdle();
     ListenerSetOptions all = options;
     all.unix_listener = true;  // the next rank may need it
     RINGLET_TRY_ASSIGN(ListenerSet endpoint, ListenerSet::Open(all));
     auto listeners = std::exchange(endpoint.listeners, {});
-    shelf = std::make_shared<Shared::Shelf>();
-    shelf->bound = bound;
-    shelf->endpoint = std::move(endpoint);
-    shared_->shelves.push_back(shelf);
-    Shared::Host(shared_, shelf, std::move(listeners),
+    served = std::make_shared<Shared::ServedEndpoint>();
+    served->bound = bound;
+    served->endpoint = std::move(endpoint);
+    shared_->served_endpoints.push_back(served);
+    Shared::Host(shared_, served, std::move(listeners),
                  KeyedHash(options.seed, {AsView("nonces of an endpoint")}));
   }
-  shelf->places.emplace(key, Shared::Place{});
-  ListenerSet seen = SeenBy(options, shelf->endpoint);
-  seen.entrance = std::make_shared<Shared::Way>(shared_, shelf, key);
+  served->places.emplace(key, Shared::ServedKey{});
+  ListenerSet seen = OrderedFor(options, served->endpoint);
+  seen.entrance = std::make_shared<Shared::KeyEntrance>(shared_, served, key);
   return seen;
 }
 

@@ -102,7 +102,8 @@ void Wireup::OnReceived(const Received& received, Instant now) {
   Peer& peer = peers_[index];
   if (peer.opened && peer.opened->made.line == received.line) {
     const Status pushed = peer.opened->made.wire.Push(received);
-    return pushed.ok() ? ListenTo(index, now) : Lose(index, pushed.error().message, now, true);
+    return pushed.ok() ? ListenTo(index, now)
+                       : DropLineAndRedial(index, pushed.error().message, now, true);
   }
   if (!peer.dialler || !peer.dialler->Owns(received.line)) return;
   if (auto made = peer.dialler->OnReceived(received, now))
@@ -116,10 +117,10 @@ void Wireup::OnClosed(const Closed& closed, Instant now) {
   if (it == peer_of_line_.end()) return;
   const std::size_t index = it->second;
   Peer& peer = peers_[index];
-  if (peer.met && peer.met->line == closed.line) return Unmeet(closed.line, now);
+  if (peer.met && peer.met->line == closed.line) return MarkDisconnected(closed.line, now);
   peer_of_line_.erase(it);
   if (peer.opened && peer.opened->made.line == closed.line)
-    return Lose(index, closed.why, now, false);
+    return DropLineAndRedial(index, closed.why, now, false);
   if (peer.dialler) peer.dialler->OnClosed(closed.line, closed.why, now);
   Await(index);
 }
@@ -138,22 +139,24 @@ void Wireup::ListenTo(std::size_t index, Instant now) {
   Await(index);
   Dialler::Opened& made = peers_[index].opened->made;
   const auto frame = made.wire.Next();
-  if (!frame.ok()) return Lose(index, frame.error().message, now, true);
+  if (!frame.ok()) return DropLineAndRedial(index, frame.error().message, now, true);
   if (!*frame) return;
   auto said = ParseWireup(**frame, made.wire.descriptors());
-  if (!said.ok()) return Lose(index, said.error().message, now, true);
+  if (!said.ok()) return DropLineAndRedial(index, said.error().message, now, true);
   if (const auto* const refusal = std::get_if<WireupRefusal>(&*said))
-    return Lose(index, "it refused: " + refusal->why, now, true);
+    return DropLineAndRedial(index, "it refused: " + refusal->why, now, true);
   auto& hello = std::get<WireupHello>(*said);
   const WireupPeer& config = peers_[index].config;
   if (hello.from != config.rank || hello.strand != config.strand || hello.to != config_.self)
-    return Lose(index, fmt::format("rank {} answered there", Index(hello.from)), now, true);
+    return DropLineAndRedial(index, fmt::format("rank {} answered there", Index(hello.from)), now,
+                             true);
   peers_[index].reached = made.address;
-  MarkMet(index, made.line, made.wire, std::move(hello));
+  MarkConnected(index, made.line, made.wire, std::move(hello));
 }
 
 // Gives up the line to the peer and dials again.
-void Wireup::Lose(std::size_t index, const std::string& why, Instant now, bool hangup) {
+void Wireup::DropLineAndRedial(std::size_t index, const std::string& why, Instant now,
+                               bool hangup) {
   Peer& peer = peers_[index];
   const Dialler::Opened made = std::move(std::exchange(peer.opened, std::nullopt)->made);
   if (hangup) EmitOf(index, Hangup{made.line});
@@ -163,16 +166,16 @@ void Wireup::Lose(std::size_t index, const std::string& why, Instant now, bool h
 
 void Wireup::OnCaller(const Acceptor::FirstFrame& caller) {
   const auto said = ParseWireup(caller.frame, acceptor_.Find(caller.line)->descriptors());
-  if (!said.ok()) return acceptor_.TurnAway(caller.line, said.error().message);
+  if (!said.ok()) return acceptor_.RejectCaller(caller.line, said.error().message);
   const auto* const hello = std::get_if<WireupHello>(&*said);
   if (!hello)
-    return acceptor_.TurnAway(caller.line, "it refused: " + std::get<WireupRefusal>(*said).why);
+    return acceptor_.RejectCaller(caller.line, "it refused: " + std::get<WireupRefusal>(*said).why);
   if (const std::string why = WhyUnexpected(*hello, caller.purpose); !why.empty())
-    return acceptor_.TurnAway(caller.line, why, Encode(WireupRefusal{why}));
+    return acceptor_.RejectCaller(caller.line, why, Encode(WireupRefusal{why}));
   const std::size_t index = peer_of_strand_.at({hello->from, hello->strand});
   Wire wire = acceptor_.Take(caller.line).line;
   Introduce(caller.line, peers_[index]);
-  MarkMet(index, caller.line, wire, *hello);
+  MarkConnected(index, caller.line, wire, *hello);
 }
 
 std::string Wireup::WhyUnexpected(const WireupHello& hello, Purpose purpose) const {
@@ -188,17 +191,17 @@ std::string Wireup::WhyUnexpected(const WireupHello& hello, Purpose purpose) con
                      Index(hello.from));
 }
 
-void Wireup::MarkMet(std::size_t index, LineId line, Wire& wire, WireupHello hello) {
+void Wireup::MarkConnected(std::size_t index, LineId line, Wire& wire, WireupHello hello) {
   Peer& peer = peers_[index];
   if (peer.met) {
     peer_of_line_.erase(peer.met->line);  // the peer dialled again, so its first line is broken
     --met_count_;
   }
-  peer.met = Met{.peer = peer.config.rank,
-                 .line = line,
-                 .offer = std::move(hello.offer),
-                 .descriptors = wire.TakeDescriptors(),
-                 .unread = wire.TakeUnread()};
+  peer.met = ConnectedPeer{.peer = peer.config.rank,
+                           .line = line,
+                           .offer = std::move(hello.offer),
+                           .descriptors = wire.TakeDescriptors(),
+                           .unread = wire.TakeUnread()};
   peer.opened.reset();
   peer_of_line_[line] = index;
   ++met_count_;
@@ -207,7 +210,7 @@ void Wireup::MarkMet(std::size_t index, LineId line, Wire& wire, WireupHello hel
 }
 
 // Handles a line that broke while it was handed over.
-void Wireup::Unmeet(LineId line, Instant now) {
+void Wireup::MarkDisconnected(LineId line, Instant now) {
   const std::size_t index = peer_of_line_.at(line);
   Peer& peer = peers_[index];
   peer_of_line_.erase(line);
@@ -252,7 +255,7 @@ void Wireup::Advance(Instant now) {
     const std::size_t index = due_.begin()->second;
     Peer& peer = peers_[index];
     if (peer.opened) {
-      Lose(index, "it knows the secret, but did not introduce itself", now, true);
+      DropLineAndRedial(index, "it knows the secret, but did not introduce itself", now, true);
     } else {
       peer.dialler->Advance(now);
       Await(index);
@@ -270,7 +273,7 @@ std::optional<Instant> Wireup::Deadline() const {
 
 void Wireup::Conclude(Instant now) {
   if (met_count_ == peers_.size()) {
-    std::vector<Met> all;
+    std::vector<ConnectedPeer> all;
     for (const Peer& peer : peers_) all.push_back(*peer.met);
     Finish(std::move(all));
   } else if (now >= config_.deadline) {
@@ -278,7 +281,7 @@ void Wireup::Conclude(Instant now) {
   }
 }
 
-void Wireup::Finish(Result<std::vector<Met>> outcome) {
+void Wireup::Finish(Result<std::vector<ConnectedPeer>> outcome) {
   if (auto note = acceptor_.log().Summary()) Emit(std::move(*note));
   acceptor_.Clear();
   for (Peer& peer : peers_) {
@@ -292,7 +295,7 @@ void Wireup::Finish(Result<std::vector<Met>> outcome) {
 
 // ---- outcome ----------------------------------------------------------------------------------
 
-std::optional<std::pair<std::size_t, Met>> Wireup::MetOn(LineId line) const {
+std::optional<std::pair<std::size_t, ConnectedPeer>> Wireup::ConnectedPeerOn(LineId line) const {
   const auto it = peer_of_line_.find(line);
   if (it == peer_of_line_.end()) return std::nullopt;
   const auto& met = peers_[it->second].met;
@@ -300,7 +303,7 @@ std::optional<std::pair<std::size_t, Met>> Wireup::MetOn(LineId line) const {
   return std::pair(it->second, *met);
 }
 
-std::string Wireup::Complaint(const Peer& peer) const {
+std::string Wireup::FailureText(const Peer& peer) const {
   std::string why = "it has not called";
   if (peer.dialler) why = peer.dialler->Reasons();
   if (peer.opened) why = ToString(peer.opened->made.address) + ": it did not introduce itself";
@@ -313,10 +316,10 @@ Error Wireup::Missing() const {
   for (const Peer& peer : peers_) {
     all.insert(peer.config.rank);
     if (peer.met || !absent.insert(peer.config.rank).second || absent.size() > kNamedMax) continue;
-    missing += (missing.empty() ? "" : "; ") + Complaint(peer);
+    missing += (missing.empty() ? "" : "; ") + FailureText(peer);
   }
   if (absent.size() > kNamedMax) missing += fmt::format("; and {} more", absent.size() - kNamedMax);
-  const StrangerLog& log = acceptor_.log();
+  const RejectionLog& log = acceptor_.log();
   if (log.turned_away() > 0)
     missing += fmt::format("; callers turned away: {}, the last {}", log.turned_away(), log.last());
   if (log.left() > 0)

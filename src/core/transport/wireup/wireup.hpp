@@ -54,7 +54,7 @@ struct WireupConfig {
 };
 
 /// A peer that has been met.
-struct Met {
+struct ConnectedPeer {
   Rank peer{};
   LineId line{};  ///< detached
   Bytes offer;    ///< of the peer; authenticated but not checked
@@ -74,11 +74,11 @@ class Wireup final : public Machine {
   /// Set when finished. One entry per peer, in the order of the configuration.
   /// Errors  kTimeout   names every missing peer, the addresses tried and the result of each
   ///         kPeerLost  a peer hung up after it was met and before its line was handed over
-  const std::optional<Result<std::vector<Met>>>& outcome() const { return outcome_; }
+  const std::optional<Result<std::vector<ConnectedPeer>>>& outcome() const { return outcome_; }
 
   /// Returns the configuration index and the data of the peer met on this line, even before all
   /// have been met. Empty if the line broke, or if the peer was met on another line.
-  std::optional<std::pair<std::size_t, Met>> MetOn(LineId line) const;
+  std::optional<std::pair<std::size_t, ConnectedPeer>> ConnectedPeerOn(LineId line) const;
 
  private:
   struct ProvenLine {  // the peer has proved itself on this line but not sent its hello
@@ -90,7 +90,7 @@ class Wireup final : public Machine {
     std::optional<Dialler> dialler;  // set for kDial
     std::optional<ProvenLine> opened;
     Address reached{};  // the address at which it was met
-    std::optional<Met> met;
+    std::optional<ConnectedPeer> met;
     Instant due{};  // next time that this peer needs attention; zero if never
   };
 
@@ -103,16 +103,16 @@ class Wireup final : public Machine {
   void ListenTo(std::size_t peer, Instant now);
   void OnCaller(const Acceptor::FirstFrame& caller);
   std::string WhyUnexpected(const WireupHello& hello, Purpose purpose) const;
-  void MarkMet(std::size_t peer, LineId line, Wire& wire, WireupHello hello);
-  void Unmeet(LineId line, Instant now);
-  void Lose(std::size_t peer, const std::string& why, Instant now, bool hangup);
+  void MarkConnected(std::size_t peer, LineId line, Wire& wire, WireupHello hello);
+  void MarkDisconnected(LineId line, Instant now);
+  void DropLineAndRedial(std::size_t peer, const std::string& why, Instant now, bool hangup);
   void Introduce(LineId line, const Peer& peer);
   void Await(std::size_t peer);
   void Advance(Instant now);
   void Conclude(Instant now);
-  void Finish(Result<std::vector<Met>> outcome);
+  void Finish(Result<std::vector<ConnectedPeer>> outcome);
   Error Missing() const;
-  std::string Complaint(const Peer& peer) const;
+  std::string FailureText(const Peer& peer) const;
 
   WireupConfig config_;
   NonceSource nonces_;
@@ -125,7 +125,7 @@ class Wireup final : public Machine {
   std::size_t met_count_ = 0;
   Instant now_{0};
   bool started_ = false;
-  std::optional<Result<std::vector<Met>>> outcome_;
+  std::optional<Result<std::vector<ConnectedPeer>>> outcome_;
 };
 
 }  // namespace ringlet::transport

@@ -96,22 +96,22 @@ void RasServer::OnCommand(LineId line, Client& client, std::string_view command,
   std::string_view rest = command;
   bool known = true;
   if (TakeWord(rest, "client protocol"))
-    Say(line, fmt::format("SERVER PROTOCOL {}\n", kProtocolVersion));
+    SendText(line, fmt::format("SERVER PROTOCOL {}\n", kProtocolVersion));
   else if (TakeWord(rest, "timeout"))
-    Say(line, SetTimeout(client, rest));
+    SendText(line, SetTimeout(client, rest));
   else if (TakeWord(rest, "set format"))
-    Say(line, SetFormat(client, rest));
+    SendText(line, SetFormat(client, rest));
   else if (IsWord(command, "status"))
     Report(line, client, false, now);
   else if (IsWord(command, "verbose status"))
     Report(line, client, true, now);
   else if (IsWord(command, "monitor"))
-    Say(line, Monitor(client, "", now));
+    SendText(line, Monitor(client, "", now));
   else if (TakeWord(rest, "monitor"))
-    Say(line, Monitor(client, rest, now));
+    SendText(line, Monitor(client, rest, now));
   else
     known = false;
-  if (!known) Say(line, Refusal("Unknown command", command));
+  if (!known) SendText(line, Refusal("Unknown command", command));
   client.has_spoken = client.has_spoken || known;
 }
 
@@ -145,7 +145,7 @@ std::string RasServer::Monitor(Client& client, std::string_view words, Instant n
 }
 
 void RasServer::Report(LineId line, Client& client, bool verbose, Instant now) {
-  if (client.events != kNoEvents) return Say(line, "ERROR: this client monitors events\n");
+  if (client.events != kNoEvents) return SendText(line, "ERROR: this client monitors events\n");
   client.waits = true;
   client.verbose = verbose;
   client.expires = Instant(0);  // the look has its own deadline
@@ -184,10 +184,10 @@ void RasServer::OnLook(const std::vector<JobStatus>& jobs, Instant now) {
     answered.push_back(line);
   }
   for (const LineId line : answered) HangUp(line);
-  if (HasMonitors()) TellEvents(RasPeersOf(jobs));
+  if (HasMonitors()) SendEvents(RasPeersOf(jobs));
 }
 
-void RasServer::TellEvents(const std::vector<RasPeer>& peers) {
+void RasServer::SendEvents(const std::vector<RasPeer>& peers) {
   const std::vector<RasEvent> events =
       peers_ ? RasEventsBetween(*peers_, peers) : std::vector<RasEvent>();
   peers_ = peers;
@@ -202,7 +202,7 @@ void RasServer::TellEvents(const std::vector<RasPeer>& peers) {
         slow.push_back(line);
         break;
       }
-      Say(line, text);
+      SendText(line, text);
     }
   for (const LineId line : slow) HangUp(line);
 }
@@ -212,7 +212,7 @@ bool RasServer::HasMonitors() const {
                              [](const auto& entry) { return entry.second.events != kNoEvents; });
 }
 
-void RasServer::Say(LineId line, std::string_view text) {
+void RasServer::SendText(LineId line, std::string_view text) {
   const View bytes = AsView(text);
   Emit(Send{line, Slice(Share(Bytes(bytes.begin(), bytes.end()))), {}});
 }

@@ -73,9 +73,9 @@ class RasServer final : public Machine {
   std::string Monitor(Client& client, std::string_view events, Instant now);
   void Report(LineId line, Client& client, bool verbose, Instant now);
   void Look(Instant now, Instant timeout);
-  void TellEvents(const std::vector<RasPeer>& peers);
+  void SendEvents(const std::vector<RasPeer>& peers);
   bool HasMonitors() const;
-  void Say(LineId line, std::string_view text);
+  void SendText(LineId line, std::string_view text);
   void HangUp(LineId line);
 
   const Owner owner_;

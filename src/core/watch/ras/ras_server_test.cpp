@@ -18,7 +18,7 @@ constexpr LineId kClient = kFirstAcceptedLine;
 class RasServerTest : public testing::Test {
  protected:
   void Call(LineId line = kClient) { server_.Handle(Accepted{line, Address()}, now_); }
-  void Say(std::string_view text, LineId line = kClient) {
+  void SendText(std::string_view text, LineId line = kClient) {
     server_.Handle(Received{line, Slice(AsView(text)), {}}, now_);
   }
   void Wait(Instant time) {
@@ -46,9 +46,9 @@ class RasServerTest : public testing::Test {
 
 TEST_F(RasServerTest, AnswersCommandsAndClosesAfterTheReport) {
   Call();
-  Say("CLIENT PROTO");
+  SendText("CLIENT PROTO");
   EXPECT_EQ(Done(), "");
-  Say("COL 2\nTIMEOUT 5\r\nset format JSON\nSTATUS\nSTATUS\n");
+  SendText("COL 2\nTIMEOUT 5\r\nset format JSON\nSTATUS\nSTATUS\n");
   EXPECT_EQ(Done(), "SERVER PROTOCOL 2\nOK\nOK\n");
   EXPECT_EQ(looks_, 1);
   Look({JobForTest({3, 3})});
@@ -60,7 +60,7 @@ TEST_F(RasServerTest, AnswersCommandsAndClosesAfterTheReport) {
 
 TEST_F(RasServerTest, RefusesUnknownCommands) {
   Call();
-  Say("STATUS REPORT\nTIMEOUT -1\nTIMEOUT\nSET FORMAT xml\nMONITOR rain\n\x01\n");
+  SendText("STATUS REPORT\nTIMEOUT -1\nTIMEOUT\nSET FORMAT xml\nMONITOR rain\n\x01\n");
   EXPECT_EQ(Done(),
             "ERROR: Unknown command STATUS REPORT\n"
             "ERROR: Invalid timeout value -1\n"
@@ -74,7 +74,7 @@ TEST_F(RasServerTest, RefusesUnknownCommands) {
 TEST_F(RasServerTest, ConcurrentClientsShareACollection) {
   for (const LineId line : {kClient, kClient + 1, kClient + 2}) {
     Call(line);
-    Say("VERBOSE STATUS\n", line);
+    SendText("VERBOSE STATUS\n", line);
   }
   EXPECT_EQ(looks_, 1);
   Look({});
@@ -87,7 +87,7 @@ TEST_F(RasServerTest, TheReportIsSentWithinTheTimeoutAndItsMaximum) {
                                       {"1", Instant(std::chrono::seconds(1))},
                                       {"3600", RasServer::kLookTimeoutMax}}) {
     Call();
-    Say(fmt::format("TIMEOUT {}\nSTATUS\n", seconds));
+    SendText(fmt::format("TIMEOUT {}\nSTATUS\n", seconds));
     EXPECT_EQ(server_.Deadline(), now_ + wait);
     Wait(wait - Instant(1));
     EXPECT_EQ(Done(), "OK\n");
@@ -102,19 +102,19 @@ TEST_F(RasServerTest, ClosesASilentClient) {
   Call();
   Wait(RasServer::kCommandTimeout);
   EXPECT_EQ(Done(), "|");
-  Say("STATUS\n");
+  SendText("STATUS\n");
   EXPECT_EQ(looks_, 0);
 }
 
 TEST_F(RasServerTest, BoundsLinesAndCommands) {
   Call();
-  Say(std::string(RasServer::kLineBytesMax + 1, 'x'));
+  SendText(std::string(RasServer::kLineBytesMax + 1, 'x'));
   EXPECT_EQ(Done(), "|");
   Call();
-  Say(std::string(RasServer::kLineBytesMax + 1, 'x') + "\n");
+  SendText(std::string(RasServer::kLineBytesMax + 1, 'x') + "\n");
   EXPECT_EQ(Done(), "|");
   Call();
-  for (std::size_t i = 0; i <= RasServer::kCommandsMax; ++i) Say("TIMEOUT 1\n");
+  for (std::size_t i = 0; i <= RasServer::kCommandsMax; ++i) SendText("TIMEOUT 1\n");
   EXPECT_TRUE(Done().ends_with("OK\n|"));
 }
 
@@ -125,25 +125,25 @@ TEST_F(RasServerTest, SilentClientsDoNotBlockOthers) {
   const LineId late = kClient + RasServer::kClientsMax;
   Call(late);
   EXPECT_EQ(Done(), "|") << "the first of those that were silent";
-  Say("STATUS\n", late);
+  SendText("STATUS\n", late);
   EXPECT_EQ(looks_, 1);
 }
 
 TEST_F(RasServerTest, ActiveClientsAreNotDroppedForNewClients) {
   for (LineId line = 0; line < RasServer::kClientsMax; ++line) {
     Call(kClient + line);
-    Say("TIMEOUT 1\n", kClient + line);
+    SendText("TIMEOUT 1\n", kClient + line);
   }
   Done();
   Call(kClient + RasServer::kClientsMax);
   EXPECT_EQ(Done(), "|");
-  Say("STATUS\n");
+  SendText("STATUS\n");
   EXPECT_EQ(looks_, 1) << "the first one is still here";
 }
 
 TEST_F(RasServerTest, MonitorsReceiveChanges) {
   Call();
-  Say("SET FORMAT json\nMONITOR\n");
+  SendText("SET FORMAT json\nMONITOR\n");
   EXPECT_EQ(Done(), "OK\nOK\n");
   EXPECT_EQ(looks_, 1);
   Look({JobForTest({1, 1})});
@@ -166,14 +166,14 @@ TEST_F(RasServerTest, MonitorsReceiveChanges) {
 TEST_F(RasServerTest, BoundsTheNumberOfMonitors) {
   for (LineId line = 0; line <= RasServer::kMonitorsMax; ++line) {
     Call(kClient + line);
-    Say("MONITOR all\n", kClient + line);
+    SendText("MONITOR all\n", kClient + line);
   }
   EXPECT_THAT(Done(), HasSubstr("OK\nERROR: 8 clients monitor this process already\n"));
 }
 
 TEST_F(RasServerTest, ClosesAMonitorThatDoesNotRead) {
   Call();
-  Say("MONITOR all\n");
+  SendText("MONITOR all\n");
   JobStatus well = JobForTest(std::vector<std::uint64_t>(4000, 1)), ill = well;
   for (RankState& state : ill.states) state.reach = Reach::kSilent;
   std::size_t bytes = 0;

@@ -1,4 +1,4 @@
-#include "comm/establish/surroundings.hpp"
+#include "comm/establish/local_resources.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -36,21 +36,21 @@ PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHos
   return peer_info;
 }
 
-Result<Surroundings> ExchangePeerInfo(const Origin& origin, Control& control,
-                                      Surroundings surroundings) {
-  RINGLET_TRY_ASSIGN(
-      const bootstrap::Table table,
-      control.AllGather(Encode(PeerInfoOf(*origin.process, origin.config, surroundings.local_host,
-                                          surroundings.listeners, surroundings.memory))));
-  surroundings.peer_infos.clear();
+Result<LocalResources> ExchangePeerInfo(const Origin& origin, Control& control,
+                                        LocalResources local_resources) {
+  RINGLET_TRY_ASSIGN(const bootstrap::Table table,
+                     control.AllGather(Encode(
+                         PeerInfoOf(*origin.process, origin.config, local_resources.local_host,
+                                    local_resources.listeners, local_resources.memory))));
+  local_resources.peer_infos.clear();
   for (std::uint32_t rank = 0; rank < table.size(); ++rank) {
     RINGLET_TRY_ASSIGN(PeerInfo peer_info, DecodePeerInfo(table.At(Rank{rank})));
-    surroundings.peer_infos.push_back(std::move(peer_info));
+    local_resources.peer_infos.push_back(std::move(peer_info));
   }
-  return surroundings;
+  return local_resources;
 }
 
-bool LackDevices(const std::vector<PeerInfo>& peer_infos) {
+bool HasUnreadDevices(const std::vector<PeerInfo>& peer_infos) {
   const auto elsewhere = [&](const PeerInfo& one) {
     return one.host_hash != peer_infos[0].host_hash;
   };
@@ -58,17 +58,17 @@ bool LackDevices(const std::vector<PeerInfo>& peer_infos) {
   return std::ranges::any_of(peer_infos, elsewhere) && std::ranges::any_of(peer_infos, lacks);
 }
 
-Result<Surroundings> WithDevices(const Origin& origin, Control& control,
-                                 Surroundings surroundings) {
-  if (!LackDevices(surroundings.peer_infos)) return surroundings;
-  surroundings = {};  // frees its ports for the next listeners
+Result<LocalResources> WithDevices(const Origin& origin, Control& control,
+                                   LocalResources local_resources) {
+  if (!HasUnreadDevices(local_resources.peer_infos)) return local_resources;
+  local_resources = {};  // frees its ports for the next listeners
   Config config = origin.config;
   config.expects_one_host = false;
-  RINGLET_TRY_ASSIGN(surroundings.local_host, DiscoverLocal(*origin.process, config));
-  RINGLET_TRY_ASSIGN(
-      surroundings.listeners,
-      OpenDataListener(*origin.process, origin.credentials, surroundings.local_host, config.size));
-  return ExchangePeerInfo(origin, control, std::move(surroundings));
+  RINGLET_TRY_ASSIGN(local_resources.local_host, DiscoverLocal(*origin.process, config));
+  RINGLET_TRY_ASSIGN(local_resources.listeners,
+                     OpenDataListener(*origin.process, origin.credentials,
+                                      local_resources.local_host, config.size));
+  return ExchangePeerInfo(origin, control, std::move(local_resources));
 }
 
 }  // namespace ringlet::comm

@@ -7,12 +7,12 @@
 
 #include "bootstrap/group.hpp"
 #include "bootstrap/member/config.hpp"
-#include "bootstrap/member/failure_news.hpp"
+#include "bootstrap/member/failure_spread.hpp"
 
 namespace ringlet::bootstrap {
 
-struct GroupSeat {
-  explicit GroupSeat(GroupConfig config) : group(std::move(config)) {}
+struct GroupMembership {
+  explicit GroupMembership(GroupConfig config) : group(std::move(config)) {}
 
   /// Maps a rank of the group to a rank of the member's world, and back. Both are equal in the
   /// world.
@@ -24,19 +24,19 @@ struct GroupSeat {
     return it->second;
   }
 
-  Group group;
+  GroupProtocol group;
   std::vector<std::uint32_t> ranks;  // world ranks by group rank; empty: the world
   std::unordered_map<std::uint32_t, std::uint32_t> by_peer;
-  FailureNews news;
+  FailureSpread news;
 };
 
 /// The place in the world. \param place  used in a tree
-std::unique_ptr<GroupSeat> TakeWorldSeat(const MemberConfig& config, TreePlace place,
-                                         Roster roster);
+std::unique_ptr<GroupMembership> CreateWorldMembership(const MemberConfig& config, TreePlace place,
+                                                       Roster roster);
 /// The place in a group of some ranks of another group, in the given order.
 /// \param ranks  of `parent`, including this rank
-Result<std::unique_ptr<GroupSeat>> TakeSeat(GroupId id, const GroupSeat& parent,
-                                            const std::vector<std::uint32_t>& ranks,
-                                            const MemberConfig& config);
+Result<std::unique_ptr<GroupMembership>> CreateMembership(GroupId id, const GroupMembership& parent,
+                                                          const std::vector<std::uint32_t>& ranks,
+                                                          const MemberConfig& config);
 
 }  // namespace ringlet::bootstrap

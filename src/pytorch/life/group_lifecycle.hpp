@@ -16,18 +16,18 @@ namespace ringlet::torch_api {
 
 /// Returns Interrupts that abort the group if a signal handler throws, because the other ranks
 /// would wait for the rest of the operation.
-inline Interrupts AbortIfInterrupted(Group& group) {
+inline Interrupts AbortIfInterrupted(RankGroup& group) {
   return Interrupts([&group] {
     group.Abort(fmt::format("rank {} was interrupted by a signal", group.options().rank));
   });
 }
 
 /// Creates the group, provides it while it is usable, and ends it. With enable_reconfigure,
-/// FormAnew sets the members, and can change them later.
-class GroupLife {
+/// Reform sets the members, and can change them later.
+class GroupLifecycle {
  public:
-  GroupLife(c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<BackendOptions> options,
-            std::string name, RankInGroup place, Failures& failures)
+  GroupLifecycle(c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<BackendOptions> options,
+                 std::string name, RankInGroup place, Failures& failures)
       : store_(std::move(store)),
         options_(std::move(options)),
         name_(std::move(name)),
@@ -49,11 +49,11 @@ class GroupLife {
   bool has_ended() const { return ended_; }
   /// Null after the end, and before the group gets members.
   P2pQueue* p2p_queue() { return p2p_queue_.get(); }
-  /// Group::helpers, valid even while the group ends.
+  /// RankGroup::helpers, valid even while the group ends.
   Helpers& helpers() { return group_->helpers(); }
 
   /// Returns the group while it is usable; else throws.
-  Group& Alive() const {
+  RankGroup& UsableGroup() const {
     TORCH_CHECK(!awaits_members_ || ended_, "ringlet: the process group ", name_,
                 " does not have members yet: it was made with enable_reconfigure, so call "
                 "reconfigure first");
@@ -67,7 +67,7 @@ class GroupLife {
 
   void SetTimeout(std::chrono::milliseconds timeout) {
     options_->timeout = timeout;
-    if (!awaits_members_) Alive().set_timeout(timeout);
+    if (!awaits_members_) UsableGroup().set_timeout(timeout);
   }
 
   /// Reports that this rank has refused the arguments of a call that other ranks may have begun.
@@ -87,27 +87,27 @@ class GroupLife {
   /// Forms the communicator of a group of some of these ranks from this one's connections. If this
   /// group lacks a communicator, or the order of the ranks differs, the child forms its own from
   /// its store on first use. \param ranks  of this group, in the order of the child's
-  void Connect(GroupLife& child, const std::vector<int>& ranks) {
-    if (!Alive().is_formed() || !std::ranges::is_sorted(ranks)) return;
+  void Connect(GroupLifecycle& child, const std::vector<int>& ranks) {
+    if (!UsableGroup().is_formed() || !std::ranges::is_sorted(ranks)) return;
     const Interrupts interrupts = AbortIfInterrupted(*group_);
     const Status status =
-        group_->Beget(*child.group_, std::vector<std::uint32_t>(ranks.begin(), ranks.end()));
+        group_->CreateChild(*child.group_, std::vector<std::uint32_t>(ranks.begin(), ranks.end()));
     interrupts.Rethrow();
     TORCH_CHECK_WITH(DistBackendError, status.ok(),
                      "ringlet: splitting the process group: ", status.error().message);
   }
 
   /// Ends the current group, if any, before the next one replaces it.
-  void EndForNext() {
+  void EndBeforeReform() {
     if (!group_) return;
     group_->Abort(fmt::format("rank {} forms a new group", place_.rank));
     p2p_queue_->Abort("the process group forms again");
     EndGroup();
   }
-  /// Creates the next group, after EndForNext, and connects its ranks. Other groups connect on
+  /// Creates the next group, after EndBeforeReform, and connects its ranks. Other groups connect on
   /// first use. \param store  of this group alone
-  void FormAnew(RankInGroup place, const c10::intrusive_ptr<c10d::Store>& store,
-                Milliseconds timeout) {
+  void Reform(RankInGroup place, const c10::intrusive_ptr<c10d::Store>& store,
+              Milliseconds timeout) {
     place_ = place;
     awaits_members_ = false;
     failures_.Forget();
@@ -154,7 +154,7 @@ class GroupLife {
     EndGroup();
   }
   /// Refuses later operations; a later End does the rest. Returns false if the end has begun.
-  bool EndLater() {
+  bool DeferEnd() {
     if (ended_.exchange(true)) return false;
     ends_later_ = true;
     return true;
@@ -166,15 +166,15 @@ class GroupLife {
     const auto process = ProcessNumber();
     TORCH_CHECK(process.ok(), "ringlet: ", process.error().message);
     const std::string given = GroupNameOf(*options_);
-    group_ = std::make_unique<Group>(
-        Group::Options{.rank = static_cast<std::uint32_t>(place_.rank),
-                       .size = static_cast<std::uint32_t>(place_.size),
-                       .name = given.empty() ? name_ : given,
-                       .timeout = options_->timeout,
-                       .init_timeout = init_timeout,
-                       .ranks_per_root = static_cast<std::uint32_t>(options_->ranks_per_root),
-                       .beacon = place_.size > 1 ? Beacon() : nullptr,
-                       .process = *process},
+    group_ = std::make_unique<RankGroup>(
+        RankGroup::Options{.rank = static_cast<std::uint32_t>(place_.rank),
+                           .size = static_cast<std::uint32_t>(place_.size),
+                           .name = given.empty() ? name_ : given,
+                           .timeout = options_->timeout,
+                           .init_timeout = init_timeout,
+                           .ranks_per_root = static_cast<std::uint32_t>(options_->ranks_per_root),
+                           .beacon = place_.size > 1 ? Beacon() : nullptr,
+                           .process = *process},
         std::make_shared<TorchStore>(store));
     p2p_queue_ = std::make_unique<P2pQueue>(*group_, LinesWithin(init_timeout));
     const Status announced = place_.size > 1 ? group_->Announce() : Ok();
@@ -203,8 +203,8 @@ class GroupLife {
   const std::string name_;
   Failures& failures_;
   RankInGroup place_;
-  bool awaits_members_;           // created without members, and not formed yet
-  std::unique_ptr<Group> group_;  // null after its end, and without members
+  bool awaits_members_;               // created without members, and not formed yet
+  std::unique_ptr<RankGroup> group_;  // null after its end, and without members
   std::unique_ptr<P2pQueue> p2p_queue_;
   std::atomic<bool> ended_{false};
   std::atomic<bool> ends_later_{false};  // `ended_`, but its parts still exist

@@ -11,7 +11,7 @@
 
 namespace ringlet::comm {
 
-struct Surroundings {
+struct LocalResources {
   LocalHost local_host;
   transport::ListenerSet listeners;  ///< of the data plane
   HostMemoryDraft memory;
@@ -21,17 +21,18 @@ struct Surroundings {
 PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHost& local_host,
                     const transport::ListenerSet& listeners, const HostMemoryDraft& draft);
 
-/// Returns the surroundings with newly exchanged peer infos of all ranks of `control`.
+/// Returns the local resources with newly exchanged peer infos of all ranks of `control`.
 /// Errors  as Control::AllGather
-Result<Surroundings> ExchangePeerInfo(const Origin& origin, Control& control,
-                                      Surroundings surroundings);
+Result<LocalResources> ExchangePeerInfo(const Origin& origin, Control& control,
+                                        LocalResources local_resources);
 
 /// Returns true if ranks are on several hosts and one has not read its devices yet. Pure.
-bool LackDevices(const std::vector<PeerInfo>& peer_infos);
+bool HasUnreadDevices(const std::vector<PeerInfo>& peer_infos);
 
-/// Returns the surroundings unchanged if every rank knows the relevant devices. Otherwise the rank
-/// reads its devices now and exchanges them with the others. Errors  as DiscoverLocal,
+/// Returns the local resources unchanged if every rank knows the relevant devices. Otherwise the
+/// rank reads its devices now and exchanges them with the others. Errors  as DiscoverLocal,
 /// OpenDataListener and ExchangePeerInfo
-Result<Surroundings> WithDevices(const Origin& origin, Control& control, Surroundings surroundings);
+Result<LocalResources> WithDevices(const Origin& origin, Control& control,
+                                   LocalResources local_resources);
 
 }  // namespace ringlet::comm

@@ -1,4 +1,4 @@
-#include "tool/results/presenter.hpp"
+#include "tool/results/report_printer.hpp"
 
 #include <gmock/gmock.h>
 
@@ -31,13 +31,13 @@ class PresenterTest : public testing::TestWithParam<bool> {
   std::vector<char> errors_memory_ = std::vector<char>(kBytes);
   File output_{::fmemopen(output_memory_.data(), kBytes, "w")};
   File errors_{::fmemopen(errors_memory_.data(), kBytes, "w")};
-  Presenter presenter_{{.report = {.ranks = 4},
-                        .head = {.ranks = 4},
-                        .json = GetParam(),
-                        .sizes = 2,
-                        .start = kShownStart,
-                        .output = output_.get(),
-                        .errors = errors_.get()}};
+  ReportPrinter presenter_{{.report = {.ranks = 4},
+                            .head = {.ranks = 4},
+                            .json = GetParam(),
+                            .sizes = 2,
+                            .start = kShownStart,
+                            .output = output_.get(),
+                            .errors = errors_.get()}};
 };
 
 TEST_P(PresenterTest, PrintsATableRowByRowOrOneJsonObjectAtTheEnd) {

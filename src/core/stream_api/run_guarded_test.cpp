@@ -1,25 +1,25 @@
-#include "stream_api/say.hpp"
+#include "stream_api/run_guarded.hpp"
 
 #include <gtest/gtest.h>
 
 namespace ringlet::stream_api {
 namespace {
 
-TEST(Say, KeepsTheLastMessage) {
-  EXPECT_EQ(Say([]() -> stream::Answer { return {ringletFailed, "first"}; }), ringletFailed);
-  EXPECT_EQ(Say([]() -> stream::Answer { return {}; }), ringletSuccess);
-  EXPECT_EQ(Say([]() -> stream::Answer { return {ringletNotReady, ""}; }), ringletNotReady);
+TEST(RunGuarded, KeepsTheLastMessage) {
+  EXPECT_EQ(RunGuarded([]() -> stream::Answer { return {ringletFailed, "first"}; }), ringletFailed);
+  EXPECT_EQ(RunGuarded([]() -> stream::Answer { return {}; }), ringletSuccess);
+  EXPECT_EQ(RunGuarded([]() -> stream::Answer { return {ringletNotReady, ""}; }), ringletNotReady);
   EXPECT_STREQ(LastMessage(), "first");
 }
 
-TEST(Say, ReturnsAResultWithoutMemory) {
-  EXPECT_EQ(Say([]() -> stream::Answer { throw std::bad_alloc(); }), ringletOutOfMemory);
+TEST(RunGuarded, ReturnsAResultWithoutMemory) {
+  EXPECT_EQ(RunGuarded([]() -> stream::Answer { throw std::bad_alloc(); }), ringletOutOfMemory);
 }
 
-TEST(Say, ReturnsAsManyNodesAsFit) {
+TEST(RunGuarded, ReturnsAsManyNodesAsFit) {
   int out[2] = {0, 0};
   std::size_t count = 1;
-  GiveNodes(std::vector{7, 8}, out, &count);
+  CopyNodes(std::vector{7, 8}, out, &count);
   EXPECT_EQ(count, 2u);
   EXPECT_EQ(out[0], 7);
   EXPECT_EQ(out[1], 0);
@@ -35,8 +35,8 @@ TEST(HostData, AreReleasedOnceAndOnlyIfOwned) {
   EXPECT_EQ(released, 1);
   {
     HostData data(&released, nullptr);
-    data.Own(release);
-    data.Own(nullptr);
+    data.SetRelease(release);
+    data.SetRelease(nullptr);
   }
   EXPECT_EQ(released, 1);
 }

@@ -1,4 +1,4 @@
-#include "bootstrap/member/failure_news.hpp"
+#include "bootstrap/member/failure_spread.hpp"
 
 #include "bootstrap/member/member_scene_for_test.hpp"
 
@@ -9,7 +9,7 @@ TEST(Member, ForwardsAFailureUnchangedOnAllConnections) {
   Middle scene;
   FarEnd& three = scene.CallAs(3, Purpose::kPeer);
   const Failure failure{Code::kPeerLost, 3, "rank 3 was lost"};
-  scene.parent->Say(FailureFrame(failure));
+  scene.parent->Transmit(FailureFrame(failure));
   EXPECT_EQ(scene.Why(), failure.text);
   for (FarEnd* far : {scene.child, &three}) {
     const Failure heard = far->TakeFailure(FrameType::kFailure);
@@ -26,46 +26,46 @@ TEST(Member, ForwardsAFailureUnchangedOnAllConnections) {
 
 TEST(Member, OwesAFailureToNeighboursThatHaveNotConfirmedIt) {
   Middle scene;
-  EXPECT_FALSE(scene.member.OwesNews()) << "nothing has failed";
+  EXPECT_FALSE(scene.member.AwaitsFailureAnswers()) << "nothing has failed";
   scene.member.Abort(Code::kAborted, "no memory");
   scene.driver.Drain();
   const Bytes failure = FailureFrame({Code::kAborted, 1, "no memory"});
-  EXPECT_TRUE(scene.member.OwesNews());
-  scene.child->Say(failure);
-  EXPECT_TRUE(scene.member.OwesNews()) << "the parent may not know";
-  scene.parent->Say(failure);
-  EXPECT_FALSE(scene.member.OwesNews());
+  EXPECT_TRUE(scene.member.AwaitsFailureAnswers());
+  scene.child->Transmit(failure);
+  EXPECT_TRUE(scene.member.AwaitsFailureAnswers()) << "the parent may not know";
+  scene.parent->Transmit(failure);
+  EXPECT_FALSE(scene.member.AwaitsFailureAnswers());
 }
 
 TEST(Member, OwesAFailureToTheNeighboursOfADepartedRank) {
   Middle scene;
   scene.member.Abort(Code::kAborted, "no memory");
-  scene.child->Say(FailureFrame({Code::kAborted, 1, "no memory"}));
-  scene.parent->Say(FrameType::kLeave, OfGroup({}));
-  EXPECT_TRUE(scene.member.OwesNews()) << "rank 3 is next to the parent, and is called";
+  scene.child->Transmit(FailureFrame({Code::kAborted, 1, "no memory"}));
+  scene.parent->Transmit(FrameType::kLeave, OfGroup({}));
+  EXPECT_TRUE(scene.member.AwaitsFailureAnswers()) << "rank 3 is next to the parent, and is called";
   FarEnd& three = scene.Answer(FakeRank(3).addresses[0]);
   EXPECT_EQ(three.TakeFailure(FrameType::kFailure).text, "no memory");
-  EXPECT_TRUE(scene.member.OwesNews()) << "it has not answered";
-  three.Say(FailureFrame({Code::kAborted, 1, "no memory"}));
-  EXPECT_FALSE(scene.member.OwesNews());
+  EXPECT_TRUE(scene.member.AwaitsFailureAnswers()) << "it has not answered";
+  three.Transmit(FailureFrame({Code::kAborted, 1, "no memory"}));
+  EXPECT_FALSE(scene.member.AwaitsFailureAnswers());
 }
 
 TEST(Member, AnswersAFailureWithItsOwnFailureOnce) {
   Middle scene;
   scene.member.Abort(Code::kAborted, "no memory");
   FarEnd& three = scene.CallAs(3, Purpose::kPeer);
-  three.Say(FailureFrame({Code::kSystem, 3, "another"}));
+  three.Transmit(FailureFrame({Code::kSystem, 3, "another"}));
   EXPECT_EQ(three.TakeFailure(FrameType::kFailure).text, "no memory");
-  three.Say(FailureFrame({Code::kSystem, 3, "another"}));
+  three.Transmit(FailureFrame({Code::kSystem, 3, "another"}));
   EXPECT_FALSE(three.Take(FrameType::kFailure)) << "once";
 }
 
 using Ranks = std::vector<std::uint32_t>;
 
 // Rank `self` of seven in a binary tree: 1 and 4 are below 0, 2 and 3 below 1, 5 and 6 below 4.
-Group InTreeOfSeven(std::uint32_t self) {
+GroupProtocol InTreeOfSeven(std::uint32_t self) {
   const Ranks own = {0, 1, 2, 3, 4, 5, 6};
-  Group group({.id = kWorld, .self = self, .size = 7, .place = PlaceInGroup(self, own, 2)});
+  GroupProtocol group({.id = kWorld, .self = self, .size = 7, .place = PlaceInGroup(self, own, 2)});
   group.set_roster(RosterOf(7));
   return group;
 }
@@ -74,26 +74,26 @@ bool NoneIsLost(std::uint32_t) {
   return false;
 }
 
-Ranks NextOf(FailureNews& news, const Group& group,
-             const FailureNews::IsLost& is_lost = NoneIsLost) {
+Ranks NextOf(FailureSpread& news, const GroupProtocol& group,
+             const FailureSpread::IsLost& is_lost = NoneIsLost) {
   Ranks next = news.Next(group, 2, is_lost);
   std::ranges::sort(next);
   return next;
 }
 
-TEST(FailureNews, NotifiesEachNeighbourOnce) {
-  const Group group = InTreeOfSeven(1);
-  FailureNews news;
+TEST(FailureSpread, NotifiesEachNeighbourOnce) {
+  const GroupProtocol group = InTreeOfSeven(1);
+  FailureSpread news;
   EXPECT_TRUE(news.Begin());
   EXPECT_FALSE(news.Begin()) << "once";
-  news.MarkTold(2);
+  news.MarkNotified(2);
   EXPECT_EQ(NextOf(news, group), (Ranks{0, 3}));
   EXPECT_EQ(NextOf(news, group), Ranks());
 }
 
-TEST(FailureNews, NotifiesTheNeighboursOfAnAbsentRank) {
-  const Group group = InTreeOfSeven(1);
-  FailureNews news;
+TEST(FailureSpread, NotifiesTheNeighboursOfAnAbsentRank) {
+  const GroupProtocol group = InTreeOfSeven(1);
+  FailureSpread news;
   news.Begin();
   EXPECT_EQ(NextOf(news, group), (Ranks{0, 2, 3}));
   EXPECT_FALSE(news.MarkAbsent(5)) << "nobody has called it";
@@ -101,23 +101,23 @@ TEST(FailureNews, NotifiesTheNeighboursOfAnAbsentRank) {
   EXPECT_EQ(NextOf(news, group), (Ranks{4}));
 }
 
-TEST(FailureNews, OwesTheNewsUntilItIsConfirmed) {
-  const Group group = InTreeOfSeven(6);
-  FailureNews news;
-  EXPECT_FALSE(news.Hear(3)) << "it has nothing to tell yet";
+TEST(FailureSpread, OwesTheNewsUntilItIsConfirmed) {
+  const GroupProtocol group = InTreeOfSeven(6);
+  FailureSpread news;
+  EXPECT_FALSE(news.RecordReceived(3)) << "it has nothing to tell yet";
   news.Begin();
   EXPECT_EQ(NextOf(news, group), (Ranks{4}));
-  EXPECT_TRUE(news.Owes(group, NoneIsLost));
-  EXPECT_FALSE(news.Owes(group, [](std::uint32_t rank) { return rank == 4; }));
-  EXPECT_TRUE(news.Hear(5)) << "it must hear that this one knows";
-  EXPECT_FALSE(news.Hear(5));
-  EXPECT_FALSE(news.Hear(4)) << "it has been told";
-  EXPECT_FALSE(news.Owes(group, NoneIsLost));
+  EXPECT_TRUE(news.AwaitsAnswers(group, NoneIsLost));
+  EXPECT_FALSE(news.AwaitsAnswers(group, [](std::uint32_t rank) { return rank == 4; }));
+  EXPECT_TRUE(news.RecordReceived(5)) << "it must hear that this one knows";
+  EXPECT_FALSE(news.RecordReceived(5));
+  EXPECT_FALSE(news.RecordReceived(4)) << "it has been told";
+  EXPECT_FALSE(news.AwaitsAnswers(group, NoneIsLost));
 }
 
-TEST(FailureNews, NotifiesBothNeighboursInARing) {
-  Group group({.id = kWorld, .self = 0, .size = 5, .shape = Shape::kRing});
-  FailureNews news;
+TEST(FailureSpread, NotifiesBothNeighboursInARing) {
+  GroupProtocol group({.id = kWorld, .self = 0, .size = 5, .shape = Shape::kRing});
+  FailureSpread news;
   news.Begin();
   EXPECT_EQ(NextOf(news, group), (Ranks{1, 4}));
   news.MarkAbsent(4);

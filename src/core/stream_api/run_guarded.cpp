@@ -1,4 +1,4 @@
-#include "stream_api/say.hpp"
+#include "stream_api/run_guarded.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ os::PerThread<ThreadTexts> texts_of_threads;
 
 }  // namespace
 
-ringletResult_t Keep(const stream::Answer& answer) {
+ringletResult_t RecordAnswer(const stream::Answer& answer) {
   if (!answer.why.empty()) texts_of_threads.Get().last_message = answer.why;
   return answer.code;
 }

@@ -1,4 +1,4 @@
-#include "tool/results/presenter.hpp"
+#include "tool/results/report_printer.hpp"
 
 #include <fmt/format.h>
 
@@ -13,10 +13,10 @@ constexpr Instant kSilence = std::chrono::seconds(2);
 
 }  // namespace
 
-Presenter::Presenter(Options options)
+ReportPrinter::ReportPrinter(Options options)
     : options_(std::move(options)), silent_until_(options_.start + kSilence) {}
 
-void Presenter::OnMessage(const WorkerMessage& message) {
+void ReportPrinter::OnMessage(const WorkerMessage& message) {
   if (const auto* formed = std::get_if<Formed>(&message)) {
     options_.report.links = options_.head.links = formed->links;
     if (options_.json) return;
@@ -37,7 +37,7 @@ void Presenter::OnMessage(const WorkerMessage& message) {
   std::fflush(options_.output);
 }
 
-void Presenter::OnTick(Instant now) {
+void ReportPrinter::OnTick(Instant now) {
   const bool formed = !options_.report.links.empty();
   if (now < silent_until_ || (formed && !options_.json)) return;
   silent_until_ = now + kSilence;
@@ -50,7 +50,7 @@ void Presenter::OnTick(Instant now) {
                Counted(options_.report.ranks, "rank"), seconds.count());
 }
 
-void Presenter::Finish() {
+void ReportPrinter::Finish() {
   fmt::print(options_.output, "{}",
              options_.json ? ToJson(options_.report) : FootText(options_.report));
   std::fflush(options_.output);

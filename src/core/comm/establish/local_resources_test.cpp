@@ -1,4 +1,4 @@
-#include "comm/establish/surroundings.hpp"
+#include "comm/establish/local_resources.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,17 +11,17 @@
 namespace ringlet::comm {
 namespace {
 
-TEST(Surroundings, DevicesAreScannedLaterIfHostsDiffer) {
+TEST(LocalResources, DevicesAreScannedLaterIfHostsDiffer) {
   PeerInfo here, there;
   here.host_hash = 1;
   there.host_hash = 2;
-  EXPECT_FALSE(LackDevices({here, there}));
+  EXPECT_FALSE(HasUnreadDevices({here, there}));
   there.knows_devices = false;
-  EXPECT_TRUE(LackDevices({here, there}));
-  EXPECT_FALSE(LackDevices({there, there}));
+  EXPECT_TRUE(HasUnreadDevices({here, there}));
+  EXPECT_FALSE(HasUnreadDevices({there, there}));
 }
 
-TEST(Surroundings, RanksThatExpectedASingleHostScanTheDevicesOfSeveral) {
+TEST(LocalResources, RanksThatExpectedASingleHostScanTheDevicesOfSeveral) {
   std::mutex mutex;
   std::set<std::uint64_t> digests;
   RunRanks(

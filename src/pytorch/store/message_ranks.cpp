@@ -1,4 +1,4 @@
-#include "pytorch/store/seats.hpp"
+#include "pytorch/store/message_ranks.hpp"
 
 #include <fmt/format.h>
 
@@ -17,21 +17,23 @@ bool IsPartOf(std::string_view sentence, std::size_t at, int (*is)(int)) {
 
 }  // namespace
 
-std::string InRanksOfGroup(std::string_view sentence, const Seats& seats) {
+std::string InRanksOfGroup(std::string_view sentence, const MessageRanks& message_ranks) {
   const std::size_t quoted = sentence.find(kQuotes);
   std::string said;
   std::size_t done = 0;
   for (std::size_t at = sentence.find(kWord); at != std::string_view::npos;
        at = sentence.find(kWord, at + 1)) {
     if (at > quoted) break;
-    const std::size_t seat = at + kWord.size();
+    const std::size_t pair_rank = at + kWord.size();
     const bool whole = (at == 0 || !IsPartOf(sentence, at - 1, std::isalnum)) &&
-                       !IsPartOf(sentence, seat + 1, std::isdigit);
-    if (!whole || seat >= sentence.size() || (sentence[seat] != '0' && sentence[seat] != '1'))
+                       !IsPartOf(sentence, pair_rank + 1, std::isdigit);
+    if (!whole || pair_rank >= sentence.size() ||
+        (sentence[pair_rank] != '0' && sentence[pair_rank] != '1'))
       continue;
-    said += sentence.substr(done, seat - done);
-    said += fmt::to_string(sentence[seat] == '0' ? seats.sender : seats.receiver);
-    done = seat + 1;
+    said += sentence.substr(done, pair_rank - done);
+    said +=
+        fmt::to_string(sentence[pair_rank] == '0' ? message_ranks.sender : message_ranks.receiver);
+    done = pair_rank + 1;
   }
   return said.append(sentence.substr(done));
 }

@@ -8,7 +8,7 @@
 
 namespace ringlet::cli {
 
-class Presenter {
+class ReportPrinter {
  public:
   struct Options {
     BenchReport report;  ///< contains ranks, type and op
@@ -21,7 +21,7 @@ class Presenter {
     std::FILE* output = stdout;
     std::FILE* errors = stderr;
   };
-  explicit Presenter(Options options);
+  explicit ReportPrinter(Options options);
 
   /// Processes a message of rank 0. Prints new rows of the table at once.
   void OnMessage(const WorkerMessage& message);

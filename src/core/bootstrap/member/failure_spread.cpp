@@ -1,4 +1,4 @@
-#include "bootstrap/member/failure_news.hpp"
+#include "bootstrap/member/failure_spread.hpp"
 
 #include <algorithm>
 
@@ -16,7 +16,8 @@ std::vector<std::uint32_t> AllOf(const TreePlace& place) {
 }
 
 // The neighbours of any rank in the tree of the group. Cost  O(ranks)
-std::vector<std::uint32_t> NextInTree(const Group& group, std::uint32_t rank, std::uint32_t arity) {
+std::vector<std::uint32_t> NextInTree(const GroupProtocol& group, std::uint32_t rank,
+                                      std::uint32_t arity) {
   if (rank == group.self()) return AllOf(group.place());
   std::vector<std::uint32_t> node_leaders;
   node_leaders.reserve(group.size());
@@ -27,7 +28,8 @@ std::vector<std::uint32_t> NextInTree(const Group& group, std::uint32_t rank, st
   return AllOf(PlaceInGroup(rank, node_leaders, arity));
 }
 
-std::vector<std::uint32_t> NextTo(const Group& group, std::uint32_t rank, std::uint32_t arity) {
+std::vector<std::uint32_t> NextTo(const GroupProtocol& group, std::uint32_t rank,
+                                  std::uint32_t arity) {
   const std::uint32_t size = group.size();
   if (group.shape() == Shape::kRing) return {(rank + 1) % size, (rank + size - 1) % size};
   return NextInTree(group, rank, arity);
@@ -35,23 +37,23 @@ std::vector<std::uint32_t> NextTo(const Group& group, std::uint32_t rank, std::u
 
 }  // namespace
 
-bool FailureNews::Hear(std::uint32_t from) {
+bool FailureSpread::RecordReceived(std::uint32_t from) {
   knows_.insert(from);
   return begun_ && called_.insert(from).second;
 }
 
-bool FailureNews::MarkAbsent(std::uint32_t rank) {
+bool FailureSpread::MarkAbsent(std::uint32_t rank) {
   if (!called_.contains(rank)) return false;
   absent_.insert(rank);
   return true;
 }
 
-bool FailureNews::MayPass(std::uint32_t rank) const {
+bool FailureSpread::MayPass(std::uint32_t rank) const {
   return passed_.contains(rank) || passed_.size() < kPassedMax;
 }
 
-std::vector<std::uint32_t> FailureNews::Next(const Group& group, std::uint32_t arity,
-                                             const IsLost& is_lost) {
+std::vector<std::uint32_t> FailureSpread::Next(const GroupProtocol& group, std::uint32_t arity,
+                                               const IsLost& is_lost) {
   called_.insert(group.self());
   std::vector<std::uint32_t> to_tell, next = NextTo(group, group.self(), arity);
   std::set<std::uint32_t> passed_now;
@@ -74,7 +76,7 @@ std::vector<std::uint32_t> FailureNews::Next(const Group& group, std::uint32_t a
   return to_tell;
 }
 
-bool FailureNews::Owes(const Group& group, const IsLost& is_lost) const {
+bool FailureSpread::AwaitsAnswers(const GroupProtocol& group, const IsLost& is_lost) const {
   return std::ranges::any_of(called_, [&](std::uint32_t rank) {
     const bool gone = group.HasLeft(rank) || absent_.contains(rank) || is_lost(rank);
     return rank != group.self() && !gone && !knows_.contains(rank);

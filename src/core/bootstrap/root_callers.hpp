@@ -13,7 +13,7 @@
 
 namespace ringlet::bootstrap {
 
-struct RootGuest {
+struct RootCaller {
   LineId line;
   Wire wire;
   Instant heard;                          ///< when its last bytes arrived
@@ -24,30 +24,30 @@ struct RootGuest {
   bool ready = false;
 };
 
-class RootGuests {
+class RootCallers {
  public:
-  explicit RootGuests(std::function<void(Action)> emit) : emit_(std::move(emit)) {}
+  explicit RootCallers(std::function<void(Action)> emit) : emit_(std::move(emit)) {}
 
-  RootGuest& Add(RootGuest guest);
-  RootGuest* Find(LineId line);
-  std::optional<RootGuest> Take(LineId line);
+  RootCaller& Add(RootCaller root_caller);
+  RootCaller* Find(LineId line);
+  std::optional<RootCaller> Take(LineId line);
 
-  void Say(RootGuest& guest, const Slice& frame) {
-    emit_(Send{guest.line, guest.wire.Seal(frame)});
+  void Transmit(RootCaller& root_caller, const Slice& frame) {
+    emit_(Send{root_caller.line, root_caller.wire.Seal(frame)});
   }
   /// Does nothing if the connection is closed.
-  void Say(LineId line, Bytes frame);
-  void SayToAll(const SharedBytes& frame, std::optional<LineId> but = {});
+  void Transmit(LineId line, Bytes frame);
+  void SendToAll(const SharedBytes& frame, std::optional<LineId> but = {});
   /// Sends a beat on every connection. Returns a connection that has been silent for `silence_max`,
   /// or empty.
   /// \param asleep  this process slept, so the silence of others is not evidence
-  std::optional<LineId> Beat(Instant now, Instant silence_max, bool asleep);
+  std::optional<LineId> SendHeartbeats(Instant now, Instant silence_max, bool asleep);
   /// Closes every connection after `last_word`. Returns the ranks that checked in on them.
   std::set<std::uint32_t> HangUp(const SharedBytes& last_word = nullptr);
 
  private:
   std::function<void(Action)> emit_;
-  std::map<LineId, RootGuest> guests_;
+  std::map<LineId, RootCaller> root_callers_;
 };
 
 }  // namespace ringlet::bootstrap

@@ -1,4 +1,4 @@
-#include "bootstrap/root_guests.hpp"
+#include "bootstrap/root_callers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,14 +24,14 @@ Wire GuestWire() {
 
 class RootGuestsTest : public testing::Test {
  protected:
-  RootGuest& Add(LineId line, std::uint32_t rank) {
-    RootGuest guest{.line = line,
-                    .wire = GuestWire(),
-                    .heard = seconds(1),
-                    .rank = rank,
-                    .record = {},
-                    .ranks = {rank, rank + 1}};
-    return guests.Add(std::move(guest));
+  RootCaller& Add(LineId line, std::uint32_t rank) {
+    RootCaller root_caller{.line = line,
+                           .wire = GuestWire(),
+                           .heard = seconds(1),
+                           .rank = rank,
+                           .record = {},
+                           .ranks = {rank, rank + 1}};
+    return root_callers.Add(std::move(root_caller));
   }
   // "7:word 8:word 7:end": the frames since the last call, and their connections.
   std::string TakeSaid() {
@@ -50,48 +50,49 @@ class RootGuestsTest : public testing::Test {
   }
 
   std::vector<Action> actions;
-  RootGuests guests{[this](Action action) { actions.push_back(std::move(action)); }};
+  RootCallers root_callers{[this](Action action) { actions.push_back(std::move(action)); }};
 };
 
 TEST_F(RootGuestsTest, SendsAFrameToASingleMemberToAllOrToAllOthers) {
   Add(7, 0);
-  RootGuest& other = Add(8, 2);
-  guests.Say(other, Slice(Word("one")));
-  guests.Say(7, *Word("two"));
-  guests.Say(9, *Word("gone"));
+  RootCaller& other = Add(8, 2);
+  root_callers.Transmit(other, Slice(Word("one")));
+  root_callers.Transmit(7, *Word("two"));
+  root_callers.Transmit(9, *Word("gone"));
   EXPECT_EQ(TakeSaid(), "8:one 7:two ");
-  guests.SayToAll(Word("all"));
+  root_callers.SendToAll(Word("all"));
   EXPECT_EQ(TakeSaid(), "7:all 8:all ");
-  guests.SayToAll(Word("most"), 7);
+  root_callers.SendToAll(Word("most"), 7);
   EXPECT_EQ(TakeSaid(), "8:most ");
 }
 
 TEST_F(RootGuestsTest, ABeatFindsASilentConnection) {
   Add(7, 0);
   Add(8, 2).heard = seconds(5);
-  EXPECT_EQ(guests.Beat(seconds(9), seconds(9), false), std::nullopt);
+  EXPECT_EQ(root_callers.SendHeartbeats(seconds(9), seconds(9), false), std::nullopt);
   EXPECT_EQ(actions.size(), 2u);
-  EXPECT_EQ(guests.Beat(seconds(10), seconds(9), false), 7u);
-  EXPECT_EQ(guests.Beat(seconds(20), seconds(9), true), std::nullopt) << "it slept itself";
-  EXPECT_EQ(guests.Find(7)->heard, seconds(20));
+  EXPECT_EQ(root_callers.SendHeartbeats(seconds(10), seconds(9), false), 7u);
+  EXPECT_EQ(root_callers.SendHeartbeats(seconds(20), seconds(9), true), std::nullopt)
+      << "it slept itself";
+  EXPECT_EQ(root_callers.Find(7)->heard, seconds(20));
 }
 
 TEST_F(RootGuestsTest, HangUpClosesAllConnectionsAndReturnsTheirRanks) {
   Add(7, 0);
   Add(8, 2);
-  EXPECT_EQ(guests.HangUp(Word("bye")), (std::set<std::uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(root_callers.HangUp(Word("bye")), (std::set<std::uint32_t>{0, 1, 2, 3}));
   EXPECT_EQ(TakeSaid(), "7:bye 7:end 8:bye 8:end ");
-  EXPECT_EQ(guests.Find(7), nullptr);
-  EXPECT_TRUE(guests.HangUp().empty());
+  EXPECT_EQ(root_callers.Find(7), nullptr);
+  EXPECT_TRUE(root_callers.HangUp().empty());
 }
 
 TEST_F(RootGuestsTest, TakeRemovesAConnection) {
   Add(7, 4);
-  EXPECT_FALSE(guests.Take(8).has_value());
-  const auto taken = guests.Take(7);
+  EXPECT_FALSE(root_callers.Take(8).has_value());
+  const auto taken = root_callers.Take(7);
   ASSERT_TRUE(taken.has_value());
   EXPECT_EQ(taken->rank, 4u);
-  EXPECT_EQ(guests.Find(7), nullptr);
+  EXPECT_EQ(root_callers.Find(7), nullptr);
 }
 
 }  // namespace

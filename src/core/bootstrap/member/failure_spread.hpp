@@ -9,7 +9,7 @@
 
 namespace ringlet::bootstrap {
 
-class FailureNews {
+class FailureSpread {
  public:
   using IsLost = std::function<bool(std::uint32_t rank)>;
 
@@ -17,12 +17,12 @@ class FailureNews {
   bool Begin() { return !std::exchange(begun_, true); }
   bool begun() const { return begun_; }
   /// Records that a rank was notified over an existing connection.
-  void MarkTold(std::uint32_t rank) { called_.insert(rank); }
-  bool has_told() const { return !called_.empty(); }
+  void MarkNotified(std::uint32_t rank) { called_.insert(rank); }
+  bool has_notified() const { return !called_.empty(); }
 
   /// Records that a rank has sent the failure. Returns true if this rank must send it back as an
   /// answer: a rank that sends a failure stays until its receivers have answered.
-  bool Hear(std::uint32_t from);
+  bool RecordReceived(std::uint32_t from);
   /// Records that no process listens at the address of a rank. Returns true if the rank had to be
   /// notified; the caller then calls Next.
   bool MarkAbsent(std::uint32_t rank);
@@ -31,10 +31,11 @@ class FailureNews {
   /// of each absent rank that did not know, so that the failure reaches every part of a broken
   /// tree. Call again when more ranks turn out to be absent.
   /// \param arity  of the tree, if the group is one
-  std::vector<std::uint32_t> Next(const Group& group, std::uint32_t arity, const IsLost& is_lost);
+  std::vector<std::uint32_t> Next(const GroupProtocol& group, std::uint32_t arity,
+                                  const IsLost& is_lost);
 
   /// Returns true if notified ranks have not answered yet.
-  bool Owes(const Group& group, const IsLost& is_lost) const;
+  bool AwaitsAnswers(const GroupProtocol& group, const IsLost& is_lost) const;
 
  private:
   bool MayPass(std::uint32_t rank) const;

@@ -5,30 +5,30 @@
 #include <set>
 #include <vector>
 
-#include "pytorch/life/group_life.hpp"
+#include "pytorch/life/group_lifecycle.hpp"
 
 namespace ringlet::torch_api {
 
 /// All groups that have not been destroyed. Any thread may call all functions.
-class LivingGroups {
+class LiveGroups {
  public:
-  static LivingGroups& The() {
-    static LivingGroups& the = *new LivingGroups;  // never destroyed: groups may outlive statics
+  static LiveGroups& The() {
+    static LiveGroups& the = *new LiveGroups;  // never destroyed: groups may outlive statics
     return the;
   }
 
-  void Add(GroupLife& group) {
+  void Add(GroupLifecycle& group) {
     const std::lock_guard lock(mutex_);
     groups_.insert(&group);
   }
-  void Remove(GroupLife& group) {
+  void Remove(GroupLifecycle& group) {
     const std::lock_guard lock(mutex_);
     groups_.erase(&group);
     if (default_ == &group) default_ = nullptr;
   }
 
   /// Marks a group as PyTorch's default group.
-  void SetDefault(GroupLife& group) {
+  void SetDefault(GroupLifecycle& group) {
     const std::lock_guard lock(mutex_);
     default_ = &group;
   }
@@ -45,20 +45,20 @@ class LivingGroups {
 
   /// Ends the remaining groups at the end of the program.
   void EndAll() {
-    std::set<GroupLife*> groups;
+    std::set<GroupLifecycle*> groups;
     {
       const std::lock_guard lock(mutex_);
       groups = groups_;
     }
     // Aborts all groups first, because a callback of one may wait for an operation of another.
-    for (GroupLife* group : groups) group->AbortIfBusy();
-    for (GroupLife* group : groups) group->End(true);
+    for (GroupLifecycle* group : groups) group->AbortIfBusy();
+    for (GroupLifecycle* group : groups) group->End(true);
   }
 
  private:
   std::mutex mutex_;
-  std::set<GroupLife*> groups_;
-  GroupLife* default_ = nullptr;
+  std::set<GroupLifecycle*> groups_;
+  GroupLifecycle* default_ = nullptr;
   std::vector<c10::intrusive_ptr<c10d::Backend>> kept_;
 };
 

@@ -12,7 +12,7 @@
 namespace ringlet::stream_api {
 
 /// Keeps the message of an answer, if it has one, for ringletStreamLastMessage.
-ringletResult_t Keep(const stream::Answer& answer);
+ringletResult_t RecordAnswer(const stream::Answer& answer);
 /// Returns the last message of this thread. Empty if none was kept.
 const char* LastMessage();
 /// Keeps a text for the caller until the next call on this thread.
@@ -20,9 +20,9 @@ const char* Show(std::string text);
 
 /// Runs `body`. No exception crosses into C.
 template <typename Body>
-ringletResult_t Say(Body&& body) noexcept {
+ringletResult_t RunGuarded(Body&& body) noexcept {
   try {
-    return Keep(body());
+    return RecordAnswer(body());
   } catch (const std::bad_alloc&) {
     return ringletOutOfMemory;  // a message would need memory
   }
@@ -33,7 +33,7 @@ stream::Answer RequireThere(const void* pointer, const char* name);
 
 /// Copies nodes to a C caller. \param count  in: capacity of `out`; out: number of nodes
 template <typename Node>
-void GiveNodes(const std::vector<Node>& nodes, Node* out, std::size_t* count) {
+void CopyNodes(const std::vector<Node>& nodes, Node* out, std::size_t* count) {
   if (out)
     for (std::size_t i = 0; i < nodes.size() && i < *count; ++i) out[i] = nodes[i];
   *count = nodes.size();
@@ -52,7 +52,7 @@ class HostData {
 
   void* data() const { return data_; }
   /// Sets the release function before a stream holds the data. \param release  null: the caller
-  void Own(ringletHostFunction_t release) { release_ = release; }
+  void SetRelease(ringletHostFunction_t release) { release_ = release; }
 
  private:
   void* data_;
