@@ -60,20 +60,20 @@ TEST(JudgeHosts, WarnsWhenTheControlGroupLeavesLittleMemory) {
 
 TEST(JudgeHosts, WarnsOfLowDescriptorAndLockLimits) {
   EXPECT_THAT(With([](HostFacts& host) { host.limits.descriptors = 1024; }),
-              ElementsAre(StartsWith("limits warning node1: at most 1024 files")));
+              ElementsAre(StartsWith("limits warning node1: a process may open only 1024 files")));
   EXPECT_THAT(With([](HostFacts& host) { host.limits.locked_bytes = 8 * kMiB; }), IsEmpty());
   EXPECT_THAT(With([](HostFacts& host) {
                 host.limits.locked_bytes = 8 * kMiB;
                 host.rdma = true;
               }),
-              ElementsAre(StartsWith("limits warning node1: at most 8.0 MiB may be locked")));
+              ElementsAre(StartsWith("limits warning node1: only 8.0 MiB of memory may be locked")));
   EXPECT_THAT(With([](HostFacts& host) {
                 host.limits.tasks = 1000;
                 host.limits.tasks_used = 489;
               }),
-              ElementsAre(StartsWith("limits warning node1: at most 511 more processes")));
+              ElementsAre(StartsWith("limits warning node1: only 511 more processes")));
   EXPECT_THAT(With([](HostFacts& host) { host.limits.processes = 100; }),
-              ElementsAre(StartsWith("limits warning node1: at most 100 more processes")));
+              ElementsAre(StartsWith("limits warning node1: only 100 more processes")));
 }
 
 TEST(JudgeHosts, NotesThatRanksCannotReadMemoryOfPeers) {

@@ -96,7 +96,7 @@ TEST(JudgePairs, AmongUnequalHostsNamesOnlyAVerySlowOne) {
     });
   };
   EXPECT_THAT(last(101), IsEmpty());
-  EXPECT_THAT(last(99), ElementsAre(StartsWith("rate warning node3: it sends 99.0 MB/s")));
+  EXPECT_THAT(last(99), ElementsAre(StartsWith("rate warning node3: it sends at most 99.0 MB/s")));
 }
 
 TEST(JudgePairs, NamesASlowReceiver) {
@@ -105,7 +105,7 @@ TEST(JudgePairs, NamesASlowReceiver) {
                      for (PairFacts& pair : facts.measured)
                        if (pair.to == 1) pair.bytes_per_s = 300 * kMega;
                    }),
-              ElementsAre(StartsWith("rate warning node1: it receives 300.0 MB/s at most")));
+              ElementsAre(StartsWith("rate warning node1: it receives at most 300.0 MB/s")));
 }
 
 TEST(JudgePairs, NamesASlowPair) {
@@ -139,7 +139,7 @@ TEST(JudgePairs, NamesTheSlowNicOfAHostWithTwo) {
                        facts.measured.push_back(pair);
                      }
                    }),
-              ElementsAre(StartsWith("rate warning node0: it sends 100.0 MB/s by eth1 at most")));
+              ElementsAre(StartsWith("rate warning node0: it sends at most 100.0 MB/s by eth1")));
 }
 
 TEST(JudgePairs, NamesAHostWithHighLatency) {

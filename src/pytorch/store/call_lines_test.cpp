@@ -40,8 +40,8 @@ TEST(CallLines, EachRankReceivesTheLinesOfAll) {
 TEST(CallLines, MarksALineOfAnotherCall) {
   const auto texts =
       OnRanks(std::make_shared<MemoryStore>(), {{7, 18, "a.py:1 in f"}, {7, 17, "a.py:2 in g"}});
-  EXPECT_THAT(texts[0], HasSubstr("rank 1: a.py:2 in g (its call 17, not 18)"));
-  EXPECT_THAT(texts[1], HasSubstr("rank 0: a.py:1 in f (its call 18, not 17)"));
+  EXPECT_THAT(texts[0], HasSubstr("rank 1: a.py:2 in g (in call 17, not 18)"));
+  EXPECT_THAT(texts[1], HasSubstr("rank 0: a.py:1 in f (in call 18, not 17)"));
 }
 
 TEST(CallLines, NamesRanksWithoutALine) {

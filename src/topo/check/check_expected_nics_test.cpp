@@ -45,7 +45,7 @@ TEST(CheckExpectedNicsTest, ReportsMissingNicsOnRootPorts) {
   const std::vector<Defect> defects = DefectsOf(lacks, &good);
   ASSERT_EQ(defects.size(), 1u);
   EXPECT_EQ(defects[0].rule->word, "nic-missing");
-  EXPECT_THAT(defects[0].reason, HasSubstr("3 of the 4 ports of good are here; not here: 0000:"));
+  EXPECT_THAT(defects[0].reason, HasSubstr("3 of the 4 ports of good are present; missing: 0000:"));
   const HostView bare = ParseSynthetic("2x(numa: 2 gpu a100-sxm4 mesh)").value();
   EXPECT_THAT(Judged(bare, &good), ElementsAre("error nic-missing 0 ports"));
   const HostView slow = DefectiveView(kOnRootPorts, [](HostView& v) {

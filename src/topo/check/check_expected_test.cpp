@@ -22,7 +22,7 @@ TEST(CheckExpectedTest, NamesMissingGpus) {
   ASSERT_EQ(defects.size(), 2u);
   EXPECT_EQ(defects[1].rule->word, "nic-missing");
   EXPECT_EQ(defects[0].rule->word, "gpu-missing");
-  EXPECT_THAT(defects[0].reason, HasSubstr("4 of the 8 GPUs of good are here; not here: 0000:"));
+  EXPECT_THAT(defects[0].reason, HasSubstr("4 of the 8 GPUs of good are present; missing: 0000:"));
   const HostView none = ParseSynthetic("nic").value();
   EXPECT_THAT(Judged(none, &GoodHgx()),
               ElementsAre("error gpu-missing 0 GPUs", "error nic-missing 1 ports"));

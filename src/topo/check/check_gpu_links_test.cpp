@@ -29,7 +29,7 @@ TEST(CheckGpuLinksTest, NamesTheLostSwitch) {
   });
   const std::vector<Defect> defects = DefectsOf(view);
   ASSERT_EQ(defects.size(), 1u);
-  EXPECT_THAT(defects[0].reason, HasSubstr("gone: 9 to NVSwitch 0000:06:00.0"));
+  EXPECT_THAT(defects[0].reason, HasSubstr("missing: 9 to NVSwitch 0000:06:00.0"));
 }
 
 TEST(CheckGpuLinksTest, AllGpusOfABoardNeedLinks) {

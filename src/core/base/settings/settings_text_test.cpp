@@ -19,8 +19,8 @@ const Settings& Sample() {
 
 TEST(SettingsTextTest, TableShowsValueOriginAndDefault) {
   const std::string text = SettingsTable(Sample());
-  EXPECT_THAT(text, ContainsRegex("RINGLET_DEBUG +INFO +NCCL_DEBUG +WARN +Which"));
-  EXPECT_THAT(text, ContainsRegex("RINGLET_TIMEOUT +1800 s +default +1800 s +How"));
+  EXPECT_THAT(text, ContainsRegex("RINGLET_DEBUG +INFO +NCCL_DEBUG +WARN +Level"));
+  EXPECT_THAT(text, ContainsRegex("RINGLET_TIMEOUT +1800 s +default +1800 s +Time"));
   EXPECT_THAT(text, ContainsRegex("RINGLET_SECRET +.set. +RINGLET_SECRET +- "));
   const std::size_t row = text.find("\nRINGLET_DEBUG ") + 1;
   EXPECT_EQ(text.find("VALUE"), text.find("INFO", row) - row) << "columns stand below each other";

@@ -196,7 +196,7 @@ TEST_F(TunerTest, IsNotCalledIfRanksShareMemory) {
     EXPECT_TRUE(SumOfRanks(**formed, 1000).ok());
   });
   EXPECT_THAT(asked.Since(), Not(HasSubstr("function")));
-  EXPECT_EQ(TimesIn(Log(), "RINGLET_TUNER_PLUGIN is not asked"), 1u) << Log();
+  EXPECT_EQ(TimesIn(Log(), "RINGLET_TUNER_PLUGIN is not used"), 1u) << Log();
 }
 
 TEST_F(TunerTest, FaultyPluginsAreNamedAndIgnored) {
@@ -207,7 +207,7 @@ TEST_F(TunerTest, FaultyPluginsAreNamedAndIgnored) {
     SumOnMachine(environment);
     return Log();
   };
-  EXPECT_THAT(log("null"), HasSubstr("has no function getCollInfo in ncclTunerPlugin_v6"));
+  EXPECT_THAT(log("null"), HasSubstr("lacks the function getCollInfo in ncclTunerPlugin_v6"));
   EXPECT_THAT(log("four"), HasSubstr("has ncclTunerPlugin_v4"));
   EXPECT_THAT(log("no-such"), HasSubstr("libnccl-tuner-no-such.so"));
   EXPECT_THAT(log("refuses"), HasSubstr("refused communicator"));
