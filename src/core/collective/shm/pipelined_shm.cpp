@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "collective/reduce/reduce.hpp"
 
@@ -53,6 +54,7 @@ void PipelinedShm::Begin(const Call& call, std::uint64_t before, bool stream) {
 }
 
 bool PipelinedShm::Put(std::uint32_t& awaited) {
+  if (!std::exchange(touched_, true)) arena_->PrefaultStages(self_);
   if (put_ == slicing_.slices || !MayPut(awaited)) return false;
   WriteSlice(put_);
   return Step(&ArenaProgress::put, put_);

@@ -100,6 +100,7 @@ class PipelinedShm {
   std::vector<std::vector<std::uint32_t>> nodes_;  // for reductions in two levels; otherwise empty
   std::vector<GroupPosition> seats_;               // position of each rank in nodes_
   std::vector<const std::byte*> sources_;
+  bool touched_ = false;  // its stages
 
   Call call_;
   bool stream_ = false;

@@ -325,7 +325,6 @@ void ShmCollective::Withdraw() {
 // ---- slices -------------------------------------------------------------------------------------
 
 Result<bool> ShmCollective::AdvanceSlices() {
-  if (!std::exchange(touched_, true)) arena_->PrefaultStages(self_);
   for (int turn = 0; turn < kSlicesAtOnce; ++turn) {
     std::uint32_t awaited = ranks_;
     bool moved = slices_.Put(awaited);

@@ -143,7 +143,7 @@ class ShmCollective final : public Operation {
   Algorithm how_ = Algorithm::kOneShot;
   Phase phase_ = Phase::kIdle;
   bool one_shot_ = false, meets_ = false, shared_ = false, stream_ = false, moved_ = false;
-  bool met_ = false, touched_ = false;
+  bool met_ = false;
   std::uint64_t sequence_ = 0;   // of the operation; the first is 1
   std::uint64_t number_ = 0;     // of the operation, as callers count
   std::uint64_t call_word_ = 0;  // the user's call and its count
