@@ -8,10 +8,12 @@
 // Data that peers write is outside input. This rank computes all positions and lengths from its own
 // call. It reads only counters, which it compares, and data from other ranks.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "collective/algorithm/algorithm.hpp"
@@ -19,9 +21,7 @@
 #include "collective/call/fingerprint.hpp"
 #include "collective/call/operation.hpp"
 #include "collective/shm/pipelined_shm.hpp"
-#include "collective/shm/post_ring.hpp"
-#include "collective/shm/post_waiter.hpp"
-#include "collective/shm/slicing.hpp"
+#include "collective/shm/posts.hpp"
 #include "collective/shm/zero_copy_shm.hpp"
 #include "ringlet/status.hpp"
 #include "transport/arena/arena.hpp"
@@ -59,12 +59,7 @@ class ShmCollective final : public Operation {
     StartPart(call, how, FingerprintOf(call, number));
   }
 
-  /// The part of the user's call that an operation performs.
-  enum class PartOf : std::uint8_t {
-    kFirst,       ///< the first or only part
-    kNext,        ///< the ranks have met in an earlier part
-    kAfterLinks,  ///< like kNext, but ranks wait for data from other hosts
-  };
+  using PartOf = Posts::PartOf;
   /// Does the same for a part of a call among several hosts. Ranks detect whole calls that differ,
   /// and messages describe the whole call.
   /// \param part   among the ranks of the arena; its root is an index in the arena
@@ -95,73 +90,51 @@ class ShmCollective final : public Operation {
   /// Announces to all ranks of the arena that this idle rank makes no more calls. A rank that
   /// awaits it then fails.
   void Leave();
-  /// Announces to all ranks of the arena that this rank has failed, and wakes it. Any thread.
-  void GiveUp();
+  /// Announces to all ranks of the arena that this rank has failed, and wakes it. Any thread. The
+  /// rank's own thread names the rank to blame.
+  void GiveUp() { FailBecauseOf(0); }
 
-  transport::Arena& arena() const { return *arena_; }
-  std::uint32_t self() const { return self_; }
+  transport::Arena& arena() const { return posts_.arena(); }
+  std::uint32_t self() const { return posts_.self(); }
 
  private:
-  enum class Phase : std::uint8_t { kIdle, kPost, kMeet, kDirect, kSlices };
+  // The phases of an operation.
+  struct Idle {};
+  struct Posting {
+    Algorithm how;
+  };
+  struct OneShot {};
+  struct Direct {
+    bool stream;  // outputs bypass the caches
+    bool met;     // all ranks have posted the same call
+  };
+  struct Slices {
+    bool met;  // so have all ranks that this rank needs
+  };
 
-  /// Returns the rank of the communicator at an index in the arena.
-  std::uint32_t RankAt(std::uint32_t place) const {
-    return options_.ranks.empty() ? place : Index(options_.ranks[place]);
-  }
-  std::string CurrentCallText() const;
-  const char* Awaited() const;
-  bool MayPost();
-  bool HasPosted(std::uint32_t peer, std::uint64_t sequence);
-  std::byte* PayloadAt(std::uint32_t rank) const {
-    return arena_->payload(rank, post_place_.offset);
-  }
-  void Post();
-  void AgreeOnFences();
-  void Publish(transport::ArenaPost& post);
-  void Offer(transport::ArenaPost& post);
+  std::uint32_t ranks() const { return posts_.ranks(); }
+  void Post(Algorithm how);
+  void BeginSlices(bool stream, bool met);
   Result<bool> Wait();
-  Result<bool> AwaitPosts();
-  Status Compare(std::uint32_t peer);
-  void FinishOneShot();
-  Result<bool> AdvanceDirect();
-  Result<bool> AdvanceSlices();
+  Result<bool> AdvanceOneShot();
+  Result<bool> AdvanceDirect(Direct& direct);
+  Result<bool> AdvanceSlices(Slices& slices);
   void FailBecauseOf(std::uint32_t blamed);
-  Error Fail(Error error);
+  Error Fail(Error error, std::uint32_t blamed = 0);
   std::string FailedRankText() const;
-  const std::byte* Payload(std::uint32_t rank) const;
 
-  std::shared_ptr<transport::Arena> arena_;
-  std::uint32_t self_, ranks_;
-  const bool may_fence_;       // may fence all ranks before it sleeps
-  bool others_fence_ = false;  // all ranks do, so that posts need no fence
-  PostWaiter waiter_;
-  Spinner spinner_, spinner_for_hosts_;
+  Posts posts_;
+  std::array<Spinner, 2> spinners_;  // for waits within the host, and for other hosts
   WaitTarget place_;
-  ShmOptions options_;
+  std::size_t stream_bytes_min_;
 
   Call call_;
-  Algorithm how_ = Algorithm::kOneShot;
-  Phase phase_ = Phase::kIdle;
-  bool one_shot_ = false, meets_ = false, shared_ = false, stream_ = false, moved_ = false;
-  bool met_ = false;
-  std::uint64_t sequence_ = 0;   // of the operation; the first is 1
-  std::uint64_t number_ = 0;     // of the operation, as callers count
-  std::uint64_t call_word_ = 0;  // the user's call and its count
-  std::uint64_t call_count_ = 0;
-  PartOf part_ = PartOf::kFirst;
-  std::uint64_t history_ = 0;  // digest of all earlier calls
-  std::size_t put_bytes_ = 0;
-  std::uint32_t gone_ = 0;     // 1 + the awaited peer, once it has left
-  std::uint32_t blamed_ = 0;   // 1 + the peer that left, if this rank gives up because of it
-  std::uint32_t awaited_ = 0;  // the peer that was not ready at the last check
-  std::uint64_t base_ = 0;     // slices before this operation
-  PostRing ring_;
-  PostRing::PostSlot post_place_;      // of this operation
-  std::vector<std::uint64_t> posted_;  // last post seen of each rank
-  std::vector<const std::byte*> sources_;
+  std::variant<Idle, Posting, OneShot, Direct, Slices> phase_;
+  bool moved_ = false;
+  std::uint32_t gone_ = 0;  // 1 + the awaited peer, once it has left
+  std::uint64_t base_ = 0;  // slices before this operation
   PipelinedShm slices_;
   std::optional<ZeroCopyShm> direct_;
-  bool offers_ = false;  // its memory, in this operation
   std::optional<Error> error_;
 };
 

@@ -165,26 +165,6 @@ TEST(ShmCollective, DifferentRootsFailBothRanksByTheNextOperation) {
   EXPECT_FALSE(second.ok());
 }
 
-TEST(ShmCollective, ComparesEarlierCallsOfRanks) {
-  World world(2, 1);
-  Bytes memory(64);
-  for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    world.Start(rank, {.kind = CallKind::kBroadcast,
-                       .input = memory,
-                       .output = memory,
-                       .count = kSmall - rank,  // no rank compares: both are roots
-                       .type = DataType::kInt32,
-                       .root = Rank{rank}});
-    if (rank == 1) world.arena().post(0, 1).sequence = 0;  // as if it had not arrived yet
-    ASSERT_TRUE(world.engine(rank).Advance().value());
-  }
-  world.Start(0, {.kind = CallKind::kBarrier});
-  world.Start(1, {.kind = CallKind::kBarrier});
-  ASSERT_TRUE(world.engine(0).Advance().ok());
-  EXPECT_THAT(world.engine(1).Advance().error().message,
-              HasSubstr("different operations before operation 1"));
-}
-
 TEST(ShmCollective, ARankThatGivesUpFailsTheOthers) {
   for (const std::uint64_t count : {kSmall, kLarge}) {
     World world(2, 1);
@@ -257,19 +237,6 @@ TEST(ShmCollective, ARootDetectsAnotherRootAtItsNextCall) {
   EXPECT_THAT(next.error().message, HasSubstr("rank 1 has given up"));
 }
 
-TEST(ShmCollective, RefusesUnreadablePosts) {
-  World world(2, 1);
-  Bytes memory(64);
-  world.arena().post(1, 1).call = 0xffffffffffffffff;
-  world.arena().post(1, 1).sequence = 1;
-  world.Start(0, {.kind = CallKind::kAllReduce,
-                  .input = memory,
-                  .output = memory,
-                  .count = kSmall,
-                  .type = DataType::kInt32});
-  EXPECT_THAT(world.engine(0).Advance().error().message, HasSubstr("an unreadable operation"));
-}
-
 // Ranks with cores fence all ranks before they sleep, and post without a fence. Each waits for the
 // other in every operation and sleeps almost at once, so that each post meets a rank that is about
 // to sleep. A lost wake-up delays its rank until the deadline.
@@ -315,24 +282,6 @@ TEST(ShmCollective, AllRanksUseLocalFencesIfASingleRankCannotFenceForOthers) {
   EXPECT_FALSE(arena->AllFenceForOthers());
   if (!joined) return;  // the kernel does not support fences
   arena->FenceForOthers(1);
-  EXPECT_TRUE(arena->AllFenceForOthers());
-}
-
-// A process can fence only some milliseconds after its communicator has formed.
-TEST(ShmCollective, RanksAnnounceLateThatTheyFence) {
-  auto arena =
-      transport::Arena::Create({.ranks = 2, .slot_bytes = kSlotBytes, .stage_bytes = kStageBytes})
-          .value();
-  if (!os::JoinRemoteFences()) return;
-  ShmCollective engine(arena, 0, {.looks = 1}), other(arena, 1, {.looks = 1});
-  arena->rank(0).fences = 0;  // as if it could not fence at first
-  for (std::uint64_t i = 0; i < 2; ++i) {
-    for (ShmCollective* one : {&engine, &other})
-      one->Start({.kind = CallKind::kBarrier}, Algorithm::kOneShot, i);
-    ASSERT_FALSE(engine.Advance().value());
-    ASSERT_TRUE(other.Advance().value());
-    ASSERT_TRUE(engine.Advance().value());
-  }
   EXPECT_TRUE(arena->AllFenceForOthers());
 }
 
