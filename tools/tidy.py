@@ -3,9 +3,10 @@
 
     tools/tidy.py SRC
 
-SRC is the source root. LAYERS lists its folders and their permitted includes. The script checks the
-neighbours of SRC (include, test, examples, bench) for form only. It prints one line per finding,
-`file:line: reason`, and exits 1 if there are any. docs/contributing/code.md explains the rules.
+SRC is the source root. LAYERS lists its folders and their permitted includes, GLOBALS its variables
+that outlive their scope. The script checks the neighbours of SRC (include, test, examples, bench) for
+form only. It prints one line per finding, `file:line: reason`, and exits 1 if there are any.
+docs/contributing/code.md explains the rules.
 """
 import collections
 import pathlib
@@ -32,7 +33,7 @@ CORE = {
     "plan": ("channels routes packing search policy tuning gpus", "base topology"),
     "transport": ("link arena shm tcp ofi inproc wireup", "base os"),
     "collective": ("reduce call exec algorithm select shm", "base plan transport"),
-    "comm": ("peers plugin service process control machine backend run establish",
+    "comm": ("peers plugin service process/parts process control machine backend run establish",
              "base os watch rendezvous bootstrap discovery topology plan transport collective"),
     # Host streams order functions; they do not depend on communicators.
     "stream": (".", "base os"),
@@ -100,6 +101,68 @@ UNTESTED = {
     "pytorch/module.cpp": "needs PyTorch; test/torch tests it from Python",
 }
 
+# Variables that outlive their scope and may change, each with the reason. An obsolete row is a
+# finding.
+OF_C = "a C function has no object of its caller that could hold it"
+OF_CUDA = "CUDA's functions have no object of their caller that could hold it"
+INSIDE = "names the running task to the inner calls of a thread"
+AT_EXIT = "never destroyed, because threads of others may use it at exit"
+OF_PYTHON = "Python keeps a pointer to it and may change it"
+GLOBALS = {
+    "c_api/group.cpp": {"groups": OF_C},
+    "c_api/handle/handles.cpp": {"registries": OF_C, "last_slots": "saves the lock of `registries`"},
+    "c_api/handle/last_error.cpp": {"its": OF_C, "errors_of_threads": OF_C},
+    "c_api/handle/red_op.cpp": {"registries": OF_C},
+    "c_api/params.cpp": {"texts": OF_C, "tables": OF_C},
+    "comm/plugin/plugin_library.cpp": {"target": "the log function of a plug-in has no context; " + AT_EXIT},
+    "comm/process/parts/facts.cpp": {"known": "forks of a process need not read the machine again"},
+    "comm/process/process_of_program.cpp": {"tables": "the C and C++ API share the processes of a program"},
+    "comm/run/group.cpp": {"kept": "new memory for each group of a thread costs as much as a message"},
+    "comm/service/long_wait.hpp": {"t_innermost": INSIDE},
+    "os/fs/gpu_driver.cpp": {"looked_at": "the linker's count when the program was searched"},
+    "os/fs/gpu_driver.hpp": {"gpu_pointer_query": "the driver belongs to the program; read by each operation"},
+    "os/process/forks.cpp": {
+        "given": "the count of forks crosses the fork",
+        "word": "the kernel clears its page in a child",
+        "sockets": "a handler of fork can reach nothing else",
+        "sockets_end": "a handler of fork can reach nothing else",
+        "opening": "a handler of fork can reach nothing else",
+    },
+    "os/process/remote_fence.cpp": {"has_joined": "the kernel registers the program once"},
+    "os/process/signal_counter.cpp": {
+        "counts": "a handler of signals can reach nothing else",
+        "users_mutex": "a program has one handler of a signal",
+        "users": "a program has one handler of a signal",
+    },
+    "stream/capture_calls.cpp": {"mode_of_thread": OF_C},
+    "stream/current_device.cpp": {"current_device": OF_C},
+    "stream/current_device.hpp": {"null_is_stream": OF_C},
+    "stream/host_task.cpp": {"running_item": INSIDE},
+    "stream/stream_table.cpp": {"table_of_process": OF_C, "streams_of_threads": OF_C},
+    "stream_api/run_guarded.cpp": {"texts_of_threads": OF_C},
+    "emulate/driver/device.cpp": {"contexts": OF_CUDA},
+    "emulate/driver/entry.cpp": {"self": "this library, which is never closed"},
+    "emulate/host/host_cuda.cpp": {"last_error": OF_CUDA, "host": OF_CUDA + "; " + AT_EXIT},
+    "emulate/host/log_listeners.cpp": {"is_telling": INSIDE},
+    "emulate/management/nvml.cpp": {"users": OF_CUDA},
+    "emulate/runtime/device.cpp": {"limit_values": OF_CUDA, "device_flags": OF_CUDA},
+    "emulate/runtime/kernel.cpp": {"pushed": OF_CUDA},
+    "emulate/runtime/stream.cpp": {"nodes": OF_CUDA},
+    "python/module.cpp": {"methods": OF_PYTHON, "definition": OF_PYTHON},
+    "pytorch/execution/helpers.cpp": {"t_serves": INSIDE, "orphans": AT_EXIT},
+    "pytorch/execution/serial_executor.cpp": {"t_inside": INSIDE},
+    "pytorch/execution/work.hpp": {"last": "PyTorch needs keys that no other work of the process has"},
+    "pytorch/group/own_member.cpp": {"count": "numbers of groups are unique in a process"},
+    "pytorch/life/live_groups.hpp": {"the": AT_EXIT},
+    "pytorch/operator_calls.hpp": {"method": OF_PYTHON},
+    "pytorch/symmetric.hpp": {"the": AT_EXIT},
+    "pytorch/tensors/process.cpp": {
+        "shared": "the groups of a program share a process; " + AT_EXIT,
+        "descriptor": "a handler of fork can reach nothing else",
+    },
+    "pytorch/tensors/tensor_memory.cpp": {"the": "PyTorch has one allocator of a device"},
+}
+
 LINES_MAX = 70
 COLUMNS_MAX = 100
 UNITS_MAX = 15  # sources per folder, each with its header and tests
@@ -155,6 +218,12 @@ DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
 ATTRIBUTE = re.compile(r"\balignas\s*\([^()]*\)|"
                        r"__attribute__\s*\(\([^()]*(?:\([^()]*\))?[^()]*\)\)")
 ACCESS = re.compile(r"\s*(?:(?:public|protected|private)\s*:(?!:))?\s*")
+# For the search for globals, in text without the parameters of templates.
+PARAMETERS = re.compile(r"<[^<>]*>|\[\[[^\]]*\]\]")
+LASTS = re.compile(r"(?:(?:inline|constinit|const) )*(?:static|thread_local)\b")
+VARIABLE = re.compile(r"(?P<type>[\w:*& ]+[*& ])(?P<name>\w+)(?: ?\[[^\]]*\])*")
+NO_VARIABLE = re.compile(r"(?:class|struct|union|enum|namespace|friend|extern|return|concept)\b|"
+                         r".*\b(?:using|typedef|constexpr|operator)\b")
 TYPE_HEAD = re.compile(r"(?:^|[\s>])(?:class|struct|union|enum)\b[^()]*$")
 
 
@@ -290,6 +359,46 @@ def functions(code):
         head_start = match.end()
 
 
+def globals_of(code):
+    """Yields line and name of every variable that outlives its scope and may change."""
+    scopes, start = ["namespace"], 0
+    for match in re.finditer(r"[{};]", code):
+        head = code[start:match.start()]
+        name = changing(head, scopes[-1])
+        if name:
+            yield File.line(code, start + ACCESS.match(head).end()), name
+        if match.group() == "{":
+            scopes.append(scope_of(ATTRIBUTE.sub("", head), scopes[-1]))
+        elif match.group() == "}" and len(scopes) > 1:
+            scopes.pop()
+        start = match.end()
+
+
+def scope_of(head, outer):
+    """Returns the kind of scope that a brace after `head` opens within `outer`."""
+    if outer == "function" or "(" in head and not TYPE_HEAD.search(head):
+        return "function"
+    if re.match(r"\s*(?:inline\s+)?namespace\b|\s*extern\s*$", head):
+        return "namespace"
+    return "type" if TYPE_HEAD.search(head) else "values"
+
+
+def changing(head, scope):
+    """Returns the variable that `head` defines in `scope` if it outlives that and may change."""
+    text = head[ACCESS.match(head).end():]
+    while PARAMETERS.search(text):
+        text = PARAMETERS.sub(" ", text)
+    text = " ".join(ATTRIBUTE.sub("", text.split("=")[0]).split()).removeprefix("template ")
+    if scope == "values" or scope != "namespace" and not LASTS.match(text):
+        return None
+    variable = VARIABLE.fullmatch((text.split("(")[0] if scope == "function" else text).split(",")[0].strip())
+    if not variable or NO_VARIABLE.match(text):
+        return None
+    value, mark, pointer = re.match(r"([^*&]*)([*&]?)(.*)", variable["type"]).groups()
+    fixed = re.search(r"\bconst\b", value) and (mark != "*" or re.search(r"\bconst\b", pointer))
+    return None if fixed else variable["name"]
+
+
 def check_tests(root, files, untested):
     """Checks that every source has its test, or is listed, and that the list is true."""
     sources = {include_of(f.path, root): f for f in files
@@ -300,6 +409,25 @@ def check_tests(root, files, untested):
             file.say(1, f"no {file.path.stem}_test.cpp beside it")
         if has_test and name in untested:
             file.say(1, "has a test now: delete it from UNTESTED in tools/tidy.py")
+
+
+def check_globals(root, files, rows):
+    """Checks that GLOBALS has a row for each variable that outlives its scope, and no other rows."""
+    names, layers = {}, set()
+    for file in files:
+        name = include_of(file.path, root)
+        layers.add(place_of(name)[0])
+        if is_test(file.path) or file.path.stem.endswith("_for_test"):
+            continue
+        found = list(globals_of(DIRECTIVE.sub(blank, file.code)))
+        names[name] = {variable for _, variable in found}
+        for number, variable in found:
+            if variable not in rows.get(name, {}):
+                file.say(number, f"{variable} outlives its scope and may change: give it an owner, or list it "
+                         "with a reason in GLOBALS of tools/tidy.py")
+    whole = LAYERS.keys() <= layers
+    return [f"tools/tidy.py:1: GLOBALS: {name} has no variable {variable}" for name in rows
+            for variable in rows[name] if variable not in names.get(name, set()) and (whole or name in names)]
 
 
 def check_dead(root, files, neighbours):
@@ -350,7 +478,7 @@ def check_edges(root, files):
     return [f"tools/tidy.py:1: LAYERS: {finding}" for finding in findings]
 
 
-def check(root, untested=None):
+def check(root, untested=None, rows=None):
     """Returns all findings for the source root, as printable lines in order."""
     root = pathlib.Path(root)
     files = read(root)
@@ -370,8 +498,9 @@ def check(root, untested=None):
     check_tests(root, files, UNTESTED if untested is None else untested)
     check_dead(root, files, neighbours)
     check_folders(files)
+    stale = check_globals(root, files, GLOBALS if rows is None else rows)
     return [f"{file.path}:{number}: {why}" for file in files + neighbours
-            for number, why in sorted(file.errors)] + check_edges(root, files)
+            for number, why in sorted(file.errors)] + stale + check_edges(root, files)
 
 
 def read(root):

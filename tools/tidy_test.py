@@ -27,7 +27,7 @@ def placed(name):
 
 
 class TidyTest(unittest.TestCase):
-    def findings(self, planted, untested=None, neighbours=None):
+    def findings(self, planted, untested=None, neighbours=None, rows=None):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder, "src")
             files = {f"src/{placed(name)}": text for name, text in {**CLEAN, **planted}.items()}
@@ -35,7 +35,7 @@ class TidyTest(unittest.TestCase):
                 path = pathlib.Path(folder, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
-            return [line.replace(f"{folder}/", "") for line in tidy.check(root, untested or {})]
+            return [line.replace(f"{folder}/", "") for line in tidy.check(root, untested or {}, rows or {})]
 
     def expect_only(self, finding, *arguments, **named):
         found = self.findings(*arguments, **named)
@@ -130,18 +130,18 @@ class TidyTest(unittest.TestCase):
                      "assert(x);", "throw 1;", 'int n = std::stoi("1");', "using namespace std;",
                      "std::this_thread::sleep_for(d);", "usleep(3);", "thread.detach();",
                      "std::format(x);"):
-            self.expect_in_code("is banned", code)
+            self.expect_in_code("is banned", f"void F() {{\n{code}\n}}")
 
     def test_words_that_only_resemble_banned_ones_pass(self):
         for code in ("// getenv( and goto", 'Log("throw, goto, printf(");', "static_assert(x);",
                      "RINGLET_ASSERT(x);", 'auto s = R"(goto std::cerr)";', "int brand(int);",
                      "auto n = 1'000'000; /* goto */ auto m = 'x';", "x.rand();",
                      "using namespace std::chrono_literals;"):
-            self.assertEqual(self.findings({"base/value/bytes.cpp": code + "\n"}), [], code)
+            self.assertEqual(self.findings({"base/value/bytes.cpp": f"void F() {{\n{code}\n}}\n"}), [], code)
 
     def test_listed_files_are_excused(self):
-        self.assertEqual(self.findings({"os/fs/fd.cpp": 'auto e = getenv("X");\n'}), [])
-        self.expect_in_code("getenv is banned", 'auto e = getenv("X");')
+        self.assertEqual(self.findings({"os/fs/fd.cpp": 'const auto e = getenv("X");\n'}), [])
+        self.expect_in_code("getenv is banned", 'const auto e = getenv("X");')
 
     def test_threads_are_started_in_one_place(self):
         for code in ("std::thread t([] {});", "auto t = std::jthread(F);", "std::thread{F}.join();",
@@ -175,15 +175,40 @@ class TidyTest(unittest.TestCase):
             self.assertEqual(self.findings({"base/value/bytes.cpp": f"{head}\n{short * 40}}};\n"}), [])
 
     def test_a_missing_test_is_found(self):
-        lonely = {"base/value/lonely.cpp": "int a;\n"}
+        lonely = {"base/value/lonely.cpp": "int A();\n"}
         self.expect_only("no lonely_test.cpp beside it", lonely)
         self.assertEqual(self.findings(lonely, {"base/value/lonely.cpp": "a reason"}), [])
 
     def test_an_obsolete_exemption_is_found(self):
         self.expect_only("delete it from UNTESTED", {}, {"base/value/bytes.cpp": "a reason"})
 
+    def test_an_unlisted_global_is_found(self):
+        for code in ("std::atomic<int> x{0};", "std::mutex x;", "namespace n {\nstd::optional<int> x;\n}",
+                     "const char* x = nullptr;", "inline Bell* const x = new Bell;", "int x[3] = {1, 2};",
+                     "std::function<void(int)> x;", 'extern "C" {\nint x;\n}', "template <int N>\nint x = N;",
+                     "constinit thread_local const void* x = nullptr;", "struct S {\n  static int x;\n};",
+                     "void F() {\n  static std::atomic<const T*> x{nullptr};\n}", "int x, y;",
+                     "void F() {\n  if (a) {\n    static Bell& x = *new Bell;\n  }\n}",
+                     "void F() {\n  [[maybe_unused]] thread_local std::string x(3, 'a');\n}"):
+            self.expect_in_code("x outlives its scope and may change", code)
+            self.assertEqual(self.findings({"base/value/bytes_test.cpp": code + "\n"}), [], code)
+
+    def test_other_variables_are_no_globals(self):
+        for code in ("constexpr int kX = 1;", "const std::map<int, int> x;", "const char* const kX[] = {a};",
+                     "inline const Bell& x = a;", "extern int x;", "using X = int;", "typedef int X;", "class X;",
+                     "enum class X : int { a };", "bool operator==(A a, B b);", "int F(int x = 0);",
+                     "struct S {\n  int x = 0;\n  static int F();\n  static constexpr int kX = 1;\n};",
+                     "int* S::x = nullptr;", "void F() {\n  int x = static_cast<int>(y);\n}",
+                     "void F() {\n  static const int x = Register();\n}", "const T x = {.a = 1};"):
+            self.assertEqual(self.findings({"base/value/bytes.cpp": code + "\n"}), [], code)
+
+    def test_an_obsolete_row_of_globals_is_found(self):
+        rows = {"base/value/bytes.cpp": {"x": "a reason"}}
+        self.assertEqual(self.findings({"base/value/bytes.cpp": "int x;\n"}, rows=rows), [])
+        self.expect_only("GLOBALS: base/value/bytes.cpp has no variable x", {}, rows=rows)
+
     def test_a_missing_pragma_once_is_found(self):
-        self.expect_in_code("bytes.hpp:1: a header begins with #pragma once", "int a;",
+        self.expect_in_code("bytes.hpp:1: a header begins with #pragma once", "int A();",
                             "base/value/bytes.hpp")
 
     def test_unfinished_code_is_found(self):

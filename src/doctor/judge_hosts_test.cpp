@@ -62,11 +62,12 @@ TEST(JudgeHosts, WarnsOfLowDescriptorAndLockLimits) {
   EXPECT_THAT(With([](HostFacts& host) { host.limits.descriptors = 1024; }),
               ElementsAre(StartsWith("limits warning node1: a process may open only 1024 files")));
   EXPECT_THAT(With([](HostFacts& host) { host.limits.locked_bytes = 8 * kMiB; }), IsEmpty());
-  EXPECT_THAT(With([](HostFacts& host) {
-                host.limits.locked_bytes = 8 * kMiB;
-                host.rdma = true;
-              }),
-              ElementsAre(StartsWith("limits warning node1: only 8.0 MiB of memory may be locked")));
+  EXPECT_THAT(
+      With([](HostFacts& host) {
+        host.limits.locked_bytes = 8 * kMiB;
+        host.rdma = true;
+      }),
+      ElementsAre(StartsWith("limits warning node1: only 8.0 MiB of memory may be locked")));
   EXPECT_THAT(With([](HostFacts& host) {
                 host.limits.tasks = 1000;
                 host.limits.tasks_used = 489;

@@ -57,7 +57,7 @@ PYBIND11_MODULE(_C, module) {
   (void)ringlet::comm::ForkGuard();  // maps a page in advance, so that no group waits for it
   namespace api = ringlet::torch_api;
   py::module_::import("torch.distributed");
-  ringlet::comm::Process::CacheHostFacts();
+  ringlet::comm::ProcessFacts::CacheHostFacts();
   const py::object torch_backend =
       py::module_::import("torch._C._distributed_c10d").attr("Backend");
 

@@ -82,7 +82,7 @@ Result<bootstrap::MemberConfig> MemberWith(const EnvMap& environment) {
 }
 
 std::vector<Address> AddressesWith(const EnvMap& environment) {
-  const auto addresses = ProcessWith(environment)->ReachableAddresses();
+  const auto addresses = ProcessWith(environment)->host_reader().ReachableAddresses();
   return addresses.ok() ? *addresses : std::vector<Address>();
 }
 
@@ -488,12 +488,13 @@ TEST_F(SettingEffect, STATUS) {
   const auto process = ProcessWith({{"RINGLET_STATUS", "0"}});
   const auto listens = [](const Process& one) {
     const auto names = os::AbstractNames(one.files()).value();
-    return std::ranges::count(names, watch::Server::NameOf(one.host().pid, one.process_hash()));
+    return std::ranges::count(names,
+                              watch::Server::NameOf(one.host().pid, one.facts().process_hash));
   };
   EXPECT_EQ(listens(*process), 0);
   EXPECT_EQ(listens(*ProcessWith({})), 1);
 }
-// comm/process/ras_port_test.cpp tests the report itself.
+// comm/process/parts/ras_port_test.cpp tests the report itself.
 std::string RasPortWith(EnvMap environment) {
   const Address at = os::Listen(Address::Ipv4(127, 0, 0, 1, 0)).value().address;
   environment["NCCL_RAS_ADDR"] = ToString(at);

@@ -246,7 +246,7 @@ Result<CommOptions> OptionsOf(const ncclConfig_t* config, const CommOptions& inh
   const std::vector<std::string> notes = WithoutEffect(config);
   if (notes.empty()) return options;
   RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
-  for (const std::string& note : notes) process->NoteOnce(note);
+  for (const std::string& note : notes) process->logger().NoteOnce(note);
   return options;
 }
 

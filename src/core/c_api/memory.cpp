@@ -80,7 +80,8 @@ Status RegisterWindow(ncclComm_t comm, void* buffer, std::size_t size, ncclWindo
   RINGLET_TRY_ASSIGN(const FormedCommunicator held, FindActive(comm));
   if ((flags & kGpuFlags) != 0) {
     RINGLET_TRY_ASSIGN(const auto process, CurrentProcess());
-    process->NoteOnce("NCCL_WIN_GIN_ONLY and NCCL_WIN_CFT_COUNTED are ignored: they concern GPUs");
+    process->logger().NoteOnce(
+        "NCCL_WIN_GIN_ONLY and NCCL_WIN_CFT_COUNTED are ignored: they concern GPUs");
   }
   RINGLET_TRY_ASSIGN(const std::uint32_t number,
                      held.communicator->one_sided().Open({static_cast<std::byte*>(buffer), size},

@@ -95,7 +95,7 @@ class Watch {
   /// \param call  the number of the running call
   Watch(RankGroup& group, comm::Process& process, std::uint64_t call, std::stop_source& stop)
       : shared_(std::make_shared<WatchState>()) {
-    process.After(kFirstLook, [&group, call, &stop, shared = shared_] {
+    process.driver().PostAfter(kFirstLook, [&group, call, &stop, shared = shared_] {
       const std::lock_guard lock(shared->mutex);
       if (shared->over) return;  // the group may be destroyed
       // If no thread is available, waiting ranks wait until their timeout.

@@ -13,7 +13,7 @@ Result<MemberHandle> OwnMember::Handle() const {
   static std::atomic<std::uint64_t> count{0};
   if (member_.empty()) {
     RINGLET_TRY_ASSIGN(const auto process, SharedProcess());
-    member_ = fmt::format("{:016x}.{}", process->process_hash(), ++count);
+    member_ = fmt::format("{:016x}.{}", process->facts().process_hash, ++count);
   }
   return MemberHandle{member_, generation_};
 }

@@ -126,13 +126,13 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Formatio
     if (formation.size > 1) RINGLET_TRY(store.Set(keys[*mine], ids[*mine].bytes));
   } else {
     // Prepares while a root is created. An error here occurs again, with its reason, on first use.
-    (void)process->ScanHost(false);
-    (void)process->ReachableInterfaces();
+    (void)process->host_reader().Scan(false);
+    (void)process->host_reader().ReachableInterfaces();
     prepared.memory = comm::MakeHostMemory(*process, config);
   }
   for (std::size_t root = 0; root < keys.size(); ++root) {
     if (mine && root == *mine) continue;
-    const bool eager = formation.size <= kEagerRanksMax && process->MaySpin(formation.size);
+    const bool eager = formation.size <= kEagerRanksMax && process->facts().MaySpin(formation.size);
     const Backoff backoff(eager ? kLooksAtOnce : 0);
     RINGLET_TRY_ASSIGN(const Bytes bytes,
                        Await(store, keys[root], formation.timeout, abort, serve, backoff));

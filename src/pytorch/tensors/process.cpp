@@ -58,7 +58,7 @@ Result<std::shared_ptr<comm::Process>> SharedProcess() {
   if (process) return process;
   RINGLET_TRY_ASSIGN(process, comm::Process::PrepareHere());
   shared.process = process;
-  if (shared.number == 0) shared.number = process->process_hash();
+  if (shared.number == 0) shared.number = process->facts().process_hash;
   return process;
 }
 
@@ -99,7 +99,7 @@ bool HasEnded(const Address& beacon) {
 
 Result<std::string> ReachableAddress() {
   RINGLET_TRY_ASSIGN(const auto process, SharedProcess());
-  RINGLET_TRY_ASSIGN(const auto addresses, process->ReachableAddresses());
+  RINGLET_TRY_ASSIGN(const auto addresses, process->host_reader().ReachableAddresses());
   std::string text = ToString(addresses.front());  // with ":0"; IPv6 in brackets
   text.resize(text.rfind(':'));
   return text.starts_with('[') ? text.substr(1, text.size() - 2) : text;

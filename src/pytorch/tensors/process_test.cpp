@@ -41,7 +41,7 @@ TEST(ReachableAddress, IsAnAddressOfThisHostWithoutAPort) {
   ASSERT_TRUE(said.ok()) << said.error().message;
   const auto process = SharedProcess();
   ASSERT_TRUE(process.ok());
-  const Address first = (*process)->ReachableAddresses().value().front();
+  const Address first = (*process)->host_reader().ReachableAddresses().value().front();
   EXPECT_EQ(
       ParseAddress(first.kind == Address::Kind::kIpv6 ? "[" + *said + "]:0" : *said + ":0").value(),
       first);

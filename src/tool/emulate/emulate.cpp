@@ -11,7 +11,7 @@
 #include <optional>
 #include <system_error>
 
-#include "comm/process/fault.hpp"
+#include "comm/process/parts/fault.hpp"
 #include "os/fs/write_file.hpp"
 #include "os/process/env.hpp"
 #include "os/process/random.hpp"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/process/slow_link.hpp"
+#include "comm/process/parts/slow_link.hpp"
 #include "topology/view/host_view.hpp"
 
 namespace ringlet::cli {

@@ -9,7 +9,7 @@
 #include "base/settings/settings.hpp"
 #include "collective/algorithm/shared_hierarchy.hpp"
 #include "comm/backend/host_memory.hpp"
-#include "comm/process/tuning.hpp"
+#include "comm/process/parts/tuning.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/process/env.hpp"
 #include "tool/operation/operation_alias.hpp"

@@ -22,9 +22,9 @@ double Milliseconds(Instant time) {
 // Returns data as long as the peer info of a rank that also opens links.
 comm::PeerInfo PeerInfoOf(const comm::Process& process, const transport::ListenerSet& endpoint,
                           std::uint32_t rank) {
-  return {.host_hash = process.host_hash(),
-          .process_hash = process.process_hash(),
-          .network_namespace = process.NetNamespaceOf(endpoint),
+  return {.host_hash = process.facts().host_hash,
+          .process_hash = process.facts().process_hash,
+          .network_namespace = process.facts().NetNamespaceOf(endpoint),
           .settings_digest = AgreementDigest(process.settings()),
           .device = rank,
           .tcp = endpoint.tcp,
@@ -114,12 +114,12 @@ Result<comm::Control::Pending> BeginJoin(const std::shared_ptr<comm::Process>& p
                                          const UniqueId& id, std::uint32_t rank,
                                          std::uint32_t size) {
   RINGLET_TRY_ASSIGN(auto invitation, rendezvous::Decode(id));
-  RINGLET_TRY_ASSIGN(const auto addresses, process->ReachableAddresses());
+  RINGLET_TRY_ASSIGN(const auto addresses, process->host_reader().ReachableAddresses());
   return BeginJoinAt(process, {std::move(invitation)}, addresses, rank, size);
 }
 
 Baseline ReadBaseline(comm::Process& process) {
-  return {.counters = process.ReadCounters(), .cpu = os::ProcessCpuTime()};
+  return {.counters = process.services().ReadCounters(), .cpu = os::ProcessCpuTime()};
 }
 
 Result<Joined> JoinAll(const std::shared_ptr<comm::Process>& process,
@@ -132,7 +132,7 @@ Result<Joined> JoinAll(const std::shared_ptr<comm::Process>& process,
     RINGLET_TRY_ASSIGN(auto invitation, rendezvous::Decode(id));
     invitations.push_back(std::move(invitation));
   }
-  RINGLET_TRY_ASSIGN(const auto addresses, process->ReachableAddresses());
+  RINGLET_TRY_ASSIGN(const auto addresses, process->host_reader().ReachableAddresses());
   std::vector<comm::Control::Pending> pending;
   pending.reserve(block.count);
   for (std::uint32_t i = 0; i < block.count; ++i) {

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "comm/process/process_states.hpp"
+#include "comm/process/parts/process_states.hpp"
 #include "os/fs/file_tree.hpp"
 #include "os/net/local_ask.hpp"
 #include "os/process/host.hpp"

@@ -1,7 +1,5 @@
 #include "collective/shm/in_process_buffers.hpp"
 
-#include <mutex>
-
 namespace ringlet::collective {
 
 void InProcessBuffers::Open(std::uint32_t rank, Pair pair) {
@@ -27,6 +25,16 @@ InProcessBuffers::Visit::Visit(InProcessBuffers& buffers, const std::vector<std:
     locks_.clear();
     return;
   }
+}
+
+std::shared_ptr<InProcessBuffers> InProcessBuffersTable::Of(const Secret& secret,
+                                                            std::uint32_t ranks) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(buffers_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<InProcessBuffers>& known = buffers_[secret];
+  auto buffers = known.lock();
+  if (!buffers) known = buffers = std::make_shared<InProcessBuffers>(ranks);
+  return buffers;
 }
 
 }  // namespace ringlet::collective

@@ -2,11 +2,14 @@
 // mapping or registration, and only need to know when the memory belongs to its caller again.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <vector>
 
 #include "base/value/bytes.hpp"
+#include "base/wire/handshake.hpp"
 
 namespace ringlet::collective {
 
@@ -49,6 +52,18 @@ class InProcessBuffers {
     Pair pair;
   };
   std::vector<Entry> entries_;
+};
+
+/// The buffers of all communicators of a process. Any thread.
+class InProcessBuffersTable {
+ public:
+  /// Returns the table through which the ranks of a communicator in this process find each other's
+  /// buffers. The same for all of them. \param secret of the communicator
+  std::shared_ptr<InProcessBuffers> Of(const Secret& secret, std::uint32_t ranks);
+
+ private:
+  std::mutex mutex_;
+  std::map<Secret, std::weak_ptr<InProcessBuffers>> buffers_;
 };
 
 }  // namespace ringlet::collective

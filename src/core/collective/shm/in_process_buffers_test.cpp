@@ -26,5 +26,17 @@ TEST(InProcessBuffers, CloseWaitsForReaders) {
   EXPECT_FALSE(InProcessBuffers::Visit(buffers, {0}).granted());
 }
 
+TEST(InProcessBuffersTable, RanksOfACommunicatorFindEachOthersBuffers) {
+  InProcessBuffersTable table;
+  const Secret one{std::byte{1}}, other{std::byte{2}};
+  auto buffers = table.Of(one, 2);
+  EXPECT_EQ(table.Of(one, 2), buffers);
+  EXPECT_NE(table.Of(other, 2), buffers);
+  const std::weak_ptr<InProcessBuffers> known = buffers;
+  buffers.reset();
+  EXPECT_TRUE(known.expired()) << "they are its ranks'";
+  EXPECT_TRUE(table.Of(one, 2));
+}
+
 }  // namespace
 }  // namespace ringlet::collective

@@ -101,7 +101,8 @@ void Emulated::Leave() {
       fmt::format("{}/{:016x}-{}.json", settings.traffic_dir, magic, Index(place_.self));
   const Status written = os::WriteFile(file, traffic_.ToJson(magic, settings.host_id));
   if (!written.ok())
-    origin_.process->WarnOnce("the traffic report is not written: " + written.error().message);
+    origin_.process->logger().WarnOnce("the traffic report is not written: " +
+                                       written.error().message);
 }
 
 }  // namespace ringlet::comm

@@ -187,7 +187,7 @@ Result<HostMemoryParts> AgreeOnHostMemory(const Origin& origin, const PeerTable&
                                                    proof.Claim(self, here.ranks, proving.nonces))));
   if (const auto lacking = FindRankWithoutArena(told, control)) {
     if (origin.config.rank == 0)
-      origin.process->WarnOnce(
+      origin.process->logger().WarnOnce(
           "collectives within hosts use links, because shared memory is missing: " + *lacking);
     return HostMemoryParts{};
   }
@@ -206,7 +206,7 @@ std::shared_ptr<transport::Arena> MapKnown(const Origin& origin, const PeerTable
     const ArenaShape shape{.ranks = origin.config.size};
     auto mapped = transport::Arena::MapAt(*peer_table.peer_infos.back().arena, shape);
     if (!mapped.ok()) {
-      origin.process->NoteOnce(
+      origin.process->logger().NoteOnce(
           "the memory of the host cannot be opened by its path, so its descriptor is sent: " +
           mapped.error().message);
       return nullptr;
@@ -254,17 +254,17 @@ HostMemory::HostMemory(const Origin& origin, const PeerTable& peer_table,
       proof_(std::move(parts.proof)),
       buffers_(std::make_shared<transport::SharedBuffers>()) {
   if (!parts.arena) return;
-  if (wait_policy.looks > 0) origin.process->JoinRemoteFences();
+  if (wait_policy.looks > 0) origin.process->services().JoinRemoteFences();
   const RanksOfThisHost here(hosts_, origin.config.rank);
   const auto ranks = static_cast<std::uint32_t>(here.ranks.size());
   collective::HostReach reach{
       .shared = buffers_,
-      .near = origin.process->InProcessBuffersOf(origin.credentials.secret, ranks),
+      .near = origin.process->buffers().Of(origin.credentials.secret, ranks),
       .is_near = {}};
   std::vector<PeerInfo> peer_infos;
   for (const Rank rank : here.ranks) peer_infos.push_back(peer_table.peer_infos[Index(rank)]);
   for (const PeerInfo& peer_info : peer_infos)
-    reach.is_near.push_back(peer_info.process_hash == origin.process->process_hash());
+    reach.is_near.push_back(peer_info.process_hash == origin.process->facts().process_hash);
   buffers_->Publish(parts.arena, here.self);
   buffers_->SetProcesses(std::move(parts.processes));
   collective::ShmOptions options{.ranks = here.ranks};

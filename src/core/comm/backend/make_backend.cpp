@@ -6,7 +6,7 @@
 #include "comm/backend/hierarchy.hpp"
 #include "comm/backend/over_links.hpp"
 #include "comm/backend/shared_memory.hpp"
-#include "comm/process/tuning.hpp"
+#include "comm/process/parts/tuning.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -17,7 +17,7 @@ Selector SelectorOf(const BackendParts& parts) {
   layout.sharing = parts.host_memory.hosts();
   if (parts.host_memory.IsHere())
     layout.post_bytes = parts.host_memory.engine()->arena().shape().slot_bytes;
-  collective::Tuner tuner = TunerFor(process.settings(), process.measured_choices());
+  collective::Tuner tuner = TunerFor(process.settings(), process.facts().measured_choices);
   if (parts.spins) tuner.shm = collective::ShmThresholds::WithCores();
   return {std::move(layout), std::move(tuner)};
 }

@@ -124,7 +124,7 @@ Result<std::unique_ptr<Control>> Control::Join(std::shared_ptr<Process> process,
 }
 
 Control::Pending Control::Begin(std::shared_ptr<Process> process, Options options) {
-  auto shared_member = std::make_shared<SharedMember>(process->ReserveService());
+  auto shared_member = std::make_shared<SharedMember>(process->services().ReserveService());
   auto shared = std::make_shared<Shared>();
   shared->shared_member = shared_member;
   shared_member->users.emplace(bootstrap::kWorld, shared);
@@ -139,7 +139,7 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
     it->second->FillCalls(activity);
     activity.slow_sends = it->second->SlowSends();
     const std::uint64_t name = it->second->name;
-    for (const auto& watched : process->watched())
+    for (const auto& watched : process->diagnostics().watched())
       if (auto one = watched->CurrentActivity(); one && one->communicator != name)
         activity.others.push_back(*std::move(one));
     return activity;
@@ -149,7 +149,7 @@ Control::Pending Control::Begin(std::shared_ptr<Process> process, Options option
   control->rank_ = options.member.rank;
   shared->RegisterWatched(*process, control->rank_, options.member.size);
   shared->SetName(options.member.roots.front().credentials.magic);
-  process->Watch(shared);
+  process->diagnostics().Watch(shared);
   shared_member->member = std::make_shared<Member>(std::move(options.member));
   shared_member->closes_listeners = options.entrance != nullptr;
   auto listeners = std::make_shared<std::vector<os::Listener>>(std::move(options.listeners));
@@ -477,7 +477,7 @@ Result<std::unique_ptr<Control>> Control::Form(GroupId id,
   }
   control->rank_ = rank;
   control->ranks_of_parent_ = ranks;
-  process_->Watch(child);
+  process_->diagnostics().Watch(child);
   child->WatchShortages(*process_, rank);
   return control;
 }

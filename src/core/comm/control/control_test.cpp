@@ -270,8 +270,9 @@ TEST_P(ControlOver, LeaveReturnsAfterItsMessageIsSent) {
 TEST_P(ControlOver, RanksOnSeveralServiceThreadsFormACommunicator) {
   constexpr std::uint32_t kSize = 6;
   const auto process = ProcessWith(Environment());
-  std::vector<Process::ServiceSlot> others;
-  while (others.size() + kSize / 2 < kRanksOfAThread) others.push_back(process->ReserveService());
+  std::vector<Services::ServiceSlot> others;
+  while (others.size() + kSize / 2 < kRanksOfAThread)
+    others.push_back(process->services().ReserveService());
   RunRanks(
       kSize, [&](std::uint32_t) { return process; },
       [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> communicator) {

@@ -19,10 +19,10 @@ namespace ringlet::comm {
 
 // The member and the groups that use it. Only the service thread of its slot accesses it.
 struct Control::SharedMember {
-  explicit SharedMember(Process::ServiceSlot where)
+  explicit SharedMember(Services::ServiceSlot where)
       : slot(std::move(where)), driver(&slot.service.driver()) {}
 
-  Process::ServiceSlot slot;
+  Services::ServiceSlot slot;
   os::SocketDriver* const driver;
   std::shared_ptr<bootstrap::Member> member;
   os::SocketDriver::Id id = 0;

@@ -116,7 +116,7 @@ void Control::Shared::RegisterWatched(const Process& process, Rank rank, std::ui
   about.rank = Index(rank);
   about.ranks = ranks;
   about.host = process.host().name;
-  about.host_hash = fmt::format("{:016x}", process.host_hash());
+  about.host_hash = fmt::format("{:016x}", process.facts().host_hash);
   about.pid = process.host().pid;
   dump_dir = process.settings().dump_dir;
 }

@@ -1,4 +1,4 @@
-// The views of a Control for external tools. process_watch_test.cpp tests the answers of a process.
+// The views of a Control for external tools. diagnostics_test.cpp tests the answers of a process.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -49,7 +49,8 @@ TEST(Watching, ATraceCanBeTakenAtAnyTime) {
     EXPECT_TRUE(formed.ok() && SumOfRanks(**formed, 2).ok() && Barrier(**formed).ok());
     called.arrive_and_wait();
     std::vector<watch::RankTrace> traces;
-    for (const auto& watched : process->watched()) traces.push_back(watched->Trace("request"));
+    for (const auto& watched : process->diagnostics().watched())
+      traces.push_back(watched->Trace("request"));
     looked.arrive_and_wait();
     ASSERT_THAT(traces, SizeIs(2));
     for (const watch::RankTrace& trace : traces) {
@@ -73,7 +74,7 @@ TEST(Watching, AChildHasItsOwnNameAndTrace) {
     auto child = Split(**formed, 0, 0, {});
     ASSERT_TRUE(child.ok()) << child.error().message;
     ASSERT_TRUE(SumOfRanks(**child, 2).ok());
-    const auto watched = process->watched();
+    const auto watched = process->diagnostics().watched();
     ASSERT_THAT(watched, SizeIs(2));
     EXPECT_EQ(watched[1]->Trace("").communicator,
               fmt::format("{:016x}", (*child)->identity().magic));
@@ -84,7 +85,7 @@ TEST(Watching, AChildHasItsOwnNameAndTrace) {
 
 /// Returns the communicators of a process with the answers of their peers.
 std::vector<watch::CommunicatorStatus> LookAt(Process& process) {
-  const auto watched = process.watched();
+  const auto watched = process.diagnostics().watched();
   std::latch done(1);
   const auto gathering =
       std::make_shared<StatusGathering>(watched.size(), [&done] { done.count_down(); });

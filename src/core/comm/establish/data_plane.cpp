@@ -16,7 +16,7 @@ std::string StoppedAmong(const std::vector<Rank>& peers, const bootstrap::Roster
                          const Process& process) {
   std::string text;
   for (const Rank peer : peers)
-    if (const std::string stopped = roster.StoppedText(peer, process.is_stopped());
+    if (const std::string stopped = roster.StoppedText(peer, process.facts().is_stopped());
         !stopped.empty())
       text += roster.DescribeRank(peer) + " " + stopped + "; ";
   return text;

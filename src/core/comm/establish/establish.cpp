@@ -24,9 +24,9 @@ Result<std::unique_ptr<Communicator>> Complete(Origin origin, std::unique_ptr<Co
   RINGLET_TRY_ASSIGN(const topology::Graph graph,
                      control->Share(topology::Build(peer_table.hosts, peer_table.places)));
   timeline.Reached(Phase::kTopology);
-  RINGLET_TRY_ASSIGN(
-      const plan::SearchLimits user_limits,
-      control->Share(plan::ReadUserLimits(origin.process->settings(), origin.process->graphs())));
+  RINGLET_TRY_ASSIGN(const plan::SearchLimits user_limits,
+                     control->Share(plan::ReadUserLimits(origin.process->settings(),
+                                                         origin.process->facts().graphs)));
   RINGLET_TRY_ASSIGN(Planned planned, control->Share(PlanMachine(origin, peer_table)));
   const GpuMachine* const machine = planned.machine.get();
   RINGLET_TRY_ASSIGN(
@@ -56,7 +56,7 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
 
   // The devices and addresses of this rank, which are read from the machine.
   RINGLET_TRY_ASSIGN(const LocalHost local_host, DiscoverLocal(*process, config));
-  process->MoveServicesNear(local_host.cpus, local_host.numa);
+  process->services().MoveServicesNear(local_host.cpus, local_host.numa);
   RINGLET_TRY_ASSIGN(Listeners listeners,
                      OpenListeners(*process, invitations.front(), config, local_host,
                                    std::move(prepared.node_leader)));
@@ -104,9 +104,9 @@ Result<std::unique_ptr<Communicator>> FormChild(const Communicator& parent,
 Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& process,
                                                 const Config& config, const std::stop_token& abort,
                                                 Preparation prepared) {
-  const std::uint64_t shortages = process->shortages();
+  const std::uint64_t shortages = process->services().shortages();
   auto formed = Form(process, config, std::move(prepared), abort);
-  if (formed.ok() || process->shortages() == shortages) return formed;
+  if (formed.ok() || process->services().shortages() == shortages) return formed;
   Error error = std::move(formed).error();
   if (error.message.find("ulimit -n") != std::string::npos) return error;
   // The last failure may hide the cause, for example if a peer that could not connect is missing.

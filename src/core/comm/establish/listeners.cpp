@@ -15,11 +15,11 @@ namespace {
 Result<transport::ListenerSet> OpenEndpoint(Process& process, NicChoice nics,
                                             const ServiceKey& key) {
   RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
-  return process.endpoints().Open({.interfaces = std::move(nics.addresses),
-                                   .preferred = nics.preferred,
-                                   .seed = seed,
-                                   .unix_listener = key.kind == ServiceKey::Kind::kData},
-                                  key);
+  return process.services().endpoints().Open({.interfaces = std::move(nics.addresses),
+                                              .preferred = nics.preferred,
+                                              .seed = seed,
+                                              .unix_listener = key.kind == ServiceKey::Kind::kData},
+                                             key);
 }
 
 // Only ranks that hold the id know this address. It does not include the hash of the host: abstract
@@ -40,7 +40,7 @@ bool HasNodeLeaders(const Settings& settings, const Config& config) {
 
 Result<transport::ListenerSet> OpenDataListener(Process& process, const Credentials& credentials,
                                                 const LocalHost& local_host, std::uint32_t size) {
-  RINGLET_TRY_ASSIGN(const auto usable, process.ReachableInterfaces(size == 1));
+  RINGLET_TRY_ASSIGN(const auto usable, process.host_reader().ReachableInterfaces(size == 1));
   return OpenEndpoint(process, NearNics(usable, local_host.view, local_host.numa),
                       {credentials.magic, ServiceKey::Kind::kData});
 }
@@ -49,7 +49,7 @@ Result<Listeners> OpenListeners(Process& process, const Invitation& invitation,
                                 const Config& config, const LocalHost& local_host,
                                 std::shared_ptr<os::Listener> node_leader) {
   Listeners listeners;
-  RINGLET_TRY_ASSIGN(auto addresses, process.ReachableAddresses(config.size == 1));
+  RINGLET_TRY_ASSIGN(auto addresses, process.host_reader().ReachableAddresses(config.size == 1));
   const Credentials& credentials = invitation.credentials;
   RINGLET_TRY_ASSIGN(listeners.control,
                      OpenEndpoint(process, {std::move(addresses)},

@@ -10,7 +10,7 @@ namespace {
 TEST(Listeners, ARankOpensItsListeners) {
   const auto process = ProcessWith({});
   Invitation invitation;
-  invitation.credentials.secret[0] = static_cast<std::byte>(process->process_hash());
+  invitation.credentials.secret[0] = static_cast<std::byte>(process->facts().process_hash);
   const auto listeners = OpenListeners(*process, invitation, {.rank = 0, .size = 2}, {});
   ASSERT_TRUE(listeners.ok()) << listeners.error().message;
   EXPECT_FALSE(listeners->control.tcp.empty());

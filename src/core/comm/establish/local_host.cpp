@@ -23,8 +23,9 @@ void DumpTopology(Process& process, const Config& config, const topology::HostVi
   if (settings.topo_dump_file.empty() || config.rank != settings.topo_dump_file_rank) return;
   const Status written = os::WriteFile(settings.topo_dump_file, ToXml(view));
   if (!written.ok())
-    process.WarnOnce(fmt::format("{}: the topology is not dumped: {}",
-                                 VariableOf(settings, "TOPO_DUMP_FILE"), written.error().message));
+    process.logger().WarnOnce(fmt::format("{}: the topology is not dumped: {}",
+                                          VariableOf(settings, "TOPO_DUMP_FILE"),
+                                          written.error().message));
 }
 
 // Returns the processors that the caller may run on. The system call needs no file, but its mask
@@ -81,9 +82,9 @@ Result<LocalHost> ReadMachine(Process& process, const Config& config) {
                  VariableOf(process.settings(), "MACHINE") + ": " + read.error().message};
   discovery::TopologyFile file = *std::move(read);
   RINGLET_TRY(CheckOneHost(*file.view, process.settings().machine));
-  for (const std::string& finding : file.findings) process.WarnOnce(finding);
+  for (const std::string& finding : file.findings) process.logger().WarnOnce(finding);
   file.view->name = process.host().name;
-  file.view->identity = process.host_hash();
+  file.view->identity = process.facts().host_hash;
   DumpTopology(process, config, *file.view);
   Config placed = config;
   if (!placed.names_device) placed.device = process.settings().local_rank.value_or(config.device);
@@ -99,15 +100,15 @@ Result<LocalHost> DiscoverLocal(Process& process, const Config& config) {
   const Settings& settings = process.settings();
   if (!settings.machine.empty()) return ReadMachine(process, config);
   if (NeedsNoDevices(settings, config)) {
-    RINGLET_TRY_ASSIGN(discovery::HostScan scan, process.ScanHost(false));
+    RINGLET_TRY_ASSIGN(discovery::HostScan scan, process.host_reader().Scan(false));
     LocalHost local_host = Settled(process, config, std::move(scan.view));
     local_host.knows_devices = false;
     return local_host;
   }
-  RINGLET_TRY_ASSIGN(discovery::HostScan scan, process.ScanHost(true));
+  RINGLET_TRY_ASSIGN(discovery::HostScan scan, process.host_reader().Scan(true));
   RINGLET_TRY_ASSIGN(const discovery::TopologyFile file,
                      discovery::ReadTopologyFile(process.files(), settings));
-  for (const std::string& finding : file.findings) process.WarnOnce(finding);
+  for (const std::string& finding : file.findings) process.logger().WarnOnce(finding);
   if (file.view) {
     RINGLET_TRY_ASSIGN(scan.view, discovery::Fill(*file.view, scan.view));
   }

@@ -16,7 +16,7 @@ TEST(LocalHost, ARankFindsItsNode) {
   const auto process = ProcessWith({});
   const auto local_host = DiscoverLocal(*process, {.rank = 0, .size = 1});
   ASSERT_TRUE(local_host.ok()) << local_host.error().message;
-  EXPECT_EQ(local_host->view.identity, process->host_hash());
+  EXPECT_EQ(local_host->view.identity, process->facts().host_hash);
   EXPECT_TRUE(std::ranges::any_of(local_host->view.numa_nodes,
                                   [&](const auto& node) { return node.id == local_host->numa; }));
 }
@@ -49,7 +49,7 @@ TEST(LocalHost, DetectionCompletesATopologyFile) {
   ASSERT_EQ(local_host->view.gpus.size(), 1u);
   EXPECT_EQ(local_host->view.gpus[0].dev, 6u);
   EXPECT_EQ(local_host->view.cpu.family, 25u);
-  EXPECT_EQ(local_host->view.identity, process->host_hash());
+  EXPECT_EQ(local_host->view.identity, process->facts().host_hash);
   EXPECT_FALSE(local_host->view.numa_nodes[0].cpus.empty());  // detected
   const os::FileTree files = os::FileTree::Open(tree.root()).value();
   EXPECT_FALSE(files.Exists("dump.xml"));

@@ -11,9 +11,9 @@ namespace ringlet::comm {
 
 PeerInfo PeerInfoOf(const Process& process, const Config& config, const LocalHost& local_host,
                     const transport::ListenerSet& listeners, const HostMemoryDraft& draft) {
-  PeerInfo peer_info{.host_hash = process.host_hash(),
-                     .process_hash = process.process_hash(),
-                     .network_namespace = process.NetNamespaceOf(listeners),
+  PeerInfo peer_info{.host_hash = process.facts().host_hash,
+                     .process_hash = process.facts().process_hash,
+                     .network_namespace = process.facts().NetNamespaceOf(listeners),
                      .host_shape_digest = topology::ShapeOf(local_host.view).digest(),
                      .settings_digest = AgreementDigest(process.settings()),
                      .device = config.device,

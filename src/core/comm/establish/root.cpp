@@ -41,7 +41,7 @@ void WarnOfLoopback(Process& process, const Address& root) {
   const bool meant = name.starts_with("127.") || name.starts_with("[::1]") ||
                      name.starts_with("::1") || name.starts_with("localhost");
   if (!root.IsLoopback() || meant) return;
-  process.WarnOnce(
+  process.logger().WarnOnce(
       fmt::format("{}={} is {} here, a loopback address: ranks on other hosts cannot reach this "
                   "root. Use another name or an address, or mend /etc/hosts",
                   VariableOf(settings, "COMM_ID"), name, ToString(root)));
@@ -57,8 +57,8 @@ Status HostRoot(const std::shared_ptr<Process>& process, const rendezvous::Invit
   config.handshake_timeout = process->settings().handshake_timeout;
   config.silence_max = process->settings().silence_max;
   config.lines.encrypt = process->settings().encrypt;
-  config.half_open_max = process->HalfOpenMax(config.half_open_max);
-  config.is_stopped = process->is_stopped();
+  config.half_open_max = process->facts().HalfOpenMax(config.half_open_max);
+  config.is_stopped = process->facts().is_stopped();
   // New ranks may arrive long after the members have failed, because their time limits may differ.
   config.refuses_long = invitation.parent_size > 0;
   config.hint = [process = process.get(), at = invitation.roots] { return HintOf(*process, at); };
@@ -70,7 +70,7 @@ Status HostRoot(const std::shared_ptr<Process>& process, const rendezvous::Invit
   hosted.note = [process = process.get()](const Note& note) {
     process->logger().Log(note.level, Subsystem::kBootstrap, std::nullopt, note.text);
   };
-  process->HostRoot(root, std::move(hosted));
+  process->roots().Host(root, std::move(hosted));
   return Ok();
 }
 
@@ -103,11 +103,11 @@ Result<UniqueId> MakeId(const std::shared_ptr<Process>& process,
   RINGLET_TRY_ASSIGN(invitation.credentials.secret, os::SecureRandom());
   RINGLET_TRY_ASSIGN(const Secret seed, os::SecureRandom());
   invitation.credentials.magic = Reader(seed).U64();
-  RINGLET_TRY_ASSIGN(auto addresses, process->ReachableAddresses(true));
+  RINGLET_TRY_ASSIGN(auto addresses, process->host_reader().ReachableAddresses(true));
   RINGLET_TRY_ASSIGN(const Secret endpoint_seed, os::SecureRandom());
   RINGLET_TRY_ASSIGN(
       auto endpoint,
-      process->endpoints().Open(
+      process->services().endpoints().Open(
           {.interfaces = std::move(addresses), .seed = endpoint_seed, .unix_listener = false},
           {invitation.credentials.magic, ServiceKey::Kind::kRoot}));
   invitation.roots = endpoint.tcp;
@@ -125,7 +125,7 @@ Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
                    fmt::format("a communicator cannot grow where {} fixes the address of its root",
                                VariableOf(process->settings(), "COMM_ID"))};
     if (process->settings().secret.text.empty())
-      process->WarnOnce(
+      process->logger().WarnOnce(
           fmt::format("RINGLET_SECRET is not set: any process that can reach the address of {} can "
                       "join; set it to the same secret on all ranks",
                       VariableOf(process->settings(), "COMM_ID")));
@@ -137,7 +137,7 @@ Result<UniqueId> CreateUniqueId(const std::shared_ptr<Process>& process,
 Result<UniqueId> NextUniqueId(const std::shared_ptr<Process>& process) {
   const Settings& settings = process->settings();
   const bool fixed = !settings.comm_id.empty();
-  if (settings.unique_id.text.empty() || fixed || !process->TakeGivenId())
+  if (settings.unique_id.text.empty() || fixed || !process->roots().TakeGivenId())
     return CreateUniqueId(process);
   RINGLET_TRY_ASSIGN(const UniqueId given, IdOfLauncher(settings));
   if (!settings.world_size) return given;
@@ -154,7 +154,8 @@ Status UseIdOfJob(Process& process, const Config& config, rendezvous::Invitation
   RINGLET_TRY_ASSIGN(rendezvous::Invitation job, rendezvous::Decode(given));
   if (job.credentials.magic != *invitation.job) return Ok();
   // With several ranks in each process, all of them pass the same id.
-  if (config.size > *settings.world_size || process.ClaimJobId()) invitation = std::move(job);
+  if (config.size > *settings.world_size || process.roots().ClaimJobId())
+    invitation = std::move(job);
   return Ok();
 }
 

@@ -11,7 +11,7 @@
 namespace ringlet::comm {
 
 /// Serves a root at `endpoint` on the service thread until the communicator is formed or has
-/// failed. Also ends after Process::kUnusedRootsMax later roots if no rank has checked in.
+/// failed. Also ends after Roots::kUnusedMax later roots if no rank has checked in.
 Status HostRoot(const std::shared_ptr<Process>& process, const rendezvous::Invitation& invitation,
                 transport::ListenerSet endpoint);
 

@@ -30,18 +30,6 @@ TEST(Root, EveryIdIsUnique) {
   EXPECT_FALSE(a.fixed_address);
 }
 
-TEST(Root, UnusedIdsAreBounded) {
-  const auto process = ProcessWith({{"RINGLET_INIT_TIMEOUT", "1"}});
-  const UniqueId first = *CreateUniqueId(process);
-  UniqueId last;
-  for (std::size_t i = 0; i < Process::kUnusedRootsMax; ++i) last = *CreateUniqueId(process);
-  EXPECT_EQ(process->endpoints().size(), 1u);
-  const auto forgotten = Establish(process, {.id = first, .rank = 0, .size = 1}, {});
-  ASSERT_FALSE(forgotten.ok());
-  EXPECT_THAT(forgotten.error().message, testing::HasSubstr("another communicator"));
-  EXPECT_TRUE(Establish(process, {.id = last, .rank = 0, .size = 1}, {}).ok());
-}
-
 TEST(Root, AGivenIdIsReturnedByTheFirstCallOnly) {
   const UniqueId id = *CreateUniqueId(ProcessWith({}));
   const std::string text = rendezvous::ToText(id);

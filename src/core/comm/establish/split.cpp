@@ -71,7 +71,7 @@ Result<T> RefusedToNew(const Communicator& parent, const std::optional<UniqueId>
   const auto invitation =
       id && !result.ok() ? rendezvous::Decode(*id) : Result<rendezvous::Invitation>(Error{});
   if (invitation.ok())
-    parent.origin().process->RefuseAtRoot(
+    parent.origin().process->roots().Refuse(
         invitation->credentials.magic,
         {result.error().code, bootstrap::kNoOrigin,
          "the communicator was not grown: " + result.error().message});

@@ -89,7 +89,7 @@ namespace {
 // A rank in its root's process calls it over a UNIX socket, which saves a TCP connection.
 std::vector<Address> AddressesOfRoot(const Process& process, const Invitation& invitation) {
   const ServiceKey root{invitation.credentials.magic, ServiceKey::Kind::kRoot};
-  if (auto here = process.endpoints().UnixSocketOf(root)) return {*std::move(here)};
+  if (auto here = process.services().endpoints().UnixSocketOf(root)) return {*std::move(here)};
   return invitation.roots;
 }
 
@@ -123,8 +123,8 @@ Result<bootstrap::MemberConfig> MemberConfigOf(const Process& process, const Con
   member.handshake_timeout = settings.handshake_timeout;
   member.silence_max = settings.silence_max;
   member.lines.encrypt = settings.encrypt;
-  member.half_open_max = process.HalfOpenMax(member.half_open_max);
-  member.is_stopped = process.is_stopped();
+  member.half_open_max = process.facts().HalfOpenMax(member.half_open_max);
+  member.is_stopped = process.facts().is_stopped();
   return member;
 }
 
@@ -176,10 +176,10 @@ Result<Planned> PlanMachine(const Origin& origin, const PeerTable& peer_table) {
     return planned;
   }
   RINGLET_TRY_ASSIGN(const topology::PortRules ports, topology::ReadPortRules(process.settings()));
-  for (const std::string& note : ports.notes) process.WarnOnce(note);
+  for (const std::string& note : ports.notes) process.logger().WarnOnce(note);
   const auto tune = [&](const plan::GpuPlan& gpus) { return begin(NodeSizes(gpus)); };
   RINGLET_TRY_ASSIGN(planned.machine,
-                     GpuMachine::Plan(process.settings(), peer_table, process.graphs(),
+                     GpuMachine::Plan(process.settings(), peer_table, process.facts().graphs,
                                       plugin ? GpuMachine::Tune(tune) : nullptr));
   return planned;
 }
@@ -191,9 +191,9 @@ void DumpGraphs(const Origin& origin, const plan::ChannelPlan& plan, const GpuMa
   const Status written = os::WriteFile(
       settings.graph_dump_file, machine ? machine->GraphsOf(rank) : plan::GraphsOf(plan, rank));
   if (!written.ok())
-    origin.process->WarnOnce(fmt::format("{}: the channels are not dumped: {}",
-                                         VariableOf(settings, "GRAPH_DUMP_FILE"),
-                                         written.error().message));
+    origin.process->logger().WarnOnce(fmt::format("{}: the channels are not dumped: {}",
+                                                  VariableOf(settings, "GRAPH_DUMP_FILE"),
+                                                  written.error().message));
 }
 
 Status Report(const Origin& origin, Control& control, const Timeline& timeline) {
@@ -225,9 +225,10 @@ void WarnOfSharedFiles(const Origin& origin, const PeerTable& peer_table) {
     if (rank == origin.config.rank || !SameHost(peer_table, origin.config.rank, rank)) continue;
     const std::string why = os::Shm::WhyInFiles();
     if (!why.empty())
-      process.WarnOnce(why +
-                       "; ranks of this host share memory in files without a name in /dev/shm "
-                       "instead (NCCL_SHM_DISABLE=1: they do not share memory)");
+      process.logger().WarnOnce(
+          why +
+          "; ranks of this host share memory in files without a name in /dev/shm "
+          "instead (NCCL_SHM_DISABLE=1: they do not share memory)");
     return;
   }
 }

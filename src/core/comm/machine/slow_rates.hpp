@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/process/slow_link.hpp"
+#include "comm/process/parts/slow_link.hpp"
 #include "plan/gpus/gpu_route.hpp"
 
 namespace ringlet::comm {

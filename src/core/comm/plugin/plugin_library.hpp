@@ -2,6 +2,8 @@
 // NCCL_PROFILER_PLUGIN, and connects them to the log.
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +50,27 @@ class PluginLogTarget {
 
  private:
   os::Logger& logger_;
+};
+
+/// A plug-in that a process loads at the first call of Get. Any thread.
+template <typename PlugIn>
+class LoadedOnce {
+ public:
+  /// Returns null if `value` names no plug-in or none loads. A failure is only a warning, because
+  /// ranks work without a plug-in. \param name, value  of the setting
+  PlugIn* Get(const std::string& name, const std::string& value, os::Logger& logger) {
+    if (PluginFiles({}, value).empty()) return nullptr;
+    std::call_once(once_, [&] {
+      auto loaded = PlugIn::Load(value, logger);
+      if (!loaded.ok()) return logger.WarnOnce(name + ": " + loaded.error().message);
+      loaded_ = *std::move(loaded);
+    });
+    return loaded_.get();
+  }
+
+ private:
+  std::once_flag once_;
+  std::unique_ptr<PlugIn> loaded_;
 };
 
 }  // namespace ringlet::comm

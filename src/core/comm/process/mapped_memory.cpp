@@ -41,7 +41,7 @@ Result<MemoryLabel> LabelOf(Process& process, View memory) {
                              memory.size(), static_cast<const void*>(memory.data()))};
   RINGLET_TRY_ASSIGN(const auto identity, allocation->identity());
   const std::span<std::byte> whole = allocation->bytes();
-  return MemoryLabel{.host = process.host_hash(),
+  return MemoryLabel{.host = process.facts().host_hash,
                      .pid = process.host().pid,
                      .start_ticks = os::OwnStartTicks(process.files()),
                      .descriptor = static_cast<std::uint32_t>(allocation->fd().get()),
@@ -60,7 +60,7 @@ bool HasEnded(const Process& process, const MemoryLabel& label) {
 }
 
 Result<MappedMemory> MappedMemory::Map(const Process& process, const MemoryLabel& label) {
-  if (label.host != process.host_hash())
+  if (label.host != process.facts().host_hash)
     return Error{Code::kInvalidArgument, "it is memory of another host, which cannot be mapped"};
   if (label.offset > label.allocation_bytes || label.bytes > label.allocation_bytes - label.offset)
     return Error{Code::kProtocol, fmt::format("{} bytes at {} do not lie in an allocation of {}",

@@ -36,12 +36,12 @@ TEST(ProcessOfProgram, ReportsAWrongSettingEachTime) {
 
 TEST(ProcessOfProgram, EndUnusedEndsOnlyUnusedProcesses) {
   const auto number_now = [] {
-    return (*ProcessOfProgramForSettings(WithTimeout(5)))->process_hash();
+    return (*ProcessOfProgramForSettings(WithTimeout(5)))->facts().process_hash;
   };
   const std::uint64_t looked_at = number_now();
   EXPECT_EQ(number_now(), looked_at);
   EndIfUnused(WithTimeout(5));
-  const std::uint64_t used = (*ProcessOfProgram(WithTimeout(5)))->process_hash();
+  const std::uint64_t used = (*ProcessOfProgram(WithTimeout(5)))->facts().process_hash;
   EXPECT_NE(used, looked_at);
   EndIfUnused(WithTimeout(5));
   EXPECT_EQ(number_now(), used);

@@ -61,7 +61,7 @@ Communicator::~Communicator() {
 
 void Communicator::Leave() {
   if (std::exchange(left_, true)) return;
-  origin().process->WriteMetrics();
+  origin().process->diagnostics().WriteMetrics();
   backend_->Leave();
   control_->Leave();
   observers_.clear();

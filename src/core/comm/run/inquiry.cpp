@@ -155,7 +155,7 @@ Status Inquiry::Check(Instant deadline, std::chrono::milliseconds timeout,
 }
 
 std::string Inquiry::Hint() const {
-  if (process_.shortages() == shortages_) return "";
+  if (process_.services().shortages() == shortages_) return "";
   return fmt::format("; {} has been out of file descriptors: raise ulimit -n",
                      control_.roster().DescribeRank(self_));
 }

@@ -26,8 +26,8 @@ class Inquiry {
         self_(self),
         size_(size),
         process_(process),
-        is_stopped_(process.is_stopped()),
-        shortages_(process.shortages()) {}
+        is_stopped_(process.facts().is_stopped()),
+        shortages_(process.services().shortages()) {}
 
   /// Sets the call that runs from now on.
   void SetCall(const collective::Fingerprint& call);

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "comm/process/fault.hpp"
+#include "comm/process/parts/fault.hpp"
 #include "os/clock.hpp"
 #include "os/fs/write_file.hpp"
 #include "os/process/signals.hpp"

@@ -19,7 +19,7 @@
 #include "collective/call/operation.hpp"
 #include "comm/backend/host_memory.hpp"
 #include "comm/control/control.hpp"
-#include "comm/process/registered_heap.hpp"
+#include "comm/process/parts/registered_heap.hpp"
 #include "comm/run/work.hpp"
 #include "transport/arena/shared_buffers.hpp"
 

@@ -66,24 +66,24 @@ Status WaitFor(Communicator& communicator, Rank peer, std::uint32_t times, Signa
 }
 
 TEST_P(WindowsOver, EveryRankPutsToEveryOther) {
-  constexpr std::uint32_t kRanks = 3;
+  constexpr std::uint32_t kMembers = 3;
   constexpr std::size_t kBytes = 700'001, kPart = kBytes + 100;
   // ThreadSanitizer sees no order in a barrier over memory that each rank maps at another address.
   std::atomic<std::uint32_t> barriers{0};
-  RunRanks(kRanks, GetParam().environment, [&](std::uint32_t rank, auto formed) {
+  RunRanks(kMembers, GetParam().environment, [&](std::uint32_t rank, auto formed) {
     ASSERT_TRUE(formed.ok()) << formed.error().message;
     Communicator& communicator = **formed;
-    OwnWindow window(communicator, kRanks * kPart, GetParam().registered);
+    OwnWindow window(communicator, kMembers * kPart, GetParam().registered);
     for (const std::size_t bytes : {std::size_t{1}, std::size_t{4'000}, kBytes}) {
       const Bytes data = Pattern(bytes, rank);
-      for (std::uint32_t peer = 0; peer < kRanks; ++peer) {
+      for (std::uint32_t peer = 0; peer < kMembers; ++peer) {
         const Status put = communicator.Run(Work(Put{.peer = Rank{peer},
                                                      .from = data,
                                                      .window = window.number(),
                                                      .offset = rank * kPart + 3}));
         ASSERT_TRUE(put.ok()) << put.error().message;
       }
-      for (std::uint32_t peer = 0; peer < kRanks; ++peer) {
+      for (std::uint32_t peer = 0; peer < kMembers; ++peer) {
         const Status come = WaitFor(communicator, Rank{peer}, 1);
         ASSERT_TRUE(come.ok()) << come.error().message;
         const auto part = window.memory().subspan(peer * kPart + 3, bytes);

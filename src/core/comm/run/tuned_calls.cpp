@@ -13,7 +13,7 @@ std::unique_ptr<TunedCalls> TunedCalls::Begin(std::unique_ptr<TunerSession> sess
   if (!session) return nullptr;
   if (backend.HasChannels())
     return std::unique_ptr<TunedCalls>(new TunedCalls(std::move(session), origin, backend));
-  origin.process->NoteOnce(
+  origin.process->logger().NoteOnce(
       VariableOf(origin.process->settings(), "TUNER_PLUGIN") +
       " is not used where all ranks share the memory of one host: their collectives use neither "
       "rings nor trees, but do with RINGLET_LINKS=tcp");

@@ -63,4 +63,9 @@ void Logger::Log(LogLevel level, Subsystem subsystem, std::optional<std::uint32_
                                       .since_start = Now() - start_}));
 }
 
+void Logger::LogOnce(LogLevel level, const std::string& text) {
+  const std::lock_guard lock(logged_mutex_);
+  if (logged_.insert(text).second) Log(level, Subsystem::kInit, std::nullopt, text);
+}
+
 }  // namespace ringlet::os

@@ -1,7 +1,9 @@
 // Writes whole log lines to standard output or to RINGLET_DEBUG_FILE.
 #pragma once
 #include <cstdint>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -30,7 +32,12 @@ class Logger {
   void Log(LogLevel level, Subsystem subsystem, std::optional<std::uint32_t> device,
            std::string_view text, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
+  /// Logs a warning or a note of INIT once per text.
+  void WarnOnce(const std::string& text) { LogOnce(LogLevel::kWarn, text); }
+  void NoteOnce(const std::string& text) { LogOnce(LogLevel::kInfo, text); }
+
  private:
+  void LogOnce(LogLevel level, const std::string& text);
   int Target() const;
 
   const LogFilter filter_;
@@ -39,6 +46,8 @@ class Logger {
   const Instant start_;
   int standard_;  ///< descriptor 1 or 2, which the logger must not close
   Fd file_;       ///< valid if a file was opened
+  std::mutex logged_mutex_;
+  std::set<std::string> logged_;  ///< the texts that are not logged again
 };
 
 }  // namespace ringlet::os

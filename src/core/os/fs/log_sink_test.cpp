@@ -32,6 +32,15 @@ class LoggerTest : public testing::Test {
   TempTree temp_;
 };
 
+TEST_F(LoggerTest, LogsEachWarningOnce) {
+  Logger logger(At(LogLevel::kWarn), "node-a", 42);
+  for (const char* text : {"it rains", "it snows", "it rains"}) logger.WarnOnce(text);
+  const std::string log = Written();
+  EXPECT_THAT(log, HasSubstr("it snows"));
+  EXPECT_NE(log.find("it rains"), log.npos);
+  EXPECT_EQ(log.find("it rains"), log.rfind("it rains"));
+}
+
 TEST_F(LoggerTest, WritesTheFormatOfNcclIntoTheExpandedFile) {
   Logger logger(At(LogLevel::kInfo), "node-a.example.com", 42);
   logger.Log(LogLevel::kInfo, Subsystem::kInit, 3, "hello");

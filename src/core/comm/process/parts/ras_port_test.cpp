@@ -1,4 +1,4 @@
-#include "comm/process/ras_port.hpp"
+#include "comm/process/parts/ras_port.hpp"
 
 #include <gmock/gmock.h>
 

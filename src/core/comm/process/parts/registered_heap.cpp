@@ -1,4 +1,4 @@
-#include "comm/process/registered_heap.hpp"
+#include "comm/process/parts/registered_heap.hpp"
 
 #include <iterator>
 #include <utility>

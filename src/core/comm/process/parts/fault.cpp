@@ -1,4 +1,4 @@
-#include "comm/process/fault.hpp"
+#include "comm/process/parts/fault.hpp"
 
 #include <fmt/format.h>
 

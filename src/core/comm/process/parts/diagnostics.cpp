@@ -1,4 +1,5 @@
-// The status socket and the metrics of a Process, for external tools.
+#include "comm/process/parts/diagnostics.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 
 #include "base/log/log.hpp"
 #include "base/settings/setting_table.hpp"
-#include "comm/process/process.hpp"
 #include "os/fs/write_file.hpp"
 #include "os/net/resolve.hpp"
 #include "os/process/signal_counter.hpp"
@@ -17,25 +17,21 @@
 namespace ringlet::comm {
 namespace {
 
+// Delay before the process begins to answer.
+constexpr std::chrono::milliseconds kOpenedAfter(20);
+
 // Maximum time that the end of a communicator waits for its process's metrics to be written.
 constexpr std::chrono::seconds kMetricsTimeout(2);
 
 // Period at which the thread checks for a signal that requests traces.
 constexpr std::chrono::milliseconds kSignalPeriod(100);
 
-/// Sums the counters of several service threads as they arrive.
-struct CounterSum {
-  std::mutex mutex;
-  os::SocketDriver::Counters sum;
-  std::size_t pending = 0;
-};
-
 /// The status socket: pending questions and their answers. Only the first service thread uses it.
 /// Other threads post to it.
 class StatusSocket : public std::enable_shared_from_this<StatusSocket> {
  public:
   /// \param process  outlives the driver's thread
-  explicit StatusSocket(Process& process) : process_(process) {}
+  explicit StatusSocket(Diagnostics& process) : process_(process) {}
 
   void Open(os::Listener listener) {
     server_ = std::make_shared<watch::Server>(watch::Server::Answers{
@@ -77,8 +73,8 @@ class StatusSocket : public std::enable_shared_from_this<StatusSocket> {
 
   std::string StatusText(std::vector<watch::CommunicatorStatus> communicators) const {
     std::erase_if(communicators, [](const auto& one) { return one.communicator.empty(); });
-    return ToJson(watch::ProcessStatus{.host = process_.host().name,
-                                       .pid = process_.host().pid,
+    return ToJson(watch::ProcessStatus{.host = process_.facts().host.name,
+                                       .pid = process_.facts().host.pid,
                                        .communicators = std::move(communicators)});
   }
 
@@ -108,7 +104,7 @@ class StatusSocket : public std::enable_shared_from_this<StatusSocket> {
     });
   }
 
-  Process& process_;
+  Diagnostics& process_;
   std::shared_ptr<watch::Server> server_;
   os::SocketDriver::Id id_ = 0;
   std::map<LineId, std::shared_ptr<StatusGathering>> gatherings_;
@@ -116,55 +112,71 @@ class StatusSocket : public std::enable_shared_from_this<StatusSocket> {
 
 }  // namespace
 
+bool Diagnostics::IsOpenAtOnce() const {
+  const Settings& settings = facts_.settings;
+  return !settings.metrics_file.empty() || !settings.dump_signal.empty() ||
+         settings.ras_enable.value_or(0) == 1 || !settings.ras_addr.empty();
+}
+
 // A failure here does not fail the process.
-void Process::OpenStatusSocket() {
-  if (!settings_.metrics_file.empty())
-    driver().Post([this] {
-      const auto write = [this](const watch::ProcessMetrics& metrics) {
-        WriteMetricsFile(metrics);
-      };
-      driver().Add({.machine = std::make_shared<watch::Ticker>(
-                        settings_.metrics_interval, [this, write] { ReadMetrics(write); }),
-                    .listeners = {}});
-    });
-  OpenRas();
-  PollDumpSignal();
-  if (!settings_.status) return;
-  auto listener = os::Listen(Address::Unix(watch::Server::NameOf(host_.pid, process_hash_)));
+void Diagnostics::Open() {
+  std::call_once(opens_once_, [this] {
+    const auto write = [this](const watch::ProcessMetrics& metrics) { WriteMetricsFile(metrics); };
+    if (!facts_.settings.metrics_file.empty())
+      Repeat(facts_.settings.metrics_interval, [this, write] { ReadMetrics(write); });
+    OpenRas();
+    PollDumpSignal();
+    OpenStatusSocket();
+  });
+}
+
+void Diagnostics::OpenLater() {
+  if (opens_later_.exchange(true)) return;
+  driver().PostAfter(kOpenedAfter, [this] { Open(); });
+}
+
+void Diagnostics::Repeat(std::chrono::milliseconds period, std::function<void()> work) {
+  driver().Post([this, period, work = std::move(work)] {
+    driver().Add({.machine = std::make_shared<watch::Ticker>(period, work), .listeners = {}});
+  });
+}
+
+void Diagnostics::OpenStatusSocket() {
+  if (!facts_.settings.status) return;
+  auto listener =
+      os::Listen(Address::Unix(watch::Server::NameOf(facts_.host.pid, facts_.process_hash)));
   if (!listener.ok())
-    return NoteOnce("ringlet status cannot query this process: " + listener.error().message);
+    return logger_.NoteOnce("ringlet status cannot query this process: " +
+                            listener.error().message);
   const auto shared = std::make_shared<os::Listener>(std::move(listener).value());
   driver().Post(
       [this, shared] { std::make_shared<StatusSocket>(*this)->Open(std::move(*shared)); });
 }
 
 // A signal handler may do very little, so this thread polls for signals.
-void Process::PollDumpSignal() {
-  const auto signal = os::SignalNamed(settings_.dump_signal);
+void Diagnostics::PollDumpSignal() {
+  const Settings& settings = facts_.settings;
+  const auto signal = os::SignalNamed(settings.dump_signal);
   if (!signal) return;
-  if (settings_.dump_dir.empty())
-    return WarnOnce("RINGLET_DUMP_SIGNAL is ignored without RINGLET_DUMP_DIR");
+  if (settings.dump_dir.empty())
+    return logger_.WarnOnce("RINGLET_DUMP_SIGNAL is ignored without RINGLET_DUMP_DIR");
   auto opened = os::SignalCounter::Open(*signal);
   if (!opened.ok())
-    return WarnOnce(VariableOf(settings_, "DUMP_SIGNAL") + ": " + opened.error().message);
+    return logger_.WarnOnce(VariableOf(settings, "DUMP_SIGNAL") + ": " + opened.error().message);
   const auto shared = std::make_shared<os::SignalCounter>(*std::move(opened));  // for the lambda
-  const auto look = [this, shared, seen = shared->count()]() mutable {
+  Repeat(kSignalPeriod, [this, &settings, shared, seen = shared->count()]() mutable {
     const std::uint64_t count = shared->count();
     if (std::exchange(seen, count) == count) return;
     for (const auto& one : watched()) {
       const watch::RankTrace trace = one->Trace("signal");
       const Status written =
-          os::ReplaceFile(settings_.dump_dir + "/" + FileNameOf(trace), ToJson(trace));
-      if (!written.ok()) WarnOnce("operations are not dumped: " + written.error().message);
+          os::ReplaceFile(settings.dump_dir + "/" + FileNameOf(trace), ToJson(trace));
+      if (!written.ok()) logger_.WarnOnce("operations are not dumped: " + written.error().message);
     }
-  };
-  driver().Post([this, look] {
-    driver().Add(
-        {.machine = std::make_shared<watch::Ticker>(kSignalPeriod, look), .listeners = {}});
   });
 }
 
-void Process::Watch(const std::shared_ptr<Watched>& watched) {
+void Diagnostics::Watch(const std::shared_ptr<Watched>& watched) {
   const std::lock_guard lock(watched_mutex_);
   std::erase_if(watched_, [](const auto& one) { return one.expired(); });
   watched_.push_back(watched);
@@ -172,23 +184,23 @@ void Process::Watch(const std::shared_ptr<Watched>& watched) {
 }
 
 // A failure here does not fail the process.
-void Process::OpenRas() {
-  const bool enabled =
-      settings_.ras_enable ? *settings_.ras_enable == 1 : !settings_.ras_addr.empty();
+void Diagnostics::OpenRas() {
+  const Settings& settings = facts_.settings;
+  const bool enabled = settings.ras_enable ? *settings.ras_enable == 1 : !settings.ras_addr.empty();
   if (!enabled) return;
-  const std::string at = settings_.ras_addr.empty() ? "127.0.0.1:28028" : settings_.ras_addr;
+  const std::string at = settings.ras_addr.empty() ? "127.0.0.1:28028" : settings.ras_addr;
   const auto address = os::Resolve(at);
   if (!address.ok())
-    return WarnOnce(VariableOf(settings_, "RAS_ADDR") + ": " + address.error().message);
+    return logger_.WarnOnce(VariableOf(settings, "RAS_ADDR") + ": " + address.error().message);
   if (!address->IsLoopback())
-    return WarnOnce(
+    return logger_.WarnOnce(
         fmt::format("{}: {} is not a loopback address, and RAS does not authenticate clients: no "
                     "RAS client is answered; query over ssh",
-                    VariableOf(settings_, "RAS_ADDR"), at));
+                    VariableOf(settings, "RAS_ADDR"), at));
   ras_ = std::make_unique<RasPort>(*this, *address);
 }
 
-std::vector<std::shared_ptr<Watched>> Process::watched() {
+std::vector<std::shared_ptr<Watched>> Diagnostics::watched() const {
   const std::lock_guard lock(watched_mutex_);
   std::vector<std::shared_ptr<Watched>> all;
   for (const auto& one : watched_)
@@ -196,36 +208,24 @@ std::vector<std::shared_ptr<Watched>> Process::watched() {
   return all;
 }
 
-void Process::ReadMetrics(std::function<void(const watch::ProcessMetrics&)> done) {
-  const std::lock_guard lock(services_mutex_);
-  const auto sum = std::make_shared<CounterSum>();
-  sum->pending = services_.size();
-  const auto shared_done =
-      std::make_shared<std::function<void(const watch::ProcessMetrics&)>>(std::move(done));
-  for (const auto& service : services_)
-    service->driver().Post([this, sum, shared_done, driver = &service->driver()] {
-      {
-        const std::lock_guard counting(sum->mutex);
-        sum->sum += driver->counters();
-        if (--sum->pending > 0) return;
-      }
-      watch::ProcessMetrics metrics{.host = host_.name,
-                                    .pid = host_.pid,
-                                    .control_bytes_sent = sum->sum.bytes_sent,
-                                    .control_bytes_received = sum->sum.bytes_received,
-                                    .connections_made = sum->sum.lines_dialled,
-                                    .connections_accepted = sum->sum.lines_accepted,
-                                    .connections_failed = sum->sum.dials_failed,
-                                    .strangers_refused = sum->sum.strangers_refused,
-                                    .descriptor_shortages = files_.shortages()};
-      for (const auto& watched : this->watched())
-        metrics.communicators.push_back(watched->Metrics());
-      (*shared_done)(metrics);
-    });
+void Diagnostics::ReadMetrics(std::function<void(const watch::ProcessMetrics&)> done) {
+  services_.ReadCounters([this, done = std::move(done)](const Services::Counters& sum) {
+    watch::ProcessMetrics metrics{.host = facts_.host.name,
+                                  .pid = facts_.host.pid,
+                                  .control_bytes_sent = sum.bytes_sent,
+                                  .control_bytes_received = sum.bytes_received,
+                                  .connections_made = sum.lines_dialled,
+                                  .connections_accepted = sum.lines_accepted,
+                                  .connections_failed = sum.dials_failed,
+                                  .strangers_refused = sum.strangers_refused,
+                                  .descriptor_shortages = facts_.files.shortages()};
+    for (const auto& watched : this->watched()) metrics.communicators.push_back(watched->Metrics());
+    done(metrics);
+  });
 }
 
-void Process::WriteMetrics() {
-  if (settings_.metrics_file.empty()) return;
+void Diagnostics::WriteMetrics() {
+  if (facts_.settings.metrics_file.empty()) return;
   const auto written = std::make_shared<std::promise<void>>();
   ReadMetrics([this, written](const watch::ProcessMetrics& metrics) {
     WriteMetricsFile(metrics);
@@ -234,10 +234,11 @@ void Process::WriteMetrics() {
   written->get_future().wait_for(kMetricsTimeout);
 }
 
-void Process::WriteMetricsFile(const watch::ProcessMetrics& metrics) {
-  const std::string path = ExpandLogPath(settings_.metrics_file, host_.name, host_.pid);
+void Diagnostics::WriteMetricsFile(const watch::ProcessMetrics& metrics) {
+  const std::string path =
+      ExpandLogPath(facts_.settings.metrics_file, facts_.host.name, facts_.host.pid);
   const Status status = os::ReplaceFile(path, ToOpenMetrics(metrics));
-  if (!status.ok()) WarnOnce("metrics are not written: " + status.error().message);
+  if (!status.ok()) logger_.WarnOnce("metrics are not written: " + status.error().message);
 }
 
 }  // namespace ringlet::comm

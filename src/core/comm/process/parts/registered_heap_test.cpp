@@ -1,4 +1,4 @@
-#include "comm/process/registered_heap.hpp"
+#include "comm/process/parts/registered_heap.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

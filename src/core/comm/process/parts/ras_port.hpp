@@ -15,13 +15,13 @@ class Questions;
 
 namespace ringlet::comm {
 
-class Process;
+class Diagnostics;
 class StatusGathering;
 
 class RasPort {
  public:
   /// \param process  outlives the threads that serve this. \param at  a loopback address
-  RasPort(Process& process, Address at) : process_(process), at_(std::move(at)) {}
+  RasPort(Diagnostics& process, Address at) : process_(process), at_(std::move(at)) {}
   RasPort(const RasPort&) = delete;
   RasPort& operator=(const RasPort&) = delete;
 
@@ -36,7 +36,7 @@ class RasPort {
   void OnPart(std::uint64_t look);
   std::vector<watch::JobStatus> Jobs() const;
 
-  Process& process_;
+  Diagnostics& process_;
   const Address at_;
   std::shared_ptr<watch::RasServer> server_;
   os::SocketDriver::Id id_ = 0;

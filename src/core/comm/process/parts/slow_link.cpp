@@ -1,4 +1,4 @@
-#include "comm/process/slow_link.hpp"
+#include "comm/process/parts/slow_link.hpp"
 
 #include <fmt/format.h>
 

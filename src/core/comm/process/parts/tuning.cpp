@@ -1,4 +1,4 @@
-#include "comm/process/tuning.hpp"
+#include "comm/process/parts/tuning.hpp"
 
 #include <fmt/format.h>
 

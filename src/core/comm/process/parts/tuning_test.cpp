@@ -1,4 +1,4 @@
-#include "comm/process/tuning.hpp"
+#include "comm/process/parts/tuning.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST_F(TuneFile, ChoosesTheAlgorithm) {
       Write("tuned", "ringlet-tuning 1\nall_reduce ranks 4 hosts 1 bytes any ring\n");
   const auto process = Process::Start({{"RINGLET_TUNE_FILE", path}});
   ASSERT_TRUE(process.ok()) << process.error().message;
-  const auto tuner = TunerFor((*process)->settings(), (*process)->measured_choices());
+  const auto tuner = TunerFor((*process)->settings(), (*process)->facts().measured_choices);
   EXPECT_EQ(tuner.measured.For(CallKind::kAllReduce, 4, 1, 8, false), collective::Algorithm::kRing);
 }
 

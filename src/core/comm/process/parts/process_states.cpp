@@ -1,4 +1,4 @@
-#include "comm/process/process_states.hpp"
+#include "comm/process/parts/process_states.hpp"
 
 #include "os/process/process_state.hpp"
 

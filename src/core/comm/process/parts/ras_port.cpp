@@ -1,12 +1,12 @@
-#include "comm/process/ras_port.hpp"
+#include "comm/process/parts/ras_port.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "comm/process/process.hpp"
-#include "comm/process/process_states.hpp"
+#include "comm/process/parts/diagnostics.hpp"
+#include "comm/process/parts/process_states.hpp"
 #include "os/clock.hpp"
 #include "os/net/listener.hpp"
 #include "os/net/local_ask.hpp"
@@ -39,13 +39,13 @@ std::set<std::uint32_t> NeighboursIn(const Parts& communicators, std::string_vie
 }
 
 /// Returns the status sockets of these processes, except that of this process.
-std::vector<Address> SocketsOf(const std::set<std::uint32_t>& pids, const Process& process) {
+std::vector<Address> SocketsOf(const std::set<std::uint32_t>& pids, const ProcessFacts& process) {
   std::vector<Address> sockets;
-  const auto names = os::AbstractNames(process.files());
+  const auto names = os::AbstractNames(process.files);
   if (!names.ok()) return sockets;
   for (const std::string& name : *names) {
     const auto pid = watch::Server::PidIn(name);
-    if (pid && *pid != process.host().pid && pids.contains(*pid) && sockets.size() < kNeighboursMax)
+    if (pid && *pid != process.host.pid && pids.contains(*pid) && sockets.size() < kNeighboursMax)
       sockets.push_back(Address::Unix(name));
   }
   return sockets;
@@ -63,7 +63,7 @@ void RasPort::Open() {
 void RasPort::OpenNow() {
   auto listener = os::ListenShared(at_);
   if (!listener.ok())
-    return process_.WarnOnce("no RAS client is answered: " + listener.error().message);
+    return process_.logger().WarnOnce("no RAS client is answered: " + listener.error().message);
   if (id_ != 0) process_.driver().Remove(id_, kFarewell);
   server_ = std::make_shared<watch::RasServer>(watch::RasServer::Owner{
       .nccl_version = fmt::format("{}.{}.{}", NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH),
@@ -96,9 +96,9 @@ void RasPort::Look() {
 // failed ones, where the control network is not queried any more. Runs when the ranks on this
 // thread have named their peers.
 void RasPort::QueryLocalProcesses(std::uint64_t look) {
-  const auto pids = NeighboursIn(own_->Parts(), process_.host().name);
-  const auto questions =
-      std::make_shared<watch::Questions>(SocketsOf(pids, process_), "status\n", kNeighboursTimeout);
+  const auto pids = NeighboursIn(own_->Parts(), process_.facts().host.name);
+  const auto questions = std::make_shared<watch::Questions>(SocketsOf(pids, process_.facts()),
+                                                            "status\n", kNeighboursTimeout);
   const auto id = std::make_shared<os::SocketDriver::Id>(0);
   *id = process_.driver().Add({.machine = questions,
                                .listeners = {},
@@ -126,7 +126,7 @@ std::vector<watch::JobStatus> RasPort::Jobs() const {
   statuses.push_back({.communicators = own_->Parts()});
   std::erase_if(statuses.back().communicators,
                 [](const auto& one) { return one.communicator.empty(); });
-  AddProcessStates(process_.files(), process_.host().name, statuses);
+  AddProcessStates(process_.facts().files, process_.facts().host.name, statuses);
   return watch::JobsOf(statuses);
 }
 

@@ -1,4 +1,4 @@
-#include "comm/process/fault.hpp"
+#include "comm/process/parts/fault.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,3 +1,5 @@
+#include "comm/process/parts/diagnostics.hpp"
+
 #include <gmock/gmock.h>
 
 #include <latch>
@@ -21,7 +23,7 @@ constexpr std::chrono::seconds kLong(60);  // longer than a test may take
 /// Returns the answer of one process to a question.
 std::string Answer(const Process& process, const std::string& question) {
   const Address at =
-      Address::Unix(watch::Server::NameOf(process.host().pid, process.process_hash()));
+      Address::Unix(watch::Server::NameOf(process.host().pid, process.facts().process_hash));
   auto answers =
       os::QueryProcesses({at}, {.text = question, .answer_bytes_max = 1 << 24, .timeout = kLong});
   return answers[0].ok() ? *answers[0] : "ERROR " + answers[0].error().message;
@@ -33,7 +35,7 @@ watch::ProcessStatus StatusOf(const Process& process, const std::string& questio
   return status.ok() ? *std::move(status) : watch::ProcessStatus();
 }
 
-TEST(ProcessWatch, AnswersWithoutACommunicator) {
+TEST(Diagnostics, AnswersWithoutACommunicator) {
   const auto process = ProcessWith({});
   const watch::ProcessStatus status = StatusOf(*process);
   EXPECT_EQ(status.pid, process->host().pid);
@@ -42,21 +44,21 @@ TEST(ProcessWatch, AnswersWithoutACommunicator) {
   EXPECT_THAT(Answer(*process, "secret"), HasSubstr("unknown question"));
 }
 
-TEST(ProcessWatch, DoesNotAnswerWithoutTheSetting) {
+TEST(Diagnostics, DoesNotAnswerWithoutTheSetting) {
   EXPECT_THAT(Answer(*ProcessWith({{"RINGLET_STATUS", "0"}}), "status"), HasSubstr("ERROR"));
 }
 
-TEST(ProcessWatch, TheSocketEndsWithTheProcess) {
+TEST(Diagnostics, TheSocketEndsWithTheProcess) {
   auto process = ProcessWith({});
   const Address at =
-      Address::Unix(watch::Server::NameOf(process->host().pid, process->process_hash()));
+      Address::Unix(watch::Server::NameOf(process->host().pid, process->facts().process_hash));
   process.reset();
   const auto answers =
       os::QueryProcesses({at}, {.text = "status", .answer_bytes_max = 100, .timeout = kLong});
   EXPECT_EQ(answers[0].error().code, Code::kPeerLost);
 }
 
-TEST(ProcessWatch, EachRankReportsItsLastOperationAndItsPeers) {
+TEST(Diagnostics, EachRankReportsItsLastOperationAndItsPeers) {
   const auto process = ProcessWith({});
   const auto process_of = [&](std::uint32_t) { return process; };
   std::latch called(2), looked(2);
@@ -86,7 +88,7 @@ TEST(ProcessWatch, EachRankReportsItsLastOperationAndItsPeers) {
   EXPECT_THAT(StatusOf(*process).communicators, IsEmpty()) << "they have left";
 }
 
-TEST(ProcessWatch, MetricsCountOperations) {
+TEST(Diagnostics, MetricsCountOperations) {
   os::TempTree tree;
   const auto process = ProcessWith({{"RINGLET_METRICS_FILE", tree.At("metrics.%p")}});
   const auto process_of = [&](std::uint32_t) { return process; };
