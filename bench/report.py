@@ -236,7 +236,9 @@ def start_table(results):
     text += table(["processes", "store", "Ringlet, ms", "Gloo, ms", "Gloo / Ringlet"],
                   [[row[0], row[1], row[2], row[4], three_digits(row[4] / row[2])] for row in kept])
     index = forming["tables"][0]["columns"].index("measured ms, hosts as one")
-    text += "\nA communicator of ranks as threads, from the first call to the last standing control network:\n\n"
+    text += "\n" + filled(
+        "A communicator of ranks as threads, from the first call to the last complete control network. Figures in "
+        "brackets were measured while another program had one of the cores:") + "\n\n"
     return text + table(["ranks", "ms"], [[row[0], row[index]] for row in forming["tables"][0]["rows"] if row[0] in ("8", "64", "256", "1,024")])
 
 
