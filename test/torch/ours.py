@@ -898,7 +898,7 @@ class Launchers(unittest.TestCase):
         for environment, what in (
             ({}, "torchrun, mpirun or srun"),
             ({"PMI_RANK": "x", "PMI_SIZE": "2"}, "PMI_RANK.*'x'"),
-            ({"PMI_RANK": "2", "PMI_SIZE": "2"}, "rank 2 of 2"),
+            ({"PMI_RANK": "2", "PMI_SIZE": "2"}, "rank: 2 of 2"),
             ({"PMI_RANK": "0", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "2"}, "MASTER_ADDR"),
         ):
             self.assertRaisesRegex(RuntimeError, what, rank_variables, environment)
