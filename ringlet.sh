@@ -79,9 +79,9 @@ demo() {
   build/bin/example_processes 4 || fail 'the demonstration failed; the lines above say how.'
   heading 'Building the tool'
   build_target ringlet
-  heading 'Sums of 8 bytes to 64 MiB among four ranks; every element of every result is checked'
-  echo '$ build/bin/ringlet bench all_reduce -n 4 -b 8 -e 64M -f 8 --check'
-  build/bin/ringlet bench all_reduce -n 4 -b 8 -e 64M -f 8 --check ||
+  heading 'Sums of 8 bytes to 16 MiB among four ranks; every element of every result is checked'
+  echo '$ build/bin/ringlet bench all_reduce -n 4 -b 8 -e 16M -f 8 --check'
+  build/bin/ringlet bench all_reduce -n 4 -b 8 -e 16M -f 8 --check ||
     fail 'the demonstration failed; the lines above say how.'
   join_environments
   if install_python_package; then
@@ -90,6 +90,7 @@ demo() {
       fail 'training with PyTorch failed; the lines above say how.'
   fi
   heading 'The demonstration succeeded'
+  echo 'The tool is build/bin/ringlet. For PyTorch: . build/venv/bin/activate'
 }
 
 build_preset() {
