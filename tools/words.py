@@ -8,9 +8,8 @@ The checks:
 
 * Words private to this project, and their successors. docs/reference/glossary.md lists the valid
   ones.
-* Forms of sentence that hide the subject, in messages, help texts and settings.
-* Sentences of pages and comments that begin with a clause in place of a subject ("What a rank has
-  told ..."), or with a nameless subject (nobody, whoever), and such names of tests.
+* Names of tests that begin with a clause or have a nameless subject (nobody, whoever). For sentences,
+  see tools/prose.py.
 * Lines over 100 columns of pages, outside tables, code and links.
 * Words of a diary in docs/reference and docs/explanation.
 * Type names defined in two folders of src and missing in tools/type_names.txt. That list may only
@@ -73,21 +72,6 @@ PRIVATE_PROSE = {
     "patience": "timeout",
     "wishes": "limits, options",
 }
-# Patterns for texts that a user reads. Such a text names a rank, a process or a caller.
-FORMS = [
-    (re.compile(r"\b(?:nobody|somebody|whoever|everybody)\b", re.I),
-     "name the subject: no rank, a rank, each rank"),
-    (re.compile(r"(?:^|[.;:] )[Ww]ho (?:is|has|comes|gives|calls|does|sends|was)\b"),
-     "`who` begins a clause that means a rank: write `a rank that`"),
-    (re.compile(r"\b(?:patience|rubbish)\b", re.I), "timeout; what does not parse"),
-]
-
-# A sentence begins with its subject, a noun. Questions and lead-ins to a list are exempt.
-CLAUSE_FIRST = re.compile(r"^[\"(*]*(?:[Ww]hat|[Ww]ho|[Ww]hose|[Ww]hom|[Ww]hoever|Whatever|Whichever|Where)"
-                          r"\b(?!-)")
-NAMELESS = re.compile(r"(?<![`\w])(?:nobody|somebody|everybody|anybody|whoever|whomever)\b", re.I)
-SENTENCE_END = re.compile(r"(?<=[.:;!?])\s+(?=[A-Z`*(\"\\])")
-COMMENT_BREAK = re.compile(r"\\(?:param|pre)\b|(?:Errors|Cost|Source)\b")
 TEST_CASE = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\(\w+,\s*(\w+)\)|^ +def test_(\w+)\(", re.M)
 CLAUSE_IN_NAME = re.compile(r"^(?:What|Who|Whose|Whom|Whoever|Whatever|Whichever|Where)(?![a-z])"
                             r"|(?:Nobody|Somebody|Everybody|Anybody|Whoever|Who|Whom|Whose)(?![a-z])")
@@ -128,8 +112,8 @@ def private_in(identifier):
     return None
 
 
-def check_source(text, user_text):
-    """Yields (line, reason) for one source. user_text: true if users read its strings."""
+def check_source(text):
+    """Yields (line, reason) for one source."""
     last = 0
     for match in list(NOT_CODE.finditer(text)) + [None]:
         code_end = match.start() if match else len(text)
@@ -143,13 +127,8 @@ def check_source(text, user_text):
         if not match:
             return
         last = match.end()
-        words = match["text"] if match["text"] is not None else match["raw"]
-        if words is None:
+        if match["text"] is None and match["raw"] is None:
             yield from check_prose(match.group(), line_of(text, match.start()))
-        elif user_text and " " in words:
-            for form, instead in FORMS:
-                if form.search(words):
-                    yield line_of(text, match.start()), f'"{words}": {instead}'
 
 
 def check_prose(text, first_line=1):
@@ -160,36 +139,6 @@ def check_prose(text, first_line=1):
             yield first_line + text.count("\n", 0, found.start()), f"{found.group()}: say {instead}"
 
 
-def clauses(text, first_line=1):
-    """Yields sentences of `text` that do not begin with their subject, or do not name it."""
-    for sentence in SENTENCE_END.split(re.sub(r"\s+", " ", text).strip()):
-        words = re.sub(r"`[^`]*`", "``", sentence)
-        start = " ".join(sentence.split()[:6])
-        if CLAUSE_FIRST.search(words) and not words.endswith(("?", ":")):
-            yield first_line, f'"{start} ...": begin with the subject, a noun'
-        named = NAMELESS.search(words)
-        if named:
-            yield first_line, f'"{start} ...": {named.group()}: name the subject (a rank, a process)'
-
-
-def check_comments(text):
-    """Checks sentences of comments. Adjacent lines are one text, up to a blank or `Errors`."""
-    block, first, previous = [], 0, -2
-    for match in [*NOT_CODE.finditer(text), None]:
-        comment = match and match["text"] is None and match["raw"] is None
-        line = line_of(text, match.start()) if match else 0
-        words = re.sub(r"^//[/!<]*|^/\*+|\*/$", "", match.group()).strip() if comment else ""
-        if match and match.group().startswith("'"):
-            continue
-        alone = comment and not text[text.rfind("\n", 0, match.start()) + 1:match.start()].strip()
-        if not (words and alone and line == previous + 1 and not COMMENT_BREAK.match(words)):
-            yield from clauses(" ".join(block), first)
-            block, first = [], line
-        if words:
-            block.append(words)
-            previous = line if alone else -2
-
-
 def check_test_names(text):
     for match in TEST_CASE.finditer(text):
         name = match[1] or match[2].title().replace("_", "")
@@ -197,29 +146,9 @@ def check_test_names(text):
             yield line_of(text, match.start()), f"{match[1] or match[2]}: name the subject, a noun"
 
 
-def check_sentences(text):
-    """Checks sentences of a page, outside code, headings, heads of tables and link targets."""
-    block, first, in_code, row = [], 0, False, 0
-    for number, line in enumerate([*text.splitlines(), ""], 1):
-        in_code ^= line.startswith("```")
-        words = re.sub(r"\]\([^)]*\)", "]", line.strip())
-        skipped = in_code or not words or line.startswith(("#", "    ", "\t", "```", "|", "<"))
-        if skipped or re.match(r"(?:[*-]|\d+\.) ", words):
-            yield from clauses(" ".join(block), first)
-            block, first = [], number
-        row = row + 1 if line.startswith("|") and not in_code else 0
-        if row > 2:
-            for cell in words.strip("|").split(" | "):
-                yield from clauses(cell.strip(), number)
-        if not skipped:
-            first = first if block else number
-            block.append(re.sub(r"^(?:[*-]|\d+\.) ", "", words))
-
-
 def check_page(text):
     yield from check_prose(text)
     yield from check_columns(text)
-    yield from check_sentences(text)
 
 
 def check_diary(text):
@@ -278,11 +207,8 @@ def findings(root):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in (".cpp", ".hpp", ".h", ".c"):
                 continue
-            user_text = folder in ("src", "include") and not is_test(path)
             text = path.read_text(encoding="utf-8")
-            found = [*check_source(text, user_text), *check_comments(text),
-                     *check_test_names(text)]
-            for number, why in found:
+            for number, why in [*check_source(text), *check_test_names(text)]:
                 yield f"{path.relative_to(root)}:{number}: {why}"
     for folder in ("test", "tools", "python", "src"):
         for path in sorted((root / folder).rglob("*.py")):
