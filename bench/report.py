@@ -43,10 +43,16 @@ def load(path):
         raise BadResult(f"{path}: unknown key {key}")
     if not result.get("runs") and not result.get("tables"):
         raise BadResult(f"{path}: neither runs nor tables")
-    for table in result.get("tables", ()):
-        for row in table["rows"]:
-            if len(row) != len(table["columns"]):
-                raise BadResult(f"{path}: a row of {len(row)} cells below {len(table['columns'])} columns: {row}")
+    try:
+        for one in result.get("tables", ()):
+            for row in one["rows"]:
+                if len(row) != len(one["columns"]):
+                    raise BadResult(f"{path}: a row of {len(row)} cells below {len(one['columns'])} columns: {row}")
+        part(result)
+    except KeyError as error:
+        raise BadResult(f"{path}: a run or a table lacks the key {error}") from error
+    except (AttributeError, TypeError, ValueError) as error:
+        raise BadResult(f"{path}: a value has the wrong type: {error}") from error
     return result
 
 

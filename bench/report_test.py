@@ -55,6 +55,9 @@ class ReportTest(unittest.TestCase):
     def test_bad_files_are_refused(self):
         for bad, why in (("{", "Expecting"), ("[]", "not an object"), ({"what": "x"}, "the key where"),
                          ({**RESULT, "odd": 1}, "unknown key odd"), ({**RESULT, "runs": [], "tables": []}, "neither"),
+                         ({**RESULT, "runs": [{"op": "x"}]}, "lacks the key 'ranks'"),
+                         ({**RESULT, "tables": [{"columns": 1}]}, "lacks the key 'rows'"),
+                         ({**RESULT, "runs": [{"op": "x", "ranks": 2, "rows": 7}]}, "wrong type"),
                          ({**RESULT, "tables": [{"columns": ["a"], "rows": [[1, 2]]}]}, "a row of 2 cells")):
             with self.assertRaisesRegex(report.BadResult, why):
                 self.load(bad)
