@@ -107,3 +107,13 @@ ringlet_pkg_config(nccl ${compat_libdir}/pkgconfig)
 if(PROJECT_IS_TOP_LEVEL)
   include(RingletPackage)
 endif()
+
+# The Python package loads the library for predictions, and offers it to NCCL's programs. Wheels cannot
+# hold links.
+if(RINGLET_PYTHON)
+  add_dependencies(ringlet_python ringlet_shared ringlet_libnccl)
+  install(FILES $<TARGET_FILE:ringlet_shared> RENAME libringlet.so.0
+    DESTINATION ringlet/lib COMPONENT python)
+  install(FILES $<TARGET_FILE:ringlet_libnccl> RENAME libnccl.so.2
+    DESTINATION ringlet/lib/compat COMPONENT python)
+endif()

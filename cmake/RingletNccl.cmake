@@ -99,4 +99,5 @@ target_link_options(ringlet_libnccl PRIVATE -Wl,--enable-new-dtags)
 set_target_properties(ringlet_libnccl PROPERTIES
   OUTPUT_NAME nccl VERSION ${nccl_version} SOVERSION 2
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/compat
-  BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN/../..")
+  # In an installation, in the Python package, and in the build.
+  BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../..:$ORIGIN/..:$ORIGIN/../lib")

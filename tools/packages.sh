@@ -54,7 +54,6 @@ python3-venv     an environment of its own for mkdocs-material
 
 torch_packages='
 python3-venv     environments of their own for PyTorch and the site
-python3-dev      headers for the PyTorch backend
 '
 
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }

@@ -56,7 +56,6 @@ LAYERS = {
     "doctor": (".", "base"),
     # Networks, machines and reference numbers for the tool and the tests.
     "testbed": (".", "base os topology"),
-    "python": (".", "comm"),
     "pytorch": ("execution store tensors group calls life launch operations .", "base collective/call comm"),
     # The libraries that replace NVIDIA's use the library through ringlet/stream.h alone. They read
     # the file of the emulated machine.
@@ -97,7 +96,6 @@ UNTESTED = {
     "emulate/runtime/kernel.cpp": "C functions; test/emulate calls them as programs do",
     "emulate/runtime/memory.cpp": "C functions; test/emulate calls them as programs do",
     "emulate/runtime/stream.cpp": "C functions; test/emulate calls them as programs do",
-    "python/module.cpp": "needs Python's headers; test/torch tests it from Python",
     "pytorch/module.cpp": "needs PyTorch; test/torch tests it from Python",
 }
 
@@ -107,7 +105,6 @@ OF_C = "a C function has no object of its caller that could hold it"
 OF_CUDA = "CUDA's functions have no object of their caller that could hold it"
 INSIDE = "names the running task to the inner calls of a thread"
 AT_EXIT = "never destroyed, because threads of others may use it at exit"
-OF_PYTHON = "Python keeps a pointer to it and may change it"
 GLOBALS = {
     "c_api/group.cpp": {"groups": OF_C},
     "c_api/handle/handles.cpp": {"registries": OF_C, "last_slots": "saves the lock of `registries`"},
@@ -148,13 +145,12 @@ GLOBALS = {
     "emulate/runtime/device.cpp": {"limit_values": OF_CUDA, "device_flags": OF_CUDA},
     "emulate/runtime/kernel.cpp": {"pushed": OF_CUDA},
     "emulate/runtime/stream.cpp": {"nodes": OF_CUDA},
-    "python/module.cpp": {"methods": OF_PYTHON, "definition": OF_PYTHON},
     "pytorch/execution/helpers.cpp": {"t_serves": INSIDE, "orphans": AT_EXIT},
+    "pytorch/execution/python.hpp": {"the": "addresses in Python, which a process has once", "last": "Python creates an exception without arguments"},
     "pytorch/execution/serial_executor.cpp": {"t_inside": INSIDE},
     "pytorch/execution/work.hpp": {"last": "PyTorch needs keys that no other work of the process has"},
     "pytorch/group/own_member.cpp": {"count": "numbers of groups are unique in a process"},
     "pytorch/life/live_groups.hpp": {"the": AT_EXIT},
-    "pytorch/operator_calls.hpp": {"method": OF_PYTHON},
     "pytorch/symmetric.hpp": {"the": AT_EXIT},
     "pytorch/tensors/process.cpp": {
         "shared": "the groups of a program share a process; " + AT_EXIT,

@@ -60,14 +60,14 @@ def predict(xml, hosts=1, op="all_reduce", bytes=1 << 20, *, flows=True):
     environment variables apply. Raises ValueError for an invalid argument or topology, OSError for
     an unreadable file.
     """
-    from ringlet import _native
+    from ringlet._prediction import predict_json
 
     text, name = os.fspath(xml), "xml"
     if not text.lstrip().startswith("<"):
         text, name = pathlib.Path(text).read_text(encoding="utf-8", errors="replace"), text
     if not 1 <= hosts < 1 << 32 or not 1 <= bytes < 1 << 63:
         raise ValueError(f"hosts and bytes are at least 1, not {hosts} and {bytes}")
-    return json.loads(_native.predict(text, name, hosts, op, bytes, flows))
+    return json.loads(predict_json(text, name, hosts, op, bytes, flows))
 
 
 # PyTorch does not call _autoload if it was imported before, or if the variable disables it.

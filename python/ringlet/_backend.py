@@ -1,7 +1,7 @@
 """The package as PyTorch sees it: the backend `ringlet`, and helpers that need torch."""
 
 import atexit
-import importlib
+import ctypes
 import os
 import pathlib
 import re
@@ -10,26 +10,28 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import Backend, ProcessGroup
 
-from ringlet import _registration, pmix
+from ringlet import _python, _registration, pmix
 from ringlet.launchers import pmix_variables, rank_variables
 
-_LAZY = ("Options", "ProcessGroupRinglet")  # from the extension
-_FOLDER = pathlib.Path(__file__).parent
+_FOLDER = pathlib.Path(__file__).parent / "lib"
+_CPU = torch.device("cpu")
+_NO_TIMEOUT = timedelta(0)
+_DEFAULT_TIMEOUT = timedelta(minutes=30)  # PyTorch's kBackendDefaultTimeout
 
 
-def extension_name(version, folder=_FOLDER):
-    """Returns the module that was compiled for the torch of `version`, such as "2.13.0+cpu".
+def extension_path(version, folder=_FOLDER):
+    """Returns the extension that was compiled for the torch of `version`, such as "2.13.0+cpu".
 
-    There is one module for each minor version, because the layout of PyTorch's classes changes
-    between them. Raises ImportError with the names of the modules in `folder` if none fits.
+    There is one for each minor version, because the layout of PyTorch's classes changes between
+    them. Raises ImportError with the supported versions in `folder` if none fits.
     """
-    wanted = "_".join(re.match(r"(\d+)\.(\d+)", version).groups())
-    there = [path.name.removeprefix("_torch_") for path in folder.glob("_torch_*")]
+    wanted = ".".join(re.match(r"(\d+)\.(\d+)", version).groups())
+    there = {path.stem.removeprefix("torch_").replace("_", "."): path for path in folder.glob("torch_*.so")}
     if wanted in there:
-        return f"ringlet._torch_{wanted}._C"
-    known = sorted((tuple(map(int, each.split("_"))) for each in there), reverse=True)
-    listed = ", ".join(f"{major}.{minor}" for major, minor in reversed(known)) or "no version"
+        return there[wanted]
+    listed = ", ".join(sorted(there, key=lambda each: tuple(map(int, each.split("."))))) or "no version"
     raise ImportError(
         f"this installation of ringlet is for torch {listed}, and torch {version} is installed: install "
         "one of these, or install ringlet from its source, which builds it against the torch that is there"
@@ -37,52 +39,98 @@ def extension_name(version, folder=_FOLDER):
 
 
 def extension():
-    """Returns the compiled part, loaded on first use so that importing torch stays quick."""
+    """Returns the operators of the extension, which is loaded on first use so that importing torch
+    stays quick.
+    """
     if extension.loaded is None:
-        compiled = importlib.import_module(extension_name(torch.__version__))
+        path = extension_path(torch.__version__)
+        torch.ops.load_library(path)
+        loaded = torch.ops.ringlet_backend
+        loaded.prepare(_python.functions(ctypes.PyDLL(str(path))))
         # Ends undestroyed groups before Python ends, because their threads may need Python.
-        atexit.register(compiled.end_all)
-        compiled.offer_symmetric_memory()
+        atexit.register(loaded.end_all)
         # A barrier takes no tensors, so a compiler would otherwise remove it as dead code.
         torch.library.register_fake("ringlet::barrier", lambda group_name: None)
         torch.fx.node.has_side_effect(torch.ops.ringlet.barrier.default)
-        _shorten_calls(compiled)
-        _registration.create = compiled.create
-        extension.loaded = compiled
+        if not hasattr(Backend, "options"):  # before PyTorch 2.14, only some classes have it
+            Backend.options = property(_options_of)
+        _registration.create = create
+        extension.loaded = loaded
     return extension.loaded
 
 
 extension.loaded = None
 
 
-def _shorten_calls(compiled):
-    """Connects torch.ops.ringlet directly to PyTorch's dispatcher, if this PyTorch keeps the callable
-    of an operator in `_op`, as 2.13 does.
+class Options(Backend.Options):
+    """Options of a Ringlet process group; pass them as `pg_options`.
+
+    timeout: for operations.
+    init_timeout: for forming a communicator, in the first operation; 0 means `timeout`.
+    ranks_per_root: number of ranks per root while the communicator forms.
     """
-    for name in ("all_reduce_", "broadcast_", "all_gather_into_tensor", "reduce_scatter_tensor", "barrier"):
-        packet = getattr(torch.ops.ringlet, name)
-        for operator in (packet, packet.default):
-            if callable(getattr(operator, "_op", None)):
-                operator._op = compiled.direct_call(name, operator._op)
-                _tell_torchscript(operator._op, f"ringlet::{name}")
+
+    def __init__(self, *, timeout=_DEFAULT_TIMEOUT, init_timeout=_NO_TIMEOUT, ranks_per_root=128):
+        super().__init__("ringlet", timeout)
+        self.init_timeout = init_timeout
+        self.ranks_per_root = ranks_per_root
 
 
-def _tell_torchscript(operator, name):
-    """Registers the callable by which TorchScript finds an operator. Later versions of PyTorch may
-    lack TorchScript.
-    """
-    builtins = getattr(torch.jit, "_builtins", None)
-    if builtins is not None:
-        builtins._register_builtin(operator, name)
+def _milliseconds(duration):
+    """Rounds up, because 0 and negative numbers have other meanings."""
+    return -(-duration // timedelta(milliseconds=1))
+
+
+def _backend_of(carrier):
+    return ProcessGroup.unbox(carrier)._get_backend(_CPU)
+
+
+def create(torch_options, given=None):
+    """Creates a backend for init_process_group and new_group. PyTorch calls it."""
+    init_timeout, ranks_per_root = _NO_TIMEOUT, 128
+    if isinstance(given, Options):
+        init_timeout, ranks_per_root = given.init_timeout, given.ranks_per_root
+    # Operators take process groups, but not stores.
+    carrier = ProcessGroup(torch_options.store, torch_options.group_rank, torch_options.group_size)
+    return _backend_of(extension().create(
+        carrier.boxed(), _milliseconds(torch_options.timeout), _milliseconds(init_timeout), ranks_per_root,
+        torch_options.group_id, torch_options.global_ranks_in_group,
+        getattr(torch_options, "enable_reconfigure", False)))  # fmt: skip
+
+
+def _create_named(store, rank, size, timeout, name):
+    carrier = ProcessGroup(store, rank, size)
+    return _backend_of(extension().create_named(carrier.boxed(), _milliseconds(timeout), name))
+
+
+def _options_of(backend):
+    carrier = ProcessGroup(backend.rank(), backend.size())
+    carrier._register_backend(_CPU, ProcessGroup.BackendType.CUSTOM, backend)
+    found = extension().options(carrier.boxed())
+    if not found:
+        raise AttributeError(f"the backend {backend.name()} has no attribute 'options'")
+    timeout, init_timeout = (timedelta(milliseconds=each) for each in found[:2])
+    return Options(timeout=timeout, init_timeout=init_timeout, ranks_per_root=found[2])
+
+
+class _BackendType(type(Backend)):
+    """Creates backends of the extension, which Python sees as objects of PyTorch's class Backend."""
+
+    def __call__(cls, store, rank, size, timeout=_DEFAULT_TIMEOUT, name="ringlet"):
+        return _create_named(store, rank, size, timeout, name)
+
+    def __instancecheck__(cls, value):
+        return type(value) is Backend
+
+
+class ProcessGroupRinglet(Backend, metaclass=_BackendType):
+    """The backend of a process group on Ringlet's communicators."""
 
 
 def __getattr__(name):
     if name == "ops":
         extension()
         return torch.ops.ringlet
-    if name in _LAZY:
-        value = globals()[name] = getattr(extension(), name)
-        return value
     raise AttributeError(f"module 'ringlet._backend' has no attribute '{name}'")
 
 
@@ -165,17 +213,21 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
         backend.monitored_barrier(timeout, wait_all_ranks)
 
 
+class _GlooType(_BackendType):
+    def __call__(cls, store, rank, size, timeout=_DEFAULT_TIMEOUT, enable_reconfigure=False):
+        if enable_reconfigure:  # since PyTorch 2.15
+            raise ValueError("ringlet: a group whose members change needs the backend name ringlet, not gloo")
+        return _create_named(store, rank, size, timeout, "gloo")
+
+    def __instancecheck__(cls, value):
+        return type(value) is Backend and value.name() == "gloo"
+
+
 def _stand_in_for_gloo():
-    """For tests: makes PyTorch create Ringlet's groups in place of Gloo's."""
+    """Makes PyTorch create Ringlet's groups in place of Gloo's."""
 
-    class StandIn(extension().ProcessGroupRinglet):
-        kept = []  # Python must see them as Gloo's groups while they live
+    class StandIn(Backend, metaclass=_GlooType):
+        pass
 
-        def __init__(self, store, rank, size, timeout, enable_reconfigure=False):  # since PyTorch 2.15
-            assert not enable_reconfigure, "groups whose members change need the backend name ringlet"
-            super().__init__(store, rank, size, timeout, "gloo")
-            StandIn.kept.append(self)
-
-    import torch.distributed.distributed_c10d as c10d
-
-    c10d.ProcessGroupGloo = StandIn
+    extension()
+    dist.distributed_c10d.ProcessGroupGloo = StandIn

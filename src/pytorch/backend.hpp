@@ -3,7 +3,6 @@
 // It forwards each call to the life of the group, to the launcher of operations, or to the parts of
 // PyTorch that observe operations.
 #pragma once
-#include <torch/extension.h>
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -40,12 +39,8 @@ class RingletBackend final : public c10d::Backend {
   const RankInGroup& place() const { return life_.place(); }
 
   const std::string getBackendName() const override { return life_.name(); }
-  c10::intrusive_ptr<Backend::Options> getBackendOptions() RINGLET_OVERRIDE_SINCE_2_9 {
-    return life_.options();
-  }
-  void setTimeout(std::chrono::milliseconds timeout) RINGLET_OVERRIDE_SINCE_2_9 {
-    life_.SetTimeout(timeout);
-  }
+  c10::intrusive_ptr<Backend::Options> getBackendOptions() override { return life_.options(); }
+  void setTimeout(std::chrono::milliseconds timeout) override { life_.SetTimeout(timeout); }
   /// In PyTorch since 2.15.
   void addEphemeralTimeout(const std::chrono::milliseconds& time) {
     works_.timeout_extensions().Add(time);
@@ -130,8 +125,7 @@ class RingletBackend final : public c10d::Backend {
     TORCH_CHECK(!life_.has_ended(), "ringlet: reconfigure: the process group was shut down");
     TORCH_CHECK(member_.UseNumber(opts.uuid), "ringlet: reconfigure: the uuid ", opts.uuid,
                 " was already used; use a new one for each call");
-    std::optional<py::gil_scoped_release> no_gil;
-    if (Py_IsInitialized() && PyGILState_Check()) no_gil.emplace();
+    const WithoutPythonLock without_lock;
     const auto store =
         c10::make_intrusive<c10d::PrefixStore>(fmt::format("members{}", opts.uuid), life_.store());
     AgreeOnMembers(*store, opts.uuid, handles);
@@ -264,9 +258,9 @@ class RingletBackend final : public c10d::Backend {
   }
   /// Creates a group of some ranks; these call it. If this group has a communicator, the new one
   /// uses its connections; otherwise it is formed through the store on first use.
-  c10::intrusive_ptr<Backend> split(
-      const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
-      const c10::intrusive_ptr<Backend::Options>& opts) RINGLET_OVERRIDE_SINCE_2_9 {
+  c10::intrusive_ptr<Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
+                                    const std::vector<int>& ranks,
+                                    const c10::intrusive_ptr<Backend::Options>& opts) override {
     const auto mine = std::ranges::find(ranks, rank_);
     if (mine == ranks.end()) return nullptr;
     auto child = c10::make_intrusive<RingletBackend>(store, static_cast<int>(mine - ranks.begin()),
@@ -279,18 +273,17 @@ class RingletBackend final : public c10d::Backend {
   /// Creates a group of ranks of several groups. All of them call it and meet in `store`.
   c10::intrusive_ptr<Backend> merge(const c10::intrusive_ptr<c10d::Store>& store,
                                     const c10::intrusive_ptr<Backend::Options>& opts,
-                                    const int& rank, const int& size) RINGLET_OVERRIDE_SINCE_2_9 {
+                                    const int& rank, const int& size) override {
     return c10::make_intrusive<RingletBackend>(store, rank, size, life_.options()->OfChild(opts),
                                                life_.name());
   }
 
-  bool supportsShrinking() const RINGLET_OVERRIDE_SINCE_2_9 {
+  bool supportsShrinking() const override {
     return true;
   }
   /// Creates a group of the remaining ranks; these call it. The excluded ranks may be lost.
   c10::intrusive_ptr<Backend> shrink(const std::vector<std::int64_t>& excluded, int /*flags*/,
-                                     const c10::intrusive_ptr<Backend::Options>& opts)
-      RINGLET_OVERRIDE_SINCE_2_9 {
+                                     const c10::intrusive_ptr<Backend::Options>& opts) override {
     std::vector<int> left;
     for (int rank = 0; rank < size_; ++rank)
       if (std::ranges::find(excluded, rank) == excluded.end()) left.push_back(rank);

@@ -1,9 +1,10 @@
-// The extension ringlet._torch_2_x._C: the only source that includes PyTorch's headers.
-#include <pybind11/chrono.h>
-
+// The extension for a version of PyTorch: the only source that includes PyTorch's headers.
+//
+// It registers operators, and has no symbol of Python. So one file is for all versions of Python.
+// ringlet._backend loads it and calls the operators of `ringlet_backend`, which belong to that
+// module alone. PyTorch calls an operator without Python's lock.
 #include "comm/service/fork_guard.hpp"
 #include "pytorch/backend.hpp"
-#include "pytorch/operator_calls.hpp"
 #include "pytorch/operators.hpp"
 #include "pytorch/symmetric.hpp"
 #include "pytorch/window.hpp"
@@ -11,106 +12,112 @@
 namespace ringlet::torch_api {
 namespace {
 
-Milliseconds Whole(std::chrono::duration<float> seconds) {
-  return std::chrono::ceil<Milliseconds>(std::chrono::duration<double>(seconds));
+using Group = c10::intrusive_ptr<c10d::ProcessGroup>;
+
+/// Prepares for groups. \param functions  of Python
+void Prepare(at::IntArrayRef functions) {
+  Python::Use(functions);
+  (void)comm::ForkGuard();  // maps a page in advance, so that no group waits for it
+  comm::ProcessFacts::CacheHostFacts();
+  OfferSymmetricMemory();
 }
 
-/// The entry point for init_process_group and new_group.
-c10::intrusive_ptr<c10d::Backend> Create(const c10d::DistributedBackendOptions& torch_options,
-                                         const py::object& given) {
-  auto options = given.is_none() || !py::isinstance<BackendOptions>(given)
-                     ? c10::make_intrusive<BackendOptions>()
-                     : c10::make_intrusive<BackendOptions>(given.cast<const BackendOptions&>());
-  options->timeout = Whole(torch_options.timeout);
+/// Operators take and return process groups, but not stores and backends.
+/// \return a group with this backend alone
+Group WithBackend(const Group& carrier, c10::intrusive_ptr<RingletBackend> backend) {
+  const auto made = c10::make_intrusive<c10d::ProcessGroup>(carrier->getStore(), carrier->getRank(),
+                                                            carrier->getSize());
+  made->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::CUSTOM,
+                   std::move(backend));
+  return made;
+}
+
+c10::intrusive_ptr<BackendOptions> MakeOptions(std::int64_t timeout_ms,
+                                               std::int64_t init_timeout_ms,
+                                               std::int64_t ranks_per_root) {
+  auto options = c10::make_intrusive<BackendOptions>(Milliseconds(timeout_ms));
+  options->init_timeout = Milliseconds(init_timeout_ms);
+  options->ranks_per_root = ranks_per_root;
+  return options;
+}
+
+/// For init_process_group and new_group. \param carrier  has the store, rank and size of the group
+/// \param name  of the group \param ranks  of the group in the default group; empty: this is the
+/// default group
+Group Create(const Group& carrier, std::int64_t timeout_ms, std::int64_t init_timeout_ms,
+             std::int64_t ranks_per_root, std::string_view name, at::IntArrayRef ranks,
+             bool enable_reconfigure) {
+  auto options = MakeOptions(timeout_ms, init_timeout_ms, ranks_per_root);
   // PyTorch's default means that the caller of new_group passed no timeout.
-  const bool is_default = torch_options.global_ranks_in_group.empty();
-  if (!is_default && options->timeout == kBackendDefaultTimeout)
+  if (!ranks.empty() && options->timeout == kBackendDefaultTimeout)
     options->timeout = LiveGroups::The().TimeoutOfDefault().value_or(options->timeout);
-  CopyReconfigure(torch_options, *options);
-  SetGroup<c10d::Backend::Options>(
-      *options, torch_options.group_id,
-      {torch_options.global_ranks_in_group.begin(), torch_options.global_ranks_in_group.end()});
-  auto backend = c10::make_intrusive<RingletBackend>(torch_options.store, torch_options.group_rank,
-                                                     torch_options.group_size, std::move(options));
-  if (is_default) LiveGroups::The().SetDefault(backend->life());
-  return backend;
+  SetReconfigure(*options, enable_reconfigure);
+  SetGroup<c10d::Backend::Options>(*options, std::string(name), {ranks.begin(), ranks.end()});
+  auto backend = c10::make_intrusive<RingletBackend>(carrier->getStore(), carrier->getRank(),
+                                                     carrier->getSize(), std::move(options));
+  if (ranks.empty()) LiveGroups::The().SetDefault(backend->life());
+  return WithBackend(carrier, std::move(backend));
 }
 
-/// Called at the end of the program.
+/// For callers that make a process group themselves. \param kind  the name of the backend
+Group CreateNamed(const Group& carrier, std::int64_t timeout_ms, std::string_view kind) {
+  return WithBackend(
+      carrier, c10::make_intrusive<RingletBackend>(
+                   carrier->getStore(), carrier->getRank(), carrier->getSize(),
+                   MakeOptions(timeout_ms, 0, BackendOptions().ranks_per_root), std::string(kind)));
+}
+
+/// Returns timeout_ms, init_timeout_ms and ranks_per_root of a group's backend; nothing if the
+/// backend is another.
+std::vector<std::int64_t> OptionsOf(const Group& group) {
+  const auto given = group->getBackend(c10::DeviceType::CPU);
+  const auto backend = c10::dynamic_intrusive_pointer_cast<RingletBackend>(given);
+  if (!backend) return {};
+  const auto& options = *backend->life().options();
+  return {options.timeout.count(), options.init_timeout.count(), options.ranks_per_root};
+}
+
+/// Creates a tensor in memory that the other ranks of the host can reach.
+at::Tensor Allocate(std::int64_t bytes) {
+  return ReachableTensor(bytes, at::kByte);
+}
+
+/// Returns the first address at which groups of this process listen.
+std::string FirstReachableAddress() {
+  const auto address = ReachableAddress();
+  TORCH_CHECK(address.ok(), "ringlet: ", address.error().message);
+  return *address;
+}
+
+/// Ends all remaining process groups at the end of the program.
 void EndAll() {
   LiveGroups::The().EndAll();
   TensorMemory::The().Trim();
 }
 
-c10::intrusive_ptr<BackendOptions> MakeOptions(Milliseconds timeout, Milliseconds init_timeout,
-                                               std::int64_t ranks_per_root) {
-  auto options = c10::make_intrusive<BackendOptions>(timeout);
-  options->init_timeout = init_timeout;
-  options->ranks_per_root = ranks_per_root;
-  return options;
-}
-
 }  // namespace
 }  // namespace ringlet::torch_api
 
-PYBIND11_MODULE(_C, module) {
-  (void)ringlet::comm::ForkGuard();  // maps a page in advance, so that no group waits for it
+/// Raises the exception of the last PythonRaised. ringlet._python calls it, with Python's lock.
+extern "C" __attribute__((visibility("default"))) void ringlet_raise_again() {
+  if (const auto& last = ringlet::torch_api::PythonRaised::Last()) last->Raise();
+}
+
+TORCH_LIBRARY(ringlet_backend, library) {
   namespace api = ringlet::torch_api;
-  py::module_::import("torch.distributed");
-  ringlet::comm::ProcessFacts::CacheHostFacts();
-  const py::object torch_backend =
-      py::module_::import("torch._C._distributed_c10d").attr("Backend");
-
-  py::class_<api::BackendOptions, c10d::Backend::Options, c10::intrusive_ptr<api::BackendOptions>>(
-      module, "Options", "The options of a Ringlet process group.")
-      .def(py::init(&api::MakeOptions), py::kw_only(), py::arg("timeout") = kBackendDefaultTimeout,
-           py::arg("init_timeout") = api::Milliseconds(0), py::arg("ranks_per_root") = 128)
-      .def_readwrite("init_timeout", &api::BackendOptions::init_timeout)
-      .def_readwrite("ranks_per_root", &api::BackendOptions::ranks_per_root);
-
-  py::class_<api::RingletBackend, c10d::Backend, c10::intrusive_ptr<api::RingletBackend>>(
-      module, "ProcessGroupRinglet", "The backend of a process group on Ringlet's communicators.")
-      .def(py::init([](const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
-                       api::Milliseconds timeout, std::string name) {
-             return c10::make_intrusive<api::RingletBackend>(
-                 store, rank, size, c10::make_intrusive<api::BackendOptions>(timeout),
-                 std::move(name));
-           }),
-           py::arg("store"), py::arg("rank"), py::arg("size"),
-           py::arg("timeout") = kBackendDefaultTimeout, py::arg("name") = "ringlet",
-           py::call_guard<py::gil_scoped_release>())
-      .def_property_readonly("options",
-                             [](api::RingletBackend& backend) { return backend.life().options(); })
-      .def(
-          "monitored_barrier",
-          [](api::RingletBackend& backend, api::Milliseconds timeout, bool wait_all_ranks) {
-            c10d::BarrierOptions options;
-            options.timeout = timeout;
-            backend.monitoredBarrier(options, wait_all_ranks);
-          },
-          py::arg("timeout") = c10d::kUnsetTimeout, py::arg("wait_all_ranks") = false,
-          py::call_guard<py::gil_scoped_release>());
-
-  module.def(
-      "allocate", [](std::int64_t bytes) { return api::ReachableTensor(bytes, at::kByte); },
-      py::arg("bytes"), "A tensor of bytes in memory that the other ranks of the host can reach.");
-  module.def(
-      "reachable_address",
-      [] {
-        const auto address = api::ReachableAddress();
-        TORCH_CHECK(address.ok(), "ringlet: ", address.error().message);
-        return *address;
-      },
-      "The first address at which groups of this process listen.");
-  module.def("create", &api::Create, "Makes a process group; PyTorch calls it.");
-  module.def("offer_symmetric_memory", &api::OfferSymmetricMemory,
-             "Registers this allocator with torch.distributed._symmetric_memory for CPUs, unless "
-             "it already has one. Returns False if this PyTorch does not support that.");
-  module.def("direct_call", &api::DirectCall, py::arg("name"), py::arg("generic"),
-             "A faster equivalent of PyTorch's callable `generic` for an operator.");
-  // Without Python's lock, because hooks wait for threads that take it.
-  module.def("end_all", &api::EndAll, py::call_guard<py::gil_scoped_release>(),
-             "Ends all remaining process groups.");
+#define RINGLET_GROUP "__torch__.torch.classes.c10d.ProcessGroup"
+  library.def("prepare(int[] functions) -> ()", &api::Prepare);
+  library.def("create(" RINGLET_GROUP
+              " carrier, int timeout_ms, int init_timeout_ms, int ranks_per_root, "
+              "str name, int[] ranks, bool enable_reconfigure) -> " RINGLET_GROUP,
+              &api::Create);
+  library.def("create_named(" RINGLET_GROUP " carrier, int timeout_ms, str kind) -> " RINGLET_GROUP,
+              &api::CreateNamed);
+  library.def("options(" RINGLET_GROUP " group) -> int[]", &api::OptionsOf);
+#undef RINGLET_GROUP
+  library.def("allocate(int bytes) -> Tensor", &api::Allocate);
+  library.def("reachable_address() -> str", &api::FirstReachableAddress);
+  library.def("end_all() -> ()", &api::EndAll);
 }
 
 TORCH_LIBRARY(ringlet, library) {

@@ -12,16 +12,21 @@
 
 #include "pytorch/backend.hpp"
 
+namespace c10d {
+/// A class of PyTorch, derived from Backend alone. Its own header needs Gloo's.
+class ProcessGroupWrapper {
+ public:
+  c10::intrusive_ptr<Backend> getWrappedPg() const;
+};
+}  // namespace c10d
+
 namespace ringlet::torch_api {
 
-/// Returns the backend inside PyTorch's wrapper of TORCH_DISTRIBUTED_DEBUG=DETAIL; else null. Uses
-/// Python, because PyTorch's headers for extensions lack the wrapper's class. Takes Python's lock.
-inline c10::intrusive_ptr<RingletBackend> Unwrapped(
-    const c10::intrusive_ptr<c10d::Backend>& backend) {
-  const py::gil_scoped_acquire gil;
-  const py::object inside = py::getattr(py::cast(backend), "wrapped_pg", py::none());
-  if (!py::isinstance<RingletBackend>(inside)) return {};
-  return inside.cast<c10::intrusive_ptr<RingletBackend>>();
+/// Returns the backend inside PyTorch's wrapper of TORCH_DISTRIBUTED_DEBUG=DETAIL; else null.
+inline c10::intrusive_ptr<RingletBackend> Unwrapped(const c10d::Backend& backend) {
+  if (typeid(backend).name() != std::string_view("N4c10d19ProcessGroupWrapperE")) return {};
+  const auto& wrapper = reinterpret_cast<const c10d::ProcessGroupWrapper&>(backend);
+  return c10::dynamic_intrusive_pointer_cast<RingletBackend>(wrapper.getWrappedPg());
 }
 
 /// Throws if no group has the name, or if it has another backend.
@@ -29,7 +34,7 @@ inline c10::intrusive_ptr<RingletBackend> BackendOf(std::string_view group_name)
   const auto group = c10d::resolve_process_group(std::string(group_name));
   const auto given = group->getBackend(c10::DeviceType::CPU);
   auto backend = c10::dynamic_intrusive_pointer_cast<RingletBackend>(given);
-  if (!backend) backend = Unwrapped(given);
+  if (!backend) backend = Unwrapped(*given);
   TORCH_CHECK_VALUE(
       backend, "ringlet: the process group ", std::string(group_name),
       " has another backend for CPUs; make it with init_process_group(\"ringlet\") or "

@@ -5,9 +5,6 @@
 // signal pad follows the tensor. Rendezvous is a collective of the group; each rank then maps the
 // others' allocations by itself.
 #pragma once
-#include "pytorch/life/versions.hpp"
-
-#ifdef RINGLET_TORCH_HAS_SYMMETRIC_MEMORY
 #include <c10/core/DeviceType.h>
 
 #include <torch/csrc/distributed/c10d/symm_mem/SymmetricMemory.hpp>
@@ -15,11 +12,9 @@
 #include "pytorch/calls/signal_pad.hpp"
 #include "pytorch/operators.hpp"
 #include "pytorch/shared_tensors.hpp"
-#endif
 
 namespace ringlet::torch_api {
 
-#ifdef RINGLET_TORCH_HAS_SYMMETRIC_MEMORY
 namespace symm = c10d::symmetric_memory;
 
 /// The allocation of a tensor: `bytes` for its elements, then the pad on its own page.
@@ -283,18 +278,12 @@ class CpuSymmetricAllocator final : public symm::SymmetricMemoryAllocator {
   std::mutex mutex_;
   std::map<std::byte*, SymmetricEntry> allocations_;  // by address
 };
-#endif
 
 /// Registers this implementation of PyTorch's symmetric memory on CPUs, unless another is
-/// registered. Returns false if this PyTorch lacks symmetric memory.
-inline bool OfferSymmetricMemory() {
-#ifdef RINGLET_TORCH_HAS_SYMMETRIC_MEMORY
+/// registered.
+inline void OfferSymmetricMemory() {
   if (!symm::has_allocator(c10::DeviceType::CPU))
     symm::register_allocator(c10::DeviceType::CPU, c10::make_intrusive<CpuSymmetricAllocator>());
-  return true;
-#else
-  return false;
-#endif
 }
 
 }  // namespace ringlet::torch_api

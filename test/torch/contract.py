@@ -417,7 +417,7 @@ class Records(unittest.TestCase):
 
         on_ranks(2, body)
 
-    @unittest.skipUnless(hasattr(ringlet.ProcessGroupRinglet, "memory_stats"), "memory_stats came with PyTorch 2.12")
+    @unittest.skipUnless(hasattr(dist.Backend, "memory_stats"), "memory_stats came with PyTorch 2.12")
     def test_memory_stats_count_shared_and_tensor_memory(self):
         def body(rank, size):
             def stats():

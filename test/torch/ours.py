@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import pathlib
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -27,6 +28,7 @@ import torch.distributed as dist
 
 import ringlet
 from ringlet import pmix
+from ringlet._backend import extension_path
 from ringlet.launchers import pmix_variables, rank_variables
 
 TYPES = [
@@ -809,6 +811,24 @@ def port_for_rank_0():
         with socket.socket() as unused, contextlib.suppress(OSError):
             unused.bind(("", port))
             return port
+
+
+class Extension(unittest.TestCase):
+    def test_the_extension_needs_no_symbol_of_python(self):
+        file = extension_path(torch.__version__)
+        lines = subprocess.run(["readelf", "--dyn-syms", "--wide", file], capture_output=True, text=True, check=True)
+        undefined = [line.split()[-1] for line in lines.stdout.splitlines() if " UND " in line]
+        self.assertGreater(len(undefined), 100)
+        self.assertEqual([name for name in undefined if re.match(r"_?Py", name)], [])
+        self.assertNotIn("python", subprocess.run(["readelf", "-d", file], capture_output=True, text=True).stdout)
+
+    def test_the_versions_for_which_extensions_exist_are_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for version in ("2_9", "2_10", "2_13"):
+                (pathlib.Path(folder) / f"torch_{version}.so").touch()
+            self.assertEqual(extension_path("2.13.1+cpu", pathlib.Path(folder)).name, "torch_2_13.so")
+            with self.assertRaisesRegex(ImportError, r"for torch 2\.9, 2\.10, 2\.13, and torch 2\.1\.0 is installed"):
+                extension_path("2.1.0", pathlib.Path(folder))
 
 
 class FakePmix:

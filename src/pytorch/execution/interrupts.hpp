@@ -1,15 +1,12 @@
 // Python's signals while its main thread waits for other ranks. Included by module.cpp only.
 #pragma once
-#include <sys/syscall.h>
-#include <torch/extension.h>
-#include <unistd.h>
-
 #include <exception>
 #include <functional>
 #include <optional>
 #include <utility>
 
 #include "comm/service/long_wait.hpp"
+#include "pytorch/execution/python.hpp"
 
 namespace ringlet::torch_api {
 
@@ -22,28 +19,28 @@ class Interrupts {
   explicit Interrupts(std::function<void()> on_raise = [] {})
       : on_raise_(std::move(on_raise)), wait_([this] { return Look(); }) {}
 
-  /// The exception of a handler; null if none raised one. Takes Python's lock when it is destroyed.
+  /// The exception of a handler; null if none raised one.
   std::exception_ptr exception() const {
-    return raised_ ? std::make_exception_ptr(*raised_) : nullptr;
+    return raised_ ? std::make_exception_ptr(PythonRaised(*raised_)) : nullptr;
   }
   void Rethrow() const {
-    if (raised_) throw *raised_;
+    if (raised_) throw PythonRaised(*raised_);
   }
 
  private:
   static bool IsMainThread() { return ::syscall(SYS_gettid) == ::getpid(); }
 
   bool Look() {
-    if (raised_ || !IsMainThread() || Py_IsInitialized() == 0) return raised_.has_value();
-    const py::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() == 0) return false;
-    raised_.emplace();
+    if (raised_ || !IsMainThread() || !Python::IsRunning()) return raised_.has_value();
+    const PythonLock lock;
+    if (Python::The().check_signals() == 0) return false;
+    raised_ = PythonException::Take();
     on_raise_();
     return true;
   }
 
   const std::function<void()> on_raise_;
-  std::optional<py::error_already_set> raised_;
+  std::optional<PythonException> raised_;
   const comm::LongWait wait_;
 };
 

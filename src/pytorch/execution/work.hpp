@@ -2,7 +2,6 @@
 #pragma once
 #include <ATen/record_function.h>
 #include <fmt/format.h>
-#include <torch/extension.h>
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 

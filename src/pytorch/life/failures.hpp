@@ -1,12 +1,11 @@
 // Failed operations in the form for PyTorch's callers. Included by module.cpp only.
 #pragma once
-#include <torch/extension.h>
 
 #include <torch/csrc/distributed/c10d/debug.h>
 
 #include "pytorch/calls/rank_in_group.hpp"
 #include "pytorch/execution/hooks.hpp"
-#include "pytorch/execution/python_line.hpp"
+#include "pytorch/execution/python.hpp"
 #include "pytorch/execution/work.hpp"
 #include "pytorch/store/call_lines.hpp"
 

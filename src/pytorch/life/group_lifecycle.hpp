@@ -1,6 +1,5 @@
 // The group behind a backend, from its creation to its end. Included by module.cpp only.
 #pragma once
-#include <torch/extension.h>
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
@@ -146,8 +145,7 @@ class GroupLifecycle {
       static_cast<void>(group_.release());
       return;
     }
-    std::optional<py::gil_scoped_release> no_gil;
-    if (Py_IsInitialized() && PyGILState_Check()) no_gil.emplace();
+    const WithoutPythonLock without_lock;
     // From here on, running callbacks are refused and so do not use the parts of the group.
     if (ended_.exchange(true) && !ends_later_.exchange(false)) return;
     if (at_exit) AbortIfBusy();

@@ -4,7 +4,6 @@
 
 #ifdef C10D_BACKEND_HAS_RECONFIGURE
 #include <fmt/ranges.h>
-#include <torch/extension.h>
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,5 @@
 // The options of a process group. Included by module.cpp only.
 #pragma once
-#include <torch/extension.h>
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 

@@ -1,20 +1,8 @@
-// The differences between versions of PyTorch, from 2.7 on. Included by module.cpp only.
+// The differences between versions of PyTorch, from 2.10 on. Included by module.cpp only.
 #pragma once
 #include <torch/version.h>
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
-
-// Functions that a later version added to c10d::Backend.
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
-#define RINGLET_OVERRIDE_SINCE_2_9 override
-#else
-#define RINGLET_OVERRIDE_SINCE_2_9
-#endif
-
-// Symmetric memory in its form since 2.10.
-#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 10
-#define RINGLET_TORCH_HAS_SYMMETRIC_MEMORY
-#endif
 
 // Completion hooks, and functions that report support of hooks. They are newer than the macro
 // C10D_BACKEND_HAS_HOOKS of 2.14, which covers only abort hooks.
@@ -43,13 +31,9 @@ bool EnablesReconfigure(const Options& options) {
   }
 }
 
-template <typename From, typename To>
-void CopyReconfigure(const From& from, To& to) {
-  if constexpr (requires {
-                  from.enable_reconfigure;
-                  to.enable_reconfigure;
-                })
-    to.enable_reconfigure = from.enable_reconfigure;
+template <typename Options>
+void SetReconfigure(Options& options, bool enable) {
+  if constexpr (requires { options.enable_reconfigure; }) options.enable_reconfigure = enable;
 }
 
 /// The description of the group in the options of all backends, if PyTorch has it.

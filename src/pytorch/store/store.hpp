@@ -1,7 +1,6 @@
 // PyTorch's Store as a KeyStore. Included by module.cpp only.
 #pragma once
 #include <fmt/format.h>
-#include <torch/extension.h>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>

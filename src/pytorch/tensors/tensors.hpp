@@ -1,8 +1,8 @@
 // Tensors as memory that communicators move and reduce. Included by module.cpp only.
 #pragma once
+#include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
-#include <torch/extension.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,0 +1,38 @@
+"""What the extension for PyTorch needs from Python: addresses of functions of the stable ABI.
+
+The extension has no symbol of Python, so that one file loads into each version.
+"""
+
+import ctypes
+
+from ringlet._python_line import python_line
+
+_NAMES = ("Py_IsInitialized", "PyGILState_Check", "PyGILState_Ensure", "PyGILState_Release",
+          "PyGILState_GetThisThreadState", "PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals",
+          "PyErr_Fetch", "PyErr_Restore", "Py_IncRef", "Py_DecRef")  # fmt: skip
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t)
+def _write_line(text, size):
+    line = (python_line() or "").encode(errors="replace")[: size - 1]
+    ctypes.memmove(text, line + b"\0", len(line) + 1)
+
+
+def functions(extension):
+    """Returns the addresses in the order of Python::StableAbi in src/pytorch/execution/python.hpp.
+
+    extension: the loaded library, a ctypes.PyDLL.
+    """
+
+    raise_again = extension.ringlet_raise_again
+
+    class Raising(BaseException):
+        """PyTorch creates it for an exception that a signal handler raised during a wait."""
+
+        def __new__(cls, *arguments):
+            raise_again()
+            raise RuntimeError("ringlet: the exception of a signal handler is missing")
+
+    functions.kept = Raising  # the extension keeps its address only
+    addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in _NAMES]
+    return [*addresses, ctypes.cast(_write_line, ctypes.c_void_p).value, id(Raising)]
