@@ -102,7 +102,7 @@ class Members(unittest.TestCase):
         def body(rank, size):
             own = c10d._get_reconfigure_handle()
             other = own.replace("ringlet:", "ringlet:0")
-            for handles, why in ([], "not among"), ([other], "not among"), ([own, own], "twice"), (["gloo:0:-1:0:"], "no handle"), (
+            for handles, why in ([], "not among"), ([other], "not among"), ([own, own], "same handle"), (["gloo:0:-1:0:"], "no handle"), (
                     [own + "1"], "collect the handles again"):
                 with self.assertRaisesRegex(ValueError, why):
                     c10d._reconfigure(7, handles, timeout=SOON)
