@@ -10,16 +10,13 @@ set -e
 folder=$1
 hosts='a01 a02'
 
-mount --make-rprivate /
+. "$(dirname "$0")/../run/hosts.sh"
+
+printf '127.0.0.1 localhost\n10.77.0.1 control\n10.77.0.11 a01\n10.77.0.12 a02\n' >"$folder/hosts"
+make_network "$folder"
 mount -t tmpfs tmpfs /run
 mkdir -p "$folder"/{munge,control} /run/munge
 hostname control
-ip link set lo up
-ip link add cluster type bridge forward_delay 0
-ip link set cluster up
-ip address add 10.77.0.1/24 dev cluster
-printf '127.0.0.1 localhost\n10.77.0.1 control\n10.77.0.11 a01\n10.77.0.12 a02\n' >"$folder/hosts"
-mount --bind "$folder/hosts" /etc/hosts
 
 # Debian's plug-in for PMIx loads libpmix.so, which is in libpmix-dev.
 pmix=$(echo /usr/lib/*/pmix2/lib)
@@ -66,30 +63,10 @@ echo 'PMIxCliTmpDirBase=/run/pmix' >"$folder/mpi.conf"
 export SLURM_CONF=$folder/slurm.conf
 slurmctld
 
-# Runs a command on a host: with a network, a name, a boot, shared memory and temporary files of its own.
-on() {
-  local host=$1
-  shift
-  nsenter --target "$(cat "$folder/pid-$host")" --net --uts --mount --ipc "$@"
-}
-
 number=10
 for host in $hosts; do
   number=$((number + 1))
-  # It opens the pipe when its namespaces are there.
-  mkfifo "$folder/begun"
-  unshare --net --uts --mount --ipc sh -c 'echo $$ >"$0"; exec sleep infinity' "$folder/begun" &
-  cat "$folder/begun" >"$folder/pid-$host"
-  rm "$folder/begun"
-  ip link add eth0 netns "/proc/$(cat "$folder/pid-$host")/ns/net" type veth peer name "to-$host"
-  ip link set "to-$host" master cluster up
-  on "$host" ip link set lo up
-  on "$host" ip address add 10.77.0.$number/24 dev eth0
-  on "$host" ip link set eth0 up
-  on "$host" hostname "$host"
-  cat /proc/sys/kernel/random/uuid >"$folder/boot-$host"
-  on "$host" mount --bind "$folder/boot-$host" /proc/sys/kernel/random/boot_id
-  on "$host" mount -t tmpfs tmpfs /dev/shm
+  make_host "$host" "$number"
   mkdir -p "$folder/spool-$host" "$folder/temporary-$host" /run/pmix
   on "$host" mount -t tmpfs tmpfs /run/pmix
   TMPDIR=$folder/temporary-$host on "$host" slurmd -N "$host"
