@@ -1,6 +1,7 @@
 """Trains a small model with DistributedDataParallel, and prints the time of an iteration.
 
     torchrun --nproc-per-node 2 ddp.py --backend ringlet
+    mpirun -n 2 python3 ddp.py                              # as srun or an Indexed Job of Kubernetes
 
 Each rank reads its share of the data by a DistributedSampler. With the same seed and number of
 ranks the losses do not depend on the backend, except for the order of the gradients' sums.
@@ -8,6 +9,7 @@ ranks the losses do not depend on the backend, except for the order of the gradi
 
 import argparse
 import json
+import os
 import statistics
 import time
 
@@ -73,6 +75,9 @@ def main():
     options = parser.parse_args()
 
     torch.set_num_threads(1)
+    if "RANK" not in os.environ:  # not from torchrun
+        import ringlet
+        ringlet.from_launcher()
     dist.init_process_group(options.backend)
     losses, seconds = train(options)
     if dist.get_rank() == 0:

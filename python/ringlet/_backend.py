@@ -148,14 +148,15 @@ def empty(*size, dtype=None):
 
 
 def from_launcher(timeout=timedelta(minutes=5)):
-    """Lets init_process_group work in a program that mpirun or srun started.
+    """Lets init_process_group work in a program that mpirun, srun or Kubernetes started.
 
     Sets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT unless they are
     set; under torchrun it has no effect. If a PMIx server started the program (Open MPI's mpirun,
     `srun --mpi=pmix`), rank 0 serves the store at a free port, and the others get its address from
-    PMIx, waiting for `timeout` (a timedelta). Otherwise it reads the variables of Open MPI, MPICH
-    or Slurm; with MPICH on several hosts, set MASTER_ADDR yourself. Raises RuntimeError if no
-    launcher is known, if its values are invalid, or if rank 0 is missing.
+    PMIx, waiting for `timeout` (a timedelta). Otherwise it reads the variables of Open MPI, MPICH,
+    Slurm, Kubeflow's Trainer or an Indexed Job. With MPICH on several hosts, set MASTER_ADDR
+    yourself; in an Indexed Job, MASTER_ADDR and WORLD_SIZE. Raises RuntimeError if no launcher is
+    known, if its values are invalid, or if rank 0 is missing.
     """
     if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
         return
@@ -169,7 +170,8 @@ def from_launcher(timeout=timedelta(minutes=5)):
         found = _meet_by_pmix(client, timeout) if client else rank_variables(os.environ)
     except (RuntimeError, pmix.Unavailable) as error:
         raise RuntimeError(f"{error} ({why})" if why else str(error)) from None
-    if "MASTER_ADDR" in found and not client:
+    # The name of a pod resolves as soon as the pod exists; PyTorch retries until its timeout.
+    if "MASTER_ADDR" in found and found["MASTER_ADDR"] != os.environ.get("PET_MASTER_ADDR") and not client:
         _check_name(found["MASTER_ADDR"])
     os.environ.update(found)
 

@@ -1,4 +1,4 @@
-"""Determines the rank of a process from the variables of its launcher: torchrun, mpirun or srun."""
+"""Determines the rank of a process from the variables of its launcher: torchrun, mpirun, srun or Kubernetes."""
 
 import re
 
@@ -24,6 +24,11 @@ _OPEN_MPI = _Launcher("Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WO
 _MPICH = _Launcher("MPICH's mpiexec", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")
 # Variables of the step: the batch script also has SLURM_NTASKS, but it is not a rank.
 _SRUN = _Launcher("srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", None)
+# torchrun's options as Kubeflow's Trainer sets them in each pod; a program without torchrun is one rank.
+_TRAINER = _Launcher("Kubeflow's Trainer", "PET_NODE_RANK", "PET_NNODES", None, None)
+# Pods of an Indexed Job, also those of a JobSet, receive their index alone; the manifest sets WORLD_SIZE.
+_JOB = _Launcher("the Indexed Job", "JOB_COMPLETION_INDEX", "WORLD_SIZE", None, None)
+_PODS = (_TRAINER, _JOB)  # one rank per pod
 
 
 def _launcher_of(environment):
@@ -36,10 +41,7 @@ def _launcher_of(environment):
     if _MPICH.rank in environment and environment.get("PMI_JOBID") != step:
         return _MPICH
     if _SRUN.rank not in environment:
-        raise RuntimeError(
-            "neither RANK and WORLD_SIZE nor the variables of mpirun or srun are set: start the "
-            "program with torchrun, mpirun or srun, or set them"
-        )
+        return _pods_of(environment)
     tasks = environment.get("SLURM_NTASKS", "1")
     if _SRUN.size not in environment and tasks != "1":
         raise RuntimeError(
@@ -47,6 +49,29 @@ def _launcher_of(environment):
             "start the program with srun in the script"
         )
     return _SRUN
+
+
+def _pods_of(environment):
+    """Returns the launcher of this pod. Raises RuntimeError if there is none, or if a pod has several ranks."""
+    pods, processes = (environment.get(name, "") for name in ("PET_NNODES", "PET_NPROC_PER_NODE"))
+    if ":" in pods or (re.fullmatch(r"[0-9]{1,9}", processes) and int(processes) != 1):
+        raise RuntimeError(
+            f"Kubeflow plans {pods or 1} pods of {processes or 1} processes (PET_NNODES, PET_NPROC_PER_NODE), and "
+            "this process is one for its pod: start the program with torchrun"
+        )
+    if _TRAINER.rank in environment:
+        return _TRAINER
+    if _JOB.rank not in environment:
+        raise RuntimeError(
+            "neither RANK and WORLD_SIZE nor the variables of mpirun, srun or an Indexed Job are set: start the "
+            "program with torchrun, mpirun or srun, or set them"
+        )
+    if not environment.get(_JOB.size):
+        raise RuntimeError(
+            "JOB_COMPLETION_INDEX is set and WORLD_SIZE is not: set WORLD_SIZE in the pod's env to the completions "
+            "of the Job"
+        )
+    return _JOB
 
 
 def _number(environment, name, launcher):
@@ -80,6 +105,8 @@ def _tasks_of_node(counts, node):
 
 def _local_size(environment, launcher):
     """Returns the number of ranks on this host as text; None if unknown."""
+    if launcher in _PODS:
+        return "1"
     if launcher is not _SRUN:
         return environment.get(launcher.local_size)
     if "SLURM_STEP_TASKS_PER_NODE" not in environment:
@@ -91,6 +118,13 @@ def _local_size(environment, launcher):
 
 def _address(environment, launcher, size):
     """Returns the address of rank 0, for programs without MASTER_ADDR."""
+    if launcher is _TRAINER and environment.get("PET_MASTER_ADDR"):
+        return environment["PET_MASTER_ADDR"]
+    if launcher in _PODS and size > 1:
+        raise RuntimeError(
+            f"{launcher.name} does not pass the host of rank 0: set MASTER_ADDR to the pod with index 0, "
+            "JOB-0.SERVICE of a headless Service; a JobSet has JOBSET-REPLICATEDJOB-0-0.JOBSET"
+        )
     if launcher is not _SRUN:
         if _local_size(environment, launcher) == str(size):
             return "127.0.0.1"
@@ -104,8 +138,10 @@ def _address(environment, launcher, size):
     )
 
 
-def _port(environment):
+def _port(environment, launcher):
     """Returns a port that depends on the job and step, if numbered, so that those on one host differ."""
+    if launcher is _TRAINER and environment.get("PET_MASTER_PORT"):
+        return _number(environment, "PET_MASTER_PORT", launcher.name)
     job, step = (environment.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_STEP_ID"))
     if not re.fullmatch(r"[0-9]{1,18}", job):
         return _DEFAULT_PORT
@@ -131,12 +167,14 @@ def rank_variables(environment):
     if rank >= size:
         raise RuntimeError(f"{launcher.name} passed an impossible rank: {rank} of {size}")
     found = {"RANK": str(rank), "WORLD_SIZE": str(size)}
-    if environment.get(launcher.local_rank):
+    if launcher in _PODS:
+        found["LOCAL_RANK"] = "0"
+    elif environment.get(launcher.local_rank):
         found["LOCAL_RANK"] = str(_number(environment, launcher.local_rank, launcher.name))
     if local_size := "1" if alone else _local_size(environment, launcher):
         found["LOCAL_WORLD_SIZE"] = local_size
     found["MASTER_ADDR"] = environment.get("MASTER_ADDR") or _address(environment, launcher, size)
-    found["MASTER_PORT"] = environment.get("MASTER_PORT") or str(_port(environment))
+    found["MASTER_PORT"] = environment.get("MASTER_PORT") or str(_port(environment, launcher))
     return {name: text for name, text in found.items() if not environment.get(name)}
 
 

@@ -131,5 +131,51 @@ class Srun(unittest.TestCase):
                 rank_variables({**SRUN, **change})
 
 
+# The variables that an Indexed Job sets, with those of packaging/kubernetes/train.yaml.
+JOB = {"JOB_COMPLETION_INDEX": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "train-0.train"}
+# The variables of Kubeflow's Trainer in the second of two pods. The pods belong to an Indexed Job.
+TRAINER = {"PET_NNODES": "2", "PET_NPROC_PER_NODE": "1", "PET_NODE_RANK": "1", "PET_MASTER_PORT": "29400",
+           "PET_MASTER_ADDR": "run-node-0-0.run", "JOB_COMPLETION_INDEX": "1"}
+
+
+class Kubernetes(unittest.TestCase):
+    def test_a_pod_of_an_indexed_job_is_a_rank(self):
+        self.assertEqual(rank_variables(JOB), {
+            "RANK": "1", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1", "MASTER_PORT": "29500"})
+        alone = rank_variables({"JOB_COMPLETION_INDEX": "0", "WORLD_SIZE": "1"})
+        self.assertEqual((alone["RANK"], alone["MASTER_ADDR"]), ("0", "127.0.0.1"))
+
+    def test_an_indexed_job_without_size_or_address_names_the_variable(self):
+        for missing, cure in (("WORLD_SIZE", "set WORLD_SIZE .*completions"),
+                              ("MASTER_ADDR", "set MASTER_ADDR .*index 0, JOB-0.SERVICE")):
+            with self.assertRaisesRegex(RuntimeError, cure):
+                rank_variables({name: text for name, text in JOB.items() if name != missing})
+        with self.assertRaisesRegex(RuntimeError, "impossible rank: 2 of 2"):
+            rank_variables({**JOB, "JOB_COMPLETION_INDEX": "2"})
+
+    def test_a_pod_of_the_trainer_has_its_size_and_address(self):
+        expected = {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1",
+                    "MASTER_ADDR": "run-node-0-0.run", "MASTER_PORT": "29400"}
+        for processes in ("1", "auto", "cpu", "gpu"):
+            self.assertEqual(rank_variables({**TRAINER, "PET_NPROC_PER_NODE": processes}), expected)
+        kept = rank_variables({**TRAINER, "MASTER_ADDR": "h", "MASTER_PORT": "5"})
+        self.assertEqual({name for name in expected if name not in kept}, {"MASTER_ADDR", "MASTER_PORT"})
+
+    def test_pods_of_several_ranks_need_torchrun(self):
+        for change in ({"PET_NPROC_PER_NODE": "4"}, {"PET_NNODES": "1:3"}):
+            with self.assertRaisesRegex(RuntimeError, "start the program with torchrun"):
+                rank_variables({**TRAINER, **change})
+            self.assertEqual(rank_variables({**TRAINER, **change, "RANK": "1", "WORLD_SIZE": "8"}), {})
+
+    def test_the_training_operator_sets_the_variables_of_torch(self):
+        self.assertEqual(rank_variables({"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "job-master-0",
+                                         "MASTER_PORT": "23456", "PET_NPROC_PER_NODE": "auto"}), {})
+
+    def test_mpirun_and_srun_in_a_pod_take_precedence(self):
+        self.assertEqual(rank_variables({**TRAINER, **SRUN})["RANK"], "3")
+        open_mpi = {"OMPI_COMM_WORLD_RANK": "5", "OMPI_COMM_WORLD_SIZE": "6", "MASTER_ADDR": "h"}
+        self.assertEqual(rank_variables({**TRAINER, **open_mpi})["RANK"], "5")
+
+
 if __name__ == "__main__":
     unittest.main()
