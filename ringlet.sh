@@ -139,7 +139,7 @@ smoke_fuzzers() {
 }
 
 run_tests() {
-  local without=(long clients) presets=() packages=$large_test_packages names='torch trainers watch prose site'
+  local without=(long clients) presets=() packages=$large_test_packages names='torch trainers watch prose site manifests'
   while [ $# -gt 0 ]; do
     case $1 in
       --quick) packages='' ;;

@@ -69,6 +69,9 @@ ENVIRONMENTS = {
     "prose": Environment(
         "A linter for prose", "prose-venv", ["proselint==0.16.*"], versions("proselint==0.16.*"),
         "its findings in the pages"),
+    "manifests": Environment(
+        "A validator for Kubernetes", "manifests-venv", ["kubernetes-validate==1.37.*"],
+        versions("kubernetes-validate==1.37.*"), "the test of the manifests"),
     "site": Environment(
         "The site", "site-venv", ["mkdocs-material==9.*", "selenium==4.*"],
         "import material, mkdocs, selenium", "the test of the site"),
