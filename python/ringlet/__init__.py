@@ -18,7 +18,7 @@ from ringlet.environment import collect_env
 
 __all__ = ["Options", "ProcessGroupRinglet", "accelerate", "collect_env", "empty", "from_launcher", "log_to_logging",
            "monitored_barrier", "ops", "predict"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Names of ringlet._backend, which imports torch.
 _OF_TORCH = ("Options", "ProcessGroupRinglet", "empty", "from_launcher", "monitored_barrier", "ops",
