@@ -32,7 +32,7 @@ for package in *.deb; do
 done | sort >files
 if uniq -d files | grep .; then echo 'in two packages' >&2; exit 1; fi
 for file in bin/ringlet include/ringlet/compat/nccl.h share/ringlet/machines/dgx-h100.xml \
-  share/doc/{libringlet0,libringlet-dev,ringlet}/copyright; do
+  share/doc/{libringlet0,libringlet-dev,ringlet}/{copyright,NOTICE}; do
   grep -qx "./usr/$file" files || { echo "in no package: $file" >&2; exit 1; }
 done
 
