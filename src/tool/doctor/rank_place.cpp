@@ -37,13 +37,16 @@ constexpr int kSegmentBytes = 536;  // fits every path
 
 struct LauncherNames {
   std::string_view rank, ranks, local_ranks;
+  std::string_view address = "MASTER_ADDR", port = "MASTER_PORT";  // unless the user sets these two
 };
 // The variables of ringlet.from_launcher(), in its order.
-constexpr std::array<LauncherNames, 4> kLaunchers = {{
+constexpr std::array<LauncherNames, 6> kLaunchers = {{
     {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"},
+    {"PET_NODE_RANK", "PET_NNODES", "", "PET_MASTER_ADDR", "PET_MASTER_PORT"},
+    {"JOB_COMPLETION_INDEX", "WORLD_SIZE", ""},
 }};
 
 std::string ValueOf(const EnvMap& environment, std::string_view name) {
@@ -64,13 +67,15 @@ Result<std::string> WireupAddress(const EnvMap& environment, const LauncherNames
   for (const std::string_view name : {"RINGLET_COMM_ID", "NCCL_COMM_ID"})
     if (const std::string text = ValueOf(environment, name); !text.empty()) return text;
   std::string port = ValueOf(environment, "MASTER_PORT");
+  if (port.empty()) port = ValueOf(environment, names.port);
   if (port.empty()) {
     const auto job = ParseDecimal(ValueOf(environment, "SLURM_JOB_ID"));
     port = std::to_string(kMeetPort + (job ? *job % kPortsOfJobs : 0));
   }
-  if (const std::string host = ValueOf(environment, "MASTER_ADDR"); !host.empty())
-    return fmt::format("{}:{}", host.find(':') == std::string::npos ? host : "[" + host + "]",
-                       port);
+  for (const std::string_view name : {std::string_view("MASTER_ADDR"), names.address})
+    if (const std::string host = ValueOf(environment, name); !host.empty())
+      return fmt::format("{}:{}", host.find(':') == std::string::npos ? host : "[" + host + "]",
+                         port);
   for (const std::string_view name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"})
     if (const std::string list = ValueOf(environment, name); !list.empty()) {
       RINGLET_TRY_ASSIGN(const auto hosts, ParseHostList(list));

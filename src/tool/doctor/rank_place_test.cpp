@@ -41,6 +41,15 @@ TEST(JobRank, RecognizesEachLauncher) {
                      {"SLURM_STEP_NODELIST", "n[08-11]"},
                      {"SLURM_JOB_ID", "20001"}}),
             "3 of 4 at n08:29501");
+  EXPECT_EQ(
+      PlaceOf({{"JOB_COMPLETION_INDEX", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "job-0.job"}}),
+      "1 of 2 at job-0.job:29500");
+  EXPECT_EQ(PlaceOf({{"PET_NODE_RANK", "1"},
+                     {"PET_NNODES", "2"},
+                     {"PET_MASTER_ADDR", "run-node-0-0.run"},
+                     {"PET_MASTER_PORT", "29400"},
+                     {"JOB_COMPLETION_INDEX", "1"}}),
+            "1 of 2 at run-node-0-0.run:29400");
 }
 
 TEST(JobRank, NamesInvalidVariables) {
@@ -48,6 +57,8 @@ TEST(JobRank, NamesInvalidVariables) {
   EXPECT_THAT(PlaceOf({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), HasSubstr("impossible rank: 2 of 2"));
   EXPECT_THAT(PlaceOf({{"RANK", "2"}, {"WORLD_SIZE", "99999"}}), HasSubstr("WORLD_SIZE"));
   EXPECT_THAT(PlaceOf({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "1"}}),
+              HasSubstr("set MASTER_ADDR"));
+  EXPECT_THAT(PlaceOf({{"JOB_COMPLETION_INDEX", "0"}, {"WORLD_SIZE", "2"}}),
               HasSubstr("set MASTER_ADDR"));
 }
 
