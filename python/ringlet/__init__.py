@@ -21,8 +21,7 @@ __all__ = ["Options", "ProcessGroupRinglet", "accelerate", "collect_env", "empty
 __version__ = "0.2.0"
 
 # Names of ringlet._backend, which imports torch.
-_OF_TORCH = ("Options", "ProcessGroupRinglet", "empty", "from_launcher", "monitored_barrier", "ops",
-             "_stand_in_for_gloo")
+_OF_TORCH = ("Options", "ProcessGroupRinglet", "empty", "from_launcher", "monitored_barrier", "ops")
 
 
 def _autoload():

@@ -18,7 +18,7 @@ from ringlet.launchers import pmix_variables, rank_variables
 _FOLDER = pathlib.Path(__file__).parent / "lib"
 _CPU = torch.device("cpu")
 _NO_TIMEOUT = timedelta(0)
-_DEFAULT_TIMEOUT = timedelta(minutes=30)  # PyTorch's kBackendDefaultTimeout
+DEFAULT_TIMEOUT = timedelta(minutes=30)  # PyTorch's kBackendDefaultTimeout
 
 
 def extension_path(version, folder=_FOLDER):
@@ -70,7 +70,7 @@ class Options(Backend.Options):
     ranks_per_root: number of ranks per root while the communicator forms.
     """
 
-    def __init__(self, *, timeout=_DEFAULT_TIMEOUT, init_timeout=_NO_TIMEOUT, ranks_per_root=128):
+    def __init__(self, *, timeout=DEFAULT_TIMEOUT, init_timeout=_NO_TIMEOUT, ranks_per_root=128):
         super().__init__("ringlet", timeout)
         self.init_timeout = init_timeout
         self.ranks_per_root = ranks_per_root
@@ -98,7 +98,8 @@ def create(torch_options, given=None):
         getattr(torch_options, "enable_reconfigure", False)))  # fmt: skip
 
 
-def _create_named(store, rank, size, timeout, name):
+def create_named(store, rank, size, timeout, name):
+    """Creates a backend for callers that make a process group themselves."""
     carrier = ProcessGroup(store, rank, size)
     return _backend_of(extension().create_named(carrier.boxed(), _milliseconds(timeout), name))
 
@@ -116,8 +117,8 @@ def _options_of(backend):
 class _BackendType(type(Backend)):
     """Creates backends of the extension, which Python sees as objects of PyTorch's class Backend."""
 
-    def __call__(cls, store, rank, size, timeout=_DEFAULT_TIMEOUT, name="ringlet"):
-        return _create_named(store, rank, size, timeout, name)
+    def __call__(cls, store, rank, size, timeout=DEFAULT_TIMEOUT, name="ringlet"):
+        return create_named(store, rank, size, timeout, name)
 
     def __instancecheck__(cls, value):
         return type(value) is Backend
@@ -213,23 +214,3 @@ def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
         backend.monitored_barrier(wait_all_ranks=wait_all_ranks)
     else:
         backend.monitored_barrier(timeout, wait_all_ranks)
-
-
-class _GlooType(_BackendType):
-    def __call__(cls, store, rank, size, timeout=_DEFAULT_TIMEOUT, enable_reconfigure=False):
-        if enable_reconfigure:  # since PyTorch 2.15
-            raise ValueError("ringlet: a group whose members change needs the backend name ringlet, not gloo")
-        return _create_named(store, rank, size, timeout, "gloo")
-
-    def __instancecheck__(cls, value):
-        return type(value) is Backend and value.name() == "gloo"
-
-
-def _stand_in_for_gloo():
-    """Makes PyTorch create Ringlet's groups in place of Gloo's."""
-
-    class StandIn(Backend, metaclass=_GlooType):
-        pass
-
-    extension()
-    dist.distributed_c10d.ProcessGroupGloo = StandIn

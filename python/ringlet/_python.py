@@ -9,7 +9,8 @@ from ringlet._python_line import python_line
 
 _NAMES = ("Py_IsInitialized", "PyGILState_Check", "PyGILState_Ensure", "PyGILState_Release",
           "PyGILState_GetThisThreadState", "PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals",
-          "PyErr_Fetch", "PyErr_Restore", "Py_IncRef", "Py_DecRef")  # fmt: skip
+          "PyErr_Fetch", "PyErr_Restore", "Py_IncRef", "Py_DecRef", "PyObject_GetAttrString",
+          "PyObject_SetAttrString")  # fmt: skip
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t)

@@ -5,6 +5,7 @@ import.
 """
 
 import importlib
+import os
 
 _NAME = "ringlet"
 create = None  # from the compiled part, which ringlet._backend loads
@@ -27,3 +28,5 @@ def register():
 
     if dist.is_available() and _NAME.upper() not in dist.Backend._plugins:
         dist.Backend.register_backend(_NAME, _create, extended_api=True, devices=["cpu"])
+        if os.environ.get("RINGLET_AS_GLOO", "0") == "1":
+            importlib.import_module("ringlet._as_gloo").replace_gloo()

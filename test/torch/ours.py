@@ -831,6 +831,49 @@ class Extension(unittest.TestCase):
                 extension_path("2.1.0", pathlib.Path(folder))
 
 
+class Names(unittest.TestCase):
+    """The names by which PyTorch finds the backend, in programs that know nothing of Ringlet."""
+
+    PROGRAM = """if True:
+        import sys, torch, torch.distributed as dist
+        dist.init_process_group(sys.argv[1], init_method="file://" + sys.argv[2], rank=int(sys.argv[3]), world_size=2)
+        tensor = torch.ones(3)
+        dist.all_reduce(tensor)
+        cpu = dist.group.WORLD._get_backend(torch.device("cpu"))
+        print(tensor.tolist(), dist.get_backend(), cpu.name(), type(cpu).__name__)
+        dist.monitored_barrier() if sys.argv[1] == "gloo" else None
+        if sys.argv[1] == "gloo":
+            try:
+                dist.ProcessGroupGloo.create_device(interface="lo")
+            except AttributeError as error:
+                print("AttributeError", error)
+    """
+
+    def run_program(self, backend, **variables):
+        """Returns the output of each rank, with its errors."""
+        with tempfile.TemporaryDirectory() as folder:
+            children = [subprocess.Popen([sys.executable, "-c", self.PROGRAM, backend, folder + "/store", str(rank)],
+                                         env={**os.environ, **variables}, stdout=subprocess.PIPE,
+                                         stderr=subprocess.STDOUT, text=True) for rank in range(2)]
+            return [child.communicate(timeout=100)[0] for child in children]
+
+    def test_a_program_that_asks_for_gloo_runs_on_ringlet(self):
+        for out in self.run_program("gloo", RINGLET_AS_GLOO="1"):
+            self.assertIn("[2.0, 2.0, 2.0] gloo gloo Backend\n", out)
+            self.assertIn("AttributeError RINGLET_AS_GLOO=1 replaces ProcessGroupGloo", out)
+            self.assertEqual(out.count('process groups of the backend "gloo" run on Ringlet'), 1, out)
+
+    def test_gloo_stays_gloo_without_the_variable(self):
+        for variables in {}, {"RINGLET_AS_GLOO": "0"}:
+            for out in self.run_program("gloo", **variables):
+                self.assertIn("[2.0, 2.0, 2.0] gloo gloo ProcessGroupGloo\n", out)
+
+    @unittest.skipUnless(hasattr(dist.Backend, "_ensure_backend_registered"), "entry points came with PyTorch 2.14")
+    def test_the_backend_is_found_by_its_name_alone(self):
+        for out in self.run_program("ringlet", TORCH_DEVICE_BACKEND_AUTOLOAD="0"):
+            self.assertIn("[2.0, 2.0, 2.0] ringlet ringlet Backend\n", out)
+
+
 class FakePmix:
     """The values of pmix.Client, for ranks of one process."""
 

@@ -15,7 +15,7 @@ os.environ.pop("CI", None)
 wanted = os.environ.setdefault("BACKEND", "ringlet")
 os.environ.setdefault("SUITE_BACKEND", wanted)
 if os.environ["SUITE_BACKEND"] == "ringlet-as-gloo":
-    os.environ["BACKEND"] = "gloo"
+    os.environ.update(BACKEND="gloo", RINGLET_AS_GLOO="1")
 os.environ.setdefault("WORLD_SIZE", "3")
 os.environ.setdefault("TEMP_DIR", tempfile.mkdtemp(prefix="ringlet_suite_"))
 for name in ("barrier", "test_dir", "init_dir"):
@@ -25,11 +25,6 @@ import torch  # noqa: E402
 import torch.distributed.distributed_c10d as c10d  # noqa: E402
 import torch.testing._internal.common_distributed as common  # noqa: E402
 
-if os.environ["SUITE_BACKEND"] != "gloo":
-    import ringlet  # noqa: E402
-
-if os.environ["SUITE_BACKEND"] == "ringlet-as-gloo":
-    ringlet._stand_in_for_gloo()
 if os.environ["BACKEND"] == "ringlet":
     for feature in ("ddp", "subgroup"):
         common.DistTestCases.backend_feature[feature].add("ringlet")

@@ -45,6 +45,8 @@ class Python {
     void (*restore)(_object*, _object*, _object*);   // PyErr_Restore
     void (*count_up)(_object*);                      // Py_IncRef
     void (*count_down)(_object*);                    // Py_DecRef
+    _object* (*get)(_object*, const char*);          // PyObject_GetAttrString
+    int (*set)(_object*, const char*, _object*);     // PyObject_SetAttrString
     /// Writes the program line of this thread as text that ends with 0. Empty: no line.
     void (*write_line)(char* text, std::size_t bytes);
     _object* raising;  ///< a class of Python whose creation calls ringlet_raise_again
@@ -128,6 +130,14 @@ class PythonException {
     Python::The().restore((*parts_)[0], (*parts_)[1], (*parts_)[2]);
   }
 
+  /// Gives a class of Python the name of its type. \pre  the thread holds Python's lock
+  void NameClass(_object* named) const {
+    static constexpr const char* kName = "__name__";
+    _object* const name = Python::The().get((*parts_)[0], kName);
+    (void)Python::The().set(named, kName, name);
+    Python::The().count_down(name);
+  }
+
  private:
   using Parts = std::array<_object*, 3>;  // type, value and traceback
   explicit PythonException(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
@@ -145,6 +155,8 @@ class PythonRaised final : public torch::PyTorchError {
 
   _object* python_type() override {
     Last() = exception_;
+    // Up to Python 3.11, PyTorch 2.15 refuses a creation that changes the name.
+    exception_.NameClass(Python::The().raising);
     return Python::The().raising;
   }
 

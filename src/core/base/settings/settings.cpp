@@ -280,11 +280,10 @@ bool IsSetting(std::string_view name, bool of_nccl) {
   });
 }
 
-/// True for variables that the libraries of `ringlet emulate` read, and TOOL, the path of the tool
-/// for the Python package.
+/// True for variables that the libraries of `ringlet emulate` or the Python package read.
 bool IsReadElsewhere(std::string_view name) {
   return name == "EMULATE_DEVICES" || name == "EMULATE_MEMORY" || name == "EMULATE_KERNELS" ||
-         name == "EMULATE_HOST" || name == "TOOL";
+         name == "EMULATE_HOST" || name == "TOOL" || name == "AS_GLOO";
 }
 
 void WarnOfUnknown(const Variables& variables, std::vector<std::string>& warnings) {

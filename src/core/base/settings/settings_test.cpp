@@ -135,6 +135,7 @@ TEST(SettingsTest, DoesNotWarnOfVariablesThatOtherPartsRead) {
                                        {"RINGLET_EMULATE_KERNELS", "/x.so"},
                                        {"RINGLET_EMULATE_HOST", "1"},
                                        {"RINGLET_TOOL", "/usr/bin/ringlet"},
+                                       {"RINGLET_AS_GLOO", "1"},
                                        {"RINGLET_EMULATE_DEVICE", "8"}});
   EXPECT_THAT(settings->warnings, ElementsAre(HasSubstr("RINGLET_EMULATE_DEVICE is not")));
 }
