@@ -43,7 +43,11 @@ if(NOT RINGLET_SANITIZE)
 endif()
 set_target_properties(ringlet_shared PROPERTIES
   OUTPUT_NAME ringlet EXPORT_NAME ringlet LINKER_LANGUAGE CXX
-  VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${version_script})
+  SOVERSION 0 LINK_DEPENDS ${version_script})
+# A wheel has no links, so its files have the names that the loader looks for.
+if(NOT RINGLET_PYTHON)
+  set_target_properties(ringlet_shared PROPERTIES VERSION ${PROJECT_VERSION})
+endif()
 
 install(TARGETS ringlet_shared EXPORT ringlet
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
@@ -82,6 +86,23 @@ if(RINGLET_EMULATE)
   add_dependencies(ringlet_product ringlet_emulate)
 endif()
 
+# The Python package has the libraries and the tool in a folder with the layout of an installation, which
+# `ringlet emulate` and the RPATH of libnccl.so.2 expect.
+if(RINGLET_PYTHON)
+  add_dependencies(ringlet_python ringlet_shared ringlet_libnccl)
+  install(TARGETS ringlet_shared LIBRARY DESTINATION ringlet/lib NAMELINK_SKIP COMPONENT python)
+  install(TARGETS ringlet_libnccl LIBRARY DESTINATION ringlet/lib/ringlet/compat NAMELINK_SKIP COMPONENT python)
+  if(TARGET ringlet)
+    add_dependencies(ringlet_python ringlet)
+    install(TARGETS ringlet RUNTIME DESTINATION ringlet/bin COMPONENT python)
+    ringlet_install_machines(ringlet/share python)
+  endif()
+  if(RINGLET_EMULATE)
+    add_dependencies(ringlet_python ringlet_emulate)
+    install(TARGETS ${emulate_targets} LIBRARY DESTINATION ringlet/lib/ringlet/emulate COMPONENT python)
+  endif()
+endif()
+
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ringlet)
 install(EXPORT ringlet NAMESPACE ringlet:: FILE ringletTargets.cmake DESTINATION ${cmake_dir}
   COMPONENT development)
@@ -106,14 +127,4 @@ ringlet_pkg_config(nccl ${compat_libdir}/pkgconfig)
 
 if(PROJECT_IS_TOP_LEVEL)
   include(RingletPackage)
-endif()
-
-# The Python package loads the library for predictions, and offers it to NCCL's programs. Wheels cannot
-# hold links.
-if(RINGLET_PYTHON)
-  add_dependencies(ringlet_python ringlet_shared ringlet_libnccl)
-  install(FILES $<TARGET_FILE:ringlet_shared> RENAME libringlet.so.0
-    DESTINATION ringlet/lib COMPONENT python)
-  install(FILES $<TARGET_FILE:ringlet_libnccl> RENAME libnccl.so.2
-    DESTINATION ringlet/lib/compat COMPONENT python)
 endif()

@@ -97,7 +97,9 @@ target_link_libraries(ringlet_libnccl PRIVATE ringlet_shared)
 # RUNPATH, not RPATH: LD_LIBRARY_PATH may still choose another libringlet.so.0.
 target_link_options(ringlet_libnccl PRIVATE -Wl,--enable-new-dtags)
 set_target_properties(ringlet_libnccl PROPERTIES
-  OUTPUT_NAME nccl VERSION ${nccl_version} SOVERSION 2
+  OUTPUT_NAME nccl SOVERSION 2
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/compat
-  # In an installation, in the Python package, and in the build.
-  BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../..:$ORIGIN/..:$ORIGIN/../lib")
+  BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN/../..")
+if(NOT RINGLET_PYTHON)
+  set_target_properties(ringlet_libnccl PROPERTIES VERSION ${nccl_version})
+endif()

