@@ -78,7 +78,7 @@ make_packages() {
 # build/torches/VERSION/torch. Fails, after saying why, where it cannot be had.
 fetch_torch_headers() {
   local folder=build/torches/$1
-  [ ! -e "$folder/torch/lib/libtorch_python.so" ] || return 0
+  [ ! -e "$folder/torch/lib/libtorch_cpu.so" ] || return 0
   rm -rf "$folder"
   mkdir -p "$folder"
   echo "\$ pip download --no-deps torch==$1.*"
@@ -125,7 +125,7 @@ make_wheel() {
     -C cmake.define.RINGLET_TOOL=ON -C cmake.define.RINGLET_EMULATE=ON \
     -C "cmake.define.RINGLET_GLIBC=$PWD/$glibc" -C "cmake.define.RINGLET_TORCHES=$2" ||
     fail 'the build failed; see above.'
-  for library in libtorch.so libtorch_cpu.so libtorch_python.so libc10.so; do
+  for library in libtorch_cpu.so libc10.so; do
     exclude+=(--exclude "$library")
   done
   # It checks that the wheel needs no other library and no newer glibc.

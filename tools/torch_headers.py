@@ -10,7 +10,7 @@ import re
 import sys
 import zipfile
 
-_WANTED = re.compile(r"torch/(include/.*|lib/lib(torch|torch_cpu|torch_python|c10)\.so)")
+_WANTED = re.compile(r"torch/(include/.*|lib/lib(torch_cpu|c10)\.so)")
 
 
 def main():
