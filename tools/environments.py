@@ -58,8 +58,8 @@ ENVIRONMENTS = {
         f"import torch; assert torch.__version__.startswith('{TORCH}')",
         "what runs on PyTorch", for_cpus=True),
     "trainers": Environment(
-        "Trainers", "venv", ["accelerate", "transformers"], "import accelerate, transformers",
-        "the tests of accelerate and transformers"),
+        "Trainers", "venv", ["accelerate", "transformers", "ml_dtypes"],
+        "import accelerate, transformers, ml_dtypes", "the tests of accelerate, transformers and ml_dtypes"),
     "watch": Environment(
         "Programs that read metrics", "watch-venv", ["prometheus_client"], "import prometheus_client",
         "the test of the metrics"),

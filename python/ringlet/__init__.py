@@ -4,8 +4,8 @@
     dist.init_process_group("ringlet")
 
 The installed package registers itself when torch is imported, so no other import is necessary;
-`import ringlet` provides options and helpers. It does not import torch: `predict`, `testing` and
-`launchers` work without torch, and the other functions import it on first use.
+`import ringlet` provides options and helpers. It does not import torch: `Communicator`, `predict`,
+`testing` and `launchers` work without torch, and the other functions import it on first use.
 """
 
 import importlib
@@ -16,10 +16,13 @@ import sys
 
 from ringlet.environment import collect_env
 
-__all__ = ["Options", "ProcessGroupRinglet", "accelerate", "collect_env", "empty", "from_launcher", "log_to_logging",
-           "monitored_barrier", "ops", "predict"]
+__all__ = ["Communicator", "Error", "Options", "ProcessGroupRinglet", "accelerate", "collect_env", "empty",
+           "from_launcher", "lib_path", "log_to_logging", "monitored_barrier", "ops", "predict", "unique_id"]
 __version__ = "0.2.0"
 
+# Names that load on first use without torch, and their modules.
+_WITHOUT_TORCH = {"Communicator": "_communicator", "Error": "_communicator", "unique_id": "_communicator",
+                  "lib_path": "_library", "accelerate": "_accelerate", "log_to_logging": "_logging"}
 # Names of ringlet._backend, which imports torch.
 _OF_TORCH = ("Options", "ProcessGroupRinglet", "empty", "from_launcher", "monitored_barrier", "ops")
 
@@ -30,13 +33,10 @@ def _autoload():
 
 
 def __getattr__(name):
-    if name == "accelerate":
-        return importlib.import_module("ringlet._accelerate").accelerate
-    if name == "log_to_logging":
-        return importlib.import_module("ringlet._logging").log_to_logging
-    if name not in _OF_TORCH:
+    module = "_backend" if name in _OF_TORCH else _WITHOUT_TORCH.get(name)
+    if module is None:
         raise AttributeError(f"module 'ringlet' has no attribute '{name}'")
-    value = globals()[name] = getattr(importlib.import_module("ringlet._backend"), name)
+    value = globals()[name] = getattr(importlib.import_module(f"ringlet.{module}"), name)
     return value
 
 

@@ -6,6 +6,12 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Union
 import torch
 import torch.distributed as dist
 
+# Without torch, type checkers treat its names as Any; these have their types in any case.
+from ringlet._communicator import Communicator as Communicator
+from ringlet._communicator import Error as Error
+from ringlet._communicator import unique_id as unique_id
+from ringlet._library import lib_path as lib_path
+
 __version__: str
 
 ops: Any
