@@ -162,7 +162,9 @@ def _of_dlpack(tensor: Any, name: str, writable: bool) -> Buffer:
         versioned = _Versioned.from_address(_capsule_pointer(capsule, b"dltensor_versioned"))
         found, read_only = versioned.tensor, bool(versioned.flags & _DLPACK_READ_ONLY)
     else:
-        found, read_only = _Tensor.from_address(_capsule_pointer(capsule, b"dltensor")), False
+        found = _Tensor.from_address(_capsule_pointer(capsule, b"dltensor"))
+        # DLPack before 1.0 has no flag for it. Tensors of torch are writable, and arrays of JAX are not.
+        read_only = not type(tensor).__module__.startswith("torch")
     count, contiguous = 1, True
     for axis in reversed(range(found.ndim)):
         contiguous &= not found.strides or found.shape[axis] == 1 or found.strides[axis] == count
@@ -206,8 +208,12 @@ def shape_of(value: Any) -> Optional[Tuple[int, ...]]:
     return None if shape is None or isinstance(value, memoryview) else tuple(shape)
 
 
-def allocate(value: Any, like: Buffer, shape: Tuple[int, ...]) -> Any:
-    """Returns a new array for results of `value`: a tensor of torch for one, else NumPy's."""
+def allocate(value: Any, like: Optional[Buffer], shape: Tuple[int, ...]) -> Any:
+    """Returns a new array for results of `value`, which `like` describes unless it is a NumPy array: a
+    tensor of torch for one, else NumPy's.
+    """
+    if like is None:
+        return sys.modules["numpy"].empty(shape, value.dtype)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         return value.new_empty(shape, requires_grad=False)
@@ -216,14 +222,17 @@ def allocate(value: Any, like: Buffer, shape: Tuple[int, ...]) -> Any:
     except ModuleNotFoundError:
         raise TypeError("recv is missing, and NumPy, which would allocate it, is not installed: pass recv, or "
                         "install numpy") from None
-    if isinstance(value, numpy.ndarray):
-        return numpy.empty(shape, value.dtype)
     try:
-        return numpy.empty(shape, numpy.asarray(memoryview(value)).dtype)
-    except (TypeError, ValueError, BufferError):  # DLPack alone
-        name = next((each for each, code in TYPES.items() if code == like.code), f"V{like.item_bytes}")
-    if like.code is not None and like.code >= TYPES["bfloat16"]:
-        import ml_dtypes
+        kind = numpy.asarray(memoryview(value)).dtype
+    except (TypeError, ValueError, BufferError):  # a type that the buffer protocol does not have
+        kind = value.dtype if isinstance(value, numpy.ndarray) else _kind_of(like)
+    return numpy.empty(shape, kind)
 
-        name = getattr(ml_dtypes, name)
-    return numpy.empty(shape, name)
+
+def _kind_of(like: Buffer) -> Any:
+    name = next((each for each, code in TYPES.items() if code == like.code), f"V{like.item_bytes}")
+    if like.code is None or like.code < TYPES["bfloat16"]:
+        return name
+    import ml_dtypes
+
+    return getattr(ml_dtypes, name)

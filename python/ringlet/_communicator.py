@@ -26,10 +26,9 @@ _INVALID_ARGUMENT, _INVALID_USAGE = 4, 5
 _TIMEOUT_S = 300.0  # for the id to arrive; the default of RINGLET_INIT_TIMEOUT
 # What a buffer causes that the fast path does not take: it is then checked, and refused or taken slowly.
 _SLOW = (AttributeError, BufferError, KeyError, TypeError, ValueError)
-_ONE_BUFFER = ("ncclSend", "ncclRecv")
 _ABSENT = object()  # the buffer of a rank that has none in the call
-_NAMES = {code: name for name, code in TYPES.items()}
 _size_t = ctypes.c_size_t
+_ONE = _size_t(1)
 _Self = TypeVar("_Self", bound="Communicator")
 
 _thread = threading.local()
@@ -81,6 +80,58 @@ def _rank_in(value: Any, size: int, name: str) -> int:
     if not 0 <= rank < size:
         raise ValueError(f"{name} is {rank}, and the ranks are 0 to {size - 1}")
     return rank
+
+
+def _one(buf: Any, writable: bool) -> Tuple[Any, int, int]:
+    """Returns pointer, number of elements and type of the buffer of a call that only moves it."""
+    try:
+        return pointer_to(buf), buf.size, NUMPY_CODES[buf.dtype]
+    except _SLOW:
+        buffer = as_bytes(describe(buf, "buf", writable))
+        return buffer.pointer, buffer.elements, buffer.code or 0
+
+
+def _shape(send: Any) -> Tuple[Optional[Tuple[int, ...]], int, Optional[Buffer]]:
+    """Returns shape, number of elements and, unless it is a NumPy array, the description of `send`."""
+    numpy = numpy_types()
+    if numpy is not None and type(send) is numpy.ndarray:
+        return send.shape, send.size, None
+    like = describe(send, "send")
+    return shape_of(send), like.elements, like
+
+
+def _compare(source: Buffer, target: Buffer, needed: int) -> None:
+    if source.type_name != target.type_name or source.item_bytes != target.item_bytes:
+        raise TypeError(f"recv has the type {target.type_name}, and send {source.type_name}: pass buffers of one type")
+    if target.elements != needed:
+        raise ValueError(f"recv has {target.elements} elements, and the call with {source.elements} elements in send "
+                         f"needs {needed}: pass a buffer of that size")
+
+
+def _blocks(send: Any, recv: Any, sends: int, receives: int, reduces: bool) -> Tuple[Tuple[Any, Any], int, int]:
+    """Returns the pointers, the number of elements of a block, and the type. `send` has `sends` blocks, and
+    `recv` has `receives` blocks. The pointer of an absent buffer is None.
+    """
+    try:
+        code, count = NUMPY_CODES[send.dtype], send.size
+        if not count % sends and recv.size * sends == count * receives and NUMPY_CODES[recv.dtype] == code:
+            return (pointer_to(send), pointer_to(recv)), count // sends, code
+    except _SLOW:
+        pass
+    source = None if send is _ABSENT else describe(send, "send")
+    target = None if recv is _ABSENT else describe(recv, "recv", writable=True)
+    for name, buffer, blocks in (("send", source, sends), ("recv", target, receives)):
+        if buffer is not None and buffer.elements % blocks:
+            raise ValueError(f"{name} has {buffer.elements} elements, which {blocks} ranks cannot share equally")
+    if source is not None and target is not None:
+        _compare(source, target, source.elements // sends * receives)
+    known, blocks = (source, sends) if source is not None else (target, receives)
+    assert known is not None
+    if known.code is None and reduces:
+        raise TypeError(f"send has the type {known.type_name}, which cannot be reduced: convert it to one of "
+                        f"{', '.join(TYPES)} in native byte order")
+    known = as_bytes(known)
+    return (source and source.pointer, target and target.pointer), known.elements // blocks, known.code or 0
 
 
 def _op(name: str) -> int:
@@ -136,7 +187,7 @@ def _synchronize() -> None:
 
 
 def _groups_open() -> bool:
-    return bool(_attention and _thread.__dict__.get("groups"))
+    return bool(_thread.__dict__.get("groups"))
 
 
 class Communicator:
@@ -178,8 +229,8 @@ class Communicator:
         numpy_types()
         _interrupt.install(__file__)
         self._handle, self._rank, self._size = handle, rank, size
-        # Functions of each call, looked up once.
-        self._all_reduce = library.ncclAllReduce
+        self._all_reduce = library.ncclAllReduce  # looked up once
+        self._token = (ctypes.c_char * 1)()  # of barriers
         # A rank that ends without close() leaves as if it had called it, and does not wait.
         self._leave = weakref.finalize(self, _end, "ncclCommAbort", handle, os.getpid())
 
@@ -209,8 +260,8 @@ class Communicator:
         if Communicator._launched:
             raise RuntimeError("Communicator.from_launcher() was called before in this process: split that "
                                "communicator for another one")
-        Communicator._launched = True
         rank, size, id = _meeting.by_launcher(os.environ, unique_id, timeout)
+        Communicator._launched = True
         return cls(rank, size, id)
 
     _launched = False
@@ -276,10 +327,11 @@ class Communicator:
             code, count = NUMPY_CODES[send.dtype], send.size
             if recv.size != count or NUMPY_CODES[recv.dtype] != code:
                 raise ValueError
-            result = self._all_reduce(source := pointer_to(send), target := pointer_to(recv), _size_t(count), code,
-                                      _OPS[op], self._handle, None)  # fmt: skip
+            source = pointer_to(send)
+            target = source if recv is send else pointer_to(recv)
+            result = self._all_reduce(source, target, _size_t(count), code, _OPS[op], self._handle, None)
         except _SLOW:
-            return self._reduction("ncclAllReduce", send, recv, op, 1, 1)
+            return self._reduce("ncclAllReduce", send, recv, op, 1)
         if result or _attention:
             self._finish(result, source, target)
         return recv
@@ -289,19 +341,19 @@ class Communicator:
         root = _rank_in(root, self._size, "root")
         if root == self._rank and recv is None:
             recv = self._like(send)
-        return self._reduction("ncclReduce", send, recv if root == self._rank else _ABSENT, op, 1, 1, root)
+        return self._reduce("ncclReduce", send, recv if root == self._rank else _ABSENT, op, 1, root)
 
     def reduce_scatter(self, send: Any, recv: Any = None, op: str = "sum") -> Any:
         """Reduces blocks: rank r receives block r of `size` equal blocks of `send`. Returns recv."""
         if recv is None:
             recv = self._like(send, divided=True)
-        return self._reduction("ncclReduceScatter", send, recv, op, self._size, 1)
+        return self._reduce("ncclReduceScatter", send, recv, op, self._size)
 
     def broadcast(self, buf: Any, root: int = 0) -> Any:
         """Copies `buf` of the root to `buf` of every rank. Returns buf."""
         root = _rank_in(root, self._size, "root")
-        buffer = as_bytes(describe(buf, "buf", writable=root != self._rank))
-        self._call("ncclBroadcast", buffer, buffer, buffer.elements, buffer.code, root)
+        pointer, count, code = _one(buf, root != self._rank)
+        self._call("ncclBroadcast", (pointer, pointer), count, code, root)
         return buf
 
     def all_gather(self, send: Any, recv: Any = None) -> Any:
@@ -335,22 +387,23 @@ class Communicator:
     def barrier(self) -> None:
         """Waits until all ranks have called it."""
         self._outside_a_group("barrier")
-        token = (ctypes.c_char * 1)()
-        self._finish(self._all_reduce(token, token, _size_t(1), UINT8, _OPS["max"], self._handle, None))
+        result = self._all_reduce(self._token, self._token, _ONE, UINT8, _OPS["max"], self._handle, None)
+        if result or _attention:
+            self._finish(result)
 
     # ---- Between two ranks ----
 
     def send(self, buf: Any, to: int) -> None:
         """Sends to the rank `to`, which receives the same number of elements and type."""
         to = _rank_in(to, self._size, "to")
-        buffer = as_bytes(describe(buf, "buf"))
-        self._call("ncclSend", buffer, None, buffer.elements, buffer.code, to)
+        pointer, count, code = _one(buf, False)
+        self._call("ncclSend", (pointer,), count, code, to)
 
     def recv(self, buf: Any, source: int) -> Any:
         """Receives from the rank `source`. Returns buf."""
         source = _rank_in(source, self._size, "source")
-        buffer = as_bytes(describe(buf, "buf", writable=True))
-        self._call("ncclRecv", None, buffer, buffer.elements, buffer.code, source)
+        pointer, count, code = _one(buf, True)
+        self._call("ncclRecv", (pointer,), count, code, source)
         return buf
 
     # ---- Communicators of some ranks ----
@@ -436,63 +489,31 @@ class Communicator:
         """Returns a new array for results of `send`: with its shape, or with a leading axis for the ranks,
         or with the share of a rank.
         """
-        like, shape = describe(send, "send"), shape_of(send)
+        shape, elements, like = _shape(send)
         if times:
-            shape = (self._size, *shape) if shape is not None else (self._size * like.elements,)
+            shape = (self._size, *shape) if shape is not None else (self._size * elements,)
         elif divided:
-            if like.elements % self._size:
-                raise ValueError(f"send has {like.elements} elements, which {self._size} ranks cannot share equally")
+            if elements % self._size:
+                raise ValueError(f"send has {elements} elements, which {self._size} ranks cannot share equally")
             if shape and shape[0] % self._size == 0:
                 shape = (shape[0] // self._size, *shape[1:])
             else:
-                shape = (like.elements // self._size,)
-        return allocate(send, like, (like.elements,) if shape is None else shape)
+                shape = (elements // self._size,)
+        return allocate(send, like, (elements,) if shape is None else shape)
 
-    def _pair(self, send: Any, recv: Any, sends: int, receives: int) -> Tuple[Optional[Buffer], Optional[Buffer]]:
-        """Returns both buffers after a comparison of types and sizes, which are multiples of `sends` and
-        `receives` blocks of one size. None for an absent one.
-        """
-        source = None if send is _ABSENT else describe(send, "send")
-        target = None if recv is _ABSENT else describe(recv, "recv", writable=True)
-        if source is not None and source.elements % sends:
-            raise ValueError(f"send has {source.elements} elements, which {sends} ranks cannot share equally")
-        if target is not None and target.elements % receives:
-            raise ValueError(f"recv has {target.elements} elements, which {receives} ranks cannot share equally")
-        if source is not None and target is not None:
-            if source.type_name != target.type_name or source.item_bytes != target.item_bytes:
-                raise TypeError(f"recv has the type {target.type_name}, and send {source.type_name}: pass buffers of "
-                                "one type")
-            needed = source.elements // sends * receives
-            if target.elements != needed:
-                raise ValueError(f"recv has {target.elements} elements, and the call with {source.elements} elements "
-                                 f"in send needs {needed}: pass a buffer of that size")
-        return source, target
-
-    def _reduction(self, function: str, send: Any, recv: Any, op: str, sends: int, receives: int, *root: int) -> Any:
+    def _reduce(self, function: str, send: Any, recv: Any, op: str, sends: int, *root: int) -> Any:
         number = _op(op)
-        source, target = self._pair(send, recv, sends, receives)
-        assert source is not None
-        if source.code is None:
-            raise TypeError(f"send has the type {source.type_name}, which cannot be reduced: convert it to one of "
-                            f"{', '.join(_NAMES.values())} in native byte order")
-        self._call(function, source, target, source.elements // sends, source.code, number, *root)
-        return None if target is None else recv
+        pointers, count, code = _blocks(send, recv, sends, 1, True)
+        self._call(function, pointers, count, code, number, *root)
+        return None if recv is _ABSENT else recv
 
     def _move(self, function: str, send: Any, recv: Any, sends: int, receives: int, *root: int) -> Any:
-        source, target = self._pair(send, recv, sends, receives)
-        source, target = source and as_bytes(source), target and as_bytes(target)
-        known, blocks = (source, sends) if source is not None else (target, receives)
-        assert known is not None
-        self._call(function, source, target, known.elements // blocks, known.code, *root)
-        return None if target is None else recv
+        pointers, count, code = _blocks(send, recv, sends, receives, False)
+        self._call(function, pointers, count, code, *root)
+        return None if recv is _ABSENT else recv
 
-    def _call(self, function: str, source: Optional[Buffer], target: Optional[Buffer], count: int, code: Optional[int],
-              *numbers: int) -> None:  # fmt: skip
+    def _call(self, function: str, pointers: Tuple[Any, ...], count: int, code: int, *numbers: int) -> None:
         """Calls a function of the C API, whose parameters all have this order."""
-        buffers = [source, target]
-        if function in _ONE_BUFFER:
-            buffers = [each for each in buffers if each is not None]
-        pointers = [None if each is None else each.pointer for each in buffers]
         result = getattr(load(), function)(*pointers, _size_t(count), code, *numbers, self._handle, None)
         if result or _attention:
             self._finish(result, *pointers)
@@ -521,6 +542,6 @@ class Communicator:
         return made
 
     def _outside_a_group(self, name: str) -> None:
-        if _groups_open():
+        if _attention and _groups_open():
             raise Error(f"{name} needs its result at once, and a group is open in this thread: call it outside the "
                         "group", _INVALID_USAGE)

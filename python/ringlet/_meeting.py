@@ -95,7 +95,10 @@ def over_tcp(address: str, port: int, rank: int, size: int, make: Make, timeout:
         # The name of the own host may resolve to a loopback address here and not on other hosts.
         local = address in ("127.0.0.1", "localhost")
         try:
-            server = socket.create_server((address if local else "", port))
+            family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
+            server = socket.create_server((address if local else "", port), family=family)
+        except socket.gaierror as error:
+            raise OSError(error.errno, f"MASTER_ADDR is {address}, and does not resolve: {error.strerror}") from None
         except OSError as error:
             raise OSError(error.errno, f"rank 0 cannot use port {port}: {error.strerror}; set MASTER_PORT to a free "
                           "port, for all ranks") from None

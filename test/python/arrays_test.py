@@ -111,6 +111,19 @@ def tensors(comm):
     assert comm.all_reduce(torch.empty(0, 3)).shape == (0, 3)
     mixed = comm.all_reduce(torch.ones(2), memoryview(bytearray(8)).cast("f"))
     assert list(mixed) == [comm.size] * 2
+    class Old:
+        """A tensor of a library with DLPack before 1.0, which does not report read-only memory."""
+
+        def __init__(self):
+            self.memory = torch.ones(4, 4)
+
+        def __dlpack_device__(self):
+            return self.memory.__dlpack_device__()
+
+        def __dlpack__(self):
+            return self.memory.__dlpack__()
+
+    assert comm.all_reduce(Old()).tolist() == [comm.size] * 16
     case, ones = unittest.TestCase(), torch.ones(4, 4)
     for call, kind, text in (
         (lambda: comm.all_reduce(ones.T), ValueError, "send is not contiguous"),
@@ -119,6 +132,7 @@ def tensors(comm):
         (lambda: comm.all_reduce(torch.ones(1, requires_grad=True)), TypeError, "over DLPack: .*grad"),
         (lambda: comm.all_reduce(torch.ones(1, dtype=torch.int16)), TypeError, "int16, which cannot be reduced"),
         (lambda: comm.all_reduce(ones, torch.ones(15)), ValueError, "recv has 15 elements"),
+        (lambda: comm.all_reduce(ones, Old()), ValueError, "recv is read-only"),
         (lambda: comm.all_reduce(torch.ones(2).to_sparse()), TypeError, "send"),
     ):
         with case.assertRaisesRegex(kind, text):

@@ -26,9 +26,9 @@ REDUCTIONS = {"sum": operator.add, "prod": operator.mul, "min": min, "max": max}
 
 
 def own(comm, code, count, rank=None):
-    """Returns the data of a rank: small numbers, which every type represents exactly."""
+    """Returns the data of a rank: small numbers, which the type represents exactly; some are negative."""
     rank = comm.rank if rank is None else rank
-    return array.array(code, [(rank + 2 * index) % 3 for index in range(count)])
+    return array.array(code, [(rank + 2 * index) % 3 - code.islower() for index in range(count)])
 
 
 def from_all(comm, code, count):
@@ -267,12 +267,30 @@ def lost_rank(comm):
     comm.abort()
 
 
+def when_main_is_in(function, action):
+    """Calls `action` in a thread when the main thread runs the named function. Returns the thread."""
+    def watch():
+        while True:
+            frame = sys._current_frames().get(threading.main_thread().ident)
+            while frame and frame.f_code.co_name != function:
+                frame = frame.f_back
+            if frame:
+                return action()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread
+
+
+def interrupt_when_in(function):
+    when_main_is_in(function, lambda: os.kill(os.getpid(), signal.SIGINT))
+
+
 def other_threads_run(comm):
     # The main thread of rank 0 waits for rank 1, which waits for another Python thread of rank 0.
     second = comm.split(0)
     if comm.rank == 0:
-        thread = threading.Thread(target=second.send, args=(b"go", 1))
-        thread.start()
+        thread = when_main_is_in("_call", lambda: second.send(b"go", 1))
         comm.recv(bytearray(2), 1)
         thread.join()
     else:
@@ -311,19 +329,6 @@ def forked_process(comm):
         sys.exit(0)
     assert os.waitpid(child, 0)[1] == 0
     equal(comm.all_reduce(array.array("d", [1]), zeros("d", 1)), [comm.size], "after the child")
-
-
-def interrupt_when_in(function):
-    """Sends SIGINT to this process when the main thread runs the named function."""
-    def watch():
-        while True:
-            frame = sys._current_frames().get(threading.main_thread().ident)
-            while frame and frame.f_code.co_name != function:
-                frame = frame.f_back
-            if frame:
-                return os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=watch).start()
 
 
 def interrupted(comm, function, call):
