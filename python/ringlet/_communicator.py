@@ -12,7 +12,7 @@ import os
 import pickle
 import threading
 import weakref
-from typing import Any, Iterable, List, Optional, Tuple, Type, TypeVar, Union
+from typing import AbstractSet, Any, Iterable, List, Optional, Tuple, Type, TypeVar, Union
 
 from ringlet import _interrupt, _meeting
 from ringlet._buffers import (NUMPY_CODES, UINT8, TYPES, Buffer, allocate, as_bytes, describe, numpy_types, pointer_to,
@@ -149,6 +149,8 @@ def _end(function: str, handle: ctypes.c_void_p, process: int) -> int:
 class _Group:
     """A context that joins the calls of this thread. See Communicator.group."""
 
+    _communicators: AbstractSet[Communicator] = frozenset()  # during the outermost end
+
     def __enter__(self) -> None:
         _check(load().ncclGroupStart())
         opened = _thread.__dict__.setdefault("groups", [])
@@ -215,11 +217,19 @@ class Communicator:
             raise ValueError(f"id is not an id: pass the {ID_BYTES} bytes that ringlet.unique_id() returned on rank 0")
         library, handle, passed = load(), ctypes.c_void_p(), UniqueId.from_buffer_copy(id)
 
+        abandoned = threading.Event()
+
         def join() -> Optional[Error]:
             code = library.ncclCommInitRank(ctypes.byref(handle), size, passed, rank)
+            if not code and abandoned.is_set():
+                library.ncclCommAbort(handle)
             return _error(code) if code else None  # the text belongs to the thread
 
-        error = _interrupt.wait_for(join)
+        try:
+            error = _interrupt.wait_for(join)
+        except KeyboardInterrupt:
+            abandoned.set()
+            raise
         if error is not None:
             raise error
         self._take(handle, rank, size)
@@ -304,8 +314,11 @@ class Communicator:
 
     def close(self) -> None:
         """Leaves. All ranks call it: it waits for unfinished operations. Closing again has no effect."""
-        if found := self._leave.detach():
-            _check(_end("ncclCommDestroy", *found[2][1:]))
+        if found := self._leave.peek():
+            code = _end("ncclCommDestroy", *found[2][1:])
+            if code != _INVALID_ARGUMENT:  # else another thread uses it
+                self._leave.detach()
+            _check(code)
 
     def abort(self) -> None:
         """Leaves at once, from any thread. A blocked call raises, and the other ranks fail with a text
