@@ -283,6 +283,8 @@ def when_main_is_in(function, action):
 
 
 def interrupt_when_in(function):
+    # A shell that starts the test in the background makes it ignore the signal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     when_main_is_in(function, lambda: os.kill(os.getpid(), signal.SIGINT))
 
 
