@@ -10,6 +10,7 @@ import operator
 import os
 import pathlib
 import pickle
+import shutil
 import signal
 import socket
 import subprocess
@@ -484,11 +485,18 @@ class Starting(ranks.Ranks):
         self.assertEqual(self.start_all(*({"RANK": str(rank), "WORLD_SIZE": "2", **fixed} for rank in range(2))),
                          [(0, "0 2 2\n"), (0, "1 2 2\n")])
 
-    def test_ringlet_run(self):
-        done = subprocess.run([ranks.build / "bin/ringlet", "run", "-n", "2", sys.executable, "-c", self.PROGRAM],
+    def check_tool(self, command):
+        tool = ranks.build / "bin/ringlet"
+        done = subprocess.run([tool, command, "-n", "2", "--", sys.executable, "-c", self.PROGRAM],
                               env=ranks.environment(), capture_output=True, text=True, timeout=ranks.TIMEOUT_S)
         self.assertEqual((done.returncode, sorted(done.stdout.splitlines())), (0, ["[0] 0 2 2", "[1] 1 2 2"]),
                          done.stderr)
+
+    def test_ringlet_run(self):
+        self.check_tool("run")
+
+    def test_ringlet_emulate_where_a_null_stream_is_asynchronous(self):
+        self.check_tool("emulate")
 
     def test_a_missing_rank_is_named(self):
         program = self.PROGRAM.replace("60", "1")
@@ -533,6 +541,16 @@ class Starting(ranks.Ranks):
 
     def test_a_communicator_of_mpi4py(self):
         self.run_ranks(from_mpi, 2)
+
+    def test_the_library_in_the_package_is_loaded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = pathlib.Path(folder, "ringlet")
+            shutil.copytree(ranks.SOURCE / "python/ringlet", package,
+                            ignore=shutil.ignore_patterns("__pycache__", "lib"))
+            (package / "lib").symlink_to(ranks.build / "lib")
+            program = "import ringlet; print(ringlet.lib_path(), len(ringlet.unique_id()))"
+            found = ranks.finish([ranks.start("-c", program, PYTHONPATH=folder, LD_LIBRARY_PATH="")])
+        self.assertEqual(found, [(0, f"{package}/lib 128\n")])
 
     def test_a_package_without_the_library_reports_the_cure(self):
         program = ("import ringlet\n"
