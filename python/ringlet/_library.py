@@ -19,9 +19,9 @@ class UniqueId(ctypes.Structure):
 
 
 def lib_path() -> str:
-    """Returns the folder of libringlet.so.0. Its folder `compat` has libnccl.so.2:
+    """Returns the folder of libringlet.so.0. Its folder `ringlet/compat` has libnccl.so.2:
 
-        LD_LIBRARY_PATH=$(python -c 'import ringlet; print(ringlet.lib_path())')/compat ./nccl_program
+        LD_LIBRARY_PATH=$(python -c 'import ringlet; print(ringlet.lib_path())')/ringlet/compat ./program
 
     Raises ImportError if this package was installed without the library.
     """

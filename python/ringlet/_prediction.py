@@ -1,7 +1,8 @@
 """Predictions by libringlet.so.0."""
 
 import ctypes
-import pathlib
+
+from ringlet._library import load
 
 
 class _Request(ctypes.Structure):
@@ -13,7 +14,7 @@ class _Request(ctypes.Structure):
 
 def predict_json(xml, name, hosts, op, size, flows):
     """Returns the JSON of a prediction. Raises ValueError for an invalid argument or topology."""
-    library = ctypes.CDLL(str(pathlib.Path(__file__).parent / "lib" / "libringlet.so.0"))
+    library = load()
     predict, free = library.ringlet_predict, library.free
     predict.argtypes, predict.restype = [ctypes.POINTER(_Request), ctypes.POINTER(ctypes.c_int32)], ctypes.c_void_p
     free.argtypes, free.restype = [ctypes.c_void_p], None
