@@ -168,6 +168,14 @@ class Communicators(Case):
         self.assertIn("3 ranks: right", ran.stdout)
 
 
+    def test_ranks_on_one_device_are_refused(self):
+        for program in ("example_threads", "example_group"):  # they select no device
+            with self.subTest(program=program):
+                ran = emulate(BUILD / "bin" / program, "2")
+                self.assertNotEqual(ran.returncode, 0, ran.stdout)
+                self.assertIn("ranks 0 and 1 are both on device 0 of host", ran.stderr)
+
+
 class Tool(Case):
     def test_the_exit_status_is_that_of_the_program(self):
         self.assertEqual(emulate("sh", "-c", "exit 7").returncode, 7)

@@ -28,7 +28,8 @@ Result<std::shared_ptr<comm::Communicator>> Run(const Form& form, const std::sto
 
 void PlaceOnDevice(comm::Config& config, const Settings& settings) {
   config.device = settings.local_rank.value_or(0);
-  config.names_device = !settings.machine.empty();
+  // Under `ringlet emulate`, ranks on one device would wait for each other on its null stream.
+  config.names_device = !settings.machine.empty() || ringlet_host_device_number != nullptr;
   // A thread that selected no device is on the first one. LOCAL_RANK then distinguishes ranks of
   // several processes, as programs without devices require.
   const int chosen = stream::CurrentDevice();

@@ -25,6 +25,7 @@ Result<std::shared_ptr<Process>> Process::Make(const EnvMap& environment,
     process->logger_.Log(LogLevel::kWarn, Subsystem::kEnv, std::nullopt, warning);
   for (const std::string& note : process->settings().notes)
     process->logger_.Log(LogLevel::kInfo, Subsystem::kEnv, std::nullopt, note);
+  diagnostics.CreateDumpFolder();
   if (!waits) diagnostics.Open();
   return process;
 }

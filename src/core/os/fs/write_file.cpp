@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "base/value/text.hpp"
 #include "os/fs/fd.hpp"
@@ -40,6 +41,14 @@ Status ReplaceFile(const std::string& path, std::string_view content) {
   const std::string beside = path + ".new";
   RINGLET_TRY(WriteFile(beside, content));
   if (std::rename(beside.c_str(), path.c_str()) != 0) return Failed(path, errno);
+  return Ok();
+}
+
+Status CreateFolder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return Failed(path, error.value());
+  if (access(path.c_str(), W_OK | X_OK) != 0) return Failed(path, errno);
   return Ok();
 }
 

@@ -15,4 +15,8 @@ Status WriteFile(const std::string& path, std::string_view content);
 /// of the new. Writes `path`.new first. For plain files only. Errors  as WriteFile
 Status ReplaceFile(const std::string& path, std::string_view content);
 
+/// Creates a folder and its missing parents, if necessary. Errors  kSystem  this user cannot create
+/// it or write into it
+Status CreateFolder(const std::string& path);
+
 }  // namespace ringlet::os

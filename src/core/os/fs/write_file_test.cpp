@@ -39,5 +39,14 @@ TEST(WriteFileTest, AFailureNamesTheFile) {
   EXPECT_FALSE(WriteFile("/dev/full", "x").ok());
 }
 
+TEST(WriteFileTest, AFolderIsCreatedOnce) {
+  TempTree tree;
+  EXPECT_TRUE(CreateFolder(tree.At("a/b")).ok());
+  EXPECT_TRUE(CreateFolder(tree.At("a/b")).ok());
+  EXPECT_TRUE(WriteFile(tree.At("a/b/f"), "x").ok());
+  EXPECT_THAT(CreateFolder(tree.At("a/b/f/c")).error().message, HasSubstr("a/b/f/c: "));
+  EXPECT_FALSE(CreateFolder(tree.At("a/b/f")).ok());
+}
+
 }  // namespace
 }  // namespace ringlet::os

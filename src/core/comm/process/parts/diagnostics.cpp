@@ -119,6 +119,16 @@ bool Diagnostics::IsOpenAtOnce() const {
 }
 
 // A failure here does not fail the process.
+void Diagnostics::CreateDumpFolder() {
+  const Settings& settings = facts_.settings;
+  if (settings.dump_dir.empty()) return;
+  const Status created = os::CreateFolder(settings.dump_dir);
+  if (!created.ok())
+    logger_.WarnOnce(fmt::format("{}: {}; this process writes no traces: name another folder",
+                                 VariableOf(settings, "DUMP_DIR"), created.error().message));
+}
+
+// A failure here does not fail the process.
 void Diagnostics::Open() {
   std::call_once(opens_once_, [this] {
     const auto write = [this](const watch::ProcessMetrics& metrics) { WriteMetricsFile(metrics); };

@@ -39,6 +39,8 @@ class Diagnostics {
   /// Passes the counters of this process and its communicators to `done`, later and on a service
   /// thread.
   void ReadMetrics(std::function<void(const watch::ProcessMetrics&)> done);
+  /// Creates DUMP_DIR, if set, and warns if this process cannot write there.
+  void CreateDumpFolder();
   /// Writes METRICS_FILE, if set, and waits for that. Not on a service thread.
   void WriteMetrics();
 

@@ -7,6 +7,7 @@
 #include "comm/establish/ranks_for_test.hpp"
 #include "os/fs/file_tree.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
+#include "os/fs/write_file.hpp"
 #include "os/net/local_ask.hpp"
 #include "watch/server.hpp"
 
@@ -56,6 +57,18 @@ TEST(Diagnostics, TheSocketEndsWithTheProcess) {
   const auto answers =
       os::QueryProcesses({at}, {.text = "status", .answer_bytes_max = 100, .timeout = kLong});
   EXPECT_EQ(answers[0].error().code, Code::kPeerLost);
+}
+
+TEST(Diagnostics, CreatesTheFolderOfTracesAndReportsIfItCannot) {
+  os::TempTree tree;
+  const os::FileTree files = os::FileTree::Open(tree.root()).value();
+  (void)ProcessWith({{"RINGLET_DUMP_DIR", tree.At("new/traces")}});
+  EXPECT_TRUE(os::WriteFile(tree.At("new/traces/file"), "x").ok());
+  (void)ProcessWith({{"RINGLET_DUMP_DIR", tree.At("new/traces/file/below")},
+                     {"RINGLET_DEBUG", "WARN"},
+                     {"RINGLET_DEBUG_FILE", tree.At("log")}});
+  EXPECT_THAT(files.Read("log").value(),
+              AllOf(HasSubstr("RINGLET_DUMP_DIR: cannot write "), HasSubstr("file/below")));
 }
 
 TEST(Diagnostics, EachRankReportsItsLastOperationAndItsPeers) {
