@@ -43,7 +43,7 @@ add_link_options(-Wl,--gc-sections)
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 
 find_program(RINGLET_MOLD mold)
-if(RINGLET_MOLD AND NOT RINGLET_SANITIZE)
+if(RINGLET_MOLD AND NOT RINGLET_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=mold)
 endif()
 find_program(RINGLET_CCACHE ccache)

@@ -13,7 +13,9 @@ list(APPEND CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES ${RINGLET_GLIBC})
 
 # Replaces the shared library of an imported target by lib<NAME>.a.
 function(ringlet_link_archive target name)
-  find_library(RINGLET_ARCHIVE_${name} lib${name}.a HINTS ${RINGLET_GLIBC} REQUIRED)
+  find_library(RINGLET_ARCHIVE_${name} lib${name}.a PATHS ${RINGLET_GLIBC}
+    NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
+  find_library(RINGLET_ARCHIVE_${name} lib${name}.a REQUIRED)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY")
     set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES ${RINGLET_ARCHIVE_${name}})

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Unpacks packages of Debian below a folder, also for another processor, without root.
 
-    debian.py packages ARCHITECTURE FOLDER NAME...   FOLDER/usr/... of the packages; amd64, arm64
+    debian.py packages ARCHITECTURE FOLDER NAME...   FOLDER/usr/... of the packages and what they depend on
     debian.py sources FOLDER NAME...                 FOLDER/NAME: the source packages, with Debian's patches
 
 The script uses the release and the mirrors of this machine, with apt's lists in FOLDER/apt. The
@@ -29,7 +29,8 @@ class Apt:
             ("Cache", self.folder / "cache"), ("Etc::SourceList", "/dev/null"),
             ("Etc::SourceParts", self.folder / "sources"))]
         self.options += [f"-oAPT::Architecture={architecture}", f"-oAPT::Architectures::={architecture}",
-                         "-oAPT::Sandbox::User=", "-oAcquire::Languages=none", "-oQuiet=1"]
+                         "-oAPT::Sandbox::User=", "-oAcquire::Languages=none",
+                         "-oDebug::NoLocking=1", "-oQuiet=1"]
         self("update")
 
     def _copy_sources(self):
@@ -57,11 +58,8 @@ class Apt:
 
 def unpack_packages(architecture, folder, names):
     apt = Apt(folder, architecture)
-    got = folder / "packages"
-    shutil.rmtree(got, ignore_errors=True)
-    got.mkdir()
-    apt("download", *names, folder=got)
-    for package in sorted(got.iterdir()):
+    apt("install", "--download-only", "--no-install-recommends", "-y", *names)
+    for package in sorted((apt.folder / "cache" / "archives").glob("*.deb")):
         subprocess.run(["dpkg", "-x", package, folder], check=True)
 
 

@@ -3,7 +3,7 @@ include(ExternalProject)
 
 find_program(RINGLET_AARCH64_CXX aarch64-linux-gnu-g++)
 find_program(RINGLET_QEMU_AARCH64 qemu-aarch64)
-if(RINGLET_SANITIZE OR NOT RINGLET_AARCH64_CXX OR NOT RINGLET_QEMU_AARCH64
+if(CMAKE_CROSSCOMPILING OR RINGLET_SANITIZE OR NOT RINGLET_AARCH64_CXX OR NOT RINGLET_QEMU_AARCH64
    OR NOT EXISTS /usr/src/googletest OR NOT EXISTS /usr/aarch64-linux-gnu/lib)
   message(STATUS "Tests for AArch64: not built, they need Debian's g++-aarch64-linux-gnu and qemu-user, "
                  "and no sanitizer")
