@@ -99,14 +99,16 @@ class Folder:
 
     def add_compat(self):
         write_names(self.path / "names.h")
-        self.archive("compat", self.gcc, _SOURCES / "packaging" / "glibc_compat.c", "-fvisibility=hidden",
+        self.archive("compat", self.gcc, [_SOURCES / "packaging" / "glibc_compat.c"], "-fvisibility=hidden",
                      "-std=c11", "-Wall", "-Wextra", "-I", self.path)
 
-    def archive(self, name, compiler, source, *options):
-        made = self.path / f"{name}.o"
-        run(compiler, *_FLAGS, *options, "-c", source, "-o", made)
-        run(self.ar, "rcs", self.path / f"lib{name}.a", made)
-        made.unlink()
+    def archive(self, name, compiler, sources, *options):
+        made = [self.path / f"{source.stem}.o" for source in sources]
+        for source, one in zip(sources, made):
+            run(compiler, *_FLAGS, *options, "-c", source, "-o", one)
+        run(self.ar, "rcs", self.path / f"lib{name}.a", *made)
+        for one in made:
+            one.unlink()
 
     def add_libstdcxx(self):
         library = run(self.gxx, "-print-file-name=libstdc++.so.6").strip()
@@ -151,8 +153,9 @@ class Folder:
         sources = self.path / "sources"
         run(sys.executable, _SOURCES / "tools" / "debian.py", "sources", sources, "fmtlib", "highway")
         fmt, highway = sources / "fmtlib" / "source", sources / "highway" / "source"
-        self.archive("fmt", self.gxx, fmt / "src" / "format.cc", "-std=c++17", "-I", fmt / "include")
-        self.archive("hwy", self.gxx, highway / "hwy" / "targets.cc", "-std=c++17", "-I", highway)
+        self.archive("fmt", self.gxx, [fmt / "src" / "format.cc"], "-std=c++17", "-I", fmt / "include")
+        self.archive("hwy", self.gxx, [highway / "hwy" / "targets.cc", highway / "hwy" / "per_target.cc"],
+                     "-std=c++17", "-I", highway)
         shutil.rmtree(sources)
 
 

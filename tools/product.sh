@@ -74,63 +74,73 @@ make_packages() {
   echo "apt-get install $(printf '%s ' "$PWD"/build/packages/*.deb)"
 }
 
-# fetch_torch_headers VERSION: the headers of a version of PyTorch, and the libraries to link with, in
-# build/torches/VERSION/torch. Fails, after saying why, where it cannot be had.
+# fetch_torch_headers PROCESSOR VERSION: the headers of a version of PyTorch, and the libraries to link with,
+# in build/torches/PROCESSOR/VERSION/torch. Fails, after saying why, where it cannot be had.
 fetch_torch_headers() {
-  local folder=build/torches/$1
+  local folder=build/torches/$1/$2
   [ ! -e "$folder/torch/lib/libtorch_cpu.so" ] || return 0
   rm -rf "$folder"
   mkdir -p "$folder"
-  echo "\$ pip download --no-deps torch==$1.*"
-  "$wheels_venv/bin/pip" download -q --no-deps --only-binary :all: -d "$folder" "torch==$1.*" || {
-    echo "PyTorch $1 cannot be had: pip download failed, see above."
+  echo "\$ pip download --no-deps --platform manylinux_2_28_$1 torch==$2.*"
+  "$wheels_venv/bin/pip" download -q --no-deps --only-binary :all: --platform "manylinux_2_28_$1" \
+    -d "$folder" "torch==$2.*" || {
+    echo "PyTorch $2 cannot be had: pip download failed, see above."
     return 1
   }
   "$wheels_venv/bin/python" tools/torch_headers.py "$folder"/torch-*.whl "$folder"
   rm "$folder"/torch-*.whl
 }
 
-# Makes a wheel that holds an extension for each version of PyTorch that can be had, the libraries and the
-# tool. It runs on glibc 2.28 and later (docs/decisions/0152).
+# Makes a wheel for each processor of RINGLET_WHEELS, or for that of this machine. A wheel holds an extension for each version of
+# PyTorch that can be had, the libraries and the tool, and runs on glibc 2.28 (docs/decisions/0152).
 wheels_venv=build/wheels-venv
 wheels_torches='2.10 2.11 2.12 2.13 2.14 2.15'
 wheels_glibc=2.28
 make_wheels() {
-  local version folders=()
+  local processor processors
   need "$build_packages$torch_packages$wheel_packages"
   python3 tools/environments.py wheels || fail 'wheels need packages from PyPI.'
-  heading 'PyTorch'
+  processors=${RINGLET_WHEELS:-$(uname -m)}
   [ $# -gt 0 ] || set -- $wheels_torches
-  for version; do
-    fetch_torch_headers "$version" || { echo "So the wheel is not for torch $version."; continue; }
-    folders+=("$PWD/build/torches/$version/torch")
-  done
-  [ ${#folders[@]} -gt 0 ] || fail 'no version of PyTorch can be had, and the wheel is for PyTorch.'
   rm -rf dist
-  make_wheel "$(uname -m)" "$(IFS=';'; echo "${folders[*]}")"
+  for processor in $processors; do make_wheel "$processor" "$@"; done
   "$wheels_venv/bin/python" -m build --sdist --outdir dist || fail 'the build failed; see above.'
   heading 'To install it'
   echo "pip install --find-links $PWD/dist ringlet"
 }
 
-# make_wheel PROCESSOR TORCHES: writes dist/ringlet-*PROCESSOR.whl for these folders of packages `torch`.
+# make_wheel PROCESSOR TORCH...: writes dist/ringlet-*PROCESSOR.whl for these versions of PyTorch.
 make_wheel() {
-  local glibc=build/glibc-$wheels_glibc-$1 raw=build/wheels/$1 library exclude=()
-  heading "Building for $1 and glibc $wheels_glibc"
-  [ -e "$glibc/complete" ] || { "$wheels_venv/bin/python" tools/old_glibc.py "$wheels_glibc" "$1" "$glibc" &&
-    touch "$glibc/complete"; } || fail 'glibc of this version cannot be had; see above.'
-  rm -rf "$raw"
-  CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) "$wheels_venv/bin/python" -m build --wheel \
-    --outdir "$raw" -C "build-dir=build-python-wheels-$1" \
-    -C cmake.define.RINGLET_TOOL=ON -C cmake.define.RINGLET_EMULATE=ON \
-    -C "cmake.define.RINGLET_GLIBC=$PWD/$glibc" -C "cmake.define.RINGLET_TORCHES=$2" ||
-    fail 'the build failed; see above.'
-  for library in libtorch_cpu.so libc10.so; do
-    exclude+=(--exclude "$library")
+  local processor=$1 glibc=build/glibc-$wheels_glibc-$1 raw=build/wheels/$1 name folders=() exclude=() cross=()
+  shift
+  heading "PyTorch for $processor"
+  for name; do
+    fetch_torch_headers "$processor" "$name" || { echo "So the wheel is not for torch $name."; continue; }
+    folders+=("$PWD/build/torches/$processor/$name/torch")
   done
-  # It checks that the wheel needs no other library and no newer glibc.
-  PATH=$PWD/$wheels_venv/bin:$PATH "$wheels_venv/bin/auditwheel" repair --only-plat \
-    --plat "manylinux_${wheels_glibc/./_}_$1" "${exclude[@]}" --wheel-dir dist "$raw"/*.whl ||
+  [ ${#folders[@]} -gt 0 ] || fail 'no version of PyTorch can be had, and the wheel is for PyTorch.'
+  heading "Building for $processor and glibc $wheels_glibc"
+  [ -e "$glibc/complete" ] || { "$wheels_venv/bin/python" tools/old_glibc.py "$wheels_glibc" "$processor" "$glibc" &&
+    touch "$glibc/complete"; } || fail 'glibc of this version cannot be had; see above.'
+  if [ "$processor" = "$(uname -m)" ]; then
+    export CXX=${CXX:-c++}
+  else
+    [ -e "cmake/$processor.cmake" ] || fail "there is no toolchain for $processor: cmake/$processor.cmake"
+    cross=(-C "cmake.define.CMAKE_TOOLCHAIN_FILE=$PWD/cmake/$processor.cmake")
+  fi
+  rm -rf "$raw"
+  _PYTHON_HOST_PLATFORM=linux-$processor CMAKE_BUILD_PARALLEL_LEVEL=$(jobs) "$wheels_venv/bin/python" -m build \
+    --wheel --outdir "$raw" -C "build-dir=build-python-wheels-$processor" "${cross[@]}" \
+    -C cmake.define.RINGLET_TOOL=ON -C cmake.define.RINGLET_EMULATE=ON \
+    -C "cmake.define.RINGLET_GLIBC=$PWD/$glibc" \
+    -C "cmake.define.RINGLET_TORCHES=$(IFS=';'; echo "${folders[*]}")" || fail 'the build failed; see above.'
+  for name in libtorch_cpu.so libc10.so; do exclude+=(--exclude "$name"); done
+  # auditwheel checks that the wheel needs no other library and no newer glibc. It offers the policies of the
+  # processor that Python reports.
+  PATH=$PWD/$wheels_venv/bin:$PATH "$wheels_venv/bin/python" -c "import platform
+platform.machine = lambda: '$processor'
+import sys; from auditwheel.main import main
+sys.exit(main())" repair --only-plat --plat "manylinux_${wheels_glibc/./_}_$processor" "${exclude[@]}" --wheel-dir dist "$raw"/*.whl ||
     fail 'auditwheel failed; see above.'
 }
 
