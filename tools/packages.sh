@@ -50,6 +50,7 @@ file             tells programs from other files
 
 wheel_packages='
 dpkg-dev         unpacks the sources of fmt and Highway
+g++-aarch64-linux-gnu|-  compiles the wheel for AArch64
 '
 
 site_packages='

@@ -91,8 +91,8 @@ fetch_torch_headers() {
   rm "$folder"/torch-*.whl
 }
 
-# Makes a wheel for each processor of RINGLET_WHEELS, or for that of this machine. A wheel holds an extension for each version of
-# PyTorch that can be had, the libraries and the tool, and runs on glibc 2.28 (docs/decisions/0152).
+# Makes a wheel for each processor of RINGLET_WHEELS, or for that of this machine. A wheel holds an extension for
+# each version of PyTorch that can be had, the libraries and the tool. It runs on glibc 2.28 (docs/decisions/0152).
 wheels_venv=build/wheels-venv
 wheels_torches='2.10 2.11 2.12 2.13 2.14 2.15'
 wheels_glibc=2.28

@@ -29,7 +29,7 @@ make_release() {
   version=$(check_release) || exit
   echo "They are ready for version $version."
   [ $# = 0 ] || return 0
-  make_wheels
+  RINGLET_WHEELS=${RINGLET_WHEELS:-x86_64 aarch64} make_wheels
   make_packages
   cp build/packages/*.deb dist/
   heading 'List of contents'

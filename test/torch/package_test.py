@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import stat
 import subprocess
 import sys
@@ -51,6 +52,14 @@ class Package(unittest.TestCase):
                              env={**os.environ, "PYTHONPATH": str(SOURCE / "python")})
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertEqual(json.loads(ran.stdout)["folder"], str(SOURCE / "python" / "ringlet"))
+
+    def test_a_command_runs_the_tool(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tool = pathlib.Path(folder) / "ringlet"
+            shutil.copy("/bin/echo", tool)  # prints its arguments
+            ran = subprocess.run([sys.executable, "-m", "ringlet", "bench", "--json"], capture_output=True, text=True,
+                                 env={**os.environ, "PYTHONPATH": str(SOURCE / "python"), "PATH": folder})
+        self.assertEqual((ran.returncode, ran.stdout), (0, "bench --json\n"), ran.stderr)
 
     def test_the_tool_of_another_installation_is_found_but_not_a_script(self):
         with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
