@@ -10,7 +10,7 @@ read -ra cflags <<<"$(pkg-config --cflags ringlet)"
 read -ra libs <<<"$(pkg-config --libs ringlet)"
 read -ra nccl <<<"$(pkg-config --cflags --libs ringlet-nccl)"
 pkg-config --validate ringlet ringlet-nccl
-pkg-config --atleast-version=0.1 ringlet
+pkg-config --atleast-version=0.2 ringlet
 
 "$CC" ${FLAGS:-} -std=c99 -pedantic -Werror "$here/consumer/c_consumer.c" -o c_consumer "${nccl[@]}"
 "$CXX" ${FLAGS:-} -std=c++20 "${cflags[@]}" "$here/consumer/cxx_consumer.cpp" -o cxx_consumer \
