@@ -1,6 +1,7 @@
-"""What the extension for PyTorch needs from Python: addresses of functions of the stable ABI.
+"""What the extension for PyTorch needs from Python: addresses of functions.
 
-The extension has no symbol of Python, so that one file loads into each version.
+The extension has no symbol of Python, so that one file loads into each version. The functions belong
+to the stable ABI, except PyGILState_Check, which each version from 3.4 on exports.
 """
 
 import ctypes
