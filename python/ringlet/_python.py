@@ -6,8 +6,6 @@ to the stable ABI, except PyGILState_Check, which each version from 3.4 on expor
 
 import ctypes
 
-from ringlet._python_line import python_line
-
 _NAMES = ("Py_IsInitialized", "PyGILState_Check", "PyGILState_Ensure", "PyGILState_Release",
           "PyGILState_GetThisThreadState", "PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals",
           "PyErr_Fetch", "PyErr_Restore", "Py_IncRef", "Py_DecRef", "PyObject_GetAttrString",
@@ -16,6 +14,8 @@ _NAMES = ("Py_IsInitialized", "PyGILState_Check", "PyGILState_Ensure", "PyGILSta
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t)
 def _write_line(text, size):
+    from ringlet._python_line import python_line  # on first use, because few programs need it
+
     line = (python_line() or "").encode(errors="replace")[: size - 1]
     ctypes.memmove(text, line + b"\0", len(line) + 1)
 
@@ -36,5 +36,5 @@ def functions(extension):
             raise RuntimeError("ringlet: the exception of a signal handler is missing")
 
     functions.kept = Raising  # the extension keeps its address only
-    addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in _NAMES]
-    return [*addresses, ctypes.cast(_write_line, ctypes.c_void_p).value, id(Raising)]
+    pointers = [*(getattr(ctypes.pythonapi, name) for name in _NAMES), _write_line]
+    return [*(ctypes.c_void_p.from_buffer(pointer).value for pointer in pointers), id(Raising)]

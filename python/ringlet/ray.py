@@ -19,7 +19,7 @@ from ray.util.collective.backend_registry import BackendRegistry
 from ray.util.collective.collective_group.base_collective_group import BaseGroup
 from ray.util.collective.types import ReduceOp
 
-from ringlet._backend import extension
+from ringlet._backend import create_named
 
 __all__ = ["Group", "register"]
 
@@ -43,7 +43,7 @@ class Group(BaseGroup):
         """Ray calls it on all ranks. Raises RuntimeError if rank 0 is missing after five minutes."""
         super().__init__(world_size, rank, group_name)
         store = self._meet()
-        backend = extension().ProcessGroupRinglet(store, rank, world_size, _TIMEOUT, f"ray {group_name}")
+        backend = create_named(store, rank, world_size, _TIMEOUT, f"ray {group_name}")
         cpu = torch.device("cpu")
         self._group = dist.ProcessGroup(store, rank, world_size)
         self._group._set_default_backend(dist.ProcessGroup.BackendType.CUSTOM)

@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torchft.process_group import ProcessGroupWrapper
 
-from ringlet._backend import extension
+from ringlet._backend import create_named
 
 __all__ = ["ProcessGroupRinglet"]
 
@@ -21,8 +21,7 @@ class ProcessGroupRinglet(ProcessGroupWrapper):
         kind = dist.ProcessGroup.BackendType.CUSTOM
         group = dist.ProcessGroup(store, rank, world_size)
         group._set_default_backend(kind)
-        backend = extension().ProcessGroupRinglet(
-            store, rank, world_size, self._timeout, f"torchft {self._quorum_id}")
+        backend = create_named(store, rank, world_size, self._timeout, f"torchft {self._quorum_id}")
         group._register_backend(torch.device("cpu"), kind, backend)
         return group
 

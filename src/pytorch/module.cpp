@@ -22,14 +22,11 @@ void Prepare(at::IntArrayRef functions) {
   OfferSymmetricMemory();
 }
 
-/// Operators take and return process groups, but not stores and backends.
-/// \return a group with this backend alone
-Group WithBackend(const Group& carrier, c10::intrusive_ptr<RingletBackend> backend) {
-  const auto made = c10::make_intrusive<c10d::ProcessGroup>(carrier->getStore(), carrier->getRank(),
-                                                            carrier->getSize());
-  made->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::CUSTOM,
-                   std::move(backend));
-  return made;
+/// Operators take process groups, but not stores and backends. So Python takes the backend from the
+/// group that brought the store.
+void SetBackend(const Group& carrier, c10::intrusive_ptr<RingletBackend> backend) {
+  carrier->setBackend(c10::DeviceType::CPU, c10d::ProcessGroup::BackendType::CUSTOM,
+                      std::move(backend));
 }
 
 c10::intrusive_ptr<BackendOptions> MakeOptions(std::int64_t timeout_ms,
@@ -41,12 +38,12 @@ c10::intrusive_ptr<BackendOptions> MakeOptions(std::int64_t timeout_ms,
   return options;
 }
 
-/// For init_process_group and new_group. \param carrier  has the store, rank and size of the group
-/// \param name  of the group \param ranks  of the group in the default group; empty: this is the
-/// default group
-Group Create(const Group& carrier, std::int64_t timeout_ms, std::int64_t init_timeout_ms,
-             std::int64_t ranks_per_root, std::string_view name, at::IntArrayRef ranks,
-             bool enable_reconfigure) {
+/// For init_process_group and new_group. \param carrier  has the store, rank and size of the group,
+/// and receives the backend \param name  of the group \param ranks  of the group in the default
+/// group; empty: this is the default group
+void Create(const Group& carrier, std::int64_t timeout_ms, std::int64_t init_timeout_ms,
+            std::int64_t ranks_per_root, std::string_view name, at::IntArrayRef ranks,
+            bool enable_reconfigure) {
   auto options = MakeOptions(timeout_ms, init_timeout_ms, ranks_per_root);
   // PyTorch's default means that the caller of new_group passed no timeout.
   if (!ranks.empty() && options->timeout == kBackendDefaultTimeout)
@@ -56,15 +53,15 @@ Group Create(const Group& carrier, std::int64_t timeout_ms, std::int64_t init_ti
   auto backend = c10::make_intrusive<RingletBackend>(carrier->getStore(), carrier->getRank(),
                                                      carrier->getSize(), std::move(options));
   if (ranks.empty()) LiveGroups::The().SetDefault(backend->life());
-  return WithBackend(carrier, std::move(backend));
+  SetBackend(carrier, std::move(backend));
 }
 
 /// For callers that make a process group themselves. \param kind  the name of the backend
-Group CreateNamed(const Group& carrier, std::int64_t timeout_ms, std::string_view kind) {
-  return WithBackend(
-      carrier, c10::make_intrusive<RingletBackend>(
-                   carrier->getStore(), carrier->getRank(), carrier->getSize(),
-                   MakeOptions(timeout_ms, 0, BackendOptions().ranks_per_root), std::string(kind)));
+void CreateNamed(const Group& carrier, std::int64_t timeout_ms, std::string_view kind) {
+  SetBackend(carrier,
+             c10::make_intrusive<RingletBackend>(
+                 carrier->getStore(), carrier->getRank(), carrier->getSize(),
+                 MakeOptions(timeout_ms, 0, BackendOptions().ranks_per_root), std::string(kind)));
 }
 
 /// Returns timeout_ms, init_timeout_ms and ranks_per_root of a group's backend; nothing if the
@@ -109,9 +106,9 @@ TORCH_LIBRARY(ringlet_backend, library) {
   library.def("prepare(int[] functions) -> ()", &api::Prepare);
   library.def("create(" RINGLET_GROUP
               " carrier, int timeout_ms, int init_timeout_ms, int ranks_per_root, "
-              "str name, int[] ranks, bool enable_reconfigure) -> " RINGLET_GROUP,
+              "str name, int[] ranks, bool enable_reconfigure) -> ()",
               &api::Create);
-  library.def("create_named(" RINGLET_GROUP " carrier, int timeout_ms, str kind) -> " RINGLET_GROUP,
+  library.def("create_named(" RINGLET_GROUP " carrier, int timeout_ms, str kind) -> ()",
               &api::CreateNamed);
   library.def("options(" RINGLET_GROUP " group) -> int[]", &api::OptionsOf);
 #undef RINGLET_GROUP

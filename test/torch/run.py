@@ -18,7 +18,7 @@ while arguments[0] == "--needs":
     needed.append(arguments[1])
     arguments = arguments[2:]
 found = os.path.exists(python) and subprocess.run(
-    [python, "-c", "import torch, ringlet; ringlet.Options"], capture_output=True, text=True
+    [python, "-c", "import torch, ringlet; ringlet.ops"], capture_output=True, text=True
 )
 if not found or found.returncode != 0:
     print(f"NOT RUN torch: {python} cannot import torch and ringlet: this test needs them and is skipped.")

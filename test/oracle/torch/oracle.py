@@ -199,7 +199,7 @@ def load_once():
     import actions  # noqa: F401
     import ringlet
 
-    ringlet.Options  # loads the extension
+    ringlet.ops  # loads the extension
 
 
 def check(seed, operations, layout, backends):
