@@ -1,8 +1,8 @@
 // Python's functions, through addresses that ringlet._backend passes. Included by module.cpp only.
 //
 // The extension has no undefined symbol of Python, so one file loads into each version of Python.
-// All functions here belong to Python's stable ABI, except PyGILState_Check, which is public in each
-// version from 3.4 on. Before Use, no Python exists for the extension.
+// All functions here belong to Python's stable ABI, except PyGILState_Check, which is public in
+// each version from 3.4 on. Before Use, no Python exists for the extension.
 #pragma once
 #include <sys/syscall.h>
 #include <unistd.h>
