@@ -62,6 +62,21 @@ def _read_id(path: pathlib.Path, rank: int, timeout: float) -> bytes:
         time.sleep(_PAUSE_S)
 
 
+def _receive(connection: socket.socket, size: int, give_up: float, end: bytes = b"") -> bytes:
+    """Returns what the peer sends: at most `size` bytes, up to `end` or the end of the stream.
+
+    Raises OSError at the deadline, however slowly the peer sends.
+    """
+    received = b""
+    while len(received) < size and not (end and received.endswith(end)):
+        connection.settimeout(max(0.001, give_up - time.monotonic()))
+        more = connection.recv(1 if end else size - len(received))
+        if not more:
+            break
+        received += more
+    return received
+
+
 def _serve(server: socket.socket, id: bytes, size: int, give_up: float) -> None:
     """Sends the id to ranks 1 to size - 1. Raises TimeoutError with the missing ranks."""
     missing = set(range(1, size))
@@ -73,8 +88,8 @@ def _serve(server: socket.socket, id: bytes, size: int, give_up: float) -> None:
             raise TimeoutError(f"{_ranks(missing)} of {size} did not fetch the id from rank 0: did they start, with "
                                "the same MASTER_ADDR and MASTER_PORT?") from None
         with connection, contextlib.suppress(OSError, ValueError):
-            connection.settimeout(_GREETING_S)
-            greeting = connection.makefile("rb").readline(100).split()
+            limit = min(give_up, time.monotonic() + _GREETING_S)
+            greeting = _receive(connection, 100, limit, end=b"\n").split()
             if len(greeting) == 3 and greeting[0] == _KEY.encode() and int(greeting[2]) == size:
                 connection.sendall(id)
                 missing.discard(int(greeting[1]))
@@ -111,7 +126,7 @@ def over_tcp(address: str, port: int, rank: int, size: int, make: Make, timeout:
         try:
             with socket.create_connection((address, port), timeout=left) as connection:
                 connection.sendall(f"{_KEY} {rank} {size}\n".encode())
-                id = connection.makefile("rb").read(ID_BYTES)
+                id = _receive(connection, ID_BYTES, give_up)
                 if len(id) == ID_BYTES:
                     return id
                 last = f"it closed the connection: is another program there, or a job with another size than {size}?"
