@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# In each of these files all matches must equal the version.
+# All matches of a pattern in its file must equal the version.
 PLACES = {
     "pyproject.toml": r'^version = "(.*)"',
     "python/ringlet/__init__.py": r'^__version__ = "(.*)"',

@@ -163,7 +163,7 @@ def _of_dlpack(tensor: Any, name: str, writable: bool) -> Buffer:
         found, read_only = versioned.tensor, bool(versioned.flags & _DLPACK_READ_ONLY)
     else:
         found = _Tensor.from_address(_capsule_pointer(capsule, b"dltensor"))
-        # DLPack before 1.0 has no flag for it. Tensors of torch are writable, and arrays of JAX are not.
+        # DLPack before 1.0 lacks a flag for read-only memory. torch exports writable tensors, JAX read-only arrays.
         read_only = not type(tensor).__module__.startswith("torch")
     count, contiguous = 1, True
     for axis in reversed(range(found.ndim)):

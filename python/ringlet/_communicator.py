@@ -24,7 +24,7 @@ _NO_COLOR = -1
 _SHRINK_ABORT = 1
 _INVALID_ARGUMENT, _INVALID_USAGE = 4, 5
 _TIMEOUT_S = 300.0  # for the id to arrive; the default of RINGLET_INIT_TIMEOUT
-# What a buffer causes that the fast path does not take: it is then checked, and refused or taken slowly.
+# The fast path raises one of these for a buffer that needs the checks of the slow path.
 _SLOW = (AttributeError, BufferError, KeyError, TypeError, ValueError)
 _ABSENT = object()  # the buffer of a rank that has none in the call
 _size_t = ctypes.c_size_t

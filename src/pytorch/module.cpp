@@ -1,8 +1,8 @@
-// The extension for a version of PyTorch: the only source that includes PyTorch's headers.
+// The extension for a version of PyTorch. Only this source includes PyTorch's headers.
 //
-// It registers operators, and has no symbol of Python. So one file is for all versions of Python.
-// ringlet._backend loads it and calls the operators of `ringlet_backend`, which belong to that
-// module alone. PyTorch calls an operator without Python's lock.
+// It registers operators and uses no symbol of Python, so one file serves all versions of Python.
+// ringlet._backend loads it, and alone calls the operators of `ringlet_backend`. PyTorch releases
+// Python's lock before it calls an operator.
 #include "comm/service/fork_guard.hpp"
 #include "pytorch/backend.hpp"
 #include "pytorch/operators.hpp"
@@ -38,9 +38,9 @@ c10::intrusive_ptr<BackendOptions> MakeOptions(std::int64_t timeout_ms,
   return options;
 }
 
-/// For init_process_group and new_group. \param carrier  has the store, rank and size of the group,
-/// and receives the backend \param name  of the group \param ranks  of the group in the default
-/// group; empty: this is the default group
+/// Creates the backend for init_process_group and new_group. \param carrier  has the store, rank
+/// and size of the group, and receives the backend \param name  of the group \param ranks  in the
+/// default group, of this group's members; empty for the default group itself
 void Create(const Group& carrier, std::int64_t timeout_ms, std::int64_t init_timeout_ms,
             std::int64_t ranks_per_root, std::string_view name, at::IntArrayRef ranks,
             bool enable_reconfigure) {
@@ -56,7 +56,8 @@ void Create(const Group& carrier, std::int64_t timeout_ms, std::int64_t init_tim
   SetBackend(carrier, std::move(backend));
 }
 
-/// For callers that make a process group themselves. \param kind  the name of the backend
+/// Creates a backend for a caller that makes the process group itself, such as torchft.
+/// \param kind  the name that the backend reports
 void CreateNamed(const Group& carrier, std::int64_t timeout_ms, std::string_view kind) {
   SetBackend(carrier,
              c10::make_intrusive<RingletBackend>(

@@ -5,7 +5,7 @@
 #include "ringlet/export.hpp"
 
 extern "C" {
-/// What ringlet.predict passes; it checks the numbers.
+/// The arguments of ringlet.predict, which checks the numbers.
 struct RingletPredictionRequest {
   const char* xml;   ///< the text of an NCCL topology file
   const char* name;  ///< of the text, for errors

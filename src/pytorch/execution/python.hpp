@@ -1,8 +1,9 @@
-// Python's functions, through addresses that ringlet._backend passes. Included by module.cpp only.
+// Calls Python's functions through addresses that ringlet._backend passes. Included by module.cpp
+// only.
 //
-// The extension has no undefined symbol of Python, so one file loads into each version of Python.
-// All functions here belong to Python's stable ABI, except PyGILState_Check, which is public in
-// each version from 3.4 on. Before Use, no Python exists for the extension.
+// So the extension lacks undefined symbols of Python, and one file loads into each version of
+// Python. The functions belong to Python's stable ABI, except PyGILState_Check, which each version
+// from 3.4 on exports. Before Use, the extension behaves as in a program without Python.
 #pragma once
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -32,7 +34,7 @@ namespace ringlet::torch_api {
 
 class Python {
  public:
-  /// The order in which ringlet._backend passes the addresses.
+  /// ringlet._python passes the addresses in this order.
   struct StableAbi {
     int (*is_initialized)();                         // Py_IsInitialized
     int (*holds_lock)();                             // PyGILState_Check
@@ -50,7 +52,7 @@ class Python {
     int (*set)(_object*, const char*, _object*);     // PyObject_SetAttrString
     /// Writes the program line of this thread as text that ends with 0. Empty: no line.
     void (*write_line)(char* text, std::size_t bytes);
-    _object* raising;  ///< a class of Python whose creation calls ringlet_raise_again
+    _object* raising;  ///< a class of Python; its constructor calls ringlet_raise_again
   };
 
   /// \param addresses  of the fields of StableAbi; valid until the program ends
