@@ -21,6 +21,7 @@ _ELSEWHERE = {"Options": "ringlet._group_types", "ProcessGroupRinglet": "ringlet
 CPU = torch.device("cpu")
 NO_TIMEOUT = timedelta(0)
 RANKS_PER_ROOT = 128
+_LONGEST = timedelta(days=36_500)
 DEFAULT_TIMEOUT = timedelta(minutes=30)  # PyTorch's kBackendDefaultTimeout
 
 
@@ -67,8 +68,10 @@ extension.loaded = None
 
 
 def milliseconds(duration):
-    """Rounds up, because 0 and negative numbers have other meanings."""
-    return -(-duration // timedelta(milliseconds=1))
+    """Rounds up, because 0 and negative numbers have other meanings. The C++ part counts nanoseconds,
+    and would overflow after 292 years, so a longer duration becomes 100 years.
+    """
+    return -(-min(duration, _LONGEST) // timedelta(milliseconds=1))
 
 
 def _create(operator, torch_options, given=None):

@@ -1,5 +1,6 @@
 """The classes of the backend in Python. Apart from ringlet._backend, because most programs do not use them."""
 
+import operator
 from datetime import timedelta
 
 from torch._C._distributed_c10d import Backend, ProcessGroup
@@ -17,6 +18,10 @@ class Options(Backend.Options):
 
     def __init__(self, *, timeout=DEFAULT_TIMEOUT, init_timeout=NO_TIMEOUT, ranks_per_root=RANKS_PER_ROOT):
         super().__init__("ringlet", timeout)
+        if not isinstance(init_timeout, timedelta):
+            raise TypeError(f"init_timeout is {init_timeout!r}: pass a datetime.timedelta")
+        if not 1 <= operator.index(ranks_per_root) < 1 << 31:
+            raise ValueError(f"ranks_per_root is {ranks_per_root}, and not between 1 and {(1 << 31) - 1}")
         self.init_timeout = init_timeout
         self.ranks_per_root = ranks_per_root
 

@@ -5,6 +5,7 @@ import.
 """
 
 import importlib
+import logging
 import os
 
 _NAME = "ringlet"
@@ -28,5 +29,8 @@ def register():
 
     if dist.is_available() and _NAME.upper() not in dist.Backend._plugins:
         dist.Backend.register_backend(_NAME, _create, extended_api=True, devices=["cpu"])
-        if os.environ.get("RINGLET_AS_GLOO", "0") == "1":
+        value = os.environ.get("RINGLET_AS_GLOO", "0")
+        if value == "1":
             importlib.import_module("ringlet._as_gloo").replace_gloo()
+        elif value not in ("", "0"):
+            logging.getLogger(_NAME).warning("RINGLET_AS_GLOO is %r and is ignored: set it to 1 or 0", value)

@@ -698,6 +698,19 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
+    def test_a_timeout_of_centuries_is_no_timeout_of_zero(self):
+        def body(rank, size):
+            # PyTorch itself makes timedelta.max negative.
+            dist.all_reduce(torch.ones(1), group=dist.new_group([0, 1], timeout=timedelta(days=365 * 300)))
+
+        on_ranks(2, body)
+
+    def test_invalid_options_are_named(self):
+        for options, error in (({"ranks_per_root": 0}, ValueError), ({"ranks_per_root": 1 << 70}, ValueError),
+                               ({"ranks_per_root": "8"}, TypeError), ({"init_timeout": 5}, TypeError)):
+            with self.assertRaises(error):
+                ringlet.Options(**options)
+
     def test_sparse_tensors_are_reduced(self):
         def body(rank, size):
             mine = torch.sparse_coo_tensor([[0, rank + 1]], [[1.0, 2.0]] * 2, (4, 2))
@@ -864,9 +877,10 @@ class Names(unittest.TestCase):
             self.assertEqual(out.count('process groups of the backend "gloo" run on Ringlet'), 1, out)
 
     def test_gloo_stays_gloo_without_the_variable(self):
-        for variables in {}, {"RINGLET_AS_GLOO": "0"}:
+        for variables in {}, {"RINGLET_AS_GLOO": "0"}, {"RINGLET_AS_GLOO": "yes"}:
             for out in self.run_program("gloo", **variables):
                 self.assertIn("[2.0, 2.0, 2.0] gloo gloo ProcessGroupGloo\n", out)
+                self.assertEqual("RINGLET_AS_GLOO is 'yes' and is ignored" in out, "yes" in variables.values(), out)
 
     @unittest.skipUnless(hasattr(dist.Backend, "_ensure_backend_registered"), "entry points came with PyTorch 2.14")
     def test_the_backend_is_found_by_its_name_alone(self):
