@@ -69,7 +69,10 @@ def _receive(connection: socket.socket, size: int, give_up: float, end: bytes = 
     """
     received = b""
     while len(received) < size and not (end and received.endswith(end)):
-        connection.settimeout(max(0.001, give_up - time.monotonic()))
+        left = give_up - time.monotonic()
+        if left <= 0:
+            raise socket.timeout("timed out")
+        connection.settimeout(left)
         more = connection.recv(1 if end else size - len(received))
         if not more:
             break

@@ -539,6 +539,25 @@ class Starting(ranks.Ranks):
         self.assertRegex(output.splitlines()[2], "exists, and may be of another or an earlier run: delete it")
         self.assertRegex(output.splitlines()[3], "rank 1 found no id in .* within 0.1 s")
 
+    def test_a_stranger_that_sends_without_end_meets_the_deadline(self):
+        program = ("import socket, threading, time\n"
+                   "import ringlet._meeting as meeting\n"
+                   "ours, its = socket.socketpair()\n"
+                   "def flood():\n"
+                   "    try:\n"
+                   "        while True:\n"
+                   "            its.send(b'x')\n"
+                   "    except OSError:\n"
+                   "        pass\n"
+                   "threading.Thread(target=flood, daemon=True).start()\n"
+                   "print(meeting._receive(ours, 5, time.monotonic() + 60, b'\\n'))\n"
+                   "try:\n"
+                   "    meeting._receive(ours, 1 << 40, time.monotonic() + 0.1, b'\\n')\n"
+                   "except OSError as error:\n"
+                   "    print(error)\n")
+        (status, output), = ranks.finish([ranks.start("-c", program)])
+        self.assertEqual((status, output), (0, "b'xxxxx'\ntimed out\n"))
+
     def test_a_communicator_of_mpi4py(self):
         self.run_ranks(from_mpi, 2)
 
