@@ -1,10 +1,10 @@
 // Result<T>: a value or an Error. Ringlet returns a Result instead of throwing.
 #pragma once
 #include <cstdint>
-#include <optional>
+#include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "ringlet/export.hpp"
 
@@ -39,42 +39,68 @@ struct [[nodiscard]] Error {
 #define RINGLET_ASSERT(condition) \
   ((condition) ? void() : ::ringlet::AssertionFailed(#condition, __FILE__, __LINE__))
 
+/// The size of a value and a word. Success costs no allocation, and its checks are inline: an
+/// operation of 200 ns returns a dozen of these.
 template <typename T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
 
   Result(T value)  // NOLINT(google-explicit-constructor): `return value;` is the point
-      : state_(std::in_place_index<0>, std::move(value)) {}
+      : value_(std::move(value)), ok_(true) {}
   Result(Error error)  // NOLINT(google-explicit-constructor)
-      : state_(std::in_place_index<1>, std::move(error)) {}
+      : error_(new Error(std::move(error))), ok_(false) {}
+  Result(const Result& other) : ok_(other.ok_) {
+    if (ok_) [[likely]]
+      ::new (&value_) T(other.value_);
+    else
+      error_ = new Error(other.error());
+  }
+  /// After a move, the error of `other` must not be read.
+  Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) : ok_(other.ok_) {
+    if (ok_) [[likely]]
+      ::new (&value_) T(std::move(other.value_));
+    else
+      error_ = std::exchange(other.error_, nullptr);
+  }
+  Result& operator=(Result other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    if (this == &other) return *this;
+    this->~Result();
+    return *::new (this) Result(std::move(other));
+  }
+  ~Result() {
+    if (ok_) [[likely]]
+      value_.~T();
+    else
+      delete error_;
+  }
 
-  bool ok() const { return state_.index() == 0; }
+  bool ok() const { return ok_; }
   explicit operator bool() const { return ok(); }
 
   T& value() & {
-    RINGLET_ASSERT(ok());
-    return *std::get_if<0>(&state_);
+    RINGLET_ASSERT(ok_);
+    return value_;
   }
   const T& value() const& {
-    RINGLET_ASSERT(ok());
-    return *std::get_if<0>(&state_);
+    RINGLET_ASSERT(ok_);
+    return value_;
   }
   T&& value() && {
-    RINGLET_ASSERT(ok());
-    return std::move(*std::get_if<0>(&state_));
+    RINGLET_ASSERT(ok_);
+    return std::move(value_);
   }
   Error& error() & {
-    RINGLET_ASSERT(!ok());
-    return *std::get_if<1>(&state_);
+    RINGLET_ASSERT(!ok_ && error_);
+    return *error_;
   }
   const Error& error() const& {
-    RINGLET_ASSERT(!ok());
-    return *std::get_if<1>(&state_);
+    RINGLET_ASSERT(!ok_ && error_);
+    return *error_;
   }
   Error&& error() && {
-    RINGLET_ASSERT(!ok());
-    return std::move(*std::get_if<1>(&state_));
+    RINGLET_ASSERT(!ok_ && error_);
+    return std::move(*error_);
   }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
@@ -83,7 +109,11 @@ class [[nodiscard]] Result {
   T&& operator*() && { return std::move(*this).value(); }
 
  private:
-  std::variant<T, Error> state_;
+  union {
+    T value_;
+    Error* error_;  // owned; null after a move
+  };
+  bool ok_;
 };
 
 struct Unit {};
