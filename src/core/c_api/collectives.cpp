@@ -118,7 +118,7 @@ Result<bool> Message(bool sends, const Arguments& given, int peer) {
   comm::Transfer transfer{.peer = rank, .sends = sends, .count = given.count, .type = type};
   if (sends) transfer.from = View(static_cast<const std::byte*>(given.send), bytes);
   if (!sends) transfer.to = std::span(static_cast<std::byte*>(given.receive), bytes);
-  return SubmitCall({given.comm, std::move(held), transfer, given.stream});
+  return SubmitTransfer(given.comm, std::move(held), transfer, given.stream);
 }
 
 Status CheckSignal(const FormedCommunicator& held, int context, int number, const char* where) {

@@ -44,6 +44,12 @@ struct OpenCallGroup {
   };
   std::vector<Streamed> streamed;
   comm::ForkGuard fork_guard;
+
+  /// True for the usual group: calls on null streams, which block.
+  bool HasOnlyCalls() const {
+    return !spoiled && inits.empty() && begun.empty() && begins.empty() && unblocked.empty() &&
+           streamed.empty();
+  }
 };
 os::PerThread<OpenCallGroup> groups;
 
@@ -233,6 +239,16 @@ Result<bool> RunStreamCalls(OpenCallGroup collected) {
   return goes_on;
 }
 
+/// Runs the calls and keeps the memory of `calls` for the next group of this thread.
+Result<bool> RunKept(std::vector<comm::GroupedCall>& calls) {
+  std::vector<comm::GroupedCall> collected = std::exchange(calls, {});
+  const Status status = comm::RunGroup(collected);
+  collected.clear();
+  calls = std::move(collected);
+  RINGLET_TRY(status);
+  return false;
+}
+
 Result<bool> RunCalls(OpenCallGroup collected) {
   if (!collected.streamed.empty()) return RunStreamCalls(std::move(collected));
   RINGLET_TRY(CheckAlike(collected));
@@ -311,6 +327,17 @@ Result<bool> SubmitCollective(ncclComm_t handle, const FormedCommunicator& held,
   return false;
 }
 
+Result<bool> SubmitTransfer(ncclComm_t handle, FormedCommunicator held,
+                            const comm::Transfer& transfer, cudaStream_t stream) {
+  if (!held.options.blocking || held.has_issued || stream::IsStream(stream)) [[unlikely]]
+    return SubmitCall({handle, std::move(held), transfer, stream});
+  if (OpenCallGroup* const group = OpenGroupOfThread())
+    group->calls.push_back({std::move(held.communicator), transfer});
+  else
+    RINGLET_TRY(held.communicator->Run({&transfer, 1}));
+  return false;
+}
+
 void StartGroup() {
   OpenCallGroup* const open = OpenGroupOfThread();
   OpenCallGroup& group = open ? *open : groups.Get();
@@ -338,6 +365,8 @@ Result<bool> EndGroup() {
   if (!group)
     return Error{Code::kUnsupported, "ncclGroupEnd without ncclGroupStart on this thread"};
   if (--group->depth > 0) return false;
+  if (group->HasOnlyCalls()) [[likely]]
+    return RunKept(group->calls);
   OpenCallGroup collected = std::exchange(*group, OpenCallGroup{});
   const bool forms = !collected.inits.empty() || !collected.begun.empty();
   const bool runs = !collected.calls.empty() || !collected.streamed.empty();

@@ -38,6 +38,9 @@ Result<bool> SubmitCall(CallJob job);
 Result<bool> SubmitCollective(ncclComm_t handle, const FormedCommunicator& held,
                               const collective::Call& call, cudaStream_t stream,
                               cudaEvent_t begins);
+/// SubmitCall of a message. Copies the usual one, without a stream, at most once.
+Result<bool> SubmitTransfer(ncclComm_t handle, FormedCommunicator held,
+                            const comm::Transfer& transfer, cudaStream_t stream);
 
 void StartGroup();
 /// Closes a group; closing the outermost one runs the collected calls. Returns true if some of them

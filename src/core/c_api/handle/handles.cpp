@@ -356,6 +356,10 @@ Result<FormedCommunicator> FindParent(ncclComm_t handle) {
 namespace {
 
 Status Active(HandleEntry& entry) {
+  const bool untouched = !entry.forming && !entry.child && !entry.running && !entry.finalized &&
+                         !entry.rests && !entry.communicator->revoked();
+  if (untouched) [[likely]]
+    return Ok();
   RINGLET_TRY(NotFinalized(entry));
   RINGLET_TRY(NotSuspended(entry));
   RINGLET_TRY(Ready(entry));
