@@ -12,7 +12,6 @@ namespace ringlet::collective {
 namespace {
 
 using transport::ArenaProgress;
-using transport::ArenaShape;
 
 }  // namespace
 
@@ -22,7 +21,10 @@ bool TwoLevels(const Groups& nodes) {
 
 PipelinedShm::PipelinedShm(std::shared_ptr<transport::Arena> arena, std::uint32_t self,
                            const Groups& nodes)
-    : arena_(std::move(arena)), self_(self), ranks_(arena_->shape().ranks) {
+    : arena_(std::move(arena)),
+      self_(self),
+      ranks_(arena_->shape().ranks),
+      ring_(arena_->shape().StagesBytes()) {
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) everybody_.push_back(rank);
   if (!TwoLevels(nodes)) return;
   seats_.resize(ranks_);
@@ -51,11 +53,19 @@ void PipelinedShm::Begin(const Call& call, std::uint64_t before, bool stream) {
   // The stage holds joined blocks behind blocks that are only added up.
   const std::size_t stage_bytes = arena_->shape().stage_bytes;
   slicing_ = SlicingOf(call, ranks_, joins_ ? stage_bytes / 2 : stage_bytes);
+  in_stage_bytes_ = slicing_.slice_bytes * (PieceEach(call.kind) ? ranks_ : 1) * (joins_ ? 2 : 1);
+}
+
+void PipelinedShm::CountOther() {
+  ring_.Next(0);
 }
 
 bool PipelinedShm::Put(std::uint32_t& awaited) {
   if (!std::exchange(touched_, true)) arena_->PrefaultStages(self_);
-  if (put_ == slicing_.slices || !MayPut(awaited)) return false;
+  if (put_ == slicing_.slices) return false;
+  if (!next_) next_ = ring_.Next(in_stage_bytes_);
+  if (!MayPut(awaited)) return false;
+  offsets_[(before_ + put_) % PostRing::kPosts] = std::exchange(next_, std::nullopt)->offset;
   WriteSlice(put_);
   return Step(&ArenaProgress::put, put_);
 }
@@ -108,10 +118,10 @@ bool PipelinedShm::NearReach(Counter counter, std::uint64_t slice, std::uint32_t
       *near_, [&](std::uint32_t peer) { return Reached(peer, counter, slice, awaited); });
 }
 
-// A stage is free once all ranks have read its last slice, even one of the operation before.
+// Memory is free once all ranks have read its last slices, even those of an operation before.
 bool PipelinedShm::MayPut(std::uint32_t& awaited) const {
-  if (before_ + put_ < ArenaShape::kStages) return true;
-  const std::uint64_t old = put_ - ArenaShape::kStages;  // wraps around together with before_
+  if (next_->after == 0) return true;
+  const std::uint64_t old = next_->after - 1 - before_;  // wraps around together with before_
   return std::ranges::all_of(everybody_, [&](std::uint32_t peer) {
     return Reached(peer, &ArenaProgress::got, old, awaited);
   });
@@ -165,7 +175,7 @@ bool PipelinedShm::Represents(std::uint32_t rank) const {
 // ---- memory -------------------------------------------------------------------------------------
 
 std::byte* PipelinedShm::Stage(std::uint32_t rank, std::uint64_t slice) const {
-  return arena_->stage(rank, before_ + slice);
+  return arena_->stage(rank, offsets_[(before_ + slice) % PostRing::kPosts]);
 }
 
 std::byte* PipelinedShm::Joined(std::uint32_t rank, std::uint64_t slice) const {

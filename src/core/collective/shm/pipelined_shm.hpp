@@ -18,14 +18,17 @@
 // is needed between operations. Every rank computes sums in the same order: over the nodes, and
 // within each over its ranks. So the result is bitwise equal on all ranks.
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "collective/algorithm/groups.hpp"
+#include "collective/shm/post_ring.hpp"
 #include "collective/shm/slicing.hpp"
 #include "transport/arena/arena.hpp"
 
@@ -45,6 +48,9 @@ class PipelinedShm {
   /// \param before  number of slices of all earlier operations
   /// \param stream  outputs bypass the caches
   void Begin(const Call& call, std::uint64_t before, bool stream);
+
+  /// Counts an operation without slices as one slice.
+  void CountOther();
 
   /// Puts the next slice into the stage. False: no slice is left, or `awaited` must read first.
   bool Put(std::uint32_t& awaited);
@@ -108,6 +114,10 @@ class PipelinedShm {
   const std::vector<std::uint32_t>* near_ = nullptr;       // ranks to add up first
   std::uint32_t local_ = 0;                                // index of this rank in near_
   Slicing slicing_;
+  std::size_t in_stage_bytes_ = 0;                          // size of a slice there
+  PostRing ring_;                                           // of the stages
+  std::optional<PostRing::PostSlot> next_;                  // of the next slice to put
+  std::array<std::size_t, PostRing::kPosts> offsets_ = {};  // by slice
   std::uint64_t before_ = 0;
   std::uint64_t put_ = 0, reduced_ = 0, joined_ = 0, got_ = 0;
 };

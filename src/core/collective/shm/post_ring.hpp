@@ -1,6 +1,6 @@
-// PostRing: determines the post and the payload memory of each operation of ShmCollective, and the
-// operations that must be over first. Pure. It depends on the calls only, so all ranks agree
-// without communication.
+// PostRing: determines the memory of each item in a ring, and the items that must be over first. An
+// item is an operation of ShmCollective with its payload, or a slice of PipelinedShm. Pure. It
+// depends on the calls only, so all ranks agree without communication.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -12,6 +12,9 @@ namespace ringlet::collective {
 
 class PostRing {
  public:
+  /// Maximum number of items that a rank may be ahead.
+  static constexpr std::uint64_t kPosts = transport::ArenaShape::kPosts;
+
   /// \param payload_bytes  size of the ring of payloads; a payload takes at most a quarter of it
   explicit PostRing(std::size_t payload_bytes) : payload_bytes_(payload_bytes) {}
 
@@ -25,8 +28,6 @@ class PostRing {
   PostSlot Next(std::size_t bytes);
 
  private:
-  static constexpr std::uint64_t kPosts = transport::ArenaShape::kPosts;
-
   std::size_t payload_bytes_;
   std::uint64_t sequence_ = 0;
   std::uint64_t end_ = 0;   // total size of all payloads so far, as if the ring were infinite

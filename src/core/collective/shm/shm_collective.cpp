@@ -162,7 +162,8 @@ Result<bool> ShmCollective::AdvanceDirect(Direct& direct) {
     BeginSlices(direct.stream, true);
     return false;
   }
-  ++base_;  // counts as one slice
+  ++base_;
+  slices_.CountOther();
   return true;
 }
 

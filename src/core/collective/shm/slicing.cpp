@@ -26,7 +26,8 @@ Slicing SlicingOf(const Call& call, std::uint32_t ranks, std::size_t stage_bytes
   Slicing slicing;
   slicing.block_bytes = BlockBytes(call);
   const std::size_t room = PieceEach(call.kind) ? stage_bytes / ranks : stage_bytes;
-  slicing.slice_bytes = room / kLineBytes * kLineBytes;
+  const std::size_t whole = (slicing.block_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+  slicing.slice_bytes = std::min(room / kLineBytes * kLineBytes, std::max(whole, kLineBytes));
   RINGLET_ASSERT(slicing.slice_bytes > 0);
   slicing.slices = (slicing.block_bytes + slicing.slice_bytes - 1) / slicing.slice_bytes;
   return slicing;

@@ -21,7 +21,8 @@ Piece ShareOf(std::size_t bytes, std::uint32_t who, std::uint32_t ranks);
 /// The division of an operation's block into slices that fit the stages.
 struct Slicing {
   std::size_t block_bytes = 0;  ///< size of the block
-  std::size_t slice_bytes = 0;  ///< size of each slice except the last; a multiple of 64
+  /// Size of each slice except the last; a multiple of 64. The only slice may be a little smaller.
+  std::size_t slice_bytes = 0;
   std::uint64_t slices = 0;
   Piece At(std::uint64_t slice) const;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "collective/reduce/reduce.hpp"
@@ -13,12 +14,16 @@ namespace {
 
 using transport::ArenaPlaces;
 using transport::BufferPlace;
+using transport::DoorbellButton;
 
 // Bytes between checks for ranks that have given up or closed their buffers.
 constexpr std::size_t kChunkBytes = 256 << 10;
 constexpr int kChunksAtOnce = 16;
 // Bytes to fetch at a time.
 constexpr std::size_t kFetchBytes = 4 << 20;
+// Looks for the end of a peer's write to memory of this rank, which has given up: a tenth of a
+// second on an idle core.
+constexpr int kLooksForDelivery = 100'000;
 
 // Values of ArenaPlaces::offered.
 constexpr std::uint64_t kRegistered = 1, kAddress = 2;
@@ -56,6 +61,9 @@ ArenaPlaces ZeroCopyShm::Begin(const Call& call, std::uint64_t sequence, CopyMod
   lets_read_ = false;
   ArenaPlaces places;
   if (!Offers(call, mode.fetch, places)) return {};
+  // A root that offers an address may write there.
+  if (mode.fetch && call.kind == CallKind::kBroadcast)
+    places.output_offset = RemoteAddress::Of(call.output.data()).told();
   lets_read_ = places.offered == kAddress;
   stream_ = mode.stream && !lets_read_;  // the caches hold fetched data
   open_ = !near_peers_.empty();
@@ -112,11 +120,21 @@ ZeroCopyShm::AdvanceResult ZeroCopyShm::Advance(std::uint64_t finished, std::uin
   return AdvanceResult::kDone;
 }
 
+ArenaPlaces ZeroCopyShm::PlacesOf(std::uint32_t rank) const {
+  ArenaPlaces places;
+  std::memcpy(&places, arena_->post(rank, sequence_).inline_payload, sizeof places);
+  return places;
+}
+
 ZeroCopyShm::AdvanceResult ZeroCopyShm::CountOffers() {
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-    ArenaPlaces places;
-    std::memcpy(&places, arena_->post(rank, sequence_).inline_payload, sizeof places);
-    if (places.offered != kRegistered && places.offered != kAddress) return AdvanceResult::kRefused;
+    const std::uint64_t offered = PlacesOf(rank).offered;
+    if (offered != kRegistered && offered != kAddress) return AdvanceResult::kRefused;
+  }
+  split_.reset();
+  if (IsSplit(self_)) {
+    split_.emplace(SplitOf(self_)).Open();
+    lets_read_ = true;
   }
   const bool reaches = MapInputs();
   arena_->rank(self_).vote.store(sequence_ * 2 + (reaches ? 1 : 0), std::memory_order_seq_cst);
@@ -146,8 +164,7 @@ bool ZeroCopyShm::MapNearInput(std::uint32_t peer) {
 }
 
 bool ZeroCopyShm::MapSharedInput(std::uint32_t peer) {
-  ArenaPlaces places;
-  std::memcpy(&places, arena_->post(peer, sequence_).inline_payload, sizeof places);
+  const ArenaPlaces places = PlacesOf(peer);
   const CallPlace there{Rank{peer}, ranks_};
   const std::size_t input_bytes = InputBytes(call_, there);
   if (places.offered == kAddress)
@@ -173,6 +190,18 @@ bool ZeroCopyShm::MapProcessInput(std::uint32_t peer, RemoteAddress address, std
   return true;
 }
 
+// Returns true if the root writes a part of the data of `receiver`. Both compute the same.
+bool ZeroCopyShm::IsSplit(std::uint32_t receiver) const {
+  const std::uint32_t root = Index(call_.root);
+  if (call_.kind != CallKind::kBroadcast || receiver == root) return false;
+  if (reach_.is_near[self_ == root ? receiver : root]) return false;
+  return PlacesOf(root).offered == kAddress && PlacesOf(receiver).output_offset != 0;
+}
+
+SplitCopy ZeroCopyShm::SplitOf(std::uint32_t receiver) const {
+  return {arena_->rank(receiver), sequence_, BlockBytes(call_)};
+}
+
 ZeroCopyShm::AdvanceResult ZeroCopyShm::CountVotes(std::uint32_t& awaited) {
   bool all = true;
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
@@ -193,12 +222,18 @@ ZeroCopyShm::AdvanceResult ZeroCopyShm::CountVotes(std::uint32_t& awaited) {
 
 void ZeroCopyShm::PlanWork() {
   copies_.clear();
+  helped_.clear();
   sources_.clear();
   targets_.clear();
   copy_ = at_ = 0;
   published_ = false;
   work_bytes_ = BlockBytes(call_);
   if (!Reduces(call_.kind)) {
+    const bool writes = call_.kind == CallKind::kBroadcast && Index(call_.root) == self_;
+    for (std::uint32_t peer = 0; peer < ranks_ && writes; ++peer) {
+      if (!IsSplit(peer)) continue;
+      helped_.push_back({peer, RemoteAddress(PlacesOf(peer).output_offset), SplitOf(peer)});
+    }
     // Each rank starts at another rank, so that they do not all read the same memory. Each ends
     // with itself, because no rank waits for that copy.
     for (std::uint32_t i = 1; i <= ranks_; ++i) {
@@ -238,6 +273,7 @@ void ZeroCopyShm::PlanCopy(std::uint32_t from) {
 }
 
 ZeroCopyShm::AdvanceResult ZeroCopyShm::Work(std::uint64_t finished, std::uint32_t& awaited) {
+  if (!helped_.empty()) return WriteForPeers(awaited);
   for (int chunk = 0; chunk < kChunksAtOnce && copy_ < copies_.size(); ++chunk) {
     // Other ranks may have given up and reclaimed their memory while this rank was suspended.
     if (arena_->header().failed.load(std::memory_order_acquire) != 0) return AdvanceResult::kWaits;
@@ -249,7 +285,8 @@ ZeroCopyShm::AdvanceResult ZeroCopyShm::Work(std::uint64_t finished, std::uint32
       awaited = visit.closed();
       return AdvanceResult::kWaits;
     }
-    if (!DoChunk(awaited)) return AdvanceResult::kLost;
+    const AdvanceResult step = DoChunk(awaited);
+    if (step != AdvanceResult::kMoved) return step;
   }
   if (copy_ < copies_.size()) return AdvanceResult::kMoved;
   if (!Publish(finished)) return AdvanceResult::kWaits;
@@ -270,23 +307,76 @@ bool ZeroCopyShm::Publish(std::uint64_t finished) {
   return true;
 }
 
-bool ZeroCopyShm::DoChunk(std::uint32_t& awaited) {
+ZeroCopyShm::AdvanceResult ZeroCopyShm::DoChunk(std::uint32_t& awaited) {
   const ZeroCopyTransfer& copy = copies_[copy_];
-  const bool far = sources_.empty() && copy.far_from;
-  const std::size_t bytes = std::min(far ? kFetchBytes : kChunkBytes, work_bytes_ - at_);
-  if (!sources_.empty()) {
-    ReduceChunk(at_, bytes);
-  } else if (!far) {
+  if (sources_.empty() && copy.far_from) return ReadChunk(awaited);
+  const std::size_t bytes = std::min(kChunkBytes, work_bytes_ - at_);
+  if (sources_.empty())
     Write(copy.from + at_, copy.to + at_, bytes);
-  } else if (!reach_.shared->Get(copy.far_rank, *copy.far_from + at_, {copy.to + at_, bytes})) {
-    awaited = copy.far_rank;
-    return false;
-  }
+  else
+    ReduceChunk(at_, bytes);
   at_ += bytes;
-  if (at_ < work_bytes_) return true;
+  if (at_ < work_bytes_) return AdvanceResult::kMoved;
   at_ = 0;
   ++copy_;
-  return true;
+  return AdvanceResult::kMoved;
+}
+
+// Reads a part of the current copy from memory of another process.
+ZeroCopyShm::AdvanceResult ZeroCopyShm::ReadChunk(std::uint32_t& awaited) {
+  const ZeroCopyTransfer& copy = copies_[copy_];
+  awaited = copy.far_rank;
+  Piece piece{at_, std::min(kFetchBytes, work_bytes_ - at_)};
+  if (split_) {
+    const auto taken = split_->TakeFront();
+    if (!taken && !split_->delivered()) return AdvanceResult::kWaits;
+    piece = taken.value_or(Piece{work_bytes_, 0});
+  }
+  if (piece.bytes > 0 && !reach_.shared->Get(copy.far_rank, *copy.far_from + piece.begin,
+                                             {copy.to + piece.begin, piece.bytes}))
+    return AdvanceResult::kLost;
+  at_ = split_ && piece.bytes > 0 ? 0 : piece.begin + piece.bytes;
+  if (at_ < work_bytes_) return AdvanceResult::kMoved;
+  at_ = 0;
+  ++copy_;
+  return AdvanceResult::kMoved;
+}
+
+// Writes a piece to each peer with pieces left.
+ZeroCopyShm::AdvanceResult ZeroCopyShm::WriteForPeers(std::uint32_t& awaited) {
+  for (std::size_t i = 0; i < helped_.size();) {
+    HelpedPeer& peer = helped_[i];
+    const auto piece = peer.split.TakeBack();
+    if (!piece) {
+      helped_.erase(helped_.begin() + static_cast<std::ptrdiff_t>(i));
+      continue;
+    }
+    // A peer that gives up stores that first, then waits for Deliver.
+    const bool failed = arena_->header().failed.load(std::memory_order_seq_cst) != 0;
+    const bool written =
+        !failed && reach_.shared->Put(peer.rank, peer.to + piece->begin,
+                                      call_.input.subspan(piece->begin, piece->bytes));
+    peer.split.Deliver();
+    DoorbellButton(arena_->rank(peer.rank).bell, -1).Ring();
+    if (failed) return AdvanceResult::kWaits;
+    awaited = peer.rank;
+    if (!written) return AdvanceResult::kLost;
+    ++i;
+  }
+  return AdvanceResult::kMoved;
+}
+
+// Waits until no peer writes to memory of this rank, which has given up or is done. A peer cannot
+// begin to write any more. A dead peer no longer writes.
+void ZeroCopyShm::AwaitDelivery() {
+  const auto split = std::exchange(split_, std::nullopt);
+  if (!split) return;
+  std::byte probe{};
+  for (int look = 0; look < kLooksForDelivery && !split->delivered(); ++look) {
+    const auto& root = far_inputs_[Index(call_.root)];
+    if (root && !reach_.shared->Get(Index(call_.root), *root, {&probe, 1})) return;
+    std::this_thread::yield();
+  }
 }
 
 void ZeroCopyShm::ReduceChunk(std::size_t begin, std::size_t bytes) {
@@ -308,6 +398,7 @@ void ZeroCopyShm::Write(const std::byte* from, std::byte* to, std::size_t bytes)
 }
 
 void ZeroCopyShm::End() {
+  AwaitDelivery();
   if (std::exchange(open_, false)) reach_.near->Close(self_);
 }
 

@@ -9,6 +9,9 @@
 //            need it. Other operations: the inputs that I need into my output
 //   leave    my buffers are mine again when all have done their work
 //
+// The root of a fetched broadcast has no work of its own, so it writes a part of each peer's data
+// (SplitCopy).
+//
 // Sums are added up in rank order, as through stages, so the results are bitwise equal.
 #pragma once
 #include <cstdint>
@@ -19,6 +22,7 @@
 #include "base/value/remote_address.hpp"
 #include "collective/shm/in_process_buffers.hpp"
 #include "collective/shm/slicing.hpp"
+#include "collective/shm/split_copy.hpp"
 #include "transport/arena/arena.hpp"
 #include "transport/arena/shared_buffers.hpp"
 
@@ -58,8 +62,8 @@ class ZeroCopyShm {
   /// ArenaProgress::got after its work.
   AdvanceResult Advance(std::uint64_t finished, std::uint32_t& awaited);
 
-  /// Returns true if other ranks read this rank's memory without announcing it. They check
-  /// afterwards whether it has given up.
+  /// Returns true if other ranks read or write this rank's memory without announcing it. They check
+  /// whether it has given up: after they have read, and before they write.
   bool lets_read() const { return lets_read_; }
 
   /// Returns the buffers to the caller in any state of the operation. Waits for threads that use
@@ -73,17 +77,23 @@ class ZeroCopyShm {
   bool Offers(const Call& call, bool fetch, transport::ArenaPlaces& places) const;
   bool OffersRegistered(const Call& call, transport::ArenaPlaces& places) const;
   bool OffersAddress(const Call& call, transport::ArenaPlaces& places) const;
+  transport::ArenaPlaces PlacesOf(std::uint32_t rank) const;
   AdvanceResult CountOffers();
   bool MapInputs();
   bool MapNearInput(std::uint32_t peer);
   bool MapSharedInput(std::uint32_t peer);
   bool MapProcessInput(std::uint32_t peer, RemoteAddress address, std::size_t bytes);
+  bool IsSplit(std::uint32_t receiver) const;
+  SplitCopy SplitOf(std::uint32_t receiver) const;
   AdvanceResult CountVotes(std::uint32_t& awaited);
   void PlanWork();
   void PlanCopy(std::uint32_t from);
   AdvanceResult Work(std::uint64_t finished, std::uint32_t& awaited);
   bool Publish(std::uint64_t finished);
-  bool DoChunk(std::uint32_t& awaited);
+  AdvanceResult DoChunk(std::uint32_t& awaited);
+  AdvanceResult ReadChunk(std::uint32_t& awaited);
+  AdvanceResult WriteForPeers(std::uint32_t& awaited);
+  void AwaitDelivery();
   void ReduceChunk(std::size_t begin, std::size_t bytes);
   void Write(const std::byte* from, std::byte* to, std::size_t bytes) const;
 
@@ -114,8 +124,15 @@ class ZeroCopyShm {
   std::vector<std::byte> scratch_;
   std::size_t work_bytes_ = 0;  // of the reduction, or of each copy
   std::size_t copy_ = 0, at_ = 0;
-  std::size_t others_copies_ = 0;  // number of copies from other ranks, which are first
-  bool published_ = false;         // that this rank's work is done
+  std::size_t others_copies_ = 0;   // number of copies from other ranks, which are first
+  std::optional<SplitCopy> split_;  // of the only copy from another rank
+  struct HelpedPeer {
+    std::uint32_t rank;
+    RemoteAddress to;
+    SplitCopy split;
+  };
+  std::vector<HelpedPeer> helped_;  // peers with pieces left to write
+  bool published_ = false;          // that this rank's work is done
 };
 
 }  // namespace ringlet::collective

@@ -7,7 +7,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "base/value/prng.hpp"
 #include "collective/shm/shm_collective.hpp"
@@ -297,6 +299,69 @@ TEST(ZeroCopyShm, UnreadableMemoryIsALoss) {
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().code, Code::kPeerLost);
   EXPECT_THAT(done.error().message, HasSubstr("cannot be read any more"));
+}
+
+constexpr std::size_t kSplitCount = 100'000;  // floats: 7 pieces of a split copy
+constexpr Call kSplitBroadcast{
+    .kind = CallKind::kBroadcast, .count = kSplitCount, .type = DataType::kFloat32};
+
+/// Starts a fetched broadcast of rank 0 and runs it until all ranks have voted for it.
+std::vector<Call> VoteToSplit(Host& host) {
+  const auto calls = CallsOn(host, kSplitBroadcast, false, 1);
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+    host.engine(rank).Start(calls[rank], Algorithm::kFetch, 0);
+  for (int round = 0; round < 2; ++round)
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+      EXPECT_FALSE(host.engine(rank).Advance().value());
+  return calls;
+}
+
+TEST(ZeroCopyShm, TheRootOfAFetchedBroadcastWritesPartsOfIt) {
+  for (const std::uint32_t first : {0u, 2u}) {
+    Host host(Way::kFetched, 1);
+    const auto calls = VoteToSplit(host);
+    std::vector<bool> done(kRanks, false);
+    for (std::uint32_t turn = 0; turn < 1000; ++turn) {
+      const std::uint32_t rank = (first + turn) % kRanks;
+      if (!done[rank]) done[rank] = host.engine(rank).Advance().value();
+    }
+    EXPECT_EQ(done, std::vector<bool>(kRanks, true));
+    std::uint64_t written = 0;
+    for (std::uint32_t rank = 1; rank < kRanks; ++rank) {
+      EXPECT_TRUE(std::ranges::equal(calls[rank].output, calls[0].input)) << "rank " << rank;
+      written += host.arena().rank(rank).split.load() & 0xffff;
+    }
+    EXPECT_GT(written, 0u) << "rank " << first << " was first";
+  }
+}
+
+TEST(ZeroCopyShm, TheRootDoesNotWriteToARankThatHasGivenUp) {
+  Host host(Way::kFetched, 1);
+  const auto calls = VoteToSplit(host);
+  const Bytes before(calls[1].output.begin(), calls[1].output.end());
+  host.engine(1).Withdraw();
+  Result<bool> done = false;
+  for (int turn = 0; done.ok() && !*done && turn < 100; ++turn) done = host.engine(0).Advance();
+  ASSERT_FALSE(done.ok());
+  EXPECT_TRUE(std::ranges::equal(calls[1].output, before));
+}
+
+TEST(ZeroCopyShm, ARankThatGivesUpAwaitsTheRootsWrite) {
+  Host host(Way::kFetched, 1);
+  VoteToSplit(host);
+  SplitCopy root(host.arena().rank(1), 1, kSplitCount * 4);
+  ASSERT_TRUE(root.TakeBack());
+  std::jthread writes([&] {
+    while (host.arena().header().failed.load() == 0) std::this_thread::yield();
+    root.Deliver();
+  });
+  host.engine(1).Withdraw();
+  EXPECT_TRUE(root.delivered());
+  // Without an answer, the wait ends too.
+  Host other(Way::kFetched, 1);
+  VoteToSplit(other);
+  ASSERT_TRUE(SplitCopy(other.arena().rank(1), 1, kSplitCount * 4).TakeBack());
+  other.engine(1).Withdraw();
 }
 
 TEST(ZeroCopyShm, DeregisteredMemoryIsCopiedAgain) {

@@ -26,6 +26,16 @@ bool ReadMemoryOf(const KnownProcess& process, RemoteAddress address, std::span<
          sign == process.sign;
 }
 
+bool WriteMemoryOf(const KnownProcess& process, RemoteAddress address,
+                   std::span<const std::byte> from) {
+  std::byte last{};
+  if (from.empty() || !ReadMemoryOf(process, address + from.size() - 1, {&last, 1})) return false;
+  const iovec local{.iov_base = const_cast<std::byte*>(from.data()), .iov_len = from.size()};
+  const iovec remote{.iov_base = reinterpret_cast<void*>(address.told()), .iov_len = from.size()};
+  const ssize_t bytes = ::process_vm_writev(process.pid, &local, 1, &remote, 1, 0);
+  return bytes >= 0 && static_cast<std::size_t>(bytes) == from.size();
+}
+
 int MemoryRefusal() {
   // An address of this process, which is also valid in a forked child.
   static const std::array<char, 8> here = {};

@@ -1,4 +1,4 @@
-// The memory of another process of this host, read without its help.
+// The memory of another process of this host, read and written without its help.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +23,11 @@ struct KnownProcess {
 /// some could not be read, or not from that process: it has ended or belongs to another user, the
 /// address is not all its own, or the kernel forbids it (Yama, seccomp). `to` is then undefined.
 bool ReadMemoryOf(const KnownProcess& process, RemoteAddress address, std::span<std::byte> to);
+
+/// Writes `from` to `address`, after it has read the sign. Returns false if some bytes could not be
+/// written or the sign is another: as ReadMemoryOf. The memory there is then undefined.
+bool WriteMemoryOf(const KnownProcess& process, RemoteAddress address,
+                   std::span<const std::byte> from);
 
 /// Checks whether a process may read the memory of another process of this user that did not start
 /// it, like ranks of a job. A child tries to read this process. Returns 0, or the errno.

@@ -10,7 +10,7 @@ namespace ringlet::transport {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31414e4552414c52;  // "RLARENA1"
-constexpr std::uint32_t kVersion = 6;
+constexpr std::uint32_t kVersion = 7;
 constexpr std::size_t kPageBytes = 4096;
 
 constexpr std::size_t Paged(std::size_t bytes) {
@@ -24,7 +24,7 @@ constexpr std::size_t StagesAt(const ArenaShape& shape) {
   return Paged(kPayloadsAt + shape.PayloadBytes());
 }
 constexpr std::size_t RankBytes(const ArenaShape& shape) {
-  return Paged(StagesAt(shape) + ArenaShape::kStages * shape.stage_bytes);
+  return Paged(StagesAt(shape) + shape.StagesBytes());
 }
 
 }  // namespace
@@ -98,9 +98,8 @@ std::byte* Arena::payload(std::uint32_t rank, std::size_t offset) const {
   return reinterpret_cast<std::byte*>(&this->rank(rank)) + kPayloadsAt + offset;
 }
 
-std::byte* Arena::stage(std::uint32_t rank, std::uint64_t slice) const {
-  std::byte* const part = reinterpret_cast<std::byte*>(&this->rank(rank));
-  return part + StagesAt(shape_) + slice % ArenaShape::kStages * shape_.stage_bytes;
+std::byte* Arena::stage(std::uint32_t rank, std::size_t offset) const {
+  return reinterpret_cast<std::byte*>(&this->rank(rank)) + StagesAt(shape_) + offset;
 }
 
 void Arena::PrefaultPosts(std::uint32_t rank) const {

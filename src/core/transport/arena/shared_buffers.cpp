@@ -150,4 +150,8 @@ bool SharedBuffers::Get(std::uint32_t peer, RemoteAddress address, std::span<std
   return CanGet(peer) && os::ReadMemoryOf(processes_[peer], address, to);
 }
 
+bool SharedBuffers::Put(std::uint32_t peer, RemoteAddress address, View from) const {
+  return CanGet(peer) && os::WriteMemoryOf(processes_[peer], address, from);
+}
+
 }  // namespace ringlet::transport

@@ -71,6 +71,8 @@ class SharedBuffers {
   }
   /// Reads unregistered memory of `peer`. Returns false if any part of it is unreadable.
   bool Get(std::uint32_t peer, RemoteAddress address, std::span<std::byte> to) const;
+  /// Writes unregistered memory of `peer`. Returns false if any part of it is not writable.
+  bool Put(std::uint32_t peer, RemoteAddress address, View from) const;
 
  private:
   struct Registered {
