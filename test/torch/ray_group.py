@@ -61,7 +61,7 @@ class Actor:
                 for name, value in found.items()}
 
     def types_and_shapes(self, group):
-        """Calls that a Communicator refuses."""
+        """Calls that a Communicator refuses: decision 154."""
         found = {}
         for name, value in (("int16", torch.tensor([20000 + self.rank, self.rank], dtype=torch.int16)),
                             ("bool", torch.tensor([self.rank == 2, False])),
