@@ -86,7 +86,7 @@ class Group(BaseGroup):
     def allreduce(self, tensor, allreduce_options):
         options = c10d.AllreduceOptions()
         options.reduceOp = _OPS[allreduce_options.reduceOp]
-        self._group.allreduce([_only(tensor)], options).wait()
+        self._group.allreduce([_only(tensor, written=True)], options).wait()
 
     def barrier(self, barrier_options=None):
         self._group.barrier(c10d.BarrierOptions()).wait()
@@ -95,33 +95,39 @@ class Group(BaseGroup):
         options = c10d.ReduceOptions()
         options.reduceOp = _OPS[reduce_options.reduceOp]
         options.rootRank = reduce_options.root_rank
-        tensor = _only(tensor)
         # Ray leaves the tensors of the other ranks unchanged.
-        self._group.reduce([tensor if self.rank == options.rootRank else tensor.clone()], options).wait()
+        value = _only(tensor, written=True) if self.rank == options.rootRank else _only(tensor).clone()
+        self._group.reduce([value], options).wait()
 
     def allgather(self, tensor_list, tensor, allgather_options=None):
-        self._group.allgather([_list(tensor_list)], [_only(tensor)], c10d.AllgatherOptions()).wait()
+        targets = _list(tensor_list, written=True)
+        self._group.allgather([targets], [_only(tensor)], c10d.AllgatherOptions()).wait()
 
     def broadcast(self, tensor, broadcast_options):
         options = c10d.BroadcastOptions()
         options.rootRank = broadcast_options.root_rank
-        self._group.broadcast([_only(tensor)], options).wait()
+        self._group.broadcast([_only(tensor, written=self.rank != options.rootRank)], options).wait()
 
     def reducescatter(self, tensor, tensor_list, reducescatter_options):
         options = c10d.ReduceScatterOptions()
         options.reduceOp = _OPS[reducescatter_options.reduceOp]
-        self._group.reduce_scatter([_only(tensor)], [_list(tensor_list)], options).wait()
+        self._group.reduce_scatter([_only(tensor, written=True)], [_list(tensor_list)], options).wait()
 
     def send(self, tensor, send_options):
         self._group.send([_only(tensor)], send_options.dst_rank, 0).wait()
 
     def recv(self, tensor, recv_options):
-        self._group.recv([_only(tensor)], recv_options.src_rank, 0).wait()
+        self._group.recv([_only(tensor, written=True)], recv_options.src_rank, 0).wait()
 
 
-def _tensor(value):
-    """Returns a tensor on the memory of `value`. Raises TypeError for other devices and types."""
+def _tensor(value, written):
+    """Returns a tensor on the memory of `value`. Raises TypeError for other devices and types, and
+    ValueError for a read-only array that the call writes to.
+    """
     if isinstance(value, numpy.ndarray):
+        if written and not value.flags.writeable:
+            raise ValueError("the array is read-only, as each array from Ray's object store, and the call writes to "
+                             "it: pass array.copy()")
         return torch.from_numpy(value)
     if isinstance(value, torch.Tensor) and value.device.type == "cpu":
         return value
@@ -129,12 +135,12 @@ def _tensor(value):
                     + (f" on {value.device}" if isinstance(value, torch.Tensor) else ""))
 
 
-def _only(wrapped):
+def _only(wrapped, written=False):
     """Unpacks Ray's list, which has one tensor per device of the process."""
     (value,) = wrapped
-    return _tensor(value)
+    return _tensor(value, written)
 
 
-def _list(wrapped):
+def _list(wrapped, written=False):
     (values,) = wrapped
-    return [_tensor(value) for value in values]
+    return [_tensor(value, written) for value in values]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs programs under Slurm on two hosts: PyTorch's by ringlet.from_launcher(), and C programs.
+"""Runs programs under Slurm on two hosts: PyTorch's by ringlet.from_launcher(), those of
+ringlet.Communicator, and C programs.
 
     slurm_test.py BUILD_DIR
 
@@ -39,6 +40,18 @@ RANK = textwrap.dedent("""
     found = {name: os.environ.get(name) for name in names}
     print("FOUND", json.dumps({**found, "host": socket.gethostname(), "sum": tensor.item()}), flush=True)
     dist.destroy_process_group()
+""")
+# Without PyTorch and NumPy: the buffers are arrays of ctypes.
+COMMUNICATOR = textwrap.dedent("""
+    import ctypes, json, socket, sys
+    import ringlet
+    with ringlet.Communicator.from_launcher(timeout=60) as comm:
+        total = (ctypes.c_int64 * 1)()
+        comm.all_reduce((ctypes.c_int64 * 1)(comm.rank + 1), total)
+        found = {"rank": comm.rank, "size": comm.size, "sum": total[0],
+                 "hosts": comm.all_gather_object(socket.gethostname()),
+                 "imported": [name for name in ("torch", "numpy") if name in sys.modules]}
+    print("FOUND", json.dumps(found), flush=True)
 """)
 
 
@@ -103,13 +116,34 @@ class Slurm(unittest.TestCase):
         if not PYTHON.exists():
             self.skipTest(f"there is no {PYTHON}: ./ringlet.sh test makes it where PyTorch can be had")
 
+    def need_pmix(self):
+        known = self.cluster.run("srun", "--mpi=list")
+        if "pmix" not in known.stdout + known.stderr or not ctypes.util.find_library("pmix"):
+            self.skipTest("Slurm's plug-in for PMIx is not here, or no libpmix.so.2: apt-get install libpmix2")
+
+    def found(self, ran):
+        """Returns the findings of all ranks of a step, in the order of their lines."""
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        return [json.loads(line.partition(" ")[2]) for line in ran.stdout.splitlines() if line.startswith("FOUND ")]
+
     def srun(self, *words, **settings):
         """Returns the findings of each rank of RANK, by rank."""
         self.need_pytorch()
-        ran = self.cluster.run("srun", *words, PYTHON, "-c", RANK, **settings)
-        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
-        found = [json.loads(line.partition(" ")[2]) for line in ran.stdout.splitlines() if line.startswith("FOUND ")]
+        found = self.found(self.cluster.run("srun", *words, PYTHON, "-c", RANK, **settings))
         return sorted(found, key=lambda each: int(each["RANK"]))
+
+    def communicator(self, *words, **settings):
+        """Returns the ended step of COMMUNICATOR, which uses the build's library and the Python of this test."""
+        program = self.cluster.folder / "communicator.py"
+        program.write_text(COMMUNICATOR)
+        return self.cluster.run("srun", *words, sys.executable, program, PYTHONPATH=str(SOURCE / "python"),
+                                LD_LIBRARY_PATH=str(support.BUILD.resolve() / "lib"), **settings)
+
+    def check_communicator(self, ran, hosts):
+        size = len(hosts)
+        expected = [{"rank": rank, "size": size, "sum": size * (size + 1) // 2, "hosts": hosts, "imported": []}
+                    for rank in range(size)]
+        self.assertEqual(sorted(self.found(ran), key=lambda each: each["rank"]), expected)
 
     def check(self, found, hosts):
         """`hosts` has each rank's host; local ranks and sums follow from it."""
@@ -141,9 +175,7 @@ class Slurm(unittest.TestCase):
         self.check(self.srun("--mpi=pmi2", "-N2", "-n3"), ["a01", "a01", "a02"])
 
     def test_srun_works_with_pmix(self):
-        known = self.cluster.run("srun", "--mpi=list")
-        if "pmix" not in known.stdout + known.stderr or not ctypes.util.find_library("pmix"):
-            self.skipTest("Slurm's plug-in for PMIx is not here, or no libpmix.so.2: apt-get install libpmix2")
+        self.need_pmix()
         found = self.srun("--mpi=pmix", "-N2", "-n4")
         self.check(found, ["a01", "a01", "a01", "a02"])
         self.assertEqual({each["MASTER_ADDR"] for each in found}, {"10.77.0.11"})
@@ -171,6 +203,30 @@ class Slurm(unittest.TestCase):
         lines = output.read_text().splitlines()
         self.assertIn("batch script of a job of 4 tasks", lines[0])
         self.assertEqual(len([line for line in lines if line.startswith("FOUND ")]), 4, output.read_text())
+
+    def test_srun_forms_a_communicator_without_pytorch(self):
+        for hosts, words in ((["a01", "a01", "a01", "a02"], ["-N2", "-n4"]),
+                             (["a01", "a02", "a01", "a01"], ["-N2", "-n4", "-m", "cyclic"]),
+                             (["a02", "a02"], ["-w", "a02", "-n2"]),
+                             (["a01", "a01", "a02"], ["--mpi=pmi2", "-N2", "-n3"])):
+            with self.subTest(" ".join(words)):
+                self.check_communicator(self.communicator(*words), hosts)
+
+    def test_a_communicator_meets_through_pmix(self):
+        self.need_pmix()
+        # No rank connects to this address, because PMIx carries the id.
+        ran = self.communicator("--mpi=pmix", "-N2", "-n4", MASTER_ADDR="unknown.invalid")
+        self.check_communicator(ran, ["a01", "a01", "a01", "a02"])
+
+    def test_a_communicator_in_an_arbitrary_order_needs_an_address(self):
+        order = self.cluster.folder / "order"
+        order.write_text("a02\na01\na02\n")
+        words = ["-m", "arbitrary", "-n3"]
+        ran = self.communicator(*words, SLURM_HOSTFILE=str(order))
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertIn("does not pass the host of rank 0: set MASTER_ADDR", ran.stderr)
+        ran = self.communicator(*words, SLURM_HOSTFILE=str(order), MASTER_ADDR="a02")
+        self.check_communicator(ran, ["a02", "a01", "a02"])
 
     def test_a_c_program_sums_its_ranks(self):
         ran = self.cluster.run(
