@@ -48,7 +48,7 @@ struct Setup {
 class World {
  public:
   explicit World(const Setup& setup) : setup_(setup) {
-    auto arena = Arena::Create({setup.ranks, setup.slot_bytes, setup.stage_bytes});
+    auto arena = Arena::Create({setup.ranks, setup.slot_bytes, setup.stage_bytes, 2});
     RINGLET_ASSERT(arena.ok());
     arena_ = *arena;
     const auto* const begin = reinterpret_cast<const std::byte*>(&arena_->header());
@@ -131,6 +131,7 @@ class World {
     }
     for (std::size_t i = 0; i < 2; ++i)  // the kernel may be reading
       std::atomic_ref(buffers[rank].input[i]).store(1, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < 2; ++i) buffers[rank].output[i] = 1;  // no rank may write it now
   }
   static transport::Waiter& NoLinks() {
     static transport::DoorbellWord word;
@@ -185,12 +186,13 @@ class World {
       memory.Name("got" + of, &part.progress.got, 8);
       memory.Name("left" + of, &part.left, 4);
       memory.Name("vote" + of, &part.vote, 8);
+      memory.Name("split" + of, &part.split, 8);
+      memory.Name("delivered" + of, &part.delivered, 8);
       for (std::uint64_t post = 0; post < ArenaShape::kPosts; ++post)
         memory.Name("post " + std::to_string(post) + of, &arena_->post(rank, post),
                     sizeof(transport::ArenaPost));
       memory.Name("payloads" + of, arena_->payload(rank, 0), arena_->shape().PayloadBytes());
-      memory.Name("stages" + of, arena_->stage(rank, 0),
-                  ArenaShape::kStages * arena_->shape().stage_bytes);
+      memory.Name("stages" + of, arena_->stage(rank, 0), arena_->shape().StagesBytes());
       memory.Name("input" + of, buffers[rank].input, sizeof buffers[rank].input);
       memory.Name("output" + of, buffers[rank].output, sizeof buffers[rank].output);
     }
@@ -414,6 +416,19 @@ TEST(DirectModel, DataOfARankThatFailedDoNotCount) {
                      if (at == "failed" && event.op == Op::kReadWrite) event.op = Op::kLoad;
                    }},
               "instead of");
+}
+
+// The root writes pieces of a broadcast to the memory of its peers, but not once they have given
+// up, and they wait until it has written.
+TEST(DirectModel, NoRankWritesToMemoryThatItsOwnerHasTakenBack) {
+  World world({.ranks = 2, .how = Algorithm::kFetch, .far = true});
+  Scenario late = All(world, "a receiver gives up", {kCast});
+  late.threads[1] = [&world] { world.Run(1, kCast, 0, 1); };
+  world.MayFail();
+  ExpectRightInMuch(late);
+  ExpectFound(late,
+              Weakened("'delivered' is stored relaxed", "delivered", Op::kStore, Order::kRelaxed),
+              kRace);
 }
 
 // ---- leaving ------------------------------------------------------------------------------------

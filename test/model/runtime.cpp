@@ -257,6 +257,22 @@ ssize_t __wrap_process_vm_readv(pid_t process, const iovec* to, unsigned long to
   return static_cast<ssize_t>(all);
 }
 
+// A write by the kernel must be ordered with all other accesses to its target.
+ssize_t __real_process_vm_writev(pid_t process, const iovec* from, unsigned long from_count,
+                                 const iovec* to, unsigned long to_count, unsigned long flags);
+ssize_t __wrap_process_vm_writev(pid_t process, const iovec* from, unsigned long from_count,
+                                 const iovec* to, unsigned long to_count, unsigned long flags) {
+  if (!InThread()) return __real_process_vm_writev(process, from, from_count, to, to_count, flags);
+  std::size_t all = 0;
+  for (unsigned long i = 0; i < to_count; ++i) {
+    Access(from[i].iov_base, from[i].iov_len, false);
+    Access(to[i].iov_base, to[i].iov_len, true);
+    __real_memcpy(to[i].iov_base, from[i].iov_base, to[i].iov_len);
+    all += to[i].iov_len;
+  }
+  return static_cast<ssize_t>(all);
+}
+
 int __real_clock_gettime(clockid_t clock, timespec* now);
 int __wrap_clock_gettime(clockid_t clock, timespec* now) {
   if (!InThread()) return __real_clock_gettime(clock, now);

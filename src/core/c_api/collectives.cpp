@@ -61,7 +61,7 @@ struct Submission {
 // Fills the caller's object, because moving a Submission costs too much for small operations.
 Status Prepare(comm::CallKind kind, const Arguments& given, std::optional<int> root,
                Submission& submission) {
-  RINGLET_TRY_ASSIGN(submission.held, FindActive(given.comm));
+  RINGLET_TRY(FindActive(given.comm, submission.held));
   const comm::Communicator& communicator = *submission.held.communicator;
   collective::Call& call = submission.call;
   call.kind = kind;
@@ -106,7 +106,8 @@ Result<bool> Reduction(comm::CallKind kind, const Arguments& given, ncclRedOp_t 
 }
 
 Result<bool> Message(bool sends, const Arguments& given, int peer) {
-  RINGLET_TRY_ASSIGN(FormedCommunicator held, FindActive(given.comm));
+  FormedCommunicator held;
+  RINGLET_TRY(FindActive(given.comm, held));
   RINGLET_TRY_ASSIGN(const DataType type, TypeOf(given.type));
   RINGLET_TRY_ASSIGN(const Rank rank, RankOf(peer, "peer", *held.communicator));
   RINGLET_TRY(collective::CheckCount(given.count, type, 1));

@@ -43,12 +43,24 @@ struct OpenCallGroup {
     bool blocking;
   };
   std::vector<Streamed> streamed;
+  /// Messages of one communicator that precede all `calls`: most groups consist of nothing else.
+  std::vector<comm::Transfer> messages;
+  std::shared_ptr<comm::Communicator> messenger;  // their communicator
   comm::ForkGuard fork_guard;
 
-  /// True for the usual group: calls on null streams, which block.
+  /// True if the group consists of calls on null streams, which block.
   bool HasOnlyCalls() const {
     return !spoiled && inits.empty() && begun.empty() && begins.empty() && unblocked.empty() &&
            streamed.empty();
+  }
+  bool MayKeep(const std::shared_ptr<comm::Communicator>& of) const {
+    return calls.empty() && streamed.empty() && (!messenger || messenger == of);
+  }
+  /// Turns `messages` into `calls`, because other calls follow.
+  void MoveMessages() {
+    for (const comm::Transfer& one : messages) calls.push_back({messenger, one});
+    messages.clear();
+    messenger.reset();
   }
 };
 os::PerThread<OpenCallGroup> groups;
@@ -156,6 +168,7 @@ Result<bool> SubmitToStream(CallJob job) {
     return !blocking;
   }
   RINGLET_TRY(CheckStream(call.stream));
+  group->MoveMessages();
   group->streamed.push_back({group->calls.size(), std::move(call), blocking});
   return false;
 }
@@ -239,14 +252,14 @@ Result<bool> RunStreamCalls(OpenCallGroup collected) {
   return goes_on;
 }
 
-/// Runs the calls and keeps the memory of `calls` for the next group of this thread.
-Result<bool> RunKept(std::vector<comm::GroupedCall>& calls) {
-  std::vector<comm::GroupedCall> collected = std::exchange(calls, {});
-  const Status status = comm::RunGroup(collected);
-  collected.clear();
-  calls = std::move(collected);
-  RINGLET_TRY(status);
-  return false;
+/// Runs the messages, and keeps the memory of `messages` for the next group of this thread.
+Status RunMessages(OpenCallGroup& group) {
+  const auto communicator = std::exchange(group.messenger, nullptr);
+  std::vector<comm::Transfer> messages = std::exchange(group.messages, {});
+  const Status status = communicator->Run(messages);
+  messages.clear();
+  group.messages = std::move(messages);
+  return status;
 }
 
 Result<bool> RunCalls(OpenCallGroup collected) {
@@ -305,6 +318,7 @@ Result<bool> SubmitCall(CallJob job) {
   if (job.held.has_issued && job.held.options.blocking) RINGLET_TRY(AwaitIssued(job.handle));
   comm::GroupedCall call{std::move(job.held.communicator), std::move(job.work)};
   if (OpenCallGroup* const group = OpenGroupOfThread()) {
+    group->MoveMessages();
     if (begins) group->begins.push_back({group->calls.size(), begins});
     group->calls.push_back(std::move(call));
     if (!job.held.options.blocking) group->unblocked.push_back(job.handle);
@@ -331,10 +345,18 @@ Result<bool> SubmitTransfer(ncclComm_t handle, FormedCommunicator held,
                             const comm::Transfer& transfer, cudaStream_t stream) {
   if (!held.options.blocking || held.has_issued || stream::IsStream(stream)) [[unlikely]]
     return SubmitCall({handle, std::move(held), transfer, stream});
-  if (OpenCallGroup* const group = OpenGroupOfThread())
-    group->calls.push_back({std::move(held.communicator), transfer});
-  else
+  OpenCallGroup* const group = OpenGroupOfThread();
+  if (!group) {
     RINGLET_TRY(held.communicator->Run({&transfer, 1}));
+    return false;
+  }
+  if (!group->MayKeep(held.communicator)) {
+    group->MoveMessages();
+    group->calls.push_back({std::move(held.communicator), transfer});
+    return false;
+  }
+  group->messages.push_back(transfer);
+  if (!group->messenger) group->messenger = std::move(held.communicator);
   return false;
 }
 
@@ -365,8 +387,11 @@ Result<bool> EndGroup() {
   if (!group)
     return Error{Code::kUnsupported, "ncclGroupEnd without ncclGroupStart on this thread"};
   if (--group->depth > 0) return false;
-  if (group->HasOnlyCalls()) [[likely]]
-    return RunKept(group->calls);
+  if (group->messenger && group->calls.empty() && group->HasOnlyCalls()) [[likely]] {
+    RINGLET_TRY(RunMessages(*group));
+    return false;
+  }
+  group->MoveMessages();
   OpenCallGroup collected = std::exchange(*group, OpenCallGroup{});
   const bool forms = !collected.inits.empty() || !collected.begun.empty();
   const bool runs = !collected.calls.empty() || !collected.streamed.empty();

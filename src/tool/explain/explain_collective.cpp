@@ -215,10 +215,7 @@ int Run(const CollectiveWords& words) {
     return refused(fmt::format("ranks and roots are numbers from 0 to {}", question.ranks - 1));
   const std::uint32_t ranks_on_host = (question.ranks + question.hosts - 1) / question.hosts;
   question.shares_memory = comm::AllowsHostMemory(*settings, ranks_on_host);
-  collective::Tuner tuner = comm::TunerFor(*settings, *std::move(measured));
-  const bool shares_cores =
-      settings->wait == WaitChoice::kYield || settings->wait == WaitChoice::kSleep;
-  if (!shares_cores) tuner.shm = collective::ShmThresholds::WithCores();
+  const collective::Tuner tuner = comm::TunerFor(*settings, *std::move(measured));
   fmt::print("{}", words.json ? CollectiveJson(question, tuner) : CollectiveText(question, tuner));
   return kExitDone;
 }

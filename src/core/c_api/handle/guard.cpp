@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "os/fs/gpu_driver.hpp"
-
 namespace ringlet::c_api {
 
 ncclResult_t Report(std::string_view function, const Error& error) noexcept {
@@ -28,15 +26,8 @@ ncclResult_t ReportUnexpected(std::string_view function, const std::exception& t
   }
 }
 
-Status RequireNonNull(const void* pointer, std::string_view name) {
-  if (pointer) return Ok();
-  return Error{Code::kInvalidArgument, fmt::format("{} is NULL", name)};
-}
-
-Status RequireMemory(const void* pointer, std::string_view name) {
-  RINGLET_TRY(RequireNonNull(pointer, name));
-  if (!os::IsGpuMemory(pointer)) [[likely]]
-    return Ok();
+Error RefusalOf(const void* pointer, std::string_view name) {
+  if (!pointer) return Error{Code::kInvalidArgument, fmt::format("{} is NULL", name)};
   return Error{Code::kInvalidArgument,
                fmt::format("{} is memory of a GPU; Ringlet moves CPU memory: copy it to the host "
                            "first, or use cudaMallocHost",

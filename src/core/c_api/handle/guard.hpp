@@ -6,6 +6,7 @@
 
 #include "c_api/handle/handles.hpp"
 #include "c_api/handle/last_error.hpp"
+#include "os/fs/gpu_driver.hpp"
 
 namespace ringlet::c_api {
 
@@ -28,10 +29,20 @@ ncclResult_t Guard(std::string_view function, Body&& body) noexcept {
   }
 }
 
-Status RequireNonNull(const void* pointer, std::string_view name);
+/// Returns the error of an argument that is null or, if not, GPU memory.
+Error RefusalOf(const void* pointer, std::string_view name);
+inline Status RequireNonNull(const void* pointer, std::string_view name) {
+  if (pointer) [[likely]]
+    return Ok();
+  return RefusalOf(pointer, name);
+}
 /// Checks that Ringlet can read and write at `pointer`, as far as known.
 /// Errors  kInvalidArgument  `pointer` is null or GPU memory
-Status RequireMemory(const void* pointer, std::string_view name);
+inline Status RequireMemory(const void* pointer, std::string_view name) {
+  if (pointer && !os::IsGpuMemory(pointer)) [[likely]]
+    return Ok();
+  return RefusalOf(pointer, name);
+}
 
 /// Returns the communicator's number of a window. \param name  name of the argument
 /// Errors  kInvalidArgument  `window` is null or not from ncclCommWindowRegister

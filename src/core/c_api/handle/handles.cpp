@@ -368,11 +368,18 @@ Status Active(HandleEntry& entry) {
 
 }  // namespace
 
-Result<FormedCommunicator> FindActive(ncclComm_t handle) {
-  return WithEntry(handle, [](HandleEntry& entry) -> Result<FormedCommunicator> {
+Status FindActive(ncclComm_t handle, FormedCommunicator& found) {
+  return WithEntry(handle, [&](HandleEntry& entry) -> Status {
     RINGLET_TRY(Active(entry));
-    return FormedCommunicatorOf(entry);
+    found = FormedCommunicatorOf(entry);
+    return Ok();
   });
+}
+
+Result<FormedCommunicator> FindActive(ncclComm_t handle) {
+  FormedCommunicator found;
+  RINGLET_TRY(FindActive(handle, found));
+  return found;
 }
 
 Result<FormedCommunicator> FindRunning(ncclComm_t handle) {

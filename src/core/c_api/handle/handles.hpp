@@ -52,6 +52,8 @@ struct FormedCommunicator {
 Result<FormedCommunicator> FindParent(ncclComm_t handle);
 /// Calls FindParent; refuses a revoked communicator too (kUnsupported).
 Result<FormedCommunicator> FindActive(ncclComm_t handle);
+/// Does the same for small operations, which a copy of the result would delay.
+Status FindActive(ncclComm_t handle, FormedCommunicator& found);
 /// Like Find, but accepts a communicator while an operation runs on it. Refuses a finalized one.
 Result<FormedCommunicator> FindRunning(ncclComm_t handle);
 /// Waits until no operation runs on the communicator. The caller has failed it before. Issued

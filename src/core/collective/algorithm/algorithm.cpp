@@ -48,8 +48,12 @@ constinit const AlgorithmRow kZeroCopyRow{
 constinit const AlgorithmRow kFetchRow{"fetch", kFetchCases,
                                        "like zero_copy, and ranks read other memory in place, too"};
 
+constinit const AlgorithmRow kAdaptiveRow{
+    "adaptive", kSliceCases, "zero_copy if possible; else slices or fetch, whichever was faster"};
+
 std::optional<Algorithm> NextOf(Algorithm algorithm) {
-  const bool may_be_refused = algorithm == Algorithm::kZeroCopy || algorithm == Algorithm::kFetch;
+  const bool may_be_refused = algorithm == Algorithm::kZeroCopy || algorithm == Algorithm::kFetch ||
+                              algorithm == Algorithm::kAdaptive;
   return may_be_refused ? std::optional(Algorithm::kSlices) : std::nullopt;
 }
 

@@ -30,6 +30,7 @@ extern const AlgorithmRow kOneShotRow;
 extern const AlgorithmRow kSlicesRow;
 extern const AlgorithmRow kZeroCopyRow;
 extern const AlgorithmRow kFetchRow;
+extern const AlgorithmRow kAdaptiveRow;
 
 /// Algorithms over links are first, algorithms through the memory of one host are last.
 inline constexpr std::array kAlgorithmRows = {
@@ -51,6 +52,7 @@ inline constexpr std::array kAlgorithmRows = {
     &kSlicesRow,
     &kZeroCopyRow,
     &kFetchRow,
+    &kAdaptiveRow,
 };
 inline constexpr std::size_t kAlgorithms = kAlgorithmRows.size();
 using AlgorithmSet = std::bitset<kAlgorithms>;
@@ -71,8 +73,9 @@ enum class Algorithm : std::uint8_t {
   kSlices,                                   ///< pipelined_shm.hpp
   kZeroCopy,  ///< zero_copy_shm.hpp: on registered memory; kSlices if any lacks it
   kFetch,     ///< like kZeroCopy, and the kernel reads unregistered memory
+  kAdaptive,  ///< kZeroCopy if all memory is registered; else kSlices or kFetch, see race.hpp
 };
-static_assert(static_cast<std::size_t>(Algorithm::kFetch) == kAlgorithms - 1);
+static_assert(static_cast<std::size_t>(Algorithm::kAdaptive) == kAlgorithms - 1);
 
 /// The data path within a host in a hierarchical algorithm.
 enum class Within : std::uint8_t {

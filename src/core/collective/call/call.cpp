@@ -27,6 +27,23 @@ Status CheckReduction(const Call& call) {
   return Ok();
 }
 
+bool Apart(View input, View output) {
+  return input.data() + input.size() <= output.data() ||
+         output.data() + output.size() <= input.data();
+}
+
+/// Returns true for most valid calls, and false for all others. Validate names what is wrong.
+bool IsPlainlyValid(const Call& call, CallPlace place) {
+  const CallShape& shape = ShapeOf(call.kind);
+  if (!FitsMemory(call.count, call.type, place.ranks)) return false;
+  if (shape.reduces && (!Reduces(call.op, call.type) || call.op == ReduceOp::kPreMulSum))
+    return false;
+  const bool rooted = shape.from_root || shape.to_root;
+  return (!rooted || Index(call.root) < place.ranks) &&
+         call.input.size() == InputBytes(call, place) &&
+         call.output.size() == OutputBytes(call, place) && Apart(call.input, call.output);
+}
+
 }  // namespace
 
 std::optional<CallKind> CallKindNamed(std::string_view name) {
@@ -52,9 +69,7 @@ std::string ToText(const Call& call) {
 }
 
 Result<Overlap> OverlapOf(const Call& call, Rank self, View input, View output) {
-  if (input.empty() || output.empty() || input.data() + input.size() <= output.data() ||
-      output.data() + output.size() <= input.data())
-    return Overlap();
+  if (input.empty() || output.empty() || Apart(input, output)) return Overlap();
   const std::ptrdiff_t offset = InPlaceOffset(call, self);
   if (output.data() - input.data() == offset * static_cast<std::ptrdiff_t>(SizeOf(call.type)))
     return Overlap(offset);
@@ -74,6 +89,8 @@ Error CountTooLarge(std::size_t count) {
 
 Status Validate(const Call& call, CallPlace place) {
   if (call.kind == CallKind::kBarrier) return Ok();
+  if (IsPlainlyValid(call, place)) [[likely]]
+    return Ok();
   RINGLET_TRY(CheckCount(call.count, call.type, place.ranks));
   if (HasRoot(call.kind) && Index(call.root) >= place.ranks)
     return Refused(fmt::format("root {} of {} is not below the number of ranks, {}",

@@ -37,13 +37,17 @@ Error Bad(std::string_view word, std::string_view why) {
 
 Result<AlgorithmSet> SetOf(const ChoiceEntry& entry, AlgorithmSet known) {
   RINGLET_TRY_ASSIGN(
-      const AlgorithmSet set,
+      AlgorithmSet set,
       AllowedBy<kAlgorithms>(entry, [&](std::string_view name) -> Result<std::size_t> {
         const auto algorithm = AlgorithmNamed(name);
         if (algorithm && known[static_cast<std::size_t>(*algorithm)])
           return static_cast<std::size_t>(*algorithm);
         return Bad(name, "it must be one of " + ListOf(known));
       }));
+  // An adaptive operation may become any of these, so excluding one excludes it too.
+  for (const Algorithm part : {Algorithm::kSlices, Algorithm::kZeroCopy, Algorithm::kFetch})
+    if (entry.all_but && !set[static_cast<std::size_t>(part)])
+      set.reset(static_cast<std::size_t>(Algorithm::kAdaptive));
   return known & set;
 }
 

@@ -22,13 +22,6 @@ std::size_t BlocksGiven(CallKind kind, const Layout& layout) {
   return PieceEach(kind) ? RanksOf(layout) : 1;
 }
 
-/// Returns the minimum size of blocks to fetch.
-std::size_t FetchMin(CallKind kind, const ShmThresholds& shm) {
-  if (kind == CallKind::kAllToAll) return shm.fetch_all_to_all_min;
-  if (kind == CallKind::kAllGather) return shm.fetch_all_gather_min;
-  return kind == CallKind::kBroadcast ? shm.fetch_broadcast_min : kAnyBytes;
-}
-
 bool FitsOneShot(CallKind kind, std::size_t bytes, const Layout& layout) {
   return bytes <= layout.post_bytes / BlocksGiven(kind, layout);
 }
@@ -41,10 +34,9 @@ Algorithm PreferredOnHost(CallKind kind, std::size_t bytes, const Layout& layout
   if (possible.size() == 1) return possible.front();
   if (bytes <= shm.one_shot_max / blocks && FitsOneShot(kind, bytes, layout))
     return Algorithm::kOneShot;
-  if (bytes >= FetchMin(kind, shm) && bytes <= shm.fetch_max) return Algorithm::kFetch;
   // The threshold applies to all blocks of a rank together, so the bound per block is rounded up.
-  const bool large = bytes >= (shm.zero_copy_min + blocks - 1) / blocks;
-  return large ? Algorithm::kZeroCopy : Algorithm::kSlices;
+  const bool large = bytes >= (shm.adaptive_min + blocks - 1) / blocks;
+  return large ? Algorithm::kAdaptive : Algorithm::kSlices;
 }
 
 Algorithm SelectOnHost(CallKind kind, std::size_t bytes, const Layout& layout, const Tuner& tuner) {
@@ -61,11 +53,9 @@ Algorithm SelectOnHost(CallKind kind, std::size_t bytes, const Layout& layout, c
 std::vector<std::size_t> BoundsOf(CallKind kind, const Layout& layout, const Tuner& tuner) {
   const std::size_t blocks = BlocksGiven(kind, layout);
   std::vector<std::size_t> bounds = tuner.measured.BoundsOf(kind, RanksOf(layout));
-  const std::size_t fetch_min = FetchMin(kind, tuner.shm);
   bounds.insert(bounds.end(),
                 {0, tuner.shm.one_shot_max / blocks, layout.post_bytes / blocks,
-                 (std::max<std::size_t>(tuner.shm.zero_copy_min, 1) - 1) / blocks,
-                 std::max<std::size_t>(fetch_min, 1) - 1, tuner.shm.fetch_max, kAnyBytes});
+                 (std::max<std::size_t>(tuner.shm.adaptive_min, 1) - 1) / blocks, kAnyBytes});
   std::ranges::sort(bounds);
   const auto twice = std::ranges::unique(bounds);
   bounds.erase(twice.begin(), twice.end());

@@ -5,7 +5,7 @@
 // overrides both. Every rank chooses alone from values that are equal on all ranks, so that they
 // agree. Facts that only one rank knows, such as whether its buffers are registered, are not used
 // here: the ranks find out together whether all of them can run zero_copy and fetch, and otherwise
-// run slices. Pure.
+// run slices. With `adaptive`, they choose between these by the times of their operations. Pure.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -23,25 +23,11 @@ namespace ringlet::collective {
 /// Size limits for each way through shared memory, in bytes.
 struct ShmThresholds {
   /// Compared with the bytes that a rank gives: all of its blocks if it has one per rank.
-  std::size_t one_shot_max = 16 << 10;
-  std::size_t zero_copy_min = 16 << 10;
-  // Compared with the size of a block that is fetched from unregistered memory of another process.
-  std::size_t fetch_all_to_all_min = SIZE_MAX;
-  std::size_t fetch_all_gather_min = SIZE_MAX;
-  std::size_t fetch_broadcast_min = SIZE_MAX;
-  std::size_t fetch_max = 0;
-
-  /// Thresholds for ranks that each have a core: they fetch. (docs/decisions/0036)
-  static constexpr ShmThresholds WithCores() {
-    return {.fetch_all_to_all_min = 128 << 10,
-            .fetch_all_gather_min = 2 << 20,
-            .fetch_broadcast_min = 128 << 10,
-            .fetch_max = 4 << 20};
-  }
+  std::size_t one_shot_max = 6 << 10;
+  std::size_t adaptive_min = 6 << 10;
 };
 
-/// The values that determine the choice. Equal on all ranks of a communicator, except for the fetch
-/// thresholds: the vote of zero_copy settles a difference there.
+/// The values that determine the choice. Equal on all ranks of a communicator.
 struct Tuner {
   CostModel model = {};
   ShmThresholds shm = {};

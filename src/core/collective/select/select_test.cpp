@@ -108,40 +108,30 @@ Algorithm WayFor(CallKind kind, std::size_t bytes, const Tuner& tuner = {},
   return way;
 }
 
-TEST(SelectOnHost, SmallMessagesAreOneShotAndLargeOnesZeroCopy) {
+TEST(SelectOnHost, SmallMessagesAreOneShotAndLargeOnesAdaptive) {
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 8), Algorithm::kOneShot);
-  EXPECT_EQ(WayFor(CallKind::kAllReduce, 16 << 10), Algorithm::kOneShot);
-  EXPECT_EQ(WayFor(CallKind::kAllReduce, (16 << 10) + 1), Algorithm::kZeroCopy);
+  EXPECT_EQ(WayFor(CallKind::kAllReduce, 6 << 10), Algorithm::kOneShot);
+  EXPECT_EQ(WayFor(CallKind::kAllReduce, (6 << 10) + 1), Algorithm::kAdaptive);
   EXPECT_EQ(WayFor(CallKind::kBarrier, 0), Algorithm::kOneShot);
-  EXPECT_EQ(WayFor(CallKind::kAllToAll, 4 << 10), Algorithm::kOneShot) << "four blocks";
-  EXPECT_EQ(WayFor(CallKind::kAllToAll, (4 << 10) + 1), Algorithm::kZeroCopy);
-  EXPECT_EQ(WayFor(CallKind::kScatter, 16 << 10), Algorithm::kZeroCopy);
-  EXPECT_EQ(WayFor(CallKind::kGather, 16 << 10), Algorithm::kOneShot);
+  EXPECT_EQ(WayFor(CallKind::kAllToAll, 1536), Algorithm::kOneShot) << "four blocks";
+  EXPECT_EQ(WayFor(CallKind::kAllToAll, 1537), Algorithm::kAdaptive);
+  EXPECT_EQ(WayFor(CallKind::kScatter, 16 << 10), Algorithm::kAdaptive);
+  EXPECT_EQ(WayFor(CallKind::kGather, 6 << 10), Algorithm::kOneShot);
 }
 
-TEST(SelectOnHost, TakesSlicesBetweenOneShotAndZeroCopy) {
-  const Tuner tuner{.shm = {.one_shot_max = 1000, .zero_copy_min = 2000}};
+TEST(SelectOnHost, TakesSlicesBetweenOneShotAndAdaptive) {
+  const Tuner tuner{.shm = {.one_shot_max = 1000, .adaptive_min = 2000}};
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 1000, tuner), Algorithm::kOneShot);
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 1001, tuner), Algorithm::kSlices);
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 1999, tuner), Algorithm::kSlices);
-  EXPECT_EQ(WayFor(CallKind::kAllReduce, 2000, tuner), Algorithm::kZeroCopy);
+  EXPECT_EQ(WayFor(CallKind::kAllReduce, 2000, tuner), Algorithm::kAdaptive);
   EXPECT_EQ(WayFor(CallKind::kReduceScatter, 250, tuner), Algorithm::kOneShot);
   EXPECT_EQ(WayFor(CallKind::kReduceScatter, 499, tuner), Algorithm::kSlices);
-  EXPECT_EQ(WayFor(CallKind::kReduceScatter, 500, tuner), Algorithm::kZeroCopy);
+  EXPECT_EQ(WayFor(CallKind::kReduceScatter, 500, tuner), Algorithm::kAdaptive);
   EXPECT_EQ(NextOf(Algorithm::kZeroCopy), Algorithm::kSlices);
+  EXPECT_EQ(NextOf(Algorithm::kAdaptive), Algorithm::kSlices);
   EXPECT_EQ(NextOf(Algorithm::kFetch), Algorithm::kSlices);
   EXPECT_EQ(NextOf(Algorithm::kOneShot), std::nullopt);
-}
-
-TEST(SelectOnHost, RanksWithTheirOwnCoresFetchSomeBlocks) {
-  const Tuner tuner{.shm = ShmThresholds::WithCores()};
-  EXPECT_EQ(WayFor(CallKind::kBroadcast, (128 << 10) - 1, tuner), Algorithm::kZeroCopy);
-  EXPECT_EQ(WayFor(CallKind::kBroadcast, 128 << 10, tuner), Algorithm::kFetch);
-  EXPECT_EQ(WayFor(CallKind::kBroadcast, 4 << 20, tuner), Algorithm::kFetch);
-  EXPECT_EQ(WayFor(CallKind::kBroadcast, (4 << 20) + 1, tuner), Algorithm::kZeroCopy);
-  EXPECT_EQ(WayFor(CallKind::kAllGather, 128 << 10, tuner), Algorithm::kZeroCopy);
-  EXPECT_EQ(WayFor(CallKind::kAllGather, 2 << 20, tuner), Algorithm::kFetch);
-  EXPECT_EQ(WayFor(CallKind::kAllReduce, 2 << 20, tuner), Algorithm::kZeroCopy);
 }
 
 TEST(SelectOnHost, ChoosesOnlyAllowedAndPossibleAlgorithms) {
@@ -152,8 +142,14 @@ TEST(SelectOnHost, ChoosesOnlyAllowedAndPossibleAlgorithms) {
   EXPECT_EQ(WayFor(CallKind::kBroadcast, 8, tuner), Algorithm::kOneShot);
   tuner.choice = ParseAlgorithmChoice("all_reduce:one_shot").value();
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 32 << 10, tuner), Algorithm::kOneShot);
-  EXPECT_EQ(WayFor(CallKind::kAllReduce, (32 << 10) + 1, tuner), Algorithm::kZeroCopy)
+  EXPECT_EQ(WayFor(CallKind::kAllReduce, (32 << 10) + 1, tuner), Algorithm::kAdaptive)
       << "a post has no room for it";
+  for (const char* const text : {"all_gather:^fetch", "all_gather:^adaptive"}) {
+    tuner.choice = ParseAlgorithmChoice(text).value();
+    EXPECT_EQ(WayFor(CallKind::kAllGather, 1 << 20, tuner), Algorithm::kSlices) << text;
+  }
+  tuner.choice = ParseAlgorithmChoice("all_gather:fetch").value();
+  EXPECT_EQ(WayFor(CallKind::kAllGather, 1 << 20, tuner), Algorithm::kFetch);
   tuner.choice = ParseAlgorithmChoice("ring").value();  // does not affect shared memory
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 8, tuner), Algorithm::kOneShot);
 }
@@ -166,21 +162,19 @@ TEST(SelectOnHost, TheTuningFileOverridesTheThresholds) {
                                 {CallKind::kBroadcast, 4, 1, kAnyBytes, Algorithm::kFetch}});
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 1024, tuner), Algorithm::kSlices);
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 32 << 10, tuner), Algorithm::kOneShot);
-  EXPECT_EQ(WayFor(CallKind::kAllReduce, 33 << 10, tuner), Algorithm::kZeroCopy);
+  EXPECT_EQ(WayFor(CallKind::kAllReduce, 33 << 10, tuner), Algorithm::kAdaptive);
   EXPECT_EQ(WayFor(CallKind::kAllReduce, 8, tuner, 3), Algorithm::kOneShot) << "other ranks";
   EXPECT_EQ(WayFor(CallKind::kBroadcast, 1, tuner), Algorithm::kFetch);
   EXPECT_EQ(ChosenFor(CallKind::kAllReduce, 8, 4, 1, tuner), Algorithm::kRing) << "over links";
 }
 
 TEST(SelectOnHost, TheScoreTableMatchesTheSelection) {
-  Tuner tuner{.shm = ShmThresholds::WithCores()};
+  Tuner tuner;
   tuner.measured = TuningTable({{CallKind::kAllGather, 4, 1, 100, Algorithm::kSlices}});
   const ScoreTable table(OnHost(4), tuner);
   const std::vector<Score> expected = {{100, Algorithm::kSlices, true},
-                                       {16 << 10, Algorithm::kOneShot},
-                                       {(2 << 20) - 1, Algorithm::kZeroCopy},
-                                       {4 << 20, Algorithm::kFetch},
-                                       {kAnyBytes, Algorithm::kZeroCopy}};
+                                       {6 << 10, Algorithm::kOneShot},
+                                       {kAnyBytes, Algorithm::kAdaptive}};
   EXPECT_EQ(table.scores(CallKind::kAllGather), expected);
   for (std::size_t kind = 0; kind < kCallKinds; ++kind) {
     if (CallKind(kind) == CallKind::kAllToAllV || CallKind(kind) == CallKind::kSendReceive)

@@ -39,10 +39,11 @@ PipelinedShm::PipelinedShm(std::shared_ptr<transport::Arena> arena, std::uint32_
   }
 }
 
-void PipelinedShm::Begin(const Call& call, std::uint64_t before, bool stream) {
+void PipelinedShm::Begin(const Call& call, std::uint64_t before, SliceMode mode) {
   call_ = call;
   before_ = before;
-  stream_ = stream;
+  mode_ = mode;
+  if (mode.through) block_.resize(kReduceBlockBytes);
   put_ = reduced_ = joined_ = got_ = 0;
   const bool shares = call.kind == CallKind::kAllReduce || call.kind == CallKind::kReduce;
   levels_ = !nodes_.empty() && Reduces(call.kind);
@@ -194,20 +195,38 @@ std::span<const std::byte*> PipelinedShm::NearSources(std::uint64_t slice, std::
 // ---- steps --------------------------------------------------------------------------------------
 
 void PipelinedShm::Copy(const std::byte* from, std::byte* to, std::size_t bytes) const {
-  if (stream_) return StreamCopy(View(from, bytes), to);
+  if (mode_.stream) return StreamCopy(View(from, bytes), to);
+  std::memcpy(to, from, bytes);
+}
+
+// Copies into this rank's stage.
+void PipelinedShm::Lay(const std::byte* from, std::byte* to, std::size_t bytes) const {
+  if (mode_.through) return StreamCopy(View(from, bytes), to);
   std::memcpy(to, from, bytes);
 }
 
 // Reduces `sources` into `out` and copies the result to `copy`, if that is not null. Divides
 // averages if `last` is true.
 void PipelinedShm::ReduceInto(std::span<const std::byte*> sources, std::span<std::byte> out,
-                              std::byte* copy, bool last) const {
+                              std::byte* copy, bool last) {
   const Reduction what{call_.type, call_.op, last ? ranks_ : 1};
   for (std::size_t at = 0; at < out.size(); at += kReduceBlockBytes) {
     const auto block = out.subspan(at, std::min(kReduceBlockBytes, out.size() - at));
     ReduceMany(what, sources, block);
     if (copy) Copy(block.data(), copy + at, block.size());
     for (const std::byte*& source : sources) source += block.size();
+  }
+}
+
+// Does the same with `stage` for `out`.
+void PipelinedShm::ReduceIntoStage(std::span<const std::byte*> sources, std::span<std::byte> stage,
+                                   std::byte* copy, bool last) {
+  if (!mode_.through) return ReduceInto(sources, stage, copy, last);
+  for (std::size_t at = 0; at < stage.size(); at += kReduceBlockBytes) {
+    const std::size_t bytes = std::min(kReduceBlockBytes, stage.size() - at);
+    const auto block = std::span(block_).first(bytes);
+    ReduceInto(sources, block, copy ? copy + at : nullptr, last);
+    Lay(block.data(), stage.data() + at, bytes);
   }
 }
 
@@ -220,22 +239,22 @@ void PipelinedShm::WriteSlice(std::uint64_t slice) const {
       if (peer == self_ || !SendsData(call_, Rank{self_}, Rank{peer}) ||
           (levels_ && Represents(peer)))
         continue;
-      std::memcpy(stage + peer * slicing_.slice_bytes,
-                  call_.input.data() + InputOffset(call_, Rank{peer}) + range.begin, range.bytes);
+      Lay(call_.input.data() + InputOffset(call_, Rank{peer}) + range.begin,
+          stage + peer * slicing_.slice_bytes, range.bytes);
     }
     return;
   }
   const Piece mine = Share(local_, range);
   const std::size_t behind = mine.begin + mine.bytes;
-  std::memcpy(stage, call_.input.data() + range.begin, mine.begin);
-  std::memcpy(stage + behind, call_.input.data() + range.begin + behind, range.bytes - behind);
+  Lay(call_.input.data() + range.begin, stage, mine.begin);
+  Lay(call_.input.data() + range.begin + behind, stage + behind, range.bytes - behind);
 }
 
 void PipelinedShm::WriteSliceForAll(std::uint64_t slice) const {
   const Piece range = slicing_.At(slice);
   const bool gives =
       !HasRoot(call_.kind) || (call_.kind == CallKind::kGather) != (Index(call_.root) == self_);
-  if (gives) std::memcpy(Stage(self_, slice), call_.input.data() + range.begin, range.bytes);
+  if (gives) Lay(call_.input.data() + range.begin, Stage(self_, slice), range.bytes);
 }
 
 void PipelinedShm::ReduceShare(std::uint64_t slice) {
@@ -245,7 +264,7 @@ void PipelinedShm::ReduceShare(std::uint64_t slice) {
       NearSources(slice, share.begin, call_.input.data() + range.begin + share.begin);
   std::byte* const copy =
       ReceivesResult() && !joins_ ? call_.output.data() + range.begin + share.begin : nullptr;
-  ReduceInto(sources, {Stage(self_, slice) + share.begin, share.bytes}, copy, !joins_);
+  ReduceIntoStage(sources, {Stage(self_, slice) + share.begin, share.bytes}, copy, !joins_);
 }
 
 // Adds up this node's data for the blocks of the ranks on other nodes that this rank stands in for.
@@ -256,7 +275,7 @@ void PipelinedShm::ReduceForOthers(std::uint64_t slice) {
     const std::size_t piece = rank * slicing_.slice_bytes;
     const auto sources = NearSources(
         slice, piece, call_.input.data() + InputOffset(call_, Rank{rank}) + range.begin);
-    ReduceInto(sources, {Stage(self_, slice) + piece, range.bytes}, nullptr, false);
+    ReduceIntoStage(sources, {Stage(self_, slice) + piece, range.bytes}, nullptr, false);
   }
 }
 
@@ -275,8 +294,8 @@ void PipelinedShm::Join(std::uint64_t slice) {
       next = std::min(next, theirs.begin + theirs.bytes);
       sources_.push_back(Stage(node[holder], slice) + at);
     }
-    ReduceInto(sources_, {Joined(self_, slice) + at, next - at},
-               ReceivesResult() ? call_.output.data() + range.begin + at : nullptr, true);
+    ReduceIntoStage(sources_, {Joined(self_, slice) + at, next - at},
+                    ReceivesResult() ? call_.output.data() + range.begin + at : nullptr, true);
   }
 }
 

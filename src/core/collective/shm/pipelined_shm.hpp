@@ -45,9 +45,12 @@ class PipelinedShm {
   /// \param nodes  the ranks of each NUMA node in order, every rank of the arena once; or empty
   PipelinedShm(std::shared_ptr<transport::Arena> arena, std::uint32_t self, const Groups& nodes);
 
+  struct SliceMode {
+    bool stream = false;   ///< outputs bypass the caches
+    bool through = false;  ///< so do the stages: faster between cores that share no cache
+  };
   /// \param before  number of slices of all earlier operations
-  /// \param stream  outputs bypass the caches
-  void Begin(const Call& call, std::uint64_t before, bool stream);
+  void Begin(const Call& call, std::uint64_t before, SliceMode mode);
 
   /// Counts an operation without slices as one slice.
   void CountOther();
@@ -88,8 +91,11 @@ class PipelinedShm {
   }
 
   void Copy(const std::byte* from, std::byte* to, std::size_t bytes) const;
+  void Lay(const std::byte* from, std::byte* to, std::size_t bytes) const;
   void ReduceInto(std::span<const std::byte*> sources, std::span<std::byte> out, std::byte* copy,
-                  bool last) const;
+                  bool last);
+  void ReduceIntoStage(std::span<const std::byte*> sources, std::span<std::byte> stage,
+                       std::byte* copy, bool last);
   void WriteSlice(std::uint64_t slice) const;
   void WriteSliceForAll(std::uint64_t slice) const;
   void ReduceShare(std::uint64_t slice);
@@ -109,7 +115,8 @@ class PipelinedShm {
   bool touched_ = false;  // its stages
 
   Call call_;
-  bool stream_ = false;
+  SliceMode mode_;
+  std::vector<std::byte> block_;  // a reduced block on its way to the stage and the output
   bool levels_ = false, reduces_ = false, joins_ = false;  // two levels; these steps exist
   const std::vector<std::uint32_t>* near_ = nullptr;       // ranks to add up first
   std::uint32_t local_ = 0;                                // index of this rank in near_

@@ -8,7 +8,7 @@ namespace ringlet::collective {
 
 PostRing::PostSlot PostRing::Next(std::size_t bytes) {
   constexpr std::size_t kLineBytes = 64;
-  RINGLET_ASSERT(bytes <= payload_bytes_ / 4);
+  RINGLET_ASSERT(bytes <= payload_bytes_ / 2);
   ++sequence_;
   const std::size_t lines = (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
   std::uint64_t begin = end_;

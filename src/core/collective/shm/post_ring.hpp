@@ -15,7 +15,7 @@ class PostRing {
   /// Maximum number of items that a rank may be ahead.
   static constexpr std::uint64_t kPosts = transport::ArenaShape::kPosts;
 
-  /// \param payload_bytes  size of the ring of payloads; a payload takes at most a quarter of it
+  /// \param payload_bytes  size of the ring of payloads; a payload takes at most half of it
   explicit PostRing(std::size_t payload_bytes) : payload_bytes_(payload_bytes) {}
 
   struct PostSlot {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -15,6 +16,12 @@ namespace {
 // rank checks for failed ranks.
 constexpr int kSlicesAtOnce = 16;
 
+// True for operations that only copy, and whose memory peers may fetch.
+bool MayFetch(CallKind kind) {
+  return kind == CallKind::kAllToAll || kind == CallKind::kAllGather ||
+         kind == CallKind::kBroadcast;
+}
+
 // ArenaHeader::failed: the first rank that gave up is in the lower bits, the one it blames above.
 constexpr std::uint32_t kBlamedShift = 16, kGivenUpMask = 0xffff;
 
@@ -26,10 +33,13 @@ ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint3
       spinners_{Spinner(wait_policy), Spinner(wait_policy.ForOtherHosts())},
       place_{.waiter = &posts_.waiter(), .spinner = &spinners_.front()},
       stream_bytes_min_(options.stream_bytes_min),
-      slices_(arena, self, options.nodes) {
+      slices_(arena, self, options.nodes),
+      ticks_(options.ticks) {
   RINGLET_ASSERT(arena->shape().stage_bytes >= std::size_t{64} * ranks());
   if (reach.shared) direct_.emplace(std::move(arena), self, std::move(reach));
 }
+
+ShmCollective::~ShmCollective() = default;
 
 void ShmCollective::StartPart(const Call& call, Algorithm how, const Fingerprint& whole,
                               PartOf which) {
@@ -69,7 +79,47 @@ Result<bool> ShmCollective::Advance() {
   posts_.End();
   phase_ = Idle{};
   moved_ = true;
+  RecordTime();
   return true;
+}
+
+// ---- races --------------------------------------------------------------------------------------
+
+struct ShmCollective::Races {
+  static constexpr std::size_t kSizes = 64;  // powers of two
+  std::array<std::array<Race, kSizes>, kCallKinds> of;
+};
+
+// Returns the rank that chooses for all. It receives data, so that its time is that of the
+// operation: the root of a broadcast may be done early.
+std::uint32_t ShmCollective::ChooserOf(const Call& call) const {
+  const CallShape& shape = ShapeOf(call.kind);
+  if (shape.to_root) return Index(call.root);
+  return shape.from_root ? (Index(call.root) + 1) % ranks() : 0;
+}
+
+// Null unless this rank chooses for all.
+Race* ShmCollective::RaceOf(const Call& call) {
+  if (self() != ChooserOf(call) || ticks_ == nullptr) return nullptr;
+  if (!races_) {
+    races_ = std::make_unique<Races>();
+    for (std::size_t kind = 0; kind < kCallKinds; ++kind)
+      races_->of[kind].fill(Race(MayFetch(CallKind(kind)) ? 3 : 2));
+  }
+  const auto size = static_cast<std::size_t>(std::bit_width(BlockBytes(call)));
+  return &races_->of[static_cast<std::size_t>(call.kind)][size - 1];
+}
+
+ShmCollective::Way ShmCollective::WayOf(const Call& call) {
+  race_ = RaceOf(call);
+  const std::uint32_t first = MayFetch(call.kind) ? 0 : 1;
+  if (!race_) return static_cast<Way>(first);
+  begun_ = ticks_();
+  return static_cast<Way>(first + race_->way());
+}
+
+void ShmCollective::RecordTime() {
+  if (Race* const race = std::exchange(race_, nullptr)) race->Record(ticks_() - begun_);
 }
 
 // Fails if the awaited rank has left or any rank has failed. Otherwise returns false: not done.
@@ -100,13 +150,15 @@ void ShmCollective::Post(Algorithm how) {
     phase_ = OneShot{};
   } else {
     const bool stream = OutputBytes(call_, here) * ranks() >= stream_bytes_min_;
+    const bool adaptive = direct_ && how == Algorithm::kAdaptive;
+    const bool fetch = how == Algorithm::kFetch || (adaptive && MayFetch(call_.kind));
     transport::ArenaPlaces places;
     if (direct_ && how != Algorithm::kSlices)
-      places = direct_->Begin(call_, posts_.sequence(),
-                              {.stream = stream, .fetch = how == Algorithm::kFetch});
+      places = direct_->Begin(call_, posts_.sequence(), {.stream = stream, .fetch = fetch});
+    if (adaptive) places.way = static_cast<std::uint32_t>(WayOf(call_));
     std::memcpy(payload, &places, sizeof places);
-    phase_ = Direct{.stream = stream, .met = false};
-    if (places.offered == 0) BeginSlices(stream, false);
+    phase_ = Direct{.stream = stream, .adaptive = adaptive, .met = false};
+    if (places.offered == 0 && !adaptive) BeginSlices({.stream = stream}, false);
   }
   posts_.Publish();
 }
@@ -144,6 +196,15 @@ Result<bool> ShmCollective::AdvanceDirect(Direct& direct) {
   if (!direct.met) {
     RINGLET_TRY_ASSIGN(direct.met, posts_.AwaitPosts(call_, true));
     if (!direct.met) return false;
+    // A value of a peer that names no way means kFetch.
+    const auto way =
+        direct.adaptive ? static_cast<Way>(direct_->PlacesOf(ChooserOf(call_)).way) : Way::kFetch;
+    const bool slices = way == Way::kSlices || way == Way::kSlicesThrough;
+    if (slices && !direct_->AllRegistered()) {
+      direct_->End();
+      BeginSlices({.stream = direct.stream, .through = way == Way::kSlicesThrough}, true);
+      return false;
+    }
   }
   std::uint32_t awaited = posts_.awaited();
   const auto step = direct_->Advance(base_ + 1, awaited);
@@ -159,7 +220,8 @@ Result<bool> ShmCollective::AdvanceDirect(Direct& direct) {
     return false;
   direct_->End();
   if (step == ZeroCopyShm::AdvanceResult::kRefused) {
-    BeginSlices(direct.stream, true);
+    race_ = nullptr;
+    BeginSlices({.stream = direct.stream}, true);
     return false;
   }
   ++base_;
@@ -175,8 +237,9 @@ void ShmCollective::Withdraw() {
 
 // ---- slices -------------------------------------------------------------------------------------
 
-void ShmCollective::BeginSlices(bool stream, bool met) {
-  slices_.Begin(call_, base_, stream);
+void ShmCollective::BeginSlices(PipelinedShm::SliceMode mode, bool met) {
+  moved_ = true;
+  slices_.Begin(call_, base_, mode);
   phase_ = Slices{met};
 }
 

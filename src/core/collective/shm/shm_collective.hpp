@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/value/race.hpp"
 #include "collective/algorithm/algorithm.hpp"
 #include "collective/algorithm/groups.hpp"
 #include "collective/call/fingerprint.hpp"
@@ -35,6 +36,8 @@ struct ShmOptions {
   Groups nodes = {};
   /// Ranks of the communicator by index in the arena. Empty: both numbers are equal.
   std::vector<Rank> ranks = {};
+  /// Returns a time in any unit, for adaptive operations. Null: they never change their way.
+  std::uint64_t (*ticks)() = nullptr;
 };
 
 /// Runs one operation after the other. Drive each as an Operation from Start on.
@@ -46,14 +49,15 @@ class ShmCollective final : public Operation {
   ///               arena
   ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint32_t self,
                 WaitPolicy wait_policy = {}, ShmOptions options = {}, HostReach reach = {});
+  ~ShmCollective() override;
 
   /// Begins an operation after the last one is done. Does not block or allocate. A barrier, and the
   /// meeting before the messages of all_to_all_v, have a count of 0. All-to-all cannot be in place.
   /// Buffers that only the root has are ignored on other ranks.
   ///
-  /// \param how     kOneShot, if a rank gives at most the arena's slot_bytes; kSlices; or kZeroCopy
-  ///                or kFetch, which become kSlices if one rank cannot run them. Equal on all
-  ///                ranks.
+  /// \param how     kOneShot, if a rank gives at most the arena's slot_bytes; kSlices; or
+  ///                kZeroCopy, kFetch or kAdaptive, which become kSlices if one rank cannot run
+  ///                them. Equal on all ranks.
   /// \param number  number of earlier operations, as callers count
   void Start(const Call& call, Algorithm how, std::uint64_t number) {
     StartPart(call, how, FingerprintOf(call, number));
@@ -105,8 +109,9 @@ class ShmCollective final : public Operation {
   };
   struct OneShot {};
   struct Direct {
-    bool stream;  // outputs bypass the caches
-    bool met;     // all ranks have posted the same call
+    bool stream;    // outputs bypass the caches
+    bool adaptive;  // all ranks run it as one has chosen
+    bool met;       // all ranks have posted the same call
   };
   struct Slices {
     bool met;  // so have all ranks that this rank needs
@@ -114,7 +119,14 @@ class ShmCollective final : public Operation {
 
   std::uint32_t ranks() const { return posts_.ranks(); }
   void Post(Algorithm how);
-  void BeginSlices(bool stream, bool met);
+  enum class Way : std::uint32_t { kFetch, kSlices, kSlicesThrough };
+  /// The races of a kind of operation, by its size.
+  struct Races;
+  std::uint32_t ChooserOf(const Call& call) const;
+  Race* RaceOf(const Call& call);
+  Way WayOf(const Call& call);
+  void RecordTime();
+  void BeginSlices(PipelinedShm::SliceMode mode, bool met);
   Result<bool> Wait();
   Result<bool> AdvanceOneShot();
   Result<bool> AdvanceDirect(Direct& direct);
@@ -135,6 +147,10 @@ class ShmCollective final : public Operation {
   std::uint64_t base_ = 0;  // slices before this operation
   PipelinedShm slices_;
   std::optional<ZeroCopyShm> direct_;
+  std::uint64_t (*ticks_)();
+  std::unique_ptr<Races> races_;  // null before the first choice of this rank
+  Race* race_ = nullptr;          // of this operation; null: its time does not matter
+  std::uint64_t begun_ = 0;       // in ticks
   std::optional<Error> error_;
 };
 

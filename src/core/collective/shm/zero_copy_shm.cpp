@@ -1,11 +1,12 @@
 #include "collective/shm/zero_copy_shm.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include "collective/reduce/reduce.hpp"
+#include "transport/arena/bell_waiter.hpp"
 #include "transport/link/doorbell.hpp"
 #include "transport/link/last_look.hpp"
 
@@ -21,12 +22,12 @@ constexpr std::size_t kChunkBytes = 256 << 10;
 constexpr int kChunksAtOnce = 16;
 // Bytes to fetch at a time.
 constexpr std::size_t kFetchBytes = 4 << 20;
-// Looks for the end of a peer's write to memory of this rank, which has given up: a tenth of a
-// second on an idle core.
-constexpr int kLooksForDelivery = 100'000;
+// Waits for the end of a peer's write to memory of this rank, which has given up.
+constexpr int kLooksForDelivery = 1000;
+constexpr std::chrono::milliseconds kBetweenLooks(1);
 
 // Values of ArenaPlaces::offered.
-constexpr std::uint64_t kRegistered = 1, kAddress = 2;
+constexpr std::uint32_t kRegistered = 1, kAddress = 2;
 
 }  // namespace
 
@@ -39,6 +40,7 @@ ZeroCopyShm::ZeroCopyShm(std::shared_ptr<transport::Arena> arena, std::uint32_t 
       inputs_(ranks_, nullptr),
       far_inputs_(ranks_),
       outputs_(ranks_, nullptr),
+      readable_(ranks_),
       scratch_(kReduceBlockBytes) {
   RINGLET_ASSERT(reach_.shared && reach_.near && reach_.is_near.size() == ranks_);
   for (std::uint32_t rank = 0; rank < ranks_; ++rank)
@@ -62,10 +64,10 @@ ArenaPlaces ZeroCopyShm::Begin(const Call& call, std::uint64_t sequence, CopyMod
   ArenaPlaces places;
   if (!Offers(call, mode.fetch, places)) return {};
   // A root that offers an address may write there.
-  if (mode.fetch && call.kind == CallKind::kBroadcast)
-    places.output_offset = RemoteAddress::Of(call.output.data()).told();
-  lets_read_ = places.offered == kAddress;
-  stream_ = mode.stream && !lets_read_;  // the caches hold fetched data
+  const bool splits = mode.fetch && call.kind == CallKind::kBroadcast;
+  if (splits) places.output_offset = RemoteAddress::Of(call.output.data()).told();
+  stream_ = mode.stream && places.offered != kAddress;  // the caches hold fetched data
+  lets_read_ = splits || places.offered == kAddress;
   open_ = !near_peers_.empty();
   if (open_) reach_.near->Open(self_, {call.input.data(), call.output.data()});
   return places;
@@ -126,16 +128,19 @@ ArenaPlaces ZeroCopyShm::PlacesOf(std::uint32_t rank) const {
   return places;
 }
 
+bool ZeroCopyShm::AllRegistered() const {
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank)
+    if (PlacesOf(rank).offered != kRegistered) return false;
+  return true;
+}
+
 ZeroCopyShm::AdvanceResult ZeroCopyShm::CountOffers() {
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-    const std::uint64_t offered = PlacesOf(rank).offered;
+    const std::uint32_t offered = PlacesOf(rank).offered;
     if (offered != kRegistered && offered != kAddress) return AdvanceResult::kRefused;
   }
   split_.reset();
-  if (IsSplit(self_)) {
-    split_.emplace(SplitOf(self_)).Open();
-    lets_read_ = true;
-  }
+  if (IsSplit(self_)) split_.emplace(SplitOf(self_)).Open();
   const bool reaches = MapInputs();
   arena_->rank(self_).vote.store(sequence_ * 2 + (reaches ? 1 : 0), std::memory_order_seq_cst);
   arena_->RingOthers(self_);
@@ -180,12 +185,22 @@ bool ZeroCopyShm::MapSharedInput(std::uint32_t peer) {
   return outputs_[peer] != nullptr;
 }
 
-// Tries both ends, so that unreadable memory is detected before anything is written.
+// Tries both ends, so that unreadable memory is detected before anything is written. Programs use
+// the same buffers again and again, and each attempt costs a system call, so memory that was
+// readable before is not tried again.
 bool ZeroCopyShm::MapProcessInput(std::uint32_t peer, RemoteAddress address, std::size_t bytes) {
-  std::byte probe{};
-  if (Reduces(call_.kind) || bytes == 0 || !reach_.shared->Get(peer, address, {&probe, 1}) ||
-      !reach_.shared->Get(peer, address + bytes - 1, {&probe, 1}))
-    return false;
+  if (Reduces(call_.kind) || bytes == 0) return false;
+  std::array<ReadableMemory, kReadableKept>& known = readable_[peer];
+  const auto covers = [&](const ReadableMemory& one) {
+    return one.bytes >= bytes && one.address == address.told();
+  };
+  if (std::ranges::none_of(known, covers)) {
+    std::byte probe{};
+    if (!reach_.shared->Get(peer, address, {&probe, 1}) ||
+        !reach_.shared->Get(peer, address + bytes - 1, {&probe, 1}))
+      return false;
+    known[readable_next_++ % kReadableKept] = {.address = address.told(), .bytes = bytes};
+  }
   far_inputs_[peer] = address;
   return true;
 }
@@ -371,12 +386,16 @@ ZeroCopyShm::AdvanceResult ZeroCopyShm::WriteForPeers(std::uint32_t& awaited) {
 void ZeroCopyShm::AwaitDelivery() {
   const auto split = std::exchange(split_, std::nullopt);
   if (!split) return;
+  transport::BellWaiter waiter(arena_->rank(self_).bell);
   std::byte probe{};
-  for (int look = 0; look < kLooksForDelivery && !split->delivered(); ++look) {
+  for (int look = 0; look < kLooksForDelivery; ++look) {
+    const auto ticket = waiter.Prepare();
+    if (split->delivered()) break;
     const auto& root = far_inputs_[Index(call_.root)];
-    if (root && !reach_.shared->Get(Index(call_.root), *root, {&probe, 1})) return;
-    std::this_thread::yield();
+    if (root && !reach_.shared->Get(Index(call_.root), *root, {&probe, 1})) break;
+    waiter.Wait(ticket, kBetweenLooks);
   }
+  arena_->rank(self_).bell.value.store(0, std::memory_order_relaxed);  // awake
 }
 
 void ZeroCopyShm::ReduceChunk(std::size_t begin, std::size_t bytes) {

@@ -14,6 +14,7 @@
 //
 // Sums are added up in rank order, as through stages, so the results are bitwise equal.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -48,8 +49,13 @@ class ZeroCopyShm {
     bool stream = false;  ///< outputs bypass the caches
     bool fetch = false;   ///< unregistered memory may be fetched
   };
-  /// Begins an operation. Returns the data to post with `call`.
+  /// Begins an operation. Returns the data to post with `call`. Its way is free for the caller.
   transport::ArenaPlaces Begin(const Call& call, std::uint64_t sequence, CopyMode mode);
+
+  /// Returns what a rank has posted. \pre  it has posted the call. Outside input
+  transport::ArenaPlaces PlacesOf(std::uint32_t rank) const;
+  /// True if all ranks have registered their memory. \pre  all have posted the same call
+  bool AllRegistered() const;
 
   enum class AdvanceResult {
     kWaits,    ///< for `awaited`
@@ -77,7 +83,6 @@ class ZeroCopyShm {
   bool Offers(const Call& call, bool fetch, transport::ArenaPlaces& places) const;
   bool OffersRegistered(const Call& call, transport::ArenaPlaces& places) const;
   bool OffersAddress(const Call& call, transport::ArenaPlaces& places) const;
-  transport::ArenaPlaces PlacesOf(std::uint32_t rank) const;
   AdvanceResult CountOffers();
   bool MapInputs();
   bool MapNearInput(std::uint32_t peer);
@@ -111,6 +116,14 @@ class ZeroCopyShm {
   std::vector<const std::byte*> inputs_;  // by rank, as this rank sees them; or, if null,
   std::vector<std::optional<RemoteAddress>> far_inputs_;  // as the rank's process sees them
   std::vector<std::byte*> outputs_;                       // by rank, if this rank writes to it
+  // Memory of peers that this rank has read before.
+  struct ReadableMemory {
+    std::uint64_t address = 0;
+    std::size_t bytes = 0;
+  };
+  static constexpr std::size_t kReadableKept = 4;
+  std::vector<std::array<ReadableMemory, kReadableKept>> readable_;  // by rank
+  std::size_t readable_next_ = 0;
   // The work is a reduction of all sources into all targets, or a list of copies.
   struct ZeroCopyTransfer {
     const std::byte* from = nullptr;          // memory that this rank sees, or

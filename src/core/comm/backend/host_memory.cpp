@@ -267,7 +267,7 @@ HostMemory::HostMemory(const Origin& origin, const PeerTable& peer_table,
     reach.is_near.push_back(peer_info.process_hash == origin.process->facts().process_hash);
   buffers_->Publish(parts.arena, here.self);
   buffers_->SetProcesses(std::move(parts.processes));
-  collective::ShmOptions options{.ranks = here.ranks};
+  collective::ShmOptions options{.ranks = here.ranks, .ticks = &os::Ticks};
   options.nodes = NumaGroups(peer_infos, origin.process->settings().numa_ranks);
   engine_ = std::make_unique<collective::ShmCollective>(
       std::move(parts.arena), here.self, wait_policy, std::move(options), std::move(reach));

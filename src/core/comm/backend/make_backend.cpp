@@ -18,7 +18,6 @@ Selector SelectorOf(const BackendParts& parts) {
   if (parts.host_memory.IsHere())
     layout.post_bytes = parts.host_memory.engine()->arena().shape().slot_bytes;
   collective::Tuner tuner = TunerFor(process.settings(), process.facts().measured_choices);
-  if (parts.spins) tuner.shm = collective::ShmThresholds::WithCores();
   return {std::move(layout), std::move(tuner)};
 }
 

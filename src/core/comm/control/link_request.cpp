@@ -47,7 +47,8 @@ Result<transport::ConnectRequest> RequestFor(const Origin& origin, const std::ve
   request.options.choice = ChoiceOf(process.settings());
   request.options.network = process.settings().net;
   request.options.ofi_provider = process.settings().ofi_provider;
-  request.options.pipe_bytes = process.settings().pipe_bytes;
+  request.options.pipe_bytes =
+      PipeBytesFor(process.settings().pipe_bytes, peer_table.ranks_on_host);
   request.options.strands = static_cast<std::uint32_t>(process.settings().sockets_per_link);
   request.options.congestion = process.settings().tcp_congestion;
   request.options.waiter.spin =

@@ -26,9 +26,10 @@ AlgorithmSet SetOf(std::initializer_list<Algorithm> algorithms) {
 /// Returns the algorithms of NCCL's lower-case names. Empty if only a GPU or a switch can run them.
 /// \param excludes  keeps the algorithms through shared memory, which are neither ring nor tree
 std::optional<AlgorithmSet> NamedByNccl(std::string_view name, bool excludes) {
-  const AlgorithmSet shared = excludes ? AlgorithmSet()
-                                       : SetOf({Algorithm::kOneShot, Algorithm::kSlices,
-                                                Algorithm::kZeroCopy, Algorithm::kFetch});
+  const AlgorithmSet shared =
+      excludes ? AlgorithmSet()
+               : SetOf({Algorithm::kOneShot, Algorithm::kSlices, Algorithm::kZeroCopy,
+                        Algorithm::kFetch, Algorithm::kAdaptive});
   if (name == "ring") return shared | OverLinksLike(plan::NcclAlgorithm::kRing);
   if (name == "tree") return shared | OverLinksLike(plan::NcclAlgorithm::kTree);
   constexpr std::array kOfGpus = {"collnetdirect", "collnetchain", "collnet", "nvls",

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "collective/call/run.hpp"
+#include "collective/reduce/reduce.hpp"
 #include "comm/backend/make_backend.hpp"
 #include "comm/backend/sequence.hpp"
 #include "comm/peers/waiting.hpp"
@@ -47,6 +48,8 @@ Communicator::Communicator(Description description, std::unique_ptr<Control> con
   transport::Links::Reserve& reserve = links_.links().reserve();
   reserve.rts->registered = host_memory_.published_buffers();
   if (spinner_.wait_policy().looks > 0) reserve.rts->sizes = transport::RtsSizes::WithCores();
+  reserve.rts->sizes.ticks = &os::Ticks;
+  reserve.rts->sizes.stream = &collective::StreamCopy;
   control_->SetSendQueues(reserve.send_queues);
   control_->SetFormed(origin().credentials.magic);
   control_->OnFailure([this] {

@@ -33,7 +33,8 @@ bool ArenaShape::Valid() const {
   const auto part = [](std::uint64_t bytes) {
     return bytes >= 64 && bytes <= kPartBytesMax && bytes % 64 == 0;
   };
-  return ranks >= 1 && ranks <= kRanksMax && part(slot_bytes) && part(stage_bytes);
+  return ranks >= 1 && ranks <= kRanksMax && part(slot_bytes) && part(stage_bytes) && stages >= 2 &&
+         stages <= kPosts;
 }
 
 std::size_t ArenaShape::RankOffset(std::uint32_t rank) const {
@@ -56,6 +57,7 @@ Result<std::shared_ptr<Arena>> Arena::Create(const ArenaShape& shape) {
   header.ranks = shape.ranks;
   header.slot_bytes = shape.slot_bytes;
   header.stage_bytes = shape.stage_bytes;
+  header.stages = shape.stages;
   return arena;
 }
 
@@ -84,7 +86,7 @@ Result<ArenaPlace> Arena::PlaceIn(std::uint32_t pid) const {
 Result<std::shared_ptr<Arena>> Arena::Of(os::Shm shm, const ArenaShape& shape) {
   auto arena = std::shared_ptr<Arena>(new Arena(std::move(shm), shape));
   const ArenaHeader& header = arena->header();
-  const ArenaShape theirs{header.ranks, header.slot_bytes, header.stage_bytes};
+  const ArenaShape theirs{header.ranks, header.slot_bytes, header.stage_bytes, header.stages};
   if (header.magic != kMagic || header.version != kVersion || theirs != shape)
     return Error{Code::kProtocol,
                  fmt::format("an arena of version {} for {} ranks with parts of {} and {} bytes "

@@ -29,17 +29,17 @@ struct ArenaShape {
   std::uint32_t ranks = 0;
   std::uint64_t slot_bytes = 32 << 10;
   std::uint64_t stage_bytes = 256 << 10;
+  /// Slices of full size that a rank may be ahead, at least 2. A ring that is larger than a core's
+  /// cache is faster than a small one: the lines of a new slice have left the caches of the ranks
+  /// that read them, so that writing does not wait for these caches. (32 KiB in a ring of 2 MiB
+  /// take 1.7 us there and 4.2 us in one of 512 KiB on an EPYC of 2024.)
+  std::uint32_t stages = 8;
 
   static constexpr std::uint32_t kRanksMax = 64;  // limit of one pass of a reduction
   static constexpr std::uint32_t kPosts = 64;     // operations that a rank may be ahead
   static constexpr std::uint32_t kSlots = 4;      // operations ahead with payloads of full size
-  /// Slices of full size that a rank may be ahead. A ring that is larger than a core's cache is
-  /// faster than a small one: the lines of a new slice have left the caches of the ranks that read
-  /// them, so that writing does not wait for these caches. (32 KiB in a ring of 2 MiB take 1.7 us
-  /// there and 4.2 us in one of 512 KiB on an EPYC of 2024.)
-  static constexpr std::uint32_t kStages = 8;
-  static constexpr std::uint32_t kStagesOfMany = 4;  // with more ranks than this, memory matters
-  static constexpr std::uint32_t kFewRanks = 16;
+  // With more ranks than this, their memory matters.
+  static constexpr std::uint32_t kFewRanks = 16, kStagesOfMany = 4;
   static constexpr std::uint64_t kPartBytesMax = 64 << 20;
 
   /// Returns true if the sizes are multiples of 64 within bounds, as on every honest rank.
@@ -48,7 +48,8 @@ struct ArenaShape {
     return kSlots * static_cast<std::size_t>(slot_bytes);
   }
   constexpr std::size_t StagesBytes() const {
-    return (ranks <= kFewRanks ? kStages : kStagesOfMany) * static_cast<std::size_t>(stage_bytes);
+    const std::uint32_t used = ranks > kFewRanks && stages > kStagesOfMany ? kStagesOfMany : stages;
+    return used * static_cast<std::size_t>(stage_bytes);
   }
   std::size_t RankOffset(std::uint32_t rank) const;
   std::size_t TotalBytes() const { return RankOffset(ranks); }
@@ -61,6 +62,7 @@ struct ArenaHeader {
   std::uint32_t ranks = 0;
   std::uint64_t slot_bytes = 0;
   std::uint64_t stage_bytes = 0;
+  std::uint32_t stages = 0;
   /// Zero while no rank has failed. Otherwise 1 + the first rank that gave up, plus 65,536 times (1
   /// + the rank that it blames) if a rank has left.
   alignas(64) std::atomic<std::uint32_t> failed{0};
@@ -101,7 +103,8 @@ struct ArenaBuffer {
 struct ArenaPlaces {
   std::uint32_t input = 0, output = 0;                ///< see shared_buffers.hpp
   std::uint64_t input_offset = 0, output_offset = 0;  ///< or addresses
-  std::uint64_t offered = 0;  ///< 1: registered memory; 2: an address in this process; 0: none
+  std::uint32_t offered = 0;  ///< 1: registered memory; 2: an address in this process; 0: none
+  std::uint32_t way = 0;      ///< by one rank for all: how an adaptive operation runs
 };
 static_assert(sizeof(ArenaPlaces) <= ArenaPost::kInlineBytes);
 

@@ -61,7 +61,7 @@ TEST(Arena, PartsDoNotOverlapAndAreAligned) {
       EXPECT_EQ(&(*arena)->post(rank, post), &(*arena)->post(rank, post + ArenaShape::kPosts));
     }
     add((*arena)->payload(rank, 0), shape.PayloadBytes());
-    for (std::size_t stage = 0; stage < ArenaShape::kStages; ++stage)
+    for (std::size_t stage = 0; stage < shape.stages; ++stage)
       add((*arena)->stage(rank, stage * shape.stage_bytes), shape.stage_bytes);
   }
   const auto begin = reinterpret_cast<std::uintptr_t>(&(*arena)->header());

@@ -24,10 +24,18 @@ inline constexpr std::size_t kRtsBytesMin = 4 << 10;
 /// Sizes in bytes of the messages that a sender offers. Below the minimum, the pipe is as fast and
 /// the sender need not wait. Above the maximum, the kernel's copy is slower, because it does not
 /// bypass the caches. (docs/decisions/0036)
+/// Does the same as std::memcpy(to, from.data(), from.size()).
+using CopyFunction = void (*)(View from, std::byte* to);
+
 struct RtsSizes {
   std::size_t reached_min = 32 << 10;  ///< if the peer reads it directly; kRtsBytesMin or more
   std::size_t read_min = 32 << 10;     ///< if the peer reads it through the kernel
   std::size_t read_max = 4 << 20;
+  /// Returns a time in any unit, equal on both ends. If set, a link between processes chooses by
+  /// time between copies, copies by `stream`, and reads by the kernel, and ignores the limits for
+  /// these reads.
+  std::uint64_t (*ticks)() = nullptr;
+  CopyFunction stream = nullptr;  ///< a copy that bypasses the caches; set with `ticks`
 
   /// Sizes for ranks that each have a core.
   static constexpr RtsSizes WithCores() {
@@ -91,8 +99,7 @@ class Link {
   /// Sender: cancels the offer. The peer discards whatever it fetches from now on or is fetching at
   /// the moment. No later offer is valid.
   virtual void Withdraw() {}
-  /// Does the same as std::memcpy(to, from.data(), from.size()).
-  using Copy = void (*)(View from, std::byte* to);
+  using Copy = CopyFunction;
   /// Receiver: fetches a piece of the peer's offer. Returns false if it cannot.
   /// \param offer  the number that the peer sent; outside input
   /// \param at     start of the piece, in bytes

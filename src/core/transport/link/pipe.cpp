@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace ringlet::transport {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 // Returns the number of bytes to copy before publishing them to the other side.
 std::size_t PieceBytes(std::size_t ring_bytes) {
   constexpr std::size_t kPiecesPerRing = 8;
-  return std::max<std::size_t>(ring_bytes / kPiecesPerRing, 64);
+  constexpr std::size_t kPieceBytesMax = 32 << 10;
+  return std::clamp<std::size_t>(ring_bytes / kPiecesPerRing, 64, kPieceBytesMax);
 }
 
 Error Corrupt(const char* whose) {
@@ -70,14 +72,32 @@ Result<std::size_t> PipeWriter::Room(std::size_t wanted) {
   return ring_bytes - used;
 }
 
+void PipeWriter::CopyIn(View piece, std::byte* to) {
+  if (piece.size() < kTimedCopyMin || ticks_ == nullptr) {
+    std::memcpy(to, piece.data(), piece.size());
+    return;
+  }
+  const std::uint64_t begin = ticks_();
+  if (stream_)
+    stream_(piece, to);
+  else
+    std::memcpy(to, piece.data(), piece.size());
+  own_time_.ticks += ticks_() - begin;
+  own_time_.bytes += piece.size();
+}
+
+CopyTime PipeWriter::ReaderTime() const {
+  return {place_.header->timed_ticks.load(std::memory_order_relaxed),
+          place_.header->timed_bytes.load(std::memory_order_relaxed)};
+}
+
 // Copies `piece` without publishing it. \pre  There is room.
 void PipeWriter::Append(View piece) {
   if (piece.empty()) return;  // may lack an address, which memcpy does not allow
   const std::size_t at = written_bytes_ & (place_.ring.size() - 1);
   const std::size_t first = std::min(piece.size(), place_.ring.size() - at);
-  std::memcpy(place_.ring.data() + at, piece.data(), first);
-  if (first < piece.size())
-    std::memcpy(place_.ring.data(), piece.data() + first, piece.size() - first);
+  CopyIn(piece.first(first), place_.ring.data() + at);
+  if (first < piece.size()) CopyIn(piece.subspan(first), place_.ring.data());
   written_bytes_ += piece.size();
 }
 
@@ -156,12 +176,25 @@ View PipeReader::Front() const {
 
 Result<View> PipeReader::Peek() {
   RINGLET_TRY(Look());
-  return Front();
+  const View front = Front();
+  if (front.size() >= kTimedCopyMin) peeked_ = Now();
+  return front;
+}
+
+void PipeReader::CountCopy(std::uint64_t begin, std::size_t bytes) {
+  if (begin == 0 || bytes < kTimedCopyMin) return;
+  PipeHeader& header = *place_.header;
+  const auto add = [](std::atomic<std::uint64_t>& sum, std::uint64_t more) {
+    sum.store(sum.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  };
+  add(header.timed_ticks, ticks_() - begin);
+  add(header.timed_bytes, bytes);
 }
 
 void PipeReader::Consume(std::size_t bytes) {
   if (bytes == 0) return;
   RINGLET_ASSERT(bytes <= written_bytes_seen_ - read_bytes_);
+  CountCopy(std::exchange(peeked_, 0), bytes);
   read_bytes_ += bytes;
   PipeHeader& header = *place_.header;
   header.read_bytes.store(read_bytes_);
@@ -200,6 +233,7 @@ Result<std::size_t> PipeReader::Read(std::span<std::byte> out) {
     if (front.empty()) return done;
     const std::size_t piece =
         std::min({front.size(), out.size() - done, PieceBytes(place_.ring.size())});
+    if (piece >= kTimedCopyMin) peeked_ = Now();
     std::memcpy(out.data() + done, front.data(), piece);
     done += piece;
     Consume(piece);

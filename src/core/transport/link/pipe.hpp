@@ -19,6 +19,7 @@
 #include "ringlet/status.hpp"
 #include "transport/link/doorbell.hpp"
 #include "transport/link/last_look.hpp"
+#include "transport/link/link.hpp"
 
 namespace ringlet::transport {
 
@@ -33,6 +34,8 @@ struct PipeHeader {
   std::atomic<std::uint64_t> recent_bytes{0};  // size of `recent`
   std::atomic<std::uint64_t> recent[kPipeRecentBytes / 8] = {};
   alignas(64) std::atomic<std::uint64_t> read_bytes{0};  // only the reader writes this line
+  std::atomic<std::uint64_t> timed_ticks{0};             // time of the reader's large copies,
+  std::atomic<std::uint64_t> timed_bytes{0};             // and their bytes
   // Fields that a side checks on each call and that hardly ever change.
   alignas(64) std::atomic<std::uint32_t> room_wanted_bytes{0};  // 0 if the writer does not wait
   std::atomic<std::uint32_t> writer_closed{0};
@@ -44,7 +47,7 @@ static_assert(sizeof(PipeHeader) == 192 && std::atomic<std::uint64_t>::is_always
 
 inline constexpr std::size_t kPipeBytesMin = 64;
 inline constexpr std::size_t kPipeBytesMax = std::size_t{1} << 30;
-inline constexpr std::size_t kPipeBytesDefault = 256 * 1024;  // fits a core's L2 cache
+inline constexpr std::size_t kPipeBytesDefault = 256 << 10;
 
 /// Returns true for a valid ring size: a power of two from kPipeBytesMin to kPipeBytesMax.
 constexpr bool IsPipeSize(std::uint64_t bytes) {
@@ -65,6 +68,15 @@ struct PipePlace {
   static PipePlace At(std::span<std::byte> memory, std::size_t ring_bytes);
 };
 
+/// Time spent in large copies, and the bytes of these copies.
+struct CopyTime {
+  std::uint64_t ticks = 0;
+  std::uint64_t bytes = 0;
+};
+/// Copies from this size on are timed, and may bypass the caches.
+inline constexpr std::size_t kTimedCopyMin = 4 << 10;
+using TicksFunction = std::uint64_t (*)();
+
 class PipeWriter {
  public:
   /// \param reader  rung if there are bytes to read
@@ -84,6 +96,14 @@ class PipeWriter {
   /// Invalidates all offers.
   void Withdraw() { place_.header->withdrawn.exchange(1); }
 
+  /// Times large copies from now on. \param ticks  as RtsSizes::ticks
+  void TimeCopies(TicksFunction ticks) { ticks_ = ticks; }
+  /// Makes large copies use `stream`. Null: memcpy.
+  void set_stream(CopyFunction stream) { stream_ = stream; }
+  const CopyTime& own_time() const { return own_time_; }
+  /// Returns the times of the reader. Outside input.
+  CopyTime ReaderTime() const;
+
   /// Announces the end of writing.
   void Close();
   /// Returns true if the reader has closed the pipe.
@@ -94,6 +114,7 @@ class PipeWriter {
   Result<std::size_t> PushBoth(View head, View data);
   Result<std::size_t> Room(std::size_t wanted);
   void Append(View piece);
+  void CopyIn(View piece, std::byte* to);
   void Publish();
   void ShowRecent(View piece);
   void RequestSpace(std::size_t bytes);
@@ -103,6 +124,9 @@ class PipeWriter {
   std::uint64_t written_bytes_ = 0;
   std::uint64_t read_bytes_seen_ = 0;
   std::uint32_t offers_ = 0;
+  TicksFunction ticks_ = nullptr;
+  CopyFunction stream_ = nullptr;
+  CopyTime own_time_;
 };
 
 class PipeReader {
@@ -117,6 +141,13 @@ class PipeReader {
   Result<View> Peek();
   /// \param bytes  at most the size that the last Peek returned
   void Consume(std::size_t bytes);
+
+  /// Times large copies from now on, for the writer. \param ticks  as RtsSizes::ticks
+  void TimeCopies(TicksFunction ticks) { ticks_ = ticks; }
+  /// Returns the present time, and 0 if copies are not timed.
+  std::uint64_t Now() const { return ticks_ ? ticks_() : 0; }
+  /// Counts a copy of `bytes` bytes that began at `begin`. 0: it was not timed.
+  void CountCopy(std::uint64_t begin, std::size_t bytes);
 
   /// Answers the writer's next offer.
   void SendAck(bool taken);
@@ -138,6 +169,8 @@ class PipeReader {
   std::uint64_t read_bytes_ = 0;
   std::uint64_t written_bytes_seen_ = 0;
   std::uint32_t offers_ = 0;
+  TicksFunction ticks_ = nullptr;
+  std::uint64_t peeked_ = 0;  // time of the last Peek that showed much
 };
 
 }  // namespace ringlet::transport

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+#include <limits>
+
 namespace ringlet::transport {
 namespace {
 
@@ -9,6 +12,12 @@ namespace {
 constexpr std::uint64_t kRegisteredBit = std::uint64_t{1} << 63;
 
 }  // namespace
+
+PipeLink::PipeLink(PipeLinkParts parts) : parts_(std::move(parts)) {
+  if (parts_.own_offer != nullptr) return;
+  parts_.out.TimeCopies(parts_.offers.ticks);
+  parts_.in.TimeCopies(parts_.offers.ticks);
+}
 
 PipeLink::~PipeLink() {
   parts_.out.Close();
@@ -72,8 +81,34 @@ std::uint64_t PipeLink::OfferNumber(View data) {
     told_mapping_ = packed.has_value();
     if (packed) return kRegisteredBit | *packed;
   }
-  const bool readable = data.size() >= sizes.read_min && data.size() <= sizes.read_max;
-  return readable && !refuses_reading_ && (address & kRegisteredBit) == 0 ? address : 0;
+  const bool in_limits = data.size() >= sizes.read_min && data.size() <= sizes.read_max;
+  const bool reads = sizes.ticks ? ChooseWay(data.size()) == Way::kRead : in_limits;
+  return reads && !refuses_reading_ && (address & kRegisteredBit) == 0 ? address : 0;
+}
+
+PipeLink::Way PipeLink::ChooseWay(std::size_t bytes) {
+  constexpr std::uint32_t kWays = 3;
+  if (races_.empty()) races_.assign(std::numeric_limits<std::size_t>::digits + 1, Race(kWays));
+  RecordTimes();
+  race_ = &races_[static_cast<std::size_t>(std::bit_width(bytes))];
+  const auto way = static_cast<Way>(race_->way());
+  parts_.out.set_stream(way == Way::kStreamed ? parts_.offers.stream : nullptr);
+  return way;
+}
+
+// Records the time per byte that both ranks spent in copies since the last record. The peer may lag
+// behind, so that some of its time counts for a later message.
+void PipeLink::RecordTimes() {
+  constexpr std::uint64_t kUnit = 64 << 10;
+  const CopyTime own = parts_.out.own_time(), reader = parts_.out.ReaderTime();
+  const auto per_unit = [](const CopyTime& now, const CopyTime& before) {
+    const std::uint64_t bytes = now.bytes - before.bytes;
+    return bytes == 0 ? 0 : (now.ticks - before.ticks) * kUnit / bytes;
+  };
+  if (reader.bytes == reader_before_.bytes) return;
+  if (race_) race_->Record(per_unit(own, own_before_) + per_unit(reader, reader_before_));
+  own_before_ = own;
+  reader_before_ = reader;
 }
 
 std::uint64_t PipeLink::SendRts(View data) {
@@ -119,7 +154,9 @@ Result<bool> PipeLink::Get(std::uint64_t offer, std::size_t at, std::span<std::b
     copy({reinterpret_cast<const std::byte*>(offer) + at, to.size()}, to.data());
     return true;
   }
+  const std::uint64_t begin = parts_.in.Now();
   const bool fetched = GetPiece(offer, at, to, copy);
+  if (fetched) parts_.in.CountCopy(begin, to.size());
   // Checked after the copy: the peer changes the data only after it has withdrawn the offer.
   if (fetched && (parts_.in.withdrawn() || IsPeerGone())) return LostError();
   return fetched;

@@ -5,7 +5,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/value/race.hpp"
 #include "transport/arena/shared_buffers.hpp"
 #include "transport/link/link.hpp"
 #include "transport/link/pipe.hpp"
@@ -34,7 +36,7 @@ struct PipeLinkParts {
 
 class PipeLink final : public Link {
  public:
-  explicit PipeLink(PipeLinkParts parts) : parts_(std::move(parts)) {}
+  explicit PipeLink(PipeLinkParts parts);
   /// Closes the pipes. The peer may still read everything that was written.
   ~PipeLink() override;
 
@@ -56,7 +58,11 @@ class PipeLink final : public Link {
   void SendAck(bool taken) override { parts_.in.SendAck(taken); }
 
  private:
+  // How the data of a message reaches the peer.
+  enum class Way : std::uint32_t { kCopied, kStreamed, kRead };
   std::uint64_t OfferNumber(View data);
+  Way ChooseWay(std::size_t bytes);
+  void RecordTimes();
   bool GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy);
   bool IsPeerGone() const { return parts_.gone && parts_.gone->load(std::memory_order_relaxed); }
   bool WriterLeft() const { return parts_.in.writer_closed() || IsPeerGone(); }
@@ -66,8 +72,11 @@ class PipeLink final : public Link {
   PipeLinkParts parts_;
   // Set when the peer refuses an offer of that kind. It would refuse the next one, too.
   bool refuses_mapping_ = false, refuses_reading_ = false;
-  bool told_mapping_ = false;    // the last offer is registered memory
-  std::optional<Error> broken_;  // sticky; does not affect data that was read earlier
+  bool told_mapping_ = false;  // the last offer is registered memory
+  std::vector<Race> races_;    // by the number of bits of a size; empty before the first choice
+  Race* race_ = nullptr;       // of the last message
+  CopyTime own_before_, reader_before_;  // at the last record
+  std::optional<Error> broken_;          // sticky; does not affect data that was read earlier
 };
 
 }  // namespace ringlet::transport

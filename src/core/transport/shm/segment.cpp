@@ -29,7 +29,10 @@ PipePlace Segment::Pipe(std::uint32_t pipe) const {
 
 void Segment::Prefault(std::uint32_t pipe) const {
   shm_.Prefault(0, sizeof(DoorbellWord));
-  shm_.Prefault(shape_.PipeOffset(pipe), PipeFootprint(shape_.pipe_bytes));
+  // The pages of a larger ring follow when messages first use them.
+  constexpr std::size_t kAtOnceBytes = 256 << 10;
+  shm_.Prefault(shape_.PipeOffset(pipe),
+                PipeFootprint(std::min<std::size_t>(shape_.pipe_bytes, kAtOnceBytes)));
 }
 
 }  // namespace ringlet::transport
