@@ -51,14 +51,14 @@ class [[nodiscard]] Result {
   Result(Error error)  // NOLINT(google-explicit-constructor)
       : error_(new Error(std::move(error))), ok_(false) {}
   Result(const Result& other) : ok_(other.ok_) {
-    if (ok_) [[likely]]
+    if (ok_)
       ::new (&value_) T(other.value_);
     else
       error_ = new Error(other.error());
   }
   /// After a move, the error of `other` must not be read.
   Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) : ok_(other.ok_) {
-    if (ok_) [[likely]]
+    if (ok_)
       ::new (&value_) T(std::move(other.value_));
     else
       error_ = std::exchange(other.error_, nullptr);
@@ -69,7 +69,7 @@ class [[nodiscard]] Result {
     return *::new (this) Result(std::move(other));
   }
   ~Result() {
-    if (ok_) [[likely]]
+    if (ok_)
       value_.~T();
     else
       delete error_;

@@ -230,7 +230,7 @@ inline constexpr std::array kSettings = {
                 "direct, hierarchical, hierarchical_doubling, hierarchical_direct. Over links "
                 "between hosts and shared memory within each: hierarchical_shared, "
                 "hierarchical_shared_doubling, hierarchical_shared_direct. Over the shared memory "
-                "of one host: one_shot, slices, zero_copy, fetch.",
+                "of one host: one_shot, slices, zero_copy, fetch, adaptive.",
         .must_agree = true},
     SettingSpec{
         .name = "TUNE_FILE",

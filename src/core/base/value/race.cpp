@@ -20,52 +20,52 @@ Race::Race(std::uint32_t ways) : ways_(ways) {
   RINGLET_ASSERT(ways_ >= 1 && ways_ <= kWaysMax);
 }
 
-void Race::BeginTrial(std::uint32_t of) {
-  trial_ = last_trial_ = of;
+void Race::BeginProbe(std::uint32_t of) {
+  probe_ = last_probe_ = of;
   times_[of] = 0;
-  left_ = kTrial;
+  left_ = kProbe;
 }
 
 void Race::Settle(std::uint32_t on) {
   settled_ = true;
   best_ = on;
-  trial_ = ways_;
+  probe_ = ways_;
   expected_ = times_[on];
   left_ = interval_;
 }
 
-void Race::EndTrial() {
-  if (!settled_ && trial_ + 1 < ways_) return BeginTrial(trial_ + 1);
+void Race::EndProbe() {
+  if (!settled_ && probe_ + 1 < ways_) return BeginProbe(probe_ + 1);
   if (!settled_) {
     const auto first = times_.begin();
     return Settle(static_cast<std::uint32_t>(std::min_element(first, first + ways_) - first));
   }
-  const bool wins = times_[trial_] < times_[best_] - times_[best_] / kMargin;
+  const bool wins = times_[probe_] < times_[best_] - times_[best_] / kMargin;
   interval_ = wins ? kFirstInterval : std::min(interval_ * 2, kLastInterval);
-  Settle(wins ? trial_ : best_);
+  Settle(wins ? probe_ : best_);
 }
 
 void Race::Record(std::uint64_t time) {
   const std::uint32_t ran = way();
-  const bool on_trial = trial_ < ways_;
+  const bool on_probe = probe_ < ways_;
   std::uint64_t& least = times_[ran];
   time = std::max<std::uint64_t>(time, 1);
-  const bool cold = on_trial && left_ == kTrial;
+  const bool cold = on_probe && left_ == kProbe;
   if (!cold)
     least =
         least == 0 ? time : std::min(time, least + std::max<std::uint64_t>(least / kForgets, 1));
   if (ways_ == 1) return;
   --left_;
-  if (on_trial) {
-    if (left_ == 0) EndTrial();
+  if (on_probe) {
+    if (left_ == 0) EndProbe();
     return;
   }
   const bool slower_than_expected = least > expected_ + expected_ / 2;
   if (slower_than_expected) interval_ = kFirstInterval;
   if (left_ > 0 && !slower_than_expected) return;
-  std::uint32_t next = (last_trial_ + 1) % ways_;
+  std::uint32_t next = (last_probe_ + 1) % ways_;
   if (next == best_) next = (next + 1) % ways_;
-  BeginTrial(next);
+  BeginProbe(next);
 }
 
 }  // namespace ringlet

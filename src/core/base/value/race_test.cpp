@@ -28,7 +28,7 @@ TEST(Race, TriesEachWayThenTakesTheFastest) {
     Race race(3);
     std::vector<std::uint64_t> times = {300, 300, 300};
     times[fastest] = 100;
-    RunWith(race, times, 3 * Race::kTrial);
+    RunWith(race, times, 3 * Race::kProbe);
     EXPECT_EQ(race.way(), fastest);
   }
 }
@@ -37,7 +37,7 @@ TEST(Race, SpendsLittleTimeOnSlowerWays) {
   Race race(3);
   const auto ran = RunWith(race, {1000, 5000, 4000}, 20'000);
   EXPECT_LT(ran[1] + ran[2], 100);
-  EXPECT_GT(ran[1], static_cast<int>(Race::kTrial)) << "it is tried again";
+  EXPECT_GT(ran[1], static_cast<int>(Race::kProbe)) << "it is tried again";
 }
 
 TEST(Race, IgnoresDisturbedOperations) {
@@ -57,12 +57,12 @@ TEST(Race, FollowsAChangeOfTheMachine) {
   RunWith(race, {4000, 17'000, 4500}, 100);
   const auto ran = RunWith(race, {4000, 17'000, 4500}, 1000);
   EXPECT_GT(ran[0], 900);
-  // And back. The present way is not slower than before, so only a trial finds the change.
+  // And back. The present way is not slower than before, so only a probe finds the change.
   RunWith(race, {4000, 1700, 3000}, 2 * static_cast<int>(Race::kLastInterval) * 2);
   EXPECT_EQ(race.way(), 1u);
 }
 
-TEST(Race, OneWayNeedsNoTrial) {
+TEST(Race, OneWayNeedsNoProbe) {
   Race race(1);
   const auto ran = RunWith(race, {0}, 100);
   EXPECT_EQ(ran[0], 100);

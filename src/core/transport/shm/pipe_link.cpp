@@ -82,17 +82,17 @@ std::uint64_t PipeLink::OfferNumber(View data) {
     if (packed) return kRegisteredBit | *packed;
   }
   const bool in_limits = data.size() >= sizes.read_min && data.size() <= sizes.read_max;
-  const bool reads = sizes.ticks ? ChooseWay(data.size()) == Way::kRead : in_limits;
+  const bool reads = sizes.ticks ? ChoosePath(data.size()) == DataPath::kRead : in_limits;
   return reads && !refuses_reading_ && (address & kRegisteredBit) == 0 ? address : 0;
 }
 
-PipeLink::Way PipeLink::ChooseWay(std::size_t bytes) {
+PipeLink::DataPath PipeLink::ChoosePath(std::size_t bytes) {
   constexpr std::uint32_t kWays = 3;
   if (races_.empty()) races_.assign(std::numeric_limits<std::size_t>::digits + 1, Race(kWays));
   RecordTimes();
   race_ = &races_[static_cast<std::size_t>(std::bit_width(bytes))];
-  const auto way = static_cast<Way>(race_->way());
-  parts_.out.set_stream(way == Way::kStreamed ? parts_.offers.stream : nullptr);
+  const auto way = static_cast<DataPath>(race_->way());
+  parts_.out.set_stream(way == DataPath::kStreamed ? parts_.offers.stream : nullptr);
   return way;
 }
 

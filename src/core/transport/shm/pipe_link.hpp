@@ -59,9 +59,9 @@ class PipeLink final : public Link {
 
  private:
   // How the data of a message reaches the peer.
-  enum class Way : std::uint32_t { kCopied, kStreamed, kRead };
+  enum class DataPath : std::uint32_t { kCopied, kStreamed, kRead };
   std::uint64_t OfferNumber(View data);
-  Way ChooseWay(std::size_t bytes);
+  DataPath ChoosePath(std::size_t bytes);
   void RecordTimes();
   bool GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy);
   bool IsPeerGone() const { return parts_.gone && parts_.gone->load(std::memory_order_relaxed); }
