@@ -21,7 +21,9 @@ ExternalProject_Add(aarch64
 # It has no seccomp filters either, so no system call can be denied.
 string(JOIN ":" left_out
   ZeroCopyShm.IsFetchedIfAllRanksCanFetchAndNeedTheData ZeroCopyShm.AWithdrawnBufferIsNotRead
-  ZeroCopyShm.UnreadableMemoryIsALoss PipeLink.AnOfferIsFetched
+  ZeroCopyShm.UnreadableMemoryIsALoss ZeroCopyShm.TheRootOfAFetchedBroadcastWritesPartsOfIt
+  ZeroCopyShm.TheRootDoesNotWriteToARankThatHasGivenUp
+  ZeroCopyShm.ARankThatGivesUpAwaitsTheRootsWrite PipeLink.AnOfferIsFetched
   PipeLink.AWithdrawnOfferIsNotFetched SharedBuffers.ReadsOnlyFromVerifiedProcesses
   Shm.UsesAnUnnamedFileIfMemfdIsDenied)
 add_test(NAME aarch64.protocols

@@ -246,7 +246,7 @@ TEST_F(SettingEffect, TCP_CONGESTION) {
 
 TEST_F(SettingEffect, PIPE_BYTES) {
   const auto bytes = [](const auto& request) { return std::to_string(request.options.pipe_bytes); };
-  EXPECT_EQ(LinkOptions({}, bytes), "262144");
+  EXPECT_EQ(LinkOptions({}, bytes), "2097152");
   EXPECT_EQ(LinkOptions({{"RINGLET_PIPE_BYTES", "8192"}}, bytes), "8192");
 }
 

@@ -66,9 +66,8 @@ TEST(ExplainCollective, ShowsTheAlgorithmsThroughSharedMemoryAndTheChoice) {
   CollectiveQuestion question{.ranks = 4, .bytes = 1 << 20, .shares_memory = true};
   collective::Tuner tuner;
   EXPECT_THAT(CollectiveText(question, tuner),
-              AllOf(HasSubstr("16384  one_shot"), HasSubstr("any size  zero_copy"),
-                    testing::ContainsRegex("zero_copy .* else slices  chosen"),
-                    Not(HasSubstr("Links cost"))));
+              AllOf(HasSubstr("6144  one_shot"), HasSubstr("any size  adaptive"),
+                    testing::ContainsRegex("adaptive .*  chosen"), Not(HasSubstr("Links cost"))));
   question.bytes = 8;
   tuner.measured = collective::TuningTable(
       {{collective::CallKind::kAllReduce, 4, 1, 64, collective::Algorithm::kSlices}});
@@ -116,10 +115,10 @@ TEST(ExplainCollective, JsonHasThePartsThroughTheMemoryOfEachHost) {
 TEST(ExplainCollective, JsonHasTheAlgorithmsThroughSharedMemory) {
   CollectiveQuestion question{.ranks = 4, .bytes = 1 << 20, .shares_memory = true};
   const auto json = nlohmann::json::parse(CollectiveJson(question, {}));
-  EXPECT_EQ(json["algorithm"], "zero_copy");
+  EXPECT_EQ(json["algorithm"], "adaptive");
   EXPECT_EQ(json["block_bytes"], 1 << 20);
   EXPECT_EQ(json["ways"].front()["algorithm"], "one_shot");
-  EXPECT_EQ(json["ways"].front()["bytes_max"], 16384);
+  EXPECT_EQ(json["ways"].front()["bytes_max"], 6144);
   EXPECT_EQ(json["ways"].back()["bytes_max"], nullptr);
   EXPECT_EQ(json["ways"].back()["else"], "slices");
   question.bytes = 8;
@@ -128,7 +127,7 @@ TEST(ExplainCollective, JsonHasTheAlgorithmsThroughSharedMemory) {
 
 TEST(ExplainCollective, RanksOfOneHostShareMemoryAndOthersUseLinks) {
   EXPECT_THAT(RunCommand({"explain", "broadcast", "-n", "4", "-b", "1M"}).output,
-              testing::ContainsRegex("4194304  fetch .*  chosen"));
+              testing::ContainsRegex("any size  adaptive .*fetch.*  chosen"));
   EXPECT_THAT(RunCommand({"explain", "broadcast", "-n", "4", "--hosts", "2", "-b", "1M"}).output,
               AllOf(HasSubstr("Links cost"), Not(HasSubstr("fetch"))));
 }

@@ -216,7 +216,7 @@ inline constexpr std::array kSettings = {
                 .scope = SettingScope::kCollectives,
                 .field = &Settings::numa_ranks,
                 .help = "Groups of ranks that reduce among themselves first, in reductions of more "
-                        "than 16 KiB within one host. 0: the ranks of each NUMA node; k: each k "
+                        "than 6 KiB within one host. 0: the ranks of each NUMA node; k: each k "
                         "consecutive ranks; 1: no groups.",
                 .min = 0,
                 .max = 64,
