@@ -262,11 +262,11 @@ def planner_table(results):
 
 
 def performance_page(results):
-    host = source(results, "Collectives and messages within one host")
+    host = source(results, "Ringlet and MPI on one host, in one loop")
     grid = source(results, "PyTorch: operations by processes, sizes and load")
     training = source(results, "PyTorch: training and inference")
     hosts = source(results, "Between hosts")
-    ranks = ("2 ranks", "4 ranks", "8 ranks")
+    ranks = ("2 ranks", "4 ranks")
     processes = ("2 processes", "8 processes")
     links = [layout for layout, _ in by_layout(hosts)]
     text = "# Performance\n\n" + filled(
