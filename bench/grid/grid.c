@@ -3,8 +3,8 @@
  *
  *   grid OPERATION SECONDS BYTES...
  *
- * MPI: under mpirun. nccl.h: the environment variable GRID_RANKS is the number of ranks, and the
- * program forks them. Each rank runs on a core of its own if there are enough cores. For each size,
+ * An MPI program runs under mpirun. A program of nccl.h forks GRID_RANKS ranks (an environment
+ * variable). Each rank runs on a core of its own if there are enough cores. For each size,
  * rank 0 prints "BYTES MICROSECONDS": the median over batches of the mean time of an operation,
  * about SECONDS long. A batch takes about 50 us or one operation, and follows a barrier. BYTES
  * counts the larger buffer of a rank, as nccl-tests do; in sendrecv, each rank sends BYTES to the
@@ -12,10 +12,12 @@
  * and every result is checked once per size. */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,7 +32,7 @@ static void Fail(const char* what) {
   exit(1);
 }
 
-/* `bytes` is the size of one rank's block, or of the whole buffer if it has only one block. */
+/* `count` is the number of elements in a block of one rank, or in the buffer if it is one block. */
 static void Run(enum Operation operation, const float* input, float* output, size_t count);
 static void Barrier(void);
 static void Largest(double* number);
@@ -125,9 +127,11 @@ static void Form(int* argument_count, char*** arguments) {
   struct Shared* const shared =
       mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   (void)argument_count, (void)arguments;
+  if (!getenv("GRID_RANKS")) Fail("GRID_RANKS is not set");
   ranks = atoi(getenv("GRID_RANKS"));
   for (int child = 1; child < ranks && rank == 0; ++child)
     if (fork() == 0) rank = child;
+  if (rank != 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (rank == 0) {
     Check(ncclGetUniqueId(&shared->id));
     __sync_synchronize();
@@ -157,22 +161,21 @@ static int Compare(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
+/* grid.py lists the cores in GRID_CORES, because launchers change the affinity of their ranks. */
 static void Pin(void) {
-  cpu_set_t all, one;
-  sched_getaffinity(0, sizeof all, &all);
-  const int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  if (ranks > cores) {
-    CPU_ZERO(&all);
-    for (int core = 0; core < cores; ++core) CPU_SET(core, &all);
-    sched_setaffinity(0, sizeof all, &all);
-    return;
+  cpu_set_t all, own;
+  int cores = 0;
+  CPU_ZERO(&all);
+  CPU_ZERO(&own);
+  for (char* next = getenv("GRID_CORES"); next && *next; next += strspn(next, ",")) {
+    const int core = (int)strtol(next, &next, 10);
+    CPU_SET(core, &all);
+    if (cores++ == rank) CPU_SET(core, &own);
   }
-  CPU_ZERO(&one);
-  CPU_SET(rank, &one);
-  sched_setaffinity(0, sizeof one, &one);
+  sched_setaffinity(0, sizeof all, ranks > cores ? &all : &own);
 }
 
-/* Block i of rank r has the value r + i, and i is 0 without blocks per rank. */
+/* Each element of block i of rank r is r + 1 + i; a buffer of one block has block 0. */
 static void CheckResult(enum Operation operation, const float* output, size_t count, int blocks) {
   for (int block = 0; block < blocks; ++block) {
     float expected = 0;
@@ -221,7 +224,7 @@ static void Measure(enum Operation operation, size_t bytes, double seconds) {
     for (int i = 0; i < batch; ++i) Run(operation, input, output, count);
     times[b] = (Now() - begin) / batch * 1e6;
   }
-  for (int b = 0; b < batches && blocks > 0; ++b) Largest(&times[b]);
+  for (int b = 0; b < batches; ++b) Largest(&times[b]);
   qsort(times, (size_t)batches, sizeof times[0], Compare);
   if (rank == 0) printf("%zu %.4f\n", bytes, times[batches / 2]);
   fflush(stdout);

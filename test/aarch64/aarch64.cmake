@@ -24,7 +24,9 @@ string(JOIN ":" left_out
   ZeroCopyShm.UnreadableMemoryIsALoss ZeroCopyShm.TheRootOfAFetchedBroadcastWritesPartsOfIt
   ZeroCopyShm.TheRootDoesNotWriteToARankThatHasGivenUp
   ZeroCopyShm.ARankThatGivesUpAwaitsTheRootsWrite PipeLink.AnOfferIsFetched
-  PipeLink.AWithdrawnOfferIsNotFetched SharedBuffers.ReadsOnlyFromVerifiedProcesses
+  PipeLink.AWithdrawnOfferIsNotFetched PipeLink.TakesTheFastestOfThreePathsAfterItHasTriedEach
+  PipeLink.MessagesBelowTheSizeOfAnOfferAreCopied
+  ZeroCopyShm.AdaptiveOperationsTakeTheFastestWayWithTheSameResult SharedBuffers.ReadsOnlyFromVerifiedProcesses
   Shm.UsesAnUnnamedFileIfMemfdIsDenied)
 add_test(NAME aarch64.protocols
   COMMAND ${CMAKE_CURRENT_LIST_DIR}/on_one_core.sh ${RINGLET_QEMU_AARCH64} -L /usr/aarch64-linux-gnu

@@ -45,7 +45,7 @@ struct OpenCallGroup {
   std::vector<Streamed> streamed;
   /// Messages of one communicator that precede all `calls`: most groups consist of nothing else.
   std::vector<comm::Transfer> messages;
-  std::shared_ptr<comm::Communicator> messenger;  // their communicator
+  std::shared_ptr<comm::Communicator> messages_of;  // their communicator; null without messages
   comm::ForkGuard fork_guard;
 
   /// True if the group consists of calls on null streams, which block.
@@ -53,14 +53,15 @@ struct OpenCallGroup {
     return !spoiled && inits.empty() && begun.empty() && begins.empty() && unblocked.empty() &&
            streamed.empty();
   }
-  bool MayKeep(const std::shared_ptr<comm::Communicator>& of) const {
-    return calls.empty() && streamed.empty() && (!messenger || messenger == of);
+  /// True if a message of this communicator may join `messages`.
+  bool TakesMessageOf(const std::shared_ptr<comm::Communicator>& of) const {
+    return calls.empty() && streamed.empty() && (!messages_of || messages_of == of);
   }
   /// Turns `messages` into `calls`, because other calls follow.
   void MoveMessages() {
-    for (const comm::Transfer& one : messages) calls.push_back({messenger, one});
+    for (const comm::Transfer& one : messages) calls.push_back({messages_of, one});
     messages.clear();
-    messenger.reset();
+    messages_of.reset();
   }
 };
 os::PerThread<OpenCallGroup> groups;
@@ -252,9 +253,9 @@ Result<bool> RunStreamCalls(OpenCallGroup collected) {
   return goes_on;
 }
 
-/// Runs the messages, and keeps the memory of `messages` for the next group of this thread.
+/// Runs the messages. Keeps the memory of the vector for the next group of this thread.
 Status RunMessages(OpenCallGroup& group) {
-  const auto communicator = std::exchange(group.messenger, nullptr);
+  const auto communicator = std::exchange(group.messages_of, nullptr);
   std::vector<comm::Transfer> messages = std::exchange(group.messages, {});
   const Status status = communicator->Run(messages);
   messages.clear();
@@ -350,13 +351,13 @@ Result<bool> SubmitTransfer(ncclComm_t handle, FormedCommunicator held,
     RINGLET_TRY(held.communicator->Run({&transfer, 1}));
     return false;
   }
-  if (!group->MayKeep(held.communicator)) {
+  if (!group->TakesMessageOf(held.communicator)) {
     group->MoveMessages();
     group->calls.push_back({std::move(held.communicator), transfer});
     return false;
   }
   group->messages.push_back(transfer);
-  if (!group->messenger) group->messenger = std::move(held.communicator);
+  if (!group->messages_of) group->messages_of = std::move(held.communicator);
   return false;
 }
 
@@ -387,7 +388,7 @@ Result<bool> EndGroup() {
   if (!group)
     return Error{Code::kUnsupported, "ncclGroupEnd without ncclGroupStart on this thread"};
   if (--group->depth > 0) return false;
-  if (group->messenger && group->calls.empty() && group->HasOnlyCalls()) [[likely]] {
+  if (group->messages_of && group->calls.empty() && group->HasOnlyCalls()) [[likely]] {
     RINGLET_TRY(RunMessages(*group));
     return false;
   }

@@ -47,6 +47,55 @@ TEST(Group, RunsImmediateCallsWithoutWaiting) {
   EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
 }
 
+// Messages alone run on a shorter way than messages among other calls.
+TEST(Group, MessagesMixWithOtherCallsInAnyOrder) {
+  const Comms one = InitAll(2), other = InitAll(2);
+  for (const std::string order : {"m", "mm", "mc", "cm", "mcm", "mo", "om", "moc", "mocm"}) {
+    float sent = 0, got[8] = {}, summed[2] = {1, 1}, others = 0;
+    std::size_t messages = 0;
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    for (const char call : order) {
+      sent = 3;
+      if (call == 'm') {
+        EXPECT_EQ(ncclSend(&sent, 1, ncclFloat, 1, one[0], nullptr), ncclSuccess);
+        EXPECT_EQ(ncclRecv(&got[messages++], 1, ncclFloat, 0, one[1], nullptr), ncclSuccess);
+      } else if (call == 'o') {
+        EXPECT_EQ(ncclSend(&sent, 1, ncclFloat, 0, other[1], nullptr), ncclSuccess);
+        EXPECT_EQ(ncclRecv(&others, 1, ncclFloat, 1, other[0], nullptr), ncclSuccess);
+      } else {
+        for (std::size_t rank = 0; rank < 2; ++rank)
+          EXPECT_EQ(ncclAllReduce(&summed[rank], &summed[rank], 1, ncclFloat, ncclSum, one[rank],
+                                  nullptr),
+                    ncclSuccess);
+      }
+    }
+    EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << order << ": " << LastMessage();
+    for (std::size_t i = 0; i < messages; ++i) EXPECT_EQ(got[i], 3) << order;
+    EXPECT_EQ(others, order.find('o') == std::string::npos ? 0 : 3) << order;
+    EXPECT_EQ(summed[1], order.find('c') == std::string::npos ? 1 : 2) << order;
+  }
+  DestroyAll(one);
+  DestroyAll(other);
+}
+
+TEST(Group, ARefusedMessageKeepsTheEarlierOnesFromRunning) {
+  const Comms comms = InitAll(1);
+  float sent = 3, got = 0;
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclSend(&sent, 1, ncclFloat, 0, comms[0], nullptr), ncclSuccess);
+  EXPECT_EQ(ncclRecv(&got, 1, ncclFloat, 0, comms[0], nullptr), ncclSuccess);
+  EXPECT_EQ(ncclSend(&sent, 1, ncclFloat, 9, comms[0], nullptr), ncclInvalidArgument);
+  EXPECT_EQ(ncclGroupEnd(), ncclInvalidArgument);
+  EXPECT_EQ(got, 0);
+  // The next group does not contain them. A rank alone runs its messages to itself at once.
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  EXPECT_EQ(ncclSend(&sent, 1, ncclFloat, 0, comms[0], nullptr), ncclSuccess);
+  EXPECT_EQ(ncclRecv(&got, 1, ncclFloat, 0, comms[0], nullptr), ncclSuccess);
+  EXPECT_EQ(ncclGroupEnd(), ncclSuccess) << LastMessage();
+  EXPECT_EQ(got, 3);
+  DestroyAll(comms);
+}
+
 TEST(Group, MayConsistOfSplits) {
   const Comms parents = InitAll(2);
   Comms children(2);

@@ -197,8 +197,8 @@ inline constexpr std::array kSettings = {
     SettingSpec{.name = "PIPE_BYTES",
                 .scope = SettingScope::kLinks,
                 .field = &Settings::pipe_bytes,
-                .help = "Capacity of one memory link, per direction. The default is 8 times as "
-                        "much among up to 4 ranks of a host, and 4 times among up to 8.",
+                .help = "Capacity of one memory link, per direction. 262144 becomes 2 MiB among up "
+                        "to 4 ranks of a host, and 1 MiB among up to 8.",
                 .min = 4096,
                 .max = 64u << 20,
                 .unit = "bytes",

@@ -1,17 +1,18 @@
 #include "base/value/race.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "ringlet/status.hpp"
 
 namespace ringlet {
 namespace {
 
-// The least time of a way rises by this part per operation, so that it is forgotten soon. It is the
-// least and not the mean, because a late rank or another program makes single operations slow.
+// A race compares least times, because a late rank or another program delays single operations. A
+// least time rises by this part with each operation, so that old times lose their influence.
 constexpr std::uint64_t kForgets = 16;
 
-// A way must win by more than this part of the time.
+// A way replaces the best one only if it is faster by more than this part of the time.
 constexpr std::uint64_t kMargin = 32;
 
 }  // namespace
@@ -50,8 +51,7 @@ void Race::Record(std::uint64_t time) {
   const bool on_probe = probe_ < ways_;
   std::uint64_t& least = times_[ran];
   time = std::max<std::uint64_t>(time, 1);
-  const bool cold = on_probe && left_ == kProbe;
-  if (!cold)
+  if (std::exchange(last_, ran) == ran)
     least =
         least == 0 ? time : std::min(time, least + std::max<std::uint64_t>(least / kForgets, 1));
   if (ways_ == 1) return;

@@ -62,6 +62,19 @@ TEST(Race, FollowsAChangeOfTheMachine) {
   EXPECT_EQ(race.way(), 1u);
 }
 
+TEST(Race, TheFirstTimeAfterAChangeDoesNotCount) {
+  Race race(2);
+  std::uint32_t last = 0;
+  int slow = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint32_t way = race.way();
+    race.Record(way != last ? 1 : way == 0 ? 100 : 1000);
+    last = way;
+    slow += way == 1;
+  }
+  EXPECT_LT(slow, 50);
+}
+
 TEST(Race, OneWayNeedsNoProbe) {
   Race race(1);
   const auto ran = RunWith(race, {0}, 100);

@@ -44,6 +44,27 @@ TEST(Result, HoldsMoveOnlyValues) {
   EXPECT_EQ(*taken, 5);
 }
 
+TEST(Result, CopiesAndMovesValuesAndErrors) {
+  const Result<std::string> error = Bad(), value = std::string(100, 'v');
+  for (const auto& from : {error, value}) {
+    for (Result<std::string> to : {error, value}) {
+      to = from;
+      EXPECT_EQ(to.ok(), from.ok());
+      Result<std::string> moved = std::move(to);
+      ASSERT_EQ(moved.ok(), from.ok());
+      if (from.ok())
+        EXPECT_EQ(*moved, *from);
+      else
+        EXPECT_EQ(moved.error().message, from.error().message);
+      to = value;  // after a move, a Result takes another value
+      EXPECT_EQ(*to, *value);
+    }
+  }
+  Result<std::string> copy = error;
+  copy.error().message = "changed";
+  EXPECT_EQ(error.error().message, "rank 3 is late");
+}
+
 Status Fails() {
   return Bad();
 }

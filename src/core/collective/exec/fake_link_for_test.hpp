@@ -114,7 +114,7 @@ class FakeLink final : public transport::Link {
   void Withdraw() override { out_.withdrawn = true; }
   /// If offers are refused, only the last piece is: earlier pieces are fetched.
   Result<bool> Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
-                   Copy copy) override {
+                   transport::CopyFunction copy) override {
     RINGLET_ASSERT(offer == 17 && at + to.size() <= in_.offered.size());
     if (in_.withdrawn) return LostError("the peer has given up");
     if (offers_ == Offers::kRefused && at + to.size() == in_.offered.size()) return false;

@@ -294,7 +294,7 @@ Result<std::size_t> Messages::GetPiece(Lane& lane, const Message& message) {
   const std::span<std::byte> rest = message.to.subspan(lane.bytes);
   const std::span<std::byte> piece = rest.first(std::min(rest.size(), kFetchedAtOnceBytes));
   const bool streams = BytesOf(message) >= kStreamFetchedBytesMin;
-  const transport::Link::Copy copy = streams ? StreamCopy : PlainCopy;
+  const transport::CopyFunction copy = streams ? StreamCopy : PlainCopy;
   RINGLET_TRY_ASSIGN(const bool fetched, lane.link->Get(lane.offer, lane.bytes, piece, copy));
   lane.bytes = fetched ? lane.bytes + piece.size() : 0;
   if (fetched && piece.size() < rest.size()) return piece.size();

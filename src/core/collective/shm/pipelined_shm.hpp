@@ -47,7 +47,7 @@ class PipelinedShm {
 
   struct SliceMode {
     bool stream = false;   ///< outputs bypass the caches
-    bool through = false;  ///< so do the stages: faster between cores that share no cache
+    bool through = false;  ///< stages bypass them: faster between cores that share no cache
   };
   /// \param before  number of slices of all earlier operations
   void Begin(const Call& call, std::uint64_t before, SliceMode mode);

@@ -16,7 +16,7 @@ namespace {
 // rank checks for failed ranks.
 constexpr int kSlicesAtOnce = 16;
 
-// True for operations that only copy, and whose memory peers may fetch.
+// Returns true for operations whose memory peers may fetch. They only copy.
 bool MayFetch(CallKind kind) {
   return kind == CallKind::kAllToAll || kind == CallKind::kAllGather ||
          kind == CallKind::kBroadcast;
@@ -90,8 +90,8 @@ struct ShmCollective::Races {
   std::array<std::array<Race, kSizes>, kCallKinds> of;
 };
 
-// Returns the rank that chooses for all. It receives data, so that its time is that of the
-// operation: the root of a broadcast may be done early.
+// Returns the rank that chooses the way for all ranks, by its own times. It is a rank that receives
+// data, because the root of a broadcast may be done long before the others.
 std::uint32_t ShmCollective::ChooserOf(const Call& call) const {
   const CallShape& shape = ShapeOf(call.kind);
   if (shape.to_root) return Index(call.root);
@@ -196,14 +196,16 @@ Result<bool> ShmCollective::AdvanceDirect(Direct& direct) {
   if (!direct.met) {
     RINGLET_TRY_ASSIGN(direct.met, posts_.AwaitPosts(call_, true));
     if (!direct.met) return false;
-    // A value of a peer that names no way means kFetch.
-    const auto way =
-        direct.adaptive ? static_cast<Way>(direct_->PlacesOf(ChooserOf(call_)).way) : Way::kFetch;
-    const bool slices = way == Way::kSlices || way == Way::kSlicesThrough;
-    if (slices && !direct_->AllRegistered()) {
-      direct_->End();
-      BeginSlices({.stream = direct.stream, .through = way == Way::kSlicesThrough}, true);
-      return false;
+    if (direct.adaptive && direct_->AllRegistered()) {
+      race_ = nullptr;  // uses the memory in place, whatever the choice is
+    } else if (direct.adaptive) {
+      // A peer's value without a meaning counts as kFetch.
+      const auto way = static_cast<Way>(direct_->PlacesOf(ChooserOf(call_)).way);
+      if (way == Way::kSlices || way == Way::kSlicesThrough) {
+        direct_->End();
+        BeginSlices({.stream = direct.stream, .through = way == Way::kSlicesThrough}, true);
+        return false;
+      }
     }
   }
   std::uint32_t awaited = posts_.awaited();
@@ -213,7 +215,7 @@ Result<bool> ShmCollective::AdvanceDirect(Direct& direct) {
   if (step == ZeroCopyShm::AdvanceResult::kLost)
     return Error(
         {Code::kPeerLost,
-         fmt::format("the memory of rank {} cannot be read any more: its process has ended, "
+         fmt::format("the memory of rank {} is no longer accessible: its process has ended, "
                      "or has freed memory that it passed to {}",
                      posts_.RankAt(awaited), posts_.CurrentCallText())});
   if (step != ZeroCopyShm::AdvanceResult::kRefused && step != ZeroCopyShm::AdvanceResult::kDone)

@@ -110,7 +110,7 @@ class ShmCollective final : public Operation {
   struct OneShot {};
   struct Direct {
     bool stream;    // outputs bypass the caches
-    bool adaptive;  // all ranks run it as one has chosen
+    bool adaptive;  // one rank chooses the way for all
     bool met;       // all ranks have posted the same call
   };
   struct Slices {
@@ -148,8 +148,8 @@ class ShmCollective final : public Operation {
   PipelinedShm slices_;
   std::optional<ZeroCopyShm> direct_;
   std::uint64_t (*ticks_)();
-  std::unique_ptr<Races> races_;  // null before the first choice of this rank
-  Race* race_ = nullptr;          // of this operation; null: its time does not matter
+  std::unique_ptr<Races> races_;  // null before the first choice by this rank
+  Race* race_ = nullptr;          // gets the time of this operation; null: none does
   std::uint64_t begun_ = 0;       // in ticks
   std::optional<Error> error_;
 };

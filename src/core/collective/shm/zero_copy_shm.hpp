@@ -49,10 +49,10 @@ class ZeroCopyShm {
     bool stream = false;  ///< outputs bypass the caches
     bool fetch = false;   ///< unregistered memory may be fetched
   };
-  /// Begins an operation. Returns the data to post with `call`. Its way is free for the caller.
+  /// Begins an operation. Returns the data to post with `call`, except for ArenaPlaces::way.
   transport::ArenaPlaces Begin(const Call& call, std::uint64_t sequence, CopyMode mode);
 
-  /// Returns what a rank has posted. \pre  it has posted the call. Outside input
+  /// Returns the data that a rank has posted with the call. Outside input.
   transport::ArenaPlaces PlacesOf(std::uint32_t rank) const;
   /// True if all ranks have registered their memory. \pre  all have posted the same call
   bool AllRegistered() const;
@@ -97,6 +97,8 @@ class ZeroCopyShm {
   bool Publish(std::uint64_t finished);
   AdvanceResult DoChunk(std::uint32_t& awaited);
   AdvanceResult ReadChunk(std::uint32_t& awaited);
+  AdvanceResult ReadPiece(std::uint32_t& awaited);
+  AdvanceResult EndCopy();
   AdvanceResult WriteForPeers(std::uint32_t& awaited);
   void AwaitDelivery();
   void ReduceChunk(std::size_t begin, std::size_t bytes);

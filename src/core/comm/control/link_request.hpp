@@ -13,9 +13,9 @@ namespace ringlet::comm {
 transport::Neighbour NeighbourOf(Rank rank, const PeerTable& peer_table,
                                  const bootstrap::Roster& roster);
 
-/// Returns the capacity of memory links. A link that is larger than a core's cache is faster (see
-/// ArenaShape::kStages), but many ranks have many links.
-/// \param wanted  Settings::pipe_bytes; another value than the default is the user's
+/// Pure. Returns the capacity of memory links. Links that are larger than a core's cache are faster
+/// (see ArenaShape::stages). Among many ranks of a host, they would take too much memory.
+/// \param wanted  Settings::pipe_bytes; only the default is raised
 inline std::uint64_t PipeBytesFor(std::uint64_t wanted, std::uint32_t ranks_on_host) {
   if (wanted != Settings().pipe_bytes || ranks_on_host > 8) return wanted;
   return wanted * (ranks_on_host > 4 ? 4 : 8);

@@ -7,6 +7,14 @@
 namespace ringlet::comm {
 namespace {
 
+TEST(LinkRequest, LinksAmongFewRanksAreLarger) {
+  const std::uint64_t usual = Settings().pipe_bytes;
+  for (const std::uint32_t ranks : {1u, 2u, 4u}) EXPECT_EQ(PipeBytesFor(usual, ranks), 2u << 20);
+  for (const std::uint32_t ranks : {5u, 8u}) EXPECT_EQ(PipeBytesFor(usual, ranks), 1u << 20);
+  for (const std::uint32_t ranks : {9u, 64u}) EXPECT_EQ(PipeBytesFor(usual, ranks), usual);
+  EXPECT_EQ(PipeBytesFor(8192, 2), 8192u) << "the user's";
+}
+
 TEST(LinkRequest, HasTheAddressesOfPeersAndTheSettings) {
   const EnvMap settings{{"RINGLET_LINKS", "tcp"}, {"RINGLET_SOCKETS_PER_LINK", "3"}};
   RunRanks(3, settings, [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> formed) {

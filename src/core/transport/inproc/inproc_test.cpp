@@ -105,7 +105,7 @@ TEST(InprocExchange, OffersAreFetchedInBothDirections) {
   exchange.Arrive(kHigh, MakeInprocBell(), 64);
   const auto low = MakeInprocLink(*exchange.Await(kLow, Soon(), {}), Rank{0}, Rank{1}, "here");
   const auto high = MakeInprocLink(*exchange.Await(kHigh, Soon(), {}), Rank{1}, Rank{0}, "here");
-  const Link::Copy plain = [](View from, std::byte* to) {
+  const CopyFunction plain = [](View from, std::byte* to) {
     std::memcpy(to, from.data(), from.size());
   };
   const Bytes data(64 << 10, std::byte{'d'});

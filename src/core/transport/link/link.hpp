@@ -21,26 +21,24 @@ namespace ringlet::transport {
 /// Minimum size of an offer, on links that support offers.
 inline constexpr std::size_t kRtsBytesMin = 4 << 10;
 
-/// Sizes in bytes of the messages that a sender offers. Below the minimum, the pipe is as fast and
-/// the sender need not wait. Above the maximum, the kernel's copy is slower, because it does not
-/// bypass the caches. (docs/decisions/0036)
 /// Does the same as std::memcpy(to, from.data(), from.size()).
 using CopyFunction = void (*)(View from, std::byte* to);
+/// Returns a time in a unit that both ends of a link share.
+using TicksFunction = std::uint64_t (*)();
 
+/// How a sender decides which messages to offer.
 struct RtsSizes {
-  std::size_t reached_min = 32 << 10;  ///< if the peer reads it directly; kRtsBytesMin or more
-  std::size_t read_min = 32 << 10;     ///< if the peer reads it through the kernel
-  std::size_t read_max = 4 << 20;
-  /// Returns a time in any unit, equal on both ends. If set, a link between processes chooses by
-  /// time between copies, copies by `stream`, and reads by the kernel, and ignores the limits for
-  /// these reads.
-  std::uint64_t (*ticks)() = nullptr;
+  /// Minimum size of a message that the peer reads in place, kRtsBytesMin or more. Below it, the
+  /// pipe is as fast and the sender need not wait. (docs/decisions/0036)
+  std::size_t reached_min = 32 << 10;
+  /// If set, a link between processes chooses by time how unregistered data travels: by copies, by
+  /// copies with `stream`, or by reads of the kernel. (docs/decisions/0155) Null: by reads from
+  /// `reached_min` on.
+  TicksFunction ticks = nullptr;
   CopyFunction stream = nullptr;  ///< a copy that bypasses the caches; set with `ticks`
 
   /// Sizes for ranks that each have a core.
-  static constexpr RtsSizes WithCores() {
-    return {.reached_min = kRtsBytesMin, .read_max = 8 << 20};
-  }
+  static constexpr RtsSizes WithCores() { return {.reached_min = kRtsBytesMin}; }
 };
 
 class Link {
@@ -99,14 +97,13 @@ class Link {
   /// Sender: cancels the offer. The peer discards whatever it fetches from now on or is fetching at
   /// the moment. No later offer is valid.
   virtual void Withdraw() {}
-  using Copy = CopyFunction;
   /// Receiver: fetches a piece of the peer's offer. Returns false if it cannot.
   /// \param offer  the number that the peer sent; outside input
   /// \param at     start of the piece, in bytes
   /// \param copy   used for memory that this rank reads directly
   /// Errors  kPeerLost  the peer has withdrawn the offer
   virtual Result<bool> Get(std::uint64_t /*offer*/, std::size_t /*at*/, std::span<std::byte> /*to*/,
-                           Copy /*copy*/) {
+                           CopyFunction /*copy*/) {
     return false;
   }
   /// Receiver: ends the offer. \param taken  true if all was fetched; else the peer writes it

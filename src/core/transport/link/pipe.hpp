@@ -75,7 +75,6 @@ struct CopyTime {
 };
 /// Copies from this size on are timed, and may bypass the caches.
 inline constexpr std::size_t kTimedCopyMin = 4 << 10;
-using TicksFunction = std::uint64_t (*)();
 
 class PipeWriter {
  public:
@@ -96,7 +95,7 @@ class PipeWriter {
   /// Invalidates all offers.
   void Withdraw() { place_.header->withdrawn.exchange(1); }
 
-  /// Times large copies from now on. \param ticks  as RtsSizes::ticks
+  /// Times large copies from now on, unless `ticks` is null.
   void TimeCopies(TicksFunction ticks) { ticks_ = ticks; }
   /// Makes large copies use `stream`. Null: memcpy.
   void set_stream(CopyFunction stream) { stream_ = stream; }
@@ -142,7 +141,7 @@ class PipeReader {
   /// \param bytes  at most the size that the last Peek returned
   void Consume(std::size_t bytes);
 
-  /// Times large copies from now on, for the writer. \param ticks  as RtsSizes::ticks
+  /// Times large copies from now on, for the writer, unless `ticks` is null.
   void TimeCopies(TicksFunction ticks) { ticks_ = ticks; }
   /// Returns the present time, and 0 if copies are not timed.
   std::uint64_t Now() const { return ticks_ ? ticks_() : 0; }
@@ -170,7 +169,7 @@ class PipeReader {
   std::uint64_t written_bytes_seen_ = 0;
   std::uint32_t offers_ = 0;
   TicksFunction ticks_ = nullptr;
-  std::uint64_t peeked_ = 0;  // time of the last Peek that showed much
+  std::uint64_t peeked_ = 0;  // time of the last Peek that returned a large piece
 };
 
 }  // namespace ringlet::transport

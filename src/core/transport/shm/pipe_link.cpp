@@ -81,23 +81,23 @@ std::uint64_t PipeLink::OfferNumber(View data) {
     told_mapping_ = packed.has_value();
     if (packed) return kRegisteredBit | *packed;
   }
-  const bool in_limits = data.size() >= sizes.read_min && data.size() <= sizes.read_max;
-  const bool reads = sizes.ticks ? ChoosePath(data.size()) == DataPath::kRead : in_limits;
+  const bool reads =
+      sizes.ticks ? ChoosePath(data.size()) == DataPath::kRead : data.size() >= sizes.reached_min;
   return reads && !refuses_reading_ && (address & kRegisteredBit) == 0 ? address : 0;
 }
 
 PipeLink::DataPath PipeLink::ChoosePath(std::size_t bytes) {
-  constexpr std::uint32_t kWays = 3;
-  if (races_.empty()) races_.assign(std::numeric_limits<std::size_t>::digits + 1, Race(kWays));
+  constexpr std::uint32_t kPaths = 3;
+  if (races_.empty()) races_.assign(std::numeric_limits<std::size_t>::digits + 1, Race(kPaths));
   RecordTimes();
   race_ = &races_[static_cast<std::size_t>(std::bit_width(bytes))];
-  const auto way = static_cast<DataPath>(race_->way());
-  parts_.out.set_stream(way == DataPath::kStreamed ? parts_.offers.stream : nullptr);
-  return way;
+  const auto path = static_cast<DataPath>(race_->way());
+  parts_.out.set_stream(path == DataPath::kStreamed ? parts_.offers.stream : nullptr);
+  return path;
 }
 
-// Records the time per byte that both ranks spent in copies since the last record. The peer may lag
-// behind, so that some of its time counts for a later message.
+// Records the time per byte that both ranks have spent in copies since the last record. If the peer
+// is late, a part of its time counts for a later message.
 void PipeLink::RecordTimes() {
   constexpr std::uint64_t kUnit = 64 << 10;
   const CopyTime own = parts_.out.own_time(), reader = parts_.out.ReaderTime();
@@ -132,7 +132,8 @@ void PipeLink::Withdraw() {
   parts_.out.Withdraw();
 }
 
-bool PipeLink::GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy) {
+bool PipeLink::GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
+                        CopyFunction copy) {
   if ((offer & kRegisteredBit) == 0)
     return os::ReadMemoryOf(parts_.process, RemoteAddress(offer) + at, to);
   if (!parts_.registered) return false;
@@ -145,7 +146,7 @@ bool PipeLink::GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte
 }
 
 Result<bool> PipeLink::Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
-                           Copy copy) {
+                           CopyFunction copy) {
   if (parts_.peer_offer != nullptr) {
     // A rank that withdraws its offer waits for this lock, and then owns its memory again.
     const std::lock_guard lock(*parts_.peer_offer);

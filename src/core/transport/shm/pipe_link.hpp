@@ -54,16 +54,16 @@ class PipeLink final : public Link {
   Result<std::optional<bool>> TakeAck() override;
   void Withdraw() override;
   Result<bool> Get(std::uint64_t offer, std::size_t at, std::span<std::byte> to,
-                   Copy copy) override;
+                   CopyFunction copy) override;
   void SendAck(bool taken) override { parts_.in.SendAck(taken); }
 
  private:
-  // How the data of a message reaches the peer.
+  // How data reaches the peer: copied through the pipe, copied past the caches, or read in place.
   enum class DataPath : std::uint32_t { kCopied, kStreamed, kRead };
   std::uint64_t OfferNumber(View data);
   DataPath ChoosePath(std::size_t bytes);
   void RecordTimes();
-  bool GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, Copy copy);
+  bool GetPiece(std::uint64_t offer, std::size_t at, std::span<std::byte> to, CopyFunction copy);
   bool IsPeerGone() const { return parts_.gone && parts_.gone->load(std::memory_order_relaxed); }
   bool WriterLeft() const { return parts_.in.writer_closed() || IsPeerGone(); }
   Error LostError() const;

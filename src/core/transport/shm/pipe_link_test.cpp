@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include "os/fs/fd.hpp"
 
@@ -141,7 +142,8 @@ TEST(PipeLink, APeerThatCannotFetchGetsNoFurtherOffers) {
 
 TEST(PipeLink, SmallMessagesAreNotOffered) {
   PipeLinkRig rig;
-  EXPECT_EQ(rig.ends[0]->SendRts(Bytes(kRtsBytesMin)), 0u);
+  EXPECT_EQ(rig.ends[0]->SendRts(Bytes(kRtsBytesMin - 1)), 0u);
+  EXPECT_NE(rig.ends[0]->SendRts(Bytes(kRtsBytesMin)), 0u);
 }
 
 TEST(PipeLink, AWithdrawnOfferIsNotFetched) {
@@ -159,6 +161,109 @@ TEST(PipeLink, AnOfferToADeadProcessIsALoss) {
   rig.ends[0]->SendRts(data);
   rig.gone->store(true);
   EXPECT_EQ(rig.ends[0]->TakeAck().error().code, Code::kPeerLost);
+}
+
+// ---- the choice of a path by time
+// -----------------------------------------------------------------
+
+// Each look at the clock takes `step`. A streamed copy takes `streamed` more or less.
+struct FakeClock {
+  std::uint64_t now = 1 << 20, step = 0, streamed = 0;
+  int streams = 0;
+};
+FakeClock fake_clock;
+
+std::uint64_t FakeTicks() {
+  return fake_clock.now += fake_clock.step;
+}
+void FakeStream(View from, std::byte* to) {
+  ++fake_clock.streams;
+  fake_clock.now += fake_clock.streamed;
+  std::memcpy(to, from.data(), from.size());
+}
+
+// Two ends with a large ring.
+class TimedPair {
+ public:
+  TimedPair() {
+    for (std::size_t side = 0; side < 2; ++side)
+      ends_[side] = std::make_unique<PipeLink>(
+          PipeLinkParts{.peer = static_cast<Rank>(1 - side),
+                        .peer_name = "the peer",
+                        .kind = "test",
+                        .out = PipeWriter(Place(side), DoorbellButton(words_[1 - side], -1)),
+                        .in = PipeReader(Place(1 - side), DoorbellButton(words_[1 - side], -1)),
+                        .memory = nullptr,
+                        .process = Here(),
+                        .offers = {.ticks = FakeTicks, .stream = FakeStream}});
+  }
+
+  enum Path { kCopied, kStreamed, kRead };
+  /// Sends a message from one end to the other and checks it.
+  /// \param copy_cost  what a look at the clock adds while the data is copied
+  /// \param read_cost  what it adds while the receiver reads the data
+  Path Send(View data, std::uint64_t copy_cost, std::uint64_t read_cost) {
+    const int streams = fake_clock.streams;
+    Bytes out(data.size());
+    const std::uint64_t offer = ends_[0]->SendRts(data);
+    fake_clock.step = offer != 0 ? read_cost : copy_cost;
+    if (offer != 0) {
+      EXPECT_TRUE(ends_[1]->Get(offer, 0, out, Plain).value());
+      ends_[1]->SendAck(true);
+      EXPECT_EQ(ends_[0]->TakeAck().value(), true);
+    } else {
+      EXPECT_EQ(ends_[0]->Write(data).value(), data.size());
+      EXPECT_EQ(ends_[1]->Read(out).value(), data.size());
+    }
+    EXPECT_TRUE(std::ranges::equal(out, data));
+    if (offer != 0) return kRead;
+    return fake_clock.streams == streams ? kCopied : kStreamed;
+  }
+
+ private:
+  static constexpr std::size_t kRing = 64 << 10, kFootprint = PipeFootprint(kRing);
+  struct alignas(64) Line {
+    std::byte bytes[64] = {};
+  };
+  PipePlace Place(std::size_t i) {
+    return PipePlace::At(std::as_writable_bytes(std::span(lines_)).subspan(i * kFootprint), kRing);
+  }
+
+  std::vector<Line> lines_ = std::vector<Line>(2 * kFootprint / sizeof(Line));
+  DoorbellWord words_[2];
+  std::unique_ptr<PipeLink> ends_[2];
+};
+
+TEST(PipeLink, TakesTheFastestOfThreePathsAfterItHasTriedEach) {
+  struct Case {
+    TimedPair::Path fastest;
+    std::uint64_t copy_cost, read_cost, streamed;
+  };
+  for (const Case& one :
+       {Case{TimedPair::kCopied, 100, 1000, 1000}, Case{TimedPair::kRead, 1000, 100, 1000},
+        Case{TimedPair::kStreamed, 1000, 5000, std::uint64_t{0} - 900}}) {
+    fake_clock = {.streamed = one.streamed};
+    TimedPair pair;
+    Bytes data(20'000);
+    std::array<int, 3> used{}, used_late{};
+    for (std::size_t i = 0; i < 300; ++i) {
+      data[i] = static_cast<std::byte>(i);
+      const auto path = pair.Send(data, one.copy_cost, one.read_cost);
+      ++(i < 200 ? used : used_late)[path];
+    }
+    for (const int times : used) EXPECT_GT(times, 1);
+    EXPECT_GT(used_late[one.fastest], 90) << "path " << one.fastest;
+  }
+}
+
+TEST(PipeLink, MessagesBelowTheSizeOfAnOfferAreCopied) {
+  fake_clock = {};
+  TimedPair pair;
+  const Bytes data(kTimedCopyMin - 1, std::byte{5});
+  for (int i = 0; i < 50; ++i) pair.Send(Bytes(20'000), 1000, 1000);
+  const int streams = fake_clock.streams;
+  for (int i = 0; i < 50; ++i) EXPECT_NE(pair.Send(data, 1000, 1000), TimedPair::kStreamed);
+  EXPECT_EQ(fake_clock.streams, streams);
 }
 
 // ---- registered memory: both ends are other processes to each other, hidden by the kernel -------

@@ -29,10 +29,9 @@ PipePlace Segment::Pipe(std::uint32_t pipe) const {
 
 void Segment::Prefault(std::uint32_t pipe) const {
   shm_.Prefault(0, sizeof(DoorbellWord));
-  // The pages of a larger ring follow when messages first use them.
-  constexpr std::size_t kAtOnceBytes = 256 << 10;
+  // Messages fault in the other pages of a larger ring when they first use them.
   shm_.Prefault(shape_.PipeOffset(pipe),
-                PipeFootprint(std::min<std::size_t>(shape_.pipe_bytes, kAtOnceBytes)));
+                PipeFootprint(std::min<std::size_t>(shape_.pipe_bytes, kPipeBytesDefault)));
 }
 
 }  // namespace ringlet::transport
