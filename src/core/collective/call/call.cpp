@@ -32,6 +32,11 @@ bool Apart(View input, View output) {
          output.data() + output.size() <= input.data();
 }
 
+bool IsInPlace(const Call& call, Rank self, View input, View output) {
+  return output.data() - input.data() ==
+         InPlaceOffset(call, self) * static_cast<std::ptrdiff_t>(SizeOf(call.type));
+}
+
 /// Returns true for most valid calls, and false for all others. Validate names what is wrong.
 bool IsPlainlyValid(const Call& call, CallPlace place) {
   const CallShape& shape = ShapeOf(call.kind);
@@ -41,7 +46,8 @@ bool IsPlainlyValid(const Call& call, CallPlace place) {
   const bool rooted = shape.from_root || shape.to_root;
   return (!rooted || Index(call.root) < place.ranks) &&
          call.input.size() == InputBytes(call, place) &&
-         call.output.size() == OutputBytes(call, place) && Apart(call.input, call.output);
+         call.output.size() == OutputBytes(call, place) &&
+         (Apart(call.input, call.output) || IsInPlace(call, place.self, call.input, call.output));
 }
 
 }  // namespace
@@ -71,8 +77,7 @@ std::string ToText(const Call& call) {
 Result<Overlap> OverlapOf(const Call& call, Rank self, View input, View output) {
   if (input.empty() || output.empty() || Apart(input, output)) return Overlap();
   const std::ptrdiff_t offset = InPlaceOffset(call, self);
-  if (output.data() - input.data() == offset * static_cast<std::ptrdiff_t>(SizeOf(call.type)))
-    return Overlap(offset);
+  if (IsInPlace(call, self, input, output)) return Overlap(offset);
   return Refused(fmt::format(
       "input and output of {} overlap; in place, the output must begin {} elements from the input",
       Name(call.kind), offset));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace ringlet::collective {
 namespace {
@@ -35,14 +36,56 @@ WaitPolicy WaitPolicy::ForOtherHosts() const {
   return {.looks = 0, .yields = yields == 0 ? 0 : kYields, .clock = clock};
 }
 
+namespace {
+
+// A YieldPause holds microseconds above the number of failures.
+constexpr unsigned kFailureBits = 8;
+
+std::uint64_t PauseUntil(Instant until, std::uint64_t failures) {
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(until).count();
+  return static_cast<std::uint64_t>(us) << kFailureBits | failures;
+}
+std::uint64_t FailuresIn(std::uint64_t pause) {
+  return pause & ((1u << kFailureBits) - 1);
+}
+bool IsPause(std::uint64_t pause) {
+  return pause >> kFailureBits != 0;
+}
+
+}  // namespace
+
+bool YieldMeter::TryYield(Instant now) {
+  std::uint64_t seen = pause().load(std::memory_order_relaxed);
+  if (!IsPause(seen)) [[likely]]
+    return true;
+  credit_ = Instant(0);
+  using std::chrono::microseconds;
+  // Compares microseconds, because a wrong value in nanoseconds could overflow.
+  constexpr auto kLongest = std::chrono::duration_cast<microseconds>(kPauseMax);
+  const auto left =
+      microseconds(seen >> kFailureBits) - std::chrono::duration_cast<microseconds>(now);
+  if (left > microseconds(0) && left <= kLongest) return false;
+  const std::uint64_t claimed = PauseUntil(now + kProbe, FailuresIn(seen));
+  probes_ = pause().compare_exchange_strong(seen, claimed, std::memory_order_relaxed);
+  return probes_;
+}
+
 void YieldMeter::RecordYield(Instant begin, Instant end) {
   const Instant took = end - begin;
   credit_ = std::min(credit_ + kWorth - took, kCreditMax);
-  if (credit_ == kCreditMax) factor_ = kFirstFactor;
-  if (credit_ >= Instant(0)) return;
-  credit_ = Instant(0);
-  resume_ = end + took * factor_;
-  factor_ = std::min(factor_ * 2, kLastFactor);
+  const bool fails = credit_ < Instant(0);
+  if (fails) credit_ = Instant(0);
+  const std::uint64_t before = pause().load(std::memory_order_relaxed);
+  if (!std::exchange(probes_, false) && IsPause(before)) return;  // another rank has begun it
+  std::uint64_t failures = credit_ == kCreditMax ? 0 : FailuresIn(before);
+  std::uint64_t after = failures;
+  if (fails) {
+    std::int64_t factor = kFirstFactor;
+    for (std::uint64_t i = 0; i < failures && factor < kLastFactor; ++i) factor *= 2;
+    if (factor < kLastFactor) ++failures;
+    after = PauseUntil(end + std::min(took * factor, kPauseMax), failures);
+  }
+  if (after != before) pause().store(after, std::memory_order_relaxed);
 }
 
 bool Spinner::SpinOnce(std::uint32_t idle) {
@@ -51,20 +94,12 @@ bool Spinner::SpinOnce(std::uint32_t idle) {
     return true;
   }
   if (idle - wait_policy_.looks >= wait_policy_.yields) return false;
-  if (wait_policy_.clock) return TimedYield();
-  std::this_thread::yield();
-  return true;
-}
-
-// If yields have not cost time so far, few of them are timed: reading the clock twice takes 40 ns.
-bool Spinner::TimedYield() {
-  constexpr std::uint32_t kTimedOneOf = 8;
-  if (meter_.full() && ++untimed_ % kTimedOneOf != 0) {
+  if (!wait_policy_.clock) {
     std::this_thread::yield();
     return true;
   }
   const Instant begin = wait_policy_.clock();
-  if (!meter_.Pays(begin)) return false;
+  if (!meter_.TryYield(begin)) return false;
   std::this_thread::yield();
   meter_.RecordYield(begin, wait_policy_.clock());
   return true;

@@ -1,5 +1,7 @@
 // WaitPolicy: how a rank waits for another rank of its host before it sleeps.
 #pragma once
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 
 #include "base/wire/machine.hpp"
@@ -24,30 +26,43 @@ struct WaitPolicy {
   WaitPolicy ForOtherHosts() const;
 };
 
+/// The time until which the ranks of a host sleep instead of yielding, for all of them in shared
+/// memory. Outside input. Zero: they yield. The lowest 8 bits count failures in a row.
+using YieldPause = std::atomic<std::uint64_t>;
+
 /// Decides between yielding and sleeping by the duration of yields. If all threads on the core are
 /// waiting ranks, a yield returns within microseconds. Beside a computing program, it returns only
 /// when the scheduler takes the core from that program, after milliseconds, although the news may
 /// have arrived long before. News wakes a sleeping rank at once.
 ///
 /// A yield that replaces a sleep is worth `kWorth`. Yields pay while they take less than that on
-/// average: the savings add up to at most `kCreditMax`, and long yields use them up. At zero, the
-/// rank sleeps for 4 times the duration of the last yield and then tries again. Each immediate
-/// failure doubles that time, up to 128 times the yield: under 1 % of the time.
+/// average: the savings add up to at most `kCreditMax`, and long yields use them up. When one rank
+/// has no savings left, all ranks of the host sleep for 4 times the duration of its last yield.
+/// Then one rank yields again. Each immediate failure doubles that time, up to 128 times the yield:
+/// under 1 % of the time.
 class YieldMeter {
  public:
   static constexpr Instant kWorth = std::chrono::microseconds(10);
   static constexpr Instant kCreditMax = std::chrono::milliseconds(10);
-  static constexpr std::uint32_t kFirstFactor = 4, kLastFactor = 128;
+  static constexpr std::int64_t kFirstFactor = 4, kLastFactor = 128;
+  static constexpr Instant kPauseMax = std::chrono::seconds(1);
+  /// Duration for which the others wait for the result of the rank that yields again.
+  static constexpr Instant kProbe = std::chrono::milliseconds(10);
 
-  bool Pays(Instant now) const { return now >= resume_; }
-  /// Returns true if yielding has not cost time, as far as the meter remembers.
-  bool full() const { return credit_ == kCreditMax; }
+  /// Shares the pause with other ranks. \param pause  outlives this
+  void Share(YieldPause& pause) { shared_ = &pause; }
+
+  /// Returns true if the caller should yield, and then call RecordYield.
+  bool TryYield(Instant now);
   void RecordYield(Instant begin, Instant end);
 
  private:
-  Instant resume_{0};
-  Instant credit_ = kCreditMax;
-  std::uint32_t factor_ = kFirstFactor;
+  YieldPause& pause() { return shared_ ? *shared_ : own_; }
+
+  YieldPause own_{0};
+  YieldPause* shared_ = nullptr;
+  Instant credit_{0};
+  bool probes_ = false;  // this rank yields for all during a pause
 };
 
 /// Lets time pass on the calling thread. Only one thread may use it at a time.
@@ -56,16 +71,15 @@ class Spinner {
   explicit Spinner(WaitPolicy wait_policy = {}) : wait_policy_(wait_policy) {}
 
   const WaitPolicy& wait_policy() const { return wait_policy_; }
+  /// Yields only while `pause` permits it, which other ranks share. \param pause  outlives this
+  void Share(YieldPause& pause) { meter_.Share(pause); }
 
   /// Spins or yields once. `idle` counts earlier calls without news. False if it is time to sleep.
   bool SpinOnce(std::uint32_t idle);
 
  private:
-  bool TimedYield();
-
   WaitPolicy wait_policy_;
   YieldMeter meter_;
-  std::uint32_t untimed_ = 0;  // yields since one was timed
 };
 
 }  // namespace ringlet::collective

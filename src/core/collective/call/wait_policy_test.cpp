@@ -1,9 +1,12 @@
 #include "collective/call/wait_policy.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 #include <thread>
+#include <vector>
 
 #include "collective/call/run.hpp"
 #include "collective/shm/host_world_for_test.hpp"
@@ -108,13 +111,24 @@ TEST(Spinner, SleepsWhereYieldsGiveTheCoreToAnotherProgram) {
   Spinner spinner({.looks = 1, .yields = 100, .clock = &SlowClock});
   slow_clock_step = microseconds(2);
   for (std::uint32_t idle = 0; idle < 101; ++idle) EXPECT_TRUE(spinner.SpinOnce(idle));
-  slow_clock_step = YieldMeter::kCreditMax + microseconds(100);
-  std::uint32_t idle = 1;
-  while (spinner.SpinOnce(idle)) ASSERT_LT(++idle, 20u) << "each of these yields takes so long";
+  slow_clock_step = milliseconds(2);
+  EXPECT_TRUE(spinner.SpinOnce(1)) << "uses up what the short yields have saved";
   EXPECT_TRUE(spinner.SpinOnce(0));  // polls cost the other program nothing
   EXPECT_FALSE(spinner.SpinOnce(1));
   slow_clock_step *= 4;
   EXPECT_TRUE(spinner.SpinOnce(1));  // it yields again
+}
+
+// Yields as often as the meter permits, each of which takes `took`. Returns their number.
+int YieldFor(YieldMeter& meter, Instant& now, Instant duration, Instant took) {
+  int yields = 0;
+  for (const Instant end = now + duration; now < end; now += microseconds(50)) {
+    if (!meter.TryYield(now)) continue;
+    meter.RecordYield(now, now + took);
+    now += took;
+    ++yields;
+  }
+  return yields;
 }
 
 // Ranks take turns at the core, with an occasional tick of the scheduler.
@@ -123,7 +137,7 @@ TEST(YieldMeter, ShortYieldsEarnCreditForALongYield) {
   Instant now(0);
   for (int turn = 0; turn < 100'000; ++turn) {
     const Instant took = turn % 1000 == 999 ? milliseconds(4) : microseconds(2);
-    ASSERT_TRUE(meter.Pays(now)) << turn;
+    ASSERT_TRUE(meter.TryYield(now)) << turn;
     meter.RecordYield(now, now + took);
     now += took;
   }
@@ -132,46 +146,83 @@ TEST(YieldMeter, ShortYieldsEarnCreditForALongYield) {
 // Beside a program that computes without end, a longer pause follows each yield.
 TEST(YieldMeter, SpendsUnderAPercentBesideABusyProgram) {
   YieldMeter meter;
-  Instant now(0), yielded(0);
-  std::uint32_t yields = 0;
-  while (now < std::chrono::seconds(100)) {
-    if (meter.Pays(now)) {
-      meter.RecordYield(now, now + milliseconds(3));
-      now += milliseconds(3);
-      yielded += milliseconds(3);
-      ++yields;
-    }
-    now += microseconds(50);
-  }
-  EXPECT_LT(yielded, now / 100);
-  EXPECT_GT(yields, 100u);
+  Instant now(0);
+  const int yields = YieldFor(meter, now, std::chrono::seconds(100), milliseconds(3));
+  EXPECT_LT(yields * milliseconds(3), now / 100);
+  EXPECT_GT(yields, 100);
 }
 
 TEST(YieldMeter, PausesFourTimesAsLongAsTheLastYieldTookThenEight) {
   YieldMeter meter;
-  meter.RecordYield(milliseconds(0), YieldMeter::kCreditMax);
-  EXPECT_TRUE(meter.Pays(YieldMeter::kCreditMax));
-  const Instant begin = milliseconds(20);
+  Instant begin = milliseconds(20);
   meter.RecordYield(begin, begin + milliseconds(1));
-  EXPECT_FALSE(meter.Pays(begin + milliseconds(5) - Instant(1)));
-  EXPECT_TRUE(meter.Pays(begin + milliseconds(5)));
+  EXPECT_FALSE(meter.TryYield(begin + milliseconds(5) - Instant(1)));
+  begin += milliseconds(5);
+  EXPECT_TRUE(meter.TryYield(begin));
   meter.RecordYield(begin, begin + milliseconds(1));
-  EXPECT_FALSE(meter.Pays(begin + milliseconds(9) - Instant(1)));
-  EXPECT_TRUE(meter.Pays(begin + milliseconds(9)));
+  EXPECT_FALSE(meter.TryYield(begin + milliseconds(9) - Instant(1)));
+  EXPECT_TRUE(meter.TryYield(begin + milliseconds(9)));
+}
+
+TEST(YieldMeter, PausesForASecondAtMost) {
+  YieldMeter meter;
+  meter.RecordYield(milliseconds(0), std::chrono::seconds(5));
+  EXPECT_FALSE(meter.TryYield(std::chrono::seconds(6) - milliseconds(1)));
+  EXPECT_TRUE(meter.TryYield(std::chrono::seconds(6)));
 }
 
 TEST(YieldMeter, ForgetsFailuresOnceItsCreditIsFull) {
   YieldMeter meter;
-  for (int turn = 0; turn < 20; ++turn) meter.RecordYield(milliseconds(0), milliseconds(1));
-  EXPECT_FALSE(meter.Pays(milliseconds(1 + YieldMeter::kLastFactor) - Instant(1)));
-  EXPECT_TRUE(meter.Pays(milliseconds(1 + YieldMeter::kLastFactor)));
-  for (Instant saved(0); saved < YieldMeter::kCreditMax; saved += microseconds(9))
-    meter.RecordYield(milliseconds(200), milliseconds(200) + microseconds(1));
-  meter.RecordYield(milliseconds(200),
-                    milliseconds(200) + YieldMeter::kCreditMax + microseconds(11));
-  EXPECT_FALSE(meter.Pays(milliseconds(220)));
-  EXPECT_TRUE(meter.Pays(milliseconds(210) + 4 * (YieldMeter::kCreditMax + microseconds(11)) +
-                         microseconds(11)));
+  Instant now(0);
+  YieldFor(meter, now, std::chrono::seconds(10), milliseconds(3));
+  const auto length_of_a_pause = [&] {
+    meter.RecordYield(now, now + milliseconds(20));
+    const Instant begin = now += milliseconds(20);
+    while (!meter.TryYield(now)) now += microseconds(100);
+    meter.RecordYield(now, now + microseconds(1));
+    return now - begin;
+  };
+  while (!meter.TryYield(now)) now += milliseconds(1);
+  EXPECT_EQ(length_of_a_pause(), YieldMeter::kPauseMax);
+  const auto enough = YieldMeter::kCreditMax / microseconds(9) + 1;
+  for (int i = 0; i < enough; ++i) meter.RecordYield(now, now + microseconds(1));
+  EXPECT_EQ(length_of_a_pause(), 4 * milliseconds(20));
+}
+
+TEST(YieldMeter, OneRankYieldsForAllRanksOfItsHost) {
+  constexpr int kRanks = 8;
+  YieldPause pause{0};
+  std::array<YieldMeter, kRanks> ranks;
+  for (YieldMeter& rank : ranks) rank.Share(pause);
+  ranks[3].RecordYield(Instant(0), milliseconds(1));
+  const auto permitted = [&](Instant now) {
+    std::vector<int> those;
+    for (int rank = 0; rank < kRanks; ++rank)
+      if (ranks[static_cast<std::size_t>(rank)].TryYield(now)) those.push_back(rank);
+    return those;
+  };
+  EXPECT_THAT(permitted(milliseconds(4)), testing::IsEmpty());
+  EXPECT_THAT(permitted(milliseconds(5)), testing::ElementsAre(0));
+  EXPECT_THAT(permitted(milliseconds(6)), testing::IsEmpty());
+  // It fails, and so does a rank that has yielded all the time.
+  ranks[0].RecordYield(milliseconds(5), milliseconds(6));
+  ranks[5].RecordYield(milliseconds(0), milliseconds(6));
+  EXPECT_THAT(permitted(milliseconds(14) - Instant(1000)), testing::IsEmpty());
+  EXPECT_THAT(permitted(milliseconds(14)), testing::ElementsAre(0));
+  // It does not return. Another takes its place.
+  EXPECT_THAT(permitted(milliseconds(14) + YieldMeter::kProbe), testing::ElementsAre(0));
+  ranks[0].RecordYield(milliseconds(24), milliseconds(24) + microseconds(2));
+  EXPECT_EQ(permitted(milliseconds(25)).size(), std::size_t{kRanks});
+}
+
+// A peer may write anything to the memory of the host.
+TEST(YieldMeter, IgnoresPausesThatNoRankWouldBegin) {
+  YieldPause pause{~std::uint64_t{0}};
+  YieldMeter meter;
+  meter.Share(pause);
+  EXPECT_TRUE(meter.TryYield(milliseconds(1)));
+  meter.RecordYield(milliseconds(1), milliseconds(1) + microseconds(1));
+  EXPECT_TRUE(meter.TryYield(milliseconds(2)));
 }
 
 TEST(Spinner, EndsWhenTheCheckFails) {

@@ -102,7 +102,7 @@ std::string PipelinedShm::ToText() const {
 // Publishes the end of a step for one slice.
 bool PipelinedShm::Step(Counter counter, std::uint64_t& count) {
   (arena_->rank(self_).progress.*counter).store(before_ + ++count, std::memory_order_seq_cst);
-  arena_->RingOthers(self_);
+  arena_->RingAwaiting(self_);
   return true;
 }
 

@@ -26,9 +26,9 @@ class PostWaiterTest : public testing::Test {
 
 TEST_F(PostWaiterTest, AnUnawaitedPostDoesNotWakeTheRank) {
   const auto ticket = waiter_.Prepare();
-  arena_->RingForPost(1);
+  arena_->RingAwaiting(1);
   EXPECT_FALSE(Rung());
-  arena_->RingForPost(2);
+  arena_->RingAwaiting(2);
   ASSERT_TRUE(Rung());
   waiter_.Wait(ticket, kHours);
 }
@@ -45,16 +45,16 @@ TEST_F(PostWaiterTest, ARankThatChangesItsAwaitedPostPollsAgain) {
   awaited_ = 1;
   waiter_.Wait(ticket, kHours);  // returns at once: rank 1 may have posted in between
   waiter_.Prepare();
-  arena_->RingForPost(2);
+  arena_->RingAwaiting(2);
   EXPECT_FALSE(Rung());
-  arena_->RingForPost(1);
+  arena_->RingAwaiting(1);
   ASSERT_TRUE(Rung());
 }
 
 TEST_F(PostWaiterTest, IsWokenByThePostOfAnotherThread) {
   for (int i = 0; i < 100; ++i) {
     const auto ticket = waiter_.Prepare();
-    std::thread poster([&] { arena_->RingForPost(2); });
+    std::thread poster([&] { arena_->RingAwaiting(2); });
     waiter_.Wait(ticket, kHours);
     poster.join();
   }
@@ -81,7 +81,7 @@ TEST_F(PostWaiterTest, FencesAfterItAnnouncesTheWait) {
   EXPECT_FALSE(waiter_.fences());
   const auto ticket = fencing.Prepare();
   EXPECT_EQ(fences_behind_the_word, 1);
-  arena_->RingForPost(2);
+  arena_->RingAwaiting(2);
   fencing.Wait(ticket, kHours);
 }
 

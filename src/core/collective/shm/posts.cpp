@@ -100,7 +100,7 @@ void Posts::Publish() {
   } else {
     post.sequence.store(sequence_, std::memory_order_seq_cst);
   }
-  arena_->RingForPost(self_);
+  arena_->RingAwaiting(self_);
   awaited_ = 0;
 }
 

@@ -36,6 +36,7 @@ ShmCollective::ShmCollective(std::shared_ptr<transport::Arena> arena, std::uint3
       slices_(arena, self, options.nodes),
       ticks_(options.ticks) {
   RINGLET_ASSERT(arena->shape().stage_bytes >= std::size_t{64} * ranks());
+  for (Spinner& spinner : spinners_) spinner.Share(arena->header().yield_pause);
   if (reach.shared) direct_.emplace(std::move(arena), self, std::move(reach));
 }
 

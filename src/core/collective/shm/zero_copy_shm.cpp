@@ -143,7 +143,7 @@ ZeroCopyShm::AdvanceResult ZeroCopyShm::CountOffers() {
   if (IsSplit(self_)) split_.emplace(SplitOf(self_)).Open();
   const bool reaches = MapInputs();
   arena_->rank(self_).vote.store(sequence_ * 2 + (reaches ? 1 : 0), std::memory_order_seq_cst);
-  arena_->RingOthers(self_);
+  arena_->RingAwaiting(self_);
   phase_ = Phase::kVotes;
   return AdvanceResult::kMoved;
 }
@@ -319,7 +319,7 @@ bool ZeroCopyShm::Publish(std::uint64_t finished) {
   mine.put.store(finished, std::memory_order_seq_cst);
   mine.reduced.store(finished, std::memory_order_seq_cst);
   mine.got.store(finished, std::memory_order_seq_cst);
-  arena_->RingOthers(self_);
+  arena_->RingAwaiting(self_);
   return true;
 }
 

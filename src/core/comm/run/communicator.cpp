@@ -45,6 +45,8 @@ Communicator::Communicator(Description description, std::unique_ptr<Control> con
           *control_, [this] { links_.waiter().Wake(); }, host_memory_, origin().process->heap()),
       inquiry_(*control_, links_.links(), place().self, place().ranks, *origin().process),
       observers_(ObserversOf(origin(), peer_table(), *backend_)) {
+  if (auto* const engine = host_memory_.engine())
+    spinner_.Share(engine->arena().header().yield_pause);
   transport::Links::Reserve& reserve = links_.links().reserve();
   reserve.rts->registered = host_memory_.published_buffers();
   if (spinner_.wait_policy().looks > 0) reserve.rts->sizes = transport::RtsSizes::WithCores();

@@ -10,7 +10,7 @@ namespace ringlet::transport {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31414e4552414c52;  // "RLARENA1"
-constexpr std::uint32_t kVersion = 7;
+constexpr std::uint32_t kVersion = 8;
 constexpr std::size_t kPageBytes = 4096;
 
 constexpr std::size_t Paged(std::size_t bytes) {

@@ -66,6 +66,8 @@ struct ArenaHeader {
   /// Zero while no rank has failed. Otherwise 1 + the first rank that gave up, plus 65,536 times (1
   /// + the rank that it blames) if a rank has left.
   alignas(64) std::atomic<std::uint32_t> failed{0};
+  /// While it is not zero, waiting ranks sleep instead of yielding (collective::YieldPause).
+  alignas(64) std::atomic<std::uint64_t> yield_pause{0};
 };
 
 /// Progress of a rank, in slices since the arena was created. Only that rank writes it.
@@ -110,7 +112,7 @@ static_assert(sizeof(ArenaPlaces) <= ArenaPost::kInlineBytes);
 
 struct ArenaRank {
   DoorbellWord bell;
-  /// Awaiting(r) if the owner waits for a post of rank r. Valid while the owner polls or sleeps.
+  /// Awaiting(r) if the owner waits for news of rank r. Valid while the owner polls or sleeps.
   std::atomic<std::uint32_t> awaits{0};
   /// 1 if the owner fences all ranks before it sleeps for a post (Arena::FenceForOthers).
   std::atomic<std::uint32_t> fences{0};
@@ -168,14 +170,15 @@ class Arena {
   /// Returns the memory for slices. \param offset  below shape().StagesBytes()
   std::byte* stage(std::uint32_t rank, std::size_t offset) const;
 
-  /// Wakes all ranks except `self`. \pre  `self` has stored its news.
+  /// Wakes all ranks except `self`. \pre  `self` has stored its news, which may end an operation.
   void RingOthers(std::uint32_t self) const {
     for (std::uint32_t peer = 0; peer < shape_.ranks; ++peer)
       if (peer != self) DoorbellButton(rank(peer).bell, -1).Ring();
   }
 
-  /// Wakes the ranks that wait for a post of `self`. \pre  `self` has stored the post.
-  void RingForPost(std::uint32_t self) const {
+  /// Wakes the ranks that wait for a post or for progress of `self`. A rank may also need progress
+  /// of other ranks, but waits for one at a time. \pre  `self` has stored its news.
+  void RingAwaiting(std::uint32_t self) const {
     for (std::uint32_t peer = 0; peer < shape_.ranks; ++peer) {
       if (peer == self) continue;
       ArenaRank& other = rank(peer);
