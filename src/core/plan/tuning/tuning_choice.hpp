@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/settings/settings.hpp"
 #include "ringlet/status.hpp"
 
 namespace ringlet::plan {
