@@ -8,9 +8,9 @@
  * rank 0 prints "BYTES MICROSECONDS": the median over batches of the mean time of an operation,
  * about SECONDS long. If GRID_MEAN is set, it prints the mean over batches instead: beside busy
  * programs, a rank loses its core in few batches, but for long. A batch takes about 50 us or one
- * operation, and follows a barrier. BYTES counts the larger buffer of a rank, as nccl-tests do; in sendrecv, each rank sends BYTES to the
- * next rank and receives as many from the previous one. Elements are floats. Buffers are separate,
- * and every result is checked once per size. */
+ * operation, and follows a barrier. BYTES counts the larger buffer of a rank, as nccl-tests do; in
+ * sendrecv, each rank sends BYTES to the next rank and receives as many from the previous one.
+ * Elements are floats. Buffers are separate, and every result is checked once per size. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

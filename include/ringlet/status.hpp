@@ -30,6 +30,9 @@ struct [[nodiscard]] Error {
   int os_errno = 0;     ///< 0 unless code == kSystem
   const char* file = __builtin_FILE();  // std::source_location is missing in clang 14
   int line = __builtin_LINE();
+  /// If code == kPeerLost: the rank that is lost or has left, in the communicator of the call, if
+  /// it is known. Otherwise -1.
+  int lost_rank = -1;
 };
 
 /// Stops the process with a message on stderr. Only for broken invariants; see RINGLET_ASSERT.

@@ -42,20 +42,24 @@ class Error(RuntimeError):
 
     code: the number of NCCL's ncclResult_t. After any code but 4 (an invalid argument), abort the
     communicator.
+    lost_rank: the rank of the communicator that is lost or has left, if the error names one;
+    otherwise None. `shrink` forms a communicator without it.
     """
 
-    def __init__(self, message: str, code: int) -> None:
+    def __init__(self, message: str, code: int, lost_rank: Optional[int] = None) -> None:
         super().__init__(message)
         self.code = code
+        self.lost_rank = lost_rank
 
-    def __reduce__(self) -> Tuple[Type[Error], Tuple[str, int]]:
-        return Error, (str(self), self.code)
+    def __reduce__(self) -> Tuple[Type[Error], Tuple[str, int, Optional[int]]]:
+        return Error, (str(self), self.code, self.lost_rank)
 
 
 def _error(code: int) -> Error:
     library = load()
     text = library.ncclGetLastError(None) or library.ncclGetErrorString(code)
-    return Error(text.decode(errors="replace"), code)
+    lost = library.ringletLastLostRank()
+    return Error(text.decode(errors="replace"), code, lost if lost >= 0 else None)
 
 
 def _check(code: int) -> None:

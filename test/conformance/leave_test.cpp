@@ -42,6 +42,7 @@ TEST_P(Leaves, AWaitingRankNamesTheDepartedRank) {
         status.error().message,
         AllOf(HasSubstr("rank 1"),
               HasSubstr("left the communicator (destroyed or aborted it) before operation 1")));
+    EXPECT_EQ(status.error().lost_rank, 1);
   });
 }
 
@@ -65,6 +66,7 @@ TEST_P(Leaves, ARankWaitingForAMessageNamesTheDepartedRank) {
                 AllOf(HasSubstr("rank 3"),
                       HasSubstr("left the communicator (destroyed or aborted it) before a "
                                 "message after 0 collectives")));
+    EXPECT_EQ(status.error().lost_rank, 3);
   });
 }
 

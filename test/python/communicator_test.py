@@ -243,6 +243,7 @@ def mismatch(comm):
         comm.all_reduce(zeros("d", 3 + comm.rank), zeros("d", 3 + comm.rank))
     except ringlet.Error as error:
         assert error.code == 5 and "rank 1" in str(error), error
+        assert error.lost_rank is None
         copy = pickle.loads(pickle.dumps(error))
         assert (copy.code, str(copy), type(copy)) == (error.code, str(error), ringlet.Error)
         comm.abort()
@@ -261,9 +262,11 @@ def lost_rank(comm):
         comm.all_reduce(zeros("d", 10), zeros("d", 10))
     except ringlet.Error as error:
         assert error.code == 6 and "rank 1" in str(error), error
+        lost = error.lost_rank
+        assert lost == pickle.loads(pickle.dumps(error)).lost_rank == 1
     else:
         raise AssertionError("the loss of rank 1 went unnoticed")
-    with comm.shrink([1], abort=True) as rest:
+    with comm.shrink([lost], abort=True) as rest:
         equal(rest.all_reduce(array.array("i", [1]), zeros("i", 1)), [comm.size - 1], "rest")
     comm.abort()
 

@@ -77,7 +77,10 @@ class GroupProtocol {
 
   /// Fails the group, unless it has failed already. The member sends the failure to other ranks.
   void Fail(const Failure& failure);
-  void FailHere(Code code, const std::string& text) { Fail({code, config_.self, text}); }
+  /// Fails because of an error of this rank, or because it knows that `lost` is gone (kPeerLost).
+  void FailHere(Code code, const std::string& text, std::uint32_t lost = kNoOrigin) {
+    Fail({code, code == Code::kPeerLost ? lost : config_.self, text});
+  }
   void FailOn(std::uint32_t peer, Code code, const std::string& what);
   const std::optional<Failure>& failure() const { return failure_; }
 

@@ -109,6 +109,14 @@ TEST(GroupProtocol, KeepsTheFirstFailureAndSendsNothingAfterIt) {
   EXPECT_TRUE(group.TakeOutgoing().empty());
 }
 
+TEST(GroupProtocol, ALossNamesTheLostRankAndNoOtherOrigin) {
+  GroupProtocol known = MiddleOfThree(), unknown = MiddleOfThree();
+  known.FailHere(Code::kPeerLost, "rank 2 has left", 2);
+  EXPECT_EQ(known.failure()->origin, 2u);
+  unknown.FailHere(Code::kPeerLost, "a link broke");
+  EXPECT_EQ(unknown.failure()->origin, kNoOrigin);
+}
+
 TEST(GroupProtocol, ARankReportedAsLostStatesThatItLives) {
   for (const std::uint32_t origin : {1u, 2u}) {
     GroupProtocol group = MiddleOfThree();

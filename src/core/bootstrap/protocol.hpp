@@ -81,7 +81,8 @@ struct Welcome {
 /// rank that lives although the failure calls it lost adds that fact.
 struct Failure {
   Code code = Code::kProtocol;
-  std::uint32_t origin = 0;  ///< the rank that failed, or kNoOrigin
+  /// The rank that failed; if it is lost (kPeerLost), that one. Or kNoOrigin.
+  std::uint32_t origin = 0;
   std::string text;
 };
 inline constexpr std::uint32_t kNoOrigin = 0xffffffff;

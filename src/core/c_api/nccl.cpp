@@ -12,6 +12,7 @@
 #include "c_api/handle/guard.hpp"
 #include "comm/establish/establish.hpp"
 #include "comm/establish/split.hpp"
+#include "ringlet/errors.h"
 
 namespace ringlet::c_api {
 namespace {
@@ -229,6 +230,10 @@ const char* ncclGetErrorString(ncclResult_t result) {
 
 const char* ncclGetLastError(ncclComm_t) {
   return api::LastError();
+}
+
+int ringletLastLostRank(void) {
+  return api::LastLostRank();
 }
 
 void ncclResetDebugInit(void) {}

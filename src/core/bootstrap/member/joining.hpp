@@ -91,7 +91,9 @@ class JoiningMember {
   void FailHere(Code code, const std::string& text) { Fail({code, common_->self(), text}); }
 
   // ---- Commands: see Member. During joining they apply to joining.
-  void Abort(Code code, const std::string& why, GroupId) { FailHere(code, why); }
+  void Abort(Code code, const std::string& why, GroupId, std::uint32_t = kNoOrigin) {
+    FailHere(code, why);
+  }
   void Leave(GroupId);
 
   /// \pre  may_go

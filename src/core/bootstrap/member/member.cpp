@@ -282,8 +282,8 @@ Member::RankAbsence Member::AbsenceOf(Rank whom, GroupId group) const {
   return at ? at->AbsenceOf(Index(whom), group) : RankAbsence::kUnknown;
 }
 
-void Member::Abort(Code code, const std::string& why, GroupId group) {
-  Dispatch([&](auto& at) { at.Abort(code, why, group); });
+void Member::Abort(Code code, const std::string& why, GroupId group, std::uint32_t lost) {
+  Dispatch([&](auto& at) { at.Abort(code, why, group, lost); });
 }
 
 bool Member::AwaitsFailureAnswers(GroupId group) const {

@@ -74,7 +74,9 @@ class Member final : public Machine {
 
   // ---- Commands in any state.
   /// Fails the group on all its ranks, with this rank as the origin.
-  void Abort(Code code, const std::string& why, GroupId group = kWorld);
+  /// \param lost  the rank to name as the origin instead if the code is kPeerLost, or kNoOrigin
+  void Abort(Code code, const std::string& why, GroupId group = kWorld,
+             std::uint32_t lost = kNoOrigin);
   /// Returns true if ranks that this one notified of the group's failure have not answered yet. If
   /// this rank left now, they and the ranks behind them might not learn of the failure.
   bool AwaitsFailureAnswers(GroupId group = kWorld) const;

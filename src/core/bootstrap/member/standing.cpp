@@ -321,10 +321,10 @@ void StandingMember::FailOn(std::uint32_t peer, Code code, const std::string& wh
                     common_->Name(common_->self()), Phase(kWorld))});
 }
 
-void StandingMember::Abort(Code code, const std::string& why, GroupId group) {
+void StandingMember::Abort(Code code, const std::string& why, GroupId group, std::uint32_t lost) {
   GroupMembership* const membership = FindMembership(group);
   if (!membership) return;
-  membership->group.FailHere(code, why);
+  membership->group.FailHere(code, why, lost);
   Settle(*membership);
 }
 

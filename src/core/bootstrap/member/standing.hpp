@@ -62,7 +62,7 @@ class StandingMember {
   std::optional<Table> TakeTable(GroupId group);
   void Post(std::uint32_t to, std::uint64_t tag, Bytes message, Instant now, GroupId group);
   void Ask(std::uint32_t whom, Instant now, GroupId group);
-  void Abort(Code code, const std::string& why, GroupId group);
+  void Abort(Code code, const std::string& why, GroupId group, std::uint32_t lost = kNoOrigin);
   void Leave(GroupId group);
   bool has_left_all() const { return memberships_.empty(); }
   /// \pre  has_left_all

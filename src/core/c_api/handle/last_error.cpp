@@ -21,6 +21,7 @@ ProcessError& ErrorOfProcess() {
 struct ThreadError {
   std::string message;
   std::string shown;
+  int lost_rank = -1;
 };
 os::PerThread<ThreadError> errors_of_threads;
 
@@ -40,7 +41,9 @@ ncclResult_t ToResult(Code code) {
 }
 
 void RecordLastError(const Error& error) {
-  errors_of_threads.Get().message = error.message;
+  ThreadError& of_thread = errors_of_threads.Get();
+  of_thread.lost_rank = error.lost_rank;
+  of_thread.message = error.message;
   ProcessError& its = ErrorOfProcess();
   const std::lock_guard lock(its.mutex);
   its.message = error.message;
@@ -48,9 +51,10 @@ void RecordLastError(const Error& error) {
 
 const char* LastError() {
   try {
-    auto& [message, shown] = errors_of_threads.Get();
-    if (!message.empty()) {
-      shown = message;
+    ThreadError& of_thread = errors_of_threads.Get();
+    std::string& shown = of_thread.shown;
+    if (!of_thread.message.empty()) {
+      shown = of_thread.message;
     } else {
       ProcessError& its = ErrorOfProcess();
       const std::lock_guard lock(its.mutex);
@@ -60,6 +64,11 @@ const char* LastError() {
   } catch (const std::bad_alloc&) {
     return "out of memory";
   }
+}
+
+int LastLostRank() noexcept {
+  const ThreadError* const of_thread = errors_of_threads.Find();
+  return of_thread ? of_thread->lost_rank : -1;
 }
 
 }  // namespace ringlet::c_api

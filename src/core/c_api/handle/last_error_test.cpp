@@ -29,6 +29,15 @@ TEST(LastError, IsThatOfTheThreadOrElseOfTheProcess) {
   EXPECT_EQ(SeenByAnotherThread(), "mine again");
 }
 
+TEST(LastError, KeepsTheLostRankOfTheThread) {
+  EXPECT_EQ(LastLostRank(), -1) << "no error, or one without a rank";
+  RecordLastError({.code = Code::kPeerLost, .message = "it died", .lost_rank = 3});
+  EXPECT_EQ(LastLostRank(), 3);
+  std::thread([] { EXPECT_EQ(LastLostRank(), -1) << "another thread"; }).join();
+  RecordLastError({Code::kTimeout, "too late"});
+  EXPECT_EQ(LastLostRank(), -1);
+}
+
 TEST(LastError, MapsEachCodeToACodeOfNccl) {
   EXPECT_EQ(ToResult(Code::kInvalidArgument), ncclInvalidArgument);
   EXPECT_EQ(ToResult(Code::kUnsupported), ncclInvalidUsage);

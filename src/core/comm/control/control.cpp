@@ -15,6 +15,13 @@ namespace {
 using bootstrap::GroupId;
 using bootstrap::Member;
 
+Error ErrorOf(const bootstrap::Failure& failure) {
+  const bool names_rank = failure.code == Code::kPeerLost && failure.origin != bootstrap::kNoOrigin;
+  return {.code = failure.code,
+          .message = failure.text,
+          .lost_rank = names_rank ? static_cast<int>(failure.origin) : -1};
+}
+
 constexpr std::chrono::seconds kLinger(5);
 // Grace after the machine's own deadlines. The last one ends at most this long after its limit. The
 // machine can report more about a timeout than this clock.
@@ -220,7 +227,7 @@ Status Control::Await(const std::function<bool()>& ready) {
       return Error{Code::kTimeout, why + "and the service thread does not answer"};
   }
   if (ready()) return Ok();
-  if (shared_->failure) return Error{shared_->failure->code, shared_->failure->text};
+  if (shared_->failure) return ErrorOf(*shared_->failure);
   return Error{Code::kInvalidArgument,
                fmt::format("rank {} has left this communicator", Index(rank_))};
 }
@@ -323,22 +330,25 @@ Control::Answer Control::Ask(Rank whom, std::chrono::milliseconds timeout) {
 }
 
 void Control::Fail(const Error& error) {
-  Command(
-      [error](Member& member, GroupId group) { member.Abort(error.code, error.message, group); });
+  const std::uint32_t lost =
+      error.lost_rank < 0 ? bootstrap::kNoOrigin : static_cast<std::uint32_t>(error.lost_rank);
+  Command([error, lost](Member& member, GroupId group) {
+    member.Abort(error.code, error.message, group, lost);
+  });
 }
 
 std::optional<Error> Control::failure() const {
   if (!shared_->failed.load(std::memory_order_acquire)) return std::nullopt;
   const std::lock_guard lock(shared_->mutex);
   if (!shared_->failure) return std::nullopt;
-  return Error{shared_->failure->code, shared_->failure->text};
+  return ErrorOf(*shared_->failure);
 }
 
 std::optional<Error> Control::AwaitFailure(std::chrono::milliseconds timeout) const {
   std::unique_lock lock(shared_->mutex);
   shared_->WaitFor(lock, timeout, [&] { return shared_->over; });
   if (!shared_->failure) return std::nullopt;
-  return Error{shared_->failure->code, shared_->failure->text};
+  return ErrorOf(*shared_->failure);
 }
 
 std::optional<Error> Control::Explain(const Error& error) const {

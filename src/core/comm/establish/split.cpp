@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "comm/establish/root.hpp"
 #include "rendezvous/invitation.hpp"
@@ -63,6 +64,19 @@ class AbortsParent {
   std::stop_callback<AbortOnStop> told_;
 };
 
+// Establishes the child. Its errors name ranks by their numbers in the parent.
+Result<std::unique_ptr<Communicator>> FormChild(const Communicator& parent,
+                                                std::unique_ptr<Control> control,
+                                                const std::stop_token& abort) {
+  const std::vector<std::uint32_t> ranks = control->ranks_of_parent();
+  auto child = EstablishChild(parent, std::move(control), abort);
+  if (child.ok()) return child;
+  Error error = std::move(child).error();
+  if (error.lost_rank >= 0)
+    error.lost_rank = static_cast<int>(ranks.at(static_cast<std::size_t>(error.lost_rank)));
+  return error;
+}
+
 // Returns `result`. New ranks wait only at the id's root, so a root in this process refuses them
 // with the error.
 template <typename T>
@@ -97,7 +111,7 @@ Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<
   if (parent.revoked()) {
     RINGLET_TRY_ASSIGN(auto revived, SplitRevoked(parent, color, key, abort));
     if (!revived) return std::unique_ptr<Communicator>();
-    return EstablishChild(parent, std::move(revived), abort);
+    return FormChild(parent, std::move(revived), abort);
   }
   std::optional<Occupancy> occupancy(std::in_place, parent.single_use());
   RINGLET_TRY(occupancy->Check());
@@ -106,14 +120,14 @@ Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<
   occupancy.reset();
   aborts.reset();
   if (!control) return std::unique_ptr<Communicator>();
-  return EstablishChild(parent, std::move(control), abort);
+  return FormChild(parent, std::move(control), abort);
 }
 
 Result<std::unique_ptr<Communicator>> Shrink(const Communicator& parent,
                                              std::vector<std::uint32_t> excluded,
                                              const std::stop_token& abort) {
   RINGLET_TRY_ASSIGN(auto control, parent.control().Shrink(std::move(excluded)));
-  return EstablishChild(parent, std::move(control), abort);
+  return FormChild(parent, std::move(control), abort);
 }
 
 Result<UniqueId> CreateGrowthId(const Communicator& parent) {

@@ -144,13 +144,16 @@ TEST_P(SplitOver, AFailedShrinkNamesRanksByTheirNumbersInTheParent) {
       const auto control = (*parent)->control().Shrink({1});
       ASSERT_TRUE(control.ok());
       EXPECT_EQ((*control)->ranks_of_parent(), (std::vector<std::uint32_t>{0, 2, 3}));
-      (*control)->Fail({Code::kAborted, (*control)->roster().DescribeRank(Rank{1}) + " gives up"});
+      (*control)->Fail({.code = Code::kPeerLost,
+                        .message = (*control)->roster().DescribeRank(Rank{1}) + " is gone",
+                        .lost_rank = 1});
       return;
     }
     const auto rest = Shrink(**parent, {1}, {});
     ASSERT_FALSE(rest.ok());
     EXPECT_THAT(rest.error().message, HasSubstr("rank 2 (host "));
     EXPECT_THAT(rest.error().message, testing::Not(HasSubstr("rank 1 ")));
+    EXPECT_EQ(rest.error().lost_rank, 2);
   });
 }
 

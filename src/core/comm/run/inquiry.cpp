@@ -118,9 +118,11 @@ Error Inquiry::LeaveErrorOf(Rank whom, const collective::Operation& running) con
   const std::string when = IsMessage(call_.operation)
                                ? fmt::format("a message after {} collectives", call_.sequence)
                                : fmt::format("operation {}", call_.sequence);
-  return Error{Code::kPeerLost,
-               fmt::format("{} left the communicator (destroyed or aborted it) before {}: {}",
-                           control_.roster().DescribeRank(whom), when, running.WaitingFor())};
+  return Error{
+      .code = Code::kPeerLost,
+      .message = fmt::format("{} left the communicator (destroyed or aborted it) before {}: {}",
+                             control_.roster().DescribeRank(whom), when, running.WaitingFor()),
+      .lost_rank = static_cast<int>(Index(whom))};
 }
 
 Status Inquiry::Check(Instant deadline, std::chrono::milliseconds timeout,
