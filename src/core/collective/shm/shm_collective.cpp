@@ -135,10 +135,11 @@ Result<bool> ShmCollective::Wait() {
   moved_ = std::exchange(gone_, awaited + 1) != awaited + 1;
   if (moved_) return false;
   return Fail(
-      {Code::kPeerLost,
-       fmt::format(
+      {.code = Code::kPeerLost,
+       .message = fmt::format(
            "rank {} left the communicator (destroyed or aborted it) before operation {}: {}",
-           posts_.RankAt(awaited), posts_.number(), WaitingFor())},
+           posts_.RankAt(awaited), posts_.number(), WaitingFor()),
+       .lost_rank = static_cast<int>(posts_.RankAt(awaited))},
       awaited + 1);
 }
 
@@ -289,25 +290,31 @@ Error ShmCollective::Fail(Error error, std::uint32_t blamed) {
     if (Status same = posts_.Compare(); !same.ok())
       error = std::move(same).error();
     else
-      error.message = fmt::format("{} while rank {} was in {} as operation {}", FailedRankText(),
-                                  posts_.RankAt(self()), posts_.CurrentCallText(), posts_.number());
+      error = FailureOfRank();
   }
   error_ = error;
   FailBecauseOf(blamed);
   return error;
 }
 
-std::string ShmCollective::FailedRankText() const {
+// Describes the failure that another rank has announced.
+Error ShmCollective::FailureOfRank() const {
   const std::uint32_t failed = arena().header().failed.load(std::memory_order_relaxed);
   const std::uint32_t place = (failed & kGivenUpMask) - 1, blamed = failed >> kBlamedShift;
   // Data in the arena is outside input.
-  if (place >= ranks() || blamed > ranks()) return "a rank of this host has given up";
-  const std::uint32_t rank = posts_.RankAt(place);
-  if (blamed == 0) return fmt::format("rank {} has given up", rank);
-  return fmt::format(
-      "rank {} left the communicator (destroyed or aborted it) before operation {}: rank {} has "
-      "given up",
-      posts_.RankAt(blamed - 1), posts_.number(), rank);
+  const bool valid = place < ranks() && blamed <= ranks();
+  std::string text = valid ? fmt::format("rank {} has given up", posts_.RankAt(place))
+                           : "a rank of this host has given up";
+  Error error{Code::kPeerLost, ""};
+  if (valid && blamed > 0) {
+    error.lost_rank = static_cast<int>(posts_.RankAt(blamed - 1));
+    text = fmt::format(
+        "rank {} left the communicator (destroyed or aborted it) before operation {}: {}",
+        error.lost_rank, posts_.number(), text);
+  }
+  error.message = fmt::format("{} while rank {} was in {} as operation {}", text,
+                              posts_.RankAt(self()), posts_.CurrentCallText(), posts_.number());
+  return error;
 }
 
 std::optional<Rank> ShmCollective::Awaits() const {

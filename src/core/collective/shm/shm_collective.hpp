@@ -133,7 +133,7 @@ class ShmCollective final : public Operation {
   Result<bool> AdvanceSlices(Slices& slices);
   void FailBecauseOf(std::uint32_t blamed);
   Error Fail(Error error, std::uint32_t blamed = 0);
-  std::string FailedRankText() const;
+  Error FailureOfRank() const;
 
   Posts posts_;
   std::array<Spinner, 2> spinners_;  // for waits within the host, and for other hosts

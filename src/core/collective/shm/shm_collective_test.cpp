@@ -209,6 +209,7 @@ TEST(ShmCollective, ADepartedRankFailsOnlyLaterOperations) {
   EXPECT_THAT(error.error().message,
               HasSubstr("rank 1 left the communicator (destroyed or aborted it) before "
                         "operation 1"));
+  EXPECT_EQ(error.error().lost_rank, 1);
 }
 
 // A root does not need other ranks. It has continued when they detect that they named another root.
