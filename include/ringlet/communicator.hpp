@@ -48,7 +48,7 @@ struct CommunicatorOptions {
 /// Errors  kInvalidArgument  the call is wrong and has no effect; names lengths that differ
 ///         kProtocol         a rank made another call; the message names the ranks and both calls
 ///         kTimeout          the message names the missing ranks
-///         kPeerLost         the message names the lost rank
+///         kPeerLost         the message and Error::lost_rank name the lost rank
 ///         kAborted          the message names the aborting rank and its reason
 /// After any error except kInvalidArgument, the communicator has failed on all ranks for good;
 /// failure() returns the reason. Continue with Shrink, or form another communicator.

@@ -17,8 +17,9 @@ extern "C" {
 #endif
 
 /* Returns the rank that is lost or has left according to the last error of the calling thread, in
- * the numbers of the communicator that was passed to the failed call. Returns -1 if there was no
- * error, or if it does not name such a rank. A call that succeeds does not change the value. */
+ * the numbers of the communicator that was passed to the failed call. It is the caller's own rank
+ * if the others have lost the caller. Returns -1 if there was no error, or if the error does not
+ * name such a rank. A call that succeeds does not change the value. */
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif

@@ -30,8 +30,8 @@ struct [[nodiscard]] Error {
   int os_errno = 0;     ///< 0 unless code == kSystem
   const char* file = __builtin_FILE();  // std::source_location is missing in clang 14
   int line = __builtin_LINE();
-  /// If code == kPeerLost: the rank that is lost or has left, in the communicator of the call, if
-  /// it is known. Otherwise -1.
+  /// The rank that is lost or has left, in the communicator of the call, if code == kPeerLost and
+  /// it is known; the caller's own if the others have lost the caller. Otherwise -1.
   int lost_rank = -1;
 };
 

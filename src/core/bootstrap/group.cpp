@@ -37,7 +37,7 @@ void GroupProtocol::OnFrame(std::uint32_t from, FrameType type, const Slice& pay
                                 "calls must name the same ranks to keep or to leave out",
                                 config_.self));
     case FrameType::kFailure: {
-      const auto failure = ParseFailure(payload.bytes, config_.self);
+      const auto failure = ParseFailure(payload.bytes, config_.self, config_.size);
       if (failure.ok()) return Fail(*failure);
       return FailOn(from, Code::kProtocol, "sent " + failure.error().message);
     }

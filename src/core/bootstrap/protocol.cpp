@@ -140,8 +140,9 @@ Result<Failure> ParseFailure(View payload) {
   return failure;
 }
 
-Result<Failure> ParseFailure(View payload, std::uint32_t self) {
+Result<Failure> ParseFailure(View payload, std::uint32_t self, std::uint32_t size) {
   RINGLET_TRY_ASSIGN(Failure failure, ParseFailure(payload));
+  if (failure.origin >= size) failure.origin = kNoOrigin;
   if (failure.code == Code::kPeerLost && failure.origin == self)
     failure.text = fmt::format(
         "rank {} is alive, but a connection to it was cut: {}; look for a firewall or a proxy "

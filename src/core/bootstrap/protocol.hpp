@@ -149,8 +149,9 @@ Result<LocalRankCheckIn> ParseLocalRank(View payload);
 Result<Welcome> ParseWelcome(View payload);
 Result<Identify> ParseIdentify(View payload);
 Result<Failure> ParseFailure(View payload);
-/// Parses a failure for rank `self`. If it calls `self` lost, the text states that `self` lives.
-Result<Failure> ParseFailure(View payload, std::uint32_t self);
+/// Parses a failure for rank `self` of `size`. If it calls `self` lost, the text states that `self`
+/// lives. An origin that is not a rank becomes kNoOrigin.
+Result<Failure> ParseFailure(View payload, std::uint32_t self, std::uint32_t size);
 void Encode(Writer& out, const Failure& failure);
 void Encode(Writer& out, const Activity& activity);
 Result<Activity> ParseActivity(View payload);

@@ -94,6 +94,11 @@ TEST(Failure, RoundTripsAndTruncatesItsText) {
   for (std::size_t cut = 0; cut < frame.payload.bytes.size(); ++cut)
     EXPECT_FALSE(ParseFailure(frame.payload.bytes.first(cut)).ok()) << cut;
 
+  EXPECT_EQ(ParseFailure(frame.payload.bytes, 0, 8)->origin, 7u);
+  EXPECT_EQ(ParseFailure(frame.payload.bytes, 0, 7)->origin, kNoOrigin) << "no rank";
+  EXPECT_EQ(ParseFailure(frame.payload.bytes, 0, 8)->text, "rank 7 was lost");
+  EXPECT_NE(ParseFailure(frame.payload.bytes, 7, 8)->text, "rank 7 was lost") << "it lives";
+
   const Failure wordy{Code::kAborted, kNoOrigin, std::string(kFailureTextBytesMax + 1, 'x')};
   const Frame cut = Cut(ToFrame(FrameType::kFailure, wordy));
   EXPECT_EQ(cut.type, 14);

@@ -147,7 +147,7 @@ bool JoiningMember::TakeRootFrame(Line& line, const Frame& frame) {
 }
 
 bool JoiningMember::TakeReject(View payload) {
-  const auto failure = ParseFailure(payload, common_->self());
+  const auto failure = ParseFailure(payload, common_->self(), common_->config.size);
   if (failure.ok()) Fail(*failure);
   return failure.ok();
 }

@@ -72,8 +72,8 @@ Result<std::unique_ptr<Communicator>> FormChild(const Communicator& parent,
   auto child = EstablishChild(parent, std::move(control), abort);
   if (child.ok()) return child;
   Error error = std::move(child).error();
-  if (error.lost_rank >= 0)
-    error.lost_rank = static_cast<int>(ranks.at(static_cast<std::size_t>(error.lost_rank)));
+  const auto lost = static_cast<std::size_t>(error.lost_rank);  // too large for `ranks` if it is -1
+  error.lost_rank = lost < ranks.size() ? static_cast<int>(ranks[lost]) : -1;
   return error;
 }
 
