@@ -15,10 +15,12 @@ namespace {
 using bootstrap::GroupId;
 using bootstrap::Member;
 
-Error ErrorOf(const bootstrap::Failure& failure) {
+// \param line  of the caller, for the log
+Error ErrorOf(const bootstrap::Failure& failure, int line = __builtin_LINE()) {
   const bool names_rank = failure.code == Code::kPeerLost && failure.origin != bootstrap::kNoOrigin;
   return {.code = failure.code,
           .message = failure.text,
+          .line = line,
           .lost_rank = names_rank ? static_cast<int>(failure.origin) : -1};
 }
 
