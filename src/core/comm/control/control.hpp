@@ -161,8 +161,8 @@ class Control {
 
   /// Marks the communicator as formed, with its public name. Tools that inspect it use both.
   void SetFormed(std::uint64_t name);
-  /// Writes the last operations into DUMP_DIR, if set, once after a failure. The service thread
-  /// does the same. Returns when they are written.
+  /// Writes the last operations into DUMP_DIR, if set, after a failure, unless the file has them.
+  /// The service thread does the same. Returns when they are written.
   void DumpFailure();
 
   void set_operation_timeout(std::chrono::milliseconds timeout) { operation_timeout_ = timeout; }

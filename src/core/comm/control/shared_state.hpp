@@ -92,8 +92,8 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
   watch::RankTrace about;                                    // its names, under the lock
   std::shared_ptr<const transport::SendQueues> send_queues;  // under the lock; may be null
   std::string dump_dir;                                      // set once, as `about` is
-  std::mutex dump_mutex;  // guards the next; held during the write
-  bool dumped = false;
+  std::mutex dump_mutex;                // guards the next; held during the write
+  std::optional<std::uint64_t> dumped;  // operations begun when it was written
   struct PeerInquiry {
     std::shared_ptr<StatusGathering> gathering;
     std::size_t part = 0;

@@ -184,12 +184,13 @@ watch::CommunicatorMetrics Control::Shared::Metrics() const {
 
 void Control::Shared::DumpFailure() {
   const std::lock_guard lock(dump_mutex);
-  if (dump_dir.empty() || dumped) return;
+  // The service thread may write before the rank's thread has recorded its last operation.
+  if (dump_dir.empty() || dumped == doing.begun()) return;
   const watch::RankTrace trace = Trace("error");
   if (trace.failure.empty()) return;
-  dumped = true;
+  dumped = trace.begun;
   // An error here must not hide the cause of the communicator's failure.
-  static_cast<void>(os::WriteFile(dump_dir + "/" + FileNameOf(trace), ToJson(trace)).ok());
+  static_cast<void>(os::ReplaceFile(dump_dir + "/" + FileNameOf(trace), ToJson(trace)).ok());
 }
 
 RankState Control::Shared::OwnState() const {

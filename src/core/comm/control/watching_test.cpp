@@ -41,6 +41,34 @@ TEST(Watching, AFailureWritesATraceOfEachRank) {
   }
 }
 
+TEST(Watching, ATraceContainsAnOperationThatIsRecordedAfterTheFailure) {
+  os::TempTree tree;
+  const auto process = ProcessWith({{"RINGLET_DUMP_DIR", tree.root()}});
+  const auto process_of = [&](std::uint32_t) { return process; };
+  RunRanks(1, process_of, [&](std::uint32_t, Result<std::unique_ptr<Communicator>> formed) {
+    ASSERT_TRUE(formed.ok()) << formed.error().message;
+    ASSERT_TRUE(SumOfRanks(**formed, 2).ok());
+    Control& control = (*formed)->control();
+    const auto operations_of_file = [&]() -> std::size_t {
+      const auto name = fmt::format("{:016x}-0.json", (*formed)->identity().magic);
+      const auto text = os::FileTree::Open(tree.root()).value().Read(name);
+      const auto trace = text.ok() ? watch::ParseRankTrace(*text) : text.error();
+      EXPECT_TRUE(trace.ok()) << trace.error().message;
+      return trace.ok() ? trace->operations.size() : 0;
+    };
+    const collective::Fingerprint call{.sequence = 1, .count = 3};
+    control.doing().BeginWithStep(call, 12);
+    (*formed)->Abort("the test ends it");
+    ASSERT_TRUE(control.AwaitFailure(std::chrono::seconds(60)));
+    control.DumpFailure();  // as the service thread does, in the first step of the operation
+    EXPECT_EQ(operations_of_file(), 1u);
+    control.doing().Waits();
+    control.DumpFailure();  // as the rank's thread does
+    EXPECT_EQ(operations_of_file(), 2u);
+    control.doing().End();
+  });
+}
+
 TEST(Watching, ATraceCanBeTakenAtAnyTime) {
   const auto process = ProcessWith({});
   const auto process_of = [&](std::uint32_t) { return process; };
