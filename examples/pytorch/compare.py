@@ -10,6 +10,9 @@ import statistics
 import subprocess
 import sys
 
+# A process of Gloo's sometimes never ends, even after the program has printed its result.
+GLOO_LIMIT_S = 300
+
 
 def run(backend, options):
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(options.processes)]
@@ -18,12 +21,17 @@ def run(backend, options):
         sys.executable, *([] if options.own_launcher else torchrun), options.program, *own,
         "--backend", backend, "--json", *options.options,
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True)
-    result = next((line for line in done.stdout.splitlines() if line.startswith('{"')), None)
-    if done.returncode != 0 and backend == "gloo" and result:
-        print("a process of Gloo's ended badly after it had printed its result, which counts")
-    elif done.returncode != 0:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        out, err = process.communicate(timeout=GLOO_LIMIT_S if backend == "gloo" else None)
+    except subprocess.TimeoutExpired:
+        process.terminate()  # the launcher then ends its processes
+        out, err = process.communicate()
+    result = next((line for line in out.splitlines() if line.startswith('{"')), None)
+    if process.returncode != 0 and backend == "gloo" and result:
+        print("a process of Gloo's hung or ended badly after it had printed its result, which counts")
+    elif process.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed:\n{out}{err}")
     return json.loads(result)
 
 
