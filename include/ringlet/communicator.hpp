@@ -51,7 +51,7 @@ struct CommunicatorOptions {
 ///         kPeerLost         the message and Error::lost_rank name the lost rank
 ///         kAborted          the message names the aborting rank and its reason
 /// After any error except kInvalidArgument, the communicator has failed on all ranks for good;
-/// failure() returns the reason. Continue with Shrink, or form another communicator.
+/// failure() returns the reason. Continue with Reform, or form another communicator.
 class RINGLET_API Communicator {
  public:
   /// Joins the communicator of `id` as one of `size` ranks. Blocks until all ranks have joined.
@@ -154,6 +154,18 @@ class RINGLET_API Communicator {
   /// \param excluded  ranks of this communicator, each below size(), the same on all callers
   /// Errors  kInvalidArgument  a rank does not exist or is the caller; else as Create
   Result<Communicator> Shrink(const std::vector<Rank>& excluded);
+
+  /// Forms a communicator of the ranks that are not lost, in their order, after this one has
+  /// failed. The remaining ranks call it. They agree on the lost ranks, even if more ranks die
+  /// meanwhile or if they have learned of different lost ranks. If a rank dies when some ranks have
+  /// the new communicator and others still form it, the former get an error of it, reform it, and
+  /// meet the latter. \param ranks_min  if fewer ranks remain, the call fails on all of them. A
+  /// program that must not
+  ///                   continue on both sides of a divided network passes more than half of size()
+  /// Errors  kInvalidArgument  this communicator has not failed; too few ranks remain
+  ///         kPeerLost         the other ranks have lost this one; else as Create
+  /// Cost    that of Shrink, once more for each set of lost ranks that some ranks do not know
+  Result<Communicator> Reform(std::uint32_t ranks_min = 1);
 
   /// Creates the id for growing this communicator. One rank calls it, passes the id to its own
   /// Grow, and sends it to the new processes, which call Create with the new size and ranks from

@@ -446,6 +446,19 @@ class Communicator:
             raise Error("shrink returned no communicator", _INVALID_USAGE)
         return made
 
+    def reform(self: _Self, min_ranks: int = 1) -> _Self:
+        """Forms a communicator of the ranks that are not lost, after this one has failed. The remaining
+        ranks call it. They agree on the lost ranks, even if more ranks die meanwhile.
+
+        min_ranks: the call fails on all ranks if fewer remain.
+        """
+        least = _rank_in(min_ranks, 1 << 31, "min_ranks")
+        child = ctypes.c_void_p()
+        made = self._form("reform", load().ringletCommReform, child, least, ctypes.byref(child))
+        if made is None:
+            raise Error("reform returned no communicator", _INVALID_USAGE)
+        return made
+
     # ---- Objects, by pickle ----
     #
     # Loading a pickle can run any code: use these methods among trusted ranks alone.

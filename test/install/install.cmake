@@ -43,7 +43,7 @@ execute_process(COMMAND nm -D --defined-only ${prefix}/${libdir}/libringlet.so.0
   OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
 foreach(symbol IN LISTS symbols)
-  if(NOT symbol MATCHES " ((p|ringlet_)?nccl[A-Z][A-Za-z0-9]*|ringlet(Stream|Event|Graph)[A-Z][A-Za-z]*|ringlet_predict|ringletLastLostRank|_ZN?K?T?[ISV]?N?K?7ringlet.*)$")
+  if(NOT symbol MATCHES " ((p|ringlet_)?nccl[A-Z][A-Za-z0-9]*|ringlet(Stream|Event|Graph)[A-Z][A-Za-z]*|ringlet_predict|ringletLastLostRank|ringletCommReform|_ZN?K?T?[ISV]?N?K?7ringlet.*)$")
     message(SEND_ERROR "exported by mistake: ${symbol}")
   endif()
 endforeach()

@@ -24,6 +24,12 @@
 //       ranks with "order" have as well). half:FAULT: the call is that of a communicator that the
 //       rank's half of all ranks splits off       -> JOINED links, AT FAULT, then as join
 //
+//   fault_rank reform ID RANK SIZE [COUNT]
+//       forms the communicator and sums for ever; reforms it after each failure, and goes on
+//               -> JOINED links, REFORMED size microseconds from the failure to the first right
+//               sum,
+//                  or ERROR as above
+//
 // Settings are from the environment, as for all ranks. Exits with 0 unless there was an error.
 #include <fmt/format.h>
 #include <malloc.h>
@@ -297,6 +303,57 @@ Status Hang(const std::vector<std::string>& words) {
   return status;
 }
 
+// ---- reforms ----------------------------------------------------------------------------------
+
+/// Sums until it fails. Each rank contributes 1.
+Status SumOnce(comm::Communicator& communicator, std::uint64_t count) {
+  std::vector<float> in(count, 1.0f), out(count);
+  RINGLET_TRY(AllReduce(communicator, {.input = std::as_bytes(std::span(in)),
+                                       .output = std::as_writable_bytes(std::span(out)),
+                                       .count = count}));
+  const auto size = static_cast<float>(communicator.identity().size);
+  for (const float sum : out)
+    if (sum != size) return Error{Code::kProtocol, "a wrong sum"};
+  return Ok();
+}
+
+Status ReformForEver(std::unique_ptr<comm::Communicator> communicator, std::uint64_t count) {
+  std::optional<Instant> failed;
+  for (;;) {
+    const Status status = SumOnce(*communicator, count);
+    if (status.ok()) {
+      if (failed)
+        Say(fmt::format("REFORMED {} {}", communicator->identity().size,
+                        (os::SocketDriver::Now() - *failed).count() / 1000));
+      failed.reset();
+      continue;
+    }
+    if (status.error().code != Code::kPeerLost) return status;
+    if (!failed) failed = os::SocketDriver::Now();
+    RINGLET_TRY_ASSIGN(communicator, comm::Reform(*communicator, 1, {}));
+  }
+}
+
+Status ReformAfterEachFailure(const std::vector<std::string>& words) {
+  const auto number = [&](std::size_t i, std::uint64_t otherwise) {
+    return i < words.size() ? ParseDecimal(words[i]).value_or(otherwise) : otherwise;
+  };
+  RINGLET_TRY_ASSIGN(const auto process, comm::Process::Start(os::ReadEnvironment()));
+  RINGLET_TRY_ASSIGN(const UniqueId id, rendezvous::FromText(words[1]));
+  const comm::Config config{.id = id,
+                            .rank = static_cast<std::uint32_t>(number(2, 0)),
+                            .size = static_cast<std::uint32_t>(number(3, 0)),
+                            .device = static_cast<std::uint32_t>(number(2, 0)),
+                            .init_timeout = {},
+                            .timeout = {}};
+  RINGLET_TRY_ASSIGN(auto communicator, comm::Establish(process, config, {}));
+  Say("JOINED " + communicator->links().Summary());
+  const Status status = ReformForEver(std::move(communicator), number(4, 1024));
+  Say(fmt::format("ERROR {}: {}", CodeName(status.error().code), status.error().message));
+  AwaitEndOfInput();
+  return status;
+}
+
 // ---- many communicators -----------------------------------------------------------------------
 
 /// The resources that a communicator could leave behind in its process.
@@ -429,6 +486,7 @@ Status Run(const std::vector<std::string>& words) {
   if (words.size() > 2 && words[0] == "storm") return Storm(words);
   if (words.size() == 6 && words[0] == "many") return Many(words);
   if (words.size() >= 6 && words[0] == "hang") return Hang(words);
+  if (words.size() >= 4 && words[0] == "reform") return ReformAfterEachFailure(words);
   if (words.size() == 1 && words[0] == "id") return HostId();
   if (words.size() == 2 && words[0] == "spoil") return Spoil(words[1]);
   if (words.size() == 3 && words[0] == "reroute") return Reroute(words[1], words[2]);

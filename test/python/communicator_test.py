@@ -271,6 +271,34 @@ def lost_rank(comm):
     comm.abort()
 
 
+def reform(comm):
+    """Ranks 1 and 3 of 5 die at once. The others go on, until rank 4 of `comm` dies too."""
+    import ringlet
+
+    size, steps, doomed = comm.size, 0, comm.rank == 4
+    comm.barrier()
+    if comm.rank in (1, 3):
+        os.kill(os.getpid(), signal.SIGKILL)
+    while steps < 20:
+        try:
+            total = comm.all_reduce(array.array("i", [1]), zeros("i", 1))
+            equal(total, [comm.size], "a sum")
+            steps += comm.size == size - 3
+            if doomed and comm.size == size - 2:
+                os.kill(os.getpid(), signal.SIGKILL)
+        except ringlet.Error as error:
+            assert error.code == 6, error
+            comm = comm.reform(min_ranks=2)
+    assert comm.size == 2, comm.size
+    try:
+        comm.reform()
+    except ringlet.Error as error:
+        assert "has not failed" in str(error), error
+    else:
+        raise AssertionError("a communicator that works was reformed")
+    comm.close()
+
+
 def when_main_is_in(function, action):
     """Calls `action` in a thread when the main thread runs the named function. Returns the thread."""
     def watch():
@@ -417,6 +445,10 @@ class Operations(ranks.Ranks):
 
     def test_a_killed_rank_is_named_and_the_others_shrink(self):
         self.run_ranks(lost_rank, 3, statuses=[0, -signal.SIGKILL, 0])
+
+
+    def test_ranks_reform_a_communicator_after_deaths(self):
+        self.run_ranks(reform, 5, statuses=[0, -signal.SIGKILL, 0, -signal.SIGKILL, -signal.SIGKILL])
 
 
 class Processes(ranks.Ranks):

@@ -165,6 +165,19 @@ Result<bool> ShrinkTo(ncclComm_t comm, const int* excluded, int count, ncclComm_
        out, options, comm});
 }
 
+Result<bool> ReformTo(ncclComm_t comm, int ranks_min, ncclComm_t* out) {
+  RINGLET_TRY(RequireNonNull(out, "newcomm"));
+  *out = nullptr;
+  if (ranks_min < 1)
+    return Error{Code::kInvalidArgument, fmt::format("minRanks is {}, not positive", ranks_min)};
+  RINGLET_TRY_ASSIGN(const FormedCommunicator held, FindRunning(comm));
+  AwaitIdle(comm);
+  return SubmitInit(
+      {[parent = held.communicator, ranks_min = static_cast<std::uint32_t>(ranks_min)](
+           const std::stop_token& abort) { return comm::Reform(*parent, ranks_min, abort); },
+       out, held.options, comm});
+}
+
 Status Revoke(ncclComm_t comm, int flags) {
   if (flags != NCCL_REVOKE_DEFAULT)
     return Error{Code::kInvalidArgument,
@@ -284,6 +297,11 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int* excludeRanksList, int excludeR
   return api::GuardBegun("ncclCommShrink", [&] {
     return api::ShrinkTo(comm, excludeRanksList, excludeRanksCount, newcomm, config, shrinkFlags);
   });
+}
+
+int ringletCommReform(ncclComm_t comm, int minRanks, ncclComm_t* newcomm) {
+  return api::GuardBegun("ringletCommReform",
+                         [&] { return api::ReformTo(comm, minRanks, newcomm); });
 }
 
 ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags) {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "c_api/comms_for_test.hpp"
+#include "ringlet/errors.h"
 
 namespace ringlet::c_api {
 namespace {
@@ -91,6 +92,33 @@ TEST(Revoke, LeavesACommunicatorThatCanBeShrunk) {
   ExpectSum(children);
   DestroyAll(children);
   DestroyAll(parents);
+}
+
+// All ranks still exist, so all are in the new communicator.
+TEST(Revoke, LeavesACommunicatorThatCanBeReformed) {
+  const Comms parents = Revoked(3);
+  Comms children(3);
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(ringletCommReform(parents[i], 3, &children[i]), ncclSuccess) << LastMessage();
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << LastMessage();
+  ExpectSum(children);
+  DestroyAll(children);
+  DestroyAll(parents);
+}
+
+TEST(Reform, RefusesWrongArgumentsAndACommunicatorThatWorks) {
+  const Comms comms = InitAll(2);
+  ncclComm_t made = comms[0];
+  EXPECT_EQ(ringletCommReform(comms[0], 0, &made), ncclInvalidArgument);
+  EXPECT_EQ(made, nullptr);
+  EXPECT_THAT(LastMessage(), HasSubstr("minRanks is 0"));
+  EXPECT_EQ(ringletCommReform(comms[0], 1, nullptr), ncclInvalidArgument);
+  EXPECT_EQ(ringletCommReform(nullptr, 1, &made), ncclInvalidArgument);
+  EXPECT_EQ(ringletCommReform(comms[0], 1, &made), ncclInvalidArgument);
+  EXPECT_THAT(LastMessage(), HasSubstr("has not failed"));
+  ExpectSum(comms);
+  DestroyAll(comms);
 }
 
 TEST(Revoke, EndsACallInAnotherThreadAndFailsThePeers) {

@@ -187,6 +187,14 @@ Result<Communicator> Communicator::Shrink(const std::vector<Rank>& excluded) {
   });
 }
 
+Result<Communicator> Communicator::Reform(std::uint32_t ranks_min) {
+  RINGLET_TRY(Impl::Check(impl_.get()));
+  return comm::Caught([&]() -> Result<Communicator> {
+    RINGLET_TRY_ASSIGN(auto formed, comm::Reform(*impl_->communicator, ranks_min, {}));
+    return Communicator(std::make_unique<Impl>(std::move(formed)));
+  });
+}
+
 Result<UniqueId> Communicator::CreateGrowthId() {
   RINGLET_TRY(Impl::Check(impl_.get()));
   return comm::Caught([&] { return comm::CreateGrowthId(*impl_->communicator); });

@@ -204,6 +204,20 @@ TEST(CommunicatorOfCxx, ShrinksAfterAnAbort) {
   });
 }
 
+TEST(CommunicatorOfCxx, ReformsAfterTheLossOfRanks) {
+  RunRanks(5, [](Communicator communicator) {
+    const bool leaves = communicator.rank() == Rank{1} || communicator.rank() == Rank{4};
+    if (leaves) return;
+    std::vector<float> data(4);
+    EXPECT_FALSE(communicator.AllReduce(data, data).ok());
+    auto rest = communicator.Reform();
+    ASSERT_TRUE(rest.ok()) << Said(rest);
+    EXPECT_EQ(rest->size(), 3u);
+    ExpectSum(*rest);
+    EXPECT_THAT(Said(Communicator().Reform()), HasSubstr("empty"));
+  });
+}
+
 TEST(CommunicatorOfCxx, RefusesToExcludeItselfOrAnUnknownRank) {
   std::vector<Communicator> ranks = AllRanks(2);
   EXPECT_THAT(Said(ranks[0].Shrink({Rank{0}})), HasSubstr("0"));

@@ -8,15 +8,15 @@ namespace {
 
 TEST(MemberCommon, QueuesAllFramesForARankOnASingleCall) {
   Parts parts(Config(1, 4));
-  EXPECT_TRUE(parts.common.PostTo(3, FormFrame(kChild, 5)).ok());
+  EXPECT_TRUE(parts.common.PostTo(3, FormFrame(kChild, {5})).ok());
   EXPECT_EQ(parts.dials(), 0u) << "its address is not known yet";
   parts.common.roster = RosterOf(4);
-  EXPECT_TRUE(parts.common.PostTo(3, FormFrame(kChild, 5)).ok());
-  EXPECT_TRUE(parts.common.PostTo(3, FormFrame(kChild, 6)).ok());
+  EXPECT_TRUE(parts.common.PostTo(3, FormFrame(kChild, {5})).ok());
+  EXPECT_TRUE(parts.common.PostTo(3, FormFrame(kChild, {6})).ok());
   EXPECT_EQ(parts.dials(), 1u);
   EXPECT_EQ(parts.common.connections.CallTo(3)->waiting.size(), 2u);
   const LineId line = parts.Open();
-  EXPECT_TRUE(parts.common.PostTo(3, FormFrame(kChild, 7)).ok());
+  EXPECT_TRUE(parts.common.PostTo(3, FormFrame(kChild, {7})).ok());
   EXPECT_EQ(parts.dials(), 1u);
   EXPECT_EQ(parts.TakeSent(line), std::vector{FrameType::kForm});
 }
@@ -24,7 +24,7 @@ TEST(MemberCommon, QueuesAllFramesForARankOnASingleCall) {
 TEST(MemberCommon, ALargeBodyIsSentWithoutACopy) {
   Parts parts(Config(1, 4));
   parts.common.roster = RosterOf(4);
-  EXPECT_TRUE(parts.common.PostTo(3, FormFrame(kChild, 5)).ok());
+  EXPECT_TRUE(parts.common.PostTo(3, FormFrame(kChild, {5})).ok());
   const LineId line = parts.Open();
   const auto world = CreateWorldMembership(parts.common.config, {}, RosterOf(4));
   const Slice body(Share(Bytes(4096)));

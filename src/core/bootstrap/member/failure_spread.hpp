@@ -19,6 +19,8 @@ class FailureSpread {
   /// Records that a rank was notified over an existing connection.
   void MarkNotified(std::uint32_t rank) { called_.insert(rank); }
   bool has_notified() const { return !called_.empty(); }
+  /// Returns true if the rank was notified, or is being called for that.
+  bool IsNotified(std::uint32_t rank) const { return called_.contains(rank); }
 
   /// Records that a rank has sent the failure. Returns true if this rank must send it back as an
   /// answer: a rank that sends a failure stays until its receivers have answered.

@@ -7,9 +7,24 @@ Slice GroupFrame(GroupId id, FrameType type, View head, View body) {
   return Slice(Share(EndFrame(std::move(out.U64(id).Raw(head).Raw(body)))));
 }
 
-Slice FormFrame(GroupId id, std::uint64_t digest) {
+Slice FormFrame(GroupId id, const FormAnnouncement& announcement) {
   Writer payload;
-  return GroupFrame(id, FrameType::kForm, payload.U64(digest).view());
+  payload.U64(announcement.digest);
+  if (const auto& lost = announcement.lost) {
+    payload.U8(lost->answers ? 1 : 0);
+    for (const std::uint32_t rank : lost->ranks) payload.U32(rank);
+  }
+  return GroupFrame(id, FrameType::kForm, payload.view());
+}
+
+std::optional<FormAnnouncement> ReadForm(View payload) {
+  Reader in(payload);
+  FormAnnouncement announcement{.digest = in.U64()};
+  if (in.ok() && !in.AtEnd()) {
+    announcement.lost = LostRanks{.answers = in.U8() != 0};
+    while (in.ok() && !in.AtEnd()) announcement.lost->ranks.insert(in.U32());
+  }
+  return in.ok() ? std::optional(std::move(announcement)) : std::nullopt;
 }
 
 Slice GroupFailureFrame(GroupId id, const Failure& failure) {
@@ -24,6 +39,13 @@ std::optional<ReceivedInGroup> ReadGroupFrame(const Frame& frame) {
   if (!in.ok()) return std::nullopt;
   return ReceivedInGroup{id, static_cast<FrameType>(frame.type),
                          Slice(frame.payload.bytes.subspan(8), frame.payload.owner)};
+}
+
+std::optional<FormAnnouncement> ReadFormation(const ReceivedInGroup& received) {
+  if (received.type == FrameType::kForm) return ReadForm(received.payload.bytes);
+  if (received.type != FrameType::kGather) return std::nullopt;
+  Reader in(received.payload.bytes);
+  return FormAnnouncement{.digest = DecodeGatherHeader(in).group_digest};
 }
 
 }  // namespace ringlet::bootstrap

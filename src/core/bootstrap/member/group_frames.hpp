@@ -1,14 +1,26 @@
 // The frames of one group: the id of the group, then the payload for the group.
 #pragma once
 #include <optional>
+#include <set>
 
 #include "bootstrap/group.hpp"
 
 namespace ringlet::bootstrap {
 
 Slice GroupFrame(GroupId id, FrameType type, View head = {}, View body = {});
-/// Announces that the sender has formed a group with these ranks.
-Slice FormFrame(GroupId id, std::uint64_t digest);
+/// The part of an announcement that only a reformed group has.
+struct LostRanks {
+  bool answers = false;  ///< the receiver has announced the group before, and gets no answer
+  std::set<std::uint32_t> ranks = {};  ///< of the world, as far as the sender knows
+};
+/// Announces that the sender has formed a group.
+struct FormAnnouncement {
+  std::uint64_t digest = 0;  ///< of the list of its ranks
+  std::optional<LostRanks> lost = {};
+};
+Slice FormFrame(GroupId id, const FormAnnouncement& announcement);
+/// Returns empty if the payload does not parse. The ranks are outside input.
+std::optional<FormAnnouncement> ReadForm(View payload);
 Slice GroupFailureFrame(GroupId id, const Failure& failure);
 
 struct ReceivedInGroup {
@@ -18,5 +30,8 @@ struct ReceivedInGroup {
 };
 /// Returns empty if the frame is too short for an id.
 std::optional<ReceivedInGroup> ReadGroupFrame(const Frame& frame);
+/// Returns what a kForm or kGather frame tells about the formation of its group. Empty for other
+/// frames.
+std::optional<FormAnnouncement> ReadFormation(const ReceivedInGroup& received);
 
 }  // namespace ringlet::bootstrap

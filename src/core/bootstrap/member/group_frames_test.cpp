@@ -20,13 +20,45 @@ TEST(GroupFrames, RefusesAFrameShorterThanAGroupId) {
 }
 
 TEST(GroupFrames, FormAndFailureFramesHaveTheirPayloads) {
-  const Frame form = FrameOf(FormFrame(7, 0x1234));
+  const Frame form = FrameOf(FormFrame(7, {0x1234}));
   EXPECT_EQ(Reader(ReadGroupFrame(form)->payload.bytes).U64(), 0x1234u);
+  const auto formation = ReadFormation(*ReadGroupFrame(form));
+  ASSERT_TRUE(formation);
+  EXPECT_EQ(formation->digest, 0x1234u);
+  EXPECT_FALSE(formation->lost) << "not a reformed group";
   const Frame failure = FrameOf(GroupFailureFrame(7, {Code::kPeerLost, 3, "rank 3 was lost"}));
   const auto story = ParseFailure(ReadGroupFrame(failure)->payload.bytes);
   ASSERT_TRUE(story.ok());
   EXPECT_EQ(story->origin, 3u);
   EXPECT_EQ(story->text, "rank 3 was lost");
+}
+
+TEST(GroupFrames, AReformedGroupAnnouncesItsLostRanks) {
+  for (const bool answers : {false, true})
+    for (const std::set<std::uint32_t>& ranks : {std::set<std::uint32_t>(), {0, 7, 0xfffffffe}}) {
+      const Frame frame = FrameOf(FormFrame(7, {0x1234, LostRanks{answers, ranks}}));
+      const auto formation = ReadFormation(*ReadGroupFrame(frame));
+      ASSERT_TRUE(formation && formation->lost);
+      EXPECT_EQ(formation->digest, 0x1234u);
+      EXPECT_EQ(formation->lost->answers, answers);
+      EXPECT_EQ(formation->lost->ranks, ranks);
+    }
+}
+
+TEST(GroupFrames, RefusesAMalformedAnnouncement) {
+  for (const std::size_t size : {0u, 7u, 10u, 12u, 14u})
+    EXPECT_FALSE(ReadForm(Bytes(size))) << size;
+  for (const std::size_t size : {8u, 9u, 13u, 17u}) EXPECT_TRUE(ReadForm(Bytes(size))) << size;
+}
+
+TEST(GroupFrames, AGatherFrameShowsTheDigestOfItsGroup) {
+  Writer gather;
+  Encode(gather, {.sequence = 3, .barrier = false, .group_digest = 0x1234});
+  const Frame frame = FrameOf(GroupFrame(7, FrameType::kGather, gather.view()));
+  const auto formation = ReadFormation(*ReadGroupFrame(frame));
+  ASSERT_TRUE(formation);
+  EXPECT_EQ(formation->digest, 0x1234u);
+  EXPECT_FALSE(ReadFormation({7, FrameType::kMessage, Slice()}));
 }
 
 }  // namespace

@@ -2,12 +2,15 @@
 // ranks that know of its failure.
 #pragma once
 #include <memory>
+#include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "bootstrap/group.hpp"
 #include "bootstrap/member/config.hpp"
 #include "bootstrap/member/failure_spread.hpp"
+#include "bootstrap/member/group_frames.hpp"
 
 namespace ringlet::bootstrap {
 
@@ -24,10 +27,23 @@ struct GroupMembership {
     return it->second;
   }
 
+  /// Announces this group to its ranks. \param answers  see LostRanks
+  FormAnnouncement Announcement(bool answers = false) const {
+    if (!reformed_from) return {.digest = group.digest()};
+    return {.digest = group.digest(), .lost = LostRanks{answers, lost}};
+  }
+
   GroupProtocol group;
   std::vector<std::uint32_t> ranks;  // world ranks by group rank; empty: the world
   std::unordered_map<std::uint32_t, std::uint32_t> by_peer;
   FailureSpread news;
+  /// World ranks that are lost, as far as this rank knows: ranks of this group, and those that were
+  /// left out when it was reformed.
+  std::set<std::uint32_t> lost;
+  /// In a reformed group: the world ranks that have received this rank's announcement.
+  std::set<std::uint32_t> announced;
+  /// The group that this rank formed it from, if the group was reformed.
+  std::optional<GroupId> reformed_from;
 };
 
 /// The place in the world. \param place  used in a tree

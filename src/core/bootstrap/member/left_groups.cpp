@@ -2,24 +2,27 @@
 
 namespace ringlet::bootstrap {
 
-void LeftGroups::Add(const GroupProtocol& group) {
+void LeftGroups::Add(const GroupMembership& membership) {
+  const GroupProtocol& group = membership.group;
   Left& left = left_[group.id()];
-  left.digest = group.digest();
+  left.announcement = membership.Announcement(/*answers=*/true);
   if (const auto& failure = group.failure()) left.failure = GroupFailureFrame(group.id(), *failure);
 }
 
-std::optional<Slice> LeftGroups::AnswerTo(const ReceivedInGroup& received) const {
-  const auto& [id, type, payload] = received;
+std::vector<Slice> LeftGroups::AnswerTo(const ReceivedInGroup& received) const {
+  const GroupId id = received.group;
+  const FrameType type = received.type;
   const Left& left = left_.at(id);
-  Reader in(payload.bytes);
-  const bool forms = type == FrameType::kForm || type == FrameType::kGather;
-  const std::uint64_t digest =
-      type == FrameType::kForm ? in.U64() : DecodeGatherHeader(in).group_digest;
-  if (forms && digest != left.digest) return FormFrame(id, left.digest);
-  if (forms && left.failure) return left.failure;
-  if (forms || type == FrameType::kFailure || type == FrameType::kAsk)
-    return GroupFrame(id, FrameType::kLeave);
-  return std::nullopt;
+  const auto formed = ReadFormation(received);
+  if (!formed && type != FrameType::kFailure && type != FrameType::kAsk) return {};
+  if (formed && formed->lost && formed->lost->answers) return {};
+  std::vector<Slice> answers;
+  const bool differs = formed && formed->digest != left.announcement.digest;
+  if (differs || (formed && left.announcement.lost))
+    answers.push_back(FormFrame(id, left.announcement));
+  if (differs) return answers;
+  answers.push_back(formed && left.failure ? *left.failure : GroupFrame(id, FrameType::kLeave));
+  return answers;
 }
 
 std::vector<Slice> LeftGroups::LeaveFrames() const {

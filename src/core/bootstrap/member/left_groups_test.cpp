@@ -46,13 +46,14 @@ TEST(Member, ACallerThatHasNotIdentifiedItselfGetsALeave) {
 std::optional<FrameType> AnswerOf(const LeftGroups& groups, FrameType type, std::uint64_t digest) {
   Writer payload;
   payload.U64(digest);
-  const auto answer = groups.AnswerTo({kChild, type, Slice(Share(payload.Take()))});
-  if (!answer) return std::nullopt;
-  return static_cast<FrameType>(FrameOf(*answer).type);
+  const auto answers = groups.AnswerTo({kChild, type, Slice(Share(payload.Take()))});
+  if (answers.empty()) return std::nullopt;
+  EXPECT_EQ(answers.size(), 1u);
+  return static_cast<FrameType>(FrameOf(answers.front()).type);
 }
 
 TEST(LeftGroups, TheReplyDependsOnTheFrameAndTheListOfRanks) {
-  GroupProtocol group({.id = kChild, .self = 0, .size = 1, .digest = 5});
+  const GroupMembership group({.id = kChild, .self = 0, .size = 1, .digest = 5});
   LeftGroups groups;
   EXPECT_FALSE(groups.Contains(kChild));
   groups.Add(group);
@@ -66,12 +67,38 @@ TEST(LeftGroups, TheReplyDependsOnTheFrameAndTheListOfRanks) {
 }
 
 TEST(LeftGroups, ARankThatFormsAFailedGroupGetsTheFailure) {
-  GroupProtocol group({.id = kChild, .self = 0, .size = 1, .digest = 5});
-  group.FailHere(Code::kAborted, "no memory");
+  GroupMembership group({.id = kChild, .self = 0, .size = 1, .digest = 5});
+  group.group.FailHere(Code::kAborted, "no memory");
   LeftGroups groups;
   groups.Add(group);
   EXPECT_EQ(AnswerOf(groups, FrameType::kForm, 5), FrameType::kFailure);
   EXPECT_EQ(AnswerOf(groups, FrameType::kForm, 6), FrameType::kForm);
+}
+
+TEST(LeftGroups, ARankThatFormsAReformedGroupGetsTheLostRanksOnce) {
+  GroupMembership group({.id = kChild, .self = 0, .size = 1, .digest = 5});
+  group.reformed_from = kWorld;
+  group.lost = {3, 4};
+  group.group.FailHere(Code::kPeerLost, "rank 3 is lost", 3);
+  LeftGroups groups;
+  groups.Add(group);
+  const auto answers_to = [&](std::uint64_t digest, bool answers) {
+    std::vector<FrameType> types;
+    const Frame form = FrameOf(FormFrame(kChild, {digest, LostRanks{answers, {9}}}));
+    for (const Slice& answer : groups.AnswerTo(*ReadGroupFrame(form))) {
+      const auto received = *ReadGroupFrame(FrameOf(answer));
+      types.push_back(received.type);
+      if (received.type != FrameType::kForm) continue;
+      const auto formation = ReadFormation(received);
+      EXPECT_TRUE(formation->lost->answers);
+      EXPECT_THAT(formation->lost->ranks, testing::ElementsAre(3, 4));
+    }
+    return types;
+  };
+  EXPECT_THAT(answers_to(5, false), testing::ElementsAre(FrameType::kForm, FrameType::kFailure));
+  EXPECT_THAT(answers_to(6, false), testing::ElementsAre(FrameType::kForm));
+  EXPECT_THAT(answers_to(5, true), testing::IsEmpty());
+  EXPECT_THAT(answers_to(6, true), testing::IsEmpty());
 }
 
 }  // namespace

@@ -241,6 +241,12 @@ Status Member::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>
   return at ? at->Form(id, parent, ranks, now) : StandingMember::CannotForm();
 }
 
+Result<std::vector<std::uint32_t>> Member::Reform(GroupId id, GroupId parent, Instant now) {
+  StandingMember* const at = std::get_if<StandingMember>(&state_);
+  if (!at) return StandingMember::CannotForm();
+  return at->Reform(id, parent, now);
+}
+
 void Member::Gather(bool barrier, Bytes payload, GroupId group) {
   RINGLET_ASSERT(standing() || !Find(group));
   if (StandingMember* const at = std::get_if<StandingMember>(&state_))

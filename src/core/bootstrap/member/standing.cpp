@@ -18,8 +18,8 @@ Slice FailureFrameOf(const GroupMembership& membership) {
   return GroupFailureFrame(membership.group.id(), *membership.group.failure());
 }
 
-Slice FormFrameOf(const GroupMembership& membership) {
-  return FormFrame(membership.group.id(), membership.group.digest());
+Slice FormFrameOf(const GroupMembership& membership, bool answers = false) {
+  return FormFrame(membership.group.id(), membership.Announcement(answers));
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ void StandingMember::OnFrame(LineId, const Line& line, const Frame& frame) {
   const auto received = ReadGroupFrame(frame);
   if (!received) return FailOn(line.peer, Code::kProtocol, "sent a frame without a group");
   if (left_.Contains(received->group)) {
-    if (const auto answer = left_.AnswerTo(*received)) PostTo(line.peer, *answer);
+    for (const Slice& answer : left_.AnswerTo(*received)) PostTo(line.peer, answer);
     return;
   }
   GroupMembership* const membership = FindMembership(received->group);
@@ -65,25 +65,76 @@ void StandingMember::OnFrame(LineId, const Line& line, const Frame& frame) {
     return;
   }
   if (!membership->FromWorld(line.peer))
-    return OnUnexpectedSender(*membership, line.peer, received->type);
-  OnGroupFrame(*membership, line.peer, received->type, received->payload);
+    return OnUnexpectedSender(*membership, line.peer, *received);
+  OnGroupFrame(*membership, line.peer, *received);
   Settle(*membership);
   if (received->type == FrameType::kLeave && membership->news.begun())
     NotifyNeighbours(*membership);
 }
 
-void StandingMember::OnGroupFrame(GroupMembership& membership, std::uint32_t from, FrameType type,
-                                  const Slice& payload) {
+void StandingMember::OnGroupFrame(GroupMembership& membership, std::uint32_t from,
+                                  const ReceivedInGroup& received) {
   const std::uint32_t rank = *membership.FromWorld(from);
+  const FrameType type = received.type;
+  if (membership.reformed_from) {
+    const auto theirs = ReadFormation(received);
+    if (theirs) OnFormationOfReformed(membership, from, *theirs);
+    if (type == FrameType::kForm && theirs) return;
+  }
   if (type == FrameType::kFailure && membership.news.RecordReceived(rank))
     PostTo(from, FailureFrameOf(membership));
-  membership.group.OnFrame(rank, type, payload);
+  membership.group.OnFrame(rank, type, received.payload);
+}
+
+// A reformed group works only if its ranks know of the same lost ranks. If they do not, they tell
+// each other, the group fails on all of them, and they form the next one.
+void StandingMember::OnFormationOfReformed(GroupMembership& membership, std::uint32_t from,
+                                           const FormAnnouncement& theirs) {
+  const bool differs = theirs.digest != membership.group.digest();
+  if (membership.group.failure() && !(theirs.lost && theirs.lost->answers)) {
+    PostTo(from, FormFrameOf(membership, /*answers=*/true));
+    if (!differs) PostTo(from, FailureFrameOf(membership));
+  }
+  if (theirs.lost)
+    for (const std::uint32_t peer : theirs.lost->ranks) {
+      if (peer >= common_->config.size) continue;
+      RecordLost(membership, peer);
+      if (const auto rank = membership.FromWorld(peer))
+        membership.group.Fail(
+            {Code::kPeerLost, *rank,
+             fmt::format("{} is lost: {} knows that", common_->Name(peer), common_->Name(from))});
+    }
+  if (differs)
+    membership.group.Fail({Code::kPeerLost, kNoOrigin,
+                           fmt::format("{} and {} know of different lost ranks",
+                                       common_->Name(common_->self()), common_->Name(from))});
+}
+
+void StandingMember::RecordLost(GroupMembership& membership, std::uint32_t peer) {
+  membership.lost.insert(peer);
+  if (!membership.reformed_from) return;
+  if (GroupMembership* const above = FindMembership(*membership.reformed_from))
+    above->lost.insert(peer);
+}
+
+// The origin of a failure is the lost rank, if there is one.
+void StandingMember::RecordLostOrigin(GroupMembership& membership) {
+  const auto& failure = membership.group.failure();
+  if (failure->code == Code::kPeerLost && failure->origin < membership.group.size())
+    RecordLost(membership, membership.ToWorld(failure->origin));
 }
 
 // A rank outside this rank's list takes part. It receives this rank's list.
 void StandingMember::OnUnexpectedSender(GroupMembership& membership, std::uint32_t from,
-                                        FrameType type) {
+                                        const ReceivedInGroup& received) {
+  const FrameType type = received.type;
   if (type == FrameType::kLeave || type == FrameType::kAnswer) return;
+  if (membership.reformed_from) {
+    const auto theirs = ReadFormation(received);
+    if (!theirs || !theirs->lost || !theirs->lost->answers)
+      PostTo(from, FormFrameOf(membership, /*answers=*/true));
+    return;
+  }
   const auto address = common_->roster.At(Rank{from});
   membership.group.Fail(
       {Code::kInvalidArgument, kNoOrigin,
@@ -99,10 +150,11 @@ void StandingMember::Replay(GroupMembership& membership) {
   const std::vector<EarlyFrame> frames = early_.Take(membership.group.id());
   if (frames.empty()) return;
   for (const EarlyFrame& early : frames) {
+    const ReceivedInGroup received{membership.group.id(), early.type, early.payload};
     if (membership.FromWorld(early.from))
-      OnGroupFrame(membership, early.from, early.type, early.payload);
+      OnGroupFrame(membership, early.from, received);
     else
-      OnUnexpectedSender(membership, early.from, early.type);
+      OnUnexpectedSender(membership, early.from, received);
   }
   Settle(membership);
 }
@@ -120,6 +172,7 @@ void StandingMember::OnLost(std::uint32_t peer, Code code, const std::string& wh
     const auto rank = membership->FromWorld(peer);
     if (!rank) continue;
     const bool told = membership->news.begun();
+    membership->lost.insert(peer);
     membership->group.OnLost(*rank, code, why);
     Settle(*membership);
     if (told && id != kWorld)
@@ -182,11 +235,17 @@ bool StandingMember::CallAwaitedRanks(GroupMembership& membership) {
   bool all_have_lines = true;
   for (const std::uint32_t rank : membership.group.AwaitedRanks()) {
     const std::uint32_t peer = membership.ToWorld(rank);
-    if (common_->connections.RouteTo(peer) != 0) continue;
+    if (common_->connections.RouteTo(peer) != 0) {
+      // The connection may be newer than the announcement.
+      if (membership.reformed_from && membership.announced.insert(peer).second)
+        PostTo(peer, FormFrameOf(membership));
+      continue;
+    }
     all_have_lines = false;
     const bool is_called = common_->connections.CallTo(peer) != nullptr;
     const auto absent = common_->connections.AbsentSince(peer);
     if (absent && is_called && common_->now - *absent >= kAbsentMax) {
+      RecordLost(membership, peer);
       membership.group.OnLost(rank, Code::kPeerLost,
                               "has died, or has left: no process listens for it any more");
       Settle(membership);
@@ -206,20 +265,48 @@ Error StandingMember::CannotForm() {
           "the same first rank and other ranks; shrink that child, or split the parent"};
 }
 
+void StandingMember::Enter(std::unique_ptr<GroupMembership> membership) {
+  const GroupId id = membership->group.id();
+  GroupMembership& formed = *memberships_.emplace(id, std::move(membership)).first->second;
+  for (const auto& [peer, why] : lost_)
+    if (const auto rank = formed.FromWorld(peer)) {
+      formed.lost.insert(peer);
+      formed.group.OnLost(*rank, Code::kPeerLost, why);
+    }
+  Settle(formed);
+  // Ranks with different lists would wait for each other in vain, so the neighbours receive ours.
+  for (const std::uint32_t rank : SendToGroup(formed, FormFrameOf(formed)))
+    if (formed.reformed_from) formed.announced.insert(formed.ToWorld(rank));
+  Replay(formed);
+}
+
 Status StandingMember::Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>& ranks,
                             Instant now) {
   common_->now = now;
   const GroupMembership* const above = FindMembership(parent);
   if (!above || FindMembership(id) || left_.Contains(id)) return CannotForm();
   RINGLET_TRY_ASSIGN(auto membership, CreateMembership(id, *above, ranks, common_->config));
-  GroupMembership& formed = *memberships_.emplace(id, std::move(membership)).first->second;
-  for (const auto& [peer, why] : lost_)
-    if (const auto rank = formed.FromWorld(peer)) formed.group.OnLost(*rank, Code::kPeerLost, why);
-  Settle(formed);
-  // Ranks with different lists would wait for each other in vain, so the neighbours receive ours.
-  SendToGroup(formed, FormFrameOf(formed));
-  Replay(formed);
+  Enter(std::move(membership));
   return Ok();
+}
+
+Result<std::vector<std::uint32_t>> StandingMember::Reform(GroupId id, GroupId parent, Instant now) {
+  common_->now = now;
+  const GroupMembership* const above = FindMembership(parent);
+  if (!above || FindMembership(id) || left_.Contains(id)) return CannotForm();
+  if (above->lost.contains(common_->self()))
+    return Error{.code = Code::kPeerLost,
+                 .message = common_->Name(common_->self()) +
+                            " is alive, but other ranks have lost it and continue without it",
+                 .lost_rank = static_cast<int>(above->group.self())};
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t rank = 0; rank < above->group.size(); ++rank)
+    if (!above->lost.contains(above->ToWorld(rank))) ranks.push_back(rank);
+  RINGLET_TRY_ASSIGN(auto membership, CreateMembership(id, *above, ranks, common_->config));
+  membership->lost = above->lost;
+  membership->reformed_from = parent;
+  Enter(std::move(membership));
+  return ranks;
 }
 
 void StandingMember::Gather(bool barrier, Bytes payload, GroupId group) {
@@ -272,7 +359,9 @@ void StandingMember::Settle(GroupMembership& membership) {
       awaiting_.try_emplace(membership.group.id(), Instant(0));
     Require(common_->SendOut(membership, std::move(out)));
   }
-  if (membership.group.failure() && membership.news.Begin()) NotifyNeighbours(membership);
+  if (!membership.group.failure() || !membership.news.Begin()) return;
+  RecordLostOrigin(membership);
+  NotifyNeighbours(membership);
 }
 
 void StandingMember::PostTo(std::uint32_t peer, const Slice& frame) {
@@ -286,13 +375,32 @@ void StandingMember::Require(const Status& sent) {
 
 // Notifies the neighbours of this rank and of absent ranks. Called again when more become absent.
 void StandingMember::NotifyNeighbours(GroupMembership& membership) {
-  const Slice failure = FailureFrameOf(membership);
-  if (!membership.news.has_notified())
-    for (const std::uint32_t rank : SendToGroup(membership, failure))
+  if (!membership.news.has_notified()) {
+    if (membership.reformed_from) SendToGroup(membership, FormFrameOf(membership, true));
+    for (const std::uint32_t rank : SendToGroup(membership, FailureFrameOf(membership)))
       membership.news.MarkNotified(rank);
+  }
   for (const std::uint32_t rank :
        membership.news.Next(membership.group, common_->config.arity, LostIn(membership)))
-    PostTo(membership.ToWorld(rank), failure);
+    SendFailureTo(membership, membership.ToWorld(rank));
+}
+
+// In a reformed group, the failure comes with the lost ranks that this rank knows.
+void StandingMember::SendFailureTo(const GroupMembership& membership, std::uint32_t peer) {
+  if (membership.reformed_from) PostTo(peer, FormFrameOf(membership, /*answers=*/true));
+  PostTo(peer, FailureFrameOf(membership));
+}
+
+// A rank that has just connected must not take the failure for a departure.
+void StandingMember::NotifyUnnotified(const GroupMembership& membership) {
+  if (!membership.group.failure()) return;
+  std::vector<std::uint32_t> peers;
+  for (const auto& [peer, line] : common_->connections.routes()) {
+    const auto rank = membership.FromWorld(peer);
+    if (rank && !membership.group.HasLeft(*rank) && !membership.news.IsNotified(*rank))
+      peers.push_back(peer);
+  }
+  for (const std::uint32_t peer : peers) SendFailureTo(membership, peer);
 }
 
 std::vector<std::uint32_t> StandingMember::SendToGroup(const GroupMembership& membership,
@@ -337,8 +445,9 @@ void StandingMember::Leave(GroupId group) {
   const auto it = memberships_.find(group);
   if (it == memberships_.end()) return;
   const GroupMembership& membership = *it->second;
+  NotifyUnnotified(membership);
   SendToGroup(membership, GroupFrame(group, FrameType::kLeave));
-  left_.Add(membership.group);
+  left_.Add(membership);
   memberships_.erase(it);
 }
 

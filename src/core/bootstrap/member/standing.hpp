@@ -57,6 +57,7 @@ class StandingMember {
 
   // ---- Commands: see Member.
   Status Form(GroupId id, GroupId parent, const std::vector<std::uint32_t>& ranks, Instant now);
+  Result<std::vector<std::uint32_t>> Reform(GroupId id, GroupId parent, Instant now);
   static Error CannotForm();
   void Gather(bool barrier, Bytes payload, GroupId group);
   std::optional<Table> TakeTable(GroupId group);
@@ -72,17 +73,25 @@ class StandingMember {
   GroupMembership* FindMembership(GroupId id) const;
   bool IsLost(std::uint32_t peer) const { return lost_.contains(peer); }
   FailureSpread::IsLost LostIn(const GroupMembership& membership) const;
-  void OnGroupFrame(GroupMembership& membership, std::uint32_t from, FrameType type,
-                    const Slice& payload);
-  void OnUnexpectedSender(GroupMembership& membership, std::uint32_t from, FrameType type);
+  void OnGroupFrame(GroupMembership& membership, std::uint32_t from,
+                    const ReceivedInGroup& received);
+  void OnUnexpectedSender(GroupMembership& membership, std::uint32_t from,
+                          const ReceivedInGroup& received);
+  void OnFormationOfReformed(GroupMembership& membership, std::uint32_t from,
+                             const FormAnnouncement& theirs);
+  void RecordLost(GroupMembership& membership, std::uint32_t peer);
+  void RecordLostOrigin(GroupMembership& membership);
   void OnUnanswered(std::uint32_t peer);
   void CheckAwaitedRanks();
   bool CallAwaitedRanks(GroupMembership& membership);
+  void Enter(std::unique_ptr<GroupMembership> membership);
   void Replay(GroupMembership& membership);
   void Fail(const Failure& failure);
   void FailOn(std::uint32_t peer, Code code, const std::string& what);
   void Settle(GroupMembership& membership);
   void NotifyNeighbours(GroupMembership& membership);
+  void SendFailureTo(const GroupMembership& membership, std::uint32_t peer);
+  void NotifyUnnotified(const GroupMembership& membership);
   void PostTo(std::uint32_t peer, const Slice& frame);
   void Require(const Status& sent);
   std::vector<std::uint32_t> SendToGroup(const GroupMembership& membership, const Slice& frame);

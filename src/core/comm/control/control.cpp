@@ -455,40 +455,64 @@ Result<std::unique_ptr<Control>> Control::Shrink(std::vector<std::uint32_t> excl
   return Form(ChildId(shared_->group, "shrink", before, ranks.front()), ranks);
 }
 
-Result<std::unique_ptr<Control>> Control::Form(GroupId id,
-                                               const std::vector<std::uint32_t>& ranks) {
+Result<std::unique_ptr<Control>> Control::Reform() {
+  const GroupId lineage = lineage_.value_or(shared_->group);
+  const GroupId id = ChildId(lineage, "reform", reforms_++, 0);
+  RINGLET_TRY_ASSIGN(auto child,
+                     Form(id, [id, parent = shared_->group](Member& member, Instant now) {
+                       return member.Reform(id, parent, now);
+                     }));
+  child->lineage_ = lineage;
+  child->reforms_ = reforms_;
+  return child;
+}
+
+Result<std::unique_ptr<Control>> Control::Form(GroupId id, std::vector<std::uint32_t> ranks) {
+  return Form(id,
+              [id, parent = shared_->group, ranks = std::move(ranks)](Member& member,
+                                                                      Instant now) -> RanksOfChild {
+                RINGLET_TRY(member.Form(id, parent, ranks, now));
+                return ranks;
+              });
+}
+
+Result<std::unique_ptr<Control>> Control::Form(
+    GroupId id, std::function<RanksOfChild(Member&, Instant now)> form) {
   auto child = std::make_shared<Shared>();
   child->shared_member = shared_->shared_member;
   child->group = id;
-  const auto place = std::ranges::find(ranks, Index(rank_)) - ranks.begin();
-  const Rank rank{static_cast<std::uint32_t>(place)};
-  child->RegisterWatched(*process_, rank, static_cast<std::uint32_t>(ranks.size()));
+  const auto rank_in = [self = Index(rank_)](const std::vector<std::uint32_t>& ranks) {
+    return Rank{static_cast<std::uint32_t>(std::ranges::find(ranks, self) - ranks.begin())};
+  };
   child->SetName(id);  // until it is formed
-  auto formed = std::make_shared<std::promise<Status>>();
-  child->shared_member->driver->Post([parent = shared_->group, child, ranks, formed] {
+  auto formed = std::make_shared<std::promise<RanksOfChild>>();
+  child->shared_member->driver->Post([child, form = std::move(form), formed, rank_in,
+                                      process = process_] {
     SharedMember& shared_member = *child->shared_member;
-    Status status =
+    RanksOfChild ranks =
         shared_member.lost || shared_member.member->Finished()
-            ? Status(Error{Code::kInvalidArgument, "the communicator was left"})
-            : shared_member.member->Form(child->group, parent, ranks, os::SocketDriver::Now());
-    if (status.ok()) {
+            ? RanksOfChild(Error{Code::kInvalidArgument, "the communicator was left"})
+            : form(*shared_member.member, os::SocketDriver::Now());
+    if (ranks.ok()) {
+      child->RegisterWatched(*process, rank_in(*ranks), static_cast<std::uint32_t>(ranks->size()));
       shared_member.users.emplace(child->group, child);
       shared_member.driver->RequestTick(shared_member.id);
       child->Look(*shared_member.member);
     }
-    formed->set_value(std::move(status));
+    formed->set_value(std::move(ranks));
   });
   auto outcome = formed->get_future();
   if (outcome.wait_for(operation_timeout_) != std::future_status::ready)
     return Error{Code::kTimeout, "the service thread does not answer"};
-  RINGLET_TRY(outcome.get());
+  RINGLET_TRY_ASSIGN(std::vector<std::uint32_t> ranks, outcome.get());
+  const Rank rank = rank_in(ranks);
   std::unique_ptr<Control> control(new Control(process_, child, operation_timeout_));
   {
     const std::lock_guard lock(child->mutex);
     control->roster_ = *child->roster;
   }
   control->rank_ = rank;
-  control->ranks_of_parent_ = ranks;
+  control->ranks_of_parent_ = std::move(ranks);
   process_->diagnostics().Watch(child);
   child->WatchShortages(*process_, rank);
   return control;

@@ -81,6 +81,14 @@ class Control {
   /// A rank that assumes another first rank waits in vain, and its timeout names the peers.
   /// Errors  kInvalidArgument  a rank that does not exist, or this one
   Result<std::unique_ptr<Control>> Shrink(std::vector<std::uint32_t> excluded);
+  /// Forms a communicator of all ranks that are not lost, as far as this rank knows. These ranks
+  /// call it, in the same order. This communicator has failed. No exchange: if the callers know of
+  /// different lost ranks, the new one fails with kPeerLost on all of them. Each caller then knows
+  /// more, and all call it again.
+  /// Errors  kPeerLost  the other ranks have lost this one
+  Result<std::unique_ptr<Control>> Reform();
+  /// Returns true if Reform made it.
+  bool reformed() const { return lineage_.has_value(); }
 
   // Collective over all ranks, in the same order on all. Errors  as Join.
   Result<bootstrap::Table> AllGather(Bytes payload);
@@ -172,8 +180,11 @@ class Control {
   struct Shared;
   Control(std::shared_ptr<Process> process, std::shared_ptr<Shared> shared,
           std::chrono::milliseconds operation_timeout);
-  Result<std::unique_ptr<Control>> Form(bootstrap::GroupId id,
-                                        const std::vector<std::uint32_t>& ranks);
+  /// Makes a child. `form` forms its group on the service thread, and returns its ranks.
+  using RanksOfChild = Result<std::vector<std::uint32_t>>;
+  Result<std::unique_ptr<Control>> Form(
+      bootstrap::GroupId id, std::function<RanksOfChild(bootstrap::Member&, Instant now)> form);
+  Result<std::unique_ptr<Control>> Form(bootstrap::GroupId id, std::vector<std::uint32_t> ranks);
   Status Await(const std::function<bool()>& ready);
   Result<bootstrap::Table> Gather(bool barrier, Bytes payload);
   void Command(std::function<void(bootstrap::Member&, bootstrap::GroupId)> command);
@@ -186,6 +197,10 @@ class Control {
   std::vector<std::uint32_t> ranks_of_parent_;
   std::uint64_t splits_ = 0;                        // so far; all ranks have the same count
   std::vector<std::vector<std::uint32_t>> shrunk_;  // the ranks that each shrink on this rank kept
+  // Some ranks may have reformed a communicator that others have not, before a further rank died.
+  // They count on from the communicator that was reformed first.
+  std::optional<bootstrap::GroupId> lineage_;  // that one, if this one was reformed
+  std::uint64_t reforms_ = 0;                  // since then
 };
 
 }  // namespace ringlet::comm

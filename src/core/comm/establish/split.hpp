@@ -32,6 +32,15 @@ Result<std::unique_ptr<Communicator>> Shrink(const Communicator& parent,
                                              std::vector<std::uint32_t> excluded,
                                              const std::stop_token& abort);
 
+/// Called by the ranks of `parent` that still exist, after it has failed. They agree on the lost
+/// ranks, also while more ranks are lost, and keep their order. Errors name ranks by their numbers
+/// in `parent`.
+/// \param ranks_min  fewer remaining ranks are an error
+/// Errors  kInvalidArgument  `parent` has not failed; too few ranks remain
+///         kPeerLost         the other ranks have lost this one; and as Establish
+Result<std::unique_ptr<Communicator>> Reform(const Communicator& parent, std::uint32_t ranks_min,
+                                             const std::stop_token& abort);
+
 /// Returns an id with which `parent` grows. One rank makes it and passes it to its own Grow and to
 /// the new processes.
 Result<UniqueId> CreateGrowthId(const Communicator& parent);

@@ -170,6 +170,82 @@ TEST_P(SplitOver, DifferentExcludedRanksAreRefused) {
   });
 }
 
+// No rank is told which ranks are gone. Some learn of rank 2 first, others of rank 5.
+TEST_P(SplitOver, ReformLeavesOutTheRanksThatAreLost) {
+  RunRanks(7, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
+    ASSERT_TRUE(parent.ok());
+    if (rank == 2 || rank == 5) return;
+    EXPECT_FALSE(SumOfRanks(**parent, 10).ok());
+    auto rest = Reform(**parent, 5, {});
+    ASSERT_TRUE(rest.ok()) << rest.error().message;
+    EXPECT_EQ((*rest)->identity().size, 5u);
+    EXPECT_EQ((*rest)->identity().rank, Rank{rank < 2 ? rank : rank < 5 ? rank - 1 : rank - 2});
+    EXPECT_TRUE(SumOfRanks(**rest, 1000).ok());
+    parent->reset();
+    if (rank == 0) return;
+    EXPECT_FALSE(SumOfRanks(**rest, 10).ok());
+    const auto fewer = Reform(**rest, 1, {});
+    ASSERT_TRUE(fewer.ok()) << fewer.error().message;
+    EXPECT_EQ((*fewer)->identity().size, 4u);
+    EXPECT_TRUE(SumOfRanks(**fewer, 1000).ok());
+  });
+}
+
+// If a rank is lost while they form it, some may have it and others not.
+TEST_P(SplitOver, RanksReformTogetherEvenIfOnlySomeHaveReformedBefore) {
+  RunRanks(5, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
+    ASSERT_TRUE(parent.ok());
+    if (rank == 4) return;
+    EXPECT_FALSE(SumOfRanks(**parent, 10).ok());
+    auto first = Reform(**parent, 1, {});
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    EXPECT_EQ((*first)->identity().size, 4u);
+    if (rank == 2) return;
+    EXPECT_FALSE(SumOfRanks(**first, 10).ok());
+    if (rank == 3) first->reset();
+    const auto second = Reform(rank == 3 ? **parent : **first, 1, {});
+    ASSERT_TRUE(second.ok()) << second.error().message;
+    EXPECT_EQ((*second)->identity().size, 3u);
+    EXPECT_EQ((*second)->identity().rank, Rank{rank == 3 ? 2 : rank});
+    EXPECT_TRUE(SumOfRanks(**second, 1000).ok());
+  });
+}
+
+TEST_P(SplitOver, ReformKeepsAllRanksIfNoneIsLost) {
+  RunRanks(3, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
+    ASSERT_TRUE(parent.ok());
+    EXPECT_FALSE(SumOfRanks(**parent, 10 + rank).ok()) << "the ranks call different operations";
+    const auto again = Reform(**parent, 3, {});
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ((*again)->identity().rank, Rank{rank});
+    EXPECT_TRUE(SumOfRanks(**again, 1000).ok());
+  });
+}
+
+TEST(SplitTest, ReformRefusesACommunicatorThatWorks) {
+  RunRanks(1, EnvMap(), [](std::uint32_t, Result<std::unique_ptr<Communicator>> parent) {
+    ASSERT_TRUE(parent.ok());
+    const auto none = Reform(**parent, 1, {});
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().code, Code::kInvalidArgument);
+    EXPECT_THAT(none.error().message, HasSubstr("has not failed"));
+    EXPECT_TRUE(SumOfRanks(**parent, 10).ok());
+  });
+}
+
+TEST_P(SplitOver, ReformFailsOnAllRanksIfTooFewRemain) {
+  RunRanks(4, Environment(), [](std::uint32_t rank, Result<std::unique_ptr<Communicator>> parent) {
+    ASSERT_TRUE(parent.ok());
+    if (rank == 1) return;
+    EXPECT_FALSE(SumOfRanks(**parent, 10).ok());
+    const auto none = Reform(**parent, rank == 2 ? 4 : 1, {});
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().code, Code::kInvalidArgument);
+    EXPECT_THAT(none.error().message, HasSubstr("of 4 ranks, 3 remain, which is less than the "
+                                                "minimum of 4"));
+  });
+}
+
 TEST(SplitTest, GrowAddsNewProcesses) {
   UniqueId growth;
   std::atomic<bool> made = false;

@@ -147,12 +147,14 @@ Origin ChildOf(const Origin& parent, const Control& control) {
   Origin child = parent;
   child.config.rank = Index(control.rank());
   child.config.size = control.roster().size();
+  const Credentials& base =
+      control.reformed() && parent.lineage ? *parent.lineage : parent.credentials;
+  child.lineage = control.reformed() ? std::optional(base) : std::nullopt;
   // Derived anew, so that a link of the parent cannot be mistaken for one of the child.
   Writer id;
   id.U64(control.id());
-  child.credentials.secret =
-      KeyedHash(parent.credentials.secret, {AsView("child of a communicator"), id.view()});
-  child.credentials.magic = Digest().Add(parent.credentials.magic).Add(control.id()).value();
+  child.credentials.secret = KeyedHash(base.secret, {AsView("child of a communicator"), id.view()});
+  child.credentials.magic = Digest().Add(base.magic).Add(control.id()).value();
   return child;
 }
 

@@ -44,6 +44,9 @@ struct Origin {
   std::shared_ptr<Process> process;
   Config config;            ///< rank and size are those of this communicator
   Credentials credentials;  ///< of its data plane; the magic is its public name
+  /// Of the communicator that was reformed first, if this one was reformed. Its ranks may have
+  /// different parents, and derive `credentials` from these.
+  std::optional<Credentials> lineage = {};
 };
 
 }  // namespace ringlet::comm

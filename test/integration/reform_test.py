@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Kills ranks in a loop of sums: the others agree on the remaining ranks, and go on with right sums.
+
+    reform_test.py BUILD_DIR
+
+No rank is told which ranks are dead. The test prints the times from the failure to the first right
+sum. RINGLET_REFORM_ROUNDS sets the number of rounds.
+"""
+import os
+import random
+import time
+
+import support
+from support import FAULT_RANK
+
+ROUNDS = int(os.environ.get("RINGLET_REFORM_ROUNDS", "3"))
+
+
+class Reform(support.Case):
+    def setUp(self):
+        super().setUp()
+        self.seed = int(os.environ.get("RINGLET_TEST_SEED", time.time_ns() % 10**9))
+        print(f"RINGLET_TEST_SEED={self.seed}", flush=True)
+        self.random = random.Random(self.seed)
+
+    def start_ranks(self, size, **settings):
+        holder = self.start(FAULT_RANK, "id")
+        text = holder.wait_for("^ID ").split()[1]
+        ranks = [self.start(FAULT_RANK, "reform", text, rank, size, 1024, RINGLET_HEARTBEAT_TIMEOUT="0",
+                            **settings) for rank in range(size)]
+        for rank in ranks:
+            rank.wait_for("^(JOINED|ERROR)")
+        holder.kill()
+        return ranks
+
+    def expect_reformed(self, living):
+        """Waits until all living ranks have a communicator of just these ranks. Returns the longest time."""
+        times = []
+        for rank in living:
+            line = rank.wait_for(rf"^(REFORMED {len(living)} |ERROR)")
+            self.assertRegex(line, "^REFORMED", f"rank of pid {rank.pid}")
+            times.append(int(line.split()[2]))
+        return max(times)
+
+    def kill_at_random_moments(self, size, victims_of, **settings):
+        """victims_of: returns the ranks to kill, all of them within some milliseconds."""
+        times = []
+        for _ in range(ROUNDS):
+            ranks = self.start_ranks(size, **settings)
+            victims = victims_of()
+            for victim in victims:
+                ranks[victim].kill()
+                if self.random.random() < 0.5:  # at the same moment, or in the middle of the agreement
+                    for _ in range(self.random.randrange(200)):
+                        os.stat("/proc/self")
+            living = [rank for number, rank in enumerate(ranks) if number not in victims]
+            times.append(self.expect_reformed(living))
+            for rank in living:
+                rank.kill()
+        times.sort()
+        print(f"{self.id().split('.')[-1]}: {size} ranks without {len(victims)}: first right sum after "
+              f"{times[0]} to {times[-1]} us, median {times[len(times) // 2]}", flush=True)
+
+    def test_one_rank_is_killed(self):
+        self.kill_at_random_moments(8, lambda: [self.random.randrange(8)])
+
+    def test_rank_0_is_killed(self):
+        self.kill_at_random_moments(8, lambda: [0])
+
+    def test_three_ranks_are_killed(self):
+        self.kill_at_random_moments(8, lambda: self.random.sample(range(8), 3))
+
+    def test_all_ranks_but_one_are_killed(self):
+        self.kill_at_random_moments(4, lambda: self.random.sample(range(4), 3))
+
+    def test_a_whole_host_is_killed(self):
+        # Ranks of one "host" share a RINGLET_HOSTID, so the ranks of the two are linked by TCP.
+        times = []
+        for _ in range(ROUNDS):
+            holder = self.start(FAULT_RANK, "id")
+            text = holder.wait_for("^ID ").split()[1]
+            ranks = [self.start(FAULT_RANK, "reform", text, rank, 8, 1024, RINGLET_HOSTID=f"host{rank // 4}")
+                     for rank in range(8)]
+            for rank in ranks:
+                rank.wait_for("^(JOINED|ERROR)")
+            first = self.random.choice((0, 4))
+            for rank in ranks[first:first + 4]:
+                rank.kill()
+            living = ranks[:first] + ranks[first + 4:]
+            times.append(self.expect_reformed(living))
+            for rank in living:
+                rank.kill()
+        print(f"a whole host is killed: first right sum after {min(times)} to {max(times)} us", flush=True)
+
+
+if __name__ == "__main__":
+    support.main()
