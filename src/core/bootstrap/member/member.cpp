@@ -197,6 +197,7 @@ void Member::OnLineClosed(const Line& line, const std::string& why) {
   const Instant wait =
       std::min<Instant>(LadderStep(common_.config.timeout), std::chrono::milliseconds(500));
   suspicions_.try_emplace(line.peer, PendingLoss{what, common_.now + wait});
+  Dispatch([&](auto& at) { at.OnDoubt(line.peer); });
 }
 
 // ---- frames -----------------------------------------------------------------------------------

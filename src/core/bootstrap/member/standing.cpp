@@ -13,6 +13,8 @@ constexpr Instant kLookAfter = std::chrono::milliseconds(100);
 // An awaited rank without a listening process is lost after this time. Until then a neighbour that
 // knows more may report the reason.
 constexpr Instant kAbsentMax = std::chrono::milliseconds(200);
+// In a reformed group, the reason does not matter.
+constexpr Instant kAbsentMaxOfReformed = std::chrono::milliseconds(10);
 
 Slice FailureFrameOf(const GroupMembership& membership) {
   return GroupFailureFrame(membership.group.id(), *membership.group.failure());
@@ -193,8 +195,16 @@ void StandingMember::OnExpired(const CallInProgress& call, const std::string& re
   OnLost(call.peer, Code::kTimeout, stopped.empty() ? "cannot be reached: " + reasons : stopped);
 }
 
+// A rank may have died before it spoke on a connection. Reformed groups check that soon.
+void StandingMember::OnDoubt(std::uint32_t peer) {
+  for (const auto& [id, membership] : memberships_)
+    if (membership->reformed_from && membership->FromWorld(peer) && membership->group.gathering())
+      awaiting_[id] = {common_->now, kAbsentMaxOfReformed};
+}
+
 // No process listens there at present. The rank may have left without notice to this one.
 void StandingMember::OnUnanswered(std::uint32_t peer) {
+  if (!common_->connections.AbsentSince(peer)) OnDoubt(peer);
   common_->connections.MarkAbsent(peer, common_->now);
   for (const auto& [id, membership] : memberships_) {
     const auto rank = membership->FromWorld(peer);
@@ -206,8 +216,8 @@ void StandingMember::OnUnanswered(std::uint32_t peer) {
 
 std::optional<Instant> StandingMember::Deadline() const {
   const auto first =
-      std::ranges::min_element(awaiting_, {}, [](const auto& entry) { return entry.second; });
-  return first == awaiting_.end() ? std::nullopt : std::optional(first->second);
+      std::ranges::min_element(awaiting_, {}, [](const auto& entry) { return entry.second.due; });
+  return first == awaiting_.end() ? std::nullopt : std::optional(first->second.due);
 }
 
 // The world has connections, and the end of one shows that a rank is lost. A parent in another
@@ -217,14 +227,15 @@ void StandingMember::CheckAwaitedRanks() {
   const Instant now = common_->now;
   for (auto it = awaiting_.begin(); it != awaiting_.end();) {
     const auto entry = it++;
-    Instant& due = entry->second;
+    NextLook& look = entry->second;
     GroupMembership* const membership = FindMembership(entry->first);
     if (!membership || membership->group.failure() || !membership->group.gathering()) {
       awaiting_.erase(entry);
-    } else if (due == Instant(0)) {
-      due = now + kLookAfter;
-    } else if (now >= due) {
-      due = now + kLookAfter;
+    } else if (look.due == Instant(0)) {
+      look = {now + kLookAfter, kLookAfter};
+    } else if (now >= look.due) {
+      look.period = std::min(2 * look.period, kLookAfter);
+      look.due = now + look.period;
       if (!CallAwaitedRanks(*membership)) awaiting_.erase(entry);
     }
   }
@@ -232,6 +243,7 @@ void StandingMember::CheckAwaitedRanks() {
 
 // Returns false if no rank needs further checks.
 bool StandingMember::CallAwaitedRanks(GroupMembership& membership) {
+  const Instant absent_max = membership.reformed_from ? kAbsentMaxOfReformed : kAbsentMax;
   bool all_have_lines = true;
   for (const std::uint32_t rank : membership.group.AwaitedRanks()) {
     const std::uint32_t peer = membership.ToWorld(rank);
@@ -244,7 +256,7 @@ bool StandingMember::CallAwaitedRanks(GroupMembership& membership) {
     all_have_lines = false;
     const bool is_called = common_->connections.CallTo(peer) != nullptr;
     const auto absent = common_->connections.AbsentSince(peer);
-    if (absent && is_called && common_->now - *absent >= kAbsentMax) {
+    if (absent && is_called && common_->now - *absent >= absent_max) {
       RecordLost(membership, peer);
       membership.group.OnLost(rank, Code::kPeerLost,
                               "has died, or has left: no process listens for it any more");
@@ -313,7 +325,7 @@ void StandingMember::Gather(bool barrier, Bytes payload, GroupId group) {
   GroupMembership* const membership = FindMembership(group);
   if (!membership) return;
   membership->group.Gather(barrier, std::move(payload));
-  awaiting_[group] = Instant(0);  // checked from the next Tick on
+  awaiting_[group] = {};  // checked from the next Tick on
   Settle(*membership);
 }
 
@@ -356,7 +368,7 @@ void StandingMember::Settle(GroupMembership& membership) {
   common_->AnswerQuestions(membership.group);
   for (GroupProtocol::OutgoingFrame& out : membership.group.TakeOutgoing()) {
     if (common_->connections.RouteTo(membership.ToWorld(out.to)) == 0)
-      awaiting_.try_emplace(membership.group.id(), Instant(0));
+      awaiting_.try_emplace(membership.group.id());
     Require(common_->SendOut(membership, std::move(out)));
   }
   if (!membership.group.failure() || !membership.news.Begin()) return;

@@ -34,6 +34,7 @@ class StandingMember {
   void OnBroken(LineId id, const std::string& why);
   bool IsLoss(const Line& line) const { return line.role != MemberLine::kPeerOut || line.spoke; }
   void OnLost(std::uint32_t peer, Code code, const std::string& why);
+  void OnDoubt(std::uint32_t peer);
   void OnDialClosed(const CallInProgress& call, bool reached, const std::string&) {
     if (call.role == MemberLine::kPeerOut && !reached) OnUnanswered(call.peer);
   }
@@ -99,7 +100,11 @@ class StandingMember {
   MemberCommon* common_;
   std::map<GroupId, std::unique_ptr<GroupMembership>> memberships_;
   EarlyFrames early_;
-  std::map<GroupId, Instant> awaiting_;  // groups in a collective: when to check their ranks
+  struct NextLook {
+    Instant due{0};  // 0: not set yet
+    Instant period{0};
+  };
+  std::map<GroupId, NextLook> awaiting_;  // groups in a collective: when to check their ranks
   std::unordered_map<std::uint32_t, std::string> lost_;  // lost ranks, with the reason
   LeftGroups left_;
 };

@@ -286,6 +286,147 @@ TEST(Member, ARankOutsideAGroupThatFormsItFailsOnlyThatGroup) {
   EXPECT_TRUE(scene.parent->Take(FrameType::kForm));
 }
 
+// ---- reformed groups ---------------------------------------------------------------------------
+
+// The payload of a form frame of kChild, or of a later attempt.
+Bytes FormOf(const FormAnnouncement& announcement, GroupId group = kChild) {
+  const Frame frame = FrameOf(FormFrame(group, announcement));
+  return Bytes(frame.payload.bytes.begin(), frame.payload.bytes.end());
+}
+
+std::optional<FormAnnouncement> TakeForm(FarEnd& far, GroupId group = kChild) {
+  const auto frame = far.Take(FrameType::kForm);
+  const auto received = frame ? ReadGroupFrame(*frame) : std::nullopt;
+  if (!received || received->group != group) return std::nullopt;
+  return ReadFormation(*received);
+}
+
+std::vector<std::uint32_t> Reformed(Scene& scene, GroupId group = kChild) {
+  const auto ranks = scene.member.Reform(group, kWorld, scene.driver.now);
+  EXPECT_TRUE(ranks.ok()) << ranks.error().message;
+  scene.driver.Drain();
+  return ranks.ok() ? *ranks : std::vector<std::uint32_t>();
+}
+
+TEST(Member, AReformedGroupLeavesOutTheLostRanksAndAnnouncesThem) {
+  Middle scene;
+  scene.child->Close();
+  ASSERT_TRUE(scene.member.failure());
+  EXPECT_THAT(Reformed(scene), testing::ElementsAre(0, 1, 3));
+  EXPECT_FALSE(scene.member.failure(kChild));
+  const auto form = TakeForm(*scene.parent);
+  ASSERT_TRUE(form && form->lost);
+  EXPECT_FALSE(form->lost->answers);
+  EXPECT_THAT(form->lost->ranks, testing::ElementsAre(2));
+}
+
+TEST(Member, RanksOfAReformedGroupLearnOfLostRanksFromEachOther) {
+  Middle scene;
+  scene.child->Close();
+  EXPECT_THAT(Reformed(scene), testing::ElementsAre(0, 1, 3));
+  TakeForm(*scene.parent);
+  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{false, {3, 77}}}));
+  scene.driver.Drain();
+  ASSERT_TRUE(scene.member.failure(kChild));
+  EXPECT_EQ(scene.member.failure(kChild)->code, Code::kPeerLost);
+  EXPECT_EQ(scene.member.failure(kChild)->origin, 2u) << "rank 3, by its number in the group";
+  const auto form = TakeForm(*scene.parent);
+  ASSERT_TRUE(form && form->lost);
+  EXPECT_TRUE(form->lost->answers);
+  EXPECT_THAT(form->lost->ranks, testing::ElementsAre(2, 3)) << "no rank 77 exists";
+  EXPECT_TRUE(scene.parent->Take(FrameType::kFailure));
+  EXPECT_THAT(Reformed(scene, kChild + 1), testing::ElementsAre(0, 1));
+}
+
+// It has to make the next attempt with the others, although it knows more than they do.
+TEST(Member, AReformedGroupFailsIfAnotherRankKnowsLess) {
+  Middle scene;
+  scene.child->Close();
+  Reformed(scene);
+  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{}}));
+  ASSERT_TRUE(scene.member.failure(kChild));
+  EXPECT_EQ(scene.member.failure(kChild)->code, Code::kPeerLost);
+  EXPECT_EQ(scene.member.failure(kChild)->origin, kNoOrigin);
+  EXPECT_THAT(Reformed(scene, kChild + 1), testing::ElementsAre(0, 1, 3));
+}
+
+TEST(Member, ALateRankGetsTheReasonOfAFailedAttempt) {
+  for (const bool left : {false, true}) {
+    Middle scene;
+    scene.child->Close();
+    Reformed(scene);
+    const auto digest = TakeForm(*scene.parent)->digest;
+    scene.member.Abort(Code::kPeerLost, "rank 3 is gone", kChild, 2);
+    scene.driver.Drain();
+    EXPECT_TRUE(scene.parent->Take(FrameType::kFailure));
+    TakeForm(*scene.parent);
+    if (left) scene.member.Leave(kChild);
+    scene.parent->Transmit(FrameType::kForm, FormOf({digest, LostRanks{false, {2}}}));
+    scene.driver.Drain();
+    const auto form = TakeForm(*scene.parent);
+    ASSERT_TRUE(form && form->lost) << left;
+    EXPECT_TRUE(form->lost->answers);
+    EXPECT_THAT(form->lost->ranks, testing::ElementsAre(2, 3));
+    EXPECT_TRUE(scene.parent->Take(FrameType::kFailure)) << left;
+    scene.parent->Transmit(FrameType::kForm, FormOf({digest, LostRanks{true, {2}}}));
+    scene.driver.Drain();
+    EXPECT_FALSE(scene.parent->Take(FrameType::kForm)) << "an answer gets no answer";
+  }
+}
+
+TEST(Member, ARankThatOthersHaveLostCannotReform) {
+  Middle scene;
+  scene.child->Close();
+  Reformed(scene);
+  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{false, {1}}}));
+  ASSERT_TRUE(scene.member.failure(kChild));
+  const auto ranks = scene.member.Reform(kChild + 1, kWorld, scene.driver.now);
+  ASSERT_FALSE(ranks.ok());
+  EXPECT_EQ(ranks.error().code, Code::kPeerLost);
+  EXPECT_EQ(ranks.error().lost_rank, 1);
+  EXPECT_THAT(ranks.error().message, HasSubstr("rank 1 (host host0, pid 1001) is alive, but"));
+}
+
+TEST(Member, ALostRankThatTakesPartIsToldAndDoesNotDisturb) {
+  Middle scene;
+  Reformed(scene);
+  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{false, {2}}}));
+  EXPECT_THAT(Reformed(scene, kChild + 1), testing::ElementsAre(0, 1, 3));
+  scene.driver.Drain();
+  while (scene.child->Take(FrameType::kForm)) {
+  }
+  scene.child->Transmit(FrameType::kForm, FormOf({5, LostRanks{}}, kChild + 1));
+  scene.driver.Drain();
+  const auto form = TakeForm(*scene.child, kChild + 1);
+  ASSERT_TRUE(form && form->lost);
+  EXPECT_TRUE(form->lost->answers);
+  EXPECT_THAT(form->lost->ranks, testing::ElementsAre(2));
+  EXPECT_FALSE(scene.member.failure(kChild + 1));
+  scene.child->Transmit(FrameType::kForm, FormOf({5, LostRanks{true, {2}}}, kChild + 1));
+  scene.driver.Drain();
+  EXPECT_FALSE(scene.child->Take(FrameType::kForm)) << "an answer gets no answer";
+}
+
+TEST(Member, AReformedGroupSoonFindsThatNoProcessListens) {
+  Middle scene;
+  scene.parent->Close();
+  EXPECT_THAT(Reformed(scene), testing::ElementsAre(1, 2, 3));
+  scene.member.Gather(true, {}, kChild);
+  std::size_t refused = scene.driver.dials.size();
+  const auto refuse_after = [&](milliseconds wait) {
+    scene.driver.Pass(wait);
+    for (; refused < scene.driver.dials.size(); ++refused)
+      scene.driver.Deliver(Closed{scene.driver.dials[refused].line, "Connection refused"});
+  };
+  refuse_after(milliseconds(0));
+  refuse_after(milliseconds(100));
+  EXPECT_FALSE(scene.member.failure(kChild)) << "it may be about to listen";
+  for (int i = 0; i < 3; ++i) refuse_after(milliseconds(10));
+  ASSERT_TRUE(scene.member.failure(kChild));
+  EXPECT_EQ(scene.member.failure(kChild)->origin, 2u);
+  EXPECT_THAT(Reformed(scene, kChild + 1), testing::ElementsAre(1, 2));
+}
+
 // ---- the class alone ---------------------------------------------------------------------------
 
 TEST(StandingMember, EndsAfterItLeavesTheLastGroup) {

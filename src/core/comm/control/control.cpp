@@ -381,13 +381,17 @@ void Control::Leave() {
   // messages were not in the kernel by then, peers would take the end for a crash. Ranks behind
   // this one would miss a failure that only this rank can report to them.
   const auto left = [&] { return shared_->left; };
+  const auto leave_now = [shared = shared_] {
+    if (std::erase(shared->shared_member->parting, shared) > 0)
+      shared->shared_member->Leave(shared);
+  };
+  // A failed attempt to reform does not delay the next one, which uses the same connections.
+  if (lineage_ && !shared_->formed)
+    return shared_->shared_member->driver->PostAfter(kNewsTimeout, leave_now);
   std::unique_lock lock(shared_->mutex);
   if (shared_->WaitFor(lock, kNewsTimeout, left)) return;
   lock.unlock();
-  Command([shared = shared_](Member&, GroupId) {
-    if (std::erase(shared->shared_member->parting, shared) > 0)
-      shared->shared_member->Leave(shared);
-  });
+  Command([leave_now](Member&, GroupId) { leave_now(); });
   lock.lock();
   shared_->WaitFor(lock, kLastLadderStep, left);
 }
