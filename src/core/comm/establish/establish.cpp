@@ -80,9 +80,7 @@ Result<std::unique_ptr<Communicator>> FormChild(const Communicator& parent,
                                                 const std::stop_token& abort) {
   Timeline timeline("EstablishChild");
   Origin origin = ChildOf(parent.origin(), *control);
-  // The ranks of a reformed communicator may have different parents.
-  if (control->reformed() || parent.peer_table().hosts.size() > 1)
-    origin.config.expects_one_host = false;
+  if (parent.peer_table().hosts.size() > 1) origin.config.expects_one_host = false;
   control->set_operation_timeout(InitTimeout(*origin.process, origin.config));
   RINGLET_TRY_ASSIGN(const LocalHost local_host,
                      control->Share(DiscoverLocal(*origin.process, origin.config)));
