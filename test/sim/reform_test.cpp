@@ -132,7 +132,14 @@ struct ReformJob {
   WorldConfig config;
   std::vector<std::uint32_t> victims;
   std::vector<Instant> deaths;  // after Network::kOrigin
+  enum class Last : std::uint8_t {
+    kDies,
+    kIsCut,    // from the network
+    kReturns,  // its process is stopped, and continues when the others have gone on
+  } last = Last::kDies;  // the last victim
 };
+
+constexpr Instant kSilence = seconds(4);  // after which such a rank is lost
 
 ReformJob RandomReformJob(std::uint64_t seed, Prng& prng) {
   ReformJob job;
@@ -161,6 +168,10 @@ ReformJob RandomReformJob(std::uint64_t seed, Prng& prng) {
     if (prng.Chance(0.6))
       when += Instant(static_cast<std::int64_t>(prng.Below(std::uint64_t{1000} << prng.Below(17))));
   }
+  if (prng.Chance(0.3)) {
+    job.last = prng.Chance(0.5) ? ReformJob::Last::kIsCut : ReformJob::Last::kReturns;
+    config.silence_max = kSilence;
+  }
   return job;
 }
 
@@ -183,13 +194,20 @@ std::string RunReform(std::uint64_t seed) {
     if (config.speaks) world.network().Listen(nodes.back(), *config.node_leader);
   }
   for (std::size_t i = 0; i < job.victims.size(); ++i)
-    world.network().Kill(nodes[job.victims[i]], job.deaths[i]);
+    if (job.last == ReformJob::Last::kDies || i + 1 < job.victims.size())
+      world.network().Kill(nodes[job.victims[i]], job.deaths[i]);
+    else if (job.last == ReformJob::Last::kIsCut)
+      world.network().Isolate(nodes[job.victims[i]], job.deaths[i]);
+    else
+      world.network().Stop(nodes[job.victims[i]], job.deaths[i], job.deaths[i] + seconds(25));
+  if (job.last != ReformJob::Last::kDies) pause_max += 2 * kSilence + job.config.timeout;
   // Some processes do not run for a while. They are late, not lost.
   for (int i = 0; i < 2 && prng.Chance(0.3); ++i) {
-    const NodeId node = nodes[prng.Below(nodes.size())];
+    const auto rank = static_cast<std::uint32_t>(prng.Below(nodes.size()));
     const Instant from = seconds(2) + world.RandomTime(milliseconds(20)),
                   lasts = world.RandomTime(milliseconds(300));
-    world.network().Stop(node, from, from + lasts);
+    if (std::ranges::count(job.victims, rank) > 0) continue;
+    world.network().Stop(nodes[rank], from, from + lasts);
     pause_max += lasts;
   }
   if (!world.network().Run(seconds(40))) return "livelock: the event budget is spent";
@@ -214,6 +232,14 @@ std::string RunReform(std::uint64_t seed) {
              std::to_string(job.victims.size());
     const Instant due = std::max(last_begun, Network::kOrigin + job.deaths.back() + pause_max);
     if (one.done() > due + kReformedSoon) return who + "is late";
+  }
+  if (job.last == ReformJob::Last::kReturns) {
+    // It is told, unless it has lost all others as well. Its group then has none of them.
+    const ReformingRank& back = machine(job.victims.back());
+    const bool alone = back.works() && back.ranks() == std::vector{job.victims.back()};
+    if (!alone && back.wrong().find("is alive, but other ranks have lost it") == std::string::npos)
+      return "the returned rank " + std::to_string(job.victims.back()) +
+             " is not told: " + back.wrong() + back.Phase();
   }
   return "";
 }

@@ -175,7 +175,8 @@ void StandingMember::OnLost(std::uint32_t peer, Code code, const std::string& wh
     if (!rank) continue;
     const bool told = membership->news.begun();
     membership->lost.insert(peer);
-    membership->group.OnLost(*rank, code, why);
+    // The ranks of a reformed group reform it after any loss.
+    membership->group.OnLost(*rank, membership->reformed_from ? Code::kPeerLost : code, why);
     Settle(*membership);
     if (told && id != kWorld)
       NotifyNeighbours(*membership);  // also notify the ranks behind the lost one
