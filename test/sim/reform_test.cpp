@@ -134,8 +134,8 @@ struct ReformJob {
   std::vector<Instant> deaths;  // after Network::kOrigin
   enum class Last : std::uint8_t {
     kDies,
-    kIsCut,    // from the network
-    kReturns,  // its process is stopped, and continues when the others have gone on
+    kIsCut,              // from the network
+    kReturns,            // its process is stopped, and continues when the others have gone on
   } last = Last::kDies;  // the last victim
 };
 

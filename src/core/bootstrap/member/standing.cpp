@@ -15,6 +15,14 @@ constexpr Instant kLookAfter = std::chrono::milliseconds(100);
 constexpr Instant kAbsentMax = std::chrono::milliseconds(200);
 // In a reformed group, the reason does not matter.
 constexpr Instant kAbsentMaxOfReformed = std::chrono::milliseconds(10);
+// A reformed group often contains dead ranks. Living ones connect within this time, also if all run
+// on two cores.
+Instant FirstLookAt(const GroupMembership& membership) {
+  if (!membership.reformed_from) return kLookAfter;
+  constexpr Instant kBase = std::chrono::milliseconds(10),
+                    kPerRank = std::chrono::microseconds(500);
+  return std::min(kLookAfter, kBase + kPerRank * membership.group.size());
+}
 
 Slice FailureFrameOf(const GroupMembership& membership) {
   return GroupFailureFrame(membership.group.id(), *membership.group.failure());
@@ -233,7 +241,7 @@ void StandingMember::CheckAwaitedRanks() {
     if (!membership || membership->group.failure() || !membership->group.gathering()) {
       awaiting_.erase(entry);
     } else if (look.due == Instant(0)) {
-      look = {now + kLookAfter, kLookAfter};
+      look = {now + FirstLookAt(*membership), kLookAfter};
     } else if (now >= look.due) {
       look.period = std::min(2 * look.period, kLookAfter);
       look.due = now + look.period;

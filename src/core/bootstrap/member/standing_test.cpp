@@ -427,6 +427,25 @@ TEST(Member, AReformedGroupSoonFindsThatNoProcessListens) {
   EXPECT_THAT(Reformed(scene, kChild + 1), testing::ElementsAre(1, 2));
 }
 
+TEST(Member, AReformedGroupSoonFindsThatARankDiedBeforeItSpoke) {
+  Middle scene;
+  scene.parent->Close();
+  EXPECT_THAT(Reformed(scene), testing::ElementsAre(1, 2, 3));
+  scene.member.Gather(true, {}, kChild);
+  scene.driver.Pass(milliseconds(0));
+  scene.driver.Pass(milliseconds(100));
+  scene.Answer(FakeRank(3).addresses[0]).Close();
+  EXPECT_FALSE(scene.member.failure(kChild)) << "it may have left in good order";
+  std::size_t refused = scene.driver.dials.size();
+  for (int i = 0; i < 4; ++i) {
+    scene.driver.Pass(milliseconds(10));
+    for (; refused < scene.driver.dials.size(); ++refused)
+      scene.driver.Deliver(Closed{scene.driver.dials[refused].line, "Connection refused"});
+  }
+  ASSERT_TRUE(scene.member.failure(kChild));
+  EXPECT_EQ(scene.member.failure(kChild)->origin, 2u);
+}
+
 // ---- the class alone ---------------------------------------------------------------------------
 
 TEST(StandingMember, EndsAfterItLeavesTheLastGroup) {
