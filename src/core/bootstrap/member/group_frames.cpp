@@ -1,5 +1,8 @@
 #include "bootstrap/member/group_frames.hpp"
 
+#include <algorithm>
+#include <functional>
+
 namespace ringlet::bootstrap {
 
 Slice GroupFrame(GroupId id, FrameType type, View head, View body) {
@@ -22,7 +25,9 @@ std::optional<FormAnnouncement> ReadForm(View payload) {
   FormAnnouncement announcement{.digest = in.U64()};
   if (in.ok() && !in.AtEnd()) {
     announcement.lost = LostRanks{.answers = in.U8() != 0};
-    while (in.ok() && !in.AtEnd()) announcement.lost->ranks.insert(in.U32());
+    std::vector<std::uint32_t>& ranks = announcement.lost->ranks;
+    while (in.ok() && !in.AtEnd()) ranks.push_back(in.U32());
+    if (std::ranges::adjacent_find(ranks, std::greater_equal()) != ranks.end()) return std::nullopt;
   }
   return in.ok() ? std::optional(std::move(announcement)) : std::nullopt;
 }

@@ -1,7 +1,7 @@
 // The frames of one group: the id of the group, then the payload for the group.
 #pragma once
 #include <optional>
-#include <set>
+#include <vector>
 
 #include "bootstrap/group.hpp"
 
@@ -11,7 +11,7 @@ Slice GroupFrame(GroupId id, FrameType type, View head = {}, View body = {});
 /// The part of an announcement that only a reformed group has.
 struct LostRanks {
   bool answers = false;  ///< the receiver has announced the group before, and gets no answer
-  std::set<std::uint32_t> ranks = {};  ///< of the world, as far as the sender knows
+  std::vector<std::uint32_t> ranks = {};  ///< of the world, as far as the sender knows; ascending
 };
 /// Announces that the sender has formed a group.
 struct FormAnnouncement {
@@ -19,7 +19,8 @@ struct FormAnnouncement {
   std::optional<LostRanks> lost = {};
 };
 Slice FormFrame(GroupId id, const FormAnnouncement& announcement);
-/// Returns empty if the payload does not parse. The ranks are outside input.
+/// Returns empty if the payload does not parse, or if the ranks are not ascending. They are outside
+/// input nevertheless.
 std::optional<FormAnnouncement> ReadForm(View payload);
 Slice GroupFailureFrame(GroupId id, const Failure& failure);
 

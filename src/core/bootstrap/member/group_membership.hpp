@@ -30,7 +30,7 @@ struct GroupMembership {
   /// Announces this group to its ranks. \param answers  see LostRanks
   FormAnnouncement Announcement(bool answers = false) const {
     if (!reformed_from) return {.digest = group.digest()};
-    return {.digest = group.digest(), .lost = LostRanks{answers, lost}};
+    return {.digest = group.digest(), .lost = LostRanks{answers, {lost.begin(), lost.end()}}};
   }
 
   GroupProtocol group;

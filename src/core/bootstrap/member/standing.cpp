@@ -70,6 +70,7 @@ void StandingMember::OnFrame(LineId, const Line& line, const Frame& frame) {
   }
   GroupMembership* const membership = FindMembership(received->group);
   if (!membership) {
+    if (RefuseLostRank(line.peer, *received)) return;
     if (!early_.Keep(received->group, {line.peer, received->type, received->payload.Owned()}))
       FailOn(line.peer, Code::kProtocol, EarlyFrames::TooMany(common_->self()));
     return;
@@ -80,6 +81,21 @@ void StandingMember::OnFrame(LineId, const Line& line, const Frame& frame) {
   Settle(*membership);
   if (received->type == FrameType::kLeave && membership->news.begun())
     NotifyNeighbours(*membership);
+}
+
+// A lost rank that lives may be ahead with its attempts to reform the group. It is told that the
+// others have gone on without it.
+bool StandingMember::RefuseLostRank(std::uint32_t from, const ReceivedInGroup& received) {
+  const auto theirs = ReadFormation(received);
+  const auto without_it = [&](const auto& entry) {
+    return entry.second->reformed_from && entry.second->lost.contains(from);
+  };
+  const auto reformed = std::ranges::find_if(memberships_, without_it);
+  if (!theirs || !theirs->lost || reformed == memberships_.end()) return false;
+  const std::set<std::uint32_t>& lost = reformed->second->lost;
+  if (!theirs->lost->answers)
+    PostTo(from, FormFrame(received.group, {.lost = LostRanks{true, {lost.begin(), lost.end()}}}));
+  return true;
 }
 
 void StandingMember::OnGroupFrame(GroupMembership& membership, std::uint32_t from,

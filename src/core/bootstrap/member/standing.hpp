@@ -74,6 +74,7 @@ class StandingMember {
   GroupMembership* FindMembership(GroupId id) const;
   bool IsLost(std::uint32_t peer) const { return lost_.contains(peer); }
   FailureSpread::IsLost LostIn(const GroupMembership& membership) const;
+  bool RefuseLostRank(std::uint32_t from, const ReceivedInGroup& received);
   void OnGroupFrame(GroupMembership& membership, std::uint32_t from,
                     const ReceivedInGroup& received);
   void OnUnexpectedSender(GroupMembership& membership, std::uint32_t from,

@@ -407,6 +407,27 @@ TEST(Member, ALostRankThatTakesPartIsToldAndDoesNotDisturb) {
   EXPECT_FALSE(scene.child->Take(FrameType::kForm)) << "an answer gets no answer";
 }
 
+// Its attempts may be ahead of those of the others.
+TEST(Member, ALostRankThatReformsAnUnknownGroupIsTold) {
+  Middle scene;
+  EXPECT_THAT(Reformed(scene), testing::ElementsAre(0, 1, 2, 3));
+  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{false, {2}}}));
+  while (scene.child->Take(FrameType::kForm)) {
+  }
+  for (const bool answers : {false, true}) {
+    scene.child->Transmit(FrameType::kForm, FormOf({5, LostRanks{answers, {}}}, kChild + 7));
+    scene.driver.Drain();
+    const auto form = TakeForm(*scene.child, kChild + 7);
+    ASSERT_EQ(form.has_value(), !answers);
+    if (!form) continue;
+    ASSERT_TRUE(form->lost);
+    EXPECT_TRUE(form->lost->answers);
+    EXPECT_THAT(form->lost->ranks, testing::ElementsAre(2));
+  }
+  EXPECT_THAT(Reformed(scene, kChild + 7), testing::ElementsAre(0, 1, 3));
+  EXPECT_FALSE(scene.member.failure(kChild + 7)) << "its announcement was not kept";
+}
+
 TEST(Member, AReformedGroupSoonFindsThatNoProcessListens) {
   Middle scene;
   scene.parent->Close();
