@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 
-# A process of Gloo's sometimes never ends, even after the program has printed its result.
+# A Gloo process sometimes never ends, even after the program has printed its result.
 GLOO_LIMIT_S = 300
 
 
@@ -26,10 +26,14 @@ def run(backend, options):
         out, err = process.communicate(timeout=GLOO_LIMIT_S if backend == "gloo" else None)
     except subprocess.TimeoutExpired:
         process.terminate()  # the launcher then ends its processes
-        out, err = process.communicate()
+        try:
+            out, err = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            sys.exit(f"{' '.join(command)} has not ended {GLOO_LIMIT_S} s after its start, nor after SIGTERM")
     result = next((line for line in out.splitlines() if line.startswith('{"')), None)
     if process.returncode != 0 and backend == "gloo" and result:
-        print("a process of Gloo's hung or ended badly after it had printed its result, which counts")
+        print("a Gloo process hung or ended badly after it had printed its result, which counts")
     elif process.returncode != 0:
         sys.exit(f"{' '.join(command)} failed:\n{out}{err}")
     return json.loads(result)

@@ -157,11 +157,11 @@ class RINGLET_API Communicator {
 
   /// Forms a communicator of the ranks that are not lost, in their order, after this one has
   /// failed. The remaining ranks call it. They agree on the lost ranks, even if more ranks die
-  /// meanwhile or if they have learned of different lost ranks. If a rank dies when some ranks have
-  /// the new communicator and others still form it, the former get an error of it, reform it, and
-  /// meet the latter. \param ranks_min  if fewer ranks remain, the call fails on all of them. A
-  /// program that must not
-  ///                   continue on both sides of a divided network passes more than half of size()
+  /// meanwhile or if they have learned of different lost ranks. A rank may die when some ranks have
+  /// the new communicator and others still form it. Operations of the new communicator then fail.
+  /// The ranks that have it reform it, and meet the others. \param ranks_min  if fewer ranks
+  /// remain, the call fails on all; the same on all ranks. To not
+  ///                   continue on both sides of a divided network, pass more than half of size()
   /// Errors  kInvalidArgument  this communicator has not failed; too few ranks remain
   ///         kPeerLost         the other ranks have lost this one; else as Create
   /// Cost    that of Shrink, once more for each set of lost ranks that some ranks do not know

@@ -2,7 +2,7 @@
  *
  *     if (ncclAllReduce(...) == ncclRemoteError) ringletCommReform(comm, 1, &rest);
  *
- * docs/howto/continue-without-lost-ranks.md describes more.
+ * docs/howto/continue-without-lost-ranks.md gives the full procedure.
  *
  * C99 and C++17; needs no other header.
  */
@@ -32,11 +32,12 @@ struct ncclComm; /* of nccl.h: ncclComm_t is a pointer to it */
  * more ranks die meanwhile or if they have learned of different lost ranks, and use the connections
  * that they have. The call blocks as ncclCommShrink does, and `newcomm` has the options of `comm`.
  *
- * A rank can die when some ranks have `newcomm` and others still form it. The former get an error
- * of `newcomm`, reform it, and meet the latter.
+ * A rank can die when some ranks have `newcomm` and others still form it. Operations of `newcomm`
+ * then fail. The ranks that have it reform it, and meet the others.
  *
- * minRanks  if fewer ranks remain, the call fails on all of them. A program that must not continue
- *           on both sides of a divided network passes more than half of the number of its ranks.
+ * minRanks  if fewer ranks remain, the call fails on all of them; the same on all ranks. A program
+ *           that must not continue on both sides of a divided network passes more than half of the
+ *           number of its ranks.
  * Returns the value of an ncclResult_t. Errors
  *   ncclInvalidArgument  minRanks is not positive; `comm` has not failed; too few ranks remain
  *   ncclRemoteError      the other ranks have lost this one and continue without it

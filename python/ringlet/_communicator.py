@@ -43,7 +43,7 @@ class Error(RuntimeError):
     code: the number of NCCL's ncclResult_t. After any code but 4 (an invalid argument), abort the
     communicator.
     lost_rank: the rank of the communicator that is lost or has left, if the error names one;
-    otherwise None. `shrink` forms a communicator without it.
+    otherwise None. `reform` forms a communicator without the lost ranks.
     """
 
     def __init__(self, message: str, code: int, lost_rank: Optional[int] = None) -> None:
@@ -450,11 +450,12 @@ class Communicator:
         """Forms a communicator of the ranks that are not lost, after this one has failed. The remaining
         ranks call it. They agree on the lost ranks, even if more ranks die meanwhile.
 
-        min_ranks: the call fails on all ranks if fewer remain.
+        min_ranks: the call fails on all ranks if fewer remain; the same on all ranks.
         """
-        least = _rank_in(min_ranks, 1 << 31, "min_ranks")
+        if not 1 <= min_ranks < 1 << 31:
+            raise ValueError(f"min_ranks is {min_ranks}, which is not a number of ranks")
         child = ctypes.c_void_p()
-        made = self._form("reform", load().ringletCommReform, child, least, ctypes.byref(child))
+        made = self._form("reform", load().ringletCommReform, child, ctypes.c_int(min_ranks), ctypes.byref(child))
         if made is None:
             raise Error("reform returned no communicator", _INVALID_USAGE)
         return made

@@ -25,10 +25,10 @@
 //       rank's half of all ranks splits off       -> JOINED links, AT FAULT, then as join
 //
 //   fault_rank reform ID RANK SIZE [COUNT]
-//       forms the communicator and sums for ever; reforms it after each failure, and goes on
-//               -> JOINED links, REFORMED size microseconds from the failure to the first right
-//               sum,
-//                  or ERROR as above
+//       forms the communicator and sums again and again; reforms it after each failure
+//                                               -> JOINED links, REFORMED size microseconds, or
+//                                                  ERROR as above; the time is from the failure to
+//                                                  the first right sum
 //
 // Settings are from the environment, as for all ranks. Exits with 0 unless there was an error.
 #include <fmt/format.h>

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
-DEADLINE_S = 840  # without --deadline; CTest kills a test after 900 s, without a report
+DEADLINE_S = 750  # without --deadline; CTest kills a test after 900 s, without a report
 KILL_AFTER_S = 30
 
 
@@ -45,13 +45,17 @@ def send(signal_number, pids):
 
 def report_hang(process, deadline, tool):
     print(f"HANG: the program has not ended after {deadline:g} s", flush=True)
-    if tool:
-        subprocess.run([tool, "status"], timeout=KILL_AFTER_S)
     pids = descendants(process.pid)
-    for pid in pids:
-        print(f"process {pid}: {pathlib.Path(f'/proc/{pid}/cmdline').read_bytes().replace(bytes(1), b' ')}", flush=True)
-    # Their handlers (PYTHONFAULTHANDLER) print the stacks. The last ones are the workers, whose
-    # launchers print what they have printed.
+    try:
+        if tool:
+            subprocess.run([tool, "status"], timeout=KILL_AFTER_S)
+        for pid in pids:
+            command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(bytes(1), b" ")
+            print(f"process {pid}: {command}", flush=True)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        print(f"the report is not complete: {error}", flush=True)
+    # Their handlers (PYTHONFAULTHANDLER) print the stacks. Workers are last in the list and get the
+    # signal first, so that their launchers can print their output.
     for pid in reversed(pids):
         send(signal.SIGABRT, [pid])
         try:

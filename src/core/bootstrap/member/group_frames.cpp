@@ -14,7 +14,7 @@ Slice FormFrame(GroupId id, const FormAnnouncement& announcement) {
   Writer payload;
   payload.U64(announcement.digest);
   if (const auto& lost = announcement.lost) {
-    payload.U8(lost->answers ? 1 : 0);
+    payload.U64(lost->lineage).U8(lost->answers ? 1 : 0);
     for (const std::uint32_t rank : lost->ranks) payload.U32(rank);
   }
   return GroupFrame(id, FrameType::kForm, payload.view());
@@ -24,7 +24,7 @@ std::optional<FormAnnouncement> ReadForm(View payload) {
   Reader in(payload);
   FormAnnouncement announcement{.digest = in.U64()};
   if (in.ok() && !in.AtEnd()) {
-    announcement.lost = LostRanks{.answers = in.U8() != 0};
+    announcement.lost = LostRanks{.lineage = in.U64(), .answers = in.U8() != 0};
     std::vector<std::uint32_t>& ranks = announcement.lost->ranks;
     while (in.ok() && !in.AtEnd()) ranks.push_back(in.U32());
     if (std::ranges::adjacent_find(ranks, std::greater_equal()) != ranks.end()) return std::nullopt;

@@ -10,7 +10,8 @@ namespace ringlet::bootstrap {
 Slice GroupFrame(GroupId id, FrameType type, View head = {}, View body = {});
 /// The part of an announcement that only a reformed group has.
 struct LostRanks {
-  bool answers = false;  ///< the receiver has announced the group before, and gets no answer
+  GroupId lineage = kWorld;               ///< the group that was reformed first
+  bool answers = false;                   ///< the receiver must not answer it
   std::vector<std::uint32_t> ranks = {};  ///< of the world, as far as the sender knows; ascending
 };
 /// Announces that the sender has formed a group.
@@ -19,8 +20,8 @@ struct FormAnnouncement {
   std::optional<LostRanks> lost = {};
 };
 Slice FormFrame(GroupId id, const FormAnnouncement& announcement);
-/// Returns empty if the payload does not parse, or if the ranks are not ascending. They are outside
-/// input nevertheless.
+/// Returns empty if the payload does not parse, or if the ranks are not ascending. A rank may
+/// exceed the size of the world, so the caller checks that.
 std::optional<FormAnnouncement> ReadForm(View payload);
 Slice GroupFailureFrame(GroupId id, const Failure& failure);
 
@@ -31,8 +32,8 @@ struct ReceivedInGroup {
 };
 /// Returns empty if the frame is too short for an id.
 std::optional<ReceivedInGroup> ReadGroupFrame(const Frame& frame);
-/// Returns what a kForm or kGather frame tells about the formation of its group. Empty for other
-/// frames.
+/// Returns the contents of a kForm frame, or the digest of a kGather frame as an announcement.
+/// Empty for other frames.
 std::optional<FormAnnouncement> ReadFormation(const ReceivedInGroup& received);
 
 }  // namespace ringlet::bootstrap

@@ -36,20 +36,21 @@ TEST(GroupFrames, FormAndFailureFramesHaveTheirPayloads) {
 TEST(GroupFrames, AReformedGroupAnnouncesItsLostRanks) {
   for (const bool answers : {false, true})
     for (const auto& ranks : {std::vector<std::uint32_t>(), {0, 7, 0xfffffffe}}) {
-      const Frame frame = FrameOf(FormFrame(7, {0x1234, LostRanks{answers, ranks}}));
+      const Frame frame = FrameOf(FormFrame(7, {0x1234, LostRanks{77, answers, ranks}}));
       const auto formation = ReadFormation(*ReadGroupFrame(frame));
       ASSERT_TRUE(formation && formation->lost);
       EXPECT_EQ(formation->digest, 0x1234u);
+      EXPECT_EQ(formation->lost->lineage, 77u);
       EXPECT_EQ(formation->lost->answers, answers);
       EXPECT_EQ(formation->lost->ranks, ranks);
     }
 }
 
 TEST(GroupFrames, RefusesAMalformedAnnouncement) {
-  for (const std::size_t size : {0u, 7u, 10u, 12u, 14u})
+  for (const std::size_t size : {0u, 7u, 9u, 16u, 18u, 20u, 22u})
     EXPECT_FALSE(ReadForm(Bytes(size))) << size;
-  for (const std::size_t size : {8u, 9u, 13u}) EXPECT_TRUE(ReadForm(Bytes(size))) << size;
-  EXPECT_FALSE(ReadForm(Bytes(17))) << "rank 0 occurs twice";
+  for (const std::size_t size : {8u, 17u, 21u}) EXPECT_TRUE(ReadForm(Bytes(size))) << size;
+  EXPECT_FALSE(ReadForm(Bytes(25))) << "rank 0 occurs twice";
 }
 
 TEST(GroupFrames, AGatherFrameShowsTheDigestOfItsGroup) {

@@ -30,7 +30,8 @@ struct GroupMembership {
   /// Announces this group to its ranks. \param answers  see LostRanks
   FormAnnouncement Announcement(bool answers = false) const {
     if (!reformed_from) return {.digest = group.digest()};
-    return {.digest = group.digest(), .lost = LostRanks{answers, {lost.begin(), lost.end()}}};
+    return {.digest = group.digest(),
+            .lost = LostRanks{lineage, answers, {lost.begin(), lost.end()}}};
   }
 
   GroupProtocol group;
@@ -40,10 +41,11 @@ struct GroupMembership {
   /// World ranks that are lost, as far as this rank knows: ranks of this group, and those that were
   /// left out when it was reformed.
   std::set<std::uint32_t> lost;
-  /// In a reformed group: the world ranks that have received this rank's announcement.
+  /// In a reformed group: the world ranks to which this rank has sent its announcement.
   std::set<std::uint32_t> announced;
   /// The group that this rank formed it from, if the group was reformed.
   std::optional<GroupId> reformed_from;
+  GroupId lineage = kWorld;  ///< of a reformed group: the group that was reformed first
 };
 
 /// The place in the world. \param place  used in a tree

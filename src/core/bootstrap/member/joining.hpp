@@ -65,8 +65,9 @@ class JoiningMember {
   bool IsLoss(const Line& line) const { return line.local_rank && common_->roster.size() == 0; }
   void OnLost(std::uint32_t peer, Code code, const std::string& what);
   /// A dial of the call has failed. \param reached  a process listens there
-  void OnDoubt(std::uint32_t) {}
   void OnDialClosed(CallInProgress& call, bool reached, const std::string& why);
+  /// Does nothing, because a joining rank waits for the report of the root.
+  void OnDoubt(std::uint32_t) {}
   /// Every address of the call belongs to another process than the called one.
   void OnAllAddressesWrong(CallInProgress& call);
   /// The call has reached its deadline. \param reasons  the results of its addresses

@@ -84,7 +84,7 @@ TEST(LeftGroups, ARankThatFormsAReformedGroupGetsTheLostRanksOnce) {
   groups.Add(group);
   const auto answers_to = [&](std::uint64_t digest, bool answers) {
     std::vector<FrameType> types;
-    const Frame form = FrameOf(FormFrame(kChild, {digest, LostRanks{answers, {9}}}));
+    const Frame form = FrameOf(FormFrame(kChild, {digest, LostRanks{kWorld, answers, {9}}}));
     for (const Slice& answer : groups.AnswerTo(*ReadGroupFrame(form))) {
       const auto received = *ReadGroupFrame(FrameOf(answer));
       types.push_back(received.type);

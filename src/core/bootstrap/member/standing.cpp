@@ -13,10 +13,12 @@ constexpr Instant kLookAfter = std::chrono::milliseconds(100);
 // An awaited rank without a listening process is lost after this time. Until then a neighbour that
 // knows more may report the reason.
 constexpr Instant kAbsentMax = std::chrono::milliseconds(200);
-// In a reformed group, the reason does not matter.
+// A reformed group does not need the reason of a loss, so it waits for a shorter time: until each
+// address of the rank has been refused several times.
 constexpr Instant kAbsentMaxOfReformed = std::chrono::milliseconds(10);
-// A reformed group often contains dead ranks. Living ones connect within this time, also if all run
-// on two cores.
+constexpr std::uint32_t kRefusalsOfReformed = 3;
+// A reformed group often contains dead ranks. Living ranks usually connect within this time, even
+// if all ranks share two cores.
 Instant FirstLookAt(const GroupMembership& membership) {
   if (!membership.reformed_from) return kLookAfter;
   constexpr Instant kBase = std::chrono::milliseconds(10),
@@ -83,18 +85,19 @@ void StandingMember::OnFrame(LineId, const Line& line, const Frame& frame) {
     NotifyNeighbours(*membership);
 }
 
-// A lost rank that lives may be ahead with its attempts to reform the group. It is told that the
-// others have gone on without it.
+// A living rank that the others have lost may be ahead with its attempts to reform the group. It
+// receives their lost ranks.
 bool StandingMember::RefuseLostRank(std::uint32_t from, const ReceivedInGroup& received) {
   const auto theirs = ReadFormation(received);
+  if (!theirs || !theirs->lost) return false;
   const auto without_it = [&](const auto& entry) {
-    return entry.second->reformed_from && entry.second->lost.contains(from);
+    const GroupMembership& one = *entry.second;
+    return one.reformed_from && one.lineage == theirs->lost->lineage && one.lost.contains(from);
   };
   const auto reformed = std::ranges::find_if(memberships_, without_it);
-  if (!theirs || !theirs->lost || reformed == memberships_.end()) return false;
-  const std::set<std::uint32_t>& lost = reformed->second->lost;
-  if (!theirs->lost->answers)
-    PostTo(from, FormFrame(received.group, {.lost = LostRanks{true, {lost.begin(), lost.end()}}}));
+  if (reformed == memberships_.end()) return false;
+  FormAnnouncement answer{.lost = reformed->second->Announcement(/*answers=*/true).lost};
+  if (!theirs->lost->answers) PostTo(from, FormFrame(received.group, answer));
   return true;
 }
 
@@ -112,11 +115,12 @@ void StandingMember::OnGroupFrame(GroupMembership& membership, std::uint32_t fro
   membership.group.OnFrame(rank, type, received.payload);
 }
 
-// A reformed group works only if its ranks know of the same lost ranks. If they do not, they tell
-// each other, the group fails on all of them, and they form the next one.
+// A reformed group works only if its ranks know of the same lost ranks. If they do not, they
+// exchange their lists, the group fails on all of them, and they form the next one.
 void StandingMember::OnFormationOfReformed(GroupMembership& membership, std::uint32_t from,
                                            const FormAnnouncement& theirs) {
   const bool differs = theirs.digest != membership.group.digest();
+  const std::uint32_t sender = *membership.FromWorld(from);
   if (membership.group.failure() && !(theirs.lost && theirs.lost->answers)) {
     PostTo(from, FormFrameOf(membership, /*answers=*/true));
     if (!differs) PostTo(from, FailureFrameOf(membership));
@@ -128,12 +132,14 @@ void StandingMember::OnFormationOfReformed(GroupMembership& membership, std::uin
       if (const auto rank = membership.FromWorld(peer))
         membership.group.Fail(
             {Code::kPeerLost, *rank,
-             fmt::format("{} is lost: {} knows that", common_->Name(peer), common_->Name(from))});
+             fmt::format("{} is lost: {} knows that", membership.group.Name(*rank),
+                         membership.group.Name(sender))});
     }
   if (differs)
     membership.group.Fail({Code::kPeerLost, kNoOrigin,
                            fmt::format("{} and {} know of different lost ranks",
-                                       common_->Name(common_->self()), common_->Name(from))});
+                                       membership.group.Name(membership.group.self()),
+                                       membership.group.Name(sender))});
 }
 
 void StandingMember::RecordLost(GroupMembership& membership, std::uint32_t peer) {
@@ -229,7 +235,6 @@ void StandingMember::OnDoubt(std::uint32_t peer) {
 
 // No process listens there at present. The rank may have left without notice to this one.
 void StandingMember::OnUnanswered(std::uint32_t peer) {
-  if (!common_->connections.AbsentSince(peer)) OnDoubt(peer);
   common_->connections.MarkAbsent(peer, common_->now);
   for (const auto& [id, membership] : memberships_) {
     const auto rank = membership->FromWorld(peer);
@@ -268,7 +273,6 @@ void StandingMember::CheckAwaitedRanks() {
 
 // Returns false if no rank needs further checks.
 bool StandingMember::CallAwaitedRanks(GroupMembership& membership) {
-  const Instant absent_max = membership.reformed_from ? kAbsentMaxOfReformed : kAbsentMax;
   bool all_have_lines = true;
   for (const std::uint32_t rank : membership.group.AwaitedRanks()) {
     const std::uint32_t peer = membership.ToWorld(rank);
@@ -279,7 +283,11 @@ bool StandingMember::CallAwaitedRanks(GroupMembership& membership) {
       continue;
     }
     all_have_lines = false;
-    const bool is_called = common_->connections.CallTo(peer) != nullptr;
+    const auto* const call = common_->connections.CallTo(peer);
+    const bool is_called = call != nullptr;
+    const bool is_refused =
+        membership.reformed_from && is_called && call->dialler.failures() >= kRefusalsOfReformed;
+    const Instant absent_max = is_refused ? kAbsentMaxOfReformed : kAbsentMax;
     const auto absent = common_->connections.AbsentSince(peer);
     if (absent && is_called && common_->now - *absent >= absent_max) {
       RecordLost(membership, peer);
@@ -288,7 +296,7 @@ bool StandingMember::CallAwaitedRanks(GroupMembership& membership) {
       Settle(membership);
       return false;
     }
-    // A live rank learns nothing new from this frame.
+    // In a group that is not reformed, a living rank learns nothing new from this frame.
     if (!is_called) PostTo(peer, FormFrameOf(membership));
   }
   return !all_have_lines;
@@ -330,10 +338,13 @@ Status StandingMember::Form(GroupId id, GroupId parent, const std::vector<std::u
 Result<std::vector<std::uint32_t>> StandingMember::Reform(GroupId id, GroupId parent, Instant now) {
   common_->now = now;
   const GroupMembership* const above = FindMembership(parent);
-  if (!above || FindMembership(id) || left_.Contains(id)) return CannotForm();
+  if (!above || FindMembership(id) || left_.Contains(id))
+    return Error{Code::kInvalidArgument,
+                 "this communicator was left, or it was reformed and the new one was reformed as "
+                 "well: reform the newest one"};
   if (above->lost.contains(common_->self()))
     return Error{.code = Code::kPeerLost,
-                 .message = common_->Name(common_->self()) +
+                 .message = above->group.Name(above->group.self()) +
                             " is alive, but other ranks have lost it and continue without it",
                  .lost_rank = static_cast<int>(above->group.self())};
   std::vector<std::uint32_t> ranks;
@@ -342,6 +353,7 @@ Result<std::vector<std::uint32_t>> StandingMember::Reform(GroupId id, GroupId pa
   RINGLET_TRY_ASSIGN(auto membership, CreateMembership(id, *above, ranks, common_->config));
   membership->lost = above->lost;
   membership->reformed_from = parent;
+  membership->lineage = above->reformed_from ? above->lineage : parent;
   Enter(std::move(membership));
   return ranks;
 }
@@ -422,7 +434,7 @@ void StandingMember::NotifyNeighbours(GroupMembership& membership) {
     SendFailureTo(membership, membership.ToWorld(rank));
 }
 
-// In a reformed group, the failure comes with the lost ranks that this rank knows.
+// In a reformed group, sends the known lost ranks as well.
 void StandingMember::SendFailureTo(const GroupMembership& membership, std::uint32_t peer) {
   if (membership.reformed_from) PostTo(peer, FormFrameOf(membership, /*answers=*/true));
   PostTo(peer, FailureFrameOf(membership));

@@ -36,7 +36,9 @@ class StandingMember {
   void OnLost(std::uint32_t peer, Code code, const std::string& why);
   void OnDoubt(std::uint32_t peer);
   void OnDialClosed(const CallInProgress& call, bool reached, const std::string&) {
-    if (call.role == MemberLine::kPeerOut && !reached) OnUnanswered(call.peer);
+    if (call.role != MemberLine::kPeerOut || reached) return;
+    if (call.dialler.failures() == 1) OnDoubt(call.peer);
+    OnUnanswered(call.peer);
   }
   void OnAllAddressesWrong(CallInProgress& call);
   void OnExpired(const CallInProgress& call, const std::string& reasons);

@@ -325,7 +325,7 @@ TEST(Member, RanksOfAReformedGroupLearnOfLostRanksFromEachOther) {
   scene.child->Close();
   EXPECT_THAT(Reformed(scene), testing::ElementsAre(0, 1, 3));
   TakeForm(*scene.parent);
-  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{false, {3, 77}}}));
+  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{kWorld, false, {3, 77}}}));
   scene.driver.Drain();
   ASSERT_TRUE(scene.member.failure(kChild));
   EXPECT_EQ(scene.member.failure(kChild)->code, Code::kPeerLost);
@@ -361,14 +361,14 @@ TEST(Member, ALateRankGetsTheReasonOfAFailedAttempt) {
     EXPECT_TRUE(scene.parent->Take(FrameType::kFailure));
     TakeForm(*scene.parent);
     if (left) scene.member.Leave(kChild);
-    scene.parent->Transmit(FrameType::kForm, FormOf({digest, LostRanks{false, {2}}}));
+    scene.parent->Transmit(FrameType::kForm, FormOf({digest, LostRanks{kWorld, false, {2}}}));
     scene.driver.Drain();
     const auto form = TakeForm(*scene.parent);
     ASSERT_TRUE(form && form->lost) << left;
     EXPECT_TRUE(form->lost->answers);
     EXPECT_THAT(form->lost->ranks, testing::ElementsAre(2, 3));
     EXPECT_TRUE(scene.parent->Take(FrameType::kFailure)) << left;
-    scene.parent->Transmit(FrameType::kForm, FormOf({digest, LostRanks{true, {2}}}));
+    scene.parent->Transmit(FrameType::kForm, FormOf({digest, LostRanks{kWorld, true, {2}}}));
     scene.driver.Drain();
     EXPECT_FALSE(scene.parent->Take(FrameType::kForm)) << "an answer gets no answer";
   }
@@ -378,7 +378,7 @@ TEST(Member, ARankThatOthersHaveLostCannotReform) {
   Middle scene;
   scene.child->Close();
   Reformed(scene);
-  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{false, {1}}}));
+  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{kWorld, false, {1}}}));
   ASSERT_TRUE(scene.member.failure(kChild));
   const auto ranks = scene.member.Reform(kChild + 1, kWorld, scene.driver.now);
   ASSERT_FALSE(ranks.ok());
@@ -390,7 +390,7 @@ TEST(Member, ARankThatOthersHaveLostCannotReform) {
 TEST(Member, ALostRankThatTakesPartIsToldAndDoesNotDisturb) {
   Middle scene;
   Reformed(scene);
-  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{false, {2}}}));
+  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{kWorld, false, {2}}}));
   EXPECT_THAT(Reformed(scene, kChild + 1), testing::ElementsAre(0, 1, 3));
   scene.driver.Drain();
   while (scene.child->Take(FrameType::kForm)) {
@@ -402,7 +402,7 @@ TEST(Member, ALostRankThatTakesPartIsToldAndDoesNotDisturb) {
   EXPECT_TRUE(form->lost->answers);
   EXPECT_THAT(form->lost->ranks, testing::ElementsAre(2));
   EXPECT_FALSE(scene.member.failure(kChild + 1));
-  scene.child->Transmit(FrameType::kForm, FormOf({5, LostRanks{true, {2}}}, kChild + 1));
+  scene.child->Transmit(FrameType::kForm, FormOf({5, LostRanks{kWorld, true, {2}}}, kChild + 1));
   scene.driver.Drain();
   EXPECT_FALSE(scene.child->Take(FrameType::kForm)) << "an answer gets no answer";
 }
@@ -411,11 +411,12 @@ TEST(Member, ALostRankThatTakesPartIsToldAndDoesNotDisturb) {
 TEST(Member, ALostRankThatReformsAnUnknownGroupIsTold) {
   Middle scene;
   EXPECT_THAT(Reformed(scene), testing::ElementsAre(0, 1, 2, 3));
-  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{false, {2}}}));
+  scene.parent->Transmit(FrameType::kForm, FormOf({1, LostRanks{kWorld, false, {2}}}));
   while (scene.child->Take(FrameType::kForm)) {
   }
   for (const bool answers : {false, true}) {
-    scene.child->Transmit(FrameType::kForm, FormOf({5, LostRanks{answers, {}}}, kChild + 7));
+    scene.child->Transmit(FrameType::kForm,
+                          FormOf({5, LostRanks{kWorld, answers, {}}}, kChild + 7));
     scene.driver.Drain();
     const auto form = TakeForm(*scene.child, kChild + 7);
     ASSERT_EQ(form.has_value(), !answers);
@@ -426,6 +427,13 @@ TEST(Member, ALostRankThatReformsAnUnknownGroupIsTold) {
   }
   EXPECT_THAT(Reformed(scene, kChild + 7), testing::ElementsAre(0, 1, 3));
   EXPECT_FALSE(scene.member.failure(kChild + 7)) << "its announcement was not kept";
+  // The rank may be alive for other communicators.
+  while (scene.child->Take(FrameType::kForm)) {
+  }
+  scene.child->Transmit(FrameType::kForm,
+                        FormOf({5, LostRanks{kChild + 50, false, {}}}, kChild + 8));
+  scene.driver.Drain();
+  EXPECT_FALSE(scene.child->Take(FrameType::kForm));
 }
 
 TEST(Member, AReformedGroupSoonFindsThatNoProcessListens) {

@@ -382,8 +382,11 @@ void Control::Leave() {
   // this one would miss a failure that only this rank can report to them.
   const auto left = [&] { return shared_->left; };
   const auto leave_now = [shared = shared_] {
-    if (std::erase(shared->shared_member->parting, shared) > 0)
-      shared->shared_member->Leave(shared);
+    SharedMember& shared_member = *shared->shared_member;
+    if (std::erase(shared_member.parting, shared) == 0) return;
+    if (shared_member.lost || shared_member.member->Finished()) return shared->MarkLeft();
+    shared_member.Leave(shared);
+    shared_member.driver->RequestTick(shared_member.id);
   };
   // A failed attempt to reform does not delay the next one, which uses the same connections.
   if (lineage_ && !shared_->formed)
@@ -491,7 +494,7 @@ Result<std::unique_ptr<Control>> Control::Form(
   child->SetName(id);  // until it is formed
   auto formed = std::make_shared<std::promise<RanksOfChild>>();
   child->shared_member->driver->Post([child, form = std::move(form), formed, rank_in,
-                                      process = process_] {
+                                      process = process_.get()] {
     SharedMember& shared_member = *child->shared_member;
     RanksOfChild ranks =
         shared_member.lost || shared_member.member->Finished()

@@ -82,9 +82,9 @@ class Control {
   /// Errors  kInvalidArgument  a rank that does not exist, or this one
   Result<std::unique_ptr<Control>> Shrink(std::vector<std::uint32_t> excluded);
   /// Forms a communicator of all ranks that are not lost, as far as this rank knows. These ranks
-  /// call it, in the same order. This communicator has failed. No exchange: if the callers know of
-  /// different lost ranks, the new one fails with kPeerLost on all of them. Each caller then knows
-  /// more, and all call it again.
+  /// call it, in the same order. This communicator has failed. The call exchanges no messages. If
+  /// the callers know of different lost ranks, the new communicator fails with kPeerLost on all of
+  /// them. Some of them have then learned of more lost ranks, and all call it again.
   /// Errors  kPeerLost  the other ranks have lost this one
   Result<std::unique_ptr<Control>> Reform();
   /// Returns true if Reform made it.
@@ -169,8 +169,8 @@ class Control {
 
   /// Marks the communicator as formed, with its public name. Tools that inspect it use both.
   void SetFormed(std::uint64_t name);
-  /// Writes the last operations into DUMP_DIR, if set, after a failure, unless the file has them.
-  /// The service thread does the same. Returns when they are written.
+  /// Writes the last operations into DUMP_DIR, if set, after a failure, unless the file contains
+  /// them. The service thread does the same. Returns when they are written.
   void DumpFailure();
 
   void set_operation_timeout(std::chrono::milliseconds timeout) { operation_timeout_ = timeout; }

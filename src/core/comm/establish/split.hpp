@@ -35,7 +35,7 @@ Result<std::unique_ptr<Communicator>> Shrink(const Communicator& parent,
 /// Called by the ranks of `parent` that still exist, after it has failed. They agree on the lost
 /// ranks, also while more ranks are lost, and keep their order. Errors name ranks by their numbers
 /// in `parent`.
-/// \param ranks_min  fewer remaining ranks are an error
+/// \param ranks_min  fewer remaining ranks are an error; the same on all callers
 /// Errors  kInvalidArgument  `parent` has not failed; too few ranks remain
 ///         kPeerLost         the other ranks have lost this one; and as Establish
 Result<std::unique_ptr<Communicator>> Reform(const Communicator& parent, std::uint32_t ranks_min,

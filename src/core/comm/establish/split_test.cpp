@@ -238,7 +238,7 @@ TEST_P(SplitOver, ReformFailsOnAllRanksIfTooFewRemain) {
     ASSERT_TRUE(parent.ok());
     if (rank == 1) return;
     EXPECT_FALSE(SumOfRanks(**parent, 10).ok());
-    const auto none = Reform(**parent, rank == 2 ? 4 : 1, {});
+    const auto none = Reform(**parent, 4, {});
     ASSERT_FALSE(none.ok());
     EXPECT_EQ(none.error().code, Code::kInvalidArgument);
     EXPECT_THAT(none.error().message, HasSubstr("of 4 ranks, 3 remain, which is less than the "
