@@ -23,11 +23,12 @@ class Reform(support.Case):
         print(f"RINGLET_TEST_SEED={self.seed}", flush=True)
         self.random = random.Random(self.seed)
 
-    def start_ranks(self, size, **settings):
+    def start_ranks(self, size, hosts):
+        """Ranks with the same RINGLET_HOSTID share memory. The others are linked by TCP."""
         holder = self.start(FAULT_RANK, "id")
         text = holder.wait_for("^ID ").split()[1]
         ranks = [self.start(FAULT_RANK, "reform", text, rank, size, 1024, RINGLET_HEARTBEAT_TIMEOUT="0",
-                            **settings) for rank in range(size)]
+                            RINGLET_HOSTID=f"host{rank * hosts // size}") for rank in range(size)]
         for rank in ranks:
             rank.wait_for("^(JOINED|ERROR)")
         holder.kill()
@@ -42,17 +43,16 @@ class Reform(support.Case):
             times.append(int(line.split()[2]))
         return max(times)
 
-    def kill_at_random_moments(self, size, victims_of, **settings):
-        """victims_of: returns the ranks to kill, all of them within some milliseconds."""
+    def kill_in_rounds(self, size, victims_of, hosts=1):
+        """victims_of: returns the ranks to kill, at the same moment or during the agreement."""
         times = []
         for _ in range(ROUNDS):
-            ranks = self.start_ranks(size, **settings)
+            ranks = self.start_ranks(size, hosts)
             victims = victims_of()
             for victim in victims:
                 ranks[victim].kill()
-                if self.random.random() < 0.5:  # at the same moment, or in the middle of the agreement
-                    for _ in range(self.random.randrange(200)):
-                        os.stat("/proc/self")
+                for _ in range(self.random.choice((0, self.random.randrange(200)))):
+                    os.stat("/proc/self")  # takes some microseconds
             living = [rank for number, rank in enumerate(ranks) if number not in victims]
             times.append(self.expect_reformed(living))
             for rank in living:
@@ -62,35 +62,22 @@ class Reform(support.Case):
               f"{times[0]} to {times[-1]} us, median {times[len(times) // 2]}", flush=True)
 
     def test_one_rank_is_killed(self):
-        self.kill_at_random_moments(8, lambda: [self.random.randrange(8)])
+        self.kill_in_rounds(8, lambda: [self.random.randrange(8)])
 
     def test_rank_0_is_killed(self):
-        self.kill_at_random_moments(8, lambda: [0])
+        self.kill_in_rounds(8, lambda: [0])
 
     def test_three_ranks_are_killed(self):
-        self.kill_at_random_moments(8, lambda: self.random.sample(range(8), 3))
+        self.kill_in_rounds(8, lambda: self.random.sample(range(8), 3))
 
     def test_all_ranks_but_one_are_killed(self):
-        self.kill_at_random_moments(4, lambda: self.random.sample(range(4), 3))
+        self.kill_in_rounds(4, lambda: self.random.sample(range(4), 3))
 
     def test_a_whole_host_is_killed(self):
-        # Ranks of one "host" share a RINGLET_HOSTID, so the ranks of the two are linked by TCP.
-        times = []
-        for _ in range(ROUNDS):
-            holder = self.start(FAULT_RANK, "id")
-            text = holder.wait_for("^ID ").split()[1]
-            ranks = [self.start(FAULT_RANK, "reform", text, rank, 8, 1024, RINGLET_HOSTID=f"host{rank // 4}")
-                     for rank in range(8)]
-            for rank in ranks:
-                rank.wait_for("^(JOINED|ERROR)")
+        def ranks_of_a_host():
             first = self.random.choice((0, 4))
-            for rank in ranks[first:first + 4]:
-                rank.kill()
-            living = ranks[:first] + ranks[first + 4:]
-            times.append(self.expect_reformed(living))
-            for rank in living:
-                rank.kill()
-        print(f"a whole host is killed: first right sum after {min(times)} to {max(times)} us", flush=True)
+            return range(first, first + 4)
+        self.kill_in_rounds(8, ranks_of_a_host, hosts=2)
 
 
 if __name__ == "__main__":

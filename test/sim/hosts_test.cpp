@@ -3,8 +3,6 @@
 // RINGLET_SIM_SEEDS=first:count runs other seeds.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "world.hpp"
 
 namespace ringlet::sim {
@@ -130,12 +128,7 @@ HostsOutcome RunHostsSeed(std::uint64_t seed) {
 }
 
 TEST(HostSeeds, RandomJobsWithHostFaultsEndAsExpected) {
-  std::uint64_t first = 1, count = 2000;
-  if (const char* range = std::getenv("RINGLET_SIM_SEEDS")) {
-    char* rest = nullptr;
-    first = std::strtoull(range, &rest, 0);
-    if (*rest == ':') count = std::strtoull(rest + 1, nullptr, 0);
-  }
+  const auto [first, count] = SeedsToRun(2000);
   std::uint64_t succeeded = 0, failed = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const HostsOutcome out = RunHostsSeed(seed);

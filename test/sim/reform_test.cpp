@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 
 #include "world.hpp"
@@ -245,12 +244,7 @@ std::string RunReform(std::uint64_t seed) {
 }
 
 TEST(ReformSeeds, LivingRanksAgreeWhileMoreRanksDie) {
-  std::uint64_t first = 1, count = 400;
-  if (const char* range = std::getenv("RINGLET_SIM_SEEDS")) {
-    char* rest = nullptr;
-    first = std::strtoull(range, &rest, 0);
-    if (*rest == ':') count = std::strtoull(rest + 1, nullptr, 0);
-  }
+  const auto [first, count] = SeedsToRun(400);
   for (std::uint64_t seed = first; seed < first + count; ++seed)
     ASSERT_EQ(RunReform(seed), "")
         << "seed " << seed << "; again with RINGLET_SIM_SEEDS=" << seed << ":1";

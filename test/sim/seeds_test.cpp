@@ -4,8 +4,6 @@
 // seeds.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "world.hpp"
 
 namespace ringlet::sim {
@@ -131,12 +129,7 @@ Outcome RunSeed(std::uint64_t seed) {
 }
 
 TEST(Seeds, RandomJobsWithFaultsEndAsExpected) {
-  std::uint64_t first = 1, count = 2000;
-  if (const char* range = std::getenv("RINGLET_SIM_SEEDS")) {
-    char* rest = nullptr;
-    first = std::strtoull(range, &rest, 0);
-    if (*rest == ':') count = std::strtoull(rest + 1, nullptr, 0);
-  }
+  const auto [first, count] = SeedsToRun(2000);
   std::uint64_t succeeded = 0, failed = 0, faulty = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const Outcome out = RunSeed(seed);

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 
 #include "world.hpp"
@@ -223,12 +222,7 @@ std::string RunShrink(std::uint64_t seed) {
 }
 
 TEST(ShrinkSeeds, RanksShrinkTheGroupWhileMoreRanksDie) {
-  std::uint64_t first = 1, count = 200;
-  if (const char* range = std::getenv("RINGLET_SIM_SEEDS")) {
-    char* rest = nullptr;
-    first = std::strtoull(range, &rest, 0);
-    if (*rest == ':') count = std::strtoull(rest + 1, nullptr, 0);
-  }
+  const auto [first, count] = SeedsToRun(200);
   for (std::uint64_t seed = first; seed < first + count; ++seed)
     ASSERT_EQ(RunShrink(seed), "")
         << "seed " << seed << "; again with RINGLET_SIM_SEEDS=" << seed << ":1";

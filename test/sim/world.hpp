@@ -1,5 +1,6 @@
 // One simulated job: a root, its ranks, and their faults.
 #pragma once
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,20 @@ struct WorldConfig {
   std::uint32_t ranks_per_host = 0;    ///< 0: no rank has a host
   std::size_t half_open_max = 32'768;  ///< of the roots
 };
+
+struct SeedRange {
+  std::uint64_t first = 1, count = 0;
+};
+/// Returns the seeds of RINGLET_SIM_SEEDS=first:count, or the first `count` ones.
+inline SeedRange SeedsToRun(std::uint64_t count) {
+  SeedRange seeds{.count = count};
+  if (const char* const range = std::getenv("RINGLET_SIM_SEEDS")) {
+    char* rest = nullptr;
+    seeds.first = std::strtoull(range, &rest, 0);
+    if (*rest == ':') seeds.count = std::strtoull(rest + 1, nullptr, 0);
+  }
+  return seeds;
+}
 
 inline Secret SecretOf(std::uint64_t seed) {
   Secret secret;

@@ -13,7 +13,7 @@ class LeftGroups {
  public:
   void Add(const GroupMembership& membership);
   bool Contains(GroupId group) const { return left_.contains(group); }
-  /// The answer to a frame of a left group. Empty if the frame needs none. A rank that forms the
+  /// The answers to a frame of a left group. Empty if the frame needs none. A rank that forms the
   /// group must not wait for this one: it receives the group's failure, if any, provided that both
   /// have the same list of ranks. In a reformed group, it receives the lost ranks as well. A rank
   /// that relays a failure or requests an activity receives kLeave.

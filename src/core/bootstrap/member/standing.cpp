@@ -132,7 +132,7 @@ void StandingMember::OnFormationOfReformed(GroupMembership& membership, std::uin
       if (const auto rank = membership.FromWorld(peer))
         membership.group.Fail(
             {Code::kPeerLost, *rank,
-             fmt::format("{} is lost: {} knows that", membership.group.Name(*rank),
+             fmt::format("{} is lost, as {} reports", membership.group.Name(*rank),
                          membership.group.Name(sender))});
     }
   if (differs)

@@ -13,8 +13,8 @@ namespace {
 
 // A failure usually reaches all ranks within this time.
 constexpr std::chrono::milliseconds kNewsOfFailure(1000);
-// An attempt fails if a rank was lost, or if ranks knew of different lost ranks. In 120,000
-// simulated jobs, two deaths took at most 5 attempts.
+// An attempt fails if a rank was lost, or if ranks knew of different lost ranks. In the simulated
+// jobs of reform_test, d deaths take at most 2 d + 4 attempts.
 constexpr std::uint32_t AttemptsMax(std::uint32_t ranks) {
   return 2 * ranks + 8;
 }
