@@ -54,6 +54,27 @@ install(TARGETS ringlet_shared EXPORT ringlet
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
+# libringlet_topo.so.0 has the functions of ringlet/topology.hpp. It holds its own copy of the layers that it
+# needs, and shares nothing with libringlet.so.0 of the same process.
+set(topo_script ${PROJECT_SOURCE_DIR}/packaging/topo.map)
+add_library(ringlet_topo_shared SHARED $<TARGET_OBJECTS:ringlet_topology_api>)
+add_library(ringlet::topology ALIAS ringlet_topo_shared)
+target_include_directories(ringlet_topo_shared INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(ringlet_topo_shared INTERFACE cxx_std_17)
+target_link_libraries(ringlet_topo_shared PRIVATE ringlet_topology_api)
+target_link_options(ringlet_topo_shared PRIVATE -Wl,--version-script=${topo_script})
+if(NOT RINGLET_SANITIZE)
+  target_link_options(ringlet_topo_shared PRIVATE -Wl,-z,defs)
+endif()
+set_target_properties(ringlet_topo_shared PROPERTIES
+  OUTPUT_NAME ringlet_topo EXPORT_NAME topology LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION 0
+  LINK_DEPENDS ${topo_script})
+if(NOT RINGLET_PYTHON)
+  install(TARGETS ringlet_topo_shared EXPORT ringlet
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
+endif()
+
 # NCCL's names are in directories of their own, on no search path: a program that is to find Ringlet as
 # <nccl.h> or libnccl.so.2 names them, and no other program finds them by accident.
 set(compat_includedir ${CMAKE_INSTALL_INCLUDEDIR}/ringlet/compat)
@@ -73,7 +94,7 @@ install(TARGETS ringlet_libnccl LIBRARY DESTINATION ${compat_libdir}
   COMPONENT runtime NAMELINK_COMPONENT development)
 
 # What `cmake --install` copies; `./ringlet.sh build` builds it.
-add_custom_target(ringlet_product DEPENDS ringlet_shared ringlet_libnccl)
+add_custom_target(ringlet_product DEPENDS ringlet_shared ringlet_libnccl ringlet_topo_shared)
 if(TARGET ringlet)
   add_dependencies(ringlet_product ringlet ringlet_man)
   install(TARGETS ringlet RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
@@ -121,6 +142,7 @@ function(ringlet_pkg_config name directory)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${directory} COMPONENT development)
 endfunction()
 ringlet_pkg_config(ringlet ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+ringlet_pkg_config(ringlet-topology ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 ringlet_pkg_config(ringlet-nccl ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 # Found only by those who have lib/ringlet/compat/pkgconfig on pkg-config's path.
 ringlet_pkg_config(nccl ${compat_libdir}/pkgconfig)

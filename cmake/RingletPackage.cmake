@@ -33,11 +33,12 @@ set(package_version ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libringlet0)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
-  "The library that programs load: libringlet.so.0; and in ringlet/compat, where no loader looks by
+  "The libraries that programs load: libringlet.so.0, and libringlet_topo.so.0 for topologies of hosts.
+In ringlet/compat, where no loader looks by
 itself, a libnccl.so.2 for programs that are linked with NCCL's library.")
 # Not CPack's own list, which would have every program that needs a libnccl.so.2 depend on us.
 file(CONFIGURE OUTPUT debian/shlibs
-  CONTENT "libringlet 0 libringlet0 (>= ${PROJECT_VERSION})\n" @ONLY)
+  CONTENT "libringlet 0 libringlet0 (>= ${PROJECT_VERSION})\nlibringlet_topo 0 libringlet0 (>= ${PROJECT_VERSION})\n" @ONLY)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_BINARY_DIR}/debian/shlibs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS libfabric1)
 

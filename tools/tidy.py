@@ -48,7 +48,9 @@ LAYERS = {
     # A network in virtual time, and schedules that run without one.
     "sim": (". interpreter", "base collective"),
     # Edits, checks and comparisons of topologies.
-    "topo": ("edit check lint", "base topology"),
+    "topo": ("edit check lint paths", "base topology"),
+    # The functions of ringlet/topology.hpp.
+    "topology_api": (".", "base os topology discovery plan topo"),
     "capture": (".", "base os discovery topology"),
     # Results derived elsewhere from the values of running ranks.
     "watcher": ("trace client", "base watch"),
@@ -63,7 +65,7 @@ LAYERS = {
     # The tool shows each stage by itself, so it includes each stage. No layer includes the tool.
     "tool": ("text operation traffic input topo draw check doctor help plan explain run results peers "
              "bench emulate sim watch .",
-             "base os programs sim watch watcher doctor rendezvous bootstrap topology topo capture testbed "
+             "base os programs sim watch watcher doctor rendezvous bootstrap topology topo topology_api capture testbed "
              "discovery plan transport collective comm"),
 }
 # Layers with a namespace of their own. Through it a file can use a layer without its header.

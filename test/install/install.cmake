@@ -15,16 +15,21 @@ foreach(path IN ITEMS
     include/ringlet/communicator.hpp
     include/ringlet/status.hpp
     include/ringlet/errors.h
+    include/ringlet/topology.hpp
+    include/ringlet/finding.hpp
     include/ringlet/stream.h
     include/ringlet/compat/nccl.h
     include/ringlet/compat/nccl_device.h
     ${libdir}/libringlet.so
     ${libdir}/libringlet.so.0
+    ${libdir}/libringlet_topo.so
+    ${libdir}/libringlet_topo.so.0
     ${libdir}/ringlet/compat/libnccl.so
     ${libdir}/ringlet/compat/libnccl.so.2
     ${libdir}/ringlet/compat/pkgconfig/nccl.pc
     ${libdir}/pkgconfig/ringlet.pc
     ${libdir}/pkgconfig/ringlet-nccl.pc
+    ${libdir}/pkgconfig/ringlet-topology.pc
     ${libdir}/cmake/ringlet/ringletConfig.cmake
     ${libdir}/cmake/ringlet/ringletConfigVersion.cmake)
   if(NOT EXISTS ${prefix}/${path})
@@ -44,6 +49,16 @@ execute_process(COMMAND nm -D --defined-only ${prefix}/${libdir}/libringlet.so.0
 string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
 foreach(symbol IN LISTS symbols)
   if(NOT symbol MATCHES " ((p|ringlet_)?nccl[A-Z][A-Za-z0-9]*|ringlet(Stream|Event|Graph)[A-Z][A-Za-z]*|ringlet_predict|ringletLastLostRank|ringletCommReform|_ZN?K?T?[ISV]?N?K?7ringlet.*)$")
+    message(SEND_ERROR "exported by mistake: ${symbol}")
+  endif()
+endforeach()
+
+# The library of topologies shows its own functions and what Result needs.
+execute_process(COMMAND nm -DC --defined-only ${prefix}/${libdir}/libringlet_topo.so.0
+  OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
+foreach(symbol IN LISTS symbols)
+  if(NOT symbol MATCHES " ringlet::(CodeName|AssertionFailed|topology::(Topology::|DevicePaths::|TextOf|Lint|Check|PlanChannels))")
     message(SEND_ERROR "exported by mistake: ${symbol}")
   endif()
 endforeach()

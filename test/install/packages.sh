@@ -25,7 +25,7 @@ for package in libringlet0 ringlet; do
 done
 says libringlet-dev Depends "^libringlet0 \(= $version\)$"
 dpkg-deb --ctrl-tarfile libringlet0_*.deb | tar -xO ./shlibs |
-  diff - <(echo "libringlet 0 libringlet0 (>= ${version%-*})")
+  diff - <(printf '%s 0 libringlet0 (>= %s)\n' libringlet "${version%-*}" libringlet_topo "${version%-*}")
 
 for package in *.deb; do
   dpkg-deb --fsys-tarfile "$package" | tar -t | grep -v '/$' || true
@@ -40,6 +40,7 @@ for package in *.deb; do dpkg-deb -x "$package" root; done
 root/usr/bin/ringlet --help >/dev/null
 test -e root/usr/share/man/man1/ringlet-bench.1
 libdir=$(dirname "$(find root -name libringlet.so.0)")
+test -e "$libdir/libringlet_topo.so.0"
 LD_BIND_NOW=1 ldd "$libdir/ringlet/compat/libnccl.so.2" >needs
 if grep 'not found' needs; then exit 1; fi
 grep -q "libringlet.so.0 => .*root/usr/lib" needs

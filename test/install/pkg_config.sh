@@ -9,7 +9,8 @@ export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
 read -ra cflags <<<"$(pkg-config --cflags ringlet)"
 read -ra libs <<<"$(pkg-config --libs ringlet)"
 read -ra nccl <<<"$(pkg-config --cflags --libs ringlet-nccl)"
-pkg-config --validate ringlet ringlet-nccl
+read -ra topology <<<"$(pkg-config --cflags --libs ringlet-topology)"
+pkg-config --validate ringlet ringlet-nccl ringlet-topology
 pkg-config --atleast-version=0.2 ringlet
 
 "$CC" ${FLAGS:-} -std=c99 -pedantic -Werror "$here/consumer/c_consumer.c" -o c_consumer "${nccl[@]}"
@@ -17,7 +18,10 @@ pkg-config --atleast-version=0.2 ringlet
   "${libs[@]}"
 "$CXX" ${FLAGS:-} -std=c++17 -pedantic -Werror "${cflags[@]}" \
   "$here/consumer/communicator_consumer.cpp" -o communicator_consumer "${libs[@]}"
+"$CXX" ${FLAGS:-} -std=c++17 -pedantic -Werror "$here/consumer/topology_consumer.cpp" -o topology_consumer \
+  "${topology[@]}"
 ./c_consumer
+./topology_consumer
 ./cxx_consumer
 ./communicator_consumer
 

@@ -3,18 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <filesystem>
 
-#include "discovery/fill.hpp"
-#include "discovery/nvml.hpp"
 #include "discovery/scan.hpp"
-#include "discovery/topology_file.hpp"
 #include "os/fs/conf_files.hpp"
 #include "os/fs/file_tree.hpp"
 #include "os/process/env.hpp"
-#include "os/process/host.hpp"
 #include "tool/input/machine_folder.hpp"
 #include "tool/text/plural.hpp"
 #include "tool/text/value_types.hpp"
@@ -22,6 +16,8 @@
 #include "topo/lint/lint.hpp"
 #include "topo/lint/nccl_dialect.hpp"
 #include "topology/graph/port_rules.hpp"
+#include "topology_api/named_file.hpp"
+#include "topology_api/this_host.hpp"
 
 namespace ringlet::cli {
 namespace {
@@ -41,24 +37,10 @@ Result<LoadedTopology> Captured(const std::string& root) {
   return Plain(root, std::move(scan.view), std::move(scan.missing));
 }
 
-/// Returns this machine as a communicator sees it.
 Result<LoadedTopology> ThisMachine(const Settings& settings) {
-  RINGLET_TRY_ASSIGN(const os::FileTree files, os::FileTree::Open("/"));
-  discovery::Nvml driver;
-  const os::Host host = os::ReadHost(files);
-  const discovery::ScanOptions options{
-      .host_name = host.name,
-      .identity = topology::HostIdentity(host.name, host.boot_id, settings.host_id),
-      .interfaces = settings.socket_ifname,
-      .gpus = &driver};
-  RINGLET_TRY_ASSIGN(discovery::HostScan scan, discovery::Scan(files, options));
-  LoadedTopology loaded = Plain("this machine", std::move(scan.view), std::move(scan.missing));
-  RINGLET_TRY_ASSIGN(discovery::TopologyFile file, discovery::ReadTopologyFile(files, settings));
-  loaded.missing.insert(loaded.missing.begin(), file.findings.begin(), file.findings.end());
-  if (!file.view) return loaded;
-  RINGLET_TRY_ASSIGN(loaded.view, discovery::Fill(*std::move(file.view), loaded.view));
-  if (!settings.topo_file.empty())
-    loaded.title += fmt::format(", with {} of TOPO_FILE", settings.topo_file);
+  RINGLET_TRY_ASSIGN(topology::ThisHost host, topology::ReadThisHost(settings));
+  LoadedTopology loaded = Plain("this machine", std::move(host.view), std::move(host.missing));
+  if (!host.file.empty()) loaded.title += fmt::format(", with {} of TOPO_FILE", host.file);
   return loaded;
 }
 
@@ -169,16 +151,7 @@ std::string SkeletonHint(const topology::HostView& view) {
 
 Result<std::string> ReadUserFile(const std::string& path, std::size_t bytes_max) {
   if (path == "-") return ReadStandardInput(bytes_max);
-  std::error_code error;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
-  if (error)
-    return Error{Code::kSystem, fmt::format("{}: {}", path, error.message()), error.value()};
-  RINGLET_TRY_ASSIGN(const os::FileTree files, os::FileTree::Open("/"));
-  auto text = files.Read(absolute.string(), bytes_max);
-  // A missing file is a mistake in the command line.
-  if (!text.ok() && text.error().os_errno == ENOENT)
-    return Error{Code::kInvalidArgument, text.error().message};
-  return text;
+  return topology::ReadNamedFile(path, bytes_max);
 }
 
 }  // namespace ringlet::cli

@@ -8,6 +8,7 @@
 #include "os/clock.hpp"
 #include "os/fs/temp_tree_for_test.hpp"
 #include "plan/routes/channel_ways.hpp"
+#include "ringlet/topology.hpp"
 #include "tool/tool_run_for_test.hpp"
 
 namespace ringlet::cli {
@@ -30,6 +31,25 @@ TEST(PlanViewTest, TwelveThousandHostsCostOneSearch) {
   EXPECT_EQ(view.ranks(), 100'000u);
   EXPECT_LT(view.joined.plan.bytes(), 20'000u);
   EXPECT_TRUE(view.joined.plan.Check().ok());
+}
+
+TEST(PlanViewTest, PlansTheChannelsOfTheLibraryOfTopologies) {
+  for (const char* const file :
+       {"topo-vectors/nvswitch8-sm90.xml", "topo-vectors/pcie16-4persw.xml",
+        "topo-vectors/pcie4-1nic.xml", "topologies/nvidia/perlmutter_a100_nid001056.topo.xml",
+        "topologies/nvidia/dgx_a100_keysight.topo.xml", "topologies/nvidia/ucb_dgx1v.topo.xml"})
+    for (const std::uint32_t hosts : {1u, 3u})
+      for (const bool as_nccl : {false, true}) {
+        PlanRequest request = For(file, hosts);
+        request.policy = as_nccl ? plan::Policy::kCompat : plan::Policy::kBest;
+        const PlanView view = MakePlanView(request, {}).value();
+        const topology::RankChannels channels =
+            PlanChannels(topology::Topology::Load(Fixture(file)).value(),
+                         {.hosts = hosts, .as_nccl = as_nccl})
+                .value();
+        EXPECT_EQ(channels.digest, view.joined.plan.digest())
+            << file << ", " << hosts << " hosts, as NCCL: " << as_nccl;
+      }
 }
 
 TEST(PlanViewTest, TheSearchTimeLiesWithinTheCall) {

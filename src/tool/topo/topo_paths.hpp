@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tool/input/topo_source.hpp"
+#include "topo/paths/labels.hpp"
 #include "topology/paths/paths.hpp"
 
 namespace ringlet::cli {
@@ -37,13 +38,6 @@ struct PathView {
 /// Errors  kInvalidArgument, kSystem  as LoadPlanned; the machine is impossible; a variable does
 ///         not parse
 Result<PathView> FindPathView(const PathRequest& request, const EnvMap& environment);
-
-/// Returns "GPU0" by rank, "NUMA0", a port's name, or "NVS0"; with several hosts "node1/GPU0".
-std::string LabelOf(const topology::Graph& graph, topology::NodeIndex node);
-
-/// Returns the node for a name: its label, NCCL's name ("GPU/0-11000"), or a bus address.
-/// Errors  kInvalidArgument  no node or several nodes have the name; lists the candidates
-Result<topology::NodeIndex> NodeCalled(const topology::Graph& graph, std::string_view name);
 
 /// Returns "gfx942" for AMD GPUs, "sm 90" for others; "" if unknown. \param gcn  AMD's name
 std::string ArchitectureText(std::string_view gcn, std::uint32_t compute_capability);

@@ -6,19 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "ringlet/topology.hpp"
 #include "topo/check/repair.hpp"
 #include "topology/finding/finding.hpp"
 #include "topology/view/host_view.hpp"
 
 namespace ringlet::topology {
 
-/// The operator's action upon a defect.
-enum class Remedy : std::uint8_t {
-  kNone,      ///< no action; for information
-  kEditFile,  ///< correct the topology file; the machine may be well
-  kRepair,    ///< repair the machine when it is free; jobs run, but slower
-  kDrain,     ///< take the machine out of service
-};
 std::string_view NameOf(Remedy remedy);  ///< "none", "edit-file", "repair", "drain"
 
 /// A kind of defect. Scripts can rely on the fixed severity and remedy.

@@ -59,6 +59,11 @@ std::pair<std::string, Part> LastStep(const HostView& view, Part part) {
 
 }  // namespace
 
+bool operator==(const Finding& a, const Finding& b) {
+  return a.severity == b.severity && a.rule == b.rule && a.file == b.file && a.at == b.at &&
+         a.path == b.path && a.reason == b.reason && a.cure == b.cure;
+}
+
 std::string_view SeverityName(Severity severity) {
   constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
   return kNames[static_cast<std::size_t>(severity)];

@@ -1,42 +1,30 @@
-// A fault in a topology: its severity, place, reason and cure.
+// Faults in a topology: their texts, their order, and the places of parts in a file.
 #pragma once
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "ringlet/finding.hpp"
 #include "topology/view/host_view.hpp"
 
 namespace ringlet::topology {
 
-enum class Severity : std::uint8_t {
-  kNote,     ///< worth knowing
-  kWarning,  ///< works, but probably not as intended
-  kError,    ///< NCCL would fail, or would see a machine that differs from the real one
-};
 std::string_view SeverityName(Severity severity);  ///< "note", "warning", "error"
 
-/// A place in a text. Counts from 1. Line 0: no file, or unknown.
-struct TextPosition {
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;  ///< in bytes
-  auto operator<=>(const TextPosition&) const = default;
-};
-
-struct Finding {
-  Severity severity = Severity::kError;
-  std::string rule;  ///< a stable name for scripts: "nvlink-self-loop"
-  std::string file;  ///< the name that the reader received; empty: no file
-  TextPosition at;
-  std::string path;  ///< of the element: "system/cpu[0]/pci[0000:07:00.0]/gpu"
-  std::string reason;
-  std::string cure;
-  bool operator==(const Finding&) const = default;
-};
+inline auto operator<=>(const TextPosition& a, const TextPosition& b) {
+  return std::tie(a.line, a.column) <=> std::tie(b.line, b.column);
+}
+inline bool operator==(const TextPosition& a, const TextPosition& b) {
+  return (a <=> b) == 0;
+}
+bool operator==(const Finding& a, const Finding& b);
 
 /// Returns one line: "FILE:3:7: error: system/cpu[0]: reason; cure [rule]".
 std::string ToText(const Finding& finding);
