@@ -32,7 +32,7 @@ CORE = {
     "discovery": (".", "base os topology"),
     "plan": ("channels routes packing search policy tuning gpus", "base topology"),
     "transport": ("link arena shm tcp ofi inproc wireup", "base os"),
-    "collective": ("reduce call exec algorithm select shm", "base plan transport"),
+    "collective": ("reduce call exec layout algorithm select shm", "base plan transport"),
     "comm": ("peers plugin service process/parts process control machine backend run establish",
              "base os watch rendezvous bootstrap discovery topology plan transport collective"),
     # Host streams order functions; they do not depend on communicators.

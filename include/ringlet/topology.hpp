@@ -162,10 +162,10 @@ struct ChannelRequest {
   bool as_nccl = false;            ///< plan the channels of NCCL 2.30 instead of the best ones
 };
 
-/// One channel: a ring and a tree over all ranks.
+/// A channel connects all ranks by a ring and by a tree.
 struct RankChannel {
   std::vector<std::uint32_t> ring;  ///< each rank once; the last one sends to the first
-  /// By rank: its parent in the tree. Null: the root.
+  /// The parent of each rank in the tree. Null for the root.
   std::vector<std::optional<std::uint32_t>> parents;
   double ring_gb_per_s = 0, tree_gb_per_s = 0;  ///< per direction
 };
@@ -184,7 +184,7 @@ struct RankChannels {
 };
 
 /// Plans the channels of a communicator, as the ranks of such hosts would.
-/// Errors  kInvalidArgument  a field of `request` is out of range, the host has no GPU, or it is
+/// Errors  kInvalidArgument  a field of `request` is out of range, the host lacks GPUs, or it is
 ///                           impossible
 ///         kUnsupported      more than 1,024 GPUs in a host
 /// Cost    limited by numbers of steps, not by a clock; a DGX H100 takes a few milliseconds

@@ -11,9 +11,12 @@
 #include "base/value/prng.hpp"
 #include "base/value/text.hpp"
 #include "comm/establish/ranks_for_test.hpp"
+#include "link_names.hpp"
 
 namespace ringlet::comm {
 namespace {
+
+using transport::LinkNames;
 
 constexpr std::uint32_t kEndRanks = 4;
 constexpr CallKind kEndKinds[] = {
@@ -112,7 +115,7 @@ void Play(const Scene& scene, const char* links) {
 }
 
 class Ends : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Links, Ends, testing::Values("auto", "inproc", "shm", "tcp"),
+INSTANTIATE_TEST_SUITE_P(Links, Ends, testing::ValuesIn(LinkNames(transport::Libfabric::kWithout)),
                          [](const auto& kind) { return std::string(kind.param); });
 
 void PlayAll(const char* links, std::uint64_t seed, std::size_t rounds) {

@@ -5,12 +5,14 @@
 #include <latch>
 
 #include "comm/establish/ranks_for_test.hpp"
+#include "link_names.hpp"
 
 namespace ringlet::comm {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using transport::LinkNames;
 
 class Leaves : public testing::TestWithParam<const char*> {
  protected:
@@ -24,7 +26,8 @@ class Leaves : public testing::TestWithParam<const char*> {
         body);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Links, Leaves, testing::Values("auto", "inproc", "shm", "tcp"),
+INSTANTIATE_TEST_SUITE_P(Links, Leaves,
+                         testing::ValuesIn(LinkNames(transport::Libfabric::kWithout)),
                          [](const auto& kind) { return std::string(kind.param); });
 
 TEST_P(Leaves, AWaitingRankNamesTheDepartedRank) {

@@ -1,9 +1,12 @@
 // The kinds of Link under test, and two ranks joined by one.
 #pragma once
+#include <iterator>
 #include <ostream>
+#include <vector>
 
 #include "transport/ofi/libfabric.hpp"
 #include "transport/wireup/ranks_for_test.hpp"
+#include "transport/wireup/transports.hpp"
 
 namespace ringlet::transport {
 
@@ -37,23 +40,33 @@ inline void PrintTo(const LinkKind& kind, std::ostream* out) {
   *out << kind.name;
 }
 
-inline constexpr LinkKind kLinkKinds[] = {
-    {.name = "inproc", .choice = LinkChoice::kInproc},
+/// Each transport with its default options.
+inline std::vector<LinkKind> PlainLinkKinds() {
+  std::vector<LinkKind> kinds;
+  for (const TransportRow& row : kTransportRows)
+    kinds.push_back({.name = row.name.data(), .choice = static_cast<LinkChoice>(kinds.size())});
+  return kinds;
+}
+
+inline constexpr LinkKind kUnusualLinkKinds[] = {
     {.name = "inproc_tiny", .choice = LinkChoice::kInproc, .pipe_bytes = 64},
-    {.name = "shm", .choice = LinkChoice::kShm},
     {.name = "shm_tiny", .choice = LinkChoice::kShm, .pipe_bytes = 64},
     {.name = "shm_spin", .choice = LinkChoice::kShm, .spin = std::chrono::microseconds(50)},
-    {.name = "tcp", .choice = LinkChoice::kTcp},
     {.name = "tcp_tiny",
      .choice = LinkChoice::kTcp,
      .socket_buffer_bytes = 16384,
      .receive_buffer_bytes = 64},
     {.name = "tcp_spin", .choice = LinkChoice::kTcp, .spin = std::chrono::microseconds(50)},
     {.name = "tcp_striped", .choice = LinkChoice::kTcp, .strands = 3},
-    {.name = "ofi", .choice = LinkChoice::kOfi},
     {.name = "ofi_tiny", .choice = LinkChoice::kOfi, .ofi = {.buffers = 2, .buffer_bytes = 64}},
     {.name = "ofi_spin", .choice = LinkChoice::kOfi, .spin = std::chrono::microseconds(50)},
 };
+
+inline std::vector<LinkKind> AllLinkKinds() {
+  std::vector<LinkKind> kinds = PlainLinkKinds();
+  kinds.insert(kinds.end(), std::begin(kUnusualLinkKinds), std::end(kUnusualLinkKinds));
+  return kinds;
+}
 
 /// Returns the reason why links of `kind` are impossible here; empty if they are possible.
 inline std::string WhyNot(const LinkKind& kind) {

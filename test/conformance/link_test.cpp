@@ -1,4 +1,4 @@
-// The promises of every Link, of every kind. One suite runs over each of kLinkKinds.
+// The promises of every Link, of every kind. One suite runs over each of AllLinkKinds.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -119,7 +119,7 @@ class LinkTest : public testing::TestWithParam<LinkKind> {
 std::string NameOf(const testing::TestParamInfo<LinkKind>& info) {
   return info.param.name;
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, LinkTest, testing::ValuesIn(kLinkKinds), NameOf);
+INSTANTIATE_TEST_SUITE_P(Kinds, LinkTest, testing::ValuesIn(AllLinkKinds()), NameOf);
 
 TEST_P(LinkTest, ReportsItsPeerAndKind) {
   EXPECT_EQ(End(0).peer(), Rank{1});
@@ -298,11 +298,7 @@ class ConnectTest : public testing::TestWithParam<LinkKind> {
   ConnectTools tools_{
       .driver = service_.driver(), .inproc = exchange_, .abort = abort_.get_token()};
 };
-constexpr LinkKind kPlainKinds[] = {{.name = "inproc", .choice = LinkChoice::kInproc},
-                                    {.name = "shm", .choice = LinkChoice::kShm},
-                                    {.name = "tcp", .choice = LinkChoice::kTcp},
-                                    {.name = "ofi", .choice = LinkChoice::kOfi}};
-INSTANTIATE_TEST_SUITE_P(Kinds, ConnectTest, testing::ValuesIn(kPlainKinds), NameOf);
+INSTANTIATE_TEST_SUITE_P(Kinds, ConnectTest, testing::ValuesIn(PlainLinkKinds()), NameOf);
 
 TEST_P(ConnectTest, AnAbortEndsTheWait) {
   for (const std::size_t self : {0u, 1u}) {  // the dialling rank and the called one

@@ -15,10 +15,12 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr LinkKind kKinds[] = {{.name = "shm", .choice = LinkChoice::kShm},
-                               {.name = "shm_tiny", .choice = LinkChoice::kShm, .pipe_bytes = 64},
-                               {.name = "tcp", .choice = LinkChoice::kTcp},
-                               {.name = "ofi", .choice = LinkChoice::kOfi}};
+std::vector<LinkKind> KindsBetweenProcesses() {
+  std::vector<LinkKind> kinds = PlainLinkKinds();
+  std::erase_if(kinds, [](const LinkKind& kind) { return kind.choice == LinkChoice::kInproc; });
+  kinds.push_back({.name = "shm_tiny", .choice = LinkChoice::kShm, .pipe_bytes = 64});
+  return kinds;
+}
 
 // One rank of two in a process of its own, with the other's listeners closed.
 struct RankProcess {
@@ -101,7 +103,7 @@ class ProcessTest : public testing::TestWithParam<LinkKind> {
   pid_t child_ = -1;
   std::unique_ptr<RankProcess> process_;
 };
-INSTANTIATE_TEST_SUITE_P(Kinds, ProcessTest, testing::ValuesIn(kKinds),
+INSTANTIATE_TEST_SUITE_P(Kinds, ProcessTest, testing::ValuesIn(KindsBetweenProcesses()),
                          [](const auto& it) { return std::string(it.param.name); });
 
 TEST_P(ProcessTest, BytesReturnFromAnotherProcess) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/value/text.hpp"
 #include "tool/operation/bench_operation.hpp"
 #include "tool/operation/size_units.hpp"
 #include "tool/peers/peer_build.hpp"
@@ -22,13 +23,18 @@ constexpr std::uint32_t kHostsMax = 64;
 constexpr std::uint32_t kNicsMax = 8;
 constexpr std::uint32_t kBusyMax = 1024;
 
+std::vector<std::string> LinkNames() {
+  const std::vector<std::string_view> names = Split(kLinkNames, '|');
+  return {names.begin(), names.end()};
+}
+
 std::vector<CLI::Option*> AddRankOptions(CLI::App& command, BenchWords& words) {
   return {
       command.add_option("-n,--ranks", words.ranks, "Number of ranks, all on this machine")
           ->check(CLI::Range(1u, kBenchRanksMax))
           ->capture_default_str(),
       command.add_option("--links", words.links, "Links between ranks, instead of RINGLET_LINKS")
-          ->check(CLI::IsMember({"auto", "shm", "tcp", "ofi", "inproc"})),
+          ->check(CLI::IsMember(LinkNames())),
       command
           .add_option("--hosts", words.hosts,
                       "Network namespaces that share the ranks evenly, joined by a switch; "

@@ -192,7 +192,7 @@ inline constexpr std::array kSettings = {
                 .field = &Settings::links,
                 .help = "Transport of the links between ranks. auto: the fastest transport that a "
                         "pair of ranks can use.",
-                .choices = "tcp|ofi|shm|inproc|auto",
+                .choices = kLinkNames,
                 .must_agree = true},
     SettingSpec{.name = "PIPE_BYTES",
                 .scope = SettingScope::kLinks,
@@ -225,12 +225,10 @@ inline constexpr std::array kSettings = {
         .name = "HOST_ALGO",
         .scope = SettingScope::kCollectives,
         .field = &Settings::host_algo,
-        .help = "Algorithms that collectives over host memory may use, in the syntax of ALGO. Over "
-                "links: ring, doubling, halving, binomial, double_tree, bruck, dissemination, "
-                "direct, hierarchical, hierarchical_doubling, hierarchical_direct. Over links "
-                "between hosts and shared memory within each: hierarchical_shared, "
-                "hierarchical_shared_doubling, hierarchical_shared_direct. Over the shared memory "
-                "of one host: one_shot, slices, zero_copy, fetch, adaptive.",
+        .help = "Algorithms that collectives over host memory may use, in the syntax of ALGO, such "
+                "as broadcast:binomial. `ringlet explain OPERATION` lists the names. A choice that "
+                "leaves an operation without an algorithm has no effect on it, and the log "
+                "reports it.",
         .must_agree = true},
     SettingSpec{
         .name = "TUNE_FILE",

@@ -70,7 +70,7 @@ TEST(SettingTableTest, AllowedTextStatesBoundsAndUnit) {
       AllowedText(Named("DEBUG_SUBSYS")),
       "a comma list of INIT,COLL,P2P,SHM,NET,GRAPH,TUNING,ENV,ALLOC,CALL,PROXY,NVLS,BOOTSTRAP,"
       "REG,PROFILE,RAS,DESTROY,ALLOC_HOST,ALL");
-  EXPECT_EQ(AllowedText(Named("LINKS")), "one of tcp, ofi, shm, inproc, auto");
+  EXPECT_EQ(AllowedText(Named("BOOTSTRAP")), "one of tree, ring");
 }
 
 }  // namespace

@@ -27,7 +27,9 @@ struct SecretText {
 /// The kind of links. The first two connect hosts, and NET names one of them. kAuto: the fastest
 /// kind that a pair of ranks can use.
 enum class LinkChoice : std::uint8_t { kTcp, kOfi, kShm, kInproc, kAuto };
-inline constexpr std::size_t kLinkKinds = 4;
+/// Their names, in the same order. Each kind also has a row in transport/wireup/transports.hpp.
+inline constexpr std::string_view kLinkNames = "tcp|ofi|shm|inproc|auto";
+inline constexpr auto kLinkKinds = static_cast<std::size_t>(LinkChoice::kAuto);
 
 /// The shape of the control network.
 enum class BootstrapShape : std::uint8_t { kTree, kRing };

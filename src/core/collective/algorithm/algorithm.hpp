@@ -1,5 +1,5 @@
-// The table of algorithms. To add an algorithm, write a source file that ends with its row, and add
-// an enumerator and an entry here.
+// The table of algorithms. To add an algorithm over links, write a source file that ends with its
+// row, and add a line to RINGLET_ALGORITHMS_OVER_LINKS. docs/contributing/extend.md has the steps.
 #pragma once
 #include <array>
 #include <bitset>
@@ -10,19 +10,27 @@
 #include <vector>
 
 #include "collective/algorithm/rails.hpp"
-#include "collective/algorithm/row.hpp"
 #include "collective/exec/schedule.hpp"
+#include "collective/layout/row.hpp"
 
 namespace ringlet::collective {
 
-extern const AlgorithmRow kRingRow;
-extern const AlgorithmRow kDoublingRow;
-extern const AlgorithmRow kHalvingRow;
-extern const AlgorithmRow kBinomialRow;
-extern const AlgorithmRow kDoubleTreeRow;
-extern const AlgorithmRow kBruckRow;
-extern const AlgorithmRow kDisseminationRow;
-extern const AlgorithmRow kDirectRow;
+/// The algorithms over links, without the hierarchical ones. ROW(Ring, ring.cpp) declares the row
+/// kRingRow of that source, its entry in the table, and its enumerator kRing.
+#define RINGLET_ALGORITHMS_OVER_LINKS(ROW)                               \
+  ROW(Ring, ring.cpp)                                                    \
+  ROW(Doubling, doubling.cpp) /* recursive doubling */                   \
+  ROW(Halving, doubling.cpp)  /* recursive halving, and doubling back */ \
+  ROW(Binomial, tree.cpp)                                                \
+  ROW(DoubleTree, tree.cpp)                                              \
+  ROW(Bruck, bruck.cpp)                                                  \
+  ROW(Dissemination, bruck.cpp)                                          \
+  ROW(Direct, direct.cpp)
+
+#define RINGLET_DECLARATION(name, source) extern const AlgorithmRow k##name##Row;
+RINGLET_ALGORITHMS_OVER_LINKS(RINGLET_DECLARATION)
+#undef RINGLET_DECLARATION
+
 inline constexpr std::size_t kBetweens = 3;
 extern const AlgorithmRow kHierarchicalRows[kBetweens];        // indexed by Between
 extern const AlgorithmRow kSharedHierarchicalRows[kBetweens];  // indexed by Between
@@ -34,14 +42,10 @@ extern const AlgorithmRow kAdaptiveRow;
 
 /// Algorithms over links are first, algorithms through the memory of one host are last.
 inline constexpr std::array kAlgorithmRows = {
-    &kRingRow,
-    &kDoublingRow,
-    &kHalvingRow,
-    &kBinomialRow,
-    &kDoubleTreeRow,
-    &kBruckRow,
-    &kDisseminationRow,
-    &kDirectRow,
+// clang-format off
+#define RINGLET_ENTRY(name, source) &k##name##Row,
+    RINGLET_ALGORITHMS_OVER_LINKS(RINGLET_ENTRY)
+#undef RINGLET_ENTRY
     &kHierarchicalRows[0],
     &kHierarchicalRows[1],
     &kHierarchicalRows[2],
@@ -54,20 +58,16 @@ inline constexpr std::array kAlgorithmRows = {
     &kFetchRow,
     &kAdaptiveRow,
 };
+// clang-format on
 inline constexpr std::size_t kAlgorithms = kAlgorithmRows.size();
 using AlgorithmSet = std::bitset<kAlgorithms>;
 
 /// An index into kAlgorithmRows.
 enum class Algorithm : std::uint8_t {
-  kRing,           ///< ring.hpp
-  kDoubling,       ///< doubling.hpp: recursive doubling
-  kHalving,        ///< doubling.hpp: recursive halving, and doubling back
-  kBinomial,       ///< tree.hpp
-  kDoubleTree,     ///< tree.hpp
-  kBruck,          ///< bruck.hpp
-  kDissemination,  ///< bruck.hpp
-  kDirect,         ///< direct.hpp
-  kHierarchical,   ///< the first of the six that Hierarchical() returns
+#define RINGLET_ENUMERATOR(name, source) k##name,
+  RINGLET_ALGORITHMS_OVER_LINKS(RINGLET_ENUMERATOR)
+#undef RINGLET_ENUMERATOR
+      kHierarchical,  ///< the first of the six that Hierarchical() returns
   // Algorithms through memory that all ranks of a host share: shm_collective.hpp.
   kOneShot = kHierarchical + 2 * kBetweens,  ///< the post of a call carries its data
   kSlices,                                   ///< pipelined_shm.hpp

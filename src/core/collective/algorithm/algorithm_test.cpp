@@ -147,7 +147,7 @@ TEST_P(EveryAlgorithm, IsProvenForSomeNumbersOfManyRanks) {
   }
 }
 
-// Runs with --gtest_also_run_disabled_tests, as collective.proofs does under the label `long`.
+// Runs with --gtest_also_run_disabled_tests, as long.proofs does under the label `long`.
 TEST_P(EveryAlgorithm, DISABLED_IsProvenForAllRanksAndRoots) {
   for (std::uint32_t ranks = 13; ranks <= kProvableRanksMax; ++ranks) {
     ProveAll(GetParam(), ranks, 1);

@@ -7,9 +7,9 @@
 #pragma once
 #include <cstddef>
 
-#include "collective/algorithm/call_cost.hpp"
 #include "collective/algorithm/direct.hpp"
 #include "collective/exec/schedule.hpp"
+#include "collective/layout/call_cost.hpp"
 
 namespace ringlet::collective {
 

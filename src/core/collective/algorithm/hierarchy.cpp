@@ -285,8 +285,8 @@ constexpr AlgorithmCase kLinkedCases[] = {
 }  // namespace
 
 constinit const AlgorithmRow kHierarchicalRows[] = {
-    {"hierarchical", kLinkedRingCases},
-    {"hierarchical_doubling", kLinkedCases<Between::kDoubling>},
+    {"hierarchical", kLinkedRingCases, {}, NcclShape::kRing},
+    {"hierarchical_doubling", kLinkedCases<Between::kDoubling>, {}, NcclShape::kTree},
     {"hierarchical_direct", kLinkedCases<Between::kDirect>},
 };
 

@@ -6,10 +6,10 @@
 #pragma once
 #include <cstddef>
 
-#include "collective/algorithm/groups.hpp"
-#include "collective/algorithm/layout.hpp"
 #include "collective/algorithm/rails.hpp"
 #include "collective/exec/schedule.hpp"
+#include "collective/layout/groups.hpp"
+#include "collective/layout/layout.hpp"
 
 namespace ringlet::collective {
 

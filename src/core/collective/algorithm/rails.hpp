@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "collective/algorithm/call_cost.hpp"
-#include "collective/algorithm/groups.hpp"
 #include "collective/exec/schedule.hpp"
+#include "collective/layout/call_cost.hpp"
+#include "collective/layout/groups.hpp"
 
 namespace ringlet::collective {
 

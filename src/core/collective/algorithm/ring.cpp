@@ -29,13 +29,6 @@ struct Ring {
 
 }  // namespace
 
-Range EvenChunk(std::size_t count, std::size_t chunks, std::size_t index) {
-  const std::size_t quotient = count / chunks;
-  const std::size_t remainder = count % chunks;
-  return {.begin = index * quotient + std::min(index, remainder),
-          .count = quotient + (index < remainder ? 1 : 0)};
-}
-
 Schedule RingAllReduce(std::span<const Rank> order, Rank self, std::size_t count) {
   const Ring ring(order, self);
   const std::size_t ranks = ring.size();
@@ -147,7 +140,7 @@ constexpr AlgorithmCase kRingCases[] = {
 
 }  // namespace
 
-constinit const AlgorithmRow kRingRow{"ring", kRingCases};
+constinit const AlgorithmRow kRingRow{"ring", kRingCases, {}, NcclShape::kRing};
 
 std::uint64_t PipelineNs(const CallCost& one) {
   return (one.ranks - one.hosts) * one.Hop(one.model.local) +

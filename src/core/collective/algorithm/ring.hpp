@@ -7,14 +7,10 @@
 #include <cstddef>
 #include <span>
 
-#include "collective/algorithm/call_cost.hpp"
 #include "collective/exec/schedule.hpp"
+#include "collective/layout/call_cost.hpp"
 
 namespace ringlet::collective {
-
-/// Returns the elements of chunk `index` if `count` elements are split into `chunks` chunks. Their
-/// sizes differ by at most one, and the larger chunks are first.
-Range EvenChunk(std::size_t count, std::size_t chunks, std::size_t index);
 
 /// Splits the buffer into one chunk per rank, as evenly as possible. In the first n-1 rounds, every
 /// rank passes a partial sum to its successor and so obtains one complete chunk (reduce-scatter).

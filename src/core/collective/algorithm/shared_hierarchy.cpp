@@ -426,8 +426,8 @@ constexpr AlgorithmCase kSharedCases[] = {
 }  // namespace
 
 constinit const AlgorithmRow kSharedHierarchicalRows[] = {
-    {"hierarchical_shared", kSharedRingCases},
-    {"hierarchical_shared_doubling", kSharedCases<Between::kDoubling>},
+    {"hierarchical_shared", kSharedRingCases, {}, NcclShape::kRing},
+    {"hierarchical_shared_doubling", kSharedCases<Between::kDoubling>, {}, NcclShape::kTree},
     {"hierarchical_shared_direct", kSharedCases<Between::kDirect>},
 };
 

@@ -10,11 +10,11 @@
 #include <cstddef>
 #include <string>
 
-#include "collective/algorithm/call_parts.hpp"
-#include "collective/algorithm/groups.hpp"
-#include "collective/algorithm/layout.hpp"
 #include "collective/algorithm/rails.hpp"
 #include "collective/call/call.hpp"
+#include "collective/layout/call_parts.hpp"
+#include "collective/layout/groups.hpp"
+#include "collective/layout/layout.hpp"
 
 namespace ringlet::collective {
 

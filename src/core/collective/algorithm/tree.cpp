@@ -231,7 +231,7 @@ constexpr AlgorithmCase kDoubleTreeCases[] = {
 
 }  // namespace
 
-constinit const AlgorithmRow kBinomialRow{"binomial", kBinomialCases};
-constinit const AlgorithmRow kDoubleTreeRow{"double_tree", kDoubleTreeCases};
+constinit const AlgorithmRow kBinomialRow{"binomial", kBinomialCases, {}, NcclShape::kTree};
+constinit const AlgorithmRow kDoubleTreeRow{"double_tree", kDoubleTreeCases, {}, NcclShape::kTree};
 
 }  // namespace ringlet::collective

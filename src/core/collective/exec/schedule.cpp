@@ -2,9 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace ringlet::collective {
+
+Range EvenChunk(std::size_t count, std::size_t chunks, std::size_t index) {
+  const std::size_t quotient = count / chunks;
+  const std::size_t remainder = count % chunks;
+  return {.begin = index * quotient + std::min(index, remainder),
+          .count = quotient + (index < remainder ? 1 : 0)};
+}
+
 std::string ToText(const Place& place) {
   constexpr const char* kBuffers[] = {"input", "output", "scratch"};
   return fmt::format("{} {}", kBuffers[static_cast<std::size_t>(place.buffer)], place.begin);

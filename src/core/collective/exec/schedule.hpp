@@ -22,6 +22,10 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
+/// Returns the elements of chunk `index` if `count` elements are split into `chunks` chunks. Their
+/// sizes differ by at most one, and the larger chunks are first.
+Range EvenChunk(std::size_t count, std::size_t chunks, std::size_t index);
+
 /// The buffers of a rank. The input is never written, unless it shares memory with the output. The
 /// contents of output and scratch are undefined until they are written.
 enum class Buffer : std::uint8_t { kInput, kOutput, kScratch };

@@ -5,6 +5,22 @@
 namespace ringlet::collective {
 namespace {
 
+TEST(EvenChunk, CoversEverythingInOrderAndEvenly) {
+  for (std::size_t chunks = 1; chunks <= 9; ++chunks) {
+    for (std::size_t count = 0; count <= 40; ++count) {
+      std::size_t next = 0;
+      for (std::size_t i = 0; i < chunks; ++i) {
+        const Range chunk = EvenChunk(count, chunks, i);
+        EXPECT_EQ(chunk.begin, next);
+        EXPECT_GE(chunk.count, count / chunks);
+        EXPECT_LE(chunk.count, count / chunks + 1);
+        next = chunk.end();
+      }
+      EXPECT_EQ(next, count);
+    }
+  }
+}
+
 TEST(Schedule, PrintsAStepPerLine) {
   Schedule schedule{.input_count = 48, .output_count = 48, .scratch_count = 16};
   schedule.Send(Rank{2}, Input(), 16).channel = 1;

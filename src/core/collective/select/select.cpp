@@ -95,6 +95,17 @@ std::vector<Candidate> CandidatesFor(const Call& call, const Layout& layout, con
   return candidates;
 }
 
+std::vector<CallKind> KindsWithIgnoredChoice(const Layout& layout, const AlgorithmChoice& choice) {
+  std::vector<CallKind> ignored;
+  for (std::size_t i = 0; i < kCallKinds; ++i) {
+    const auto kind = static_cast<CallKind>(i);
+    const std::vector<Algorithm> possible = AlgorithmsFor(kind, layout);
+    const auto allowed = [&](Algorithm algorithm) { return choice.Allows(kind, algorithm); };
+    if (!possible.empty() && std::ranges::none_of(possible, allowed)) ignored.push_back(kind);
+  }
+  return ignored;
+}
+
 std::optional<Algorithm> MeasuredFor(const Call& call, const Layout& layout, const Tuner& tuner) {
   const auto hosts = static_cast<std::uint32_t>(layout.groups.size());
   const std::size_t bytes = BlockBytes(call);

@@ -49,6 +49,10 @@ struct Candidate {
 /// \pre  !SharesMemory(layout)
 std::vector<Candidate> CandidatesFor(const Call& call, const Layout& layout, const Tuner& tuner);
 
+/// Returns the kinds of calls on which the user's choice has no effect: it allows no algorithm that
+/// can run them on this layout, so Select ignores it.
+std::vector<CallKind> KindsWithIgnoredChoice(const Layout& layout, const AlgorithmChoice& choice);
+
 /// Returns the tuning file's choice. Empty if the file contains no allowed algorithm that can run
 /// the call here.
 std::optional<Algorithm> MeasuredFor(const Call& call, const Layout& layout, const Tuner& tuner);

@@ -58,6 +58,18 @@ TEST(Select, ChoosesOnlyAllowedAlgorithms) {
             Hierarchical(Within::kLinks, Between::kRing));
 }
 
+TEST(Select, ReportsTheKindsOnWhichAChoiceHasNoEffect) {
+  const auto ignored = [](const char* choice, const Layout& layout) {
+    return KindsWithIgnoredChoice(layout, ParseAlgorithmChoice(choice).value());
+  };
+  EXPECT_TRUE(ignored("", LayoutOf(4, 1)).empty());
+  EXPECT_TRUE(ignored("broadcast:binomial", LayoutOf(4, 1)).empty());
+  const std::vector<CallKind> broadcast = {CallKind::kBroadcast};
+  EXPECT_EQ(ignored("broadcast:binomial", LayoutOnHost(4, 4096)), broadcast);
+  EXPECT_EQ(ignored("broadcast:hierarchical", LayoutOf(4, 1)), broadcast);
+  EXPECT_TRUE(ignored("broadcast:hierarchical", LayoutOf(4, 2)).empty());
+}
+
 TEST(Select, MeasuredAlgorithmsOverrideTheModelIfTheyCanRun) {
   Tuner tuner;
   tuner.measured = TuningTable({{CallKind::kAllReduce, 8, 1, 4096, Algorithm::kRing},

@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "collective/algorithm/groups.hpp"
+#include "collective/layout/groups.hpp"
 #include "collective/shm/post_ring.hpp"
 #include "collective/shm/slicing.hpp"
 #include "transport/arena/arena.hpp"

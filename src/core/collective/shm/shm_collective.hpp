@@ -18,9 +18,9 @@
 
 #include "base/value/race.hpp"
 #include "collective/algorithm/algorithm.hpp"
-#include "collective/algorithm/groups.hpp"
 #include "collective/call/fingerprint.hpp"
 #include "collective/call/operation.hpp"
+#include "collective/layout/groups.hpp"
 #include "collective/shm/pipelined_shm.hpp"
 #include "collective/shm/posts.hpp"
 #include "collective/shm/zero_copy_shm.hpp"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "collective/algorithm/call_parts.hpp"
 #include "collective/exec/dataflow.hpp"
+#include "collective/layout/call_parts.hpp"
 #include "comm/backend/host_memory.hpp"
 #include "comm/backend/links_on_demand.hpp"
 #include "comm/backend/program_cache.hpp"

@@ -1,7 +1,13 @@
 #include "comm/backend/make_backend.hpp"
 
-#include <utility>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/settings/setting_table.hpp"
 #include "comm/backend/emulated.hpp"
 #include "comm/backend/hierarchy.hpp"
 #include "comm/backend/over_links.hpp"
@@ -11,6 +17,19 @@
 namespace ringlet::comm {
 namespace {
 
+void WarnOfIgnoredChoice(Process& process, const collective::Layout& layout,
+                         const collective::Tuner& tuner) {
+  if (process.settings().host_algo.empty()) return;
+  std::vector<std::string_view> names;
+  for (const collective::CallKind kind : collective::KindsWithIgnoredChoice(layout, tuner.choice))
+    names.push_back(Name(kind));
+  if (names.empty()) return;
+  process.logger().WarnOnce(
+      fmt::format("{} has no effect on {}: it allows no algorithm that these ranks can run; "
+                  "RINGLET_HOST_MEMORY=0 allows algorithms over links within a host",
+                  VariableOf(process.settings(), "HOST_ALGO"), fmt::join(names, ", ")));
+}
+
 Selector SelectorOf(const BackendParts& parts) {
   const Process& process = *parts.origin.process;
   collective::Layout layout = LayoutOf(parts.plan, parts.peer_table);
@@ -18,6 +37,7 @@ Selector SelectorOf(const BackendParts& parts) {
   if (parts.host_memory.IsHere())
     layout.post_bytes = parts.host_memory.engine()->arena().shape().slot_bytes;
   collective::Tuner tuner = TunerFor(process.settings(), process.facts().measured_choices);
+  if (parts.origin.config.rank == 0) WarnOfIgnoredChoice(*parts.origin.process, layout, tuner);
   return {std::move(layout), std::move(tuner)};
 }
 

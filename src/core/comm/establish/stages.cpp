@@ -14,6 +14,7 @@
 #include "os/fs/write_file.hpp"
 #include "os/process/random.hpp"
 #include "topology/graph/port_rules.hpp"
+#include "transport/wireup/transports.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -221,8 +222,7 @@ Status Report(const Origin& origin, Control& control, const Timeline& timeline) 
 void WarnOfSharedFiles(const Origin& origin, const PeerTable& peer_table) {
   Process& process = *origin.process;
   const Settings& settings = process.settings();
-  const bool shares = !settings.shm_disable && settings.links != LinkChoice::kTcp &&
-                      settings.links != LinkChoice::kOfi;
+  const bool shares = !settings.shm_disable && transport::SharesMemory(settings.links);
   for (std::uint32_t rank = 0; shares && rank < origin.config.size; ++rank) {
     if (rank == origin.config.rank || !SameHost(peer_table, origin.config.rank, rank)) continue;
     const std::string why = os::Shm::WhyInFiles();

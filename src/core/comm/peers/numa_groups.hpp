@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "collective/algorithm/groups.hpp"
+#include "collective/layout/groups.hpp"
 #include "comm/peers/peer_info.hpp"
 
 namespace ringlet::comm {

@@ -14,8 +14,6 @@ namespace {
 
 using collective::Algorithm;
 using collective::AlgorithmSet;
-using collective::Between;
-using collective::Within;
 
 AlgorithmSet SetOf(std::initializer_list<Algorithm> algorithms) {
   AlgorithmSet set;
@@ -75,21 +73,14 @@ Result<AlgorithmSet> ReadSelection(std::string_view list) {
 }
 
 AlgorithmSet OverLinksLike(plan::NcclAlgorithm algorithm) {
-  switch (algorithm) {
-    case plan::NcclAlgorithm::kRing:
-      return SetOf({Algorithm::kRing, Hierarchical(Within::kLinks, Between::kRing),
-                    Hierarchical(Within::kMemory, Between::kRing)});
-    case plan::NcclAlgorithm::kTree:
-      return SetOf({Algorithm::kBinomial, Algorithm::kDoubleTree,
-                    Hierarchical(Within::kLinks, Between::kDoubling),
-                    Hierarchical(Within::kMemory, Between::kDoubling)});
-    case plan::NcclAlgorithm::kCollnetDirect:
-    case plan::NcclAlgorithm::kCollnetChain:
-    case plan::NcclAlgorithm::kNvls:
-    case plan::NcclAlgorithm::kNvlsTree:
-    case plan::NcclAlgorithm::kPat: break;
-  }
-  return {};
+  collective::NcclShape shape = collective::NcclShape::kNone;
+  if (algorithm == plan::NcclAlgorithm::kRing) shape = collective::NcclShape::kRing;
+  if (algorithm == plan::NcclAlgorithm::kTree) shape = collective::NcclShape::kTree;
+  AlgorithmSet alike;
+  for (std::size_t i = 0; i < collective::kAlgorithms; ++i)
+    alike[i] =
+        shape != collective::NcclShape::kNone && collective::kAlgorithmRows[i]->nccl_shape == shape;
+  return alike;
 }
 
 plan::TimeTable TimesOverLinks(const collective::Call& call, const collective::Layout& layout,

@@ -77,7 +77,7 @@ class Link {
   virtual bool Settled() { return true; }
 
   virtual Rank peer() const = 0;
-  virtual std::string_view kind() const = 0;  ///< "inproc", "shm", "tcp" or "ofi"
+  virtual std::string_view kind() const = 0;  ///< the name in its row of the table of transports
   /// Returns true if Peek shows memory that the peer wrote. Read then makes an avoidable copy.
   virtual bool in_memory() const { return false; }
 

@@ -1,5 +1,5 @@
-// The table of transports. To add a transport, write a folder with a subclass of Transport, and add
-// a row here.
+// The table of transports. To add a transport, write a folder with a subclass of Transport, add its
+// enumerator and name to LinkChoice and kLinkNames, and add a row here at the same position.
 #pragma once
 #include <array>
 #include <memory>
@@ -27,6 +27,8 @@ struct TransportParts {
 struct TransportRow {
   std::string_view name;
   bool within_host = false;  ///< kAuto prefers these to network transports
+  /// Data passes through memory that both ranks share. If not, the kernel copies it twice.
+  bool shares_memory = false;
   /// Returns why two ranks cannot be linked so. Empty if they can. Pure; equal on both ranks.
   std::string (*obstacle)(const Neighbour& self, const Neighbour& peer);
   Result<std::unique_ptr<Transport>> (*make)(const TransportParts& parts);
@@ -68,6 +70,7 @@ inline constexpr std::array<TransportRow, kLinkKinds> kTransportRows = {{
      }},
     {.name = "shm",
      .within_host = true,
+     .shares_memory = true,
      .obstacle = ShmObstacle,
      .make = [](const TransportParts& parts) -> Result<std::unique_ptr<Transport>> {
        return Owned<ShmTransport>(ShmTransportParts{.self = parts.request.self.rank,
@@ -78,6 +81,7 @@ inline constexpr std::array<TransportRow, kLinkKinds> kTransportRows = {{
      }},
     {.name = "inproc",
      .within_host = true,
+     .shares_memory = true,
      .obstacle = InprocObstacle,
      .make = [](const TransportParts& parts) -> Result<std::unique_ptr<Transport>> {
        return Owned<InprocTransport>(
@@ -89,5 +93,25 @@ inline constexpr std::array<TransportRow, kLinkKinds> kTransportRows = {{
                                 .rts = parts.reserve.rts});
      }},
 }};
+
+/// Returns true if each kind of LinkChoice has a row with its name, at its position.
+constexpr bool RowsFitNames() {
+  std::string_view names = kLinkNames;
+  for (const TransportRow& row : kTransportRows) {
+    if (row.obstacle == nullptr || row.make == nullptr || !names.starts_with(row.name))
+      return false;
+    names.remove_prefix(row.name.size());
+    if (!names.starts_with('|')) return false;
+    names.remove_prefix(1);
+  }
+  return names == "auto";
+}
+static_assert(RowsFitNames());
+
+/// Returns true if ranks of one host share memory with this choice of the setting LINKS.
+constexpr bool SharesMemory(LinkChoice links) {
+  return links == LinkChoice::kAuto ||
+         kTransportRows[static_cast<std::size_t>(links)].shares_memory;
+}
 
 }  // namespace ringlet::transport

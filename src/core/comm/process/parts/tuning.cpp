@@ -9,6 +9,7 @@
 #include "base/value/digest.hpp"
 #include "os/fs/file_tree.hpp"
 #include "topology/xml/xml_reader.hpp"
+#include "transport/wireup/transports.hpp"
 
 namespace ringlet::comm {
 namespace {
@@ -42,8 +43,7 @@ collective::Tuner TunerFor(const Settings& settings, collective::TuningTable mea
   tuner.measured = std::move(measured);
   tuner.choice = collective::ParseAlgorithmChoice(settings.host_algo).value();
   // Loopback on one machine: half the cost of a round trip of 24 us, 2 GB/s per direction.
-  const bool by_network = settings.links == LinkChoice::kTcp || settings.links == LinkChoice::kOfi;
-  if (by_network || settings.shm_disable)
+  if (!transport::SharesMemory(settings.links) || settings.shm_disable)
     tuner.model.local = {.latency_ns = 12'000, .overhead_ns = 4'000, .mb_per_s = 2'000};
   return tuner;
 }

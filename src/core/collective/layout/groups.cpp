@@ -1,8 +1,8 @@
-#include "collective/algorithm/groups.hpp"
+#include "collective/layout/groups.hpp"
 
 #include <algorithm>
 
-#include "collective/algorithm/ring.hpp"
+#include "collective/exec/schedule.hpp"
 
 namespace ringlet::collective {
 

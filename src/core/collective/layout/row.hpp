@@ -4,10 +4,10 @@
 #include <span>
 #include <string_view>
 
-#include "collective/algorithm/call_cost.hpp"
-#include "collective/algorithm/call_parts.hpp"
-#include "collective/algorithm/layout.hpp"
 #include "collective/call/call.hpp"
+#include "collective/layout/call_cost.hpp"
+#include "collective/layout/call_parts.hpp"
+#include "collective/layout/layout.hpp"
 
 namespace ringlet::collective {
 
@@ -24,11 +24,15 @@ struct AlgorithmCase {
   std::uint64_t (*cost)(const CallCost& one) = nullptr;
 };
 
+/// The shape that a tuner plug-in of NCCL would call this algorithm.
+enum class NcclShape : std::uint8_t { kNone, kRing, kTree };
+
 struct AlgorithmRow {
   std::string_view name;  ///< the name that users write
   std::span<const AlgorithmCase> cases;
   /// Printed by `ringlet explain`; empty except for algorithms through memory.
   std::string_view summary = {};
+  NcclShape nccl_shape = NcclShape::kNone;
 };
 
 // ---- Building blocks of the rows. ----

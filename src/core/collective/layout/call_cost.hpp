@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "collective/algorithm/layout.hpp"
 #include "collective/call/call.hpp"
+#include "collective/layout/layout.hpp"
 
 namespace ringlet::collective {
 

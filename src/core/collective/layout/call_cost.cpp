@@ -1,4 +1,4 @@
-#include "collective/algorithm/call_cost.hpp"
+#include "collective/layout/call_cost.hpp"
 
 #include <algorithm>
 #include <bit>

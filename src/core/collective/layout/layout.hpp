@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "collective/algorithm/groups.hpp"
+#include "collective/layout/groups.hpp"
 
 namespace ringlet::collective {
 

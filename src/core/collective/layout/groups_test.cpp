@@ -1,4 +1,4 @@
-#include "collective/algorithm/groups.hpp"
+#include "collective/layout/groups.hpp"
 
 #include <gtest/gtest.h>
 
