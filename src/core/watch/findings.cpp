@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 
 namespace ringlet::watch {
@@ -174,6 +175,16 @@ void AddForming(const States& states, std::vector<std::string>& findings) {
 }
 
 }  // namespace
+
+std::string ToText(const RecoveryTimes& times) {
+  const auto ms = [](Instant time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+  };
+  std::string text = fmt::format("called {:.1f}, agreed {:.1f}, rebuilt {:.1f}", ms(times.called),
+                                 ms(times.agreed), ms(times.rebuilt));
+  if (times.first_result) text += fmt::format(", first result {:.1f}", ms(*times.first_result));
+  return text + " ms after the failure";
+}
 
 std::string Describe(const RankState& state) {
   if (state.host.empty()) return fmt::format("rank {}", state.rank);

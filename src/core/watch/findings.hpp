@@ -17,6 +17,17 @@ struct CallTally {
   bool operator==(const CallTally&) const = default;
 };
 
+/// The times of a rank's recovery, since it noticed the failure of the communicator before.
+struct RecoveryTimes {
+  Instant called{0};   ///< its caller called for a new communicator
+  Instant agreed{0};   ///< all ranks of the new communicator agreed on its ranks
+  Instant rebuilt{0};  ///< the new communicator was formed
+  std::optional<Instant> first_result = {};  ///< its first operation was complete
+  bool operator==(const RecoveryTimes&) const = default;
+};
+/// Returns "called 0.3, agreed 8.1, rebuilt 20.2, first result 20.9 ms after the failure".
+std::string ToText(const RecoveryTimes& times);
+
 struct RankState {
   enum class Reach : std::uint8_t {
     kHere,     ///< it answered
@@ -40,6 +51,7 @@ struct RankState {
   bool inside = false;                         ///< it is inside `last`
   std::optional<std::uint32_t> waits_for = {};  ///< if inside: the awaited rank
   std::vector<SlowSend> slow_sends = {};        ///< sends with undelivered bytes
+  std::optional<RecoveryTimes> recovery = {};   ///< if it continues a failed communicator
   std::optional<Instant> since = {};            ///< time inside, or outside, an operation
   /// If outside: the operation of another communicator that its process is in. Set by JobsOf.
   std::string elsewhere = {};

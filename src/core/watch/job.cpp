@@ -139,11 +139,29 @@ std::string JobText(const std::vector<JobStatus>& all, std::uint32_t job) {
   return text + "\n";
 }
 
+/// The latest time of each step of a recovery, if the communicator continues a failed one.
+std::optional<RecoveryTimes> RecoveryOf(const JobStatus& job) {
+  std::optional<RecoveryTimes> latest;
+  for (const RankState& state : job.states) {
+    if (!state.recovery) continue;
+    if (!latest) latest = RecoveryTimes{};
+    latest->called = std::max(latest->called, state.recovery->called);
+    latest->agreed = std::max(latest->agreed, state.recovery->agreed);
+    latest->rebuilt = std::max(latest->rebuilt, state.recovery->rebuilt);
+    if (state.recovery->first_result)
+      latest->first_result =
+          std::max(latest->first_result.value_or(Instant(0)), *state.recovery->first_result);
+  }
+  return latest;
+}
+
 std::string TableText(const JobStatus& job) {
-  std::string text =
-      fmt::format("communicator {}, {} {}\n{:>6} {:<24} {:<9} {:<8} {:>8} {:>8}  {}\n",
-                  job.communicator, job.ranks, job.ranks == 1 ? "rank" : "ranks", "rank",
-                  "host:pid", "process", "state", "for", "awaits", "operation");
+  std::string text = fmt::format("communicator {}, {} {}\n", job.communicator, job.ranks,
+                                 job.ranks == 1 ? "rank" : "ranks");
+  if (const auto recovery = RecoveryOf(job))
+    text += fmt::format("continues a failed communicator; its last rank: {}\n", ToText(*recovery));
+  text += fmt::format("{:>6} {:<24} {:<9} {:<8} {:>8} {:>8}  {}\n", "rank", "host:pid", "process",
+                      "state", "for", "awaits", "operation");
   std::size_t rows = 0;
   for (const RankState& state : job.states)
     if (rows++ < kRowsMax) text += RowText(state);

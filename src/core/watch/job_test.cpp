@@ -109,6 +109,20 @@ TEST(JobText, HasARowForEachRankAndTheFindings) {
   EXPECT_THAT(text, StartsWith("! rank 1 waits\n\ncommunicator ab, 2 ranks\n"));
 }
 
+TEST(JobText, ShowsTheTimesOfARecovery) {
+  auto jobs = JobsOf({ProcessForTest(0), ProcessForTest(1)});
+  using std::chrono::milliseconds;
+  jobs[0].states[0].recovery = {.called = milliseconds(1),
+                                .agreed = milliseconds(9),
+                                .rebuilt = milliseconds(20),
+                                .first_result = milliseconds(21)};
+  jobs[0].states[1].recovery = {
+      .called = milliseconds(2), .agreed = milliseconds(8), .rebuilt = milliseconds(22)};
+  EXPECT_THAT(ToText(jobs), HasSubstr("communicator ab, 2 ranks\ncontinues a failed communicator; "
+                                      "its last rank: called 2.0, agreed 9.0, rebuilt 22.0, first "
+                                      "result 21.0 ms after the failure\n"));
+}
+
 /// The processes of a job of two ranks with pids `pid` and `pid` + 1.
 std::vector<ProcessStatus> TwoRanksOf(const std::string& communicator, std::uint32_t pid) {
   std::vector<ProcessStatus> processes = {ProcessForTest(0), ProcessForTest(1)};

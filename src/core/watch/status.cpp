@@ -17,6 +17,27 @@ RankState::Reach ReadReach(JsonObject& object) {
   return RankState::Reach::kUnknown;
 }
 
+RecoveryTimes ReadRecovery(JsonObject& object) {
+  const auto time = [&](const char* name) {
+    return Instant(
+        static_cast<std::int64_t>(object.Number(name, std::numeric_limits<std::int64_t>::max())));
+  };
+  RecoveryTimes times{.called = time("called_ns"),
+                      .agreed = time("agreed_ns"),
+                      .rebuilt = time("rebuilt_ns"),
+                      .first_result = {}};
+  if (object.Has("first_result_ns")) times.first_result = time("first_result_ns");
+  return times;
+}
+
+Json RecoveryJson(const RecoveryTimes& times) {
+  Json json = {{"called_ns", times.called.count()},
+               {"agreed_ns", times.agreed.count()},
+               {"rebuilt_ns", times.rebuilt.count()}};
+  if (times.first_result) json["first_result_ns"] = times.first_result->count();
+  return json;
+}
+
 RankState ReadRankState(JsonObject& object) {
   RankState state{.rank = object.Small("rank"),
                   .host = object.Text("host"),
@@ -34,6 +55,8 @@ RankState ReadRankState(JsonObject& object) {
   if (object.Has("since_ns"))
     state.since = Instant(static_cast<std::int64_t>(
         object.Number("since_ns", std::numeric_limits<std::int64_t>::max())));
+  if (object.Has("recovery"))
+    object.Within("recovery", [&](JsonObject& times) { state.recovery = ReadRecovery(times); });
   if (object.Has("calls"))
     object.ForEach("calls", [&](JsonObject& tally) {
       state.calls.push_back({.call = tally.Text("call"), .count = tally.Number("count")});
@@ -86,6 +109,7 @@ Json RankStateJson(const RankState& state) {
   if (state.waits_for) json["waits_for"] = *state.waits_for;
   AddSlowSends(state.slow_sends, json);
   if (state.since) json["since_ns"] = state.since->count();
+  if (state.recovery) json["recovery"] = RecoveryJson(*state.recovery);
   return json;
 }
 

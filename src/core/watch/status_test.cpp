@@ -18,6 +18,10 @@ ProcessStatus StatusForTest() {
                  .last = SumForTest(7, Instant(5)),
                  .inside = true,
                  .waits_for = 0,
+                 .recovery = RecoveryTimes{.called = Instant(1),
+                                           .agreed = Instant(2),
+                                           .rebuilt = Instant(3),
+                                           .first_result = Instant(4)},
                  .since = Instant(90)};
   RankState peer{.rank = 0,
                  .host = "node1",

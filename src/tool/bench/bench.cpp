@@ -14,6 +14,7 @@
 #include "tool/bench/bench_init.hpp"
 #include "tool/bench/bench_options.hpp"
 #include "tool/bench/bench_plot.hpp"
+#include "tool/bench/bench_reform.hpp"
 #include "tool/bench/bench_run.hpp"
 #include "tool/bench/bench_tune.hpp"
 #include "tool/bench/peer_program.hpp"
@@ -245,6 +246,7 @@ void AddBench(CLI::App& tool, Action& chosen) {
     command->callback([words, &chosen] { chosen = [words] { return Run(*words); }; });
   }
   AddBenchInit(*bench, chosen);
+  AddBenchReform(*bench, chosen);
   AddBenchPlot(*bench, chosen);
   AddBenchTune(*bench, chosen);
   AddBenchBusy(*bench, chosen);

@@ -28,6 +28,8 @@ constexpr std::array kExamples = {
     Example{"bench", "--tune tuning.txt -n 4"},
     Example{"bench init", "-n 8,64,512"},
     Example{"bench init", "-n 64 --vs gloo --json"},
+    Example{"bench reform", "-n 8,32 --kill 3"},
+    Example{"bench reform", "-n 16 --which first --json"},
     Example{"bench plot", "all_reduce.json -o all_reduce.svg"},
     Example{"bench plot", "results.json --op all_reduce --ranks 4 -o all_reduce.svg"},
     Example{"bench plot", "- < all_reduce.json > all_reduce.svg"},

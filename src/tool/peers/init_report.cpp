@@ -54,7 +54,7 @@ PeerRun ReadPeerRun(JsonObject& json) {
   return run;
 }
 
-std::optional<InitMessage> ReadMessage(JsonObject& json) {
+std::optional<InitMessage> ReadInitMessage(JsonObject& json) {
   if (json.Has("peer")) return ReadPeerRun(json);
   return ReadRepetition(json);
 }
@@ -192,7 +192,7 @@ std::string ToLine(const InitMessage& message) {
 Result<std::optional<InitMessage>> ParseInitLine(std::string_view line) {
   if (!line.starts_with(kJsonSeparator)) return std::optional<InitMessage>();
   return ReadJson(line.substr(1), {Code::kProtocol, "a worker's report cannot be read"},
-                  ReadMessage);
+                  ReadInitMessage);
 }
 
 }  // namespace ringlet::cli

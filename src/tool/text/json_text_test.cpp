@@ -61,6 +61,7 @@ std::vector<JsonCommand> JsonCommands() {
   const std::string file = Fixture("topo-vectors/gpu2-nic2.xml");
   return {{" bench barrier", {"-n", "2", "--threads", "-i", "1"}},
           {" bench init", {"-n", "2", "-i", "1"}},
+          {" bench reform", {"-n", "2", "-i", "1"}},
           {" traffic", {TrafficFolder()}},
           {" status", {std::to_string(::getpid())}},
           {" trace", {TraceFile()}},

@@ -262,18 +262,31 @@ void StandingMember::CheckAwaitedRanks() {
     if (!membership || membership->group.failure() || !membership->group.gathering()) {
       awaiting_.erase(entry);
     } else if (look.due == Instant(0)) {
-      look = {now + FirstLookAt(*membership), kLookAfter};
+      look = AwaitsDoubtedRank(*membership) ? NextLook{now, kAbsentMaxOfReformed}
+                                            : NextLook{now + FirstLookAt(*membership), kLookAfter};
     } else if (now >= look.due) {
-      look.period = std::min(2 * look.period, kLookAfter);
+      // A dead rank in a reformed group delays all others, so it is looked at often.
+      const Instant longest = membership->reformed_from ? kAbsentMaxOfReformed : kLookAfter;
+      look.period = std::min(2 * look.period, longest);
       look.due = now + look.period;
       if (!CallAwaitedRanks(*membership)) awaiting_.erase(entry);
     }
   }
 }
 
+// A rank may have been doubted before this one began to wait for it.
+bool StandingMember::AwaitsDoubtedRank(const GroupMembership& membership) const {
+  const auto is_doubted = [&](std::uint32_t rank) {
+    return common_->connections.AbsentSince(membership.ToWorld(rank)).has_value();
+  };
+  return membership.reformed_from &&
+         std::ranges::any_of(membership.group.AwaitedRanks(), is_doubted);
+}
+
 // Returns false if no rank needs further checks.
 bool StandingMember::CallAwaitedRanks(GroupMembership& membership) {
   bool all_have_lines = true;
+  std::vector<std::uint32_t> dead;
   for (const std::uint32_t rank : membership.group.AwaitedRanks()) {
     const std::uint32_t peer = membership.ToWorld(rank);
     if (common_->connections.RouteTo(peer) != 0) {
@@ -291,15 +304,17 @@ bool StandingMember::CallAwaitedRanks(GroupMembership& membership) {
     const auto absent = common_->connections.AbsentSince(peer);
     if (absent && is_called && common_->now - *absent >= absent_max) {
       RecordLost(membership, peer);
-      membership.group.OnLost(rank, Code::kPeerLost,
-                              "has died, or has left: no process listens for it any more");
-      Settle(membership);
-      return false;
+      dead.push_back(rank);
+      continue;
     }
     // In a group that is not reformed, a living rank learns nothing new from this frame.
     if (!is_called) PostTo(peer, FormFrameOf(membership));
   }
-  return !all_have_lines;
+  if (dead.empty()) return !all_have_lines;
+  membership.group.OnLost(dead.front(), Code::kPeerLost,
+                          "has died, or has left: no process listens for it any more");
+  Settle(membership);
+  return false;
 }
 
 // ---- commands ---------------------------------------------------------------------------------

@@ -87,6 +87,7 @@ class StandingMember {
   void RecordLostOrigin(GroupMembership& membership);
   void OnUnanswered(std::uint32_t peer);
   void CheckAwaitedRanks();
+  bool AwaitsDoubtedRank(const GroupMembership& membership) const;
   bool CallAwaitedRanks(GroupMembership& membership);
   void Enter(std::unique_ptr<GroupMembership> membership);
   void Replay(GroupMembership& membership);

@@ -456,6 +456,29 @@ TEST(Member, AReformedGroupSoonFindsThatNoProcessListens) {
   EXPECT_THAT(Reformed(scene, kChild + 1), testing::ElementsAre(1, 2));
 }
 
+TEST(Member, AReformedGroupLooksAtOnceAtARankThatWasDoubtedBefore) {
+  Middle scene;
+  scene.parent->Close();
+  EXPECT_THAT(Reformed(scene), testing::ElementsAre(1, 2, 3));
+  scene.member.Gather(true, {}, kChild);
+  std::size_t refused = scene.driver.dials.size();
+  const auto refuse_after = [&](milliseconds wait) {
+    scene.driver.Pass(wait);
+    for (; refused < scene.driver.dials.size(); ++refused)
+      scene.driver.Deliver(Closed{scene.driver.dials[refused].line, "Connection refused"});
+  };
+  for (const int wait : {0, 100, 3, 5}) refuse_after(milliseconds(wait));
+  ASSERT_FALSE(scene.member.failure(kChild));
+  scene.child->Close();
+  EXPECT_THAT(Reformed(scene, kChild + 1), testing::ElementsAre(1, 3));
+  scene.member.Gather(true, {}, kChild + 1);
+  refuse_after(milliseconds(0));
+  EXPECT_FALSE(scene.member.failure(kChild + 1));
+  refuse_after(milliseconds(10));
+  ASSERT_TRUE(scene.member.failure(kChild + 1));
+  EXPECT_EQ(scene.member.failure(kChild + 1)->origin, 1u);
+}
+
 TEST(Member, AReformedGroupSoonFindsThatARankDiedBeforeItSpoke) {
   Middle scene;
   scene.parent->Close();

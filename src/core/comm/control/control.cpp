@@ -346,6 +346,27 @@ std::optional<Error> Control::failure() const {
   return ErrorOf(*shared_->failure);
 }
 
+Instant Control::failed_at() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->failed_at;
+}
+
+void Control::SetRecovery(std::optional<watch::RecoveryTimes> times) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->recovery = times;
+  if (times) shared_->recovers_from = os::Now() - times->rebuilt;
+}
+
+std::optional<watch::RecoveryTimes> Control::recovery() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->recovery;
+}
+
+void Control::MarkFirstResult() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->recovery->first_result = os::Now() - shared_->recovers_from;
+}
+
 std::optional<Error> Control::AwaitFailure(std::chrono::milliseconds timeout) const {
   std::unique_lock lock(shared_->mutex);
   shared_->WaitFor(lock, timeout, [&] { return shared_->over; });

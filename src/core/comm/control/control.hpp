@@ -16,6 +16,7 @@
 #include "comm/control/recorder.hpp"
 #include "comm/process/process.hpp"
 #include "transport/tcp/send_queues.hpp"
+#include "watch/findings.hpp"
 
 namespace ringlet::comm {
 
@@ -63,6 +64,15 @@ class Control {
 
   /// Returns the members. Valid as long as this lives.
   const bootstrap::Roster& roster() const { return roster_; }
+  /// Returns the time at which this rank noticed the failure, by os::Now. 0: no failure.
+  Instant failed_at() const;
+  /// The times since the failure of the communicator that this one continues, if it continues one.
+  /// `ringlet status` reports them.
+  void SetRecovery(std::optional<watch::RecoveryTimes> times);
+  std::optional<watch::RecoveryTimes> recovery() const;
+  /// The first operation of this rank is complete. Sets the time in the recovery.
+  /// \pre  it continues a failed communicator
+  void MarkFirstResult();
   /// Returns the times at which the join reached each milestone, by os::Now.
   bootstrap::Milestones milestones() const;
   Rank rank() const { return rank_; }

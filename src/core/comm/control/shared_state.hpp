@@ -53,6 +53,9 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
   bootstrap::Milestones milestones;
   std::optional<bootstrap::Roster> roster;
   std::optional<bootstrap::Failure> failure;
+  Instant failed_at{0};  // when `failure` was set
+  std::optional<watch::RecoveryTimes> recovery;
+  Instant recovers_from{0};         // failed_at of the communicator that this one continues
   std::atomic<bool> failed{false};  // `failure` is set; read without the lock
   std::optional<bootstrap::Table> table;
   std::map<std::pair<Rank, std::uint64_t>, std::optional<Bytes>> awaited;  // messages
@@ -124,6 +127,7 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
     if (!inquiries.empty()) CollectAnswers(member);
     if (!failure && member.failure(group)) {
       failure = member.failure(group);
+      failed_at = os::Now();
       failed.store(true, std::memory_order_release);
       if (on_failure) on_failure();
     }
@@ -155,6 +159,7 @@ struct Control::Shared final : Watched, std::enable_shared_from_this<Control::Sh
     const std::lock_guard lock(mutex);
     if (!failure) {
       failure = bootstrap::Failure{error.code, bootstrap::kNoOrigin, error.message};
+      failed_at = os::Now();
       failed.store(true, std::memory_order_release);
       if (on_failure) on_failure();
     }

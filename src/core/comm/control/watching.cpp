@@ -212,6 +212,7 @@ RankState Control::Shared::OwnState() const {
   state.host = about.host;
   state.pid = about.pid;
   state.forming = !formed.load(std::memory_order_acquire);
+  state.recovery = recovery;
   if (failure) {
     state.failure = failure->text;
     state.result = ResultOf(failure->code);

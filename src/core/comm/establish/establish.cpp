@@ -76,9 +76,8 @@ Result<std::unique_ptr<Communicator>> Form(const std::shared_ptr<Process>& proce
 }
 
 Result<std::unique_ptr<Communicator>> FormChild(const Communicator& parent,
-                                                std::unique_ptr<Control> control,
+                                                std::unique_ptr<Control> control, Timeline timeline,
                                                 const std::stop_token& abort) {
-  Timeline timeline("EstablishChild");
   Origin origin = ChildOf(parent.origin(), *control);
   if (parent.peer_table().hosts.size() > 1) origin.config.expects_one_host = false;
   control->set_operation_timeout(InitTimeout(*origin.process, origin.config));
@@ -116,9 +115,10 @@ Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& 
 
 Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
                                                      std::unique_ptr<Control> control,
+                                                     Timeline timeline,
                                                      const std::stop_token& abort) {
   const std::vector<std::uint32_t> numbers = control->ranks_of_parent();
-  auto formed = FormChild(parent, std::move(control), abort);
+  auto formed = FormChild(parent, std::move(control), std::move(timeline), abort);
   if (formed.ok()) return formed;
   Error error = std::move(formed).error();
   error.message = Renumbered(error.message, numbers);

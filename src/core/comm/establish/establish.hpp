@@ -4,6 +4,7 @@
 #include <memory>
 #include <stop_token>
 
+#include "comm/establish/timeline.hpp"
 #include "comm/process/process.hpp"
 #include "comm/run/communicator.hpp"
 #include "os/net/listener.hpp"
@@ -51,6 +52,7 @@ Result<std::unique_ptr<Communicator>> Establish(const std::shared_ptr<Process>& 
 /// Establish does. split.hpp calls it. Errors name ranks by their numbers in `parent`.
 Result<std::unique_ptr<Communicator>> EstablishChild(const Communicator& parent,
                                                      std::unique_ptr<Control> control,
+                                                     Timeline timeline,
                                                      const std::stop_token& abort);
 
 }  // namespace ringlet::comm

@@ -72,12 +72,19 @@ class AbortsParent {
   std::stop_callback<AbortOnStop> told_;
 };
 
+// Begins the time line of a child: now, or with the failure of its parent.
+Timeline TimelineOf(const Communicator& parent) {
+  const Instant failed_at = parent.control().failed_at();
+  return failed_at == Instant(0) ? Timeline("EstablishChild")
+                                 : Timeline::AfterFailure("Recovery", failed_at);
+}
+
 // Establishes the child. Its errors name ranks by their numbers in the parent.
 Result<std::unique_ptr<Communicator>> FormChild(const Communicator& parent,
-                                                std::unique_ptr<Control> control,
+                                                std::unique_ptr<Control> control, Timeline timeline,
                                                 const std::stop_token& abort) {
   const std::vector<std::uint32_t> ranks = control->ranks_of_parent();
-  auto child = EstablishChild(parent, std::move(control), abort);
+  auto child = EstablishChild(parent, std::move(control), std::move(timeline), abort);
   if (child.ok()) return child;
   Error error = std::move(child).error();
   const auto lost = static_cast<std::size_t>(error.lost_rank);  // too large for `ranks` if it is -1
@@ -116,10 +123,11 @@ Result<std::unique_ptr<Control>> SplitRevoked(const Communicator& parent,
 
 Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<std::int32_t> color,
                                             std::int32_t key, const std::stop_token& abort) {
+  Timeline timeline = TimelineOf(parent);
   if (parent.revoked()) {
     RINGLET_TRY_ASSIGN(auto revived, SplitRevoked(parent, color, key, abort));
     if (!revived) return std::unique_ptr<Communicator>();
-    return FormChild(parent, std::move(revived), abort);
+    return FormChild(parent, std::move(revived), std::move(timeline), abort);
   }
   std::optional<Occupancy> occupancy(std::in_place, parent.single_use());
   RINGLET_TRY(occupancy->Check());
@@ -128,14 +136,15 @@ Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<
   occupancy.reset();
   aborts.reset();
   if (!control) return std::unique_ptr<Communicator>();
-  return FormChild(parent, std::move(control), abort);
+  return FormChild(parent, std::move(control), std::move(timeline), abort);
 }
 
 Result<std::unique_ptr<Communicator>> Shrink(const Communicator& parent,
                                              std::vector<std::uint32_t> excluded,
                                              const std::stop_token& abort) {
+  Timeline timeline = TimelineOf(parent);
   RINGLET_TRY_ASSIGN(auto control, parent.control().Shrink(std::move(excluded)));
-  return FormChild(parent, std::move(control), abort);
+  return FormChild(parent, std::move(control), std::move(timeline), abort);
 }
 
 Result<std::unique_ptr<Communicator>> Reform(const Communicator& parent, std::uint32_t ranks_min,
@@ -144,10 +153,11 @@ Result<std::unique_ptr<Communicator>> Reform(const Communicator& parent, std::ui
   if (!parent.control().AwaitFailure(kNewsOfFailure))
     return Error{Code::kInvalidArgument,
                  "the communicator has not failed: to leave out ranks that still exist, shrink it"};
+  const Timeline timeline = TimelineOf(parent);
   Result<std::unique_ptr<Communicator>> child = Error{};
   for (std::uint32_t attempt = 0; attempt < AttemptsMax(parent.identity().size); ++attempt) {
     RINGLET_TRY_ASSIGN(auto control, parent.control().Reform());
-    child = FormChild(parent, std::move(control), abort);
+    child = FormChild(parent, std::move(control), timeline, abort);
     if (child.ok() || child.error().code != Code::kPeerLost) break;
   }
   // Only now, because a rank that gives up earlier would let the others wait for it.

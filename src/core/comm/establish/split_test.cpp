@@ -180,7 +180,15 @@ TEST_P(SplitOver, ReformLeavesOutTheRanksThatAreLost) {
     ASSERT_TRUE(rest.ok()) << rest.error().message;
     EXPECT_EQ((*rest)->identity().size, 5u);
     EXPECT_EQ((*rest)->identity().rank, Rank{rank < 2 ? rank : rank < 5 ? rank - 1 : rank - 2});
+    EXPECT_EQ((*parent)->control().recovery(), std::nullopt);
+    EXPECT_EQ((*rest)->control().recovery()->first_result, std::nullopt);
     EXPECT_TRUE(SumOfRanks(**rest, 1000).ok());
+    const auto times = (*rest)->control().recovery();
+    EXPECT_LE(times->called, times->agreed);
+    EXPECT_LE(times->agreed, times->rebuilt);
+    EXPECT_LE(times->rebuilt, times->first_result);
+    EXPECT_TRUE(SumOfRanks(**rest, 10).ok());
+    EXPECT_EQ((*rest)->control().recovery(), times) << "only the first result counts";
     parent->reset();
     if (rank == 0) return;
     EXPECT_FALSE(SumOfRanks(**rest, 10).ok());

@@ -203,6 +203,7 @@ Status Report(const Origin& origin, Control& control, const Timeline& timeline) 
   Process& process = *origin.process;
   process.logger().Log(LogLevel::kInfo, Subsystem::kInit, origin.config.device,
                        timeline.Line(origin.config.rank, origin.config.size));
+  control.SetRecovery(timeline.recovery());
   const std::string& file = process.settings().trace;
   if (file.empty()) return Ok();
   RINGLET_TRY_ASSIGN(const bootstrap::Table all, control.AllGather(Encode(timeline)));

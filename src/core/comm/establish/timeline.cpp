@@ -23,13 +23,29 @@ double Microseconds(Instant time) {
 
 std::string_view Name(Phase phase) {
   static constexpr std::array<std::string_view, kPhases> kNames = {
-      "look around", "check in", "roster", "connect below", "all connected",
-      "peer table",  "topology", "plan",   "links",         "barrier"};
+      "call",       "look around", "check in", "roster", "connect below", "all connected",
+      "peer table", "topology",    "plan",     "links",  "barrier"};
   return kNames[static_cast<std::size_t>(phase)];
 }
 
 Timeline::Timeline(std::string_view call)
     : call_(call), began_(os::Now()), began_unix_(os::UnixTime()) {}
+
+Timeline Timeline::AfterFailure(std::string_view call, Instant failed_at) {
+  Timeline timeline(call);
+  timeline.began_unix_ -= timeline.began_ - failed_at;
+  timeline.began_ = failed_at;
+  timeline.Reached(Phase::kCalled);
+  return timeline;
+}
+
+std::optional<watch::RecoveryTimes> Timeline::recovery() const {
+  if (at(Phase::kCalled) == Instant(0)) return std::nullopt;
+  return watch::RecoveryTimes{.called = at(Phase::kCalled),
+                              .agreed = at(Phase::kStanding),
+                              .rebuilt = total(),
+                              .first_result = {}};
+}
 
 void Timeline::Reached(Phase phase) {
   reached_[static_cast<std::size_t>(phase)] = std::max(os::Now() - began_, Instant(1));

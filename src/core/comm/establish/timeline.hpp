@@ -1,17 +1,20 @@
 // The times at which a rank reached each phase of forming a communicator, for logs and traces.
 #pragma once
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/value/bytes.hpp"
 #include "bootstrap/member/member.hpp"
+#include "watch/findings.hpp"
 
 namespace ringlet::comm {
 
 /// The phases in their order. Each ends when it is reached.
 enum class Phase : std::uint8_t {
+  kCalled,  ///< only after a failure of the parent: the caller has called for a new communicator
   kDiscoverLocal,  ///< the rank has read its machine and opened its listeners
   kCheckIn,        ///< it has reached the root or its host's node leader
   kRoster,         ///< it knows all ranks
@@ -23,7 +26,7 @@ enum class Phase : std::uint8_t {
   kConnect,  ///< its links, or the memory of its host, are ready
   kBarrier,  ///< those of all ranks are ready
 };
-inline constexpr std::size_t kPhases = 10;
+inline constexpr std::size_t kPhases = 11;
 std::string_view Name(Phase phase);
 
 class Timeline {
@@ -31,6 +34,8 @@ class Timeline {
   Timeline() = default;
   /// Begins now.
   explicit Timeline(std::string_view call);
+  /// The time line of a recovery. It begins with the failure of the parent, and kCalled ends now.
+  static Timeline AfterFailure(std::string_view call, Instant failed_at);
 
   /// The phase ends now.
   void Reached(Phase phase);
@@ -42,6 +47,8 @@ class Timeline {
   /// Returns the duration of the phase, since the last reached phase before it.
   Instant DurationOf(Phase phase) const;
   Instant total() const;
+  /// The times of a recovery so far. Empty if no parent has failed.
+  std::optional<watch::RecoveryTimes> recovery() const;
   const std::string& call() const { return call_; }
   /// Returns the Unix time of the beginning, for comparing hosts.
   Instant began_unix() const { return began_unix_; }

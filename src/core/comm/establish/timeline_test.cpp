@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "os/clock.hpp"
+
 namespace ringlet::comm {
 namespace {
 
@@ -34,6 +36,20 @@ TEST(Timeline, IncludesTheMilestonesOfTheControlNetwork) {
   timeline.Joined(milestones);
   EXPECT_GT(timeline.at(Phase::kCheckIn), Instant(0));
   EXPECT_EQ(timeline.at(Phase::kRoster), Instant(0));
+}
+
+TEST(Timeline, ARecoveryBeginsWithTheFailure) {
+  EXPECT_EQ(Timeline("EstablishChild").recovery(), std::nullopt);
+  Timeline timeline = Timeline::AfterFailure("Recovery", os::Now() - std::chrono::seconds(2));
+  timeline.Reached(Phase::kStanding);
+  timeline.Reached(Phase::kBarrier);
+  const auto times = timeline.recovery();
+  ASSERT_TRUE(times);
+  EXPECT_GE(times->called, std::chrono::seconds(2));
+  EXPECT_GE(times->agreed, times->called);
+  EXPECT_GE(times->rebuilt, times->agreed);
+  EXPECT_EQ(times->first_result, std::nullopt);
+  EXPECT_EQ(DecodeTimeline(Encode(timeline))->recovery(), times);
 }
 
 TEST(Timeline, TheLogLineHasTheFormatOfNccl) {

@@ -44,7 +44,7 @@ Communicator::Communicator(Description description, std::unique_ptr<Control> con
       one_sided_(
           *control_, [this] { links_.waiter().Wake(); }, host_memory_, origin().process->heap()),
       inquiry_(*control_, links_.links(), place().self, place().ranks, *origin().process),
-      observers_(ObserversOf(origin(), peer_table(), *backend_)) {
+      observers_(ObserversOf(origin(), peer_table(), *backend_, *control_)) {
   if (auto* const engine = host_memory_.engine())
     spinner_.Share(engine->arena().header().yield_pause);
   transport::Links::Reserve& reserve = links_.links().reserve();
@@ -261,7 +261,10 @@ void Communicator::Begin(const Call& call) {
 }
 
 void Communicator::Finish() {
-  for (const auto& observer : observers_) observer->Ended();
+  std::erase_if(observers_, [](const auto& observer) {
+    observer->Ended();
+    return observer->is_done();
+  });
   // Uses relaxed stores. Waiting until peers see the last post would take as long as the operation.
   control_->doing().End();
 }

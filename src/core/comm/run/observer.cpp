@@ -1,5 +1,7 @@
 #include "comm/run/observer.hpp"
 
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "comm/process/parts/fault.hpp"
@@ -69,6 +71,28 @@ class FaultInjection final : public Observer {
   const std::string& file_;  // from the settings; shows that the fault occurred
 };
 
+/// Records and logs how long a recovery took until its first result.
+class FirstResult final : public Observer {
+ public:
+  FirstResult(const Origin& origin, Control& control) : origin_(origin), control_(control) {}
+
+  void Ended() override {
+    is_done_ = true;
+    if (control_.failed_at() != Instant(0)) return;
+    control_.MarkFirstResult();
+    origin_.process->logger().Log(
+        LogLevel::kInfo, Subsystem::kInit, origin_.config.device,
+        fmt::format("Recovery - rank {} nranks {}: {}", origin_.config.rank, origin_.config.size,
+                    ToText(*control_.recovery())));
+  }
+  bool is_done() const override { return is_done_; }
+
+ private:
+  const Origin& origin_;
+  Control& control_;
+  bool is_done_ = false;
+};
+
 /// Returns the fault that the user requests for this rank.
 std::optional<RankFault> FaultOf(const Settings& settings, std::uint32_t self) {
   if (settings.fault.empty()) return std::nullopt;
@@ -80,7 +104,7 @@ std::optional<RankFault> FaultOf(const Settings& settings, std::uint32_t self) {
 
 std::vector<std::unique_ptr<Observer>> ObserversOf(const Origin& origin,
                                                    const PeerTable& peer_table,
-                                                   const Backend& backend) {
+                                                   const Backend& backend, Control& control) {
   std::vector<std::unique_ptr<Observer>> observers;
   const Settings& settings = origin.process->settings();
   const Config& config = origin.config;
@@ -94,6 +118,7 @@ std::vector<std::unique_ptr<Observer>> ObserversOf(const Origin& origin,
         .rank = Rank{config.rank}};
     observers.push_back(std::make_unique<Profiling>(*plugin, identification, backend));
   }
+  if (control.recovery()) observers.push_back(std::make_unique<FirstResult>(origin, control));
   return observers;
 }
 

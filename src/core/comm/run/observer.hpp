@@ -1,5 +1,5 @@
-// Passive observers of a communicator's operations: profiler plug-ins and fault injection. The
-// flight recorder also records every operation. It belongs to the control network
+// Passive observers of a communicator's operations: profiler plug-ins, fault injection and
+// recovery. The flight recorder also records every operation. It belongs to the control network
 // (control/recorder.hpp), because it answers queries of other ranks.
 #pragma once
 #include <memory>
@@ -26,11 +26,14 @@ class Observer {
   virtual void BeganMessages(std::span<const collective::Message> /*messages*/) {}
   /// The operation is over or has failed.
   virtual void Ended() {}
+  /// Returns true if it needs no more calls. It is then destroyed after an operation.
+  virtual bool is_done() const { return false; }
 };
 
-/// Returns the observers that the user's settings request. \param backend  outlives them
+/// Returns the observers that the user's settings request, and one for the first result of a
+/// communicator that continues a failed one. \param backend, control  outlive them
 std::vector<std::unique_ptr<Observer>> ObserversOf(const Origin& origin,
                                                    const PeerTable& peer_table,
-                                                   const Backend& backend);
+                                                   const Backend& backend, Control& control);
 
 }  // namespace ringlet::comm

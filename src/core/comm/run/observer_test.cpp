@@ -10,7 +10,8 @@ namespace {
 std::size_t ObserversOfFirst(const EnvMap& environment) {
   std::size_t count = 0;
   RunFormed(2, environment, [&](std::uint32_t rank, Communicator& mine) {
-    if (rank == 0) count = ObserversOf(mine.origin(), mine.peer_table(), mine.backend()).size();
+    if (rank == 0)
+      count = ObserversOf(mine.origin(), mine.peer_table(), mine.backend(), mine.control()).size();
   });
   return count;
 }
