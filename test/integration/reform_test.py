@@ -6,12 +6,13 @@
 No rank is told which ranks are dead. The test prints the times from the failure to the first right
 sum. RINGLET_REFORM_ROUNDS sets the number of rounds.
 """
+import json
 import os
 import random
 import time
 
 import support
-from support import FAULT_RANK
+from support import FAULT_RANK, TOOL
 
 ROUNDS = int(os.environ.get("RINGLET_REFORM_ROUNDS", "3"))
 
@@ -63,6 +64,22 @@ class Reform(support.Case):
 
     def test_one_rank_is_killed(self):
         self.kill_in_rounds(8, lambda: [self.random.randrange(8)])
+
+    def test_status_shows_the_recovery(self):
+        ranks = self.start_ranks(4, hosts=1)
+        ranks[2].kill()
+        living = [ranks[rank] for rank in (0, 1, 3)]
+        self.expect_reformed(living)
+        printed = json.loads("".join(self.run_to_end(TOOL, "status", living[0].pid, "--json").lines))
+        states = [state for one in printed for state in one["states"]
+                  if one["ranks"] == 3 and state["pid"] == living[0].pid]
+        self.assertEqual(len(states), 1, printed)
+        times = states[0]["recovery"]
+        self.assertLessEqual(times["called_ns"], times["agreed_ns"])
+        self.assertLessEqual(times["agreed_ns"], times["rebuilt_ns"])
+        self.assertLessEqual(times["rebuilt_ns"], times["first_result_ns"])
+        for rank in living:
+            rank.kill()
 
     def test_rank_0_is_killed(self):
         self.kill_in_rounds(8, lambda: [0])
