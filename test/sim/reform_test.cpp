@@ -243,6 +243,145 @@ std::string RunReform(std::uint64_t seed) {
   return "";
 }
 
+// ---- deaths after each step --------------------------------------------------------------------
+
+constexpr Instant kFirstDeath = seconds(2);
+constexpr Instant kRecoveryEnds = kFirstDeath + milliseconds(100);
+
+// A job whose victims die in order. A step is an event that a rank handles.
+class DeathsAfterSteps {
+ public:
+  DeathsAfterSteps(std::uint32_t size, bool node_leaders, std::vector<std::uint32_t> victims)
+      : size_(size), victims_(std::move(victims)), world_(ConfigOf(size, node_leaders)) {
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      const bootstrap::MemberConfig config = world_.ConfigOf(rank);
+      nodes_.push_back(network().Add(
+          std::make_unique<ReformingRank>(config, std::vector<Instant>(), /*leaves=*/false),
+          World::RankAddress(rank), Instant(0)));
+      if (config.speaks) network().Listen(nodes_.back(), *config.node_leader);
+    }
+    network().Run(kFirstDeath);
+    KillNext();
+  }
+
+  /// Kills the next victim after this number of steps. Returns false, and kills no rank, if the
+  /// recovery has fewer steps.
+  bool KillAfter(std::uint32_t steps) {
+    std::uint32_t events = 0;
+    network().Observe([&](NodeId) {
+      if (++events == steps) network().Halt();
+    });
+    if (steps > 0) network().Run(kRecoveryEnds);
+    network().Observe([](NodeId) {});
+    if (events < steps) return false;
+    KillNext();
+    return true;
+  }
+
+  /// Returns a complaint about the end, or an empty text.
+  std::string Complaint() {
+    const Instant last_death = std::max(network().now(), Network::kOrigin + kFirstDeath);
+    const Instant due = last_death + kReformedSoon;
+    if (!network().Run(seconds(10))) return "livelock";
+    std::vector<std::uint32_t> living;
+    for (std::uint32_t rank = 0; rank < size_; ++rank)
+      if (std::ranges::count(victims_, rank) == 0) living.push_back(rank);
+    for (const std::uint32_t rank : living) {
+      const auto& one = static_cast<ReformingRank&>(network().machine(nodes_[rank]));
+      const std::string who = "rank " + std::to_string(rank) + " ";
+      if (!one.wrong().empty()) return who + one.wrong();
+      if (!one.works()) return who + "has no group: it is " + one.Phase();
+      if (one.ranks() != living) return who + "is among other ranks";
+      if (one.done() > due) return who + "is late";
+    }
+    return "";
+  }
+
+ private:
+  static WorldConfig ConfigOf(std::uint32_t size, bool node_leaders) {
+    WorldConfig config;
+    config.size = size;
+    config.arity = 2;
+    config.node_leaders = node_leaders;
+    config.conditions.latency_max = std::chrono::microseconds(20);
+    return config;
+  }
+  Network& network() { return world_.network(); }
+  void KillNext() {
+    const Instant now = network().now() - Network::kOrigin;
+    network().Kill(nodes_[victims_[killed_++]], std::max(now, kFirstDeath));
+  }
+
+  std::uint32_t size_;
+  std::vector<std::uint32_t> victims_;
+  World world_;
+  std::vector<NodeId> nodes_;
+  std::size_t killed_ = 0;
+};
+
+// Returns all ordered choices of `count` victims.
+std::vector<std::vector<std::uint32_t>> VictimsAmong(std::uint32_t size, std::size_t count) {
+  std::vector<std::vector<std::uint32_t>> all = {{}};
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<std::vector<std::uint32_t>> longer;
+    for (const auto& victims : all)
+      for (std::uint32_t rank = 0; rank < size; ++rank)
+        if (std::ranges::count(victims, rank) == 0) {
+          longer.push_back(victims);
+          longer.back().push_back(rank);
+        }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+// The second victim dies after each step of the recovery, and the third after every `stride`-th
+// step of the rest. Returns the number of runs.
+std::size_t CheckAllDeaths(std::uint32_t size, std::size_t count, std::uint32_t stride) {
+  std::size_t runs = 0;
+  for (const bool node_leaders : {false, true})
+    for (const auto& victims : VictimsAmong(size, count))
+      for (std::uint32_t second = 0, third = 0;; ++runs) {
+        DeathsAfterSteps run(size, node_leaders, victims);
+        if (!run.KillAfter(second)) break;
+        const bool is_run = count == 2 || run.KillAfter(third);
+        const std::string complaint = is_run ? run.Complaint() : "";
+        if (!complaint.empty()) {
+          ADD_FAILURE() << size << " ranks, node leaders " << node_leaders << ", deaths of "
+                        << testing::PrintToString(victims) << ", steps " << second << " and "
+                        << third << ": " << complaint;
+          return runs;
+        }
+        third += stride;
+        if (count == 2 || !is_run) {
+          third = 0;
+          second += count == 2 ? 1 : stride;
+        }
+      }
+  return runs;
+}
+
+void ExpectAgreement(std::size_t deaths, std::uint32_t stride, std::size_t runs_min) {
+  std::size_t runs = 0;
+  for (std::uint32_t size = static_cast<std::uint32_t>(deaths) + 1; size <= 5; ++size)
+    runs += CheckAllDeaths(size, deaths, stride);
+  EXPECT_GT(runs, runs_min);
+  testing::Test::RecordProperty("runs", static_cast<int>(runs));
+}
+
+TEST(ReformSteps, LivingRanksAgreeIfASecondRankDiesAfterAnyStep) {
+  ExpectAgreement(2, 1, 1000);
+}
+
+TEST(ReformSteps, LivingRanksAgreeIfTwoMoreRanksDieDuringTheRecovery) {
+  ExpectAgreement(3, 5, 1000);
+}
+
+// Runs with --gtest_also_run_disabled_tests, for about two minutes.
+TEST(ReformSteps, DISABLED_LivingRanksAgreeIfTwoMoreRanksDieAfterAnySteps) {
+  ExpectAgreement(3, 1, 100'000);
+}
+
 TEST(ReformSeeds, LivingRanksAgreeWhileMoreRanksDie) {
   const auto [first, count] = SeedsToRun(400);
   for (std::uint64_t seed = first; seed < first + count; ++seed)
