@@ -98,8 +98,7 @@ inline constexpr std::array<TransportRow, kLinkKinds> kTransportRows = {{
 constexpr bool RowsFitNames() {
   std::string_view names = kLinkNames;
   for (const TransportRow& row : kTransportRows) {
-    if (row.obstacle == nullptr || row.make == nullptr || !names.starts_with(row.name))
-      return false;
+    if (!names.starts_with(row.name)) return false;
     names.remove_prefix(row.name.size());
     if (!names.starts_with('|')) return false;
     names.remove_prefix(1);
