@@ -1,7 +1,7 @@
 // Judges a topology file before jobs run on its machine: mistakes of the file, defects of the
 // machine, the paths between its GPUs, and the bandwidth of the channels over several such hosts.
 //
-//   ./topology dgx-h100.xml 4       four hosts; a defect ends the program with status 1
+//   ./topology dgx-h100.xml 4       four hosts; an error ends the program with status 1
 //
 // Build: c++ -std=c++17 topology.cpp $(pkg-config --cflags --libs ringlet-topology)
 #include <ringlet/topology.hpp>

@@ -63,6 +63,7 @@ class RINGLET_API Topology {
   /// GPUs, ports and processors, in this order. A GPU that the file names only as a PCI function is
   /// not among them.
   /// Errors  kInvalidArgument  the topology describes an impossible machine
+  ///         kUnsupported      it is too large for DevicePaths
   Result<std::vector<Device>> Devices() const;
   /// The text of a topology file in NCCL's format. Parse of this text gives an equal topology.
   std::string ToXml() const;
@@ -139,7 +140,7 @@ struct PathLink {
 class RINGLET_API DevicePaths {
  public:
   /// Errors  kInvalidArgument  the topology describes an impossible machine
-  ///         kUnsupported      the topology has more than 65,535 parts
+  ///         kUnsupported      the topology is too large, such as more than 65,535 parts
   /// Cost    O(devices * links)
   static Result<DevicePaths> Find(const Topology& topology, const PathRules& rules = {});
 
@@ -186,7 +187,7 @@ struct RankChannels {
 /// Plans the channels of a communicator, as the ranks of such hosts would.
 /// Errors  kInvalidArgument  a field of `request` is out of range, the host lacks GPUs, or it is
 ///                           impossible
-///         kUnsupported      more than 1,024 GPUs in a host
+///         kUnsupported      more than 1,024 GPUs in a host, or it is too large for DevicePaths
 /// Cost    limited by numbers of steps, not by a clock; a DGX H100 takes a few milliseconds
 RINGLET_API Result<RankChannels> PlanChannels(const Topology& topology,
                                               const ChannelRequest& request = {});

@@ -18,12 +18,23 @@
 namespace ringlet::topology {
 namespace {
 
-std::string BusOf(const Graph& graph, NodeIndex node) {
+/// Returns true if a NIC of the host has this address. The id of a NIC without a PCI function is
+/// not an address.
+bool HasNicAt(const HostView& view, BusId bus) {
+  return std::ranges::any_of(view.nics, [&](const Nic& nic) {
+    return nic.parent.kind == PartKind::kPci && view.pci[nic.parent.index].bus == bus;
+  });
+}
+
+std::string BusOf(const HostPaths& host, NodeIndex node) {
+  const Graph& graph = *host.graph;
   if (graph.at(node).kind == NodeKind::kGpu)
     return ToString(graph.device(graph.gpu(node).device).bus);
   // A port has the address of its NIC.
   for (const Link& link : graph.at(node).links)
-    if (graph.at(link.to).kind == NodeKind::kNic) return ToString(BusId{graph.at(link.to).id});
+    if (const BusId bus{graph.at(link.to).id};
+        graph.at(link.to).kind == NodeKind::kNic && HasNicAt(host.view, bus))
+      return ToString(bus);
   return "";
 }
 
@@ -87,7 +98,7 @@ Result<std::vector<Device>> Topology::Devices() const {
   std::vector<Device> devices;
   for (const NodeIndex node : DeviceNodesOf(host.paths))
     devices.push_back(
-        {TypeOf(host.graph->at(node).kind), LabelOf(*host.graph, node), BusOf(*host.graph, node)});
+        {TypeOf(host.graph->at(node).kind), LabelOf(*host.graph, node), BusOf(host, node)});
   return devices;
 }
 

@@ -34,6 +34,20 @@ TEST(TopologyTest, LoadsAFileAndListsItsDevices) {
   EXPECT_EQ(devices[5].bus, "");
 }
 
+TEST(TopologyTest, ANicWithoutAPciFunctionHasNoAddress) {
+  const Topology topology =
+      Topology::Parse(
+          "<system version=\"1\"><cpu numaid=\"1\" affinity=\"ff\" arch=\"x86_64\" "
+          "vendor=\"GenuineIntel\" familyid=\"6\" modelid=\"143\"><nic><net "
+          "name=\"eth0\" dev=\"0\" speed=\"10000\"/></nic></cpu></system>",
+          "eth.xml")
+          .value();
+  const std::vector<Device> devices = topology.Devices().value();
+  ASSERT_FALSE(devices.empty());
+  EXPECT_EQ(devices[0].name, "eth0");
+  EXPECT_EQ(devices[0].bus, "");
+}
+
 TEST(TopologyTest, RefusesWhatIsNotATopology) {
   EXPECT_EQ(Topology::Load("/nonexistent.xml").error().code, Code::kInvalidArgument);
   const Result<Topology> text = Topology::Parse("<html/>", "page.html");

@@ -22,7 +22,8 @@ struct RecoveryTimes {
   Instant called{0};   ///< its caller called for a new communicator
   Instant agreed{0};   ///< all ranks of the new communicator agreed on its ranks
   Instant rebuilt{0};  ///< the new communicator was formed
-  std::optional<Instant> first_result = {};  ///< its first operation was complete
+  std::optional<Instant> first_result =
+      {};  ///< its first operation, maybe an empty one, was complete
   bool operator==(const RecoveryTimes&) const = default;
 };
 /// Returns "called 0.3, agreed 8.1, rebuilt 20.2, first result 20.9 ms after the failure".

@@ -139,19 +139,21 @@ std::string JobText(const std::vector<JobStatus>& all, std::uint32_t job) {
   return text + "\n";
 }
 
-/// The latest time of each step of a recovery, if the communicator continues a failed one.
+/// The latest time of each step of a recovery, if the communicator continues a failed one. The
+/// first result is missing until all known ranks have one.
 std::optional<RecoveryTimes> RecoveryOf(const JobStatus& job) {
   std::optional<RecoveryTimes> latest;
+  bool has_results = true;
   for (const RankState& state : job.states) {
     if (!state.recovery) continue;
     if (!latest) latest = RecoveryTimes{};
     latest->called = std::max(latest->called, state.recovery->called);
     latest->agreed = std::max(latest->agreed, state.recovery->agreed);
     latest->rebuilt = std::max(latest->rebuilt, state.recovery->rebuilt);
-    if (state.recovery->first_result)
-      latest->first_result =
-          std::max(latest->first_result.value_or(Instant(0)), *state.recovery->first_result);
+    has_results = has_results && state.recovery->first_result;
+    latest->first_result = std::max(latest->first_result, state.recovery->first_result);
   }
+  if (!has_results) latest->first_result.reset();
   return latest;
 }
 

@@ -119,8 +119,11 @@ TEST(JobText, ShowsTheTimesOfARecovery) {
   jobs[0].states[1].recovery = {
       .called = milliseconds(2), .agreed = milliseconds(8), .rebuilt = milliseconds(22)};
   EXPECT_THAT(ToText(jobs), HasSubstr("communicator ab, 2 ranks\ncontinues a failed communicator; "
-                                      "its last rank: called 2.0, agreed 9.0, rebuilt 22.0, first "
-                                      "result 21.0 ms after the failure\n"));
+                                      "its last rank: called 2.0, agreed 9.0, rebuilt 22.0 ms "
+                                      "after the failure\n"))
+      << "rank 1 has no result yet";
+  jobs[0].states[1].recovery->first_result = milliseconds(23);
+  EXPECT_THAT(ToText(jobs), HasSubstr("rebuilt 22.0, first result 23.0 ms after the failure\n"));
 }
 
 /// The processes of a job of two ranks with pids `pid` and `pid` + 1.

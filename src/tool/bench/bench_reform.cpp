@@ -183,6 +183,9 @@ int Launch(const ReformWords& words, const EnvMap& environment) {
 int Run(const ReformWords& words) {
   EnvMap environment = WithLogOnErrors(os::ReadEnvironment());
   environment.try_emplace("RINGLET_SOCKET_IFNAME", "lo");  // all ranks are on this machine
+  // A hang ends soon, because nobody else would end it.
+  environment.try_emplace("RINGLET_TIMEOUT", "60");
+  environment.try_emplace("RINGLET_INIT_TIMEOUT", "60");
   if (words.worker_victims.empty()) return Launch(words, environment);
   return ExitStatusOf(kBenchReform, WorkAsRank(words, environment));
 }

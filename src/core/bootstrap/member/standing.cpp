@@ -216,7 +216,9 @@ void StandingMember::OnLost(std::uint32_t peer, Code code, const std::string& wh
 void StandingMember::OnAllAddressesWrong(CallInProgress& call) {
   call.expires = common_->now;  // OnExpired then reports it to the groups
   // Another communicator listens at its address now, so its own process does not.
-  if (call.role == MemberLine::kPeerOut) OnUnanswered(call.peer);
+  if (call.role != MemberLine::kPeerOut) return;
+  replaced_.insert(call.peer);
+  OnUnanswered(call.peer);
 }
 
 void StandingMember::OnExpired(const CallInProgress& call, const std::string& reasons) {
@@ -302,7 +304,8 @@ bool StandingMember::CallAwaitedRanks(GroupMembership& membership) {
         membership.reformed_from && is_called && call->dialler.failures() >= kRefusalsOfReformed;
     const Instant absent_max = is_refused ? kAbsentMaxOfReformed : kAbsentMax;
     const auto absent = common_->connections.AbsentSince(peer);
-    if (absent && is_called && common_->now - *absent >= absent_max) {
+    const bool is_replaced = membership.reformed_from && replaced_.contains(peer);
+    if (is_replaced || (absent && is_called && common_->now - *absent >= absent_max)) {
       RecordLost(membership, peer);
       dead.push_back(rank);
       continue;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -37,6 +38,7 @@ class StandingMember {
   void OnDoubt(std::uint32_t peer);
   void OnDialClosed(const CallInProgress& call, bool reached, const std::string&) {
     if (call.role != MemberLine::kPeerOut || reached) return;
+    if (call.dialler.failures() == 0) return;  // another of its addresses may work
     if (call.dialler.failures() == 1) OnDoubt(call.peer);
     OnUnanswered(call.peer);
   }
@@ -110,6 +112,7 @@ class StandingMember {
   };
   std::map<GroupId, NextLook> awaiting_;  // groups in a collective: when to check their ranks
   std::unordered_map<std::uint32_t, std::string> lost_;  // lost ranks, with the reason
+  std::set<std::uint32_t> replaced_;  // ranks with addresses at which other processes listen now
   LeftGroups left_;
 };
 

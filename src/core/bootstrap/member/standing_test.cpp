@@ -479,6 +479,19 @@ TEST(Member, AReformedGroupLooksAtOnceAtARankThatWasDoubtedBefore) {
   EXPECT_EQ(scene.member.failure(kChild + 1)->origin, 1u);
 }
 
+TEST(Member, AReformedGroupFindsThatAnotherProcessHasTheAddressOfARank) {
+  Middle scene;
+  scene.parent->Close();
+  EXPECT_THAT(Reformed(scene), testing::ElementsAre(1, 2, 3));
+  scene.member.Gather(true, {}, kChild);
+  scene.driver.Pass(milliseconds(0));
+  scene.driver.Pass(milliseconds(100));
+  scene.Answer(FakeRank(3).addresses[0], {kCredentials.magic + 1, {}});
+  scene.driver.Pass(milliseconds(10));
+  ASSERT_TRUE(scene.member.failure(kChild));
+  EXPECT_EQ(scene.member.failure(kChild)->origin, 2u);
+}
+
 TEST(Member, AReformedGroupSoonFindsThatARankDiedBeforeItSpoke) {
   Middle scene;
   scene.parent->Close();

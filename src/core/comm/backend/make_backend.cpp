@@ -24,10 +24,11 @@ void WarnOfIgnoredChoice(Process& process, const collective::Layout& layout,
   for (const collective::CallKind kind : collective::KindsWithIgnoredChoice(layout, tuner.choice))
     names.push_back(Name(kind));
   if (names.empty()) return;
+  const bool is_in_memory = !layout.sharing.empty();
   process.logger().WarnOnce(
-      fmt::format("{} has no effect on {}: it allows no algorithm that these ranks can run; "
-                  "RINGLET_HOST_MEMORY=0 allows algorithms over links within a host",
-                  VariableOf(process.settings(), "HOST_ALGO"), fmt::join(names, ", ")));
+      fmt::format("{} has no effect on {}: it allows no algorithm that these ranks can run{}",
+                  VariableOf(process.settings(), "HOST_ALGO"), fmt::join(names, ", "),
+                  is_in_memory ? "; with RINGLET_HOST_MEMORY=0 they use links within a host" : ""));
 }
 
 Selector SelectorOf(const BackendParts& parts) {

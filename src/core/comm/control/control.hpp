@@ -97,6 +97,8 @@ class Control {
   /// them. Some of them have then learned of more lost ranks, and all call it again.
   /// Errors  kPeerLost  the other ranks have lost this one
   Result<std::unique_ptr<Control>> Reform();
+  /// Returns true if Shrink was called.
+  bool has_shrunk() const { return !shrunk_.empty(); }
   /// Returns true if Reform made it.
   bool reformed() const { return lineage_.has_value(); }
 

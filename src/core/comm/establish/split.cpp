@@ -72,11 +72,13 @@ class AbortsParent {
   std::stop_callback<AbortOnStop> told_;
 };
 
-// Begins the time line of a child: now, or with the failure of its parent.
+// Begins the time line of a child that may continue its parent: with the failure of the parent, if
+// it has failed and no other child continues it already.
 Timeline TimelineOf(const Communicator& parent) {
   const Instant failed_at = parent.control().failed_at();
-  return failed_at == Instant(0) ? Timeline("EstablishChild")
-                                 : Timeline::AfterFailure("Recovery", failed_at);
+  return failed_at == Instant(0) || parent.control().has_shrunk()
+             ? Timeline("EstablishChild")
+             : Timeline::AfterFailure("Recovery", failed_at);
 }
 
 // Establishes the child. Its errors name ranks by their numbers in the parent.
@@ -123,7 +125,7 @@ Result<std::unique_ptr<Control>> SplitRevoked(const Communicator& parent,
 
 Result<std::unique_ptr<Communicator>> Split(Communicator& parent, std::optional<std::int32_t> color,
                                             std::int32_t key, const std::stop_token& abort) {
-  Timeline timeline = TimelineOf(parent);
+  Timeline timeline("EstablishChild");
   if (parent.revoked()) {
     RINGLET_TRY_ASSIGN(auto revived, SplitRevoked(parent, color, key, abort));
     if (!revived) return std::unique_ptr<Communicator>();

@@ -47,7 +47,7 @@ class LongWait {
   }
 
  private:
-  static thread_local LongWait* t_innermost;
+  static constinit thread_local LongWait* t_innermost;
 
   const std::function<bool()> look_;
   LongWait* const outer_;
