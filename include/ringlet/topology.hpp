@@ -1,5 +1,5 @@
-// Topologies of hosts as values: files in NCCL's format are loaded, linted and checked; paths
-// between devices and channels for ranks on GPUs are computed. C++17 and later.
+// Topologies of hosts as values. Functions load, lint and check files in NCCL's format, and compute
+// paths between devices and channels for ranks on GPUs. C++17 and later.
 //
 // The functions are in libringlet_topo.so.0. Link ringlet::topology of find_package(ringlet), or
 // the module ringlet-topology of pkg-config. They need neither a GPU nor a communicator, and they
@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ringlet/export.hpp"
@@ -24,7 +25,7 @@ namespace ringlet::topology {
 /// Returns one line: "FILE:3:7: error: system/cpu[0]: reason; cure [rule]".
 RINGLET_API std::string TextOf(const Finding& finding);
 
-/// A device of a host that paths lead to.
+/// An end of paths within a host.
 struct Device {
   enum class Type : std::uint8_t {
     kGpu,
@@ -77,8 +78,9 @@ class RINGLET_API Topology {
 };
 
 /// Returns the mistakes of a text in the format of topology files, sorted by place. Unlike Parse,
-/// it also has the mistakes of a text that is not a topology. Cost  O(bytes log bytes); O(n^2) for
-/// the GPUs of one PCI function
+/// it also has the mistakes of a text that is not a topology.
+///
+/// Cost  O(bytes log bytes); O(n^2) for the GPUs of one PCI function
 RINGLET_API std::vector<Finding> Lint(std::string_view text, std::string_view name);
 /// Returns the mistakes of a topology. For a file, these are the mistakes of its text.
 RINGLET_API std::vector<Finding> Lint(const Topology& topology);
@@ -110,8 +112,9 @@ struct HostDefect {
 /// without GPUs has defects only in comparison with `expected`, or if its file has mistakes.
 ///
 /// Unlike `ringlet topo check`, this function does not plan channels to find the cost of a defect.
-/// So a narrow link has severity kWarning even if plans prove that it costs no bandwidth. Cost
-/// O(parts * GPUs)
+/// So a narrow link has severity kWarning even if plans prove that it costs no bandwidth.
+///
+/// Cost  O(parts * GPUs)
 RINGLET_API std::vector<HostDefect> Check(const Topology& topology,
                                           const Topology* expected = nullptr);
 

@@ -43,25 +43,21 @@ if(shadows)
   message(SEND_ERROR "shadows NCCL: ${shadows}")
 endif()
 
-# What the library shows: the C functions and namespace ringlet, and nothing of anybody else's.
-execute_process(COMMAND nm -D --defined-only ${prefix}/${libdir}/libringlet.so.0
-  OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
-foreach(symbol IN LISTS symbols)
-  if(NOT symbol MATCHES " ((p|ringlet_)?nccl[A-Z][A-Za-z0-9]*|ringlet(Stream|Event|Graph)[A-Z][A-Za-z]*|ringlet_predict|ringletLastLostRank|ringletCommReform|_ZN?K?T?[ISV]?N?K?7ringlet.*)$")
-    message(SEND_ERROR "exported by mistake: ${symbol}")
-  endif()
-endforeach()
-
-# The library of topologies shows its own functions and what Result needs.
-execute_process(COMMAND nm -DC --defined-only ${prefix}/${libdir}/libringlet_topo.so.0
-  OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
-foreach(symbol IN LISTS symbols)
-  if(NOT symbol MATCHES " ringlet::(CodeName|AssertionFailed|topology::(Topology::|DevicePaths::|TextOf|Lint|Check|PlanChannels))")
-    message(SEND_ERROR "exported by mistake: ${symbol}")
-  endif()
-endforeach()
+# expect_exports(LIBRARY PATTERN OPTION...): each exported symbol, as nm prints it, matches.
+function(expect_exports library pattern)
+  execute_process(COMMAND nm -D --defined-only ${ARGN} ${prefix}/${libdir}/${library}
+    OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
+  foreach(symbol IN LISTS symbols)
+    if(NOT symbol MATCHES "${pattern}")
+      message(SEND_ERROR "exported by mistake by ${library}: ${symbol}")
+    endif()
+  endforeach()
+endfunction()
+# The C functions and namespace ringlet, and nothing of anybody else's.
+expect_exports(libringlet.so.0 " ((p|ringlet_)?nccl[A-Z][A-Za-z0-9]*|ringlet(Stream|Event|Graph)[A-Z][A-Za-z]*|ringlet_predict|ringletLastLostRank|ringletCommReform|_ZN?K?T?[ISV]?N?K?7ringlet.*)$")
+# The functions of ringlet/topology.hpp, and what Result needs.
+expect_exports(libringlet_topo.so.0 " ringlet::(CodeName|AssertionFailed|topology::(Topology::|DevicePaths::|TextOf|Lint|Check|PlanChannels))" --demangle)
 
 # The commands that make ringlet_product make each built file that the installation copies.
 if(ninja)

@@ -71,41 +71,48 @@ struct Sums {
   }
 };
 
+/// Sums until a rank is lost. A victim dies before one of the sums.
+void SumUntilFailure(comm::Communicator& communicator, Sums& sums, const ReformWords& words) {
+  const std::uint32_t rank = Index(communicator.identity().rank);
+  const bool is_victim =
+      std::ranges::find(words.worker_victims, rank) != words.worker_victims.end();
+  for (std::uint64_t operation = 0; sums.Run(communicator).ok(); ++operation)
+    if (is_victim && operation >= words.death) break;
+  if (!is_victim) return;
+  PrintReformLine({.rank = rank, .died = os::Now()});
+  os::KillThisProcess();
+}
+
+/// Continues without the victims. They do not reform, so no rank of the result dies.
+Result<ReformLine> Recover(const comm::Communicator& failed, Sums& sums, const ReformWords& words) {
+  const auto& [rank, size] = failed.place();
+  const Instant failed_at = failed.control().failed_at();
+  RINGLET_TRY_ASSIGN(const auto rest, comm::Reform(failed, 1, {}));
+  RINGLET_TRY(sums.Run(*rest));
+  ReformLine line{.rank = Index(rank),
+                  .told = failed_at,
+                  .first_result = os::Now(),
+                  .survivors = rest->identity().size,
+                  .is_right = sums.IsRight(size, words.worker_victims)};
+  if (const auto times = rest->control().recovery()) {
+    line.agreed = failed_at + times->agreed;
+    line.rebuilt = failed_at + times->rebuilt;
+  }
+  // A rank that has finished takes processor time from those without a result, so they wait.
+  RINGLET_TRY(sums.Run(*rest));
+  return line;
+}
+
 Status WorkAsRank(const ReformWords& words, const EnvMap& environment) {
   RINGLET_TRY_ASSIGN(const auto process, comm::Process::StartIn(environment));
   const Settings& settings = process->settings();
-  comm::Config config{.rank = settings.rank.value_or(0), .size = words.ranks.front()};
+  const std::uint32_t rank = settings.rank.value_or(0);
+  comm::Config config{.rank = rank, .size = words.ranks.front(), .device = rank};
   RINGLET_TRY_ASSIGN(config.id, rendezvous::FromText(settings.unique_id.text));
-  RINGLET_TRY_ASSIGN(auto communicator, comm::Establish(process, config, {}));
-  const bool is_victim =
-      std::ranges::find(words.worker_victims, config.rank) != words.worker_victims.end();
-  Sums sums(config.rank);
-  for (std::uint64_t operation = 0; sums.Run(*communicator).ok(); ++operation)
-    if (is_victim && operation >= words.death) break;
-  if (is_victim) {
-    PrintReformLine({.rank = config.rank, .died = os::Now()});
-    os::KillThisProcess();
-  }
-  ReformLine line{.rank = config.rank, .told = communicator->control().failed_at()};
-  // The communicators before stay, because a rank without the newest one may need them.
-  std::vector<std::unique_ptr<comm::Communicator>> before;
-  Status first = Error{Code::kPeerLost, "not yet"};
-  while (!first.ok()) {
-    const Instant failed_at = communicator->control().failed_at();
-    RINGLET_TRY_ASSIGN(auto rest, comm::Reform(*communicator, 1, {}));
-    before.push_back(std::exchange(communicator, std::move(rest)));
-    first = sums.Run(*communicator);
-    line.first_result = os::Now();
-    if (const auto times = communicator->control().recovery()) {
-      line.agreed = failed_at + times->agreed;
-      line.rebuilt = failed_at + times->rebuilt;
-    }
-    if (!first.ok() && first.error().code != Code::kPeerLost) return first;
-  }
-  // A rank that has finished takes processor time from those without a result, so they wait.
-  RINGLET_TRY(sums.Run(*communicator));
-  line.survivors = communicator->identity().size;
-  line.is_right = sums.IsRight(config.size, words.worker_victims);
+  RINGLET_TRY_ASSIGN(const auto communicator, comm::Establish(process, config, {}));
+  Sums sums(rank);
+  SumUntilFailure(*communicator, sums, words);
+  RINGLET_TRY_ASSIGN(const ReformLine line, Recover(*communicator, sums, words));
   PrintReformLine(line);
   return Ok();
 }

@@ -38,6 +38,14 @@ TEST(BenchReformTest, StepsOfARecoveryAreInOrder) {
   }
 }
 
+TEST(BenchReformTest, EachRankOfAnEmulatedMachineHasADevice) {
+  const char* const kMachine = "RINGLET_MACHINE";
+  ::setenv(kMachine, Fixture("topo-vectors/nvswitch8-sm90.xml").c_str(), 1);
+  const ToolRun ran = RunReform({"-n", "3", "-i", "1"});
+  ::unsetenv(kMachine);
+  EXPECT_EQ(ran.status, 0) << ran.errors;
+}
+
 TEST(BenchReformTest, ARankMustBeLeft) {
   const ToolRun ran = RunReform({"-n", "3", "--kill", "3"});
   EXPECT_NE(ran.status, 0);

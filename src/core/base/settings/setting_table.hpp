@@ -226,9 +226,8 @@ inline constexpr std::array kSettings = {
         .scope = SettingScope::kCollectives,
         .field = &Settings::host_algo,
         .help = "Algorithms that collectives over host memory may use, in the syntax of ALGO, such "
-                "as broadcast:binomial. `ringlet explain OPERATION` lists the names. A choice that "
-                "leaves an operation without an algorithm has no effect on it, and the log "
-                "reports it.",
+                "as broadcast:binomial. An error lists the names that exist. A choice that leaves "
+                "an operation without an algorithm has no effect on it, and the log reports it.",
         .must_agree = true},
     SettingSpec{
         .name = "TUNE_FILE",

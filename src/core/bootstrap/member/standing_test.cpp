@@ -436,21 +436,31 @@ TEST(Member, ALostRankThatReformsAnUnknownGroupIsTold) {
   EXPECT_FALSE(scene.child->Take(FrameType::kForm));
 }
 
+// Refuses all new dials of a member.
+class RefusesDials {
+ public:
+  explicit RefusesDials(Scene& scene) : scene_(scene), refused_(scene.driver.dials.size()) {}
+  void After(milliseconds wait) {
+    scene_.driver.Pass(wait);
+    for (; refused_ < scene_.driver.dials.size(); ++refused_)
+      scene_.driver.Deliver(Closed{scene_.driver.dials[refused_].line, "Connection refused"});
+  }
+
+ private:
+  Scene& scene_;
+  std::size_t refused_;
+};
+
 TEST(Member, AReformedGroupSoonFindsThatNoProcessListens) {
   Middle scene;
   scene.parent->Close();
   EXPECT_THAT(Reformed(scene), testing::ElementsAre(1, 2, 3));
   scene.member.Gather(true, {}, kChild);
-  std::size_t refused = scene.driver.dials.size();
-  const auto refuse_after = [&](milliseconds wait) {
-    scene.driver.Pass(wait);
-    for (; refused < scene.driver.dials.size(); ++refused)
-      scene.driver.Deliver(Closed{scene.driver.dials[refused].line, "Connection refused"});
-  };
-  refuse_after(milliseconds(0));
-  refuse_after(milliseconds(100));
+  RefusesDials refuses(scene);
+  refuses.After(milliseconds(0));
+  refuses.After(milliseconds(100));
   EXPECT_FALSE(scene.member.failure(kChild)) << "it may be about to listen";
-  for (int i = 0; i < 3; ++i) refuse_after(milliseconds(10));
+  for (int i = 0; i < 3; ++i) refuses.After(milliseconds(10));
   ASSERT_TRUE(scene.member.failure(kChild));
   EXPECT_EQ(scene.member.failure(kChild)->origin, 2u);
   EXPECT_THAT(Reformed(scene, kChild + 1), testing::ElementsAre(1, 2));
@@ -461,20 +471,15 @@ TEST(Member, AReformedGroupLooksAtOnceAtARankThatWasDoubtedBefore) {
   scene.parent->Close();
   EXPECT_THAT(Reformed(scene), testing::ElementsAre(1, 2, 3));
   scene.member.Gather(true, {}, kChild);
-  std::size_t refused = scene.driver.dials.size();
-  const auto refuse_after = [&](milliseconds wait) {
-    scene.driver.Pass(wait);
-    for (; refused < scene.driver.dials.size(); ++refused)
-      scene.driver.Deliver(Closed{scene.driver.dials[refused].line, "Connection refused"});
-  };
-  for (const int wait : {0, 100, 3, 5}) refuse_after(milliseconds(wait));
+  RefusesDials refuses(scene);
+  for (const int wait : {0, 100, 3, 5}) refuses.After(milliseconds(wait));
   ASSERT_FALSE(scene.member.failure(kChild));
   scene.child->Close();
   EXPECT_THAT(Reformed(scene, kChild + 1), testing::ElementsAre(1, 3));
   scene.member.Gather(true, {}, kChild + 1);
-  refuse_after(milliseconds(0));
+  refuses.After(milliseconds(0));
   EXPECT_FALSE(scene.member.failure(kChild + 1));
-  refuse_after(milliseconds(10));
+  refuses.After(milliseconds(10));
   ASSERT_TRUE(scene.member.failure(kChild + 1));
   EXPECT_EQ(scene.member.failure(kChild + 1)->origin, 1u);
 }
@@ -501,12 +506,8 @@ TEST(Member, AReformedGroupSoonFindsThatARankDiedBeforeItSpoke) {
   scene.driver.Pass(milliseconds(100));
   scene.Answer(FakeRank(3).addresses[0]).Close();
   EXPECT_FALSE(scene.member.failure(kChild)) << "it may have left in good order";
-  std::size_t refused = scene.driver.dials.size();
-  for (int i = 0; i < 4; ++i) {
-    scene.driver.Pass(milliseconds(10));
-    for (; refused < scene.driver.dials.size(); ++refused)
-      scene.driver.Deliver(Closed{scene.driver.dials[refused].line, "Connection refused"});
-  }
+  RefusesDials refuses(scene);
+  for (int i = 0; i < 4; ++i) refuses.After(milliseconds(10));
   ASSERT_TRUE(scene.member.failure(kChild));
   EXPECT_EQ(scene.member.failure(kChild)->origin, 2u);
 }
