@@ -1,6 +1,7 @@
 #include "base/value/race.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "ringlet/status.hpp"
@@ -15,6 +16,10 @@ constexpr std::uint64_t kForgets = 16;
 // A way replaces the best one only if it is faster by more than this part of the time.
 constexpr std::uint64_t kMargin = 32;
 
+// A probe ends early if an operation takes this many times as long as the fastest way. The first
+// operation of a probe may be slow for other reasons.
+constexpr std::uint64_t kTooSlow = 2, kFirstTooSlow = 6;
+
 }  // namespace
 
 Race::Race(std::uint32_t ways) : ways_(ways) {
@@ -25,6 +30,14 @@ void Race::BeginProbe(std::uint32_t of) {
   probe_ = last_probe_ = of;
   times_[of] = 0;
   left_ = kProbe;
+}
+
+// Returns the least known time of the ways except one; the maximum if none is known.
+std::uint64_t Race::FastestOfOthers(std::uint32_t except) const {
+  std::uint64_t fastest = std::numeric_limits<std::uint64_t>::max();
+  for (std::uint32_t way = 0; way < ways_; ++way)
+    if (way != except && times_[way] > 0) fastest = std::min(fastest, times_[way]);
+  return fastest;
 }
 
 void Race::Settle(std::uint32_t on) {
@@ -51,13 +64,16 @@ void Race::Record(std::uint64_t time) {
   const bool on_probe = probe_ < ways_;
   std::uint64_t& least = times_[ran];
   time = std::max<std::uint64_t>(time, 1);
-  if (std::exchange(last_, ran) == ran)
+  const bool counts = std::exchange(last_, ran) == ran;
+  if (counts)
     least =
         least == 0 ? time : std::min(time, least + std::max<std::uint64_t>(least / kForgets, 1));
   if (ways_ == 1) return;
   --left_;
   if (on_probe) {
-    if (left_ == 0) EndProbe();
+    const bool too_slow = time / (counts ? kTooSlow : kFirstTooSlow) > FastestOfOthers(ran);
+    if (too_slow) least = time;
+    if (too_slow || left_ == 0) EndProbe();
     return;
   }
   const bool slower_than_expected = least > expected_ + expected_ / 2;

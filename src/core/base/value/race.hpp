@@ -18,6 +18,7 @@ class Race {
   static constexpr std::uint32_t kWaysMax = 3;
   /// Number of operations in a probe of another way. The first operation after a change does not
   /// count: the caches do not hold its memory yet, or some of its time belongs to the way before.
+  /// A probe of a way that is several times slower than another one ends early.
   static constexpr std::uint32_t kProbe = 3;
   /// Number of operations between probes, at first and at most. Each unsuccessful probe doubles it,
   /// so that probes of slow ways take little time.
@@ -34,6 +35,7 @@ class Race {
  private:
   void BeginProbe(std::uint32_t of);
   void EndProbe();
+  std::uint64_t FastestOfOthers(std::uint32_t except) const;
   void Settle(std::uint32_t on);
 
   std::uint32_t ways_;

@@ -33,6 +33,15 @@ TEST(Race, TriesEachWayThenTakesTheFastest) {
   }
 }
 
+TEST(Race, ProbesOfMuchSlowerWaysEndEarly) {
+  Race race(3);
+  // Both other ways are probed at first and once again.
+  const auto ran = RunWith(race, {100, 700, 600}, 60);
+  EXPECT_EQ(ran[1], 2 * 1) << "its first operation is slow enough";
+  EXPECT_EQ(ran[2], 2 * 2);
+  EXPECT_EQ(race.way(), 0u);
+}
+
 TEST(Race, SpendsLittleTimeOnSlowerWays) {
   Race race(3);
   const auto ran = RunWith(race, {1000, 5000, 4000}, 20'000);

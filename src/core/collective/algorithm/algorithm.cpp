@@ -28,6 +28,7 @@ constexpr AlgorithmCase kFetchCases[] = {
     {CallKind::kBroadcast, Everywhere},
     {CallKind::kAllGather, Everywhere},
     {CallKind::kAllToAll, Everywhere},
+    {CallKind::kScatter, Everywhere},
 };
 
 /// Returns null if the algorithm does not run calls of this kind.

@@ -16,10 +16,20 @@ namespace {
 // rank checks for failed ranks.
 constexpr int kSlicesAtOnce = 16;
 
-// Returns true for operations whose memory peers may fetch. They only copy.
-bool MayFetch(CallKind kind) {
+// A fetch ends for the root of a scatter when all ranks have read their blocks. Slices do not wait
+// for them, and are faster for smaller blocks: 42 us against 66 us for 16 KiB to each of 4 ranks on
+// 2 cores of an AMD EPYC, but 930 us against 340 us for 256 KiB to each of 8.
+constexpr std::size_t kFetchedScatterMin = 64 << 10;
+
+// Returns true if peers may fetch the memory of a call with blocks of this size. Such calls only
+// copy.
+bool MayFetch(CallKind kind, std::size_t block) {
   return kind == CallKind::kAllToAll || kind == CallKind::kAllGather ||
-         kind == CallKind::kBroadcast;
+         kind == CallKind::kBroadcast ||
+         (kind == CallKind::kScatter && block >= kFetchedScatterMin);
+}
+bool MayFetch(const Call& call) {
+  return MayFetch(call.kind, BlockBytes(call));
 }
 
 // ArenaHeader::failed: the first rank that gave up is in the lower bits, the one it blames above.
@@ -105,7 +115,8 @@ Race* ShmCollective::RaceOf(const Call& call) {
   if (!races_) {
     races_ = std::make_unique<Races>();
     for (std::size_t kind = 0; kind < kCallKinds; ++kind)
-      races_->of[kind].fill(Race(MayFetch(CallKind(kind)) ? 3 : 2));
+      for (std::size_t size = 0; size < Races::kSizes; ++size)
+        races_->of[kind][size] = Race(MayFetch(CallKind(kind), std::size_t{1} << size) ? 3 : 2);
   }
   const auto size = static_cast<std::size_t>(std::bit_width(BlockBytes(call)));
   return &races_->of[static_cast<std::size_t>(call.kind)][size - 1];
@@ -113,7 +124,7 @@ Race* ShmCollective::RaceOf(const Call& call) {
 
 ShmCollective::Way ShmCollective::WayOf(const Call& call) {
   race_ = RaceOf(call);
-  const std::uint32_t first = MayFetch(call.kind) ? 0 : 1;
+  const std::uint32_t first = MayFetch(call) ? 0 : 1;
   if (!race_) return static_cast<Way>(first);
   begun_ = ticks_();
   return static_cast<Way>(first + race_->way());
@@ -153,7 +164,7 @@ void ShmCollective::Post(Algorithm how) {
   } else {
     const bool stream = OutputBytes(call_, here) * ranks() >= stream_bytes_min_;
     const bool adaptive = direct_ && how == Algorithm::kAdaptive;
-    const bool fetch = how == Algorithm::kFetch || (adaptive && MayFetch(call_.kind));
+    const bool fetch = how == Algorithm::kFetch || (adaptive && MayFetch(call_));
     transport::ArenaPlaces places;
     if (direct_ && how != Algorithm::kSlices)
       places = direct_->Begin(call_, posts_.sequence(), {.stream = stream, .fetch = fetch});

@@ -241,12 +241,15 @@ std::uint64_t FakeTicks() {
 
 TEST(ZeroCopyShm, AdaptiveOperationsTakeTheFastestWayWithTheSameResult) {
   constexpr Rank kRoot{2};
-  for (const CallKind kind : kZeroCopyKinds) {
-    const bool may_fetch =
-        kind == CallKind::kAllGather || kind == CallKind::kAllToAll || kind == CallKind::kBroadcast;
+  constexpr std::uint64_t kFew = 900, kMany = 20'000;
+  std::vector<std::pair<CallKind, std::uint64_t>> cases = {{CallKind::kScatter, kMany}};
+  for (const CallKind kind : kZeroCopyKinds) cases.emplace_back(kind, kFew);
+  for (const auto& [kind, count] : cases) {
+    const bool may_fetch = kind == CallKind::kAllGather || kind == CallKind::kAllToAll ||
+                           kind == CallKind::kBroadcast || count == kMany;
     const bool to_root = kind == CallKind::kReduce || kind == CallKind::kGather;
     const bool from_root = kind == CallKind::kBroadcast || kind == CallKind::kScatter;
-    const Call call{.kind = kind, .count = 900, .type = DataType::kFloat32, .root = kRoot};
+    const Call call{.kind = kind, .count = count, .type = DataType::kFloat32, .root = kRoot};
     Host stages(Way::kStages, 1);
     ASSERT_TRUE(stages.Run(CallsOn(stages, call, false, 1)).ok());
     for (std::size_t fastest = may_fetch ? 0 : 1; fastest < 3; ++fastest) {
