@@ -334,6 +334,34 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
+    def test_large_scatters_take_parts_of_any_layout(self):
+        joined = (64 << 10) // 4  # elements of the largest parts that the root joins
+
+        def body(rank, size):
+            for count in (joined - 1, joined, joined + 1, 300_001):
+                for root in range(size):
+                    wanted = torch.arange(count, dtype=torch.float32) + rank
+                    got = torch.empty(2, count)[1] if count % 2 else torch.empty(count, 2)[:, 0]
+                    parts = [torch.arange(count, dtype=torch.float32) + r for r in range(size)]
+                    parts[1] = torch.stack([parts[1], parts[1]], 1)[:, 0]  # with gaps
+                    work = dist.scatter(got, parts if rank == root else None, root, async_op=True)
+                    work.wait()
+                    assert torch.equal(got, wanted), (count, root)
+
+        on_ranks(3, body)
+
+    def test_scatters_of_different_sizes_name_the_rank(self):
+        def body(rank, size):
+            mine = 40_000 if rank == 1 else 50_000
+            try:
+                dist.scatter(torch.empty(mine), [torch.ones(mine)] * size if rank == 0 else None)
+            except RuntimeError as error:
+                assert "rank 1 receives 160000 bytes, but root 0 sends 200000 bytes" in str(error), error
+            else:
+                raise AssertionError("no error")
+
+        on_ranks(3, body)
+
     def test_collectives_accept_tensors_in_shared_memory(self):
         def body(rank, size):
             count = 300_000

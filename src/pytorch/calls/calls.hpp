@@ -244,6 +244,53 @@ inline Status GatherToLists(comm::Communicator& communicator, const at::Tensor& 
   return Ok();
 }
 
+/// Sends each source to its rank as a message. Ranks first compare their sizes, because messages
+/// of different sizes leave no rank that can name all of them.
+inline Status ScatterAsMessages(comm::Communicator& communicator, const Tensors& sources,
+                                const at::Tensor& room, std::int64_t root, Milliseconds timeout) {
+  const comm::Identity self = communicator.identity();
+  const auto bytes = static_cast<std::int64_t>(room.nbytes());
+  const at::Tensor sizes = at::empty({self.size}, at::kLong);
+  RINGLET_TRY(AllGather(communicator, at::full({1}, bytes, at::kLong), sizes, timeout));
+  const auto* const size_of = sizes.const_data_ptr<std::int64_t>();
+  for (std::uint32_t rank = 0; rank < self.size; ++rank)
+    if (size_of[rank] != size_of[root])
+      return Error{Code::kProtocol,
+                   fmt::format("the ranks call scatter with different sizes: rank {} receives {} "
+                               "bytes, but root {} sends {} bytes to each rank",
+                               rank, size_of[rank], root, size_of[root])};
+  const Moved moved(room);
+  const std::size_t count = moved.Count(room.numel());
+  const Rank root_rank{static_cast<std::uint32_t>(root)};
+  if (self.rank != root_rank)
+    return comm::Receive(communicator, root_rank, RoomOf(room), count, moved.type);
+  Tensors dense;
+  std::vector<comm::Transfer> transfers;
+  for (std::uint32_t distance = 1; distance < self.size; ++distance) {
+    const std::uint32_t rank = (Index(root_rank) + distance) % self.size;
+    dense.push_back(Dense(sources[rank]));
+    transfers.push_back({.peer = Rank{rank},
+                         .sends = true,
+                         .from = BytesOf(dense.back()),
+                         .count = count,
+                         .type = moved.type});
+  }
+  RINGLET_TRY(communicator.Run(transfers));
+  Deliver(Dense(sources[Index(root_rank)]), room);
+  return Ok();
+}
+
+/// Takes one source per rank on the root, none elsewhere. Joins small sources; larger ones stay in
+/// their memory.
+inline Status ScatterLists(comm::Communicator& communicator, const Tensors& sources,
+                           const at::Tensor& room, std::int64_t root, Milliseconds timeout) {
+  constexpr std::size_t kJoinedMax = 64 << 10;
+  if (room.nbytes() > kJoinedMax)
+    return ScatterAsMessages(communicator, sources, room, root, timeout);
+  const at::Tensor joint = sources.empty() ? at::Tensor() : Joined(sources);
+  return Scatter(communicator, joint, room, root, timeout);
+}
+
 inline Status ReduceInto(comm::Communicator& communicator, const at::Tensor& input,
                          const at::Tensor& output, const TensorReduction& reduction,
                          Milliseconds timeout) {

@@ -16,8 +16,25 @@ namespace {
 constexpr std::string_view kAllCame = "all came";
 constexpr const char* kAborted = "the process group was aborted";
 
-std::string ArrivalKey(const BarrierCall& barrier_call, std::uint32_t rank) {
-  return fmt::format("muster:{}:{}", barrier_call.number, rank);
+// A barrier usually ends before this time. Looking for the end of a rank costs a request to the
+// store per rank.
+constexpr std::chrono::milliseconds kBeforeLooking{10};
+
+// The first wait between two requests to the store. The store answers the ranks one after another,
+// so that more ranks must ask less often.
+Backoff BackoffOf(const BarrierCall& barrier_call) {
+  return Backoff(0, std::chrono::microseconds(std::max(50u, 15 * barrier_call.size)));
+}
+
+// The key at which a rank stores the number of the last barrier that it has reached.
+std::string ArrivalKey(std::uint32_t rank) {
+  return fmt::format("muster:at:{}", rank);
+}
+
+// The counter of the ranks that have reached a barrier. Rank 0 adds the number of all ranks when it
+// gives up, so that no later rank is the last one.
+std::string CountKey(std::uint64_t number) {
+  return fmt::format("muster:{}:count", number);
 }
 
 std::string VerdictKey(std::uint64_t number) {
@@ -46,64 +63,75 @@ struct MissingRanks {
   }
 };
 
-// Ends at the deadline, or as soon as further waiting is in vain.
-Result<MissingRanks> AwaitAll(KeyStore& store, Presence& presence, const BarrierCall& barrier_call,
-                              const std::stop_token& abort) {
+// Reads the store once per rank.
+Result<MissingRanks> FindMissing(KeyStore& store, Presence& presence,
+                                 const BarrierCall& barrier_call) {
   MissingRanks absence;
-  for (std::uint32_t rank = 1; rank < barrier_call.size; ++rank) absence.missing.push_back(rank);
-  const Instant end = comm::Now() + barrier_call.timeout;
-  Backoff backoff;
+  const std::string arrived = std::to_string(barrier_call.number);
+  for (std::uint32_t rank = 1; rank < barrier_call.size; ++rank) {
+    RINGLET_TRY_ASSIGN(const auto found, store.Find(ArrivalKey(rank)));
+    if (!found || AsText(*found) != arrived) absence.missing.push_back(rank);
+  }
+  absence.in_vain = AbsenceReason(presence, absence.missing);
+  return absence;
+}
+
+// Ends the barrier with an error, unless all ranks have arrived by now.
+Status GiveUp(KeyStore& store, const BarrierCall& barrier_call, const MissingRanks& absence) {
+  RINGLET_TRY_ASSIGN(const std::uint64_t arrived,
+                     store.CountUp(CountKey(barrier_call.number), barrier_call.size));
+  if (arrived == barrier_call.size) return Ok();
+  const std::string verdict = absence.Text(barrier_call);
+  RINGLET_TRY(store.Set(VerdictKey(barrier_call.number), AsView(verdict)));
+  return Error{absence.in_vain.empty() ? Code::kTimeout : Code::kPeerLost, verdict};
+}
+
+// Waits until all ranks have arrived, or until further waiting is in vain.
+Status AwaitAll(KeyStore& store, Presence& presence, const BarrierCall& barrier_call,
+                const std::stop_token& abort) {
+  const Instant begin = comm::Now(), end = begin + barrier_call.timeout;
+  Backoff backoff = BackoffOf(barrier_call);
   while (true) {
-    std::optional<Error> broken;
-    std::erase_if(absence.missing, [&](std::uint32_t rank) {
-      const auto found = store.Find(ArrivalKey(barrier_call, rank));
-      if (!found.ok()) broken = found.error();
-      return found.ok() && found->has_value();
-    });
-    if (broken) return *broken;
-    absence.in_vain = AbsenceReason(presence, absence.missing);
-    const bool enough = barrier_call.wait_for_all
-                            ? absence.in_vain.size() == absence.missing.size()
-                            : !absence.in_vain.empty() || absence.missing.empty();
-    if (enough || comm::Now() >= end) return absence;
+    RINGLET_TRY_ASSIGN(const auto verdict, store.Find(VerdictKey(barrier_call.number)));
+    if (verdict) return Ok();
+    const Instant now = comm::Now();
+    const bool over = now >= end;
+    if (over ||
+        (now >= begin + kBeforeLooking && !AbsenceReason(presence, barrier_call.size, 0).empty())) {
+      RINGLET_TRY_ASSIGN(const MissingRanks absence, FindMissing(store, presence, barrier_call));
+      const bool all_in_vain = absence.in_vain.size() == absence.missing.size();
+      const bool in_vain = !absence.in_vain.empty() && (all_in_vain || !barrier_call.wait_for_all);
+      if (over || in_vain) return GiveUp(store, barrier_call, absence);
+    }
     if (!backoff.Rest(abort)) return Error{Code::kAborted, kAborted};
   }
 }
 
-Status CollectArrivals(KeyStore& store, Presence& presence, const BarrierCall& barrier_call,
-                       const std::stop_token& abort) {
-  if (barrier_call.timeout.count() <= 0)
-    return Error{Code::kTimeout,
-                 fmt::format("Rank 0 timed out in monitoredBarrier after {} ms. No ranks "
-                             "successfully processed in monitoredBarrier",
-                             barrier_call.timeout.count())};
-  RINGLET_TRY_ASSIGN(const MissingRanks absence, AwaitAll(store, presence, barrier_call, abort));
-  for (std::uint32_t rank = 1; rank < barrier_call.size; ++rank)
-    store.Erase(ArrivalKey(barrier_call, rank));
-  if (absence.missing.empty()) {
-    // All ranks have read the verdict of the previous barrier.
-    if (barrier_call.number > 0) store.Erase(VerdictKey(barrier_call.number - 1));
-    return store.Set(VerdictKey(barrier_call.number), AsView(kAllCame));
+// The last rank to arrive ends the barrier.
+Status EndBarrier(KeyStore& store, const BarrierCall& barrier_call) {
+  if (barrier_call.number > 0) {  // all ranks have read the verdict of the previous barrier
+    store.Erase(VerdictKey(barrier_call.number - 1));
+    store.Erase(CountKey(barrier_call.number - 1));
   }
-  const std::string verdict = absence.Text(barrier_call);
-  RINGLET_TRY(store.Set(VerdictKey(barrier_call.number), AsView(verdict)));
-  return Error{absence.in_vain.empty() ? Code::kTimeout : Code::kPeerLost, verdict};
+  return store.Set(VerdictKey(barrier_call.number), AsView(kAllCame));
 }
 
 // Returns rank 0's verdict, or the reason why it is missing.
 Result<std::string> AwaitVerdict(KeyStore& store, Presence& presence,
                                  const BarrierCall& barrier_call, const std::stop_token& abort) {
   // Waits longer than rank 0, which gives up first and knows more.
-  const Instant end = comm::Now() + 2 * barrier_call.timeout;
-  Backoff backoff;
+  const Instant begin = comm::Now(), end = begin + 2 * barrier_call.timeout;
+  Backoff backoff = BackoffOf(barrier_call);
   std::string why;
   while (true) {
     RINGLET_TRY_ASSIGN(const auto verdict, store.Find(VerdictKey(barrier_call.number)));
     if (verdict) return std::string(AsText(*verdict));
     if (!why.empty()) return why;
-    if (comm::Now() >= end)
+    const Instant now = comm::Now();
+    if (now >= end)
       return fmt::format("no message within {} ms", (2 * barrier_call.timeout).count());
     if (!backoff.Rest(abort)) return Error{Code::kAborted, kAborted};
+    if (now < begin + kBeforeLooking) continue;
     why = AbsenceReason(presence, 0);  // its verdict may have arrived before: check once more
   }
 }
@@ -113,8 +141,18 @@ Result<std::string> AwaitVerdict(KeyStore& store, Presence& presence,
 Status RunMonitoredBarrier(KeyStore& store, Presence& presence, const BarrierCall& barrier_call,
                            const std::stop_token& abort) {
   if (barrier_call.size == 1) return Ok();
-  if (barrier_call.rank == 0) return CollectArrivals(store, presence, barrier_call, abort);
-  RINGLET_TRY(store.Set(ArrivalKey(barrier_call, barrier_call.rank), AsView("here")));
+  if (barrier_call.rank == 0 && barrier_call.timeout.count() <= 0)
+    return Error{Code::kTimeout,
+                 fmt::format("Rank 0 timed out in monitoredBarrier after {} ms. No ranks "
+                             "successfully processed in monitoredBarrier",
+                             barrier_call.timeout.count())};
+  RINGLET_TRY_ASSIGN(const std::uint64_t earlier, store.CountUp(CountKey(barrier_call.number)));
+  if (earlier + 1 == barrier_call.size) return EndBarrier(store, barrier_call);
+  if (barrier_call.rank == 0) return AwaitAll(store, presence, barrier_call, abort);
+  // Rank 0 reads this before it gives up. It follows the count, so that rank 0 finds a missing rank
+  // if the count is incomplete.
+  RINGLET_TRY(
+      store.Set(ArrivalKey(barrier_call.rank), AsView(std::to_string(barrier_call.number))));
   const auto verdict = AwaitVerdict(store, presence, barrier_call, abort);
   if (verdict.ok() && *verdict == kAllCame) return Ok();
   return Error{Code::kTimeout,

@@ -151,9 +151,8 @@ inline WorkPointer LaunchScatter(Launcher& launcher, Tensors& outputs, std::vect
   return launcher.Launch(
       launcher.Describe(c10d::OpType::SCATTER, "scatter", opts, sources, outputs),
       [=, root = opts.rootRank](comm::Communicator& communicator, Milliseconds timeout) -> Status {
-        const at::Tensor joint = sources.empty() ? at::Tensor() : Joined(sources);
         const at::Tensor room = Room(output);
-        RINGLET_TRY(Scatter(communicator, joint, room, root, timeout));
+        RINGLET_TRY(ScatterLists(communicator, sources, room, root, timeout));
         Deliver(room, output);
         return Ok();
       });

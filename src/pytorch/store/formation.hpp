@@ -38,14 +38,16 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Formatio
 class Backoff {
  public:
   /// \param at_once  number of initial checks without a wait
-  explicit Backoff(int at_once = 0) : at_once_(at_once) {}
+  /// \param first    the first wait
+  explicit Backoff(int at_once = 0, std::chrono::microseconds first = std::chrono::microseconds(50))
+      : at_once_(at_once), next_(first) {}
   std::chrono::microseconds Next();
   /// Waits for the next interval and checks the caller's LongWait. False: aborted or not to wait.
   bool Rest(const std::stop_token& abort);
 
  private:
   int at_once_;
-  std::chrono::microseconds next_{50};
+  std::chrono::microseconds next_;
   Instant looked_{0};  // when LongWait was checked last, or the first Rest began
 };
 

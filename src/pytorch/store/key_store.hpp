@@ -20,8 +20,9 @@ class KeyStore {
   virtual Status Set(const std::string& key, View value) = 0;
   /// Empty if the key is not set yet, or erased.
   virtual Result<std::optional<Bytes>> Find(const std::string& key) = 0;
-  /// Increments a counter and returns its previous value.
-  virtual Result<std::uint64_t> CountUp(const std::string& key) = 0;
+  /// Adds to a counter and returns its previous value.
+  virtual Result<std::uint64_t> CountUp(const std::string& key, std::uint32_t by) = 0;
+  Result<std::uint64_t> CountUp(const std::string& key) { return CountUp(key, 1); }
   /// Removes the key. Has no effect if the store has ended.
   virtual void Erase(const std::string& key) = 0;
   /// True if the server of the store has certainly ended, so that each call would fail. PyTorch
@@ -44,8 +45,9 @@ class GenerationStore final : public KeyStore {
   Result<std::optional<Bytes>> Find(const std::string& key) override {
     return all_->Find(prefix_ + key);
   }
-  Result<std::uint64_t> CountUp(const std::string& key) override {
-    return all_->CountUp(prefix_ + key);
+  using KeyStore::CountUp;
+  Result<std::uint64_t> CountUp(const std::string& key, std::uint32_t by) override {
+    return all_->CountUp(prefix_ + key, by);
   }
   void Erase(const std::string& key) override { all_->Erase(prefix_ + key); }
   bool IsGone() override { return all_->IsGone(); }

@@ -30,9 +30,10 @@ class TorchStore final : public KeyStore {
       return std::optional<Bytes>(Bytes(bytes.begin(), bytes.end()));
     });
   }
-  Result<std::uint64_t> CountUp(const std::string& key) override {
+  using KeyStore::CountUp;
+  Result<std::uint64_t> CountUp(const std::string& key, std::uint32_t by) override {
     return Guarded("count up", key, [&]() -> Result<std::uint64_t> {
-      return static_cast<std::uint64_t>(store_->add(key, 1) - 1);
+      return static_cast<std::uint64_t>(store_->add(key, by) - by);
     });
   }
   // The client keeps its connection as long as it is usable.

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "pytorch/store/key_store.hpp"
 
@@ -20,17 +21,20 @@ class MemoryStore : public KeyStore {
     if (it == values_.end()) return std::optional<Bytes>();
     return std::optional<Bytes>(it->second);
   }
-  Result<std::uint64_t> CountUp(const std::string& key) override {
+  using KeyStore::CountUp;
+  Result<std::uint64_t> CountUp(const std::string& key, std::uint32_t by) override {
     const std::lock_guard lock(mutex_);
-    return counters_[key]++;
+    return std::exchange(counters_[key], counters_[key] + by);
   }
   void Erase(const std::string& key) override {
     const std::lock_guard lock(mutex_);
     values_.erase(key);
+    counters_.erase(key);
   }
+  /// Number of keys, with counters.
   std::size_t size() {
     const std::lock_guard lock(mutex_);
-    return values_.size();
+    return values_.size() + counters_.size();
   }
 
  private:
