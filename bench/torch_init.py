@@ -23,7 +23,7 @@ import torch.distributed as dist
 import ringlet
 import torch_results
 
-ringlet.Options  # loads the extension before the forks, like Gloo
+ringlet.ops  # loads the extension before the forks, like Gloo
 
 BACKENDS = ("ringlet", "gloo")
 
