@@ -41,6 +41,7 @@ inline MakeLine LinesWithin(Milliseconds init_timeout) {
     config.size = 2;
     config.init_timeout = init_timeout;
     config.timeout = timeout;
+    config.expects_one_host = true;
     RINGLET_TRY_ASSIGN(auto formed, comm::Establish(process, config, abort));
     return std::shared_ptr<PairLink>(std::make_shared<CommunicatorLine>(std::move(formed)));
   };

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kBeforeLooking{10};
 // The first wait between two requests to the store. The store answers the ranks one after another,
 // so that more ranks must ask less often.
 Backoff BackoffOf(const BarrierCall& barrier_call) {
-  return Backoff(0, std::chrono::microseconds(std::max(50u, 15 * barrier_call.size)));
+  return Backoff({.first = std::chrono::microseconds(std::max(50u, 15 * barrier_call.size))});
 }
 
 // The key at which a rank stores the number of the last barrier that it has reached.

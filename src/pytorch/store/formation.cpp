@@ -41,12 +41,12 @@ Error Aborted(const std::string& key) {
 }  // namespace
 
 std::chrono::microseconds Backoff::Next() {
-  if (at_once_ > 0) {
-    --at_once_;
+  if (shape_.at_once > 0) {
+    --shape_.at_once;
     return std::chrono::microseconds(0);
   }
   const auto now = next_;
-  next_ = std::min(next_ * 6 / 5, kLongestPause);
+  next_ = std::min(next_ + next_ / shape_.growth, kLongestPause);
   return now;
 }
 
@@ -133,7 +133,7 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Formatio
   for (std::size_t root = 0; root < keys.size(); ++root) {
     if (mine && root == *mine) continue;
     const bool eager = formation.size <= kEagerRanksMax && process->facts().MaySpin(formation.size);
-    const Backoff backoff(eager ? kLooksAtOnce : 0);
+    const Backoff backoff({.at_once = eager ? kLooksAtOnce : 0});
     RINGLET_TRY_ASSIGN(const Bytes bytes,
                        Await(store, keys[root], formation.timeout, abort, serve, backoff));
     RINGLET_TRY_ASSIGN(ids[root], ToId(bytes, keys[root]));

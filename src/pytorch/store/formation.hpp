@@ -37,16 +37,19 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Formatio
 /// The wait between two checks of a state that another process changes.
 class Backoff {
  public:
-  /// \param at_once  number of initial checks without a wait
-  /// \param first    the first wait
-  explicit Backoff(int at_once = 0, std::chrono::microseconds first = std::chrono::microseconds(50))
-      : at_once_(at_once), next_(first) {}
+  struct Shape {
+    int at_once = 0;                      ///< number of initial checks without a wait
+    std::chrono::microseconds first{50};  ///< the first wait
+    int growth = 5;                       ///< each wait is longer by one part of so many
+  };
+  Backoff() : Backoff(Shape{}) {}
+  explicit Backoff(const Shape& shape) : shape_(shape), next_(shape.first) {}
   std::chrono::microseconds Next();
   /// Waits for the next interval and checks the caller's LongWait. False: aborted or not to wait.
   bool Rest(const std::stop_token& abort);
 
  private:
-  int at_once_;
+  Shape shape_;
   std::chrono::microseconds next_;
   Instant looked_{0};  // when LongWait was checked last, or the first Rest began
 };

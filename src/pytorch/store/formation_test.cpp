@@ -65,7 +65,7 @@ TEST(Formation, AnAbortEndsTheWait) {
 }
 
 TEST(Formation, TheBackoffMayBeginWithImmediateTries) {
-  Backoff eager(2), patient;
+  Backoff eager({.at_once = 2}), patient;
   EXPECT_EQ(eager.Next().count(), 0);
   EXPECT_EQ(eager.Next().count(), 0);
   const auto first = patient.Next();
