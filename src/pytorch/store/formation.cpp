@@ -33,6 +33,14 @@ std::optional<std::uint32_t> RootOf(const FormationConfig& formation) {
   return formation.rank / formation.ranks_per_root;
 }
 
+Error NoId(const FormationConfig& formation, std::size_t root, const std::string& key) {
+  return Error{Code::kTimeout,
+               fmt::format("rank {} published no unique id of the process group within {} ms (key "
+                           "'{}' of the store): it has not called the group's first operation, or "
+                           "the other ranks gave up before this rank called it",
+                           root * formation.ranks_per_root, formation.timeout.count(), key)};
+}
+
 Error Aborted(const std::string& key) {
   return Error{Code::kAborted,
                fmt::format("the process group was aborted while it waited for '{}'", key)};
@@ -77,20 +85,13 @@ std::vector<std::string> KeysOfRoots(const FormationConfig& formation) {
   return keys;
 }
 
-Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::milliseconds timeout,
-                    const std::stop_token& abort, const std::function<void()>& meanwhile,
-                    Backoff backoff) {
+Result<std::optional<Bytes>> Await(KeyStore& store, const std::string& key,
+                                   std::chrono::milliseconds timeout, const std::stop_token& abort,
+                                   const std::function<void()>& meanwhile, Backoff backoff) {
   const Instant end = comm::Now() + timeout;
   while (true) {
     RINGLET_TRY_ASSIGN(auto value, store.Find(key));
-    if (value) return std::move(*value);
-    if (comm::Now() >= end)
-      return Error{
-          Code::kTimeout,
-          fmt::format(
-              "key '{}' did not appear in the store within {} ms: has the rank that sets it "
-              "called this operation?",
-              key, timeout.count())};
+    if (value || comm::Now() >= end) return value;
     if (!backoff.Rest(abort)) return Aborted(key);
     if (meanwhile) meanwhile();
   }
@@ -134,9 +135,10 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Formatio
     if (mine && root == *mine) continue;
     const bool eager = formation.size <= kEagerRanksMax && process->facts().MaySpin(formation.size);
     const Backoff backoff({.at_once = eager ? kLooksAtOnce : 0});
-    RINGLET_TRY_ASSIGN(const Bytes bytes,
+    RINGLET_TRY_ASSIGN(const auto bytes,
                        Await(store, keys[root], formation.timeout, abort, serve, backoff));
-    RINGLET_TRY_ASSIGN(ids[root], ToId(bytes, keys[root]));
+    if (!bytes) return NoId(formation, root, keys[root]);
+    RINGLET_TRY_ASSIGN(ids[root], ToId(*bytes, keys[root]));
   }
   config.id = ids.front();
   config.more_ids.assign(ids.begin() + 1, ids.end());

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ std::vector<std::string> KeysOfRoots(const FormationConfig& formation);
 
 /// Forms the communicator with all its other ranks. Blocks until it is formed. The last
 /// rank erases the keys afterwards.
-/// Errors  kTimeout  no rank published an id in time; else as comm::Establish
+/// Errors  kTimeout  a rank published no id in time; else as comm::Establish
 Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const FormationConfig& formation,
                                                  const std::shared_ptr<comm::Process>& process,
                                                  const std::stop_token& abort);
@@ -54,12 +55,12 @@ class Backoff {
   Instant looked_{0};  // when LongWait was checked last, or the first Rest began
 };
 
-/// Waits until the store has `key`, with repeated checks at increasing intervals.
-/// \param meanwhile  called between two checks
-/// Errors  kTimeout, kAborted, and the store's own
-Result<Bytes> Await(KeyStore& store, const std::string& key, std::chrono::milliseconds timeout,
-                    const std::stop_token& abort, const std::function<void()>& meanwhile = {},
-                    Backoff backoff = Backoff());
+/// Waits until the store has `key`, with repeated checks at increasing intervals. Empty: the time
+/// is over. \param meanwhile  called between two checks Errors  kAborted, and the store's own
+Result<std::optional<Bytes>> Await(KeyStore& store, const std::string& key,
+                                   std::chrono::milliseconds timeout, const std::stop_token& abort,
+                                   const std::function<void()>& meanwhile = {},
+                                   Backoff backoff = Backoff());
 
 /// Parses a published id. Errors  kProtocol  `bytes` has the wrong size
 Result<UniqueId> ToId(View bytes, const std::string& key);

@@ -45,14 +45,15 @@ TEST(Formation, RanksMeetThroughTheStoreAndLeaveItEmpty) {
   }
 }
 
-TEST(Formation, ARankWithoutAnIdTimesOutAndNamesTheKey) {
+TEST(Formation, ARankWithoutAnIdNamesTheRankThatPublishesIt) {
   MemoryStore store;
   FormationConfig formation = SeatOf(1, 2);
   formation.timeout = std::chrono::milliseconds(1);
   const auto failed = Form(store, formation, comm::ProcessWith({}), {});
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().code, Code::kTimeout);
-  EXPECT_THAT(failed.error().message, HasSubstr("key '0' did not appear in the store within 1 ms"));
+  EXPECT_THAT(failed.error().message,
+              HasSubstr("rank 0 published no unique id of the process group within 1 ms"));
 }
 
 TEST(Formation, AnAbortEndsTheWait) {
