@@ -245,21 +245,23 @@ inline Status GatherToLists(comm::Communicator& communicator, const at::Tensor& 
   return Ok();
 }
 
-/// Sends each source to its rank as a message. Ranks first compare their sizes, because messages
-/// of different sizes leave no rank that can name all of them.
+/// Sends each source to its rank as a message, after its size: a message of another size would be
+/// an error without the cause.
 inline Status ScatterAsMessages(comm::Communicator& communicator, const Tensors& sources,
                                 const at::Tensor& room, std::int64_t root, Milliseconds timeout) {
   const comm::Identity self = communicator.identity();
   const auto bytes = static_cast<std::int64_t>(room.nbytes());
-  const at::Tensor sizes = at::empty({self.size}, at::kLong);
-  RINGLET_TRY(AllGather(communicator, at::full({1}, bytes, at::kLong), sizes, timeout));
-  const auto* const size_of = sizes.const_data_ptr<std::int64_t>();
-  for (std::uint32_t rank = 0; rank < self.size; ++rank)
-    if (size_of[rank] != size_of[root])
-      return Error{Code::kProtocol,
-                   fmt::format("the ranks call scatter with different sizes: rank {} receives {} "
-                               "bytes, but root {} sends {} bytes to each rank",
-                               rank, size_of[rank], root, size_of[root])};
+  const at::Tensor sizes = sources.empty() ? at::Tensor() : at::full({self.size}, bytes, at::kLong);
+  const at::Tensor sent = at::empty({1}, at::kLong);
+  RINGLET_TRY(Scatter(communicator, sizes, sent, root, timeout));
+  if (const std::int64_t theirs = sent.item<std::int64_t>(); theirs != bytes) {
+    const std::string text = fmt::format(
+        "the ranks call scatter with different sizes: rank {} receives {} bytes, but root {} sends "
+        "{} bytes to each rank",
+        Index(self.rank), bytes, root, theirs);
+    communicator.Abort(text);
+    return Error{Code::kProtocol, text};
+  }
   const Moved moved(room);
   const std::size_t count = moved.Count(room.numel());
   const Rank root_rank{static_cast<std::uint32_t>(root)};
