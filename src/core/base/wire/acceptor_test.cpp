@@ -15,6 +15,7 @@ const Credentials kAcceptorCredentials{77, {}};
 struct AcceptorRig {
   NonceSource nonces{Secret{}};
   std::vector<Action> done;
+  Bytes rest;  // the acceptor reads it until its line has no further frame
   Acceptor acceptor{{.credentials = kAcceptorCredentials,
                      .payload_bytes_max = 100,
                      .options = {},
@@ -31,7 +32,7 @@ struct AcceptorRig {
     acceptor.OnAccepted({kLine, Address::Ipv4(10, 0, 0, 1, 7)}, kNow);
     EXPECT_FALSE(Say(peer.TakeReply()));
     EXPECT_TRUE(peer.Push(std::get<Send>(done.back()).data).ok());
-    Bytes rest = peer.TakeReply();
+    rest = peer.TakeReply();
     rest.insert(rest.end(), frame.begin(), frame.end());
     return Say(rest);
   }
