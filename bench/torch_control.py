@@ -144,7 +144,7 @@ def actions_of(size, folder):
     yield f"form {count} groups", lambda: kept.extend(form_groups(count)), 1
 
 
-def die(ranks, rank, timeout_s=60):
+def die(ranks, rank):
     """Kills the last rank; returns the seconds until this rank was told, and the message."""
     one = torch.ones(1)
     for _ in range(3):

@@ -92,7 +92,8 @@ bool NamesALeaver(const bootstrap::Failure& failure, World& world, const Fate& f
   return fate.killed && failure.origin < world.ranks() &&
          failure.text.find("has left") != std::string::npos &&
          world.network().alive(world.node(failure.origin)) &&
-         world.rank(failure.origin).failure().has_value();
+         world.rank(failure.origin).failure() &&
+         world.rank(failure.origin).failure()->origin == *fate.killed;
 }
 
 void Judge(World& world, const WorldConfig& config, const Fate& fate, Outcome& out) {

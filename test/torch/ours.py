@@ -350,17 +350,25 @@ class Ranks(unittest.TestCase):
 
         on_ranks(3, body)
 
-    def test_scatters_of_different_sizes_name_the_rank(self):
-        def body(rank, size):
-            mine = 40_000 if rank == 1 else 50_000
-            try:
-                dist.scatter(torch.empty(mine), [torch.ones(mine)] * size if rank == 0 else None)
-            except RuntimeError as error:
-                assert "rank 1 receives 160000 bytes, but root 0 sends 200000 bytes" in str(error), error
-            else:
-                raise AssertionError("no error")
+    def test_different_scatters_name_the_rank(self):
+        large, other = torch.ones(50_000), torch.ones(50_000, dtype=torch.int32)
+        one = torch.ones(1, dtype=torch.int64)
+        for odd, words in (
+                (torch.ones(40_000), "rank 1 receives 160000 bytes of Float, but root 0 sends 200000 bytes of Float"),
+                (other, "rank 1 receives 200000 bytes of Int, but root 0 sends 200000 bytes of Float"),
+                (torch.ones(15_000), "a scatter of large tensors begins with this all_gather"),
+                (one, "a scatter of large tensors begins with this all_gather")):
+            def body(rank, size):
+                mine = odd if rank == 1 else large
+                try:
+                    dist.scatter(torch.empty_like(mine), [mine] * size if rank == 0 else None)
+                except RuntimeError as error:
+                    if rank != 1 or odd.nbytes > 65536:
+                        assert words in str(error), error
+                else:
+                    raise AssertionError("no error")
 
-        on_ranks(3, body)
+            on_ranks(3, body)
 
     def test_collectives_accept_tensors_in_shared_memory(self):
         def body(rank, size):

@@ -245,23 +245,48 @@ inline Status GatherToLists(comm::Communicator& communicator, const at::Tensor& 
   return Ok();
 }
 
-/// Sends each source to its rank as a message, after its size: a message of another size would be
-/// an error without the cause.
+/// Compares the block of each rank with the root's, in one call that all ranks of a large scatter
+/// begin with: the root's messages alone would reach the ranks one after another. Programs hardly
+/// gather 16 elements of this type themselves, so other calls of a rank are reported as different.
+inline Status CompareBlocks(comm::Communicator& communicator, const at::Tensor& room,
+                            std::int64_t root, Milliseconds timeout) {
+  struct Block {
+    std::uint64_t bytes;
+    std::uint64_t type;
+    bool operator==(const Block&) const = default;
+  };
+  const Block mine{room.nbytes(), static_cast<std::uint64_t>(room.scalar_type())};
+  std::vector<Block> blocks(communicator.identity().size);
+  communicator.set_timeout(timeout);
+  Status gathered = AllGather(communicator, {.input = std::as_bytes(std::span(&mine, 1)),
+                                             .output = std::as_writable_bytes(std::span(blocks)),
+                                             .count = sizeof mine,
+                                             .type = DataType::kFloat8e5m2});
+  if (!gathered.ok() && gathered.error().code == Code::kProtocol) {
+    Error error = gathered.error();
+    error.message += "; a scatter of large tensors begins with this all_gather";
+    return error;
+  }
+  RINGLET_TRY(gathered);
+  const Block& wanted = blocks[static_cast<std::size_t>(root)];
+  const auto text = [](const Block& block) {
+    return fmt::format("{} bytes of {}", block.bytes,
+                       c10::toString(static_cast<at::ScalarType>(block.type)));
+  };
+  for (std::size_t rank = 0; rank < blocks.size(); ++rank)
+    if (blocks[rank] != wanted)
+      return Error{Code::kProtocol,
+                   fmt::format("the ranks call scatter with different tensors: rank {} receives "
+                               "{}, but root {} sends {} to each rank",
+                               rank, text(blocks[rank]), root, text(wanted))};
+  return Ok();
+}
+
+/// Sends each source to its rank as a message.
 inline Status ScatterAsMessages(comm::Communicator& communicator, const Tensors& sources,
                                 const at::Tensor& room, std::int64_t root, Milliseconds timeout) {
+  RINGLET_TRY(CompareBlocks(communicator, room, root, timeout));
   const comm::Identity self = communicator.identity();
-  const auto bytes = static_cast<std::int64_t>(room.nbytes());
-  const at::Tensor sizes = sources.empty() ? at::Tensor() : at::full({self.size}, bytes, at::kLong);
-  const at::Tensor sent = at::empty({1}, at::kLong);
-  RINGLET_TRY(Scatter(communicator, sizes, sent, root, timeout));
-  if (const std::int64_t theirs = sent.item<std::int64_t>(); theirs != bytes) {
-    const std::string text = fmt::format(
-        "the ranks call scatter with different sizes: rank {} receives {} bytes, but root {} sends "
-        "{} bytes to each rank",
-        Index(self.rank), bytes, root, theirs);
-    communicator.Abort(text);
-    return Error{Code::kProtocol, text};
-  }
   const Moved moved(room);
   const std::size_t count = moved.Count(room.numel());
   const Rank root_rank{static_cast<std::uint32_t>(root)};
@@ -279,7 +304,7 @@ inline Status ScatterAsMessages(comm::Communicator& communicator, const Tensors&
                          .type = moved.type});
   }
   RINGLET_TRY(communicator.Run(transfers));
-  Deliver(Dense(sources[Index(root_rank)]), room);
+  room.copy_(sources[Index(root_rank)].view_as(room));
   return Ok();
 }
 

@@ -45,10 +45,6 @@ Result<Head> ReadHead(PairLink& line) {
 // Interval between checks that awaited ranks are alive.
 constexpr std::chrono::milliseconds kBetweenMailLooks{50};
 
-// In a chain of ranks, each of which waits for the one before it, the wait for each sender adds up.
-// So its pauses grow slowly: the first messages through 8 ranks took 20 ms in place of 50.
-constexpr Backoff::Shape kMailBackoff{.growth = 15};
-
 /// A line with errors that name ranks of the group instead of ranks of the line.
 class NamedLine final : public PairLink {
  public:
@@ -300,12 +296,11 @@ Status P2pQueue::StartReception() {
 
 void P2pQueue::RunReception() {
   Lock lock(mutex_);
-  backoff_ = Backoff(kMailBackoff);
   while (!stop_.stop_requested()) {
     if (IsPending()) {
       RunReceptionRound(lock);
     } else {
-      backoff_ = Backoff(kMailBackoff);
+      backoff_ = Backoff(kMailLooks);
       news_.wait(lock, [&] { return stop_.stop_requested() || IsPending(); });
     }
   }
@@ -320,7 +315,7 @@ void P2pQueue::RunReceptionRound(Lock& lock) {
     if (!came.ok()) return StoreFailed(lock, came.error());
     if (*came) {
       ++guests_;
-      backoff_ = Backoff(kMailBackoff);
+      backoff_ = Backoff(kMailLooks);
       return;
     }
     pause = backoff_.Next();

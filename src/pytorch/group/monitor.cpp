@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -63,14 +64,22 @@ struct MissingRanks {
   }
 };
 
+// The number of the last barrier that a rank has reached. It may be a later one, if the rank did
+// not wait for this one any longer.
+std::uint64_t NumberIn(View arrival) {
+  const std::string_view text = AsText(arrival);
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
 // Reads the store once per rank.
 Result<MissingRanks> FindMissing(KeyStore& store, Presence& presence,
                                  const BarrierCall& barrier_call) {
   MissingRanks absence;
-  const std::string arrived = std::to_string(barrier_call.number);
   for (std::uint32_t rank = 1; rank < barrier_call.size; ++rank) {
     RINGLET_TRY_ASSIGN(const auto found, store.Find(ArrivalKey(rank)));
-    if (!found || AsText(*found) != arrived) absence.missing.push_back(rank);
+    if (!found || NumberIn(*found) < barrier_call.number) absence.missing.push_back(rank);
   }
   absence.in_vain = AbsenceReason(presence, absence.missing);
   return absence;
@@ -80,7 +89,9 @@ Result<MissingRanks> FindMissing(KeyStore& store, Presence& presence,
 Status GiveUp(KeyStore& store, const BarrierCall& barrier_call, const MissingRanks& absence) {
   RINGLET_TRY_ASSIGN(const std::uint64_t arrived,
                      store.CountUp(CountKey(barrier_call.number), barrier_call.size));
-  if (arrived == barrier_call.size) return Ok();
+  // The last rank may have ended before it could report this.
+  if (arrived == barrier_call.size)
+    return store.Set(VerdictKey(barrier_call.number), AsView(kAllCame));
   const std::string verdict = absence.Text(barrier_call);
   RINGLET_TRY(store.Set(VerdictKey(barrier_call.number), AsView(verdict)));
   return Error{absence.in_vain.empty() ? Code::kTimeout : Code::kPeerLost, verdict};
@@ -109,14 +120,15 @@ Status AwaitAll(KeyStore& store, Presence& presence, const BarrierCall& barrier_
 
 // The last rank to arrive ends the barrier.
 Status EndBarrier(KeyStore& store, const BarrierCall& barrier_call) {
+  RINGLET_TRY(store.Set(VerdictKey(barrier_call.number), AsView(kAllCame)));
   if (barrier_call.number > 0) {  // all ranks have read the verdict of the previous barrier
     store.Erase(VerdictKey(barrier_call.number - 1));
     store.Erase(CountKey(barrier_call.number - 1));
   }
-  return store.Set(VerdictKey(barrier_call.number), AsView(kAllCame));
+  return Ok();
 }
 
-// Returns rank 0's verdict, or the reason why it is missing.
+// Returns the verdict of rank 0 or of the last rank, or the reason why it is missing.
 Result<std::string> AwaitVerdict(KeyStore& store, Presence& presence,
                                  const BarrierCall& barrier_call, const std::stop_token& abort) {
   // Waits longer than rank 0, which gives up first and knows more.

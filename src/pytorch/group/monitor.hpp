@@ -23,8 +23,9 @@ struct BarrierCall {
 /// communicator, so that rank 0 can name missing ranks if the communicator hangs. The last rank
 /// ends the barrier, or rank 0 does, with an error. A rank that has ended or left is named at once;
 /// with `wait_for_all`, rank 0 waits for the others first. The messages use PyTorch's words, which
-/// its users search for. Errors  kTimeout   names the missing ranks; or this rank's time was over
-/// before it began
+/// its users search for.
+///
+/// Errors  kTimeout   names the missing ranks; or this rank's time was over before it began
 ///         kPeerLost  names the ranks that will not arrive, and why
 ///         kAborted; and the store's own
 /// Cost  a few requests to the store per rank: for debugging, not for speed

@@ -90,6 +90,16 @@ TEST(BarrierCall, RankZeroPassesIfTheLastRankArrivesWhileItGivesUp) {
   LateStore store;
   const Status status = Hold(store, {.size = 2, .timeout = milliseconds(2)});
   EXPECT_TRUE(status.ok()) << status.error().message;
+  const auto verdict = store.Find("muster:0");
+  ASSERT_TRUE(verdict.ok() && verdict->has_value()) << "the last rank may end before it reports";
+  EXPECT_EQ(AsText(**verdict), "all came");
+}
+
+TEST(BarrierCall, ARankInALaterBarrierIsNotMissing) {
+  MemoryStore store;
+  ASSERT_TRUE(store.Set("muster:at:1", AsView("10")).ok());
+  const Status status = Hold(store, {.size = 3, .number = 9, .timeout = milliseconds(2)});
+  EXPECT_THAT(status.error().message, HasSubstr("Rank 2 failed to pass"));
 }
 
 TEST(BarrierCall, RanksThatPassAfterAFailureWaitForAllAgain) {

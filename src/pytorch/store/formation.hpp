@@ -56,7 +56,11 @@ class Backoff {
 };
 
 /// Waits until the store has `key`, with repeated checks at increasing intervals. Empty: the time
-/// is over. \param meanwhile  called between two checks Errors  kAborted, and the store's own
+/// is over.
+///
+/// \param meanwhile  called between two checks
+///
+/// Errors  kAborted, and the store's own
 Result<std::optional<Bytes>> Await(KeyStore& store, const std::string& key,
                                    std::chrono::milliseconds timeout, const std::stop_token& abort,
                                    const std::function<void()>& meanwhile = {},

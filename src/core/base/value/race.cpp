@@ -32,11 +32,11 @@ void Race::BeginProbe(std::uint32_t of) {
   left_ = kProbe;
 }
 
-// Returns the least known time of the ways except one; the maximum if none is known.
-std::uint64_t Race::FastestOfOthers(std::uint32_t except) const {
+// Returns the time with which a probe competes; the maximum if none is known.
+std::uint64_t Race::TimeToBeat(std::uint32_t probed) const {
+  if (settled_) return times_[best_];
   std::uint64_t fastest = std::numeric_limits<std::uint64_t>::max();
-  for (std::uint32_t way = 0; way < ways_; ++way)
-    if (way != except && times_[way] > 0) fastest = std::min(fastest, times_[way]);
+  for (std::uint32_t way = 0; way < probed; ++way) fastest = std::min(fastest, times_[way]);
   return fastest;
 }
 
@@ -71,8 +71,8 @@ void Race::Record(std::uint64_t time) {
   if (ways_ == 1) return;
   --left_;
   if (on_probe) {
-    const bool too_slow = time / (counts ? kTooSlow : kFirstTooSlow) > FastestOfOthers(ran);
-    if (too_slow) least = time;
+    const bool too_slow = time / (counts ? kTooSlow : kFirstTooSlow) > TimeToBeat(ran);
+    if (too_slow && least == 0) least = time;
     if (too_slow || left_ == 0) EndProbe();
     return;
   }

@@ -35,7 +35,7 @@ class Race {
  private:
   void BeginProbe(std::uint32_t of);
   void EndProbe();
-  std::uint64_t FastestOfOthers(std::uint32_t except) const;
+  std::uint64_t TimeToBeat(std::uint32_t probed) const;
   void Settle(std::uint32_t on);
 
   std::uint32_t ways_;

@@ -31,7 +31,7 @@ Algorithm ExpectedAlgorithm(const Call& call) {
   const std::size_t block = BlockBytes(call);
   const std::size_t given = block * (PieceEach(call.kind) ? kRanks : 1);
   const bool fetches = call.kind == CallKind::kAllToAll || call.kind == CallKind::kAllGather ||
-                       call.kind == CallKind::kBroadcast;
+                       call.kind == CallKind::kBroadcast || call.kind == CallKind::kScatter;
   if (given <= kZeroCopySlotBytes) return Algorithm::kOneShot;
   if (given < 1024) return Algorithm::kSlices;
   return fetches && block <= 64 << 10 ? Algorithm::kFetch : Algorithm::kZeroCopy;
@@ -241,8 +241,9 @@ std::uint64_t FakeTicks() {
 
 TEST(ZeroCopyShm, AdaptiveOperationsTakeTheFastestWayWithTheSameResult) {
   constexpr Rank kRoot{2};
-  constexpr std::uint64_t kFew = 900, kMany = 20'000;
-  std::vector<std::pair<CallKind, std::uint64_t>> cases = {{CallKind::kScatter, kMany}};
+  constexpr std::uint64_t kFew = 900, kMany = (64 << 10) / 4;
+  std::vector<std::pair<CallKind, std::uint64_t>> cases = {{CallKind::kScatter, kMany},
+                                                           {CallKind::kScatter, kMany - 1}};
   for (const CallKind kind : kZeroCopyKinds) cases.emplace_back(kind, kFew);
   for (const auto& [kind, count] : cases) {
     const bool may_fetch = kind == CallKind::kAllGather || kind == CallKind::kAllToAll ||
@@ -314,8 +315,8 @@ TEST(ZeroCopyShm, IsUsedOnlyIfAllRanksSupportIt) {
 
 TEST(ZeroCopyShm, IsFetchedIfAllRanksCanFetchAndNeedTheData) {
   for (const Way way : {Way::kFetched, Way::kFetchedMixed, Way::kOneIsNotRead}) {
-    for (const CallKind kind :
-         {CallKind::kAllGather, CallKind::kAllToAll, CallKind::kBroadcast, CallKind::kGather}) {
+    for (const CallKind kind : {CallKind::kAllGather, CallKind::kAllToAll, CallKind::kBroadcast,
+                                CallKind::kScatter, CallKind::kGather}) {
       Host host(way, 1);
       const Call call{.kind = kind, .count = 4000, .type = DataType::kFloat32};
       ASSERT_TRUE(host.Run(CallsOn(host, call, false, 1)).ok());
