@@ -151,7 +151,7 @@ class P2pQueue {
   std::uint64_t guests_ = 0;                   // number of announced senders
   // In a chain of ranks, each of which waits for the one before it, the waits for the senders add
   // up. So the pauses grow slowly: the first messages through 8 ranks took 20 ms in place of 50.
-  static constexpr Backoff::Shape kMailLooks{.growth = 15};
+  static constexpr Backoff::Pace kMailLooks{.growth = 15};
   Backoff backoff_{kMailLooks};
   std::chrono::microseconds unlooked_{0};  // time since the last check of peers
   std::jthread caretaker_;

@@ -49,12 +49,12 @@ Error Aborted(const std::string& key) {
 }  // namespace
 
 std::chrono::microseconds Backoff::Next() {
-  if (shape_.at_once > 0) {
-    --shape_.at_once;
+  if (pace_.at_once > 0) {
+    --pace_.at_once;
     return std::chrono::microseconds(0);
   }
   const auto now = next_;
-  next_ = std::min(next_ + next_ / shape_.growth, kLongestPause);
+  next_ = std::min(next_ + next_ / pace_.growth, kLongestPause);
   return now;
 }
 

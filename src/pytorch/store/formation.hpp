@@ -38,19 +38,19 @@ Result<std::unique_ptr<comm::Communicator>> Form(KeyStore& store, const Formatio
 /// The wait between two checks of a state that another process changes.
 class Backoff {
  public:
-  struct Shape {
+  struct Pace {
     int at_once = 0;                      ///< number of initial checks without a wait
     std::chrono::microseconds first{50};  ///< the first wait
     int growth = 5;                       ///< each wait is longer by one part of so many
   };
-  Backoff() : Backoff(Shape{}) {}
-  explicit Backoff(const Shape& shape) : shape_(shape), next_(shape.first) {}
+  Backoff() : Backoff(Pace{}) {}
+  explicit Backoff(const Pace& pace) : pace_(pace), next_(pace.first) {}
   std::chrono::microseconds Next();
   /// Waits for the next interval and checks the caller's LongWait. False: aborted or not to wait.
   bool Rest(const std::stop_token& abort);
 
  private:
-  Shape shape_;
+  Pace pace_;
   std::chrono::microseconds next_;
   Instant looked_{0};  // when LongWait was checked last, or the first Rest began
 };

@@ -32,7 +32,7 @@ void Race::BeginProbe(std::uint32_t of) {
   left_ = kProbe;
 }
 
-// Returns the time with which a probe competes; the maximum if none is known.
+// A probe competes with this time. Returns the maximum if no time is known.
 std::uint64_t Race::TimeToBeat(std::uint32_t probed) const {
   if (settled_) return times_[best_];
   std::uint64_t fastest = std::numeric_limits<std::uint64_t>::max();

@@ -18,7 +18,7 @@ class Race {
   static constexpr std::uint32_t kWaysMax = 3;
   /// Number of operations in a probe of another way. The first operation after a change does not
   /// count: the caches do not hold its memory yet, or some of its time belongs to the way before.
-  /// A probe of a way that is several times slower than another one ends early.
+  /// A probe ends early if its way is several times slower than another one.
   static constexpr std::uint32_t kProbe = 3;
   /// Number of operations between probes, at first and at most. Each unsuccessful probe doubles it,
   /// so that probes of slow ways take little time.
