@@ -18,7 +18,7 @@ constexpr std::uint64_t kMargin = 32;
 
 // A probe ends early if an operation takes this many times as long as the fastest way. The first
 // operation of a probe may be slow for other reasons.
-constexpr std::uint64_t kTooSlow = 2, kFirstTooSlow = 6;
+constexpr std::uint64_t kTooSlow = 4, kFirstTooSlow = 16;
 
 }  // namespace
 
