@@ -1,7 +1,6 @@
 #include "base/value/race.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "ringlet/status.hpp"
@@ -16,7 +15,7 @@ constexpr std::uint64_t kForgets = 16;
 // A way replaces the best one only if it is faster by more than this part of the time.
 constexpr std::uint64_t kMargin = 32;
 
-// A probe ends early if an operation takes this many times as long as the fastest way. The first
+// A probe ends early if an operation takes this many times as long as the best way. The first
 // operation of a probe may be slow for other reasons.
 constexpr std::uint64_t kTooSlow = 4, kFirstTooSlow = 16;
 
@@ -30,14 +29,6 @@ void Race::BeginProbe(std::uint32_t of) {
   probe_ = last_probe_ = of;
   times_[of] = 0;
   left_ = kProbe;
-}
-
-// A probe competes with this time. Returns the maximum if no time is known.
-std::uint64_t Race::TimeToBeat(std::uint32_t probed) const {
-  if (settled_) return times_[best_];
-  std::uint64_t fastest = std::numeric_limits<std::uint64_t>::max();
-  for (std::uint32_t way = 0; way < probed; ++way) fastest = std::min(fastest, times_[way]);
-  return fastest;
 }
 
 void Race::Settle(std::uint32_t on) {
@@ -71,7 +62,9 @@ void Race::Record(std::uint64_t time) {
   if (ways_ == 1) return;
   --left_;
   if (on_probe) {
-    const bool too_slow = time / (counts ? kTooSlow : kFirstTooSlow) > TimeToBeat(ran);
+    const std::uint64_t best = times_[best_];  // of the first way until all have been probed
+    const bool too_slow =
+        ran != best_ && best > 0 && time / (counts ? kTooSlow : kFirstTooSlow) > best;
     if (too_slow && least == 0) least = time;
     if (too_slow || left_ == 0) EndProbe();
     return;

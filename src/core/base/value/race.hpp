@@ -18,7 +18,7 @@ class Race {
   static constexpr std::uint32_t kWaysMax = 3;
   /// Number of operations in a probe of another way. The first operation after a change does not
   /// count: the caches do not hold its memory yet, or some of its time belongs to the way before.
-  /// A probe ends early if its way is several times slower than another one.
+  /// A probe ends early if its way is several times slower than the best one.
   static constexpr std::uint32_t kProbe = 3;
   /// Number of operations between probes, at first and at most. Each unsuccessful probe doubles it,
   /// so that probes of slow ways take little time.
@@ -35,7 +35,6 @@ class Race {
  private:
   void BeginProbe(std::uint32_t of);
   void EndProbe();
-  std::uint64_t TimeToBeat(std::uint32_t probed) const;
   void Settle(std::uint32_t on);
 
   std::uint32_t ways_;
