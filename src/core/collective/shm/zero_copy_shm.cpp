@@ -172,13 +172,12 @@ bool ZeroCopyShm::MapSharedInput(std::uint32_t peer) {
   const ArenaPlaces places = PlacesOf(peer);
   const CallPlace there{Rank{peer}, ranks_};
   const std::size_t input_bytes = InputBytes(call_, there);
-  const bool reads = Reduces(call_.kind) || SendsData(call_, Rank{peer}, Rank{self_});
-  if (!reads && !WritesTo(peer)) return true;
   if (places.offered == kAddress)
     return MapProcessInput(peer, RemoteAddress(places.input_offset), input_bytes);
   const auto reach = [&](std::uint32_t name, std::uint64_t offset, std::size_t bytes) {
     return reach_.shared->Reach(peer, BufferPlace{.name = name, .offset = offset}, bytes);
   };
+  const bool reads = Reduces(call_.kind) || SendsData(call_, Rank{peer}, Rank{self_});
   if (reads && !(inputs_[peer] = reach(places.input, places.input_offset, input_bytes)))
     return false;
   if (!WritesTo(peer)) return true;

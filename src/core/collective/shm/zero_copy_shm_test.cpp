@@ -241,7 +241,7 @@ std::uint64_t FakeTicks() {
 
 TEST(ZeroCopyShm, AdaptiveOperationsTakeTheFastestWayWithTheSameResult) {
   constexpr Rank kRoot{2};
-  constexpr std::uint64_t kFew = 900, kMany = (64 << 10) / 4;
+  constexpr std::uint64_t kFew = 900, kMany = (1 << 20) / kRanks / sizeof(float);
   std::vector<std::pair<CallKind, std::uint64_t>> cases = {{CallKind::kScatter, kMany},
                                                            {CallKind::kScatter, kMany - 1}};
   for (const CallKind kind : kZeroCopyKinds) cases.emplace_back(kind, kFew);
