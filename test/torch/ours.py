@@ -347,6 +347,10 @@ class Ranks(unittest.TestCase):
                     work = dist.scatter(got, parts if rank == root else None, root, async_op=True)
                     work.wait()
                     assert torch.equal(got, wanted), (count, root)
+                    with torch.inference_mode():
+                        got = torch.empty(count)
+                    dist.scatter(got, parts if rank == root else None, root, async_op=True).wait()
+                    assert torch.equal(got, wanted), (count, root)
 
         on_ranks(3, body)
 

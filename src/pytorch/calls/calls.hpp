@@ -245,9 +245,9 @@ inline Status GatherToLists(comm::Communicator& communicator, const at::Tensor& 
   return Ok();
 }
 
-/// Compares the block of each rank with the root's, in one call that all ranks of a large scatter
-/// begin with: the root's messages alone would reach the ranks one after another. Programs hardly
-/// gather 16 elements of this type themselves, so other calls of a rank are reported as different.
+/// Compares size and type of each rank's block with those of the root. All ranks of a large scatter
+/// call it before data move, so that all of them report a difference. It gathers 16 elements of a
+/// rare type, so that a rank in another collective is reported as well.
 inline Status CompareBlocks(comm::Communicator& communicator, const at::Tensor& room,
                             std::int64_t root, Milliseconds timeout) {
   struct Block {
@@ -304,7 +304,7 @@ inline Status ScatterAsMessages(comm::Communicator& communicator, const Tensors&
                          .type = moved.type});
   }
   RINGLET_TRY(communicator.Run(transfers));
-  room.copy_(sources[Index(root_rank)].view_as(room));
+  Deliver(Dense(sources[Index(root_rank)]), room);
   return Ok();
 }
 

@@ -149,8 +149,8 @@ class P2pQueue {
   std::map<std::uint32_t, Inbox> inboxes_;
   std::map<std::uint32_t, std::string> gone_;  // ranks that send nothing more, and the reason
   std::uint64_t guests_ = 0;                   // number of announced senders
-  // In a chain of ranks, each of which waits for the one before it, the waits for the senders add
-  // up. So the pauses grow slowly: the first messages through 8 ranks took 20 ms in place of 50.
+  // The pauses between two looks into the store for new senders grow slowly, because they add up in
+  // a chain of ranks: the first messages through 8 ranks took 20 ms in place of 50.
   static constexpr Backoff::Pace kMailLooks{.growth = 15};
   Backoff backoff_{kMailLooks};
   std::chrono::microseconds unlooked_{0};  // time since the last check of peers

@@ -17,23 +17,23 @@ namespace {
 constexpr std::string_view kAllCame = "all came";
 constexpr const char* kAborted = "the process group was aborted";
 
-// A barrier usually ends before this time. Looking for the end of a rank costs a request to the
-// store per rank.
+// A rank checks after this time whether awaited ranks have ended, which costs a request to the
+// store for each of them. A barrier usually ends earlier.
 constexpr std::chrono::milliseconds kBeforeLooking{10};
 
-// The first wait between two requests to the store. The store answers the ranks one after another,
-// so that more ranks must ask less often.
+// The store answers the ranks one after another, so more ranks wait longer between two requests.
 Backoff BackoffOf(const BarrierCall& barrier_call) {
   return Backoff({.first = std::chrono::microseconds(std::max(50u, 15 * barrier_call.size))});
 }
 
-// The key at which a rank stores the number of the last barrier that it has reached.
+// A rank stores the number of its last barrier at this key.
 std::string ArrivalKey(std::uint32_t rank) {
   return fmt::format("muster:at:{}", rank);
 }
 
-// The counter of the ranks that have reached a barrier. Rank 0 adds the number of all ranks when it
-// gives up, so that no later rank is the last one.
+// Each rank that reaches a barrier adds 1 to this counter, and the rank that completes it ends the
+// barrier. When rank 0 gives up, it adds the number of all ranks, so that no later rank completes
+// it.
 std::string CountKey(std::uint64_t number) {
   return fmt::format("muster:{}:count", number);
 }
@@ -64,8 +64,8 @@ struct MissingRanks {
   }
 };
 
-// The number of the last barrier that a rank has reached. It may be a later one, if the rank did
-// not wait for this one any longer.
+// Returns the number of the last barrier of a rank. It is a later one than rank 0's if the rank
+// gave up first and called the next barrier.
 std::uint64_t NumberIn(View arrival) {
   const std::string_view text = AsText(arrival);
   std::uint64_t number = 0;
@@ -161,8 +161,8 @@ Status RunMonitoredBarrier(KeyStore& store, Presence& presence, const BarrierCal
   RINGLET_TRY_ASSIGN(const std::uint64_t earlier, store.CountUp(CountKey(barrier_call.number)));
   if (earlier + 1 == barrier_call.size) return EndBarrier(store, barrier_call);
   if (barrier_call.rank == 0) return AwaitAll(store, presence, barrier_call, abort);
-  // Rank 0 reads this before it gives up. It follows the count, so that rank 0 finds a missing rank
-  // if the count is incomplete.
+  // The rank counts before it stores its number. So if the counter is incomplete, rank 0 finds a
+  // rank without a number.
   RINGLET_TRY(
       store.Set(ArrivalKey(barrier_call.rank), AsView(std::to_string(barrier_call.number))));
   const auto verdict = AwaitVerdict(store, presence, barrier_call, abort);

@@ -19,11 +19,11 @@ struct BarrierCall {
   bool wait_for_all = false;  ///< name all missing ranks, not only the first
 };
 
-/// Returns when all ranks have called it. Ranks count up in the store, not through the
-/// communicator, so that rank 0 can name missing ranks if the communicator hangs. The last rank
-/// ends the barrier, or rank 0 does, with an error. A rank that has ended or left is named at once;
-/// with `wait_for_all`, rank 0 waits for the others first. The messages use PyTorch's words, which
-/// its users search for.
+/// Returns when all ranks have called it. Each rank increments a counter in the store. It does not
+/// use the communicator, so that rank 0 can name missing ranks if the communicator hangs. The last
+/// rank ends the barrier; if one is missing, rank 0 ends it with an error. A rank that has ended or
+/// left is named at once; with `wait_for_all`, rank 0 waits for the others first. The messages use
+/// PyTorch's words, which its users search for.
 ///
 /// Errors  kTimeout   names the missing ranks; or this rank's time was over before it began
 ///         kPeerLost  names the ranks that will not arrive, and why

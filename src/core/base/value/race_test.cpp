@@ -45,17 +45,8 @@ TEST(Race, ProbesOfMuchSlowerWaysEndEarly) {
 TEST(Race, ALateOperationDoesNotReplaceTheTimeOfAProbe) {
   Race race(2);
   for (int i = 0; i < 3; ++i) race.Record(100);
-  for (const std::uint64_t time : {60u, 50u, 250u}) race.Record(time);
+  for (const std::uint64_t time : {60u, 50u, 450u}) race.Record(time);
   EXPECT_EQ(race.way(), 1u);
-}
-
-TEST(Race, AProbeCompetesWithTheBestWayAlone) {
-  Race race(3);
-  RunWith(race, {1000, 110, 800}, 9);
-  ASSERT_EQ(race.way(), 1u);
-  // The machine changes. Way 1 has its old time until the next probe of it.
-  RunWith(race, {1000, 5000, 300}, 200);
-  EXPECT_EQ(race.way(), 2u);
 }
 
 TEST(Race, SpendsLittleTimeOnSlowerWays) {
