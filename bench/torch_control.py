@@ -11,7 +11,6 @@ rank 0 and of the rank with most of them, after the groups exist. Without --json
 table.
 """
 
-import argparse
 import multiprocessing
 import os
 import shutil
@@ -219,12 +218,8 @@ def run(backend, size, only):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--processes", default="2,8,32", help="list of numbers of processes")
-    parser.add_argument("--runs", type=int, default=5, help="of each backend")
+    parser = torch_results.parser_of(__doc__, "2,8,32", 5)
     parser.add_argument("--only", default="", help="list of words in names of rows")
-    torch_results.add_arguments(parser)
     options = parser.parse_args()
     only = [word for word in options.only.split(",") if word]
     columns = ["action", "processes", "Ringlet", "Gloo", "Gloo / Ringlet"]

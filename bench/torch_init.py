@@ -9,7 +9,6 @@ answer is retried only after seconds. The time of a run is the slowest rank's. T
 minima of the runs, and medians beside them. Without --json it prints the same table.
 """
 
-import argparse
 import multiprocessing
 import os
 import statistics
@@ -91,12 +90,8 @@ COLUMNS = ["", "store", "Ringlet, ms", "its median", "Gloo, ms", "its median"]
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--processes", default="2,4,8,16,32,64", help="list of numbers of processes")
+    parser = torch_results.parser_of(__doc__, "2,4,8,16,32,64", 9)
     parser.add_argument("--stores", default="tcp,file", help="list of tcp and file")
-    parser.add_argument("--runs", type=int, default=9, help="of each backend")
-    torch_results.add_arguments(parser)
     options = parser.parse_args()
     rows = []
     print("  ".join(f"{c:>12}" for c in COLUMNS))

@@ -1,11 +1,21 @@
 """Writes files of bench/results about PyTorch, in the form that bench/report.py reads."""
 
+import argparse
 import datetime
 import json
 import os
 import platform
 import subprocess
 from importlib import metadata
+
+
+def parser_of(doc, processes, runs):
+    """Returns a parser with the options of all programs that start processes themselves."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--processes", default=processes, help="list of numbers of processes")
+    parser.add_argument("--runs", type=int, default=runs, help="of each backend")
+    add_arguments(parser)
+    return parser
 
 
 def add_arguments(parser):

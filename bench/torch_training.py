@@ -9,7 +9,6 @@ losses or tokens of both backends have to be equal. Otherwise the program prints
 exits with 1. It leaves out programs without their package, and names them.
 """
 
-import argparse
 import importlib.util
 import pathlib
 import statistics
@@ -65,12 +64,8 @@ def measure(program, options, processes, runs):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--processes", default="2,4", help="list of numbers of processes")
-    parser.add_argument("--runs", type=int, default=3, help="of each backend")
+    parser = torch_results.parser_of(__doc__, "2,4", 3)
     parser.add_argument("--only", default="", help="programs whose name has this in it")
-    torch_results.add_arguments(parser)
     options = parser.parse_args()
     rows = []
     for processes in map(int, options.processes.split(",")):
